@@ -1,0 +1,1 @@
+"""Batches as a structured tree, then as text or JSON."""

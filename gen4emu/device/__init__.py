@@ -1,0 +1,1 @@
+"""The emulated device: memory, command streamer, state."""

@@ -1,0 +1,36 @@
+"""The errors a user can meet.  Each is raised where the cause is known and caught once, in `gen4emu.cli`."""
+
+from __future__ import annotations
+
+
+class Gen4emuError(Exception):
+    """Bad input or usage: the command line prints the text and exits with status 2."""
+
+
+class TraceError(Gen4emuError):
+    """A trace file cannot be read: says which file, at which byte, and what is wrong there."""
+
+    def __init__(self, file: str, offset: int | None, what: str) -> None:
+        self.file, self.offset, self.what = file, offset, what
+        where = f"{file}: " if offset is None else f"{file}: 0x{offset:08x}: "
+        super().__init__(where + what)
+
+
+class FieldError(Gen4emuError):
+    """A value does not fit the field it was given for."""
+
+
+class DecodeError(Gen4emuError):
+    """Commands or state that cannot be decoded at all."""
+
+
+class AssemblyError(Gen4emuError):
+    """EU assembly that cannot be encoded: says file, line and column."""
+
+    def __init__(self, file: str, line: int, column: int, what: str) -> None:
+        self.file, self.line, self.column, self.what = file, line, column, what
+        super().__init__(f"{file}:{line}:{column}: {what}")
+
+
+class HangError(Gen4emuError):
+    """The GPU hung: the command line exits with status 3."""

@@ -1,0 +1,1 @@
+"""The EU instruction set as data: decode, disassemble, assemble (spec/40)."""
