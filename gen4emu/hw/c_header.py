@@ -1,0 +1,179 @@
+"""The C face of the hardware description: plain structs, unpack functions, enumerations, opcode and register numbers.
+
+Written to a header at build time, so that no layout is typed twice.  Fixed point stays an integer whose format is in
+the member's name (`lod_bias_s4_6`); everything else has the value that the Python view shows.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+
+from gen4emu.hw import catalogue
+from gen4emu.hw.fields import Address, Bool, Const, Enum, Field, Fixed, Float, Mbz, Sint, Uint
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Block, Command
+
+_TOP = """/* Generated from gen4emu/hw: do not edit. */
+#ifndef G4_HW_H
+#define G4_HW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline float g4_hw_float(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+"""
+
+
+def generate() -> str:
+    """The whole header."""
+    blocks = catalogue.all_layouts()
+    parts = [_TOP, _gens(), *_enums(blocks)]
+    parts += [_defines()]
+    for block in blocks:
+        parts += [_struct(block), _unpack(block)]
+    parts.append("#endif\n")
+    return "\n".join(parts)
+
+
+def c_name(name: str) -> str:
+    """A layout's name as a C identifier, without prefix."""
+    return "".join(c if c.isalnum() else "_" for c in name).lower().strip("_")
+
+
+def member(f: Field) -> str:
+    """The struct member of a field; fixed point carries its format."""
+    if isinstance(f, Fixed):
+        whole = f.width - f.frac - (1 if f.signed else 0)
+        return f"{f.name}_{'s' if f.signed else 'u'}{whole}_{f.frac}"
+    return f.name
+
+
+def _gens() -> str:
+    return "".join(f"#define G4_GEN_{g.name} {int(g)}u\n" for g in (*Gen, Gen.GEN4, Gen.GEN45, Gen.ALL4, Gen.ALL))
+
+
+def _upper(name: str) -> str:
+    out = ""
+    for i, c in enumerate(name):
+        if c.isupper() and i and (not name[i - 1].isupper()) and name[i - 1] != "_":
+            out += "_"
+        out += c.upper()
+    return out
+
+
+def _enums(blocks: Iterable[Block]) -> Iterator[str]:
+    seen: dict[str, type[enum.IntEnum]] = {}
+    for block in blocks:
+        for f in block.all_fields:
+            if isinstance(f, Enum):
+                seen.setdefault(f.enum.__name__, f.enum)
+    for extra in catalogue.EXTRA_ENUMS:
+        seen.setdefault(extra.__name__, extra)
+    for name, members in seen.items():
+        prefix = f"G4_{_upper(name)}"
+        lines = [f"    {prefix}_{_upper(m)} = {v.value}," for m, v in members.__members__.items()]
+        yield "\n".join([f"enum g4_{_upper(name).lower()} {{", *lines, "};\n"])
+
+
+def _defines() -> str:
+    lines = [f"#define G4_CMD_{c_name(c.name).upper()} 0x{c.header:08x}u" for c in catalogue.COMMANDS]
+    lines += [f"#define G4_REG_{c_name(r.name).upper()} 0x{r.offset:x}u" for r in catalogue.REGISTERS]
+    return "\n".join(dict.fromkeys(lines)) + "\n"
+
+
+def _members(block: Block) -> dict[str, list[Field]]:
+    """Struct member -> the fields (one per generation) that fill it."""
+    members: dict[str, list[Field]] = {}
+    for f in block.all_fields:
+        if not isinstance(f, Mbz | Const):
+            members.setdefault(member(f), []).append(f)
+    return members
+
+
+def _type(f: Field) -> str:
+    if isinstance(f, Bool):
+        return "bool"
+    if isinstance(f, Float):
+        return "float"
+    wide = f.hi >= 32 and (f.width > 32 or isinstance(f, Address))
+    if isinstance(f, Sint) or (isinstance(f, Fixed) and f.signed):
+        return "int64_t" if wide else "int32_t"
+    if isinstance(f, Uint) and f.bias < 0:
+        return "int32_t"
+    return "uint64_t" if wide else "uint32_t"
+
+
+def _struct(block: Block) -> str:
+    lines = [f"struct g4_{c_name(block.name)} {{"]
+    for name, fields in _members(block).items():
+        kinds = {_type(f) for f in fields}
+        kind = kinds.pop() if len(kinds) == 1 else ("float" if "float" in kinds else "uint64_t")
+        lines.append(f"    {kind} {name};")
+    for a in block.all_arrays:
+        if a.count is not None:
+            lines.append(f"    struct g4_{c_name(a.item.name)} {a.name}[{a.count}];")
+    if len(lines) == 1:
+        lines.append("    uint32_t unused;")
+    return "\n".join([*lines, "};\n"])
+
+
+def _raw(f: Field) -> str:
+    if f.hi >= 32:
+        both = f"((uint64_t)dw[{f.dword}] | (uint64_t)dw[{f.dword + 1}] << 32)"
+        text = both if f.lo == 0 else f"({both} >> {f.lo})"
+        return text if f.width == 64 else f"({text} & 0x{f.mask:x}ull)"
+    if f.width == 32:
+        return f"dw[{f.dword}]"
+    return f"(dw[{f.dword}] >> {f.lo} & 0x{f.mask:x}u)" if f.lo else f"(dw[{f.dword}] & 0x{f.mask:x}u)"
+
+
+def _value(f: Field) -> str:
+    raw, kind = _raw(f), _type(f)
+    if isinstance(f, Bool):
+        return f"{raw} != 0"
+    if isinstance(f, Float):
+        return f"g4_hw_float({raw})"
+    if isinstance(f, Address):
+        return f"({kind}){raw} << {f.lo}" if f.lo else f"({kind}){raw}"
+    if isinstance(f, Sint) or (isinstance(f, Fixed) and f.signed):
+        bits = 64 if kind == "int64_t" else 32
+        shift = bits - f.width
+        return f"({kind})((uint{bits}_t){raw} << {shift}) >> {shift}" if shift else f"({kind}){raw}"
+    text = f"({kind}){raw}"
+    if isinstance(f, Uint):
+        if f.bias:
+            text = f"({text} {'+' if f.bias > 0 else '-'} {abs(f.bias)})"
+        if f.scale != 1:
+            text = f"{text} * {f.scale}"
+    return text
+
+
+def _unpack(block: Block) -> str:
+    name = f"g4_{c_name(block.name)}"
+    lines = [f"static inline void {name}_unpack(const uint32_t *dw, uint32_t gen, struct {name} *out)", "{",
+             "    (void)gen;", "    memset(out, 0, sizeof *out);"]
+    if not _members(block):
+        lines.append("    (void)dw;")
+    for fields in _members(block).values():
+        for f in fields:
+            assign = f"out->{member(f)} = {_value(f)};"
+            everywhere = (f.gens & block.gens) == block.gens and len(fields) == 1
+            lines.append(f"    {assign}" if everywhere else f"    if (gen & {int(f.gens & Gen.ALL)}u)\n        {assign}")
+    for a in block.all_arrays:
+        if a.count is not None:
+            step = a.item.size(next(g for g in Gen if g & block.gens))
+            lines.append(f"    for (int i = 0; i < {a.count}; i++)\n"
+                         f"        g4_{c_name(a.item.name)}_unpack(dw + {a.dword} + i * {step}, gen, &out->{a.name}[i]);")
+    lines.append("}\n")
+    text = "\n".join(lines)
+    if isinstance(block, Command) or block.all_arrays or block.ref:
+        text = f"/* {block.name}{', ' + block.ref if block.ref else ''} */\n" + text
+    return text

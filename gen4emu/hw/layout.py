@@ -1,0 +1,289 @@
+"""Blocks, commands, registers and messages: named groups of fields, and what is derived from them in Python.
+
+A layout is pure data.  From it come the view (named attributes over dwords, nothing copied), the builder (`pack`) and
+the check for reserved bits and ranges (`complaints`).  `gen4emu.hw.c_header` derives the C side.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gen4emu.errors import FieldError
+from gen4emu.hw.fields import Array, Const, Field, Mbz
+from gen4emu.hw.gen import Gen
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """A field whose bits break a rule of the manual."""
+
+    layout: str
+    field: Field
+    raw: int
+    what: str
+    dword: int  # within the outermost layout
+
+    def __str__(self) -> str:
+        f = self.field
+        bits = f"{f.hi}" if f.hi == f.lo else f"{f.hi}:{f.lo}"
+        return f"{self.layout}: {f.name} (dword {self.dword}, bits {bits}) {self.what}"
+
+
+class View:
+    """Named, typed attributes over the dwords of one layout.  `view.width` decodes when asked; nothing is copied."""
+
+    __slots__ = ("at", "dwords", "gen", "layout", "words")
+
+    layout: Block
+    words: Sequence[int]
+
+    def __init__(self, layout: Block, words: Sequence[int], at: int, dwords: int, gen: Gen) -> None:
+        self.layout, self.words, self.at, self.dwords, self.gen = layout, words, at, dwords, gen
+
+    def __getattr__(self, name: str) -> Any:
+        layout: Block = object.__getattribute__(self, "layout")
+        f = layout.by_name(self.gen).get(name)
+        if f is not None:
+            return f.decode(f.extract(self.words, self.at))
+        a = layout.array_by_name(self.gen).get(name)
+        if a is not None:
+            return self.array(a)
+        raise AttributeError(f"{layout.name} has no field {name} on {self.gen!r}")
+
+    def raw(self, name: str) -> int:
+        """The bits of a field as an unsigned number."""
+        return self.layout.field(name, self.gen).extract(self.words, self.at)
+
+    def array(self, a: Array) -> list[View]:
+        step = a.item.size(self.gen)
+        room = (self.dwords - a.dword) // step
+        count = max(0, room if a.count is None else min(a.count, room))
+        return [a.item.view(self.words, self.at + a.dword + i * step, gen=self.gen, dwords=step) for i in range(count)]
+
+    def fields(self) -> Iterator[tuple[Field, int]]:
+        """Every field that exists here and now (unions resolved) with its raw bits, in declared order."""
+        for f in self.layout.fields_for(self.gen):
+            if f.last_dword < self.dwords and (not f.when or self.layout.exists(f, self.words, self.at, self.gen)):
+                yield f, f.extract(self.words, self.at)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Names to values, without reserved and constant bits; arrays as lists of such dicts."""
+        out = {f.name: f.decode(raw) for f, raw in self.fields() if not isinstance(f, Mbz | Const)}
+        for a in self.layout.arrays_for(self.gen):
+            out[a.name] = [v.to_dict() for v in self.array(a)]
+        return out
+
+    def __repr__(self) -> str:
+        return f"<{self.layout.name} {self.to_dict()}>"
+
+
+class Block:
+    """A group of fields in consecutive dwords."""
+
+    def __init__(self, name: str, dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array], *, ref: str = "",
+                 gens: Gen = Gen.ALL4, align: int = 4, doc: str = "") -> None:
+        self.name, self.ref, self.gens, self.align, self.doc = name, ref, gens, align, doc
+        self._dwords = dwords
+        self.all_fields = tuple(f for f in fields if isinstance(f, Field))
+        self.all_arrays = tuple(a for a in fields if isinstance(a, Array))
+        self._fields: dict[Gen, tuple[Field, ...]] = {}
+        self._by_name: dict[Gen, dict[str, Field]] = {}
+        self._arrays: dict[Gen, dict[str, Array]] = {}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+    # --- shape ---------------------------------------------------------------------------------------------------
+    def size(self, gen: Gen) -> int:
+        """Dwords of the fixed part."""
+        if isinstance(self._dwords, int):
+            return self._dwords
+        for gens, dwords in self._dwords.items():
+            if gen & gens:
+                return dwords
+        raise KeyError(f"{self.name} has no size on {gen!r}")
+
+    def fields_for(self, gen: Gen) -> tuple[Field, ...]:
+        found = self._fields.get(gen)
+        if found is None:
+            found = self._fields[gen] = tuple(f for f in self.all_fields if f.gens & gen)
+        return found
+
+    def by_name(self, gen: Gen) -> dict[str, Field]:
+        found = self._by_name.get(gen)
+        if found is None:
+            found = self._by_name[gen] = {f.name: f for f in self.fields_for(gen)}
+        return found
+
+    def array_by_name(self, gen: Gen) -> dict[str, Array]:
+        found = self._arrays.get(gen)
+        if found is None:
+            found = self._arrays[gen] = {a.name: a for a in self.all_arrays if a.gens & gen}
+        return found
+
+    def arrays_for(self, gen: Gen) -> tuple[Array, ...]:
+        return tuple(self.array_by_name(gen).values())
+
+    def field(self, name: str, gen: Gen) -> Field:
+        try:
+            return self.by_name(gen)[name]
+        except KeyError:
+            raise FieldError(f"{self.name} has no field {name} on {gen!r}") from None
+
+    def exists(self, f: Field, words: Sequence[int], at: int, gen: Gen) -> bool:
+        """Whether a field of a union is the one in use, by the selectors in the same dwords."""
+        return all(w.holds(self.field(w.field, gen).extract(words, at)) for w in f.when)
+
+    # --- reading -------------------------------------------------------------------------------------------------
+    def view(self, words: Sequence[int], at: int = 0, *, gen: Gen, dwords: int | None = None) -> View:
+        """A view of the layout at index `at`.  Dwords that are not there (a short command) read as zero."""
+        size = self.size(gen)
+        if dwords is None:
+            dwords = size if not self.arrays_for(gen) else len(words) - at
+        if dwords < size or at + size > len(words):
+            have = list(words[at:at + dwords])
+            words, at, dwords = have + [0] * (size - len(have)), 0, size
+        return View(self, words, at, dwords, gen)
+
+    def complaints(self, words: Sequence[int], at: int = 0, *, gen: Gen, dwords: int | None = None) -> list[Complaint]:
+        """Reserved bits that are set, values out of range, wrong constants; arrays included."""
+        view = self.view(words, at, gen=gen, dwords=dwords)
+        found = []
+        for f, raw in view.fields():
+            what = f.complaint(raw)
+            if what is not None:
+                found.append(Complaint(self.name, f, raw, what, f.dword))
+        for a in self.arrays_for(gen):
+            for i, item in enumerate(view.array(a)):
+                start = a.dword + i * a.item.size(gen)
+                found += [Complaint(f"{self.name}.{a.name}[{i}]", c.field, c.raw, c.what, start + c.dword)
+                          for c in a.item.complaints(item.words, item.at, gen=gen, dwords=item.dwords)]
+        return found
+
+    # --- writing -------------------------------------------------------------------------------------------------
+    def pack(self, gen: Gen, **values: Any) -> list[int]:
+        """The dwords of this layout with the given fields; the rest have their defaults (raw zero or the constant)."""
+        words = [0] * self.size(gen)
+        names = self.by_name(gen)
+        arrays = self.array_by_name(gen)
+        for f in self.fields_for(gen):
+            if isinstance(f, Const):
+                f.insert(words, f.value)
+        for name, value in values.items():
+            if name in arrays:
+                continue
+            f = names.get(name)  # type: ignore[assignment]  # mypy joins the loop variables
+            if f is None:
+                raise FieldError(f"{self.name} has no field {name} on {gen!r}")
+            try:
+                f.insert(words, f.encode(value))
+            except FieldError as e:
+                raise FieldError(f"{self.name}: {e}") from None
+        for name, array in arrays.items():
+            words = self._pack_array(words, array, values.get(name, ()), gen)
+        return words
+
+    def _pack_array(self, words: list[int], array: Array, items: Sequence[Any], gen: Gen) -> list[int]:
+        if array.count is not None and len(items) > array.count:
+            raise FieldError(f"{self.name}: {array.name} has room for {array.count} items, not {len(items)}")
+        if array.count is None:
+            words = words[:array.dword]
+        step = array.item.size(gen)
+        for i, item in enumerate(items):
+            packed = array.item.pack(gen, **item) if isinstance(item, Mapping) else [int(w) for w in item]
+            if len(packed) != step:
+                raise FieldError(f"{self.name}: {array.name}[{i}] has {len(packed)} dwords, not {step}")
+            at = array.dword + i * step
+            words[at:at + step] = packed
+        return words
+
+    def build(self, gen: Gen, **values: Any) -> bytes:
+        words = self.pack(gen, **values)
+        return struct.pack(f"<{len(words)}I", *words)
+
+
+class Client:
+    """The top three bits of a command header."""
+
+    MI, BLT, GFXPIPE = 0, 2, 3
+
+
+class Command(Block):
+    """A layout whose first dword is a header: client, opcode and mostly a length (spec/05 2.1).
+
+    The fields of the header are added here from the opcode; the caller lists the others, header options included.
+    Two encodings of one command share a name: `gens` says where each is accepted, `written_for` where drivers use it.
+    """
+
+    def __init__(self, name: str, header: int, opcode_low: int, length: tuple[int, int] | None,
+                 dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array], *, ref: str = "",
+                 gens: Gen = Gen.ALL4, written_for: Gen | None = None, privileged: bool = False,
+                 doc: str = "") -> None:
+        opcode_bits = header >> opcode_low & (1 << (29 - opcode_low)) - 1
+        top: list[Field | Array] = [
+            Const("client", 0, 31, 29, header >> 29),
+            Const("opcode", 0, 28, opcode_low, opcode_bits),
+        ]
+        self.length_field: Field | None = None
+        if length is not None:
+            self.length_field = Field("dword_length", 0, *length)
+            top.append(self.length_field)
+        super().__init__(name, dwords, [*top, *fields], ref=ref, gens=gens, doc=doc)
+        self.header = header
+        self.opcode_low = opcode_low
+        self.privileged = privileged
+        self.written_for = gens if written_for is None else written_for
+
+    def length(self, header: int) -> int:
+        """Total dwords by the command's own header."""
+        return 1 if self.length_field is None else self.length_field.extract((header,)) + 2
+
+    def pack(self, gen: Gen, **values: Any) -> list[int]:
+        words = super().pack(gen, **values)
+        if self.length_field is not None and "dword_length" not in values:
+            try:
+                self.length_field.insert(words, self.length_field.encode(len(words) - 2))
+            except FieldError as e:
+                raise FieldError(f"{self.name}: {e}") from None
+        return words
+
+
+def mi(name: str, opcode: int, dwords: int, fields: Sequence[Field | Array] = (), *, length: tuple[int, int] = (5, 0),
+       ref: str = "", gens: Gen = Gen.ALL4, privileged: bool = False, doc: str = "") -> Command:
+    """A memory interface command; opcodes below 0x10 are one dword without a length."""
+    return Command(name, Client.MI << 29 | opcode << 23, 23, length if opcode >= 0x10 else None, dwords, fields,
+                   ref=ref, gens=gens, privileged=privileged, doc=doc)
+
+
+def blt(name: str, opcode: int, dwords: int, fields: Sequence[Field | Array] = (), *, ref: str = "",
+        gens: Gen = Gen.ALL4, doc: str = "") -> Command:
+    """A 2D command."""
+    return Command(name, Client.BLT << 29 | opcode << 22, 22, (7, 0), dwords, fields, ref=ref, gens=gens, doc=doc)
+
+
+def gfx(name: str, code: int, dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array] = (), *,
+        length: tuple[int, int] | None = (7, 0), ref: str = "", gens: Gen = Gen.ALL4,
+        written_for: Gen | None = None, doc: str = "") -> Command:
+    """A 3D, media or common command by the upper 16 bits of its header."""
+    return Command(name, code << 16, 16, length, dwords, fields, ref=ref, gens=gens, written_for=written_for, doc=doc)
+
+
+class Register(Block):
+    """An MMIO register of one or two dwords.  A masked register takes (mask << 16 | value) writes (spec/05 2.4)."""
+
+    def __init__(self, name: str, offset: int, fields: Sequence[Field | Array] = (), *, dwords: int = 1,
+                 masked: bool = False, reset: int = 0, ref: str = "", gens: Gen = Gen.ALL4, doc: str = "") -> None:
+        super().__init__(name, dwords, fields, ref=ref, gens=gens, doc=doc)
+        self.offset, self.masked, self.reset = offset, masked, reset
+
+
+class Message(Block):
+    """The descriptor dword of a `send` to one shared function."""
+
+    def __init__(self, name: str, sfid: int, fields: Sequence[Field | Array], *, ref: str = "",
+                 gens: Gen = Gen.ALL4, doc: str = "") -> None:
+        super().__init__(name, 1, fields, ref=ref, gens=gens, doc=doc)
+        self.sfid = sfid
