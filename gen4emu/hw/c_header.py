@@ -166,12 +166,13 @@ def _unpack(block: Block) -> str:
         for f in fields:
             assign = f"out->{member(f)} = {_value(f)};"
             everywhere = (f.gens & block.gens) == block.gens and len(fields) == 1
-            lines.append(f"    {assign}" if everywhere else f"    if (gen & {int(f.gens & Gen.ALL)}u)\n        {assign}")
+            guard = "" if everywhere else f"if (gen & {int(f.gens)}u)\n        "
+            lines.append(f"    {guard}{assign}")
     for a in block.all_arrays:
         if a.count is not None:
             step = a.item.size(next(g for g in Gen if g & block.gens))
-            lines.append(f"    for (int i = 0; i < {a.count}; i++)\n"
-                         f"        g4_{c_name(a.item.name)}_unpack(dw + {a.dword} + i * {step}, gen, &out->{a.name}[i]);")
+            item = f"g4_{c_name(a.item.name)}_unpack(dw + {a.dword} + i * {step}, gen, &out->{a.name}[i]);"
+            lines.append(f"    for (int i = 0; i < {a.count}; i++)\n        {item}")
     lines.append("}\n")
     text = "\n".join(lines)
     if isinstance(block, Command) or block.all_arrays or block.ref:

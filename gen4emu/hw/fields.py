@@ -7,10 +7,10 @@ the project knows where a bit is.
 
 from __future__ import annotations
 
-import enum
 import struct
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from gen4emu.errors import FieldError
@@ -255,9 +255,9 @@ class Bool(Field):
 class Enum(Field):
     """A number with named values.  A value without a name is legal to hold and a complaint to lint."""
 
-    enum: type[enum.IntEnum]
+    enum: type[IntEnum]
 
-    def decode(self, raw: int) -> enum.IntEnum | int:
+    def decode(self, raw: int) -> IntEnum | int:
         try:
             return self.enum(raw)
         except ValueError:

@@ -1,4 +1,4 @@
-"""The parts this project models: hardware generations and the devices of each, by PCI id (965v1 family, spec 05 2.10)."""
+"""The parts this project models: hardware generations and the devices of each, by PCI id (spec/05 2.10)."""
 
 from __future__ import annotations
 
