@@ -1,0 +1,121 @@
+"""Builds the C core: the extension module `gen4emu._native`, by cffi in API mode from native/border.h.
+
+setup.py names `ffibuilder()` below.  By hand: `python native/build.py` builds in place for developers;
+`python native/build.py --sanitize --output DIR` makes DIR/gen4emu, the package with a core that checks itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+import cffi
+
+ROOT = Path(__file__).resolve().parent.parent
+NATIVE = ROOT / "native"
+GENERATED = NATIVE / "generated"
+NOT_THE_CORE = {"shim", "generated"}  # the shim is a library of its own
+
+# Headers that are derived from the hardware descriptions: file name -> module with `generate() -> str`.
+DERIVED = {"hw.h": "gen4emu.hw.c_header", "isa.h": "gen4emu.isa.c_header"}
+
+# The same bits everywhere: no fused multiply-add, no instructions beyond the platform's baseline (variant.h chooses
+# those when the program runs).  Guest memory and registers have no C type, hence no aliasing rules.
+COMPILE = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-fvisibility=hidden",
+           "-pthread", "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Wno-psabi"]
+LINK = ["-pthread"]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1", "-g"]
+
+# What only cffi's own generated file needs.
+GLUE = '#include "border.h"\n#pragma GCC diagnostic ignored "-Wconversion"\n'
+
+
+def sources() -> list[Path]:
+    """Every C file of the core; a new file takes part by being there."""
+    return sorted(p for p in NATIVE.rglob("*.c") if not NOT_THE_CORE & set(p.relative_to(NATIVE).parts))
+
+
+def headers() -> list[Path]:
+    return sorted(NATIVE.rglob("*.h"))
+
+
+def write_derived_headers() -> None:
+    """Bring native/generated up to date with the descriptions.  An unchanged file keeps its time."""
+    sys.path.insert(0, str(ROOT))
+    try:
+        for name, module in DERIVED.items():
+            try:
+                text = import_module(module).generate()
+            except ImportError:
+                continue
+            path = GENERATED / name
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                GENERATED.mkdir(exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+    finally:
+        sys.path.remove(str(ROOT))
+
+
+def declarations() -> str:
+    """border.h as cffi wants it: without preprocessor lines."""
+    lines = (NATIVE / "border.h").read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#"))
+
+
+def ffibuilder() -> cffi.FFI:
+    """The description of the extension; writes the derived headers on the way."""
+    sanitize = os.environ.get("GEN4EMU_SANITIZE", "") not in ("", "0")
+    write_derived_headers()
+    extra = SANITIZE if sanitize else []
+    ffi = cffi.FFI()
+    ffi.cdef(declarations())
+    ffi.set_source(
+        "gen4emu._native",
+        GLUE,
+        sources=[str(p.relative_to(ROOT)) for p in sources()],
+        include_dirs=["native", "native/generated"],
+        depends=[str(p.relative_to(ROOT)) for p in headers()],
+        extra_compile_args=COMPILE + extra,
+        extra_link_args=LINK + extra,
+    )
+    return ffi
+
+
+def build_into(output: Path, sanitize: bool) -> Path:
+    """Compile as setup.py does, and put the module into OUTPUT/gen4emu."""
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [sys.executable, "setup.py", "-q", "build_ext", "--build-temp", f"{scratch}/temp",
+                   "--build-lib", f"{scratch}/lib"]
+        subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "GEN4EMU_SANITIZE": "1" if sanitize else "0"})
+        (built,) = Path(scratch, "lib", "gen4emu").glob("_native.*")
+        target = output / "gen4emu" / built.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Never write over a module that a running process has mapped.
+        fresh = target.with_suffix(".new")
+        shutil.copy2(built, fresh)
+        fresh.replace(target)
+    return target
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Build the C core of gen4emu.")
+    parser.add_argument("--sanitize", action="store_true", help="with AddressSanitizer and UBSan")
+    parser.add_argument("--output", type=Path, default=ROOT,
+                        help="make a copy of the package there, instead of building in place")
+    options = parser.parse_args()
+    if options.output.resolve() != ROOT:
+        shutil.copytree(ROOT / "gen4emu", options.output / "gen4emu", dirs_exist_ok=True,
+                        ignore=shutil.ignore_patterns("__pycache__", "_native*"))
+    elif options.sanitize:
+        parser.error("--sanitize wants --output: a core in place that needs preloaded libraries breaks every tool")
+    print(build_into(options.output.resolve(), options.sanitize))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,10 @@
+/* First line of variants/<unit>_avx2.c: from here on AVX2 is allowed. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h> /* before the target changes: it brings its own */
+#define G4_VARIANT_SUFFIX avx2
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,f16c"))), apply_to = function)
+#else
+#pragma GCC target("avx2,bmi,bmi2,f16c")
+#endif
+#endif

@@ -1,0 +1,11 @@
+/* First line of variants/<unit>_avx512.c: from here on AVX-512 is allowed. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h> /* before the target changes: it brings its own */
+#define G4_VARIANT_SUFFIX avx512
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi,bmi2,f16c"))),     \
+                             apply_to = function)
+#else
+#pragma GCC target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi,bmi2,f16c")
+#endif
+#endif
