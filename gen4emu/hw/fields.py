@@ -320,7 +320,7 @@ class Mbz(Field):
         return f"0x{raw:x}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Ignored(Mbz):
     """Bits the hardware does not look at: any value is fine."""
 
