@@ -121,12 +121,13 @@ enum g4_status g4_mem_map_external(struct g4_mem *mem, uint32_t address, void *h
 enum g4_status g4_mem_unmap_external(struct g4_mem *mem, uint32_t address, size_t size);
 
 uint32_t g4_mem_page_flags(struct g4_mem *mem, uint32_t page);
-uint32_t g4_mem_find_page(struct g4_mem *mem, uint32_t page, uint32_t end, uint32_t mask, uint32_t flags);
+uint32_t g4_mem_find_page(struct g4_mem *mem, uint32_t page, uint32_t end, uint32_t mask, uint32_t flags, bool equal);
 uint32_t g4_mem_mark(struct g4_mem *mem);
 bool g4_mem_changed_since(const struct g4_mem *mem, uint32_t address, size_t size, uint32_t mark);
 
 void g4_port_init(struct g4_port *port, struct g4_mem *mem, enum g4_unit unit, bool strict);
 void g4_port_merge(struct g4_port *into, const struct g4_port *from);
+bool g4_mem_peek(struct g4_mem *mem, uint32_t address, void *data, size_t size);
 enum g4_status g4_mem_read(struct g4_port *port, uint32_t address, void *data, size_t size);
 enum g4_status g4_mem_write(struct g4_port *port, uint32_t address, const void *data, size_t size);
 enum g4_status g4_mem_poke(struct g4_mem *mem, uint32_t address, const void *data, size_t size, struct g4_fault *fault);
@@ -140,6 +141,16 @@ enum g4_tiling {
     G4_TILING_X,
     G4_TILING_Y,
     G4_TILING_W,
+};
+
+/* A tile in bytes across and rows down. */
+enum g4_tile_dimensions {
+    G4_TILE_X_WIDTH = 512,
+    G4_TILE_X_HEIGHT = 8,
+    G4_TILE_Y_WIDTH = 128,
+    G4_TILE_Y_HEIGHT = 32,
+    G4_TILE_W_WIDTH = 64,
+    G4_TILE_W_HEIGHT = 64,
 };
 
 /* What is XORed into address bit 6, numbered as Linux reports it (spec/05 3.11). */

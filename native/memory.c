@@ -206,8 +206,8 @@ uint32_t g4_mem_page_flags(struct g4_mem *mem, uint32_t page) {
     return flags_of(&mem->pages[page]);
 }
 
-uint32_t g4_mem_find_page(struct g4_mem *mem, uint32_t page, uint32_t end, uint32_t mask, uint32_t flags) {
-    while (page < end && (g4_mem_page_flags(mem, page) & mask) != flags) {
+uint32_t g4_mem_find_page(struct g4_mem *mem, uint32_t page, uint32_t end, uint32_t mask, uint32_t flags, bool equal) {
+    while (page < end && ((g4_mem_page_flags(mem, page) & mask) == flags) != equal) {
         page++;
     }
     return page;
@@ -309,6 +309,23 @@ uint8_t *g4_mem_write_ptr_slow(struct g4_port *port, uint32_t address) {
 }
 
 /* --- accesses of any length; addresses wrap at 4 GiB as the address adders do --- */
+
+/* All of it, or false and no report. */
+bool g4_mem_peek(struct g4_mem *mem, uint32_t address, void *data, size_t size) {
+    uint8_t *to = data;
+    while (size) {
+        const size_t part = in_page(address, size);
+        const uint8_t *const host = g4_mem_ptr(mem, address);
+        if (!host) {
+            return false;
+        }
+        memcpy(to, host, part);
+        to += part;
+        address += (uint32_t)part;
+        size -= part;
+    }
+    return true;
+}
 
 enum g4_status g4_mem_read(struct g4_port *port, uint32_t address, void *data, size_t size) {
     uint8_t *to = data;

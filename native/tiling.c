@@ -66,7 +66,7 @@ enum g4_status g4_layout_check(const struct g4_surface_layout *layout) {
     const uint32_t tile_height = g4_tile_height(layout->tiling);
     const uint64_t rows = ((uint64_t)layout->height_rows + tile_height - 1) / tile_height * tile_height;
     if (layout->pitch_bytes == 0 || layout->pitch_bytes % g4_tile_width(layout->tiling) != 0 ||
-        layout->width_bytes > layout->pitch_bytes || (tiled && layout->base % G4_TILE_SIZE != 0)) {
+        layout->width_bytes > layout->pitch_bytes || (tiled && layout->base % G4_PAGE_SIZE != 0)) {
         return G4_BAD_VALUE;
     }
     /* The last row of a linear surface ends with its width: what follows may belong to somebody else. */

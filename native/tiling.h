@@ -7,16 +7,6 @@
 #define G4_TILING_H
 #include "border.h"
 
-enum {
-    G4_TILE_SIZE = 4096,
-    G4_TILE_X_WIDTH = 512,
-    G4_TILE_X_HEIGHT = 8,
-    G4_TILE_Y_WIDTH = 128,
-    G4_TILE_Y_HEIGHT = 32,
-    G4_TILE_W_WIDTH = 64,
-    G4_TILE_W_HEIGHT = 64,
-};
-
 static inline uint32_t g4_tile_width(uint32_t tiling) {
     return tiling == G4_TILING_X   ? G4_TILE_X_WIDTH
            : tiling == G4_TILING_Y ? G4_TILE_Y_WIDTH

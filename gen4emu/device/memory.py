@@ -1,0 +1,432 @@
+"""Memory of a device: a 32-bit graphics address space of 4 KiB pages behind a page table (spec/05 2.8, 3.10).
+
+The pages and the table belong to the C core (native/memory.h); this is their face for loading captures, for looking at
+state and for reporting what went wrong.  Tiling is in gen4emu.device.tiling.  No ring, no registers: see the device.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, IntEnum, IntFlag
+from operator import itemgetter
+from types import TracebackType
+from typing import Any, Self
+
+from gen4emu._native import ffi, lib
+from gen4emu.errors import FieldError, Gen4emuError
+
+PAGE_SIZE = 4096
+GTT_ENTRIES_GEN4 = 512 * 1024 // 4  # [BW/CL]: 512 KiB of entries map 512 MiB
+GTT_ENTRIES_GEN45 = 2 * 1024 * 1024 // 4  # [CTG/EL]: up to 2 GiB
+MAX_GTT_ENTRIES = 1 << 20  # all that a 32-bit address can name
+DEFAULT_LIMIT_BYTES = 1 << 30
+_ADDRESS_SPACE = 1 << 32
+
+
+class Unit(IntEnum):
+    """Who accesses memory."""
+
+    CPU = lib.G4_UNIT_CPU
+    CS = lib.G4_UNIT_CS
+    VF = lib.G4_UNIT_VF
+    VS = lib.G4_UNIT_VS
+    GS = lib.G4_UNIT_GS
+    CLIP = lib.G4_UNIT_CLIP
+    SF = lib.G4_UNIT_SF
+    WM = lib.G4_UNIT_WM
+    CC = lib.G4_UNIT_CC
+    VFE = lib.G4_UNIT_VFE
+    TS = lib.G4_UNIT_TS
+    EU = lib.G4_UNIT_EU
+    SAMPLER = lib.G4_UNIT_SAMPLER
+    DATA_PORT = lib.G4_UNIT_DATA_PORT
+    BLT = lib.G4_UNIT_BLT
+    APERTURE = lib.G4_UNIT_APERTURE
+
+
+class FaultKind(IntEnum):
+    UNMAPPED_READ = lib.G4_FAULT_UNMAPPED_READ
+    UNMAPPED_WRITE = lib.G4_FAULT_UNMAPPED_WRITE
+    READ_ONLY_WRITE = lib.G4_FAULT_READ_ONLY_WRITE
+    NO_MEMORY_WRITE = lib.G4_FAULT_NO_MEMORY_WRITE
+    UNWRITTEN_READ = lib.G4_FAULT_UNWRITTEN_READ
+
+    @property
+    def text(self) -> str:
+        return _FAULT_TEXT[self]
+
+
+_FAULT_TEXT = {
+    FaultKind.UNMAPPED_READ: "read of an address that nothing maps",
+    FaultKind.UNMAPPED_WRITE: "write to an address that nothing maps",
+    FaultKind.READ_ONLY_WRITE: "write to a read-only page",
+    FaultKind.NO_MEMORY_WRITE: "write to a page for which no memory is left",
+    FaultKind.UNWRITTEN_READ: "read of memory that nothing has written",
+}
+
+
+class PageFlags(IntFlag):
+    PRESENT = lib.G4_PAGE_PRESENT
+    EXTERNAL = lib.G4_PAGE_EXTERNAL
+    WRITTEN = lib.G4_PAGE_WRITTEN
+    READ_ONLY = lib.G4_PAGE_READ_ONLY
+    MISSED_READ = lib.G4_PAGE_MISSED_READ
+    MISSED_WRITE = lib.G4_PAGE_MISSED_WRITE
+
+
+class PteType(IntEnum):
+    UNCACHED = lib.G4_PTE_UNCACHED
+    SNOOPED = lib.G4_PTE_SNOOPED
+
+
+class Missing(Enum):
+    """What a read does about memory that is not there."""
+
+    RAISE = "raise"
+    ZERO = "zero"  # reads as zeros, silently
+    REPORT = "report"  # reads as zeros, and is entered in Memory.faults
+
+
+@dataclass(slots=True, frozen=True)
+class Pte:
+    """A page table entry taken apart (spec/05 2.8).  Types 1 and 2 are reserved, but captures contain them."""
+
+    physical: int
+    type: int = PteType.UNCACHED
+    valid: bool = True
+
+    def encode(self) -> int:
+        if self.physical % PAGE_SIZE or not 0 <= self.physical < 1 << 36:
+            raise FieldError(f"page table entry: physical address 0x{self.physical:x} is not a page below 64 GiB")
+        if not 0 <= self.type <= 3:
+            raise FieldError(f"page table entry: type {self.type} does not fit bits 2:1")
+        return int(lib.g4_pte_encode(self.physical, self.type, self.valid))
+
+    @staticmethod
+    def decode(entry: int) -> Pte:
+        _check_dword(entry, "page table entry")
+        pte = lib.g4_pte_decode(entry)
+        return Pte(pte.physical, pte.type, pte.valid)
+
+
+@dataclass(slots=True, frozen=True)
+class Fault:
+    """One access that went wrong; `entry` is the page table entry of the address."""
+
+    kind: FaultKind
+    address: int
+    unit: Unit
+    entry: int
+
+    def __str__(self) -> str:
+        return f"0x{self.address:08x}: {self.unit.name}: {self.kind.text} (page table entry 0x{self.entry:08x})"
+
+
+@dataclass(slots=True, frozen=True)
+class Faults:
+    """What went wrong so far: how often, by kind, and what first.  One count is one access to one page."""
+
+    counts: dict[FaultKind, int]
+    first: dict[FaultKind, Fault]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+@dataclass(slots=True, frozen=True)
+class Page:
+    """A page that is mapped or has contents, or was missed."""
+
+    address: int
+    flags: PageFlags
+
+
+class MemoryFault(Gen4emuError):
+    """An access from outside to memory that is not there or may not be written."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+        super().__init__(str(fault))
+
+
+class Memory:
+    """A graphics address space.
+
+    Without `strict_pte` every page below `gtt_entries` exists, reads as zeros until it is written, and is its own
+    physical page: what captures need.  With it, only pages with a valid entry (`set_gtt`) exist, and pages of others
+    (`map_external`).  `strict` makes a fault stop the unit that meets it; else reads give 0 and writes are dropped.
+    All pages are given back by `close()` or at the end of a `with` block.
+    """
+
+    def __init__(self, gtt_entries: int = GTT_ENTRIES_GEN45, strict: bool = False, *, strict_pte: bool = False,
+                 limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
+        if not 0 < gtt_entries <= MAX_GTT_ENTRIES:
+            raise FieldError(f"gtt_entries: {gtt_entries} is not between 1 and {MAX_GTT_ENTRIES}")
+        self.gtt_entries = gtt_entries
+        self.strict = strict
+        self.strict_pte = strict_pte
+        max_pages = min(max(limit_bytes, 0) // PAGE_SIZE, 1 << 24)
+        handle = lib.g4_mem_create(gtt_entries, max_pages, strict_pte)
+        if handle == ffi.NULL:
+            raise MemoryError("no memory for a page table")
+        self._mem = ffi.gc(handle, lib.g4_mem_destroy)
+        self._port = self._new_port(Unit.CPU, quiet=False)
+        self._external: list[tuple[int, int, Any]] = []  # start, end, what keeps the buffer alive; disjoint, sorted
+
+    # --- life ---
+
+    def close(self) -> None:
+        """Give everything back.  The memory can not be used afterwards."""
+        if self._mem is not None:
+            ffi.release(self._mem)
+            self._mem = None
+            self._port = None
+            self._external.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    def clear(self) -> None:
+        """Forget all contents, mappings, page table entries and faults."""
+        if lib.g4_mem_clear(self.handle) != lib.G4_OK:
+            raise MemoryError("no memory for a page table")
+        self._external.clear()
+        self._port = self._new_port(Unit.CPU, quiet=False)
+
+    @property
+    def handle(self) -> Any:
+        """The core's `struct g4_mem *`."""
+        if self._mem is None:
+            raise ValueError("this memory is closed")
+        return self._mem
+
+    @property
+    def port(self) -> Any:
+        """The core's `struct g4_port *` whose log is `faults`.  Threads of the core have their own and merge them."""
+        if self._port is None:
+            raise ValueError("this memory is closed")
+        return self._port
+
+    def new_port(self, unit: Unit) -> Any:
+        """A port for one unit: a `struct g4_port *` with an empty log."""
+        return self._new_port(unit, quiet=False)
+
+    def _new_port(self, unit: Unit, quiet: bool) -> Any:
+        port = ffi.new("struct g4_port *")
+        lib.g4_port_init(port, self.handle, unit, self.strict and not quiet)
+        port.quiet = quiet
+        return port
+
+    # --- contents ---
+
+    def write(self, address: int, data: bytes | bytearray | memoryview) -> None:
+        """Place bytes as the CPU or a capture does.  With `strict_pte`, pages without entry get one (spec/06 3.1).
+
+        On a MemoryFault the bytes before the page that failed are written.
+        """
+        source = _source(data)
+        _check_range(address, len(source), _ADDRESS_SPACE)
+        fault = ffi.new("struct g4_fault *")
+        if lib.g4_mem_poke(self.handle, address, source, len(source), fault) != lib.G4_OK:
+            raise MemoryFault(_fault(fault))
+
+    def read(self, address: int, size: int, missing: Missing = Missing.RAISE, unit: Unit = Unit.CPU) -> bytes:
+        return bytes(self._read(address, size, missing, unit))
+
+    def read_dwords(self, address: int, count: int, missing: Missing = Missing.RAISE,
+                    unit: Unit = Unit.CPU) -> memoryview:
+        """`count` dwords as a view of format 'I', over a copy."""
+        return memoryview(self._read(address, count * 4, missing, unit)).cast("I")
+
+    def _read(self, address: int, size: int, missing: Missing, unit: Unit) -> bytearray:
+        _check_range(address, size, _ADDRESS_SPACE)
+        data = bytearray(size)
+        place = ffi.from_buffer(data)
+        if not lib.g4_mem_peek(self.handle, address, place, size):
+            with ProbePort(self, missing, unit) as port:
+                lib.g4_mem_read(port, address, place, size)
+        return data
+
+    def write_physical(self, physical: int, data: bytes | bytearray | memoryview) -> None:
+        """Place bytes at a 36-bit physical address, below the page table."""
+        source = _source(data)
+        _check_range(physical, len(source), 1 << 36)
+        if lib.g4_mem_write_physical(self.handle, physical, source, len(source)) != lib.G4_OK:
+            raise MemoryFault(Fault(FaultKind.NO_MEMORY_WRITE, physical & 0xFFFFFFFF, Unit.CPU, 0))
+
+    def read_physical(self, physical: int, size: int) -> bytes:
+        """Bytes at a 36-bit physical address; zeros where nothing was written."""
+        _check_range(physical, size, 1 << 36)
+        data = bytearray(size)
+        lib.g4_mem_read_physical(self.handle, physical, ffi.from_buffer(data), size)
+        return bytes(data)
+
+    # --- the map ---
+
+    def set_gtt(self, first: int, entries: Sequence[int]) -> None:
+        """Write page table entries from number `first` on.  Kept always, used with `strict_pte`."""
+        if first < 0 or first + len(entries) > self.gtt_entries:
+            raise FieldError(f"page table entries {first} to {first + len(entries) - 1} do not fit a table of "
+                             f"{self.gtt_entries}")
+        for entry in entries:
+            _check_dword(entry, "page table entry")
+        lib.g4_mem_set_gtt(self.handle, first, ffi.new("uint32_t[]", list(entries)), len(entries))
+
+    def gtt_entry(self, index: int) -> int:
+        if not 0 <= index < self.gtt_entries:
+            raise FieldError(f"page table entry {index} does not exist: the table has {self.gtt_entries}")
+        return int(lib.g4_mem_gtt_entry(self.handle, index))
+
+    def physical(self, address: int) -> int:
+        """The physical address behind a graphics address; without translation, the address itself."""
+        _check_range(address, 0, _ADDRESS_SPACE)
+        return int(lib.g4_mem_physical(self.handle, address))
+
+    def map_external(self, address: int, buffer: Any, read_only: bool = False) -> None:
+        """Let pages be somebody else's memory (an mmap, say), without a copy, until `unmap_external` or `clear`.
+
+        `read_only` keeps the device from writing; a buffer that can not be written needs it.
+        """
+        view = ffi.from_buffer("uint8_t[]", buffer, require_writable=not read_only)
+        size = len(view)
+        status = lib.g4_mem_map_external(self.handle, address, view, size, read_only) \
+            if 0 <= address < _ADDRESS_SPACE else lib.G4_BAD_VALUE
+        if status != lib.G4_OK:
+            raise FieldError(f"0x{address:08x}: {size} bytes can not be mapped: address and size are multiples of "
+                             f"{PAGE_SIZE} below 0x{self.gtt_entries * PAGE_SIZE:x}, the buffer is aligned to 64 bytes")
+        self._forget_external(address, address + size)
+        if size:
+            insort(self._external, (address, address + size, view), key=itemgetter(0))
+
+    def unmap_external(self, address: int, size: int) -> None:
+        _check_range(address, size, _ADDRESS_SPACE)
+        if lib.g4_mem_unmap_external(self.handle, address, size) != lib.G4_OK:
+            raise FieldError(f"0x{address:08x}: {size} bytes are not whole pages")
+        self._forget_external(address, address + size)
+
+    def _forget_external(self, start: int, end: int) -> None:
+        """Let go of buffers whose last page goes; of one that keeps pages on either side, those stay entered."""
+        first = bisect_right(self._external, start, key=itemgetter(1))
+        last = bisect_left(self._external, end, key=itemgetter(0))
+        kept = [part for low, high, view in self._external[first:last]
+                for part in ((low, start, view), (end, high, view)) if part[0] < part[1]]
+        self._external[first:last] = kept
+
+    # --- looking at the map ---
+
+    def page_flags(self, address: int) -> PageFlags:
+        _check_range(address, 0, _ADDRESS_SPACE)
+        return PageFlags(lib.g4_mem_page_flags(self.handle, address // PAGE_SIZE))
+
+    def is_mapped(self, address: int, size: int = 1) -> bool:
+        """Whether all these bytes exist: have contents, or (`strict_pte`) a valid page table entry."""
+        return not self.unmapped(address, size)
+
+    def unmapped(self, address: int, size: int) -> list[tuple[int, int]]:
+        """The (address, size) parts of a range that do not exist."""
+        if address < 0 or size < 0:
+            raise FieldError(f"0x{address:x}: {size} bytes are not a range")
+        inside = max(0, min(size, _ADDRESS_SPACE - address))
+        holes = [(max(start, address), min(end, address + inside))
+                 for start, end in self._runs(PageFlags.PRESENT, PageFlags(0), address, address + inside)]
+        if inside < size:
+            holes.append((address + inside, address + size))
+        return [(start, end - start) for start, end in holes]
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """The (address, size) of everything that has contents, in order, neighbours joined."""
+        return [(start, end - start) for start, end in self._runs(PageFlags.WRITTEN, PageFlags.WRITTEN)]
+
+    def missed_reads(self) -> list[tuple[int, int]]:
+        """The (address, size) of pages that a unit read although nothing had written or mapped them."""
+        return [(start, end - start) for start, end in self._runs(PageFlags.MISSED_READ, PageFlags.MISSED_READ)]
+
+    def pages(self) -> Iterator[Page]:
+        """Every page that has contents, in order."""
+        for start, size in self.ranges():
+            for address in range(start, start + size, PAGE_SIZE):
+                yield Page(address, self.page_flags(address))
+
+    def _runs(self, mask: PageFlags, flags: PageFlags, address: int = 0,
+              end: int = _ADDRESS_SPACE) -> Iterator[tuple[int, int]]:
+        """The (start, end) of pages with these flags under this mask, neighbours joined."""
+        page, last = address // PAGE_SIZE, -(-end // PAGE_SIZE)
+        while page < last:
+            page = lib.g4_mem_find_page(self.handle, page, last, mask, flags, True)
+            stop = lib.g4_mem_find_page(self.handle, page, last, mask, flags, False)
+            if page < stop:
+                yield page * PAGE_SIZE, stop * PAGE_SIZE
+            page = stop
+
+    @property
+    def owned_bytes(self) -> int:
+        """Host memory used for pages of our own."""
+        return int(lib.g4_mem_owned_pages(self.handle)) * PAGE_SIZE
+
+    # --- what changed, what went wrong ---
+
+    def mark(self) -> int:
+        """A point in time, for `changed_since`."""
+        return int(lib.g4_mem_mark(self.handle))
+
+    def changed_since(self, mark: int, address: int, size: int) -> bool:
+        """Whether these pages may have changed since.  Always true for pages of others and with `strict_pte`."""
+        _check_range(address, size, _ADDRESS_SPACE)
+        return bool(lib.g4_mem_changed_since(self.handle, address, size, mark))
+
+    @property
+    def faults(self) -> Faults:
+        return port_faults(self.port)
+
+
+class ProbePort:
+    """A port for one look from outside, with a log of its own, which is dealt with at the end as `missing` says."""
+
+    def __init__(self, memory: Memory, missing: Missing, unit: Unit) -> None:
+        self._memory, self._missing = memory, missing
+        self._port = memory._new_port(unit, quiet=missing is not Missing.REPORT)
+
+    def __enter__(self) -> Any:
+        return self._port
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if kind is not None or self._missing is Missing.ZERO:
+            return
+        if self._missing is Missing.REPORT:
+            lib.g4_port_merge(self._memory.port, self._port)
+            return
+        faults = port_faults(self._port)
+        if faults.first:
+            raise MemoryFault(min(faults.first.values(), key=lambda fault: fault.address))
+
+
+def port_faults(port: Any) -> Faults:
+    """The log of a `struct g4_port *`."""
+    counts = {kind: int(port.log.count[kind]) for kind in FaultKind if port.log.count[kind]}
+    return Faults(counts, {kind: _fault(port.log.first[kind]) for kind in counts})
+
+
+def _fault(fault: Any) -> Fault:
+    return Fault(FaultKind(fault.what), fault.address, Unit(fault.unit), fault.value)
+
+
+def _source(data: bytes | bytearray | memoryview) -> Any:
+    return ffi.from_buffer("uint8_t[]", data)
+
+
+def _check_range(address: int, size: int, end: int) -> None:
+    if address < 0 or size < 0 or address + size > end:
+        raise FieldError(f"0x{address:x}: {size} bytes reach out of the address space of 0x{end:x} bytes")
+
+
+def _check_dword(value: int, what: str) -> None:
+    if not 0 <= value <= 0xFFFFFFFF:
+        raise FieldError(f"{what}: 0x{value:x} does not fit 32 bits")

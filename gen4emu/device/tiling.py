@@ -1,0 +1,225 @@
+"""How surfaces lie in memory: linear, X, Y and W tiles, the bit-6 swizzle, fences (spec/05 2.11, 2.12, 3.11, 3.12).
+
+The arithmetic is in the C core (native/tiling.h, native/fence.c); this is its face for tools and for the device.
+Coordinates are in bytes and rows where a name says so, else in pixels.  W is no surface mode of Gen4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from gen4emu._native import ffi, lib
+from gen4emu.device.memory import Memory, Missing, ProbePort, Unit
+from gen4emu.errors import FieldError
+
+MAX_COPY_BYTES = 8192 * 8192 * 16  # the largest surface that a Gen4 surface state can describe
+FENCE_COUNT = 16
+_ADDRESS_SPACE = 1 << 32
+_HALF = 1 << 31
+
+
+class Tiling(IntEnum):
+    LINEAR = lib.G4_TILING_LINEAR
+    X = lib.G4_TILING_X
+    Y = lib.G4_TILING_Y
+    W = lib.G4_TILING_W
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Bytes across and rows down of a tile."""
+        return _TILES[self]
+
+
+_TILES = {
+    Tiling.LINEAR: (1, 1),
+    Tiling.X: (lib.G4_TILE_X_WIDTH, lib.G4_TILE_X_HEIGHT),
+    Tiling.Y: (lib.G4_TILE_Y_WIDTH, lib.G4_TILE_Y_HEIGHT),
+    Tiling.W: (lib.G4_TILE_W_WIDTH, lib.G4_TILE_W_HEIGHT),
+}
+
+
+class Swizzle(IntEnum):
+    """The address bits that are XORed into bit 6, with the numbers that Linux reports."""
+
+    NONE = lib.G4_SWIZZLE_NONE
+    BIT_9 = lib.G4_SWIZZLE_9
+    BIT_9_10 = lib.G4_SWIZZLE_9_10
+    BIT_9_11 = lib.G4_SWIZZLE_9_11
+    BIT_9_10_11 = lib.G4_SWIZZLE_9_10_11
+    UNKNOWN = lib.G4_SWIZZLE_UNKNOWN
+    BIT_9_17 = lib.G4_SWIZZLE_9_17
+    BIT_9_10_17 = lib.G4_SWIZZLE_9_10_17
+
+
+def tiled_offset(tiling: Tiling, pitch_bytes: int, x_bytes: int, y: int) -> int:
+    """Where a byte lies, from the start of its surface, before any swizzle."""
+    _check_pitch(tiling, pitch_bytes)
+    if not 0 <= x_bytes < pitch_bytes or not 0 <= y < _ADDRESS_SPACE:
+        raise FieldError(f"byte {x_bytes} of row {y} is outside of a surface with a pitch of {pitch_bytes} bytes")
+    return int(lib.g4_tiling_offset(tiling, pitch_bytes, x_bytes, y))
+
+
+def tiled_coordinates(tiling: Tiling, pitch_bytes: int, offset: int) -> tuple[int, int]:
+    """The (x_bytes, y) of the byte at an offset: the inverse of `tiled_offset`."""
+    _check_pitch(tiling, pitch_bytes)
+    if not 0 <= offset < 1 << 64:
+        raise FieldError(f"offset 0x{offset:x} does not fit 64 bits")
+    x, y = ffi.new("uint64_t *"), ffi.new("uint64_t *")
+    lib.g4_tiling_coordinates(tiling, pitch_bytes, offset, x, y)
+    return int(x[0]), int(y[0])
+
+
+def swizzled(swizzle: Swizzle, address: int, physical: int | None = None) -> int:
+    """The address that the memory controller uses; applied again it gives the first one back.
+
+    Modes with bit 17 look at the physical address, which is taken to be the address itself if not given.
+    """
+    physical = address if physical is None else physical
+    if not 0 <= address < 1 << 64 or not 0 <= physical < 1 << 64:
+        raise FieldError(f"address 0x{address:x} (physical 0x{physical:x}) does not fit 64 bits")
+    return int(lib.g4_swizzle_address(swizzle, address, physical))
+
+
+@dataclass(slots=True, frozen=True)
+class SurfaceLayout:
+    """Where the pixels of a two-dimensional surface are.  `cpp` is bytes per pixel."""
+
+    base: int
+    pitch_bytes: int
+    width: int
+    height: int
+    cpp: int
+    tiling: Tiling = Tiling.LINEAR
+    swizzle: Swizzle = Swizzle.NONE
+
+    def __post_init__(self) -> None:
+        _check_pitch(self.tiling, self.pitch_bytes)
+        if self.width < 0 or self.height < 0 or not 0 < self.cpp <= 16:
+            raise FieldError(f"surface of {self.width} x {self.height} pixels of {self.cpp} bytes")
+        if self.width * self.cpp > self.pitch_bytes:
+            raise FieldError(f"width: {self.width} pixels of {self.cpp} bytes exceed the pitch of {self.pitch_bytes}")
+        if self.tiling is not Tiling.LINEAR and self.base % 4096:
+            raise FieldError(f"base: 0x{self.base:08x} of a tiled surface is not aligned to 4096 bytes")
+        if not 0 <= self.base < _ADDRESS_SPACE or self.height >= _ADDRESS_SPACE \
+                or lib.g4_layout_check(self._native()) != lib.G4_OK:
+            raise FieldError(f"base: {self.height} rows of {self.pitch_bytes} bytes from 0x{self.base:x} on reach "
+                             f"out of the address space")
+
+    def address(self, x: int, y: int, byte: int = 0) -> int:
+        """The graphics address of a byte of a pixel, by the tiling alone: without swizzle."""
+        if not 0 <= x < self.width or not 0 <= y < self.height or not 0 <= byte < self.cpp:
+            raise FieldError(f"pixel ({x}, {y}) byte {byte} is outside of the surface")
+        return self.base + tiled_offset(self.tiling, self.pitch_bytes, x * self.cpp + byte, y)
+
+    def _native(self) -> Any:
+        return ffi.new("struct g4_surface_layout *", (self.base, self.pitch_bytes, self.width * self.cpp, self.height,
+                                                      self.tiling, self.swizzle))
+
+    def read(self, memory: Memory, x: int = 0, y: int = 0, width: int | None = None, height: int | None = None,
+             missing: Missing = Missing.ZERO, unit: Unit = Unit.CPU) -> bytearray:
+        """Rows of pixels, top to bottom, without gaps; zeros where the rectangle leaves the surface."""
+        rectangle = self._rectangle(x, y, width, height)
+        pitch = rectangle.width_bytes
+        if pitch * rectangle.height > MAX_COPY_BYTES:
+            raise FieldError(f"a rectangle of {pitch} bytes x {rectangle.height} rows is more than any surface has")
+        pixels = bytearray(pitch * rectangle.height)
+        with ProbePort(memory, missing, unit) as port:
+            lib.g4_surface_read(port, self._native(), rectangle, ffi.from_buffer(pixels), len(pixels), pitch)
+        return pixels
+
+    def write(self, memory: Memory, pixels: bytes | bytearray | memoryview, x: int = 0, y: int = 0,
+              width: int | None = None, height: int | None = None, missing: Missing = Missing.RAISE,
+              unit: Unit = Unit.CPU) -> None:
+        """The reverse of `read`; what lies outside of the surface is dropped."""
+        rectangle = self._rectangle(x, y, width, height)
+        source = ffi.from_buffer("uint8_t[]", pixels)
+        if len(source) != rectangle.width_bytes * rectangle.height:
+            raise FieldError(f"pixels: {len(source)} bytes are not {rectangle.width_bytes} x {rectangle.height}")
+        with ProbePort(memory, missing, unit) as port:
+            lib.g4_surface_write(port, self._native(), rectangle, source, len(source), rectangle.width_bytes)
+
+    def _rectangle(self, x: int, y: int, width: int | None, height: int | None) -> Any:
+        width = self.width - x if width is None else width
+        height = self.height - y if height is None else height
+        if not (-_HALF <= x * self.cpp < _HALF and -_HALF <= y < _HALF and 0 <= width * self.cpp < _ADDRESS_SPACE
+                and 0 <= height < _ADDRESS_SPACE):
+            raise FieldError(f"rectangle at ({x}, {y}) of {width} x {height} pixels")
+        return ffi.new("struct g4_rectangle *", (x * self.cpp, y, width * self.cpp, height))
+
+
+@dataclass(slots=True, frozen=True)
+class Fence:
+    """A fence register: a tiled region of the CPU's aperture (spec/05 2.12)."""
+
+    start: int
+    size: int
+    pitch_bytes: int
+    tiling: Tiling = Tiling.X
+    valid: bool = True
+
+    def encode(self) -> int:
+        last = self.start + self.size - 1
+        value = ffi.new("uint64_t *")
+        if 0 <= self.start <= last < _ADDRESS_SPACE and 0 < self.pitch_bytes < _ADDRESS_SPACE:
+            fence = ffi.new("struct g4_fence *", (self.start, last, self.pitch_bytes, self.tiling, self.valid))
+            if lib.g4_fence_encode(fence, value) == lib.G4_OK:
+                return int(value[0])
+        raise FieldError(f"fence: {self.size} bytes at 0x{self.start:08x}, pitch {self.pitch_bytes}, tiling "
+                         f"{self.tiling.name}: start and size are multiples of 4096 below 4 GiB, the pitch of 128 "
+                         f"up to 131072, the tiling is X or Y")
+
+    @staticmethod
+    def decode(value: int) -> Fence:
+        """Any 64 bits; a region that ends before it starts has a size of 0 or less and never applies."""
+        if not 0 <= value < 1 << 64:
+            raise FieldError(f"fence: 0x{value:x} does not fit 64 bits")
+        fence = lib.g4_fence_decode(value)
+        return Fence(fence.start, fence.last + 1 - fence.start, fence.pitch_bytes, Tiling(fence.tiling), fence.valid)
+
+
+class Aperture:
+    """What the CPU sees of memory: tiled regions look linear where a fence covers them."""
+
+    def __init__(self, memory: Memory, fences: Sequence[int] = (), swizzle_x: Swizzle = Swizzle.NONE,
+                 swizzle_y: Swizzle = Swizzle.NONE) -> None:
+        if len(fences) > FENCE_COUNT or any(not 0 <= value < 1 << 64 for value in fences):
+            raise FieldError(f"fences: at most {FENCE_COUNT} values of 64 bits")
+        self._memory = memory
+        self._native = ffi.new("struct g4_aperture *", (list(fences), swizzle_x, swizzle_y))
+
+    def fence_at(self, address: int) -> int | None:
+        """The number of the fence that covers an address: the lowest, where several do."""
+        _check_span(address, 1)
+        number = int(lib.g4_aperture_fence(self._native, address))
+        return None if number < 0 else number
+
+    def read(self, address: int, size: int, missing: Missing = Missing.RAISE) -> bytes:
+        _check_span(address, size)
+        data = bytearray(size)
+        with ProbePort(self._memory, missing, Unit.APERTURE) as port:
+            self._check(address, lib.g4_aperture_read(port, self._native, address, ffi.from_buffer(data), size))
+        return bytes(data)
+
+    def write(self, address: int, data: bytes | bytearray | memoryview, missing: Missing = Missing.RAISE) -> None:
+        source = ffi.from_buffer("uint8_t[]", data)
+        _check_span(address, len(source))
+        with ProbePort(self._memory, missing, Unit.APERTURE) as port:
+            self._check(address, lib.g4_aperture_write(port, self._native, address, source, len(source)))
+
+    def _check(self, address: int, status: int) -> None:
+        if status == lib.G4_BAD_VALUE:
+            raise FieldError(f"0x{address:08x}: a fence there has a pitch that its tiling can not have, "
+                             f"or reaches out of the address space")
+
+
+def _check_span(address: int, size: int) -> None:
+    if address < 0 or size < 0 or address + size > _ADDRESS_SPACE:
+        raise FieldError(f"0x{address:x}: {size} bytes reach out of the address space")
+
+
+def _check_pitch(tiling: Tiling, pitch_bytes: int) -> None:
+    if not 0 < pitch_bytes < _ADDRESS_SPACE or pitch_bytes % tiling.tile[0]:
+        raise FieldError(f"pitch: {pitch_bytes} is not a multiple of {tiling.tile[0]} bytes ({tiling.name} tiling)")
