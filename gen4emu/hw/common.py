@@ -1,0 +1,160 @@
+"""The commands that the 3D and the media pipeline share: bases, URB, constants, pipeline selection, synchronisation.
+
+Models the command streamer's common GFXPIPE commands (spec/05 2.3) and PIPE_CONTROL (G45 volume 2, 2.8.4).  The commands
+of one pipeline alone are in `gen4emu.hw.pipeline` and `gen4emu.hw.media`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Mbz, Uint, unless, when
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Block, Command, gfx
+
+DATA_DWORD = Block("DATA_DWORD", 1, [Uint("value", 0, 31, 0, hex=True)],
+                   doc="one dword of a tail whose length the command's header gives")
+
+
+class Pipeline(IntEnum):
+    """The pipeline that PIPELINE_SELECT switches to."""
+
+    THREE_D = 0
+    MEDIA = 1
+
+
+class PostSyncOperation(IntEnum):
+    """What PIPE_CONTROL writes when it retires."""
+
+    NO_WRITE = 0
+    WRITE_IMMEDIATE_DATA = 1
+    WRITE_PS_DEPTH_COUNT = 2
+    WRITE_TIMESTAMP = 3
+
+
+class GraphicsAddressType(IntEnum):
+    """The table that translates an address.  Gen4 has one table only, so both mean the same (spec/05 2.8)."""
+
+    PROCESS_LOCAL = 0
+    GLOBAL = 1
+
+
+# --- PIPELINE_SELECT and 3DSTATE_VF_STATISTICS: two encodings each, both accepted everywhere (spec/05 2.1) -----------
+def _pipeline_select(code: int, written_for: Gen) -> Command:
+    return gfx("PIPELINE_SELECT", code, 1, [
+        Mbz(0, 15, 1, gens=Gen.GEN4),
+        Enum("pipeline_selection", 0, 0, 0, enum=Pipeline, gens=Gen.GEN4),
+        Mbz(0, 15, 2, gens=Gen.GEN45),
+        Enum("pipeline_selection", 0, 1, 0, enum=Pipeline, gens=Gen.GEN45),
+    ], length=None, ref="spec/05 2.3", written_for=written_for)
+
+
+def _vf_statistics(code: int, written_for: Gen) -> Command:
+    return gfx("3DSTATE_VF_STATISTICS", code, 1, [
+        Mbz(0, 15, 1),
+        Bool("statistics_enable", 0, 0, doc="counts IA_VERTICES and IA_PRIMITIVES"),
+    ], length=None, ref="spec/05 2.3", written_for=written_for)
+
+
+PIPELINE_SELECT_GEN4 = _pipeline_select(0x6104, Gen.GEN4)
+PIPELINE_SELECT_GEN45 = _pipeline_select(0x6904, Gen.GEN45)
+VF_STATISTICS_GEN4 = _vf_statistics(0x780B, Gen.GEN4)
+VF_STATISTICS_GEN45 = _vf_statistics(0x680B, Gen.GEN45)
+
+
+# --- bases ------------------------------------------------------------------------------------------------------------
+def _base(name: str, dword: int, *, doc: str = "") -> list[Field]:
+    return [
+        Address(name, dword, 31, 12, doc=doc),
+        Mbz(dword, 11, 1),
+        Bool(f"{name}_modify_enable", dword, 0),
+    ]
+
+
+STATE_BASE_ADDRESS = gfx("STATE_BASE_ADDRESS", 0x6101, 6, [
+    Mbz(0, 15, 8),
+    *_base("general_state_base_address", 1),
+    *_base("surface_state_base_address", 2),
+    *_base("indirect_object_base_address", 3),
+    *_base("general_state_access_upper_bound", 4, doc="0 is no bound"),
+    *_base("indirect_object_access_upper_bound", 5, doc="0 is no bound"),
+], ref="spec/05 2.3")
+
+STATE_SIP = gfx("STATE_SIP", 0x6102, 2, [
+    Mbz(0, 15, 8),
+    Address("system_instruction_pointer", 1, 31, 4, base="general_state", target="KERNEL",
+            doc="drivers without a system routine write 0"),
+    Mbz(1, 3, 0),
+], ref="spec/05 2.3")
+
+STATE_PREFETCH = gfx("STATE_PREFETCH", 0x6003, 2, [
+    Mbz(0, 15, 8),
+    Address("prefetch_pointer", 1, 31, 6, base="general_state"),
+    Mbz(1, 5, 3),
+    Uint("prefetch_count", 1, 2, 0, bias=1, doc="lines of 64 bytes"),
+], ref="spec/05 2.3", doc="a hint without an effect that a program can see")
+
+# --- URB and constants ------------------------------------------------------------------------------------------------
+URB_FENCE = gfx("URB_FENCE", 0x6000, 3, [
+    Mbz(0, 15, 14),
+    Bool("cs_urb_reallocation_request", 0, 13),
+    Bool("vfe_urb_reallocation_request", 0, 12),
+    Bool("sf_urb_reallocation_request", 0, 11),
+    Bool("clip_urb_reallocation_request", 0, 10),
+    Bool("gs_urb_reallocation_request", 0, 9),
+    Bool("vs_urb_reallocation_request", 0, 8),
+    Mbz(1, 31, 30),
+    Uint("clip_fence", 1, 29, 20, doc="a fence is the row of 512 bits just past the unit's region"),
+    Uint("gs_fence", 1, 19, 10),
+    Uint("vs_fence", 1, 9, 0),
+    Mbz(2, 31, 31),
+    Uint("cs_fence", 2, 30, 20),
+    Uint("vfe_fence", 2, 19, 10),
+    Uint("sf_fence", 2, 9, 0),
+], ref="spec/05 2.3")
+
+CS_URB_STATE = gfx("CS_URB_STATE", 0x6001, 2, [
+    Mbz(0, 15, 8),
+    Mbz(1, 31, 9),
+    Uint("urb_entry_allocation_size", 1, 8, 4, bias=1, doc="rows of 512 bits"),
+    Mbz(1, 3, 3),
+    Uint("number_of_urb_entries", 1, 2, 0, high=4),
+], ref="spec/05 2.3")
+
+CONSTANT_BUFFER = gfx("CONSTANT_BUFFER", 0x6002, 2, [
+    Mbz(0, 15, 9),
+    Bool("valid", 0, 8),
+    Address("buffer_starting_address", 1, 31, 6, base="general_state", target="CONSTANTS", count="buffer_length",
+            doc="absolute when INSTPM says so"),
+    Uint("buffer_length", 1, 5, 0, bias=1, high=32, doc="units of 64 bytes, at most a CS URB entry"),
+], ref="spec/05 2.3")
+
+# --- synchronisation --------------------------------------------------------------------------------------------------
+_NO_WRITE = (when("post_sync_operation", PostSyncOperation.NO_WRITE),)
+_WRITE = (unless("post_sync_operation", PostSyncOperation.NO_WRITE),)
+_IMMEDIATE = (when("post_sync_operation", PostSyncOperation.WRITE_IMMEDIATE_DATA),)
+_NO_IMMEDIATE = (unless("post_sync_operation", PostSyncOperation.WRITE_IMMEDIATE_DATA),)
+
+PIPE_CONTROL = gfx("PIPE_CONTROL", 0x7A00, 4, [
+    Enum("post_sync_operation", 0, 15, 14, enum=PostSyncOperation),
+    Bool("depth_stall_enable", 0, 13),
+    Bool("write_cache_flush_enable", 0, 12, doc="ignored with a depth stall"),
+    Bool("instruction_state_cache_flush_enable", 0, 11),
+    Bool("texture_cache_flush_enable", 0, 10, gens=Gen.GEN45),
+    Bool("indirect_state_pointers_disable", 0, 9, gens=Gen.GEN45),
+    Mbz(0, 10, 9, gens=Gen.GEN4),
+    Bool("notify_enable", 0, 8),
+    Address("destination_address", 1, 31, 3, target="DATA", when=_WRITE),
+    Enum("destination_address_type", 1, 2, 2, enum=GraphicsAddressType, when=_WRITE),
+    Ignored(1, 31, 2, when=_NO_WRITE),
+    Mbz(1, 1, 0),
+    Uint("immediate_data_low", 2, 31, 0, hex=True, when=_IMMEDIATE),
+    Uint("immediate_data_high", 3, 31, 0, hex=True, when=_IMMEDIATE),
+    Ignored(2, 31, 0, when=_NO_IMMEDIATE),
+    Ignored(3, 31, 0, when=_NO_IMMEDIATE),
+], ref="G45v2 2.8.4, spec/05 2.3")
+
+COMMANDS: tuple[Command, ...] = (
+    URB_FENCE, CS_URB_STATE, CONSTANT_BUFFER, STATE_PREFETCH, STATE_BASE_ADDRESS, STATE_SIP,
+    PIPELINE_SELECT_GEN4, PIPELINE_SELECT_GEN45, VF_STATISTICS_GEN4, VF_STATISTICS_GEN45, PIPE_CONTROL,
+)
