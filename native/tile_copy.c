@@ -94,6 +94,41 @@ INLINE void copy_w(bool to_tile, uint8_t *tile, uint8_t *linear, size_t pitch, c
     }
 }
 
+/* The 64 bytes of an 8 x 8 block of a W tile, as pairs of pixels.  A permutation of them gives rows of four pairs. */
+typedef uint16_t w_block __attribute__((vector_size(64)));
+
+INLINE void copy_w_block(bool to_tile, uint8_t *tile, uint8_t *linear, size_t pitch) {
+    w_block block;
+    if (to_tile) {
+        for (uint32_t y = 0; y < 8; y++) {
+            memcpy((uint8_t *)&block + 8 * (size_t)y, linear + y * pitch, 8);
+        }
+        block = __builtin_shufflevector(block, block, 0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15, 16, 20, 17,
+                                        21, 24, 28, 25, 29, 18, 22, 19, 23, 26, 30, 27, 31);
+        memcpy(tile, &block, sizeof block);
+    } else {
+        memcpy(&block, tile, sizeof block);
+        block = __builtin_shufflevector(block, block, 0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15, 16, 18, 24,
+                                        26, 17, 19, 25, 27, 20, 22, 28, 30, 21, 23, 29, 31);
+        for (uint32_t y = 0; y < 8; y++) {
+            memcpy(linear + y * pitch, (uint8_t *)&block + 8 * (size_t)y, 8);
+        }
+    }
+}
+
+INLINE void copy_w_tile(bool to_tile, uint8_t *tile, uint8_t *linear, size_t pitch, uint32_t flips) {
+    for (uint32_t y = 0; y < G4_TILE_W_HEIGHT; y += 8) {
+        for (uint32_t x = 0; x < G4_TILE_W_WIDTH; x += 8) {
+            const uint32_t offset = g4_tile_w_offset(x, y);
+            copy_w_block(to_tile, tile + (offset ^ flip(flips, offset)), linear + y * pitch + x, pitch);
+        }
+    }
+}
+
+INLINE bool is_w_tile(const struct g4_tile_box *box) {
+    return box->x1 - box->x0 == G4_TILE_W_WIDTH && box->y1 - box->y0 == G4_TILE_W_HEIGHT;
+}
+
 /* `move` does not write to its source; the casts only let both directions share a loop. */
 static void read_x(uint8_t *restrict linear, size_t pitch, const uint8_t *restrict tile, const struct g4_tile_box *box,
                    uint32_t flips) {
@@ -111,7 +146,11 @@ static void read_y(uint8_t *restrict linear, size_t pitch, const uint8_t *restri
 
 static void read_w(uint8_t *restrict linear, size_t pitch, const uint8_t *restrict tile, const struct g4_tile_box *box,
                    uint32_t flips) {
-    copy_w(false, (uint8_t *)tile, linear, pitch, box, flips);
+    if (is_w_tile(box)) {
+        copy_w_tile(false, (uint8_t *)tile, linear, pitch, flips);
+    } else {
+        copy_w(false, (uint8_t *)tile, linear, pitch, box, flips);
+    }
 }
 
 static void write_x(uint8_t *restrict tile, const uint8_t *restrict linear, size_t pitch, const struct g4_tile_box *box,
@@ -130,7 +169,11 @@ static void write_y(uint8_t *restrict tile, const uint8_t *restrict linear, size
 
 static void write_w(uint8_t *restrict tile, const uint8_t *restrict linear, size_t pitch, const struct g4_tile_box *box,
                     uint32_t flips) {
-    copy_w(true, tile, (uint8_t *)linear, pitch, box, flips);
+    if (is_w_tile(box)) {
+        copy_w_tile(true, tile, (uint8_t *)linear, pitch, flips);
+    } else {
+        copy_w(true, tile, (uint8_t *)linear, pitch, box, flips);
+    }
 }
 
 G4_VARIANT_DECLARE(struct g4_tile_copy, g4_tile_copy);

@@ -155,7 +155,7 @@ def surface_and_rectangle(draw: st.DrawFn) -> tuple[SurfaceLayout, tuple[int, in
 
 @settings(deadline=None, max_examples=150)
 @given(surface_and_rectangle())
-def test_rectangle_copies_equal_cutting_the_whole_surface(case: tuple[SurfaceLayout, tuple[int, int, int, int]]) -> None:
+def test_rectangle_copies_equal_cuts_of_the_surface(case: tuple[SurfaceLayout, tuple[int, int, int, int]]) -> None:
     layout, (x, y, width, height) = case
     cpp, row = layout.cpp, layout.width * layout.cpp
     before = numbered(row * layout.height)
@@ -279,7 +279,8 @@ def test_any_fence_register_decodes_and_encodes_back(value: int) -> None:
 
 @pytest.mark.parametrize("fence", [
     Fence(0x800, 0x1000, 512), Fence(0, 0x1001, 512), Fence(0, 0, 512), Fence(0, 0x1000, 100), Fence(0, 0x1000, 0),
-    Fence(0, 0x1000, 131072 + 128), Fence(0, 0x1000, 512, Tiling.W), Fence(0x1000, 1 << 32, 512), Fence(-4096, 8192, 512),
+    Fence(0, 0x1000, 131072 + 128), Fence(0, 0x1000, 512, Tiling.W), Fence(0x1000, 1 << 32, 512),
+    Fence(-4096, 8192, 512),
 ])
 def test_fence_that_does_not_fit_its_bits_is_refused(fence: Fence) -> None:
     with pytest.raises(FieldError, match="fence"):
@@ -351,4 +352,4 @@ def test_any_fence_registers_are_survived(values: list[int], address: int, size:
         try:
             assert len(aperture.read(address, size, Missing.ZERO)) == size
         except FieldError as error:
-            assert "a fence there" in str(error)  # noqa: PT017
+            assert "a fence there" in str(error)

@@ -1,0 +1,6 @@
+"""The C core; what it declares is in native/border.h."""
+
+from typing import Any
+
+ffi: Any
+lib: Any

@@ -1,0 +1,27 @@
+"""Builds and runs tests/native/core_test.c: what the core's units use and Python does not see."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+UNITS = ["memory.c", "physical.c", "tiling.c", "tile_copy.c", "variant.c", "variants/tile_copy_avx2.c",
+         "variants/tile_copy_avx512.c"]
+
+
+def test_inline_accesses_threads_and_hostile_arguments(tmp_path: Path) -> None:
+    compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("cc")
+    assert compiler, "the C compiler that built the package"
+    checked = os.environ.get("GEN4EMU_SANITIZE", "") not in ("", "0")
+    sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"] if checked else []
+    program = tmp_path / "core_test"
+    environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+    subprocess.run([compiler, "-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *sanitize,
+                    "-I", str(ROOT / "native"), str(ROOT / "tests/native/core_test.c"),
+                    *(str(ROOT / "native" / unit) for unit in UNITS), "-o", str(program)],
+                   check=True, env=environment)
+    done = subprocess.run([program], capture_output=True, text=True, env=environment, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
