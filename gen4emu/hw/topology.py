@@ -1,0 +1,52 @@
+"""The primitive topologies of the 3D pipeline and what the units agree on about each.
+
+Models the encoding shared by VF, GS, CLIP, SF and WM (G45 volume 2, tables 2-1 and 3-1); how each unit takes a
+topology apart is the unit's own business and not here.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class PrimitiveTopology(IntEnum):
+    """3D_PrimTopoType (spec/10 2.8)."""
+
+    POINTLIST = 0x01
+    LINELIST = 0x02
+    LINESTRIP = 0x03
+    TRILIST = 0x04
+    TRISTRIP = 0x05
+    TRIFAN = 0x06
+    QUADLIST = 0x07
+    QUADSTRIP = 0x08
+    LINELIST_ADJ = 0x09
+    LINESTRIP_ADJ = 0x0A
+    TRILIST_ADJ = 0x0B
+    TRISTRIP_ADJ = 0x0C
+    TRISTRIP_REVERSE = 0x0D
+    POLYGON = 0x0E
+    RECTLIST = 0x0F
+    LINELOOP = 0x10
+    POINTLIST_BF = 0x11
+    LINESTRIP_CONT = 0x12
+    LINESTRIP_BF = 0x13
+    LINESTRIP_CONT_BF = 0x14
+    TRIFAN_NOSTIPPLE = 0x16
+
+
+# G45 volume 2, 3.3.1: a cut index is undefined with any other topology.
+CUT_INDEX_TOPOLOGIES: frozenset[PrimitiveTopology] = frozenset(PrimitiveTopology) - {
+    PrimitiveTopology.TRIFAN, PrimitiveTopology.QUADLIST, PrimitiveTopology.QUADSTRIP, PrimitiveTopology.POLYGON,
+    PrimitiveTopology.RECTLIST, PrimitiveTopology.LINELOOP, PrimitiveTopology.TRIFAN_NOSTIPPLE,
+}
+
+ADJACENCY_TOPOLOGIES: frozenset[PrimitiveTopology] = frozenset({
+    PrimitiveTopology.LINELIST_ADJ, PrimitiveTopology.LINESTRIP_ADJ, PrimitiveTopology.TRILIST_ADJ,
+    PrimitiveTopology.TRISTRIP_ADJ,
+})
+
+# G45 volume 2, 5.5.1: what may leave the GS stage; CLIP strips adjacency when GS is off, SF knows none of the others.
+GS_OUTPUT_TOPOLOGIES: frozenset[PrimitiveTopology] = frozenset(PrimitiveTopology) - ADJACENCY_TOPOLOGIES - {
+    PrimitiveTopology.QUADLIST, PrimitiveTopology.QUADSTRIP, PrimitiveTopology.LINELOOP,
+}
