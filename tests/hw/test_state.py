@@ -6,7 +6,7 @@ import math
 
 import pytest
 from claims import PARTS, misclaimed, repacked
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gen4emu.errors import FieldError
@@ -67,13 +67,14 @@ BLORP_VS = hexes("00000000 00000000 00000000 00000000 00020000 00000000 00000000
 BLORP_SF = hexes("0014fe80 00000000 00000000 00001013 0e184000 00000000 20000000 00000000")
 
 
-@pytest.mark.parametrize("gen", PARTS, ids=str)
+@pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
 @pytest.mark.parametrize("layout", state.BLOCKS, ids=lambda b: b.name)
 def test_every_bit_is_claimed_once(layout: Block, gen: Gen) -> None:
     assert misclaimed(layout, gen) == []
 
 
 @pytest.mark.parametrize("layout", state.BLOCKS, ids=lambda b: b.name)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_values_pack_to_the_bits_they_came_from(layout: Block, data: st.DataObject) -> None:
     gen = data.draw(st.sampled_from(PARTS))
