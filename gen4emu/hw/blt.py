@@ -74,7 +74,7 @@ def _with_reserved(dword: int, hi: int, lo: int, fields: list[Field]) -> list[Fi
     return out
 
 
-# --- BR00: what each kind of command has in bits 21:8 of its header ----------------------------------------------------
+# --- BR00: what each kind of command has in bits 21:8 of its header ---------------------------------------------------
 def _br00(*fields: Field | list[Field]) -> list[Field]:
     flat = [f for item in fields for f in (item if isinstance(item, list) else [item])]
     return _with_reserved(0, 21, 8, flat)
@@ -94,7 +94,7 @@ _SEEDS: list[Field] = [
     Uint("pattern_vertical_seed", 0, 10, 8),
 ]
 
-# --- BR13: what each kind of command has in bits 31:26 of its second dword ---------------------------------------------
+# --- BR13: what each kind of command has in bits 31:26 of its second dword --------------------------------------------
 _SOLID = Bool("solid_pattern", 1, 31, doc="the pattern is the foreground colour everywhere")
 _CLIP = Bool("clip_enable", 1, 30)
 _MONO_SOURCE = Bool("monochrome_source_transparency", 1, 29, doc="0-bits do not write")
@@ -110,7 +110,7 @@ def _br13(*fields: Field) -> list[Field]:
     ]
 
 
-# --- operand dwords ----------------------------------------------------------------------------------------------------
+# --- operand dwords ---------------------------------------------------------------------------------------------------
 def _point(name: str, dword: int, number: str = "") -> list[Field]:
     return [Sint(f"{name}_y{number}", dword, 31, 16), Sint(f"{name}_x{number}", dword, 15, 0)]
 
@@ -175,7 +175,7 @@ def _size(dword: int) -> list[Field]:
 
 _REF = "spec/05 2.13"
 
-# --- setup: what PIXEL, SCANLINES and TEXT draw with -------------------------------------------------------------------
+# --- setup: what PIXEL, SCANLINES and TEXT draw with ------------------------------------------------------------------
 XY_SETUP_BLT = blt("XY_SETUP_BLT", 0x01, 8, [
     *_br00(_BYTE_MASK, _TILED),
     *_br13(_CLIP, _MONO_SOURCE),
@@ -215,7 +215,7 @@ XY_TEXT_IMMEDIATE_BLT = blt("XY_TEXT_IMMEDIATE_BLT", 0x31, 3, [
     _data(3),
 ], ref=_REF, doc="an even number of data dwords")
 
-# --- rows of bytes, without coordinates ---------------------------------------------------------------------------------
+# --- rows of bytes, without coordinates -------------------------------------------------------------------------------
 COLOR_BLT = blt("COLOR_BLT", 0x40, 5, [
     *_br00(_BYTE_MASK),
     *_br13(),
@@ -234,7 +234,7 @@ SRC_COPY_BLT = blt("SRC_COPY_BLT", 0x43, 6, [
     Address("source_address", 5, 31, 0, target="DATA"),
 ], ref=_REF)
 
-# --- fills and patterns -------------------------------------------------------------------------------------------------
+# --- fills and patterns -----------------------------------------------------------------------------------------------
 XY_COLOR_BLT = blt("XY_COLOR_BLT", 0x50, 6, [
     *_br00(_BYTE_MASK, _TILED),
     *_br13(_CLIP),
@@ -287,7 +287,7 @@ XY_MONO_PAT_FIXED_BLT = blt("XY_MONO_PAT_FIXED_BLT", 0x59, 7, [
     *_colors(5),
 ], ref=_REF)
 
-# --- copies -------------------------------------------------------------------------------------------------------------
+# --- copies -----------------------------------------------------------------------------------------------------------
 XY_SRC_COPY_BLT = blt("XY_SRC_COPY_BLT", 0x53, 8, [
     *_br00(_BYTE_MASK, _SOURCE_TILED, _TILED),
     *_br13(_CLIP),
@@ -319,7 +319,7 @@ XY_MONO_SRC_COPY_IMMEDIATE_BLT = blt("XY_MONO_SRC_COPY_IMMEDIATE_BLT", 0x71, 7, 
     _data(7),
 ], ref=_REF, doc="an even number of data dwords")
 
-# --- source and pattern at once -----------------------------------------------------------------------------------------
+# --- source and pattern at once ---------------------------------------------------------------------------------------
 XY_FULL_BLT = blt("XY_FULL_BLT", 0x55, 9, [
     *_br00(_BYTE_MASK, _SOURCE_TILED, _SEEDS, _TILED),
     *_br13(_CLIP),

@@ -1,7 +1,7 @@
 """The commands that the 3D and the media pipeline share: bases, URB, constants, pipeline selection, synchronisation.
 
-Models the command streamer's common GFXPIPE commands (spec/05 2.3) and PIPE_CONTROL (G45 volume 2, 2.8.4).  The commands
-of one pipeline alone are in `gen4emu.hw.pipeline` and `gen4emu.hw.media`.
+Models the command streamer's common GFXPIPE commands (spec/05 2.3) and PIPE_CONTROL (G45 volume 2, 2.8.4).  The
+commands of one pipeline alone are in `gen4emu.hw.pipeline` and `gen4emu.hw.media`.
 """
 
 from __future__ import annotations
