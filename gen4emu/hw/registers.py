@@ -106,7 +106,8 @@ _INSTDONE1_GEN4 = dict(enumerate((
 )))
 _INSTDONE1_GEN45 = dict(enumerate((
     "vf", "vs", "gs", "clip", "sf", "urb", "windower", "pl", "so", "si", "dg", "ft", "dm", "sc", "fl", "qc", "masm",
-    "svsm", "blt_busy", "mt_idle", "mawb", "dap", "rc", "mt", "isc", "svrr", "svrw", "svdr", "svdw", "masf", "cs", "bcs",
+    "svsm", "blt_busy", "mt_idle", "mawb", "dap", "rc", "mt", "isc", "svrr", "svrw", "svdr", "svdw", "masf", "cs",
+    "bcs",
 )))
 
 
