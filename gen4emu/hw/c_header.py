@@ -79,7 +79,7 @@ def _enums(blocks: Iterable[Block]) -> Iterator[str]:
         seen.setdefault(extra.__name__, extra)
     for name, members in seen.items():
         prefix = f"G4_{_upper(name)}"
-        lines = [f"    {prefix}_{_upper(m)} = {v.value}," for m, v in members.__members__.items()]
+        lines = [f"    {prefix}_{m} = {v.value}," for m, v in members.__members__.items()]
         yield "\n".join([f"enum g4_{_upper(name).lower()} {{", *lines, "};\n"])
 
 
