@@ -13,6 +13,7 @@ from gen4emu.hw.fields import Address, Array, Bool, Enum, Fixed, Float, Ignored,
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Command, gfx
+from gen4emu.hw.surface import MipMapLayoutMode
 from gen4emu.hw.topology import PrimitiveTopology
 
 
@@ -75,13 +76,6 @@ class DepthTileWalk(IntEnum):
     """A tiled depth buffer is tiled in Y."""
 
     YMAJOR = 1
-
-
-class DepthMipLayout(IntEnum):
-    """MIPLAYOUT_*: where level 1 lies, seen from level 0."""
-
-    BELOW = 0
-    RIGHT = 1
 
 
 class SoftwareTiledRendering(IntEnum):
@@ -225,7 +219,7 @@ _NON_PIPELINED: tuple[Command, ...] = (
         Uint("height", 3, 31, 19, bias=1),
         Uint("width", 3, 18, 6, bias=1),
         Uint("lod", 3, 5, 2, high=13),
-        Enum("mip_map_layout_mode", 3, 1, 1, DepthMipLayout),
+        Enum("mip_map_layout_mode", 3, 1, 1, MipMapLayoutMode),
         Mbz(3, 0, 0),
         Uint("depth", 4, 31, 21, bias=1),
         Uint("minimum_array_element", 4, 20, 10),
