@@ -30,7 +30,9 @@ DERIVED = {"hw.h": "gen4emu.hw.c_header", "isa.h": "gen4emu.isa.c_header"}
 COMPILE = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-fvisibility=hidden",
            "-pthread", "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Wno-psabi"]
 LINK = ["-pthread"]
-SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1", "-g"]
+# -fno-wrapv: many builds of Python hand down -fwrapv, with which signed overflow would not be reported.
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-wrapv", "-fno-omit-frame-pointer",
+            "-O1", "-g"]
 
 # What only cffi's own generated file needs.
 GLUE = '#include "border.h"\n#pragma GCC diagnostic ignored "-Wconversion"\n'
