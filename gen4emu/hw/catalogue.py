@@ -9,9 +9,11 @@ from gen4emu.hw import blt, common, gen9, media, messages, mi, pipeline, registe
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Client, Command, Message, Register
 
-COMMANDS: tuple[Command, ...] = (*mi.COMMANDS, *blt.COMMANDS, *common.COMMANDS, *pipeline.COMMANDS, *media.COMMANDS)
+COMMANDS: tuple[Command, ...] = (*mi.COMMANDS, *blt.COMMANDS, *common.COMMANDS, *pipeline.COMMANDS,
+                                 *sampler.COMMANDS, *media.COMMANDS)
 GEN9_COMMANDS: tuple[Command, ...] = gen9.COMMANDS
-BLOCKS: tuple[Block, ...] = (*pipeline.BLOCKS, *state.BLOCKS, *surface.BLOCKS, *sampler.BLOCKS, *media.BLOCKS)
+BLOCKS: tuple[Block, ...] = (*pipeline.BLOCKS, *state.BLOCKS, *surface.BLOCKS, *sampler.BLOCKS, *media.BLOCKS,
+                             *registers.BLOCKS)
 MESSAGES: tuple[Message, ...] = messages.MESSAGES
 REGISTERS: tuple[Register, ...] = registers.REGISTERS
 EXTRA_ENUMS: tuple[type[enum.IntEnum], ...] = (*surface.ENUMS, *messages.ENUMS, *pipeline.ENUMS)
@@ -33,6 +35,7 @@ def _by_opcode(gen: Gen) -> dict[tuple[int, int], Command]:
     return {(c.header >> 29, c.header >> c.opcode_low): c for c in commands if c.gens & gen}
 
 
+_LONG_MI_OPCODES = (0x22, 0x24)  # MI_LOAD_REGISTER_IMM and MI_STORE_REGISTER_MEM have 8 bits of length, not 6
 _OPCODE_LOW = {Client.MI: 23, Client.BLT: 22, Client.GFXPIPE: 16}
 
 
@@ -46,7 +49,8 @@ def command_length(header: int) -> int:
     """Total dwords by the rule of the command's client, whether the command is known or not (spec/05 2.1)."""
     client = header >> 29
     if client == Client.MI:
-        return 1 if header >> 23 < 0x10 else (header & 0x3F) + 2
+        opcode = header >> 23
+        return 1 if opcode < 0x10 else (header & (0xFF if opcode in _LONG_MI_OPCODES else 0x3F)) + 2
     if client == Client.BLT:
         return (header & 0xFF) + 2
     if client == Client.GFXPIPE:
