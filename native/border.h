@@ -82,18 +82,6 @@ enum g4_page_flags {
     G4_PAGE_MISSED_WRITE = 32, /* a write was dropped */
 };
 
-enum g4_pte_type {
-    G4_PTE_UNCACHED = 0,
-    G4_PTE_SNOOPED = 3,
-};
-
-/* A page table entry (spec/05 2.8) taken apart. */
-struct g4_pte {
-    uint64_t physical;
-    uint32_t type;
-    bool valid;
-};
-
 struct g4_mem;
 
 /* A unit's port to memory.  One per worker thread: its log and status belong to that thread alone. */
@@ -105,9 +93,6 @@ struct g4_port {
     uint32_t status; /* enum g4_status, sticky */
     struct g4_fault_log log;
 };
-
-uint32_t g4_pte_encode(uint64_t physical, uint32_t type, bool valid);
-struct g4_pte g4_pte_decode(uint32_t entry);
 
 struct g4_mem *g4_mem_create(uint32_t gtt_entries, uint32_t max_pages, bool strict_pte);
 void g4_mem_destroy(struct g4_mem *mem);
@@ -194,10 +179,10 @@ enum g4_status g4_surface_write(struct g4_port *port, const struct g4_surface_la
                                 const struct g4_rectangle *rectangle, const void *pixels, size_t size,
                                 size_t pitch_bytes);
 
-/* ---- fences: native/fence.c ---- */
+/* ---- the CPU's aperture: native/aperture.c ---- */
 
-/* A fence register (spec/05 2.12) taken apart; `last` is the address of the region's last byte. */
-struct g4_fence {
+/* A tiled region of the aperture, as a fence register describes it; `last` is the address of its last byte. */
+struct g4_aperture_fence {
     uint32_t start;
     uint32_t last;
     uint32_t pitch_bytes;
@@ -207,14 +192,12 @@ struct g4_fence {
 
 /* What the CPU's aperture looks through. */
 struct g4_aperture {
-    uint64_t fences[16];
+    struct g4_aperture_fence fences[16];
     uint32_t swizzle_x; /* enum g4_swizzle, for X tiled regions */
     uint32_t swizzle_y;
 };
 
-enum g4_status g4_fence_encode(const struct g4_fence *fence, uint64_t *value);
-struct g4_fence g4_fence_decode(uint64_t value);
-int g4_aperture_fence(const struct g4_aperture *aperture, uint32_t address);
+int g4_aperture_find_fence(const struct g4_aperture *aperture, uint32_t address);
 enum g4_status g4_aperture_read(struct g4_port *port, const struct g4_aperture *aperture, uint32_t address, void *data,
                                 size_t size);
 enum g4_status g4_aperture_write(struct g4_port *port, const struct g4_aperture *aperture, uint32_t address,

@@ -23,17 +23,27 @@ static size_t in_page(uint64_t address, size_t size) {
 
 /* --- page table entries --- */
 
-uint32_t g4_pte_encode(uint64_t physical, uint32_t type, bool valid) {
-    return (uint32_t)(physical & 0xFFFFF000u) | ((uint32_t)(physical >> 28) & 0xF0u) | (type & 3u) << 1 |
-           (valid ? 1u : 0u);
+struct g4_gtt_entry {
+    uint64_t physical_address_low, physical_address_high;
+    bool valid;
+};
+static void g4_gtt_entry_unpack(const uint32_t *dw, uint32_t gen, struct g4_gtt_entry *out) {
+    (void)gen;
+    out->physical_address_low = dw[0] & 0xFFFFF000u;
+    out->physical_address_high = dw[0] >> 4 & 15u;
+    out->valid = dw[0] & 1u;
+}
+static const uint32_t G4_GEN_ALL4 = 15;
+
+static struct g4_gtt_entry unpack_entry(uint32_t dword) {
+    struct g4_gtt_entry entry;
+    g4_gtt_entry_unpack(&dword, G4_GEN_ALL4, &entry);
+    return entry;
 }
 
-struct g4_pte g4_pte_decode(uint32_t entry) {
-    return (struct g4_pte){
-        .physical = (uint64_t)(entry & 0xF0u) << 28 | (entry & 0xFFFFF000u),
-        .type = entry >> 1 & 3u,
-        .valid = entry & 1u,
-    };
+/* What the entry alone says about its page. */
+static uint32_t entry_flags(const struct g4_mem *mem, uint32_t page) {
+    return mem->strict_pte && unpack_entry(mem->gtt[page]).valid ? G4_PAGE_PRESENT : 0;
 }
 
 /* The physical page behind a graphics page.  Reserved types are no obstacle: captures are full of them (spec/06 3.2) */
@@ -45,9 +55,10 @@ static bool translate(const struct g4_mem *mem, uint32_t page, uint32_t *physica
         *physical_page = page;
         return true;
     }
-    const struct g4_pte pte = g4_pte_decode(mem->gtt[page]);
-    *physical_page = (uint32_t)(pte.physical >> G4_PAGE_SHIFT);
-    return pte.valid;
+    const struct g4_gtt_entry entry = unpack_entry(mem->gtt[page]);
+    *physical_page =
+        (uint32_t)(((uint64_t)entry.physical_address_high << 32 | entry.physical_address_low) >> G4_PAGE_SHIFT);
+    return entry.valid;
 }
 
 /* --- life --- */
@@ -150,7 +161,7 @@ enum g4_status g4_mem_set_gtt(struct g4_mem *mem, uint32_t first, const uint32_t
     for (uint32_t i = 0; i < count; i++) {
         mem->gtt[first + i] = entries[i];
         if (mem->strict_pte && !(flags_of(&mem->pages[first + i]) & G4_PAGE_EXTERNAL)) {
-            replace_page(mem, first + i, NULL, entries[i] & 1u ? G4_PAGE_PRESENT : 0);
+            replace_page(mem, first + i, NULL, entry_flags(mem, first + i));
         }
     }
     return G4_OK;
@@ -190,7 +201,7 @@ enum g4_status g4_mem_unmap_external(struct g4_mem *mem, uint32_t address, size_
     for (size_t offset = 0; offset < size; offset += G4_PAGE_SIZE) {
         const uint32_t page = (uint32_t)((address + offset) >> G4_PAGE_SHIFT);
         if (flags_of(&mem->pages[page]) & G4_PAGE_EXTERNAL) {
-            replace_page(mem, page, NULL, mem->strict_pte && mem->gtt[page] & 1u ? G4_PAGE_PRESENT : 0);
+            replace_page(mem, page, NULL, entry_flags(mem, page));
         }
     }
     return G4_OK;
@@ -354,27 +365,15 @@ enum g4_status g4_mem_write(struct g4_port *port, uint32_t address, const void *
     return (enum g4_status)port->status;
 }
 
-/* A page that a capture writes without having mapped it: gets a physical page that no capture names, in the last
- * 4 GiB of the 36-bit space (spec/06 3.1: the write creates the page). */
-static void create_entry(struct g4_mem *mem, uint32_t page) {
-    const uint64_t top = (uint64_t)(G4_PHYSICAL_PAGES - G4_PAGE_COUNT) << G4_PAGE_SHIFT;
-    const uint32_t entry = g4_pte_encode(top + ((uint64_t)page << G4_PAGE_SHIFT), G4_PTE_UNCACHED, true);
-    (void)g4_mem_set_gtt(mem, page, &entry, 1);
-}
-
 enum g4_status g4_mem_poke(struct g4_mem *mem, uint32_t address, const void *data, size_t size,
                            struct g4_fault *fault) {
     const uint8_t *from = data;
     while (size) {
         const size_t part = in_page(address, size);
-        const uint32_t page = address >> G4_PAGE_SHIFT;
-        if (page < mem->gtt_entries && mem->strict_pte && !(flags_of(&mem->pages[page]) & G4_PAGE_PRESENT)) {
-            create_entry(mem, page);
-        }
         enum g4_fault_kind why = G4_FAULT_UNMAPPED_WRITE;
         uint8_t *const host = writable(mem, address, &why);
         if (!host) {
-            *fault = (struct g4_fault){G4_UNIT_CPU, address, why, g4_mem_gtt_entry(mem, page)};
+            *fault = (struct g4_fault){G4_UNIT_CPU, address, why, g4_mem_gtt_entry(mem, address >> G4_PAGE_SHIFT)};
             return G4_FAULT;
         }
         memcpy(host, from, part);

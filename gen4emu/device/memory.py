@@ -16,6 +16,8 @@ from typing import Any, Self
 
 from gen4emu._native import ffi, lib
 from gen4emu.errors import FieldError, Gen4emuError
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.registers import GTT_ENTRY, PageTableEntryType
 
 PAGE_SIZE = 4096
 GTT_ENTRIES_GEN4 = 512 * 1024 // 4  # [BW/CL]: 512 KiB of entries map 512 MiB
@@ -76,11 +78,6 @@ class PageFlags(IntFlag):
     MISSED_WRITE = lib.G4_PAGE_MISSED_WRITE
 
 
-class PteType(IntEnum):
-    UNCACHED = lib.G4_PTE_UNCACHED
-    SNOOPED = lib.G4_PTE_SNOOPED
-
-
 class Missing(Enum):
     """What a read does about memory that is not there."""
 
@@ -94,21 +91,19 @@ class Pte:
     """A page table entry taken apart (spec/05 2.8).  Types 1 and 2 are reserved, but captures contain them."""
 
     physical: int
-    type: int = PteType.UNCACHED
+    type: int = PageTableEntryType.UNCACHED
     valid: bool = True
 
     def encode(self) -> int:
-        if self.physical % PAGE_SIZE or not 0 <= self.physical < 1 << 36:
-            raise FieldError(f"page table entry: physical address 0x{self.physical:x} is not a page below 64 GiB")
-        if not 0 <= self.type <= 3:
-            raise FieldError(f"page table entry: type {self.type} does not fit bits 2:1")
-        return int(lib.g4_pte_encode(self.physical, self.type, self.valid))
+        high, low = divmod(self.physical, _ADDRESS_SPACE)
+        return GTT_ENTRY.pack(Gen.EL, physical_address_low=low, physical_address_high=high, entry_type=self.type,
+                              valid=self.valid)[0]
 
     @staticmethod
     def decode(entry: int) -> Pte:
         _check_dword(entry, "page table entry")
-        pte = lib.g4_pte_decode(entry)
-        return Pte(pte.physical, pte.type, pte.valid)
+        view = GTT_ENTRY.view((entry,), gen=Gen.EL)
+        return Pte(view.physical_address_high << 32 | view.physical_address_low, view.raw("entry_type"), view.valid)
 
 
 @dataclass(slots=True, frozen=True)
@@ -233,9 +228,17 @@ class Memory:
         """
         source = _source(data)
         _check_range(address, len(source), _ADDRESS_SPACE)
+        if self.strict_pte:
+            self._create_entries(address, len(source))
         fault = ffi.new("struct g4_fault *")
         if lib.g4_mem_poke(self.handle, address, source, len(source), fault) != lib.G4_OK:
             raise MemoryFault(_fault(fault))
+
+    def _create_entries(self, address: int, size: int) -> None:
+        """Give unmapped pages a physical page that no capture names: in the last 4 GiB of the 36-bit space."""
+        for start, end in self._runs(PageFlags.PRESENT, PageFlags(0), address, address + size):
+            pages = range(start // PAGE_SIZE, min(end // PAGE_SIZE, self.gtt_entries))
+            self.set_gtt(pages.start, [Pte(0xF_0000_0000 + page * PAGE_SIZE).encode() for page in pages])
 
     def read(self, address: int, size: int, missing: Missing = Missing.RAISE, unit: Unit = Unit.CPU) -> bytes:
         return bytes(self._read(address, size, missing, unit))
@@ -272,6 +275,8 @@ class Memory:
 
     def set_gtt(self, first: int, entries: Sequence[int]) -> None:
         """Write page table entries from number `first` on.  Kept always, used with `strict_pte`."""
+        if not entries:
+            return
         if first < 0 or first + len(entries) > self.gtt_entries:
             raise FieldError(f"page table entries {first} to {first + len(entries) - 1} do not fit a table of "
                              f"{self.gtt_entries}")

@@ -1,6 +1,6 @@
 """How surfaces lie in memory: linear, X, Y and W tiles, the bit-6 swizzle, fences (spec/05 2.11, 2.12, 3.11, 3.12).
 
-The arithmetic is in the C core (native/tiling.h, native/fence.c); this is its face for tools and for the device.
+The arithmetic is in the C core (native/tiling.h, native/aperture.c); this is its face for tools and for the device.
 Coordinates are in bytes and rows where a name says so, else in pixels.  W is no surface mode of Gen4.
 """
 
@@ -12,11 +12,12 @@ from enum import IntEnum
 from typing import Any
 
 from gen4emu._native import ffi, lib
-from gen4emu.device.memory import Memory, Missing, ProbePort, Unit
+from gen4emu.device.memory import PAGE_SIZE, Memory, Missing, ProbePort, Unit
 from gen4emu.errors import FieldError
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.registers import FENCE_COUNT, FENCES, FenceTileWalk
 
 MAX_COPY_BYTES = 8192 * 8192 * 16  # the largest surface that a Gen4 surface state can describe
-FENCE_COUNT = 16
 _ADDRESS_SPACE = 1 << 32
 _HALF = 1 << 31
 
@@ -39,6 +40,8 @@ _TILES = {
     Tiling.Y: (lib.G4_TILE_Y_WIDTH, lib.G4_TILE_Y_HEIGHT),
     Tiling.W: (lib.G4_TILE_W_WIDTH, lib.G4_TILE_W_HEIGHT),
 }
+_FENCE = FENCES[0]
+_WALKS = {Tiling.X: FenceTileWalk.XMAJOR, Tiling.Y: FenceTileWalk.YMAJOR}
 
 
 class Swizzle(IntEnum):
@@ -160,24 +163,29 @@ class Fence:
     tiling: Tiling = Tiling.X
     valid: bool = True
 
+    @property
+    def last(self) -> int:
+        """The address of the last byte."""
+        return self.start + self.size - 1
+
     def encode(self) -> int:
-        last = self.start + self.size - 1
-        value = ffi.new("uint64_t *")
-        if 0 <= self.start <= last < _ADDRESS_SPACE and 0 < self.pitch_bytes < _ADDRESS_SPACE:
-            fence = ffi.new("struct g4_fence *", (self.start, last, self.pitch_bytes, self.tiling, self.valid))
-            if lib.g4_fence_encode(fence, value) == lib.G4_OK:
-                return int(value[0])
-        raise FieldError(f"fence: {self.size} bytes at 0x{self.start:08x}, pitch {self.pitch_bytes}, tiling "
-                         f"{self.tiling.name}: start and size are multiples of 4096 below 4 GiB, the pitch of 128 "
-                         f"up to 131072, the tiling is X or Y")
+        if self.tiling not in _WALKS:
+            raise FieldError(f"fence: tiling {self.tiling.name} is neither X nor Y")
+        if self.size <= 0 or self.size % PAGE_SIZE:
+            raise FieldError(f"fence: size 0x{self.size:x} is not a multiple of {PAGE_SIZE}")
+        low, high = _FENCE.pack(Gen.EL, start_address=self.start, last_page_address=self.last & ~(PAGE_SIZE - 1),
+                                pitch_bytes=self.pitch_bytes, tile_walk=_WALKS[self.tiling], valid=self.valid)
+        return high << 32 | low
 
     @staticmethod
     def decode(value: int) -> Fence:
         """Any 64 bits; a region that ends before it starts has a size of 0 or less and never applies."""
         if not 0 <= value < 1 << 64:
             raise FieldError(f"fence: 0x{value:x} does not fit 64 bits")
-        fence = lib.g4_fence_decode(value)
-        return Fence(fence.start, fence.last + 1 - fence.start, fence.pitch_bytes, Tiling(fence.tiling), fence.valid)
+        view = _FENCE.view((value & 0xFFFFFFFF, value >> 32), gen=Gen.EL)
+        tiling = Tiling.Y if view.tile_walk == FenceTileWalk.YMAJOR else Tiling.X
+        return Fence(view.start_address, view.last_page_address + PAGE_SIZE - view.start_address, view.pitch_bytes,
+                     tiling, view.valid)
 
 
 class Aperture:
@@ -185,15 +193,17 @@ class Aperture:
 
     def __init__(self, memory: Memory, fences: Sequence[int] = (), swizzle_x: Swizzle = Swizzle.NONE,
                  swizzle_y: Swizzle = Swizzle.NONE) -> None:
-        if len(fences) > FENCE_COUNT or any(not 0 <= value < 1 << 64 for value in fences):
-            raise FieldError(f"fences: at most {FENCE_COUNT} values of 64 bits")
+        if len(fences) > FENCE_COUNT:
+            raise FieldError(f"fences: {len(fences)} values, there are {FENCE_COUNT} registers")
+        regions = [Fence.decode(value) for value in fences]
+        native = [(f.start, f.last, f.pitch_bytes, f.tiling, f.valid and f.size > 0) for f in regions]
         self._memory = memory
-        self._native = ffi.new("struct g4_aperture *", (list(fences), swizzle_x, swizzle_y))
+        self._native = ffi.new("struct g4_aperture *", (native, swizzle_x, swizzle_y))
 
     def fence_at(self, address: int) -> int | None:
         """The number of the fence that covers an address: the lowest, where several do."""
         _check_span(address, 1)
-        number = int(lib.g4_aperture_fence(self._native, address))
+        number = int(lib.g4_aperture_find_fence(self._native, address))
         return None if number < 0 else number
 
     def read(self, address: int, size: int, missing: Missing = Missing.RAISE) -> bytes:

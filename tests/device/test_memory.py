@@ -20,10 +20,10 @@ from gen4emu.device.memory import (
     Missing,
     PageFlags,
     Pte,
-    PteType,
     Unit,
 )
 from gen4emu.errors import FieldError
+from gen4emu.hw.registers import PageTableEntryType
 
 # --- page table entries ---------------------------------------------------------------------------------------------
 
@@ -35,9 +35,9 @@ from gen4emu.errors import FieldError
 ])
 def test_entries_of_the_digest(physical: int, uncached: int, snooped: int) -> None:
     assert Pte(physical).encode() == uncached
-    assert Pte(physical, PteType.SNOOPED).encode() == snooped
-    assert Pte.decode(uncached) == Pte(physical, PteType.UNCACHED)
-    assert Pte.decode(snooped) == Pte(physical, PteType.SNOOPED)
+    assert Pte(physical, PageTableEntryType.SNOOPED).encode() == snooped
+    assert Pte.decode(uncached) == Pte(physical, PageTableEntryType.UNCACHED)
+    assert Pte.decode(snooped) == Pte(physical, PageTableEntryType.SNOOPED)
 
 
 @given(st.integers(0, (1 << 24) - 1), st.integers(0, 3), st.booleans())
@@ -209,7 +209,7 @@ def strict_pte() -> Memory:
 
 def test_graphics_page_finds_its_physical_page_above_4_gib() -> None:
     with strict_pte() as memory:
-        memory.set_gtt(5, [Pte(0x212345000, PteType.SNOOPED).encode()])
+        memory.set_gtt(5, [Pte(0x212345000, PageTableEntryType.SNOOPED).encode()])
         memory.write_physical(0x212345010, b"physical")
         assert memory.read(0x5010, 8) == b"physical"
         memory.write(0x5010, b"graphics")

@@ -1,4 +1,4 @@
-/* Fence registers and what the CPU sees through the aperture (spec/05 2.12, 3.12).
+/* What the CPU sees of memory through the aperture and its fences (spec/05 2.12, 3.12).
  *
  * A fence makes a tiled region look linear, with the fence's pitch.  Only the CPU looks through fences: the units of
  * the GPU know the tiling of each surface from its state.
@@ -8,37 +8,12 @@
 
 enum {
     FENCES = 16,
-    PITCH_UNIT = 128,
-    PITCH_UNITS = 1024,
 };
 
-enum g4_status g4_fence_encode(const struct g4_fence *fence, uint64_t *value) {
-    const uint32_t units = fence->pitch_bytes / PITCH_UNIT;
-    const bool is_y = fence->tiling == G4_TILING_Y;
-    if ((fence->start & G4_PAGE_OFFSET) != 0 || (fence->last & G4_PAGE_OFFSET) != G4_PAGE_OFFSET ||
-        fence->last < fence->start || fence->pitch_bytes % PITCH_UNIT != 0 || units == 0 || units > PITCH_UNITS ||
-        (!is_y && fence->tiling != G4_TILING_X)) {
-        return G4_BAD_VALUE;
-    }
-    *value = (uint64_t)(fence->last >> G4_PAGE_SHIFT) << 44 | fence->start | (units - 1) << 2 | (is_y ? 2u : 0u) |
-             (fence->valid ? 1u : 0u);
-    return G4_OK;
-}
-
-struct g4_fence g4_fence_decode(uint64_t value) {
-    return (struct g4_fence){
-        .start = (uint32_t)value & ~(uint32_t)G4_PAGE_OFFSET,
-        .last = (uint32_t)(value >> 44) << G4_PAGE_SHIFT | G4_PAGE_OFFSET,
-        .pitch_bytes = ((uint32_t)(value >> 2 & (PITCH_UNITS - 1)) + 1) * PITCH_UNIT,
-        .tiling = value & 2u ? G4_TILING_Y : G4_TILING_X,
-        .valid = value & 1u,
-    };
-}
-
-int g4_aperture_fence(const struct g4_aperture *aperture, uint32_t address) {
+int g4_aperture_find_fence(const struct g4_aperture *aperture, uint32_t address) {
     for (int i = 0; i < FENCES; i++) {
-        const struct g4_fence fence = g4_fence_decode(aperture->fences[i]);
-        if (fence.valid && fence.start <= address && address <= fence.last) {
+        const struct g4_aperture_fence *const fence = &aperture->fences[i];
+        if (fence->valid && fence->start <= address && address <= fence->last) {
             return i;
         }
     }
@@ -56,11 +31,14 @@ struct run {
 static struct run run_at(const struct g4_aperture *aperture, uint32_t address, size_t size) {
     const size_t rest_of_page = G4_PAGE_SIZE - (address & G4_PAGE_OFFSET);
     const size_t wanted = size < rest_of_page ? size : rest_of_page;
-    const int number = g4_aperture_fence(aperture, address);
+    const int number = g4_aperture_find_fence(aperture, address);
     if (number < 0) {
         return (struct run){.size = wanted};
     }
-    const struct g4_fence fence = g4_fence_decode(aperture->fences[number]);
+    const struct g4_aperture_fence fence = aperture->fences[number];
+    if (fence.pitch_bytes == 0) {
+        return (struct run){.fenced = true, .size = wanted}; /* a layout that no copy accepts */
+    }
     const uint32_t y = (address - fence.start) / fence.pitch_bytes;
     const uint32_t x = (address - fence.start) % fence.pitch_bytes;
     const uint32_t rest_of_row = fence.pitch_bytes - x;
