@@ -12,8 +12,8 @@ from gen4emu.hw.layout import Block, Client, Command, Message, Register
 COMMANDS: tuple[Command, ...] = (*mi.COMMANDS, *blt.COMMANDS, *common.COMMANDS, *pipeline.COMMANDS,
                                  *sampler.COMMANDS, *media.COMMANDS)
 GEN9_COMMANDS: tuple[Command, ...] = gen9.COMMANDS
-BLOCKS: tuple[Block, ...] = (*pipeline.BLOCKS, *state.BLOCKS, *surface.BLOCKS, *sampler.BLOCKS, *media.BLOCKS,
-                             *registers.BLOCKS)
+BLOCKS: tuple[Block, ...] = (*pipeline.BLOCKS, *state.BLOCKS, *surface.BLOCKS, *sampler.BLOCKS, *messages.BLOCKS,
+                             *media.BLOCKS, *registers.BLOCKS)
 MESSAGES: tuple[Message, ...] = messages.MESSAGES
 REGISTERS: tuple[Register, ...] = registers.REGISTERS
 EXTRA_ENUMS: tuple[type[enum.IntEnum], ...] = (*surface.ENUMS, *messages.ENUMS, *pipeline.ENUMS)

@@ -6,6 +6,7 @@ payload of a spawned thread is in `gen4emu.hw.media`, what pixel threads are han
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Ignored, Mbz, Sint, Uint, unless, when
@@ -236,11 +237,17 @@ MESSAGE_DESCRIPTOR = Block("MESSAGE_DESCRIPTOR", 1, [
 ], ref="965v4 2.6, spec/60 3.2", doc="what all descriptors have in common")
 
 
+@dataclass(frozen=True, slots=True, init=False)
+class _NotAllowed(Bool):
+    """A bit that this unit takes for an error."""
+
+    def complaint(self, raw: int) -> str | None:
+        return "is not allowed here" if raw else None
+
+
 def _descriptor(*, may_end_thread: bool = True) -> list[Field]:
     """The upper half of every descriptor."""
-    if may_end_thread:
-        return [Bool("end_of_thread", 0, 31), *_lengths()]
-    return [Uint("end_of_thread", 0, 31, 31, high=0, doc="not allowed here"), *_lengths()]
+    return [(Bool if may_end_thread else _NotAllowed)("end_of_thread", 0, 31), *_lengths()]
 
 
 _BLOCK_MESSAGES = ("OWORD_BLOCK", "OWORD_DUAL_BLOCK", "MEDIA_BLOCK", "DWORD_SCATTERED")
@@ -502,3 +509,4 @@ BLOCKS: tuple[Block, ...] = (
     MEDIA_BLOCK_MESSAGE_HEADER, RENDER_TARGET_WRITE_HEADER, URB_WRITE_MESSAGE_HEADER, URB_ALLOCATE_RESPONSE,
     GATEWAY_OPEN_PAYLOAD, GATEWAY_CLOSE_PAYLOAD, GATEWAY_FORWARD_PAYLOAD, GATEWAY_RESPONSE,
 )
+ENUMS: tuple[type[IntEnum], ...] = ()

@@ -29,7 +29,7 @@ VERTEX_HEADER = Block("VERTEX_HEADER", 8, [
 
 
 # --- R0 ---------------------------------------------------------------------------------------------------------------
-def _sampler_and_scratch() -> list[Field]:
+def sampler_and_scratch() -> list[Field]:
     """R0.3 of VS, GS and PS threads."""
     return [
         Address("sampler_state_pointer", 3, 31, 5, base="general_state", target="SAMPLER_STATE"),
@@ -43,13 +43,13 @@ def _scratch_only() -> list[Field]:
     return [Ignored(3, 31, 4), Uint("per_thread_scratch_space", 3, 3, 0, high=11, doc="bytes are 1024 << n")]
 
 
-def _binding_table() -> list[Field]:
+def binding_table() -> list[Field]:
     """R0.4."""
     return [Address("binding_table_pointer", 4, 31, 5, base="surface_state", target="BINDING_TABLE_STATE"),
             Ignored(4, 4, 0)]
 
 
-def _scratch_pointer() -> Field:
+def scratch_pointer() -> Field:
     """R0.5, but for the thread's number, which every unit keeps in a width of its own."""
     return Address("scratch_space_pointer", 5, 31, 10, base="general_state", target="SCRATCH")
 
@@ -77,7 +77,7 @@ def _object_topology() -> list[Field]:
 
 def _two_way_fftid() -> list[Field]:
     """R0.5 of GS and CLIP threads: there are two of them at most."""
-    return [_scratch_pointer(), Ignored(5, 9, 1), Uint("fftid", 5, 0, 0)]
+    return [scratch_pointer(), Ignored(5, 9, 1), Uint("fftid", 5, 0, 0)]
 
 
 PAYLOAD_VS_R0 = Block("PAYLOAD_VS_R0", 8, [
@@ -90,9 +90,9 @@ PAYLOAD_VS_R0 = Block("PAYLOAD_VS_R0", 8, [
     Ignored(1, 15, 9),
     Uint("urb_return_handle_1", 1, 8, 0, doc="equal to handle 0 when there is one vertex"),
     Ignored(2),
-    *_sampler_and_scratch(),
-    *_binding_table(),
-    _scratch_pointer(),
+    *sampler_and_scratch(),
+    *binding_table(),
+    scratch_pointer(),
     Ignored(5, 9, 4),
     Uint("fftid", 5, 3, 0),
     *_debug(),
@@ -102,8 +102,8 @@ PAYLOAD_GS_R0 = Block("PAYLOAD_GS_R0", 8, [
     *_first_handle(),
     Ignored(2, 31, 10),
     *_object_topology(),
-    *_sampler_and_scratch(),
-    *_binding_table(),
+    *sampler_and_scratch(),
+    *binding_table(),
     *_two_way_fftid(),
     *_debug(),
 ], ref="G45v2 5.4.2, spec/10 2.15", align=32)
@@ -121,7 +121,7 @@ PAYLOAD_CLIP_R0 = Block("PAYLOAD_CLIP_R0", 8, [
     Ignored(2, 11, 10),
     *_object_topology(),
     *_scratch_only(),
-    *_binding_table(),
+    *binding_table(),
     *_two_way_fftid(),
     *_debug(),
 ], ref="G45v2 6.7.2, spec/20 2.6", align=32)
@@ -132,8 +132,8 @@ PAYLOAD_SF_R0 = Block("PAYLOAD_SF_R0", 8, [
     Ignored(1),
     Ignored(2),
     *_scratch_only(),
-    *_binding_table(),
-    _scratch_pointer(),
+    *binding_table(),
+    scratch_pointer(),
     Ignored(5, 9, 8),
     Uint("fftid", 5, 7, 0),
     *_debug(),
@@ -176,9 +176,9 @@ ATTRIBUTE_COEFFICIENTS = Block("ATTRIBUTE_COEFFICIENTS", 4, [
 def _ps_thread() -> list[Field]:
     """R0.3 to R0.7, the same in normal and contiguous dispatch."""
     return [
-        *_sampler_and_scratch(),
-        *_binding_table(),
-        _scratch_pointer(),
+        *sampler_and_scratch(),
+        *binding_table(),
+        scratch_pointer(),
         Uint("color_code", 5, 9, 8),
         Uint("fftid", 5, 7, 0),
         Ignored(6, 31, 24),

@@ -218,7 +218,7 @@ def _thread_start(used: _Used = ()) -> list[Field]:
     ]
 
 
-def _exceptions(used: _Used = ()) -> list[Field]:
+def exception_enables(used: _Used = ()) -> list[Field]:
     """The lower half of dword 1, everywhere but in WM_STATE.  CR0.1 has them at bits 12, 11 and 13."""
     return [
         Mbz(1, 15, 14, when=used),
@@ -257,7 +257,8 @@ def _urb_reads(entry: str, used: _Used = ()) -> list[Field]:
 
 def _vertex_thread(used: _Used = ()) -> list[Field]:
     """Dwords 0 to 3 of the units whose threads read vertices."""
-    return [*_kernel(used), *_thread_start(used), *_exceptions(used), *_scratch(used), *_urb_reads("vertex", used)]
+    return [*_kernel(used), *_thread_start(used), *exception_enables(used), *_scratch(used),
+            *_urb_reads("vertex", used)]
 
 
 def _urb_entry_size() -> Field:
@@ -306,7 +307,7 @@ GS_STATE = Block("GS_STATE", 7, [
     Uint("binding_table_entry_count", 1, 25, 18, doc="for prefetching only"),
     Mbz(1, 17, 17),
     Enum("floating_point_mode", 1, 16, 16, FloatingPointMode),
-    *_exceptions(),
+    *exception_enables(),
     *_scratch(),
     *_urb_reads("vertex"),
     Mbz(4, 31, 30),
