@@ -84,9 +84,16 @@ def _enums(blocks: Iterable[Block]) -> Iterator[str]:
 
 
 def _defines() -> str:
-    lines = [f"#define G4_CMD_{c_name(c.name).upper()} 0x{c.header:08x}u" for c in catalogue.COMMANDS]
+    lines = [f"#define G4_CMD_{_command_name(c)} 0x{c.header:08x}u" for c in catalogue.COMMANDS]
     lines += [f"#define G4_REG_{c_name(r.name).upper()} 0x{r.offset:x}u" for r in catalogue.REGISTERS]
-    return "\n".join(dict.fromkeys(lines)) + "\n"
+    return "\n".join(lines) + "\n"
+
+
+def _command_name(command: Command) -> str:
+    """Of two encodings with one name each says which generation writes it."""
+    name = c_name(command.name).upper()
+    twins = sum(c.name == command.name for c in catalogue.COMMANDS)
+    return name if twins == 1 else f"{name}_{command.written_for.name}"
 
 
 def _members(block: Block) -> dict[str, list[Field]]:
@@ -172,7 +179,9 @@ def _unpack(block: Block) -> str:
         if a.count is not None:
             step = a.item.size(next(g for g in Gen if g & block.gens))
             item = f"g4_{c_name(a.item.name)}_unpack(dw + {a.dword} + i * {step}, gen, &out->{a.name}[i]);"
-            lines.append(f"    for (int i = 0; i < {a.count}; i++)\n        {item}")
+            everywhere = (a.gens & block.gens) == block.gens
+            guard = f"i < {a.count}" if everywhere else f"gen & {int(a.gens)}u && i < {a.count}"
+            lines.append(f"    for (int i = 0; {guard}; i++)\n        {item}")
     lines.append("}\n")
     text = "\n".join(lines)
     if isinstance(block, Command) or block.all_arrays or block.ref:
