@@ -1,1 +1,15 @@
-"""The EU instruction set as data: decode, disassemble, assemble (spec/40)."""
+"""The EU instruction set as data: decode, disassemble, assemble (spec/40).
+
+`decode`/`encode` turn words into `Instruction` values and back; `disassemble`, `listing` and `kernel_length` read
+code; `assemble` makes it.  All of them take the part they work for as a `gen4emu.hw.gen.Gen`.
+"""
+
+from gen4emu.isa.assembler import assemble, detect_syntax
+from gen4emu.isa.disassembler import Line, disassemble, instructions, kernel_length, listing
+from gen4emu.isa.instruction import Instruction, compact, decode, decode_word, encode, encode_bytes
+from gen4emu.isa.lexer import Syntax
+
+__all__ = [
+    "Instruction", "Line", "Syntax", "assemble", "compact", "decode", "decode_word", "detect_syntax", "disassemble",
+    "encode", "encode_bytes", "instructions", "kernel_length", "listing",
+]

@@ -1,0 +1,97 @@
+"""The assembler: text to bytes, with labels and errors that name file, line and column.
+
+Reads the syntax of Mesa's and of IGT's assembler; `syntax` chooses, or the text gives itself away.  One pass over the
+text, one over the branches; memory and time grow linearly with the text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from gen4emu.errors import FieldError
+from gen4emu.hw.gen import Gen
+from gen4emu.isa.instruction import Immediate, Instruction, encode_bytes
+from gen4emu.isa.lexer import Syntax
+from gen4emu.isa.opcodes import Flag
+from gen4emu.isa.parser import LabelUse, Parser, Statement
+
+MAX_CODE_BYTES = 64 << 20
+_SAMPLE = 1 << 18  # how much text is looked at to tell the syntax
+
+
+def assemble(text: str, gen: Gen, file: str = "<string>", *, syntax: Syntax | None = None) -> bytes:
+    """The code of an assembly text for one part.  Raises AssemblyError."""
+    parser = Parser(text, gen, file, syntax or detect_syntax(text))
+    code = bytearray()
+    labels: dict[str, int] = {}
+    branches: list[tuple[int, Statement]] = []
+    while (statement := parser.statement()) is not None:
+        if statement.label is not None:
+            if statement.label in labels:
+                parser.lex.fail(f"label {statement.label[:40]} is defined twice", statement.pos)
+            labels[statement.label] = len(code)
+        elif statement.use is not None:
+            branches.append((len(code), statement))
+            code += bytes(16)
+        elif statement.inst is not None:
+            code += _encoded(parser, statement, statement.inst)
+        code += statement.data
+        if len(code) > MAX_CODE_BYTES:
+            parser.lex.fail("program too large", statement.pos)
+    for offset, statement in branches:
+        assert statement.inst is not None and statement.use is not None
+        inst = _linked(parser, statement.inst, statement.use, offset, labels)
+        code[offset:offset + 16] = _encoded(parser, statement, inst)
+    return bytes(code)
+
+
+def detect_syntax(text: str) -> Syntax:
+    """Whose syntax a text is in: a `.syntax` directive, else words only one of the two has, else how most statements
+    write their execution size (`mov(8)` or `mov (8)`)."""
+    sample = text[:_SAMPLE]
+    chosen = _DIRECTIVE.search(sample)
+    if chosen:
+        return Syntax(chosen[1].lower())
+    sample = _COMMENT.sub(" ", sample)
+    if _ONLY_MESA.search(sample):
+        return Syntax.MESA
+    if _ONLY_IGT.search(sample):
+        return Syntax.IGT
+    glued, apart = len(_GLUED.findall(sample)), len(_APART.findall(sample))
+    return Syntax.IGT if apart > glued else Syntax.MESA
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/")
+_DIRECTIVE = re.compile(r"^[ \t]*\.syntax[ \t]+(mesa|igt)\b", re.MULTILINE | re.IGNORECASE)
+_ONLY_MESA = re.compile(r"\bMsgDesc:|\b(?:Jump|Pop|JIP|UIP):|\bcompacted\b|\bcompr4\b|\bdw[0-3]\^")
+_ONLY_IGT = re.compile(
+    r"^[ \t]*\.(?:declare|kernel|code|default_execution_size|default_register_type|reg_count_\w+)\b"
+    r"|\bmask_disable\b|\b[mr]len[ \t]+[0-9]|\b(?:endif|do)\s*;", re.MULTILINE)
+_STATEMENT = r"(?:^|;)[ \t]*(?:\([^()\n]{0,32}\)[ \t]*)?[a-z][a-z0-9]{1,5}(?:\.[a-z0-9]{1,4}){0,4}"
+_GLUED = re.compile(_STATEMENT + r"\([0-9]", re.MULTILINE)
+_APART = re.compile(_STATEMENT + r"[ \t]+(?:\([0-9]|[^\s(:])", re.MULTILINE)
+
+
+def _linked(parser: Parser, inst: Instruction, use: LabelUse, offset: int, labels: dict[str, int]) -> Instruction:
+    """The branch with its count: in units of 16 bytes, from itself or from what follows it (spec/40 9.1)."""
+    target = labels.get(use.name)
+    if target is None:
+        parser.lex.fail(f"unknown label {use.name[:40]}", use.pos)
+    info = inst.info
+    assert info is not None
+    count, rest = divmod(target - offset - (16 if info.flags & Flag.JUMP_NEXT else 0), 16)
+    if rest:
+        parser.lex.fail(f"label {use.name[:40]} is {target - offset} bytes away, not a multiple of 16", use.pos)
+    if isinstance(inst.src1, Immediate):
+        return replace(inst, src1=Immediate(inst.src1.type, count & 0xFFFFFFFF))
+    if not -0x8000 <= count <= 0x7FFF:
+        parser.lex.fail(f"label {use.name[:40]} is too far away", use.pos)
+    return replace(inst, jump=count)
+
+
+def _encoded(parser: Parser, statement: Statement, inst: Instruction) -> bytes:
+    try:
+        return encode_bytes(inst)
+    except FieldError as e:
+        parser.lex.fail(str(e), statement.pos)

@@ -1,0 +1,154 @@
+"""The disassembler: bytes to lines of assembly, with labels, and where a kernel ends.
+
+What it prints, `gen4emu.isa.assembler` reads back to the identical bytes; what has no meaning becomes `.dword`.  Any
+bytes are fine.  Text is cached by the bytes of an instruction, since kernels repeat themselves and each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gen4emu.hw.gen import Gen
+from gen4emu.isa import printer
+from gen4emu.isa.compaction import is_compacted
+from gen4emu.isa.instruction import Instruction, decode_word
+from gen4emu.isa.opcodes import Opcode
+
+# Programs of drivers have some thousand instructions; a walk over anything else has to stop somewhere.
+MAX_KERNEL_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One instruction, or bytes that are none."""
+
+    offset: int  # from the start of the code
+    address: int  # offset + base
+    data: bytes
+    inst: Instruction | None  # None: not enough bytes for an instruction
+    text: str  # the statement
+    label: str = ""  # of this place, when something jumps here
+    comment: str = ""
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    @property
+    def compacted(self) -> bool:
+        return self.inst is not None and self.inst.compacted
+
+    def render(self, *, offsets: bool = True, hexadecimal: bool = False) -> str:
+        """The line as a listing has it, which still assembles: places and bytes stand in comments."""
+        prefix = f"{self.label}:\n" if self.label else ""
+        notes = [f"{self.address:08x}"] if offsets else []
+        if hexadecimal:
+            notes.append(self.data.hex(" ").ljust(47))
+        if notes:
+            prefix += f"/* {' '.join(notes)} */ "
+        return f"{prefix}{self.text}{f'  // {self.comment}' if self.comment else ''}"
+
+
+def disassemble(code: bytes, gen: Gen, *, base: int = 0, start: int = 0, end: int | None = None,
+                labels: bool = True) -> Iterator[Line]:
+    """The lines of `code[start:end]`; without `end`, of the kernel that starts there (`kernel_length`)."""
+    if end is None:
+        end = start + kernel_length(code, gen, start)
+    end = min(end, len(code))
+    names = _targets(code, gen, base, start, end) if labels else {}
+    offset = start
+    while offset < end:
+        data = _fetch(code, offset, end)
+        inst = _decoded(data, gen) if data else None
+        label = names.get(offset, "")
+        if inst is None:
+            rest = code[offset:end]
+            yield Line(offset, base + offset, rest, None, printer.raw_statement(rest), label, "not a whole instruction")
+            return
+        target = inst.branch_target(offset)
+        name = names.get(target) if target is not None else None
+        if name is not None and inst.opcode != Opcode.ADD:
+            text = printer.statement(inst, name)
+            comment = ""
+        else:
+            text, comment = _text(data, gen)
+            if name is not None:
+                comment = f"to {name}"
+        yield Line(offset, base + offset, data, inst, text or printer.raw_statement(data), label, comment)
+        offset += len(data)
+
+
+def instructions(code: bytes, gen: Gen, start: int = 0, end: int | None = None) -> Iterator[tuple[int, Instruction]]:
+    """Offsets and instructions, without text, while there are whole ones."""
+    offset, end = start, len(code) if end is None else min(end, len(code))
+    while offset < end:
+        data = _fetch(code, offset, end)
+        if not data:
+            return
+        yield offset, _decoded(data, gen)
+        offset += len(data)
+
+
+def kernel_length(code: bytes, gen: Gen, start: int = 0) -> int:
+    """Bytes of the kernel at `start`: to the end of the thread that no forward branch jumps over.
+
+    Without such an end: to the first opcode that the part does not have, or that is zero, or to the end of the bytes.
+    """
+    end = min(len(code), start + MAX_KERNEL_BYTES)
+    furthest = start
+    offset = start
+    for offset, inst in instructions(code, gen, start, end):
+        if inst.info is None or inst.opcode == Opcode.ILLEGAL:
+            return offset - start
+        after = offset + inst.size
+        if inst.eot and after > furthest:
+            return after - start
+        target = inst.branch_target(offset)
+        if target is not None and target < end:
+            furthest = max(furthest, target + 1)
+    return end - start
+
+
+def listing(code: bytes, gen: Gen, *, base: int = 0, start: int = 0, end: int | None = None, offsets: bool = True,
+            hexadecimal: bool = False, labels: bool = True) -> str:
+    """The same as one text."""
+    lines = disassemble(code, gen, base=base, start=start, end=end, labels=labels)
+    return "".join(f"{line.render(offsets=offsets, hexadecimal=hexadecimal)}\n" for line in lines)
+
+
+def _fetch(code: bytes, offset: int, end: int) -> bytes:
+    """The bytes of the instruction at an offset, or none when it is cut off."""
+    if offset + 8 > end:
+        return b""
+    size = 8 if is_compacted(int.from_bytes(code[offset:offset + 4], "little")) else 16
+    return bytes(code[offset:offset + size]) if offset + size <= end else b""
+
+
+@lru_cache(maxsize=1 << 16)
+def _decoded(data: bytes, gen: Gen) -> Instruction:
+    return decode_word(int.from_bytes(data, "little"), gen, compacted=len(data) == 8)
+
+
+@lru_cache(maxsize=1 << 16)
+def _text(data: bytes, gen: Gen) -> tuple[str, str]:
+    """Statement and comment of an instruction whose branch, if any, is written as a number."""
+    inst = _decoded(data, gen)
+    text = printer.statement(inst)
+    if text is not None:
+        return text, ""
+    info = inst.info
+    return printer.raw_statement(data), info.name if info else f"opcode 0x{inst.opcode:02x}"
+
+
+def _targets(code: bytes, gen: Gen, base: int, start: int, end: int) -> dict[int, str]:
+    """Names for the places in the range that branches lead to, where an instruction starts."""
+    wanted: set[int] = set()
+    starts: set[int] = set()
+    for offset, inst in instructions(code, gen, start, end):
+        starts.add(offset)
+        target = inst.branch_target(offset)
+        if target is not None:
+            wanted.add(target)
+    return {t: f"L_{base + t:04x}" for t in wanted & starts}

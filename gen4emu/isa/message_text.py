@@ -1,0 +1,164 @@
+"""What a `send` asks for, in words (spec/60 3.2, spec/50 2.7).
+
+Everything is read through the layouts of `gen4emu.hw.messages`; here are only the words and which sampler message a
+type and a length make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import View
+from gen4emu.hw.messages import MESSAGE_DESCRIPTOR, MathFunction, SharedFunction, message_for
+
+# the names that the language has for shared functions
+_SFID_NAMES = {
+    SharedFunction.NULL: "null", SharedFunction.EXTENDED_MATH: "math", SharedFunction.SAMPLER: "sampler",
+    SharedFunction.MESSAGE_GATEWAY: "gateway", SharedFunction.DATA_PORT_READ: "read",
+    SharedFunction.DATA_PORT_WRITE: "write", SharedFunction.URB: "urb", SharedFunction.THREAD_SPAWNER: "thread_spawner",
+}
+SFIDS: dict[str, int] = {name: int(s) for s, name in _SFID_NAMES.items()} | {f"sfid{i}": i for i in range(16)}
+
+MATH_NAMES = {f: f.name.lower() for f in MathFunction} | {
+    MathFunction.INT_DIV_BOTH: "intdivmod", MathFunction.INT_DIV_QUOTIENT: "intdiv",
+    MathFunction.INT_DIV_REMAINDER: "intmod"}
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerMessage:
+    """One kind of sampler message: type and length together say which (spec/50 2.7)."""
+
+    name: str
+    simd: str
+    parameters: str
+
+
+# (message type, message length)
+SAMPLER_MESSAGES: dict[tuple[int, int], SamplerMessage] = {
+    (0, 3): SamplerMessage("sample", "16", "u"),
+    (0, 5): SamplerMessage("sample", "16", "u v"),
+    (0, 7): SamplerMessage("sample", "16", "u v r"),
+    (0, 4): SamplerMessage("sample", "8", "u v r"),
+    (0, 9): SamplerMessage("sample_b", "16", "u v r bias"),
+    (0, 2): SamplerMessage("sample_c", "4x2", "u v r ref"),
+    (0, 6): SamplerMessage("sample_b_c", "8", "u v r bias ref"),
+    (1, 4): SamplerMessage("sample_killpix", "8", "u v r"),
+    (1, 9): SamplerMessage("sample_l", "16", "u v r lod"),
+    (1, 2): SamplerMessage("sample_l", "4x2", "u v r lod"),
+    (1, 6): SamplerMessage("sample_l_c", "8", "u v r lod ref"),
+    (1, 3): SamplerMessage("sample_l_c", "4x2", "u v r lod ref"),
+    (2, 9): SamplerMessage("sample_c", "16", "u v r ref"),
+    (2, 7): SamplerMessage("sample_g", "8", "u v dudx dvdx dudy dvdy"),
+    (2, 10): SamplerMessage("sample_g", "8", "u v r dudx dvdx drdx dudy dvdy drdy"),
+    (2, 4): SamplerMessage("sample_g", "4x2", "u v r dudx dvdx drdx dudy dvdy drdy"),
+    (2, 3): SamplerMessage("resinfo", "16", "lod"),
+    (2, 2): SamplerMessage("resinfo", "4x2", "lod"),
+    (3, 3): SamplerMessage("ld", "16", "u"),
+    (3, 5): SamplerMessage("ld", "16", "u v"),
+    (3, 7): SamplerMessage("ld", "16", "u v r"),
+    (3, 4): SamplerMessage("ld", "8", "u v r"),
+    (3, 9): SamplerMessage("ld", "16", "u v r lod"),
+    (3, 2): SamplerMessage("ld", "4x2", "u v r lod"),
+}
+
+
+def sfid_name(sfid: int) -> str:
+    return _SFID_NAMES[SharedFunction(sfid)] if sfid in _SFID_NAMES else f"sfid{sfid}"
+
+
+@lru_cache(maxsize=4096)
+def describe(descriptor: int, gen: Gen) -> str:
+    """The message in words: what is done, to which surface, how many registers go and come."""
+    message = message_for(descriptor)
+    common = MESSAGE_DESCRIPTOR.view((descriptor,), gen=gen)
+    lengths = f"mlen {common.message_length} rlen {common.response_length}"
+    if message is None:
+        return f"unknown function {lengths}"
+    words = _WORDS[SharedFunction(message.sfid)](message.view((descriptor,), gen=gen))
+    return f"{words} {lengths}" if words else lengths
+
+
+def _name(value: IntEnum | int) -> str:
+    """An enumeration value in lower case; a number that has no name says so."""
+    return value.name.lower().replace("_", " ") if isinstance(value, IntEnum) else f"reserved{value}"
+
+
+def _flags(view: View, **words: str) -> str:
+    """The words of the Boolean fields that are set."""
+    names = view.layout.by_name(view.gen)
+    return "".join(f" {word}" for name, word in words.items() if name in names and view.raw(name))
+
+
+def _null(view: View) -> str:
+    return ""
+
+
+def _math(view: View) -> str:
+    function = view.math_function
+    name = MATH_NAMES[function] if isinstance(function, MathFunction) else _name(function)
+    return name + _flags(view, signed_integer="signed", saturate="sat", scalar="scalar", partial_precision="pp",
+                         snapshot="snapshot")
+
+
+def _sampler(view: View) -> str:
+    kind = SAMPLER_MESSAGES.get((view.message_type, view.message_length))
+    name = f"{kind.name} SIMD{kind.simd} ({kind.parameters})" if kind else f"reserved type {view.message_type}"
+    returns = f" {_name(view.return_format)}" if "return_format" in view.layout.by_name(view.gen) else ""
+    return f"{name} Surface = {view.binding_table_index} Sampler = {view.sampler_index}{returns}"
+
+
+def _gateway(view: View) -> str:
+    return _name(view.gateway_function) + _flags(view, notify="notify", acknowledge="ack")
+
+
+_SIZES = ("oword_block_size", "oword_dual_block_size", "dword_scattered_block_size")
+
+
+def _block(view: View, direction: str) -> str:
+    """A data port message but for its cache and commit bit."""
+    text = f"{_name(view.message_type)} {direction}"
+    for f, raw in view.fields():
+        if f.name in _SIZES:
+            text += f" {_name(f.decode(raw))}"
+        elif f.name == "vertical_line_stride_override" and raw:
+            text += (f" line stride {int(view.override_vertical_line_stride)}"
+                     f" offset {view.override_vertical_line_stride_offset}")
+        elif f.name == "message_specific_control":
+            text += f" MsgCtrl = 0x{raw:x}"
+        elif f.name == "render_target_write_type":
+            text += f" {f.text(raw)}"
+    return text
+
+
+def _read(view: View) -> str:
+    cache = _name(view.target_cache)
+    return f"{_block(view, 'read')} {cache} cache Surface = {view.binding_table_index}"
+
+
+def _write(view: View) -> str:
+    last = any(f.name == "last_render_target_select" and raw for f, raw in view.fields())
+    return (_block(view, "write") + (" LastRT" if last else "") + f" Surface = {view.binding_table_index}"
+            + _flags(view, send_write_commit_message="commit"))
+
+
+def _urb(view: View) -> str:
+    swizzle = "" if view.raw("swizzle_control") == 0 else f" {_name(view.swizzle_control)}"
+    flags = _flags(view, allocate="allocate", used="used", complete="complete",
+                   fast_composite_restriction_check_pass="fast_composite")
+    return f"{view.offset} {_name(view.urb_opcode)}{swizzle}{flags}"
+
+
+def _thread_spawner(view: View) -> str:
+    target = next(f.text(raw) for f, raw in view.fields() if f.name in ("spawn_target", "dereference_target"))
+    return f"{_name(view.opcode)} {_name(view.requester)} {target.lower()}".replace("_", " ")
+
+
+_WORDS: dict[SharedFunction, Callable[[View], str]] = {
+    SharedFunction.NULL: _null, SharedFunction.EXTENDED_MATH: _math, SharedFunction.SAMPLER: _sampler,
+    SharedFunction.MESSAGE_GATEWAY: _gateway, SharedFunction.DATA_PORT_READ: _read,
+    SharedFunction.DATA_PORT_WRITE: _write, SharedFunction.URB: _urb, SharedFunction.THREAD_SPAWNER: _thread_spawner,
+}

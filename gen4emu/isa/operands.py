@@ -1,0 +1,517 @@
+"""Operands of EU assembly: registers, regions, immediates, IGT's declared registers and expressions.
+
+The access mode of an instruction is written behind its operands, so a register is read into a `Draft` and becomes an
+operand in `OperandParser.resolve`.  Numbers are checked against their fields here, where their column is known.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+
+from gen4emu.isa.instruction import (
+    Align1Region,
+    Align16Region,
+    DestRegion,
+    DirectOperand,
+    Immediate,
+    IndirectOperand,
+    Operand,
+    Region,
+    RegisterOperand,
+)
+from gen4emu.isa.lexer import TYPE_NAMES, Kind, Lexer, Number, Syntax, Token, integer
+from gen4emu.isa.registers import (
+    CHANNELS,
+    GRF_COUNT,
+    HSTRIDE_CODES,
+    MRF_COUNT,
+    REGISTER_BYTES,
+    SWIZZLE_XYZW,
+    TYPE_BYTES,
+    VSTRIDE_CODES,
+    VSTRIDE_INDEXED,
+    WIDTH_CODES,
+    WRITEMASK_XYZW,
+    Arf,
+    ImmType,
+    RegFile,
+    RegType,
+)
+
+_REG_TYPES = {t.name: t for t in RegType if t is not RegType.RESERVED}
+_IMM_TYPES = {t.name: t for t in ImmType}
+_CHANNELS_AND_TYPE = re.compile(rf"([xyzw]*)({TYPE_NAMES})?", re.IGNORECASE)
+_REGISTER = re.compile(r"([a-z]+)([0-9]{0,9})")
+
+_ARF_PREFIXES = {a.name.lower(): a for a in Arf if a not in (Arf.NULL, Arf.IP)}
+# how many registers of a kind exist; what is not listed has one
+_ARF_COUNTS = {Arf.ACC: 2, Arf.N: 2, Arf.MS: 2}
+# IGT's names for parts of registers: register, byte of the subregister
+_ALIASES = {"amask": (Arf.MASK, 0), "imask": (Arf.MASK, 2), "lmask": (Arf.MASK, 4), "cmask": (Arf.MASK, 6),
+            "ims": (Arf.MS, 0), "lms": (Arf.MS, 16), "imsd": (Arf.MSD, 0), "lmsd": (Arf.MSD, 2)}
+_MAX_NESTING = 32
+
+
+@dataclass(slots=True)
+class Draft:
+    """A register operand as written, before the access mode is known."""
+
+    token: Token
+    destination: bool
+    file: RegFile = RegFile.ARF
+    nr: int = 0
+    sub: int = 0  # as written
+    sub_bytes: int | None = None  # for names that mean a part of a register
+    indirect: bool = False
+    addr_imm: int = 0
+    type: RegType = RegType.F
+    region: tuple[int | None, ...] = ()  # strides as written; None is VxH
+    channels: str | None = None
+    negate: bool = False
+    abs: bool = False
+
+
+@dataclass(slots=True)
+class Declared:
+    """A register that `.declare` gave a name."""
+
+    base: Draft | None = None
+    element_size: int = 1
+    src_region: tuple[int | None, ...] = (0, 1, 0)
+    dst_region: tuple[int | None, ...] = (1,)
+    type: RegType = RegType.F
+
+
+class OperandParser:
+    def __init__(self, lex: Lexer, syntax: Syntax, declared: dict[str, Declared]) -> None:
+        self.lex, self.syntax, self.declared = lex, syntax, declared
+        self.default_type = RegType.F
+
+    # --- entry points --------------------------------------------------------------------------------------------
+
+    def destination(self) -> Draft:
+        return self._register(destination=True)
+
+    def source(self) -> Draft | Immediate:
+        token, after = self.lex.token, self.lex.peek()
+        if token.kind in (Kind.NUMBER, Kind.FLOAT) or token.is_("[") or (
+                token.is_("-") and after.kind in (Kind.NUMBER, Kind.FLOAT)):
+            return self.number_operand(None)
+        return self._register(destination=False)
+
+    def is_register(self, token: Token) -> bool:
+        """Whether a name is a register's (and so cannot be a label here)."""
+        word = token.text.lower()
+        if word in ("null", "ip", "g", "r", "m") or word in _ALIASES:
+            return True
+        found = _REGISTER.fullmatch(word)
+        return bool(found and found[2] and (found[1] in ("g", "r", "m") or found[1] in _ARF_PREFIXES))
+
+    def resolve(self, operand: Draft | Immediate, align16: bool) -> Operand:
+        """The operand proper, once the access mode is known."""
+        if isinstance(operand, Immediate):
+            return operand
+        return self._resolve_destination(operand, align16) if operand.destination else self._resolve_source(
+            operand, align16)
+
+    def register_type(self) -> RegType:
+        kind = self._optional_type()
+        if kind is None:
+            self.lex.fail("expected a register type: UD, D, UW, W, UB, B or F")
+        return kind
+
+    def immediate_type(self) -> ImmType:
+        token = self.lex.token
+        found = _IMM_TYPES.get(token.text.upper()) if token.kind is Kind.IDENT else None
+        if found is None:
+            self.lex.fail("expected an immediate type")
+        self.lex.advance()
+        return found
+
+    def declaration(self, declared: Declared, key: Token) -> None:
+        """The value of one `Key=` of .declare."""
+        word = key.text.lower()
+        if word == "base":
+            declared.base = self._base(Draft(self.lex.token, destination=False))
+        elif word == "elementsize":
+            declared.element_size = self.expression()
+        elif word == "srcregion":
+            declared.src_region = self._region()
+        elif word == "dstregion":
+            declared.dst_region = self._region()
+        elif word == "type":
+            declared.type = self.register_type()
+        else:
+            self.lex.fail(f".declare has no {key.text}", key)
+
+    # --- registers -----------------------------------------------------------------------------------------------
+
+    def _register(self, *, destination: bool) -> Draft:
+        lex = self.lex
+        draft = Draft(lex.token, destination, type=self.default_type)
+        if not destination:
+            if lex.token.is_("-") or lex.token.is_("~"):
+                lex.advance()
+                draft.negate = True
+            if lex.token.is_("(") and lex.peek().text.lower() == "abs":
+                lex.advance()
+                lex.advance()
+                self.lex.punct(")")
+                draft.abs = True
+        declared = self.declared.get(lex.token.text) if lex.token.kind is Kind.IDENT else None
+        if declared is not None and declared.base is not None:
+            self._declared_register(draft, declared)
+        else:
+            self._base(draft)
+        self._tail(draft, declared)
+        return draft
+
+    def _declared_register(self, draft: Draft, declared: Declared) -> None:
+        base = declared.base
+        assert base is not None
+        draft.file, draft.nr, draft.sub, draft.indirect = base.file, base.nr, base.sub, base.indirect
+        draft.addr_imm, draft.type = base.addr_imm, declared.type
+        self.lex.advance()
+        if not self.lex.token.is_("("):
+            return
+        self.lex.advance()
+        draft.nr += self.expression()
+        if self.lex.token.is_(","):
+            self.lex.advance()
+            sub = draft.sub + self.expression()
+            draft.nr += sub // REGISTER_BYTES
+            draft.sub = sub % REGISTER_BYTES
+        self.lex.punct(")")
+
+    def _base(self, draft: Draft) -> Draft:
+        """File, number and subregister, or the address in brackets."""
+        lex = self.lex
+        token = lex.token
+        if token.kind is not Kind.IDENT:
+            lex.fail(f"expected a register, not {token.shown()}")
+        word = token.text.lower()
+        if word in ("g", "r", "m") and lex.peek().is_("["):
+            return self._indirect(draft, RegFile.MRF if word == "m" else RegFile.GRF)
+        lex.advance()
+        if word in _ALIASES:
+            kind, draft.sub_bytes = _ALIASES[word]
+            draft.nr, draft.type = kind << 4, RegType.UW
+            return draft
+        found = _REGISTER.fullmatch(word)
+        if word in ("null", "ip"):
+            draft.nr = (Arf.NULL if word == "null" else Arf.IP) << 4
+            if word == "ip" or (self.syntax is Syntax.IGT and not draft.destination):
+                draft.type = RegType.UD
+        elif found is None or not found[2]:
+            lex.fail(f"unknown register {token.text[:40]}", token)
+        elif found[1] in ("g", "r", "m"):
+            draft.file = RegFile.MRF if found[1] == "m" else RegFile.GRF
+            draft.nr = self._number(token, int(found[2]), MRF_COUNT if found[1] == "m" else GRF_COUNT)
+        elif found[1] in _ARF_PREFIXES:
+            kind = _ARF_PREFIXES[found[1]]
+            count = 16 if self.syntax is Syntax.MESA else _ARF_COUNTS.get(kind, 1)
+            draft.nr = kind << 4 | self._number(token, int(found[2]), count)
+            if kind in (Arf.CR, Arf.SR, Arf.N):
+                draft.type = RegType.UD
+            elif kind is Arf.MS:
+                draft.type = RegType.UW
+        else:
+            lex.fail(f"unknown register {token.text[:40]}", token)
+        if lex.token.is_(".") and lex.peek().kind is Kind.NUMBER:
+            lex.advance()
+            draft.sub = integer(lex, self.syntax).value
+        return draft
+
+    def _number(self, token: Token, nr: int, count: int) -> int:
+        if nr >= count:
+            last = f"{token.text.rstrip('0123456789')}{count - 1}"
+            self.lex.fail(f"register {token.text} is out of range: the last is {last}", token)
+        return nr
+
+    def _indirect(self, draft: Draft, file: RegFile) -> Draft:
+        """g[a0.3 16], g[a0.3, -16]."""
+        lex = self.lex
+        draft.file, draft.indirect = file, True
+        lex.advance()
+        lex.advance()
+        if lex.token.text.lower() != "a0":
+            lex.fail("an indirect operand is addressed by a0")
+        lex.advance()
+        token = lex.token
+        if token.is_("."):
+            lex.advance()
+            token = lex.token
+            draft.sub = integer(lex, self.syntax).value
+        unit = 2 if self.syntax is Syntax.IGT else 1
+        index, rest = divmod(draft.sub, unit)
+        if rest or index > 7:
+            lex.fail(f"address subregister {draft.sub} is out of range or odd", token)
+        draft.sub = index
+        if lex.token.is_(","):
+            lex.advance()
+        token = lex.token
+        if not token.is_("]"):
+            draft.addr_imm = self.expression()
+            if not -512 <= draft.addr_imm <= 511:
+                lex.fail(f"address offset {draft.addr_imm} is out of range: -512 to 511", token)
+        self.lex.punct("]")
+        return draft
+
+    def _tail(self, draft: Draft, declared: Declared | None) -> None:
+        """Region, channels and type, with the defaults of the syntax."""
+        lex = self.lex
+        if lex.token.is_("<"):
+            draft.region = self._region()
+        elif declared is not None:
+            draft.region = declared.dst_region if draft.destination else declared.src_region
+        kind: RegType | None = None
+        if lex.token.is_(".") and lex.peek().kind is Kind.IDENT:
+            lex.advance()
+            token = lex.advance()
+            found = _CHANNELS_AND_TYPE.fullmatch(token.text)
+            if found is None or (found[2] is None and not found[1]):
+                lex.fail(f"not a channel selection: .{token.text[:40]}", token)
+            draft.channels = found[1].lower()
+            if found[2]:
+                kind = _REG_TYPES.get(found[2].upper())
+                if kind is None:
+                    lex.fail(f"{found[2]} is not a register type", token)
+        if kind is None:
+            kind = self._optional_type()
+        if kind is not None:
+            draft.type = kind
+        if draft.indirect and draft.channels is None and lex.token.is_(".") and lex.peek().kind is Kind.IDENT:
+            lex.advance()  # IGT writes an indirect operand's swizzle behind its type
+            draft.channels = lex.advance().text.lower()
+
+    def _region(self) -> tuple[int | None, ...]:
+        lex = self.lex
+        self.lex.punct("<")
+        values: list[int | None] = []
+        while True:
+            token = lex.token
+            if token.kind is Kind.IDENT and token.text.lower() in ("vxh", "vx1") and not values:
+                lex.advance()
+                values.append(None)
+            else:
+                values.append(self.expression())
+            if lex.token.is_(">"):
+                break
+            if not (lex.token.is_(",") or lex.token.is_(";")) or len(values) == 3:
+                lex.fail("a region is <h>, <v>, <w,h> or <v,w,h>")
+            lex.advance()
+        lex.advance()
+        return tuple(values)
+
+    def _optional_type(self) -> RegType | None:
+        lex = self.lex
+        token = lex.token
+        if token.is_(":"):
+            lex.advance()
+            token = lex.token
+            if token.kind is not Kind.IDENT or token.text.upper() not in _REG_TYPES:
+                lex.fail("expected a register type behind ':'")
+        elif token.kind is not Kind.IDENT or token.text.upper() not in _REG_TYPES:
+            return None
+        lex.advance()
+        return _REG_TYPES[token.text.upper()]
+
+    # --- resolving -----------------------------------------------------------------------------------------------
+
+    def _resolve_destination(self, draft: Draft, align16: bool) -> RegisterOperand:
+        lex = self.lex
+        region = draft.region or (1,)
+        if len(region) != 1 or region[0] not in HSTRIDE_CODES:
+            lex.fail("the region of a destination is <1>, <2> or <4>", draft.token)
+        mask = None
+        if align16:
+            mask = WRITEMASK_XYZW
+            if draft.channels is not None:
+                if list(draft.channels) != sorted(set(draft.channels), key=CHANNELS.index):
+                    lex.fail(f"write mask .{draft.channels}: channels once each, in the order xyzw", draft.token)
+                mask = sum(1 << CHANNELS.index(c) for c in draft.channels)
+        elif draft.channels is not None and draft.channels != CHANNELS:
+            lex.fail("only align16 instructions have a write mask", draft.token)
+        target = DestRegion(HSTRIDE_CODES[region[0]], mask)
+        return self._operand(draft, target, align16)
+
+    def _resolve_source(self, draft: Draft, align16: bool) -> RegisterOperand:
+        lex = self.lex
+        region = draft.region
+        if align16:
+            if len(region) > 1 or (region and region[0] not in VSTRIDE_CODES):
+                # a scalar written out for Align1 means the same here
+                if tuple(region) != (0, 1, 0):
+                    lex.fail("the region of an align16 source is <4> or <0>", draft.token)
+                region = (0,)
+            vstride = VSTRIDE_CODES[region[0]] if region and region[0] is not None else 0
+            return self._operand(draft, Align16Region(vstride, self._swizzle(draft)), align16)
+        if draft.channels is not None:
+            lex.fail("only align16 instructions have a swizzle", draft.token)
+        if len(region) == 2:  # <w,h>: one address register a row
+            region = (None, *region)
+        elif len(region) == 1:
+            region = (region[0], 1, 0)
+        v, w, h = region or (0, 1, 0)
+        if v is not None and v not in VSTRIDE_CODES:
+            lex.fail(f"vertical stride {v}: must be 0, 1, 2, 4, 8, 16, 32 or VxH", draft.token)
+        if w not in WIDTH_CODES:
+            lex.fail(f"width {w}: must be 1, 2, 4, 8 or 16", draft.token)
+        if h not in HSTRIDE_CODES:
+            lex.fail(f"horizontal stride {h}: must be 0, 1, 2 or 4", draft.token)
+        vstride = VSTRIDE_INDEXED if v is None else VSTRIDE_CODES[v]
+        return self._operand(draft, Align1Region(vstride, WIDTH_CODES[w], HSTRIDE_CODES[h]), align16)
+
+    def _swizzle(self, draft: Draft) -> int:
+        if draft.channels is None:
+            return SWIZZLE_XYZW
+        letters = draft.channels * 4 if len(draft.channels) == 1 else draft.channels
+        if len(letters) != 4 or set(letters) - set(CHANNELS):
+            self.lex.fail(f"swizzle .{draft.channels}: one or four of x, y, z, w", draft.token)
+        return sum(CHANNELS.index(c) << 2 * i for i, c in enumerate(letters))
+
+    def _operand(self, draft: Draft, region: Region, align16: bool) -> RegisterOperand:
+        lex = self.lex
+        if draft.indirect:
+            if align16 and draft.addr_imm % 16:
+                lex.fail("the address offset of an align16 operand is a multiple of 16", draft.token)
+            return IndirectOperand(draft.file, draft.type, draft.sub, draft.addr_imm, region, draft.negate, draft.abs)
+        unit = TYPE_BYTES[draft.type] if self.syntax is Syntax.MESA else 1
+        byte = draft.sub * unit if draft.sub_bytes is None else draft.sub_bytes
+        if byte >= REGISTER_BYTES:
+            lex.fail(f"subregister {draft.sub} of type {draft.type.name} is out of range", draft.token)
+        if align16 and byte % 16:
+            lex.fail("the subregister of an align16 operand is a multiple of 16 bytes", draft.token)
+        if draft.file is RegFile.GRF and not 0 <= draft.nr < GRF_COUNT:
+            lex.fail(f"register g{draft.nr} is out of range: the last is g{GRF_COUNT - 1}", draft.token)
+        return DirectOperand(draft.file, draft.type, draft.nr, byte, region, draft.negate, draft.abs)
+
+    # --- immediates ----------------------------------------------------------------------------------------------
+
+    def number_operand(self, default: ImmType | None) -> Immediate:
+        """A number with its type: [-]12D, 0x3f800000F, 1.5F, [0x30, 0x40, 0, 0]VF."""
+        lex = self.lex
+        token = lex.token
+        if token.is_("["):
+            return self._vector()
+        negative = token.is_("-")
+        if negative:
+            lex.advance()
+        if lex.token.kind is Kind.FLOAT:
+            return self._float_literal(token, negative)
+        number = integer(lex, self.syntax)
+        kind = number.kind if number.kind is not None else self._optional_imm_type()
+        if kind is None:
+            if default is None and self.syntax is Syntax.MESA:
+                lex.fail("an immediate needs a type", token)
+            kind = default if default is not None else ImmType.D
+        value = -number.value if negative else number.value
+        return Immediate(kind, self._immediate_bits(token, value, kind, number))
+
+    def _immediate_bits(self, token: Token, value: int, kind: ImmType, number: Number) -> int:
+        lex = self.lex
+        if kind is ImmType.F and self.syntax is Syntax.IGT and number.kind is None:
+            return _float_bits(float(value))
+        if not -(1 << 31) <= value < 1 << 32:
+            lex.fail(f"{value} does not fit 32 bits", token)
+        if kind in (ImmType.UW, ImmType.W) and number.digits <= 4:
+            if not -(1 << 15) <= value < 1 << 16:
+                lex.fail(f"{value} does not fit 16 bits", token)
+            low = value & 0xFFFF
+            return low | low << 16
+        if kind is ImmType.UB and number.digits <= 2 and not 0 <= value < 256:
+            lex.fail(f"{value} does not fit 8 bits", token)
+        return value & 0xFFFFFFFF
+
+    def _float_literal(self, token: Token, negative: bool) -> Immediate:
+        lex = self.lex
+        value = float(lex.advance().text)
+        kind = self._optional_imm_type()
+        if kind not in (None, ImmType.F):
+            lex.fail("a number with a point has type F", token)
+        try:
+            return Immediate(ImmType.F, _float_bits(-value if negative else value))
+        except OverflowError:
+            lex.fail("the number does not fit a 32-bit float", token)
+
+    def _vector(self) -> Immediate:
+        lex = self.lex
+        lex.advance()
+        bits = 0
+        for i in range(4):
+            if i:
+                self.lex.punct(",")
+            token = lex.token
+            value = integer(lex, self.syntax).value
+            if value > 255:
+                lex.fail(f"{value} does not fit 8 bits", token)
+            bits |= value << 8 * i
+        self.lex.punct("]")
+        kind = self._optional_imm_type()
+        if kind not in (None, ImmType.VF):
+            lex.fail("four bytes in brackets are a VF")
+        return Immediate(ImmType.VF, bits)
+
+    def _optional_imm_type(self) -> ImmType | None:
+        lex = self.lex
+        if lex.token.is_(":"):
+            lex.advance()
+            return self.immediate_type()
+        token = lex.token
+        if token.kind is Kind.IDENT and token.text.upper() in _IMM_TYPES:
+            lex.advance()
+            return _IMM_TYPES[token.text.upper()]
+        return None
+
+    # --- expressions ---------------------------------------------------------------------------------------------
+
+    def expression(self) -> int:
+        """Integer arithmetic with + - * / and parentheses, in the usual order."""
+        start = self.lex.token
+        value = self._sum(0)
+        if not -(1 << 63) <= value < 1 << 63:
+            self.lex.fail("number too large", start)
+        return value
+
+    def _sum(self, depth: int) -> int:
+        value = self._product(depth)
+        while self.lex.token.is_("+") or self.lex.token.is_("-"):
+            minus = self.lex.advance().is_("-")
+            term = self._product(depth)
+            value = value - term if minus else value + term
+        return value
+
+    def _product(self, depth: int) -> int:
+        value = self._factor(depth)
+        while self.lex.token.is_("*") or self.lex.token.is_("/"):
+            operator = self.lex.advance()
+            factor = self._factor(depth)
+            if operator.is_("*"):
+                value *= factor
+            elif factor:
+                value = int(abs(value) // abs(factor)) * (1 if (value < 0) == (factor < 0) else -1)
+            else:
+                self.lex.fail("division by zero", operator)
+            if abs(value) >= 1 << 63:  # also keeps a long product from growing without end
+                self.lex.fail("number too large", operator)
+        return value
+
+    def _factor(self, depth: int) -> int:
+        lex = self.lex
+        if depth > _MAX_NESTING:
+            lex.fail("expression nested too deep")
+        if lex.token.is_("-"):
+            lex.advance()
+            return -self._factor(depth + 1)
+        if lex.token.is_("("):
+            lex.advance()
+            value = self._sum(depth + 1)
+            self.lex.punct(")")
+            return value
+        return integer(lex, self.syntax).value
+
+
+def _float_bits(value: float) -> int:
+    return int(struct.unpack("<I", struct.pack("<f", value))[0])

@@ -1,0 +1,324 @@
+"""An instruction as assembly text in Mesa's syntax, such that `gen4emu.isa.assembler` gives the same bits back.
+
+Bits that no part of the syntax shows are written as `dwN^0x...` among the options.  An instruction with a meaning the
+syntax has no words for (reserved types, strides, opcodes) has no text; the caller prints its raw dwords.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from gen4emu.isa.fields import F
+from gen4emu.isa.instruction import (
+    Align1Region,
+    Align16Region,
+    DestRegion,
+    DirectOperand,
+    Immediate,
+    Implied,
+    IndirectOperand,
+    Instruction,
+    Operand,
+    RegisterOperand,
+    is_float,
+    subregister_elements,
+)
+from gen4emu.isa.message_text import describe, sfid_name
+from gen4emu.isa.opcodes import Flag, Opcode, OpcodeInfo, Shape
+from gen4emu.isa.registers import (
+    CHANNELS,
+    EXEC_SIZES,
+    GRF_COUNT,
+    HSTRIDES,
+    MRF_COMPR4,
+    MRF_COUNT,
+    SWIZZLE_XYZW,
+    VSTRIDE_INDEXED,
+    VSTRIDES,
+    WIDTHS,
+    WRITEMASK_XYZW,
+    Align16Predicate,
+    Arf,
+    Compression,
+    CondMod,
+    ImmType,
+    Predicate,
+    RegFile,
+    RegType,
+    ThreadCtrl,
+)
+
+# columns of the operands, as Mesa's disassembler has them
+_COLUMNS = (16, 32, 48, 64)
+
+
+class _NoWords(Exception):
+    """The syntax cannot say this."""
+
+
+def statement(inst: Instruction, target: str | None = None) -> str | None:
+    """One statement with its semicolon, or None.  `target` is the label a branch jumps to; without, its count."""
+    info = inst.info
+    if info is None:
+        return None
+    try:
+        return _statement(inst, info, target)
+    except _NoWords:
+        return None
+
+
+def raw_statement(data: bytes) -> str:
+    """Bytes as data; short input (a truncated instruction) byte by byte."""
+    if len(data) % 4:
+        return ".byte " + " ".join(f"0x{b:02x}" for b in data) + ";"
+    return ".dword " + " ".join(f"0x{d:08x}" for (d,) in struct.iter_unpack("<I", data)) + ";"
+
+
+def _statement(inst: Instruction, info: OpcodeInfo, target: str | None) -> str:
+    if info.shape is Shape.NONE:
+        if inst != Instruction(inst.opcode, inst.gen, compacted=inst.compacted):
+            raise _NoWords
+        return f"{info.name} {{ compacted }};" if inst.compacted else f"{info.name};"
+    hidden = inst.residue
+    head, unused = _head(inst, info)
+    parts = [head]
+    if info.shape is Shape.SEND:
+        parts[0] += f" {inst.base_mrf}"
+        parts += _send(inst)
+    elif info.shape in (Shape.UNARY, Shape.BINARY):
+        if info.flags & Flag.FLOAT and not all(s is None or is_float(s) for s in (inst.src0, inst.src1)):
+            raise _NoWords
+        parts += [_dst(inst.dst, inst), _src(inst.src0, inst)]
+        if info.shape is Shape.BINARY:
+            parts.append(_src(inst.src1, inst))
+    elif info.shape is Shape.WAIT:
+        if not isinstance(inst.src0, DirectOperand) or inst.src0.file is not RegFile.ARF or inst.src0.nr >> 4 != Arf.N:
+            raise _NoWords
+        parts.append(_src(inst.src0, inst))
+    elif info.shape is Shape.JUMP:
+        parts.append(_jump_index(inst, target))
+    elif info.shape is Shape.BRANCH:
+        if info.opcode is not Opcode.ENDIF:
+            parts.append(f"Jump: {inst.jump if target is None else target}")
+        elif inst.jump:
+            unused |= F["jump_count"].put(inst.jump)
+        if info.flags & Flag.POPS:
+            parts.append(f"Pop: {inst.pop}")
+        elif inst.pop:
+            unused |= F["pop_count"].put(inst.pop)
+    options = _options(inst, hidden ^ unused)
+    return _columns(parts, options)
+
+
+def _columns(parts: list[str], options: str) -> str:
+    line = ""
+    for i, part in enumerate(parts):
+        if i:
+            line = line.ljust(_COLUMNS[min(i, len(_COLUMNS)) - 1] - 1) + " "
+        line += part
+    return line.ljust(_COLUMNS[-1] - 1) + f" {{ {options} }};"
+
+
+def _head(inst: Instruction, info: OpcodeInfo) -> tuple[str, int]:
+    """Predicate, mnemonic, modifiers and execution size; and the set bits among these fields that mean nothing."""
+    unused = 0
+    text = ""
+    flag = f"f0.{inst.flag_subreg}"
+    if inst.predicate:
+        names: type[Predicate] | type[Align16Predicate] = Align16Predicate if inst.align16 else Predicate
+        if inst.predicate not in names._value2member_map_:
+            raise _NoWords
+        name = names(inst.predicate).name.lower()
+        text = f"({'-' if inst.predicate_inverse else '+'}{flag}{'' if name == 'normal' else '.' + name}) "
+    elif inst.predicate_inverse:
+        unused |= F["predicate_inverse"].put(1)
+    text += info.name
+    modifiers = info.shape in (Shape.UNARY, Shape.BINARY)
+    if inst.saturate:
+        if modifiers:
+            text += ".sat"
+        else:
+            unused |= F["saturate"].put(1)
+    if inst.cond_modifier:
+        if not modifiers:
+            unused |= F["cond_modifier"].put(inst.cond_modifier)
+        elif inst.cond_modifier not in CondMod._value2member_map_:
+            raise _NoWords
+        else:
+            text += f".{CondMod(inst.cond_modifier).name.lower()}.{flag}"
+    if inst.flag_subreg and not inst.predicate and not (inst.cond_modifier and modifiers):
+        unused |= F["flag_subreg"].put(inst.flag_subreg)
+    size = EXEC_SIZES.get(inst.exec_size)
+    if size is None:
+        raise _NoWords
+    return f"{text}({size})", unused
+
+
+def _options(inst: Instruction, hidden: int) -> str:
+    words = ["align16" if inst.align16 else "align1"]
+    if inst.nomask:
+        words.append("nomask")
+    if inst.no_dd_clear:
+        words.append("NoDDClr")
+    if inst.no_dd_check:
+        words.append("NoDDChk")
+    if inst.compression is Compression.RESERVED:
+        words += ["sechalf", "compr"]
+    elif inst.compression:
+        words.append("compr4" if _is_compr4(inst) else inst.compression.name.lower())
+    if inst.thread_control:
+        words += [c.name.lower() for c in (ThreadCtrl.ATOMIC, ThreadCtrl.SWITCH) if inst.thread_control & c]
+    if inst.breakpoint:
+        words.append("breakpoint")
+    if inst.mask_control_ex:
+        words.append("maskctrlex")
+    if inst.implied is Implied.IGT:
+        words.append("igt")
+    if inst.compacted:
+        words.append("compacted")
+    if inst.eot:
+        words.append("EOT")
+    words += [f"dw{i}^0x{hidden >> 32 * i & 0xFFFFFFFF:x}" for i in range(4) if hidden >> 32 * i & 0xFFFFFFFF]
+    return " ".join(words)
+
+
+# --- operands --------------------------------------------------------------------------------------------------------
+
+
+def _is_compr4(inst: Instruction) -> bool:
+    return (inst.compression is Compression.COMPR and isinstance(inst.dst, DirectOperand)
+            and inst.dst.file is RegFile.MRF and bool(inst.dst.nr & MRF_COMPR4))
+
+
+def _type(kind: RegType) -> str:
+    if kind is RegType.RESERVED:
+        raise _NoWords
+    return kind.name
+
+
+def _register(operand: RegisterOperand, compr4: bool = False) -> str:
+    """Register number and subregister, or the address of an indirect operand."""
+    if isinstance(operand, IndirectOperand):
+        file = _INDIRECT_FILES.get(operand.file)
+        if file is None:
+            raise _NoWords
+        index = f".{operand.addr_subreg}" if operand.addr_subreg else ""
+        offset = f" {operand.addr_imm}" if operand.addr_imm else ""
+        return f"{file}[a0{index}{offset}]"
+    name = _register_name(operand, compr4)
+    sub = subregister_elements(operand)
+    if sub is None:
+        raise _NoWords
+    return f"{name}.{sub}" if sub else name
+
+
+_INDIRECT_FILES = {RegFile.GRF: "g", RegFile.MRF: "m"}
+
+
+def _register_name(operand: DirectOperand, compr4: bool) -> str:
+    nr = operand.nr & ~MRF_COMPR4 if compr4 else operand.nr
+    if operand.file is RegFile.GRF and nr < GRF_COUNT:
+        return f"g{nr}"
+    if operand.file is RegFile.MRF and nr < MRF_COUNT:
+        return f"m{nr}"
+    if operand.file is RegFile.ARF and nr >> 4 in Arf._value2member_map_:
+        kind, index = Arf(nr >> 4), nr & 15
+        if kind not in (Arf.NULL, Arf.IP):
+            return f"{kind.name.lower()}{index}"
+        if not index:
+            return kind.name.lower()
+    raise _NoWords
+
+
+_PLAIN_IP_DST = DirectOperand(RegFile.ARF, RegType.UD, Arf.IP << 4, 0, DestRegion(1))
+_PLAIN_IP_SRC = DirectOperand(RegFile.ARF, RegType.UD, Arf.IP << 4, 0, Align1Region(0, 0, 0))
+
+
+def _dst(dst: RegisterOperand | None, inst: Instruction) -> str:
+    if dst is None or not isinstance(dst.region, DestRegion):
+        raise _NoWords
+    if dst == _PLAIN_IP_DST:
+        return "ip"
+    mask = dst.region.writemask
+    channels = "" if mask is None or mask == WRITEMASK_XYZW else "." + "".join(
+        c for i, c in enumerate(CHANNELS) if mask >> i & 1)
+    return f"{_register(dst, _is_compr4(inst))}<{HSTRIDES[dst.region.hstride]}>{channels}{_type(dst.type)}"
+
+
+def _src(src: Operand | None, inst: Instruction) -> str:
+    if src is None:
+        raise _NoWords
+    if isinstance(src, Immediate):
+        return immediate(src)
+    if src == _PLAIN_IP_SRC:
+        return "ip"
+    text = ("-" if src.negate else "") + ("(abs)" if src.abs else "") + _register(src)
+    region = src.region
+    if isinstance(region, Align16Region):
+        if region.vstride not in VSTRIDES:
+            raise _NoWords
+        return f"{text}<{VSTRIDES[region.vstride]}>{_swizzle(region.swizzle)}{_type(src.type)}"
+    if not isinstance(region, Align1Region) or region.width not in WIDTHS:
+        raise _NoWords
+    vstride = "VxH" if region.vstride == VSTRIDE_INDEXED else VSTRIDES.get(region.vstride)
+    if vstride is None:
+        raise _NoWords
+    return f"{text}<{vstride},{WIDTHS[region.width]},{HSTRIDES[region.hstride]}>{_type(src.type)}"
+
+
+def _swizzle(swizzle: int) -> str:
+    if swizzle == SWIZZLE_XYZW:
+        return ""
+    letters = "".join(CHANNELS[swizzle >> 2 * i & 3] for i in range(4))
+    return "." + (letters[0] if letters == letters[0] * 4 else letters)
+
+
+def immediate(imm: Immediate) -> str:
+    """An immediate with its type.  A 16-bit one fills both halves of its dword unless it has more than four digits."""
+    bits, kind = imm.bits, imm.type
+    if kind is ImmType.D:
+        return f"{bits - (1 << 32) if bits >> 31 else bits}D"
+    if kind is ImmType.F:
+        return f"0x{bits:x}F /* {_float(bits):g}F */"
+    if kind is ImmType.VF:
+        values = ", ".join(f"{restricted_float(bits >> 8 * i & 0xFF):g}F" for i in range(4))
+        return f"0x{bits:08x}VF /* [{values}]VF */"
+    if kind in (ImmType.UW, ImmType.W) and bits >> 16 == bits & 0xFFFF:
+        low = bits & 0xFFFF
+        if kind is ImmType.UW:
+            return f"0x{low:04x}UW"
+        return f"{low - (1 << 16) if low >> 15 else low}W"
+    return f"0x{bits:08x}{kind.name}"
+
+
+def _float(bits: int) -> float:
+    return float(struct.unpack("<f", struct.pack("<I", bits))[0])
+
+
+def restricted_float(byte: int) -> float:
+    """The value of one byte of a VF immediate (spec/40 3.1)."""
+    sign = -1.0 if byte & 0x80 else 1.0
+    if not byte & 0x7F:
+        return sign * 0.0
+    return sign * (1 + (byte & 15) / 16) * 2.0 ** ((byte >> 4 & 7) - 3)
+
+
+def _jump_index(inst: Instruction, target: str | None) -> str:
+    src = inst.src1
+    if target is not None and isinstance(src, Immediate):
+        return f"{target}:{src.type.name}"
+    return _src(src, inst)
+
+
+def _send(inst: Instruction) -> list[str]:
+    if isinstance(inst.src0, Immediate) or inst.src1 is None:
+        raise _NoWords
+    parts = [_dst(inst.dst, inst), _src(inst.src0, inst)]
+    if not isinstance(inst.src1, Immediate):
+        return [*parts, _src(inst.src1, inst)]
+    if inst.src1.type not in (ImmType.UD, ImmType.D):
+        raise _NoWords
+    descriptor = inst.descriptor
+    assert descriptor is not None
+    text = f"0x{descriptor.bits:08x}{'' if inst.src1.type is ImmType.UD else 'D'}"
+    return [*parts, f"{text} {sfid_name(descriptor.sfid)} MsgDesc: {describe(descriptor.bits, inst.gen)}"]
