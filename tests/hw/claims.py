@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import islice, product
 
 from gen4emu.hw.fields import Const, Field, Float, Mbz, claimed_bits
 from gen4emu.hw.gen import Gen
@@ -21,7 +21,7 @@ def shapes(layout: Block, gen: Gen) -> Iterator[list[int]]:
     choices = []
     for name, values in mentioned.items():
         beside = (v for v in range(layout.field(name, gen).mask + 1) if v not in values)
-        choices.append([*values, *list(beside)[:1]])
+        choices.append([*sorted(values), *islice(beside, 1)])
     for combination in product(*choices):
         words = [0] * layout.size(gen)
         for name, value in zip(mentioned, combination, strict=True):

@@ -1,0 +1,169 @@
+"""The generated C header: it compiles without a warning and unpacks every layout to what the Python view shows."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from everything import parts_of, random_dwords
+
+from gen4emu.hw import c_header, catalogue
+from gen4emu.hw.c_header import c_name, member
+from gen4emu.hw.fields import Const, Field, Fixed, Float, Mbz
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Block
+
+WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
+COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+LAYOUTS = catalogue.all_layouts()
+
+# Prints every member as 64 bits, whatever its type; the type is the compiler's word and not this test's.
+PRELUDE = """
+#include <stdio.h>
+#include "hw.h"
+
+static void put(uint64_t bits) { fwrite(&bits, sizeof bits, 1, stdout); }
+static void put_unsigned(uint64_t v) { put(v); }
+static void put_signed(int64_t v) { put((uint64_t)v); }
+static void put_float(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    put(bits);
+}
+#define PUT(v) _Generic((v), float: put_float, int32_t: put_signed, int64_t: put_signed, default: put_unsigned)(v)
+"""
+
+MAIN = """
+int main(void)
+{
+    uint32_t head[3], dw[1024];
+    while (fread(head, sizeof head, 1, stdin) == 1) {
+        if (head[2] > 1024 || fread(dw, 4, head[2], stdin) != head[2] || head[0] >= sizeof table / sizeof *table)
+            return 1;
+        table[head[0]](dw, head[1]);
+    }
+    return 0;
+}
+"""
+
+
+def fields_by_member(block: Block) -> dict[str, list[Field]]:
+    found: dict[str, list[Field]] = {}
+    for f in block.all_fields:
+        if not isinstance(f, Mbz | Const):
+            found.setdefault(member(f), []).append(f)
+    return found
+
+
+def member_paths(block: Block, path: str = "s") -> Iterator[str]:
+    for name in fields_by_member(block):
+        yield f"{path}.{name}"
+    for a in block.all_arrays:
+        for i in range(a.count or 0):
+            yield from member_paths(a.item, f"{path}.{a.name}[{i}]")
+
+
+def member_values(block: Block, words: list[int], at: int, part: Gen) -> Iterator[int]:
+    """What C must print, in the order of `member_paths`."""
+    for fields in fields_by_member(block).values():
+        here = [f for f in fields if f.gens & part]
+        yield c_value(here[0], here[0].extract(words, at)) if here else 0
+    for a in block.all_arrays:
+        for i in range(a.count or 0):
+            if a.gens & part:
+                yield from member_values(a.item, words, at + a.dword + i * a.item.size(part), part)
+            else:
+                yield from (0 for _ in member_paths(a.item))
+
+
+def c_value(f: Field, raw: int) -> int:
+    if isinstance(f, Float):
+        return raw
+    if isinstance(f, Fixed):
+        return (raw - (1 << f.width) if f.signed and raw >> (f.width - 1) else raw) & 2**64 - 1
+    return int(f.decode(raw)) & 2**64 - 1
+
+
+def program() -> str:
+    functions = []
+    for i, block in enumerate(LAYOUTS):
+        name = f"g4_{c_name(block.name)}"
+        puts = "".join(f"    PUT({path});\n" for path in member_paths(block))
+        functions.append(f"static void show_{i}(const uint32_t *dw, uint32_t gen)\n{{\n    struct {name} s;\n"
+                         f"    {name}_unpack(dw, gen, &s);\n{puts}}}\n")
+    entries = ", ".join(f"show_{i}" for i in range(len(LAYOUTS)))
+    table = f"static void (*const table[])(const uint32_t *, uint32_t) = {{ {entries} }};\n"
+    return PRELUDE + "\n".join(functions) + table + MAIN
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("header")
+    (folder / "hw.h").write_text(c_header.generate())
+    (folder / "show.c").write_text(program())
+    return folder
+
+
+def compile_with(compiler: str, folder: Path, *options: str) -> None:
+    done = subprocess.run([compiler, *WARNINGS, *options, "show.c"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:4000]
+
+
+def test_a_compiler_is_there() -> None:
+    assert COMPILERS
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_the_header_compiles_without_a_warning(compiler: str, sources: Path) -> None:
+    compile_with(compiler, sources, "-fsyntax-only")
+
+
+def test_c_unpacks_what_python_shows(sources: Path) -> None:
+    compile_with(COMPILERS[0], sources, "-O0", "-o", "show")
+    rng = random.Random(4)
+    cases = [(i, part, words) for i, block in enumerate(LAYOUTS) for part in parts_of(block)
+             for words in random_dwords(block, part, rng)]
+    data = b"".join(struct.pack(f"<3I{len(words)}I", i, part, len(words), *words) for i, part, words in cases)
+    done = subprocess.run([str(sources / "show")], input=data, capture_output=True, timeout=60, check=True)
+    shown = iter(struct.unpack(f"<{len(done.stdout) // 8}Q", done.stdout))
+    for i, part, words in cases:
+        block = LAYOUTS[i]
+        for path, expected in zip(member_paths(block), member_values(block, words, 0, part), strict=True):
+            got = next(shown)
+            assert got == expected, f"{block.name}: {path} on {part!r}: C 0x{got:x}, Python 0x{expected:x}"
+    assert next(shown, None) is None
+
+
+def test_numbers_that_c_needs_are_defined() -> None:
+    text = c_header.generate()
+    for line in (
+        "#define G4_CMD_MI_BATCH_BUFFER_END 0x05000000u",
+        "#define G4_CMD_XY_SRC_COPY_BLT 0x54c00000u",
+        "#define G4_CMD_PIPE_CONTROL 0x7a000000u",
+        "#define G4_CMD_PIPELINE_SELECT_GEN4 0x61040000u",
+        "#define G4_CMD_PIPELINE_SELECT_GEN45 0x69040000u",
+        "#define G4_REG_PS_DEPTH_COUNT 0x2350u",
+        "#define G4_GEN_GEN45 12u",
+        "    G4_POST_SYNC_OPERATION_WRITE_PS_DEPTH_COUNT = 2,",
+    ):
+        assert line in text.splitlines()
+
+
+def test_a_macro_is_defined_once() -> None:
+    macros = [line.split()[1] for line in c_header.generate().splitlines() if line.startswith("#define ")]
+    assert sorted(set(macros)) == sorted(macros)
+
+
+def test_fixed_point_members_say_their_format() -> None:
+    assert member(Fixed("lod_bias", 0, 10, 0, signed=True, frac=6)) == "lod_bias_s4_6"
+    assert member(Fixed("slope", 0, 7, 0, frac=8)) == "slope_u0_8"
+
+
+def test_the_header_is_the_same_each_time() -> None:
+    assert c_header.generate() == c_header.generate()
