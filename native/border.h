@@ -14,6 +14,7 @@ enum g4_status {
     G4_FAULT,     /* a memory access that stops a strict device; the port's log says which */
     G4_BAD_VALUE, /* an argument or a field that can not be used */
     G4_NO_MEMORY, /* the host's memory or the limit given to g4_mem_create is used up */
+    G4_HANG,      /* a thread that does not end, or cannot go on */
 };
 
 /* Who accesses memory. */
@@ -202,5 +203,165 @@ enum g4_status g4_aperture_read(struct g4_port *port, const struct g4_aperture *
                                 size_t size);
 enum g4_status g4_aperture_write(struct g4_port *port, const struct g4_aperture *aperture, uint32_t address,
                                  const void *data, size_t size);
+
+/* ---- the state of one hardware context: native/context.h ---- */
+
+enum g4_counter {
+    G4_COUNTER_IA_VERTICES,
+    G4_COUNTER_IA_PRIMITIVES,
+    G4_COUNTER_VS_INVOCATIONS,
+    G4_COUNTER_GS_INVOCATIONS,
+    G4_COUNTER_GS_PRIMITIVES,
+    G4_COUNTER_CL_INVOCATIONS,
+    G4_COUNTER_CL_PRIMITIVES,
+    G4_COUNTER_PS_INVOCATIONS,
+    G4_COUNTER_PS_DEPTH,
+    G4_COUNTERS,
+};
+
+/* What the commands set, per hardware context (decision 19).  Pointers are resolved graphics addresses (base + offset
+ * at the time of the command, spec/05 3.5); commands without pointers are kept as their own dwords, without the header,
+ * and unpacked by the units with the generated functions.  Python fills it; plain data, so saving a context is a copy.
+ */
+struct g4_state {
+    uint32_t general_state_base, surface_state_base, indirect_object_base;
+    uint32_t general_state_bound, indirect_object_bound; /* 0: none */
+    uint32_t system_instruction_pointer;
+    uint32_t media_selected;
+
+    uint32_t urb_fence[6]; /* VS, GS, CLIP, SF, VFE, CS: end rows of 512 bits */
+    uint32_t cs_urb_entries, cs_urb_entry_units;
+    uint32_t curbe_rows;     /* 256-bit rows that are valid, 0: no constants */
+    uint32_t curbe[512 * 2]; /* 8 dwords a row */
+
+    uint32_t vs_state, gs_state, clip_state, sf_state, wm_state, cc_state;
+    uint32_t gs_enable, clip_enable;
+    uint32_t binding_table[5]; /* VS, GS, CLIP, SF, PS */
+
+    uint32_t vertex_buffer[17][4]; /* by index; [0] is the command's dword 0 */
+    uint32_t vertex_buffer_valid;  /* bit i */
+    uint32_t vertex_element[18][2];
+    uint32_t vertex_elements;
+    uint32_t index_buffer[3]; /* with the header: it has the format */
+
+    uint32_t drawing_rectangle[3];
+    uint32_t constant_color[4];
+    uint32_t depth_buffer[5];
+    uint32_t chroma_key[4][2]; /* low, high */
+    uint32_t sampler_palette[256];
+    uint32_t sampler_palette1[256];
+    uint32_t poly_stipple_offset;
+    uint32_t poly_stipple[32];
+    uint32_t line_stipple[2];
+    uint32_t line_stipple_position; /* runs on from line to line */
+    uint32_t depth_offset_clamp;    /* float bits */
+    uint32_t aa_line[2];
+    uint32_t svb_index[4][3];
+    uint32_t vf_statistics;
+
+    uint32_t vfe_state, media_state_pointers[2], interface_descriptors;
+    uint64_t counter[G4_COUNTERS];
+};
+
+/* ---- what kernels and messages do that the rules do not allow: native/report.h ---- */
+
+/* Counted, never fatal by itself (spec/60 3.4 "lenient"); `replay` shows them, --strict fails on them. */
+enum g4_event {
+    G4_EVENT_BAD_SFID,        /* value: descriptor */
+    G4_EVENT_BAD_MESSAGE,     /* unknown opcode or type: descriptor */
+    G4_EVENT_BAD_LENGTH,      /* message length that the opcode does not allow: descriptor */
+    G4_EVENT_BAD_RESPONSE,    /* response length that does not fit: descriptor */
+    G4_EVENT_EOT_IGNORED,     /* EOT in a register descriptor */
+    G4_EVENT_EOT_WRONG_UNIT,  /* EOT to a unit that may not end threads */
+    G4_EVENT_ILLEGAL_OPCODE,  /* value: first dword */
+    G4_EVENT_MASK_STACK,      /* overflow or underflow */
+    G4_EVENT_GRF_RANGE,       /* register outside the thread's allocation */
+    G4_EVENT_INDIRECT_CARRY,  /* spec/40 7.3 */
+    G4_EVENT_EXCEPTION,       /* an enabled exception was taken; value: cr0.1 */
+    G4_EVENT_URB_RANGE,       /* URB write beyond the entry window; value: row */
+    G4_EVENT_URB_PROTOCOL,    /* Complete/Used/Allocate combination that is not allowed; value: descriptor */
+    G4_EVENT_BAD_SURFACE,     /* surface state that the message cannot use; value: binding table index */
+    G4_EVENT_BAD_FORMAT,      /* format that the unit does not support; value: format */
+    G4_EVENT_BAD_TOPOLOGY,    /* value: topology code */
+    G4_EVENT_BAD_STATE,       /* a state field with a reserved value; value: the field */
+    G4_EVENT_RT_FLAGS,        /* render target write whose length contradicts M1.6; value: descriptor */
+    G4_EVENT_UNMODELLED,      /* legal, but not modelled; value: what */
+    G4_EVENT_SILICON_DIFFERS, /* real G4x returns something else (decision 34); value: descriptor */
+    G4_EVENTS,
+};
+
+struct g4_event_count {
+    uint64_t count;
+    uint32_t address; /* graphics address of the first instruction or command that did it */
+    uint32_t value;
+};
+
+/* ---- a bench for one gang: native/probe.h ---- */
+
+/* Test and study tool: fill registers, run a kernel or a single message, look at the registers. */
+struct g4_probe;
+
+struct g4_options {
+    bool round_to_nearest; /* decision 1: off, the EU rounds toward zero */
+    bool general_only;     /* no fast handlers in the EU (EU-79) */
+    bool poison;           /* fill uninitialised registers with a pattern instead of 0 */
+    bool dither_all;       /* decision 13: off, only channels below 8 bits dither */
+    uint32_t watchdog;     /* million instructions a draw may execute before it hangs; 0: the default */
+    uint32_t workers;      /* threads that share the screen tiles; 0: one for each processor */
+};
+
+/* Addresses are graphics addresses, as in struct g4_dispatch. */
+struct g4_probe_setup {
+    uint32_t unit; /* enum g4_unit */
+    uint32_t kernel_address, general_state_base, surface_state_base, binding_table, sampler_state;
+    uint32_t scratch_base, scratch_bytes;
+    uint32_t grf_count;
+    uint32_t alternate_fp, single_program_flow, exceptions;
+    uint32_t threads;  /* 1..8 */
+    uint32_t urb_rows; /* rows of each thread's URB window */
+};
+
+struct g4_probe *g4_probe_new(struct g4_mem *mem, uint32_t gen, const struct g4_options *options);
+void g4_probe_free(struct g4_probe *probe);
+struct g4_state *g4_probe_state(struct g4_probe *probe);
+/* Start threads afresh: registers zero, masks from dmask (one for each thread). */
+enum g4_status g4_probe_start(struct g4_probe *probe, const struct g4_probe_setup *setup, const uint16_t *dmask);
+/* Eight dwords of a register; NULL outside. file: 1 GRF, 2 MRF; 0x20 and 0x21 of file 0 are not to be had this way. */
+uint32_t *g4_probe_register(struct g4_probe *probe, uint32_t file, uint32_t reg, uint32_t thread);
+uint32_t *g4_probe_urb_row(struct g4_probe *probe, uint32_t thread, uint32_t row);
+/* f0.0, f0.1 of a thread: 16 bits each */
+uint32_t g4_probe_flags(struct g4_probe *probe, uint32_t thread);
+void g4_probe_set_flags(struct g4_probe *probe, uint32_t thread, uint32_t flags);
+enum g4_status g4_probe_run(struct g4_probe *probe, bool general_only);
+/* One message of all threads, dst NULL when dst_grf > 127; emask has 16 bits for each thread. */
+enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32_t mrf, uint32_t dst_grf,
+                             uint32_t exec_size, const uint16_t *emask);
+uint64_t g4_probe_instructions(const struct g4_probe *probe);
+struct g4_event_count g4_probe_event(const struct g4_probe *probe, enum g4_event event);
+struct g4_fault g4_probe_fault(const struct g4_probe *probe);
+
+/* ---- the device: native/device.h ---- */
+
+struct g4_device;
+
+/* What the units counted since the device was made or g4_device_reset_counts was called. */
+struct g4_device_counts {
+    uint64_t draws, vertices, objects, setups, tiles;
+    uint64_t instructions; /* executed by EU threads */
+    uint64_t channel_ops;
+    uint64_t messages[16];           /* by shared function */
+    uint64_t geometry_ns, raster_ns; /* wall time of the two phases of draws */
+};
+
+struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, uint32_t urb_units, const struct g4_options *options);
+void g4_device_free(struct g4_device *device);
+/* The state that draws use; it stays the caller's. */
+void g4_device_use(struct g4_device *device, struct g4_state *state);
+/* Run one 3DPRIMITIVE, six dwords with the header. G4_HANG: a thread or the draw went on beyond the watchdog. */
+enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);
+struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_event event);
+const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
+void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);
+void g4_device_reset_counts(struct g4_device *device);
 
 #endif

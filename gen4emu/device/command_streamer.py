@@ -1,0 +1,345 @@
+"""The command streamer: parses rings and batches and executes MI and 3D commands (spec/05 2.1, 2.2, 3.1 to 3.9).
+
+State commands go to the running context (state.py), primitives to the C core, BLT commands to the blitter.  Media
+commands are the business of the media pipeline; until it is there they are reported, never skipped silently.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gen4emu._native import lib
+from gen4emu.device.memory import Memory, Missing, Unit
+from gen4emu.device.registers import RegisterFile
+from gen4emu.device.state import ContextState, Words
+from gen4emu.errors import HangError
+from gen4emu.hw import catalogue
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Client, Command
+
+_U32 = 0xFFFFFFFF
+_FETCH_DWORDS = 1024
+MAX_BATCH_DWORDS = 16 << 20  # an endless batch is a hang (spec/05 3.1)
+
+
+class BadCommand(HangError):
+    """The parser met something that is no command; real hardware hangs there."""
+
+
+@dataclass(slots=True)
+class Position:
+    """Where a command lies, for messages and for the error registers."""
+
+    address: int
+    in_batch: bool
+    header: int = 0
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was met that is not modelled or not right: kind -> how often, and where first."""
+
+    count: Counter[str] = field(default_factory=Counter)
+    first: dict[str, str] = field(default_factory=dict)
+
+    def add(self, kind: str, where: str) -> None:
+        self.count[kind] += 1
+        self.first.setdefault(kind, where)
+
+
+class Window:
+    """A stretch of a batch or ring as dwords, read ahead from memory in one piece."""
+
+    __slots__ = ("address", "end", "words")
+
+    def __init__(self) -> None:
+        self.address = self.end = 0
+        self.words: Words = memoryview(b"").cast("I")
+
+    def load(self, memory: Memory, address: int, dwords: int) -> None:
+        data = memory.read(address, 4 * dwords, Missing.ZERO, Unit.CS)
+        self.words = memoryview(data).cast("I")
+        self.address, self.end = address, address + 4 * dwords
+
+
+class CommandStreamer:
+    """One ring's parser.  `run_ring` and `run_batch` execute until there is nothing left."""
+
+    def __init__(self, gen: Gen, memory: Memory, registers: RegisterFile, draw: Callable[[Words], None],
+                 blit: Callable[[Command, Words], None], strict: bool = False) -> None:
+        self.gen, self.memory, self.registers, self.strict = gen, memory, registers, strict
+        self.draw, self.blit = draw, blit
+        self.state = ContextState(gen, memory)
+        self.findings = Findings()
+        self.position = Position(0, False)
+        self.commands = 0
+        self.interrupts: Counter[str] = Counter()
+        self.on_flip: Callable[[int], None] | None = None
+        self.media: Callable[[Command, Words], None] | None = None
+        self._contexts: dict[int, bytes] = {}
+        self._context = 0  # CCID, valid in bit 0
+        self._status_page = 0
+        self._batch: int | None = None  # where the batch goes on, None while in the ring
+        self._batch_end = 0  # MI_BATCH_BUFFER's end address, 0: none
+        self._batch_dwords = 0
+        self._window = Window()
+        self._port = memory.new_port(Unit.CS)
+        self._mi = self._mi_handlers()
+
+    # --- parsing ---------------------------------------------------------------------------------------------------
+    def run_ring(self, ring: bytes, address: int) -> None:
+        """Execute ring contents that lie at a graphics address, batches included."""
+        words = memoryview(ring + bytes(-len(ring) % 4)).cast("I")
+        at = 0
+        while at < len(words):
+            length = min(self._length(words[at]), len(words) - at)
+            self.position = Position(address + 4 * at, False, words[at])
+            at += length
+            self._execute(words[at - length:at])
+            if self._batch is not None:
+                self._run_batch()
+
+    def run_batch(self, address: int) -> None:
+        self._start_batch(address, 0)
+        self._run_batch()
+
+    def _run_batch(self) -> None:
+        """Until MI_BATCH_BUFFER_END.  Handlers move `_batch`, so what they read is the return point (spec/05 3.1)."""
+        window = self._window
+        window.address = window.end = 0  # memory may have changed since
+        position = self.position = Position(0, True)
+        while (address := self._batch) is not None:
+            if self._batch_end and address > self._batch_end:
+                self._batch = None
+                return
+            if not window.address <= address < window.end:
+                self._fetch(address, _FETCH_DWORDS)
+            at = address - window.address >> 2
+            header = window.words[at]
+            length = self._length(header)
+            if address + 4 * length > window.end:
+                self._fetch(address, max(_FETCH_DWORDS, length))
+                at = 0
+            position.address, position.header = address, header
+            self._batch = address + 4 * length & _U32
+            self._batch_dwords += length
+            if self._batch_dwords > MAX_BATCH_DWORDS:
+                self._hang(f"the batch goes on after {MAX_BATCH_DWORDS} dwords")
+            self._execute(window.words[at:at + length])
+
+    def _fetch(self, address: int, dwords: int) -> None:
+        if not self.memory.is_mapped(address):
+            self._hang("nothing is mapped where the batch goes on")
+        self._window.load(self.memory, address, dwords)
+
+    def _length(self, header: int) -> int:
+        """Like catalogue.command_length, with the longer length fields of known MI commands."""
+        if header >> 29 == Client.MI and header >> 23 in _LONG_MI:
+            return (header & 0xFF) + 2
+        return catalogue.command_length(header)
+
+    def _execute(self, words: Words) -> None:
+        self.commands += 1
+        header = words[0]
+        client = header >> 29
+        if client == Client.GFXPIPE:
+            handler = self.state.handlers.get(header >> 16)
+            if handler is not None and len(words) >= _MINIMUM.get(header >> 16, 1):
+                handler(words)
+                return
+            self._execute_other(words)
+        elif client == Client.MI:
+            mi = self._mi.get(header >> 23)
+            if mi is None:
+                self._unknown(words)
+            else:
+                mi(words)
+        elif client == Client.BLT:
+            command = catalogue.command_for(header, self.gen)
+            if command is None:
+                self._unknown(words)
+            else:
+                self.blit(command, self._padded(command, words))
+        else:
+            self._unknown(words)
+
+    def _execute_other(self, words: Words) -> None:
+        code = words[0] >> 16
+        command = catalogue.command_for(words[0], self.gen)
+        if command is None:
+            self._unknown(words)
+        elif code == 0x7B00:
+            self.draw(self._padded(command, words))
+        elif code == 0x7A00:
+            self._pipe_control(self._padded(command, words))
+        elif code in self.state.handlers:
+            self.state.handlers[code](self._padded(command, words))
+        elif self.media is not None:
+            self.media(command, words)
+        else:
+            self.findings.add(f"{command.name} is not modelled", self._where())
+
+    def _padded(self, command: Command, words: Words) -> Words:
+        """A command shorter than its layout has zero operands where it ends (CM-02)."""
+        missing = command.size(self.gen) - len(words)
+        if missing <= 0:
+            return words
+        self.findings.add(f"{command.name} has only {len(words)} dwords", self._where())
+        return memoryview(words.tobytes() + bytes(4 * missing)).cast("I")
+
+    def _unknown(self, words: Words) -> None:
+        what = f"unknown command 0x{words[0]:08x}"
+        if self.strict:
+            self._hang(what)
+        self.findings.add(what, self._where())
+
+    def _where(self) -> str:
+        return f"0x{self.position.address:08x}"
+
+    def _hang(self, what: str) -> None:
+        self.update_error_registers()
+        place = "batch" if self.position.in_batch else "ring"
+        raise BadCommand(f"hang at 0x{self.position.address:08x} in the {place}: {what} "
+                         f"(header 0x{self.position.header:08x})")
+
+    def update_error_registers(self) -> None:
+        """IPEHR, ACTHD, IPEIR as an error state would show them (spec/05 2.4)."""
+        r = self.registers
+        r.poke(r.offset("RENDER_IPEHR"), self.position.header)
+        r.poke(r.offset("RENDER_ACTHD"), self.position.address | (1 if self.position.in_batch else 0))
+        r.poke(r.offset("RENDER_IPEIR"), 8 if self.position.in_batch else 0)
+
+    # --- MI --------------------------------------------------------------------------------------------------------
+    def _mi_handlers(self) -> dict[int, Callable[[Words], None]]:
+        nothing = self._nothing
+        return {
+            0x00: self._noop, 0x02: self._user_interrupt, 0x03: nothing, 0x04: nothing, 0x05: nothing,
+            0x07: self._report_head, 0x08: nothing, 0x0A: self._batch_buffer_end, 0x0B: nothing,
+            0x11: self._overlay_flip, 0x12: nothing, 0x13: nothing, 0x14: self._display_flip,
+            0x18: self._set_context, 0x20: self._store_data_imm, 0x21: self._store_data_index,
+            0x22: self._load_register_imm, 0x24: self._store_register_mem, 0x30: self._batch_buffer,
+            0x31: self._batch_buffer_start,
+        }
+
+    def _nothing(self, words: Words) -> None:
+        """Nothing that a serial machine without caches could notice (spec/05 3.7, 3.9)."""
+
+    def _noop(self, words: Words) -> None:
+        if words[0] >> 22 & 1:
+            self.registers.poke(self.registers.offset("RENDER_NOPID"), words[0] & 0x3FFFFF)
+
+    def _user_interrupt(self, words: Words) -> None:
+        self.interrupts["user"] += 1
+
+    def _report_head(self, words: Words) -> None:
+        head = self.registers.read(self.registers.offset("RENDER_HEAD"))
+        self._write_status_page(4 * 4, head)
+
+    def _batch_buffer_end(self, words: Words) -> None:
+        if self._batch is None:
+            self.findings.add("MI_BATCH_BUFFER_END outside of a batch", self._where())
+        self._batch = None
+
+    def _start_batch(self, address: int, end: int) -> None:
+        if self._batch is None:
+            self._batch_dwords = 0
+        self._batch, self._batch_end = address & ~3, end
+        self._window.address = self._window.end = 0  # a jump sees what memory holds now
+
+    def _batch_buffer_start(self, words: Words) -> None:
+        if len(words) < 2:
+            self._hang("MI_BATCH_BUFFER_START without an address")
+        self._start_batch(words[1], 0)
+
+    def _batch_buffer(self, words: Words) -> None:
+        if len(words) < 3:
+            self._hang("MI_BATCH_BUFFER without its addresses")
+        self._start_batch(words[1], words[2] & ~3)
+
+    def _overlay_flip(self, words: Words) -> None:
+        self.findings.add("MI_OVERLAY_FLIP: there is no overlay", self._where())
+
+    def _display_flip(self, words: Words) -> None:
+        if self.on_flip is not None and len(words) >= 3:
+            self.on_flip(words[2] & ~0xFFF)
+
+    def _set_context(self, words: Words) -> None:
+        """Spec/05 3.2.  A context is a copy of the state, known by its address; its memory image is not modelled."""
+        if len(words) < 2:
+            return
+        address, force, inhibit = words[1] & ~0xFFF, words[1] & 2, words[1] & 1
+        if self._context and address == self._context & ~0xFFF and not force:
+            return
+        if self._context:
+            self._contexts[self._context & ~0xFFF] = self.state.save()
+        saved = self._contexts.get(address)
+        if saved is not None and not inhibit:
+            self.state.load(saved)
+        self._context = address | 1
+        self.registers.poke(self.registers.offset("CCID"), words[1] & ~2 | 1)
+
+    def _write(self, address: int, data: bytes, physical: bool = False) -> None:
+        if physical:
+            self.memory.write_physical(address, data)
+            return
+        lib.g4_mem_write(self._port, address, data, len(data))  # what is not mapped is dropped and logged
+
+    def _write_status_page(self, offset: int, value: int) -> None:
+        page = self.registers.read(self.registers.offset("RENDER_HWS_PGA")) & ~0xFFF
+        if page:
+            self._write(page + offset, value.to_bytes(4, "little"))
+
+    def _store_data_imm(self, words: Words) -> None:
+        if len(words) < 4:
+            self.findings.add("MI_STORE_DATA_IMM without data", self._where())
+            return
+        data = words[3:5].tobytes()
+        physical = not words[0] >> 22 & 1
+        address = words[2] & ~3 | ((words[1] & 15) << 32 if physical else 0)
+        self._write(address, data, physical)
+
+    def _store_data_index(self, words: Words) -> None:
+        for i, value in enumerate(words[2:4]):
+            self._write_status_page((words[1] & 0xFFC) + 4 * i, value)
+
+    def _load_register_imm(self, words: Words) -> None:
+        keep = words[0] >> 8 & 15
+        for at in range(1, len(words) - 1, 2):
+            self.registers.write(words[at] & 0x7FFFFC, words[at + 1], keep)
+
+    def _store_register_mem(self, words: Words) -> None:
+        if len(words) < 3:
+            return
+        physical = not words[0] >> 22 & 1
+        address = words[2] & ~3 | ((words[1] >> 28) << 32 if physical else 0)
+        self._write(address, self.registers.read(words[1] & 0x7FFFFC).to_bytes(4, "little"), physical)
+
+    # --- PIPE_CONTROL ----------------------------------------------------------------------------------------------
+    def _pipe_control(self, words: Words) -> None:
+        operation = words[0] >> 14 & 3
+        address = words[1] & ~7
+        if operation == 1:
+            self._write(address, words[2:4].tobytes())
+        elif operation:
+            value = self.read_counter(_PS_DEPTH_COUNT) if operation == 2 else self.timestamp()
+            self._write(address, value.to_bytes(8, "little"))
+        if words[0] >> 8 & 1:
+            self.interrupts["pipe_control"] += 1
+
+    def read_counter(self, index: int) -> int:
+        return int(self.state.raw.counter[index])
+
+    def timestamp(self) -> int:
+        """36 bits, units of 80 ns.  Time here is commands executed, so that every run reads the same (spec/05 3.8)."""
+        return self.commands & (1 << 36) - 1
+
+
+_PS_DEPTH_COUNT = int(lib.G4_COUNTER_PS_DEPTH)
+_LONG_MI = frozenset({0x22, 0x24})
+_MINIMUM: dict[int, Any] = {
+    c.header >> 16: c.size(Gen.CTG) for c in catalogue.COMMANDS if c.header >> 29 == Client.GFXPIPE and c.gens & Gen.CTG
+}
+_MINIMUM[0x7905] = 5  # six dwords only where the offsets exist

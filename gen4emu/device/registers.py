@@ -1,0 +1,75 @@
+"""The MMIO register file of a device: 512 KiB, sparse; what is not known is plain storage (spec/05 2.4, 2.5, CM-63).
+
+Masked registers, the ring registers and the statistics have the behaviour of the description; everything else reads
+back what was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gen4emu.hw import catalogue
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Register
+
+SPACE = 512 * 1024
+
+Read = Callable[[], int]
+Write = Callable[[int], None]
+
+
+class RegisterFile:
+    """Registers by byte offset.  Units hook the offsets whose reads or writes do something."""
+
+    def __init__(self, gen: Gen) -> None:
+        self._values: dict[int, int] = {}
+        self._masked: set[int] = set()
+        self._reads: dict[int, Read] = {}
+        self._writes: dict[int, Write] = {}
+        self._names: dict[str, Register] = {}
+        for register in catalogue.REGISTERS:
+            if not register.gens & gen:
+                continue
+            self._names[register.name] = register
+            for i in range(register.size(gen)):
+                self._values[register.offset + 4 * i] = register.reset >> (32 * i) & 0xFFFFFFFF
+            if register.masked:
+                self._masked.add(register.offset)
+
+    def offset(self, name: str) -> int:
+        return self._names[name].offset
+
+    def on_read(self, offset: int, read: Read) -> None:
+        self._reads[offset] = read
+
+    def on_write(self, offset: int, write: Write) -> None:
+        """`write` sees the value that the register takes, masks applied."""
+        self._writes[offset] = write
+
+    def read(self, offset: int) -> int:
+        """The dword at an offset; beyond the register space 0, as nothing answers there."""
+        hook = self._reads.get(offset)
+        return hook() & 0xFFFFFFFF if hook is not None else self._values.get(offset, 0)
+
+    def write(self, offset: int, value: int, keep_bytes: int = 0) -> None:
+        """Store a dword.  Bit i of `keep_bytes` leaves byte i as it is (MI_LOAD_REGISTER_IMM's write disables)."""
+        if not 0 <= offset < SPACE:
+            return
+        keep = sum(0xFF << (8 * i) for i in range(4) if keep_bytes >> i & 1)
+        if keep:
+            value = value & ~keep | self.read(offset) & keep
+        if offset in self._masked:
+            mask = value >> 16
+            value = self._values.get(offset, 0) & ~mask & 0xFFFF | value & mask
+        self._values[offset] = value
+        hook = self._writes.get(offset)
+        if hook is not None:
+            hook(value)
+
+    def poke(self, offset: int, value: int) -> None:
+        """What the hardware itself puts there: no masks, no hooks."""
+        self._values[offset] = value & 0xFFFFFFFF
+
+    def dump(self) -> dict[str, int]:
+        """The registers that a user would want to see, by name."""
+        return {name: self.read(r.offset) for name, r in self._names.items()}

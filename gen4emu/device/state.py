@@ -1,0 +1,188 @@
+"""The state of a hardware context, and the commands that only change it (spec/05 3.2, spec/10 3.1).
+
+The state itself is `struct g4_state` of the C core: pointers resolved when their command arrives, other commands kept
+as their own dwords for the units to unpack.  A context is saved by copying the struct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gen4emu._native import ffi
+from gen4emu.device.memory import Memory, Missing, Unit
+from gen4emu.hw import common
+from gen4emu.hw.catalogue import command_named
+from gen4emu.hw.fields import Field
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Command
+
+CURBE_ROWS = 64  # 32 units of 64 bytes
+_U32 = 0xFFFFFFFF
+
+Words = Any  # a memoryview of dwords: one whole command, header first
+
+
+class ContextState:
+    """One `struct g4_state` with the commands that write it.  `handlers` maps a header's upper half to a method."""
+
+    def __init__(self, gen: Gen, memory: Memory) -> None:
+        self.gen = gen
+        self.memory = memory
+        self.raw = ffi.new("struct g4_state *")
+        self.constants_absolute = False  # INSTPM bit 6
+        self.handlers: dict[int, Callable[[Words], None]] = {}
+        for code, member, dwords in _VERBATIM:
+            self.handlers[code] = self._verbatim(member, dwords)
+        self.handlers |= {
+            0x6101: self._state_base_address, 0x6102: self._state_sip, 0x6000: self._urb_fence,
+            0x6001: self._cs_urb_state, 0x6002: self._constant_buffer, 0x6003: self._nothing,
+            0x6104: self._pipeline_select, 0x6904: self._pipeline_select,
+            0x780B: self._vf_statistics, 0x680B: self._vf_statistics,
+            0x7800: self._pipelined_pointers, 0x7801: self._binding_table_pointers,
+            0x7808: self._vertex_buffers, 0x7809: self._vertex_elements, 0x780A: self._index_buffer,
+            0x7902: self._sampler_palette, 0x790C: self._sampler_palette1, 0x7904: self._chroma_key,
+            0x7908: self._line_stipple, 0x790B: self._svb_index, 0x7000: self._media_state_pointers,
+        }
+
+    # --- saving ----------------------------------------------------------------------------------------------------
+    def save(self) -> bytes:
+        return bytes(ffi.buffer(self.raw))
+
+    def load(self, saved: bytes) -> None:
+        ffi.memmove(self.raw, saved, len(saved))
+
+    def reset(self) -> None:
+        """The state of a new context (spec/05 3.3)."""
+        ffi.memmove(self.raw, bytes(ffi.sizeof("struct g4_state")), ffi.sizeof("struct g4_state"))
+
+    # --- commands --------------------------------------------------------------------------------------------------
+    def _verbatim(self, member: str, dwords: int) -> Callable[[Words], None]:
+        target = ffi.addressof(self.raw, member)
+        size = 4 * dwords
+
+        def store(words: Words) -> None:
+            ffi.memmove(target, words[1:1 + dwords].tobytes().ljust(size, b"\0"), size)
+
+        return store
+
+    def _nothing(self, words: Words) -> None:
+        """A hint."""
+
+    def _pipeline_select(self, words: Words) -> None:
+        self.raw.media_selected = words[0] & _PIPELINE.mask
+
+    def _vf_statistics(self, words: Words) -> None:
+        self.raw.vf_statistics = _VF_ENABLE.extract(words)
+
+    def _state_base_address(self, words: Words) -> None:
+        for dword, member in enumerate(_BASES, 1):
+            if words[dword] & 1:
+                setattr(self.raw, member, words[dword] & 0xFFFFF000)
+
+    def _state_sip(self, words: Words) -> None:
+        self.raw.system_instruction_pointer = self.raw.general_state_base + words[1] & _U32 & ~15
+
+    def _urb_fence(self, words: Words) -> None:
+        for i, (request, fence) in enumerate(_FENCES):
+            if request.extract(words):
+                self.raw.urb_fence[i] = fence.extract(words)
+
+    def _cs_urb_state(self, words: Words) -> None:
+        self.raw.cs_urb_entry_units = _CS_SIZE.extract(words) + 1
+        self.raw.cs_urb_entries = _CS_ENTRIES.extract(words)
+        self.raw.curbe_rows = 0  # the constants are invalid until the next CONSTANT_BUFFER
+
+    def _constant_buffer(self, words: Words) -> None:
+        """Copies now: what happens to the buffer later must not change what follows (CM-14)."""
+        if not _CONSTANTS_VALID.extract(words):
+            self.raw.curbe_rows = 0
+            return
+        base = 0 if self.constants_absolute else self.raw.general_state_base
+        rows = min(2 * (_CONSTANTS_LENGTH.extract(words) + 1), CURBE_ROWS)
+        address = base + (words[1] & ~63) & _U32
+        data = self.memory.read(address, 32 * rows, Missing.ZERO, Unit.CS)
+        ffi.memmove(self.raw.curbe, data, len(data))
+        self.raw.curbe_rows = rows
+
+    def _pipelined_pointers(self, words: Words) -> None:
+        raw, base = self.raw, self.raw.general_state_base
+        raw.vs_state = base + (words[1] & ~31) & _U32
+        raw.gs_state = base + (words[2] & ~31) & _U32
+        raw.gs_enable = words[2] & 1
+        raw.clip_state = base + (words[3] & ~31) & _U32
+        raw.clip_enable = words[3] & 1
+        raw.sf_state = base + (words[4] & ~31) & _U32
+        raw.wm_state = base + (words[5] & ~31) & _U32
+        raw.cc_state = base + (words[6] & ~63) & _U32
+
+    def _binding_table_pointers(self, words: Words) -> None:
+        base = self.raw.surface_state_base
+        for i in range(5):
+            self.raw.binding_table[i] = base + (words[1 + i] & ~31) & _U32
+
+    def _vertex_buffers(self, words: Words) -> None:
+        for at in range(1, len(words) - 3, 4):
+            index = words[at] >> 27
+            if index < 17:
+                ffi.memmove(self.raw.vertex_buffer[index], words[at:at + 4].tobytes(), 16)
+                self.raw.vertex_buffer_valid |= 1 << index
+
+    def _vertex_elements(self, words: Words) -> None:
+        count = min((len(words) - 1) // 2, 18)
+        ffi.memmove(self.raw.vertex_element, words[1:1 + 2 * count].tobytes(), 8 * count)
+        self.raw.vertex_elements = count
+
+    def _index_buffer(self, words: Words) -> None:
+        ffi.memmove(self.raw.index_buffer, words[:3].tobytes(), 12)
+
+    def _sampler_palette(self, words: Words) -> None:
+        data = words[1:257].tobytes()
+        ffi.memmove(self.raw.sampler_palette, data, len(data))
+
+    def _sampler_palette1(self, words: Words) -> None:
+        data = words[1:257].tobytes()
+        ffi.memmove(self.raw.sampler_palette1, data, len(data))
+
+    def _chroma_key(self, words: Words) -> None:
+        ffi.memmove(self.raw.chroma_key[words[1] >> 30], words[2:4].tobytes(), 8)
+
+    def _line_stipple(self, words: Words) -> None:
+        ffi.memmove(self.raw.line_stipple, words[1:3].tobytes(), 8)
+        if _STIPPLE_MODIFY.extract(words):
+            repeat = max(1, _STIPPLE_REPEAT.extract(words))
+            self.raw.line_stipple_position = _STIPPLE_INDEX.extract(words) * repeat + _STIPPLE_COUNTER.extract(words)
+
+    def _svb_index(self, words: Words) -> None:
+        ffi.memmove(self.raw.svb_index[words[1] >> 29 & 3], words[1:4].tobytes(), 12)
+
+    def _media_state_pointers(self, words: Words) -> None:
+        ffi.memmove(self.raw.media_state_pointers, words[1:3].tobytes(), 8)
+
+
+def _field(command: Command, name: str) -> Field:
+    return command.field(name, Gen.CTG)
+
+
+# Commands whose body is kept as it is: header's upper half, member of struct g4_state, dwords.
+_VERBATIM = (
+    (0x7900, "drawing_rectangle", 3), (0x7901, "constant_color", 4), (0x7905, "depth_buffer", 5),
+    (0x7906, "poly_stipple_offset", 1), (0x7907, "poly_stipple", 32), (0x7909, "depth_offset_clamp", 1),
+    (0x790A, "aa_line", 2),
+)
+_BASES = ("general_state_base", "surface_state_base", "indirect_object_base", "general_state_bound",
+          "indirect_object_bound")
+_PIPELINE = _field(common.PIPELINE_SELECT_GEN45, "pipeline_selection")
+_VF_ENABLE = _field(common.VF_STATISTICS_GEN45, "statistics_enable")
+_FENCES = tuple(
+    (_field(common.URB_FENCE, f"{unit}_urb_reallocation_request"), _field(common.URB_FENCE, f"{unit}_fence"))
+    for unit in ("vs", "gs", "clip", "sf", "vfe", "cs"))
+_CS_SIZE = _field(common.CS_URB_STATE, "urb_entry_allocation_size")
+_CS_ENTRIES = _field(common.CS_URB_STATE, "number_of_urb_entries")
+_CONSTANTS_VALID = _field(common.CONSTANT_BUFFER, "valid")
+_CONSTANTS_LENGTH = _field(common.CONSTANT_BUFFER, "buffer_length")
+_STIPPLE = command_named("3DSTATE_LINE_STIPPLE", Gen.CTG)
+_STIPPLE_MODIFY = _field(_STIPPLE, "modify_enable")
+_STIPPLE_REPEAT = _field(_STIPPLE, "line_stipple_repeat_count")
+_STIPPLE_INDEX = _field(_STIPPLE, "current_stipple_index")
+_STIPPLE_COUNTER = _field(_STIPPLE, "current_repeat_counter")

@@ -1,0 +1,35 @@
+/*
+ * The device: everything that lives longer than a draw, and is not memory.
+ */
+#ifndef G4_DEVICE_H
+#define G4_DEVICE_H
+
+#include "ff/geometry.h"
+#include "pipeline.h"
+#include "pool.h"
+#include "report.h"
+#include "worker.h"
+
+struct g4_draw_frame; /* draw.c: bins, chunks and arenas, kept from draw to draw */
+
+struct g4_device {
+    struct g4_context ctx;
+    struct g4_pool *pool;
+    struct g4_worker **worker; /* one for each thread of the pool */
+    uint32_t workers;
+    struct g4_kernel_cache *kernels;
+    struct g4_pipe pipeline;
+    struct g4_draw_frame *frame;
+    struct g4_port port;      /* for what the device reads outside of workers */
+    struct g4_report_log log; /* of all workers, merged after each draw */
+    struct g4_fault_log faults;
+    struct g4_device_counts counts;
+};
+
+struct g4_draw_frame *g4_draw_frame_new(void);
+void g4_draw_frame_free(struct g4_draw_frame *frame);
+
+/* Read and unpack what the 3DPRIMITIVE needs; cheap when nothing changed. */
+enum g4_status g4_pipe_load(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);
+
+#endif

@@ -1,0 +1,309 @@
+/*
+ * One 3DPRIMITIVE from vertices to pixels, in two phases that alternate: ranges of the input become set-up objects
+ * (parallel over ranges), then the objects are binned and the screen tiles drawn (parallel over tiles).  Both are
+ * consumed in order, so the picture and all counts are the same for any number of workers.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "device.h"
+#include "ff/wm.h"
+#include "sampler/sampler.h"
+
+enum {
+    RANGES_PER_BATCH = 256,     /* chunks between two tile phases: bounds memory */
+    GRID = 8192 / G4_TILE_SIZE, /* the clipped drawing rectangle ends at 8191 (spec/20 2.5) */
+};
+
+/* The set-up objects that may touch one tile, in order. */
+struct bin {
+    uint32_t count;
+    const struct g4_setup **setup;
+};
+
+struct tile_box {
+    uint32_t x_min, y_min, x_max, y_max; /* in tiles, inclusive */
+};
+
+struct g4_draw_frame {
+    struct g4_arena *arena; /* of the bins' lists */
+    struct bin *grid;       /* GRID x GRID, empty between draws */
+    uint32_t *used;         /* tiles with objects, in the order they were first touched */
+    uint32_t used_count;
+    struct g4_plan plan;
+    struct g4_chunk chunk[RANGES_PER_BATCH];
+    enum g4_status range_status[RANGES_PER_BATCH];
+};
+
+struct draw {
+    struct g4_device *device;
+    struct g4_draw_frame *frame;
+    _Atomic uint32_t failed; /* enum g4_status of some job */
+};
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+struct g4_draw_frame *g4_draw_frame_new(void) {
+    struct g4_draw_frame *const frame = calloc(1, sizeof *frame);
+    if (!frame) {
+        return NULL;
+    }
+    bool good = true;
+    frame->arena = g4_arena_new();
+    frame->grid = calloc((size_t)GRID * GRID, sizeof *frame->grid);
+    frame->used = malloc((size_t)GRID * GRID * sizeof *frame->used);
+    frame->plan.range = malloc(RANGES_PER_BATCH * sizeof *frame->plan.range);
+    frame->plan.room = RANGES_PER_BATCH;
+    for (int i = 0; i < RANGES_PER_BATCH; i++) {
+        frame->chunk[i].arena = g4_arena_new();
+        good = good && frame->chunk[i].arena;
+    }
+    if (!good || !frame->arena || !frame->grid || !frame->used || !frame->plan.range) {
+        g4_draw_frame_free(frame);
+        return NULL;
+    }
+    return frame;
+}
+
+void g4_draw_frame_free(struct g4_draw_frame *frame) {
+    if (!frame) {
+        return;
+    }
+    for (int i = 0; i < RANGES_PER_BATCH; i++) {
+        g4_arena_free(frame->chunk[i].arena);
+    }
+    g4_arena_free(frame->arena);
+    free(frame->grid);
+    free(frame->used);
+    free(frame->plan.range);
+    free(frame);
+}
+
+/* ---- phase 1: geometry ---- */
+
+static void run_range(void *data, uint32_t worker_index, uint32_t job) {
+    struct draw *const draw = data;
+    struct g4_worker *const worker = draw->device->worker[worker_index];
+    struct g4_chunk *const chunk = &draw->frame->chunk[job];
+
+    g4_arena_reset(chunk->arena);
+    chunk->objects = 0;
+    chunk->setups = 0;
+    enum g4_status status = g4_geometry_run(worker, &draw->device->pipeline, &draw->frame->plan.range[job], chunk);
+    if (status == G4_OK) {
+        status = g4_sf_run(worker, &draw->device->pipeline, chunk);
+    }
+    draw->frame->range_status[job] = status;
+}
+
+/* ---- binning ---- */
+
+static bool tiles_of(const struct g4_setup *setup, struct tile_box *box) {
+    const int32_t limit = GRID * G4_TILE_SIZE - 1;
+    const int32_t x_min = setup->x_min < 0 ? 0 : setup->x_min;
+    const int32_t y_min = setup->y_min < 0 ? 0 : setup->y_min;
+    const int32_t x_max = setup->x_max > limit ? limit : setup->x_max;
+    const int32_t y_max = setup->y_max > limit ? limit : setup->y_max;
+
+    if (x_min > x_max || y_min > y_max) {
+        return false;
+    }
+    box->x_min = (uint32_t)x_min / G4_TILE_SIZE;
+    box->y_min = (uint32_t)y_min / G4_TILE_SIZE;
+    box->x_max = (uint32_t)x_max / G4_TILE_SIZE;
+    box->y_max = (uint32_t)y_max / G4_TILE_SIZE;
+    return true;
+}
+
+/* Add an object to the bins it touches: count only while the bins have no lists yet. */
+static void bin_setup(struct g4_draw_frame *frame, const struct g4_setup *setup, bool fill) {
+    struct tile_box box;
+    if (!tiles_of(setup, &box)) {
+        return;
+    }
+    for (uint32_t ty = box.y_min; ty <= box.y_max; ty++) {
+        for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
+            struct bin *const bin = &frame->grid[ty * GRID + tx];
+            if (fill) {
+                bin->setup[bin->count] = setup;
+            } else if (bin->count == 0) {
+                frame->used[frame->used_count++] = ty * GRID + tx;
+            }
+            bin->count++;
+        }
+    }
+}
+
+static enum g4_status bins_make_room(struct g4_draw_frame *frame) {
+    for (uint32_t i = 0; i < frame->used_count; i++) {
+        struct bin *const bin = &frame->grid[frame->used[i]];
+        bin->setup = g4_arena_alloc(frame->arena, bin->count * sizeof(const struct g4_setup *));
+        if (!bin->setup) {
+            return G4_NO_MEMORY;
+        }
+        bin->count = 0;
+    }
+    return G4_OK;
+}
+
+static enum g4_status bin_chunks(struct g4_draw_frame *frame, uint32_t chunks) {
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t c = 0; c < chunks; c++) {
+            for (uint32_t i = 0; i < frame->chunk[c].setups; i++) {
+                bin_setup(frame, &frame->chunk[c].setup[i], fill);
+            }
+        }
+        if (!fill && bins_make_room(frame) != G4_OK) {
+            return G4_NO_MEMORY;
+        }
+    }
+    return G4_OK;
+}
+
+static void bins_clear(struct g4_draw_frame *frame) {
+    for (uint32_t i = 0; i < frame->used_count; i++) {
+        memset(&frame->grid[frame->used[i]], 0, sizeof frame->grid[0]);
+    }
+    frame->used_count = 0;
+    g4_arena_reset(frame->arena);
+}
+
+/* ---- phase 2: tiles ---- */
+
+static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
+    struct draw *const draw = data;
+    const uint32_t index = draw->frame->used[job];
+    const struct bin *const bin = &draw->frame->grid[index];
+    const struct g4_tile tile = {
+        .x = (int32_t)(index % GRID) * G4_TILE_SIZE,
+        .y = (int32_t)(index / GRID) * G4_TILE_SIZE,
+        .setup = bin->setup,
+        .setups = bin->count,
+    };
+    const enum g4_status status = g4_wm_tile(draw->device->worker[worker_index], &draw->device->pipeline, &tile);
+    if (status != G4_OK) {
+        atomic_store_explicit(&draw->failed, status, memory_order_relaxed);
+    }
+}
+
+static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
+    struct g4_device *const device = draw->device;
+    struct g4_draw_frame *const frame = draw->frame;
+    enum g4_status status = G4_OK;
+
+    for (uint32_t c = 0; c < chunks && status == G4_OK; c++) {
+        struct g4_chunk *const chunk = &frame->chunk[c];
+        status = frame->range_status[c];
+        for (uint32_t i = 0; i < chunk->setups; i++) {
+            chunk->setup[i].primitive = (uint32_t)device->counts.setups++ & 0xffffff;
+        }
+        device->counts.objects += chunk->objects;
+    }
+    if (status == G4_OK) {
+        status = bin_chunks(frame, chunks);
+    }
+    if (status == G4_OK) {
+        device->counts.tiles += frame->used_count;
+        g4_pool_run(device->pool, run_tile, draw, frame->used_count);
+        status = (enum g4_status)atomic_load(&draw->failed);
+    }
+    bins_clear(frame);
+    return status;
+}
+
+/* ---- the draw ---- */
+
+static void begin_workers(struct g4_device *device) {
+    const uint64_t million = device->ctx.options.watchdog ? device->ctx.options.watchdog : 20000;
+    for (uint32_t i = 0; i < device->workers; i++) {
+        struct g4_worker *const worker = device->worker[i];
+        memset(worker->counter, 0, sizeof worker->counter);
+        g4_surface_cache_reset(worker->surfaces);
+        g4_sampler_cache_reset(worker->eu.samplers);
+        worker->eu.instruction_budget = million * 1000000;
+        worker->eu.ps_depth_count = 0;
+        worker->eu.ps_invocations = 0;
+    }
+}
+
+static void collect_workers(struct g4_device *device) {
+    struct g4_state *const state = device->ctx.state;
+    for (uint32_t i = 0; i < device->workers; i++) {
+        struct g4_worker *const worker = device->worker[i];
+        for (int c = 0; c < G4_COUNTERS; c++) {
+            state->counter[c] += worker->counter[c];
+        }
+        state->counter[G4_COUNTER_PS_DEPTH] += worker->eu.ps_depth_count;
+        state->counter[G4_COUNTER_PS_INVOCATIONS] += worker->eu.ps_invocations;
+        device->counts.instructions += worker->eu.instructions;
+        device->counts.channel_ops += worker->eu.channel_ops;
+        for (int m = 0; m < 16; m++) {
+            device->counts.messages[m] += worker->eu.messages[m];
+        }
+        worker->eu.instructions = 0;
+        worker->eu.channel_ops = 0;
+        memset(worker->eu.messages, 0, sizeof worker->eu.messages);
+        g4_report_merge(&device->log, worker->eu.log);
+        memset(worker->eu.log, 0, sizeof *worker->eu.log);
+    }
+}
+
+static enum g4_status run_draw(struct draw *draw) {
+    struct g4_device *const device = draw->device;
+    struct g4_plan *const plan = &draw->frame->plan;
+    uint64_t next = 0;
+
+    for (uint32_t i = 0; i < device->workers; i++) {
+        const enum g4_status status = g4_wm_begin(device->worker[i], &device->pipeline);
+        if (status != G4_OK) {
+            return status;
+        }
+    }
+    do {
+        plan->count = 0;
+        enum g4_status status =
+            g4_draw_plan(&device->ctx, &device->pipeline, &device->port, RANGES_PER_BATCH, &next, plan);
+        if (status != G4_OK) {
+            return status;
+        }
+        const uint64_t start = now_ns();
+        g4_pool_run(device->pool, run_range, draw, plan->count);
+        const uint64_t middle = now_ns();
+        status = draw_tiles(draw, plan->count);
+        device->counts.geometry_ns += middle - start;
+        device->counts.raster_ns += now_ns() - middle;
+        if (status != G4_OK) {
+            return status;
+        }
+    } while (next != 0);
+    return G4_OK;
+}
+
+enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {
+    struct draw draw = {.device = device, .frame = device->frame};
+
+    memset(fault, 0, sizeof *fault);
+    enum g4_status status = g4_pipe_load(device, primitive, fault);
+    if (status != G4_OK) {
+        return status;
+    }
+    begin_workers(device);
+    status = run_draw(&draw);
+    collect_workers(device);
+    device->counts.draws++;
+    if (status != G4_OK) {
+        for (uint32_t i = 0; i < device->workers; i++) {
+            if (device->worker[i]->eu.fault.what) {
+                *fault = device->worker[i]->eu.fault;
+                break;
+            }
+        }
+    }
+    return status;
+}

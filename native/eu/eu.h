@@ -1,0 +1,59 @@
+/*
+ * The execution units: kernels decoded once per content, gangs run until their threads end.
+ */
+#ifndef G4_EU_EU_H
+#define G4_EU_EU_H
+
+#include "gang.h"
+
+struct g4_kernel;       /* predecoded micro-ops of one kernel */
+struct g4_kernel_cache; /* content -> kernel; shared by workers, filled between parallel phases */
+
+struct g4_kernel_cache *g4_kernel_cache_new(void);
+void g4_kernel_cache_free(struct g4_kernel_cache *cache);
+
+/* The kernel that starts at a graphics address, decoded on first sight of its bytes.  Not thread safe: call before the
+ * workers start.  NULL with a fault when the first instruction cannot be read. */
+const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, uint32_t address,
+                                      struct g4_fault *fault);
+
+/* Interpreter state of one worker.  No locks, nothing shared that is written. */
+struct g4_eu {
+    const struct g4_context *ctx;
+    struct g4_kernel_cache *kernels;
+    struct g4_sampler_cache *samplers; /* unpacked surfaces and samplers of this worker */
+    struct g4_surface_cache *surfaces; /* unpacked surfaces of the data port and colour calculator */
+    struct g4_worker *worker;          /* whose interpreter this is; its port is what messages use */
+    void *cc;                          /* colour calculator state of the draw */
+
+    uint64_t instruction_budget; /* watchdog: threads still alive when it is used up hang (DESIGN rule 3) */
+    uint64_t instructions;       /* executed, one per thread */
+    uint64_t channel_ops;        /* executed channels */
+    uint64_t messages[16];
+    uint64_t ps_depth_count; /* statistics gathered by this worker, summed in order afterwards */
+    uint64_t ps_invocations;
+
+    struct g4_report_log *log;
+    struct g4_fault fault; /* what made a thread stop for good; `what` is an enum g4_event */
+};
+
+/* Every way a kernel or message departs from the rules goes to g4_report(eu->log, ...), with the graphics address of
+ * the instruction that did it. */
+
+/* The graphics address of the instruction a thread executes (for reports). */
+static inline uint32_t g4_gang_address(const struct g4_gang *gang, int thread) {
+    return gang->dispatch->kernel_address + gang->ip[thread];
+}
+
+/* Zero registers and masks of threads 0..count-1, set ip, cr0 and masks from the dispatch (spec/40 2.2, spec/60 2.2).
+ */
+void g4_gang_start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int count);
+void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask);
+
+/* Run until every thread has ended or waits.  G4_HANG when the budget is used up or a thread cannot go on. */
+enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
+
+/* The same through the general handler only, for the comparison of fast and general handlers (EU-79). */
+enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
+
+#endif

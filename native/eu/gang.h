@@ -1,0 +1,148 @@
+/*
+ * A gang: up to eight hardware threads of one kernel that run in lockstep (DESIGN.md "EU gang interpreter").
+ *
+ * Registers lie as [register][thread][dword], so that a packed SIMD8 operand of the whole gang is 256 contiguous bytes.
+ * A lane mask is one 64-bit word: byte t holds channels 0..7 (or 8..15) of thread t.
+ */
+#ifndef G4_EU_GANG_H
+#define G4_EU_GANG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../context.h"
+
+enum {
+    G4_GANG_THREADS = 8,
+    G4_GRF_COUNT = 128,
+    G4_MRF_COUNT = 16,
+    G4_MASK_STACK_DEPTH = 32, /* the hardware has 16; more is reported, not corrupted */
+};
+
+typedef uint64_t g4_lanes;
+
+/* One 256-bit register of every thread of the gang. */
+union g4_reg {
+    uint32_t ud[G4_GANG_THREADS][8];
+    int32_t d[G4_GANG_THREADS][8];
+    float f[G4_GANG_THREADS][8];
+    uint16_t uw[G4_GANG_THREADS][16];
+    int16_t w[G4_GANG_THREADS][16];
+    uint8_t ub[G4_GANG_THREADS][32];
+    int8_t b[G4_GANG_THREADS][32];
+    _Alignas(64) uint8_t bytes[G4_GANG_THREADS * 32];
+};
+
+/* The accumulator keeps more bits than a register (spec/40 5): floats as double, integers as 64 bits. */
+union g4_acc {
+    double f[G4_GANG_THREADS][16];
+    int64_t i[G4_GANG_THREADS][16];
+};
+
+struct g4_mask_stack {
+    uint16_t entry[G4_MASK_STACK_DEPTH];
+    uint16_t depth;
+};
+
+/* What all threads of a gang were dispatched with.  Constant while they run. */
+struct g4_dispatch {
+    enum g4_unit unit;
+    uint32_t kernel_address;     /* graphics address of the first instruction */
+    uint32_t general_state_base; /* ip is relative to it */
+    uint32_t surface_state_base;
+    uint32_t binding_table; /* graphics address, 0 entries deep when the unit has none */
+    uint32_t sampler_state; /* graphics address of the unit's first SAMPLER_STATE */
+    uint32_t scratch_base;  /* graphics address of slot 0 */
+    uint32_t scratch_bytes; /* per thread */
+    uint32_t grf_count;     /* registers the thread owns */
+    uint8_t alternate_fp;   /* 1: ALT mode (spec/40 4.2) */
+    uint8_t single_program_flow;
+    uint8_t exceptions; /* cr0.1 bits 15:11 >> 11 */
+};
+
+struct g4_gang;
+
+/* The unit that dispatched the threads hears of URB messages and of the end of a thread. */
+struct g4_gang_owner {
+    /* Complete/Used/Allocate of thread t's URB_WRITE, after its data is stored; `header` is M0 (8 dwords).
+     * Returns the new handle when Allocate is set, otherwise the value is ignored.  NULL: nothing to hear. */
+    uint32_t (*urb_event)(struct g4_gang *gang, int thread, uint32_t descriptor, const uint32_t *header);
+    void *data;
+};
+
+struct g4_gang {
+    union g4_reg grf[G4_GRF_COUNT];
+    union g4_reg mrf[G4_MRF_COUNT];
+    union g4_acc acc[2];
+
+    g4_lanes flag[2][2]; /* f0.0, f0.1; channels 0..7, 8..15 */
+    g4_lanes dmask[2], amask[2], imask[2], lmask[2], cmask[2];
+    struct g4_mask_stack if_stack[G4_GANG_THREADS];
+    struct g4_mask_stack loop_stack[2][G4_GANG_THREADS]; /* LMask, CMask */
+    uint16_t a0[G4_GANG_THREADS][8];
+    uint32_t ip[G4_GANG_THREADS]; /* byte offset from the kernel's first instruction; may leave the kernel */
+    uint32_t cr0[G4_GANG_THREADS][3];
+    uint32_t sr0[G4_GANG_THREADS]; /* sr0.0: thread identity */
+    uint32_t notify[G4_GANG_THREADS][2];
+
+    uint8_t live;                   /* bit t: thread t has not ended */
+    uint8_t waiting;                /* bit t: thread t sits in a wait (media) */
+    uint32_t slot[G4_GANG_THREADS]; /* FFTID: which scratch slot the thread owns */
+
+    /* The URB rows thread t may write: handle h starts at row 2*h of its window (spec/60 5.1).  Routing is by thread,
+     * so handles need be unique only within one. */
+    uint32_t (*urb[G4_GANG_THREADS])[8];
+    uint32_t urb_rows[G4_GANG_THREADS];
+
+    const struct g4_dispatch *dispatch;
+    struct g4_gang_owner owner;
+    void *unit_data[G4_GANG_THREADS]; /* the owner's record of thread t, e.g. the pixel block for WM threads */
+};
+
+/* A `send` of some threads with one and the same descriptor, payload in place (spec/60 3.3).  The implied move is done,
+ * SecHalf is already shifted down: emask[0] holds channels 0..7 of the message. */
+struct g4_send {
+    uint32_t descriptor;
+    uint8_t sfid, mlen, rlen;
+    bool eot;
+    uint8_t mrf;       /* first payload register */
+    uint8_t threads;   /* bit t: thread t sends */
+    g4_lanes emask[2]; /* channel enables: masks, predicate, ExecSize */
+    /* Where the response goes.  Units that write whole registers use dst and dst_lanes; math uses the region too. */
+    bool has_dst;          /* false: null or ARF destination, or rlen 0 */
+    uint8_t dst;           /* GRF number */
+    uint8_t dst_subreg;    /* bytes */
+    uint8_t dst_stride;    /* elements: 1, 2, 4 */
+    uint8_t dst_writemask; /* Align16 ChanEn, 0xf in Align1 */
+    g4_lanes dst_lanes[2]; /* emask, and in Align16 ANDed with ChanEn */
+    uint8_t exec_size;
+};
+
+struct g4_eu; /* the per-worker state of the interpreter: eu.h */
+
+/* A shared function.  Called with the host's default floating point environment.  Never fails the process: bad messages
+ * are recorded with g4_eu_report and the sending threads go on, as spec/60 3.4 "lenient". */
+typedef enum g4_status g4_message_fn(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send);
+
+g4_message_fn g4_message_null, g4_message_math, g4_message_sampler, g4_message_gateway, g4_message_dataport_read,
+    g4_message_dataport_write, g4_message_urb, g4_message_spawner;
+
+/* The render target write of the data port, implemented by the colour calculator. */
+g4_message_fn g4_render_target_write;
+
+/* First row of the payload register k of thread t. */
+static inline const uint32_t *g4_payload(const struct g4_gang *gang, const struct g4_send *send, unsigned k, int t) {
+    return gang->mrf[(send->mrf + k) & (G4_MRF_COUNT - 1)].ud[t];
+}
+
+/* Register k of thread t's response; NULL past the end of the register file or without a destination. */
+static inline uint32_t *g4_response(struct g4_gang *gang, const struct g4_send *send, unsigned k, int t) {
+    unsigned reg = send->dst + k;
+    return send->has_dst && k < send->rlen && reg < G4_GRF_COUNT ? gang->grf[reg].ud[t] : 0;
+}
+
+static inline unsigned g4_thread_lanes(g4_lanes lanes, int t) {
+    return (unsigned)(lanes >> (8 * t)) & 0xffu;
+}
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * The front end of a draw in chunks: vertex fetch, vertex shader, geometry shader, clipper (spec/10, spec/20 3).
+ *
+ * `g4_draw_plan` cuts a 3DPRIMITIVE into independent ranges (serial, it only looks at indices for cuts);
+ * `g4_geometry_run` turns one range into assembled objects on any worker.  Ranges are consumed in order, so the result
+ * does not depend on who ran which.
+ */
+#ifndef G4_FF_GEOMETRY_H
+#define G4_FF_GEOMETRY_H
+
+#include "../pipeline.h"
+#include "../worker.h"
+#include "object.h"
+
+/* Objects first_object .. first_object+objects-1 of one input primitive (a strip between cuts, a list) of one instance.
+ */
+struct g4_range {
+    uint32_t instance;
+    uint32_t start;    /* position of the primitive's first vertex, counted from StartVertexLocation */
+    uint32_t vertices; /* of the whole primitive, dangling ones removed */
+    uint32_t first_object, objects;
+    uint32_t primitive_id; /* of first_object */
+};
+
+struct g4_plan {
+    struct g4_range *range;
+    uint32_t count, room;
+    uint64_t vertices, primitives; /* for IA_VERTICES, IA_PRIMITIVES */
+};
+
+/* A chunk: what one range became.  Everything in it lives in `arena`. */
+struct g4_chunk {
+    struct g4_arena *arena;
+    struct g4_object *object;
+    uint32_t objects;
+    struct g4_setup *setup; /* filled by g4_sf_run */
+    uint32_t setups;
+};
+
+/* Split the draw.  Bounded: a plan never holds more than `limit` ranges; `*next` says where to go on (start with 0, 0
+ * is returned when the draw is done), so that a draw of a billion vertices runs in bounded memory. */
+enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_pipe *pipeline, struct g4_port *port,
+                            uint32_t limit, uint64_t *next, struct g4_plan *plan);
+
+enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_pipe *pipeline, const struct g4_range *range,
+                               struct g4_chunk *chunk);
+
+#endif

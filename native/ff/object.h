@@ -1,0 +1,67 @@
+/*
+ * What the fixed functions hand to each other: vertices in URB entries, assembled objects, set-up objects.
+ *
+ * A draw runs in chunks of some hundred objects.  VF, VS, GS and CLIP turn a chunk of the input into vertex entries and
+ * assembled objects (geometry.h); SF sets them up (sf.h); WM rasterizes the set-up objects tile by tile (wm.h).
+ */
+#ifndef G4_FF_OBJECT_H
+#define G4_FF_OBJECT_H
+
+#include "../context.h"
+
+enum g4_object_type {
+    G4_OBJECT_POINT,
+    G4_OBJECT_LINE,
+    G4_OBJECT_TRIANGLE,
+    G4_OBJECT_RECTANGLE
+};
+
+/* A vertex after the GS exit or out of a CLIP thread: its URB entry and what is read back from its header
+ * (spec/10 2.14). */
+struct g4_vertex {
+    const uint32_t (*rows)[8]; /* the entry, `row_count` rows of 256 bits */
+    uint32_t row_count;
+    float x, y, z, rhw;   /* NDC or screen position, D4..D7 */
+    uint16_t point_width; /* U8.3 */
+    uint16_t array_index; /* RTAI */
+    uint8_t viewport;     /* range already checked */
+    uint8_t user_clip;    /* UCF bits */
+};
+
+/* An object on its way to SF (spec/20 3.4: topologies are not rebuilt). */
+struct g4_object {
+    uint8_t type;            /* enum g4_object_type */
+    uint8_t topology;        /* primitive topology code as the setup thread sees it (R1.0) */
+    uint8_t vertices;        /* 1, 2 or 3 */
+    uint8_t provoking;       /* index into v[] */
+    bool invert_orientation; /* odd triangle of a strip */
+    bool back_facing;        /* _BF topologies */
+    bool poly_stipple;
+    bool continue_stipple;
+    bool last_of_primitive; /* for Last Pixel of line strips */
+    const struct g4_vertex *v[3];
+};
+
+/* An object after SF: fixed-point geometry, setup entry, everything WM needs (spec/20 4.2 step 12, spec/30 3.1). */
+struct g4_setup {
+    uint8_t type, topology;
+    bool back_facing, poly_stipple, continue_stipple, last_pixel, antialias, cosmetic;
+    uint8_t viewport;
+    uint16_t array_index;
+    uint32_t primitive; /* sequence number in the draw, for R0.7 */
+
+    /* Biased coordinates in 1/256 pixel (1/16 mode is scaled up): pixel (i, j) is sampled at (256 i, 256 j). */
+    int32_t x[4], y[4]; /* triangle: 3 vertices in V0, V1, V2 order; rectangle, wide or AA line: 4 corners in ring
+                           order; point: 4 corners; cosmetic line: the end points in drawing order */
+    uint8_t corners;
+    uint8_t tie_right;                  /* points: UPPER_RIGHT rule */
+    int32_t x_min, y_min, x_max, y_max; /* inclusive pixel bounds: shape, scissor, drawing rectangle and 8K limits */
+    float x_start, y_start;             /* for R1.0, R1.1 and the planes */
+    float z[3];                         /* after the viewport transform, V0..V2 */
+    float line_x0, line_y0, line_x1, line_y1, line_width; /* lines, as drawn: v[0] to v[1], biased pixels */
+
+    const uint32_t (*entry)[8]; /* setup URB entry (coefficients), attribute-major rows */
+    uint32_t entry_rows;
+};
+
+#endif

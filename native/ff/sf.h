@@ -1,0 +1,12 @@
+/*
+ * Strips and Fans: culling, viewport, fixed-point setup, the setup thread (spec/20 4).
+ */
+#ifndef G4_FF_SF_H
+#define G4_FF_SF_H
+
+#include "geometry.h"
+
+/* Set up chunk->object[], in order, into chunk->setup[]: culled objects leave no trace but their statistics. */
+enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipeline, struct g4_chunk *chunk);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * The windower: rasterization into 2x2 subspans, early depth and stencil, pixel shader dispatch (spec/30 3).
+ *
+ * The screen is cut into tiles of 32x32 pixels; objects of a draw are binned, and each tile is worked through in object
+ * order by one worker.  No two tiles share a pixel, so the picture does not depend on the number of workers.
+ */
+#ifndef G4_FF_WM_H
+#define G4_FF_WM_H
+
+#include "../cc/cc.h"
+#include "sf.h"
+
+enum {
+    G4_TILE_SIZE = 32
+};
+
+struct g4_tile {
+    int32_t x, y;                        /* upper-left pixel */
+    const struct g4_setup *const *setup; /* objects that may touch the tile, in order */
+    uint32_t setups;
+};
+
+/* Once per draw and worker, before its first tile: read what the draw needs (CC state, depth buffer, kernels). */
+enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipeline);
+enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipeline, const struct g4_tile *tile);
+
+/* A pixel shader thread as the colour calculator sees it: gang->unit_data[t] of WM gangs. */
+struct g4_pixel_block {
+    const struct g4_setup *setup;
+    uint16_t x[4], y[4];  /* upper-left pixels of the subspans */
+    uint32_t lit;         /* 4 bits a subspan, as dispatched (R0.0 31:16) */
+    uint8_t iz_mode;      /* enum g4_iz_mode of cc.h */
+    float z[16];          /* source depth of every pixel, helpers included */
+    uint8_t coverage[16]; /* AA lines */
+};
+
+#endif

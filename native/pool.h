@@ -1,0 +1,21 @@
+/*
+ * A pool of threads that work through numbered jobs.  The caller is worker 0 and works too; with one worker no thread
+ * exists.  Jobs are handed out in order, so a job may rely on lower-numbered ones having been started, not finished.
+ */
+#ifndef G4_POOL_H
+#define G4_POOL_H
+
+#include <stdint.h>
+
+struct g4_pool;
+
+typedef void g4_job_fn(void *data, uint32_t worker, uint32_t job);
+
+/* NULL when the host refuses memory or threads. */
+struct g4_pool *g4_pool_new(uint32_t workers);
+void g4_pool_free(struct g4_pool *pool);
+uint32_t g4_pool_workers(const struct g4_pool *pool);
+/* Run jobs 0..count-1; returns when all are done. */
+void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count);
+
+#endif

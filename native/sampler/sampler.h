@@ -1,0 +1,16 @@
+/*
+ * The sampling engine (spec/50).  The message entry is g4_message_sampler of eu/gang.h.
+ */
+#ifndef G4_SAMPLER_SAMPLER_H
+#define G4_SAMPLER_SAMPLER_H
+
+#include "../surface.h"
+
+struct g4_sampler_cache; /* per worker: SAMPLER_STATE and surfaces as the sampler wants them */
+
+struct g4_sampler_cache *g4_sampler_cache_new(void);
+void g4_sampler_cache_free(struct g4_sampler_cache *cache);
+/* At the start of each draw: state in memory may have changed. */
+void g4_sampler_cache_reset(struct g4_sampler_cache *cache);
+
+#endif

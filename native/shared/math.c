@@ -1,0 +1,203 @@
+/*
+ * The extended math function, SFID 1: operands from the MRF, results where an ordinary instruction would put its
+ * channels (spec/60 6.1, 6.2).
+ */
+#include <string.h>
+
+#include "../eu/eu.h"
+#include "../report.h"
+#include "../variant.h"
+#include "math_ops.h"
+
+G4_VARIANT_DECLARE(struct g4_math_ops, g4_math_ops);
+
+enum {
+    MATH_SIGNED = 1 << 4,
+    MATH_SATURATE = 1 << 6,
+    MATH_SCALAR = 1 << 7,
+};
+
+/* What a function needs and gives, by code; mlen 0: reserved. */
+static const struct {
+    uint8_t mlen, rlen;
+    bool integer;
+} shapes[16] = {
+    [G4_MATH_INV] = {1, 1, false},
+    [G4_MATH_LOG] = {1, 1, false},
+    [G4_MATH_EXP] = {1, 1, false},
+    [G4_MATH_SQRT] = {1, 1, false},
+    [G4_MATH_RSQ] = {1, 1, false},
+    [G4_MATH_SIN] = {1, 1, false},
+    [G4_MATH_COS] = {1, 1, false},
+    [G4_MATH_SINCOS] = {1, 2, false},
+    [G4_MATH_POW] = {2, 1, false},
+    [G4_MATH_INT_DIV_BOTH] = {2, 2, true},
+    [G4_MATH_INT_DIV_QUOTIENT] = {2, 1, true},
+    [G4_MATH_INT_DIV_REMAINDER] = {2, 1, true},
+};
+
+struct operands {
+    uint32_t x[G4_MATH_LANES], y[G4_MATH_LANES];
+    uint32_t out[2][G4_MATH_LANES];
+};
+
+static void load(const struct g4_gang *gang, const struct g4_send *send, unsigned k, bool scalar, uint32_t *out) {
+    memcpy(out, gang->mrf[(send->mrf + k) & (G4_MRF_COUNT - 1)].ud, G4_MATH_LANES * sizeof *out);
+    if (scalar) { /* channels 0 and 4 stand for their group of four */
+        for (int i = 0; i < G4_MATH_LANES; i++) {
+            out[i] = out[i & ~3];
+        }
+    }
+}
+
+/* ALT mode: logarithm and roots of |x| (spec/40 4.2). */
+static void absolute(uint32_t *x) {
+    for (int i = 0; i < G4_MATH_LANES; i++) {
+        x[i] &= 0x7fffffff;
+    }
+}
+
+static bool is_nan(uint32_t bits) {
+    return (bits & 0x7fffffff) > 0x7f800000;
+}
+
+/* ALT mode's own rows of POW: anything to the power of 0 is 1, NaN stays. */
+static void alternate_pow(struct operands *o) {
+    for (int i = 0; i < G4_MATH_LANES; i++) {
+        const bool y_zero = (o->y[i] & 0x7f800000) == 0;
+        if (y_zero && !is_nan(o->x[i])) {
+            o->out[0][i] = 0x3f800000;
+        }
+    }
+}
+
+/* ALT mode: infinities become the largest number; saturation: [0, 1], NaN is 0. */
+static void finish(uint32_t *out, bool alternate, bool saturate) {
+    for (int i = 0; alternate && i < G4_MATH_LANES; i++) {
+        out[i] = (out[i] & 0x7fffffff) == 0x7f800000 ? (out[i] & 0x80000000) | 0x7f7fffff : out[i];
+    }
+    for (int i = 0; saturate && i < G4_MATH_LANES; i++) {
+        const bool low = out[i] >> 31 || is_nan(out[i]);
+        const uint32_t bounded = out[i] > 0x3f800000 ? 0x3f800000 : out[i];
+        out[i] = low ? 0 : bounded;
+    }
+}
+
+static void compute_float(uint32_t op, bool alternate, bool saturate, struct operands *o) {
+    static const struct g4_math_ops *const variants[] = G4_VARIANT_TABLE(g4_math_ops);
+    const struct g4_math_ops *const ops = variants[g4_variant_current()];
+
+    if (alternate && (op == G4_MATH_LOG || op == G4_MATH_SQRT || op == G4_MATH_RSQ)) {
+        absolute(o->x);
+    }
+    switch (op) {
+    case G4_MATH_INV:
+        ops->inv(o->x, o->out[0]);
+        break;
+    case G4_MATH_LOG:
+        ops->log(o->x, o->out[0]);
+        break;
+    case G4_MATH_EXP:
+        ops->exp(o->x, o->out[0]);
+        break;
+    case G4_MATH_SQRT:
+        ops->sqrt(o->x, o->out[0]);
+        break;
+    case G4_MATH_RSQ:
+        ops->rsq(o->x, o->out[0]);
+        break;
+    case G4_MATH_SIN:
+        ops->sin(o->x, o->out[0]);
+        break;
+    case G4_MATH_COS:
+        ops->cos(o->x, o->out[0]);
+        break;
+    case G4_MATH_SINCOS:
+        ops->sin(o->x, o->out[0]);
+        ops->cos(o->x, o->out[1]);
+        finish(o->out[1], alternate, saturate);
+        break;
+    default:
+        ops->pow(o->x, o->y, o->out[0]);
+        if (alternate) {
+            alternate_pow(o);
+        }
+        break;
+    }
+    finish(o->out[0], alternate, saturate);
+}
+
+/* Truncating; division by zero and overflow as spec/60 6.3 has them (decision 25). */
+static void divide(uint32_t numerator, uint32_t denominator, bool is_signed, uint32_t *quotient, uint32_t *remainder) {
+    if (!is_signed) {
+        *quotient = denominator ? numerator / denominator : UINT32_MAX;
+        *remainder = denominator ? numerator % denominator : UINT32_MAX;
+    } else if (denominator == 0) {
+        *quotient = *remainder = numerator >> 31 ? 0x80000000 : 0x7fffffff;
+    } else {
+        const int64_t n = (int32_t)numerator;
+        const int64_t d = (int32_t)denominator;
+        *quotient = (uint32_t)(n / d);
+        *remainder = (uint32_t)(n % d);
+    }
+}
+
+/* M0 is the denominator, M1 the numerator (spec/60 6.1). */
+static void compute_integer(uint32_t op, bool is_signed, struct operands *o) {
+    for (int i = 0; i < G4_MATH_LANES; i++) {
+        uint32_t quotient;
+        uint32_t remainder;
+        divide(o->y[i], o->x[i], is_signed, &quotient, &remainder);
+        o->out[0][i] = op == G4_MATH_INT_DIV_REMAINDER ? remainder : quotient;
+        o->out[1][i] = remainder;
+    }
+}
+
+/* Channel c of a result goes to byte subreg + 4 * stride * c of the destination, which may run into the next register.
+ */
+static void store(struct g4_gang *gang, const struct g4_send *send, unsigned k, const uint32_t *out) {
+    if (send->dst_subreg == 0 && send->dst_stride == 1 && send->dst + k < G4_GRF_COUNT) {
+        uint32_t *const row = gang->grf[send->dst + k].ud[0];
+        for (int i = 0; i < G4_MATH_LANES; i++) {
+            row[i] = send->dst_lanes[0] >> i & 1 ? out[i] : row[i];
+        }
+        return;
+    }
+    for (unsigned i = 0; i < G4_MATH_LANES; i++) {
+        const unsigned byte = send->dst_subreg + 4u * send->dst_stride * (i & 7);
+        const unsigned reg = send->dst + k + byte / 32;
+        if ((send->dst_lanes[0] >> i & 1) && reg < G4_GRF_COUNT) {
+            memcpy(&gang->grf[reg].ub[i / 8][byte % 32], &out[i], sizeof out[i]);
+        }
+    }
+}
+
+enum g4_status g4_message_math(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    const uint32_t op = send->descriptor & 15;
+    const bool alternate = gang->dispatch->alternate_fp;
+    const bool scalar = (send->descriptor & MATH_SCALAR) != 0;
+    struct operands o;
+
+    if (shapes[op].mlen == 0 || shapes[op].mlen != send->mlen || send->rlen > shapes[op].rlen) {
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            if (send->threads >> t & 1) {
+                g4_report(eu->log, shapes[op].mlen ? G4_EVENT_BAD_LENGTH : G4_EVENT_BAD_MESSAGE,
+                          g4_gang_address(gang, t), send->descriptor);
+            }
+        }
+        if (shapes[op].mlen == 0) {
+            return G4_OK;
+        }
+    }
+    load(gang, send, 0, scalar, o.x);
+    load(gang, send, 1, false, o.y); /* decision 22: the second operand is never broadcast */
+    if (shapes[op].integer) {
+        compute_integer(op, (send->descriptor & MATH_SIGNED) != 0, &o);
+    } else {
+        compute_float(op, alternate, (send->descriptor & MATH_SATURATE) != 0, &o);
+    }
+    for (unsigned k = 0; send->has_dst && k < send->rlen && k < shapes[op].rlen; k++) {
+        store(gang, send, k, o.out[k]);
+    }
+    return G4_OK;
+}
