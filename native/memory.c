@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "hw.h"
 #include "physical.h"
 
 const uint8_t g4_zero_page[G4_PAGE_SIZE] __attribute__((aligned(64)));
@@ -22,18 +23,6 @@ static size_t in_page(uint64_t address, size_t size) {
 }
 
 /* --- page table entries --- */
-
-struct g4_gtt_entry {
-    uint64_t physical_address_low, physical_address_high;
-    bool valid;
-};
-static void g4_gtt_entry_unpack(const uint32_t *dw, uint32_t gen, struct g4_gtt_entry *out) {
-    (void)gen;
-    out->physical_address_low = dw[0] & 0xFFFFF000u;
-    out->physical_address_high = dw[0] >> 4 & 15u;
-    out->valid = dw[0] & 1u;
-}
-static const uint32_t G4_GEN_ALL4 = 15;
 
 static struct g4_gtt_entry unpack_entry(uint32_t dword) {
     struct g4_gtt_entry entry;

@@ -20,7 +20,8 @@ def test_inline_accesses_threads_and_hostile_arguments(tmp_path: Path) -> None:
     program = tmp_path / "core_test"
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     subprocess.run([compiler, "-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *sanitize,
-                    "-I", str(ROOT / "native"), str(ROOT / "tests/native/core_test.c"),
+                    "-I", str(ROOT / "native"),
+                    "-I", str(ROOT / "native/generated"), str(ROOT / "tests/native/core_test.c"),
                     *(str(ROOT / "native" / unit) for unit in UNITS), "-o", str(program)],
                    check=True, env=environment)
     done = subprocess.run([program], capture_output=True, text=True, env=environment, check=False, timeout=60)
