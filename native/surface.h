@@ -10,9 +10,6 @@
 
 /* One 2D image: a mip level of a slice, inside its surface.  Texel (x, y) lies at (x0 + x, y0 + y) of the tiled whole.
  */
-struct g4_format {
-    uint32_t block_bytes;
-}; /*TEMP*/
 struct g4_image {
     uint32_t base;  /* graphics address of the surface */
     uint32_t pitch; /* bytes */

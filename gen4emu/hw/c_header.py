@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator
 
-from gen4emu.hw import catalogue
+from gen4emu.hw import catalogue, formats_c
 from gen4emu.hw.fields import Address, Bool, Const, Enum, Field, Fixed, Float, Mbz, Sint, Uint
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Command
@@ -29,6 +29,13 @@ static inline float g4_hw_float(uint32_t bits)
     return f;
 }
 
+static inline uint32_t g4_hw_bits(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
 """
 
 
@@ -39,7 +46,9 @@ def generate() -> str:
     parts += [_defines()]
     for block in blocks:
         parts += [_struct(block), _unpack(block)]
-    parts.append("#endif\n")
+        if block.name.startswith("PAYLOAD_"):
+            parts.append(_pack(block))
+    parts += [formats_c.generate(), "#endif\n"]
     return "\n".join(parts)
 
 
@@ -187,3 +196,28 @@ def _unpack(block: Block) -> str:
     if isinstance(block, Command) or block.all_arrays or block.ref:
         text = f"/* {block.name}{', ' + block.ref if block.ref else ''} */\n" + text
     return text
+
+
+def _pack(block: Block) -> str:
+    """The way back, for what the core itself writes: thread payloads.  Values are as `_unpack` gives them."""
+    name = f"g4_{c_name(block.name)}"
+    size = block.size(next(g for g in Gen if g & block.gens))
+    lines = [f"static inline void {name}_pack(const struct {name} *in, uint32_t gen, uint32_t *dw)", "{",
+             "    (void)in;", "    (void)gen;", f"    memset(dw, 0, {4 * size});"]
+    for f in (f for fields in _members(block).values() for f in fields):
+        guard = "" if (f.gens & block.gens) == block.gens else f"if (gen & {int(f.gens)}u)\n        "
+        lines.append(f"    {guard}dw[{f.dword}] |= {_bits(f)};")
+    return "\n".join([*lines, "}\n"])
+
+
+def _bits(f: Field) -> str:
+    """A member's value at its place."""
+    if isinstance(f, Float):
+        return f"g4_hw_bits(in->{f.name})"
+    value = f"(uint32_t)in->{member(f)}"
+    if isinstance(f, Address):
+        value = f"({value} >> {f.lo})" if f.lo else value
+    elif isinstance(f, Uint):
+        value = f"({value} / {f.scale} - {f.bias})" if f.bias or f.scale != 1 else value
+    text = value if f.width == 32 else f"({value} & 0x{f.mask:x}u)"
+    return f"{text} << {f.lo}" if f.lo else text

@@ -111,7 +111,7 @@ static struct edge edge_of(const struct g4_surface *surface) {
     case G4_SURFACE_FORMAT_YCRCB_SWAPUVY:
         return (struct edge){4, 1};
     default: {
-        const uint32_t bytes = surface->format ? surface->format->block_bytes : 1;
+        const uint32_t bytes = surface->format ? surface->format->block_bits / 8u : 1;
         return (struct edge){bytes == 2 ? 2 : bytes == 4 ? 4 : 1, -1};
     }
     }
