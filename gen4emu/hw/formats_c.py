@@ -1,0 +1,75 @@
+"""The C face of the format table: `g4_formats`, one entry for each of the 512 codes.
+
+Generated from `gen4emu.hw.formats`, as part of the derived header.  Names of formats are not there: the enumeration of
+SURFACE_STATE has them.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from gen4emu.hw.formats import FORMATS, Channel, ChannelType, DataClass, Encoding, FormatInfo
+
+_CODES = 512
+
+_STRUCTS = """/* Where one output channel comes from: `bits` bits from bit `at` of a block, which is little endian. */
+struct g4_format_channel {
+    uint8_t type; /* enum g4_channel_type */
+    uint8_t bits; /* 0 for constants and in compressed blocks */
+    uint8_t at;
+};
+
+/* One surface format.  The masks say which parts support what, in the bits of G4_GEN_*. */
+struct g4_format {
+    uint16_t block_bits; /* 0: the code is reserved */
+    uint8_t block_width;
+    uint8_t block_height;
+    uint8_t encoding;   /* enum g4_format_encoding */
+    uint8_t data_class; /* enum g4_format_class: what kernels get, and what they give to a render target */
+    uint8_t components; /* how many of R, G, B, A are stored */
+    uint8_t srgb;
+    uint8_t palette; /* 0: none, else 1 + the number of the palette */
+    uint8_t sample;
+    uint8_t filter;            /* as documented */
+    uint8_t filter_on_silicon; /* as it is */
+    uint8_t shadow;            /* sample_c */
+    uint8_t chroma_key;
+    uint8_t render_target;
+    uint8_t blend;
+    uint8_t vertex_fetch;
+    /* R, G, B, A of the sampler, of vertex fetch and of render target writes.  YUV: Cr, the first Y, Cb; the second Y
+     * is 16 bits after the first.  Shared exponent: nine bits each, the exponent in the topmost five bits. */
+    struct g4_format_channel channel[4];
+};
+"""
+
+
+def generate() -> str:
+    """The text: enumerations, structs and the table.  It needs <stdint.h>."""
+    rows = "\n".join(_row(f) for f in FORMATS)
+    return "\n".join([
+        _enum("g4_channel_type", "G4_CHANNEL", ChannelType),
+        _enum("g4_format_encoding", "G4_ENCODING", Encoding),
+        _enum("g4_format_class", "G4_CLASS", DataClass),
+        _STRUCTS,
+        f"static const struct g4_format g4_formats[{_CODES}] = {{\n{rows}\n}};\n",
+    ])
+
+
+def _enum(name: str, prefix: str, members: type[IntEnum]) -> str:
+    lines = [f"    {prefix}_{m.name} = {m.value}," for m in members]
+    return "\n".join([f"enum {name} {{", *lines, "};\n"])
+
+
+def _row(f: FormatInfo) -> str:
+    s = f.support
+    masks = (s.sample, s.filter, s.filter_on_silicon, s.shadow, s.chroma_key, s.render_target, s.blend, s.vertex_fetch)
+    palette = 0 if f.palette is None else f.palette + 1
+    numbers = [f.block_bits, f.block_width, f.block_height, int(f.encoding), int(f.data_class), f.components,
+               int(f.srgb), palette, *map(int, masks)]
+    channels = ", ".join(_channel(c) for c in f.outputs)
+    return f"    [0x{int(f.format):03x}] = {{{', '.join(map(str, numbers))}, {{{channels}}}}}, /* {f.name} */"
+
+
+def _channel(c: Channel) -> str:
+    return f"{{{int(c.type)}, {c.bits}, {c.at}}}"
