@@ -1,0 +1,360 @@
+"""Following pointers: from a command to the state blocks, kernels and data below it.
+
+Driven by the `target`, `base` and `count` of the layouts' addresses; `gen4emu.decode.context` knows the exceptions.
+A block is shown where it is first met and again when it changed; its other mentions are references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gen4emu.decode import preview
+from gen4emu.decode.compiled import complaints_of, follow_of, words_of
+from gen4emu.decode.context import (
+    COUNTS,
+    DEFERRED,
+    MAX_BINDING_TABLE,
+    OPAQUE,
+    STAGES,
+    UNUSED,
+    Context,
+    Unit,
+    Use,
+    sampler_count,
+    stage_of,
+    surface_count,
+    table_stage,
+)
+from gen4emu.decode.kernels import Kernels
+from gen4emu.decode.nodes import Body, Command, Data, Diagnostic, Kernel, Node, Severity, State
+from gen4emu.decode.options import Options
+from gen4emu.decode.peek import Peek
+from gen4emu.errors import DecodeError
+from gen4emu.hw import catalogue
+from gen4emu.hw.fields import Address
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Block, View
+from gen4emu.hw.media import extended_state
+
+_BODIES_KEPT = 16384
+_STATE_BUDGET = 1 << 18  # nodes per submission: hostile base address changes must not multiply the output
+
+
+class Chaser:
+    """Follows the pointers of one decoder.  Everything that it finds becomes children of the command's node."""
+
+    def __init__(self, peek: Peek, gen: Gen, context: Context, kernels: Kernels, options: Options) -> None:
+        self.peek, self.gen, self.context, self.kernels, self.options = peek, gen, context, kernels, options
+        self.missing: dict[int, str] = {}  # addresses that had no data, and who wanted them
+        self._bodies: dict[tuple[str, bytes], Body] = {}
+        self._shown: dict[tuple[str, int], Body] = {}  # what a reader of the whole output has seen
+        self._visited: dict[tuple[str, int, int, int], State] = {}  # in this submission
+        self._kernels_seen: set[int] = set()
+        self._checked: set[tuple[str, int, int]] = set()
+        self._budget = _STATE_BUDGET
+        self._extended = catalogue.block_named("VLD_STATE")
+
+    def new_submission(self) -> None:
+        self._visited.clear()
+        self._checked.clear()
+        self.missing.clear()
+        self.kernels.new_submission()
+        self._budget = _STATE_BUDGET
+        if self.options.repeat:
+            self._shown.clear()
+
+    # --- from commands -------------------------------------------------------------------------------------------
+    def pointers(self, node: Command) -> None:
+        """Follow what the layout of a command points to."""
+        if self.options.follow:
+            self._below(node, node.body.view, "")
+
+    def pipelined(self, node: Command) -> None:
+        """3DSTATE_PIPELINED_POINTERS: the units change, and with them what binding tables contain."""
+        self.context.units.clear()
+        self.context.tables_changed = True
+        self.pointers(node)
+
+    def binding_tables(self, node: Command) -> None:
+        """3DSTATE_BINDING_TABLE_POINTERS: remembered; how many entries count, the units will tell."""
+        context = self.context
+        for f, raw in node.body.view.fields():
+            if isinstance(f, Address) and f.target == "BINDING_TABLE_STATE":
+                context.tables[table_stage(f.name)] = context.absolute(f.base, f.decode(raw))
+        context.tables_changed = True
+
+    def primitive(self, node: Command) -> None:
+        """3DPRIMITIVE: what was waiting for it."""
+        if not self.options.follow:
+            return
+        if self.context.tables_changed:
+            self.pending_tables(node)
+        preview.vertices(self, node, self.context.vertices_changed)
+        self.context.vertices_changed = False
+        self.pointers(node)
+
+    def pending_tables(self, node: Node) -> None:
+        """Binding tables of the stages that run kernels."""
+        self.context.tables_changed = False
+        for stage in STAGES:
+            unit = self.context.units.get(stage)
+            address = self.context.tables.get(stage)
+            if unit is None or address is None or unit.use is None:
+                continue
+            declared = int(unit.body.view.binding_table_entry_count)
+            self.table(node, address, declared, unit.use, stage)
+
+    def media_pointers(self, node: Command) -> None:
+        """MEDIA_STATE_POINTERS: VFE's mode decides what the extended state is."""
+        context, view = self.context, node.body.view
+        context.vfe = context.vld = None
+        context.descriptors_shown.clear()
+        vfe = catalogue.block_named("VFE_STATE")
+        address = context.absolute("general_state", view.pointer_to_vfe_state)
+        context.vfe = self.peek.view(vfe, address, self.gen)
+        if context.vfe is not None:
+            self._extended = extended_state(context.vfe.raw("vfe_mode"))
+            if view.extended_vfe_state_enable and self._extended.gens & self.gen:
+                at = context.absolute("general_state", view.extended_state_pointer)
+                context.vld = self.peek.view(self._extended, at, self.gen)
+        self.pointers(node)
+
+    def media_object(self, node: Command) -> None:
+        """MEDIA_OBJECT and its kin: the interface descriptors that they select, then their data."""
+        if not self.options.follow:
+            return
+        context = self.context
+        if context.vfe is not None:
+            base = context.absolute("general_state", context.vfe.interface_descriptor_base_pointer)
+            block = catalogue.block_named("INTERFACE_DESCRIPTOR")
+            for i in self._descriptors(node.body.view):
+                if i not in context.descriptors_shown:
+                    context.descriptors_shown.add(i)
+                    self.block(node, block, base + 4 * block.size(self.gen) * i, f"media {i}")
+        self.pointers(node)
+
+    def _descriptors(self, view: View) -> list[int]:
+        """The numbers of the interface descriptors that an object can start (spec/70 2.4, 2.5)."""
+        vld = self.context.vld
+        remap = {} if vld is None else {f.name: f.decode(raw) for f, raw in vld.fields() if "remap" in f.name}
+        if vld is not None and vld.layout.name == "VLD_STATE":
+            return sorted(set(remap.values())) if remap else [0]
+        index = int(view.interface_descriptor_offset)
+        if view.layout.name == "MEDIA_OBJECT_EX":
+            index = int(remap.get(f"interface_descriptor_remap_{index}", index))
+        return [index]
+
+    def named(self, node: Node, name: str, address: int, count: int) -> None:
+        """What the user says is at an address."""
+        if name == "KERNEL":
+            self._kernel(node, address, "")
+        elif name in ("BINDING_TABLE", "BINDING_TABLE_STATE"):
+            self.table(node, address, count if count > 1 else 0, None, "")
+        elif name in ("CONSTANTS", "INDIRECT_DATA"):
+            preview.plain(self, node, address, name, count, "")
+        else:
+            try:
+                block = catalogue.block_named(name)
+                step = 4 * block.size(self.gen)
+            except KeyError:
+                raise DecodeError(f"no block is called {name} on this device") from None
+            for i in range(count):
+                self.block(node, block, address + i * step, "")
+
+    # --- blocks --------------------------------------------------------------------------------------------------
+    def _below(self, parent: Node, view: View, role: str) -> None:
+        """The targets of a view's pointers, and of those of its arrays' items."""
+        follow = follow_of(view.layout, self.gen)
+        use: Use | None = None
+        for f in follow.fields:
+            if (f.when and not view.layout.exists(f, view.words, view.at, self.gen)) or f.last_dword >= view.dwords:
+                continue
+            unused = UNUSED.get((view.layout.name, f.name))
+            if unused is not None and unused(view):
+                continue
+            found = self._point(parent, view, f, role, use)
+            use = found if found is not None else use
+        for a in follow.arrays:
+            for i, item in enumerate(view.array(a)):
+                self._below(parent, item, f"{role} {i}".strip())
+
+    def _point(self, parent: Node, view: View, f: Address, role: str, use: Use | None) -> Use | None:
+        """One pointer.  Returns what a kernel uses, for the pointers of the same block that come after it."""
+        address = self.context.absolute(f.base, f.decode(f.extract(view.words, view.at)))
+        target = f.target
+        if target == "VLD_STATE":
+            if not self._extended.gens & self.gen:
+                return None
+            target = self._extended.name
+        if target == "KERNEL":
+            return self._kernel(parent, address, role)
+        if target in OPAQUE:
+            return None
+        if target == "BINDING_TABLE_STATE" and view.layout.name == "INTERFACE_DESCRIPTOR":
+            self.table(parent, address, int(view.binding_table_entry_count), use, role)
+        elif target == "SAMPLER_STATE":
+            count = sampler_count(self._count(view, f), use)
+            self._array(parent, target, address, count, f"{role} sampler")
+        elif target in DEFERRED:
+            return None
+        elif target in ("CONSTANTS", "INDIRECT_DATA"):
+            preview.plain(self, parent, address, target, self._count(view, f), role)
+        else:
+            count = COUNTS[target](self.context) if target in COUNTS else self._count(view, f)
+            self._array(parent, target, address, count, role)
+        return None
+
+    def _count(self, view: View, f: Address) -> int:
+        return int(getattr(view, f.count)) if isinstance(f.count, str) else f.count
+
+    def _array(self, parent: Node, target: str, address: int, count: int, role: str) -> None:
+        block = catalogue.block_named(target)
+        step = 4 * block.size(self.gen)
+        for i in range(count):
+            self.block(parent, block, address + i * step, f"{role} {i}".strip() if count > 1 else role)
+
+    def block(self, parent: Node, block: Block, address: int, role: str) -> State | None:
+        """One block and all below it, as a child of `parent`."""
+        address &= 0xFFFFFFFF
+        key = (block.name, address, *self.context.key())
+        known = self._visited.get(key)
+        if known is not None and not self.options.repeat:
+            self._unit(known, address, role)
+            parent.children.append(State(address, role, known.body, same=True))
+            return None
+        self._budget -= 1
+        if self._budget < 0:
+            if self._budget == -1:
+                self.complain(parent, "too-much-state", f"more than {_STATE_BUDGET} blocks: the rest is not shown")
+            return None
+        data = self.peek.read(address, 4 * block.size(self.gen))
+        if data is None:
+            self.lost(parent, address, block.name, role)
+            return None
+        body = self._body(block, data)
+        state = State(address, role, body, same=self._shown.get((block.name, address)) is body)
+        self._visited[key] = state
+        self._shown[block.name, address] = body
+        parent.children.append(state)
+        if not state.same:
+            state.diagnostics += diagnose(body, address)
+        unit = self._unit(state, address, role)
+        self._below(state, body.view, role or stage_of(block.name))
+        if unit is not None:
+            self._kernel_of(unit, state)
+        return state
+
+    def _unit(self, state: State, address: int, role: str) -> Unit | None:
+        """A block that is a unit's state becomes that unit's current one."""
+        stage = stage_of(state.body.name)
+        if not stage or stage == "media":
+            return None
+        unit = self.context.units[stage] = Unit(state.body, address)
+        if state.children:
+            self._kernel_of(unit, state)
+        return unit
+
+    def _kernel_of(self, unit: Unit, state: State) -> None:
+        kernel = next((c for c in state.children if isinstance(c, Kernel)), None)
+        if kernel is not None:
+            unit.kernel, unit.use = kernel.code, self.kernels.use(kernel.code)
+
+    def _body(self, block: Block, data: bytes) -> Body:
+        key = (block.name, data)
+        body = self._bodies.get(key)
+        if body is None:
+            if len(self._bodies) >= _BODIES_KEPT:
+                self._bodies.clear()
+            words = words_of(data)
+            body = Body(block.name, block, words, self.gen, complaints_of(block, self.gen)(words))
+            self._bodies[key] = body
+        return body
+
+    # --- binding tables, kernels ---------------------------------------------------------------------------------
+    def table(self, parent: Node, address: int, declared: int, use: Use | None, stage: str) -> None:
+        """A binding table and its surfaces.  Entries that no message names are followed when they are not zero."""
+        count, reached = surface_count(declared, use)
+        if reached is None and not count:
+            count = self._plausible_entries(address)
+        if not count:
+            return
+        entry_block, surface = catalogue.block_named("BINDING_TABLE_STATE"), catalogue.block_named("SURFACE_STATE")
+        words = self.peek.words(address, count)
+        if words is None:
+            self.lost(parent, address, "BINDING_TABLE_STATE", stage)
+            return
+        table = Data(address, f"{stage} binding table", "BINDING_TABLE", 4 * count)
+        table.values = [self._entry(entry_block, word) for word in words]
+        table.rows = [" ".join(f"0x{v:08x}" for v in table.values[i:i + 8]) for i in range(0, count, 8)]
+        parent.children.append(table)
+        for i, (offset, word) in enumerate(zip(table.values, words, strict=True)):
+            if not (i in reached if reached is not None else offset):
+                continue
+            for rule, name, raw, what in complaints_of(entry_block, self.gen)((word,)):
+                self.complain(table, rule, f"entry {i}: {name}: {what}", address + 4 * i, raw)
+            role = "surface" if use is None else use.surface_role(i)
+            self.block(table, surface, self.context.absolute("surface_state", offset), f"{stage} {role} {i}")
+
+    def _entry(self, block: Block, word: int) -> int:
+        for f in follow_of(block, self.gen).fields:
+            return int(f.decode(f.extract((word,))))
+        return word & ~31
+
+    def _plausible_entries(self, address: int) -> int:
+        """Where neither unit nor kernel tells: entries up to the first that is zero, unaligned or leads nowhere."""
+        data = words_of(self.peek.available(address, 4 * MAX_BINDING_TABLE))
+        for i, word in enumerate(data):
+            where = self.context.absolute("surface_state", word)
+            if not word or word & 31 or self.peek.page(where >> 12) is None:
+                return i
+        return len(data)
+
+    def _kernel(self, parent: Node, address: int, role: str) -> Use | None:
+        code = self.kernels.at(self.peek, address)
+        if code is None:
+            self.lost(parent, address, "KERNEL", role)
+            return None
+        first = self.options.repeat or code.number not in self._kernels_seen
+        self._kernels_seen.add(code.number)
+        node = Kernel(address, role or stage_of(parent.title), code, first)
+        if first and not code.complete:
+            what = "no end of thread found" if code.instructions else "no instruction here"
+            self.complain(node, "kernel-end", what, address)
+        parent.children.append(node)
+        return self.kernels.use(code)
+
+    # --- what goes wrong -----------------------------------------------------------------------------------------
+    def lost(self, node: Node, address: int, what: str, role: str) -> None:
+        """A pointer to memory that nothing wrote (TR-09, TR-30).
+
+        Constants may be: some drivers reserve registers for them and leave them unset.  That is worth a lint only.
+        """
+        self.missing.setdefault(address, what)
+        if what == "CONSTANTS" and not self.options.lint:
+            return
+        if (what, address, 0) in self._checked:
+            return
+        self._checked.add((what, address, 0))
+        name = f"{what} ({role})" if role else what
+        severity = Severity.LINT if what == "CONSTANTS" else Severity.ERROR
+        text = f"{name} is at 0x{address:08x}, which nothing in the trace wrote"
+        node.diagnostics.append(Diagnostic(severity, "unmapped", node.address, node.title, text, value=address))
+
+    def first_time(self, what: str, address: int, size: int) -> bool:
+        """Whether a range was not looked at before in this submission."""
+        key = (what, address, size)
+        if key in self._checked:
+            return False
+        if len(self._checked) < _STATE_BUDGET:
+            self._checked.add(key)
+        return True
+
+    def complain(self, node: Node, rule: str, text: str, address: int | None = None, value: int | None = None) -> None:
+        where = node.address if address is None else address
+        node.diagnostics.append(Diagnostic(Severity.ERROR, rule, where, node.title, text, value=value))
+
+
+def diagnose(body: Body, address: int) -> Iterable[Diagnostic]:
+    """The complaints of a body as diagnostics."""
+    return [Diagnostic(Severity.ERROR, rule, address, body.name, f"{name}: {what}", name, raw)
+            for rule, name, raw, what in body.complaints]

@@ -1,0 +1,154 @@
+"""What earlier commands set and later ones need: bases, units, vertex input; and the counts nobody writes down.
+
+Most of the decoder follows what the layouts say.  The few things that depend on other state live here, in one table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gen4emu.decode.nodes import Body, KernelCode
+from gen4emu.hw.fields import Address, Bool
+from gen4emu.hw.layout import View
+
+STAGES = ("vs", "gs", "clip", "sf", "ps")
+_STAGE_OF_BLOCK = {"VS_STATE": "vs", "GS_STATE": "gs", "CLIP_STATE": "clip", "SF_STATE": "sf", "WM_STATE": "ps",
+                   "COLOR_CALC_STATE": "cc", "INTERFACE_DESCRIPTOR": "media"}
+MAX_BINDING_TABLE = 256
+MAX_SAMPLERS = 16
+_MASK = 0xFFFFFFFF
+
+
+@dataclass(slots=True, frozen=True)
+class Use:
+    """What the messages of a kernel reach, as far as immediate descriptors tell."""
+
+    surfaces: frozenset[int] = frozenset()  # binding table indices
+    samplers: frozenset[int] = frozenset()
+    targets: frozenset[int] = frozenset()  # those of the surfaces that render target writes go to
+    textures: frozenset[int] = frozenset()  # those that the sampler reads
+    dynamic: bool = False  # some descriptor is computed: anything may be reached
+
+    def surface_role(self, index: int) -> str:
+        if index in self.targets:
+            return "render target"
+        return "texture" if index in self.textures else "surface"
+
+
+@dataclass(slots=True)
+class Unit:
+    """One stage as the last pointer command left it."""
+
+    body: Body
+    address: int
+    kernel: KernelCode | None = None
+    use: Use | None = None
+
+
+@dataclass(slots=True)
+class Context:
+    """The state that pointers and counts depend on (spec/05 3.2)."""
+
+    bases: dict[str, int] = field(default_factory=lambda: dict.fromkeys(
+        ("", "general_state", "surface_state", "indirect_object", "instruction"), 0))
+    bounds: dict[str, int] = field(default_factory=dict)
+    pipeline: str = "3D"
+    units: dict[str, Unit] = field(default_factory=dict)
+    tables: dict[str, int] = field(default_factory=dict)  # stage -> address of its binding table
+    tables_changed: bool = False
+    vertex_buffers: dict[int, View] = field(default_factory=dict)
+    vertex_elements: list[View] = field(default_factory=list)
+    index_buffer: View | None = None
+    vertices_changed: bool = False
+    vfe: View | None = None
+    vld: View | None = None  # VLD_STATE or VFE_STATE_EX
+    descriptors_shown: set[int] = field(default_factory=set)  # since the last MEDIA_STATE_POINTERS
+
+    def absolute(self, base: str, offset: int) -> int:
+        return self.bases.get(base, 0) + offset & _MASK
+
+    def set_bases(self, view: View) -> None:
+        """STATE_BASE_ADDRESS: each field counts only with its modify bit (spec/05 3.5)."""
+        names = {f.name: (f, raw) for f, raw in view.fields()}
+        for name, (f, raw) in names.items():
+            if not isinstance(f, Address):
+                continue
+            modify = names.get(f"{name}_modify_enable")
+            if modify is not None and isinstance(modify[0], Bool) and not modify[1]:
+                continue
+            for base in self.bases:
+                if base and name.startswith(base):
+                    if "bound" in name:
+                        self.bounds[base] = f.decode(raw)
+                    else:
+                        self.bases[base] = f.decode(raw)
+
+    def key(self) -> tuple[int, int]:
+        """The bases that change where state blocks point."""
+        return self.bases["general_state"], self.bases["surface_state"]
+
+
+def stage_of(block: str) -> str:
+    return _STAGE_OF_BLOCK.get(block, "")
+
+
+def table_stage(field_name: str) -> str:
+    """The stage whose binding table a field of 3DSTATE_BINDING_TABLE_POINTERS names."""
+    return next((s for s in STAGES if f"_{s}_" in field_name), "")
+
+
+# --- the counts -----------------------------------------------------------------------------------------------------
+def surface_count(declared: int, use: Use | None) -> tuple[int, frozenset[int] | None]:
+    """How many binding table entries to show, and which of them are certainly used.
+
+    The entry count of a unit is a prefetch hint that may be 0 or too small; the kernel's own messages know better.
+    """
+    if use is None or use.dynamic:
+        return min(declared, MAX_BINDING_TABLE), None
+    reached = frozenset(i for i in use.surfaces if i < 255)
+    return min(max([declared, *(i + 1 for i in reached)]), MAX_BINDING_TABLE), reached
+
+
+def sampler_count(declared: int, use: Use | None) -> int:
+    """Declared counts come in fours, so they may reach past the last sampler; the kernel's messages are exact."""
+    if use is None or use.dynamic:
+        return min(declared, MAX_SAMPLERS)
+    return max((i + 1 for i in use.samplers), default=0)
+
+
+def _viewports(context: Context) -> int:
+    """Only a geometry shader can select another viewport than the first (spec/10 2.14)."""
+    gs = context.units.get("gs")
+    return 1 if gs is None else int(gs.body.view.maximum_vp_index) + 1
+
+
+COUNTS: dict[str, Callable[[Context], int]] = {
+    "CLIP_VIEWPORT": _viewports,
+    "SF_VIEWPORT": _viewports,
+    "CC_VIEWPORT": _viewports,
+}
+
+# Pointers that mean nothing unless another field of the same block says so.
+UNUSED: dict[tuple[str, str], Callable[[Any], bool]] = {
+    ("WM_STATE", "kernel_start_pointer"): lambda view: not view.thread_dispatch_enable,
+    ("WM_STATE", "sampler_state_pointer"): lambda view: not view.thread_dispatch_enable,
+    ("SF_STATE", "setup_viewport_state_offset"):
+        lambda view: not (view.viewport_transform_enable or view.scissor_rectangle_enable),
+    ("CLIP_STATE", "clipper_viewport_state_pointer"): lambda view: not view.guardband_clip_test_enable,
+    ("STATE_SIP", "system_instruction_pointer"): lambda view: not view.system_instruction_pointer,
+    ("CONSTANT_BUFFER", "buffer_starting_address"): lambda view: not view.valid,
+    ("SAMPLER_STATE", "border_color_pointer"): lambda view: not uses_border(view),
+}
+
+# Pointers to state whose extent only a later command knows: kept in the context until then.
+DEFERRED = frozenset({"BINDING_TABLE_STATE", "VERTEX_DATA", "INDEX_DATA", "INTERFACE_DESCRIPTOR"})
+# Memory that the GPU may be the first to write, or that is not worth showing.
+OPAQUE = frozenset({"SCRATCH", "SURFACE_DATA", "DATA", "BATCH"})
+
+
+def uses_border(view: View) -> bool:
+    """Whether a sampler can return its border colour: some coordinate clamps to it, or is a disabled cube face."""
+    names = [f.text(raw) for f, raw in view.fields() if "address_control" in f.name]
+    return not names or any("BORDER" in n or "CUBE" in n for n in names)

@@ -1,0 +1,231 @@
+"""A whole trace, decoded: events go into memory, submissions come out as nodes.
+
+Holds what lives as long as the trace: the memory, the context of the command streamer, the kernels seen so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gen4emu.decode.chase import Chaser
+from gen4emu.decode.context import Context
+from gen4emu.decode.error_state import registers
+from gen4emu.decode.kernels import Kernels
+from gen4emu.decode.lint import Linter
+from gen4emu.decode.nodes import (
+    BatchEnd,
+    BatchStart,
+    Body,
+    Command,
+    Diagnostic,
+    Item,
+    Note,
+    Severity,
+    SubmissionEnd,
+    SubmissionStart,
+    TraceStart,
+)
+from gen4emu.decode.options import Options
+from gen4emu.decode.peek import Peek
+from gen4emu.decode.walker import Walker
+from gen4emu.device.memory import MAX_GTT_ENTRIES, Memory, MemoryFault
+from gen4emu.errors import DecodeError, FieldError
+from gen4emu.hw.gen import BY_PCI_ID, Device, Gen
+from gen4emu.trace import events
+
+_WRITES_KEPT = 1 << 20
+
+
+class Decoder:
+    """Decodes submissions of one device.
+
+    >>> decoder = Decoder(device)
+    >>> decoder.memory.write(0x100000, batch)
+    >>> for item in decoder.batch(0x100000): print(TextRenderer().render(item), end="")
+    """
+
+    def __init__(self, device: Device, memory: Memory | None = None, options: Options | None = None) -> None:
+        self.device, self.gen = device, device.gen
+        self.options = Options() if options is None else options
+        self.memory = Memory(MAX_GTT_ENTRIES) if memory is None else memory
+        self.context = Context()
+        self.peek = Peek(self.memory)
+        self.kernels = Kernels(self.gen)
+        self.chaser = Chaser(self.peek, self.gen, self.context, self.kernels, self.options)
+        self.walker = Walker(self.peek, self.gen, self.context, self.chaser, self.options)
+        self.linter = Linter(device, self.context, self.kernels) if self.options.lint else None
+
+    def changed(self) -> None:
+        """Memory was written: what was read of it is stale."""
+        self.peek.forget()
+        self.kernels.forget()
+
+    def submission(self, event: events.Submission, number: int = 1) -> Iterator[Item]:
+        """One submission, from its start to its end."""
+        self.chaser.new_submission()
+        yield SubmissionStart(number, event.engine.value, event.ring_address, len(event.ring), self.device,
+                              event.hung, event.acthd)
+        yield from self._linted(self.walker.submission(event))
+        if event.batch_address is not None:
+            yield from self._linted(self.walker.batch(event.batch_address, "object"))
+        if event.hung and self.chaser.missing:
+            wanted = ", ".join(f"0x{a:08x} ({what})" for a, what in sorted(self.chaser.missing.items())[:64])
+            yield Note("missing", f"not in the dump: {wanted}", event.offset)
+        yield SubmissionEnd(number)
+
+    def batch(self, address: int) -> Iterator[Item]:
+        """One batch in memory, without a ring."""
+        self.changed()
+        self.chaser.new_submission()
+        yield from self._linted(self.walker.batch(address, "object"))
+
+    def block(self, name: str, address: int, count: int = 1) -> Iterator[Item]:
+        """What is at an address, taken for blocks of this name, for a KERNEL, or for a BATCH."""
+        if name.upper() in ("BATCH", "COMMANDS"):
+            yield from self.batch(address)
+            return
+        self.changed()
+        self.chaser.new_submission()
+        holder = Command(address, Body(f"({name.upper()} at 0x{address:08x})", None, (), self.gen))
+        self.chaser.named(holder, name.upper(), address, count)
+        yield holder
+
+    def _linted(self, items: Iterable[Command | BatchStart | BatchEnd | Diagnostic]) -> Iterator[Item]:
+        linter = self.linter
+        if linter is None:
+            yield from items
+            return
+        for item in items:
+            if isinstance(item, Command):
+                linter.command(item)
+            elif isinstance(item, BatchStart):
+                linter.batch(item)
+            yield item
+
+
+class Document:
+    """A trace as a stream of nodes.  Iterate once."""
+
+    def __init__(self, trace: Iterable[events.Event], *, file: str = "", container: str = "",
+                 device: Device | None = None, options: Options | None = None) -> None:
+        self.trace, self.file, self.container, self.device = trace, file, container, device
+        self.options = Options() if options is None else options
+        self.memory = Memory(MAX_GTT_ENTRIES)
+        self.decoder: Decoder | None = None
+        self.number = 0  # submissions so far
+        self.written: list[tuple[int, int, str]] = []  # start, end, kind of what the trace placed in memory
+        self._batches: list[int] = []
+        self._dirty = False
+
+    def __iter__(self) -> Iterator[Item]:
+        started = False
+        for event in self.trace:
+            if isinstance(event, events.Header):
+                self._header(event)
+                if not started:
+                    started = True
+                    yield TraceStart(self.file, self.container, self.device, event.application)
+                continue
+            if not started and isinstance(event, events.Submission):
+                started = True
+                yield TraceStart(self.file, self.container, self.device)
+            yield from self._event(event)
+        if not started:
+            yield TraceStart(self.file, self.container, self.device)
+        if self.decoder is not None and self.options.all_batches:
+            yield from self._unreached()
+
+    def block(self, name: str, address: int, count: int = 1) -> Iterator[Item]:
+        """Take in all of the trace, or up to one submission of it; then show one place of memory as a block."""
+        yield TraceStart(self.file, self.container, self.device)
+        for event in self.trace:
+            if isinstance(event, events.Header):
+                self._header(event)
+            elif isinstance(event, events.Submission):
+                self.number += 1
+                if self.number == self.options.submission:
+                    break
+            else:
+                for _ in self._event(event):
+                    pass
+        yield from self._decoder().block(name, address, count)
+
+    def _header(self, event: events.Header) -> None:
+        if self.device is None and event.pci_id is not None:
+            self.device = BY_PCI_ID.get(event.pci_id)
+            if self.device is None:
+                raise DecodeError(f"{self.file}: PCI id 0x{event.pci_id:04x} is no device that this program knows")
+
+    def _event(self, event: events.Event) -> Iterator[Item]:
+        if isinstance(event, events.MemoryWrite):
+            self._write(event)
+        elif isinstance(event, events.Submission):
+            yield from self._submission(event)
+        elif isinstance(event, events.ErrorState):
+            yield registers(event, self.device)
+        elif isinstance(event, events.GttWrite):
+            self._gtt(event)
+        elif isinstance(event, events.Comment):
+            yield Note("comment", event.text, event.offset)
+        elif isinstance(event, events.FrameBoundary):
+            yield Note("frame", event.note or "frame boundary", event.offset)
+        elif isinstance(event, events.SurfaceDump):
+            text = (f"{event.width}x{event.height} at 0x{event.address:08x}, {event.bytes_per_pixel} bytes a pixel, "
+                    f"pitch {event.pitch_bytes}, {event.tiling}")
+            yield Note("surface dump", text, event.offset)
+        elif isinstance(event, events.Warning):
+            yield Note("warning", event.text, event.offset)
+
+    def _write(self, event: events.MemoryWrite) -> None:
+        self._dirty = True
+        try:
+            if event.space is events.Space.PHYSICAL:
+                self.memory.write_physical(event.address, event.data)
+            else:
+                self.memory.write(event.address, event.data)
+        except (FieldError, MemoryFault) as e:
+            raise DecodeError(f"{self.file}: 0x{event.offset:08x}: {e}") from None
+        if event.space is events.Space.GRAPHICS and len(self.written) < _WRITES_KEPT:
+            self.written.append((event.address, event.address + len(event.data), event.kind))
+        if event.kind == "batch" and self.options.all_batches and len(self._batches) < 4096:
+            self._batches.append(event.address)
+
+    def _gtt(self, event: events.GttWrite) -> None:
+        last = min(event.first + len(event.entries), self.memory.gtt_entries)
+        if event.first < last:
+            self.memory.set_gtt(event.first, event.entries[:last - event.first])
+
+    def _submission(self, event: events.Submission) -> Iterator[Item]:
+        self.number += 1
+        if self.options.submission not in (None, self.number):
+            return
+        decoder = self._decoder()
+        if self._dirty:
+            decoder.changed()
+            self._dirty = False
+        yield from decoder.submission(event, self.number)
+
+    def _decoder(self) -> Decoder:
+        if self.decoder is None:
+            if self.device is None:
+                raise DecodeError(f"{self.file}: the file does not say for which device it is; say it with --device")
+            if not self.device.gen & Gen.ALL4:
+                raise DecodeError(f"{self.device.name} cannot be decoded")
+            self.decoder = Decoder(self.device, self.memory, self.options)
+        return self.decoder
+
+    def _unreached(self) -> Iterator[Item]:
+        """Batch objects of an error state that no ring led to (TR-33)."""
+        decoder = self._decoder()
+        for address in dict.fromkeys(self._batches):
+            if not decoder.walker.reached(address, 1):
+                yield from decoder.batch(address)
+
+
+def located(diagnostic: Diagnostic, file: str, submission: int) -> str:
+    """A diagnostic as one line for a terminal: file, place, command, what (submission)."""
+    severity = "" if diagnostic.severity is Severity.ERROR else " [lint]"
+    return f"{file}: {diagnostic} ({diagnostic.rule}, submission {submission}){severity}"
+
+
+__all__ = ["Decoder", "Document", "located"]

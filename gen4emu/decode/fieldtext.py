@@ -1,0 +1,116 @@
+"""The text of the dwords of commands and blocks, one line each: raw bits, then the fields that say something.
+
+Made for `gen4emu.decode.compiled`: what is expensive here happens once for each value of a dword.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from gen4emu.decode.compiled import Compiled, shown
+from gen4emu.hw import catalogue
+from gen4emu.hw.fields import Array, Bool, Field, Ignored, Mbz
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Block, Command
+
+_WIDTH = 130  # columns
+
+
+@dataclass(slots=True, frozen=True)
+class Theme:
+    """Terminal colours; all empty when there are none."""
+
+    name: str = ""  # commands
+    block: str = ""  # state blocks, kernels, data
+    value: str = ""
+    dim: str = ""  # addresses and raw bits
+    error: str = ""
+    lint: str = ""
+    title: str = ""
+    off: str = ""
+
+
+PLAIN = Theme()
+COLOR = Theme("\x1b[1;36m", "\x1b[1;34m", "\x1b[32m", "\x1b[2m", "\x1b[1;31m", "\x1b[33m", "\x1b[1m", "\x1b[0m")
+
+
+@dataclass(slots=True, frozen=True)
+class Style:
+    """What changes the lines of a dword, and so the compiled functions."""
+
+    theme: Theme = PLAIN
+    offsets: bool = True  # addresses and raw bits
+    indent: str = ""
+
+
+class _Lines:
+    """One line a dword.  The header of a command ends the line that its address began."""
+
+    zero = ""
+
+    def __init__(self, style: Style, command: bool, gen: Gen) -> None:
+        self.style, self.command, self.gen = style, command, gen
+        self.before = f"{style.indent}{' ' * 12 if style.offsets and command else ''}"
+
+    def dword(self, layout: Block, index: int, word: int, alive: Sequence[tuple[Field, int]]) -> str:
+        t = self.style.theme
+        fields = [self._field(f, raw) for f, raw in alive if shown(f, raw) and (raw or not isinstance(f, Bool))]
+        bits = f"{t.dim}{word:08x}{t.off}  " if self.style.offsets else ""
+        if index == 0 and isinstance(layout, Command):
+            start = len(self.style.indent) + (22 if self.style.offsets else 0) + len(layout.name) + 2
+            text = self._wrapped(fields, start)
+            return f"{bits}{t.name}{layout.name}{t.off}{'  ' if text else ''}{text}\n"
+        if not fields and not self.style.offsets:
+            return ""
+        text = self._wrapped(fields, len(self.before) + (12 if self.style.offsets else 2))
+        return f"{self.before}{bits}  {text}".rstrip() + "\n"
+
+    def _wrapped(self, fields: Sequence[tuple[str, int]], start: int) -> str:
+        """The fields with commas; lines that get too long go on below the second column."""
+        out, column = "", start
+        margin = f"{self.before}{' ' * 14 if self.style.offsets else '    '}"
+        for i, (text, length) in enumerate(fields):
+            if i:
+                out += ","
+                if column + 2 + length > _WIDTH:
+                    out, column = f"{out}\n{margin}", len(margin)
+                else:
+                    out, column = f"{out} ", column + 2
+            out, column = out + text, column + length
+        return out
+
+    def _field(self, f: Field, raw: int) -> tuple[str, int]:
+        """The text and how many columns it takes."""
+        t = self.style.theme
+        if isinstance(f, Bool):
+            return f.name, len(f.name)
+        value = f.text(raw)
+        if f.name == "register_offset":
+            register = catalogue.register_at(int(f.decode(raw)), self.gen)
+            value += f" ({register.name})" if register is not None else ""
+        name = f.name
+        if isinstance(f, Mbz):
+            name = f"{'ignored' if isinstance(f, Ignored) else 'reserved'}[{f.hi}:{f.lo}]"
+        return f"{name}={t.value}{value}{t.off}", len(name) + 1 + len(value)
+
+    def array(self, array: Array, items: Sequence[str]) -> str:
+        """Items of several dwords start with a dash; items of one flow together."""
+        if array.item.size(self.gen) == 1:
+            return self._flow(array, items)
+        n = len(self.before)
+        if self.style.offsets:
+            n += len(self.style.theme.dim) + 8 + len(self.style.theme.off) + 2
+        return "".join(f"{item[:n]}- {item[n + 2:]}" if item[n:n + 2] == "  " else item for item in items)
+
+    def _flow(self, array: Array, items: Sequence[str]) -> str:
+        per = 8
+        rows = [" ".join(item.split()[0] for item in items[i:i + per]) for i in range(0, len(items), per)]
+        return "".join(f"{self.before}{row}{f'  {array.name}' if not i else ''}\n" for i, row in enumerate(rows))
+
+
+@cache
+def lines_of(layout: Block, gen: Gen, style: Style) -> Compiled[str]:
+    """`lines_of(...)(words)`: the text of a command or block."""
+    return Compiled(layout, gen, _Lines(style, isinstance(layout, Command), gen))

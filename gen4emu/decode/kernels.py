@@ -1,0 +1,113 @@
+"""Kernels that state blocks start: where they end, what their messages reach, and their text once for each content.
+
+Kernels are told apart by their bytes, since the same code lies at many addresses.  Instructions themselves are the
+business of `gen4emu.isa`.
+"""
+
+from __future__ import annotations
+
+from gen4emu.decode.context import Use
+from gen4emu.decode.nodes import KernelCode
+from gen4emu.decode.peek import Peek
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.messages import DataPortWriteTypeGen45, SharedFunction, message_for
+from gen4emu.isa import Instruction, Line, disassemble, instructions, kernel_length
+from gen4emu.isa.opcodes import Opcode
+
+_WINDOW = 1 << 18  # bytes in which a kernel must end
+_BUDGET = 1 << 22  # bytes of new kernels for each submission: hostile pointers must not keep us busy
+_KERNELS_KEPT = 1 << 14
+
+
+class Kernels:
+    """The kernels of one decoder."""
+
+    def __init__(self, gen: Gen) -> None:
+        self.gen = gen
+        self.by_code: dict[bytes, KernelCode] = {}
+        self._at: dict[int, KernelCode | None] = {}
+        self._uses: dict[int, Use] = {}
+        self._count = 0
+        self._budget = _BUDGET
+
+    def new_submission(self) -> None:
+        self._budget = _BUDGET
+
+    def forget(self) -> None:
+        """Memory was written: what is where must be found out again."""
+        self._at.clear()
+
+    def at(self, peek: Peek, address: int) -> KernelCode | None:
+        """The kernel at an address; None if nothing is there."""
+        if address in self._at:
+            return self._at[address]
+        data = peek.available(address, min(_WINDOW, max(self._budget, 0)))
+        found = self._code(data) if len(data) >= 8 else None
+        self._at[address] = found
+        return found
+
+    def _code(self, data: bytes) -> KernelCode:
+        length = kernel_length(data, self.gen)
+        code = data[:length]
+        found = self.by_code.get(code)
+        if found is None:
+            if len(self.by_code) >= _KERNELS_KEPT:
+                self.by_code.clear()
+                self._uses.clear()
+            self._count += 1
+            self._budget -= length
+            lines = tuple(disassemble(code, self.gen, end=length))
+            complete = bool(lines) and lines[-1].inst is not None and lines[-1].inst.eot
+            found = KernelCode(self._count, code, tuple(_text(line) for line in lines), len(lines), complete)
+            self.by_code[code] = found
+        return found
+
+    def use(self, kernel: KernelCode) -> Use:
+        """What the messages of a kernel reach."""
+        found = self._uses.get(kernel.number)
+        if found is None:
+            found = self._uses[kernel.number] = use_of(kernel.code, self.gen)
+        return found
+
+
+def _text(line: Line) -> str:
+    """Statement and comment behind the offset; a label stands on a line of its own."""
+    label = f"{line.label}:\n" if line.label else ""
+    return f"{label}{line.offset:04x}  {line.text}{f'  // {line.comment}' if line.comment else ''}"
+
+
+def sends(code: bytes, gen: Gen) -> list[tuple[int, Instruction]]:
+    """The `send` instructions of a kernel, each with its offset."""
+    return [(offset, inst) for offset, inst in instructions(code, gen) if inst.opcode == Opcode.SEND]
+
+
+def use_of(code: bytes, gen: Gen) -> Use:
+    """The binding table entries and samplers that the immediate descriptors of a kernel name."""
+    surfaces: dict[int, set[int]] = {}
+    samplers, targets, dynamic = set(), set(), False
+    for _, send in sends(code, gen):
+        descriptor = send.descriptor
+        if descriptor is None:
+            dynamic = True
+            continue
+        message = message_for(descriptor.bits)
+        if message is None:
+            continue
+        view = message.view((descriptor.bits,), gen=gen)
+        names = message.by_name(gen)
+        if "binding_table_index" not in names:
+            continue
+        index = int(view.binding_table_index)
+        surfaces.setdefault(message.sfid, set()).add(index)
+        if message.sfid == SharedFunction.DATA_PORT_WRITE and view.message_type == DataPortWriteTypeGen45.RENDER_TARGET:
+            targets.add(index)
+        if message.sfid == SharedFunction.SAMPLER and samples(view.raw("message_type"), descriptor.mlen):
+            samplers.add(int(view.sampler_index))
+    every = frozenset().union(*surfaces.values()) if surfaces else frozenset()
+    textures = frozenset(surfaces.get(SharedFunction.SAMPLER, ()))
+    return Use(every, frozenset(samplers), frozenset(targets), textures, dynamic)
+
+
+def samples(message_type: int, length: int) -> bool:
+    """Whether a sampler message uses a sampler: `ld` and `resinfo` do not (spec/50 2.7)."""
+    return message_type < 2 or (message_type == 2 and length not in (2, 3))

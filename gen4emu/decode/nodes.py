@@ -1,0 +1,259 @@
+"""What the decoder finds, as plain values in the order of execution.
+
+A submission is a flat stream of starts, commands and ends; what a command points to hangs below it as a small tree.
+Renderers turn nodes into text or JSON; programs may use them directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from gen4emu.hw.gen import Device, Gen
+from gen4emu.hw.layout import Block, View
+from gen4emu.trace.events import ErrorState
+
+
+class Severity(Enum):
+    ERROR = "error"  # the input is wrong or cannot be followed
+    LINT = "lint"  # it works, but breaks a rule
+
+
+@dataclass(slots=True, frozen=True)
+class Diagnostic:
+    """One thing that is wrong: where, in which command or block, which field and value, and what."""
+
+    severity: Severity
+    rule: str  # a short stable name: "reserved-bits", "unmapped", "unknown-command", ...
+    address: int
+    where: str  # the command, block or kernel
+    text: str
+    field: str = ""
+    value: int | None = None
+
+    def __str__(self) -> str:
+        return f"0x{self.address:08x}: {self.where}: {self.text}"
+
+
+class Body:
+    """The dwords of one command or block with their layout.  Shared by all nodes with the same bytes."""
+
+    __slots__ = ("complaints", "gen", "json", "layout", "name", "text", "words")
+
+    def __init__(self, name: str, layout: Block | None, words: Sequence[int], gen: Gen,
+                 complaints: tuple[tuple[str, str, int, str], ...] = ()) -> None:
+        self.name, self.layout, self.words, self.gen = name, layout, words, gen
+        self.complaints = complaints  # (rule, field, raw, what)
+        self.text: str | None = None  # renderers keep their result here
+        self.json: str | None = None
+
+    @property
+    def view(self) -> View:
+        """Named fields: `body.view.surface_type`."""
+        if self.layout is None:
+            raise AttributeError(f"{self.name} has no layout")
+        return self.layout.view(self.words, gen=self.gen, dwords=len(self.words))
+
+    def fields(self) -> dict[str, Any]:
+        return {} if self.layout is None else self.view.to_dict()
+
+
+class Node:
+    """Anything that lives at an address below a command."""
+
+    __slots__ = ("address", "children", "diagnostics", "role")
+
+    kind = "node"
+
+    def __init__(self, address: int, role: str = "") -> None:
+        self.address, self.role = address, role
+        self.children: list[Node] = []
+        self.diagnostics: list[Diagnostic] = []
+
+    @property
+    def title(self) -> str:
+        return self.kind
+
+    @property
+    def size(self) -> int:
+        """Bytes from `address` on."""
+        return 0
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below, depth first, without recursion limits."""
+        todo: list[Node] = [self]
+        while todo:
+            node = todo.pop()
+            yield node
+            todo.extend(reversed(node.children))
+
+
+class State(Node):
+    """A state block.  `same`: an identical block at this address was shown before."""
+
+    __slots__ = ("body", "same")
+
+    kind = "state"
+
+    def __init__(self, address: int, role: str, body: Body, same: bool = False) -> None:
+        super().__init__(address, role)
+        self.body, self.same = body, same
+
+    @property
+    def title(self) -> str:
+        return self.body.name
+
+    @property
+    def size(self) -> int:
+        return 4 * len(self.body.words)
+
+
+@dataclass(slots=True, frozen=True)
+class KernelCode:
+    """One kernel, whatever its address: kernels are told apart by content."""
+
+    number: int
+    code: bytes
+    lines: tuple[str, ...]
+    instructions: int
+    complete: bool  # an end of thread was found
+
+
+class Kernel(Node):
+    """A kernel that a state block starts.  `first` tells the node that shows the code from those that refer to it."""
+
+    __slots__ = ("code", "first")
+
+    kind = "kernel"
+
+    def __init__(self, address: int, role: str, code: KernelCode, first: bool) -> None:
+        super().__init__(address, role)
+        self.code, self.first = code, first
+
+    @property
+    def title(self) -> str:
+        return "KERNEL"
+
+    @property
+    def size(self) -> int:
+        return len(self.code.code)
+
+
+class Data(Node):
+    """Memory without a layout: vertices, indices, constants, inline or indirect data.  Shows its first rows."""
+
+    __slots__ = ("length", "more", "name", "rows", "values")
+
+    kind = "data"
+
+    def __init__(self, address: int, role: str, name: str, length: int) -> None:
+        super().__init__(address, role)
+        self.name, self.length = name, length
+        self.rows: list[str] = []  # as text
+        self.values: list[Any] = []  # the same for programs
+        self.more = 0  # rows that were left out
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    @property
+    def size(self) -> int:
+        return self.length
+
+
+class Command(Node):
+    """One command, or a run of identical one-dword commands."""
+
+    __slots__ = ("body", "brief", "guilty", "repeat")
+
+    kind = "command"
+
+    def __init__(self, address: int, body: Body, repeat: int = 1) -> None:
+        self.address, self.body, self.repeat = address, body, repeat
+        self.role = ""
+        self.guilty = False  # the command streamer stopped here
+        self.brief = False  # only a mention: shown for what is below it
+        self.children = []
+        self.diagnostics = []
+
+    @property
+    def title(self) -> str:
+        return self.body.name
+
+    @property
+    def size(self) -> int:
+        return 4 * len(self.body.words) * self.repeat
+
+
+@dataclass(slots=True, frozen=True)
+class TraceStart:
+    """The trace and the device it ran on: always the first node."""
+
+    file: str
+    container: str
+    device: Device | None
+    application: str = ""
+
+
+@dataclass(slots=True, frozen=True)
+class SubmissionStart:
+    number: int
+    engine: str
+    ring_address: int
+    ring_bytes: int
+    device: Device
+    hung: bool = False
+    acthd: int | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class SubmissionEnd:
+    number: int
+
+
+@dataclass(slots=True, frozen=True)
+class BatchStart:
+    address: int
+    origin: str  # "ring": called by the ring; "chain": jumped to; "call": second level; "object": not run, only shown
+
+
+@dataclass(slots=True, frozen=True)
+class BatchEnd:
+    address: int
+    dwords: int
+    why: str  # "end", "chain", "truncated", "loop", "bound"
+
+
+@dataclass(slots=True, frozen=True)
+class Registers:
+    """The registers of an error state: each with its decoded meaning in words."""
+
+    state: ErrorState
+    lines: tuple[tuple[str, int, str], ...]  # name, value, meaning
+
+
+@dataclass(slots=True, frozen=True)
+class Note:
+    """Something to tell between submissions: a comment, a frame boundary, a damaged packet."""
+
+    kind: str  # "comment", "frame", "surface-dump", "warning", "register"
+    text: str
+    offset: int = 0
+
+
+Item = (TraceStart | SubmissionStart | SubmissionEnd | BatchStart | BatchEnd | Command | Registers | Note | Diagnostic)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What went by, for exit statuses and closing lines."""
+
+    submissions: int = 0
+    commands: int = 0
+    dwords: int = 0
+    errors: int = 0
+    lint: int = 0
+    kinds: dict[str, int] = field(default_factory=dict)

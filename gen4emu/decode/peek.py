@@ -1,0 +1,87 @@
+"""Reading of memory for the decoder: what is not there is None, and pages are kept while nothing changes.
+
+Memory does not change while a submission is decoded (nothing executes), so a page is fetched once.  Bounded.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+from gen4emu.decode.compiled import words_of
+from gen4emu.device.memory import PAGE_SIZE, Memory, Missing, PageFlags
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Block
+
+_PAGES_KEPT = 8192  # 32 MiB
+_END = 1 << 32
+
+
+class Peek:
+    """A look into a `Memory`."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self._pages: dict[int, bytes | None] = {}
+        self._holes: list[tuple[int, int]] | None = None  # start, end of what is not there, in order
+
+    def forget(self) -> None:
+        """Something was written: fetch again."""
+        self._pages.clear()
+        self._holes = None
+
+    def page(self, number: int) -> bytes | None:
+        try:
+            return self._pages[number]
+        except KeyError:
+            return self._fetch(number)
+
+    def _fetch(self, number: int) -> bytes | None:
+        if len(self._pages) >= _PAGES_KEPT:
+            self._pages.clear()
+        address = number * PAGE_SIZE
+        data = None
+        if number < _END // PAGE_SIZE and self.memory.page_flags(address) & PageFlags.PRESENT:
+            data = self.memory.read(address, PAGE_SIZE, Missing.ZERO)
+        self._pages[number] = data
+        return data
+
+    def available(self, address: int, size: int) -> bytes:
+        """The bytes from an address on, up to `size` or to the first page that is not there."""
+        parts = []
+        end = min(address + size, _END)
+        while address < end:
+            page = self.page(address // PAGE_SIZE)
+            if page is None:
+                break
+            first = address % PAGE_SIZE
+            part = page[first:first + end - address] if first or end - address < PAGE_SIZE else page
+            parts.append(part)
+            address += len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def read(self, address: int, size: int) -> bytes | None:
+        """These bytes, or None if any is not there."""
+        data = self.available(address, size)
+        return data if len(data) == size else None
+
+    def words(self, address: int, count: int) -> tuple[int, ...] | None:
+        data = self.read(address, 4 * count)
+        return None if data is None else words_of(data)
+
+    def view(self, block: Block, address: int, gen: Gen) -> Any:
+        """A block at an address as a view, or None."""
+        words = self.words(address, block.size(gen))
+        return None if words is None else block.view(words, gen=gen)
+
+    def missing(self, address: int, size: int) -> int | None:
+        """The first address of a range that is not there; None if all is."""
+        if self._holes is None:
+            self._holes = [(start, start + length) for start, length in self.memory.unmapped(0, _END)]
+        at = bisect_right(self._holes, (address, _END)) - 1
+        if at >= 0 and address < self._holes[at][1]:
+            return address if size else None
+        at += 1
+        if at < len(self._holes) and self._holes[at][0] < address + size:
+            return self._holes[at][0]
+        return _END if address + size > _END else None

@@ -1,0 +1,175 @@
+"""What a trace holds, at a glance: memory map, commands by kind, draws, surfaces, kernels (`gen4emu info`).
+
+Collected from the stream of nodes; nothing here decodes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gen4emu.decode.json_text import counted
+from gen4emu.decode.nodes import (
+    Command,
+    Item,
+    Kernel,
+    Node,
+    Registers,
+    State,
+    SubmissionStart,
+    Tally,
+    TraceStart,
+)
+from gen4emu.hw.layout import View
+from gen4emu.hw.surface import buffer_entries
+
+_DRAWS = ("3DPRIMITIVE", "MEDIA_OBJECT", "MEDIA_OBJECT_EX", "MEDIA_OBJECT_PRT")
+
+
+@dataclass(slots=True, frozen=True)
+class Surface:
+    """One surface as some SURFACE_STATE or command describes it."""
+
+    address: int
+    what: str  # "render target", "texture", "surface", "depth buffer", "blit destination", "blit source"
+    kind: str
+    format: str
+    size: str
+    pitch_bytes: int
+    tiling: str
+
+
+@dataclass(slots=True, frozen=True)
+class Stretch:
+    """A range of memory that the trace wrote, and what the container calls it."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@dataclass(slots=True)
+class Summary:
+    """Everything that `gen4emu info` shows."""
+
+    trace: TraceStart | None = None
+    tally: Tally = field(default_factory=Tally)
+    submissions: list[dict[str, Any]] = field(default_factory=list)
+    draws: Counter[str] = field(default_factory=Counter)
+    vertices: int = 0
+    surfaces: dict[Surface, int] = field(default_factory=dict)
+    kernels: dict[int, dict[str, Any]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    registers: Registers | None = None
+
+
+def summarize(items: Iterable[Item]) -> Summary:
+    summary = Summary()
+    for item in items:
+        counted(summary.tally, item)
+        if isinstance(item, Command):
+            _command(summary, item)
+        elif isinstance(item, TraceStart):
+            summary.trace = item
+        elif isinstance(item, SubmissionStart):
+            summary.submissions.append({"number": item.number, "engine": item.engine, "ring_address": item.ring_address,
+                                        "ring_bytes": item.ring_bytes, "hung": item.hung, "commands": 0, "draws": 0})
+        elif isinstance(item, Registers):
+            summary.registers = item
+    return summary
+
+
+def _command(summary: Summary, node: Command) -> None:
+    name = node.body.name
+    current = summary.submissions[-1] if summary.submissions else None
+    if current is not None:
+        current["commands"] += node.repeat
+    if name in _DRAWS:
+        view = node.body.view
+        kind = view.layout.field("primitive_topology_type", view.gen).text(view.raw("primitive_topology_type")) \
+            if name == "3DPRIMITIVE" else name
+        summary.draws[kind] += 1
+        summary.vertices += int(getattr(view, "vertex_count_per_instance", 0)) * int(getattr(view, "instance_count", 0))
+        if current is not None:
+            current["draws"] += 1
+    elif name == "3DSTATE_DEPTH_BUFFER" and node.body.view.raw("surface_type") != 7:
+        _count(summary, _depth(node.body.view))
+    elif "BLT" in name:
+        for surface in _blit(node.body.view):
+            _count(summary, surface)
+    for child in node.walk() if node.children else ():
+        _child(summary, child)
+
+
+def _child(summary: Summary, node: Node) -> None:
+    if isinstance(node, Kernel):
+        entry = summary.kernels.setdefault(node.code.number, {
+            "number": node.code.number, "instructions": node.code.instructions, "bytes": node.size,
+            "complete": node.code.complete, "addresses": [], "stages": []})
+        if node.address not in entry["addresses"] and len(entry["addresses"]) < 64:
+            entry["addresses"].append(node.address)
+        if node.role not in entry["stages"] and len(entry["stages"]) < 64:
+            entry["stages"].append(node.role)
+    elif isinstance(node, State) and node.body.name == "SURFACE_STATE":
+        _count(summary, _surface(node.body.view, node.role))
+
+
+def _count(summary: Summary, surface: Surface) -> None:
+    if surface in summary.surfaces or len(summary.surfaces) < 65536:
+        summary.surfaces[surface] = summary.surfaces.get(surface, 0) + 1
+
+
+def _text(view: View, name: str) -> str:
+    return view.layout.field(name, view.gen).text(view.raw(name))
+
+
+def _tiling(view: View) -> str:
+    if not view.tiled_surface:
+        return "linear"
+    return "Y" if view.raw("tile_walk") else "X"
+
+
+def _surface(view: View, role: str) -> Surface:
+    kind = _text(view, "surface_type").removeprefix("SURFTYPE_")
+    what = next((w for w in ("render target", "texture") if w in role), "surface")
+    if kind == "BUFFER":
+        size = f"{buffer_entries(view)} entries"
+    elif kind == "NULL":
+        size = "-"
+    else:
+        size = f"{view.width}x{view.height}" + (f"x{view.depth}" if view.depth > 1 else "")
+    address = 0 if kind == "NULL" else int(view.surface_base_address)
+    return Surface(address, what, kind, _text(view, "surface_format"), size, int(view.surface_pitch), _tiling(view))
+
+
+def _depth(view: View) -> Surface:
+    kind = _text(view, "surface_type").removeprefix("SURFTYPE_")
+    return Surface(int(view.surface_base_address), "depth buffer", kind, _text(view, "surface_format"),
+                   f"{view.width}x{view.height}", int(view.surface_pitch), _tiling(view))
+
+
+def _blit(view: View) -> Iterable[Surface]:
+    names = view.layout.by_name(view.gen)
+    depth = _text(view, "color_depth") if "color_depth" in names else "?"
+    for side in ("destination", "source"):
+        base = f"{side}_base_address" if f"{side}_base_address" in names else f"{side}_address"
+        if base not in names:
+            continue
+        pitch = int(getattr(view, f"{side}_pitch")) if f"{side}_pitch" in names else 0
+        tiled = bool(getattr(view, f"{side}_tiled")) if f"{side}_tiled" in names else False
+        yield Surface(int(getattr(view, base)), f"blit {side}", "2D", depth, "-", pitch * (4 if tiled else 1),
+                      "X" if tiled else "linear")
+
+
+def joined(ranges: Iterable[tuple[int, int, str]]) -> list[Stretch]:
+    """Written ranges by address; neighbours and repetitions of one kind made one."""
+    out: list[Stretch] = []
+    for start, end, kind in sorted(set(ranges)):
+        last = out[-1] if out else None
+        if last is not None and last.kind == kind and start <= last.end:
+            out[-1] = Stretch(last.start, max(last.end, end), kind)
+        else:
+            out.append(Stretch(start, end, kind))
+    return out

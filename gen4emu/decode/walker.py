@@ -1,0 +1,341 @@
+"""The command streamer as a reader sees it: ring, batches, commands, one after the other (spec/05 2.1, 3.1).
+
+Yields nodes in order.  Unknown opcodes, short or truncated commands, batches that loop or run into nothing are reported
+where they happen and do not stop the rest.  What commands point to is `gen4emu.decode.chase`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+
+from gen4emu.decode.chase import Chaser, diagnose
+from gen4emu.decode.compiled import complaints_of, follow_of, words_of
+from gen4emu.decode.context import OPAQUE, Context
+from gen4emu.decode.nodes import BatchEnd, BatchStart, Body, Command, Diagnostic, Severity
+from gen4emu.decode.options import Options
+from gen4emu.decode.peek import Peek
+from gen4emu.hw import catalogue
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Client, View
+from gen4emu.hw.layout import Command as Layout
+from gen4emu.hw.mi import LATER_MI_OPCODES
+from gen4emu.trace.events import Submission
+
+_CHUNK = 1 << 18  # bytes of a batch fetched at once
+_BODIES_KEPT = 1 << 16
+_HEADERS_KEPT = 1 << 14
+_SCAN_LIMIT = 1024  # dwords skipped at once in search of a plausible header
+_DEPTH_LIMIT = 8
+_BUDGET_BYTES = 1 << 20  # plus four times what is in memory: batches that overlap must not multiply the work
+
+Yielded = Command | BatchStart | BatchEnd | Diagnostic
+_Run = Generator[Yielded, None, int | None]
+_FLOW = {"MI_BATCH_BUFFER_START": "start", "MI_BATCH_BUFFER": "range", "MI_BATCH_BUFFER_END": "end"}
+
+
+class Header:
+    """What a header dword alone says about its command."""
+
+    __slots__ = ("action", "dwords", "flow", "layout", "least", "most", "name", "plain")
+
+    def __init__(self, header: int, gen: Gen, actions: dict[str, Callable[[Command], None]]) -> None:
+        self.layout: Layout | None = catalogue.command_for(header, gen)
+        self.action: Callable[[Command], None] | None = None
+        self.flow = ""
+        if self.layout is None:
+            self.dwords, self.name = catalogue.command_length(header), _unknown_name(header)
+            self.least, self.most = 0, self.dwords
+            self.plain = False
+            return
+        self.dwords, self.name = self.layout.length(header), self.layout.name
+        self.least = self.layout.size(gen)
+        self.most = max([self.dwords if a.count is None else self.least for a in self.layout.arrays_for(gen)],
+                        default=self.least)
+        self.flow = _FLOW.get(self.name, "")
+        self.action = actions.get(self.name)
+        if self.action is None and any(f.target not in OPAQUE for f in follow_of(self.layout, gen).fields):
+            self.action = actions["*"]
+        right = self.least <= self.dwords <= self.most
+        self.plain = right and header != 0 and not self.flow and self.action is None
+
+
+def _unknown_name(header: int) -> str:
+    if header >> 29 == Client.MI:
+        return LATER_MI_OPCODES.get(header >> 23 & 0x3F, "UNKNOWN_MI")
+    return {Client.BLT: "UNKNOWN_BLT", Client.GFXPIPE: "UNKNOWN_GFXPIPE"}.get(header >> 29, "UNKNOWN")
+
+
+class Walker:
+    """Walks the rings and batches of one decoder."""
+
+    def __init__(self, peek: Peek, gen: Gen, context: Context, chaser: Chaser, options: Options) -> None:
+        self.peek, self.gen, self.context, self.chaser, self.options = peek, gen, context, chaser, options
+        self._headers: dict[int, Header] = {}
+        self._bodies: dict[bytes, Body] = {}
+        self._actions: dict[str, Callable[[Command], None]] = {
+            "STATE_BASE_ADDRESS": lambda node: context.set_bases(node.body.view),
+            "PIPELINE_SELECT": self._pipeline_select,
+            "3DSTATE_PIPELINED_POINTERS": chaser.pipelined,
+            "3DSTATE_BINDING_TABLE_POINTERS": chaser.binding_tables,
+            "3DSTATE_VERTEX_BUFFERS": self._vertex_buffers,
+            "3DSTATE_VERTEX_ELEMENTS": self._vertex_elements,
+            "3DSTATE_INDEX_BUFFER": self._index_buffer,
+            "3DPRIMITIVE": chaser.primitive,
+            "MEDIA_STATE_POINTERS": chaser.media_pointers,
+            "MEDIA_OBJECT": chaser.media_object,
+            "MEDIA_OBJECT_EX": chaser.media_object,
+            "MEDIA_OBJECT_PRT": chaser.media_object,
+            "*": chaser.pointers,
+        }
+        self._started: set[int] = set()  # batches of this submission
+        self._budget = 0
+        self._watch: int | None = None
+        self._ring: Submission | None = None
+
+    def submission(self, event: Submission) -> Iterator[Yielded]:
+        """Everything that the ring's contents run."""
+        self._started.clear()
+        self._watch = event.acthd if event.hung else None
+        self._ring = event
+        self._budget = _BUDGET_BYTES + 4 * self.peek.memory.owned_bytes + len(event.ring)
+        yield from self._run(event.ring_address, bytes(event.ring), 0, None)
+        yield from self._leftovers()
+
+    def batch(self, address: int, origin: str) -> Iterator[Yielded]:
+        """A batch that the ring did not call."""
+        if address not in self._started:
+            yield from self._enter(address, origin, 1, None)
+            yield from self._leftovers()
+
+    def reached(self, address: int, size: int) -> bool:
+        """Whether a batch that starts in this range was decoded."""
+        return any(address <= start < address + size for start in self._started)
+
+    # --- the loop ------------------------------------------------------------------------------------------------
+    def _run(self, start: int, ring: bytes | None, depth: int, stop: int | None) -> _Run:
+        """Commands from an address on.  Returns where a chain goes on, or None."""
+        headers, bodies, watch = self._headers, self._bodies, self._watch
+        where = start  # the address of words[0]
+        chunk = ring if ring is not None else b""
+        words = memoryview(chunk[:len(chunk) & ~3]).cast("I")
+        i, n = 0, len(words)
+        while True:
+            if i >= n:
+                where += 4 * i
+                if ring is not None:
+                    return None
+                chunk = self._fetch(where, _CHUNK, stop)
+                words = memoryview(chunk).cast("I")
+                i, n = 0, len(words)
+                if not n:
+                    yield from self._ran_out(start, where, stop)
+                    return None
+            header = words[i]
+            info = headers.get(header) or self._header(header)
+            end = i + info.dwords
+            if end > n:
+                if ring is None and i:  # the rest may be in memory that was not fetched yet
+                    where += 4 * i
+                    chunk = self._fetch(where, max(_CHUNK, 4 * info.dwords), stop)
+                    words = memoryview(chunk).cast("I")
+                    i, n, end = 0, len(words), info.dwords
+                if end > n:
+                    yield self._cut(where + 4 * i, chunk[4 * i:4 * n], info)
+                    i = n
+                    continue
+            raw = chunk[4 * i:4 * end]
+            body = bodies.get(raw) or self._body(raw, info)
+            node = Command(where + 4 * i, body)
+            if ring is not None and self._ring is not None:
+                node.address = self._ring.address_of(4 * i)
+            if watch is not None and node.address <= watch < node.address + 4 * info.dwords:
+                node.guilty = True
+            if info.plain and not body.complaints:
+                yield node
+                i = end
+                continue
+            if not header and end < n and not words[end]:
+                node.repeat = _zeros(chunk, 4 * i)
+                end = i + node.repeat
+            elif info.layout is None:
+                end = self._resynchronise(words, i, end)
+                self._unknown(node, info, chunk[4 * i:4 * end])
+            else:
+                self._diagnose(node, info)
+            if not info.flow:
+                if info.action is not None:
+                    info.action(node)
+                yield node
+                i = end
+                continue
+            if info.flow == "end":
+                if ring is not None:
+                    self._complain(node, "stray-end", "ends no batch: it is in the ring")
+                yield node
+                if ring is None:
+                    yield BatchEnd(start, (where - start) // 4 + end, "end")
+                    return None
+                i = end
+                continue
+            yield node
+            view = node.body.view
+            to = int(view.address if info.flow == "start" else view.start_address)
+            if ring is None and not _second_level(view):
+                yield BatchEnd(start, (where - start) // 4 + end, "chain")
+                return to
+            limit = int(view.end_address) + 4 if info.flow == "range" else None
+            yield from self._call(node, to, "ring" if ring is not None else "call", depth, limit)
+            i = end
+
+    def _call(self, node: Command, to: int, origin: str, depth: int, stop: int | None) -> Iterator[Yielded]:
+        if depth >= _DEPTH_LIMIT:
+            yield self._diagnostic(node, "batch-depth", f"batches are nested more than {_DEPTH_LIMIT} deep", to)
+        elif to in self._started:
+            yield self._diagnostic(node, "batch-loop" if depth else "batch-again",
+                                   f"the batch at 0x{to:08x} was decoded above", to)
+        else:
+            yield from self._enter(to, origin, depth + 1, stop)
+
+    def _enter(self, address: int, origin: str, depth: int, stop: int | None) -> Iterator[Yielded]:
+        """A batch and those it chains to."""
+        while True:
+            self._started.add(address)
+            yield BatchStart(address, origin)
+            after = yield from self._run(address, None, depth, stop)
+            if after is None:
+                return
+            if after in self._started:
+                yield Diagnostic(Severity.ERROR, "batch-loop", address, "batch",
+                                 f"goes on at 0x{after:08x}, which was decoded above", value=after)
+                return
+            address, origin, stop = after, "chain", None
+
+    def _fetch(self, address: int, size: int, stop: int | None) -> bytes:
+        """The next bytes of a batch; nothing when its end, that of memory or that of our patience is reached."""
+        if stop is not None:
+            size = min(size, max(0, stop - address))
+        if self._budget <= 0:
+            return b""
+        chunk = self.peek.available(address, size)
+        self._budget -= len(chunk)
+        return chunk[:len(chunk) & ~3]
+
+    def _ran_out(self, start: int, where: int, stop: int | None) -> Iterator[Yielded]:
+        if stop is not None and where >= stop:
+            yield BatchEnd(start, (where - start) // 4, "end")
+            return
+        text = (f"runs into 0x{where:08x}, which nothing in the trace wrote, without MI_BATCH_BUFFER_END"
+                if self._budget > 0 else "the batches of this submission overlap too much: decoding stops")
+        rule = "batch-end" if self._budget > 0 else "too-long"
+        yield Diagnostic(Severity.ERROR, rule, where, "batch", text, value=where)
+        yield BatchEnd(start, (where - start) // 4, "truncated")
+
+    def _leftovers(self) -> Iterator[Yielded]:
+        """State that was set and that no primitive used any more."""
+        if not (self.context.tables_changed and self.options.follow and self.context.units):
+            return
+        node = Command(0, Body("(no primitive used this state)", None, (), self.gen))
+        self.chaser.pending_tables(node)
+        if node.children or node.diagnostics:
+            yield node
+
+    # --- one command ---------------------------------------------------------------------------------------------
+    def _header(self, header: int) -> Header:
+        if len(self._headers) >= _HEADERS_KEPT:
+            self._headers.clear()
+        info = self._headers[header] = Header(header, self.gen, self._actions)
+        return info
+
+    def _body(self, raw: bytes, info: Header) -> Body:
+        if len(self._bodies) >= _BODIES_KEPT:
+            self._bodies.clear()
+        words = words_of(raw)
+        if info.layout is None:
+            body = Body(info.name, None, words, self.gen)
+        else:
+            body = Body(info.name, info.layout, words, self.gen, complaints_of(info.layout, self.gen)(words))
+        self._bodies[raw] = body
+        return body
+
+    def _diagnose(self, node: Command, info: Header) -> None:
+        """Complaints about fields, and about the length: it comes from the header, a table only checks it."""
+        if info.dwords < info.least:
+            self._complain(node, "short-command", f"{info.dwords} dwords, needs {info.least}: the rest reads as zero")
+        elif info.dwords > info.most:
+            self._complain(node, "long-command", f"{info.dwords} dwords, has {info.most}")
+        if node.body.complaints:
+            node.diagnostics += diagnose(node.body, node.address)
+
+    def _cut(self, address: int, raw: bytes, info: Header) -> Command:
+        node = Command(address, Body(info.name, info.layout, words_of(raw), self.gen))
+        self._complain(node, "truncated", f"{info.dwords} dwords by its header, only {len(raw) // 4} are there")
+        return node
+
+    def _unknown(self, node: Command, info: Header, raw: bytes) -> None:
+        node.body = Body(info.name, None, words_of(raw), self.gen)
+        header = node.body.words[0]
+        later = info.name in LATER_MI_OPCODES.values()
+        what = "a command of later generations" if later else "no command of this device"
+        skipped = len(node.body.words)
+        self._complain(node, "unknown-command", f"0x{header:08x} is {what}; skipped {skipped} "
+                                                f"dword{'s' if skipped > 1 else ''}", header)
+
+    def _resynchronise(self, words: memoryview, i: int, end: int) -> int:
+        """Where to go on after an unknown header: behind its length if that looks right, else at the next that does."""
+        client = words[i] >> 29
+        if client in (Client.MI, Client.BLT, Client.GFXPIPE) and self._plausible(words, end):
+            return end
+        for j in range(i + 1, min(i + _SCAN_LIMIT, len(words))):
+            if self._plausible(words, j):
+                return j
+        return min(i + _SCAN_LIMIT, len(words))
+
+    def _plausible(self, words: memoryview, i: int) -> bool:
+        """Whether a known command without complaints starts here, and another behind it."""
+        for _ in range(2):
+            if i >= len(words):
+                return True
+            info = self._headers.get(words[i]) or self._header(words[i])
+            if info.layout is None or not info.least <= info.dwords <= info.most:
+                return False
+            if info.flow == "end":
+                return words[i] & 0x7FFFFF == 0
+            command = words[i:i + info.dwords]
+            if len(command) == info.dwords and complaints_of(info.layout, self.gen)(command):
+                return False
+            i += info.dwords
+        return True
+
+    def _complain(self, node: Command, rule: str, text: str, value: int | None = None) -> None:
+        node.diagnostics.append(self._diagnostic(node, rule, text, value))
+
+    def _diagnostic(self, node: Command, rule: str, text: str, value: int | None = None) -> Diagnostic:
+        return Diagnostic(Severity.ERROR, rule, node.address, node.body.name, text, value=value)
+
+    # --- commands that later ones depend on ----------------------------------------------------------------------
+    def _pipeline_select(self, node: Command) -> None:
+        self.context.pipeline = "media" if node.body.view.raw("pipeline_selection") & 1 else "3D"
+
+    def _vertex_buffers(self, node: Command) -> None:
+        for view in node.body.view.vertex_buffers:
+            self.context.vertex_buffers[view.vertex_buffer_index] = view
+        self.context.vertices_changed = True
+
+    def _vertex_elements(self, node: Command) -> None:
+        self.context.vertex_elements = [v for v in node.body.view.vertex_elements if v.valid]
+        self.context.vertices_changed = True
+
+    def _index_buffer(self, node: Command) -> None:
+        self.context.index_buffer = node.body.view
+        self.context.vertices_changed = True
+
+
+def _second_level(view: View) -> bool:
+    """Later generations can call from a batch and return; on Gen4 a batch that starts another leaves for good."""
+    return bool(view.layout.by_name(view.gen).get("second_level_batch_buffer") and view.second_level_batch_buffer)
+
+
+def _zeros(chunk: bytes, first: int) -> int:
+    """How many dwords from a place on are zero."""
+    rest = chunk[first:]
+    return (len(rest) - len(rest.lstrip(b"\0"))) // 4
