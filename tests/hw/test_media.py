@@ -300,7 +300,8 @@ def test_a_vc1_macroblock() -> None:
     words = MEDIA_INLINE_VC1_IT.pack(
         Gen.EL, mv_field_select_0=True, mv_switch=True, luma_intra_8x8_flag_y0=True, coded_block_cr=True,
         last_row_flag=True, edge_mask_left_chroma=True, edge_mask_left_y3=True, edge_mask_top_y0=True,
-        horizontal_origin=4, motion_vector_chroma_vertical=-1, subblock_partitioning_y3=2, subblock_present_cr=1, subblock_present_cb=1)
+        horizontal_origin=4, motion_vector_chroma_vertical=-1, subblock_partitioning_y3=2, subblock_present_cr=1,
+        subblock_present_cb=1)
     assert words == [1 << 28 | 1 << 22 | 1 << 15 | 1 << 6 | 1 << 4, 1 << 25 | 1 << 23 | 1 << 16 | 4, 0, 0, 0, 0,
                      0xFFFF0000, 2 << 24, 1 << 10 | 1 << 2]
 
