@@ -23,4 +23,9 @@ struct g4_context {
     struct g4_state *state; /* of the running hardware context */
 };
 
+/* Instructions that the threads of one draw may execute before it counts as a hang. */
+static inline uint64_t g4_watchdog(const struct g4_options *options) {
+    return (options->watchdog ? options->watchdog : 20000u) * UINT64_C(1000000);
+}
+
 #endif

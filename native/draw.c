@@ -220,13 +220,12 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
 /* ---- the draw ---- */
 
 static void begin_workers(struct g4_device *device) {
-    const uint64_t million = device->ctx.options.watchdog ? device->ctx.options.watchdog : 20000;
     for (uint32_t i = 0; i < device->workers; i++) {
         struct g4_worker *const worker = device->worker[i];
         memset(worker->counter, 0, sizeof worker->counter);
         g4_surface_cache_reset(worker->surfaces);
         g4_sampler_cache_reset(worker->eu.samplers);
-        worker->eu.instruction_budget = million * 1000000;
+        worker->eu.instruction_budget = g4_watchdog(&device->ctx.options);
         worker->eu.ps_depth_count = 0;
         worker->eu.ps_invocations = 0;
     }
@@ -257,7 +256,7 @@ static void collect_workers(struct g4_device *device) {
 static enum g4_status run_draw(struct draw *draw) {
     struct g4_device *const device = draw->device;
     struct g4_plan *const plan = &draw->frame->plan;
-    uint64_t next = 0;
+    struct g4_plan_cursor cursor = {0};
 
     for (uint32_t i = 0; i < device->workers; i++) {
         const enum g4_status status = g4_wm_begin(device->worker[i], &device->pipeline);
@@ -265,13 +264,17 @@ static enum g4_status run_draw(struct draw *draw) {
             return status;
         }
     }
-    do {
-        plan->count = 0;
+    while (!cursor.done) {
         enum g4_status status =
-            g4_draw_plan(&device->ctx, &device->pipeline, &device->port, RANGES_PER_BATCH, &next, plan);
+            g4_draw_plan(&device->ctx, &device->pipeline, &device->port, &device->log, &cursor, plan);
         if (status != G4_OK) {
             return status;
         }
+        if (device->ctx.state->vf_statistics) {
+            device->ctx.state->counter[G4_COUNTER_IA_VERTICES] += plan->vertices;
+            device->ctx.state->counter[G4_COUNTER_IA_PRIMITIVES] += plan->primitives;
+        }
+        device->counts.vertices += plan->vertices;
         const uint64_t start = now_ns();
         g4_pool_run(device->pool, run_range, draw, plan->count);
         const uint64_t middle = now_ns();
@@ -281,7 +284,7 @@ static enum g4_status run_draw(struct draw *draw) {
         if (status != G4_OK) {
             return status;
         }
-    } while (next != 0);
+    }
     return G4_OK;
 }
 

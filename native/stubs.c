@@ -49,6 +49,10 @@ WEAK const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const 
     (void)fault;
     return NULL;
 }
+WEAK uint32_t g4_kernel_functions(const struct g4_kernel *kernel) {
+    (void)kernel;
+    return UINT32_MAX;
+}
 WEAK void g4_gang_start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int count) {
     memset(gang, 0, sizeof *gang);
     gang->dispatch = dispatch;
@@ -112,24 +116,6 @@ WEAK void g4_sampler_cache_reset(struct g4_sampler_cache *cache) {
 }
 
 /* fixed functions */
-WEAK enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_pipe *pipeline, struct g4_port *port,
-                                 uint32_t limit, uint64_t *next, struct g4_plan *plan) {
-    (void)ctx;
-    (void)pipeline;
-    (void)port;
-    (void)limit;
-    plan->count = 0;
-    *next = 0;
-    return G4_OK;
-}
-WEAK enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_pipe *pipeline,
-                                    const struct g4_range *range, struct g4_chunk *chunk) {
-    (void)worker;
-    (void)pipeline;
-    (void)range;
-    chunk->objects = 0;
-    return G4_OK;
-}
 WEAK enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipeline, struct g4_chunk *chunk) {
     (void)worker;
     (void)pipeline;

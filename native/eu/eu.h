@@ -17,6 +17,9 @@ void g4_kernel_cache_free(struct g4_kernel_cache *cache);
 const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, uint32_t address,
                                       struct g4_fault *fault);
 
+/* Bit n: the kernel sends to shared function n (all bits when a descriptor comes from a register). */
+uint32_t g4_kernel_functions(const struct g4_kernel *kernel);
+
 /* Interpreter state of one worker.  No locks, nothing shared that is written. */
 struct g4_eu {
     const struct g4_context *ctx;

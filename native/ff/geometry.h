@@ -19,30 +19,44 @@ struct g4_range {
     uint32_t start;    /* position of the primitive's first vertex, counted from StartVertexLocation */
     uint32_t vertices; /* of the whole primitive, dangling ones removed */
     uint32_t first_object, objects;
-    uint32_t primitive_id; /* of first_object */
+    uint32_t primitive_id; /* of the primitive's first object */
 };
+
+struct g4_report_log;
 
 struct g4_plan {
     struct g4_range *range;
     uint32_t count, room;
-    uint64_t vertices, primitives; /* for IA_VERTICES, IA_PRIMITIVES */
+    uint64_t vertices, primitives; /* of these ranges, for IA_VERTICES and IA_PRIMITIVES */
 };
 
 /* A chunk: what one range became.  Everything in it lives in `arena`. */
 struct g4_chunk {
     struct g4_arena *arena;
     struct g4_object *object;
-    uint32_t objects;
+    uint32_t objects, object_room;
     struct g4_setup *setup; /* filled by g4_sf_run */
     uint32_t setups;
 };
 
-/* Split the draw.  Bounded: a plan never holds more than `limit` ranges; `*next` says where to go on (start with 0, 0
- * is returned when the draw is done), so that a draw of a billion vertices runs in bounded memory. */
-enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_pipe *pipeline, struct g4_port *port,
-                            uint32_t limit, uint64_t *next, struct g4_plan *plan);
+/* Where the plan of a draw goes on.  Start with all zero. */
+struct g4_plan_cursor {
+    bool done;
+    bool inside; /* a primitive is being cut into ranges */
+    uint32_t instance;
+    uint32_t position; /* where the current or next primitive starts */
+    uint32_t vertices; /* of the current primitive, dangling ones included */
+    uint32_t object;   /* next object of the current primitive */
+    uint32_t primitive_id;
+    uint64_t visited; /* vertices so far, for the watchdog */
+};
 
-enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_pipe *pipeline, const struct g4_range *range,
+/* Split the draw into at most plan->room ranges; call again until cursor->done, so that a draw of a billion vertices
+ * runs in bounded memory. */
+enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_port *port,
+                            struct g4_report_log *log, struct g4_plan_cursor *cursor, struct g4_plan *plan);
+
+enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_range *range,
                                struct g4_chunk *chunk);
 
 #endif

@@ -1,0 +1,252 @@
+/*
+ * A range of a draw through the front end: fetch, shade, GS, clip (spec/10 3.4 to 3.6, spec/20 3).
+ */
+#include <string.h>
+
+#include "../report.h"
+#include "stage.h"
+
+enum {
+    HASH_SIZE = 2048
+}; /* at least twice the vertices of a range of lists or strips */
+
+void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8], uint32_t row_count,
+                         uint32_t max_viewport, struct g4_vertex *vertex) {
+    static const uint32_t zero[8];
+    struct g4_vertex_header header;
+
+    g4_vertex_header_unpack(row_count ? rows[0] : zero, ctx->gen, &header);
+    *vertex = (struct g4_vertex){
+        .rows = rows,
+        .row_count = row_count,
+        .x = header.vertex_position_x,
+        .y = header.vertex_position_y,
+        .z = header.vertex_position_z,
+        .rhw = header.vertex_position_rhw,
+        .point_width = (uint16_t)header.point_width_u8_3,
+        .array_index = (uint16_t)header.render_target_array_index,
+        .user_clip = (uint8_t)header.user_clip_codes,
+    };
+    if (max_viewport == UINT32_MAX) { /* out of a CLIP thread: four bits, no check, no user clip flags */
+        vertex->viewport = header.viewport_index & 15;
+        vertex->user_clip = 0;
+    } else {
+        vertex->viewport = header.viewport_index <= max_viewport ? (uint8_t)header.viewport_index : 0;
+    }
+}
+
+/* The vertices a range needs: position 0 where fans and loops come back to it, then a run of positions. */
+struct needs {
+    bool zero;
+    uint32_t first, count; /* positions first .. first+count-1 */
+};
+
+static struct needs needs_of(uint32_t topology, const struct g4_range *range, bool gs) {
+    struct needs n = {.zero = true, .first = UINT32_MAX};
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < range->objects; i++) {
+        /* only the ends matter: everything between lies between */
+        if (i != 0 && i + 1 != range->objects && i != 1 && i + 2 != range->objects) {
+            continue;
+        }
+        const uint32_t k = range->first_object + i;
+        uint32_t position[6] = {0};
+        uint32_t count;
+        if (gs) {
+            uint32_t unused;
+            count = g4_topology_gs_object(topology, range->vertices, k, false, false, position, &unused);
+        } else {
+            struct g4_topology_object o;
+            if (!g4_topology_object(topology, k, &o)) {
+                continue;
+            }
+            count = o.vertices;
+            memcpy(position, o.position, sizeof o.position);
+        }
+        for (uint32_t v = 0; v < count; v++) {
+            if (position[v] == 0 && range->first_object != 0) {
+                continue; /* the fan's hub, or where a loop closes */
+            }
+            n.first = position[v] < n.first ? position[v] : n.first;
+            last = position[v] > last ? position[v] : last;
+        }
+    }
+    n.count = n.first == UINT32_MAX ? 0 : last - n.first + 1;
+    n.first = n.count ? n.first : 0;
+    return n;
+}
+
+struct assembly {
+    struct g4_worker *worker;
+    const struct g4_pipe *pipe;
+    const struct g4_range *range;
+    struct g4_vertex_fetch fetch;
+    struct g4_entries entries;
+    uint32_t *entry_of;             /* by place: 0 the zero vertex, 1 + position - first */
+    const struct g4_vertex **place; /* the same, as vertices */
+    uint32_t places;
+    struct {
+        uint32_t key, entry; /* entry 0: free, else entry + 1 */
+    } hash[HASH_SIZE];
+};
+
+static struct g4_vertex_ids ids_of(const struct assembly *a, uint32_t position, uint32_t index) {
+    const struct g4_3dprimitive *const p = &a->pipe->primitive;
+    const uint32_t in_draw = a->range->start + position;
+    struct g4_vertex_ids ids = {
+        .vertex_index = p->start_vertex_location + in_draw,
+        .vertex_id = in_draw,
+        .instance_id = a->range->instance,
+        .start_instance = p->start_instance_location,
+        .primitive_id = a->range->primitive_id + g4_topology_primitive_id(p->primitive_topology_type, position),
+    };
+    if (a->fetch.indexed) {
+        ids.vertex_id = index;
+        ids.vertex_index = index + (uint32_t)p->base_vertex_location;
+    }
+    return ids;
+}
+
+/* The entry of the vertex at a position, fetched when it is new to the range. */
+static uint32_t entry_at(struct assembly *a, uint32_t position) {
+    uint32_t index = 0;
+    uint32_t slot = 0;
+    const bool reuse = a->fetch.indexed && !a->fetch.uses_primitive_id && !a->pipe->vs.vertex_cache_disable;
+
+    if (a->fetch.indexed) {
+        index = g4_fetch_index(&a->worker->port, &a->fetch,
+                               a->pipe->primitive.start_vertex_location + a->range->start + position);
+    }
+    if (reuse) {
+        slot = index * 2654435761u >> 21;
+        while (a->hash[slot].entry && a->hash[slot].key != index) {
+            slot = (slot + 1) & (HASH_SIZE - 1);
+        }
+        if (a->hash[slot].entry) {
+            return a->hash[slot].entry - 1;
+        }
+    }
+    const uint32_t entry = a->entries.count++;
+    const struct g4_vertex_ids ids = ids_of(a, position, index);
+    g4_fetch_vertex(&a->worker->port, &a->fetch, &ids, a->entries.rows + (size_t)entry * a->entries.stride);
+    if (reuse) {
+        a->hash[slot].key = index;
+        a->hash[slot].entry = entry + 1;
+    }
+    return entry;
+}
+
+/* Rows of an entry: what VS_STATE allocates, and what VF writes. */
+static uint32_t entry_rows(const struct g4_pipe *pipe, const struct g4_vertex_fetch *fetch) {
+    const uint32_t allocated = 2 * pipe->vs.urb_entry_allocation_size;
+    const uint32_t fetched = (fetch->rows + 1) & ~1u;
+    return allocated > fetched ? allocated : fetched;
+}
+
+static enum g4_status fetch_vertices(struct assembly *a, const struct needs *needs, struct g4_arena *arena) {
+    a->places = 1 + needs->count;
+    a->entries.stride = entry_rows(a->pipe, &a->fetch);
+    a->entries.rows = g4_arena_alloc(arena, (size_t)a->places * a->entries.stride * sizeof *a->entries.rows);
+    a->entry_of = g4_arena_alloc(arena, a->places * sizeof *a->entry_of);
+    a->place = g4_arena_alloc(arena, a->places * sizeof *a->place);
+    struct g4_vertex *const vertex = g4_arena_alloc(arena, a->places * sizeof *vertex);
+    if (!a->entries.rows || !a->entry_of || !a->place || !vertex) {
+        return G4_NO_MEMORY;
+    }
+    memset(a->entries.rows, 0, (size_t)a->places * a->entries.stride * sizeof *a->entries.rows);
+    a->worker->port.unit = G4_UNIT_VF;
+    for (uint32_t i = 0; i < needs->count; i++) {
+        a->entry_of[1 + i] = entry_at(a, needs->first + i);
+    }
+    a->entry_of[0] = needs->first == 0 && needs->count ? a->entry_of[1] : entry_at(a, 0);
+
+    enum g4_status status = G4_OK;
+    if (a->pipe->vs.vs_function_enable) {
+        status = g4_vs_run(a->worker, a->pipe, &a->entries);
+    }
+    for (uint32_t e = 0; e < a->entries.count; e++) {
+        const uint32_t(*const rows)[8] = (const uint32_t(*)[8])(a->entries.rows + (size_t)e * a->entries.stride);
+        g4_vertex_read_back(a->worker->ctx, rows, a->entries.stride, 15, &vertex[e]);
+    }
+    for (uint32_t i = 0; i < a->places; i++) {
+        a->place[i] = &vertex[a->entry_of[i]];
+    }
+    return status;
+}
+
+/* What GS threads put out, strip by strip, into the clipper. */
+static enum g4_status clip_gs_output(struct assembly *a, const struct g4_output *out, struct g4_chunk *chunk) {
+    for (uint32_t i = 0; i < a->range->objects; i++) {
+        for (uint32_t s = 0; s < out[i].strips; s++) {
+            struct g4_strip strip = out[i].strip[s];
+            const struct g4_vertex **const place = g4_arena_alloc(chunk->arena, (strip.count + 1) * sizeof *place);
+            if (!place) {
+                return G4_NO_MEMORY;
+            }
+            for (uint32_t v = 0; v < strip.count; v++) {
+                place[1 + v] = &out[i].vertex[strip.first + v];
+            }
+            place[0] = place[1];
+            const uint32_t kept = g4_topology_kept(strip.topology, strip.count);
+            strip.first = 0;
+            strip.objects = g4_topology_objects(strip.topology, kept);
+            strip.ends_primitive = true;
+            const enum g4_status status = g4_clip_run(a->worker, a->pipe, &strip, place, chunk);
+            if (status != G4_OK) {
+                return status;
+            }
+        }
+    }
+    return G4_OK;
+}
+
+static enum g4_status shade_geometry(struct assembly *a, const struct needs *needs, struct g4_chunk *chunk) {
+    struct g4_output *const out = g4_arena_alloc(chunk->arena, a->range->objects * sizeof *out);
+    if (!out) {
+        return G4_NO_MEMORY;
+    }
+    memset(out, 0, a->range->objects * sizeof *out);
+    for (uint32_t i = 0; i < a->range->objects; i++) {
+        out[i].arena = chunk->arena;
+    }
+    const enum g4_status status = g4_gs_run(a->worker, a->pipe, a->range, a->place, needs->first, out);
+    return status == G4_OK ? clip_gs_output(a, out, chunk) : status;
+}
+
+enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_range *range,
+                               struct g4_chunk *chunk) {
+    const uint32_t topology = pipe->primitive.primitive_topology_type;
+    struct assembly *const a = g4_arena_alloc(chunk->arena, sizeof *a);
+
+    chunk->object = NULL;
+    chunk->objects = chunk->object_room = 0;
+    if (!a) {
+        return G4_NO_MEMORY;
+    }
+    memset(a, 0, sizeof *a);
+    a->worker = worker;
+    a->pipe = pipe;
+    a->range = range;
+    g4_vertex_fetch_setup(worker->ctx, pipe, worker->eu.log, &a->fetch);
+    const struct needs needs = needs_of(topology, range, pipe->gs_enable);
+    if (needs.count == 0) {
+        g4_report(worker->eu.log, G4_EVENT_BAD_TOPOLOGY, 0, topology);
+        return G4_OK;
+    }
+    const enum g4_status status = fetch_vertices(a, &needs, chunk->arena);
+    if (status != G4_OK) {
+        return status;
+    }
+    if (pipe->gs_enable) {
+        return shade_geometry(a, &needs, chunk);
+    }
+    const uint32_t total = g4_topology_objects(topology, range->vertices);
+    const struct g4_strip strip = {
+        .topology = topology,
+        .first = needs.first,
+        .first_object = range->first_object,
+        .objects = range->objects,
+        .ends_primitive = range->first_object + range->objects == total,
+    };
+    return g4_clip_run(worker, pipe, &strip, a->place, chunk);
+}
