@@ -31,18 +31,19 @@ def assemble(text: str, gen: Gen, file: str = "<string>", *, syntax: Syntax | No
             if statement.label in labels:
                 parser.lex.fail(f"label {statement.label[:40]} is defined twice", statement.pos)
             labels[statement.label] = len(code)
-        elif statement.use is not None:
-            branches.append((len(code), statement))
-            code += bytes(16)
         elif statement.inst is not None:
-            code += _encoded(parser, statement, statement.inst)
+            if statement.use is not None:  # written below, when every label has its place
+                branches.append((len(code), statement))
+                code += bytes(statement.inst.size)
+            else:
+                code += _encoded(parser, statement, statement.inst)
         code += statement.data
         if len(code) > MAX_CODE_BYTES:
             parser.lex.fail("program too large", statement.pos)
     for offset, statement in branches:
         assert statement.inst is not None and statement.use is not None
         inst = _linked(parser, statement.inst, statement.use, offset, labels)
-        code[offset:offset + 16] = _encoded(parser, statement, inst)
+        code[offset:offset + inst.size] = _encoded(parser, statement, inst)
     return bytes(code)
 
 

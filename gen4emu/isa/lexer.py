@@ -59,10 +59,10 @@ _TOKEN = re.compile(r"""
 """, re.VERBOSE)
 _SPACE = re.compile(r"\s+")
 _LINE_MARKER = re.compile(r"[ \t]*#[ \t]*(?:line[ \t]*)?([0-9]{1,9})(?:[ \t]+\"([^\"\n]*)\")?[^\n]*")
-TYPE_NAMES = "UD|D|UW|W|UB|B|VF|V|F"
-_HEX_LOWER = re.compile(rf"0x([0-9a-f]+)({TYPE_NAMES})?")
+_TYPE_NAMES = "|".join(t.name for t in ImmType)
+_HEX_LOWER = re.compile(rf"0x([0-9a-f]+)({_TYPE_NAMES})?")
 _HEX_ANY = re.compile(r"0[xX]([0-9a-fA-F]+?)(UD|UW|UB|VF|V|W)?")
-_HEX_GREEDY = re.compile(rf"0[xX]([0-9a-fA-F]+)({TYPE_NAMES})?", re.IGNORECASE)
+_HEX_GREEDY = re.compile(rf"0[xX]([0-9a-fA-F]+)({_TYPE_NAMES})?", re.IGNORECASE)
 _MAX_DIGITS = 20
 _KINDS = {"ident": Kind.IDENT, "float": Kind.FLOAT, "number": Kind.NUMBER, "punct": Kind.PUNCT}
 

@@ -21,7 +21,7 @@ from gen4emu.isa.instruction import (
     Region,
     RegisterOperand,
 )
-from gen4emu.isa.lexer import TYPE_NAMES, Kind, Lexer, Number, Syntax, Token, integer
+from gen4emu.isa.lexer import Kind, Lexer, Number, Syntax, Token, integer
 from gen4emu.isa.registers import (
     CHANNELS,
     GRF_COUNT,
@@ -42,7 +42,9 @@ from gen4emu.isa.registers import (
 
 _REG_TYPES = {t.name: t for t in RegType if t is not RegType.RESERVED}
 _IMM_TYPES = {t.name: t for t in ImmType}
-_CHANNELS_AND_TYPE = re.compile(rf"([xyzw]*)({TYPE_NAMES})?", re.IGNORECASE)
+# small letters are channels, capitals a type (.W is an empty write mask of words); IGT does not mind the case
+_CHANNELS_AND_TYPE = re.compile(rf"([xyzw]*)({'|'.join(_REG_TYPES)})?")
+_ANY_CASE = re.compile(_CHANNELS_AND_TYPE.pattern, re.IGNORECASE)
 _REGISTER = re.compile(r"([a-z]+)([0-9]{0,9})")
 
 _ARF_PREFIXES = {a.name.lower(): a for a in Arf if a not in (Arf.NULL, Arf.IP)}
@@ -271,6 +273,8 @@ class OperandParser:
             lex.advance()
             token = lex.advance()
             found = _CHANNELS_AND_TYPE.fullmatch(token.text)
+            if found is None and self.syntax is Syntax.IGT:
+                found = _ANY_CASE.fullmatch(token.text)
             if found is None or (found[2] is None and not found[1]):
                 lex.fail(f"not a channel selection: .{token.text[:40]}", token)
             draft.channels = found[1].lower()

@@ -296,6 +296,8 @@ class Parser:
             if lex.token.is_(":"):
                 lex.advance()
                 kind = self.operands.immediate_type()
+                if kind not in (ImmType.D, ImmType.UD):
+                    lex.fail(f"the distance to a label is D or UD, not {kind.name}", token)
             draft.use = LabelUse(token.text, token.pos)
             draft.members["src1"] = Immediate(kind, 0)
         else:
@@ -362,7 +364,7 @@ class Parser:
         if isinstance(members["src0"], Immediate):
             lex.fail("the payload of send is a register", token)
         token = lex.token
-        if token.kind is Kind.NUMBER or token.is_("-"):
+        if token.kind is Kind.NUMBER or (token.is_("-") and lex.peek().kind is Kind.NUMBER):
             members["src1"] = self._descriptor(token)
         elif token.kind is Kind.IDENT and token.text.lower() in SFIDS and not self._null_operand():
             kind = ImmType.D if self.syntax is Syntax.IGT else ImmType.UD
@@ -373,7 +375,7 @@ class Parser:
                 lex.fail("the descriptor of send is a number, a message or a register", token)
 
     def _null_operand(self) -> bool:
-        return self.lex.token.text.lower() == "null" and self.lex.peek().is_("<")
+        return self.lex.token.text.lower() == "null" and self.lex.peek().text.lower() != "mlen"
 
     def _descriptor(self, token: Token) -> Immediate:
         lex = self.lex

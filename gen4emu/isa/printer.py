@@ -305,7 +305,7 @@ def restricted_float(byte: int) -> float:
 
 def _jump_index(inst: Instruction, target: str | None) -> str:
     src = inst.src1
-    if target is not None and isinstance(src, Immediate):
+    if target is not None and isinstance(src, Immediate) and src.type in (ImmType.D, ImmType.UD):
         return f"{target}:{src.type.name}"
     return _src(src, inst)
 

@@ -1,0 +1,113 @@
+"""The tables: every bit of every form has one owner, codes are what spec/40 6 and 10 say."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from gen4emu.hw.gen import Gen
+from gen4emu.isa.compaction import CONTROL, DATA_TYPE, SOURCE, SUBREG, TABLES, compact, expand
+from gen4emu.isa.fields import COMPACT_FIELDS, FIELDS, F, InstField, When, register_fields
+from gen4emu.isa.opcodes import OPCODES, Flag, Opcode, Shape, opcode_info
+
+
+def owners(fields: list[InstField]) -> list[int]:
+    count = [0] * 128
+    for f in fields:
+        for bit in range(f.lo, f.hi + 1):
+            count[bit] += 1
+    return count
+
+
+@pytest.mark.parametrize("form", list(product([False, True], repeat=4)))
+def test_every_bit_of_a_register_form_has_one_owner(form: tuple[bool, ...]) -> None:
+    align16, dst, src0, src1 = form
+    assert owners(list(register_fields(align16=align16, dst=dst, src0=src0, src1=src1))) == [1] * 128
+
+
+@pytest.mark.parametrize("use", [When.IMMEDIATE, When.BRANCH, When.SEND])
+def test_every_bit_of_the_last_dword_has_one_owner_in_its_other_uses(use: When) -> None:
+    count = owners([f for f in FIELDS if f.when is use and f.lo >= 96])
+    assert count == [0] * 96 + [1] * 32
+
+
+def test_field_names_are_unique() -> None:
+    assert len(F) == len(FIELDS)
+
+
+@pytest.mark.parametrize(("name", "dword", "hi", "lo"), [
+    ("opcode", 0, 6, 0), ("compression", 0, 13, 12), ("exec_size", 0, 23, 21), ("cond_modifier", 0, 27, 24),
+    ("saturate", 0, 31, 31), ("src1_type", 1, 14, 12), ("dst_reg_nr", 1, 28, 21), ("src0_reg_nr", 2, 12, 5),
+    ("src0_vstride", 2, 24, 21), ("flag_subreg", 2, 25, 25), ("src1_negate", 3, 14, 14), ("pop_count", 3, 19, 16),
+    ("message_length", 3, 23, 20), ("shared_function", 3, 27, 24), ("end_of_thread", 3, 31, 31),
+])
+def test_fields_are_where_the_digest_has_them(name: str, dword: int, hi: int, lo: int) -> None:
+    assert (F[name].hi, F[name].lo) == (32 * dword + hi, 32 * dword + lo)
+
+
+def test_a_signed_field_reads_negative_and_keeps_its_missing_low_bits() -> None:
+    word = F["src0_addr_imm16"].put(-32)
+    assert F["src0_addr_imm16"].get(word) == -32
+    assert word >> 64 == 0b11_1110 << 4
+
+
+def test_compaction_claims_every_bit_of_its_word_and_no_place_twice() -> None:
+    bits = sorted(b for f in COMPACT_FIELDS for b in range(f.lo, f.hi + 1))
+    assert bits == list(range(64))
+    places = [b for f in COMPACT_FIELDS for hi, lo in f.to for b in range(lo, hi + 1)]
+    assert len(places) == len(set(places))
+
+
+def test_tables_have_32_different_entries() -> None:
+    assert all(len(t) == len(set(t)) == 32 for t in TABLES.values())
+
+
+def test_table_entries_mean_what_the_digest_says() -> None:
+    assert CONTROL[14] == 0x18020  # (16) sat compr
+    assert DATA_TYPE[3] == 0x0F7BD  # g:F<1> g:F g:F
+    assert SUBREG[27] == 24 | 16 << 5
+    assert SOURCE[1] == 0x468  # <8;8,1>
+
+
+def word(text: str) -> int:
+    return int.from_bytes(bytes.fromhex(text), "little")
+
+
+# spec/40 17
+COMPACTED = [
+    ("40 20 80 00 bd 77 c0 20 c0 00 8d 00 00 01 8d 00", "40 66 00 60 08 06 06 08"),
+    ("5a 20 80 00 bd 77 c0 20 70 00 00 00 00 01 8d 00", "5a 66 08 20 08 06 03 08"),
+    ("10 20 80 02 bd 77 80 22 80 00 8d 00 00 02 8d 00", "10 66 00 62 08 14 04 10"),
+]
+
+
+@pytest.mark.parametrize(("full", "short"), COMPACTED)
+def test_compaction_goes_both_ways(full: str, short: str) -> None:
+    assert compact(word(full)) == word(short)
+    assert expand(word(short)) == word(full)
+
+
+def test_a_word_outside_the_tables_has_no_compacted_form() -> None:
+    assert compact(word("40 21 80 00 bd 77 c0 20 c0 00 8d 00 00 01 8d 00")) is None  # compressed Align16
+    assert compact(word("40 20 80 00 bd 77 c0 20 c0 00 8d 00 00 01 8d 02")) is None  # a reserved bit
+
+
+def test_opcodes_are_unique_and_known_where_they_exist() -> None:
+    assert len({o.opcode for o in OPCODES}) == len(OPCODES) == len(Opcode)
+    assert opcode_info(Opcode.PLN, Gen.CL) is None
+    assert opcode_info(Opcode.PLN, Gen.CTG) is not None
+    assert opcode_info(0x0A, Gen.CTG) is None  # rsr was removed
+
+
+@pytest.mark.parametrize("info", OPCODES, ids=lambda o: o.name)
+def test_accumulator_writers_are_the_opcodes_from_40_on(info: object) -> None:
+    assert isinstance(info, type(OPCODES[0]))
+    arithmetic = 0x40 <= info.opcode < Opcode.NENOP
+    assert bool(info.flags & Flag.ACC_WRITE) == arithmetic
+
+
+def test_accumulator_readers_and_jump_bases() -> None:
+    assert {o.opcode for o in OPCODES if o.flags & Flag.ACC_READ} == {Opcode.MAC, Opcode.MACH, Opcode.SADA2}
+    assert [o.opcode for o in OPCODES if o.flags & Flag.JUMP_NEXT] == [Opcode.JMPI]
+    assert {o.sources for o in OPCODES if o.shape is Shape.BINARY} == {2}
