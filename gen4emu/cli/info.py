@@ -26,16 +26,17 @@ SCHEMA = "gen4emu.info/1"
 @click.argument("file", default="-")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 @options.raw_option
+@options.hexdump_option
 @options.base_option
 @options.device_option
-def info(file: str, as_json: bool, raw: bool, base: int, device: Device | None) -> None:
+def info(file: str, as_json: bool, kind: str | None, base: int, device: Device | None) -> None:
     """Show what FILE holds: device, submissions, memory, commands, surfaces, kernels.
 
     \b
     Example:
       gen4emu info trace.aub.xz
     """
-    trace = traces.open(file, device=device, base=base, raw=raw)
+    trace = traces.open(file, device=device, base=base, kind=kind)
     document = Document(trace, file=file, container=trace.kind, device=device, options=Options(max_rows=0))
     progress = Progress(f"reading {file}")
 

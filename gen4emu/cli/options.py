@@ -34,5 +34,6 @@ def device(ctx: click.Context, param: click.Parameter, value: str | None) -> Dev
 
 device_option = click.option("-d", "--device", callback=device, metavar="DEVICE",
                              help="Take this device, whatever FILE says: g45, 965gm, 0x2e22, ...")
-raw_option = click.option("--raw", is_flag=True, help="FILE is a raw batch: nothing but dwords.")
+raw_option = click.option("-b", "--raw", "kind", flag_value="raw", help="FILE is a raw batch: nothing but dwords.")
+hexdump_option = click.option("-a", "--hexdump", "kind", flag_value="hexdump", help="FILE is a hex dump, as text.")
 base_option = click.option("--base", callback=address, default="0", metavar="ADDRESS", help="Where a raw batch lives.")

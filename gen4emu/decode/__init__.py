@@ -40,6 +40,7 @@ from gen4emu.decode.text import TextRenderer
 
 __all__ = [
     "RENDERERS", "SCHEMA", "AubinatorRenderer", "BatchEnd", "BatchStart", "Body", "Command", "Data", "Decoder",
-    "Diagnostic", "Document", "Item", "JsonRenderer", "Kernel", "LibdrmRenderer", "Node", "Note", "Options", "Registers",
-    "Severity", "State", "SubmissionEnd", "SubmissionStart", "Summary", "Tally", "TextRenderer", "TraceStart", "summarize",
+    "Diagnostic", "Document", "Item", "JsonRenderer", "Kernel", "LibdrmRenderer", "Node", "Note", "Options",
+    "Registers", "Severity", "State", "SubmissionEnd", "SubmissionStart", "Summary", "Tally", "TextRenderer",
+    "TraceStart", "summarize",
 ]

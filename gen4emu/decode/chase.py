@@ -6,7 +6,8 @@ A block is shown where it is first met and again when it changed; its other ment
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
 
 from gen4emu.decode import preview
 from gen4emu.decode.compiled import complaints_of, follow_of, words_of
@@ -26,7 +27,7 @@ from gen4emu.decode.context import (
     table_stage,
 )
 from gen4emu.decode.kernels import Kernels
-from gen4emu.decode.nodes import Body, Command, Data, Diagnostic, Kernel, Node, Severity, State
+from gen4emu.decode.nodes import Body, Command, Data, Diagnostic, Kernel, Node, Severity, Shared, State
 from gen4emu.decode.options import Options
 from gen4emu.decode.peek import Peek
 from gen4emu.errors import DecodeError
@@ -40,6 +41,14 @@ _BODIES_KEPT = 16384
 _STATE_BUDGET = 1 << 18  # nodes per submission: hostile base address changes must not multiply the output
 
 
+@dataclass(slots=True)
+class _Known:
+    """What equal pointers led to, once it was only references."""
+
+    children: Shared | None = None
+    units: dict[str, Unit] = field(default_factory=dict)
+
+
 class Chaser:
     """Follows the pointers of one decoder.  Everything that it finds becomes children of the command's node."""
 
@@ -48,6 +57,7 @@ class Chaser:
         self.missing: dict[int, str] = {}  # addresses that had no data, and who wanted them
         self._bodies: dict[tuple[str, bytes], Body] = {}
         self._shown: dict[tuple[str, int], Body] = {}  # what a reader of the whole output has seen
+        self._known: dict[Hashable, _Known] = {}
         self._visited: dict[tuple[str, int, int, int], State] = {}  # in this submission
         self._kernels_seen: set[int] = set()
         self._checked: set[tuple[str, int, int]] = set()
@@ -56,6 +66,7 @@ class Chaser:
 
     def new_submission(self) -> None:
         self._visited.clear()
+        self._known.clear()
         self._checked.clear()
         self.missing.clear()
         self.kernels.new_submission()
@@ -66,14 +77,34 @@ class Chaser:
     # --- from commands -------------------------------------------------------------------------------------------
     def pointers(self, node: Command) -> None:
         """Follow what the layout of a command points to."""
-        if self.options.follow:
+        if self.options.follow and not self._recall(node, (node.body, *self.context.key())):
             self._below(node, node.body.view, "")
 
     def pipelined(self, node: Command) -> None:
         """3DSTATE_PIPELINED_POINTERS: the units change, and with them what binding tables contain."""
-        self.context.units.clear()
+        self.context.units = {}
         self.context.tables_changed = True
         self.pointers(node)
+
+    def _recall(self, node: Command, key: Hashable) -> bool:
+        """Equal pointers lead to equal state: from the third time on, children are shared instead of found again.
+
+        The first time shows the state and the second refers to it; what the second looks like is kept.
+        """
+        if self.options.repeat:
+            return False
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) < _STATE_BUDGET:
+                self._known[key] = _Known()
+            return False
+        if known.children is None:
+            self._below(node, node.body.view, "")
+            known.children, known.units = Shared(node.children), self.context.units
+        else:
+            self.context.units = known.units
+        node.children = known.children
+        return True
 
     def binding_tables(self, node: Command) -> None:
         """3DSTATE_BINDING_TABLE_POINTERS: remembered; how many entries count, the units will tell."""
@@ -87,11 +118,25 @@ class Chaser:
         """3DPRIMITIVE: what was waiting for it."""
         if not self.options.follow:
             return
+        tables = None
+        if self.context.tables_changed:
+            tables = (self.context.units_key(), *self.context.tables.items())
+        show = self.context.vertices_changed
+        key = (node.body, tables, self.context.vertices_key() if show else None, *self.context.key())
+        known = self._known.get(key)
+        if known is not None and known.children is not None:
+            node.children = known.children
+            self.context.tables_changed = self.context.vertices_changed = False
+            return
         if self.context.tables_changed:
             self.pending_tables(node)
-        preview.vertices(self, node, self.context.vertices_changed)
+        preview.vertices(self, node, show)
         self.context.vertices_changed = False
-        self.pointers(node)
+        self._below(node, node.body.view, "")
+        if known is None and len(self._known) < _STATE_BUDGET:
+            self._known[key] = _Known()
+        elif known is not None and not self.options.repeat:
+            known.children = node.children = Shared(node.children)
 
     def pending_tables(self, node: Node) -> None:
         """Binding tables of the stages that run kernels."""

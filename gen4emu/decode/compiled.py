@@ -1,23 +1,25 @@
 """Layouts compiled to fast functions of their dwords.
 
 What a dword says depends on that dword alone, or on a few others where a union or a 64-bit field is involved.  So each
-dword of each layout gets a cache from values to results, and each layout a generated function that joins them.
+dword of each layout gets a cache from values to results, filled by a generated function where one dword is enough.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
 
-from gen4emu.hw.fields import Address, Array, Const, Field, Ignored, Mbz
+from gen4emu.hw.fields import Address, Array, Const, Enum, Field, Fixed, Float, Ignored, Mbz, Sint, Uint
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
 
 T = TypeVar("T")
 
-_CACHE_LIMIT = 8192  # values kept for one dword: hostile input must not fill memory
+_CACHE_LIMIT = 4096  # values kept for one dword: hostile input must not fill memory
+_FLOAT = struct.Struct("<f")
+_WORD = struct.Struct("<I")
 
 
 class Maker(Protocol[T]):
@@ -30,6 +32,12 @@ class Maker(Protocol[T]):
 
     def array(self, array: Array, items: Sequence[T]) -> T:
         """The result of an array, from those of its items."""
+
+    def relevant(self, f: Field) -> bool:
+        """Whether a field can contribute at all."""
+
+    def source(self, layout: Block, index: int, fields: Sequence[Field], scope: dict[str, Any]) -> str | None:
+        """The same as `dword` as a Python expression of `v`; None where it is not that simple."""
 
 
 class _Cache(dict[Any, Any]):
@@ -58,10 +66,10 @@ class Compiled(Generic[T]):
         self.items = {a.name: Compiled(a.item, gen, maker) for a in self.arrays}
         fields = layout.fields_for(gen)
         self.known = max([self.size, *(f.last_dword + 1 for f in fields)])
-        self.caches = [self._cache(d, [f for f in fields if f.dword == d]) for d in range(self.known)]
-        self.keys = [self._key(d) for d in range(self.known)]
+        self.needs = [self._needs(d) for d in range(self.known)]
+        self.caches = [self._cache(d) for d in range(self.known)]
         self.extra = _Cache(lambda word: maker.dword(layout, -1, word, ()))
-        self.join: Callable[[Sequence[int], int], T] = self._generate(range(self.size))
+        self.join = self._generate(range(self.size))
 
     def __call__(self, words: Sequence[int]) -> T:
         if len(words) == self.size and not self.arrays:
@@ -69,20 +77,27 @@ class Compiled(Generic[T]):
         return self._long(words)
 
     # --- one dword -----------------------------------------------------------------------------------------------
+    def _fields(self, dword: int) -> list[Field]:
+        return [f for f in self.layout.fields_for(self.gen) if f.dword == dword and self.maker.relevant(f)]
+
     def _needs(self, dword: int) -> list[int]:
         """The dwords that decide what this one says, itself first."""
         needs = {dword}
-        for f in self.layout.fields_for(self.gen):
-            if f.dword == dword:
-                needs.update(range(f.dword, f.last_dword + 1))
-                for w in f.when:
-                    selector = self.layout.field(w.field, self.gen)
-                    needs.update(range(selector.dword, selector.last_dword + 1))
+        for f in self._fields(dword):
+            needs.update(range(f.dword, f.last_dword + 1))
+            for w in f.when:
+                selector = self.layout.field(w.field, self.gen)
+                needs.update(range(selector.dword, selector.last_dword + 1))
         return [dword, *sorted(needs - {dword})]
 
-    def _cache(self, dword: int, fields: Sequence[Field]) -> _Cache:
-        needs = self._needs(dword)
+    def _cache(self, dword: int) -> _Cache:
+        needs, fields = self.needs[dword], self._fields(dword)
         layout, gen, make = self.layout, self.gen, self.maker.dword
+        if len(needs) == 1 and not any(f.when for f in fields):
+            scope: dict[str, Any] = {}
+            source = self.maker.source(layout, dword, fields, scope)
+            if source is not None:
+                return _Cache(eval(f"lambda v: {source}", scope))
         size = max(needs) + 1
 
         def result(key: Any) -> T:
@@ -94,17 +109,18 @@ class Compiled(Generic[T]):
 
         return _Cache(result)
 
-    def _key(self, dword: int) -> str:
-        return ", ".join(f"w[a + {d}]" if d else "w[a]" for d in self._needs(dword))
-
     # --- all dwords ----------------------------------------------------------------------------------------------
     def _generate(self, dwords: Sequence[int]) -> Callable[[Sequence[int], int], T]:
         """One expression that adds the cached results: as fast as this gets in Python."""
-        terms = [f"c{d}[{self.keys[d]}]" for d in dwords]
-        scope: dict[str, Any] = {f"c{d}": self.caches[d] for d in dwords}
-        scope["zero"] = self.maker.zero
-        source = f"lambda w, a: {' + '.join(terms) or 'zero'}"
-        made: Callable[[Sequence[int], int], T] = eval(source, scope)
+        scope: dict[str, Any] = {"zero": self.maker.zero}
+        terms = []
+        for d in dwords:
+            if self.maker.zero == () and not self._fields(d):
+                continue  # nothing can come of it
+            scope[f"c{d}"] = self.caches[d]
+            key = ", ".join(f"w[a + {n}]" if n else "w[a]" for n in self.needs[d])
+            terms.append(f"c{d}[{key}]")
+        made: Callable[[Sequence[int], int], T] = eval(f"lambda w, a: {' + '.join(terms) or 'zero'}", scope)
         return made
 
     def _long(self, words: Sequence[int]) -> T:
@@ -118,43 +134,71 @@ class Compiled(Generic[T]):
             step = a.item.size(self.gen)
             room = max(0, n - a.dword) // step
             count = room if a.count is None else min(room, a.count)
-            out = out + self._plain(words, done, min(a.dword, n))
+            for d in range(done, min(a.dword, n)):
+                out = out + self.one(words, d)
             item = self.items[a.name]
             out = out + self.maker.array(a, [item.item(words, a.dword + i * step) for i in range(count)])
             done = max(done, min(a.dword, n)) + count * step
-        return out + self._plain(words, done, n)  # type: ignore[no-any-return]  # a sum of T is a T
+        for d in range(done, n):
+            out = out + self.one(words, d)
+        return out  # type: ignore[no-any-return]  # a sum of T is a T
 
     def item(self, words: Sequence[int], at: int) -> T:
         if not self.arrays:
             return self.join(words, at)
         return self._long(words[at:at + self.size])
 
-    def _plain(self, words: Sequence[int], first: int, end: int) -> Any:
-        parts = [self.one(words, d) for d in range(first, end)]
-        if not parts:
-            return self.maker.zero
-        if isinstance(parts[0], str):
-            return "".join(parts)
-        out = parts[0]
-        for part in parts[1:]:
-            out = out + part
-        return out
-
     def one(self, words: Sequence[int], dword: int) -> Any:
         """The result of one dword of the layout."""
         if dword >= self.known:
             return self.extra[words[dword]]
-        needs = self._needs(dword)
-        return self.caches[dword][words[dword] if len(needs) == 1 else tuple(words[d] for d in needs)]
+        needs = self.needs[dword]
+        return self.caches[dword][words[dword] if len(needs) == 1 else tuple([words[d] for d in needs])]
+
+
+# --- values as source --------------------------------------------------------------------------------------------------
+def raw_source(f: Field) -> str:
+    """The raw bits of a field of one dword `v`."""
+    if f.width == 32:
+        return "v"
+    return f"(v >> {f.lo} & {f.mask})" if f.lo else f"(v & {f.mask})"
+
+
+def number_source(f: Field, scope: dict[str, Any]) -> str | None:
+    """The value of a numeric field of one dword `v` as Python source, or None for kinds without one."""
+    raw = raw_source(f)
+    half = 1 << (f.width - 1)
+    if isinstance(f, Uint):
+        text = f"({raw} + {f.bias})" if f.bias else raw
+        return f"{text} * {f.scale}" if f.scale != 1 else text
+    if isinstance(f, Sint):
+        return f"(({raw} ^ {half}) - {half})"
+    if isinstance(f, Fixed):
+        return f"(({raw} ^ {half}) - {half}) / {1 << f.frac}" if f.signed else f"{raw} / {1 << f.frac}"
+    if isinstance(f, Float):
+        scope["unpack_float"], scope["pack_word"] = _FLOAT.unpack, _WORD.pack
+        return "unpack_float(pack_word(v))[0]"
+    if isinstance(f, Address):
+        return f"(v & {f.mask << f.lo})"
+    return None
+
+
+def named_source(f: Enum, scope: dict[str, Any], text: Callable[[int], str]) -> str:
+    """The text of an enumeration's value as a lookup."""
+    scope[f"e{f.lo}"] = _Cache(text)
+    return f"e{f.lo}[{raw_source(f)}]"
+
+
+# --- complaints --------------------------------------------------------------------------------------------------------
+Complaints = tuple[tuple[str, str, int, str], ...]  # rule, field, raw, what
 
 
 class _Complaints:
-    """Reserved bits, values out of range and wrong constants, as (rule, field, raw, what)."""
+    """Reserved bits, values out of range and wrong constants."""
 
-    zero: tuple[tuple[str, str, int, str], ...] = ()
+    zero: Complaints = ()
 
-    def dword(self, layout: Block, index: int, word: int,
-              alive: Sequence[tuple[Field, int]]) -> tuple[tuple[str, str, int, str], ...]:
+    def dword(self, layout: Block, index: int, word: int, alive: Sequence[tuple[Field, int]]) -> Complaints:
         found = []
         for f, raw in alive:
             what = f.complaint(raw)
@@ -162,10 +206,28 @@ class _Complaints:
                 found.append((_rule(f), _place(f), raw, what))
         return tuple(found)
 
-    def array(self, array: Array,
-              items: Sequence[tuple[tuple[str, str, int, str], ...]]) -> tuple[tuple[str, str, int, str], ...]:
-        return tuple((rule, f"{array.name}[{i}].{name}", raw, what)
-                     for i, item in enumerate(items) if item for rule, name, raw, what in item)
+    def array(self, array: Array, items: Sequence[Complaints]) -> Complaints:
+        return tuple([(rule, f"{array.name}[{i}].{name}", raw, what)
+                      for i, item in enumerate(items) if item for rule, name, raw, what in item])
+
+    def relevant(self, f: Field) -> bool:
+        if isinstance(f, Uint | Sint | Fixed):
+            return f.low is not None or f.high is not None
+        return isinstance(f, Mbz | Const | Enum) and not isinstance(f, Ignored)
+
+    def source(self, layout: Block, index: int, fields: Sequence[Field], scope: dict[str, Any]) -> str | None:
+        """Most dwords are checked by a mask: all others go the long way."""
+        mask = want = 0
+        for f in fields:
+            if isinstance(f, Const):
+                want |= f.value << f.lo
+            elif not isinstance(f, Mbz):
+                return None
+            mask |= f.mask << f.lo
+        if not mask:
+            return "()"
+        scope["slow"] = lambda v: self.dword(layout, index, v, [(f, v >> f.lo & f.mask) for f in fields])
+        return f"slow(v) if v & {mask} != {want} else ()"
 
 
 def _rule(f: Field) -> str:
@@ -182,26 +244,24 @@ def _place(f: Field) -> str:
     return f"dword {f.dword} {bits}"
 
 
+@cache
+def complaints_of(layout: Block, gen: Gen) -> Compiled[Complaints]:
+    return Compiled(layout, gen, _Complaints())
+
+
+# --- pointers ----------------------------------------------------------------------------------------------------------
 class Follow:
     """The pointers of one layout: fields of its own, and those of its arrays' items."""
 
     __slots__ = ("arrays", "fields")
 
     def __init__(self, layout: Block, gen: Gen) -> None:
-        self.fields = tuple(f for f in layout.fields_for(gen) if isinstance(f, Address) and f.target)
-        self.arrays = tuple(a for a in layout.arrays_for(gen) if _points(a.item, gen))
-
-    def __bool__(self) -> bool:
-        return bool(self.fields or self.arrays)
+        self.fields = tuple(_targeted(layout, gen))
+        self.arrays = tuple(a for a in layout.arrays_for(gen) if any(_targeted(a.item, gen)))
 
 
-def _points(item: Block, gen: Gen) -> bool:
-    return any(isinstance(f, Address) and f.target for f in item.fields_for(gen))
-
-
-@cache
-def complaints_of(layout: Block, gen: Gen) -> Compiled[tuple[tuple[str, str, int, str], ...]]:
-    return Compiled(layout, gen, _Complaints())
+def _targeted(layout: Block, gen: Gen) -> Iterator[Address]:
+    return (f for f in layout.fields_for(gen) if isinstance(f, Address) and f.target)
 
 
 @cache
@@ -211,8 +271,13 @@ def follow_of(layout: Block, gen: Gen) -> Follow:
 
 def shown(f: Field, raw: int) -> bool:
     """Whether a field tells the reader something: not constants, lengths, zero reserved bits."""
-    if isinstance(f, Mbz | Ignored):
+    if isinstance(f, Mbz):
         return raw != 0
+    return not isinstance(f, Const) and f.name != "dword_length"
+
+
+def showable(f: Field) -> bool:
+    """Whether a field may ever be shown."""
     return not isinstance(f, Const) and f.name != "dword_length"
 
 

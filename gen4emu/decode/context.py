@@ -5,7 +5,7 @@ Most of the decoder follows what the layouts say.  The few things that depend on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +84,15 @@ class Context:
                         self.bounds[base] = f.decode(raw)
                     else:
                         self.bases[base] = f.decode(raw)
+
+    def units_key(self) -> tuple[tuple[str, Body], ...]:
+        return tuple((stage, unit.body) for stage, unit in self.units.items())
+
+    def vertices_key(self) -> Hashable:
+        """What decides which vertices a primitive reads, apart from itself."""
+        buffers = tuple((i, tuple(v.words[v.at:v.at + 4])) for i, v in sorted(self.vertex_buffers.items()))
+        elements = tuple(tuple(v.words[v.at:v.at + 2]) for v in self.vertex_elements)
+        return buffers, elements, None if self.index_buffer is None else tuple(self.index_buffer.words)
 
     def key(self) -> tuple[int, int]:
         """The bases that change where state blocks point."""

@@ -63,6 +63,8 @@ class Decoder:
     def submission(self, event: events.Submission, number: int = 1) -> Iterator[Item]:
         """One submission, from its start to its end."""
         self.chaser.new_submission()
+        if self.linter is not None:
+            self.linter.submission()
         yield SubmissionStart(number, event.engine.value, event.ring_address, len(event.ring), self.device,
                               event.hung, event.acthd)
         yield from self._linted(self.walker.submission(event))
@@ -77,6 +79,7 @@ class Decoder:
         """One batch in memory, without a ring."""
         self.changed()
         self.chaser.new_submission()
+        self.walker.begin()
         yield from self._linted(self.walker.batch(address, "object"))
 
     def block(self, name: str, address: int, count: int = 1) -> Iterator[Item]:
@@ -116,6 +119,7 @@ class Document:
         self.written: list[tuple[int, int, str]] = []  # start, end, kind of what the trace placed in memory
         self._batches: list[int] = []
         self._dirty = False
+        self._named = device is not None
 
     def __iter__(self) -> Iterator[Item]:
         started = False
@@ -151,10 +155,19 @@ class Document:
         yield from self._decoder().block(name, address, count)
 
     def _header(self, event: events.Header) -> None:
-        if self.device is None and event.pci_id is not None:
+        if self.container == "error-state" and self.number:
+            self._restart()
+        if not self._named and event.pci_id is not None:
             self.device = BY_PCI_ID.get(event.pci_id)
             if self.device is None:
                 raise DecodeError(f"{self.file}: PCI id 0x{event.pci_id:04x} is no device that this program knows")
+
+    def _restart(self) -> None:
+        """Another error state in the same file (T14): another machine, perhaps."""
+        self.memory.close()
+        self.memory = Memory(MAX_GTT_ENTRIES)
+        self.decoder = None
+        self._batches.clear()
 
     def _event(self, event: events.Event) -> Iterator[Item]:
         if isinstance(event, events.MemoryWrite):
@@ -219,7 +232,7 @@ class Document:
         decoder = self._decoder()
         for address in dict.fromkeys(self._batches):
             if not decoder.walker.reached(address, 1):
-                yield from decoder.batch(address)
+                yield from decoder.walker.batch(address, "object")
 
 
 def located(diagnostic: Diagnostic, file: str, submission: int) -> str:

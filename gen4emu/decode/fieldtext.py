@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-from gen4emu.decode.compiled import Compiled, shown
+from gen4emu.decode.compiled import Compiled, named_source, number_source, raw_source, showable, shown
 from gen4emu.hw import catalogue
-from gen4emu.hw.fields import Array, Bool, Field, Ignored, Mbz
+from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Fixed, Float, Ignored, Mbz, Uint
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Command
 
@@ -67,6 +68,57 @@ class _Lines:
         text = self._wrapped(fields, len(self.before) + (12 if self.style.offsets else 2))
         return f"{self.before}{bits}  {text}".rstrip() + "\n"
 
+    def relevant(self, f: Field) -> bool:
+        return showable(f)
+
+    def source(self, layout: Block, index: int, fields: Sequence[Field], scope: dict[str, Any]) -> str | None:
+        """Lines that never get too long as one formatted string."""
+        t = self.style.theme
+        if isinstance(layout, Command) and index == 0 or not self.style.offsets or any(f.hi >= 32 for f in fields):
+            return None
+        if sum(len(f.name) + 4 + _longest(f) for f in fields) + len(self.before) + 12 > _WIDTH:
+            return None
+        bits = f'f"{self.before}{t.dim}{{v:08x}}{t.off}"'
+        texts = []
+        for f in fields:
+            text = self._field_source(f, scope)
+            if text is None:
+                return None
+            texts.append(text)
+        if not texts:
+            return f'{bits} + "\\n"'
+        if all(isinstance(f, Bool | Mbz) for f in fields):
+            scope["long"] = lambda v: self.dword(layout, index, v, [(f, v >> f.lo & f.mask) for f in fields])
+            return f'long(v) if v else {bits} + "\\n"'
+        return f'{bits} + "    " + ({" + ".join(texts)})[2:] + "\\n"'
+
+    def _field_source(self, f: Field, scope: dict[str, Any]) -> str | None:
+        """`, name=value` as an expression."""
+        t = self.style.theme
+        if isinstance(f, Bool):
+            return f'(", {f.name}" if v >> {f.lo} & 1 else "")'
+        if isinstance(f, Mbz):
+            name = f"{'ignored' if isinstance(f, Ignored) else 'reserved'}[{f.hi}:{f.lo}]"
+            raw = raw_source(f)
+            return f'(f", {name}={t.value}0x{{{raw}:x}}{t.off}" if {raw} else "")'
+        if isinstance(f, Enum):
+            return f'f", {f.name}={t.value}{{{named_source(f, scope, f.text)}}}{t.off}"'
+        if f.name == "register_offset":
+            return None
+        number = number_source(f, scope)
+        if number is None:
+            return None
+        form = ""
+        if isinstance(f, Address):
+            form = ":08x"
+        elif isinstance(f, Uint) and f.hex:
+            form = f":0{(f.width + 3) // 4}x"
+        elif isinstance(f, Float):
+            form = ":.9g"
+        elif isinstance(f, Fixed):
+            form = ":g"
+        return f'f", {f.name}={t.value}{"0x" if form.endswith("x") else ""}{{{number}{form}}}{t.off}"'
+
     def _wrapped(self, fields: Sequence[tuple[str, int]], start: int) -> str:
         """The fields with commas; lines that get too long go on below the second column."""
         out, column = "", start
@@ -108,6 +160,13 @@ class _Lines:
         per = 8
         rows = [" ".join(item.split()[0] for item in items[i:i + per]) for i in range(0, len(items), per)]
         return "".join(f"{self.before}{row}{f'  {array.name}' if not i else ''}\n" for i, row in enumerate(rows))
+
+
+def _longest(f: Field) -> int:
+    """How long the text of a value can get."""
+    if isinstance(f, Enum):
+        return max(max(len(m.name) for m in f.enum), 16)
+    return 0 if isinstance(f, Bool) else 16
 
 
 @cache

@@ -9,10 +9,10 @@ import json
 import math
 from collections.abc import Sequence
 from enum import IntEnum
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-from gen4emu.decode.compiled import Compiled, shown
+from gen4emu.decode.compiled import Compiled, named_source, number_source, raw_source, showable, shown
 from gen4emu.decode.nodes import (
     BatchEnd,
     BatchStart,
@@ -26,13 +26,14 @@ from gen4emu.decode.nodes import (
     Note,
     Registers,
     Severity,
+    Shared,
     State,
     SubmissionEnd,
     SubmissionStart,
     Tally,
     TraceStart,
 )
-from gen4emu.hw.fields import Array, Bool, Field
+from gen4emu.hw.fields import Array, Bool, Enum, Field, Float, Mbz
 from gen4emu.hw.gen import Device, Gen
 from gen4emu.hw.layout import Block
 
@@ -46,6 +47,29 @@ class _Members:
 
     def dword(self, layout: Block, index: int, word: int, alive: Sequence[tuple[Field, int]]) -> str:
         return "".join(f'"{f.name}":{_value(f, raw)},' for f, raw in alive if shown(f, raw))
+
+    def relevant(self, f: Field) -> bool:
+        return showable(f)
+
+    def source(self, layout: Block, index: int, fields: Sequence[Field], scope: dict[str, Any]) -> str | None:
+        texts = []
+        for f in fields:
+            if f.hi >= 32 or isinstance(f, Float):
+                return None
+            if isinstance(f, Bool):
+                texts.append(f"""('"{f.name}":true,' if v >> {f.lo} & 1 else '"{f.name}":false,')""")
+            elif isinstance(f, Mbz):
+                raw = raw_source(f)
+                texts.append(f"""(f'"{f.name}":{{{raw}}},' if {raw} else '')""")
+            elif isinstance(f, Enum):
+                named = named_source(f, scope, partial(_value, f))
+                texts.append(f"""f'"{f.name}":{{{named}}},'""")
+            else:
+                value = number_source(f, scope)
+                if value is None:
+                    return None
+                texts.append(f"""f'"{f.name}":{{{value}}},'""")
+        return " + ".join(texts) or "''"
 
     def array(self, array: Array, items: Sequence[str]) -> str:
         return f'"{array.name}":[{",".join(f"{{{item[:-1]}}}" for item in items)}],'
@@ -149,8 +173,13 @@ class JsonRenderer:
 
     def _more(self, node: Node) -> str:
         parts = ""
-        if node.children:
-            parts = f',"state":[{",".join(self._child(c) for c in node.children)}]'
+        children = node.children
+        if isinstance(children, Shared):
+            if children.json is None:
+                children.json = ",".join([self._child(c) for c in children])
+            parts = f',"state":[{children.json}]'
+        elif children:
+            parts = f',"state":[{",".join([self._child(c) for c in children])}]'
         if node.diagnostics:
             parts += f',"diagnostics":[{",".join(diagnostic_text(d) for d in node.diagnostics)}]'
         return parts

@@ -10,6 +10,7 @@ from gen4emu.decode.context import Use
 from gen4emu.decode.nodes import KernelCode
 from gen4emu.decode.peek import Peek
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.message_shapes import sampler_message
 from gen4emu.hw.messages import DataPortWriteTypeGen45, SharedFunction, message_for
 from gen4emu.isa import Instruction, Line, disassemble, instructions, kernel_length
 from gen4emu.isa.opcodes import Opcode
@@ -101,13 +102,9 @@ def use_of(code: bytes, gen: Gen) -> Use:
         surfaces.setdefault(message.sfid, set()).add(index)
         if message.sfid == SharedFunction.DATA_PORT_WRITE and view.message_type == DataPortWriteTypeGen45.RENDER_TARGET:
             targets.add(index)
-        if message.sfid == SharedFunction.SAMPLER and samples(view.raw("message_type"), descriptor.mlen):
+        sample = sampler_message(descriptor.bits, gen)
+        if sample is not None and sample.uses_sampler:
             samplers.add(int(view.sampler_index))
     every = frozenset().union(*surfaces.values()) if surfaces else frozenset()
     textures = frozenset(surfaces.get(SharedFunction.SAMPLER, ()))
     return Use(every, frozenset(samplers), frozenset(targets), textures, dynamic)
-
-
-def samples(message_type: int, length: int) -> bool:
-    """Whether a sampler message uses a sampler: `ld` and `resinfo` do not (spec/50 2.7)."""
-    return message_type < 2 or (message_type == 2 and length not in (2, 3))

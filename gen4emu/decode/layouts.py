@@ -32,7 +32,7 @@ class LibdrmRenderer(TextRenderer):
             mark = "    "
         lines += [self.diagnostic(d, "    ") for d in node.diagnostics]
         if not self.headers:
-            lines += [self.below(child, 1) for child in node.children]
+            lines.append(self.children(node))
         return "".join(lines)
 
 
@@ -80,7 +80,7 @@ class AubinatorRenderer(TextRenderer):
         if not self.headers:
             if not node.brief:
                 lines += _field_lines(node.body, "    ", t)
-            lines += [self.below(child, 1) for child in node.children]
+            lines.append(self.children(node))
         return "".join(lines)
 
     def below(self, node: Node, depth: int) -> str:

@@ -1,20 +1,374 @@
-"""Rules that work when broken, or seem to (`--lint`): alignment, order, capacity, deviations of kernels.
+"""Rules that commands must keep and that the hardware does not check (`--lint`): order, alignment, capacity.
+
+One function a rule, one table from commands to rules; what concerns state blocks and kernels is in `lint_state`.
+A finding hangs on the node that it is about, with a short stable rule name.
 """
 
 from __future__ import annotations
 
-from gen4emu.decode.context import Context
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gen4emu.decode import lint_state
+from gen4emu.decode.context import Context, Unit
 from gen4emu.decode.kernels import Kernels
-from gen4emu.decode.nodes import BatchStart, Command
+from gen4emu.decode.nodes import BatchStart, Command, Diagnostic, Kernel, Node, Severity, State
+from gen4emu.hw.formats import format_info
 from gen4emu.hw.gen import Device
+from gen4emu.hw.layout import Command as Layout
+from gen4emu.hw.layout import View
+from gen4emu.hw.topology import ADJACENCY_TOPOLOGIES, CUT_INDEX_TOPOLOGIES, GS_OUTPUT_TOPOLOGIES
+
+_POINTERS_3D = frozenset({"3DSTATE_PIPELINED_POINTERS", "3DSTATE_BINDING_TABLE_POINTERS"})
+_POINTERS_MEDIA = frozenset({"MEDIA_STATE_POINTERS"})
+_FENCE_ORDER_3D = ("vs", "gs", "clip", "sf", "cs")
+_LINE = 64  # bytes that URB_FENCE must lie within
+
+
+@dataclass(slots=True)
+class _State:
+    """What the rules remember of earlier commands."""
+
+    pipeline: str = "3D"
+    drained: bool = True  # nothing was drawn since the last flush
+    fence_needed: bool = False
+    stale: set[str] = field(default_factory=set)
+    fences: dict[str, int] = field(default_factory=dict)
+    constant_entries: tuple[int, int] | None = None  # number and size of CS entries
+    constants: int | None = None  # units of 64 bytes that are loaded
+    units_checked: tuple[Any, ...] = ()
+    last: str = ""
+    in_batch: bool = False
+    secure: bool = False
 
 
 class Linter:
-    def __init__(self, device: Device, context: Context, kernels: Kernels) -> None:
-        self.device, self.context, self.kernels = device, context, kernels
+    """Looks at the commands of one decoder as they come."""
 
-    def command(self, node: Command) -> None:
-        pass
+    def __init__(self, device: Device, context: Context, kernels: Kernels) -> None:
+        self.device, self.gen, self.context, self.kernels = device, device.gen, context, kernels
+        self.state = _State()
+        self.shading = lint_state.Shading(device.gen)
 
     def batch(self, node: BatchStart) -> None:
-        pass
+        self.state.in_batch = True
+
+    def submission(self) -> None:
+        self.state.in_batch = False
+
+    def command(self, node: Command) -> None:
+        layout = node.body.layout
+        for child in node.walk() if node.children else ():
+            if isinstance(child, State):
+                lint_state.block(self, child)
+                self.shading.saw(child)
+            elif isinstance(child, Kernel) and child.first:
+                lint_state.kernel(self, child)
+        if isinstance(layout, Layout):
+            view = node.body.view
+            if layout.privileged and self.state.in_batch and not self.state.secure:
+                self.find(node, "privileged", "does nothing in a batch that is not secure; here it is carried out")
+            for rule in _RULES.get(layout.name, ()):
+                rule(self, node, view)
+            if "BLT" in layout.name:
+                _blit(self, node, view)
+        if self.state.last == "MI_SET_CONTEXT" and node.body.name != "MI_NOOP":
+            self.find(node, "set-context-noop", "follows MI_SET_CONTEXT: MI_NOOP must come between")
+        self.state.last = node.body.name
+
+    def find(self, node: Node, rule: str, text: str, name: str = "", value: int | None = None) -> None:
+        node.diagnostics.append(Diagnostic(Severity.LINT, rule, node.address, node.title, text, name, value))
+
+
+_Rule = Callable[[Linter, Command, View], None]
+
+
+# --- pipeline, flushes, base addresses ------------------------------------------------------------------------------
+def _select(lint: Linter, node: Command, view: View) -> None:
+    """spec/05 3.4: flush before switching, URB_FENCE after."""
+    to = "media" if view.raw("pipeline_selection") & 1 else "3D"
+    state = lint.state
+    if to == state.pipeline:
+        return
+    if not state.drained:
+        lint.find(node, "select-flush", f"switches to {to} without MI_FLUSH or PIPE_CONTROL after the last work")
+    state.pipeline, state.fence_needed = to, True
+
+
+def _flush(lint: Linter, node: Command, view: View) -> None:
+    lint.state.drained = True
+
+
+def _bases(lint: Linter, node: Command, view: View) -> None:
+    """spec/05 3.5: pointers must be sent again after new bases."""
+    lint.state.stale = set(_POINTERS_3D | _POINTERS_MEDIA)
+
+
+def _pointers(lint: Linter, node: Command, view: View) -> None:
+    lint.state.stale.discard(node.body.name)
+
+
+def _media_pointers(lint: Linter, node: Command, view: View) -> None:
+    """spec/70 2.2: the two enables must agree."""
+    _pointers(lint, node, view)
+    vfe = lint.context.vfe
+    if vfe is not None and "extended_vfe_state_present" in vfe.layout.by_name(lint.gen):
+        present, enabled = bool(vfe.extended_vfe_state_present), bool(view.extended_vfe_state_enable)
+        if present != enabled:
+            lint.find(node, "extended-vfe-state", f"extended_vfe_state_enable is {enabled}, VFE_STATE says {present}")
+
+
+def _batch_start(lint: Linter, node: Command, view: View) -> None:
+    lint.state.secure = not view.non_secure and not lint.state.in_batch and bool(view.raw("memory_space"))
+
+
+# --- URB and constants ----------------------------------------------------------------------------------------------
+def _fence(lint: Linter, node: Command, view: View) -> None:
+    """spec/05 3.6, Q1: fences rise, end within the URB, and the command does not cross a 64-byte line."""
+    state, rows = lint.state, lint.device.urb_rows
+    state.fence_needed = False
+    for unit in ("vs", "gs", "clip", "sf", "vfe", "cs"):
+        if getattr(view, f"{unit}_urb_reallocation_request"):
+            state.fences[unit] = int(getattr(view, f"{unit}_fence"))
+    order = _FENCE_ORDER_3D if state.pipeline == "3D" else ("vfe", "cs")
+    last, last_unit = 0, ""
+    for unit in order:
+        fence = state.fences.get(unit)
+        if fence is None:
+            continue
+        if fence < last:
+            lint.find(node, "urb-overlap", f"the region of {unit} ends at {fence}, that of {last_unit} before it at "
+                                           f"{last}", f"{unit}_fence", fence)
+        elif fence > rows:
+            lint.find(node, "urb-capacity", f"the region of {unit} ends at {fence}, the URB has {rows} rows",
+                      f"{unit}_fence", fence)
+        last, last_unit = max(last, fence), unit
+    if node.address % _LINE + 4 * len(node.body.words) > _LINE:
+        lint.find(node, "urb-fence-line", "crosses a 64-byte line")
+
+
+def _constant_entries(lint: Linter, node: Command, view: View) -> None:
+    lint.state.constant_entries = int(view.number_of_urb_entries), int(view.urb_entry_allocation_size)
+    lint.state.constants = None
+
+
+def _constants(lint: Linter, node: Command, view: View) -> None:
+    """spec/05 2.3, 3.6: CS_URB_STATE first, and no more than one entry holds."""
+    state = lint.state
+    state.constants = int(view.buffer_length) if view.valid else None
+    if not view.valid:
+        return
+    if state.constant_entries is None:
+        lint.find(node, "constants-order", "comes before any CS_URB_STATE")
+        return
+    number, size = state.constant_entries
+    if not number:
+        lint.find(node, "constants-entries", "CS_URB_STATE reserved no entry")
+    elif view.buffer_length > size:
+        lint.find(node, "constants-length", f"{view.buffer_length} units do not fit an entry of {size}",
+                  "buffer_length", int(view.buffer_length))
+
+
+# --- vertex input ---------------------------------------------------------------------------------------------------
+def _vertex_buffers(lint: Linter, node: Command, view: View) -> None:
+    seen: set[int] = set()
+    for buffer in view.vertex_buffers:
+        index = int(buffer.vertex_buffer_index)
+        if index in seen:
+            lint.find(node, "vertex-buffer-twice", f"buffer {index} is listed twice", "vertex_buffer_index", index)
+        seen.add(index)
+
+
+def _vertex_elements(lint: Linter, node: Command, view: View) -> None:
+    """FE-77: the destination vertex has no holes and is written in order."""
+    elements = [e for e in view.vertex_elements if e.valid]
+    if not elements:
+        lint.find(node, "no-vertex-elements", "no valid element")
+    expected = 0
+    for i, e in enumerate(elements):
+        info = format_info(e.raw("source_element_format"))
+        if info is not None and not info.support.vertex_fetch & lint.gen:
+            lint.find(node, "vertex-format", f"element {i}: {info.name} cannot be fetched", "source_element_format")
+        if info is not None and "R64" in info.name and int(e.source_element_offset) % 8:
+            lint.find(node, "vertex-alignment", f"element {i}: 64-bit data at offset {e.source_element_offset}",
+                      "source_element_offset", int(e.source_element_offset))
+        start = int(e.destination_element_offset)
+        stored = [i for i in range(4) if e.raw(f"component_{i}_control")]
+        if start != expected:
+            what = "leaves a hole before" if start > expected else "goes back to"
+            lint.find(node, "vertex-order", f"element {i} {what} dword {start}; the last one ended at {expected}",
+                      "destination_element_offset", start)
+        if stored != list(range(len(stored))):
+            lint.find(node, "vertex-order", f"element {i} stores components {stored}: those between keep old contents")
+        expected = start + (stored[-1] + 1 if stored else 0)
+
+
+def _index_buffer(lint: Linter, node: Command, view: View) -> None:
+    size = 1 << view.raw("index_format")
+    start, end = int(view.buffer_starting_address), int(view.buffer_ending_address)
+    if start % size:
+        lint.find(node, "index-alignment", f"starts at 0x{start:08x}, indices have {size} bytes",
+                  "buffer_starting_address", start)
+    if end and end < start:
+        lint.find(node, "index-range", f"ends at 0x{end:08x}, before it starts", "buffer_ending_address", end)
+
+
+def _depth_buffer(lint: Linter, node: Command, view: View) -> None:
+    """spec/30 2.5."""
+    if view.raw("surface_type") == 7:
+        return
+    base, pitch = int(view.surface_base_address), int(view.surface_pitch)
+    align, step = (4096, 128) if view.tiled_surface else (64, 64)
+    if base % align:
+        lint.find(node, "depth-alignment", f"base 0x{base:08x} is not aligned to {align}", "surface_base_address", base)
+    if pitch % step:
+        lint.find(node, "depth-pitch", f"pitch {pitch} is not a multiple of {step}", "surface_pitch", pitch)
+
+
+# --- work -----------------------------------------------------------------------------------------------------------
+def _work(lint: Linter, node: Command, pipeline: str, pointers: frozenset[str]) -> None:
+    """What both kinds of work need."""
+    state = lint.state
+    state.drained = False
+    if state.pipeline != pipeline:
+        lint.find(node, "wrong-pipeline", f"while {state.pipeline} is selected")
+    if state.fence_needed:
+        lint.find(node, "fence-after-select", "no URB_FENCE since PIPELINE_SELECT switched")
+        state.fence_needed = False
+    for name in sorted(state.stale & pointers):
+        lint.find(node, "stale-pointers", f"no {name} since STATE_BASE_ADDRESS")
+        state.stale.discard(name)
+
+
+def _primitive(lint: Linter, node: Command, view: View) -> None:
+    _work(lint, node, "3D", _POINTERS_3D)
+    context = lint.context
+    topology = view.primitive_topology_type
+    gs, clip = "gs" in context.units, "clip" in context.units
+    if not getattr(view, "vertex_count_per_instance", 1):
+        lint.find(node, "no-vertices", "draws nothing", "vertex_count_per_instance", 0)
+    if not context.vertex_elements:
+        lint.find(node, "no-vertex-elements", "no 3DSTATE_VERTEX_ELEMENTS with a valid element")
+    indices = context.index_buffer
+    random = view.raw("vertex_access_type")
+    if random and indices is not None and indices.cut_index_enable and topology not in CUT_INDEX_TOPOLOGIES:
+        lint.find(node, "cut-index", f"cut indices are undefined with {_name(topology)}")
+    if not gs and topology in ADJACENCY_TOPOLOGIES and not clip:
+        lint.find(node, "adjacency", f"{_name(topology)} needs GS or CLIP to take the adjacent vertices away")
+    elif not gs and topology not in GS_OUTPUT_TOPOLOGIES and topology not in ADJACENCY_TOPOLOGIES:
+        lint.find(node, "topology-needs-gs", f"{_name(topology)} needs GS to convert it")
+    _capacity(lint, node)
+    lint.shading.check(lint, node)
+
+
+def _name(topology: Any) -> str:
+    return str(getattr(topology, "name", topology))
+
+
+def _capacity(lint: Linter, node: Command) -> None:
+    """FE-72 to FE-77: every unit's entries fit its region; its payload fits the registers; minimal numbers."""
+    state, units = lint.state, lint.context.units
+    key = (tuple((s, u.body) for s, u in units.items()), tuple(state.fences.items()), state.constants)
+    if key == state.units_checked:
+        return
+    state.units_checked = key
+    start = 0
+    for stage in ("vs", "gs", "clip", "sf"):
+        fence = state.fences.get(stage)
+        unit = units.get(stage)
+        if fence is None:
+            continue
+        if unit is not None:
+            view = unit.body.view
+            need = int(view.number_of_urb_entries) * int(view.urb_entry_allocation_size)
+            if need > fence - start:
+                lint.find(node, "urb-region", f"{stage} has {view.number_of_urb_entries} entries of "
+                                              f"{view.urb_entry_allocation_size} rows in a region of {fence - start}")
+        start = fence
+    if state.constant_entries is not None and "cs" in state.fences:
+        number, size = state.constant_entries
+        if number * size > max(0, state.fences["cs"] - start):
+            lint.find(node, "urb-region", f"cs has {number} entries of {size} rows in a region of "
+                                          f"{max(0, state.fences['cs'] - start)}")
+    for stage, unit in units.items():
+        if unit.use is not None:
+            _payload(lint, node, stage, unit)
+
+
+_VERTICES = {"vs": 2, "gs": 6, "clip": 3, "sf": 3, "ps": 1}
+
+
+def _payload(lint: Linter, node: Command, stage: str, unit: Unit) -> None:
+    view = unit.body.view
+    entry = "setup" if stage == "ps" else "vertex"
+    constants = int(view.constant_urb_entry_read_length)
+    reads = int(getattr(view, f"{entry}_urb_entry_read_length"))
+    vertices = 1 if stage == "vs" and view.single_program_flow else _VERTICES[stage]
+    need = int(view.dispatch_grf_start_register) + constants + (reads if stage == "gs" else reads * vertices)
+    if need > int(view.grf_register_count):
+        lint.find(node, "payload", f"{stage} threads start with {need} registers and have {view.grf_register_count}")
+    loaded = lint.state.constants
+    last = int(view.constant_urb_entry_read_offset) + constants
+    if constants and loaded is None:
+        lint.find(node, "constants-missing", f"{stage} reads constants, and no CONSTANT_BUFFER is valid")
+    elif constants and loaded is not None and last > 2 * loaded:
+        lint.find(node, "constants-missing", f"{stage} reads constants to row {last}, the buffer has {2 * loaded}")
+    minimum = {"clip": 5, "gs": 5}.get(stage)
+    if minimum is not None and int(view.number_of_urb_entries) < minimum:
+        lint.find(node, "urb-minimum", f"{stage} has {view.number_of_urb_entries} entries, strips and fans need "
+                                       f"{minimum}")
+
+
+def _media_object(lint: Linter, node: Command, view: View) -> None:
+    _work(lint, node, "media", _POINTERS_MEDIA)
+    vfe = lint.context.vfe
+    if vfe is None:
+        return
+    mode = str(getattr(vfe.vfe_mode, "name", vfe.vfe_mode))
+    extended = node.body.name == "MEDIA_OBJECT_EX"
+    plain = node.body.name == "MEDIA_OBJECT"
+    if (plain and mode in ("AVC_MC", "AVC_IT", "VC1_IT")) or (extended and mode in ("VLD", "IS")):
+        lint.find(node, "media-mode", f"is not allowed in mode {mode}")
+    if mode == "VLD" and vfe.children_present:
+        lint.find(node, "media-mode", "VFE_STATE: children_present in mode VLD")
+
+
+# --- 2D -------------------------------------------------------------------------------------------------------------
+def _blit(lint: Linter, node: Command, view: View) -> None:
+    """spec/05 3.13, Q14."""
+    names = view.layout.by_name(lint.gen)
+    deep = "color_depth" in names and view.raw("color_depth") == 3
+    if deep and "write_rgb" in names and not (view.write_rgb or view.write_alpha):
+        lint.find(node, "blit-mask", "writes neither colour nor alpha: nothing happens")
+    for side in ("destination", "source"):
+        pitch = int(getattr(view, f"{side}_pitch")) if f"{side}_pitch" in names else 0
+        base = int(getattr(view, f"{side}_base_address")) if f"{side}_base_address" in names else 0
+        tiled = f"{side}_tiled" in names and getattr(view, f"{side}_tiled")
+        if tiled and base % 4096:
+            lint.find(node, "blit-alignment", f"tiled {side} at 0x{base:08x}", f"{side}_base_address", base)
+        if not tiled and pitch % 4:
+            lint.find(node, "blit-pitch", f"{side} pitch {pitch}: the low two bits are dropped", f"{side}_pitch", pitch)
+
+
+_RULES: dict[str, tuple[_Rule, ...]] = {
+    "PIPELINE_SELECT": (_select,),
+    "MI_FLUSH": (_flush,),
+    "PIPE_CONTROL": (_flush,),
+    "MI_BATCH_BUFFER_START": (_batch_start,),
+    "STATE_BASE_ADDRESS": (_bases,),
+    "3DSTATE_PIPELINED_POINTERS": (_pointers,),
+    "3DSTATE_BINDING_TABLE_POINTERS": (_pointers,),
+    "MEDIA_STATE_POINTERS": (_media_pointers,),
+    "URB_FENCE": (_fence,),
+    "CS_URB_STATE": (_constant_entries,),
+    "CONSTANT_BUFFER": (_constants,),
+    "3DSTATE_VERTEX_BUFFERS": (_vertex_buffers,),
+    "3DSTATE_VERTEX_ELEMENTS": (_vertex_elements,),
+    "3DSTATE_INDEX_BUFFER": (_index_buffer,),
+    "3DSTATE_DEPTH_BUFFER": (_depth_buffer,),
+    "3DPRIMITIVE": (_primitive,),
+    "MEDIA_OBJECT": (_media_object,),
+    "MEDIA_OBJECT_EX": (_media_object,),
+    "MEDIA_OBJECT_PRT": (_media_object,),
+}

@@ -6,7 +6,7 @@ Renderers turn nodes into text or JSON; programs may use them directly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -88,6 +88,17 @@ class Node:
             node = todo.pop()
             yield node
             todo.extend(reversed(node.children))
+
+
+class Shared(list[Node]):
+    """Children that several commands have in common; renderers keep their result here."""
+
+    __slots__ = ("json", "text")
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        super().__init__(nodes)
+        self.text: str | None = None
+        self.json: str | None = None
 
 
 class State(Node):

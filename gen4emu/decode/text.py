@@ -19,6 +19,7 @@ from gen4emu.decode.nodes import (
     Note,
     Registers,
     Severity,
+    Shared,
     State,
     SubmissionEnd,
     SubmissionStart,
@@ -75,8 +76,16 @@ class TextRenderer:
         if node.diagnostics:
             text += "".join(self.diagnostic(d, "    ") for d in node.diagnostics)
         if node.children and not self.headers:
-            text += "".join(self.below(child, 1) for child in node.children)
+            text += self.children(node)
         return text
+
+    def children(self, node: Command) -> str:
+        children = node.children
+        if not isinstance(children, Shared):
+            return "".join([self.below(child, 1) for child in children])
+        if children.text is None:
+            children.text = "".join([self.below(child, 1) for child in children])
+        return children.text
 
     def _body(self, body: Body) -> str:
         if body.layout is not None:

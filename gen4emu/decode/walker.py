@@ -94,12 +94,17 @@ class Walker:
 
     def submission(self, event: Submission) -> Iterator[Yielded]:
         """Everything that the ring's contents run."""
-        self._started.clear()
+        self.begin()
         self._watch = event.acthd if event.hung else None
         self._ring = event
-        self._budget = _BUDGET_BYTES + 4 * self.peek.memory.owned_bytes + len(event.ring)
         yield from self._run(event.ring_address, bytes(event.ring), 0, None)
         yield from self._leftovers()
+
+    def begin(self) -> None:
+        """Forget the batches of the last submission."""
+        self._started.clear()
+        self._watch = self._ring = None
+        self._budget = _BUDGET_BYTES + 4 * self.peek.memory.owned_bytes
 
     def batch(self, address: int, origin: str) -> Iterator[Yielded]:
         """A batch that the ring did not call."""
