@@ -7,6 +7,7 @@ text, one over the branches; memory and time grow linearly with the text.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import replace
 
 from gen4emu.errors import FieldError
@@ -17,6 +18,7 @@ from gen4emu.isa.opcodes import Flag
 from gen4emu.isa.parser import LabelUse, Parser, Statement
 
 MAX_CODE_BYTES = 64 << 20
+Labels = dict[str, list[int]]
 _SAMPLE = 1 << 18  # how much text is looked at to tell the syntax
 
 
@@ -24,13 +26,14 @@ def assemble(text: str, gen: Gen, file: str = "<string>", *, syntax: Syntax | No
     """The code of an assembly text for one part.  Raises AssemblyError."""
     parser = Parser(text, gen, file, syntax or detect_syntax(text))
     code = bytearray()
-    labels: dict[str, int] = {}
+    labels: Labels = {}
     branches: list[tuple[int, Statement]] = []
     while (statement := parser.statement()) is not None:
         if statement.label is not None:
-            if statement.label in labels:
+            places = labels.setdefault(statement.label, [])
+            if places and parser.syntax is Syntax.MESA:
                 parser.lex.fail(f"label {statement.label[:40]} is defined twice", statement.pos)
-            labels[statement.label] = len(code)
+            places.append(len(code))
         elif statement.inst is not None:
             if statement.use is not None:  # written below, when every label has its place
                 branches.append((len(code), statement))
@@ -74,11 +77,14 @@ _GLUED = re.compile(_STATEMENT + r"\([0-9]", re.MULTILINE)
 _APART = re.compile(_STATEMENT + r"[ \t]+(?:\([0-9]|[^\s(:])", re.MULTILINE)
 
 
-def _linked(parser: Parser, inst: Instruction, use: LabelUse, offset: int, labels: dict[str, int]) -> Instruction:
+def _linked(parser: Parser, inst: Instruction, use: LabelUse, offset: int, labels: Labels) -> Instruction:
     """The branch with its count: in units of 16 bytes, from itself or from what follows it (spec/40 9.1)."""
-    target = labels.get(use.name)
-    if target is None:
+    places = labels.get(use.name)
+    if places is None:
         parser.lex.fail(f"unknown label {use.name[:40]}", use.pos)
+    # IGT's kernels use a name several times: the next place counts, or the first of all
+    following = bisect_left(places, offset)
+    target = places[following if following < len(places) else 0]
     info = inst.info
     assert info is not None
     count, rest = divmod(target - offset - (16 if info.flags & Flag.JUMP_NEXT else 0), 16)

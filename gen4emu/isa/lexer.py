@@ -58,7 +58,7 @@ _TOKEN = re.compile(r"""
   | (?P<punct>[;:(){}\[\]<>,.+\-*/=^~])
 """, re.VERBOSE)
 _SPACE = re.compile(r"\s+")
-_LINE_MARKER = re.compile(r"[ \t]*#[ \t]*(?:line[ \t]*)?([0-9]{1,9})(?:[ \t]+\"([^\"\n]*)\")?[^\n]*")
+_LINE_MARKER = re.compile(r"#[ \t]*(?:line[ \t]*)?([0-9]{1,9})(?![^\s])(?:[ \t]+\"([^\"\n]*)\")?[^\n]*")
 _TYPE_NAMES = "|".join(t.name for t in ImmType)
 _HEX_LOWER = re.compile(rf"0x([0-9a-f]+)({_TYPE_NAMES})?")
 _HEX_ANY = re.compile(r"0[xX]([0-9a-fA-F]+?)(UD|UW|UB|VF|V|W)?")
@@ -123,7 +123,7 @@ class Lexer:
         if index < 0:
             return self.file, self.text.count("\n", 0, pos) + 1, column
         start, line, file = self._markers[index]
-        return file, line + self.text.count("\n", start, pos), column
+        return file, max(line + self.text.count("\n", start, pos), 1), column
 
     def _scan(self) -> Token:
         text = self.text

@@ -364,7 +364,10 @@ class OperandParser:
         if w not in WIDTH_CODES:
             lex.fail(f"width {w}: must be 1, 2, 4, 8 or 16", draft.token)
         if h not in HSTRIDE_CODES:
-            lex.fail(f"horizontal stride {h}: must be 0, 1, 2 or 4", draft.token)
+            # with a width of 1 it does not matter, IGT never checked it, and the MPEG-2 kernels have <8,1,8>
+            if self.syntax is not Syntax.IGT or w != 1 or h not in VSTRIDE_CODES:
+                lex.fail(f"horizontal stride {h}: must be 0, 1, 2 or 4", draft.token)
+            h = 0
         vstride = VSTRIDE_INDEXED if v is None else VSTRIDE_CODES[v]
         return self._operand(draft, Align1Region(vstride, WIDTH_CODES[w], HSTRIDE_CODES[h]), align16)
 

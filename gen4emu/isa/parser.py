@@ -464,10 +464,13 @@ class Parser:
     def _igt_habits(self, draft: _Draft) -> None:
         """What IGT's assembler does unasked: its own implied operands, and compression for two-register results."""
         members = draft.members
-        if draft.info.shape in (Shape.BRANCH, Shape.JUMP, Shape.BARE, Shape.WAIT, Shape.UNARY):
+        shape = draft.info.shape
+        # ip has one region in its tests, where jmpi takes a number, and another in kernels, where it takes the rest
+        jumps_by_number = shape is Shape.JUMP and draft.use is None and isinstance(members["src1"], Immediate)
+        if shape in (Shape.BRANCH, Shape.BARE, Shape.WAIT, Shape.UNARY) or jumps_by_number:
             members["implied"] = Implied.IGT
         dst = members.get("dst")
-        if draft.info.shape in (Shape.UNARY, Shape.BINARY) and isinstance(dst, DirectOperand | IndirectOperand):
+        if shape in (Shape.UNARY, Shape.BINARY) and isinstance(dst, DirectOperand | IndirectOperand):
             size = members.get("exec_size", 0)
             if TYPE_BYTES[dst.type] << size == 64:
                 members["compression"] = Compression.COMPR
