@@ -364,4 +364,10 @@ const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);
 void g4_device_reset_counts(struct g4_device *device);
 
+/* ---- surfaces, for pictures: native/surface.h ---- */
+
+/* Where level `level`, slice `slice` of a surface starts, in texels from its base; false outside of the surface.
+ * `state` is a SURFACE_STATE of six dwords. */
+bool g4_surface_place(const uint32_t *state, uint32_t gen, uint32_t level, uint32_t slice, uint32_t place[2]);
+
 #endif

@@ -105,6 +105,14 @@ WEAK bool g4_surface_image(const struct g4_surface *surface, uint32_t gen, uint3
     (void)image;
     return false;
 }
+WEAK bool g4_surface_place(const uint32_t *state, uint32_t gen, uint32_t level, uint32_t slice, uint32_t place[2]) {
+    (void)state;
+    (void)gen;
+    (void)level;
+    (void)slice;
+    (void)place;
+    return false;
+}
 WEAK struct g4_sampler_cache *g4_sampler_cache_new(void) {
     return calloc(1, 8);
 }

@@ -1,0 +1,139 @@
+"""`gen4emu replay`: execute a trace and write what it drew as pictures."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from gen4emu.cli.options import device_option
+from gen4emu.device.device import Device, Options
+from gen4emu.device.replay import Frame, Replay
+from gen4emu.device.targets import Target
+from gen4emu.device.tiling import Tiling
+from gen4emu.errors import HangError
+from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.hw.gen import Device as Part
+from gen4emu.image.picture import read_channels, save
+from gen4emu.trace.opening import open as open_trace
+
+_SURFACE = re.compile(r"(?P<address>(0x)?[0-9a-fA-F]+),(?P<format>\w+),(?P<width>\d+)x(?P<height>\d+)"
+                      r",(?P<tiling>linear|x|y),(?P<pitch>\d+)", re.IGNORECASE)
+
+
+def surface(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[Target, ...]:
+    """ADDRESS,FORMAT,WxH,TILING,PITCH."""
+    return tuple(_surface(ctx, param, value) for value in values)
+
+
+def _surface(ctx: click.Context, param: click.Parameter, value: str) -> Target:
+    m = _SURFACE.fullmatch(value)
+    if m is None:
+        raise click.BadParameter(f"{value!r} is not ADDRESS,FORMAT,WxH,TILING,PITCH", ctx, param)
+    name = m["format"].upper()
+    if name not in SurfaceFormat.__members__:
+        raise click.BadParameter(f"{name} is no surface format", ctx, param)
+    return Target("surface", int(m["address"], 16), SurfaceFormat[name], int(m["width"]), int(m["height"]),
+                  int(m["pitch"]), Tiling[m["tiling"].upper()])
+
+
+class Writer:
+    """Names and writes the pictures of one replay."""
+
+    def __init__(self, directory: Path, depth: bool, npy: bool, extra: tuple[Target, ...]) -> None:
+        self.directory, self.depth, self.npy, self.extra = directory, depth, npy, extra
+        self.written: list[Path] = []
+
+    def write(self, device: Device, prefix: str, targets: tuple[Target, ...]) -> None:
+        for target in (*targets, *self.extra):
+            if target.kind == "depth" and not self.depth:
+                continue
+            where = f"{target.kind}-{target.address:08x}"
+            if target.level or target.slice:
+                where += f"-l{target.level}-s{target.slice}"
+            channels = read_channels(device.memory, target)
+            path = self.directory / f"{prefix}-{where}.{'npy' if self.npy else 'png'}"
+            save(path, channels)
+            self.written.append(path)
+
+
+@click.command()
+@click.argument("trace")
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), default="frames", show_default=True,
+              help="Directory for the pictures.")
+@device_option
+@click.option("--draws", is_flag=True, help="Pictures after every draw, not only at the end of each frame.")
+@click.option("--surface", "surfaces", multiple=True, callback=surface, metavar="ADDRESS,FORMAT,WxH,TILING,PITCH",
+              help="Write this piece of memory, too.")
+@click.option("--depth", is_flag=True, help="Write depth buffers, too.")
+@click.option("--npy", is_flag=True, help="Exact channel values as .npy instead of PNG.")
+@click.option("--submission", type=click.IntRange(0), help="Stop after submission N and write only its pictures.")
+@click.option("-j", "--workers", type=click.IntRange(0, 64), default=0, help="Worker threads; 0: one per processor.")
+@click.option("--fp-rounding", type=click.Choice(["rtz", "rtne"]), default="rtz", show_default=True,
+              help="How the EU rounds.")
+@click.option("--watchdog", type=click.IntRange(0), default=0, help="Million EU instructions before a draw hangs.")
+@click.option("--general", is_flag=True, help="Only the EU's general handlers: slow, the same bits.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 when anything is not modelled or not right.")
+def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces: tuple[Target, ...], depth: bool,
+           npy: bool, submission: int | None, workers: int, fp_rounding: str, watchdog: int, general: bool,
+           strict: bool) -> int:
+    """Execute TRACE and write its render targets as pictures.
+
+    \b
+    Example:
+      gen4emu replay traces/triangle-g4x.aub.xz -o frames/
+    """
+    options = Options(round_to_nearest=fp_rounding == "rtne", general_only=general, watchdog=watchdog,
+                      workers=workers, strict=strict)
+    run = Replay(open_trace(trace, device=device), device, options)
+    writer = Writer(output, depth, npy, surfaces)
+    show = sys.stderr.isatty()
+
+    def after_draw(number: int) -> None:
+        assert run.device is not None
+        if draws:
+            writer.write(run.device, f"draw-{number:05d}", tuple(run.device.take_targets()))
+        if show and number % 16 == 0:
+            click.echo(f"\rsubmission {run.submissions}, draw {number}", err=True, nl=False)
+
+    run.on_draw = after_draw
+    started = time.perf_counter()
+    try:
+        for frame in run.frames(submission):
+            _write_frame(run, writer, frame)
+        return _summary(run, writer, time.perf_counter() - started, strict)
+    except HangError as e:
+        _summary(run, writer, time.perf_counter() - started, strict)
+        raise HangError(f"{trace}: {e} (submission {run.submissions})") from e
+    finally:
+        run.close()
+
+
+def _write_frame(run: Replay, writer: Writer, frame: Frame) -> None:
+    assert run.device is not None
+    writer.write(run.device, f"frame-{frame.number:04d}", frame.targets)
+
+
+def _summary(run: Replay, writer: Writer, seconds: float, strict: bool) -> int:
+    """What happened, to stderr; 1 when --strict and there is something to complain about."""
+    if sys.stderr.isatty():
+        click.echo("\r\033[K", err=True, nl=False)
+    for path in writer.written:
+        click.echo(path)
+    complaints = list(run.warnings)
+    if run.device is not None:
+        complaints += [f"{kind}: {count} times, first at {run.device.findings.first[kind]}"
+                       for kind, count in run.device.findings.count.items()]
+        complaints += [str(event) for event in run.device.events()]
+        faults = run.device.memory.faults
+        complaints += [f"{kind.text}: {count} times" for kind, count in faults.counts.items() if count]
+    for complaint in complaints:
+        click.echo(f"gen4emu: {complaint}", err=True)
+    click.echo(f"{run.submissions} submissions, {run.draws} draws, {len(writer.written)} pictures, {seconds:.2f} s",
+               err=True)
+    return 1 if strict and complaints else 0
+
+

@@ -1,0 +1,238 @@
+"""The emulated device: memory, registers, the native core and one command streamer per ring (DESIGN.md "The picture").
+
+A device is fed trace events (`apply`) or batches (`run_batch`).  No globals: two devices do not know of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from gen4emu._native import ffi, lib
+from gen4emu.device.blitter import Blitter
+from gen4emu.device.command_streamer import CommandStreamer, Findings
+from gen4emu.device.memory import Memory
+from gen4emu.device.registers import RegisterFile
+from gen4emu.device.state import Words
+from gen4emu.device.targets import Target, TargetFinder
+from gen4emu.errors import HangError
+from gen4emu.hw import gen as parts
+from gen4emu.hw.layout import Command
+from gen4emu.trace import events
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a device behaves where there is a choice; each has its line in docs/fidelity.md."""
+
+    round_to_nearest: bool = False  # decision 1
+    general_only: bool = False  # no fast handlers in the EU
+    dither_all: bool = False  # decision 13
+    watchdog: int = 0  # million instructions a draw may take; 0: the default
+    workers: int = 0  # 0: one for each processor
+    strict: bool = False  # unknown commands hang, as real ones do
+
+
+class EuHang(HangError):
+    """Threads of a draw do not end, or a kernel cannot be run."""
+
+
+_STATUS = {lib.G4_FAULT: "a kernel could not be read", lib.G4_BAD_VALUE: "state that cannot be used",
+           lib.G4_NO_MEMORY: "out of memory", lib.G4_HANG: "threads do not end"}
+
+# The native core's events, in words.
+_EVENTS: dict[int, str] = {
+    lib.G4_EVENT_BAD_SFID: "message to a function that does not exist",
+    lib.G4_EVENT_BAD_MESSAGE: "message that its function does not know",
+    lib.G4_EVENT_BAD_LENGTH: "message of the wrong length",
+    lib.G4_EVENT_BAD_RESPONSE: "response length that does not fit",
+    lib.G4_EVENT_EOT_IGNORED: "end of thread in a register descriptor",
+    lib.G4_EVENT_EOT_WRONG_UNIT: "end of thread sent to a unit that cannot end one",
+    lib.G4_EVENT_ILLEGAL_OPCODE: "illegal opcode",
+    lib.G4_EVENT_MASK_STACK: "mask stack overflow or underflow",
+    lib.G4_EVENT_GRF_RANGE: "register outside of the thread's allocation",
+    lib.G4_EVENT_INDIRECT_CARRY: "indirect address with a carry that is lost",
+    lib.G4_EVENT_EXCEPTION: "exception",
+    lib.G4_EVENT_URB_RANGE: "URB write beyond the entry",
+    lib.G4_EVENT_URB_PROTOCOL: "URB write with Allocate and end of thread",
+    lib.G4_EVENT_BAD_SURFACE: "surface that the message cannot use",
+    lib.G4_EVENT_BAD_FORMAT: "format that the unit does not support",
+    lib.G4_EVENT_BAD_TOPOLOGY: "topology that the unit cannot take",
+    lib.G4_EVENT_BAD_STATE: "reserved value in a state block",
+    lib.G4_EVENT_RT_FLAGS: "render target write whose length contradicts its header",
+    lib.G4_EVENT_UNMODELLED: "not modelled",
+    lib.G4_EVENT_SILICON_DIFFERS: "real G4x returns something else here",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EventCount:
+    """Something kernels or messages did against the rules."""
+
+    kind: int
+    text: str
+    count: int
+    address: int
+    value: int
+
+    def __str__(self) -> str:
+        return f"{self.text}: {self.count} times, first at 0x{self.address:08x} (value 0x{self.value:08x})"
+
+
+class Device:
+    """One GPU.  Close it (or use `with`) to free its memory at once."""
+
+    def __init__(self, info: parts.Device, options: Options | None = None) -> None:
+        self.info = info
+        self.options = options or Options()
+        self.memory = Memory(info.gtt_entries)
+        self.registers = RegisterFile(info.gen)
+        self._native = self._new_native()
+        self.blitter = Blitter(self.memory)
+        self.streamers = {engine: self._new_streamer() for engine in events.Engine}
+        self.targets = TargetFinder(self.memory, info.gen)
+        self.on_draw: list[Callable[[], None]] = []
+        self._hook_registers()
+
+    def _new_native(self) -> Any:
+        o = self.options
+        raw = ffi.new("struct g4_options *", {
+            "round_to_nearest": o.round_to_nearest, "general_only": o.general_only, "dither_all": o.dither_all,
+            "watchdog": o.watchdog, "workers": o.workers})
+        device = lib.g4_device_new(self.memory.handle, int(self.info.gen), self.info.urb_rows, raw)
+        if device == ffi.NULL:
+            raise MemoryError("the native core could not be set up")
+        return device
+
+    def _new_streamer(self) -> CommandStreamer:
+        return CommandStreamer(self.info.gen, self.memory, self.registers, self._draw, self._blit, self.options.strict)
+
+    def _hook_registers(self) -> None:
+        streamer = self.streamers[events.Engine.RENDER]
+        for i, name in enumerate(_COUNTERS):
+            offset = self.registers.offset(name)
+            for half in (0, 1):
+                self.registers.on_read(offset + 4 * half, _counter_read(streamer, i, half))
+                self.registers.on_write(offset + 4 * half, _counter_write(streamer, i, half))
+        time = self.registers.offset("TIMESTAMP")
+        self.registers.on_read(time, lambda: streamer.timestamp())
+        self.registers.on_read(time + 4, lambda: streamer.timestamp() >> 32)
+
+        def instpm(value: int) -> None:
+            streamer.state.constants_absolute = bool(value >> 6 & 1)
+
+        self.registers.on_write(self.registers.offset("INSTPM"), instpm)
+
+    def close(self) -> None:
+        if self._native is not None:
+            lib.g4_device_free(self._native)
+            self._native = None
+            self.memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        self.close()
+
+    # --- execution -------------------------------------------------------------------------------------------------
+    def apply(self, event: events.Event) -> None:
+        """Let a trace event happen.  What is only for readers of the trace is ignored."""
+        if isinstance(event, events.MemoryWrite):
+            if event.space is events.Space.PHYSICAL:
+                self.memory.write_physical(event.address, event.data)
+            else:
+                self.memory.write(event.address, event.data)
+        elif isinstance(event, events.Submission):
+            self.submit(event)
+        elif isinstance(event, events.GttWrite):
+            self.memory.set_gtt(event.first, event.entries)
+        elif isinstance(event, events.RegisterWrite):
+            self.registers.write(event.register, event.value)
+
+    def submit(self, submission: events.Submission) -> None:
+        with self._using(submission.engine) as streamer:
+            streamer.run_ring(bytes(submission.ring), submission.ring_address)
+
+    def run_batch(self, address: int, engine: events.Engine = events.Engine.RENDER) -> None:
+        with self._using(engine) as streamer:
+            streamer.run_batch(address)
+
+    @contextmanager
+    def _using(self, engine: events.Engine) -> Iterator[CommandStreamer]:
+        self._active = self.streamers[engine]
+        lib.g4_device_use(self._native, self._active.state.raw)
+        yield self._active
+
+    def _draw(self, words: Words) -> None:
+        fault = ffi.new("struct g4_fault *")
+        status = lib.g4_device_draw(self._native, ffi.from_buffer("uint32_t[]", words), fault)
+        if status != lib.G4_OK:
+            self._active.update_error_registers()
+            raise EuHang(f"hang at 0x{self._active.position.address:08x} in 3DPRIMITIVE: {_STATUS[status]} "
+                         f"(unit {fault.unit}, address 0x{fault.address:08x}, value 0x{fault.value:08x})")
+        self.targets.add_draw(self._active.state.raw)
+        for hook in self.on_draw:
+            hook()
+
+    def _blit(self, command: Command, words: Words) -> None:
+        target = self.blitter.execute(command, words)
+        if target is not None:
+            self.targets.add(target)
+        for hook in self.on_draw:
+            hook()
+
+    # --- looking ---------------------------------------------------------------------------------------------------
+    def take_targets(self) -> list[Target]:
+        """The surfaces drawn to since the last call, in the order of first use."""
+        return self.targets.take()
+
+    @property
+    def findings(self) -> Findings:
+        """What the command streamers met that is not modelled or not right."""
+        merged = Findings()
+        for streamer in self.streamers.values():
+            merged.count += streamer.findings.count
+            for kind, where in streamer.findings.first.items():
+                merged.first.setdefault(kind, where)
+        return merged
+
+    def events(self) -> list[EventCount]:
+        """What kernels and messages did against the rules."""
+        found = []
+        for kind, text in _EVENTS.items():
+            event = lib.g4_device_event(self._native, kind)
+            if event.count:
+                found.append(EventCount(kind, text, event.count, event.address, event.value))
+        return found
+
+    def counts(self) -> dict[str, int]:
+        """Work done so far: draws, vertices, objects, instructions, nanoseconds per phase."""
+        raw = ffi.new("struct g4_device_counts *")
+        lib.g4_device_counts(self._native, raw)
+        names = ("draws", "vertices", "objects", "setups", "tiles", "instructions", "channel_ops", "geometry_ns",
+                 "raster_ns")
+        return {name: int(getattr(raw, name)) for name in names}
+
+
+# In the order of enum g4_counter.
+_COUNTERS = ("IA_VERTICES_COUNT", "IA_PRIMITIVES_COUNT", "VS_INVOCATION_COUNT", "GS_INVOCATION_COUNT",
+             "GS_PRIMITIVES_COUNT", "CL_INVOCATION_COUNT", "CL_PRIMITIVES_COUNT", "PS_INVOCATION_COUNT",
+             "PS_DEPTH_COUNT")
+
+
+def _counter_read(streamer: CommandStreamer, index: int, half: int) -> Callable[[], int]:
+    return lambda: int(streamer.state.raw.counter[index]) >> (32 * half)
+
+
+def _counter_write(streamer: CommandStreamer, index: int, half: int) -> Callable[[int], None]:
+    def write(value: int) -> None:
+        counter = streamer.state.raw.counter
+        keep = 0xFFFFFFFF << (32 * (1 - half))
+        counter[index] = int(counter[index]) & keep | value << (32 * half)
+
+    return write

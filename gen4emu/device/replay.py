@@ -1,0 +1,112 @@
+"""Replaying a trace on a device: what was drawn, when a frame is complete, what went wrong (spec/06 3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from gen4emu.device.device import Device, Options
+from gen4emu.device.targets import Target
+from gen4emu.device.tiling import Tiling
+from gen4emu.errors import DecodeError
+from gen4emu.hw import gen as parts
+from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.trace import events
+from gen4emu.trace.opening import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A moment at which pictures are to be taken."""
+
+    number: int
+    submission: int
+    targets: tuple[Target, ...]
+
+
+class Replay:
+    """Feeds a trace to a device and stops where pictures are wanted."""
+
+    def __init__(self, trace: Trace, info: parts.Device | None = None, options: Options | None = None) -> None:
+        self.trace = trace
+        self.options = options
+        self.device: Device | None = Device(info, options) if info is not None else None
+        self.on_draw: Callable[[int], None] | None = None  # told the number of every draw or blit, when it is done
+        self.submissions = 0
+        self.draws = 0
+        self.warnings: list[str] = []
+        self._frames = 0
+
+    def close(self) -> None:
+        if self.device is not None:
+            self.device.close()
+
+    def frames(self, only: int | None = None) -> Iterator[Frame]:
+        """Run the trace; yields each frame when it is complete, so that memory shows it.
+
+        A trace that marks its frames (dump requests, boundaries) yields those; any other one frame a submission.
+        """
+        marked = self.has_marks()
+        for event in self.trace:
+            if isinstance(event, events.Header):
+                self._start(event)
+            elif isinstance(event, events.Warning):
+                self.warnings.append(f"0x{event.offset:08x}: {event.text}")
+            elif isinstance(event, events.SurfaceDump):
+                yield self._frame((_dump_target(event),))
+            elif isinstance(event, events.FrameBoundary):
+                yield self._frame(tuple(self._running().take_targets()))
+            elif isinstance(event, events.Submission):
+                if only is not None and self.submissions > only:
+                    return
+                self._submit(event)
+                if not marked and (only is None or only == self.submissions - 1):
+                    yield self._frame(tuple(self._running().take_targets()))
+            else:
+                self._running().apply(event)
+
+    def has_marks(self) -> bool:
+        """Whether the container says where frames end."""
+        return any(isinstance(e, events.SurfaceDump | events.FrameBoundary) for e in self.trace)
+
+    def _start(self, header: events.Header) -> None:
+        if self.device is None:
+            info = parts.BY_PCI_ID.get(header.pci_id or 0)
+            if info is None:
+                raise DecodeError(f"{self.trace.path}: no device is known for this trace; name one with --device")
+            self.device = Device(info, self.options)
+
+    def _running(self) -> Device:
+        if self.device is None:
+            raise DecodeError(f"{self.trace.path}: the trace does not say its device; name one with --device")
+        return self.device
+
+    def _submit(self, event: events.Submission) -> None:
+        device = self._running()
+
+        def after_draw() -> None:
+            if self.on_draw is not None:
+                self.on_draw(self.draws)
+            self.draws += 1
+
+        device.on_draw = [after_draw]
+        device.submit(event)
+        self.submissions += 1
+
+    def _frame(self, targets: tuple[Target, ...]) -> Frame:
+        frame = Frame(self._frames, self.submissions - 1, targets)
+        self._frames += 1
+        return frame
+
+
+_DUMP_TILINGS = {"linear": Tiling.LINEAR, "x": Tiling.X, "y": Tiling.Y}
+_DUMP_FORMATS = {1: SurfaceFormat.L8_UNORM, 4: SurfaceFormat.B4G4R4A4_UNORM, 6: SurfaceFormat.B8G8R8X8_UNORM,
+                 7: SurfaceFormat.B8G8R8A8_UNORM}
+
+
+def _dump_target(dump: events.SurfaceDump) -> Target:
+    form = _DUMP_FORMATS.get(dump.format)
+    if form is None:
+        raise DecodeError(f"dump request at 0x{dump.offset:08x}: format {dump.format} is unknown")
+    return Target("dump", dump.address, form, dump.width, dump.height, dump.pitch_bytes, _DUMP_TILINGS[dump.tiling],
+                  dump.x, dump.y)

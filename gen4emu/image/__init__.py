@@ -1,0 +1,1 @@
+"""Surfaces as arrays and pictures: texel decoding, PNG and npy files, comparison."""
