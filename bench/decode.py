@@ -101,15 +101,17 @@ def measure(what: str, device: Device, writes: list[MemoryWrite], batch: bytes) 
     for name, render in renderings:
         decoder = _loaded(device, writes)
         decoder.memory.write(_BASE, batch)
-        start = time.perf_counter()
+        start = time.process_time()
         out = render(decoder.batch(_BASE))
-        seconds = time.perf_counter() - start
-        print(f"{what:<24} {name:<5} {len(batch) / seconds / 1e6:8.2f} MB/s of batch  ({out / seconds / 1e6:.0f} MB/s out)")
+        seconds = time.process_time() - start
+        speed = len(batch) / seconds / 1e6
+        print(f"{what:<24} {name:<5} {speed:8.2f} MB/s of batch  ({out / seconds / 1e6:.0f} MB/s out)")
 
 
 def whole(path: Path) -> None:
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "gen4emu.cli.main", "decode", str(path)], check=True, stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "gen4emu.cli.main", "decode", str(path)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     print(f"{path.name:<24} whole {time.perf_counter() - start:8.2f} s")
 
 

@@ -24,7 +24,6 @@ from gen4emu.decode.context import (
     sampler_count,
     stage_of,
     surface_count,
-    table_stage,
 )
 from gen4emu.decode.kernels import Kernels
 from gen4emu.decode.nodes import Body, Command, Data, Diagnostic, Kernel, Node, Severity, Shared, State
@@ -108,11 +107,7 @@ class Chaser:
 
     def binding_tables(self, node: Command) -> None:
         """3DSTATE_BINDING_TABLE_POINTERS: remembered; how many entries count, the units will tell."""
-        context = self.context
-        for f, raw in node.body.view.fields():
-            if isinstance(f, Address) and f.target == "BINDING_TABLE_STATE":
-                context.tables[table_stage(f.name)] = context.absolute(f.base, f.decode(raw))
-        context.tables_changed = True
+        self.context.set_tables(node.body)
 
     def primitive(self, node: Command) -> None:
         """3DPRIMITIVE: what was waiting for it."""

@@ -70,11 +70,23 @@ class Compiled(Generic[T]):
         self.caches = [self._cache(d) for d in range(self.known)]
         self.extra = _Cache(lambda word: maker.dword(layout, -1, word, ()))
         self.join = self._generate(range(self.size))
+        last = self.arrays[0] if len(self.arrays) == 1 else None
+        self.tail = last if last is not None and last.count is None and last.dword == self.size == self.known else None
+        self.step = self.tail.item.size(gen) if self.tail is not None else 0
 
     def __call__(self, words: Sequence[int]) -> T:
         if len(words) == self.size and not self.arrays:
             return self.join(words, 0)
-        return self._long(words)
+        tail = self.tail
+        if tail is None or len(words) < self.size:
+            return self._long(words)
+        item, step = self.items[tail.name], self.step
+        items = [item.item(words, at) for at in range(self.size, len(words) - step + 1, step)]
+        out: Any = self.join(words, 0)
+        out = out + self.maker.array(tail, items)
+        for d in range(self.size + step * len(items), len(words)):
+            out = out + self.one(words, d)
+        return out  # type: ignore[no-any-return]  # a sum of T is a T
 
     # --- one dword -----------------------------------------------------------------------------------------------
     def _fields(self, dword: int) -> list[Field]:
@@ -156,7 +168,7 @@ class Compiled(Generic[T]):
         return self.caches[dword][words[dword] if len(needs) == 1 else tuple([words[d] for d in needs])]
 
 
-# --- values as source --------------------------------------------------------------------------------------------------
+# --- values as source -----------------------------------------------------------------------------------------------
 def raw_source(f: Field) -> str:
     """The raw bits of a field of one dword `v`."""
     if f.width == 32:
@@ -189,7 +201,7 @@ def named_source(f: Enum, scope: dict[str, Any], text: Callable[[int], str]) -> 
     return f"e{f.lo}[{raw_source(f)}]"
 
 
-# --- complaints --------------------------------------------------------------------------------------------------------
+# --- complaints -----------------------------------------------------------------------------------------------------
 Complaints = tuple[tuple[str, str, int, str], ...]  # rule, field, raw, what
 
 
@@ -216,18 +228,30 @@ class _Complaints:
         return isinstance(f, Mbz | Const | Enum) and not isinstance(f, Ignored)
 
     def source(self, layout: Block, index: int, fields: Sequence[Field], scope: dict[str, Any]) -> str | None:
-        """Most dwords are checked by a mask: all others go the long way."""
+        """One condition for all that can be wrong; what is wrong then is found the long way."""
         mask = want = 0
+        terms = []
         for f in fields:
-            if isinstance(f, Const):
-                want |= f.value << f.lo
-            elif not isinstance(f, Mbz):
+            if isinstance(f, Const | Mbz):
+                mask |= f.mask << f.lo
+                want |= f.value << f.lo if isinstance(f, Const) else 0
+            elif isinstance(f, Enum):
+                scope[f"s{f.lo}"] = frozenset(f.enum._value2member_map_)
+                if len(scope[f"s{f.lo}"]) <= f.mask:
+                    terms.append(f"{raw_source(f)} in s{f.lo}")
+            elif isinstance(f, Uint | Sint | Fixed):
+                number = number_source(f, scope)
+                low = "" if f.low is None else f"{f.low} <= "
+                high = "" if f.high is None else f" <= {f.high}"
+                terms.append(f"{low}{number}{high}")
+            else:
                 return None
-            mask |= f.mask << f.lo
-        if not mask:
+        if mask:
+            terms.insert(0, f"v & {mask} == {want}")
+        if not terms:
             return "()"
         scope["slow"] = lambda v: self.dword(layout, index, v, [(f, v >> f.lo & f.mask) for f in fields])
-        return f"slow(v) if v & {mask} != {want} else ()"
+        return f"() if {' and '.join(terms)} else slow(v)"
 
 
 def _rule(f: Field) -> str:
@@ -249,7 +273,7 @@ def complaints_of(layout: Block, gen: Gen) -> Compiled[Complaints]:
     return Compiled(layout, gen, _Complaints())
 
 
-# --- pointers ----------------------------------------------------------------------------------------------------------
+# --- pointers -------------------------------------------------------------------------------------------------------
 class Follow:
     """The pointers of one layout: fields of its own, and those of its arrays' items."""
 

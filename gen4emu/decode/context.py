@@ -19,6 +19,7 @@ _STAGE_OF_BLOCK = {"VS_STATE": "vs", "GS_STATE": "gs", "CLIP_STATE": "clip", "SF
 MAX_BINDING_TABLE = 256
 MAX_SAMPLERS = 16
 _MASK = 0xFFFFFFFF
+_PARSED_KEPT = 1 << 14
 
 
 @dataclass(slots=True, frozen=True)
@@ -64,13 +65,19 @@ class Context:
     vertices_changed: bool = False
     vfe: View | None = None
     vld: View | None = None  # VLD_STATE or VFE_STATE_EX
+    _parsed: dict[Body, Any] = field(default_factory=dict)
     descriptors_shown: set[int] = field(default_factory=set)  # since the last MEDIA_STATE_POINTERS
 
     def absolute(self, base: str, offset: int) -> int:
         return self.bases.get(base, 0) + offset & _MASK
 
-    def set_bases(self, view: View) -> None:
+    def set_bases(self, body: Body) -> None:
         """STATE_BASE_ADDRESS: each field counts only with its modify bit (spec/05 3.5)."""
+        for base, value, bound in self._recall(body, self._bases_of):
+            (self.bounds if bound else self.bases)[base] = value
+
+    def _bases_of(self, view: View) -> list[tuple[str, int, bool]]:
+        found = []
         names = {f.name: (f, raw) for f, raw in view.fields()}
         for name, (f, raw) in names.items():
             if not isinstance(f, Address):
@@ -80,23 +87,55 @@ class Context:
                 continue
             for base in self.bases:
                 if base and name.startswith(base):
-                    if "bound" in name:
-                        self.bounds[base] = f.decode(raw)
-                    else:
-                        self.bases[base] = f.decode(raw)
+                    found.append((base, int(f.decode(raw)), "bound" in name))
+        return found
+
+    def set_tables(self, body: Body) -> None:
+        """3DSTATE_BINDING_TABLE_POINTERS: absolute addresses, as the bases are now."""
+        base = self.bases["surface_state"]
+        self.tables = {stage: base + offset & _MASK for stage, offset in self._recall(body, _tables_of)}
+        self.tables_changed = True
+
+    def set_vertex_buffers(self, body: Body) -> None:
+        """3DSTATE_VERTEX_BUFFERS: those that are not listed stay."""
+        self.vertex_buffers.update(self._recall(body, lambda view: [(v.vertex_buffer_index, v)
+                                                                    for v in view.vertex_buffers]))
+        self.vertices_changed = True
+
+    def set_vertex_elements(self, body: Body) -> None:
+        """3DSTATE_VERTEX_ELEMENTS: the whole list."""
+        self.vertex_elements = self._recall(body, lambda view: [v for v in view.vertex_elements if v.valid])
+        self.vertices_changed = True
+
+    def set_index_buffer(self, body: Body) -> None:
+        self.index_buffer = body.view
+        self.vertices_changed = True
+
+    def _recall(self, body: Body, parse: Callable[[View], Any]) -> Any:
+        """What a command says, found out once for each content."""
+        found = self._parsed.get(body)
+        if found is None:
+            if len(self._parsed) >= _PARSED_KEPT:
+                self._parsed.clear()
+            found = self._parsed[body] = parse(body.view)
+        return found
 
     def units_key(self) -> tuple[tuple[str, Body], ...]:
         return tuple((stage, unit.body) for stage, unit in self.units.items())
 
     def vertices_key(self) -> Hashable:
         """What decides which vertices a primitive reads, apart from itself."""
-        buffers = tuple((i, tuple(v.words[v.at:v.at + 4])) for i, v in sorted(self.vertex_buffers.items()))
-        elements = tuple(tuple(v.words[v.at:v.at + 2]) for v in self.vertex_elements)
+        buffers = tuple([(i, *v.words[v.at:v.at + 4]) for i, v in sorted(self.vertex_buffers.items())])
+        elements = tuple([(*v.words[v.at:v.at + 2],) for v in self.vertex_elements])
         return buffers, elements, None if self.index_buffer is None else tuple(self.index_buffer.words)
 
     def key(self) -> tuple[int, int]:
         """The bases that change where state blocks point."""
         return self.bases["general_state"], self.bases["surface_state"]
+
+
+def _tables_of(view: View) -> list[tuple[str, int]]:
+    return [(table_stage(f.name), int(f.decode(raw))) for f, raw in view.fields() if isinstance(f, Address)]
 
 
 def stage_of(block: str) -> str:

@@ -13,7 +13,6 @@ from gen4emu.decode.error_state import registers
 from gen4emu.decode.kernels import Kernels
 from gen4emu.decode.lint import Linter
 from gen4emu.decode.nodes import (
-    BatchEnd,
     BatchStart,
     Body,
     Command,
@@ -27,7 +26,7 @@ from gen4emu.decode.nodes import (
 )
 from gen4emu.decode.options import Options
 from gen4emu.decode.peek import Peek
-from gen4emu.decode.walker import Walker
+from gen4emu.decode.walker import Walker, Yielded
 from gen4emu.device.memory import MAX_GTT_ENTRIES, Memory, MemoryFault
 from gen4emu.errors import DecodeError, FieldError
 from gen4emu.hw.gen import BY_PCI_ID, Device, Gen
@@ -93,11 +92,10 @@ class Decoder:
         self.chaser.named(holder, name.upper(), address, count)
         yield holder
 
-    def _linted(self, items: Iterable[Command | BatchStart | BatchEnd | Diagnostic]) -> Iterator[Item]:
-        linter = self.linter
-        if linter is None:
-            yield from items
-            return
+    def _linted(self, items: Iterator[Yielded]) -> Iterator[Item]:
+        return items if self.linter is None else self._lint(self.linter, items)
+
+    def _lint(self, linter: Linter, items: Iterator[Yielded]) -> Iterator[Item]:
         for item in items:
             if isinstance(item, Command):
                 linter.command(item)

@@ -54,6 +54,7 @@ class _Lines:
     def __init__(self, style: Style, command: bool, gen: Gen) -> None:
         self.style, self.command, self.gen = style, command, gen
         self.before = f"{style.indent}{' ' * 12 if style.offsets and command else ''}"
+        self.room = _WIDTH - len(self.before) - 12  # for the fields of a line, as long as they have no colours
 
     def dword(self, layout: Block, index: int, word: int, alive: Sequence[tuple[Field, int]]) -> str:
         t = self.style.theme
@@ -72,13 +73,11 @@ class _Lines:
         return showable(f)
 
     def source(self, layout: Block, index: int, fields: Sequence[Field], scope: dict[str, Any]) -> str | None:
-        """Lines that never get too long as one formatted string."""
+        """The line as formatted strings; flags come and go, so a line with some is joined when it is made."""
         t = self.style.theme
-        if isinstance(layout, Command) and index == 0 or not self.style.offsets or any(f.hi >= 32 for f in fields):
+        if (isinstance(layout, Command) and index == 0) or not self.style.offsets or any(f.hi >= 32 for f in fields):
             return None
-        if sum(len(f.name) + 4 + _longest(f) for f in fields) + len(self.before) + 12 > _WIDTH:
-            return None
-        bits = f'f"{self.before}{t.dim}{{v:08x}}{t.off}"'
+        bits = f'f"{self.before}{t.dim}{{v:08x}}{t.off}'
         texts = []
         for f in fields:
             text = self._field_source(f, scope)
@@ -86,23 +85,37 @@ class _Lines:
                 return None
             texts.append(text)
         if not texts:
-            return f'{bits} + "\\n"'
-        if all(isinstance(f, Bool | Mbz) for f in fields):
-            scope["long"] = lambda v: self.dword(layout, index, v, [(f, v >> f.lo & f.mask) for f in fields])
-            return f'long(v) if v else {bits} + "\\n"'
-        return f'{bits} + "    " + ({" + ".join(texts)})[2:] + "\\n"'
+            return f'{bits}\\n"'
+        scope["line"], scope["room"] = self._line, self.room
+        if any(isinstance(f, Bool | Mbz) for f in fields):
+            return f'line({bits}    ", ({", ".join(texts)},))'
+        # Fields that are always there make one string, which is taken apart again only if it is too long.
+        whole = "f\"" + ", ".join(text[2:-1] for text in texts) + "\""
+        return f'{bits}    {{text}}\\n" if len(text := {whole}) <= room else line({bits}    ", text.split(", "))'
+
+    def _line(self, before: str, texts: Sequence[str]) -> str:
+        """The fields that have a text, wrapped only if they must be."""
+        text = ", ".join([t for t in texts if t])
+        if not text:
+            return f"{before[:-4]}\n"
+        if len(text) <= self.room:
+            return f"{before}{text}\n"
+        t = self.style.theme
+        marks = len(t.value) + len(t.off)
+        fields = [(text, len(text) - (marks if "=" in text else 0)) for text in texts if text]
+        return f"{before}{self._wrapped(fields, len(self.before) + 12)}\n"
 
     def _field_source(self, f: Field, scope: dict[str, Any]) -> str | None:
-        """`, name=value` as an expression."""
+        """`name=value` as an expression; an empty string for a flag that is clear."""
         t = self.style.theme
         if isinstance(f, Bool):
-            return f'(", {f.name}" if v >> {f.lo} & 1 else "")'
+            return f'"{f.name}" if v >> {f.lo} & 1 else ""'
         if isinstance(f, Mbz):
             name = f"{'ignored' if isinstance(f, Ignored) else 'reserved'}[{f.hi}:{f.lo}]"
             raw = raw_source(f)
-            return f'(f", {name}={t.value}0x{{{raw}:x}}{t.off}" if {raw} else "")'
+            return f'f"{name}={t.value}0x{{{raw}:x}}{t.off}" if {raw} else ""'
         if isinstance(f, Enum):
-            return f'f", {f.name}={t.value}{{{named_source(f, scope, f.text)}}}{t.off}"'
+            return f'f"{f.name}={t.value}{{{named_source(f, scope, f.text)}}}{t.off}"'
         if f.name == "register_offset":
             return None
         number = number_source(f, scope)
@@ -117,7 +130,7 @@ class _Lines:
             form = ":.9g"
         elif isinstance(f, Fixed):
             form = ":g"
-        return f'f", {f.name}={t.value}{"0x" if form.endswith("x") else ""}{{{number}{form}}}{t.off}"'
+        return f'f"{f.name}={t.value}{"0x" if form.endswith("x") else ""}{{{number}{form}}}{t.off}"'
 
     def _wrapped(self, fields: Sequence[tuple[str, int]], start: int) -> str:
         """The fields with commas; lines that get too long go on below the second column."""
@@ -160,13 +173,6 @@ class _Lines:
         per = 8
         rows = [" ".join(item.split()[0] for item in items[i:i + per]) for i in range(0, len(items), per)]
         return "".join(f"{self.before}{row}{f'  {array.name}' if not i else ''}\n" for i, row in enumerate(rows))
-
-
-def _longest(f: Field) -> int:
-    """How long the text of a value can get."""
-    if isinstance(f, Enum):
-        return max(max(len(m.name) for m in f.enum), 16)
-    return 0 if isinstance(f, Bool) else 16
 
 
 @cache

@@ -73,13 +73,13 @@ class Walker:
         self._headers: dict[int, Header] = {}
         self._bodies: dict[bytes, Body] = {}
         self._actions: dict[str, Callable[[Command], None]] = {
-            "STATE_BASE_ADDRESS": lambda node: context.set_bases(node.body.view),
+            "STATE_BASE_ADDRESS": lambda node: context.set_bases(node.body),
             "PIPELINE_SELECT": self._pipeline_select,
             "3DSTATE_PIPELINED_POINTERS": chaser.pipelined,
             "3DSTATE_BINDING_TABLE_POINTERS": chaser.binding_tables,
-            "3DSTATE_VERTEX_BUFFERS": self._vertex_buffers,
-            "3DSTATE_VERTEX_ELEMENTS": self._vertex_elements,
-            "3DSTATE_INDEX_BUFFER": self._index_buffer,
+            "3DSTATE_VERTEX_BUFFERS": lambda node: context.set_vertex_buffers(node.body),
+            "3DSTATE_VERTEX_ELEMENTS": lambda node: context.set_vertex_elements(node.body),
+            "3DSTATE_INDEX_BUFFER": lambda node: context.set_index_buffer(node.body),
             "3DPRIMITIVE": chaser.primitive,
             "MEDIA_STATE_POINTERS": chaser.media_pointers,
             "MEDIA_OBJECT": chaser.media_object,
@@ -320,19 +320,6 @@ class Walker:
     # --- commands that later ones depend on ----------------------------------------------------------------------
     def _pipeline_select(self, node: Command) -> None:
         self.context.pipeline = "media" if node.body.view.raw("pipeline_selection") & 1 else "3D"
-
-    def _vertex_buffers(self, node: Command) -> None:
-        for view in node.body.view.vertex_buffers:
-            self.context.vertex_buffers[view.vertex_buffer_index] = view
-        self.context.vertices_changed = True
-
-    def _vertex_elements(self, node: Command) -> None:
-        self.context.vertex_elements = [v for v in node.body.view.vertex_elements if v.valid]
-        self.context.vertices_changed = True
-
-    def _index_buffer(self, node: Command) -> None:
-        self.context.index_buffer = node.body.view
-        self.context.vertices_changed = True
 
 
 def _second_level(view: View) -> bool:
