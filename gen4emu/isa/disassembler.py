@@ -58,22 +58,21 @@ def disassemble(code: bytes, gen: Gen, *, base: int = 0, start: int = 0, end: in
         end = start + kernel_length(code, gen, start)
     end = min(end, len(code))
     names = _targets(code, gen, base, start, end) if labels else {}
-    offset = start
+    offset, part = start, int(gen)
     while offset < end:
         data = _fetch(code, offset, end)
-        inst = _decoded(data, gen) if data else None
+        inst, distance = _decoded(data, part) if data else (None, None)
         label = names.get(offset, "")
         if inst is None:
             rest = code[offset:end]
             yield Line(offset, base + offset, rest, None, printer.raw_statement(rest), label, "not a whole instruction")
             return
-        target = inst.branch_target(offset)
-        name = names.get(target) if target is not None else None
+        name = names.get(offset + distance) if distance is not None else None
         if name is not None and inst.opcode != Opcode.ADD:
             text = printer.statement(inst, name)
             comment = ""
         else:
-            text, comment = _text(data, gen)
+            text, comment = _text(data, part)
             if name is not None:
                 comment = f"to {name}"
         yield Line(offset, base + offset, data, inst, text or printer.raw_statement(data), label, comment)
@@ -82,13 +81,8 @@ def disassemble(code: bytes, gen: Gen, *, base: int = 0, start: int = 0, end: in
 
 def instructions(code: bytes, gen: Gen, start: int = 0, end: int | None = None) -> Iterator[tuple[int, Instruction]]:
     """Offsets and instructions, without text, while there are whole ones."""
-    offset, end = start, len(code) if end is None else min(end, len(code))
-    while offset < end:
-        data = _fetch(code, offset, end)
-        if not data:
-            return
-        yield offset, _decoded(data, gen)
-        offset += len(data)
+    for offset, inst, _ in _walk(code, gen, start, len(code) if end is None else min(end, len(code))):
+        yield offset, inst
 
 
 def kernel_length(code: bytes, gen: Gen, start: int = 0) -> int:
@@ -98,16 +92,14 @@ def kernel_length(code: bytes, gen: Gen, start: int = 0) -> int:
     """
     end = min(len(code), start + MAX_KERNEL_BYTES)
     furthest = start
-    offset = start
-    for offset, inst in instructions(code, gen, start, end):
+    for offset, inst, distance in _walk(code, gen, start, end):
         if inst.info is None or inst.opcode == Opcode.ILLEGAL:
             return offset - start
         after = offset + inst.size
         if inst.eot and after > furthest:
             return after - start
-        target = inst.branch_target(offset)
-        if target is not None and target < end:
-            furthest = max(furthest, target + 1)
+        if distance is not None and offset + distance < end:
+            furthest = max(furthest, offset + distance + 1)
     return end - start
 
 
@@ -118,6 +110,12 @@ def listing(code: bytes, gen: Gen, *, base: int = 0, start: int = 0, end: int | 
     return "".join(f"{line.render(offsets=offsets, hexadecimal=hexadecimal)}\n" for line in lines)
 
 
+def clear_cache() -> None:
+    """Forget the instructions seen so far."""
+    _decoded.cache_clear()
+    _text.cache_clear()
+
+
 def _fetch(code: bytes, offset: int, end: int) -> bytes:
     """The bytes of the instruction at an offset, or none when it is cut off."""
     if offset + 8 > end:
@@ -126,15 +124,30 @@ def _fetch(code: bytes, offset: int, end: int) -> bytes:
     return bytes(code[offset:offset + size]) if offset + size <= end else b""
 
 
+def _walk(code: bytes, gen: Gen, start: int, end: int) -> Iterator[tuple[int, Instruction, int | None]]:
+    """Offsets, instructions and how far each may jump, while there are whole instructions."""
+    offset, part = start, int(gen)
+    while offset < end:
+        data = _fetch(code, offset, end)
+        if not data:
+            return
+        inst, distance = _decoded(data, part)
+        yield offset, inst, distance
+        offset += len(data)
+
+
+# The part is a plain number in the keys of these caches: a flag member takes longer to hash than the whole look-up.
 @lru_cache(maxsize=1 << 16)
-def _decoded(data: bytes, gen: Gen) -> Instruction:
-    return decode_word(int.from_bytes(data, "little"), gen, compacted=len(data) == 8)
+def _decoded(data: bytes, part: int) -> tuple[Instruction, int | None]:
+    """The instruction and the distance to where it may jump."""
+    inst = decode_word(int.from_bytes(data, "little"), Gen(part), compacted=len(data) == 8)
+    return inst, inst.branch_target(0)
 
 
 @lru_cache(maxsize=1 << 16)
-def _text(data: bytes, gen: Gen) -> tuple[str, str]:
+def _text(data: bytes, part: int) -> tuple[str, str]:
     """Statement and comment of an instruction whose branch, if any, is written as a number."""
-    inst = _decoded(data, gen)
+    inst, _ = _decoded(data, part)
     text = printer.statement(inst)
     if text is not None:
         return text, ""
@@ -146,9 +159,8 @@ def _targets(code: bytes, gen: Gen, base: int, start: int, end: int) -> dict[int
     """Names for the places in the range that branches lead to, where an instruction starts."""
     wanted: set[int] = set()
     starts: set[int] = set()
-    for offset, inst in instructions(code, gen, start, end):
+    for offset, _, distance in _walk(code, gen, start, end):
         starts.add(offset)
-        target = inst.branch_target(offset)
-        if target is not None:
-            wanted.add(target)
+        if distance is not None:
+            wanted.add(offset + distance)
     return {t: f"L_{base + t:04x}" for t in wanted & starts}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cache
 from typing import NamedTuple
 
 from gen4emu.errors import FieldError
@@ -208,14 +209,14 @@ def decode_word(word: int, gen: Gen, *, compacted: bool = False) -> Instruction:
     """The same from one integer: 128 bits, or 64 bits of a compacted instruction."""
     full = compaction.expand(word) if compacted else word
     found = _decode(full, gen, compacted)
-    found = replace(found, residue=_pack(found) ^ full)
-    if found.residue and found.info is not None:
-        other = replace(found, implied=Implied.IGT, residue=0)
-        if _pack(other) == full:
-            found = other
+    residue = full ^ (full & _read_bits(found) | _implied_bits(found))
+    if residue and found.info is not None:
+        other = replace(found, implied=Implied.IGT)
+        if full == full & _read_bits(other) | _implied_bits(other):
+            found, residue = other, 0
     if compacted and not _COMPACT.get(word):  # a 64-bit word without its mark: the mark's absence is kept, too
-        found = replace(found, residue=found.residue ^ _COMPACT.put(1))
-    return found
+        residue ^= _COMPACT.put(1)
+    return replace(found, residue=residue) if residue else found
 
 
 def encode(inst: Instruction) -> tuple[int, ...]:
@@ -400,8 +401,6 @@ def _pack(inst: Instruction) -> int:
         word |= _put(f, int(getattr(inst, member)))
     shape = info.shape
     word |= _put(_BASE_MRF, inst.base_mrf) if shape is Shape.SEND else _put(_COND, inst.cond_modifier)
-    if shape is Shape.NONE:  # the tables of a compacted nop cannot help naming some operands
-        return word | compaction.expand(inst.opcode) if inst.compacted else word
     if inst.dst is not None:
         word |= _pack_dst(inst.dst, inst.align16)
     if inst.src0 is not None:
@@ -410,7 +409,7 @@ def _pack(inst: Instruction) -> int:
         word |= _pack_src(inst.src1, _SRC1, inst.align16)
     if shape is Shape.BRANCH:
         word |= _put(_JUMP, inst.jump) | _put(_POP, inst.pop)
-    return word | _pack_implied(inst, info)
+    return word | _implied_bits(inst)
 
 
 def _pack_dst(dst: RegisterOperand, align16: bool) -> int:
@@ -449,12 +448,45 @@ def _pack_src(src: Operand, f: _SourceFields, align16: bool) -> int:
     return word | _put(f.reg_nr, src.nr) | _put(f.subreg16 if align16 else f.subreg_nr, src.subnr)
 
 
-def _pack_implied(inst: Instruction, info: OpcodeInfo) -> int:
+def _read_bits(inst: Instruction) -> int:
+    """The bits of its word that a decoded instruction keeps in its members other than residue."""
+    info = inst.info
+    if info is None:
+        return _OPCODE.put(_OPCODE.mask)
+    dst, src0, src1 = (None if o is None else type(o) for o in (inst.dst, inst.src0, inst.src1))
+    return _form_bits(info.shape, inst.align16, dst, src0, src1)
+
+
+@cache
+def _form_bits(shape: Shape, align16: bool, dst: type[Operand] | None, src0: type[Operand] | None,
+               src1: type[Operand] | None) -> int:
+    """The same by form: the union of the fields that decoding reads."""
+    fields = [_OPCODE, *_CONTROL_FIELDS, _BASE_MRF if shape is Shape.SEND else _COND]
+    if shape is Shape.BRANCH:
+        fields += [_JUMP, _POP]
+    for prefix, kind in (("dst", dst), ("src0", src0), ("src1", src1)):
+        if kind is Immediate:
+            fields += [F[f"{prefix}_file"], F[f"{prefix}_type"], _IMMEDIATE]
+        elif kind is not None:
+            fields += [f for name, f in F.items() if name.startswith(f"{prefix}_") and f.when.holds(
+                align16=align16, indirect=kind is IndirectOperand)]
+    bits = 0
+    for f in fields:
+        bits |= f.mask << f.lo
+    return bits
+
+
+def _implied_bits(inst: Instruction) -> int:
     """The operand bits that the text of an instruction does not show.
 
     Both conventions are facts about existing kernels: Mesa's compiler and assembler, and IGT's assembler.
     """
+    info = inst.info
+    if info is None or info.shape in (Shape.BINARY, Shape.SEND):
+        return 0
     igt = inst.implied is Implied.IGT
+    if info.shape is Shape.NONE:  # the tables of a compacted nop cannot help naming some operands
+        return compaction.expand(inst.opcode) if inst.compacted else 0
     if info.shape is Shape.UNARY:
         if isinstance(inst.src0, Immediate) and not igt:
             return _put(_SRC1.type, inst.src0.type)

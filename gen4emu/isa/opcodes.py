@@ -175,11 +175,14 @@ OPCODES: tuple[OpcodeInfo, ...] = (
     OpcodeInfo(Opcode.NOP, Shape.NONE),
 )
 
-BY_CODE: dict[int, OpcodeInfo] = {int(o.opcode): o for o in OPCODES}
 BY_NAME: dict[str, OpcodeInfo] = {o.name: o for o in OPCODES}
+
+
+# plain integers: an `&` of two flag members costs more than the rest of a look-up
+_ROWS: dict[int, tuple[OpcodeInfo, int]] = {int(o.opcode): (o, int(o.gens)) for o in OPCODES}
 
 
 def opcode_info(code: int, gen: Gen) -> OpcodeInfo | None:
     """The row of an opcode number on one part, or None when the part does not have it."""
-    found = BY_CODE.get(code)
-    return found if found is not None and found.gens & gen else None
+    row = _ROWS.get(code)
+    return row[0] if row is not None and row[1] & int(gen) else None

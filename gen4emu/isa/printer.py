@@ -24,7 +24,7 @@ from gen4emu.isa.instruction import (
     subregister_elements,
 )
 from gen4emu.isa.message_text import describe, sfid_name
-from gen4emu.isa.opcodes import Flag, Opcode, OpcodeInfo, Shape
+from gen4emu.isa.opcodes import OPCODES, Flag, Opcode, OpcodeInfo, Shape
 from gen4emu.isa.registers import (
     CHANNELS,
     EXEC_SIZES,
@@ -48,6 +48,8 @@ from gen4emu.isa.registers import (
     ThreadCtrl,
 )
 
+_FLOAT_ONLY = frozenset(o.opcode for o in OPCODES if o.flags & Flag.FLOAT)
+_POPS = frozenset(o.opcode for o in OPCODES if o.flags & Flag.POPS)
 # columns of the operands, as Mesa's disassembler has them
 _COLUMNS = (16, 32, 48, 64)
 
@@ -86,7 +88,7 @@ def _statement(inst: Instruction, info: OpcodeInfo, target: str | None) -> str:
         parts[0] += f" {inst.base_mrf}"
         parts += _send(inst)
     elif info.shape in (Shape.UNARY, Shape.BINARY):
-        if info.flags & Flag.FLOAT and not all(s is None or is_float(s) for s in (inst.src0, inst.src1)):
+        if info.opcode in _FLOAT_ONLY and not all(s is None or is_float(s) for s in (inst.src0, inst.src1)):
             raise _NoWords
         parts += [_dst(inst.dst, inst), _src(inst.src0, inst)]
         if info.shape is Shape.BINARY:
@@ -102,7 +104,7 @@ def _statement(inst: Instruction, info: OpcodeInfo, target: str | None) -> str:
             parts.append(f"Jump: {inst.jump if target is None else target}")
         elif inst.jump:
             unused |= F["jump_count"].put(inst.jump)
-        if info.flags & Flag.POPS:
+        if info.opcode in _POPS:
             parts.append(f"Pop: {inst.pop}")
         elif inst.pop:
             unused |= F["pop_count"].put(inst.pop)
