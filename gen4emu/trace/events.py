@@ -51,6 +51,7 @@ class GttWrite:
     offset: int
     first: int
     entries: tuple[int, ...]
+    entry_bytes: int = 4  # 8 in memtrace packets, even those of Gen4 files (spec/06 2.6)
 
 
 @dataclass(slots=True, frozen=True)
@@ -74,6 +75,16 @@ class Submission:
     acthd: int | None = None  # graphics address of the command that hung, error states only
     hung: bool = False
     batch_address: int | None = None  # error states: the batch object that was running
+    wrap: tuple[int, int] | None = None  # start and size of a ring whose end lies inside `ring`: it goes on at start
+    page_table: int | None = None  # Gen8+: the root of the context's own page table; batch addresses go through it
+
+    def address_of(self, position: int) -> int:
+        """Where the byte `ring[position]` lives."""
+        address = self.ring_address + position
+        if self.wrap is None:
+            return address
+        start, size = self.wrap
+        return start + (address - start) % size
 
 
 @dataclass(slots=True, frozen=True)
@@ -114,7 +125,11 @@ class Warning:
 
 @dataclass(slots=True, frozen=True)
 class ErrorState:
-    """The registers and tables of an i915 error state that are not memory (spec/06 2.7)."""
+    """The registers and tables of an i915 error state that are not memory (spec/06 2.7).
+
+    Kernels since 5.6 print the registers of a second engine after the buffers of the first: then a second event says
+    what is new.
+    """
 
     offset: int
     fields: dict[str, str] = field(default_factory=dict)  # "Kernel", "Platform", ... as printed

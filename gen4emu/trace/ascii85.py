@@ -1,0 +1,60 @@
+"""The ascii85 of the kernel, both ways: dwords in host order, `z` for zero, no breaks, no delimiters (spec/06 2.8)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+_FIRST, _LAST, _ZERO = ord("!"), ord("u"), ord("z")
+_POWERS = np.array([85**4, 85**3, 85**2, 85, 1], dtype=np.uint64)
+
+
+class Ascii85Error(Exception):
+    """Characters that no encoder writes."""
+
+
+def encode(data: bytes) -> bytes:
+    """Whole dwords as text; the last one is filled up with zeros."""
+    values = np.frombuffer(data + bytes(-len(data) % 4), dtype="<u4").astype(np.uint64)
+    digits = (values[:, None] // _POWERS % 85 + _FIRST).astype(np.uint8)
+    groups = [b"z" if not value else digits[i].tobytes() for i, value in enumerate(values)]
+    return b"".join(groups)
+
+
+class Decoder:
+    """Decodes text that comes in pieces.  `ended` after the first character that is outside `!`..`z`."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self.ended = False
+
+    def feed(self, text: bytes) -> bytes:
+        """The dwords that are complete now."""
+        if self.ended:
+            return b""
+        codes = np.frombuffer(self._rest + text, dtype=np.uint8)
+        outside = np.flatnonzero((codes < _FIRST) | (codes > _ZERO))
+        if len(outside):
+            self.ended = True
+            codes = codes[:outside[0]]
+        if np.any((codes > _LAST) & (codes != _ZERO)):
+            raise Ascii85Error("a character between 'v' and 'y'")
+        zeros = np.flatnonzero(codes == _ZERO)
+        if np.any((zeros - np.arange(len(zeros))) % 5):
+            raise Ascii85Error("a 'z' inside a group")
+        whole = len(codes) - (len(codes) - len(zeros)) % 5
+        self._rest = codes[whole:].tobytes()
+        return _decode_groups(codes[:whole], zeros)
+
+    def finish(self) -> None:
+        """Say that no more text comes."""
+        if self._rest:
+            raise Ascii85Error(f"{len(self._rest)} characters after the last group of five")
+
+
+def _decode_groups(codes: npt.NDArray[np.uint8], zeros: npt.NDArray[np.intp]) -> bytes:
+    digits = codes if not len(zeros) else np.frombuffer(codes.tobytes().replace(b"z", b"!!!!!"), dtype=np.uint8)
+    values = (digits.reshape(-1, 5).astype(np.uint64) - _FIRST) @ _POWERS
+    if np.any(values > 0xFFFFFFFF):
+        raise Ascii85Error("a group above 0xffffffff")
+    return values.astype("<u4").tobytes()

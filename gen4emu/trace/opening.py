@@ -1,0 +1,208 @@
+"""Opening a trace: what kind of file it is, by its contents, and a stream of its events that can be read again.
+
+The kinds are AUB, i915 error state, raw batch and hexdump text, each plain or in a compressed stream (spec/06).
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from enum import Enum
+from io import BytesIO
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from gen4emu.errors import TraceError
+from gen4emu.hw.gen import Device
+from gen4emu.trace.aub import AubReader
+from gen4emu.trace.devices import DeviceCheck
+from gen4emu.trace.error_state import ErrorStateReader
+from gen4emu.trace.events import Event, Header, Warning
+from gen4emu.trace.packets import OPCODE_LEGACY, OPCODE_MEMTRACE, PACKET_CLIENT, Legacy, Memtrace
+from gen4emu.trace.raw import dwords_in, read_hexdump, read_raw
+from gen4emu.trace.source import Source
+
+_SNIFF_BYTES = 256 << 10
+_TEXT_BYTES = 4096  # a control character in the first of them makes the file binary
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
+_ERROR_STATE = re.compile(
+    rb"PCI ID: 0x[0-9a-fA-F]|[a-z0-9] command stream:|GPU HANG: ecode|Time: \d+ s \d+ us|EIR: 0x[0-9a-fA-F]{8}"
+    rb"|--- (?:gtt_offset|ringbuffer|ring|batch|user|HW [Ss]tatus|HW [Cc]ontext) = 0x")
+
+
+class Kind(Enum):
+    """Containers."""
+
+    AUB = "aub"
+    ERROR_STATE = "error-state"
+    RAW = "raw"
+    HEXDUMP = "hexdump"
+
+
+class Trace:
+    """The events of one trace, in file order.
+
+    Iterating reads the file; every iteration starts anew.  What can be read only once (a pipe) says so the second time.
+    """
+
+    def __init__(self, path: str, opener: Callable[[], Source], kind: Kind | None, check: DeviceCheck, *, base: int,
+                 strict: bool) -> None:
+        self.path = path
+        self._opener = opener
+        self._check = check
+        self._base = base
+        self._strict = strict
+        self._first: Source | None = None
+        source = opener()
+        self._can_restart = source.can_restart
+        try:
+            self.compression = source.compression
+            self._kind = sniff(source) if kind is None else kind
+        except BaseException:
+            source.close()
+            raise
+        if self._can_restart:
+            source.close()
+        else:
+            self._first = source
+
+    @property
+    def kind(self) -> str:
+        """"aub", "error-state", "raw" or "hexdump"."""
+        return self._kind.value
+
+    def __iter__(self) -> Iterator[Event]:
+        source = self._source()
+        try:
+            yield from self._checked(source)
+        finally:
+            source.close()
+
+    def _source(self) -> Source:
+        source, self._first = self._first, None
+        if source is not None:
+            return source
+        if not self._can_restart:
+            raise TraceError(self.path, None, "is a pipe, which can be read only once")
+        return self._opener()
+
+    def _checked(self, source: Source) -> Iterator[Event]:
+        """The reader's events, a Header in front if the user named the device, and the verdict on damage at the end."""
+        named = self._check.override is None
+        for event in self._read(source):
+            if not named and not isinstance(event, Header):
+                yield self._check.header(0, None)
+            named = True
+            if self._strict and isinstance(event, Warning):
+                raise TraceError(self.path, event.offset, event.text)
+            yield event
+        damage = source.damage
+        if damage is not None:
+            if damage.corrupt or self._strict:
+                raise TraceError(self.path, source.position, damage.what)
+            yield Warning(source.position, damage.what)
+
+    def _read(self, source: Source) -> Iterator[Event]:
+        if self._kind is Kind.AUB:
+            return AubReader(source, self._check).events()
+        if self._kind is Kind.ERROR_STATE:
+            return ErrorStateReader(source, self._check).events()
+        read = read_raw if self._kind is Kind.RAW else read_hexdump
+        return read(source, self._check, self._base)
+
+    def close(self) -> None:
+        """Let go of a file that was opened but never read."""
+        if self._first is not None:
+            self._first.close()
+            self._first = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+def open(path: str | os.PathLike[str], *, device: Device | str | int | None = None, base: int = 0,
+         strict: bool = False, kind: Kind | str | None = None) -> Trace:
+    """The trace in a file; "-" is standard input.
+
+    `device` overrides what the file says.  `base` is the address of a raw batch.  `strict` makes an error of what else
+    would be a Warning event.  `kind` forces how the file is read.
+    """
+    name = os.fspath(path)
+    shown = "standard input" if name == "-" else name
+    return Trace(shown, _opener(name, shown), _kind(shown, kind), DeviceCheck(shown, device), base=base, strict=strict)
+
+
+def open_bytes(data: bytes, name: str = "bytes", *, device: Device | str | int | None = None, base: int = 0,
+               strict: bool = False, kind: Kind | str | None = None) -> Trace:
+    """The trace in a file that is in memory already."""
+    return Trace(name, lambda: Source(BytesIO(data), name), _kind(name, kind), DeviceCheck(name, device), base=base,
+                 strict=strict)
+
+
+def _opener(path: str, name: str) -> Callable[[], Source]:
+    if path != "-":
+        return lambda: Source(_open_file(path), name)
+    file: BinaryIO = sys.stdin.buffer
+    start = file.tell() if file.seekable() else 0
+
+    def restart() -> Source:
+        if file.seekable():
+            file.seek(start)
+        return Source(file, name, owned=False)
+
+    return restart
+
+
+def _open_file(path: str) -> BinaryIO:
+    try:
+        return builtins.open(path, "rb", buffering=0)
+    except OSError as e:
+        raise TraceError(path, None, f"cannot be opened: {e.strerror or e}") from None
+    except ValueError as e:
+        raise TraceError(repr(path), None, f"cannot be opened: {e}") from None
+
+
+def _kind(name: str, kind: Kind | str | None) -> Kind | None:
+    if kind is None or isinstance(kind, Kind):
+        return kind
+    try:
+        return Kind(kind)
+    except ValueError:
+        known = ", ".join(k.value for k in Kind)
+        raise TraceError(name, None, f"kind {kind!r} is none of {known}") from None
+
+
+def sniff(source: Source) -> Kind:
+    """What kind of trace the source holds."""
+    head = bytes(source.peek(_SNIFF_BYTES))
+    if not head:
+        damage = "" if source.damage is None else f": {source.damage.what}"
+        raise TraceError(source.name, None, f"the file is empty{damage}")
+    if _is_aub(head):
+        return Kind.AUB
+    if head[:_TEXT_BYTES].translate(None, _CONTROL) != head[:_TEXT_BYTES]:
+        if len(head) >= 4:
+            return Kind.RAW
+    elif head.strip().lower() == b"no error state collected":
+        raise TraceError(source.name, None, "the kernel had no error state: no hang happened since it started")
+    elif _ERROR_STATE.search(head):
+        return Kind.ERROR_STATE
+    elif any(dwords_in(line) for line in head.split(b"\n", 1000)[:1000]):
+        return Kind.HEXDUMP
+    raise TraceError(source.name, None, "is no AUB file, error state, batch or hexdump")
+
+
+def _is_aub(head: bytes) -> bool:
+    header = int.from_bytes(head[:4], "little")
+    if len(head) < 4 or header >> 29 != PACKET_CLIENT:
+        return False
+    opcode, sub_opcode = header >> 23 & 0x3F, header >> 16 & 0x7F
+    known: type[Enum] = Legacy if opcode == OPCODE_LEGACY else Memtrace
+    return opcode in (OPCODE_LEGACY, OPCODE_MEMTRACE) and sub_opcode in known._value2member_map_

@@ -1,0 +1,111 @@
+"""Batches without a container: raw dwords, and hexdump text in the layouts of the decoders (spec/06 2.9).
+
+The file names neither its device nor, if raw, its address: both are the user's to give.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+
+from gen4emu.errors import TraceError
+from gen4emu.trace.devices import DeviceCheck
+from gen4emu.trace.events import Engine, Event, MemoryWrite, Submission, Warning
+from gen4emu.trace.ring import spare_ring_address, start_batch
+from gen4emu.trace.source import Source
+
+_ADDRESS_SPACE = 1 << 32
+_RUN_DWORDS = 16384
+_LINE_BYTES = 4096
+
+_DWORD = rb"(?:0x)?[0-9a-fA-F]{8}(?![0-9a-zA-Z])"
+_ADDRESSED = re.compile(rb"\s*((?:0x)?[0-9a-fA-F]{8})\s*:\s*(?:HEAD|TAIL)?\s*"
+                        rb"(" + _DWORD + rb"(?:[ \t,]+" + _DWORD + rb"(?!\s*:))*)")
+_HEX_DWORD = rb"0x[0-9a-fA-F]{8}(?![0-9a-zA-Z])"
+_BARE = re.compile(rb"[\s{]*(" + _HEX_DWORD + rb"(?:[ \t]*,?[ \t]*" + _HEX_DWORD + rb")*)(?!\s*:)")
+_ONE = re.compile(_DWORD)
+
+
+def read_raw(source: Source, check: DeviceCheck, base: int) -> Iterator[Event]:
+    """A file of dwords as one batch at `base`."""
+    _check_base(source, base)
+    yield check.header(0, None)
+    address = base
+    for piece in source.pieces(_ADDRESS_SPACE - base):
+        whole = len(piece) & ~3
+        if whole:
+            yield MemoryWrite(source.position - len(piece), address, piece[:whole], kind="batch")
+            address += whole
+        if whole < len(piece):
+            yield Warning(source.position - len(piece) + whole, "the file does not end with a whole dword")
+    if source.peek(1):
+        raise TraceError(source.name, source.position, f"the batch at 0x{base:08x} goes beyond the address space")
+    yield _run(0, base)
+
+
+def read_hexdump(source: Source, check: DeviceCheck, base: int) -> Iterator[Event]:
+    """Text that shows dwords, with or without their addresses (to which `base` is added), as one batch."""
+    _check_base(source, base)
+    yield check.header(0, None)
+    first: int | None = None
+    run: list[int] = []
+    at = address = base  # of the run, and of the next dword
+    ignored = 0
+    run_offset = 0
+    while True:
+        offset = source.position
+        line = source.line(_LINE_BYTES)
+        if not line:
+            break
+        found = dwords_in(line)
+        if found is None:
+            ignored += bool(line.strip())
+            continue
+        where, words = found
+        if where is not None:
+            where += base
+        if run and (len(run) >= _RUN_DWORDS or (where is not None and where != address)):
+            yield _write(run_offset, at, run)
+            run = []
+        if where is not None:
+            address = where
+        if address + 4 * len(words) > _ADDRESS_SPACE:
+            raise TraceError(source.name, offset, f"dword at 0x{address:08x} is beyond the address space")
+        if not run:
+            at, run_offset = address, offset
+        if first is None:
+            first = address
+        run += words
+        address += 4 * len(words)
+    if run:
+        yield _write(run_offset, at, run)
+    if ignored:
+        yield Warning(0, f"{ignored} lines show no dwords: skipped")
+    if first is None:
+        raise TraceError(source.name, None, "no line of this text shows a dword")
+    yield _run(0, first)
+
+
+def dwords_in(line: bytes) -> tuple[int | None, list[int]] | None:
+    """The address, if there is one, and the dwords of a line; None when it is no line of a dump."""
+    found = _ADDRESSED.match(line)
+    if found is not None:
+        return int(found[1], 16), [int(word, 16) for word in _ONE.findall(found[2])]
+    found = _BARE.match(line)
+    if found is not None:
+        return None, [int(word, 16) for word in _ONE.findall(found[1])]
+    return None
+
+
+def _check_base(source: Source, base: int) -> None:
+    if not 0 <= base < _ADDRESS_SPACE or base % 4:
+        raise TraceError(source.name, None, f"base address 0x{base:x} is no multiple of 4 below 4 GiB")
+
+
+def _write(offset: int, address: int, words: list[int]) -> MemoryWrite:
+    return MemoryWrite(offset, address, struct.pack(f"<{len(words)}I", *words), kind="batch")
+
+
+def _run(offset: int, batch: int) -> Submission:
+    return Submission(offset, Engine.RENDER, start_batch(batch), spare_ring_address(batch))

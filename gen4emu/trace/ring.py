@@ -1,0 +1,231 @@
+"""Rings in a trace: register writes that start work, and the part of memory needed to know which (spec/06 3.1).
+
+Legacy rings run when TAIL moves, the execution lists of Gen8/9 files when a context is submitted.  Runs nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.mi import MI_BATCH_BUFFER_START
+from gen4emu.hw.registers import GTT_ENTRY, REGISTERS
+from gen4emu.trace.events import Engine, RegisterWrite, Submission, Warning
+
+PAGE_BYTES = 4096
+MAX_RING_BYTES = 2 << 20  # RING_CTL can name no more
+_GRAPHICS = 1 << 62  # added to page numbers of graphics addresses that nothing maps
+_MAX_ENTRIES = 1 << 20
+
+_BY_NAME = {register.name: register for register in REGISTERS}
+_HEAD, _TAIL = _BY_NAME["RENDER_RING_HEAD"], _BY_NAME["RENDER_RING_TAIL"]
+_START, _CTL = _BY_NAME["RENDER_RING_START"], _BY_NAME["RENDER_RING_CTL"]
+
+
+@dataclass(slots=True, frozen=True)
+class RingPosition:
+    """A ring's registers taken apart."""
+
+    start: int
+    size: int
+    head: int
+    tail: int
+    enabled: bool = True
+
+    @staticmethod
+    def of(start: int, ctl: int, head: int, tail: int) -> RingPosition:
+        return RingPosition(_START.view((start,), gen=Gen.BW).starting_address, ring_size(ctl), head_offset(head),
+                            tail_offset(tail), ring_enabled(ctl))
+
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """The one or two ranges (offset, size) from head to tail."""
+        if self.head <= self.tail:
+            return ((self.head, self.tail - self.head),)
+        return (self.head, self.size - self.head), (0, self.tail)
+
+    @property
+    def wrap(self) -> tuple[int, int] | None:
+        return (self.start, self.size) if self.head > self.tail else None
+
+
+def head_offset(head: int) -> int:
+    return int(_HEAD.view((head & 0xFFFFFFFF,), gen=Gen.BW).head_offset)
+
+
+def head_wraps(head: int) -> int:
+    """How often the ring has gone round."""
+    return int(_HEAD.view((head & 0xFFFFFFFF,), gen=Gen.BW).wrap_count)
+
+
+def tail_offset(tail: int) -> int:
+    return int(_TAIL.view((tail & 0xFFFFFFFF,), gen=Gen.BW).tail_offset)
+
+
+def ring_size(ctl: int) -> int:
+    return int(_CTL.view((ctl & 0xFFFFFFFF,), gen=Gen.BW).buffer_length)
+
+
+def ring_enabled(ctl: int) -> bool:
+    return bool(_CTL.view((ctl & 0xFFFFFFFF,), gen=Gen.BW).enable)
+
+
+def command_is_in_ring(acthd: int, start: int | None, size: int) -> bool:
+    """Whether ACTHD points into the ring.  Without START it can only be an offset (spec/06 7)."""
+    return acthd < size if start is None else start <= acthd < start + size
+
+
+def start_batch(address: int) -> bytes:
+    """Ring contents that run one batch."""
+    return struct.pack("<2I", *MI_BATCH_BUFFER_START.pack(Gen.BW, address=address & 0xFFFFFFFC))
+
+
+def starts_batch(header: int) -> bool:
+    return header >> 23 == MI_BATCH_BUFFER_START.header >> 23
+
+
+def spare_ring_address(batch_address: int) -> int:
+    """Where a made-up ring can live without lying over its batch."""
+    return 0 if batch_address >= PAGE_BYTES else 0xFFFFF000
+
+
+class Shadow:
+    """The latest pages of memory, up to a limit: where rings and contexts are looked up.  The oldest pages go first."""
+
+    def __init__(self, max_pages: int = 16384) -> None:
+        self._pages: dict[int, bytearray] = {}
+        self._entries: dict[int, int] = {}
+        self._max_pages = max_pages
+
+    def map(self, first: int, entries: Sequence[int], entry_bytes: int) -> None:
+        """Note page table entries."""
+        for number, entry in enumerate(entries, first):
+            if number >= _MAX_ENTRIES:
+                return
+            self._entries[number] = _physical_page(entry, entry_bytes)
+
+    def write_graphics(self, address: int, data: memoryview) -> None:
+        for page, at, piece in _by_page(address, data):
+            self._write(self._entries.get(page, page | _GRAPHICS), at, piece)
+
+    def write_physical(self, address: int, data: memoryview) -> None:
+        for page, at, piece in _by_page(address, data):
+            self._write(page, at, piece)
+
+    def _write(self, key: int, at: int, piece: memoryview) -> None:
+        page = self._pages.get(key)
+        if page is None:
+            if len(self._pages) >= self._max_pages:
+                del self._pages[next(iter(self._pages))]
+            page = self._pages[key] = bytearray(PAGE_BYTES)
+        page[at:at + len(piece)] = piece
+
+    def read(self, address: int, size: int) -> bytes | None:
+        """Bytes at a graphics address, or None when a page is not known."""
+        out = bytearray()
+        while len(out) < size:
+            number, at = divmod(address + len(out), PAGE_BYTES)
+            page = self._pages.get(self._entries.get(number, -1), self._pages.get(number | _GRAPHICS))
+            if page is None:
+                return None
+            out += page[at:at + size - len(out)]
+        return bytes(out)
+
+
+def _physical_page(entry: int, entry_bytes: int) -> int:
+    if entry_bytes == 8:
+        return (entry & 0x7F_FFFF_F000) >> 12
+    view = GTT_ENTRY.view((entry,), gen=Gen.BW)
+    return int(view.raw("physical_address_high") << 20 | view.raw("physical_address_low"))
+
+
+def _by_page(address: int, data: memoryview) -> Iterator[tuple[int, int, memoryview]]:
+    done = 0
+    while done < len(data):
+        page, at = divmod(address + done, PAGE_BYTES)
+        piece = data[done:done + PAGE_BYTES - at]
+        yield page, at, piece
+        done += len(piece)
+
+
+# Offsets from a ring's base, and the bases: Gen4 and 4.5, then those of later files.
+_BASES = {0x2000: Engine.RENDER, 0x4000: Engine.BSD, 0x12000: Engine.BSD, 0x22000: Engine.BLT}
+_RING_REGISTERS = {base + register.offset - 0x2000: base
+                   for base in _BASES for register in (_HEAD, _TAIL, _START, _CTL)}
+_TAILS = {base + _TAIL.offset - 0x2000: base for base in _BASES}
+
+# Execution lists of Gen8+ (spec/06 3.1): registers by offset from the render engine's.
+_ENGINE_STEP = {0x0: Engine.RENDER, 0x10000: Engine.BSD, 0x20000: Engine.BLT}
+_SUBMIT_PORTS = {0x2230 + step: engine for step, engine in _ENGINE_STEP.items()}
+_QUEUE_LOW = {0x2510 + step for step in _ENGINE_STEP}
+_QUEUE_CONTROL = {0x2550 + step: engine for step, engine in _ENGINE_STEP.items()}
+_CONTEXT = struct.Struct("<52I")
+
+STARTS_WORK = frozenset(_TAILS) | frozenset(_SUBMIT_PORTS) | frozenset(_QUEUE_CONTROL)
+"""Registers whose writes may become a Submission."""
+
+
+class Rings:
+    """Turns register writes into submissions."""
+
+    def __init__(self, shadow: Shadow) -> None:
+        self._shadow = shadow
+        self._registers: dict[int, int] = {}
+        self._ports: dict[int, list[int]] = {}
+
+    def write(self, event: RegisterWrite) -> Submission | Warning | None:
+        """What a register write starts, if anything."""
+        register, value = event.register, event.value
+        if register in _RING_REGISTERS or register in _QUEUE_LOW:
+            self._registers[register] = value
+        if register in _TAILS:
+            return self._tail_moved(event, _TAILS[register])
+        if register in _SUBMIT_PORTS:
+            words = self._ports.setdefault(register, [])
+            words.append(value)
+            if len(words) < 4:
+                return None
+            self._ports[register] = []
+            return self._context(event, _SUBMIT_PORTS[register], words[3])  # the last pair, high then low, runs
+        if register in _QUEUE_CONTROL and (low := self._registers.get(register - 0x40)) is not None:
+            return self._context(event, _QUEUE_CONTROL[register], low)
+        return None
+
+    def _tail_moved(self, event: RegisterWrite, base: int) -> Submission | Warning | None:
+        head, start, ctl = (self._registers.get(base + r.offset - 0x2000) for r in (_HEAD, _START, _CTL))
+        if start is None or ctl is None:
+            return None
+        position = RingPosition.of(start, ctl, head or 0, event.value)
+        if not position.enabled:
+            return None
+        started = self._run(event, _BASES[base], position, None)
+        if isinstance(started, Submission):
+            self._registers[base + _HEAD.offset - 0x2000] = position.tail
+        return started
+
+    def _context(self, event: RegisterWrite, engine: Engine, descriptor: int) -> Submission | Warning | None:
+        address = (descriptor & 0xFFFFF000) + PAGE_BYTES  # behind the page of the process
+        image = self._shadow.read(address, _CONTEXT.size)
+        if image is None:
+            return Warning(event.offset, f"context at 0x{address:08x}: nothing in the file wrote it, so it cannot run")
+        words = _CONTEXT.unpack(image)
+        position = RingPosition.of(words[9], words[11], words[5], words[7])
+        return self._run(event, engine, position, words[49] << 32 | words[51])
+
+    def _run(self, event: RegisterWrite, engine: Engine, position: RingPosition,
+             page_table: int | None) -> Submission | Warning | None:
+        if position.head == position.tail:
+            return None
+        if max(position.head, position.tail) >= position.size:
+            return Warning(event.offset, f"ring of 0x{position.size:x} bytes: head 0x{position.head:x} or tail "
+                                         f"0x{position.tail:x} is outside")
+        ring = b""
+        for at, size in position.spans():
+            part = self._shadow.read(position.start + at, size)
+            if part is None:
+                return Warning(event.offset, f"ring at 0x{position.start:08x}: nothing in the file wrote it, "
+                                             "so it cannot run")
+            ring += part
+        return Submission(event.offset, engine, ring, position.start + position.head, wrap=position.wrap,
+                          page_table=page_table)
