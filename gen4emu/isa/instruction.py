@@ -453,23 +453,22 @@ def _read_bits(inst: Instruction) -> int:
     info = inst.info
     if info is None:
         return _OPCODE.put(_OPCODE.mask)
-    dst, src0, src1 = (None if o is None else type(o) for o in (inst.dst, inst.src0, inst.src1))
+    dst, src0, src1 = (type(o).__name__ for o in (inst.dst, inst.src0, inst.src1))
     return _form_bits(info.shape, inst.align16, dst, src0, src1)
 
 
 @cache
-def _form_bits(shape: Shape, align16: bool, dst: type[Operand] | None, src0: type[Operand] | None,
-               src1: type[Operand] | None) -> int:
-    """The same by form: the union of the fields that decoding reads."""
+def _form_bits(shape: Shape, align16: bool, dst: str, src0: str, src1: str) -> int:
+    """The same by form, operands by the names of their classes: the union of the fields that decoding reads."""
     fields = [_OPCODE, *_CONTROL_FIELDS, _BASE_MRF if shape is Shape.SEND else _COND]
     if shape is Shape.BRANCH:
         fields += [_JUMP, _POP]
     for prefix, kind in (("dst", dst), ("src0", src0), ("src1", src1)):
-        if kind is Immediate:
+        if kind == Immediate.__name__:
             fields += [F[f"{prefix}_file"], F[f"{prefix}_type"], _IMMEDIATE]
-        elif kind is not None:
+        elif kind in (DirectOperand.__name__, IndirectOperand.__name__):
             fields += [f for name, f in F.items() if name.startswith(f"{prefix}_") and f.when.holds(
-                align16=align16, indirect=kind is IndirectOperand)]
+                align16=align16, indirect=kind == IndirectOperand.__name__)]
     bits = 0
     for f in fields:
         bits |= f.mask << f.lo
