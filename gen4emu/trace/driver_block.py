@@ -9,6 +9,7 @@ import struct
 from dataclasses import dataclass
 
 MAGIC = struct.pack("<4Q", *(0xFFEEDDCCBBAA9988, 0x7766554433221100) * 2)
+NOTE = "driver:"  # opens the comment that readers make of a block
 _ITEM = struct.Struct("<II")
 _TYPE_END, _TYPE_DRIVER, _TYPE_FRAME = 1, 2, 3
 _PAGE_BYTES = 4096
@@ -21,7 +22,7 @@ class DriverBlock:
     frame: int | None
 
     def __str__(self) -> str:
-        return f"driver: {self.description}" + ("" if self.frame is None else f", frame {self.frame}")
+        return f"{NOTE} {self.description}" + ("" if self.frame is None else f", frame {self.frame}")
 
 
 def find(address: int, data: bytes | memoryview) -> DriverBlock | None:

@@ -1,0 +1,104 @@
+"""Copying a trace into an AUB file, event by event."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from gen4emu.errors import TraceError
+from gen4emu.hw.gen import BY_PCI_ID, Device
+from gen4emu.trace import driver_block, opening
+from gen4emu.trace.events import (
+    Comment,
+    ErrorState,
+    Event,
+    FrameBoundary,
+    GttWrite,
+    Header,
+    MemoryWrite,
+    RegisterWrite,
+    Submission,
+    SurfaceDump,
+    Warning,
+)
+from gen4emu.trace.ring import STARTS_WORK
+from gen4emu.trace.writer import AubWriter, Dedup
+
+_MAX_WARNINGS = 1000
+
+
+@dataclass(slots=True, frozen=True)
+class Converted:
+    """What went into the new file."""
+
+    submissions: int
+    bytes_read: int  # of memory contents in the source, before repetitions were left out
+    warnings: tuple[Warning, ...]  # of the source's reader; the first thousand
+
+
+def convert(src: str | os.PathLike[str] | opening.Trace, dst: str | os.PathLike[str], *,
+            device: Device | str | int | None = None, base: int = 0, dedup: Dedup = Dedup.SUBMISSION) -> Converted:
+    """Copy a trace of any kind to an AUB file.  The result replays exactly as the source does.
+
+    `device` and `base` are those of `open`.  By default a page counts as known only until something runs: nobody says
+    here what the GPU wrote.
+    """
+    trace = src if isinstance(src, opening.Trace) else opening.open(src, device=device, base=base)
+    submissions = size = 0
+    warnings: list[Warning] = []
+    with ExitStack() as stack:
+        writer: AubWriter | None = None
+        for event in trace:
+            if isinstance(event, Warning):
+                warnings += [event] if len(warnings) < _MAX_WARNINGS else []
+            elif writer is None:
+                writer = stack.enter_context(_writer(trace, event, dst, dedup))
+                if not isinstance(event, Header):
+                    _copy(event, writer)
+            else:
+                _copy(event, writer)
+            submissions += isinstance(event, Submission)
+            size += len(event.data) if isinstance(event, MemoryWrite) else 0
+        if writer is None:
+            raise TraceError(trace.path, None, "holds nothing to convert")
+    return Converted(submissions, size, tuple(warnings))
+
+
+def _writer(trace: opening.Trace, first: Event, dst: str | os.PathLike[str], dedup: Dedup) -> AubWriter:
+    pci_id = first.pci_id if isinstance(first, Header) else None
+    if pci_id is None:
+        raise TraceError(trace.path, first.offset, "does not say for which device it is: name it (--device)")
+    application = first.application if isinstance(first, Header) else ""
+    return AubWriter(dst, BY_PCI_ID[pci_id], application=application, dedup=dedup)
+
+
+def _copy(event: Event, writer: AubWriter) -> None:
+    if isinstance(event, MemoryWrite):
+        writer.write_memory(event.address, event.data, event.kind, event.space)
+    elif isinstance(event, Submission):
+        if event.hung:
+            where = "" if event.acthd is None else f" at 0x{event.acthd:08x}"
+            writer.comment(f"the {event.engine.value} engine hung{where}")
+        if event.page_table is not None:
+            writer.comment(f"batch addresses go through the page table at 0x{event.page_table:x}")
+        writer.submit(event.engine, event.ring[:len(event.ring) & ~3], event.ring_address)
+    elif isinstance(event, RegisterWrite):
+        if event.register not in STARTS_WORK:  # the submission that such a write became is copied
+            writer.write_register(event)
+    elif isinstance(event, GttWrite):
+        writer.write_gtt(event)
+    elif isinstance(event, SurfaceDump):
+        writer.dump_surface(event)
+    elif isinstance(event, FrameBoundary):
+        writer.frame_boundary(event.note)
+    elif isinstance(event, Comment):
+        if not event.text.startswith(driver_block.NOTE):  # the reader of the copy finds the block again
+            writer.comment(event.text)
+    elif isinstance(event, ErrorState):
+        for name, text in event.fields.items():
+            writer.comment(f"{name}: {text}")
+        for name, value in event.registers.items():
+            writer.comment(f"{name}: 0x{value:08x}")
+    elif isinstance(event, Header) and event.pci_id is not None:
+        writer.header(event.pci_id, event.application)

@@ -1,0 +1,89 @@
+"""A file that appears complete or not at all, compressed as its name says."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import sys
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self, cast
+
+from gen4emu.errors import TraceError
+from gen4emu.trace.compression import SUFFIXES, MissingCodec, compressor
+
+
+class Output:
+    """Writes to a temporary neighbour and takes the real name at `commit`.  "-" is standard output.
+
+    Devices and pipes are written in place: there is nothing to keep whole.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = os.fspath(path)
+        self._temporary: Path | None = None
+        self._target = Path(os.path.realpath(self.name))  # a symbolic link stays one
+        self._files = ExitStack()
+        try:
+            raw = self._open()
+            compression = SUFFIXES.get(Path(self.name).suffix)
+            self._file = raw if compression is None else self._files.enter_context(compressor(compression, raw))
+        except MissingCodec as e:
+            self.discard()
+            raise TraceError(self.name, None, str(e)) from None
+        except OSError as e:
+            self.discard()
+            raise self._error(e) from None
+
+    def _open(self) -> IO[bytes]:
+        if self.name == "-":
+            return cast(IO[bytes], sys.stdout.buffer)
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(os.stat(self._target).st_mode):
+                return self._files.enter_context(open(self._target, "wb"))
+        temporary = self._target.with_name(f".{self._target.name}.{secrets.token_hex(4)}.part")
+        file = self._files.enter_context(open(temporary, "xb"))
+        self._temporary = temporary
+        return file
+
+    def write(self, data: bytes | memoryview) -> None:
+        try:
+            self._file.write(data)
+        except OSError as e:
+            raise self._error(e) from None
+
+    def commit(self) -> None:
+        """Complete the file and give it its name."""
+        try:
+            self._files.close()
+            if self.name == "-":
+                sys.stdout.buffer.flush()
+            if self._temporary is not None:
+                os.replace(self._temporary, self._target)
+                self._temporary = None
+        except OSError as e:
+            self.discard()
+            raise self._error(e) from None
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        with suppress(OSError):
+            self._files.close()
+        if self._temporary is not None:
+            self._temporary.unlink(missing_ok=True)
+            self._temporary = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if kind is None:
+            self.commit()
+        else:
+            self.discard()
+
+    def _error(self, error: OSError) -> TraceError:
+        return TraceError(self.name, None, f"cannot be written: {error.strerror or error}")
