@@ -13,7 +13,7 @@ from dataclasses import replace
 from gen4emu.errors import FieldError
 from gen4emu.hw.gen import Gen
 from gen4emu.isa.instruction import Immediate, Instruction, encode_bytes
-from gen4emu.isa.lexer import Syntax
+from gen4emu.isa.lexer import Syntax, without_comments
 from gen4emu.isa.opcodes import Flag
 from gen4emu.isa.parser import LabelUse, Parser, Statement
 
@@ -57,7 +57,7 @@ def detect_syntax(text: str) -> Syntax:
     chosen = _DIRECTIVE.search(sample)
     if chosen:
         return Syntax(chosen[1].lower())
-    sample = _COMMENT.sub(" ", sample)
+    sample = without_comments(sample)
     if _ONLY_MESA.search(sample):
         return Syntax.MESA
     if _ONLY_IGT.search(sample):
@@ -66,7 +66,6 @@ def detect_syntax(text: str) -> Syntax:
     return Syntax.IGT if apart > glued else Syntax.MESA
 
 
-_COMMENT = re.compile(r"//[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/")
 _DIRECTIVE = re.compile(r"^[ \t]*\.syntax[ \t]+(mesa|igt)\b", re.MULTILINE | re.IGNORECASE)
 _ONLY_MESA = re.compile(r"\bMsgDesc:|\b(?:Jump|Pop|JIP|UIP):|\bcompacted\b|\bcompr4\b|\bdw[0-3]\^")
 _ONLY_IGT = re.compile(

@@ -5,21 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_BYTES = re.compile(rb"\s*[0-9a-fA-F]{2}(?:\s+[0-9a-fA-F]{2})*\s*")
-_DWORDS = re.compile(rb"\s*(?:\{\s*(?:0[xX][0-9a-fA-F]{1,8}\s*,?\s*)+\}\s*,?\s*)+")
-_DWORD = re.compile(rb"0[xX]([0-9a-fA-F]{1,8})")
-_COMMENT = re.compile(rb"//[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/")
+from gen4emu.isa.lexer import without_comments
+
+_BYTE = re.compile(r"[0-9a-fA-F]{2}")
+_DWORD = re.compile(r"0[xX][0-9a-fA-F]{1,8}")
+_BETWEEN_DWORDS = str.maketrans("{},", "   ")
 
 
 def code_from(data: bytes) -> bytes:
     """The code in a file: decoded when the whole file is one of the two kinds of text, else the bytes themselves."""
     if not data.isascii():
         return data
-    text = _COMMENT.sub(b" ", data)
-    if _BYTES.fullmatch(text):
-        return bytes(int(b, 16) for b in text.split())
-    if text.lstrip().startswith(b"{") and _DWORDS.fullmatch(text):
-        return b"".join(int(d, 16).to_bytes(4, "little") for d in _DWORD.findall(text))
+    text = without_comments(data.decode("ascii")).strip()
+    if text.startswith("{"):
+        words = text.translate(_BETWEEN_DWORDS).split()
+        if words and all(_DWORD.fullmatch(w) for w in words):
+            return b"".join(int(w, 16).to_bytes(4, "little") for w in words)
+    else:
+        words = text.split()
+        if words and all(_BYTE.fullmatch(w) for w in words):
+            return bytes(int(w, 16) for w in words)
     return data
 
 

@@ -57,6 +57,7 @@ _TOKEN = re.compile(r"""
   | (?P<number>0[xX][0-9A-Za-z]+|[0-9]+)
   | (?P<punct>[;:(){}\[\]<>,.+\-*/=^~])
 """, re.VERBOSE)
+_COMMENT_START = re.compile(r"//|/\*")
 _SPACE = re.compile(r"\s+")
 _LINE_MARKER = re.compile(r"#[ \t]*(?:line[ \t]*)?([0-9]{1,9})(?![^\s])(?:[ \t]+\"([^\"\n]*)\")?[^\n]*")
 _TYPE_NAMES = "|".join(t.name for t in ImmType)
@@ -183,3 +184,17 @@ def integer(lex: Lexer, syntax: Syntax) -> Number:
     if found is None:
         lex.fail(f"not a hexadecimal number with a type: {text}", token)
     return Number(int(found[1], 16), ImmType[found[2].upper()] if found[2] else None, len(found[1]))
+
+
+def without_comments(text: str) -> str:
+    """The text with a blank for each comment; one without end goes to the end of the text."""
+    parts, pos = [], 0
+    while (found := _COMMENT_START.search(text, pos)) is not None:
+        parts.append(text[pos:found.start()])
+        stop = "\n" if found.group() == "//" else "*/"
+        end = text.find(stop, found.end())
+        if end < 0:
+            return " ".join(parts)
+        pos = end if stop == "\n" else end + 2
+    parts.append(text[pos:])
+    return " ".join(parts)

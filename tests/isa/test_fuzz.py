@@ -6,8 +6,12 @@ import importlib.util
 import time
 from pathlib import Path
 
+import pytest
+
+from gen4emu.errors import AssemblyError
 from gen4emu.hw.gen import Gen
-from gen4emu.isa import Syntax, assemble, listing
+from gen4emu.isa import Syntax, assemble, detect_syntax, listing
+from gen4emu.isa.code_text import code_from
 
 _SPEC = importlib.util.spec_from_file_location("fuzz_isa", Path(__file__).with_name("fuzz_isa.py"))
 assert _SPEC is not None and _SPEC.loader is not None
@@ -31,3 +35,18 @@ def test_time_grows_with_the_text_and_not_faster() -> None:
     seconds("".join(labels[:10]))
     small, large = seconds("".join(labels[:500])), seconds("".join(labels))
     assert large < 8 * small * 6
+
+
+PIECES = ["/* ", "//", "/**", ";(", "do  ", ". ", "mov (", "0x1  ", "{ 0x1  ", "# 1\n", "a:b "]
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=repr)
+def test_no_text_makes_the_readers_slow(piece: str) -> None:
+    text = piece * (300_000 // len(piece)) + "\n!"
+    started = time.perf_counter()
+    detect_syntax(text)
+    code_from(text.encode())
+    code_from(b"{" + text.encode())
+    with pytest.raises(AssemblyError):
+        assemble(text, Gen.CTG)
+    assert time.perf_counter() - started < 10
