@@ -91,7 +91,7 @@ class Device:
         self.memory = Memory(info.gtt_entries)
         self.registers = RegisterFile(info.gen)
         self._native = self._new_native()
-        self.blitter = Blitter(self.memory)
+        self.blitter = Blitter(self.memory, info.gen)
         self.streamers = {engine: self._new_streamer() for engine in events.Engine}
         self.targets = TargetFinder(self.memory, info.gen)
         self.on_draw: list[Callable[[], None]] = []
