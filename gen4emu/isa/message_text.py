@@ -1,18 +1,17 @@
 """What a `send` asks for, in words (spec/60 3.2, spec/50 2.7).
 
-Everything is read through the layouts of `gen4emu.hw.messages`; here are only the words and which sampler message a
-type and a length make.
+Everything is read through the layouts of `gen4emu.hw.messages`; here are only the words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import View
+from gen4emu.hw.message_shapes import SAMPLER_MESSAGES
 from gen4emu.hw.messages import MESSAGE_DESCRIPTOR, MathFunction, SharedFunction, message_for
 
 # the names that the language has for shared functions
@@ -26,44 +25,6 @@ SFIDS: dict[str, int] = {name: int(s) for s, name in _SFID_NAMES.items()} | {f"s
 MATH_NAMES = {f: f.name.lower() for f in MathFunction} | {
     MathFunction.INT_DIV_BOTH: "intdivmod", MathFunction.INT_DIV_QUOTIENT: "intdiv",
     MathFunction.INT_DIV_REMAINDER: "intmod"}
-
-
-@dataclass(frozen=True, slots=True)
-class SamplerMessage:
-    """One kind of sampler message: type and length together say which (spec/50 2.7)."""
-
-    name: str
-    simd: str
-    parameters: str
-
-
-# (message type, message length)
-SAMPLER_MESSAGES: dict[tuple[int, int], SamplerMessage] = {
-    (0, 3): SamplerMessage("sample", "16", "u"),
-    (0, 5): SamplerMessage("sample", "16", "u v"),
-    (0, 7): SamplerMessage("sample", "16", "u v r"),
-    (0, 4): SamplerMessage("sample", "8", "u v r"),
-    (0, 9): SamplerMessage("sample_b", "16", "u v r bias"),
-    (0, 2): SamplerMessage("sample_c", "4x2", "u v r ref"),
-    (0, 6): SamplerMessage("sample_b_c", "8", "u v r bias ref"),
-    (1, 4): SamplerMessage("sample_killpix", "8", "u v r"),
-    (1, 9): SamplerMessage("sample_l", "16", "u v r lod"),
-    (1, 2): SamplerMessage("sample_l", "4x2", "u v r lod"),
-    (1, 6): SamplerMessage("sample_l_c", "8", "u v r lod ref"),
-    (1, 3): SamplerMessage("sample_l_c", "4x2", "u v r lod ref"),
-    (2, 9): SamplerMessage("sample_c", "16", "u v r ref"),
-    (2, 7): SamplerMessage("sample_g", "8", "u v dudx dvdx dudy dvdy"),
-    (2, 10): SamplerMessage("sample_g", "8", "u v r dudx dvdx drdx dudy dvdy drdy"),
-    (2, 4): SamplerMessage("sample_g", "4x2", "u v r dudx dvdx drdx dudy dvdy drdy"),
-    (2, 3): SamplerMessage("resinfo", "16", "lod"),
-    (2, 2): SamplerMessage("resinfo", "4x2", "lod"),
-    (3, 3): SamplerMessage("ld", "16", "u"),
-    (3, 5): SamplerMessage("ld", "16", "u v"),
-    (3, 7): SamplerMessage("ld", "16", "u v r"),
-    (3, 4): SamplerMessage("ld", "8", "u v r"),
-    (3, 9): SamplerMessage("ld", "16", "u v r lod"),
-    (3, 2): SamplerMessage("ld", "4x2", "u v r lod"),
-}
 
 
 def sfid_name(sfid: int) -> str:

@@ -19,7 +19,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.isa import Syntax, assemble, detect_syntax, kernel_length, listing
 from gen4emu.isa.opcodes import OPCODES
 
-SLOW_SECONDS = 2.0
+SLOW_SECONDS = 2.0  # of the processor, whatever else the machine does
 _PARTS = (Gen.BW, Gen.CL, Gen.CTG, Gen.EL)
 
 SEEDS = (
@@ -133,12 +133,12 @@ def fuzz(count: int, seed: int, progress: bool = False) -> Counter[str]:
     outcomes: Counter[str] = Counter()
     for i in range(count):
         rng = random.Random(f"{seed}:{i}")
-        started = time.perf_counter()
+        started = time.process_time()
         try:
             outcomes[CHECKS[i % len(CHECKS)](rng)] += 1
         except Exception as e:
             raise AssertionError(f"input {i} of seed {seed}: {e}") from e
-        if time.perf_counter() - started > SLOW_SECONDS:
+        if time.process_time() - started > SLOW_SECONDS:
             raise AssertionError(f"input {i} of seed {seed} took too long")
         if progress and i % 50000 == 0:
             print(i, dict(outcomes), file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import Syntax, assemble, detect_syntax, disassemble, instructions, kernel_length, listing
-from gen4emu.isa.message_text import SAMPLER_MESSAGES, describe
+from gen4emu.isa.message_text import describe
 from gen4emu.isa.opcodes import Opcode
 from gen4emu.isa.printer import restricted_float
 
@@ -170,11 +170,6 @@ def test_the_return_format_is_in_the_descriptor_on_gen4_only() -> None:
 def test_any_descriptor_has_words_without_braces(descriptor: int, gen: Gen) -> None:
     text = describe(descriptor, gen)
     assert not set(text) & set("{};\n") and "mlen" in text
-
-
-def test_sampler_messages_are_those_of_the_digest() -> None:
-    assert len(SAMPLER_MESSAGES) == 24
-    assert {m.simd for (kind, mlen), m in SAMPLER_MESSAGES.items() if mlen in (3, 5, 7) and kind == 0} == {"16"}
 
 
 def test_restricted_floats() -> None:  # spec/40 17

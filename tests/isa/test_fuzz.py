@@ -26,10 +26,10 @@ def test_hostile_inputs_are_refused_or_come_back() -> None:
 
 def test_time_grows_with_the_text_and_not_faster() -> None:
     def seconds(text: str) -> float:
-        started = time.perf_counter()
+        started = time.process_time()
         code = assemble(text, Gen.CTG, syntax=Syntax.MESA)
         assert assemble(listing(code, Gen.CTG, end=len(code)), Gen.CTG) == code
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     labels = [f"l{i}: if(8) Jump: l{i} {{ align1 }};\n" for i in range(4000)]
     seconds("".join(labels[:10]))
@@ -43,10 +43,10 @@ PIECES = ["/* ", "//", "/**", ";(", "do  ", ". ", "mov (", "0x1  ", "{ 0x1  ", "
 @pytest.mark.parametrize("piece", PIECES, ids=repr)
 def test_no_text_makes_the_readers_slow(piece: str) -> None:
     text = piece * (300_000 // len(piece)) + "\n!"
-    started = time.perf_counter()
+    started = time.process_time()
     detect_syntax(text)
     code_from(text.encode())
     code_from(b"{" + text.encode())
     with pytest.raises(AssemblyError):
         assemble(text, Gen.CTG)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
