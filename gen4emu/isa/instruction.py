@@ -25,7 +25,6 @@ from gen4emu.isa.registers import (
     WRITEMASK_XYZW,
     Arf,
     Compression,
-    CondMod,
     ImmType,
     RegFile,
     RegType,
@@ -537,7 +536,3 @@ def subregister_elements(operand: DirectOperand) -> int | None:
     """The subregister counted in elements of the operand's type, as the language writes it; None between elements."""
     count, rest = divmod(operand.subnr, TYPE_BYTES[operand.type])
     return None if rest else count
-
-
-def condition_name(code: int) -> str | None:
-    return CondMod(code).name.lower() if code in CondMod._value2member_map_ else None
