@@ -235,7 +235,7 @@ class CommandStreamer:
         self.interrupts["user"] += 1
 
     def _report_head(self, words: Words) -> None:
-        head = self.registers.read(self.registers.offset("RENDER_HEAD"))
+        head = self.registers.read(self.registers.offset("RENDER_RING_HEAD"))
         self._write_status_page(4 * 4, head)
 
     def _batch_buffer_end(self, words: Words) -> None:

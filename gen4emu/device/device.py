@@ -124,7 +124,7 @@ class Device:
         def instpm(value: int) -> None:
             streamer.state.constants_absolute = bool(value >> 6 & 1)
 
-        self.registers.on_write(self.registers.offset("INSTPM"), instpm)
+        self.registers.on_write(self.registers.offset("RENDER_INSTPM"), instpm)
 
     def close(self) -> None:
         if self._native is not None:

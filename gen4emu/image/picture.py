@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -55,16 +58,35 @@ def _byte_plane(channel: Array) -> npt.NDArray[np.uint8]:
 
 
 def save(path: Path, channels: dict[str, Array]) -> None:
-    """Write a .png or .npy file; nothing half-written stays behind."""
+    """Write a .png or .npy file of a surface."""
+    if path.suffix == ".npy":
+        with replacing(path) as file:
+            np.save(file, np.stack([channels[c] for c in channels], axis=2))
+    else:
+        save_pixels(path, to_pixels(channels))
+
+
+def save_pixels(path: Path, pixels: Pixels) -> None:
+    with replacing(path) as file:
+        Image.fromarray(pixels).save(file, "PNG")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` when it is complete; nothing half-written stays behind."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            if path.suffix == ".npy":
-                np.save(file, np.stack([channels[c] for c in channels], axis=2))
-            else:
-                Image.fromarray(to_pixels(channels)).save(file, "PNG")
+            yield file
+        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,92 @@
+"""Comparison of pictures, through the public functions and the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gen4emu.cli.main import run
+from gen4emu.errors import DecodeError
+from gen4emu.image.compare import compare, heat_map, load, pair
+
+
+def picture(path: Path, pixels: np.ndarray) -> Path:
+    Image.fromarray(pixels).save(path)
+    return path
+
+
+def test_equal_pictures_have_no_difference() -> None:
+    a = np.arange(300, dtype=np.uint8).reshape(10, 10, 3)
+    d = compare(a, a.copy())
+    assert (d.differing, d.max_error, d.rmse, d.ssim, d.pixels) == (0, 0, 0.0, 1.0, 100)
+
+
+def test_one_wrong_channel_is_one_differing_pixel() -> None:
+    a = np.zeros((10, 10, 3), np.uint8)
+    b = a.copy()
+    b[3, 4, 1] = 30
+    d = compare(a, b)
+    assert (d.differing, d.max_error) == (1, 30)
+    assert d.rmse == pytest.approx((900 / 300) ** 0.5)
+    assert d.ssim < 1
+    assert compare(a, b, tolerance=30).same and not compare(a, b, tolerance=29).same
+
+
+def test_errors_do_not_wrap_around() -> None:
+    a = np.zeros((1, 1, 1), np.uint8)
+    assert compare(a, np.full((1, 1, 1), 255, np.uint8)).max_error == 255
+
+
+def test_nan_equals_nan_and_nothing_else() -> None:
+    a = np.array([[[np.nan], [1.0]]], np.float32)
+    assert compare(a, a.copy()).same
+    assert compare(a, np.array([[[0.0], [1.0]]], np.float32)).differing == 1
+
+
+def test_infinities_of_the_same_sign_are_alike() -> None:
+    a = np.array([[[np.inf]]], np.float32)
+    assert compare(a, a.copy()).same
+    assert not compare(a, -a).same
+
+
+def test_the_heat_map_is_black_where_pictures_agree() -> None:
+    a = np.zeros((2, 2, 3), np.uint8)
+    b = a.copy()
+    b[1, 1] = 9
+    heat = heat_map(a, b)
+    assert heat[0, 0].tolist() == [0, 0, 0] and heat[1, 1].tolist() == [255, 255, 255]
+
+
+def test_alpha_is_left_out_when_only_one_picture_has_it(tmp_path: Path) -> None:
+    rgb = picture(tmp_path / "a.png", np.full((4, 4, 3), 7, np.uint8))
+    rgba = picture(tmp_path / "b.png", np.full((4, 4, 4), 7, np.uint8))
+    assert compare(*pair(rgb, rgba)).same
+
+
+def test_sizes_must_agree(tmp_path: Path) -> None:
+    a = picture(tmp_path / "a.png", np.zeros((4, 4, 3), np.uint8))
+    b = picture(tmp_path / "b.png", np.zeros((4, 5, 3), np.uint8))
+    with pytest.raises(DecodeError, match="5 x 4"):
+        pair(a, b)
+
+
+def test_what_is_no_picture_is_an_error(tmp_path: Path) -> None:
+    junk = tmp_path / "junk.png"
+    junk.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(40))
+    with pytest.raises(DecodeError, match=r"junk\.png"):
+        load(junk)
+
+
+def test_the_command_tells_by_its_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = picture(tmp_path / "a.png", np.zeros((8, 8, 3), np.uint8))
+    b = picture(tmp_path / "b.png", np.ones((8, 8, 3), np.uint8))
+    heat = tmp_path / "heat.png"
+    assert run(["diff", str(a), str(a)]) == 0
+    assert run(["diff", str(a), str(b), "--heatmap", str(heat)]) == 1
+    assert load(heat).shape == (8, 8, 3)
+    assert run(["diff", str(a), str(b), "--tolerance", "1"]) == 0
+    assert run(["diff", str(a), str(tmp_path / "none.png")]) == 2
+    assert "64 of 64 pixels differ" in capsys.readouterr().out
