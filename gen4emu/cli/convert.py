@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import click
 
+from gen4emu import trace as traces
 from gen4emu.cli import options
 from gen4emu.hw.gen import Device
-from gen4emu.trace import convert as convert_trace
 
 
 @click.command()
 @click.argument("source")
 @click.argument("destination")
 @options.device_option
-def convert(source: str, destination: str, device: Device | None) -> None:
+@options.base_option
+def convert(source: str, destination: str, device: Device | None, base: int) -> None:
     """Convert SOURCE (any container that can be read) to DESTINATION, an AUB file.
 
     The end of DESTINATION's name chooses the compression: .xz, .gz, .zst or none.
@@ -22,4 +23,8 @@ def convert(source: str, destination: str, device: Device | None) -> None:
     Example:
       gen4emu convert card0-error hang.aub.xz
     """
-    convert_trace(source, destination, device=device)
+    done = traces.convert(source, destination, device=device, base=base)
+    for warning in done.warnings:
+        click.echo(f"gen4emu: {source}: 0x{warning.offset:08x}: {warning.text}", err=True)
+    if not done.submissions:
+        click.echo(f"gen4emu: {source}: holds no submission", err=True)

@@ -70,8 +70,6 @@ class Chaser:
         self.missing.clear()
         self.kernels.new_submission()
         self._budget = _STATE_BUDGET
-        if self.options.repeat:
-            self._shown.clear()
 
     # --- from commands -------------------------------------------------------------------------------------------
     def pointers(self, node: Command) -> None:
@@ -272,7 +270,8 @@ class Chaser:
             self.lost(parent, address, block.name, role)
             return None
         body = self._body(block, data)
-        state = State(address, role, body, same=self._shown.get((block.name, address)) is body)
+        same = self._shown.get((block.name, address)) is body and not self.options.repeat
+        state = State(address, role, body, same)
         self._visited[key] = state
         self._shown[block.name, address] = body
         parent.children.append(state)

@@ -225,7 +225,7 @@ class _Complaints:
     def relevant(self, f: Field) -> bool:
         if isinstance(f, Uint | Sint | Fixed):
             return f.low is not None or f.high is not None
-        return isinstance(f, Mbz | Const | Enum) and not isinstance(f, Ignored)
+        return type(f).complaint is not Field.complaint and not isinstance(f, Ignored)
 
     def source(self, layout: Block, index: int, fields: Sequence[Field], scope: dict[str, Any]) -> str | None:
         """One condition for all that can be wrong; what is wrong then is found the long way."""

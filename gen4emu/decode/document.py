@@ -139,10 +139,11 @@ class Document:
 
     def block(self, name: str, address: int, count: int = 1) -> Iterator[Item]:
         """Take in all of the trace, or up to one submission of it; then show one place of memory as a block."""
-        yield TraceStart(self.file, self.container, self.device)
+        application = ""
         for event in self.trace:
             if isinstance(event, events.Header):
                 self._header(event)
+                application = event.application
             elif isinstance(event, events.Submission):
                 self.number += 1
                 if self.number == self.options.submission:
@@ -150,6 +151,7 @@ class Document:
             else:
                 for _ in self._event(event):
                     pass
+        yield TraceStart(self.file, self.container, self.device, application)
         yield from self._decoder().block(name, address, count)
 
     def _header(self, event: events.Header) -> None:

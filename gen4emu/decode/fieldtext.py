@@ -54,13 +54,15 @@ class _Lines:
     def __init__(self, style: Style, command: bool, gen: Gen) -> None:
         self.style, self.command, self.gen = style, command, gen
         self.before = f"{style.indent}{' ' * 12 if style.offsets and command else ''}"
-        self.room = _WIDTH - len(self.before) - 12  # for the fields of a line, as long as they have no colours
+        self.room = _WIDTH - len(self.before) - 13  # for the fields of a line, as long as they have no colours
 
     def dword(self, layout: Block, index: int, word: int, alive: Sequence[tuple[Field, int]]) -> str:
         t = self.style.theme
-        fields = [self._field(f, raw) for f, raw in alive if shown(f, raw) and (raw or not isinstance(f, Bool))]
+        header = index == 0 and isinstance(layout, Command)
+        quiet = Bool | Uint if header else Bool  # a header's options are told when they are set
+        fields = [self._field(f, raw) for f, raw in alive if shown(f, raw) and (raw or not isinstance(f, quiet))]
         bits = f"{t.dim}{word:08x}{t.off}  " if self.style.offsets else ""
-        if index == 0 and isinstance(layout, Command):
+        if header:
             start = len(self.style.indent) + (22 if self.style.offsets else 0) + len(layout.name) + 2
             text = self._wrapped(fields, start)
             return f"{bits}{t.name}{layout.name}{t.off}{'  ' if text else ''}{text}\n"
@@ -139,7 +141,7 @@ class _Lines:
         for i, (text, length) in enumerate(fields):
             if i:
                 out += ","
-                if column + 2 + length > _WIDTH:
+                if column + 3 + length > _WIDTH:  # with the comma that may follow
                     out, column = f"{out}\n{margin}", len(margin)
                 else:
                     out, column = f"{out} ", column + 2

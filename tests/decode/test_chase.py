@@ -1,0 +1,257 @@
+"""Pointers to state, kernels and data, and what decides how far they reach."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from gen4emu.decode import Data, Kernel
+from gen4emu.hw.formats import SurfaceFormat
+from machine import PS, Machine, commands, diagnostics, nodes, rules, states
+
+GENERAL, SURFACE = 0x0040_0000, 0x0080_0000
+SAMPLE = """
+send(16) 1 g10<1>UW g0<8,8,1>UW 0x02580103 { align1 };
+send(16) 1 null<1>UW g0<8,8,1>UW 0x85a04800 { align1 };
+"""
+
+
+def bases(machine: Machine, general: int = 0, surface: int = 0) -> list[int]:
+    return machine.command(
+        "STATE_BASE_ADDRESS", general_state_base_address=general, general_state_base_address_modify_enable=True,
+        surface_state_base_address=surface, surface_state_base_address_modify_enable=True)
+
+
+def pixel_pipeline(machine: Machine, general: int = 0, kernel: str = PS, entries: int = 0, samplers: int = 0) -> list[int]:
+    """State for a pixel shader alone, at fixed offsets from the general state base."""
+    machine.put("VS_STATE", general + 0x100, number_of_urb_entries=32, urb_entry_allocation_size=1)
+    machine.put("SF_STATE", general + 0x200, kernel_start_pointer=0x1000, number_of_urb_entries=8,
+                urb_entry_allocation_size=2, vertex_urb_entry_read_length=2, dispatch_grf_start_register=3)
+    machine.put("WM_STATE", general + 0x300, kernel_start_pointer=0x2000, thread_dispatch_enable=True,
+                binding_table_entry_count=entries, sampler_state_pointer=0x600, sampler_count=samplers,
+                setup_urb_entry_read_length=4, dispatch_grf_start_register=2, maximum_number_of_threads=1)
+    machine.put("COLOR_CALC_STATE", general + 0x400, color_calculator_viewport_state_pointer=0x500)
+    machine.put("CC_VIEWPORT", general + 0x500, maximum_depth=1.0)
+    machine.kernel(general + 0x1000, "send(8) 0 null<1>F g0<8,8,1>F 0x8640c800 { align1 };")
+    machine.kernel(general + 0x2000, kernel)
+    return machine.command(
+        "3DSTATE_PIPELINED_POINTERS", pointer_to_vs_state=0x100, pointer_to_sf_state=0x200, pointer_to_wm_state=0x300,
+        pointer_to_color_calc_state=0x400)
+
+
+def table(machine: Machine, at: int = 0x40) -> list[int]:
+    return machine.command("3DSTATE_BINDING_TABLE_POINTERS", pointer_to_ps_binding_table=at)
+
+
+def surface(machine: Machine, address: int, base: int = 0x0090_0000) -> int:
+    return machine.put("SURFACE_STATE", address, surface_type=1, surface_format=SurfaceFormat.B8G8R8A8_UNORM,
+                       surface_base_address=base, width=64, height=64, surface_pitch=256)
+
+
+def triangle(machine: Machine) -> list[list[int]]:
+    machine.dwords(0x0050_0000, *struct.unpack("<9I", struct.pack("<9f", *range(9))))
+    return [
+        machine.command("3DSTATE_VERTEX_BUFFERS", vertex_buffers=[
+            {"vertex_buffer_index": 0, "buffer_pitch": 12, "buffer_starting_address": 0x0050_0000}]),
+        machine.command("3DSTATE_VERTEX_ELEMENTS", vertex_elements=[
+            {"valid": True, "source_element_format": SurfaceFormat.R32G32B32_FLOAT, "component_0_control": 1,
+             "component_1_control": 1, "component_2_control": 1, "component_3_control": 3}]),
+        machine.command("3DPRIMITIVE", primitive_topology_type=4, vertex_count_per_instance=3, instance_count=1),
+    ]
+
+
+def test_pointers_are_relative_to_their_bases() -> None:
+    machine = Machine()
+    pointers = pixel_pipeline(machine, GENERAL)
+    machine.dwords(SURFACE + 0x40, 0x80)
+    surface(machine, SURFACE + 0x80)
+    items = machine.run(bases(machine, GENERAL, SURFACE), pointers, table(machine), *triangle(machine))
+    assert not diagnostics(items)
+    assert [s.address for s in states(items, "WM_STATE")] == [GENERAL + 0x300]
+    assert [s.address for s in states(items, "CC_VIEWPORT")] == [GENERAL + 0x500]
+    assert [(s.address, s.role) for s in states(items, "SURFACE_STATE")] == [(SURFACE + 0x80, "ps render target 0")]
+    assert [k.address for k in nodes(items) if isinstance(k, Kernel)] == [GENERAL + 0x1000, GENERAL + 0x2000]
+
+
+def test_base_without_its_modify_bit_stays() -> None:
+    machine = Machine()
+    pointers = pixel_pipeline(machine, GENERAL)
+    keep = machine.command("STATE_BASE_ADDRESS", general_state_base_address=0x00700000)
+    items = machine.run(bases(machine, GENERAL), keep, pointers)
+    assert [s.address for s in states(items, "VS_STATE")] == [GENERAL + 0x100]
+
+
+def test_kernel_decides_which_surfaces_are_followed_when_the_count_is_zero() -> None:
+    """The entry count is only a prefetch hint (spec/10 2.9)."""
+    machine = Machine()
+    pointers = pixel_pipeline(machine, kernel=SAMPLE, samplers=4)
+    machine.dwords(0x40, *(0x80 + 0x20 * i for i in range(8)))
+    for i in range(8):
+        surface(machine, 0x80 + 0x20 * i)
+    machine.put("SAMPLER_STATE", 0x600)
+    machine.put("SAMPLER_STATE", 0x610)
+    items = machine.run(pointers, table(machine), *triangle(machine))
+    assert [s.role for s in states(items, "SURFACE_STATE")] == ["ps render target 0", "ps texture 3"]
+
+
+def test_kernel_decides_how_many_samplers_there_are() -> None:
+    """Counts come in fours and reach into whatever follows: descriptor 0x02580103 names sampler 1."""
+    machine = Machine()
+    pointers = pixel_pipeline(machine, kernel=SAMPLE, samplers=4)
+    machine.put("SAMPLER_STATE", 0x600)
+    machine.put("SAMPLER_STATE", 0x610)
+    machine.dwords(0x620, *[0xFFFFFFFF] * 8)
+    items = machine.run(pointers)
+    assert [s.role for s in states(items, "SAMPLER_STATE")] == ["ps sampler 0", "ps sampler 1"]
+    assert not diagnostics(items)
+
+
+def test_border_colour_is_followed_only_by_samplers_that_use_it() -> None:
+    machine = Machine()
+    pointers = pixel_pipeline(machine, kernel=SAMPLE, samplers=4)
+    machine.put("SAMPLER_STATE", 0x600, border_color_pointer=0x700)
+    machine.put("SAMPLER_STATE", 0x610, border_color_pointer=0x720, tcx_address_control_mode="CLAMP_BORDER")
+    machine.put("SAMPLER_BORDER_COLOR_STATE", 0x720)
+    items = machine.run(pointers)
+    assert [s.address for s in states(items, "SAMPLER_BORDER_COLOR_STATE")] == [0x720]
+
+
+def test_disabled_units_are_not_followed() -> None:
+    machine = Machine()
+    pixel_pipeline(machine)
+    pointers = machine.command(
+        "3DSTATE_PIPELINED_POINTERS", pointer_to_vs_state=0x100, pointer_to_sf_state=0x200, pointer_to_wm_state=0x300,
+        pointer_to_color_calc_state=0x400)
+    pointers[2] = 0xDEADBE00  # a GS pointer, GS is off
+    items = machine.run(pointers)
+    assert not states(items, "GS_STATE")
+    assert not [d for d in diagnostics(items) if d.rule == "unmapped"]
+
+
+def test_unchanged_state_is_referred_to() -> None:
+    machine = Machine()
+    pointers = pixel_pipeline(machine)
+    items = machine.run(pointers, pointers, pointers)
+    assert [s.same for s in states(items, "WM_STATE")] == [False, True, True]
+    third, second = commands(items)[2], commands(items)[1]
+    assert third.children == second.children
+
+
+def test_repeat_shows_everything_again() -> None:
+    machine = Machine(repeat=True)
+    pointers = pixel_pipeline(machine)
+    items = machine.run(pointers, pointers)
+    assert [s.same for s in states(items, "CC_VIEWPORT")] == [False, False]
+
+
+def test_state_that_changed_between_submissions_is_shown_again() -> None:
+    machine = Machine()
+    pointers = pixel_pipeline(machine)
+    assert [s.same for s in states(machine.run(pointers), "CC_VIEWPORT")] == [False]
+    assert [s.same for s in states(machine.run(pointers), "CC_VIEWPORT")] == [True]
+    machine.put("CC_VIEWPORT", 0x500, maximum_depth=0.5)
+    items = machine.run(pointers)
+    assert [s.same for s in states(items, "CC_VIEWPORT")] == [False]
+    assert [s.same for s in states(items, "COLOR_CALC_STATE")] == [True]
+
+
+def test_one_kernel_at_two_addresses_is_shown_once() -> None:
+    machine = Machine()
+    pointers = pixel_pipeline(machine)
+    machine.kernel(0x3000, PS)
+    machine.put("WM_STATE", 0x340, kernel_start_pointer=0x3000, thread_dispatch_enable=True,
+                setup_urb_entry_read_length=4, maximum_number_of_threads=1)
+    other = list(pointers)
+    other[5] = 0x340
+    kernels = [n for n in nodes(machine.run(pointers, other)) if isinstance(n, Kernel) and n.role == "ps"]
+    assert [(k.address, k.code.number, k.first) for k in kernels] == [(0x2000, 2, True), (0x3000, 2, False)]
+
+
+def test_unmapped_state_names_block_and_address() -> None:
+    machine = Machine()
+    items = machine.run(machine.command("3DSTATE_PIPELINED_POINTERS", pointer_to_vs_state=0x00F00000))
+    found = diagnostics(items)[0]
+    assert (found.rule, found.value) == ("unmapped", 0x00F00000)
+    assert "VS_STATE is at 0x00f00000" in found.text
+
+
+def test_kernel_without_end_is_reported() -> None:
+    machine = Machine()
+    pointers = pixel_pipeline(machine, kernel="mov(8) g1<1>F g2<8,8,1>F { align1 };")
+    machine.dwords(0x2010, *[0] * 8)
+    assert "kernel-end" in rules(machine.run(pointers))
+
+
+def test_vertices_are_shown_by_their_elements_formats() -> None:
+    machine = Machine()
+    items = machine.run(pixel_pipeline(machine), table(machine), *triangle(machine))
+    (data,) = [n for n in nodes(items) if isinstance(n, Data) and n.name == "VERTEX_DATA"]
+    assert data.rows == ["[0] (0, 1, 2)", "[1] (3, 4, 5)", "[2] (6, 7, 8)"]
+    assert data.values[1] == {"vertex": 1, "elements": [[3.0, 4.0, 5.0]]}
+
+
+def test_indices_select_the_vertices() -> None:
+    machine = Machine()
+    setup = triangle(machine)[:2]
+    machine.dwords(0x0060_0000, 0x0002_0001, 0xFFFF_0000)
+    index = machine.command("3DSTATE_INDEX_BUFFER", index_format=1, cut_index_enable=True,
+                            buffer_starting_address=0x0060_0000)
+    draw = machine.command("3DPRIMITIVE", vertex_access_type=1, primitive_topology_type=5, vertex_count_per_instance=4,
+                           instance_count=1)
+    found = {n.name: n for n in nodes(machine.run(*setup, index, draw)) if isinstance(n, Data)}
+    assert found["INDEX_DATA"].rows == ["1 2 0 cut"]
+    assert found["VERTEX_DATA"].rows == ["[1] (3, 4, 5)", "[2] (6, 7, 8)", "[0] (0, 1, 2)"]
+
+
+@pytest.mark.parametrize(("count", "missing"), [(341, False), (342, True)])
+def test_all_vertices_of_a_primitive_must_be_there(count: int, missing: bool) -> None:
+    """A page holds 341 vertices of 12 bytes."""
+    machine = Machine()
+    setup = triangle(machine)[:2]
+    draw = machine.command("3DPRIMITIVE", primitive_topology_type=1, vertex_count_per_instance=count, instance_count=1)
+    assert ("unmapped" in rules(machine.run(*setup, draw))) is missing
+
+
+def test_constants_are_shown_as_floats() -> None:
+    machine = Machine(max_rows=2)
+    machine.dwords(0x0070_0000, *struct.unpack("<16I", struct.pack("<16f", *range(16))))
+    items = machine.run(machine.command("CONSTANT_BUFFER", valid=True, buffer_starting_address=0x0070_0000,
+                                        buffer_length=1))
+    (data,) = [n for n in nodes(items) if isinstance(n, Data)]
+    assert (data.rows, data.more, data.length) == (["0 1 2 3", "4 5 6 7"], 2, 64)
+
+
+def test_picture_of_the_va_driver() -> None:
+    """spec/70 5.2: VLD mode; the remap table of VLD_STATE says which descriptors count."""
+    machine = Machine()
+    remap = {f"interface_descriptor_remap_{i}": [0, 1, 0, 1][i % 4] for i in range(16)}
+    machine.put("VLD_STATE", 0x100, picture_structure=3, picture_coding_type=1, **remap)
+    machine.put("VFE_STATE", 0x140, extended_vfe_state_present=True, maximum_number_of_threads=28,
+                urb_entry_allocation_size=13, number_of_urb_entries=28, vfe_mode=1,
+                interface_descriptor_base_pointer=0x200)
+    for i in range(3):
+        machine.put("INTERFACE_DESCRIPTOR", 0x200 + 16 * i, kernel_start_pointer=0x1000, grf_register_count=128,
+                    constant_urb_entry_read_length=30, binding_table_pointer=0x40)
+    machine.kernel(0x1000, """send(16) 0 g10<1>UW g0<8,8,1>UW 0x0411a003 { align1 };
+                              send(16) 0 acc0<1>UW g0<8,8,1>UW 0x87100000 { align1 };""")
+    machine.dwords(0x40, 0, 0, 0, 0x80)
+    surface(machine, 0x80)
+    machine.dwords(0x0070_0000, *range(4))
+    pointers = [0x70000001, 0x101, 0x140]
+    slice_ = [0x71000004, 0, 16, 0x00700000, 0x00007F00, 0x05000000]
+    items = machine.run([0x69040001], pointers, slice_, slice_)
+    assert not diagnostics(items)
+    assert [s.role for s in states(items, "INTERFACE_DESCRIPTOR")] == ["media 0", "media 1"]
+    assert [s.role for s in states(items, "SURFACE_STATE")][0] == "media 0 surface 3"
+    data = [n for n in nodes(items) if isinstance(n, Data) and n.name == "INDIRECT_DATA"]
+    assert data[0].rows == ["00 00 00 00 01 00 00 00 02 00 00 00 03 00 00 00"]
+
+
+def test_blocks_by_name() -> None:
+    machine = Machine()
+    surface(machine, 0x80)
+    machine.kernel(0x2000, PS)
+    (holder,) = commands(list(machine.decoder.block("surface_state", 0x80)))
+    assert holder.children[0].title == "SURFACE_STATE"
+    (holder,) = commands(list(machine.decoder.block("kernel", 0x2000)))
+    assert isinstance(holder.children[0], Kernel)
