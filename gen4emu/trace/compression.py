@@ -15,7 +15,7 @@ from gen4emu.errors import Gen4emuError
 
 CHUNK_BYTES = 1 << 20
 _INPUT_BYTES = 1 << 18
-_ZSTD_INPUT_BYTES = 1 << 10  # has no output limit: 4 bytes can stand for 128 KiB, so feed it little at a time
+_ZSTD_INPUT_BYTES = 256  # it has no output limit, and 4 bytes can stand for 128 KiB: 8 MiB at most from these
 _XZ_MEMORY_LIMIT = 256 << 20  # of the dictionary that a header may ask for; xz -9 needs 64 MiB
 _ZSTD_WINDOW_LIMIT = 128 << 20  # what the zstd program accepts by default
 

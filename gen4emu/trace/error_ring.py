@@ -55,7 +55,7 @@ def submission(offset: int, engine: Engine, registers: Mapping[str, int], ring: 
             yield Warning(offset, f"batch at 0x{batch:x}: beyond what a Gen4 command can name")
             return
         yield Submission(offset, engine, start_batch(batch), spare_ring_address(batch), acthd, hung, batch)
-    elif ring is not None:
+    elif ring is not None and position is None:
         yield Warning(offset, f"{engine.value} ring: the dump does not say where its head is: all of it is shown")
         yield Submission(offset, engine, bytes(ring.data), ring.address, acthd, hung)
 

@@ -44,9 +44,9 @@ class Output:
             if not stat.S_ISREG(os.stat(self._target).st_mode):
                 return self._files.enter_context(open(self._target, "wb"))
         temporary = self._target.with_name(f".{self._target.name}.{secrets.token_hex(4)}.part")
-        file = self._files.enter_context(open(temporary, "xb"))
+        raw = open(temporary, "xb")  # noqa: SIM115 - the exit stack below closes it
         self._temporary = temporary
-        return file
+        return self._files.enter_context(raw)
 
     def write(self, data: bytes | memoryview) -> None:
         try:

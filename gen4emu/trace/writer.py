@@ -131,7 +131,8 @@ class AubWriter:
         try:
             data = memoryview(struct.pack(f"<{len(event.entries)}{code}", *event.entries))
         except struct.error:
-            raise FieldError(f"page table entry {event.first}: a value is too big for {event.entry_bytes} bytes") from None
+            raise FieldError(f"page table from entry {event.first} on: a value is too big for its "
+                             f"{event.entry_bytes} bytes") from None
         address = event.first * event.entry_bytes
         if event.entry_bytes == 8:
             self._memtrace_data(MemtraceSpace.GGTT_ENTRY, address, data)
@@ -191,5 +192,5 @@ def _padded(data: bytes) -> bytes:
 
 
 def _check(address: int, size: int, limit: int) -> None:
-    if not 0 <= address <= limit - size:
+    if not 0 <= address < limit or address + size > limit:
         raise FieldError(f"address 0x{address:x} with {size} bytes is not inside the address space of an AUB block")
