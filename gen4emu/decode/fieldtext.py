@@ -53,7 +53,9 @@ class _Lines:
 
     def __init__(self, style: Style, command: bool, gen: Gen) -> None:
         self.style, self.command, self.gen = style, command, gen
-        self.before = f"{style.indent}{' ' * 12 if style.offsets and command else ''}"
+        self.before = style.indent
+        if command:
+            self.before += " " * (12 if style.offsets else 2)
         self.room = _WIDTH - len(self.before) - 13  # for the fields of a line, as long as they have no colours
 
     def dword(self, layout: Block, index: int, word: int, alive: Sequence[tuple[Field, int]]) -> str:
