@@ -424,4 +424,20 @@ struct g4_blt {
 enum g4_status g4_blt(struct g4_port *port, const struct g4_blt *blt);
 uint32_t g4_rop3(uint32_t rop, uint32_t pattern, uint32_t source, uint32_t destination);
 
+/* ---- a look into the front end: native/ff/view.c ---- */
+
+enum { G4_VIEW_ROWS = 8 };
+
+/* An object as it leaves the clipper, with the start of its vertices' entries. */
+struct g4_object_view {
+    uint32_t type, topology, vertices, provoking;
+    bool invert_orientation, back_facing, poly_stipple, continue_stipple, last_of_primitive;
+    uint32_t viewport[3], array_index[3], point_width[3];
+    uint32_t entry[3][64]; /* G4_VIEW_ROWS rows, zero beyond the entry */
+};
+
+/* Run the front end of a 3DPRIMITIVE alone; `count` is how many objects there are, of which at most `room` are stored. */
+enum g4_status g4_device_objects(struct g4_device *device, const uint32_t *primitive, struct g4_object_view *objects,
+                                 uint32_t room, uint32_t *count, struct g4_fault *fault);
+
 #endif

@@ -90,7 +90,7 @@ class Device:
         self.options = options or Options()
         self.memory = Memory(info.gtt_entries)
         self.registers = RegisterFile(info.gen)
-        self._native = self._new_native()
+        self.native = self._new_native()
         self.blitter = Blitter(self.memory, info.gen)
         self.streamers = {engine: self._new_streamer() for engine in events.Engine}
         self.targets = TargetFinder(self.memory, info.gen)
@@ -127,9 +127,9 @@ class Device:
         self.registers.on_write(self.registers.offset("RENDER_INSTPM"), instpm)
 
     def close(self) -> None:
-        if self._native is not None:
-            lib.g4_device_free(self._native)
-            self._native = None
+        if self.native is not None:
+            lib.g4_device_free(self.native)
+            self.native = None
             self.memory.close()
 
     def __enter__(self) -> Self:
@@ -165,12 +165,12 @@ class Device:
     @contextmanager
     def _using(self, engine: events.Engine) -> Iterator[CommandStreamer]:
         self._active = self.streamers[engine]
-        lib.g4_device_use(self._native, self._active.state.raw)
+        lib.g4_device_use(self.native, self._active.state.raw)
         yield self._active
 
     def _draw(self, words: Words) -> None:
         fault = ffi.new("struct g4_fault *")
-        status = lib.g4_device_draw(self._native, ffi.from_buffer("uint32_t[]", words), fault)
+        status = lib.g4_device_draw(self.native, ffi.from_buffer("uint32_t[]", words), fault)
         if status != lib.G4_OK:
             self._active.update_error_registers()
             raise EuHang(f"hang at 0x{self._active.position.address:08x} in 3DPRIMITIVE: {_STATUS[status]} "
@@ -205,7 +205,7 @@ class Device:
         """What kernels and messages did against the rules."""
         found = []
         for kind, text in _EVENTS.items():
-            event = lib.g4_device_event(self._native, kind)
+            event = lib.g4_device_event(self.native, kind)
             if event.count:
                 found.append(EventCount(kind, text, event.count, event.address, event.value))
         return found
@@ -213,7 +213,7 @@ class Device:
     def counts(self) -> dict[str, int]:
         """Work done so far: draws, vertices, objects, instructions, nanoseconds per phase."""
         raw = ffi.new("struct g4_device_counts *")
-        lib.g4_device_counts(self._native, raw)
+        lib.g4_device_counts(self.native, raw)
         names = ("draws", "vertices", "objects", "setups", "tiles", "instructions", "channel_ops", "geometry_ns",
                  "raster_ns")
         return {name: int(getattr(raw, name)) for name in names}
