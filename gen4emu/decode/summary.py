@@ -96,7 +96,7 @@ def _command(summary: Summary, node: Command) -> None:
             current["draws"] += 1
     elif name == "3DSTATE_DEPTH_BUFFER" and node.body.view.raw("surface_type") != 7:
         _count(summary, _depth(node.body.view))
-    elif "BLT" in name:
+    elif "BLT" in name and node.body.layout is not None:
         for surface in _blit(node.body.view):
             _count(summary, surface)
     for child in node.walk() if node.children else ():
