@@ -1,0 +1,194 @@
+"""One gang of EU threads on a bench: registers in, a kernel or a single message, registers out (native/probe.c).
+
+For tests and for study.  No fixed functions: what a thread starts with is what the caller puts into its registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gen4emu._native import ffi, lib
+from gen4emu.device.memory import Memory, Unit
+from gen4emu.errors import FieldError, HangError
+from gen4emu.hw.gen import Gen
+from gen4emu.isa import assemble
+
+THREADS = 8
+ALL_CHANNELS = 0xFFFF
+KERNEL_ADDRESS = 0x10000
+
+
+class Status(IntEnum):
+    """How a run or a message ended."""
+
+    OK = lib.G4_OK
+    FAULT = lib.G4_FAULT
+    BAD_VALUE = lib.G4_BAD_VALUE
+    NO_MEMORY = lib.G4_NO_MEMORY
+    HANG = lib.G4_HANG
+
+
+class Event(IntEnum):
+    """What a kernel or a message did against the rules (native/report.h)."""
+
+    BAD_SFID = lib.G4_EVENT_BAD_SFID
+    BAD_MESSAGE = lib.G4_EVENT_BAD_MESSAGE
+    BAD_LENGTH = lib.G4_EVENT_BAD_LENGTH
+    BAD_RESPONSE = lib.G4_EVENT_BAD_RESPONSE
+    EOT_IGNORED = lib.G4_EVENT_EOT_IGNORED
+    EOT_WRONG_UNIT = lib.G4_EVENT_EOT_WRONG_UNIT
+    ILLEGAL_OPCODE = lib.G4_EVENT_ILLEGAL_OPCODE
+    MASK_STACK = lib.G4_EVENT_MASK_STACK
+    GRF_RANGE = lib.G4_EVENT_GRF_RANGE
+    INDIRECT_CARRY = lib.G4_EVENT_INDIRECT_CARRY
+    EXCEPTION = lib.G4_EVENT_EXCEPTION
+    URB_RANGE = lib.G4_EVENT_URB_RANGE
+    URB_PROTOCOL = lib.G4_EVENT_URB_PROTOCOL
+    BAD_SURFACE = lib.G4_EVENT_BAD_SURFACE
+    BAD_FORMAT = lib.G4_EVENT_BAD_FORMAT
+    BAD_TOPOLOGY = lib.G4_EVENT_BAD_TOPOLOGY
+    BAD_STATE = lib.G4_EVENT_BAD_STATE
+    RT_FLAGS = lib.G4_EVENT_RT_FLAGS
+    UNMODELLED = lib.G4_EVENT_UNMODELLED
+    SILICON_DIFFERS = lib.G4_EVENT_SILICON_DIFFERS
+
+
+@dataclass(frozen=True, slots=True)
+class EventCount:
+    count: int
+    address: int  # of the first instruction that did it
+    value: int
+
+
+class Probe:
+    """Up to eight threads of one kernel.
+
+    `start` gives them cleared registers; then fill registers through the views of `grf` and `mrf`, `run` a kernel or
+    `send` a message, and look at the same views.  A kernel given as text is assembled; it ends with a message that
+    ends the thread (`end` is one).
+    """
+
+    def __init__(self, gen: Gen = Gen.EL, memory: Memory | None = None, *, round_to_nearest: bool = False,
+                 general_only: bool = False, watchdog: int = 1) -> None:
+        self.gen = gen
+        self.memory = memory if memory is not None else Memory()
+        options = ffi.new("struct g4_options *", {
+            "round_to_nearest": round_to_nearest, "general_only": general_only, "watchdog": watchdog})
+        handle = lib.g4_probe_new(self.memory.handle, int(gen), options)
+        if handle == ffi.NULL:
+            raise MemoryError("no memory for a probe")
+        self._probe = ffi.gc(handle, lib.g4_probe_free)
+        self.threads = 0
+        self.kernel_address = KERNEL_ADDRESS
+        self.start()
+
+    @property
+    def end(self) -> str:
+        """An instruction that ends a thread: a message to nobody."""
+        return "send(8) 0 null<1>UD null<8,8,1>UD 0x80100000UD { align1 };\n"
+
+    @property
+    def state(self) -> Any:
+        """The core's `struct g4_state *`, for messages that look at it."""
+        return lib.g4_probe_state(self._probe)
+
+    def start(self, threads: int = 1, dmask: int | Sequence[int] = ALL_CHANNELS, *,
+              unit: Unit = Unit.WM, kernel_address: int = KERNEL_ADDRESS, general_state_base: int = 0,
+              surface_state_base: int = 0, binding_table: int = 0, sampler_state: int = 0, scratch_base: int = 0,
+              scratch_bytes: int = 0, grf_count: int = 128, alternate_fp: bool = False,
+              single_program_flow: bool = False, exceptions: int = 0, urb_rows: int = 0) -> None:
+        """Threads from the beginning: registers zero, dispatch masks from `dmask`, one for each or one for all."""
+        masks = [dmask] * threads if isinstance(dmask, int) else list(dmask)
+        if not 1 <= threads <= THREADS or len(masks) != threads:
+            raise FieldError(f"{threads} threads with {len(masks)} dispatch masks: 1 to {THREADS}, as many masks")
+        setup = ffi.new("struct g4_probe_setup *", {
+            "unit": unit, "kernel_address": kernel_address, "general_state_base": general_state_base,
+            "surface_state_base": surface_state_base, "binding_table": binding_table, "sampler_state": sampler_state,
+            "scratch_base": scratch_base, "scratch_bytes": scratch_bytes, "grf_count": grf_count,
+            "alternate_fp": alternate_fp, "single_program_flow": single_program_flow, "exceptions": exceptions,
+            "threads": threads, "urb_rows": urb_rows})
+        if lib.g4_probe_start(self._probe, setup, ffi.new("uint16_t[]", masks)) != lib.G4_OK:
+            raise FieldError(f"{threads} threads with {urb_rows} URB rows can not be started")
+        self.threads = threads
+        self.kernel_address = kernel_address
+
+    # --- registers: views of eight dwords, to be read and written; .view(np.float32) for floats ---
+
+    def grf(self, reg: int, thread: int = 0) -> NDArray[np.uint32]:
+        return self._register(1, reg, thread)
+
+    def mrf(self, reg: int, thread: int = 0) -> NDArray[np.uint32]:
+        return self._register(2, reg, thread)
+
+    def urb_row(self, row: int, thread: int = 0) -> NDArray[np.uint32]:
+        return self._view(lib.g4_probe_urb_row(self._probe, thread, row), f"URB row {row} of thread {thread}")
+
+    def _register(self, file: int, reg: int, thread: int) -> NDArray[np.uint32]:
+        if min(reg, thread) < 0:
+            raise FieldError(f"register {reg} of thread {thread} does not exist")
+        place = lib.g4_probe_register(self._probe, file, reg, thread)
+        return self._view(place, f"register {reg} of thread {thread}")
+
+    @staticmethod
+    def _view(place: Any, what: str) -> NDArray[np.uint32]:
+        if place == ffi.NULL:
+            raise FieldError(f"{what} does not exist")
+        return np.frombuffer(ffi.buffer(place, 32), dtype=np.uint32)
+
+    def flags(self, thread: int = 0) -> int:
+        """f0.1 in the high half, f0.0 in the low half."""
+        return int(lib.g4_probe_flags(self._probe, thread))
+
+    def set_flags(self, flags: int, thread: int = 0) -> None:
+        lib.g4_probe_set_flags(self._probe, thread, flags)
+
+    # --- doing something ---
+
+    def load(self, code: str | bytes) -> None:
+        """Place a kernel where the threads start."""
+        self.memory.write(self.kernel_address, assemble(code, self.gen) if isinstance(code, str) else code)
+
+    def run(self, code: str | bytes | None = None, *, general_only: bool = False) -> Status:
+        """Run until all threads have ended or wait.  `code` is placed first; text without an ending gets one."""
+        if code is not None:
+            if isinstance(code, str):
+                code = assemble(code + "\n" + self.end, self.gen)
+            self.load(code)
+        return Status(lib.g4_probe_run(self._probe, general_only))
+
+    def run_to_end(self, code: str | bytes | None = None, *, general_only: bool = False) -> None:
+        """The same for kernels that are right: anything but a good end is an error."""
+        status = self.run(code, general_only=general_only)
+        if status != Status.OK:
+            raise HangError(f"the kernel at 0x{self.kernel_address:08x} did not end: {status.name}")
+
+    def send(self, descriptor: int, mrf: int = 0, dst: int | None = None, *, exec_size: int = 8,
+             emask: int | Sequence[int] = 0xFF) -> Status:
+        """One message of all threads with the payload from MRF `mrf` on; the response goes to GRF `dst`."""
+        masks = [emask] * self.threads if isinstance(emask, int) else list(emask)
+        if len(masks) != self.threads:
+            raise FieldError(f"{len(masks)} channel masks for {self.threads} threads")
+        return Status(lib.g4_probe_send(self._probe, descriptor, mrf, 255 if dst is None else dst, exec_size,
+                                        ffi.new("uint16_t[]", masks)))
+
+    # --- what happened ---
+
+    @property
+    def instructions(self) -> int:
+        """Executed since the probe was made, one for each thread."""
+        return int(lib.g4_probe_instructions(self._probe))
+
+    def event(self, event: Event) -> EventCount:
+        found = lib.g4_probe_event(self._probe, int(event))
+        return EventCount(int(found.count), int(found.address), int(found.value))
+
+    def events(self) -> dict[Event, EventCount]:
+        """Every kind that happened since the probe was made."""
+        found = {event: self.event(event) for event in Event}
+        return {event: count for event, count in found.items() if count.count}
