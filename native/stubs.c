@@ -31,49 +31,6 @@ MESSAGE(g4_message_urb)
 MESSAGE(g4_message_spawner)
 MESSAGE(g4_render_target_write)
 
-/* eu */
-struct g4_kernel_cache {
-    int unused;
-};
-WEAK struct g4_kernel_cache *g4_kernel_cache_new(void) {
-    return calloc(1, sizeof(struct g4_kernel_cache));
-}
-WEAK void g4_kernel_cache_free(struct g4_kernel_cache *cache) {
-    free(cache);
-}
-WEAK const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx,
-                                           uint32_t address, struct g4_fault *fault) {
-    (void)cache;
-    (void)ctx;
-    (void)address;
-    (void)fault;
-    return NULL;
-}
-WEAK uint32_t g4_kernel_functions(const struct g4_kernel *kernel) {
-    (void)kernel;
-    return UINT32_MAX;
-}
-WEAK void g4_gang_start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int count) {
-    memset(gang, 0, sizeof *gang);
-    gang->dispatch = dispatch;
-    gang->live = (uint8_t)((1u << count) - 1);
-}
-WEAK void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask) {
-    for (int half = 0; half < 2; half++) {
-        gang->dmask[half] |= (g4_lanes)(mask >> (8 * half) & 0xff) << (8 * thread);
-        gang->amask[half] = gang->dmask[half];
-    }
-}
-WEAK enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    (void)eu;
-    (void)gang;
-    (void)kernel;
-    return G4_BAD_VALUE;
-}
-WEAK enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    return g4_gang_run(eu, gang, kernel);
-}
-
 /* surfaces, sampler */
 WEAK struct g4_surface_cache *g4_surface_cache_new(void) {
     return calloc(1, 8);

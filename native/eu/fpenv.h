@@ -1,0 +1,51 @@
+/*
+ * The host's floating point while instructions run: toward zero, denormals flushed on both sides (spec/40 4.1).
+ */
+#ifndef G4_EU_FPENV_H
+#define G4_EU_FPENV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+
+typedef uint32_t g4_fpenv;
+
+static inline g4_fpenv g4_fpenv_get(void) {
+    return _mm_getcsr();
+}
+
+static inline void g4_fpenv_set(g4_fpenv env) {
+    _mm_setcsr(env);
+}
+
+static inline g4_fpenv g4_fpenv_eu(bool to_nearest) {
+    const uint32_t masked = 0x1f80, flush_to_zero = 0x8000, denormals_are_zero = 0x0040, toward_zero = 0x6000;
+    return masked | flush_to_zero | denormals_are_zero | (to_nearest ? 0 : toward_zero);
+}
+
+#elif defined(__aarch64__)
+
+typedef uint64_t g4_fpenv;
+
+static inline g4_fpenv g4_fpenv_get(void) {
+    g4_fpenv env;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(env));
+    return env;
+}
+
+static inline void g4_fpenv_set(g4_fpenv env) {
+    __asm__ volatile("msr fpcr, %0" : : "r"(env));
+}
+
+static inline g4_fpenv g4_fpenv_eu(bool to_nearest) {
+    const uint64_t flush = UINT64_C(1) << 24, toward_zero = UINT64_C(3) << 22;
+    return flush | (to_nearest ? 0 : toward_zero);
+}
+
+#else
+#error "no way known to round toward zero and flush denormals on this processor"
+#endif
+
+#endif

@@ -1,0 +1,333 @@
+/*
+ * Running a gang: threads that stand at the same instruction go together, lowest instruction pointer first, and merge
+ * when they meet again (DESIGN.md "EU gang interpreter").
+ */
+#include <string.h>
+
+#include "../report.h"
+#include "../variant.h"
+#include "../worker.h"
+#include "fast.h"
+#include "fpenv.h"
+#include "kernel.h"
+#include "run.h"
+
+/* ---- start ---- */
+
+void g4_gang_start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int count) {
+    const size_t owned = dispatch->grf_count < G4_GRF_COUNT ? dispatch->grf_count : G4_GRF_COUNT;
+    const uint8_t live = (uint8_t)((1u << count) - 1);
+    const uint32_t cr0 =
+        (dispatch->alternate_fp ? G4_CR0_ALTERNATE : 0u) | (dispatch->single_program_flow ? G4_CR0_SINGLE_FLOW : 0u);
+
+    memset(gang->grf, 0, owned * sizeof gang->grf[0]);
+    memset((uint8_t *)gang + offsetof(struct g4_gang, mrf), 0, sizeof *gang - offsetof(struct g4_gang, mrf));
+    gang->dispatch = dispatch;
+    gang->live = live;
+    for (int t = 0; t < count; t++) {
+        gang->cr0[t][0] = cr0;
+        gang->cr0[t][1] = (uint32_t)dispatch->exceptions << G4_CR0_ENABLE_SHIFT;
+        gang->sr0[t] = (uint32_t)t;
+    }
+    for (int h = 0; h < 2; h++) {
+        gang->imask[h] = gang->lmask[h] = gang->cmask[h] = G4_EVERY_LANE;
+    }
+}
+
+void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask) {
+    g4_set_mask16(gang->dmask, thread, mask);
+    g4_set_mask16(gang->amask, thread, mask);
+}
+
+/* ---- the group ---- */
+
+static void group_set(struct g4_run *run, uint8_t threads) {
+    run->threads = threads;
+    run->group = g4_lanes_of(threads);
+    g4_run_masks(run);
+}
+
+void g4_run_place(struct g4_run *run, uint32_t ip) {
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (run->threads >> t & 1) {
+            run->gang->ip[t] = ip;
+        }
+    }
+}
+
+static void scatter(struct g4_run *run) {
+    if (!run->split) {
+        g4_run_place(run, run->next);
+        run->split = true;
+    }
+}
+
+void g4_run_jump_one(struct g4_run *run, int thread, uint32_t target) {
+    scatter(run);
+    run->gang->ip[thread] = target & ~7u;
+}
+
+void g4_run_jump(struct g4_run *run, uint8_t threads, uint32_t target) {
+    if (threads == run->threads && !run->split) {
+        run->next = target;
+        return;
+    }
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (threads >> t & 1) {
+            g4_run_jump_one(run, t, target);
+        }
+    }
+}
+
+void g4_run_leave(struct g4_run *run, int thread) {
+    scatter(run);
+    group_set(run, run->threads & (uint8_t) ~(1u << thread));
+}
+
+void g4_run_report(struct g4_run *run, enum g4_event event, uint32_t value) {
+    g4_report(run->eu->log, event, run->gang->dispatch->kernel_address + run->op->ip, value);
+}
+
+void g4_run_stop(struct g4_run *run, int thread, enum g4_event why, uint32_t value) {
+    struct g4_fault *const fault = &run->eu->fault;
+    const uint32_t address = run->gang->dispatch->kernel_address + run->op->ip;
+
+    g4_report(run->eu->log, why, address, value);
+    if (!run->stopped) {
+        *fault = (struct g4_fault){.unit = G4_UNIT_EU, .address = address, .what = (uint32_t)why, .value = value};
+    }
+    run->stopped = true;
+    scatter(run);
+    run->gang->live &= (uint8_t) ~(1u << thread);
+}
+
+void g4_run_control(struct g4_run *run) {
+    uint8_t alternate = 0;
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        alternate |= (uint8_t)((run->gang->cr0[t][0] & G4_CR0_ALTERNATE) << t);
+    }
+    run->alternate = g4_lanes_of(alternate);
+}
+
+/* ---- instructions that are neither arithmetic nor flow ---- */
+
+void g4_nop(struct g4_run *run, const struct g4_op *op) {
+    (void)run;
+    (void)op;
+}
+
+/* spec/40 9.5: with nothing to be notified of, the thread stays here and asks again when it is resumed. */
+void g4_wait(struct g4_run *run, const struct g4_op *op) {
+    struct g4_gang *const gang = run->gang;
+    const struct g4_src *const src = &op->src[0];
+    const unsigned n = src->kind == G4_KIND_ARF ? src->reg & 1 : 0;
+
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (!(run->threads >> t & 1)) {
+            continue;
+        }
+        if (gang->notify[t][n]) {
+            gang->notify[t][n] = 0;
+        } else {
+            g4_run_jump_one(run, t, op->ip);
+            gang->waiting |= (uint8_t)(1u << t);
+        }
+    }
+}
+
+static enum g4_handler plain_handler(const struct g4_op *op) {
+    if (op->undefined || op->opcode == G4_OPCODE_ILLEGAL) {
+        return G4_HANDLER_ILLEGAL;
+    }
+    switch (op->opcode) {
+    case G4_OPCODE_JMPI:
+    case G4_OPCODE_IF:
+    case G4_OPCODE_IFF:
+    case G4_OPCODE_ELSE:
+    case G4_OPCODE_ENDIF:
+    case G4_OPCODE_DO:
+    case G4_OPCODE_WHILE:
+    case G4_OPCODE_BREAK:
+    case G4_OPCODE_CONT:
+    case G4_OPCODE_HALT:
+        return G4_HANDLER_FLOW;
+    case G4_OPCODE_PUSH:
+    case G4_OPCODE_POP:
+        return G4_HANDLER_MASK_STACK;
+    case G4_OPCODE_WAIT:
+        return G4_HANDLER_WAIT;
+    case G4_OPCODE_SEND:
+        return G4_HANDLER_SEND;
+    case G4_OPCODE_NOP:
+    case G4_OPCODE_NENOP:
+        return G4_HANDLER_NOP;
+    default:
+        return G4_HANDLER_GENERAL;
+    }
+}
+
+enum g4_handler g4_handler_of(const struct g4_op *op) {
+    return op->breakpoint ? G4_HANDLER_BREAKPOINT : plain_handler(op);
+}
+
+static g4_handler_fn *const plain_handlers[G4_HANDLER_FAST] = {
+    [G4_HANDLER_GENERAL] = g4_general,
+    [G4_HANDLER_FLOW] = g4_flow,
+    [G4_HANDLER_SEND] = g4_send_message,
+    [G4_HANDLER_WAIT] = g4_wait,
+    [G4_HANDLER_MASK_STACK] = g4_mask_stack_op,
+    [G4_HANDLER_NOP] = g4_nop,
+    [G4_HANDLER_ILLEGAL] = g4_illegal,
+    [G4_HANDLER_BREAKPOINT] = g4_breakpoint,
+    [G4_HANDLER_STRAY] = g4_stray,
+};
+
+void g4_execute(struct g4_run *run, const struct g4_op *op) {
+    plain_handlers[plain_handler(op)](run, op);
+}
+
+/* Code that the walk from the kernel's start did not find: decoded each time, so it may even change. */
+void g4_stray(struct g4_run *run, const struct g4_op *op) {
+    const uint32_t ip = op->ip;
+    uint32_t words[4];
+    uint32_t length;
+    struct g4_op decoded;
+
+    g4_kernel_fetch(&run->eu->worker->port, run->gang->dispatch->kernel_address + ip, words, &length);
+    g4_decode(&decoded, words, run->eu->ctx->gen, ip, length);
+    run->op = &decoded;
+    run->next = decoded.next;
+    plain_handlers[decoded.handler](run, &decoded);
+    run->op = op;
+}
+
+/* ---- the loop ---- */
+
+/* The threads at the lowest instruction pointer, and in *limit the next higher one. */
+static uint8_t lowest(const struct g4_gang *gang, uint8_t runnable, uint32_t *ip, uint32_t *limit) {
+    uint8_t threads = 0;
+    *ip = *limit = UINT32_MAX;
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (!(runnable >> t & 1)) {
+            continue;
+        }
+        if (gang->ip[t] < *ip) {
+            *limit = *ip;
+            *ip = gang->ip[t];
+            threads = 0;
+        }
+        if (gang->ip[t] == *ip) {
+            threads |= (uint8_t)(1u << t);
+        } else if (gang->ip[t] < *limit) {
+            *limit = gang->ip[t];
+        }
+    }
+    return threads;
+}
+
+/* An op that is not of the kernel has an odd `next`: nothing comes after it by itself. */
+static const struct g4_op *op_at(const struct g4_run *run, uint32_t ip, struct g4_op *stray) {
+    const struct g4_op *const op = g4_kernel_find(run->kernel, ip);
+    if (op) {
+        return op;
+    }
+    stray->ip = ip;
+    stray->next = 1;
+    stray->handler = G4_HANDLER_STRAY;
+    return stray;
+}
+
+/* Run the group until it splits, meets others, or has executed `fuel` instructions; returns how many it has. */
+static uint64_t run_group(struct g4_run *run, g4_handler_fn *const *handlers, uint32_t ip, uint32_t limit,
+                          uint64_t fuel) {
+    struct g4_op stray;
+    uint64_t count = 0;
+    uint64_t channels = 0;
+    const struct g4_op *op;
+
+    memset(&stray, 0, sizeof stray);
+    op = op_at(run, ip, &stray);
+    run->split = false;
+    for (;;) {
+        run->op = op;
+        run->next = op->next;
+        channels += op->exec_size;
+        count++;
+        handlers[op->handler](run, op);
+        if (run->split) {
+            break;
+        }
+        op = run->next == op->next ? op + 1 : op_at(run, run->next, &stray);
+        if (op->ip >= limit || count >= fuel) {
+            g4_run_place(run, op->ip);
+            break;
+        }
+    }
+    run->eu->channel_ops += channels * (unsigned)__builtin_popcount(run->threads);
+    return count;
+}
+
+static void out_of_budget(struct g4_run *run, uint8_t runnable) {
+    const int first = __builtin_ctz(runnable);
+    run->eu->fault = (struct g4_fault){
+        .unit = G4_UNIT_EU, .address = g4_gang_address(run->gang, first), .what = G4_EVENTS, .value = runnable};
+    run->status = G4_HANG;
+}
+
+static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                               g4_handler_fn *const *handlers) {
+    struct g4_run run = {.eu = eu, .gang = gang, .kernel = kernel, .status = G4_OK, .outside = g4_fpenv_get()};
+    uint8_t runnable;
+
+    gang->waiting = 0; /* who still has nothing to be notified of will say so */
+    g4_run_control(&run);
+    g4_fpenv_set(g4_fpenv_eu(eu->ctx->options.round_to_nearest));
+    while (run.status == G4_OK && (runnable = gang->live & (uint8_t)~gang->waiting) != 0) {
+        uint32_t ip;
+        uint32_t limit;
+        const uint8_t threads = lowest(gang, runnable, &ip, &limit);
+        const unsigned width = (unsigned)__builtin_popcount(threads);
+        const uint64_t fuel = eu->instruction_budget / width;
+
+        if (fuel == 0) {
+            out_of_budget(&run, runnable);
+            break;
+        }
+        group_set(&run, threads);
+        const uint64_t count = run_group(&run, handlers, ip, limit, fuel) * width;
+        eu->instructions += count;
+        eu->instruction_budget -= count < eu->instruction_budget ? count : eu->instruction_budget;
+    }
+    g4_fpenv_set(run.outside);
+    return run.stopped && run.status == G4_OK ? G4_HANG : run.status;
+}
+
+/* The general handler for everything that has a fast one. */
+static void fill_general(g4_handler_fn **handlers) {
+    for (int i = 0; i < G4_HANDLER_COUNT; i++) {
+        handlers[i] = i < G4_HANDLER_FAST ? plain_handlers[i] : g4_general;
+    }
+}
+
+enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
+    g4_handler_fn *handlers[G4_HANDLER_COUNT];
+    fill_general(handlers);
+    return run_gang(eu, gang, kernel, handlers);
+}
+
+G4_VARIANT_DECLARE(struct g4_fast_handlers, g4_fast_handlers);
+
+enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
+    static const struct g4_fast_handlers *const variants[] = G4_VARIANT_TABLE(g4_fast_handlers);
+    const struct g4_fast_handlers *const fast = variants[g4_variant_current()];
+    const uint32_t owned = gang->dispatch->grf_count;
+    g4_handler_fn *handlers[G4_HANDLER_COUNT];
+
+    /* registers the thread does not own are looked after by the general handler alone */
+    if (eu->ctx->options.general_only || kernel->grf_top > G4_GRF_COUNT || (owned && kernel->grf_top > owned)) {
+        return g4_gang_run_general(eu, gang, kernel);
+    }
+    memcpy(handlers, plain_handlers, sizeof plain_handlers);
+    memcpy(handlers + G4_HANDLER_FAST, fast->handler, sizeof fast->handler);
+    return run_gang(eu, gang, kernel, handlers);
+}

@@ -1,0 +1,577 @@
+/*
+ * The general handler: any instruction that computes, thread by thread and channel by channel, as the manual tells it
+ * (spec/40 8.1).  Slow, and what the fast handlers are compared with.
+ */
+#include "general.h"
+
+#include <string.h>
+
+/* ---- sources ---- */
+
+static int64_t signed_element(uint32_t raw, unsigned type) {
+    switch (type) {
+    case G4_TYPE_D:
+    case G4_TYPE_W:
+    case G4_TYPE_B:
+        return (int32_t)raw; /* extended when it was read */
+    default:
+        return raw;
+    }
+}
+
+static float as_float(uint32_t bits) {
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static uint32_t float_bits(float f) {
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+/* Integers: a D is negated at its own width, a UD gains a 33rd bit, the others are wider by now (spec/40 3.3). */
+static int64_t modified_integer(int64_t value, const struct g4_src *src) {
+    const bool own_width = src->type == G4_TYPE_D;
+    if (src->abs && value < 0) {
+        value = own_width ? (int32_t)(0u - (uint32_t)value) : -value;
+    }
+    if (src->negate) {
+        value = own_width ? (int32_t)(0u - (uint32_t)value) : -value;
+    }
+    return value;
+}
+
+static uint32_t modified_float(uint32_t bits, const struct g4_src *src) {
+    bits &= src->abs ? 0x7fffffffu : 0xffffffffu;
+    return bits ^ (src->negate ? 0x80000000u : 0);
+}
+
+static void read_accumulator(const struct g4_pass *pass, const struct g4_src *src, struct g4_value *out) {
+    const union g4_acc *const acc = &pass->run->gang->acc[pass->acc];
+    for (unsigned c = 0; c < pass->channels; c++) {
+        const unsigned slot = ((src->base + g4_region_offset(src, c)) / src->size) & 15;
+        if (src->type == G4_TYPE_F) {
+            out[c].f = acc->f[pass->thread][slot];
+            out[c].raw = float_bits((float)out[c].f);
+        } else {
+            out[c].i = acc->i[pass->thread][slot];
+            out[c].raw = (uint32_t)out[c].i;
+        }
+    }
+}
+
+/* One source in the type the arithmetic happens in; `raw` keeps its bits as they are. */
+static void read_source(const struct g4_pass *pass, const struct g4_src *src, bool as_floats, struct g4_value *out) {
+    uint32_t raw[G4_PASS_CHANNELS];
+
+    if (src->kind == G4_KIND_ACC) {
+        read_accumulator(pass, src, out);
+    } else {
+        g4_read_raw(pass->run, src, pass->index, pass->thread, pass->channels, raw);
+        for (unsigned c = 0; c < pass->channels; c++) {
+            out[c].raw = raw[c];
+            if (src->type == G4_TYPE_F) {
+                out[c].f = as_float(modified_float(raw[c], src));
+            } else {
+                out[c].i = modified_integer(signed_element(raw[c], src->type), src);
+            }
+        }
+    }
+    if (as_floats && src->type != G4_TYPE_F) {
+        for (unsigned c = 0; c < pass->channels; c++) {
+            out[c].f = (float)out[c].i;
+        }
+    }
+}
+
+/* line and pln take dwords of the 16-byte group that the scalar src0 is in (spec/40 10). */
+static void read_plane(const struct g4_pass *pass, const struct g4_src *src, double plane[4]) {
+    struct g4_src group = *src;
+    struct g4_value values[G4_PASS_CHANNELS];
+    struct g4_pass four = *pass;
+
+    if (src->kind == G4_KIND_INDIRECT) {
+        group.kind = G4_KIND_GRF;
+        group.base =
+            (uint16_t)g4_indirect_base(pass->run, pass->thread, src->addr_sub + (unsigned)pass->index, src->addr_imm);
+        group.pass_bytes = 0;
+    }
+    group.base &= 0xfff0;
+    group.align16 = false;
+    group.vstride = 4;
+    group.width = 4;
+    group.hstride = 1;
+    four.channels = 4;
+    read_source(&four, &group, true, values);
+    for (int i = 0; i < 4; i++) {
+        plane[i] = values[i].f;
+    }
+}
+
+static void read_plane_operands(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
+    struct g4_src v = op->src[1];
+    read_plane(pass, &op->src[0], o->plane);
+    if (op->opcode == G4_OPCODE_PLN) {
+        v.base = (uint16_t)(v.base + G4_REGISTER_BYTES);
+        read_source(pass, &v, true, o->v);
+    }
+}
+
+/* ---- results ---- */
+
+static int64_t type_min(unsigned type) {
+    static const int64_t least[8] = {[G4_TYPE_D] = INT32_MIN, [G4_TYPE_W] = INT16_MIN, [G4_TYPE_B] = INT8_MIN};
+    return least[type & 7];
+}
+
+static int64_t type_max(unsigned type) {
+    static const int64_t most[8] = {
+        [G4_TYPE_UD] = UINT32_MAX, [G4_TYPE_D] = INT32_MAX, [G4_TYPE_UW] = UINT16_MAX,       [G4_TYPE_W] = INT16_MAX,
+        [G4_TYPE_UB] = UINT8_MAX,  [G4_TYPE_B] = INT8_MAX,  [G4_TYPE_RESERVED] = UINT32_MAX,
+    };
+    return most[type & 7];
+}
+
+/* Toward zero, clamped, NaN is 0 (spec/40 3.4). */
+static int64_t float_to_integer(double f, unsigned type) {
+    if (f != f) {
+        return 0;
+    }
+    if (f <= (double)type_min(type)) {
+        return type_min(type);
+    }
+    return f >= (double)type_max(type) ? type_max(type) : (int64_t)f;
+}
+
+static int64_t clamp_integer(int64_t value, unsigned type) {
+    if (value < type_min(type)) {
+        return type_min(type);
+    }
+    return value > type_max(type) ? type_max(type) : value;
+}
+
+/* A result as the 32-bit float it is stored as: flushed, overflow to infinity, or to FLT_MAX in ALT mode; one NaN. */
+static float rounded(double f, bool alternate) {
+    const float single = (float)f;
+    if (f != f) {
+        return as_float(0x7fc00000);
+    }
+    if (f >= 0x1p128 || f <= -0x1p128 || single - single != 0) {
+        const uint32_t magnitude = alternate ? 0x7f7fffff : 0x7f800000;
+        return as_float((f < 0 ? 0x80000000 : 0) | magnitude);
+    }
+    return single;
+}
+
+static float saturated(float f) {
+    if (!(f > 0)) {
+        return 0;
+    }
+    return f > 1 ? 1 : f;
+}
+
+static bool condition(unsigned cond, int order, bool unordered) {
+    if (unordered) {
+        return cond == G4_COND_NZ || cond == G4_COND_U;
+    }
+    switch (cond) {
+    case G4_COND_Z:
+        return order == 0;
+    case G4_COND_NZ:
+        return order != 0;
+    case G4_COND_G:
+        return order > 0;
+    case G4_COND_GE:
+        return order >= 0;
+    case G4_COND_L:
+        return order < 0;
+    case G4_COND_LE:
+        return order <= 0;
+    default:
+        return false;
+    }
+}
+
+static bool float_condition(unsigned cond, double a, double b) {
+    return condition(cond, (a > b) - (a < b), a != a || b != b);
+}
+
+static bool integer_condition(unsigned cond, int64_t a, int64_t b) {
+    return condition(cond, (a > b) - (a < b), false);
+}
+
+/* spec/40 4.4: a NaN loses whichever side it is on. */
+static bool float_condition_n(unsigned cond, double a, double b) {
+    if (b != b) {
+        return cond != G4_COND_NZ;
+    }
+    return float_condition(cond, a, b);
+}
+
+/* The value of a compare's operand after the conversion that [BW/CL] apply first (spec/40 13.1). */
+static void convert_operand(struct g4_value *value, bool is_float, unsigned type) {
+    if (is_float && type != G4_TYPE_F) {
+        value->i = float_to_integer(value->f, type);
+    } else if (!is_float && type == G4_TYPE_F) {
+        value->f = (float)value->i;
+    } else if (!is_float) {
+        value->i = g4_truncate(value->i, type);
+    }
+}
+
+static bool compare(const struct g4_pass *pass, const struct g4_op *op, struct g4_value a, struct g4_value b) {
+    bool floats = op->exec_type == G4_EXEC_F;
+    if (!g4_is_gen45(pass->run->eu->ctx->gen) && op->opcode != G4_OPCODE_SEL) {
+        convert_operand(&a, floats, op->dst.type);
+        convert_operand(&b, floats, op->dst.type);
+        floats = op->dst.type == G4_TYPE_F;
+    }
+    if (!floats) {
+        return integer_condition(op->cond, a.i, b.i);
+    }
+    return op->opcode == G4_OPCODE_CMP ? float_condition(op->cond, a.f, b.f) : float_condition_n(op->cond, a.f, b.f);
+}
+
+/* ---- one pass of one thread ---- */
+
+static bool is_compare(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_CMP || op->opcode == G4_OPCODE_CMPN;
+}
+
+static bool is_logic(const struct g4_op *op) {
+    return op->opcode >= G4_OPCODE_NOT && op->opcode <= G4_OPCODE_XOR;
+}
+
+/* mov and sel copy bits when nothing is asked of them (spec/40 3.5). */
+static bool is_raw(const struct g4_op *op, const struct g4_src *src) {
+    return (op->opcode == G4_OPCODE_MOV || op->opcode == G4_OPCODE_SEL || op->opcode == G4_OPCODE_MOVI) &&
+           !op->saturate && src->type == op->dst.type && src->kind != G4_KIND_ACC && !src->abs && !src->negate;
+}
+
+/* What is stored, and what the condition modifier sees. */
+struct outcome {
+    uint32_t bits;
+    bool flag;
+};
+
+static bool rounding_flag(const struct g4_op *op, double x) {
+    const double below = floor(x);
+    switch (op->opcode) {
+    case G4_OPCODE_RNDE: {
+        const double part = x - below;
+        return part > 0.5 || (part == 0.5 && fmod(below, 2) != 0);
+    }
+    case G4_OPCODE_RNDZ:
+        return x < 0 && x != below;
+    default:
+        return false;
+    }
+}
+
+static struct outcome finish_float(const struct g4_pass *pass, const struct g4_op *op, double f, double x) {
+    struct outcome out;
+    float single = rounded(f, pass->alternate);
+
+    if (op->saturate && op->dst.type == G4_TYPE_F) {
+        single = saturated(single);
+    }
+    if (op->dst.type == G4_TYPE_F) {
+        out.bits = float_bits(single);
+        out.flag = float_condition(op->cond, single, 0);
+    } else {
+        const int64_t value = float_to_integer(single, op->dst.type);
+        out.bits = (uint32_t)value;
+        out.flag = op->saturate ? integer_condition(op->cond, value, 0) : float_condition(op->cond, single, 0);
+    }
+    if (op->cond == G4_COND_R) {
+        out.flag = rounding_flag(op, x);
+    } else if (op->cond == G4_COND_O) {
+        out.flag = f >= 0x1p128 || f <= -0x1p128;
+    }
+    return out;
+}
+
+static struct outcome finish_integer(const struct g4_op *op, int64_t i) {
+    const unsigned type = op->dst.type;
+    struct outcome out;
+
+    if (is_logic(op)) { /* the bits that are stored, with the sign they have there (spec/40 8.3) */
+        i = g4_truncate(i, type == G4_TYPE_F ? G4_TYPE_D : type);
+    } else if (op->saturate) {
+        i = type == G4_TYPE_F ? (i > 0) : clamp_integer(i, type);
+    }
+    out.flag = op->cond == G4_COND_O ? i < type_min(type) || i > type_max(type) : integer_condition(op->cond, i, 0);
+    out.bits = type == G4_TYPE_F ? float_bits((float)i) : (uint32_t)i;
+    return out;
+}
+
+static struct outcome outcome(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o,
+                              unsigned c) {
+    struct outcome out;
+    if (is_compare(op)) {
+        out.flag = compare(pass, op, o->a[c], o->b[c]);
+        out.bits = out.flag ? 0xffffffff : 0;
+        return out;
+    }
+    if (o->raw[c]) {
+        out = op->exec_type == G4_EXEC_F && op->dst.type == G4_TYPE_F ? finish_float(pass, op, o->result[c].f, 0)
+                                                                      : finish_integer(op, o->result[c].i);
+        out.bits = o->result[c].raw;
+        return out;
+    }
+    if (op->exec_type == G4_EXEC_F) {
+        return finish_float(pass, op, o->result[c].f, o->a[c].f);
+    }
+    /* mach leaves the whole product in the accumulator and stores its high part */
+    return finish_integer(op, op->opcode == G4_OPCODE_MACH ? o->result[c].i >> 32 : o->result[c].i);
+}
+
+static bool selects(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o, unsigned c) {
+    if (op->cond != G4_COND_NONE) { /* not on these parts: what cmpn and a select would do */
+        return compare(pass, op, o->a[c], o->b[c]);
+    }
+    return pass->predicate >> c & 1;
+}
+
+static void select_sources(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
+    for (unsigned c = 0; c < pass->channels; c++) {
+        const bool first = op->opcode != G4_OPCODE_SEL || selects(pass, op, o, c);
+        o->result[c] = first ? o->a[c] : o->b[c];
+        o->raw[c] = is_raw(op, &op->src[first ? 0 : 1]);
+    }
+}
+
+static void write_accumulator(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o) {
+    union g4_acc *const acc = &pass->run->gang->acc[pass->acc];
+    for (unsigned c = 0; c < pass->channels && c < 16; c++) {
+        if (op->exec_type == G4_EXEC_F) {
+            acc->f[pass->thread][c] = o->result[c].f;
+        } else {
+            acc->i[pass->thread][c] = o->result[c].i;
+        }
+    }
+}
+
+/* An accumulator as the destination keeps all the precision there is (spec/40 5). */
+static void store_accumulator(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o,
+                              uint32_t enabled) {
+    union g4_acc *const acc = &pass->run->gang->acc[pass->acc];
+    for (unsigned c = 0; c < pass->channels; c++) {
+        const unsigned slot = op->dst.base / op->dst.size + c * op->dst.hstride;
+        if (!(enabled >> c & 1) || slot > 15) {
+            continue;
+        }
+        if (op->dst.type == G4_TYPE_F) {
+            const double f = op->exec_type == G4_EXEC_F ? o->result[c].f : (float)o->result[c].i;
+            acc->f[pass->thread][slot] = f;
+        } else {
+            const bool floats = op->exec_type == G4_EXEC_F;
+            acc->i[pass->thread][slot] = floats ? float_to_integer(o->result[c].f, op->dst.type) : o->result[c].i;
+        }
+    }
+}
+
+static void store_architecture(const struct g4_pass *pass, const struct g4_dst *dst, const uint32_t *bits,
+                               uint32_t enabled) {
+    uint8_t image[32 + 4] = {0};
+    uint32_t written = 0;
+    for (unsigned c = 0; c < pass->channels; c++) {
+        const unsigned at = dst->base + c * dst->hstride * dst->size;
+        if ((enabled >> c & 1) && at < 32) {
+            memcpy(image + at, &bits[c], dst->size);
+            written |= ((1u << dst->size) - 1) << at;
+        }
+    }
+    if (written) {
+        g4_arf_write(pass->run, pass->thread, dst->reg, image, written);
+    }
+}
+
+static uint8_t *destination_byte(const struct g4_pass *pass, const struct g4_dst *dst, unsigned byte) {
+    struct g4_gang *const gang = pass->run->gang;
+    if (dst->kind == G4_KIND_MRF) { /* past m15: nothing there */
+        return byte < G4_MRF_COUNT * G4_REGISTER_BYTES ? &gang->mrf[byte / 32].ub[pass->thread][byte % 32] : NULL;
+    }
+    return g4_grf_byte(gang, pass->thread, byte);
+}
+
+static void store(const struct g4_pass *pass, const struct g4_op *op, const uint32_t *bits, uint32_t enabled) {
+    const struct g4_dst *const dst = &op->dst;
+    unsigned base = dst->base + (pass->index ? dst->pass_bytes : 0u);
+
+    if (dst->kind == G4_KIND_NULL) {
+        return;
+    }
+    if (dst->kind == G4_KIND_ARF) {
+        store_architecture(pass, dst, bits, enabled);
+        return;
+    }
+    if (dst->kind == G4_KIND_INDIRECT) {
+        base = g4_indirect_base(pass->run, pass->thread, dst->addr_sub + (unsigned)pass->index, dst->addr_imm);
+    }
+    for (unsigned c = 0; c < pass->channels; c++) {
+        const uint8_t *const value = (const uint8_t *)&bits[c];
+        const unsigned at = base + c * dst->hstride * dst->size;
+        for (unsigned i = 0; (enabled >> c & 1) && i < dst->size; i++) {
+            uint8_t *const place = destination_byte(pass, dst, at + i);
+            if (!place) {
+                g4_run_report(pass->run, G4_EVENT_GRF_RANGE, (at + i) / 32);
+                break;
+            }
+            *place = value[i];
+        }
+    }
+}
+
+static void set_flags(const struct g4_pass *pass, uint32_t bits, uint32_t enabled) {
+    struct g4_gang *const gang = pass->run->gang;
+    uint32_t flags = g4_flags_of(gang, pass->thread);
+    for (unsigned c = 0; c < pass->channels; c++) {
+        const unsigned at = (pass->first_flag + c) & 31;
+        if (enabled >> c & 1) {
+            flags = (flags & ~(1u << at)) | (bits >> c & 1) << at;
+        }
+    }
+    g4_set_flags_of(gang, pass->thread, flags);
+}
+
+static void run_pass(const struct g4_pass *pass, const struct g4_op *op) {
+    const struct g4_opcode_info *const info = &g4_opcode_info[op->opcode];
+    const bool floats = op->exec_type == G4_EXEC_F;
+    struct g4_operands o;
+    uint32_t bits[G4_PASS_CHANNELS];
+    uint32_t flags = 0;
+
+    memset(&o, 0, sizeof o);
+    for (int s = 0; s < info->sources; s++) {
+        read_source(pass, &op->src[s], floats, s ? o.b : o.a);
+    }
+    if (op->opcode == G4_OPCODE_LINE || op->opcode == G4_OPCODE_PLN) {
+        read_plane_operands(pass, op, &o);
+    }
+    if (op->opcode == G4_OPCODE_MOV || op->opcode == G4_OPCODE_SEL || op->opcode == G4_OPCODE_MSAVE ||
+        op->opcode == G4_OPCODE_MREST) {
+        select_sources(pass, op, &o);
+    } else if (op->opcode == G4_OPCODE_MOVI) {
+        g4_move_indexed(pass, op, &o);
+    } else if (!is_compare(op)) {
+        g4_compute(pass, op, &o);
+    }
+    if (op->acc_write && !(pass->run->gang->cr0[pass->thread][0] & G4_CR0_ACC_DISABLE)) {
+        write_accumulator(pass, op, &o);
+    }
+    for (unsigned c = 0; c < pass->channels; c++) {
+        const struct outcome out = outcome(pass, op, &o, c);
+        bits[c] = out.bits;
+        flags |= (uint32_t)out.flag << c;
+    }
+    if (op->cond != G4_COND_NONE && op->opcode != G4_OPCODE_SEL) {
+        set_flags(pass, flags, pass->enabled);
+    }
+    uint32_t enabled = pass->enabled;
+    if (op->dst.kind == G4_KIND_ACC) {
+        store_accumulator(pass, op, &o, enabled);
+    } else {
+        store(pass, op, bits, enabled);
+    }
+}
+
+/* ---- masks ---- */
+
+static unsigned flag_bit(const struct g4_pass *pass, uint32_t flags, unsigned c) {
+    return flags >> ((pass->first_flag + c) & 31) & 1;
+}
+
+/* Any or all of the aligned group of n flags that has the channel's (spec/40 8.2). */
+static bool group_predicate(const struct g4_pass *pass, uint32_t flags, unsigned c, unsigned n, bool all) {
+    const unsigned at = (pass->first_flag + c) & 31;
+    const uint32_t mask = n >= 32 ? 0xffffffff : ((1u << n) - 1) << (at & ~(n - 1));
+    return all ? (flags & mask) == mask : (flags & mask) != 0;
+}
+
+static bool channel_predicate(const struct g4_pass *pass, const struct g4_op *op, uint32_t flags, unsigned c) {
+    const unsigned at = (pass->first_flag + c) & 15;
+    if (op->align16 && op->predicate >= G4_PRED16_X && op->predicate <= G4_PRED16_W) {
+        return flag_bit(pass, flags, (c & ~3u) + op->predicate - G4_PRED16_X);
+    }
+    switch (op->predicate) {
+    case G4_PRED_NONE:
+        return true;
+    case G4_PRED_NORMAL:
+        return flag_bit(pass, flags, c);
+    case G4_PRED_ANYV:
+        return (flags >> at & 1) | (flags >> (at + 16) & 1);
+    case G4_PRED_ALLV:
+        return (flags >> at & 1) & (flags >> (at + 16) & 1);
+    default: {
+        const unsigned n = 2u << ((op->predicate - G4_PRED_ANY2H) / 2);
+        return group_predicate(pass, flags, c, n, (op->predicate - G4_PRED_ANY2H) & 1);
+    }
+    }
+}
+
+static void pass_masks(struct g4_pass *pass, const struct g4_op *op) {
+    const struct g4_gang *const gang = pass->run->gang;
+    const int t = pass->thread;
+    const uint32_t flags = g4_flags_of(gang, t);
+    const uint32_t exec =
+        g4_mask16(gang->amask, t) & g4_mask16(gang->imask, t) & g4_mask16(gang->lmask, t) & g4_mask16(gang->cmask, t);
+    const bool wide = pass->channels > 8;
+    const unsigned shift = op->sechalf ? 8u : (unsigned)pass->index * op->channels;
+
+    /* spec/40 8.5: a second sixteen channels have flags of their own, but share the masks */
+    pass->first_flag = 16u * op->flag + (wide ? 0 : shift);
+    if (wide && (op->sechalf || pass->index)) {
+        pass->first_flag = 16;
+    }
+    pass->enabled = 0;
+    pass->predicate = 0;
+    for (unsigned c = 0; c < pass->channels; c++) {
+        bool predicate = channel_predicate(pass, op, flags, c) != op->predicate_inverse;
+        if (op->predicate == G4_PRED_NONE) {
+            predicate = true;
+        }
+        const bool gate = predicate || op->opcode == G4_OPCODE_SEL;
+        const bool on = op->nomask || exec >> ((c + (wide ? 0 : shift)) & 15) & 1;
+        pass->predicate |= (uint32_t)predicate << c;
+        pass->enabled |= (uint32_t)(on && gate && (op->dst.writemask >> (c & 3) & 1)) << c;
+    }
+}
+
+static int pass_accumulator(const struct g4_op *op, int index) {
+    const struct g4_src *explicit_source = NULL;
+    for (int s = 0; s < g4_opcode_info[op->opcode].sources; s++) {
+        if (op->src[s].kind == G4_KIND_ACC && !explicit_source) {
+            explicit_source = &op->src[s];
+        }
+    }
+    if (explicit_source) {
+        return (explicit_source->reg + index) & 1;
+    }
+    if (op->dst.kind == G4_KIND_ACC) {
+        return (op->dst.reg + index) & 1;
+    }
+    return (op->sechalf ? 1 : index) & 1;
+}
+
+void g4_general(struct g4_run *run, const struct g4_op *op) {
+    for (int index = 0; index < op->passes; index++) {
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            if (!(run->threads >> t & 1)) {
+                continue;
+            }
+            struct g4_pass pass = {
+                .run = run,
+                .thread = t,
+                .index = index,
+                .channels = op->channels,
+                .acc = pass_accumulator(op, index),
+                .alternate = (run->gang->cr0[t][0] & G4_CR0_ALTERNATE) != 0,
+            };
+            pass_masks(&pass, op);
+            run_pass(&pass, op);
+        }
+    }
+}

@@ -1,0 +1,331 @@
+/*
+ * Kernels: walk the instructions from the first one, decode them once, keep the result by content (memory is mutable,
+ * so the same address may hold another kernel at the next draw).
+ */
+#include "kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fast.h"
+#include "run.h"
+
+enum {
+    BUCKETS = 256,
+    MAX_KERNELS = 2048
+};
+
+struct g4_kernel_cache {
+    struct g4_kernel *bucket[BUCKETS]; /* by address */
+    uint32_t count;
+    uint64_t clock;
+};
+
+struct g4_kernel_cache *g4_kernel_cache_new(void) {
+    return calloc(1, sizeof(struct g4_kernel_cache));
+}
+
+static void kernel_free(struct g4_kernel *kernel) {
+    if (kernel) {
+        free(kernel->ops);
+        free(kernel->index);
+        free(kernel->content);
+        free(kernel);
+    }
+}
+
+void g4_kernel_cache_free(struct g4_kernel_cache *cache) {
+    if (!cache) {
+        return;
+    }
+    for (int i = 0; i < BUCKETS; i++) {
+        struct g4_kernel *kernel = cache->bucket[i];
+        while (kernel) {
+            struct g4_kernel *const next = kernel->chain;
+            kernel_free(kernel);
+            kernel = next;
+        }
+    }
+    free(cache);
+}
+
+/* ---- the walk ---- */
+
+void g4_kernel_fetch(struct g4_port *port, uint32_t address, uint32_t words[4], uint32_t *length) {
+    uint32_t low[4] = {0};
+
+    low[0] = g4_mem_read32(port, address);
+    low[1] = g4_mem_read32(port, address + 4);
+    if (g4_inst_compact_control(low)) {
+        *length = 8;
+        g4_inst_expand(low, words);
+        return;
+    }
+    *length = 16;
+    words[0] = low[0];
+    words[1] = low[1];
+    words[2] = g4_mem_read32(port, address + 8);
+    words[3] = g4_mem_read32(port, address + 12);
+}
+
+static bool is_branch(const struct g4_op *op) {
+    return !op->undefined && (g4_opcode_info[op->opcode].flags & G4_OPF_BRANCH);
+}
+
+static bool writes_ip(const struct g4_op *op) {
+    return op->dst.kind == G4_KIND_ARF && op->dst.reg >> 4 == G4_ARF_IP && !is_branch(op) &&
+           op->opcode != G4_OPCODE_SEND;
+}
+
+/* `add ip ip imm`: its target; false when only running it can tell. */
+static bool ip_target(const struct g4_op *op, uint32_t *target) {
+    const bool relative = op->opcode == G4_OPCODE_ADD && op->src[0].kind == G4_KIND_ARF &&
+                          op->src[0].reg >> 4 == G4_ARF_IP && op->src[1].kind == G4_KIND_IMM;
+    *target = op->ip + (relative ? op->src[1].imm[0] : 0);
+    return relative;
+}
+
+/* How far the kernel is known to go on after this instruction. */
+static uint32_t reach(const struct g4_op *op) {
+    uint32_t target = 0;
+    if (is_branch(op)) {
+        target = op->target;
+    } else if (writes_ip(op) && !ip_target(op, &target)) {
+        target = 0;
+    }
+    return target < G4_KERNEL_MAX_BYTES ? target : 0;
+}
+
+static bool ends_thread(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_SEND && (op->descriptor >> 31);
+}
+
+static uint32_t src_top(const struct g4_src *src, unsigned passes) {
+    return src->kind == G4_KIND_GRF ? src->base / 32u + (passes > 1 ? src->pass_bytes / 32u : 0) + 1 : 0;
+}
+
+static uint32_t op_top(const struct g4_op *op) {
+    const uint32_t a = src_top(&op->src[0], op->passes);
+    const uint32_t b = src_top(&op->src[1], op->passes);
+    const uint32_t d = op->dst.kind == G4_KIND_GRF ? op->dst.base / 32u + op->passes : 0;
+    const uint32_t most = a > b ? a : b;
+    return most > d ? most : d;
+}
+
+/* The most ops a walk can find: all compacted, and the end. */
+enum {
+    MAX_OPS = G4_KERNEL_MAX_BYTES / 8 + 1
+};
+
+static bool walk(struct g4_kernel *kernel, struct g4_port *port, uint32_t gen) {
+    uint32_t capacity = 64;
+    uint32_t ip = 0;
+    uint32_t furthest = 0;
+
+    kernel->ops = malloc(capacity * sizeof *kernel->ops);
+    while (kernel->ops && ip < G4_KERNEL_MAX_BYTES) {
+        uint32_t words[4];
+        uint32_t length;
+        if (kernel->count + 1 >= capacity) {
+            struct g4_op *const more = realloc(kernel->ops, 2 * capacity * sizeof *more);
+            if (!more) {
+                return false;
+            }
+            kernel->ops = more;
+            capacity *= 2;
+        }
+        g4_kernel_fetch(port, kernel->address + ip, words, &length);
+        struct g4_op *const op = &kernel->ops[kernel->count++];
+        g4_decode(op, words, gen, ip, length);
+        const uint32_t top = op_top(op);
+        kernel->grf_top = top > kernel->grf_top ? top : kernel->grf_top;
+        const uint32_t target = reach(op);
+        furthest = target > furthest ? target : furthest;
+        ip += length;
+        if ((ends_thread(op) || op->opcode == G4_OPCODE_ILLEGAL) && ip > furthest) {
+            break;
+        }
+    }
+    kernel->bytes = ip;
+    return kernel->ops != NULL;
+}
+
+/* Threads may go to code that the walk has not seen. */
+static bool may_leave(const struct g4_kernel *kernel) {
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        const bool computed = op->opcode == G4_OPCODE_JMPI && op->src[1].kind != G4_KIND_IMM;
+        uint32_t target = 0;
+        if (is_branch(op) && (computed || op->target >= kernel->bytes)) {
+            return true;
+        }
+        if (writes_ip(op) && (!ip_target(op, &target) || target >= kernel->bytes)) {
+            return true;
+        }
+    }
+    return kernel->count == 0 || !ends_thread(&kernel->ops[kernel->count - 1]);
+}
+
+static uint32_t functions_of(const struct g4_kernel *kernel) {
+    uint32_t functions = kernel->leaves ? UINT32_MAX : 0;
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        if (op->opcode == G4_OPCODE_SEND) {
+            functions |= op->src[1].kind == G4_KIND_IMM ? 1u << (op->descriptor >> 24 & 15) : UINT32_MAX;
+        }
+    }
+    return functions;
+}
+
+uint32_t g4_kernel_functions(const struct g4_kernel *kernel) {
+    return kernel->functions;
+}
+
+/* ---- implicit accumulator writes that nobody reads ---- */
+
+/* Whether control may go on elsewhere than at the next op of the list. */
+static bool turns(const struct g4_op *op) {
+    return is_branch(op) || writes_ip(op) || op->undefined || op->breakpoint || op->opcode == G4_OPCODE_ILLEGAL;
+}
+
+/* cr0 can switch implicit writes off. */
+static bool writes_control(const struct g4_op *op) {
+    return op->dst.kind == G4_KIND_ARF && op->dst.reg >> 4 == G4_ARF_CR;
+}
+
+/* Whether what op writes implicitly is overwritten before it is read.  Implicit writes are not masked, so a later one
+ * of the same width hides an earlier one. */
+static bool dead_write(const struct g4_kernel *kernel, uint32_t i) {
+    const struct g4_op *const op = &kernel->ops[i];
+    for (uint32_t k = i + 1; k < kernel->count; k++) {
+        const struct g4_op *const later = &kernel->ops[k];
+        if (g4_op_reads_acc(later) || turns(later)) {
+            return false;
+        }
+        const bool same_acc = later->passes == op->passes && later->sechalf == op->sechalf;
+        if ((g4_opcode_info[later->opcode].flags & G4_OPF_ACC_WRITE) && later->dst.kind != G4_KIND_ACC && same_acc &&
+            later->channels >= op->channels) {
+            return true;
+        }
+        if (ends_thread(later)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void drop_accumulator_writes(struct g4_kernel *kernel) {
+    bool readers = kernel->leaves;
+    bool control = false;
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        readers |= g4_op_reads_acc(&kernel->ops[i]);
+        control |= writes_control(&kernel->ops[i]);
+    }
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        if (kernel->ops[i].acc_write && (!readers || (!control && dead_write(kernel, i)))) {
+            kernel->ops[i].acc_write = false;
+        }
+    }
+}
+
+/* ---- the cache ---- */
+
+static struct g4_kernel *kernel_new(const struct g4_context *ctx, struct g4_port *port, uint32_t address) {
+    struct g4_kernel *const kernel = calloc(1, sizeof *kernel);
+    if (!kernel) {
+        return NULL;
+    }
+    kernel->address = address;
+    if (!walk(kernel, port, ctx->gen)) {
+        kernel_free(kernel);
+        return NULL;
+    }
+    const size_t slots = kernel->bytes / 8 + 1;
+    kernel->index = malloc(slots * sizeof *kernel->index);
+    kernel->content = malloc(kernel->bytes);
+    if (!kernel->index || !kernel->content) {
+        kernel_free(kernel);
+        return NULL;
+    }
+    memset(kernel->index, 0xff, slots * sizeof *kernel->index);
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        kernel->index[kernel->ops[i].ip >> 3] = i;
+    }
+    /* what follows the last op: nothing that is decoded */
+    struct g4_op *const end = &kernel->ops[kernel->count];
+    memset(end, 0, sizeof *end);
+    end->ip = end->next = kernel->bytes;
+    end->handler = G4_HANDLER_STRAY;
+    kernel->leaves = may_leave(kernel);
+    kernel->functions = functions_of(kernel);
+    drop_accumulator_writes(kernel);
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        g4_fast_select(&kernel->ops[i], ctx->gen);
+    }
+    (void)g4_mem_read(port, address, kernel->content, kernel->bytes);
+    return kernel;
+}
+
+static bool same_content(const struct g4_kernel *kernel, struct g4_port *port) {
+    uint32_t done = 0;
+    while (done < kernel->bytes) {
+        const uint32_t address = kernel->address + done;
+        uint32_t size = G4_PAGE_SIZE - (address & G4_PAGE_OFFSET);
+        size = size < kernel->bytes - done ? size : kernel->bytes - done;
+        if (memcmp(g4_mem_read_ptr(port, address), kernel->content + done, size) != 0) {
+            return false;
+        }
+        done += size;
+    }
+    return true;
+}
+
+/* Make room: whoever was not asked for the longest time goes.  Kernels of the running draw are the newest. */
+static void evict(struct g4_kernel_cache *cache) {
+    struct g4_kernel **oldest = NULL;
+    for (int i = 0; i < BUCKETS; i++) {
+        for (struct g4_kernel **k = &cache->bucket[i]; *k; k = &(*k)->chain) {
+            if (!oldest || (*k)->last_use < (*oldest)->last_use) {
+                oldest = k;
+            }
+        }
+    }
+    if (oldest) {
+        struct g4_kernel *const gone = *oldest;
+        *oldest = gone->chain;
+        kernel_free(gone);
+        cache->count--;
+    }
+}
+
+const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, uint32_t address,
+                                      struct g4_fault *fault) {
+    struct g4_kernel **const bucket = &cache->bucket[(address >> 6 ^ address >> 14) % BUCKETS];
+    struct g4_port port;
+
+    address &= ~7u;
+    g4_port_init(&port, ctx->mem, G4_UNIT_EU, false);
+    for (struct g4_kernel *kernel = *bucket; kernel; kernel = kernel->chain) {
+        if (kernel->address == address && same_content(kernel, &port)) {
+            kernel->last_use = ++cache->clock;
+            return kernel;
+        }
+    }
+    if (!g4_mem_ptr(ctx->mem, address)) {
+        *fault = (struct g4_fault){.unit = G4_UNIT_EU, .address = address, .what = G4_FAULT_UNMAPPED_READ};
+        return NULL;
+    }
+    if (cache->count >= MAX_KERNELS) {
+        evict(cache);
+    }
+    struct g4_kernel *const kernel = kernel_new(ctx, &port, address);
+    if (!kernel) {
+        *fault = (struct g4_fault){.unit = G4_UNIT_EU, .address = address, .what = G4_FAULT_NO_MEMORY_WRITE};
+        return NULL;
+    }
+    kernel->last_use = ++cache->clock;
+    kernel->chain = *bucket;
+    *bucket = kernel;
+    cache->count++;
+    return kernel;
+}

@@ -1,0 +1,41 @@
+/*
+ * A kernel decoded once (eu.h: struct g4_kernel).
+ */
+#ifndef G4_EU_KERNEL_H
+#define G4_EU_KERNEL_H
+
+#include "eu.h"
+#include "op.h"
+
+enum {
+    G4_KERNEL_MAX_BYTES = 1 << 16, /* of the walk from the first instruction */
+    G4_KERNEL_NONE = 0xffffffff,
+};
+
+struct g4_kernel {
+    uint32_t address;
+    uint32_t bytes;  /* covered by the ops */
+    uint32_t count;  /* of ops, in order of their ip; ops[count] is where the walk ended */
+    uint32_t *index; /* byte / 8 -> op, or G4_KERNEL_NONE */
+    struct g4_op *ops;
+    uint32_t grf_top;   /* registers that direct operands reach */
+    uint32_t functions; /* bit n: sends to shared function n */
+    bool leaves;        /* may run code outside the ops */
+    uint8_t *content;   /* the bytes it was decoded from */
+    uint64_t last_use;
+    struct g4_kernel *chain; /* the next of the cache's bucket */
+};
+
+/* The op at a byte offset, or NULL: not decoded, or the middle of an instruction. */
+static inline const struct g4_op *g4_kernel_find(const struct g4_kernel *kernel, uint32_t ip) {
+    if (ip >= kernel->bytes) {
+        return 0;
+    }
+    const uint32_t index = kernel->index[ip >> 3];
+    return index == G4_KERNEL_NONE ? 0 : &kernel->ops[index];
+}
+
+/* The instruction at an address in its full form, and how many bytes it takes there. */
+void g4_kernel_fetch(struct g4_port *port, uint32_t address, uint32_t words[4], uint32_t *length);
+
+#endif

@@ -1,0 +1,222 @@
+/*
+ * Registers as instructions name them: flat bytes, regions, addresses, architecture registers (spec/40 2.3, 7).
+ */
+#include <string.h>
+
+#include "run.h"
+
+unsigned g4_indirect_base(struct g4_run *run, int thread, unsigned addr_sub, int addr_imm) {
+    const unsigned address = run->gang->a0[thread][addr_sub & 7];
+    const unsigned low = (address & 31) + ((unsigned)addr_imm & 31);
+    const int reg = (int)(address >> 5) + (addr_imm >> 5);
+
+    if (low > 31) { /* the carry is lost, which no compiler expects */
+        g4_run_report(run, G4_EVENT_INDIRECT_CARRY, address);
+    }
+    return (unsigned)reg * G4_REGISTER_BYTES + (low & 31);
+}
+
+static uint32_t load(const uint8_t *bytes, unsigned size) {
+    uint32_t value = 0;
+    memcpy(&value, bytes, size);
+    return value;
+}
+
+/* An element of the register file; elements may straddle two registers. */
+static uint32_t grf_element(struct g4_run *run, int thread, unsigned byte, unsigned size) {
+    const uint8_t *const first = g4_grf_byte(run->gang, thread, byte);
+    if (first && byte % 32 + size <= 32) {
+        return load(first, size);
+    }
+    uint8_t bytes[4] = {0};
+    for (unsigned i = 0; i < size; i++) {
+        const uint8_t *const place = g4_grf_byte(run->gang, thread, byte + i);
+        if (!place) {
+            g4_run_report(run, G4_EVENT_GRF_RANGE, (byte + i) / 32);
+            break;
+        }
+        bytes[i] = *place;
+    }
+    return load(bytes, size);
+}
+
+static uint32_t extend(uint32_t value, unsigned type) {
+    switch (type) {
+    case G4_TYPE_W:
+        return (uint32_t)(int16_t)value;
+    case G4_TYPE_B:
+        return (uint32_t)(int8_t)value;
+    default:
+        return value;
+    }
+}
+
+void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels, uint32_t *raw) {
+    uint8_t image[2 * 32] = {0};
+    unsigned base = src->base + (pass ? src->pass_bytes : 0u);
+
+    switch (src->kind) {
+    case G4_KIND_IMM:
+        for (unsigned c = 0; c < channels; c++) {
+            raw[c] = src->imm[c & 7];
+        }
+        return;
+    case G4_KIND_ARF:
+        g4_arf_read(run, thread, src->reg, image);
+        for (unsigned c = 0; c < channels; c++) {
+            const unsigned at = base + g4_region_offset(src, c);
+            raw[c] = at < 32 ? extend(load(image + at, src->size), src->type) : 0;
+        }
+        return;
+    case G4_KIND_INDIRECT:
+        base = g4_indirect_base(run, thread, src->addr_sub + (unsigned)pass, src->addr_imm);
+        break;
+    case G4_KIND_INDEXED:
+        for (unsigned c = 0; c < channels; c++) {
+            const unsigned row = c / src->width;
+            base = g4_indirect_base(run, thread, src->addr_sub + row + (unsigned)pass, src->addr_imm);
+            raw[c] = extend(grf_element(run, thread, base + c % src->width * src->hstride * src->size, src->size),
+                            src->type);
+        }
+        return;
+    case G4_KIND_GRF:
+        break;
+    default:
+        memset(raw, 0, channels * sizeof *raw);
+        return;
+    }
+    for (unsigned c = 0; c < channels; c++) {
+        raw[c] = extend(grf_element(run, thread, base + g4_region_offset(src, c), src->size), src->type);
+    }
+}
+
+static void put16(uint8_t *image, unsigned word, unsigned value) {
+    const uint16_t low = (uint16_t)value;
+    memcpy(image + 2 * word, &low, sizeof low);
+}
+
+static void put32(uint8_t *image, unsigned dword, uint32_t value) {
+    memcpy(image + 4 * dword, &value, sizeof value);
+}
+
+void g4_arf_read(struct g4_run *run, int t, unsigned reg, uint8_t image[32]) {
+    const struct g4_gang *const gang = run->gang;
+    const struct g4_dispatch *const dispatch = gang->dispatch;
+
+    memset(image, 0, 32);
+    switch (reg) {
+    case G4_ARF_A << 4:
+        memcpy(image, gang->a0[t], sizeof gang->a0[t]);
+        break;
+    case G4_ARF_F << 4:
+        put32(image, 0, g4_flags_of(gang, t));
+        break;
+    case G4_ARF_MASK << 4:
+        put16(image, 0, g4_mask16(gang->amask, t));
+        put16(image, 1, g4_mask16(gang->imask, t));
+        put16(image, 2, g4_mask16(gang->lmask, t));
+        put16(image, 3, g4_mask16(gang->cmask, t));
+        break;
+    case G4_ARF_MS << 4:
+        memcpy(image, gang->if_stack[t].entry, 32);
+        break;
+    case G4_ARF_MS << 4 | 1:
+        memcpy(image, gang->loop_stack[0][t].entry, 32);
+        break;
+    case G4_ARF_MSD << 4:
+        put16(image, 0, gang->if_stack[t].depth);
+        put16(image, 1, gang->loop_stack[0][t].depth);
+        break;
+    case G4_ARF_SR << 4:
+        put32(image, 0, gang->sr0[t]);
+        put32(image, 1, g4_mask16(gang->dmask, t));
+        break;
+    case G4_ARF_CR << 4:
+        memcpy(image, gang->cr0[t], sizeof gang->cr0[t]);
+        break;
+    case G4_ARF_N << 4:
+    case G4_ARF_N << 4 | 1:
+        put32(image, 0, gang->notify[t][reg & 1]);
+        break;
+    case G4_ARF_IP << 4: /* spec/40 2.3: its own address, relative to the general state base */
+        put32(image, 0, dispatch->kernel_address - dispatch->general_state_base + run->op->ip);
+        break;
+    default:
+        break;
+    }
+}
+
+static unsigned get16(const uint8_t *image, unsigned word) {
+    return (unsigned)image[2 * word] | (unsigned)image[2 * word + 1] << 8;
+}
+
+static uint16_t depth_of(unsigned value) {
+    return (uint16_t)(value < G4_MASK_STACK_DEPTH ? value : G4_MASK_STACK_DEPTH);
+}
+
+static void write_control(struct g4_run *run, int t, const uint8_t image[32]) {
+    uint32_t *const cr0 = run->gang->cr0[t];
+    const uint32_t before = cr0[0];
+    const uint32_t software = 1u << (G4_CR0_STATUS_SHIFT + G4_EXCEPTION_SOFTWARE);
+    const uint32_t raised = load(image + 4, 4) & ~cr0[1] & software;
+
+    memcpy(cr0, image, sizeof run->gang->cr0[t]);
+    g4_run_control(run);
+    if ((before & ~cr0[0]) & G4_CR0_MASTER) { /* spec/40 12.1: back from the system routine */
+        g4_run_jump_one(run, t, cr0[2] - run->gang->dispatch->kernel_address + run->gang->dispatch->general_state_base);
+    } else if (raised) {
+        (void)g4_exception_take(run, t, G4_EXCEPTION_SOFTWARE);
+    }
+}
+
+void g4_arf_write(struct g4_run *run, int t, unsigned reg, const uint8_t image[32], uint32_t written) {
+    struct g4_gang *const gang = run->gang;
+    uint8_t now[32];
+
+    g4_arf_read(run, t, reg, now);
+    for (unsigned i = 0; i < 32; i++) {
+        now[i] = written >> i & 1 ? image[i] : now[i];
+    }
+    switch (reg) {
+    case G4_ARF_A << 4:
+        memcpy(gang->a0[t], now, sizeof gang->a0[t]);
+        for (int i = 2; i < 8; i++) {
+            gang->a0[t][i] &= 0xfff;
+        }
+        break;
+    case G4_ARF_F << 4:
+        g4_set_flags_of(gang, t, load(now, 4));
+        break;
+    case G4_ARF_MASK << 4:
+        g4_set_mask16(gang->amask, t, get16(now, 0));
+        g4_set_mask16(gang->imask, t, get16(now, 1));
+        g4_set_mask16(gang->lmask, t, get16(now, 2));
+        g4_set_mask16(gang->cmask, t, get16(now, 3));
+        g4_run_masks(run);
+        break;
+    case G4_ARF_MS << 4:
+        memcpy(gang->if_stack[t].entry, now, 32);
+        break;
+    case G4_ARF_MS << 4 | 1:
+        memcpy(gang->loop_stack[0][t].entry, now, 32);
+        break;
+    case G4_ARF_MSD << 4:
+        gang->if_stack[t].depth = depth_of(get16(now, 0));
+        gang->loop_stack[0][t].depth = gang->loop_stack[1][t].depth = depth_of(get16(now, 1));
+        break;
+    case G4_ARF_CR << 4:
+        write_control(run, t, now);
+        break;
+    case G4_ARF_N << 4:
+    case G4_ARF_N << 4 | 1:
+        gang->notify[t][reg & 1] = load(now, 4);
+        break;
+    case G4_ARF_IP << 4:
+        if (written & 0xf) {
+            g4_run_jump_one(run, t, load(now, 4) - gang->dispatch->kernel_address + gang->dispatch->general_state_base);
+        }
+        break;
+    default: /* read only, or not there */
+        break;
+    }
+}

@@ -1,0 +1,172 @@
+/*
+ * What the files of the interpreter share: the state of one g4_gang_run, and the handlers.
+ */
+#ifndef G4_EU_RUN_H
+#define G4_EU_RUN_H
+
+#include "eu.h"
+#include "fpenv.h"
+#include "op.h"
+
+/* A run of threads that stand at the same instruction: the group.  Threads that disagree on a jump leave it; it ends
+ * when it meets others (lowest ip first). */
+struct g4_run {
+    struct g4_eu *eu;
+    struct g4_gang *gang;
+    const struct g4_kernel *kernel;
+    const struct g4_op *op;
+    g4_lanes exec[2];   /* AMask & IMask & LMask & CMask of the group */
+    g4_lanes group;     /* all lanes of its threads */
+    g4_lanes alternate; /* lanes of threads in ALT mode (spec/40 4.2) */
+    uint8_t threads;    /* its threads */
+    bool split;         /* its threads have an ip of their own now, in gang->ip */
+    bool stopped;       /* a thread cannot go on */
+    enum g4_status status;
+    g4_fpenv outside; /* the floating point environment of the caller (fpenv.h) */
+    uint32_t next;    /* where the group goes on */
+};
+
+typedef void g4_handler_fn(struct g4_run *run, const struct g4_op *op);
+
+/* Handlers of the table of the current vector variant. */
+enum g4_handler {
+    G4_HANDLER_GENERAL,
+    G4_HANDLER_FLOW,
+    G4_HANDLER_SEND,
+    G4_HANDLER_WAIT,
+    G4_HANDLER_MASK_STACK, /* msave, mrest, push, pop */
+    G4_HANDLER_NOP,
+    G4_HANDLER_ILLEGAL,
+    G4_HANDLER_BREAKPOINT, /* general, after a look at cr0 */
+    G4_HANDLER_STRAY,      /* not decoded with the kernel: decoded when it runs */
+    G4_HANDLER_FAST,       /* the first of fast.h */
+};
+
+/* The handler of an instruction when no fast one is wanted. */
+enum g4_handler g4_handler_of(const struct g4_op *op);
+
+g4_handler_fn g4_general, g4_flow, g4_send_message, g4_wait, g4_mask_stack_op, g4_nop, g4_illegal, g4_breakpoint,
+    g4_stray;
+
+/* ---- masks ---- */
+
+#define G4_EVERY_LANE  (~(g4_lanes)0)
+#define G4_FIRST_LANES UINT64_C(0x0101010101010101)
+
+static inline g4_lanes g4_lanes_of(uint8_t threads) {
+    const g4_lanes spread = (threads * G4_FIRST_LANES) & UINT64_C(0x8040201008040201);
+    return (((spread + UINT64_C(0x7f7f7f7f7f7f7f7f)) | spread) >> 7 & G4_FIRST_LANES) * 0xff;
+}
+
+/* The threads with any lane. */
+static inline uint8_t g4_threads_any(g4_lanes lanes) {
+    const g4_lanes low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    const g4_lanes any = (((lanes & low) + low) | lanes) >> 7 & G4_FIRST_LANES;
+    return (uint8_t)(any * UINT64_C(0x0102040810204080) >> 56);
+}
+
+static inline unsigned g4_mask16(const g4_lanes lanes[2], int t) {
+    return g4_thread_lanes(lanes[0], t) | g4_thread_lanes(lanes[1], t) << 8;
+}
+
+static inline void g4_set_mask16(g4_lanes lanes[2], int t, unsigned mask) {
+    for (int half = 0; half < 2; half++) {
+        const g4_lanes bits = mask >> (8 * half) & 0xff;
+        lanes[half] = (lanes[half] & ~((g4_lanes)0xff << (8 * t))) | bits << (8 * t);
+    }
+}
+
+/* Both flag registers of a thread: f0.1 in the high half. */
+static inline uint32_t g4_flags_of(const struct g4_gang *gang, int t) {
+    return g4_mask16(gang->flag[0], t) | (uint32_t)g4_mask16(gang->flag[1], t) << 16;
+}
+
+static inline void g4_set_flags_of(struct g4_gang *gang, int t, uint32_t flags) {
+    g4_set_mask16(gang->flag[0], t, flags & 0xffff);
+    g4_set_mask16(gang->flag[1], t, flags >> 16);
+}
+
+/* Bring exec up to date after a change of masks. */
+static inline void g4_run_masks(struct g4_run *run) {
+    const struct g4_gang *const gang = run->gang;
+    for (int h = 0; h < 2; h++) {
+        run->exec[h] = gang->amask[h] & gang->imask[h] & gang->lmask[h] & gang->cmask[h] & run->group;
+    }
+}
+
+/* The predicate of eight channels from `half` on, of all threads, for other than plain predicates (masks.c). */
+g4_lanes g4_predicate_combined(const struct g4_gang *gang, const struct g4_op *op, int half);
+
+static inline g4_lanes g4_predicate(const struct g4_gang *gang, const struct g4_op *op, int half) {
+    if (op->predicate == G4_PRED_NONE) {
+        return G4_EVERY_LANE;
+    }
+    const g4_lanes p =
+        op->predicate == G4_PRED_NORMAL ? gang->flag[op->flag][half] : g4_predicate_combined(gang, op, half);
+    return op->predicate_inverse ? ~p : p;
+}
+
+/* ---- threads ---- */
+
+/* Let the group's threads stand at `ip`, each by itself. */
+void g4_run_place(struct g4_run *run, uint32_t ip);
+/* Some of the group go elsewhere, the others to run->next. */
+void g4_run_jump(struct g4_run *run, uint8_t threads, uint32_t target);
+/* A thread of the group goes elsewhere: all have ips of their own from here on. */
+void g4_run_jump_one(struct g4_run *run, int thread, uint32_t target);
+/* Record an event of the instruction that runs. */
+void g4_run_report(struct g4_run *run, enum g4_event event, uint32_t value);
+/* A thread cannot go on. */
+void g4_run_stop(struct g4_run *run, int thread, enum g4_event why, uint32_t value);
+/* A thread that has jumped takes no further part in the group. */
+void g4_run_leave(struct g4_run *run, int thread);
+/* Run an instruction whose breakpoint has been dealt with. */
+void g4_execute(struct g4_run *run, const struct g4_op *op);
+/* cr0 of a thread has changed. */
+void g4_run_control(struct g4_run *run);
+
+/* ---- registers (registers.c) ---- */
+
+enum {
+    G4_NO_ADDRESS = -1
+};
+
+/* The place of a byte of the register file, or NULL outside of it. */
+static inline uint8_t *g4_grf_byte(struct g4_gang *gang, int thread, unsigned byte) {
+    return byte < G4_GRF_COUNT * G4_REGISTER_BYTES ? &gang->grf[byte / 32].ub[thread][byte % 32] : 0;
+}
+
+/* The byte in the register file where an indirect operand starts (spec/40 7.3). */
+unsigned g4_indirect_base(struct g4_run *run, int thread, unsigned addr_sub, int addr_imm);
+/* An architecture register as its 32 bytes. */
+void g4_arf_read(struct g4_run *run, int thread, unsigned reg, uint8_t image[32]);
+/* Put back the bytes of an architecture register whose bits are set in `written`. */
+void g4_arf_write(struct g4_run *run, int thread, unsigned reg, const uint8_t image[32], uint32_t written);
+
+/* The raw elements of a source for `channels` channels of one thread, in their own type, without modifiers. */
+void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels, uint32_t *raw);
+
+/* ---- exceptions (exception.c) ---- */
+
+enum g4_exception {
+    G4_EXCEPTION_MASK_STACK = 0,
+    G4_EXCEPTION_ILLEGAL = 1,
+    G4_EXCEPTION_SOFTWARE = 2,
+    G4_EXCEPTION_BREAKPOINT = 4,
+};
+
+enum {
+    G4_CR0_ALTERNATE = 1 << 0,
+    G4_CR0_ACC_DISABLE = 1 << 1,
+    G4_CR0_SINGLE_FLOW = 1 << 2,
+    G4_CR0_SUPPRESS = 1 << 15,
+    G4_CR0_ENABLE_SHIFT = 11, /* of cr0.1: + enum g4_exception */
+    G4_CR0_STATUS_SHIFT = 27,
+};
+
+#define G4_CR0_MASTER 0x80000000u
+
+/* Let a thread enter its system routine if it has enabled the exception; false: nothing happened. */
+bool g4_exception_take(struct g4_run *run, int thread, enum g4_exception which);
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * send: the implied move, who is enabled, one call of the shared function for all threads with the same descriptor
+ * (spec/40 11, spec/60 3).
+ */
+#include <string.h>
+
+#include "fpenv.h"
+#include "run.h"
+
+static g4_message_fn *const functions[] = {
+    [0] = g4_message_null,          [1] = g4_message_math,           [2] = g4_message_sampler, [3] = g4_message_gateway,
+    [4] = g4_message_dataport_read, [5] = g4_message_dataport_write, [6] = g4_message_urb,     [7] = g4_message_spawner,
+};
+
+enum {
+    FUNCTIONS = sizeof functions / sizeof *functions,
+    MAY_END_THREAD = 1 << 0 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7, /* by SFID (spec/60 2.1) */
+};
+
+/* One whole register, whatever the execution size; bits stay as they are unless a modifier asks (spec/40 11.2). */
+static void implied_move(struct g4_run *run, const struct g4_op *op, int pass) {
+    const struct g4_src *const src = &op->src[0];
+    union g4_reg *const mrf = &run->gang->mrf[(op->mrf + pass) & (G4_MRF_COUNT - 1)];
+    const unsigned count = G4_REGISTER_BYTES / src->size;
+    uint32_t raw[G4_REGISTER_BYTES];
+
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (!(run->threads >> t & 1)) {
+            continue;
+        }
+        g4_read_raw(run, src, pass, t, count, raw);
+        for (unsigned c = 0; c < count; c++) {
+            uint32_t value = raw[c];
+            if (src->type == G4_TYPE_F) {
+                value &= src->abs ? 0x7fffffff : 0xffffffff;
+                value ^= src->negate ? 0x80000000 : 0;
+            } else {
+                const bool is_signed = src->type == G4_TYPE_D || src->type == G4_TYPE_W || src->type == G4_TYPE_B;
+                value = src->abs && is_signed && (int32_t)value < 0 ? 0u - value : value;
+                value = src->negate ? 0u - value : value;
+            }
+            memcpy(&mrf->ub[t][c * src->size], &value, src->size);
+        }
+    }
+}
+
+static void enables(const struct g4_run *run, const struct g4_op *op, int pass, struct g4_send *send) {
+    const bool shifted = op->half || pass; /* channels 8 to 15 are delivered as 0 to 7 */
+
+    send->emask[1] = 0;
+    for (int h = 0; h < (op->channels > 8 ? 2 : 1); h++) {
+        const int from = shifted ? 1 : h;
+        send->emask[h] = (op->nomask ? run->group : run->exec[from]) & g4_predicate(run->gang, op, from) &
+                         op->size_lanes & run->group;
+    }
+    const g4_lanes written = UINT64_C(0x1111111111111111) * op->dst.writemask;
+    send->dst_lanes[0] = send->emask[0] & written;
+    send->dst_lanes[1] = send->emask[1] & written;
+}
+
+/* The threads among `threads` that send the same as the first of them. */
+static uint8_t same_descriptor(const struct g4_run *run, const struct g4_op *op, uint8_t threads,
+                               uint32_t *descriptor) {
+    uint8_t same = 0;
+    if (op->src[1].kind == G4_KIND_IMM) {
+        *descriptor = op->descriptor;
+        return threads;
+    }
+    for (int t = __builtin_ctz(threads); t < G4_GANG_THREADS; t++) {
+        const uint32_t own = run->gang->a0[t][0] | (uint32_t)run->gang->a0[t][1] << 16;
+        if (same == 0) {
+            *descriptor = own;
+        }
+        if ((threads >> t & 1) && own == *descriptor) {
+            same |= (uint8_t)(1u << t);
+        }
+    }
+    return same;
+}
+
+static void report_each(struct g4_run *run, uint8_t threads, enum g4_event event, uint32_t value) {
+    for (int n = __builtin_popcount(threads); n > 0; n--) {
+        g4_run_report(run, event, value);
+    }
+}
+
+static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *send, const struct g4_send *whole) {
+    struct g4_gang *const gang = run->gang;
+    const g4_lanes lanes = g4_lanes_of(send->threads);
+
+    for (int h = 0; h < 2; h++) {
+        send->emask[h] = whole->emask[h] & lanes;
+        send->dst_lanes[h] = whole->dst_lanes[h] & lanes;
+    }
+    send->sfid = send->descriptor >> 24 & 15;
+    send->mlen = send->descriptor >> 20 & 15;
+    send->rlen = send->descriptor >> 16 & 15;
+    send->has_dst = send->rlen > 0 && op->dst.kind == G4_KIND_GRF;
+    send->eot = send->descriptor >> 31 && op->src[1].kind == G4_KIND_IMM;
+    if (send->descriptor >> 31 && !send->eot) {
+        report_each(run, send->threads, G4_EVENT_EOT_IGNORED, send->descriptor);
+    }
+    if (send->eot && !(MAY_END_THREAD >> send->sfid & 1)) {
+        report_each(run, send->threads, G4_EVENT_EOT_WRONG_UNIT, send->descriptor);
+    }
+    if (send->sfid >= FUNCTIONS) {
+        report_each(run, send->threads, G4_EVENT_BAD_SFID, send->descriptor);
+        return;
+    }
+    const g4_fpenv inside = g4_fpenv_get();
+    g4_fpenv_set(run->outside);
+    const enum g4_status status = functions[send->sfid](run->eu, gang, send);
+    g4_fpenv_set(inside);
+    run->eu->messages[send->sfid] += (unsigned)__builtin_popcount(send->threads);
+    if (status != G4_OK && run->status == G4_OK) {
+        run->status = status;
+    }
+}
+
+static void send_pass(struct g4_run *run, const struct g4_op *op, int pass) {
+    struct g4_send whole = {0};
+    uint8_t left = run->threads;
+
+    if (op->src[0].kind != G4_KIND_NULL) {
+        implied_move(run, op, pass);
+    }
+    enables(run, op, pass, &whole);
+    while (left) {
+        struct g4_send send = {
+            .mrf = (uint8_t)((op->mrf + pass) & (G4_MRF_COUNT - 1)),
+            .dst = (uint8_t)((op->dst.base / G4_REGISTER_BYTES + (unsigned)pass) & (G4_GRF_COUNT - 1)),
+            .dst_subreg = (uint8_t)(op->dst.base % G4_REGISTER_BYTES),
+            .dst_stride = op->dst.hstride,
+            .dst_writemask = op->dst.writemask,
+            .exec_size = op->channels,
+        };
+        send.threads = same_descriptor(run, op, left, &send.descriptor);
+        deliver(run, op, &send, &whole);
+        left &= (uint8_t)~send.threads;
+        if (send.eot && pass == op->passes - 1) {
+            run->gang->live &= (uint8_t)~send.threads;
+            if (!run->split) {
+                g4_run_place(run, run->next);
+                run->split = true;
+            }
+        }
+    }
+}
+
+void g4_send_message(struct g4_run *run, const struct g4_op *op) {
+    g4_run_place(run, op->ip); /* where reports find it */
+    for (int pass = 0; pass < op->passes && run->status == G4_OK; pass++) {
+        send_pass(run, op, pass);
+    }
+    if (run->status != G4_OK && !run->split) {
+        run->split = true; /* leave the loop; the threads stand at the message */
+    }
+}
