@@ -1,7 +1,7 @@
 """A small 3D scene for tests: batches made with the builders, kernels with the assembler, run on a whole Device.
 
-Vertices are tuples of floats: x, y, z, rhw in screen space, then attributes, padded to whole rows of eight.  Every state
-block can be changed by keyword: `Scene(GEN, cc={"depth_test_enable": True})`.
+Vertices are tuples of floats: x, y, z, rhw in screen space, then attributes, padded to whole rows of eight.  Every
+state block can be changed by keyword: `Scene(GEN, cc={"depth_test_enable": True})`.
 """
 
 from __future__ import annotations
@@ -112,9 +112,18 @@ class Scene:
         if "clip" in self.blocks:
             self._block("CLIP_STATE", "clip", STATE + 0x500, clipper_viewport_state_pointer=STATE + 0x600)
             self._block("CLIP_VIEWPORT", "clip_viewport", STATE + 0x600)
-        self._block("SF_STATE", "sf", STATE + 0x40, kernel_start_pointer=KERNELS, grf_register_count=128, dispatch_grf_start_register=3, vertex_urb_entry_read_length=self.rows, urb_entry_allocation_size=2 * self.rows, number_of_urb_entries=8, maximum_number_of_threads=8, setup_viewport_state_offset=STATE + 0x200, cull_mode="NONE", destination_origin_horizontal_bias=0.5, destination_origin_vertical_bias=0.5, use_point_width_state=True, point_width=1.0, line_width=1.0)
+        self._block("SF_STATE", "sf", STATE + 0x40,
+            kernel_start_pointer=KERNELS, grf_register_count=128, dispatch_grf_start_register=3,
+            vertex_urb_entry_read_length=self.rows, urb_entry_allocation_size=2 * self.rows, number_of_urb_entries=8,
+            maximum_number_of_threads=8, setup_viewport_state_offset=STATE + 0x200, cull_mode="NONE",
+            destination_origin_horizontal_bias=0.5, destination_origin_vertical_bias=0.5, use_point_width_state=True,
+            point_width=1.0, line_width=1.0)
         self._block("SF_VIEWPORT", "sf_viewport", STATE + 0x200)
-        self._block("WM_STATE", "wm", STATE + 0x80, kernel_start_pointer=KERNELS + 0x1000, grf_register_count=128, dispatch_grf_start_register=4, setup_urb_entry_read_length=4 * self.rows, depth_coefficient_urb_read_offset=3, maximum_number_of_threads=32, thread_dispatch_enable=True, early_depth_test_enable=True, dispatch_8_pixel_enable=True)
+        self._block("WM_STATE", "wm", STATE + 0x80,
+            kernel_start_pointer=KERNELS + 0x1000, grf_register_count=128, dispatch_grf_start_register=4,
+            setup_urb_entry_read_length=4 * self.rows, depth_coefficient_urb_read_offset=3,
+            maximum_number_of_threads=32, thread_dispatch_enable=True, early_depth_test_enable=True,
+            dispatch_8_pixel_enable=True)
         self._block("COLOR_CALC_STATE", "cc", STATE + 0x100, color_calculator_viewport_state_pointer=STATE + 0x300)
         self._block("CC_VIEWPORT", "cc_viewport", STATE + 0x300, minimum_depth=0.0, maximum_depth=1.0)
         tiled = self.tiling is not Tiling.LINEAR
