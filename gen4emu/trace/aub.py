@@ -44,7 +44,6 @@ from gen4emu.trace.source import Source
 _MAX_TEXT = 64 << 10  # of a comment; the rest is skipped
 _MAX_KINDS = 64  # of skipped packets that are counted apart
 _PCI_ID = re.compile(r"PCI-ID=\s*(0[xX][0-9a-fA-F]+|\d+)\s*")
-_BLOCK = struct.Struct("<5I")
 _RECORD = struct.Struct("<QI")
 _DISCONT_RECORDS = 63
 
@@ -134,11 +133,13 @@ class AubReader:
             # old libdrm writes the table as nonlocal memory
             yield from self._entries(start, address, size, 4)
         elif operation == Operation.COMMAND_WRITE and type_number in ENGINE_OF_RING:
+            self._within(start, address, size, limit)
             if size > MAX_RING_BYTES:
                 raise self._error(start, f"ring block: size {size} is more than a ring can hold ({MAX_RING_BYTES})")
             ring = bytes(self._take(size, "a ring block"))
             yield Submission(start, ENGINE_OF_RING[type_number], ring, address)
         elif operation == Operation.MMIO_WRITE:
+            self._within(start, address, size, 1 << 32)
             yield from self._registers(start, address, size)
         elif operation == Operation.COMMENT:
             yield self._comment(start, size)
@@ -146,7 +147,8 @@ class AubReader:
             name = f"legacy block of operation {operation}, type {type_number}, space {space}"
             yield from self._skip_kind(start, name)
             self._pass(size, name)
-        self._pass(padding, "a block's padding")
+        if padding:
+            self._pass(padding, "a block's padding")
 
     def _bmp(self, start: int, body: int) -> Events:
         words = self._take(body, "a surface dump", least=20, start=start)
@@ -174,9 +176,11 @@ class AubReader:
         if how >> 28:
             yield from self._skip_kind(start, f"register write to space {how >> 28}")
             return
-        for at in range(16, min(len(words) - 3, 24), 4):  # a qword is two
-            value = int.from_bytes(words[at:at + 4], "little")
-            yield from self._register_event(RegisterWrite(start, register + at - 16, value))
+        values = words[16:24]  # a qword is two
+        self._within(start, register, len(values), 1 << 32)
+        for at in range(0, len(values), 4):
+            value = int.from_bytes(values[at:at + 4], "little")
+            yield from self._register_event(RegisterWrite(start, register + at, value))
 
     def _memory(self, start: int, body: int) -> Events:
         words = self._take(min(body, 16), "a memory write", least=16, start=start)

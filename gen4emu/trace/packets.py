@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 
 from gen4emu.trace.events import Engine
 
@@ -113,6 +114,7 @@ KINDS: dict[tuple[int, int], str] = {
 TYPE_OF_KIND = {kind: number for number, kind in KINDS.items()}
 
 
+@lru_cache(256)
 def kind_name(type_number: int, subtype: int) -> str:
     """What events call the data of a block: its subtype's name, else its type's, else nothing."""
     return KINDS.get((type_number, subtype)) or KINDS.get((type_number, 0), "")

@@ -81,6 +81,11 @@ class Source:
 
     def take(self, size: int) -> memoryview:
         """The next `size` bytes, or what is left of them.  The view stays valid.  Callers keep `size` to a few MiB."""
+        at, end = self._at, self._at + size
+        if end <= len(self._bytes):  # nearly always
+            self._at = end
+            self.position += size
+            return self._view[at:end]
         while len(self._bytes) - self._at < size and self._fill():
             pass
         view = self._view[self._at:self._at + size]

@@ -19,7 +19,7 @@ from trace_files import everything
 
 from gen4emu import trace
 from gen4emu.errors import Gen4emuError
-from gen4emu.trace.events import Event, MemoryWrite, Submission, Warning
+from gen4emu.trace.events import Event, GttWrite, MemoryWrite, RegisterWrite, Submission, Warning
 
 INTERESTING = (0, 1, 3, 4, 7, 0x7F, 0x80, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF, 0x1000, 0x8000,
                0xE0C10003, 0xE0850000, 0xE09E0004, 0xF7060005, 0xF7030005, 0xF70B0000, 0xF70E0000)
@@ -95,6 +95,10 @@ def check(event: Event) -> None:
     elif isinstance(event, Submission):
         assert len(event.ring) <= 2 << 20
         assert 0 <= event.ring_address < 1 << 48
+    elif isinstance(event, RegisterWrite):
+        assert 0 <= event.register < 1 << 32 and 0 <= event.value < 1 << 32
+    elif isinstance(event, GttWrite):
+        assert 0 <= event.first <= (1 << 32) - len(event.entries)
     elif isinstance(event, Warning):
         assert event.text and event.text.isprintable()
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import pytest
 from trace_files import (
     ERROR_STATES,
@@ -30,23 +33,24 @@ from gen4emu.trace.events import (
 )
 from gen4emu.trace.ring import command_is_in_ring, head_offset, head_wraps, ring_enabled, ring_size
 
+_Kind = TypeVar("_Kind")
 PREAMBLE = "PCI ID: 0x2a42\nEIR: 0x00000000\nrcs0 command stream:\n"
 
 
-def events(text: str, **options: object) -> list[Event]:
-    return list(trace.open_bytes(text.encode(), "error", **options))  # type: ignore[arg-type]  # passed on as given
+def events(text: str, **options: Any) -> list[Event]:
+    return list(trace.open_bytes(text.encode(), "error", **options))
 
 
-def of(kind: type[Event], text: str) -> list[Event]:
+def of(kind: type[_Kind], text: str) -> list[_Kind]:
     return [event for event in events(text) if isinstance(event, kind)]
 
 
 def registers(text: str) -> dict[str, int]:
-    return {k: v for e in of(ErrorState, text) for k, v in e.registers.items()}  # type: ignore[union-attr]  # ErrorState
+    return {k: v for e in of(ErrorState, text) for k, v in e.registers.items()}
 
 
 def submissions(text: str) -> list[Submission]:
-    return [event for event in events(text) if isinstance(event, Submission)]
+    return of(Submission, text)
 
 
 # --- whole files ------------------------------------------------------------------------------------------------------
@@ -78,7 +82,6 @@ def test_ring_runs_from_the_head_of_the_request_to_the_tail(text: str) -> None:
 
 def test_variant_a_shows_its_table_and_fence() -> None:
     (state,) = of(ErrorState, VARIANT_A)
-    assert isinstance(state, ErrorState)
     assert state.buffers == (("Active", 0x100000, 16384), ("Active", 0x200000, 4096))
     assert state.registers["fence[0]"] == 0x0013F0000010003D
     assert state.fields == {"Time": "1331234567 s 123456 us", "PCI ID": "0x2a42"}
@@ -86,7 +89,7 @@ def test_variant_a_shows_its_table_and_fence() -> None:
 
 
 def test_variant_b_dumps_its_context_four_dwords_a_line() -> None:
-    memory = {e.address: bytes(e.data) for e in of(MemoryWrite, VARIANT_B)}  # type: ignore[union-attr]  # MemoryWrites
+    memory = {e.address: bytes(e.data) for e in of(MemoryWrite, VARIANT_B)}
     assert memory[0x300000] == dwords(0, 0x0C000000, 0x300108, 0)
 
 
@@ -113,8 +116,6 @@ def test_variant_d_reads_positions_of_the_request_and_plain_ascii85() -> None:
 
 def test_variant_e_tells_the_registers_of_the_second_engine_afterwards() -> None:
     first, second = of(ErrorState, VARIANT_E)
-    assert isinstance(first, ErrorState)
-    assert isinstance(second, ErrorState)
     assert first.registers["render.hung"] == 1
     assert first.fields["Kernel"] == "6.1.0-13-amd64 x86_64"
     assert second.fields == {}
@@ -130,14 +131,14 @@ def test_variant_e_tells_the_registers_of_the_second_engine_afterwards() -> None
     lambda text: "".join(f"<6>[12.345678] {line}\n" for line in text.splitlines()),
     lambda text: "".join(f"Jan  1 12:00:00 box kernel: [    1.000001] {line}\r\n" for line in text.splitlines()),
 ])
-def test_line_ends_and_log_prefixes_change_nothing(variant: str, mangle: object) -> None:
+def test_line_ends_and_log_prefixes_change_nothing(variant: str, mangle: Callable[[str], str]) -> None:
     def essence(text: str) -> list[object]:
         return [(e.registers, e.fields, e.buffers) if isinstance(e, ErrorState)
                 else (e.address, bytes(e.data)) if isinstance(e, MemoryWrite)
                 else (e.ring, e.acthd) if isinstance(e, Submission) else type(e) for e in events(text)]
 
     text = ERROR_STATES[variant]
-    assert essence(mangle(text)) == essence(text)  # type: ignore[operator]  # one of the functions above
+    assert essence(mangle(text)) == essence(text)
 
 
 def test_concatenated_states_are_split() -> None:
@@ -254,7 +255,8 @@ def test_acthd_chooses_among_batches() -> None:
 
 def test_state_of_another_engine_is_kept_but_not_followed() -> None:
     found = events(PREAMBLE + "vecs0 --- ring = 0x00000000 00001000\n" + encoded(b"abcd"))
-    assert bytes(found[2].data) == b"abcd"  # type: ignore[union-attr]  # a MemoryWrite
+    assert isinstance(found[2], MemoryWrite)
+    assert found[2].data == b"abcd"
     assert found[-1] == Warning(0, "engine vecs does not exist on these devices: its ring is not followed")
 
 
@@ -273,8 +275,10 @@ def test_compressed_data_that_end_early_keep_their_beginning() -> None:
 
 
 def test_padding_after_the_compressed_stream_is_dropped() -> None:
-    found = events(TITLE + ":?t5^OJ7;no'nC+.!0I6]!!!!+\n")
-    assert bytes(found[2].data) == dwords(0x02000000, 0x02000000, 0, 0, 0, 0, 0, 0x05000000)  # type: ignore[union-attr]
+    text = TITLE + ":?t5^OJ7;no'nC+.!0I6]!!!!+\n"
+    assert of(MemoryWrite, text) == [
+        MemoryWrite(len(TITLE), 0x10000, dwords(0x02000000, 0x02000000, 0, 0, 0, 0, 0, 0x05000000), kind="user")]
+    assert [e.text for e in of(Warning, text)] == ["the error state holds neither a ring nor a batch"]
 
 
 @pytest.mark.parametrize(("line", "what"), [
@@ -300,6 +304,15 @@ def test_rows_that_jump_are_placed_where_they_say() -> None:
     found = events(PREAMBLE + "rcs0 --- user = 0x00010000\n00000000 :  00000001\n00000100 :  00000002\n")
     assert [(e.address, e.data) for e in found if isinstance(e, MemoryWrite)] == [
         (0x10000, dwords(1)), (0x10100, dwords(2))]
+
+
+@pytest.mark.parametrize(("line", "found"), [
+    (b"00000010 :  61040000", (0x10, [0x61040000])), (b"[0020] 00000001 00000002", (0x20, [1, 2])),
+    (b"[0020] 00000001 00000002 00000003 00000004 ", (0x20, [1, 2, 3, 4])), (b"[0020] 0000000100000002", None),
+    (b"00000010 :  610400000", None), (b"00000010 61040000", None),
+])
+def test_rows(line: bytes, found: tuple[int, list[int]] | None) -> None:
+    assert error_lines.dwords(line) == found
 
 
 def test_contents_without_a_title_are_reported() -> None:

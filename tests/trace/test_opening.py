@@ -12,6 +12,7 @@ import sys
 import threading
 import tracemalloc
 import zlib
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from gen4emu.trace.compression import CHUNK_BYTES
 from gen4emu.trace.events import Header, MemoryWrite, Warning
 from gen4emu.trace.source import Source
 
-COMPRESS = {"xz": lzma.compress, "gzip": gzip.compress, "zstd": zstandard.compress, "": bytes}
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "xz": lzma.compress, "gzip": gzip.compress, "zstd": zstandard.compress, "": bytes}
 KINDS = {"aub": "aub", "execlist": "aub", "registers": "aub", "scattered": "aub", "raw": "raw", "hexdump": "hexdump"}
 
 
@@ -177,15 +179,12 @@ def test_standard_input_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_read_errors_are_ours() -> None:
-    class Failing(io.RawIOBase):
-        def readable(self) -> bool:
-            return True
-
-        def read(self, size: int = -1) -> bytes:
+    class Failing(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
             raise OSError(5, "Input/output error")
 
     with pytest.raises(TraceError, match="disk: cannot be read: Input/output error"):
-        Source(Failing(), "disk")  # type: ignore[arg-type]  # as much of a file as is needed
+        Source(Failing(), "disk")
 
 
 def test_files_are_closed_also_when_reading_stops_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,8 +199,9 @@ def test_files_are_closed_also_when_reading_stops_early(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(builtins, "open", watched)
     iterator = iter(trace.open(path))
+    assert isinstance(iterator, Generator)
     assert isinstance(next(iterator), Header)
-    iterator.close()  # type: ignore[attr-defined]  # a generator
+    iterator.close()
     assert [file.closed for file in opened] == [True, True]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from trace_files import BATCH, HEXDUMP, dwords
 
@@ -12,8 +14,8 @@ from gen4emu.trace.events import Engine, Event, Header, MemoryWrite, Submission,
 THREE = dwords(0x61040000, 0x02000000, 0x05000000)
 
 
-def events(data: bytes, **options: object) -> list[Event]:
-    return list(trace.open_bytes(data, "x", **options))  # type: ignore[arg-type]  # passed on as given
+def events(data: bytes, **options: Any) -> list[Event]:
+    return list(trace.open_bytes(data, "x", **options))
 
 
 def test_raw_batch_is_placed_and_started_at_its_base() -> None:
@@ -80,7 +82,8 @@ def test_dump_beyond_the_address_space_is_an_error() -> None:
 
 
 def test_kind_can_be_forced() -> None:
-    assert events(HEXDUMP.encode().ljust(400), kind="raw")[1].data == HEXDUMP.encode().ljust(400)  # type: ignore[union-attr]
+    text = HEXDUMP.encode().ljust(400)
+    assert events(text, kind="raw")[1] == MemoryWrite(0, 0, text, kind="batch")
     with pytest.raises(TraceError, match="no line of this text shows a dword"):
         events(BATCH, kind="hexdump")
     with pytest.raises(TraceError, match="kind 'bmp' is none of aub, error-state, raw, hexdump"):
