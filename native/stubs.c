@@ -29,7 +29,6 @@ MESSAGE(g4_message_dataport_read)
 MESSAGE(g4_message_dataport_write)
 MESSAGE(g4_message_urb)
 MESSAGE(g4_message_spawner)
-MESSAGE(g4_render_target_write)
 
 /* surfaces, sampler */
 WEAK struct g4_surface_cache *g4_surface_cache_new(void) {
@@ -97,36 +96,4 @@ WEAK enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *p
     (void)pipeline;
     (void)tile;
     return G4_OK;
-}
-WEAK struct g4_iz g4_iz_decide(const struct g4_pipe *pipeline, bool depth_buffer_present) {
-    const struct g4_iz promoted = {.mode = G4_IZ_P};
-    (void)pipeline;
-    (void)depth_buffer_present;
-    return promoted;
-}
-WEAK enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_pipe *pipeline) {
-    (void)worker;
-    (void)pipeline;
-    return G4_OK;
-}
-WEAK uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
-                          const float z[16], uint32_t viewport, uint32_t array_index, bool back_facing) {
-    (void)worker;
-    (void)x;
-    (void)y;
-    (void)z;
-    (void)viewport;
-    (void)array_index;
-    (void)back_facing;
-    return lit;
-}
-WEAK void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
-                            uint32_t array_index, uint32_t depth[16], uint8_t stencil[16]) {
-    (void)worker;
-    (void)x;
-    (void)y;
-    (void)lit;
-    (void)array_index;
-    memset(depth, 0, 16 * sizeof *depth);
-    memset(stencil, 0, 16);
 }

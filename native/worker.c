@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cc/cc.h"
 #include "report.h"
 #include "sampler/sampler.h"
 
@@ -118,6 +119,7 @@ void g4_worker_free(struct g4_worker *worker) {
     if (!worker) {
         return;
     }
+    g4_cc_end(worker);
     g4_sampler_cache_free(worker->eu.samplers);
     g4_surface_cache_free(worker->surfaces);
     g4_arena_free(worker->arena);

@@ -26,8 +26,14 @@ struct g4_iz {
 /* Spec/30 3.8.2 and 3.8.3; pure. */
 struct g4_iz g4_iz_decide(const struct g4_pipe *pipeline, bool depth_buffer_present);
 
+/* Is a depth buffer bound that is not SURFTYPE_NULL? */
+bool g4_cc_depth_buffer_present(const struct g4_context *ctx);
+
 /* Once per draw and worker: unpack depth buffer and CC state into worker->eu.cc. */
 enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_pipe *pipeline);
+
+/* The worker's end: free what g4_cc_begin made. */
+void g4_cc_end(struct g4_worker *worker);
 
 /* Early test of mode P on up to four subspans: `lit` has 4 bits a subspan (bit 4*s+p), z[4*s+p] the interpolated depth.
  * Writes depth and stencil, counts PS_DEPTH_COUNT, returns the pixels that survive. */

@@ -1,0 +1,251 @@
+/*
+ * Colour of eight pixels into a render target: clamp, blend, convert, logic op, masks, store (spec/30 3.13 to 3.15).
+ * Built once per vector variant.  What a target needs was decided when it was made ready (target.c); the shapes that
+ * clients use most have functions of their own in which those decisions are constants.
+ */
+#include "blend.h"
+#include "convert.h"
+#include "ops.h"
+
+#include "lanes.h"
+
+/* ---- store ---- */
+
+INLINE vu logic_op(uint32_t function, vu s, vu d) {
+    vu result = vu_all(0);
+    result |= function & 1 ? ~s & ~d : result;
+    result |= function & 2 ? ~s & d : result;
+    result |= function & 4 ? s & ~d : result;
+    result |= function & 8 ? s & d : result;
+    return result;
+}
+
+INLINE uint32_t planes_of(uint32_t bytes) {
+    return bytes <= 4 ? 1 : bytes / 4;
+}
+
+/* New contents into the live pixels; `old` has been read when target->reads or a pixel is not live. */
+INLINE void store(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet, uint32_t bytes,
+                  uint32_t live, bool have_old, const struct g4_rows *rows, const vu old[4], vu new[4]) {
+    const vi live_mask = vi_mask(live);
+    for (uint32_t plane = 0; plane < planes_of(bytes); plane++) {
+        if (target->logic_op) {
+            new[plane] = logic_op(target->logic, new[plane], old[plane]);
+        }
+        if (!target->whole) {
+            const uint32_t mask = target->write_mask[plane];
+            new[plane] = (new[plane] & mask) | (old[plane] & ~mask);
+        }
+        if (have_old) {
+            new[plane] = vu_select(live_mask, new[plane], old[plane]);
+        }
+    }
+    scatter(rows->row, bytes, new);
+    g4_view_close(&target->view, port, octet->x, octet->y, live, rows);
+}
+
+/* ---- inputs ---- */
+
+INLINE void load_source(const struct g4_target *target, const float *const color[4], bool saturate, vf out[4]) {
+    for (uint32_t c = 0; c < 4; c++) {
+        out[c] = vf_load(color[c]);
+        if (target->pre_clamp) {
+            out[c] = vf_clamp(out[c], target->channel[c].low, target->channel[c].high);
+        }
+        if (saturate) {
+            out[c] = vf_saturate(out[c]);
+        }
+    }
+}
+
+/* The dither pattern lies fixed on the screen (spec/30 3.14). */
+static vi dither_pattern(const struct g4_target *target, const struct g4_octet *octet) {
+    static const uint8_t bayer[4][4] = {{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}};
+    vi pattern;
+    for (uint32_t i = 0; i < LANES; i++) {
+        const uint32_t x = octet->x[i / 4] + (i & 1) + target->dither_x;
+        const uint32_t y = octet->y[i / 4] + (i >> 1 & 1) + target->dither_y;
+        pattern[i] = bayer[y & 3][x & 3];
+    }
+    return pattern;
+}
+
+/* ---- any format of numbers ---- */
+
+static void write_general(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet) {
+    struct g4_rows rows;
+    struct blend_inputs in;
+    vu old[4] = {{0}};
+    vu new[4] = {{0}};
+    vi pattern = (vi){0};
+
+    g4_view_open(&target->view, port, octet->x, octet->y, octet->live, &rows);
+    const uint32_t live = octet->live & rows.inside;
+    const bool have_old = target->reads || live != 0xff;
+    if (have_old) {
+        gather(rows.row, target->view.bytes, old);
+    }
+    load_source(target, octet->color, target->saturate, in.source);
+    if (target->dither) {
+        pattern = dither_pattern(target, octet);
+    }
+    if (target->blend) {
+        for (uint32_t c = 0; c < 4; c++) {
+            const struct g4_channel *const channel = &target->channel[c];
+            in.constant[c] = vf_all(target->constant[c]);
+            in.destination[c] = vf_all(c == 3 ? 1 : 0);
+            if (channel->stored) {
+                in.destination[c] = decode(channel, old);
+                if (target->pre_clamp) {
+                    in.destination[c] = vf_clamp(in.destination[c], channel->low, channel->high);
+                }
+            }
+        }
+        load_source(target, octet->color1, target->saturate, in.source1);
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        const struct g4_channel *const channel = &target->channel[c];
+        if (!channel->written) {
+            continue;
+        }
+        vf v = in.source[c];
+        if (target->blend) {
+            v = blend_channel(target, &in, c);
+            if (target->post_clamp) {
+                v = vf_clamp(v, channel->post_low, channel->post_high);
+            }
+            if (target->floats) {
+                /* Which NaN a sum of NaNs is depends on the order of its operands. */
+                v = vf_select(v == v, v, (vf)vu_all(0x7fc00000));
+            }
+        }
+        new[channel->plane] |= (encode(channel, v, pattern) & channel->mask) << channel->shift;
+    }
+    store(target, port, octet, target->view.bytes, live, have_old, &rows, old, new);
+}
+
+/* ---- integers ---- */
+
+static void write_integer(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet) {
+    struct g4_rows rows;
+    vu old[4] = {{0}};
+    vu new[4] = {{0}};
+
+    g4_view_open(&target->view, port, octet->x, octet->y, octet->live, &rows);
+    const uint32_t live = octet->live & rows.inside;
+    const bool have_old = target->reads || live != 0xff;
+    if (have_old) {
+        gather(rows.row, target->view.bytes, old);
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        const struct g4_channel *const channel = &target->channel[c];
+        if (!channel->written) {
+            continue;
+        }
+        vu v = (vu)vf_load(octet->color[c]);
+        if (channel->type == G4_CHANNEL_UINT) {
+            const vu top = vu_all(channel->mask);
+            v = vu_select(v > top, top, v);
+        } else {
+            const vi high = (vi)vu_all(channel->mask >> 1);
+            const vi low = ~high;
+            const vi below = vi_select((vi)v > high, high, (vi)v);
+            v = (vu)vi_select(below < low, low, below);
+        }
+        new[channel->plane] |= (v & channel->mask) << channel->shift;
+    }
+    store(target, port, octet, target->view.bytes, live, have_old, &rows, old, new);
+}
+
+/* ---- packed video ---- */
+
+/* R is Cr, G is Y, B is Cb; two pixels share the chroma, which is the even one's (spec/30 3.15). */
+static void write_yuv(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet) {
+    struct g4_rows rows;
+    vu code[3];
+
+    g4_view_open(&target->view, port, octet->x, octet->y, octet->live, &rows);
+    const uint32_t live = octet->live & rows.inside;
+    for (uint32_t c = 0; c < 3; c++) {
+        code[c] = unorm_encode(vf_saturate(vf_load(octet->color[c])), 255);
+    }
+    for (uint32_t i = 0; i < LANES; i++) {
+        uint8_t *const pair = rows.row[i / 2];
+        if (!(live >> i & 1)) {
+            continue;
+        }
+        if (target->channel[1].written) {
+            pair[target->channel[1].shift / 8 + 2 * (i & 1)] = (uint8_t)code[1][i];
+        }
+        for (uint32_t c = 0; c < 3 && !(i & 1); c += 2) {
+            if (target->channel[c].written) {
+                pair[target->channel[c].shift / 8] = (uint8_t)code[c][i];
+            }
+        }
+    }
+    g4_view_close(&target->view, port, octet->x, octet->y, live, &rows);
+}
+
+/* ---- four channels of eight bits ---- */
+
+enum shape {
+    REPLACE,
+    BLEND,
+    OVER, /* source alpha, one minus source alpha, everywhere */
+};
+
+INLINE void write_unorm8(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet,
+                         enum shape shape) {
+    struct g4_rows rows;
+    struct blend_inputs in;
+    vu old[4] = {{0}};
+    vu new[4] = {{0}};
+
+    g4_view_open(&target->view, port, octet->x, octet->y, octet->live, &rows);
+    const uint32_t live = octet->live & rows.inside;
+    const bool have_old = shape != REPLACE || target->reads || live != 0xff;
+    if (have_old) {
+        old[0] = gather32(rows.row);
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        in.source[c] = vf_saturate(vf_load(octet->color[c]));
+        if (shape != REPLACE) {
+            in.destination[c] = vf_of_int((vi)(old[0] >> target->channel[c].shift & 0xff)) / vf_all(255);
+        }
+        if (shape == BLEND) {
+            in.source1[c] = vf_saturate(vf_load(octet->color1[c]));
+            in.constant[c] = vf_all(target->constant[c]);
+        }
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        vf v = in.source[c];
+        if (shape == BLEND) {
+            v = vf_saturate(blend_channel(target, &in, c));
+        } else if (shape == OVER) {
+            v = vf_saturate(v * in.source[3] + in.destination[c] * complement(in.source[3]));
+        }
+        new[0] |= unorm_encode(v, 255) << target->channel[c].shift;
+    }
+    store(target, port, octet, 4, live, have_old, &rows, old, new);
+}
+
+static void write_unorm8_replace(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet) {
+    write_unorm8(target, port, octet, REPLACE);
+}
+
+static void write_unorm8_blend(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet) {
+    write_unorm8(target, port, octet, BLEND);
+}
+
+static void write_unorm8_over(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet) {
+    write_unorm8(target, port, octet, OVER);
+}
+
+const struct g4_color_ops G4_V(g4_color_ops) = {
+    .general = write_general,
+    .integer = write_integer,
+    .yuv = write_yuv,
+    .unorm8 = write_unorm8_replace,
+    .unorm8_blend = write_unorm8_blend,
+    .unorm8_over = write_unorm8_over,
+};
