@@ -37,6 +37,8 @@ from gen4emu.hw.gen import Device
 @click.option("--repeat", is_flag=True, help="Show state again that did not change since it was last shown.")
 @click.option("--max-vbo-lines", type=int, default=4, metavar="N", help="Rows of plain data shown; negative: all.")
 @click.option("--all-bb", is_flag=True, help="Error states: show batch objects that the ring did not reach, too.")
+@click.option("--forget", is_flag=True, help="Forget memory after each submission, as aubinator does.")
+@click.option("--strict-pte", is_flag=True, help="Memory exists only where FILE maps it in the page table.")
 @options.raw_option
 @options.hexdump_option
 @options.base_option
@@ -46,8 +48,8 @@ from gen4emu.hw.gen import Device
 @click.option("-o", "--output", "output_path", metavar="PATH", help="Write to this file.")
 def decode(file: str, as_json: bool, lint: bool, submission: int | None, only: str | None, at: int | None,
            as_name: str | None, count: int, layout: str, headers: bool, no_offsets: bool, no_follow: bool, repeat: bool,
-           max_vbo_lines: int, all_bb: bool, kind: str | None, base: int, device: Device | None, color: str,
-           pager: bool, output_path: str | None) -> int:
+           max_vbo_lines: int, all_bb: bool, forget: bool, strict_pte: bool, kind: str | None, base: int,
+           device: Device | None, color: str, pager: bool, output_path: str | None) -> int:
     """Decode FILE (AUB, error state, raw batch or hex dump; also compressed; - is stdin).
 
     \b
@@ -60,7 +62,7 @@ def decode(file: str, as_json: bool, lint: bool, submission: int | None, only: s
     if as_name is not None and at is None:
         raise click.UsageError("--as needs --at")
     choices = Options(follow=not no_follow, max_rows=max_vbo_lines, repeat=repeat, lint=lint, all_batches=all_bb,
-                      submission=submission)
+                      forget=forget, strict_pte=strict_pte, submission=submission)
     trace = traces.open(file, device=device, base=base, kind=kind)
     document = Document(trace, file=file, container=trace.kind, device=device, options=choices)
     tally = Tally()

@@ -7,9 +7,10 @@ A block is shown where it is first met and again when it changed; its other ment
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from gen4emu.decode import preview
+from gen4emu.decode.blits import operands
 from gen4emu.decode.compiled import complaints_of, follow_of, words_of
 from gen4emu.decode.context import (
     COUNTS,
@@ -198,6 +199,16 @@ class Chaser:
                 raise DecodeError(f"no block is called {name} on this device") from None
             for i in range(count):
                 self.block(node, block, address + i * step, "")
+
+    def blit(self, node: Command) -> None:
+        """A 2D command: its operands as surfaces."""
+        if not self.options.follow:
+            return
+        for o in operands(node.body.view):
+            data = Data(o.address, o.side, "SURFACE", o.bytes)
+            data.rows = [str(o)]
+            data.values = [asdict(o)]
+            node.children.append(data)
 
     # --- blocks --------------------------------------------------------------------------------------------------
     def _below(self, parent: Node, view: View, role: str) -> None:

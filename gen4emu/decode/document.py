@@ -111,7 +111,7 @@ class Document:
                  device: Device | None = None, options: Options | None = None) -> None:
         self.trace, self.file, self.container, self.device = trace, file, container, device
         self.options = Options() if options is None else options
-        self.memory = Memory(MAX_GTT_ENTRIES)
+        self.memory = self._new_memory()
         self.decoder: Decoder | None = None
         self.number = 0  # submissions so far
         self.written: list[tuple[int, int, str]] = []  # start, end, kind of what the trace placed in memory
@@ -165,9 +165,12 @@ class Document:
     def _restart(self) -> None:
         """Another error state in the same file (T14): another machine, perhaps."""
         self.memory.close()
-        self.memory = Memory(MAX_GTT_ENTRIES)
+        self.memory = self._new_memory()
         self.decoder = None
         self._batches.clear()
+
+    def _new_memory(self) -> Memory:
+        return Memory(MAX_GTT_ENTRIES, strict_pte=self.options.strict_pte)
 
     def _event(self, event: events.Event) -> Iterator[Item]:
         if isinstance(event, events.MemoryWrite):
@@ -217,6 +220,9 @@ class Document:
             decoder.changed()
             self._dirty = False
         yield from decoder.submission(event, self.number)
+        if self.options.forget:
+            self.memory.clear()
+            self._dirty = True
 
     def _decoder(self) -> Decoder:
         if self.decoder is None:

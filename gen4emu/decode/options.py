@@ -14,4 +14,6 @@ class Options:
     repeat: bool = False  # show state again that did not change
     lint: bool = False  # look for broken rules too
     all_batches: bool = False  # error states: show the batch objects that the ring does not reach, too
+    forget: bool = False  # memory lasts only until the next submission, as other decoders have it (TR-10)
+    strict_pte: bool = False  # memory exists only where the trace wrote a page table entry (TR-27)
     submission: int | None = None  # only this one, counted from 1

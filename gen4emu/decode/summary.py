@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from gen4emu.decode.blits import operands
 from gen4emu.decode.json_text import counted
 from gen4emu.decode.nodes import (
     Command,
@@ -151,16 +152,8 @@ def _depth(view: View) -> Surface:
 
 
 def _blit(view: View) -> Iterable[Surface]:
-    names = view.layout.by_name(view.gen)
-    depth = _text(view, "color_depth") if "color_depth" in names else "?"
-    for side in ("destination", "source"):
-        base = f"{side}_base_address" if f"{side}_base_address" in names else f"{side}_address"
-        if base not in names:
-            continue
-        pitch = int(getattr(view, f"{side}_pitch")) if f"{side}_pitch" in names else 0
-        tiled = bool(getattr(view, f"{side}_tiled")) if f"{side}_tiled" in names else False
-        yield Surface(int(getattr(view, base)), f"blit {side}", "2D", depth, "-", pitch * (4 if tiled else 1),
-                      "X" if tiled else "linear")
+    for o in operands(view):
+        yield Surface(o.address, f"blit {o.side}", "2D", o.depth, f"{o.width}x{o.height}", o.pitch_bytes, o.tiling)
 
 
 def joined(ranges: Iterable[tuple[int, int, str]]) -> list[Stretch]:

@@ -55,6 +55,8 @@ class Header:
         self.action = actions.get(self.name)
         if self.action is None and any(f.target not in OPAQUE for f in follow_of(self.layout, gen).fields):
             self.action = actions["*"]
+        if header >> 29 == Client.BLT:
+            self.action = actions["BLT"]
         right = self.least <= self.dwords <= self.most
         self.plain = right and header != 0 and not self.flow and self.action is None
 
@@ -85,6 +87,7 @@ class Walker:
             "MEDIA_OBJECT": chaser.media_object,
             "MEDIA_OBJECT_EX": chaser.media_object,
             "MEDIA_OBJECT_PRT": chaser.media_object,
+            "BLT": chaser.blit,
             "*": chaser.pointers,
         }
         self._started: set[int] = set()  # batches of this submission

@@ -8,8 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import gen4emu
 import pytest
+
+import gen4emu
 from gen4emu.cli.main import VERBS, run
 from gen4emu.errors import HangError
 
@@ -128,8 +129,8 @@ def test_raw_batch_needs_a_device(raw: str, capsys: pytest.CaptureFixture[str]) 
 def test_lint_lists_findings_and_exits_with_1(raw: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decode", "--lint", raw, "--raw", "--base", "0x1000", "--device", "g45"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines == [f"{raw}: 0x00001004: 3DSTATE_POLY_STIPPLE_OFFSET: dword 1 bits 31:13: reserved bits are 0x80, must "
-                     "be zero (reserved-bits, submission 1)"]
+    assert lines == [f"{raw}: 0x00001004: 3DSTATE_POLY_STIPPLE_OFFSET: dword 1 bits 31:13: reserved bits are 0x80, "
+                     "must be zero (reserved-bits, submission 1)"]
 
 
 def test_lint_of_a_clean_batch_exits_with_0(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import struct
 
 import pytest
+from machine import PS, Machine, commands, diagnostics, nodes, rules, states
+
 from gen4emu.decode import Data, Kernel
 from gen4emu.hw.formats import SurfaceFormat
-from machine import PS, Machine, commands, diagnostics, nodes, rules, states
 
 GENERAL, SURFACE = 0x0040_0000, 0x0080_0000
 SAMPLE = """
@@ -22,7 +23,8 @@ def bases(machine: Machine, general: int = 0, surface: int = 0) -> list[int]:
         surface_state_base_address=surface, surface_state_base_address_modify_enable=True)
 
 
-def pixel_pipeline(machine: Machine, general: int = 0, kernel: str = PS, entries: int = 0, samplers: int = 0) -> list[int]:
+def pixel_pipeline(machine: Machine, general: int = 0, kernel: str = PS, entries: int = 0,
+                   samplers: int = 0) -> list[int]:
     """State for a pixel shader alone, at fixed offsets from the general state base."""
     machine.put("VS_STATE", general + 0x100, number_of_urb_entries=32, urb_entry_allocation_size=1)
     machine.put("SF_STATE", general + 0x200, kernel_start_pointer=0x1000, number_of_urb_entries=8,
@@ -242,9 +244,23 @@ def test_picture_of_the_va_driver() -> None:
     items = machine.run([0x69040001], pointers, slice_, slice_)
     assert not diagnostics(items)
     assert [s.role for s in states(items, "INTERFACE_DESCRIPTOR")] == ["media 0", "media 1"]
-    assert [s.role for s in states(items, "SURFACE_STATE")][0] == "media 0 surface 3"
+    assert next(s.role for s in states(items, "SURFACE_STATE")) == "media 0 surface 3"
     data = [n for n in nodes(items) if isinstance(n, Data) and n.name == "INDIRECT_DATA"]
     assert data[0].rows == ["00 00 00 00 01 00 00 00 02 00 00 00 03 00 00 00"]
+
+
+def test_operands_of_a_copy_are_surfaces() -> None:
+    """Pitches are dwords when tiled (spec/05 2.13)."""
+    machine = Machine()
+    copy = machine.command(
+        "XY_SRC_COPY_BLT", write_alpha=True, write_rgb=True, color_depth=3, raster_operation=0xCC,
+        destination_tiled=True, destination_pitch=128, destination_x1=4, destination_y1=2, destination_x2=20,
+        destination_y2=10, destination_base_address=0x00100000, source_pitch=-256, source_x1=1,
+        source_base_address=0x00200000)
+    found = [n for n in nodes(machine.run(copy)) if isinstance(n, Data)]
+    assert [(n.address, n.role, n.rows) for n in found] == [
+        (0x00100000, "destination", ["16x8 at (4, 2), BPP_32, pitch 512, X"]),
+        (0x00200000, "source", ["16x8 at (1, 0), BPP_32, pitch -256, linear"])]
 
 
 def test_blocks_by_name() -> None:

@@ -6,6 +6,7 @@ import json
 import random
 
 import pytest
+
 from gen4emu.decode.compiled import complaints_of
 from gen4emu.decode.fieldtext import COLOR, PLAIN, Style, lines_of
 from gen4emu.decode.json_text import _finite, members_of

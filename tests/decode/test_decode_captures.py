@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from machine import commands, diagnostics, names, nodes, states
+
 from gen4emu import trace
-from gen4emu.decode import Document, Kernel, State, summarize
+from gen4emu.decode import Document, Kernel, Options, State, summarize
 from gen4emu.decode.select import at, only
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
-from machine import commands, diagnostics, names, nodes, states
 
 TRACES = Path(__file__).parents[2] / "traces"
 ALL = sorted(TRACES.glob("*.aub*"))
@@ -37,7 +38,8 @@ def test_kernels_assemble_from_the_text_shown(path: Path) -> None:
     gen = Gen.CTG if "g4x" in path.name else Gen.CL
     for node in nodes(list(decoded(path))):
         if isinstance(node, Kernel) and node.first:
-            text = "\n".join(row if row.endswith(":") else row[6:] for line in node.code.lines for row in line.split("\n"))
+            rows = [row for line in node.code.lines for row in line.split("\n")]
+            text = "\n".join(row if row.endswith(":") else row[6:] for row in rows)
             assert assemble(text, gen) == node.code.code
 
 
@@ -90,3 +92,18 @@ def test_one_place_of_memory_as_a_block() -> None:
     (_, holder) = list(decoded(TRIANGLE).block("SURFACE_STATE", 0x00109260))
     (state,) = states([holder], "SURFACE_STATE")
     assert (state.body.view.width, state.body.view.surface_pitch) == (256, 1024)
+
+
+def test_forgotten_memory_is_missed_and_kept_memory_is_not() -> None:
+    """TR-10: decision 40 keeps memory between submissions; aubinator does not."""
+    opened = list(trace.open(TRIANGLE))
+    again = [*opened, next(e for e in opened if isinstance(e, trace.events.Submission))]
+    assert diagnostics(list(Document(again))) == []
+    found = diagnostics(list(Document(again, options=Options(forget=True))))
+    assert [d.rule for d in found] == ["batch-end"]
+
+
+def test_strict_page_table_hides_what_is_not_mapped() -> None:
+    """TR-27: memory writes map their own pages, as spec/06 3.1 says; nothing else exists."""
+    found = diagnostics(list(Document(trace.open(TRIANGLE), options=Options(strict_pte=True))))
+    assert found == []

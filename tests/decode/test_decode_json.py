@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from machine import BATCH, Machine
+from test_chase import pixel_pipeline, table, triangle
+
 from gen4emu import trace
 from gen4emu.decode import SCHEMA, Document, JsonRenderer, Options, TraceStart
 from gen4emu.decode.json_text import counted
 from gen4emu.decode.nodes import Tally
 from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
-from machine import BATCH, Machine
-from test_chase import pixel_pipeline, table, triangle
 
 TRACES = Path(__file__).parents[2] / "traces"
 

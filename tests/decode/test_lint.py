@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from machine import PS, Machine, diagnostics, rules
+from test_chase import bases, pixel_pipeline, surface, table, triangle
+
 from gen4emu import trace
 from gen4emu.decode import Diagnostic, Document, Item, Options, Severity
 from gen4emu.hw.formats import SurfaceFormat
-from machine import PS, Machine, diagnostics, rules
-from test_chase import bases, pixel_pipeline, surface, table, triangle
 
 TRACES = Path(__file__).parents[2] / "traces"
 FENCE = [0x60003F01, 0x05212040, 0x18000062]  # 64 72 82 98 0 384 (spec/05 7)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gen4emu.decode import AubinatorRenderer, LibdrmRenderer, TextRenderer
-from gen4emu.decode.fieldtext import COLOR
 from machine import BATCH, Machine, commands
 from test_chase import bases, pixel_pipeline, surface, table, triangle
+
+from gen4emu.decode import AubinatorRenderer, LibdrmRenderer, TextRenderer
+from gen4emu.decode.fieldtext import COLOR
 
 RECTANGLE = [0x79000002, 0x00000000, 0x00FF00FF, 0x00000000]
 
@@ -61,7 +62,8 @@ def test_aubinator_layout_has_a_line_a_field() -> None:
 
 def test_headers_only() -> None:
     lines = text(TextRenderer(headers=True), RECTANGLE).split("\n")
-    assert lines[2:4] == ["0x00100000  79000002  3DSTATE_DRAWING_RECTANGLE", "0x00100010  05000000  MI_BATCH_BUFFER_END"]
+    assert lines[2:4] == ["0x00100000  79000002  3DSTATE_DRAWING_RECTANGLE",
+                          "0x00100010  05000000  MI_BATCH_BUFFER_END"]
 
 
 def test_without_offsets_no_address_and_no_raw_dword_is_left() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gen4emu.decode import BatchEnd, BatchStart, Command
 from machine import BATCH, END, Machine, commands, diagnostics, names, rules
+
+from gen4emu.decode import BatchEnd, BatchStart, Command
 
 
 def test_lengths_of_a_real_batch_consume_it_exactly() -> None:
