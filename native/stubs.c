@@ -7,7 +7,6 @@
 
 #include "ff/wm.h"
 #include "report.h"
-#include "sampler/sampler.h"
 
 #define WEAK __attribute__((weak))
 
@@ -23,60 +22,12 @@ static enum g4_status unmodelled(struct g4_eu *eu, const struct g4_gang *gang, c
 
 MESSAGE(g4_message_null)
 MESSAGE(g4_message_math)
-MESSAGE(g4_message_sampler)
 MESSAGE(g4_message_gateway)
 MESSAGE(g4_message_dataport_read)
 MESSAGE(g4_message_dataport_write)
 MESSAGE(g4_message_urb)
 MESSAGE(g4_message_spawner)
 
-/* surfaces, sampler */
-WEAK struct g4_surface_cache *g4_surface_cache_new(void) {
-    return calloc(1, 8);
-}
-WEAK void g4_surface_cache_free(struct g4_surface_cache *cache) {
-    free(cache);
-}
-WEAK void g4_surface_cache_reset(struct g4_surface_cache *cache) {
-    (void)cache;
-}
-WEAK const struct g4_surface *g4_surface_get(struct g4_surface_cache *cache, const struct g4_context *ctx,
-                                             struct g4_port *port, uint32_t surface_state_base, uint32_t binding_table,
-                                             uint32_t index) {
-    static const struct g4_surface none;
-    (void)cache;
-    (void)ctx;
-    (void)port;
-    (void)surface_state_base;
-    (void)binding_table;
-    (void)index;
-    return &none;
-}
-WEAK bool g4_surface_image(const struct g4_surface *surface, uint32_t gen, uint32_t level, uint32_t slice,
-                           struct g4_image *image) {
-    (void)surface;
-    (void)gen;
-    (void)level;
-    (void)slice;
-    (void)image;
-    return false;
-}
-WEAK bool g4_surface_place(const uint32_t *state, uint32_t gen, uint32_t level, uint32_t slice, uint32_t place[2]) {
-    (void)state;
-    (void)gen;
-    (void)level;
-    (void)slice;
-    (void)place;
-    return false;
-}
-WEAK struct g4_sampler_cache *g4_sampler_cache_new(void) {
-    return calloc(1, 8);
-}
-WEAK void g4_sampler_cache_free(struct g4_sampler_cache *cache) {
-    free(cache);
-}
-WEAK void g4_sampler_cache_reset(struct g4_sampler_cache *cache) {
-    (void)cache;
 }
 
 /* fixed functions */

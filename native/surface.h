@@ -27,7 +27,7 @@ struct g4_surface {
     uint32_t base;  /* graphics address */
     uint32_t pitch; /* bytes */
     enum g4_tiling tiling;
-    uint32_t width, height, depth; /* level 0, texels; array length in depth where that applies */
+    uint32_t width, height, depth; /* level 0, texels; depth: slices of a volume, else length of the array */
     uint32_t levels;
     uint32_t buffer_entries; /* SURFTYPE_BUFFER: n, 0 otherwise */
     uint32_t address;        /* of the SURFACE_STATE itself */
@@ -44,6 +44,18 @@ void g4_surface_cache_reset(struct g4_surface_cache *cache);
 const struct g4_surface *g4_surface_get(struct g4_surface_cache *cache, const struct g4_context *ctx,
                                         struct g4_port *port, uint32_t surface_state_base, uint32_t binding_table,
                                         uint32_t index);
+
+/* Where the slices of one mip level lie inside their surface: slice s starts at column x + slice_dx * (s & slice_mask),
+ * row y + slice_dy * (s >> slice_shift).  Positions count texels, blocks in compressed formats. */
+struct g4_level {
+    uint32_t width, height, depth; /* texels of one slice; slices of a volume, 6 of a cube, else array elements */
+    uint32_t x, y;
+    uint32_t slice_dx, slice_dy;
+    uint32_t slice_mask, slice_shift;
+};
+
+/* Levels count from the first of the whole miptree, up to 31; beyond the last they are 1x1 and lie where it says. */
+void g4_surface_level(const struct g4_surface *surface, uint32_t level, struct g4_level *out);
 
 /* The image of one level and slice (array element, cube face, or depth slice of a volume).  False outside. */
 bool g4_surface_image(const struct g4_surface *surface, uint32_t gen, uint32_t level, uint32_t slice,

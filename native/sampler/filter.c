@@ -1,0 +1,462 @@
+#include "filter.h"
+
+#include <math.h>
+
+struct run {
+    struct g4_batch *b;
+    const struct g4_sampler_ops *ops;
+    struct g4_texel_reader *reader;
+    const struct g4_level *level;
+    uint32_t components;
+    uint32_t border[4];
+    struct g4_texel_key key;
+};
+
+/* ---- one texel at a time ---- */
+
+static int32_t within(int32_t value, uint32_t size) {
+    const int32_t last = (int32_t)size - 1;
+    return value < 0 ? 0 : value > last ? last : value;
+}
+
+static void read_at(struct run *r, int32_t slice, int32_t x, int32_t y, uint32_t lane, uint32_t out[4]) {
+    const struct g4_texture *const texture = r->b->texture;
+    const struct g4_level *const level = r->level;
+
+    if (slice == G4_OUTSIDE || x == G4_OUTSIDE || y == G4_OUTSIDE ||
+        (texture->cube && !(texture->cube_faces >> (slice & 7) & 1))) {
+        memcpy(out, r->border, 4 * sizeof *out);
+        return;
+    }
+    const struct g4_texel_place place = {
+        .level = level,
+        .x0 = level->x + level->slice_dx * ((uint32_t)slice & level->slice_mask),
+        .y0 = level->y + level->slice_dy * ((uint32_t)slice >> level->slice_shift),
+        .x = (uint32_t)within(x, level->width),
+        .y = (uint32_t)within(y, level->height),
+        .smooth = r->b->filter != G4_MAP_FILTER_NEAREST,
+    };
+    r->key.hit = false;
+    g4_texel_read(r->reader, texture, &place, &r->key, out);
+    if (r->key.hit) {
+        r->b->killed |= UINT64_C(1) << lane;
+    }
+}
+
+/* Erratum E12: sample_c of A16_FLOAT on the first generation. */
+static bool nan_counts_as_infinity(const struct g4_texture *texture) {
+    return !g4_is_gen45(texture->gen) && texture->surface.state.surface_format == G4_SURFACE_FORMAT_A16_FLOAT;
+}
+
+/* The component a compare turns into 0 or 1, or all of them. */
+static void read_compared(struct run *r, int32_t slice, int32_t x, int32_t y, uint32_t lane, float out[4]) {
+    const struct g4_texture *const texture = r->b->texture;
+    uint32_t channel[4];
+
+    read_at(r, slice, x, y, lane, channel);
+    if (r->b->shadow) {
+        memcpy(out, &channel[texture->tested], sizeof *out);
+        if (nan_counts_as_infinity(texture) && *out != *out) {
+            *out = HUGE_VALF;
+        }
+        r->ops->compare(r->b->sampler->state.shadow_function, &r->b->reference[lane], 1, out);
+        return;
+    }
+    for (uint32_t k = 0; k < r->components; k++) {
+        memcpy(&out[k], &channel[texture->channel[k]], sizeof *out);
+    }
+}
+
+/* Where three faces meet there is no fourth texel: the mean of the three. */
+static void read_cube_corner(struct run *r, int32_t face, int32_t x, int32_t y, uint32_t lane, float out[4]) {
+    const int32_t n = (int32_t)r->level->width;
+    const int32_t inner[2] = {within(x, r->level->width), within(y, r->level->width)};
+    float texel[3][4];
+
+    for (int i = 0; i < 3; i++) {
+        int32_t at[3] = {face, i == 1 ? x : inner[0], i == 2 ? y : inner[1]};
+        (void)g4_cube_neighbour(&at[0], &at[1], &at[2], n);
+        read_compared(r, at[0], at[1], at[2], lane, texel[i]);
+    }
+    for (uint32_t k = 0; k < r->components; k++) {
+        const double sum = (double)texel[0][k] + (double)texel[1][k] + (double)texel[2][k];
+        out[k] = (float)(sum / 3.0);
+    }
+}
+
+static void read_lane(struct run *r, int32_t slice, int32_t x, int32_t y, uint32_t lane, float out[4]) {
+    if (r->b->texture->cube && x != G4_OUTSIDE && y != G4_OUTSIDE &&
+        !g4_cube_neighbour(&slice, &x, &y, (int32_t)r->level->width)) {
+        read_cube_corner(r, slice, x, y, lane, out);
+        return;
+    }
+    read_compared(r, slice, x, y, lane, out);
+}
+
+/* ---- a plane: one or four texels of each lookup, all of the slice in work.slice ---- */
+
+static bool is_inside(int32_t index, uint32_t size) {
+    return index >= 0 && index < (int32_t)size;
+}
+
+/* Texels of a corner that the vector path cannot have: borders and what lies across a cube's edge. */
+static bool needs_lane(const struct run *r, uint32_t lane, int32_t x, int32_t y) {
+    const struct g4_texture *const texture = r->b->texture;
+    const int32_t slice = r->b->work.slice[lane];
+    return !is_inside(x, r->level->width) || !is_inside(y, r->level->height) || slice == G4_OUTSIDE ||
+           (texture->cube && !(texture->cube_faces >> slice & 1));
+}
+
+static void store_lane(struct run *r, uint32_t corner, uint32_t lane, int32_t x, int32_t y) {
+    float color[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    if (r->b->work.texels.weight[corner][lane] != 0.0f) {
+        read_lane(r, r->b->work.slice[lane], x, y, lane, color);
+    }
+    for (uint32_t k = 0; k < r->components; k++) {
+        memcpy(&r->b->work.texels.texel[corner][k][lane], &color[k], sizeof color[k]);
+    }
+}
+
+static const int32_t *corner_x(const struct g4_batch *b, uint32_t corner) {
+    return corner & 1 ? b->work.axis[0].second : b->work.axis[0].first;
+}
+
+static const int32_t *corner_y(const struct g4_batch *b, uint32_t corner) {
+    return corner & 2 ? b->work.axis[1].second : b->work.axis[1].first;
+}
+
+static void place_slices(struct run *r) {
+    const struct g4_level *const level = r->level;
+    struct g4_batch *const b = r->b;
+    for (uint32_t i = 0; i < b->n; i++) {
+        const uint32_t slice = b->work.slice[i] < 0 ? 0 : (uint32_t)b->work.slice[i];
+        b->work.x0[i] = level->x + level->slice_dx * (slice & level->slice_mask);
+        b->work.y0[i] = level->y + level->slice_dy * (slice >> level->slice_shift);
+    }
+}
+
+/* Whether some texel may need read_lane; the other addressing modes never leave the image. */
+static bool may_leave(const struct run *r) {
+    return r->b->sampler->border_mode || r->b->texture->cube;
+}
+
+static void fetch_packed(struct run *r, uint32_t corners) {
+    struct g4_batch *const b = r->b;
+    const bool two = corners > 1;
+
+    place_slices(r);
+    for (uint32_t k = 0; k < (two ? 2u : 1u); k++) {
+        r->ops->columns(b->texture, b->work.x0, corner_x(b, k), r->level->width, b->n, b->work.column[k]);
+        r->ops->rows(b->texture, b->work.y0, corner_y(b, 2 * k), r->level->height, b->n, b->work.row[k]);
+    }
+    for (uint32_t corner = 0; corner < corners; corner++) {
+        r->ops->fetch(b->texture, r->reader->port, b->work.column[corner & 1], b->work.row[corner >> 1], b->n,
+                      b->work.texels.texel[corner]);
+        if (b->shadow) {
+            r->ops->compare(b->sampler->state.shadow_function, b->reference, b->n, b->work.texels.texel[corner][0]);
+        }
+    }
+    if (!may_leave(r)) {
+        return;
+    }
+    for (uint32_t corner = 0; corner < corners; corner++) {
+        const int32_t *const x = corner_x(b, corner);
+        const int32_t *const y = corner_y(b, corner);
+        for (uint32_t i = 0; i < b->n; i++) {
+            if (needs_lane(r, i, x[i], y[i])) {
+                store_lane(r, corner, i, x[i], y[i]);
+            }
+        }
+    }
+}
+
+static void fetch_blocks(struct run *r, uint32_t corners) {
+    struct g4_batch *const b = r->b;
+
+    place_slices(r);
+    for (uint32_t corner = 0; corner < corners; corner++) {
+        const int32_t *const x = corner_x(b, corner);
+        const int32_t *const y = corner_y(b, corner);
+        for (uint32_t i = 0; i < b->n; i++) {
+            if (needs_lane(r, i, x[i], y[i])) {
+                store_lane(r, corner, i, x[i], y[i]);
+                continue;
+            }
+            const float *const color =
+                g4_texel_in_block(r->reader, b->texture, b->work.x0[i], b->work.y0[i], (uint32_t)x[i], (uint32_t)y[i]);
+            for (uint32_t k = 0; k < r->components; k++) {
+                b->work.texels.texel[corner][k][i] = color[b->texture->channel[k]];
+            }
+        }
+    }
+}
+
+static void fetch_lanes(struct run *r, uint32_t corners) {
+    struct g4_batch *const b = r->b;
+    for (uint32_t corner = 0; corner < corners; corner++) {
+        const int32_t *const x = corner_x(b, corner);
+        const int32_t *const y = corner_y(b, corner);
+        for (uint32_t i = 0; i < b->n; i++) {
+            store_lane(r, corner, i, x[i], y[i]);
+        }
+    }
+}
+
+/* Inf and NaN must not come in with weight 0; the other paths leave such texels out themselves. */
+static void drop_weightless(struct run *r) {
+    struct g4_texel_lanes *const texels = &r->b->work.texels;
+    for (uint32_t corner = 0; corner < 4; corner++) {
+        for (uint32_t k = 0; k < r->components; k++) {
+            for (uint32_t i = 0; i < r->b->n; i++) {
+                texels->texel[corner][k][i] = texels->weight[corner][i] != 0.0f ? texels->texel[corner][k][i] : 0.0f;
+            }
+        }
+    }
+}
+
+static void fetch(struct run *r, uint32_t corners) {
+    const struct g4_texture *const texture = r->b->texture;
+    /* A compare or a key looks at texels in ways that only the paths for single texels know. */
+    const bool single = r->b->keyed || (r->b->shadow && (texture->components > 1 || nan_counts_as_infinity(texture)));
+
+    if (texture->fetch == G4_FETCH_PACKED && !single) {
+        fetch_packed(r, corners);
+        if (corners > 1 && !texture->finite && !r->b->shadow) {
+            drop_weightless(r);
+        }
+    } else if (texture->fetch == G4_FETCH_BLOCK && !single && !r->b->shadow) {
+        fetch_blocks(r, corners);
+    } else {
+        fetch_lanes(r, corners);
+    }
+}
+
+/* ---- filters ---- */
+
+static uint8_t mode_of(const struct g4_batch *b, int dimension) {
+    const struct g4_texture_sampler *const sampler = b->sampler;
+    if (!b->texture->cube) {
+        return sampler->mode[dimension];
+    }
+    const bool across = sampler->mode[0] == G4_TEXTURE_COORDINATE_MODE_CUBE ||
+                        sampler->state.cube_surface_control_mode == G4_CUBE_SURFACE_CONTROL_MODE_OVERRIDE;
+    return across ? G4_TEXTURE_COORDINATE_MODE_CUBE : G4_TEXTURE_COORDINATE_MODE_CLAMP;
+}
+
+static void find_axis(struct run *r, int dimension, const float *coordinate, uint32_t size) {
+    struct g4_batch *const b = r->b;
+    const bool mode_is_of_cubes = !b->texture->cube && b->sampler->mode[dimension] == G4_TEXTURE_COORDINATE_MODE_CUBE;
+    /* A 32-bit float texture cannot be filtered: the texel the coordinate is in (decision of spec/50 4.3). */
+    const struct g4_axis axis = {
+        .size = size,
+        .mode = mode_is_of_cubes ? G4_TEXTURE_COORDINATE_MODE_CLAMP : mode_of(b, dimension),
+        .linear = b->filter != G4_MAP_FILTER_NEAREST,
+        .round = b->sampler->round[b->magnified][dimension] &&
+                 (b->filter != G4_MAP_FILTER_NEAREST || b->sampler->filter[b->magnified] == G4_MAP_FILTER_NEAREST),
+        .offset = b->texture->cube ? 0 : b->offset[dimension],
+    };
+    r->ops->axis(&axis, coordinate, b->n, &b->work.axis[dimension]);
+}
+
+static void set_slices(struct g4_batch *b, const int32_t *slice) {
+    memcpy(b->work.slice, slice, b->n * sizeof *slice);
+}
+
+static void run_nearest(struct run *r) {
+    struct g4_batch *const b = r->b;
+
+    find_axis(r, 0, b->u, r->level->width);
+    find_axis(r, 1, b->v, r->level->height);
+    if (b->texture->volume) {
+        find_axis(r, 2, b->r, r->level->depth);
+        set_slices(b, b->work.axis[2].first);
+    } else {
+        set_slices(b, b->slice);
+    }
+    for (uint32_t i = 0; i < b->n; i++) {
+        b->work.texels.weight[0][i] = 1.0f;
+    }
+    fetch(r, 1);
+    for (uint32_t k = 0; k < r->components; k++) {
+        memcpy(b->out[k], b->work.texels.texel[0][k], b->n * sizeof(float));
+    }
+}
+
+static void run_linear(struct run *r) {
+    struct g4_batch *const b = r->b;
+
+    find_axis(r, 0, b->u, r->level->width);
+    find_axis(r, 1, b->v, r->level->height);
+    r->ops->weights(&b->work.axis[0], &b->work.axis[1], b->n, b->work.texels.weight);
+    set_slices(b, b->slice);
+    fetch(r, 4);
+    r->ops->filter(&b->work.texels, r->components, b->n, b->out);
+}
+
+static void finish_sum(struct run *r) {
+    struct g4_batch *const b = r->b;
+    for (uint32_t k = 0; k < r->components; k++) {
+        for (uint32_t i = 0; i < b->n; i++) {
+            b->out[k][i] = (float)b->work.sum[k][i];
+        }
+    }
+}
+
+static void clear_sum(struct run *r) {
+    for (uint32_t k = 0; k < r->components; k++) {
+        memset(r->b->work.sum[k], 0, r->b->n * sizeof(double));
+    }
+}
+
+/* Two slices of four texels each.  A slice of weight 0 is not looked at. */
+static void run_volume(struct run *r) {
+    struct g4_batch *const b = r->b;
+    const struct g4_axis_lanes *const z = &b->work.axis[2];
+
+    find_axis(r, 0, b->u, r->level->width);
+    find_axis(r, 1, b->v, r->level->height);
+    find_axis(r, 2, b->r, r->level->depth);
+    clear_sum(r);
+    for (int plane = 0; plane < 2; plane++) {
+        r->ops->weights(&b->work.axis[0], &b->work.axis[1], b->n, b->work.texels.weight);
+        for (uint32_t i = 0; i < b->n; i++) {
+            const int32_t part = plane ? z->weight[i] : G4_WEIGHT_ONE - z->weight[i];
+            for (int corner = 0; corner < 4; corner++) {
+                b->work.texels.weight[corner][i] *= (float)part * (1.0f / G4_WEIGHT_ONE);
+            }
+        }
+        set_slices(b, plane ? z->second : z->first);
+        fetch(r, 4);
+        r->ops->accumulate(&b->work.texels, NULL, r->components, b->n, b->work.sum);
+    }
+    finish_sum(r);
+}
+
+static uint32_t ways_of(float ratio) {
+    uint32_t ways = 2;
+    while ((float)ways < ratio && ways < 16) {
+        ways += 2;
+    }
+    return ways;
+}
+
+/* Bilinear samples one texel apart along the longer gradient; the two outer ones count less (spec/50 3.14). */
+static void run_anisotropic(struct run *r) {
+    struct g4_batch *const b = r->b;
+    const struct g4_anisotropy *const a = b->anisotropy;
+    uint32_t most = 1;
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        const uint32_t ways = a->ratio[i] > 1.0f ? ways_of(a->ratio[i]) : 1;
+        most = ways > most ? ways : most;
+    }
+    clear_sum(r);
+    for (uint32_t way = 0; way < most; way++) {
+        for (uint32_t i = 0; i < b->n; i++) {
+            const float ratio = a->ratio[i];
+            const uint32_t ways = ratio > 1.0f ? ways_of(ratio) : 1;
+            const float place = ways == 1 ? 0.0f : (float)way - ((float)ways - 1.0f) * 0.5f;
+            const bool end = way == 0 || way == ways - 1;
+            const double share = end ? ((double)ratio - (double)(ways - 2)) * 0.5 : 1.0;
+            b->work.scale[i] = ways == 1 ? (way == 0 ? 1.0 : 0.0) : way < ways ? share / (double)ratio : 0.0;
+            b->work.coordinate[0][i] = b->u[i] + place * (a->step[0][i] / (float)r->level->width);
+            b->work.coordinate[1][i] = b->v[i] + place * (a->step[1][i] / (float)r->level->height);
+        }
+        find_axis(r, 0, b->work.coordinate[0], r->level->width);
+        find_axis(r, 1, b->work.coordinate[1], r->level->height);
+        r->ops->weights(&b->work.axis[0], &b->work.axis[1], b->n, b->work.texels.weight);
+        for (uint32_t i = 0; i < b->n; i++) { /* ways that a lookup does not have are not fetched */
+            for (int corner = 0; corner < 4; corner++) {
+                b->work.texels.weight[corner][i] = b->work.scale[i] > 0.0 ? b->work.texels.weight[corner][i] : 0.0f;
+            }
+        }
+        set_slices(b, b->slice);
+        fetch(r, 4);
+        r->ops->accumulate(&b->work.texels, b->work.scale, r->components, b->n, b->work.sum);
+    }
+    finish_sum(r);
+}
+
+/* ---- MAPFILTER_MONO (spec/50 3.11): means of (width + 1) x (height + 1) bits ---- */
+
+static float mono_bit(struct run *r, int32_t x, int32_t y) {
+    uint32_t color[4];
+    if (!is_inside(x, r->level->width) || !is_inside(y, r->level->height)) {
+        return 0.0f; /* the border is always black */
+    }
+    read_at(r, 0, x, y, 0, color);
+    return color[0] ? 1.0f : 0.0f;
+}
+
+static uint32_t mono_size(uint32_t size) {
+    return size ? size : 1;
+}
+
+/* A coordinate's first texel and how far into it the filter starts. */
+static int32_t mono_start(float coordinate, uint32_t size, uint32_t taps, double *fraction) {
+    const float place = coordinate * (float)size - (float)taps * 0.5f;
+    const float limited = place == place ? (place < -32768.0f ? -32768.0f : place > 32768.0f ? 32768.0f : place) : 0.0f;
+    const int32_t whole = (int32_t)limited - (limited < (float)(int32_t)limited ? 1 : 0);
+    *fraction = (double)limited - (double)whole;
+    return whole;
+}
+
+static void run_mono(struct run *r) {
+    struct g4_batch *const b = r->b;
+    const uint32_t columns = mono_size(b->sampler->state.monochrome_filter_width);
+    const uint32_t rows = mono_size(b->sampler->state.monochrome_filter_height);
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        double bu;
+        double bv;
+        const int32_t x0 = mono_start(b->u[i], r->level->width, columns, &bu);
+        const int32_t y0 = mono_start(b->v[i], r->level->height, rows, &bv);
+        double sum = 0.0;
+        for (uint32_t y = 0; y <= rows; y++) {
+            const double wy = y == 0 ? 1.0 - bv : y == rows ? bv : 1.0;
+            for (uint32_t x = 0; x <= columns; x++) {
+                const double wx = x == 0 ? 1.0 - bu : x == columns ? bu : 1.0;
+                sum += wx * wy * (double)mono_bit(r, x0 + (int32_t)x, y0 + (int32_t)y);
+            }
+        }
+        const float mean = (float)(sum / (double)(columns * rows));
+        for (uint32_t k = 0; k < r->components; k++) {
+            b->out[k][i] = mean;
+        }
+    }
+}
+
+void g4_filter_run(struct g4_batch *batch, const struct g4_sampler_ops *ops, struct g4_texel_reader *reader) {
+    const struct g4_texture_sampler *const sampler = batch->sampler;
+    struct run r = {
+        .b = batch,
+        .ops = ops,
+        .reader = reader,
+        .level = &batch->texture->level[batch->level],
+        .components = batch->shadow ? 1 : batch->texture->components,
+        .key = {.enable = batch->keyed,
+                .replace = sampler->state.chroma_key_mode == G4_CHROMA_KEY_MODE_REPLACE_BLACK,
+                .low = reader->state->chroma_key[sampler->state.chroma_key_index & 3][0],
+                .high = reader->state->chroma_key[sampler->state.chroma_key_index & 3][1]},
+    };
+    batch->killed = 0;
+    g4_texture_border(batch->texture, sampler, r.border);
+    switch (batch->filter) {
+    case G4_MAP_FILTER_LINEAR:
+        if (batch->texture->volume) {
+            run_volume(&r);
+        } else {
+            run_linear(&r);
+        }
+        break;
+    case G4_MAP_FILTER_ANISOTROPIC:
+        run_anisotropic(&r);
+        break;
+    case G4_MAP_FILTER_MONO:
+        run_mono(&r);
+        break;
+    default:
+        run_nearest(&r);
+        break;
+    }
+}

@@ -1,0 +1,52 @@
+/*
+ * Lookups of one level with one filter: texels, weights, sums (spec/50 3.5 to 3.14).
+ */
+#ifndef G4_SAMPLER_FILTER_H
+#define G4_SAMPLER_FILTER_H
+
+#include "lanes.h"
+#include "texel.h"
+
+/* What the samples of an anisotropic lookup are spread along. */
+struct g4_anisotropy {
+    float step[2][G4_BATCH]; /* one texel of level 0, in texels of level 0 */
+    float ratio[G4_BATCH];
+};
+
+/* Up to 64 lookups.  Coordinates are normalized; of a cube they lie on the face that `slice` names. */
+struct g4_batch {
+    const struct g4_texture *texture;
+    const struct g4_texture_sampler *sampler;
+    uint32_t n;
+    uint32_t level;
+    bool magnified;
+    uint8_t filter; /* enum g4_map_filter, as this texture can do it */
+    bool shadow;
+    bool keyed; /* chroma key */
+    int32_t offset[3];
+    const float *u, *v, *r;
+    const float *reference;
+    const int32_t *slice;                   /* array element or face; of volumes unused */
+    const struct g4_anisotropy *anisotropy; /* of filter ANISOTROPIC */
+
+    uint64_t killed;        /* bit i: a texel of lookup i matched the chroma key */
+    float out[4][G4_BATCH]; /* by component; with shadow only the first */
+
+    struct {
+        struct g4_axis_lanes axis[3];
+        uint32_t x0[G4_BATCH], y0[G4_BATCH];
+        uint32_t column[2][G4_BATCH], row[2][G4_BATCH];
+        int32_t slice[G4_BATCH];
+        float coordinate[2][G4_BATCH];
+        struct g4_texel_lanes texels;
+        double scale[G4_BATCH];
+        double sum[4][G4_BATCH];
+    } work;
+};
+
+void g4_filter_run(struct g4_batch *batch, const struct g4_sampler_ops *ops, struct g4_texel_reader *reader);
+
+/* cube.c: the texel across an edge, or two, of a face.  i and j are in -1..n; false: the corner where three meet. */
+bool g4_cube_neighbour(int32_t *face, int32_t *i, int32_t *j, int32_t n);
+
+#endif

@@ -1,0 +1,335 @@
+/*
+ * Level of detail (spec/50 3.4), in 1/64 levels throughout.
+ */
+#include "sample.h"
+
+#include <math.h>
+
+enum {
+    LOD_ONE = 64,
+    LOD_LOW = -16 * LOD_ONE,
+    LOD_HIGH = 16 * LOD_ONE - 1,
+    SUBSPANS = G4_SAMPLE_LANES / 4,
+};
+
+static int32_t at_least(int32_t value, int32_t low) {
+    return value < low ? low : value;
+}
+
+static int32_t at_most(int32_t value, int32_t high) {
+    return value > high ? high : value;
+}
+
+static int32_t saturate(int32_t lod) {
+    return at_least(at_most(lod, LOD_HIGH), LOD_LOW);
+}
+
+/* A delivered number, rounded down; NaN counts as 0. */
+static int32_t quantize(float lod) {
+    const float scaled = lod == lod ? lod * LOD_ONE : 0.0f;
+    if (scaled <= LOD_LOW) {
+        return LOD_LOW;
+    }
+    if (scaled >= LOD_HIGH) {
+        return LOD_HIGH;
+    }
+    const int32_t whole = (int32_t)scaled;
+    return (float)whole > scaled ? whole - 1 : whole;
+}
+
+/* floor(64 * log2(1 + m / 128)) */
+static const uint8_t log2_table[128] = {
+    0,  0,  1,  2,  2,  3,  4,  4,  5,  6,  6,  7,  8,  8,  9,  10, 10, 11, 12, 12, 13, 14, 14, 15, 15, 16,
+    17, 17, 18, 18, 19, 20, 20, 21, 21, 22, 22, 23, 24, 24, 25, 25, 26, 26, 27, 27, 28, 28, 29, 29, 30, 30,
+    31, 31, 32, 33, 33, 34, 34, 35, 35, 35, 36, 36, 37, 37, 38, 38, 39, 39, 40, 40, 41, 41, 42, 42, 43, 43,
+    43, 44, 44, 45, 45, 46, 46, 47, 47, 47, 48, 48, 49, 49, 50, 50, 50, 51, 51, 52, 52, 52, 53, 53, 54, 54,
+    54, 55, 55, 56, 56, 56, 57, 57, 58, 58, 58, 59, 59, 59, 60, 60, 61, 61, 61, 62, 62, 62, 63, 63,
+};
+
+/* The logarithm of a length given as exponent * 128 + mantissa (decision 35). */
+static int32_t log2_lod(int32_t number) {
+    return saturate((number >> 7) * LOD_ONE + log2_table[number & 127]);
+}
+
+/* ---- gradients ---- */
+
+static float lane_of(const struct g4_parameter *parameter, uint32_t lane) {
+    return parameter->half[lane >> 6][lane & 63];
+}
+
+static float level_0_size(const struct g4_texture *texture, int dimension) {
+    const struct g4_surface *const surface = &texture->surface;
+    switch (dimension) {
+    case 0:
+        return (float)surface->width;
+    case 1:
+        return (float)surface->height;
+    default:
+        return texture->volume ? (float)surface->depth : 0.0f;
+    }
+}
+
+/* A direction seen from the face of another one: divided by its own component across that face. */
+static void project_onto(int32_t face, const float p[3], float *u, float *v) {
+    const int axis = face >> 1;
+    const bool negative = face & 1;
+    const float major = p[axis] < 0.0f ? -p[axis] : p[axis];
+    const float sign = negative ? -1.0f : 1.0f;
+    const float s = axis == 0 ? -sign * p[2] : axis == 1 ? p[0] : sign * p[0];
+    const float t = axis == 1 ? sign * p[2] : -p[1];
+    *u = (s / major + 1.0f) * 0.5f;
+    *v = (t / major + 1.0f) * 0.5f;
+}
+
+/* Upper left, upper right and lower left of a subspan, all on the upper left one's face. */
+static void cube_corners(const struct g4_request *request, const struct g4_sample_work *work, uint32_t subspan,
+                         float corner[3][2]) {
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint32_t lane = 4 * subspan + i;
+        const float p[3] = {lane_of(&request->u, lane), lane_of(&request->v, lane), lane_of(&request->r, lane)};
+        project_onto(work->slice[4 * subspan], p, &corner[i][0], &corner[i][1]);
+    }
+}
+
+/* The gradients of subspan `first` and the 31 after it, or of lanes with delivered gradients. */
+static void computed(const struct g4_request *request, const struct g4_sample_work *work,
+                     struct g4_gradient_lanes *out) {
+    const struct g4_texture *const texture = request->texture;
+    const struct g4_parameter *const parameter[3] = {&request->u, &request->v, &request->r};
+
+    memset(out, 0, sizeof *out);
+    if (texture->cube) {
+        for (uint32_t s = 0; s < SUBSPANS; s++) {
+            float corner[3][2];
+            cube_corners(request, work, s, corner);
+            for (int d = 0; d < 2; d++) {
+                const float size = level_0_size(texture, d);
+                out->dx[d][s] = (corner[1][d] - corner[0][d]) * size;
+                out->dy[d][s] = (corner[2][d] - corner[0][d]) * size;
+            }
+        }
+        return;
+    }
+    /* 1D and 2D arrays deliver the index as the last coordinate, which has no size here. */
+    const int dimensions = texture->volume ? 3 : texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D ? 1 : 2;
+    for (int d = 0; d < dimensions; d++) {
+        const float size = level_0_size(texture, d);
+        for (uint32_t s = 0; s < SUBSPANS; s++) {
+            const float *const c = &parameter[d]->half[s / 16][4 * (s % 16)];
+            out->dx[d][s] = (c[1] - c[0]) * size;
+            out->dy[d][s] = (c[2] - c[0]) * size;
+        }
+    }
+}
+
+static void delivered(const struct g4_request *request, uint32_t half, struct g4_gradient_lanes *out) {
+    const struct g4_texture *const texture = request->texture;
+    const int dimensions = texture->volume ? 3 : texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D ? 1 : 2;
+    const float unit = texture->cube ? 0.5f : 1.0f; /* face coordinates run from -1 to 1 there */
+
+    memset(out, 0, sizeof *out);
+    for (int d = 0; d < dimensions; d++) {
+        const float size = level_0_size(texture, d) * unit;
+        for (uint32_t i = 0; i < G4_BATCH; i++) {
+            out->dx[d][i] = request->gradient[d].half[half][i] * size;
+            out->dy[d][i] = request->gradient[3 + d].half[half][i] * size;
+        }
+    }
+}
+
+/* ---- anisotropy (spec/50 3.14) ---- */
+
+struct direction {
+    float step[2];
+    float ratio;
+    int32_t lod;
+};
+
+static float length_2d(float x, float y) {
+    return (float)sqrt((double)x * (double)x + (double)y * (double)y);
+}
+
+static struct direction direction_of(const struct g4_gradient_lanes *g, uint32_t i, float most,
+                                     const struct g4_sampler_ops *ops) {
+    const float px = length_2d(g->dx[0][i], g->dx[1][i]);
+    const float py = length_2d(g->dy[0][i], g->dy[1][i]);
+    const bool along_x = px > py;
+    const float major = along_x ? px : py;
+    const float minor = along_x ? py : px;
+    struct direction out = {{0.0f, 0.0f}, 1.0f, 0};
+
+    if (!(major > 0.0f && major < HUGE_VALF)) {
+        out.lod = major > 0.0f ? LOD_HIGH : major == 0.0f ? LOD_LOW : 0;
+        return out;
+    }
+    const float ratio = major < most * minor ? major / minor : most;
+    out.ratio = ratio > 1.0f ? ratio : 1.0f;
+    out.step[0] = (along_x ? g->dx[0][i] : g->dy[0][i]) / major;
+    out.step[1] = (along_x ? g->dx[1][i] : g->dy[1][i]) / major;
+
+    struct g4_gradient_lanes one;
+    int32_t number;
+    for (int d = 0; d < 3; d++) {
+        one.dx[d][0] = one.dy[d][0] = 0.0f;
+    }
+    one.dx[0][0] = major / out.ratio;
+    ops->length(&one, 1, &number);
+    out.lod = log2_lod(number);
+    return out;
+}
+
+/* ---- the computed part ---- */
+
+static void set_lane(struct g4_sample_work *work, uint32_t lane, const struct direction *direction) {
+    work->lod[lane] = direction->lod;
+    work->ratio[lane] = direction->ratio;
+    work->step[0][lane] = direction->step[0];
+    work->step[1][lane] = direction->step[1];
+}
+
+static void base_from_subspans(const struct g4_request *request, struct g4_sample_work *work,
+                               const struct g4_sampler_ops *ops, bool anisotropic, float most) {
+    struct g4_gradient_lanes gradients;
+    computed(request, work, &gradients);
+    if (anisotropic) {
+        for (uint32_t lane = 0; lane < G4_SAMPLE_LANES; lane++) {
+            const struct direction direction = direction_of(&gradients, lane / 4, most, ops);
+            set_lane(work, lane, &direction);
+        }
+        return;
+    }
+    int32_t number[G4_BATCH];
+    ops->length(&gradients, SUBSPANS, number);
+    for (uint32_t s = 0; s < SUBSPANS; s++) {
+        const int32_t lod = log2_lod(number[s]);
+        for (uint32_t i = 0; i < 4; i++) {
+            work->lod[4 * s + i] = lod;
+        }
+    }
+}
+
+static void base_from_gradients(const struct g4_request *request, struct g4_sample_work *work,
+                                const struct g4_sampler_ops *ops, bool anisotropic, float most) {
+    for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
+        struct g4_gradient_lanes gradients;
+        int32_t number[G4_BATCH];
+        if (!request->active[half]) {
+            continue;
+        }
+        delivered(request, half, &gradients);
+        ops->length(&gradients, G4_BATCH, number);
+        for (uint32_t i = 0; i < G4_BATCH; i++) {
+            const uint32_t lane = half * G4_BATCH + i;
+            if (anisotropic) {
+                const struct direction direction = direction_of(&gradients, i, most, ops);
+                set_lane(work, lane, &direction);
+            } else {
+                work->lod[lane] = log2_lod(number[i]);
+            }
+        }
+    }
+}
+
+static void base_lod(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
+                     bool anisotropic) {
+    const float most = (float)request->sampler->state.maximum_anisotropy;
+
+    memset(work->lod, 0, sizeof work->lod);
+    if (anisotropic) {
+        for (uint32_t lane = 0; lane < G4_SAMPLE_LANES; lane++) {
+            const struct direction none = {{0.0f, 0.0f}, 1.0f, 0};
+            set_lane(work, lane, &none);
+        }
+    }
+    if (request->lod_source == G4_LOD_COMPUTED) {
+        base_from_subspans(request, work, ops, anisotropic, most);
+    } else if (request->lod_source == G4_LOD_GRADIENTS) {
+        base_from_gradients(request, work, ops, anisotropic, most);
+    }
+    if (request->force_lod_zero && request->lod_source != G4_LOD_DELIVERED) {
+        memset(work->lod, 0, sizeof work->lod);
+    }
+}
+
+static void add_delivered(const struct g4_request *request, struct g4_sample_work *work) {
+    for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
+        for (uint32_t i = 0; request->active[half] && i < G4_BATCH; i++) {
+            int32_t *const lod = &work->lod[half * G4_BATCH + i];
+            if (request->lod_source == G4_LOD_DELIVERED) {
+                *lod = quantize(request->lod.half[half][i]) + (int32_t)request->texture->min_lod * LOD_ONE;
+            } else if (request->has_bias) {
+                *lod += quantize(request->bias.half[half][i]);
+            }
+        }
+    }
+}
+
+/* ---- the choice of levels ---- */
+
+struct range {
+    int32_t low, high; /* 1/64 */
+    int32_t floor_low, ceil_high;
+};
+
+static struct range range_of(const struct g4_texture *texture, const struct g4_texture_sampler *sampler) {
+    const int32_t last = (int32_t)texture->mip_count * LOD_ONE;
+    const int32_t first = (int32_t)texture->min_lod * LOD_ONE;
+    struct range range;
+    range.high = at_most((int32_t)sampler->state.max_lod_u4_6, last) + first;
+    range.low = at_most((int32_t)sampler->state.min_lod_u4_6, last) + first;
+    range.floor_low = range.low & ~(LOD_ONE - 1);
+    range.ceil_high = (range.high + LOD_ONE - 1) & ~(LOD_ONE - 1);
+    return range;
+}
+
+/* Erratum E2: a fraction of Min LOD below one half takes one level too many. */
+static int32_t nearest_low(const struct range *range, bool erratum) {
+    const int32_t fraction = range->low & (LOD_ONE - 1);
+    return erratum && fraction > 0 && fraction < LOD_ONE / 2 ? range->floor_low + LOD_ONE : range->floor_low;
+}
+
+static void choose_levels(const struct g4_request *request, struct g4_sample_work *work) {
+    const struct g4_sampler_state *const state = &request->sampler->state;
+    const struct range range = range_of(request->texture, request->sampler);
+    const int32_t base = (int32_t)state->base_mip_level_u4_1 * (LOD_ONE / 2);
+    const int32_t low = nearest_low(&range, request->min_lod_erratum);
+    const bool clamp = state->lod_preclamp_enable;
+    const bool linear = state->mip_mode_filter == G4_MIP_FILTER_LINEAR;
+    const bool nearest = state->mip_mode_filter == G4_MIP_FILTER_NEAREST;
+
+    for (uint32_t i = 0; i < G4_SAMPLE_LANES; i++) {
+        int32_t lod = work->lod[i] + state->texture_lod_bias_s4_6;
+        lod = clamp ? at_least(at_most(lod, range.high), range.low) : lod;
+        const bool magnified = lod <= base;
+        const bool mixed = linear && !magnified;
+        const bool rounded = nearest && !magnified;
+        const int32_t whole = rounded ? lod + LOD_ONE / 2 : 0;
+        const int32_t single = at_least(at_most(whole, range.ceil_high), rounded ? low : range.floor_low);
+        const int32_t chosen = mixed ? at_least(at_most(lod, range.high), range.low) : single;
+        work->magnified[i] = magnified;
+        work->level[i] = (uint8_t)(chosen >> 6);
+        work->beta[i] = mixed ? chosen & (LOD_ONE - 1) : 0;
+    }
+}
+
+/* Nothing to compute when there is one level to choose and both filters are the same. */
+static bool always_the_same(const struct g4_request *request, const struct range *range) {
+    const struct g4_texture_sampler *const sampler = request->sampler;
+    return range->low == range->high && (range->low & (LOD_ONE - 1)) == 0 && sampler->filter[0] == sampler->filter[1] &&
+           memcmp(sampler->round[0], sampler->round[1], 3) == 0;
+}
+
+void g4_sample_lod(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
+                   bool anisotropic) {
+    const struct range range = range_of(request->texture, request->sampler);
+
+    if (!anisotropic && always_the_same(request, &range)) {
+        memset(work->magnified, 0, sizeof work->magnified);
+        memset(work->level, (int)(range.low >> 6), sizeof work->level);
+        memset(work->beta, 0, sizeof work->beta);
+        return;
+    }
+    base_lod(request, work, ops, anisotropic);
+    add_delivered(request, work);
+    choose_levels(request, work);
+}

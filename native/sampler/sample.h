@@ -1,0 +1,76 @@
+/*
+ * The sample messages: level of detail, lookups sorted by level, levels mixed (spec/50 3.1 to 3.5).
+ */
+#ifndef G4_SAMPLER_SAMPLE_H
+#define G4_SAMPLER_SAMPLE_H
+
+#include "../eu/gang.h"
+#include "filter.h"
+#include "sampler.h"
+
+enum {
+    G4_SAMPLE_LANES = 128,
+    G4_SAMPLE_HALVES = 2,
+    G4_GRADIENTS = 6, /* dudx dvdx drdx dudy dvdy drdy */
+};
+
+/* One parameter of all lanes: channels 0..7 of eight threads, then channels 8..15. */
+struct g4_parameter {
+    const float *half[G4_SAMPLE_HALVES];
+};
+
+enum g4_lod_source {
+    G4_LOD_COMPUTED,  /* from the differences inside subspans */
+    G4_LOD_GRADIENTS, /* from delivered gradients */
+    G4_LOD_DELIVERED,
+    G4_LOD_ZERO, /* no subspans, no gradients */
+};
+
+/* A sample message of the lanes whose headers agree. */
+struct g4_request {
+    const struct g4_texture *texture;
+    const struct g4_texture_sampler *sampler;
+    g4_lanes active[G4_SAMPLE_HALVES];
+    struct g4_parameter u, v, r, bias, lod, reference;
+    struct g4_parameter gradient[G4_GRADIENTS];
+    enum g4_lod_source lod_source;
+    bool has_bias;
+    bool shadow;
+    bool force_lod_zero;
+    bool min_lod_erratum; /* E2 */
+    int32_t offset[3];
+};
+
+/* Scratch and results of one worker. */
+struct g4_sample_work {
+    float coordinate[3][G4_SAMPLE_LANES];
+    int32_t slice[G4_SAMPLE_LANES];
+    int32_t lod[G4_SAMPLE_LANES]; /* 1/64 levels */
+    int32_t beta[G4_SAMPLE_LANES];
+    uint8_t level[G4_SAMPLE_LANES];
+    uint8_t magnified[G4_SAMPLE_LANES];
+    float reference[G4_SAMPLE_LANES];
+    float step[2][G4_SAMPLE_LANES], ratio[G4_SAMPLE_LANES];
+
+    float result[2][4][G4_SAMPLE_LANES]; /* [level of the two][component] */
+    g4_lanes killed[G4_SAMPLE_HALVES];
+
+    /* lookups of one batch */
+    uint8_t lane[G4_BATCH];
+    float u[G4_BATCH], v[G4_BATCH], r[G4_BATCH], batch_reference[G4_BATCH];
+    int32_t batch_slice[G4_BATCH];
+    struct g4_anisotropy anisotropy;
+    struct g4_batch batch;
+};
+
+/* Results of active lanes: work->result[0], by component of the texture. */
+void g4_sample(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
+               struct g4_texel_reader *reader);
+
+/* lod.c */
+
+/* Fills lod, beta, level, magnified and, if some filter is anisotropic, step and ratio. */
+void g4_sample_lod(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
+                   bool anisotropic);
+
+#endif

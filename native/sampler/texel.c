@@ -1,0 +1,331 @@
+#include "texel.h"
+
+static float float_of(uint32_t bits) {
+    return g4_hw_float(bits);
+}
+
+/* ---- numbers ---- */
+
+static uint32_t unorm(uint32_t value, uint32_t bits) {
+    return g4_hw_bits((float)value / (float)((UINT32_C(1) << bits) - 1));
+}
+
+static int32_t sign_extend(uint32_t value, uint32_t bits) {
+    return (int32_t)(value << (32 - bits)) >> (32 - bits);
+}
+
+static uint32_t snorm(uint32_t value, uint32_t bits) {
+    const float quotient = (float)sign_extend(value, bits) / (float)((UINT32_C(1) << (bits - 1)) - 1);
+    return g4_hw_bits(quotient < -1.0f ? -1.0f : quotient);
+}
+
+/* Five exponent bits with bias 15 above `mantissa` bits, no sign. */
+static uint32_t small_float(uint32_t value, uint32_t mantissa_bits) {
+    const uint32_t shift = 23 - mantissa_bits;
+    const uint32_t exponent = value >> mantissa_bits;
+    const uint32_t mantissa = value & ((UINT32_C(1) << mantissa_bits) - 1);
+    if (exponent == 31) {
+        return UINT32_C(0x7f800000) | mantissa << shift;
+    }
+    if (exponent == 0) {
+        return g4_hw_bits((float)mantissa * float_of((127 - 14 - mantissa_bits) << 23));
+    }
+    return (exponent + 112) << 23 | mantissa << shift;
+}
+
+static uint32_t half_float(uint32_t value) {
+    return (value & 0x8000) << 16 | small_float(value & 0x7fff, 10);
+}
+
+static uint32_t bits_at(const uint8_t *bytes, uint32_t at, uint32_t count) {
+    uint64_t word;
+    memcpy(&word, bytes + at / 8, sizeof word);
+    return (uint32_t)(word >> (at & 7)) & (count >= 32 ? UINT32_MAX : (UINT32_C(1) << count) - 1);
+}
+
+static uint32_t curved(const struct g4_gamma *gamma, uint32_t value, uint32_t bits) {
+    const float *const table = g4_gamma_table(gamma, bits);
+    return table ? g4_hw_bits(table[value]) : unorm(value, bits);
+}
+
+static uint32_t channel_value(const struct g4_gamma *gamma, const struct g4_format *format, int c,
+                              const uint8_t *bytes) {
+    const struct g4_format_channel *const channel = &format->channel[c];
+    const uint32_t value = bits_at(bytes, channel->at, channel->bits);
+
+    switch (channel->type) {
+    case G4_CHANNEL_ONE:
+        return format->data_class == G4_CLASS_FLOAT ? G4_ONE : 1;
+    case G4_CHANNEL_UNORM:
+        return format->srgb && c < 3 ? curved(gamma, value, channel->bits) : unorm(value, channel->bits);
+    case G4_CHANNEL_SNORM:
+        return snorm(value, channel->bits);
+    case G4_CHANNEL_UINT:
+        return value;
+    case G4_CHANNEL_SINT:
+        return (uint32_t)sign_extend(value, channel->bits);
+    case G4_CHANNEL_FLOAT:
+        return channel->bits == 32 ? value : half_float(value);
+    case G4_CHANNEL_UFLOAT:
+        return small_float(value, channel->bits - 5u);
+    case G4_CHANNEL_SHARED_EXPONENT:
+        return g4_hw_bits((float)value * float_of((bits_at(bytes, 27, 5) + 127 - 24) << 23));
+    default:
+        return 0;
+    }
+}
+
+/* ---- palettes ---- */
+
+static void palette_color(const struct g4_texel_reader *reader, const struct g4_format *format, const uint8_t *bytes,
+                          uint32_t out[4]) {
+    const uint32_t *const palette =
+        format->palette == 2 ? reader->state->sampler_palette1 : reader->state->sampler_palette;
+    const uint32_t index = bits_at(bytes, format->channel[0].at, format->channel[0].bits);
+    struct g4_sampler_palette_rgb_entry entry;
+
+    g4_sampler_palette_rgb_entry_unpack(&palette[index & 0xff], G4_GEN_ALL4, &entry);
+    out[0] = unorm(entry.palette_color_red, 8);
+    out[1] = unorm(entry.palette_color_green, 8);
+    out[2] = unorm(entry.palette_color_blue, 8);
+    out[3] = channel_value(&reader->gamma, format, 3, bytes);
+}
+
+/* ---- memory ---- */
+
+enum {
+    BUFFER = 24 /* the widest texel, and what bits_at may read beyond it */
+};
+
+static void read_bytes(struct g4_port *port, uint32_t address, uint8_t *bytes, uint32_t count) {
+    if ((address & G4_PAGE_OFFSET) + count <= G4_PAGE_SIZE) {
+        memcpy(bytes, g4_mem_read_ptr(port, address), count);
+    } else {
+        (void)g4_mem_read(port, address, bytes, count); /* missing pages read as 0 and are in the port's log */
+    }
+}
+
+/* The bytes of a plain texel; of less than a byte: its bits, as the first of a byte. */
+static void read_plain(struct g4_texel_reader *reader, const struct g4_texture *texture,
+                       const struct g4_texel_place *place, uint8_t bytes[BUFFER]) {
+    const uint32_t x = place->x0 + place->x + texture->x_offset;
+    const uint32_t y = place->y0 + place->y;
+
+    memset(bytes, 0, BUFFER);
+    if (texture->bits >= 8) {
+        const uint32_t size = texture->bits / 8;
+        read_bytes(reader->port, g4_texel_address(texture, x * size, y), bytes, size);
+        return;
+    }
+    const uint32_t at = x * texture->bits; /* least significant bits first (spec/50 Q11) */
+    read_bytes(reader->port, g4_texel_address(texture, at / 8, y), bytes, 1);
+    bytes[0] = (uint8_t)(bytes[0] >> (at & 7) & ((1u << texture->bits) - 1));
+}
+
+/* ---- YUV 4:2:2 ---- */
+
+struct yuv {
+    uint32_t y;
+    uint32_t cr2, cb2; /* doubled: the mean of two texels is exact */
+};
+
+static void read_pair(struct g4_texel_reader *reader, const struct g4_texture *texture,
+                      const struct g4_texel_place *place, uint32_t pair, uint8_t bytes[BUFFER]) {
+    const uint32_t x = place->x0 + texture->x_offset + 2 * pair;
+    memset(bytes, 0, BUFFER);
+    read_bytes(reader->port, g4_texel_address(texture, (x & ~1u) * 2, place->y0 + place->y), bytes, 4);
+}
+
+/* The chroma of the second texel of a pair lies between two pairs when the lookup filters (spec/50 3.10, Q7). */
+static struct yuv read_yuv(struct g4_texel_reader *reader, const struct g4_texture *texture,
+                           const struct g4_texel_place *place) {
+    const struct g4_format_channel *const channel = texture->format->channel;
+    const bool second = place->x & 1;
+    const uint32_t pair = place->x / 2;
+    const uint32_t last = (place->level->width - 1) / 2;
+    uint8_t bytes[BUFFER];
+
+    read_pair(reader, texture, place, pair, bytes);
+    const uint32_t cr = bits_at(bytes, channel[0].at, 8);
+    const uint32_t cb = bits_at(bytes, channel[2].at, 8);
+    struct yuv yuv = {bits_at(bytes, channel[1].at + (second ? 16u : 0u), 8), 2 * cr, 2 * cb};
+    if (second && place->smooth && pair < last) {
+        read_pair(reader, texture, place, pair + 1, bytes);
+        yuv.cr2 = cr + bits_at(bytes, channel[0].at, 8);
+        yuv.cb2 = cb + bits_at(bytes, channel[2].at, 8);
+    }
+    return yuv;
+}
+
+/* ---- chroma keys (spec/50 2.6, 3.20) ---- */
+
+static uint32_t replicate(uint32_t value, uint32_t bits, uint32_t wanted) {
+    uint32_t wide = value << (wanted - bits);
+    for (uint32_t have = bits; have < wanted; have += bits) {
+        wide |= wanted >= have + bits ? value << (wanted - have - bits) : value >> (have + bits - wanted);
+    }
+    return wide;
+}
+
+/* SNORM: the sign and seven bits of magnitude. */
+static int32_t signed_key_value(uint32_t value, uint32_t bits) {
+    const int32_t number = sign_extend(value, bits);
+    const uint32_t limit = (UINT32_C(1) << (bits - 1)) - 1;
+    const uint32_t magnitude = number < 0 ? (uint32_t)-number : (uint32_t)number;
+    const uint32_t wide = replicate(magnitude > limit ? limit : magnitude, bits - 1, 7);
+    return number < 0 ? -(int32_t)wide : (int32_t)wide;
+}
+
+static int32_t sign_magnitude(uint32_t key) {
+    return key & 0x80 ? -(int32_t)(key & 0x7f) : (int32_t)(key & 0x7f);
+}
+
+static const uint8_t key_byte[4] = {16, 8, 0, 24}; /* of R, G, B, A */
+
+static bool plain_matches(const struct g4_format *format, const uint8_t *bytes, const struct g4_texel_key *key) {
+    bool has_sign = false;
+    for (int c = 0; c < 4; c++) {
+        has_sign = has_sign || format->channel[c].type == G4_CHANNEL_SNORM;
+    }
+    for (int c = 0; c < 4; c++) {
+        const struct g4_format_channel *const channel = &format->channel[c];
+        const uint32_t low = key->low >> key_byte[c] & 0xff;
+        const uint32_t high = key->high >> key_byte[c] & 0xff;
+        const bool stored = channel->bits > 0;
+        const uint32_t value = stored ? bits_at(bytes, channel->at, channel->bits) : 0;
+        if (has_sign) {
+            const int32_t number = stored ? signed_key_value(value, channel->bits) : 0;
+            if (number < sign_magnitude(low) || number > sign_magnitude(high)) {
+                return false;
+            }
+        } else {
+            const uint32_t wide = stored && channel->bits < 8 ? replicate(value, channel->bits, 8) : value;
+            if (wide < low || wide > high) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool yuv_matches(const struct yuv *yuv, const struct g4_texel_key *key) {
+    const uint32_t doubled[3] = {yuv->cr2, 2 * yuv->y, yuv->cb2};
+    for (int c = 0; c < 3; c++) {
+        if (doubled[c] < 2 * (key->low >> key_byte[c] & 0xff) || doubled[c] > 2 * (key->high >> key_byte[c] & 0xff)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool color_matches(const struct g4_texture *texture, const float color[4], const struct g4_texel_key *key) {
+    for (int c = 0; c < 4; c++) {
+        const bool stored = texture->source[c] < G4_SOURCE_ZERO;
+        const uint32_t value = stored ? (uint32_t)(color[c] * 255.0f + 0.5f) : 0;
+        if (value < (key->low >> key_byte[c] & 0xff) || value > (key->high >> key_byte[c] & 0xff)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void apply_key(struct g4_texel_key *key, bool match, bool yuv, uint32_t out[4]) {
+    if (!match) {
+        return;
+    }
+    key->hit = true;
+    if (key->replace) {
+        memset(out, 0, 4 * sizeof *out);
+        if (yuv) {
+            out[0] = out[2] = unorm(0x80, 8);
+            out[1] = unorm(0x10, 8);
+        }
+    }
+}
+
+/* ---- compressed blocks ---- */
+
+void g4_texel_forget_blocks(struct g4_texel_reader *reader) {
+    for (int i = 0; i < G4_BLOCK_SLOTS; i++) {
+        reader->block[i].tag = 0;
+    }
+}
+
+static uint64_t block_tag(const struct g4_texture *texture, uint32_t address, bool right) {
+    return (uint64_t)address << 16 | (uint64_t)texture->surface.state.surface_format << 4 | (right ? 2 : 0) | 1;
+}
+
+const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t x0,
+                               uint32_t y0, uint32_t x, uint32_t y) {
+    const uint32_t bytes = texture->bits / 8;
+    const uint32_t column = x0 + (x >> texture->block_shift_x) + texture->x_offset;
+    const uint32_t address = g4_texel_address(texture, column * bytes, y0 + (y >> texture->block_shift_y));
+    const bool right = texture->block_shift_x == 3 && (x & 4) != 0;
+    const uint64_t tag = block_tag(texture, address, right);
+    const uint32_t hash = (address >> 3 ^ address >> 9 ^ address >> 14) + right;
+    struct g4_texel_block *const block = &reader->block[hash % G4_BLOCK_SLOTS];
+
+    if (block->tag != tag) {
+        uint8_t raw[BUFFER] = {0};
+        read_bytes(reader->port, address, raw, bytes);
+        g4_block_decode(texture->format, &reader->gamma, raw, right, block->texel);
+        block->tag = tag;
+    }
+    return block->texel[4 * (y & 3) + (x & 3)];
+}
+
+/* ---- all of them ---- */
+
+static void read_compressed(struct g4_texel_reader *reader, const struct g4_texture *texture,
+                            const struct g4_texel_place *place, struct g4_texel_key *key, uint32_t out[4]) {
+    const float *const color = g4_texel_in_block(reader, texture, place->x0, place->y0, place->x, place->y);
+    memcpy(out, color, 4 * sizeof *out);
+    if (key && key->enable) {
+        apply_key(key, color_matches(texture, color, key), false, out);
+    }
+}
+
+void g4_texel_read(struct g4_texel_reader *reader, const struct g4_texture *texture, const struct g4_texel_place *place,
+                   struct g4_texel_key *key, uint32_t out[4]) {
+    const struct g4_format *const format = texture->format;
+    uint8_t bytes[BUFFER];
+
+    if (texture->fetch == G4_FETCH_BLOCK) {
+        read_compressed(reader, texture, place, key, out);
+        return;
+    }
+    if (format->encoding == G4_ENCODING_YUV_422) {
+        const struct yuv yuv = read_yuv(reader, texture, place);
+        out[0] = g4_hw_bits((float)yuv.cr2 / 510.0f);
+        out[1] = unorm(yuv.y, 8);
+        out[2] = g4_hw_bits((float)yuv.cb2 / 510.0f);
+        out[3] = G4_ONE;
+        if (key && key->enable) {
+            apply_key(key, yuv_matches(&yuv, key), true, out);
+        }
+        return;
+    }
+    read_plain(reader, texture, place, bytes);
+    if (format->palette) {
+        palette_color(reader, format, bytes, out);
+        return;
+    }
+    for (int c = 0; c < 4; c++) {
+        out[c] = channel_value(&reader->gamma, format, c, bytes);
+    }
+    if (key && key->enable) {
+        apply_key(key, plain_matches(format, bytes, key), false, out);
+    }
+}
+
+void g4_texel_read_entry(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t index,
+                         uint32_t out[4]) {
+    const uint32_t bits = texture->bits;
+    const uint32_t address = texture->surface.base + index * texture->surface.pitch;
+    uint8_t bytes[BUFFER] = {0};
+
+    read_bytes(reader->port, address, bytes, bits >= 8 ? bits / 8 : 1);
+    for (int c = 0; c < 4; c++) {
+        out[c] = channel_value(&reader->gamma, texture->format, c, bytes);
+    }
+}

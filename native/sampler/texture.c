@@ -1,0 +1,208 @@
+#include "texture.h"
+
+#include "gamma.h"
+
+static bool constant(const struct g4_format_channel *channel) {
+    return channel->type == G4_CHANNEL_ZERO || channel->type == G4_CHANNEL_ONE;
+}
+
+static bool same_channel(const struct g4_format_channel *a, const struct g4_format_channel *b) {
+    return a->type == b->type && a->bits == b->bits && a->at == b->at;
+}
+
+/* Output channels that show the same bits share a component: L and I formats. */
+static void find_components(struct g4_texture *texture) {
+    const struct g4_format *const format = texture->format;
+    const bool share = format->encoding == G4_ENCODING_PLAIN && format->palette == 0;
+
+    texture->components = 0;
+    for (uint8_t c = 0; c < 4; c++) {
+        const struct g4_format_channel *const channel = &format->channel[c];
+        if (constant(channel)) {
+            texture->source[c] = channel->type == G4_CHANNEL_ONE ? G4_SOURCE_ONE : G4_SOURCE_ZERO;
+            texture->border_channel[c] = c;
+            continue;
+        }
+        uint8_t k = 0;
+        while (k < texture->components && !(share && same_channel(channel, &format->channel[texture->channel[k]]))) {
+            k++;
+        }
+        if (k == texture->components) {
+            texture->channel[k] = c;
+            texture->components++;
+        }
+        texture->source[c] = k;
+        texture->border_channel[c] = texture->channel[k];
+    }
+}
+
+static void find_tested(struct g4_texture *texture) {
+    texture->tested = texture->components ? texture->channel[0] : 0;
+    const struct g4_format_channel *const channel = &texture->format->channel[texture->tested];
+    texture->clamp_ref = channel->type == G4_CHANNEL_UNORM;
+}
+
+/* A component the vector path can decode from a 32-bit word; false: it cannot. */
+static bool packed_component(const struct g4_texture *texture, const struct g4_gamma *gamma, uint8_t c,
+                             struct g4_component *out) {
+    const struct g4_format_channel *const channel = &texture->format->channel[c];
+    const bool curved = texture->format->srgb && c < 3;
+
+    out->shift = channel->at;
+    out->mask = channel->bits >= 32 ? UINT32_MAX : (UINT32_C(1) << channel->bits) - 1;
+    out->maximum = (float)out->mask;
+    out->gamma = NULL;
+    if (channel->at >= 32) {
+        return false;
+    }
+    switch (channel->type) {
+    case G4_CHANNEL_UNORM:
+        if (channel->bits > 24) {
+            return false;
+        }
+        out->kind = channel->bits == 8 ? G4_COMPONENT_UNORM8 : G4_COMPONENT_UNORM;
+        if (curved) {
+            out->kind = G4_COMPONENT_GAMMA;
+            out->gamma = g4_gamma_table(gamma, channel->bits);
+        }
+        return !curved || out->gamma;
+    case G4_CHANNEL_FLOAT:
+        out->kind = channel->bits == 32 ? G4_COMPONENT_BITS : G4_COMPONENT_HALF;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool packed(struct g4_texture *texture, const struct g4_gamma *gamma) {
+    const struct g4_surface *const surface = &texture->surface;
+    const uint32_t bytes = texture->bits / 8;
+    const uint32_t alignment = surface->base | (surface->tiling == G4_TILING_LINEAR ? surface->pitch : 0);
+
+    if (texture->format->encoding != G4_ENCODING_PLAIN || texture->format->palette ||
+        (bytes != 1 && bytes != 2 && bytes != 4) || alignment % bytes != 0) {
+        return false;
+    }
+    bool good = true;
+    for (uint8_t k = 0; k < texture->components; k++) {
+        good = good && packed_component(texture, gamma, texture->channel[k], &texture->component[k]);
+    }
+    return good;
+}
+
+static bool can_be_infinite(const struct g4_format *format) {
+    for (int c = 0; c < 4; c++) {
+        if (format->channel[c].type == G4_CHANNEL_FLOAT || format->channel[c].type == G4_CHANNEL_UFLOAT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Erratum E5: formats with 8 bits per channel and without alpha. */
+static bool eight_bit_without_alpha(const struct g4_format *format) {
+    bool eight = format->encoding == G4_ENCODING_PLAIN && constant(&format->channel[3]);
+    for (int c = 0; c < 3; c++) {
+        eight = eight && (constant(&format->channel[c]) || format->channel[c].bits == 8);
+    }
+    return eight;
+}
+
+static uint8_t enabled_faces(const struct g4_surface_state *state) {
+    return (uint8_t)(state->cube_face_enable_positive_x | state->cube_face_enable_negative_x << 1 |
+                     state->cube_face_enable_positive_y << 2 | state->cube_face_enable_negative_y << 3 |
+                     state->cube_face_enable_positive_z << 4 | state->cube_face_enable_negative_z << 5);
+}
+
+static uint32_t log2_of(uint32_t size) {
+    return size == 8 ? 3 : size == 4 ? 2 : 0;
+}
+
+void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_gamma *gamma,
+                      uint32_t gen) {
+    const struct g4_surface_state *const state = &surface->state;
+    const struct g4_format *const format = surface->format;
+    const bool compressed = format->encoding != G4_ENCODING_PLAIN && format->encoding != G4_ENCODING_YUV_422;
+
+    memset(texture, 0, sizeof *texture);
+    texture->surface = *surface;
+    texture->format = format;
+    texture->gen = gen;
+    texture->null = !surface->present || surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL;
+    texture->can_sample =
+        (format->sample & gen) != 0 && format->block_bits != 0 && surface->type <= G4_SURFACE_TYPE_SURFTYPE_BUFFER;
+    if (texture->null || !texture->can_sample) {
+        return;
+    }
+    texture->array = surface->type == G4_SURFACE_TYPE_SURFTYPE_1D || surface->type == G4_SURFACE_TYPE_SURFTYPE_2D;
+    texture->volume = surface->type == G4_SURFACE_TYPE_SURFTYPE_3D;
+    texture->cube = surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE;
+    texture->can_filter = (format->filter_on_silicon & gen) != 0;
+    texture->finite = !can_be_infinite(format);
+    texture->integers = format->data_class != G4_CLASS_FLOAT;
+    texture->black_outside = eight_bit_without_alpha(format);
+    texture->cube_faces = enabled_faces(state);
+    texture->one = texture->integers ? 1 : G4_ONE;
+    texture->bits = format->encoding == G4_ENCODING_YUV_422 ? 16 : format->block_bits;
+    if (compressed) {
+        texture->block_shift_x = log2_of(format->block_width);
+        texture->block_shift_y = log2_of(format->block_height);
+    }
+    texture->line_shift = state->vertical_line_stride && surface->type == G4_SURFACE_TYPE_SURFTYPE_2D ? 1 : 0;
+    texture->line_offset = texture->line_shift ? state->vertical_line_stride_offset : 0;
+    texture->x_offset = state->x_offset >> texture->block_shift_x;
+    texture->y_offset = state->y_offset >> texture->block_shift_y;
+    texture->min_lod = state->surface_min_lod;
+    texture->mip_count = state->mip_count_or_lod;
+    texture->max_level = texture->min_lod + texture->mip_count;
+    find_components(texture);
+    find_tested(texture);
+    texture->fetch = compressed ? G4_FETCH_BLOCK : packed(texture, gamma) ? G4_FETCH_PACKED : G4_FETCH_TEXEL;
+    for (uint32_t level = 0; level <= texture->max_level; level++) {
+        g4_surface_level(surface, level, &texture->level[level]);
+    }
+}
+
+/* Reserved codes act as WRAP. */
+static uint8_t known_mode(uint32_t mode) {
+    return (uint8_t)(mode > G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE ? G4_TEXTURE_COORDINATE_MODE_WRAP : mode);
+}
+
+void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
+                              uint32_t general_state_base, uint32_t address) {
+    struct g4_sampler_state *const state = &sampler->state;
+    uint32_t dw[4];
+
+    memset(sampler, 0, sizeof *sampler);
+    (void)g4_mem_read(port, address, dw, sizeof dw); /* what is missing reads as 0 and is in the port's log */
+    g4_sampler_state_unpack(dw, gen, state);
+    sampler->mode[0] = known_mode(state->tcx_address_control_mode);
+    sampler->mode[1] = known_mode(state->tcy_address_control_mode);
+    sampler->mode[2] = known_mode(state->tcz_address_control_mode);
+    sampler->filter[0] = (uint8_t)state->min_mode_filter;
+    sampler->filter[1] = (uint8_t)state->mag_mode_filter;
+    sampler->mono = state->min_mode_filter == G4_MAP_FILTER_MONO || state->mag_mode_filter == G4_MAP_FILTER_MONO;
+    sampler->round[0][0] = state->u_address_min_filter_rounding_enable;
+    sampler->round[0][1] = state->v_address_min_filter_rounding_enable;
+    sampler->round[0][2] = state->r_address_min_filter_rounding_enable;
+    sampler->round[1][0] = state->u_address_mag_filter_rounding_enable;
+    sampler->round[1][1] = state->v_address_mag_filter_rounding_enable;
+    sampler->round[1][2] = state->r_address_mag_filter_rounding_enable;
+    for (int i = 0; i < 3; i++) {
+        sampler->border_mode = sampler->border_mode || sampler->mode[i] == G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER;
+    }
+    /* Also a cube's disabled faces show it, so it is always read; a missing one is no fault of a mode without. */
+    const uint32_t border_address = general_state_base + state->border_color_pointer;
+    if (sampler->border_mode || g4_mem_ptr(port->mem, border_address)) {
+        (void)g4_mem_read(port, border_address, sampler->border, sizeof sampler->border);
+    }
+}
+
+void g4_texture_border(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, uint32_t out[4]) {
+    for (int c = 0; c < 4; c++) {
+        const uint8_t source = texture->source[c];
+        out[c] = source == G4_SOURCE_ZERO  ? 0
+                 : source == G4_SOURCE_ONE ? texture->one
+                                           : sampler->border[texture->border_channel[c]];
+    }
+}

@@ -1,0 +1,95 @@
+/*
+ * A surface and a sampler as the sampling engine wants them: unpacked once per draw and worker (spec/50 2.2 to 2.5).
+ */
+#ifndef G4_SAMPLER_TEXTURE_H
+#define G4_SAMPLER_TEXTURE_H
+
+#include "../surface.h"
+
+enum {
+    G4_TEXTURE_LEVELS = 31, /* Surface Min LOD and MIP Count are 4 bits each */
+    G4_ONE = 0x3f800000,    /* 1.0f */
+};
+
+/* Where an output channel comes from: one of the stored components, or a constant. */
+enum {
+    G4_SOURCE_ZERO = 4,
+    G4_SOURCE_ONE = 5,
+};
+
+/* How the vector path turns the bits of a component into a float. */
+enum g4_component_kind {
+    G4_COMPONENT_UNORM8,
+    G4_COMPONENT_UNORM,
+    G4_COMPONENT_GAMMA, /* through a table */
+    G4_COMPONENT_BITS,  /* 32 bits as they are */
+    G4_COMPONENT_HALF,
+};
+
+struct g4_component {
+    uint32_t shift, mask;
+    uint8_t kind;
+    float maximum;
+    const float *gamma; /* decoded value of each code, for KIND_GAMMA */
+};
+
+/* How texels of a surface are read. */
+enum g4_fetch_kind {
+    G4_FETCH_TEXEL,  /* one by one, any format */
+    G4_FETCH_PACKED, /* 1, 2 or 4 bytes, components by shift and mask */
+    G4_FETCH_BLOCK,  /* compressed, through the cache of decoded blocks */
+};
+
+struct g4_gamma;
+
+struct g4_texture {
+    struct g4_surface surface;
+    const struct g4_format *format;
+    uint32_t gen;
+    bool null;       /* reads as zeros */
+    bool can_sample; /* a format this part samples */
+    bool array;      /* 1D or 2D with an index */
+    bool volume, cube;
+    bool can_filter;
+    bool finite;    /* components are never Inf or NaN */
+    bool clamp_ref; /* shadow: UNORM texels */
+    bool integers;
+    bool black_outside; /* erratum E5: ld out of bounds gives alpha 0 although the format has none */
+    uint8_t cube_faces; /* bit f: face enabled */
+    uint32_t one;       /* 1.0 or integer 1 */
+    uint32_t bits;      /* of a texel, or of a block if compressed */
+    uint32_t block_shift_x, block_shift_y;
+    uint32_t line_shift, line_offset; /* vertical line stride */
+    uint32_t x_offset, y_offset;      /* texels, blocks */
+    uint32_t min_lod, mip_count, max_level;
+
+    uint8_t fetch;             /* enum g4_fetch_kind */
+    uint8_t components;        /* distinct ones */
+    uint8_t source[4];         /* of R, G, B, A: a component or G4_SOURCE_* */
+    uint8_t channel[4];        /* an output channel that shows component k */
+    uint8_t border_channel[4]; /* which border colour channel an output channel shows */
+    uint8_t tested;            /* the output channel that shadow compares test */
+    struct g4_component component[4];
+
+    struct g4_level level[G4_TEXTURE_LEVELS];
+};
+
+struct g4_texture_sampler {
+    struct g4_sampler_state state;
+    bool mono;         /* a filter is MAPFILTER_MONO */
+    bool border_mode;  /* some address mode shows the border */
+    uint8_t mode[3];   /* enum g4_texture_coordinate_mode, of x, y, z */
+    bool round[2][3];  /* [mag][dimension]: rounding enables */
+    uint8_t filter[2]; /* [mag]: enum g4_map_filter */
+    uint32_t border[4];
+};
+
+void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_gamma *gamma,
+                      uint32_t gen);
+void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
+                              uint32_t general_state_base, uint32_t address);
+
+/* The border colour as a texture of its format shows it (spec/50 2.5). */
+void g4_texture_border(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, uint32_t out[4]);
+
+#endif
