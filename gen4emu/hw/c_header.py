@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator
 
-from gen4emu.hw import catalogue, formats_c
+from gen4emu.hw import catalogue, formats_c, message_shapes_c
 from gen4emu.hw.fields import Address, Bool, Const, Enum, Field, Fixed, Float, Mbz, Sint, Uint
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Command
@@ -48,7 +48,7 @@ def generate() -> str:
         parts += [_struct(block), _unpack(block)]
         if block.name.startswith("PAYLOAD_"):
             parts.append(_pack(block))
-    parts += [formats_c.generate(), "#endif\n"]
+    parts += [formats_c.generate(), message_shapes_c.generate(), "#endif\n"]
     return "\n".join(parts)
 
 

@@ -17,69 +17,6 @@ enum {
     TEXTURE_SLOTS = 64,
     SAMPLER_SLOTS = 32,
     PARAMETERS = 12, /* slots a SIMD4x2 message has room for */
-    NONE = 0xff,     /* a parameter the message does not have */
-};
-
-enum operation {
-    SAMPLE,
-    LOAD,
-    INFO,
-};
-
-/* What (type, length) mean (spec/50 2.7).  Slots number the parameters of the payload. */
-struct message {
-    uint8_t simd;      /* 0: no such message; 4 is SIMD4x2 */
-    uint8_t registers; /* of the response, unmasked */
-    uint8_t operation;
-    uint8_t coordinates; /* u, u v, or u v r */
-    uint8_t lod_source;
-    uint8_t bias, lod, reference; /* slots or NONE */
-    uint8_t gradients;            /* first slot, or NONE */
-    bool gradients_2d;            /* four gradients instead of six */
-    bool kill;
-};
-
-#define PLAIN(simd_, n)                                                                                                \
-    { simd_, (simd_) == 16 ? 8 : 4, SAMPLE, n, G4_LOD_COMPUTED, NONE, NONE, NONE, NONE, false, false }
-
-static const struct message messages[4][16] =
-    {
-        [0] =
-            {
-                [2] = {4, 1, SAMPLE, 3, G4_LOD_ZERO, NONE, NONE, 3, NONE, false, false},
-                [3] = PLAIN(16, 1),
-                [4] = PLAIN(8, 3),
-                [5] = PLAIN(16, 2),
-                [6] = {8, 4, SAMPLE, 3, G4_LOD_COMPUTED, 3, NONE, 4, NONE, false, false},
-                [7] = PLAIN(16, 3),
-                [9] = {16, 8, SAMPLE, 3, G4_LOD_COMPUTED, 3, NONE, NONE, NONE, false, false},
-            },
-        [1] =
-            {
-                [2] = {4, 1, SAMPLE, 3, G4_LOD_DELIVERED, NONE, 3, NONE, NONE, false, false},
-                [3] = {4, 1, SAMPLE, 3, G4_LOD_DELIVERED, NONE, 3, 4, NONE, false, false},
-                [4] = {8, 5, SAMPLE, 3, G4_LOD_COMPUTED, NONE, NONE, NONE, NONE, false, true},
-                [6] = {8, 4, SAMPLE, 3, G4_LOD_DELIVERED, NONE, 3, 4, NONE, false, false},
-                [9] = {16, 8, SAMPLE, 3, G4_LOD_DELIVERED, NONE, 3, NONE, NONE, false, false},
-            },
-        [2] =
-            {
-                [2] = {4, 1, INFO, 0, 0, NONE, 3, NONE, NONE, false, false},
-                [3] = {16, 8, INFO, 0, 0, NONE, 0, NONE, NONE, false, false},
-                [4] = {4, 1, SAMPLE, 3, G4_LOD_GRADIENTS, NONE, NONE, NONE, 4, false, false},
-                [7] = {8, 4, SAMPLE, 2, G4_LOD_GRADIENTS, NONE, NONE, NONE, 2, true, false},
-                [9] = {16, 8, SAMPLE, 3, G4_LOD_COMPUTED, NONE, NONE, 3, NONE, false, false},
-                [10] = {8, 4, SAMPLE, 3, G4_LOD_GRADIENTS, NONE, NONE, NONE, 3, false, false},
-            },
-        [3] =
-            {
-                [2] = {4, 1, LOAD, 3, 0, NONE, 3, NONE, NONE, false, false},
-                [3] = {16, 8, LOAD, 1, 0, NONE, NONE, NONE, NONE, false, false},
-                [4] = {8, 4, LOAD, 3, 0, NONE, NONE, NONE, NONE, false, false},
-                [5] = {16, 8, LOAD, 2, 0, NONE, NONE, NONE, NONE, false, false},
-                [7] = {16, 8, LOAD, 3, 0, NONE, NONE, NONE, NONE, false, false},
-                [9] = {16, 8, LOAD, 3, 0, NONE, 3, NONE, NONE, false, false},
-            },
 };
 
 struct texture_slot {
@@ -136,7 +73,7 @@ struct call {
     struct g4_gang *gang;
     const struct g4_send *send;
     struct g4_sampler_cache *cache;
-    const struct message *message;
+    const struct g4_sampler_shape *message;
     const struct g4_texture *texture;
     /* of the threads at hand, whose headers agree */
     uint32_t threads;
@@ -201,8 +138,13 @@ static void spread_4x2(const struct call *c) {
     }
 }
 
-static struct g4_parameter parameter(const struct call *c, unsigned slot) {
-    if (slot == NONE) {
+static bool has(const struct call *c, enum g4_sampler_parameter name) {
+    return c->message->slot[name] != G4_SAMPLER_NO_PARAMETER;
+}
+
+static struct g4_parameter parameter(const struct call *c, enum g4_sampler_parameter name) {
+    const unsigned slot = c->message->slot[name];
+    if (slot == G4_SAMPLER_NO_PARAMETER) {
         return no_parameter;
     }
     if (c->message->simd == 4) {
@@ -215,8 +157,18 @@ static struct g4_parameter parameter(const struct call *c, unsigned slot) {
     return (struct g4_parameter){{low, per_parameter == 2 ? mrf[(first + 1) & (G4_MRF_COUNT - 1)].f[0] : zeros}};
 }
 
-static struct g4_parameter coordinate(const struct call *c, unsigned slot) {
-    return parameter(c, slot < c->message->coordinates ? slot : NONE);
+static bool is_shadow(const struct call *c) {
+    return has(c, G4_SAMPLER_PARAMETER_REF);
+}
+
+static enum g4_lod_source lod_source(const struct call *c) {
+    if (has(c, G4_SAMPLER_PARAMETER_LOD)) {
+        return G4_LOD_DELIVERED;
+    }
+    if (has(c, G4_SAMPLER_PARAMETER_DUDX)) {
+        return G4_LOD_GRADIENTS;
+    }
+    return c->message->simd == 4 ? G4_LOD_ZERO : G4_LOD_COMPUTED;
 }
 
 /* ---- writeback (spec/50 2.9) ---- */
@@ -291,7 +243,7 @@ static void write_kill_mask(const struct call *c, g4_lanes killed) {
 /* Surfaces that sample messages cannot use: zeros, and what to report; G4_EVENTS: it can. */
 static enum g4_event refusal(const struct call *c, const struct g4_texture_sampler *sampler) {
     const struct g4_texture *const texture = c->texture;
-    const bool shadow = c->message->reference != NONE;
+    const bool shadow = is_shadow(c);
     const bool mono8 = texture->surface.state.surface_format == G4_SURFACE_FORMAT_MONO8;
 
     if (!texture->can_sample || (mono8 && !sampler->mono)) {
@@ -306,7 +258,7 @@ static enum g4_event refusal(const struct call *c, const struct g4_texture_sampl
 /* What is accepted although the manual does not have it. */
 static void report_doubts(const struct call *c, const struct g4_texture_sampler *sampler) {
     const struct g4_texture *const texture = c->texture;
-    const bool shadow = c->message->reference != NONE;
+    const bool shadow = is_shadow(c);
     const uint32_t format = texture->surface.state.surface_format;
     const bool gen45 = g4_is_gen45(texture->gen);
 
@@ -318,8 +270,8 @@ static void report_doubts(const struct call *c, const struct g4_texture_sampler 
         report(c, G4_EVENT_SILICON_DIFFERS, c->send->descriptor); /* decision 34 */
     }
     if (c->message->simd == 4 && shadow) {
-        const bool needs_level = c->message->lod_source == G4_LOD_ZERO && !c->header.force_lod_to_zero;
-        if (needs_level || (c->message->lod_source == G4_LOD_DELIVERED && !gen45)) {
+        const bool needs_level = lod_source(c) == G4_LOD_ZERO && !c->header.force_lod_to_zero;
+        if (needs_level || (lod_source(c) == G4_LOD_DELIVERED && !gen45)) {
             report(c, needs_level ? G4_EVENT_BAD_MESSAGE : G4_EVENT_SILICON_DIFFERS, c->send->descriptor);
         }
     }
@@ -329,14 +281,8 @@ static void report_doubts(const struct call *c, const struct g4_texture_sampler 
 }
 
 static void find_gradients(const struct call *c, struct g4_request *request) {
-    const unsigned first = c->message->gradients;
-    const bool flat = c->message->gradients_2d;
-    for (unsigned i = 0; i < G4_GRADIENTS; i++) {
-        const unsigned dimension = i % 3;
-        const unsigned per_direction = flat ? 2 : c->message->simd == 4 ? 4 : 3;
-        request->gradient[i] = first == NONE || (flat && dimension == 2)
-                                   ? no_parameter
-                                   : parameter(c, first + i / 3 * per_direction + dimension);
+    for (int i = 0; i < G4_GRADIENTS; i++) {
+        request->gradient[i] = parameter(c, (enum g4_sampler_parameter)(G4_SAMPLER_PARAMETER_DUDX + i));
     }
 }
 
@@ -369,7 +315,7 @@ static bool returns_s1_14(const struct call *c) {
 
 static void map_channels(const struct call *c) {
     const struct g4_texture *const texture = c->texture;
-    const bool shadow = c->message->reference != NONE;
+    const bool shadow = is_shadow(c);
     const bool rounded = returns_s1_14(c);
 
     for (int channel = 0; channel < 4; channel++) {
@@ -399,12 +345,12 @@ static void map_channels(const struct call *c) {
 
 static void sample(const struct call *c) {
     static const struct g4_sampler_ops *const variants[] = G4_VARIANT_TABLE(g4_sampler_ops);
-    const struct message *const m = c->message;
+    const bool kill = c->message->operation == G4_SAMPLER_OP_SAMPLE_KILLPIX;
     const struct g4_texture_sampler *const sampler = find_sampler(c);
 
     if (c->texture->null || sampler->state.sampler_disable) {
         write_zeros(c);
-        if (m->kill) {
+        if (kill) {
             write_kill_mask(c, 0);
         }
         return;
@@ -414,7 +360,7 @@ static void sample(const struct call *c) {
         report(c, refused,
                refused == G4_EVENT_BAD_FORMAT ? c->texture->surface.state.surface_format : c->send->descriptor & 0xff);
         write_zeros(c);
-        if (m->kill) {
+        if (kill) {
             write_kill_mask(c, 0);
         }
         return;
@@ -424,26 +370,26 @@ static void sample(const struct call *c) {
         .texture = c->texture,
         .sampler = sampler,
         .active = {c->active[0], c->active[1]},
-        .u = coordinate(c, 0),
-        .v = coordinate(c, 1),
-        .r = coordinate(c, 2),
-        .bias = parameter(c, m->bias),
-        .lod = parameter(c, m->lod),
-        .reference = parameter(c, m->reference),
-        .lod_source = (enum g4_lod_source)m->lod_source,
-        .has_bias = m->bias != NONE,
-        .shadow = m->reference != NONE,
+        .u = parameter(c, G4_SAMPLER_PARAMETER_U),
+        .v = parameter(c, G4_SAMPLER_PARAMETER_V),
+        .r = parameter(c, G4_SAMPLER_PARAMETER_R),
+        .bias = parameter(c, G4_SAMPLER_PARAMETER_BIAS),
+        .lod = parameter(c, G4_SAMPLER_PARAMETER_LOD),
+        .reference = parameter(c, G4_SAMPLER_PARAMETER_REF),
+        .lod_source = lod_source(c),
+        .has_bias = has(c, G4_SAMPLER_PARAMETER_BIAS),
+        .shadow = is_shadow(c),
         .force_lod_zero = c->header.force_lod_to_zero,
         .min_lod_erratum = c->eu->ctx->options.min_lod_erratum,
         .offset = {c->header.u_offset, c->header.v_offset, c->header.r_offset},
     };
-    if (m->lod_source == G4_LOD_GRADIENTS) {
+    if (request.lod_source == G4_LOD_GRADIENTS) {
         find_gradients(c, &request);
     }
     g4_sample(&request, &c->cache->work, variants[g4_variant_current()], &c->cache->reader);
     map_channels(c);
     write_back(c);
-    if (m->kill) {
+    if (kill) {
         write_kill_mask(c, c->cache->work.killed[0] & c->active[0]);
     }
 }
@@ -470,10 +416,10 @@ static bool can_load(const struct call *c) {
 }
 
 static void load(const struct call *c) {
-    const struct g4_parameter u = coordinate(c, 0);
-    const struct g4_parameter v = coordinate(c, 1);
-    const struct g4_parameter r = coordinate(c, 2);
-    const struct g4_parameter lod = parameter(c, c->message->lod);
+    const struct g4_parameter u = parameter(c, G4_SAMPLER_PARAMETER_U);
+    const struct g4_parameter v = parameter(c, G4_SAMPLER_PARAMETER_V);
+    const struct g4_parameter r = parameter(c, G4_SAMPLER_PARAMETER_R);
+    const struct g4_parameter lod = parameter(c, G4_SAMPLER_PARAMETER_LOD);
     struct g4_load last = {0};
     uint32_t texel[4] = {0};
     bool have = false;
@@ -510,7 +456,7 @@ static void load(const struct call *c) {
 }
 
 static void info(const struct call *c) {
-    const struct g4_parameter lod = parameter(c, c->message->lod);
+    const struct g4_parameter lod = parameter(c, G4_SAMPLER_PARAMETER_LOD);
     const bool as_float =
         !g4_is_gen45(c->eu->ctx->gen) && (c->send->descriptor >> 12 & 3) == G4_SAMPLER_RETURN_FORMAT_FLOAT32;
 
@@ -529,9 +475,10 @@ static void info(const struct call *c) {
 
 /* ---- messages ---- */
 
-static const struct message *find_message(const struct call *c) {
-    const uint32_t type = g4_is_gen45(c->eu->ctx->gen) ? c->send->descriptor >> 12 & 15 : c->send->descriptor >> 14 & 3;
-    const struct message *const message = type < 4 ? &messages[type][c->send->mlen & 15] : NULL;
+static const struct g4_sampler_shape *find_message(const struct call *c) {
+    const uint32_t type = c->send->descriptor >> (g4_is_gen45(c->eu->ctx->gen) ? 12 : 14) & 15;
+    const uint32_t known = g4_is_gen45(c->eu->ctx->gen) ? type : type & 3;
+    const struct g4_sampler_shape *const message = known < 4 ? &g4_sampler_shapes[known][c->send->mlen & 15] : NULL;
     return message && message->simd ? message : NULL;
 }
 
@@ -577,19 +524,19 @@ static void run(struct call *c) {
     if (wanted == 0) {
         report(c, G4_EVENT_BAD_MESSAGE, send->descriptor);
     }
-    const unsigned registers = c->message->simd == 16 ? 2 * wanted : c->message->registers;
+    const unsigned registers = c->message->simd == 16 ? 2 * wanted : c->message->response;
     if (send->rlen != registers) {
         report(c, G4_EVENT_BAD_RESPONSE, send->descriptor);
     }
     switch (c->message->operation) {
-    case SAMPLE:
-        sample(c);
-        break;
-    case LOAD:
+    case G4_SAMPLER_OP_LD:
         load(c);
         break;
-    default:
+    case G4_SAMPLER_OP_RESINFO:
         info(c);
+        break;
+    default:
+        sample(c);
         break;
     }
 }

@@ -1,0 +1,48 @@
+"""The C face of `gen4emu.hw.message_shapes`: the sampler's messages by type and length, in the derived header."""
+
+from __future__ import annotations
+
+from gen4emu.hw.message_shapes import SAMPLER_MESSAGES, SamplerMessage
+
+_PARAMETERS = ("u", "v", "r", "bias", "lod", "ref", "dudx", "dvdx", "drdx", "dudy", "dvdy", "drdy")
+_ABSENT = 255
+_TYPES, _LENGTHS = 4, 16
+
+_HEAD = f"""enum {{
+    G4_SAMPLER_NO_PARAMETER = {_ABSENT},
+}};
+
+/* What the sampler is asked: the message's type and length decide.  `slot` counts parameters in the payload. */
+struct g4_sampler_shape {{
+    uint8_t simd;     /* 16, 8, or 4 for SIMD4x2; 0: no such message */
+    uint8_t response; /* registers, with no channel masked */
+    uint8_t operation;
+    uint8_t slot[{len(_PARAMETERS)}]; /* by enum g4_sampler_parameter, or G4_SAMPLER_NO_PARAMETER */
+}};
+"""
+
+
+def generate() -> str:
+    """The text: enumerations, the struct and the table.  It needs <stdint.h>."""
+    names = sorted({m.name for m in SAMPLER_MESSAGES.values()})
+    rows = "\n".join(_row(key, m) for key, m in sorted(SAMPLER_MESSAGES.items()))
+    return "\n".join([
+        _enum("g4_sampler_operation", "G4_SAMPLER_OP", names),
+        _enum("g4_sampler_parameter", "G4_SAMPLER_PARAMETER", _PARAMETERS),
+        _HEAD,
+        f"static const struct g4_sampler_shape g4_sampler_shapes[{_TYPES}][{_LENGTHS}] = {{\n{rows}\n}};\n",
+    ])
+
+
+def _enum(name: str, prefix: str, members: list[str] | tuple[str, ...]) -> str:
+    lines = [f"    {prefix}_{m.upper()}," for m in members]
+    return "\n".join([f"enum {name} {{", *lines, "};\n"])
+
+
+def _row(key: tuple[int, int], message: SamplerMessage) -> str:
+    simd = 4 if message.simd == "4x2" else int(message.simd)
+    places = message.parameters.split()
+    slots = ", ".join(str(places.index(p) if p in places else _ABSENT) for p in _PARAMETERS)
+    operation = f"G4_SAMPLER_OP_{message.name.upper()}"
+    return (f"    [{key[0]}][{key[1]}] = {{{simd}, {message.response_length}, {operation}, {{{slots}}}}}, "
+            f"/* {message.name} {message.parameters} */")
