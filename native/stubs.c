@@ -28,8 +28,6 @@ MESSAGE(g4_message_dataport_write)
 MESSAGE(g4_message_urb)
 MESSAGE(g4_message_spawner)
 
-}
-
 /* fixed functions */
 WEAK enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipeline, struct g4_chunk *chunk) {
     (void)worker;
