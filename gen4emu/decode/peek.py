@@ -5,7 +5,6 @@ Memory does not change while a submission is decoded (nothing executes), so a pa
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import Any
 
 from gen4emu.decode.compiled import words_of
@@ -15,6 +14,7 @@ from gen4emu.hw.layout import Block
 
 _PAGES_KEPT = 8192  # 32 MiB
 _END = 1 << 32
+_WINDOW = 1 << 20  # bytes looked at first: memory full of holes must not cost more than its first one
 
 
 class Peek:
@@ -23,12 +23,10 @@ class Peek:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._pages: dict[int, bytes | None] = {}
-        self._holes: list[tuple[int, int]] | None = None  # start, end of what is not there, in order
 
     def forget(self) -> None:
         """Something was written: fetch again."""
         self._pages.clear()
-        self._holes = None
 
     def page(self, number: int) -> bytes | None:
         try:
@@ -76,12 +74,12 @@ class Peek:
 
     def missing(self, address: int, size: int) -> int | None:
         """The first address of a range that is not there; None if all is."""
-        if self._holes is None:
-            self._holes = [(start, start + length) for start, length in self.memory.unmapped(0, _END)]
-        at = bisect_right(self._holes, (address, _END)) - 1
-        if at >= 0 and address < self._holes[at][1]:
-            return address if size else None
-        at += 1
-        if at < len(self._holes) and self._holes[at][0] < address + size:
-            return self._holes[at][0]
-        return _END if address + size > _END else None
+        end = address + size
+        window = _WINDOW
+        while address < end:
+            holes = self.memory.unmapped(address, min(window, end - address))
+            if holes:
+                return holes[0][0]
+            address += window
+            window *= 2
+        return None
