@@ -75,8 +75,6 @@ class MemtraceSpace(IntEnum):
 ENGINE_OF_RING = {2: Engine.RENDER, 3: Engine.BSD, 4: Engine.BLT}  # types of command writes: PRB0, PRB1, PRB2
 RING_OF_ENGINE = {engine: ring for ring, engine in ENGINE_OF_RING.items()}
 
-BMP_BYTES_PER_PIXEL = {1: 1, 4: 2, 6: 4, 7: 4}  # by format: 8 bit, 4:4:4:4, 0:8:8:8, 8:8:8:8
-
 # Data writes: (type, subtype) and what events call them.  Subtype 0 stands for those that are not listed.
 KINDS: dict[tuple[int, int], str] = {
     (0, 0): "",

@@ -54,11 +54,6 @@ def head_offset(head: int) -> int:
     return int(_HEAD.view((head & 0xFFFFFFFF,), gen=Gen.BW).head_offset)
 
 
-def head_wraps(head: int) -> int:
-    """How often the ring has gone round."""
-    return int(_HEAD.view((head & 0xFFFFFFFF,), gen=Gen.BW).wrap_count)
-
-
 def tail_offset(tail: int) -> int:
     return int(_TAIL.view((tail & 0xFFFFFFFF,), gen=Gen.BW).tail_offset)
 
