@@ -337,6 +337,22 @@ enum g4_status g4_probe_run(struct g4_probe *probe, bool general_only);
 /* One message of all threads, dst NULL when dst_grf > 127; emask has 16 bits for each thread. */
 enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32_t mrf, uint32_t dst_grf,
                              uint32_t exec_size, const uint16_t *emask);
+/* The colour calculator without the rest of the pipeline: begin a draw with eight dwords each of WM_STATE and
+ * COLOR_CALC_STATE and sixteen viewports; other state is that of g4_probe_state.  After g4_probe_start. */
+enum g4_status g4_probe_pixels(struct g4_probe *probe, const uint32_t *wm_state, const uint32_t *cc_state,
+                               const float *viewports);
+/* The IZ unit's decision: enum g4_iz_mode in bits 5:4, R1.6 bits 30:27 in bits 3:0. */
+uint32_t g4_probe_iz(struct g4_probe *probe, const uint32_t *wm_state, const uint32_t *cc_state, bool depth_buffer);
+uint32_t g4_probe_early(struct g4_probe *probe, const uint16_t *x, const uint16_t *y, uint32_t lit, const float *z,
+                        uint32_t viewport, uint32_t array_index, bool back_facing);
+void g4_probe_destination(struct g4_probe *probe, const uint16_t *x, const uint16_t *y, uint32_t lit,
+                          uint32_t array_index, uint32_t *depth, uint8_t *stencil);
+uint64_t g4_probe_depth_count(const struct g4_probe *probe);
+/* For benchmarks: cover tiles of 32x32 pixels, `across` in a row, with the message in the registers; its subspans are
+ * placed anew for each part of a tile. */
+enum g4_status g4_probe_fill(struct g4_probe *probe, uint32_t descriptor, uint32_t tiles, uint32_t across);
+/* The same with early tests at one depth; the pixels that passed. */
+uint64_t g4_probe_fill_depth(struct g4_probe *probe, float z, uint32_t tiles, uint32_t across);
 uint64_t g4_probe_instructions(const struct g4_probe *probe);
 struct g4_event_count g4_probe_event(const struct g4_probe *probe, enum g4_event event);
 struct g4_fault g4_probe_fault(const struct g4_probe *probe);

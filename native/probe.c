@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe.h"
 #include "report.h"
 #include "sampler/sampler.h"
 #include "worker.h"
@@ -193,4 +194,12 @@ struct g4_event_count g4_probe_event(const struct g4_probe *probe, enum g4_event
 
 struct g4_fault g4_probe_fault(const struct g4_probe *probe) {
     return probe->worker->eu.fault.what ? probe->worker->eu.fault : probe->fault;
+}
+
+struct g4_worker *g4_probe_worker(struct g4_probe *probe) {
+    return probe->worker;
+}
+
+const struct g4_dispatch *g4_probe_dispatch(const struct g4_probe *probe) {
+    return &probe->dispatch;
 }
