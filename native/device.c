@@ -53,7 +53,7 @@ void g4_device_free(struct g4_device *device) {
         return;
     }
     g4_pool_free(device->pool);
-    for (uint32_t i = 0; i < device->workers; i++) {
+    for (uint32_t i = 0; device->worker && i < device->workers; i++) {
         g4_worker_free(device->worker[i]);
     }
     free(device->worker);

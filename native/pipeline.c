@@ -10,6 +10,7 @@ static void read_dwords(struct g4_port *port, uint32_t address, uint32_t *dw, ui
     (void)g4_mem_read(port, address, dw, count * sizeof *dw); /* what is missing reads as 0 and is in the port's log */
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): `dwords` is an array size, `block` part of a name */
 #define READ(block, dwords, address, out)                                                                              \
     do {                                                                                                               \
         uint32_t raw[dwords];                                                                                          \
@@ -19,8 +20,9 @@ static void read_dwords(struct g4_port *port, uint32_t address, uint32_t *dw, ui
 
 #define VIEWPORTS(block, dwords, address, array)                                                                       \
     for (uint32_t i = 0; i < 16; i++) {                                                                                \
-        READ(block, dwords, (address) + i * dwords * 4, &(array)[i]);                                                  \
+        READ(block, dwords, (address) + i * (dwords) * 4, &(array)[i]);                                                  \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* What all thread-spawning state blocks have in common, into the dispatch of a stage. */
 #define DISPATCH(stage, unit_id, block)                                                                                \

@@ -148,7 +148,7 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     a->entries.stride = entry_rows(a->pipe, &a->fetch);
     a->entries.rows = g4_arena_alloc(arena, (size_t)a->places * a->entries.stride * sizeof *a->entries.rows);
     a->entry_of = g4_arena_alloc(arena, a->places * sizeof *a->entry_of);
-    a->place = g4_arena_alloc(arena, a->places * sizeof *a->place);
+    a->place = g4_arena_alloc(arena, a->places * sizeof(const struct g4_vertex *));
     struct g4_vertex *const vertex = g4_arena_alloc(arena, a->places * sizeof *vertex);
     if (!a->entries.rows || !a->entry_of || !a->place || !vertex) {
         return G4_NO_MEMORY;
@@ -179,7 +179,8 @@ static enum g4_status clip_gs_output(struct assembly *a, const struct g4_output 
     for (uint32_t i = 0; i < a->range->objects; i++) {
         for (uint32_t s = 0; s < out[i].strips; s++) {
             struct g4_strip strip = out[i].strip[s];
-            const struct g4_vertex **const place = g4_arena_alloc(chunk->arena, (strip.count + 1) * sizeof *place);
+            const struct g4_vertex **const place =
+                g4_arena_alloc(chunk->arena, (strip.count + 1) * sizeof(const struct g4_vertex *));
             if (!place) {
                 return G4_NO_MEMORY;
             }

@@ -17,16 +17,17 @@ static uint64_t field(const uint8_t *data, uint32_t at, uint32_t bits) {
     uint64_t value = 0;
     memcpy(&value, data + at / 8, (at % 8 + bits + 7) / 8);
     value >>= at % 8;
-    return bits == 64 ? value : value & ((UINT64_C(1) << bits) - 1);
+    return value & (UINT64_MAX >> (64 - bits));
 }
 
+/* bits: 1..64 */
 static int64_t sign_extend(uint64_t value, uint32_t bits) {
     return (int64_t)(value << (64 - bits)) >> (64 - bits);
 }
 
 /* Small floats widen exactly: a sign bit (or none), five exponent bits, the rest mantissa. */
 static uint32_t widen_float(uint32_t value, uint32_t bits, bool has_sign) {
-    const uint32_t mantissa_bits = bits - 5 - has_sign;
+    const uint32_t mantissa_bits = (bits - 5 - has_sign) & 31; /* 5, 6 or 10 */
     const uint32_t mantissa = value & ((1u << mantissa_bits) - 1);
     const uint32_t exponent = value >> mantissa_bits & 31;
     const uint32_t sign = has_sign ? value >> (bits - 1) << 31 : 0;
@@ -53,12 +54,15 @@ static uint32_t convert_float(uint64_t raw, uint32_t bits) {
 
 static uint32_t convert(const struct g4_format_channel *channel, const uint8_t *data) {
     const uint32_t bits = channel->bits;
-    const uint64_t raw = bits ? field(data, channel->at, bits) : 0;
+    if (bits == 0 || bits > 64) { /* components past the format's count: raw zero */
+        return 0;
+    }
+    const uint64_t raw = field(data, channel->at, bits);
     switch (channel->type) {
     case G4_CHANNEL_UNORM:
-        return bits_of((float)((double)raw / (double)((UINT64_C(1) << bits) - 1)));
+        return bits_of((float)((double)raw / (double)(UINT64_MAX >> (64 - bits))));
     case G4_CHANNEL_SNORM: {
-        const double value = (double)sign_extend(raw, bits) / (double)((UINT64_C(1) << (bits - 1)) - 1);
+        const double value = (double)sign_extend(raw, bits) / (double)((UINT64_MAX >> (64 - bits)) >> 1);
         return bits_of(value < -1.0 ? -1.0f : (float)value);
     }
     case G4_CHANNEL_USCALED:
@@ -73,7 +77,7 @@ static uint32_t convert(const struct g4_format_channel *channel, const uint8_t *
         return widen_float((uint32_t)raw, bits, false);
     case G4_CHANNEL_UINT:
         return (uint32_t)raw;
-    default: /* components past the format's count: raw zero */
+    default:
         return 0;
     }
 }
