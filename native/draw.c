@@ -203,6 +203,7 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
         for (uint32_t i = 0; i < chunk->setups; i++) {
             chunk->setup[i].primitive = (uint32_t)device->counts.setups++ & 0xffffff;
         }
+        g4_sf_count_stipple(device->ctx.state, &device->pipeline, chunk);
         device->counts.objects += chunk->objects;
     }
     if (status == G4_OK) {

@@ -29,20 +29,3 @@ MESSAGE(g4_message_urb)
 MESSAGE(g4_message_spawner)
 
 /* fixed functions */
-WEAK enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipeline, struct g4_chunk *chunk) {
-    (void)worker;
-    (void)pipeline;
-    chunk->setups = 0;
-    return G4_OK;
-}
-WEAK enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipeline) {
-    (void)worker;
-    (void)pipeline;
-    return G4_OK;
-}
-WEAK enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipeline, const struct g4_tile *tile) {
-    (void)worker;
-    (void)pipeline;
-    (void)tile;
-    return G4_OK;
-}

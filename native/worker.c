@@ -124,6 +124,7 @@ void g4_worker_free(struct g4_worker *worker) {
     g4_surface_cache_free(worker->surfaces);
     g4_arena_free(worker->arena);
     free(worker->eu.log);
+    free(worker->wm);
     free(worker->gang);
     free(worker);
 }

@@ -24,6 +24,7 @@ struct g4_worker {
     struct g4_gang *gang;
     struct g4_port port; /* of the unit that runs at the moment */
     struct g4_surface_cache *surfaces;
+    struct g4_wm *wm;              /* the windower's, ff/wm.h */
     struct g4_arena *arena;        /* for a unit's use within one job */
     uint64_t counter[G4_COUNTERS]; /* this draw's part of the statistics */
 };

@@ -45,7 +45,7 @@ struct g4_object {
 /* An object after SF: fixed-point geometry, setup entry, everything WM needs (spec/20 4.2 step 12, spec/30 3.1). */
 struct g4_setup {
     uint8_t type, topology;
-    bool back_facing, poly_stipple, continue_stipple, last_pixel, antialias, cosmetic;
+    bool back_facing, poly_stipple, continue_stipple, last_pixel, antialias, cosmetic, legacy_diamonds;
     uint8_t viewport;
     uint16_t array_index;
     uint32_t primitive; /* sequence number in the draw, for R0.7 */
@@ -54,11 +54,18 @@ struct g4_setup {
     int32_t x[4], y[4]; /* triangle: 3 vertices in V0, V1, V2 order; rectangle, wide or AA line: 4 corners in ring
                            order; point: 4 corners; cosmetic line: the end points in drawing order */
     uint8_t corners;
-    uint8_t tie_right;                  /* points: UPPER_RIGHT rule */
-    int32_t x_min, y_min, x_max, y_max; /* inclusive pixel bounds: shape, scissor, drawing rectangle and 8K limits */
+    bool fills_box;                     /* points, upright rectangles: every pixel of the bounds is lit */
+    bool contiguous;                    /* the setup thread found that contiguous dispatch may be used */
+    int32_t x_min, y_min, x_max, y_max; /* inclusive pixel bounds: shape, scissor, drawing rectangle and 8K limits;
+                                           min > max: nothing is drawn, and there is no setup entry */
     float x_start, y_start;             /* for R1.0, R1.1 and the planes */
     float z[3];                         /* after the viewport transform, V0..V2 */
     float line_x0, line_y0, line_x1, line_y1, line_width; /* lines, as drawn: v[0] to v[1], biased pixels */
+    bool line_x_major;
+    int8_t line_step;       /* along the major axis, +1 or -1 */
+    int32_t line_first;     /* major coordinate of the first pixel as drawn */
+    uint32_t line_length;   /* pixels along the major axis */
+    uint32_t stipple_start; /* the stipple's counter at the first pixel */
 
     const uint32_t (*entry)[8]; /* setup URB entry (coefficients), attribute-major rows */
     uint32_t entry_rows;

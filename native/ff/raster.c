@@ -1,0 +1,150 @@
+#include "raster.h"
+
+#include "lines.h"
+
+enum {
+    LAST = G4_TILE_SIZE - 1,
+    MAX_CORNERS = 4
+};
+
+/* An edge's function at pixel (i, j) of the tile is value + j * dx - i * dy: inside where it is not negative.
+ *
+ * It is E of spec/20 4.3, less one for edges that exclude their points, divided by 256 and rounded down: pixels lie 256
+ * units apart, so the sign at every pixel stays the same. */
+struct edge {
+    int64_t value;
+    int32_t dx, dy;
+};
+
+static struct edge edge_of(const struct g4_setup *setup, int a, int b, int32_t tile_x, int32_t tile_y) {
+    const int64_t dx = (int64_t)setup->x[b] - setup->x[a];
+    const int64_t dy = (int64_t)setup->y[b] - setup->y[a];
+    const bool includes = dy < 0 || (dy == 0 && dx > 0); /* left and top edges */
+    const int64_t x = (int64_t)tile_x * G4_ONE_PIXEL - setup->x[a];
+    const int64_t y = (int64_t)tile_y * G4_ONE_PIXEL - setup->y[a];
+    const int64_t e = dx * y - dy * x - (includes ? 0 : 1);
+    return (struct edge){.value = e >> G4_SUB_PIXEL_BITS, .dx = (int32_t)dx, .dy = (int32_t)dy};
+}
+
+struct window {
+    int32_t left, right, top, bottom; /* pixels of the tile, inclusive */
+};
+
+/* Where the edge leaves the window: -1 it has no pixel inside, 1 all of them, 0 some. */
+static int classify(const struct edge *edge, const struct window *w) {
+    const int64_t dx = edge->dx;
+    const int64_t dy = edge->dy;
+    const int64_t top = edge->value + dx * w->top;
+    const int64_t bottom = edge->value + dx * w->bottom;
+    const int64_t high = (top > bottom ? top : bottom) - dy * (dy > 0 ? w->left : w->right);
+    const int64_t low = (top < bottom ? top : bottom) - dy * (dy > 0 ? w->right : w->left);
+    return high < 0 ? -1 : low >= 0 ? 1 : 0;
+}
+
+/*
+ * Cut the rows with an edge that crosses the window.
+ *
+ * A row's pixels inside are those left of a limit (dy > 0) or right of it.  The limit is a quotient of integers below
+ * 2^29 and 2^23; half a unit is added to the dividend, so the true quotient is at least 2^-24 away from an integer, and
+ * one rounded product in double is exact where it matters, within 0..32.  About 3 ns a row and edge.
+ */
+static void cut(const struct edge *edge, const struct window *w, uint32_t *restrict row) {
+    const double step = edge->dx;
+    const double inverse = edge->dy != 0 ? 1.0 / edge->dy : 1e9;
+    const double start = (double)edge->value + 0.5;
+    const uint32_t invert = edge->dy < 0 ? UINT32_MAX : 0;
+
+    for (int32_t j = w->top; j <= w->bottom; j++) {
+        double limit = (start + step * j) * inverse;
+        limit = limit > -1.0 ? limit : -1.0;
+        limit = limit < 32.0 ? limit : 32.0;
+        const int32_t pixels = (int32_t)(limit + 1.0);
+        row[j] &= (uint32_t)((UINT64_C(1) << pixels) - 1) ^ invert;
+    }
+}
+
+/* Twice the area; positive where the corners run clockwise on a screen whose y points down. */
+static int64_t area(const struct g4_setup *setup) {
+    int64_t sum = 0;
+    for (int i = 0, n = setup->corners; i < n; i++) {
+        const int k = i + 1 == n ? 0 : i + 1;
+        sum += (int64_t)setup->x[i] * setup->y[k] - (int64_t)setup->x[k] * setup->y[i];
+    }
+    return sum;
+}
+
+static bool polygon(const struct g4_setup *setup, const struct window *w, struct g4_coverage *coverage) {
+    const int corners = setup->corners < MAX_CORNERS ? setup->corners : MAX_CORNERS;
+    const int64_t size = area(setup);
+
+    if (size == 0) {
+        return false;
+    }
+    for (int i = 0; i < corners; i++) {
+        const int k = i + 1 == corners ? 0 : i + 1;
+        const struct edge edge =
+            size > 0 ? edge_of(setup, i, k, coverage->x, coverage->y) : edge_of(setup, k, i, coverage->x, coverage->y);
+        if (edge.dx == 0 && edge.dy == 0) {
+            continue;
+        }
+        const int class = classify(&edge, w);
+        if (class < 0) {
+            return false;
+        }
+        if (class == 0) {
+            cut(&edge, w, coverage->row);
+        }
+    }
+    return true;
+}
+
+static bool trim(struct g4_coverage *coverage) {
+    while (coverage->first <= coverage->last && coverage->row[coverage->first] == 0) {
+        coverage->first++;
+    }
+    while (coverage->first <= coverage->last && coverage->row[coverage->last] == 0) {
+        coverage->last--;
+    }
+    return coverage->first <= coverage->last;
+}
+
+bool g4_raster_tile(const struct g4_setup *setup, int32_t tile_x, int32_t tile_y, struct g4_coverage *coverage) {
+    struct window w = {
+        .left = setup->x_min - tile_x,
+        .right = setup->x_max - tile_x,
+        .top = setup->y_min - tile_y,
+        .bottom = setup->y_max - tile_y,
+    };
+    w.left = w.left < 0 ? 0 : w.left;
+    w.top = w.top < 0 ? 0 : w.top;
+    w.right = w.right > LAST ? LAST : w.right;
+    w.bottom = w.bottom > LAST ? LAST : w.bottom;
+    if (w.left > w.right || w.top > w.bottom) {
+        return false;
+    }
+    coverage->x = tile_x;
+    coverage->y = tile_y;
+    coverage->first = w.top;
+    coverage->last = w.bottom;
+
+    const uint32_t columns = UINT32_MAX << w.left & UINT32_MAX >> (LAST - w.right);
+    for (int32_t j = w.top; j <= w.bottom; j++) {
+        coverage->row[j] = columns;
+    }
+    if (setup->fills_box) {
+        return true;
+    }
+    if (setup->cosmetic) {
+        g4_line_cosmetic(setup, coverage);
+        return trim(coverage);
+    }
+    return polygon(setup, &w, coverage) && trim(coverage);
+}
+
+uint32_t g4_coverage_pixels(const struct g4_coverage *coverage) {
+    uint32_t pixels = 0;
+    for (int32_t j = coverage->first; j <= coverage->last; j++) {
+        pixels += (uint32_t)__builtin_popcount(coverage->row[j]);
+    }
+    return pixels;
+}

@@ -1,0 +1,176 @@
+#include "sf.h"
+
+#include <string.h>
+
+#include "lines.h"
+#include "payload.h"
+#include "sf_setup.h"
+
+enum {
+    URB_RESTRICTION_CHECK_PASSED = 1 << 12, /* of a URB_WRITE descriptor: contiguous dispatch may be used */
+};
+
+/* Setup threads that run together. */
+struct batch {
+    struct g4_worker *worker;
+    const struct g4_pipe *pipe;
+    struct g4_arena *arena; /* of the chunk: setup entries outlive the batch */
+    struct g4_slots slots;
+    uint32_t entry_rows;
+    uint32_t count;
+    struct g4_setup *setup[G4_GANG_THREADS];
+    struct g4_sf_payload payload[G4_GANG_THREADS];
+};
+
+static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, const uint32_t *header) {
+    struct g4_setup *const setup = gang->unit_data[t];
+    (void)header;
+    setup->contiguous = (descriptor & URB_RESTRICTION_CHECK_PASSED) != 0;
+    return 0;
+}
+
+static void put_payload(struct batch *batch, uint32_t t, uint32_t grf) {
+    const struct g4_sf_state *const sf = &batch->pipe->sf;
+    const struct g4_sf_payload *const payload = &batch->payload[t];
+    struct g4_gang *const gang = batch->worker->gang;
+    const uint32_t gen = batch->worker->ctx->gen;
+
+    /* Handle 0 is the start of the thread's own window; the rest of R0.0 to R0.2 is zero. */
+    gang->slot[t] = batch->slots.first + t;
+    g4_payload_pointers(&batch->pipe->dispatch[G4_STAGE_SF], sf->per_thread_scratch_space, gang->slot[t],
+                        gang->grf[0].ud[t]);
+    g4_payload_sf_r1_pack(&payload->r1, gen, gang->grf[1].ud[t]);
+    g4_payload_sf_r2_pack(&payload->r2, gen, gang->grf[2].ud[t]);
+    for (uint32_t i = 0; i < payload->vertices; i++) {
+        const struct g4_vertex *const v = payload->v[i];
+        grf = g4_payload_rows(gang, (int)t, v->rows, v->row_count, sf->vertex_urb_entry_read_offset,
+                              sf->vertex_urb_entry_read_length, grf);
+    }
+    g4_gang_set_dmask(gang, (int)t, 0xff); /* spec/20 4.6 */
+}
+
+/* What a kernel wrote coefficient-major, three rows for eight attributes, as the windower reads it: four rows of two
+ * attributes (spec/20 2.8). */
+static bool transpose(struct g4_arena *arena, struct g4_setup *setup) {
+    const uint32_t groups = setup->entry_rows / 3;
+    uint32_t(*const rows)[8] = g4_arena_alloc(arena, (size_t)(groups * 4 + 1) * sizeof *rows);
+    if (!rows) {
+        return false;
+    }
+    for (uint32_t g = 0; g < groups; g++) {
+        const uint32_t(*const from)[8] = setup->entry + (size_t)3 * g;
+        for (uint32_t a = 0; a < 8; a++) {
+            uint32_t *const to = rows[4 * g + a / 2] + 4 * (a & 1);
+            to[0] = from[0][a];
+            to[1] = from[1][a];
+            to[2] = 0;
+            to[3] = from[2][a];
+        }
+    }
+    setup->entry = (const uint32_t(*)[8])rows;
+    setup->entry_rows = groups * 4;
+    return true;
+}
+
+static enum g4_status run_batch(struct batch *batch) {
+    struct g4_worker *const worker = batch->worker;
+    const struct g4_pipe *const pipe = batch->pipe;
+    const struct g4_sf_state *const sf = &pipe->sf;
+    struct g4_gang *const gang = worker->gang;
+    const size_t size = (size_t)batch->entry_rows * sizeof(uint32_t[8]);
+    uint32_t(*const entries)[8] = g4_arena_alloc(batch->arena, batch->count * size);
+
+    if (!entries) {
+        return G4_NO_MEMORY;
+    }
+    memset(entries, 0, batch->count * size);
+    g4_gang_start(gang, &pipe->dispatch[G4_STAGE_SF], (int)batch->count);
+    gang->owner = (struct g4_gang_owner){.urb_event = urb_event};
+    const uint32_t grf =
+        g4_payload_constants(gang, (int)batch->count, worker->ctx->state, sf->constant_urb_entry_read_offset,
+                             sf->constant_urb_entry_read_length, sf->dispatch_grf_start_register);
+    for (uint32_t t = 0; t < batch->count; t++) {
+        struct g4_setup *const setup = batch->setup[t];
+        uint32_t(*const entry)[8] = entries + (size_t)t * batch->entry_rows;
+        setup->entry = (const uint32_t(*)[8])entry;
+        setup->entry_rows = batch->entry_rows;
+        gang->unit_data[t] = setup;
+        gang->urb[t] = entry;
+        gang->urb_rows[t] = batch->entry_rows;
+        put_payload(batch, t, grf);
+    }
+    enum g4_status status = g4_gang_run(&worker->eu, gang, pipe->kernel[G4_STAGE_SF]);
+    for (uint32_t t = 0; t < batch->count && pipe->wm.transposed_urb_read_enable && status == G4_OK; t++) {
+        status = transpose(batch->arena, batch->setup[t]) ? G4_OK : G4_NO_MEMORY;
+    }
+    batch->count = 0;
+    return status;
+}
+
+enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, struct g4_chunk *chunk) {
+    struct g4_sf_frame frame;
+    struct batch batch = {
+        .worker = worker,
+        .pipe = pipe,
+        .arena = chunk->arena,
+        .entry_rows = 2 * pipe->sf.urb_entry_allocation_size,
+    };
+
+    chunk->setups = 0;
+    if (pipe->sf.statistics_enable) {
+        worker->counter[G4_COUNTER_CL_PRIMITIVES] += chunk->objects;
+    }
+    if (chunk->objects == 0) {
+        return G4_OK;
+    }
+    if (!pipe->kernel[G4_STAGE_SF]) {
+        return G4_FAULT;
+    }
+    chunk->setup = g4_arena_alloc(chunk->arena, chunk->objects * sizeof *chunk->setup);
+    if (!chunk->setup) {
+        return G4_NO_MEMORY;
+    }
+    g4_sf_frame_begin(&frame, worker->ctx, pipe);
+    batch.slots = g4_thread_slots(worker, pipe->kernel[G4_STAGE_SF], pipe->sf.maximum_number_of_threads);
+    for (uint32_t i = 0; i < chunk->objects; i++) {
+        struct g4_setup *const setup = &chunk->setup[chunk->setups];
+        if (!g4_sf_setup(&frame, &chunk->object[i], setup, &batch.payload[batch.count])) {
+            continue;
+        }
+        chunk->setups++;
+        if (g4_setup_is_empty(setup)) {
+            continue;
+        }
+        batch.setup[batch.count++] = setup;
+        if (batch.count == batch.slots.count) {
+            const enum g4_status status = run_batch(&batch);
+            if (status != G4_OK) {
+                return status;
+            }
+        }
+    }
+    return batch.count ? run_batch(&batch) : G4_OK;
+}
+
+void g4_sf_count_stipple(struct g4_state *state, const struct g4_pipe *pipe, struct g4_chunk *chunk) {
+    struct g4_line_stipple stipple;
+
+    if (!pipe->wm.line_stipple_enable) {
+        return;
+    }
+    g4_line_stipple_begin(&stipple, state);
+    for (uint32_t i = 0; i < chunk->setups; i++) {
+        struct g4_setup *const setup = &chunk->setup[i];
+        if (setup->type != G4_OBJECT_LINE) {
+            continue;
+        }
+        if (!setup->continue_stipple) {
+            state->line_stipple_position = 0;
+        }
+        setup->stipple_start = state->line_stipple_position;
+        if (!setup->antialias) {
+            /* only the place within the pattern matters */
+            state->line_stipple_position = (setup->stipple_start + setup->line_length) % (16 * stipple.repeat);
+        }
+    }
+}

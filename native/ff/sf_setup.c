@@ -1,0 +1,367 @@
+#include "sf_setup.h"
+
+#include <math.h>
+
+#include "lines.h"
+
+enum {
+    CLAMP = 8192 /* pixels */
+};
+
+void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_context *ctx, const struct g4_pipe *pipe) {
+    const uint32_t *const dw = ctx->state->drawing_rectangle;
+    const uint32_t command[4] = {0, dw[0], dw[1], dw[2]};
+    const struct g4_sf_state *const sf = &pipe->sf;
+    struct g4_3dstate_drawing_rectangle rectangle;
+
+    g4_3dstate_drawing_rectangle_unpack(command, ctx->gen, &rectangle);
+    *frame = (struct g4_sf_frame){
+        .sf = sf,
+        .viewport = pipe->sf_viewport,
+        .bias_x = (float)sf->destination_origin_horizontal_bias_u0_4 / 16.0f,
+        .bias_y = (float)sf->destination_origin_vertical_bias_u0_4 / 16.0f,
+        .origin_x = (float)rectangle.drawing_rectangle_origin_x,
+        .origin_y = (float)rectangle.drawing_rectangle_origin_y,
+        .pixel_origin_x = rectangle.drawing_rectangle_origin_x,
+        .pixel_origin_y = rectangle.drawing_rectangle_origin_y,
+        .x_min = (int32_t)rectangle.clipped_drawing_rectangle_x_min,
+        .y_min = (int32_t)rectangle.clipped_drawing_rectangle_y_min,
+        .x_max = (int32_t)rectangle.clipped_drawing_rectangle_x_max,
+        .y_max = (int32_t)rectangle.clipped_drawing_rectangle_y_max,
+        .line_width = (float)sf->line_width_u3_1 / 2.0f,
+        .line_cap = g4_line_region(sf->line_end_cap_antialiasing_region_width),
+        .legacy_diamonds = pipe->wm.legacy_diamond_line_rasterization,
+        .keep_lines = pipe->wm.line_stipple_enable,
+    };
+}
+
+int32_t g4_sf_quantise(const struct g4_sf_frame *frame, double v) {
+    const bool coarse = frame->sf->vertex_sub_pixel_precision_select == G4_SUB_PIXEL_PRECISION_FOUR_BITS;
+    const int32_t scale = coarse ? 16 : G4_ONE_PIXEL;
+    const int32_t limit = CLAMP * scale;
+    double q = v * scale + 0.5;
+
+    q = q > -limit ? q : -limit;
+    q = q < limit - 1 ? q : limit - 1;
+    int32_t n = (int32_t)q;
+    n -= n > q; /* the conversion rounds toward zero */
+    return n * (G4_ONE_PIXEL / scale);
+}
+
+int32_t g4_sf_clamp(int32_t v) {
+    const int32_t limit = CLAMP * G4_ONE_PIXEL;
+    return v < -limit ? -limit : v > limit - 1 ? limit - 1 : v;
+}
+
+/* A vertex on the screen. */
+struct place {
+    float x, y, z;
+};
+
+/* Steps 1 to 5: false when a NaN drops the object. */
+static bool transform(const struct g4_sf_frame *frame, const struct g4_vertex *v, const struct g4_sf_viewport *m,
+                      struct place *out) {
+    if (isnan(v->x) || isnan(v->y) || isnan(v->z) || isnan(v->rhw)) {
+        return false;
+    }
+    float x = v->x;
+    float y = v->y;
+    float z = v->z;
+    if (frame->sf->viewport_transform_enable) { /* decision 8: multiply, then add */
+        x = x * m->viewport_matrix_element_m00;
+        y = y * m->viewport_matrix_element_m11;
+        z = z * m->viewport_matrix_element_m22;
+        x = x + m->viewport_matrix_element_m30;
+        y = y + m->viewport_matrix_element_m31;
+        z = z + m->viewport_matrix_element_m32;
+        if (isnan(x) || isnan(y) || isnan(z)) {
+            return false;
+        }
+    }
+    x = x - frame->bias_x;
+    y = y - frame->bias_y;
+    *out = (struct place){x + frame->origin_x, y + frame->origin_y, z};
+    return true;
+}
+
+static int32_t ceil_pixel(int32_t v) {
+    return (v + G4_ONE_PIXEL - 1) >> G4_SUB_PIXEL_BITS;
+}
+
+/* Pixels of a shape that includes its left and top, not its right and bottom. */
+static void bounds(struct g4_setup *s) {
+    int32_t x_min = s->x[0];
+    int32_t x_max = s->x[0];
+    int32_t y_min = s->y[0];
+    int32_t y_max = s->y[0];
+    for (int i = 1; i < s->corners; i++) {
+        x_min = s->x[i] < x_min ? s->x[i] : x_min;
+        x_max = s->x[i] > x_max ? s->x[i] : x_max;
+        y_min = s->y[i] < y_min ? s->y[i] : y_min;
+        y_max = s->y[i] > y_max ? s->y[i] : y_max;
+    }
+    s->x_min = ceil_pixel(x_min);
+    s->y_min = ceil_pixel(y_min);
+    s->x_max = ceil_pixel(x_max) - 1;
+    s->y_max = ceil_pixel(y_max) - 1;
+}
+
+/* Step 11: scissor and drawing rectangle. */
+static void clip_bounds(const struct g4_sf_frame *frame, struct g4_setup *s) {
+    int32_t x_min = frame->x_min;
+    int32_t y_min = frame->y_min;
+    int32_t x_max = frame->x_max;
+    int32_t y_max = frame->y_max;
+    if (frame->sf->scissor_rectangle_enable) {
+        const struct g4_sf_viewport *const m = &frame->viewport[s->viewport];
+        const int32_t left = (int32_t)m->scissor_rectangle_x_min + frame->pixel_origin_x;
+        const int32_t top = (int32_t)m->scissor_rectangle_y_min + frame->pixel_origin_y;
+        const int32_t right = (int32_t)m->scissor_rectangle_x_max + frame->pixel_origin_x;
+        const int32_t bottom = (int32_t)m->scissor_rectangle_y_max + frame->pixel_origin_y;
+        x_min = left > x_min ? left : x_min;
+        y_min = top > y_min ? top : y_min;
+        x_max = right < x_max ? right : x_max;
+        y_max = bottom < y_max ? bottom : y_max;
+    }
+    s->x_min = s->x_min > x_min ? s->x_min : x_min;
+    s->y_min = s->y_min > y_min ? s->y_min : y_min;
+    s->x_max = s->x_max < x_max ? s->x_max : x_max;
+    s->y_max = s->y_max < y_max ? s->y_max : y_max;
+}
+
+/* The exact determinant of spec/20 2.7, in 1/65536 square pixels. */
+static int64_t determinant(const int32_t x[3], const int32_t y[3]) {
+    return ((int64_t)x[1] - x[0]) * ((int64_t)y[2] - y[0]) - ((int64_t)x[2] - x[0]) * ((int64_t)y[1] - y[0]);
+}
+
+static float pixels(int64_t v) {
+    return (float)((double)v / G4_ONE_PIXEL);
+}
+
+static void payload_deltas(const int32_t x[3], const int32_t y[3], struct g4_payload_sf_r1 *r1) {
+    r1->dx0 = pixels((int64_t)x[1] - x[0]);
+    r1->dy0 = pixels((int64_t)y[1] - y[0]);
+    r1->dx2 = pixels((int64_t)x[2] - x[0]);
+    r1->dy2 = pixels((int64_t)y[2] - y[0]);
+    r1->determinant = (float)((double)determinant(x, y) / (G4_ONE_PIXEL * G4_ONE_PIXEL));
+}
+
+/* Step 10. */
+static bool is_culled(const struct g4_sf_frame *frame, bool back_facing) {
+    switch (frame->sf->cull_mode) {
+    case G4_CULL_MODE_NONE:
+        return false;
+    case G4_CULL_MODE_FRONT:
+        return !back_facing;
+    case G4_CULL_MODE_BACK:
+        return back_facing;
+    default:
+        return true;
+    }
+}
+
+/* The topmost, then leftmost of the first n. */
+static int first_vertex(const int32_t *x, const int32_t *y, int n) {
+    int first = 0;
+    for (int i = 1; i < n; i++) {
+        if (y[i] < y[first] || (y[i] == y[first] && x[i] < x[first])) {
+            first = i;
+        }
+    }
+    return first;
+}
+
+/* Which corner of the object becomes V0, V1, V2 (spec/20 4.5). */
+static void reorder(const struct g4_object *object, const int32_t *x, const int32_t *y, int n, int order[3]) {
+    int own[3] = {0, 1, 2};
+    if (object->invert_orientation) {
+        own[1] = 2;
+        own[2] = 1;
+    }
+    const int first = first_vertex(x, y, n);
+    int start = 0;
+    while (own[start] != first) {
+        start++;
+    }
+    for (int i = 0; i < n; i++) {
+        order[i] = own[(start + i) % n];
+    }
+}
+
+static void payload_vertices(const struct g4_object *object, const struct place *place, const int order[3], int n,
+                             struct g4_setup *setup, struct g4_sf_payload *payload) {
+    float z[3] = {0};
+    float w[3] = {0};
+    payload->vertices = (uint32_t)n;
+    for (int i = 0; i < n; i++) {
+        payload->v[i] = object->v[order[i]];
+        z[i] = place[order[i]].z;
+        w[i] = payload->v[i]->rhw;
+        if (order[i] == object->provoking) {
+            payload->r1.provoking_vertex = (uint32_t)i;
+        }
+    }
+    memcpy(setup->z, z, sizeof setup->z);
+    payload->r2 = (struct g4_payload_sf_r2){z[0], w[0], z[1], w[1], z[2], w[2]};
+}
+
+static bool is_upright(const int32_t x[4], const int32_t y[4]) {
+    return (x[0] == x[1] && y[1] == y[2] && x[2] == x[3] && y[3] == y[0]) ||
+           (y[0] == y[1] && x[1] == x[2] && y[2] == y[3] && x[3] == x[0]);
+}
+
+static bool setup_triangle(const struct g4_sf_frame *frame, const struct g4_object *object, const struct place *place,
+                           struct g4_setup *setup, struct g4_sf_payload *payload) {
+    const bool rectangle = object->type == G4_OBJECT_RECTANGLE;
+    int32_t x[4];
+    int32_t y[4];
+    int order[3];
+    for (int i = 0; i < 3; i++) {
+        x[i] = g4_sf_quantise(frame, place[i].x);
+        y[i] = g4_sf_quantise(frame, place[i].y);
+    }
+    const int64_t det = determinant(x, y);
+    if (det == 0) {
+        return false;
+    }
+    if (!rectangle) {
+        const bool clockwise = (det > 0) != object->invert_orientation;
+        const uint32_t orientation = clockwise ? G4_FRONT_WINDING_CW : G4_FRONT_WINDING_CCW;
+        setup->back_facing = orientation != frame->sf->front_winding;
+        if (is_culled(frame, setup->back_facing)) {
+            return false;
+        }
+    }
+    reorder(object, x, y, 3, order);
+    for (int i = 0; i < 3; i++) {
+        setup->x[i] = x[order[i]];
+        setup->y[i] = y[order[i]];
+    }
+    payload_deltas(setup->x, setup->y, &payload->r1);
+    payload_vertices(object, place, order, 3, setup, payload);
+    setup->x_start = pixels(setup->x[0]);
+    setup->y_start = pixels(setup->y[0]);
+    setup->corners = 3;
+    if (rectangle) { /* step 7: the implied corner lies opposite the object's second vertex */
+        x[3] = g4_sf_clamp(x[0] - x[1] + x[2]);
+        y[3] = g4_sf_clamp(y[0] - y[1] + y[2]);
+        memcpy(setup->x, x, sizeof x);
+        memcpy(setup->y, y, sizeof y);
+        setup->corners = 4;
+        setup->fills_box = is_upright(x, y);
+    }
+    bounds(setup);
+    return true;
+}
+
+static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *object, const struct place *place,
+                       struct g4_setup *setup, struct g4_sf_payload *payload) {
+    int order[3] = {0, 1, 0};
+    for (int i = 0; i < 2; i++) {
+        setup->x[i] = g4_sf_quantise(frame, place[i].x);
+        setup->y[i] = g4_sf_quantise(frame, place[i].y);
+    }
+    const int first = first_vertex(setup->x, setup->y, 2);
+    order[0] = first;
+    order[1] = 1 - first;
+    const int64_t dx = (int64_t)setup->x[order[1]] - setup->x[first];
+    const int64_t dy = (int64_t)setup->y[order[1]] - setup->y[first];
+    setup->x_start = pixels(setup->x[first]);
+    setup->y_start = pixels(setup->y[first]);
+    payload->r1.dx0 = pixels(dx);
+    payload->r1.dy0 = pixels(dy);
+    payload->r1.determinant = (float)((double)(dx * dx + dy * dy) / (G4_ONE_PIXEL * G4_ONE_PIXEL));
+    payload_vertices(object, place, order, 2, setup, payload);
+    if (dx == 0 && dy == 0) {
+        /* drawn by nobody, but it starts a strip for the stipple */
+        setup->x_max = setup->x_min - 1;
+        return frame->keep_lines;
+    }
+    setup->line_width = frame->line_width;
+    setup->cosmetic = frame->line_width == 0.0f;
+    setup->antialias = frame->sf->antialiasing_enable && !setup->cosmetic;
+    setup->last_pixel = frame->sf->last_pixel_enable &&
+                        (object->topology == G4_PRIMITIVE_TOPOLOGY_LINELIST || object->last_of_primitive);
+    g4_line_setup(frame, setup);
+    if (!setup->cosmetic) {
+        bounds(setup);
+    }
+    return true;
+}
+
+static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object *object, const struct place *place,
+                        struct g4_setup *setup, struct g4_sf_payload *payload) {
+    const struct g4_sf_state *const sf = frame->sf;
+    const uint32_t width_u8_3 = sf->use_point_width_state ? sf->point_width_u8_3 : object->v[0]->point_width;
+    const double half = (double)width_u8_3 / 16.0;
+    const int32_t left = g4_sf_quantise(frame, place->x - half);
+    const int32_t right = g4_sf_quantise(frame, place->x + half);
+    const int32_t top = g4_sf_quantise(frame, place->y - half);
+    const int32_t bottom = g4_sf_quantise(frame, place->y + half);
+    static const int order[3] = {0};
+
+    if (left == right || top == bottom) {
+        return false;
+    }
+    const int32_t x[4] = {left, right, left, right}; /* UL, LR, LL; the fourth only completes the box */
+    const int32_t y[4] = {top, bottom, bottom, top};
+    payload_deltas(x, y, &payload->r1);
+    payload_vertices(object, place, order, 1, setup, payload);
+    const struct g4_payload_sf_r2 *const c = &payload->r2;
+    payload->r2 = (struct g4_payload_sf_r2){c->z0, c->inverse_w0, c->z0, c->inverse_w0, c->z0, c->inverse_w0};
+    setup->x_start = pixels(left);
+    setup->y_start = pixels(top);
+    memcpy(setup->x, x, sizeof setup->x);
+    memcpy(setup->y, y, sizeof setup->y);
+    setup->corners = 4;
+    setup->fills_box = true;
+    bounds(setup);
+    if (sf->point_rasterization_rule == G4_POINT_RASTERIZATION_RULE_UPPER_RIGHT) {
+        setup->x_min = (left >> G4_SUB_PIXEL_BITS) + 1;
+        setup->x_max = right >> G4_SUB_PIXEL_BITS;
+    }
+    return true;
+}
+
+bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object, struct g4_setup *setup,
+                 struct g4_sf_payload *payload) {
+    struct place place[3];
+    bool drawn = true;
+
+    *setup = (struct g4_setup){
+        .type = object->type,
+        .topology = object->topology,
+        .back_facing = object->back_facing,
+        .poly_stipple = object->poly_stipple,
+        .continue_stipple = object->continue_stipple,
+        .viewport = object->v[0]->viewport & 15,
+        .array_index = object->v[0]->array_index,
+    };
+    *payload = (struct g4_sf_payload){.vertices = 0};
+    for (int i = 0; i < object->vertices; i++) {
+        drawn = drawn && transform(frame, object->v[i], &frame->viewport[setup->viewport], &place[i]);
+    }
+    if (!drawn) {
+        setup->x_max = setup->x_min - 1;
+        return object->type == G4_OBJECT_LINE && frame->keep_lines;
+    }
+    switch (object->type) {
+    case G4_OBJECT_POINT:
+        drawn = setup_point(frame, object, place, setup, payload);
+        break;
+    case G4_OBJECT_LINE:
+        drawn = setup_line(frame, object, place, setup, payload);
+        break;
+    default:
+        drawn = setup_triangle(frame, object, place, setup, payload);
+        break;
+    }
+    if (!drawn) {
+        return false;
+    }
+    clip_bounds(frame, setup);
+    payload->r1.back_facing = setup->back_facing;
+    payload->r1.sprite_point_enable = frame->sf->sprite_point_enable;
+    payload->r1.primitive_type = object->topology;
+    return !g4_setup_is_empty(setup) || (object->type == G4_OBJECT_LINE && frame->keep_lines);
+}

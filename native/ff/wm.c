@@ -1,0 +1,182 @@
+#include "wm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "raster.h"
+#include "wm_state.h"
+
+static uint32_t reversed(uint32_t v) {
+    uint32_t out = 0;
+    for (int i = 0; i < 32; i++) {
+        out |= (v >> i & 1) << (31 - i);
+    }
+    return out;
+}
+
+/* Tiles are as large as the pattern, so one copy with the offsets applied serves all (spec/30 3.17). */
+static void poly_stipple_begin(struct g4_wm *wm, const struct g4_context *ctx) {
+    const uint32_t command[2] = {0, ctx->state->poly_stipple_offset};
+    struct g4_3dstate_poly_stipple_offset offset;
+    g4_3dstate_poly_stipple_offset_unpack(command, ctx->gen, &offset);
+    for (uint32_t j = 0; j < G4_TILE_SIZE; j++) {
+        const uint32_t row = reversed(ctx->state->poly_stipple[(j + offset.polygon_stipple_y_offset) & 31]);
+        const uint32_t shift = offset.polygon_stipple_x_offset & 31;
+        wm->poly_stipple[j] = row >> shift | (shift ? row << (32 - shift) : 0);
+    }
+}
+
+enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {
+    const struct g4_context *const ctx = worker->ctx;
+    const struct g4_state *const state = ctx->state;
+    const uint32_t *const dw = state->depth_buffer;
+    const uint32_t command[6] = {0, dw[0], dw[1], dw[2], dw[3], dw[4]};
+    struct g4_3dstate_depth_buffer depth;
+
+    if (!worker->wm) {
+        worker->wm = calloc(1, sizeof *worker->wm);
+        if (!worker->wm) {
+            return G4_NO_MEMORY;
+        }
+    }
+    struct g4_wm *const wm = worker->wm;
+    const struct g4_color_calc_state *const cc = &pipe->cc;
+    g4_3dstate_depth_buffer_unpack(command, ctx->gen, &depth);
+    const bool present = depth.surface_type != G4_DEPTH_SURFACE_TYPE_SURFTYPE_NULL;
+
+    wm->ctx = ctx;
+    wm->pipe = pipe;
+    wm->waiting = 0;
+    memset(wm->claimed, 0, sizeof wm->claimed);
+    wm->iz = g4_iz_decide(pipe, present);
+    wm->depth_needed = wm->iz.source_depth_eu || wm->iz.mode != G4_IZ_P ||
+                       (present && (cc->depth_test_enable || cc->depth_buffer_write_enable));
+    wm->offset_enable = pipe->wm.global_depth_offset_enable;
+    g4_depth_offset_begin(&wm->offset, ctx, &pipe->wm, depth.surface_format, present);
+    g4_wm_dispatch_begin(&wm->dispatch, &pipe->wm);
+    g4_line_fade_begin(&wm->fade, ctx, pipe);
+    g4_line_stipple_begin(&wm->line_stipple, state);
+    poly_stipple_begin(wm, ctx);
+    wm->r0 = (struct g4_payload_ps_r0){.color_calculator_state_pointer = state->cc_state - state->general_state_base};
+    for (uint32_t i = 0; i < G4_WM_ENTRIES; i++) {
+        wm->slots[i] = pipe->wm_kernel[i]
+                           ? g4_thread_slots(worker, pipe->wm_kernel[i], pipe->wm.maximum_number_of_threads)
+                           : (struct g4_slots){.count = 1};
+    }
+    return g4_cc_begin(worker, pipe);
+}
+
+/* The lit subspans of the tile, row by row. */
+static void collect(struct g4_wm *wm, const struct g4_coverage *coverage) {
+    uint32_t n = 0;
+    for (int32_t j = coverage->first & ~1; j <= coverage->last; j += 2) {
+        const uint32_t upper = j >= coverage->first ? coverage->row[j] : 0;
+        const uint32_t lower = j < coverage->last ? coverage->row[j + 1] : 0;
+        const uint32_t any = upper | lower;
+        for (uint32_t left = (any | any >> 1) & 0x55555555u; left; left &= left - 1) {
+            const uint32_t i = (uint32_t)__builtin_ctz(left);
+            wm->subspan[n++] = (struct g4_subspan){
+                .x = (uint16_t)(coverage->x + (int32_t)i),
+                .y = (uint16_t)(coverage->y + j),
+                .lit = (uint8_t)((upper >> i & 3) | (lower >> i & 3) << 2),
+            };
+        }
+    }
+    wm->subspans = n;
+}
+
+static void interpolate_depth(struct g4_wm *wm) {
+    if (!wm->depth_needed) {
+        memset(wm->z, 0, wm->subspans * sizeof wm->z[0]);
+        return;
+    }
+    struct g4_plane plane;
+    g4_wm_plane(wm, wm->setup, &plane);
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        const double left = plane.c0 + plane.cx * (wm->subspan[s].x - plane.x_start);
+        const double right = plane.c0 + plane.cx * (wm->subspan[s].x + 1 - plane.x_start);
+        const double upper = plane.cy * (wm->subspan[s].y - plane.y_start);
+        const double lower = plane.cy * (wm->subspan[s].y + 1 - plane.y_start);
+        wm->z[s][0] = (float)(left + upper);
+        wm->z[s][1] = (float)(right + upper);
+        wm->z[s][2] = (float)(left + lower);
+        wm->z[s][3] = (float)(right + lower);
+    }
+}
+
+/* Mode P: test and write before the shader; what fails goes, subspans that lose all pixels too. */
+static void test_early(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    const struct g4_setup *const setup = wm->setup;
+    uint32_t kept = 0;
+
+    for (uint32_t first = 0; first < wm->subspans; first += 4) {
+        const uint32_t left = wm->subspans - first;
+        const uint32_t count = left < 4 ? left : 4;
+        uint16_t x[4] = {0};
+        uint16_t y[4] = {0};
+        float z[16] = {0};
+        uint32_t lit = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            x[i] = wm->subspan[first + i].x;
+            y[i] = wm->subspan[first + i].y;
+            lit |= (uint32_t)wm->subspan[first + i].lit << (4 * i);
+        }
+        memcpy(z, wm->z[first], count * sizeof wm->z[0]);
+        lit = g4_cc_early(worker, x, y, lit, z, setup->viewport, setup->array_index, setup->back_facing);
+        for (uint32_t i = 0; i < count; i++, lit >>= 4) {
+            if (lit & 15) {
+                wm->subspan[kept] = (struct g4_subspan){.x = x[i], .y = y[i], .lit = lit & 15};
+                memcpy(wm->z[kept], z + (size_t)4 * i, sizeof wm->z[0]);
+                kept++;
+            }
+        }
+    }
+    wm->subspans = kept;
+}
+
+static void stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage) {
+    const struct g4_wm_state *const state = &wm->pipe->wm;
+    if (state->polygon_stipple_enable && setup->poly_stipple && setup->type == G4_OBJECT_TRIANGLE) {
+        for (int32_t j = coverage->first; j <= coverage->last; j++) {
+            coverage->row[j] &= wm->poly_stipple[j];
+        }
+    }
+    if (state->line_stipple_enable && setup->type == G4_OBJECT_LINE && !setup->antialias) {
+        g4_line_stipple_apply(&wm->line_stipple, setup, coverage);
+    }
+}
+
+enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_tile *tile) {
+    struct g4_wm *const wm = worker->wm;
+    const bool threads = pipe->wm.thread_dispatch_enable;
+    struct g4_coverage coverage;
+    enum g4_status status = G4_OK;
+
+    wm->tile_x = tile->x;
+    wm->tile_y = tile->y;
+    for (uint32_t i = 0; i < tile->setups && status == G4_OK; i++) {
+        const struct g4_setup *const setup = tile->setup[i];
+        if (!g4_raster_tile(setup, tile->x, tile->y, &coverage)) {
+            continue;
+        }
+        stipple(wm, setup, &coverage);
+        if (threads && pipe->wm.statistics_enable) {
+            worker->eu.ps_invocations += g4_coverage_pixels(&coverage);
+        }
+        wm->setup = setup;
+        collect(wm, &coverage);
+        interpolate_depth(wm);
+        if (wm->iz.mode == G4_IZ_P || !threads) {
+            test_early(worker);
+        }
+        if (threads && wm->subspans) {
+            status = g4_wm_queue(worker);
+        }
+    }
+    if (status == G4_OK) {
+        status = g4_wm_flush(worker);
+    }
+    wm->waiting = 0;
+    return status;
+}
