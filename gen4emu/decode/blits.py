@@ -34,6 +34,10 @@ class Operand:
         """What the rectangle spans in memory, for linear surfaces from its first row on."""
         return abs(self.pitch_bytes) * max(0, self.height)
 
+    def to_dict(self) -> dict[str, int | str | bool]:
+        return {"side": self.side, "address": self.address, "x": self.x, "y": self.y, "width": self.width,
+                "height": self.height, "depth": self.depth, "pitch_bytes": self.pitch_bytes, "tiled": self.tiled}
+
     def __str__(self) -> str:
         return (f"{self.width}x{self.height} at ({self.x}, {self.y}), {self.depth}, pitch {self.pitch_bytes}, "
                 f"{self.tiling}")
@@ -41,19 +45,21 @@ class Operand:
 
 def operands(view: View) -> Iterator[Operand]:
     """The surfaces that a command names itself; SETUP commands name one without a rectangle."""
-    names = view.layout.by_name(view.gen)
-    depth_field = names.get("color_depth")
-    depth = depth_field.text(view.raw("color_depth")) if depth_field is not None else "?"
+    plan = view.layout.by_name(view.gen)
+    words, at = view.words, view.at
 
-    def value(name: str, default: int = 0) -> int:
-        return int(getattr(view, name)) if name in names else default
+    def value(name: str) -> int:
+        f = plan.get(name)
+        return 0 if f is None or f.last_dword >= view.dwords else int(f.decode(f.extract(words, at)))
 
-    width = value("destination_x2") - value("destination_x1") if "destination_x2" in names else value("width_bytes")
-    height = value("destination_y2") - value("destination_y1") if "destination_y2" in names else value("height")
-    for side in ("destination", "source"):
-        base = next((n for n in (f"{side}_base_address", f"{side}_address") if n in names), None)
-        if base is None:
-            continue
-        tiled = bool(value(f"{side}_tiled"))
-        yield Operand(side, value(base), value(f"{side}_x1"), value(f"{side}_y1"), width, height,
-                      "bytes" if "width_bytes" in names else depth, value(f"{side}_pitch") * (4 if tiled else 1), tiled)
+    rows = "width_bytes" in plan
+    depth_field = plan.get("color_depth")
+    depth = "?" if depth_field is None else depth_field.text(depth_field.extract(words, at))
+    width = value("width_bytes") if rows else value("destination_x2") - value("destination_x1")
+    height = value("height") if rows else value("destination_y2") - value("destination_y1")
+    for side, base in (("destination", "destination_base_address"), ("destination", "destination_address"),
+                       ("source", "source_base_address"), ("source", "source_address")):
+        if base in plan:
+            tiled = bool(value(f"{side}_tiled"))
+            yield Operand(side, value(base), value(f"{side}_x1"), value(f"{side}_y1"), width, height,
+                          "bytes" if rows else depth, value(f"{side}_pitch") * (4 if tiled else 1), tiled)

@@ -7,10 +7,10 @@ A block is shown where it is first met and again when it changed; its other ment
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from gen4emu.decode import preview
-from gen4emu.decode.blits import operands
+from gen4emu.decode.blits import Operand, operands
 from gen4emu.decode.compiled import complaints_of, follow_of, words_of
 from gen4emu.decode.context import (
     COUNTS,
@@ -38,6 +38,7 @@ from gen4emu.hw.layout import Block, View
 from gen4emu.hw.media import extended_state
 
 _BODIES_KEPT = 16384
+_ROWS = 1 << 12  # plus what is in memory: one row is not shown over and over
 _STATE_BUDGET = 1 << 18  # nodes per submission: hostile base address changes must not multiply the output
 
 
@@ -55,8 +56,10 @@ class Chaser:
     def __init__(self, peek: Peek, gen: Gen, context: Context, kernels: Kernels, options: Options) -> None:
         self.peek, self.gen, self.context, self.kernels, self.options = peek, gen, context, kernels, options
         self.missing: dict[int, str] = {}  # addresses that had no data, and who wanted them
+        self.rows = _ROWS  # of plain data that may still be shown in this submission
         self._bodies: dict[tuple[str, bytes], Body] = {}
         self._shown: dict[tuple[str, int], Body] = {}  # what a reader of the whole output has seen
+        self._blits: dict[Body, Shared] = {}
         self._known: dict[Hashable, _Known] = {}
         self._visited: dict[tuple[str, int, int, int], State] = {}  # in this submission
         self._kernels_seen: set[int] = set()
@@ -69,7 +72,8 @@ class Chaser:
         self._known.clear()
         self._checked.clear()
         self.missing.clear()
-        self.kernels.new_submission()
+        self.kernels.new_submission(self.peek.memory.owned_bytes)
+        self.rows = _ROWS + self.peek.memory.owned_bytes // 8
         self._budget = _STATE_BUDGET
 
     # --- from commands -------------------------------------------------------------------------------------------
@@ -204,11 +208,13 @@ class Chaser:
         """A 2D command: its operands as surfaces."""
         if not self.options.follow:
             return
-        for o in operands(node.body.view):
-            data = Data(o.address, o.side, "SURFACE", o.bytes)
-            data.rows = [str(o)]
-            data.values = [asdict(o)]
-            node.children.append(data)
+        known = self._blits.get(node.body)
+        if known is None:
+            known = Shared(_surface_of(o) for o in operands(node.body.view))
+            if len(self._blits) >= _BODIES_KEPT:
+                self._blits.clear()
+            self._blits[node.body] = known
+        node.children = known
 
     # --- blocks --------------------------------------------------------------------------------------------------
     def _below(self, parent: Node, view: View, role: str) -> None:
@@ -362,7 +368,10 @@ class Chaser:
     def _kernel(self, parent: Node, address: int, role: str) -> Use | None:
         code = self.kernels.at(self.peek, address)
         if code is None:
-            self.lost(parent, address, "KERNEL", role)
+            if self.kernels.exhausted:
+                self.complain(parent, "too-much-state", "the kernels of this submission overlap too much to be shown")
+            else:
+                self.lost(parent, address, "KERNEL", role)
             return None
         first = self.options.repeat or code.number not in self._kernels_seen
         self._kernels_seen.add(code.number)
@@ -402,6 +411,12 @@ class Chaser:
     def complain(self, node: Node, rule: str, text: str, address: int | None = None, value: int | None = None) -> None:
         where = node.address if address is None else address
         node.diagnostics.append(Diagnostic(Severity.ERROR, rule, where, node.title, text, value=value))
+
+
+def _surface_of(operand: Operand) -> Data:
+    data = Data(operand.address, operand.side, "SURFACE", operand.bytes)
+    data.rows, data.values = [str(operand)], [operand.to_dict()]
+    return data
 
 
 def diagnose(body: Body, address: int) -> Iterable[Diagnostic]:

@@ -16,7 +16,8 @@ from gen4emu.isa import Instruction, Line, disassemble, instructions, kernel_len
 from gen4emu.isa.opcodes import Opcode
 
 _WINDOW = 1 << 18  # bytes in which a kernel must end
-_BUDGET = 1 << 22  # bytes of new kernels for each submission: hostile pointers must not keep us busy
+_BUDGET = 1 << 16  # bytes of kernels looked at, plus some times what is in memory: hostile pointers overlap
+_SCANS = 8  # how often all of memory may be looked at, in bytes of code
 _KERNELS_KEPT = 1 << 14
 
 
@@ -29,10 +30,15 @@ class Kernels:
         self._at: dict[int, KernelCode | None] = {}
         self._uses: dict[int, Use] = {}
         self._count = 0
-        self._budget = _BUDGET
+        self._scan = self._new = _BUDGET
 
-    def new_submission(self) -> None:
-        self._budget = _BUDGET
+    def new_submission(self, memory_bytes: int) -> None:
+        self._scan, self._new = _BUDGET + _SCANS * memory_bytes, _BUDGET + memory_bytes
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no more code will be looked at in this submission."""
+        return self._scan <= 0 or self._new <= 0
 
     def forget(self) -> None:
         """Memory was written: what is where must be found out again."""
@@ -42,13 +48,16 @@ class Kernels:
         """The kernel at an address; None if nothing is there."""
         if address in self._at:
             return self._at[address]
-        data = peek.available(address, min(_WINDOW, max(self._budget, 0)))
+        if self.exhausted:
+            return None
+        data = peek.available(address, _WINDOW)
         found = self._code(data) if len(data) >= 8 else None
         self._at[address] = found
         return found
 
     def _code(self, data: bytes) -> KernelCode:
         length = kernel_length(data, self.gen)
+        self._scan -= length
         code = data[:length]
         found = self.by_code.get(code)
         if found is None:
@@ -56,7 +65,7 @@ class Kernels:
                 self.by_code.clear()
                 self._uses.clear()
             self._count += 1
-            self._budget -= length
+            self._new -= length
             lines = tuple(disassemble(code, self.gen, end=length))
             complete = bool(lines) and lines[-1].inst is not None and lines[-1].inst.eot
             found = KernelCode(self._count, code, tuple(_text(line) for line in lines), len(lines), complete)

@@ -16,7 +16,6 @@ from gen4emu.hw.layout import View
 if TYPE_CHECKING:
     from gen4emu.decode.chase import Chaser
 
-_ROWS_LIMIT = 1 << 16  # even when all rows are asked for
 _INDICES_LIMIT = 1 << 20  # looked at for each primitive
 _INDICES_A_ROW = 16
 _UNITS = {"CONSTANTS": 64, "INDIRECT_DATA": 1}  # bytes that a count of such data stands for
@@ -77,13 +76,14 @@ def plain(chaser: Chaser, parent: Node, address: int, target: str, count: int, r
             values = row.hex(" ")
             node.rows.append(values)
         node.values.append(values)
+        chaser.rows -= 1
     node.more = -(-size // 16) - len(node.rows)
     parent.children.append(node)
 
 
 def _rows(chaser: Chaser) -> int:
-    limit = chaser.options.max_rows
-    return _ROWS_LIMIT if limit < 0 else min(limit, _ROWS_LIMIT)
+    limit, left = chaser.options.max_rows, max(chaser.rows, 0)
+    return left if limit < 0 else min(limit, left)
 
 
 def _indices(chaser: Chaser, node: Command, start: int, count: int, show: bool) -> tuple[list[int], int, int] | None:
@@ -118,6 +118,7 @@ def _indices(chaser: Chaser, node: Command, start: int, count: int, show: bool) 
             row = list(values[at:at + _INDICES_A_ROW])
             shown.values.append(row)
             shown.rows.append(" ".join("cut" if v == cut else str(v) for v in row))
+        chaser.rows -= len(shown.rows)
         shown.more = -(-count // _INDICES_A_ROW) - len(shown.rows)
         node.children.append(shown)
     first = [v for v in values[:_rows(chaser)] if v != cut]
@@ -144,13 +145,14 @@ def _buffer(chaser: Chaser, node: Command, index: int, buffer: View, elements: l
     if not show:
         return
     shown = Data(first, f"buffer {index}", "VERTEX_DATA", size)
-    for number in numbers:
+    for number in numbers[:_rows(chaser)]:
         at = base + number * pitch
         row: list[list[float | int] | None] = []
         for e, info in formats:
             data = None if info is None else chaser.peek.read(at + int(e.source_element_offset) & 0xFFFFFFFF,
                                                               info.block_bits // 8)
             row.append(None if info is None or data is None else texel(info, data))
+        chaser.rows -= len(row)
         shown.values.append({"vertex": number, "elements": row})
         shown.rows.append(f"[{number}] " + " ".join(_tuple(values) for values in row))
     shown.more = max(0, high - low + 1 - len(shown.rows))
