@@ -108,7 +108,7 @@ INLINE uint32_t vi_bits(vi mask) {
 
 INLINE vi vi_mask(uint32_t bits) {
     const vu bit = {1, 2, 4, 8, 16, 32, 64, 128};
-    return (vu_all(bits) & bit) != 0;
+    return (vu_all(bits) & bit) == bit; /* not `!= 0`: GCC 12 turns the blends that follow around with AVX-512 */
 }
 
 /* ---- pixels in memory: rows[] of two pixels, their dwords in planes ---- */
