@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gen4emu._native import lib
+from gen4emu.device.interrupts import Interrupts
 from gen4emu.device.memory import Memory, Missing, Unit
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.state import ContextState, Words
@@ -22,7 +23,7 @@ from gen4emu.hw.layout import Client, Command
 
 _U32 = 0xFFFFFFFF
 _FETCH_DWORDS = 1024
-MAX_BATCH_DWORDS = 16 << 20  # an endless batch is a hang (spec/05 3.1)
+MAX_BATCH_DWORDS = 4 << 20  # an endless batch is a hang (spec/05 3.1); 16 MiB are more than any driver writes
 
 
 class BadCommand(HangError):
@@ -69,14 +70,16 @@ class CommandStreamer:
     """One ring's parser.  `run_ring` and `run_batch` execute until there is nothing left."""
 
     def __init__(self, gen: Gen, memory: Memory, registers: RegisterFile, draw: Callable[[Words], None],
-                 blit: Callable[[Command, Words], None], strict: bool = False) -> None:
+                 blit: Callable[[Command, Words], None], strict: bool = False,
+                 max_batch_dwords: int = MAX_BATCH_DWORDS) -> None:
         self.gen, self.memory, self.registers, self.strict = gen, memory, registers, strict
         self.draw, self.blit = draw, blit
+        self.max_batch_dwords = max_batch_dwords
         self.state = ContextState(gen, memory)
         self.findings = Findings()
         self.position = Position(0, False)
         self.commands = 0
-        self.interrupts: Counter[str] = Counter()
+        self.interrupts = Interrupts(gen, registers, self._write_status_page)
         self.on_flip: Callable[[int], None] | None = None
         self.media: Callable[[Command, Words], None] | None = None
         self._contexts: dict[int, bytes] = {}
@@ -90,13 +93,19 @@ class CommandStreamer:
         self._mi = self._mi_handlers()
 
     # --- parsing ---------------------------------------------------------------------------------------------------
-    def run_ring(self, ring: bytes, address: int) -> None:
-        """Execute ring contents that lie at a graphics address, batches included."""
+    def run_ring(self, ring: bytes, address: int, wrap: tuple[int, int] | None = None) -> None:
+        """Execute ring contents that lie at a graphics address, batches included.
+
+        `wrap` is the start and size of a ring whose end lies inside of the contents.
+        """
         words = memoryview(ring + bytes(-len(ring) % 4)).cast("I")
         at = 0
         while at < len(words):
             length = min(self._length(words[at]), len(words) - at)
-            self.position = Position(address + 4 * at, False, words[at])
+            where = address + 4 * at
+            if wrap is not None:
+                where = wrap[0] + (where - wrap[0]) % wrap[1]
+            self.position = Position(where, False, words[at])
             at += length
             self._execute(words[at - length:at])
             if self._batch is not None:
@@ -126,12 +135,13 @@ class CommandStreamer:
             position.address, position.header = address, header
             self._batch = address + 4 * length & _U32
             self._batch_dwords += length
-            if self._batch_dwords > MAX_BATCH_DWORDS:
-                self._hang(f"the batch goes on after {MAX_BATCH_DWORDS} dwords")
+            if self._batch_dwords > self.max_batch_dwords:
+                self._hang(f"the batch goes on after {self.max_batch_dwords} dwords")
             self._execute(window.words[at:at + length])
 
     def _fetch(self, address: int, dwords: int) -> None:
         if not self.memory.is_mapped(address):
+            self.interrupts.page_fault("command_fetch")
             self._hang("nothing is mapped where the batch goes on")
         self._window.load(self.memory, address, dwords)
 
@@ -192,6 +202,7 @@ class CommandStreamer:
 
     def _unknown(self, words: Words) -> None:
         what = f"unknown command 0x{words[0]:08x}"
+        self.interrupts.error("instruction")
         if self.strict:
             self._hang(what)
         self.findings.add(what, self._where())
@@ -232,7 +243,7 @@ class CommandStreamer:
             self.registers.poke(self.registers.offset("RENDER_NOPID"), words[0] & 0x3FFFFF)
 
     def _user_interrupt(self, words: Words) -> None:
-        self.interrupts["user"] += 1
+        self.interrupts.notify("user_interrupt")
 
     def _report_head(self, words: Words) -> None:
         head = self.registers.read(self.registers.offset("RENDER_RING_HEAD"))
@@ -327,7 +338,7 @@ class CommandStreamer:
             value = self.read_counter(_PS_DEPTH_COUNT) if operation == 2 else self.timestamp()
             self._write(address, value.to_bytes(8, "little"))
         if words[0] >> 8 & 1:
-            self.interrupts["pipe_control"] += 1
+            self.interrupts.notify("pipe_control_notify")
 
     def read_counter(self, index: int) -> int:
         return int(self.state.raw.counter[index])

@@ -13,9 +13,10 @@ from typing import Any, Self
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.blitter import Blitter
-from gen4emu.device.command_streamer import CommandStreamer, Findings
+from gen4emu.device.command_streamer import MAX_BATCH_DWORDS, CommandStreamer, Findings
 from gen4emu.device.memory import Memory
 from gen4emu.device.registers import RegisterFile
+from gen4emu.device.ring import Ring
 from gen4emu.device.state import Words
 from gen4emu.device.targets import Target, TargetFinder
 from gen4emu.errors import HangError
@@ -34,6 +35,7 @@ class Options:
     watchdog: int = 0  # million instructions a draw may take; 0: the default
     workers: int = 0  # 0: one for each processor
     strict: bool = False  # unknown commands hang, as real ones do
+    max_batch_dwords: int = MAX_BATCH_DWORDS  # more is a hang
 
 
 class EuHang(HangError):
@@ -96,6 +98,11 @@ class Device:
         self.targets = TargetFinder(self.memory, info.gen)
         self.on_draw: list[Callable[[], None]] = []
         self._hook_registers()
+        self.rings = {events.Engine.RENDER: Ring("RENDER", self.memory, self.registers,
+                                                 self.streamers[events.Engine.RENDER])}
+        if info.has_bsd:
+            self.rings[events.Engine.BSD] = Ring("VIDEO", self.memory, self.registers,
+                                                 self.streamers[events.Engine.BSD])
 
     def _new_native(self) -> Any:
         o = self.options
@@ -108,7 +115,8 @@ class Device:
         return device
 
     def _new_streamer(self) -> CommandStreamer:
-        return CommandStreamer(self.info.gen, self.memory, self.registers, self._draw, self._blit, self.options.strict)
+        return CommandStreamer(self.info.gen, self.memory, self.registers, self._draw, self._blit, self.options.strict,
+                               self.options.max_batch_dwords)
 
     def _hook_registers(self) -> None:
         streamer = self.streamers[events.Engine.RENDER]
@@ -152,11 +160,17 @@ class Device:
         elif isinstance(event, events.GttWrite):
             self.memory.set_gtt(event.first, event.entries)
         elif isinstance(event, events.RegisterWrite):
-            self.registers.write(event.register, event.value)
+            self.write_register(event.register, event.value)
+
+    def write_register(self, offset: int, value: int) -> None:
+        """A register write by the CPU; the TAIL of a ring starts execution."""
+        engine = events.Engine.BSD if 0x4000 <= offset < 0x5000 else events.Engine.RENDER
+        with self._using(engine):
+            self.registers.write(offset, value)
 
     def submit(self, submission: events.Submission) -> None:
         with self._using(submission.engine) as streamer:
-            streamer.run_ring(bytes(submission.ring), submission.ring_address)
+            streamer.run_ring(bytes(submission.ring), submission.ring_address, submission.wrap)
 
     def run_batch(self, address: int, engine: events.Engine = events.Engine.RENDER) -> None:
         with self._using(engine) as streamer:

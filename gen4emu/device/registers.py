@@ -26,6 +26,7 @@ class RegisterFile:
         self._masked: set[int] = set()
         self._reads: dict[int, Read] = {}
         self._writes: dict[int, Write] = {}
+        self._cleared: set[int] = set()  # writing a 1 clears the bit
         self._names: dict[str, Register] = {}
         for register in catalogue.REGISTERS:
             if not register.gens & gen:
@@ -46,6 +47,10 @@ class RegisterFile:
         """`write` sees the value that the register takes, masks applied."""
         self._writes[offset] = write
 
+    def on_clear(self, offset: int) -> None:
+        """Bits written as 1 are cleared, as in IIR and EIR."""
+        self._cleared.add(offset)
+
     def read(self, offset: int) -> int:
         """The dword at an offset; beyond the register space 0, as nothing answers there."""
         hook = self._reads.get(offset)
@@ -61,6 +66,8 @@ class RegisterFile:
         if offset in self._masked:
             mask = value >> 16
             value = self._values.get(offset, 0) & ~mask & 0xFFFF | value & mask
+        if offset in self._cleared:
+            value = self._values.get(offset, 0) & ~value
         self._values[offset] = value
         hook = self._writes.get(offset)
         if hook is not None:
