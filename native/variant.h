@@ -29,6 +29,7 @@
 /* What variants/ *_avx2.c set before they include a unit's source; nobody else does. */
 #ifndef G4_VARIANT_SUFFIX
 #define G4_VARIANT_SUFFIX plain
+#define G4_VARIANT_LEVEL  0 /* 1: AVX2, 2: AVX-512 */
 #endif
 
 #define G4_VARIANT_PASTE2(name, suffix) name##_##suffix

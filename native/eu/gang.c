@@ -170,7 +170,7 @@ enum g4_handler g4_handler_of(const struct g4_op *op) {
     return op->breakpoint ? G4_HANDLER_BREAKPOINT : plain_handler(op);
 }
 
-static g4_handler_fn *const plain_handlers[G4_HANDLER_FAST] = {
+static const struct g4_fast_handlers plain = {{
     [G4_HANDLER_GENERAL] = g4_general,
     [G4_HANDLER_FLOW] = g4_flow,
     [G4_HANDLER_SEND] = g4_send_message,
@@ -180,10 +180,10 @@ static g4_handler_fn *const plain_handlers[G4_HANDLER_FAST] = {
     [G4_HANDLER_ILLEGAL] = g4_illegal,
     [G4_HANDLER_BREAKPOINT] = g4_breakpoint,
     [G4_HANDLER_STRAY] = g4_stray,
-};
+}};
 
 void g4_execute(struct g4_run *run, const struct g4_op *op) {
-    plain_handlers[plain_handler(op)](run, op);
+    plain.handler[plain_handler(op)](run, op);
 }
 
 /* Code that the walk from the kernel's start did not find: decoded each time, so it may even change. */
@@ -197,7 +197,7 @@ void g4_stray(struct g4_run *run, const struct g4_op *op) {
     g4_decode(&decoded, words, run->eu->ctx->gen, ip, length);
     run->op = &decoded;
     run->next = decoded.next;
-    plain_handlers[decoded.handler](run, &decoded);
+    plain.handler[decoded.handler](run, &decoded);
     run->op = op;
 }
 
@@ -238,8 +238,7 @@ static const struct g4_op *op_at(const struct g4_run *run, uint32_t ip, struct g
 }
 
 /* Run the group until it splits, meets others, or has executed `fuel` instructions; returns how many it has. */
-static uint64_t run_group(struct g4_run *run, g4_handler_fn *const *handlers, uint32_t ip, uint32_t limit,
-                          uint64_t fuel) {
+static uint64_t run_group(struct g4_run *run, uint32_t ip, uint32_t limit, uint64_t fuel) {
     struct g4_op stray;
     uint64_t count = 0;
     uint64_t channels = 0;
@@ -253,7 +252,7 @@ static uint64_t run_group(struct g4_run *run, g4_handler_fn *const *handlers, ui
         run->next = op->next;
         channels += op->exec_size;
         count++;
-        handlers[op->handler](run, op);
+        run->tables[op->handler >> 8]->handler[op->handler & 0xff](run, op);
         if (run->split) {
             break;
         }
@@ -275,8 +274,14 @@ static void out_of_budget(struct g4_run *run, uint8_t runnable) {
 }
 
 static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
-                               g4_handler_fn *const *handlers) {
-    struct g4_run run = {.eu = eu, .gang = gang, .kernel = kernel, .status = G4_OK, .outside = g4_fpenv_get()};
+                               const struct g4_fast_handlers *const *tables) {
+    struct g4_run run = {.eu = eu,
+                         .gang = gang,
+                         .kernel = kernel,
+                         .tables = tables,
+                         .status = G4_OK,
+                         .one = 1,
+                         .outside = g4_fpenv_get()};
     uint8_t runnable;
 
     gang->waiting = 0; /* who still has nothing to be notified of will say so */
@@ -294,7 +299,7 @@ static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const str
             break;
         }
         group_set(&run, threads);
-        const uint64_t count = run_group(&run, handlers, ip, limit, fuel) * width;
+        const uint64_t count = run_group(&run, ip, limit, fuel) * width;
         eu->instructions += count;
         eu->instruction_budget -= count < eu->instruction_budget ? count : eu->instruction_budget;
     }
@@ -302,32 +307,29 @@ static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const str
     return run.stopped && run.status == G4_OK ? G4_HANG : run.status;
 }
 
-/* The general handler for everything that has a fast one. */
-static void fill_general(g4_handler_fn **handlers) {
-    for (int i = 0; i < G4_HANDLER_COUNT; i++) {
-        handlers[i] = i < G4_HANDLER_FAST ? plain_handlers[i] : g4_general;
-    }
-}
+G4_VARIANT_DECLARE(struct g4_fast_handlers, g4_fast_float);
+G4_VARIANT_DECLARE(struct g4_fast_handlers, g4_fast_int);
+G4_VARIANT_DECLARE(struct g4_fast_handlers, g4_fast_double);
+
+static const struct g4_fast_handlers *const float_variants[] = G4_VARIANT_TABLE(g4_fast_float);
+static const struct g4_fast_handlers *const int_variants[] = G4_VARIANT_TABLE(g4_fast_int);
+static const struct g4_fast_handlers *const double_variants[] = G4_VARIANT_TABLE(g4_fast_double);
+
+static const struct g4_fast_handlers general = {{[0 ... G4_FAST_ROOM - 1] = g4_general}};
 
 enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    g4_handler_fn *handlers[G4_HANDLER_COUNT];
-    fill_general(handlers);
-    return run_gang(eu, gang, kernel, handlers);
+    const struct g4_fast_handlers *const tables[G4_TABLES] = {&plain, &general, &general, &general};
+    return run_gang(eu, gang, kernel, tables);
 }
 
-G4_VARIANT_DECLARE(struct g4_fast_handlers, g4_fast_handlers);
-
 enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    static const struct g4_fast_handlers *const variants[] = G4_VARIANT_TABLE(g4_fast_handlers);
-    const struct g4_fast_handlers *const fast = variants[g4_variant_current()];
-    const uint32_t owned = gang->dispatch->grf_count;
-    g4_handler_fn *handlers[G4_HANDLER_COUNT];
+    const enum g4_variant variant = g4_variant_current();
+    const struct g4_fast_handlers *const tables[G4_TABLES] = {&plain, float_variants[variant], int_variants[variant],
+                                                              double_variants[variant]};
 
     /* registers the thread does not own are looked after by the general handler alone */
-    if (eu->ctx->options.general_only || kernel->grf_top > G4_GRF_COUNT || (owned && kernel->grf_top > owned)) {
+    if (eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang)) {
         return g4_gang_run_general(eu, gang, kernel);
     }
-    memcpy(handlers, plain_handlers, sizeof plain_handlers);
-    memcpy(handlers + G4_HANDLER_FAST, fast->handler, sizeof fast->handler);
-    return run_gang(eu, gang, kernel, handlers);
+    return run_gang(eu, gang, kernel, tables);
 }

@@ -556,22 +556,33 @@ static int pass_accumulator(const struct g4_op *op, int index) {
     return (op->sechalf ? 1 : index) & 1;
 }
 
+void g4_general_pass(struct g4_run *run, const struct g4_op *op, int index, uint32_t channels) {
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (!(run->threads >> t & 1)) {
+            continue;
+        }
+        struct g4_pass pass = {
+            .run = run,
+            .thread = t,
+            .index = index,
+            .channels = op->channels,
+            .acc = pass_accumulator(op, index),
+            .alternate = (run->gang->cr0[t][0] & G4_CR0_ALTERNATE) != 0,
+        };
+        pass_masks(&pass, op);
+        pass.enabled &= channels;
+        run_pass(&pass, op);
+    }
+}
+
+void g4_general_store(struct g4_run *run, const struct g4_op *op, int index, int thread, const uint32_t *bits,
+                      uint32_t enabled) {
+    const struct g4_pass pass = {.run = run, .thread = thread, .index = index, .channels = op->channels};
+    store(&pass, op, bits, enabled);
+}
+
 void g4_general(struct g4_run *run, const struct g4_op *op) {
     for (int index = 0; index < op->passes; index++) {
-        for (int t = 0; t < G4_GANG_THREADS; t++) {
-            if (!(run->threads >> t & 1)) {
-                continue;
-            }
-            struct g4_pass pass = {
-                .run = run,
-                .thread = t,
-                .index = index,
-                .channels = op->channels,
-                .acc = pass_accumulator(op, index),
-                .alternate = (run->gang->cr0[t][0] & G4_CR0_ALTERNATE) != 0,
-            };
-            pass_masks(&pass, op);
-            run_pass(&pass, op);
-        }
+        g4_general_pass(run, op, index, UINT32_MAX);
     }
 }

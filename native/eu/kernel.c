@@ -100,16 +100,35 @@ static bool ends_thread(const struct g4_op *op) {
     return op->opcode == G4_OPCODE_SEND && (op->descriptor >> 31);
 }
 
-static uint32_t src_top(const struct g4_src *src, unsigned passes) {
-    return src->kind == G4_KIND_GRF ? src->base / 32u + (passes > 1 ? src->pass_bytes / 32u : 0) + 1 : 0;
+/* One more than the last register that a direct operand reaches. */
+static uint32_t src_top(const struct g4_op *op, const struct g4_src *src) {
+    uint32_t furthest = 0;
+    if (src->kind != G4_KIND_GRF || op->opcode == G4_OPCODE_SEND) { /* its move looks for itself */
+        return 0;
+    }
+    for (unsigned c = 0; c < op->channels; c++) {
+        const uint32_t at = g4_region_offset(src, c);
+        furthest = at > furthest ? at : furthest;
+    }
+    if (op->opcode == G4_OPCODE_PLN && src == &op->src[1]) {
+        furthest += G4_REGISTER_BYTES; /* the second coordinate */
+    }
+    return (src->base + (op->passes > 1 ? src->pass_bytes : 0u) + furthest + src->size - 1) / G4_REGISTER_BYTES + 1;
 }
 
 static uint32_t op_top(const struct g4_op *op) {
-    const uint32_t a = src_top(&op->src[0], op->passes);
-    const uint32_t b = src_top(&op->src[1], op->passes);
-    const uint32_t d = op->dst.kind == G4_KIND_GRF ? op->dst.base / 32u + op->passes : 0;
-    const uint32_t most = a > b ? a : b;
-    return most > d ? most : d;
+    const unsigned sources = g4_opcode_info[op->opcode].sources;
+    uint32_t top = op->dst.kind == G4_KIND_GRF && op->opcode != G4_OPCODE_SEND
+                       ? (op->dst.base + (op->passes - 1u) * op->dst.pass_bytes +
+                          (op->channels - 1u) * op->dst.hstride * op->dst.size + op->dst.size - 1) /
+                                 G4_REGISTER_BYTES +
+                             1
+                       : 0;
+    for (unsigned s = 0; s < sources; s++) {
+        const uint32_t other = src_top(op, &op->src[s]);
+        top = other > top ? other : top;
+    }
+    return top;
 }
 
 /* The most ops a walk can find: all compacted, and the end. */

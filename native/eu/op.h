@@ -54,24 +54,26 @@ struct g4_dst {
     uint16_t base;
 };
 
-/* How the operands look to the fast handlers (fast.h); filled by g4_fast_select. */
+/* How the operands look to the fast handlers (fast.h); filled by g4_fast_select.  A part is eight channels: a pass of a
+ * compressed instruction, or half of one pass with sixteen. */
 struct g4_fast_src {
-    uint8_t load;                 /* enum g4_fast_load */
-    uint8_t reg;                  /* first register of a direct operand */
-    uint8_t sub;                  /* bytes into it */
-    uint32_t keep, flip;          /* floats: value & keep ^ flip are the modifiers */
-    _Alignas(32) int32_t idx[8];  /* G4_LOAD_PERMUTE: which dword of the register each channel takes */
-    _Alignas(64) int32_t imm[16]; /* converted to the type of the arithmetic */
-    uint16_t off[16];             /* G4_LOAD_GATHER: byte from the start of the gang, thread 0 */
-    uint16_t step;                /* the same for the second pass: how much further on */
+    uint8_t load;           /* enum g4_fast_load */
+    uint8_t reg[2], sub[2]; /* of each part: register, byte in it */
+    uint8_t size;           /* of an element */
+    bool is_signed;         /* narrow elements are sign-extended */
+    uint8_t convert;        /* enum g4_fast_convert */
+    uint32_t keep, flip;    /* floats: value & keep ^ flip are the modifiers */
+    int32_t invert, minus;  /* integers: (value ^ invert) - minus are the modifiers */
+    uint16_t off[16];       /* G4_LOAD_GATHER: byte from the start of the gang, of thread 0 */
+    int32_t idx[8];         /* G4_LOAD_PERMUTE: which dword of the register a channel takes */
+    int32_t imm[16];        /* G4_LOAD_IMM: by channel */
 };
 
 struct g4_fast_dst {
     uint8_t store; /* enum g4_fast_store */
     uint8_t reg[2];
-    uint8_t file;
+    uint8_t convert; /* enum g4_fast_convert */
     uint16_t off[16];
-    uint16_t step;
 };
 
 struct g4_op {
@@ -86,12 +88,14 @@ struct g4_op {
     bool predicate_inverse;
     bool acc_write; /* implicit, and somebody reads it */
     bool breakpoint;
-    bool undefined;  /* the part has no such opcode */
-    uint8_t mrf;     /* send: first payload register; also where the implied move goes */
-    uint8_t pop;     /* branches */
-    uint8_t half;    /* which eight channels of the masks the first pass uses */
-    uint8_t compute; /* fast handlers: what they compute */
-    uint32_t ip;     /* bytes from the kernel's first instruction */
+    bool undefined; /* the part has no such opcode */
+    uint8_t mrf;    /* send: first payload register; also where the implied move goes */
+    uint8_t pop;    /* branches */
+    uint8_t half;   /* which eight channels of the masks the first pass uses */
+    uint8_t parts;  /* fast handlers: how many times eight channels */
+    uint8_t count;  /* channels of a part */
+    uint8_t acc;    /* accumulator of the first part */
+    uint32_t ip;    /* bytes from the kernel's first instruction */
     uint32_t next;
     uint32_t target;     /* branches with an immediate count */
     uint32_t descriptor; /* send with an immediate descriptor */
@@ -99,6 +103,7 @@ struct g4_op {
     g4_lanes size_lanes; /* channels of a half below the execution size */
     struct g4_dst dst;
     struct g4_src src[2];
+    g4_lanes written; /* Align16 channel enables, and the execution size */
     struct g4_fast_src in[2];
     struct g4_fast_dst out;
 };

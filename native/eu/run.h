@@ -10,10 +10,13 @@
 
 /* A run of threads that stand at the same instruction: the group.  Threads that disagree on a jump leave it; it ends
  * when it meets others (lowest ip first). */
+struct g4_fast_handlers;
+
 struct g4_run {
     struct g4_eu *eu;
     struct g4_gang *gang;
     const struct g4_kernel *kernel;
+    const struct g4_fast_handlers *const *tables; /* by the high byte of a handler's number (fast.h) */
     const struct g4_op *op;
     g4_lanes exec[2];   /* AMask & IMask & LMask & CMask of the group */
     g4_lanes group;     /* all lanes of its threads */
@@ -24,11 +27,12 @@ struct g4_run {
     enum g4_status status;
     g4_fpenv outside; /* the floating point environment of the caller (fpenv.h) */
     uint32_t next;    /* where the group goes on */
+    float one;        /* 1, which no compiler knows */
 };
 
 typedef void g4_handler_fn(struct g4_run *run, const struct g4_op *op);
 
-/* Handlers of the table of the current vector variant. */
+/* Handlers that are the same for all vector variants. */
 enum g4_handler {
     G4_HANDLER_GENERAL,
     G4_HANDLER_FLOW,
@@ -39,7 +43,7 @@ enum g4_handler {
     G4_HANDLER_ILLEGAL,
     G4_HANDLER_BREAKPOINT, /* general, after a look at cr0 */
     G4_HANDLER_STRAY,      /* not decoded with the kernel: decoded when it runs */
-    G4_HANDLER_FAST,       /* the first of fast.h */
+    G4_HANDLERS,
 };
 
 /* The handler of an instruction when no fast one is wanted. */
@@ -131,9 +135,15 @@ enum {
     G4_NO_ADDRESS = -1
 };
 
-/* The place of a byte of the register file, or NULL outside of it. */
+/* How many registers a thread owns. */
+static inline unsigned g4_owned(const struct g4_gang *gang) {
+    const uint32_t count = gang->dispatch->grf_count;
+    return count - 1 < G4_GRF_COUNT ? count : G4_GRF_COUNT;
+}
+
+/* The place of a byte of the register file, or NULL outside of what the thread owns. */
 static inline uint8_t *g4_grf_byte(struct g4_gang *gang, int thread, unsigned byte) {
-    return byte < G4_GRF_COUNT * G4_REGISTER_BYTES ? &gang->grf[byte / 32].ub[thread][byte % 32] : 0;
+    return byte < g4_owned(gang) * G4_REGISTER_BYTES ? &gang->grf[byte / 32].ub[thread][byte % 32] : 0;
 }
 
 /* The byte in the register file where an indirect operand starts (spec/40 7.3). */
@@ -145,6 +155,14 @@ void g4_arf_write(struct g4_run *run, int thread, unsigned reg, const uint8_t im
 
 /* The raw elements of a source for `channels` channels of one thread, in their own type, without modifiers. */
 void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels, uint32_t *raw);
+
+/* ---- the general handler (general.c) ---- */
+
+/* One pass of an instruction, only for the channels of the pass in `channels`. */
+void g4_general_pass(struct g4_run *run, const struct g4_op *op, int pass, uint32_t channels);
+/* Store raw results of a thread where the destination of an instruction is. */
+void g4_general_store(struct g4_run *run, const struct g4_op *op, int pass, int thread, const uint32_t *bits,
+                      uint32_t enabled);
 
 /* ---- exceptions (exception.c) ---- */
 

@@ -2,6 +2,7 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h> /* before the target changes: it brings its own */
 #define G4_VARIANT_SUFFIX avx2
+#define G4_VARIANT_LEVEL  1
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,f16c"))), apply_to = function)
 #else

@@ -1,5 +1,5 @@
 #include "begin_avx2.h"
 #ifdef G4_VARIANT_SUFFIX
-#include "../eu/fast.c"
+#include "../eu/fast_float.c"
 #endif
 #include "end.h"

@@ -1,5 +1,5 @@
 #include "begin_avx512.h"
 #ifdef G4_VARIANT_SUFFIX
-#include "../eu/fast.c"
+#include "../eu/fast_int.c"
 #endif
 #include "end.h"

@@ -1,0 +1,187 @@
+/*
+ * Fast handlers of the operations that keep more than single precision until the end: exact products, sums rounded in
+ * double, one truncation (spec/40 4.3); and of what an accumulator is read or written by.
+ */
+#include "fast_float.h"
+
+#include "../variant.h"
+
+/* Accumulator slots of the threads of vector i; a vector of lanes is whole threads. */
+G4_INLINE vd load_acc(const struct g4_run *run, int acc, int i) {
+    const double(*const slots)[16] = run->gang->acc[acc & 1].f;
+    union {
+        double each[G4_VL / 8][8];
+        vd v;
+    } u;
+    for (int k = 0; k < G4_VL / 8; k++) {
+        memcpy(u.each[k], slots[G4_VL / 8 * i + k], sizeof u.each[k]);
+    }
+    return u.v;
+}
+
+/* Implicit writes are not masked, but belong to the threads of the group. */
+G4_INLINE void store_acc(struct g4_run *run, int acc, int i, vd x) {
+    double(*const slots)[16] = run->gang->acc[acc & 1].f;
+    union {
+        vd v;
+        double each[G4_VL / 8][8];
+    } u = {x};
+    for (int k = 0; k < G4_VL / 8; k++) {
+        const int t = G4_VL / 8 * i + k;
+        if (run->threads >> t & 1) {
+            memcpy(slots[t], u.each[k], sizeof u.each[k]);
+        }
+    }
+}
+
+/* x, y: the sources in double; acc: the accumulator before. */
+#define DOUBLE(name, expression)                                                                                       \
+    static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
+        const struct modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                               \
+        for (int part = 0; part < op->parts; part++) {                                                                 \
+            const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
+            union g4_vals scratch[2];                                                                                  \
+            vi r[G4_VN];                                                                                               \
+            if (lanes == 0 && !op->acc_write) {                                                                        \
+                continue;                                                                                              \
+            }                                                                                                          \
+            const void *const from0 = lanes_P(run, op, 0, part, &scratch[0]);                                          \
+            const void *const from1 = lanes_P(run, op, 1, part, &scratch[1]);                                          \
+            vd sum[G4_VN];                                                                                             \
+            for (int i = 0; i < G4_VN; i++) {                                                                          \
+                const vd x = v_widen(modified(load_P(from0, i), m0));                                                  \
+                const vd y = v_widen(modified(load_P(from1, i), m1));                                                  \
+                sum[i] = (expression);                                                                                 \
+                r[i] = (vi)v_narrow(sum[i]);                                                                           \
+            }                                                                                                          \
+            finish_double(run, op, part, lanes, r, sum);                                                               \
+        }                                                                                                              \
+    }
+
+/* When the general handler has to take over, the accumulators must still be as they were. */
+G4_INLINE void finish_double(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, vi r[G4_VN],
+                             const vd sum[G4_VN]) {
+    if (!op->acc_write) {
+        finish_float(run, op, part, lanes, r);
+        return;
+    }
+    vi special = v_splat(0);
+    for (int i = 0; i < G4_VN; i++) {
+        special |= (r[i] & 0x7fffffff) >= v_splat(0x7f7fffff);
+    }
+    if (v_bits(special, 0) != 0) {
+        general_part(run, op, part);
+        return;
+    }
+    for (int i = 0; i < G4_VN; i++) {
+        store_acc(run, op->acc + part, i, sum[i]);
+    }
+    finish_float(run, op, part, lanes, r);
+}
+
+DOUBLE(ADDA_P, x + y)
+DOUBLE(MULA_P, x *y)
+DOUBLE(MAC_P, x *y + load_acc(run, op->acc + part, i))
+
+/* Dword k of the 16-byte group that a scalar src0 is in. */
+G4_INLINE vd plane(const struct g4_run *run, const struct g4_op *op, int part, unsigned byte, int i,
+                   struct modifiers m) {
+    const uint8_t *const reg = run->gang->grf[op->in[0].reg[part] & (G4_GRF_COUNT - 1)].bytes;
+    return v_widen(modified(v_load_scalar(reg + (byte & 31), i), m));
+}
+
+static void LINE(struct g4_run *run, const struct g4_op *op) {
+    const struct modifiers m0 = float_modifiers(op, 0);
+    const struct modifiers m1 = float_modifiers(op, 1);
+    for (int part = 0; part < op->parts; part++) {
+        const g4_lanes lanes = part_lanes(run, op, part, true);
+        const unsigned sub = op->in[0].sub[part];
+        union g4_vals scratch;
+        vi r[G4_VN];
+        vd sum[G4_VN];
+        if (lanes == 0 && !op->acc_write) {
+            continue;
+        }
+        const void *const from = lanes_P(run, op, 1, part, &scratch);
+        for (int i = 0; i < G4_VN; i++) {
+            const vd y = v_widen(modified(load_P(from, i), m1));
+            sum[i] = plane(run, op, part, sub, i, m0) * y + plane(run, op, part, (sub & 16) + 12, i, m0);
+            r[i] = (vi)v_narrow(sum[i]);
+        }
+        finish_double(run, op, part, lanes, r, sum);
+    }
+}
+
+static void PLN(struct g4_run *run, const struct g4_op *op) {
+    const struct modifiers m0 = float_modifiers(op, 0);
+    const struct modifiers m1 = float_modifiers(op, 1);
+    for (int part = 0; part < op->parts; part++) {
+        const g4_lanes lanes = part_lanes(run, op, part, true);
+        const unsigned group = op->in[0].sub[part] & 16;
+        vi r[G4_VN];
+        vd sum[G4_VN];
+        if (lanes == 0 && !op->acc_write) {
+            continue;
+        }
+        const void *const from_u = run->gang->grf[op->in[1].reg[part] & (G4_GRF_COUNT - 1)].bytes;
+        const void *const from_v = run->gang->grf[(op->in[1].reg[part] + 1) & (G4_GRF_COUNT - 1)].bytes;
+        for (int i = 0; i < G4_VN; i++) {
+            const vd u = v_widen(modified(load_P(from_u, i), m1));
+            const vd v = v_widen(modified(load_P(from_v, i), m1));
+            sum[i] = plane(run, op, part, group, i, m0) * u + plane(run, op, part, group + 4, i, m0) * v +
+                     plane(run, op, part, group + 12, i, m0);
+            r[i] = (vi)v_narrow(sum[i]);
+        }
+        finish_double(run, op, part, lanes, r, sum);
+    }
+}
+
+/* The same element of each 4-tuple, for the whole tuple. */
+G4_INLINE vd tuple_element(vd x, int k) {
+#if defined(__clang__)
+    vd out;
+    for (int c = 0; c < G4_VL; c++) {
+        out[c] = x[(c & ~3) + k];
+    }
+    return out;
+#else
+    vl idx;
+    for (int c = 0; c < G4_VL; c++) {
+        idx[c] = (c & ~3) + k;
+    }
+    return __builtin_shuffle(x, idx);
+#endif
+}
+
+/* Products left to right (spec/40 4.3), the sum for all four channels. */
+#define DOT(name, expression)                                                                                          \
+    static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
+        const struct modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                               \
+        for (int part = 0; part < op->parts; part++) {                                                                 \
+            const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
+            union g4_vals scratch[2];                                                                                  \
+            vi r[G4_VN];                                                                                               \
+            if (lanes == 0) {                                                                                          \
+                continue;                                                                                              \
+            }                                                                                                          \
+            const void *const from0 = lanes_P(run, op, 0, part, &scratch[0]);                                          \
+            const void *const from1 = lanes_P(run, op, 1, part, &scratch[1]);                                          \
+            for (int i = 0; i < G4_VN; i++) {                                                                          \
+                const vd y = v_widen(modified(load_P(from1, i), m1));                                                  \
+                const vd p = v_widen(modified(load_P(from0, i), m0)) * y;                                              \
+                const vd two = tuple_element(p, 0) + tuple_element(p, 1);                                              \
+                r[i] = (vi)v_narrow(expression);                                                                       \
+            }                                                                                                          \
+            finish_float(run, op, part, lanes, r);                                                                     \
+        }                                                                                                              \
+    }
+
+DOT(DP2_P, two)
+DOT(DP3_P, two + tuple_element(p, 2))
+DOT(DP4_P, two + tuple_element(p, 2) + tuple_element(p, 3))
+DOT(DPH_P, two + tuple_element(p, 2) + tuple_element(y, 3))
+
+extern const struct g4_fast_handlers G4_V(g4_fast_double);
+
+#define FOUND(name) [G4_FAST_##name] = name,
+const struct g4_fast_handlers G4_V(g4_fast_double) = {{G4_FAST_DOUBLE(FOUND)}};

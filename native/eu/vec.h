@@ -1,0 +1,204 @@
+/*
+ * Vectors of lanes for the fast handlers: one thread's eight channels at a time, or two threads' (AVX-512).  Whole
+ * threads always, so that a scalar operand is read before anything of its thread is written.
+ */
+#ifndef G4_EU_VEC_H
+#define G4_EU_VEC_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "run.h"
+
+#if G4_VARIANT_LEVEL >= 2
+#define G4_VL 16
+#else
+#define G4_VL 8
+#endif
+#define G4_VN (64 / G4_VL)
+
+#define G4_INLINE static inline __attribute__((always_inline))
+#define G4_COLD   static __attribute__((noinline, cold))
+
+typedef float vf __attribute__((vector_size(4 * G4_VL)));
+typedef int32_t vi __attribute__((vector_size(4 * G4_VL)));
+typedef uint32_t vu __attribute__((vector_size(4 * G4_VL)));
+typedef double vd __attribute__((vector_size(8 * G4_VL)));
+typedef int64_t vl __attribute__((vector_size(8 * G4_VL)));
+/* The same, where nothing is known of the alignment or the type of what lies there. */
+typedef int32_t vi_any __attribute__((vector_size(4 * G4_VL), aligned(4), may_alias));
+typedef double vd_any __attribute__((vector_size(8 * G4_VL), aligned(8), may_alias));
+
+/* 64 lanes of 32 bits: what one operand is for the whole gang. */
+union g4_vals {
+    _Alignas(64) int32_t d[64];
+    float f[64];
+    uint32_t ud[64];
+    vi v[G4_VN];
+};
+
+G4_INLINE vi v_splat(int32_t x) {
+    return (vi){0} + x;
+}
+
+G4_INLINE vi v_load(const void *from, int i) {
+    return ((const vi_any *)from)[i];
+}
+
+G4_INLINE void v_store(void *to, int i, vi x) {
+    ((vi_any *)to)[i] = x;
+}
+
+/* A dword of each thread, for all of its channels; `from` points to thread 0's. */
+G4_INLINE vi v_load_scalar(const void *from, int i) {
+    const uint8_t *const bytes = from;
+    int32_t s[2];
+#if G4_VL == 16
+    const vi low = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+    memcpy(&s[0], bytes + 64 * i, 4);
+    memcpy(&s[1], bytes + 64 * i + 32, 4);
+    return (v_splat(s[0]) & low) | (v_splat(s[1]) & ~low);
+#else
+    memcpy(&s[0], bytes + 32 * i, 4);
+    return v_splat(s[0]);
+#endif
+}
+
+/* All bits of the lanes whose bit is set. */
+G4_INLINE vi v_lanes(g4_lanes lanes, int i) {
+#if G4_VL == 16
+    const vi bit = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
+                    1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
+    return (v_splat((int32_t)(lanes >> (16 * i) & 0xffff)) & bit) == bit;
+#else
+    const vi bit = {1, 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7};
+    return (v_splat((int32_t)(lanes >> (8 * i) & 0xff)) & bit) == bit;
+#endif
+}
+
+G4_INLINE vi v_select(vi mask, vi yes, vi no) {
+    return (yes & mask) | (no & ~mask);
+}
+
+G4_INLINE void v_store_lanes(void *to, int i, vi x, g4_lanes lanes) {
+#if G4_VARIANT_LEVEL >= 2
+    _mm512_mask_storeu_epi32((char *)to + 64 * i, (__mmask16)(lanes >> (16 * i)), (__m512i)x);
+#elif G4_VARIANT_LEVEL >= 1
+    const __m256 old = _mm256_loadu_ps((const float *)to + 8 * i);
+    _mm256_storeu_ps((float *)to + 8 * i, _mm256_blendv_ps(old, (__m256)x, (__m256)v_lanes(lanes, i)));
+#else
+    v_store(to, i, v_select(v_lanes(lanes, i), x, v_load(to, i)));
+#endif
+}
+
+/* One bit for each lane of a vector of lane masks, at the lanes' place. */
+G4_INLINE g4_lanes v_bits(vi mask, int i) {
+#if G4_VARIANT_LEVEL >= 2
+    return (g4_lanes)_mm512_movepi32_mask((__m512i)mask) << (16 * i);
+#elif G4_VARIANT_LEVEL >= 1
+    return (g4_lanes)(unsigned)_mm256_movemask_ps((__m256)mask) << (8 * i);
+#elif defined(__SSE2__)
+    union {
+        vi v;
+        __m128 half[2];
+    } u = {mask};
+    return (g4_lanes)(unsigned)(_mm_movemask_ps(u.half[0]) | _mm_movemask_ps(u.half[1]) << 4) << (8 * i);
+#else
+    g4_lanes bits = 0;
+    for (int c = 0; c < G4_VL; c++) {
+        bits |= (g4_lanes)(mask[c] & 1) << (G4_VL * i + c);
+    }
+    return bits;
+#endif
+}
+
+G4_INLINE vd v_widen(vf x) {
+#if G4_VARIANT_LEVEL == 0 && defined(__SSE2__)
+    union {
+        vf v;
+        __m128 half[2];
+    } in = {x};
+    union {
+        __m128d quarter[4];
+        vd v;
+    } out;
+    for (int k = 0; k < 2; k++) {
+        out.quarter[2 * k] = _mm_cvtps_pd(in.half[k]);
+        out.quarter[2 * k + 1] = _mm_cvtps_pd(_mm_movehl_ps(in.half[k], in.half[k]));
+    }
+    return out.v;
+#else
+    return __builtin_convertvector(x, vd);
+#endif
+}
+
+G4_INLINE vf v_narrow(vd x) {
+#if G4_VARIANT_LEVEL == 0 && defined(__SSE2__)
+    union {
+        vd v;
+        __m128d quarter[4];
+    } in = {x};
+    union {
+        __m128 half[2];
+        vf v;
+    } out;
+    for (int k = 0; k < 2; k++) {
+        out.half[k] = _mm_movelh_ps(_mm_cvtpd_ps(in.quarter[2 * k]), _mm_cvtpd_ps(in.quarter[2 * k + 1]));
+    }
+    return out.v;
+#else
+    return __builtin_convertvector(x, vf);
+#endif
+}
+
+/* Integers to floats, rounded as the host is told to. */
+G4_INLINE vf v_to_float(vi x) {
+#if G4_VARIANT_LEVEL == 0 && defined(__SSE2__)
+    union {
+        vi v;
+        __m128i half[2];
+    } in = {x};
+    union {
+        __m128 half[2];
+        vf v;
+    } out = {{_mm_cvtepi32_ps(in.half[0]), _mm_cvtepi32_ps(in.half[1])}};
+    return out.v;
+#else
+    return __builtin_convertvector(x, vf);
+#endif
+}
+
+/* Toward zero; the value must be within the range. */
+G4_INLINE vi v_to_int(vf x) {
+#if G4_VARIANT_LEVEL == 0 && defined(__SSE2__)
+    union {
+        vf v;
+        __m128 half[2];
+    } in = {x};
+    union {
+        __m128i half[2];
+        vi v;
+    } out = {{_mm_cvttps_epi32(in.half[0]), _mm_cvttps_epi32(in.half[1])}};
+    return out.v;
+#else
+    return __builtin_convertvector(x, vi);
+#endif
+}
+
+/* The largest integer not above, of numbers that are not denormal; -0, infinities and NaN as they are. */
+G4_INLINE vf v_floor(vf x) {
+#if G4_VARIANT_LEVEL >= 2
+    return (vf)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+#elif G4_VARIANT_LEVEL >= 1
+    return (vf)_mm256_floor_ps((__m256)x);
+#else
+    const vi sign = v_splat((int32_t)0x80000000);
+    const vi big = ((vi)x & 0x7fffffff) >= v_splat(0x4b000000); /* 2^23: no fraction, or no number */
+    const vf small = (vf)v_select(big, v_splat(0), (vi)x);
+    vf below = v_to_float(v_to_int(small));
+    below -= (vf)((below > small) & (vi)((vf){0} + 1.0f));
+    return (vf)v_select(big, (vi)x, ((vi)below & ~sign) | ((vi)below & sign) | ((vi)x & sign));
+#endif
+}
+
+#endif
