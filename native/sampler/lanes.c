@@ -10,12 +10,22 @@ INLINE uint32_t bits_of(float f) {
     return g4_hw_bits(f);
 }
 
+/* Without a branch, whatever the compiler thinks of one. */
+INLINE float select(bool condition, float yes, float no) {
+    const uint32_t mask = -(uint32_t)condition;
+    return g4_hw_float((bits_of(yes) & mask) | (bits_of(no) & ~mask));
+}
+
 INLINE float lesser(float a, float b) {
     return a < b ? a : b;
 }
 
 INLINE float greater(float a, float b) {
     return a > b ? a : b;
+}
+
+INLINE float magnitude(float f) {
+    return g4_hw_float(bits_of(f) & 0x7fffffff);
 }
 
 INLINE int32_t lesser_int(int32_t a, int32_t b) {
@@ -30,32 +40,26 @@ INLINE int32_t greater_int(int32_t a, int32_t b) {
 
 /* Round down; numbers beyond 2^23 have no fraction. */
 INLINE float round_down(float x) {
-    const bool large = !(x > -8388608.0f && x < 8388608.0f);
-    const float small = large ? 0.0f : x;
-    const float whole = (float)(int32_t)small;
-    const float down = whole > small ? whole - 1.0f : whole;
-    return large ? x : down;
+    const bool small = magnitude(x) < 8388608.0f;
+    const float limited = select(small, x, 0.0f);
+    const int32_t toward_zero = (int32_t)limited;
+    const int32_t whole = toward_zero - ((float)toward_zero > limited);
+    return select(small, (float)whole, x);
 }
 
 /* What a mode does to the coordinate itself.  NaN, and infinities that become NaN, count as 0. */
 INLINE float preprocess(float c, uint8_t mode) {
     float x = c;
-    switch (mode) {
-    case G4_TEXTURE_COORDINATE_MODE_WRAP:
+    if (mode == G4_TEXTURE_COORDINATE_MODE_WRAP) {
         x = c - round_down(c);
-        break;
-    case G4_TEXTURE_COORDINATE_MODE_MIRROR:
-        x = c - 2.0f * round_down(c * 0.5f);
-        x = x > 1.0f ? 2.0f - x : x;
-        break;
-    case G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE:
-        x = c < 0.0f ? -c : c;
-        x = x > 1.0f ? 1.0f : x;
-        break;
-    default:
-        break;
+    } else if (mode == G4_TEXTURE_COORDINATE_MODE_MIRROR) {
+        const float there = c - 2.0f * round_down(c * 0.5f);
+        const float back = 2.0f - there;
+        x = select(there > 1.0f, back, there);
+    } else if (mode == G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE) {
+        x = lesser(magnitude(c), 1.0f);
     }
-    return x == x ? x : 0.0f;
+    return select(x == x, x, 0.0f);
 }
 
 /* Fixed point with 8 fraction bits.  The limit is beyond any texel of 8192 and any offset, and keeps the trick of
@@ -63,7 +67,7 @@ INLINE float preprocess(float c, uint8_t mode) {
 INLINE int32_t fixed_point(float x, bool round) {
     const float limited = greater(lesser(x, 12288.0f), -12288.0f) * 256.0f;
     const int32_t nearest = (int32_t)(bits_of(limited + 12582912.0f) - UINT32_C(0x4b400000));
-    const int32_t down = nearest - ((float)nearest > limited ? 1 : 0);
+    const int32_t down = nearest - ((float)nearest > limited);
     return round ? nearest : down;
 }
 
@@ -116,10 +120,11 @@ INLINE void axis_of_mode(const struct g4_axis *axis, uint8_t mode, const float *
     const float size = (float)axis->size;
     const float half = axis->linear ? 0.5f : 0.0f;
     const int32_t offset = axis->offset;
+    const bool round = axis->round;
 
     for (uint32_t i = 0; i < n; i++) {
         const float x = preprocess(coordinate[i], mode) * size - half;
-        const int32_t fixed = fixed_point(x, axis->round);
+        const int32_t fixed = fixed_point(x, round);
         out->first[i] = (fixed >> 8) + offset;
         out->weight[i] = fixed & 255;
     }
@@ -380,29 +385,35 @@ static void compare(uint32_t function, const float *reference, uint32_t n, float
 static void between(const float *a, const float *b, const int32_t *beta, uint32_t n, float *out) {
     for (uint32_t i = 0; i < n; i++) {
         const double low = (double)a[i];
-        const double mixed = low + ((double)b[i] - low) * ((double)beta[i] * (1.0 / 64.0));
-        out[i] = beta[i] ? (float)mixed : a[i];
+        const float mixed = (float)(low + ((double)b[i] - low) * ((double)beta[i] * (1.0 / 64.0)));
+        out[i] = select(beta[i] != 0, mixed, a[i]);
     }
 }
 
 /* ---- cubes (spec/50 3.3): ties go to Z, then Y ---- */
 
-static void project(const float *x, const float *y, const float *z, uint32_t n, int32_t *face, float *u, float *v) {
+static void project(const float *restrict x, const float *restrict y, const float *restrict z, uint32_t n,
+                    int32_t *restrict face, float *restrict u, float *restrict v) {
     for (uint32_t i = 0; i < n; i++) {
-        const float ax = x[i] < 0.0f ? -x[i] : x[i];
-        const float ay = y[i] < 0.0f ? -y[i] : y[i];
-        const float az = z[i] < 0.0f ? -z[i] : z[i];
-        const bool on_z = az >= ay && az >= ax;
-        const bool on_y = !on_z && ay >= ax;
-        const float major = on_z ? z[i] : on_y ? y[i] : x[i];
-        const bool negative = major < 0.0f;
-        const float length = negative ? -major : major;
-        const float sign = negative ? -1.0f : 1.0f;
-        const float s = on_z ? sign * x[i] : on_y ? x[i] : -sign * z[i];
-        const float t = on_y ? sign * z[i] : -y[i];
-        face[i] = (on_z ? 4 : on_y ? 2 : 0) + (negative ? 1 : 0);
-        u[i] = (s / length + 1.0f) * 0.5f;
-        v[i] = (t / length + 1.0f) * 0.5f;
+        const float ax = magnitude(x[i]);
+        const float ay = magnitude(y[i]);
+        const float az = magnitude(z[i]);
+        const bool on_z = (az >= ay) & (az >= ax);
+        const bool on_y = !on_z & (ay >= ax);
+        const float of_xy = select(on_y, y[i], x[i]);
+        const float major = select(on_z, z[i], of_xy);
+        const int32_t negative = major < 0.0f;
+        const float sign = (float)(1 - 2 * negative);
+        const float s_x = -sign * z[i];
+        const float s_z = sign * x[i];
+        const float t_y = sign * z[i];
+        const float t_xz = -y[i];
+        const float s_xy = select(on_y, x[i], s_x);
+        const float s = select(on_z, s_z, s_xy);
+        const float t = select(on_y, t_y, t_xz);
+        face[i] = 4 * on_z + 2 * on_y + negative;
+        u[i] = (s / magnitude(major) + 1.0f) * 0.5f;
+        v[i] = (t / magnitude(major) + 1.0f) * 0.5f;
     }
 }
 

@@ -1,0 +1,121 @@
+"""How many lookups a second the sampling engine does on one core, for each vector variant.
+
+    python bench/sampler.py
+
+A kernel of sample messages, eight threads of 16 pixels each, whose coordinates walk over a tiled texture of 256x256
+texels as the pixels of a screen would.  Million lookups a second; the interpreter's own part is in the first row.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from gen4emu._native import lib
+from gen4emu.device.memory import Memory
+from gen4emu.device.probe import Probe
+from gen4emu.device.tiling import Tiling
+from gen4emu.hw.catalogue import block_named
+from gen4emu.hw.formats import SurfaceFormat, format_info
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.sampler import MapFilter, MipFilter, TextureCoordinateMode
+from gen4emu.hw.surface import SURFACE_STATE, TileWalk
+
+GEN = Gen.EL
+SURFACE, TABLE, SAMPLER, TEXTURE = 0x1000, 0x2000, 0x3000, 0x100000
+SIZE, THREADS, MESSAGES, SECONDS = 256, 8, 200, 0.3
+VARIANTS = ["plain", "avx2", "avx512"]
+SAMPLE_UV = 0x02580000  # SIMD16 sample with u and v
+
+
+def texture(memory: Memory, format: SurfaceFormat, levels: int, tiling: Tiling) -> None:
+    info = format_info(format)
+    assert info is not None
+    pitch = 2 * SIZE * info.block_bits // 8 // info.block_width
+    words = SURFACE_STATE.pack(
+        GEN, surface_type=1, surface_format=format, width=SIZE, height=SIZE, mip_count_or_lod=levels - 1,
+        surface_base_address=TEXTURE, surface_pitch=max(pitch, 512), tiled_surface=tiling is not Tiling.LINEAR,
+        **({"tile_walk": TileWalk.XMAJOR} if tiling is Tiling.X else {}))
+    memory.write(SURFACE, np.array(words, np.uint32).tobytes())
+    memory.write(TABLE, np.array([SURFACE], np.uint32).tobytes())
+    memory.write(TEXTURE, np.random.default_rng(1).integers(0, 256, 1 << 20, np.uint8).tobytes())
+
+
+def sampler(memory: Memory, filter: MapFilter, mip: MipFilter, mode: TextureCoordinateMode) -> None:
+    words = block_named("SAMPLER_STATE").pack(
+        GEN, lod_preclamp_enable=1, min_mode_filter=filter, mag_mode_filter=filter, mip_mode_filter=mip, max_lod=13.0,
+        tcx_address_control_mode=mode, tcy_address_control_mode=mode, tcz_address_control_mode=mode,
+        maximum_anisotropy=4, u_address_mag_filter_rounding_enable=1, u_address_min_filter_rounding_enable=1,
+        v_address_mag_filter_rounding_enable=1, v_address_min_filter_rounding_enable=1)
+    memory.write(SAMPLER, np.array(words, np.uint32).tobytes())
+
+
+def payload(probe: Probe, texels_per_pixel: float) -> None:
+    lane = np.arange(16)
+    x = (lane // 4 % 2) * 2 + lane % 2
+    y = lane // 8 * 2 + lane // 2 % 2
+    for t in range(THREADS):
+        u = (37.3 + (x + 4 * (t % 4)) * texels_per_pixel) / SIZE
+        v = (91.6 + (y + 4 * (t // 4)) * texels_per_pixel * 0.9) / SIZE
+        probe.mrf(1, t)[:] = [0, 0, 0, SAMPLER, 0, 0, 0, 0]
+        for i, values in enumerate((u[:8], u[8:], v[:8], v[8:])):
+            probe.mrf(2 + i, t)[:] = values.astype(np.float32).view(np.uint32)
+
+
+def rate(probe: Probe, memory: Memory, descriptor: int, texels_per_pixel: float) -> float:
+    send = f"send(16) 1 g20<1>UD null<8,8,1>UD 0x{descriptor:08x}UD {{ align1 }};\n"
+    probe.start(THREADS, binding_table=TABLE)
+    probe.load(send * MESSAGES + probe.end)
+    best, finish = 0.0, time.perf_counter() + SECONDS
+    while time.perf_counter() < finish:
+        probe.start(THREADS, binding_table=TABLE)
+        payload(probe, texels_per_pixel)
+        start = time.perf_counter()
+        probe.run_to_end()
+        best = max(best, MESSAGES * THREADS * 16 / (time.perf_counter() - start) / 1e6)
+    return best
+
+
+F, L, N, A = SurfaceFormat, MapFilter.LINEAR, MapFilter.NEAREST, MapFilter.ANISOTROPIC
+CASES = [
+    # format, filter, mip filter, texels per pixel, levels, tiling
+    ("RGBA8 nearest", F.R8G8B8A8_UNORM, N, MipFilter.NONE, 0.7, 1, Tiling.X),
+    ("RGBA8 bilinear", F.R8G8B8A8_UNORM, L, MipFilter.NONE, 0.7, 1, Tiling.X),
+    ("RGBA8 bilinear, linear memory", F.R8G8B8A8_UNORM, L, MipFilter.NONE, 0.7, 1, Tiling.LINEAR),
+    ("BGRX8 bilinear", F.B8G8R8X8_UNORM, L, MipFilter.NONE, 0.7, 1, Tiling.X),
+    ("RGBA8 sRGB bilinear", F.R8G8B8A8_UNORM_SRGB, L, MipFilter.NONE, 0.7, 1, Tiling.X),
+    ("L8 bilinear", F.L8_UNORM, L, MipFilter.NONE, 0.7, 1, Tiling.X),
+    ("B5G6R5 bilinear", F.B5G6R5_UNORM, L, MipFilter.NONE, 0.7, 1, Tiling.X),
+    ("RGBA16F bilinear", F.R16G16B16A16_FLOAT, L, MipFilter.NONE, 0.7, 1, Tiling.X),
+    ("RGBA8 bilinear, nearest mip", F.R8G8B8A8_UNORM, L, MipFilter.NEAREST, 1.7, 8, Tiling.X),
+    ("RGBA8 trilinear", F.R8G8B8A8_UNORM, L, MipFilter.LINEAR, 1.7, 8, Tiling.X),
+    ("RGBA8 anisotropic", F.R8G8B8A8_UNORM, A, MipFilter.LINEAR, 1.7, 8, Tiling.X),
+    ("BC1 bilinear", F.BC1_UNORM, L, MipFilter.NONE, 0.7, 1, Tiling.LINEAR),
+    ("BC3 bilinear", F.BC3_UNORM, L, MipFilter.NONE, 0.7, 1, Tiling.LINEAR),
+    ("BC3 trilinear", F.BC3_UNORM, L, MipFilter.LINEAR, 1.7, 6, Tiling.LINEAR),
+]
+
+
+def main() -> None:
+    variants = VARIANTS[: lib.g4_variant_best() + 1]
+    memory = Memory()
+    probe = Probe(GEN, memory, watchdog=1000)
+    print(f"{'million lookups/s':34}" + "".join(f"{name:>9}" for name in variants))
+
+    def row(name: str, descriptor: int, texels_per_pixel: float) -> None:
+        values = []
+        for variant in range(len(variants)):
+            lib.g4_set_variant(variant)
+            values.append(rate(probe, memory, descriptor, texels_per_pixel))
+        print(f"{name:34}" + "".join(f"{value:9.1f}" for value in values), flush=True)
+
+    row("null message", 0x00500000, 1.0)
+    for name, format, filter, mip, texels_per_pixel, levels, tiling in CASES:
+        texture(memory, format, levels, tiling)
+        sampler(memory, filter, mip, TextureCoordinateMode.WRAP)
+        row(name, SAMPLE_UV, texels_per_pixel)
+
+
+if __name__ == "__main__":
+    main()
