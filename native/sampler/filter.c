@@ -55,11 +55,13 @@ static void read_compared(struct run *r, int32_t slice, int32_t x, int32_t y, ui
 
     read_at(r, slice, x, y, lane, channel);
     if (r->b->shadow) {
-        memcpy(out, &channel[texture->tested], sizeof *out);
-        if (nan_counts_as_infinity(texture) && *out != *out) {
-            *out = HUGE_VALF;
+        float texel[G4_BATCH_LEAST] = {g4_hw_float(channel[texture->tested])};
+        const float reference[G4_BATCH_LEAST] = {r->b->reference[lane]};
+        if (nan_counts_as_infinity(texture) && texel[0] != texel[0]) {
+            texel[0] = HUGE_VALF;
         }
-        r->ops->compare(r->b->sampler->state.shadow_function, &r->b->reference[lane], 1, out);
+        r->ops->compare(r->b->sampler->state.shadow_function, reference, 1, texel);
+        out[0] = texel[0];
         return;
     }
     for (uint32_t k = 0; k < r->components; k++) {
@@ -126,13 +128,8 @@ static const int32_t *corner_y(const struct g4_batch *b, uint32_t corner) {
 }
 
 static void place_slices(struct run *r) {
-    const struct g4_level *const level = r->level;
     struct g4_batch *const b = r->b;
-    for (uint32_t i = 0; i < b->n; i++) {
-        const uint32_t slice = b->work.slice[i] < 0 ? 0 : (uint32_t)b->work.slice[i];
-        b->work.x0[i] = level->x + level->slice_dx * (slice & level->slice_mask);
-        b->work.y0[i] = level->y + level->slice_dy * (slice >> level->slice_shift);
-    }
+    r->ops->slices(r->level, b->work.slice, b->n, b->work.x0, b->work.y0);
 }
 
 /* Whether some texel may need read_lane; the other addressing modes never leave the image. */
@@ -149,12 +146,9 @@ static void fetch_packed(struct run *r, uint32_t corners) {
         r->ops->columns(b->texture, b->work.x0, corner_x(b, k), r->level->width, b->n, b->work.column[k]);
         r->ops->rows(b->texture, b->work.y0, corner_y(b, 2 * k), r->level->height, b->n, b->work.row[k]);
     }
-    for (uint32_t corner = 0; corner < corners; corner++) {
-        r->ops->fetch(b->texture, r->reader->port, b->work.column[corner & 1], b->work.row[corner >> 1], b->n,
-                      b->work.texels.texel[corner]);
-        if (b->shadow) {
-            r->ops->compare(b->sampler->state.shadow_function, b->reference, b->n, b->work.texels.texel[corner][0]);
-        }
+    r->ops->fetch(b->texture, r->reader->port, b->work.column, b->work.row, corners, b->n, b->work.texels.texel);
+    for (uint32_t corner = 0; b->shadow && corner < corners; corner++) {
+        r->ops->compare(b->sampler->state.shadow_function, b->reference, b->n, b->work.texels.texel[corner][0]);
     }
     if (!may_leave(r)) {
         return;

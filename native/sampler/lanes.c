@@ -2,144 +2,134 @@
 
 #include <math.h>
 
-#include "../variant.h"
+#include "../cc/lanes.h"
 
-#define INLINE static inline __attribute__((always_inline))
+/* Loops run over whole vectors: what lies behind the last lookup is computed along, and nobody looks. */
+#define EACH_VECTOR(i, n) (uint32_t i = 0; (i) < (n); (i) += LANES)
 
-INLINE uint32_t bits_of(float f) {
-    return g4_hw_bits(f);
+INLINE vi vi_load(const int32_t *from) {
+    vi v;
+    memcpy(&v, from, sizeof v);
+    return v;
 }
 
-/* Without a branch, whatever the compiler thinks of one. */
-INLINE float select(bool condition, float yes, float no) {
-    const uint32_t mask = -(uint32_t)condition;
-    return g4_hw_float((bits_of(yes) & mask) | (bits_of(no) & ~mask));
+INLINE vu vu_load(const uint32_t *from) {
+    vu v;
+    memcpy(&v, from, sizeof v);
+    return v;
 }
 
-INLINE float lesser(float a, float b) {
-    return a < b ? a : b;
+INLINE void store(void *to, vi v) {
+    memcpy(to, &v, sizeof v);
 }
 
-INLINE float greater(float a, float b) {
-    return a > b ? a : b;
+INLINE vi vi_all(int32_t x) {
+    return (vi)vu_all((uint32_t)x);
 }
 
-INLINE float magnitude(float f) {
-    return g4_hw_float(bits_of(f) & 0x7fffffff);
+INLINE vi vi_min(vi a, vi b) {
+    return vi_select(a < b, a, b);
 }
 
-INLINE int32_t lesser_int(int32_t a, int32_t b) {
-    return a < b ? a : b;
+INLINE vi vi_max(vi a, vi b) {
+    return vi_select(a > b, a, b);
 }
 
-INLINE int32_t greater_int(int32_t a, int32_t b) {
-    return a > b ? a : b;
+INLINE vf magnitude(vf v) {
+    return (vf)((vu)v & vu_all(0x7fffffff));
 }
 
 /* ---- coordinates (spec/50 3.6, 3.7) ---- */
 
-/* Round down; numbers beyond 2^23 have no fraction. */
-INLINE float round_down(float x) {
-    const bool small = magnitude(x) < 8388608.0f;
-    const float limited = select(small, x, 0.0f);
-    const int32_t toward_zero = (int32_t)limited;
-    const int32_t whole = toward_zero - ((float)toward_zero > limited);
-    return select(small, (float)whole, x);
+/* Numbers beyond 2^23 have no fraction. */
+INLINE vf round_down(vf x) {
+    const vi small = magnitude(x) < vf_all(8388608.0f);
+    const vf limited = (vf)((vi)x & small);
+    const vi toward_zero = vi_truncate(limited);
+    const vi whole = toward_zero + (vi)(vf_of_int(toward_zero) > limited);
+    return vf_select(small, vf_of_int(whole), x);
 }
 
 /* What a mode does to the coordinate itself.  NaN, and infinities that become NaN, count as 0. */
-INLINE float preprocess(float c, uint8_t mode) {
-    float x = c;
+INLINE vf preprocess(vf c, uint8_t mode) {
+    const vf one = vf_all(1.0f);
+    const vf two = vf_all(2.0f);
+    vf x = c;
     if (mode == G4_TEXTURE_COORDINATE_MODE_WRAP) {
         x = c - round_down(c);
     } else if (mode == G4_TEXTURE_COORDINATE_MODE_MIRROR) {
-        const float there = c - 2.0f * round_down(c * 0.5f);
-        const float back = 2.0f - there;
-        x = select(there > 1.0f, back, there);
+        const vf there = c - two * round_down(c * vf_all(0.5f));
+        x = vf_select(there > one, two - there, there);
     } else if (mode == G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE) {
-        x = lesser(magnitude(c), 1.0f);
+        x = vf_min(magnitude(c), one);
     }
-    return select(x == x, x, 0.0f);
+    return (vf)((vi)x & (vi)(x == x));
 }
 
 /* Fixed point with 8 fraction bits.  The limit is beyond any texel of 8192 and any offset, and keeps the trick of
  * adding 1.5 * 2^23 exact. */
-INLINE int32_t fixed_point(float x, bool round) {
-    const float limited = greater(lesser(x, 12288.0f), -12288.0f) * 256.0f;
-    const int32_t nearest = (int32_t)(bits_of(limited + 12582912.0f) - UINT32_C(0x4b400000));
-    const int32_t down = nearest - ((float)nearest > limited);
-    return round ? nearest : down;
+INLINE vi fixed_point(vf x, bool round) {
+    const vf limited = vf_max(vf_min(x, vf_all(12288.0f)), vf_all(-12288.0f)) * vf_all(256.0f);
+    const vi nearest = (vi)(limited + vf_all(12582912.0f)) - vi_all(0x4b400000);
+    return round ? nearest : nearest + (vi)(vf_of_int(nearest) > limited);
 }
 
-/* i modulo n, for i not below -2^20. */
-INLINE int32_t modulo(int32_t i, int32_t n) {
-    return (int32_t)((uint32_t)(i + (n << 20)) % (uint32_t)n);
+/* i modulo n for numbers that preprocessing left close to 0..n. */
+INLINE vi modulo(vi i, int32_t n) {
+    const vf turns = round_down((vf_of_int(i) + vf_all(0.5f)) * vf_all(1.0f / (float)n));
+    return i - vi_truncate(turns) * vi_all(n);
 }
 
-INLINE void address_lanes(int32_t *index, uint32_t lanes, uint8_t mode, int32_t n) {
-    const bool large = n >= 32; /* no texel number is further out than that */
+enum {
+    LARGE = 32 /* texels: no preprocessed number is further outside */
+};
+
+INLINE vi address(vi i, uint8_t mode, int32_t n) {
+    const vi size = vi_all(n);
+    const vi zero = vi_all(0);
     switch (mode) {
     case G4_TEXTURE_COORDINATE_MODE_WRAP:
-        for (uint32_t i = 0; large && i < lanes; i++) {
-            const int32_t x = index[i];
-            index[i] = x < 0 ? x + n : x >= n ? x - n : x;
+        if (n < LARGE) {
+            return modulo(i, n);
         }
-        for (uint32_t i = 0; !large && i < lanes; i++) {
-            index[i] = modulo(index[i], n);
-        }
-        break;
-    case G4_TEXTURE_COORDINATE_MODE_MIRROR:
-        for (uint32_t i = 0; !large && i < lanes; i++) {
-            index[i] = modulo(index[i], 2 * n);
-        }
-        for (uint32_t i = 0; i < lanes; i++) {
-            const int32_t x = index[i] < 0 ? -1 - index[i] : index[i];
-            index[i] = x >= n ? 2 * n - 1 - x : x;
-        }
-        break;
+        return i + (size & (i < zero)) - (size & (i >= size));
+    case G4_TEXTURE_COORDINATE_MODE_MIRROR: {
+        const vi near = n < LARGE ? modulo(i, 2 * n) : i;
+        const vi positive = near ^ (near >> 31);
+        return vi_select(positive >= size, size + size - vi_all(1) - positive, positive);
+    }
     case G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER:
-        for (uint32_t i = 0; i < lanes; i++) {
-            index[i] = index[i] < 0 || index[i] >= n ? G4_OUTSIDE : index[i];
-        }
-        break;
+        return vi_select((i < zero) | (i >= size), vi_all(G4_OUTSIDE), i);
     case G4_TEXTURE_COORDINATE_MODE_CUBE:
-        for (uint32_t i = 0; i < lanes; i++) {
-            index[i] = greater_int(lesser_int(index[i], n), -1);
-        }
-        break;
+        return vi_max(vi_min(i, size), vi_all(-1));
     default:
-        for (uint32_t i = 0; i < lanes; i++) {
-            index[i] = greater_int(lesser_int(index[i], n - 1), 0);
-        }
-        break;
+        return vi_max(vi_min(i, size - vi_all(1)), zero);
     }
 }
 
 INLINE void axis_of_mode(const struct g4_axis *axis, uint8_t mode, const float *coordinate, uint32_t n,
                          struct g4_axis_lanes *out) {
-    const float size = (float)axis->size;
-    const float half = axis->linear ? 0.5f : 0.0f;
-    const int32_t offset = axis->offset;
+    const vf size = vf_all((float)axis->size);
+    const vf half = vf_all(axis->linear ? 0.5f : 0.0f);
+    const vi offset = vi_all(axis->offset);
+    const int32_t texels = (int32_t)axis->size;
     const bool round = axis->round;
+    const bool linear = axis->linear;
 
-    for (uint32_t i = 0; i < n; i++) {
-        const float x = preprocess(coordinate[i], mode) * size - half;
-        const int32_t fixed = fixed_point(x, round);
-        out->first[i] = (fixed >> 8) + offset;
-        out->weight[i] = fixed & 255;
-    }
-    if (!axis->linear) {
-        address_lanes(out->first, n, mode, (int32_t)axis->size);
-        return;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        out->second[i] = out->first[i] + 1;
-    }
-    address_lanes(out->first, n, mode, (int32_t)axis->size);
-    address_lanes(out->second, n, mode, (int32_t)axis->size);
-    for (uint32_t i = 0; i < n; i++) {
-        out->second[i] = out->weight[i] ? out->second[i] : out->first[i];
-    }
+    for
+        EACH_VECTOR(i, n) {
+            const vf x = preprocess(vf_load(&coordinate[i]), mode) * size - half;
+            const vi fixed = fixed_point(x, round);
+            const vi first = (fixed >> 8) + offset;
+            const vi weight = fixed & vi_all(255);
+            const vi texel = address(first, mode, texels);
+            store(&out->first[i], texel);
+            if (linear) {
+                const vi next = address(first + vi_all(1), mode, texels);
+                store(&out->second[i], vi_select(weight == vi_all(0), texel, next));
+                store(&out->weight[i], weight);
+            }
+        }
 }
 
 static void axis_lanes(const struct g4_axis *axis, const float *coordinate, uint32_t n, struct g4_axis_lanes *out) {
@@ -167,140 +157,177 @@ static void axis_lanes(const struct g4_axis *axis, const float *coordinate, uint
 
 /* ---- addresses: the part of x plus the part of y (spec/50 3.8) ---- */
 
-INLINE uint32_t inside(int32_t index, uint32_t size) {
-    return (uint32_t)greater_int(lesser_int(index, (int32_t)size - 1), 0);
+INLINE vu inside(vi index, uint32_t size) {
+    return (vu)vi_max(vi_min(index, vi_all((int32_t)size - 1)), vi_all(0));
+}
+
+static void slices(const struct g4_level *level, const int32_t *slice, uint32_t n, uint32_t *x0, uint32_t *y0) {
+    const vu mask = vu_all(level->slice_mask);
+    const uint32_t shift = level->slice_shift;
+    const vu dx = vu_all(level->slice_dx);
+    const vu dy = vu_all(level->slice_dy);
+    for
+        EACH_VECTOR(i, n) {
+            const vu number = (vu)vi_max(vi_load(&slice[i]), vi_all(0));
+            store(&x0[i], (vi)(vu_all(level->x) + dx * (number & mask)));
+            store(&y0[i], (vi)(vu_all(level->y) + dy * (number >> shift)));
+        }
 }
 
 static void columns(const struct g4_texture *texture, const uint32_t *x0, const int32_t *x, uint32_t size, uint32_t n,
                     uint32_t *out) {
     const uint32_t bytes = texture->bits / 8;
-    const uint32_t offset = texture->x_offset;
+    const vu offset = vu_all(texture->x_offset);
+    const enum g4_tiling tiling = texture->surface.tiling;
 
-    switch (texture->surface.tiling) {
-    case G4_TILING_X:
-        for (uint32_t i = 0; i < n; i++) {
-            const uint32_t at = (x0[i] + inside(x[i], size) + offset) * bytes;
-            out[i] = (at >> 9) << 12 | (at & 511);
+    for
+        EACH_VECTOR(i, n) {
+            const vu at = (vu_load(&x0[i]) + inside(vi_load(&x[i]), size) + offset) * vu_all(bytes);
+            const vu tile_x = (at >> 9) << 12 | (at & vu_all(511));
+            const vu tile_y = (at >> 7) << 12 | (at & vu_all(0x70)) << 5 | (at & vu_all(15));
+            store(&out[i], (vi)(tiling == G4_TILING_X ? tile_x : tiling == G4_TILING_Y ? tile_y : at));
         }
-        break;
-    case G4_TILING_Y:
-        for (uint32_t i = 0; i < n; i++) {
-            const uint32_t at = (x0[i] + inside(x[i], size) + offset) * bytes;
-            out[i] = (at >> 7) << 12 | (at & 0x70) << 5 | (at & 15);
-        }
-        break;
-    default:
-        for (uint32_t i = 0; i < n; i++) {
-            out[i] = (x0[i] + inside(x[i], size) + offset) * bytes;
-        }
-        break;
-    }
 }
 
 static void rows(const struct g4_texture *texture, const uint32_t *y0, const int32_t *y, uint32_t size, uint32_t n,
                  uint32_t *out) {
-    const uint32_t base = texture->surface.base;
+    const vu base = vu_all(texture->surface.base);
     const uint32_t pitch = texture->surface.pitch;
     const uint32_t shift = texture->line_shift;
-    const uint32_t offset = texture->line_offset + texture->y_offset;
+    const vu offset = vu_all(texture->line_offset + texture->y_offset);
+    const enum g4_tiling tiling = texture->surface.tiling;
 
-    switch (texture->surface.tiling) {
-    case G4_TILING_X:
-        for (uint32_t i = 0; i < n; i++) {
-            const uint32_t row = ((y0[i] + inside(y[i], size)) << shift) + offset;
-            out[i] = base + (row >> 3) * (pitch * 8) + ((row & 7) << 9);
+    for
+        EACH_VECTOR(i, n) {
+            const vu row = ((vu_load(&y0[i]) + inside(vi_load(&y[i]), size)) << shift) + offset;
+            const vu tile_x = (row >> 3) * vu_all(pitch * 8) + ((row & vu_all(7)) << 9);
+            const vu tile_y = (row >> 5) * vu_all(pitch * 32) + ((row & vu_all(31)) << 4);
+            const vu linear = row * vu_all(pitch);
+            store(&out[i], (vi)(base + (tiling == G4_TILING_X ? tile_x : tiling == G4_TILING_Y ? tile_y : linear)));
         }
-        break;
-    case G4_TILING_Y:
-        for (uint32_t i = 0; i < n; i++) {
-            const uint32_t row = ((y0[i] + inside(y[i], size)) << shift) + offset;
-            out[i] = base + (row >> 5) * (pitch * 32) + ((row & 31) << 4);
-        }
-        break;
-    default:
-        for (uint32_t i = 0; i < n; i++) {
-            const uint32_t row = ((y0[i] + inside(y[i], size)) << shift) + offset;
-            out[i] = base + row * pitch;
-        }
-        break;
-    }
 }
 
 /* ---- packed texels ---- */
 
+INLINE const uint8_t *host_of(struct g4_port *port, const struct g4_page *pages, uint32_t address) {
+    const uint8_t *const host = atomic_load_explicit(&pages[address >> G4_PAGE_SHIFT].host, memory_order_acquire);
+    return __builtin_expect(host != NULL, 1) ? host + (address & G4_PAGE_OFFSET) : g4_mem_read_ptr(port, address);
+}
+
+/* Texels are aligned, so none lies in two pages. */
+INLINE uint32_t load_word(struct g4_port *port, const struct g4_page *pages, uint32_t bytes, uint32_t address) {
+    uint32_t value = 0;
+    memcpy(&value, host_of(port, pages, address), bytes);
+    return value;
+}
+
 INLINE void load_words(struct g4_port *port, uint32_t bytes, const uint32_t *column, const uint32_t *row, uint32_t n,
                        uint32_t *word) {
+    const struct g4_page *const pages = port->mem->pages;
     for (uint32_t i = 0; i < n; i++) {
-        const uint8_t *const host = g4_mem_read_ptr(port, column[i] + row[i]);
-        uint32_t value = 0;
-        memcpy(&value, host, bytes); /* aligned: never beyond the page */
-        word[i] = value;
+        word[i] = load_word(port, pages, bytes, column[i] + row[i]);
     }
 }
 
+/* Two texels that mostly are neighbours in memory. */
+INLINE void load_pairs(struct g4_port *port, uint32_t bytes, uint32_t column[2][G4_BATCH], const uint32_t *row,
+                       uint32_t n, uint32_t (*word)[G4_BATCH]) {
+    const struct g4_page *const pages = port->mem->pages;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t first = column[0][i] + row[i];
+        const bool neighbours = column[1][i] - column[0][i] == bytes;
+        if (__builtin_expect(neighbours && (first & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - 2 * bytes, 1)) {
+            uint64_t pair = 0;
+            memcpy(&pair, host_of(port, pages, first), (size_t)2 * bytes);
+            word[0][i] = (uint32_t)(pair & (bytes == 4 ? UINT32_MAX : (UINT64_C(1) << 8 * bytes) - 1));
+            word[1][i] = (uint32_t)(pair >> 8 * bytes);
+        } else {
+            word[0][i] = load_word(port, pages, bytes, first);
+            word[1][i] = load_word(port, pages, bytes, column[1][i] + row[i]);
+        }
+    }
+}
+
+INLINE void load_corners(struct g4_port *port, uint32_t bytes, uint32_t column[2][G4_BATCH], uint32_t row[2][G4_BATCH],
+                         uint32_t corners, uint32_t n, uint32_t word[4][G4_BATCH]) {
+    if (corners == 1) {
+        load_words(port, bytes, column[0], row[0], n, word[0]);
+        return;
+    }
+    load_pairs(port, bytes, column, row[0], n, &word[0]);
+    load_pairs(port, bytes, column, row[1], n, &word[2]);
+}
+
 /* v / 255 for v in 0..255, the same bits as a division: checked for each of them. */
-INLINE float unorm8(float v) {
-    return v * (65793.0f / 16777216.0f) + v * (257.0f / 1099511627776.0f);
+INLINE vf unorm8(vf v) {
+    return v * vf_all(65793.0f / 16777216.0f) + v * vf_all(257.0f / 1099511627776.0f);
 }
 
 /* Exact, denormals and NaN included. */
-INLINE float half_bits(uint32_t h) {
-    const float scaled = g4_hw_float((h & 0x7fff) << 13) * 5192296858534827628530496329220096.0f; /* 2^112 */
-    const uint32_t magnitude = bits_of(scaled);
-    const uint32_t special = magnitude | 0x7f800000;
-    return g4_hw_float(((h & 0x7c00) == 0x7c00 ? special : magnitude) | (h & 0x8000) << 16);
+INLINE vf half_float(vu h) {
+    const vf scaled = (vf)((h & vu_all(0x7fff)) << 13) * vf_all(5192296858534827628530496329220096.0f); /* 2^112 */
+    const vu special = (vu)((h & vu_all(0x7c00)) == vu_all(0x7c00)) & vu_all(0x7f800000);
+    return (vf)((vu)scaled | special | (h & vu_all(0x8000)) << 16);
 }
 
 INLINE void decode_component(const struct g4_component *component, const uint32_t *word, uint32_t n, float *out) {
     const uint32_t shift = component->shift;
-    const uint32_t mask = component->mask;
+    const vu mask = vu_all(component->mask);
 
     switch (component->kind) {
     case G4_COMPONENT_UNORM8:
-        for (uint32_t i = 0; i < n; i++) {
-            out[i] = unorm8((float)(int32_t)(word[i] >> shift & 255));
-        }
+        for
+            EACH_VECTOR(i, n) {
+                store(&out[i], (vi)unorm8(vf_of_int((vi)(vu_load(&word[i]) >> shift & vu_all(255)))));
+            }
         break;
-    case G4_COMPONENT_UNORM:
-        for (uint32_t i = 0; i < n; i++) {
-            out[i] = (float)(int32_t)(word[i] >> shift & mask) / component->maximum;
-        }
+    case G4_COMPONENT_UNORM: {
+        const vf maximum = vf_all(component->maximum);
+        for
+            EACH_VECTOR(i, n) {
+                store(&out[i], (vi)(vf_of_int((vi)(vu_load(&word[i]) >> shift & mask)) / maximum));
+            }
         break;
+    }
     case G4_COMPONENT_GAMMA:
         for (uint32_t i = 0; i < n; i++) {
-            out[i] = component->gamma[word[i] >> shift & mask];
+            out[i] = component->gamma[word[i] >> shift & component->mask];
         }
         break;
     case G4_COMPONENT_HALF:
-        for (uint32_t i = 0; i < n; i++) {
-            out[i] = half_bits(word[i] >> shift);
-        }
+        for
+            EACH_VECTOR(i, n) {
+                store(&out[i], (vi)half_float(vu_load(&word[i]) >> shift));
+            }
         break;
     default:
-        for (uint32_t i = 0; i < n; i++) {
-            out[i] = g4_hw_float(word[i]);
-        }
+        memcpy(out, word, n * sizeof *out);
         break;
     }
 }
 
-static void fetch(const struct g4_texture *texture, struct g4_port *port, const uint32_t *column, const uint32_t *row,
-                  uint32_t n, float out[4][G4_BATCH]) {
-    uint32_t word[G4_BATCH];
+static void fetch(const struct g4_texture *texture, struct g4_port *port, uint32_t column[2][G4_BATCH],
+                  uint32_t row[2][G4_BATCH], uint32_t corners, uint32_t n, float out[4][4][G4_BATCH]) {
+    uint32_t word[4][G4_BATCH];
 
     switch (texture->bits) {
     case 8:
-        load_words(port, 1, column, row, n, word);
+        load_corners(port, 1, column, row, corners, n, word);
         break;
     case 16:
-        load_words(port, 2, column, row, n, word);
+        load_corners(port, 2, column, row, corners, n, word);
         break;
     default:
-        load_words(port, 4, column, row, n, word);
+        load_corners(port, 4, column, row, corners, n, word);
         break;
     }
-    for (uint32_t k = 0; k < texture->components; k++) {
-        decode_component(&texture->component[k], word, n, out[k]);
+    for (uint32_t i = n; i % LANES; i++) { /* whole vectors are decoded */
+        word[0][i] = word[1][i] = word[2][i] = word[3][i] = 0;
+    }
+    for (uint32_t corner = 0; corner < corners; corner++) {
+        for (uint32_t k = 0; k < texture->components; k++) {
+            decode_component(&texture->component[k], word[corner], n, out[corner][k]);
+        }
     }
 }
 
@@ -308,119 +335,138 @@ static void fetch(const struct g4_texture *texture, struct g4_port *port, const 
 
 static void weights(const struct g4_axis_lanes *x, const struct g4_axis_lanes *y, uint32_t n,
                     float weight[4][G4_BATCH]) {
-    for (uint32_t i = 0; i < n; i++) {
-        const int32_t x1 = x->weight[i];
-        const int32_t y1 = y->weight[i];
-        const int32_t x0 = G4_WEIGHT_ONE - x1;
-        const int32_t y0 = G4_WEIGHT_ONE - y1;
-        weight[0][i] = (float)(x0 * y0) * (1.0f / 65536.0f);
-        weight[1][i] = (float)(x1 * y0) * (1.0f / 65536.0f);
-        weight[2][i] = (float)(x0 * y1) * (1.0f / 65536.0f);
-        weight[3][i] = (float)(x1 * y1) * (1.0f / 65536.0f);
-    }
+    const vi one = vi_all(G4_WEIGHT_ONE);
+    const vf unit = vf_all(1.0f / 65536.0f);
+    for
+        EACH_VECTOR(i, n) {
+            const vi x1 = vi_load(&x->weight[i]);
+            const vi y1 = vi_load(&y->weight[i]);
+            store(&weight[0][i], (vi)(vf_of_int((one - x1) * (one - y1)) * unit));
+            store(&weight[1][i], (vi)(vf_of_int(x1 * (one - y1)) * unit));
+            store(&weight[2][i], (vi)(vf_of_int((one - x1) * y1) * unit));
+            store(&weight[3][i], (vi)(vf_of_int(x1 * y1) * unit));
+        }
 }
 
-INLINE double corners(const struct g4_texel_lanes *texels, uint32_t k, uint32_t i) {
-    double sum = 0.0 + (double)texels->weight[0][i] * (double)texels->texel[0][k][i];
-    sum += (double)texels->weight[1][i] * (double)texels->texel[1][k][i];
-    sum += (double)texels->weight[2][i] * (double)texels->texel[2][k][i];
-    sum += (double)texels->weight[3][i] * (double)texels->texel[3][k][i];
+INLINE vd widen(const float *from) {
+    return __builtin_convertvector(vf_load(from), vd);
+}
+
+INLINE vd corners(const struct g4_texel_lanes *texels, uint32_t k, uint32_t i) {
+    vd sum = {0};
+    for (int corner = 0; corner < 4; corner++) {
+        sum += widen(&texels->weight[corner][i]) * widen(&texels->texel[corner][k][i]);
+    }
     return sum;
 }
 
 static void accumulate(const struct g4_texel_lanes *texels, const double *scale, uint32_t components, uint32_t n,
                        double sum[4][G4_BATCH]) {
     for (uint32_t k = 0; k < components; k++) {
-        for (uint32_t i = 0; !scale && i < n; i++) {
-            sum[k][i] += corners(texels, k, i);
-        }
-        for (uint32_t i = 0; scale && i < n; i++) {
-            sum[k][i] += scale[i] * corners(texels, k, i);
-        }
+        for
+            EACH_VECTOR(i, n) {
+                vd total;
+                memcpy(&total, &sum[k][i], sizeof total);
+                vd part = corners(texels, k, i);
+                if (scale) {
+                    vd factor;
+                    memcpy(&factor, &scale[i], sizeof factor);
+                    part *= factor;
+                }
+                total += part;
+                memcpy(&sum[k][i], &total, sizeof total);
+            }
     }
 }
 
 static void filter(const struct g4_texel_lanes *texels, uint32_t components, uint32_t n, float out[4][G4_BATCH]) {
-    for (uint32_t k = 0; k < components; k++) {
-        for (uint32_t i = 0; i < n; i++) {
-            out[k][i] = (float)corners(texels, k, i);
+    for
+        EACH_VECTOR(i, n) {
+            for (uint32_t k = 0; k < components; k++) {
+                const vf sum = __builtin_convertvector(corners(texels, k, i), vf);
+                store(&out[k][i], (vi)sum);
+            }
         }
-    }
 }
 
 /* ---- shadow compare (spec/50 3.12): 0 where it holds, 1 where not ---- */
 
-#define COMPARE(condition)                                                                                             \
-    for (uint32_t i = 0; i < n; i++) {                                                                                 \
-        const float t = texel[i];                                                                                      \
-        const float r = reference[i];                                                                                  \
-        texel[i] = (condition) ? 0.0f : 1.0f;                                                                          \
-    }                                                                                                                  \
-    break
-
-static void compare(uint32_t function, const float *reference, uint32_t n, float *texel) {
+INLINE vi holds(uint32_t function, vf t, vf r) {
     switch (function) {
     case G4_PREFILTER_OPERATION_LESS:
-        COMPARE(t < r);
+        return t < r;
     case G4_PREFILTER_OPERATION_EQUAL:
-        COMPARE(t == r);
+        return t == r;
     case G4_PREFILTER_OPERATION_LEQUAL:
-        COMPARE(t <= r);
+        return t <= r;
     case G4_PREFILTER_OPERATION_GREATER:
-        COMPARE(t > r);
+        return t > r;
     case G4_PREFILTER_OPERATION_NOTEQUAL:
-        COMPARE(t != r);
+        return t != r;
     case G4_PREFILTER_OPERATION_GEQUAL:
-        COMPARE(t >= r);
+        return t >= r;
     default:
-        for (uint32_t i = 0; i < n; i++) {
-            texel[i] = function == G4_PREFILTER_OPERATION_ALWAYS ? 0.0f : 1.0f;
-        }
-        break;
+        return vi_all(function == G4_PREFILTER_OPERATION_ALWAYS ? -1 : 0);
     }
+}
+
+static void compare(uint32_t function, const float *reference, uint32_t n, float *texel) {
+    for
+        EACH_VECTOR(i, n) {
+            const vi yes = holds(function, vf_load(&texel[i]), vf_load(&reference[i]));
+            store(&texel[i], ~yes & (vi)vf_all(1.0f));
+        }
 }
 
 /* ---- levels ---- */
 
 static void between(const float *a, const float *b, const int32_t *beta, uint32_t n, float *out) {
-    for (uint32_t i = 0; i < n; i++) {
-        const double low = (double)a[i];
-        const float mixed = (float)(low + ((double)b[i] - low) * ((double)beta[i] * (1.0 / 64.0)));
-        out[i] = select(beta[i] != 0, mixed, a[i]);
-    }
+    for
+        EACH_VECTOR(i, n) {
+            const vi part = vi_load(&beta[i]);
+            const vf unmixed = vf_load(&a[i]);
+            const vd low = __builtin_convertvector(unmixed, vd);
+            const vd share = __builtin_convertvector(vf_of_int(part) * vf_all(1.0f / 64.0f), vd);
+            const vf mixed = __builtin_convertvector(low + (widen(&b[i]) - low) * share, vf);
+            store(&out[i], (vi)vf_select(part == vi_all(0), unmixed, mixed));
+        }
 }
 
 /* ---- cubes (spec/50 3.3): ties go to Z, then Y ---- */
 
-static void project(const float *restrict x, const float *restrict y, const float *restrict z, uint32_t n,
-                    int32_t *restrict face, float *restrict u, float *restrict v) {
-    for (uint32_t i = 0; i < n; i++) {
-        const float ax = magnitude(x[i]);
-        const float ay = magnitude(y[i]);
-        const float az = magnitude(z[i]);
-        const bool on_z = (az >= ay) & (az >= ax);
-        const bool on_y = !on_z & (ay >= ax);
-        const float of_xy = select(on_y, y[i], x[i]);
-        const float major = select(on_z, z[i], of_xy);
-        const int32_t negative = major < 0.0f;
-        const float sign = (float)(1 - 2 * negative);
-        const float s_x = -sign * z[i];
-        const float s_z = sign * x[i];
-        const float t_y = sign * z[i];
-        const float t_xz = -y[i];
-        const float s_xy = select(on_y, x[i], s_x);
-        const float s = select(on_z, s_z, s_xy);
-        const float t = select(on_y, t_y, t_xz);
-        face[i] = 4 * on_z + 2 * on_y + negative;
-        u[i] = (s / magnitude(major) + 1.0f) * 0.5f;
-        v[i] = (t / magnitude(major) + 1.0f) * 0.5f;
-    }
+static void project(const float *x, const float *y, const float *z, uint32_t n, int32_t *face, float *u, float *v) {
+    for
+        EACH_VECTOR(i, n) {
+            const vf px = vf_load(&x[i]);
+            const vf py = vf_load(&y[i]);
+            const vf pz = vf_load(&z[i]);
+            const vi on_z = (magnitude(pz) >= magnitude(py)) & (magnitude(pz) >= magnitude(px));
+            const vi on_y = ~on_z & (magnitude(py) >= magnitude(px));
+            const vf major = vf_select(on_z, pz, vf_select(on_y, py, px));
+            const vi negative = major < vf_all(0.0f);
+            const vi flip = negative & vi_all(INT32_MIN);
+            const vi sign = vi_all(INT32_MIN);
+            const vf s_x = (vf)((vi)pz ^ flip ^ sign);
+            const vf s_z = (vf)((vi)px ^ flip);
+            const vf t_y = (vf)((vi)pz ^ flip);
+            const vf t_xz = (vf)((vi)py ^ sign);
+            const vf s = vf_select(on_z, s_z, vf_select(on_y, px, s_x));
+            const vf t = vf_select(on_y, t_y, t_xz);
+            const vf one = vf_all(1.0f);
+            const vf half = vf_all(0.5f);
+            store(&face[i], (on_z & vi_all(4)) + (on_y & vi_all(2)) + (negative & vi_all(1)));
+            store(&u[i], (vi)((s / magnitude(major) + one) * half));
+            store(&v[i], (vi)((t / magnitude(major) + one) * half));
+        }
 }
 
 /* ---- gradients (spec/50 3.4) ---- */
 
 INLINE double square_length(const float d[3][G4_BATCH], uint32_t i) {
-    return (double)d[0][i] * (double)d[0][i] + (double)d[1][i] * (double)d[1][i] + (double)d[2][i] * (double)d[2][i];
+    const double x = d[0][i];
+    const double y = d[1][i];
+    const double z = d[2][i];
+    return x * x + y * y + z * z;
 }
 
 /* To 16 significant bits, so that noise does not make an exact 2:1 less than that; then 7 bits of mantissa. */
@@ -434,12 +480,13 @@ static void length(const struct g4_gradient_lanes *gradients, uint32_t n, int32_
         memcpy(&bits, &root, sizeof bits);
         const uint64_t rounded = bits + ((UINT64_C(1) << 36) - 1) + (bits >> 37 & 1);
         const int32_t number = (int32_t)(uint32_t)(rounded >> 45) - 1023 * 128;
-        out[i] = x == x && y == y ? number : 0;
+        out[i] = number * ((x == x) & (y == y));
     }
 }
 
 const struct g4_sampler_ops G4_V(g4_sampler_ops) = {
     .axis = axis_lanes,
+    .slices = slices,
     .columns = columns,
     .rows = rows,
     .fetch = fetch,

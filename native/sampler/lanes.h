@@ -8,6 +8,7 @@
 
 enum {
     G4_BATCH = 64,
+    G4_BATCH_LEAST = 8,     /* arrays have a multiple of this: loops run over whole vectors */
     G4_OUTSIDE = INT32_MIN, /* a texel index: the border colour */
     G4_WEIGHT_ONE = 256,    /* 8 bits of weight (decision 35) */
 };
@@ -40,14 +41,16 @@ struct g4_texel_lanes {
 
 struct g4_sampler_ops {
     void (*axis)(const struct g4_axis *axis, const float *coordinate, uint32_t n, struct g4_axis_lanes *out);
+    /* Where slices start in their surface. */
+    void (*slices)(const struct g4_level *level, const int32_t *slice, uint32_t n, uint32_t *x0, uint32_t *y0);
     /* Byte offsets of columns x0 + x, and of rows y0 + y with the base added; texels outside are moved inside. */
     void (*columns)(const struct g4_texture *texture, const uint32_t *x0, const int32_t *x, uint32_t size, uint32_t n,
                     uint32_t *out);
     void (*rows)(const struct g4_texture *texture, const uint32_t *y0, const int32_t *y, uint32_t size, uint32_t n,
                  uint32_t *out);
-    /* Packed texels at the sums of columns and rows. */
-    void (*fetch)(const struct g4_texture *texture, struct g4_port *port, const uint32_t *column, const uint32_t *row,
-                  uint32_t n, float out[4][G4_BATCH]);
+    /* One or four packed texels each, at the sums of columns and rows. */
+    void (*fetch)(const struct g4_texture *texture, struct g4_port *port, uint32_t column[2][G4_BATCH],
+                  uint32_t row[2][G4_BATCH], uint32_t corners, uint32_t n, float out[4][4][G4_BATCH]);
     void (*weights)(const struct g4_axis_lanes *x, const struct g4_axis_lanes *y, uint32_t n,
                     float weight[4][G4_BATCH]);
     /* sum += scale * weighted texels, corner after corner; scale may be NULL */

@@ -33,10 +33,12 @@ static void array_slices(struct sampling *s, const struct g4_parameter *index) {
     const bool only_first = s->q->shadow || last == 0;
     const int32_t start = s->q->shadow && (texture->gen & G4_GEN_BW) ? 0 : (int32_t)first;
 
-    for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
-        for (uint32_t i = 0; s->q->active[half] && i < G4_BATCH; i++) {
-            const int32_t element = only_first ? 0 : array_index(index->half[half][i], last);
-            s->work->slice[half * G4_BATCH + i] = start + element;
+    for (uint32_t i = 0; only_first && i < G4_SAMPLE_LANES; i++) {
+        s->work->slice[i] = start;
+    }
+    for (uint32_t half = 0; !only_first && half < G4_SAMPLE_HALVES; half++) {
+        for (uint32_t i = 0; i < G4_BATCH; i++) {
+            s->work->slice[half * G4_BATCH + i] = start + array_index(index->half[half][i], last);
         }
     }
 }
@@ -126,6 +128,9 @@ static uint64_t lanes_alike(const struct g4_sample_work *work, uint32_t half, ui
     const uint8_t *const level = &work->level[half * G4_BATCH];
     const uint8_t *const magnified = &work->magnified[half * G4_BATCH];
     uint64_t alike = 0;
+    if (memcmp(level, level + 1, G4_BATCH - 1) == 0 && memcmp(magnified, magnified + 1, G4_BATCH - 1) == 0) {
+        return ~UINT64_C(0);
+    }
     for (uint32_t i = 0; i < G4_BATCH; i++) {
         const bool same = level[i] == level[like] && magnified[i] == magnified[like];
         alike |= (uint64_t)same << i;
@@ -229,7 +234,11 @@ static void run_half(struct sampling *s, uint32_t half, uint64_t lanes, uint32_t
 /* Lanes that lie between two levels. */
 static uint64_t lanes_between(const struct g4_sample_work *work, uint32_t half) {
     uint64_t lanes = 0;
+    int32_t any = 0;
     for (uint32_t i = 0; i < G4_BATCH; i++) {
+        any |= work->beta[half * G4_BATCH + i];
+    }
+    for (uint32_t i = 0; any && i < G4_BATCH; i++) {
         lanes |= (uint64_t)(work->beta[half * G4_BATCH + i] != 0) << i;
     }
     return lanes;
