@@ -36,12 +36,9 @@ INLINE vu vu_all(uint32_t x) {
     return (vu){x, x, x, x, x, x, x, x};
 }
 
+/* No blend intrinsics: gcc 12 swaps the operands of _mm256_blendv_epi8 when it turns `!= 0` masks around. */
 INLINE vi vi_select(vi mask, vi a, vi b) {
-#ifdef G4_LANES_AVX2
-    return (vi)_mm256_blendv_epi8((__m256i)b, (__m256i)a, (__m256i)mask);
-#else
     return (mask & a) | (~mask & b);
-#endif
 }
 
 INLINE vu vu_select(vi mask, vu a, vu b) {
@@ -49,11 +46,7 @@ INLINE vu vu_select(vi mask, vu a, vu b) {
 }
 
 INLINE vf vf_select(vi mask, vf a, vf b) {
-#ifdef G4_LANES_AVX2
-    return (vf)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)mask);
-#else
     return (vf)vi_select(mask, (vi)a, (vi)b);
-#endif
 }
 
 /* a > b ? a : b, so b when one of them is NaN or both are zeros */
