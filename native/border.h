@@ -381,6 +381,55 @@ const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);
 void g4_device_reset_counts(struct g4_device *device);
 
+/* ---- strips & fans and the windower on a bench: native/ff/sf_bench.c ---- */
+
+/* State blocks as their own dwords. */
+struct g4_bench_blocks {
+    uint32_t sf_state[8];
+    uint32_t sf_viewport[16][8];
+    uint32_t wm_state[8];
+};
+
+struct g4_bench_vertex {
+    float x, y, z, rhw;
+    uint32_t point_width; /* U8.3 */
+    uint32_t viewport, array_index;
+};
+
+/* An object after setup. */
+struct g4_setup_view {
+    bool culled; /* then nothing else is set */
+    uint32_t type, topology, corners;
+    bool back_facing, fills_box;
+    int32_t x[4], y[4];                 /* 1/256 pixel */
+    int32_t x_min, y_min, x_max, y_max; /* pixels */
+    float x_start, y_start;
+    uint32_t r1[8], r2[8]; /* of the setup thread */
+    uint32_t vertices;
+    uint32_t vertex[3]; /* which of the given vertices are V0, V1, V2 */
+    uint32_t viewport, array_index;
+    uint32_t line_length, stipple_start;
+};
+
+struct g4_bench; /* the objects of one primitive */
+
+struct g4_bench *g4_bench_new(uint32_t gen, struct g4_state *state, const struct g4_bench_blocks *blocks);
+void g4_bench_free(struct g4_bench *bench);
+/* Assemble and set up a primitive; the objects stay until the next one. */
+enum g4_status g4_bench_setup(struct g4_bench *bench, uint32_t topology, const struct g4_bench_vertex *vertices,
+                              uint32_t count, uint32_t *objects);
+enum g4_status g4_bench_view(const struct g4_bench *bench, uint32_t object, struct g4_setup_view *view);
+/* Rasterize the objects `repeat` times: each lit pixel adds one to its byte of `hits`, and leaves the AA coverage in
+ * `coverage`; both may be NULL.  Returns how many pixels were lit. */
+uint64_t g4_bench_raster(const struct g4_bench *bench, uint32_t width, uint32_t height, uint32_t repeat, uint8_t *hits,
+                         uint8_t *coverage);
+/* The depth offset of a triangle with these slopes and vertex depths. */
+float g4_bench_depth_offset(const struct g4_bench *bench, float cx, float cy, const float *z);
+/* The next thread of an object with `subspans` left, or of a contiguous block with one or both halves lit: its pixels
+ * (8, 16, 32, 64), and in bits 11:8 the kernel's entry point. */
+uint32_t g4_bench_dispatch(const struct g4_bench *bench, uint32_t subspans);
+uint32_t g4_bench_dispatch_contiguous(const struct g4_bench *bench, bool both_halves);
+
 /* ---- surfaces, for pictures: native/surface.h ---- */
 
 /* Where level `level`, slice `slice` of a surface starts, in texels from its base; false outside of the surface.
@@ -443,7 +492,9 @@ uint32_t g4_rop3(uint32_t rop, uint32_t pattern, uint32_t source, uint32_t desti
 
 /* ---- a look into the front end: native/ff/view.c ---- */
 
-enum { G4_VIEW_ROWS = 8 };
+enum {
+    G4_VIEW_ROWS = 8
+};
 
 /* An object as it leaves the clipper, with the start of its vertices' entries. */
 struct g4_object_view {
@@ -453,7 +504,8 @@ struct g4_object_view {
     uint32_t entry[3][64]; /* G4_VIEW_ROWS rows, zero beyond the entry */
 };
 
-/* Run the front end of a 3DPRIMITIVE alone; `count` is how many objects there are, of which at most `room` are stored. */
+/* Run the front end of a 3DPRIMITIVE alone; `count` is how many objects there are, of which at most `room` are stored.
+ */
 enum g4_status g4_device_objects(struct g4_device *device, const uint32_t *primitive, struct g4_object_view *objects,
                                  uint32_t room, uint32_t *count, struct g4_fault *fault);
 

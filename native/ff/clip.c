@@ -187,8 +187,8 @@ static uint8_t provoking(const struct g4_pipe *pipe, const struct g4_topology_ob
     }
 }
 
-static struct g4_object object_of(const struct g4_pipe *pipe, const struct g4_topology_object *o,
-                                  const struct g4_vertex *const v[3]) {
+struct g4_object g4_object_of(const struct g4_pipe *pipe, const struct g4_topology_object *o,
+                              const struct g4_vertex *const v[3]) {
     struct g4_object object = {
         .type = o->type,
         .topology = o->topology,
@@ -238,7 +238,7 @@ static bool emit_output(struct clipping *c, const struct g4_output *out) {
                 v[i] = &out->vertex[strip->first + o.position[i]];
             }
             struct g4_object *const object = &c->chunk->object[c->chunk->objects++];
-            *object = object_of(c->pipe, &o, v);
+            *object = g4_object_of(c->pipe, &o, v);
             object->last_of_primitive = k + 1 == objects;
         }
     }
@@ -329,7 +329,7 @@ enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe,
         }
         const enum action action =
             pipe->clip_enable ? decide(worker->ctx, &pipe->clip, all, any, o.type == G4_OBJECT_POINT) : PASS;
-        struct g4_object object = object_of(pipe, &o, v);
+        struct g4_object object = g4_object_of(pipe, &o, v);
         object.last_of_primitive = last;
         if (action == PASS) {
             object.continue_stipple = object.continue_stipple && !broken;

@@ -72,6 +72,9 @@ static bool through_point(const struct segment *s, int64_t u, int64_t v) {
     const int64_t pu = u - s->u;
     const int64_t pv = v - s->v;
     const int64_t along = pu * s->du + pv * s->dv;
+    if (s->du == 0 && s->dv == 0) {
+        return pu == 0 && pv == 0;
+    }
     return pu * s->dv == pv * s->du && along >= 0 && along <= s->du * s->du + s->dv * s->dv;
 }
 

@@ -72,6 +72,10 @@ enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_pipe *pipe, c
 enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_strip *strip,
                            const struct g4_vertex *const *vertex, struct g4_chunk *chunk);
 
+/* An object as SF takes it, its provoking vertex picked. */
+struct g4_object g4_object_of(const struct g4_pipe *pipe, const struct g4_topology_object *o,
+                              const struct g4_vertex *const v[3]);
+
 /* Make room for `more` objects in the chunk; false without memory. */
 bool g4_chunk_reserve(struct g4_chunk *chunk, uint32_t more);
 

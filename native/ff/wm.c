@@ -26,24 +26,15 @@ static void poly_stipple_begin(struct g4_wm *wm, const struct g4_context *ctx) {
     }
 }
 
-enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {
-    const struct g4_context *const ctx = worker->ctx;
+void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_pipe *pipe) {
     const struct g4_state *const state = ctx->state;
     const uint32_t *const dw = state->depth_buffer;
     const uint32_t command[6] = {0, dw[0], dw[1], dw[2], dw[3], dw[4]};
+    const struct g4_color_calc_state *const cc = &pipe->cc;
     struct g4_3dstate_depth_buffer depth;
 
-    if (!worker->wm) {
-        worker->wm = calloc(1, sizeof *worker->wm);
-        if (!worker->wm) {
-            return G4_NO_MEMORY;
-        }
-    }
-    struct g4_wm *const wm = worker->wm;
-    const struct g4_color_calc_state *const cc = &pipe->cc;
     g4_3dstate_depth_buffer_unpack(command, ctx->gen, &depth);
     const bool present = depth.surface_type != G4_DEPTH_SURFACE_TYPE_SURFTYPE_NULL;
-
     wm->ctx = ctx;
     wm->pipe = pipe;
     wm->waiting = 0;
@@ -51,17 +42,26 @@ enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipe)
     wm->iz = g4_iz_decide(pipe, present);
     wm->depth_needed = wm->iz.source_depth_eu || wm->iz.mode != G4_IZ_P ||
                        (present && (cc->depth_test_enable || cc->depth_buffer_write_enable));
-    wm->offset_enable = pipe->wm.global_depth_offset_enable;
     g4_depth_offset_begin(&wm->offset, ctx, &pipe->wm, depth.surface_format, present);
     g4_wm_dispatch_begin(&wm->dispatch, &pipe->wm);
     g4_line_fade_begin(&wm->fade, ctx, pipe);
     g4_line_stipple_begin(&wm->line_stipple, state);
     poly_stipple_begin(wm, ctx);
     wm->r0 = (struct g4_payload_ps_r0){.color_calculator_state_pointer = state->cc_state - state->general_state_base};
+}
+
+enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {
+    if (!worker->wm) {
+        worker->wm = calloc(1, sizeof *worker->wm);
+        if (!worker->wm) {
+            return G4_NO_MEMORY;
+        }
+    }
+    g4_wm_prepare(worker->wm, worker->ctx, pipe);
     for (uint32_t i = 0; i < G4_WM_ENTRIES; i++) {
-        wm->slots[i] = pipe->wm_kernel[i]
-                           ? g4_thread_slots(worker, pipe->wm_kernel[i], pipe->wm.maximum_number_of_threads)
-                           : (struct g4_slots){.count = 1};
+        worker->wm->slots[i] = pipe->wm_kernel[i]
+                                   ? g4_thread_slots(worker, pipe->wm_kernel[i], pipe->wm.maximum_number_of_threads)
+                                   : (struct g4_slots){.count = 1};
     }
     return g4_cc_begin(worker, pipe);
 }
@@ -135,7 +135,7 @@ static void test_early(struct g4_worker *worker) {
     wm->subspans = kept;
 }
 
-static void stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage) {
+void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage) {
     const struct g4_wm_state *const state = &wm->pipe->wm;
     if (state->polygon_stipple_enable && setup->poly_stipple && setup->type == G4_OBJECT_TRIANGLE) {
         for (int32_t j = coverage->first; j <= coverage->last; j++) {
@@ -160,7 +160,7 @@ enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, 
         if (!g4_raster_tile(setup, tile->x, tile->y, &coverage)) {
             continue;
         }
-        stipple(wm, setup, &coverage);
+        g4_wm_stipple(wm, setup, &coverage);
         if (threads && pipe->wm.statistics_enable) {
             worker->eu.ps_invocations += g4_coverage_pixels(&coverage);
         }

@@ -58,7 +58,7 @@ void g4_wm_plane(const struct g4_wm *wm, const struct g4_setup *setup, struct g4
     if (row < setup->entry_rows) {
         g4_attribute_coefficients_unpack(setup->entry[row], wm->ctx->gen, &z);
     }
-    if (wm->offset_enable && setup->type == G4_OBJECT_TRIANGLE) {
+    if (wm->pipe->wm.global_depth_offset_enable && setup->type == G4_OBJECT_TRIANGLE) {
         z.c0 += g4_depth_offset_of(&wm->offset, z.cx, z.cy, setup->z);
     }
     *plane = (struct g4_plane){z.cx, z.cy, z.c0, setup->x_start, setup->y_start};

@@ -69,7 +69,6 @@ struct g4_wm {
     struct g4_iz iz;
     struct g4_wm_dispatch dispatch;
     bool depth_needed; /* somebody looks at the source depth */
-    bool offset_enable;
     struct g4_depth_offset offset;
     struct g4_line_fade fade;
     struct g4_line_stipple line_stipple;
@@ -92,6 +91,10 @@ struct g4_wm {
     uint32_t claimed[G4_TILE_SIZE];
 };
 
+/* What does not depend on the worker. */
+void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_pipe *pipe);
+/* Take the pixels away that the stipples leave out. */
+void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage);
 /* Cut the object's subspans into threads; gangs run when they are full. */
 enum g4_status g4_wm_queue(struct g4_worker *worker);
 /* Run what waits. */
