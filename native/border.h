@@ -337,6 +337,20 @@ enum g4_status g4_probe_run(struct g4_probe *probe, bool general_only);
 /* One message of all threads, dst NULL when dst_grf > 127; emask has 16 bits for each thread. */
 enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32_t mrf, uint32_t dst_grf,
                              uint32_t exec_size, const uint16_t *emask);
+/* The same of some of the threads: bit t of `threads`. */
+enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint32_t descriptor, uint32_t mrf,
+                                  uint32_t dst_grf, uint32_t exec_size, const uint16_t *emask);
+
+/* What the unit hears that owns the threads: URB messages with Complete or Allocate, all messages to the spawner. */
+struct g4_probe_heard {
+    uint32_t thread, descriptor;
+    uint32_t header[8];
+};
+/* From now on, until g4_probe_start; Allocate is answered with `handle`. */
+void g4_probe_listen(struct g4_probe *probe, uint32_t handle);
+/* How many messages it heard; the first 64 can be looked at. */
+uint32_t g4_probe_heard_count(const struct g4_probe *probe);
+struct g4_probe_heard g4_probe_heard(const struct g4_probe *probe, uint32_t index);
 /* The colour calculator without the rest of the pipeline: begin a draw with eight dwords each of WM_STATE and
  * COLOR_CALC_STATE and sixteen viewports; other state is that of g4_probe_state.  After g4_probe_start. */
 enum g4_status g4_probe_pixels(struct g4_probe *probe, const uint32_t *wm_state, const uint32_t *cc_state,

@@ -10,7 +10,8 @@
 #include "worker.h"
 
 enum {
-    PROBE_URB_ROWS = 512
+    PROBE_URB_ROWS = 512,
+    PROBE_HEARD = 64
 };
 
 struct g4_probe {
@@ -22,6 +23,9 @@ struct g4_probe {
     uint32_t threads;
     struct g4_fault fault;
     uint32_t urb[G4_GANG_THREADS][PROBE_URB_ROWS][8];
+    uint32_t handle; /* for threads that allocate one */
+    uint32_t heard_count;
+    struct g4_probe_heard heard[PROBE_HEARD];
 };
 
 struct g4_probe *g4_probe_new(struct g4_mem *mem, uint32_t gen, const struct g4_options *options) {
@@ -78,6 +82,7 @@ enum g4_status g4_probe_start(struct g4_probe *probe, const struct g4_probe_setu
         .exceptions = (uint8_t)setup->exceptions,
     };
     probe->threads = setup->threads;
+    probe->heard_count = 0;
     memset(probe->urb, 0, sizeof probe->urb);
     g4_surface_cache_reset(probe->worker->surfaces);
     g4_sampler_cache_reset(probe->worker->eu.samplers);
@@ -155,8 +160,8 @@ static g4_message_fn *message_of(uint32_t sfid) {
     return sfid < sizeof functions / sizeof *functions ? functions[sfid] : NULL;
 }
 
-enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32_t mrf, uint32_t dst_grf,
-                             uint32_t exec_size, const uint16_t *emask) {
+enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint32_t descriptor, uint32_t mrf,
+                                  uint32_t dst_grf, uint32_t exec_size, const uint16_t *emask) {
     struct g4_send send = {
         .descriptor = descriptor,
         .sfid = descriptor >> 24 & 15,
@@ -164,7 +169,7 @@ enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32
         .rlen = descriptor >> 16 & 15,
         .eot = descriptor >> 31,
         .mrf = mrf & (G4_MRF_COUNT - 1),
-        .threads = (uint8_t)((1u << probe->threads) - 1),
+        .threads = (uint8_t)(threads & ((1u << probe->threads) - 1)),
         .has_dst = dst_grf < G4_GRF_COUNT && (descriptor >> 16 & 15),
         .dst = (uint8_t)(dst_grf & (G4_GRF_COUNT - 1)),
         .dst_stride = 1,
@@ -176,11 +181,54 @@ enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32
         return G4_BAD_VALUE;
     }
     for (uint32_t t = 0; t < probe->threads; t++) {
+        if (!(send.threads >> t & 1)) {
+            continue;
+        }
         send.emask[0] |= (g4_lanes)(emask[t] & 0xff) << (8 * t);
         send.emask[1] |= (g4_lanes)(emask[t] >> 8) << (8 * t);
     }
     memcpy(send.dst_lanes, send.emask, sizeof send.dst_lanes);
     return function(&probe->worker->eu, probe->worker->gang, &send);
+}
+
+enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32_t mrf, uint32_t dst_grf,
+                             uint32_t exec_size, const uint16_t *emask) {
+    return g4_probe_send_from(probe, 0xff, descriptor, mrf, dst_grf, exec_size, emask);
+}
+
+static void hear(struct g4_gang *gang, int thread, uint32_t descriptor, const uint32_t *header) {
+    struct g4_probe *const probe = gang->owner.data;
+    if (probe->heard_count < PROBE_HEARD) {
+        struct g4_probe_heard *const heard = &probe->heard[probe->heard_count];
+        heard->thread = (uint32_t)thread;
+        heard->descriptor = descriptor;
+        memcpy(heard->header, header, sizeof heard->header);
+    }
+    probe->heard_count++;
+}
+
+static uint32_t hear_urb(struct g4_gang *gang, int thread, uint32_t descriptor, const uint32_t *header) {
+    hear(gang, thread, descriptor, header);
+    return ((struct g4_probe *)gang->owner.data)->handle;
+}
+
+static void hear_spawner(struct g4_gang *gang, int thread, const struct g4_send *send, const uint32_t *header) {
+    hear(gang, thread, send->descriptor, header);
+}
+
+void g4_probe_listen(struct g4_probe *probe, uint32_t handle) {
+    probe->handle = handle;
+    probe->worker->gang->owner =
+        (struct g4_gang_owner){.urb_event = hear_urb, .spawner_event = hear_spawner, .data = probe};
+}
+
+uint32_t g4_probe_heard_count(const struct g4_probe *probe) {
+    return probe->heard_count;
+}
+
+struct g4_probe_heard g4_probe_heard(const struct g4_probe *probe, uint32_t index) {
+    const struct g4_probe_heard none = {0};
+    return index < probe->heard_count && index < PROBE_HEARD ? probe->heard[index] : none;
 }
 
 uint64_t g4_probe_instructions(const struct g4_probe *probe) {

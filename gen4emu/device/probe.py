@@ -66,6 +66,15 @@ class EventCount:
     value: int
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A message that the owner of a thread hears of: to the URB with Complete or Allocate, or to the spawner."""
+
+    thread: int
+    descriptor: int
+    header: tuple[int, ...]
+
+
 class Probe:
     """Up to eight threads of one kernel.
 
@@ -169,13 +178,26 @@ class Probe:
             raise HangError(f"the kernel at 0x{self.kernel_address:08x} did not end: {status.name}")
 
     def send(self, descriptor: int, mrf: int = 0, dst: int | None = None, *, exec_size: int = 8,
-             emask: int | Sequence[int] = 0xFF) -> Status:
-        """One message of all threads with the payload from MRF `mrf` on; the response goes to GRF `dst`."""
+             emask: int | Sequence[int] = 0xFF, threads: int = 0xFF) -> Status:
+        """One message with the payload from MRF `mrf` on; the response goes to GRF `dst`.
+
+        Of all threads, or of those whose bit is set in `threads`.
+        """
         masks = [emask] * self.threads if isinstance(emask, int) else list(emask)
         if len(masks) != self.threads:
             raise FieldError(f"{len(masks)} channel masks for {self.threads} threads")
-        return Status(lib.g4_probe_send(self._probe, descriptor, mrf, 255 if dst is None else dst, exec_size,
-                                        ffi.new("uint16_t[]", masks)))
+        return Status(lib.g4_probe_send_from(self._probe, threads, descriptor, mrf, 255 if dst is None else dst,
+                                             exec_size, ffi.new("uint16_t[]", masks)))
+
+    def listen(self, handle: int = 0) -> None:
+        """Be the unit that owns the threads; who allocates an URB handle gets this one.  `start` ends it."""
+        lib.g4_probe_listen(self._probe, handle)
+
+    def heard(self) -> list[Heard]:
+        """The first messages that the owner heard of."""
+        count = min(int(lib.g4_probe_heard_count(self._probe)), 64)
+        found = (lib.g4_probe_heard(self._probe, i) for i in range(count))
+        return [Heard(int(h.thread), int(h.descriptor), tuple(h.header)) for h in found]
 
     # --- what happened ---
 

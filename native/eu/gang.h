@@ -61,13 +61,27 @@ struct g4_dispatch {
 };
 
 struct g4_gang;
+struct g4_send;
 
 /* The unit that dispatched the threads hears of URB messages and of the end of a thread. */
 struct g4_gang_owner {
     /* Complete/Used/Allocate of thread t's URB_WRITE, after its data is stored; `header` is M0 (8 dwords).
      * Returns the new handle when Allocate is set, otherwise the value is ignored.  NULL: nothing to hear. */
     uint32_t (*urb_event)(struct g4_gang *gang, int thread, uint32_t descriptor, const uint32_t *header);
+    /* A message of thread t to the thread spawner: spawn something, or give back what it holds (spec/70 2.12). */
+    void (*spawner_event)(struct g4_gang *gang, int thread, const struct g4_send *send, const uint32_t *header);
+    /* Whom the gateway means by an EU and a thread number; false: nobody.  NULL: the threads of the gang itself, by
+     * what their sr0.0 says. */
+    bool (*find_thread)(struct g4_gang *gang, uint32_t euid, uint32_t tid, struct g4_gang **recipient, int *thread);
     void *data;
+};
+
+/* What a thread lets others write into its registers (spec/60 7). */
+struct g4_gateway {
+    bool open;
+    uint16_t key;
+    uint8_t register_base;
+    uint8_t registers;
 };
 
 struct g4_gang {
@@ -84,6 +98,7 @@ struct g4_gang {
     uint32_t cr0[G4_GANG_THREADS][3];
     uint32_t sr0[G4_GANG_THREADS]; /* sr0.0: thread identity */
     uint32_t notify[G4_GANG_THREADS][2];
+    struct g4_gateway gateway[G4_GANG_THREADS];
 
     uint8_t live;                   /* bit t: thread t has not ended */
     uint8_t waiting;                /* bit t: thread t sits in a wait (media) */

@@ -4,8 +4,8 @@
 #ifndef G4_SHARED_DATAPORT_H
 #define G4_SHARED_DATAPORT_H
 
-#include "../eu/eu.h"
 #include "../worker.h"
+#include "message.h"
 
 enum {
     G4_BTI_STATELESS = 255
@@ -18,37 +18,34 @@ struct g4_buffer {
     uint64_t bytes; /* accesses at or beyond are out of bounds */
 };
 
-/* The buffer a message names: a BUFFER surface, or stateless memory from M0.5. */
-struct g4_buffer g4_dataport_buffer(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_send *send,
-                                    int thread);
+/* A block message of one thread after the other: the surface is the same for all of them, stateless memory is not. */
+struct g4_block {
+    struct g4_eu *eu;
+    struct g4_gang *gang;
+    const struct g4_send *send;
+    int thread;
+    bool stateless;
+    struct g4_buffer buffer;
+    uint32_t global_offset; /* M0.2 */
+    unsigned enable[2];     /* channels 0 to 7 and 8 to 15 */
+};
+
+/* Ready for the first thread; `unit` is what a base address must be a multiple of. */
+void g4_block_begin(struct g4_block *block, struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send,
+                    uint32_t unit);
+/* The header of another thread. */
+void g4_block_thread(struct g4_block *block, int thread);
 
 /* OWords of a block message by its control field, 0 when the field is reserved. */
 uint32_t g4_oword_block_size(uint32_t control);
+/* The same for dual blocks and, in elements of 8, for scattered messages. */
+uint32_t g4_oword_dual_size(uint32_t control);
+uint32_t g4_scattered_registers(uint32_t control);
 
-/* Sixteen bytes (or four) at an offset that has its low bits dropped; out of bounds reads are 0, writes go nowhere. */
-void g4_buffer_read(struct g4_port *port, const struct g4_buffer *buffer, uint32_t offset, uint32_t *dw,
-                    uint32_t count);
+/* `count` dwords at an offset that has its low bits dropped; out of bounds reads are 0, writes go nowhere. */
+void g4_block_read(const struct g4_block *block, uint32_t offset, uint32_t *dw, uint32_t count);
 /* enable: one bit a dword */
-void g4_buffer_write(struct g4_port *port, const struct g4_buffer *buffer, uint32_t offset, const uint32_t *dw,
-                     uint32_t count, unsigned enable);
-
-/* A media block, taken from its header and surface (spec/60 4.7). */
-struct g4_media_block {
-    const struct g4_surface *surface;
-    int32_t x, y;           /* bytes, rows */
-    uint32_t width, height; /* of the block: bytes, rows */
-    uint32_t pitch;         /* bytes from row to row in the registers */
-    int32_t surface_width;  /* bytes */
-    int32_t surface_rows;   /* in the fields that the message sees */
-    uint32_t line_stride;   /* VLS, with the override applied */
-    uint32_t line_offset;   /* VLSO */
-};
-
-/* False, and reported, when the message or the surface is no good. */
-bool g4_media_block(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_send *send, int thread,
-                    struct g4_media_block *block);
-/* The graphics address of byte x of memory line `line` of a media surface. */
-uint32_t g4_media_address(const struct g4_surface *surface, uint32_t x, uint32_t line);
+void g4_block_write(const struct g4_block *block, uint32_t offset, const uint32_t *dw, uint32_t count, unsigned enable);
 
 g4_message_fn g4_media_block_read, g4_media_block_write;
 

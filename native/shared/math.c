@@ -4,36 +4,29 @@
  */
 #include <string.h>
 
-#include "../eu/eu.h"
-#include "../report.h"
 #include "../variant.h"
 #include "math_ops.h"
+#include "message.h"
 
 G4_VARIANT_DECLARE(struct g4_math_ops, g4_math_ops);
-
-enum {
-    MATH_SIGNED = 1 << 4,
-    MATH_SATURATE = 1 << 6,
-    MATH_SCALAR = 1 << 7,
-};
 
 /* What a function needs and gives, by code; mlen 0: reserved. */
 static const struct {
     uint8_t mlen, rlen;
     bool integer;
 } shapes[16] = {
-    [G4_MATH_INV] = {1, 1, false},
-    [G4_MATH_LOG] = {1, 1, false},
-    [G4_MATH_EXP] = {1, 1, false},
-    [G4_MATH_SQRT] = {1, 1, false},
-    [G4_MATH_RSQ] = {1, 1, false},
-    [G4_MATH_SIN] = {1, 1, false},
-    [G4_MATH_COS] = {1, 1, false},
-    [G4_MATH_SINCOS] = {1, 2, false},
-    [G4_MATH_POW] = {2, 1, false},
-    [G4_MATH_INT_DIV_BOTH] = {2, 2, true},
-    [G4_MATH_INT_DIV_QUOTIENT] = {2, 1, true},
-    [G4_MATH_INT_DIV_REMAINDER] = {2, 1, true},
+    [G4_MATH_FUNCTION_INV] = {1, 1, false},
+    [G4_MATH_FUNCTION_LOG] = {1, 1, false},
+    [G4_MATH_FUNCTION_EXP] = {1, 1, false},
+    [G4_MATH_FUNCTION_SQRT] = {1, 1, false},
+    [G4_MATH_FUNCTION_RSQ] = {1, 1, false},
+    [G4_MATH_FUNCTION_SIN] = {1, 1, false},
+    [G4_MATH_FUNCTION_COS] = {1, 1, false},
+    [G4_MATH_FUNCTION_SINCOS] = {1, 2, false},
+    [G4_MATH_FUNCTION_POW] = {2, 1, false},
+    [G4_MATH_FUNCTION_INT_DIV_BOTH] = {2, 2, true},
+    [G4_MATH_FUNCTION_INT_DIV_QUOTIENT] = {2, 1, true},
+    [G4_MATH_FUNCTION_INT_DIV_REMAINDER] = {2, 1, true},
 };
 
 struct operands {
@@ -50,31 +43,37 @@ static void load(const struct g4_gang *gang, const struct g4_send *send, unsigne
     }
 }
 
-/* ALT mode: logarithm and roots of |x| (spec/40 4.2). */
-static void absolute(uint32_t *x) {
-    for (int i = 0; i < G4_MATH_LANES; i++) {
-        x[i] &= 0x7fffffff;
-    }
-}
-
 static bool is_nan(uint32_t bits) {
     return (bits & 0x7fffffff) > 0x7f800000;
 }
 
+/* ALT mode: logarithm and roots of |x| (spec/60 6.3).  `alternate` has a bit for each thread. */
+static void absolute(uint32_t *x, unsigned alternate) {
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        for (int i = 8 * t; (alternate >> t & 1) && i < 8 * t + 8; i++) {
+            x[i] &= 0x7fffffff;
+        }
+    }
+}
+
 /* ALT mode's own rows of POW: anything to the power of 0 is 1, NaN stays. */
-static void alternate_pow(struct operands *o) {
-    for (int i = 0; i < G4_MATH_LANES; i++) {
-        const bool y_zero = (o->y[i] & 0x7f800000) == 0;
-        if (y_zero && !is_nan(o->x[i])) {
-            o->out[0][i] = 0x3f800000;
+static void alternate_pow(struct operands *o, unsigned alternate) {
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        for (int i = 8 * t; (alternate >> t & 1) && i < 8 * t + 8; i++) {
+            const bool y_zero = (o->y[i] & 0x7f800000) == 0;
+            if (y_zero && !is_nan(o->x[i])) {
+                o->out[0][i] = 0x3f800000;
+            }
         }
     }
 }
 
 /* ALT mode: infinities become the largest number; saturation: [0, 1], NaN is 0. */
-static void finish(uint32_t *out, bool alternate, bool saturate) {
-    for (int i = 0; alternate && i < G4_MATH_LANES; i++) {
-        out[i] = (out[i] & 0x7fffffff) == 0x7f800000 ? (out[i] & 0x80000000) | 0x7f7fffff : out[i];
+static void finish(uint32_t *out, unsigned alternate, bool saturate) {
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        for (int i = 8 * t; (alternate >> t & 1) && i < 8 * t + 8; i++) {
+            out[i] = (out[i] & 0x7fffffff) == 0x7f800000 ? (out[i] & 0x80000000) | 0x7f7fffff : out[i];
+        }
     }
     for (int i = 0; saturate && i < G4_MATH_LANES; i++) {
         const bool low = out[i] >> 31 || is_nan(out[i]);
@@ -83,45 +82,43 @@ static void finish(uint32_t *out, bool alternate, bool saturate) {
     }
 }
 
-static void compute_float(uint32_t op, bool alternate, bool saturate, struct operands *o) {
+static void compute_float(uint32_t op, unsigned alternate, bool saturate, struct operands *o) {
     static const struct g4_math_ops *const variants[] = G4_VARIANT_TABLE(g4_math_ops);
     const struct g4_math_ops *const ops = variants[g4_variant_current()];
 
-    if (alternate && (op == G4_MATH_LOG || op == G4_MATH_SQRT || op == G4_MATH_RSQ)) {
-        absolute(o->x);
+    if (op == G4_MATH_FUNCTION_LOG || op == G4_MATH_FUNCTION_SQRT || op == G4_MATH_FUNCTION_RSQ) {
+        absolute(o->x, alternate);
     }
     switch (op) {
-    case G4_MATH_INV:
+    case G4_MATH_FUNCTION_INV:
         ops->inv(o->x, o->out[0]);
         break;
-    case G4_MATH_LOG:
+    case G4_MATH_FUNCTION_LOG:
         ops->log(o->x, o->out[0]);
         break;
-    case G4_MATH_EXP:
+    case G4_MATH_FUNCTION_EXP:
         ops->exp(o->x, o->out[0]);
         break;
-    case G4_MATH_SQRT:
+    case G4_MATH_FUNCTION_SQRT:
         ops->sqrt(o->x, o->out[0]);
         break;
-    case G4_MATH_RSQ:
+    case G4_MATH_FUNCTION_RSQ:
         ops->rsq(o->x, o->out[0]);
         break;
-    case G4_MATH_SIN:
+    case G4_MATH_FUNCTION_SIN:
         ops->sin(o->x, o->out[0]);
         break;
-    case G4_MATH_COS:
+    case G4_MATH_FUNCTION_COS:
         ops->cos(o->x, o->out[0]);
         break;
-    case G4_MATH_SINCOS:
+    case G4_MATH_FUNCTION_SINCOS:
         ops->sin(o->x, o->out[0]);
         ops->cos(o->x, o->out[1]);
         finish(o->out[1], alternate, saturate);
         break;
     default:
         ops->pow(o->x, o->y, o->out[0]);
-        if (alternate) {
-            alternate_pow(o);
-        }
+        alternate_pow(o, alternate);
         break;
     }
     finish(o->out[0], alternate, saturate);
@@ -148,7 +145,7 @@ static void compute_integer(uint32_t op, bool is_signed, struct operands *o) {
         uint32_t quotient;
         uint32_t remainder;
         divide(o->y[i], o->x[i], is_signed, &quotient, &remainder);
-        o->out[0][i] = op == G4_MATH_INT_DIV_REMAINDER ? remainder : quotient;
+        o->out[0][i] = op == G4_MATH_FUNCTION_INT_DIV_REMAINDER ? remainder : quotient;
         o->out[1][i] = remainder;
     }
 }
@@ -164,37 +161,42 @@ static void store(struct g4_gang *gang, const struct g4_send *send, unsigned k, 
         return;
     }
     for (unsigned i = 0; i < G4_MATH_LANES; i++) {
-        const unsigned byte = send->dst_subreg + 4u * send->dst_stride * (i & 7);
-        const unsigned reg = send->dst + k + byte / 32;
+        const unsigned dword = send->dst_subreg / 4u + send->dst_stride * (i & 7);
+        const unsigned reg = send->dst + k + dword / 8;
         if ((send->dst_lanes[0] >> i & 1) && reg < G4_GRF_COUNT) {
-            memcpy(&gang->grf[reg].ub[i / 8][byte % 32], &out[i], sizeof out[i]);
+            gang->grf[reg].ud[i / 8][dword % 8] = out[i];
         }
     }
 }
 
+/* Threads whose cr0 says ALT mode at this moment: a kernel may change it. */
+static unsigned alternate_threads(const struct g4_gang *gang) {
+    unsigned threads = 0;
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        threads |= (gang->cr0[t][0] & 1) << t;
+    }
+    return threads;
+}
+
 enum g4_status g4_message_math(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
-    const uint32_t op = send->descriptor & 15;
-    const bool alternate = gang->dispatch->alternate_fp;
-    const bool scalar = (send->descriptor & MATH_SCALAR) != 0;
+    struct g4_extended_math_message message;
     struct operands o;
 
-    if (shapes[op].mlen == 0 || shapes[op].mlen != send->mlen || send->rlen > shapes[op].rlen) {
-        for (int t = 0; t < G4_GANG_THREADS; t++) {
-            if (send->threads >> t & 1) {
-                g4_report(eu->log, shapes[op].mlen ? G4_EVENT_BAD_LENGTH : G4_EVENT_BAD_MESSAGE,
-                          g4_gang_address(gang, t), send->descriptor);
-            }
-        }
-        if (shapes[op].mlen == 0) {
-            return G4_OK;
-        }
+    g4_extended_math_message_unpack(&send->descriptor, eu->ctx->gen, &message);
+    const uint32_t op = message.math_function;
+    if (shapes[op].mlen == 0) {
+        g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
+        return G4_OK;
     }
-    load(gang, send, 0, scalar, o.x);
+    if (!g4_message_lengths(eu, gang, send, shapes[op].mlen, shapes[op].rlen)) {
+        return G4_OK;
+    }
+    load(gang, send, 0, message.scalar, o.x);
     load(gang, send, 1, false, o.y); /* decision 22: the second operand is never broadcast */
     if (shapes[op].integer) {
-        compute_integer(op, (send->descriptor & MATH_SIGNED) != 0, &o);
+        compute_integer(op, message.signed_integer, &o);
     } else {
-        compute_float(op, alternate, (send->descriptor & MATH_SATURATE) != 0, &o);
+        compute_float(op, alternate_threads(gang), message.saturate, &o);
     }
     for (unsigned k = 0; send->has_dst && k < send->rlen && k < shapes[op].rlen; k++) {
         store(gang, send, k, o.out[k]);

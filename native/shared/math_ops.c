@@ -47,12 +47,12 @@ INLINE double operand(uint32_t bits) {
     return (double)float_of(flushed);
 }
 
-/* A result: rounded once, denormals to zero of their sign, NaN quiet. */
-INLINE uint32_t result(double d) {
+/* A result: rounded once, denormals to zero of their sign; the NaN of an operand stays, made quiet. */
+INLINE uint32_t result(double d, uint32_t operand_bits) {
     const uint32_t bits = float_bits((float)d);
-    const uint32_t small = bits & 0x80000000;
-    const uint32_t flushed = (bits & 0x7f800000) ? bits : small;
-    return d != d ? 0x7fc00000 : flushed;
+    const uint32_t flushed = (bits & 0x7f800000) ? bits : bits & 0x80000000;
+    const uint32_t nan = (operand_bits & 0x7fffffff) > 0x7f800000 ? operand_bits | 0x00400000 : 0x7fc00000;
+    return (bits & 0x7fffffff) > 0x7f800000 ? nan : flushed;
 }
 
 /* The integer nearest to d, ties to even, as a double; |d| < 2^51. */
@@ -155,21 +155,20 @@ INLINE double sin_quarter(double x, double quarter) {
 
 static void inv(const uint32_t *restrict x, uint32_t *restrict out) {
     for (int i = 0; i < LANES; i++) {
-        out[i] = result(1.0 / operand(x[i]));
+        out[i] = result(1.0 / operand(x[i]), x[i]);
     }
 }
 
 static void sqrt_lanes(const uint32_t *restrict x, uint32_t *restrict out) {
     for (int i = 0; i < LANES; i++) {
-        out[i] = result(sqrt(operand(x[i])));
+        out[i] = result(sqrt(operand(x[i])), x[i]);
     }
 }
 
-/* The table gives +inf for -0 as well (spec/60 6.3). */
+/* -0 gives -inf by itself, as the table has it (spec/60 6.3). */
 static void rsq(const uint32_t *restrict x, uint32_t *restrict out) {
     for (int i = 0; i < LANES; i++) {
-        const double d = operand(x[i]);
-        out[i] = result(d == 0.0 ? HUGE_VAL : 1.0 / sqrt(d));
+        out[i] = result(1.0 / sqrt(operand(x[i])), x[i]);
     }
 }
 
@@ -182,7 +181,7 @@ INLINE double log2_any(double d) {
 
 static void log_lanes(const uint32_t *restrict x, uint32_t *restrict out) {
     for (int i = 0; i < LANES; i++) {
-        out[i] = result(log2_any(operand(x[i])));
+        out[i] = result(log2_any(operand(x[i])), x[i]);
     }
 }
 
@@ -190,7 +189,7 @@ static void exp_lanes(const uint32_t *restrict x, uint32_t *restrict out) {
     for (int i = 0; i < LANES; i++) {
         const double d = operand(x[i]);
         const double value = exp2_any(d != d ? 0.0 : d);
-        out[i] = result(d != d ? (double)NAN : value);
+        out[i] = result(d != d ? (double)NAN : value, x[i]);
     }
 }
 
@@ -198,7 +197,7 @@ INLINE uint32_t sine_bits(uint32_t bits, double quarter) {
     const double d = operand(bits);
     const bool finite = d > -HUGE_VAL && d < HUGE_VAL;
     const double value = sin_quarter(finite ? d : 0.0, quarter);
-    return result(finite ? value : (double)NAN);
+    return result(finite ? value : (double)NAN, bits);
 }
 
 static void sin_lanes(const uint32_t *restrict x, uint32_t *restrict out) {
@@ -221,7 +220,8 @@ static void pow_lanes(const uint32_t *restrict x, const uint32_t *restrict y, ui
         const double base = operand(x[i] & 0x7fffffff);
         const double exponent = operand(y[i]) * log2_any(base);
         const double value = exp2_any(exponent != exponent ? 0.0 : exponent);
-        out[i] = result(exponent != exponent ? (double)NAN : value);
+        const bool x_nan = (x[i] & 0x7fffffff) > 0x7f800000;
+        out[i] = result(exponent != exponent ? (double)NAN : value, x_nan ? x[i] : y[i]);
     }
 }
 

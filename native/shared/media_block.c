@@ -8,200 +8,294 @@
 #include "dataport.h"
 
 enum {
-    OVERRIDE_STRIDE = 1 << 10,
-    OVERRIDE_VLS = 1 << 9,
-    OVERRIDE_VLSO = 1 << 8,
-    MAX_REGISTERS = 8
+    REGISTER_BYTES = 32,
+    MAX_REGISTERS = 8,
+    BASE_ALIGNMENT = 32
 };
 
-/* Rows of the fields that the message sees, by the surface's stride and the one in force. */
-static int32_t effective_rows(uint32_t height, uint32_t surface_stride, uint32_t stride) {
-    if (surface_stride == stride) {
-        return (int32_t)height;
-    }
-    return (int32_t)(stride ? height / 2 : height * 2);
-}
+/* A block, taken from the header of one thread and the surface. */
+struct media_block {
+    int32_t x, y;           /* bytes, rows */
+    uint32_t width, height; /* bytes, rows */
+    uint32_t pitch;         /* bytes from row to row in the registers */
+    uint32_t registers;
+};
 
-static bool refuse(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_send *send, int thread,
-                   enum g4_event event, uint32_t value) {
-    (void)send;
-    g4_report(eu->log, event, g4_gang_address(gang, thread), value);
-    return false;
-}
+/* The surface as the message sees it. */
+struct media_surface {
+    const struct g4_surface *surface; /* NULL: reads are 0, writes are dropped */
+    int32_t width;                    /* bytes */
+    int32_t rows;                     /* of the field that the message sees */
+    bool fields;                      /* VLS, with the override applied */
+    uint32_t first_line;              /* VLSO */
+    uint32_t boundary_mode;
+    int32_t unit; /* bytes of a pixel, which is what the edges repeat */
+    int32_t luma; /* packed 4:2:2: the byte of the first Y in its four, else -1 */
+};
 
 static uint32_t row_pitch(uint32_t width) {
     return width <= 4 ? 4 : width <= 8 ? 8 : width <= 16 ? 16 : 32;
 }
 
-bool g4_media_block(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_send *send, int thread,
-                    struct g4_media_block *block) {
-    const uint32_t *const header = g4_payload(gang, send, 0, thread);
-    const uint32_t index = send->descriptor & 0xff;
+/* False when the block has more registers than a message can carry. */
+static bool block_of(const uint32_t *header, uint32_t gen, struct media_block *block) {
+    struct g4_media_block_message_header fields;
 
-    block->x = (int32_t)header[0];
-    block->y = (int32_t)header[1];
-    block->width = (header[2] & 31) + 1;
-    block->height = (header[2] >> 16 & 63) + 1;
+    g4_media_block_message_header_unpack(header, gen, &fields);
+    block->x = fields.x_offset;
+    block->y = fields.y_offset;
+    block->width = fields.block_width;
+    block->height = fields.block_height;
     block->pitch = row_pitch(block->width);
-    if (block->pitch * block->height > MAX_REGISTERS * 32) {
-        return refuse(eu, gang, send, thread, G4_EVENT_BAD_LENGTH, header[2]);
-    }
-    if (index == G4_BTI_STATELESS) {
-        return refuse(eu, gang, send, thread, G4_EVENT_BAD_SURFACE, index);
-    }
-    const struct g4_surface *const surface =
-        g4_surface_get(eu->surfaces, eu->ctx, &eu->worker->port, gang->dispatch->surface_state_base,
-                       gang->dispatch->binding_table, index);
-    block->surface = surface;
-    if (!surface->present || surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL) {
-        return false;
-    }
-    if (surface->type != G4_SURFACE_TYPE_SURFTYPE_2D) {
-        return refuse(eu, gang, send, thread, G4_EVENT_BAD_SURFACE, index);
-    }
-    const bool override = (send->descriptor & OVERRIDE_STRIDE) != 0;
-    block->line_stride = override ? (send->descriptor & OVERRIDE_VLS) != 0 : surface->state.vertical_line_stride;
-    block->line_offset =
-        override ? (send->descriptor & OVERRIDE_VLSO) != 0 : surface->state.vertical_line_stride_offset;
-    block->surface_width = (int32_t)surface->width * 4; /* decision 23: in dwords */
-    block->surface_rows = effective_rows(surface->height, surface->state.vertical_line_stride, block->line_stride);
-    return true;
+    block->registers = (block->pitch * block->height + REGISTER_BYTES - 1) / REGISTER_BYTES;
+    return block->registers <= MAX_REGISTERS;
 }
 
-uint32_t g4_media_address(const struct g4_surface *surface, uint32_t x, uint32_t line) {
+/* How the edges repeat: by pixels, and 4:2:2 pairs repeat the luma next to the edge with the chroma of the pair. */
+static void edges(struct media_surface *media) {
+    switch (media->surface->state.surface_format) {
+    case G4_SURFACE_FORMAT_YCRCB_NORMAL:
+    case G4_SURFACE_FORMAT_YCRCB_SWAPUV:
+        media->unit = 4;
+        media->luma = 0;
+        break;
+    case G4_SURFACE_FORMAT_YCRCB_SWAPY:
+    case G4_SURFACE_FORMAT_YCRCB_SWAPUVY:
+        media->unit = 4;
+        media->luma = 1;
+        break;
+    default: {
+        const uint32_t bits = media->surface->format->block_bits;
+        media->unit = bits == 16 ? 2 : bits == 32 ? 4 : 1;
+        media->luma = -1;
+        break;
+    }
+    }
+}
+
+/* The stride and offset of lines: the surface's, or those of the descriptor, which change the height (spec/60 4.7). */
+static bool lines(struct media_surface *media, uint32_t descriptor, uint32_t gen) {
+    const struct g4_surface_state *const state = &media->surface->state;
+    const int32_t height = (int32_t)media->surface->height;
+    struct g4_data_port_write_message message; /* of the same layout as the read, on both families */
+    bool even = true;
+
+    g4_data_port_write_message_unpack(&descriptor, gen, &message);
+    media->fields = state->vertical_line_stride;
+    media->first_line = state->vertical_line_stride_offset;
+    media->rows = height;
+    if (message.vertical_line_stride_override) {
+        media->fields = message.override_vertical_line_stride;
+        media->first_line = message.override_vertical_line_stride_offset;
+        if (media->fields && !state->vertical_line_stride) {
+            even = height % 2 == 0;
+            media->rows = height > 1 ? height / 2 : 1;
+        } else if (!media->fields && state->vertical_line_stride) {
+            media->rows = height * 2;
+        }
+    }
+    if (!media->fields) {
+        media->first_line = 0;
+    }
+    return even;
+}
+
+/* The surface of a message, without one where it is no good, which is reported. */
+static struct media_surface surface_of(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_send *send) {
+    const struct g4_dispatch *const dispatch = gang->dispatch;
+    const uint32_t index = send->descriptor & 0xff;
+    struct media_surface media = {.surface = NULL};
+    bool good = true;
+
+    if (index == G4_BTI_STATELESS) {
+        good = false;
+    } else {
+        const struct g4_surface *const surface = g4_surface_get(
+            eu->surfaces, eu->ctx, &eu->worker->port, dispatch->surface_state_base, dispatch->binding_table, index);
+        if (surface->present && surface->type == G4_SURFACE_TYPE_SURFTYPE_2D) {
+            media.surface = surface;
+            media.width = (int32_t)surface->width * 4; /* decision 23: in dwords */
+            media.boundary_mode = g4_is_gen45(eu->ctx->gen) ? surface->state.media_boundary_pixel_mode
+                                                            : G4_MEDIA_BOUNDARY_PIXEL_MODE_NORMAL;
+            good = lines(&media, send->descriptor & 0xfff, eu->ctx->gen) && surface->base % BASE_ALIGNMENT == 0;
+            edges(&media);
+        } else {
+            good = !surface->present || surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL;
+        }
+    }
+    for (int t = 0; !good && t < G4_GANG_THREADS; t++) {
+        if (send->threads >> t & 1) {
+            g4_report(eu->log, G4_EVENT_BAD_SURFACE, g4_gang_address(gang, t), index);
+        }
+    }
+    return media;
+}
+
+static uint32_t address_of(const struct g4_surface *surface, uint32_t x, uint32_t line) {
     return surface->base + (uint32_t)g4_surface_offset(surface->tiling, surface->pitch, x, line);
 }
 
-static int32_t clamp(int32_t value, int32_t high) {
-    return value < 0 ? 0 : value > high ? high : value;
+/* Bytes from column x on that follow each other in memory, and in one page. */
+static uint32_t run_of(const struct g4_surface *surface, uint32_t x, uint32_t address) {
+    const uint32_t page = G4_PAGE_SIZE - (address & G4_PAGE_OFFSET);
+    const uint32_t tile = surface->tiling == G4_TILING_X   ? 512 - (x & 511)
+                          : surface->tiling == G4_TILING_Y ? 16 - (x & 15)
+                                                           : page;
+    return tile < page ? tile : page;
+}
+
+static uint32_t at_most(uint32_t value, uint32_t limit) {
+    return value < limit ? value : limit;
+}
+
+static int32_t clamp(int64_t value, int32_t high) {
+    return value < 0 ? 0 : value > high ? high : (int32_t)value;
 }
 
 /* The memory line of row y, rows outside of the surface replaced as the boundary mode says. */
-static uint32_t boundary_line(const struct g4_media_block *block, int64_t y) {
-    const int32_t rows = block->surface_rows;
-    const uint32_t mode = block->surface->state.media_boundary_pixel_mode;
-    const int64_t bounded = y < -2 ? -2 + (y & 1) : y > (int64_t)rows + 1 ? rows + ((y - rows) & 1) : y;
+static uint32_t line_of(const struct media_surface *media, int64_t y) {
+    const int32_t last = media->rows - 1;
 
-    if (block->line_stride && mode == G4_MEDIA_BOUNDARY_PIXEL_MODE_PROGRESSIVE) {
-        const int32_t line = (int32_t)(bounded * 2) + (int32_t)block->line_offset;
-        return (uint32_t)clamp(line, 2 * rows - 1);
+    if (media->fields && media->boundary_mode == G4_MEDIA_BOUNDARY_PIXEL_MODE_PROGRESSIVE) {
+        return (uint32_t)clamp(2 * y + media->first_line, 2 * last + 1); /* the nearest line of the frame */
     }
-    int32_t row = clamp((int32_t)bounded, rows - 1);
-    if (!block->line_stride && mode == G4_MEDIA_BOUNDARY_PIXEL_MODE_INTERLACED && row != (int32_t)bounded) {
-        /* stay in the field: the nearest row of the same parity */
-        const int32_t parity = (int32_t)(y & 1);
-        row = bounded < 0 ? parity : rows - 1 - ((rows - 1 - parity) & 1);
-        row = clamp(row, rows - 1);
+    int32_t row = clamp(y, last);
+    if (!media->fields && media->boundary_mode == G4_MEDIA_BOUNDARY_PIXEL_MODE_INTERLACED && row != y) {
+        const int32_t parity = (int32_t)(y & 1); /* the nearest row of the same field */
+        row = clamp(y < 0 ? parity : last - ((last - parity) & 1), last);
     }
-    return block->line_stride ? 2 * (uint32_t)row + block->line_offset : (uint32_t)row;
+    return media->fields ? 2 * (uint32_t)row + media->first_line : (uint32_t)row;
 }
 
-/* How bytes beyond the left and right edge repeat. */
-struct edge {
-    int32_t unit; /* bytes of a pixel */
-    int32_t luma; /* packed 4:2:2: the byte of the first Y in the dword, else -1 */
-};
-
-static struct edge edge_of(const struct g4_surface *surface) {
-    switch (surface->state.surface_format) {
-    case G4_SURFACE_FORMAT_YCRCB_NORMAL:
-    case G4_SURFACE_FORMAT_YCRCB_SWAPUV:
-        return (struct edge){4, 0};
-    case G4_SURFACE_FORMAT_YCRCB_SWAPY:
-    case G4_SURFACE_FORMAT_YCRCB_SWAPUVY:
-        return (struct edge){4, 1};
-    default: {
-        const uint32_t bytes = surface->format ? surface->format->block_bits / 8u : 1;
-        return (struct edge){bytes == 2 ? 2 : bytes == 4 ? 4 : 1, -1};
-    }
-    }
-}
-
-static uint32_t edge_byte(const struct edge *edge, int64_t x, int32_t width) {
-    int32_t within = (int32_t)(x & (edge->unit - 1));
+/* Where the byte comes from that stands for column x, which is outside. */
+static uint32_t edge_column(const struct media_surface *media, int64_t x) {
+    int32_t within = (int32_t)(x & (media->unit - 1));
     if (x < 0) {
-        if (edge->luma >= 0 && within == edge->luma + 2) {
-            within = edge->luma;
+        if (media->luma >= 0 && within == media->luma + 2) {
+            within = media->luma;
         }
         return (uint32_t)within;
     }
-    if (edge->luma >= 0 && within == edge->luma) {
-        within = edge->luma + 2;
+    if (media->luma >= 0 && within == media->luma) {
+        within += 2;
     }
-    return (uint32_t)(width - edge->unit + within);
+    return (uint32_t)(media->width - media->unit + within);
 }
 
-static void read_row(struct g4_port *port, const struct g4_media_block *block, const struct edge *edge, uint32_t line,
-                     uint8_t *out) {
-    for (uint32_t i = 0; i < block->width; i++) {
+static void read_row(struct g4_port *port, const struct media_surface *media, const struct media_block *block,
+                     uint32_t line, uint8_t *out) {
+    for (uint32_t i = 0; i < block->width;) {
         const int64_t x = (int64_t)block->x + i;
-        const bool inside = x >= 0 && x < block->surface_width;
-        const uint32_t column = inside ? (uint32_t)x : edge_byte(edge, x, block->surface_width);
-        out[i] = *g4_mem_read_ptr(port, g4_media_address(block->surface, column, line));
+        const bool inside = x >= 0 && x < media->width;
+        const uint32_t column = inside ? (uint32_t)x : edge_column(media, x);
+        const uint32_t address = address_of(media->surface, column, line);
+        uint32_t count = 1;
+        if (inside) {
+            count = at_most(block->width - i, (uint32_t)media->width - column);
+            count = at_most(count, run_of(media->surface, column, address));
+        }
+        memcpy(out + i, g4_mem_read_ptr(port, address), count);
+        i += count;
+    }
+}
+
+static void read_block(struct g4_port *port, const struct media_surface *media, const struct media_block *block,
+                       uint8_t *bytes) {
+    for (uint32_t r = 0; media->surface && r < block->height; r++) {
+        read_row(port, media, block, line_of(media, (int64_t)block->y + r), bytes + r * block->pitch);
     }
 }
 
 enum g4_status g4_media_block_read(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    if ((send->descriptor >> 14 & 3) == G4_TARGET_CACHE_DATA) { /* it has linear memory only */
+        g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
+        return G4_OK;
+    }
+    const struct media_surface media = surface_of(eu, gang, send);
     for (int t = 0; t < G4_GANG_THREADS; t++) {
+        struct media_block block;
+        uint8_t bytes[MAX_REGISTERS * REGISTER_BYTES] = {0};
         if (!(send->threads >> t & 1)) {
             continue;
         }
-        struct g4_media_block block;
-        uint8_t bytes[MAX_REGISTERS * 32] = {0};
-        if (g4_media_block(eu, gang, send, t, &block)) {
-            const struct edge edge = edge_of(block.surface);
-            if (!g4_is_gen45(eu->ctx->gen)) {
-                block.x &= ~3; /* decision 33 */
-            }
-            for (uint32_t r = 0; r < block.height; r++) {
-                read_row(&eu->worker->port, &block, &edge, boundary_line(&block, (int64_t)block.y + r),
-                         bytes + r * block.pitch);
-            }
+        const bool fits = block_of(g4_payload(gang, send, 0, t), eu->ctx->gen, &block);
+        if (!fits || send->mlen != 1) {
+            g4_report(eu->log, G4_EVENT_BAD_LENGTH, g4_gang_address(gang, t), send->descriptor);
         }
-        for (unsigned reg = 0; reg < MAX_REGISTERS; reg++) {
+        if (!fits || send->mlen == 0) {
+            continue;
+        }
+        if (send->rlen != block.registers) {
+            g4_report(eu->log, G4_EVENT_BAD_RESPONSE, g4_gang_address(gang, t), send->descriptor);
+        }
+        if (!g4_is_gen45(eu->ctx->gen)) {
+            block.x &= ~3; /* decision 33 */
+        }
+        read_block(&eu->worker->port, &media, &block, bytes);
+        for (unsigned reg = 0; reg < block.registers; reg++) {
             uint32_t *const row = g4_response(gang, send, reg, t);
             if (row) {
-                memcpy(row, bytes + 32 * reg, 32);
+                memcpy(row, bytes + REGISTER_BYTES * reg, REGISTER_BYTES);
             }
         }
     }
     return G4_OK;
 }
 
-static void write_row(struct g4_port *port, const struct g4_media_block *block, uint32_t line, const uint8_t *data) {
-    for (uint32_t i = 0; i < block->width; i++) {
+static void write_row(struct g4_port *port, const struct media_surface *media, const struct media_block *block,
+                      uint32_t line, const uint8_t *data) {
+    const int64_t before = -(int64_t)block->x; /* columns left of the surface */
+    for (uint32_t i = before > 0 ? at_most((uint32_t)before, block->width) : 0; i < block->width;) {
         const int64_t x = (int64_t)block->x + i;
-        if (x < 0 || x >= block->surface_width) {
-            continue;
+        if (x >= media->width) {
+            break;
         }
-        uint8_t *const host = g4_mem_write_ptr(port, g4_media_address(block->surface, (uint32_t)x, line));
+        const uint32_t column = (uint32_t)x;
+        const uint32_t address = address_of(media->surface, column, line);
+        uint32_t count = at_most(block->width - i, (uint32_t)media->width - column);
+        count = at_most(count, run_of(media->surface, column, address));
+        uint8_t *const host = g4_mem_write_ptr(port, address);
         if (host) {
-            *host = data[i];
+            memcpy(host, data + i, count);
+        }
+        i += count;
+    }
+}
+
+static void write_block(struct g4_port *port, const struct media_surface *media, const struct media_block *block,
+                        const uint8_t *bytes) {
+    for (uint32_t r = 0; media->surface && r < block->height; r++) {
+        const int64_t y = (int64_t)block->y + r;
+        if (y >= 0 && y < media->rows) {
+            const uint32_t line = media->fields ? 2 * (uint32_t)y + media->first_line : (uint32_t)y;
+            write_row(port, media, block, line, bytes + r * block->pitch);
         }
     }
 }
 
 enum g4_status g4_media_block_write(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    const struct media_surface media = surface_of(eu, gang, send);
+
+    if (send->rlen != (send->descriptor >> 15 & 1)) { /* the commit */
+        g4_message_report(eu, gang, send, G4_EVENT_BAD_RESPONSE);
+    }
     for (int t = 0; t < G4_GANG_THREADS; t++) {
-        struct g4_media_block block;
-        if (!(send->threads >> t & 1) || !g4_media_block(eu, gang, send, t, &block)) {
+        struct media_block block;
+        uint8_t bytes[MAX_REGISTERS * REGISTER_BYTES];
+        if (!(send->threads >> t & 1)) {
             continue;
         }
-        uint8_t bytes[MAX_REGISTERS * 32] = {0};
-        for (unsigned reg = 0; reg + 1 < send->mlen && reg < MAX_REGISTERS; reg++) {
-            memcpy(bytes + 32 * reg, g4_payload(gang, send, reg + 1, t), 32);
-        }
-        if ((send->mlen - 1u) * 32 < block.pitch * block.height) {
+        const bool fits = block_of(g4_payload(gang, send, 0, t), eu->ctx->gen, &block);
+        if (!fits || send->mlen != 1 + block.registers) {
             g4_report(eu->log, G4_EVENT_BAD_LENGTH, g4_gang_address(gang, t), send->descriptor);
+        }
+        if (!fits || send->mlen < 1 + block.registers) {
             continue;
         }
-        for (uint32_t r = 0; r < block.height; r++) {
-            const int64_t y = (int64_t)block.y + r;
-            if (y >= 0 && y < block.surface_rows) {
-                const uint32_t line = block.line_stride ? 2 * (uint32_t)y + block.line_offset : (uint32_t)y;
-                write_row(&eu->worker->port, &block, line, bytes + r * block.pitch);
-            }
+        for (unsigned reg = 0; reg < block.registers; reg++) {
+            memcpy(bytes + REGISTER_BYTES * reg, g4_payload(gang, send, reg + 1, t), REGISTER_BYTES);
         }
+        write_block(&eu->worker->port, &media, &block, bytes);
     }
     return G4_OK;
 }

@@ -3,19 +3,8 @@
  */
 #include <string.h>
 
-#include "../eu/eu.h"
 #include "../report.h"
-
-enum {
-    SWIZZLE_NONE,
-    SWIZZLE_INTERLEAVE,
-    SWIZZLE_TRANSPOSE
-};
-
-enum {
-    URB_COMPLETE = 1 << 15,
-    URB_ALLOCATE = 1 << 13,
-};
+#include "message.h"
 
 struct urb_write {
     struct g4_eu *eu;
@@ -78,51 +67,70 @@ static void write_transposed(const struct urb_write *w, uint32_t handle) {
     }
 }
 
-static void tell_owner(const struct urb_write *w, const uint32_t *header) {
+/* Threads of GS and CLIP may ask for handles and give them back unused; a thread that ends asks for nothing
+ * (spec/60 5.2). */
+static bool protocol_kept(const struct g4_gang *gang, const struct g4_urb_message *message, bool eot) {
+    const enum g4_unit unit = gang->dispatch->unit;
+    const bool owns_handles = unit == G4_UNIT_GS || unit == G4_UNIT_CLIP;
+    const bool unused = message->complete && !message->used;
+    return !(message->allocate && eot) && (owns_handles || !(message->allocate || unused));
+}
+
+static void tell_owner(const struct urb_write *w, const struct g4_urb_message *message, const uint32_t *header) {
     struct g4_gang *const gang = w->gang;
-    const uint32_t descriptor = w->send->descriptor;
     uint32_t allocated = 0;
 
-    if ((descriptor & URB_ALLOCATE) && w->send->eot) {
-        g4_report(w->eu->log, G4_EVENT_URB_PROTOCOL, g4_gang_address(gang, w->thread), descriptor);
+    if (gang->owner.urb_event && (message->complete || message->allocate)) {
+        allocated = gang->owner.urb_event(gang, w->thread, w->send->descriptor, header);
     }
-    if (gang->owner.urb_event && (descriptor & (URB_COMPLETE | URB_ALLOCATE))) {
-        /* The response may overwrite the register that the header was built in, never the MRF: a plain read is fine. */
-        allocated = gang->owner.urb_event(gang, w->thread, descriptor, header);
-    }
-    uint32_t *const response = g4_response(gang, w->send, 0, w->thread);
-    if (response && (descriptor & URB_ALLOCATE)) {
+    /* It may go to the very register that the header was built in: CLIP's R0 (spec/60 5.4). */
+    uint32_t *const response = message->allocate ? g4_response(gang, w->send, 0, w->thread) : NULL;
+    if (response) {
         memset(response, 0, 32);
         response[0] = allocated;
     }
 }
 
-enum g4_status g4_message_urb(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
-    const uint32_t swizzle = send->descriptor >> 10 & 3;
-    const bool bad = (send->descriptor & 15) != 0 || swizzle == 3 || send->mlen == 0;
+static void write_rows(const struct urb_write *w, uint32_t swizzle, const uint32_t *header) {
+    const uint32_t handle[2] = {header[0] & 0xffff, header[1] & 0xffff};
+    switch (swizzle) {
+    case G4_URB_SWIZZLE_INTERLEAVED:
+        write_interleaved(w, handle);
+        break;
+    case G4_URB_SWIZZLE_TRANSPOSE:
+        write_transposed(w, handle[0]);
+        break;
+    default:
+        write_plain(w, handle[0]);
+        break;
+    }
+}
 
+enum g4_status g4_message_urb(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    struct g4_urb_message message;
+
+    g4_urb_message_unpack(&send->descriptor, eu->ctx->gen, &message);
+    if (message.urb_opcode != G4_URB_OPCODE_URB_WRITE || message.swizzle_control > G4_URB_SWIZZLE_TRANSPOSE) {
+        g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
+        return G4_OK;
+    }
+    const uint32_t mlen = send->mlen ? send->mlen : 1; /* as long as the kernel wants it, but with a header */
+    if (!g4_message_lengths(eu, gang, send, mlen, message.allocate ? 1 : 0)) {
+        return G4_OK;
+    }
+    if (message.swizzle_control == G4_URB_SWIZZLE_TRANSPOSE && ((mlen - 1) % 3 != 0 || message.offset % 2 != 0)) {
+        g4_message_report(eu, gang, send, G4_EVENT_BAD_LENGTH);
+    }
+    if (!protocol_kept(gang, &message, send->eot)) {
+        g4_message_report(eu, gang, send, G4_EVENT_URB_PROTOCOL);
+    }
     for (int t = 0; t < G4_GANG_THREADS; t++) {
-        if (!(send->threads >> t & 1)) {
-            continue;
+        if (send->threads >> t & 1) {
+            const struct urb_write w = {eu, gang, send, t, message.offset, mlen - 1};
+            const uint32_t *const header = g4_payload(gang, send, 0, t);
+            write_rows(&w, message.swizzle_control, header);
+            tell_owner(&w, &message, header);
         }
-        struct urb_write w = {eu, gang, send, t, send->descriptor >> 4 & 63, send->mlen ? send->mlen - 1u : 0};
-        if (bad) {
-            g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, t), send->descriptor);
-            continue;
-        }
-        const uint32_t *const header = g4_payload(gang, send, 0, t);
-        const uint32_t handle[2] = {header[0] & 0xffff, header[1] & 0xffff};
-        if (swizzle == SWIZZLE_NONE) {
-            write_plain(&w, handle[0]);
-        } else if (swizzle == SWIZZLE_INTERLEAVE) {
-            write_interleaved(&w, handle);
-        } else {
-            if (w.data % 3 != 0) {
-                g4_report(eu->log, G4_EVENT_BAD_LENGTH, g4_gang_address(gang, t), send->descriptor);
-            }
-            write_transposed(&w, handle[0]);
-        }
-        tell_owner(&w, header);
     }
     return G4_OK;
 }
