@@ -271,3 +271,38 @@ def test_blocks_by_name() -> None:
     assert holder.children[0].title == "SURFACE_STATE"
     (holder,) = commands(list(machine.decoder.block("kernel", 0x2000)))
     assert isinstance(holder.children[0], Kernel)
+
+
+def test_tables_that_no_primitive_used_are_shown_at_the_end() -> None:
+    """A dump may stop before the first primitive."""
+    machine = Machine()
+    pointers = pixel_pipeline(machine)
+    machine.dwords(0x40, 0x80)
+    surface(machine, 0x80)
+    items = machine.run(pointers, table(machine))
+    assert commands(items)[-1].body.name == "(no primitive used this state)"
+    assert [s.role for s in states(items, "SURFACE_STATE")] == ["ps render target 0"]
+
+
+def test_rows_are_bounded_by_memory_even_when_all_are_asked_for() -> None:
+    machine = Machine(max_rows=-1)
+    setup = triangle(machine)[:2]
+    draw = machine.command("3DPRIMITIVE", primitive_topology_type=1, vertex_count_per_instance=0x7FFFFFFF,
+                           instance_count=1)
+    buffers = [machine.command("3DSTATE_VERTEX_BUFFERS", vertex_buffers=[
+        {"vertex_buffer_index": 0, "buffer_pitch": i, "buffer_starting_address": 0x0050_0000}]) for i in range(8)]
+    found = machine.run(*setup, *(c for b in buffers for c in (b, draw)))
+    assert sum(len(n.rows) for n in nodes(found) if isinstance(n, Data)) < 8192
+
+
+def test_kernels_that_overlap_are_not_looked_at_for_ever() -> None:
+    machine = Machine()
+    machine.kernel(0x0100_0000, "mov(8) g1<1>F g2<8,8,1>F { align1 };\n" * 16384)
+    pointers = []
+    for i in range(400):
+        machine.put("WM_STATE", 0x0200_0000 + 64 * i, kernel_start_pointer=0x0100_0000 + 64 * i,
+                    thread_dispatch_enable=True, setup_urb_entry_read_length=4, maximum_number_of_threads=1)
+        pointers.append(machine.command("3DSTATE_PIPELINED_POINTERS", pointer_to_wm_state=0x0200_0000 + 64 * i))
+    found = machine.run(*pointers)
+    assert "too-much-state" in rules(found)
+    assert sum(isinstance(n, Kernel) for n in nodes(found)) < 20
