@@ -36,11 +36,12 @@ class Target:
         self.memory = probe.memory
         self.layout = SurfaceLayout(self.address, self.pitch, self.pitch, (height + 31) // 32 * 32 + 32, 1, tiling)
         self.memory.write(self.address, bytes(0x20000))
-        self.index = probe.add_surface(**{
+        wanted: dict[str, Any] = {
             "surface_type": "SURFTYPE_2D", "surface_format": SurfaceFormat[name], "width": width, "height": height,
             "depth": 1, "surface_pitch": self.pitch, "surface_base_address": self.address,
             "tiled_surface": tiling is not Tiling.LINEAR, "color_blend_enable": True,
-            "tile_walk": "YMAJOR" if tiling is Tiling.Y else "XMAJOR"} | fields)
+            "tile_walk": "YMAJOR" if tiling is Tiling.Y else "XMAJOR"} | fields
+        self.index = probe.add_surface(**{name: value for name, value in wanted.items() if value is not None})
 
     def clear(self, value: int) -> None:
         count = self.pitch // self.bytes * self.layout.height
@@ -67,17 +68,17 @@ class Canvas:
     """Draws four subspans at a time: 8x2 pixels from (x, y) on."""
 
     def __init__(self, name: str = "R8G8B8A8_UNORM", width: int = 64, height: int = 32,
-                 tiling: Tiling = Tiling.Y, gen: Gen = Gen.EL, depth: str | None = None,
+                 tiling: Tiling = Tiling.Y, gen: Gen = Gen.EL, zbuffer: str | None = None,
                  depth_fields: dict[str, Any] | None = None, **fields: Any) -> None:
         self.probe = PixelProbe(gen)
         self.memory = self.probe.memory
         self.target = Target(self.probe, name, width, height, tiling, **fields)
         self.depth_layout: SurfaceLayout | None = None
         self.depth_bytes = 4
-        if depth is not None:
-            self.depth_bytes = DEPTH_BYTES[depth]
+        if zbuffer is not None:
+            self.depth_bytes = DEPTH_BYTES[zbuffer]
             wanted: dict[str, Any] = {
-                "surface_type": "SURFTYPE_2D", "surface_format": depth, "width": width, "height": height, "depth": 1,
+                "surface_type": "SURFTYPE_2D", "surface_format": zbuffer, "width": width, "height": height, "depth": 1,
                 "surface_pitch": 512, "surface_base_address": DEPTH, "tiled_surface": True, "tile_walk": "YMAJOR"}
             wanted |= depth_fields or {}
             tiled = Tiling.Y if wanted["tiled_surface"] else Tiling.LINEAR

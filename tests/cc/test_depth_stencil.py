@@ -24,7 +24,7 @@ def bits(value: float) -> int:
 
 
 def canvas(format: str, cc: dict[str, Any], clear: int = 0, **more: Any) -> Canvas:
-    result = Canvas(depth=format, **more)
+    result = Canvas(zbuffer=format, **more)
     result.clear_depth(clear)
     result.begin(cc=cc)
     return result
@@ -55,7 +55,7 @@ def test_conversion_comes_before_the_comparison_so_that_a_redraw_is_equal(format
 
 
 def test_depth_is_clamped_to_the_viewport_of_the_pixel() -> None:
-    board = Canvas(depth=D32)
+    board = Canvas(zbuffer=D32)
     board.begin(cc=ALWAYS, viewports=[(0.0, 1.0), (0.25, 0.5)])
     board.early(2.0)
     assert board.depth_raw(0, 0) == bits(1.0)
@@ -203,7 +203,7 @@ def test_depth_coordinate_offset_of_later_parts_is_added() -> None:
 
 @pytest.mark.parametrize(("format", "kept"), [("R8G8B8A8_UNORM", 3), ("B5G6R5_UNORM", 7)])
 def test_offset_disable_of_early_parts_keeps_the_low_bits(format: str, kept: int) -> None:
-    board = Canvas(format, depth=D24, gen=Gen.CL, depth_fields={"depth_buffer_coordinate_offset_disable": True})
+    board = Canvas(format, zbuffer=D24, gen=Gen.CL, depth_fields={"depth_buffer_coordinate_offset_disable": True})
     board.probe.state.drawing_rectangle[2] = 14 << 16 | 14  # origin
     board.begin(cc=ALWAYS)
     board.early(0.5, x=24, y=20)
@@ -255,7 +255,7 @@ def test_header_without_depth_flags_means_that_the_windower_has_tested() -> None
 
 def test_only_the_last_target_writes_depth_but_all_obey_it() -> None:
     """Spec/30 7, example 19."""
-    board = Canvas(depth=D24)
+    board = Canvas(zbuffer=D24)
     second = board.add()
     board.clear_depth(0x800000)
     board.begin(cc=LESS | {"statistics_enable": True})
