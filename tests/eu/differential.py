@@ -1,0 +1,186 @@
+"""The same program on the reference and on the C core, and where their registers differ.
+
+Straight programs grow instruction by instruction on the reference; one that runs into something the digest leaves open
+is dropped and another one is tried.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gen4emu._native import ffi, lib
+from gen4emu.device.probe import KERNEL_ADDRESS, Probe, Status
+from gen4emu.hw.gen import Gen
+from gen4emu.isa import listing
+from gen4emu.isa.instruction import Instruction, encode_bytes
+from tests.eu.generate import Generator, register_dwords
+from tests.eu.reference import Thread, Unspecified, run, step
+
+THREADS = 8
+PARTS = (Gen.BW, Gen.CL, Gen.CTG, Gen.EL)
+DMASKS = (0xFFFF, 0xFFFF, 0xFFFF, 0x00FF, 0x000F, 0x0001, 0xF0F0, 0x0FF0, 0x8001, 0xFF00)
+
+
+@dataclass
+class Case:
+    """A program and what its threads start with."""
+
+    gen: Gen
+    code: bytes
+    dmasks: list[int]
+    grf: NDArray[np.uint32]  # threads, 128, 8
+    mrf: NDArray[np.uint32]  # threads, 16, 8
+    flags: list[int]  # f0.1 in the high half
+    alternate: bool = False
+
+    def thread(self, t: int) -> Thread:
+        thread = Thread(self.gen, self.dmasks[t], KERNEL_ADDRESS, self.alternate)
+        thread.grf[:] = self.grf[t].tobytes()
+        thread.mrf[:] = self.mrf[t].tobytes()
+        thread.flags = [self.flags[t] & 0xFFFF, self.flags[t] >> 16]
+        return thread
+
+
+@dataclass
+class Outcome:
+    """What a core left in its threads."""
+
+    status: Status
+    grf: NDArray[np.uint32]
+    mrf: NDArray[np.uint32]
+    flags: list[int]
+    instructions: int
+
+
+class Bench:
+    """A probe of one part whose registers are two arrays: register, thread, dword."""
+
+    def __init__(self, gen: Gen) -> None:
+        self.probe = Probe(gen)
+        self.probe.start(THREADS)
+        self.grf = self._array(1, 128)
+        self.mrf = self._array(2, 16)
+
+    def _array(self, file: int, count: int) -> NDArray[np.uint32]:
+        first = lib.g4_probe_register(self.probe._probe, file, 0, 0)
+        for reg, thread in ((0, 1), (1, 0), (count - 1, THREADS - 1)):
+            place = lib.g4_probe_register(self.probe._probe, file, reg, thread)
+            assert place == first + 8 * (THREADS * reg + thread)
+        data = np.frombuffer(ffi.buffer(first, 32 * THREADS * count), dtype=np.uint32)
+        return data.reshape(count, THREADS, 8)
+
+    def run(self, case: Case, *, general_only: bool) -> Outcome:
+        n = len(case.dmasks)
+        probe = self.probe
+        probe.start(n, case.dmasks, alternate_fp=case.alternate)
+        self.grf[:, :n] = case.grf.transpose(1, 0, 2)
+        self.mrf[:, :n] = case.mrf.transpose(1, 0, 2)
+        for t, flags in enumerate(case.flags):
+            probe.set_flags(flags, t)
+        before = probe.instructions
+        status = probe.run(case.code, general_only=general_only)
+        return Outcome(status, self.grf[:, :n].transpose(1, 0, 2).copy(), self.mrf[:, :n].transpose(1, 0, 2).copy(),
+                       [probe.flags(t) for t in range(n)], probe.instructions - before)
+
+
+def random_start(seed: int, gen: Gen) -> Case:
+    rng = random.Random(seed)
+    numbers = np.random.default_rng(seed)
+    n = rng.randint(1, THREADS)
+    alternate = rng.random() < 0.15
+    grf = register_dwords(numbers, n * 128 * 8, finite=alternate).reshape(n, 128, 8)
+    mrf = register_dwords(numbers, n * 16 * 8, finite=alternate).reshape(n, 16, 8)
+    addresses = numbers.integers(0, 1000, (n, 8)) * 4
+    if rng.random() < 0.3:
+        addresses[:] = addresses[0]
+    grf[:, 127, :4] = np.ascontiguousarray(addresses.astype(np.uint16)).view(np.uint32)
+    uniform = rng.random() < 0.5
+    dmasks = [rng.choice(DMASKS) for _ in range(n)]
+    flags = [rng.choice((rng.getrandbits(32), 0xFFFFFFFF, 0x00FF00FF, 0)) for _ in range(n)]
+    return Case(gen, b"", [dmasks[0]] * n if uniform else dmasks, grf, mrf, flags, alternate)
+
+
+@dataclass
+class Straight:
+    """A case with its reference threads at the end of it."""
+
+    case: Case
+    threads: list[Thread]
+    program: list[Instruction] = field(default_factory=list)
+
+
+def straight_case(seed: int, gen: Gen, length: int) -> Straight:
+    """A program without branches, already executed by the reference."""
+    case = random_start(seed, gen)
+    make = Generator(random.Random(seed ^ 0x5EED), gen)
+    found = Straight(case, [case.thread(t) for t in range(len(case.dmasks))])
+    for inst in make.prologue():
+        assert extend(found, inst)
+    accepted = tries = 0
+    while accepted < length and tries < 8 * length:
+        tries += 1
+        accepted += extend(found, make.instruction())
+    for inst in make.epilogue():
+        assert extend(found, inst)
+    return found
+
+
+def extend(straight: Straight, inst: Instruction) -> bool:
+    """One more instruction; False when the digest leaves open what it does."""
+    moved = [t.clone() for t in straight.threads]
+    try:
+        for t in moved:
+            step(t, inst)
+    except Unspecified:
+        return False
+    straight.threads = moved
+    straight.program.append(inst)
+    straight.case.code += encode_bytes(inst)
+    return True
+
+
+def reference_run(case: Case) -> list[Thread]:
+    threads = [case.thread(t) for t in range(len(case.dmasks))]
+    for t in threads:
+        run(t, case.code, KERNEL_ADDRESS)
+    return threads
+
+
+def differences(threads: list[Thread], outcome: Outcome) -> list[str]:
+    """One line for each register dword or flag that is not the reference's."""
+    found = [] if outcome.status is Status.OK else [f"status {outcome.status.name}"]
+    for t, thread in enumerate(threads):
+        for name, data, marks, other in (("r", thread.grf, thread.grf_marks, outcome.grf[t]),
+                                         ("m", thread.mrf, thread.mrf_marks, outcome.mrf[t])):
+            theirs = other.tobytes()
+            if theirs == data:
+                continue
+            for at in range(0, len(data), 4):
+                ours, there, mark = bytes(data[at:at + 4]), theirs[at:at + 4], bytes(marks[at:at + 4])
+                if ours == there:
+                    continue
+                if mark == b"\1\2\3\4" and int.from_bytes(there, "little") & 0x7FFFFFFF > 0x7F800000:
+                    continue  # any NaN
+                if all(m or a == b for a, b, m in zip(ours, there, mark, strict=True)) and mark != b"\1\2\3\4":
+                    continue  # parts of one
+                found.append(f"thread {t} {name}{at // 32}.{at % 32 // 4}: reference 0x{_dword(ours):08x}, "
+                             f"core 0x{_dword(there):08x}")
+        flags = thread.flags[0] | thread.flags[1] << 16
+        if flags != outcome.flags[t]:
+            found.append(f"thread {t} flags: reference 0x{flags:08x}, core 0x{outcome.flags[t]:08x}")
+    executed = sum(t.executed for t in threads)
+    if executed != outcome.instructions:
+        found.append(f"instructions: reference {executed}, core {outcome.instructions}")
+    return found
+
+
+def _dword(data: bytes) -> int:
+    return int.from_bytes(data, "little")
+
+
+def text(case: Case) -> str:
+    return listing(case.code, case.gen, end=len(case.code), hexadecimal=True)

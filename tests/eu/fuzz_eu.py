@@ -1,0 +1,109 @@
+"""Compare the reference EU and the C core for as long as you like.
+
+    python tests/eu/fuzz_eu.py --count 1000000 --seed 1
+
+`--count` is in instructions of straight programs and of programs with branches, each executed by one to eight threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.eu import flow_programs
+from tests.eu.differential import (
+    PARTS,
+    Bench,
+    Case,
+    Straight,
+    differences,
+    extend,
+    reference_run,
+    straight_case,
+    text,
+)
+from tests.eu.reference import Thread, Unspecified
+
+
+def check(bench: Bench, case: Case, threads: list[Thread], seed: int, *, fast: bool) -> list[str]:
+    found = []
+    for general_only in (True, False) if fast else (True,):
+        lines = differences(threads, bench.run(case, general_only=general_only))
+        if lines:
+            found.append(f"seed {seed} {case.gen.name}, {'general' if general_only else 'fast'} handlers: "
+                         f"{len(lines)} differences")
+            found += lines[:6]
+    return found
+
+
+def shortest(bench: Bench, straight: Straight, seed: int, *, fast: bool) -> tuple[str, list[str]]:
+    """The first instruction of a program with which it differs, alone if that is enough."""
+    start = straight.case
+    for count in range(1, len(straight.program) + 1):
+        case = Case(start.gen, b"", start.dmasks, start.grf, start.mrf, start.flags, start.alternate)
+        part = Straight(case, [case.thread(t) for t in range(len(case.dmasks))])
+        for inst in straight.program[:count]:
+            extend(part, inst)
+        if not part.threads[0].ended:
+            extend(part, straight.program[-1])
+        found = check(bench, part.case, part.threads, seed, fast=fast)
+        if found:
+            size = 16 * (1 if count == len(straight.program) else 2)
+            last = Case(start.gen, part.case.code[-size:-16] or part.case.code[-16:], [], start.grf, start.mrf, [])
+            return text(last), found
+    return text(start), []
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=100000, help="instructions")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--length", type=int, default=24, help="instructions of a straight program")
+    parser.add_argument("--general", action="store_true", help="the general handler only")
+    parser.add_argument("--stop", type=int, default=20, help="mismatches to show before giving up")
+    args = parser.parse_args()
+    executed = mismatches = cases = skipped = 0
+    seed, began = args.seed, time.monotonic()
+    benches: dict[int, Bench] = {}
+    while executed < args.count and mismatches < args.stop:
+        gen = PARTS[seed % len(PARTS)]
+        if cases % 2000 == 0:
+            benches = {}
+        bench = benches.setdefault(int(gen), Bench(gen)) if int(gen) not in benches else benches[int(gen)]
+        cases += 1
+        if seed % 5 == 4:
+            case = flow_programs.flow_case(seed, gen)
+            try:
+                threads = reference_run(case)
+            except Unspecified:
+                skipped += 1
+                seed += 1
+                continue
+            executed += len(case.code) // 16
+            found = check(bench, case, threads, seed, fast=not args.general)
+            if found:
+                mismatches += 1
+                print("\n".join(found), text(case), sep="\n", flush=True)
+        else:
+            straight = straight_case(seed, gen, args.length)
+            executed += len(straight.program)
+            found = check(bench, straight.case, straight.threads, seed, fast=not args.general)
+            if found:
+                mismatches += 1
+                where, lines = shortest(bench, straight, seed, fast=not args.general)
+                print("\n".join(lines or found), where, sep="\n", flush=True)
+        seed += 1
+        if cases % 1000 == 0:
+            print(f"{cases} programs, {executed} instructions, {mismatches} mismatches, {skipped} skipped, "
+                  f"{time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    print(f"{cases} programs, {executed} instructions, {mismatches} mismatches, {skipped} skipped, "
+          f"{time.monotonic() - began:.0f} s")
+    return 1 if mismatches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

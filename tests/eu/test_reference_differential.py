@@ -1,0 +1,55 @@
+"""Random programs: the reference, the general handler, the fast handlers in every vector variant, all with the same
+bits (EU-79).  `tests/eu/fuzz_eu.py` goes on from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gen4emu._native import lib
+from gen4emu.hw.gen import Gen
+from tests.eu.differential import PARTS, Bench, Case, differences, reference_run, straight_case, text
+from tests.eu.flow_programs import flow_case
+from tests.eu.reference import Thread, Unspecified
+
+VARIANTS = tuple(range(lib.g4_variant_best() + 1))
+
+
+@pytest.fixture(autouse=True)
+def same_variant_afterwards() -> Iterator[None]:
+    before = lib.g4_variant_current()
+    yield
+    lib.g4_set_variant(before)
+
+
+def compare(bench: Bench, case: Case, threads: list[Thread]) -> None:
+    found = differences(threads, bench.run(case, general_only=True))
+    assert not found, "\n".join([*found[:8], "general handler", text(case)])
+    for variant in VARIANTS:
+        lib.g4_set_variant(variant)
+        found = differences(threads, bench.run(case, general_only=False))
+        assert not found, "\n".join([*found[:8], f"fast handlers, variant {variant}", text(case)])
+
+
+@pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
+def test_straight_programs_agree(gen: Gen) -> None:
+    bench = Bench(gen)
+    for seed in range(28):
+        straight = straight_case(1000 * int(gen) + seed, gen, 20)
+        compare(bench, straight.case, straight.threads)
+
+
+@pytest.mark.parametrize("gen", [Gen.CL, Gen.EL], ids=lambda g: g.name)
+def test_programs_with_branches_agree(gen: Gen) -> None:
+    bench = Bench(gen)
+    compared = 0
+    for seed in range(25):
+        case = flow_case(1000 * int(gen) + seed, gen)
+        try:
+            threads = reference_run(case)
+        except Unspecified:
+            continue
+        compare(bench, case, threads)
+        compared += 1
+    assert compared >= 20
