@@ -34,6 +34,9 @@ static void implied_move(struct g4_run *run, const struct g4_op *op, int pass) {
             if (src->type == G4_TYPE_F) {
                 value &= src->abs ? 0x7fffffff : 0xffffffff;
                 value ^= src->negate ? 0x80000000 : 0;
+                if ((src->abs || src->negate) && !(value & 0x7f800000)) { /* no longer raw (spec/40 3.5) */
+                    value &= 0x80000000;
+                }
             } else {
                 const bool is_signed = src->type == G4_TYPE_D || src->type == G4_TYPE_W || src->type == G4_TYPE_B;
                 value = src->abs && is_signed && (int32_t)value < 0 ? 0u - value : value;
