@@ -32,6 +32,7 @@ class Options:
     round_to_nearest: bool = False  # decision 1
     general_only: bool = False  # no fast handlers in the EU
     dither_all: bool = False  # decision 13
+    min_lod_erratum: bool = False  # decision 35
     watchdog: int = 0  # million instructions a draw may take; 0: the default
     workers: int = 0  # 0: one for each processor
     strict: bool = False  # unknown commands hang, as real ones do
@@ -108,6 +109,7 @@ class Device:
         o = self.options
         raw = ffi.new("struct g4_options *", {
             "round_to_nearest": o.round_to_nearest, "general_only": o.general_only, "dither_all": o.dither_all,
+            "min_lod_erratum": o.min_lod_erratum,
             "watchdog": o.watchdog, "workers": o.workers})
         device = lib.g4_device_new(self.memory.handle, int(self.info.gen), self.info.urb_rows, raw)
         if device == ffi.NULL:

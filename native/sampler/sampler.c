@@ -35,6 +35,7 @@ struct g4_sampler_cache {
     uint32_t epoch;
     struct texture_slot texture[TEXTURE_SLOTS];
     struct sampler_slot sampler[SAMPLER_SLOTS];
+    struct g4_texture keyed; /* of the message at hand, if a chroma key replaces texels */
     struct g4_texel_reader reader;
     struct g4_sample_work work;
     float parameter[PARAMETERS][G4_BATCH]; /* of SIMD4x2 messages, sample s of thread t in lane 8t + 4s */
@@ -343,7 +344,19 @@ static void map_channels(const struct call *c) {
     }
 }
 
-static void sample(const struct call *c) {
+/* A key that replaces texels also changes the alpha of formats that have none (spec/50 3.20). */
+static const struct g4_texture *keyed_texture(const struct call *c, const struct g4_texture_sampler *sampler) {
+    const struct g4_texture *const texture = c->texture;
+    if (!sampler->state.chroma_key_enable || !(texture->format->chroma_key & texture->gen) ||
+        sampler->state.chroma_key_mode != G4_CHROMA_KEY_MODE_REPLACE_BLACK || is_shadow(c)) {
+        return texture;
+    }
+    c->cache->keyed = *texture;
+    g4_texture_keep_channels(&c->cache->keyed);
+    return &c->cache->keyed;
+}
+
+static void sample(struct call *c) {
     static const struct g4_sampler_ops *const variants[] = G4_VARIANT_TABLE(g4_sampler_ops);
     const bool kill = c->message->operation == G4_SAMPLER_OP_SAMPLE_KILLPIX;
     const struct g4_texture_sampler *const sampler = find_sampler(c);
@@ -366,6 +379,7 @@ static void sample(const struct call *c) {
         return;
     }
     report_doubts(c, sampler);
+    c->texture = keyed_texture(c, sampler);
     struct g4_request request = {
         .texture = c->texture,
         .sampler = sampler,
@@ -557,7 +571,7 @@ enum g4_status g4_message_sampler(struct g4_eu *eu, struct g4_gang *gang, const 
     port->unit = G4_UNIT_SAMPLER;
     c.cache->reader.port = port;
     c.cache->reader.state = eu->ctx->state;
-    c.texture = find_texture(&c, send->descriptor & 0xff);
+    const struct g4_texture *const texture = find_texture(&c, send->descriptor & 0xff);
     if (c.message->simd == 4) {
         spread_4x2(&c);
     }
@@ -572,6 +586,7 @@ enum g4_status g4_message_sampler(struct g4_eu *eu, struct g4_gang *gang, const 
             }
         }
         pending &= ~c.threads;
+        c.texture = texture;
         g4_sampler_message_header_unpack(first, eu->ctx->gen, &c.header);
         run(&c);
     }

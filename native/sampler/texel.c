@@ -220,7 +220,8 @@ static bool yuv_matches(const struct yuv *yuv, const struct g4_texel_key *key) {
 
 static bool color_matches(const struct g4_texture *texture, const float color[4], const struct g4_texel_key *key) {
     for (int c = 0; c < 4; c++) {
-        const bool stored = texture->source[c] < G4_SOURCE_ZERO;
+        const uint8_t type = texture->format->channel[c].type;
+        const bool stored = type != G4_CHANNEL_ZERO && type != G4_CHANNEL_ONE;
         const uint32_t value = stored ? (uint32_t)(color[c] * 255.0f + 0.5f) : 0;
         if (value < (key->low >> key_byte[c] & 0xff) || value > (key->high >> key_byte[c] & 0xff)) {
             return false;

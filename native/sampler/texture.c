@@ -36,6 +36,15 @@ static void find_components(struct g4_texture *texture) {
     }
 }
 
+void g4_texture_keep_channels(struct g4_texture *texture) {
+    for (uint8_t c = 0; c < 4; c++) {
+        texture->source[c] = c;
+        texture->channel[c] = c;
+    }
+    texture->components = 4;
+    texture->fetch = texture->fetch == G4_FETCH_BLOCK ? G4_FETCH_BLOCK : G4_FETCH_TEXEL;
+}
+
 static void find_tested(struct g4_texture *texture) {
     texture->tested = texture->components ? texture->channel[0] : 0;
     const struct g4_format_channel *const channel = &texture->format->channel[texture->tested];
@@ -200,9 +209,9 @@ void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port
 
 void g4_texture_border(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, uint32_t out[4]) {
     for (int c = 0; c < 4; c++) {
-        const uint8_t source = texture->source[c];
-        out[c] = source == G4_SOURCE_ZERO  ? 0
-                 : source == G4_SOURCE_ONE ? texture->one
-                                           : sampler->border[texture->border_channel[c]];
+        const uint8_t type = texture->format->channel[c].type;
+        out[c] = type == G4_CHANNEL_ZERO  ? 0
+                 : type == G4_CHANNEL_ONE ? texture->one
+                                          : sampler->border[texture->border_channel[c]];
     }
 }

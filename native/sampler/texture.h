@@ -86,6 +86,8 @@ struct g4_texture_sampler {
 
 void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_gamma *gamma,
                       uint32_t gen);
+/* Every channel a component of its own, constants too: a chroma key can change them. */
+void g4_texture_keep_channels(struct g4_texture *texture);
 void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
                               uint32_t general_state_base, uint32_t address);
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.sampler.texturing import TEXTURE, Texturing
 
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.surface import MipMapLayoutMode
 from gen4emu.hw.surface import SurfaceType as T
+from tests.sampler.texturing import TEXTURE, Texturing
 
 
 @pytest.fixture

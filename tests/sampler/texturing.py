@@ -92,7 +92,7 @@ class Texturing:
 
     def place(self, level: int = 0, slice: int = 0) -> tuple[int, int]:
         place = ffi.new("uint32_t[2]")
-        state = (list(self.state) + [0])[:6]
+        state = [*self.state, 0][:6]
         assert lib.g4_surface_place(ffi.new("uint32_t[6]", state), int(self.gen), level, slice, place)
         return int(place[0]), int(place[1])
 
@@ -108,6 +108,9 @@ class Texturing:
         if not info.yuv:
             x0, y0 = x0 // info.block_width, y0 // info.block_height
         for y, row in enumerate(image):
+            if self.tiling is Tiling.LINEAR:
+                self.memory.write(self.base + (y0 + y) * self.pitch + x0 * self.texel_bytes, row.tobytes())
+                continue
             for x, texel in enumerate(row):
                 at = int(lib.g4_tiling_offset(self.tiling, self.pitch, (x0 + x) * self.texel_bytes, y0 + y))
                 self.memory.write(self.base + at, texel.tobytes())
