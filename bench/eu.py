@@ -2,8 +2,8 @@
 
     python bench/eu.py [--general]
 
-Billions of channel instructions per second on one core, for each vector variant; `mandelbrot` is a loop of the kind that
-shader-bound scenes spend their time in.
+Billions of channel instructions per second on one core, for each vector variant; `mandelbrot` is a loop of the kind
+that shader-bound scenes spend their time in.
 """
 
 from __future__ import annotations

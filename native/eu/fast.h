@@ -13,10 +13,13 @@ enum g4_fast_load {
     G4_LOAD_PACKED, /* a register, in place */
     G4_LOAD_SCALAR,
     G4_LOAD_IMM,
-    G4_LOAD_PERMUTE, /* any dwords of one register */
-    G4_LOAD_WORDS,   /* eight words in a row */
-    G4_LOAD_GATHER,  /* any elements at fixed places */
-    G4_LOAD_READ,    /* as the general handler reads */
+    G4_LOAD_PERMUTE,  /* any dwords of one register */
+    G4_LOAD_NARROW,   /* any words or bytes of one register */
+    G4_LOAD_WORDS,    /* eight words in a row */
+    G4_LOAD_GATHER,   /* any elements at fixed places */
+    G4_LOAD_A0,       /* one address register */
+    G4_LOAD_INDIRECT, /* dwords in a row behind an address */
+    G4_LOAD_READ,     /* as the general handler reads */
 };
 
 enum g4_fast_store {
@@ -25,8 +28,10 @@ enum g4_fast_store {
     G4_STORE_SCATTER4, /* fixed places, by element size */
     G4_STORE_SCATTER2,
     G4_STORE_SCATTER1,
-    G4_STORE_A0,    /* one address register */
-    G4_STORE_WRITE, /* as the general handler writes */
+    G4_STORE_WORDS,    /* eight words in a row */
+    G4_STORE_A0,       /* one address register */
+    G4_STORE_INDIRECT, /* dwords in a row behind an address */
+    G4_STORE_WRITE,    /* as the general handler writes */
 };
 
 enum g4_fast_convert {
@@ -58,7 +63,7 @@ enum g4_fast_convert {
     X(SELF_P)                                                                                                          \
     X(FRC_P)                                                                                                           \
     X(RNDD_P)                                                                                                          \
-    X(RNDU_P)
+    X(RNDU_P) X(RNDE_R) X(RNDZ_R)
 
 #define G4_FAST_INT(X)                                                                                                 \
     G4_FAST_SHAPES(X, ADD)                                                                                             \

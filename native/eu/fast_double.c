@@ -20,7 +20,7 @@ G4_INLINE vd load_acc(const struct g4_run *run, int acc, int i) {
 }
 
 /* Implicit writes are not masked, but belong to the threads of the group. */
-G4_INLINE void store_acc(struct g4_run *run, int acc, int i, vd x) {
+G4_INLINE void store_acc(struct g4_run *run, int acc, int i, vd x, unsigned count) {
     double(*const slots)[16] = run->gang->acc[acc & 1].f;
     union {
         vd v;
@@ -29,7 +29,7 @@ G4_INLINE void store_acc(struct g4_run *run, int acc, int i, vd x) {
     for (int k = 0; k < G4_VL / 8; k++) {
         const int t = G4_VL / 8 * i + k;
         if (run->threads >> t & 1) {
-            memcpy(slots[t], u.each[k], sizeof u.each[k]);
+            memcpy(slots[t], u.each[k], count * sizeof u.each[k][0]);
         }
     }
 }
@@ -61,37 +61,43 @@ G4_INLINE void store_acc(struct g4_run *run, int acc, int i, vd x) {
 /* When the general handler has to take over, the accumulators must still be as they were. */
 G4_INLINE void finish_double(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, vi r[G4_VN],
                              const vd sum[G4_VN]) {
-    if (!op->acc_write) {
-        finish_float(run, op, part, lanes, r);
-        return;
-    }
-    vi special = v_splat(0);
-    for (int i = 0; i < G4_VN; i++) {
-        special |= (r[i] & 0x7fffffff) >= v_splat(0x7f7fffff);
-    }
-    if (v_bits(special, 0) != 0) {
+    if (!settle_float(run, lanes, r)) {
         general_part(run, op, part);
         return;
     }
-    for (int i = 0; i < G4_VN; i++) {
-        store_acc(run, op->acc + part, i, sum[i]);
+    if (op->acc_write) {
+        for (int i = 0; i < G4_VN; i++) {
+            store_acc(run, op->acc + part, i, sum[i], op->count);
+        }
     }
-    finish_float(run, op, part, lanes, r);
+    store_float(run, op, part, lanes, r);
 }
 
 DOUBLE(ADDA_P, x + y)
 DOUBLE(MULA_P, x *y)
 DOUBLE(MAC_P, x *y + load_acc(run, op->acc + part, i))
 
-/* Dword k of the 16-byte group that a scalar src0 is in. */
-G4_INLINE vd plane(const struct g4_run *run, const struct g4_op *op, int part, unsigned byte, int i,
-                   struct modifiers m) {
-    const uint8_t *const reg = run->gang->grf[op->in[0].reg[part] & (G4_GRF_COUNT - 1)].bytes;
-    return v_widen(modified(v_load_scalar(reg + (byte & 31), i), m));
+/* A dword of each thread as a double for all of its channels. */
+G4_INLINE vd plane(const struct g4_run *run, const struct g4_op *op, int part, unsigned byte, int i) {
+    const uint8_t *const reg = run->gang->grf[op->in[0].reg[part] & (G4_GRF_COUNT - 1)].bytes + (byte & 31);
+    union {
+        vd v;
+        double each[G4_VL / 8][8];
+    } out;
+    for (int k = 0; k < G4_VL / 8; k++) {
+        uint32_t bits;
+        float f;
+        memcpy(&bits, reg + 32 * (G4_VL / 8 * i + k), sizeof bits);
+        bits = (bits & op->in[0].keep) ^ op->in[0].flip;
+        memcpy(&f, &bits, sizeof f);
+        for (int c = 0; c < 8; c++) {
+            out.each[k][c] = f;
+        }
+    }
+    return out.v;
 }
 
 static void LINE(struct g4_run *run, const struct g4_op *op) {
-    const struct modifiers m0 = float_modifiers(op, 0);
     const struct modifiers m1 = float_modifiers(op, 1);
     for (int part = 0; part < op->parts; part++) {
         const g4_lanes lanes = part_lanes(run, op, part, true);
@@ -105,7 +111,7 @@ static void LINE(struct g4_run *run, const struct g4_op *op) {
         const void *const from = lanes_P(run, op, 1, part, &scratch);
         for (int i = 0; i < G4_VN; i++) {
             const vd y = v_widen(modified(load_P(from, i), m1));
-            sum[i] = plane(run, op, part, sub, i, m0) * y + plane(run, op, part, (sub & 16) + 12, i, m0);
+            sum[i] = plane(run, op, part, sub, i) * y + plane(run, op, part, (sub & 16) + 12, i);
             r[i] = (vi)v_narrow(sum[i]);
         }
         finish_double(run, op, part, lanes, r, sum);
@@ -113,7 +119,6 @@ static void LINE(struct g4_run *run, const struct g4_op *op) {
 }
 
 static void PLN(struct g4_run *run, const struct g4_op *op) {
-    const struct modifiers m0 = float_modifiers(op, 0);
     const struct modifiers m1 = float_modifiers(op, 1);
     for (int part = 0; part < op->parts; part++) {
         const g4_lanes lanes = part_lanes(run, op, part, true);
@@ -128,8 +133,8 @@ static void PLN(struct g4_run *run, const struct g4_op *op) {
         for (int i = 0; i < G4_VN; i++) {
             const vd u = v_widen(modified(load_P(from_u, i), m1));
             const vd v = v_widen(modified(load_P(from_v, i), m1));
-            sum[i] = plane(run, op, part, group, i, m0) * u + plane(run, op, part, group + 4, i, m0) * v +
-                     plane(run, op, part, group + 12, i, m0);
+            sum[i] = plane(run, op, part, group, i) * u + plane(run, op, part, group + 4, i) * v +
+                     plane(run, op, part, group + 12, i);
             r[i] = (vi)v_narrow(sum[i]);
         }
         finish_double(run, op, part, lanes, r, sum);
@@ -137,19 +142,30 @@ static void PLN(struct g4_run *run, const struct g4_op *op) {
 }
 
 /* The same element of each 4-tuple, for the whole tuple. */
-G4_INLINE vd tuple_element(vd x, int k) {
-#if defined(__clang__)
-    vd out;
-    for (int c = 0; c < G4_VL; c++) {
-        out[c] = x[(c & ~3) + k];
-    }
-    return out;
+G4_INLINE vd tuple_element(vd x, const int k) {
+#if G4_VARIANT_LEVEL >= 2
+    union {
+        vd v;
+        __m512d half[2];
+    } u = {x};
+    u.half[0] = k == 0   ? _mm512_permutex_pd(u.half[0], 0x00)
+                : k == 1 ? _mm512_permutex_pd(u.half[0], 0x55)
+                : k == 2 ? _mm512_permutex_pd(u.half[0], 0xaa)
+                         : _mm512_permutex_pd(u.half[0], 0xff);
+    u.half[1] = k == 0   ? _mm512_permutex_pd(u.half[1], 0x00)
+                : k == 1 ? _mm512_permutex_pd(u.half[1], 0x55)
+                : k == 2 ? _mm512_permutex_pd(u.half[1], 0xaa)
+                         : _mm512_permutex_pd(u.half[1], 0xff);
+    return u.v;
 #else
-    vl idx;
+    union {
+        vd v;
+        double each[G4_VL];
+    } in = {x}, out;
     for (int c = 0; c < G4_VL; c++) {
-        idx[c] = (c & ~3) + k;
+        out.each[c] = in.each[(c & ~3) + k];
     }
-    return __builtin_shuffle(x, idx);
+    return out.v;
 #endif
 }
 

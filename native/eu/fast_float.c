@@ -113,6 +113,40 @@ UNARY(FRC_P, x - v_floor(x))
 UNARY(RNDD_P, v_floor(x))
 UNARY(RNDU_P, (vf)((vi)v_floor((vf)((vi)x ^ INT32_MIN)) ^ INT32_MIN))
 
+/* Rounding in two steps: the integer below, and a flag where one has to be added to it (spec/40 10). */
+#define ROUND(name, increment)                                                                                         \
+    static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
+        const struct modifiers m0 = float_modifiers(op, 0);                                                            \
+        for (int part = 0; part < op->parts; part++) {                                                                 \
+            const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
+            union g4_vals scratch;                                                                                     \
+            vi r[G4_VN];                                                                                               \
+            g4_lanes bits = 0;                                                                                         \
+            if (lanes == 0) {                                                                                          \
+                continue;                                                                                              \
+            }                                                                                                          \
+            const void *const from = lanes_P(run, op, 0, part, &scratch);                                              \
+            for (int i = 0; i < G4_VN; i++) {                                                                          \
+                const vf x = modified(load_P(from, i), m0) * run->one;                                                 \
+                const vf below = v_floor(x);                                                                           \
+                r[i] = (vi)below;                                                                                      \
+                bits |= v_bits((vi)(increment), i);                                                                    \
+            }                                                                                                          \
+            if (!settle_float(run, lanes, r)) {                                                                        \
+                general_part(run, op, part);                                                                           \
+                continue;                                                                                              \
+            }                                                                                                          \
+            set_part_flags(run, op, part, lanes, bits);                                                                \
+            saturate_float(op, r);                                                                                     \
+            store_part(run, op, part, lanes, r);                                                                       \
+        }                                                                                                              \
+    }
+
+#define IS_ODD(x) ((x)*0.5f != v_floor((x)*0.5f))
+
+ROUND(RNDZ_R, (x < 0) & (x != below))
+ROUND(RNDE_R, (x - below > 0.5f) | ((x - below == 0.5f) & IS_ODD(below)))
+
 /* Where nothing is asked of a source, its bits are taken as they are (spec/40 3.5). */
 static void SELF_P(struct g4_run *run, const struct g4_op *op) {
     const struct modifiers m0 = float_modifiers(op, 0);

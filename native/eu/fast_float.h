@@ -34,23 +34,25 @@ G4_COLD bool special_results(const struct g4_run *run, g4_lanes lanes, vi r[G4_V
     return (doubtful & lanes) != 0;
 }
 
-/* r: results as the host rounds them. */
-G4_INLINE void finish_float(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, vi r[G4_VN]) {
+/* Put right what the host gives otherwise than the hardware; false: the general handler has to do the part. */
+G4_INLINE bool settle_float(const struct g4_run *run, g4_lanes lanes, vi r[G4_VN]) {
     vi special = v_splat(0);
     for (int i = 0; i < G4_VN; i++) {
         special |= (r[i] & 0x7fffffff) >= v_splat(0x7f7fffff);
     }
-    if (__builtin_expect(v_bits(special, 0) != 0, 0) && special_results(run, lanes, r)) {
-        general_part(run, op, part);
-        return;
+    return __builtin_expect(v_bits(special, 0) == 0, 1) || !special_results(run, lanes, r);
+}
+
+G4_INLINE void saturate_float(const struct g4_op *op, vi r[G4_VN]) {
+    const vf one = (vf){0} + 1.0f;
+    for (int i = 0; op->saturate && i < G4_VN; i++) {
+        const vi positive = r[i] & ((vf)r[i] > 0);
+        r[i] = v_select((vf)positive > one, (vi)one, positive);
     }
-    if (op->saturate) {
-        const vf one = (vf){0} + 1.0f;
-        for (int i = 0; i < G4_VN; i++) {
-            const vi positive = r[i] & ((vf)r[i] > 0);
-            r[i] = v_select((vf)positive > one, (vi)one, positive);
-        }
-    }
+}
+
+G4_INLINE void store_float(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, vi r[G4_VN]) {
+    saturate_float(op, r);
     if (op->cond != G4_COND_NONE) {
         const vf zero = {0};
         g4_lanes bits = 0;
@@ -58,6 +60,15 @@ G4_INLINE void finish_float(struct g4_run *run, const struct g4_op *op, int part
         set_part_flags(run, op, part, lanes, bits);
     }
     store_part(run, op, part, lanes, r);
+}
+
+/* r: results as the host rounds them. */
+G4_INLINE void finish_float(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, vi r[G4_VN]) {
+    if (settle_float(run, lanes, r)) {
+        store_float(run, op, part, lanes, r);
+    } else {
+        general_part(run, op, part);
+    }
 }
 
 #endif

@@ -61,6 +61,75 @@ static void load_words(const uint8_t *bytes, bool is_signed, union g4_vals *out)
     }
 }
 
+/* Words and bytes: permuted dwords, shifted to the top and back down with the right sign. */
+static void load_narrow(const uint8_t *reg, const struct g4_fast_src *src, int part, union g4_vals *out) {
+    const int32_t *const left = &src->left[8 * part];
+    const int right = 32 - 8 * src->size;
+
+    load_permuted(reg, &src->idx[8 * part], out);
+    if (src->is_signed) {
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            for (int c = 0; c < 8; c++) {
+                out->d[8 * t + c] = (int32_t)(out->ud[8 * t + c] << left[c]) >> right;
+            }
+        }
+    } else {
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            for (int c = 0; c < 8; c++) {
+                out->ud[8 * t + c] = out->ud[8 * t + c] << left[c] >> right;
+            }
+        }
+    }
+}
+
+/* Where a row of dwords behind an address lies: two runs of bytes, of which the second may be empty. */
+struct row {
+    uint8_t *first, *second;
+    unsigned first_bytes, second_bytes;
+};
+
+/* False: partly outside of what the thread owns. */
+static bool indirect_row(struct g4_run *run, int thread, unsigned addr_sub, int addr_imm, unsigned bytes,
+                         struct row *row) {
+    const unsigned base = g4_indirect_base(run, thread, addr_sub, addr_imm);
+    const unsigned room = 32 - base % 32;
+    const unsigned last = base + bytes - 1;
+
+    row->first_bytes = bytes < room ? bytes : room;
+    row->second_bytes = bytes - row->first_bytes;
+    row->first = g4_grf_byte(run->gang, thread, base);
+    row->second = g4_grf_byte(run->gang, thread, last & ~31u);
+    return row->first && row->second && last >= base;
+}
+
+static bool load_indirect(struct g4_run *run, const struct g4_op *op, const struct g4_src *src, int part,
+                          union g4_vals *out) {
+    const unsigned addr_sub = src->addr_sub + (unsigned)(op->passes == 2 ? part : 0);
+    const unsigned dwords = g4_src_scalar(src) ? 1 : op->count;
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        struct row row;
+        uint8_t *const to = (uint8_t *)&out->d[8 * t];
+        if (!(run->threads >> t & 1)) {
+            continue;
+        }
+        if (!indirect_row(run, t, addr_sub, src->addr_imm, 4 * dwords, &row)) {
+            return false;
+        }
+        memcpy(to, row.first, row.first_bytes);
+        memcpy(to + row.first_bytes, row.second, row.second_bytes);
+        for (int c = 1; c < op->count && dwords == 1; c++) {
+            out->d[8 * t + c] = out->d[8 * t];
+        }
+    }
+    return true;
+}
+
+static void load_address(const struct g4_gang *gang, const struct g4_fast_src *src, union g4_vals *out) {
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        out->ud[8 * t] = gang->a0[t][src->sub[0] / 2 & 7];
+    }
+}
+
 static void load_gathered(const uint8_t *gang, const struct g4_fast_src *src, int part, int count, union g4_vals *out) {
     for (int c = 0; c < count; c++) {
         const uint8_t *const from = gang + src->off[8 * part + c];
@@ -129,7 +198,18 @@ static __attribute__((noinline)) const void *load_other(struct g4_run *run, cons
         }
         break;
     case G4_LOAD_PERMUTE:
-        load_permuted(bytes, src->idx, out);
+        load_permuted(bytes, &src->idx[8 * part], out);
+        break;
+    case G4_LOAD_NARROW:
+        load_narrow(bytes, src, part, out);
+        break;
+    case G4_LOAD_A0:
+        load_address(run->gang, src, out);
+        break;
+    case G4_LOAD_INDIRECT:
+        if (!load_indirect(run, op, &op->src[s], part, out)) {
+            load_read(run, op, &op->src[s], part, out);
+        }
         break;
     case G4_LOAD_WORDS:
         load_words(bytes + src->sub[part], src->is_signed, out);
@@ -273,6 +353,50 @@ static void store_scattered(uint8_t *gang, const struct g4_op *op, int part, g4_
     }
 }
 
+static void store_words(struct g4_gang *gang, const struct g4_op *op, int part, g4_lanes lanes,
+                        const union g4_vals *vals) {
+    uint8_t *const to = (uint8_t *)gang + op->out.off[8 * part];
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        const unsigned enabled = g4_thread_lanes(lanes, t);
+        uint16_t words[8];
+        for (int c = 0; c < 8; c++) {
+            words[c] = (uint16_t)vals->ud[8 * t + c];
+        }
+        if (enabled == 0xff) {
+            memcpy(to + 32 * t, words, sizeof words);
+            continue;
+        }
+        for (int c = 0; c < 8; c++) {
+            if (enabled >> c & 1) {
+                memcpy(to + 32 * t + 2 * c, &words[c], sizeof words[c]);
+            }
+        }
+    }
+}
+
+static void store_written(struct g4_run *run, const struct g4_op *op, int part, int t, unsigned enabled,
+                          const union g4_vals *vals) {
+    uint32_t bits[G4_PASS_CHANNELS] = {0}; /* of the channels beyond these eight none is enabled */
+    memcpy(bits, &vals->ud[8 * t], 8 * sizeof *bits);
+    g4_general_store(run, op, op->passes == 2 ? part : 0, t, bits, enabled);
+}
+
+static void store_indirect(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes,
+                           const union g4_vals *vals) {
+    const unsigned all = (1u << op->count) - 1;
+    const unsigned addr_sub = op->dst.addr_sub + (unsigned)(op->passes == 2 ? part : 0);
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        const unsigned enabled = g4_thread_lanes(lanes, t);
+        struct row row;
+        if (enabled == all && indirect_row(run, t, addr_sub, op->dst.addr_imm, 4u * op->count, &row)) {
+            memcpy(row.first, &vals->ud[8 * t], row.first_bytes);
+            memcpy(row.second, (const uint8_t *)&vals->ud[8 * t] + row.first_bytes, row.second_bytes);
+        } else if (enabled) {
+            store_written(run, op, part, t, enabled, vals);
+        }
+    }
+}
+
 static __attribute__((noinline)) void store_other(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes,
                                                   union g4_vals *vals) {
     struct g4_gang *const gang = run->gang;
@@ -300,14 +424,16 @@ static __attribute__((noinline)) void store_other(struct g4_run *run, const stru
             }
         }
         break;
+    case G4_STORE_WORDS:
+        store_words(gang, op, part, lanes, vals);
+        break;
+    case G4_STORE_INDIRECT:
+        store_indirect(run, op, part, lanes, vals);
+        break;
     case G4_STORE_WRITE:
         for (int t = 0; t < G4_GANG_THREADS; t++) {
-            const unsigned enabled = g4_thread_lanes(lanes, t);
-            if (enabled) {
-                /* stores look at `count` channels at most: the rest is not enabled */
-                uint32_t bits[G4_PASS_CHANNELS] = {0};
-                memcpy(bits, &vals->ud[8 * t], 32);
-                g4_general_store(run, op, op->passes == 2 ? part : 0, t, bits, enabled);
+            if (g4_thread_lanes(lanes, t)) {
+                store_written(run, op, part, t, g4_thread_lanes(lanes, t), vals);
             }
         }
         break;

@@ -68,17 +68,17 @@ void g4_kernel_fetch(struct g4_port *port, uint32_t address, uint32_t words[4], 
     words[3] = g4_mem_read32(port, address + 12);
 }
 
-static bool is_branch(const struct g4_op *op) {
+bool g4_op_branches(const struct g4_op *op) {
     return !op->undefined && (g4_opcode_info[op->opcode].flags & G4_OPF_BRANCH);
 }
 
-static bool writes_ip(const struct g4_op *op) {
-    return op->dst.kind == G4_KIND_ARF && op->dst.reg >> 4 == G4_ARF_IP && !is_branch(op) &&
+bool g4_op_writes_ip(const struct g4_op *op) {
+    return op->dst.kind == G4_KIND_ARF && op->dst.reg >> 4 == G4_ARF_IP && !g4_op_branches(op) &&
            op->opcode != G4_OPCODE_SEND;
 }
 
 /* `add ip ip imm`: its target; false when only running it can tell. */
-static bool ip_target(const struct g4_op *op, uint32_t *target) {
+bool g4_op_ip_target(const struct g4_op *op, uint32_t *target) {
     const bool relative = op->opcode == G4_OPCODE_ADD && op->src[0].kind == G4_KIND_ARF &&
                           op->src[0].reg >> 4 == G4_ARF_IP && op->src[1].kind == G4_KIND_IMM;
     *target = op->ip + (relative ? op->src[1].imm[0] : 0);
@@ -88,15 +88,15 @@ static bool ip_target(const struct g4_op *op, uint32_t *target) {
 /* How far the kernel is known to go on after this instruction. */
 static uint32_t reach(const struct g4_op *op) {
     uint32_t target = 0;
-    if (is_branch(op)) {
+    if (g4_op_branches(op)) {
         target = op->target;
-    } else if (writes_ip(op) && !ip_target(op, &target)) {
+    } else if (g4_op_writes_ip(op) && !g4_op_ip_target(op, &target)) {
         target = 0;
     }
     return target < G4_KERNEL_MAX_BYTES ? target : 0;
 }
 
-static bool ends_thread(const struct g4_op *op) {
+bool g4_op_ends_thread(const struct g4_op *op) {
     return op->opcode == G4_OPCODE_SEND && (op->descriptor >> 31);
 }
 
@@ -161,7 +161,7 @@ static bool walk(struct g4_kernel *kernel, struct g4_port *port, uint32_t gen) {
         const uint32_t target = reach(op);
         furthest = target > furthest ? target : furthest;
         ip += length;
-        if ((ends_thread(op) || op->opcode == G4_OPCODE_ILLEGAL) && ip > furthest) {
+        if ((g4_op_ends_thread(op) || op->opcode == G4_OPCODE_ILLEGAL) && ip > furthest) {
             break;
         }
     }
@@ -175,14 +175,14 @@ static bool may_leave(const struct g4_kernel *kernel) {
         const struct g4_op *const op = &kernel->ops[i];
         const bool computed = op->opcode == G4_OPCODE_JMPI && op->src[1].kind != G4_KIND_IMM;
         uint32_t target = 0;
-        if (is_branch(op) && (computed || op->target >= kernel->bytes)) {
+        if (g4_op_branches(op) && (computed || op->target >= kernel->bytes)) {
             return true;
         }
-        if (writes_ip(op) && (!ip_target(op, &target) || target >= kernel->bytes)) {
+        if (g4_op_writes_ip(op) && (!g4_op_ip_target(op, &target) || target >= kernel->bytes)) {
             return true;
         }
     }
-    return kernel->count == 0 || !ends_thread(&kernel->ops[kernel->count - 1]);
+    return kernel->count == 0 || !g4_op_ends_thread(&kernel->ops[kernel->count - 1]);
 }
 
 static uint32_t functions_of(const struct g4_kernel *kernel) {
@@ -198,53 +198,6 @@ static uint32_t functions_of(const struct g4_kernel *kernel) {
 
 uint32_t g4_kernel_functions(const struct g4_kernel *kernel) {
     return kernel->functions;
-}
-
-/* ---- implicit accumulator writes that nobody reads ---- */
-
-/* Whether control may go on elsewhere than at the next op of the list. */
-static bool turns(const struct g4_op *op) {
-    return is_branch(op) || writes_ip(op) || op->undefined || op->breakpoint || op->opcode == G4_OPCODE_ILLEGAL;
-}
-
-/* cr0 can switch implicit writes off. */
-static bool writes_control(const struct g4_op *op) {
-    return op->dst.kind == G4_KIND_ARF && op->dst.reg >> 4 == G4_ARF_CR;
-}
-
-/* Whether what op writes implicitly is overwritten before it is read.  Implicit writes are not masked, so a later one
- * of the same width hides an earlier one. */
-static bool dead_write(const struct g4_kernel *kernel, uint32_t i) {
-    const struct g4_op *const op = &kernel->ops[i];
-    for (uint32_t k = i + 1; k < kernel->count; k++) {
-        const struct g4_op *const later = &kernel->ops[k];
-        if (g4_op_reads_acc(later) || turns(later)) {
-            return false;
-        }
-        const bool same_acc = later->passes == op->passes && later->sechalf == op->sechalf;
-        if ((g4_opcode_info[later->opcode].flags & G4_OPF_ACC_WRITE) && later->dst.kind != G4_KIND_ACC && same_acc &&
-            later->channels >= op->channels) {
-            return true;
-        }
-        if (ends_thread(later)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void drop_accumulator_writes(struct g4_kernel *kernel) {
-    bool readers = kernel->leaves;
-    bool control = false;
-    for (uint32_t i = 0; i < kernel->count; i++) {
-        readers |= g4_op_reads_acc(&kernel->ops[i]);
-        control |= writes_control(&kernel->ops[i]);
-    }
-    for (uint32_t i = 0; i < kernel->count; i++) {
-        if (kernel->ops[i].acc_write && (!readers || (!control && dead_write(kernel, i)))) {
-            kernel->ops[i].acc_write = false;
-        }
-    }
 }
 
 /* ---- the cache ---- */
@@ -277,7 +230,11 @@ static struct g4_kernel *kernel_new(const struct g4_context *ctx, struct g4_port
     end->handler = G4_HANDLER_STRAY;
     kernel->leaves = may_leave(kernel);
     kernel->functions = functions_of(kernel);
-    drop_accumulator_writes(kernel);
+    uint32_t *const live = calloc(kernel->count + 1, sizeof *live);
+    if (live) { /* without, all writes stay */
+        g4_liveness(kernel, live);
+        free(live);
+    }
     for (uint32_t i = 0; i < kernel->count; i++) {
         g4_fast_select(&kernel->ops[i], ctx->gen);
     }

@@ -38,4 +38,13 @@ static inline const struct g4_op *g4_kernel_find(const struct g4_kernel *kernel,
 /* The instruction at an address in its full form, and how many bytes it takes there. */
 void g4_kernel_fetch(struct g4_port *port, uint32_t address, uint32_t words[4], uint32_t *length);
 
+/* Drop implicit accumulator writes that nothing reads (liveness.c).  `live` is zeroed room for one word of each op. */
+void g4_liveness(struct g4_kernel *kernel, uint32_t *live);
+
+/* Whether an op is a flow instruction; whether it writes ip otherwise, and where to, if that can be told. */
+bool g4_op_branches(const struct g4_op *op);
+bool g4_op_writes_ip(const struct g4_op *op);
+bool g4_op_ip_target(const struct g4_op *op, uint32_t *target);
+bool g4_op_ends_thread(const struct g4_op *op);
+
 #endif

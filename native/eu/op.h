@@ -65,7 +65,8 @@ struct g4_fast_src {
     uint32_t keep, flip;    /* floats: value & keep ^ flip are the modifiers */
     int32_t invert, minus;  /* integers: (value ^ invert) - minus are the modifiers */
     uint16_t off[16];       /* G4_LOAD_GATHER: byte from the start of the gang, of thread 0 */
-    int32_t idx[8];         /* G4_LOAD_PERMUTE: which dword of the register a channel takes */
+    int32_t idx[16];        /* G4_LOAD_PERMUTE: which dword of the register a channel takes, */
+    int32_t left[16];       /* and how far its element has to go up to the dword's end */
     int32_t imm[16];        /* G4_LOAD_IMM: by channel */
 };
 

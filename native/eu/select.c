@@ -32,10 +32,11 @@ static bool is_word16(const struct g4_op *op) {
     return op->passes == 1 && op->parts == 2;
 }
 
-/* How elements of 4 bytes lie: all shapes that have a quick way. */
-static enum g4_fast_load dword_shape(const struct g4_op *op, const struct g4_src *src, struct g4_fast_src *in) {
-    bool packed = true;
-    bool scalar = true;
+/* How elements lie: all shapes that have a quick way. */
+static enum g4_fast_load shape_in_registers(const struct g4_op *op, const struct g4_src *src, struct g4_fast_src *in) {
+    const bool dwords = src->size == 4;
+    bool packed = dwords;
+    bool scalar = dwords;
     bool one_register = true;
     for (int part = 0; part < op->parts; part++) {
         const unsigned first = source_byte(op, src, part, 0);
@@ -43,12 +44,9 @@ static enum g4_fast_load dword_shape(const struct g4_op *op, const struct g4_src
             const unsigned at = source_byte(op, src, part, c);
             packed = packed && first % 32 == 0 && at == first + 4 * c;
             scalar = scalar && at == first;
-            one_register = one_register && at / 32 == first / 32 && at % 4 == 0;
-            if (part == 0) {
-                in->idx[c] = (int32_t)(at % 32 / 4);
-            } else {
-                one_register = one_register && in->idx[c] == (int32_t)(at % 32 / 4);
-            }
+            one_register = one_register && at / 32 == first / 32 && at % 4 + src->size <= 4;
+            in->idx[8 * part + (int)c] = (int32_t)(at % 32 / 4);
+            in->left[8 * part + (int)c] = 8 * (4 - src->size - (int)(at % 4));
         }
     }
     if (scalar) {
@@ -57,7 +55,10 @@ static enum g4_fast_load dword_shape(const struct g4_op *op, const struct g4_src
     if (packed) {
         return G4_LOAD_PACKED;
     }
-    return one_register ? G4_LOAD_PERMUTE : G4_LOAD_GATHER;
+    if (!one_register) {
+        return G4_LOAD_GATHER;
+    }
+    return dwords ? G4_LOAD_PERMUTE : G4_LOAD_NARROW;
 }
 
 static bool words_in_a_row(const struct g4_op *op, const struct g4_src *src) {
@@ -91,9 +92,7 @@ static bool prepare_direct(const struct g4_op *op, const struct g4_src *src, str
             in->off[8 * part + (int)c] = gang_offset(at);
         }
     }
-    in->load = (uint8_t)(src->size == 4            ? dword_shape(op, src, in)
-                         : words_in_a_row(op, src) ? G4_LOAD_WORDS
-                                                   : G4_LOAD_GATHER);
+    in->load = (uint8_t)(words_in_a_row(op, src) ? G4_LOAD_WORDS : shape_in_registers(op, src, in));
     return true;
 }
 
@@ -146,6 +145,21 @@ static bool prepare_immediate(const struct g4_src *src, bool floats, struct g4_f
     return true;
 }
 
+static bool in_a_row(const struct g4_op *op, const struct g4_src *src) {
+    for (unsigned c = 0; c < op->count; c++) {
+        if (g4_region_offset(src, c) != c * src->size) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One address register as a word without sign. */
+static bool is_address(const struct g4_op *op, const struct g4_src *src) {
+    return src->reg == G4_ARF_A << 4 && op->exec_size == 1 && src->type == G4_TYPE_UW && src->base < 16 &&
+           src->base % 2 == 0 && !src->align16;
+}
+
 static bool prepare_source(const struct g4_op *op, int s, bool floats, struct g4_fast_src *in) {
     const struct g4_src *const src = &op->src[s];
 
@@ -160,8 +174,13 @@ static bool prepare_source(const struct g4_op *op, int s, bool floats, struct g4
     case G4_KIND_GRF:
         return prepare_direct(op, src, in) && prepare_values(src, floats, in);
     case G4_KIND_INDIRECT:
-    case G4_KIND_INDEXED:
+        in->load = src->size == 4 && (g4_src_scalar(src) || in_a_row(op, src)) ? G4_LOAD_INDIRECT : G4_LOAD_READ;
+        return !is_word16(op) && prepare_values(src, floats, in);
     case G4_KIND_ARF:
+        in->sub[0] = (uint8_t)src->base;
+        in->load = is_address(op, src) ? G4_LOAD_A0 : G4_LOAD_READ;
+        return !is_word16(op) && prepare_values(src, floats, in);
+    case G4_KIND_INDEXED:
         in->load = G4_LOAD_READ;
         return !is_word16(op) && prepare_values(src, floats, in);
     default:
@@ -189,6 +208,18 @@ static bool parts_overlap(const struct g4_op *op) {
     return false;
 }
 
+static bool words_row_dst(const struct g4_op *op) {
+    if (op->dst.size != 2 || op->dst.hstride != 1 || op->count != 8) {
+        return false;
+    }
+    for (int part = 0; part < op->parts; part++) {
+        if (dst_byte(op, part, 0) % 32 > 16) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool prepare_direct_dst(struct g4_op *op) {
     const struct g4_dst *const dst = &op->dst;
     const bool mrf = dst->kind == G4_KIND_MRF;
@@ -209,10 +240,11 @@ static bool prepare_direct_dst(struct g4_op *op) {
             op->out.off[8 * part + (int)c] = (uint16_t)(file + gang_offset(at));
         }
     }
-    op->out.store = packed           ? G4_STORE_PACKED
-                    : dst->size == 4 ? G4_STORE_SCATTER4
-                    : dst->size == 2 ? G4_STORE_SCATTER2
-                                     : G4_STORE_SCATTER1;
+    op->out.store = packed              ? G4_STORE_PACKED
+                    : words_row_dst(op) ? G4_STORE_WORDS
+                    : dst->size == 4    ? G4_STORE_SCATTER4
+                    : dst->size == 2    ? G4_STORE_SCATTER2
+                                        : G4_STORE_SCATTER1;
     return true;
 }
 
@@ -228,7 +260,7 @@ static bool prepare_dst(struct g4_op *op) {
     case G4_KIND_MRF:
         return prepare_direct_dst(op) && !parts_overlap(op);
     case G4_KIND_INDIRECT:
-        op->out.store = G4_STORE_WRITE;
+        op->out.store = dst->size == 4 && dst->hstride == 1 ? G4_STORE_INDIRECT : G4_STORE_WRITE;
         return !is_word16(op);
     case G4_KIND_ARF:
         op->out.store =
@@ -383,6 +415,11 @@ static bool select_plane(struct g4_op *op) {
 
 static void select_float(struct g4_op *op, uint32_t gen) {
     const bool same_floats = op->dst.type == G4_TYPE_F || g4_is_gen45(gen);
+    const bool rounds = op->opcode == G4_OPCODE_RNDE || op->opcode == G4_OPCODE_RNDZ;
+    if (rounds && op->cond == G4_COND_R && !op->acc_write && op->dst.type == G4_TYPE_F) {
+        use(op, G4_TABLE_FLOAT, op->opcode == G4_OPCODE_RNDE ? G4_FAST_RNDE_R : G4_FAST_RNDZ_R);
+        return;
+    }
     switch (op->opcode) {
     case G4_OPCODE_LINE:
     case G4_OPCODE_PLN:
@@ -456,6 +493,11 @@ static bool is_ud(const struct g4_src *src) {
     return src->type == G4_TYPE_UD;
 }
 
+/* An unsigned immediate that means the same as a signed one. */
+static bool small(const struct g4_src *src) {
+    return src->kind == G4_KIND_IMM && never_negative(src);
+}
+
 /* Make an integer compare one of 32-bit numbers, signed or (with a bias) unsigned. */
 static bool prepare_compare(struct g4_op *op, uint32_t gen) {
     const struct g4_src *const a = &op->src[0];
@@ -473,8 +515,8 @@ static bool prepare_compare(struct g4_op *op, uint32_t gen) {
             return false;
         }
     } else if (is_ud(a) || is_ud(b)) {
-        as_unsigned = true;
-        if ((!is_ud(a) && !never_negative(a)) || (!is_ud(b) && !never_negative(b))) {
+        as_unsigned = (is_ud(a) || never_negative(a)) && (is_ud(b) || never_negative(b));
+        if (!as_unsigned && ((is_ud(a) && !small(a)) || (is_ud(b) && !small(b)))) {
             return false;
         }
     } else {
@@ -512,7 +554,8 @@ static void select_shift(struct g4_op *op) {
         }
         return;
     }
-    if (logical ? modular_result(op) : exact_result(op)) {
+    const bool equality = op->cond <= G4_COND_NZ && !op->saturate && op->dst.size == 4 && op->dst.type != G4_TYPE_F;
+    if (logical ? modular_result(op) || equality : exact_result(op)) {
         use(op, G4_TABLE_INT, binary(op, logical ? G4_FAST_SHR_PP : G4_FAST_ASR_PP));
     }
 }
@@ -655,10 +698,10 @@ void g4_fast_select(struct g4_op *op, uint32_t gen) {
     if (select_ip_add(op) || out_of_the_ordinary(op) || !prepare_dst(op)) {
         return;
     }
-    if (op->acc_write && (op->count != 8 || is_word16(op))) {
+    if (op->acc_write && is_word16(op)) {
         return;
     }
-    if (op->opcode == G4_OPCODE_MAC && (op->count != 8 || is_word16(op) || !floats)) {
+    if (op->opcode == G4_OPCODE_MAC && (is_word16(op) || !floats)) {
         return;
     }
     if (!floats && compare && op->dst.type == G4_TYPE_F && !g4_is_gen45(gen)) {
