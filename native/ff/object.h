@@ -62,7 +62,7 @@ struct g4_setup {
     float z[3];                         /* after the viewport transform, V0..V2 */
     float line_x0, line_y0, line_x1, line_y1, line_width; /* lines, as drawn: v[0] to v[1], biased pixels */
     bool line_x_major;
-    int8_t line_step;       /* along the major axis, +1 or -1 */
+    int32_t line_step;      /* along the major axis, +1 or -1 */
     int32_t line_first;     /* major coordinate of the first pixel as drawn */
     uint32_t line_length;   /* pixels along the major axis */
     uint32_t stipple_start; /* the stipple's counter at the first pixel */

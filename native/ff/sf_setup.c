@@ -325,7 +325,7 @@ static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object 
 
 bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object, struct g4_setup *setup,
                  struct g4_sf_payload *payload) {
-    struct place place[3];
+    struct place place[3] = {{0}};
     bool drawn = true;
 
     *setup = (struct g4_setup){

@@ -170,13 +170,13 @@ static enum g4_status queue_contiguous(struct g4_worker *worker) {
         BLOCKS = G4_TILE_SIZE / 8
     };
     struct g4_wm *const wm = worker->wm;
-    struct g4_subspan sorted[2][16];
 
     for (uint32_t b = 0; b < BLOCKS * BLOCKS; b++) {
         const uint32_t x = (uint32_t)wm->tile_x + b % BLOCKS * 8;
         const uint32_t y = (uint32_t)wm->tile_y + b / BLOCKS * 8;
         uint32_t mask[2] = {0};
         uint32_t count[2] = {0};
+        struct g4_subspan sorted[2][16] = {{{0}}};
         for (uint32_t i = 0; i < wm->subspans; i++) {
             const struct g4_subspan s = wm->subspan[i];
             const uint32_t dx = s.x - x;

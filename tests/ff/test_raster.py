@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -189,7 +190,7 @@ def on_diamond(p: tuple[int, int], a: tuple[int, int], b: tuple[int, int], legac
             if delta:
                 times.add(Fraction(side - start, delta))
     ordered = sorted(t for t in times if 0 <= t <= 1)
-    tries = ordered + [(s + t) / 2 for s, t in zip(ordered, ordered[1:], strict=False)]
+    tries = ordered + [(s + t) / 2 for s, t in pairwise(ordered)]
     return any(in_diamond(u + t * du, v + t * dv, du, dv, legacy) for t in tries)
 
 
@@ -248,10 +249,12 @@ def test_antialiasing_is_ignored_at_width_0() -> None:
 # ---- antialiased lines ----
 
 def smooth(gen: Gen = Gen.EL, *, width: float = 1.5, region: int = 0, cap: int = 1, true: bool = True,
-           **commands: dict[str, int]) -> Bench:
-    sf = {"antialiasing_enable": True, "line_width": width, "line_end_cap_antialiasing_region_width": cap}
+           parameters: dict[str, float] | None = None) -> Bench:
+    sf: dict[str, Any] = {"antialiasing_enable": True, "line_width": width,
+                          "line_end_cap_antialiasing_region_width": cap}
     if gen & Gen.GEN45:
         sf["aa_line_distance_mode"] = true
+    commands = {"3DSTATE_AA_LINE_PARAMETERS": parameters} if parameters else {}
     return Bench(gen, sf=sf, commands=commands, wm={"line_antialiasing_region_width": region,
                                                     "line_end_cap_antialiasing_region_width": cap})
 
@@ -276,7 +279,7 @@ def test_slopes_of_aa_line_parameters_replace_the_regions() -> None:
     """spec/30 7.16: the manual's own targets 148 and 54."""
     parameters = {"aa_coverage_slope": 141 / 256, "aa_coverage_bias": 87 / 256,
                   "aa_coverage_endcap_slope": 255 / 256, "aa_coverage_endcap_bias": 0.0}
-    bench = smooth(width=4.0, **{"3DSTATE_AA_LINE_PARAMETERS": parameters})
+    bench = smooth(width=4.0, parameters=parameters)
     bench.primitive([(2.5, 20.5), (60.5, 20.5)], T.LINELIST)
     assert bench.coverage()[20, 30] == 148
     assert bench.coverage()[21, 30] == 54

@@ -83,7 +83,7 @@ def test_1_over_w_is_copied_bit_for_bit() -> None:
     (T.POLYGON, {"triangle_fan_provoking_vertex_select": 1}, 0),
 ])
 def test_the_provoking_vertex_is_selected_by_kind(topology: T, select: dict[str, int], expected: int) -> None:
-    assert bench(**select).one([A, B, C], topology).r1["provoking_vertex"] == expected
+    assert Bench(sf=CORNER | LAST | select).one([A, B, C], topology).r1["provoking_vertex"] == expected
 
 
 def test_lines_select_their_own_provoking_vertex() -> None:
