@@ -1,10 +1,9 @@
-"""Filters: linear sums, levels mixed, anisotropy, MONO8, shadow compares, chroma keys (spec/50 3.11 to 3.14, 3.20, 8.5)."""
+"""Filters: sums, mixed levels, anisotropy, MONO8, shadow compares, chroma keys (spec/50 3.11 to 3.14, 3.20, 8.5)."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.sampler.texturing import Texturing
 
 from gen4emu.device.probe import Event
 from gen4emu.hw.formats import SurfaceFormat as F
@@ -14,6 +13,7 @@ from gen4emu.hw.sampler import MapFilter as Map
 from gen4emu.hw.sampler import MipFilter as Mip
 from gen4emu.hw.sampler import TextureCoordinateMode as Mode
 from gen4emu.hw.surface import SurfaceType as T
+from tests.sampler.texturing import Texturing
 
 
 def weighted(texels: np.ndarray, x: float, y: float, bits: int = 8) -> np.float32:
