@@ -17,6 +17,25 @@ enum {
     MAY_END_THREAD = 1 << 0 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7, /* by SFID (spec/60 2.1) */
 };
 
+/* A float that a modifier makes arithmetic: denormals flushed, infinities clamped in ALT mode, one NaN. */
+static uint32_t moved_float(uint32_t bits, const struct g4_src *src, bool alternate) {
+    bits = (bits & (src->abs ? 0x7fffffff : 0xffffffff)) ^ (src->negate ? 0x80000000 : 0);
+    const uint32_t magnitude = bits & 0x7fffffff;
+    if (magnitude < 0x00800000) {
+        return bits & 0x80000000;
+    }
+    if (magnitude > 0x7f800000) {
+        return 0x7fc00000;
+    }
+    return magnitude == 0x7f800000 && alternate ? bits - 1 : bits;
+}
+
+static uint32_t moved_integer(uint32_t value, const struct g4_src *src) {
+    const bool is_signed = src->type == G4_TYPE_D || src->type == G4_TYPE_W || src->type == G4_TYPE_B;
+    value = src->abs && is_signed && value >> 31 ? 0u - value : value;
+    return src->negate ? 0u - value : value;
+}
+
 /* One whole register, whatever the execution size; bits stay as they are unless a modifier asks (spec/40 11.2). */
 static void implied_move(struct g4_run *run, const struct g4_op *op, int pass) {
     const struct g4_src *const src = &op->src[0];
@@ -25,22 +44,15 @@ static void implied_move(struct g4_run *run, const struct g4_op *op, int pass) {
     uint32_t raw[G4_REGISTER_BYTES];
 
     for (int t = 0; t < G4_GANG_THREADS; t++) {
+        const bool alternate = run->gang->cr0[t][0] & G4_CR0_ALTERNATE;
         if (!(run->threads >> t & 1)) {
             continue;
         }
         g4_read_raw(run, src, pass, t, count, raw);
         for (unsigned c = 0; c < count; c++) {
             uint32_t value = raw[c];
-            if (src->type == G4_TYPE_F) {
-                value &= src->abs ? 0x7fffffff : 0xffffffff;
-                value ^= src->negate ? 0x80000000 : 0;
-                if ((src->abs || src->negate) && !(value & 0x7f800000)) { /* no longer raw (spec/40 3.5) */
-                    value &= 0x80000000;
-                }
-            } else {
-                const bool is_signed = src->type == G4_TYPE_D || src->type == G4_TYPE_W || src->type == G4_TYPE_B;
-                value = src->abs && is_signed && (int32_t)value < 0 ? 0u - value : value;
-                value = src->negate ? 0u - value : value;
+            if (src->abs || src->negate) {
+                value = src->type == G4_TYPE_F ? moved_float(value, src, alternate) : moved_integer(value, src);
             }
             memcpy(&mrf->ub[t][c * src->size], &value, src->size);
         }
