@@ -119,8 +119,8 @@ INLINE double exp2_any(double x) {
 INLINE double sin_quarter(double x, double quarter) {
     const double turns = x * 0.15915494309189533577; /* 1 / 2 pi */
     const double large = turns - floor(turns);       /* what is left when x is beyond the accurate range */
-    const double k = nearest(large > 0.0 && (x > 1e9 || x < -1e9) ? large * 4.0 : x * 0.63661977236758134308);
     const bool far = x > 1e9 || x < -1e9;
+    const double k = nearest(far ? large * 4.0 : x * 0.63661977236758134308);
     const double near_rest =
         ((x - k * 1.57079632673412561417) - k * 6.07710050630396597660e-11) - k * 2.02226624879595063154e-21;
     const double far_rest = (large * 4.0 - k) * 1.57079632679489661923;
@@ -221,7 +221,7 @@ static void pow_lanes(const uint32_t *restrict x, const uint32_t *restrict y, ui
         const double exponent = operand(y[i]) * log2_any(base);
         const double value = exp2_any(exponent != exponent ? 0.0 : exponent);
         const bool x_nan = (x[i] & 0x7fffffff) > 0x7f800000;
-        out[i] = result(exponent != exponent ? (double)NAN : value, x_nan ? x[i] : y[i]);
+        out[i] = result(exponent != exponent ? (double)NAN : value, x_nan ? x[i] & 0x7fffffff : y[i]);
     }
 }
 
