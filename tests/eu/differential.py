@@ -116,7 +116,7 @@ class Straight:
 def straight_case(seed: int, gen: Gen, length: int) -> Straight:
     """A program without branches, already executed by the reference."""
     case = random_start(seed, gen)
-    make = Generator(random.Random(seed ^ 0x5EED), gen)
+    make = Generator(random.Random(seed ^ 0x5EED), gen, client=seed // 4 % 2 == 1)
     found = Straight(case, [case.thread(t) for t in range(len(case.dmasks))])
     for inst in make.prologue():
         assert extend(found, inst)

@@ -6,7 +6,6 @@ Field by field, over everything the reference takes, with a bias to what drivers
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -88,9 +87,11 @@ _ACC_READERS = (Opcode.MAC, Opcode.MACH, Opcode.SADA2)
 class Generator:
     """Instructions for one part from one source of randomness."""
 
-    def __init__(self, rng: random.Random, gen: Gen) -> None:
+    def __init__(self, rng: random.Random, gen: Gen, *, client: bool = False) -> None:
+        """A client's instructions have packed, scalar and immediate operands at whole registers, as compilers do."""
         self.rng = rng
         self.gen = gen
+        self.client = client
         self._last: Instruction | None = None
 
     def instruction(self) -> Instruction:
@@ -109,7 +110,7 @@ class Generator:
 
     def alu(self) -> Instruction:
         rng = self.rng
-        family = rng.choices(("float", "integer", "mixed"), (45, 40, 15))[0]
+        family = rng.choices(("float", "integer", "mixed"), (60, 30, 10) if self.client else (45, 40, 15))[0]
         ops = {"float": _FLOAT_OPS, "integer": _INTEGER_OPS, "mixed": _MIXED_OPS}[family]
         op = rng.choice(ops)
         if op == Opcode.PLN and self.gen not in Gen.GEN45:
@@ -135,6 +136,8 @@ class Generator:
                 size = 8 if op not in _DOTS else rng.choice((4, 8))
             if size == 1 and op in (Opcode.SAD2, Opcode.SADA2):
                 size = 2
+        if self.client and form == "align1" and rng.random() < 0.7:
+            size = 8
         if form in ("align1", "words", "align16") and rng.random() < 0.2:
             compression = Compression.SECHALF
         kinds = self._types(op, family, form)
@@ -197,17 +200,19 @@ class Generator:
 
     def _subregister(self, kind: RegType) -> int:
         size = TYPE_BYTES[kind]
+        if self.client:
+            return self.rng.choice((0, 0, 0, 0, 0, 16))
         return self.rng.choice((0, 0, 0, 16, self.rng.randrange(0, 32, size)))
 
     def _destination(self, kind: RegType, inst: Instruction) -> RegisterOperand:
         rng = self.rng
-        where = rng.choices(("grf", "mrf", "null", "indirect"), (76, 12, 8, 4))[0]
+        where = rng.choices(("grf", "mrf", "null", "indirect"), (78, 14, 8, 0 if self.client else 4))[0]
         mask = rng.choice((15, 15, 1, 2, 4, 8, 7, 3, rng.randint(1, 15))) if inst.align16 else None
-        stride = 1 if inst.align16 else rng.choice((1, 1, 1, 1, 1, 1, 2, 4))
+        stride = 1 if inst.align16 or (self.client and TYPE_BYTES[kind] > 1) else rng.choice((1, 1, 1, 1, 1, 1, 2, 4))
         if inst.channels * stride * TYPE_BYTES[kind] > 64 and rng.random() < 0.9:
             stride = 1
         region = DestRegion(HSTRIDE_CODES[stride], mask)
-        sub = self._subregister(kind)
+        sub = 0 if self.client and rng.random() < 0.9 else self._subregister(kind)
         if inst.align16:
             sub &= 16
         if where == "null":
@@ -221,6 +226,8 @@ class Generator:
                 nr = rng.randrange(12) | 0x80
             return DirectOperand(RegFile.MRF, kind, nr, 0 if rng.random() < 0.8 else sub, region)
         nr = rng.choice((rng.randrange(0, 128), rng.randrange(2, 40), rng.randrange(2, 40)))
+        if self.client:  # few registers, so that results meet again
+            nr = rng.randrange(2, 20)
         return DirectOperand(RegFile.GRF, kind, nr, sub, region)
 
     def _region(self, inst: Instruction) -> Align1Region | Align16Region:
@@ -228,6 +235,10 @@ class Generator:
         if inst.align16:
             swizzle = rng.choice((0xE4, 0xE4, 0x00, 0x55, 0xAA, 0xFF, rng.randrange(256)))
             return Align16Region(rng.choice((3, 3, 3, 0)), swizzle)
+        if self.client:
+            wide = inst.channels == 16 and inst.compression is not Compression.COMPR
+            v, w, h = rng.choice(((16, 16, 1) if wide else (8, 8, 1),) * 3 + ((0, 1, 0), _COMMON_REGIONS[3]))
+            return Align1Region(VSTRIDE_CODES[v], WIDTH_CODES[w], HSTRIDE_CODES[h])
         if rng.random() < 0.8:
             v, w, h = rng.choice(_COMMON_REGIONS)
             return Align1Region(VSTRIDE_CODES[v], WIDTH_CODES[w], HSTRIDE_CODES[h])
@@ -249,13 +260,20 @@ class Generator:
             nr, sub = rng.choice(((0x00, 0), (0x10, 0), (0x10, 8), (0x30, 0), (0x40, 0), (0x70, 4)))
             if nr == 0 or kind in (T.UD, T.UW):
                 return DirectOperand(RegFile.ARF, kind, nr, sub, _SCALAR, negate, absolute)
+        region = self._region(inst)
         sub = self._subregister(kind)
+        if self.client and isinstance(region, Align1Region):
+            sub = TYPE_BYTES[kind] * rng.randrange(8) if region == _SCALAR else 0
+            if inst.compression is Compression.SECHALF and TYPE_BYTES[kind] == 2 and region != _SCALAR:
+                sub = 16
         if inst.align16:
             sub &= 16
         nr = rng.choice((rng.randrange(0, 128), rng.randrange(2, 40), rng.randrange(2, 40)))
-        if rng.random() < 0.01:
+        if self.client:
+            nr = rng.randrange(2, 40)
+        elif rng.random() < 0.01:
             nr = rng.randrange(120, 256)
-        return DirectOperand(RegFile.GRF, kind, nr, sub, self._region(inst), negate, absolute)
+        return DirectOperand(RegFile.GRF, kind, nr, sub, region, negate, absolute)
 
     def immediate(self, kind: RegType) -> Immediate:
         rng = self.rng
@@ -430,5 +448,3 @@ def end(gen: Gen) -> Instruction:
 def encoded(program: list[Instruction]) -> bytes:
     return b"".join(encode_bytes(i) for i in program)
 
-
-Maker = Callable[[], Instruction]
