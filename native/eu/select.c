@@ -168,8 +168,9 @@ static bool prepare_source(const struct g4_op *op, int s, bool floats, struct g4
     in->is_signed = src->type == G4_TYPE_W || src->type == G4_TYPE_B;
     in->keep = 0xffffffff;
     switch (src->kind) {
+    case G4_KIND_NULL: /* negated it is -0 */
+        return !src->negate && prepare_immediate(src, floats, in);
     case G4_KIND_IMM:
-    case G4_KIND_NULL:
         return prepare_immediate(src, floats, in);
     case G4_KIND_GRF:
         return prepare_direct(op, src, in) && prepare_values(src, floats, in);

@@ -95,6 +95,12 @@ def test_a_raw_mov_keeps_the_bits_of_denormals_and_nans(machine: MakeMachine) ->
     assert m.get(11)[:2] == [0x80000000, 0]
 
 
+def test_a_negated_null_is_a_negative_zero(machine: MakeMachine) -> None:
+    m = machine()
+    m.run("mov(8) g10<1>F -null<8,8,1>F {align1};")
+    assert m.get(10) == [0x80000000] * 8
+
+
 @pytest.mark.parametrize(("value", "bits"), [(-1e-10, 0x3F7FFFFF), (-0.25, 0x3F400000), (-0.0, 0), (2.5, f(0.5))])
 def test_frc_is_the_distance_from_the_floor(machine: MakeMachine, value: float, bits: int) -> None:
     assert one(machine, op("frc", "F", "F"), [("F", value)]) == bits
