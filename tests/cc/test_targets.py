@@ -49,7 +49,7 @@ def code_of(channel: Channel, value: float, linear: bool) -> int:
                 return int(np.floor(clear * np.float32(top) + np.float32(0.5)))
             x = float(clear)
             curve = 12.92 * x if x <= 0.0031308 else 1.055 * x ** (1 / 2.4) - 0.055
-            return int(math.floor(curve * top + 0.5))
+            return math.floor(curve * top + 0.5)
         case ChannelType.SNORM:
             clear = np.float32(0) if np.isnan(v) else np.clip(v, np.float32(-1), np.float32(1))
             scaled = clear * np.float32(top >> 1)

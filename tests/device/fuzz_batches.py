@@ -16,12 +16,12 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent.parent.parent))
 
-from gen4emu.device.device import Options  # noqa: E402
-from gen4emu.device.memory import Missing  # noqa: E402
-from gen4emu.errors import Gen4emuError  # noqa: E402
-from gen4emu.hw.gen import Gen  # noqa: E402
-from gen4emu.hw.topology import PrimitiveTopology  # noqa: E402
-from tests.scene import BATCH, DEPTH, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex  # noqa: E402
+from gen4emu.device.device import Options
+from gen4emu.device.memory import Missing
+from gen4emu.errors import Gen4emuError
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.topology import PrimitiveTopology
+from tests.scene import BATCH, DEPTH, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 SLOW_SECONDS = 20.0
 REGIONS = {"state": (STATE, 0x700), "surfaces": (SURFACES, 0x404), "setup kernel": (KERNELS, 0x400),

@@ -211,7 +211,8 @@ def test_code_before_the_kernel_is_found_when_it_is_reached() -> None:
 def test_an_endless_loop_hangs_when_its_budget_is_used_up() -> None:
     probe = Probe(watchdog=1)
     probe.start(8, 0xFFFF)
-    assert probe.run("L_top:\nadd(8) g2<1>D g2<8,8,1>D 1D { align1 };\njmpi(1) L_top:D { align1 nomask };") == Status.HANG
+    endless = "L_top:\nadd(8) g2<1>D g2<8,8,1>D 1D { align1 };\njmpi(1) L_top:D { align1 nomask };"
+    assert probe.run(endless) == Status.HANG
     assert probe.instructions == 1_000_000
     assert {probe.grf(2, t)[0] for t in range(8)} == {1_000_000 // 8 // 2}
 

@@ -44,7 +44,8 @@ def channel(info: FormatInfo, index: int, word: int) -> int:
     signed = value - (1 << c.bits) if value >> (c.bits - 1) else value
     if c.type == ChannelType.UNORM:
         real = value / ((1 << c.bits) - 1)
-        number = np.float32(srgb(real)) if info.srgb and index < 3 else np.float32(value) / np.float32((1 << c.bits) - 1)
+        plain = np.float32(value) / np.float32((1 << c.bits) - 1)
+        number = np.float32(srgb(real)) if info.srgb and index < 3 else plain
     elif c.type == ChannelType.SNORM:
         number = np.float32(max(np.float32(-1), np.float32(signed) / np.float32((1 << (c.bits - 1)) - 1)))
     elif c.type in (ChannelType.UINT, ChannelType.SINT):

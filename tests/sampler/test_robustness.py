@@ -40,7 +40,7 @@ def noise(t: Texturing, rng: np.random.Generator, plausible: bool) -> int:
         for i in range(10):
             values = rng.uniform(-1, 2, 8).astype(np.float32).view(np.uint32)
             if key[0] == 3 or rng.random() < 0.03:
-                values = rng.integers(0, 40, 8, np.uint32) if rng.random() < 0.9 else rng.integers(0, 1 << 32, 8, np.uint32)
+                values = rng.integers(0, 40 if rng.random() < 0.9 else 1 << 32, 8, np.uint32)
             t.probe.mrf(PAYLOAD + 1 + i, thread)[:] = values
     t.probe.send(descriptor, PAYLOAD, RESPONSE, exec_size=16, emask=list(rng.integers(0, 1 << 16, t.threads)))
     return descriptor
