@@ -1,0 +1,76 @@
+"""Setup and windower with random state and vertices: no crash, no hang, the same bits for any number of workers."""
+
+from __future__ import annotations
+
+import random
+import struct
+from typing import Any
+
+import pytest
+
+from gen4emu.device.device import Options
+from gen4emu.errors import Gen4emuError
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.topology import PrimitiveTopology as T
+from tests.scene import STATE, TARGET, Scene
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 31.5, 32.0, 8191.99, 8192.0, -8192.0, 1e9, -1e30, 3e38, 1e-40,
+           float("inf"), float("-inf"), float("nan")]
+TOPOLOGIES = [T.POINTLIST, T.POINTLIST_BF, T.LINELIST, T.LINESTRIP, T.LINESTRIP_BF, T.LINESTRIP_CONT, T.TRILIST,
+              T.TRISTRIP, T.TRISTRIP_REVERSE, T.TRIFAN, T.TRIFAN_NOSTIPPLE, T.POLYGON, T.RECTLIST, T.QUADLIST]
+SF, WM, CC, VIEWPORT = STATE + 0x40, STATE + 0x80, STATE + 0x100, STATE + 0x200
+
+
+class Hostile(Scene):
+    """State is scrambled after it was written; kernels stay where they are, so that every thread ends."""
+
+    def __init__(self, gen: Gen, seed: int, workers: int) -> None:
+        super().__init__(gen, width=48, height=40, depth_format=2, depth_clear=0x5A800000,
+                         options=Options(workers=workers))
+        self.dice = random.Random(seed)
+
+    def _write_state(self) -> None:
+        super()._write_state()
+        for block in (SF, WM, CC):
+            for dword in range(1 if block != CC else 0, 8):
+                if self.dice.random() < .6:
+                    self._scramble(block + 4 * dword)
+        for dword in range(6, 8):
+            self._scramble(VIEWPORT + 4 * dword)
+        # Point and line sizes stay; so do the blocks that are read through pointers.
+        for at, value in ((SF + 20, VIEWPORT | self.dice.getrandbits(2)), (CC + 16, STATE + 0x300)):
+            self.memory.write(at, struct.pack("<I", value))
+
+    def _scramble(self, address: int) -> None:
+        old = int.from_bytes(self.memory.read(address, 4), "little")
+        bits = self.dice.getrandbits(32) & self.dice.getrandbits(32)
+        self.memory.write(address, struct.pack("<I", old ^ bits))
+
+    def floats(self) -> list[tuple[float, ...]]:
+        dice = self.dice
+        return [tuple(dice.choice(SPECIAL) if dice.random() < .1 else dice.uniform(-10, 60) for _ in range(8))
+                for _ in range(dice.randrange(1, 24))]
+
+
+def pictures(gen: Gen, seed: int, workers: int) -> list[Any]:
+    scene = Hostile(gen, seed, workers)
+    out: list[Any] = []
+    for _ in range(6):
+        for name, words in (("line_stipple", 2), ("aa_line", 2), ("drawing_rectangle", 0), ("poly_stipple", 32)):
+            field = getattr(scene.device.streamers[next(iter(scene.device.streamers))].state.raw, name)
+            for i in range(words):
+                field[i] = scene.dice.getrandbits(32)
+        vertices = scene.floats()
+        try:
+            scene.draw(vertices, scene.dice.choice(TOPOLOGIES))
+        except Gen4emuError as error:
+            out.append(str(type(error)))
+        out.append(scene.memory.read(TARGET, scene.pitch * scene.height))
+        out.append(scene.depths())
+    return out
+
+
+@pytest.mark.parametrize("gen", [Gen.CL, Gen.CTG])
+@pytest.mark.parametrize("seed", range(12))
+def test_random_state_and_vertices_give_the_same_picture_with_any_number_of_workers(gen: Gen, seed: int) -> None:
+    assert pictures(gen, seed, 1) == pictures(gen, seed, 3)
