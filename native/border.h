@@ -340,6 +340,9 @@ enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32
 /* The same of some of the threads: bit t of `threads`. */
 enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint32_t descriptor, uint32_t mrf,
                                   uint32_t dst_grf, uint32_t exec_size, const uint16_t *emask);
+/* For benchmarks: one message of all threads, many times. */
+enum g4_status g4_probe_repeat(struct g4_probe *probe, uint32_t times, uint32_t descriptor, uint32_t mrf,
+                               uint32_t dst_grf, const uint16_t *emask);
 
 /* What the unit hears that owns the threads: URB messages with Complete or Allocate, all messages to the spawner. */
 struct g4_probe_heard {

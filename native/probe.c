@@ -196,6 +196,15 @@ enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32
     return g4_probe_send_from(probe, 0xff, descriptor, mrf, dst_grf, exec_size, emask);
 }
 
+enum g4_status g4_probe_repeat(struct g4_probe *probe, uint32_t times, uint32_t descriptor, uint32_t mrf,
+                               uint32_t dst_grf, const uint16_t *emask) {
+    enum g4_status status = G4_OK;
+    for (uint32_t i = 0; i < times && status == G4_OK; i++) {
+        status = g4_probe_send(probe, descriptor, mrf, dst_grf, 16, emask);
+    }
+    return status;
+}
+
 static void hear(struct g4_gang *gang, int thread, uint32_t descriptor, const uint32_t *header) {
     struct g4_probe *const probe = gang->owner.data;
     if (probe->heard_count < PROBE_HEARD) {

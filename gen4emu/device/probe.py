@@ -99,6 +99,11 @@ class Probe:
         self.start()
 
     @property
+    def handle(self) -> Any:
+        """The core's `struct g4_probe *`, for benchmarks."""
+        return self._probe
+
+    @property
     def end(self) -> str:
         """An instruction that ends a thread: a message to nobody."""
         return "send(8) 0 null<1>UD null<8,8,1>UD 0x80100000UD { align1 };\n"
