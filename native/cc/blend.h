@@ -19,11 +19,11 @@ INLINE vf complement(vf v) {
 
 /* The lesser; a NaN is the greater (spec/30 3.13: the API's min(NaN, x) is x). */
 INLINE vf lesser(vf a, vf b) {
-    return vf_select(b == b, vf_min(a, b), a);
+    return vf_select(vf_is_nan(b), a, vf_min(a, b));
 }
 
 INLINE vf greater(vf a, vf b) {
-    return vf_select(b == b, vf_max(a, b), a);
+    return vf_select(vf_is_nan(b), a, vf_max(a, b));
 }
 
 /* value * factor of channel c.  A factor of ZERO takes the term away, NaN or not. */

@@ -116,7 +116,7 @@ static void write_general(struct g4_target *target, struct g4_port *port, const 
             }
             if (target->floats) {
                 /* Which NaN a sum of NaNs is depends on the order of its operands. */
-                v = vf_select(v == v, v, (vf)vu_all(0x7fc00000));
+                v = vf_select(vf_is_nan(v), (vf)vu_all(0x7fc00000), v);
             }
         }
         new[channel->plane] |= (encode(channel, v, pattern) & channel->mask) << channel->shift;

@@ -72,19 +72,31 @@ INLINE vu ufloat_encode(vf v, uint32_t mantissa) {
 /* ---- sRGB, by table ---- */
 
 INLINE vf srgb_decode(const struct g4_srgb *srgb, vu code) {
-    vf v;
+    float v[LANES];
+    uint32_t index[LANES];
+    memcpy(index, &code, sizeof index);
     for (int i = 0; i < LANES; i++) {
-        v[i] = srgb->decode[code[i] & (G4_SRGB_CODES - 1)];
+        v[i] = srgb->decode[index[i] & (G4_SRGB_CODES - 1)];
     }
-    return v;
+    return vf_load(v);
 }
 
 INLINE vu srgb_encode(const struct g4_srgb *srgb, vf v) {
-    vu code;
-    for (int i = 0; i < LANES; i++) {
-        code[i] = g4_srgb_encode(srgb, v[i]);
+    float linear[LANES];
+    uint32_t code[LANES];
+    vu result;
+    memcpy(linear, &v, sizeof linear);
+    if (srgb->bits == 8) {
+        for (int i = 0; i < LANES; i++) {
+            code[i] = g4_srgb_encode8(srgb, linear[i]);
+        }
+    } else {
+        for (int i = 0; i < LANES; i++) {
+            code[i] = g4_srgb_encode(srgb, linear[i]);
+        }
     }
-    return code;
+    memcpy(&result, code, sizeof result);
+    return result;
 }
 
 INLINE vf srgb_curve(vf v) {
@@ -138,7 +150,7 @@ INLINE vu encode(const struct g4_channel *channel, vf v, vi dither) {
         return channel->srgb ? srgb_encode(channel->srgb, in_range) : unorm_encode(in_range, channel->scale);
     }
     case G4_CHANNEL_SNORM: {
-        const vf number = vf_select(v == v, v, vf_all(0));
+        const vf number = vf_select(vf_is_nan(v), vf_all(0), v);
         const vf scaled = vf_clamp(number, -1, 1) * vf_all(channel->scale);
         const vf half = vf_select(scaled < 0, vf_all(-0.5f), vf_all(0.5f));
         return (vu)vi_truncate(scaled + half) & channel->mask;

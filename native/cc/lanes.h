@@ -49,6 +49,10 @@ INLINE vf vf_select(vi mask, vf a, vf b) {
     return (vf)vi_select(mask, (vi)a, (vi)b);
 }
 
+INLINE vi vf_is_nan(vf v) {
+    return (vi)((vu)v & 0x7fffffff) > 0x7f800000;
+}
+
 /* a > b ? a : b, so b when one of them is NaN or both are zeros */
 INLINE vf vf_max(vf a, vf b) {
 #ifdef G4_LANES_AVX2

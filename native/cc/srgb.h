@@ -34,17 +34,19 @@ float g4_srgb_curve(float linear);
 
 /* The code of a number in [0, 1]. */
 static inline uint32_t g4_srgb_encode(const struct g4_srgb *srgb, float linear) {
-    if (srgb->bits == 8) {
-        uint32_t bits;
-        memcpy(&bits, &linear, sizeof bits);
-        const uint32_t code = srgb->bucket[bits >> 16];
-        return code + (linear >= srgb->first[code + 1]);
-    }
     uint32_t code = 0;
     for (uint32_t step = 1u << (srgb->bits - 1); step; step >>= 1) {
         code += linear >= srgb->first[code + step] ? step : 0;
     }
     return code;
+}
+
+/* The same for eight bits. */
+static inline uint32_t g4_srgb_encode8(const struct g4_srgb *srgb, float linear) {
+    uint32_t bits;
+    memcpy(&bits, &linear, sizeof bits);
+    const uint32_t code = srgb->bucket[bits >> 16];
+    return code + (linear >= srgb->first[code + 1]);
 }
 
 #endif
