@@ -34,7 +34,7 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
     struct g4_3dstate_depth_buffer depth;
 
     g4_3dstate_depth_buffer_unpack(command, ctx->gen, &depth);
-    const bool present = depth.surface_type != G4_DEPTH_SURFACE_TYPE_SURFTYPE_NULL;
+    const bool present = g4_cc_depth_buffer_present(ctx);
     wm->ctx = ctx;
     wm->pipe = pipe;
     wm->waiting = 0;

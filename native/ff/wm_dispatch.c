@@ -109,6 +109,7 @@ static void fill_block(const struct g4_wm *wm, struct g4_pixel_block *block, uin
     block->setup = wm->setup;
     block->iz_mode = wm->iz.mode;
     block->lit = 0;
+    block->alpha_passed = 0;
     for (uint32_t i = 0; i < G4_BLOCK_SUBSPANS; i++) {
         const bool present = i < count;
         block->x[i] = present ? s[i].x : 0;
