@@ -26,7 +26,7 @@ _BODIES_KEPT = 1 << 16
 _HEADERS_KEPT = 1 << 14
 _SCAN_LIMIT = 1024  # dwords skipped at once in search of a plausible header
 _DEPTH_LIMIT = 8
-_BUDGET_BYTES = 1 << 20  # plus four times what is in memory: batches that overlap must not multiply the work
+_BUDGET_BYTES = 1 << 18  # plus four times what is in memory: batches that overlap must not multiply the work
 
 Yielded = Command | BatchStart | BatchEnd | Diagnostic
 _Run = Generator[Yielded, None, int | None]

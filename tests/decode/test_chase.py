@@ -297,7 +297,7 @@ def test_rows_are_bounded_by_memory_even_when_all_are_asked_for() -> None:
 
 def test_kernels_that_overlap_are_not_looked_at_for_ever() -> None:
     machine = Machine()
-    machine.kernel(0x0100_0000, "mov(8) g1<1>F g2<8,8,1>F { align1 };\n" * 16384)
+    machine.kernel(0x0100_0000, "mov(8) g1<1>F g2<8,8,1>F { align1 };\n" * 4096)
     pointers = []
     for i in range(400):
         machine.put("WM_STATE", 0x0200_0000 + 64 * i, kernel_start_pointer=0x0100_0000 + 64 * i,

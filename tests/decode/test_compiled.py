@@ -41,7 +41,7 @@ def plain(view: View) -> dict[str, object]:
 @pytest.mark.parametrize(("layout", "gen"), LAYOUTS, ids=lambda x: getattr(x, "name", str(x)))
 def test_compiled_functions_agree_with_the_layout(layout: Block, gen: Gen) -> None:
     chance = random.Random(layout.name)
-    for _ in range(12):
+    for _ in range(6):
         words = random_words(layout, gen, chance)
         view = layout.view(words, gen=gen, dwords=len(words))
         # fields

@@ -162,7 +162,7 @@ def test_guilty_command_contains_the_address() -> None:
 
 def test_overlapping_batches_do_not_multiply_the_work() -> None:
     machine = Machine()
-    size = 1 << 16
+    size = 1 << 14
     machine.batch([0x02000000] * size)
     ring = [w for i in range(2000) for w in (0x18800000, BATCH + 4 * i)]
     items = machine.submit(*ring)
