@@ -315,13 +315,14 @@ static void run_volume(struct run *r) {
         r->ops->weights(&b->work.axis[0], &b->work.axis[1], b->n, b->work.texels.weight);
         for (uint32_t i = 0; i < b->n; i++) {
             const int32_t part = plane ? z->weight[i] : G4_WEIGHT_ONE - z->weight[i];
+            b->work.scale[i] = 1.0;
             for (int corner = 0; corner < 4; corner++) {
                 b->work.texels.weight[corner][i] *= (float)part * (1.0f / G4_WEIGHT_ONE);
             }
         }
         set_slices(b, plane ? z->second : z->first);
         fetch(r, 4);
-        r->ops->accumulate(&b->work.texels, NULL, r->components, b->n, b->work.sum);
+        r->ops->accumulate(&b->work.texels, b->work.scale, r->components, b->n, b->work.sum);
     }
     finish_sum(r);
 }

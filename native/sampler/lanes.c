@@ -63,7 +63,8 @@ INLINE vf preprocess(vf c, uint8_t mode) {
     } else if (mode == G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE) {
         x = vf_min(magnitude(c), one);
     }
-    return (vf)((vi)x & (vi)(x == x));
+    const vi number = (vi)magnitude(x) <= vi_all(0x7f800000);
+    return (vf)((vi)x & number);
 }
 
 /* Fixed point with 8 fraction bits.  The limit is beyond any texel of 8192 and any offset, and keeps the trick of
@@ -352,41 +353,63 @@ INLINE vd widen(const float *from) {
     return __builtin_convertvector(vf_load(from), vd);
 }
 
-INLINE vd corners(const struct g4_texel_lanes *texels, uint32_t k, uint32_t i) {
+struct corner_weights {
+    vd w[4];
+};
+
+INLINE struct corner_weights weights_of(const struct g4_texel_lanes *texels, uint32_t i) {
+    return (struct corner_weights){{widen(&texels->weight[0][i]), widen(&texels->weight[1][i]),
+                                    widen(&texels->weight[2][i]), widen(&texels->weight[3][i])}};
+}
+
+INLINE vd corners(const struct g4_texel_lanes *texels, const struct corner_weights *weights, uint32_t k, uint32_t i) {
     vd sum = {0};
     for (int corner = 0; corner < 4; corner++) {
-        sum += widen(&texels->weight[corner][i]) * widen(&texels->texel[corner][k][i]);
+        sum += weights->w[corner] * widen(&texels->texel[corner][k][i]);
     }
     return sum;
 }
 
 static void accumulate(const struct g4_texel_lanes *texels, const double *scale, uint32_t components, uint32_t n,
                        double sum[4][G4_BATCH]) {
-    for (uint32_t k = 0; k < components; k++) {
-        for
-            EACH_VECTOR(i, n) {
-                vd total;
-                memcpy(&total, &sum[k][i], sizeof total);
-                vd part = corners(texels, k, i);
-                if (scale) {
-                    vd factor;
-                    memcpy(&factor, &scale[i], sizeof factor);
-                    part *= factor;
-                }
-                total += part;
-                memcpy(&sum[k][i], &total, sizeof total);
-            }
-    }
-}
-
-static void filter(const struct g4_texel_lanes *texels, uint32_t components, uint32_t n, float out[4][G4_BATCH]) {
     for
         EACH_VECTOR(i, n) {
+            const struct corner_weights weights = weights_of(texels, i);
+            vd factor;
+            memcpy(&factor, &scale[i], sizeof factor);
             for (uint32_t k = 0; k < components; k++) {
-                const vf sum = __builtin_convertvector(corners(texels, k, i), vf);
+                vd total;
+                memcpy(&total, &sum[k][i], sizeof total);
+                total += factor * corners(texels, &weights, k, i);
+                memcpy(&sum[k][i], &total, sizeof total);
+            }
+        }
+}
+
+INLINE void filter_components(const struct g4_texel_lanes *texels, uint32_t components, uint32_t n,
+                              float out[4][G4_BATCH]) {
+    for
+        EACH_VECTOR(i, n) {
+            const struct corner_weights weights = weights_of(texels, i);
+            for (uint32_t k = 0; k < components; k++) {
+                const vf sum = __builtin_convertvector(corners(texels, &weights, k, i), vf);
                 store(&out[k][i], (vi)sum);
             }
         }
+}
+
+static void filter(const struct g4_texel_lanes *texels, uint32_t components, uint32_t n, float out[4][G4_BATCH]) {
+    switch (components) {
+    case 1:
+        filter_components(texels, 1, n, out);
+        break;
+    case 4:
+        filter_components(texels, 4, n, out);
+        break;
+    default:
+        filter_components(texels, components, n, out);
+        break;
+    }
 }
 
 /* ---- shadow compare (spec/50 3.12): 0 where it holds, 1 where not ---- */

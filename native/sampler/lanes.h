@@ -53,7 +53,7 @@ struct g4_sampler_ops {
                   uint32_t row[2][G4_BATCH], uint32_t corners, uint32_t n, float out[4][4][G4_BATCH]);
     void (*weights)(const struct g4_axis_lanes *x, const struct g4_axis_lanes *y, uint32_t n,
                     float weight[4][G4_BATCH]);
-    /* sum += scale * weighted texels, corner after corner; scale may be NULL */
+    /* sum += scale * weighted texels, corner after corner */
     void (*accumulate)(const struct g4_texel_lanes *texels, const double *scale, uint32_t components, uint32_t n,
                        double sum[4][G4_BATCH]);
     void (*filter)(const struct g4_texel_lanes *texels, uint32_t components, uint32_t n, float out[4][G4_BATCH]);
