@@ -77,24 +77,32 @@ DOUBLE(ADDA_P, x + y)
 DOUBLE(MULA_P, x *y)
 DOUBLE(MAC_P, x *y + load_acc(run, op->acc + part, i))
 
+/* A dword of a thread as the bits of a double. */
+G4_INLINE int64_t plane_bits(const struct g4_op *op, const uint8_t *from) {
+    uint32_t bits;
+    float f;
+    memcpy(&bits, from, sizeof bits);
+    bits = (bits & op->in[0].keep) ^ op->in[0].flip;
+    memcpy(&f, &bits, sizeof f);
+    const double d = f;
+    int64_t wide;
+    memcpy(&wide, &d, sizeof wide);
+    return wide;
+}
+
 /* A dword of each thread as a double for all of its channels. */
 G4_INLINE vd plane(const struct g4_run *run, const struct g4_op *op, int part, unsigned byte, int i) {
     const uint8_t *const reg = run->gang->grf[op->in[0].reg[part] & (G4_GRF_COUNT - 1)].bytes + (byte & 31);
+#if G4_VL == 16
+    typedef int64_t half __attribute__((vector_size(64)));
     union {
+        half each[2];
         vd v;
-        double each[G4_VL / 8][8];
-    } out;
-    for (int k = 0; k < G4_VL / 8; k++) {
-        uint32_t bits;
-        float f;
-        memcpy(&bits, reg + 32 * (G4_VL / 8 * i + k), sizeof bits);
-        bits = (bits & op->in[0].keep) ^ op->in[0].flip;
-        memcpy(&f, &bits, sizeof f);
-        for (int c = 0; c < 8; c++) {
-            out.each[k][c] = f;
-        }
-    }
+    } out = {{(half){0} + plane_bits(op, reg + 64 * i), (half){0} + plane_bits(op, reg + 64 * i + 32)}};
     return out.v;
+#else
+    return (vd)((vl){0} + plane_bits(op, reg + 32 * i));
+#endif
 }
 
 static void LINE(struct g4_run *run, const struct g4_op *op) {
@@ -199,5 +207,5 @@ DOT(DPH_P, two + tuple_element(p, 2) + tuple_element(y, 3))
 
 extern const struct g4_fast_handlers G4_V(g4_fast_double);
 
-#define FOUND(name) [G4_FAST_##name] = name,
+#define FOUND(name) [G4_FAST_##name] = (name),
 const struct g4_fast_handlers G4_V(g4_fast_double) = {{G4_FAST_DOUBLE(FOUND)}};

@@ -80,8 +80,8 @@ static void CMPN_P(struct g4_run *run, const struct g4_op *op) {
         const void *const from1 = lanes_P(run, op, 1, part, &scratch[1]);
         G4_CONDITION(bits, op->cond, modified(load_P(from0, i), m0), modified(load_P(from1, i), m1))
         for (int i = 0; i < G4_VN; i++) {
-            const vf y = modified(load_P(from1, i), m1);
-            nan |= v_bits((vi)(y != y), i);
+            const vi magnitude = (vi)modified(load_P(from1, i), m1) & 0x7fffffff;
+            nan |= v_bits(magnitude > v_splat(0x7f800000), i);
         }
         bits = op->cond == G4_COND_NZ ? bits & ~nan : bits | nan;
         store_truth(run, op, part, lanes, bits);
@@ -172,5 +172,5 @@ static void SELF_P(struct g4_run *run, const struct g4_op *op) {
 
 extern const struct g4_fast_handlers G4_V(g4_fast_float);
 
-#define FOUND(name) [G4_FAST_##name] = name,
+#define FOUND(name) [G4_FAST_##name] = (name),
 const struct g4_fast_handlers G4_V(g4_fast_float) = {{G4_FAST_FLOAT(FOUND)}};

@@ -175,5 +175,5 @@ static void IPADD(struct g4_run *run, const struct g4_op *op) {
 
 extern const struct g4_fast_handlers G4_V(g4_fast_int);
 
-#define FOUND(name) [G4_FAST_##name] = name,
+#define FOUND(name) [G4_FAST_##name] = (name),
 const struct g4_fast_handlers G4_V(g4_fast_int) = {{G4_FAST_INT(FOUND)}};

@@ -82,10 +82,6 @@ static uint8_t none(const struct g4_run *run, g4_lanes low, g4_lanes high) {
     return run->threads & (uint8_t)~g4_threads_any(low | high);
 }
 
-#define EACH_THREAD(t, threads)                                                                                        \
-    for (int t = 0; t < G4_GANG_THREADS; t++)                                                                          \
-        if ((threads) >> t & 1)
-
 /* ---- instructions ---- */
 
 static void flow_if(struct g4_run *run, const struct g4_op *op) {
@@ -94,7 +90,8 @@ static void flow_if(struct g4_run *run, const struct g4_op *op) {
     const uint8_t dead = none(run, run->exec[0] & p.half[0], run->exec[1] & p.half[1]);
     const bool pushes_always = op->opcode == G4_OPCODE_IF;
 
-    EACH_THREAD(t, run->threads) {
+    for (unsigned left = run->threads; left; left &= left - 1) {
+        const int t = __builtin_ctz(left);
         if (pushes_always || !(dead >> t & 1)) {
             push_if(run, t);
         }
@@ -109,7 +106,8 @@ static void flow_if(struct g4_run *run, const struct g4_op *op) {
 static void flow_else(struct g4_run *run, const struct g4_op *op) {
     struct g4_gang *const gang = run->gang;
 
-    EACH_THREAD(t, run->threads) {
+    for (unsigned left = run->threads; left; left &= left - 1) {
+        const int t = __builtin_ctz(left);
         const struct g4_mask_stack *const stack = &gang->if_stack[t];
         const unsigned top = stack->depth ? stack->entry[stack->depth - 1] : 0xffffu;
         if (stack->depth == 0) {
@@ -119,14 +117,16 @@ static void flow_else(struct g4_run *run, const struct g4_op *op) {
     }
     g4_run_masks(run);
     const uint8_t dead = none(run, run->exec[0], run->exec[1]);
-    EACH_THREAD(t, dead) {
+    for (unsigned left = dead; left; left &= left - 1) {
+        const int t = __builtin_ctz(left);
         pop_if(run, t, op->pop);
     }
     g4_run_jump(run, dead, op->target);
 }
 
 static void flow_endif(struct g4_run *run) {
-    EACH_THREAD(t, run->threads) {
+    for (unsigned left = run->threads; left; left &= left - 1) {
+        const int t = __builtin_ctz(left);
         pop_if(run, t, 1);
     }
 }
@@ -134,7 +134,8 @@ static void flow_endif(struct g4_run *run) {
 static void flow_do(struct g4_run *run) {
     struct g4_gang *const gang = run->gang;
 
-    EACH_THREAD(t, run->threads) {
+    for (unsigned left = run->threads; left; left &= left - 1) {
+        const int t = __builtin_ctz(left);
         push(run, &gang->loop_stack[0][t], t, g4_mask16(gang->lmask, t));
         push(run, &gang->loop_stack[1][t], t, g4_mask16(gang->cmask, t));
     }
@@ -152,7 +153,8 @@ static void flow_break(struct g4_run *run, const struct g4_op *op) {
         gang->lmask[h] &= ~(run->exec[h] & p.half[h]);
     }
     const uint8_t done = none(run, gang->amask[0] & gang->lmask[0], gang->amask[1] & gang->lmask[1]);
-    EACH_THREAD(t, done) {
+    for (unsigned left = done; left; left &= left - 1) {
+        const int t = __builtin_ctz(left);
         pop_if(run, t, op->pop);
         pop_loop(run, t);
     }
@@ -168,7 +170,8 @@ static void flow_cont(struct g4_run *run, const struct g4_op *op) {
     }
     const uint8_t done =
         none(run, gang->amask[0] & gang->lmask[0] & gang->cmask[0], gang->amask[1] & gang->lmask[1] & gang->cmask[1]);
-    EACH_THREAD(t, done) {
+    for (unsigned left = done; left; left &= left - 1) {
+        const int t = __builtin_ctz(left);
         pop_if(run, t, op->pop);
     }
     g4_run_jump(run, done, op->target);
@@ -188,7 +191,8 @@ static void flow_while(struct g4_run *run, const struct g4_op *op) {
     }
     g4_run_masks(run);
     const uint8_t done = none(run, run->exec[0], run->exec[1]);
-    EACH_THREAD(t, done) {
+    for (unsigned left = done; left; left &= left - 1) {
+        const int t = __builtin_ctz(left);
         pop_loop(run, t);
     }
     g4_run_jump(run, run->threads & (uint8_t)~done, op->target);
@@ -213,7 +217,8 @@ static void flow_jmpi(struct g4_run *run, const struct g4_op *op) {
         g4_run_jump(run, jumps, op->target);
         return;
     }
-    EACH_THREAD(t, jumps) {
+    for (unsigned left = jumps; left; left &= left - 1) {
+        const int t = __builtin_ctz(left);
         uint32_t index;
         g4_read_raw(run, &op->src[1], 0, t, 1, &index);
         index = op->src[1].negate ? 0u - index : index;
@@ -280,7 +285,8 @@ static struct g4_mask_stack *stack_of(struct g4_gang *gang, int t, unsigned word
 }
 
 void g4_mask_stack_op(struct g4_run *run, const struct g4_op *op) {
-    EACH_THREAD(t, run->threads) {
+    for (unsigned left = run->threads; left; left &= left - 1) {
+        const int t = __builtin_ctz(left);
         g4_lanes *mask = 0;
         struct g4_mask_stack *const stack = op->dst.kind == G4_KIND_ARF && op->dst.reg >> 4 == G4_ARF_MASK
                                                 ? stack_of(run->gang, t, op->dst.base / 2u, &mask)

@@ -505,9 +505,9 @@ static bool channel_predicate(const struct g4_pass *pass, const struct g4_op *op
     case G4_PRED_NORMAL:
         return flag_bit(pass, flags, c);
     case G4_PRED_ANYV:
-        return (flags >> at & 1) | (flags >> (at + 16) & 1);
+        return (flags | flags >> 16) >> at & 1;
     case G4_PRED_ALLV:
-        return (flags >> at & 1) & (flags >> (at + 16) & 1);
+        return (flags & flags >> 16) >> at & 1;
     default: {
         const unsigned n = 2u << ((op->predicate - G4_PRED_ANY2H) / 2);
         return group_predicate(pass, flags, c, n, (op->predicate - G4_PRED_ANY2H) & 1);

@@ -340,7 +340,7 @@ static bool float_result(struct g4_op *op) {
         return false;
     }
     if (op->dst.type != G4_TYPE_F && op->out.store != G4_STORE_NULL) {
-        op->out.convert = float_to(op->dst.type);
+        op->out.convert = (uint8_t)float_to(op->dst.type);
     }
     return op->dst.type == G4_TYPE_F || (!op->saturate && op->dst.type != G4_TYPE_RESERVED);
 }
@@ -369,7 +369,7 @@ static bool exact_result(struct g4_op *op) {
         return !op->saturate;
     }
     if (op->saturate) {
-        op->out.convert = clamp_to(op->dst.type);
+        op->out.convert = (uint8_t)clamp_to(op->dst.type);
         return op->cond == G4_COND_NONE;
     }
     return true;
