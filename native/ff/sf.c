@@ -107,6 +107,18 @@ static enum g4_status run_batch(struct batch *batch) {
     return status;
 }
 
+/* Small triangles often hold no sample point at all: finding that out costs less than a setup thread. */
+static bool lights_nothing(const struct g4_setup *setup) {
+    enum {
+        SMALL = 8 /* pixels */
+    };
+    struct g4_coverage coverage;
+    const int32_t x = setup->x_min & -SMALL;
+    const int32_t y = setup->y_min & -SMALL;
+    return setup->type == G4_OBJECT_TRIANGLE && setup->x_max - x < 2 * SMALL && setup->y_max - y < 2 * SMALL &&
+           !g4_raster_tile(setup, x, y, &coverage);
+}
+
 enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, struct g4_chunk *chunk) {
     struct g4_sf_frame frame;
     struct batch batch = {
@@ -134,7 +146,7 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, s
     batch.slots = g4_thread_slots(worker, pipe->kernel[G4_STAGE_SF], pipe->sf.maximum_number_of_threads);
     for (uint32_t i = 0; i < chunk->objects; i++) {
         struct g4_setup *const setup = &chunk->setup[chunk->setups];
-        if (!g4_sf_setup(&frame, &chunk->object[i], setup, &batch.payload[batch.count])) {
+        if (!g4_sf_setup(&frame, &chunk->object[i], setup, &batch.payload[batch.count]) || lights_nothing(setup)) {
             continue;
         }
         chunk->setups++;
