@@ -20,7 +20,7 @@ static void read_dwords(struct g4_port *port, uint32_t address, uint32_t *dw, ui
 
 #define VIEWPORTS(block, dwords, address, array)                                                                       \
     for (uint32_t i = 0; i < 16; i++) {                                                                                \
-        READ(block, dwords, (address) + i * (dwords) * 4, &(array)[i]);                                                  \
+        READ(block, dwords, (address) + i * (dwords)*4, &(array)[i]);                                                  \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
