@@ -76,8 +76,9 @@ static int64_t wrapping_mul(int64_t a, int64_t b) {
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
-static int64_t magnitude(int64_t value) {
-    return value < 0 ? -value : value;
+static int64_t distance(int64_t a, int64_t b) {
+    const uint64_t apart = a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
+    return (int64_t)apart;
 }
 
 static int64_t leading_zeros(int64_t value) {
@@ -96,7 +97,7 @@ static int64_t dot(const struct g4_operands *o, unsigned c, unsigned n) {
 /* Sums of pairs; the odd channel has its even neighbour's (spec/40 10). */
 static int64_t sad2(const struct g4_operands *o, unsigned c) {
     const unsigned even = c & ~1u;
-    return magnitude(o->a[even].i - o->b[even].i) + magnitude(o->a[even + 1].i - o->b[even + 1].i);
+    return wrapping_add(distance(o->a[even].i, o->b[even].i), distance(o->a[even + 1].i, o->b[even + 1].i));
 }
 
 static int64_t integer_result(const struct g4_op *op, const struct g4_operands *o, unsigned c, int64_t acc) {

@@ -19,13 +19,14 @@ G4_INLINE vd load_acc(const struct g4_run *run, int acc, int i) {
     return u.v;
 }
 
-/* Implicit writes are not masked, but belong to the threads of the group. */
+/* Implicit writes are not masked, but belong to the threads of the group.  Of NaN there is only one. */
 G4_INLINE void store_acc(struct g4_run *run, int acc, int i, vd x, unsigned count) {
     double(*const slots)[16] = run->gang->acc[acc & 1].f;
+    const vl number = (vl)(x == x);
     union {
-        vd v;
+        vl v;
         double each[G4_VL / 8][8];
-    } u = {x};
+    } u = {((vl)x & number) | (~number & INT64_C(0x7ff8000000000000))};
     for (int k = 0; k < G4_VL / 8; k++) {
         const int t = G4_VL / 8 * i + k;
         if (run->threads >> t & 1) {

@@ -16,7 +16,7 @@ G4_INLINE struct modifiers int_modifiers(const struct g4_op *op, int s) {
 }
 
 G4_INLINE vi modified(vi x, struct modifiers m) {
-    return (x ^ m.invert) - m.minus;
+    return (vi)((vu)(x ^ m.invert) - (vu)m.minus);
 }
 
 G4_INLINE void finish_int(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, const vi r[G4_VN]) {
@@ -73,7 +73,7 @@ G4_FAST_EACH_SHAPE(ASR, _)
 G4_FAST_EACH_SHAPE(SEL, _)
 
 /* Rounds up, without a bit more than 32. */
-#define AVG(a, b) BINARY(AVGX, a, b, true, (x | y) - ((x ^ y) >> 1))
+#define AVG(a, b) BINARY(AVGX, a, b, true, (vu)(x | y) - (vu)((x ^ y) >> 1))
 AVG(P, P)
 #define AVG_P AVGX_PP
 

@@ -172,7 +172,7 @@ static void load_convert(const struct g4_fast_src *src, union g4_vals *vals) {
     const vi invert = v_splat(src->invert);
     const vi minus = v_splat(src->minus);
     for (int i = 0; i < G4_VN; i++) {
-        const vi x = (vals->v[i] ^ invert) - minus;
+        const vi x = (vi)((vu)(vals->v[i] ^ invert) - (vu)minus);
         vals->v[i] = (vi)(src->convert == G4_CONVERT_UD_TO_FLOAT ? v_from_ud(x) : v_to_float(x));
     }
 }

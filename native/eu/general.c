@@ -346,11 +346,16 @@ static void select_sources(const struct g4_pass *pass, const struct g4_op *op, s
     }
 }
 
+/* The same NaN whoever made it: its bits may be looked at as an integer. */
+static double one_nan(double f) {
+    return f != f ? (double)NAN : f;
+}
+
 static void write_accumulator(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o) {
     union g4_acc *const acc = &pass->run->gang->acc[pass->acc];
     for (unsigned c = 0; c < pass->channels && c < 16; c++) {
         if (op->exec_type == G4_EXEC_F) {
-            acc->f[pass->thread][c] = o->result[c].f;
+            acc->f[pass->thread][c] = one_nan(o->result[c].f);
         } else {
             acc->i[pass->thread][c] = o->result[c].i;
         }
@@ -368,7 +373,7 @@ static void store_accumulator(const struct g4_pass *pass, const struct g4_op *op
         }
         if (op->dst.type == G4_TYPE_F) {
             const double f = op->exec_type == G4_EXEC_F ? o->result[c].f : (float)o->result[c].i;
-            acc->f[pass->thread][slot] = f;
+            acc->f[pass->thread][slot] = one_nan(f);
         } else {
             const bool floats = op->exec_type == G4_EXEC_F;
             acc->i[pass->thread][slot] = floats ? float_to_integer(o->result[c].f, op->dst.type) : o->result[c].i;
