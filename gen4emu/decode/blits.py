@@ -5,10 +5,14 @@ The fields are spread over the words of a command and mean bytes or dwords by th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from gen4emu.hw.layout import View
+from gen4emu.decode.compiled import number_source
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Block, View
 
 
 @dataclass(slots=True, frozen=True)
@@ -43,23 +47,38 @@ class Operand:
                 f"{self.tiling}")
 
 
-def operands(view: View) -> Iterator[Operand]:
+def operands(view: View) -> list[Operand]:
     """The surfaces that a command names itself; SETUP commands name one without a rectangle."""
-    plan = view.layout.by_name(view.gen)
-    words, at = view.words, view.at
+    read = _reader(view.layout, view.gen)
+    words = view.words[view.at:view.at + view.dwords]
+    return read([*words, *([0] * (view.layout.size(view.gen) - len(words)))])
 
-    def value(name: str) -> int:
-        f = plan.get(name)
-        return 0 if f is None or f.last_dword >= view.dwords else int(f.decode(f.extract(words, at)))
 
-    rows = "width_bytes" in plan
-    depth_field = plan.get("color_depth")
-    depth = "?" if depth_field is None else depth_field.text(depth_field.extract(words, at))
-    width = value("width_bytes") if rows else value("destination_x2") - value("destination_x1")
-    height = value("height") if rows else value("destination_y2") - value("destination_y1")
+@cache
+def _reader(layout: Block, gen: Gen) -> Callable[[Sequence[int]], list[Operand]]:
+    """All operands of one command as a generated function of its dwords."""
+    names = layout.by_name(gen)
+
+    def value(name: str) -> str:
+        f = names.get(name)
+        source = None if f is None else number_source(f, {})
+        return "0" if f is None or source is None else re.sub(r"\bv\b", f"w[{f.dword}]", source)
+
+    rows = "width_bytes" in names
+    width = value("width_bytes") if rows else f"{value('destination_x2')} - {value('destination_x1')}"
+    height = value("height") if rows else f"{value('destination_y2')} - {value('destination_y1')}"
+    depth = names.get("color_depth")
+    depths = {} if depth is None else {raw: "bytes" if rows else depth.text(raw) for raw in range(depth.mask + 1)}
+    depth_source = "'?'" if depth is None else f"depths[w[{depth.dword}] >> {depth.lo} & {depth.mask}]"
+    parts = []
     for side, base in (("destination", "destination_base_address"), ("destination", "destination_address"),
                        ("source", "source_base_address"), ("source", "source_address")):
-        if base in plan:
-            tiled = bool(value(f"{side}_tiled"))
-            yield Operand(side, value(base), value(f"{side}_x1"), value(f"{side}_y1"), width, height,
-                          "bytes" if rows else depth, value(f"{side}_pitch") * (4 if tiled else 1), tiled)
+        if base in names:
+            flag = names.get(f"{side}_tiled")
+            tiled = "False" if flag is None else f"bool(w[{flag.dword}] >> {flag.lo} & 1)"
+            pitch = f"{value(f'{side}_pitch')} * (4 if {tiled} else 1)"
+            parts.append(f"Operand('{side}', {value(base)}, {value(f'{side}_x1')}, {value(f'{side}_y1')}, {width}, "
+                         f"{height}, {depth_source}, {pitch}, {tiled})")
+    scope = {"Operand": Operand, "depths": depths}
+    made: Callable[[Sequence[int]], list[Operand]] = eval(f"lambda w: [{', '.join(parts)}]", scope)
+    return made

@@ -17,9 +17,12 @@ from gen4emu.hw.layout import Block
 
 T = TypeVar("T")
 
-_CACHE_LIMIT = 4096  # values kept for one dword: hostile input must not fill memory
+_CACHE_LIMIT = 1024  # values kept for one dword: hostile input must not fill memory
 _FLOAT = struct.Struct("<f")
 _WORD = struct.Struct("<I")
+
+
+Conditional = tuple[Field, str]  # a field, and a Python expression that says when it exists; empty: always
 
 
 class Maker(Protocol[T]):
@@ -36,7 +39,7 @@ class Maker(Protocol[T]):
     def relevant(self, f: Field) -> bool:
         """Whether a field can contribute at all."""
 
-    def source(self, layout: Block, index: int, fields: Sequence[Field], scope: dict[str, Any]) -> str | None:
+    def source(self, layout: Block, index: int, fields: Sequence[Conditional], scope: dict[str, Any]) -> str | None:
         """The same as `dword` as a Python expression of `v`; None where it is not that simple."""
 
 
@@ -105,11 +108,12 @@ class Compiled(Generic[T]):
     def _cache(self, dword: int) -> _Cache:
         needs, fields = self.needs[dword], self._fields(dword)
         layout, gen, make = self.layout, self.gen, self.maker.dword
-        if len(needs) == 1 and not any(f.when for f in fields):
+        if not any(f.hi >= 32 for f in fields):
             scope: dict[str, Any] = {}
-            source = self.maker.source(layout, dword, fields, scope)
+            source = self.maker.source(layout, dword, [(f, self._condition(f, needs, scope)) for f in fields], scope)
             if source is not None:
-                return _Cache(eval(f"lambda v: {source}", scope))
+                made = f"lambda v: {source}"
+                return _Cache(eval(made if len(needs) == 1 else f"lambda k: ({made})(k[0])", scope))
         size = max(needs) + 1
 
         def result(key: Any) -> T:
@@ -120,6 +124,18 @@ class Compiled(Generic[T]):
             return make(layout, dword, words[dword], alive)
 
         return _Cache(result)
+
+    def _condition(self, f: Field, needs: Sequence[int], scope: dict[str, Any]) -> str:
+        """When a field of a union exists: its selectors are in this dword, `v`, or in another of the key, `k`."""
+        terms = []
+        for w in f.when:
+            selector = self.layout.field(w.field, self.gen)
+            at = needs.index(selector.dword)
+            raw = raw_source(selector, "v" if at == 0 else f"k[{at}]")
+            name = f"values_{len(scope)}"
+            scope[name] = w.values
+            terms.append(f"{raw} {'not in' if w.negate else 'in'} {name}")
+        return " and ".join(terms)
 
     # --- all dwords ----------------------------------------------------------------------------------------------
     def _generate(self, dwords: Sequence[int]) -> Callable[[Sequence[int], int], T]:
@@ -169,11 +185,11 @@ class Compiled(Generic[T]):
 
 
 # --- values as source -----------------------------------------------------------------------------------------------
-def raw_source(f: Field) -> str:
-    """The raw bits of a field of one dword `v`."""
+def raw_source(f: Field, word: str = "v") -> str:
+    """The raw bits of a field of one dword."""
     if f.width == 32:
-        return "v"
-    return f"(v >> {f.lo} & {f.mask})" if f.lo else f"(v & {f.mask})"
+        return word
+    return f"({word} >> {f.lo} & {f.mask})" if f.lo else f"({word} & {f.mask})"
 
 
 def number_source(f: Field, scope: dict[str, Any]) -> str | None:
@@ -197,8 +213,9 @@ def number_source(f: Field, scope: dict[str, Any]) -> str | None:
 
 def named_source(f: Enum, scope: dict[str, Any], text: Callable[[int], str]) -> str:
     """The text of an enumeration's value as a lookup."""
-    scope[f"e{f.lo}"] = _Cache(text)
-    return f"e{f.lo}[{raw_source(f)}]"
+    name = f"names_{len(scope)}"
+    scope[name] = _Cache(text)
+    return f"{name}[{raw_source(f)}]"
 
 
 # --- complaints -----------------------------------------------------------------------------------------------------
@@ -227,31 +244,42 @@ class _Complaints:
             return f.low is not None or f.high is not None
         return type(f).complaint is not Field.complaint and not isinstance(f, Ignored)
 
-    def source(self, layout: Block, index: int, fields: Sequence[Field], scope: dict[str, Any]) -> str | None:
-        """One condition for all that can be wrong; what is wrong then is found the long way."""
+    def source(self, layout: Block, index: int, fields: Sequence[Conditional], scope: dict[str, Any]) -> str | None:
+        """One condition for all that can be wrong; what is wrong then is found field by field."""
         mask = want = 0
         terms = []
-        for f in fields:
-            if isinstance(f, Const | Mbz):
+        for f, condition in fields:
+            if isinstance(f, Const | Mbz) and not condition:
                 mask |= f.mask << f.lo
                 want |= f.value << f.lo if isinstance(f, Const) else 0
-            elif isinstance(f, Enum):
-                scope[f"s{f.lo}"] = frozenset(f.enum._value2member_map_)
-                if len(scope[f"s{f.lo}"]) <= f.mask:
-                    terms.append(f"{raw_source(f)} in s{f.lo}")
-            elif isinstance(f, Uint | Sint | Fixed):
-                number = number_source(f, scope)
-                low = "" if f.low is None else f"{f.low} <= "
-                high = "" if f.high is None else f" <= {f.high}"
-                terms.append(f"{low}{number}{high}")
-            else:
+                continue
+            right = self._right(f, scope)
+            if right is None:
                 return None
+            if right:
+                terms.append(f"(not ({condition}) or {right})" if condition else right)
         if mask:
             terms.insert(0, f"v & {mask} == {want}")
         if not terms:
             return "()"
-        scope["slow"] = lambda v: self.dword(layout, index, v, [(f, v >> f.lo & f.mask) for f in fields])
-        return f"() if {' and '.join(terms)} else slow(v)"
+        scope["slow"] = lambda v, exist: self.dword(layout, index, v, [
+            (f, v >> f.lo & f.mask) for (f, _), exists in zip(fields, exist, strict=True) if exists])
+        exist = "".join(f"{condition or True}, " for _, condition in fields)
+        return f"() if {' and '.join(terms)} else slow(v, ({exist}))"
+
+    def _right(self, f: Field, scope: dict[str, Any]) -> str | None:
+        """What must hold for one field; empty if nothing can be wrong, None if only the field knows."""
+        if isinstance(f, Mbz):
+            return f"{raw_source(f)} == 0"
+        if isinstance(f, Enum):
+            name = f"enum_{len(scope)}"
+            scope[name] = frozenset(f.enum._value2member_map_)
+            return f"{raw_source(f)} in {name}" if len(scope[name]) <= f.mask else ""
+        if isinstance(f, Uint | Sint | Fixed):
+            low = "" if f.low is None else f"{f.low} <= "
+            high = "" if f.high is None else f" <= {f.high}"
+            return f"{low}{number_source(f, scope)}{high}"
+        return None
 
 
 def _rule(f: Field) -> str:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-from gen4emu.decode.compiled import Compiled, named_source, number_source, raw_source, showable, shown
+from gen4emu.decode.compiled import Compiled, Conditional, named_source, number_source, raw_source, showable, shown
 from gen4emu.hw import catalogue
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Fixed, Float, Ignored, Mbz, Uint
 from gen4emu.hw.gen import Gen
@@ -76,26 +76,48 @@ class _Lines:
     def relevant(self, f: Field) -> bool:
         return showable(f)
 
-    def source(self, layout: Block, index: int, fields: Sequence[Field], scope: dict[str, Any]) -> str | None:
+    def source(self, layout: Block, index: int, fields: Sequence[Conditional], scope: dict[str, Any]) -> str | None:
         """The line as formatted strings; flags come and go, so a line with some is joined when it is made."""
         t = self.style.theme
-        if (isinstance(layout, Command) and index == 0) or not self.style.offsets or any(f.hi >= 32 for f in fields):
+        if not self.style.offsets:
             return None
+        header = isinstance(layout, Command) and index == 0
         bits = f'f"{self.before}{t.dim}{{v:08x}}{t.off}'
         texts = []
-        for f in fields:
+        optional = False
+        for f, condition in fields:
             text = self._field_source(f, scope)
             if text is None:
                 return None
-            texts.append(text)
+            optional |= isinstance(f, Bool | Mbz) or bool(condition)
+            if header and isinstance(f, Uint):  # a header's options are told when they are set
+                text = f'{text} if {raw_source(f)} else ""'
+            texts.append(f'({text}) if {condition} else ""' if condition else text)
+        if header:
+            scope["header"] = partial(self._header, layout.name)
+            return f'header(v, ({", ".join(texts)}{"," if texts else ""}))'
         if not texts:
             return f'{bits}\\n"'
         scope["line"], scope["room"] = self._line, self.room
-        if any(isinstance(f, Bool | Mbz) for f in fields):
+        if optional:
             return f'line({bits}    ", ({", ".join(texts)},))'
         # Fields that are always there make one string, which is taken apart again only if it is too long.
         whole = "f\"" + ", ".join(text[2:-1] for text in texts) + "\""
         return f'{bits}    {{text}}\\n" if len(text := {whole}) <= room else line({bits}    ", text.split(", "))'
+
+    def _header(self, name: str, word: int, texts: Sequence[str]) -> str:
+        """The line of a command's header behind its address."""
+        t = self.style.theme
+        before = f"{t.dim}{word:08x}{t.off}  {t.name}{name}{t.off}"
+        fields = self._measured(texts)
+        if not fields:
+            return f"{before}\n"
+        return f"{before}  {self._wrapped(fields, len(self.style.indent) + 24 + len(name))}\n"
+
+    def _measured(self, texts: Sequence[str]) -> list[tuple[str, int]]:
+        """The fields that have a text, with the columns they take."""
+        marks = len(self.style.theme.value) + len(self.style.theme.off)
+        return [(text, len(text) - (marks if "=" in text else 0)) for text in texts if text]
 
     def _line(self, before: str, texts: Sequence[str]) -> str:
         """The fields that have a text, wrapped only if they must be."""
@@ -104,10 +126,7 @@ class _Lines:
             return f"{before[:-4]}\n"
         if len(text) <= self.room:
             return f"{before}{text}\n"
-        t = self.style.theme
-        marks = len(t.value) + len(t.off)
-        fields = [(text, len(text) - (marks if "=" in text else 0)) for text in texts if text]
-        return f"{before}{self._wrapped(fields, len(self.before) + 12)}\n"
+        return f"{before}{self._wrapped(self._measured(texts), len(self.before) + 12)}\n"
 
     def _field_source(self, f: Field, scope: dict[str, Any]) -> str | None:
         """`name=value` as an expression; an empty string for a flag that is clear."""
@@ -157,8 +176,8 @@ class _Lines:
             return f.name, len(f.name)
         value = f.text(raw)
         if f.name == "register_offset":
-            register = catalogue.register_at(int(f.decode(raw)), self.gen)
-            value += f" ({register.name})" if register is not None else ""
+            register = _registers(self.gen).get(int(f.decode(raw)))
+            value += f" ({register})" if register is not None else ""
         name = f.name
         if isinstance(f, Mbz):
             name = f"{'ignored' if isinstance(f, Ignored) else 'reserved'}[{f.hi}:{f.lo}]"
@@ -177,6 +196,12 @@ class _Lines:
         per = 8
         rows = [" ".join(item.split()[0] for item in items[i:i + per]) for i in range(0, len(items), per)]
         return "".join(f"{self.before}{row}{f'  {array.name}' if not i else ''}\n" for i, row in enumerate(rows))
+
+
+@cache
+def _registers(gen: Gen) -> dict[int, str]:
+    """Names by offset, of both halves of the wide ones."""
+    return {r.offset + 4 * i: r.name for r in reversed(catalogue.REGISTERS) if r.gens & gen for i in range(r.size(gen))}
 
 
 @cache

@@ -12,7 +12,7 @@ from enum import IntEnum
 from functools import cache, partial
 from typing import Any
 
-from gen4emu.decode.compiled import Compiled, named_source, number_source, raw_source, showable, shown
+from gen4emu.decode.compiled import Compiled, Conditional, named_source, number_source, raw_source, showable, shown
 from gen4emu.decode.nodes import (
     BatchEnd,
     BatchStart,
@@ -51,25 +51,26 @@ class _Members:
     def relevant(self, f: Field) -> bool:
         return showable(f)
 
-    def source(self, layout: Block, index: int, fields: Sequence[Field], scope: dict[str, Any]) -> str | None:
+    def source(self, layout: Block, index: int, fields: Sequence[Conditional], scope: dict[str, Any]) -> str | None:
         texts = []
-        for f in fields:
-            if f.hi >= 32 or isinstance(f, Float):
+        for f, condition in fields:
+            text = self._member(f, scope)
+            if text is None:
                 return None
-            if isinstance(f, Bool):
-                texts.append(f"""('"{f.name}":true,' if v >> {f.lo} & 1 else '"{f.name}":false,')""")
-            elif isinstance(f, Mbz):
-                raw = raw_source(f)
-                texts.append(f"""(f'"{f.name}":{{{raw}}},' if {raw} else '')""")
-            elif isinstance(f, Enum):
-                named = named_source(f, scope, partial(_value, f))
-                texts.append(f"""f'"{f.name}":{{{named}}},'""")
-            else:
-                value = number_source(f, scope)
-                if value is None:
-                    return None
-                texts.append(f"""f'"{f.name}":{{{value}}},'""")
+            texts.append(f"({text} if {condition} else '')" if condition else text)
         return " + ".join(texts) or "''"
+
+    def _member(self, f: Field, scope: dict[str, Any]) -> str | None:
+        """One member as an expression, with its comma; None for what may be no number in JSON."""
+        if isinstance(f, Bool):
+            return f"""('"{f.name}":true,' if v >> {f.lo} & 1 else '"{f.name}":false,')"""
+        if isinstance(f, Mbz):
+            raw = raw_source(f)
+            return f"""(f'"{f.name}":{{{raw}}},' if {raw} else '')"""
+        if isinstance(f, Enum):
+            return f"""f'"{f.name}":{{{named_source(f, scope, partial(_value, f))}}},'"""
+        value = None if isinstance(f, Float) else number_source(f, scope)
+        return None if value is None else f"""f'"{f.name}":{{{value}}},'"""
 
     def array(self, array: Array, items: Sequence[str]) -> str:
         return f'"{array.name}":[{",".join(f"{{{item[:-1]}}}" for item in items)}],'
@@ -224,7 +225,10 @@ def device_dict(device: Device) -> dict[str, object]:
 
 
 def _rows(values: Sequence[Any]) -> str:
-    return json.dumps(_finite(values))
+    try:
+        return json.dumps(values, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(values))
 
 
 def _finite(value: Any) -> Any:

@@ -33,32 +33,40 @@ _Run = Generator[Yielded, None, int | None]
 _FLOW = {"MI_BATCH_BUFFER_START": "start", "MI_BATCH_BUFFER": "range", "MI_BATCH_BUFFER_END": "end"}
 
 
+class Kind:
+    """What a layout says about all its commands: how long they may be, and what the walker does after them."""
+
+    __slots__ = ("action", "flow", "layout", "least", "limited", "quiet")
+
+    def __init__(self, layout: Layout, gen: Gen, actions: dict[str, Callable[[Command], None]]) -> None:
+        self.layout = layout
+        self.least = layout.size(gen)
+        self.limited = not any(a.count is None for a in layout.arrays_for(gen))
+        self.flow = _FLOW.get(layout.name, "")
+        self.action = actions.get(layout.name)
+        if self.action is None and any(f.target not in OPAQUE for f in follow_of(layout, gen).fields):
+            self.action = actions["*"]
+        if layout.header >> 29 == Client.BLT:
+            self.action = actions["BLT"]
+        self.quiet = not self.flow and self.action is None and layout.header != 0
+
+
 class Header:
     """What a header dword alone says about its command."""
 
     __slots__ = ("action", "dwords", "flow", "layout", "least", "most", "name", "plain")
 
-    def __init__(self, header: int, gen: Gen, actions: dict[str, Callable[[Command], None]]) -> None:
-        self.layout: Layout | None = catalogue.command_for(header, gen)
-        self.action: Callable[[Command], None] | None = None
-        self.flow = ""
-        if self.layout is None:
+    def __init__(self, header: int, kind: Kind | None) -> None:
+        if kind is None:
             self.dwords, self.name = catalogue.command_length(header), _unknown_name(header)
-            self.least, self.most = 0, self.dwords
-            self.plain = False
+            self.layout: Layout | None = None
+            self.action: Callable[[Command], None] | None = None
+            self.flow, self.least, self.most, self.plain = "", 0, self.dwords, False
             return
-        self.dwords, self.name = self.layout.length(header), self.layout.name
-        self.least = self.layout.size(gen)
-        self.most = max([self.dwords if a.count is None else self.least for a in self.layout.arrays_for(gen)],
-                        default=self.least)
-        self.flow = _FLOW.get(self.name, "")
-        self.action = actions.get(self.name)
-        if self.action is None and any(f.target not in OPAQUE for f in follow_of(self.layout, gen).fields):
-            self.action = actions["*"]
-        if header >> 29 == Client.BLT:
-            self.action = actions["BLT"]
-        right = self.least <= self.dwords <= self.most
-        self.plain = right and header != 0 and not self.flow and self.action is None
+        self.layout, self.action, self.flow, self.least = kind.layout, kind.action, kind.flow, kind.least
+        self.dwords, self.name = kind.layout.length(header), kind.layout.name
+        self.most = kind.least if kind.limited else max(self.dwords, kind.least)
+        self.plain = kind.quiet and self.least <= self.dwords <= self.most
 
 
 def _unknown_name(header: int) -> str:
@@ -73,6 +81,7 @@ class Walker:
     def __init__(self, peek: Peek, gen: Gen, context: Context, chaser: Chaser, options: Options) -> None:
         self.peek, self.gen, self.context, self.chaser, self.options = peek, gen, context, chaser, options
         self._headers: dict[int, Header] = {}
+        self._kinds: dict[Layout, Kind] = {}
         self._bodies: dict[bytes, Body] = {}
         self._actions: dict[str, Callable[[Command], None]] = {
             "STATE_BASE_ADDRESS": lambda node: context.set_bases(node.body),
@@ -251,7 +260,13 @@ class Walker:
     def _header(self, header: int) -> Header:
         if len(self._headers) >= _HEADERS_KEPT:
             self._headers.clear()
-        info = self._headers[header] = Header(header, self.gen, self._actions)
+        layout = catalogue.command_for(header, self.gen)
+        kind = None
+        if layout is not None:
+            kind = self._kinds.get(layout)
+            if kind is None:
+                kind = self._kinds[layout] = Kind(layout, self.gen, self._actions)
+        info = self._headers[header] = Header(header, kind)
         return info
 
     def _body(self, raw: bytes, info: Header) -> Body:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import struct
 
 import pytest
 from machine import PS, Machine, commands, diagnostics, nodes, rules, states
 
 from gen4emu.decode import Data, Kernel
+from gen4emu.decode.blits import operands
+from gen4emu.hw import blt
 from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.hw.gen import Gen
 
 GENERAL, SURFACE = 0x0040_0000, 0x0080_0000
 SAMPLE = """
@@ -306,3 +310,20 @@ def test_kernels_that_overlap_are_not_looked_at_for_ever() -> None:
     found = machine.run(*pointers)
     assert "too-much-state" in rules(found)
     assert sum(isinstance(n, Kernel) for n in nodes(found)) < 20
+
+
+def test_operands_of_every_blit_agree_with_its_fields() -> None:
+    chance = random.Random(1)
+    for layout in blt.COMMANDS:
+        words = [layout.header, *(chance.getrandbits(32) for _ in range(layout.size(Gen.CTG) - 1))]
+        view = layout.view(words, gen=Gen.CTG)
+        names = layout.by_name(Gen.CTG)
+        for o in operands(view):
+            base = f"{o.side}_base_address" if f"{o.side}_base_address" in names else f"{o.side}_address"
+            assert o.address == getattr(view, base)
+            tiled = f"{o.side}_tiled" in names and getattr(view, f"{o.side}_tiled")
+            pitch = getattr(view, f"{o.side}_pitch") if f"{o.side}_pitch" in names else 0
+            assert (o.tiled, o.pitch_bytes) == (tiled, pitch * (4 if tiled else 1))
+            if "destination_x2" in names:
+                assert (o.width, o.height) == (view.destination_x2 - view.destination_x1,
+                                               view.destination_y2 - view.destination_y1)

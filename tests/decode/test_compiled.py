@@ -78,7 +78,7 @@ def test_caches_are_bounded() -> None:
     compiled = lines_of(layout, Gen.CTG, Style(PLAIN))
     for i in range(20000):
         compiled([0x79000002, i, 0, 0])
-    assert max(len(c) for c in compiled.caches) <= 4096
+    assert max(len(c) for c in compiled.caches) <= 1024
 
 
 def test_ignored_bits_are_no_complaint_and_are_told_as_ignored() -> None:
