@@ -1,4 +1,4 @@
-"""Builds the C core: the extension module `gen4emu._native`, by cffi in API mode from native/border.h.
+"""Builds the C core: the extension module `gen4emu._native`, by cffi in API mode from border.h and shim/protocol.h.
 
 setup.py names `ffibuilder()` below.  By hand: `python native/build.py` builds in place for developers;
 `python native/build.py --sanitize --output DIR` makes DIR/gen4emu, the package with a core that checks itself.
@@ -35,7 +35,7 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-w
             "-O1", "-g"]
 
 # What only cffi's own generated file needs.
-GLUE = '#include "border.h"\n#pragma GCC diagnostic ignored "-Wconversion"\n'
+GLUE = '#include "border.h"\n#include "shim/protocol.h"\n#pragma GCC diagnostic ignored "-Wconversion"\n'
 
 
 def sources() -> list[Path]:
@@ -62,8 +62,9 @@ def write_derived_headers() -> None:
 
 
 def declarations() -> str:
-    """border.h as cffi wants it: without preprocessor lines."""
-    lines = (NATIVE / "border.h").read_text(encoding="utf-8").splitlines()
+    """border.h and the shim's protocol as cffi wants them: without preprocessor lines."""
+    lines = [line for name in ("border.h", "shim/protocol.h")
+             for line in (NATIVE / name).read_text(encoding="utf-8").splitlines()]
     return "\n".join(line for line in lines if not line.startswith("#"))
 
 
