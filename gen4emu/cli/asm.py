@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import BinaryIO
 
 import click
 
@@ -13,17 +11,19 @@ from gen4emu.errors import AssemblyError
 from gen4emu.hw.gen import Device
 from gen4emu.isa import Syntax, assemble
 from gen4emu.isa.code_text import hex_lines
+from gen4emu.trace.opening import contents
+from gen4emu.trace.output import Output
 
 
 @click.command()
-@click.argument("file", type=click.File("rb"), default="-")
+@click.argument("file", default="-")
 @click.option("-d", "--device", callback=options.device, metavar="DEVICE", default="g45", show_default=True,
               help="The device the code is for: g45, 965gm, 0x2e22, ...")
 @click.option("--syntax", type=click.Choice([s.value for s in Syntax]),
               help="Whose assembler the text was written for; without, the text tells.")
 @click.option("--hex", "hexadecimal", is_flag=True, help="Write bytes as text, 16 a line, as Mesa's assembler does.")
 @click.option("-o", "--output", "output_path", default="-", metavar="PATH", help="Write to this file; - is stdout.")
-def asm(file: BinaryIO, device: Device, syntax: str | None, hexadecimal: bool, output_path: str) -> None:
+def asm(file: str, device: Device, syntax: str | None, hexadecimal: bool, output_path: str) -> None:
     """Assemble FILE (- is stdin).
 
     Subregisters count elements in Mesa's syntax and bytes in IGT's, so the right one matters: --syntax, or a line
@@ -33,18 +33,17 @@ def asm(file: BinaryIO, device: Device, syntax: str | None, hexadecimal: bool, o
     Example:
       gen4emu asm kernel.g4a -o kernel.bin
     """
-    name = "<stdin>" if file.name in ("-", "<stdin>") else str(file.name)
-    code = assemble(_text(file.read(), name), device.gen, name, syntax=Syntax(syntax) if syntax else None)
+    name = "<stdin>" if file == "-" else file
+    text = _text(contents(file, options.CODE_LIMIT), name)
+    code = assemble(text, device.gen, name, syntax=Syntax(syntax) if syntax else None)
+    if not code:
+        raise AssemblyError(name, 1, 1, "no instruction in the whole file")
     result = "".join(hex_lines(code)).encode() if hexadecimal else code
     if output_path == "-":
         sys.stdout.buffer.write(result)
         return
-    temporary = Path(f"{output_path}.part")  # nothing half-written under the final name
-    try:
-        temporary.write_bytes(result)
-        temporary.replace(output_path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with Output(output_path) as out:
+        out.write(result)
 
 
 def _text(data: bytes, name: str) -> str:

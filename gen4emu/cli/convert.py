@@ -14,7 +14,8 @@ from gen4emu.hw.gen import Device
 @click.argument("destination")
 @options.device_option
 @options.base_option
-def convert(source: str, destination: str, device: Device | None, base: int) -> None:
+@click.option("--partial", is_flag=True, help="Convert what is left of a SOURCE that is cut short.")
+def convert(source: str, destination: str, device: Device | None, base: int, partial: bool) -> None:
     """Convert SOURCE (any container that can be read) to DESTINATION, an AUB file.
 
     The end of DESTINATION's name chooses the compression: .xz, .gz, .zst or none.
@@ -23,7 +24,7 @@ def convert(source: str, destination: str, device: Device | None, base: int) -> 
     Example:
       gen4emu convert card0-error hang.aub.xz
     """
-    done = traces.convert(source, destination, device=device, base=base)
+    done = traces.convert(source, destination, device=device, base=base, partial=partial)
     for warning in done.warnings:
         click.echo(f"gen4emu: {source}: 0x{warning.offset:08x}: {warning.text}", err=True)
     if not done.submissions:

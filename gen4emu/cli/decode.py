@@ -9,7 +9,7 @@ import click
 
 from gen4emu import trace as traces
 from gen4emu.cli import options
-from gen4emu.cli.terminal import Progress, Write, output, wants_color
+from gen4emu.cli.terminal import Progress, Write, damaged, output, wants_color
 from gen4emu.decode import select
 from gen4emu.decode.document import Document, located
 from gen4emu.decode.fieldtext import COLOR, PLAIN
@@ -85,6 +85,8 @@ def decode(file: str, as_json: bool, lint: bool, submission: int | None, only: s
             renderer = RENDERERS[layout](theme, offsets=not no_offsets, headers=headers)
             for item in items:
                 write(renderer.render(item))
+    if document.damage:
+        return damaged(file, document.damage)
     if lint:
         return 1 if tally.errors or tally.lint else 0
     if tally.errors:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
-
 import click
 
 from gen4emu.cli import options
@@ -12,10 +10,11 @@ from gen4emu.errors import DecodeError
 from gen4emu.hw.gen import Device
 from gen4emu.isa import disassemble
 from gen4emu.isa.code_text import code_from
+from gen4emu.trace.opening import contents
 
 
 @click.command()
-@click.argument("file", type=click.File("rb"), default="-")
+@click.argument("file", default="-")
 @click.option("-d", "--device", callback=options.device, metavar="DEVICE", default="g45", show_default=True,
               help="The device the code is for: g45, 965gm, 0x2e22, ...")
 @click.option("--offset", callback=options.address, metavar="N", help="Start at byte N and stop where the kernel ends.")
@@ -26,7 +25,7 @@ from gen4emu.isa.code_text import code_from
 @click.option("--no-labels", is_flag=True, help="Jumps as numbers, as Mesa's assembler wants them.")
 @click.option("--pager/--no-pager", default=True, help="On a terminal, use less.")
 @click.option("-o", "--output", "output_path", metavar="PATH", help="Write to this file.")
-def disasm(file: BinaryIO, device: Device, offset: int | None, length: int | None, base: int,
+def disasm(file: str, device: Device, offset: int | None, length: int | None, base: int,
            hexadecimal: bool, no_offsets: bool, no_labels: bool, pager: bool, output_path: str | None) -> None:
     """Disassemble FILE (- is stdin): raw code, or hexadecimal text as Mesa's and IGT's assemblers write it.
 
@@ -37,10 +36,10 @@ def disasm(file: BinaryIO, device: Device, offset: int | None, length: int | Non
       gen4emu disasm kernel.bin
       gen4emu disasm --device 965gm --offset 0x1c0 --hex heap.bin
     """
-    code = code_from(file.read())
+    code = code_from(contents(file, options.CODE_LIMIT))
     start = offset or 0
     if start > len(code):
-        raise DecodeError(f"{file.name}: offset 0x{start:x} is behind the end, the file has 0x{len(code):x} bytes")
+        raise DecodeError(f"{file}: offset 0x{start:x} is behind the end, the file has 0x{len(code):x} bytes")
     end = None if offset is not None else len(code)
     if length is not None:
         end = start + length

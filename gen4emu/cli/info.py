@@ -11,7 +11,7 @@ import click
 
 from gen4emu import trace as traces
 from gen4emu.cli import options
-from gen4emu.cli.terminal import Progress
+from gen4emu.cli.terminal import Progress, damaged
 from gen4emu.decode.document import Document
 from gen4emu.decode.json_text import device_dict
 from gen4emu.decode.options import Options
@@ -29,7 +29,7 @@ SCHEMA = "gen4emu.info/1"
 @options.hexdump_option
 @options.base_option
 @options.device_option
-def info(file: str, as_json: bool, kind: str | None, base: int, device: Device | None) -> None:
+def info(file: str, as_json: bool, kind: str | None, base: int, device: Device | None) -> int:
     """Show what FILE holds: device, submissions, memory, commands, surfaces, kernels.
 
     \b
@@ -49,6 +49,7 @@ def info(file: str, as_json: bool, kind: str | None, base: int, device: Device |
     progress.done()
     memory = joined(document.written)
     click.echo(_json(summary, memory) if as_json else "\n".join(_text(summary, memory)))
+    return damaged(file, document.damage)
 
 
 def _json(summary: Summary, memory: list[Stretch]) -> str:

@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -74,15 +75,23 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return 130
     except BrokenPipeError:
-        # Whoever read our output has seen enough; keep the interpreter from flushing into the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_stdout()  # whoever read our output has seen enough
         return 0
     except HangError as e:
         return _complain(e, 3)
     except Gen4emuError as e:
         return _complain(e, 2)
     except OSError as e:
-        return _complain(f"{e.filename}: {e.strerror}" if e.filename is not None else e, 2)
+        if e.filename is None:  # of a stream that is open
+            _give_up_stdout()
+            return _complain(e.strerror or e, 2)
+        return _complain(f"{e.filename}: {e.strerror}", 2)
+
+
+def _give_up_stdout() -> None:
+    """Keep the interpreter from flushing what is left into a stream that does not take it."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(what: object, status: int) -> int:
@@ -91,6 +100,10 @@ def _complain(what: object, status: int) -> int:
 
 
 def main() -> None:
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
+    if sys.stdout is None:
+        sys.exit(_complain("standard output is closed", 2))
     sys.exit(run())
 
 

@@ -6,6 +6,8 @@ import click
 
 from gen4emu.hw.gen import BY_NAME, Device, device_named
 
+CODE_LIMIT = 64 << 20  # bytes of a file of EU code or assembly: thousands of times the largest kernel
+
 
 def address(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
     """A number with or without 0x: digits that are no decimal number are hexadecimal."""

@@ -7,9 +7,13 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+
+import click
+
+from gen4emu.trace.events import Warning
+from gen4emu.trace.output import Output
 
 _PIECE = 1 << 16
 Write = Callable[[str], object]
@@ -24,16 +28,10 @@ def wants_color(choice: str) -> bool:
 
 @contextmanager
 def output(path: str | None, pager: bool) -> Iterator[Write]:
-    """Where results go: a file, a pager when stdout is a terminal, or stdout.  Collects small pieces."""
+    """Where results go: a file (whole or not at all), a pager when stdout is a terminal, or stdout; in large pieces."""
     if path is not None and path != "-":
-        # Ctrl-C must leave nothing half-written, so the file gets its name at the end.
-        temporary = Path(f"{path}.part")
-        try:
-            with temporary.open("w", encoding="utf-8") as file, _collected(file.write) as write:
-                yield write
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with Output(path) as file, _collected(lambda text: file.write(text.encode())) as write:
+            yield write
         return
     less = _pager_command() if pager and sys.stdout.isatty() else None
     if less is None:
@@ -73,6 +71,16 @@ def _collected(write: Write) -> Iterator[Write]:
 
     yield collect
     write("".join(parts))
+
+
+def damaged(file: str, damage: Sequence[Warning]) -> int:
+    """Say where a file was cut short, after all that was good of it; the exit status.
+
+    A compressed stream that ends early cuts a packet, too: the last warning is the cause.
+    """
+    for warning in damage[-1:]:
+        click.echo(f"gen4emu: {file}: 0x{warning.offset:08x}: {warning.text}", err=True)
+    return 2 if damage else 0
 
 
 class Progress:

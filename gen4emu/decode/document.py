@@ -114,6 +114,7 @@ class Document:
         self.memory = self._new_memory()
         self.decoder: Decoder | None = None
         self.number = 0  # submissions so far
+        self.damage: list[events.Warning] = []  # where the file is cut short
         self.written: list[tuple[int, int, str]] = []  # start, end, kind of what the trace placed in memory
         self._batches: list[int] = []
         self._dirty = False
@@ -190,6 +191,8 @@ class Document:
                     f"pitch {event.pitch_bytes}, {event.tiling}")
             yield Note("surface dump", text, event.offset)
         elif isinstance(event, events.Warning):
+            if event.damage:
+                self.damage.append(event)
             yield Note("warning", event.text, event.offset)
 
     def _write(self, event: events.MemoryWrite) -> None:

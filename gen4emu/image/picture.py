@@ -73,8 +73,16 @@ def save_pixels(path: Path, pixels: Pixels) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` when it is complete; nothing half-written stays behind."""
+    """A file that takes the place of `path` when it is complete; nothing half-written stays behind.
+
+    Devices and pipes are written in place: they must not be replaced by a file.
+    """
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():
+        with path.open("wb") as there:
+            yield there
+        return
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -82,12 +82,12 @@ class AubReader:
             header = int.from_bytes(word, "little")
             if len(word) < 4 or not header:
                 if any(word):
-                    yield Warning(start, "the file ends inside the header of a packet")
+                    yield Warning(start, "the file ends inside the header of a packet", damage=True)
                 break
             try:
                 yield from self._packet(start, header)
             except _Truncated as e:
-                yield Warning(start, f"the file ends inside {e}")
+                yield Warning(start, f"the file ends inside {e}", damage=True)
                 break
         for what, count in self._skipped.items():
             if count > 1:

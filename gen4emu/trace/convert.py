@@ -38,11 +38,12 @@ class Converted:
 
 
 def convert(src: str | os.PathLike[str] | opening.Trace, dst: str | os.PathLike[str], *,
-            device: Device | str | int | None = None, base: int = 0, dedup: Dedup = Dedup.SUBMISSION) -> Converted:
+            device: Device | str | int | None = None, base: int = 0, dedup: Dedup = Dedup.SUBMISSION,
+            partial: bool = False) -> Converted:
     """Copy a trace of any kind to an AUB file.  The result replays exactly as the source does.
 
     `device` and `base` are those of `open`.  By default a page counts as known only until something runs: nobody says
-    here what the GPU wrote.
+    here what the GPU wrote.  A source that is cut short is an error, unless `partial` asks for what is left of it.
     """
     trace = src if isinstance(src, opening.Trace) else opening.open(src, device=device, base=base)
     submissions = size = 0
@@ -51,6 +52,8 @@ def convert(src: str | os.PathLike[str] | opening.Trace, dst: str | os.PathLike[
         writer: AubWriter | None = None
         for event in trace:
             if isinstance(event, Warning):
+                if event.damage and not partial:
+                    raise TraceError(trace.path, event.offset, event.text)
                 warnings += [event] if len(warnings) < _MAX_WARNINGS else []
             elif writer is None:
                 writer = stack.enter_context(_writer(trace, event, dst, dedup))

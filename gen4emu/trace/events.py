@@ -121,6 +121,7 @@ class Warning:
 
     offset: int
     text: str
+    damage: bool = field(default=False, compare=False)  # the file is cut short: what follows is missing
 
 
 @dataclass(slots=True, frozen=True)

@@ -103,7 +103,7 @@ class Trace:
         if damage is not None:
             if damage.corrupt or self._strict:
                 raise TraceError(self.path, source.position, damage.what)
-            yield Warning(source.position, damage.what)
+            yield Warning(source.position, damage.what, damage=True)
 
     def _read(self, source: Source) -> Iterator[Event]:
         if self._kind is Kind.AUB:
@@ -146,9 +146,28 @@ def open_bytes(data: bytes, name: str = "bytes", *, device: Device | str | int |
                  strict=strict)
 
 
+def contents(path: str, limit: int) -> bytes:
+    """All of a file that is no trace, decompressed; "-" is standard input.  Damage and excess are errors."""
+    shown = "standard input" if path == "-" else path
+    source = _opener(path, shown)()
+    try:
+        data = b"".join(source.pieces(limit + 1))
+        if source.damage is not None:
+            raise TraceError(shown, source.position, source.damage.what)
+    finally:
+        source.close()
+    if not data:
+        raise TraceError(shown, None, "the file is empty")
+    if len(data) > limit:
+        raise TraceError(shown, None, f"is larger than {limit >> 20} MiB")
+    return data
+
+
 def _opener(path: str, name: str) -> Callable[[], Source]:
     if path != "-":
         return lambda: Source(_open_file(path), name)
+    if sys.stdin is None:
+        raise TraceError(name, None, "is closed")
     file: BinaryIO = sys.stdin.buffer
     start = file.tell() if file.seekable() else 0
 

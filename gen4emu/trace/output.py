@@ -85,5 +85,7 @@ class Output:
         else:
             self.discard()
 
-    def _error(self, error: OSError) -> TraceError:
+    def _error(self, error: OSError) -> Exception:
+        if self.name == "-" and isinstance(error, BrokenPipeError):
+            return error  # whoever reads has seen enough
         return TraceError(self.name, None, f"cannot be written: {error.strerror or error}")
