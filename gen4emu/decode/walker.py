@@ -157,7 +157,10 @@ class Walker:
                     words = memoryview(chunk).cast("I")
                     i, n, end = 0, len(words), info.dwords
                 if end > n:
-                    yield self._cut(where + 4 * i, chunk[4 * i:4 * n], info)
+                    place = where + 4 * i if ring is None or self._ring is None else self._ring.address_of(4 * i)
+                    node = self._cut(place, chunk[4 * i:4 * n], info)
+                    node.guilty = watch is not None and self._holds(watch, place, 4 * (n - i))
+                    yield node
                     i = n
                     continue
             raw = chunk[4 * i:4 * end]
@@ -165,9 +168,9 @@ class Walker:
             node = Command(where + 4 * i, body)
             if ring is not None and self._ring is not None:
                 node.address = self._ring.address_of(4 * i)
-            if watch is not None and node.address <= watch < node.address + 4 * info.dwords:
-                node.guilty = True
             if info.plain and not body.complaints:
+                if watch is not None and self._holds(watch, node.address, 4 * info.dwords):
+                    node.guilty = True
                 yield node
                 i = end
                 continue
@@ -179,6 +182,8 @@ class Walker:
                 self._unknown(node, info, chunk[4 * i:4 * end])
             else:
                 self._diagnose(node, info)
+            if watch is not None and self._holds(watch, node.address, 4 * (end - i)):
+                node.guilty = True
             if not info.flow:
                 if info.action is not None:
                     info.action(node)
@@ -203,6 +208,14 @@ class Walker:
             limit = int(view.end_address) + 4 if info.flow == "range" else None
             yield from self._call(node, to, "ring" if ring is not None else "call", depth, limit)
             i = end
+
+    def _holds(self, watched: int, address: int, size: int) -> bool:
+        """Whether a range that may go over the end of the ring holds an address."""
+        wrap = None if self._ring is None else self._ring.wrap
+        if wrap is not None and wrap[0] <= address < wrap[0] + wrap[1]:
+            start, length = wrap
+            return start <= watched < start + length and (watched - address) % length < size
+        return address <= watched < address + size
 
     def _call(self, node: Command, to: int, origin: str, depth: int, stop: int | None) -> Iterator[Yielded]:
         if depth >= _DEPTH_LIMIT:

@@ -70,10 +70,14 @@ def _size(registers: Mapping[str, int], ring: Ring | None) -> int:
 
 def _acthd(registers: Mapping[str, int], ring: Ring | None, size: int,
            batches: Sequence[tuple[int, int]]) -> int | None:
-    """The address of the command that hung.  Dumps without START may give an offset in the ring instead."""
+    """The address of the command that hung.  Dumps without START may give an offset in the ring instead.
+
+    Without ACTHD the head is what there is: the command that it stands at, or the batch that was started last.
+    """
     acthd = registers.get("ACTHD")
     if acthd is None:
-        return None
+        head = registers.get("HEAD")
+        return None if head is None or ring is None else ring.address + _last_start(ring, size, head_offset(head))
     acthd &= ~3  # bit 0 says that it is in a batch
     known = any(address <= acthd < address + length for address, length in batches)
     if ring is None or known or "START" in registers or ring.address <= acthd < ring.address + size:
@@ -102,8 +106,12 @@ def _position(registers: Mapping[str, int], ring: Ring, size: int) -> RingPositi
         return None
     head = head_offset(hardware or 0) if software is None else head_offset(software)
     if software is None:
-        before = (head - 8) % size if size else 0
-        header = int.from_bytes(ring.data[before:before + 4], "little")
-        head = before if starts_batch(header) else head
+        head = _last_start(ring, size, head)
     position = RingPosition(ring.address, size, head, tail_offset(tail))
     return position if max(position.head, position.tail) < size else None
+
+
+def _last_start(ring: Ring, size: int, head: int) -> int:
+    """The offset of the MI_BATCH_BUFFER_START that the head lies behind, else the head."""
+    before = (head - 8) % size if size else 0
+    return before if starts_batch(int.from_bytes(ring.data[before:before + 4], "little")) else head
