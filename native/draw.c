@@ -229,6 +229,7 @@ static void begin_workers(struct g4_device *device) {
         worker->eu.instruction_budget = g4_watchdog(&device->ctx.options);
         worker->eu.ps_depth_count = 0;
         worker->eu.ps_invocations = 0;
+        memset(&worker->eu.fault, 0, sizeof worker->eu.fault);
     }
 }
 

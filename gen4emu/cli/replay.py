@@ -11,6 +11,7 @@ import click
 
 from gen4emu.cli.options import device_option
 from gen4emu.device.device import Device, Options
+from gen4emu.device.error_state import write_error_state
 from gen4emu.device.replay import Frame, Replay
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
@@ -107,7 +108,8 @@ def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces:
         return _summary(run, writer, time.perf_counter() - started, strict)
     except HangError as e:
         _summary(run, writer, time.perf_counter() - started, strict)
-        raise HangError(f"{trace}: {e} (submission {run.submissions})") from e
+        where = _write_error_state(run, output, str(e))
+        raise HangError(f"{trace}: {e} (submission {run.submissions}); error state: {where}") from e
     finally:
         run.close()
 
@@ -115,6 +117,15 @@ def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces:
 def _write_frame(run: Replay, writer: Writer, frame: Frame) -> None:
     assert run.device is not None
     writer.write(run.device, f"frame-{frame.number:04d}", frame.targets)
+
+
+def _write_error_state(run: Replay, directory: Path, reason: str) -> Path:
+    """What `gen4emu decode` reads to show where the GPU stopped."""
+    assert run.device is not None
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"hang-{run.submissions:04d}.error.gz"
+    write_error_state(run.device, path, reason=reason)
+    return path
 
 
 def _summary(run: Replay, writer: Writer, seconds: float, strict: bool) -> int:

@@ -7,7 +7,7 @@ commands are the business of the media pipeline; until it is there they are repo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Client, Command
 
-_U32 = 0xFFFFFFFF
+_U32 = _IDLE = 0xFFFFFFFF
 _FETCH_DWORDS = 1024
 MAX_BATCH_DWORDS = 4 << 20  # an endless batch is a hang (spec/05 3.1); 16 MiB are more than any driver writes
 
@@ -37,6 +37,17 @@ class Position:
     address: int
     in_batch: bool
     header: int = 0
+
+
+@dataclass(slots=True)
+class Work:
+    """What is being executed: for the error state of a hang."""
+
+    ring: bytes = b""
+    ring_address: int = 0
+    wrap: tuple[int, int] | None = None
+    ring_at: int = 0  # offset of the command in `ring`
+    batch: int | None = None  # where the batch of that command starts
 
 
 @dataclass(slots=True)
@@ -71,13 +82,15 @@ class CommandStreamer:
 
     def __init__(self, gen: Gen, memory: Memory, registers: RegisterFile, draw: Callable[[Words], None],
                  blit: Callable[[Command, Words], None], strict: bool = False,
-                 max_batch_dwords: int = MAX_BATCH_DWORDS) -> None:
+                 max_batch_dwords: int = MAX_BATCH_DWORDS, ring: str = "RENDER") -> None:
         self.gen, self.memory, self.registers, self.strict = gen, memory, registers, strict
         self.draw, self.blit = draw, blit
+        self.ring = ring  # what its registers are called
         self.max_batch_dwords = max_batch_dwords
         self.state = ContextState(gen, memory)
         self.findings = Findings()
         self.position = Position(0, False)
+        self.work = Work()
         self.commands = 0
         self.interrupts = Interrupts(gen, registers, self._write_status_page)
         self.on_flip: Callable[[int], None] | None = None
@@ -99,6 +112,8 @@ class CommandStreamer:
         `wrap` is the start and size of a ring whose end lies inside of the contents.
         """
         words = memoryview(ring + bytes(-len(ring) % 4)).cast("I")
+        work = self.work = Work(ring, address, wrap)
+        self._batch = None
         at = 0
         while at < len(words):
             length = min(self._length(words[at]), len(words) - at)
@@ -106,12 +121,16 @@ class CommandStreamer:
             if wrap is not None:
                 where = wrap[0] + (where - wrap[0]) % wrap[1]
             self.position = Position(where, False, words[at])
+            work.ring_at, work.batch = 4 * at, None
             at += length
             self._execute(words[at - length:at])
             if self._batch is not None:
+                work.batch = self._batch
                 self._run_batch()
 
     def run_batch(self, address: int) -> None:
+        self.work = Work(batch=address & ~3)
+        self._batch = None
         self._start_batch(address, 0)
         self._run_batch()
 
@@ -210,18 +229,34 @@ class CommandStreamer:
     def _where(self) -> str:
         return f"0x{self.position.address:08x}"
 
+    def reset(self) -> None:
+        """Forget what was running, as a reset of the engine does.  The context that ran starts anew (spec/05 3.3)."""
+        self._batch = None
+        self._batch_end = self._batch_dwords = 0
+        self._window.address = self._window.end = 0
+        self.position, self.work = Position(0, False), Work()
+        self.state.reset()
+        if self._context:
+            self._contexts.pop(self._context & ~0xFFF, None)
+        self._context = 0
+
     def _hang(self, what: str) -> None:
         self.update_error_registers()
         place = "batch" if self.position.in_batch else "ring"
         raise BadCommand(f"hang at 0x{self.position.address:08x} in the {place}: {what} "
                          f"(header 0x{self.position.header:08x})")
 
-    def update_error_registers(self) -> None:
-        """IPEHR, ACTHD, IPEIR as an error state would show them (spec/05 2.4)."""
-        r = self.registers
-        r.poke(r.offset("RENDER_IPEHR"), self.position.header)
-        r.poke(r.offset("RENDER_ACTHD"), self.position.address | (1 if self.position.in_batch else 0))
-        r.poke(r.offset("RENDER_IPEIR"), 8 if self.position.in_batch else 0)
+    def update_error_registers(self, busy: Sequence[str] = ()) -> None:
+        """IPEHR, ACTHD, IPEIR, INSTDONE as an error state would show them (spec/05 2.4, 2.6).
+
+        `busy` names units by their bits in INSTDONE and INSTDONE1; the parser waits for them.
+        """
+        r, p = self.registers, self.ring
+        r.poke(r.offset(f"{p}_IPEHR"), self.position.header)
+        r.poke(r.offset(f"{p}_ACTHD"), self.position.address | (1 if self.position.in_batch else 0))
+        r.poke(r.offset(f"{p}_IPEIR"), 8 if self.position.in_batch else 0)
+        for name in (f"{p}_INSTDONE", "INSTDONE1") if p == "RENDER" else (f"{p}_INSTDONE",):
+            r.poke(r.offset(name), _IDLE & ~r.bits(name, ("command_parser", *busy)))
 
     # --- MI --------------------------------------------------------------------------------------------------------
     def _mi_handlers(self) -> dict[int, Callable[[Words], None]]:

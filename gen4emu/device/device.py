@@ -14,7 +14,7 @@ from typing import Any, Self
 from gen4emu._native import ffi, lib
 from gen4emu.device.blitter import Blitter
 from gen4emu.device.command_streamer import MAX_BATCH_DWORDS, CommandStreamer, Findings
-from gen4emu.device.memory import Memory
+from gen4emu.device.memory import Memory, Unit
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.ring import Ring
 from gen4emu.device.state import Words
@@ -45,6 +45,20 @@ class EuHang(HangError):
 
 _STATUS = {lib.G4_FAULT: "a kernel could not be read", lib.G4_BAD_VALUE: "state that cannot be used",
            lib.G4_NO_MEMORY: "out of memory", lib.G4_HANG: "threads do not end"}
+
+
+
+def _why(status: int, fault: Any) -> str:
+    """A thread that cannot go on says what it met."""
+    met = _EVENTS.get(fault.what) if status == lib.G4_HANG and fault.address else None
+    return _STATUS[status] if met is None else f"{_STATUS[status]}: {met}"
+
+
+# Units that wait for threads of a hung draw, as INSTDONE and INSTDONE1 call them.
+_BUSY: dict[int, tuple[str, ...]] = {
+    lib.G4_UNIT_VS: ("vs",), lib.G4_UNIT_GS: ("gs",), lib.G4_UNIT_CLIP: ("clip",),
+    lib.G4_UNIT_SF: ("strips", "setup", "sf"), lib.G4_UNIT_WM: ("windower", "pixel_shader"),
+}
 
 # The native core's events, in words.
 _EVENTS: dict[int, str] = {
@@ -95,7 +109,9 @@ class Device:
         self.registers = RegisterFile(info.gen)
         self.native = self._new_native()
         self.blitter = Blitter(self.memory, info.gen)
-        self.streamers = {engine: self._new_streamer() for engine in events.Engine}
+        self.streamers = {engine: self._new_streamer(engine) for engine in events.Engine}
+        self._engine = events.Engine.RENDER
+        self._active = self.streamers[self._engine]
         self.targets = TargetFinder(self.memory, info.gen)
         self.on_draw: list[Callable[[], None]] = []
         self._hook_registers()
@@ -116,9 +132,10 @@ class Device:
             raise MemoryError("the native core could not be set up")
         return device
 
-    def _new_streamer(self) -> CommandStreamer:
+    def _new_streamer(self, engine: events.Engine) -> CommandStreamer:
+        ring = "VIDEO" if engine is events.Engine.BSD and self.info.has_bsd else "RENDER"
         return CommandStreamer(self.info.gen, self.memory, self.registers, self._draw, self._blit, self.options.strict,
-                               self.options.max_batch_dwords)
+                               self.options.max_batch_dwords, ring)
 
     def _hook_registers(self) -> None:
         streamer = self.streamers[events.Engine.RENDER]
@@ -180,6 +197,7 @@ class Device:
 
     @contextmanager
     def _using(self, engine: events.Engine) -> Iterator[CommandStreamer]:
+        self._engine = engine
         self._active = self.streamers[engine]
         lib.g4_device_use(self.native, self._active.state.raw)
         yield self._active
@@ -188,9 +206,9 @@ class Device:
         fault = ffi.new("struct g4_fault *")
         status = lib.g4_device_draw(self.native, ffi.from_buffer("uint32_t[]", words), fault)
         if status != lib.G4_OK:
-            self._active.update_error_registers()
-            raise EuHang(f"hang at 0x{self._active.position.address:08x} in 3DPRIMITIVE: {_STATUS[status]} "
-                         f"(unit {fault.unit}, address 0x{fault.address:08x}, value 0x{fault.value:08x})")
+            self._active.update_error_registers((*_BUSY.get(fault.unit, ()), "row_0_eu_0", "dispatcher"))
+            raise EuHang(f"hang at 0x{self._active.position.address:08x} in 3DPRIMITIVE: {_why(status, fault)} "
+                         f"(unit {Unit(fault.unit).name}, address 0x{fault.address:08x}, value 0x{fault.value:08x})")
         self.targets.add_draw(self._active.state.raw)
         for hook in self.on_draw:
             hook()
@@ -201,6 +219,27 @@ class Device:
             self.targets.add(target)
         for hook in self.on_draw:
             hook()
+
+    @property
+    def engine(self) -> events.Engine:
+        """The engine that ran last: after a hang, the one that hung."""
+        return self._engine
+
+    def reset(self) -> None:
+        """After a hang: every engine drops what it was running, rings are empty, error registers say nothing.
+
+        The state of the contexts that ran starts anew; saved contexts and memory stay.
+        """
+        for engine, streamer in self.streamers.items():
+            streamer.reset()
+            prefix = streamer.ring
+            if engine in self.rings:
+                for name in ("HEAD", "TAIL", "CTL"):
+                    self.registers.poke(self.registers.offset(f"{prefix}_RING_{name}"), 0)
+            for name in ("ACTHD", "IPEHR", "IPEIR"):
+                self.registers.poke(self.registers.offset(f"{prefix}_{name}"), 0)
+        for name in ("EIR", "ESR", "PGTBL_ER"):
+            self.registers.poke(self.registers.offset(name), 0)
 
     # --- looking ---------------------------------------------------------------------------------------------------
     def take_targets(self) -> list[Target]:

@@ -6,7 +6,7 @@ back what was written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
@@ -22,6 +22,7 @@ class RegisterFile:
     """Registers by byte offset.  Units hook the offsets whose reads or writes do something."""
 
     def __init__(self, gen: Gen) -> None:
+        self._gen = gen
         self._values: dict[int, int] = {}
         self._masked: set[int] = set()
         self._reads: dict[int, Read] = {}
@@ -39,6 +40,12 @@ class RegisterFile:
 
     def offset(self, name: str) -> int:
         return self._names[name].offset
+
+    def bits(self, name: str, fields: Iterable[str]) -> int:
+        """The bits of a register that these fields have; what it does not know is nothing."""
+        wanted = set(fields)
+        register = self._names[name]
+        return sum(((1 << f.hi - f.lo + 1) - 1) << f.lo for f in register.fields_for(self._gen) if f.name in wanted)
 
     def on_read(self, offset: int, read: Read) -> None:
         self._reads[offset] = read

@@ -17,8 +17,11 @@ def encode(data: bytes) -> bytes:
     """Whole dwords as text; the last one is filled up with zeros."""
     values = np.frombuffer(data + bytes(-len(data) % 4), dtype="<u4").astype(np.uint64)
     digits = (values[:, None] // _POWERS % 85 + _FIRST).astype(np.uint8)
-    groups = [b"z" if not value else digits[i].tobytes() for i, value in enumerate(values)]
-    return b"".join(groups)
+    zeros = values == 0
+    digits[zeros, 0] = _ZERO
+    keep = np.ones(digits.shape, dtype=bool)
+    keep[zeros, 1:] = False
+    return digits[keep].tobytes()
 
 
 class Decoder:

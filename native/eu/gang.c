@@ -94,7 +94,8 @@ void g4_run_stop(struct g4_run *run, int thread, enum g4_event why, uint32_t val
 
     g4_report(run->eu->log, why, address, value);
     if (!run->stopped) {
-        *fault = (struct g4_fault){.unit = G4_UNIT_EU, .address = address, .what = (uint32_t)why, .value = value};
+        *fault = (struct g4_fault){
+            .unit = run->gang->dispatch->unit, .address = address, .what = (uint32_t)why, .value = value};
     }
     run->stopped = true;
     scatter(run);
@@ -268,8 +269,10 @@ static uint64_t run_group(struct g4_run *run, uint32_t ip, uint32_t limit, uint6
 
 static void out_of_budget(struct g4_run *run, uint8_t runnable) {
     const int first = __builtin_ctz(runnable);
-    run->eu->fault = (struct g4_fault){
-        .unit = G4_UNIT_EU, .address = g4_gang_address(run->gang, first), .what = G4_EVENTS, .value = runnable};
+    run->eu->fault = (struct g4_fault){.unit = run->gang->dispatch->unit,
+                                       .address = g4_gang_address(run->gang, first),
+                                       .what = G4_EVENTS,
+                                       .value = runnable};
     run->status = G4_HANG;
 }
 
