@@ -96,6 +96,7 @@ struct g4_op {
     uint8_t parts;  /* fast handlers: how many times eight channels */
     uint8_t count;  /* channels of a part */
     uint8_t acc;    /* accumulator of the first part */
+    bool whole_move; /* send: the implied move takes whole registers as they are */
     uint32_t ip;    /* bytes from the kernel's first instruction */
     uint32_t next;
     uint32_t target;     /* branches with an immediate count */

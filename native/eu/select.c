@@ -685,6 +685,22 @@ static bool out_of_the_ordinary(const struct g4_op *op) {
            g4_op_reads_acc(op) != (op->opcode == G4_OPCODE_MAC) || is_ip(op->dst.kind, op->dst.reg);
 }
 
+/* A send's implied move of whole registers: by far the most frequent one. */
+static bool moves_whole_registers(const struct g4_op *op) {
+    const struct g4_src *const src = &op->src[0];
+    const unsigned count = G4_REGISTER_BYTES / src->size;
+    if (src->kind != G4_KIND_GRF || src->base % G4_REGISTER_BYTES ||
+        (op->passes > 1 && src->pass_bytes % G4_REGISTER_BYTES) || src->abs || src->negate) {
+        return false;
+    }
+    for (unsigned c = 0; c < count; c++) {
+        if (g4_region_offset(src, c) != c * src->size) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void g4_fast_select(struct g4_op *op, uint32_t gen) {
     const bool compare = op->opcode == G4_OPCODE_CMP || op->opcode == G4_OPCODE_CMPN;
     bool floats = op->exec_type == G4_EXEC_F;
@@ -693,6 +709,7 @@ void g4_fast_select(struct g4_op *op, uint32_t gen) {
     op->count = op->channels < 8 ? op->channels : 8;
     op->acc = op->sechalf;
     op->written = op->size_lanes & (UINT64_C(0x1111111111111111) * op->dst.writemask);
+    op->whole_move = op->opcode == G4_OPCODE_SEND && moves_whole_registers(op);
     if (op->handler != G4_HANDLER_GENERAL) {
         return;
     }

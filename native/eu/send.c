@@ -41,8 +41,18 @@ static void implied_move(struct g4_run *run, const struct g4_op *op, int pass) {
     const struct g4_src *const src = &op->src[0];
     union g4_reg *const mrf = &run->gang->mrf[(op->mrf + pass) & (G4_MRF_COUNT - 1)];
     const unsigned count = G4_REGISTER_BYTES / src->size;
+    const unsigned whole = (src->base + (pass ? src->pass_bytes : 0u)) / G4_REGISTER_BYTES;
     uint32_t raw[G4_REGISTER_BYTES];
 
+    if (op->whole_move && whole < g4_owned(run->gang)) {
+        const union g4_reg *const from = &run->gang->grf[whole];
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            if (run->threads >> t & 1) {
+                memcpy(mrf->ub[t], from->ub[t], G4_REGISTER_BYTES);
+            }
+        }
+        return;
+    }
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         const bool alternate = run->gang->cr0[t][0] & G4_CR0_ALTERNATE;
         if (!(run->threads >> t & 1)) {
