@@ -177,7 +177,7 @@ class Parser:
         if info is None:
             lex.fail(f"unknown opcode {name.text}", name)
         if not info.gens & self.gen:
-            lex.fail(f"{info.name} does not exist on {self.gen!r}", name)
+            lex.fail(f"{info.name} does not exist on {'gen4' if self.gen & Gen.GEN4 else 'gen4.5'}", name)
         draft = _Draft(info, pos)
         if predicate is not None:
             if info.shape is Shape.NONE:

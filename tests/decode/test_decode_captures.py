@@ -8,7 +8,7 @@ import pytest
 from machine import commands, diagnostics, names, nodes, states
 
 from gen4emu import trace
-from gen4emu.decode import Document, Kernel, Options, State, summarize
+from gen4emu.decode import Document, Kernel, Note, Options, State, summarize
 from gen4emu.decode.select import at, only
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
@@ -28,6 +28,7 @@ def test_no_diagnostics_no_unknown_command_no_lost_pointer(path: Path) -> None:
     items = list(decoded(path))
     assert diagnostics(items) == []
     assert not [n for n in names(items) if n.startswith("UNKNOWN")]
+    assert not [i for i in items if isinstance(i, Note) and i.kind in ("warning", "missing")]
     assert names(items)[-1] == "MI_BATCH_BUFFER_END"
     kernels = [n for n in nodes(items) if isinstance(n, Kernel)]
     assert all(k.code.complete for k in kernels)
