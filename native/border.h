@@ -507,6 +507,18 @@ struct g4_blt {
 enum g4_status g4_blt(struct g4_port *port, const struct g4_blt *blt);
 uint32_t g4_rop3(uint32_t rop, uint32_t pattern, uint32_t source, uint32_t destination);
 
+/* ---- the live device: native/live.c ---- */
+
+/* A whole file of another process, shared and writable; NULL with errno set. */
+void *g4_file_map(int descriptor, size_t size);
+void g4_file_unmap(void *host, size_t size);
+/* Whether any page of the address space is one of these. */
+bool g4_mem_uses(const struct g4_mem *mem, const void *host, size_t size);
+/* 128 bits a page of what the pages hold, two numbers each; pages that are not there hash like pages of zeros. */
+void g4_mem_hash(struct g4_mem *mem, uint32_t page, uint32_t count, uint64_t *hashes);
+/* Which pages the device wrote since a mark: one byte each, 0 or 1. */
+void g4_mem_written_since(const struct g4_mem *mem, uint32_t page, uint32_t count, uint32_t mark, uint8_t *written);
+
 /* ---- a look into the front end: native/ff/view.c ---- */
 
 enum {

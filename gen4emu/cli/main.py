@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "check": ("gen4emu.cli.check:check", "Replay traces and compare with golden pictures, for CI."),
     "disasm": ("gen4emu.cli.disasm:disasm", "EU machine code to assembly."),
     "asm": ("gen4emu.cli.asm:asm", "Assembly to EU machine code."),
+    "run": ("gen4emu.cli.run:run", "An unmodified program on the emulated GPU."),
     "convert": ("gen4emu.cli.convert:convert", "From one trace container to another."),
 }
 

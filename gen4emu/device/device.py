@@ -37,6 +37,7 @@ class Options:
     workers: int = 0  # 0: one for each processor
     strict: bool = False  # unknown commands hang, as real ones do
     max_batch_dwords: int = MAX_BATCH_DWORDS  # more is a hang
+    strict_pte: bool = False  # only pages exist that the page table or `Memory.map_external` has
 
 
 class EuHang(HangError):
@@ -105,7 +106,7 @@ class Device:
     def __init__(self, info: parts.Device, options: Options | None = None) -> None:
         self.info = info
         self.options = options or Options()
-        self.memory = Memory(info.gtt_entries)
+        self.memory = Memory(info.gtt_entries, strict_pte=self.options.strict_pte)
         self.registers = RegisterFile(info.gen)
         self.native = self._new_native()
         self.blitter = Blitter(self.memory, info.gen)
@@ -113,6 +114,7 @@ class Device:
         self._engine = events.Engine.RENDER
         self._active = self.streamers[self._engine]
         self.targets = TargetFinder(self.memory, info.gen)
+        self.finds_targets = True  # whoever never takes them can spare the work
         self.on_draw: list[Callable[[], None]] = []
         self._hook_registers()
         self.rings = {events.Engine.RENDER: Ring("RENDER", self.memory, self.registers,
@@ -209,13 +211,14 @@ class Device:
             self._active.update_error_registers((*_BUSY.get(fault.unit, ()), "row_0_eu_0", "dispatcher"))
             raise EuHang(f"hang at 0x{self._active.position.address:08x} in 3DPRIMITIVE: {_why(status, fault)} "
                          f"(unit {Unit(fault.unit).name}, address 0x{fault.address:08x}, value 0x{fault.value:08x})")
-        self.targets.add_draw(self._active.state.raw)
+        if self.finds_targets:
+            self.targets.add_draw(self._active.state.raw)
         for hook in self.on_draw:
             hook()
 
     def _blit(self, command: Command, words: Words) -> None:
         target = self.blitter.execute(command, words)
-        if target is not None:
+        if target is not None and self.finds_targets:
             self.targets.add(target)
         for hook in self.on_draw:
             hook()

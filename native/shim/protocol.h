@@ -64,7 +64,7 @@ struct g4_live_file {
     struct g4_live_header header;
     uint32_t file; /* its number, from 1 on; a number may be given anew when nothing is bound from it */
     uint32_t pad;
-    uint64_t size;
+    uint64_t size; /* 0: the file goes, and there is no descriptor; nothing may be bound from it any more */
 };
 
 struct g4_live_range {

@@ -1,0 +1,93 @@
+"""Starting a program on the emulated GPU: its environment, its signals, its exit status (spec/80 3.9)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from gen4emu.errors import Gen4emuError
+
+SHIM = Path(__file__).with_name("libgen4emu-shim.so")
+NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+
+
+class ProgramError(Gen4emuError):
+    """The program cannot be started; `status` is the exit status for that."""
+
+    def __init__(self, what: str, status: int = 2) -> None:
+        self.status = status
+        super().__init__(what)
+
+
+def additions(directory: Path, old: Mapping[str, str]) -> dict[str, str]:
+    """The variables that bring a program to the server in `directory`."""
+    if not SHIM.exists():
+        raise ProgramError(f"{SHIM}: the shim is not there; was the package built completely?")
+    preload = old.get("LD_PRELOAD", "")
+    return {"GEN4EMU_LIVE": os.fspath(directory.absolute()),
+            "LD_PRELOAD": f"{preload}:{SHIM}" if preload else os.fspath(SHIM)}
+
+
+def start(command: Sequence[str], directory: Path) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(command, env={**os.environ, **additions(directory, os.environ)})
+    except OSError as e:
+        raise _cannot_start(command[0], e) from None
+
+
+def replace_self(command: Sequence[str], directory: Path) -> NoReturn:
+    """Become the program."""
+    try:
+        os.execvpe(command[0], list(command), {**os.environ, **additions(directory, os.environ)})
+    except OSError as e:
+        raise _cannot_start(command[0], e) from None
+
+
+def _cannot_start(name: str, error: OSError) -> ProgramError:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return ProgramError(f"{name}: no such program", NOT_FOUND)
+    return ProgramError(f"{name}: {error.strerror or error}", NOT_EXECUTABLE)
+
+
+def wait(program: subprocess.Popen[bytes]) -> int:
+    """Until it ends; its exit status, 128 and the number for a signal.  Signals that come meanwhile are its own."""
+    with _forwarding(program):
+        status = program.wait()
+    return 128 - status if status < 0 else status
+
+
+@contextmanager
+def _forwarding(program: subprocess.Popen[bytes]) -> Iterator[None]:
+    def forward(number: int, frame: FrameType | None) -> None:
+        if number not in _FROM_TERMINAL or not _in_foreground():
+            with suppress(ProcessLookupError):
+                program.send_signal(number)
+
+    old = {number: signal.signal(number, forward) for number in (*_FORWARDED, *_FROM_TERMINAL)}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+def _in_foreground() -> bool:
+    """Whether a terminal sends what its user types to us and to the program, both."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)

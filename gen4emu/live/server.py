@@ -1,0 +1,233 @@
+"""The device server: listens in a private directory and serves every program that the shim brings (spec/80 3.7, 3.9).
+
+One thread listens, one serves each connection; the C core runs without the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import struct
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gen4emu.device.device import Device, Options
+from gen4emu.errors import Gen4emuError
+from gen4emu.hw.gen import Device as Part
+from gen4emu.live import fake_tree
+from gen4emu.live.client import Client
+from gen4emu.live.link import Link
+from gen4emu.live.observers import Observer
+from gen4emu.live.shared import SharedBuffers
+from gen4emu.trace.events import Submission
+
+SOCKET, ROOT = "socket", "root"
+_MAX_PATH = 107  # of a Unix socket
+_MAX_NOTES = 100
+_BACKLOG = 128
+_PATIENCE_SECONDS = 10
+_CREDENTIALS = struct.Struct("3i")
+# A thread that only waits for the interpreter's lock must not wait for 5 ms while another client's commands are parsed.
+_SWITCH_SECONDS = 0.0005
+
+Watch = Callable[[Client, Device], Observer]
+
+
+class ServerError(Gen4emuError):
+    """The server cannot be set up."""
+
+
+@dataclass(slots=True)
+class Totals:
+    """What all connections did that have ended."""
+
+    connections: int = 0
+    batches: int = 0
+    hangs: int = 0
+    marks: int = 0
+    seconds: float = 0.0
+    counts: Counter[str] = field(default_factory=Counter)
+    complaints: Counter[str] = field(default_factory=Counter)  # not modelled, faults
+    events: Counter[str] = field(default_factory=Counter)  # rules that kernels and messages broke
+
+
+class Server:
+    """Serves one kind of GPU from `directory`, which it makes when none is given."""
+
+    def __init__(self, part: Part, options: Options | None = None, *, directory: Path | None = None,
+                 verbose: bool = False) -> None:
+        self.part = part
+        self.options = replace(options or Options(), strict_pte=True)
+        self.revision = fake_tree.revision(part)
+        self.verbose = verbose
+        self.shared = SharedBuffers()
+        self.totals = Totals()
+        self.error_state: Callable[[Device, Submission, str], str] | None = None
+        self.failures: list[str] = []
+        self.wants_objects = False
+        self._watches: list[Watch] = []
+        self._notes: set[str] = set()
+        self._lock = threading.Lock()
+        self._clients: set[Client] = set()
+        self._number = 0
+        self._closing = False
+        self.directory = _make_directory(directory)
+        try:
+            fake_tree.build(self.directory / ROOT, part)
+            self._listener = self._listen()
+        except BaseException:
+            self._remove()
+            raise
+        self._thread = threading.Thread(target=self._accept, name="listener", daemon=True)
+
+    def _listen(self) -> socket.socket:
+        path = os.fspath(self.directory / SOCKET)
+        if len(os.fsencode(path)) > _MAX_PATH:
+            raise ServerError(f"{path}: too long for the name of a socket ({_MAX_PATH} bytes)")
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind(path)
+        os.chmod(path, 0o600)
+        listener.listen(_BACKLOG)
+        return listener
+
+    def watch(self, watch: Watch, objects: bool = False) -> None:
+        """Before `start`: an observer for each connection that uses the device, with `objects` each batch's buffers."""
+        self._watches.append(watch)
+        self.wants_objects |= objects
+
+    def start(self) -> None:
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        self._thread.start()
+
+    def observers(self, client: Client, device: Device) -> list[Observer]:
+        return [watch(client, device) for watch in self._watches]
+
+    # --- connections -------------------------------------------------------------------------------------------------
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                if self._closing:
+                    return
+                continue  # it was gone before it was here, or there is no descriptor left for it
+            if not _same_user(connection):
+                connection.close()
+                continue
+            with self._lock:
+                if self._closing:
+                    connection.close()
+                    return
+                self._number += 1
+                client = Client(self, Link(connection), self._number)
+                self._clients.add(client)
+            client.thread.start()
+
+    def ended(self, client: Client) -> None:
+        """A connection's thread is done; its device is still there."""
+        with self._lock:
+            self._clients.discard(client)
+            if client.device is not None:
+                self._add(client, client.device)
+        self.tell(f"{client}: closed the device after {client.work.batches} batches")
+
+    def _add(self, client: Client, device: Device) -> None:
+        totals, work = self.totals, client.work
+        totals.connections += 1
+        totals.batches += work.batches
+        totals.hangs += work.hangs
+        totals.marks += work.marks
+        totals.seconds += work.seconds
+        totals.counts.update(device.counts())
+        totals.complaints.update(device.findings.count)
+        totals.complaints.update({kind.text: count for kind, count in device.memory.faults.counts.items()})
+        totals.events.update({event.text: event.count for event in device.events()})
+
+    @property
+    def clients(self) -> int:
+        """How many connections there are."""
+        with self._lock:
+            return len(self._clients)
+
+    # --- talk --------------------------------------------------------------------------------------------------------
+    def say(self, what: str) -> None:
+        sys.stderr.write(f"gen4emu: {what}\n")
+
+    def tell(self, what: str) -> None:
+        if self.verbose:
+            self.say(what)
+
+    def note(self, what: str) -> None:
+        """The same text once only."""
+        with self._lock:
+            if what in self._notes or len(self._notes) >= _MAX_NOTES:
+                return
+            self._notes.add(what)
+        self.say(what)
+
+    def fail(self, what: str) -> None:
+        """Something that was asked for could not be done."""
+        self.failures.append(what)
+        self.say(what)
+
+    def hang(self, client: Client, device: Device, submission: Submission, what: str) -> None:
+        where = ""
+        if self.error_state is not None:
+            where = self.error_state(device, submission, what)
+        self.say(f"{client}: {what}{where}")
+
+    # --- life --------------------------------------------------------------------------------------------------------
+    def close(self) -> None:
+        """Let what was submitted run to its end, then take everything down."""
+        self._closing = True
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        if self._thread.is_alive():
+            self._thread.join()
+        with self._lock:
+            clients = list(self._clients)
+        for client in clients:
+            client.hang_up()
+        for client in clients:
+            client.thread.join(_PATIENCE_SECONDS)
+            client.cut()  # one that reads no answers would keep its thread for ever
+            client.thread.join()
+        self._remove()
+
+    def _remove(self) -> None:
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _make_directory(wanted: Path | None) -> Path:
+    """A directory that only this user can enter."""
+    if wanted is None:
+        return Path(tempfile.mkdtemp(prefix="gen4emu-"))
+    wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if any(wanted.iterdir()):
+        raise ServerError(f"{wanted}: is not empty; the server wants a directory for itself")
+    wanted.chmod(0o700)
+    return wanted.absolute()
+
+
+def _same_user(connection: socket.socket) -> bool:
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    _, user, _ = _CREDENTIALS.unpack(credentials)
+    return bool(user == os.geteuid())

@@ -1,0 +1,367 @@
+"""The device server, spoken to by a client in Python."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gen4emu._native import ffi, lib
+from gen4emu.cli.main import run as command_line
+from gen4emu.device.device import Options
+from gen4emu.hw.gen import BY_NAME
+from gen4emu.image.compare import load
+from gen4emu.live.pictures import watch_pictures
+from gen4emu.live.server import Server, ServerError
+from gen4emu.trace.opening import open as open_trace
+from tests.live.fake_client import FakeClient, Gone, memfd, play
+
+TRACES = Path(__file__).parents[2] / "traces"
+BATCH, DATA = 0x100000, 0x200000
+END = 0x05000000
+STORE = 0x10400002  # MI_STORE_DATA_IMM, global GTT, one dword
+DONE, HANG = int(lib.G4_LIVE_DONE), int(lib.G4_LIVE_HANG)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(BY_NAME["g45"], Options(workers=1, watchdog=20, max_batch_dwords=20000)) as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[FakeClient]:
+    with FakeClient(server.directory) as client:
+        client.bind(BATCH, 0x10000, 0x10000)
+        client.bind(DATA, 0x10000, 0x20000)
+        yield client
+
+
+def wait_until(condition: object, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def store(client: FakeClient, value: int, address: int = DATA, at: int = BATCH) -> None:
+    client.words(at - BATCH + 0x10000, STORE, 0, address, value, END, 0)
+
+
+def test_the_welcome_names_the_chip(client: FakeClient) -> None:
+    welcome = client.welcome
+    assert (welcome.version, welcome.pci_id, welcome.gtt_size) == (1, 0x2E22, 2 << 30)
+
+
+def test_a_batch_writes_the_client_s_memory(client: FakeClient) -> None:
+    store(client, 0x12345678)
+    assert client.run(BATCH) == DONE
+    assert client.dwords(0x20000, 2) == (0x12345678, 0)
+
+
+def test_results_come_in_order_and_are_not_waited_for(client: FakeClient) -> None:
+    numbers = []
+    for i in range(20):
+        store(client, i + 1, DATA + 4 * i, BATCH + 64 * i)
+        numbers.append(client.start(BATCH + 64 * i))
+    assert [client.receive("result").header.sequence for _ in numbers] == numbers
+    assert client.dwords(0x20000, 20) == tuple(range(1, 21))
+
+
+def test_what_is_unbound_is_written_no_more(client: FakeClient) -> None:
+    client.unbind(DATA, 0x1000)
+    store(client, 7)
+    assert client.run(BATCH) == DONE
+    assert client.dwords(0x20000, 1) == (0,)
+
+
+def test_a_page_can_move_to_another_file(client: FakeClient) -> None:
+    other = memfd(0x2000)
+    client.file(1, other, 0x2000)
+    client.bind(DATA, 0x1000, 0x1000, 1)
+    store(client, 9)
+    assert client.run(BATCH) == DONE
+    assert client.dwords(0x20000, 1) == (0,)
+    assert os.pread(other, 4, 0x1000) == struct.pack("<I", 9)
+    client.unbind(DATA, 0x1000)
+    client.file(1, None, 0)  # the file goes
+    store(client, 10, DATA + 0x1000)
+    assert client.run(BATCH) == DONE
+    os.close(other)
+
+
+def test_contexts_keep_their_state_and_new_ones_start_clean(client: FakeClient) -> None:
+    """Decision 19: the statistics counters belong to the context; what one sets, another does not see."""
+    def depth_count(context: int, add: int | None = None) -> int:
+        # MI_LOAD_REGISTER_IMM of PS_DEPTH_COUNT, then PIPE_CONTROL that writes it
+        load = () if add is None else (0x11000001, 0x2350, add)
+        client.words(0x10000, *load, 0x7A000002 | 2 << 14, DATA | 4, 0, 0, END, 0)
+        assert client.run(BATCH, context) == DONE
+        return client.dwords(0x20000, 1)[0]
+
+    client.context(1)
+    client.context(2)
+    assert depth_count(1, 11) == 11
+    assert depth_count(2) == 0
+    assert depth_count(2, 22) == 22
+    assert depth_count(1) == 11
+    assert depth_count(0) == 0
+    assert depth_count(2) == 22
+    client.context(1, False)
+    client.context(1)  # its place is taken anew
+    assert depth_count(1) == 0
+    assert depth_count(2) == 22
+
+
+def test_a_hang_is_answered_and_resets_the_context(server: Server, client: FakeClient) -> None:
+    client.words(0x10000, 0x11000001, 0x2350, 5, 0x18800000, BATCH)  # runs in a circle
+    server.error_state = lambda device, submission, what: ""
+    assert client.run(BATCH) == HANG
+    client.words(0x10000, 0x7A000002 | 2 << 14, DATA | 4, 0, 0, END, 0)
+    assert client.run(BATCH) == DONE
+    assert client.dwords(0x20000, 1) == (0,)
+
+
+def test_a_batch_where_nothing_is_bound_hangs(client: FakeClient) -> None:
+    assert client.run(0x7F000000) == HANG
+
+
+def test_the_timestamp_can_be_read(client: FakeClient) -> None:
+    def read(offset: int) -> tuple[int, int]:
+        client.send("register", lib.G4_LIVE_REGISTER, offset=offset)
+        answer = client.receive("register")
+        assert answer.header.sequence == client.sequence
+        return int(answer.status), int(answer.value)
+
+    store(client, 1)
+    client.run(BATCH)
+    status, first = read(0x2358)
+    assert status == DONE and first > 0
+    client.run(BATCH)
+    assert read(0x2359)[1] > first
+    assert read(0x2034)[0] == lib.G4_LIVE_REFUSED
+
+
+def test_shared_buffers_are_found_by_name_and_by_descriptor(server: Server, client: FakeClient) -> None:
+    buffer = memfd(0x3000)
+    client.send("shared", lib.G4_LIVE_SHARE, descriptor=buffer, name=1, tiling=1, pitch=512, size=0x3000)
+    answer = client.receive("shared")
+    name = int(answer.name)
+    assert answer.status == DONE and name > 0
+    with FakeClient(server.directory) as other:
+        other.send("shared", lib.G4_LIVE_FIND, name=name)
+        answer = other.receive("shared")
+        assert (answer.status, answer.name, answer.tiling, answer.pitch, answer.size) == (DONE, name, 1, 512, 0x3000)
+        (found,) = other.received
+        assert os.fstat(found).st_ino == os.fstat(buffer).st_ino
+        os.close(found)
+        other.send("shared", lib.G4_LIVE_FIND, descriptor=buffer)
+        assert other.receive("shared").tiling == 1
+        other.send("shared", lib.G4_LIVE_FIND, name=name + 1)
+        assert other.receive("shared").status == lib.G4_LIVE_REFUSED
+        with open("/dev/null") as null:
+            other.send("shared", lib.G4_LIVE_FIND, descriptor=null.fileno())
+            assert other.receive("shared").status == lib.G4_LIVE_REFUSED
+        client.socket.close()
+        wait_until(lambda: server.clients == 1)
+        assert len(server.shared) == 1  # the other one still knows it
+    wait_until(lambda: server.clients == 0)
+    assert len(server.shared) == 0
+    os.close(buffer)
+
+
+@pytest.mark.parametrize("name", ["triangle-g4x", "texture-g4x", "fbo-g4x"])
+def test_a_capture_played_through_the_socket_draws_the_golden_picture(name: str, tmp_path: Path) -> None:
+    with Server(BY_NAME["gm45"], Options(workers=2)) as server:
+        watch_pictures(server, tmp_path)
+        with FakeClient(server.directory, 256 << 20) as client:
+            assert play(client, open_trace(TRACES / f"{name}.aub.xz")) >= 1
+        wait_until(lambda: server.clients == 0)
+    golden = [np.asarray(load(p)) for p in sorted((TRACES / "golden" / name).glob("*.png"))]
+    drawn = [np.asarray(load(p)) for p in sorted(tmp_path.glob("*.png"))]
+    assert golden and all(any(np.array_equal(g, d) for d in drawn) for g in golden)
+
+
+# --- those who mean no good ------------------------------------------------------------------------------------------
+
+def refused(client: FakeClient) -> None:
+    """The server ends the connection."""
+    with pytest.raises((Gone, ConnectionError)):
+        for _ in range(20):
+            client.receive("result")
+
+
+HEADER = struct.Struct("<IIQ")
+
+
+@pytest.mark.parametrize("data", [
+    b"x", bytes(16), HEADER.pack(99, 16, 0), HEADER.pack(lib.G4_LIVE_EXEC, 16, 0), HEADER.pack(lib.G4_LIVE_BIND, 20, 0),
+    HEADER.pack(lib.G4_LIVE_BIND, 24, 0) + struct.pack("<2I", 1, 0),
+    HEADER.pack(lib.G4_LIVE_BIND, 24, 0) + struct.pack("<2I", 0xFFFFFFFF, 0),
+    HEADER.pack(lib.G4_LIVE_FILE, 32, 0) + struct.pack("<2IQ", 1, 0, 4096),
+    HEADER.pack(lib.G4_LIVE_NOTE, 24, 0) + bytes(8), HEADER.pack(lib.G4_LIVE_HELLO, 16, 0), b"\xff" * 65536,
+], ids=range(11))
+def test_packets_that_make_no_sense_end_the_connection(server: Server, client: FakeClient, data: bytes) -> None:
+    client.send_raw(data)
+    refused(client)
+    with FakeClient(server.directory) as another:
+        assert another.welcome.pci_id == 0x2E22
+
+
+@pytest.mark.parametrize("bad", [
+    (0x1001, 0, 0, 0x1000), (0x1000, 0, 1, 0x1000), (0x1000, 0, 0, 0xFFF), (0x1000, 0, 0, 0),
+    (0x7FFFF000, 0, 0, 0x2000), (0xFFFFF000, 0, 0, 0x1000), (0x1000, 7, 0, 0x1000),
+    (0x1000, 0, 16 << 20, 0x1000), (0x1000, 0, 0, 1 << 63),
+    (0x1000, 0, 0xFFFFFFFFFFFFF000, 0x2000),
+], ids=str)
+def test_ranges_outside_of_a_file_or_of_the_address_space_end_the_connection(
+        client: FakeClient, bad: tuple[int, int, int, int]) -> None:
+    client.send("bind", lib.G4_LIVE_BIND, [bad], "range")
+    refused(client)
+
+
+def test_a_file_that_could_shrink_is_refused(server: Server, client: FakeClient) -> None:
+    unsealed = memfd(0x1000, 0)
+    client.file(1, unsealed, 0x1000)
+    refused(client)
+    os.close(unsealed)
+
+
+def test_a_file_smaller_than_it_says_is_refused(client: FakeClient) -> None:
+    small = memfd(0x1000)
+    client.file(1, small, 0x2000)
+    refused(client)
+    os.close(small)
+
+
+def test_a_file_that_is_no_memory_is_refused(client: FakeClient, tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb+") as file:
+        file.truncate(0x1000)
+        client.file(1, file.fileno(), 0x1000)
+        refused(client)
+
+
+def test_a_file_may_not_go_while_it_is_bound(client: FakeClient) -> None:
+    other = memfd(0x1000)
+    client.file(1, other, 0x1000)
+    client.bind(0x300000, 0x1000, 0, 1)
+    client.file(1, None, 0)
+    refused(client)
+    os.close(other)
+
+
+def test_unknown_contexts_and_engines_end_the_connection(server: Server) -> None:
+    for context, engine in ((5, 0), (0, 2)):
+        with FakeClient(server.directory) as client:
+            client.start(BATCH, context, engine)
+            refused(client)
+    with Server(BY_NAME["965gm"]) as old, FakeClient(old.directory) as client:
+        client.start(BATCH, 0, int(lib.G4_LIVE_VIDEO))
+        refused(client)
+
+
+def test_another_version_is_refused(server: Server) -> None:
+    with FakeClient(server.directory, hello=False) as client, pytest.raises(Gone):
+        client.hello(16 << 20, version=2)
+
+
+def test_who_sends_and_never_reads_does_not_stop_the_server(client: FakeClient, server: Server) -> None:
+    store(client, 1)
+    client.socket.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            client.start(BATCH)
+    with FakeClient(server.directory) as other:
+        other.bind(BATCH, 0x10000, 0x10000)
+        other.words(0x10000, END, 0)
+        assert other.run(BATCH) == DONE
+
+
+def test_other_users_may_not_connect(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with FakeClient(server.directory, hello=False) as client, pytest.raises(Gone):
+        client.hello(16 << 20)
+    assert (server.directory.stat().st_mode & 0o777, (server.directory / "socket").stat().st_mode & 0o777) == \
+        (0o700, 0o600)
+
+
+# --- coming and going ------------------------------------------------------------------------------------------------
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_clients_that_vanish_in_the_middle_leave_nothing_behind(server: Server) -> None:
+    def come_and_go() -> None:
+        client = FakeClient(server.directory)
+        client.bind(BATCH, 0x10000, 0x10000)
+        client.words(0x10000, 0x18800000, BATCH)  # a hang, still running when the client is gone
+        client.start(BATCH)
+        client.close()
+
+    server.error_state = lambda device, submission, what: ""
+    def mappings() -> list[str]:
+        wait_until(lambda: server.clients == 0 and threading.active_count() <= threads, 60)
+        return Path("/proc/self/maps").read_text().splitlines()
+
+    threads, fds = threading.active_count(), descriptors()
+    for _ in range(20):
+        come_and_go()
+    before = len(mappings())
+    for _ in range(40):
+        come_and_go()
+    after = mappings()
+    assert len(after) < before + 20
+    assert not [line for line in after if "memfd:arena" in line]
+    assert descriptors() == fds
+
+
+def test_the_server_s_end_is_an_error_for_the_client_not_a_freeze() -> None:
+    server = Server(BY_NAME["g45"])
+    server.start()
+    client = FakeClient(server.directory)
+    server.close()
+    with pytest.raises(Gone):
+        client.run(BATCH)
+    assert not server.directory.exists()
+    with pytest.raises(OSError):
+        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(os.fspath(server.directory / "socket"))
+    client.close()
+
+
+def test_a_server_wants_an_empty_directory(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("x")
+    with pytest.raises(ServerError):
+        Server(BY_NAME["g45"], directory=tmp_path)
+
+
+def test_overhead_of_a_small_batch_is_small(client: FakeClient) -> None:
+    """At most 200 microseconds, there and back; the fastest of many, since the machine is shared."""
+    store(client, 1)
+    client.run(BATCH)
+    best = 1.0
+    for _ in range(300):
+        started = time.perf_counter()
+        client.bind(DATA, 0x1000, 0x20000)
+        client.objects((DATA, 1, 0x1000, 0, 0), (BATCH, 0, 0x1000, 0, 0))
+        client.run(BATCH)
+        best = min(best, time.perf_counter() - started)
+    assert best < 200e-6
+
+
+def test_sizes_of_the_protocol_s_structures() -> None:
+    names = ("header", "hello", "range", "object", "exec", "result")
+    assert {name: ffi.sizeof(f"struct g4_live_{name}") for name in names} == {
+        "header": 16, "hello": 96, "range": 24, "object": 24, "exec": 32, "result": 24}
+
+
+def test_a_program_that_does_not_exist_is_127(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line(["run", "--", "/no/such/program"]) in (2, 127)
+    assert "gen4emu: " in capsys.readouterr().err
