@@ -134,10 +134,6 @@ class CommandStreamer:
         self._start_batch(address, 0)
         self._run_batch()
 
-    def abandon(self) -> None:
-        """Forget the batch that hung; what comes next starts in the ring."""
-        self._batch = None
-
     def _run_batch(self) -> None:
         """Until MI_BATCH_BUFFER_END.  Handlers move `_batch`, so what they read is the return point (spec/05 3.1)."""
         window = self._window

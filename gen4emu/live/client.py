@@ -191,8 +191,8 @@ class Client:
         except Gen4emuError as e:
             status = int(lib.G4_LIVE_HANG)
             self.work.hangs += 1
-            self._server.hang(self, device, submission, str(e))
-            device.streamers[submission.engine].abandon()
+            self._server.hang(self, device, str(e))
+            device.reset()
             self._contexts.reset(context)
         self.work.seconds += time.perf_counter() - started
         for observer in self._observers:

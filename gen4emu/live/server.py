@@ -28,7 +28,6 @@ from gen4emu.live.client import Client
 from gen4emu.live.link import Link
 from gen4emu.live.observers import Observer
 from gen4emu.live.shared import SharedBuffers
-from gen4emu.trace.events import Submission
 
 SOCKET, ROOT = "socket", "root"
 _MAX_PATH = 107  # of a Unix socket
@@ -71,7 +70,7 @@ class Server:
         self.verbose = verbose
         self.shared = SharedBuffers()
         self.totals = Totals()
-        self.error_state: Callable[[Device, Submission, str], str] | None = None
+        self.error_state: Callable[[Device, str, str, int], str] | None = None  # gives what to say about it
         self.failures: list[str] = []
         self.wants_objects = False
         self._watches: list[Watch] = []
@@ -179,10 +178,8 @@ class Server:
         self.failures.append(what)
         self.say(what)
 
-    def hang(self, client: Client, device: Device, submission: Submission, what: str) -> None:
-        where = ""
-        if self.error_state is not None:
-            where = self.error_state(device, submission, what)
+    def hang(self, client: Client, device: Device, what: str) -> None:
+        where = "" if self.error_state is None else self.error_state(device, what, client.program, client.pid)
         self.say(f"{client}: {what}{where}")
 
     # --- life --------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from gen4emu.cli.main import run as command_line
 from gen4emu.device.device import Options
 from gen4emu.hw.gen import BY_NAME
 from gen4emu.image.compare import load
+from gen4emu.live.error_states import ErrorStates
 from gen4emu.live.pictures import watch_pictures
 from gen4emu.live.server import Server, ServerError
 from gen4emu.trace.opening import open as open_trace
@@ -120,10 +121,15 @@ def test_contexts_keep_their_state_and_new_ones_start_clean(client: FakeClient) 
     assert depth_count(2) == 22
 
 
-def test_a_hang_is_answered_and_resets_the_context(server: Server, client: FakeClient) -> None:
+def test_a_hang_is_answered_with_an_error_state_and_resets_the_context(server: Server, client: FakeClient,
+                                                                       tmp_path: Path) -> None:
     client.words(0x10000, 0x11000001, 0x2350, 5, 0x18800000, BATCH)  # runs in a circle
-    server.error_state = lambda device, submission, what: ""
+    server.error_state = ErrorStates(server, tmp_path / "error.txt")
     assert client.run(BATCH) == HANG
+    for path in (tmp_path / "error.txt", server.directory / "root/sys/class/drm/card0/error"):
+        text = path.read_text()
+        assert "PCI ID: 0x2e22" in text and "fake" in text
+        assert command_line(["decode", str(path)]) == 0
     client.words(0x10000, 0x7A000002 | 2 << 14, DATA | 4, 0, 0, END, 0)
     assert client.run(BATCH) == DONE
     assert client.dwords(0x20000, 1) == (0,)
@@ -306,7 +312,6 @@ def test_clients_that_vanish_in_the_middle_leave_nothing_behind(server: Server) 
         client.start(BATCH)
         client.close()
 
-    server.error_state = lambda device, submission, what: ""
     def mappings() -> list[str]:
         wait_until(lambda: server.clients == 0 and threading.active_count() <= threads, 60)
         return Path("/proc/self/maps").read_text().splitlines()
