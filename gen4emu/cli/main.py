@@ -27,6 +27,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "disasm": ("gen4emu.cli.disasm:disasm", "EU machine code to assembly."),
     "asm": ("gen4emu.cli.asm:asm", "Assembly to EU machine code."),
     "run": ("gen4emu.cli.run:run", "An unmodified program on the emulated GPU."),
+    "capture": ("gen4emu.cli.capture:capture", "Run a program and keep what it submits as a trace."),
     "convert": ("gen4emu.cli.convert:convert", "From one trace container to another."),
 }
 

@@ -20,7 +20,7 @@ from gen4emu.live.pictures import watch_pictures
 from gen4emu.live.server import Server
 
 Command = Callable[..., Any]
-_PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
 def server_options(command: Command) -> Command:
@@ -68,7 +68,7 @@ def run_program(server: Server, command: tuple[str, ...], stats: bool) -> int:
     return status or (1 if server.failures or (complaints and server.options.strict) else 0)
 
 
-@click.command(context_settings=_PASS_ON)
+@click.command(context_settings=PASS_ON)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGUMENTS]...")
 @server_options
 @click.option("--serve", type=click.Path(path_type=Path), metavar="DIR",

@@ -1,0 +1,190 @@
+"""`gen4emu capture`: what a program submits, as a trace that replays to the same bits (spec/06 3.7, 3.8).
+
+Before each batch, the pages of its buffers that differ from what the trace's reader has are written; what the batch
+itself changes is not, since a replay changes it the same way.  Buffers keep their addresses.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gen4emu._native import ffi, lib
+from gen4emu.device.device import Device
+from gen4emu.device.memory import PAGE_SIZE, Memory
+from gen4emu.errors import Gen4emuError
+from gen4emu.live.client import Client
+from gen4emu.live.observers import BufferUse, Mark, Observer
+from gen4emu.live.server import Server
+from gen4emu.trace.events import Submission, SurfaceDump
+from gen4emu.trace.writer import AubWriter, Dedup
+
+_RUN_PAGES = 256  # 1 MiB, what a reader hands on at once
+_DUMPS = {"XR24": (6, 4), "AR24": (7, 4)}  # DRM format: AUB's number, bytes of a pixel (spec/06 2.4)
+_TILINGS = ("linear", "x", "y")
+
+Pages = npt.NDArray[np.int64]
+
+
+class ChangedPages:
+    """What the reader of a trace has in its memory, by hash: 16 bytes a page of the address space that was used."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._known = np.zeros((memory.gtt_entries, 2), np.uint64)  # 0, 0: nothing
+        self._mark = memory.mark()
+
+    def changed(self, buffers: Sequence[BufferUse]) -> Iterator[tuple[int, int]]:
+        """The (address, size) of pages that differ; they count as known from now on."""
+        self._mark = self._memory.mark()
+        for first, count in _page_ranges(buffers, self._memory.gtt_entries):
+            fresh = self._hash(first, count)
+            known = self._known[first:first + count]
+            for start, end in _runs(np.flatnonzero((fresh != known).any(axis=1))):
+                for at in range(start, end, _RUN_PAGES):
+                    yield (first + at) * PAGE_SIZE, (min(at + _RUN_PAGES, end) - at) * PAGE_SIZE
+            known[:] = fresh
+
+    def learn(self, buffers: Sequence[BufferUse]) -> None:
+        """What was written since `changed` will be written by the reader, too."""
+        for first, count in _page_ranges(buffers, self._memory.gtt_entries):
+            written = np.zeros(count, np.uint8)
+            lib.g4_mem_written_since(self._memory.handle, first, count, self._mark, _pointer("uint8_t *", written))
+            for start, end in _runs(np.flatnonzero(written)):
+                self._known[first + start:first + end] = self._hash(first + start, end - start)
+
+    def _hash(self, first: int, count: int) -> npt.NDArray[np.uint64]:
+        hashes = np.empty((count, 2), np.uint64)
+        lib.g4_mem_hash(self._memory.handle, first, count, _pointer("uint64_t *", hashes))
+        return hashes
+
+
+def _pointer(kind: str, array: npt.NDArray[Any]) -> Any:
+    return ffi.cast(kind, ffi.from_buffer(array))
+
+
+def _page_ranges(buffers: Sequence[BufferUse], pages: int) -> Iterator[tuple[int, int]]:
+    """(first page, pages) of each buffer, as far as the address space goes."""
+    for buffer in buffers:
+        first = buffer.address // PAGE_SIZE
+        last = min(-(-(buffer.address + buffer.size) // PAGE_SIZE), pages)
+        if first < last:
+            yield first, last - first
+
+
+def _runs(indices: Pages) -> Iterator[tuple[int, int]]:
+    """Neighbours joined: (first, end)."""
+    if not len(indices):
+        return
+    breaks = np.flatnonzero(np.diff(indices) != 1)
+    starts = indices[np.concatenate(([0], breaks + 1))]
+    ends = indices[np.concatenate((breaks, [len(indices) - 1]))] + 1
+    yield from zip(starts.tolist(), ends.tolist(), strict=True)
+
+
+class Recorder(Observer):
+    """Records one connection into one file, which appears when the connection ends."""
+
+    def __init__(self, client: Client, device: Device, path: Callable[[], Path], server: Server) -> None:
+        self._program = client.program
+        self._device = device
+        self._make_path = path
+        self._server = server
+        self._pages = ChangedPages(device.memory)
+        self._writer: AubWriter | None = None
+        self._path: Path | None = None
+        self._submissions = 0
+        self._failed = False
+
+    def before(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
+        self._guarded(self._record, submission, buffers)
+
+    def _record(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
+        writer = self._opened()
+        batch = int.from_bytes(submission.ring[-4:], "little")
+        memory = self._device.memory
+        for address, size in self._pages.changed(buffers):
+            kind = "batch" if address <= batch < address + size else ""
+            writer.write_memory(address, memory.read(address, size), kind)
+        writer.submit(submission.engine, submission.ring, submission.ring_address)
+        self._submissions += 1
+
+    def _opened(self) -> AubWriter:
+        if self._writer is None:
+            self._path = self._make_path()
+            self._writer = AubWriter(self._path, self._device.info, application=self._program, dedup=Dedup.NONE)
+        return self._writer
+
+    def after(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
+        self._pages.learn(buffers)
+
+    def mark(self, mark: Mark) -> None:
+        self._guarded(self._end_frame, mark)
+
+    def _end_frame(self, mark: Mark) -> None:
+        dump = _dump(mark)
+        if dump is not None:
+            self._opened().dump_surface(dump)
+        else:
+            self._opened().frame_boundary()
+
+    def _guarded(self, record: Callable[..., None], *arguments: Any) -> None:
+        """A capture that fails must not take the program with it."""
+        if self._failed:
+            return
+        try:
+            record(*arguments)
+        except Gen4emuError as e:
+            self._failed = True
+            if self._writer is not None:
+                self._writer.discard()
+            self._server.fail(str(e))
+
+    def close(self) -> None:
+        if self._writer is not None and not self._failed:
+            self._guarded(self._writer.close)
+            if not self._failed:
+                self._server.say(f"{self._path}: {self._submissions} submissions of {self._program}")
+
+
+def _dump(mark: Mark) -> SurfaceDump | None:
+    """A mark as a request for a picture, where the format allows it."""
+    form = _DUMPS.get(mark.fourcc.to_bytes(4, "little").decode("latin-1"))
+    if form is None or not mark.address or mark.tiling >= len(_TILINGS) or mark.pitch % 4 or \
+            max(mark.width, mark.height) > 0xFFFF or mark.pitch // 4 > 0x7FFFF:
+        return None
+    return SurfaceDump(0, mark.address, 0, 0, mark.width, mark.height, form[1], mark.pitch, form[0],
+                       _TILINGS[mark.tiling])
+
+
+class CaptureFiles:
+    """The files of one capture: the name that was asked for, then the same with numbers."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self.used: list[Path] = []
+
+    def next(self) -> Path:
+        with self._lock:
+            number = len(self.used) + 1
+            stem, dot, suffixes = self._path.name.partition(".")
+            path = self._path if number == 1 else self._path.with_name(f"{stem}-{number}{dot}{suffixes}")
+            self.used.append(path)
+            return path
+
+
+def watch_capture(server: Server, path: Path) -> CaptureFiles:
+    """Record every connection of a server that submits something: one file each."""
+    files = CaptureFiles(path)
+
+    def watch(client: Client, device: Device) -> Observer:
+        return Recorder(client, device, files.next, server)
+
+    server.watch(watch, objects=True)
+    return files
