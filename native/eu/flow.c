@@ -276,25 +276,25 @@ static struct g4_mask_stack *stack_of(struct g4_gang *gang, int t, unsigned word
     case 2:
         *mask = gang->lmask;
         return &gang->loop_stack[0][t];
-    case 3:
+    default:
         *mask = gang->cmask;
         return &gang->loop_stack[1][t];
-    default:
-        return 0;
     }
 }
 
 void g4_mask_stack_op(struct g4_run *run, const struct g4_op *op) {
+    const unsigned word = op->dst.base / 2u;
+    if (op->dst.kind != G4_KIND_ARF || op->dst.reg >> 4 != G4_ARF_MASK || word < 1 || word > 3) {
+        return;
+    }
     for (unsigned left = run->threads; left; left &= left - 1) {
         const int t = __builtin_ctz(left);
-        g4_lanes *mask = 0;
-        struct g4_mask_stack *const stack = op->dst.kind == G4_KIND_ARF && op->dst.reg >> 4 == G4_ARF_MASK
-                                                ? stack_of(run->gang, t, op->dst.base / 2u, &mask)
-                                                : 0;
-        uint32_t value[2];
-        if (!stack || !first_channel(run, op, t)) {
+        if (!first_channel(run, op, t)) {
             continue;
         }
+        g4_lanes *mask = 0;
+        struct g4_mask_stack *const stack = stack_of(run->gang, t, word, &mask);
+        uint32_t value[2];
         g4_read_raw(run, &op->src[0], 0, t, 1, &value[0]);
         g4_read_raw(run, &op->src[1], 0, t, 1, &value[1]);
         if (op->opcode == G4_OPCODE_PUSH) {
