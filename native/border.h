@@ -393,6 +393,9 @@ void g4_device_free(struct g4_device *device);
 void g4_device_use(struct g4_device *device, struct g4_state *state);
 /* Run one 3DPRIMITIVE, six dwords with the header. G4_HANG: a thread or the draw went on beyond the watchdog. */
 enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);
+/* SURFACE_STATEs, six dwords each, of the render targets that the last draw's pixel shader names; at most `room` of
+ * them.  Returns how many. */
+uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t room);
 struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_event event);
 const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);

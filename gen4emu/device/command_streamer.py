@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from gen4emu._native import lib
@@ -21,7 +22,10 @@ from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Client, Command
 
+Handler = Callable[[Words], None]
+
 _U32 = _IDLE = 0xFFFFFFFF
+_DECODED_HEADERS = 4096
 _FETCH_DWORDS = 1024
 MAX_BATCH_DWORDS = 4 << 20  # an endless batch is a hang (spec/05 3.1); 16 MiB are more than any driver writes
 
@@ -104,6 +108,8 @@ class CommandStreamer:
         self._window = Window()
         self._port = memory.new_port(Unit.CS)
         self._mi = self._mi_handlers()
+        self._pipe = {**self.state.handlers, 0x7B00: self.draw, 0x7A00: self._pipe_control}
+        self._decoded: dict[int, tuple[int, Handler]] = {}  # by header
 
     # --- parsing ---------------------------------------------------------------------------------------------------
     def run_ring(self, ring: bytes, address: int, wrap: tuple[int, int] | None = None) -> None:
@@ -147,16 +153,18 @@ class CommandStreamer:
                 self._fetch(address, _FETCH_DWORDS)
             at = address - window.address >> 2
             header = window.words[at]
-            length = self._length(header)
-            if address + 4 * length > window.end:
+            length, handler = self._decoded.get(header) or self._decode(header)
+            end = address + 4 * length
+            if end > window.end:
                 self._fetch(address, max(_FETCH_DWORDS, length))
                 at = 0
             position.address, position.header = address, header
-            self._batch = address + 4 * length & _U32
+            self._batch = end & _U32
             self._batch_dwords += length
             if self._batch_dwords > self.max_batch_dwords:
                 self._hang(f"the batch goes on after {self.max_batch_dwords} dwords")
-            self._execute(window.words[at:at + length])
+            self.commands += 1
+            handler(window.words[at:at + length])
 
     def _fetch(self, address: int, dwords: int) -> None:
         if not self.memory.is_mapped(address):
@@ -171,53 +179,52 @@ class CommandStreamer:
         return catalogue.command_length(header)
 
     def _execute(self, words: Words) -> None:
+        """A command that may be cut off: the end of a ring."""
         self.commands += 1
-        header = words[0]
-        client = header >> 29
-        if client == Client.GFXPIPE:
-            handler = self.state.handlers.get(header >> 16)
-            if handler is not None and len(words) >= _MINIMUM.get(header >> 16, 1):
-                handler(words)
-                return
-            self._execute_other(words)
-        elif client == Client.MI:
-            mi = self._mi.get(header >> 23)
-            if mi is None:
-                self._unknown(words)
-            else:
-                mi(words)
-        elif client == Client.BLT:
-            command = catalogue.command_for(header, self.gen)
-            if command is None:
-                self._unknown(words)
-            else:
-                self.blit(command, self._padded(command, words))
-        else:
-            self._unknown(words)
+        self._handler(words[0], len(words))(words)
 
-    def _execute_other(self, words: Words) -> None:
-        code = words[0] >> 16
-        command = catalogue.command_for(words[0], self.gen)
-        if command is None:
-            self._unknown(words)
-        elif code == 0x7B00:
-            self.draw(self._padded(command, words))
-        elif code == 0x7A00:
-            self._pipe_control(self._padded(command, words))
-        elif code in self.state.handlers:
-            self.state.handlers[code](self._padded(command, words))
-        elif self.media is not None:
+    def _decode(self, header: int) -> tuple[int, Handler]:
+        """A whole command's length and what executes it; the header decides both."""
+        if len(self._decoded) >= _DECODED_HEADERS:
+            self._decoded.clear()
+        length = self._length(header)
+        decoded = self._decoded[header] = length, self._handler(header, length)
+        return decoded
+
+    def _handler(self, header: int, length: int) -> Handler:
+        """What executes a command of which `length` dwords are there."""
+        client = header >> 29
+        if client == Client.MI:
+            return self._mi.get(header >> 23, self._unknown)
+        command = catalogue.command_for(header, self.gen)
+        if client == Client.GFXPIPE:
+            known = self._pipe.get(header >> 16)
+            if known is not None and length >= _MINIMUM.get(header >> 16, 1):
+                return known
+            if known is None or command is None:
+                return self._unknown if command is None else partial(self._media, command)
+            return self._padded(command, known)
+        if client == Client.BLT and command is not None:
+            blit = partial(self.blit, command)
+            return blit if length >= command.size(self.gen) else self._padded(command, blit)
+        return self._unknown
+
+    def _media(self, command: Command, words: Words) -> None:
+        if self.media is not None:
             self.media(command, words)
         else:
             self.findings.add(f"{command.name} is not modelled", self._where())
 
-    def _padded(self, command: Command, words: Words) -> Words:
+    def _padded(self, command: Command, handler: Handler) -> Handler:
         """A command shorter than its layout has zero operands where it ends (CM-02)."""
-        missing = command.size(self.gen) - len(words)
-        if missing <= 0:
-            return words
-        self.findings.add(f"{command.name} has only {len(words)} dwords", self._where())
-        return memoryview(words.tobytes() + bytes(4 * missing)).cast("I")
+        def pad(words: Words) -> None:
+            missing = command.size(self.gen) - len(words)
+            if missing > 0:
+                self.findings.add(f"{command.name} has only {len(words)} dwords", self._where())
+                words = memoryview(words.tobytes() + bytes(4 * missing)).cast("I")
+            handler(words)
+
+        return pad
 
     def _unknown(self, words: Words) -> None:
         what = f"unknown command 0x{words[0]:08x}"

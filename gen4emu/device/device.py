@@ -113,8 +113,9 @@ class Device:
         self.streamers = {engine: self._new_streamer(engine) for engine in events.Engine}
         self._engine = events.Engine.RENDER
         self._active = self.streamers[self._engine]
-        self.targets = TargetFinder(self.memory, info.gen)
+        self.targets = TargetFinder(info.gen)
         self.finds_targets = True  # whoever never takes them can spare the work
+        self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
         self.on_draw: list[Callable[[], None]] = []
         self._hook_registers()
         self.rings = {events.Engine.RENDER: Ring("RENDER", self.memory, self.registers,
@@ -205,14 +206,14 @@ class Device:
         yield self._active
 
     def _draw(self, words: Words) -> None:
-        fault = ffi.new("struct g4_fault *")
+        fault = self._fault
         status = lib.g4_device_draw(self.native, ffi.from_buffer("uint32_t[]", words), fault)
         if status != lib.G4_OK:
             self._active.update_error_registers((*_BUSY.get(fault.unit, ()), "row_0_eu_0", "dispatcher"))
             raise EuHang(f"hang at 0x{self._active.position.address:08x} in 3DPRIMITIVE: {_why(status, fault)} "
                          f"(unit {Unit(fault.unit).name}, address 0x{fault.address:08x}, value 0x{fault.value:08x})")
         if self.finds_targets:
-            self.targets.add_draw(self._active.state.raw)
+            self.targets.add_draw(self.native, self._active.state.raw)
         for hook in self.on_draw:
             hook()
 

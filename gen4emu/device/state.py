@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gen4emu._native import ffi
+from gen4emu._native import ffi, lib
 from gen4emu.device.memory import Memory, Missing, Unit
 from gen4emu.hw import common
 from gen4emu.hw.catalogue import command_named
@@ -30,6 +30,7 @@ class ContextState:
         self.gen = gen
         self.memory = memory
         self.raw = ffi.new("struct g4_state *")
+        self._curbe = ffi.addressof(self.raw, "curbe")
         self.constants_absolute = False  # INSTPM bit 6
         self.handlers: dict[int, Callable[[Words], None]] = {}
         for code, member, dwords in _VERBATIM:
@@ -101,8 +102,9 @@ class ContextState:
         base = 0 if self.constants_absolute else self.raw.general_state_base
         rows = min(2 * (_CONSTANTS_LENGTH.extract(words) + 1), CURBE_ROWS)
         address = base + (words[1] & ~63) & _U32
-        data = self.memory.read(address, 32 * rows, Missing.ZERO, Unit.CS)
-        ffi.memmove(self.raw.curbe, data, len(data))
+        if not lib.g4_mem_peek(self.memory.handle, address, self._curbe, 32 * rows):
+            data = self.memory.read(address, 32 * rows, Missing.ZERO, Unit.CS)
+            ffi.memmove(self._curbe, data, len(data))
         self.raw.curbe_rows = rows
 
     def _pipelined_pointers(self, words: Words) -> None:

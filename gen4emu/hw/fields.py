@@ -72,10 +72,10 @@ class Field:
 
     def extract(self, words: Any, at: int = 0) -> int:
         """The raw bits, from a sequence of dwords that starts at index `at`."""
-        first = at + self.dword
-        if self.hi < 32:
-            return int(words[first]) >> self.lo & self.mask
-        return (int(words[first]) | int(words[first + 1]) << 32) >> self.lo & self.mask
+        first, lo, hi = at + self.dword, self.lo, self.hi
+        if hi < 32:
+            return int(words[first]) >> lo & (2 << hi - lo) - 1
+        return (int(words[first]) | int(words[first + 1]) << 32) >> lo & (2 << hi - lo) - 1
 
     def insert(self, words: list[int], raw: int) -> None:
         value = (raw & self.mask) << self.lo

@@ -20,6 +20,9 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
 /* Bit n: the kernel sends to shared function n (all bits when a descriptor comes from a register). */
 uint32_t g4_kernel_functions(const struct g4_kernel *kernel);
 
+/* The binding table entries that the kernel's render target writes name; returns how many. */
+uint32_t g4_kernel_targets(const struct g4_kernel *kernel, const uint8_t **entries);
+
 /* Interpreter state of one worker.  No locks, nothing shared that is written. */
 struct g4_eu {
     const struct g4_context *ctx;

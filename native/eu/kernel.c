@@ -29,6 +29,7 @@ static void kernel_free(struct g4_kernel *kernel) {
     if (kernel) {
         free(kernel->ops);
         free(kernel->index);
+        free(kernel->targets);
         free(kernel->content);
         free(kernel);
     }
@@ -200,6 +201,32 @@ uint32_t g4_kernel_functions(const struct g4_kernel *kernel) {
     return kernel->functions;
 }
 
+static bool find_targets(struct g4_kernel *kernel) {
+    enum {
+        SFID_DATAPORT_WRITE = 5,
+        ENTRIES = 256
+    };
+    bool seen[ENTRIES] = {false};
+
+    kernel->targets = malloc(ENTRIES);
+    for (uint32_t i = 0; kernel->targets && i < kernel->count; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        const uint32_t entry = op->descriptor & (ENTRIES - 1);
+        if (op->opcode == G4_OPCODE_SEND && op->src[1].kind == G4_KIND_IMM &&
+            (op->descriptor >> 24 & 15) == SFID_DATAPORT_WRITE &&
+            (op->descriptor >> 12 & 7) == G4_DATA_PORT_WRITE_TYPE_GEN45_RENDER_TARGET && !seen[entry]) {
+            seen[entry] = true;
+            kernel->targets[kernel->target_count++] = (uint8_t)entry;
+        }
+    }
+    return kernel->targets != NULL;
+}
+
+uint32_t g4_kernel_targets(const struct g4_kernel *kernel, const uint8_t **entries) {
+    *entries = kernel->targets;
+    return kernel->target_count;
+}
+
 /* ---- the cache ---- */
 
 static struct g4_kernel *kernel_new(const struct g4_context *ctx, struct g4_port *port, uint32_t address) {
@@ -215,7 +242,7 @@ static struct g4_kernel *kernel_new(const struct g4_context *ctx, struct g4_port
     const size_t slots = kernel->bytes / 8 + 1;
     kernel->index = malloc(slots * sizeof *kernel->index);
     kernel->content = malloc(kernel->bytes);
-    if (!kernel->index || !kernel->content) {
+    if (!kernel->index || !kernel->content || !find_targets(kernel)) {
         kernel_free(kernel);
         return NULL;
     }
