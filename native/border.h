@@ -91,6 +91,7 @@ struct g4_port {
     uint32_t unit;   /* enum g4_unit */
     bool strict;     /* faults set `status` */
     bool quiet;      /* a look from outside: marks nothing in the page table */
+    bool lowest;     /* log the lowest address, not the first: the order of a worker's jobs is not determined */
     uint32_t status; /* enum g4_status, sticky */
     struct g4_fault_log log;
 };
@@ -397,6 +398,7 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
  * them.  Returns how many. */
 uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t room);
 struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_event event);
+/* Accesses of draws that went wrong. */
 const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);
 void g4_device_reset_counts(struct g4_device *device);

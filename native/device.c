@@ -24,6 +24,8 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, uint32_t urb_u
     device->ctx.max_threads = g4_is_gen45(gen) ? 50 : 32;
     device->ctx.options = *options;
     g4_port_init(&device->port, mem, G4_UNIT_CS, false);
+    g4_port_init(&device->look, mem, G4_UNIT_CS, false);
+    device->look.quiet = true;
 
     device->pool = g4_pool_new(worker_count(options));
     device->kernels = g4_kernel_cache_new();
@@ -72,7 +74,7 @@ struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_ev
 }
 
 const struct g4_fault_log *g4_device_faults(const struct g4_device *device) {
-    return &device->faults;
+    return &device->port.log;
 }
 
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts) {
@@ -82,5 +84,5 @@ void g4_device_counts(const struct g4_device *device, struct g4_device_counts *c
 void g4_device_reset_counts(struct g4_device *device) {
     memset(&device->counts, 0, sizeof device->counts);
     memset(&device->log, 0, sizeof device->log);
-    memset(&device->faults, 0, sizeof device->faults);
+    memset(&device->port.log, 0, sizeof device->port.log);
 }

@@ -21,8 +21,8 @@ struct g4_device {
     struct g4_pipe pipeline;
     struct g4_draw_frame *frame;
     struct g4_port port;      /* for what the device reads outside of workers */
+    struct g4_port look;      /* for what it reads although it may not be needed: its log is nobody's */
     struct g4_report_log log; /* of all workers, merged after each draw */
-    struct g4_fault_log faults;
     struct g4_device_counts counts;
 };
 

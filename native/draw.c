@@ -235,6 +235,9 @@ static void begin_workers(struct g4_device *device) {
 
 static void collect_workers(struct g4_device *device) {
     struct g4_state *const state = device->ctx.state;
+    struct g4_port faults;
+    g4_port_init(&faults, device->ctx.mem, G4_UNIT_EU, false);
+    faults.lowest = true;
     for (uint32_t i = 0; i < device->workers; i++) {
         struct g4_worker *const worker = device->worker[i];
         for (int c = 0; c < G4_COUNTERS; c++) {
@@ -252,7 +255,10 @@ static void collect_workers(struct g4_device *device) {
         memset(worker->eu.messages, 0, sizeof worker->eu.messages);
         g4_report_merge(&device->log, worker->eu.log);
         memset(worker->eu.log, 0, sizeof *worker->eu.log);
+        g4_port_merge(&faults, &worker->port);
+        memset(&worker->port.log, 0, sizeof worker->port.log);
     }
+    g4_port_merge(&device->port, &faults);
 }
 
 static enum g4_status run_draw(struct draw *draw) {
@@ -304,7 +310,7 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
     device->counts.draws++;
     if (status != G4_OK) {
         for (uint32_t i = 0; i < device->workers; i++) {
-            if (device->worker[i]->eu.fault.what) {
+            if (device->worker[i]->eu.fault.unit) {
                 *fault = device->worker[i]->eu.fault;
                 break;
             }

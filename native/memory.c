@@ -240,8 +240,10 @@ void g4_port_init(struct g4_port *port, struct g4_mem *mem, enum g4_unit unit, b
 
 void g4_port_merge(struct g4_port *into, const struct g4_port *from) {
     for (int kind = 0; kind < G4_FAULT_KINDS; kind++) {
-        if (into->log.count[kind] == 0) {
-            into->log.first[kind] = from->log.first[kind];
+        const struct g4_fault *const first = &from->log.first[kind];
+        const bool lower = into->lowest && from->log.count[kind] && first->address < into->log.first[kind].address;
+        if (into->log.count[kind] == 0 || lower) {
+            into->log.first[kind] = *first;
         }
         into->log.count[kind] += from->log.count[kind];
     }
@@ -252,7 +254,7 @@ void g4_port_merge(struct g4_port *into, const struct g4_port *from) {
 
 static void report(struct g4_port *port, enum g4_fault_kind kind, uint32_t address) {
     const bool reading = kind == G4_FAULT_UNMAPPED_READ || kind == G4_FAULT_UNWRITTEN_READ;
-    if (port->log.count[kind]++ == 0) {
+    if (port->log.count[kind]++ == 0 || (port->lowest && address < port->log.first[kind].address)) {
         port->log.first[kind] = (struct g4_fault){
             .unit = port->unit,
             .address = address,

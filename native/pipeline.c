@@ -18,8 +18,10 @@ static void read_dwords(struct g4_port *port, uint32_t address, uint32_t *dw, ui
         g4_##block##_unpack(raw, ctx->gen, (out));                                                                     \
     } while (0)
 
-#define VIEWPORTS(block, dwords, address, array)                                                                       \
+/* Sixteen, of which most draws have one, or with `used` off none: what is missing of the others is no news. */
+#define VIEWPORTS(block, dwords, address, used, array)                                                                 \
     for (uint32_t i = 0; i < 16; i++) {                                                                                \
+        struct g4_port *const port = i == 0 && (used) ? &device->port : &device->look;                                 \
         READ(block, dwords, (address) + i * (dwords)*4, &(array)[i]);                                                  \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
@@ -77,7 +79,7 @@ static enum g4_status load_vertex_stages(struct g4_device *device, struct g4_fau
         READ(clip_state, 11, state->clip_state, &pipeline->clip);
         DISPATCH(G4_STAGE_CLIP, G4_UNIT_CLIP, pipeline->clip);
         VIEWPORTS(clip_viewport, 4, state->general_state_base + pipeline->clip.clipper_viewport_state_pointer,
-                  pipeline->clip_viewport);
+                  pipeline->clip.guardband_clip_test_enable, pipeline->clip_viewport);
         /* Most draws never clip: a kernel that cannot be read is a fault only for the draw that needs it. */
         struct g4_fault unused;
         (void)load_kernel(device, G4_STAGE_CLIP, &unused);
@@ -94,7 +96,7 @@ static enum g4_status load_sf(struct g4_device *device, struct g4_fault *fault) 
     READ(sf_state, 8, state->sf_state, &pipeline->sf);
     DISPATCH(G4_STAGE_SF, G4_UNIT_SF, pipeline->sf);
     VIEWPORTS(sf_viewport, 8, state->general_state_base + pipeline->sf.setup_viewport_state_offset,
-              pipeline->sf_viewport);
+              pipeline->sf.viewport_transform_enable || pipeline->sf.scissor_rectangle_enable, pipeline->sf_viewport);
     return load_kernel(device, G4_STAGE_SF, fault);
 }
 
@@ -109,7 +111,7 @@ static enum g4_status load_wm(struct g4_device *device, struct g4_fault *fault) 
     pipeline->dispatch[G4_STAGE_WM].sampler_state = state->general_state_base + pipeline->wm.sampler_state_pointer;
     READ(color_calc_state, 8, state->cc_state, &pipeline->cc);
     VIEWPORTS(cc_viewport, 2, state->general_state_base + pipeline->cc.color_calculator_viewport_state_pointer,
-              pipeline->cc_viewport);
+              pipeline->cc.depth_test_enable, pipeline->cc_viewport);
 
     memset(pipeline->wm_kernel, 0, sizeof pipeline->wm_kernel);
     if (!pipeline->wm.thread_dispatch_enable) {

@@ -107,6 +107,7 @@ struct g4_worker *g4_worker_new(const struct g4_context *ctx, struct g4_kernel_c
     worker->eu.samplers = g4_sampler_cache_new();
     worker->eu.log = calloc(1, sizeof *worker->eu.log);
     g4_port_init(&worker->port, ctx->mem, G4_UNIT_EU, false);
+    worker->port.lowest = true;
     if (!worker->gang || !worker->arena || !worker->surfaces || !worker->eu.samplers || !worker->eu.log) {
         g4_worker_free(worker);
         return NULL;

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+from gen4emu._native import lib
 from gen4emu.device.device import Device, Options
 from gen4emu.device.memory import Missing
 from gen4emu.device.tiling import SurfaceLayout, Tiling
@@ -20,8 +21,9 @@ from gen4emu.hw.surface import SURFACE_STATE, SurfaceType, TileWalk
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 
-BATCH, STATE, SURFACES, KERNELS, VERTICES, INDICES = 0x10000, 0x20000, 0x28000, 0x30000, 0x40000, 0x80000
-TARGET, DEPTH, CONSTANTS = 0x100000, 0x200000, 0x90000
+STATE, SURFACES, KERNELS, CONSTANTS = 0x20000, 0x28000, 0x30000, 0x90000
+BATCH, VERTICES, INDICES, DEPTH, TARGET = 0x400000, 0x1000000, 0x3000000, 0x4000000, 0x8000000  # with room for much
+_CLEARED_BYTES = 1 << 20  # of the target; what nothing has written reads as zeros anyway
 DEVICES = {Gen.CL: BY_NAME["965gm"], Gen.CTG: BY_NAME["gm45"]}
 
 
@@ -87,7 +89,7 @@ class Scene:
         assert info is not None
         self.cpp = info.block_bits // 8
         self.pitch = (width * self.cpp + 511) // 512 * 512
-        self.memory.write(TARGET, bytes(self.pitch * ((height + 31) // 32 * 32)))
+        self.memory.write(TARGET, bytes(min(self.pitch * ((height + 31) // 32 * 32), _CLEARED_BYTES)))
         self.depth_bytes = 2 if depth_format == 5 else 4
         self.depth_pitch = (width * self.depth_bytes + 127) // 128 * 128
         if depth_format is not None:
@@ -165,15 +167,20 @@ class Scene:
     def draw(self, vertices: Sequence[Sequence[float]], topology: PrimitiveTopology = PrimitiveTopology.TRILIST,
              indices: Sequence[int] | None = None, **primitive: Any) -> None:
         """Write state and vertices, run a batch with one primitive."""
+        batch = self.prepare(vertices, indices, primitive.pop("cut_index_enable", False))
+        count = len(vertices) if indices is None else len(indices)
+        self.run(batch + self.primitive(topology, count, indexed=indices is not None, **primitive))
+
+    def prepare(self, vertices: Sequence[Sequence[float]], indices: Sequence[int] | None = None,
+                cut_index_enable: bool = False) -> bytes:
+        """Write state, vertices and indices: the batch up to the primitives."""
         self._write_state()
         stride = 4 * (8 * self.rows - 4)
         data = b"".join(struct.pack(f"<{stride // 4}f", *v, *[0.0] * (stride // 4 - len(v))) for v in vertices)
         self.memory.write(VERTICES, data)
-        fields: dict[str, Any] = {"primitive_topology_type": topology, "vertex_count_per_instance": len(vertices),
-                                  "instance_count": 1}
         batch = self.state_commands()
         batch += self._command("3DSTATE_VERTEX_BUFFERS", vertex_buffers=[
-            {"buffer_pitch": stride, "buffer_starting_address": VERTICES}])
+            {"buffer_pitch": stride, "buffer_starting_address": VERTICES} | self.blocks.get("vertices", {})])
         batch += self._command("3DSTATE_VERTEX_ELEMENTS", vertex_elements=[
             {"valid": True, "source_element_format": SurfaceFormat.R32G32B32A32_FLOAT,
              "source_element_offset": 16 * i, "destination_element_offset": 4 + 4 * i,
@@ -181,10 +188,13 @@ class Scene:
         if indices is not None:
             self.memory.write(INDICES, struct.pack(f"<{len(indices)}I", *indices))
             batch += self._command("3DSTATE_INDEX_BUFFER", index_format=2, buffer_starting_address=INDICES,
-                                   cut_index_enable=primitive.pop("cut_index_enable", False))
-            fields |= {"vertex_access_type": 1, "vertex_count_per_instance": len(indices)}
-        batch += self._command("3DPRIMITIVE", **fields | primitive)
-        self.run(batch)
+                                   cut_index_enable=cut_index_enable)
+        return batch
+
+    def primitive(self, topology: int, count: int, indexed: bool = False, **fields: Any) -> bytes:
+        return self._command("3DPRIMITIVE", **{
+            "primitive_topology_type": topology, "vertex_count_per_instance": count, "instance_count": 1,
+            "vertex_access_type": int(indexed)} | fields)
 
     def run(self, batch: bytes) -> None:
         self.memory.write(BATCH, batch + self._command("MI_BATCH_BUFFER_END"))
@@ -194,6 +204,12 @@ class Scene:
         """The render target as raw numbers."""
         layout = SurfaceLayout(TARGET, self.pitch, self.width, self.height, self.cpp, self.tiling)
         return _rows(layout.read(self.memory), self.width, self.cpp)
+
+    def pixel(self, x: int, y: int) -> int:
+        """One of them, of a target too large to look at whole."""
+        tiling = {Tiling.LINEAR: lib.G4_TILING_LINEAR, Tiling.X: lib.G4_TILING_X, Tiling.Y: lib.G4_TILING_Y}
+        offset = lib.g4_tiling_offset(tiling[self.tiling], self.pitch, x * self.cpp, y)
+        return int.from_bytes(self.peek(TARGET + offset, self.cpp), "little")
 
     def depths(self) -> list[list[int]]:
         layout = SurfaceLayout(DEPTH, self.depth_pitch, self.width, self.height, self.depth_bytes, Tiling.Y)

@@ -139,8 +139,9 @@ def _summary(run: Replay, writer: Writer, seconds: float, strict: bool) -> int:
         complaints += [f"{kind}: {count} times, first at {run.device.findings.first[kind]}"
                        for kind, count in run.device.findings.count.items()]
         complaints += [str(event) for event in run.device.events()]
-        faults = run.device.memory.faults
-        complaints += [f"{kind.text}: {count} times" for kind, count in faults.counts.items() if count]
+        faults = run.device.faults
+        complaints += [f"{kind.text}: {count} times, first at 0x{faults.first[kind].address:08x} by "
+                       f"{faults.first[kind].unit.name}" for kind, count in faults.counts.items()]
     for complaint in complaints:
         click.echo(f"gen4emu: {complaint}", err=True)
     click.echo(f"{run.submissions} submissions, {run.draws} draws, {len(writer.written)} pictures, {seconds:.2f} s",

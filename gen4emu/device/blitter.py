@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gen4emu._native import ffi, lib
-from gen4emu.device.memory import Memory, Missing, Unit
+from gen4emu.device.memory import Faults, Memory, Missing, Unit, port_faults
 from gen4emu.device.state import Words
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
@@ -48,6 +48,11 @@ class Blitter:
         self._port = memory.new_port(Unit.BLT)
         self._setup: dict[str, Any] = {}
         self._clip = (0, 0, 0, 0)  # x1, y1, x2, y2 of the last SETUP or SETUP_CLIP
+
+    @property
+    def faults(self) -> Faults:
+        """What blits met."""
+        return port_faults(self._port)
 
     def execute(self, command: Command, words: Words) -> Target | None:
         """Draw; returns the surface that was drawn to."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from gen4emu._native import lib
 from gen4emu.device.interrupts import Interrupts
-from gen4emu.device.memory import Memory, Missing, Unit
+from gen4emu.device.memory import Faults, Memory, Missing, Unit, port_faults
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.state import ContextState, Words
 from gen4emu.errors import HangError
@@ -235,6 +235,11 @@ class CommandStreamer:
 
     def _where(self) -> str:
         return f"0x{self.position.address:08x}"
+
+    @property
+    def faults(self) -> Faults:
+        """What its own writes met."""
+        return port_faults(self._port)
 
     def reset(self) -> None:
         """Forget what was running, as a reset of the engine does.  The context that ran starts anew (spec/05 3.3)."""

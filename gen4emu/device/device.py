@@ -14,7 +14,7 @@ from typing import Any, Self
 from gen4emu._native import ffi, lib
 from gen4emu.device.blitter import Blitter
 from gen4emu.device.command_streamer import MAX_BATCH_DWORDS, CommandStreamer, Findings
-from gen4emu.device.memory import Memory, Unit
+from gen4emu.device.memory import Faults, Memory, Unit, log_faults
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.ring import Ring
 from gen4emu.device.state import Words
@@ -259,6 +259,14 @@ class Device:
             for kind, where in streamer.findings.first.items():
                 merged.first.setdefault(kind, where)
         return merged
+
+    @property
+    def faults(self) -> Faults:
+        """Accesses to memory that went wrong: of draws and blits, of command streamers, of whoever looked."""
+        found = self.memory.faults + log_faults(lib.g4_device_faults(self.native)) + self.blitter.faults
+        for streamer in self.streamers.values():
+            found = found + streamer.faults
+        return found
 
     def events(self) -> list[EventCount]:
         """What kernels and messages did against the rules."""

@@ -130,6 +130,11 @@ class Faults:
     def total(self) -> int:
         return sum(self.counts.values())
 
+    def __add__(self, other: Faults) -> Faults:
+        counts = {kind: self.counts.get(kind, 0) + other.counts.get(kind, 0)
+                  for kind in FaultKind if kind in self.counts or kind in other.counts}
+        return Faults(counts, other.first | self.first)
+
 
 @dataclass(slots=True, frozen=True)
 class Page:
@@ -415,8 +420,13 @@ class ProbePort:
 
 def port_faults(port: Any) -> Faults:
     """The log of a `struct g4_port *`."""
-    counts = {kind: int(port.log.count[kind]) for kind in FaultKind if port.log.count[kind]}
-    return Faults(counts, {kind: _fault(port.log.first[kind]) for kind in counts})
+    return log_faults(port.log)
+
+
+def log_faults(log: Any) -> Faults:
+    """A `struct g4_fault_log`."""
+    counts = {kind: int(log.count[kind]) for kind in FaultKind if log.count[kind]}
+    return Faults(counts, {kind: _fault(log.first[kind]) for kind in counts})
 
 
 def _fault(fault: Any) -> Fault:

@@ -157,6 +157,8 @@ enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_pipe *pipe
     struct thread thread[G4_GANG_THREADS];
 
     if (!kernel) {
+        const struct g4_dispatch *const dispatch = &pipe->dispatch[spawn->stage];
+        worker->eu.fault = (struct g4_fault){.unit = dispatch->unit, .address = dispatch->kernel_address};
         return G4_FAULT;
     }
     const struct g4_slots slots = g4_thread_slots(worker, kernel, spawn->max_threads);
