@@ -1,16 +1,22 @@
-"""Builds the C core: the extension module `gen4emu._native`, by cffi in API mode from border.h and shim/protocol.h.
+"""Builds the C core and the shim.
 
-setup.py names `ffibuilder()` below.  By hand: `python native/build.py` builds in place for developers;
-`python native/build.py --sanitize --output DIR` makes DIR/gen4emu, the package with a core that checks itself.
+The core is the extension module `gen4emu._native`, made by cffi in API mode from border.h and shim/protocol.h; the shim
+is a library of its own, gen4emu/live/libgen4emu-shim.so, which knows nothing of Python.
+
+setup.py names `ffibuilder()` and calls `build_shim()` below.  By hand: `python native/build.py` builds in place for
+developers; `python native/build.py --sanitize --output DIR` makes DIR/gen4emu, the package with a core and a shim that
+check themselves.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +39,15 @@ LINK = ["-pthread"]
 # -fno-wrapv: many builds of Python hand down -fwrapv, with which signed overflow would not be reported.
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-wrapv", "-fno-omit-frame-pointer",
             "-O1", "-g"]
+
+# The shim is loaded into programs that know nothing of it: it shows its hooks only, and needs libc only.  No
+# AddressSanitizer, which wants to be loaded first: valgrind looks after its memory.
+SHIM = Path("live", "libgen4emu-shim.so")
+SHIM_COMPILE = ["-std=c11", "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-strict-aliasing", "-pthread",
+                "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-U_FORTIFY_SOURCE"]
+SHIM_LINK = ["-Wl,-z,defs", "-Wl,-z,now", "-ldl"]
+SHIM_SANITIZE = ["-fsanitize=undefined", "-fno-sanitize-recover=all", "-static-libubsan"]
+SHIM_SHARES = ["tile_copy.c"]  # sources of the core
 
 # What only cffi's own generated file needs.
 GLUE = '#include "border.h"\n#include "shim/protocol.h"\n#pragma GCC diagnostic ignored "-Wconversion"\n'
@@ -87,19 +102,45 @@ def ffibuilder() -> cffi.FFI:
     return ffi
 
 
+def shim_sources() -> list[Path]:
+    return sorted((NATIVE / "shim").glob("*.c")) + [NATIVE / name for name in SHIM_SHARES]
+
+
+def replace_file(built: Path, target: Path) -> None:
+    """Never write over a library that a running process has mapped."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.with_suffix(".new")
+    shutil.copy2(built, fresh)
+    fresh.replace(target)
+
+
+def build_shim(package: Path, sanitize: bool = False) -> Path:
+    """Compile the shim and put it into PACKAGE."""
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    command = [*compiler, *SHIM_COMPILE]
+    with tempfile.TemporaryDirectory() as scratch:
+        objects = []
+        for source in shim_sources():
+            objects.append(f"{scratch}/{source.stem}.o")
+            subprocess.run([*command, *(SHIM_SANITIZE if sanitize else []), "-c", "-I", str(NATIVE),
+                            str(source), "-o", objects[-1]], check=True)
+        built = Path(scratch, SHIM.name)
+        subprocess.run([*command, *(SHIM_SANITIZE if sanitize else []), *objects, "-o", str(built), *SHIM_LINK],
+                       check=True)
+        replace_file(built, package / SHIM)
+    return package / SHIM
+
+
 def build_into(output: Path, sanitize: bool) -> Path:
-    """Compile as setup.py does, and put the module into OUTPUT/gen4emu."""
+    """Compile as setup.py does, and put the module into OUTPUT/gen4emu, the shim with it."""
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, "setup.py", "-q", "build_ext", "--build-temp", f"{scratch}/temp",
                    "--build-lib", f"{scratch}/lib"]
         subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "GEN4EMU_SANITIZE": "1" if sanitize else "0"})
         (built,) = Path(scratch, "lib", "gen4emu").glob("_native.*")
         target = output / "gen4emu" / built.name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Never write over a module that a running process has mapped.
-        fresh = target.with_suffix(".new")
-        shutil.copy2(built, fresh)
-        fresh.replace(target)
+        replace_file(built, target)
+        replace_file(Path(scratch, "lib", "gen4emu", SHIM), output / "gen4emu" / SHIM)
     return target
 
 

@@ -1,0 +1,243 @@
+/* The table of ioctls, and what all of them have in common (ioctls.h). */
+#define _GNU_SOURCE
+#include "ioctls.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "chips.h"
+#include "contexts.h"
+#include "gem.h"
+#include "objects.h"
+#include "start.h"
+#include "submission.h"
+#include "syncobjs.h"
+#include "uapi.h"
+#include "user.h"
+
+typedef int handler(struct file *file, void *argument, uint32_t size);
+
+/* --- the few that are about the open file itself --- */
+
+static int nothing(struct file *file, void *argument, uint32_t size) {
+    (void)file;
+    (void)argument;
+    (void)size;
+    return 0;
+}
+
+static int no_device(struct file *file, void *argument, uint32_t size) {
+    (void)file;
+    (void)argument;
+    (void)size;
+    return ENODEV;
+}
+
+static int invalid(struct file *file, void *argument, uint32_t size) {
+    (void)file;
+    (void)argument;
+    (void)size;
+    return EINVAL;
+}
+
+static int get_unique(struct file *file, void *argument, uint32_t size) {
+    (void)file;
+    (void)size;
+    static const char bus[] = "pci:0000:00:02.0";
+    struct drm_unique *const unique = argument;
+    const bool fits = unique->length >= sizeof bus - 1;
+    unique->length = sizeof bus - 1;
+    return !fits || user_write(unique->text, bus, sizeof bus - 1) ? 0 : EFAULT;
+}
+
+static int get_magic(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const uint32_t magic = (uint32_t)file->id;
+    memcpy(argument, &magic, sizeof magic);
+    return 0;
+}
+
+static int get_client(struct file *file, void *argument, uint32_t size) {
+    (void)file;
+    (void)size;
+    struct drm_client *const client = argument;
+    if (client->index != 0) {
+        return EINVAL;
+    }
+    *client = (struct drm_client){.authenticated = 1, .pid = (uint64_t)getpid(), .uid = getuid()};
+    return 0;
+}
+
+static int get_stats(struct file *file, void *argument, uint32_t size) {
+    (void)file;
+    memset(argument, 0, size);
+    return 0;
+}
+
+static int set_version(struct file *file, void *argument, uint32_t size) {
+    (void)file;
+    (void)size;
+    *(struct drm_set_version *)argument = (struct drm_set_version){1, 4, 1, 6};
+    return 0;
+}
+
+/* --- the table --- */
+
+enum {
+    LARGEST = 512
+};
+
+static const struct entry {
+    handler *handle;
+    bool render; /* allowed on the render node, too */
+} table[256] = {
+    [DRM_VERSION] = {chip_version, true},
+    [DRM_GET_UNIQUE] = {get_unique, false},
+    [DRM_GET_MAGIC] = {get_magic, false},
+    [DRM_AUTH_MAGIC] = {nothing, false},
+    [DRM_GET_CLIENT] = {get_client, false},
+    [DRM_GET_STATS] = {get_stats, false},
+    [DRM_SET_VERSION] = {set_version, false},
+    [DRM_SET_MASTER] = {nothing, false},
+    [DRM_DROP_MASTER] = {nothing, false},
+    [DRM_GEM_CLOSE] = {gem_close, true},
+    [DRM_GEM_FLINK] = {gem_flink, false},
+    [DRM_GEM_OPEN] = {gem_open, false},
+    [DRM_GET_CAP] = {chip_get_cap, true},
+    [DRM_PRIME_HANDLE_TO_FD] = {gem_to_fd, true},
+    [DRM_PRIME_FD_TO_HANDLE] = {gem_from_fd, true},
+    [DRM_SYNCOBJ_CREATE] = {syncobj_create, true},
+    [DRM_SYNCOBJ_DESTROY] = {syncobj_destroy, true},
+    [DRM_SYNCOBJ_HANDLE_TO_FD] = {syncobj_to_fd, true},
+    [DRM_SYNCOBJ_FD_TO_HANDLE] = {syncobj_from_fd, true},
+    [DRM_SYNCOBJ_WAIT] = {syncobj_wait, true},
+    [DRM_SYNCOBJ_RESET] = {syncobj_reset, true},
+    [DRM_SYNCOBJ_SIGNAL] = {syncobj_signal, true},
+    [DRM_SYNCOBJ_TIMELINE_WAIT] = {syncobj_timeline_wait, true},
+    [DRM_SYNCOBJ_QUERY] = {syncobj_query, true},
+    [DRM_SYNCOBJ_TRANSFER] = {syncobj_transfer, true},
+    [DRM_SYNCOBJ_TIMELINE_SIGNAL] = {syncobj_timeline_signal, true},
+
+    [0x40] = {nothing, false}, /* numbers of user mode setting: accepted and ignored, as the kernel does */
+    [0x41] = {nothing, false},
+    [0x42] = {nothing, false},
+    [0x43] = {nothing, false},
+    [0x44] = {nothing, false},
+    [0x45] = {nothing, false},
+    [I915_GETPARAM] = {chip_get_param, true},
+    [I915_SETPARAM] = {nothing, false},
+    [0x48] = {nothing, false},
+    [0x49] = {nothing, false},
+    [0x4a] = {nothing, false},
+    [0x4b] = {nothing, false},
+    [0x4c] = {nothing, false},
+    [0x4d] = {nothing, false},
+    [0x4e] = {nothing, false},
+    [0x4f] = {nothing, false},
+    [0x50] = {nothing, false},
+    [0x51] = {nothing, false},
+    [0x52] = {nothing, false},
+    [0x53] = {nothing, false},
+    [I915_EXECBUFFER] = {invalid, false},
+    [I915_PIN] = {no_device, false},
+    [I915_UNPIN] = {no_device, false},
+    [I915_GEM_BUSY] = {gem_busy, true},
+    [I915_GEM_THROTTLE] = {gem_throttle, true},
+    [I915_GEM_CREATE] = {gem_create, true},
+    [I915_GEM_CREATE_EXT] = {gem_create_ext, true},
+    [I915_GEM_PREAD] = {gem_pread, true},
+    [I915_GEM_PWRITE] = {gem_pwrite, true},
+    [I915_GEM_MMAP] = {gem_mmap, true},
+    [I915_GEM_SET_DOMAIN] = {gem_set_domain, true},
+    [I915_GEM_SW_FINISH] = {gem_sw_finish, true},
+    [I915_GEM_SET_TILING] = {gem_set_tiling, true},
+    [I915_GEM_GET_TILING] = {gem_get_tiling, true},
+    [I915_GEM_GET_APERTURE] = {gem_aperture, true},
+    [I915_GEM_MMAP_GTT] = {gem_mmap_offset, true},
+    [I915_GEM_MADVISE] = {gem_madvise, true},
+    [I915_GEM_EXECBUFFER2] = {exec_ioctl, true},
+    [I915_GEM_WAIT] = {gem_wait, true},
+    [I915_CONTEXT_CREATE] = {context_create, true},
+    [I915_CONTEXT_DESTROY] = {context_destroy, true},
+    [I915_GEM_SET_CACHING] = {gem_set_caching, true},
+    [I915_GEM_GET_CACHING] = {gem_get_caching, true},
+    [I915_REG_READ] = {chip_read_register, true},
+    [I915_GET_RESET_STATS] = {context_reset_stats, true},
+    [I915_GEM_USERPTR] = {no_device, true},
+    [I915_CONTEXT_GETPARAM] = {context_get_param, true},
+    [I915_CONTEXT_SETPARAM] = {context_set_param, true},
+    [I915_PERF_OPEN] = {no_device, true},
+    [I915_PERF_ADD_CONFIG] = {no_device, true},
+    [I915_PERF_REMOVE_CONFIG] = {no_device, true},
+    [I915_QUERY] = {chip_query, true},
+    [I915_VM_CREATE] = {no_device, true},
+    [I915_VM_DESTROY] = {no_device, true},
+};
+
+/* The user hears of each kind once. */
+static void note_unknown(struct file *file, uint32_t number) {
+    static bool noted[256];
+    if (!noted[number]) {
+        noted[number] = true;
+        link_note(&file->link, "unknown ioctl 0x%02x", number);
+    }
+}
+
+static int run(struct file *file, unsigned long request, void *argument) {
+    const uint32_t number = request_number(request);
+    const struct entry *const entry = &table[number];
+    if (!entry->handle) {
+        note_unknown(file, number);
+        return EINVAL;
+    }
+    if (file->minor == DRM_MINOR_RENDER && !entry->render) {
+        return EACCES;
+    }
+    _Alignas(8) uint8_t copy[LARGEST] = {0};
+    const uint32_t whole = request_size(request);
+    const uint32_t size = whole < LARGEST ? whole : LARGEST;
+    if (request_direction(request) & REQUEST_WRITE && !user_read(copy, (uintptr_t)argument, size)) {
+        return EFAULT;
+    }
+    const int error = entry->handle(file, copy, size);
+    /* Also when it failed, as the kernel does: SET_TILING tells the truth then. */
+    if (request_direction(request) & REQUEST_READ && !user_write((uintptr_t)argument, copy, size)) {
+        return EFAULT;
+    }
+    return error;
+}
+
+/* A program may say that it begins or ends to touch a dma-buf: everything in it is up to date already. */
+static bool is_dma_buf_sync(int fd, unsigned long request) {
+    return request_type(request) == DMA_BUF_IOCTL_TYPE && request_number(request) == DMA_BUF_SYNC && file_any() &&
+           store_find(fd) != NULL;
+}
+
+bool ioctl_dispatch(int fd, unsigned long request, void *argument, int *result) {
+    const uint32_t type = request_type(request);
+    if (type != DRM_IOCTL_TYPE && type != DMA_BUF_IOCTL_TYPE && type != SYNC_FILE_IOCTL_TYPE) {
+        return false;
+    }
+    const int before = errno;
+    int error = 0;
+    bool ours = false;
+    shim_lock();
+    struct file *const file = type == DRM_IOCTL_TYPE ? file_of_descriptor(fd) : NULL;
+    if (file) {
+        ours = true;
+        /* Every answer depends on which machine it is. */
+        const int unconnected = file->link.welcome.pci_id ? 0 : file_connect(file);
+        error = unconnected ? unconnected : run(file, request, argument);
+        file_drop(file);
+    } else if (type == SYNC_FILE_IOCTL_TYPE) {
+        ours = sync_file_ioctl(fd, request, argument, &error);
+    } else {
+        ours = is_dma_buf_sync(fd, request);
+    }
+    shim_unlock();
+    errno = error ? error : before;
+    *result = error ? -1 : 0;
+    return ours;
+}

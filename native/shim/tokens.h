@@ -1,0 +1,15 @@
+/* Sockets that stand for something: their own address, which any process can ask for, tells what (spec/80 3.9). */
+#ifndef SHIM_TOKENS_H
+#define SHIM_TOKENS_H
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Bind a socket to the name of its kind. */
+bool token_name(int fd, const char *kind);
+/* A new one for poll(): readable for ever when `ready`.  -1 with errno. */
+int token_new(const char *kind, bool ready);
+bool token_is(int fd, const char *kind);
+/* Some process still has the token with this inode. */
+bool token_is_alive(const char *kind, ino_t inode);
+
+#endif

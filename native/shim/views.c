@@ -1,0 +1,194 @@
+/* Shadow copies of tiled buffers (views.h). */
+#define _GNU_SOURCE
+#include "views.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../tile_copy.h"
+#include "../tiling.h"
+#include "real.h"
+
+extern const struct g4_tile_copy g4_tile_copy_plain;
+
+struct view {
+    struct store *store;
+    uint64_t offset;
+    uint8_t *linear; /* what the program sees */
+    uint8_t *known;  /* the same as of the last time we looked */
+    uint8_t *band;   /* one row of tiles */
+    uint64_t band_size;
+};
+
+enum {
+    PAGE = 4096,
+    GRAIN = 16
+};
+
+static uint64_t lesser(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static uint64_t band_size(const struct object *object) {
+    return (uint64_t)object->pitch * g4_tile_height(object->tiling);
+}
+
+/* --- buffer to view --- */
+
+/* One row of tiles; what is left of the buffer after the last whole one is not tiled. */
+static void read_band(const struct object *object, const uint8_t *tiles, uint8_t *rows) {
+    const uint32_t width = g4_tile_width(object->tiling);
+    const struct g4_tile_box whole = {0, width, 0, g4_tile_height(object->tiling)};
+    for (uint32_t x = 0; x < object->pitch; x += width) {
+        g4_tile_copy_plain.read[object->tiling](rows + x, object->pitch, tiles, &whole, 0);
+        tiles += PAGE;
+    }
+}
+
+/* Change only what the GPU has changed: the rest may be what the program is writing just now. */
+static void show(struct view *view, uint64_t offset, const uint8_t *rows, uint64_t size) {
+    for (uint64_t at = 0; at < size; at += GRAIN) {
+        uint8_t *const known = view->known + offset + at;
+        const size_t part = (size_t)lesser(GRAIN, size - at);
+        if (memcmp(known, rows + at, part) != 0) {
+            memcpy(known, rows + at, part);
+            memcpy(view->linear + offset + at, rows + at, part);
+        }
+    }
+}
+
+void view_refresh(struct object *object) {
+    struct view *const view = object->view;
+    if (!view || !object->tiling) {
+        return;
+    }
+    const uint8_t *const memory = object_memory(object);
+    const uint64_t size = view->band_size;
+    uint64_t at = 0;
+    for (; at + size <= object->size; at += size) {
+        read_band(object, memory + at, view->band);
+        show(view, at, view->band, size);
+    }
+    show(view, at, memory + at, object->size - at);
+}
+
+/* --- view to buffer --- */
+
+/* The bytes start..end of the view, all in one row. */
+static void write_row(const struct object *object, uint8_t *memory, const uint8_t *linear, uint64_t start,
+                      uint64_t end) {
+    const uint32_t width = g4_tile_width(object->tiling);
+    const uint32_t height = g4_tile_height(object->tiling);
+    const uint32_t y = (uint32_t)(start / object->pitch);
+    uint32_t x = (uint32_t)(start % object->pitch);
+    const uint32_t last = x + (uint32_t)(end - start);
+    while (x < last) {
+        const uint32_t left = x / width * width;
+        const uint32_t next = (uint32_t)lesser(left + width, last);
+        const struct g4_tile_box box = {x - left, next - left, y % height, y % height + 1};
+        uint8_t *const tile = memory + g4_surface_offset(object->tiling, object->pitch, left, y / height * height);
+        g4_tile_copy_plain.write[object->tiling](tile, linear + start, object->pitch, &box, 0);
+        start += next - x;
+        x = next;
+    }
+}
+
+static void write_span(const struct object *object, const uint8_t *linear, uint64_t start, uint64_t end) {
+    uint8_t *const memory = object_memory(object);
+    const uint64_t band = object->view->band_size;
+    const uint64_t tiled = object->size / band * band;
+    while (start < end) {
+        if (start >= tiled) {
+            memcpy(memory + start, linear + start, end - start);
+            return;
+        }
+        const uint64_t row_end = lesser((start / object->pitch + 1) * object->pitch, end);
+        write_row(object, memory, linear, start, row_end);
+        start = row_end;
+    }
+}
+
+/* Differences inside of a page, as spans of whole grains. */
+static void pick_up_page(struct object *object, uint64_t page) {
+    struct view *const view = object->view;
+    for (uint64_t at = page; at < page + PAGE;) {
+        if (memcmp(view->linear + at, view->known + at, GRAIN) == 0) {
+            at += GRAIN;
+            continue;
+        }
+        const uint64_t start = at;
+        while (at < page + PAGE && memcmp(view->linear + at, view->known + at, GRAIN) != 0) {
+            memcpy(view->known + at, view->linear + at, GRAIN);
+            at += GRAIN;
+        }
+        write_span(object, view->known, start, at);
+    }
+}
+
+void view_pick_up(struct object *object) {
+    const struct view *const view = object->view;
+    if (!view || !object->tiling) {
+        return;
+    }
+    for (uint64_t page = 0; page < object->size; page += PAGE) {
+        if (memcmp(view->linear + page, view->known + page, PAGE) != 0) {
+            pick_up_page(object, page);
+        }
+    }
+}
+
+/* --- life --- */
+
+static struct view *create(const struct object *object) {
+    struct store *const store = store_views();
+    const uint64_t offset = store ? store_take(store, object->size) : RANGES_NONE;
+    if (offset == RANGES_NONE) {
+        return NULL;
+    }
+    struct view *const view = calloc(1, sizeof *view);
+    uint8_t *const band = malloc(band_size(object));
+    void *const known =
+        REAL(mmap)(NULL, object->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!view || !band || known == MAP_FAILED) {
+        if (known != MAP_FAILED) {
+            REAL(munmap)(known, object->size);
+        }
+        free(band);
+        free(view);
+        store_give(store, offset, object->size);
+        return NULL;
+    }
+    *view = (struct view){.store = store_keep(store),
+                          .offset = offset,
+                          .linear = store->map + offset,
+                          .known = known,
+                          .band = band,
+                          .band_size = band_size(object)};
+    return view;
+}
+
+struct store *view_store(struct object *object) {
+    if (!object->view) {
+        object->view = create(object);
+        view_refresh(object);
+    }
+    return object->view ? object->view->store : NULL;
+}
+
+uint64_t view_offset(const struct object *object) {
+    return object->view->offset;
+}
+
+void view_destroy(struct object *object) {
+    struct view *const view = object->view;
+    if (!view) {
+        return;
+    }
+    object->view = NULL;
+    REAL(munmap)(view->known, object->size);
+    store_give(view->store, view->offset, object->size);
+    store_drop(view->store);
+    free(view->band);
+    free(view);
+}
