@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import struct
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -186,3 +189,20 @@ def test_standard_input(capsys: pytest.CaptureFixture[str]) -> None:
         done = subprocess.run([sys.executable, "-m", "gen4emu.cli.main", "decode", "--headers", "-"], stdin=file,
                               capture_output=True, text=True, check=True)
     assert "MI_BATCH_BUFFER_END" in done.stdout
+
+
+@pytest.mark.parametrize(("pager", "lines"), [("head -n 1", 1), ("cat", None), ("", None)])
+def test_pager_on_a_terminal_may_leave_early(pager: str, lines: int | None) -> None:
+    command = [sys.executable, "-m", "gen4emu.cli.main", "decode", TRIANGLE]
+    leader, follower = pty.openpty()
+    with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower,
+                          env=os.environ | {"GEN4EMU_PAGER": pager, "TERM": "xterm"}) as process:
+        os.close(follower)
+        shown = bytearray()
+        with open(leader, "rb", buffering=0) as terminal, suppress(OSError):  # EIO when the other side is closed
+            while part := terminal.read(4096):
+                shown += part
+        assert process.wait() == 0
+    text = shown.decode()
+    assert text.startswith(f"\x1b[1m{TRIANGLE}\x1b[0m: aub")
+    assert text.count("\n") == lines if lines is not None else "MI_BATCH_BUFFER_END" in text
