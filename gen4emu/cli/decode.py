@@ -85,6 +85,10 @@ def decode(file: str, as_json: bool, lint: bool, submission: int | None, only: s
             renderer = RENDERERS[layout](theme, offsets=not no_offsets, headers=headers)
             for item in items:
                 write(renderer.render(item))
+    if (only is not None or at is not None) and not tally.commands and not tally.errors:
+        what = "" if only is None else f" is called {only}"
+        where = "" if at is None else f"{' and' if only is not None else ''} is at 0x{at:08x} or points there"
+        click.echo(f"gen4emu: {file}: nothing{what}{where}", err=True)
     if document.damage:
         return damaged(file, document.damage)
     if lint:

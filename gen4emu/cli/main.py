@@ -32,8 +32,18 @@ VERBS: dict[str, tuple[str, str]] = {
 }
 
 
+class ReaderGone(Exception):
+    """Whoever read our output has seen enough.  Not a BrokenPipeError: click would exit with status 1."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are run."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ReaderGone from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -77,8 +87,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 2
     except (click.Abort, KeyboardInterrupt):
         return 130
-    except BrokenPipeError:
-        _give_up_stdout()  # whoever read our output has seen enough
+    except (ReaderGone, BrokenPipeError):  # the latter from the flush above
+        _give_up_stdout()
         return 0
     except HangError as e:
         return _complain(e, 3)

@@ -19,6 +19,7 @@ from gen4emu.errors import HangError
 
 TRACES = Path(__file__).parents[2] / "traces"
 TRIANGLE = str(TRACES / "triangle-g4x.aub.xz")
+LONG = str(TRACES / "blend-g4x.aub.xz")
 CLEAR = str(TRACES / "clear-g4x.aub.xz")
 
 
@@ -76,8 +77,10 @@ def test_exceptions_become_statuses(error: BaseException, status: int, monkeypat
     assert run(["decode", TRIANGLE]) == status
 
 
-def test_closed_pipe_is_quiet() -> None:
-    command = f"{sys.executable} -m gen4emu.cli.main decode {TRIANGLE} --max-vbo-lines -1 | head -1"
+@pytest.mark.parametrize("options", ["--max-vbo-lines -1", "--json --repeat", "--headers"])
+def test_closed_pipe_is_quiet(options: str) -> None:
+    """Whether it breaks in the midst of a long output or when the last of a short one is flushed."""
+    command = f"{sys.executable} -m gen4emu.cli.main decode {LONG} {options} | head -1"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n") == 1
@@ -114,6 +117,16 @@ def test_decode_options_choose_what_is_shown(capsys: pytest.CaptureFixture[str])
     assert "3DPRIMITIVE" not in capsys.readouterr().out
     assert run(["decode", "--layout", "libdrm", "--no-follow", TRIANGLE]) == 0
     assert "0x00100268:      0x7b001004: 3DPRIMITIVE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("options", "text"), [
+    (["--only", "3DPRIMITVE"], "nothing is called 3DPRIMITVE"),
+    (["--at", "0x7000"], "nothing is at 0x00007000 or points there"),
+    (["--only", "VS_STATE", "--at", "0x7000"], "nothing is called VS_STATE and is at 0x00007000 or points there"),
+])
+def test_a_choice_that_leaves_nothing(options: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["decode", *options, TRIANGLE]) == 0
+    assert capsys.readouterr().err == f"gen4emu: {TRIANGLE}: {text}\n"
 
 
 def test_raw_batch(raw: str, capsys: pytest.CaptureFixture[str]) -> None:
