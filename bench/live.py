@@ -1,0 +1,57 @@
+"""How fast real programs run: `python bench/live.py [--size N] [--frames N] [--device NAME] [SCENE ...]`.
+
+Each scene of tests/live/programs under `gen4emu run`, llvmpipe and softpipe, in turn, in the same run: milliseconds per
+frame, and our time as a multiple of each of theirs.  Wants the packages that tests marked `client` want.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gen4emu.device.device import Options
+from gen4emu.hw.gen import device_named
+from gen4emu.live.server import Server
+from tests.live import real_client
+
+SCENES = {"fill": "16 layers of blended texture", "mandelbrot": "shader loops", "march": "ray march",
+          "grid-125k": "125,000 triangles", "gears": "gears", "draws-500": "500 small draws"}
+
+
+def milliseconds(scene: str, size: int, frames: int, environment: dict[str, str]) -> float:
+    """Of one frame; the first does not count."""
+    done = subprocess.run([real_client.scenes("gl"), scene, "-", str(size), str(frames)], check=True, text=True,
+                          env=environment, stdout=subprocess.PIPE)
+    return float(done.stdout.split()[-2])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Real programs: gen4emu, llvmpipe, softpipe.")
+    parser.add_argument("--size", type=int, default=512)
+    parser.add_argument("--frames", type=int, default=10)
+    parser.add_argument("--device", default="g45")
+    parser.add_argument("--rounds", type=int, default=2, help="the best of so many counts")
+    parser.add_argument("scenes", nargs="*", default=list(SCENES))
+    options = parser.parse_args()
+    part = device_named(options.device)
+    if real_client.missing() or part is None:
+        sys.exit(real_client.missing() or f"no device {options.device}")
+    software = {name: real_client.environment(LIBGL_ALWAYS_SOFTWARE="1", GALLIUM_DRIVER=name)
+                for name in ("llvmpipe", "softpipe")}
+    print(f"{'ms per frame':14}{'gen4emu':>10}{'llvmpipe':>10}{'softpipe':>10}{'/ llvmpipe':>12}{'/ softpipe':>12}")
+    for scene in options.scenes:
+        with Server(part, Options()) as server:
+            places = {"gen4emu": real_client.on_server(server.directory)} | software
+            best = {name: min(milliseconds(scene, options.size, options.frames, place) for _ in range(options.rounds))
+                    for name, place in places.items()}
+        ours = best["gen4emu"]
+        print(f"{scene:14}" + "".join(f"{best[name]:10.2f}" for name in places)
+              + f"{ours / best['llvmpipe']:12.2f}{ours / best['softpipe']:12.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

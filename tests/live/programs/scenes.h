@@ -1,0 +1,49 @@
+/* Scenes of the test and benchmark programs: what all of them use. */
+#ifndef SCENES_H
+#define SCENES_H
+
+#ifdef ES2
+#include <GLES2/gl2.h>
+#define PRECISION "precision highp float;\n"
+#else
+#define GL_GLEXT_PROTOTYPES
+#include <GL/gl.h>
+#include <GL/glext.h>
+#define PRECISION "#version 120\n"
+#endif
+
+struct canvas {
+    int width, height;
+    GLuint framebuffer;
+};
+
+struct scene {
+    const char *name;
+    void (*setup)(const struct canvas *canvas);
+    void (*draw)(const struct canvas *canvas, int frame);
+};
+
+extern const struct scene simple_scenes[], solid_scenes[], heavy_scenes[]; /* each ends with a nameless one */
+
+/* A program of two shaders; attributes 0, 1, 2 are called position, color, texcoord.  It is in use afterwards. */
+GLuint make_program(const char *vertex, const char *fragment);
+GLuint make_buffer(GLenum target, const void *data, size_t size);
+/* Floats of the bound buffer as attribute `index`. */
+void attribute(GLuint index, int size, int stride_floats, int offset_floats);
+/* A texture with a checkered picture and all its levels. */
+GLuint make_texture(int size, unsigned seed, GLenum minify, GLenum wrap);
+void checker(unsigned char *rgba, int size, unsigned seed);
+void uniform1(GLuint program, const char *name, float x);
+void uniform2(GLuint program, const char *name, float x, float y);
+void uniform4(GLuint program, const char *name, float x, float y, float z, float w);
+void rectangle(float x0, float y0, float x1, float y1);
+float random_float(unsigned *state);
+
+/* Matrices, column after column. */
+void identity(float m[16]);
+void multiply(float m[16], const float a[16]); /* m = m a */
+void translate(float m[16], float x, float y, float z);
+void rotate(float m[16], float degrees, int axis);
+void frustum(float m[16], float left, float right, float bottom, float top, float near, float far);
+
+#endif

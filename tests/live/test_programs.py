@@ -1,0 +1,205 @@
+"""Real programs with the installed, unmodified Mesa on the emulated GPU."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gen4emu.device.device import Options
+from gen4emu.hw.gen import BY_NAME
+from gen4emu.image.compare import load
+from gen4emu.image.golden import Case, draw
+from gen4emu.live.recorder import watch_capture
+from gen4emu.live.server import Server
+from tests.live import real_client
+from tests.live.real_client import needs_client
+
+SIZE, FRAMES, TOLERANCE = 256, 2, 4
+SCENES = ["clear", "triangle", "texture", "gears", "blend", "stencil", "grid", "fbo", "sprites", "cubemap",
+          "mandelbrot"]
+ES_SCENES = ["triangle", "texture", "stencil", "gears", "fbo"]
+NAMES = {"g41": "G41", "g45": "G45", "gm45": "GM45", "g965": "965G", "965gm": "965GM"}
+
+# The share of pixels within 4/255 of llvmpipe's; its bilinear filter has 8 bits of weights in another place than ours,
+# and its arithmetic rounds to nearest, which shows where a picture is chaotic.
+SHARE = {"texture": 94.0, "fbo": 94.0, "mandelbrot": 97.0}
+
+
+def run_scene(server: Server, api: str, scene: str, path: Path, frames: int = FRAMES) -> str:
+    """The renderer's name."""
+    done = subprocess.run([real_client.scenes(api), scene, str(path), str(SIZE), str(frames)], check=False,
+                          env=real_client.on_server(server.directory), capture_output=True, text=True,
+                          timeout=real_client.TIMEOUT)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def share(drawn: np.ndarray, reference: np.ndarray) -> float:
+    error = np.abs(drawn[..., :3].astype(int) - reference[..., :3]).max(axis=-1)
+    return 100.0 * float((error <= TOLERANCE).mean())
+
+
+@needs_client
+@pytest.mark.parametrize(("api", "scene"), [("gl", s) for s in SCENES] + [("es", s) for s in ES_SCENES])
+def test_a_program_draws_what_llvmpipe_draws_and_its_capture_replays_to_the_bit(api: str, scene: str,
+                                                                               tmp_path: Path) -> None:
+    trace = tmp_path / "app.aub"
+    with Server(BY_NAME["g45"], Options(workers=2)) as server:
+        watch_capture(server, trace)
+        assert "G45" in run_scene(server, api, scene, tmp_path / "live.raw")
+    live = real_client.frames(tmp_path / "live.raw", SIZE)
+    assert share(live, real_client.reference(api, scene, SIZE, FRAMES, tmp_path / "soft.raw")) >= SHARE.get(scene, 99)
+    assert not server.totals.complaints and not server.totals.hangs and not server.failures
+    replayed = [np.asarray(load(p)) for p in draw(Case(scene, trace, tmp_path), tmp_path / "out", Options())]
+    for frame in live:
+        assert any(np.array_equal(picture, frame) for picture in replayed)
+
+
+@needs_client
+@pytest.mark.parametrize("name", NAMES)
+def test_every_chip_is_known_by_its_name_and_draws(name: str, tmp_path: Path) -> None:
+    with Server(BY_NAME[name], Options(workers=2)) as server:
+        assert NAMES[name] in run_scene(server, "gl", "gears", tmp_path / "live.raw")
+    live = real_client.frames(tmp_path / "live.raw", SIZE)
+    assert share(live, real_client.reference("gl", "gears", SIZE, FRAMES, tmp_path / "soft.raw")) >= 99
+
+
+@needs_client
+def test_eight_programs_at_once(tmp_path: Path) -> None:
+    scenes = ["gears", "texture", "fbo", "blend"]
+    with Server(BY_NAME["g45"], Options(workers=1)) as server:
+        for scene in scenes:
+            run_scene(server, "gl", scene, tmp_path / f"{scene}.raw")
+        commands = [[real_client.scenes("gl"), scenes[i % 4], str(tmp_path / f"{i}.raw"), str(SIZE), str(FRAMES)]
+                    for i in range(8)]
+        programs = [subprocess.Popen(c, env=real_client.on_server(server.directory), stdout=subprocess.DEVNULL)
+                    for c in commands]
+        assert [p.wait(real_client.TIMEOUT) for p in programs] == [0] * 8
+    for i in range(8):
+        assert (tmp_path / f"{i}.raw").read_bytes() == (tmp_path / f"{scenes[i % 4]}.raw").read_bytes()
+
+
+def kill_in_the_middle(times: int) -> None:
+    """Start a program, kill it while it draws, many times; then nothing of it may be left."""
+    rng = random.Random(5)
+    with Server(BY_NAME["g45"], Options(workers=1)) as server:
+        def settled() -> tuple[int, int, int]:
+            end = time.monotonic() + 60
+            while server.clients or threading.active_count() > threads:
+                assert time.monotonic() < end
+                time.sleep(0.01)
+            maps = Path("/proc/self/maps").read_text().splitlines()
+            return len(os.listdir("/proc/self/fd")), len([m for m in maps if "memfd:" in m]), len(server.shared)
+
+        threads = threading.active_count()
+        before = settled()
+        for _ in range(times):
+            with subprocess.Popen([real_client.scenes("gl"), "mandelbrot", "-", "512", "100000"],
+                                  env=real_client.on_server(server.directory), stdout=subprocess.DEVNULL) as victim:
+                drawing = time.monotonic() + real_client.TIMEOUT
+                while not server.clients and time.monotonic() < drawing:
+                    time.sleep(0.005)
+                time.sleep(0.1 + 0.4 * rng.random())
+                victim.send_signal(signal.SIGKILL)
+        assert settled() == before
+        assert server.totals.batches > times
+
+
+@needs_client
+def test_killed_programs_leave_nothing_behind() -> None:
+    kill_in_the_middle(5)
+
+
+@needs_client
+@pytest.mark.long
+def test_a_hundred_killed_programs_leave_nothing_behind() -> None:
+    kill_in_the_middle(100)
+
+
+def command(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "gen4emu.cli.main", *arguments], check=False, capture_output=True,
+                          text=True, timeout=real_client.TIMEOUT, env=real_client.environment(**options))
+
+
+@needs_client
+def test_the_exit_status_is_the_program_s() -> None:
+    assert command("run", "--", "sh", "-c", "exit 7").returncode == 7
+    assert command("run", "--", "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
+    assert command("run", "true").returncode == 0
+
+
+@needs_client
+def test_a_program_that_is_not_there_is_127_and_one_that_is_no_program_126(tmp_path: Path) -> None:
+    missing = command("run", "--", "no-such-program")
+    assert (missing.returncode, missing.stderr) == (127, "gen4emu: no-such-program: no such program\n")
+    assert command("run", "--", str(tmp_path)).returncode == 126
+
+
+@needs_client
+def test_a_program_sees_its_arguments_and_streams() -> None:
+    done = command("run", "--", "printf", "%s.", "-v", "--stats", "a b")
+    assert (done.stdout, done.stderr) == ("-v.--stats.a b.", "")
+
+
+@needs_client
+def test_run_says_what_was_done_and_writes_frames(tmp_path: Path) -> None:
+    done = command("run", "--stats", "--frames", str(tmp_path / "frames"), "--", real_client.scenes("gl"), "triangle",
+                   str(tmp_path / "live.raw"), str(SIZE), "1")
+    assert done.returncode == 0
+    assert "1 open devices" in done.stderr and "draws" in done.stderr
+    live = real_client.frames(tmp_path / "live.raw", SIZE)[0]
+    assert any(np.array_equal(np.asarray(load(p)), live) for p in (tmp_path / "frames").glob("*.png"))
+
+
+@needs_client
+def test_capture_and_replay_on_the_command_line(tmp_path: Path) -> None:
+    trace = tmp_path / "app.aub.xz"
+    done = command("capture", "-o", str(trace), "--", real_client.scenes("gl"), "gears", str(tmp_path / "live.raw"),
+                   str(SIZE), "3")
+    assert done.returncode == 0 and str(trace) in done.stderr
+    assert command("replay", str(trace), "-o", str(tmp_path / "frames"), "--strict").returncode == 0
+    pictures = [np.asarray(load(p)) for p in (tmp_path / "frames").glob("*.png")]
+    for frame in real_client.frames(tmp_path / "live.raw", SIZE):
+        assert any(np.array_equal(picture, frame) for picture in pictures)
+
+
+@needs_client
+def test_a_server_for_many_programs(tmp_path: Path) -> None:
+    directory = tmp_path / "gpu"
+    with subprocess.Popen([sys.executable, "-m", "gen4emu.cli.main", "run", "--serve", str(directory), "--stats"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        contract = dict(server.stdout.readline().rstrip("\n").split("=", 1) for _ in range(2))
+        assert set(contract) == {"GEN4EMU_LIVE", "LD_PRELOAD"}
+        scene = [real_client.scenes("gl"), "triangle", str(tmp_path / "a.raw"), str(SIZE), "1"]
+        assert command("run", "--attach", str(directory), "--", *scene).returncode == 0
+        scene[2] = str(tmp_path / "b.raw")
+        subprocess.run(scene, check=True, env=real_client.environment() | contract, capture_output=True)
+        server.send_signal(signal.SIGTERM)
+        _, talk = server.communicate(timeout=real_client.TIMEOUT)
+    assert server.returncode == 0 and "2 open devices" in talk
+    assert (tmp_path / "a.raw").read_bytes() == (tmp_path / "b.raw").read_bytes()
+    assert not directory.exists()
+
+
+@needs_client
+def test_a_program_gets_errors_when_the_server_dies(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-m", "gen4emu.cli.main", "run", "--serve", str(tmp_path / "gpu")],
+                          stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        contract = dict(server.stdout.readline().rstrip("\n").split("=", 1) for _ in range(2))
+        scene = [real_client.scenes("gl"), "mandelbrot", "-", "512", "1000000"]
+        with subprocess.Popen(scene, env=real_client.environment() | contract, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as client:
+            time.sleep(2)
+            server.kill()
+            assert client.wait(30) is not None  # Mesa gives up when the device is gone: it does not freeze
