@@ -17,6 +17,7 @@ from gen4emu.decode.json_text import JsonRenderer, counted
 from gen4emu.decode.layouts import RENDERERS
 from gen4emu.decode.nodes import Command, Diagnostic, Item, SubmissionStart, Tally, TraceStart
 from gen4emu.decode.options import Options
+from gen4emu.errors import DecodeError
 from gen4emu.hw.gen import Device
 
 
@@ -85,6 +86,8 @@ def decode(file: str, as_json: bool, lint: bool, submission: int | None, only: s
             renderer = RENDERERS[layout](theme, offsets=not no_offsets, headers=headers)
             for item in items:
                 write(renderer.render(item))
+    if submission is not None and document.number < submission:
+        raise DecodeError(f"{file}: there is no submission {submission}, only {document.number}")
     if (only is not None or at is not None) and not tally.commands and not tally.errors:
         what = "" if only is None else f" is called {only}"
         where = "" if at is None else f"{' and' if only is not None else ''} is at 0x{at:08x} or points there"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import pty
 import struct
@@ -113,10 +114,18 @@ def test_decode_options_choose_what_is_shown(capsys: pytest.CaptureFixture[str])
     assert len(lines) == 3 and all("3DPRIMITIVE" in line for line in lines)
     assert run(["decode", "--at", "0x00109260", "--as", "SURFACE_STATE", TRIANGLE]) == 0
     assert "height=256, width=256" in capsys.readouterr().out
-    assert run(["decode", "--submission", "2", TRIANGLE]) == 0
-    assert "3DPRIMITIVE" not in capsys.readouterr().out
     assert run(["decode", "--layout", "libdrm", "--no-follow", TRIANGLE]) == 0
     assert "0x00100268:      0x7b001004: 3DPRIMITIVE" in capsys.readouterr().out
+
+
+def test_one_of_several_submissions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "twice.aub"
+    path.write_bytes(2 * lzma.decompress(Path(CLEAR).read_bytes()))
+    assert run(["decode", "--submission", "2", "--headers", str(path)]) == 0
+    assert [line for line in capsys.readouterr().out.split("\n") if "submission" in line] == [
+        "submission 2: render ring at 0x00001000, 8 bytes"]
+    assert run(["decode", "--submission", "3", str(path)]) == 2
+    assert capsys.readouterr().err == f"gen4emu: {path}: there is no submission 3, only 2\n"
 
 
 @pytest.mark.parametrize(("options", "text"), [
