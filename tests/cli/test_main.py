@@ -122,7 +122,7 @@ def test_one_of_several_submissions(tmp_path: Path, capsys: pytest.CaptureFixtur
     path = tmp_path / "twice.aub"
     path.write_bytes(2 * lzma.decompress(Path(CLEAR).read_bytes()))
     assert run(["decode", "--submission", "2", "--headers", str(path)]) == 0
-    assert [line for line in capsys.readouterr().out.split("\n") if "submission" in line] == [
+    assert [line for line in capsys.readouterr().out.split("\n") if line.startswith("submission")] == [
         "submission 2: render ring at 0x00001000, 8 bytes"]
     assert run(["decode", "--submission", "3", str(path)]) == 2
     assert capsys.readouterr().err == f"gen4emu: {path}: there is no submission 3, only 2\n"
