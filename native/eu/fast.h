@@ -54,10 +54,18 @@ enum g4_fast_convert {
 /* What two-operand handlers exist in six shapes: PP PS PI SP SS SI. */
 #define G4_FAST_SHAPES(X, name) X(name##_PP) X(name##_PS) X(name##_PI) X(name##_SP) X(name##_SS) X(name##_SI)
 
+/* Floats in place and nothing but the operation: PP PS PI. */
+#define G4_FAST_PLAIN(X, name) X(name##_PLAIN_PP) X(name##_PLAIN_PS) X(name##_PLAIN_PI)
+
 #define G4_FAST_FLOAT(X)                                                                                               \
     G4_FAST_SHAPES(X, ADDF)                                                                                            \
     G4_FAST_SHAPES(X, MULF)                                                                                            \
     G4_FAST_SHAPES(X, CMPF)                                                                                            \
+    G4_FAST_PLAIN(X, ADDF)                                                                                             \
+    G4_FAST_PLAIN(X, SUBF)                                                                                             \
+    G4_FAST_PLAIN(X, RSUBF)                                                                                            \
+    G4_FAST_PLAIN(X, MULF)                                                                                             \
+    G4_FAST_PLAIN(X, MULNF)                                                                                            \
     X(CMPN_P)                                                                                                          \
     X(MOVF_P)                                                                                                          \
     X(SELF_P)                                                                                                          \

@@ -32,6 +32,60 @@
 G4_FAST_EACH_SHAPE(ADDF, _)
 G4_FAST_EACH_SHAPE(MULF, _)
 
+/* The same for what most instructions are: floats in place as they are, into a register, nothing else asked.  Special
+ * results are looked for before anything is stored. */
+#define PLAIN(name, a, b, expression)                                                                                  \
+    static void name##_PLAIN_##a##b(struct g4_run *run, const struct g4_op *op) {                                      \
+        for (int part = 0; part < op->parts; part++) {                                                                 \
+            const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
+            vi r[G4_VN];                                                                                               \
+            if (lanes == 0) {                                                                                          \
+                continue;                                                                                              \
+            }                                                                                                          \
+            const void *const from0 = plain_##a(run, op, 0, part);                                                     \
+            const void *const from1 = plain_##b(run, op, 1, part);                                                     \
+            for (int i = 0; i < G4_VN; i++) {                                                                          \
+                const vf x = (vf)load_##a(from0, i);                                                                   \
+                const vf y = (vf)load_##b(from1, i);                                                                   \
+                r[i] = (vi)(expression);                                                                               \
+            }                                                                                                          \
+            if (__builtin_expect(any_special(r), 0)) {                                                                 \
+                finish_special(run, op, part, lanes, r);                                                               \
+                continue;                                                                                              \
+            }                                                                                                          \
+            store_packed((uint8_t *)run->gang + op->out.off[8 * part], lanes, r);                                      \
+        }                                                                                                              \
+    }
+
+static __attribute__((noinline)) void finish_special(struct g4_run *run, const struct g4_op *op, int part,
+                                                     g4_lanes lanes, vi r[G4_VN]) {
+    finish_float(run, op, part, lanes, r);
+}
+
+G4_INLINE const void *plain_P(const struct g4_run *run, const struct g4_op *op, int s, int part) {
+    return run->gang->grf[op->in[s].reg[part] & (G4_GRF_COUNT - 1)].bytes;
+}
+
+G4_INLINE const void *plain_S(const struct g4_run *run, const struct g4_op *op, int s, int part) {
+    return run->gang->grf[op->in[s].reg[part] & (G4_GRF_COUNT - 1)].bytes + op->in[s].sub[part];
+}
+
+G4_INLINE const void *plain_I(const struct g4_run *run, const struct g4_op *op, int s, int part) {
+    (void)run;
+    (void)part;
+    return op->in[s].imm;
+}
+
+#define PLAIN_SHAPES(name, expression)                                                                                 \
+    PLAIN(name, P, P, expression) PLAIN(name, P, S, expression) PLAIN(name, P, I, expression)
+
+/* Negation of a source: of the sum's other side or of the product, which comes to the same. */
+PLAIN_SHAPES(ADDF, x + y)
+PLAIN_SHAPES(SUBF, x - y)
+PLAIN_SHAPES(RSUBF, y - x)
+PLAIN_SHAPES(MULF, x *y)
+PLAIN_SHAPES(MULNF, (vf)((vi)(x *y) ^ INT32_MIN))
+
 /* Ones or zeros, where anything is stored at all. */
 static void store_truth(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, g4_lanes bits) {
     vi r[G4_VN];

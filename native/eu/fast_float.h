@@ -34,13 +34,41 @@ G4_COLD bool special_results(const struct g4_run *run, g4_lanes lanes, vi r[G4_V
     return (doubtful & lanes) != 0;
 }
 
-/* Put right what the host gives otherwise than the hardware; false: the general handler has to do the part. */
-G4_INLINE bool settle_float(const struct g4_run *run, g4_lanes lanes, vi r[G4_VN]) {
+/* Is any lane infinite, NaN, or as large as a float can be? */
+G4_INLINE bool any_special(const vi r[G4_VN]) {
+#if G4_VARIANT_LEVEL >= 2
+    __m512i largest = _mm512_slli_epi32((__m512i)r[0], 1); /* without its sign */
+    for (int i = 1; i < G4_VN; i++) {
+        largest = _mm512_max_epu32(largest, _mm512_slli_epi32((__m512i)r[i], 1));
+    }
+    return _mm512_cmpge_epu32_mask(largest, _mm512_set1_epi32((int)0xfefffffe)) != 0;
+#elif G4_VARIANT_LEVEL >= 1
+    const __m256i limit = _mm256_set1_epi32((int)0xfefffffe);
+    __m256i largest = _mm256_slli_epi32((__m256i)r[0], 1);
+    for (int i = 1; i < G4_VN; i++) {
+        largest = _mm256_max_epu32(largest, _mm256_slli_epi32((__m256i)r[i], 1));
+    }
+    return !_mm256_testz_si256(_mm256_cmpeq_epi32(_mm256_max_epu32(largest, limit), largest), _mm256_set1_epi32(-1));
+#elif defined(__SSE2__)
+    const __m128i magnitude = _mm_set1_epi32(0x7fffffff);
+    __m128i special = _mm_setzero_si128();
+    for (int i = 0; i < 2 * G4_VN; i++) {
+        const __m128i x = _mm_and_si128(((const __m128i *)(const void *)r)[i], magnitude);
+        special = _mm_or_si128(special, _mm_cmpgt_epi32(x, _mm_set1_epi32(0x7f7ffffe)));
+    }
+    return _mm_movemask_epi8(special) != 0;
+#else
     vi special = v_splat(0);
     for (int i = 0; i < G4_VN; i++) {
         special |= (r[i] & 0x7fffffff) >= v_splat(0x7f7fffff);
     }
-    return __builtin_expect(v_bits(special, 0) == 0, 1) || !special_results(run, lanes, r);
+    return v_bits(special, 0) != 0;
+#endif
+}
+
+/* Put right what the host gives otherwise than the hardware; false: the general handler has to do the part. */
+G4_INLINE bool settle_float(const struct g4_run *run, g4_lanes lanes, vi r[G4_VN]) {
+    return __builtin_expect(!any_special(r), 1) || !special_results(run, lanes, r);
 }
 
 G4_INLINE void saturate_float(const struct g4_op *op, vi r[G4_VN]) {

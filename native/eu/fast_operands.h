@@ -443,18 +443,22 @@ static __attribute__((noinline)) void store_other(struct g4_run *run, const stru
     }
 }
 
+/* A register in place. */
+G4_INLINE void store_packed(uint8_t *to, g4_lanes lanes, const vi r[G4_VN]) {
+    if (lanes == G4_EVERY_LANE) {
+        for (int i = 0; i < G4_VN; i++) {
+            v_store(to, i, r[i]);
+        }
+    } else {
+        for (int i = 0; i < G4_VN; i++) {
+            v_store_lanes(to, i, r[i], lanes);
+        }
+    }
+}
+
 G4_INLINE void store_part(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, const vi r[G4_VN]) {
     if (op->out.store == G4_STORE_PACKED && op->out.convert == G4_CONVERT_NONE) {
-        uint8_t *const to = (uint8_t *)run->gang + op->out.off[8 * part];
-        if (lanes == G4_EVERY_LANE) {
-            for (int i = 0; i < G4_VN; i++) {
-                v_store(to, i, r[i]);
-            }
-        } else {
-            for (int i = 0; i < G4_VN; i++) {
-                v_store_lanes(to, i, r[i], lanes);
-            }
-        }
+        store_packed((uint8_t *)run->gang + op->out.off[8 * part], lanes, r);
         return;
     }
     if (op->out.store != G4_STORE_NULL) {

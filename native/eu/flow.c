@@ -68,11 +68,10 @@ static struct pair predicate(const struct g4_run *run, const struct g4_op *op) {
         p.half[0] &= op->size_lanes;
         p.half[1] = 0;
     }
-    for (int t = 0; t < G4_GANG_THREADS; t++) {
+    for (unsigned left = run->threads & run->single; left; left &= left - 1) {
         /* single program flow: channel 0 decides for all (spec/40 9.2) */
-        if ((run->threads >> t & 1) && (run->gang->cr0[t][0] & G4_CR0_SINGLE_FLOW)) {
-            g4_set_mask16((g4_lanes *)p.half, t, p.half[0] >> (8 * t) & 1 ? 0xffff : 0);
-        }
+        const int t = __builtin_ctz(left);
+        g4_set_mask16((g4_lanes *)p.half, t, p.half[0] >> (8 * t) & 1 ? 0xffff : 0);
     }
     return p;
 }

@@ -104,9 +104,13 @@ void g4_run_stop(struct g4_run *run, int thread, enum g4_event why, uint32_t val
 
 void g4_run_control(struct g4_run *run) {
     uint8_t alternate = 0;
+    uint8_t single = 0;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
-        alternate |= (uint8_t)((run->gang->cr0[t][0] & G4_CR0_ALTERNATE) << t);
+        const uint32_t cr0 = run->gang->cr0[t][0];
+        alternate |= (uint8_t)((cr0 & G4_CR0_ALTERNATE) << t);
+        single |= (uint8_t)((cr0 & G4_CR0_SINGLE_FLOW ? 1u : 0u) << t);
     }
+    run->single = single;
     run->alternate = g4_lanes_of(alternate);
 }
 

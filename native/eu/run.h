@@ -22,6 +22,7 @@ struct g4_run {
     g4_lanes group;     /* all lanes of its threads */
     g4_lanes alternate; /* lanes of threads in ALT mode (spec/40 4.2) */
     uint8_t threads;    /* its threads */
+    uint8_t single;     /* threads in single program flow */
     bool split;         /* its threads have an ip of their own now, in gang->ip */
     bool stopped;       /* a thread cannot go on */
     enum g4_status status;

@@ -414,6 +414,42 @@ static bool select_plane(struct g4_op *op) {
     return true;
 }
 
+/* A float in place, a scalar or an immediate, of which at most the negative is asked. */
+static bool plain_source(const struct g4_src *src, const struct g4_fast_src *in) {
+    const bool in_place = in->load == G4_LOAD_PACKED || shape_of(in) != SHAPE_P;
+    return in_place && in->convert == G4_CONVERT_NONE && in->keep == 0xffffffff &&
+           (src->type == G4_TYPE_F || in->load == G4_LOAD_IMM);
+}
+
+/* add and mul of floats, of which only the second may be other than lanes in the plain handlers. */
+static void select_add_mul(struct g4_op *op) {
+    const bool mul = op->opcode == G4_OPCODE_MUL;
+    const bool plain = plain_source(&op->src[0], &op->in[0]) && plain_source(&op->src[1], &op->in[1]);
+    const bool stored = !op->saturate && op->cond == G4_COND_NONE && op->out.store == G4_STORE_PACKED &&
+                        op->out.convert == G4_CONVERT_NONE;
+    const bool ordered = shape_of(&op->in[0]) == SHAPE_P;
+
+    use(op, G4_TABLE_FLOAT, binary(op, mul ? G4_FAST_MULF_PP : G4_FAST_ADDF_PP));
+    if (!plain || !stored || (!ordered && shape_of(&op->in[1]) != SHAPE_P) ||
+        (!mul && op->in[0].flip && op->in[1].flip)) {
+        return;
+    }
+    if (!ordered) {
+        const struct g4_fast_src first = op->in[0];
+        op->in[0] = op->in[1];
+        op->in[1] = first;
+    }
+    unsigned first = mul ? G4_FAST_MULF_PLAIN_PP : G4_FAST_ADDF_PLAIN_PP;
+    if (mul && op->in[0].flip != op->in[1].flip) {
+        first = G4_FAST_MULNF_PLAIN_PP;
+    } else if (!mul && op->in[0].flip) {
+        first = G4_FAST_RSUBF_PLAIN_PP;
+    } else if (!mul && op->in[1].flip) {
+        first = G4_FAST_SUBF_PLAIN_PP;
+    }
+    use(op, G4_TABLE_FLOAT, first + (unsigned)shape_of(&op->in[1]));
+}
+
 static void select_float(struct g4_op *op, uint32_t gen) {
     const bool same_floats = op->dst.type == G4_TYPE_F || g4_is_gen45(gen);
     const bool rounds = op->opcode == G4_OPCODE_RNDE || op->opcode == G4_OPCODE_RNDZ;
@@ -444,10 +480,8 @@ static void select_float(struct g4_op *op, uint32_t gen) {
     }
     switch (op->opcode) {
     case G4_OPCODE_ADD:
-        use(op, G4_TABLE_FLOAT, binary(op, G4_FAST_ADDF_PP));
-        break;
     case G4_OPCODE_MUL:
-        use(op, G4_TABLE_FLOAT, binary(op, G4_FAST_MULF_PP));
+        select_add_mul(op);
         break;
     case G4_OPCODE_MOV:
         if (!raw_source(op, &op->src[0])) {
