@@ -220,6 +220,11 @@ static bool apart(const struct g4_blt *b, const struct box *box) {
     return to_end <= UINT32_MAX && from_end <= UINT32_MAX && (to_end <= from || from_end <= to);
 }
 
+uint64_t g4_blt_pixels(const struct g4_blt *b) {
+    const struct box box = visible(b);
+    return box.x1 < box.x2 && box.y1 < box.y2 ? (uint64_t)(box.x2 - box.x1) * (uint64_t)(box.y2 - box.y1) : 0;
+}
+
 enum g4_status g4_blt(struct g4_port *port, const struct g4_blt *b) {
     const struct box box = visible(b);
     if ((b->bytes != 1 && b->bytes != 2 && b->bytes != 4) || box.x1 >= box.x2 || box.y1 >= box.y2) {

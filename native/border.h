@@ -510,6 +510,8 @@ struct g4_blt {
 };
 
 enum g4_status g4_blt(struct g4_port *port, const struct g4_blt *blt);
+/* How many pixels it visits. */
+uint64_t g4_blt_pixels(const struct g4_blt *blt);
 uint32_t g4_rop3(uint32_t rop, uint32_t pattern, uint32_t source, uint32_t destination);
 
 /* ---- the live device: native/live.c ---- */

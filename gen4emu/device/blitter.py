@@ -13,6 +13,7 @@ from gen4emu.device.memory import Faults, Memory, Missing, Unit, port_faults
 from gen4emu.device.state import Words
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
+from gen4emu.errors import Gen4emuError
 from gen4emu.hw import blt
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
@@ -40,6 +41,10 @@ _USES_SETUP = {"XY_PIXEL_BLT", "XY_SCANLINES_BLT", "XY_TEXT_BLT", "XY_TEXT_IMMED
 _SETUPS = {"XY_SETUP_BLT", "XY_SETUP_MONO_PATTERN_SL_BLT"}
 
 
+class BlitTooLarge(Gen4emuError):
+    """More pixels than the watchdog allows."""
+
+
 class Blitter:
     """Executes BLT commands; keeps what the SETUP commands set."""
 
@@ -47,6 +52,7 @@ class Blitter:
         self.memory, self.gen = memory, gen
         self._port = memory.new_port(Unit.BLT)
         self._setup: dict[str, Any] = {}
+        self.budget = 1 << 40  # pixels
         self._clip = (0, 0, 0, 0)  # x1, y1, x2, y2 of the last SETUP or SETUP_CLIP
 
     @property
@@ -188,6 +194,9 @@ class Blitter:
         native = ffi.new("struct g4_blt *", raw)
         if keep is not None:
             native.bits, native.bits_size = keep, len(keep)
+        self.budget -= int(lib.g4_blt_pixels(native))
+        if self.budget < 0:
+            raise BlitTooLarge("the blits of this batch do not end")
         lib.g4_blt(self._port, native)
         if native.x2 <= native.x1 or native.y2 <= native.y1 or native.destination_pitch <= 0:
             return None

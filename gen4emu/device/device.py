@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from gen4emu._native import ffi, lib
-from gen4emu.device.blitter import Blitter
+from gen4emu.device.blitter import Blitter, BlitTooLarge
 from gen4emu.device.command_streamer import MAX_BATCH_DWORDS, CommandStreamer, Findings
 from gen4emu.device.memory import Faults, Memory, Unit, log_faults
 from gen4emu.device.registers import RegisterFile
@@ -33,11 +33,15 @@ class Options:
     general_only: bool = False  # no fast handlers in the EU
     dither_all: bool = False  # decision 13
     min_lod_erratum: bool = False  # decision 35
-    watchdog: int = 0  # million instructions a draw may take; 0: the default
+    watchdog: int = 0  # million instructions for a draw, million pixels for the blits of a batch; 0: the default
     workers: int = 0  # 0: one for each processor
     strict: bool = False  # unknown commands hang, as real ones do
     max_batch_dwords: int = MAX_BATCH_DWORDS  # more is a hang
     strict_pte: bool = False  # only pages exist that the page table or `Memory.map_external` has
+
+
+class BlitHang(HangError):
+    """The blits of a batch go on for too long."""
 
 
 class EuHang(HangError):
@@ -54,6 +58,8 @@ def _why(status: int, fault: Any) -> str:
     met = _EVENTS.get(fault.what) if status == lib.G4_HANG and fault.address else None
     return _STATUS[status] if met is None else f"{_STATUS[status]}: {met}"
 
+
+_WATCHDOG = 20000  # as in the core
 
 # Units that wait for threads of a hung draw, as INSTDONE and INSTDONE1 call them.
 _BUSY: dict[int, tuple[str, ...]] = {
@@ -201,6 +207,7 @@ class Device:
     @contextmanager
     def _using(self, engine: events.Engine) -> Iterator[CommandStreamer]:
         self._engine = engine
+        self.blitter.budget = (self.options.watchdog or _WATCHDOG) * 1_000_000
         self._active = self.streamers[engine]
         lib.g4_device_use(self.native, self._active.state.raw)
         yield self._active
@@ -218,7 +225,11 @@ class Device:
             hook()
 
     def _blit(self, command: Command, words: Words) -> None:
-        target = self.blitter.execute(command, words)
+        try:
+            target = self.blitter.execute(command, words)
+        except BlitTooLarge as e:
+            self._active.update_error_registers(("blt_busy", "bcs"))
+            raise BlitHang(f"hang at 0x{self._active.position.address:08x} in {command.name}: {e}") from None
         if target is not None and self.finds_targets:
             self.targets.add(target)
         for hook in self.on_draw:

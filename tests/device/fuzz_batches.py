@@ -1,105 +1,273 @@
-"""Runs mutated scenes: state, kernels, surfaces, vertices and commands with random damage.
+"""Runs damaged batches on whole devices: commands, state, kernels, surfaces, vertices with random changes.
 
-    python tests/device/fuzz_batches.py --count N [--seed S]
+    python tests/device/fuzz_batches.py --count N [--seed S] [--first I] [--only NAME] [--trace]
 
-Nothing but the project's own errors may come out, and every run must end soon.  Run it on a core with sanitizers
-(native/build.py --sanitize) to see more.
+Subjects are small scenes, a batch of MI and BLT commands, a kernel that sends messages to everybody, and captures of a
+real driver with their drawing rectangles made small.  Nothing but the project's own errors may come out, and every run
+must end soon.  Each run depends on the seed and its number; `--trace` prints the number before each run, for those that
+do not come back.  Run it on a core with sanitizers (native/build.py --sanitize) to see more.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import struct
 import sys
 import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent.parent.parent))
+import numpy as np
 
-from gen4emu.device.device import Options
+ROOT = Path(__file__).parent.parent.parent
+sys.path.append(str(ROOT))
+
+from gen4emu.device.device import Device, Options
 from gen4emu.device.memory import Missing
 from gen4emu.errors import Gen4emuError
-from gen4emu.hw.gen import Gen
+from gen4emu.hw.catalogue import command_named
+from gen4emu.hw.gen import BY_NAME, Gen
 from gen4emu.hw.topology import PrimitiveTopology
-from tests.scene import BATCH, DEPTH, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
+from gen4emu.isa import assemble
+from gen4emu.trace.events import MemoryWrite, Submission
+from gen4emu.trace.opening import open as open_trace
+from tests.scene import BATCH, DEPTH, DEVICES, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 SLOW_SECONDS = 20.0
-REGIONS = {"state": (STATE, 0x700), "surfaces": (SURFACES, 0x404), "setup kernel": (KERNELS, 0x400),
-           "pixel kernel": (KERNELS + 0x1000, 0x200), "batch": (BATCH, 0x180), "vertices": (VERTICES, 0x80)}
-INTERESTING = (0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F800000, 0x7FC00000, 0xFF800000, 0x3F800000, 0x00010000)
+INTERESTING = [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F800000, 0x7FC00000, 0xFF800000, 0x3F800000, 0x00010000]
+OPTIONS = Options(workers=1, watchdog=1, max_batch_dwords=1 << 12)
+DRAWING_RECTANGLE = 0x79000002
+CAPTURES = ("clear", "triangle", "texture", "blend", "stencil", "fbo", "sprites", "cubemap", "mandelbrot")
 
 
-def scenes() -> list[Scene]:
-    """What is mutated: both generations, with depth, clipping and a GS."""
-    options = Options(workers=1, watchdog=1, max_batch_dwords=1 << 12)
+@dataclass(slots=True)
+class Subject:
+    """Something to run, and the memory in which it may be damaged."""
+
+    name: str
+    device: Device
+    run: Callable[[], None]
+    regions: list[tuple[int, bytes]]  # address, contents when sound
+    places: list[list[int]] = field(default_factory=list)  # for each region, the offsets worth changing
+    kernels: list[int] = field(default_factory=list)  # regions that hold messages
+
+    def __post_init__(self) -> None:
+        for _, data in self.regions:
+            words = np.frombuffer(data[:len(data) & ~3], dtype="<u4")
+            offsets = (np.flatnonzero(words) * 4).tolist()
+            self.places.append(offsets or [0])
+
+
+def scene_subject(name: str, scene: Scene, batch_bytes: int = 0x180) -> Subject:
+    regions = [(STATE, 0x700), (SURFACES, 0x404), (KERNELS, 0x400), (KERNELS + 0x1000, 0x200), (KERNELS + 0x2000, 0x100),
+               (BATCH, batch_bytes), (VERTICES, 0x80)]
+    return Subject(name, scene.device, lambda: scene.device.run_batch(BATCH),
+                   [(at, scene.memory.read(at, size, Missing.ZERO)) for at, size in regions], kernels=[2, 3, 4])
+
+
+GIVE_BACK = """
+mov(8) m0<1>UD g0<8,8,1>UD { align1 nomask };
+mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };
+send(8) 0 null<1>UD null<8,8,1>UD 0x86108000 urb { align1 nomask EOT };
+"""
+TO_EVERYBODY = """
+mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };
+mov(8) m2<1>UD g2<8,8,1>UD { align1 nomask };
+mov(8) m3<1>F 0.5F { align1 };
+mov(8) m4<1>F 0.25F { align1 };
+send(8) 1 g20<1>F g3<8,8,1>F 0x01110001 math { align1 };
+send(8) 1 g24<1>UW g0<8,8,1>UW 0x02440001 sampler { align1 };
+send(8) 1 g28<1>UW g0<8,8,1>UW 0x04110200 read { align1 };
+send(8) 1 g32<1>UW g0<8,8,1>UW 0x04212400 read { align1 };
+send(8) 1 null<1>UW g0<8,8,1>UW 0x05202200 write { align1 };
+send(8) 1 null<1>UW g0<8,8,1>UW 0x03100000 gateway { align1 };
+send(8) 1 null<1>UW g0<8,8,1>UW 0x06200400 urb { align1 };
+send(8) 1 null<1>UW g0<8,8,1>UW 0x00100000 null { align1 };
+send(8) 0 null<1>UW g0<8,8,1>UW 0x85604c00 write { align1 EOT };
+"""
+
+
+def scenes() -> list[Subject]:
     made = []
-    for gen in (Gen.CTG, Gen.CL):
-        for blocks in ({}, {"clip": {"guardband_clip_test_enable": True}}, {"cc": {
-                "depth_test_enable": True, "depth_test_function": 2, "depth_buffer_write_enable": True,
-                "stencil_test_enable": True, "color_buffer_blend_enable": True}}):
-            scene = Scene(gen, 16, 16, options=options, depth_format=2, **blocks)
-            scene.draw([vertex(1, 1), vertex(14, 2, 0.5), vertex(3, 13, 1.0)], PrimitiveTopology.TRILIST)
-            made.append(scene)
+    triangle = [vertex(1, 1), vertex(14, 2, 0.5), vertex(3, 13, 1.0)]
+    clip = {"guardband_clip_test_enable": True, "viewport_z_clip_test_enable": True,
+            "kernel_start_pointer": KERNELS + 0x2000, "number_of_urb_entries": 5, "urb_entry_allocation_size": 2}
+    tests = {"depth_test_enable": True, "depth_test_function": 2, "depth_buffer_write_enable": True,
+             "stencil_test_enable": True, "color_buffer_blend_enable": True, "alpha_test_enable": True,
+             "alpha_test_function": 7}
+    gs = {"kernel_start_pointer": KERNELS + 0x2000, "number_of_urb_entries": 5, "urb_entry_allocation_size": 2,
+          "vertex_urb_entry_read_length": 1, "single_program_flow": True}
+    kinds: dict[str, tuple[PrimitiveTopology, dict[str, dict[str, object]]]] = {
+        "triangle": (PrimitiveTopology.TRILIST, {}),
+        "clip": (PrimitiveTopology.TRILIST, {"clip": clip}),
+        "tests": (PrimitiveTopology.TRIFAN, {"cc": tests}),
+        "gs": (PrimitiveTopology.TRISTRIP, {"gs": gs}),
+        "lines": (PrimitiveTopology.LINESTRIP, {"sf": {"line_width": 3.0}, "wm": {
+            "line_stipple_enable": True, "line_antialiasing_region_width": 1}}),
+        "points": (PrimitiveTopology.POINTLIST, {"sf": {"point_width": 4.0}}),
+        "rectangle": (PrimitiveTopology.RECTLIST, {"wm": {"statistics_enable": True}}),
+    }
+    for gen in DEVICES:
+        for name, (topology, blocks) in kinds.items():
+            scene = Scene(gen, 16, 16, options=OPTIONS, depth_format=2, **blocks)
+            scene.memory.write(KERNELS + 0x2000, assemble(GIVE_BACK, gen))
+            scene.draw(triangle, topology)
+            made.append(scene_subject(f"{name} {gen.name}", scene))
+        scene = Scene(gen, 16, 16, options=OPTIONS)
+        scene.pixel_kernel = assemble(TO_EVERYBODY, gen)
+        scene.draw(triangle)
+        made.append(scene_subject(f"messages {gen.name}", scene))
     return made
 
 
-def damage(rng: random.Random, data: bytearray) -> None:
-    """One to six changed dwords, bits or bytes."""
-    for _ in range(rng.randint(1, 6)):
-        at = rng.randrange(len(data) // 4) * 4
-        kind = rng.randrange(4)
-        if kind == 0:
-            data[at:at + 4] = rng.choice(INTERESTING).to_bytes(4, "little")
-        elif kind == 1:
-            data[at + rng.randrange(4)] ^= 1 << rng.randrange(8)
-        elif kind == 2:
-            data[at:at + 4] = rng.randbytes(4)
+def blits(gen: Gen) -> Subject:
+    """MI and BLT commands, one of each kind that has an effect."""
+    device = Device(DEVICES[gen], OPTIONS)
+    surface = {"write_alpha": True, "write_rgb": True, "color_depth": 3, "destination_pitch": 64,
+               "destination_base_address": TARGET}
+    box = {"destination_x1": 1, "destination_y1": 1, "destination_x2": 9, "destination_y2": 7}
+    source = {"source_base_address": TARGET + 0x1000, "source_pitch": 64}
+    fields: list[tuple[str, dict[str, object]]] = [
+        ("XY_COLOR_BLT", surface | box | {"color": 0x55, "raster_operation": 0xF0}),
+        ("XY_SRC_COPY_BLT", surface | box | source | {"raster_operation": 0xCC}),
+        ("XY_FULL_BLT", surface | box | source | {"raster_operation": 0xCA, "pattern_address": TARGET}),
+        ("XY_PAT_BLT", surface | box | {"raster_operation": 0x5A, "pattern_address": TARGET}),
+        ("XY_MONO_SRC_COPY_BLT", surface | box | {"raster_operation": 0xCC, "source_bits_address": TARGET}),
+        ("XY_SETUP_BLT", surface | {"raster_operation": 0xCC, "clip_x2": 16, "clip_y2": 16}),
+        ("XY_TEXT_BLT", box | {"source_bits_address": TARGET}),
+        ("XY_PIXEL_BLT", {"destination_x": 3, "destination_y": 4}),
+        ("XY_SCANLINES_BLT", box),
+        ("MI_STORE_DATA_IMM", {}), ("MI_STORE_REGISTER_MEM", {}), ("MI_FLUSH", {}),
+        ("MI_SET_CONTEXT", {}), ("MI_USER_INTERRUPT", {}), ("MI_DISPLAY_FLIP", {}),
+        ("PIPE_CONTROL", {"post_sync_operation": 1}), ("CONSTANT_BUFFER", {"valid": True}), ("URB_FENCE", {}),
+        ("CS_URB_STATE", {}), ("STATE_SIP", {}), ("3DSTATE_CHROMA_KEY", {}),
+        ("3DSTATE_LINE_STIPPLE", {}),
+    ]
+    words: list[int] = [0x11000001, 0x2310, 5]  # MI_LOAD_REGISTER_IMM
+    for name, values in fields:
+        command = command_named(name, gen)
+        known = {key: value for key, value in values.items() if key in command.by_name(gen)}
+        words += command.pack(gen, **known)
+    data = struct.pack(f"<{len(words) + 1}I", *words, 0x05000000)
+    device.memory.write(BATCH, data)
+    device.memory.write(TARGET, bytes(range(256)) * 32)
+    return Subject(f"blits {gen.name}", device, lambda: device.run_batch(BATCH), [(BATCH, data)])
+
+
+def capture(name: str, part: str) -> Subject | None:
+    """A capture whose drawing rectangles end at 15, 15."""
+    path = ROOT / "traces" / f"{name}-{part}.aub.xz"
+    if not path.exists():
+        return None
+    device = Device(BY_NAME["gm45" if part == "g4x" else "965gm"], OPTIONS)
+    submission: Submission | None = None
+    for event in open_trace(str(path)):
+        if isinstance(event, MemoryWrite):
+            device.memory.write(event.address, event.data)
+        elif isinstance(event, Submission):
+            submission = event
+    if submission is None:
+        return None
+    regions = []
+    for address, size in device.memory.ranges():
+        words = np.frombuffer(device.memory.read(address, size), dtype="<u4").copy()
+        for at in np.flatnonzero(words == DRAWING_RECTANGLE).tolist():
+            words[at + 2] = 15 << 16 | 15
+        device.memory.write(address, words.tobytes())
+        regions.append((address, words.tobytes()))
+    run = submission
+    return Subject(f"{name}-{part}", device, lambda: device.submit(run), regions)
+
+
+def subjects() -> list[Subject]:
+    captures = [capture(name, part) for name in CAPTURES for part in ("brw", "g4x")]
+    return [*scenes(), *(blits(gen) for gen in DEVICES), *(c for c in captures if c is not None)]
+
+
+def damage(rng: random.Random, subject: Subject) -> list[int]:
+    """One to six changed dwords, bits or bytes; the regions that are not sound any more."""
+    touched = []
+    for _ in range(rng.choice((1, 1, 2, 3, 6))):
+        region = rng.randrange(len(subject.regions))
+        address, good = subject.regions[region]
+        places = subject.places[region]
+        at = places[int(rng.random() * len(places))] if rng.random() < 0.8 else rng.randrange(len(good) // 4) * 4
+        kind = rng.random()
+        if region in subject.kernels and kind < 0.2:  # another message
+            at |= 12
+            value = rng.getrandbits(32) & 0x8FFFFFFF
+        elif kind < 0.35:
+            value = rng.choice(INTERESTING)
+        elif kind < 0.7:
+            value = int.from_bytes(good[at:at + 4], "little") ^ 1 << rng.randrange(32)
+        elif kind < 0.85:
+            value = rng.getrandbits(32)
         else:
-            other = rng.randrange(len(data) // 4) * 4
-            data[at:at + 4] = data[other:other + 4]
+            other = places[int(rng.random() * len(places))]
+            value = int.from_bytes(good[other:other + 4], "little")
+        subject.device.memory.write(address + min(at, len(good) - 4), value.to_bytes(4, "little"))
+        touched.append(region)
+    return touched
 
 
 class Fuzzer:
-    def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
-        self.scenes = scenes()
-        self.good = [{name: s.memory.read(at, size, Missing.ZERO) for name, (at, size) in REGIONS.items()}
-                     for s in self.scenes]
+    def __init__(self, seed: int, only: str = "") -> None:
+        self.seed = seed
+        self.subjects = [s for s in subjects() if only in s.name]
+        self.weights = [1.0 if s.kernels else 0.3 for s in self.subjects]
         self.errors = 0
+        self.slowest = (0.0, 0, "")
+        self.seconds: Counter[str] = Counter()
+        self.runs: Counter[str] = Counter()
 
-    def one(self) -> None:
-        """Damage one scene, run it twice, mend it."""
-        index = self.rng.randrange(len(self.scenes))
-        scene = self.scenes[index]
-        for name in self.rng.sample(list(REGIONS), self.rng.choice((1, 1, 1, 2, 3))):
-            data = bytearray(self.good[index][name])
-            damage(self.rng, data)
-            scene.memory.write(REGIONS[name][0], bytes(data))
-        started = time.monotonic()
+    def one(self, number: int) -> None:
+        """Damage one subject, run it, mend it."""
+        rng = random.Random(self.seed << 32 | number)
+        subject = rng.choices(self.subjects, self.weights)[0]
+        memory = subject.device.memory
+        started = time.perf_counter()
+        touched = damage(rng, subject)
         try:
-            scene.device.run_batch(BATCH)
+            subject.run()
         except Gen4emuError:
             self.errors += 1
-        took = time.monotonic() - started
-        assert took < SLOW_SECONDS, f"a run took {took:.1f} s"
-        for name, (at, _) in REGIONS.items():
-            scene.memory.write(at, self.good[index][name])
-        if self.rng.randrange(64) == 0:
-            scene.memory.write(TARGET, bytes(0x4000))
-            scene.memory.write(DEPTH, bytes(0x1000))
+        # A draw may have written anywhere, which makes the next runs stranger; from time to time all is put right.
+        whole = number % 8 == 0
+        for i in range(len(subject.regions)) if whole else touched:
+            memory.write(*subject.regions[i])
+        if number % 64 == 0:
+            memory.write(TARGET, bytes(0x2000))
+            memory.write(DEPTH, bytes(0x1000))
+            subject.device.reset()
+        took = time.perf_counter() - started
+        self.seconds[subject.name] += took
+        self.runs[subject.name] += 1
+        self.slowest = max(self.slowest, (took, number, subject.name))
+        assert took < SLOW_SECONDS, f"run {number} ({subject.name}) took {took:.1f} s"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first run")
+    parser.add_argument("--only", default="", help="subjects whose name contains this")
+    parser.add_argument("--trace", action="store_true")
     args = parser.parse_args()
-    fuzzer = Fuzzer(args.seed)
+    fuzzer = Fuzzer(args.seed, args.only)
     started = time.monotonic()
-    for i in range(args.count):
-        fuzzer.one()
+    for i in range(args.first, args.first + args.count):
+        if args.trace:
+            print(i, file=sys.stderr, flush=True)
+        fuzzer.one(i)
         if (i + 1) % 10000 == 0:
             print(f"{i + 1} runs, {fuzzer.errors} with an error, {time.monotonic() - started:.0f} s", flush=True)
+    for name, seconds in fuzzer.seconds.most_common():
+        print(f"{name:24} {fuzzer.runs[name]:8} runs {1000 * seconds / fuzzer.runs[name]:8.3f} ms each")
+    print(f"slowest: run {fuzzer.slowest[1]} of {fuzzer.slowest[2]}, {1000 * fuzzer.slowest[0]:.1f} ms")
     print(f"{args.count} runs, {fuzzer.errors} ended with an error, {time.monotonic() - started:.0f} s")
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from gen4emu.device.device import Options
+from gen4emu.device.device import BlitHang, Options
 from gen4emu.device.memory import FaultKind
 from gen4emu.device.tiling import Tiling
+from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
@@ -340,3 +341,15 @@ def test_every_topology_with_few_vertices(gen: Gen, code: int) -> None:
         if expected is not None:
             assert scene.device.counts()["objects"] - before == expected, n
     assert (objects_of(code, 9) is None) == (not scene.lit())
+
+
+def test_blits_without_end_are_stopped_by_the_watchdog() -> None:
+    scene = Scene(Gen.CTG, 16, 16, options=Options(workers=1, watchdog=1))
+    blit = command_named("XY_COLOR_BLT", Gen.CTG).build(
+        Gen.CTG, destination_x2=1000, destination_y2=500, color_depth=3, raster_operation=0xF0, write_rgb=True,
+        destination_pitch=4096, destination_base_address=TARGET)
+    scene.run(blit * 2)
+    with pytest.raises(BlitHang, match="in XY_COLOR_BLT"):
+        scene.run(blit * 3)
+    assert not scene.device.registers.read(0x207C) & 1 << 18
+    scene.run(blit)
