@@ -22,8 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).parent.parent.parent
-sys.path.append(str(ROOT))
+sys.path.append(str(Path(__file__).parent.parent.parent))
 
 from gen4emu.device.device import Device, Options
 from gen4emu.device.memory import Missing
@@ -36,6 +35,7 @@ from gen4emu.trace.events import MemoryWrite, Submission
 from gen4emu.trace.opening import open as open_trace
 from tests.scene import BATCH, DEPTH, DEVICES, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
+ROOT = Path(__file__).parent.parent.parent
 SLOW_SECONDS = 20.0
 INTERESTING = [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F800000, 0x7FC00000, 0xFF800000, 0x3F800000, 0x00010000]
 OPTIONS = Options(workers=1, watchdog=1, max_batch_dwords=1 << 12)
@@ -62,8 +62,8 @@ class Subject:
 
 
 def scene_subject(name: str, scene: Scene, batch_bytes: int = 0x180) -> Subject:
-    regions = [(STATE, 0x700), (SURFACES, 0x404), (KERNELS, 0x400), (KERNELS + 0x1000, 0x200), (KERNELS + 0x2000, 0x100),
-               (BATCH, batch_bytes), (VERTICES, 0x80)]
+    regions = [(STATE, 0x700), (SURFACES, 0x404), (KERNELS, 0x400), (KERNELS + 0x1000, 0x200),
+               (KERNELS + 0x2000, 0x100), (BATCH, batch_bytes), (VERTICES, 0x80)]
     return Subject(name, scene.device, lambda: scene.device.run_batch(BATCH),
                    [(at, scene.memory.read(at, size, Missing.ZERO)) for at, size in regions], kernels=[2, 3, 4])
 
