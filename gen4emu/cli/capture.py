@@ -14,7 +14,8 @@ from gen4emu.live.recorder import watch_capture
 @click.command(context_settings=PASS_ON)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="[--] PROGRAM [ARGUMENTS]...")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE",
-              help="The trace, an AUB file; .xz, .gz or .zst at the end of its name compresses it.")
+              help="The trace: a capture in our own format if its name ends in .g4c, else an AUB file; .xz, .gz or "
+                   ".zst at the end compresses it.")
 @server_options
 def capture(command: tuple[str, ...], output: Path, device: Part, frames: Path | None, stats: bool, workers: int,
             watchdog: int, error_state: Path | None, strict: bool, verbose: bool) -> int:

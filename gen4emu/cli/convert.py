@@ -16,7 +16,7 @@ from gen4emu.hw.gen import Device
 @options.base_option
 @click.option("--partial", is_flag=True, help="Convert what is left of a SOURCE that is cut short.")
 def convert(source: str, destination: str, device: Device | None, base: int, partial: bool) -> None:
-    """Convert SOURCE (any container that can be read) to DESTINATION, an AUB file.
+    """Convert SOURCE (any container that can be read) to DESTINATION: a capture if it ends in .g4c, else an AUB file.
 
     The end of DESTINATION's name chooses the compression: .xz, .gz, .zst or none.
 

@@ -65,7 +65,14 @@ def run_program(server: Server, command: tuple[str, ...], stats: bool) -> int:
         click.echo(f"gen4emu: {e}", err=True)
         return e.status
     complaints = summary.show(server.totals, stats)
-    return status or (1 if server.failures or (complaints and server.options.strict) else 0)
+    return status or _verdict(server, complaints)
+
+
+def _verdict(server: Server, complaints: int) -> int:
+    """What is said of a program that succeeded."""
+    if server.options.strict and server.totals.hangs:
+        return 3
+    return 1 if server.failures or (complaints and server.options.strict) else 0
 
 
 @click.command(context_settings=PASS_ON)
@@ -111,4 +118,4 @@ def _serve(server: Server, stats: bool) -> int:
             return 2
         stop.wait()
     complaints = summary.show(server.totals, stats)
-    return 1 if server.failures or (complaints and server.options.strict) else 0
+    return _verdict(server, complaints)

@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gen4emu.device.device import Device, Options
+from gen4emu.device.memory import Missing
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import DecodeError
 from gen4emu.hw import gen as parts
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.trace import events
+from gen4emu.trace.capture_format import digest
 from gen4emu.trace.opening import Trace
+
+_MAX_DIFFERENCES = 10  # that are told of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class Replay:
         self.submissions = 0
         self.draws = 0
         self.warnings: list[str] = []
+        self.differences = 0  # from what the trace expects
         self._frames = 0
 
     def close(self) -> None:
@@ -52,6 +57,8 @@ class Replay:
                 self._start(event)
             elif isinstance(event, events.Warning):
                 self.warnings.append(f"0x{event.offset:08x}: {event.text}")
+            elif isinstance(event, events.ExpectedMemory):
+                self._compare(event)
             elif isinstance(event, events.SurfaceDump):
                 yield self._frame((_dump_target(event),))
             elif isinstance(event, events.FrameBoundary):
@@ -67,6 +74,9 @@ class Replay:
 
     def has_marks(self) -> bool:
         """Whether the container says where frames end."""
+        count = self.trace.frame_count()
+        if count is not None:
+            return count > 0
         return any(isinstance(e, events.SurfaceDump | events.FrameBoundary) for e in self.trace)
 
     def _start(self, header: events.Header) -> None:
@@ -92,6 +102,16 @@ class Replay:
         device.on_draw = [after_draw]
         device.submit(event)
         self.submissions += 1
+
+    def _compare(self, expected: events.ExpectedMemory) -> None:
+        """Memory against what the capture says it held."""
+        data = self._running().memory.read(expected.address, expected.size, Missing.ZERO)
+        if digest(data) == expected.digest:
+            return
+        self.differences += 1
+        if self.differences <= _MAX_DIFFERENCES:
+            self.warnings.append(f"submission {self.submissions - 1}: {expected.size} bytes at "
+                                 f"0x{expected.address:08x} are not what the capture has seen there")
 
     def _frame(self, targets: tuple[Target, ...]) -> Frame:
         frame = Frame(self._frames, self.submissions - 1, targets)

@@ -21,8 +21,11 @@ from gen4emu.errors import Gen4emuError
 from gen4emu.live.client import Client
 from gen4emu.live.observers import BufferUse, Mark, Observer
 from gen4emu.live.server import Server
+from gen4emu.trace.capture_format import digest
+from gen4emu.trace.capture_writer import CaptureWriter
 from gen4emu.trace.events import Submission, SurfaceDump
-from gen4emu.trace.writer import AubWriter, Dedup
+from gen4emu.trace.writer import Dedup
+from gen4emu.trace.writing import TraceWriter, writer_for
 
 _RUN_PAGES = 256  # 1 MiB, what a reader hands on at once
 _DUMPS = {"XR24": (6, 4), "AR24": (7, 4)}  # DRM format: AUB's number, bytes of a pixel (spec/06 2.4)
@@ -50,13 +53,14 @@ class ChangedPages:
                     yield (first + at) * PAGE_SIZE, (min(at + _RUN_PAGES, end) - at) * PAGE_SIZE
             known[:] = fresh
 
-    def learn(self, buffers: Sequence[BufferUse]) -> None:
-        """What was written since `changed` will be written by the reader, too."""
+    def learn(self, buffers: Sequence[BufferUse]) -> Iterator[tuple[int, int]]:
+        """What was written since `changed` will be written by the reader, too: the (address, size) of those pages."""
         for first, count in _page_ranges(buffers, self._memory.gtt_entries):
             written = np.zeros(count, np.uint8)
             lib.g4_mem_written_since(self._memory.handle, first, count, self._mark, _pointer("uint8_t *", written))
             for start, end in _runs(np.flatnonzero(written)):
                 self._known[first + start:first + end] = self._hash(first + start, end - start)
+                yield (first + start) * PAGE_SIZE, (end - start) * PAGE_SIZE
 
     def _hash(self, first: int, count: int) -> npt.NDArray[np.uint64]:
         hashes = np.empty((count, 2), np.uint64)
@@ -96,7 +100,7 @@ class Recorder(Observer):
         self._make_path = path
         self._server = server
         self._pages = ChangedPages(device.memory)
-        self._writer: AubWriter | None = None
+        self._writer: TraceWriter | None = None
         self._path: Path | None = None
         self._submissions = 0
         self._failed = False
@@ -114,14 +118,19 @@ class Recorder(Observer):
         writer.submit(submission.engine, submission.ring, submission.ring_address)
         self._submissions += 1
 
-    def _opened(self) -> AubWriter:
+    def _opened(self) -> TraceWriter:
         if self._writer is None:
             self._path = self._make_path()
-            self._writer = AubWriter(self._path, self._device.info, application=self._program, dedup=Dedup.NONE)
+            self._writer = writer_for(self._path, self._device.info, self._program, Dedup.NONE)
         return self._writer
 
     def after(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
-        self._pages.learn(buffers)
+        self._guarded(self._learn, buffers)
+
+    def _learn(self, buffers: Sequence[BufferUse]) -> None:
+        for address, size in self._pages.learn(buffers):
+            if isinstance(self._writer, CaptureWriter):
+                self._writer.expect(address, size, digest(self._device.memory.read(address, size)))
 
     def mark(self, mark: Mark) -> None:
         self._guarded(self._end_frame, mark)

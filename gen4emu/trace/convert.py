@@ -1,4 +1,4 @@
-"""Copying a trace into an AUB file, event by event."""
+"""Copying a trace into an AUB file or a `.g4c` capture, event by event."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from gen4emu.errors import TraceError
 from gen4emu.hw.gen import BY_PCI_ID, Device
 from gen4emu.trace import driver_block, opening
+from gen4emu.trace.capture_writer import CaptureWriter
 from gen4emu.trace.events import (
     Comment,
     ErrorState,
     Event,
+    ExpectedMemory,
     FrameBoundary,
     GttWrite,
     Header,
@@ -23,7 +25,8 @@ from gen4emu.trace.events import (
     Warning,
 )
 from gen4emu.trace.ring import STARTS_WORK
-from gen4emu.trace.writer import AubWriter, Dedup
+from gen4emu.trace.writer import Dedup
+from gen4emu.trace.writing import TraceWriter, writer_for
 
 _MAX_WARNINGS = 1000
 
@@ -40,7 +43,9 @@ class Converted:
 def convert(src: str | os.PathLike[str] | opening.Trace, dst: str | os.PathLike[str], *,
             device: Device | str | int | None = None, base: int = 0, dedup: Dedup = Dedup.SUBMISSION,
             partial: bool = False) -> Converted:
-    """Copy a trace of any kind to an AUB file.  The result replays exactly as the source does.
+    """Copy a trace of any kind to an AUB file, or to a capture if its name ends in .g4c.
+
+    The result replays exactly as the source does.
 
     `device` and `base` are those of `open`.  By default a page counts as known only until something runs: nobody says
     here what the GPU wrote.  A source that is cut short is an error, unless `partial` asks for what is left of it.
@@ -49,14 +54,15 @@ def convert(src: str | os.PathLike[str] | opening.Trace, dst: str | os.PathLike[
     submissions = size = 0
     warnings: list[Warning] = []
     with ExitStack() as stack:
-        writer: AubWriter | None = None
+        writer: TraceWriter | None = None
         for event in trace:
             if isinstance(event, Warning):
                 if event.damage and not partial:
                     raise TraceError(trace.path, event.offset, event.text)
                 warnings += [event] if len(warnings) < _MAX_WARNINGS else []
             elif writer is None:
-                writer = stack.enter_context(_writer(trace, event, dst, dedup))
+                writer = _writer(trace, event, dst, dedup)
+                stack.enter_context(writer)
                 if not isinstance(event, Header):
                     _copy(event, writer)
             else:
@@ -68,15 +74,15 @@ def convert(src: str | os.PathLike[str] | opening.Trace, dst: str | os.PathLike[
     return Converted(submissions, size, tuple(warnings))
 
 
-def _writer(trace: opening.Trace, first: Event, dst: str | os.PathLike[str], dedup: Dedup) -> AubWriter:
+def _writer(trace: opening.Trace, first: Event, dst: str | os.PathLike[str], dedup: Dedup) -> TraceWriter:
     pci_id = first.pci_id if isinstance(first, Header) else None
     if pci_id is None:
         raise TraceError(trace.path, first.offset, "does not say for which device it is: name it (--device)")
     application = first.application if isinstance(first, Header) else ""
-    return AubWriter(dst, BY_PCI_ID[pci_id], application=application, dedup=dedup)
+    return writer_for(dst, BY_PCI_ID[pci_id], application, dedup)
 
 
-def _copy(event: Event, writer: AubWriter) -> None:
+def _copy(event: Event, writer: TraceWriter) -> None:
     if isinstance(event, MemoryWrite):
         writer.write_memory(event.address, event.data, event.kind, event.space)
     elif isinstance(event, Submission):
@@ -95,6 +101,9 @@ def _copy(event: Event, writer: AubWriter) -> None:
         writer.dump_surface(event)
     elif isinstance(event, FrameBoundary):
         writer.frame_boundary(event.note)
+    elif isinstance(event, ExpectedMemory):
+        if isinstance(writer, CaptureWriter):
+            writer.expect(event.address, event.size, event.digest)
     elif isinstance(event, Comment):
         if not event.text.startswith(driver_block.NOTE):  # the reader of the copy finds the block again
             writer.comment(event.text)

@@ -110,6 +110,16 @@ class SurfaceDump:
 
 
 @dataclass(slots=True, frozen=True)
+class ExpectedMemory:
+    """What memory held at this point when the trace was made, by `capture_format.digest`."""
+
+    offset: int
+    address: int
+    size: int
+    digest: bytes
+
+
+@dataclass(slots=True, frozen=True)
 class Comment:
     offset: int
     text: str
@@ -139,4 +149,4 @@ class ErrorState:
 
 
 Event = (Header | MemoryWrite | GttWrite | RegisterWrite | Submission | FrameBoundary | SurfaceDump | Comment
-         | Warning | ErrorState)
+         | Warning | ErrorState | ExpectedMemory)

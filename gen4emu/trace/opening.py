@@ -1,6 +1,7 @@
 """Opening a trace: what kind of file it is, by its contents, and a stream of its events that can be read again.
 
-The kinds are AUB, i915 error state, raw batch and hexdump text, each plain or in a compressed stream (spec/06).
+The kinds are AUB, captures of our own, i915 error state, raw batch and hexdump text, each plain or in a
+compressed stream (spec/06).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import BinaryIO, Self
 from gen4emu.errors import TraceError
 from gen4emu.hw.gen import Device
 from gen4emu.trace.aub import AubReader
+from gen4emu.trace.capture_format import MAGIC
+from gen4emu.trace.capture_reader import CaptureReader, read_index
 from gen4emu.trace.devices import DeviceCheck
 from gen4emu.trace.error_state import ErrorStateReader
 from gen4emu.trace.events import Event, Header, Warning
@@ -26,6 +29,7 @@ from gen4emu.trace.raw import dwords_in, read_hexdump, read_raw
 from gen4emu.trace.source import Source
 
 _SNIFF_BYTES = 256 << 10
+_MAGIC_NAME = 6  # its bytes without the version
 _TEXT_BYTES = 4096  # a control character in the first of them makes the file binary
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 _ERROR_STATE = re.compile(
@@ -37,6 +41,7 @@ class Kind(Enum):
     """Containers."""
 
     AUB = "aub"
+    CAPTURE = "capture"
     ERROR_STATE = "error-state"
     RAW = "raw"
     HEXDUMP = "hexdump"
@@ -71,7 +76,7 @@ class Trace:
 
     @property
     def kind(self) -> str:
-        """"aub", "error-state", "raw" or "hexdump"."""
+        """"aub", "capture", "error-state", "raw" or "hexdump"."""
         return self._kind.value
 
     def __iter__(self) -> Iterator[Event]:
@@ -80,6 +85,14 @@ class Trace:
             yield from self._checked(source)
         finally:
             source.close()
+
+    def frame_count(self) -> int | None:
+        """How many frames are marked, by the container's index; None where only reading tells."""
+        if self._kind is not Kind.CAPTURE or self.compression or not os.path.isfile(self.path):
+            return None
+        with builtins.open(self.path, "rb") as file:
+            index = read_index(file)
+        return None if index is None else len(index[1])
 
     def _source(self) -> Source:
         source, self._first = self._first, None
@@ -108,6 +121,8 @@ class Trace:
     def _read(self, source: Source) -> Iterator[Event]:
         if self._kind is Kind.AUB:
             return AubReader(source, self._check).events()
+        if self._kind is Kind.CAPTURE:
+            return CaptureReader(source, self._check).events()
         if self._kind is Kind.ERROR_STATE:
             return ErrorStateReader(source, self._check).events()
         read = read_raw if self._kind is Kind.RAW else read_hexdump
@@ -206,6 +221,8 @@ def sniff(source: Source) -> Kind:
         raise TraceError(source.name, None, f"the file is empty{damage}")
     if _is_aub(head):
         return Kind.AUB
+    if head.startswith(MAGIC[:_MAGIC_NAME]):
+        return Kind.CAPTURE
     if head[:_TEXT_BYTES].translate(None, _CONTROL) != head[:_TEXT_BYTES]:
         if len(head) >= 4:
             return Kind.RAW

@@ -93,8 +93,9 @@ def test_what_the_gpu_wrote_is_not_written_again(tmp_path: Path) -> None:
     assert written(session.events())[1:] == [[], [(DATA, PAGE)], []]
 
 
-def test_a_replay_has_the_same_memory_after_every_submission(tmp_path: Path) -> None:
-    session = Session(tmp_path / "a.aub.xz")
+@pytest.mark.parametrize("name", ["a.aub.xz", "a.g4c"])
+def test_a_replay_has_the_same_memory_after_every_submission(name: str, tmp_path: Path) -> None:
+    session = Session(tmp_path / name)
     states = []
     with session as client:
         for i in range(20):
@@ -136,9 +137,10 @@ def test_contexts_are_replayed_with_their_state(tmp_path: Path) -> None:
         assert device.memory.read(DATA, 48) == struct.pack("<12I", *live)
 
 
+@pytest.mark.parametrize("suffix", ["aub", "g4c"])
 @pytest.mark.parametrize("name", ["triangle-g4x", "texture-g4x", "fbo-g4x", "gears-4frames-g4x", "stencil-g4x"])
-def test_a_capture_replays_to_the_golden_pictures(name: str, tmp_path: Path) -> None:
-    path = tmp_path / f"{name}.aub"
+def test_a_capture_replays_to_the_golden_pictures(name: str, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.{suffix}"
     with Server(BY_NAME["gm45"], Options(workers=2)) as server:
         watch_capture(server, path)
         with FakeClient(server.directory, 256 << 20) as client:
@@ -150,7 +152,7 @@ def test_a_capture_replays_to_the_golden_pictures(name: str, tmp_path: Path) -> 
     run = Replay(open_trace(path))
     for _ in run.frames():
         pass
-    assert run.submissions == submissions and not run.warnings
+    assert run.submissions == submissions and not run.warnings and not run.differences
     run.close()
 
 

@@ -20,6 +20,8 @@ from gen4emu.image.compare import load
 from gen4emu.image.golden import Case, draw
 from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server
+from gen4emu.trace import events
+from gen4emu.trace.opening import open as open_trace
 from tests.live import real_client
 from tests.live.real_client import needs_client
 
@@ -161,11 +163,14 @@ def test_run_says_what_was_done_and_writes_frames(tmp_path: Path) -> None:
 
 
 @needs_client
-def test_capture_and_replay_on_the_command_line(tmp_path: Path) -> None:
-    trace = tmp_path / "app.aub.xz"
+@pytest.mark.parametrize("suffix", ["aub.xz", "g4c"])
+def test_capture_and_replay_on_the_command_line(suffix: str, tmp_path: Path) -> None:
+    trace = tmp_path / f"app.{suffix}"
     done = command("capture", "-o", str(trace), "--", real_client.scenes("gl"), "gears", str(tmp_path / "live.raw"),
                    str(SIZE), "3")
     assert done.returncode == 0 and str(trace) in done.stderr
+    checks = [e for e in open_trace(trace) if isinstance(e, events.ExpectedMemory)]
+    assert bool(checks) == (suffix == "g4c")
     assert command("replay", str(trace), "-o", str(tmp_path / "frames"), "--strict").returncode == 0
     pictures = [np.asarray(load(p)) for p in (tmp_path / "frames").glob("*.png")]
     for frame in real_client.frames(tmp_path / "live.raw", SIZE):

@@ -86,5 +86,5 @@ def test_kind_can_be_forced() -> None:
     assert events(text, kind="raw")[1] == MemoryWrite(0, 0, text, kind="batch")
     with pytest.raises(TraceError, match="no line of this text shows a dword"):
         events(BATCH, kind="hexdump")
-    with pytest.raises(TraceError, match="kind 'bmp' is none of aub, error-state, raw, hexdump"):
+    with pytest.raises(TraceError, match="kind 'bmp' is none of aub, capture, error-state, raw, hexdump"):
         events(BATCH, kind="bmp")

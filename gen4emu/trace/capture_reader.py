@@ -1,0 +1,284 @@
+"""Reading `.g4c` captures (spec/06 2.10).  One pass; keeps the packed pages, so memory is at most the file's size.
+
+A record whose checksum is wrong is left out with a warning; a file that is cut is good up to there.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from gen4emu.errors import TraceError
+from gen4emu.trace.capture_format import (
+    BYTES,
+    DUMP,
+    ENGINES,
+    EXPECT,
+    HEADER,
+    INDEX,
+    INDEX_MAGIC,
+    MAGIC,
+    MAX_RECORD_BYTES,
+    PAGE_BYTES,
+    PAGE_TABLE,
+    RECORD,
+    REGISTER,
+    SUBMISSION,
+    TILINGS,
+    TRAILER,
+    WRITE,
+    Codec,
+    Kind,
+)
+from gen4emu.trace.devices import DeviceCheck
+from gen4emu.trace.driver_block import printable
+from gen4emu.trace.events import (
+    Comment,
+    Engine,
+    Event,
+    ExpectedMemory,
+    FrameBoundary,
+    GttWrite,
+    MemoryWrite,
+    RegisterWrite,
+    Space,
+    Submission,
+    SurfaceDump,
+    Warning,
+)
+from gen4emu.trace.source import Source
+
+_KEPT_UNPACKED = 64  # records of pages
+_RUN_BYTES = 1 << 20
+_ADDRESS_SPACE = 1 << 32
+
+Events = Iterator[Event]
+
+
+class _Bad(Exception):
+    """A record says something impossible."""
+
+
+class _Pages:
+    """The stored pages, by number."""
+
+    def __init__(self) -> None:
+        self._records: list[tuple[int, int, bytes]] = []  # first number, codec, what the file has
+        self._firsts: list[int] = []
+        self._count = 1
+        self._unpacked: OrderedDict[int, bytes] = OrderedDict()
+
+    def add(self, codec: int, stored: bytes, size: int) -> None:
+        if size % PAGE_BYTES:
+            raise _Bad("pages that are not whole")
+        self._records.append((self._count, codec, stored))
+        self._firsts.append(self._count)
+        self._count += size // PAGE_BYTES
+
+    def skip(self, size: int) -> None:
+        """A record of pages that is lost keeps its numbers."""
+        self._count += size // PAGE_BYTES
+
+    def get(self, number: int) -> bytes | None:
+        if number == 0:
+            return _ZEROS
+        low, high = 0, len(self._firsts)
+        while low < high:
+            middle = (low + high) // 2
+            if self._firsts[middle] <= number:
+                low = middle + 1
+            else:
+                high = middle
+        data = self._contents(low - 1) if low else b""
+        at = (number - self._firsts[low - 1]) * PAGE_BYTES if low else 0
+        page = data[at:at + PAGE_BYTES]
+        return page if len(page) == PAGE_BYTES else None
+
+    def _contents(self, record: int) -> bytes:
+        data = self._unpacked.get(record)
+        if data is None:
+            _, codec, stored = self._records[record]
+            data = self._unpacked[record] = _unpack(codec, stored)
+            if len(self._unpacked) > _KEPT_UNPACKED:
+                self._unpacked.popitem(last=False)
+        else:
+            self._unpacked.move_to_end(record)
+        return data
+
+
+_ZEROS = bytes(PAGE_BYTES)
+
+
+def _unpack(codec: int, stored: bytes) -> bytes:
+    if codec == Codec.RAW:
+        return stored
+    if codec != Codec.ZLIB:
+        raise _Bad(f"codec {codec}")
+    stream = zlib.decompressobj()
+    try:
+        return stream.decompress(stored, MAX_RECORD_BYTES)
+    except zlib.error as e:
+        raise _Bad(f"packed data: {e}") from None
+
+
+class CaptureReader:
+    """Reads one file from a source."""
+
+    def __init__(self, source: Source, check: DeviceCheck) -> None:
+        self._source = source
+        self._check = check
+        self._pages = _Pages()
+        self._readers: dict[int, Callable[[int, bytes], Events]] = {
+            Kind.HEADER: self._header, Kind.WRITE: self._write, Kind.BYTES: self._bytes,
+            Kind.SUBMISSION: self._submission, Kind.FRAME: self._frame, Kind.DUMP: self._dump,
+            Kind.EXPECT: self._expect, Kind.COMMENT: self._comment, Kind.REGISTER: self._register,
+            Kind.PAGE_TABLE: self._page_table, Kind.INDEX: self._nothing,
+        }
+
+    def events(self) -> Events:
+        source = self._source
+        if bytes(source.take(len(MAGIC))) != MAGIC:
+            raise TraceError(source.name, 0, "is no capture of a version that this program knows")
+        while True:
+            start = source.position
+            head = bytes(source.take(RECORD.size))
+            if not head or head[8:] == INDEX_MAGIC:  # the trailer
+                return
+            if len(head) < RECORD.size:
+                yield Warning(start, "the file ends inside a record", damage=True)
+                return
+            kind, codec, stored_size, size, checksum = RECORD.unpack(head)
+            if max(stored_size, size) > MAX_RECORD_BYTES:
+                yield Warning(start, f"a record of {max(stored_size, size)} bytes: what follows cannot be read",
+                              damage=True)
+                return
+            stored = bytes(source.take(stored_size))
+            if len(stored) < stored_size:
+                yield Warning(start, "the file ends inside a record", damage=True)
+                return
+            yield from self._record(start, kind, codec, stored, size, checksum)
+
+    def _record(self, start: int, kind: int, codec: int, stored: bytes, size: int, checksum: int) -> Events:
+        try:
+            if zlib.crc32(stored) != checksum:
+                if kind == Kind.PAGES:
+                    self._pages.skip(size)
+                raise _Bad("its checksum is wrong")
+            if kind == Kind.PAGES:
+                self._pages.add(codec, stored, size)
+                return
+            reader = self._readers.get(kind)
+            if reader is None:
+                raise _Bad(f"kind {kind}")
+            data = _unpack(codec, stored)
+            if len(data) != size:
+                raise _Bad(f"{len(data)} bytes instead of {size}")
+            yield from reader(start, data)
+        except (_Bad, struct.error) as e:
+            yield Warning(start, f"a record is left out: {e}", damage=True)
+
+    # --- records -----------------------------------------------------------------------------------------------------
+    def _header(self, start: int, data: bytes) -> Events:
+        pci_id, name = HEADER.unpack_from(data)
+        yield self._check.header(start, pci_id, printable(name.split(b"\0")[0]), printable(data[HEADER.size:]))
+
+    def _write(self, start: int, data: bytes) -> Events:
+        first, count = WRITE.unpack_from(data)
+        if len(data) != WRITE.size + 4 * count or (first + count) * PAGE_BYTES > _ADDRESS_SPACE:
+            raise _Bad(f"{count} pages from page 0x{first:x} on")
+        numbers = struct.unpack_from(f"<{count}I", data, WRITE.size)
+        run: list[bytes] = []
+        lost = 0
+        for at, number in enumerate(numbers):
+            page = self._pages.get(number)
+            if run and (page is None or len(run) == _RUN_BYTES // PAGE_BYTES):
+                yield MemoryWrite(start, (first + at - len(run)) * PAGE_BYTES, b"".join(run))
+                run = []
+            if page is None:
+                lost += 1
+            else:
+                run.append(page)
+        if run:
+            yield MemoryWrite(start, (first + count - len(run)) * PAGE_BYTES, b"".join(run))
+        if lost:
+            yield Warning(start, f"{lost} pages are not in the file", damage=True)
+
+    def _bytes(self, start: int, data: bytes) -> Events:
+        address, space, length = BYTES.unpack_from(data)
+        if length > 64 or len(data) < BYTES.size + length:
+            raise _Bad("the name of a kind")
+        kind = printable(data[BYTES.size:BYTES.size + length])
+        contents = data[BYTES.size + length:]
+        if address + len(contents) > (1 << 52 if space else _ADDRESS_SPACE):
+            raise _Bad(f"{len(contents)} bytes at 0x{address:x}")
+        for at in range(0, len(contents), _RUN_BYTES):
+            yield MemoryWrite(start, address + at, contents[at:at + _RUN_BYTES],
+                              Space.PHYSICAL if space else Space.GRAPHICS, kind)
+
+    def _submission(self, start: int, data: bytes) -> Events:
+        engine, address = SUBMISSION.unpack_from(data)
+        ring = data[SUBMISSION.size:]
+        if engine >= len(ENGINES) or address + len(ring) > _ADDRESS_SPACE or len(ring) % 4:
+            raise _Bad("a submission")
+        yield Submission(start, Engine(ENGINES[engine]), ring, address)
+
+    def _frame(self, start: int, data: bytes) -> Events:
+        yield FrameBoundary(start, printable(data))
+
+    def _dump(self, start: int, data: bytes) -> Events:
+        address, x, y, width, height, cpp, pitch, form, tiling, _ = DUMP.unpack(data)
+        if tiling >= len(TILINGS) or max(width, height, x, y) > 0xFFFF:
+            raise _Bad("a picture")
+        yield SurfaceDump(start, address, x, y, width, height, cpp, pitch, form, TILINGS[tiling])
+
+    def _expect(self, start: int, data: bytes) -> Events:
+        address, size, found = EXPECT.unpack(data)
+        if address + size > _ADDRESS_SPACE:
+            raise _Bad(f"{size} bytes at 0x{address:x}")
+        yield ExpectedMemory(start, address, size, found)
+
+    def _comment(self, start: int, data: bytes) -> Events:
+        yield Comment(start, printable(data))
+
+    def _register(self, start: int, data: bytes) -> Events:
+        yield RegisterWrite(start, *REGISTER.unpack(data))
+
+    def _page_table(self, start: int, data: bytes) -> Events:
+        first, entry_bytes = PAGE_TABLE.unpack_from(data)
+        if entry_bytes not in (4, 8) or (len(data) - PAGE_TABLE.size) % entry_bytes:
+            raise _Bad(f"page table entries of {entry_bytes} bytes")
+        count = (len(data) - PAGE_TABLE.size) // entry_bytes
+        entries = struct.unpack_from(f"<{count}{'I' if entry_bytes == 4 else 'Q'}", data, PAGE_TABLE.size)
+        yield GttWrite(start, first, entries, entry_bytes)
+
+    def _nothing(self, start: int, data: bytes) -> Events:
+        return iter(())
+
+
+def read_index(file: BinaryIO) -> tuple[list[int], list[int]] | None:
+    """The offsets of the submissions and of the frames; None where there is no whole index: then scanning tells."""
+    size = file.seek(0, os.SEEK_END)
+    if size < len(MAGIC) + RECORD.size + TRAILER.size:
+        return None
+    file.seek(size - TRAILER.size)
+    at, magic = TRAILER.unpack(file.read(TRAILER.size))
+    if magic != INDEX_MAGIC or not len(MAGIC) <= at <= size - TRAILER.size - RECORD.size:
+        return None
+    file.seek(at)
+    kind, codec, stored_size, _, checksum = RECORD.unpack(file.read(RECORD.size))
+    stored = file.read(min(stored_size, MAX_RECORD_BYTES))
+    if kind != Kind.INDEX or zlib.crc32(stored) != checksum:
+        return None
+    try:
+        data = _unpack(codec, stored)
+        submissions, frames = INDEX.unpack_from(data)
+        if len(data) != INDEX.size + 8 * (submissions + frames):
+            return None
+        offsets = list(struct.unpack_from(f"<{submissions + frames}Q", data, INDEX.size))
+    except (_Bad, struct.error):
+        return None
+    return offsets[:submissions], offsets[submissions:]

@@ -1,0 +1,187 @@
+"""Writing `.g4c` captures: the same calls as for AUB files, and what memory is expected to hold (spec/06 2.10).
+
+Append-only: a file that is cut short is good up to there.  Needs some 100 bytes of memory for each different page.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from types import TracebackType
+from typing import Self
+
+import gen4emu
+from gen4emu.errors import FieldError
+from gen4emu.hw.gen import Device
+from gen4emu.trace.capture_format import (
+    BYTES,
+    DUMP,
+    ENGINES,
+    EXPECT,
+    HEADER,
+    INDEX,
+    INDEX_MAGIC,
+    MAGIC,
+    MAX_RECORD_BYTES,
+    PAGE_BYTES,
+    PAGE_TABLE,
+    RECORD,
+    REGISTER,
+    SUBMISSION,
+    TILINGS,
+    TRAILER,
+    WRITE,
+    Codec,
+    Kind,
+    digest,
+)
+from gen4emu.trace.events import Engine, GttWrite, RegisterWrite, Space, SurfaceDump
+from gen4emu.trace.output import Output
+
+_BATCH_PAGES = 64  # new pages that are packed together
+_ZEROS = bytes(PAGE_BYTES)
+
+
+class CaptureWriter:
+    """Writes one file.  Use it in a `with` block: an exception leaves no file."""
+
+    def __init__(self, file: str | os.PathLike[str], device: Device, *, application: str = "") -> None:
+        self._output = Output(file)
+        self._at = 0
+        self._numbers: dict[bytes, int] = {digest(_ZEROS): 0}
+        self._fresh: list[bytes] = []  # pages that have a number, but are not in the file yet
+        self._submissions: list[int] = []
+        self._frames: list[int] = []
+        try:
+            self._write(MAGIC)
+            self.header(device.pci_id, application)
+        except BaseException:
+            self._output.discard()
+            raise
+
+    # --- what a trace consists of ------------------------------------------------------------------------------------
+    def header(self, pci_id: int, application: str = "") -> None:
+        name = application.encode("utf-8", "replace")[:31]
+        self._record(Kind.HEADER, HEADER.pack(pci_id, name) + f"gen4emu {gen4emu.__version__}".encode())
+
+    def write_memory(self, address: int, data: bytes | bytearray | memoryview, kind: str = "",
+                     space: Space = Space.GRAPHICS) -> None:
+        """Bytes that the CPU placed in memory; whole pages are stored once, whatever their `kind`."""
+        view = memoryview(data).cast("B")
+        if not 0 <= address <= (1 << 52) - len(view) or (space is Space.GRAPHICS and address + len(view) > 1 << 32):
+            raise FieldError(f"address 0x{address:x} with {len(view)} bytes is outside of the address space")
+        head = min(-address % PAGE_BYTES, len(view)) if space is Space.GRAPHICS else len(view)
+        tail = (len(view) - head) % PAGE_BYTES
+        self._bytes(address, view[:head], kind, space)
+        self._pages(address + head, view[head:len(view) - tail])
+        self._bytes(address + len(view) - tail, view[len(view) - tail:], kind, space)
+
+    def _pages(self, address: int, view: memoryview) -> None:
+        if not len(view):
+            return
+        numbers = [self._number(view[at:at + PAGE_BYTES]) for at in range(0, len(view), PAGE_BYTES)]
+        self._flush()
+        step = MAX_RECORD_BYTES // 8
+        for at in range(0, len(numbers), step):
+            part = numbers[at:at + step]
+            self._record(Kind.WRITE, WRITE.pack(address // PAGE_BYTES + at, len(part))
+                         + struct.pack(f"<{len(part)}I", *part))
+
+    def _number(self, page: memoryview) -> int:
+        key = digest(page)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._numbers)
+            self._fresh.append(bytes(page))
+            if len(self._fresh) == _BATCH_PAGES:
+                self._flush()
+        return number
+
+    def _flush(self) -> None:
+        if self._fresh:
+            self._record(Kind.PAGES, b"".join(self._fresh))
+            self._fresh = []
+
+    def _bytes(self, address: int, view: memoryview, kind: str, space: Space) -> None:
+        name = kind.encode()[:64]
+        for at in range(0, len(view), MAX_RECORD_BYTES // 2):
+            self._record(Kind.BYTES, BYTES.pack(address + at, space is Space.PHYSICAL, len(name)) + name
+                         + bytes(view[at:at + MAX_RECORD_BYTES // 2]))
+
+    def submit(self, engine: Engine, ring_bytes: bytes, ring_address: int) -> None:
+        """Ring contents to run."""
+        self._submissions.append(self._at)
+        self._record(Kind.SUBMISSION, SUBMISSION.pack(ENGINES.index(engine.value), ring_address) + ring_bytes)
+
+    def dump_surface(self, dump: SurfaceDump) -> None:
+        """The end of a frame, and its picture."""
+        self._frames.append(self._at)
+        try:
+            data = DUMP.pack(dump.address, dump.x, dump.y, dump.width, dump.height, dump.bytes_per_pixel,
+                             dump.pitch_bytes, dump.format, TILINGS.index(dump.tiling), 0)
+        except (struct.error, ValueError) as e:
+            raise FieldError(f"surface dump: {e}") from None
+        self._record(Kind.DUMP, data)
+
+    def frame_boundary(self, note: str = "") -> None:
+        """The end of a frame."""
+        self._frames.append(self._at)
+        self._record(Kind.FRAME, note.encode("utf-8", "replace")[:MAX_RECORD_BYTES])
+
+    def expect(self, address: int, size: int, found: bytes) -> None:
+        """What a reader's memory must hold now, by `capture_format.digest`."""
+        self._record(Kind.EXPECT, EXPECT.pack(address, size, found))
+
+    def comment(self, text: str) -> None:
+        self._record(Kind.COMMENT, text.encode("utf-8", "replace")[:MAX_RECORD_BYTES])
+
+    def write_register(self, event: RegisterWrite) -> None:
+        self._record(Kind.REGISTER, REGISTER.pack(event.register & 0xFFFFFFFF, event.value & 0xFFFFFFFF))
+
+    def write_gtt(self, event: GttWrite) -> None:
+        """Page table entries."""
+        code = "I" if event.entry_bytes == 4 else "Q"
+        try:
+            data = struct.pack(f"<{len(event.entries)}{code}", *event.entries)
+        except struct.error as e:
+            raise FieldError(f"page table from entry {event.first} on: {e}") from None
+        self._record(Kind.PAGE_TABLE, PAGE_TABLE.pack(event.first, event.entry_bytes) + data)
+
+    # --- life --------------------------------------------------------------------------------------------------------
+    def close(self) -> None:
+        """Write the index; the file appears under its name."""
+        at = self._at
+        offsets = self._submissions + self._frames
+        index = INDEX.pack(len(self._submissions), len(self._frames)) + struct.pack(f"<{len(offsets)}Q", *offsets)
+        if len(index) <= MAX_RECORD_BYTES:  # else a reader scans
+            self._record(Kind.INDEX, index)
+            self._write(TRAILER.pack(at, INDEX_MAGIC))
+        self._output.commit()
+
+    def discard(self) -> None:
+        """Give up: nothing of the file stays."""
+        self._output.discard()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+    def _record(self, kind: Kind, data: bytes) -> None:
+        stored, codec = data, Codec.RAW
+        if len(data) >= 256:
+            packed = zlib.compress(data, 1)
+            if len(packed) < len(data):
+                stored, codec = packed, Codec.ZLIB
+        self._write(RECORD.pack(kind, codec, len(stored), len(data), zlib.crc32(stored)))
+        self._write(stored)
+
+    def _write(self, data: bytes) -> None:
+        self._output.write(data)
+        self._at += len(data)
