@@ -163,11 +163,29 @@ HOOK ssize_t __readlinkat_chk(int directory, const char *path, char *link, size_
     return readlinkat(directory, path, link, size < room ? size : room);
 }
 
+/* A link of /proc to one of our sockets: libc looks for a file of the socket's name. */
+static char *realpath_of_socket(const char *path, char *resolved) {
+    char link[PATH_MAX];
+    const ssize_t length = REAL(readlink)(path, link, sizeof link);
+    const size_t restored = length > 0 ? path_restore_link(link, (size_t)length, sizeof link - 1) : 0;
+    if (restored == 0 || link[0] != '/') {
+        errno = ENOENT;
+        return NULL;
+    }
+    link[restored] = 0;
+    return resolved ? strcpy(resolved, link) : strdup(link);
+}
+
 HOOK char *realpath(const char *path, char *resolved) {
     REDIRECTED(AT_FDCWD, path);
-    char *const result = REAL(realpath)(target, resolved);
-    if (result && shim_active()) {
+    char *result = REAL(realpath)(target, resolved);
+    if (!shim_active()) {
+        return result;
+    }
+    if (result) {
         path_restore(result);
+    } else if (errno == ENOENT && path && path_is_suspect(path)) {
+        result = realpath_of_socket(path, resolved);
     }
     return result;
 }

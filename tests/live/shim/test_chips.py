@@ -1,0 +1,132 @@
+"""What each machine answers (spec/80 2.2, 2.4, 2.5, 5.1)."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import struct
+from collections.abc import Callable
+
+from tests.live.shim.drm import CARD, GET_CAP, GETPARAM, QUERY, REG_READ, RENDER, Device, address_of, fails, in_client
+
+ONES = (5, 8, 9, 12, 13, 15, 16, 19, 21, 24, 25, 26, 29, 30, 35, 37, 43, 44, 45, 48, 49, 52, 53, 55, 56)
+ZEROS = (7, 11, 17, 18, 20, 22, 23, 27, 28, 31, 36, 38, 39, 41, 50)
+ABSENT = (1, 2, 3, 14, 33, 34, 42, 46, 47)
+
+
+def _params(d: Device, pci_id: int, video: int) -> None:
+    expected = dict.fromkeys(ONES, 1) | dict.fromkeys(ZEROS, 0)
+    expected |= {4: pci_id, 6: 16, 10: video, 32: 3, 40: 4, 51: 12_500_000, 54: 5}
+    assert {n: d.param(n) for n in expected} == expected
+    for number in ABSENT:
+        with fails(errno.ENODEV):
+            d.param(number)
+    for number in (0, 57, 1000, -1):
+        with fails(errno.EINVAL):
+            d.param(number)
+    with fails(errno.EFAULT):
+        d.call(GETPARAM, "iIQ", 4, 0, 16)
+
+
+@in_client(device="g45")
+def test_parameters_of_g45(d: Device) -> None:
+    _params(d, 0x2E22, 1)
+
+
+@in_client(device="g41")
+def test_parameters_of_g41(d: Device) -> None:
+    _params(d, 0x2E32, 1)
+
+
+@in_client(device="gm45")
+def test_parameters_of_gm45(d: Device) -> None:
+    _params(d, 0x2A42, 1)
+
+
+@in_client(device="g965")
+def test_parameters_of_g965(d: Device) -> None:
+    _params(d, 0x29A2, 0)
+
+
+@in_client(device="965gm")
+def test_parameters_of_965gm(d: Device) -> None:
+    _params(d, 0x2A02, 0)
+
+
+@in_client
+def test_capabilities(d: Device) -> None:
+    values = {1: 1, 2: 1, 3: 24, 4: 1, 5: 3, 6: 1, 7: 0, 8: 256, 9: 256, 0x10: 1, 0x11: 0, 0x12: 1, 0x13: 1, 0x14: 1}
+    assert {n: d.call(GET_CAP, "QQ", n, 9)[1] for n in values} == values
+    for number in (0, 10, 0x15, 1 << 40):
+        with fails(errno.EINVAL):
+            d.call(GET_CAP, "QQ", number, 0)
+
+
+@in_client
+def test_query_items_fail_one_by_one(d: Device) -> None:
+    items = ctypes.create_string_buffer(b"".join(struct.pack("<QiIQ", n, 0, 0, 0) for n in (1, 2, 3, 4, 5, 6, 0, 7)))
+    d.call(QUERY, "IIQ", 8, 0, address_of(items))
+    lengths = [struct.unpack_from("<i", items, 24 * i + 8)[0] for i in range(8)]
+    no = -errno.ENODEV
+    assert lengths == [no, 16 + 2 * 56, no, 16 + 88, no, no, -errno.EINVAL, -errno.EINVAL]
+    room = ctypes.create_string_buffer(128)
+    one = ctypes.create_string_buffer(struct.pack("<QiIQ", 2, 128, 0, address_of(room)))
+    d.call(QUERY, "IIQ", 1, 0, address_of(one))
+    assert struct.unpack_from("<I", room)[0] == 2
+    assert [struct.unpack_from("<HH", room, 16 + 56 * i) for i in range(2)] == [(0, 0), (2, 0)]
+    with fails(errno.EFAULT):
+        d.call(QUERY, "IIQ", 1, 0, 16)
+    with fails(errno.EINVAL):
+        d.call(QUERY, "IIQ", 0, 1, 0)
+
+
+@in_client
+def test_the_timestamp_is_the_servers(d: Device) -> None:
+    assert d.call(REG_READ, "QQ", 0x2358, 0)[1] == 0x123456789
+    assert d.call(REG_READ, "QQ", 0x2359, 0)[1] == 0x123456789
+    with fails(errno.EINVAL):
+        d.call(REG_READ, "QQ", 0x2350, 0)
+
+
+@in_client
+def test_old_and_later_interfaces_fail_as_on_the_real_machine(d: Device) -> None:
+    card = Device(CARD)
+    for number in (0x40, 0x45, 0x48, 0x53):
+        card.call(number, "Q", 0)
+    for number, wrong in ((0x54, errno.EINVAL), (0x55, errno.ENODEV), (0x56, errno.ENODEV), (0x76, errno.ENODEV),
+                          (0x7A, errno.ENODEV), (0x7B, errno.ENODEV)):
+        with fails(wrong):
+            card.call(number, "Q", 0)
+    assert card.call(0x05, "iiQQQQ", 0, 0, 0, 0, 0, 0)[1] == 1
+    with fails(errno.EINVAL):
+        card.call(0x05, "iiQQQQ", 1, 0, 0, 0, 0, 0)
+    assert card.call(0x02, "I", 0)[0] > 0
+    assert card.call(0x07, "iiii", 1, 4, -1, -1) == (1, 4, 1, 6)
+    for number in (0x02, 0x07, 0x0A, 0x0B):  # not for render nodes
+        with fails(errno.EACCES):
+            d.call(number, "IIII", 0, 0, 0, 0)
+
+
+def test_unknown_ioctls_are_noted_once(start_live: Callable) -> None:
+    with start_live() as live:
+        live.call(client_of_the_unknown)
+        assert live.notes == ["unknown ioctl 0x9e", "unknown ioctl 0xff"]
+
+
+def client_of_the_unknown(d: Device) -> None:
+    for number in (0x9E, 0x9E, 0xFF, 0x9E):
+        with fails(errno.EINVAL):
+            d.call(number, "Q", 0)
+
+
+@in_client(path=RENDER)
+def test_arguments_may_be_shorter_or_longer_or_absent(d: Device) -> None:
+    handle = d.create()
+    assert d.call(0x5E, "IIQQQ", handle, 0, 0, 4096, 0)[4] > 0  # MMAP without flags, as old libraries have it
+    assert d.call(0x57, "IIQQ", handle, 9, 1, 2) == (handle, 0, 1, 2)
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.ioctl(d.fd, ctypes.c_ulong(0xC0106446), None) == -1
+    assert ctypes.get_errno() == errno.EFAULT
+    assert libc.ioctl(d.fd, ctypes.c_ulong(0xC0106446), ctypes.c_void_p(4096)) == -1
+    assert ctypes.get_errno() == errno.EFAULT
+    assert libc.ioctl(d.fd, ctypes.c_ulong(0x6458)) == 0  # THROTTLE

@@ -1,0 +1,360 @@
+"""Buffer objects (spec/80 3.2)."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+
+from tests.live.shim.drm import (
+    APERTURE,
+    CARD,
+    CLOSE,
+    CREATE,
+    CREATE_EXT,
+    FLINK,
+    FROM_FD,
+    GET_CACHING,
+    GET_TILING,
+    GTT,
+    MADVISE,
+    MAP_FIXED,
+    MAP_OFFSET,
+    MAP_SHARED,
+    MMAP,
+    OPEN,
+    PAGE,
+    PREAD,
+    PWRITE,
+    SET_CACHING,
+    SET_DOMAIN,
+    SET_TILING,
+    SW_FINISH,
+    TO_FD,
+    USERPTR,
+    WC,
+    Device,
+    fails,
+    in_client,
+    libc,
+)
+
+X, Y = 1, 2
+
+
+# --- life ------------------------------------------------------------------------------------------------------------
+@in_client
+def test_handles_start_at_one_and_the_lowest_free_one_comes_next(d: Device) -> None:
+    assert [d.create() for _ in range(3)] == [1, 2, 3]
+    d.drop(2)
+    d.drop(1)
+    assert [d.create() for _ in range(3)] == [1, 2, 4]
+
+
+@in_client
+def test_sizes_are_rounded_up_to_pages_and_nothing_is_refused(d: Device) -> None:
+    assert d.call(CREATE, "QII", 4097, 0, 0)[0] == 8192
+    with fails(errno.EINVAL):
+        d.create(0)
+    for absurd in (1 << 40, 1 << 62, (1 << 64) - 1):
+        with fails(errno.E2BIG, errno.ENOMEM):
+            d.create(absurd)
+
+
+@in_client
+def test_create_ext_is_create_unless_it_is_extended(d: Device) -> None:
+    assert d.call(CREATE_EXT, "QIIQ", 1, 0, 0, 0)[:2] == (4096, 1)
+    with fails(errno.EINVAL):
+        d.call(CREATE_EXT, "QIIQ", 4096, 0, 0, 64)
+
+
+@in_client
+def test_unknown_handles_are_told(d: Device) -> None:
+    with fails(errno.EINVAL):
+        d.drop(1)
+    for number, layout in ((SW_FINISH, "I"), (GET_TILING, "IIII"), (GET_CACHING, "II"), (MAP_OFFSET, "IIQ"),
+                           (MADVISE, "III"), (SET_TILING, "IIII"), (TO_FD, "IIi")):
+        with fails(errno.ENOENT):
+            d.call(number, layout, 9, *[0] * (len(layout) - 1))
+
+
+@in_client
+def test_new_memory_is_zero_also_where_another_buffer_was(d: Device) -> None:
+    first = d.create(16 * PAGE)
+    d.write(first, b"\xAA" * 16 * PAGE)
+    d.drop(first)
+    assert d.read(d.create(16 * PAGE), 16 * PAGE) == bytes(16 * PAGE)
+
+
+# --- contents --------------------------------------------------------------------------------------------------------
+@in_client
+def test_pread_returns_what_pwrite_wrote(d: Device) -> None:
+    handle = d.create(3 * PAGE)
+    d.write(handle, b"hello", PAGE - 2)
+    assert d.read(handle, 9, PAGE - 4) == b"\0\0hello\0\0"
+    d.call(PREAD, "IIQQQ", handle, 0, 0, 0, 0)
+    for number in (PREAD, PWRITE):
+        with fails(errno.EINVAL):
+            d.call(number, "IIQQQ", handle, 0, 2 * PAGE, PAGE + 1, 1 << 20)
+        with fails(errno.EINVAL):
+            d.call(number, "IIQQQ", handle, 0, (1 << 64) - 4, 8, 1 << 20)
+        with fails(errno.EFAULT):
+            d.call(number, "IIQQQ", handle, 0, 0, 8, 16)
+        with fails(errno.ENOENT):
+            d.call(number, "IIQQQ", handle + 1, 0, 0, 8, 16)
+
+
+# --- maps ------------------------------------------------------------------------------------------------------------
+@in_client
+def test_every_kind_of_map_shows_the_same_memory(d: Device) -> None:
+    handle = d.create(2 * PAGE)
+    maps = [d.map(handle, 2 * PAGE, kind) for kind in range(4)]
+    gtt = d.call(MAP_OFFSET, "IIQ", handle, 0, 0)[2]
+    maps.append(d.map_at(gtt, 2 * PAGE))
+    address = d.call(MMAP, "IIQQQQ", handle, 0, PAGE, PAGE, 0, 1)[4]
+    for i, m in enumerate(maps):
+        m[i] = i + 1
+    assert d.read(handle, 6) == bytes([1, 2, 3, 4, 5, 0])
+    maps[0][PAGE] = 77
+    assert ctypes.c_uint8.from_address(address).value == 77
+
+
+@in_client
+def test_a_map_outlives_its_handle_until_it_is_unmapped(d: Device) -> None:
+    handle = d.create()
+    m = d.map(handle)
+    m[5] = 99
+    d.drop(handle)
+    other = d.create()
+    d.write(other, b"\1" * PAGE)
+    assert m[5] == 99
+    m.unmap()
+
+
+@in_client
+def test_a_part_of_a_buffer_can_be_mapped_over_something_else(d: Device) -> None:
+    handle = d.create(4 * PAGE)
+    d.write(handle, b"x", 2 * PAGE)
+    m = d.map(handle, 4 * PAGE)
+    part = d.map_at(d.offset(handle) + 2 * PAGE, PAGE, m.address + PAGE, MAP_SHARED | MAP_FIXED)
+    assert part.address == m.address + PAGE
+    assert m[PAGE] == m[2 * PAGE] == ord("x")
+    part.unmap()
+    m[3 * PAGE] = 1
+    d.drop(handle)
+    assert m[0] == 0
+
+
+@in_client
+def test_maps_that_make_no_sense_are_refused(d: Device) -> None:
+    handle = d.create(2 * PAGE)
+    offset = d.offset(handle)
+    for at, size in ((offset, 3 * PAGE), (offset + PAGE, 2 * PAGE), (offset + 2 * PAGE, PAGE), (0, PAGE),
+                     (offset + (1 << 36), PAGE), (PAGE, PAGE)):
+        with fails(errno.EINVAL):
+            d.map_at(at, size)
+    other = Device()
+    with fails(errno.EACCES):
+        other.map_at(offset, PAGE)
+    with fails(errno.EINVAL):
+        d.call(MAP_OFFSET, "IIQQQ", handle, 0, 0, 4, 0)
+    with fails(errno.EINVAL):
+        d.call(MAP_OFFSET, "IIQQQ", handle, 0, 0, WC, 8)
+    with fails(errno.EINVAL):
+        d.call(MMAP, "IIQQQQ", handle, 0, PAGE, 2 * PAGE, 0, 0)
+    with fails(errno.EINVAL):
+        d.call(MMAP, "IIQQQQ", handle, 0, 0, PAGE, 0, 2)
+
+
+@in_client
+def test_device_maps_can_move_and_shrink_but_not_grow(d: Device) -> None:
+    libc.mremap.restype = ctypes.c_void_p
+    libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
+    handle = d.create(2 * PAGE)
+    m = d.map(handle, 2 * PAGE)
+    m[0] = 7
+    assert libc.mremap(m.address, 2 * PAGE, 4 * PAGE, 1) == ctypes.c_void_p(-1).value
+    assert ctypes.get_errno() == errno.EFAULT
+    assert libc.mremap(m.address, 2 * PAGE, PAGE, 0) == m.address
+    d.drop(handle)
+    assert m[0] == 7
+
+
+# --- tiling (spec/80 3.2) ---------------------------------------------------------------------------------------------
+@in_client
+def test_set_tiling_checks_strides_and_tells_the_truth_when_it_fails(d: Device) -> None:
+    handle = d.create(64 * PAGE)
+    assert d.set_tiling(handle, X, 512) == (X, 512)
+    for mode, stride in ((X, 640), (Y, 192), (3, 512), (X, 0x20200), (X, 0)):
+        with fails(errno.EINVAL):
+            d.set_tiling(handle, mode, stride)
+        assert bytes(d.error_data)[4:12] == b"\1\0\0\0\0\2\0\0"
+    assert d.set_tiling(handle, X, 0x20000) == (X, 0x20000)
+    assert d.set_tiling(handle, Y, 128) == (Y, 128)
+    assert d.call(GET_TILING, "IIII", handle, 9, 9, 9)[1:] == (Y, 0, 0)
+    assert d.set_tiling(handle, 0, 777) == (0, 0)
+    assert d.set_tiling(d.create(), X, 512) == (X, 512)  # the probe of crocus
+
+
+@in_client
+def test_x_tiled_buffers_are_linear_through_the_aperture(d: Device) -> None:
+    handle = d.create(16 * 1024)
+    d.set_tiling(handle, X, 1024)
+    view, raw = d.map(handle, 16 * 1024, GTT), d.map(handle, 16 * 1024, WC)
+    view[13 * 1024 + 700] = 0x5A
+    assert d.read(handle, 1, 0x3ABC) == b"\x5A"
+    assert raw[0x3ABC] == 0x5A
+    pattern = bytes(i * 7 & 0xFF for i in range(16 * 1024))
+    view.fill(pattern)
+    tiled = d.read(handle, 16 * 1024)
+    for y in range(16):
+        for x in (0, 511, 512, 1023):
+            assert tiled[(y // 8) * 8192 + (x // 512) * 4096 + (y % 8) * 512 + x % 512] == pattern[y * 1024 + x]
+
+
+@in_client
+def test_y_tiled_buffers_are_linear_through_the_aperture(d: Device) -> None:
+    handle = d.create(64 * 256)
+    d.set_tiling(handle, Y, 256)
+    view = d.map(handle, 64 * 256, GTT)
+    view[45 * 256 + 200] = 0x5A
+    offset = (45 // 32) * 256 * 32 + (200 // 128) * 4096 + ((200 % 128) // 16) * 512 + (45 % 32) * 16 + 200 % 16
+    assert d.read(handle, 1, offset) == b"\x5A"
+    d.write(handle, b"\x77", 0x1005)
+    assert view[0x85] == 0x77  # PWRITE is raw, the view follows
+
+
+@in_client
+def test_what_is_behind_the_last_whole_tile_row_is_not_tiled(d: Device) -> None:
+    handle = d.create(5 * PAGE)  # a tile row has four pages
+    d.set_tiling(handle, X, 2048)
+    view = d.map(handle, 5 * PAGE, GTT)
+    view[4 * PAGE + 3] = 9
+    view[2048] = 8
+    assert d.read(handle, 1, 4 * PAGE + 3) == b"\x09"
+    assert d.read(handle, 1, 512) == b"\x08"
+
+
+@in_client
+def test_a_new_tiling_changes_the_view_and_not_the_bytes(d: Device) -> None:
+    handle = d.create(4 * PAGE)
+    view = d.map(handle, 4 * PAGE, GTT)
+    view[5000] = 1  # linear: byte 5000
+    d.set_tiling(handle, X, 1024)
+    data = d.read(handle, 4 * PAGE)
+    assert data[5000] == 1
+    y, x = (5000 % 4096) // 512, 512 + 5000 % 512
+    assert view[y * 1024 + x] == 1
+    view[0] = 5
+    d.set_tiling(handle, 0, 0)
+    assert view[5000] == 1
+    assert view[0] == 5
+
+
+# --- hints -----------------------------------------------------------------------------------------------------------
+@in_client
+def test_memory_is_never_purged(d: Device) -> None:
+    handle = d.create()
+    assert d.call(MADVISE, "III", handle, 1, 0)[2] == 1
+    assert d.call(MADVISE, "III", handle, 0, 0)[2] == 1
+    with fails(errno.EINVAL):
+        d.call(MADVISE, "III", handle, 2, 0)
+
+
+@in_client
+def test_set_domain_knows_the_domains_of_the_cpu_only(d: Device) -> None:
+    handle = d.create()
+    for read, write in ((1, 0), (1, 1), (0x40, 0x40), (0x80, 0x80), (0, 0), (0x41, 0)):
+        d.call(SET_DOMAIN, "III", handle, read, write)
+    for read, write in ((2, 0), (2, 2), (0x20, 0), (1, 0x40)):
+        with fails(errno.EINVAL):
+            d.call(SET_DOMAIN, "III", handle, read, write)
+    with fails(errno.ENOENT):
+        d.call(SET_DOMAIN, "III", handle + 1, 1, 1)
+
+
+@in_client
+def test_g4x_can_snoop(d: Device) -> None:
+    handle = d.create()
+    d.call(SET_CACHING, "II", handle, 1)
+    d.call(SET_CACHING, "II", handle, 2)
+    d.call(SET_CACHING, "II", handle, 0)
+    with fails(errno.EINVAL):
+        d.call(SET_CACHING, "II", handle, 3)
+
+
+@in_client(device="g965")
+def test_broadwater_cannot_snoop(d: Device) -> None:
+    handle = d.create()
+    with fails(errno.ENODEV):
+        d.call(SET_CACHING, "II", handle, 1)
+    d.call(SET_CACHING, "II", handle, 0)
+    assert d.call(APERTURE, "QQ", 0, 0) == (512 << 20, 512 << 20)
+
+
+@in_client
+def test_the_aperture_is_the_whole_gtt(d: Device) -> None:
+    size, available = d.call(APERTURE, "QQ", 0, 0)
+    assert size == 2 << 30
+    assert 0 < available <= size
+
+
+@in_client
+def test_there_are_no_user_pointers(d: Device) -> None:
+    with fails(errno.ENODEV):
+        d.call(USERPTR, "QQII", PAGE, PAGE, 0, 0)
+
+
+# --- sharing (spec/80 3.2) --------------------------------------------------------------------------------------------
+@in_client
+def test_a_dma_buf_has_a_size_and_gives_the_same_handle_back(d: Device) -> None:
+    handle = d.create(4097)
+    m = d.map(handle, 8192)
+    m[3] = 1
+    fd = d.export(handle)
+    assert os.lseek(fd, 0, os.SEEK_END) == 8192
+    assert d.import_(fd) == handle
+    assert os.pread(fd, 4, 0) == b"\0\0\0\1"
+    m[0] = 9  # mappings that were there follow the memory to its new place
+    assert os.pread(fd, 1, 0) == b"\x09"
+    other = Device()
+    foreign = other.import_(fd)
+    assert other.import_(fd) == foreign
+    assert other.read(foreign, 4) == b"\x09\0\0\1"
+    d.drop(handle)
+    with fails(errno.EINVAL):
+        d.drop(handle)
+    m.unmap()
+    d.close()
+    assert other.read(foreign, 4) == b"\x09\0\0\1"
+
+
+@in_client
+def test_only_buffers_can_be_imported(d: Device) -> None:
+    with fails(errno.EBADF):
+        d.call(FROM_FD, "IIi", 0, 0, 333)
+    with fails(errno.EINVAL):
+        d.import_(os.memfd_create("foreign"))
+    with fails(errno.EINVAL):
+        d.import_(0)
+    with fails(errno.EINVAL):
+        d.call(TO_FD, "IIi", d.create(), 0x1000, 0)
+
+
+@in_client(path=CARD)
+def test_global_names_open_the_same_memory(d: Device) -> None:
+    handle = d.create(2 * PAGE)
+    d.set_tiling(handle, X, 512)
+    name = d.call(FLINK, "II", handle, 0)[1]
+    assert name > 0
+    assert d.call(FLINK, "II", handle, 0)[1] == name
+    other = Device(CARD)
+    opened, size = other.call(OPEN, "IIQ", name, 0, 0)[1:]
+    assert size == 2 * PAGE
+    assert other.call(GET_TILING, "IIII", opened, 0, 0, 0)[1] == X
+    d.write(handle, b"shared")
+    assert other.read(opened, 6) == b"shared"
+    with fails(errno.ENOENT):
+        d.call(OPEN, "IIQ", 12345, 0, 0)
+    d.call(CLOSE, "II", handle, 0)
+    assert other.read(opened, 6) == b"shared"
