@@ -20,10 +20,6 @@ static int32_t at_most(int32_t value, int32_t high) {
     return value > high ? high : value;
 }
 
-static int32_t saturate(int32_t lod) {
-    return at_least(at_most(lod, LOD_HIGH), LOD_LOW);
-}
-
 /* A delivered number, rounded down; NaN counts as 0. */
 static int32_t quantize(float lod) {
     const float scaled = lod == lod ? lod * LOD_ONE : 0.0f;
@@ -46,9 +42,10 @@ static const uint8_t log2_table[128] = {
     54, 55, 55, 56, 56, 56, 57, 57, 58, 58, 58, 59, 59, 59, 60, 60, 61, 61, 61, 62, 62, 62, 63, 63,
 };
 
-/* The logarithm of a length given as exponent * 128 + mantissa (decision 35). */
+/* The logarithm of a length given as exponent * 128 + mantissa (decision 35).  It may leave the range that delivered
+ * numbers saturate to: on silicon, a bias brings even levels beyond 16 back (docs/fidelity.md). */
 static int32_t log2_lod(int32_t number) {
-    return saturate((number >> 7) * LOD_ONE + log2_table[number & 127]);
+    return (number >> 7) * LOD_ONE + log2_table[number & 127];
 }
 
 /* ---- gradients ---- */

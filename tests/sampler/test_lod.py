@@ -224,3 +224,10 @@ def test_any_level_count_is_survived(levels: int) -> None:
     t.sampler(Map.LINEAR, LINEAR)
     assert 0.0 <= t.at_level(13.0)[0] <= 1.0
     t.load(0, 0, 0, 15)
+
+
+@pytest.mark.parametrize(("length", "bias", "level"), [(2.0**17, -15.0, 2), (2.0**20, -16.0, 4), (2.0**-20, 15.0, 0)])
+def test_a_bias_brings_back_computed_levels_beyond_16(length: float, bias: float, level: int) -> None:
+    t = mipmapped(7)
+    filters(t, NEAREST, texture_lod_bias=bias)
+    assert level_of(t, length) == level
