@@ -174,6 +174,9 @@ void link_receive(struct link *link) {
         char room[512];
     } packet;
     bool any = false;
+    if (link->polling) {
+        return; /* what arrives wakes that thread; were it taken away, it would sleep on */
+    }
     while (link->fd >= 0 && !link->dead) {
         int passed = -1;
         const long got = descriptor_receive(link->fd, &packet, sizeof packet, &passed, MSG_DONTWAIT);

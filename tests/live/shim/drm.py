@@ -162,21 +162,21 @@ class Device:
              length: int = 0, context: int = 0, fences: list[tuple[int, int]] | None = None, sync: int = 0,
              **other: int) -> int:
         """EXECBUFFER2; offsets are written back into `objects`; the sync files' field."""
-        self.array = ctypes.create_string_buffer(b"".join(
+        array = ctypes.create_string_buffer(b"".join(
             struct.pack("<IIQQQQQQ", o.handle, o.relocs.count if o.relocs else 0,
                         address_of(o.relocs.data) if o.relocs else 0, o.alignment, o.offset, o.flags, 0, 0)
             for o in objects) + b"\0")
         cliprects, count = other.get("cliprects", 0), other.get("cliprect_count", 0)
         if fences is not None:
-            self.fences = ctypes.create_string_buffer(b"".join(struct.pack("<II", *f) for f in fences) + b"\0")
-            cliprects, count, flags = address_of(self.fences), len(fences), flags | FENCE_ARRAY
+            entries = ctypes.create_string_buffer(b"".join(struct.pack("<II", *f) for f in fences) + b"\0")
+            cliprects, count, flags = address_of(entries), len(fences), flags | FENCE_ARRAY
         try:
-            result = self.call(EXEC, "QIIIIIIQQQQ", other.get("pointer", address_of(self.array)),
+            result = self.call(EXEC, "QIIIIIIQQQQ", other.get("pointer", address_of(array)),
                                other.get("count", len(objects)), start, length, other.get("dr1", 0),
                                other.get("dr4", 0), count, cliprects, flags, context, sync)
         finally:
             for i, o in enumerate(objects):
-                o.offset = struct.unpack_from("<Q", self.array, 56 * i + 24)[0]
+                o.offset = struct.unpack_from("<Q", array, 56 * i + 24)[0]
         return result[10]
 
     def store(self, target: int, offset: int, value: int, *before: int, flags: int = WRITE, context: int = 0,
