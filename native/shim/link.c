@@ -25,10 +25,9 @@ static void die(struct link *link) {
     link->dead = true;
     link->completed = link->submitted;
     for (struct link_request *request = link->requests; request; request = request->next) {
-        request->size = 0;
+        request->size = request->done ? request->size : 0;
         request->done = true;
     }
-    link->requests = NULL;
     shim_announce();
 }
 
@@ -149,11 +148,18 @@ static void handle_result(struct link *link, const struct g4_live_result *result
     }
 }
 
-static void handle_answer(struct link *link, const struct g4_live_header *packet, size_t size, int passed) {
+static void take_out(struct link *link, const struct link_request *request) {
     for (struct link_request **place = &link->requests; *place; place = &(*place)->next) {
-        struct link_request *const request = *place;
-        if (request->sequence == packet->sequence) {
+        if (*place == request) {
             *place = request->next;
+            return;
+        }
+    }
+}
+
+static void handle_answer(struct link *link, const struct g4_live_header *packet, size_t size, int passed) {
+    for (struct link_request *request = link->requests; request; request = request->next) {
+        if (request->sequence == packet->sequence && !request->done) {
             const size_t part = size < request->size ? size : request->size;
             memcpy(request->answer, packet, part);
             request->size = part;
@@ -251,6 +257,7 @@ int link_ask(struct link *link, void *packet, size_t size, int passed, void *ans
         }
         link_pause(link, INT64_MAX);
     }
+    take_out(link, &request);
     if (received) {
         *received = request.passed;
     } else if (request.passed >= 0) {
