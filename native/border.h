@@ -288,6 +288,9 @@ enum g4_event {
     G4_EVENT_RT_FLAGS,        /* render target write whose length contradicts M1.6; value: descriptor */
     G4_EVENT_UNMODELLED,      /* legal, but not modelled; value: what */
     G4_EVENT_SILICON_DIFFERS, /* real G4x returns something else (decision 34); value: descriptor */
+    /* notes: allowed, but worth knowing */
+    G4_EVENT_NO_DEPTH_BUFFER, /* a pixel shader computes depth for nobody; value: dword 1 of 3DSTATE_DEPTH_BUFFER */
+    G4_EVENT_LARGE_OBJECT,    /* wider or higher than 8192 pixels, which hardware need not get right; value: pixels */
     G4_EVENTS,
 };
 

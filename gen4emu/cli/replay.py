@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
 
 import click
@@ -21,6 +23,7 @@ from gen4emu.hw.gen import Device as Part
 from gen4emu.image.picture import read_channels, save
 from gen4emu.trace.opening import open as open_trace
 
+_LARGEST = 8192
 _SURFACE = re.compile(r"(?P<address>(0x)?[0-9a-fA-F]+),(?P<format>\w+),(?P<width>\d+)x(?P<height>\d+)"
                       r",(?P<tiling>linear|x|y),(?P<pitch>\d+)", re.IGNORECASE)
 
@@ -37,8 +40,14 @@ def _surface(ctx: click.Context, param: click.Parameter, value: str) -> Target:
     name = m["format"].upper()
     if name not in SurfaceFormat.__members__:
         raise click.BadParameter(f"{name} is no surface format", ctx, param)
-    return Target("surface", int(m["address"], 16), SurfaceFormat[name], int(m["width"]), int(m["height"]),
-                  int(m["pitch"]), Tiling[m["tiling"].upper()])
+    width, height, pitch = (int(m[part][:9]) for part in ("width", "height", "pitch"))
+    if not (0 < width <= _LARGEST and 0 < height <= _LARGEST and 0 < pitch <= 16 * _LARGEST):
+        raise click.BadParameter(f"{width}x{height}, pitch {pitch}: sizes go from 1 to {_LARGEST}", ctx, param)
+    target = Target("surface", int(m["address"], 16), SurfaceFormat[name], width, height, pitch,
+                    Tiling[m["tiling"].upper()])
+    if target.address + _extent(target) > 1 << 32:
+        raise click.BadParameter(f"{value!r} reaches out of the address space", ctx, param)
+    return target
 
 
 class Writer:
@@ -47,9 +56,29 @@ class Writer:
     def __init__(self, directory: Path, depth: bool, npy: bool, extra: tuple[Target, ...]) -> None:
         self.directory, self.depth, self.npy, self.extra = directory, depth, npy, extra
         self.written: list[Path] = []
+        self._mark = 0
+        self._seen: dict[Target, bytes] = {}
+
+    def write_draw(self, device: Device, number: int) -> None:
+        """What the draw or blit that just ended has changed: `draw-00012-color-00800000.png`."""
+        memory = device.memory
+        wanted = [t for t in (*device.targets.latest, *self.extra)
+                  if memory.changed_since(self._mark, t.address, min(_extent(t), (1 << 32) - t.address))]
+        changed = []
+        for target in wanted:
+            pixels = b"".join(c.tobytes() for c in read_channels(memory, target).values())
+            digest = blake2b(pixels, digest_size=16).digest()
+            if self._seen.get(target) != digest:
+                self._seen[target] = digest
+                changed.append(target)
+        self._save(device, f"draw-{number:05d}", changed)
+        self._mark = memory.mark()
 
     def write(self, device: Device, prefix: str, targets: tuple[Target, ...]) -> None:
-        for target in (*targets, *self.extra):
+        self._save(device, prefix, (*targets, *self.extra))
+
+    def _save(self, device: Device, prefix: str, targets: Sequence[Target]) -> None:
+        for target in targets:
             if target.kind == "depth" and not self.depth:
                 continue
             where = f"{target.kind}-{target.address:08x}"
@@ -61,12 +90,18 @@ class Writer:
             self.written.append(path)
 
 
+def _extent(target: Target) -> int:
+    """Bytes that a target may cover, tiles made full, within the address space."""
+    rows = (target.y + target.height + 31) // 32 * 32
+    return target.pitch * rows
+
+
 @click.command()
 @click.argument("trace")
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), default="frames", show_default=True,
               help="Directory for the pictures.")
 @device_option
-@click.option("--draws", is_flag=True, help="Pictures after every draw, not only at the end of each frame.")
+@click.option("--draws", is_flag=True, help="Also pictures of what each draw and blit has changed.")
 @click.option("--surface", "surfaces", multiple=True, callback=surface, metavar="ADDRESS,FORMAT,WxH,TILING,PITCH",
               help="Write this piece of memory, too.")
 @click.option("--depth", is_flag=True, help="Write depth buffers, too.")
@@ -96,7 +131,7 @@ def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces:
     def after_draw(number: int) -> None:
         assert run.device is not None
         if draws:
-            writer.write(run.device, f"draw-{number:05d}", tuple(run.device.take_targets()))
+            writer.write_draw(run.device, number)
         if show and number % 16 == 0:
             click.echo(f"\rsubmission {run.submissions}, draw {number}", err=True, nl=False)
 
@@ -135,14 +170,17 @@ def _summary(run: Replay, writer: Writer, seconds: float, strict: bool) -> int:
     for path in writer.written:
         click.echo(path)
     complaints = list(run.warnings)
+    notes: list[str] = []
     if run.device is not None:
         complaints += [f"{kind}: {count} times, first at {run.device.findings.first[kind]}"
                        for kind, count in run.device.findings.count.items()]
-        complaints += [str(event) for event in run.device.events()]
+        events = run.device.events()
+        notes = [str(event) for event in events if event.is_note]
+        complaints += [str(event) for event in events if not event.is_note]
         faults = run.device.faults
         complaints += [f"{kind.text}: {count} times, first at 0x{faults.first[kind].address:08x} by "
                        f"{faults.first[kind].unit.name}" for kind, count in faults.counts.items()]
-    for complaint in complaints:
+    for complaint in complaints + notes:
         click.echo(f"gen4emu: {complaint}", err=True)
     click.echo(f"{run.submissions} submissions, {run.draws} draws, {len(writer.written)} pictures, {seconds:.2f} s",
                err=True)

@@ -105,9 +105,13 @@ class CommandStreamer:
         self._batch: int | None = None  # where the batch goes on, None while in the ring
         self._batch_end = 0  # MI_BATCH_BUFFER's end address, 0: none
         self._batch_dwords = 0
+        self._non_secure = False
         self._window = Window()
         self._port = memory.new_port(Unit.CS)
         self._mi = self._mi_handlers()
+        if strict:
+            for opcode in _PRIVILEGED:
+                self._mi[opcode] = self._privileged(self._mi[opcode])
         self._pipe = {**self.state.handlers, 0x7B00: self.draw, 0x7A00: self._pipe_control}
         self._decoded: dict[int, tuple[int, Handler]] = {}  # by header
 
@@ -136,7 +140,7 @@ class CommandStreamer:
 
     def run_batch(self, address: int) -> None:
         self.work = Work(batch=address & ~3)
-        self._batch = None
+        self._batch, self._non_secure = None, False
         self._start_batch(address, 0)
         self._run_batch()
 
@@ -282,6 +286,20 @@ class CommandStreamer:
             0x31: self._batch_buffer_start,
         }
 
+    def _privileged(self, handler: Handler) -> Handler:
+        """What a non-secure batch may not do is dropped and is an error (spec/05 Q22, decision 37)."""
+
+        def checked(words: Words) -> None:
+            if self._batch is None or not self._non_secure:
+                handler(words)
+                return
+            self.interrupts.error("command_privilege" if self.gen & Gen.GEN45 else "instruction")
+            command = catalogue.command_for(words[0], self.gen)
+            name = "a privileged command" if command is None else command.name
+            self.findings.add(f"{name} in a non-secure batch", self._where())
+
+        return checked
+
     def _nothing(self, words: Words) -> None:
         """Nothing that a serial machine without caches could notice (spec/05 3.7, 3.9)."""
 
@@ -310,11 +328,13 @@ class CommandStreamer:
     def _batch_buffer_start(self, words: Words) -> None:
         if len(words) < 2:
             self._hang("MI_BATCH_BUFFER_START without an address")
+        self._non_secure = bool(words[0] >> 8 & 1) or (self._batch is not None and self._non_secure)
         self._start_batch(words[1], 0)
 
     def _batch_buffer(self, words: Words) -> None:
         if len(words) < 3:
             self._hang("MI_BATCH_BUFFER without its addresses")
+        self._non_secure = bool(words[1] & 1)
         self._start_batch(words[1], words[2] & ~3)
 
     def _overlay_flip(self, words: Words) -> None:
@@ -396,6 +416,7 @@ class CommandStreamer:
 
 
 _PS_DEPTH_COUNT = int(lib.G4_COUNTER_PS_DEPTH)
+_PRIVILEGED = (0x20, 0x22, 0x24)  # MI_STORE_DATA_IMM, MI_LOAD_REGISTER_IMM, MI_STORE_REGISTER_MEM
 _LONG_MI = frozenset({0x22, 0x24})
 _MINIMUM: dict[int, Any] = {
     c.header >> 16: c.size(Gen.CTG) for c in catalogue.COMMANDS if c.header >> 29 == Client.GFXPIPE and c.gens & Gen.CTG

@@ -89,7 +89,12 @@ _EVENTS: dict[int, str] = {
     lib.G4_EVENT_RT_FLAGS: "render target write whose length contradicts its header",
     lib.G4_EVENT_UNMODELLED: "not modelled",
     lib.G4_EVENT_SILICON_DIFFERS: "real G4x returns something else here",
+    lib.G4_EVENT_NO_DEPTH_BUFFER: "a pixel shader computes depth, and there is no depth buffer",
+    lib.G4_EVENT_LARGE_OBJECT: "object of more than 8192 pixels, which the manual asks software to avoid",
 }
+
+
+_NOTES = frozenset({lib.G4_EVENT_SILICON_DIFFERS, lib.G4_EVENT_NO_DEPTH_BUFFER, lib.G4_EVENT_LARGE_OBJECT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,11 @@ class EventCount:
     count: int
     address: int
     value: int
+
+    @property
+    def is_note(self) -> bool:
+        """Nothing is wrong; it is only worth knowing."""
+        return self.kind in _NOTES
 
     def __str__(self) -> str:
         return f"{self.text}: {self.count} times, first at 0x{self.address:08x} (value 0x{self.value:08x})"
@@ -230,7 +240,9 @@ class Device:
         except BlitTooLarge as e:
             self._active.update_error_registers(("blt_busy", "bcs"))
             raise BlitHang(f"hang at 0x{self._active.position.address:08x} in {command.name}: {e}") from None
-        if target is not None and self.finds_targets:
+        if target is None:
+            self.targets.latest = ()
+        elif self.finds_targets:
             self.targets.add(target)
         for hook in self.on_draw:
             hook()

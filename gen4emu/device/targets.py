@@ -39,6 +39,7 @@ class TargetFinder:
 
     def __init__(self, gen: Gen) -> None:
         self.gen = gen
+        self.latest: tuple[Target, ...] = ()  # of the last draw or blit alone
         self._found: dict[Target, None] = {}
         self._known: dict[bytes, tuple[Target, ...]] = {}  # by the states that say so
         self._last: bytes | None = None  # those of the last draw: its targets have been found already
@@ -47,6 +48,8 @@ class TargetFinder:
 
     def add(self, target: Target) -> None:
         self._found.setdefault(target)
+        self.latest = (target,)
+        self._last = None
 
     def take(self) -> list[Target]:
         found, self._found = list(self._found), {}
@@ -66,8 +69,8 @@ class TargetFinder:
                 self._known.clear()
             colors = [self._color(tuple(self._states[i])[:SURFACE_STATE.size(self.gen)]) for i in range(count)]
             known = self._known[key] = tuple(t for t in (*colors, self._depth(state)) if t is not None)
-        for target in known:
-            self.add(target)
+        self._found.update(dict.fromkeys(known))
+        self.latest = known
 
     def _color(self, words: tuple[int, ...]) -> Target | None:
         surface = SURFACE_STATE.view(words, gen=self.gen)

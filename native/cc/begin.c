@@ -147,7 +147,7 @@ static void begin_depth(struct g4_worker *worker, const struct g4_pipe *pipeline
     memset(depth, 0, sizeof *depth);
     if (!g4_cc_depth_buffer_present(ctx)) {
         if (pipeline->wm.pixel_shader_computed_depth) {
-            warn(worker, G4_EVENT_BAD_STATE, ctx->state->depth_buffer[0]); /* WM-105 */
+            warn(worker, G4_EVENT_NO_DEPTH_BUFFER, ctx->state->depth_buffer[0]); /* WM-105 */
         }
         return;
     }

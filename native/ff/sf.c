@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "../report.h"
 #include "lines.h"
 #include "payload.h"
 #include "sf_setup.h"
@@ -119,6 +120,28 @@ static bool lights_nothing(const struct g4_setup *setup) {
            !g4_raster_tile(setup, x, y, &coverage);
 }
 
+/* Spec/20 7.3.8: software keeps objects within 8K; what is larger is drawn here as anything else. */
+static uint32_t span(const int32_t *v, uint32_t count) {
+    int32_t low = v[0];
+    int32_t high = v[0];
+    for (uint32_t i = 1; i < count; i++) {
+        low = v[i] < low ? v[i] : low;
+        high = v[i] > high ? v[i] : high;
+    }
+    return (uint32_t)(high - low) / G4_ONE_PIXEL;
+}
+
+static void report_large(struct g4_worker *worker, const struct g4_setup *setup) {
+    enum {
+        LARGEST = 8192
+    };
+    const uint32_t width = span(setup->x, setup->corners);
+    const uint32_t height = span(setup->y, setup->corners);
+    if (width > LARGEST || height > LARGEST) {
+        g4_report(worker->eu.log, G4_EVENT_LARGE_OBJECT, worker->ctx->state->sf_state, width > height ? width : height);
+    }
+}
+
 enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, struct g4_chunk *chunk) {
     struct g4_sf_frame frame;
     struct batch batch = {
@@ -153,6 +176,7 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, s
         if (g4_setup_is_empty(setup)) {
             continue;
         }
+        report_large(worker, setup);
         batch.setup[batch.count++] = setup;
         if (batch.count == batch.slots.count) {
             const enum g4_status status = run_batch(&batch);

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 import struct
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -11,7 +14,7 @@ from gen4emu.device.command_streamer import BadCommand
 from gen4emu.device.device import Device, Options
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.gen import BY_NAME, Gen
-from gen4emu.trace.events import Engine
+from gen4emu.trace.events import Engine, Submission
 
 BATCH, DATA, RING = 0x20000, 0x30000, 0x10000
 NOOP, END = 0, 0x05000000
@@ -307,3 +310,35 @@ def test_two_devices_do_not_know_of_each_other() -> None:
     two.run(0x79060000, 2)
     assert (one.state.poly_stipple_offset, two.state.poly_stipple_offset) == (1, 2)
     assert (one.gen, two.gen) == (Gen.CTG, Gen.CL)
+
+
+def test_a_non_secure_batch_may_write_registers_unless_strict() -> None:
+    for strict, expected in ((False, 5), (True, 0)):
+        machine = Machine(strict=strict)
+        machine.device.memory.write(BATCH, struct.pack("<5I", 0x10400002, 0, DATA, 5, END))
+        machine.device.submit(Submission(0, Engine.RENDER, struct.pack("<2I", 0x18800100, BATCH), RING))
+        assert machine.dwords(DATA, 1) == [expected]
+        assert bool(machine.register("EIR") & 8) is strict  # command privilege, on GM45
+        assert list(machine.device.findings.count) == ["MI_STORE_DATA_IMM in a non-secure batch"] * strict
+        machine.device.submit(Submission(0, Engine.RENDER, struct.pack("<2I", 0x18800000, BATCH), RING))
+        assert machine.dwords(DATA, 1) == [5]
+
+
+def test_a_batch_called_by_a_non_secure_one_is_not_secure_either() -> None:
+    machine = Machine(strict=True)
+    machine.device.memory.write(BATCH, struct.pack("<2I", 0x18800000, BATCH + 0x100))
+    machine.device.memory.write(BATCH + 0x100, struct.pack("<5I", 0x10400002, 0, DATA, 5, END))
+    machine.device.submit(Submission(0, Engine.RENDER, struct.pack("<2I", 0x18800100, BATCH), RING))
+    assert machine.dwords(DATA, 1) == [0]
+
+
+def test_a_spinning_batch_ends_when_the_cpu_writes_its_end(machine: Machine) -> None:
+    page = mmap.mmap(-1, 0x1000)
+    page[:16] = struct.pack("<4I", NOOP, 0x18800080, 0x60000, NOOP)
+    machine.device.memory.map_external(0x60000, page)
+    timer = threading.Timer(0.05, lambda: page.__setitem__(slice(0, 4), struct.pack("<I", END)))
+    timer.start()
+    started = time.monotonic()
+    machine.device.run_batch(0x60000)
+    assert 0.03 < time.monotonic() - started < 10
+    timer.join()
