@@ -298,4 +298,4 @@ def test_null_depth_buffer_still_counts() -> None:
 def test_computed_depth_without_a_buffer_is_reported() -> None:
     board = Canvas()
     board.begin(wm={"pixel_shader_computed_depth": True})
-    assert board.probe.event(Event.BAD_STATE).count == 1
+    assert board.probe.event(Event.NO_DEPTH_BUFFER).count == 1
