@@ -54,6 +54,9 @@ static inline uint32_t g4_gang_address(const struct g4_gang *gang, int thread) {
 /* Zero registers and masks of threads 0..count-1, set ip, cr0 and masks from the dispatch (spec/40 2.2, spec/60 2.2).
  */
 void g4_gang_start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int count);
+/* The same for a run of `kernel`: what it cannot read is left as it is. */
+void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch, const struct g4_kernel *kernel,
+                       int count);
 void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask);
 
 /* Run until every thread has ended or waits.  G4_HANG when the budget is used up or a thread cannot go on. */

@@ -78,31 +78,39 @@ DOUBLE(ADDA_P, x + y)
 DOUBLE(MULA_P, x *y)
 DOUBLE(MAC_P, x *y + load_acc(run, op->acc + part, i))
 
-/* A dword of a thread as the bits of a double. */
-G4_INLINE int64_t plane_bits(const struct g4_op *op, const uint8_t *from) {
-    uint32_t bits;
-    float f;
-    memcpy(&bits, from, sizeof bits);
-    bits = (bits & op->in[0].keep) ^ op->in[0].flip;
-    memcpy(&f, &bits, sizeof f);
-    const double d = f;
-    int64_t wide;
-    memcpy(&wide, &d, sizeof wide);
-    return wide;
+/* The dwords of line and pln that belong to each thread, as doubles. */
+struct plane {
+    double x[G4_GANG_THREADS], y[G4_GANG_THREADS], constant[G4_GANG_THREADS];
+};
+
+G4_INLINE void load_plane(const struct g4_run *run, const struct g4_op *op, int part, unsigned byte,
+                          double out[G4_GANG_THREADS]) {
+    const uint8_t *const reg = run->gang->grf[op->in[0].reg[part] & (G4_GRF_COUNT - 1)].bytes + (byte & 31);
+    uint32_t bits[G4_GANG_THREADS];
+    float f[G4_GANG_THREADS];
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        memcpy(&bits[t], reg + 32 * t, sizeof bits[t]);
+        bits[t] = (bits[t] & op->in[0].keep) ^ op->in[0].flip;
+    }
+    memcpy(f, bits, sizeof f);
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        out[t] = f[t];
+    }
 }
 
-/* A dword of each thread as a double for all of its channels. */
-G4_INLINE vd plane(const struct g4_run *run, const struct g4_op *op, int part, unsigned byte, int i) {
-    const uint8_t *const reg = run->gang->grf[op->in[0].reg[part] & (G4_GRF_COUNT - 1)].bytes + (byte & 31);
+/* A number of each thread for all of its channels: as bits, since 0 + -0 would be 0. */
+G4_INLINE vd spread(const double each[G4_GANG_THREADS], int i) {
+    int64_t bits[G4_VL / 8];
+    memcpy(bits, &each[G4_VL / 8 * i], sizeof bits);
 #if G4_VL == 16
     typedef int64_t half __attribute__((vector_size(64)));
     union {
         half each[2];
         vd v;
-    } out = {{(half){0} + plane_bits(op, reg + 64 * i), (half){0} + plane_bits(op, reg + 64 * i + 32)}};
+    } out = {{(half){0} + bits[0], (half){0} + bits[1]}};
     return out.v;
 #else
-    return (vd)((vl){0} + plane_bits(op, reg + 32 * i));
+    return (vd)((vl){0} + bits[0]);
 #endif
 }
 
@@ -112,15 +120,18 @@ static void LINE(struct g4_run *run, const struct g4_op *op) {
         const g4_lanes lanes = part_lanes(run, op, part, true);
         const unsigned sub = op->in[0].sub[part];
         union g4_vals scratch;
+        struct plane p;
         vi r[G4_VN];
         vd sum[G4_VN];
         if (lanes == 0 && !op->acc_write) {
             continue;
         }
         const void *const from = lanes_P(run, op, 1, part, &scratch);
+        load_plane(run, op, part, sub, p.x);
+        load_plane(run, op, part, (sub & 16) + 12, p.constant);
         for (int i = 0; i < G4_VN; i++) {
             const vd y = v_widen(modified(load_P(from, i), m1));
-            sum[i] = plane(run, op, part, sub, i) * y + plane(run, op, part, (sub & 16) + 12, i);
+            sum[i] = spread(p.x, i) * y + spread(p.constant, i);
             r[i] = (vi)v_narrow(sum[i]);
         }
         finish_double(run, op, part, lanes, r, sum);
@@ -132,6 +143,7 @@ static void PLN(struct g4_run *run, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
         const g4_lanes lanes = part_lanes(run, op, part, true);
         const unsigned group = op->in[0].sub[part] & 16;
+        struct plane p;
         vi r[G4_VN];
         vd sum[G4_VN];
         if (lanes == 0 && !op->acc_write) {
@@ -139,11 +151,13 @@ static void PLN(struct g4_run *run, const struct g4_op *op) {
         }
         const void *const from_u = run->gang->grf[op->in[1].reg[part] & (G4_GRF_COUNT - 1)].bytes;
         const void *const from_v = run->gang->grf[(op->in[1].reg[part] + 1) & (G4_GRF_COUNT - 1)].bytes;
+        load_plane(run, op, part, group, p.x);
+        load_plane(run, op, part, group + 4, p.y);
+        load_plane(run, op, part, group + 12, p.constant);
         for (int i = 0; i < G4_VN; i++) {
             const vd u = v_widen(modified(load_P(from_u, i), m1));
             const vd v = v_widen(modified(load_P(from_v, i), m1));
-            sum[i] = plane(run, op, part, group, i) * u + plane(run, op, part, group + 4, i) * v +
-                     plane(run, op, part, group + 12, i);
+            sum[i] = spread(p.x, i) * u + spread(p.y, i) * v + spread(p.constant, i);
             r[i] = (vi)v_narrow(sum[i]);
         }
         finish_double(run, op, part, lanes, r, sum);

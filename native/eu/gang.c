@@ -14,14 +14,11 @@
 
 /* ---- start ---- */
 
-void g4_gang_start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int count) {
-    const size_t owned = dispatch->grf_count < G4_GRF_COUNT ? dispatch->grf_count : G4_GRF_COUNT;
+static void start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int count) {
     const uint8_t live = (uint8_t)((1u << count) - 1);
     const uint32_t cr0 =
         (dispatch->alternate_fp ? G4_CR0_ALTERNATE : 0u) | (dispatch->single_program_flow ? G4_CR0_SINGLE_FLOW : 0u);
 
-    memset(gang->grf, 0, owned * sizeof gang->grf[0]);
-    memset((uint8_t *)gang + offsetof(struct g4_gang, mrf), 0, sizeof *gang - offsetof(struct g4_gang, mrf));
     gang->dispatch = dispatch;
     gang->live = live;
     for (int t = 0; t < count; t++) {
@@ -32,6 +29,44 @@ void g4_gang_start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int
     for (int h = 0; h < 2; h++) {
         gang->imask[h] = gang->lmask[h] = gang->cmask[h] = G4_EVERY_LANE;
     }
+}
+
+#define CLEAR(gang, from, to)                                                                                          \
+    memset((uint8_t *)(gang) + offsetof(struct g4_gang, from), 0,                                                      \
+           offsetof(struct g4_gang, to) - offsetof(struct g4_gang, from))
+#define CLEAR_REST(gang, from)                                                                                         \
+    memset((uint8_t *)(gang) + offsetof(struct g4_gang, from), 0, sizeof *(gang)-offsetof(struct g4_gang, from))
+
+void g4_gang_start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int count) {
+    const size_t owned = dispatch->grf_count < G4_GRF_COUNT ? dispatch->grf_count : G4_GRF_COUNT;
+
+    memset(gang->grf, 0, owned * sizeof gang->grf[0]);
+    CLEAR_REST(gang, mrf);
+    start(gang, dispatch, count);
+}
+
+void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch, const struct g4_kernel *kernel,
+                       int count) {
+    const size_t owned = dispatch->grf_count < G4_GRF_COUNT ? dispatch->grf_count : G4_GRF_COUNT;
+
+    if (dispatch->exceptions) { /* a system routine may read anything */
+        g4_gang_start(gang, dispatch, count);
+        return;
+    }
+    memset(gang->grf, 0, (owned < kernel->read_top ? owned : kernel->read_top) * sizeof gang->grf[0]);
+    CLEAR(gang, mrf, acc);
+    if (kernel->reads_acc) {
+        CLEAR(gang, acc, flag);
+    }
+    CLEAR(gang, flag, if_stack);
+    if (kernel->reads_stacks) {
+        CLEAR(gang, if_stack, a0);
+    }
+    for (int t = 0; t < G4_GANG_THREADS; t++) { /* what lies above the top of a stack is not looked at */
+        gang->if_stack[t].depth = gang->loop_stack[0][t].depth = gang->loop_stack[1][t].depth = 0;
+    }
+    CLEAR_REST(gang, a0);
+    start(gang, dispatch, count);
 }
 
 void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask) {

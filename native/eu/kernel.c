@@ -104,10 +104,13 @@ bool g4_op_ends_thread(const struct g4_op *op) {
 /* One more than the last register that a direct operand reaches. */
 static uint32_t src_top(const struct g4_op *op, const struct g4_src *src) {
     uint32_t furthest = 0;
-    if (src->kind != G4_KIND_GRF || op->opcode == G4_OPCODE_SEND) { /* its move looks for itself */
+    const unsigned moved = op->opcode == G4_OPCODE_SEND ? G4_REGISTER_BYTES / src->size : 0; /* whole registers */
+    const unsigned channels = moved ? moved : op->channels;
+
+    if (src->kind != G4_KIND_GRF) {
         return 0;
     }
-    for (unsigned c = 0; c < op->channels; c++) {
+    for (unsigned c = 0; c < channels; c++) {
         const uint32_t at = g4_region_offset(src, c);
         furthest = at > furthest ? at : furthest;
     }
@@ -125,7 +128,7 @@ static uint32_t op_top(const struct g4_op *op) {
                                  G4_REGISTER_BYTES +
                              1
                        : 0;
-    for (unsigned s = 0; s < sources; s++) {
+    for (unsigned s = 0; s < sources && op->opcode != G4_OPCODE_SEND; s++) { /* its move looks for itself */
         const uint32_t other = src_top(op, &op->src[s]);
         top = other > top ? other : top;
     }
@@ -201,6 +204,35 @@ uint32_t g4_kernel_functions(const struct g4_kernel *kernel) {
     return kernel->functions;
 }
 
+static bool is_stack(uint8_t kind, uint8_t reg) {
+    return kind == G4_KIND_ARF && (reg >> 4 == G4_ARF_MS || reg >> 4 == G4_ARF_MSD);
+}
+
+/* What has to be zero before the kernel runs, because it may read it before it has written it. */
+static void find_reads(struct g4_kernel *kernel) {
+    uint32_t top = kernel->leaves ? G4_GRF_COUNT : 0;
+
+    kernel->reads_acc = kernel->reads_stacks = kernel->leaves;
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        for (int s = 0; s < 2; s++) {
+            const struct g4_src *const src = &op->src[s];
+            const bool anywhere = src->kind == G4_KIND_INDIRECT || src->kind == G4_KIND_INDEXED;
+            const uint32_t own = anywhere ? G4_GRF_COUNT : src_top(op, src);
+            top = own > top ? own : top;
+            kernel->reads_acc |= src->kind == G4_KIND_ACC;
+            kernel->reads_stacks |= is_stack(src->kind, src->reg);
+        }
+        if (op->breakpoint || (op->dst.kind == G4_KIND_ARF && op->dst.reg >> 4 == G4_ARF_CR)) {
+            kernel->reads_acc = kernel->reads_stacks = true; /* a system routine may run */
+            top = G4_GRF_COUNT;
+        }
+        kernel->reads_acc |= g4_op_reads_acc(op);
+        kernel->reads_stacks |= is_stack(op->dst.kind, op->dst.reg);
+    }
+    kernel->read_top = top < G4_GRF_COUNT ? top : G4_GRF_COUNT;
+}
+
 static bool find_targets(struct g4_kernel *kernel) {
     enum {
         SFID_DATAPORT_WRITE = 5,
@@ -257,6 +289,7 @@ static struct g4_kernel *kernel_new(const struct g4_context *ctx, struct g4_port
     end->handler = G4_HANDLER_STRAY;
     kernel->leaves = may_leave(kernel);
     kernel->functions = functions_of(kernel);
+    find_reads(kernel);
     uint32_t *const live = calloc(kernel->count + 1, sizeof *live);
     if (live) { /* without, all writes stay */
         g4_liveness(kernel, live);

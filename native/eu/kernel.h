@@ -21,6 +21,9 @@ struct g4_kernel {
     uint32_t grf_top;   /* registers that direct operands reach */
     uint32_t functions; /* bit n: sends to shared function n */
     bool leaves;        /* may run code outside the ops */
+    uint32_t read_top;  /* registers that it may read, */
+    bool reads_acc;     /* and whether it may read accumulators */
+    bool reads_stacks;  /* or mask stacks other than by pushing and popping */
     uint8_t *targets;   /* binding table entries of its render target writes, in order of the code, each once */
     uint32_t target_count;
     uint8_t *content;   /* the bytes it was decoded from */

@@ -120,7 +120,7 @@ static enum g4_status start(struct g4_worker *worker, const struct g4_pipe *pipe
     struct g4_gang *const gang = worker->gang;
     const struct g4_dispatch *const dispatch = &pipe->dispatch[spawn->stage];
 
-    g4_gang_start(gang, dispatch, (int)threads);
+    g4_gang_start_for(gang, dispatch, pipe->kernel[spawn->stage], (int)threads);
     gang->owner = (struct g4_gang_owner){.urb_event = urb_event};
     const uint32_t grf = g4_payload_constants(gang, (int)threads, worker->ctx->state, spawn->constant_offset,
                                               spawn->constant_rows, spawn->grf_start);

@@ -27,7 +27,7 @@ static void start_threads(struct g4_worker *worker, const struct g4_pipe *pipe, 
     const struct g4_vs_state *const vs = &pipe->vs;
     const uint32_t handle_b = entries->stride / 2;
 
-    g4_gang_start(gang, dispatch, (int)threads);
+    g4_gang_start_for(gang, dispatch, pipe->kernel[G4_STAGE_VS], (int)threads);
     gang->owner = (struct g4_gang_owner){0};
     const uint32_t grf =
         g4_payload_constants(gang, (int)threads, worker->ctx->state, vs->constant_urb_entry_read_offset,

@@ -155,7 +155,7 @@ void g4_wm_payloads(struct g4_worker *worker) {
     const uint32_t slot = wm->slots[wm->dispatch.entry[wm->mode]].first;
     const uint32_t start = state->dispatch_grf_start_register * (wm->mode == G4_WM_32 ? 2u : 1u);
 
-    g4_gang_start(gang, dispatch, threads);
+    g4_gang_start_for(gang, dispatch, wm->pipe->wm_kernel[wm->dispatch.entry[wm->mode]], threads);
     gang->owner = (struct g4_gang_owner){0};
     for (int t = 0; t < threads; t++) {
         struct g4_pixel_thread *const thread = &wm->thread[t];
