@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from gen4emu.device.device import Options
+from gen4emu.device.replay import Replay
 from gen4emu.hw.gen import BY_NAME
 from gen4emu.image.compare import load
 from gen4emu.image.golden import Case, draw
@@ -73,6 +74,26 @@ def test_every_chip_is_known_by_its_name_and_draws(name: str, tmp_path: Path) ->
         assert NAMES[name] in run_scene(server, "gl", "gears", tmp_path / "live.raw")
     live = real_client.frames(tmp_path / "live.raw", SIZE)
     assert share(live, real_client.reference("gl", "gears", SIZE, FRAMES, tmp_path / "soft.raw")) >= 99
+
+
+@needs_client
+def test_two_contexts_in_turn_and_the_replay_of_their_capture(tmp_path: Path) -> None:
+    program, trace = str(real_client.SOURCES / "two_contexts.py"), tmp_path / "two.g4c"
+    subprocess.run([sys.executable, program, str(tmp_path / "soft")], check=True, timeout=real_client.TIMEOUT,
+                   env=real_client.environment(LIBGL_ALWAYS_SOFTWARE="1"))
+    with Server(BY_NAME["g45"], Options(workers=1)) as server:
+        watch_capture(server, trace)
+        subprocess.run([sys.executable, program, str(tmp_path / "live")], check=True, timeout=real_client.TIMEOUT,
+                       env=real_client.on_server(server.directory))
+    live = real_client.frames(tmp_path / "live", 64)
+    assert share(live, real_client.frames(tmp_path / "soft", 64)) == 100
+    run = Replay(open_trace(trace), options=Options(workers=2))
+    switches = sum(len(e.ring) > 8 for e in open_trace(trace) if isinstance(e, events.Submission))
+    assert switches >= 8  # the program draws eight times, in the other context each time
+    for _ in run.frames():
+        pass
+    run.close()
+    assert run.submissions >= 8 and run.differences == 0 and not run.warnings
 
 
 @needs_client
