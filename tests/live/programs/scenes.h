@@ -1,6 +1,7 @@
 /* Scenes of the test and benchmark programs: what all of them use. */
 #ifndef SCENES_H
 #define SCENES_H
+#include <stddef.h>
 
 #ifdef ES2
 #include <GLES2/gl2.h>
