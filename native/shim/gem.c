@@ -335,6 +335,8 @@ int gem_busy(struct file *file, void *argument, uint32_t size) {
     request->busy = 0;
     if (object_is_busy(object, false)) {
         request->busy = READ_BY_RENDER | (object_is_busy(object, true) ? WRITTEN_BY_RENDER : 0u);
+    } else {
+        view_settle(object);
     }
     return 0;
 }
@@ -352,6 +354,9 @@ int gem_wait(struct file *file, void *argument, uint32_t size) {
     const int64_t start = shim_now();
     object_keep(object);
     const int late = object_wait(object, false, deadline_of(request->timeout));
+    if (!late) {
+        view_settle(object);
+    }
     object_drop(object);
     if (request->timeout > 0) {
         const int64_t spent = shim_now() - start;

@@ -130,7 +130,8 @@ void *map_create(struct file *file, void *address, size_t length, int protection
     }
     object_keep(object);
     if (gtt && object->tiling) {
-        (void)object_wait(object, true, INT64_MAX); /* the view is made from what the GPU has written */
+        (void)object_wait(object, false, INT64_MAX); /* the view is made from what the GPU has written, said or not */
+        view_settle(object);
     } else if (object->view) {
         view_pick_up(object);
     }

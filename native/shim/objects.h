@@ -23,6 +23,7 @@ struct object {
     uint32_t mappings, gtt_mappings;
     bool shared; /* other processes may see it */
     bool from_outside;
+    bool used; /* by batches that did not say that they write it, since its view was made or refreshed */
     struct place *places;
     struct view *view;
 };

@@ -205,6 +205,7 @@ static int send(struct submission *submission) {
     for (uint32_t i = 0; i < exec->count; i++) {
         struct place *const place = submission->places[i];
         place->last_use = sequence;
+        place->object->used = true;
         place->last_write = submission->written[i] ? sequence : place->last_write;
         const uint64_t address = place->address;
         if (submission->objects[i].offset != address) {

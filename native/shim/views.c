@@ -60,6 +60,7 @@ static void show(struct view *view, uint64_t offset, const uint8_t *rows, uint64
 
 void view_refresh(struct object *object) {
     struct view *const view = object->view;
+    object->used = false;
     if (!view || !object->tiling) {
         return;
     }
@@ -71,6 +72,13 @@ void view_refresh(struct object *object) {
         show(view, at, view->band, size);
     }
     show(view, at, memory + at, object->size - at);
+}
+
+void view_settle(struct object *object) {
+    if (object->view && object->used) {
+        view_pick_up(object);
+        view_refresh(object);
+    }
 }
 
 /* --- view to buffer --- */

@@ -16,6 +16,8 @@ uint64_t view_offset(const struct object *object);
 void view_pick_up(struct object *object);
 /* Buffer to program; pick up first. */
 void view_refresh(struct object *object);
+/* For waits: crocus does not flag depth buffers as written, so whatever batches used may have changed. */
+void view_settle(struct object *object);
 void view_destroy(struct object *object);
 
 #endif
