@@ -33,6 +33,8 @@ def build(root: Path, part: Device) -> None:
     _connector(root)
     _text(root, "sys/class/drm/version", "drm 1.1.0 20060810\n")
     _text(root, "sys/kernel/debug/dri/0/name", f"i915 dev={_SLOT} unique={_SLOT}\n")
+    for knob in ("i915_gem_drop_caches", "i915_wedged"):  # IGT writes to them
+        _text(root, f"sys/kernel/debug/dri/0/{knob}", "0x0\n")
 
 
 def _nodes(root: Path) -> None:

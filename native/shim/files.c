@@ -12,6 +12,7 @@
 
 #include "contexts.h"
 #include "descriptors.h"
+#include "display.h"
 #include "gtt.h"
 #include "objects.h"
 #include "paths.h"
@@ -68,6 +69,7 @@ void file_drop(struct file *file) {
             break;
         }
     }
+    display_free(file);
     object_close_all(file);
     context_free_all(file);
     syncobj_free_all(file);

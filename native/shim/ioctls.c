@@ -9,6 +9,7 @@
 
 #include "chips.h"
 #include "contexts.h"
+#include "display.h"
 #include "gem.h"
 #include "objects.h"
 #include "start.h"
@@ -40,6 +41,14 @@ static int invalid(struct file *file, void *argument, uint32_t size) {
     (void)argument;
     (void)size;
     return EINVAL;
+}
+
+/* Atomic mode setting, which the display does not have. */
+static int not_supported(struct file *file, void *argument, uint32_t size) {
+    (void)file;
+    (void)argument;
+    (void)size;
+    return EOPNOTSUPP;
 }
 
 static int get_unique(struct file *file, void *argument, uint32_t size) {
@@ -119,6 +128,46 @@ static const struct entry {
     [DRM_SYNCOBJ_QUERY] = {syncobj_query, true},
     [DRM_SYNCOBJ_TRANSFER] = {syncobj_transfer, true},
     [DRM_SYNCOBJ_TIMELINE_SIGNAL] = {syncobj_timeline_signal, true},
+
+    [KMS_SET_CLIENT_CAP] = {kms_set_client_cap, false},
+    [KMS_WAIT_VBLANK] = {kms_wait_vblank, false},
+    [KMS_GET_SEQUENCE] = {kms_get_sequence, false},
+    [KMS_QUEUE_SEQUENCE] = {kms_queue_sequence, false},
+    [KMS_GET_PIPE] = {kms_get_pipe, false},
+    [KMS_GET_RESOURCES] = {kms_get_resources, false},
+    [KMS_GET_CRTC] = {kms_get_crtc, false},
+    [KMS_SET_CRTC] = {kms_set_crtc, false},
+    [KMS_CURSOR] = {kms_cursor, false},
+    [KMS_CURSOR2] = {kms_cursor, false},
+    [KMS_GET_GAMMA] = {kms_get_gamma, false},
+    [KMS_SET_GAMMA] = {kms_set_gamma, false},
+    [KMS_GET_ENCODER] = {kms_get_encoder, false},
+    [KMS_GET_CONNECTOR] = {kms_get_connector, false},
+    [KMS_GET_PROPERTY] = {kms_get_property, false},
+    [KMS_SET_PROPERTY] = {kms_set_property, false},
+    [KMS_GET_BLOB] = {kms_get_blob, false},
+    [KMS_GET_FB] = {kms_get_fb, false},
+    [KMS_GET_FB2] = {kms_get_fb2, false},
+    [KMS_ADD_FB] = {kms_add_fb, false},
+    [KMS_ADD_FB2] = {kms_add_fb2, false},
+    [KMS_REMOVE_FB] = {kms_remove_fb, false},
+    [KMS_PAGE_FLIP] = {kms_page_flip, false},
+    [KMS_DIRTY_FB] = {kms_dirty_fb, false},
+    [KMS_CREATE_DUMB] = {kms_create_dumb, false},
+    [KMS_MAP_DUMB] = {kms_map_dumb, false},
+    [KMS_DESTROY_DUMB] = {kms_destroy_dumb, false},
+    [KMS_GET_PLANES] = {kms_get_planes, false},
+    [KMS_GET_PLANE] = {kms_get_plane, false},
+    [KMS_SET_PLANE] = {kms_set_plane, false},
+    [KMS_OBJECT_GET_PROPERTIES] = {kms_object_get_properties, false},
+    [KMS_OBJECT_SET_PROPERTY] = {kms_object_set_property, false},
+    [KMS_ATOMIC] = {not_supported, false},
+    [KMS_CREATE_BLOB] = {not_supported, false},
+    [KMS_DESTROY_BLOB] = {not_supported, false},
+    [KMS_CREATE_LEASE] = {invalid, false},
+    [KMS_LIST_LESSEES] = {invalid, false},
+    [KMS_GET_LEASE] = {invalid, false},
+    [KMS_REVOKE_LEASE] = {invalid, false},
 
     [0x40] = {nothing, false}, /* numbers of user mode setting: accepted and ignored, as the kernel does */
     [0x41] = {nothing, false},

@@ -41,13 +41,11 @@ enum drm_number {
     DRM_GEM_FLINK = 0x0a,
     DRM_GEM_OPEN = 0x0b,
     DRM_GET_CAP = 0x0c,
-    DRM_SET_CLIENT_CAP = 0x0d,
     DRM_AUTH_MAGIC = 0x11,
     DRM_SET_MASTER = 0x1e,
     DRM_DROP_MASTER = 0x1f,
     DRM_PRIME_HANDLE_TO_FD = 0x2d,
     DRM_PRIME_FD_TO_HANDLE = 0x2e,
-    DRM_WAIT_VBLANK = 0x3a,
     DRM_SYNCOBJ_CREATE = 0xbf,
     DRM_SYNCOBJ_DESTROY = 0xc0,
     DRM_SYNCOBJ_HANDLE_TO_FD = 0xc1,
@@ -60,8 +58,6 @@ enum drm_number {
     DRM_SYNCOBJ_TRANSFER = 0xcc,
     DRM_SYNCOBJ_TIMELINE_SIGNAL = 0xcd,
 
-    I915_UMS_FIRST = 0x40, /* numbers of user mode setting: accepted and ignored, as the kernel does */
-    I915_UMS_LAST = 0x53,
     I915_GETPARAM = 0x46,
     I915_SETPARAM = 0x47,
     I915_EXECBUFFER = 0x54,
@@ -79,7 +75,6 @@ enum drm_number {
     I915_GEM_GET_TILING = 0x62,
     I915_GEM_GET_APERTURE = 0x63,
     I915_GEM_MMAP_GTT = 0x64, /* and MMAP_OFFSET, which is longer */
-    I915_GET_PIPE_FROM_CRTC_ID = 0x65,
     I915_GEM_MADVISE = 0x66,
     I915_GEM_EXECBUFFER2 = 0x69,
     I915_GEM_WAIT = 0x6c,

@@ -1,0 +1,338 @@
+"""Mode setting (spec/80 2.6, 3.8)."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import select
+import struct
+import time
+from collections.abc import Callable
+
+from tests.live.shim.drm import CARD, GTT, RENDER, SLEEP, Device, address_of, fails, in_client
+
+CRTC, CONNECTOR, ENCODER = 40, 50, 51
+SET_CAP, WAIT_VBLANK, GET_SEQUENCE, QUEUE_SEQUENCE, GET_PIPE = 0x0D, 0x3A, 0x3B, 0x3C, 0x65
+RESOURCES, GET_CRTC, SET_CRTC, CURSOR, GET_GAMMA, SET_GAMMA, GET_ENCODER, GET_CONNECTOR = range(0xA0, 0xA8)
+GET_PROPERTY, SET_PROPERTY, GET_BLOB, GET_FB, ADD_FB, REMOVE_FB, FLIP, DIRTY = range(0xAA, 0xB2)
+CREATE_DUMB, MAP_DUMB, DESTROY_DUMB, PLANES, GET_PLANE, SET_PLANE, ADD_FB2, GET_PROPERTIES = range(0xB2, 0xBA)
+XR24, AR24 = 0x34325258, 0x34325241
+X_TILED, Y_TILED = 0x0100000000000001, 0x0100000000000002
+MODE = "I5H5H3I32s"
+MODE_BYTES = 68
+
+
+class Mode:
+    """The connector's only mode."""
+
+    def __init__(self, d: Device) -> None:
+        self.data = ctypes.create_string_buffer(MODE_BYTES)
+        d.call(GET_CONNECTOR, "QQQQ12I", 0, address_of(self.data), 0, 0, 1, 0, 0, 0, CONNECTOR, *[0] * 7)
+        self.fields = struct.unpack("<" + MODE, self.data.raw)
+        self.width, self.height = self.fields[1], self.fields[6]
+
+
+def _dumb(d: Device, width: int = 1024, height: int = 768, bpp: int = 32) -> tuple[int, int, int]:
+    """Handle, pitch and size."""
+    result = d.call(CREATE_DUMB, "6IQ", height, width, bpp, 0, 0, 0, 0)
+    return result[4], result[5], result[6]
+
+
+def _fb(d: Device, handle: int, pitch: int, width: int = 1024, height: int = 768) -> int:
+    return d.call(ADD_FB, "7I", 0, width, height, pitch, 32, 24, handle)[0]
+
+
+def _fb2(d: Device, handle: int, pitch: int, modifier: int | None = None, fourcc: int = XR24) -> int:
+    flags = 0 if modifier is None else 2
+    return d.call(ADD_FB2, "5I4I4I4I4x4Q", 0, 1024, 768, fourcc, flags, handle, 0, 0, 0, pitch, 0, 0, 0, 0, 0, 0, 0,
+                  modifier or 0, 0, 0, 0)[0]
+
+
+def _set_mode(d: Device, fb: int, mode: Mode) -> None:
+    connectors = ctypes.c_uint32(CONNECTOR)
+    d.call(SET_CRTC, f"Q7I{MODE_BYTES}s", address_of(connectors), 1, CRTC, fb, 0, 0, 0, 1, mode.data.raw)
+
+
+def _event(d: Device) -> tuple[int, ...]:
+    return struct.unpack("<IIQIIII", os.read(d.fd, 1024))
+
+
+# --- what there is ---------------------------------------------------------------------------------------------------
+@in_client(path=CARD)
+def test_there_is_one_of_everything(d: Device) -> None:
+    assert d.call(RESOURCES, "QQQQ8I", *[0] * 12)[4:] == (0, 1, 1, 1, 0, 8192, 0, 8192)
+    ids = (ctypes.c_uint32 * 3)()
+    pointers = [address_of(ids) + 4 * i for i in range(3)]
+    d.call(RESOURCES, "QQQQ8I", 0, *pointers, 0, 1, 1, 1, 0, 0, 0, 0)
+    assert list(ids) == [CRTC, CONNECTOR, ENCODER]
+    encoder = d.call(GET_ENCODER, "5I", ENCODER, 0, 0, 0, 0)
+    assert encoder[1:] == (1, 0, 1, 0)
+    connector = d.call(GET_CONNECTOR, "QQQQ12I", 0, 0, 0, 0, 0, 0, 0, 0, CONNECTOR, *[0] * 7)
+    assert connector[4:15] == (1, 2, 1, ENCODER, CONNECTOR, 1, 1, 1, 270, 203, 1)
+    assert d.call(GET_PIPE, "II", CRTC, 9) == (CRTC, 0)
+    for number, layout in ((GET_ENCODER, "5I"), (GET_CRTC, f"Q7I{MODE_BYTES}x"), (GET_PIPE, "II")):
+        with fails(errno.ENOENT):
+            d.call(number, layout, *[7] * len(struct.unpack("<" + layout, bytes(struct.calcsize("<" + layout)))))
+
+
+@in_client(path=CARD)
+def test_the_standard_mode(d: Device) -> None:
+    fields = Mode(d).fields
+    assert fields[:14] == (65000, 1024, 1048, 1184, 1344, 0, 768, 771, 777, 806, 0, 60, 0xA, 0x48)
+    assert round(fields[0] * 1000 / (fields[4] * fields[9])) == 60
+    assert fields[14].rstrip(b"\0") == b"1024x768"
+
+
+def test_another_mode_can_be_asked_for(start_live: Callable) -> None:
+    os.environ["GEN4EMU_MODE"] = "640x480"
+    try:
+        with start_live() as live:
+            live.call(client_with_a_mode)
+    finally:
+        del os.environ["GEN4EMU_MODE"]
+
+
+def client_with_a_mode(d: Device) -> None:
+    mode = Mode(Device(CARD))
+    assert (mode.width, mode.height) == (640, 480)
+    assert abs(mode.fields[0] * 1000 / (mode.fields[4] * mode.fields[9]) - 60) < 0.1
+    assert mode.fields[14].rstrip(b"\0") == b"640x480"
+
+
+@in_client
+def test_render_nodes_have_no_display(d: Device) -> None:
+    assert RENDER.endswith("128")
+    for number in (RESOURCES, GET_CRTC, SET_CRTC, ADD_FB, FLIP, CREATE_DUMB, SET_CAP, WAIT_VBLANK, GET_PIPE):
+        with fails(errno.EACCES):
+            d.call(number, "16Q", *[0] * 16)
+
+
+@in_client(path=CARD)
+def test_properties_and_blobs(d: Device) -> None:
+    numbers, values = (ctypes.c_uint32 * 2)(), (ctypes.c_uint64 * 2)()
+    assert d.call(GET_PROPERTIES, "QQ3I4x", address_of(numbers), address_of(values), 2, CONNECTOR, 0)[2] == 2
+    named = {}
+    for number, value in zip(numbers, values, strict=True):
+        named[d.call(GET_PROPERTY, "QQII32sII", 0, 0, number, 0, b"", 0, 0)[4].rstrip(b"\0")] = number, value
+    assert set(named) == {b"EDID", b"DPMS"}
+    edid = ctypes.create_string_buffer(128)
+    assert d.call(GET_BLOB, "IIQ", named[b"EDID"][1], 0, 0)[1] == 128
+    d.call(GET_BLOB, "IIQ", named[b"EDID"][1], 128, address_of(edid))
+    assert edid.raw[:8] == b"\0\xff\xff\xff\xff\xff\xff\0"
+    assert sum(edid.raw) % 256 == 0
+    assert edid.raw[54] | edid.raw[55] << 8 == 6500
+    assert edid.raw[56] | (edid.raw[58] & 0xF0) << 4 == 1024
+    dpms = named[b"DPMS"][0]
+    d.call(SET_PROPERTY, "QII", 3, dpms, CONNECTOR)
+    d.call(GET_PROPERTIES, "QQ3I4x", address_of(numbers), address_of(values), 2, CONNECTOR, 0)
+    assert dict(zip(numbers, values, strict=True))[dpms] == 3
+    with fails(errno.EINVAL):
+        d.call(SET_PROPERTY, "QII", 9, dpms, CONNECTOR)
+    with fails(errno.ENOENT):
+        d.call(GET_BLOB, "IIQ", 9, 0, 0)
+
+
+@in_client(path=CARD)
+def test_planes_are_there_for_those_who_ask(d: Device) -> None:
+    planes = (ctypes.c_uint32 * 2)()
+    assert d.call(PLANES, "QI4x", 0, 0)[1] == 0
+    d.call(SET_CAP, "QQ", 2, 1)
+    assert d.call(PLANES, "QI4x", address_of(planes), 2)[1] == 2
+    formats = (ctypes.c_uint32 * 4)()
+    assert d.call(GET_PLANE, "6IQ", planes[0], 0, 0, 0, 0, 4, address_of(formats))[5] == 4
+    assert {XR24, AR24} < set(formats)
+    kinds = []
+    for plane in planes:
+        numbers, values = (ctypes.c_uint32 * 4)(), (ctypes.c_uint64 * 4)()
+        d.call(GET_PROPERTIES, "QQ3I4x", address_of(numbers), address_of(values), 4, plane, 0)
+        kinds.append(values[0])
+    assert kinds == [1, 2]
+    for capability in (3, 5, 99):  # atomic: programs fall back
+        with fails(errno.EOPNOTSUPP):
+            d.call(SET_CAP, "QQ", capability, 1)
+    for number in (0xBC, 0xBD, 0xBE):
+        with fails(errno.EOPNOTSUPP):
+            d.call(number, "8Q", *[0] * 8)
+
+
+# --- framebuffers ----------------------------------------------------------------------------------------------------
+@in_client(path=CARD)
+def test_dumb_buffers(d: Device) -> None:
+    handle, pitch, size = _dumb(d, 1000, 10, 16)
+    assert pitch == 2048
+    assert size == 20480
+    m = d.map_at(d.call(MAP_DUMB, "IIQ", handle, 0, 0)[2], size)
+    m[20479] = 5
+    assert d.read(handle, 1, 20479) == b"\5"
+    d.call(DESTROY_DUMB, "I", handle)
+    with fails(errno.EINVAL):
+        d.call(DESTROY_DUMB, "I", handle)
+    with fails(errno.EINVAL):
+        _dumb(d, 0, 10)
+
+
+@in_client(path=CARD)
+def test_framebuffers_have_to_fit(d: Device) -> None:
+    handle, pitch, _ = _dumb(d)
+    fb = _fb(d, handle, pitch)
+    assert d.call(GET_FB, "7I", fb, 0, 0, 0, 0, 0, 0)[1:6] == (1024, 768, 4096, 32, 24)
+    for wrong in ((handle, 4032), (handle, 4100), (handle, 32 << 11)):
+        with fails(errno.EINVAL):
+            _fb(d, *wrong)
+    with fails(errno.EINVAL):
+        _fb(d, handle, pitch, 1024, 769)
+    with fails(errno.ENOENT):
+        _fb(d, 99, pitch)
+    with fails(errno.EINVAL):
+        _fb2(d, handle, pitch, Y_TILED)
+    with fails(errno.EINVAL):
+        _fb2(d, handle, pitch, None, 0x20203852)
+    tiled = d.create(4096 * 768)
+    d.set_tiling(tiled, 1, 4096)
+    _fb2(d, tiled, 4096, X_TILED)
+    with fails(errno.EINVAL):
+        _fb2(d, tiled, 4096, 0)
+    with fails(errno.EBUSY):
+        d.set_tiling(tiled, 0, 0)
+    y_tiled = d.create(4096 * 768)
+    d.set_tiling(y_tiled, 2, 4096)
+    with fails(errno.EINVAL):
+        _fb(d, y_tiled, 4096)
+    d.call(REMOVE_FB, "I", fb)
+    with fails(errno.ENOENT):
+        d.call(REMOVE_FB, "I", fb)
+
+
+# --- showing ---------------------------------------------------------------------------------------------------------
+def test_whatever_is_shown_is_marked_for_the_server(start_live: Callable) -> None:
+    with start_live() as live:
+        live.call(client_that_shows)
+        (connection,) = [c for c in live.connections if c.marks]
+        first, second, third = connection.marks
+        assert first[1:] == (1024, 768, 4096, 0, XR24)
+        assert second[1:] == (1024, 768, 4096, 1, XR24)
+        assert third == second
+        assert first[0] % 65536 == second[0] % 65536 == 0
+        bound = {address: size for address, file, _, size in connection.binds}
+        assert bound[first[0]] == bound[second[0]] == 4096 * 768
+
+
+def client_that_shows(render: Device) -> None:
+    d = Device(CARD)
+    mode = Mode(d)
+    handle, pitch, _ = _dumb(d)
+    fb = _fb(d, handle, pitch)
+    _set_mode(d, fb, mode)
+    crtc = d.call(GET_CRTC, f"Q7I{MODE_BYTES}s", 0, 0, CRTC, 0, 0, 0, 0, 0, b"")
+    assert crtc[3] == fb
+    assert crtc[6:8] == (256, 1)
+    assert crtc[8] == mode.data.raw
+    tiled = d.create(4096 * 768)
+    d.set_tiling(tiled, 1, 4096)
+    d.map(tiled, 4096 * 768, GTT)[5] = 1
+    shown = _fb2(d, tiled, 4096, X_TILED)
+    _set_mode(d, shown, mode)
+    d.call(DIRTY, "4IQ", fb, 0, 0, 0, 0)  # not the one that is shown
+    d.call(DIRTY, "4IQ", shown, 0, 0, 0, 0)
+    d.call(SET_CRTC, f"Q7I{MODE_BYTES}x", 0, 0, CRTC, 0, 0, 0, 0, 0)
+    with fails(errno.EBUSY):
+        d.call(FLIP, "4IQ", CRTC, fb, 1, 0, 0)
+    assert render.create() == 1
+
+
+@in_client(path=CARD)
+def test_modes_that_make_no_sense_are_refused(d: Device) -> None:
+    mode = Mode(d)
+    handle, pitch, _ = _dumb(d)
+    small = _fb(d, handle, pitch, 1024, 700)
+    with fails(errno.ENOSPC):
+        _set_mode(d, small, mode)
+    with fails(errno.ENOENT):
+        _set_mode(d, 77, mode)
+    connectors = ctypes.c_uint32(7)
+    for number, values in ((errno.ENOENT, (address_of(connectors), 1, CRTC)), (errno.EINVAL, (0, 0, CRTC)),
+                           (errno.EFAULT, (16, 1, CRTC)), (errno.ENOENT, (address_of(connectors), 1, 9))):
+        with fails(number):
+            d.call(SET_CRTC, f"Q7I{MODE_BYTES}s", *values, _fb(d, handle, pitch), 0, 0, 0, 1, mode.data.raw)
+
+
+@in_client(path=CARD)
+def test_flips_wait_for_the_gpu_and_give_events(d: Device) -> None:
+    mode = Mode(d)
+    buffers = [_dumb(d) for _ in range(2)]
+    fbs = [_fb(d, handle, pitch) for handle, pitch, _ in buffers]
+    _set_mode(d, fbs[0], mode)
+    sequences = []
+    for i in range(4):
+        d.store(buffers[i & 1][0], 0, i, SLEEP | 20)
+        d.call(FLIP, "4IQ", CRTC, fbs[i & 1], 1, 0, 0xABC00 + i)
+        assert d.busy(buffers[i & 1][0]) == 0
+        if i == 0:
+            with fails(errno.EBUSY):
+                d.call(FLIP, "4IQ", CRTC, fbs[1], 1, 0, 0)
+        epoll = select.epoll()
+        epoll.register(d.fd, select.EPOLLIN)
+        assert epoll.poll(1)
+        event = _event(d)
+        assert event[:3] == (2, 32, 0xABC00 + i)
+        assert event[6] == CRTC
+        assert abs(event[3] + event[4] / 1e6 - time.monotonic()) < 1
+        sequences.append(event[5])
+    assert sequences == sorted(set(sequences))
+    assert select.select([d.fd], [], [], 0)[0] == []
+    d.call(FLIP, "4IQ", CRTC, fbs[0], 0, 0, 0)
+    assert select.select([d.fd], [], [], 0)[0] == []
+    with fails(errno.ENOENT):
+        d.call(FLIP, "4IQ", CRTC, 99, 1, 0, 0)
+    with fails(errno.ENOENT):
+        d.call(FLIP, "4IQ", 9, fbs[1], 1, 0, 0)
+    with fails(errno.EINVAL):
+        d.call(FLIP, "4IQ", CRTC, fbs[1], 2, 0, 0)
+
+
+@in_client(path=CARD)
+def test_vertical_blanks_come_sixty_times_a_second(d: Device) -> None:
+    now = d.call(WAIT_VBLANK, "IIQQ", 1, 0, 0, 0)[1]
+    start = time.monotonic()
+    later = d.call(WAIT_VBLANK, "IIQQ", 1, 6, 0, 0)[1]
+    assert later >= now + 6
+    assert 0.06 < time.monotonic() - start < 1
+    assert d.call(WAIT_VBLANK, "IIQQ", 0, now, 0, 0)[1] >= later  # over already
+    d.call(WAIT_VBLANK, "IIQQ", 0x4000001, 1, 0x55, 0)
+    assert _event(d)[:3] == (1, 32, 0x55)
+    active, sequence = d.call(GET_SEQUENCE, "IIQQ", CRTC, 0, 0, 0)[1:3]
+    assert active == 0
+    assert sequence >= later
+    d.call(QUEUE_SEQUENCE, "IIQQ", CRTC, 1, 1, 0x66)
+    kind, length, user, _, reached = struct.unpack("<IIQQQ", os.read(d.fd, 1024))
+    assert (kind, length, user) == (3, 32, 0x66)
+    assert reached > sequence
+    with fails(errno.EINVAL):
+        d.call(WAIT_VBLANK, "IIQQ", 0x40000000, 0, 0, 0)
+
+
+@in_client(path=CARD)
+def test_cursor_and_gamma_are_accepted(d: Device) -> None:
+    handle = d.create(64 * 64 * 4)
+    d.call(CURSOR, "2I2i3I", 1, CRTC, 0, 0, 64, 64, handle)
+    d.call(CURSOR, "2I2i3I", 2, CRTC, -5, 7, 0, 0, 0)
+    d.call(0xBB, "2I2i3I2i", 1, CRTC, 0, 0, 64, 64, 0, 1, 1)
+    with fails(errno.ENOENT):
+        d.call(CURSOR, "2I2i3I", 1, CRTC, 0, 0, 64, 64, 99)
+    ramps = [(ctypes.c_uint16 * 256)(*[i * 3 + c for i in range(256)]) for c in range(3)]
+    d.call(SET_GAMMA, "IIQQQ", CRTC, 256, *[address_of(r) for r in ramps])
+    back = [(ctypes.c_uint16 * 256)() for _ in range(3)]
+    d.call(GET_GAMMA, "IIQQQ", CRTC, 256, *[address_of(r) for r in back])
+    assert [list(r) for r in back] == [list(r) for r in ramps]
+    with fails(errno.EINVAL):
+        d.call(GET_GAMMA, "IIQQQ", CRTC, 16, 0, 0, 0)
+
+
+@in_client(path=CARD)
+def test_leases_and_masters(d: Device) -> None:
+    for number in (0x1E, 0x1F):
+        d.call(number, "Q", 0)
+    for number in range(0xC6, 0xCA):
+        with fails(errno.EINVAL):
+            d.call(number, "4Q", 0, 0, 0, 0)
