@@ -21,6 +21,7 @@
 #include "syncobjs.h"
 #include "tokens.h"
 #include "uapi.h"
+#include "views.h"
 
 static struct file *files;
 static bool any;
@@ -216,4 +217,5 @@ void file_after_fork(void) {
         file->refs = 1; /* those of other threads are not here */
     }
     store_after_fork();
+    views_after_fork();
 }

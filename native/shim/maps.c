@@ -15,7 +15,7 @@ struct map {
     struct object *object;
     uint64_t offset; /* in the object */
     int protection;
-    bool gtt;
+    bool gtt, shared;
 };
 
 static struct map *maps;
@@ -74,11 +74,18 @@ static void insert(size_t at, struct map map) {
     object_keep(map.object);
     map.object->mappings++;
     map.object->gtt_mappings += map.gtt;
+    if (map.gtt) {
+        const bool known = map.object->gtt_mappings == 1 && map.shared;
+        map.object->gtt_address = known ? map.start : 0;
+        map.object->gtt_offset = map.offset;
+        map.object->gtt_length = map.end - map.start;
+    }
 }
 
 static void erase(size_t at) {
     struct object *const object = maps[at].object;
     object->gtt_mappings -= maps[at].gtt;
+    object->gtt_address = maps[at].gtt ? 0 : object->gtt_address;
     map_count--;
     memmove(&maps[at], &maps[at + 1], (map_count - at) * sizeof maps[0]);
     object->mappings--;
@@ -145,7 +152,8 @@ void *map_create(struct file *file, void *address, size_t length, int protection
         const uintptr_t start = (uintptr_t)result;
         map_forget(result, pages);
         if (reserve()) {
-            insert(find(start), (struct map){start, start + pages, object, inside, protection, gtt});
+            insert(find(start),
+                   (struct map){start, start + pages, object, inside, protection, gtt, flags & MAP_SHARED});
         }
         set_bounds();
     }
@@ -162,6 +170,9 @@ void map_forget(void *address, size_t length) {
         struct map *const map = &maps[at];
         if (map->gtt && map->object->view) {
             view_pick_up(map->object);
+        }
+        if (map->gtt) {
+            map->object->gtt_address = 0; /* it is about to change */
         }
         if (map->start < start && map->end > end) {
             struct map above = *map;

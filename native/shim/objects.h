@@ -21,6 +21,8 @@ struct object {
     uint32_t name;     /* global, or 0 */
     uint32_t scanouts; /* framebuffers of it: the tiling is fixed */
     uint32_t mappings, gtt_mappings;
+    uintptr_t gtt_address; /* of the only mapping through the aperture, 0 when that is not known */
+    uint64_t gtt_offset, gtt_length;
     bool shared; /* other processes may see it */
     bool from_outside;
     bool used; /* by batches that did not say that they write it, since its view was made or refreshed */

@@ -2,12 +2,16 @@
 #define _GNU_SOURCE
 #include "views.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include "../tile_copy.h"
 #include "../tiling.h"
+#include "descriptors.h"
 #include "real.h"
 
 extern const struct g4_tile_copy g4_tile_copy_plain;
@@ -25,6 +29,66 @@ enum {
     PAGE = 4096,
     GRAIN = 16
 };
+
+/* --- which pages the program has touched --- */
+
+/* A page that the program has not touched since we took it out of its page table cannot have changed: it would be there
+ * again.  The kernel takes pages out, too, where memory is short, but those are then not in memory at all. */
+enum {
+    PAGEMAP_PRESENT_BIT = 63,
+    PAGEMAP_SWAPPED_BIT = 62,
+    CHUNK = 512
+};
+static int pagemap = -1;
+static bool pagemap_tried;
+
+void views_after_fork(void) {
+    descriptor_close(pagemap); /* of the parent's memory */
+    pagemap = -1;
+    pagemap_tried = false;
+}
+
+static bool have_pagemap(void) {
+    if (!pagemap_tried) {
+        pagemap_tried = true;
+        pagemap = descriptor_hide(REAL(open)("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    }
+    return pagemap >= 0;
+}
+
+static bool have_swap(void) {
+    struct sysinfo info;
+    return sysinfo(&info) != 0 || info.totalswap != 0;
+}
+
+/* Which of `count` pages at `address` the program may have changed; afterwards it will have to touch them again. */
+static bool find_touched(uintptr_t address, const uint8_t *linear, uint32_t count, bool *touched) {
+    uint64_t entries[CHUNK];
+    const ssize_t size = (ssize_t)(count * sizeof entries[0]);
+    if (pread(pagemap, entries, (size_t)size, (off_t)(address / PAGE * sizeof entries[0])) != size) {
+        return false;
+    }
+    unsigned char resident[CHUNK];
+    memset(resident, 1, count);
+    if (have_swap() && mincore((void *)(uintptr_t)linear, (size_t)count * PAGE, resident)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        touched[i] =
+            entries[i] >> PAGEMAP_PRESENT_BIT & 1 || entries[i] >> PAGEMAP_SWAPPED_BIT & 1 || !(resident[i] & 1);
+    }
+    for (uint32_t i = 0; i < count;) {
+        uint32_t end = i;
+        while (end < count && touched[end]) {
+            end++;
+        }
+        if (end > i) {
+            (void)madvise((void *)(address + (uint64_t)i * PAGE), (size_t)(end - i) * PAGE, MADV_DONTNEED);
+        }
+        i = end + 1;
+    }
+    return true;
+}
 
 static uint64_t lesser(uint64_t a, uint64_t b) {
     return a < b ? a : b;
@@ -139,9 +203,20 @@ void view_pick_up(struct object *object) {
     if (!view || !object->tiling) {
         return;
     }
-    for (uint64_t page = 0; page < object->size; page += PAGE) {
-        if (memcmp(view->linear + page, view->known + page, PAGE) != 0) {
-            pick_up_page(object, page);
+    const bool narrow = object->gtt_address && have_pagemap();
+    const uint64_t start = narrow ? object->gtt_offset : 0;
+    const uint64_t end = narrow ? start + object->gtt_length : object->size;
+    for (uint64_t at = start; at < end; at += (uint64_t)CHUNK * PAGE) {
+        bool touched[CHUNK];
+        const uint32_t count = (uint32_t)lesser(CHUNK, (end - at) / PAGE);
+        if (!narrow || !find_touched(object->gtt_address + (at - start), view->linear + at, count, touched)) {
+            memset(touched, 1, sizeof touched);
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            const uint64_t page = at + (uint64_t)i * PAGE;
+            if (touched[i] && memcmp(view->linear + page, view->known + page, PAGE) != 0) {
+                pick_up_page(object, page);
+            }
         }
     }
 }

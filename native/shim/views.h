@@ -19,5 +19,7 @@ void view_refresh(struct object *object);
 /* For waits: crocus does not flag depth buffers as written, so whatever batches used may have changed. */
 void view_settle(struct object *object);
 void view_destroy(struct object *object);
+/* In the child. */
+void views_after_fork(void);
 
 #endif

@@ -327,6 +327,26 @@ def test_the_program_and_the_gpu_write_different_parts_of_a_view(d: Device) -> N
 
 
 @in_client
+def test_every_write_into_a_view_is_seen_whoever_writes(d: Device) -> None:
+    size = 1 << 20
+    target = d.create(size)
+    d.set_tiling(target, X, 4096)
+    view, raw = d.map(target, size, GTT), d.map(target, size)
+    batch = d.batch(END, 0)
+    reader, writer = os.pipe()
+    for i in range(0, 256, 5):  # rows; a row's first 512 bytes are together
+        assert view[4096 * i] == 0
+        d.exec([Object(batch), Object(target)])
+        os.write(writer, bytes([i % 255 + 1]))
+        os.readv(reader, [(ctypes.c_char * 1).from_address(view.address + 4096 * i)])  # the kernel writes
+        d.exec([Object(batch), Object(target)])
+        assert raw[i // 8 * 32768 + i % 8 * 512] == i % 255 + 1
+        view[4096 * i + 1] = 9
+        d.exec([Object(batch), Object(target)])
+        assert raw[i // 8 * 32768 + i % 8 * 512 + 1] == 9
+
+
+@in_client
 def test_two_maps_are_one_view(d: Device) -> None:
     target = d.create(16 * 1024)
     d.set_tiling(target, X, 1024)
