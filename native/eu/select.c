@@ -715,8 +715,11 @@ static bool select_ip_add(struct g4_op *op) {
 static bool out_of_the_ordinary(const struct g4_op *op) {
     const bool halves = op->passes == 2 && op->exec_size != 16;
     const bool wide = op->channels > 16 || (op->sechalf && op->exec_size > 8);
-    return halves || wide || op->undefined || op->dst.kind == G4_KIND_ACC || g4_opcode_info[op->opcode].sources == 0 ||
-           g4_op_reads_acc(op) != (op->opcode == G4_OPCODE_MAC) || is_ip(op->dst.kind, op->dst.reg);
+    /* the flags of the first half, when they are written, decide about the second */
+    const bool entangled = is_word16(op) && op->predicate >= G4_PRED_ANY16H && op->cond != G4_COND_NONE;
+    return halves || wide || entangled || op->undefined || op->dst.kind == G4_KIND_ACC ||
+           g4_opcode_info[op->opcode].sources == 0 || g4_op_reads_acc(op) != (op->opcode == G4_OPCODE_MAC) ||
+           is_ip(op->dst.kind, op->dst.reg);
 }
 
 /* A send's implied move of whole registers: by far the most frequent one. */

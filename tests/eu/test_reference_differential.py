@@ -9,8 +9,11 @@ import pytest
 
 from gen4emu._native import lib
 from gen4emu.hw.gen import Gen
-from tests.eu.differential import PARTS, Bench, Case, differences, reference_run, straight_case, text
+from gen4emu.isa import assemble
+from gen4emu.isa.instruction import encode_bytes
+from tests.eu.differential import PARTS, Bench, Case, differences, random_start, reference_run, straight_case, text
 from tests.eu.flow_programs import flow_case
+from tests.eu.generate import end
 from tests.eu.reference import Thread, Unspecified
 
 VARIANTS = tuple(range(lib.g4_variant_best() + 1))
@@ -53,3 +56,16 @@ def test_programs_with_branches_agree(gen: Gen) -> None:
         compare(bench, case, threads)
         compared += 1
     assert compared >= 20
+
+
+@pytest.mark.parametrize("source", [
+    "(-f0.0.any16h) cmp.g.f0.0(16) g15<1>B g4.4<0,1,0>B g7<16,16,1>B { align1 };",
+    "(+f0.0.all16h) shr.nz.f0.0(16) m9<1>W g9.3<1,16,4>UW -g115.27<8,8,1>B { align1 nomask };",
+])
+def test_a_predicate_over_all_channels_is_read_before_the_flags_are_written(source: str) -> None:
+    bench = Bench(Gen.EL)
+    for seed in range(12):
+        case = random_start(seed, Gen.EL)
+        case.code = assemble(source, Gen.EL) + encode_bytes(end(Gen.EL))
+        case.flags = [(0, 0xFFFF, 0xFF00, 0x00FF, 0x8000, 0xFFFE, 1, 0x7FFF)[t] for t in range(len(case.dmasks))]
+        compare(bench, case, reference_run(case))
