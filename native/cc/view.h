@@ -85,6 +85,19 @@ static inline bool g4_view_subspan(struct g4_view *view, struct g4_port *port, u
     return row[0] != NULL;
 }
 
+/* The rows of the subspan to the right of an ordinary one, if they follow in memory. */
+static inline bool g4_view_right(const struct g4_view *view, uint32_t x, uint8_t *const *row, uint8_t **right) {
+    const uint32_t run = view->tiling == G4_TILING_X ? G4_TILE_X_WIDTH : view->tiling == G4_TILING_Y ? 16 : 0;
+    const uint32_t pair = 2 * view->bytes;
+    const uint32_t sx = x + view->dx;
+    if (sx + 2 > view->width - 2 || (((view->x0 + sx) * view->bytes) & (run - 1)) + 2 * pair > run) {
+        return false;
+    }
+    right[0] = row[0] + pair;
+    right[1] = row[1] + pair;
+    return true;
+}
+
 /* Make two subspans ready; `live` has four bits for each. */
 static inline void g4_view_open(struct g4_view *view, struct g4_port *port, const uint16_t x[2], const uint16_t y[2],
                                 uint32_t live, struct g4_rows *rows) {
@@ -94,6 +107,9 @@ static inline void g4_view_open(struct g4_view *view, struct g4_port *port, cons
         if ((live >> (4 * s) & 15) == 0) {
             rows->row[2 * s] = rows->stage[2 * s];
             rows->row[2 * s + 1] = rows->stage[2 * s + 1];
+        } else if (s == 1 && rows->inside == 15 && y[1] == y[0] && x[1] == x[0] + 2 &&
+                   g4_view_right(view, x[0], &rows->row[0], &rows->row[2])) {
+            rows->inside |= 15u << 4;
         } else if (__builtin_expect(g4_view_subspan(view, port, x[s], y[s], &rows->row[2 * s]), 1)) {
             rows->inside |= 15u << (4 * s);
         } else {

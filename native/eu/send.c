@@ -46,6 +46,10 @@ static void implied_move(struct g4_run *run, const struct g4_op *op, int pass) {
 
     if (op->whole_move && whole < g4_owned(run->gang)) {
         const union g4_reg *const from = &run->gang->grf[whole];
+        if (run->threads == (1u << G4_GANG_THREADS) - 1) {
+            memcpy(mrf, from, sizeof *mrf);
+            return;
+        }
         for (int t = 0; t < G4_GANG_THREADS; t++) {
             if (run->threads >> t & 1) {
                 memcpy(mrf->ub[t], from->ub[t], G4_REGISTER_BYTES);

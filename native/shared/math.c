@@ -82,7 +82,7 @@ static void finish(uint32_t *out, unsigned alternate, bool saturate) {
     }
 }
 
-static void compute_float(uint32_t op, unsigned alternate, bool saturate, struct operands *o) {
+static void compute_float(uint32_t op, unsigned alternate, bool saturate, g4_lanes lanes, struct operands *o) {
     static const struct g4_math_ops *const variants[] = G4_VARIANT_TABLE(g4_math_ops);
     const struct g4_math_ops *const ops = variants[g4_variant_current()];
 
@@ -91,33 +91,33 @@ static void compute_float(uint32_t op, unsigned alternate, bool saturate, struct
     }
     switch (op) {
     case G4_MATH_FUNCTION_INV:
-        ops->inv(o->x, o->out[0]);
+        ops->inv(o->x, o->out[0], lanes);
         break;
     case G4_MATH_FUNCTION_LOG:
-        ops->log(o->x, o->out[0]);
+        ops->log(o->x, o->out[0], lanes);
         break;
     case G4_MATH_FUNCTION_EXP:
-        ops->exp(o->x, o->out[0]);
+        ops->exp(o->x, o->out[0], lanes);
         break;
     case G4_MATH_FUNCTION_SQRT:
-        ops->sqrt(o->x, o->out[0]);
+        ops->sqrt(o->x, o->out[0], lanes);
         break;
     case G4_MATH_FUNCTION_RSQ:
-        ops->rsq(o->x, o->out[0]);
+        ops->rsq(o->x, o->out[0], lanes);
         break;
     case G4_MATH_FUNCTION_SIN:
-        ops->sin(o->x, o->out[0]);
+        ops->sin(o->x, o->out[0], lanes);
         break;
     case G4_MATH_FUNCTION_COS:
-        ops->cos(o->x, o->out[0]);
+        ops->cos(o->x, o->out[0], lanes);
         break;
     case G4_MATH_FUNCTION_SINCOS:
-        ops->sin(o->x, o->out[0]);
-        ops->cos(o->x, o->out[1]);
+        ops->sin(o->x, o->out[0], lanes);
+        ops->cos(o->x, o->out[1], lanes);
         finish(o->out[1], alternate, saturate);
         break;
     default:
-        ops->pow(o->x, o->y, o->out[0]);
+        ops->pow(o->x, o->y, o->out[0], lanes);
         alternate_pow(o, alternate);
         break;
     }
@@ -154,9 +154,16 @@ static void compute_integer(uint32_t op, bool is_signed, struct operands *o) {
  */
 static void store(struct g4_gang *gang, const struct g4_send *send, unsigned k, const uint32_t *out) {
     if (send->dst_subreg == 0 && send->dst_stride == 1 && send->dst + k < G4_GRF_COUNT) {
-        uint32_t *const row = gang->grf[send->dst + k].ud[0];
-        for (int i = 0; i < G4_MATH_LANES; i++) {
-            row[i] = send->dst_lanes[0] >> i & 1 ? out[i] : row[i];
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            uint32_t *const row = gang->grf[send->dst + k].ud[t];
+            const unsigned lanes = g4_thread_lanes(send->dst_lanes[0], t);
+            if (lanes == 0xff) {
+                memcpy(row, out + (size_t)8 * t, sizeof gang->grf[0].ud[0]);
+            } else if (lanes) {
+                for (int c = 0; c < 8; c++) {
+                    row[c] = lanes >> c & 1 ? out[8 * t + c] : row[c];
+                }
+            }
         }
         return;
     }
@@ -192,11 +199,13 @@ enum g4_status g4_message_math(struct g4_eu *eu, struct g4_gang *gang, const str
         return G4_OK;
     }
     load(gang, send, 0, message.scalar, o.x);
-    load(gang, send, 1, false, o.y); /* decision 22: the second operand is never broadcast */
+    if (shapes[op].mlen > 1) {
+        load(gang, send, 1, false, o.y); /* decision 22: the second operand is never broadcast */
+    }
     if (shapes[op].integer) {
         compute_integer(op, message.signed_integer, &o);
     } else {
-        compute_float(op, alternate_threads(gang), message.saturate, &o);
+        compute_float(op, alternate_threads(gang), message.saturate, send->dst_lanes[0], &o);
     }
     for (unsigned k = 0; send->has_dst && k < send->rlen && k < shapes[op].rlen; k++) {
         store(gang, send, k, o.out[k]);

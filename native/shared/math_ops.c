@@ -14,34 +14,8 @@
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
-    LANES = G4_MATH_LANES
+    LANES = 8 /* of a thread */
 };
-
-INLINE float float_of(uint32_t bits) {
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-INLINE uint32_t float_bits(float f) {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits;
-}
-
-/* An operand: denormals are zero of their sign. */
-INLINE double operand(uint32_t bits) {
-    const uint32_t flushed = (bits & 0x7f800000) ? bits : bits & 0x80000000;
-    return (double)float_of(flushed);
-}
-
-/* A result: rounded once, denormals to zero of their sign; the NaN of an operand stays, made quiet. */
-INLINE uint32_t result(double d, uint32_t operand_bits) {
-    const uint32_t bits = float_bits((float)d);
-    const uint32_t flushed = (bits & 0x7f800000) ? bits : bits & 0x80000000;
-    const uint32_t nan = (operand_bits & 0x7fffffff) > 0x7f800000 ? operand_bits | 0x00400000 : 0x7fc00000;
-    return (bits & 0x7fffffff) > 0x7f800000 ? nan : flushed;
-}
 
 /* ---- vectors of doubles, as wide as the variant's registers ---- */
 
@@ -54,6 +28,9 @@ INLINE uint32_t result(double d, uint32_t operand_bits) {
 typedef double vd __attribute__((vector_size(8 * VD)));
 typedef int64_t vl __attribute__((vector_size(8 * VD)));
 typedef uint64_t vq __attribute__((vector_size(8 * VD)));
+typedef float vf __attribute__((vector_size(4 * VD)));
+typedef int32_t vi __attribute__((vector_size(4 * VD)));
+typedef uint32_t vu __attribute__((vector_size(4 * VD)));
 
 INLINE vd all(double d) {
     return (vd){0} + d;
@@ -63,14 +40,29 @@ INLINE vd choose(vl mask, vd yes, vd no) {
     return (vd)(((vl)yes & mask) | ((vl)no & ~mask));
 }
 
-INLINE vd vd_load(const double *from) {
-    vd v;
+INLINE vu load(const uint32_t *from) {
+    vu v;
     memcpy(&v, from, sizeof v);
     return v;
 }
 
-INLINE void vd_store(double *to, vd v) {
-    memcpy(to, &v, sizeof v);
+/* Denormals are zero of their sign. */
+INLINE vu flushed(vu bits) {
+    const vu small = (vu)((vi)(bits & 0x7f800000) == 0);
+    return bits & ~(small & 0x7fffffff);
+}
+
+INLINE vd operand(vu bits) {
+    return __builtin_convertvector((vf)flushed(bits), vd);
+}
+
+/* A result: rounded once; the NaN of an operand stays, made quiet. */
+INLINE vu result(vd d, vu source) {
+    const vu bits = flushed((vu) __builtin_convertvector(d, vf));
+    const vu is_nan = (vu)((vi)(bits & 0x7fffffff) > 0x7f800000);
+    const vu from_nan = (vu)((vi)(source & 0x7fffffff) > 0x7f800000);
+    const vu nan = 0x7fc00000 | (from_nan & (source | 0x00400000));
+    return (is_nan & nan) | (bits & ~is_nan);
 }
 
 /* The integer nearest to d, ties to even, as a double; |d| < 2^51. */
@@ -142,76 +134,47 @@ INLINE vd exp2_any(vd x) {
     return p * (vd)a * (vd)b;
 }
 
+INLINE bool any(vl mask) {
+#if G4_VARIANT_LEVEL >= 2
+    return _mm512_movepi64_mask((__m512i)mask) != 0;
+#elif G4_VARIANT_LEVEL == 1
+    return _mm256_movemask_pd((__m256d)mask) != 0;
+#else
+    return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
+#endif
+}
+
 /* Sine of x + quarter turns; x finite. */
 INLINE vd sin_quarter(vd x, double quarter) {
-    const vd turns = x * 0.15915494309189533577; /* 1 / 2 pi */
-    const vd large = turns - floor_of(turns);    /* what is left when x is beyond the accurate range */
     const vl far = (x > 1e9) | (x < -1e9);
-    const vd k = nearest(choose(far, large * 4.0, x * 0.63661977236758134308));
-    const vd near_rest =
-        ((x - k * 1.57079632673412561417) - k * 6.07710050630396597660e-11) - k * 2.02226624879595063154e-21;
-    const vd far_rest = (large * 4.0 - k) * 1.57079632679489661923;
-    const vd r = choose(far, far_rest, near_rest);
+    vd k = nearest(x * 0.63661977236758134308);
+    vd r = ((x - k * 1.57079632673412561417) - k * 6.07710050630396597660e-11) - k * 2.02226624879595063154e-21;
+    if (any(far)) { /* what is left of a turn when x is beyond the accurate range */
+        const vd turns = x * 0.15915494309189533577;
+        const vd quarters = (turns - floor_of(turns)) * 4.0;
+        const vd whole = nearest(quarters);
+        r = choose(far, (quarters - whole) * 1.57079632679489661923, r);
+        k = choose(far, whole, k);
+    }
     const vd q = r * r;
-
-    vd s = all(-1.0 / 1307674368000.0); /* sine, odd powers up to 15 and 17 */
-    s = q * (1.0 / 355687428096000.0) + s;
-    s = s * q + 1.0 / 6227020800.0;
-    s = s * q - 1.0 / 39916800.0;
-    s = s * q + 1.0 / 362880.0;
-    s = s * q - 1.0 / 5040.0;
-    s = s * q + 1.0 / 120.0;
-    s = s * q - 1.0 / 6.0;
-    const vd sine = r + r * q * s;
-
-    vd c = all(1.0 / 20922789888000.0); /* cosine, even powers up to 16 and 18 */
-    c = q * (-1.0 / 6402373705728000.0) + c;
-    c = c * q - 1.0 / 87178291200.0;
-    c = c * q + 1.0 / 479001600.0;
-    c = c * q - 1.0 / 3628800.0;
-    c = c * q + 1.0 / 40320.0;
-    c = c * q - 1.0 / 720.0;
-    c = c * q + 1.0 / 24.0;
-    c = c * q - 0.5;
-    const vd cosine = 1.0 + q * c;
-
     const vq n = (vq)(k + quarter + 6755399441055744.0); /* the low bits are the quadrant */
     const vl odd = (vl)(0 - (n & 1));
-    return (vd)((vq)choose(odd, cosine, sine) ^ (n & 2) << 62);
+#define TERM(cosine, sine) choose(odd, all(cosine), all(sine))
+    /* cosine: even powers up to 18; sine: odd powers up to 17, its first factor 0 */
+    vd p = q * TERM(-1.0 / 6402373705728000.0, 0.0) + TERM(1.0 / 20922789888000.0, 1.0 / 355687428096000.0);
+    p = p * q + TERM(-1.0 / 87178291200.0, -1.0 / 1307674368000.0);
+    p = p * q + TERM(1.0 / 479001600.0, 1.0 / 6227020800.0);
+    p = p * q + TERM(-1.0 / 3628800.0, -1.0 / 39916800.0);
+    p = p * q + TERM(1.0 / 40320.0, 1.0 / 362880.0);
+    p = p * q + TERM(-1.0 / 720.0, -1.0 / 5040.0);
+    p = p * q + TERM(1.0 / 24.0, 1.0 / 120.0);
+    p = p * q + TERM(-0.5, -1.0 / 6.0);
+#undef TERM
+    const vd value = choose(odd, all(1.0), r) + choose(odd, q, r * q) * p;
+    return (vd)((vq)value ^ (n & 2) << 62);
 }
 
-/* ---- 64 lanes ---- */
-
-INLINE void operands(const uint32_t *restrict x, double *restrict d) {
-    for (int i = 0; i < LANES; i++) {
-        d[i] = operand(x[i]);
-    }
-}
-
-INLINE void results(const double *restrict d, const uint32_t *restrict x, uint32_t *restrict out) {
-    for (int i = 0; i < LANES; i++) {
-        out[i] = result(d[i], x[i]);
-    }
-}
-
-static void inv(const uint32_t *restrict x, uint32_t *restrict out) {
-    for (int i = 0; i < LANES; i++) {
-        out[i] = result(1.0 / operand(x[i]), x[i]);
-    }
-}
-
-static void sqrt_lanes(const uint32_t *restrict x, uint32_t *restrict out) {
-    for (int i = 0; i < LANES; i++) {
-        out[i] = result(sqrt(operand(x[i])), x[i]);
-    }
-}
-
-/* -0 gives -inf by itself, as the table has it (spec/60 6.3). */
-static void rsq(const uint32_t *restrict x, uint32_t *restrict out) {
-    for (int i = 0; i < LANES; i++) {
-        out[i] = result(1.0 / sqrt(operand(x[i])), x[i]);
-    }
-}
+/* ---- the functions, whole range ---- */
 
 INLINE vd log2_any(vd d) {
     const vl ordinary = (d > 0.0) & (d < HUGE_VAL);
@@ -220,68 +183,94 @@ INLINE vd log2_any(vd d) {
     return choose(ordinary, value, choose(d > 0.0, all(HUGE_VAL), zero_or_negative));
 }
 
-static void log_lanes(const uint32_t *restrict x, uint32_t *restrict out) {
-    double d[LANES];
-    operands(x, d);
-    for (int i = 0; i < LANES; i += VD) {
-        vd_store(d + i, log2_any(vd_load(d + i)));
-    }
-    results(d, x, out);
-}
-
 /* 2^x, NaN too. */
 INLINE vd exp2_full(vd x) {
     const vl number = x == x;
     return choose(number, exp2_any((vd)((vl)x & number)), all((double)NAN));
 }
 
-static void exp_lanes(const uint32_t *restrict x, uint32_t *restrict out) {
-    double d[LANES];
-    operands(x, d);
-    for (int i = 0; i < LANES; i += VD) {
-        vd_store(d + i, exp2_full(vd_load(d + i)));
-    }
-    results(d, x, out);
+INLINE vd sine_full(vd x, double quarter) {
+    const vl finite = (x > -HUGE_VAL) & (x < HUGE_VAL);
+    return choose(finite, sin_quarter((vd)((vl)x & finite), quarter), all((double)NAN));
 }
 
-INLINE void sines(const uint32_t *restrict x, double quarter, uint32_t *restrict out) {
-    double d[LANES];
-    operands(x, d);
-    for (int i = 0; i < LANES; i += VD) {
-        const vd v = vd_load(d + i);
-        const vl finite = (v > -HUGE_VAL) & (v < HUGE_VAL);
-        vd_store(d + i, choose(finite, sin_quarter((vd)((vl)v & finite), quarter), all((double)NAN)));
-    }
-    results(d, x, out);
+INLINE vd inverse(vd x) {
+    return 1.0 / x;
 }
 
-static void sin_lanes(const uint32_t *restrict x, uint32_t *restrict out) {
-    sines(x, 0.0, out);
-    for (int i = 0; i < LANES; i++) {
+INLINE vd root(vd x) {
+#if G4_VARIANT_LEVEL >= 2
+    return (vd)_mm512_sqrt_pd((__m512d)x);
+#elif G4_VARIANT_LEVEL == 1
+    return (vd)_mm256_sqrt_pd((__m256d)x);
+#else
+    vd out;
+    for (int i = 0; i < VD; i++) {
+        out[i] = sqrt(x[i]);
+    }
+    return out;
+#endif
+}
+
+INLINE vd sine(vd x) {
+    return sine_full(x, 0.0);
+}
+
+INLINE vd cosine(vd x) {
+    return sine_full(x, 1.0);
+}
+
+/* -0 gives -inf by itself, as the table has it (spec/60 6.3). */
+INLINE vd inverse_root(vd x) {
+    return 1.0 / root(x);
+}
+
+/* ---- the gang, without threads that nobody asks about ---- */
+
+#define EACH_THREAD(t)                                                                                                 \
+    memset(out, 0, G4_MATH_LANES * sizeof *out);                                                                       \
+    for (int t = 0; t < G4_MATH_LANES; t += LANES)                                                                     \
+        if (lanes >> t & 0xff)
+
+#define UNARY(name, function)                                                                                          \
+    static void name(const uint32_t *restrict x, uint32_t *restrict out, g4_lanes lanes) {                             \
+        EACH_THREAD(t) {                                                                                               \
+            for (int i = t; i < t + LANES; i += VD) {                                                                  \
+                const vu source = load(x + i);                                                                         \
+                const vu bits = result(function(operand(source)), source);                                             \
+                memcpy(out + i, &bits, sizeof bits);                                                                   \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+UNARY(inv, inverse)
+UNARY(sqrt_lanes, root)
+UNARY(rsq, inverse_root)
+UNARY(log_lanes, log2_any)
+UNARY(exp_lanes, exp2_full)
+UNARY(sine_lanes, sine)
+UNARY(cos_lanes, cosine)
+
+static void sin_lanes(const uint32_t *restrict x, uint32_t *restrict out, g4_lanes lanes) {
+    sine_lanes(x, out, lanes);
+    for (int i = 0; i < G4_MATH_LANES; i++) {
         const bool zero = (x[i] & 0x7f800000) == 0; /* keeps its sign */
         out[i] = zero ? x[i] & 0x80000000 : out[i];
     }
 }
 
-static void cos_lanes(const uint32_t *restrict x, uint32_t *restrict out) {
-    sines(x, 1.0, out);
-}
-
 /* Infinities and zeros follow from 2^(y * log2|x|) by themselves; 0 * inf is NaN (spec/60 6.3). */
-static void pow_lanes(const uint32_t *restrict x, const uint32_t *restrict y, uint32_t *restrict out) {
-    double base[LANES];
-    double exponent[LANES];
-    uint32_t source[LANES];
-    for (int i = 0; i < LANES; i++) {
-        const uint32_t magnitude = x[i] & 0x7fffffff;
-        base[i] = operand(magnitude);
-        source[i] = magnitude > 0x7f800000 ? magnitude : y[i];
+static void pow_lanes(const uint32_t *restrict x, const uint32_t *restrict y, uint32_t *restrict out, g4_lanes lanes) {
+    EACH_THREAD(t) {
+        for (int i = t; i < t + LANES; i += VD) {
+            const vu magnitude = load(x + i) & 0x7fffffff;
+            const vu x_nan = (vu)((vi)magnitude > 0x7f800000);
+            const vu exponent = load(y + i);
+            const vd value = exp2_full(operand(exponent) * log2_any(operand(magnitude)));
+            const vu bits = result(value, (magnitude & x_nan) | (exponent & ~x_nan));
+            memcpy(out + i, &bits, sizeof bits);
+        }
     }
-    operands(y, exponent);
-    for (int i = 0; i < LANES; i += VD) {
-        vd_store(base + i, exp2_full(vd_load(exponent + i) * log2_any(vd_load(base + i))));
-    }
-    results(base, source, out);
 }
 
 const struct g4_math_ops G4_V(g4_math_ops) = {
