@@ -16,7 +16,7 @@ static GLuint make_shader(GLenum kind, const char *source) {
     if (!good) {
         char text[1024];
         glGetShaderInfoLog(shader, sizeof text, NULL, text);
-        fprintf(stderr, "%s\n", text);
+        (void)fprintf(stderr, "%s\n", text);
         exit(1);
     }
     return shader;
@@ -34,7 +34,7 @@ GLuint make_program(const char *vertex, const char *fragment) {
     glLinkProgram(program);
     glGetProgramiv(program, GL_LINK_STATUS, &good);
     if (!good) {
-        fprintf(stderr, "scenes: a program does not link\n");
+        (void)fprintf(stderr, "scenes: a program does not link\n");
         exit(1);
     }
     glUseProgram(program);
@@ -52,7 +52,7 @@ GLuint make_buffer(GLenum target, const void *data, size_t size) {
 void attribute(GLuint index, int size, int stride_floats, int offset_floats) {
     glEnableVertexAttribArray(index);
     glVertexAttribPointer(index, size, GL_FLOAT, GL_FALSE, stride_floats * (int)sizeof(float),
-                          (const void *)(offset_floats * sizeof(float)));
+                          (const char *)NULL + offset_floats * sizeof(float));
 }
 
 void checker(unsigned char *rgba, int size, unsigned seed) {

@@ -13,7 +13,7 @@
 #include "scenes.h"
 
 static void fail(const char *what) {
-    fprintf(stderr, "scenes: %s\n", what);
+    (void)fprintf(stderr, "scenes: %s\n", what);
     exit(1);
 }
 
@@ -73,6 +73,15 @@ static const struct scene *find(const struct scene *scene, const char *name) {
     return NULL;
 }
 
+static int number(const char *text) {
+    char *end = NULL;
+    const long value = strtol(text, &end, 10);
+    if (*end || value < 1 || value > 1000000) {
+        fail("SIZE and FRAMES are numbers");
+    }
+    return (int)value;
+}
+
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -91,8 +100,8 @@ int main(int argc, char **argv) {
     if (!scene) {
         fail("no such scene");
     }
-    struct canvas canvas = {atoi(argv[3]), atoi(argv[3]), 0};
-    const int frames = atoi(argv[4]);
+    const int side = number(argv[3]), frames = number(argv[4]);
+    struct canvas canvas = {side, side, 0};
     make_context();
     printf("%s\n", (const char *)glGetString(GL_RENDERER));
     make_framebuffer(&canvas);
@@ -123,7 +132,7 @@ int main(int argc, char **argv) {
     }
     const GLenum error = glGetError();
     if (error) {
-        fprintf(stderr, "scenes: GL error 0x%04x\n", error);
+        (void)fprintf(stderr, "scenes: GL error 0x%04x\n", error);
         return 1;
     }
     free(pixels);

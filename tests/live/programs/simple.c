@@ -118,7 +118,7 @@ static void stencil_draw(const struct canvas *canvas, int frame) {
     glStencilOp(GL_KEEP, GL_KEEP, GL_KEEP);
     for (int i = 1; i < 4; i++) {
         glStencilFunc(i == 3 ? GL_LEQUAL : GL_EQUAL, i, 0x0f);
-        uniform4(program, "tint", i == 1, i == 2, i == 3, 1);
+        uniform4(program, "tint", i == 1 ? 1 : 0, i == 2 ? 1 : 0, i == 3 ? 1 : 0, 1);
         rectangle(-1, -1, 1, 1);
     }
     glDisable(GL_STENCIL_TEST);

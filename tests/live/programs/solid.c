@@ -184,8 +184,9 @@ static void make_grid(int cells) {
     unsigned short *const list = malloc((size_t)(cells * cells) * 6 * sizeof(unsigned short));
     int used = 0;
     for (int i = 0; i < across * across; i++) {
+        const int row = i / across;
         places[2 * i] = -0.95f + 1.9f * (float)(i % across) / (float)cells;
-        places[2 * i + 1] = -0.95f + 1.9f * (float)(i / across) / (float)cells;
+        places[2 * i + 1] = -0.95f + 1.9f * (float)row / (float)cells;
     }
     for (int y = 0; y < cells; y++) {
         for (int x = 0; x < cells; x++) {
