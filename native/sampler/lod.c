@@ -66,25 +66,33 @@ static float level_0_size(const struct g4_texture *texture, int dimension) {
     }
 }
 
-/* A direction seen from the face of another one: divided by its own component across that face. */
-static void project_onto(int32_t face, const float p[3], float *u, float *v) {
+/* A direction's components along s, t and the normal of a face. */
+static void seen_from(int32_t face, const float p[3], float out[3]) {
     const int axis = face >> 1;
-    const bool negative = face & 1;
-    const float major = p[axis] < 0.0f ? -p[axis] : p[axis];
-    const float sign = negative ? -1.0f : 1.0f;
-    const float s = axis == 0 ? -sign * p[2] : axis == 1 ? p[0] : sign * p[0];
-    const float t = axis == 1 ? sign * p[2] : -p[1];
-    *u = (s / major + 1.0f) * 0.5f;
-    *v = (t / major + 1.0f) * 0.5f;
+    const float sign = face & 1 ? -1.0f : 1.0f;
+    out[0] = axis == 0 ? -sign * p[2] : axis == 1 ? p[0] : sign * p[0];
+    out[1] = axis == 1 ? sign * p[2] : -p[1];
+    out[2] = sign * p[axis];
 }
 
-/* Upper left, upper right and lower left of a subspan, all on the upper left one's face. */
-static void cube_corners(const struct g4_request *request, const struct g4_sample_work *work, uint32_t subspan,
-                         float corner[3][2]) {
-    for (uint32_t i = 0; i < 3; i++) {
-        const uint32_t lane = 4 * subspan + i;
-        const float p[3] = {lane_of(&request->u, lane), lane_of(&request->v, lane), lane_of(&request->r, lane)};
-        project_onto(work->slice[4 * subspan], p, &corner[i][0], &corner[i][1]);
+/* Upper left to upper right and lower left of a subspan, on the upper left one's face.  The sampler does not divide:
+ * programs deliver directions divided by their largest component.  Where a step leaves the face, the change of the
+ * component across the face counts as it does close to the upper left pixel, where that component is 1. */
+static void cube_gradients(const struct g4_request *request, const struct g4_sample_work *work,
+                           struct g4_gradient_lanes *out) {
+    const float half = 0.5f * level_0_size(request->texture, 0);
+    for (uint32_t s = 0; s < SUBSPANS; s++) {
+        float corner[3][3];
+        for (uint32_t i = 0; i < 3; i++) {
+            const uint32_t lane = 4 * s + i;
+            const float p[3] = {lane_of(&request->u, lane), lane_of(&request->v, lane), lane_of(&request->r, lane)};
+            seen_from(work->slice[4 * s], p, corner[i]);
+        }
+        for (int d = 0; d < 2; d++) {
+            const float *const from = corner[0];
+            out->dx[d][s] = (corner[1][d] - from[d] - from[d] * (corner[1][2] - from[2])) * half;
+            out->dy[d][s] = (corner[2][d] - from[d] - from[d] * (corner[2][2] - from[2])) * half;
+        }
     }
 }
 
@@ -96,15 +104,7 @@ static void computed(const struct g4_request *request, const struct g4_sample_wo
 
     memset(out, 0, sizeof *out);
     if (texture->cube) {
-        for (uint32_t s = 0; s < SUBSPANS; s++) {
-            float corner[3][2];
-            cube_corners(request, work, s, corner);
-            for (int d = 0; d < 2; d++) {
-                const float size = level_0_size(texture, d);
-                out->dx[d][s] = (corner[1][d] - corner[0][d]) * size;
-                out->dy[d][s] = (corner[2][d] - corner[0][d]) * size;
-            }
-        }
+        cube_gradients(request, work, out);
         return;
     }
     /* 1D and 2D arrays deliver the index as the last coordinate, which has no size here. */

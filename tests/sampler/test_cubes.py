@@ -149,6 +149,26 @@ def test_a_subspan_across_an_edge_takes_gradients_on_one_face() -> None:
     assert (faces <= 0.01).all()
 
 
+@pytest.mark.parametrize("size", [3, 8, 32])
+@pytest.mark.parametrize("first", [(-1, -1), (0, -1), (-1, 0), (0, 0)])
+def test_a_face_drawn_texel_for_texel_shows_one_level_up_to_its_corners(size: int, first: tuple[int, int]) -> None:
+    """Pixels beyond a corner belong to up to two other faces; piglit's cube map tests pass on G41."""
+    t = Texturing()
+    t.surface(F.R16_FLOAT, 2 * size, 2 * size, type=T.SURFTYPE_CUBE, levels=3)
+    for level in range(3):
+        for f in range(6):
+            n = 2 * size >> level
+            t.texels(np.full((n, n), 10 * f + level, np.float16), level, f)
+    t.sampler(mip=Mip.NEAREST, mode=Mode.CLAMP)
+    for face in range(6):
+        for corner in np.ndindex(2, 2):  # the subspan over this corner
+            x, y = (first[k] + (size - first[k] - 1) // 2 * 2 * corner[k] for k in range(2))
+            points = np.array([coordinates(size, face, x + i + 0.5, y + j + 0.5) for j in (0, 1) for i in (0, 1)] * 4)
+            levels = t.sample(*(points / abs(points).max(axis=1, keepdims=True)).T)[:4, 0]
+            inside = [0 <= x + i < size and 0 <= y + j < size for j in (0, 1) for i in (0, 1)]
+            assert set(levels[inside]) == {10 * face + 1}
+
+
 def test_delivered_gradients_come_with_face_coordinates() -> None:
     t = Texturing()
     t.surface(F.R16_FLOAT, 64, 64, type=T.SURFTYPE_CUBE, levels=4)
