@@ -173,7 +173,6 @@ enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint
         .has_dst = dst_grf < G4_GRF_COUNT && (descriptor >> 16 & 15),
         .dst = (uint8_t)(dst_grf & (G4_GRF_COUNT - 1)),
         .dst_stride = 1,
-        .dst_writemask = 0xf,
         .exec_size = (uint8_t)exec_size,
     };
     g4_message_fn *const function = message_of(send.sfid);
@@ -187,7 +186,6 @@ enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint
         send.emask[0] |= (g4_lanes)(emask[t] & 0xff) << (8 * t);
         send.emask[1] |= (g4_lanes)(emask[t] >> 8) << (8 * t);
     }
-    memcpy(send.dst_lanes, send.emask, sizeof send.dst_lanes);
     return function(&probe->worker->eu, probe->worker->gang, &send);
 }
 

@@ -122,14 +122,12 @@ struct g4_send {
     bool eot;
     uint8_t mrf;       /* first payload register */
     uint8_t threads;   /* bit t: thread t sends */
-    g4_lanes emask[2]; /* channel enables: masks, predicate, ExecSize */
-    /* Where the response goes.  Units that write whole registers use dst and dst_lanes; math uses the region too. */
-    bool has_dst;          /* false: null or ARF destination, or rlen 0 */
-    uint8_t dst;           /* GRF number */
-    uint8_t dst_subreg;    /* bytes */
-    uint8_t dst_stride;    /* elements: 1, 2, 4 */
-    uint8_t dst_writemask; /* Align16 ChanEn, 0xf in Align1 */
-    g4_lanes dst_lanes[2]; /* emask, and in Align16 ANDed with ChanEn */
+    g4_lanes emask[2]; /* channel enables: masks, predicate, ExecSize, in Align16 ChanEn */
+    /* Where the response goes.  Units that write whole registers use dst; math uses the region too. */
+    bool has_dst;       /* false: null or ARF destination, or rlen 0 */
+    uint8_t dst;        /* GRF number */
+    uint8_t dst_subreg; /* bytes */
+    uint8_t dst_stride; /* elements: 1, 2, 4 */
     uint8_t exec_size;
 };
 

@@ -76,15 +76,15 @@ static void implied_move(struct g4_run *run, const struct g4_op *op, int pass) {
 static void enables(const struct g4_run *run, const struct g4_op *op, int pass, struct g4_send *send) {
     const bool shifted = op->half || pass; /* channels 8 to 15 are delivered as 0 to 7 */
 
+    /* Vertex shaders write single components to scratch: the data port gets ChanEn as part of the enables. */
+    const g4_lanes written = UINT64_C(0x1111111111111111) * op->dst.writemask;
+
     send->emask[1] = 0;
     for (int h = 0; h < (op->channels > 8 ? 2 : 1); h++) {
         const int from = shifted ? 1 : h;
         send->emask[h] = (op->nomask ? run->group : run->exec[from]) & g4_predicate(run->gang, op, from) &
-                         op->size_lanes & run->group;
+                         op->size_lanes & run->group & written;
     }
-    const g4_lanes written = UINT64_C(0x1111111111111111) * op->dst.writemask;
-    send->dst_lanes[0] = send->emask[0] & written;
-    send->dst_lanes[1] = send->emask[1] & written;
 }
 
 /* The threads among `threads` that send the same as the first of them. */
@@ -119,7 +119,6 @@ static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *
 
     for (int h = 0; h < 2; h++) {
         send->emask[h] = whole->emask[h] & lanes;
-        send->dst_lanes[h] = whole->dst_lanes[h] & lanes;
     }
     send->sfid = send->descriptor >> 24 & 15;
     send->mlen = send->descriptor >> 20 & 15;
@@ -160,7 +159,6 @@ static void send_pass(struct g4_run *run, const struct g4_op *op, int pass) {
             .dst = (uint8_t)((op->dst.base / G4_REGISTER_BYTES + (unsigned)pass) & (G4_GRF_COUNT - 1)),
             .dst_subreg = (uint8_t)(op->dst.base % G4_REGISTER_BYTES),
             .dst_stride = op->dst.hstride,
-            .dst_writemask = op->dst.writemask,
             .exec_size = op->channels,
         };
         send.threads = same_descriptor(run, op, left, &send.descriptor);

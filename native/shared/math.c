@@ -156,7 +156,7 @@ static void store(struct g4_gang *gang, const struct g4_send *send, unsigned k, 
     if (send->dst_subreg == 0 && send->dst_stride == 1 && send->dst + k < G4_GRF_COUNT) {
         for (int t = 0; t < G4_GANG_THREADS; t++) {
             uint32_t *const row = gang->grf[send->dst + k].ud[t];
-            const unsigned lanes = g4_thread_lanes(send->dst_lanes[0], t);
+            const unsigned lanes = g4_thread_lanes(send->emask[0], t);
             if (lanes == 0xff) {
                 memcpy(row, out + (size_t)8 * t, sizeof gang->grf[0].ud[0]);
             } else if (lanes) {
@@ -170,7 +170,7 @@ static void store(struct g4_gang *gang, const struct g4_send *send, unsigned k, 
     for (unsigned i = 0; i < G4_MATH_LANES; i++) {
         const unsigned dword = send->dst_subreg / 4u + send->dst_stride * (i & 7);
         const unsigned reg = send->dst + k + dword / 8;
-        if ((send->dst_lanes[0] >> i & 1) && reg < G4_GRF_COUNT) {
+        if ((send->emask[0] >> i & 1) && reg < G4_GRF_COUNT) {
             gang->grf[reg].ud[i / 8][dword % 8] = out[i];
         }
     }
@@ -205,7 +205,7 @@ enum g4_status g4_message_math(struct g4_eu *eu, struct g4_gang *gang, const str
     if (shapes[op].integer) {
         compute_integer(op, message.signed_integer, &o);
     } else {
-        compute_float(op, alternate_threads(gang), message.saturate, send->dst_lanes[0], &o);
+        compute_float(op, alternate_threads(gang), message.saturate, send->emask[0], &o);
     }
     for (unsigned k = 0; send->has_dst && k < send->rlen && k < shapes[op].rlen; k++) {
         store(gang, send, k, o.out[k]);

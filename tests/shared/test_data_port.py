@@ -150,6 +150,17 @@ def test_a_commit_leaves_its_register_alone() -> None:
     assert p.events() == {}
 
 
+def test_a_destination_mask_picks_the_components_written() -> None:
+    """A vertex shader stores m[i].y: ChanEn is part of the enables, also of a send with a commit (spec/40 11.2)."""
+    p = port()
+    p.memory.write(0x400000, bytes(0x1000))
+    p.grf(0)[:] = 0, 0, 0, 0, 0, 0x400000, 0, 0
+    p.mrf(14)[:] = 0x20, 0, 0, 0, 0x30, 0, 0, 0
+    p.mrf(15)[:] = range(1, 9)
+    assert p.run("send(8) 13 g0<1>.yF g0<4>F 0x053190ff { align16 };") == Status.OK
+    assert list(np.frombuffer(p.memory.read(0x400020, 32), np.uint32)) == [0, 2, 0, 0, 0, 6, 0, 0]
+
+
 # --- OWord dual block ---
 
 @GENS
