@@ -1,0 +1,103 @@
+"""What is known of tests: those that real silicon fails, those that are unstable there, and those that only we fail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from tests.piglit.outcome import GOOD, Outcome
+
+HERE = Path(__file__).parent
+SILICON, FLAKES, OURS = HERE / "g41-fails.txt", HERE / "g41-flakes.txt", HERE / "unexpected-fails.txt"
+
+
+class Verdict(StrEnum):
+    PASS = "pass"
+    SKIP = "skip"
+    EXPECTED_FAIL = "expected fail"
+    KNOWN_FAIL = "known fail"  # silicon passes, we do not: in our list
+    UNEXPECTED_FAIL = "unexpected fail"
+    UNEXPECTED_PASS = "unexpected pass"
+    FLAKE = "flake"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+
+
+BAD = (Verdict.UNEXPECTED_FAIL, Verdict.CRASH, Verdict.TIMEOUT)
+
+
+def names(path: Path) -> set[str]:
+    """One a line, in front of a comma and a result or not; # begins a comment."""
+    lines = (line.split("#", 1)[0].strip() for line in path.read_text().splitlines())
+    return {_without_result(line) for line in lines if line}
+
+
+def _without_result(line: str) -> str:
+    name, _, result = line.rpartition(",")
+    return (name if result in ("Fail", "Crash", "Timeout") else line).lower()
+
+
+@dataclass(slots=True)
+class Expectations:
+    silicon: set[str] = field(default_factory=set)
+    flakes: set[str] = field(default_factory=set)
+    ours: set[str] = field(default_factory=set)
+
+    @classmethod
+    def load(cls, silicon: Path = SILICON, flakes: Path = FLAKES, ours: Path = OURS) -> Expectations:
+        return cls(names(silicon), names(flakes), names(ours))
+
+    def judge(self, outcome: Outcome) -> dict[str, Verdict]:
+        return {name: self._verdict(outcome.name, name, result) for name, result in outcome.results().items()}
+
+    def _verdict(self, test: str, name: str, result: str) -> Verdict:
+        both = {test, name}
+        if result == "skip":
+            return Verdict.SKIP
+        if result in GOOD:
+            return Verdict.UNEXPECTED_PASS if name in self.silicon else Verdict.PASS
+        for known, verdict in ((self.flakes, Verdict.FLAKE), (self.silicon, Verdict.EXPECTED_FAIL),
+                               (self.ours, Verdict.KNOWN_FAIL)):
+            if both & known:
+                return verdict
+        return {"crash": Verdict.CRASH, "timeout": Verdict.TIMEOUT}.get(result, Verdict.UNEXPECTED_FAIL)
+
+
+@dataclass(slots=True)
+class Summary:
+    tests: int
+    counts: Counter[Verdict]
+    bad: list[tuple[str, Verdict]]
+    stale: list[str]  # lines of our list that may go
+    warnings: Counter[str]
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome], known: Expectations) -> Summary:
+        summary = cls(0, Counter(), [], [], Counter())
+        good: set[str] = set()
+        for outcome in outcomes:
+            verdicts = known.judge(outcome)
+            summary.tests += 1
+            summary.counts.update(verdicts.values())
+            summary.bad += [(name, verdict) for name, verdict in verdicts.items() if verdict in BAD]
+            summary.warnings.update(outcome.warnings)
+            fine = {name for name, verdict in verdicts.items() if verdict in (Verdict.PASS, Verdict.UNEXPECTED_PASS)}
+            good |= fine | ({outcome.name} if fine and outcome.result in GOOD else set())
+        summary.bad.sort()
+        summary.stale = sorted(known.ours & good)
+        return summary
+
+    def text(self) -> str:
+        lines = [f"{self.tests} tests, {sum(self.counts.values())} results"]
+        lines += [f"{self.counts[verdict]:8} {verdict}" for verdict in Verdict]
+        passed = self.counts[Verdict.PASS]
+        wanted = passed + self.counts[Verdict.KNOWN_FAIL] + sum(self.counts[verdict] for verdict in BAD)
+        if wanted:
+            lines.append(f"{100 * passed / wanted:7.2f}% of what silicon passes")
+        lines += [f"  {verdict}: {name}" for name, verdict in self.bad]
+        lines += [f"  stale: {name}" for name in self.stale]
+        lines += [f"  warning, {count} tests: {text}" for text, count in self.warnings.most_common()]
+        return "\n".join(lines)

@@ -1,0 +1,92 @@
+"""Running one piglit test, and what it said."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+
+from tests.piglit.profiles import Case
+
+GOOD = ("pass", "skip", "warn")
+_REPORT = re.compile(r"PIGLIT: *(\{.*\})")
+_SKIPPED = 77
+_KEPT = 2000  # characters of what a test printed
+# What drivers and our own shim say when something is not as it should be.
+_WARNING = re.compile(r"crocus|i915|intel_do_flush|libdrm|drmIoctl|gen4emu|MESA-LOADER|execbuf|GPU hang", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Outcome:
+    name: str
+    result: str  # pass, skip, warn, fail, crash, timeout
+    subtests: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    output: str = ""  # of tests that did not pass
+    warnings: list[str] = field(default_factory=list)
+
+    def results(self) -> dict[str, str]:
+        """By full name: of the subtests if there are any and the test got to its end."""
+        if self.result in ("crash", "timeout") or not self.subtests:
+            return {self.name: self.result}
+        return {f"{self.name}@{name}".lower(): result for name, result in self.subtests.items()}
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, line: str) -> Outcome:
+        return cls(**json.loads(line))
+
+
+def run(test: Case, environment: Mapping[str, str], seconds: float) -> Outcome:
+    """Without a window system; a test that gives up because it wants a window gets one of GBM's."""
+    outcome = _run(test, test.command, {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}, seconds)
+    if outcome.result == "crash":
+        command = tuple(argument for argument in test.command if argument != "-fbo")
+        outcome = _run(test, command, {**environment, "PIGLIT_PLATFORM": "gbm",
+                                       "WAFFLE_GBM_DEVICE": "/dev/dri/renderD128"}, seconds)
+    return outcome
+
+
+def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], seconds: float) -> Outcome:
+    start = time.monotonic()
+    try:
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, process_group=0)
+    except FileNotFoundError:
+        return Outcome(test.name, "skip")  # not built
+    late = False
+    try:
+        stdout, stderr = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        late = True
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+    text, talk = stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
+    result, subtests = parse(text, process.returncode)
+    if late:
+        result = "timeout"
+    return Outcome(test.name, result, subtests, round(time.monotonic() - start, 2),
+                   "" if result in GOOD and set(subtests.values()) <= set(GOOD) else (text[-_KEPT:] + talk[-_KEPT:]),
+                   sorted({line.strip() for line in talk.splitlines() if _WARNING.search(line)}))
+
+
+def parse(text: str, status: int) -> tuple[str, dict[str, str]]:
+    """A test's result and its subtests', from what it printed and its exit status."""
+    result, subtests = "", {}
+    for report in _REPORT.findall(text):
+        with suppress(ValueError):
+            said = json.loads(report)
+            result = said.get("result", result)
+            subtests.update(said.get("subtest", {}))
+    if status < 0:
+        result = "crash"
+    return result or ("skip" if status == _SKIPPED else "pass" if status == 0 and subtests else "fail"), subtests

@@ -1,0 +1,81 @@
+"""The tests of an installed piglit: names, command lines, selections."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOTS = (Path("/usr/lib/x86_64-linux-gnu/piglit"), Path("/usr/lib/aarch64-linux-gnu/piglit"), Path("/usr/lib/piglit"))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`name` is as piglit's own reports have it: groups and the test, joined by @, in lower case."""
+
+    name: str
+    command: tuple[str, ...]
+
+    @property
+    def group(self) -> str:
+        return "@".join(self.name.split("@")[:2])
+
+
+@cache
+def root() -> Path | None:
+    """Where piglit is installed."""
+    return next((path for path in ROOTS if (path / "tests").is_dir()), None)
+
+
+def load(profile: str) -> list[Case]:
+    """The tests of a profile that need no X server."""
+    base = root()
+    if base is None:
+        raise FileNotFoundError("piglit is not installed (the Debian package is called piglit)")
+    with gzip.open(base / "tests" / f"{profile}.xml.gz") as file:
+        return [test for element in ElementTree.parse(file).getroot() if (test := _test(base, element)) is not None]
+
+
+def _test(base: Path, element: ElementTree.Element) -> Case | None:
+    options = {str(o.get("name")): str(o.get("value")) for o in element}
+    platforms = ast.literal_eval(options.get("require_platforms", "[]"))
+    if platforms and not {"gbm", "surfaceless_egl"} & set(platforms):
+        return None
+    program, *arguments = ast.literal_eval(options["command"])
+    kind = str(element.get("type"))
+    if kind == "shader":
+        arguments[0] = str(base / arguments[0])
+    elif kind == "gl_builtin":
+        arguments[0] = str(base / "tests" / arguments[0])
+    concurrent = options.get("run_concurrent") == "True" and kind != "gl_builtin"
+    flags = [] if kind == "gl_builtin" else ["-auto", "-fbo"] if concurrent else ["-auto"]
+    return Case(str(element.get("name")).lower(), (str(base / "bin" / program), *arguments, *flags))
+
+
+def matching(tests: Iterable[Case], pattern: str) -> list[Case]:
+    expression = re.compile(pattern, re.IGNORECASE)
+    return [test for test in tests if expression.search(test.name)]
+
+
+def spread(tests: Sequence[Case], count: int, seed: int) -> list[Case]:
+    """`count` tests chosen at random, in turns from every group that still has some."""
+    shuffled = random.Random(seed)
+    groups: defaultdict[str, list[Case]] = defaultdict(list)
+    for test in sorted(tests, key=lambda test: test.name):
+        groups[test.group].append(test)
+    for group in groups.values():
+        shuffled.shuffle(group)
+    chosen: list[Case] = []
+    while len(chosen) < count and groups:
+        for name in sorted(groups):
+            chosen.append(groups[name].pop())
+            if not groups[name]:
+                del groups[name]
+    return chosen[:count]

@@ -1,0 +1,64 @@
+"""Many piglit tests on one emulated device: a server of its own process, several programs at a time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.piglit import outcome, profiles
+from tests.piglit.outcome import Outcome
+from tests.piglit.profiles import Case
+
+
+class ServerDied(Exception):
+    """What is left to run cannot be run."""
+
+
+@contextmanager
+def server(device: str, workers: int = 1) -> Iterator[Mapping[str, str]]:
+    """A `gen4emu run --serve`; gives the environment that brings programs to it."""
+    with TemporaryDirectory(prefix="gen4emu-piglit-") as place:
+        directory = Path(place) / "live"
+        command = [sys.executable, "-m", "gen4emu.cli.main", "run", "--serve", os.fspath(directory),
+                   "--device", device, "--workers", str(workers), "--stats"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0)
+        try:
+            yield _environment(process)
+            if process.poll() is not None:
+                raise ServerDied(f"the server ended with {process.returncode}")
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+
+
+def _environment(process: subprocess.Popen[str]) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("LIBGL_", "GALLIUM_", "MESA_", "EGL_", "GEN4EMU_")) and name != "LD_PRELOAD"}
+    kept |= {"PIGLIT_SOURCE_DIR": os.fspath(profiles.root() or ""), "EGL_PLATFORM": "surfaceless"}
+    assert process.stdout is not None
+    told: dict[str, str] = {}
+    while not {"GEN4EMU_LIVE", "LD_PRELOAD"} <= told.keys():
+        name, found, value = process.stdout.readline().rstrip("\n").partition("=")
+        if not found:
+            raise ServerDied("the server did not start")
+        told[name] = value
+    return kept | told
+
+
+def run(tests: Sequence[Case], environment: Mapping[str, str], jobs: int, seconds: float) -> Iterator[Outcome]:
+    """In the order in which they end."""
+    with ThreadPoolExecutor(jobs) as pool:
+        running: list[Future[Outcome]] = [pool.submit(outcome.run, test, environment, seconds) for test in tests]
+        try:
+            for done in as_completed(running):
+                yield done.result()
+        finally:
+            for future in running:
+                future.cancel()

@@ -1,0 +1,121 @@
+"""The piglit runner: what tests print, what is known of them, which are chosen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.piglit import outcome
+from tests.piglit.expectations import FLAKES, OURS, SILICON, Expectations, Summary, Verdict, names
+from tests.piglit.outcome import Outcome
+from tests.piglit.profiles import Case, matching, spread
+
+KNOWN = Expectations(silicon={"spec@a@one", "spec@a@two@left"}, flakes={"spec@a@shaky"}, ours={"spec@b@ours"})
+
+
+@pytest.mark.parametrize(("text", "status", "result", "subtests"), [
+    ('PIGLIT: {"result": "pass" }', 0, "pass", {}),
+    ('noise\nPIGLIT: {"result": "fail" }\n', 1, "fail", {}),
+    ('PIGLIT: {"subtest": {"x, y" : "skip"}}\nPIGLIT: {"result": "warn" }', 0, "warn", {"x, y": "skip"}),
+    ('PIGLIT: {"result": "pass" }', -11, "crash", {}),
+    ('PIGLIT: {"result": "pa', 0, "fail", {}),
+    ("", 77, "skip", {}),
+    ("", 0, "fail", {}),
+])
+def test_a_report_gives_the_result(text: str, status: int, result: str, subtests: dict[str, str]) -> None:
+    assert outcome.parse(text, status) == (result, subtests)
+
+
+def script(tmp_path: Path, text: str) -> Case:
+    path = tmp_path / "program"
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return Case("spec@x@y", (str(path), "-auto", "-fbo"))
+
+
+def test_a_test_that_aborts_is_run_again_with_a_window_system(tmp_path: Path) -> None:
+    test = script(tmp_path, 'test $PIGLIT_PLATFORM = gbm -a "$*" = -auto || kill -ABRT $$\n'
+                            """echo 'PIGLIT: {"result": "pass" }'\n""")
+    assert outcome.run(test, {"PATH": "/bin:/usr/bin"}, 20).result == "pass"
+
+
+def test_a_crash_stays_a_crash_and_a_missing_program_is_skipped(tmp_path: Path) -> None:
+    assert outcome.run(script(tmp_path, "kill -SEGV $$"), {"PATH": "/bin:/usr/bin"}, 20).result == "crash"
+    assert outcome.run(Case("spec@x@y", (str(tmp_path / "none"),)), {}, 20).result == "skip"
+
+
+def test_a_test_that_takes_too_long_is_killed_with_its_children(tmp_path: Path) -> None:
+    test = script(tmp_path, "echo early; sleep 60 & sleep 60")
+    result = outcome.run(test, {"PATH": "/bin:/usr/bin"}, 0.5)
+    assert (result.result, result.output, result.seconds < 20) == ("timeout", "early\n", True)
+
+
+def test_drivers_warnings_are_kept(tmp_path: Path) -> None:
+    test = script(tmp_path, """echo 'crocus: bad' >&2; echo fine >&2; echo 'PIGLIT: {"result": "pass" }'""")
+    assert outcome.run(test, {"PATH": "/bin:/usr/bin"}, 20).warnings == ["crocus: bad"]
+
+
+@pytest.mark.parametrize(("test", "result", "verdict"), [
+    ("spec@a@zero", "pass", Verdict.PASS),
+    ("spec@a@zero", "warn", Verdict.PASS),
+    ("spec@a@zero", "skip", Verdict.SKIP),
+    ("spec@a@zero", "fail", Verdict.UNEXPECTED_FAIL),
+    ("spec@a@zero", "crash", Verdict.CRASH),
+    ("spec@a@zero", "timeout", Verdict.TIMEOUT),
+    ("spec@a@one", "fail", Verdict.EXPECTED_FAIL),
+    ("spec@a@one", "pass", Verdict.UNEXPECTED_PASS),
+    ("spec@a@shaky", "crash", Verdict.FLAKE),
+    ("spec@b@ours", "fail", Verdict.KNOWN_FAIL),
+])
+def test_each_result_has_a_verdict(test: str, result: str, verdict: Verdict) -> None:
+    assert KNOWN.judge(Outcome(test, result)) == {test: verdict}
+
+
+def test_subtests_count_one_by_one_unless_the_test_crashed() -> None:
+    subtests = {"Left": "fail", "right": "fail"}
+    assert KNOWN.judge(Outcome("spec@a@two", "fail", subtests)) == {
+        "spec@a@two@left": Verdict.EXPECTED_FAIL, "spec@a@two@right": Verdict.UNEXPECTED_FAIL}
+    assert KNOWN.judge(Outcome("spec@a@two", "crash", subtests)) == {"spec@a@two": Verdict.CRASH}
+    assert set(KNOWN.judge(Outcome("spec@a@one", "fail", subtests)).values()) == {Verdict.EXPECTED_FAIL}
+
+
+def test_a_line_of_our_list_that_passes_is_stale() -> None:
+    summary = Summary.of([Outcome("spec@b@ours", "pass"), Outcome("spec@a@zero", "timeout")], KNOWN)
+    assert summary.stale == ["spec@b@ours"]
+    assert summary.bad == [("spec@a@zero", Verdict.TIMEOUT)]
+    assert " 50.00% of what silicon passes" in summary.text()
+    assert Summary.of([Outcome("spec@b@ours", "fail")], KNOWN).stale == []
+
+
+def test_outcomes_survive_the_result_file() -> None:
+    one = Outcome("spec@a@zero", "fail", {"x": "fail"}, 1.5, "text", ["warning"])
+    assert Outcome.from_json(one.to_json()) == one
+    assert json.loads(one.to_json())["result"] == "fail"
+
+
+def test_names_may_hold_commas_and_lines_may_end_in_results(tmp_path: Path) -> None:
+    path = tmp_path / "list"
+    path.write_text("# a comment\nspec@X@y,Fail\nspec@x@a, b\nspec@x@c, d,Crash\n\n")
+    assert names(path) == {"spec@x@y", "spec@x@a, b", "spec@x@c, d"}
+
+
+def test_a_sample_takes_from_every_group_in_turn() -> None:
+    tests = [Case(f"spec@{group}@{i}", ()) for group, count in (("a", 50), ("b", 2), ("c", 10)) for i in range(count)]
+    chosen = spread(tests, 12, seed=3)
+    groups = [test.group for test in chosen]
+    assert [groups.count(f"spec@{g}") for g in "abc"] == [5, 2, 5]
+    assert chosen == spread(tests[::-1], 12, seed=3)
+    assert len(set(spread(tests, 100, seed=3))) == 62
+
+
+def test_selections_find_names_in_any_case() -> None:
+    tests = [Case("spec@a@one", ()), Case("spec@b@two", ())]
+    assert [test.name for test in matching(tests, "@B@")] == ["spec@b@two"]
+
+
+def test_the_lists_do_not_overlap() -> None:
+    silicon, flakes, ours = names(SILICON), names(FLAKES), names(OURS)
+    assert len(silicon) > 100
+    assert not ours & (silicon | flakes)
