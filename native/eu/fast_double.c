@@ -114,7 +114,8 @@ G4_INLINE vd spread(const double each[G4_GANG_THREADS], int i) {
 #endif
 }
 
-static void LINE(struct g4_run *run, const struct g4_op *op) {
+/* accumulates: somebody reads what the accumulator gets, which hardly ever happens. */
+G4_INLINE void line(struct g4_run *run, const struct g4_op *op, const bool accumulates) {
     const struct modifiers m1 = float_modifiers(op, 1);
     for (int part = 0; part < op->parts; part++) {
         const g4_lanes lanes = part_lanes(run, op, part, true);
@@ -123,7 +124,7 @@ static void LINE(struct g4_run *run, const struct g4_op *op) {
         struct plane p;
         vi r[G4_VN];
         vd sum[G4_VN];
-        if (lanes == 0 && !op->acc_write) {
+        if (lanes == 0 && !accumulates) {
             continue;
         }
         const void *const from = lanes_P(run, op, 1, part, &scratch);
@@ -131,14 +132,21 @@ static void LINE(struct g4_run *run, const struct g4_op *op) {
         load_plane(run, op, part, (sub & 16) + 12, p.constant);
         for (int i = 0; i < G4_VN; i++) {
             const vd y = v_widen(modified(load_P(from, i), m1));
-            sum[i] = spread(p.x, i) * y + spread(p.constant, i);
-            r[i] = (vi)v_narrow(sum[i]);
+            const vd z = spread(p.x, i) * y + spread(p.constant, i);
+            r[i] = (vi)v_narrow(z);
+            if (accumulates) {
+                sum[i] = z;
+            }
         }
-        finish_double(run, op, part, lanes, r, sum);
+        if (accumulates) {
+            finish_double(run, op, part, lanes, r, sum);
+        } else {
+            finish_float(run, op, part, lanes, r);
+        }
     }
 }
 
-static void PLN(struct g4_run *run, const struct g4_op *op) {
+G4_INLINE void pln(struct g4_run *run, const struct g4_op *op, const bool accumulates) {
     const struct modifiers m1 = float_modifiers(op, 1);
     for (int part = 0; part < op->parts; part++) {
         const g4_lanes lanes = part_lanes(run, op, part, true);
@@ -146,7 +154,7 @@ static void PLN(struct g4_run *run, const struct g4_op *op) {
         struct plane p;
         vi r[G4_VN];
         vd sum[G4_VN];
-        if (lanes == 0 && !op->acc_write) {
+        if (lanes == 0 && !accumulates) {
             continue;
         }
         const void *const from_u = run->gang->grf[op->in[1].reg[part] & (G4_GRF_COUNT - 1)].bytes;
@@ -157,10 +165,33 @@ static void PLN(struct g4_run *run, const struct g4_op *op) {
         for (int i = 0; i < G4_VN; i++) {
             const vd u = v_widen(modified(load_P(from_u, i), m1));
             const vd v = v_widen(modified(load_P(from_v, i), m1));
-            sum[i] = spread(p.x, i) * u + spread(p.y, i) * v + spread(p.constant, i);
-            r[i] = (vi)v_narrow(sum[i]);
+            const vd z = spread(p.x, i) * u + spread(p.y, i) * v + spread(p.constant, i);
+            r[i] = (vi)v_narrow(z);
+            if (accumulates) {
+                sum[i] = z;
+            }
         }
-        finish_double(run, op, part, lanes, r, sum);
+        if (accumulates) {
+            finish_double(run, op, part, lanes, r, sum);
+        } else {
+            finish_float(run, op, part, lanes, r);
+        }
+    }
+}
+
+static void LINE(struct g4_run *run, const struct g4_op *op) {
+    if (op->acc_write) {
+        line(run, op, true);
+    } else {
+        line(run, op, false);
+    }
+}
+
+static void PLN(struct g4_run *run, const struct g4_op *op) {
+    if (op->acc_write) {
+        pln(run, op, true);
+    } else {
+        pln(run, op, false);
     }
 }
 
