@@ -400,6 +400,10 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
 /* SURFACE_STATEs, six dwords each, of the render targets that the last draw's pixel shader names; at most `room` of
  * them.  Returns how many. */
 uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t room);
+/* Draw only the objects whose number in R0.7 lies in first..last; they count all the same (spec/60 9.4 D9). */
+void g4_device_objects_range(struct g4_device *device, uint32_t first, uint32_t last);
+/* Number objects from 0 again. */
+void g4_device_restart_objects(struct g4_device *device);
 struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_event event);
 /* Accesses of draws that went wrong. */
 const struct g4_fault_log *g4_device_faults(const struct g4_device *device);

@@ -23,6 +23,7 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, uint32_t urb_u
     device->ctx.urb_units = urb_units;
     device->ctx.max_threads = g4_is_gen45(gen) ? 50 : 32;
     device->ctx.options = *options;
+    device->last_object = UINT32_MAX;
     g4_port_init(&device->port, mem, G4_UNIT_CS, false);
     g4_port_init(&device->look, mem, G4_UNIT_CS, false);
     device->look.quiet = true;
@@ -66,6 +67,15 @@ void g4_device_free(struct g4_device *device) {
 
 void g4_device_use(struct g4_device *device, struct g4_state *state) {
     device->ctx.state = state;
+}
+
+void g4_device_objects_range(struct g4_device *device, uint32_t first, uint32_t last) {
+    device->first_object = first;
+    device->last_object = last;
+}
+
+void g4_device_restart_objects(struct g4_device *device) {
+    device->next_object = 0;
 }
 
 struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_event event) {

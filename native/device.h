@@ -24,6 +24,8 @@ struct g4_device {
     struct g4_port look;      /* for what it reads although it may not be needed: its log is nobody's */
     struct g4_report_log log; /* of all workers, merged after each draw */
     struct g4_device_counts counts;
+    uint32_t next_object;               /* 24 bits: the number of the next object that is set up, for R0.7 */
+    uint32_t first_object, last_object; /* those that are drawn */
 };
 
 struct g4_draw_frame *g4_draw_frame_new(void);

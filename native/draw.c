@@ -192,6 +192,15 @@ static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
     }
 }
 
+static void number_object(struct g4_device *device, struct g4_setup *setup) {
+    setup->primitive = device->next_object;
+    device->next_object = (device->next_object + 1) & 0xffffff;
+    if (setup->primitive < device->first_object || setup->primitive > device->last_object) {
+        setup->x_min = 1;
+        setup->x_max = 0;
+    }
+}
+
 static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
     struct g4_device *const device = draw->device;
     struct g4_draw_frame *const frame = draw->frame;
@@ -201,8 +210,9 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
         struct g4_chunk *const chunk = &frame->chunk[c];
         status = frame->range_status[c];
         for (uint32_t i = 0; i < chunk->setups; i++) {
-            chunk->setup[i].primitive = (uint32_t)device->counts.setups++ & 0xffffff;
+            number_object(device, &chunk->setup[i]);
         }
+        device->counts.setups += chunk->setups;
         g4_sf_count_stipple(device->ctx.state, &device->pipeline, chunk);
         device->counts.objects += chunk->objects;
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from gen4emu.cli.options import device_option
+from gen4emu.device.debug import Reduction
 from gen4emu.device.device import Device, Options
 from gen4emu.device.error_state import write_error_state
 from gen4emu.device.replay import Frame, Replay
@@ -112,10 +113,17 @@ def _extent(target: Target) -> int:
               help="How the EU rounds.")
 @click.option("--watchdog", type=click.IntRange(0), default=0, help="Million EU instructions before a draw hangs.")
 @click.option("--general", is_flag=True, help="Only the EU's general handlers: slow, the same bits.")
+@click.option("--skip-primitives", type=click.IntRange(0), default=0, help="Leave out the first N 3DPRIMITIVEs.")
+@click.option("--max-primitives", type=click.IntRange(0), help="Run only N 3DPRIMITIVEs after those.")
+@click.option("--objects", nargs=2, type=click.IntRange(0, 0xFFFFFF), metavar="FIRST LAST",
+              help="Draw only these objects, as numbered in R0.7.")
+@click.option("--clip", nargs=4, type=click.IntRange(0, 8191), metavar="X1 Y1 X2 Y2",
+              help="Take this for the drawing rectangle.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 when anything is not modelled or not right.")
 def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces: tuple[Target, ...], depth: bool,
            npy: bool, submission: int | None, workers: int, fp_rounding: str, watchdog: int, general: bool,
-           strict: bool) -> int:
+           skip_primitives: int, max_primitives: int | None, objects: tuple[int, int] | None,
+           clip: tuple[int, int, int, int] | None, strict: bool) -> int:
     """Execute TRACE and write its render targets as pictures.
 
     \b
@@ -123,7 +131,8 @@ def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces:
       gen4emu replay traces/triangle-g4x.aub.xz -o frames/
     """
     options = Options(round_to_nearest=fp_rounding == "rtne", general_only=general, watchdog=watchdog,
-                      workers=workers, strict=strict)
+                      workers=workers, strict=strict,
+                      reduction=Reduction(skip_primitives, max_primitives, None, objects, clip))
     run = Replay(open_trace(trace, device=device), device, options)
     writer = Writer(output, depth, npy, surfaces)
     show = sys.stderr.isatty()

@@ -98,6 +98,7 @@ class CommandStreamer:
         self.commands = 0
         self.interrupts = Interrupts(gen, registers, self._write_status_page)
         self.on_flip: Callable[[int], None] | None = None
+        self.on_count_reset: Callable[[], None] | None = None
         self.media: Callable[[Command, Words], None] | None = None
         self._contexts: dict[int, bytes] = {}
         self._context = 0  # CCID, valid in bit 0
@@ -278,7 +279,7 @@ class CommandStreamer:
     def _mi_handlers(self) -> dict[int, Callable[[Words], None]]:
         nothing = self._nothing
         return {
-            0x00: self._noop, 0x02: self._user_interrupt, 0x03: nothing, 0x04: nothing, 0x05: nothing,
+            0x00: self._noop, 0x02: self._user_interrupt, 0x03: nothing, 0x04: self._flush, 0x05: nothing,
             0x07: self._report_head, 0x08: nothing, 0x0A: self._batch_buffer_end, 0x0B: nothing,
             0x11: self._overlay_flip, 0x12: nothing, 0x13: nothing, 0x14: self._display_flip,
             0x18: self._set_context, 0x20: self._store_data_imm, 0x21: self._store_data_index,
@@ -306,6 +307,10 @@ class CommandStreamer:
     def _noop(self, words: Words) -> None:
         if words[0] >> 22 & 1:
             self.registers.poke(self.registers.offset("RENDER_NOPID"), words[0] & 0x3FFFFF)
+
+    def _flush(self, words: Words) -> None:
+        if words[0] & 8 and self.on_count_reset is not None:
+            self.on_count_reset()
 
     def _user_interrupt(self, words: Words) -> None:
         self.interrupts.notify("user_interrupt")

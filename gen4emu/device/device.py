@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.blitter import Blitter, BlitTooLarge
 from gen4emu.device.command_streamer import MAX_BATCH_DWORDS, CommandStreamer, Findings
+from gen4emu.device.debug import Debug, Reduction
 from gen4emu.device.memory import Faults, Memory, Unit, log_faults
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.ring import Ring
@@ -37,6 +38,7 @@ class Options:
     workers: int = 0  # 0: one for each processor
     strict: bool = False  # unknown commands hang, as real ones do
     max_batch_dwords: int = MAX_BATCH_DWORDS  # more is a hang
+    reduction: Reduction = field(default_factory=Reduction)  # which part of the draws is done
     strict_pte: bool = False  # only pages exist that the page table or `Memory.map_external` has
 
 
@@ -134,6 +136,9 @@ class Device:
         self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
         self.on_draw: list[Callable[[], None]] = []
         self._hook_registers()
+        self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state)
+        self.debug.reduction = self.options.reduction
+        self.streamers[events.Engine.RENDER].on_count_reset = self.debug.restart
         self.rings = {events.Engine.RENDER: Ring("RENDER", self.memory, self.registers,
                                                  self.streamers[events.Engine.RENDER])}
         if info.has_bsd:
@@ -223,6 +228,9 @@ class Device:
         yield self._active
 
     def _draw(self, words: Words) -> None:
+        self.debug.draw(words, self._run_draw)
+
+    def _run_draw(self, words: Words) -> None:
         fault = self._fault
         status = lib.g4_device_draw(self.native, ffi.from_buffer("uint32_t[]", words), fault)
         if status != lib.G4_OK:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Register
+from gen4emu.hw.layout import Register, View
 
 SPACE = 512 * 1024
 
@@ -46,6 +46,12 @@ class RegisterFile:
         wanted = set(fields)
         register = self._names[name]
         return sum(((1 << f.hi - f.lo + 1) - 1) << f.lo for f in register.fields_for(self._gen) if f.name in wanted)
+
+    def view(self, name: str) -> View:
+        """A register's fields."""
+        register = self._names[name]
+        words = [self.read(register.offset + 4 * i) for i in range(register.size(self._gen))]
+        return register.view(words, gen=self._gen)
 
     def on_read(self, offset: int, read: Read) -> None:
         self._reads[offset] = read
