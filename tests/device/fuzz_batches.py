@@ -24,6 +24,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parent.parent.parent))
 
+from gen4emu._native import lib
 from gen4emu.device.device import Device, Options
 from gen4emu.device.memory import Missing
 from gen4emu.errors import Gen4emuError
@@ -37,6 +38,7 @@ from tests.scene import BATCH, DEPTH, DEVICES, KERNELS, STATE, SURFACES, TARGET,
 
 ROOT = Path(__file__).parent.parent.parent
 SLOW_SECONDS = 20.0
+MOST_PAGES = 4096  # of one subject: what draws have written all over the place is forgotten then
 INTERESTING = [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F800000, 0x7FC00000, 0xFF800000, 0x3F800000, 0x00010000]
 OPTIONS = Options(workers=1, watchdog=1, max_batch_dwords=1 << 12)
 DRAWING_RECTANGLE = 0x79000002
@@ -236,6 +238,9 @@ class Fuzzer:
             self.errors += 1
         # A draw may have written anywhere, which makes the next runs stranger; from time to time all is put right.
         whole = number % 8 == 0
+        if lib.g4_mem_owned_pages(memory.handle) > MOST_PAGES:
+            memory.clear()
+            whole = True
         for i in range(len(subject.regions)) if whole else touched:
             memory.write(*subject.regions[i])
         if number % 64 == 0:
