@@ -48,6 +48,7 @@ struct file {
     int minor;
     int back; /* our end; -1: another process has it */
     bool closed;
+    bool has_name; /* of the bus, by SET_VERSION */
     struct link link;
     struct handles buffers;  /* struct place */
     struct handles syncobjs; /* struct syncobj */

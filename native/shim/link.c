@@ -173,6 +173,11 @@ static void handle_answer(struct link *link, const struct g4_live_header *packet
     }
 }
 
+/* This thread itself may have been interrupted by a signal while it polled. */
+static bool polled_by_another(const struct link *link) {
+    return link->polling && !pthread_equal(link->poller, pthread_self());
+}
+
 void link_receive(struct link *link) {
     union {
         struct g4_live_header header;
@@ -180,7 +185,7 @@ void link_receive(struct link *link) {
         char room[512];
     } packet;
     bool any = false;
-    if (link->polling) {
+    if (polled_by_another(link)) {
         return; /* what arrives wakes that thread; were it taken away, it would sleep on */
     }
     while (link->fd >= 0 && !link->dead) {
@@ -204,11 +209,12 @@ void link_receive(struct link *link) {
 }
 
 void link_pause(struct link *link, int64_t deadline) {
-    if (link->polling) {
+    if (polled_by_another(link)) {
         shim_pause(deadline);
         return;
     }
     link->polling = true;
+    link->poller = pthread_self();
     struct pollfd poll = {.fd = link->fd, .events = POLLIN};
     struct timespec left = {0};
     if (deadline != INT64_MAX) {

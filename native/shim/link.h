@@ -4,6 +4,7 @@
  */
 #ifndef SHIM_LINK_H
 #define SHIM_LINK_H
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,9 +28,10 @@ struct link_request {
 };
 
 struct link {
-    int fd;    /* -1: not connected (yet) */
-    bool dead; /* and never again */
-    bool polling;
+    int fd;       /* -1: not connected (yet) */
+    bool dead;    /* and never again */
+    bool polling; /* a thread waits for packets */
+    pthread_t poller;
     uint64_t submitted, completed; /* sequence numbers of submissions */
     uint64_t asked;
     struct link_request *requests;

@@ -3,6 +3,7 @@
 #include "start.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <time.h>
 
 #include "files.h"
@@ -13,6 +14,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
 static bool active;
 static bool started;
+static sigset_t delayed; /* signals that wait while a thread has the lock */
+static __thread sigset_t before __attribute__((tls_model("initial-exec")));
+static const int64_t slice = 50000000; /* ns; how long they wait at most while a thread sleeps */
 
 static void new_condition(void) {
     pthread_condattr_t attributes;
@@ -27,12 +31,22 @@ static void after_fork(void) {
     pthread_mutex_init(&lock, NULL);
     new_condition();
     file_after_fork();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void choose_signals(void) {
+    static const int immediate[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
+    sigfillset(&delayed);
+    for (size_t i = 0; i < sizeof immediate / sizeof immediate[0]; i++) {
+        sigdelset(&delayed, immediate[i]);
+    }
 }
 
 static void begin(void) {
     path_start();
     if (path_live) {
         new_condition();
+        choose_signals();
         pthread_atfork(shim_lock, shim_unlock, after_fork);
         __atomic_store_n(&active, true, __ATOMIC_RELEASE);
     }
@@ -50,21 +64,27 @@ __attribute__((constructor)) static void start(void) {
     (void)shim_active();
 }
 
+/* A signal handler may well use the device: it must not find the lock taken by the thread that it interrupts. */
 void shim_lock(void) {
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, &delayed, &mask);
     pthread_mutex_lock(&lock);
+    before = mask;
 }
 
 void shim_unlock(void) {
+    const sigset_t mask = before;
     pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 void shim_pause(int64_t deadline) {
-    if (deadline == INT64_MAX) {
-        pthread_cond_wait(&changed, &lock);
-        return;
-    }
-    const struct timespec time = {.tv_sec = deadline / 1000000000, .tv_nsec = deadline % 1000000000};
+    const int64_t soon = shim_now() + slice;
+    const int64_t end = soon < deadline ? soon : deadline;
+    const struct timespec time = {.tv_sec = end / 1000000000, .tv_nsec = end % 1000000000};
     pthread_cond_timedwait(&changed, &lock, &time);
+    shim_unlock(); /* for signals */
+    shim_lock();
 }
 
 void shim_announce(void) {

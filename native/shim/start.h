@@ -10,7 +10,7 @@ bool shim_active(void);
 /* All state of the shim is behind one lock.  Waits for the server give it up (connection.h). */
 void shim_lock(void);
 void shim_unlock(void);
-/* Wait, without the lock, until shim_announce() or the time (CLOCK_MONOTONIC, ns) has come. */
+/* Wait, without the lock, until shim_announce() or the time (CLOCK_MONOTONIC, ns) has come, or for a short while. */
 void shim_pause(int64_t deadline);
 /* Something that somebody may wait for has happened. */
 void shim_announce(void);

@@ -101,7 +101,9 @@ def test_old_and_later_interfaces_fail_as_on_the_real_machine(d: Device) -> None
     with fails(errno.EINVAL):
         card.call(0x05, "iiQQQQ", 1, 0, 0, 0, 0, 0)
     assert card.call(0x02, "I", 0)[0] > 0
+    assert card.call(0x01, "QQ", 0, 0)[0] == 0
     assert card.call(0x07, "iiii", 1, 4, -1, -1) == (1, 4, 1, 6)
+    assert card.call(0x01, "QQ", 0, 0)[0] == len("pci:0000:00:02.0")
     for number in (0x02, 0x07, 0x0A, 0x0B):  # not for render nodes
         with fails(errno.EACCES):
             d.call(number, "IIII", 0, 0, 0, 0)

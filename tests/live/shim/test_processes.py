@@ -304,3 +304,37 @@ def test_events_can_be_waited_for_in_a_thread(d: Device) -> None:
     os.close(fd)
     thread.join()
     d.exec([Object(d.batch(END, 0))])
+
+
+@in_client
+def test_a_signal_handler_may_use_the_device(d: Device) -> None:
+    """Also when it interrupts a call to the device, or a wait; C code, for Python runs its handlers later."""
+    source = """
+        #include <signal.h>
+        #include <stdint.h>
+        #include <sys/ioctl.h>
+        static int fd; static uint32_t busy[2]; static volatile int count;
+        static void handle(int number) { (void)number; ioctl(fd, 0xC0086457, busy);
+            struct { uint32_t handle, flags; int64_t timeout; } wait = {busy[0], 0, -1};
+            ioctl(fd, 0xC010646C, &wait); count++; }
+        void start(int device, uint32_t handle_) { fd = device; busy[0] = handle_; signal(SIGALRM, handle); }
+        int handled(void) { return count; }
+    """
+    directory = os.path.join(os.environ["GEN4EMU_LIVE"], "handler")
+    os.mkdir(directory)
+    library = os.path.join(directory, "handler.so")
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=source.encode(), check=True)
+    handler = ctypes.CDLL(library)
+    target = d.create()
+    handler.start(d.fd, target)
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    deadline = time.monotonic() + 1.5
+    rounds = 0
+    while time.monotonic() < deadline:
+        d.store(target, 0, rounds, SLEEP | 3)
+        d.wait(target)
+        d.read(target, 4)
+        rounds += 1
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert handler.handled() > 50
+    assert rounds > 20
