@@ -48,10 +48,11 @@ static struct kms_mode wanted_mode(void) {
     };
     const char *const text = getenv("GEN4EMU_MODE");
     struct kms_mode mode = standard;
-    unsigned width = 0;
-    unsigned height = 0;
-    if (!text || sscanf(text, "%ux%u", &width, &height) != 2 || width < 16 || height < 16 || width > 4096 ||
-        height > 4096 || (width == standard.hdisplay && height == standard.vdisplay)) {
+    char *end = NULL;
+    const unsigned long width = text ? strtoul(text, &end, 10) : 0;
+    const unsigned long height = text && *end == 'x' ? strtoul(end + 1, NULL, 10) : 0;
+    if (width < 16 || height < 16 || width > 4096 || height > 4096 ||
+        (width == standard.hdisplay && height == standard.vdisplay)) {
         return mode;
     }
     mode.hdisplay = (uint16_t)width;
@@ -63,7 +64,7 @@ static struct kms_mode wanted_mode(void) {
     mode.vsync_end = (uint16_t)(height + 9);
     mode.vtotal = (uint16_t)(height + VERTICAL_BLANK);
     mode.clock = (uint32_t)mode.htotal * mode.vtotal * REFRESH / 1000;
-    snprintf(mode.name, sizeof mode.name, "%ux%u", width, height);
+    (void)snprintf(mode.name, sizeof mode.name, "%lux%lu", width, height);
     return mode;
 }
 

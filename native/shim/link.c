@@ -38,7 +38,7 @@ static int connect_socket(void) {
         return -1;
     }
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/socket", directory);
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/socket", directory);
     const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     int result;
     do {
@@ -59,7 +59,7 @@ static bool greet(struct link *link, const struct store *arena) {
         .pid = (uint32_t)getpid(),
         .arena_size = arena->size,
     };
-    snprintf(hello.program, sizeof hello.program, "%s", program_invocation_short_name);
+    (void)snprintf(hello.program, sizeof hello.program, "%s", program_invocation_short_name);
     if (descriptor_send(link->fd, &hello, sizeof hello, arena->fd) != sizeof hello) {
         return false;
     }
@@ -341,7 +341,7 @@ void link_note(struct link *link, const char *format, ...) {
     struct g4_live_note note = {.header = {.type = G4_LIVE_NOTE}};
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(note.text, sizeof note.text, format, arguments);
+    (void)vsnprintf(note.text, sizeof note.text, format, arguments);
     va_end(arguments);
     (void)link_send(link, &note, sizeof note, -1);
 }

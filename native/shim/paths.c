@@ -50,13 +50,13 @@ void path_start(void) {
     char name[PATH_MAX + 32];
     struct stat status;
     for (int i = 0; i < NODES; i++) {
-        snprintf(name, sizeof name, "%s%s", root_path, nodes[i].name);
+        (void)snprintf(name, sizeof name, "%s%s", root_path, nodes[i].name);
         if (!REAL(stat)(name, &status)) {
             nodes[i].device = status.st_dev;
             nodes[i].inode = status.st_ino;
         }
     }
-    snprintf(name, sizeof name, "%s/dev/dri", root_path);
+    (void)snprintf(name, sizeof name, "%s/dev/dri", root_path);
     (void)REAL(stat)(name, &node_directory);
     path_live = true;
 }
@@ -124,14 +124,14 @@ const char *path_redirect(int directory, const char *path, struct path_buffer *b
         length = strlen(whole);
     } else {
         char link[64];
-        snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
+        (void)snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
         const ssize_t got = REAL(readlink)(link, whole, PATH_MAX - 1);
         if (got <= 0 || whole[0] != '/') {
             return path;
         }
         length = (size_t)got;
     }
-    snprintf(whole + length, sizeof whole - length, "/%s", path);
+    (void)snprintf(whole + length, sizeof whole - length, "/%s", path);
     const char *const other = redirect_absolute(whole, buffer);
     return other ? other : path;
 }

@@ -54,11 +54,11 @@ int kms_get_property(struct file *file, void *argument, uint32_t size) {
         return ENOENT;
     }
     request->flags = property->flags;
-    snprintf(request->name, sizeof request->name, "%s", property->name);
+    (void)snprintf(request->name, sizeof request->name, "%s", property->name);
     const uint32_t count = property->enum_count;
     for (uint32_t i = 0; i < count && request->enum_count >= count; i++) {
         struct kms_property_enum entry = {.value = i};
-        snprintf(entry.name, sizeof entry.name, "%s", property->enums[i]);
+        (void)snprintf(entry.name, sizeof entry.name, "%s", property->enums[i]);
         if (!user_write(request->enums + i * sizeof entry, &entry, sizeof entry)) {
             return EFAULT;
         }

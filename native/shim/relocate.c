@@ -75,7 +75,19 @@ static int relocate_chunk(struct submission *submission, struct object *object, 
     return error;
 }
 
+/* Nothing is where the client did not expect it, and it says that it has put those addresses in itself. */
+static bool is_done_already(const struct submission *submission) {
+    bool done = submission->exec->flags & EXEC_NO_RELOC;
+    for (uint32_t i = 0; i < submission->exec->count && done; i++) {
+        done = submission->objects[i].offset == submission->places[i]->address;
+    }
+    return done;
+}
+
 int relocate(struct submission *submission) {
+    if (is_done_already(submission)) {
+        return 0;
+    }
     for (uint32_t i = 0; i < submission->exec->count; i++) {
         const struct i915_exec_object *const entry = &submission->objects[i];
         if (entry->relocation_count > MOST) {

@@ -51,13 +51,13 @@ static int tell(void *argument) {
     }
     if (request.count) {
         struct sync_fence_info fence = {.status = 1, .timestamp = (uint64_t)shim_now()};
-        snprintf(fence.timeline, sizeof fence.timeline, "gen4emu");
-        snprintf(fence.driver, sizeof fence.driver, "i915");
+        (void)snprintf(fence.timeline, sizeof fence.timeline, "gen4emu");
+        (void)snprintf(fence.driver, sizeof fence.driver, "i915");
         if (!user_write(request.fences, &fence, sizeof fence)) {
             return EFAULT;
         }
     }
-    snprintf(request.name, sizeof request.name, "gen4emu");
+    (void)snprintf(request.name, sizeof request.name, "gen4emu");
     request.status = 1;
     request.count = 1;
     return user_write((uintptr_t)argument, &request, sizeof request) ? 0 : EFAULT;

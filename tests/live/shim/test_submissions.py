@@ -71,6 +71,20 @@ def test_a_right_presumed_offset_leaves_memory_alone(d: Device) -> None:
 
 
 @in_client
+def test_relocations_are_not_looked_at_when_the_client_says_so_and_nothing_moved(d: Device) -> None:
+    target, batch = Object(d.create()), Object(d.batch(END, 0, 0, 0))
+    flags = RENDER_RING | LUT_FIRST | 1 << 11
+    d.exec([batch, target], flags=flags)
+    batch.relocs = Relocs((7, 0, 8, 5, 0, 0))
+    d.exec([batch, target], flags=flags)
+    target.offset += PAGE  # it says where it expects the buffer, and that is wrong
+    with fails(errno.ENOENT):
+        d.exec([batch, target], flags=flags)
+    with fails(errno.ENOENT):
+        d.exec([batch, target], flags=RENDER_RING | LUT_FIRST)
+
+
+@in_client
 def test_wrong_relocations_are_refused(d: Device) -> None:
     target, batch, stranger = d.create(), d.batch(END, 0), d.create()
     wrong: list[tuple[int, tuple[int, int, int, int, int, int], bool]] = [
