@@ -83,7 +83,7 @@ union control {
 };
 
 long descriptor_send(int socket, const void *data, unsigned long size, int passed) {
-    struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = size};
+    struct iovec part = {.iov_base = (void *)data, .iov_len = size};
     union control control;
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     if (passed >= 0) {

@@ -17,6 +17,7 @@
 #include "maps.h"
 #include "real.h"
 #include "start.h"
+#include "user.h"
 
 HOOK int ioctl(int fd, unsigned long request, ...) {
     va_list arguments;
@@ -212,21 +213,21 @@ HOOK long syscall(long number, ...) {
     if (shim_active()) {
         switch (number) {
         case SYS_ioctl:
-            return ioctl((int)a[0], (unsigned long)a[1], (void *)a[2]);
+            return ioctl((int)a[0], (unsigned long)a[1], user_pointer((uint64_t)a[2]));
         case SYS_openat:
-            return openat((int)a[0], (const char *)a[1], (int)a[2], (mode_t)a[3]);
+            return openat((int)a[0], user_pointer((uint64_t)a[1]), (int)a[2], (mode_t)a[3]);
 #ifdef SYS_open
         case SYS_open:
-            return open((const char *)a[0], (int)a[1], (mode_t)a[2]);
+            return open(user_pointer((uint64_t)a[0]), (int)a[1], (mode_t)a[2]);
 #endif
         case SYS_close:
             return close((int)a[0]);
 #ifdef SYS_mmap
         case SYS_mmap:
-            return (long)mmap((void *)a[0], (size_t)a[1], (int)a[2], (int)a[3], (int)a[4], (off_t)a[5]);
+            return (long)mmap(user_pointer((uint64_t)a[0]), (size_t)a[1], (int)a[2], (int)a[3], (int)a[4], (off_t)a[5]);
 #endif
         case SYS_munmap:
-            return munmap((void *)a[0], (size_t)a[1]);
+            return munmap(user_pointer((uint64_t)a[0]), (size_t)a[1]);
         default:
             break;
         }

@@ -298,7 +298,7 @@ uint32_t link_file(struct link *link, struct store *store) {
     }
     if (number == UINT32_MAX) {
         number = link->file_count;
-        struct store **const files = realloc(link->files, (number + 1) * sizeof *files);
+        struct store **const files = realloc(link->files, (number + 1) * sizeof(struct store *));
         if (!files || number >= G4_LIVE_MAX_FILES) {
             return UINT32_MAX;
         }

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "real.h"
+#include "user.h"
 #include "views.h"
 
 struct map {
@@ -231,7 +232,7 @@ void map_replace(struct object *object) {
     for (size_t i = 0; object->mappings && i < map_count; i++) {
         const struct map map = maps[i];
         if (map.object == object) {
-            (void)place(object, map.gtt, map.offset, (void *)map.start, map.end - map.start, map.protection,
+            (void)place(object, map.gtt, map.offset, user_pointer(map.start), map.end - map.start, map.protection,
                         MAP_SHARED | MAP_FIXED);
         }
     }

@@ -155,11 +155,10 @@ size_t path_restore_link(char *link, size_t length, size_t size) {
     if (length >= PATH_MAX) {
         return length;
     }
-    memcpy(text, link, length);
-    text[length] = 0;
+    (void)snprintf(text, sizeof text, "%.*s", (int)length, link);
     path_restore(text);
     const size_t restored = strlen(text) < size ? strlen(text) : size;
-    memcpy(link, text, restored);
+    memcpy(link, text, restored); /* NOLINT(bugprone-not-null-terminated-result): as readlink() gives it */
     return restored;
 }
 

@@ -17,7 +17,7 @@ bool user_read(void *to, uint64_t address, size_t size) {
         return true;
     }
     struct iovec here = {to, size};
-    struct iovec there = {(void *)(uintptr_t)address, size};
+    struct iovec there = {user_pointer(address), size};
     if (address && process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size) {
         return true;
     }
@@ -32,8 +32,8 @@ bool user_write(uint64_t address, const void *from, size_t size) {
     if (size == 0) {
         return true;
     }
-    struct iovec here = {(void *)(uintptr_t)from, size};
-    struct iovec there = {(void *)(uintptr_t)address, size};
+    struct iovec here = {(void *)from, size};
+    struct iovec there = {user_pointer(address), size};
     if (address && process_vm_writev(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size) {
         return true;
     }

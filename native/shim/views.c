@@ -13,6 +13,7 @@
 #include "../tiling.h"
 #include "descriptors.h"
 #include "real.h"
+#include "user.h"
 
 extern const struct g4_tile_copy g4_tile_copy_plain;
 
@@ -70,7 +71,7 @@ static bool find_touched(uintptr_t address, const uint8_t *linear, uint32_t coun
     }
     unsigned char resident[CHUNK];
     memset(resident, 1, count);
-    if (have_swap() && mincore((void *)(uintptr_t)linear, (size_t)count * PAGE, resident)) {
+    if (have_swap() && mincore((void *)linear, (size_t)count * PAGE, resident)) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -83,7 +84,7 @@ static bool find_touched(uintptr_t address, const uint8_t *linear, uint32_t coun
             end++;
         }
         if (end > i) {
-            (void)madvise((void *)(address + (uint64_t)i * PAGE), (size_t)(end - i) * PAGE, MADV_DONTNEED);
+            (void)madvise(user_pointer(address + (uint64_t)i * PAGE), (size_t)(end - i) * PAGE, MADV_DONTNEED);
         }
         i = end + 1;
     }
