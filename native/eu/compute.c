@@ -121,8 +121,8 @@ static int64_t integer_result(const struct g4_op *op, const struct g4_operands *
         return a >> count;
     case G4_OPCODE_ADD:
         return wrapping_add(a, b);
-    case G4_OPCODE_MUL: /* spec/40 13.4: of a dword src0 only the low half takes part */
-        return op->src[0].size == 4 ? wrapping_mul((uint16_t)a, b) : wrapping_mul(a, b);
+    case G4_OPCODE_MUL: /* the multiplier has 32 by 16 bits: of two dwords the first one's low half takes part */
+        return op->src[0].size == 4 && op->src[1].size == 4 ? wrapping_mul((uint16_t)a, b) : wrapping_mul(a, b);
     case G4_OPCODE_AVG:
         return wrapping_add(wrapping_add(a, b), 1) >> 1;
     case G4_OPCODE_MAC:

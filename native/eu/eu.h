@@ -23,6 +23,12 @@ uint32_t g4_kernel_functions(const struct g4_kernel *kernel);
 /* The binding table entries that the kernel's render target writes name; returns how many. */
 uint32_t g4_kernel_targets(const struct g4_kernel *kernel, const uint8_t **entries);
 
+/* Addresses of SURFACE_STATEs, each once, in order of first use. */
+struct g4_written {
+    uint32_t count;
+    uint32_t surface[32]; /* more are forgotten */
+};
+
 /* Interpreter state of one worker.  No locks, nothing shared that is written. */
 struct g4_eu {
     const struct g4_context *ctx;
@@ -31,7 +37,10 @@ struct g4_eu {
     struct g4_surface_cache *surfaces; /* unpacked surfaces of the data port and colour calculator */
     struct g4_worker *worker;          /* whose interpreter this is; its port is what messages use */
     void *cc;                          /* colour calculator state of the draw */
+    struct g4_written *written;        /* what media block writes went to; NULL: nobody asks */
 
+    bool alone;                  /* no other worker runs: kernels may be decoded on the way */
+    uint64_t turn;               /* instructions of a gang after which it is left for later; 0: never */
     uint64_t instruction_budget; /* watchdog: threads still alive when it is used up hang (DESIGN rule 3) */
     uint64_t instructions;       /* executed, one per thread */
     uint64_t channel_ops;        /* executed channels */

@@ -226,13 +226,20 @@ void g4_execute(struct g4_run *run, const struct g4_op *op) {
     plain.handler[plain_handler(op)](run, op);
 }
 
-/* Code that the walk from the kernel's start did not find: decoded each time, so it may even change. */
+/* Code that the walk from the kernel's start did not find: decoded as a part of the kernel when that is allowed, and
+ * the group starts over there; else each time. */
 void g4_stray(struct g4_run *run, const struct g4_op *op) {
     const uint32_t ip = op->ip;
     uint32_t words[4];
     uint32_t length;
     struct g4_op decoded;
 
+    if (run->eu->alone && g4_kernel_extend(run->kernel, run->eu->ctx, ip, g4_owned(run->gang))) {
+        run->next = ip;
+        g4_run_place(run, ip);
+        run->split = true;
+        return;
+    }
     g4_kernel_fetch(&run->eu->worker->port, run->gang->dispatch->kernel_address + ip, words, &length);
     g4_decode(&decoded, words, run->eu->ctx->gen, ip, length);
     run->op = &decoded;
@@ -315,6 +322,10 @@ static void out_of_budget(struct g4_run *run, uint8_t runnable) {
     run->status = G4_HANG;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
 static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
                                const struct g4_fast_handlers *const *tables) {
     struct g4_run run = {.eu = eu,
@@ -324,19 +335,21 @@ static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const str
                          .status = G4_OK,
                          .one = 1,
                          .outside = g4_fpenv_get()};
+    const uint64_t until = eu->turn ? eu->instructions + eu->turn : UINT64_MAX;
     uint8_t runnable;
 
     gang->waiting = 0; /* who still has nothing to be notified of will say so */
     g4_run_control(&run);
     g4_fpenv_set(g4_fpenv_eu(eu->ctx->options.round_to_nearest));
-    while (run.status == G4_OK && (runnable = gang->live & (uint8_t)~gang->waiting) != 0) {
+    while (run.status == G4_OK && eu->instructions < until &&
+           (runnable = gang->live & (uint8_t) ~(gang->waiting | gang->stalled)) != 0) {
         uint32_t ip;
         uint32_t limit;
         const uint8_t threads = lowest(gang, runnable, &ip, &limit);
         const unsigned width = (unsigned)__builtin_popcount(threads);
-        const uint64_t fuel = eu->instruction_budget / width;
+        const uint64_t fuel = smaller(eu->instruction_budget, until - eu->instructions + width) / width;
 
-        if (fuel == 0) {
+        if (eu->instruction_budget < width) {
             out_of_budget(&run, runnable);
             break;
         }

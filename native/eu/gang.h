@@ -102,6 +102,7 @@ struct g4_gang {
 
     uint8_t live;                   /* bit t: thread t has not ended */
     uint8_t waiting;                /* bit t: thread t sits in a wait (media) */
+    uint8_t stalled;                /* bit t: thread t is not to go on, until its owner says so (media) */
     uint32_t slot[G4_GANG_THREADS]; /* FFTID: which scratch slot the thread owns */
 
     /* The URB rows thread t may write: handle h starts at row 2*h of its window (spec/60 5.1).  Routing is by thread,

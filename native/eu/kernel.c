@@ -25,8 +25,12 @@ struct g4_kernel_cache *g4_kernel_cache_new(void) {
     return calloc(1, sizeof(struct g4_kernel_cache));
 }
 
-static void kernel_free(struct g4_kernel *kernel) {
+void g4_kernel_free(struct g4_kernel *kernel) {
     if (kernel) {
+        for (uint32_t i = 0; kernel->parts && i < kernel->parts->count; i++) {
+            g4_kernel_free(kernel->parts->part[i]);
+        }
+        free(kernel->parts);
         free(kernel->ops);
         free(kernel->index);
         free(kernel->targets);
@@ -43,7 +47,7 @@ void g4_kernel_cache_free(struct g4_kernel_cache *cache) {
         struct g4_kernel *kernel = cache->bucket[i];
         while (kernel) {
             struct g4_kernel *const next = kernel->chain;
-            kernel_free(kernel);
+            g4_kernel_free(kernel);
             kernel = next;
         }
     }
@@ -86,14 +90,15 @@ bool g4_op_ip_target(const struct g4_op *op, uint32_t *target) {
     return relative;
 }
 
-/* How far the kernel is known to go on after this instruction. */
-static uint32_t reach(const struct g4_op *op) {
+/* How far the code from `base` on is known to go on after this instruction. */
+static uint32_t reach(const struct g4_op *op, uint32_t base) {
     uint32_t target = 0;
     if (g4_op_branches(op)) {
         target = op->target;
-    } else if (g4_op_writes_ip(op) && !g4_op_ip_target(op, &target)) {
-        target = 0;
+    } else if (!g4_op_writes_ip(op) || !g4_op_ip_target(op, &target)) {
+        target = base;
     }
+    target -= base;
     return target < G4_KERNEL_MAX_BYTES ? target : 0;
 }
 
@@ -159,10 +164,10 @@ static bool walk(struct g4_kernel *kernel, struct g4_port *port, uint32_t gen) {
         }
         g4_kernel_fetch(port, kernel->address + ip, words, &length);
         struct g4_op *const op = &kernel->ops[kernel->count++];
-        g4_decode(op, words, gen, ip, length);
+        g4_decode(op, words, gen, kernel->base + ip, length);
         const uint32_t top = op_top(op);
         kernel->grf_top = top > kernel->grf_top ? top : kernel->grf_top;
-        const uint32_t target = reach(op);
+        const uint32_t target = reach(op, kernel->base);
         furthest = target > furthest ? target : furthest;
         ip += length;
         if ((g4_op_ends_thread(op) || op->opcode == G4_OPCODE_ILLEGAL) && ip > furthest) {
@@ -261,31 +266,34 @@ uint32_t g4_kernel_targets(const struct g4_kernel *kernel, const uint8_t **entri
 
 /* ---- the cache ---- */
 
-static struct g4_kernel *kernel_new(const struct g4_context *ctx, struct g4_port *port, uint32_t address) {
+struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t address, uint32_t base) {
     struct g4_kernel *const kernel = calloc(1, sizeof *kernel);
+    struct g4_port port;
     if (!kernel) {
         return NULL;
     }
+    g4_port_init(&port, ctx->mem, G4_UNIT_EU, false);
     kernel->address = address;
-    if (!walk(kernel, port, ctx->gen)) {
-        kernel_free(kernel);
+    kernel->base = base;
+    if (!walk(kernel, &port, ctx->gen)) {
+        g4_kernel_free(kernel);
         return NULL;
     }
     const size_t slots = kernel->bytes / 8 + 1;
     kernel->index = malloc(slots * sizeof *kernel->index);
     kernel->content = malloc(kernel->bytes);
     if (!kernel->index || !kernel->content || !find_targets(kernel)) {
-        kernel_free(kernel);
+        g4_kernel_free(kernel);
         return NULL;
     }
     memset(kernel->index, 0xff, slots * sizeof *kernel->index);
     for (uint32_t i = 0; i < kernel->count; i++) {
-        kernel->index[kernel->ops[i].ip >> 3] = i;
+        kernel->index[(kernel->ops[i].ip - base) >> 3] = i;
     }
     /* what follows the last op: nothing that is decoded */
     struct g4_op *const end = &kernel->ops[kernel->count];
     memset(end, 0, sizeof *end);
-    end->ip = end->next = kernel->bytes;
+    end->ip = end->next = base + kernel->bytes;
     end->handler = G4_HANDLER_STRAY;
     kernel->leaves = may_leave(kernel);
     kernel->functions = functions_of(kernel);
@@ -298,11 +306,11 @@ static struct g4_kernel *kernel_new(const struct g4_context *ctx, struct g4_port
     for (uint32_t i = 0; i < kernel->count; i++) {
         g4_fast_select(&kernel->ops[i], ctx->gen);
     }
-    (void)g4_mem_read(port, address, kernel->content, kernel->bytes);
+    (void)g4_mem_read(&port, address, kernel->content, kernel->bytes);
     return kernel;
 }
 
-static bool same_content(const struct g4_kernel *kernel, struct g4_port *port) {
+bool g4_kernel_same_content(const struct g4_kernel *kernel, struct g4_port *port) {
     uint32_t done = 0;
     while (done < kernel->bytes) {
         const uint32_t address = kernel->address + done;
@@ -329,7 +337,7 @@ static void evict(struct g4_kernel_cache *cache) {
     if (oldest) {
         struct g4_kernel *const gone = *oldest;
         *oldest = gone->chain;
-        kernel_free(gone);
+        g4_kernel_free(gone);
         cache->count--;
     }
 }
@@ -342,7 +350,8 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
     address &= ~7u;
     g4_port_init(&port, ctx->mem, G4_UNIT_EU, false);
     for (struct g4_kernel *kernel = *bucket; kernel; kernel = kernel->chain) {
-        if (kernel->address == address && same_content(kernel, &port)) {
+        if (kernel->address == address && g4_kernel_same_content(kernel, &port)) {
+            g4_kernel_drop_stale_parts(kernel, &port);
             kernel->last_use = ++cache->clock;
             return kernel;
         }
@@ -354,8 +363,12 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
     if (cache->count >= MAX_KERNELS) {
         evict(cache);
     }
-    struct g4_kernel *const kernel = kernel_new(ctx, &port, address);
-    if (!kernel) {
+    struct g4_kernel *const kernel = g4_kernel_decode(ctx, address, 0);
+    if (kernel) {
+        kernel->parts = calloc(1, sizeof *kernel->parts);
+    }
+    if (!kernel || !kernel->parts) {
+        g4_kernel_free(kernel);
         *fault = (struct g4_fault){.unit = G4_UNIT_EU, .address = address, .what = G4_FAULT_NO_MEMORY_WRITE};
         return NULL;
     }

@@ -10,13 +10,24 @@
 enum {
     G4_KERNEL_MAX_BYTES = 1 << 16, /* of the walk from the first instruction */
     G4_KERNEL_NONE = 0xffffffff,
+    G4_KERNEL_PARTS = 8,
+};
+
+struct g4_kernel;
+
+/* Code that threads were found to run, but the walk from the first instruction did not see (parts.c). */
+struct g4_kernel_parts {
+    uint32_t count;
+    struct g4_kernel *part[G4_KERNEL_PARTS];
 };
 
 struct g4_kernel {
     uint32_t address;
-    uint32_t bytes;  /* covered by the ops */
-    uint32_t count;  /* of ops, in order of their ip; ops[count] is where the walk ended */
-    uint32_t *index; /* byte / 8 -> op, or G4_KERNEL_NONE */
+    uint32_t base;                 /* of a part: its first instruction, in bytes from the kernel's */
+    struct g4_kernel_parts *parts; /* NULL in a part */
+    uint32_t bytes;                /* covered by the ops */
+    uint32_t count;                /* of ops, in order of their ip; ops[count] is where the walk ended */
+    uint32_t *index;               /* byte / 8 -> op, or G4_KERNEL_NONE */
     struct g4_op *ops;
     uint32_t grf_top;   /* registers that direct operands reach */
     uint32_t functions; /* bit n: sends to shared function n */
@@ -26,19 +37,32 @@ struct g4_kernel {
     bool reads_stacks;  /* or mask stacks other than by pushing and popping */
     uint8_t *targets;   /* binding table entries of its render target writes, in order of the code, each once */
     uint32_t target_count;
-    uint8_t *content;   /* the bytes it was decoded from */
+    uint8_t *content; /* the bytes it was decoded from */
     uint64_t last_use;
     struct g4_kernel *chain; /* the next of the cache's bucket */
 };
 
+const struct g4_op *g4_kernel_find_part(const struct g4_kernel *kernel, uint32_t ip);
+
 /* The op at a byte offset, or NULL: not decoded, or the middle of an instruction. */
 static inline const struct g4_op *g4_kernel_find(const struct g4_kernel *kernel, uint32_t ip) {
-    if (ip >= kernel->bytes) {
-        return 0;
+    const uint32_t at = ip - kernel->base;
+    if (at < kernel->bytes && kernel->index[at >> 3] != G4_KERNEL_NONE) {
+        return &kernel->ops[kernel->index[at >> 3]];
     }
-    const uint32_t index = kernel->index[ip >> 3];
-    return index == G4_KERNEL_NONE ? 0 : &kernel->ops[index];
+    return kernel->parts && kernel->parts->count ? g4_kernel_find_part(kernel, ip) : 0;
 }
+
+/* Take the instructions from an address on apart.  NULL: no memory. */
+struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t address, uint32_t base);
+void g4_kernel_free(struct g4_kernel *kernel);
+bool g4_kernel_same_content(const struct g4_kernel *kernel, struct g4_port *port);
+
+/* Decode code at `ip`, outside of what is known, as a part of the kernel; false: not possible.  Only for a worker that
+ * runs alone.  `registers` is what the threads own. */
+bool g4_kernel_extend(const struct g4_kernel *kernel, const struct g4_context *ctx, uint32_t ip, unsigned registers);
+/* Forget parts whose memory has changed.  Nothing may run. */
+void g4_kernel_drop_stale_parts(const struct g4_kernel *kernel, struct g4_port *port);
 
 /* The instruction at an address in its full form, and how many bytes it takes there. */
 void g4_kernel_fetch(struct g4_port *port, uint32_t address, uint32_t words[4], uint32_t *length);

@@ -598,7 +598,7 @@ static void select_shift(struct g4_op *op) {
 static void select_mul(struct g4_op *op) {
     const bool words = op->src[0].size <= 2 && op->src[1].size <= 2;
     const bool fits = words && (op->src[0].type != G4_TYPE_UW || op->src[1].type != G4_TYPE_UW);
-    if (op->src[0].size == 4) {
+    if (op->src[0].size == 4 && op->src[1].size == 4) {
         if (modular_result(op)) {
             use(op, G4_TABLE_INT, G4_FAST_MULD_P);
         }

@@ -164,6 +164,10 @@ static void send_pass(struct g4_run *run, const struct g4_op *op, int pass) {
         send.threads = same_descriptor(run, op, left, &send.descriptor);
         deliver(run, op, &send, &whole);
         left &= (uint8_t)~send.threads;
+        if ((run->gang->stalled & send.threads) && !run->split) {
+            g4_run_place(run, run->next);
+            run->split = true;
+        }
         if (send.eot && pass == op->passes - 1) {
             run->gang->live &= (uint8_t)~send.threads;
             if (!run->split) {

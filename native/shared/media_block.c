@@ -273,9 +273,23 @@ static void write_block(struct g4_port *port, const struct media_surface *media,
     }
 }
 
+static void remember(struct g4_written *written, uint32_t surface) {
+    for (uint32_t i = 0; i < written->count; i++) {
+        if (written->surface[i] == surface) {
+            return;
+        }
+    }
+    if (written->count < sizeof written->surface / sizeof *written->surface) {
+        written->surface[written->count++] = surface;
+    }
+}
+
 enum g4_status g4_media_block_write(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     const struct media_surface media = surface_of(eu, gang, send);
 
+    if (eu->written && media.surface) {
+        remember(eu->written, media.surface->address);
+    }
     if (send->rlen != (send->descriptor >> 15 & 1)) { /* the commit */
         g4_message_report(eu, gang, send, G4_EVENT_BAD_RESPONSE);
     }

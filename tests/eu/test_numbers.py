@@ -173,6 +173,16 @@ def test_mul_of_dwords_takes_sixteen_bits_and_mach_the_rest(machine: MakeMachine
     assert m.get(13, "D", 2) == [0x23450000, -21]
 
 
+def test_mul_of_a_dword_and_a_word_is_exact(machine: MakeMachine) -> None:
+    m = machine()  # inverse quantization: spec/70 5.6 K2, MD-49
+    m.put(2, "D", [-52, 0x12345] * 4)
+    m.put(3, "UW", [8, 3] * 4)
+    m.run("""mul(8) g10<1>D g2<8,8,1>D g3<8,8,1>UW {align1};
+             mul(8) g11<1>D g2<8,8,1>D -3W {align1};""")
+    assert m.get(10, "D", 2) == [-416, 0x369CF]
+    assert m.get(11, "D", 2) == [156, -3 * 0x12345]
+
+
 @pytest.mark.parametrize(("kind", "a", "b", "expected"), [
     ("UB", 3, 4, 4), ("UB", 255, 255, 255), ("W", -3, -4, -3)])
 def test_avg_rounds_up(machine: MakeMachine, kind: str, a: int, b: int, expected: int) -> None:

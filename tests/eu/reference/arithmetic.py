@@ -21,9 +21,9 @@ def total(a: Number, b: Number) -> Number:
     return a + b
 
 
-def multiply(a: Number, b: Number, *, dword_first: bool) -> Number:
-    """Of a dword as the first source only the low 16 bits take part."""
-    if dword_first and isinstance(a, int):
+def multiply(a: Number, b: Number, *, dwords: bool) -> Number:
+    """Of two dwords only the low 16 bits of the first one take part."""
+    if dwords and isinstance(a, int):
         a &= 0xFFFF
     return product(a, b)
 

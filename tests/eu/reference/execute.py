@@ -217,6 +217,10 @@ def _dword_first(inst: Instruction) -> bool:
     return inst.src0 is not None and inst.src0.type.name in ("D", "UD")
 
 
+def _dword_second(inst: Instruction) -> bool:
+    return inst.src1 is not None and inst.src1.type.name in ("D", "UD")
+
+
 def _accumulator(thread: Thread, acc: int, channel: int, kind: Exec) -> Number:
     slot = thread.acc[acc][channel]
     if slot.kind is not kind:
@@ -229,7 +233,7 @@ def _channel(thread: Thread, inst: Instruction, acc: int, c: int, values: list[N
     if op == Opcode.ADD:
         return Result(arithmetic.total(*values))
     if op == Opcode.MUL:
-        return Result(arithmetic.multiply(*values, dword_first=_dword_first(inst)))
+        return Result(arithmetic.multiply(*values, dwords=_dword_first(inst) and _dword_second(inst)))
     if op == Opcode.MAC:
         if kind is not Exec.F and _dword_first(inst):
             raise Unspecified("mac of a dword")
