@@ -29,7 +29,7 @@ GENERATED = NATIVE / "generated"
 NOT_THE_CORE = {"shim", "generated"}  # the shim is a library of its own
 
 # Headers that are derived from the hardware descriptions: file name -> module with `generate() -> str`.
-DERIVED = {"hw.h": "gen4emu.hw.c_header", "isa.h": "gen4emu.isa.c_header"}
+DERIVED = {"hw.h": "gen4emu.hw.c_header", "isa.h": "gen4emu.isa.c_header", "mpeg2.h": "gen4emu.hw.mpeg2_c"}
 
 # The same bits everywhere: no fused multiply-add, no instructions beyond the platform's baseline (variant.h chooses
 # those when the program runs).  Guest memory and registers have no C type, hence no aliasing rules.
