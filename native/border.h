@@ -260,7 +260,12 @@ struct g4_state {
     uint32_t svb_index[4][3];
     uint32_t vf_statistics;
 
-    uint32_t vfe_state, media_state_pointers[2], interface_descriptors;
+    uint32_t vfe_state, vfe_extended_state; /* VLD_STATE or VFE_STATE_EX */
+    uint32_t vfe_extended;                  /* the latter is there */
+    uint32_t media_pointers_new;            /* VFE reads its state at the next object, */
+    uint32_t vfe_latched[3], vfe_extended_latched[8]; /* and keeps it here */
+    uint32_t media_counter_set;                       /* the debug counter was initialized */
+    uint32_t media_retains, media_retained[8];        /* indirect data for the next object */
     uint64_t counter[G4_COUNTERS];
 };
 
@@ -288,6 +293,9 @@ enum g4_event {
     G4_EVENT_RT_FLAGS,        /* render target write whose length contradicts M1.6; value: descriptor */
     G4_EVENT_UNMODELLED,      /* legal, but not modelled; value: what */
     G4_EVENT_SILICON_DIFFERS, /* real G4x returns something else (decision 34); value: descriptor */
+    G4_EVENT_BITSTREAM,       /* an illegal code in slice data, the rest is dropped; value: bit */
+    G4_EVENT_THREAD_LEAK,     /* a root thread ended without telling the spawner; value: FFTID */
+    G4_EVENT_DEADLOCK,        /* media threads wait for each other; value: how many */
     /* notes: allowed, but worth knowing */
     G4_EVENT_NO_DEPTH_BUFFER, /* a pixel shader computes depth for nobody; value: dword 1 of 3DSTATE_DEPTH_BUFFER */
     G4_EVENT_LARGE_OBJECT,    /* wider or higher than 8192 pixels, which hardware need not get right; value: pixels */
@@ -409,6 +417,42 @@ struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_ev
 const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);
 void g4_device_reset_counts(struct g4_device *device);
+
+/* ---- the media pipeline: native/media/ ---- */
+
+/* Run one MEDIA_OBJECT, MEDIA_OBJECT_EX or MEDIA_OBJECT_PRT of `dwords` dwords with the header, which lies at `address`.
+ * Its threads may still be on their way when it returns. */
+enum g4_status g4_device_media(struct g4_device *device, const uint32_t *command, uint32_t dwords, uint32_t address,
+                               struct g4_fault *fault);
+/* Let threads go on.  `finish`: until all have ended; G4_HANG when they wait for each other. */
+enum g4_status g4_device_media_run(struct g4_device *device, bool finish, struct g4_fault *fault);
+/* Forget all threads. */
+void g4_device_media_reset(struct g4_device *device);
+
+struct g4_media_counts {
+    uint64_t objects, macroblocks; /* of VLD slices */
+    uint64_t roots, children;      /* threads */
+    uint64_t ns;                   /* wall time in these calls */
+    uint64_t thread_ns;            /* of that, while threads ran */
+};
+void g4_device_media_counts(const struct g4_device *device, struct g4_media_counts *counts);
+
+/* The states of the surfaces that media blocks were written to since the last call, at most `room`. */
+uint32_t g4_device_media_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t room);
+
+/* The registers a thread started with. */
+struct g4_media_payload {
+    uint32_t descriptor, kernel; /* graphics addresses */
+    uint32_t child;
+    uint32_t first;     /* the register after R0 and the constants */
+    uint32_t registers; /* with R0 */
+    uint32_t data[128][8];
+};
+/* Remember the next `room` payloads, 0: no more. */
+enum g4_status g4_device_media_watch(struct g4_device *device, uint32_t room);
+/* How many threads started since; the first `room` can be looked at. */
+uint32_t g4_device_media_watched(const struct g4_device *device);
+const struct g4_media_payload *g4_device_media_payload(const struct g4_device *device, uint32_t index);
 
 /* ---- strips & fans and the windower on a bench: native/ff/sf_bench.c ---- */
 

@@ -1,5 +1,7 @@
 #include "device.h"
 
+#include "media/media.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,6 +50,11 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, uint32_t urb_u
         g4_device_free(device);
         return NULL;
     }
+    device->media = g4_media_new(device);
+    if (!device->media) {
+        g4_device_free(device);
+        return NULL;
+    }
     return device;
 }
 
@@ -55,6 +62,7 @@ void g4_device_free(struct g4_device *device) {
     if (!device) {
         return;
     }
+    g4_media_free(device->media);
     g4_pool_free(device->pool);
     for (uint32_t i = 0; device->worker && i < device->workers; i++) {
         g4_worker_free(device->worker[i]);

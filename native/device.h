@@ -12,6 +12,8 @@
 
 struct g4_draw_frame; /* draw.c: bins, chunks and arenas, kept from draw to draw */
 
+struct g4_media; /* media/media.h */
+
 struct g4_device {
     struct g4_context ctx;
     struct g4_pool *pool;
@@ -20,6 +22,7 @@ struct g4_device {
     struct g4_kernel_cache *kernels;
     struct g4_pipe pipeline;
     struct g4_draw_frame *frame;
+    struct g4_media *media;
     struct g4_port port;      /* for what the device reads outside of workers */
     struct g4_port look;      /* for what it reads although it may not be needed: its log is nobody's */
     struct g4_report_log log; /* of all workers, merged after each draw */
@@ -30,6 +33,9 @@ struct g4_device {
 
 struct g4_draw_frame *g4_draw_frame_new(void);
 void g4_draw_frame_free(struct g4_draw_frame *frame);
+
+/* Add up what workers executed, and what was wrong with it. */
+void g4_device_collect(struct g4_device *device);
 
 /* Read and unpack what the 3DPRIMITIVE needs; cheap when nothing changed. */
 enum g4_status g4_pipe_load(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);

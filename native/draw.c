@@ -243,18 +243,12 @@ static void begin_workers(struct g4_device *device) {
     }
 }
 
-static void collect_workers(struct g4_device *device) {
-    struct g4_state *const state = device->ctx.state;
+void g4_device_collect(struct g4_device *device) {
     struct g4_port faults;
     g4_port_init(&faults, device->ctx.mem, G4_UNIT_EU, false);
     faults.lowest = true;
     for (uint32_t i = 0; i < device->workers; i++) {
         struct g4_worker *const worker = device->worker[i];
-        for (int c = 0; c < G4_COUNTERS; c++) {
-            state->counter[c] += worker->counter[c];
-        }
-        state->counter[G4_COUNTER_PS_DEPTH] += worker->eu.ps_depth_count;
-        state->counter[G4_COUNTER_PS_INVOCATIONS] += worker->eu.ps_invocations;
         device->counts.instructions += worker->eu.instructions;
         device->counts.channel_ops += worker->eu.channel_ops;
         for (int m = 0; m < 16; m++) {
@@ -269,6 +263,18 @@ static void collect_workers(struct g4_device *device) {
         memset(&worker->port.log, 0, sizeof worker->port.log);
     }
     g4_port_merge(&device->port, &faults);
+}
+
+static void collect_statistics(struct g4_device *device) {
+    struct g4_state *const state = device->ctx.state;
+    for (uint32_t i = 0; i < device->workers; i++) {
+        const struct g4_worker *const worker = device->worker[i];
+        for (int c = 0; c < G4_COUNTERS; c++) {
+            state->counter[c] += worker->counter[c];
+        }
+        state->counter[G4_COUNTER_PS_DEPTH] += worker->eu.ps_depth_count;
+        state->counter[G4_COUNTER_PS_INVOCATIONS] += worker->eu.ps_invocations;
+    }
 }
 
 static enum g4_status run_draw(struct draw *draw) {
@@ -316,7 +322,8 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
     }
     begin_workers(device);
     status = run_draw(&draw);
-    collect_workers(device);
+    collect_statistics(device);
+    g4_device_collect(device);
     device->counts.draws++;
     if (status != G4_OK) {
         for (uint32_t i = 0; i < device->workers; i++) {

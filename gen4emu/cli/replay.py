@@ -21,7 +21,8 @@ from gen4emu.device.tiling import Tiling
 from gen4emu.errors import HangError
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Device as Part
-from gen4emu.image.picture import read_channels, save
+from gen4emu.image.picture import read_channels, save, save_planes
+from gen4emu.image.yuv import read_planes
 from gen4emu.trace.opening import open as open_trace
 
 _LARGEST = 8192
@@ -89,6 +90,10 @@ class Writer:
             path = self.directory / f"{prefix}-{where}.{'npy' if self.npy else 'png'}"
             save(path, channels)
             self.written.append(path)
+            if target.chroma:
+                planes = path.with_suffix(".yuv")
+                save_planes(planes, read_planes(device.memory, target))
+                self.written.append(planes)
 
 
 def _extent(target: Target) -> int:

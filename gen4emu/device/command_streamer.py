@@ -1,7 +1,7 @@
 """The command streamer: parses rings and batches and executes MI and 3D commands (spec/05 2.1, 2.2, 3.1 to 3.9).
 
-State commands go to the running context (state.py), primitives to the C core, BLT commands to the blitter.  Media
-commands are the business of the media pipeline; until it is there they are reported, never skipped silently.
+State commands go to the running context (state.py), primitives and media objects to the C core, BLT commands to the
+blitter.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ class CommandStreamer:
         self.interrupts = Interrupts(gen, registers, self._write_status_page)
         self.on_flip: Callable[[int], None] | None = None
         self.on_count_reset: Callable[[], None] | None = None
-        self.media: Callable[[Command, Words], None] | None = None
+        self.media: Callable[[Words], None] = self._unknown  # MEDIA_OBJECT and its kin
+        self.media_wait: Callable[[bool], None] = self._no_threads  # until threads can do no more, or have all ended
+        self._threads = False  # media threads may be on their way
         self._contexts: dict[int, bytes] = {}
         self._context = 0  # CCID, valid in bit 0
         self._status_page = 0
@@ -113,7 +115,13 @@ class CommandStreamer:
         if strict:
             for opcode in _PRIVILEGED:
                 self._mi[opcode] = self._privileged(self._mi[opcode])
-        self._pipe = {**self.state.handlers, 0x7B00: self.draw, 0x7A00: self._pipe_control}
+        self._pipe = {**self.state.handlers, 0x7B00: self.draw,
+                      0x7A00: self._after_threads(self._pipe_control, finish=True)}
+        for code in _STATE_OF_THREADS & self._pipe.keys():
+            self._pipe[code] = self._after_threads(self._pipe[code], finish=False)
+        for code in _PIPELINE_SELECT & self._pipe.keys():
+            self._pipe[code] = self._after_threads(self._pipeline_select, finish=True)
+        self._pipe |= dict.fromkeys(_MEDIA_OBJECTS, self._media)
         self._decoded: dict[int, tuple[int, Handler]] = {}  # by header
 
     # --- parsing ---------------------------------------------------------------------------------------------------
@@ -138,12 +146,14 @@ class CommandStreamer:
             if self._batch is not None:
                 work.batch = self._batch
                 self._run_batch()
+        self._wait_for_threads(finish=True)
 
     def run_batch(self, address: int) -> None:
         self.work = Work(batch=address & ~3)
         self._batch, self._non_secure = None, False
         self._start_batch(address, 0)
         self._run_batch()
+        self._wait_for_threads(finish=True)
 
     def _run_batch(self) -> None:
         """Until MI_BATCH_BUFFER_END.  Handlers move `_batch`, so what they read is the return point (spec/05 3.1)."""
@@ -207,18 +217,55 @@ class CommandStreamer:
             if known is not None and length >= _MINIMUM.get(header >> 16, 1):
                 return known
             if known is None or command is None:
-                return self._unknown if command is None else partial(self._media, command)
+                return self._unknown
             return self._padded(command, known)
         if client == Client.BLT and command is not None:
             blit = partial(self.blit, command)
             return blit if length >= command.size(self.gen) else self._padded(command, blit)
         return self._unknown
 
-    def _media(self, command: Command, words: Words) -> None:
-        if self.media is not None:
-            self.media(command, words)
-        else:
-            self.findings.add(f"{command.name} is not modelled", self._where())
+    # --- media -----------------------------------------------------------------------------------------------------
+    def _no_threads(self, finish: bool) -> None:
+        """Without a device behind it there are none."""
+
+    def _media(self, words: Words) -> None:
+        if not self.state.raw.media_selected:
+            self.findings.add("MEDIA_OBJECT while the 3D pipeline is selected", self._where())
+            return
+        self._threads = True
+        self.media(words)
+
+    def _wait_for_threads(self, finish: bool) -> None:
+        if self._threads:
+            self._threads = not finish
+            self.media_wait(finish)
+
+    def _after_threads(self, handler: Handler, finish: bool) -> Handler:
+        """Media threads on their way see the state of their time; some commands wait for their end (spec/70 3.1)."""
+        def wait(words: Words) -> None:
+            self._wait_for_threads(finish)
+            handler(words)
+
+        return wait
+
+    def _pipeline_select(self, words: Words) -> None:
+        self.state.handlers[words[0] >> 16](words)
+        self._pipe_selected()
+
+    def _pipe_selected(self) -> None:
+        """3DPRIMITIVE means something else to the media pipeline."""
+        handler = self._preload if self.state.raw.media_selected else self.draw
+        if self._pipe[_PRIMITIVE] != handler:
+            self._pipe[_PRIMITIVE] = handler
+            self._decoded.clear()
+
+    def _preload(self, words: Words) -> None:
+        """965: vertices go no further than the cache, which is how indirect data gets there early (spec/70 3.1)."""
+        if not self.gen & Gen.GEN4:
+            self.findings.add("3DPRIMITIVE while the media pipeline is selected", self._where())
+        elif self.state.raw.vf_statistics:
+            for counter in (lib.G4_COUNTER_IA_VERTICES, lib.G4_COUNTER_IA_PRIMITIVES):  # a list of points
+                self.state.raw.counter[counter] += words[1]
 
     def _padded(self, command: Command, handler: Handler) -> Handler:
         """A command shorter than its layout has zero operands where it ends (CM-02)."""
@@ -253,6 +300,8 @@ class CommandStreamer:
         self._window.address = self._window.end = 0
         self.position, self.work = Position(0, False), Work()
         self.state.reset()
+        self._threads = False
+        self._pipe_selected()
         if self._context:
             self._contexts.pop(self._context & ~0xFFF, None)
         self._context = 0
@@ -279,12 +328,14 @@ class CommandStreamer:
     def _mi_handlers(self) -> dict[int, Callable[[Words], None]]:
         nothing = self._nothing
         return {
-            0x00: self._noop, 0x02: self._user_interrupt, 0x03: nothing, 0x04: self._flush, 0x05: nothing,
-            0x07: self._report_head, 0x08: nothing, 0x0A: self._batch_buffer_end, 0x0B: nothing,
+            0x00: self._noop, 0x02: self._user_interrupt, 0x03: nothing,
+            0x04: self._after_threads(self._flush, finish=True), 0x05: nothing,
+            0x07: self._report_head, 0x08: nothing,
+            0x0A: self._after_threads(self._batch_buffer_end, finish=True), 0x0B: nothing,
             0x11: self._overlay_flip, 0x12: nothing, 0x13: nothing, 0x14: self._display_flip,
-            0x18: self._set_context, 0x20: self._store_data_imm, 0x21: self._store_data_index,
-            0x22: self._load_register_imm, 0x24: self._store_register_mem, 0x30: self._batch_buffer,
-            0x31: self._batch_buffer_start,
+            0x18: self._after_threads(self._set_context, finish=True), 0x20: self._store_data_imm,
+            0x21: self._store_data_index, 0x22: self._load_register_imm, 0x24: self._store_register_mem,
+            0x30: self._batch_buffer, 0x31: self._batch_buffer_start,
         }
 
     def _privileged(self, handler: Handler) -> Handler:
@@ -361,6 +412,7 @@ class CommandStreamer:
         saved = self._contexts.get(address)
         if saved is not None and not inhibit:
             self.state.load(saved)
+            self._pipe_selected()
         self._context = address | 1
         self.registers.poke(self.registers.offset("CCID"), words[1] & ~2 | 1)
 
@@ -420,6 +472,10 @@ class CommandStreamer:
         return self.commands & (1 << 36) - 1
 
 
+_PRIMITIVE = 0x7B00
+_MEDIA_OBJECTS = (0x7100, 0x7101, 0x7102)
+_PIPELINE_SELECT = frozenset({0x6104, 0x6904})
+_STATE_OF_THREADS = frozenset({0x6000, 0x6001, 0x6002, 0x6101, 0x6102, 0x7000})
 _PS_DEPTH_COUNT = int(lib.G4_COUNTER_PS_DEPTH)
 _PRIVILEGED = (0x20, 0x22, 0x24)  # MI_STORE_DATA_IMM, MI_LOAD_REGISTER_IMM, MI_STORE_REGISTER_MEM
 _LONG_MI = frozenset({0x22, 0x24})

@@ -15,6 +15,7 @@ from gen4emu._native import ffi, lib
 from gen4emu.device.blitter import Blitter, BlitTooLarge
 from gen4emu.device.command_streamer import MAX_BATCH_DWORDS, CommandStreamer, Findings
 from gen4emu.device.debug import Debug, Reduction
+from gen4emu.device.media import MediaPayloads
 from gen4emu.device.memory import Faults, Memory, Unit, log_faults
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.ring import Ring
@@ -91,6 +92,9 @@ _EVENTS: dict[int, str] = {
     lib.G4_EVENT_RT_FLAGS: "render target write whose length contradicts its header",
     lib.G4_EVENT_UNMODELLED: "not modelled",
     lib.G4_EVENT_SILICON_DIFFERS: "real G4x returns something else here",
+    lib.G4_EVENT_BITSTREAM: "illegal code in slice data, the rest of the slice is dropped",
+    lib.G4_EVENT_THREAD_LEAK: "root thread that ended without a word to the thread spawner",
+    lib.G4_EVENT_DEADLOCK: "media threads that wait for each other",
     lib.G4_EVENT_NO_DEPTH_BUFFER: "a pixel shader computes depth, and there is no depth buffer",
     lib.G4_EVENT_LARGE_OBJECT: "object of more than 8192 pixels, which the manual asks software to avoid",
 }
@@ -158,8 +162,10 @@ class Device:
 
     def _new_streamer(self, engine: events.Engine) -> CommandStreamer:
         ring = "VIDEO" if engine is events.Engine.BSD and self.info.has_bsd else "RENDER"
-        return CommandStreamer(self.info.gen, self.memory, self.registers, self._draw, self._blit, self.options.strict,
-                               self.options.max_batch_dwords, ring)
+        streamer = CommandStreamer(self.info.gen, self.memory, self.registers, self._draw, self._blit,
+                                   self.options.strict, self.options.max_batch_dwords, ring)
+        streamer.media, streamer.media_wait = self._media, self._media_wait
+        return streamer
 
     def _hook_registers(self) -> None:
         streamer = self.streamers[events.Engine.RENDER]
@@ -242,6 +248,30 @@ class Device:
         for hook in self.on_draw:
             hook()
 
+    def _media(self, words: Words) -> None:
+        raw = ffi.from_buffer("uint32_t[]", words)
+        where = self._active.position.address
+        self._media_done(lib.g4_device_media(self.native, raw, len(words), where, self._fault), "MEDIA_OBJECT")
+
+    def _media_wait(self, finish: bool) -> None:
+        self._media_done(lib.g4_device_media_run(self.native, finish, self._fault), "the wait for media threads")
+        if finish:
+            if self.finds_targets:
+                self.targets.add_media(self.native)
+            for hook in self.on_draw:
+                hook()
+
+    def _media_done(self, status: int, doing: str) -> None:
+        if status != lib.G4_OK:
+            fault = self._fault
+            self._active.update_error_registers(("row_0_eu_0", "dispatcher"))
+            raise EuHang(f"hang at 0x{self._active.position.address:08x} in {doing}: {_why(status, fault)} "
+                         f"(unit {Unit(fault.unit).name}, address 0x{fault.address:08x}, value 0x{fault.value:08x})")
+
+    def media_payloads(self, room: int) -> MediaPayloads:
+        """Collect what the next `room` media threads start with."""
+        return MediaPayloads(self.native, room)
+
     def _blit(self, command: Command, words: Words) -> None:
         try:
             target = self.blitter.execute(command, words)
@@ -265,6 +295,7 @@ class Device:
 
         The state of the contexts that ran starts anew; saved contexts and memory stay.
         """
+        lib.g4_device_media_reset(self.native)
         for engine, streamer in self.streamers.items():
             streamer.reset()
             prefix = streamer.ring
@@ -314,7 +345,11 @@ class Device:
         lib.g4_device_counts(self.native, raw)
         names = ("draws", "vertices", "objects", "setups", "tiles", "instructions", "channel_ops", "geometry_ns",
                  "raster_ns")
-        return {name: int(getattr(raw, name)) for name in names}
+        counts = {name: int(getattr(raw, name)) for name in names}
+        media = ffi.new("struct g4_media_counts *")
+        lib.g4_device_media_counts(self.native, media)
+        media_names = ("objects", "macroblocks", "roots", "children", "ns", "thread_ns")
+        return counts | {f"media_{name}": int(getattr(media, name)) for name in media_names}
 
 
 # In the order of enum g4_counter.

@@ -159,7 +159,12 @@ class ContextState:
         ffi.memmove(self.raw.svb_index[words[1] >> 29 & 3], words[1:4].tobytes(), 12)
 
     def _media_state_pointers(self, words: Words) -> None:
-        ffi.memmove(self.raw.media_state_pointers, words[1:3].tobytes(), 8)
+        """Where VFE finds its state at the next MEDIA_OBJECT (spec/70 3.1)."""
+        raw, base = self.raw, self.raw.general_state_base
+        raw.vfe_state = base + (words[2] & ~31) & _U32
+        raw.vfe_extended_state = base + (words[1] & ~31) & _U32
+        raw.vfe_extended = words[1] & 1
+        raw.media_pointers_new = 1
 
 
 def _field(command: Command, name: str) -> Field:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gen4emu._native import ffi, lib
@@ -32,6 +32,7 @@ class Target:
     y: int = 0
     level: int = 0
     slice: int = 0
+    chroma: tuple[Target, ...] = ()  # the Cb and Cr planes of a picture whose luma this is
 
 
 class TargetFinder:
@@ -72,6 +73,14 @@ class TargetFinder:
         self._found.update(dict.fromkeys(known))
         self.latest = known
 
+    def add_media(self, native: Any) -> None:
+        """The surfaces that media threads have written blocks to, the planes of a picture as one."""
+        count = lib.g4_device_media_targets(native, self._states, _MOST)
+        planes = [self._color(tuple(self._states[i])[:SURFACE_STATE.size(self.gen)]) for i in range(count)]
+        pictures = tuple(join_planes([_as_bytes(p) for p in planes if p is not None]))
+        self._found.update(dict.fromkeys(pictures))
+        self.latest, self._last = pictures, None
+
     def _color(self, words: tuple[int, ...]) -> Target | None:
         surface = SURFACE_STATE.view(words, gen=self.gen)
         if surface.surface_type in (SurfaceType.SURFTYPE_NULL, SurfaceType.SURFTYPE_BUFFER):
@@ -100,6 +109,27 @@ class TargetFinder:
             return None
         return Target("depth", depth.surface_base_address, form, depth.width, depth.height, depth.surface_pitch,
                       _tiling(depth.tiled_surface, depth.tile_walk), 0, 0, depth.lod, depth.minimum_array_element)
+
+
+def join_planes(planes: list[Target]) -> list[Target]:
+    """Luma with the two planes of half its size that come after it, as one target (spec/70 5.5)."""
+    joined: list[Target] = []
+    rest = sorted(planes, key=lambda p: p.address)
+    while rest:
+        luma = rest.pop(0)
+        half = [p for p in rest if p.format == luma.format and (p.width, p.height) == (
+            (luma.width + 1) // 2, (luma.height + 1) // 2)][:2]
+        if len(half) == 2:
+            luma = replace(luma, chroma=tuple(half))
+            rest = [p for p in rest if p not in half]
+        joined.append(luma)
+    return joined
+
+
+def _as_bytes(plane: Target) -> Target:
+    """Media blocks are raw bytes: whether the format has a sign says nothing about the picture."""
+    grey = plane.format in (SurfaceFormat.R8_SINT, SurfaceFormat.R8_UINT, SurfaceFormat.R8_UNORM)
+    return replace(plane, kind="media", format=SurfaceFormat.L8_UNORM if grey else plane.format)
 
 
 def _tiling(tiled: bool, walk: int) -> Tiling:

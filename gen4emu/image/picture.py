@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -19,12 +19,15 @@ from gen4emu.device.tiling import SurfaceLayout, Swizzle
 from gen4emu.errors import DecodeError
 from gen4emu.hw.formats import Encoding, format_info
 from gen4emu.image.texels import Array, decode
+from gen4emu.image.yuv import read_planes, to_rgb
 
 Pixels = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 
 
 def read_channels(memory: Memory, target: Target, swizzle: Swizzle = Swizzle.NONE) -> dict[str, Array]:
-    """The channels of one image of a surface."""
+    """The channels of one image of a surface; of decoded video, what an eye sees."""
+    if target.chroma:
+        return dict(to_rgb(*read_planes(memory, target, swizzle)))
     info = format_info(int(target.format))
     if info is None:
         raise DecodeError(f"format 0x{int(target.format):03x} is reserved")
@@ -69,6 +72,13 @@ def save(path: Path, channels: dict[str, Array]) -> None:
 def save_pixels(path: Path, pixels: Pixels) -> None:
     with replacing(path) as file:
         Image.fromarray(pixels).save(file, "PNG")
+
+
+def save_planes(path: Path, planes: Iterable[npt.NDArray[np.uint8]]) -> None:
+    """Decoded video as it is: one plane after the other."""
+    with replacing(path) as file:
+        for plane in planes:
+            file.write(plane.tobytes())
 
 
 @contextmanager

@@ -1,0 +1,51 @@
+"""Media threads, looked at: the registers they start with (spec/70 2.10, 2.11; native/media/)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gen4emu._native import ffi, lib
+
+
+@dataclass(frozen=True, slots=True)
+class MediaPayload:
+    """What one thread starts with.  Registers are tuples of eight dwords."""
+
+    descriptor: int  # graphics address of the interface descriptor
+    kernel: int  # graphics address of the first instruction
+    child: bool
+    first: int  # the register after R0 and the constants
+    registers: tuple[tuple[int, ...], ...]
+
+    @property
+    def header(self) -> tuple[int, ...]:
+        return self.registers[0]
+
+    @property
+    def constants(self) -> tuple[tuple[int, ...], ...]:
+        return self.registers[1:self.first]
+
+    @property
+    def data(self) -> tuple[tuple[int, ...], ...]:
+        """What follows the constants."""
+        return self.registers[self.first:]
+
+
+class MediaPayloads:
+    """The payloads of threads that start from now on, the first `room` of them."""
+
+    def __init__(self, native: Any, room: int) -> None:
+        self._native, self._room = native, room
+        if lib.g4_device_media_watch(native, room) != lib.G4_OK:
+            raise MemoryError("no room for so many payloads")
+
+    def __len__(self) -> int:
+        return min(int(lib.g4_device_media_watched(self._native)), self._room)
+
+    def __getitem__(self, index: int) -> MediaPayload:
+        raw = lib.g4_device_media_payload(self._native, index if index >= 0 else index + len(self))
+        if raw == ffi.NULL:
+            raise IndexError(f"payload {index} of {len(self)}")
+        registers = tuple(tuple(int(v) for v in raw.data[r]) for r in range(raw.registers))
+        return MediaPayload(int(raw.descriptor), int(raw.kernel), bool(raw.child), int(raw.first), registers)

@@ -1,0 +1,258 @@
+/*
+ * AVC-IT and AVC-MC modes: motion vectors, weights and residual of one macroblock into registers; IT transforms the
+ * residual (spec/70 2.8, 2.10, 3.5).  The manual does not say where DC blocks and coded block bits are: see
+ * docs/fidelity.md.
+ */
+#include "media.h"
+#include "transform.h"
+
+enum {
+    BLOCKS = 6,
+    BLOCK_ROWS = 4,
+    PCM_BYTES = 64, /* of a block */
+    WEIGHT_ROWS = 2,
+    I_PCM = 25,
+    INLINE_IT = 8, /* dwords */
+    INLINE_MC = 6,
+};
+
+/* One macroblock; dwords of the indirect data are taken in order. */
+struct macroblock {
+    struct g4_media *media;
+    struct g4_media_root *root;
+    struct g4_media_inline_avc_it mode; /* in MC mode the dwords that both have */
+    uint32_t coded;                     /* bit 5: Y0 */
+    uint32_t next, end;                 /* dwords of indirect data */
+    int16_t block[BLOCKS][64];
+};
+
+struct sizes {
+    uint32_t vectors, weights; /* dwords */
+};
+
+static struct sizes sizes_of(uint32_t mv_size) {
+    switch (mv_size) {
+    case G4_AVC_MOTION_VECTOR_SIZE_MV_2:
+        return (struct sizes){4, 4};
+    case G4_AVC_MOTION_VECTOR_SIZE_MV_8:
+        return (struct sizes){8, 16};
+    case G4_AVC_MOTION_VECTOR_SIZE_MV_16:
+        return (struct sizes){16, 16};
+    case G4_AVC_MOTION_VECTOR_SIZE_MV_32:
+        return (struct sizes){32, 16};
+    default:
+        return (struct sizes){0, 0};
+    }
+}
+
+/* `count` dwords to rows from `row` on, of which `rows` are cleared first. */
+static void place(struct macroblock *mb, uint32_t row, uint32_t rows, uint32_t count) {
+    for (uint32_t r = row; r < row + rows && r < G4_MEDIA_ROWS; r++) {
+        memset(mb->root->data[r], 0, sizeof mb->root->data[r]);
+    }
+    for (uint32_t i = 0; i < count && row + i / 8 < G4_MEDIA_ROWS; i++) {
+        mb->root->data[row + i / 8][i % 8] = g4_media_dword(mb->media, mb->next++);
+    }
+}
+
+/* Motion vectors and weights; the row where the residual starts. */
+static uint32_t place_vectors(struct macroblock *mb) {
+    const struct g4_vfe_state_ex *const more = &mb->media->vfe.more;
+    const bool any = more->indirect_sub_field_present_flag != G4_INDIRECT_SUB_FIELD_PRESENT_NO_MV;
+    const bool weights = more->indirect_sub_field_present_flag == G4_INDIRECT_SUB_FIELD_PRESENT_MV_AND_WO;
+    const struct sizes sizes = sizes_of(any ? mb->mode.mv_size : G4_AVC_MOTION_VECTOR_SIZE_MV_0);
+
+    if (sizes.vectors == 0) {
+        return 1;
+    }
+    const uint32_t weights_at = more->inter_weight_offset_grf_destination_offset;
+    const uint32_t residual_at = more->inter_residual_data_grf_destination_offset;
+    place(mb, 1, weights ? weights_at : residual_at, sizes.vectors);
+    if (weights) {
+        place(mb, 1 + weights_at, WEIGHT_ROWS, sizes.weights);
+    }
+    return 1 + residual_at;
+}
+
+/* Where the residual lies (spec/70 2.5, 2.8). */
+static void find_residual(struct macroblock *mb) {
+    const struct g4_vfe_state_ex *const more = &mb->media->vfe.more;
+    mb->next = more->residual_data_fixed_source_offset_flag ? more->residual_data_source_offset : (mb->next + 7) & ~7u;
+}
+
+/* ---- AVC-IT: coefficients ---- */
+
+static bool take_units(struct macroblock *mb, int16_t *block, unsigned columns, unsigned size, size_t stride) {
+    bool any = false;
+    while (mb->next < mb->end) {
+        const uint32_t dword = g4_media_dword(mb->media, mb->next++);
+        struct g4_coefficient unit;
+        g4_coefficient_unpack(&dword, g4_media_context(mb->media)->gen, &unit);
+        if (unit.index < size) {
+            block[unit.index / columns * stride + unit.index % columns] = (int16_t)unit.coefficient;
+            any = true;
+        } else {
+            g4_media_bad(mb->media, dword);
+        }
+        if (unit.end_of_block) {
+            break;
+        }
+    }
+    return any;
+}
+
+/* The 4x4 block `sub` of an 8x8 block. */
+static int16_t *quarter(int16_t *block, unsigned sub) {
+    return block + 8 * 4 * (sub / 2) + 4 * (sub % 2);
+}
+
+/* Four 4x4 blocks, whose coded bits are `coded` from bit 3 down; `dc` overrides their first coefficients. */
+static void quarters(struct macroblock *mb, unsigned b, uint32_t coded, const int16_t *dc) {
+    for (unsigned sub = 0; sub < 4; sub++) {
+        int16_t *const block = quarter(mb->block[b], sub);
+        const bool present = coded >> (3 - sub) & 1;
+        if (present) {
+            (void)take_units(mb, block, 4, 16, 8);
+        }
+        if (dc) {
+            block[0] = dc[sub];
+        }
+        if (present || dc) {
+            g4_avc_4x4(block, 8);
+        }
+    }
+    if (coded || dc) {
+        mb->coded |= 1u << (BLOCKS - 1 - b);
+    }
+}
+
+static void luma(struct macroblock *mb) {
+    int16_t dc[16] = {0}, out[16];
+    const bool has_dc = mb->mode.dc_block_coded_y_flag;
+
+    if (has_dc) {
+        (void)take_units(mb, dc, 16, 16, 0);
+        g4_avc_luma_dc(dc, mb->mode.level_scale_y, mb->mode.qp_prime_y, out);
+    }
+    for (unsigned b = 0; b < 4; b++) {
+        const uint32_t coded = mb->mode.cbp_y >> (12 - 4 * b) & 15;
+        if (mb->mode.transform_8x8_flag) {
+            if (coded) {
+                (void)take_units(mb, mb->block[b], 8, 64, 8);
+                g4_avc_8x8(mb->block[b], 8);
+                mb->coded |= 1u << (BLOCKS - 1 - b);
+            }
+            continue;
+        }
+        int16_t own[4]; /* the DC matrix is in raster order over the macroblock */
+        for (unsigned sub = 0; sub < 4; sub++) {
+            own[sub] = has_dc ? out[4 * (2 * (b / 2) + sub / 2) + 2 * (b % 2) + sub % 2] : 0;
+        }
+        quarters(mb, b, coded, has_dc ? own : NULL);
+    }
+}
+
+static void chroma(struct macroblock *mb, unsigned b, bool has_dc, uint32_t coded, uint32_t level_scale, uint32_t qp) {
+    int16_t dc[4] = {0}, out[4];
+    if (has_dc) {
+        (void)take_units(mb, dc, 4, 4, 0);
+        g4_avc_chroma_dc(dc, level_scale, qp, out);
+    }
+    quarters(mb, b, coded, has_dc ? out : NULL);
+}
+
+static void transform(struct macroblock *mb) {
+    const struct g4_media_inline_avc_it *const mode = &mb->mode;
+    luma(mb);
+    chroma(mb, 4, mode->dc_block_coded_cb_flag, mode->cbp_cb, mode->level_scale_cb, mode->qp_prime_cb);
+    chroma(mb, 5, mode->dc_block_coded_cr_flag, mode->cbp_cr, mode->level_scale_cr, mode->qp_prime_cr);
+}
+
+/* ---- both ---- */
+
+static bool is_pcm(const struct macroblock *mb) {
+    return mb->mode.intra_mb_flag && mb->mode.mb_type == I_PCM;
+}
+
+/* `bytes` of a block as they are; absent blocks stay zero. */
+static void copy_blocks(struct macroblock *mb, uint32_t present, size_t bytes) {
+    for (unsigned b = 0; b < BLOCKS; b++) {
+        if (!(present >> (BLOCKS - 1 - b) & 1)) {
+            continue;
+        }
+        for (size_t i = 0; i < bytes / 4; i++) {
+            const uint32_t dword = mb->next < mb->end ? g4_media_dword(mb->media, mb->next) : 0;
+            memcpy((uint8_t *)mb->block[b] + 4 * i, &dword, sizeof dword);
+            mb->next++;
+        }
+    }
+}
+
+static void put_residual(struct macroblock *mb, uint32_t row) {
+    for (unsigned b = 0; b < BLOCKS; b++) {
+        const size_t bytes = is_pcm(mb) ? PCM_BYTES : sizeof mb->block[b];
+        row = g4_vfe_fill(mb->media, mb->root, row, mb->block[b], bytes);
+    }
+}
+
+/* The inline data as the thread gets it: without what VFE uses up (spec/70 2.10). */
+static void put_inline(struct macroblock *mb, const struct g4_media_command *command, bool it) {
+    uint32_t *const row = mb->root->data[0];
+    struct g4_payload_avc_inline seen;
+
+    memset(row, 0, sizeof mb->root->data[0]);
+    memcpy(row, command->words, INLINE_MC * sizeof *row);
+    g4_payload_avc_inline_unpack(row, g4_media_context(mb->media)->gen, &seen);
+    if (it) {
+        seen.coded_block_y0 = mb->coded >> 5 & 1;
+        seen.coded_block_y1 = mb->coded >> 4 & 1;
+        seen.coded_block_y2 = mb->coded >> 3 & 1;
+        seen.coded_block_y3 = mb->coded >> 2 & 1;
+        seen.coded_block_cb = mb->coded >> 1 & 1;
+        seen.coded_block_cr = mb->coded & 1;
+    }
+    g4_payload_avc_inline_pack(&seen, g4_media_context(mb->media)->gen, row);
+    memcpy(row + 3, command->words + 3, 3 * sizeof *row); /* intra and inter share these bits */
+}
+
+static uint32_t pattern_of(const struct g4_media_command *command, uint32_t gen) {
+    struct g4_media_inline_avc_mc mode;
+    g4_media_inline_avc_mc_unpack(command->words, gen, &mode);
+    return (uint32_t)(mode.coded_block_y0 << 5 | mode.coded_block_y1 << 4 | mode.coded_block_y2 << 3 |
+                      mode.coded_block_y3 << 2 | mode.coded_block_cb << 1 | (int)mode.coded_block_cr);
+}
+
+enum g4_status g4_vfe_avc(struct g4_media *media, const struct g4_media_command *command) {
+    const uint32_t gen = g4_media_context(media)->gen;
+    const bool it = media->vfe.state.vfe_mode == G4_VFE_MODE_AVC_IT;
+    struct macroblock mb = {.media = media, .end = media->indirect_length / 4};
+    uint32_t words[INLINE_IT] = {0};
+    enum g4_status status;
+
+    if (command->count < (it ? INLINE_IT : INLINE_MC)) {
+        g4_media_bad(media, command->count);
+        return G4_OK;
+    }
+    memcpy(words, command->words, (it ? INLINE_IT : INLINE_MC) * sizeof *words);
+    g4_media_inline_avc_it_unpack(words, gen, &mb.mode);
+    const uint32_t offset = command->descriptor_offset;
+    mb.root = g4_vfe_new_root(media, command, media->vfe.extended && offset < 16 ? media->vfe.remap[offset] : offset,
+                              &status);
+    if (!mb.root) {
+        return status;
+    }
+    const uint32_t row = place_vectors(&mb);
+    find_residual(&mb);
+    if (is_pcm(&mb)) {
+        mb.coded = (1 << BLOCKS) - 1;
+        copy_blocks(&mb, it ? mb.coded : pattern_of(command, gen), PCM_BYTES);
+    } else if (it) {
+        transform(&mb);
+    } else {
+        copy_blocks(&mb, pattern_of(command, gen), sizeof mb.block[0]);
+    }
+    put_inline(&mb, command, it);
+    put_residual(&mb, row);
+    g4_ts_put(media);
+    return G4_OK;
+}

@@ -1,0 +1,311 @@
+/*
+ * The media pipeline as the device sees it: commands in, state read when an object needs it, ends and hangs.
+ */
+#include "media.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "../sampler/sampler.h"
+
+enum {
+    MILLION = 1000000,
+    DEFAULT_MILLIONS = 1000, /* instructions after a command, before it counts as a hang */
+};
+
+struct g4_media *g4_media_new(struct g4_device *device) {
+    struct g4_media *const media = calloc(1, sizeof *media);
+    if (!media) {
+        return NULL;
+    }
+    media->device = device;
+    media->worker = device->worker[0];
+    media->log = media->worker->eu.log;
+    media->indirect = calloc(1, G4_MEDIA_INDIRECT + G4_BITS_PADDING);
+    if (!media->indirect) {
+        g4_media_free(media);
+        return NULL;
+    }
+    g4_vld_tables_fill(&media->tables);
+    return media;
+}
+
+void g4_media_free(struct g4_media *media) {
+    if (!media) {
+        return;
+    }
+    for (int u = 0; u < G4_MEDIA_THREADS; u++) {
+        free(media->unit[u].gang);
+    }
+    free(media->watched);
+    free(media->indirect);
+    free(media);
+}
+
+/* ---- state ---- */
+
+#define REMAP(s)                                                                                                       \
+    {                                                                                                                  \
+        (uint8_t)(s).interface_descriptor_remap_0, (uint8_t)(s).interface_descriptor_remap_1,                          \
+            (uint8_t)(s).interface_descriptor_remap_2, (uint8_t)(s).interface_descriptor_remap_3,                      \
+            (uint8_t)(s).interface_descriptor_remap_4, (uint8_t)(s).interface_descriptor_remap_5,                      \
+            (uint8_t)(s).interface_descriptor_remap_6, (uint8_t)(s).interface_descriptor_remap_7,                      \
+            (uint8_t)(s).interface_descriptor_remap_8, (uint8_t)(s).interface_descriptor_remap_9,                      \
+            (uint8_t)(s).interface_descriptor_remap_10, (uint8_t)(s).interface_descriptor_remap_11,                    \
+            (uint8_t)(s).interface_descriptor_remap_12, (uint8_t)(s).interface_descriptor_remap_13,                    \
+            (uint8_t)(s).interface_descriptor_remap_14, (uint8_t)(s).interface_descriptor_remap_15,                    \
+    }
+
+static void unpack_remap(struct g4_vfe *vfe, uint32_t gen) {
+    const uint8_t vld[16] = REMAP(vfe->vld), more[16] = REMAP(vfe->more);
+    const bool is_vld = vfe->state.vfe_mode == G4_VFE_MODE_VLD;
+
+    memcpy(vfe->remap, is_vld ? vld : more, sizeof vfe->remap);
+    for (uint8_t i = 0; i < 16 && !g4_is_gen45(gen); i++) {
+        vfe->remap[i] = i; /* 965GM has no table */
+    }
+}
+
+/* Read at the first object after MEDIA_STATE_POINTERS, kept with the context (spec/70 3.1). */
+static void latch(struct g4_media *media) {
+    struct g4_state *const state = g4_media_context(media)->state;
+    struct g4_port *const port = &media->device->port;
+
+    if (state->media_pointers_new) {
+        state->media_pointers_new = 0;
+        state->media_counter_set = 0;
+        (void)g4_mem_read(port, state->vfe_state, state->vfe_latched, sizeof state->vfe_latched);
+        memset(state->vfe_extended_latched, 0, sizeof state->vfe_extended_latched);
+        if (state->vfe_extended) {
+            (void)g4_mem_read(port, state->vfe_extended_state, state->vfe_extended_latched,
+                              sizeof state->vfe_extended_latched);
+        }
+    }
+    struct g4_vfe *const vfe = &media->vfe;
+    const uint32_t gen = g4_media_context(media)->gen;
+    g4_vfe_state_unpack(state->vfe_latched, gen, &vfe->state);
+    g4_vld_state_unpack(state->vfe_extended_latched, gen, &vfe->vld);
+    g4_vfe_state_ex_unpack(state->vfe_extended_latched, gen, &vfe->more);
+    vfe->extended = state->vfe_extended && (g4_is_gen45(gen) || vfe->state.vfe_mode == G4_VFE_MODE_VLD);
+    unpack_remap(vfe, gen);
+}
+
+static bool mode_allowed(const struct g4_media *media, uint32_t code) {
+    const uint32_t gen = g4_media_context(media)->gen;
+    const bool ex = code == G4_CMD_MEDIA_OBJECT_EX >> 16, prt = code == G4_CMD_MEDIA_OBJECT_PRT >> 16;
+
+    switch (media->vfe.state.vfe_mode) {
+    case G4_VFE_MODE_GENERIC:
+        return true;
+    case G4_VFE_MODE_IS:
+        return !ex;
+    case G4_VFE_MODE_VLD: /* 965G has no such mode (spec/70 1) */
+        return !ex && !prt && !(gen & G4_GEN_BW);
+    case G4_VFE_MODE_AVC_IT:
+    case G4_VFE_MODE_AVC_MC:
+    case G4_VFE_MODE_VC1_IT:
+        return g4_is_gen45(gen) && (ex || prt);
+    default:
+        return false;
+    }
+}
+
+/* ---- objects ---- */
+
+static struct g4_media_command parse(const uint32_t *words, uint32_t dwords, uint32_t gen) {
+    struct g4_media_command command = {.words = words + 4, .count = dwords - 4};
+    struct g4_media_object object;
+    struct g4_media_object_ex ex;
+    struct g4_media_object_prt prt;
+
+    switch (words[0] >> 16) {
+    case G4_CMD_MEDIA_OBJECT_EX >> 16:
+        g4_media_object_ex_unpack(words, gen, &ex);
+        command.ex = true;
+        command.descriptor_offset = ex.interface_descriptor_offset;
+        command.synchronized = ex.thread_synchronization;
+        command.indirect_length = ex.indirect_data_length;
+        command.indirect_start = ex.indirect_data_start_address;
+        break;
+    case G4_CMD_MEDIA_OBJECT_PRT >> 16:
+        g4_media_object_prt_unpack(words, gen, &prt);
+        command.ex = true;
+        command.descriptor_offset = prt.interface_descriptor_offset;
+        command.synchronized = prt.thread_synchronization;
+        command.fence = prt.prt_fence_needed;
+        break;
+    default:
+        g4_media_object_unpack(words, gen, &object);
+        command.object_id = object.object_id;
+        command.descriptor_offset = object.interface_descriptor_offset;
+        command.retain = object.retain_bit;
+        command.synchronized = object.thread_synchronization;
+        command.indirect_length = object.indirect_data_length;
+        command.indirect_start = object.indirect_data_start_address;
+        break;
+    }
+    return command;
+}
+
+/* The object's data with zeros behind it; beyond the upper bound there are only zeros, too. */
+static void fetch_indirect(struct g4_media *media, const struct g4_media_command *command) {
+    const struct g4_state *const state = g4_media_context(media)->state;
+    const uint32_t address = state->indirect_object_base + command->indirect_start;
+    const uint32_t bound = state->indirect_object_bound;
+    uint32_t length = command->indirect_length;
+
+    memset(media->indirect, 0, (media->indirect_length > length ? media->indirect_length : length) + G4_BITS_PADDING);
+    media->indirect_length = length;
+    if (bound && (uint64_t)address + length > bound) {
+        length = bound > address ? bound - address : 0;
+        g4_media_bad(media, command->indirect_start);
+    }
+    if (length) {
+        (void)g4_mem_read(&media->device->port, address, media->indirect, length);
+    }
+}
+
+static enum g4_status run_object(struct g4_media *media, const uint32_t *words, uint32_t dwords) {
+    const struct g4_media_command command = parse(words, dwords, g4_media_context(media)->gen);
+    const uint32_t code = words[0] >> 16;
+
+    if (!mode_allowed(media, code)) {
+        g4_media_bad(media, media->vfe.state.vfe_mode);
+        return G4_OK;
+    }
+    fetch_indirect(media, &command);
+    media->counts.objects++;
+    if (code == G4_CMD_MEDIA_OBJECT_PRT >> 16) {
+        return g4_vfe_generic(media, &command);
+    }
+    switch (media->vfe.state.vfe_mode) {
+    case G4_VFE_MODE_VLD:
+        return g4_vfe_vld(media, &command);
+    case G4_VFE_MODE_IS:
+        return g4_vfe_is(media, &command);
+    case G4_VFE_MODE_AVC_IT:
+    case G4_VFE_MODE_AVC_MC:
+        return g4_vfe_avc(media, &command);
+    case G4_VFE_MODE_VC1_IT:
+        return g4_vfe_vc1(media, &command);
+    default:
+        return g4_vfe_generic(media, &command);
+    }
+}
+
+/* ---- calls ---- */
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void enter(struct g4_media *media, struct g4_fault *fault) {
+    const uint32_t millions = g4_media_context(media)->options.watchdog;
+    struct g4_worker *const worker = media->worker;
+
+    memset(fault, 0, sizeof *fault);
+    memset(&worker->eu.fault, 0, sizeof worker->eu.fault);
+    media->fault = fault;
+    worker->eu.instruction_budget = (uint64_t)(millions ? millions : DEFAULT_MILLIONS) * MILLION;
+    worker->eu.alone = true;
+    worker->eu.written = &media->written;
+    g4_surface_cache_reset(worker->surfaces);
+    g4_sampler_cache_reset(worker->eu.samplers);
+}
+
+static enum g4_status leave(struct g4_media *media, enum g4_status status) {
+    media->worker->eu.alone = false;
+    media->worker->eu.written = NULL;
+    g4_device_collect(media->device);
+    if (status != G4_OK) {
+        g4_ts_clear(media);
+    }
+    return status;
+}
+
+enum g4_status g4_device_media(struct g4_device *device, const uint32_t *command, uint32_t dwords, uint32_t address,
+                               struct g4_fault *fault) {
+    struct g4_media *const media = device->media;
+    const uint64_t start = now_ns();
+
+    if (dwords < 4) {
+        memset(fault, 0, sizeof *fault);
+        return G4_BAD_VALUE;
+    }
+    media->command = address;
+    enter(media, fault);
+    enum g4_status status = G4_OK;
+    if (device->ctx.state->media_pointers_new) { /* threads on their way still belong to the old state */
+        status = g4_vfe_release_held(media);
+        if (status == G4_OK) {
+            status = g4_ts_run(media, false);
+        }
+    }
+    latch(media);
+    if (status == G4_OK) {
+        status = run_object(media, command, dwords);
+    }
+    media->counts.ns += now_ns() - start;
+    return leave(media, status);
+}
+
+enum g4_status g4_device_media_run(struct g4_device *device, bool finish, struct g4_fault *fault) {
+    struct g4_media *const media = device->media;
+    const uint64_t start = now_ns();
+
+    enter(media, fault);
+    enum g4_status status = g4_vfe_release_held(media);
+    if (status == G4_OK) {
+        status = g4_ts_run(media, finish);
+    }
+    media->counts.ns += now_ns() - start;
+    return leave(media, status);
+}
+
+void g4_device_media_reset(struct g4_device *device) {
+    g4_ts_clear(device->media);
+}
+
+void g4_device_media_counts(const struct g4_device *device, struct g4_media_counts *counts) {
+    *counts = device->media->counts;
+}
+
+uint32_t g4_device_media_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t room) {
+    struct g4_written *const written = &device->media->written;
+    const uint32_t count = written->count < room ? written->count : room;
+    struct g4_port port;
+
+    g4_port_init(&port, device->ctx.mem, G4_UNIT_CPU, false); /* what is missing reads as 0, and is nobody's fault */
+    for (uint32_t i = 0; i < count; i++) {
+        (void)g4_mem_read(&port, written->surface[i], states[i], sizeof states[i]);
+    }
+    written->count = 0;
+    return count;
+}
+
+enum g4_status g4_device_media_watch(struct g4_device *device, uint32_t room) {
+    struct g4_media *const media = device->media;
+
+    free(media->watched);
+    media->watched = NULL;
+    media->watched_room = media->watched_count = 0;
+    if (room) {
+        media->watched = malloc(room * sizeof *media->watched);
+        if (!media->watched) {
+            return G4_NO_MEMORY;
+        }
+        media->watched_room = room;
+    }
+    return G4_OK;
+}
+
+uint32_t g4_device_media_watched(const struct g4_device *device) {
+    return device->media->watched_count;
+}
+
+const struct g4_media_payload *g4_device_media_payload(const struct g4_device *device, uint32_t index) {
+    const struct g4_media *const media = device->media;
+    return index < media->watched_count && index < media->watched_room ? &media->watched[index] : NULL;
+}

@@ -1,0 +1,278 @@
+/*
+ * The thread spawner's queues: root threads from VFE, children from messages, and who goes first (spec/70 3.6).
+ */
+#include "media.h"
+
+enum {
+    QUIET_ROUNDS = 64 /* turns for threads that poll, when nobody asks for the end of all */
+};
+
+static uint32_t entry_count(const struct g4_media *media) {
+    const uint32_t count = media->vfe.state.number_of_urb_entries;
+    return count < 1 ? 1 : count < G4_MEDIA_ROOTS ? count : G4_MEDIA_ROOTS;
+}
+
+static struct g4_media_root *first_root(struct g4_media *media) {
+    return &media->root[media->roots_first];
+}
+
+static struct g4_media_spawn *first_child(struct g4_media *media) {
+    return &media->child[media->children_first];
+}
+
+static void pop_roots(struct g4_media *media, uint32_t count) {
+    media->roots_first = (media->roots_first + count) % G4_MEDIA_ROOTS;
+    media->roots -= count;
+}
+
+static void pop_child(struct g4_media *media) {
+    media->children_first = (media->children_first + 1) % G4_MEDIA_CHILDREN;
+    media->children--;
+}
+
+static void push_child(struct g4_media *media, const struct g4_media_spawn *spawn) {
+    media->child[(media->children_first + media->children++) % G4_MEDIA_CHILDREN] = *spawn;
+}
+
+/* Messages that found the queue full enter it in the order of their threads. */
+static void unstall(struct g4_media *media) {
+    for (uint32_t u = 0; u < media->units; u++) {
+        struct g4_media_unit *const unit = &media->unit[media->order[u]];
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            struct g4_media_thread *const thread = &unit->thread[t];
+            if (thread->stalled && media->children < G4_MEDIA_CHILDREN) {
+                push_child(media, &thread->pending);
+                thread->stalled = false;
+                unit->gang->stalled &= (uint8_t) ~(1u << t);
+            }
+        }
+    }
+}
+
+/* ---- starting threads ---- */
+
+/* How many roots may start now. */
+static uint32_t room_for_roots(const struct g4_media *media) {
+    const uint32_t most = media->vfe.state.maximum_number_of_threads;
+    const uint32_t limit = most < G4_MEDIA_FFTIDS ? most : G4_MEDIA_FFTIDS;
+    const uint32_t room = media->live_roots < limit ? limit - media->live_roots : 0;
+    const uint32_t slots = g4_media_slots_free(media);
+    return room < slots ? room : slots;
+}
+
+/* Roots at the head of the queue that can start together. */
+static uint32_t alike(const struct g4_media *media) {
+    const struct g4_media_root *const first = &media->root[media->roots_first];
+    const uint32_t room = room_for_roots(media);
+    uint32_t most = media->roots < G4_GANG_THREADS ? media->roots : G4_GANG_THREADS;
+    uint32_t count = 1;
+
+    most = most < room ? most : room;
+    while (count < most && !first->fence) {
+        const struct g4_media_root *const next = &media->root[(media->roots_first + count) % G4_MEDIA_ROOTS];
+        if (next->descriptor != first->descriptor || next->synchronized || next->fence) {
+            break;
+        }
+        count++;
+    }
+    return count;
+}
+
+static enum g4_status start_roots(struct g4_media *media, bool *progress) {
+    const struct g4_media_root *group[G4_GANG_THREADS];
+    const uint32_t count = alike(media);
+
+    for (uint32_t i = 0; i < count; i++) {
+        group[i] = &media->root[(media->roots_first + i) % G4_MEDIA_ROOTS];
+    }
+    media->fenced = group[0]->fence;
+    const enum g4_status status = g4_media_start_roots(media, group, count, NULL);
+    pop_roots(media, count);
+    *progress = true;
+    return status;
+}
+
+/* A synchronized root thread and the message that releases it wait for each other at the heads of their queues. */
+static enum g4_status start_pair(struct g4_media *media, bool *progress) {
+    const struct g4_media_root *const root = first_root(media);
+    const struct g4_media_spawn release = *first_child(media);
+
+    pop_child(media);
+    media->fenced = root->fence;
+    const enum g4_status status = g4_media_start_roots(media, &root, 1, &release);
+    pop_roots(media, 1);
+    *progress = true;
+    return status;
+}
+
+/* Children before roots. */
+static enum g4_status dispatch(struct g4_media *media, bool *progress) {
+    enum g4_status status = G4_OK;
+
+    while (status == G4_OK) {
+        unstall(media);
+        const bool child = media->children > 0 && !first_child(media)->root;
+        const bool release = media->children > 0 && first_child(media)->root;
+        const bool root = media->roots > 0 && !media->fenced && room_for_roots(media) > 0;
+        if (child && g4_media_slots_free(media) > 0) {
+            const struct g4_media_spawn spawn = *first_child(media);
+            pop_child(media);
+            *progress = true;
+            status = g4_media_start_child(media, &spawn);
+        } else if (root && !first_root(media)->synchronized) {
+            status = start_roots(media, progress);
+        } else if (root && release) {
+            status = start_pair(media, progress);
+        } else {
+            break;
+        }
+    }
+    return status;
+}
+
+static enum g4_status round_of(struct g4_media *media, bool *progress) {
+    *progress = false;
+    enum g4_status status = dispatch(media, progress);
+    if (status == G4_OK) {
+        status = g4_media_turn(media, progress);
+    }
+    return status;
+}
+
+/* Everybody waits, and nothing that could still happen here would wake them. */
+static enum g4_status deadlock(struct g4_media *media) {
+    struct g4_fault *const fault = media->fault;
+
+    *fault = (struct g4_fault){
+        .unit = G4_UNIT_TS, .address = media->command, .what = G4_EVENT_DEADLOCK, .value = media->live_threads};
+    if (media->units) {
+        const struct g4_media_unit *const unit = &media->unit[media->order[0]];
+        const int first = unit->gang->live ? __builtin_ctz(unit->gang->live) : 0;
+        fault->address = g4_gang_address(unit->gang, first);
+    } else if (media->roots) {
+        fault->address = first_root(media)->descriptor;
+    }
+    g4_report(media->log, G4_EVENT_DEADLOCK, fault->address, fault->value);
+    return G4_HANG;
+}
+
+enum g4_status g4_ts_run(struct g4_media *media, bool finish) {
+    bool progress = true;
+    enum g4_status status = G4_OK;
+
+    for (uint32_t rounds = 0; status == G4_OK && progress; rounds++) {
+        if (!finish && media->roots + media->children == 0 && rounds >= QUIET_ROUNDS) {
+            return G4_OK;
+        }
+        status = round_of(media, &progress);
+    }
+    if (status == G4_OK && finish && media->live_threads + media->roots + media->children > 0) {
+        status = deadlock(media);
+    }
+    return status;
+}
+
+/* ---- for VFE ---- */
+
+struct g4_media_root *g4_ts_take(struct g4_media *media, enum g4_status *status) {
+    *status = G4_OK;
+    for (;;) {
+        const uint32_t entry = g4_first_free(media->entries_used, entry_count(media));
+        if (media->roots < G4_MEDIA_ROOTS && entry < entry_count(media)) {
+            struct g4_media_root *const root = &media->root[(media->roots_first + media->roots) % G4_MEDIA_ROOTS];
+            root->entry = entry;
+            return root;
+        }
+        bool progress;
+        *status = round_of(media, &progress);
+        if (*status == G4_OK && !progress) {
+            *status = deadlock(media);
+        }
+        if (*status != G4_OK) {
+            return NULL;
+        }
+    }
+}
+
+/* Children may be handed what VFE has written, so it is really there. */
+static void write_entry(struct g4_media *media, const struct g4_media_root *root) {
+    const uint32_t first = 2 * root->entry * media->vfe.state.urb_entry_allocation_size;
+    for (uint32_t r = 0; r < root->rows && first + r < G4_MEDIA_URB_ROWS; r++) {
+        memcpy(media->urb[first + r], root->data[r], sizeof root->data[r]);
+    }
+}
+
+void g4_ts_put(struct g4_media *media) {
+    const struct g4_media_root *const root = &media->root[(media->roots_first + media->roots) % G4_MEDIA_ROOTS];
+
+    media->entries_used |= UINT64_C(1) << root->entry;
+    if (media->vfe.state.children_present) {
+        write_entry(media, root);
+    }
+    media->roots++;
+}
+
+void g4_ts_clear(struct g4_media *media) {
+    for (uint32_t u = 0; u < media->units; u++) {
+        struct g4_media_unit *const unit = &media->unit[media->order[u]];
+        memset(unit->thread, 0, sizeof unit->thread);
+    }
+    media->entries_used = media->fftids_used = media->slots_used = 0;
+    media->roots = media->children = media->units = 0;
+    media->live_roots = media->live_threads = 0;
+    media->fenced = false;
+    media->vc1.held = false;
+}
+
+/* ---- messages ---- */
+
+static void dereference(struct g4_media *media, const struct g4_gang *gang, int t, uint32_t handle) {
+    const uint32_t units = media->vfe.state.urb_entry_allocation_size;
+    const uint32_t entry = handle / units;
+
+    if (!media->vfe.state.children_present) {
+        return; /* it was given back when the thread started */
+    }
+    if (handle % units || entry >= G4_MEDIA_ROOTS || !(media->entries_used >> entry & 1)) {
+        g4_report(media->log, G4_EVENT_URB_PROTOCOL, g4_gang_address(gang, t), handle);
+        return;
+    }
+    media->entries_used &= ~(UINT64_C(1) << entry);
+}
+
+static void spawn(struct g4_media_thread *thread, struct g4_gang *gang, int t,
+                  const struct g4_thread_spawner_message_header *header, bool root) {
+    struct g4_media *const media = thread->media;
+    const struct g4_media_spawn wanted = {
+        .root = root,
+        .descriptor = gang->dispatch->general_state_base + header->interface_descriptor_pointer,
+        .row = 2 * header->dispatch_urb_handle + header->urb_handle_offset,
+        .length = header->dispatch_urb_length,
+    };
+    media->fenced = false;
+    if (media->children < G4_MEDIA_CHILDREN) {
+        push_child(media, &wanted);
+        return;
+    }
+    thread->pending = wanted;
+    thread->stalled = true;
+    gang->stalled |= (uint8_t)(1u << t);
+}
+
+void g4_ts_message(struct g4_gang *gang, int t, const struct g4_send *send, const uint32_t *header) {
+    struct g4_media_thread *const thread = gang->unit_data[t];
+    const uint32_t gen = g4_media_context(thread->media)->gen;
+    struct g4_thread_spawner_message message;
+    struct g4_thread_spawner_message_header fields;
+
+    g4_thread_spawner_message_unpack(&send->descriptor, gen, &message);
+    g4_thread_spawner_message_header_unpack(header, gen, &fields);
+    if (message.opcode == G4_THREAD_SPAWNER_OPCODE_SPAWN_THREAD) {
+        spawn(thread, gang, t, &fields, message.spawn_target == G4_SPAWN_TARGET_SYNCHRONIZED_ROOT_THREAD);
+        return;
+    }
+    if (message.dereference_target == G4_DEREFERENCE_TARGET_DEREFERENCE_URB_HANDLE) {
+        dereference(thread->media, gang, t, fields.dispatch_urb_handle);
+    }
+    thread->said_end |= send->eot;
+}

@@ -1,0 +1,326 @@
+/*
+ * Threads of the media pipeline: their registers, their turns, their end.  Roots with the same descriptor run as a
+ * gang; all others alone (spec/70 2.10, 2.11, 3.6; DESIGN.md "Media").
+ */
+#include <stdlib.h>
+
+#include "../eu/kernel.h"
+#include "../ff/payload.h"
+#include "media.h"
+
+enum {
+    TURN = 20000,  /* instructions of a gang before others get their turn */
+    GRF_UNIT = 16, /* registers are allocated by so many (spec/70 2.6) */
+};
+
+static uint32_t thread_slots(const struct g4_media *media) {
+    const uint32_t most = g4_media_context(media)->max_threads;
+    return most < G4_MEDIA_THREADS ? most : G4_MEDIA_THREADS;
+}
+
+uint32_t g4_media_slots_free(const struct g4_media *media) {
+    return thread_slots(media) - media->live_threads;
+}
+
+/* ---- where threads are ---- */
+
+/* Threads are dealt to the execution units in turn. */
+static uint32_t identity(uint32_t gen, uint32_t slot) {
+    const uint32_t units = g4_is_gen45(gen) ? 10 : 8;
+    return slot % units << 8 | slot / units;
+}
+
+static bool find_thread(struct g4_gang *gang, uint32_t euid, uint32_t tid, struct g4_gang **recipient, int *thread) {
+    const struct g4_media *const media = gang->owner.data;
+    for (uint32_t u = 0; u < media->units; u++) {
+        struct g4_gang *const other = media->unit[media->order[u]].gang;
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            if ((other->live >> t & 1) && other->sr0[t] == (euid << 8 | tid)) {
+                *recipient = other;
+                *thread = t;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- start ---- */
+
+static struct g4_media_unit *unused_unit(struct g4_media *media) {
+    for (int u = 0; u < G4_MEDIA_THREADS; u++) {
+        struct g4_media_unit *const unit = &media->unit[u];
+        bool used = false;
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            used |= unit->thread[t].kind != G4_MEDIA_NOBODY;
+        }
+        if (used) {
+            continue;
+        }
+        if (!unit->gang) {
+            unit->gang = aligned_alloc(64, (sizeof *unit->gang + 63) & ~(size_t)63);
+            if (!unit->gang) {
+                return NULL;
+            }
+            memset(unit->gang, 0, sizeof *unit->gang);
+        }
+        media->order[media->units++] = (uint8_t)u;
+        return unit;
+    }
+    return NULL;
+}
+
+static void read_descriptor(struct g4_media *media, uint32_t address, struct g4_interface_descriptor *descriptor) {
+    uint32_t dw[4] = {0};
+    (void)g4_mem_read(&media->device->port, address, dw, sizeof dw); /* what is missing is in the port's log */
+    g4_interface_descriptor_unpack(dw, g4_media_context(media)->gen, descriptor);
+}
+
+/* Everything but where tables are, which roots and children learn in different ways. */
+static struct g4_dispatch dispatch_of(const struct g4_media *media, const struct g4_interface_descriptor *descriptor) {
+    const struct g4_state *const state = g4_media_context(media)->state;
+    const struct g4_vfe_state *const vfe = &media->vfe.state;
+    const uint32_t registers = (descriptor->grf_register_count + GRF_UNIT - 1) / GRF_UNIT * GRF_UNIT;
+
+    return (struct g4_dispatch){
+        .unit = G4_UNIT_TS,
+        .kernel_address = state->general_state_base + descriptor->kernel_start_pointer,
+        .general_state_base = state->general_state_base,
+        .surface_state_base = state->surface_state_base,
+        .scratch_base = state->general_state_base + vfe->scratch_space_base_pointer,
+        .scratch_bytes = vfe->per_thread_scratch_space,
+        .grf_count = registers,
+        .alternate_fp = descriptor->floating_point_mode != 0,
+        .single_program_flow = descriptor->single_program_flow,
+        .exceptions =
+            (uint8_t)(descriptor->mask_stack_exception_enable | descriptor->illegal_opcode_exception_enable << 1 |
+                      descriptor->software_exception_enable << 2),
+    };
+}
+
+/* Threads 0 to count - 1 exist, their registers are empty. */
+static void begin(struct g4_media *media, struct g4_media_unit *unit, uint32_t count, int kind) {
+    struct g4_gang *const gang = unit->gang;
+
+    g4_gang_start(gang, &unit->dispatch, (int)count);
+    gang->owner = (struct g4_gang_owner){.spawner_event = g4_ts_message, .find_thread = find_thread, .data = media};
+    for (uint32_t t = 0; t < count; t++) {
+        const uint32_t slot = g4_first_free(media->slots_used, thread_slots(media));
+        media->slots_used |= UINT64_C(1) << slot;
+        media->live_threads++;
+        unit->thread[t] = (struct g4_media_thread){.media = media, .slot = slot};
+        unit->thread[t].kind = kind;
+        gang->sr0[t] = identity(g4_media_context(media)->gen, slot);
+        gang->unit_data[t] = &unit->thread[t];
+        gang->urb[t] = media->urb;
+        gang->urb_rows[t] = G4_MEDIA_URB_ROWS;
+        g4_gang_set_dmask(gang, (int)t, 0xffff);
+    }
+}
+
+/* One register of the payload; what does not fit is reported. */
+static void put_row(const struct g4_media *media, const struct g4_media_unit *unit, uint32_t t, uint32_t reg,
+                    const uint32_t *row) {
+    if (reg < unit->dispatch.grf_count && reg < G4_GRF_COUNT) {
+        memcpy(unit->gang->grf[reg].ud[t], row, 32);
+    } else {
+        g4_report(media->log, G4_EVENT_GRF_RANGE, unit->dispatch.kernel_address, reg);
+    }
+}
+
+static uint32_t put_urb(const struct g4_media *media, const struct g4_media_unit *unit, uint32_t t, uint32_t reg,
+                        uint32_t row, uint32_t length) {
+    static const uint32_t nothing[8];
+    for (uint32_t i = 0; i < length; i++) {
+        const bool inside = row + i < G4_MEDIA_URB_ROWS;
+        if (!inside) {
+            g4_report(media->log, G4_EVENT_URB_RANGE, unit->dispatch.kernel_address, row + i);
+        }
+        put_row(media, unit, t, reg++, inside ? media->urb[row + i] : nothing);
+    }
+    return reg;
+}
+
+/* Remember a payload for those who look on. */
+static void watch(struct g4_media *media, const struct g4_media_unit *unit, uint32_t t, uint32_t descriptor,
+                  uint32_t first, uint32_t end) {
+    if (media->watched_count < media->watched_room) {
+        struct g4_media_payload *const seen = &media->watched[media->watched_count];
+        end = end < G4_GRF_COUNT ? end : G4_GRF_COUNT;
+        *seen = (struct g4_media_payload){.descriptor = descriptor,
+                                          .kernel = unit->dispatch.kernel_address,
+                                          .child = unit->thread[t].kind == G4_MEDIA_CHILD,
+                                          .first = first,
+                                          .registers = end};
+        for (uint32_t r = 0; r < end; r++) {
+            memcpy(seen->data[r], unit->gang->grf[r].ud[t], sizeof seen->data[r]);
+        }
+    }
+    media->watched_count += media->watched_room > 0;
+}
+
+static void root_header(const struct g4_media *media, const struct g4_media_unit *unit,
+                        const struct g4_interface_descriptor *descriptor, const struct g4_media_root *root,
+                        uint32_t fftid, uint32_t r0[8]) {
+    const struct g4_vfe_state *const vfe = &media->vfe.state;
+    const bool vld = vfe->vfe_mode == G4_VFE_MODE_VLD;
+    const struct g4_payload_media_r0 in = {
+        .urb_handle = vld ? 0 : root->entry * vfe->urb_entry_allocation_size,
+        .interface_descriptor_pointer = root->descriptor - unit->dispatch.general_state_base,
+        .sampler_state_pointer = vld ? 0 : descriptor->sampler_state_pointer,
+        .per_thread_scratch_space = vld ? 0 : vfe->per_thread_scratch_space / 1024 - 1,
+        .binding_table_pointer = descriptor->binding_table_pointer,
+        .scratch_space_pointer = vfe->scratch_space_base_pointer + fftid * vfe->per_thread_scratch_space,
+        .fftid = fftid,
+        .thread_count = root->thread_count,
+    };
+    g4_payload_media_r0_pack(&in, g4_media_context(media)->gen, r0);
+}
+
+static void start_root(struct g4_media *media, struct g4_media_unit *unit, uint32_t t,
+                       const struct g4_interface_descriptor *descriptor, const struct g4_media_root *root, uint32_t reg,
+                       const struct g4_media_spawn *release) {
+    const uint32_t fftid = g4_first_free(media->fftids_used, G4_MEDIA_FFTIDS);
+    uint32_t r0[8];
+
+    media->fftids_used |= UINT64_C(1) << (fftid % G4_MEDIA_FFTIDS);
+    media->live_roots++;
+    unit->thread[t].fftid = fftid;
+    unit->gang->slot[t] = fftid;
+    root_header(media, unit, descriptor, root, fftid, r0);
+    put_row(media, unit, t, 0, r0);
+    const uint32_t first = reg;
+    if (release) {
+        reg = put_urb(media, unit, t, reg, release->row, release->length);
+    }
+    for (uint32_t r = 0; r < root->rows; r++) {
+        put_row(media, unit, t, reg++, root->data[r]);
+    }
+    watch(media, unit, t, root->descriptor, first, reg);
+    if (!media->vfe.state.children_present) {
+        media->entries_used &= ~(UINT64_C(1) << root->entry);
+    }
+    media->counts.roots++;
+}
+
+enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_media_root *const *root, uint32_t count,
+                                    const struct g4_media_spawn *release) {
+    struct g4_media_unit *const unit = unused_unit(media);
+    struct g4_interface_descriptor descriptor;
+
+    if (!unit) {
+        return G4_NO_MEMORY;
+    }
+    read_descriptor(media, root[0]->descriptor, &descriptor);
+    unit->dispatch = dispatch_of(media, &descriptor);
+    unit->dispatch.sampler_state = unit->dispatch.general_state_base + descriptor.sampler_state_pointer;
+    unit->dispatch.binding_table = unit->dispatch.surface_state_base + descriptor.binding_table_pointer;
+    begin(media, unit, count, G4_MEDIA_ROOT);
+    const uint32_t reg =
+        g4_payload_constants(unit->gang, (int)count, g4_media_context(media)->state,
+                             descriptor.constant_urb_entry_read_offset, descriptor.constant_urb_entry_read_length, 1);
+    for (uint32_t t = 0; t < count; t++) {
+        start_root(media, unit, t, &descriptor, root[t], reg, release);
+    }
+    return G4_OK;
+}
+
+/* R0 is what the parent has written, tables included; constants go between it and the rest (spec/70 2.11). */
+enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_media_spawn *spawn) {
+    struct g4_media_unit *const unit = unused_unit(media);
+    struct g4_interface_descriptor descriptor;
+    struct g4_payload_media_r0 header;
+
+    if (!unit) {
+        return G4_NO_MEMORY;
+    }
+    read_descriptor(media, spawn->descriptor, &descriptor);
+    unit->dispatch = dispatch_of(media, &descriptor);
+    begin(media, unit, 1, G4_MEDIA_CHILD);
+    (void)put_urb(media, unit, 0, 0, spawn->row, 1);
+    g4_payload_media_r0_unpack(unit->gang->grf[0].ud[0], g4_media_context(media)->gen, &header);
+    unit->dispatch.sampler_state = unit->dispatch.general_state_base + header.sampler_state_pointer;
+    unit->dispatch.binding_table = unit->dispatch.surface_state_base + header.binding_table_pointer;
+    unit->gang->slot[0] = header.fftid;
+    const uint32_t reg =
+        g4_payload_constants(unit->gang, 1, g4_media_context(media)->state, descriptor.constant_urb_entry_read_offset,
+                             descriptor.constant_urb_entry_read_length, 1);
+    const uint32_t end = put_urb(media, unit, 0, reg, spawn->row + 1, spawn->length);
+    watch(media, unit, 0, spawn->descriptor, reg, end);
+    media->counts.children++;
+    return G4_OK;
+}
+
+/* ---- turns ---- */
+
+static void end_thread(struct g4_media *media, const struct g4_media_unit *unit, int t) {
+    struct g4_media_thread thread = unit->thread[t];
+
+    media->slots_used &= ~(UINT64_C(1) << thread.slot);
+    media->live_threads--;
+    unit->gang->gateway[t].open = false;
+    if (thread.kind == G4_MEDIA_CHILD) {
+        return;
+    }
+    if (!thread.said_end) { /* TS never hears of it: what the thread holds is lost (spec/70 2.12) */
+        g4_report(media->log, G4_EVENT_THREAD_LEAK, unit->dispatch.kernel_address, thread.fftid);
+        return;
+    }
+    media->fftids_used &= ~(UINT64_C(1) << (thread.fftid % G4_MEDIA_FFTIDS));
+    media->live_roots--;
+}
+
+/* Take threads that have ended off the books; false: others are left. */
+static bool retire(struct g4_media *media, struct g4_media_unit *unit) {
+    bool empty = true;
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (unit->thread[t].kind == G4_MEDIA_NOBODY) {
+            continue;
+        }
+        if (unit->gang->live >> t & 1) {
+            empty = false;
+        } else {
+            end_thread(media, unit, t);
+            unit->thread[t] = (struct g4_media_thread){0};
+        }
+    }
+    return empty;
+}
+
+static enum g4_status run_unit(struct g4_media *media, const struct g4_media_unit *unit) {
+    struct g4_eu *const eu = &media->worker->eu;
+    const struct g4_context *const ctx = g4_media_context(media);
+    const struct g4_kernel *const kernel =
+        g4_kernel_get(media->device->kernels, ctx, unit->dispatch.kernel_address, media->fault);
+
+    if (!kernel) {
+        return G4_FAULT;
+    }
+    eu->turn = TURN;
+    const enum g4_status status = g4_gang_run(eu, unit->gang, kernel);
+    eu->turn = 0;
+    if (status != G4_OK) {
+        *media->fault = eu->fault;
+    }
+    return status;
+}
+
+enum g4_status g4_media_turn(struct g4_media *media, bool *progress) {
+    uint32_t kept = 0;
+    enum g4_status status = G4_OK;
+
+    for (uint32_t u = 0; u < media->units; u++) {
+        const uint8_t index = media->order[u];
+        struct g4_media_unit *const unit = &media->unit[index];
+        const struct g4_gang *const gang = unit->gang;
+        if (status == G4_OK && (gang->live & (uint8_t) ~(gang->waiting | gang->stalled))) {
+            *progress = true;
+            status = run_unit(media, unit);
+        }
+        if (!retire(media, unit)) {
+            media->order[kept++] = index;
+        }
+    }
+    media->units = kept;
+    return status;
+}

@@ -1,0 +1,130 @@
+/*
+ * VC1-IT mode: transforms by sub-block, smoothing of vertical block edges, one macroblock late (spec/70 2.10, 3.5).
+ */
+#include "media.h"
+#include "transform.h"
+
+enum {
+    BLOCKS = 6,
+    INLINE = 9, /* dwords, in two registers; the manual's own figures disagree */
+};
+
+/* How an 8x8 block is divided, by its partition code. */
+static const struct { unsigned columns, rows, count; } partition[4] = {{8, 8, 1}, {8, 4, 2}, {4, 8, 2}, {4, 4, 4}};
+
+struct code {
+    uint32_t present, partitioning;
+};
+
+static void take_block(struct g4_media *media, uint32_t *next, struct code code, int16_t *block) {
+    const unsigned columns = partition[code.partitioning].columns, rows = partition[code.partitioning].rows;
+
+    for (unsigned sub = 0; sub < partition[code.partitioning].count; sub++) {
+        const unsigned x = columns * sub % 8, y = columns * sub / 8 * rows;
+        int16_t *const part = block + 8 * y + x;
+        if (!(code.present >> sub & 1)) {
+            continue;
+        }
+        while (*next < media->indirect_length / 4) {
+            const uint32_t dword = g4_media_dword(media, (*next)++);
+            struct g4_coefficient unit;
+            g4_coefficient_unpack(&dword, g4_media_context(media)->gen, &unit);
+            if (unit.index < columns * rows) {
+                part[unit.index / columns * 8 + unit.index % columns] = (int16_t)unit.coefficient;
+            } else {
+                g4_media_bad(media, dword);
+            }
+            if (unit.end_of_block) {
+                break;
+            }
+        }
+        g4_vc1_transform(part, 8, columns, rows);
+    }
+}
+
+/* Edges with the macroblock to the left, which has been kept back, and inside. */
+static void smooth(struct g4_media_vc1 *now, struct g4_media_vc1 *left, const struct g4_media_inline_vc1_it *mode) {
+    const bool edge[BLOCKS] = {mode->edge_mask_left_y0, mode->edge_mask_left_y1,     mode->edge_mask_left_y2,
+                               mode->edge_mask_left_y3, mode->edge_mask_left_chroma, mode->edge_mask_left_chroma};
+    static const uint8_t neighbour[BLOCKS] = {1, 0, 3, 2, 4, 5};
+    const bool adjacent = left->held && left->y == now->y && left->x + 1 == now->x;
+
+    for (unsigned b = 0; b < BLOCKS; b++) {
+        const bool inside = b == 1 || b == 3;
+        struct g4_media_vc1 *const from = inside ? now : left;
+        const unsigned other = neighbour[b];
+        if (edge[b] && (inside || adjacent) && (now->coded >> b & 1) && (from->coded >> other & 1)) {
+            g4_vc1_smooth(from->block[other], now->block[b]);
+        }
+    }
+}
+
+enum g4_status g4_vfe_release_held(struct g4_media *media) {
+    struct g4_media_vc1 *const held = &media->vc1;
+    enum g4_status status;
+
+    if (!held->held) {
+        return G4_OK;
+    }
+    held->held = false;
+    struct g4_media_root *const root = g4_ts_take(media, &status);
+    if (!root) {
+        return status;
+    }
+    root->descriptor = held->descriptor;
+    root->thread_count = held->thread_count;
+    root->synchronized = held->synchronized;
+    root->fence = false;
+    root->rows = 0;
+    uint32_t row = g4_vfe_fill(media, root, 0, held->words, sizeof held->words);
+    for (unsigned b = 0; b < BLOCKS; b++) {
+        if (held->coded >> b & 1) {
+            row = g4_vfe_fill(media, root, row, held->block[b], sizeof held->block[b]);
+        }
+    }
+    g4_ts_put(media);
+    return G4_OK;
+}
+
+enum g4_status g4_vfe_vc1(struct g4_media *media, const struct g4_media_command *command) {
+    struct g4_media_inline_vc1_it mode;
+    struct g4_media_vc1 now = {.held = true, .synchronized = command->synchronized};
+    uint32_t next = 0;
+
+    if (command->count < INLINE) {
+        g4_media_bad(media, command->count);
+        return G4_OK;
+    }
+    g4_media_inline_vc1_it_unpack(command->words, g4_media_context(media)->gen, &mode);
+    const bool coded[BLOCKS] = {mode.coded_block_y0, mode.coded_block_y1, mode.coded_block_y2,
+                                mode.coded_block_y3, mode.coded_block_cb, mode.coded_block_cr};
+    const struct code code[BLOCKS] = {
+        {mode.subblock_present_y0, mode.subblock_partitioning_y0},
+        {mode.subblock_present_y1, mode.subblock_partitioning_y1},
+        {mode.subblock_present_y2, mode.subblock_partitioning_y2},
+        {mode.subblock_present_y3, mode.subblock_partitioning_y3},
+        {mode.subblock_present_cb, mode.subblock_partitioning_cb},
+        {mode.subblock_present_cr, mode.subblock_partitioning_cr},
+    };
+    memcpy(now.words, command->words, INLINE * sizeof now.words[0]);
+    now.x = mode.horizontal_origin;
+    now.y = mode.vertical_origin;
+    for (unsigned b = 0; b < BLOCKS; b++) {
+        if (coded[b]) {
+            now.coded |= 1u << b;
+            take_block(media, &next, code[b], now.block[b]);
+        }
+    }
+    if (mode.overlap_transform) {
+        smooth(&now, &media->vc1, &mode);
+    }
+    const enum g4_status status = g4_vfe_release_held(media);
+    if (status != G4_OK) {
+        return status;
+    }
+    const uint32_t offset = command->descriptor_offset;
+    now.descriptor = g4_vfe_descriptor(media, media->vfe.extended && offset < 16 ? media->vfe.remap[offset] : offset);
+    now.thread_count = g4_vfe_count(media, command);
+    media->vc1 = now;
+    return G4_OK;
+}

@@ -1,0 +1,150 @@
+/*
+ * VFE's plain modes: generic objects, with their retained data, and the IS mode's coefficients (spec/70 3.2, 3.3, 3.7).
+ */
+#include "media.h"
+
+enum {
+    ROW_BYTES = 32,
+    IS_BLOCKS = 6,
+};
+
+/* Value, then increment (spec/70 3.7). */
+uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *command) {
+    const struct g4_vfe *const vfe = &media->vfe;
+    struct g4_state *const state = g4_media_context(media)->state;
+    const bool vld = vfe->state.vfe_mode == G4_VFE_MODE_VLD;
+    const bool plain = vfe->state.vfe_mode == G4_VFE_MODE_GENERIC || vfe->state.vfe_mode == G4_VFE_MODE_IS;
+    const uint32_t object_id = plain || vld ? command->object_id : vfe->more.object_id;
+
+    switch (vfe->state.debug_counter_control) {
+    case G4_DEBUG_COUNTER_CONTROL_FROZEN:
+        return media->debug_counter;
+    case G4_DEBUG_COUNTER_CONTROL_INITIALIZED_ONCE:
+        if (!state->media_counter_set) {
+            media->debug_counter = object_id;
+            state->media_counter_set = 1;
+        }
+        break;
+    case G4_DEBUG_COUNTER_CONTROL_INITIALIZED_ALWAYS:
+        if (plain) {
+            media->debug_counter = object_id;
+        } else {
+            g4_media_bad(media, vfe->state.debug_counter_control);
+        }
+        break;
+    default:
+        break;
+    }
+    const uint32_t value = media->debug_counter & 0xffffff;
+    media->debug_counter = (value + 1) & 0xffffff;
+    return value;
+}
+
+uint32_t g4_vfe_descriptor(const struct g4_media *media, uint32_t number) {
+    return g4_media_context(media)->state->general_state_base + media->vfe.state.interface_descriptor_base_pointer +
+           16 * number;
+}
+
+struct g4_media_root *g4_vfe_new_root(struct g4_media *media, const struct g4_media_command *command,
+                                      uint32_t descriptor, enum g4_status *status) {
+    struct g4_media_root *const root = g4_ts_take(media, status);
+    if (root) {
+        root->descriptor = g4_vfe_descriptor(media, descriptor);
+        root->thread_count = g4_vfe_count(media, command);
+        root->synchronized = command->synchronized;
+        root->fence = command->fence;
+        root->rows = 0;
+    }
+    return root;
+}
+
+uint32_t g4_vfe_fill(struct g4_media *media, struct g4_media_root *root, uint32_t row, const void *data, size_t size) {
+    const size_t rows = (size + ROW_BYTES - 1) / ROW_BYTES;
+    const size_t room = row < G4_MEDIA_ROWS ? G4_MEDIA_ROWS - row : 0;
+
+    if (rows > room) {
+        g4_media_bad(media, (uint32_t)(row + rows));
+        size = room * ROW_BYTES;
+    }
+    if (size) {
+        const size_t fit = rows < room ? rows : room;
+        memset(root->data[row], 0, fit * ROW_BYTES);
+        memcpy(root->data[row], data, size);
+        row += (uint32_t)fit;
+    }
+    root->rows = row;
+    return row;
+}
+
+/* The descriptor of an object, through the table of the extended state (spec/70 3.2). */
+static uint32_t remapped(const struct g4_vfe *vfe, uint32_t offset) {
+    const bool remaps = vfe->extended && vfe->state.vfe_mode != G4_VFE_MODE_VLD && offset < 16;
+    return remaps ? vfe->remap[offset] : offset;
+}
+
+/* The last 256 bits of an object's data come first in that of the next one, which has them in its length. */
+static void retain(struct g4_media *media, const struct g4_media_command *command) {
+    struct g4_state *const state = g4_media_context(media)->state;
+
+    state->media_retains = command->retain && media->indirect_length >= ROW_BYTES;
+    if (state->media_retains) {
+        memcpy(state->media_retained, media->indirect + media->indirect_length - ROW_BYTES, ROW_BYTES);
+    }
+}
+
+enum g4_status g4_vfe_generic(struct g4_media *media, const struct g4_media_command *command) {
+    const struct g4_state *const state = g4_media_context(media)->state;
+    enum g4_status status;
+    struct g4_media_root *const root =
+        g4_vfe_new_root(media, command, remapped(&media->vfe, command->descriptor_offset), &status);
+    if (!root) {
+        return status;
+    }
+    uint32_t row = g4_vfe_fill(media, root, 0, command->words, command->count * sizeof *command->words);
+    if (command->indirect_length) {
+        uint32_t length = media->indirect_length;
+        if (state->media_retains) {
+            row = g4_vfe_fill(media, root, row, state->media_retained, ROW_BYTES);
+            length = length > ROW_BYTES ? length - ROW_BYTES : 0;
+        }
+        (void)g4_vfe_fill(media, root, row, media->indirect, length);
+    }
+    retain(media, command);
+    g4_ts_put(media);
+    return G4_OK;
+}
+
+enum g4_status g4_vfe_is(struct g4_media *media, const struct g4_media_command *command) {
+    enum g4_status status;
+    struct g4_media_inline_is mode = {0};
+    if (command->count < 10) {
+        g4_media_bad(media, command->count);
+        return G4_OK;
+    }
+    g4_media_inline_is_unpack(command->words, g4_media_context(media)->gen, &mode);
+    const bool coded[IS_BLOCKS] = {mode.coded_block_y0, mode.coded_block_y1, mode.coded_block_y2,
+                                   mode.coded_block_y3, mode.coded_block_cb, mode.coded_block_cr};
+    struct g4_media_root *const root = g4_vfe_new_root(media, command, command->descriptor_offset, &status);
+    if (!root) {
+        return status;
+    }
+    uint32_t row = g4_vfe_fill(media, root, 0, command->words, command->count * sizeof *command->words);
+    const uint32_t units = media->indirect_length / 4;
+    uint32_t at = 0;
+    for (int b = 0; b < IS_BLOCKS; b++) {
+        int16_t block[64] = {0};
+        bool end = !coded[b];
+        while (!end && at < units) { /* data that runs out ends the block */
+            const uint32_t dword = g4_media_dword(media, at++);
+            struct g4_coefficient unit;
+            g4_coefficient_unpack(&dword, g4_media_context(media)->gen, &unit);
+            block[unit.index] = (int16_t)unit.coefficient;
+            end = unit.end_of_block;
+        }
+        if (coded[b]) {
+            row = g4_vfe_fill(media, root, row, block, sizeof block);
+        }
+    }
+    g4_ts_put(media);
+    return G4_OK;
+}
