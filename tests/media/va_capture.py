@@ -1,0 +1,97 @@
+"""Captures of the VA driver decoding MPEG-2, next to the model of its kernels (spec/70 5.2, 5.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gen4emu.device.device import Device, Options
+from gen4emu.device.media import MediaPayloads
+from gen4emu.device.memory import Missing
+from gen4emu.hw.catalogue import block_named
+from gen4emu.hw.gen import BY_PCI_ID
+from gen4emu.hw.surface import SURFACE_STATE
+from gen4emu.trace import events
+from gen4emu.trace.opening import open as open_trace
+
+from .kernels_model import Decoder, Macroblock, Planes
+
+TARGET, FORWARD, BACKWARD = slice(0, 3), slice(4, 7), slice(7, 10)  # of the binding table
+_POINTERS, _CONSTANTS = 0x70000001, 0x60020100
+_MACROBLOCKS = 20000
+
+
+@dataclass
+class Picture:
+    """One submission: what the device decoded, and what the model says."""
+
+    coding_type: int
+    macroblocks: int
+    decoded: Planes
+    expected: Planes
+    complaints: list[str]
+
+    @property
+    def differences(self) -> list[int]:
+        return [int((a != b).sum()) for a, b in zip(self.decoded, self.expected, strict=True)]
+
+
+class State:
+    """What the batch of one picture points to."""
+
+    def __init__(self, device: Device, batch: int) -> None:
+        self.device = device
+        words = self.dwords(batch, 64)
+        vfe = block_named("VFE_STATE").view(self.dwords(words[words.index(_POINTERS) + 2], 3), gen=device.info.gen)
+        table = self.dwords(vfe.interface_descriptor_base_pointer, 4)[3]
+        self.surfaces: list[Any] = [
+            SURFACE_STATE.view(self.dwords(entry, 6), gen=device.info.gen) if entry else None
+            for entry in self.dwords(table, 12)]
+        constants = device.memory.read(words[words.index(_CONSTANTS) + 1] & ~63, 128)
+        self.matrices = np.frombuffer(constants, np.uint8).astype(np.int64).reshape(2, 8, 8)
+
+    def dwords(self, address: int, count: int) -> tuple[int, ...]:
+        return tuple(self.device.memory.read_dwords(address, count, Missing.ZERO))
+
+    def plane(self, surface: Any) -> NDArray[np.int64]:
+        data = self.device.memory.read(surface.surface_base_address, surface.surface_pitch * surface.height,
+                                       Missing.ZERO)
+        return np.frombuffer(data, np.uint8).astype(np.int64).reshape(surface.height, surface.surface_pitch)
+
+    def planes(self, which: slice) -> Planes:
+        """References that do not exist are never read: the target stands in for them."""
+        chosen = [s or t for s, t in zip(self.surfaces[which], self.surfaces[TARGET], strict=True)]
+        luma, first, second = (self.plane(s) for s in chosen)
+        return luma, first, second
+
+
+def decode(path: Path, **options: Any) -> Iterator[Picture]:
+    """Every picture of a capture."""
+    device: Device | None = None
+    for event in open_trace(str(path)):
+        if isinstance(event, events.Header):
+            device = Device(BY_PCI_ID[event.pci_id or 0], Options(**{"workers": 1} | options))
+        elif isinstance(event, events.Submission):
+            assert device is not None
+            yield _picture(device, event)
+        elif device is not None:
+            device.apply(event)
+
+
+def _picture(device: Device, submission: events.Submission) -> Picture:
+    state = State(device, int.from_bytes(bytes(submission.ring)[4:8], "little"))
+    target = tuple(p.copy() for p in state.planes(TARGET))
+    sizes = tuple((4 * s.width, s.height) for s in state.surfaces[TARGET])  # dwords, as media blocks see it
+    model = Decoder(target, state.planes(FORWARD), state.planes(BACKWARD), *state.matrices, sizes)  # type: ignore[arg-type]
+    payloads = MediaPayloads(device.native, _MACROBLOCKS)
+    device.submit(submission)
+    macroblocks = [Macroblock.of(p.data) for p in payloads]
+    for macroblock in macroblocks:
+        model.macroblock(macroblock)
+    complaints = [str(e) for e in device.events()] + list(device.findings.count)
+    return Picture(macroblocks[0].bit(2, 18, 2), len(macroblocks), state.planes(TARGET), model.target, complaints)
