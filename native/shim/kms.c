@@ -105,7 +105,7 @@ int kms_get_connector(struct file *file, void *argument, uint32_t size) {
     }
     fine = fine && put_numbers(request->properties, &request->property_count, numbers, count);
     request->mode_count = 1;
-    request->encoder = DISPLAY_ENCODER;
+    request->encoder = display->active ? DISPLAY_ENCODER : 0; /* the one in use */
     request->type = KMS_CONNECTOR_VGA;
     request->type_number = 1;
     request->connection = KMS_CONNECTED;

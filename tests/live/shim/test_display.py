@@ -69,7 +69,7 @@ def test_there_is_one_of_everything(d: Device) -> None:
     encoder = d.call(GET_ENCODER, "5I", ENCODER, 0, 0, 0, 0)
     assert encoder[1:] == (1, 0, 1, 0)
     connector = d.call(GET_CONNECTOR, "QQQQ12I", 0, 0, 0, 0, 0, 0, 0, 0, CONNECTOR, *[0] * 7)
-    assert connector[4:15] == (1, 2, 1, ENCODER, CONNECTOR, 1, 1, 1, 270, 203, 1)
+    assert connector[4:15] == (1, 2, 1, 0, CONNECTOR, 1, 1, 1, 270, 203, 1)
     assert d.call(GET_PIPE, "II", CRTC, 9) == (CRTC, 0)
     for number, layout in ((GET_ENCODER, "5I"), (GET_CRTC, f"Q7I{MODE_BYTES}x"), (GET_PIPE, "II")):
         with fails(errno.ENOENT):
@@ -228,6 +228,8 @@ def client_that_shows(render: Device) -> None:
     assert crtc[3] == fb
     assert crtc[6:8] == (256, 1)
     assert crtc[8] == mode.data.raw
+    assert d.call(GET_ENCODER, "5I", ENCODER, 0, 0, 0, 0)[2] == CRTC
+    assert d.call(GET_CONNECTOR, "QQQQ12I", 0, 0, 0, 0, 0, 0, 0, 0, CONNECTOR, *[0] * 7)[7] == ENCODER
     tiled = d.create(4096 * 768)
     d.set_tiling(tiled, 1, 4096)
     d.map(tiled, 4096 * 768, GTT)[5] = 1
