@@ -7,9 +7,11 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import gen4emu
 from gen4emu._native import lib
 from gen4emu.device.memory import Memory
 from gen4emu.device.tiling import SurfaceLayout, Swizzle, Tiling
@@ -58,6 +60,7 @@ def test_variant_that_the_processor_lacks_is_refused() -> None:
 @pytest.mark.parametrize(("wish", "expected"), [*((name, name) for name in HERE), ("", HERE[-1]), ("sse9", HERE[-1])])
 def test_environment_chooses_the_variant(wish: str, expected: str) -> None:
     code = "from gen4emu._native import lib; print(lib.g4_variant_current())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                          env={**os.environ, "GEN4EMU_VARIANT": wish})
+    here = str(Path(gen4emu.__file__).parent.parent)  # the very core that is under test
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True,
+                          env={**os.environ, "GEN4EMU_VARIANT": wish, "PYTHONPATH": here})
     assert done.stdout.strip() == str(NAMES.index(expected))
