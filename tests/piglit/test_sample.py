@@ -1,0 +1,29 @@
+"""A fixed sample of piglit on the emulated G41: what silicon passes, this passes, without a word from the driver."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.live.real_client import missing
+from tests.piglit import profiles, runner
+from tests.piglit.expectations import Expectations, Summary, Verdict
+
+SAMPLE = Path(__file__).with_name("sample.txt")
+REASON = missing() or ("" if profiles.root() else "piglit is not installed")
+
+
+@pytest.mark.long
+@pytest.mark.client
+@pytest.mark.skipif(bool(REASON), reason=REASON)
+def test_the_sample_passes_where_silicon_does() -> None:
+    names = SAMPLE.read_text().splitlines()
+    tests = [test for profile in ("quick_gl", "quick_shader") for test in profiles.load(profile) if test.name in names]
+    assert {test.name for test in tests} == set(names)
+    with runner.server("g41") as environment:
+        outcomes = list(runner.run(tests, environment, os.cpu_count() or 1, seconds=120))
+    summary = Summary.of(outcomes, Expectations.load())
+    assert (summary.bad, summary.stale, summary.warnings) == ([], [], {}), summary.text()
+    assert summary.counts[Verdict.PASS] > 600
