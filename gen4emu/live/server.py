@@ -12,6 +12,7 @@ import struct
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -34,6 +35,7 @@ _MAX_PATH = 107  # of a Unix socket
 _MAX_NOTES = 100
 _BACKLOG = 128
 _PATIENCE_SECONDS = 10
+_RETRY_SECONDS = 0.05
 _CREDENTIALS = struct.Struct("3i")
 # A thread that only waits for the interpreter's lock must not wait for 5 ms while another client's commands are parsed.
 _SWITCH_SECONDS = 0.0005
@@ -118,7 +120,8 @@ class Server:
             except OSError:
                 if self._closing:
                     return
-                continue  # it was gone before it was here, or there is no descriptor left for it
+                time.sleep(_RETRY_SECONDS)  # it was gone before it was here, or there is no descriptor left for it
+                continue
             if not _same_user(connection):
                 connection.close()
                 continue

@@ -195,6 +195,23 @@ def test_a_capture_played_through_the_socket_draws_the_golden_picture(name: str,
     assert golden and all(any(np.array_equal(g, d) for d in drawn) for g in golden)
 
 
+def test_a_mark_becomes_a_picture_of_what_is_shown(tmp_path: Path) -> None:
+    """X tiled, 512 bytes a row: row 9 is the second row of the tile below, 0x1000 on."""
+    with Server(BY_NAME["g45"], Options(workers=1)) as server:
+        watch_pictures(server, tmp_path)
+        with FakeClient(server.directory) as client:
+            client.bind(DATA, 0x10000, 0x20000)
+            client.words(0x20000 + 0x1000 + 512 + 4 * 5, 0x00112233)
+            for fourcc in (b"XR24", b"????"):
+                client.send("mark", lib.G4_LIVE_MARK, address=DATA, width=128, height=16, pitch=512, tiling=1,
+                            fourcc=int.from_bytes(fourcc, "little"))
+        wait_until(lambda: server.clients == 0)
+    assert server.totals.marks == 2
+    (picture,) = (np.asarray(load(p)) for p in tmp_path.glob("frame-00000-shown-00200000.png"))
+    assert picture.shape[:2] == (16, 128)
+    assert picture[9, 5, :3].tolist() == [0x11, 0x22, 0x33] and int(picture[..., :3].sum()) == 0x11 + 0x22 + 0x33
+
+
 # --- those who mean no good ------------------------------------------------------------------------------------------
 
 def refused(client: FakeClient) -> None:
