@@ -349,7 +349,11 @@ class Chaser:
             for rule, name, raw, what in complaints_of(entry_block, self.gen)((word,)):
                 self.complain(table, rule, f"entry {i}: {name}: {what}", address + 4 * i, raw)
             role = "surface" if use is None else use.surface_role(i)
-            self.block(table, surface, self.context.absolute("surface_state", offset), f"{stage} {role} {i}")
+            where = self.context.absolute("surface_state", offset)
+            if not offset and self.peek.page(where >> 12) is None:
+                self.unset(table, where, "SURFACE_STATE", f"{stage} {role} {i}")
+            else:
+                self.block(table, surface, where, f"{stage} {role} {i}")
 
     def _entry(self, block: Block, word: int) -> int:
         for f in follow_of(block, self.gen).fields:
@@ -384,18 +388,24 @@ class Chaser:
 
     # --- what goes wrong -----------------------------------------------------------------------------------------
     def lost(self, node: Node, address: int, what: str, role: str) -> None:
-        """A pointer to memory that nothing wrote (TR-09, TR-30).
+        """A pointer to memory that nothing wrote (TR-09, TR-30)."""
+        if what == "CONSTANTS":
+            self.unset(node, address, what, role)
+        else:
+            self._lost(node, address, what, role, Severity.ERROR)
 
-        Constants may be: some drivers reserve registers for them and leave them unset.  That is worth a lint only.
-        """
+    def unset(self, node: Node, address: int, what: str, role: str) -> None:
+        """A pointer that its driver may never have set, which is worth a lint only: constants for which some drivers
+        just reserve registers, entries 0 of binding tables that a kernel may, but need not, use."""
+        if self.options.lint:
+            self._lost(node, address, what, role, Severity.LINT)
+
+    def _lost(self, node: Node, address: int, what: str, role: str, severity: Severity) -> None:
         self.missing.setdefault(address, what)
-        if what == "CONSTANTS" and not self.options.lint:
-            return
         if (what, address, 0) in self._checked:
             return
         self._checked.add((what, address, 0))
         name = f"{what} ({role})" if role else what
-        severity = Severity.LINT if what == "CONSTANTS" else Severity.ERROR
         text = f"{name} is at 0x{address:08x}, which nothing in the trace wrote"
         node.diagnostics.append(Diagnostic(severity, "unmapped", node.address, node.title, text, value=address))
 

@@ -13,6 +13,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.message_shapes import sampler_message
 from gen4emu.hw.messages import DataPortWriteTypeGen45, SharedFunction, message_for
 from gen4emu.isa import Instruction, Line, disassemble, instructions, kernel_length
+from gen4emu.isa.instruction import is_ip
 from gen4emu.isa.opcodes import Opcode
 
 _WINDOW = 1 << 18  # bytes in which a kernel must end
@@ -67,7 +68,7 @@ class Kernels:
             self._count += 1
             self._new -= length
             lines = tuple(disassemble(code, self.gen, end=length))
-            complete = bool(lines) and lines[-1].inst is not None and lines[-1].inst.eot
+            complete = bool(lines) and lines[-1].inst is not None and _leaves(lines[-1].inst)
             found = KernelCode(self._count, code, tuple(_text(line) for line in lines), len(lines), complete)
             self.by_code[code] = found
         return found
@@ -78,6 +79,11 @@ class Kernels:
         if found is None:
             found = self._uses[kernel.number] = use_of(kernel.code, self.gen)
         return found
+
+
+def _leaves(inst: Instruction) -> bool:
+    """Whether nothing behind this instruction runs: the thread ends, or (returns of subroutines) goes on elsewhere."""
+    return inst.eot or is_ip(inst.dst)
 
 
 def _text(line: Line) -> str:

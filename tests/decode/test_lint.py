@@ -252,7 +252,8 @@ def _findings(path: Path) -> list[Item]:
 
 
 def test_captures_have_only_the_deviations_that_are_known() -> None:
-    """crocus builds SF and CLIP messages at m0 and never writes the constants of some shaders."""
+    """crocus builds SF and CLIP messages at m0 and never writes the constants of some shaders; the VA driver leaves
+    entries of binding tables unset, and its kernels end with a destination (decision 26)."""
     for path in sorted(TRACES.glob("*.aub*")):
         found = {d.rule for d in diagnostics(_findings(path)) if isinstance(d, Diagnostic)}
-        assert found <= {"message-at-m0", "unmapped", "urb-fence-line"}, path.name
+        assert found <= {"message-at-m0", "unmapped", "urb-fence-line", "eot-destination"}, path.name
