@@ -80,6 +80,8 @@ def main() -> int:
                         file.write(outcome.to_json() + "\n")
                 if sys.stderr.isatty():
                     sys.stderr.write(f"\r{len(outcomes) - len(done)}/{len(left)} ")
+    except KeyboardInterrupt:
+        print("interrupted; so far:", file=sys.stderr)
     except runner.ServerDied as e:
         print(e, file=sys.stderr)
         return 2
