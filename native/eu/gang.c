@@ -210,17 +210,19 @@ enum g4_handler g4_handler_of(const struct g4_op *op) {
     return op->breakpoint ? G4_HANDLER_BREAKPOINT : plain_handler(op);
 }
 
-static const struct g4_fast_handlers plain = {{
-    [G4_HANDLER_GENERAL] = g4_general,
-    [G4_HANDLER_FLOW] = g4_flow,
-    [G4_HANDLER_SEND] = g4_send_message,
-    [G4_HANDLER_WAIT] = g4_wait,
-    [G4_HANDLER_MASK_STACK] = g4_mask_stack_op,
-    [G4_HANDLER_NOP] = g4_nop,
-    [G4_HANDLER_ILLEGAL] = g4_illegal,
-    [G4_HANDLER_BREAKPOINT] = g4_breakpoint,
-    [G4_HANDLER_STRAY] = g4_stray,
-}};
+/* What no vector variant changes; `dot` is the one of them that the general handler can do as well. */
+#define PLAIN(dot)                                                                                                     \
+    {                                                                                                                  \
+        {                                                                                                              \
+            [G4_HANDLER_GENERAL] = g4_general, [G4_HANDLER_FLOW] = g4_flow, [G4_HANDLER_SEND] = g4_send_message,       \
+            [G4_HANDLER_WAIT] = g4_wait, [G4_HANDLER_MASK_STACK] = g4_mask_stack_op, [G4_HANDLER_NOP] = g4_nop,        \
+            [G4_HANDLER_ILLEGAL] = g4_illegal, [G4_HANDLER_BREAKPOINT] = g4_breakpoint,                                \
+            [G4_HANDLER_DOT_INTEGER] = (dot), [G4_HANDLER_STRAY] = g4_stray,                                           \
+        }                                                                                                              \
+    }
+
+static const struct g4_fast_handlers plain = PLAIN(g4_dot_integer);
+static const struct g4_fast_handlers only_general = PLAIN(g4_general);
 
 void g4_execute(struct g4_run *run, const struct g4_op *op) {
     plain.handler[plain_handler(op)](run, op);
@@ -373,7 +375,7 @@ static const struct g4_fast_handlers *const double_variants[] = G4_VARIANT_TABLE
 static const struct g4_fast_handlers general = {{[0 ... G4_FAST_ROOM - 1] = g4_general}};
 
 enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    const struct g4_fast_handlers *const tables[G4_TABLES] = {&plain, &general, &general, &general};
+    const struct g4_fast_handlers *const tables[G4_TABLES] = {&only_general, &general, &general, &general};
     return run_gang(eu, gang, kernel, tables);
 }
 

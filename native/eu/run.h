@@ -42,8 +42,9 @@ enum g4_handler {
     G4_HANDLER_MASK_STACK, /* msave, mrest, push, pop */
     G4_HANDLER_NOP,
     G4_HANDLER_ILLEGAL,
-    G4_HANDLER_BREAKPOINT, /* general, after a look at cr0 */
-    G4_HANDLER_STRAY,      /* not decoded with the kernel: decoded when it runs */
+    G4_HANDLER_BREAKPOINT,  /* general, after a look at cr0 */
+    G4_HANDLER_DOT_INTEGER, /* general, in one shape of its operands */
+    G4_HANDLER_STRAY,       /* not decoded with the kernel: decoded when it runs */
     G4_HANDLERS,
 };
 
@@ -51,7 +52,9 @@ enum g4_handler {
 enum g4_handler g4_handler_of(const struct g4_op *op);
 
 g4_handler_fn g4_general, g4_flow, g4_send_message, g4_wait, g4_mask_stack_op, g4_nop, g4_illegal, g4_breakpoint,
-    g4_stray;
+    g4_dot_integer, g4_stray;
+
+bool g4_is_dot_integer(const struct g4_op *op);
 
 /* ---- masks ---- */
 

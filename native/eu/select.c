@@ -750,6 +750,10 @@ void g4_fast_select(struct g4_op *op, uint32_t gen) {
     if (op->handler != G4_HANDLER_GENERAL) {
         return;
     }
+    if (g4_is_dot_integer(op)) {
+        op->handler = G4_HANDLER_DOT_INTEGER;
+        return;
+    }
     if (select_ip_add(op) || out_of_the_ordinary(op) || !prepare_dst(op)) {
         return;
     }

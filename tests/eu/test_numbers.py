@@ -183,6 +183,22 @@ def test_mul_of_a_dword_and_a_word_is_exact(machine: MakeMachine) -> None:
     assert m.get(11, "D", 2) == [156, -3 * 0x12345]
 
 
+@pytest.mark.parametrize(("dmask", "second"), [(0xFFFF, 0x430), (0xF0F6, 0x430), (0xFFFF, 0x438)])
+def test_dp4_of_words_and_dwords(machine: MakeMachine, dmask: int, second: int) -> None:
+    m = machine(dmask=dmask)  # the inverse transform of spec/70 5.6 K3; words that straddle registers, too
+    words = [7 * i * (-1) ** i for i in range(48)]
+    dwords = [100003 * i - 800024 for i in range(16)]
+    m.put(32, "W", words)
+    m.put(40, "D", dwords)
+    m.put(50, "D", [5] * 16)
+    m.run(f"""mov(1) a0.0<1>UW 0x400UW {{align1 nomask}};
+              mov(1) a0.1<1>UW 0x{second:x}UW {{align1 nomask}};
+              dp4(16) g50<1>D g[a0.0]<8,8,1>W g40<8,8,1>D {{align1 compr}};""")
+    picked = words[:8] + words[(second - 0x400) // 2:][:8]
+    sums = [sum(a * b for a, b in list(zip(picked, dwords, strict=True))[c & ~3:(c & ~3) + 4]) for c in range(16)]
+    assert m.get(50, "D", 16) == [s if dmask >> c & 1 else 5 for c, s in enumerate(sums)]
+
+
 @pytest.mark.parametrize(("kind", "a", "b", "expected"), [
     ("UB", 3, 4, 4), ("UB", 255, 255, 255), ("W", -3, -4, -3)])
 def test_avg_rounds_up(machine: MakeMachine, kind: str, a: int, b: int, expected: int) -> None:
