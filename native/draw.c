@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "device.h"
 #include "ff/wm.h"
@@ -42,12 +41,6 @@ struct draw {
     struct g4_draw_frame *frame;
     _Atomic uint32_t failed; /* enum g4_status of some job */
 };
-
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 struct g4_draw_frame *g4_draw_frame_new(void) {
     struct g4_draw_frame *const frame = calloc(1, sizeof *frame);
@@ -299,12 +292,12 @@ static enum g4_status run_draw(struct draw *draw) {
             device->ctx.state->counter[G4_COUNTER_IA_PRIMITIVES] += plan->primitives;
         }
         device->counts.vertices += plan->vertices;
-        const uint64_t start = now_ns();
+        const uint64_t start = g4_now_ns();
         g4_pool_run(device->pool, run_range, draw, plan->count);
-        const uint64_t middle = now_ns();
+        const uint64_t middle = g4_now_ns();
         status = draw_tiles(draw, plan->count);
         device->counts.geometry_ns += middle - start;
-        device->counts.raster_ns += now_ns() - middle;
+        device->counts.raster_ns += g4_now_ns() - middle;
         if (status != G4_OK) {
             return status;
         }

@@ -127,7 +127,7 @@ static void quarters(struct macroblock *mb, unsigned b, uint32_t coded, const in
 }
 
 static void luma(struct macroblock *mb) {
-    int16_t dc[16] = {0}, out[16];
+    int16_t dc[16] = {0}, out[16] = {0};
     const bool has_dc = mb->mode.dc_block_coded_y_flag;
 
     if (has_dc) {
@@ -146,7 +146,7 @@ static void luma(struct macroblock *mb) {
         }
         int16_t own[4]; /* the DC matrix is in raster order over the macroblock */
         for (unsigned sub = 0; sub < 4; sub++) {
-            own[sub] = has_dc ? out[4 * (2 * (b / 2) + sub / 2) + 2 * (b % 2) + sub % 2] : 0;
+            own[sub] = out[4 * (2 * (b / 2) + sub / 2) + 2 * (b % 2) + sub % 2];
         }
         quarters(mb, b, coded, has_dc ? own : NULL);
     }

@@ -4,7 +4,6 @@
 #include "media.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "../sampler/sampler.h"
 
@@ -195,12 +194,6 @@ static enum g4_status run_object(struct g4_media *media, const uint32_t *words, 
 
 /* ---- calls ---- */
 
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void enter(struct g4_media *media, struct g4_fault *fault) {
     const uint32_t millions = g4_media_context(media)->options.watchdog;
     struct g4_worker *const worker = media->worker;
@@ -228,7 +221,7 @@ static enum g4_status leave(struct g4_media *media, enum g4_status status) {
 enum g4_status g4_device_media(struct g4_device *device, const uint32_t *command, uint32_t dwords, uint32_t address,
                                struct g4_fault *fault) {
     struct g4_media *const media = device->media;
-    const uint64_t start = now_ns();
+    const uint64_t start = g4_now_ns();
 
     if (dwords < 4) {
         memset(fault, 0, sizeof *fault);
@@ -247,20 +240,20 @@ enum g4_status g4_device_media(struct g4_device *device, const uint32_t *command
     if (status == G4_OK) {
         status = run_object(media, command, dwords);
     }
-    media->counts.ns += now_ns() - start;
+    media->counts.ns += g4_now_ns() - start;
     return leave(media, status);
 }
 
 enum g4_status g4_device_media_run(struct g4_device *device, bool finish, struct g4_fault *fault) {
     struct g4_media *const media = device->media;
-    const uint64_t start = now_ns();
+    const uint64_t start = g4_now_ns();
 
     enter(media, fault);
     enum g4_status status = g4_vfe_release_held(media);
     if (status == G4_OK) {
         status = g4_ts_run(media, finish);
     }
-    media->counts.ns += now_ns() - start;
+    media->counts.ns += g4_now_ns() - start;
     return leave(media, status);
 }
 

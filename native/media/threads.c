@@ -306,6 +306,7 @@ static enum g4_status run_unit(struct g4_media *media, const struct g4_media_uni
 }
 
 enum g4_status g4_media_turn(struct g4_media *media, bool *progress) {
+    const uint64_t start = g4_now_ns();
     uint32_t kept = 0;
     enum g4_status status = G4_OK;
 
@@ -322,5 +323,6 @@ enum g4_status g4_media_turn(struct g4_media *media, bool *progress) {
         }
     }
     media->units = kept;
+    media->counts.thread_ns += g4_now_ns() - start;
     return status;
 }

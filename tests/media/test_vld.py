@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from gen4emu.hw.catalogue import block_named
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.mpeg2 import ALTERNATE, ZIGZAG
+from gen4emu.hw.mpeg2 import TABLES as TABLES_OF_CODES
 
-from .machine import DESCRIPTORS, coefficients, vld
+from .machine import DESCRIPTORS, END, TABLES, VFE, Media, coefficients, vld
 
 
 def test_an_intra_slice_of_one_macroblock() -> None:
@@ -78,24 +81,27 @@ def test_zeros_end_a_slice_and_may_be_missing(data: str) -> None:
     assert media.complaints() == []
 
 
-def test_the_position_is_that_of_the_command() -> None:
-    for bits in ("1", "0001 1"[:4] + "1"):  # increments of 1 and 5
-        text = bits + "1" + "100100" * 0 + "".join(f"{v:08b}" for v in b"")
-        del text
-    first = int("EDD4921153C0", 16)
-    for increment in ("1", "0010"):
-        media = vld()
-        text = increment + f"{first:048b}"[1:]
-        text += "0" * (-len(text) % 8)
-        media.slice(int(text, 2).to_bytes(len(text) // 8, "big"), x=5, q=4)
-        (thread,) = media.run()
-        assert thread.data[0][3] == 0x50
+def packed(text: str) -> bytes:
+    """Bits, spaces for the eye."""
+    bits = text.replace(" ", "")
+    bits += "0" * (-len(bits) % 8)
+    return int(bits, 2).to_bytes(len(bits) // 8, "big")
+
+
+INTRA_BITS = f"{int('EDD4921153C0', 16):048b}"[1:]  # one macroblock, without its address increment
+
+
+@pytest.mark.parametrize("increment", ["1", "0010", "00000001000 011"])
+def test_the_position_is_that_of_the_command(increment: str) -> None:
+    media = vld()
+    media.slice(packed(increment + INTRA_BITS), x=5, q=4)
+    (thread,) = media.run()
+    assert thread.data[0][3] == 0x50
 
 
 def test_the_bit_offset_says_where_the_slice_starts() -> None:
     media = vld()
-    text = "101" + f"{int('EDD4921153C0', 16):048b}" + "00000"
-    media.slice(int(text, 2).to_bytes(7, "big"), bit=3, q=4)
+    media.slice(packed("101" + "1" + INTRA_BITS), bit=3, q=4)
     (thread,) = media.run()
     assert coefficients(thread)[0] == {0: 5, 1: 1}
 
@@ -104,3 +110,157 @@ def test_scans_cover_the_block() -> None:
     assert sorted(ZIGZAG) == sorted(ALTERNATE) == list(range(64))
     assert ZIGZAG[:6] == (0, 1, 8, 16, 9, 2)
     assert ALTERNATE[:6] == (0, 8, 16, 24, 1, 9)
+
+
+# --- macroblocks by hand: P and B, frame prediction unless it says otherwise ---
+
+def test_the_quantiser_stays_in_force() -> None:
+    media = vld(picture_coding_type=2)
+    # macroblocks with a pattern of Y1 (1011) that holds one coefficient (1 and its sign, end of block 10)
+    media.slice(packed("1 01 1011 10 10" + "1 00001 10111 1011 10 10" + "1 01 1011 11 10"), q=4)
+    rows = [t.data[0] for t in media.run()]
+    assert [row[2] & 31 for row in rows] == [4, 23, 23]
+    assert [row[2] >> 6 & 63 for row in rows] == [16] * 3
+
+
+def test_long_increments_skip_many() -> None:
+    media = vld(picture_coding_type=2)
+    media.slice(packed("1 01 1011 10 10" + "00000001000 00000001000 011 01 1011 10 10"), q=4)
+    assert [t.data[0][3] >> 4 for t in media.run()] == list(range(69))
+
+
+def test_skipped_macroblocks_of_b_pictures_go_on_as_before() -> None:
+    media = vld(picture_coding_type=3, **{f"f_code_{way}_{axis}": 1 for way in ("forward", "backward")
+                                          for axis in ("horizontal", "vertical")})
+    # backward, no pattern (010), vector (+1, -2); three skipped; forward (0010), vector (0, 0)
+    media.slice(packed("1 010 010 0011" + "0011 0010 1 1"), q=4)
+    rows = [t.data[0] for t in media.run()]
+    assert len(rows) == 5
+    assert all(row[0] == 0x02040000 and row[5] == 0xFFFE0001 and row[4] == 0 for row in rows[:4])
+    assert rows[4][0] == 0x02020000
+
+
+def test_vectors_wrap_around() -> None:
+    media = vld(picture_coding_type=2)
+    # +15 and +3 from 15: 18 wraps to -14 with f_code 1
+    media.slice(packed("1 001 00000011010 1" + "1 001 00010 1"), q=4)
+    rows = [t.data[0] for t in media.run()]
+    assert [row[4] & 0xFFFF for row in rows] == [15, 0xFFF2]
+
+
+def test_larger_vectors_have_residuals() -> None:
+    media = vld(picture_coding_type=2, f_code_forward_horizontal=3)
+    media.slice(packed("1 001 0010 11 1"), q=4)  # code +2, residual 3: (2 - 1) * 4 + 3 + 1
+    assert media.run()[0].data[0][4] == 8
+
+
+def test_concealment_vectors_are_parsed_and_not_delivered() -> None:
+    media = vld(concealment_motion_vector_flag=True)
+    intra = INTRA_BITS  # type 1: intra; then the vector, the marker, the blocks
+    media.slice(packed("1" + intra[0] + "010 0011 1" + intra[1:]), q=4)
+    (thread,) = media.run()
+    assert thread.data[0] == (0x00010000, 0, 0x00070FC4, 0, 0, 0, 0, 0)
+    assert coefficients(thread)[0] == {0: 5, 1: 1}
+
+
+def test_dc_starts_anew_after_other_macroblocks() -> None:
+    media = vld(picture_coding_type=2)
+    intra = "00011" + INTRA_BITS[1:47]
+    media.slice(packed("1" + intra), q=4)
+    first = coefficients(media.run()[0])
+    media.slice(packed("1" + intra.rstrip("0") + "0" + "1 001 1 1" + "1" + intra), q=4)
+    threads = media.run()
+    assert coefficients(threads[-1]) == first
+
+
+def test_the_intra_table_is_for_intra_blocks_alone() -> None:
+    media = vld(picture_coding_type=2, intra_vlc_format=True)
+    # Y1: 1s for the first coefficient; in table B-14 11s is run 0 level 1, 10 ends the block
+    media.slice(packed("1 01 1011 10 111 10"), q=4)
+    assert coefficients(media.run()[0]) == [{0: 1, 1: -1}]
+
+
+def test_escapes_and_scans() -> None:
+    for order, scan in enumerate((ZIGZAG, ALTERNATE)):
+        media = vld(picture_coding_type=2, scan_order=order)
+        media.slice(packed("1 01 1011" + "000001 000101 100000000001" + "000001 000000 011111111111" + "10"), q=4)
+        assert coefficients(media.run()[0]) == [{scan[5]: -2047, scan[6]: 2047}]
+
+
+def test_a_run_beyond_the_block_ends_the_slice() -> None:
+    media = vld(picture_coding_type=2)
+    media.slice(packed("1 01 1011 10 10" + "1 01 1011 000001 111111 000000000001 000001 000001 000000000001 10"), q=4)
+    assert len(media.run()) == 1
+    assert any("illegal code" in c for c in media.complaints())
+
+
+@pytest.mark.parametrize("bad", [
+    "1 0000001", "1 01 000000001", "1 001 0000000001", "00000000001", "1 01 1011 0000000000001"])
+def test_illegal_codes_end_the_slice_and_leave_what_came_before(bad: str) -> None:
+    media = vld(picture_coding_type=2)
+    media.slice(packed("1 01 1011 10 10" + bad + "1111111111111111"), q=4)
+    media.slice(packed("1 01 1011 10 10"), y=1, q=4, at=0x180000)
+    rows = [t.data[0] for t in media.run()]
+    assert [row[3] for row in rows] == [0, 0x00100000]
+    assert any("illegal code" in c for c in media.complaints())
+
+
+def test_the_count_limits_the_slice() -> None:
+    macroblock = "1 01 1011 10 10"
+    for count, expected in ((1, 1), (3, 3), (5, 4), (127, 4)):
+        media = vld(picture_coding_type=2)
+        media.slice(packed(macroblock * 4), q=4, count=count)
+        assert len(media.run()) == expected
+
+
+def test_field_dct_has_kernels_of_its_own() -> None:
+    media = vld(picture_coding_type=2, frame_prediction_frame_dct=False)
+    # pattern alone with field DCT; forward with frame motion (10) and field DCT; intra with field DCT
+    media.slice(packed("1 01 1 1011 10 10" + "1 1 10 1 1 1 1011 10 10" + "1 00011 1" + INTRA_BITS[1:]), q=4)
+    threads = media.run()
+    assert [(t.descriptor - DESCRIPTORS) // 16 for t in threads] == [9, 9, 8]
+    assert all(t.data[0][0] >> 21 & 1 for t in threads)
+
+
+def test_descriptors_are_remapped() -> None:
+    media = vld(picture_coding_type=2, interface_descriptor_remap_1=12)
+    media.slice(packed("1 01 1011 10 10"), q=4)
+    assert media.run()[0].descriptor == DESCRIPTORS + 16 * 12
+
+
+def test_965gm_has_no_table() -> None:
+    media = vld("965gm", picture_coding_type=2)
+    media.slice(packed("1 01 1011 10 10"), q=4)
+    assert media.run()[0].descriptor == DESCRIPTORS + 16
+
+
+def test_965g_has_no_such_mode() -> None:
+    media = Media("g965")
+    media.memory.write(VFE, block_named("VFE_STATE").build(Gen.CL, **media.vfe | {"vfe_mode": 1}))
+    media.select()
+    media.object((0, 1 << 24), b"\xFF")
+    assert media.run() == []
+    assert any("reserved value" in c for c in media.complaints())
+
+
+def test_constants_and_header_of_a_macroblock() -> None:
+    media = vld(picture_coding_type=2)
+    media.memory.write(0x30000, bytes(range(256)) * 4)
+    media.command("CONSTANT_BUFFER", valid=True, buffer_starting_address=0x30000, buffer_length=16)
+    media.kernel(1, END, constant_urb_entry_read_length=30, sampler_state_pointer=0x7000)
+    media.slice(packed("1 01 1011 10 10" * 6), q=4)
+    media.slice(packed("1 01 1011 10 10" * 4), y=1, q=4, at=0x180000)
+    threads = media.run()
+    assert [t.header[6] for t in threads] == list(range(10))
+    assert all(t.first == 31 and (t.header[0], t.header[3]) == (0, 0) for t in threads)
+    assert threads[0].header[2:5] == (DESCRIPTORS + 16, 0, TABLES)
+    assert threads[0].constants[0] == (0x03020100, 0x07060504, 0x0B0A0908, 0x0F0E0D0C, 0x13121110, 0x17161514,
+                                       0x1B1A1918, 0x1F1E1D1C)
+
+
+def test_codes_are_complete_and_none_begins_another() -> None:
+    for name, codes in TABLES_OF_CODES.items():
+        words = [c.bits for c in codes]
+        assert len(set(words)) == len(words), name
+        assert not any(a != b and b.startswith(a) for a in words for b in words), name
+        assert sum(2.0 ** -len(w) for w in words) <= 1

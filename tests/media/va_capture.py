@@ -22,6 +22,7 @@ from gen4emu.trace.opening import open as open_trace
 from .kernels_model import Decoder, Macroblock, Planes
 
 TARGET, FORWARD, BACKWARD = slice(0, 3), slice(4, 7), slice(7, 10)  # of the binding table
+_BATCH_BUFFER_START = 0x31
 _POINTERS, _CONSTANTS = 0x70000001, 0x60020100
 _MACROBLOCKS = 20000
 
@@ -84,7 +85,9 @@ def decode(path: Path, **options: Any) -> Iterator[Picture]:
 
 
 def _picture(device: Device, submission: events.Submission) -> Picture:
-    state = State(device, int.from_bytes(bytes(submission.ring)[4:8], "little"))
+    ring = memoryview(bytes(submission.ring)).cast("I")
+    start = next(i for i, word in enumerate(ring) if word >> 23 == _BATCH_BUFFER_START)
+    state = State(device, ring[start + 1])
     target = tuple(p.copy() for p in state.planes(TARGET))
     sizes = tuple((4 * s.width, s.height) for s in state.surfaces[TARGET])  # dwords, as media blocks see it
     model = Decoder(target, state.planes(FORWARD), state.planes(BACKWARD), *state.matrices, sizes)  # type: ignore[arg-type]
