@@ -46,6 +46,90 @@ bool g4_load_texel(struct g4_texel_reader *reader, const struct g4_texture *text
     return texture->volume && load->lod + texture->min_lod >= 1 && slice >= 1 && g4_is_gen45(texture->gen);
 }
 
+/* ---- many at once ---- */
+
+/* Lanes that are inside of the level; x, y and slice of the others repeat those of the first that is. */
+static g4_lanes place(const struct g4_texture *texture, const struct g4_level *level, const struct g4_load_lanes *load,
+                      g4_lanes active, int32_t x[G4_BATCH], int32_t y[G4_BATCH], int32_t slice[G4_BATCH]) {
+    const bool one_dimension = texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D;
+    const uint32_t *const element = one_dimension ? load->v : load->r;
+    const uint32_t du = (uint32_t)load->offset[0];
+    const uint32_t dv = (uint32_t)load->offset[1];
+    const uint32_t dr = texture->volume ? (uint32_t)load->offset[2] : 0;
+    const uint32_t first_slice = texture->volume ? 0 : texture->surface.state.minimum_array_element;
+    g4_lanes found = 0;
+
+    for (uint32_t i = 0; i < G4_BATCH; i++) {
+        const uint32_t column = load->u[i] + du;
+        const uint32_t row = one_dimension ? 0 : load->v[i] + dv;
+        const uint32_t number = element[i] + dr;
+        const bool in = column < level->width && row < level->height && number < level->depth;
+        x[i] = (int32_t)column;
+        y[i] = (int32_t)row;
+        slice[i] = (int32_t)(number + first_slice);
+        found |= (g4_lanes)in << i;
+    }
+    found &= active;
+    const uint32_t first = found ? (uint32_t)__builtin_ctzll(found) : 0;
+    for (uint32_t i = 0; i < G4_BATCH; i++) {
+        const uint32_t from = found >> i & 1 ? i : first;
+        x[i] = x[from];
+        y[i] = y[from];
+        slice[i] = slice[from];
+    }
+    return found;
+}
+
+static uint32_t first_lane(g4_lanes lanes) {
+    return (uint32_t)__builtin_ctzll(lanes);
+}
+
+static bool same_level(const struct g4_load_lanes *load, g4_lanes active) {
+    bool same = true;
+    for (uint32_t i = 0; i < G4_BATCH; i++) {
+        same &= (load->lod[i] == load->lod[first_lane(active)]) | !(active >> i & 1);
+    }
+    return same;
+}
+
+bool g4_load_can_batch(const struct g4_texture *texture, const struct g4_load_lanes *load, g4_lanes active) {
+    return active && texture->fetch == G4_FETCH_PACKED && texture->surface.type != G4_SURFACE_TYPE_SURFTYPE_BUFFER &&
+           same_level(load, active) && load->lod[first_lane(active)] <= texture->mip_count;
+}
+
+bool g4_load_batch(struct g4_texel_reader *reader, const struct g4_texture *texture, const struct g4_sampler_ops *ops,
+                   const struct g4_load_lanes *load, g4_lanes active, struct g4_load_work *work,
+                   uint32_t *const out[4]) {
+    const uint32_t number = load->lod[first_lane(active)] + texture->min_lod;
+    const struct g4_level *const level = &texture->level[number];
+    const g4_lanes found = place(texture, level, load, active, work->x, work->y, work->slice);
+    uint32_t none[4];
+
+    outside(texture, none);
+    if (found) {
+        ops->slices(level, work->slice, G4_BATCH, work->x0, work->y0);
+        ops->columns(texture, work->x0, work->x, level->width, G4_BATCH, work->column[0]);
+        ops->rows(texture, work->y0, work->y, level->height, G4_BATCH, work->row[0]);
+        ops->fetch(texture, reader->port, work->column, work->row, 1, G4_BATCH, work->texel);
+    }
+    bool beyond_first = false;
+    for (uint32_t i = 0; i < G4_BATCH; i++) {
+        beyond_first |= (found >> i & 1) && work->slice[i] >= 1;
+    }
+    for (int channel = 0; channel < 4; channel++) {
+        const uint8_t source = texture->source[channel];
+        const uint32_t constant = source == G4_SOURCE_ONE ? texture->one : 0;
+        for (uint32_t i = 0; i < G4_BATCH; i++) {
+            uint32_t value = constant;
+            if (source < G4_SOURCE_ZERO) {
+                memcpy(&value, &work->texel[0][source][i], sizeof value);
+            }
+            out[channel][i] = found >> i & 1 ? value : none[channel];
+        }
+    }
+    return texture->volume && number >= 1 && beyond_first && g4_is_gen45(texture->gen);
+}
+
 static uint32_t minify(uint32_t size, uint32_t level) {
     const uint32_t small = level > 31 ? 0 : size >> level;
     return small ? small : 1;

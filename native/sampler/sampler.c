@@ -40,6 +40,7 @@ struct g4_sampler_cache {
     struct g4_sample_work work;
     float parameter[PARAMETERS][G4_BATCH]; /* of SIMD4x2 messages, sample s of thread t in lane 8t + 4s */
     uint32_t result[4][G4_SAMPLE_LANES];   /* R, G, B, A */
+    struct g4_load_work loading;
 };
 
 struct g4_sampler_cache *g4_sampler_cache_new(void) {
@@ -67,6 +68,8 @@ void g4_sampler_cache_reset(struct g4_sampler_cache *cache) {
         cache->epoch = 1;
     }
 }
+
+static const struct g4_sampler_ops *const variants[] = G4_VARIANT_TABLE(g4_sampler_ops);
 
 /* A message of some threads on its way through. */
 struct call {
@@ -357,7 +360,6 @@ static const struct g4_texture *keyed_texture(const struct call *c, const struct
 }
 
 static void sample(struct call *c) {
-    static const struct g4_sampler_ops *const variants[] = G4_VARIANT_TABLE(g4_sampler_ops);
     const bool kill = c->message->operation == G4_SAMPLER_OP_SAMPLE_KILLPIX;
     const struct g4_texture_sampler *const sampler = find_sampler(c);
 
@@ -429,6 +431,28 @@ static bool can_load(const struct call *c) {
     return true;
 }
 
+/* Half a message at once, if that is possible. */
+static bool load_half(const struct call *c, uint32_t half, const struct g4_parameter parameters[4], bool *differs) {
+    const struct g4_load_lanes lanes = {
+        (const uint32_t *)parameters[0].half[half],
+        (const uint32_t *)parameters[1].half[half],
+        (const uint32_t *)parameters[2].half[half],
+        (const uint32_t *)parameters[3].half[half],
+        {c->header.u_offset, c->header.v_offset, c->header.r_offset},
+    };
+    uint32_t *out[4];
+
+    if (!g4_load_can_batch(c->texture, &lanes, c->active[half])) {
+        return false;
+    }
+    for (int channel = 0; channel < 4; channel++) {
+        out[channel] = &c->cache->result[channel][half * G4_BATCH];
+    }
+    *differs |= g4_load_batch(&c->cache->reader, c->texture, variants[g4_variant_current()], &lanes, c->active[half],
+                              &c->cache->loading, out);
+    return true;
+}
+
 static void load(const struct call *c) {
     const struct g4_parameter u = parameter(c, G4_SAMPLER_PARAMETER_U);
     const struct g4_parameter v = parameter(c, G4_SAMPLER_PARAMETER_V);
@@ -443,7 +467,11 @@ static void load(const struct call *c) {
         write_zeros(c);
         return;
     }
+    const struct g4_parameter all[4] = {u, v, r, lod};
     for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
+        if (load_half(c, half, all, &differs)) {
+            continue;
+        }
         for (g4_lanes lanes = c->active[half]; lanes; lanes &= lanes - 1) {
             const uint32_t lane = half * G4_BATCH + (uint32_t)__builtin_ctzll(lanes);
             const struct g4_load load = {

@@ -7,6 +7,7 @@ import pytest
 
 from gen4emu.device.probe import Event
 from gen4emu.hw.formats import SurfaceFormat as F
+from gen4emu.hw.formats import format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.sampler import MapFilter as Map
 from gen4emu.hw.surface import MipMapLayoutMode
@@ -139,3 +140,22 @@ def test_ld_needs_no_sampler(t: Texturing) -> None:
     got = t.message("ld", "8", np.arange(8), 0, 0, integers=True, header={"sampler_state_pointer": 0x7FFFFFE0})
     assert list(got[:, 0]) == [1, 2, 3, 4, 0, 0, 0, 0]
     assert list(t.message("ld", "4x2", 2, 0, 0, 0, integers=True)[:, 0]) == [3, 3]
+
+
+SMALL = [f for f in F if (i := format_info(f)) and i.block_width == 1 and not i.yuv and i.bits_per_texel <= 32]
+
+
+@pytest.mark.parametrize("type", [T.SURFTYPE_2D, T.SURFTYPE_3D])
+@pytest.mark.parametrize("format", SMALL, ids=lambda f: f.name)
+def test_lanes_of_one_level_read_what_each_alone_reads(t: Texturing, format: F, type: T) -> None:
+    """Lanes that agree in their level are looked up together, others one by one."""
+    noise = np.random.default_rng(int(format)).bytes(1 << 14)
+    t.surface(format, 13, 9, 3, type=type, levels=2, data=noise)
+    u = np.array([0, 12, 3, 5, 13, 2, -1, 7, 11, 4, 6, 1, 8, 9, 10, 2])
+    v = np.array([0, 8, 1, 2, 3, 9, 0, 4, 7, 1, 3, 0, 2, 1, 3, -5])
+    r = np.array([0, 2, 1, 0, 0, 1, 2, 3, 0, 1, 0, 2, 1, 0, 0, 1])
+    level = np.array([0, 1] * 8)
+    apart = t.load(u, v, r, level)
+    for n in range(2):
+        together = t.load(u, v, r, n)
+        assert np.array_equal(together[level == n], apart[level == n])
