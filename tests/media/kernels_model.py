@@ -185,7 +185,7 @@ class Decoder:
             sides = []
             for s, wanted in ((0, forward), (1, backward or dual)):
                 if wanted:
-                    reference = self.forward if s == 0 or dual else self.backward
+                    reference = (self.forward, self.backward)[s]  # of P pictures they are the same
                     sides.append(self._fetch_field(mb, reference, plane, x, y, r, s, size))
             parts.append(_mean(sides))
         result = np.empty((size, size), dtype=np.int64)
