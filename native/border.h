@@ -260,9 +260,9 @@ struct g4_state {
     uint32_t svb_index[4][3];
     uint32_t vf_statistics;
 
-    uint32_t vfe_state, vfe_extended_state; /* VLD_STATE or VFE_STATE_EX */
-    uint32_t vfe_extended;                  /* the latter is there */
-    uint32_t media_pointers_new;            /* VFE reads its state at the next object, */
+    uint32_t vfe_state, vfe_extended_state;           /* VLD_STATE or VFE_STATE_EX */
+    uint32_t vfe_extended;                            /* the latter is there */
+    uint32_t media_pointers_new;                      /* VFE reads its state at the next object, */
     uint32_t vfe_latched[3], vfe_extended_latched[8]; /* and keeps it here */
     uint32_t media_counter_set;                       /* the debug counter was initialized */
     uint32_t media_retains, media_retained[8];        /* indirect data for the next object */
@@ -420,8 +420,8 @@ void g4_device_reset_counts(struct g4_device *device);
 
 /* ---- the media pipeline: native/media/ ---- */
 
-/* Run one MEDIA_OBJECT, MEDIA_OBJECT_EX or MEDIA_OBJECT_PRT of `dwords` dwords with the header, which lies at `address`.
- * Its threads may still be on their way when it returns. */
+/* Run one MEDIA_OBJECT, MEDIA_OBJECT_EX or MEDIA_OBJECT_PRT of `dwords` dwords with the header, which lies at
+ * `address`. Its threads may still be on their way when it returns. */
 enum g4_status g4_device_media(struct g4_device *device, const uint32_t *command, uint32_t dwords, uint32_t address,
                                struct g4_fault *fault);
 /* Let threads go on.  `finish`: until all have ended; G4_HANG when they wait for each other. */
