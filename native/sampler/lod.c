@@ -75,9 +75,18 @@ static void seen_from(int32_t face, const float p[3], float out[3]) {
     out[2] = sign * p[axis];
 }
 
-/* Upper left to upper right and lower left of a subspan, on the upper left one's face.  The sampler does not divide:
- * programs deliver directions divided by their largest component.  Where a step leaves the face, the change of the
- * component across the face counts as it does close to the upper left pixel, where that component is 1. */
+/* How far from `from`, whose component across the face is 1, to `to` it is along dimension d.
+ *
+ * Dividing by the other pixel's component gives the exact projection, which shows a wrong level at corners; not
+ * dividing at all (directions come divided, by their largest component) falls short where steps are half a face wide.
+ * Silicon is right in both cases, as is the mean of the two (docs/fidelity.md). */
+static float step_on_face(const float from[3], const float to[3], int d) {
+    const float first_order = to[d] - from[d] * to[2];
+    const float least = 1.0f / 64.0f; /* the other pixel may be behind the face's horizon */
+    return first_order / sqrtf(to[2] > least ? to[2] : least);
+}
+
+/* Upper left to upper right and lower left of a subspan, on the upper left one's face. */
 static void cube_gradients(const struct g4_request *request, const struct g4_sample_work *work,
                            struct g4_gradient_lanes *out) {
     const float half = 0.5f * level_0_size(request->texture, 0);
@@ -89,9 +98,8 @@ static void cube_gradients(const struct g4_request *request, const struct g4_sam
             seen_from(work->slice[4 * s], p, corner[i]);
         }
         for (int d = 0; d < 2; d++) {
-            const float *const from = corner[0];
-            out->dx[d][s] = (corner[1][d] - from[d] - from[d] * (corner[1][2] - from[2])) * half;
-            out->dy[d][s] = (corner[2][d] - from[d] - from[d] * (corner[2][2] - from[2])) * half;
+            out->dx[d][s] = step_on_face(corner[0], corner[1], d) * half;
+            out->dy[d][s] = step_on_face(corner[0], corner[2], d) * half;
         }
     }
 }

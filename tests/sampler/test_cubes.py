@@ -169,6 +169,19 @@ def test_a_face_drawn_texel_for_texel_shows_one_level_up_to_its_corners(size: in
             assert set(levels[inside]) == {10 * face + 1}
 
 
+@pytest.mark.parametrize("start", [0.05, 0.25, 0.5, 0.75, 0.9])
+def test_steps_of_half_a_face_across_an_edge_show_their_level(start: float) -> None:
+    """piglit's tex-miplevel-selection passes for cubes on G41."""
+    t = Texturing()
+    t.surface(F.R16_FLOAT, 32, 32, type=T.SURFTYPE_CUBE, levels=6)
+    for level in range(6):
+        for f in range(6):
+            t.texels(np.full((32 >> level, 32 >> level), level, np.float16), level, f)
+    t.sampler(mip=Mip.NEAREST, mode=Mode.CLAMP)
+    points = np.array([(start + i, -0.5 + j, 1.0) for j in (0, 1) for i in (0, 1)] * 4)
+    assert t.sample(*(points / abs(points).max(axis=1, keepdims=True)).T)[0, 0] == 4
+
+
 def test_delivered_gradients_come_with_face_coordinates() -> None:
     t = Texturing()
     t.surface(F.R16_FLOAT, 64, 64, type=T.SURFTYPE_CUBE, levels=4)
