@@ -7,6 +7,26 @@ static void outside(const struct g4_texture *texture, uint32_t out[4]) {
     }
 }
 
+/* The texel that a lane asks for.  False: it is outside of the level. */
+static inline bool locate(const struct g4_texture *texture, const struct g4_level *level, const uint32_t uvr[3],
+                          const int32_t offset[3], uint32_t *x, uint32_t *y, uint32_t *slice) {
+    const bool one_dimension = texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D;
+    *x = uvr[0] + (uint32_t)offset[0];
+    *y = one_dimension ? 0 : uvr[1] + (uint32_t)offset[1];
+    /* An array's index takes no offset. */
+    *slice = (one_dimension ? uvr[1] : uvr[2]) + (texture->volume ? (uint32_t)offset[2] : 0);
+    return *x < level->width && *y < level->height && *slice < level->depth;
+}
+
+static uint32_t first_slice(const struct g4_texture *texture) {
+    return texture->volume ? 0 : texture->surface.state.minimum_array_element;
+}
+
+/* Real G4x returns something else (decision 34). */
+static bool differs(const struct g4_texture *texture, uint32_t level, bool beyond_first_slice) {
+    return texture->volume && level >= 1 && beyond_first_slice && g4_is_gen45(texture->gen);
+}
+
 bool g4_load_texel(struct g4_texel_reader *reader, const struct g4_texture *texture, const struct g4_load *load,
                    uint32_t out[4]) {
     const struct g4_surface *const surface = &texture->surface;
@@ -23,18 +43,14 @@ bool g4_load_texel(struct g4_texel_reader *reader, const struct g4_texture *text
         return false;
     }
     const struct g4_level *const level = &texture->level[load->lod + texture->min_lod];
-    const bool one_dimension = surface->type == G4_SURFACE_TYPE_SURFTYPE_1D;
-    const uint32_t x = load->u + (uint32_t)load->offset[0];
-    const uint32_t y = one_dimension ? 0 : load->v + (uint32_t)load->offset[1];
-    /* An array's index takes no offset. */
-    const uint32_t element = one_dimension ? load->v : load->r;
-    const uint32_t slice = texture->volume ? load->r + (uint32_t)load->offset[2] : element;
-
-    if (x >= level->width || y >= level->height || slice >= level->depth) {
+    uint32_t x;
+    uint32_t y;
+    uint32_t slice;
+    if (!locate(texture, level, (const uint32_t[3]){load->u, load->v, load->r}, load->offset, &x, &y, &slice)) {
         outside(texture, out);
         return false;
     }
-    const uint32_t real = texture->volume ? slice : slice + surface->state.minimum_array_element;
+    const uint32_t real = slice + first_slice(texture);
     const struct g4_texel_place place = {
         .level = level,
         .x0 = level->x + level->slice_dx * (real & level->slice_mask),
@@ -43,7 +59,7 @@ bool g4_load_texel(struct g4_texel_reader *reader, const struct g4_texture *text
         .y = y,
     };
     g4_texel_read(reader, texture, &place, NULL, out);
-    return texture->volume && load->lod + texture->min_lod >= 1 && slice >= 1 && g4_is_gen45(texture->gen);
+    return differs(texture, load->lod + texture->min_lod, slice >= 1);
 }
 
 /* ---- many at once ---- */
@@ -51,22 +67,16 @@ bool g4_load_texel(struct g4_texel_reader *reader, const struct g4_texture *text
 /* Lanes that are inside of the level; x, y and slice of the others repeat those of the first that is. */
 static g4_lanes place(const struct g4_texture *texture, const struct g4_level *level, const struct g4_load_lanes *load,
                       g4_lanes active, int32_t x[G4_BATCH], int32_t y[G4_BATCH], int32_t slice[G4_BATCH]) {
-    const bool one_dimension = texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D;
-    const uint32_t *const element = one_dimension ? load->v : load->r;
-    const uint32_t du = (uint32_t)load->offset[0];
-    const uint32_t dv = (uint32_t)load->offset[1];
-    const uint32_t dr = texture->volume ? (uint32_t)load->offset[2] : 0;
-    const uint32_t first_slice = texture->volume ? 0 : texture->surface.state.minimum_array_element;
+    const uint32_t minimum = first_slice(texture);
     g4_lanes found = 0;
 
     for (uint32_t i = 0; i < G4_BATCH; i++) {
-        const uint32_t column = load->u[i] + du;
-        const uint32_t row = one_dimension ? 0 : load->v[i] + dv;
-        const uint32_t number = element[i] + dr;
-        const bool in = column < level->width && row < level->height && number < level->depth;
-        x[i] = (int32_t)column;
-        y[i] = (int32_t)row;
-        slice[i] = (int32_t)(number + first_slice);
+        uint32_t spot[3];
+        const bool in = locate(texture, level, (const uint32_t[3]){load->u[i], load->v[i], load->r[i]}, load->offset,
+                               &spot[0], &spot[1], &spot[2]);
+        x[i] = (int32_t)spot[0];
+        y[i] = (int32_t)spot[1];
+        slice[i] = (int32_t)(spot[2] + minimum);
         found |= (g4_lanes)in << i;
     }
     found &= active;
@@ -127,7 +137,7 @@ bool g4_load_batch(struct g4_texel_reader *reader, const struct g4_texture *text
             out[channel][i] = found >> i & 1 ? value : none[channel];
         }
     }
-    return texture->volume && number >= 1 && beyond_first && g4_is_gen45(texture->gen);
+    return differs(texture, number, beyond_first);
 }
 
 static uint32_t minify(uint32_t size, uint32_t level) {
