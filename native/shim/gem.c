@@ -65,27 +65,34 @@ int gem_close(struct file *file, void *argument, uint32_t size) {
 
 /* --- contents --- */
 
-static int check_access(const struct object *object, const struct i915_access *request) {
+/* The object of a read or write, held, when the GPU is done with it (`writing`: with writing it); NULL with an error,
+ * which is 0 where there is nothing to do. */
+static struct object *start_access(struct file *file, const struct i915_access *request, bool writing, int *error) {
+    struct object *const object = object_of(file, request->handle);
+
     if (!object) {
-        return ENOENT;
+        *error = ENOENT;
+        return NULL;
     }
-    return request->offset > object->size || request->size > object->size - request->offset ? EINVAL : 0;
+    const bool inside = request->offset <= object->size && request->size <= object->size - request->offset;
+    *error = request->size == 0 || inside ? 0 : EINVAL;
+    if (request->size == 0 || !inside) {
+        return NULL;
+    }
+    object_keep(object);
+    (void)object_wait(object, writing, INT64_MAX);
+    view_pick_up(object);
+    return object;
 }
 
 int gem_pread(struct file *file, void *argument, uint32_t size) {
     (void)size;
     const struct i915_access *const request = argument;
-    struct object *const object = object_of(file, request->handle);
-    if (object && request->size == 0) {
-        return 0;
-    }
-    const int error = check_access(object, request);
-    if (error) {
+    int error;
+    struct object *const object = start_access(file, request, true, &error);
+    if (!object) {
         return error;
     }
-    object_keep(object);
-    (void)object_wait(object, true, INT64_MAX);
-    view_pick_up(object);
     const bool fine = user_write(request->data, object_memory(object) + request->offset, request->size);
     object_drop(object);
     return fine ? 0 : EFAULT;
@@ -94,17 +101,11 @@ int gem_pread(struct file *file, void *argument, uint32_t size) {
 int gem_pwrite(struct file *file, void *argument, uint32_t size) {
     (void)size;
     const struct i915_access *const request = argument;
-    struct object *const object = object_of(file, request->handle);
-    if (object && request->size == 0) {
-        return 0;
-    }
-    const int error = check_access(object, request);
-    if (error) {
+    int error;
+    struct object *const object = start_access(file, request, false, &error);
+    if (!object) {
         return error;
     }
-    object_keep(object);
-    (void)object_wait(object, false, INT64_MAX);
-    view_pick_up(object);
     const bool fine = user_read(object_memory(object) + request->offset, request->data, request->size);
     view_refresh(object);
     object_drop(object);
