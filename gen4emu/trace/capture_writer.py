@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from types import TracebackType
-from typing import Self
 
 import gen4emu
 from gen4emu.errors import FieldError
@@ -37,17 +35,17 @@ from gen4emu.trace.capture_format import (
     digest,
 )
 from gen4emu.trace.events import Engine, GttWrite, RegisterWrite, Space, SurfaceDump
-from gen4emu.trace.output import Output
+from gen4emu.trace.output import Writer
 
 _BATCH_PAGES = 64  # new pages that are packed together
 _ZEROS = bytes(PAGE_BYTES)
 
 
-class CaptureWriter:
-    """Writes one file.  Use it in a `with` block: an exception leaves no file."""
+class CaptureWriter(Writer):
+    """Writes one `.g4c` file."""
 
     def __init__(self, file: str | os.PathLike[str], device: Device, *, application: str = "") -> None:
-        self._output = Output(file)
+        super().__init__(file)
         self._at = 0
         self._numbers: dict[bytes, int] = {digest(_ZEROS): 0}
         self._fresh: list[bytes] = []  # pages that have a number, but are not in the file yet
@@ -157,21 +155,7 @@ class CaptureWriter:
         if len(index) <= MAX_RECORD_BYTES:  # else a reader scans
             self._record(Kind.INDEX, index)
             self._write(TRAILER.pack(at, INDEX_MAGIC))
-        self._output.commit()
-
-    def discard(self) -> None:
-        """Give up: nothing of the file stays."""
-        self._output.discard()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
+        super().close()
 
     def _record(self, kind: Kind, data: bytes) -> None:
         stored, codec = data, Codec.RAW

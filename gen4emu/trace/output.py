@@ -89,3 +89,28 @@ class Output:
         if self.name == "-" and isinstance(error, BrokenPipeError):
             return error  # whoever reads has seen enough
         return TraceError(self.name, None, f"cannot be written: {error.strerror or error}")
+
+
+class Writer:
+    """What writes one file.  Use it in a `with` block: an exception leaves no file."""
+
+    def __init__(self, file: str | os.PathLike[str]) -> None:
+        self._output = Output(file)
+
+    def close(self) -> None:
+        """Complete the file: it appears under its name."""
+        self._output.commit()
+
+    def discard(self) -> None:
+        """Give up: nothing of the file stays."""
+        self._output.discard()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()

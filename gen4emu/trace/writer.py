@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 import struct
 from enum import Enum
-from types import TracebackType
-from typing import Self
 
 from gen4emu.errors import FieldError
 from gen4emu.hw.gen import Device
 from gen4emu.trace.events import Engine, GttWrite, RegisterWrite, Space, SurfaceDump
-from gen4emu.trace.output import Output
+from gen4emu.trace.output import Writer
 from gen4emu.trace.packets import (
     FRAME_NOTE,
     MAX_BLOCK_BYTES,
@@ -44,15 +42,15 @@ class Dedup(Enum):
     NONE = "none"  # every write is written, as readers that forget memory after each submission need it
 
 
-class AubWriter:
-    """Writes one AUB file.  Use it in a `with` block: an exception leaves no file."""
+class AubWriter(Writer):
+    """Writes one AUB file."""
 
     def __init__(self, file: str | os.PathLike[str], device: Device, *, application: str = "",
                  dedup: Dedup = Dedup.TRACE) -> None:
         """The suffix of `file` (.xz, .gz, .zst) says how it is compressed; "-" is standard output."""
         self._dedup = dedup
         self._known = KnownPages()
-        self._output = Output(file)
+        super().__init__(file)
         try:
             self.header(device.pci_id, application)
         except BaseException:
@@ -148,24 +146,6 @@ class AubWriter:
                                                        event.value & 0xFFFFFFFF))
 
     # --- life --------------------------------------------------------------------------------------------------------
-    def close(self) -> None:
-        """Complete the file: it appears under its name."""
-        self._output.commit()
-
-    def discard(self) -> None:
-        """Give up: nothing of the file stays."""
-        self._output.discard()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
-
     # --- packets -----------------------------------------------------------------------------------------------------
     def _packet(self, sub_opcode: int, body: bytes) -> None:
         self._output.write(struct.pack("<I", legacy_header(sub_opcode, 1 + len(body) // 4)) + body)
