@@ -205,7 +205,7 @@ class Server:
         self._remove()
 
     def _remove(self) -> None:
-        shutil.rmtree(self.directory, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)  # gone already, or a client's file: nothing worth failing for
 
     def __enter__(self) -> Self:
         self.start()

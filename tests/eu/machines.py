@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,7 +18,7 @@ DTYPES = {"F": np.float32, "D": np.int32, "UD": np.uint32, "W": np.int16, "UW": 
 END = "send(8) 0 null<1>UD null<8,8,1>UD 0x80100000UD { align1 };\n"
 
 
-class Machine:
+class Machine(ABC):
     """Write registers, run a text, read registers."""
 
     def __init__(self, gen: Gen, *, dmask: int = 0xFFFF, alternate: bool = False) -> None:
@@ -50,8 +51,9 @@ class Machine:
         """Assemble with an end, and execute."""
         self.execute(assemble(text + "\n" + END, self.gen))
 
+    @abstractmethod
     def execute(self, code: bytes) -> None:
-        raise NotImplementedError
+        """Run it from the registers that were put, to its end."""
 
 
 class ReferenceMachine(Machine):

@@ -17,14 +17,14 @@ from tests.sampler.texturing import Texturing
 DIRECTIONS = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]
 
 
-def cube(size: int = 1, levels: int = 1, **fields: int) -> Texturing:
-    """Face f holds the number f."""
+def cube(size: int = 1, levels: int = 1, *, face: int = 1, level: int = 0, **fields: int) -> Texturing:
+    """Every texel tells where it is: `face` times its face and `level` times its level."""
     t = Texturing()
     t.surface(F.R16_FLOAT, size, size, type=T.SURFTYPE_CUBE, levels=levels, **fields)
-    for level in range(levels):
+    for mip in range(levels):
         for f in range(6):
-            n = max(1, size >> level)
-            t.texels(np.full((n, n), f, np.float16), level, f)
+            n = max(1, size >> mip)
+            t.texels(np.full((n, n), face * f + level * mip, np.float16), mip, f)
     t.sampler(mode=Mode.CUBE)
     return t
 
@@ -126,22 +126,14 @@ def test_a_disabled_face_is_all_border() -> None:
 
 @pytest.mark.parametrize("shrink", [4.0, 2.0, 1.0])
 def test_levels_follow_the_gradient_on_the_face(shrink: float) -> None:
-    t = Texturing()
-    t.surface(F.R16_FLOAT, 64, 64, type=T.SURFTYPE_CUBE, levels=4)
-    for level in range(4):
-        for f in range(6):
-            t.texels(np.full((64 >> level, 64 >> level), level, np.float16), level, f)
+    t = cube(64, 4, face=0, level=1)
     t.sampler(mip=Mip.LINEAR, mode=Mode.CUBE)
     step = np.tile([0, shrink, 0, shrink], 4) * 2 / 64
     assert t.sample(0.1 + step, 0.2, 1.0)[0, 0] == np.log2(shrink)
 
 
 def test_a_subspan_across_an_edge_takes_gradients_on_one_face() -> None:
-    t = Texturing()
-    t.surface(F.R16_FLOAT, 64, 64, type=T.SURFTYPE_CUBE, levels=4)
-    for level in range(4):
-        for f in range(6):
-            t.texels(np.full((64 >> level, 64 >> level), level, np.float16), level, f)
+    t = cube(64, 4, face=0, level=1)
     t.sampler(mip=Mip.LINEAR, mode=Mode.CUBE)
     x = np.tile([1.0, 1.0, 1.0, 1.0], 4)
     z = np.tile([0.99, 1.0, 0.99, 1.0], 4)  # the second pixel is a tie, which belongs to +Z
@@ -153,12 +145,7 @@ def test_a_subspan_across_an_edge_takes_gradients_on_one_face() -> None:
 @pytest.mark.parametrize("first", [(-1, -1), (0, -1), (-1, 0), (0, 0)])
 def test_a_face_drawn_texel_for_texel_shows_one_level_up_to_its_corners(size: int, first: tuple[int, int]) -> None:
     """Pixels beyond a corner belong to up to two other faces; piglit's cube map tests pass on G41."""
-    t = Texturing()
-    t.surface(F.R16_FLOAT, 2 * size, 2 * size, type=T.SURFTYPE_CUBE, levels=3)
-    for level in range(3):
-        for f in range(6):
-            n = 2 * size >> level
-            t.texels(np.full((n, n), 10 * f + level, np.float16), level, f)
+    t = cube(2 * size, 3, face=10, level=1)
     t.sampler(mip=Mip.NEAREST, mode=Mode.CLAMP)
     for face in range(6):
         for corner in np.ndindex(2, 2):  # the subspan over this corner
@@ -172,22 +159,14 @@ def test_a_face_drawn_texel_for_texel_shows_one_level_up_to_its_corners(size: in
 @pytest.mark.parametrize("start", [0.05, 0.25, 0.5, 0.75, 0.9])
 def test_steps_of_half_a_face_across_an_edge_show_their_level(start: float) -> None:
     """piglit's tex-miplevel-selection passes for cubes on G41."""
-    t = Texturing()
-    t.surface(F.R16_FLOAT, 32, 32, type=T.SURFTYPE_CUBE, levels=6)
-    for level in range(6):
-        for f in range(6):
-            t.texels(np.full((32 >> level, 32 >> level), level, np.float16), level, f)
+    t = cube(32, 6, face=0, level=1)
     t.sampler(mip=Mip.NEAREST, mode=Mode.CLAMP)
     points = np.array([(start + i, -0.5 + j, 1.0) for j in (0, 1) for i in (0, 1)] * 4)
     assert t.sample(*(points / abs(points).max(axis=1, keepdims=True)).T)[0, 0] == 4
 
 
 def test_delivered_gradients_come_with_face_coordinates() -> None:
-    t = Texturing()
-    t.surface(F.R16_FLOAT, 64, 64, type=T.SURFTYPE_CUBE, levels=4)
-    for level in range(4):
-        for f in range(6):
-            t.texels(np.full((64 >> level, 64 >> level), level + 10 * f, np.float16), level, f)
+    t = cube(64, 4, face=10, level=1)
     t.sampler(mip=Mip.LINEAR, mode=Mode.CUBE)
     result = t.message("sample_g", "8", 0.0, 0.0, np.arange(8), 2 * 4 / 64, 0, 9, 0, 0, 9, mlen=10).view(np.float32)
     assert list(result[:, 0]) == [2, 12, 22, 32, 42, 52, 52, 52]
