@@ -4,8 +4,6 @@
 #ifndef G4_DEVICE_H
 #define G4_DEVICE_H
 
-#include <time.h>
-
 #include "ff/geometry.h"
 #include "pipeline.h"
 #include "pool.h"
@@ -32,13 +30,6 @@ struct g4_device {
     uint32_t next_object;               /* 24 bits: the number of the next object that is set up, for R0.7 */
     uint32_t first_object, last_object; /* those that are drawn */
 };
-
-/* Wall time, for counts. */
-static inline uint64_t g4_now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 struct g4_draw_frame *g4_draw_frame_new(void);
 void g4_draw_frame_free(struct g4_draw_frame *frame);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "device.h"
 #include "ff/wm.h"
 #include "sampler/sampler.h"
@@ -14,6 +15,8 @@
 enum {
     RANGES_PER_BATCH = 256,     /* chunks between two tile phases: bounds memory */
     GRID = 8192 / G4_TILE_SIZE, /* the clipped drawing rectangle ends at 8191 (spec/20 2.5) */
+    BRIEF_TILES = 4,            /* so few tiles, with so few objects, may not be worth waking a thread */
+    BRIEF_SETUPS = 64,
 };
 
 /* The set-up objects that may touch one tile, in order. */
@@ -198,6 +201,7 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
     struct g4_device *const device = draw->device;
     struct g4_draw_frame *const frame = draw->frame;
     enum g4_status status = G4_OK;
+    uint32_t setups = 0;
 
     for (uint32_t c = 0; c < chunks && status == G4_OK; c++) {
         struct g4_chunk *const chunk = &frame->chunk[c];
@@ -205,16 +209,18 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
         for (uint32_t i = 0; i < chunk->setups; i++) {
             number_object(device, &chunk->setup[i]);
         }
-        device->counts.setups += chunk->setups;
+        setups += chunk->setups;
         g4_sf_count_stipple(device->ctx.state, &device->pipeline, chunk);
         device->counts.objects += chunk->objects;
     }
+    device->counts.setups += setups;
     if (status == G4_OK) {
         status = bin_chunks(frame, chunks);
     }
     if (status == G4_OK) {
+        const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
         device->counts.tiles += frame->used_count;
-        g4_pool_run(device->pool, run_tile, draw, frame->used_count);
+        g4_pool_run(device->pool, run_tile, draw, frame->used_count, brief);
         status = (enum g4_status)atomic_load(&draw->failed);
     }
     bins_clear(frame);
@@ -293,7 +299,7 @@ static enum g4_status run_draw(struct draw *draw) {
         }
         device->counts.vertices += plan->vertices;
         const uint64_t start = g4_now_ns();
-        g4_pool_run(device->pool, run_range, draw, plan->count);
+        g4_pool_run(device->pool, run_range, draw, plan->count, false);
         const uint64_t middle = g4_now_ns();
         status = draw_tiles(draw, plan->count);
         device->counts.geometry_ns += middle - start;

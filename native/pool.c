@@ -2,11 +2,13 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
+#include "clock.h"
+
 enum {
-    G4_POOL_MAX = 64
+    G4_POOL_MAX = 64,
+    ALONE_NS = 15000, /* as long as it takes to wake a thread */
 };
 
 struct g4_pool_thread {
@@ -20,8 +22,9 @@ struct g4_pool {
     uint32_t started; /* threads, one less than workers */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
-    uint64_t round; /* counts calls of g4_pool_run */
-    uint32_t busy;  /* threads still in this round */
+    uint64_t round; /* counts calls to work */
+    bool open;      /* threads may join this round: one that wakes late finds it over, and nobody waits for it */
+    uint32_t busy;  /* threads that joined and are not done */
     bool stop;
     g4_job_fn *fn;
     void *data;
@@ -54,6 +57,10 @@ static void *thread_main(void *argument) {
             break;
         }
         seen = pool->round;
+        if (!pool->open) {
+            continue;
+        }
+        pool->busy++;
         pthread_mutex_unlock(&pool->lock);
         work_through(pool, self->index);
         pthread_mutex_lock(&pool->lock);
@@ -108,19 +115,10 @@ uint32_t g4_pool_workers(const struct g4_pool *pool) {
     return pool->workers;
 }
 
-void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count) {
-    if (pool->workers == 1 || count <= 1) {
-        for (uint32_t job = 0; job < count; job++) {
-            fn(data, 0, job);
-        }
-        return;
-    }
+/* The caller's part of a round, with whoever joins. */
+static void run_together(struct g4_pool *pool) {
     pthread_mutex_lock(&pool->lock);
-    pool->fn = fn;
-    pool->data = data;
-    pool->count = count;
-    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
-    pool->busy = pool->workers - 1;
+    pool->open = true;
     pool->round++;
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->lock);
@@ -128,8 +126,27 @@ void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count
     work_through(pool, 0);
 
     pthread_mutex_lock(&pool->lock);
+    pool->open = false;
     while (pool->busy) {
         pthread_cond_wait(&pool->done, &pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);
+}
+
+void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, bool brief) {
+    const bool alone = pool->workers == 1 || count <= 1;
+    const uint64_t end = brief ? g4_now_ns() + ALONE_NS : 0;
+    uint32_t job = 0;
+
+    while (job < count && (alone || (brief && g4_now_ns() < end))) {
+        fn(data, 0, job++);
+    }
+    if (job == count) {
+        return;
+    }
+    pool->fn = fn; /* no thread looks at these while the round is closed */
+    pool->data = data;
+    pool->count = count;
+    atomic_store_explicit(&pool->next, job, memory_order_relaxed);
+    run_together(pool);
 }

@@ -5,6 +5,7 @@
 #ifndef G4_POOL_H
 #define G4_POOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct g4_pool;
@@ -15,7 +16,8 @@ typedef void g4_job_fn(void *data, uint32_t worker, uint32_t job);
 struct g4_pool *g4_pool_new(uint32_t workers);
 void g4_pool_free(struct g4_pool *pool);
 uint32_t g4_pool_workers(const struct g4_pool *pool);
-/* Run jobs 0..count-1; returns when all are done. */
-void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count);
+/* Run jobs 0..count-1; returns when all are done.  `brief`: they may well be done before another thread is awake, so
+ * the caller begins alone. */
+void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, bool brief);
 
 #endif

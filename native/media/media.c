@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "../clock.h"
 #include "../sampler/sampler.h"
 
 enum {

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "../clock.h"
 #include "../eu/kernel.h"
 #include "../ff/payload.h"
 #include "media.h"
