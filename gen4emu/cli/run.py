@@ -40,7 +40,9 @@ def server_options(command: Command) -> Command:
                      help="Where the error state of a hang goes; by default a new file in the temporary directory."),
         click.option("--strict", is_flag=True, help="Unknown commands hang; exit with status 1 when anything is not "
                                                     "modelled or not right."),
-        click.option("-v", "--verbose", is_flag=True, help="Tell when programs open and close the device."),
+        click.option("-v", "--verbose", is_flag=True,
+                     help="Tell when programs open and close the device, and what each did that is not modelled or not "
+                          "right."),
     )):
         command = option(command)
     return command

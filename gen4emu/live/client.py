@@ -73,7 +73,7 @@ class Client:
         except ProtocolError as e:
             self._server.say(f"{self}: {e}")
         except OSError as e:
-            self._server.tell(f"{self}: {e}")  # it went away while being answered
+            self._server.tell(f"{self}: ended while it was being answered ({e})")
         except Exception:
             self._server.say(f"{self}: {traceback.format_exc()}")
         finally:
@@ -128,8 +128,8 @@ class Client:
             "header": {"type": lib.G4_LIVE_WELCOME, "sequence": self._link.sequence}, "version": lib.G4_LIVE_VERSION,
             "pci_id": part.pci_id, "revision": self._server.revision, "strict": self._server.options.strict,
             "gtt_size": part.gtt_entries * 4096})
-        self._link.send(welcome)
         self._server.tell(f"{self}: opened the device")
+        self._link.send(welcome)
         return True
 
     def _add_file(self, number: int, size: int) -> None:
@@ -266,7 +266,7 @@ class Client:
             observer.mark(mark)
 
     def _note(self) -> None:
-        self._server.note(f"{self}: {text(self._link.packet('note').text)}")
+        self._server.note(text(self._link.packet("note").text), self)
 
     # --- the device --------------------------------------------------------------------------------------------------
     def _running(self) -> Device:

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -140,6 +140,9 @@ class Server:
             self._clients.discard(client)
             if client.device is not None:
                 self._add(client, client.device)
+        if self.verbose and client.device is not None:
+            for complaint in _complaints(client.device):
+                self.say(f"{client}: {complaint}")
         self.tell(f"{client}: closed the device after {client.work.batches} batches")
 
     def _add(self, client: Client, device: Device) -> None:
@@ -151,7 +154,7 @@ class Server:
         totals.seconds += work.seconds
         totals.counts.update(device.counts())
         totals.complaints.update(device.findings.count)
-        totals.complaints.update({kind.text: count for kind, count in device.memory.faults.counts.items()})
+        totals.complaints.update({kind.text: count for kind, count in device.faults.counts.items()})
         totals.events.update({event.text: event.count for event in device.events()})
 
     @property
@@ -168,13 +171,14 @@ class Server:
         if self.verbose:
             self.say(what)
 
-    def note(self, what: str) -> None:
-        """The same text once only."""
+    def note(self, what: str, client: Client | None = None) -> None:
+        """The same text once only, unless everything is told."""
         with self._lock:
-            if what in self._notes or len(self._notes) >= _MAX_NOTES:
+            known = what in self._notes or len(self._notes) >= _MAX_NOTES
+            if known and not self.verbose:
                 return
             self._notes.add(what)
-        self.say(what)
+        self.say(what if client is None else f"{client}: {what}")
 
     def fail(self, what: str) -> None:
         """Something that was asked for could not be done."""
@@ -214,6 +218,13 @@ class Server:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
         self.close()
+
+
+def _complaints(device: Device) -> Iterator[str]:
+    """What was not modelled or not right, a line a kind."""
+    yield from (f"{what}: {count} times" for what, count in device.findings.count.items())
+    yield from (f"{kind.text}: {count} times" for kind, count in device.faults.counts.items())
+    yield from (str(event) for event in device.events() if not event.is_note)
 
 
 def _make_directory(wanted: Path | None) -> Path:

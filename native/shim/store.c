@@ -13,19 +13,27 @@
 #include "descriptors.h"
 #include "real.h"
 
-static const uint64_t largest_arena = (uint64_t)16 << 30;
+/* In 32 bits the program needs room, too. */
+static const uint64_t largest_arena = sizeof(void *) == 4 ? (uint64_t)512 << 20 : (uint64_t)16 << 30;
 static const uint64_t smallest_arena = (uint64_t)64 << 20;
+static const uint64_t open_step = (uint64_t)64 << 20;
 
 static struct store *stores;
 static struct store *arena;
 static struct store *views;
 
-static struct store *adopt(int fd, uint64_t size) {
+/* The first `open` bytes are accessible. */
+static struct store *adopt(int fd, uint64_t size, uint64_t open) {
     struct stat status;
     if (fd < 0 || REAL(fstat)(fd, &status)) {
         return NULL;
     }
-    void *const map = REAL(mmap)(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (size > SIZE_MAX) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    const int access = open ? PROT_READ | PROT_WRITE : PROT_NONE;
+    void *const map = REAL(mmap)(NULL, size, access, MAP_SHARED | MAP_NORESERVE, fd, 0);
     struct store *const store = map == MAP_FAILED ? NULL : calloc(1, sizeof *store);
     if (!store) {
         if (map != MAP_FAILED) {
@@ -39,6 +47,7 @@ static struct store *adopt(int fd, uint64_t size) {
                             .fd = fd,
                             .shared_out = true,
                             .size = size,
+                            .open = open,
                             .map = map,
                             .device = status.st_dev,
                             .inode = status.st_ino};
@@ -46,7 +55,7 @@ static struct store *adopt(int fd, uint64_t size) {
     return store;
 }
 
-static struct store *create(const char *name, uint64_t size) {
+static struct store *create(const char *name, uint64_t size, uint64_t open) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) {
         errno = EFBIG; /* the system would send a signal */
@@ -58,7 +67,7 @@ static struct store *create(const char *name, uint64_t size) {
     }
     struct store *store = NULL;
     if (ftruncate(fd, (off_t)size) == 0 && REAL(fcntl)(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
-        store = adopt(fd, size);
+        store = adopt(fd, size, open);
     }
     if (!store) {
         descriptor_close(fd);
@@ -69,7 +78,7 @@ static struct store *create(const char *name, uint64_t size) {
 /* As large as the system lets us. */
 static struct store *create_arena(const char *name) {
     for (uint64_t size = largest_arena; size >= smallest_arena; size /= 2) {
-        struct store *const store = create(name, size);
+        struct store *const store = create(name, size, 0);
         if (store && ranges_init(&store->free, 0, size)) {
             store->shared_out = false;
             return store;
@@ -96,7 +105,7 @@ struct store *store_views(void) {
 }
 
 struct store *store_new(uint64_t size) {
-    return create("gen4emu-buffer", size);
+    return create("gen4emu-buffer", size, size);
 }
 
 struct store *store_find(int fd) {
@@ -123,7 +132,7 @@ struct store *store_of_descriptor(int fd, uint64_t size) {
         return NULL; /* somebody could take the memory away under us */
     }
     const int own = descriptor_hide(REAL(fcntl)(fd, F_DUPFD_CLOEXEC, 3));
-    struct store *const store = adopt(own, size);
+    struct store *const store = adopt(own, size, size);
     if (!store) {
         descriptor_close(own);
     }
@@ -151,8 +160,27 @@ void store_drop(struct store *store) {
     free(store);
 }
 
+/* What was never allocated stays out of reach: a leak checker that read all of the arena would fill it. */
+static bool open_up_to(struct store *store, uint64_t end) {
+    if (end <= store->open) {
+        return true;
+    }
+    const uint64_t stepped = (end + open_step - 1) / open_step * open_step;
+    const uint64_t wanted = stepped < store->size ? stepped : store->size;
+    if (mprotect(store->map + store->open, (size_t)(wanted - store->open), PROT_READ | PROT_WRITE)) {
+        return false;
+    }
+    store->open = wanted;
+    return true;
+}
+
 uint64_t store_take(struct store *store, uint64_t size) {
-    return ranges_take(&store->free, size, 4096, 0);
+    const uint64_t offset = ranges_take(&store->free, size, 4096, 0);
+    if (offset != RANGES_NONE && !open_up_to(store, offset + size)) {
+        ranges_give(&store->free, offset, size);
+        return RANGES_NONE;
+    }
+    return offset;
 }
 
 void store_give(struct store *store, uint64_t offset, uint64_t size) {

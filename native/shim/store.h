@@ -13,7 +13,8 @@ struct store {
     int fd;
     bool shared_out; /* inherited from the parent process, or one buffer's own: nothing is allocated or freed here */
     uint64_t size;
-    uint8_t *map; /* all of it */
+    uint64_t open; /* so much from the start is accessible */
+    uint8_t *map;  /* all of it */
     dev_t device;
     ino_t inode;
     struct ranges free;

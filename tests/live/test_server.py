@@ -84,6 +84,35 @@ def test_what_is_unbound_is_written_no_more(client: FakeClient) -> None:
     assert client.dwords(0x20000, 1) == (0,)
 
 
+def test_writes_where_nothing_is_bound_are_lost_and_counted(capfd: pytest.CaptureFixture[str]) -> None:
+    """As on the scratch page that the kernel puts behind every free entry of the page table: nothing hangs."""
+    with Server(BY_NAME["g45"], Options(workers=1), verbose=True) as server:
+        with FakeClient(server.directory) as client:
+            client.bind(BATCH, 0x10000, 0x10000)
+            store(client, 1)
+            assert client.run(BATCH) == DONE
+        wait_until(lambda: server.clients == 0)
+        assert server.totals.complaints == {"write to an address that nothing maps": 1}
+    lines = capfd.readouterr().err.splitlines()
+    told = f"gen4emu: fake[{os.getpid()}]: "
+    assert lines[0] == told + "opened the device"
+    assert told + "write to an address that nothing maps: 1 times" in lines
+    assert told + "closed the device after 1 batches" in lines
+
+
+def test_a_note_is_told_once_or_always_when_everything_is(server: Server, client: FakeClient,
+                                                          capfd: pytest.CaptureFixture[str]) -> None:
+    def note() -> int:
+        client.send("note", lib.G4_LIVE_NOTE, text=b"unknown ioctl 0x9e")
+        store(client, 1)
+        client.run(BATCH)  # it has been read by then
+        return capfd.readouterr().err.count("]: unknown ioctl 0x9e\n")
+
+    assert (note(), note()) == (1, 0)
+    server.verbose = True
+    assert note() == 1
+
+
 def test_a_page_can_move_to_another_file(client: FakeClient) -> None:
     other = memfd(0x2000)
     client.file(1, other, 0x2000)

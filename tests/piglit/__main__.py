@@ -69,17 +69,19 @@ def main() -> int:
     options = _arguments()
     known = Expectations.load(options.silicon, options.flakes, options.ours)
     outcomes = _old(options.output)
+    rest: list[str] = []
     done = {outcome.name for outcome in outcomes}
     left = [test for test in _select(options) if test.name not in done]
     try:
-        with runner.server(options.device, options.workers) as environment:
-            for outcome in runner.run(left, environment, options.jobs, options.timeout):
+        with runner.server(options.device, options.workers) as server:
+            for outcome in runner.run(left, server, options.jobs, options.timeout):
                 outcomes.append(outcome)
                 if options.output:
                     with options.output.open("a") as file:
                         file.write(outcome.to_json() + "\n")
                 if sys.stderr.isatty():
                     sys.stderr.write(f"\r{len(outcomes) - len(done)}/{len(left)} ")
+        rest = server.rest
     except KeyboardInterrupt:
         print("interrupted; so far:", file=sys.stderr)
     except runner.ServerDied as e:
@@ -87,9 +89,9 @@ def main() -> int:
         return 2
     if options.junit:
         _junit(options.junit, outcomes, known)
-    summary = Summary.of(outcomes, known)
+    summary = Summary.of(outcomes, known, rest)
     print(summary.text())
-    return 1 if summary.bad or summary.stale else 0
+    return 0 if summary.good else 1
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from tests.piglit.outcome import GOOD, Outcome
+from tests.piglit.reports import kind
 
 HERE = Path(__file__).parent
 SILICON, FLAKES, OURS = HERE / "g41-fails.txt", HERE / "g41-flakes.txt", HERE / "unexpected-fails.txt"
@@ -72,23 +73,37 @@ class Summary:
     counts: Counter[Verdict]
     bad: list[tuple[str, Verdict]]
     stale: list[str]  # lines of our list that may go
-    warnings: Counter[str]
+    warnings: Counter[str]  # kinds of what drivers, the shim and the server said, and how many tests made them
+    excused: Counter[str]  # the same of tests that fail on silicon
+    example: dict[str, str]  # a test for each
 
     @classmethod
-    def of(cls, outcomes: Iterable[Outcome], known: Expectations) -> Summary:
-        summary = cls(0, Counter(), [], [], Counter())
+    def of(cls, outcomes: Iterable[Outcome], known: Expectations, rest: Iterable[str] = ()) -> Summary:
+        summary = cls(0, Counter(), [], [], Counter(), Counter(), {})
         good: set[str] = set()
         for outcome in outcomes:
             verdicts = known.judge(outcome)
             summary.tests += 1
             summary.counts.update(verdicts.values())
             summary.bad += [(name, verdict) for name, verdict in verdicts.items() if verdict in BAD]
-            summary.warnings.update(outcome.warnings)
+            fails_there = {Verdict.FLAKE, Verdict.EXPECTED_FAIL} & set(verdicts.values())
+            summary._count(summary.excused if fails_there else summary.warnings, outcome.name,
+                           outcome.warnings + outcome.reports)
             fine = {name for name, verdict in verdicts.items() if verdict in (Verdict.PASS, Verdict.UNEXPECTED_PASS)}
             good |= fine | ({outcome.name} if fine and outcome.result in GOOD else set())
+        summary._count(summary.warnings, "a program that is no test", rest)
         summary.bad.sort()
         summary.stale = sorted(known.ours & good)
         return summary
+
+    def _count(self, warnings: Counter[str], test: str, said: Iterable[str]) -> None:
+        for text in {kind(one) for one in said}:
+            warnings[text] += 1
+            self.example.setdefault(text, test)
+
+    @property
+    def good(self) -> bool:
+        return not (self.bad or self.stale or self.warnings)
 
     def text(self) -> str:
         lines = [f"{self.tests} tests, {sum(self.counts.values())} results"]
@@ -99,5 +114,7 @@ class Summary:
             lines.append(f"{100 * passed / wanted:7.2f}% of what silicon passes")
         lines += [f"  {verdict}: {name}" for name, verdict in self.bad]
         lines += [f"  stale: {name}" for name in self.stale]
-        lines += [f"  warning, {count} tests: {text}" for text, count in self.warnings.most_common()]
+        for title, warnings in (("warning", self.warnings), ("warning where silicon fails", self.excused)):
+            lines += [f"  {title}, {count} tests, such as {self.example[text]}: {text}"
+                      for text, count in warnings.most_common()]
         return "\n".join(lines)

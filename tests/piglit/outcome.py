@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 
@@ -29,7 +29,8 @@ class Outcome:
     subtests: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     output: str = ""  # of tests that did not pass
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # of drivers and the shim
+    reports: list[str] = field(default_factory=list)  # of the device server
 
     def results(self) -> dict[str, str]:
         """By full name: of the subtests if there are any and the test got to its end."""
@@ -45,17 +46,19 @@ class Outcome:
         return cls(**json.loads(line))
 
 
-def run(test: Case, environment: Mapping[str, str], seconds: float) -> Outcome:
+def run(test: Case, environment: Mapping[str, str], seconds: float,
+        reports: Callable[[int], list[str]] = lambda pid: []) -> Outcome:
     """Without a window system; a test that gives up because it wants a window gets one of GBM's."""
-    outcome = _run(test, test.command, {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}, seconds)
+    outcome = _run(test, test.command, {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}, seconds, reports)
     if outcome.result == "crash":
         command = tuple(argument for argument in test.command if argument != "-fbo")
         outcome = _run(test, command, {**environment, "PIGLIT_PLATFORM": "gbm",
-                                       "WAFFLE_GBM_DEVICE": "/dev/dri/renderD128"}, seconds)
+                                       "WAFFLE_GBM_DEVICE": "/dev/dri/renderD128"}, seconds, reports)
     return outcome
 
 
-def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], seconds: float) -> Outcome:
+def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], seconds: float,
+         reports: Callable[[int], list[str]]) -> Outcome:
     start = time.monotonic()
     try:
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -76,7 +79,7 @@ def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], s
         result = "timeout"
     return Outcome(test.name, result, subtests, round(time.monotonic() - start, 2),
                    "" if result in GOOD and set(subtests.values()) <= set(GOOD) else (text[-_KEPT:] + talk[-_KEPT:]),
-                   sorted({line.strip() for line in talk.splitlines() if _WARNING.search(line)}))
+                   sorted({line.strip() for line in talk.splitlines() if _WARNING.search(line)}), reports(process.pid))
 
 
 def parse(text: str, status: int) -> tuple[str, dict[str, str]]:

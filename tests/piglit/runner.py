@@ -9,33 +9,47 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.piglit import outcome, profiles
 from tests.piglit.outcome import Outcome
 from tests.piglit.profiles import Case
+from tests.piglit.reports import Reports
 
 
 class ServerDied(Exception):
     """What is left to run cannot be run."""
 
 
+@dataclass(slots=True)
+class Server:
+    environment: Mapping[str, str]  # brings programs to it
+    reports: Reports
+    rest: list[str] = field(default_factory=list)  # at its end: what it said of programs that are no tests
+
+
 @contextmanager
-def server(device: str, workers: int = 1) -> Iterator[Mapping[str, str]]:
-    """A `gen4emu run --serve`; gives the environment that brings programs to it."""
+def server(device: str, workers: int = 1) -> Iterator[Server]:
+    """A `gen4emu run --serve`."""
     with TemporaryDirectory(prefix="gen4emu-piglit-") as place:
         directory = Path(place) / "live"
         command = [sys.executable, "-m", "gen4emu.cli.main", "run", "--serve", os.fspath(directory),
-                   "--device", device, "--workers", str(workers), "--stats"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0)
+                   "--device", device, "--workers", str(workers), "--stats", "--verbose"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   errors="replace", process_group=0)
+        assert process.stderr is not None
+        reports = Reports(process.stderr)
         try:
-            yield _environment(process)
+            yield (served := Server(_environment(process), reports))
             if process.poll() is not None:
                 raise ServerDied(f"the server ended with {process.returncode}")
         finally:
             process.send_signal(signal.SIGINT)
             process.wait()
+            reports.join()
+        served.rest = reports.rest()
 
 
 def _environment(process: subprocess.Popen[str]) -> dict[str, str]:
@@ -52,10 +66,11 @@ def _environment(process: subprocess.Popen[str]) -> dict[str, str]:
     return kept | told
 
 
-def run(tests: Sequence[Case], environment: Mapping[str, str], jobs: int, seconds: float) -> Iterator[Outcome]:
+def run(tests: Sequence[Case], server: Server, jobs: int, seconds: float) -> Iterator[Outcome]:
     """In the order in which they end."""
     with ThreadPoolExecutor(jobs) as pool:
-        running: list[Future[Outcome]] = [pool.submit(outcome.run, test, environment, seconds) for test in tests]
+        running: list[Future[Outcome]] = [
+            pool.submit(outcome.run, test, server.environment, seconds, server.reports.take) for test in tests]
         try:
             for done in as_completed(running):
                 yield done.result()

@@ -22,8 +22,8 @@ def test_the_sample_passes_where_silicon_does() -> None:
     names = SAMPLE.read_text().splitlines()
     tests = [test for profile in ("quick_gl", "quick_shader") for test in profiles.load(profile) if test.name in names]
     assert {test.name for test in tests} == set(names)
-    with runner.server("g41") as environment:
-        outcomes = list(runner.run(tests, environment, os.cpu_count() or 1, seconds=120))
-    summary = Summary.of(outcomes, Expectations.load())
+    with runner.server("g41") as server:
+        outcomes = list(runner.run(tests, server, os.cpu_count() or 1, seconds=120))
+    summary = Summary.of(outcomes, Expectations.load(), server.rest)
     assert (summary.bad, summary.stale, summary.warnings) == ([], [], {}), summary.text()
     assert summary.counts[Verdict.PASS] > 600
