@@ -14,6 +14,7 @@ from PIL import Image
 
 from gen4emu.live import program
 from tests.live import real_client
+from tests.media.mpeg2_random import DUAL, WITH_B, Step, random_stream
 from tests.media.va_capture import decode
 
 ENCODE = ["ffmpeg", "-hide_banner", "-loglevel", "error", "-y", "-f", "lavfi"]
@@ -44,6 +45,20 @@ def gen4emu(*arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def encode(clip: Path, size: str, frames: int, options: list[str]) -> None:
+    """A moving test picture as MPEG-2."""
+    subprocess.run([*ENCODE, "-i", f"testsrc2=size={size}:rate=25", "-frames:v", str(frames), "-c:v", "mpeg2video",
+                    "-g", str(frames), "-qmin", "2", "-q:v", "4", *options, str(clip)], check=True,
+                   timeout=real_client.TIMEOUT)
+
+
+def accelerated(clip: Path) -> list[str]:
+    """The command that decodes a clip on the GPU, to nowhere."""
+    return ["ffmpeg", "-hide_banner", "-loglevel", "error", "-y", "-hwaccel", "vaapi", "-hwaccel_device",
+            "/dev/dri/renderD128", "-hwaccel_output_format", "vaapi", "-i", str(clip), "-fps_mode", "passthrough", "-f",
+            "null", "-"]
+
+
 def pictures(directory: Path) -> list[np.ndarray]:
     return [np.asarray(Image.open(p)) for p in sorted(directory.glob("*.png"))]
 
@@ -54,12 +69,9 @@ def pictures(directory: Path) -> list[np.ndarray]:
 def test_decoded_video_equals_the_model_and_the_replay_of_its_capture(size: str, options: list[str],
                                                                       tmp_path: Path) -> None:
     clip, trace = tmp_path / "clip.m2v", tmp_path / "clip.aub"
-    subprocess.run([*ENCODE, "-i", f"testsrc2=size={size}:rate=25", "-frames:v", "6", "-c:v", "mpeg2video", "-g", "6",
-                    "-qmin", "2", "-q:v", "4", *options, str(clip)], check=True, timeout=real_client.TIMEOUT)
+    encode(clip, size, 6, options)
     gen4emu("capture", "--device", "gm45", "--frames", str(tmp_path / "live"), "-o", str(trace), "--",
-            "ffmpeg", "-hide_banner", "-loglevel", "error", "-y", "-hwaccel", "vaapi", "-hwaccel_device",
-            "/dev/dri/renderD128", "-hwaccel_output_format", "vaapi", "-i", str(clip), "-fps_mode", "passthrough",
-            "-f", "null", "-")
+            *accelerated(clip))
     gen4emu("replay", str(trace), "-o", str(tmp_path / "replayed"))
     live, replayed = pictures(tmp_path / "live"), pictures(tmp_path / "replayed")
     assert len(live) == 6
@@ -67,5 +79,35 @@ def test_decoded_video_equals_the_model_and_the_replay_of_its_capture(size: str,
     decoded = list(decode(trace))
     assert {p.coding_type for p in decoded} == {1, 2, 3}
     for picture in decoded:
+        assert picture.differences == [0, 0, 0]
+        assert picture.complaints == []
+
+
+@needs_video
+@pytest.mark.parametrize(("size", "steps"), [((48, 32), DUAL), ((96, 64), WITH_B)], ids=["dual-prime", "b"])
+def test_random_syntax_equals_the_model_and_what_its_writer_knows(size: tuple[int, int], steps: tuple[Step, ...],
+                                                                  tmp_path: Path) -> None:
+    """spec/70 7, T20: field pictures, dual prime, 16x8, concealment vectors, all codes; unknown to ffmpeg's encoder."""
+    clip, trace = tmp_path / "clip.m2v", tmp_path / "clip.aub"
+    stream = random_stream(f"live-{size}", *size, steps)
+    clip.write_bytes(stream.data)
+    gen4emu("capture", "--device", "gm45", "-o", str(trace), "--", *accelerated(clip))
+    for picture, coded in zip(decode(trace), stream.pictures, strict=True):
+        assert picture.wrong_threads(coded.macroblocks) == []
+        assert picture.differences == [0, 0, 0]
+        assert picture.complaints == []
+
+
+@needs_video
+@pytest.mark.parametrize("options", [["-bf", "1"], ["-bf", "1", *INTERLACED]], ids=["progressive", "interlaced"])
+def test_television_size_equals_the_model(options: list[str], tmp_path: Path) -> None:
+    """720 is no multiple of 32: what the driver's surfaces make of that is in the model, too (spec/70 5.8)."""
+    clip, trace = tmp_path / "clip.m2v", tmp_path / "clip.aub"
+    encode(clip, "720x576", 3, options)
+    gen4emu("capture", "--device", "gm45", "-o", str(trace), "--", *accelerated(clip))
+    decoded = list(decode(trace))
+    assert [p.coding_type for p in decoded] == [1, 2, 3]
+    for picture in decoded:
+        assert len(picture.threads) == 45 * 36
         assert picture.differences == [0, 0, 0]
         assert picture.complaints == []

@@ -10,7 +10,21 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-Plane = NDArray[np.int64]
+
+@dataclass(frozen=True)
+class Plane:
+    """A part of a buffer that others may lie behind: what goes beyond it meets those (spec/70 5.8)."""
+
+    memory: NDArray[np.int64]  # bytes
+    offset: int
+    pitch: int
+    rows: int
+
+    @property
+    def samples(self) -> NDArray[np.int64]:
+        return self.memory[self.offset:self.offset + self.pitch * self.rows].reshape(self.rows, self.pitch)
+
+
 Planes = tuple[Plane, Plane, Plane]  # Y, U, V
 
 _C = {1: 22725, 2: 21407, 3: 19266, 4: 16383, 5: 12873, 6: 8867, 7: 4520}
@@ -112,15 +126,13 @@ def _fetch(plane: Plane, x: int, y: int, step: int, width: int, height: int, hal
            clamp: tuple[int, int]) -> NDArray[np.int64]:
     """K6: a block with half sample steps; `clamp` is the plane's size as media blocks see it."""
     right, bottom = clamp
-    flat = plane.reshape(-1)
-    stride = plane.shape[1]
+    memory = plane.memory
 
     def samples(dx: int, dy: int) -> NDArray[np.int64]:
         columns = np.clip(np.arange(x + dx, x + dx + width), 0, right - 1)
         rows = np.clip(np.arange(y + dy * step, y + (dy + height) * step, step), 0, bottom - 1)
-        places = rows[:, None] * stride + columns[None, :]
-        inside = places < flat.size
-        return np.where(inside, flat[np.minimum(places, flat.size - 1)], 0)
+        places = plane.offset + rows[:, None] * plane.pitch + columns[None, :]
+        return np.where(places < memory.size, memory[np.minimum(places, memory.size - 1)], 0)
 
     h, v = halves
     if h and v:
@@ -169,9 +181,8 @@ class Decoder:
         for i, line in enumerate(samples):
             at = (y + i) * step + first
             if y + i < rows:
-                flat = target.reshape(-1)
-                start = at * target.shape[1] + x
-                flat[start:start + len(line)] = line[:max(0, flat.size - start)]
+                start = target.offset + at * target.pitch + x
+                target.memory[start:start + len(line)] = line[:max(0, target.memory.size - start)]
 
     def _predict(self, mb: Macroblock, plane: int, x: int, y: int, size: int) -> NDArray[np.int64]:
         forward, backward = bool(mb.bit(0, 17)), bool(mb.bit(0, 18))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gen4emu.device.device import Device, Options
 from gen4emu.device.media import MediaPayloads
@@ -19,12 +18,13 @@ from gen4emu.hw.surface import SURFACE_STATE
 from gen4emu.trace import events
 from gen4emu.trace.opening import open as open_trace
 
-from .kernels_model import Decoder, Macroblock, Planes
+from .kernels_model import Decoder, Macroblock, Plane, Planes
 
 TARGET, FORWARD, BACKWARD = slice(0, 3), slice(4, 7), slice(7, 10)  # of the binding table
 _BATCH_BUFFER_START = 0x31
 _POINTERS, _CONSTANTS = 0x70000001, 0x60020100
 _MACROBLOCKS = 20000
+BEHIND = 0x10000  # bytes; more than a row of macroblocks
 
 
 @dataclass
@@ -32,14 +32,28 @@ class Picture:
     """One submission: what the device decoded, and what the model says."""
 
     coding_type: int
-    macroblocks: int
+    threads: list[Macroblock]  # what each was told
     decoded: Planes
     expected: Planes
     complaints: list[str]
 
     @property
     def differences(self) -> list[int]:
-        return [int((a != b).sum()) for a, b in zip(self.decoded, self.expected, strict=True)]
+        return differences(self.decoded, self.expected)
+
+    def wrong_threads(self, expected: list[Macroblock]) -> list[int]:
+        """Numbers of the macroblocks whose threads were told something else."""
+        return wrong_threads(self.threads, expected)
+
+
+def wrong_threads(ones: list[Macroblock], others: list[Macroblock]) -> list[int]:
+    pairs = zip(ones, others, strict=True)
+    return [i for i, (a, b) in enumerate(pairs) if a.row != b.row or not np.array_equal(a.blocks, b.blocks)]
+
+
+def differences(ones: Planes, others: Planes) -> list[int]:
+    """In how many samples planes differ."""
+    return [int((a.samples != b.samples).sum()) for a, b in zip(ones, others, strict=True)]
 
 
 class State:
@@ -49,26 +63,31 @@ class State:
         self.device = device
         words = self.dwords(batch, 64)
         vfe = block_named("VFE_STATE").view(self.dwords(words[words.index(_POINTERS) + 2], 3), gen=device.info.gen)
-        table = self.dwords(vfe.interface_descriptor_base_pointer, 4)[3]
+        self.descriptors = vfe.interface_descriptor_base_pointer
+        self.table = self.dwords(self.descriptors, 4)[3]
         self.surfaces: list[Any] = [
             SURFACE_STATE.view(self.dwords(entry, 6), gen=device.info.gen) if entry else None
-            for entry in self.dwords(table, 12)]
-        constants = device.memory.read(words[words.index(_CONSTANTS) + 1] & ~63, 128)
+            for entry in self.dwords(self.table, 12)]
+        self.constants = words[words.index(_CONSTANTS) + 1] & ~63
+        constants = device.memory.read(self.constants, 128)
         self.matrices = np.frombuffer(constants, np.uint8).astype(np.int64).reshape(2, 8, 8)
 
     def dwords(self, address: int, count: int) -> tuple[int, ...]:
         return tuple(self.device.memory.read_dwords(address, count, Missing.ZERO))
 
-    def plane(self, surface: Any) -> NDArray[np.int64]:
-        data = self.device.memory.read(surface.surface_base_address, surface.surface_pitch * surface.height,
-                                       Missing.ZERO)
-        return np.frombuffer(data, np.uint8).astype(np.int64).reshape(surface.height, surface.surface_pitch)
-
     def planes(self, which: slice) -> Planes:
         """References that do not exist are never read: the target stands in for them."""
         chosen = [s or t for s, t in zip(self.surfaces[which], self.surfaces[TARGET], strict=True)]
-        luma, first, second = (self.plane(s) for s in chosen)
-        return luma, first, second
+        return planes(self.device, chosen)
+
+
+def planes(device: Device, surfaces: list[Any]) -> Planes:
+    """Copies of the planes of one buffer, with some of what lies behind it."""
+    start = min(s.surface_base_address for s in surfaces)
+    end = max(s.surface_base_address + s.surface_pitch * s.height for s in surfaces) + BEHIND
+    memory = np.frombuffer(device.memory.read(start, end - start, Missing.ZERO), np.uint8).astype(np.int64)
+    luma, first, second = (Plane(memory, s.surface_base_address - start, s.surface_pitch, s.height) for s in surfaces)
+    return luma, first, second
 
 
 def decode(path: Path, **options: Any) -> Iterator[Picture]:
@@ -88,13 +107,12 @@ def _picture(device: Device, submission: events.Submission) -> Picture:
     ring = memoryview(bytes(submission.ring)).cast("I")
     start = next(i for i, word in enumerate(ring) if word >> 23 == _BATCH_BUFFER_START)
     state = State(device, ring[start + 1])
-    target = tuple(p.copy() for p in state.planes(TARGET))
     sizes = tuple((4 * s.width, s.height) for s in state.surfaces[TARGET])  # dwords, as media blocks see it
-    model = Decoder(target, state.planes(FORWARD), state.planes(BACKWARD), *state.matrices, sizes)  # type: ignore[arg-type]
+    model = Decoder(state.planes(TARGET), state.planes(FORWARD), state.planes(BACKWARD), *state.matrices, sizes)
     payloads = MediaPayloads(device.native, _MACROBLOCKS)
     device.submit(submission)
     macroblocks = [Macroblock.of(p.data) for p in payloads]
     for macroblock in macroblocks:
         model.macroblock(macroblock)
     complaints = [str(e) for e in device.events()] + list(device.findings.count)
-    return Picture(macroblocks[0].bit(2, 18, 2), len(macroblocks), state.planes(TARGET), model.target, complaints)
+    return Picture(macroblocks[0].bit(2, 18, 2), macroblocks, state.planes(TARGET), model.target, complaints)
