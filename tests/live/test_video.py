@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from gen4emu.live import program
-from tests.live import real_client
+from tests.live import fuzz_video, real_client
 from tests.media.mpeg2_random import DUAL, WITH_B, Step, random_stream
 from tests.media.va_capture import decode
 
@@ -111,3 +111,30 @@ def test_television_size_equals_the_model(options: list[str], tmp_path: Path) ->
         assert len(picture.threads) == 45 * 36
         assert picture.differences == [0, 0, 0]
         assert picture.complaints == []
+
+
+@needs_video
+def test_damaged_streams_end_well_and_are_told_of(tmp_path: Path) -> None:
+    """Thirty in one file; `fuzz_video.py` does as many as one likes."""
+    outcome = fuzz_video.decode([fuzz_video.damaged(n) for n in range(30)], tmp_path)
+    assert outcome.status == 0
+    assert outcome.batches >= 30
+    assert outcome.hangs == 0
+    (told,) = outcome.said
+    assert told.startswith("illegal code in slice data, the rest of the slice is dropped")
+    assert outcome.complained > 0
+
+
+@needs_video
+def test_the_first_picture_in_a_surface_is_skewed(tmp_path: Path) -> None:
+    """The driver's own bug where the width is no multiple of 32 (spec/70 5.8; 7, T22)."""
+    clip, trace = tmp_path / "clip.m2v", tmp_path / "clip.aub"
+    encode(clip, "48x32", 6, ["-bf", "1"])
+    gen4emu("capture", "--device", "gm45", "-o", str(trace), "--", *accelerated(clip))
+    used: dict[int, list[int]] = {}
+    for picture in decode(trace):
+        used.setdefault(picture.address, []).append(picture.decoded[0].pitch)
+    assert sum(len(pitches) > 1 for pitches in used.values()) >= 2
+    for first, *others in used.values():
+        assert first == 48
+        assert set(others) <= {64}

@@ -426,14 +426,14 @@ class Step:
 _ORDERS = {"": (FRAME,), "t": (TOP, BOTTOM), "b": (BOTTOM, TOP)}
 
 
-def _steps(text: str, *, dual_prime: bool = False) -> tuple[Step, ...]:
+def steps(text: str, *, dual_prime: bool = False) -> tuple[Step, ...]:
     """Words of a type, a number, and t or b for two fields with the top or the bottom one first."""
     words = (re.fullmatch(r"([IPB])(\d+)([tb]?)", word) for word in text.split())
     return tuple(Step(PictureCodingType[f"{m[1]}_PICTURE"], int(m[2]), _ORDERS[m[3]], dual_prime) for m in words if m)
 
 
-WITH_B = _steps("I0 P2 B1 P4t B3 I6t B5t P8b B7b")
-DUAL = _steps("I0t P1 P2t P3b P4 I5b I6", dual_prime=True)
+WITH_B = steps("I0 P2 B1 P4t B3 I6t B5t P8b B7b")
+DUAL = steps("I0t P1 P2t P3b P4 I5b I6", dual_prime=True)
 
 
 @dataclass

@@ -32,6 +32,7 @@ class Picture:
     """One submission: what the device decoded, and what the model says."""
 
     coding_type: int
+    address: int  # of the surface
     threads: list[Macroblock]  # what each was told
     decoded: Planes
     expected: Planes
@@ -115,4 +116,5 @@ def _picture(device: Device, submission: events.Submission) -> Picture:
     for macroblock in macroblocks:
         model.macroblock(macroblock)
     complaints = [str(e) for e in device.events()] + list(device.findings.count)
-    return Picture(macroblocks[0].bit(2, 18, 2), macroblocks, state.planes(TARGET), model.target, complaints)
+    return Picture(macroblocks[0].bit(2, 18, 2), state.surfaces[0].surface_base_address, macroblocks,
+                   state.planes(TARGET), model.target, complaints)
