@@ -14,6 +14,8 @@ _SLOT = "0000:00:02.0"
 _DEVICE = f"sys/devices/pci0000:00/{_SLOT}"
 _VENDOR, _SUBSYSTEM_VENDOR, _SUBSYSTEM = 0x8086, 0x1028, 0x0420
 _MIB = 1 << 20
+# Directories of the system with something of ours in them: what they list, for those who look around.
+_LISTS = {"sys/class": "drm", "sys/bus/pci/devices": _SLOT}
 NODES = {"card0": 0, "renderD128": 128}  # name: minor number
 ERROR = f"{_DEVICE}/drm/card0/error"
 NO_ERROR = "No error state collected\n"
@@ -31,10 +33,20 @@ def build(root: Path, part: Device) -> None:
     for name, minor in NODES.items():
         _drm(root, name, minor)
     _connector(root)
+    _lists(root)
     _text(root, "sys/class/drm/version", "drm 1.1.0 20060810\n")
     _text(root, "sys/kernel/debug/dri/0/name", f"i915 dev={_SLOT} unique={_SLOT}\n")
     for knob in ("i915_gem_drop_caches", "i915_wedged"):  # IGT writes to them
         _text(root, f"sys/kernel/debug/dri/0/{knob}", "0x0\n")
+
+
+def _lists(root: Path) -> None:
+    """Names only: the shim leads to the directories themselves."""
+    for folder, ours in _LISTS.items():
+        system = Path("/", folder)
+        names = {entry.name for entry in system.iterdir()} if system.is_dir() else set()
+        for name in sorted(names | {ours}):
+            (root / "lists" / folder / name).mkdir(parents=True)
 
 
 def _nodes(root: Path) -> None:

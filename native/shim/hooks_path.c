@@ -235,8 +235,12 @@ static int stream_slot(const DIR *stream) {
     return -1;
 }
 
+#define LISTED(path)                                                                                                   \
+    struct path_buffer buffer;                                                                                         \
+    const char *const target = shim_active() ? path_list(path, &buffer) : (path)
+
 HOOK DIR *opendir(const char *path) {
-    REDIRECTED(AT_FDCWD, path);
+    LISTED(path);
     DIR *const stream = REAL(opendir)(target);
     if (target != path) {
         remember_stream(stream);
@@ -281,11 +285,11 @@ typedef int select_entry64(const struct dirent64 *);
 typedef int compare_entries64(const struct dirent64 **, const struct dirent64 **);
 
 HOOK int scandir(const char *path, struct dirent ***entries, select_entry *wanted, compare_entries *order) {
-    REDIRECTED(AT_FDCWD, path);
+    LISTED(path);
     return REAL(scandir)(target, entries, wanted, order);
 }
 
 HOOK int scandir64(const char *path, struct dirent64 ***entries, select_entry64 *wanted, compare_entries64 *order) {
-    REDIRECTED(AT_FDCWD, path);
+    LISTED(path);
     return REAL(scandir64)(target, entries, wanted, order);
 }

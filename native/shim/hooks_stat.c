@@ -1,8 +1,10 @@
 /* Hooks of the stat family: paths are redirected, our nodes look like character devices (spec/80 2.1). */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 
 #include "files.h"
 #include "paths.h"
@@ -100,3 +102,25 @@ HOOK int statx(int directory, const char *restrict path, int flags, unsigned mas
     }
     return result;
 }
+
+/* --- which file system: libudev takes only what is in sysfs for a device --- */
+
+#define HOOK_STATFS(name, type)                                                                                        \
+    HOOK int f##name(int fd, struct type *status) {                                                                    \
+        const int result = REAL(f##name)(fd, status);                                                                  \
+        if (result == 0 && shim_active() && path_is_in_sysfs(fd)) {                                                    \
+            status->f_type = SYSFS_MAGIC;                                                                              \
+        }                                                                                                              \
+        return result;                                                                                                 \
+    }                                                                                                                  \
+    HOOK int name(const char *path, struct type *status) {                                                             \
+        struct path_buffer buffer;                                                                                     \
+        const char *const target = shim_active() ? path_redirect(AT_FDCWD, path, &buffer) : path;                      \
+        const int result = REAL(name)(target, status);                                                                 \
+        if (result == 0 && target != path && strncmp(path, "/sys/", 5) == 0) {                                         \
+            status->f_type = SYSFS_MAGIC;                                                                              \
+        }                                                                                                              \
+        return result;                                                                                                 \
+    }
+HOOK_STATFS(statfs, statfs)
+HOOK_STATFS(statfs64, statfs64)

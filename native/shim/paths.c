@@ -21,8 +21,16 @@ static char root_path[PATH_MAX];      /* of the fake tree */
 static size_t root_length;
 
 static const char *const prefixes[] = {
-    "/dev/dri", "/sys/class/drm", "/sys/dev/char/226:", "/sys/devices/pci0000:00/0000:00:02.0", "/sys/kernel/debug/dri",
+    "/dev/dri",
+    "/sys/class/drm",
+    "/sys/dev/char/226:",
+    "/sys/devices/pci0000:00/0000:00:02.0",
+    "/sys/bus/pci/devices/0000:00:02.0",
+    "/sys/kernel/debug/dri",
 };
+
+/* Directories of the system that have an entry of ours.  The server has made lists of them. */
+static const char *const listed[] = {"/sys/class", "/sys/bus/pci/devices"};
 
 /* The placeholder of a node. */
 static struct {
@@ -134,6 +142,25 @@ const char *path_redirect(int directory, const char *path, struct path_buffer *b
     (void)snprintf(whole + length, sizeof whole - length, "/%s", path);
     const char *const other = redirect_absolute(whole, buffer);
     return other ? other : path;
+}
+
+const char *path_list(const char *path, struct path_buffer *buffer) {
+    for (size_t i = 0; path && i < sizeof listed / sizeof listed[0]; i++) {
+        const char *const rest = after_prefix(path, listed[i]);
+        if (rest && rest[strspn(rest, "/")] == 0) {
+            const int length = snprintf(buffer->text, sizeof buffer->text, "%s/lists%s", root_path, listed[i]);
+            return length > 0 && (size_t)length < sizeof buffer->text ? buffer->text : path;
+        }
+    }
+    return path_redirect(AT_FDCWD, path, buffer);
+}
+
+bool path_is_in_sysfs(int fd) {
+    char link[64], path[PATH_MAX];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t length = REAL(readlink)(link, path, sizeof path);
+    return length > 0 && (size_t)length >= root_length + 5 && memcmp(path, root_path, root_length) == 0 &&
+           memcmp(path + root_length, "/sys/", 5) == 0;
 }
 
 void path_restore(char *path) {

@@ -22,6 +22,10 @@ const char *path_directory(void);
 
 /* `path` itself, or what stands for it, in `buffer`. */
 const char *path_redirect(int directory, const char *path, struct path_buffer *buffer);
+/* The same for a directory whose entries are to be read. */
+const char *path_list(const char *path, struct path_buffer *buffer);
+/* Is this a descriptor of what the program takes for a part of /sys? */
+bool path_is_in_sysfs(int fd);
 /* The path as the program knows it, in place: the fake tree's place in front is taken away. */
 void path_restore(char *path);
 /* As readlink() gives them: not terminated.  Returns the new length, at most `size`. */

@@ -71,6 +71,59 @@ def test_libdrm_finds_the_device(d: Device) -> None:
 
 
 @in_client
+def test_udev_finds_the_cards_and_their_slot(d: Device) -> None:
+    """Weston and Xorg look for GPUs so.  It takes only what lies in sysfs for a device."""
+    udev = ctypes.CDLL("libudev.so.1")
+    pointer = ctypes.c_void_p
+    for name in ("udev_new", "udev_enumerate_new", "udev_enumerate_get_list_entry", "udev_list_entry_get_next",
+                 "udev_device_new_from_syspath", "udev_device_get_parent_with_subsystem_devtype"):
+        getattr(udev, name).restype = pointer
+    for name in ("udev_list_entry_get_name", "udev_device_get_devnode", "udev_device_get_sysattr_value"):
+        getattr(udev, name).restype = ctypes.c_char_p
+    context = pointer(udev.udev_new())
+    search = pointer(udev.udev_enumerate_new(context))
+    assert udev.udev_enumerate_add_match_subsystem(search, b"drm") == 0
+    assert udev.udev_enumerate_add_match_sysname(search, b"card[0-9]") == 0
+    assert udev.udev_enumerate_scan_devices(search) == 0
+    first = pointer(udev.udev_enumerate_get_list_entry(search))
+    path = udev.udev_list_entry_get_name(first)
+    assert path == f"{PCI}/drm/card0".encode()
+    assert udev.udev_list_entry_get_next(first) is None
+    device = pointer(udev.udev_device_new_from_syspath(context, path))
+    assert udev.udev_device_get_devnode(device) == CARD.encode()
+    slot = pointer(udev.udev_device_get_parent_with_subsystem_devtype(device, b"pci", None))
+    assert udev.udev_device_get_sysattr_value(slot, b"boot_vga") == b"1"
+
+
+@in_client
+def test_the_system_s_directories_list_ours_beside_their_own(d: Device) -> None:
+    classes = set(os.listdir("/sys/class/"))
+    assert classes >= {"drm", "net", "tty"}
+    assert os.path.isdir("/sys/class/net/lo")
+    assert "0000:00:02.0" in os.listdir("/sys/bus/pci/devices")
+    assert os.path.realpath("/sys/bus/pci/devices/0000:00:02.0") == PCI
+    with open("/sys/bus/pci/devices/0000:00:02.0/config", "rb") as file:
+        assert len(file.read()) == 256
+
+
+@in_client
+def test_our_part_of_sys_is_sysfs_and_nothing_else(d: Device) -> None:
+    def kind(where: bytes | int) -> int:
+        raw = ctypes.create_string_buffer(256)
+        for name in ("statfs", "statfs64"):
+            call = getattr(libc, f"f{name}" if isinstance(where, int) else name)
+            assert call(where, raw) == 0
+        return int.from_bytes(raw[:8], "little")
+
+    sysfs = 0x62656572
+    assert kind(b"/sys/class/drm/card0") == kind(b"/sys/class/net") == sysfs
+    assert kind(os.open(f"{PCI}/drm", os.O_RDONLY)) == sysfs
+    assert kind(b"/tmp") != sysfs
+    assert kind(b"/dev/dri") != sysfs
+    assert kind(os.open("/dev/dri", os.O_RDONLY)) != sysfs
+
+
+@in_client
 def test_links_of_descriptors_name_the_node(d: Device) -> None:
     link = f"/proc/self/fd/{d.fd}"
     assert os.readlink(link) == RENDER
