@@ -43,10 +43,10 @@ class Outcome:
 
 
 def damaged(number: int) -> bytes:
-    """Mostly the slices, sometimes the headers, too."""
+    """Mostly slices, sometimes the headers of pictures, too; with another size ffmpeg would give up the file."""
     rng = random.Random(f"damage-{number}")
     data = bytearray(random_stream(f"damaged-{number}", *SIZE, rng.choice(STEPS)).data)
-    first = 0 if rng.random() < 0.1 else data.index(b"\0\0\1\1")  # the first slice
+    first = data.index(b"\0\0\1\0" if rng.random() < 0.1 else b"\0\0\1\1")  # picture or slice
     for _ in range(rng.choice((1, 2, 4, 16))):
         at = rng.randrange(first, len(data))
         data[at] = data[at] ^ 1 << rng.randrange(8) if rng.random() < 0.7 else rng.randrange(256)
