@@ -443,6 +443,7 @@ uint32_t g4_device_media_targets(struct g4_device *device, uint32_t (*states)[6]
 /* The registers a thread started with. */
 struct g4_media_payload {
     uint32_t descriptor, kernel; /* graphics addresses */
+    uint32_t mode;               /* of VFE, when it made the thread; of a child: 0 */
     uint32_t child;
     uint32_t first;     /* the register after R0 and the constants */
     uint32_t registers; /* with R0 */

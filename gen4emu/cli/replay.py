@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from hashlib import blake2b
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from gen4emu.cli.options import device_option
 from gen4emu.device.debug import Reduction
 from gen4emu.device.device import Device, Options
 from gen4emu.device.error_state import write_error_state
+from gen4emu.device.macroblocks import MacroblockWriter
 from gen4emu.device.replay import Frame, Replay
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
@@ -112,6 +114,8 @@ def _extent(target: Target) -> int:
               help="Write this piece of memory, too.")
 @click.option("--depth", is_flag=True, help="Write depth buffers, too.")
 @click.option("--npy", is_flag=True, help="Exact channel values as .npy instead of PNG.")
+@click.option("--macroblocks", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write what every media thread starts with, one line of JSON each.")
 @click.option("--submission", type=click.IntRange(0), help="Stop after submission N and write only its pictures.")
 @click.option("-j", "--workers", type=click.IntRange(0, 64), default=0, help="Worker threads; 0: one per processor.")
 @click.option("--fp-rounding", type=click.Choice(["rtz", "rtne"]), default="rtz", show_default=True,
@@ -126,9 +130,9 @@ def _extent(target: Target) -> int:
               help="Take this for the drawing rectangle.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 when anything is not modelled or not right.")
 def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces: tuple[Target, ...], depth: bool,
-           npy: bool, submission: int | None, workers: int, fp_rounding: str, watchdog: int, general: bool,
-           skip_primitives: int, max_primitives: int | None, objects: tuple[int, int] | None,
-           clip: tuple[int, int, int, int] | None, strict: bool) -> int:
+           npy: bool, macroblocks: Path | None, submission: int | None, workers: int, fp_rounding: str,
+           watchdog: int, general: bool, skip_primitives: int, max_primitives: int | None,
+           objects: tuple[int, int] | None, clip: tuple[int, int, int, int] | None, strict: bool) -> int:
     """Execute TRACE and write its render targets as pictures.
 
     \b
@@ -151,13 +155,21 @@ def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces:
 
     run.on_draw = after_draw
     started = time.perf_counter()
+    with ExitStack() as stack:
+        if macroblocks is not None:
+            lines = stack.enter_context(macroblocks.open("w", encoding="ascii"))
+            run.on_start = lambda device: MacroblockWriter(device, lines, lambda: run.submissions, submission).start()
+        return _replay(run, writer, trace, started, submission, strict)
+
+
+def _replay(run: Replay, writer: Writer, trace: str, started: float, submission: int | None, strict: bool) -> int:
     try:
         for frame in run.frames(submission):
             _write_frame(run, writer, frame)
         return _summary(run, writer, time.perf_counter() - started, strict)
     except HangError as e:
         _summary(run, writer, time.perf_counter() - started, strict)
-        where = _write_error_state(run, output, str(e))
+        where = _write_error_state(run, writer.directory, str(e))
         raise HangError(f"{trace}: {e} (submission {run.submissions}); error state: {where}") from e
     finally:
         run.close()

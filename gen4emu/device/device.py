@@ -139,6 +139,7 @@ class Device:
         self.finds_targets = True  # whoever never takes them can spare the work
         self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
         self.on_draw: list[Callable[[], None]] = []
+        self.on_media: list[Callable[[], None]] = []  # told after every media command and wait for threads
         self._hook_registers()
         self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state)
         self.debug.reduction = self.options.reduction
@@ -262,6 +263,8 @@ class Device:
                 hook()
 
     def _media_done(self, status: int, doing: str) -> None:
+        for hook in self.on_media:
+            hook()
         if status != lib.G4_OK:
             fault = self._fault
             self._active.update_error_registers(("row_0_eu_0", "dispatcher"))

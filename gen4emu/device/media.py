@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ class MediaPayload:
 
     descriptor: int  # graphics address of the interface descriptor
     kernel: int  # graphics address of the first instruction
+    mode: int  # of VFE when it made the thread: VfeMode, or a reserved value; of a child: 0
     child: bool
     first: int  # the register after R0 and the constants
     registers: tuple[tuple[int, ...], ...]
@@ -37,15 +39,26 @@ class MediaPayloads:
 
     def __init__(self, native: Any, room: int) -> None:
         self._native, self._room = native, room
-        if lib.g4_device_media_watch(native, room) != lib.G4_OK:
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget them, and collect as many again."""
+        if lib.g4_device_media_watch(self._native, self._room) != lib.G4_OK:
             raise MemoryError("no room for so many payloads")
 
+    @property
+    def started(self) -> int:
+        """How many threads there were, room or not."""
+        return int(lib.g4_device_media_watched(self._native))
+
     def __len__(self) -> int:
-        return min(int(lib.g4_device_media_watched(self._native)), self._room)
+        return min(self.started, self._room)
 
     def __getitem__(self, index: int) -> MediaPayload:
         raw = lib.g4_device_media_payload(self._native, index if index >= 0 else index + len(self))
         if raw == ffi.NULL:
             raise IndexError(f"payload {index} of {len(self)}")
-        registers = tuple(tuple(int(v) for v in raw.data[r]) for r in range(raw.registers))
-        return MediaPayload(int(raw.descriptor), int(raw.kernel), bool(raw.child), int(raw.first), registers)
+        words = struct.unpack(f"<{8 * raw.registers}I", ffi.buffer(raw.data)[:32 * raw.registers])
+        registers = tuple(words[at:at + 8] for at in range(0, len(words), 8))
+        return MediaPayload(int(raw.descriptor), int(raw.kernel), int(raw.mode), bool(raw.child), int(raw.first),
+                            registers)

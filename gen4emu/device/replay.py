@@ -35,6 +35,7 @@ class Replay:
         self.trace = trace
         self.options = options
         self.device: Device | None = Device(info, options) if info is not None else None
+        self.on_start: Callable[[Device], None] | None = None  # told of the device before the first submission
         self.on_draw: Callable[[int], None] | None = None  # told the number of every draw or blit, when it is done
         self.submissions = 0
         self.draws = 0
@@ -99,6 +100,8 @@ class Replay:
                 self.on_draw(self.draws)
             self.draws += 1
 
+        if self.submissions == 0 and self.on_start is not None:
+            self.on_start(device)
         device.on_draw = [after_draw]
         device.submit(event)
         self.submissions += 1

@@ -282,9 +282,13 @@ uint32_t g4_device_media_targets(struct g4_device *device, uint32_t (*states)[6]
 enum g4_status g4_device_media_watch(struct g4_device *device, uint32_t room) {
     struct g4_media *const media = device->media;
 
+    media->watched_count = 0;
+    if (room == media->watched_room) {
+        return G4_OK;
+    }
     free(media->watched);
     media->watched = NULL;
-    media->watched_room = media->watched_count = 0;
+    media->watched_room = 0;
     if (room) {
         media->watched = malloc(room * sizeof *media->watched);
         if (!media->watched) {

@@ -31,6 +31,7 @@ struct g4_vfe {
 
 /* A root thread on its way from VFE to TS. */
 struct g4_media_root {
+    uint32_t mode;         /* what made it: enum g4_vfe_mode */
     uint32_t descriptor;   /* graphics address */
     uint32_t thread_count; /* the debug counter's value */
     uint32_t entry;        /* of the URB, or G4_MEDIA_NO_ENTRY */

@@ -181,6 +181,7 @@ struct g4_media_root *g4_ts_take(struct g4_media *media, enum g4_status *status)
         if (media->roots < G4_MEDIA_ROOTS && entry < entry_count(media)) {
             struct g4_media_root *const root = &media->root[(media->roots_first + media->roots) % G4_MEDIA_ROOTS];
             root->entry = entry;
+            root->mode = media->vfe.state.vfe_mode;
             return root;
         }
         bool progress;

@@ -143,13 +143,14 @@ static uint32_t put_urb(const struct g4_media *media, const struct g4_media_unit
 }
 
 /* Remember a payload for those who look on. */
-static void watch(struct g4_media *media, const struct g4_media_unit *unit, uint32_t t, uint32_t descriptor,
-                  uint32_t first, uint32_t end) {
+static void watch(struct g4_media *media, const struct g4_media_unit *unit, uint32_t t, uint32_t mode,
+                  uint32_t descriptor, uint32_t first, uint32_t end) {
     if (media->watched_count < media->watched_room) {
         struct g4_media_payload *const seen = &media->watched[media->watched_count];
         end = end < G4_GRF_COUNT ? end : G4_GRF_COUNT;
         *seen = (struct g4_media_payload){.descriptor = descriptor,
                                           .kernel = unit->dispatch.kernel_address,
+                                          .mode = mode,
                                           .child = unit->thread[t].kind == G4_MEDIA_CHILD,
                                           .first = first,
                                           .registers = end};
@@ -197,7 +198,7 @@ static void start_root(struct g4_media *media, struct g4_media_unit *unit, uint3
     for (uint32_t r = 0; r < root->rows; r++) {
         put_row(media, unit, t, reg++, root->data[r]);
     }
-    watch(media, unit, t, root->descriptor, first, reg);
+    watch(media, unit, t, root->mode, root->descriptor, first, reg);
     if (!media->vfe.state.children_present) {
         media->entries_used &= ~(UINT64_C(1) << root->entry);
     }
@@ -247,7 +248,7 @@ enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_medi
         g4_payload_constants(unit->gang, 1, g4_media_context(media)->state, descriptor.constant_urb_entry_read_offset,
                              descriptor.constant_urb_entry_read_length, 1);
     const uint32_t end = put_urb(media, unit, 0, reg, spawn->row + 1, spawn->length);
-    watch(media, unit, 0, spawn->descriptor, reg, end);
+    watch(media, unit, 0, G4_VFE_MODE_GENERIC, spawn->descriptor, reg, end);
     media->counts.children++;
     return G4_OK;
 }

@@ -100,6 +100,7 @@ enum g4_status g4_vfe_generic(struct g4_media *media, const struct g4_media_comm
     if (!root) {
         return status;
     }
+    root->mode = G4_VFE_MODE_GENERIC; /* also of MEDIA_OBJECT_PRT in other modes */
     uint32_t row = g4_vfe_fill(media, root, 0, command->words, command->count * sizeof *command->words);
     if (command->indirect_length) {
         uint32_t length = media->indirect_length;
