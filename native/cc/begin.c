@@ -222,26 +222,20 @@ uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16
 
     lit &= 0xffff;
     if (depth->test) {
-        uint32_t passed = 0;
         if (array_index != depth->array_index) {
             g4_depth_select(depth, worker->ctx->gen, array_index);
         }
-        for (uint32_t half = 0; half < 2; half++) {
-            const struct g4_depth_job job = {
-                .live = lit >> (8 * half) & 0xff,
-                .x = {x[2 * half], x[2 * half + 1]},
-                .y = {y[2 * half], y[2 * half + 1]},
-                .z = z + 8 * half,
-                .minimum = cc->viewport[viewport & 15].minimum_depth,
-                .maximum = cc->viewport[viewport & 15].maximum_depth,
-                .back_facing = back_facing,
-                .update = true,
-            };
-            if (job.live) {
-                passed |= depth->test(depth, &worker->port, &job) << (8 * half);
-            }
-        }
-        lit = passed;
+        struct g4_depth_job job = {
+            .live = lit,
+            .z = z,
+            .minimum = cc->viewport[viewport & 15].minimum_depth,
+            .maximum = cc->viewport[viewport & 15].maximum_depth,
+            .back_facing = back_facing,
+            .update = true,
+        };
+        memcpy(job.x, x, sizeof job.x);
+        memcpy(job.y, y, sizeof job.y);
+        lit = lit ? depth->test(depth, &worker->port, &job) : 0;
     }
     if (cc->wm_statistics) {
         worker->eu.ps_depth_count += (uint32_t)__builtin_popcount(lit);

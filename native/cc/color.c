@@ -1,5 +1,5 @@
 /*
- * Colour of eight pixels into a render target: clamp, blend, convert, logic op, masks, store (spec/30 3.13 to 3.15).
+ * Colour of four subspans into a render target: clamp, blend, convert, logic op, masks, store (spec/30 3.13 to 3.15).
  * Built once per vector variant.  What a target needs was decided when it was made ready (target.c); the shapes that
  * clients use most have functions of their own in which those decisions are constants.
  */
@@ -25,8 +25,8 @@ INLINE uint32_t planes_of(uint32_t bytes) {
 }
 
 /* New contents into the live pixels; `old` has been read when target->reads or a pixel is not live. */
-INLINE void store(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet, uint32_t bytes,
-                  uint32_t live, bool have_old, const struct g4_rows *rows, const vu old[4], vu new[4]) {
+INLINE void store(const struct g4_target *target, uint32_t bytes, uint32_t live, bool have_old, uint8_t *const row[4],
+                  const vu old[4], vu new[4]) {
     const vi live_mask = vi_mask(live);
     for (uint32_t plane = 0; plane < planes_of(bytes); plane++) {
         if (target->logic_op) {
@@ -40,8 +40,25 @@ INLINE void store(struct g4_target *target, struct g4_port *port, const struct g
             new[plane] = vu_select(live_mask, new[plane], old[plane]);
         }
     }
-    scatter(rows->row, bytes, new);
-    g4_view_close(&target->view, port, octet->x, octet->y, live, rows);
+    scatter(row, bytes, new);
+}
+
+/* One half of the pixels, two subspans; `live` of them. */
+typedef void half_fn(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                     uint8_t *const row[4]);
+
+INLINE void write_halves(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels,
+                         half_fn *write_half) {
+    struct g4_rows rows;
+
+    g4_view_open(&target->view, port, pixels->x, pixels->y, pixels->live, &rows);
+    const uint32_t live = pixels->live & rows.inside;
+    for (uint32_t half = 0; half < 2; half++) {
+        if (live >> (8 * half) & 0xff) {
+            write_half(target, pixels, half, live >> (8 * half) & 0xff, &rows.row[4 * half]);
+        }
+    }
+    g4_view_close(&target->view, port, pixels->x, pixels->y, live, &rows);
 }
 
 /* ---- inputs ---- */
@@ -59,12 +76,12 @@ INLINE void load_source(const struct g4_target *target, const float *const color
 }
 
 /* The dither pattern lies fixed on the screen (spec/30 3.14). */
-static vi dither_pattern(const struct g4_target *target, const struct g4_octet *octet) {
+static vi dither_pattern(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half) {
     static const uint8_t bayer[4][4] = {{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}};
     vi pattern;
     for (uint32_t i = 0; i < LANES; i++) {
-        const uint32_t x = octet->x[i / 4] + (i & 1) + target->dither_x;
-        const uint32_t y = octet->y[i / 4] + (i >> 1 & 1) + target->dither_y;
+        const uint32_t x = pixels->x[2 * half + i / 4] + (i & 1) + target->dither_x;
+        const uint32_t y = pixels->y[2 * half + i / 4] + (i >> 1 & 1) + target->dither_y;
         pattern[i] = bayer[y & 3][x & 3];
     }
     return pattern;
@@ -72,22 +89,20 @@ static vi dither_pattern(const struct g4_target *target, const struct g4_octet *
 
 /* ---- any format of numbers ---- */
 
-static void write_general(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet) {
-    struct g4_rows rows;
+INLINE void general_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                         uint8_t *const row[4]) {
     struct blend_inputs in;
     vu old[4] = {{0}};
     vu new[4] = {{0}};
     vi pattern = (vi){0};
 
-    g4_view_open(&target->view, port, octet->x, octet->y, octet->live, &rows);
-    const uint32_t live = octet->live & rows.inside;
     const bool have_old = target->reads || live != 0xff;
     if (have_old) {
-        gather(rows.row, target->view.bytes, old);
+        gather(row, target->view.bytes, old);
     }
-    load_source(target, octet->color, target->saturate, in.source);
+    load_source(target, pixels->color[half], target->saturate, in.source);
     if (target->dither) {
-        pattern = dither_pattern(target, octet);
+        pattern = dither_pattern(target, pixels, half);
     }
     if (target->blend) {
         for (uint32_t c = 0; c < 4; c++) {
@@ -101,7 +116,7 @@ static void write_general(struct g4_target *target, struct g4_port *port, const 
                 }
             }
         }
-        load_source(target, octet->color1, target->saturate, in.source1);
+        load_source(target, pixels->color1[half], target->saturate, in.source1);
     }
     for (uint32_t c = 0; c < 4; c++) {
         const struct g4_channel *const channel = &target->channel[c];
@@ -121,28 +136,26 @@ static void write_general(struct g4_target *target, struct g4_port *port, const 
         }
         new[channel->plane] |= (encode(channel, v, pattern) & channel->mask) << channel->shift;
     }
-    store(target, port, octet, target->view.bytes, live, have_old, &rows, old, new);
+    store(target, target->view.bytes, live, have_old, row, old, new);
 }
 
 /* ---- integers ---- */
 
-static void write_integer(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet) {
-    struct g4_rows rows;
+INLINE void integer_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                         uint8_t *const row[4]) {
     vu old[4] = {{0}};
     vu new[4] = {{0}};
 
-    g4_view_open(&target->view, port, octet->x, octet->y, octet->live, &rows);
-    const uint32_t live = octet->live & rows.inside;
     const bool have_old = target->reads || live != 0xff;
     if (have_old) {
-        gather(rows.row, target->view.bytes, old);
+        gather(row, target->view.bytes, old);
     }
     for (uint32_t c = 0; c < 4; c++) {
         const struct g4_channel *const channel = &target->channel[c];
         if (!channel->written) {
             continue;
         }
-        vu v = (vu)vf_load(octet->color[c]);
+        vu v = (vu)vf_load(pixels->color[half][c]);
         if (channel->type == G4_CHANNEL_UINT) {
             const vu top = vu_all(channel->mask);
             v = vu_select(v > top, top, v);
@@ -154,23 +167,21 @@ static void write_integer(struct g4_target *target, struct g4_port *port, const 
         }
         new[channel->plane] |= (v & channel->mask) << channel->shift;
     }
-    store(target, port, octet, target->view.bytes, live, have_old, &rows, old, new);
+    store(target, target->view.bytes, live, have_old, row, old, new);
 }
 
 /* ---- packed video ---- */
 
 /* R is Cr, G is Y, B is Cb; two pixels share the chroma, which is the even one's (spec/30 3.15). */
-static void write_yuv(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet) {
-    struct g4_rows rows;
+INLINE void yuv_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                     uint8_t *const row[4]) {
     vu code[3];
 
-    g4_view_open(&target->view, port, octet->x, octet->y, octet->live, &rows);
-    const uint32_t live = octet->live & rows.inside;
     for (uint32_t c = 0; c < 3; c++) {
-        code[c] = unorm_encode(vf_saturate(vf_load(octet->color[c])), 255);
+        code[c] = unorm_encode(vf_saturate(vf_load(pixels->color[half][c])), 255);
     }
     for (uint32_t i = 0; i < LANES; i++) {
-        uint8_t *const pair = rows.row[i / 2];
+        uint8_t *const pair = row[i / 2];
         if (!(live >> i & 1)) {
             continue;
         }
@@ -183,7 +194,6 @@ static void write_yuv(struct g4_target *target, struct g4_port *port, const stru
             }
         }
     }
-    g4_view_close(&target->view, port, octet->x, octet->y, live, &rows);
 }
 
 /* ---- four channels of eight bits ---- */
@@ -194,26 +204,23 @@ enum shape {
     OVER, /* source alpha, one minus source alpha, everywhere */
 };
 
-INLINE void write_unorm8(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet,
-                         enum shape shape) {
-    struct g4_rows rows;
+INLINE void unorm8_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                        uint8_t *const row[4], enum shape shape) {
     struct blend_inputs in;
     vu old[4] = {{0}};
     vu new[4] = {{0}};
 
-    g4_view_open(&target->view, port, octet->x, octet->y, octet->live, &rows);
-    const uint32_t live = octet->live & rows.inside;
     const bool have_old = shape != REPLACE || target->reads || live != 0xff;
     if (have_old) {
-        old[0] = gather32(rows.row);
+        old[0] = gather32(row);
     }
     for (uint32_t c = 0; c < 4; c++) {
-        in.source[c] = vf_saturate(vf_load(octet->color[c]));
+        in.source[c] = vf_saturate(vf_load(pixels->color[half][c]));
         if (shape != REPLACE) {
             in.destination[c] = vf_of_int((vi)(old[0] >> target->channel[c].shift & 0xff)) / vf_all(255);
         }
         if (shape == BLEND) {
-            in.source1[c] = vf_saturate(vf_load(octet->color1[c]));
+            in.source1[c] = vf_saturate(vf_load(pixels->color1[half][c]));
             in.constant[c] = vf_all(target->constant[c]);
         }
     }
@@ -226,20 +233,37 @@ INLINE void write_unorm8(struct g4_target *target, struct g4_port *port, const s
         }
         new[0] |= unorm_encode(v, 255) << target->channel[c].shift;
     }
-    store(target, port, octet, 4, live, have_old, &rows, old, new);
+    store(target, 4, live, have_old, row, old, new);
 }
 
-static void write_unorm8_replace(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet) {
-    write_unorm8(target, port, octet, REPLACE);
+INLINE void replace_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                         uint8_t *const row[4]) {
+    unorm8_half(target, pixels, half, live, row, REPLACE);
 }
 
-static void write_unorm8_blend(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet) {
-    write_unorm8(target, port, octet, BLEND);
+INLINE void blend_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                       uint8_t *const row[4]) {
+    unorm8_half(target, pixels, half, live, row, BLEND);
 }
 
-static void write_unorm8_over(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet) {
-    write_unorm8(target, port, octet, OVER);
+INLINE void over_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                      uint8_t *const row[4]) {
+    unorm8_half(target, pixels, half, live, row, OVER);
 }
+
+/* ---- the loops ---- */
+
+#define WRITE(name, half)                                                                                              \
+    static void name(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels) {                 \
+        write_halves(target, port, pixels, half);                                                                      \
+    }
+
+WRITE(write_general, general_half)
+WRITE(write_integer, integer_half)
+WRITE(write_yuv, yuv_half)
+WRITE(write_unorm8_replace, replace_half)
+WRITE(write_unorm8_blend, blend_half)
+WRITE(write_unorm8_over, over_half)
 
 const struct g4_color_ops G4_V(g4_color_ops) = {
     .general = write_general,

@@ -1,5 +1,5 @@
 /*
- * Stencil and depth of eight pixels (spec/30 3.12): the inner loop, built once per vector variant and depth format.
+ * Stencil and depth of four subspans (spec/30 3.12): the inner loop, built once per vector variant and depth format.
  */
 #include "ops.h"
 #include "state.h"
@@ -101,22 +101,21 @@ INLINE bool is_d24(uint32_t format) {
 }
 
 /* The source depth as the buffer keeps it: an integer, or the bits of a float. */
-INLINE vi source_depth(uint32_t format, const struct g4_depth_job *job) {
-    const vf z = clamp_depth(vf_load(job->z), job->minimum, job->maximum);
+INLINE vi source_depth(uint32_t format, const struct g4_depth_job *job, const float *from) {
+    const vf z = clamp_depth(vf_load(from), job->minimum, job->maximum);
     if (is_float(format)) {
         return (vi)z;
     }
     return to_unorm(z, is_d24(format) ? 16777215.0 : 65535.0);
 }
 
-INLINE uint32_t test(uint32_t format, bool stencil, struct g4_depth *depth, struct g4_port *port,
-                     const struct g4_depth_job *job) {
+/* Two subspans: the pixels that pass; in *changed those whose memory is different now. */
+INLINE uint32_t test_half(uint32_t format, bool stencil, const struct g4_depth *depth, const struct g4_depth_job *job,
+                          const float *source, uint32_t live, uint8_t *const row[4], uint32_t *changed) {
     const vi all = (vi)vu_all(UINT32_MAX);
-    struct g4_rows rows;
     vu raw[4] = {{0}};
 
-    g4_view_open(&depth->view, port, job->x, job->y, job->live, &rows);
-    gather(rows.row, bytes_of(format), raw);
+    gather(row, bytes_of(format), raw);
 
     const struct g4_stencil_set *const set = &depth->stencil[depth->double_sided && job->back_facing];
     const vi old = (vi)(is_d24(format) ? raw[0] & 0xffffff : raw[0]);
@@ -128,8 +127,8 @@ INLINE uint32_t test(uint32_t format, bool stencil, struct g4_depth *depth, stru
         const vi reference = (vi){0} + (set->reference & set->test_mask);
         stencil_passed = compare_int(set->function, reference, s & (int32_t)set->test_mask);
     }
-    if (job->z) {
-        z = source_depth(format, job);
+    if (source) {
+        z = source_depth(format, job, source);
         if (depth->depth_test) {
             depth_passed = is_float(format) ? compare_float(depth->function, (vf)z, (vf)old)
                                             : compare_int(depth->function, z, old);
@@ -137,29 +136,46 @@ INLINE uint32_t test(uint32_t format, bool stencil, struct g4_depth *depth, stru
     }
     const vi passed = stencil_passed & depth_passed;
     const uint32_t passed_bits = vi_bits(passed);
-    if (job->update && depth->view.writes) {
-        const uint32_t live = job->live & rows.inside;
-        const bool depth_write = depth->depth_write && job->z;
-        const uint32_t depth_bits = depth_write ? passed_bits & live : 0;
-        const uint32_t stencil_bits = stencil && depth->stencil_write ? live : 0;
-        if (depth_bits | stencil_bits) {
-            const vi deep = vi_select(vi_mask(depth_bits), z, old);
-            vi code = s;
-            if (stencil_bits) {
-                code = vi_select(vi_mask(stencil_bits), stencil_update(set, s, stencil_passed, depth_passed), s);
-            }
-            if (is_d24(format)) {
-                raw[0] = (vu)deep | (vu)code << 24;
-            } else {
-                raw[0] = (vu)deep;
-                raw[1] = (raw[1] & 0xffffff00u) | (vu)code;
-            }
-            scatter(rows.row, bytes_of(format), raw);
-            g4_view_close(&depth->view, port, job->x, job->y, depth_bits | stencil_bits, &rows);
+    const uint32_t depth_bits = depth->depth_write && source ? passed_bits & live : 0;
+    const uint32_t stencil_bits = stencil && depth->stencil_write ? live : 0;
+    if (depth_bits | stencil_bits) {
+        const vi deep = vi_select(vi_mask(depth_bits), z, old);
+        vi code = s;
+        if (stencil_bits) {
+            code = vi_select(vi_mask(stencil_bits), stencil_update(set, s, stencil_passed, depth_passed), s);
+        }
+        if (is_d24(format)) {
+            raw[0] = (vu)deep | (vu)code << 24;
+        } else {
+            raw[0] = (vu)deep;
+            raw[1] = (raw[1] & 0xffffff00u) | (vu)code;
+        }
+        scatter(row, bytes_of(format), raw);
+    }
+    *changed = depth_bits | stencil_bits;
+    return passed_bits;
+}
+
+INLINE uint32_t test(uint32_t format, bool stencil, struct g4_depth *depth, struct g4_port *port,
+                     const struct g4_depth_job *job) {
+    struct g4_rows rows;
+    uint32_t passed = 0;
+    uint32_t changed = 0;
+
+    g4_view_open(&depth->view, port, job->x, job->y, job->live, &rows);
+    const uint32_t live = job->update && depth->view.writes ? job->live & rows.inside : 0;
+    for (uint32_t half = 0; half < 2; half++) {
+        uint32_t here = 0;
+        if (job->live >> (8 * half) & 0xff) {
+            passed |= test_half(format, stencil, depth, job, job->z ? job->z + 8 * half : NULL,
+                                live >> (8 * half) & 0xff, &rows.row[4 * half], &here)
+                      << (8 * half);
+            changed |= here << (8 * half);
         }
     }
+    g4_view_close(&depth->view, port, job->x, job->y, changed, &rows);
     /* What lies outside of the depth buffer passes. */
-    return (passed_bits | ~rows.inside) & job->live;
+    return (passed | ~rows.inside) & job->live;
 }
 
 #define TEST(name, format, stencil)                                                                                    \

@@ -1,6 +1,6 @@
 /*
  * The render target write of the data port (spec/30 3.11 and 3.16, spec/60 4.8): what a message says, thread by thread
- * in order, two subspans at a time.
+ * in order.
  */
 #include <math.h>
 
@@ -110,26 +110,27 @@ static bool compare(uint32_t function, float a, float b) {
     }
 }
 
-static uint32_t alpha_test(const struct g4_color_calc_state *state, const float alpha[8], uint32_t live) {
+static uint32_t alpha_test(const struct g4_color_calc_state *state, const float *const alpha[2], uint32_t live) {
     const bool bytes = state->alpha_test_format == G4_ALPHA_TEST_FORMAT_UNORM8;
     const float reference =
         bytes ? (float)state->alpha_reference_value_as_unorm8 : state->alpha_reference_value_as_float32;
     uint32_t passed = 0;
 
-    for (uint32_t i = 0; i < 8; i++) {
-        float a = alpha[i];
+    for (uint32_t left = live; left; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(left);
+        float a = alpha[i / 8][i % 8];
         if (bytes) {
             a = a > 0 ? a : 0;
             a = floorf((a < 1 ? a : 1) * 255.0f + 0.5f);
         }
         passed |= (uint32_t)compare(state->alpha_test_function, a, reference) << i;
     }
-    return passed & live;
+    return passed;
 }
 
 /* ---- stencil and depth after the shader ---- */
 
-static uint32_t late_test(const struct message *m, const struct g4_octet *octet, uint32_t half, uint32_t live) {
+static uint32_t late_test(const struct message *m, const struct g4_pixels *pixels, uint32_t live) {
     struct g4_depth *const depth = &m->cc->depth;
     const uint32_t viewport = m->header[1][7] >> 27 & 15;
     const uint32_t array_index = m->header[1][7] >> 16 & 0x7ff;
@@ -140,96 +141,120 @@ static uint32_t late_test(const struct message *m, const struct g4_octet *octet,
     if (array_index != depth->array_index) {
         g4_depth_select(depth, m->eu->ctx->gen, array_index);
     }
-    const uint32_t second = m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 ? half : 0;
-    const struct g4_depth_job job = {
+    struct g4_depth_job job = {
         .live = live,
-        .x = {octet->x[0], octet->x[1]},
-        .y = {octet->y[0], octet->y[1]},
-        .z = (m->flags & SOURCE_DEPTH) ? payload(m, m->source_depth + second) : NULL,
         .minimum = m->cc->viewport[viewport].minimum_depth,
         .maximum = m->cc->viewport[viewport].maximum_depth,
         .back_facing = m->header[1][6] >> 31,
         .update = m->last,
     };
+    float z[2][8] = {{0}};
+    if (m->flags & SOURCE_DEPTH) {
+        memcpy(z[0], payload(m, m->source_depth), sizeof z[0]);
+        if (m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16) {
+            memcpy(z[1], payload(m, m->source_depth + 1), sizeof z[1]);
+        }
+        job.z = z[0];
+    }
+    memcpy(job.x, pixels->x, sizeof job.x);
+    memcpy(job.y, pixels->y, sizeof job.y);
     return depth->test(depth, &m->eu->worker->port, &job);
 }
 
-/* ---- two subspans ---- */
+/* ---- the pixels ---- */
 
-/* Spec/30 3.11. `octet->color` may point at the registers themselves. */
-static void write_pixels(const struct message *m, struct g4_octet *octet, uint32_t half) {
+/* Spec/30 3.11. `first` is the number of the first pixel in the thread. */
+static void write_pixels(const struct message *m, struct g4_pixels *pixels, uint32_t first) {
     const struct g4_color_calc_state *const state = &m->cc->state;
     const bool counts = m->last && (m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL));
-    float alpha[8];
-    uint32_t colored = octet->live;
+    float alpha[2][8];
+    uint32_t colored = pixels->live;
 
     if (m->flags & AA_ALPHA) {
-        for (uint32_t i = 0; i < 8; i++) {
-            alpha[i] = octet->color[3][i] * coverage(m, 8 * half + i);
+        for (uint32_t i = 0; i < 16; i++) {
+            const bool present = i < 8 || pixels->color[1][3];
+            alpha[i / 8][i % 8] = present ? pixels->color[i / 8][3][i % 8] * coverage(m, first + i) : 0;
         }
-        octet->color[3] = alpha;
+        pixels->color[0][3] = alpha[0];
+        pixels->color[1][3] = alpha[1];
     }
     uint32_t tested = colored;
     if (state->alpha_test_enable) {
         if (!m->target->integer) {
-            colored = alpha_test(state, octet->color[3], octet->live);
+            const float *const tried[2] = {pixels->color[0][3], pixels->color[1][3]};
+            colored = alpha_test(state, tried, pixels->live);
         }
         /* Depth and stencil change where any target's alpha passed (WM-83). */
-        tested = colored | (*m->alpha_passed >> (8 * half) & octet->live);
-        *m->alpha_passed |= (uint16_t)(colored << (8 * half));
+        tested = colored | (*m->alpha_passed >> first & pixels->live);
+        *m->alpha_passed |= (uint16_t)(colored << first);
     }
     if (tested) {
-        const uint32_t passed = late_test(m, octet, half, tested);
+        const uint32_t passed = late_test(m, pixels, tested);
         if (counts && state->statistics_enable) {
             m->eu->ps_depth_count += (uint32_t)__builtin_popcount(passed);
         }
         colored &= passed;
     }
-    octet->live = colored;
+    pixels->live = colored;
     if (colored && m->target->write) {
-        m->target->write(m->target, &m->eu->worker->port, octet);
+        m->target->write(m->target, &m->eu->worker->port, pixels);
     }
 }
 
-/* Do the two subspans share a pixel?  Never in what the windower dispatches, but kernels can say anything. */
-static bool overlap(const struct g4_octet *octet) {
-    const int dx = octet->x[0] - octet->x[1];
-    const int dy = octet->y[0] - octet->y[1];
-    return dx > -2 && dx < 2 && dy > -2 && dy < 2 && (octet->live & 0x0f) && (octet->live & 0xf0);
+/* Do two subspans share a pixel?  Never in what the windower dispatches, but kernels can say anything. */
+static bool overlap(const struct g4_pixels *pixels) {
+    for (uint32_t a = 0; a < 4; a++) {
+        for (uint32_t b = a + 1; b < 4; b++) {
+            const int dx = pixels->x[a] - pixels->x[b];
+            const int dy = pixels->y[a] - pixels->y[b];
+            if (dx > -2 && dx < 2 && dy > -2 && dy < 2 && (pixels->live >> (4 * a) & 15) &&
+                (pixels->live >> (4 * b) & 15)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
-static void write_half(const struct message *m, uint32_t half) {
-    const uint32_t *const m1 = m->header[1];
-    const uint32_t first = m->color + (m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 ? 4 * half : 0);
-    float replicated[4][8];
-    struct g4_octet octet = {
-        .x = {(uint16_t)m1[2 + 2 * half], (uint16_t)m1[3 + 2 * half]},
-        .y = {(uint16_t)(m1[2 + 2 * half] >> 16), (uint16_t)(m1[3 + 2 * half] >> 16)},
-        .live = m->header[0][0] >> (8 * half) & 0xff,
-    };
-
-    if (octet.live == 0) {
-        return;
-    }
+/* Where the colours of all pixels are.  Messages of eight pixels have no second half. */
+static void find_colors(const struct message *m, struct g4_pixels *pixels, float replicated[4][8]) {
     for (uint32_t c = 0; c < 4; c++) {
         if (m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED) {
             for (uint32_t i = 0; i < 8; i++) {
                 memcpy(&replicated[c][i], payload(m, m->color) + c, sizeof(float));
             }
-            octet.color[c] = replicated[c];
+            pixels->color[0][c] = pixels->color[1][c] = replicated[c];
         } else {
-            octet.color[c] = payload(m, first + c);
+            pixels->color[0][c] = payload(m, m->color + c);
+            pixels->color[1][c] = m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 ? payload(m, m->color + 4 + c) : NULL;
         }
-        octet.color1[c] = is_dual(m->type) ? payload(m, first + 4 + c) : octet.color[c];
+        pixels->color1[0][c] = is_dual(m->type) ? payload(m, m->color + 4 + c) : pixels->color[0][c];
+        pixels->color1[1][c] = pixels->color[1][c];
     }
-    if (!overlap(&octet)) {
-        write_pixels(m, &octet, half);
+}
+
+/* Subspans from `first` on, four or two of them. */
+static void write_subspans(const struct message *m, uint32_t first, uint32_t count) {
+    const uint32_t *const m1 = m->header[1];
+    float replicated[4][8];
+    struct g4_pixels pixels = {.live = m->header[0][0] >> (4 * first) & ((1u << (4 * count)) - 1)};
+
+    if (pixels.live == 0) {
         return;
     }
-    for (uint32_t s = 0; s < 2; s++) {
-        struct g4_octet single = octet;
+    for (uint32_t s = 0; s < count; s++) {
+        pixels.x[s] = (uint16_t)m1[2 + first + s];
+        pixels.y[s] = (uint16_t)(m1[2 + first + s] >> 16);
+    }
+    find_colors(m, &pixels, replicated);
+    if (g4_view_side_by_side(pixels.x, pixels.y) || !overlap(&pixels)) {
+        write_pixels(m, &pixels, 4 * first);
+        return;
+    }
+    for (uint32_t s = 0; s < count; s++) {
+        struct g4_pixels single = pixels;
         single.live &= 15u << (4 * s);
-        write_pixels(m, &single, half);
+        write_pixels(m, &single, 4 * first);
     }
 }
 
@@ -259,14 +284,13 @@ static void write_thread(struct message *m) {
     switch (m->type) {
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD16:
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED:
-        write_half(m, 0);
-        write_half(m, 1);
+        write_subspans(m, 0, 4);
         break;
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD8_DUAL_SOURCE_SUBSPANS_23:
-        write_half(m, 1);
+        write_subspans(m, 2, 2);
         break;
     default:
-        write_half(m, 0);
+        write_subspans(m, 0, 2);
         break;
     }
     if (m->last) {

@@ -12,12 +12,12 @@ enum {
     G4_TARGETS = 16, /* render targets kept ready, a power of two */
 };
 
-/* Two subspans of one thread: pixel 4 * s + p, p = 0 upper left, 1 upper right, 2 lower left, 3 lower right. */
-struct g4_octet {
-    uint16_t x[2], y[2];
-    uint32_t live;         /* pixels to work on */
-    const float *color[4]; /* eight values each; integers for integer targets */
-    const float *color1[4];
+/* Four subspans of one thread: pixel 4 * s + p, p = 0 upper left, 1 upper right, 2 lower left, 3 lower right. */
+struct g4_pixels {
+    uint16_t x[4], y[4];
+    uint32_t live;            /* pixels to work on */
+    const float *color[2][4]; /* of two subspans: eight values of each channel; integers for integer targets */
+    const float *color1[2][4];
 };
 
 /* ---- depth and stencil ---- */
@@ -30,8 +30,8 @@ struct g4_stencil_set {
 
 struct g4_depth_job {
     uint32_t live;
-    uint16_t x[2], y[2];
-    const float *z;         /* eight source depths, NULL: the message has none */
+    uint16_t x[4], y[4];
+    const float *z;         /* sixteen source depths, NULL: the message has none */
     float minimum, maximum; /* the viewport's */
     bool back_facing;
     bool update; /* false: only the verdict */
@@ -70,7 +70,7 @@ struct g4_channel {
 };
 
 struct g4_target;
-typedef void g4_color_fn(struct g4_target *target, struct g4_port *port, const struct g4_octet *octet);
+typedef void g4_color_fn(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels);
 
 struct g4_target {
     bool valid;

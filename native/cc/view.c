@@ -73,9 +73,9 @@ void g4_view_stage(const struct g4_view *view, struct g4_port *port, uint32_t x,
     rows->row[2 * subspan + 1] = rows->stage[2 * subspan + 1];
 }
 
-void g4_view_unstage(const struct g4_view *view, struct g4_port *port, const uint16_t x[2], const uint16_t y[2],
+void g4_view_unstage(const struct g4_view *view, struct g4_port *port, const uint16_t x[4], const uint16_t y[4],
                      uint32_t live, const struct g4_rows *rows) {
-    for (uint32_t bit = 0; bit < 8; bit++) {
+    for (uint32_t bit = 0; bit < 4 * G4_VIEW_SUBSPANS; bit++) {
         const uint32_t s = bit / 4;
         const uint32_t p = bit % 4;
         uint32_t address;

@@ -1,5 +1,5 @@
 /*
- * Where the pixels of a render target or depth buffer lie in memory, two subspans of a thread at a time (spec/30 3.10,
+ * Where the pixels of a render target or depth buffer lie in memory, four subspans of a thread at a time (spec/30 3.10,
  * spec/50 3.8).
  *
  * The usual subspan has its two rows of two pixels at two host addresses, good to read and write as a whole.  Every
@@ -12,6 +12,8 @@
 
 enum {
     G4_VIEW_PAGES = 8,
+    G4_VIEW_SUBSPANS = 4,
+    G4_VIEW_COLUMN = 16, /* bytes, of a Y tile */
     G4_PIXEL_BYTES = 16 /* of the largest format */
 };
 
@@ -31,12 +33,12 @@ struct g4_view {
     uint8_t *host[G4_VIEW_PAGES];
 };
 
-/* The rows of two subspans: row[2 * s + r] has two pixels. */
+/* The rows of four subspans: row[2 * s + r] has two pixels. */
 struct g4_rows {
-    uint8_t *row[4];
+    uint8_t *row[2 * G4_VIEW_SUBSPANS];
     uint32_t inside; /* pixels that the surface has: bit 4 * s + p */
     uint32_t staged; /* subspans that are copies: bit s */
-    uint8_t stage[4][2 * G4_PIXEL_BYTES];
+    uint8_t stage[2 * G4_VIEW_SUBSPANS][2 * G4_PIXEL_BYTES];
 };
 
 /* Fill in a view of an image; the page cache is emptied. */
@@ -45,7 +47,7 @@ void g4_view_set(struct g4_view *view, const struct g4_image *image, bool writes
 uint8_t *g4_view_find_page(struct g4_view *view, struct g4_port *port, uint32_t address);
 void g4_view_stage(const struct g4_view *view, struct g4_port *port, uint32_t x, uint32_t y, uint32_t subspan,
                    uint32_t live, struct g4_rows *rows);
-void g4_view_unstage(const struct g4_view *view, struct g4_port *port, const uint16_t x[2], const uint16_t y[2],
+void g4_view_unstage(const struct g4_view *view, struct g4_port *port, const uint16_t x[4], const uint16_t y[4],
                      uint32_t live, const struct g4_rows *rows);
 
 static inline uint32_t g4_view_slot(uint32_t page) {
@@ -62,54 +64,88 @@ static inline uint8_t *g4_view_host(struct g4_view *view, struct g4_port *port, 
     return g4_view_find_page(view, port, address);
 }
 
-/* The rows of an ordinary subspan, or false. */
-static inline bool g4_view_subspan(struct g4_view *view, struct g4_port *port, uint32_t x, uint32_t y, uint8_t **row) {
+static inline uint32_t g4_view_address(const struct g4_view *view, uint32_t x_bytes, uint32_t line) {
+    return view->base + (uint32_t)g4_surface_offset(view->tiling, view->pitch, x_bytes, line);
+}
+
+/* The rows of `pixels` pixels, an even number, from ordinary coordinates on; false when they do not follow each other. */
+static inline bool g4_view_rows(struct g4_view *view, struct g4_port *port, uint32_t x, uint32_t y, uint32_t pixels,
+                                uint8_t *row[2]) {
     const uint32_t sx = x + view->dx;
     const uint32_t sy = y + view->dy;
     /* `fast` says that there are at least two rows of two pixels */
-    if (!view->fast || ((x | y) & 1) || sx > view->width - 2 || sy > view->height - 2) {
+    if (!view->fast || ((x | y) & 1) || view->width < pixels || sx > view->width - pixels || sy > view->height - 2) {
         return false;
     }
     const uint32_t xb = (view->x0 + sx) * view->bytes;
     const uint32_t line = ((view->y0 + sy) << view->line_shift) + view->line_offset;
-    const uint32_t address = view->base + (uint32_t)g4_surface_offset(view->tiling, view->pitch, xb, line);
+    const uint32_t address = g4_view_address(view, xb, line);
+    const uint32_t bytes = pixels * view->bytes;
 
     row[0] = g4_view_host(view, port, address);
     if (view->tiling == G4_TILING_LINEAR || view->line_shift) {
-        const uint32_t below = line + (1u << view->line_shift);
-        row[1] =
-            g4_view_host(view, port, view->base + (uint32_t)g4_surface_offset(view->tiling, view->pitch, xb, below));
-        return row[0] && row[1];
+        const uint32_t below = g4_view_address(view, xb, line + (1u << view->line_shift));
+        row[1] = g4_view_host(view, port, below);
+        if (view->tiling == G4_TILING_LINEAR && ((address & G4_PAGE_OFFSET) + bytes > G4_PAGE_SIZE ||
+                                                 (below & G4_PAGE_OFFSET) + bytes > G4_PAGE_SIZE)) {
+            return false;
+        }
+    } else {
+        row[1] = row[0] + (view->tiling == G4_TILING_Y ? G4_VIEW_COLUMN : G4_TILE_X_WIDTH);
     }
-    row[1] = row[0] + (view->tiling == G4_TILING_Y ? 16 : G4_TILE_X_WIDTH);
-    return row[0] != NULL;
+    if (view->tiling != G4_TILING_LINEAR) {
+        const uint32_t width = g4_tile_width(view->tiling);
+        if ((xb & (width - 1)) + bytes > width) {
+            return false;
+        }
+    }
+    return row[0] && row[1];
 }
 
-/* The rows of the subspan to the right of an ordinary one, if they follow in memory. */
-static inline bool g4_view_right(const struct g4_view *view, uint32_t x, uint8_t *const *row, uint8_t **right) {
-    const uint32_t run = view->tiling == G4_TILING_X ? G4_TILE_X_WIDTH : view->tiling == G4_TILING_Y ? 16 : 0;
+static inline bool g4_view_subspan(struct g4_view *view, struct g4_port *port, uint32_t x, uint32_t y, uint8_t **row) {
+    return g4_view_rows(view, port, x, y, 2, row);
+}
+
+/* Four subspans side by side: the usual thread of a large object. */
+static inline bool g4_view_side_by_side(const uint16_t x[4], const uint16_t y[4]) {
+    const uint64_t each = UINT64_C(0x0001000100010001);
+    uint64_t xs, ys;
+    memcpy(&xs, x, sizeof xs);
+    memcpy(&ys, y, sizeof ys);
+    return x[0] < UINT16_MAX - 6 && xs == x[0] * each + UINT64_C(0x0006000400020000) && ys == y[0] * each;
+}
+
+/* Their rows, when they are in one piece; else false. */
+static inline bool g4_view_four(struct g4_view *view, struct g4_port *port, uint32_t x, uint32_t y, uint8_t **row) {
     const uint32_t pair = 2 * view->bytes;
-    const uint32_t sx = x + view->dx;
-    if (sx + 2 > view->width - 2 || (((view->x0 + sx) * view->bytes) & (run - 1)) + 2 * pair > run) {
+    if (!g4_view_rows(view, port, x, y, 8, row)) {
         return false;
     }
-    right[0] = row[0] + pair;
-    right[1] = row[1] + pair;
+    /* A Y tile has columns of 16 bytes and 32 rows. */
+    const uint32_t within = view->tiling == G4_TILING_Y ? (view->x0 + x + view->dx) * view->bytes % G4_VIEW_COLUMN : 0;
+    uint8_t *const upper = row[0] - within;
+    const ptrdiff_t below = row[1] - row[0];
+    for (uint32_t s = 1; s < 4; s++) {
+        const uint32_t at = within + s * pair;
+        row[2 * s] = upper + (view->tiling == G4_TILING_Y ? at / G4_VIEW_COLUMN * 512 + at % G4_VIEW_COLUMN : at);
+        row[2 * s + 1] = row[2 * s] + below;
+    }
     return true;
 }
 
-/* Make two subspans ready; `live` has four bits for each. */
-static inline void g4_view_open(struct g4_view *view, struct g4_port *port, const uint16_t x[2], const uint16_t y[2],
+/* Make four subspans ready; `live` has four bits for each. */
+static inline void g4_view_open(struct g4_view *view, struct g4_port *port, const uint16_t x[4], const uint16_t y[4],
                                 uint32_t live, struct g4_rows *rows) {
-    rows->inside = 0;
     rows->staged = 0;
-    for (uint32_t s = 0; s < 2; s++) {
+    if ((live & 15) && g4_view_side_by_side(x, y) && g4_view_four(view, port, x[0], y[0], rows->row)) {
+        rows->inside = 0xffff;
+        return;
+    }
+    rows->inside = 0;
+    for (uint32_t s = 0; s < G4_VIEW_SUBSPANS; s++) {
         if ((live >> (4 * s) & 15) == 0) {
             rows->row[2 * s] = rows->stage[2 * s];
             rows->row[2 * s + 1] = rows->stage[2 * s + 1];
-        } else if (s == 1 && rows->inside == 15 && y[1] == y[0] && x[1] == x[0] + 2 &&
-                   g4_view_right(view, x[0], &rows->row[0], &rows->row[2])) {
-            rows->inside |= 15u << 4;
         } else if (__builtin_expect(g4_view_subspan(view, port, x[s], y[s], &rows->row[2 * s]), 1)) {
             rows->inside |= 15u << (4 * s);
         } else {
@@ -119,8 +155,8 @@ static inline void g4_view_open(struct g4_view *view, struct g4_port *port, cons
 }
 
 /* After rows were changed: bring the live pixels of copies back. */
-static inline void g4_view_close(const struct g4_view *view, struct g4_port *port, const uint16_t x[2],
-                                 const uint16_t y[2], uint32_t live, const struct g4_rows *rows) {
+static inline void g4_view_close(const struct g4_view *view, struct g4_port *port, const uint16_t x[4],
+                                 const uint16_t y[4], uint32_t live, const struct g4_rows *rows) {
     if (__builtin_expect(rows->staged != 0, 0)) {
         g4_view_unstage(view, port, x, y, live, rows);
     }
