@@ -47,7 +47,6 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
     g4_line_fade_begin(&wm->fade, ctx, pipe);
     g4_line_stipple_begin(&wm->line_stipple, state);
     poly_stipple_begin(wm, ctx);
-    wm->r0 = (struct g4_payload_ps_r0){.color_calculator_state_pointer = state->cc_state - state->general_state_base};
 }
 
 enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {
@@ -58,11 +57,7 @@ enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipe)
         }
     }
     g4_wm_prepare(worker->wm, worker->ctx, pipe);
-    for (uint32_t i = 0; i < G4_WM_ENTRIES; i++) {
-        worker->wm->slots[i] = pipe->wm_kernel[i]
-                                   ? g4_thread_slots(worker, pipe->wm_kernel[i], pipe->wm.maximum_number_of_threads)
-                                   : (struct g4_slots){.count = 1};
-    }
+    g4_wm_payload_begin(worker, pipe);
     return g4_cc_begin(worker, pipe);
 }
 
@@ -73,12 +68,19 @@ static void collect(struct g4_wm *wm, const struct g4_coverage *coverage) {
         const uint32_t upper = j >= coverage->first ? coverage->row[j] : 0;
         const uint32_t lower = j < coverage->last ? coverage->row[j + 1] : 0;
         const uint32_t any = upper | lower;
+        if ((upper & lower) == UINT32_MAX) {
+            for (uint32_t i = 0; i < G4_TILE_SIZE; i += 2) {
+                wm->subspan[n++] = (struct g4_subspan){
+                    .x = (uint16_t)(coverage->x + (int32_t)i), .y = (uint16_t)(coverage->y + j), .lit = 15};
+            }
+            continue;
+        }
         for (uint32_t left = (any | any >> 1) & 0x55555555u; left; left &= left - 1) {
             const uint32_t i = (uint32_t)__builtin_ctz(left);
             wm->subspan[n++] = (struct g4_subspan){
                 .x = (uint16_t)(coverage->x + (int32_t)i),
                 .y = (uint16_t)(coverage->y + j),
-                .lit = (uint8_t)((upper >> i & 3) | (lower >> i & 3) << 2),
+                .lit = (upper >> i & 3) | (lower >> i & 3) << 2,
             };
         }
     }
@@ -86,21 +88,25 @@ static void collect(struct g4_wm *wm, const struct g4_coverage *coverage) {
 }
 
 static void interpolate_depth(struct g4_wm *wm) {
+    double column[G4_TILE_SIZE];
+    double row[G4_TILE_SIZE];
+    struct g4_plane plane;
+
     if (!wm->depth_needed) {
-        memset(wm->z, 0, wm->subspans * sizeof wm->z[0]);
         return;
     }
-    struct g4_plane plane;
     g4_wm_plane(wm, wm->setup, &plane);
+    for (int32_t i = 0; i < G4_TILE_SIZE; i++) {
+        column[i] = plane.c0 + plane.cx * (wm->tile_x + i - plane.x_start);
+        row[i] = plane.cy * (wm->tile_y + i - plane.y_start);
+    }
     for (uint32_t s = 0; s < wm->subspans; s++) {
-        const double left = plane.c0 + plane.cx * (wm->subspan[s].x - plane.x_start);
-        const double right = plane.c0 + plane.cx * (wm->subspan[s].x + 1 - plane.x_start);
-        const double upper = plane.cy * (wm->subspan[s].y - plane.y_start);
-        const double lower = plane.cy * (wm->subspan[s].y + 1 - plane.y_start);
-        wm->z[s][0] = (float)(left + upper);
-        wm->z[s][1] = (float)(right + upper);
-        wm->z[s][2] = (float)(left + lower);
-        wm->z[s][3] = (float)(right + lower);
+        const double *const x = &column[wm->subspan[s].x % G4_TILE_SIZE];
+        const double *const y = &row[wm->subspan[s].y % G4_TILE_SIZE];
+        wm->z[s][0] = (float)(x[0] + y[0]);
+        wm->z[s][1] = (float)(x[1] + y[0]);
+        wm->z[s][2] = (float)(x[0] + y[1]);
+        wm->z[s][3] = (float)(x[1] + y[1]);
     }
 }
 
@@ -120,7 +126,7 @@ static void test_early(struct g4_worker *worker) {
         for (uint32_t i = 0; i < count; i++) {
             x[i] = wm->subspan[first + i].x;
             y[i] = wm->subspan[first + i].y;
-            lit |= (uint32_t)wm->subspan[first + i].lit << (4 * i);
+            lit |= wm->subspan[first + i].lit << (4 * i);
         }
         memcpy(z, wm->z[first], count * sizeof wm->z[0]);
         lit = g4_cc_early(worker, x, y, lit, z, setup->viewport, setup->array_index, setup->back_facing);
@@ -171,7 +177,7 @@ enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, 
             test_early(worker);
         }
         if (threads && wm->subspans) {
-            status = g4_wm_queue(worker);
+            status = g4_wm_queue(worker, &coverage);
         }
     }
     if (status == G4_OK) {

@@ -77,31 +77,26 @@ enum g4_status g4_wm_flush(struct g4_worker *worker) {
         worker->eu.fault = (struct g4_fault){.unit = G4_UNIT_WM, .address = address};
     }
     wm->waiting = 0;
+    wm->clash = false;
     memset(wm->claimed, 0, sizeof wm->claimed);
     return status;
 }
 
-/* The place for the next thread, its pixels claimed; NULL with `status` when what had to run first failed. */
+/* The place for the next thread; NULL with `status` when what had to run first failed. */
 static struct g4_pixel_thread *next_thread(struct g4_worker *worker, enum g4_wm_mode mode, const struct g4_subspan *s,
                                            uint32_t subspans, enum g4_status *status) {
     struct g4_wm *const wm = worker->wm;
     const uint32_t room = wm->slots[wm->dispatch.entry[mode]].count;
-    bool clash = wm->waiting != 0 && (wm->mode != mode || wm->waiting >= room);
+    bool full = wm->waiting != 0 && (wm->mode != mode || wm->waiting >= room);
 
-    for (uint32_t i = 0; i < subspans && !clash; i++) {
+    for (uint32_t i = 0; wm->clash && i < subspans && !full; i++) {
         const uint32_t column = s[i].x & (G4_TILE_SIZE - 1);
         const uint32_t *const row = &wm->claimed[s[i].y & (G4_TILE_SIZE - 1)];
-        clash = ((row[0] >> column & 3) & s[i].lit) != 0 || ((row[1] >> column & 3) & s[i].lit >> 2) != 0;
+        full = ((row[0] >> column & 3) & s[i].lit) != 0 || ((row[1] >> column & 3) & s[i].lit >> 2) != 0;
     }
-    *status = clash ? g4_wm_flush(worker) : G4_OK;
+    *status = full ? g4_wm_flush(worker) : G4_OK;
     if (*status != G4_OK) {
         return NULL;
-    }
-    for (uint32_t i = 0; i < subspans; i++) {
-        const uint32_t column = s[i].x & (G4_TILE_SIZE - 1);
-        uint32_t *const row = &wm->claimed[s[i].y & (G4_TILE_SIZE - 1)];
-        row[0] |= (uint32_t)(s[i].lit & 3) << column;
-        row[1] |= (uint32_t)(s[i].lit >> 2) << column;
     }
     wm->mode = mode;
     return &wm->thread[wm->waiting++];
@@ -117,10 +112,12 @@ static void fill_block(const struct g4_wm *wm, struct g4_pixel_block *block, uin
         const bool present = i < count;
         block->x[i] = present ? s[i].x : 0;
         block->y[i] = present ? s[i].y : 0;
-        block->lit |= present ? (uint32_t)s[i].lit << (4 * i) : 0;
+        block->lit |= present ? s[i].lit << (4 * i) : 0;
     }
-    memcpy(block->z, wm->z[first], count * sizeof wm->z[0]);
-    memset(block->z + (size_t)4 * count, 0, (G4_BLOCK_SUBSPANS - (size_t)count) * sizeof wm->z[0]);
+    if (wm->iz.source_depth_eu) {
+        memcpy(block->z, wm->z[first], count * sizeof wm->z[0]);
+        memset(block->z + (size_t)4 * count, 0, (G4_BLOCK_SUBSPANS - (size_t)count) * sizeof wm->z[0]);
+    }
     memset(block->coverage, 0, sizeof block->coverage);
     if (wm->setup->antialias) {
         for (uint32_t i = 0; i < 4 * count; i++) {
@@ -188,7 +185,7 @@ static enum g4_status queue_contiguous(struct g4_worker *worker) {
             if (dx < 8 && dy < 8) {
                 const uint32_t half = dy / 4;
                 /* four subspans of the half's upper rows, then four of its lower ones */
-                mask[half] |= (uint32_t)s.lit << (4 * (dx / 2 + dy % 4 / 2 * 4));
+                mask[half] |= s.lit << (4 * (dx / 2 + dy % 4 / 2 * 4));
                 sorted[half][count[half]++] = s;
             }
         }
@@ -215,16 +212,54 @@ static enum g4_status queue_contiguous(struct g4_worker *worker) {
     return G4_OK;
 }
 
-enum g4_status g4_wm_queue(struct g4_worker *worker) {
-    const struct g4_wm *const wm = worker->wm;
-    const struct g4_wm_dispatch *const dispatch = &wm->dispatch;
-
-    if (dispatch->any_contiguous && (wm->setup->contiguous || !dispatch->any_normal)) {
-        return queue_contiguous(worker);
+/* The object's own threads share no pixel: those of the objects before are what they may clash with. */
+static bool clashes(const struct g4_wm *wm, const struct g4_coverage *coverage) {
+    uint32_t both = 0;
+    for (int32_t j = coverage->first; j <= coverage->last; j++) {
+        both |= wm->claimed[j] & coverage->row[j];
     }
-    if (!dispatch->any_normal) {
+    return both != 0;
+}
+
+static void claim(struct g4_wm *wm, const struct g4_coverage *coverage) {
+    for (int32_t j = coverage->first; j <= coverage->last; j++) {
+        wm->claimed[j] |= coverage->row[j];
+    }
+}
+
+/* Leave only what waits.  Threads of contiguous dispatch have no subspans: all stays. */
+static void claim_exactly(struct g4_wm *wm) {
+    if (wm->mode >= G4_WM_CONTIGUOUS_32) {
+        return;
+    }
+    memset(wm->claimed, 0, sizeof wm->claimed);
+    for (uint32_t i = 0; i < wm->waiting * G4_BLOCKS; i++) {
+        const struct g4_pixel_block *const block = &wm->thread[i / G4_BLOCKS].block[i % G4_BLOCKS];
+        if (i % G4_BLOCKS && wm->mode != G4_WM_32) {
+            continue;
+        }
+        for (uint32_t s = 0; s < G4_BLOCK_SUBSPANS; s++) {
+            uint32_t *const row = &wm->claimed[block->y[s] & (G4_TILE_SIZE - 2)];
+            row[0] |= (block->lit >> (4 * s) & 3) << (block->x[s] & (G4_TILE_SIZE - 2));
+            row[1] |= (block->lit >> (4 * s + 2) & 3) << (block->x[s] & (G4_TILE_SIZE - 2));
+        }
+    }
+}
+
+enum g4_status g4_wm_queue(struct g4_worker *worker, const struct g4_coverage *coverage) {
+    struct g4_wm *const wm = worker->wm;
+    const struct g4_wm_dispatch *const dispatch = &wm->dispatch;
+    const bool contiguous = dispatch->any_contiguous && (wm->setup->contiguous || !dispatch->any_normal);
+
+    if (!contiguous && !dispatch->any_normal) {
         g4_report(worker->eu.log, G4_EVENT_BAD_STATE, wm->ctx->state->wm_state, 0);
         return G4_OK;
     }
-    return queue_normal(worker);
+    if (clashes(wm, coverage)) {
+        claim_exactly(wm);
+        wm->clash = clashes(wm, coverage);
+    }
+    const enum g4_status status = contiguous ? queue_contiguous(worker) : queue_normal(worker);
+    claim(wm, coverage);
+    return status;
 }

@@ -62,23 +62,16 @@ static uint32_t put_optional(struct g4_worker *worker, int t, const struct g4_pi
     return grf;
 }
 
-static void put_header(struct g4_worker *worker, int t, const struct g4_pixel_thread *thread) {
-    const struct g4_wm *const wm = worker->wm;
-    const struct g4_pixel_block *const block = &thread->block[0];
-    const struct g4_setup *const setup = block->setup;
-    struct g4_gang *const gang = worker->gang;
-    struct g4_payload_ps_r0 r0 = wm->r0;
-    const struct g4_payload_ps_r1 r1 = {
+/* What R0 and R1 have in common in all threads of an object. */
+static void object_header(const struct g4_wm *wm, const struct g4_setup *setup, uint32_t r0[8], uint32_t r1[8]) {
+    const struct g4_state *const state = wm->ctx->state;
+    const struct g4_payload_ps_r0 first = {
+        .color_calculator_state_pointer = state->cc_state - state->general_state_base,
+        .primitive_thread_id = setup->primitive,
+    };
+    const struct g4_payload_ps_r1 second = {
         .x_start = setup->x_start,
         .y_start = setup->y_start,
-        .subspan_0_x = block->x[0],
-        .subspan_0_y = block->y[0],
-        .subspan_1_x = block->x[1],
-        .subspan_1_y = block->y[1],
-        .subspan_2_x = block->x[2],
-        .subspan_2_y = block->y[2],
-        .subspan_3_x = block->x[3],
-        .subspan_3_y = block->y[3],
         .back_facing = setup->back_facing,
         .source_depth_present = wm->iz.source_depth_eu,
         .source_depth_to_render_target = wm->iz.source_depth_rt,
@@ -90,11 +83,36 @@ static void put_header(struct g4_worker *worker, int t, const struct g4_pixel_th
         .viewport_index = setup->viewport,
         .render_target_array_index = setup->array_index,
     };
-    r0.pixel_mask = block->lit;
-    r0.pixel_mask_copy = block->lit;
-    r0.primitive_thread_id = setup->primitive;
-    g4_payload_ps_r0_pack(&r0, wm->ctx->gen, gang->grf[0].ud[t]);
-    g4_payload_ps_r1_pack(&r1, wm->ctx->gen, gang->grf[1].ud[t]);
+    g4_payload_ps_r0_pack(&first, wm->ctx->gen, r0);
+    g4_payload_ps_r1_pack(&second, wm->ctx->gen, r1);
+}
+
+static void add(uint32_t *to, const uint32_t *a, const uint32_t *b) {
+    for (int i = 0; i < 8; i++) {
+        to[i] = a[i] | b[i];
+    }
+}
+
+/* The thread's own part of R0 and R1. */
+static void put_header(struct g4_worker *worker, int t, const struct g4_pixel_block *block, const uint32_t r0[8],
+                       const uint32_t r1[8]) {
+    const uint32_t gen = worker->ctx->gen;
+    const struct g4_payload_ps_r0 first = {.pixel_mask = block->lit, .pixel_mask_copy = block->lit};
+    const struct g4_payload_ps_r1 second = {
+        .subspan_0_x = block->x[0],
+        .subspan_0_y = block->y[0],
+        .subspan_1_x = block->x[1],
+        .subspan_1_y = block->y[1],
+        .subspan_2_x = block->x[2],
+        .subspan_2_y = block->y[2],
+        .subspan_3_x = block->x[3],
+        .subspan_3_y = block->y[3],
+    };
+    uint32_t own[8];
+    g4_payload_ps_r0_pack(&first, gen, own);
+    add(worker->gang->grf[0].ud[t], r0, own);
+    g4_payload_ps_r1_pack(&second, gen, own);
+    add(worker->gang->grf[1].ud[t], r1, own);
 }
 
 static void put_normal(struct g4_worker *worker, int t, struct g4_pixel_thread *thread) {
@@ -102,7 +120,6 @@ static void put_normal(struct g4_worker *worker, int t, struct g4_pixel_thread *
     struct g4_gang *const gang = worker->gang;
     uint16_t dmask = whole_subspans(thread->block[0].lit);
 
-    put_header(worker, t, thread);
     uint32_t grf = put_optional(worker, t, &thread->block[0], 2);
     if (wm->mode == G4_WM_32) {
         const struct g4_pixel_block *const block = &thread->block[1];
@@ -146,32 +163,56 @@ static void put_contiguous(struct g4_worker *worker, int t, struct g4_pixel_thre
     gang->unit_data[t] = &thread->block[0];
 }
 
+void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {
+    struct g4_wm *const wm = worker->wm;
+
+    for (uint32_t i = 0; i < G4_WM_ENTRIES; i++) {
+        const struct g4_kernel *const kernel = pipe->wm_kernel[i];
+        wm->slots[i] = (struct g4_slots){.count = 1};
+        if (!kernel) {
+            continue;
+        }
+        wm->slots[i] = g4_thread_slots(worker, kernel, pipe->wm.maximum_number_of_threads);
+        for (uint32_t t = 0; t < wm->slots[i].count; t++) {
+            memset(wm->pointers[i][t], 0, sizeof wm->pointers[i][t]);
+            g4_payload_pointers(&pipe->dispatch[G4_STAGE_WM], pipe->wm.per_thread_scratch_space,
+                                wm->slots[i].first + t, wm->pointers[i][t]);
+        }
+    }
+}
+
 void g4_wm_payloads(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     const struct g4_wm_state *const state = &wm->pipe->wm;
-    const struct g4_dispatch *const dispatch = &wm->pipe->dispatch[G4_STAGE_WM];
+    const uint32_t entry = wm->dispatch.entry[wm->mode];
     struct g4_gang *const gang = worker->gang;
     const int threads = (int)wm->waiting;
-    const uint32_t slot = wm->slots[wm->dispatch.entry[wm->mode]].first;
     const uint32_t start = state->dispatch_grf_start_register * (wm->mode == G4_WM_32 ? 2u : 1u);
+    const struct g4_setup *setup = NULL;
+    uint32_t r0[8], r1[8];
 
-    g4_gang_start_for(gang, dispatch, wm->pipe->wm_kernel[wm->dispatch.entry[wm->mode]], threads);
+    g4_gang_start_for(gang, &wm->pipe->dispatch[G4_STAGE_WM], wm->pipe->wm_kernel[entry], threads);
     gang->owner = (struct g4_gang_owner){0};
     for (int t = 0; t < threads; t++) {
         struct g4_pixel_thread *const thread = &wm->thread[t];
         if (wm->mode >= G4_WM_CONTIGUOUS_32) {
             put_contiguous(worker, t, thread);
         } else {
+            if (thread->block[0].setup != setup) {
+                setup = thread->block[0].setup;
+                object_header(wm, setup, r0, r1);
+            }
+            put_header(worker, t, &thread->block[0], r0, r1);
             put_normal(worker, t, thread);
         }
-        gang->slot[t] = slot + (uint32_t)t;
-        g4_payload_pointers(dispatch, state->per_thread_scratch_space, gang->slot[t], gang->grf[0].ud[t]);
+        gang->slot[t] = wm->slots[entry].first + (uint32_t)t;
+        add(gang->grf[0].ud[t], gang->grf[0].ud[t], wm->pointers[entry][t]);
     }
     const uint32_t grf = g4_payload_constants(gang, threads, wm->ctx->state, state->constant_urb_entry_read_offset,
                                               state->constant_urb_entry_read_length, start);
     for (int t = 0; t < threads; t++) {
-        const struct g4_setup *const setup = wm->thread[t].block[0].setup;
-        (void)g4_payload_rows(gang, t, setup->entry, setup->entry_rows, state->setup_urb_entry_read_offset,
+        const struct g4_setup *const from = wm->thread[t].block[0].setup;
+        (void)g4_payload_rows(gang, t, from->entry, from->entry_rows, state->setup_urb_entry_read_offset,
                               state->setup_urb_entry_read_length, grf);
     }
 }

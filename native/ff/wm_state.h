@@ -6,6 +6,7 @@
 
 #include "lines.h"
 #include "payload.h"
+#include "raster.h"
 #include "wm.h"
 
 enum {
@@ -54,7 +55,7 @@ void g4_wm_plane(const struct g4_wm *wm, const struct g4_setup *setup, struct g4
 
 struct g4_subspan {
     uint16_t x, y; /* upper-left pixel */
-    uint8_t lit;   /* bit p: 0 upper left, 1 upper right, 2 lower left, 3 lower right */
+    uint32_t lit;  /* bit p: 0 upper left, 1 upper right, 2 lower left, 3 lower right */
 };
 
 /* A thread that waits. */
@@ -73,22 +74,22 @@ struct g4_wm {
     struct g4_line_fade fade;
     struct g4_line_stipple line_stipple;
     uint32_t poly_stipple[G4_TILE_SIZE]; /* by row of a tile, bit 0 leftmost, offsets applied */
-    struct g4_payload_ps_r0 r0;          /* what all threads have in common */
     struct g4_slots slots[G4_WM_ENTRIES];
+    uint32_t pointers[G4_WM_ENTRIES][G4_GANG_THREADS][8]; /* R0 with dwords 2 to 5 only, by slot */
 
     /* The object at work: its subspans in the tile, and their depths. */
     const struct g4_setup *setup;
     uint32_t subspans;
     struct g4_subspan subspan[G4_TILE_SUBSPANS];
-    float z[G4_TILE_SUBSPANS][4];
+    float z[G4_TILE_SUBSPANS][4]; /* if depth_needed */
 
-    /* Threads of one mode, and the pixels they are going to write: no two of them share one, so that what the gang does
-     * first does not matter. */
+    /* Threads of one mode.  No two of them share a pixel, so that what the gang does first does not matter. */
     uint32_t waiting;
     enum g4_wm_mode mode;
     struct g4_pixel_thread thread[G4_GANG_THREADS];
     int32_t tile_x, tile_y;
-    uint32_t claimed[G4_TILE_SIZE];
+    uint32_t claimed[G4_TILE_SIZE]; /* pixels of the objects before that still wait, and perhaps some more */
+    bool clash;                     /* the object at work has some of these */
 };
 
 /* What does not depend on the worker. */
@@ -96,9 +97,11 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
 /* Take the pixels away that the stipples leave out. */
 void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage);
 /* Cut the object's subspans into threads; gangs run when they are full. */
-enum g4_status g4_wm_queue(struct g4_worker *worker);
+enum g4_status g4_wm_queue(struct g4_worker *worker, const struct g4_coverage *coverage);
 /* Run what waits. */
 enum g4_status g4_wm_flush(struct g4_worker *worker);
+/* What payloads have in common during a draw. */
+void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_pipe *pipe);
 /* Put the payloads of the waiting threads into the worker's gang. */
 void g4_wm_payloads(struct g4_worker *worker);
 
