@@ -215,6 +215,11 @@ void g4_cc_end(struct g4_worker *worker) {
 
 /* ---- before the shader ---- */
 
+bool g4_cc_tests(const struct g4_worker *worker) {
+    const struct g4_cc *const cc = g4_cc_of(worker);
+    return cc->depth.test || cc->wm_statistics;
+}
+
 uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
                      const float z[16], uint32_t viewport, uint32_t array_index, bool back_facing) {
     struct g4_cc *const cc = g4_cc_of(worker);

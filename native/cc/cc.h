@@ -35,6 +35,9 @@ enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_pipe *pipel
 /* The worker's end: free what g4_cc_begin made. */
 void g4_cc_end(struct g4_worker *worker);
 
+/* Whether an early test could do anything: change memory, drop pixels or count. */
+bool g4_cc_tests(const struct g4_worker *worker);
+
 /* Early test of mode P on up to four subspans: `lit` has 4 bits a subspan (bit 4*s+p), z[4*s+p] the interpolated depth.
  * Writes depth and stencil, counts PS_DEPTH_COUNT, returns the pixels that survive. */
 uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,

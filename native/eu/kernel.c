@@ -306,6 +306,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
     for (uint32_t i = 0; i < kernel->count; i++) {
         g4_fast_select(&kernel->ops[i], ctx->gen);
     }
+    g4_flat_find(kernel, &kernel->flat);
     (void)g4_mem_read(&port, address, kernel->content, kernel->bytes);
     return kernel;
 }

@@ -21,6 +21,14 @@ struct g4_kernel_parts {
     struct g4_kernel *part[G4_KERNEL_PARTS];
 };
 
+/* Pixel shaders whose colour is the same for every pixel of an object (flat.c). */
+struct g4_flat {
+    uint32_t pixels;      /* of a thread: 8 or 16; 0: it is not that simple */
+    uint32_t target;      /* binding table entry that is written */
+    uint32_t from;        /* no register below is read, but R0 and R1 for the message's header */
+    uint32_t channel_ops; /* of a thread */
+};
+
 struct g4_kernel {
     uint32_t address;
     uint32_t base;                 /* of a part: its first instruction, in bytes from the kernel's */
@@ -35,7 +43,8 @@ struct g4_kernel {
     uint32_t read_top;  /* registers that it may read, */
     bool reads_acc;     /* and whether it may read accumulators */
     bool reads_stacks;  /* or mask stacks other than by pushing and popping */
-    uint8_t *targets;   /* binding table entries of its render target writes, in order of the code, each once */
+    struct g4_flat flat;
+    uint8_t *targets; /* binding table entries of its render target writes, in order of the code, each once */
     uint32_t target_count;
     uint8_t *content; /* the bytes it was decoded from */
     uint64_t last_use;
@@ -69,6 +78,8 @@ void g4_kernel_fetch(struct g4_port *port, uint32_t address, uint32_t words[4], 
 
 /* Drop implicit accumulator writes that nothing reads (liveness.c).  `live` is zeroed room for one word of each op. */
 void g4_liveness(struct g4_kernel *kernel, uint32_t *live);
+
+void g4_flat_find(const struct g4_kernel *kernel, struct g4_flat *flat);
 
 /* Whether an op is a flow instruction; whether it writes ip otherwise, and where to, if that can be told. */
 bool g4_op_branches(const struct g4_op *op);

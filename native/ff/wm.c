@@ -58,7 +58,11 @@ enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipe)
     }
     g4_wm_prepare(worker->wm, worker->ctx, pipe);
     g4_wm_payload_begin(worker, pipe);
-    return g4_cc_begin(worker, pipe);
+    const enum g4_status status = g4_cc_begin(worker, pipe);
+    if (status == G4_OK) {
+        g4_wm_fill_begin(worker);
+    }
+    return status;
 }
 
 /* The lit subspans of the tile, row by row. */
@@ -116,6 +120,9 @@ static void test_early(struct g4_worker *worker) {
     const struct g4_setup *const setup = wm->setup;
     uint32_t kept = 0;
 
+    if (!g4_cc_tests(worker)) {
+        return;
+    }
     for (uint32_t first = 0; first < wm->subspans; first += 4) {
         const uint32_t left = wm->subspans - first;
         const uint32_t count = left < 4 ? left : 4;
@@ -139,6 +146,24 @@ static void test_early(struct g4_worker *worker) {
         }
     }
     wm->subspans = kept;
+}
+
+/* Interpolation, and what is done before threads run. */
+static void work_on_depth(struct g4_worker *worker, bool threads) {
+    struct g4_wm *const wm = worker->wm;
+    const uint32_t subspans = wm->subspans;
+    const bool early = wm->iz.mode == G4_IZ_P || !threads;
+    const bool flat = early && g4_wm_depth_is_flat(worker);
+
+    wm->subspans = flat ? G4_WM_SAMPLE : subspans;
+    interpolate_depth(wm);
+    if (early) {
+        test_early(worker);
+    }
+    if (flat) {
+        wm->subspans = subspans;
+        g4_wm_fill_depth(worker);
+    }
 }
 
 void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage) {
@@ -172,11 +197,8 @@ enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, 
         }
         wm->setup = setup;
         collect(wm, &coverage);
-        interpolate_depth(wm);
-        if (wm->iz.mode == G4_IZ_P || !threads) {
-            test_early(worker);
-        }
-        if (threads && wm->subspans) {
+        work_on_depth(worker, threads);
+        if (threads && wm->subspans && !g4_wm_fill_color(worker, &status)) {
             status = g4_wm_queue(worker, &coverage);
         }
     }

@@ -13,6 +13,7 @@ enum {
     G4_TILE_SUBSPANS = (G4_TILE_SIZE / 2) * (G4_TILE_SIZE / 2),
     G4_BLOCK_SUBSPANS = 4, /* in a pixel block */
     G4_BLOCKS = 2,         /* in the widest normal thread */
+    G4_WM_SAMPLE = 4,      /* subspans that show what all are going to be */
 };
 
 /* Pixels a thread works on, and how they are arranged (spec/30 3.9). */
@@ -77,6 +78,9 @@ struct g4_wm {
     struct g4_slots slots[G4_WM_ENTRIES];
     uint32_t pointers[G4_WM_ENTRIES][G4_GANG_THREADS][8]; /* R0 with dwords 2 to 5 only, by slot */
 
+    bool flat;       /* the kernels that may run are flat, and nothing else makes pixels differ */
+    bool flat_depth; /* the early test does nothing but write depth */
+
     /* The object at work: its subspans in the tile, and their depths. */
     const struct g4_setup *setup;
     uint32_t subspans;
@@ -98,6 +102,15 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
 void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage);
 /* Cut the object's subspans into threads; gangs run when they are full. */
 enum g4_status g4_wm_queue(struct g4_worker *worker, const struct g4_coverage *coverage);
+/* What wm_fill.c may do in the draw. */
+void g4_wm_fill_begin(struct g4_worker *worker);
+/* An object of one colour: run its first thread and give all pixels what it wrote.  False: it is not that simple, and
+ * nothing was done. */
+bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status);
+/* Whether the early test does nothing but write the same depth everywhere; */
+bool g4_wm_depth_is_flat(struct g4_worker *worker);
+/* then give all pixels what it wrote to the first G4_WM_SAMPLE subspans. */
+void g4_wm_fill_depth(struct g4_worker *worker);
 /* Run what waits. */
 enum g4_status g4_wm_flush(struct g4_worker *worker);
 /* What payloads have in common during a draw. */
