@@ -14,7 +14,7 @@ enum {
     G4_VIEW_PAGES = 8,
     G4_VIEW_SUBSPANS = 4,
     G4_VIEW_COLUMN = 16, /* bytes, of a Y tile */
-    G4_PIXEL_BYTES = 16 /* of the largest format */
+    G4_PIXEL_BYTES = 16  /* of the largest format */
 };
 
 struct g4_view {
@@ -68,7 +68,8 @@ static inline uint32_t g4_view_address(const struct g4_view *view, uint32_t x_by
     return view->base + (uint32_t)g4_surface_offset(view->tiling, view->pitch, x_bytes, line);
 }
 
-/* The rows of `pixels` pixels, an even number, from ordinary coordinates on; false when they do not follow each other. */
+/* The rows of `pixels` pixels, an even number, from ordinary coordinates on; false when they do not follow each other.
+ */
 static inline bool g4_view_rows(struct g4_view *view, struct g4_port *port, uint32_t x, uint32_t y, uint32_t pixels,
                                 uint8_t *row[2]) {
     const uint32_t sx = x + view->dx;
@@ -86,8 +87,8 @@ static inline bool g4_view_rows(struct g4_view *view, struct g4_port *port, uint
     if (view->tiling == G4_TILING_LINEAR || view->line_shift) {
         const uint32_t below = g4_view_address(view, xb, line + (1u << view->line_shift));
         row[1] = g4_view_host(view, port, below);
-        if (view->tiling == G4_TILING_LINEAR && ((address & G4_PAGE_OFFSET) + bytes > G4_PAGE_SIZE ||
-                                                 (below & G4_PAGE_OFFSET) + bytes > G4_PAGE_SIZE)) {
+        if (view->tiling == G4_TILING_LINEAR &&
+            ((address & G4_PAGE_OFFSET) + bytes > G4_PAGE_SIZE || (below & G4_PAGE_OFFSET) + bytes > G4_PAGE_SIZE)) {
             return false;
         }
     } else {

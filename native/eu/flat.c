@@ -35,9 +35,10 @@ static bool is_contiguous(const struct g4_src *src) {
 static bool is_header_move(const struct look *look, const struct g4_op *op) {
     const struct g4_src *const src = &op->src[0];
     return op->opcode == G4_OPCODE_MOV && op->exec_size == 8 && op->nomask && op->cond == 0 && !op->saturate &&
-           op->dst.kind == G4_KIND_MRF && op->dst.base == look->header_mrf * G4_REGISTER_BYTES && op->dst.hstride == 1 &&
-           op->dst.type == src->type && (src->type == G4_TYPE_UD || src->type == G4_TYPE_D) &&
-           src->kind == G4_KIND_GRF && src->base == G4_REGISTER_BYTES && is_contiguous(src) && !src->abs && !src->negate;
+           op->dst.kind == G4_KIND_MRF && op->dst.base == look->header_mrf * G4_REGISTER_BYTES &&
+           op->dst.hstride == 1 && op->dst.type == src->type && (src->type == G4_TYPE_UD || src->type == G4_TYPE_D) &&
+           src->kind == G4_KIND_GRF && src->base == G4_REGISTER_BYTES && is_contiguous(src) && !src->abs &&
+           !src->negate;
 }
 
 static bool flat_source(struct look *look, const struct g4_op *op, const struct g4_src *src) {

@@ -14,7 +14,7 @@ enum {
 
 /* What goes where: `keep` are the bits that stay. */
 struct fill {
-    uint32_t bytes; /* of a pixel: 2 or 4 */
+    uint32_t bytes;       /* of a pixel: 2 or 4 */
     uint32_t value, keep; /* none is kept of small pixels */
 };
 
@@ -106,7 +106,7 @@ static bool fill_columns(const struct g4_wm *wm, const struct fill *fill, struct
 
     if (view->tiling != G4_TILING_Y || view->line_shift || wm->subspans != G4_TILE_SUBSPANS ||
         (view->x0 + sx) % pixels || (view->y0 + sy) % G4_TILE_SIZE || view->height < G4_TILE_SIZE ||
-        sy > view->height - G4_TILE_SIZE || view->width < G4_TILE_SIZE || sx > view->width - G4_TILE_SIZE) {
+        sy > view->height - G4_TILE_SIZE) {
         return false;
     }
     for (uint32_t i = 0; i < G4_TILE_SUBSPANS; i++) {
@@ -266,7 +266,8 @@ void g4_wm_fill_depth(struct g4_worker *worker) {
     struct fill fill = {.bytes = view->bytes};
     const uint8_t *const sample = first_pixel(view, &worker->port, &wm->subspan[0]);
 
-    if (cc->depth.format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT || cc->depth.format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
+    if (cc->depth.format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT ||
+        cc->depth.format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
         fill.keep = 0xff000000;
     }
     fill.value = sample ? get(sample, fill.bytes) & ~fill.keep : 0;

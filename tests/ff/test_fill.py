@@ -1,0 +1,228 @@
+"""Objects of one value: what is filled is what threads and early tests would have written, and counts the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from gen4emu.device.device import Options
+from gen4emu.device.tiling import Tiling
+from gen4emu.hw.formats import SurfaceFormat as F
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.topology import PrimitiveTopology as T
+from gen4emu.isa import assemble
+from gen4emu.trace.events import Engine
+from tests.scene import DEPTH, TARGET, Scene, vertex
+
+D32, D24S8, D24X8, D16 = 1, 2, 3, 5
+HEADER = "mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };"
+SEND8 = "send(8) 0 null<1>UW g0<8,8,1>UW 0x85604c00 write { align1 EOT };"
+# red, green, blue and alpha of the first vertex: attributes 8 to 11
+CONSTANT = [f"mov(8) m{2 + i}<1>F g{8 + i // 2}.{3 + 4 * (i % 2)}<0,1,0>F {{ align1 }};" for i in range(4)]
+CONSTANT_16 = [f"mov(16) m{3 + i}<1>F g{8 + i // 2}.{3 + 4 * (i % 2)}<0,1,0>F {{ align1 compr4 }};"
+               for i in range(4)]
+ARITHMETIC = [
+    "add(8) g60<1>F g8.3<0,1,0>F 0.25F { align1 };",
+    "mul.sat(8) m2<1>F g60<8,8,1>F -g60<8,8,1>F { align1 };",
+    "mov(8) m3<1>F g60<8,8,1>F { align1 };",
+    "mov.sat(8) m4<1>F (abs)g9.3<0,1,0>F { align1 };",
+    "mov(8) m5<1>F 1.0F { align1 };",
+]
+
+
+def kernel(*lines: str) -> bytes:
+    return assemble("\n".join(lines), Gen.CTG)
+
+
+FLAT = {
+    "constant": kernel(*CONSTANT, HEADER, SEND8),
+    "arithmetic": kernel(*ARITHMETIC, HEADER, SEND8),
+    "header first": kernel(HEADER, *CONSTANT, SEND8),
+}
+# what must not be taken for flat: something differs from pixel to pixel, or is not what it seems
+VARIED = {
+    "coordinates": kernel("mov(8) m2<1>F g1.4<2,4,0>UW { align1 };", *CONSTANT[1:], HEADER, SEND8),
+    "a row as it is": kernel("mov(8) m2<1>F g8<8,8,1>F { align1 };", *CONSTANT[1:], HEADER, SEND8),
+    "packed immediate": kernel("mov(8) m2<1>F 0x48403020VF { align1 };", *CONSTANT[1:], HEADER, SEND8),
+    "header changed": kernel(*CONSTANT, HEADER, "mov(1) m1.2<1>UD 0x00040004UD { align1 nomask };", SEND8),
+    "header overwritten": kernel(HEADER, "mov(8) m1<1>F 0.0F { align1 };", *CONSTANT, SEND8),
+    "mask changed": kernel("mov(1) g0<1>UD 0x00050005UD { align1 nomask };", *CONSTANT, HEADER, SEND8),
+    "all coordinates changed": kernel("mov(8) g1<1>UD 0x00040004UD { align1 nomask };", *CONSTANT, HEADER, SEND8),
+    "half a register": kernel(*CONSTANT[1:], "mov(4) m2<1>F 0.5F { align1 };", HEADER, SEND8),
+    "by pixel mask": kernel("mov(8) m2<1>F g0<0,1,0>UW { align1 };", *CONSTANT[1:], HEADER, SEND8),
+    "color missing": kernel(*CONSTANT[1:], HEADER, SEND8),
+    "flags": kernel("cmp.l.f0(8) null<1>F g8.3<0,1,0>F g1<8,8,1>F { align1 };", "mov(8) m2<1>F 0.0F { align1 };",
+                    "(+f0) mov(8) m2<1>F 1.0F { align1 };", *CONSTANT[1:], HEADER, SEND8),
+}
+
+Triangles = Sequence[tuple[float, ...]]
+
+
+def large(rng: random.Random, width: int, height: int) -> Triangles:
+    """Triangles that cover much, in colours of their own: flat, for all corners have the same."""
+    vertices = []
+    for _ in range(6):
+        red, green, blue, alpha = (rng.choice((0.0, 1.0, rng.random(), -rng.random())) for _ in range(4))
+        z = rng.random()
+        for _ in range(3):
+            vertices.append(vertex(rng.uniform(-width, 2 * width), rng.uniform(-height, 2 * height), z, 1.0,
+                                   (red, green, blue, alpha)))
+    return vertices
+
+
+def outcome(pixel_kernel: bytes | None, draw: Callable[[Scene], None], size: tuple[int, int] = (67, 45),
+            general_only: bool = False, **scene: Any) -> tuple[Any, ...]:
+    made = Scene(Gen.CTG, *size, options=Options(workers=1, general_only=general_only), **scene)
+    if pixel_kernel is not None:
+        made.pixel_kernel = pixel_kernel
+    made.memory.write(TARGET, random.Random(1).randbytes(made.pitch * made.height))
+    draw(made)
+    counts = {name: count for name, count in made.device.counts().items() if not name.endswith("_ns")}
+    depths = made.depths() if made.depth_format is not None else None
+    statistics = [int(c) for c in made.device.streamers[Engine.RENDER].state.raw.counter]
+    return made.pixels(), depths, counts, statistics
+
+
+def same(pixel_kernel: bytes | None, draw: Callable[[Scene], None], **scene: Any) -> tuple[Any, ...]:
+    """With and without fills; `general_only` has none."""
+    filled = outcome(pixel_kernel, draw, **scene)
+    assert filled == outcome(pixel_kernel, draw, general_only=True, **scene)
+    return filled
+
+
+@pytest.mark.parametrize("name", FLAT)
+@pytest.mark.parametrize("tiling", list(Tiling))
+def test_flat_kernels_fill_what_their_threads_would(name: str, tiling: Tiling) -> None:
+    rng = random.Random(name)
+    for _ in range(4):
+        vertices = large(rng, 67, 45)
+        same(FLAT[name], lambda scene, v=vertices: scene.draw(v), tiling=tiling)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_other_kernels_run_for_every_pixel(name: str) -> None:
+    color = (0.25, 0.5, 0.75, 1.0)
+    corners = [vertex(x, y, 0.0, 1.0, color) for x, y in ((0, 0), (67, 0), (67, 45), (0, 45))]
+    same(VARIED[name], lambda scene: scene.draw(corners, T.TRIFAN))
+
+
+def test_a_large_rectangle_of_one_colour_is_one_colour() -> None:
+    color = (1.0, 0.0, 0.2, 0.6)
+    corners = [vertex(x, y, 0.0, 1.0, color) for x, y in ((64, 40), (3, 40), (3, 5))]
+    pixels, _, counts, _ = same(FLAT["constant"], lambda scene: scene.draw(corners, T.RECTLIST))
+    assert {pixels[y][x] for y in range(5, 40) for x in range(3, 64)} == {0x99FF0033}
+    assert sum(value == 0x99FF0033 for row in pixels for value in row) == 61 * 35
+    assert counts["instructions"] >= 6 * 61 * 35 / 8
+
+
+@pytest.mark.parametrize("fields", [
+    {"cc": {"alpha_test_enable": True, "alpha_test_function": "GREATER", "alpha_reference_value_as_float32": 0.5}},
+    {"cc": {"logic_op_enable": True, "logic_op_function": 6}},
+    {"surface": {"color_blend_enable": True},
+     "cc": {"color_buffer_blend_enable": True, "color_blend_function": "ADD", "source_blend_factor": "ONE",
+            "destination_blend_factor": "ONE"}},
+    {"wm": {"statistics_enable": True}, "cc": {"statistics_enable": True}},
+    {"wm": {"dispatch_8_pixel_enable": False, "dispatch_32_pixel_enable": True}},
+    {"wm": {"polygon_stipple_enable": True}},
+])
+def test_state_that_matters_is_seen(fields: dict[str, Any]) -> None:
+    vertices = large(random.Random(3), 67, 45)
+    same(FLAT["constant"], lambda scene: scene.draw(vertices), **fields)
+
+
+@pytest.mark.parametrize("format", [F.B8G8R8A8_UNORM, F.B8G8R8X8_UNORM, F.R8G8B8A8_SNORM, F.R16G16_UNORM, F.R32_FLOAT,
+                                    F.B5G6R5_UNORM, F.R8_UNORM, F.R16G16B16A16_FLOAT, F.R32G32B32A32_FLOAT,
+                                    F.B10G10R10A2_UNORM, F.B8G8R8A8_UNORM_SRGB, F.B4G4R4A4_UNORM])
+def test_every_size_of_pixel(format: F) -> None:
+    vertices = large(random.Random(5), 67, 45)
+    same(FLAT["constant"], lambda scene: scene.draw(vertices), format=format)
+
+
+def test_wide_threads_of_a_flat_kernel() -> None:
+    code = kernel(*CONSTANT_16, "mov(8) m2<1>UD g1<8,8,1>UD { align1 nomask };",
+                  "send(16) 1 null<1>UW g0<8,8,1>UW 0x85a04800 write { align1 EOT };")
+    wide = {"dispatch_8_pixel_enable": False, "dispatch_16_pixel_enable": True}
+    for seed in range(6):
+        vertices = large(random.Random(seed), 130, 90)
+        same(code, lambda scene, v=vertices: scene.draw(v), size=(130, 90),  # type: ignore[misc]
+             tiling=[Tiling.X, Tiling.Y][seed & 1], wm=wide)
+
+
+@pytest.mark.parametrize("format", [D32, D24S8, D24X8, D16])
+@pytest.mark.parametrize("function", ["ALWAYS", "LESS", None])
+@pytest.mark.parametrize("slope", [0.0, 0.001])
+def test_depth_that_is_flat(format: int, function: str | None, slope: float) -> None:
+    test = {"depth_test_enable": function is not None, "depth_test_function": function or "NEVER",
+            "depth_buffer_write_enable": True}
+    vertices = [vertex(x, y, 0.3 + slope * x, 1.0) for x, y in ((1, 1), (66, 1), (66, 44), (1, 44))]
+    for threads in (True, False):
+        pixels, depths, _, _ = same(
+            FLAT["constant"], lambda scene: scene.draw(vertices, T.TRIFAN), depth_format=format, depth_clear=0xABCD,
+            cc=test, wm={"thread_dispatch_enable": threads, "statistics_enable": True})
+        passes = function != "LESS" or format == D16  # 0.3 is less than 0xabcd of 16 bits, not of more
+        assert (depths[20][20] != 0xABCD) == passes
+        assert (pixels[20][20] == 0xFFFFFFFF) == (threads and passes)
+
+
+def test_stencil_beside_flat_depth_stays() -> None:
+    corners = [vertex(x, y, 0.5, 1.0) for x, y in ((0, 0), (67, 0), (67, 45), (0, 45))]
+
+    def draw(scene: Scene) -> None:
+        scene.memory.write(DEPTH, bytes(i // 4 % 251 if i % 4 == 3 else 0 for i in range(scene.depth_pitch * 64)))
+        before = scene.depths()
+        scene.draw(corners, T.TRIFAN)
+        assert scene.depths() == [[value | 0x800000 for value in row] for row in before]
+
+    same(FLAT["constant"], draw, depth_format=D24S8, cc={"depth_buffer_write_enable": True},
+         wm={"thread_dispatch_enable": False})
+
+
+def test_a_kernel_that_reads_source_depth_is_not_flat() -> None:
+    code = kernel("mov(8) m2<1>F g2<0,1,0>F { align1 };", *CONSTANT[1:], HEADER, SEND8)
+    corners = [vertex(x, y, x / 100, 1.0) for x, y in ((0, 0), (67, 0), (67, 45), (0, 45))]
+    pixels, _, _, _ = same(code, lambda scene: scene.draw(corners, T.TRIFAN), depth_format=D32,
+                           wm={"pixel_shader_uses_source_depth": True})
+    assert pixels[5][5] != pixels[5][50]
+
+
+def test_a_colour_that_fails_the_alpha_test_leaves_what_there_was() -> None:
+    def draw(scene: Scene) -> None:
+        small, big = (vertex(0, 0, 0.0, 1.0, (1.0, 1.0, 0.0, 1.0)), vertex(0, 0, 0.0, 1.0, (0.0, 0.0, 1.0, 0.25)))
+        scene.draw([(x, y, *color[2:]) for color, w, h in ((small, 9, 9), (big, 67, 45))
+                    for x, y in ((w, h), (0, h), (0, 0))], T.RECTLIST)
+
+    pixels, _, _, _ = same(FLAT["constant"], draw, cc={
+        "alpha_test_enable": True, "alpha_test_function": "GREATER", "alpha_test_format": 1,
+        "alpha_reference_value_as_float32": 0.5})
+    assert {(x, y) for y, row in enumerate(pixels) for x, value in enumerate(row) if value == 0xFFFFFF00} == {
+        (x, y) for y in range(9) for x in range(9)}
+
+
+def test_what_lies_under_a_fill_is_drawn_before_and_what_lies_over_it_after() -> None:
+    def draw(scene: Scene) -> None:
+        vertices = []
+        for i, (x, y, w, h) in enumerate(((0, 0, 9, 9), (0, 0, 67, 45), (8, 8, 5, 5), (2, 2, 60, 40), (20, 20, 3, 3))):
+            color = (i / 4, 1 - i / 4, 0.5, 1.0)
+            vertices += [vertex(a, b, 0.0, 1.0, color) for a, b in ((x + w, y + h), (x, y + h), (x, y))]
+        scene.draw(vertices, T.RECTLIST)
+
+    pixels, _, _, _ = same(FLAT["constant"], draw, tiling=Tiling.X)
+    assert pixels[21][21] == 0xFFFF0080
+    assert pixels[30][50] == pixels[10][10] == 0xFFBF4080
+    assert pixels[44][66] == 0xFF40BF80
+
+
+@pytest.mark.parametrize("tiling", list(Tiling))
+@pytest.mark.parametrize("surface", [
+    {"width": 33, "height": 31}, {"height": 50}, {"width": 50}, {"surface_base_address": 0xF000000},
+    {"surface_type": 7}, {"x_offset": 8, "y_offset": 4, "width": 120, "height": 120}])
+def test_a_surface_that_ends_inside_of_the_object_lies_elsewhere_or_is_not_there(tiling: Tiling,
+                                                                                 surface: dict[str, int]) -> None:
+    if tiling is Tiling.LINEAR and "x_offset" in surface:
+        surface = {}  # offsets are of tiled surfaces alone
+    corners = [vertex(x, y, 0.0, 1.0) for x, y in ((128, 128), (0, 128), (0, 0))]
+    same(FLAT["constant"], lambda scene: scene.draw(corners, T.RECTLIST), size=(128, 128), surface=surface,
+         tiling=tiling)
