@@ -15,6 +15,7 @@ enum g4_status {
     G4_BAD_VALUE, /* an argument or a field that can not be used */
     G4_NO_MEMORY, /* the host's memory or the limit given to g4_mem_create is used up */
     G4_HANG,      /* a thread that does not end, or cannot go on */
+    G4_STOPPED,   /* whoever debugs wants no more of it */
 };
 
 /* Who accesses memory. */
@@ -417,6 +418,237 @@ struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_ev
 const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);
 void g4_device_reset_counts(struct g4_device *device);
+
+/* ---- the debugger: native/debug/ ---- */
+
+enum {
+    G4_DEBUG_TRAPS = 64,
+    G4_DEBUG_BREAKPOINTS = 64,
+    G4_DEBUG_INPUTS = 6,      /* vertices of an object */
+    G4_DEBUG_NONE = 0xffffff, /* of traps and breakpoints: neither; of numbers with 24 bits: unknown */
+    G4_DEBUG_RANGE = 65536,   /* bytes that all watched ranges have together */
+};
+
+/* What a debugger is told of. */
+enum g4_debug_kind {
+    G4_DEBUG_THREAD,      /* a thread has its payload and is about to start */
+    G4_DEBUG_VERTEX,      /* the vertex of a trap was fetched, and there is no vertex shader */
+    G4_DEBUG_INSTRUCTION, /* a thread is about to execute an instruction */
+    G4_DEBUG_WRITE,       /* its message has changed a watched range */
+    G4_DEBUG_MESSAGE,     /* its message was answered */
+    G4_DEBUG_EXCEPTION,   /* it met an exception that is enabled; `value`: bit of cr0.1's enables, from 11 */
+    G4_DEBUG_ATTENTION,   /* it waits for the host (`wait n1`) */
+    G4_DEBUG_IN_FLIGHT,   /* it touches a register that no response will ever come to; `value`: which */
+    G4_DEBUG_OBJECT,      /* an object that may cover the watched pixel, or that a trap wants, has been set up */
+    G4_DEBUG_FRAGMENT,    /* what became of a fragment of the watched pixel */
+};
+
+/* What the debugger is to do next. */
+enum g4_debug_action {
+    G4_DEBUG_GO,
+    G4_DEBUG_STEP,   /* tell of the thread's next instruction */
+    G4_DEBUG_FINISH, /* tell of the instruction that ends the thread */
+    G4_DEBUG_ABANDON /* end the draw with G4_STOPPED */
+};
+
+/* Which threads, as they start; several kinds can be asked for at once by several traps (spec/60 9.4 D2, D13). */
+enum g4_trap_kind {
+    G4_TRAP_THREAD,          /* number `value` of `units` */
+    G4_TRAP_EVERY_THREAD,    /* of `units` */
+    G4_TRAP_OBJECT,          /* the setup thread of object `value` */
+    G4_TRAP_PIXEL,           /* pixel shader threads with the 2x2 block of x, y */
+    G4_TRAP_VERTEX_INDEX,    /* the vertex shader thread of index `value` */
+    G4_TRAP_VERTEX_SEQUENCE, /* of the vertex with sequence number `value` */
+    G4_TRAP_DEBUG_ID,        /* R0.6 and R0.7 under masks, threads of `units` */
+};
+
+struct g4_debug_trap {
+    uint32_t kind;  /* enum g4_trap_kind */
+    uint32_t units; /* bit n: enum g4_unit n */
+    uint32_t value, mask, value_7, mask_7;
+    uint32_t x, y;
+    uint32_t instance; /* G4_TRAP_PIXEL: only that occurrence, from 1; 0: all */
+    bool of_object;    /* G4_TRAP_PIXEL: only threads of object `object` */
+    uint32_t object;
+    bool quiet;     /* only flags the thread */
+    bool unflagged; /* does not flag it */
+};
+
+enum g4_breakpoint_kind {
+    G4_BREAK_ADDRESS,       /* graphics address in low..high */
+    G4_BREAK_OPCODE,        /* low */
+    G4_BREAK_END,           /* messages that end the thread */
+    G4_BREAK_MESSAGE,       /* descriptor & mask == low */
+    G4_BREAK_DEBUG_CONTROL, /* the instruction's own bit */
+    G4_BREAK_WRITE,         /* messages that change memory in low..high */
+    G4_BREAK_EVERY,         /* any instruction */
+};
+
+struct g4_debug_breakpoint {
+    uint32_t kind;  /* enum g4_breakpoint_kind */
+    uint32_t units; /* bit n: threads of enum g4_unit n */
+    bool flagged;   /* only flagged threads */
+    uint32_t low, high, mask;
+};
+
+/* What happens to bad messages (spec/60 3.4). */
+enum g4_error_policy {
+    G4_ERRORS_LENIENT,
+    G4_ERRORS_STRICT,   /* the thread stops */
+    G4_ERRORS_HARDWARE, /* the destination stays in flight; who touches it hangs */
+};
+
+struct g4_debug_setup {
+    uint32_t trap_count, breakpoint_count;
+    struct g4_debug_trap trap[G4_DEBUG_TRAPS];
+    struct g4_debug_breakpoint breakpoint[G4_DEBUG_BREAKPOINTS];
+    uint32_t gang; /* threads that run in lockstep, 1 to 8; 0: as many as ever */
+
+    bool messages, messages_flagged; /* tell of them; only those of flagged threads */
+    uint32_t message_units;          /* bit n: threads of enum g4_unit n */
+    bool watch_pixel;                /* tell of objects and fragments */
+    uint32_t x, y;
+
+    bool break_flagged, break_all; /* TD_CTL bits 2 and 4: set cr0.1 bit 15 */
+    bool system_routine;           /* breakpoints and exceptions go to SIP, not to the debugger */
+    bool override_exceptions;      /* TD_CTL bit 5 */
+    uint32_t exceptions;           /* with it: cr0.1 bits 13:11 >> 11 */
+    bool debug_color;              /* RC_CTL bit 2: flagged threads paint this */
+    uint32_t color;
+    bool single_subspan;     /* WIZ_CTL bit 6 */
+    uint32_t threads_per_eu; /* 0: all */
+    uint32_t eu_mask[16];    /* by enum g4_unit; 0: all */
+    uint32_t errors;         /* enum g4_error_policy */
+};
+
+/* A thread, as the fixed function that started it knows it. */
+struct g4_debug_thread {
+    uint64_t serial; /* of all threads since the debugger was attached */
+    uint32_t unit;   /* enum g4_unit */
+    uint32_t number; /* among the unit's threads since the last count reset, 24 bits */
+    uint32_t kernel, general_state_base, surface_state_base, binding_table; /* graphics addresses */
+    uint32_t euid, tid, fftid;
+    uint32_t object;    /* SF, WM: as in R0.7; else G4_DEBUG_NONE */
+    uint32_t in_object; /* WM: which of the object's threads */
+    uint32_t subspans;  /* WM: how many, and their upper left pixels, those of 32-pixel threads too */
+    uint16_t x[16], y[16];
+    uint32_t vertices; /* others: the vertices they work on; see g4_debug_origin */
+    uint32_t vertex[G4_DEBUG_INPUTS];
+    bool flagged;
+};
+
+/* Where a vertex comes from. */
+struct g4_debug_origin {
+    uint32_t unit;   /* enum g4_unit: VF, GS or CLIP */
+    uint32_t thread; /* number of the GS or CLIP thread; of the VS thread, or G4_DEBUG_NONE */
+    uint32_t output; /* which of the thread's vertices; of VF: the sequence number */
+    uint32_t index, id, instance, primitive_id; /* VF: as fetched */
+    uint32_t inputs;                            /* GS and CLIP: the object that the thread got */
+    uint32_t input[G4_DEBUG_INPUTS];
+};
+
+/* What became of a fragment. */
+enum g4_debug_fate {
+    G4_FATE_STIPPLED,
+    G4_FATE_EARLY_STENCIL, /* before the shader */
+    G4_FATE_EARLY_DEPTH,
+    G4_FATE_DEPTH_ONLY, /* passed, and no shader runs */
+    G4_FATE_KILLED,     /* the shader cleared its bit */
+    G4_FATE_ALPHA,
+    G4_FATE_STENCIL,
+    G4_FATE_DEPTH,
+    G4_FATE_OUTSIDE,  /* of the render target */
+    G4_FATE_NO_COLOR, /* passed, no colour is written */
+    G4_FATE_WRITTEN,
+};
+
+struct g4_debug_fragment {
+    uint32_t fate; /* enum g4_debug_fate */
+    uint32_t object;
+    bool back_facing;
+    bool has_thread; /* event's thread is the fragment's */
+    float z;         /* source depth of the test */
+    bool tested;     /* depth_* are valid */
+    uint32_t depth_format;
+    uint32_t depth_before[2], depth_after[2]; /* raw */
+    uint32_t target;                          /* binding table index */
+    uint32_t slice;                           /* render target array index of the message */
+    uint32_t base;                            /* of the surface */
+    uint32_t bytes;                           /* of a pixel */
+    float color[4];                           /* what the shader sent; integers for integer targets */
+    uint8_t before[16], after[16];
+};
+
+struct g4_debug_event {
+    uint32_t kind;       /* enum g4_debug_kind */
+    uint32_t which;      /* trap or breakpoint, or G4_DEBUG_NONE */
+    bool stepped;        /* it was a step */
+    uint32_t occurrence; /* G4_TRAP_PIXEL: how often its 2x2 block was dispatched */
+    uint32_t address;    /* of the instruction */
+    uint32_t value;
+    struct g4_debug_thread thread;
+    /* of the range that is worked on: what `vertex` of threads and objects counts */
+    const struct g4_debug_origin *origin;
+    uint32_t origins;
+
+    /* messages */
+    uint32_t descriptor, emask, mrf, dst;
+    bool end, has_dst, bad;
+
+    /* objects */
+    uint32_t object, topology;
+    uint32_t corners, corner[3]; /* origins of its vertices */
+    float position[3][4];        /* of its vertices, as they come to SF */
+    bool back_facing;
+    int32_t x_min, y_min, x_max, y_max;
+
+    struct g4_debug_fragment fragment;
+};
+
+typedef uint32_t g4_debug_fn(void *data, const struct g4_debug_event *event);
+
+/* From now on tell `fn` of what `setup` asks for; draws run on the calling thread alone.  With a `setup` of NULL, stop
+ * debugging.  May be called from `fn`. */
+enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_setup *setup, g4_debug_fn *fn,
+                               void *data);
+/* From within `fn`: the event's thread.  Eight dwords of a register, NULL: there is none.  file: 1 GRF, 2 MRF. */
+uint32_t *g4_debug_register(struct g4_device *device, uint32_t file, uint32_t reg);
+
+struct g4_debug_state {
+    uint32_t ip, grf_count; /* bytes from the kernel's first instruction */
+    uint32_t dmask, amask, imask, lmask, cmask;
+    uint32_t flags, cr0[3], sr0, notify[2];
+    uint16_t a0[8];
+    uint32_t if_depth, loop_depth;
+    uint16_t if_stack[32], lmask_stack[32], cmask_stack[32];
+    double acc_float[2][16];
+    int64_t acc_integer[2][16];
+};
+bool g4_debug_look(const struct g4_device *device, struct g4_debug_state *state);
+/* Registers and masks that a thread may have of its own. */
+void g4_debug_set_flags(struct g4_device *device, uint32_t flags);
+void g4_debug_set_control(struct g4_device *device, uint32_t index, uint32_t value);
+/* The code of kernels was changed in memory: it is read anew from here on. */
+void g4_debug_code_changed(struct g4_device *device);
+/* Threads number from 0 again. */
+void g4_debug_restart(struct g4_device *device);
+/* A thread that waits for attention goes on. */
+void g4_debug_clear_attention(struct g4_device *device);
+/* Media threads that wait for the host: bit euid * threads per EU + tid; `data`: cr0.0 bit 2 of them. */
+uint64_t g4_device_attention(const struct g4_device *device, uint64_t *data);
+void g4_device_clear_attention(struct g4_device *device, uint64_t threads);
+
+/* The first bad message that a shared function got (spec/60 9.3). */
+struct g4_error_record {
+    bool valid;
+    uint32_t unit; /* enum g4_unit of the thread */
+    uint32_t euid, tid;
+    uint32_t descriptor;
+    uint32_t header[2]; /* dwords 6 and 7 */
+    uint32_t cause;     /* bit number in the function's error code */
+    uint32_t address;   /* of the instruction */
+};
+struct g4_error_record g4_device_error(const struct g4_device *device, uint32_t function);
 
 /* ---- the media pipeline: native/media/ ---- */
 

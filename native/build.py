@@ -49,6 +49,9 @@ SHIM_LINK = ["-Wl,-z,defs", "-Wl,-z,now", "-ldl"]
 SHIM_SANITIZE = ["-fsanitize=undefined", "-fno-sanitize-recover=all", "-static-libubsan"]
 SHIM_SHARES = ["tile_copy.c"]  # sources of the core
 
+# Functions of Python that the core calls: native/border.h has their types.
+CALLBACKS = 'extern "Python" uint32_t gen4emu_debug_event(void *, const struct g4_debug_event *);'
+
 # What only cffi's own generated file needs.
 GLUE = '#include "border.h"\n#include "shim/protocol.h"\n#pragma GCC diagnostic ignored "-Wconversion"\n'
 
@@ -90,6 +93,7 @@ def ffibuilder() -> cffi.FFI:
     extra = SANITIZE if sanitize else []
     ffi = cffi.FFI()
     ffi.cdef(declarations())
+    ffi.cdef(CALLBACKS)
     ffi.set_source(
         "gen4emu._native",
         GLUE,

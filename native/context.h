@@ -14,6 +14,8 @@ static inline bool g4_is_gen45(uint32_t gen) {
     return (gen & G4_GEN_GEN45) != 0;
 }
 
+struct g4_debug; /* debug/debug.h */
+
 struct g4_context {
     struct g4_mem *mem;
     uint32_t gen;
@@ -21,6 +23,7 @@ struct g4_context {
     uint32_t max_threads;
     struct g4_options options;
     struct g4_state *state; /* of the running hardware context */
+    struct g4_debug *debug; /* NULL: nobody debugs */
 };
 
 /* Instructions that the threads of one draw may execute before it counts as a hang. */

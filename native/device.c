@@ -62,6 +62,7 @@ void g4_device_free(struct g4_device *device) {
     if (!device) {
         return;
     }
+    g4_debug_free(device);
     g4_media_free(device->media);
     g4_pool_free(device->pool);
     for (uint32_t i = 0; device->worker && i < device->workers; i++) {
@@ -84,11 +85,16 @@ void g4_device_objects_range(struct g4_device *device, uint32_t first, uint32_t 
 
 void g4_device_restart_objects(struct g4_device *device) {
     device->next_object = 0;
+    g4_debug_restart(device);
 }
 
 struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_event event) {
     const struct g4_event_count none = {0};
     return (unsigned)event < G4_EVENTS ? device->log.event[event] : none;
+}
+
+struct g4_error_record g4_device_error(const struct g4_device *device, uint32_t function) {
+    return device->log.error[function % G4_ERROR_RECORDS];
 }
 
 const struct g4_fault_log *g4_device_faults(const struct g4_device *device) {

@@ -34,6 +34,9 @@ struct g4_device {
 struct g4_draw_frame *g4_draw_frame_new(void);
 void g4_draw_frame_free(struct g4_draw_frame *frame);
 
+/* The end of whoever debugs (debug/debug.c). */
+void g4_debug_free(struct g4_device *device);
+
 /* Add up what workers executed, and what was wrong with it. */
 void g4_device_collect(struct g4_device *device);
 

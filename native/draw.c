@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "debug/debug.h"
 #include "device.h"
 #include "ff/wm.h"
 #include "sampler/sampler.h"
@@ -17,6 +18,7 @@ enum {
     GRID = 8192 / G4_TILE_SIZE, /* the clipped drawing rectangle ends at 8191 (spec/20 2.5) */
     BRIEF_TILES = 4,            /* so few tiles, with so few objects, may not be worth waking a thread */
     BRIEF_SETUPS = 64,
+    OBJECT_NUMBERS = 0xffffff, /* 24 bits in R0.7 */
 };
 
 /* The set-up objects that may touch one tile, in order. */
@@ -91,9 +93,15 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     g4_arena_reset(chunk->arena);
     chunk->objects = 0;
     chunk->setups = 0;
+    if (worker->eu.debug) {
+        g4_debug_begin_range(worker->eu.debug);
+    }
     enum g4_status status = g4_geometry_run(worker, &draw->device->pipeline, &draw->frame->plan.range[job], chunk);
     if (status == G4_OK) {
         status = g4_sf_run(worker, &draw->device->pipeline, chunk);
+    }
+    if (worker->eu.debug) {
+        g4_debug_end_chunk(worker->eu.debug, chunk->objects);
     }
     draw->frame->range_status[job] = status;
 }
@@ -189,11 +197,21 @@ static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
 }
 
 static void number_object(struct g4_device *device, struct g4_setup *setup) {
-    setup->primitive = device->next_object;
-    device->next_object = (device->next_object + 1) & 0xffffff;
+    setup->primitive = (device->next_object + setup->primitive) & OBJECT_NUMBERS;
     if (setup->primitive < device->first_object || setup->primitive > device->last_object) {
         setup->x_min = 1;
         setup->x_max = 0;
+    }
+}
+
+/* Jobs 0..count-1 on all workers; whoever debugs has them on this thread, one after the other. */
+static void run_jobs(struct draw *draw, g4_job_fn *fn, uint32_t count, bool brief) {
+    if (!draw->device->ctx.debug) {
+        g4_pool_run(draw->device->pool, fn, draw, count, brief);
+        return;
+    }
+    for (uint32_t job = 0; job < count; job++) {
+        fn(draw, 0, job);
     }
 }
 
@@ -210,6 +228,7 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
             number_object(device, &chunk->setup[i]);
         }
         setups += chunk->setups;
+        device->next_object = (device->next_object + chunk->objects) & OBJECT_NUMBERS;
         g4_sf_count_stipple(device->ctx.state, &device->pipeline, chunk);
         device->counts.objects += chunk->objects;
     }
@@ -220,7 +239,7 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
     if (status == G4_OK) {
         const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
         device->counts.tiles += frame->used_count;
-        g4_pool_run(device->pool, run_tile, draw, frame->used_count, brief);
+        run_jobs(draw, run_tile, frame->used_count, brief);
         status = (enum g4_status)atomic_load(&draw->failed);
     }
     bins_clear(frame);
@@ -299,7 +318,7 @@ static enum g4_status run_draw(struct draw *draw) {
         }
         device->counts.vertices += plan->vertices;
         const uint64_t start = g4_now_ns();
-        g4_pool_run(device->pool, run_range, draw, plan->count, false);
+        run_jobs(draw, run_range, plan->count, false);
         const uint64_t middle = g4_now_ns();
         status = draw_tiles(draw, plan->count);
         device->counts.geometry_ns += middle - start;
@@ -320,7 +339,13 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
         return status;
     }
     begin_workers(device);
+    if (device->ctx.debug) {
+        g4_debug_begin_draw(device->ctx.debug);
+    }
     status = run_draw(&draw);
+    if (device->ctx.debug) {
+        g4_debug_end_draw(device->ctx.debug);
+    }
     collect_statistics(device);
     g4_device_collect(device);
     device->counts.draws++;

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from hashlib import blake2b
 from pathlib import Path
+from typing import TextIO
 
 import click
 
 from gen4emu.cli.options import device_option
+from gen4emu.debug.history import trap_pixel
 from gen4emu.device.debug import Reduction
 from gen4emu.device.device import Device, Options
 from gen4emu.device.error_state import write_error_state
@@ -104,6 +106,18 @@ def _extent(target: Target) -> int:
     return target.pitch * rows
 
 
+def pixels(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[int, int, int], ...]:
+    """X,Y[,N]."""
+    return tuple(_pixel(ctx, param, value) for value in values)
+
+
+def _pixel(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, int, int]:
+    m = re.fullmatch(r"(\d{1,4}),(\d{1,4})(?:,(\d{1,9}))?", value)
+    if m is None or int(m[1]) >= _LARGEST or int(m[2]) >= _LARGEST or m[3] == "0":
+        raise click.BadParameter(f"{value!r} is not X,Y or X,Y,N", ctx, param)
+    return int(m[1]), int(m[2]), int(m[3] or 0)
+
+
 @click.command()
 @click.argument("trace")
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), default="frames", show_default=True,
@@ -122,17 +136,22 @@ def _extent(target: Target) -> int:
               help="How the EU rounds.")
 @click.option("--watchdog", type=click.IntRange(0), default=0, help="Million EU instructions before a draw hangs.")
 @click.option("--general", is_flag=True, help="Only the EU's general handlers: slow, the same bits.")
-@click.option("--skip-primitives", type=click.IntRange(0), default=0, help="Leave out the first N 3DPRIMITIVEs.")
-@click.option("--max-primitives", type=click.IntRange(0), help="Run only N 3DPRIMITIVEs after those.")
+@click.option("--skip-prims", "--skip-primitives", "skip_primitives", type=click.IntRange(0), default=0,
+              help="Leave out the first N 3DPRIMITIVEs.")
+@click.option("--max-prims", "--max-primitives", "max_primitives", type=click.IntRange(0),
+              help="Only the first N 3DPRIMITIVEs; skipped ones count.")
 @click.option("--objects", nargs=2, type=click.IntRange(0, 0xFFFFFF), metavar="FIRST LAST",
               help="Draw only these objects, as numbered in R0.7.")
 @click.option("--clip", nargs=4, type=click.IntRange(0, 8191), metavar="X1 Y1 X2 Y2",
               help="Take this for the drawing rectangle.")
+@click.option("--trap-pixel", "traps", multiple=True, callback=pixels, metavar="X,Y[,N]",
+              help="Say which threads a pixel's 2x2 block goes to; only the N-th time.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 when anything is not modelled or not right.")
 def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces: tuple[Target, ...], depth: bool,
            npy: bool, macroblocks: Path | None, submission: int | None, workers: int, fp_rounding: str,
            watchdog: int, general: bool, skip_primitives: int, max_primitives: int | None,
-           objects: tuple[int, int] | None, clip: tuple[int, int, int, int] | None, strict: bool) -> int:
+           objects: tuple[int, int] | None, clip: tuple[int, int, int, int] | None,
+           traps: tuple[tuple[int, int, int], ...], strict: bool) -> int:
     """Execute TRACE and write its render targets as pictures.
 
     \b
@@ -153,12 +172,19 @@ def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces:
         if show and number % 16 == 0:
             click.echo(f"\rsubmission {run.submissions}, draw {number}", err=True, nl=False)
 
+    def start(found: Device) -> None:
+        for x, y, instance in traps:
+            trap_pixel(found, x, y, instance, click.echo)
+        if lines is not None:
+            MacroblockWriter(found, lines, lambda: run.submissions, submission).start()
+
+    lines: TextIO | None = None
+    run.on_start = start
     run.on_draw = after_draw
     started = time.perf_counter()
     with ExitStack() as stack:
         if macroblocks is not None:
             lines = stack.enter_context(macroblocks.open("w", encoding="ascii"))
-            run.on_start = lambda device: MacroblockWriter(device, lines, lambda: run.submissions, submission).start()
         return _replay(run, writer, trace, started, submission, strict)
 
 

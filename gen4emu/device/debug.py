@@ -26,7 +26,7 @@ class Reduction:
     """Which part of the work is done; everything, unless told."""
 
     skip_primitives: int = 0  # 3DPRIMITIVEs from the start
-    max_primitives: int | None = None  # after those
+    max_primitives: int | None = None  # counted from the start, skipped ones too (965v4 3.3.4.6)
     vertices: tuple[int, int] | None = None  # start and count that every 3DPRIMITIVE takes
     objects: tuple[int, int] | None = None  # first and last object, as numbered in R0.7
     rectangle: tuple[int, int, int, int] | None = None  # x and y of both corners, inclusive
@@ -68,8 +68,7 @@ class Debug:
             run(words)
             return
         r = self._reduction
-        number -= r.skip_primitives
-        if number < 0 or (r.max_primitives is not None and number >= r.max_primitives):
+        if number < r.skip_primitives or (r.max_primitives is not None and number >= r.max_primitives):
             return
         if r.vertices is not None:
             changed = memoryview(bytearray(words)).cast("I")

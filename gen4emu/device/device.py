@@ -17,6 +17,7 @@ from gen4emu.device.command_streamer import MAX_BATCH_DWORDS, CommandStreamer, F
 from gen4emu.device.debug import Debug, Reduction
 from gen4emu.device.media import MediaPayloads
 from gen4emu.device.memory import Faults, Memory, Unit, log_faults
+from gen4emu.device.observer import Observer
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.ring import Ring
 from gen4emu.device.state import Words
@@ -52,7 +53,8 @@ class EuHang(HangError):
 
 
 _STATUS = {lib.G4_FAULT: "a kernel could not be read", lib.G4_BAD_VALUE: "state that cannot be used",
-           lib.G4_NO_MEMORY: "out of memory", lib.G4_HANG: "threads do not end"}
+           lib.G4_NO_MEMORY: "out of memory", lib.G4_HANG: "threads do not end",
+           lib.G4_STOPPED: "stopped by a debugger"}
 
 
 
@@ -140,7 +142,10 @@ class Device:
         self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
         self.on_draw: list[Callable[[], None]] = []
         self.on_media: list[Callable[[], None]] = []  # told after every media command and wait for threads
+        self.draws = 0  # draws, blits and batches of media objects that have ended
+        self.submissions = 0
         self._hook_registers()
+        self.observer = Observer(self.native)
         self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state)
         self.debug.reduction = self.options.reduction
         self.streamers[events.Engine.RENDER].on_count_reset = self.debug.restart
@@ -221,6 +226,7 @@ class Device:
     def submit(self, submission: events.Submission) -> None:
         with self._using(submission.engine) as streamer:
             streamer.run_ring(bytes(submission.ring), submission.ring_address, submission.wrap)
+        self.submissions += 1
 
     def run_batch(self, address: int, engine: events.Engine = events.Engine.RENDER) -> None:
         with self._using(engine) as streamer:
@@ -241,13 +247,19 @@ class Device:
         fault = self._fault
         status = lib.g4_device_draw(self.native, ffi.from_buffer("uint32_t[]", words), fault)
         if status != lib.G4_OK:
+            if status == lib.G4_STOPPED:
+                self.observer.raise_stopped()
             self._active.update_error_registers((*_BUSY.get(fault.unit, ()), "row_0_eu_0", "dispatcher"))
             raise EuHang(f"hang at 0x{self._active.position.address:08x} in 3DPRIMITIVE: {_why(status, fault)} "
                          f"(unit {Unit(fault.unit).name}, address 0x{fault.address:08x}, value 0x{fault.value:08x})")
         if self.finds_targets:
             self.targets.add_draw(self.native, self._active.state.raw)
+        self._drawn()
+
+    def _drawn(self) -> None:
         for hook in self.on_draw:
             hook()
+        self.draws += 1
 
     def _media(self, words: Words) -> None:
         raw = ffi.from_buffer("uint32_t[]", words)
@@ -259,14 +271,15 @@ class Device:
         if finish:
             if self.finds_targets:
                 self.targets.add_media(self.native)
-            for hook in self.on_draw:
-                hook()
+            self._drawn()
 
     def _media_done(self, status: int, doing: str) -> None:
         for hook in self.on_media:
             hook()
         if status != lib.G4_OK:
             fault = self._fault
+            if status == lib.G4_STOPPED:
+                self.observer.raise_stopped()
             self._active.update_error_registers(("row_0_eu_0", "dispatcher"))
             raise EuHang(f"hang at 0x{self._active.position.address:08x} in {doing}: {_why(status, fault)} "
                          f"(unit {Unit(fault.unit).name}, address 0x{fault.address:08x}, value 0x{fault.value:08x})")
@@ -285,8 +298,7 @@ class Device:
             self.targets.latest = ()
         elif self.finds_targets:
             self.targets.add(target)
-        for hook in self.on_draw:
-            hook()
+        self._drawn()
 
     @property
     def engine(self) -> events.Engine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gen4emu.device.device import Device, Options
@@ -26,6 +27,10 @@ class Frame:
     number: int
     submission: int
     targets: tuple[Target, ...]
+
+
+class _Stop(Exception):
+    """Whoever replays has seen enough."""
 
 
 class Replay:
@@ -53,6 +58,14 @@ class Replay:
         A trace that marks its frames (dump requests, boundaries) yields those; any other one frame a submission.
         """
         marked = self.has_marks()
+        with suppress(_Stop):
+            yield from self._frames_of(marked, only)
+
+    def stop(self) -> None:
+        """From `on_draw`: nothing more of the trace."""
+        raise _Stop
+
+    def _frames_of(self, marked: bool, only: int | None) -> Iterator[Frame]:
         for event in self.trace:
             if isinstance(event, events.Header):
                 self._start(event)
@@ -95,16 +108,18 @@ class Replay:
     def _submit(self, event: events.Submission) -> None:
         device = self._running()
 
-        def after_draw() -> None:
-            if self.on_draw is not None:
-                self.on_draw(self.draws)
-            self.draws += 1
-
         if self.submissions == 0 and self.on_start is not None:
             self.on_start(device)
-        device.on_draw = [after_draw]
+        if self._after_draw not in device.on_draw:
+            device.on_draw.append(self._after_draw)
         device.submit(event)
         self.submissions += 1
+
+    def _after_draw(self) -> None:
+        number = self.draws
+        self.draws += 1
+        if self.on_draw is not None:
+            self.on_draw(number)
 
     def _compare(self, expected: events.ExpectedMemory) -> None:
         """Memory against what the capture says it held."""

@@ -4,9 +4,12 @@
  */
 #include <math.h>
 
+#include "../debug/debug.h"
 #include "../ff/wm.h"
 #include "../report.h"
 #include "state.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 enum {
     ALL_FLAGS = 15 << 26,
@@ -89,7 +92,7 @@ static float coverage(const struct message *m, uint32_t slot) {
     return (float)(aa[6 + slot / 8] >> (4 * (slot % 8)) & 15) / 15.0f;
 }
 
-static bool compare(uint32_t function, float a, float b) {
+bool g4_cc_compare(uint32_t function, float a, float b) {
     switch (function) {
     case G4_COMPARE_FUNCTION_NEVER:
         return false;
@@ -123,19 +126,23 @@ static uint32_t alpha_test(const struct g4_color_calc_state *state, const float 
             a = a > 0 ? a : 0;
             a = floorf((a < 1 ? a : 1) * 255.0f + 0.5f);
         }
-        passed |= (uint32_t)compare(state->alpha_test_function, a, reference) << i;
+        passed |= (uint32_t)g4_cc_compare(state->alpha_test_function, a, reference) << i;
     }
     return passed;
 }
 
 /* ---- stencil and depth after the shader ---- */
 
+static bool tests_late(const struct message *m) {
+    return m->cc->depth.test && (m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL));
+}
+
 static uint32_t late_test(const struct message *m, const struct g4_pixels *pixels, uint32_t live) {
     struct g4_depth *const depth = &m->cc->depth;
     const uint32_t viewport = m->header[1][7] >> 27 & 15;
     const uint32_t array_index = m->header[1][7] >> 16 & 0x7ff;
 
-    if (!depth->test || !(m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL))) {
+    if (!tests_late(m)) {
         return live; /* done before the shader, or not at all */
     }
     if (array_index != depth->array_index) {
@@ -163,13 +170,28 @@ static uint32_t late_test(const struct message *m, const struct g4_pixels *pixel
 
 /* ---- the pixels ---- */
 
+/* For whoever debugs: what became of the watched pixel. */
+static void end_watched(const struct message *m, const struct g4_pixels *pixels, struct g4_debug_pixel *watched,
+                        uint32_t tested, uint32_t passed, uint32_t colored) {
+    const bool has_depth = watched->index >= 0 && (m->flags & SOURCE_DEPTH);
+    watched->tested = tested;
+    watched->passed = passed;
+    watched->colored = colored;
+    watched->z = has_depth ? payload(m, m->source_depth + (uint32_t)watched->index / 8)[watched->index % 8] : 0.0f;
+    g4_debug_pixel_end(watched, pixels, tests_late(m), m->header[1][6] >> 31);
+}
+
 /* Spec/30 3.11. `first` is the number of the first pixel in the thread. */
-static void write_pixels(const struct message *m, struct g4_pixels *pixels, uint32_t first) {
+ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixels, uint32_t first,
+                                struct g4_debug_pixel *watched) {
     const struct g4_color_calc_state *const state = &m->cc->state;
     const bool counts = m->last && (m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL));
     float alpha[2][8];
     uint32_t colored = pixels->live;
 
+    if (watched) {
+        g4_debug_pixel_begin(watched, pixels);
+    }
     if (m->flags & AA_ALPHA) {
         for (uint32_t i = 0; i < 16; i++) {
             const bool present = i < 8 || pixels->color[1][3];
@@ -188,8 +210,9 @@ static void write_pixels(const struct message *m, struct g4_pixels *pixels, uint
         tested = colored | (*m->alpha_passed >> first & pixels->live);
         *m->alpha_passed |= (uint16_t)(colored << first);
     }
+    uint32_t passed = tested;
     if (tested) {
-        const uint32_t passed = late_test(m, pixels, tested);
+        passed = late_test(m, pixels, tested);
         if (counts && state->statistics_enable) {
             m->eu->ps_depth_count += (uint32_t)__builtin_popcount(passed);
         }
@@ -198,6 +221,9 @@ static void write_pixels(const struct message *m, struct g4_pixels *pixels, uint
     pixels->live = colored;
     if (colored && m->target->write) {
         m->target->write(m->target, &m->eu->worker->port, pixels);
+    }
+    if (watched) {
+        end_watched(m, pixels, watched, tested, passed, colored);
     }
 }
 
@@ -234,7 +260,8 @@ static void find_colors(const struct message *m, struct g4_pixels *pixels, float
 }
 
 /* Subspans from `first` on, four or two of them. */
-static void write_subspans(const struct message *m, uint32_t first, uint32_t count) {
+ALWAYS_INLINE void write_subspans(const struct message *m, uint32_t first, uint32_t count,
+                                  struct g4_debug_pixel *watched) {
     const uint32_t *const m1 = m->header[1];
     float replicated[4][8];
     struct g4_pixels pixels = {.live = m->header[0][0] >> (4 * first) & ((1u << (4 * count)) - 1)};
@@ -248,13 +275,13 @@ static void write_subspans(const struct message *m, uint32_t first, uint32_t cou
     }
     find_colors(m, &pixels, replicated);
     if (g4_view_side_by_side(pixels.x, pixels.y) || !overlap(&pixels)) {
-        write_pixels(m, &pixels, 4 * first);
+        write_pixels(m, &pixels, 4 * first, watched);
         return;
     }
     for (uint32_t s = 0; s < count; s++) {
         struct g4_pixels single = pixels;
         single.live &= 15u << (4 * s);
-        write_pixels(m, &single, 4 * first);
+        write_pixels(m, &single, 4 * first, watched);
     }
 }
 
@@ -270,6 +297,38 @@ static void check_target(const struct message *m) {
     }
 }
 
+/* The subspans that a message has. */
+struct part {
+    uint32_t first, count;
+};
+
+static struct part part_of(uint32_t type) {
+    switch (type) {
+    case G4_RENDER_TARGET_WRITE_TYPE_SIMD16:
+    case G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED:
+        return (struct part){0, 4};
+    case G4_RENDER_TARGET_WRITE_TYPE_SIMD8_DUAL_SOURCE_SUBSPANS_23:
+        return (struct part){2, 2};
+    default:
+        return (struct part){0, 2};
+    }
+}
+
+/* For whoever debugs. */
+static void write_watched(const struct message *m) {
+    const struct part part = part_of(m->type);
+    struct g4_debug_pixel pixel = {
+        .debug = m->eu->debug,
+        .gang = m->gang,
+        .thread = m->thread,
+        .last = m->last,
+        .target = m->target,
+        .slice = m->header[1][7] >> 16 & 0x7ff,
+    };
+    g4_debug_pixel_message(&pixel, m->header, part.first, part.count);
+    write_subspans(m, part.first, part.count, &pixel);
+}
+
 static void write_thread(struct message *m) {
     struct g4_pixel_block *const block = m->gang->unit_data[m->thread];
 
@@ -281,17 +340,11 @@ static void write_thread(struct message *m) {
         g4_target_get(m->eu->worker, m->gang->dispatch, m->send->descriptor & 0xff, m->header[1][7] >> 16 & 0x7ff);
     find_payload(m);
     check_target(m);
-    switch (m->type) {
-    case G4_RENDER_TARGET_WRITE_TYPE_SIMD16:
-    case G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED:
-        write_subspans(m, 0, 4);
-        break;
-    case G4_RENDER_TARGET_WRITE_TYPE_SIMD8_DUAL_SOURCE_SUBSPANS_23:
-        write_subspans(m, 2, 2);
-        break;
-    default:
-        write_subspans(m, 0, 2);
-        break;
+    if (m->eu->debug) {
+        write_watched(m);
+    } else {
+        const struct part part = part_of(m->type);
+        write_subspans(m, part.first, part.count, NULL);
     }
     if (m->last) {
         *m->alpha_passed = 0;

@@ -130,6 +130,9 @@ void g4_depth_select(struct g4_depth *depth, uint32_t gen, uint32_t array_index)
 struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispatch *dispatch, uint32_t index,
                                 uint32_t array_index);
 
+/* The comparison that an alpha test makes, source on the left. */
+bool g4_cc_compare(uint32_t function, float a, float b);
+
 /* Array index to slice: what is out of range becomes the minimum element (decisions 20 and 24). */
 uint32_t g4_cc_slice(const struct g4_surface *surface, uint32_t level, uint32_t array_index);
 

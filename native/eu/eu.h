@@ -37,6 +37,8 @@ struct g4_eu {
     struct g4_surface_cache *surfaces; /* unpacked surfaces of the data port and colour calculator */
     struct g4_worker *worker;          /* whose interpreter this is; its port is what messages use */
     void *cc;                          /* colour calculator state of the draw */
+    g4_message_fn *const *functions;   /* the shared functions, by number */
+    struct g4_debug *debug;            /* NULL: nobody debugs */
     struct g4_written *written;        /* what media block writes went to; NULL: nobody asks */
 
     bool alone;                  /* no other worker runs: kernels may be decoded on the way */
@@ -70,6 +72,9 @@ void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask);
 
 /* Run until every thread has ended or waits.  G4_HANG when the budget is used up or a thread cannot go on. */
 enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
+
+/* The same as if nobody debugged. */
+enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 
 /* The same through the general handler only, for the comparison of fast and general handlers (EU-79). */
 enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);

@@ -1,6 +1,7 @@
 /*
  * Exceptions and the system routine (spec/40 12).  No known client enables one.
  */
+#include "../debug/debug.h"
 #include "run.h"
 
 /* Where the routine begins, as an offset from the kernel; false: nobody has set one. */
@@ -20,6 +21,9 @@ bool g4_exception_take(struct g4_run *run, int thread, enum g4_exception which) 
 
     if (!(cr0[1] >> (G4_CR0_ENABLE_SHIFT + (unsigned)which) & 1) || (cr0[0] & G4_CR0_MASTER)) {
         return false;
+    }
+    if (run->eu->debug && g4_debug_exception(run, thread, (uint32_t)which)) {
+        return false; /* the debugger has seen it: the thread goes on */
     }
     cr0[1] |= 1u << (G4_CR0_STATUS_SHIFT + (unsigned)which);
     if (!system_routine(run, &routine)) {

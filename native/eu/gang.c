@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "../debug/debug.h"
 #include "../report.h"
 #include "../variant.h"
 #include "../worker.h"
@@ -49,7 +50,7 @@ void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch,
                        int count) {
     const size_t owned = dispatch->grf_count < G4_GRF_COUNT ? dispatch->grf_count : G4_GRF_COUNT;
 
-    if (dispatch->exceptions) { /* a system routine may read anything */
+    if (dispatch->exceptions || dispatch->observed) { /* a system routine may read anything, a debugger too */
         g4_gang_start(gang, dispatch, count);
         return;
     }
@@ -171,6 +172,7 @@ void g4_wait(struct g4_run *run, const struct g4_op *op) {
         } else {
             g4_run_jump_one(run, t, op->ip);
             gang->waiting |= (uint8_t)(1u << t);
+            gang->waiting_for_host = (uint8_t)((gang->waiting_for_host & ~(1u << t)) | n << t);
         }
     }
 }
@@ -246,7 +248,7 @@ void g4_stray(struct g4_run *run, const struct g4_op *op) {
     g4_decode(&decoded, words, run->eu->ctx->gen, ip, length);
     run->op = &decoded;
     run->next = decoded.next;
-    plain.handler[decoded.handler](run, &decoded);
+    run->tables[G4_TABLE_PLAIN]->handler[decoded.handler](run, &decoded);
     run->op = op;
 }
 
@@ -328,8 +330,8 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-static enum g4_status run_gang(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
-                               const struct g4_fast_handlers *const *tables) {
+enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                                const struct g4_fast_handlers *const *tables) {
     struct g4_run run = {.eu = eu,
                          .gang = gang,
                          .kernel = kernel,
@@ -376,10 +378,10 @@ static const struct g4_fast_handlers general = {{[0 ... G4_FAST_ROOM - 1] = g4_g
 
 enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
     const struct g4_fast_handlers *const tables[G4_TABLES] = {&only_general, &general, &general, &general};
-    return run_gang(eu, gang, kernel, tables);
+    return g4_gang_run_with(eu, gang, kernel, tables);
 }
 
-enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
+enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
     const enum g4_variant variant = g4_variant_current();
     const struct g4_fast_handlers *const tables[G4_TABLES] = {&plain, float_variants[variant], int_variants[variant],
                                                               double_variants[variant]};
@@ -388,5 +390,9 @@ enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct 
     if (eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang)) {
         return g4_gang_run_general(eu, gang, kernel);
     }
-    return run_gang(eu, gang, kernel, tables);
+    return g4_gang_run_with(eu, gang, kernel, tables);
+}
+
+enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
+    return eu->debug ? g4_debug_run(eu, gang, kernel) : g4_gang_run_unobserved(eu, gang, kernel);
 }

@@ -58,6 +58,7 @@ struct g4_dispatch {
     uint8_t alternate_fp;   /* 1: ALT mode (spec/40 4.2) */
     uint8_t single_program_flow;
     uint8_t exceptions; /* cr0.1 bits 15:11 >> 11 */
+    bool observed;      /* somebody may look at registers that the kernel does not */
 };
 
 struct g4_gang;
@@ -102,6 +103,7 @@ struct g4_gang {
 
     uint8_t live;                   /* bit t: thread t has not ended */
     uint8_t waiting;                /* bit t: thread t sits in a wait (media) */
+    uint8_t waiting_for_host;       /* bit t: in one for n1, when it waits */
     uint8_t stalled;                /* bit t: thread t is not to go on, until its owner says so (media) */
     uint32_t slot[G4_GANG_THREADS]; /* FFTID: which scratch slot the thread owns */
 
@@ -140,6 +142,17 @@ typedef enum g4_status g4_message_fn(struct g4_eu *eu, struct g4_gang *gang, con
 
 g4_message_fn g4_message_null, g4_message_math, g4_message_sampler, g4_message_gateway, g4_message_dataport_read,
     g4_message_dataport_write, g4_message_urb, g4_message_spawner;
+
+/* The threads that wait for the host (965v4 3.5). */
+static inline uint8_t g4_gang_waits_for_host(const struct g4_gang *gang) {
+    return gang->live & gang->waiting & gang->waiting_for_host;
+}
+
+/* All of them by number. */
+enum {
+    G4_FUNCTIONS = 16
+};
+extern g4_message_fn *const g4_message_functions[G4_FUNCTIONS];
 
 /* The render target write of the data port, implemented by the colour calculator. */
 g4_message_fn g4_render_target_write;

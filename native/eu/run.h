@@ -56,6 +56,10 @@ g4_handler_fn g4_general, g4_flow, g4_send_message, g4_wait, g4_mask_stack_op, g
 
 bool g4_is_dot_integer(const struct g4_op *op);
 
+/* Run a gang with these handlers. */
+enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
+                                const struct g4_fast_handlers *const *tables);
+
 /* ---- masks ---- */
 
 #define G4_EVERY_LANE  (~(g4_lanes)0)

@@ -4,16 +4,11 @@
  */
 #include <string.h>
 
+#include "../shared/message.h"
 #include "fpenv.h"
 #include "run.h"
 
-static g4_message_fn *const functions[] = {
-    [0] = g4_message_null,          [1] = g4_message_math,           [2] = g4_message_sampler, [3] = g4_message_gateway,
-    [4] = g4_message_dataport_read, [5] = g4_message_dataport_write, [6] = g4_message_urb,     [7] = g4_message_spawner,
-};
-
 enum {
-    FUNCTIONS = sizeof functions / sizeof *functions,
     MAY_END_THREAD = 1 << 0 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7, /* by SFID (spec/60 2.1) */
 };
 
@@ -107,11 +102,16 @@ static uint8_t same_descriptor(const struct g4_run *run, const struct g4_op *op,
     return same;
 }
 
-static void report_each(struct g4_run *run, uint8_t threads, enum g4_event event, uint32_t value) {
-    for (int n = __builtin_popcount(threads); n > 0; n--) {
-        g4_run_report(run, event, value);
-    }
+static enum g4_status no_function(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    g4_message_report(eu, gang, send, G4_EVENT_BAD_SFID);
+    return G4_OK;
 }
+
+g4_message_fn *const g4_message_functions[G4_FUNCTIONS] = {
+    [0] = g4_message_null,    [1] = g4_message_math,          [2] = g4_message_sampler,
+    [3] = g4_message_gateway, [4] = g4_message_dataport_read, [5] = g4_message_dataport_write,
+    [6] = g4_message_urb,     [7] = g4_message_spawner,       [8 ... G4_FUNCTIONS - 1] = no_function,
+};
 
 static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *send, const struct g4_send *whole) {
     struct g4_gang *const gang = run->gang;
@@ -126,18 +126,14 @@ static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *
     send->has_dst = send->rlen > 0 && op->dst.kind == G4_KIND_GRF;
     send->eot = send->descriptor >> 31 && op->src[1].kind == G4_KIND_IMM;
     if (send->descriptor >> 31 && !send->eot) {
-        report_each(run, send->threads, G4_EVENT_EOT_IGNORED, send->descriptor);
+        g4_message_report(run->eu, gang, send, G4_EVENT_EOT_IGNORED);
     }
     if (send->eot && !(MAY_END_THREAD >> send->sfid & 1)) {
-        report_each(run, send->threads, G4_EVENT_EOT_WRONG_UNIT, send->descriptor);
-    }
-    if (send->sfid >= FUNCTIONS) {
-        report_each(run, send->threads, G4_EVENT_BAD_SFID, send->descriptor);
-        return;
+        g4_message_report(run->eu, gang, send, G4_EVENT_EOT_WRONG_UNIT);
     }
     const g4_fpenv inside = g4_fpenv_get();
     g4_fpenv_set(run->outside);
-    const enum g4_status status = functions[send->sfid](run->eu, gang, send);
+    const enum g4_status status = run->eu->functions[send->sfid](run->eu, gang, send);
     g4_fpenv_set(inside);
     run->eu->messages[send->sfid] += (unsigned)__builtin_popcount(send->threads);
     if (status != G4_OK && run->status == G4_OK) {

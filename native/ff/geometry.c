@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../debug/debug.h"
 #include "../report.h"
 #include "stage.h"
 
@@ -143,6 +144,35 @@ static uint32_t entry_rows(const struct g4_pipe *pipe, const struct g4_vertex_fe
     return allocated > fetched ? allocated : fetched;
 }
 
+/* For whoever debugs: which vertices these entries are. */
+static enum g4_status tell_fetched(const struct assembly *a, const struct needs *needs) {
+    struct g4_debug *const debug = a->worker->eu.debug;
+    const struct g4_3dprimitive *const p = &a->pipe->primitive;
+    struct g4_port look;
+
+    g4_port_init(&look, a->worker->ctx->mem, G4_UNIT_VF, false);
+    look.quiet = true;
+    for (uint32_t i = 0; i <= needs->count; i++) { /* the one at position 0 comes last */
+        const uint32_t position = i < needs->count ? needs->first + i : 0;
+        const uint32_t entry = a->entry_of[i < needs->count ? 1 + i : 0];
+        const uint32_t at = p->start_vertex_location + a->range->start + position;
+        const uint32_t index = a->fetch.indexed ? g4_fetch_index(&look, &a->fetch, at) : 0;
+        const struct g4_vertex_ids ids = ids_of(a, position, index);
+        const struct g4_debug_origin origin = {
+            .output = a->range->instance * p->vertex_count_per_instance + a->range->start + position,
+            .index = ids.vertex_index,
+            .id = ids.vertex_id,
+            .instance = ids.instance_id,
+            .primitive_id = ids.primitive_id,
+        };
+        if (!g4_debug_fetched(debug, a->entries.rows + (size_t)entry * a->entries.stride, &origin,
+                              a->pipe->vs.vs_function_enable)) {
+            return G4_STOPPED;
+        }
+    }
+    return G4_OK;
+}
+
 static enum g4_status fetch_vertices(struct assembly *a, const struct needs *needs, struct g4_arena *arena) {
     a->places = 1 + needs->count;
     a->entries.stride = entry_rows(a->pipe, &a->fetch);
@@ -161,7 +191,10 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     a->entry_of[0] = needs->first == 0 && needs->count ? a->entry_of[1] : entry_at(a, 0);
 
     enum g4_status status = G4_OK;
-    if (a->pipe->vs.vs_function_enable) {
+    if (a->worker->eu.debug) {
+        status = tell_fetched(a, needs);
+    }
+    if (a->pipe->vs.vs_function_enable && status == G4_OK) {
         status = g4_vs_run(a->worker, a->pipe, &a->entries);
     }
     for (uint32_t e = 0; e < a->entries.count; e++) {

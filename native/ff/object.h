@@ -48,7 +48,7 @@ struct g4_setup {
     bool back_facing, poly_stipple, continue_stipple, last_pixel, antialias, cosmetic, legacy_diamonds;
     uint8_t viewport;
     uint16_t array_index;
-    uint32_t primitive; /* sequence number in the draw, for R0.7 */
+    uint32_t primitive; /* sequence number for R0.7; from SF, within the chunk, culled objects counted */
 
     /* Biased coordinates in 1/256 pixel (1/16 mode is scaled up): pixel (i, j) is sampled at (256 i, 256 j). */
     int32_t x[4], y[4]; /* triangle: 3 vertices in V0, V1, V2 order; rectangle, wide or AA line: 4 corners in ring

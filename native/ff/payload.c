@@ -2,15 +2,22 @@
 
 #include <string.h>
 
+#include "../debug/debug.h"
+
 enum {
     SFID_DATAPORT_READ = 4,
     SFID_DATAPORT_WRITE = 5
 };
 
-struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_kernel *kernel, uint32_t max_threads) {
+struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_kernel *kernel, uint32_t unit,
+                                uint32_t max_threads) {
     const uint32_t memory = 1u << SFID_DATAPORT_READ | 1u << SFID_DATAPORT_WRITE;
     struct g4_slots slots = {.first = 0, .count = G4_GANG_THREADS};
 
+    if (worker->eu.debug) {
+        slots.count = g4_debug_gang_limit(worker->eu.debug, unit, max_threads < 1 ? 1 : max_threads);
+        return slots;
+    }
     if (!(g4_kernel_functions(kernel) & memory)) {
         return slots; /* without scratch it does not matter */
     }

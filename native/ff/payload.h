@@ -8,12 +8,14 @@
 #include "../pipeline.h"
 #include "../worker.h"
 
-/* Up to how many threads a worker may run at once so that scratch slots are never shared, and its first slot. */
+/* Up to how many threads a worker may run at once so that scratch slots are never shared, and its first slot.
+ * `unit` is an enum g4_unit. */
 struct g4_slots {
     uint32_t first, count;
 };
 
-struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_kernel *kernel, uint32_t max_threads);
+struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_kernel *kernel, uint32_t unit,
+                                uint32_t max_threads);
 
 /* Dwords 3 to 5 of R0: sampler, binding table and scratch of the thread in `slot`. `scratch_space` is the state's
  * field. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "../debug/debug.h"
 #include "../report.h"
 #include "lines.h"
 #include "payload.h"
@@ -73,6 +74,16 @@ static bool transpose(struct g4_arena *arena, struct g4_setup *setup) {
     return true;
 }
 
+/* For whoever debugs: which objects the threads set up. */
+static enum g4_status start_debugged(const struct batch *batch) {
+    struct g4_debug_object object[G4_GANG_THREADS];
+    for (uint32_t t = 0; t < batch->count; t++) {
+        object[t] = (struct g4_debug_object){.setup = batch->setup[t], .vertices = batch->payload[t].vertices};
+        memcpy(object[t].v, batch->payload[t].v, sizeof object[t].v);
+    }
+    return g4_debug_start_setup(batch->worker, object, (int)batch->count);
+}
+
 static enum g4_status run_batch(struct batch *batch) {
     struct g4_worker *const worker = batch->worker;
     const struct g4_pipe *const pipe = batch->pipe;
@@ -100,7 +111,10 @@ static enum g4_status run_batch(struct batch *batch) {
         gang->urb_rows[t] = batch->entry_rows;
         put_payload(batch, t, grf);
     }
-    enum g4_status status = g4_gang_run(&worker->eu, gang, pipe->kernel[G4_STAGE_SF]);
+    enum g4_status status = worker->eu.debug ? start_debugged(batch) : G4_OK;
+    if (status == G4_OK) {
+        status = g4_gang_run(&worker->eu, gang, pipe->kernel[G4_STAGE_SF]);
+    }
     for (uint32_t t = 0; t < batch->count && pipe->wm.transposed_urb_read_enable && status == G4_OK; t++) {
         status = transpose(batch->arena, batch->setup[t]) ? G4_OK : G4_NO_MEMORY;
     }
@@ -166,12 +180,13 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, s
         return G4_NO_MEMORY;
     }
     g4_sf_frame_begin(&frame, worker->ctx, pipe);
-    batch.slots = g4_thread_slots(worker, pipe->kernel[G4_STAGE_SF], pipe->sf.maximum_number_of_threads);
+    batch.slots = g4_thread_slots(worker, pipe->kernel[G4_STAGE_SF], G4_UNIT_SF, pipe->sf.maximum_number_of_threads);
     for (uint32_t i = 0; i < chunk->objects; i++) {
         struct g4_setup *const setup = &chunk->setup[chunk->setups];
         if (!g4_sf_setup(&frame, &chunk->object[i], setup, &batch.payload[batch.count]) || lights_nothing(setup)) {
             continue;
         }
+        setup->primitive = i; /* culled ones count (965v4 3.3.8) */
         chunk->setups++;
         if (g4_setup_is_empty(setup)) {
             continue;

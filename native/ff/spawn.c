@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "../debug/debug.h"
 #include "../report.h"
 #include "stage.h"
 
@@ -105,7 +106,12 @@ static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, cons
 
     if (descriptor & URB_COMPLETE) {
         if (descriptor & URB_USED) {
+            const uint32_t before = thread->out->vertices;
             output_vertex(thread, handle, header[2]);
+            if (thread->worker->eu.debug && thread->out->vertices > before) {
+                g4_debug_put_out(thread->worker->eu.debug, gang, t, thread->vertices - 1,
+                                 thread->out->vertex[before].rows);
+            }
         }
         if (handle / units < HANDLES) {
             thread->used &= ~(1u << (handle / units));
@@ -151,6 +157,23 @@ static enum g4_status start(struct g4_worker *worker, const struct g4_pipe *pipe
     return G4_OK;
 }
 
+/* For whoever debugs: which vertices the threads' objects have. */
+static enum g4_status start_debugged(struct g4_worker *worker, const struct g4_thread_object *object,
+                                     uint32_t threads) {
+    const struct g4_debug *const debug = worker->eu.debug;
+    struct g4_debug_thread thread[G4_GANG_THREADS];
+
+    memset(thread, 0, sizeof thread);
+    for (uint32_t t = 0; t < threads; t++) {
+        thread[t].object = G4_DEBUG_NONE;
+        thread[t].vertices = object[t].vertices;
+        for (uint32_t v = 0; v < object[t].vertices; v++) {
+            thread[t].vertex[v] = g4_debug_find(debug, object[t].rows[v]);
+        }
+    }
+    return g4_debug_start(worker->eu.debug, worker->gang, thread, (int)threads);
+}
+
 enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_spawn *spawn,
                             const struct g4_thread_object *object, uint32_t count, struct g4_output *out) {
     const struct g4_kernel *const kernel = pipe->kernel[spawn->stage];
@@ -161,11 +184,15 @@ enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_pipe *pipe
         worker->eu.fault = (struct g4_fault){.unit = dispatch->unit, .address = dispatch->kernel_address};
         return G4_FAULT;
     }
-    const struct g4_slots slots = g4_thread_slots(worker, kernel, spawn->max_threads);
+    const struct g4_slots slots =
+        g4_thread_slots(worker, kernel, pipe->dispatch[spawn->stage].unit, spawn->max_threads);
     for (uint32_t first = 0; first < count; first += slots.count) {
         const uint32_t threads = count - first < slots.count ? count - first : slots.count;
         g4_arena_reset(worker->arena);
         enum g4_status status = start(worker, pipe, spawn, &slots, object + first, threads, thread, out + first);
+        if (status == G4_OK && worker->eu.debug) {
+            status = start_debugged(worker, object + first, threads);
+        }
         if (status == G4_OK) {
             status = g4_gang_run(&worker->eu, worker->gang, kernel);
         }

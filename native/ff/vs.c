@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../debug/debug.h"
 #include "stage.h"
 
 /* Rows of two vertices side by side: a register holds the same four dwords of both (spec/10 3.3). */
@@ -51,14 +52,21 @@ static void start_threads(struct g4_worker *worker, const struct g4_pipe *pipe, 
 
 enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_entries *entries) {
     const struct g4_slots slots =
-        g4_thread_slots(worker, pipe->kernel[G4_STAGE_VS], pipe->vs.maximum_number_of_threads);
+        g4_thread_slots(worker, pipe->kernel[G4_STAGE_VS], G4_UNIT_VS, pipe->vs.maximum_number_of_threads);
     const uint32_t per_thread = pipe->vs.single_program_flow ? 1 : 2;
 
     for (uint32_t first = 0; first < entries->count; first += slots.count * per_thread) {
         const uint32_t left = (entries->count - first + per_thread - 1) / per_thread;
         const uint32_t threads = left < slots.count ? left : slots.count;
         start_threads(worker, pipe, entries, &slots, first, per_thread, threads);
-        const enum g4_status status = g4_gang_run(&worker->eu, worker->gang, pipe->kernel[G4_STAGE_VS]);
+        enum g4_status status = G4_OK;
+        if (worker->eu.debug) {
+            status = g4_debug_start_vertices(worker, entries, first, per_thread, (int)threads);
+        }
+        if (status != G4_OK) {
+            return status;
+        }
+        status = g4_gang_run(&worker->eu, worker->gang, pipe->kernel[G4_STAGE_VS]);
         if (status != G4_OK) {
             return status;
         }

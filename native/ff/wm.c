@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../debug/debug.h"
 #include "raster.h"
 #include "wm_state.h"
 
@@ -42,6 +43,7 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
     wm->iz = g4_iz_decide(pipe, present);
     wm->depth_needed = wm->iz.source_depth_eu || wm->iz.mode != G4_IZ_P ||
                        (present && (cc->depth_test_enable || cc->depth_buffer_write_enable));
+    wm->single_subspan = ctx->debug && ctx->debug->setup.single_subspan && wm->iz.mode != G4_IZ_P;
     g4_depth_offset_begin(&wm->offset, ctx, &pipe->wm, depth.surface_format, present);
     g4_wm_dispatch_begin(&wm->dispatch, &pipe->wm);
     g4_line_fade_begin(&wm->fade, ctx, pipe);
@@ -148,6 +150,44 @@ static void test_early(struct g4_worker *worker) {
     wm->subspans = kept;
 }
 
+/* For whoever debugs: is the watched pixel among these? */
+static bool covers(const struct g4_debug *debug, const struct g4_coverage *coverage) {
+    const uint32_t i = debug->setup.x - (uint32_t)coverage->x;
+    const uint32_t j = debug->setup.y - (uint32_t)coverage->y;
+    return debug->setup.watch_pixel && i < G4_TILE_SIZE && (int32_t)j >= coverage->first &&
+           (int32_t)j <= coverage->last && (coverage->row[j] >> i & 1);
+}
+
+/* The watched pixel, if it is lit. */
+static bool find_watched(const struct g4_wm *wm, const struct g4_debug *debug, float *z) {
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        const int p = g4_debug_watched(debug, wm->subspan[s].x, wm->subspan[s].y);
+        if (p >= 0) {
+            *z = wm->depth_needed ? wm->z[s][p] : 0;
+            return wm->subspan[s].lit >> p & 1;
+        }
+    }
+    return false;
+}
+
+/* The same for whoever debugs: what becomes of the watched pixel, which the object covers. */
+static void work_on_watched_depth(struct g4_worker *worker, bool threads) {
+    struct g4_wm *const wm = worker->wm;
+    const struct g4_debug *const debug = worker->eu.debug;
+    struct g4_debug_coverage coverage;
+    float z = 0;
+
+    interpolate_depth(wm);
+    const bool lit = find_watched(wm, debug, &z);
+    g4_debug_covered(worker, wm->setup, lit, !lit, &coverage, z);
+    if (wm->iz.mode == G4_IZ_P || !threads) {
+        test_early(worker);
+        if (lit) {
+            g4_debug_early(worker, wm->setup, find_watched(wm, debug, &z), threads, &coverage);
+        }
+    }
+}
+
 /* Interpolation, and what is done before threads run. */
 static void work_on_depth(struct g4_worker *worker, bool threads) {
     struct g4_wm *const wm = worker->wm;
@@ -191,13 +231,18 @@ enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, 
         if (!g4_raster_tile(setup, tile->x, tile->y, &coverage)) {
             continue;
         }
+        const bool watched = worker->eu.debug && covers(worker->eu.debug, &coverage);
         g4_wm_stipple(wm, setup, &coverage);
         if (threads && pipe->wm.statistics_enable) {
             worker->eu.ps_invocations += g4_coverage_pixels(&coverage);
         }
         wm->setup = setup;
         collect(wm, &coverage);
-        work_on_depth(worker, threads);
+        if (watched) {
+            work_on_watched_depth(worker, threads);
+        } else {
+            work_on_depth(worker, threads);
+        }
         if (threads && wm->subspans && !g4_wm_fill_color(worker, &status)) {
             status = g4_wm_queue(worker, &coverage);
         }

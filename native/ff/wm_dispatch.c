@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../debug/debug.h"
 #include "../report.h"
 #include "wm_state.h"
 
@@ -62,6 +63,17 @@ enum g4_wm_mode g4_wm_choose_contiguous(const struct g4_wm_dispatch *dispatch, b
 
 /* ---- the gang ---- */
 
+/* For whoever debugs: which subspans the waiting threads work on. */
+static enum g4_status start_debugged(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    struct g4_pixel_block *block[G4_GANG_THREADS];
+    const uint32_t blocks = wm->mode == G4_WM_32 ? 2 : 1;
+    for (uint32_t t = 0; t < wm->waiting; t++) {
+        block[t] = wm->thread[t].block;
+    }
+    return g4_debug_start_pixels(worker, block, blocks, (int)wm->waiting);
+}
+
 enum g4_status g4_wm_flush(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     if (wm->waiting == 0) {
@@ -71,7 +83,10 @@ enum g4_status g4_wm_flush(struct g4_worker *worker) {
     enum g4_status status = G4_FAULT;
     if (kernel) {
         g4_wm_payloads(worker);
-        status = g4_gang_run(&worker->eu, worker->gang, kernel);
+        status = worker->eu.debug ? start_debugged(worker) : G4_OK;
+        if (status == G4_OK) {
+            status = g4_gang_run(&worker->eu, worker->gang, kernel);
+        }
     } else {
         const uint32_t address = wm->pipe->dispatch[G4_STAGE_WM].kernel_address + wm->dispatch.entry[wm->mode] * 16u;
         worker->eu.fault = (struct g4_fault){.unit = G4_UNIT_WM, .address = address};
@@ -136,7 +151,8 @@ static enum g4_status queue_normal(struct g4_worker *worker) {
     for (uint32_t first = 0; first < wm->subspans;) {
         const uint32_t left = wm->subspans - first;
         const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, wm->ctx->gen, left);
-        const uint32_t count = left < capacity[mode] ? left : capacity[mode];
+        const uint32_t most = wm->single_subspan ? 1 : capacity[mode];
+        const uint32_t count = left < most ? left : most;
         struct g4_pixel_thread *const thread = next_thread(worker, mode, &wm->subspan[first], count, &status);
         if (!thread) {
             return status;

@@ -172,7 +172,7 @@ void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {
         if (!kernel) {
             continue;
         }
-        wm->slots[i] = g4_thread_slots(worker, kernel, pipe->wm.maximum_number_of_threads);
+        wm->slots[i] = g4_thread_slots(worker, kernel, G4_UNIT_WM, pipe->wm.maximum_number_of_threads);
         for (uint32_t t = 0; t < wm->slots[i].count; t++) {
             memset(wm->pointers[i][t], 0, sizeof wm->pointers[i][t]);
             g4_payload_pointers(&pipe->dispatch[G4_STAGE_WM], pipe->wm.per_thread_scratch_space, wm->slots[i].first + t,

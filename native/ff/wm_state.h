@@ -71,6 +71,8 @@ struct g4_wm {
     struct g4_iz iz;
     struct g4_wm_dispatch dispatch;
     bool depth_needed; /* somebody looks at the source depth */
+    bool
+        single_subspan; /* WIZ_CTL bit 6: one subspan a thread where the shader's message tests depth (965v4 3.3.9.1) */
     struct g4_depth_offset offset;
     struct g4_line_fade fade;
     struct g4_line_stipple line_stipple;

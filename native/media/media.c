@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../clock.h"
+#include "../debug/debug.h"
 #include "../sampler/sampler.h"
 
 enum {
@@ -204,6 +205,9 @@ static void enter(struct g4_media *media, struct g4_fault *fault) {
     media->fault = fault;
     worker->eu.instruction_budget = (uint64_t)(millions ? millions : DEFAULT_MILLIONS) * MILLION;
     worker->eu.alone = true;
+    if (worker->eu.debug) {
+        worker->eu.debug->abandoned = false;
+    }
     worker->eu.written = &media->written;
     g4_surface_cache_reset(worker->surfaces);
     g4_sampler_cache_reset(worker->eu.samplers);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../clock.h"
+#include "../debug/debug.h"
 #include "../eu/kernel.h"
 #include "../ff/payload.h"
 #include "media.h"
@@ -15,7 +16,8 @@ enum {
 };
 
 static uint32_t thread_slots(const struct g4_media *media) {
-    const uint32_t most = g4_media_context(media)->max_threads;
+    const struct g4_debug *const debug = g4_media_context(media)->debug;
+    const uint32_t most = debug ? g4_debug_capacity(debug, G4_UNIT_TS) : g4_media_context(media)->max_threads;
     return most < G4_MEDIA_THREADS ? most : G4_MEDIA_THREADS;
 }
 
@@ -111,7 +113,8 @@ static void begin(struct g4_media *media, struct g4_media_unit *unit, uint32_t c
         media->live_threads++;
         unit->thread[t] = (struct g4_media_thread){.media = media, .slot = slot};
         unit->thread[t].kind = kind;
-        gang->sr0[t] = identity(g4_media_context(media)->gen, slot);
+        gang->sr0[t] = g4_media_context(media)->debug ? g4_debug_place(g4_media_context(media)->debug, G4_UNIT_TS, slot)
+                                                      : identity(g4_media_context(media)->gen, slot);
         gang->unit_data[t] = &unit->thread[t];
         gang->urb[t] = media->urb;
         gang->urb_rows[t] = G4_MEDIA_URB_ROWS;
@@ -205,6 +208,60 @@ static void start_root(struct g4_media *media, struct g4_media_unit *unit, uint3
     media->counts.roots++;
 }
 
+/* For whoever debugs. */
+static enum g4_status start_debugged(const struct g4_media *media, const struct g4_media_unit *unit, int count) {
+    struct g4_debug *const debug = g4_media_context(media)->debug;
+    struct g4_debug_thread thread[G4_GANG_THREADS];
+
+    if (!debug) {
+        return G4_OK;
+    }
+    memset(thread, 0, sizeof thread);
+    for (int t = 0; t < count; t++) {
+        thread[t].object = G4_DEBUG_NONE;
+    }
+    return g4_debug_start(debug, unit->gang, thread, count);
+}
+
+/* ---- attention (965v4 3.5) ---- */
+
+/* Call on each thread that waits for the host. */
+static uint64_t attention(const struct g4_device *device, uint64_t clear, uint64_t *data) {
+    const struct g4_media *const media = device->media;
+    const uint32_t per_unit = g4_is_gen45(device->ctx.gen) ? 5 : 4;
+    uint64_t waiting = 0;
+
+    *data = 0;
+    for (uint32_t u = 0; u < media->units; u++) {
+        const struct g4_media_unit *const unit = &media->unit[media->order[u]];
+        struct g4_gang *const gang = unit->gang;
+        const uint8_t hosts = g4_gang_waits_for_host(gang);
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            const uint32_t place = (gang->sr0[t] >> 8) * per_unit + (gang->sr0[t] & 0xff);
+            const uint64_t bit = UINT64_C(1) << (place & 63);
+            if (!(hosts >> t & 1)) {
+                continue;
+            }
+            if (clear & bit) {
+                gang->notify[t][1] = 1;
+                gang->waiting &= (uint8_t) ~(1u << t);
+            }
+            waiting |= bit;
+            *data |= gang->cr0[t][0] >> 2 & 1 ? bit : 0;
+        }
+    }
+    return waiting;
+}
+
+uint64_t g4_device_attention(const struct g4_device *device, uint64_t *data) {
+    return attention(device, 0, data);
+}
+
+void g4_device_clear_attention(struct g4_device *device, uint64_t threads) {
+    uint64_t data;
+    (void)attention(device, threads, &data);
+}
+
 enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_media_root *const *root, uint32_t count,
                                     const struct g4_media_spawn *release) {
     struct g4_media_unit *const unit = unused_unit(media);
@@ -224,7 +281,7 @@ enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_medi
     for (uint32_t t = 0; t < count; t++) {
         start_root(media, unit, t, &descriptor, root[t], reg, release);
     }
-    return G4_OK;
+    return start_debugged(media, unit, (int)count);
 }
 
 /* R0 is what the parent has written, tables included; constants go between it and the rest (spec/70 2.11). */
@@ -250,7 +307,7 @@ enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_medi
     const uint32_t end = put_urb(media, unit, 0, reg, spawn->row + 1, spawn->length);
     watch(media, unit, 0, G4_VFE_MODE_GENERIC, spawn->descriptor, reg, end);
     media->counts.children++;
-    return G4_OK;
+    return start_debugged(media, unit, 1);
 }
 
 /* ---- turns ---- */

@@ -56,7 +56,7 @@ static struct g4_buffer surface_buffer(struct g4_block *block, uint32_t unit) {
     }
     if (!is_buffer || surface->tiling != G4_TILING_LINEAR || surface->base % unit != 0) {
         const int first = __builtin_ctz(block->send->threads | 1u << G4_GANG_THREADS);
-        g4_report(eu->log, G4_EVENT_BAD_SURFACE, g4_gang_address(block->gang, first % G4_GANG_THREADS), index);
+        g4_message_error(eu, block->gang, block->send, first % G4_GANG_THREADS, G4_EVENT_BAD_SURFACE, index);
     }
     /* sixteen bytes an entry, whatever the pitch says (spec/60 4.1) */
     return (struct g4_buffer){

@@ -134,7 +134,7 @@ enum g4_status g4_message_gateway(struct g4_eu *eu, struct g4_gang *gang, const 
         }
         const enum g4_gateway_error error = serve(eu, gang, t, &message, send->eot, g4_payload(gang, send, 0, t));
         if (error != G4_GATEWAY_ERROR_SUCCESSFUL) {
-            g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, t), send->descriptor);
+            g4_message_error(eu, gang, send, t, G4_EVENT_BAD_MESSAGE, send->descriptor);
         }
         if (send->eot) {
             gang->gateway[t].open = false;

@@ -125,7 +125,7 @@ static struct media_surface surface_of(struct g4_eu *eu, const struct g4_gang *g
     }
     for (int t = 0; !good && t < G4_GANG_THREADS; t++) {
         if (send->threads >> t & 1) {
-            g4_report(eu->log, G4_EVENT_BAD_SURFACE, g4_gang_address(gang, t), index);
+            g4_message_error(eu, gang, send, t, G4_EVENT_BAD_SURFACE, index);
         }
     }
     return media;
@@ -220,13 +220,13 @@ enum g4_status g4_media_block_read(struct g4_eu *eu, struct g4_gang *gang, const
         }
         const bool fits = block_of(g4_payload(gang, send, 0, t), eu->ctx->gen, &block);
         if (!fits || send->mlen != 1) {
-            g4_report(eu->log, G4_EVENT_BAD_LENGTH, g4_gang_address(gang, t), send->descriptor);
+            g4_message_error(eu, gang, send, t, G4_EVENT_BAD_LENGTH, send->descriptor);
         }
         if (!fits || send->mlen == 0) {
             continue;
         }
         if (send->rlen != block.registers) {
-            g4_report(eu->log, G4_EVENT_BAD_RESPONSE, g4_gang_address(gang, t), send->descriptor);
+            g4_message_error(eu, gang, send, t, G4_EVENT_BAD_RESPONSE, send->descriptor);
         }
         if (!g4_is_gen45(eu->ctx->gen)) {
             block.x &= ~3; /* decision 33 */
@@ -301,7 +301,7 @@ enum g4_status g4_media_block_write(struct g4_eu *eu, struct g4_gang *gang, cons
         }
         const bool fits = block_of(g4_payload(gang, send, 0, t), eu->ctx->gen, &block);
         if (!fits || send->mlen != 1 + block.registers) {
-            g4_report(eu->log, G4_EVENT_BAD_LENGTH, g4_gang_address(gang, t), send->descriptor);
+            g4_message_error(eu, gang, send, t, G4_EVENT_BAD_LENGTH, send->descriptor);
         }
         if (!fits || send->mlen < 1 + block.registers) {
             continue;

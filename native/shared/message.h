@@ -6,6 +6,9 @@
 
 #include "../eu/eu.h"
 
+/* Record an event of thread t, and what its message was (spec/60 9.3). */
+void g4_message_error(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_send *send, int t,
+                      enum g4_event event, uint32_t value);
 /* Record an event of every thread that sends, with the descriptor as its value. */
 void g4_message_report(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_send *send, enum g4_event event);
 

@@ -404,3 +404,14 @@ def test_any_descriptor_and_any_header_is_survived() -> None:
                       | int(random.choice([0, 1, 2, 3, 255])))
         assert p.send(descriptor, mrf=int(random.integers(0, 16)), dst=int(random.integers(0, 256)),
                       emask=[ALL] * 8) == Status.OK
+
+
+def test_r0_as_a_header_shifts_the_fetch_by_what_its_third_dword_says() -> None:
+    """T20: the reason why R0.2 of vertex shader threads is zero, and what a debugger that puts 16 there would see."""
+    for global_offset in (0, 16):
+        p = port()
+        p.grf(0)[:] = 0, 0, global_offset, 0, 0, 0, 0, 0
+        p.mrf(1)[:] = 0x20, 0, 0, 0, 0x40, 0, 0, 0
+        p.run("send(8) 0 g4<1>UD g0<8,8,1>UD 0x04211000 read { align1 nomask };\n" + p.end)
+        shifted = [INDEX[at + global_offset:][:16] for at in (0x20, 0x40)]
+        assert p.bytes_of(4) == shifted[0] + shifted[1]

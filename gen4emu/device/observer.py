@@ -1,0 +1,280 @@
+"""The core's debugger as Python sees it: what to look for, and whom to tell (native/debug/, spec/60 9.4).
+
+An `Observer` belongs to a device.  While nothing is asked of it the core does not know of it.  Requests come from
+several sides (a user's debugger, the debug registers that a trace programs): each has a `Wishes`, all are fulfilled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from gen4emu._native import ffi, lib
+from gen4emu.device.memory import Unit
+from gen4emu.errors import FieldError
+
+NONE = int(lib.G4_DEBUG_NONE)
+
+
+class TrapKind(IntEnum):
+    """Which threads a trap is for, see `enum g4_trap_kind`."""
+
+    THREAD = lib.G4_TRAP_THREAD
+    EVERY_THREAD = lib.G4_TRAP_EVERY_THREAD
+    OBJECT = lib.G4_TRAP_OBJECT
+    PIXEL = lib.G4_TRAP_PIXEL
+    VERTEX_INDEX = lib.G4_TRAP_VERTEX_INDEX
+    VERTEX_SEQUENCE = lib.G4_TRAP_VERTEX_SEQUENCE
+    DEBUG_ID = lib.G4_TRAP_DEBUG_ID
+
+
+class BreakKind(IntEnum):
+    """Which instructions a breakpoint is for, see `enum g4_breakpoint_kind`."""
+
+    ADDRESS = lib.G4_BREAK_ADDRESS
+    OPCODE = lib.G4_BREAK_OPCODE
+    END = lib.G4_BREAK_END
+    MESSAGE = lib.G4_BREAK_MESSAGE
+    DEBUG_CONTROL = lib.G4_BREAK_DEBUG_CONTROL
+    WRITE = lib.G4_BREAK_WRITE
+    EVERY = lib.G4_BREAK_EVERY
+
+
+class Kind(IntEnum):
+    """What the core tells of, see `enum g4_debug_kind`."""
+
+    THREAD = lib.G4_DEBUG_THREAD
+    VERTEX = lib.G4_DEBUG_VERTEX
+    INSTRUCTION = lib.G4_DEBUG_INSTRUCTION
+    WRITE = lib.G4_DEBUG_WRITE
+    MESSAGE = lib.G4_DEBUG_MESSAGE
+    EXCEPTION = lib.G4_DEBUG_EXCEPTION
+    ATTENTION = lib.G4_DEBUG_ATTENTION
+    IN_FLIGHT = lib.G4_DEBUG_IN_FLIGHT
+    OBJECT = lib.G4_DEBUG_OBJECT
+    FRAGMENT = lib.G4_DEBUG_FRAGMENT
+
+
+class Action(IntEnum):
+    """How a draw goes on after an event."""
+
+    GO = lib.G4_DEBUG_GO
+    STEP = lib.G4_DEBUG_STEP
+    FINISH = lib.G4_DEBUG_FINISH
+
+
+class ErrorPolicy(IntEnum):
+    """What becomes of bad messages (spec/60 3.4)."""
+
+    LENIENT = lib.G4_ERRORS_LENIENT
+    STRICT = lib.G4_ERRORS_STRICT
+    HARDWARE = lib.G4_ERRORS_HARDWARE
+
+
+ALL_UNITS = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """Threads that are flagged, and told of before they start."""
+
+    kind: TrapKind
+    units: int = ALL_UNITS  # bit n: Unit n
+    value: int = 0
+    mask: int = 0
+    value_7: int = 0
+    mask_7: int = 0
+    x: int = 0
+    y: int = 0
+    instance: int = 0  # of a pixel: only that occurrence of its 2x2 block, from 1
+    object: int | None = None  # of a pixel: only in this object
+    quiet: bool = False
+    unflagged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """Instructions before which to stop; of writes, messages after which."""
+
+    kind: BreakKind
+    low: int = 0
+    high: int = 0
+    mask: int = 0
+    units: int = ALL_UNITS
+    flagged: bool = False  # only in flagged threads
+
+
+Handler = Callable[[Any], Action]
+
+
+@dataclass(slots=True)
+class Wishes:
+    """What one side wants to know, and who answers: `handlers` by the kind of event get a `struct g4_debug_event`."""
+
+    traps: list[Trap] = field(default_factory=list)
+    breakpoints: list[Breakpoint] = field(default_factory=list)
+    handlers: dict[Kind, Handler] = field(default_factory=dict)
+    messages: bool = False
+    messages_flagged: bool = False
+    message_units: int = ALL_UNITS
+    pixel: tuple[int, int] | None = None  # whose fragments are told of
+    gang: int = 0  # threads in lockstep; 0: as many as without a debugger
+    break_flagged: bool = False
+    break_all: bool = False
+    system_routine: bool = False
+    exceptions: int | None = None  # instead of what states say: mask stack 1, illegal opcode 2, software 4
+    color: int | None = None  # flagged threads paint this, in the target's format
+    single_subspan: bool = False
+    threads_per_eu: int = 0
+    eu_masks: dict[Unit, int] = field(default_factory=dict)
+    errors: ErrorPolicy = ErrorPolicy.LENIENT
+
+    def anything(self) -> bool:
+        """Whether the core must know of it."""
+        return bool(self.traps or self.breakpoints or self.messages or self.pixel is not None or self.gang
+                    or self.break_flagged or self.break_all or self.system_routine or self.exceptions is not None
+                    or self.color is not None or self.single_subspan or self.threads_per_eu or self.eu_masks
+                    or self.errors is not ErrorPolicy.LENIENT)
+
+
+class Observer:
+    """The debugger of a device's core."""
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+        self._handle = ffi.new_handle(self)
+        self._wishes: list[Wishes] = []
+        self._owners: tuple[list[tuple[Wishes, Trap]], list[tuple[Wishes, Breakpoint]]] = ([], [])
+        self._raised: BaseException | None = None
+        self._inside = 0
+        self.attached = False
+
+    def add(self, wishes: Wishes) -> None:
+        """Take part from now on; `update` after each change of what is wished."""
+        if not any(w is wishes for w in self._wishes):
+            self._wishes.append(wishes)
+        self.update()
+
+    def remove(self, wishes: Wishes) -> None:
+        self._wishes = [w for w in self._wishes if w is not wishes]
+        self.update()
+
+    def update(self) -> None:
+        """Let the core know what everybody wants."""
+        active = [w for w in self._wishes if w.anything()]
+        if not active and not self._inside:
+            if self.attached:
+                lib.g4_device_debug(self._native, ffi.NULL, ffi.NULL, ffi.NULL)
+            self.attached = False
+            return
+        self._owners = ([(w, t) for w in active for t in w.traps], [(w, b) for w in active for b in w.breakpoints])
+        setup = _setup(active, *self._owners)
+        status = lib.g4_device_debug(self._native, setup, lib.gen4emu_debug_event, self._handle)
+        if status == lib.G4_NO_MEMORY:
+            raise MemoryError("the debugger could not be attached")
+        if status != lib.G4_OK:
+            raise FieldError(f"more than {lib.G4_DEBUG_TRAPS} traps, {lib.G4_DEBUG_BREAKPOINTS} breakpoints or "
+                             f"{lib.G4_DEBUG_RANGE} watched bytes")
+        self.attached = True
+
+    # --- events ---------------------------------------------------------------------------------------------------
+    def trap_of(self, event: Any) -> tuple[Wishes, Trap] | None:
+        """The trap that an event is for."""
+        return self._owners[0][event.which] if event.which < len(self._owners[0]) else None
+
+    def breakpoint_of(self, event: Any) -> tuple[Wishes, Breakpoint] | None:
+        return self._owners[1][event.which] if event.which < len(self._owners[1]) else None
+
+    def tell(self, event: Any) -> int:
+        """The core's call: nothing may leave it but an action."""
+        self._inside += 1
+        try:
+            action = Action.GO
+            for wishes in self._asked(event):
+                handler = wishes.handlers.get(Kind(event.kind))
+                if handler is not None:
+                    action = max(action, handler(event))
+            return int(action)
+        except BaseException as e:
+            self._raised = e
+            return int(lib.G4_DEBUG_ABANDON)
+        finally:
+            self._inside -= 1
+
+    def _asked(self, event: Any) -> list[Wishes]:
+        """Whose event it is; everybody's when nobody's trap or breakpoint stands for it."""
+        if event.kind in (lib.G4_DEBUG_THREAD, lib.G4_DEBUG_VERTEX):
+            found: tuple[Wishes, Any] | None = self.trap_of(event)
+        elif event.kind in (lib.G4_DEBUG_INSTRUCTION, lib.G4_DEBUG_WRITE):
+            found = self.breakpoint_of(event)
+        else:
+            found = None
+        return [found[0]] if found is not None else list(self._wishes)
+
+    def raise_stopped(self) -> None:
+        """A draw ended with G4_STOPPED: by what was raised meanwhile."""
+        raised, self._raised = self._raised, None
+        if not self._inside:
+            self.update()
+        if raised is not None:
+            raise raised
+
+    def settle(self) -> None:
+        """After a draw: take off what is no longer wanted."""
+        if self.attached and not any(w.anything() for w in self._wishes):
+            self.update()
+
+    # --- the event's thread ---------------------------------------------------------------------------------------
+    @property
+    def native(self) -> Any:
+        return self._native
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def gen4emu_debug_event(data: Any, event: Any) -> int:
+    observer = ffi.from_handle(data)
+    assert isinstance(observer, Observer)
+    return observer.tell(event)
+
+
+def _setup(active: list[Wishes], traps: list[tuple[Wishes, Trap]],
+           breakpoints: list[tuple[Wishes, Breakpoint]]) -> Any:
+    if len(traps) > lib.G4_DEBUG_TRAPS or len(breakpoints) > lib.G4_DEBUG_BREAKPOINTS:
+        raise FieldError(f"{len(traps)} traps and {len(breakpoints)} breakpoints: there is room for "
+                         f"{lib.G4_DEBUG_TRAPS} and {lib.G4_DEBUG_BREAKPOINTS}")
+    setup = ffi.new("struct g4_debug_setup *")
+    setup.trap_count, setup.breakpoint_count = len(traps), len(breakpoints)
+    for i, (_, t) in enumerate(traps):
+        raw = setup.trap[i]
+        raw.kind, raw.units, raw.value, raw.mask, raw.value_7, raw.mask_7 = (
+            t.kind, t.units, t.value, t.mask, t.value_7, t.mask_7)
+        raw.x, raw.y, raw.instance, raw.quiet, raw.unflagged = t.x, t.y, t.instance, t.quiet, t.unflagged
+        raw.of_object, raw.object = t.object is not None, t.object or 0
+    for i, (_, b) in enumerate(breakpoints):
+        raw = setup.breakpoint[i]
+        raw.kind, raw.units, raw.flagged, raw.low, raw.high, raw.mask = (
+            b.kind, b.units, b.flagged, b.low, b.high, b.mask)
+    setup.message_units = 0
+    for w in active:
+        setup.gang = min(w.gang, setup.gang) if w.gang and setup.gang else w.gang or setup.gang
+        setup.messages_flagged = w.messages_flagged if w.messages and not setup.messages else (
+            setup.messages_flagged and (w.messages_flagged or not w.messages))
+        setup.messages = setup.messages or w.messages
+        setup.message_units |= w.message_units if w.messages else 0
+        setup.break_flagged = setup.break_flagged or w.break_flagged
+        setup.break_all = setup.break_all or w.break_all
+        setup.system_routine = setup.system_routine or w.system_routine
+        setup.single_subspan = setup.single_subspan or w.single_subspan
+        setup.threads_per_eu = w.threads_per_eu or setup.threads_per_eu
+        setup.errors = max(setup.errors, w.errors)
+        if w.pixel is not None:
+            setup.watch_pixel, (setup.x, setup.y) = True, w.pixel
+        if w.exceptions is not None:
+            setup.override_exceptions, setup.exceptions = True, w.exceptions
+        if w.color is not None:
+            setup.debug_color, setup.color = True, w.color
+        for unit, mask in w.eu_masks.items():
+            setup.eu_mask[unit] = mask
+    return setup
