@@ -5,6 +5,11 @@
 #include <string.h>
 
 #include "device.h"
+#include "ff/wm.h"
+
+enum {
+    VIEWPORT_COUNT = 16
+};
 
 static void read_dwords(struct g4_port *port, uint32_t address, uint32_t *dw, uint32_t count) {
     (void)g4_mem_read(port, address, dw, count * sizeof *dw); /* what is missing reads as 0 and is in the port's log */
@@ -18,12 +23,16 @@ static void read_dwords(struct g4_port *port, uint32_t address, uint32_t *dw, ui
         g4_##block##_unpack(raw, ctx->gen, (out));                                                                     \
     } while (0)
 
-/* Sixteen, of which most draws have one, or with `used` off none: what is missing of the others is no news. */
+/* All of them, of which most draws have one, or with `used` off none: what is missing of the others is no news. */
 #define VIEWPORTS(block, dwords, address, used, array)                                                                 \
-    for (uint32_t i = 0; i < 16; i++) {                                                                                \
-        struct g4_port *const port = i == 0 && (used) ? &device->port : &device->look;                                 \
-        READ(block, dwords, (address) + i * (dwords)*4, &(array)[i]);                                                  \
-    }
+    do {                                                                                                               \
+        uint32_t raw[(dwords)*VIEWPORT_COUNT];                                                                         \
+        read_dwords((used) ? &device->port : &device->look, (address), raw, dwords);                                   \
+        read_dwords(&device->look, (address) + (dwords)*4, raw + (dwords), (dwords) * (VIEWPORT_COUNT - 1));           \
+        for (uint32_t i = 0; i < VIEWPORT_COUNT; i++) {                                                                \
+            g4_##block##_unpack(raw + (size_t)i * (dwords), ctx->gen, &(array)[i]);                                    \
+        }                                                                                                              \
+    } while (0)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* What all thread-spawning state blocks have in common, into the dispatch of a stage. */
@@ -118,8 +127,12 @@ static enum g4_status load_wm(struct g4_device *device, struct g4_fault *fault) 
         return G4_OK;
     }
     /* Several dispatch widths enter the kernel at its first instructions, jumps 16 bytes apart (spec/30 3.9). */
+    const uint32_t entries = g4_wm_entries(&pipeline->wm);
     for (uint32_t entry = 0; entry < G4_WM_ENTRIES; entry++) {
         struct g4_fault entry_fault;
+        if (entry != 0 && !(entries >> entry & 1)) {
+            continue;
+        }
         pipeline->wm_kernel[entry] = g4_kernel_get(
             device->kernels, ctx, pipeline->dispatch[G4_STAGE_WM].kernel_address + entry * 16, &entry_fault);
         if (!pipeline->wm_kernel[entry] && entry == 0) {

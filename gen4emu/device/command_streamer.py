@@ -115,14 +115,11 @@ class CommandStreamer:
         if strict:
             for opcode in _PRIVILEGED:
                 self._mi[opcode] = self._privileged(self._mi[opcode])
-        self._pipe = {**self.state.handlers, 0x7B00: self.draw,
-                      0x7A00: self._after_threads(self._pipe_control, finish=True)}
-        for code in _STATE_OF_THREADS & self._pipe.keys():
-            self._pipe[code] = self._after_threads(self._pipe[code], finish=False)
-        for code in _PIPELINE_SELECT & self._pipe.keys():
-            self._pipe[code] = self._after_threads(self._pipeline_select, finish=True)
-        self._pipe |= dict.fromkeys(_MEDIA_OBJECTS, self._media)
+        self._pipe = {**self.state.handlers, _PRIMITIVE: self.draw, _PIPE_CONTROL: self._pipe_control,
+                      **dict.fromkeys(_PIPELINE_SELECT, self._pipeline_select),
+                      **dict.fromkeys(_MEDIA_OBJECTS, self._media)}
         self._decoded: dict[int, tuple[int, Handler]] = {}  # by header
+        self._decoded_beside = [self._decoded, {}]  # without and with media threads on their way
 
     # --- parsing ---------------------------------------------------------------------------------------------------
     def run_ring(self, ring: bytes, address: int, wrap: tuple[int, int] | None = None) -> None:
@@ -214,6 +211,8 @@ class CommandStreamer:
         command = catalogue.command_for(header, self.gen)
         if client == Client.GFXPIPE:
             known = self._pipe.get(header >> 16)
+            if known is not None and self._threads and header >> 16 in _WAITING:
+                known = self._after_threads(known, _WAITING[header >> 16])
             if known is not None and length >= _MINIMUM.get(header >> 16, 1):
                 return known
             if known is None or command is None:
@@ -232,12 +231,17 @@ class CommandStreamer:
         if not self.state.raw.media_selected:
             self.findings.add("MEDIA_OBJECT while the 3D pipeline is selected", self._where())
             return
-        self._threads = True
+        if not self._threads:
+            self._set_threads(True)
         self.media(words)
+
+    def _set_threads(self, threads: bool) -> None:
+        self._threads = threads
+        self._decoded = self._decoded_beside[threads]
 
     def _wait_for_threads(self, finish: bool) -> None:
         if self._threads:
-            self._threads = not finish
+            self._set_threads(not finish)
             self.media_wait(finish)
 
     def _after_threads(self, handler: Handler, finish: bool) -> Handler:
@@ -257,7 +261,8 @@ class CommandStreamer:
         handler = self._preload if self.state.raw.media_selected else self.draw
         if self._pipe[_PRIMITIVE] != handler:
             self._pipe[_PRIMITIVE] = handler
-            self._decoded.clear()
+            for decoded in self._decoded_beside:
+                decoded.clear()
 
     def _preload(self, words: Words) -> None:
         """965: vertices go no further than the cache, which is how indirect data gets there early (spec/70 3.1)."""
@@ -300,7 +305,7 @@ class CommandStreamer:
         self._window.address = self._window.end = 0
         self.position, self.work = Position(0, False), Work()
         self.state.reset()
-        self._threads = False
+        self._set_threads(False)
         self._pipe_selected()
         if self._context:
             self._contexts.pop(self._context & ~0xFFF, None)
@@ -472,10 +477,12 @@ class CommandStreamer:
         return self.commands & (1 << 36) - 1
 
 
-_PRIMITIVE = 0x7B00
+_PRIMITIVE, _PIPE_CONTROL = 0x7B00, 0x7A00
 _MEDIA_OBJECTS = (0x7100, 0x7101, 0x7102)
 _PIPELINE_SELECT = frozenset({0x6104, 0x6904})
-_STATE_OF_THREADS = frozenset({0x6000, 0x6001, 0x6002, 0x6101, 0x6102, 0x7000})
+# What media threads may see, or (true) waits for their end.
+_WAITING = dict.fromkeys((0x6000, 0x6001, 0x6002, 0x6101, 0x6102, 0x7000), False) | dict.fromkeys(
+    (_PIPE_CONTROL, *_PIPELINE_SELECT), True)
 _PS_DEPTH_COUNT = int(lib.G4_COUNTER_PS_DEPTH)
 _PRIVILEGED = (0x20, 0x22, 0x24)  # MI_STORE_DATA_IMM, MI_LOAD_REGISTER_IMM, MI_STORE_REGISTER_MEM
 _LONG_MI = frozenset({0x22, 0x24})

@@ -96,11 +96,11 @@ class ContextState:
 
     def _constant_buffer(self, words: Words) -> None:
         """Copies now: what happens to the buffer later must not change what follows (CM-14)."""
-        if not _CONSTANTS_VALID.extract(words):
+        if not words[0] & _CONSTANTS_VALID:
             self.raw.curbe_rows = 0
             return
         base = 0 if self.constants_absolute else self.raw.general_state_base
-        rows = min(2 * (_CONSTANTS_LENGTH.extract(words) + 1), CURBE_ROWS)
+        rows = min(2 * ((words[1] & _CONSTANTS_LENGTH) + 1), CURBE_ROWS)
         address = base + (words[1] & ~63) & _U32
         if not lib.g4_mem_peek(self.memory.handle, address, self._curbe, 32 * rows):
             data = self.memory.read(address, 32 * rows, Missing.ZERO, Unit.CS)
@@ -127,16 +127,16 @@ class ContextState:
         for at in range(1, len(words) - 3, 4):
             index = words[at] >> 27
             if index < 17:
-                ffi.memmove(self.raw.vertex_buffer[index], words[at:at + 4].tobytes(), 16)
+                ffi.memmove(self.raw.vertex_buffer[index], words[at:at + 4], 16)
                 self.raw.vertex_buffer_valid |= 1 << index
 
     def _vertex_elements(self, words: Words) -> None:
         count = min((len(words) - 1) // 2, 18)
-        ffi.memmove(self.raw.vertex_element, words[1:1 + 2 * count].tobytes(), 8 * count)
+        ffi.memmove(self.raw.vertex_element, words[1:1 + 2 * count], 8 * count)
         self.raw.vertex_elements = count
 
     def _index_buffer(self, words: Words) -> None:
-        ffi.memmove(self.raw.index_buffer, words[:3].tobytes(), 12)
+        ffi.memmove(self.raw.index_buffer, words[:3], 12)
 
     def _sampler_palette(self, words: Words) -> None:
         data = words[1:257].tobytes()
@@ -171,6 +171,13 @@ def _field(command: Command, name: str) -> Field:
     return command.field(name, Gen.CTG)
 
 
+def _in_place(command: Command, name: str, dword: int) -> int:
+    """The bits of a field in the dword where it is expected."""
+    field = _field(command, name)
+    assert field.dword == dword and field.hi < 32
+    return field.mask << field.lo
+
+
 # Commands whose body is kept as it is: header's upper half, member of struct g4_state, dwords.
 _VERBATIM = (
     (0x7900, "drawing_rectangle", 3), (0x7901, "constant_color", 4), (0x7905, "depth_buffer", 5),
@@ -186,8 +193,8 @@ _FENCES = tuple(
     for unit in ("vs", "gs", "clip", "sf", "vfe", "cs"))
 _CS_SIZE = _field(common.CS_URB_STATE, "urb_entry_allocation_size")
 _CS_ENTRIES = _field(common.CS_URB_STATE, "number_of_urb_entries")
-_CONSTANTS_VALID = _field(common.CONSTANT_BUFFER, "valid")
-_CONSTANTS_LENGTH = _field(common.CONSTANT_BUFFER, "buffer_length")
+_CONSTANTS_VALID = _in_place(common.CONSTANT_BUFFER, "valid", 0)  # of a command that comes with nearly every draw
+_CONSTANTS_LENGTH = _in_place(common.CONSTANT_BUFFER, "buffer_length", 1)
 _STIPPLE = command_named("3DSTATE_LINE_STIPPLE", Gen.CTG)
 _STIPPLE_MODIFY = _field(_STIPPLE, "modify_enable")
 _STIPPLE_REPEAT = _field(_STIPPLE, "line_stipple_repeat_count")

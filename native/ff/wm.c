@@ -48,7 +48,9 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
     g4_wm_dispatch_begin(&wm->dispatch, &pipe->wm);
     g4_line_fade_begin(&wm->fade, ctx, pipe);
     g4_line_stipple_begin(&wm->line_stipple, state);
-    poly_stipple_begin(wm, ctx);
+    if (pipe->wm.polygon_stipple_enable) {
+        poly_stipple_begin(wm, ctx);
+    }
 }
 
 enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {

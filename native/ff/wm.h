@@ -20,6 +20,9 @@ struct g4_tile {
     uint32_t setups;
 };
 
+/* Entry points of the kernel that the enabled dispatch modes use, bit by bit. */
+uint32_t g4_wm_entries(const struct g4_wm_state *state);
+
 /* Once per draw and worker, before its first tile: read what the draw needs (CC state, depth buffer, kernels). */
 enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipeline);
 enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipeline, const struct g4_tile *tile);

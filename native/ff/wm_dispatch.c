@@ -35,6 +35,16 @@ void g4_wm_dispatch_begin(struct g4_wm_dispatch *dispatch, const struct g4_wm_st
     }
 }
 
+uint32_t g4_wm_entries(const struct g4_wm_state *state) {
+    struct g4_wm_dispatch dispatch;
+    uint32_t entries = 0;
+    g4_wm_dispatch_begin(&dispatch, state);
+    for (uint32_t mode = 0; mode < G4_WM_MODES; mode++) {
+        entries |= (uint32_t)dispatch.enabled[mode] << dispatch.entry[mode];
+    }
+    return entries;
+}
+
 static enum g4_wm_mode first_enabled(const struct g4_wm_dispatch *dispatch, enum g4_wm_mode a, enum g4_wm_mode b,
                                      enum g4_wm_mode c) {
     return dispatch->enabled[a] ? a : dispatch->enabled[b] ? b : c;

@@ -247,9 +247,10 @@ static void apply_key(struct g4_texel_key *key, bool match, bool yuv, uint32_t o
 /* ---- compressed blocks ---- */
 
 void g4_texel_forget_blocks(struct g4_texel_reader *reader) {
-    for (int i = 0; i < G4_BLOCK_SLOTS; i++) {
+    for (int i = 0; reader->has_blocks && i < G4_BLOCK_SLOTS; i++) {
         reader->block[i].tag = 0;
     }
+    reader->has_blocks = false;
 }
 
 static uint64_t block_tag(const struct g4_texture *texture, uint32_t address, bool right) {
@@ -271,6 +272,7 @@ const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_t
         read_bytes(reader->port, address, raw, bytes);
         g4_block_decode(texture->format, &reader->gamma, raw, right, block->texel);
         block->tag = tag;
+        reader->has_blocks = true;
     }
     return block->texel[4 * (y & 3) + (x & 3)];
 }

@@ -22,6 +22,7 @@ struct g4_texel_reader {
     const struct g4_state *state; /* palettes, chroma keys */
     struct g4_gamma gamma;
     struct g4_texel_block block[G4_BLOCK_SLOTS];
+    bool has_blocks; /* some of them */
 };
 
 void g4_texel_forget_blocks(struct g4_texel_reader *reader);
