@@ -19,7 +19,7 @@ from gen4emu.hw.mpeg2 import TABLES
 
 from . import iso_model
 from .ffmpeg import software
-from .mpeg2_random import DUAL, WITH_B, Stream, random_stream
+from .mpeg2_random import DUAL, WITH_B, Stream, random_stream, steps
 from .mpeg2_stream import (
     B_PICTURE,
     BOTTOM,
@@ -33,6 +33,8 @@ from .mpeg2_stream import (
 )
 from .va_player import Player
 
+# No predicted bottom fields: below the surface they read lines that their own picture writes, in an order that is open.
+BELOW = steps("I0t P2 B1 I3b")
 STREAMS = {"b": WITH_B, "dual-prime": DUAL}
 SIZES = ((48, 32), (96, 64), (736, 64))
 BOTH = pytest.mark.parametrize("kind", STREAMS)
@@ -98,3 +100,13 @@ def test_every_setting_of_a_picture_is_used() -> None:
     slices = [(c.picture, column) for kind in STREAMS for size in SIZES for c in made(kind, size).pictures
               for column, *_ in c.slices]
     assert len({column for _, column in slices}) > 20
+
+
+@pytest.mark.parametrize("rows", [220, 228, 244, 252])
+def test_what_lies_below_a_surface_is_dropped_or_spills(rows: int) -> None:
+    """Heights between multiples of 16: field pictures run into the chroma planes and what is behind (spec/70 5.8)."""
+    stream = random_stream(f"below-{rows}", 96, 256, BELOW)
+    for result in Player(96, rows).play(stream):
+        assert result.wrong_threads == []
+        assert np.array_equal(result.decoded[0].memory, result.expected[0].memory)  # all that is in the buffer, too
+        assert result.complaints == []
