@@ -12,7 +12,7 @@ from gen4emu.device.device import Options
 from gen4emu.device.replay import Replay
 from gen4emu.image.picture import read_channels
 from gen4emu.trace.opening import open as open_trace
-from tests.live.va_client import I420, INVALID_IMAGE_FORMAT, YV12, Image, needs_va, pictures, run
+from tests.live.va_client import I420, INVALID_IMAGE_FORMAT, YV12, Image, needs_va, pictures, run, start
 from tests.media.mpeg2_random import DUAL, WITH_B, Step, random_stream
 from tests.media.va_player import Player
 
@@ -43,6 +43,16 @@ def test_images_are_what_the_surface_holds(size: tuple[int, int], tmp_path: Path
         rows, columns = slice(8 // scale, 24 // scale), slice(16 // scale, 48 // scale)
         assert np.array_equal(whole[rows, columns], image[rows, columns])  # at the same place, says the driver
     assert int(said[6][1]) == INVALID_IMAGE_FORMAT
+
+
+@needs_va
+@pytest.mark.parametrize(("device", "decodes"), [("gm45", True), ("g45", True), ("g41", True), ("g965", False),
+                                                 ("965gm", False)])
+def test_mpeg_2_is_there_on_g4x_alone(device: str, decodes: bool) -> None:
+    """The driver has its own list of parts, and asks for the ring of the bitstream engine (spec/70 5.1)."""
+    done = start([f"surfaces 64 32 {I420:x} 1", "context 64 32"], device=device)
+    assert (done.returncode == 0) == decodes, done.stderr
+    assert decodes or "vaInitialize" in done.stderr
 
 
 @needs_va

@@ -59,12 +59,17 @@ def client() -> str:
     return str(directory / "client")
 
 
-def run(lines: Sequence[str], *arguments: str) -> list[list[str]]:
-    """What the program says to each line, as words; `arguments`: of gen4emu, `run` or `capture`."""
-    done = subprocess.run([sys.executable, "-m", "gen4emu.cli.main", *(arguments or ("run",)), "--device", "gm45", "--",
+def start(lines: Sequence[str], *arguments: str, device: str = "gm45") -> subprocess.CompletedProcess[str]:
+    """The program through gen4emu; `arguments`: `run` or `capture`."""
+    return subprocess.run([sys.executable, "-m", "gen4emu.cli.main", *(arguments or ("run",)), "--device", device, "--",
                            client(), "/dev/dri/card0"], input="\n".join(lines) + "\n", capture_output=True, text=True,
                           check=False, timeout=real_client.TIMEOUT,
                           env=real_client.environment(LIBVA_DRIVER_NAME="i965", LIBVA_MESSAGING_LEVEL="0"))
+
+
+def run(lines: Sequence[str], *arguments: str) -> list[list[str]]:
+    """What the program says to each line, as words."""
+    done = start(lines, *arguments)
     assert done.returncode == 0, done.stderr
     assert "gen4emu: 0x" not in done.stderr
     return [line.split() for line in done.stdout.splitlines()]

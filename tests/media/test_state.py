@@ -114,3 +114,13 @@ def test_an_extended_pointer_that_is_not_enabled_is_ignored() -> None:
     media.memory.write(EXTENDED, b"\xFF" * 32)
     media.object(WORD, name="MEDIA_OBJECT_EX", interface_descriptor_offset=3)
     assert [t.descriptor for t in media.run()] == [DESCRIPTORS + 48]
+
+
+def test_a_fence_of_the_media_units_leaves_the_others_alone() -> None:
+    """The VA driver's, 0x60003001 (spec/70 5.2)."""
+    media = generic()
+    media.command("URB_FENCE", **{f"{unit}_urb_reallocation_request": True for unit in ("vs", "gs", "clip", "sf")},
+                  vs_fence=10, gs_fence=20, clip_fence=30, sf_fence=40)
+    media.words(0x60003001, 0, 0x1805B000)
+    media.execute()
+    assert list(media.device._active.state.raw.urb_fence) == [10, 20, 30, 40, 364, 384]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.media import VfeMode
 
-from .machine import DATA, DESCRIPTORS, Media
+from .machine import DATA, DESCRIPTORS, EXTENDED, Media
 from .test_is import unit
 
 Block = NDArray[np.int64]
@@ -290,3 +290,52 @@ def test_edges_between_macroblocks_are_smoothed() -> None:
 
 def test_macroblocks_that_are_not_beside_each_other_share_no_edge() -> None:
     assert np.array_equal(np.array(overlap((4, 6), edge_mask_left_y0=True)), np.array(expected()))
+
+
+# --- what VFE keeps to itself ---
+
+def test_a_thread_does_not_see_what_vfe_consumed() -> None:
+    """spec/70 2.10: bits 22:16 and 4 of dword 0, the quantisers, the scales; a derived pattern instead."""
+    media = machine(VfeMode.AVC_IT)
+    luma, chroma = [unit(0, 64, True)] * 4, [unit(0, 64, True)]
+    rows = run(media, "MEDIA_INLINE_AVC_IT", unit(0, 1, True) + b"".join([*luma, *chroma]), intra_mb_flag=True,
+               mb_type=1, dc_block_coded_y_flag=True, intra_pred_avail_flag_f=True, cbp_y=0xF000, cbp_cb=0x8,
+               qp_prime_y=24, qp_prime_cb=25, qp_prime_cr=26, level_scale_y=1, level_scale_cb=2, level_scale_cr=3,
+               horizontal_origin=5, vertical_origin=6, chroma_intra_pred_mode=2, luma_intra_pred_modes_3=0x1234)
+    # luma blocks all have the DC flag; Cb has a coded block
+    assert rows[0] == (1 << 13 | 1 << 8, 0xF000 << 16 | 6 << 8 | 5, 0b111110 << 8 | 0x8, 2 << 6, 0, 0x1234 << 16, 0, 0)
+
+
+def test_the_scoreboard_of_a_later_part_is_ignored() -> None:
+    inline = block_named("MEDIA_INLINE_AVC_MC").pack(machine(VfeMode.AVC_MC).gen, mb_type=3, horizontal_origin=1)
+    payloads = []
+    for dwords in ((0, 0, 0, 0), (0xC00000FF, 0x12345678, 0x9ABCDEF0, 0xFFFFFFFF)):
+        media = machine(VfeMode.AVC_MC, **MC_STATE)
+        media.memory.write(EXTENDED + 16, struct.pack("<4I", *dwords))
+        for _ in range(3):
+            media.object(inline, name="MEDIA_OBJECT_EX")
+        payloads.append([t.data for t in media.run()])
+    assert len(payloads[0]) == 3
+    assert payloads[0] == payloads[1]
+
+
+@pytest.mark.parametrize(("control", "expected"), [(0, (0, 1, 2)), (1, (0, 0, 0)), (2, (70, 71, 72))])
+def test_the_debug_counter_starts_at_the_id_of_the_state(control: int, expected: tuple[int, ...]) -> None:
+    """spec/70 3.7: in these modes VFE_STATE_EX has the object id."""
+    media = Media(mode=VfeMode.AVC_MC, extended={"object_id": 70} | MC_STATE, extended_vfe_state_present=True,
+                  debug_counter_control=control)
+    media.select()
+    for _ in range(3):
+        media.object(block_named("MEDIA_INLINE_AVC_MC").pack(media.gen, mb_type=3), name="MEDIA_OBJECT_EX")
+    threads = media.run()
+    assert tuple(t.header[6] for t in threads) == expected
+    assert all(t.header[7] == 0 for t in threads)  # no snapshot flag, no parents
+
+
+def test_an_intra_macroblock_of_vc1_has_all_its_blocks() -> None:
+    """One coefficient each, which may be 0 (spec/70 2.8)."""
+    media = machine(VfeMode.VC1_IT)
+    coded = {f"coded_block_{name}": True for name in ("y0", "y1", "y2", "y3", "cb", "cr")}
+    rows = run(media, "MEDIA_INLINE_VC1_IT", unit(0, 0, True) * 6, intra_macroblock=True, **coded)
+    assert blocks(rows[2:]).shape == (6, 8, 8)
+    assert not blocks(rows[2:]).any()

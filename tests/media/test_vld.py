@@ -264,3 +264,15 @@ def test_codes_are_complete_and_none_begins_another() -> None:
         assert len(set(words)) == len(words), name
         assert not any(a != b and b.startswith(a) for a in words for b in words), name
         assert sum(2.0 ** -len(w) for w in words) <= 1
+
+
+@pytest.mark.parametrize(("structure", "tff", "expected"), [
+    (1, False, 1), (2, False, 0), (1, True, 0), (2, True, 1), (3, False, 0), (3, True, 0)])
+def test_the_second_field_is_named_by_the_bit_as_it_is(structure: int, tff: bool, expected: int) -> None:
+    """spec/70 3.4.6: of P pictures alone."""
+    for coding_type, backward in ((2, 0), (3, 1)):
+        media = vld(picture_coding_type=coding_type, picture_structure=structure, top_field_first=tff)
+        motion = "" if structure == 3 else "01 0"  # from the field, its parity
+        media.slice(packed(f"1 {'010' if backward else '001'} {motion} 1 1"), q=4)
+        (thread,) = media.run()
+        assert thread.data[0][0] >> 27 & 1 == (expected if coding_type == 2 else 0)
