@@ -89,15 +89,17 @@ struct g4_op {
     bool predicate_inverse;
     bool acc_write; /* implicit, and somebody reads it */
     bool breakpoint;
-    bool undefined;  /* the part has no such opcode */
-    uint8_t mrf;     /* send: first payload register; also where the implied move goes */
-    uint8_t pop;     /* branches */
-    uint8_t half;    /* which eight channels of the masks the first pass uses */
-    uint8_t parts;   /* fast handlers: how many times eight channels */
-    uint8_t count;   /* channels of a part */
-    uint8_t acc;     /* accumulator of the first part */
-    bool whole_move; /* send: the implied move takes whole registers as they are */
-    uint32_t ip;     /* bytes from the kernel's first instruction */
+    bool undefined;   /* the part has no such opcode */
+    uint8_t mrf;      /* send: first payload register; also where the implied move goes */
+    uint8_t pop;      /* branches */
+    uint8_t half;     /* which eight channels of the masks the first pass uses */
+    uint8_t parts;    /* fast handlers: how many times eight channels */
+    uint8_t count;    /* channels of a part */
+    uint8_t acc;      /* accumulator of the first part */
+    bool whole_move;  /* send: the implied move takes whole registers as they are, */
+    bool dword_move;  /* or single dwords: in[0].off says from where, */
+    uint8_t move_top; /* all below this register */
+    uint32_t ip;      /* bytes from the kernel's first instruction */
     uint32_t next;
     uint32_t target;     /* branches with an immediate count */
     uint32_t descriptor; /* send with an immediate descriptor */

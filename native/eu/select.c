@@ -738,6 +738,24 @@ static bool moves_whole_registers(const struct g4_op *op) {
     return true;
 }
 
+/* Other moves of dwords: elements of a region, such as the one that is the operand of a scalar message. */
+static bool moves_dwords(struct g4_op *op) {
+    const struct g4_src *const src = &op->src[0];
+    if (src->kind != G4_KIND_GRF || src->size != 4 || src->base % 4 || op->passes > 1 || src->abs || src->negate) {
+        return false;
+    }
+    for (unsigned c = 0; c < 8; c++) {
+        const unsigned at = src->base + g4_region_offset(src, c);
+        const unsigned reg = at / G4_REGISTER_BYTES;
+        if (reg >= G4_GRF_COUNT) {
+            return false;
+        }
+        op->in[0].off[c] = gang_offset(at);
+        op->move_top = op->move_top > reg ? op->move_top : (uint8_t)(reg + 1);
+    }
+    return true;
+}
+
 void g4_fast_select(struct g4_op *op, uint32_t gen) {
     const bool compare = op->opcode == G4_OPCODE_CMP || op->opcode == G4_OPCODE_CMPN;
     bool floats = op->exec_type == G4_EXEC_F;
@@ -746,7 +764,10 @@ void g4_fast_select(struct g4_op *op, uint32_t gen) {
     op->count = op->channels < 8 ? op->channels : 8;
     op->acc = op->sechalf;
     op->written = op->size_lanes & (UINT64_C(0x1111111111111111) * op->dst.writemask);
-    op->whole_move = op->opcode == G4_OPCODE_SEND && moves_whole_registers(op);
+    if (op->opcode == G4_OPCODE_SEND) {
+        op->whole_move = moves_whole_registers(op);
+        op->dword_move = !op->whole_move && moves_dwords(op);
+    }
     if (op->handler != G4_HANDLER_GENERAL) {
         return;
     }

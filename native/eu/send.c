@@ -52,6 +52,15 @@ static void implied_move(struct g4_run *run, const struct g4_op *op, int pass) {
         }
         return;
     }
+    if (op->dword_move && op->move_top <= g4_owned(run->gang)) {
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            const uint8_t *const from = run->gang->grf[0].bytes + (size_t)t * G4_REGISTER_BYTES;
+            for (unsigned c = 0; c < 8 && (run->threads >> t & 1); c++) {
+                memcpy(&mrf->ud[t][c], from + op->in[0].off[c], sizeof(uint32_t));
+            }
+        }
+        return;
+    }
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         const bool alternate = run->gang->cr0[t][0] & G4_CR0_ALTERNATE;
         if (!(run->threads >> t & 1)) {
