@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -43,9 +44,11 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-w
 # The shim is loaded into programs that know nothing of it: it shows its hooks only, and needs libc only.  No
 # AddressSanitizer, which wants to be loaded first: valgrind looks after its memory.
 SHIM = Path("live", "libgen4emu-shim.so")
+SHIM_32 = Path("live", "libgen4emu-shim-32.so")  # for programs of 32 bits, where the compiler can make such
 SHIM_COMPILE = ["-std=c11", "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-strict-aliasing", "-pthread",
                 "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-U_FORTIFY_SOURCE"]
 SHIM_LINK = ["-Wl,-z,defs", "-Wl,-z,now", "-ldl"]
+SHIM_COMPILE_32 = ["-m32", "-Wno-conversion"]  # lengths that were checked are narrowed everywhere
 SHIM_SANITIZE = ["-fsanitize=undefined", "-fno-sanitize-recover=all", "-static-libubsan"]
 SHIM_SHARES = ["tile_copy.c"]  # sources of the core
 
@@ -119,20 +122,34 @@ def replace_file(built: Path, target: Path) -> None:
 
 
 def build_shim(package: Path, sanitize: bool = False) -> Path:
-    """Compile the shim and put it into PACKAGE."""
+    """Compile the shim and put it into PACKAGE; also the one of 32 bits, if that can be done."""
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
-    command = [*compiler, *SHIM_COMPILE]
+    _build_shim([*compiler, *SHIM_COMPILE, *(SHIM_SANITIZE if sanitize else [])], package / SHIM)
+    if _makes_32_bits(compiler):
+        _build_shim([*compiler, *SHIM_COMPILE, *SHIM_COMPILE_32], package / SHIM_32)
+    else:
+        (package / SHIM_32).unlink(missing_ok=True)
+    return package / SHIM
+
+
+def _build_shim(command: list[str], target: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         objects = []
         for source in shim_sources():
             objects.append(f"{scratch}/{source.stem}.o")
-            subprocess.run([*command, *(SHIM_SANITIZE if sanitize else []), "-c", "-I", str(NATIVE),
-                            str(source), "-o", objects[-1]], check=True)
-        built = Path(scratch, SHIM.name)
-        subprocess.run([*command, *(SHIM_SANITIZE if sanitize else []), *objects, "-o", str(built), *SHIM_LINK],
-                       check=True)
-        replace_file(built, package / SHIM)
-    return package / SHIM
+            subprocess.run([*command, "-c", "-I", str(NATIVE), str(source), "-o", objects[-1]], check=True)
+        built = Path(scratch, target.name)
+        subprocess.run([*command, *objects, "-o", str(built), *SHIM_LINK], check=True)
+        replace_file(built, target)
+
+
+def _makes_32_bits(compiler: list[str]) -> bool:
+    """Whether there is a second C library (Debian: gcc-multilib)."""
+    if platform.machine() != "x86_64":
+        return False
+    probe = [*compiler, "-m32", "-shared", "-fPIC", "-xc", "-", "-o", "/dev/null", "-ldl"]
+    return subprocess.run(probe, input=b"#include <stdlib.h>\nint x = EXIT_SUCCESS;\n", capture_output=True,
+                          check=False).returncode == 0
 
 
 def build_into(output: Path, sanitize: bool) -> Path:
@@ -144,7 +161,9 @@ def build_into(output: Path, sanitize: bool) -> Path:
         (built,) = Path(scratch, "lib", "gen4emu").glob("_native.*")
         target = output / "gen4emu" / built.name
         replace_file(built, target)
-        replace_file(Path(scratch, "lib", "gen4emu", SHIM), output / "gen4emu" / SHIM)
+        for shim in (SHIM, SHIM_32):
+            if Path(scratch, "lib", "gen4emu", shim).exists():
+                replace_file(Path(scratch, "lib", "gen4emu", shim), output / "gen4emu" / shim)
     return target
 
 

@@ -113,7 +113,7 @@ def _serve(server: Server, stats: bool) -> int:
         signal.signal(number, lambda *_: stop.set())
     with server:
         try:
-            for name, value in program.additions(server.directory, {}).items():
+            for name, value in program.additions(server.directory, {}, for_shells=True).items():
                 click.echo(f"{name}={value}")
         except Gen4emuError as e:
             click.echo(f"gen4emu: {e}", err=True)

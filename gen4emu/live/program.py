@@ -14,6 +14,8 @@ from typing import NoReturn
 from gen4emu.errors import Gen4emuError
 
 SHIM = Path(__file__).with_name("libgen4emu-shim.so")
+SHIM_32 = Path(__file__).with_name("libgen4emu-shim-32.so")  # for programs of 32 bits
+_PRELOADS = "preload"
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
@@ -27,13 +29,28 @@ class ProgramError(Gen4emuError):
         super().__init__(what)
 
 
-def additions(directory: Path, old: Mapping[str, str]) -> dict[str, str]:
-    """The variables that bring a program to the server in `directory`."""
+def place_shims(directory: Path) -> None:
+    """Where there are two, make names that the loader chooses from: it has its own word for $LIB in each program."""
+    if not SHIM_32.exists():
+        return
+    merged = Path("/usr/lib64").resolve() == Path("/usr/lib").resolve()  # then lib belongs to 64 bits
+    names = {"lib64": SHIM, "lib/x86_64-linux-gnu": SHIM, "lib32": SHIM_32, "lib/i386-linux-gnu": SHIM_32,
+             "lib": SHIM if merged else SHIM_32}
+    for name, shim in names.items():
+        folder = directory / _PRELOADS / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / SHIM.name).symlink_to(shim)
+
+
+def additions(directory: Path, old: Mapping[str, str], for_shells: bool = False) -> dict[str, str]:
+    """The variables that bring a program to the server in `directory`; a shell would replace $LIB."""
     if not SHIM.exists():
         raise ProgramError(f"{SHIM}: the shim is not there; was the package built completely?")
+    both = (directory / _PRELOADS).is_dir() and not for_shells
+    shim = f"{directory.absolute()}/{_PRELOADS}/$LIB/{SHIM.name}" if both else os.fspath(SHIM)
     preload = old.get("LD_PRELOAD", "")
     return {"GEN4EMU_LIVE": os.fspath(directory.absolute()),
-            "LD_PRELOAD": f"{preload}:{SHIM}" if preload else os.fspath(SHIM)}
+            "LD_PRELOAD": f"{preload}:{shim}" if preload else shim}
 
 
 def start(command: Sequence[str], directory: Path) -> subprocess.Popen[bytes]:

@@ -24,7 +24,7 @@ from typing import Self
 from gen4emu.device.device import Device, Options
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.gen import Device as Part
-from gen4emu.live import fake_tree
+from gen4emu.live import fake_tree, program
 from gen4emu.live.client import Client
 from gen4emu.live.link import Link
 from gen4emu.live.observers import Observer
@@ -84,6 +84,7 @@ class Server:
         self.directory = _make_directory(directory)
         try:
             fake_tree.build(self.directory / ROOT, part)
+            program.place_shims(self.directory)
             self._listener = self._listen()
         except BaseException:
             self._remove()

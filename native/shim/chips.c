@@ -25,7 +25,7 @@ bool chip_can_snoop(const struct file *file) {
 /* --- version --- */
 
 /* The kernel's way with texts: as much as fits, and the whole length back. */
-static bool put_text(const char *text, uint64_t address, uint64_t *length) {
+static bool put_text(const char *text, uintptr_t address, uintptr_t *length) {
     const size_t whole = strlen(text);
     const size_t part = *length < whole ? (size_t)*length : whole;
     *length = whole;

@@ -33,7 +33,7 @@ bool file_any(void) {
     return __atomic_load_n(&any, __ATOMIC_RELAXED);
 }
 
-static struct file *find(ino_t inode) {
+static struct file *find(uint64_t inode) {
     struct file *file = files;
     while (file && (file->inode != inode || file->closed)) {
         file = file->next;
@@ -41,7 +41,7 @@ static struct file *find(ino_t inode) {
     return file;
 }
 
-static struct file *create(int minor, int back, ino_t inode) {
+static struct file *create(int minor, int back, uint64_t inode) {
     struct file *const file = calloc(1, sizeof *file);
     if (!file) {
         return NULL;
@@ -93,12 +93,12 @@ int file_open(int minor, int flags) {
         return -1;
     }
     const int back = descriptor_hide(ends[1]);
-    struct stat status;
+    struct stat64 status;
     int error = 0;
     shim_lock();
     file_sweep();
     struct file *file = NULL;
-    if (back < 0 || REAL(fstat)(ends[0], &status) || !token_name(ends[0], kind_of_minor(minor))) {
+    if (back < 0 || REAL(fstat64)(ends[0], &status) || !token_name(ends[0], kind_of_minor(minor))) {
         error = errno;
     } else if (!(file = create(minor, back, status.st_ino))) {
         error = ENOMEM;
@@ -119,7 +119,7 @@ int file_open(int minor, int flags) {
 }
 
 /* Another process passed it on, or left it to us: a file with the same node, but none of its handles. */
-static struct file *adopt(int fd, ino_t inode) {
+static struct file *adopt(int fd, uint64_t inode) {
     static const int minors[] = {DRM_MINOR_CARD, DRM_MINOR_RENDER};
     for (int i = 0; i < 2; i++) {
         if (token_is(fd, kind_of_minor(minors[i]))) {
@@ -129,7 +129,7 @@ static struct file *adopt(int fd, ino_t inode) {
     return NULL;
 }
 
-void file_adopt(int fd, ino_t inode) {
+void file_adopt(int fd, uint64_t inode) {
     shim_lock();
     if (!find(inode)) {
         (void)adopt(fd, inode);
@@ -138,8 +138,8 @@ void file_adopt(int fd, ino_t inode) {
 }
 
 struct file *file_of_descriptor(int fd) {
-    struct stat status;
-    if (REAL(fstat)(fd, &status) || !S_ISSOCK(status.st_mode)) {
+    struct stat64 status;
+    if (REAL(fstat64)(fd, &status) || !S_ISSOCK(status.st_mode)) {
         return NULL;
     }
     struct file *file = find(status.st_ino);
@@ -160,7 +160,7 @@ struct file *file_of_id(uint64_t id) {
     return file;
 }
 
-int file_minor_of_inode(ino_t inode) {
+int file_minor_of_inode(uint64_t inode) {
     if (!file_any()) {
         return -1;
     }
@@ -172,8 +172,8 @@ int file_minor_of_inode(ino_t inode) {
 }
 
 bool file_is_descriptor(int fd) {
-    struct stat status;
-    return file_any() && REAL(fstat)(fd, &status) == 0 && S_ISSOCK(status.st_mode) &&
+    struct stat64 status;
+    return file_any() && REAL(fstat64)(fd, &status) == 0 && S_ISSOCK(status.st_mode) &&
            file_minor_of_inode(status.st_ino) >= 0;
 }
 

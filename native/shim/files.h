@@ -44,7 +44,7 @@ struct file {
     struct file *next;
     uint32_t refs;
     uint64_t id; /* never used again */
-    ino_t inode;
+    uint64_t inode;
     int minor;
     int back; /* our end; -1: another process has it */
     bool closed;
@@ -69,9 +69,9 @@ struct file *file_of_descriptor(int fd);
 /* NULL: it is gone. */
 struct file *file_of_id(uint64_t id);
 /* A socket that may be an open file of another process. */
-void file_adopt(int fd, ino_t inode);
+void file_adopt(int fd, uint64_t inode);
 /* The node of an open file by the inode of its socket, or -1. */
-int file_minor_of_inode(ino_t inode);
+int file_minor_of_inode(uint64_t inode);
 /* There has been an open file in this process. */
 bool file_any(void);
 void file_drop(struct file *file);

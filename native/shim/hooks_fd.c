@@ -135,13 +135,13 @@ HOOK int dup3(int from, int to, int flags) {
 /* --- maps --- */
 
 /* The offsets that we hand out are larger than any file. */
-static bool could_be_buffer(int fd, off_t offset) {
+static bool could_be_buffer(int fd, off64_t offset) {
     return fd >= 0 && (uint64_t)offset >> MAP_SLOT_SHIFT && file_any();
 }
 
-HOOK void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset) {
+HOOK void *mmap64(void *address, size_t length, int protection, int flags, int fd, off64_t offset) {
     if (!shim_active()) {
-        return REAL(mmap)(address, length, protection, flags, fd, offset);
+        return REAL(mmap64)(address, length, protection, flags, fd, offset);
     }
     if (could_be_buffer(fd, offset)) {
         shim_lock();
@@ -163,15 +163,15 @@ HOOK void *mmap(void *address, size_t length, int protection, int flags, int fd,
         map_forget(address, length);
         shim_unlock();
     }
-    void *const result = REAL(mmap)(address, length, protection, flags, fd, offset);
+    void *const result = REAL(mmap64)(address, length, protection, flags, fd, offset);
     if (result == MAP_FAILED && errno == ENODEV && file_is_descriptor(fd)) {
         errno = EINVAL; /* what the device says of an offset that it never gave */
     }
     return result;
 }
 
-HOOK void *mmap64(void *address, size_t length, int protection, int flags, int fd, off64_t offset) {
-    return mmap(address, length, protection, flags, fd, offset);
+HOOK void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset) {
+    return mmap64(address, length, protection, flags, fd, offset);
 }
 
 HOOK int munmap(void *address, size_t length) {
@@ -222,7 +222,11 @@ HOOK long syscall(long number, ...) {
 #endif
         case SYS_close:
             return close((int)a[0]);
-#ifdef SYS_mmap
+#ifdef SYS_mmap2
+        case SYS_mmap2: /* in 32 bits, SYS_mmap takes something else */
+            return (long)mmap64(user_pointer((uint64_t)a[0]), (size_t)a[1], (int)a[2], (int)a[3], (int)a[4],
+                                (off64_t)(unsigned long)a[5] * 4096);
+#else
         case SYS_mmap:
             return (long)mmap(user_pointer((uint64_t)a[0]), (size_t)a[1], (int)a[2], (int)a[3], (int)a[4], (off_t)a[5]);
 #endif

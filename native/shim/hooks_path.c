@@ -20,8 +20,8 @@
 
 /* The node behind a path that was opened, or is about to be, or -1. */
 static int node_of_path(int directory, const char *path) {
-    struct stat status;
-    return REAL(fstatat)(directory, path, &status, 0) == 0 ? path_node(&status) : -1;
+    struct stat64 status;
+    return REAL(fstatat64)(directory, path, &status, 0) == 0 ? path_node(&status) : -1;
 }
 
 static bool opens_node(int flags) {
@@ -30,9 +30,9 @@ static bool opens_node(int flags) {
 
 /* A socket of ours cannot be opened by way of /proc; the kernel would open the node anew. */
 static int reopen(const char *path, int flags) {
-    struct stat status;
+    struct stat64 status;
     const int minor =
-        REAL(stat)(path, &status) == 0 && S_ISSOCK(status.st_mode) ? file_minor_of_inode(status.st_ino) : -1;
+        REAL(stat64)(path, &status) == 0 && S_ISSOCK(status.st_mode) ? file_minor_of_inode(status.st_ino) : -1;
     if (minor < 0) {
         errno = ENXIO;
         return -1;
@@ -210,8 +210,8 @@ static DIR *streams[STREAMS];
 static int stream_count;
 
 static void remember_stream(DIR *stream) {
-    struct stat status;
-    if (!stream || !shim_active() || REAL(fstat)(dirfd(stream), &status) || !path_is_node_directory(&status)) {
+    struct stat64 status;
+    if (!stream || !shim_active() || REAL(fstat64)(dirfd(stream), &status) || !path_is_node_directory(&status)) {
         return;
     }
     for (int i = 0; i < STREAMS; i++) {

@@ -1,5 +1,6 @@
 /* Hooks of the stat family: paths are redirected, our nodes look like character devices (spec/80 2.1). */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
@@ -11,22 +12,20 @@
 #include "real.h"
 #include "start.h"
 
-_Static_assert(sizeof(struct stat) == sizeof(struct stat64), "one layout, as on every 64-bit system");
-
-static int stat_at(int directory, const char *path, struct stat *status, int flags) {
+static int stat_at(int directory, const char *path, struct stat64 *status, int flags) {
     if (!shim_active()) {
-        return REAL(fstatat)(directory, path, status, flags);
+        return REAL(fstatat64)(directory, path, status, flags);
     }
     struct path_buffer buffer;
-    const int result = REAL(fstatat)(directory, path_redirect(directory, path, &buffer), status, flags);
+    const int result = REAL(fstatat64)(directory, path_redirect(directory, path, &buffer), status, flags);
     if (result == 0) {
         path_fix_stat(status);
     }
     return result;
 }
 
-static int stat_fd(int fd, struct stat *status) {
-    const int result = REAL(fstat)(fd, status);
+static int stat_fd(int fd, struct stat64 *status) {
+    const int result = REAL(fstat64)(fd, status);
     if (result == 0 && shim_active()) {
         if (S_ISSOCK(status->st_mode)) {
             file_adopt(fd, status->st_ino);
@@ -36,60 +35,79 @@ static int stat_fd(int fd, struct stat *status) {
     return result;
 }
 
-HOOK int stat(const char *path, struct stat *status) {
-    return stat_at(AT_FDCWD, path, status, 0);
-}
-
-HOOK int lstat(const char *path, struct stat *status) {
-    return stat_at(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
-}
-
-HOOK int fstat(int fd, struct stat *status) {
-    return stat_fd(fd, status);
-}
-
-HOOK int fstatat(int directory, const char *path, struct stat *status, int flags) {
-    return stat_at(directory, path, status, flags);
-}
-
-HOOK int stat64(const char *path, struct stat64 *status) {
-    return stat_at(AT_FDCWD, path, (struct stat *)status, 0);
-}
-
-HOOK int lstat64(const char *path, struct stat64 *status) {
-    return stat_at(AT_FDCWD, path, (struct stat *)status, AT_SYMLINK_NOFOLLOW);
-}
-
-HOOK int fstat64(int fd, struct stat64 *status) {
-    return stat_fd(fd, (struct stat *)status);
-}
-
-HOOK int fstatat64(int directory, const char *path, struct stat64 *status, int flags) {
-    return stat_at(directory, path, (struct stat *)status, flags);
-}
-
-/* Programs that were linked with a libc before 2.33 call these. */
-#define HOOK_XSTAT(name, type, ...)                                                                                    \
-    HOOK int name(int version, type target, struct stat *status);                                                      \
-    HOOK int name(int version, type target, struct stat *status) {                                                     \
-        (void)version;                                                                                                 \
-        return __VA_ARGS__;                                                                                            \
+/* The structure of programs that know no large files; on 64-bit systems there is only one. */
+static int narrow(int result, const struct stat64 *wide, struct stat *status) {
+    if (result) {
+        return result;
     }
-HOOK_XSTAT(__xstat, const char *, stat_at(AT_FDCWD, target, status, 0))
-HOOK_XSTAT(__xstat64, const char *, stat_at(AT_FDCWD, target, status, 0))
-HOOK_XSTAT(__lxstat, const char *, stat_at(AT_FDCWD, target, status, AT_SYMLINK_NOFOLLOW))
-HOOK_XSTAT(__lxstat64, const char *, stat_at(AT_FDCWD, target, status, AT_SYMLINK_NOFOLLOW))
-HOOK_XSTAT(__fxstat, int, stat_fd(target, status))
-HOOK_XSTAT(__fxstat64, int, stat_fd(target, status))
-
-#define HOOK_XSTATAT(name)                                                                                             \
-    HOOK int name(int version, int directory, const char *path, struct stat *status, int flags);                       \
-    HOOK int name(int version, int directory, const char *path, struct stat *status, int flags) {                      \
-        (void)version;                                                                                                 \
-        return stat_at(directory, path, status, flags);                                                                \
+    *status = (struct stat){
+        .st_dev = wide->st_dev,
+        .st_ino = (ino_t)wide->st_ino,
+        .st_mode = wide->st_mode,
+        .st_nlink = wide->st_nlink,
+        .st_uid = wide->st_uid,
+        .st_gid = wide->st_gid,
+        .st_rdev = wide->st_rdev,
+        .st_size = (off_t)wide->st_size,
+        .st_blksize = wide->st_blksize,
+        .st_blocks = (blkcnt_t)wide->st_blocks,
+        .st_atim = wide->st_atim,
+        .st_mtim = wide->st_mtim,
+        .st_ctim = wide->st_ctim,
+    };
+    if (status->st_ino != wide->st_ino || status->st_size != wide->st_size || status->st_blocks != wide->st_blocks) {
+        errno = EOVERFLOW;
+        return -1;
     }
-HOOK_XSTATAT(__fxstatat)
-HOOK_XSTATAT(__fxstatat64)
+    return 0;
+}
+
+static int narrow_stat_at(int directory, const char *path, struct stat *status, int flags) {
+    struct stat64 wide;
+    return narrow(stat_at(directory, path, &wide, flags), &wide, status);
+}
+
+static int narrow_stat_fd(int fd, struct stat *status) {
+    struct stat64 wide;
+    return narrow(stat_fd(fd, &wide), &wide, status);
+}
+
+/* The last four are what programs call that were linked with a libc before 2.33. */
+#define HOOK_STATS(suffix, type, at, of)                                                                               \
+    HOOK int stat##suffix(const char *path, struct type *status) {                                                     \
+        return at(AT_FDCWD, path, status, 0);                                                                          \
+    }                                                                                                                  \
+    HOOK int lstat##suffix(const char *path, struct type *status) {                                                    \
+        return at(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);                                                        \
+    }                                                                                                                  \
+    HOOK int fstat##suffix(int fd, struct type *status) {                                                              \
+        return of(fd, status);                                                                                         \
+    }                                                                                                                  \
+    HOOK int fstatat##suffix(int directory, const char *path, struct type *status, int flags) {                        \
+        return at(directory, path, status, flags);                                                                     \
+    }                                                                                                                  \
+    HOOK int __xstat##suffix(int version, const char *path, struct type *status);                                      \
+    HOOK int __xstat##suffix(int version, const char *path, struct type *status) {                                     \
+        (void)version;                                                                                                 \
+        return at(AT_FDCWD, path, status, 0);                                                                          \
+    }                                                                                                                  \
+    HOOK int __lxstat##suffix(int version, const char *path, struct type *status);                                     \
+    HOOK int __lxstat##suffix(int version, const char *path, struct type *status) {                                    \
+        (void)version;                                                                                                 \
+        return at(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);                                                        \
+    }                                                                                                                  \
+    HOOK int __fxstat##suffix(int version, int fd, struct type *status);                                               \
+    HOOK int __fxstat##suffix(int version, int fd, struct type *status) {                                              \
+        (void)version;                                                                                                 \
+        return of(fd, status);                                                                                         \
+    }                                                                                                                  \
+    HOOK int __fxstatat##suffix(int version, int directory, const char *path, struct type *status, int flags);         \
+    HOOK int __fxstatat##suffix(int version, int directory, const char *path, struct type *status, int flags) {        \
+        (void)version;                                                                                                 \
+        return at(directory, path, status, flags);                                                                     \
+    }
+HOOK_STATS(, stat, narrow_stat_at, narrow_stat_fd)
+HOOK_STATS(64, stat64, stat_at, stat_fd)
 
 HOOK int statx(int directory, const char *restrict path, int flags, unsigned mask, struct statx *restrict status) {
     if (!shim_active()) {

@@ -156,11 +156,11 @@ struct kms_set_plane {
 union kms_vblank {
     struct {
         uint32_t type, sequence;
-        uint64_t user;
+        uintptr_t user; /* as in uapi.h */
     } request;
     struct {
         uint32_t type, sequence;
-        int64_t seconds, microseconds;
+        intptr_t seconds, microseconds;
     } reply;
 };
 struct kms_get_sequence {

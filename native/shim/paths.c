@@ -37,12 +37,12 @@ static struct {
     int minor;
     const char *name;
     dev_t device;
-    ino_t inode;
+    uint64_t inode;
 } nodes[] = {{DRM_MINOR_CARD, "/dev/dri/card0", 0, 0}, {DRM_MINOR_RENDER, "/dev/dri/renderD128", 0, 0}};
 enum {
     NODES = sizeof nodes / sizeof nodes[0]
 };
-static struct stat node_directory;
+static struct stat64 node_directory;
 
 void path_start(void) {
     const char *const live = secure_getenv("GEN4EMU_LIVE");
@@ -56,16 +56,16 @@ void path_start(void) {
     strcat(root_path, "/root");
     root_length = strlen(root_path);
     char name[PATH_MAX + 32];
-    struct stat status;
+    struct stat64 status;
     for (int i = 0; i < NODES; i++) {
         (void)snprintf(name, sizeof name, "%s%s", root_path, nodes[i].name);
-        if (!REAL(stat)(name, &status)) {
+        if (!REAL(stat64)(name, &status)) {
             nodes[i].device = status.st_dev;
             nodes[i].inode = status.st_ino;
         }
     }
     (void)snprintf(name, sizeof name, "%s/dev/dri", root_path);
-    (void)REAL(stat)(name, &node_directory);
+    (void)REAL(stat64)(name, &node_directory);
     path_live = true;
 }
 
@@ -196,7 +196,7 @@ bool path_is_suspect(const char *path) {
            strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/fd/", 8) == 0;
 }
 
-int path_node(const struct stat *status) {
+int path_node(const struct stat64 *status) {
     for (int i = 0; i < NODES; i++) {
         if (status->st_ino == nodes[i].inode && status->st_dev == nodes[i].device && nodes[i].inode) {
             return nodes[i].minor;
@@ -205,18 +205,18 @@ int path_node(const struct stat *status) {
     return -1;
 }
 
-bool path_is_node_directory(const struct stat *status) {
+bool path_is_node_directory(const struct stat64 *status) {
     return status->st_ino == node_directory.st_ino && status->st_dev == node_directory.st_dev;
 }
 
-static int minor_of(const struct stat *status) {
+static int minor_of(const struct stat64 *status) {
     if (S_ISSOCK(status->st_mode)) {
         return file_minor_of_inode(status->st_ino);
     }
     return S_ISREG(status->st_mode) ? path_node(status) : -1;
 }
 
-void path_fix_stat(struct stat *status) {
+void path_fix_stat(struct stat64 *status) {
     const int minor = minor_of(status);
     for (int i = 0; i < NODES; i++) {
         if (minor == nodes[i].minor) {
@@ -231,10 +231,10 @@ void path_fix_stat(struct stat *status) {
 }
 
 void path_fix_statx(struct statx *status) {
-    const struct stat known = {.st_mode = status->stx_mode,
-                               .st_ino = status->stx_ino,
-                               .st_dev = makedev(status->stx_dev_major, status->stx_dev_minor)};
-    struct stat fixed = known;
+    const struct stat64 known = {.st_mode = status->stx_mode,
+                                 .st_ino = status->stx_ino,
+                                 .st_dev = makedev(status->stx_dev_major, status->stx_dev_minor)};
+    struct stat64 fixed = known;
     path_fix_stat(&fixed);
     if (fixed.st_mode != known.st_mode) {
         status->stx_mode = (uint16_t)fixed.st_mode;

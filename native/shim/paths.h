@@ -34,11 +34,11 @@ size_t path_restore_link(char *link, size_t length, size_t size);
 bool path_is_suspect(const char *path);
 
 /* The minor number of the node whose placeholder this is, or -1. */
-int path_node(const struct stat *status);
+int path_node(const struct stat64 *status);
 /* Make a placeholder, or one of our open files, look like the device node that it stands for. */
-void path_fix_stat(struct stat *status);
+void path_fix_stat(struct stat64 *status);
 void path_fix_statx(struct statx *status);
 /* The directory that holds the nodes. */
-bool path_is_node_directory(const struct stat *status);
+bool path_is_node_directory(const struct stat64 *status);
 
 #endif

@@ -24,8 +24,8 @@ static struct store *views;
 
 /* The first `open` bytes are accessible. */
 static struct store *adopt(int fd, uint64_t size, uint64_t open) {
-    struct stat status;
-    if (fd < 0 || REAL(fstat)(fd, &status)) {
+    struct stat64 status;
+    if (fd < 0 || REAL(fstat64)(fd, &status)) {
         return NULL;
     }
     if (size > SIZE_MAX) {
@@ -109,8 +109,8 @@ struct store *store_new(uint64_t size) {
 }
 
 struct store *store_find(int fd) {
-    struct stat status;
-    if (REAL(fstat)(fd, &status)) {
+    struct stat64 status;
+    if (REAL(fstat64)(fd, &status)) {
         return NULL;
     }
     for (struct store *store = stores; store; store = store->next) {
@@ -126,9 +126,9 @@ struct store *store_of_descriptor(int fd, uint64_t size) {
     if (known) {
         return store_keep(known);
     }
-    struct stat status;
+    struct stat64 status;
     const int seals = REAL(fcntl)(fd, F_GET_SEALS);
-    if (REAL(fstat)(fd, &status) || (uint64_t)status.st_size < size || seals < 0 || !(seals & F_SEAL_SHRINK)) {
+    if (REAL(fstat64)(fd, &status) || (uint64_t)status.st_size < size || seals < 0 || !(seals & F_SEAL_SHRINK)) {
         return NULL; /* somebody could take the memory away under us */
     }
     const int own = descriptor_hide(REAL(fcntl)(fd, F_DUPFD_CLOEXEC, 3));

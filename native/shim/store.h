@@ -16,7 +16,7 @@ struct store {
     uint64_t open; /* so much from the start is accessible */
     uint8_t *map;  /* all of it */
     dev_t device;
-    ino_t inode;
+    uint64_t inode;
     struct ranges free;
 };
 

@@ -1,4 +1,5 @@
 /* Synchronisation objects, binary and timeline (syncobjs.h; spec/80 3.4). */
+#define _GNU_SOURCE
 #include "syncobjs.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ struct syncobj {
 /* Descriptors that stand for an object. */
 struct export {
     struct export *next;
-    ino_t inode;
+    uint64_t inode;
     struct syncobj *object;
 };
 static struct export *exports;
@@ -215,9 +216,9 @@ static void forget_closed_exports(void) {
 static int export_object(struct syncobj *object, int32_t *fd) {
     forget_closed_exports();
     struct export *const entry = calloc(1, sizeof *entry);
-    struct stat status;
+    struct stat64 status;
     *fd = entry ? token_new("syncobj", false) : -1;
-    if (*fd < 0 || REAL(fstat)(*fd, &status)) {
+    if (*fd < 0 || REAL(fstat64)(*fd, &status)) {
         free(entry);
         return entry ? errno : ENOMEM;
     }
@@ -259,8 +260,8 @@ int syncobj_from_fd(struct file *file, void *argument, uint32_t size) {
         }
         return set_fence(object, (struct fence){0});
     }
-    struct stat status;
-    if (!REAL(fstat)(request->fd, &status) && token_is(request->fd, "syncobj")) {
+    struct stat64 status;
+    if (!REAL(fstat64)(request->fd, &status) && token_is(request->fd, "syncobj")) {
         for (const struct export *entry = exports; entry; entry = entry->next) {
             if (entry->inode == status.st_ino) {
                 entry->object->refs++;

@@ -14,7 +14,7 @@
 #include "real.h"
 
 /* In the abstract space: no file, gone with the socket. */
-static socklen_t make_name(struct sockaddr_un *address, const char *kind, ino_t inode) {
+static socklen_t make_name(struct sockaddr_un *address, const char *kind, uint64_t inode) {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     const int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "gen4emu/%s/%llu", kind,
                                 (unsigned long long)inode);
@@ -22,9 +22,9 @@ static socklen_t make_name(struct sockaddr_un *address, const char *kind, ino_t 
 }
 
 bool token_name(int fd, const char *kind) {
-    struct stat status;
+    struct stat64 status;
     struct sockaddr_un address;
-    if (REAL(fstat)(fd, &status)) {
+    if (REAL(fstat64)(fd, &status)) {
         return false;
     }
     const socklen_t length = make_name(&address, kind, status.st_ino);
@@ -46,17 +46,18 @@ int token_new(const char *kind, bool ready) {
 }
 
 bool token_is(int fd, const char *kind) {
-    struct stat status;
+    struct stat64 status;
     struct sockaddr_un wanted;
     struct sockaddr_un found = {0};
     socklen_t length = sizeof found;
-    if (REAL(fstat)(fd, &status) || !S_ISSOCK(status.st_mode) || getsockname(fd, (struct sockaddr *)&found, &length)) {
+    if (REAL(fstat64)(fd, &status) || !S_ISSOCK(status.st_mode) ||
+        getsockname(fd, (struct sockaddr *)&found, &length)) {
         return false;
     }
     return length == make_name(&wanted, kind, status.st_ino) && memcmp(&found, &wanted, length) == 0;
 }
 
-bool token_is_alive(const char *kind, ino_t inode) {
+bool token_is_alive(const char *kind, uint64_t inode) {
     struct sockaddr_un address;
     const socklen_t length = make_name(&address, kind, inode);
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -2,6 +2,7 @@
 #ifndef SHIM_TOKENS_H
 #define SHIM_TOKENS_H
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Bind a socket to the name of its kind. */
@@ -10,6 +11,6 @@ bool token_name(int fd, const char *kind);
 int token_new(const char *kind, bool ready);
 bool token_is(int fd, const char *kind);
 /* Some process still has the token with this inode. */
-bool token_is_alive(const char *kind, ino_t inode);
+bool token_is_alive(const char *kind, uint64_t inode);
 
 #endif

@@ -96,19 +96,19 @@ enum drm_number {
     I915_GEM_CREATE_EXT = 0x7c,
 };
 
+/* `uintptr_t`: half as long in a program of 32 bits, for which the shim is, too. */
 struct drm_version {
     int32_t major, minor, patch;
-    uint32_t pad;
-    uint64_t name_length, name;
-    uint64_t date_length, date;
-    uint64_t text_length, text;
+    uintptr_t name_length, name;
+    uintptr_t date_length, date;
+    uintptr_t text_length, text;
 };
 struct drm_unique {
-    uint64_t length, text;
+    uintptr_t length, text;
 };
 struct drm_client {
     int32_t index, authenticated;
-    uint64_t pid, uid, magic, iocs;
+    uintptr_t pid, uid, magic, iocs;
 };
 struct drm_set_version {
     int32_t interface_major, interface_minor, driver_major, driver_minor;
@@ -175,8 +175,7 @@ enum {
 
 struct i915_getparam {
     int32_t param;
-    uint32_t pad;
-    uint64_t value;
+    uintptr_t value;
 };
 struct i915_busy {
     uint32_t handle, busy;

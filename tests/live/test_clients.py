@@ -1,0 +1,89 @@
+"""A client in C without libraries, as it is, with 32 bits and under valgrind; a GL program under valgrind."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+
+from gen4emu.device.device import Options
+from gen4emu.hw.gen import BY_NAME
+from gen4emu.live import program
+from gen4emu.live.server import Server
+from tests.live.real_client import TIMEOUT, needs_client, on_server, scenes
+
+HERE = Path(__file__).parent / "clients"
+NATIVE = Path(__file__).parents[2] / "native"
+VALGRIND = ("valgrind", "-q", "--error-exitcode=99", f"--suppressions={HERE / 'valgrind.supp'}")
+
+
+@cache
+def exercise(*flags: str) -> str:
+    output = Path(mkdtemp(prefix="gen4emu-test-")) / "exercise"
+    subprocess.run(["gcc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}", *flags,
+                    str(HERE / "exercise.c"), "-o", str(output), "-pthread"], check=True)
+    return str(output)
+
+
+def run(*command: str) -> tuple[int, str, str, Server]:
+    """Exit status, standard output, standard error, and the server it ran on."""
+    with Server(BY_NAME["g45"], Options(workers=1)) as server:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT,
+                              env=on_server(server.directory))
+    return done.returncode, done.stdout, done.stderr, server
+
+
+def missing_tool(name: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(shutil.which(name) is None, reason=f"{name} is not installed")
+
+
+def check_batches(server: Server) -> None:
+    assert (server.totals.batches, server.totals.marks, server.totals.hangs) == (84, 4, 0)
+    assert not server.totals.complaints
+    assert not server.totals.events
+
+
+@needs_client
+def test_a_client_without_libraries_gets_everything_from_the_device() -> None:
+    status, out, err, server = run(exercise())
+    assert (status, out, err) == (0, "ok\n", "")
+    check_batches(server)
+
+
+@needs_client
+@pytest.mark.skipif(not program.SHIM_32.exists(), reason="there was no compiler for 32 bits")
+def test_a_client_of_32_bits_finds_the_same_device() -> None:
+    status, out, err, server = run(exercise("-m32"))
+    assert (status, out, err) == (0, "ok\n", "")
+    check_batches(server)
+
+
+@needs_client
+@pytest.mark.skipif(not program.SHIM_32.exists(), reason="there was no compiler for 32 bits")
+def test_programs_of_both_kinds_may_start_each_other() -> None:
+    status, out, err, _ = run("sh", "-c", f"{exercise('-m32')} && {exercise()}")
+    assert (status, out, err) == (0, "ok\nok\n", "")
+
+
+@needs_client
+@missing_tool("valgrind")
+def test_valgrind_finds_neither_errors_nor_leaks_in_the_shim() -> None:
+    leaks = ("--leak-check=full", "--errors-for-leak-kinds=definite,indirect,possible",
+             "--show-leak-kinds=definite,indirect,possible")
+    status, out, err, server = run(*VALGRIND, *leaks, exercise())
+    assert (status, out, err) == (0, "ok\n", "")
+    check_batches(server)
+
+
+@needs_client
+@missing_tool("valgrind")
+def test_a_gl_program_runs_under_valgrind() -> None:
+    """Leaks are Mesa's affair."""
+    status, out, err, server = run(*VALGRIND, scenes("gl"), "texture", "-", "32", "1")
+    assert (status, err) == (0, "")
+    assert "G45" in out
+    assert not server.totals.complaints
