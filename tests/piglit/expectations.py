@@ -13,6 +13,7 @@ from tests.piglit.reports import kind
 
 HERE = Path(__file__).parent
 SILICON, FLAKES, OURS = HERE / "g41-fails.txt", HERE / "g41-flakes.txt", HERE / "unexpected-fails.txt"
+WARNINGS = HERE / "known-warnings.txt"
 
 
 class Verdict(StrEnum):
@@ -36,6 +37,12 @@ def names(path: Path) -> set[str]:
     return {_without_result(line) for line in lines if line}
 
 
+def pairs(path: Path) -> set[tuple[str, str]]:
+    """Of tests and what is said in them, with a bar between; # begins a comment."""
+    lines = (line.split("#", 1)[0].partition("|") for line in path.read_text().splitlines())
+    return {(test.strip().lower(), what.strip()) for test, bar, what in lines if bar}
+
+
 def _without_result(line: str) -> str:
     name, _, result = line.rpartition(",")
     return (name if result in ("Fail", "Crash", "Timeout") else line).lower()
@@ -46,10 +53,11 @@ class Expectations:
     silicon: set[str] = field(default_factory=set)
     flakes: set[str] = field(default_factory=set)
     ours: set[str] = field(default_factory=set)
+    warnings: set[tuple[str, str]] = field(default_factory=set)
 
     @classmethod
     def load(cls, silicon: Path = SILICON, flakes: Path = FLAKES, ours: Path = OURS) -> Expectations:
-        return cls(names(silicon), names(flakes), names(ours))
+        return cls(names(silicon), names(flakes), names(ours), pairs(WARNINGS))
 
     def judge(self, outcome: Outcome) -> dict[str, Verdict]:
         return {name: self._verdict(outcome.name, name, result) for name, result in outcome.results().items()}
@@ -74,7 +82,7 @@ class Summary:
     bad: list[tuple[str, Verdict]]
     stale: list[str]  # lines of our list that may go
     warnings: Counter[str]  # kinds of what drivers, the shim and the server said, and how many tests made them
-    excused: Counter[str]  # the same of tests that fail on silicon
+    excused: Counter[str]  # the same, known, or of tests that fail on silicon
     example: dict[str, str]  # a test for each
 
     @classmethod
@@ -86,20 +94,21 @@ class Summary:
             summary.tests += 1
             summary.counts.update(verdicts.values())
             summary.bad += [(name, verdict) for name, verdict in verdicts.items() if verdict in BAD]
-            fails_there = {Verdict.FLAKE, Verdict.EXPECTED_FAIL} & set(verdicts.values())
-            summary._count(summary.excused if fails_there else summary.warnings, outcome.name,
-                           outcome.warnings + outcome.reports)
+            fails_there = bool({Verdict.FLAKE, Verdict.EXPECTED_FAIL} & set(verdicts.values()))
+            for text in {kind(one) for one in outcome.warnings + outcome.reports}:
+                summary._count(fails_there or (outcome.name, text) in known.warnings, outcome.name, text)
             fine = {name for name, verdict in verdicts.items() if verdict in (Verdict.PASS, Verdict.UNEXPECTED_PASS)}
             good |= fine | ({outcome.name} if fine and outcome.result in GOOD else set())
-        summary._count(summary.warnings, "a program that is no test", rest)
+        for text in {kind(one) for one in rest}:
+            summary._count(False, "a program that is no test", text)
         summary.bad.sort()
         summary.stale = sorted(known.ours & good)
         return summary
 
-    def _count(self, warnings: Counter[str], test: str, said: Iterable[str]) -> None:
-        for text in {kind(one) for one in said}:
-            warnings[text] += 1
-            self.example.setdefault(text, test)
+    def _count(self, excused: bool, test: str, text: str) -> None:
+        (self.excused if excused else self.warnings)[text] += 1
+        if not excused or text not in self.example:
+            self.example[text] = test
 
     @property
     def good(self) -> bool:
@@ -114,7 +123,7 @@ class Summary:
             lines.append(f"{100 * passed / wanted:7.2f}% of what silicon passes")
         lines += [f"  {verdict}: {name}" for name, verdict in self.bad]
         lines += [f"  stale: {name}" for name in self.stale]
-        for title, warnings in (("warning", self.warnings), ("warning where silicon fails", self.excused)):
+        for title, warnings in (("warning", self.warnings), ("excused warning", self.excused)):
             lines += [f"  {title}, {count} tests, such as {self.example[text]}: {text}"
                       for text, count in warnings.most_common()]
         return "\n".join(lines)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
-from tests.piglit.expectations import Expectations, Summary
+from tests.piglit.expectations import Expectations, Summary, pairs
 from tests.piglit.outcome import Outcome
 from tests.piglit.reports import Reports, kind
 
@@ -70,13 +71,22 @@ def test_warnings_of_tests_that_fail_on_silicon_are_shown_and_excused() -> None:
     known = Expectations(silicon={"a"}, flakes={"b"})
     summary = Summary.of([Outcome("a", "fail", warnings=["x"]), Outcome("b", "fail", reports=["x"])], known)
     assert (summary.warnings, summary.excused, summary.good) == ({}, {"x": 2}, True)
-    assert "warning where silicon fails, 2 tests, such as a: x" in summary.text()
+    assert "excused warning, 2 tests, such as a: x" in summary.text()
+
+
+def test_a_warning_is_known_for_a_test_not_for_all(tmp_path: Path) -> None:
+    path = tmp_path / "list"
+    path.write_text("# why\nSpec@A | illegal opcode\n\n")
+    known = Expectations(warnings=pairs(path))
+    summary = Summary.of([Outcome("spec@a", "pass", reports=[EVENT]), Outcome("b", "pass", reports=[EVENT])], known)
+    assert (summary.warnings, summary.excused) == ({"illegal opcode": 1}, {"illegal opcode": 1})
+    assert summary.example["illegal opcode"] == "b"
 
 
 def test_a_run_with_a_warning_is_not_good() -> None:
     tests = [Outcome("a", "pass"), Outcome("b", "pass", reports=[EVENT, EVENT]), Outcome("c", "pass", reports=[EVENT])]
     summary = Summary.of(tests, Expectations(), ["unknown ioctl 0x9e"])
     assert summary.warnings == {"illegal opcode": 2, "unknown ioctl 0x9e": 1}
-    assert summary.example["illegal opcode"] == "b"
+    assert summary.example["illegal opcode"] == "c"
     assert not summary.good and not summary.bad
     assert Summary.of(tests[:1], Expectations()).good

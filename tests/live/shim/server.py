@@ -259,8 +259,9 @@ class FakeServer:
                                 stderr=subprocess.STDOUT, **options)
 
     def call(self, body: Callable[..., None]) -> None:
-        """Run a function of a test file under the shim."""
+        """Run a function of a test file under the shim; the server has heard everything by then."""
         self.finish(self.start_function(body))
+        self.until(lambda: not any(connection.open for connection in self.connections))
 
     def start_function(self, body: Callable[..., None]) -> subprocess.Popen[str]:
         return self.start([sys.executable, "-S", os.fspath(Path(__file__).with_name("child.py")),
