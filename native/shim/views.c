@@ -34,7 +34,10 @@ enum {
 /* --- which pages the program has touched --- */
 
 /* A page that the program has not touched since we took it out of its page table cannot have changed: it would be there
- * again.  The kernel takes pages out, too, where memory is short, but those are then not in memory at all. */
+ * again.  The kernel takes pages out, too, where memory is short, but those are then not in memory at all.
+ *
+ * Only pages that were found unchanged are taken out: to bring one back costs more than to compare it, and a page that
+ * has changed is likely to change again. */
 enum {
     PAGEMAP_PRESENT_BIT = 63,
     PAGEMAP_SWAPPED_BIT = 62,
@@ -62,7 +65,7 @@ static bool have_swap(void) {
     return sysinfo(&info) != 0 || info.totalswap != 0;
 }
 
-/* Which of `count` pages at `address` the program may have changed; afterwards it will have to touch them again. */
+/* Which of `count` pages at `address` the program may have changed. */
 static bool find_touched(uintptr_t address, const uint8_t *linear, uint32_t count, bool *touched) {
     uint64_t entries[CHUNK];
     const ssize_t size = (ssize_t)(count * sizeof entries[0]);
@@ -78,9 +81,14 @@ static bool find_touched(uintptr_t address, const uint8_t *linear, uint32_t coun
         touched[i] =
             entries[i] >> PAGEMAP_PRESENT_BIT & 1 || entries[i] >> PAGEMAP_SWAPPED_BIT & 1 || !(resident[i] & 1);
     }
+    return true;
+}
+
+/* Those of `count` pages that are marked will have to be touched again. */
+static void take_out(uintptr_t address, const bool *marked, uint32_t count) {
     for (uint32_t i = 0; i < count;) {
         uint32_t end = i;
-        while (end < count && touched[end]) {
+        while (end < count && marked[end]) {
             end++;
         }
         if (end > i) {
@@ -88,7 +96,6 @@ static bool find_touched(uintptr_t address, const uint8_t *linear, uint32_t coun
         }
         i = end + 1;
     }
-    return true;
 }
 
 static uint64_t lesser(uint64_t a, uint64_t b) {
@@ -111,14 +118,25 @@ static void read_band(const struct object *object, const uint8_t *tiles, uint8_t
     }
 }
 
-/* Change only what the GPU has changed: the rest may be what the program is writing just now. */
+static bool same_grain(const uint8_t *a, const uint8_t *b) {
+    uint64_t x[2], y[2];
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+}
+
+/* Change only what the GPU has changed: the rest may be what the program is writing just now.  Buffers and rows of
+ * tiles are whole grains. */
 static void show(struct view *view, uint64_t offset, const uint8_t *rows, uint64_t size) {
+    uint8_t *const known = view->known + offset;
+    uint8_t *const linear = view->linear + offset;
+    if (memcmp(known, rows, size) == 0) {
+        return;
+    }
     for (uint64_t at = 0; at < size; at += GRAIN) {
-        uint8_t *const known = view->known + offset + at;
-        const size_t part = (size_t)lesser(GRAIN, size - at);
-        if (memcmp(known, rows + at, part) != 0) {
-            memcpy(known, rows + at, part);
-            memcpy(view->linear + offset + at, rows + at, part);
+        if (!same_grain(known + at, rows + at)) {
+            memcpy(known + at, rows + at, GRAIN);
+            memcpy(linear + at, rows + at, GRAIN);
         }
     }
 }
@@ -186,16 +204,28 @@ static void write_span(const struct object *object, const uint8_t *linear, uint6
 static void pick_up_page(struct object *object, uint64_t page) {
     struct view *const view = object->view;
     for (uint64_t at = page; at < page + PAGE;) {
-        if (memcmp(view->linear + at, view->known + at, GRAIN) == 0) {
+        if (same_grain(view->linear + at, view->known + at)) {
             at += GRAIN;
             continue;
         }
         const uint64_t start = at;
-        while (at < page + PAGE && memcmp(view->linear + at, view->known + at, GRAIN) != 0) {
+        while (at < page + PAGE && !same_grain(view->linear + at, view->known + at)) {
             memcpy(view->known + at, view->linear + at, GRAIN);
             at += GRAIN;
         }
         write_span(object, view->known, start, at);
+    }
+}
+
+/* Those of `count` pages that are marked; those that have changed lose their mark. */
+static void pick_up_pages(struct object *object, uint64_t start, bool *marked, uint32_t count) {
+    const struct view *const view = object->view;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t page = start + (uint64_t)i * PAGE;
+        if (marked[i] && memcmp(view->linear + page, view->known + page, PAGE) != 0) {
+            marked[i] = false;
+            pick_up_page(object, page);
+        }
     }
 }
 
@@ -208,16 +238,17 @@ void view_pick_up(struct object *object) {
     const uint64_t start = narrow ? object->gtt_offset : 0;
     const uint64_t end = narrow ? start + object->gtt_length : object->size;
     for (uint64_t at = start; at < end; at += (uint64_t)CHUNK * PAGE) {
-        bool touched[CHUNK];
+        bool marked[CHUNK];
         const uint32_t count = (uint32_t)lesser(CHUNK, (end - at) / PAGE);
-        if (!narrow || !find_touched(object->gtt_address + (at - start), view->linear + at, count, touched)) {
-            memset(touched, 1, sizeof touched);
+        const uintptr_t address = object->gtt_address + (uintptr_t)(at - start);
+        const bool known = narrow && find_touched(address, view->linear + at, count, marked);
+        if (!known) {
+            memset(marked, 1, sizeof marked);
         }
-        for (uint32_t i = 0; i < count; i++) {
-            const uint64_t page = at + (uint64_t)i * PAGE;
-            if (touched[i] && memcmp(view->linear + page, view->known + page, PAGE) != 0) {
-                pick_up_page(object, page);
-            }
+        pick_up_pages(object, at, marked, count);
+        if (known) {
+            take_out(address, marked, count);
+            pick_up_pages(object, at, marked, count); /* what was written meanwhile */
         }
     }
 }

@@ -361,6 +361,25 @@ def test_every_write_into_a_view_is_seen_whoever_writes(d: Device) -> None:
 
 
 @in_client
+def test_a_view_that_stays_the_same_for_a_while_is_watched_all_the_same(d: Device) -> None:
+    """Pages found unchanged leave the program's page table, those that change often stay."""
+    size = 64 * PAGE
+    target = d.create(size)
+    d.set_tiling(target, X, 4096)
+    view, raw = d.map(target, size, GTT), d.map(target, size)
+    batch = d.batch(END, 0)
+    for value, idle, again in ((1, 0, 0), (2, 3, 0), (3, 0, 1), (4, 1, 1), (5, 2, 0)):
+        for row in range(0, 64, 3):
+            view[4096 * row] = value
+        for _ in range(1 + idle):
+            d.exec([Object(batch), Object(target)])
+        for row in range(0, 64, 3):
+            assert raw[row // 8 * 32768 + row % 8 * 512] == value
+            if again:
+                view[4096 * row] = value  # nothing new
+
+
+@in_client
 def test_two_maps_are_one_view(d: Device) -> None:
     target = d.create(16 * 1024)
     d.set_tiling(target, X, 1024)
