@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "files.h"
 #include "paths.h"
@@ -55,6 +56,9 @@ static void begin(void) {
 
 bool shim_active(void) {
     if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE)) {
+        if (!environ) {
+            return false; /* sanitizers open files before libc itself is ready; nothing can be decided yet */
+        }
         pthread_once(&once, begin);
     }
     return __atomic_load_n(&active, __ATOMIC_RELAXED);
