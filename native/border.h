@@ -427,6 +427,7 @@ enum {
     G4_DEBUG_INPUTS = 6,      /* vertices of an object */
     G4_DEBUG_NONE = 0xffffff, /* of traps and breakpoints: neither; of numbers with 24 bits: unknown */
     G4_DEBUG_RANGE = 65536,   /* bytes that all watched ranges have together */
+    G4_DEBUG_MRF = 16,        /* message registers of a thread */
 };
 
 /* What a debugger is told of. */

@@ -22,6 +22,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "info": ("gen4emu.cli.info:info", "What a trace holds: device, memory, commands, surfaces, kernels."),
     "decode": ("gen4emu.cli.decode:decode", "Every submission of a trace as text or JSON; --lint looks for mistakes."),
     "replay": ("gen4emu.cli.replay:replay", "Execute a trace and write what it drew as pictures."),
+    "debug": ("gen4emu.cli.debug:debug", "Stop a trace anywhere; who drew a pixel, what threads and messages did."),
     "diff": ("gen4emu.cli.diff:diff", "Compare two pictures."),
     "check": ("gen4emu.cli.check:check", "Replay traces and compare with golden pictures, for CI."),
     "disasm": ("gen4emu.cli.disasm:disasm", "EU machine code to assembly."),

@@ -124,6 +124,30 @@ class EventCount:
         return f"{self.text}: {self.count} times, first at 0x{self.address:08x} (value 0x{self.value:08x})"
 
 
+@dataclass(frozen=True, slots=True)
+class ErrorRecord:
+    """The first bad message of a shared function, as its debug registers have it."""
+
+    function: int
+    unit: Unit  # whose thread sent it
+    euid: int
+    tid: int
+    descriptor: int
+    header: tuple[int, int]  # dwords 6 and 7
+    cause: int  # bit of the function's error code
+    address: int
+
+    def as_json(self) -> dict[str, object]:
+        return {"function": self.function, "unit": self.unit.name, "euid": self.euid, "tid": self.tid,
+                "descriptor": self.descriptor, "header": list(self.header), "cause": self.cause,
+                "address": self.address}
+
+    def __str__(self) -> str:
+        return (f"function {self.function}: message 0x{self.descriptor:08x} of a {self.unit.name} thread on eu "
+                f"{self.euid}, slot {self.tid}, at 0x{self.address:08x}, R0.6 0x{self.header[0]:08x}, "
+                f"R0.7 0x{self.header[1]:08x}, cause {self.cause}")
+
+
 class Device:
     """One GPU.  Close it (or use `with`) to free its memory at once."""
 
@@ -142,6 +166,7 @@ class Device:
         self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
         self.on_draw: list[Callable[[], None]] = []
         self.on_media: list[Callable[[], None]] = []  # told after every media command and wait for threads
+        self.before_draw: Callable[[Words], None] | None = None  # told of every 3DPRIMITIVE that is going to run
         self.draws = 0  # draws, blits and batches of media objects that have ended
         self.submissions = 0
         self._hook_registers()
@@ -243,7 +268,14 @@ class Device:
     def _draw(self, words: Words) -> None:
         self.debug.draw(words, self._run_draw)
 
+    @property
+    def state(self) -> Any:
+        """The core's `struct g4_state` of the context that runs."""
+        return self._active.state.raw
+
     def _run_draw(self, words: Words) -> None:
+        if self.before_draw is not None:
+            self.before_draw(words)
         fault = self._fault
         status = lib.g4_device_draw(self.native, ffi.from_buffer("uint32_t[]", words), fault)
         if status != lib.G4_OK:
@@ -352,6 +384,16 @@ class Device:
             event = lib.g4_device_event(self.native, kind)
             if event.count:
                 found.append(EventCount(kind, text, event.count, event.address, event.value))
+        return found
+
+    def error_records(self) -> list[ErrorRecord]:
+        """The first bad message that each shared function got (spec/60 9.3)."""
+        found = []
+        for function in range(16):
+            raw = lib.g4_device_error(self.native, function)
+            if raw.valid:
+                found.append(ErrorRecord(function, Unit(raw.unit), raw.euid, raw.tid, raw.descriptor,
+                                         (raw.header[0], raw.header[1]), raw.cause, raw.address))
         return found
 
     def counts(self) -> dict[str, int]:

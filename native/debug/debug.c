@@ -138,6 +138,7 @@ bool g4_debug_tell(struct g4_debug *debug, struct g4_debug_event *event) {
     event->origins = debug->origins;
     const uint32_t action = debug->fn(debug->data, event);
     debug->stepping = action == G4_DEBUG_STEP ? event->thread.serial : debug->stepping;
+    debug->before_first = action == G4_DEBUG_STEP ? event->kind == G4_DEBUG_THREAD : debug->before_first;
     debug->finishing = action == G4_DEBUG_FINISH ? event->thread.serial : debug->finishing;
     debug->abandoned = action == G4_DEBUG_ABANDON;
     return !debug->abandoned;

@@ -57,6 +57,7 @@ struct g4_debug {
     uint32_t sequence;                    /* of the draw's first vertex */
     uint32_t draw_vertices;
     uint64_t stepping, finishing; /* serial of the thread; 0: nobody */
+    bool before_first;            /* the step starts before the thread's first instruction */
     uint32_t *object_threads;     /* WM threads of the draw's objects */
     uint32_t first_object, object_count, object_room;
 

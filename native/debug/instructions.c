@@ -107,7 +107,9 @@ static bool before(struct g4_debug *debug, struct g4_run *run, const struct g4_o
         return true;
     }
     const bool hardware = op->breakpoint && (run->gang->cr0[t][1] >> (G4_CR0_ENABLE_SHIFT + 4) & 1);
-    const bool stepped = debug->stepping == thread->serial;
+    const bool mine = debug->stepping == thread->serial;
+    const bool stepped = mine && !debug->before_first;
+    debug->before_first = mine ? false : debug->before_first;
     const bool finished = debug->finishing == thread->serial && ends_thread(op);
     if (found == G4_DEBUG_NONE && !stepped && !finished && !hardware) {
         return true;

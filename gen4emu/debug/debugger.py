@@ -1,0 +1,215 @@
+"""A debugger for a device: traps, breakpoints, stops (spec/60 9.4 D2 to D6, D10 to D15).
+
+    debugger = Debugger(device, lambda stop: Action.GO)
+    debugger.add(Trap(TrapKind.PIXEL, x=100, y=50), "pixel 100,50")
+
+`on_stop` is called from within the draw, with a `Stop` whose thread may be looked at and changed until it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gen4emu._native import lib
+from gen4emu.debug.look import Look, code_lines
+from gen4emu.debug.messages import Message, message_of
+from gen4emu.debug.model import STAGES, Origin, Place, Thread, origin_of, place_of, thread_of
+from gen4emu.device.device import Device
+from gen4emu.device.memory import Unit
+from gen4emu.device.observer import Action, Breakpoint, Kind, Trap, Wishes
+
+_EXCEPTIONS = {0: "mask stack exception", 1: "illegal opcode exception", 2: "software exception", 4: "breakpoint"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Somewhere in a draw."""
+
+    kind: Kind
+    place: Place
+    reason: str
+    number: int | None  # of what the user asked for
+    address: int = 0
+    value: int = 0
+    instance: int = 0
+    thread: Thread | None = None
+    vertex: Origin | None = None
+    look: Look | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"stop": self.kind.name.lower(), "submission": self.place.submission,
+                                 "draw": self.place.draw, "reason": self.reason, "number": self.number}
+        if self.thread is not None:
+            found |= {"thread": self.thread.as_json(), "address": self.address}
+        if self.instance:
+            found["instance"] = self.instance
+        if self.vertex is not None:
+            found["vertex"] = self.vertex.as_json()
+        return found
+
+
+def stop_lines(stop: Stop) -> Iterator[str]:
+    if stop.thread is None:
+        yield f"{stop.place}: {stop.reason}"
+        return
+    t = stop.thread
+    of = f" of object {t.object}" if t.object is not None else ""
+    yield f"{stop.place}, {t.name}{of}: {stop.reason}"
+    if stop.look is not None:
+        yield from code_lines(stop.look.around(0, 0), stop.address)
+
+
+@dataclass(slots=True)
+class _Item:
+    number: int
+    what: Trap | Breakpoint
+    text: str
+    once: bool
+    hits: int = 0
+
+
+OnStop = Callable[[Stop], Action]
+
+
+class Debugger:
+    """What one user wants of a device's threads."""
+
+    def __init__(self, device: Device, on_stop: OnStop, on_message: Callable[[Message], None] | None = None) -> None:
+        self.device, self.on_stop, self.on_message = device, on_stop, on_message
+        self.wishes = Wishes(handlers={
+            Kind.THREAD: self._trapped, Kind.VERTEX: self._vertex, Kind.INSTRUCTION: self._instruction,
+            Kind.WRITE: self._write, Kind.MESSAGE: self._message, Kind.EXCEPTION: self._exception,
+            Kind.ATTENTION: self._attention, Kind.IN_FLIGHT: self._in_flight})
+        self._items: list[_Item] = []
+        self._next = 1
+        device.observer.add(self.wishes)
+
+    def close(self) -> None:
+        self.device.observer.remove(self.wishes)
+
+    # --- what to stop at ------------------------------------------------------------------------------------------
+    def add(self, what: Trap | Breakpoint, text: str, once: bool = False) -> int:
+        """Stop there from now on; the number is good for `remove`."""
+        item = _Item(self._next, what, text, once)
+        self._items.append(item)
+        try:
+            self.update()
+        except Exception:
+            self._items.remove(item)
+            self.update()
+            raise
+        self._next += 1
+        return item.number
+
+    def remove(self, number: int) -> bool:
+        kept = [item for item in self._items if item.number != number]
+        found = len(kept) != len(self._items)
+        self._items = kept
+        self.update()
+        return found
+
+    def items(self) -> list[tuple[int, str, int]]:
+        """Number, text and hits of everything asked for."""
+        return [(item.number, item.text, item.hits) for item in self._items]
+
+    def copy_to(self, other: Debugger) -> None:
+        """The same for another device."""
+        other._items = [_Item(i.number, i.what, i.text, i.once) for i in self._items]
+        other._next = self._next
+        handlers = other.wishes.handlers
+        for name in self.wishes.__slots__:
+            setattr(other.wishes, name, getattr(self.wishes, name))
+        other.wishes.handlers = handlers
+        other.update()
+
+    def update(self) -> None:
+        """`wishes` have changed."""
+        self.wishes.traps = [item.what for item in self._items if isinstance(item.what, Trap)]
+        self.wishes.breakpoints = [item.what for item in self._items if isinstance(item.what, Breakpoint)]
+        self.device.observer.update()
+
+    def _hit(self, what: Trap | Breakpoint | None) -> _Item | None:
+        item = next((i for i in self._items if i.what is what), None)
+        if item is not None:
+            item.hits += 1
+            if item.once:
+                self._items.remove(item)
+                self.update()
+        return item
+
+    # --- events ---------------------------------------------------------------------------------------------------
+    def _stop(self, event: Any, reason: str, item: _Item | None = None, **more: Any) -> Action:
+        thread = thread_of(event)
+        stop = Stop(Kind(event.kind), place_of(self.device), reason, item.number if item else None, event.address,
+                    event.value, thread=thread, look=Look(self.device, thread, event.address), **more)
+        return self.on_stop(stop)
+
+    def _trapped(self, event: Any) -> Action:
+        found = self.device.observer.trap_of(event)
+        item = self._hit(found[1] if found else None)
+        if item is None:
+            return Action.GO
+        more = {"instance": event.occurrence} if event.occurrence else {}
+        nth = f", instance {event.occurrence}" if event.occurrence else ""
+        return self._stop(event, f"trap {item.number} ({item.text}){nth}", item, **more)
+
+    def _vertex(self, event: Any) -> Action:
+        found = self.device.observer.trap_of(event)
+        item = self._hit(found[1] if found else None)
+        if item is None:
+            return Action.GO
+        return self.on_stop(Stop(Kind.VERTEX, place_of(self.device), f"trap {item.number} ({item.text}), not shaded",
+                                 item.number, vertex=origin_of(event, event.value)))
+
+    def _instruction(self, event: Any) -> Action:
+        if event.stepped:
+            return self._stop(event, "step")
+        found = self.device.observer.breakpoint_of(event)
+        if found is None:
+            return self._stop(event, "breakpoint of the instruction")
+        item = self._hit(found[1])
+        return self._stop(event, f"breakpoint {item.number} ({item.text})", item) if item else Action.GO
+
+    def _write(self, event: Any) -> Action:
+        found = self.device.observer.breakpoint_of(event)
+        item = self._hit(found[1] if found else None)
+        if item is None:
+            return Action.GO
+        return self._stop(event, f"breakpoint {item.number} ({item.text}), 0x{event.value:08x} has changed", item)
+
+    def _message(self, event: Any) -> Action:
+        if self.wishes.messages and self.on_message is not None:
+            self.on_message(message_of(self.device, event))
+        return Action.GO
+
+    def _exception(self, event: Any) -> Action:
+        return self._stop(event, _EXCEPTIONS.get(event.value, f"exception {event.value}"))
+
+    def _attention(self, event: Any) -> Action:
+        return self._stop(event, f"attention, data {event.value}")
+
+    def _in_flight(self, event: Any) -> Action:
+        return self._stop(event, f"g{event.value} is in flight for ever: the GPU hangs")
+
+    # --- what the host does ---------------------------------------------------------------------------------------
+    def clear_attention(self) -> None:
+        """The thread of an attention stop goes on."""
+        lib.g4_debug_clear_attention(self.device.native)
+
+    def write_code(self, address: int, code: bytes) -> None:
+        """Change a kernel while it runs; threads that are stopped see it, too (spec/60 9.4 D17)."""
+        self.device.memory.write(address, code)
+        lib.g4_debug_code_changed(self.device.native)
+
+
+def units_of(names: str) -> int:
+    """`vs,wm` as bits."""
+    units = {name: unit for unit, name in STAGES.items()} | {"ps": Unit.WM, "ts": Unit.TS}
+    bits = 0
+    for name in names.split(","):
+        if name not in units:
+            raise ValueError(f"{name!r} is no stage; stages are {', '.join(sorted(units))}")
+        bits |= 1 << units[name]
+    return bits

@@ -1,0 +1,100 @@
+"""Messages of threads, decoded: what was asked, with which payload, and what came back (spec/60 9.4 D15)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gen4emu._native import ffi, lib
+from gen4emu.debug.model import Place, Thread, place_of, thread_of
+from gen4emu.device.device import Device
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.messages import MESSAGE_DESCRIPTOR, SharedFunction
+from gen4emu.isa.message_text import describe, sfid_name
+
+Words = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One thread's message, after its function has answered."""
+
+    place: Place
+    thread: Thread
+    address: int  # of the send
+    descriptor: int
+    text: str
+    channels: int
+    mrf: int
+    payload: tuple[Words, ...]
+    grf: int | None
+    response: tuple[Words, ...]
+    end: bool
+    bad: bool
+
+    @property
+    def function(self) -> int:
+        return self.descriptor >> 24 & 15
+
+    def as_json(self) -> dict[str, Any]:
+        return {"submission": self.place.submission, "draw": self.place.draw, "thread": self.thread.as_json(),
+                "address": self.address, "descriptor": self.descriptor, "function": sfid_name(self.function),
+                "text": self.text, "channels": self.channels, "mrf": self.mrf,
+                "payload": [list(p) for p in self.payload], "grf": self.grf,
+                "response": [list(r) for r in self.response], "end": self.end, "bad": self.bad}
+
+
+_GRF, _MRF = 1, 2
+
+
+def _words(device: Device, file: int, number: int) -> Words:
+    return tuple(ffi.unpack(lib.g4_debug_register(device.native, file, number), 8))
+
+
+def message_of(device: Device, event: Any) -> Message:
+    thread = thread_of(event)
+    gen: Gen = device.info.gen
+    fields = MESSAGE_DESCRIPTOR.view((event.descriptor,), gen=gen)
+    payload = tuple(_words(device, _MRF, event.mrf + i & 15) for i in range(fields.message_length))
+    registers = range(event.dst, min(event.dst + fields.response_length, 128)) if event.has_dst else range(0)
+    response = tuple(_words(device, _GRF, i) for i in registers)
+    return Message(place_of(device), thread, event.address, event.descriptor, describe(event.descriptor, gen),
+                   event.emask, event.mrf, payload, event.dst if event.has_dst else None, response, bool(event.end),
+                   bool(event.bad))
+
+
+# How many registers of a message are bits, not numbers.
+_HEADERS = {SharedFunction.EXTENDED_MATH: 0, SharedFunction.SAMPLER: 1, SharedFunction.DATA_PORT_WRITE: 1,
+            SharedFunction.DATA_PORT_READ: 2, SharedFunction.URB: 1}
+_RENDER_TARGET_WRITE = 4  # type of data port writes
+
+
+def _floats(message: Message, register: int) -> bool:
+    headers = _HEADERS.get(SharedFunction(message.function)) if message.function in set(SharedFunction) else None
+    if headers is None:
+        return False
+    if message.function == SharedFunction.DATA_PORT_WRITE:
+        return message.descriptor >> 12 & 7 == _RENDER_TARGET_WRITE and register >= 2
+    return register >= headers
+
+
+def _row(name: str, words: Words, floats: bool) -> str:
+    if floats:
+        values = struct.unpack("<8f", struct.pack("<8I", *words))
+        return f"    {name:<5}" + " ".join(f"{v:>12.6g}" for v in values)
+    return f"    {name:<5}" + " ".join(f"{w:08x}" for w in words)
+
+
+def message_lines(message: Message) -> Iterator[str]:
+    m = message
+    of = f" of object {m.thread.object}" if m.thread.object is not None else ""
+    yield (f"{m.place}, {m.thread.name}{of}, 0x{m.address:08x}: {sfid_name(m.function)} 0x{m.descriptor:08x} "
+           f"{m.text}{' EOT' if m.end else ''}, channels {m.channels:04x}{', BAD' if m.bad else ''}")
+    for i, words in enumerate(m.payload):
+        yield _row(f"m{m.mrf + i & 15}", words, _floats(m, i))
+    integers = m.function == SharedFunction.EXTENDED_MATH and 0xA < m.descriptor & 0xF < 0xE
+    for i, words in enumerate(m.response):
+        floats = m.function in (SharedFunction.EXTENDED_MATH, SharedFunction.SAMPLER) and not integers
+        yield _row(f"g{(m.grf or 0) + i}", words, floats)

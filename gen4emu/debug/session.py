@@ -1,0 +1,96 @@
+"""A trace under a debugger: started, stopped, started again (docs/debugging.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gen4emu.debug.debugger import Debugger, OnStop
+from gen4emu.debug.history import History, record
+from gen4emu.debug.messages import Message
+from gen4emu.debug.model import Place, place_of
+from gen4emu.device.device import Device, Options
+from gen4emu.device.replay import Replay
+from gen4emu.device.state import Words
+from gen4emu.hw.gen import Device as Part
+from gen4emu.trace.opening import Trace
+
+
+class Leave(Exception):
+    """Whoever debugs has seen enough."""
+
+
+class Restart(Exception):
+    """From the beginning of the trace, with the same traps and breakpoints."""
+
+
+@dataclass(slots=True)
+class DrawStop:
+    """Where to stop between draws: at a draw, or at the next one."""
+
+    at: int | None = None
+
+    def wanted(self, place: Place) -> bool:
+        return self.at is not None and place.draw >= self.at
+
+
+class Session:
+    """One replay after the other of a trace; what to stop at outlives them."""
+
+    def __init__(self, trace: Trace, part: Part | None, options: Options, on_stop: OnStop,
+                 on_draw: Callable[[Words], None], on_message: Callable[[Message], None]) -> None:
+        self.trace, self.part, self.options = trace, part, options
+        self._on_stop, self._on_draw, self._on_message = on_stop, on_draw, on_message
+        self.draw_stop = DrawStop()
+        self.replay: Replay | None = None
+        self.debugger: Debugger | None = None
+        self._fresh: Debugger | None = None  # of the last replay: its traps go over to the next one
+
+    @property
+    def device(self) -> Device:
+        assert self.replay is not None
+        assert self.replay.device is not None
+        return self.replay.device
+
+    @property
+    def started(self) -> bool:
+        return self.replay is not None and self.replay.device is not None
+
+    def place(self) -> Place:
+        return place_of(self.device) if self.started else Place(0, 0)
+
+    def prepare(self, prompt: Callable[[], None]) -> None:
+        """Replay up to the first submission, and ask there what to do."""
+        def start(device: Device) -> None:
+            debugger = Debugger(device, self._on_stop, self._on_message)
+            device.before_draw = self._before_draw
+            if self.debugger is not None:
+                self.debugger.copy_to(debugger)
+            else:
+                debugger.wishes.gang = 1  # threads one after the other are easier to follow
+                debugger.update()
+            self.debugger = debugger
+            prompt()
+
+        self.replay = Replay(self.trace, self.part, self.options)
+        self.replay.on_start = start
+
+    def run(self) -> None:
+        """All of the trace, or until somebody leaves."""
+        assert self.replay is not None
+        for _ in self.replay.frames():
+            pass
+
+    def close(self) -> None:
+        if self.replay is not None:
+            self.replay.close()
+            self.replay = None
+
+    def _before_draw(self, words: Words) -> None:
+        if self.draw_stop.wanted(self.place()):
+            self.draw_stop.at = None
+            self._on_draw(words)
+
+    def history(self, x: int, y: int, until: Place | None) -> History:
+        """Of a pixel, in a replay of its own."""
+        return record(self.trace, self.part, self.options, x, y, until)
