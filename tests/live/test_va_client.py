@@ -20,34 +20,47 @@ NONE = 0  # no pixel format
 
 
 @needs_va
-@pytest.mark.parametrize("size", [(64, 32), (64, 36), (720, 32), (720, 36), (736, 32), (736, 36)],
-                         ids=lambda s: f"{s[0]}x{s[1]}")
-def test_images_are_what_the_surface_holds(size: tuple[int, int], tmp_path: Path) -> None:
+def test_images_are_what_surfaces_hold(tmp_path: Path) -> None:
+    sizes = [(64, 32), (64, 36), (720, 32), (720, 36), (736, 32), (736, 36)]
+    lines: list[str] = []
+    for number, (width, height) in enumerate(sizes):
+        noise = tmp_path / f"noise-{number}"
+        noise.write_bytes(np.random.default_rng(number).bytes(stored_width(width) * height * 3 // 2))
+        whole = f"{number} 0 0 {width} {height} {tmp_path}"
+        lines += [f"surfaces {width} {height} {I420:x} 1", f"fill {number} {noise}",
+                  f"derive {number} {tmp_path}/derived-{number}", f"image {I420:x} {width} {height}",
+                  f"get {whole}/got-{number}", f"get {number} 16 8 32 16 {tmp_path}/part-{number}",
+                  f"image {YV12:x} {width} {height}", f"get {whole}/none-{number}"]
+    said = run(lines)
+    for number, size in enumerate(sizes):
+        check_images(tmp_path, number, size, said[7 * number:7 * number + 7])
+
+
+def stored_width(width: int) -> int:
+    return 2 * (width // 2 + 15 & ~15)
+
+
+def check_images(directory: Path, number: int, size: tuple[int, int], said: list[list[str]]) -> None:
     width, height = size
-    inside = 2 * (width // 2 + 15 & ~15)
-    noise, derived, got, part = (tmp_path / name for name in ("noise", "derived", "got", "part"))
-    noise.write_bytes(np.random.default_rng(1).bytes(inside * height * 3 // 2))
-    said = run([f"surfaces {width} {height} {I420:x} 1", f"fill 0 {noise}", f"derive 0 {derived}",
-                f"image {I420:x} {width} {height}", f"get 0 0 0 {width} {height} {got}",
-                f"get 0 16 8 32 16 {part}", f"image {YV12:x} {width} {height}", f"get 0 0 0 {width} {height} {got}.no"])
+    inside, pitch = stored_width(width), width + 127 & ~127
     of_surface, of_image = Image.of(said[1]), Image.of(said[2])
     assert of_surface == Image(I420, width, height, -(-inside * height * 3 // 2 // 4096) * 4096, (
         (0, inside), (inside * height, inside // 2), (inside * height * 5 // 4, inside // 2)))
-    pitch = width + 127 & ~127
     assert of_image.planes == ((0, pitch), (pitch * height, pitch // 2), (pitch * height * 5 // 4, pitch // 2))
-    ones, others = of_surface.read(derived, width, height), of_image.read(got, width, height)
-    assert all(np.array_equal(a, b) for a, b in zip(ones, others, strict=True))
+    derived, noise = (directory / f"{name}-{number}" for name in ("derived", "noise"))
     assert derived.read_bytes().startswith(noise.read_bytes())
-    for whole, image in zip(ones, of_image.read(part, width, height), strict=True):
+    ones = of_surface.read(derived, width, height)
+    others, parts = (of_image.read(directory / f"{name}-{number}", width, height) for name in ("got", "part"))
+    for whole, image, part in zip(ones, others, parts, strict=True):
+        assert np.array_equal(whole, image)
         scale = width // whole.shape[1]
         rows, columns = slice(8 // scale, 24 // scale), slice(16 // scale, 48 // scale)
-        assert np.array_equal(whole[rows, columns], image[rows, columns])  # at the same place, says the driver
+        assert np.array_equal(whole[rows, columns], part[rows, columns])  # at the same place, says the driver
     assert int(said[6][1]) == INVALID_IMAGE_FORMAT
 
 
 @needs_va
-@pytest.mark.parametrize(("device", "decodes"), [("gm45", True), ("g45", True), ("g41", True), ("g965", False),
-                                                 ("965gm", False)])
+@pytest.mark.parametrize(("device", "decodes"), [("g41", True), ("965gm", False)])
 def test_mpeg_2_is_there_on_g4x_alone(device: str, decodes: bool) -> None:
     """The driver has its own list of parts, and asks for the ring of the bitstream engine (spec/70 5.1)."""
     done = start([f"surfaces 64 32 {I420:x} 1", "context 64 32"], device=device)
@@ -119,10 +132,9 @@ def shown(planes: list[Plane], source: Rectangle, size: tuple[int, int], standar
 
 
 @needs_va
-@pytest.mark.parametrize("standard", STANDARDS, ids=["bt601", "bt709"])
-@pytest.mark.parametrize(("tiling", "corner", "source", "target"), [
-    (0, (0, 0), ALL, (4, 6, *SURFACE)), (1, (8, 4), ALL, (4, 6, *SURFACE)),
-    (1, (16, 0), (16, 8, 32, 16), (0, 0, 64, 32))], ids=["linear", "tiled", "scaled"])
+@pytest.mark.parametrize(("tiling", "corner", "source", "target", "standard"), [
+    (0, (0, 0), ALL, (4, 6, *SURFACE), 0x10), (1, (8, 4), ALL, (4, 6, *SURFACE), 0x20),
+    (1, (16, 0), (16, 8, 32, 16), (0, 0, 64, 32), 0x10)], ids=["linear", "tiled", "scaled"])
 def test_a_surface_is_shown_by_the_3d_pipe(tiling: int, corner: tuple[int, int], source: Rectangle, target: Rectangle,
                                            standard: int, tmp_path: Path) -> None:
     width, height = SURFACE

@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,13 +46,16 @@ _ENERGY = 1500  # sum of a block's magnitudes: most samples shall not saturate
 Vector = tuple[int, int]
 
 
-class Turns:
+T = TypeVar("T")
+
+
+class Turns(Generic[T]):
     """Gives everything once before it gives anything twice."""
 
-    def __init__(self, rng: random.Random, things: list[tuple[int, int]] | list[int]) -> None:
-        self._rng, self._all, self._left = rng, things, list[object]()
+    def __init__(self, rng: random.Random, things: list[T]) -> None:
+        self._rng, self._all, self._left = rng, things, list[T]()
 
-    def __next__(self) -> object:
+    def __next__(self) -> T:
         if not self._left:
             self._left = list(self._all)
             self._rng.shuffle(self._left)
@@ -68,7 +72,7 @@ class Coded:
     """A picture: its headers, its slices as a VA client hands them over, and the payloads of its threads."""
 
     picture: Picture
-    slices: list[tuple[int, int, int, bytes]] = field(default_factory=list)  # column, row, quantizer, macroblocks
+    slices: list[tuple[int, int, int, bytes]] = field(default_factory=list)  # column, row, quantizer, data
     macroblocks: list[Macroblock] = field(default_factory=list)
 
 
@@ -95,13 +99,12 @@ class Writer:
                 quantizer = self.rng.randint(1, 31)
                 stream.put_slice(self.bits, row, quantizer)
                 body = _Slice(self, coded, row, quantizer).run(first, last)
-                data = body.data()
-                self.bits.code(f"{int.from_bytes(data, 'big'):0{8 * len(data)}b}"[:body.length])
-                # spec/70 5.2: the client's offset counts the slice header's 38 bits
-                shifted = Bits()
-                shifted.put((quantizer, 5), (0, 1))
-                shifted.code(f"{int.from_bytes(data, 'big'):0{8 * len(data)}b}"[:body.length])
-                coded.slices.append((first, row, quantizer, shifted.data()))
+                self.bits.code(body.text())
+                # From behind the start code: six bits of header, then macroblocks.
+                whole = Bits()
+                whole.put((quantizer, 5), (0, 1))
+                whole.code(body.text())
+                coded.slices.append((first, row, quantizer, whole.data()))
         return coded
 
     def _cut(self, columns: int) -> list[tuple[int, int]]:
@@ -129,7 +132,7 @@ class _Slice:
             if first < column < last and self.rng.random() < 0.25 + 0.25 * (last - first > 40):
                 wanted = self.rng.randint(1, 3)
                 if last - first > 20:
-                    wanted = int(next(self.writer.skips))  # type: ignore[call-overload]
+                    wanted = next(self.writer.skips)
                 skipped = 0
                 while skipped < wanted and column + skipped < last and self._skip(column + skipped):
                     skipped += 1
@@ -190,7 +193,7 @@ class _Slice:
         if picture.coding_type != I_PICTURE and flags & INTRA and rng.random() < 0.5:  # a few are enough
             flags = rng.choice(types).value
         moves = flags & (FORWARD | BACKWARD)
-        motion_type = self._motion_type(column, flags) if moves else 0
+        motion_type = self._motion_type(flags) if moves else 0
         chosen = self._choose(column, motion_type, flags) if moves else {}
         bits.word(stream.TYPES[picture.coding_type], flags)
         if moves and not (picture.frame and picture.frame_pred_frame_dct):
@@ -217,7 +220,7 @@ class _Slice:
             selects[0, 0] = int(picture.structure == BOTTOM)
         pattern = 63 if flags & INTRA else 0
         if flags & PATTERN:
-            pattern = int(next(self.writer.patterns))  # type: ignore[call-overload]
+            pattern = next(self.writer.patterns)
             bits.word("coded_block_pattern", pattern)
         if not flags & INTRA:
             self.dc = [0, 0, 0]
@@ -226,7 +229,7 @@ class _Slice:
         self._emit(column, flags, motion_type, dct, pattern, vectors, selects, blocks)
 
     # --- motion ---
-    def _motion_type(self, column: int, flags: int) -> int:
+    def _motion_type(self, flags: int) -> int:
         picture = self.picture
         if picture.frame and picture.frame_pred_frame_dct:
             return FRAME_MOTION
@@ -392,13 +395,13 @@ class _Slice:
         if self.rng.random() < 0.1:  # an escape
             return self.rng.choice(((self.rng.randint(0, 63), 1), (0, self.rng.randint(1, _MOST)),
                                     (self.rng.randint(0, 31), self.rng.randint(1, 60))))
-        return next(self.writer.codes[table])  # type: ignore[return-value]
+        return next(self.writer.codes[table])
 
     def _dc(self, component: int) -> int:
         """The first coefficient: a difference of the next size that stays in range, from base 0 (spec/70 3.4.5)."""
         limit = 128 << self.picture.intra_dc_precision
         before = self.dc[component]
-        size = min(int(next(self.writer.dc_sizes)), 8 + self.picture.intra_dc_precision)  # type: ignore[call-overload]
+        size = min(next(self.writer.dc_sizes), 8 + self.picture.intra_dc_precision)
         difference = 0
         if size:
             difference = self.rng.randint(1 << size - 1, (1 << size) - 1) * self.rng.choice((-1, 1))

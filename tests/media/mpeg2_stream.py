@@ -56,8 +56,11 @@ class Bits:
         self.code("0" * (-self.length % 8))
         self.put((1, 24), (value, 8))
 
+    def text(self) -> str:
+        return "".join(self._parts)
+
     def data(self) -> bytes:
-        text = "".join(self._parts)
+        text = self.text()
         text += "0" * (-len(text) % 8)
         return int(text, 2).to_bytes(len(text) // 8, "big")
 

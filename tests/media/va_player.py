@@ -96,7 +96,8 @@ class Player:
         complaints = [str(e) for e in self.device.events()] + list(self.device.findings.count)
         if picture.coding_type != B_PICTURE and not second:
             self.anchors.append(shown)
-        return Result(coded, [Macroblock.of(p.data) for p in payloads], self.planes(target), model.target, complaints)
+        threads = [Macroblock.of(payloads[i].data) for i in range(len(payloads))]
+        return Result(coded, threads, self.planes(target), model.target, complaints)
 
     def planes(self, address: int) -> Planes:
         memory: NDArray[np.int64] = np.frombuffer(self.device.memory.read(address, ROOM, Missing.ZERO),
