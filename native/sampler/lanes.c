@@ -507,6 +507,39 @@ static void length(const struct g4_gradient_lanes *gradients, uint32_t n, int32_
     }
 }
 
+/* ---- the choice of levels (spec/50 3.4) ---- */
+
+INLINE void store_bytes(uint8_t *to, vi v) {
+    const v8_u8 bytes = __builtin_convertvector(v, v8_u8);
+    memcpy(to, &bytes, sizeof bytes);
+}
+
+static void choose(const struct g4_level_choice *choice, const int32_t *lod, uint32_t n, uint8_t *level,
+                   uint8_t *magnified, int32_t *beta) {
+    const vi low = vi_all(choice->low);
+    const vi high = vi_all(choice->high);
+    const vi clamp = vi_all(-(int32_t)choice->clamp);
+    const vi mixing = vi_all(-(int32_t)choice->mixed);
+    const vi rounding = vi_all(-(int32_t)choice->rounded);
+    const vi least = vi_all(choice->floor_low);
+    const vi least_rounded = vi_all(choice->rounded_low);
+    for
+        EACH_VECTOR(i, n) {
+            const vi given = vi_load(&lod[i]) + vi_all(choice->bias);
+            const vi number = vi_select(clamp, vi_max(vi_min(given, high), low), given);
+            const vi close = number <= vi_all(choice->base);
+            const vi mixed = mixing & ~close;
+            const vi rounded = rounding & ~close;
+            const vi whole = rounded & (number + vi_all(32));
+            const vi single =
+                vi_max(vi_min(whole, vi_all(choice->ceil_high)), vi_select(rounded, least_rounded, least));
+            const vi chosen = vi_select(mixed, vi_max(vi_min(number, high), low), single);
+            store_bytes(&magnified[i], close & vi_all(1));
+            store_bytes(&level[i], (chosen >> 6) & vi_all(255));
+            store(&beta[i], mixed & chosen & vi_all(63));
+        }
+}
+
 const struct g4_sampler_ops G4_V(g4_sampler_ops) = {
     .axis = axis_lanes,
     .slices = slices,
@@ -519,5 +552,6 @@ const struct g4_sampler_ops G4_V(g4_sampler_ops) = {
     .compare = compare,
     .between = between,
     .project = project,
+    .choose = choose,
     .length = length,
 };

@@ -33,6 +33,16 @@ struct g4_gradient_lanes {
     float dx[3][G4_BATCH], dy[3][G4_BATCH]; /* texels of level 0 */
 };
 
+/* How a level of detail, in 1/64, becomes one or two levels (spec/50 3.4, lod.c). */
+struct g4_level_choice {
+    int32_t bias, base; /* at and below `base`, lookups are magnified */
+    int32_t low, high;
+    bool clamp;   /* to these, before the choice of filter */
+    bool mixed;   /* of two levels when minified, */
+    bool rounded; /* or to the nearest one, from `rounded_low` on */
+    int32_t floor_low, ceil_high, rounded_low;
+};
+
 /* Four texels of up to four components for each lookup. */
 struct g4_texel_lanes {
     float texel[4][4][G4_BATCH]; /* [corner][component] */
@@ -62,6 +72,10 @@ struct g4_sampler_ops {
     void (*between)(const float *a, const float *b, const int32_t *beta, uint32_t n, float *out);
     void (*project)(const float *x, const float *y, const float *z, uint32_t n, int32_t *face, float *u, float *v);
     /* The longer gradient's logarithm: exponent * 128 + seven bits of mantissa. */
+    /* The level, the weight of the next one in 1/64, and whether the lookup is magnified.  `n` is a multiple of
+     * G4_BATCH_LEAST. */
+    void (*choose)(const struct g4_level_choice *choice, const int32_t *lod, uint32_t n, uint8_t *level,
+                   uint8_t *magnified, int32_t *beta);
     void (*length)(const struct g4_gradient_lanes *gradients, uint32_t n, int32_t *out);
 };
 

@@ -12,10 +12,6 @@ enum {
     SUBSPANS = G4_SAMPLE_LANES / 4,
 };
 
-static int32_t at_least(int32_t value, int32_t low) {
-    return value < low ? low : value;
-}
-
 static int32_t at_most(int32_t value, int32_t high) {
     return value > high ? high : value;
 }
@@ -293,28 +289,20 @@ static int32_t nearest_low(const struct range *range, bool erratum) {
     return erratum && fraction > 0 && fraction < LOD_ONE / 2 ? range->floor_low + LOD_ONE : range->floor_low;
 }
 
-static void choose_levels(const struct g4_request *request, struct g4_sample_work *work) {
+static struct g4_level_choice choice_of(const struct g4_request *request, const struct range *range) {
     const struct g4_sampler_state *const state = &request->sampler->state;
-    const struct range range = range_of(request->texture, request->sampler);
-    const int32_t base = (int32_t)state->base_mip_level_u4_1 * (LOD_ONE / 2);
-    const int32_t low = nearest_low(&range, request->min_lod_erratum);
-    const bool clamp = state->lod_preclamp_enable;
-    const bool linear = state->mip_mode_filter == G4_MIP_FILTER_LINEAR;
-    const bool nearest = state->mip_mode_filter == G4_MIP_FILTER_NEAREST;
-
-    for (uint32_t i = 0; i < G4_SAMPLE_LANES; i++) {
-        int32_t lod = work->lod[i] + state->texture_lod_bias_s4_6;
-        lod = clamp ? at_least(at_most(lod, range.high), range.low) : lod;
-        const bool magnified = lod <= base;
-        const bool mixed = linear && !magnified;
-        const bool rounded = nearest && !magnified;
-        const int32_t whole = rounded ? lod + LOD_ONE / 2 : 0;
-        const int32_t single = at_least(at_most(whole, range.ceil_high), rounded ? low : range.floor_low);
-        const int32_t chosen = mixed ? at_least(at_most(lod, range.high), range.low) : single;
-        work->magnified[i] = magnified;
-        work->level[i] = (uint8_t)(chosen >> 6);
-        work->beta[i] = mixed ? chosen & (LOD_ONE - 1) : 0;
-    }
+    return (struct g4_level_choice){
+        .bias = state->texture_lod_bias_s4_6,
+        .base = (int32_t)state->base_mip_level_u4_1 * (LOD_ONE / 2),
+        .low = range->low,
+        .high = range->high,
+        .clamp = state->lod_preclamp_enable,
+        .mixed = state->mip_mode_filter == G4_MIP_FILTER_LINEAR,
+        .rounded = state->mip_mode_filter == G4_MIP_FILTER_NEAREST,
+        .floor_low = range->floor_low,
+        .ceil_high = range->ceil_high,
+        .rounded_low = nearest_low(range, request->min_lod_erratum),
+    };
 }
 
 /* Nothing to compute when there is one level to choose and both filters are the same. */
@@ -336,5 +324,6 @@ void g4_sample_lod(const struct g4_request *request, struct g4_sample_work *work
     }
     base_lod(request, work, ops, anisotropic);
     add_delivered(request, work);
-    choose_levels(request, work);
+    const struct g4_level_choice choice = choice_of(request, &range);
+    ops->choose(&choice, work->lod, G4_SAMPLE_LANES, work->level, work->magnified, work->beta);
 }
