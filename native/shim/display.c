@@ -120,6 +120,8 @@ struct display *display_of(struct file *file) {
     }
     display->mode = wanted_mode();
     display->start = shim_now();
+    const char *const atomic = getenv("GEN4EMU_ATOMIC");
+    display->offers_atomic = atomic && strcmp(atomic, "1") == 0;
     make_edid(display->edid, &display->mode);
     for (int i = 0; i < DISPLAY_GAMMA_SIZE; i++) {
         for (int channel = 0; channel < 3; channel++) {
@@ -133,6 +135,7 @@ struct display *display_of(struct file *file) {
 void display_free(struct file *file) {
     if (file->display) {
         framebuffer_free_all(file->display);
+        property_free_blobs(file->display);
         free(file->display);
         file->display = NULL;
     }

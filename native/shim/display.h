@@ -31,15 +31,54 @@ struct framebuffer {
     struct object *object;
 };
 
+enum display_property {
+    PROPERTY_DPMS = 100,
+    PROPERTY_EDID,
+    PROPERTY_TYPE,
+    PROPERTY_IN_FORMATS,
+    /* Of atomic mode setting */
+    PROPERTY_CRTC_ID,
+    PROPERTY_FB_ID,
+    PROPERTY_SRC_X,
+    PROPERTY_SRC_Y,
+    PROPERTY_SRC_W,
+    PROPERTY_SRC_H,
+    PROPERTY_CRTC_X,
+    PROPERTY_CRTC_Y,
+    PROPERTY_CRTC_W,
+    PROPERTY_CRTC_H,
+    PROPERTY_IN_FENCE_FD,
+    PROPERTY_ACTIVE,
+    PROPERTY_MODE_ID,
+    PROPERTY_OUT_FENCE_PTR,
+};
+
+/* What a plane shows, and where; SRC in 1/65536 pixels.  By their properties: value[property - PROPERTY_CRTC_ID]. */
+enum {
+    PLANE_VALUES = PROPERTY_CRTC_H - PROPERTY_CRTC_ID + 1
+};
+struct plane {
+    uint64_t value[PLANE_VALUES];
+};
+
+struct blob {
+    uint32_t length;
+    uint8_t data[];
+};
+
 struct display {
     struct handles framebuffers; /* struct framebuffer */
+    struct handles blobs;        /* struct blob, of the program */
     struct kms_mode mode;        /* the connector's */
     uint8_t edid[DISPLAY_EDID_SIZE];
     bool universal_planes;
+    bool offers_atomic, atomic;
     /* The one CRTC */
     bool active;
     struct kms_mode current;
     uint32_t fb, x, y;
+    bool dark; /* it has a mode, but is switched off */
+    struct plane cursor;
     uint32_t dpms;
     uint16_t gamma[3][DISPLAY_GAMMA_SIZE];
     int64_t start; /* of the count of vertical blanks, ns */
@@ -73,10 +112,29 @@ void framebuffer_free_all(struct display *display);
 extern const uint32_t framebuffer_formats[];
 extern const uint32_t framebuffer_format_count;
 /* flips.c */
+/* An event of this kind, with the time that it is now. */
+int display_flip_event(struct file *file, uint64_t user);
+extern const int64_t display_frame; /* ns */
+/* A flip that a real display would not have done yet. */
+bool display_is_flipping(const struct file *file);
 kms_handler kms_page_flip, kms_wait_vblank, kms_get_sequence, kms_queue_sequence;
 /* properties.c */
-kms_handler kms_get_property, kms_set_property, kms_object_get_properties, kms_object_set_property, kms_get_blob;
-/* The connector's properties, for GETCONNECTOR: their number, and two arrays of at least 8. */
+kms_handler kms_get_property, kms_set_property, kms_object_get_properties, kms_object_set_property, kms_get_blob,
+    kms_create_blob, kms_destroy_blob;
+enum {
+    DISPLAY_MOST_PROPERTIES = 16
+};
+/* The properties of an object that the program may see: their number, and two arrays.  0 or an errno. */
+int properties_of(const struct display *display, uint32_t object, uint32_t *properties, uint64_t *values,
+                  uint32_t *count);
+/* Those of the connector, for GETCONNECTOR. */
 uint32_t properties_of_connector(const struct display *display, uint32_t *properties, uint64_t *values);
+/* The mode in a blob, or NULL. */
+const struct kms_mode *property_mode(const struct display *display, uint64_t blob);
+void property_free_blobs(struct display *display);
+/* atomic.c */
+kms_handler kms_atomic;
+/* What the primary plane shows, as an atomic program sees it. */
+struct plane display_primary(const struct display *display);
 
 #endif

@@ -4,7 +4,7 @@
 #include "display.h"
 #include "start.h"
 
-static const int64_t frame = 1000000000 / 60;
+const int64_t display_frame = 1000000000 / 60;
 
 /* What a time says in an event. */
 static uint32_t seconds_of(int64_t time) {
@@ -13,6 +13,23 @@ static uint32_t seconds_of(int64_t time) {
 
 static uint32_t microseconds_of(int64_t time) {
     return (uint32_t)(time % 1000000000 / 1000);
+}
+
+bool display_is_flipping(const struct file *file) {
+    return display_has_events(file) && shim_now() < file->display->flip_until;
+}
+
+int display_flip_event(struct file *file, uint64_t user) {
+    struct display *const display = file->display;
+    const int64_t time = shim_now();
+    const struct kms_event event = {.type = KMS_EVENT_FLIP,
+                                    .length = sizeof event,
+                                    .user = user,
+                                    .seconds = seconds_of(time),
+                                    .microseconds = microseconds_of(time),
+                                    .sequence = (uint32_t)display->last_sequence,
+                                    .crtc = DISPLAY_CRTC};
+    return display_event(file, &event, sizeof event);
 }
 
 int kms_page_flip(struct file *file, void *argument, uint32_t size) {
@@ -30,7 +47,7 @@ int kms_page_flip(struct file *file, void *argument, uint32_t size) {
     if (!next) {
         return ENOENT;
     }
-    if (!display->active || !now || (display_has_events(file) && shim_now() < display->flip_until)) {
+    if (!display->active || !now || display_is_flipping(file)) {
         return EBUSY;
     }
     if (next->format != now->format || next->pitch != now->pitch || next->tiling != now->tiling) {
@@ -45,19 +62,8 @@ int kms_page_flip(struct file *file, void *argument, uint32_t size) {
     }
     display->fb = request->fb;
     display->last_sequence = display_sequence(display) + 1;
-    const int64_t time = shim_now();
-    display->flip_until = time + frame;
-    if (!(request->flags & KMS_FLIP_EVENT)) {
-        return 0;
-    }
-    const struct kms_event event = {.type = KMS_EVENT_FLIP,
-                                    .length = sizeof event,
-                                    .user = request->user,
-                                    .seconds = seconds_of(time),
-                                    .microseconds = microseconds_of(time),
-                                    .sequence = (uint32_t)display->last_sequence,
-                                    .crtc = DISPLAY_CRTC};
-    return display_event(file, &event, sizeof event);
+    display->flip_until = shim_now() + display_frame;
+    return request->flags & KMS_FLIP_EVENT ? display_flip_event(file, request->user) : 0;
 }
 
 /* The number that is meant, from one that may be relative; what is over is the present one, or the next one. */

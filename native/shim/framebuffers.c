@@ -201,6 +201,9 @@ int kms_remove_fb(struct file *file, void *argument, uint32_t size) {
         display->fb = 0;
         display->active = false;
     }
+    if (display->cursor.value[PROPERTY_FB_ID - PROPERTY_CRTC_ID] == *fb) {
+        display->cursor = (struct plane){{0}};
+    }
     destroy(framebuffer);
     return 0;
 }

@@ -43,14 +43,6 @@ static int invalid(struct file *file, void *argument, uint32_t size) {
     return EINVAL;
 }
 
-/* Atomic mode setting, which the display does not have. */
-static int not_supported(struct file *file, void *argument, uint32_t size) {
-    (void)file;
-    (void)argument;
-    (void)size;
-    return EOPNOTSUPP;
-}
-
 /* The name of the bus is there when SET_VERSION has been called: libdrm takes a file with a name for one in use. */
 static int get_unique(struct file *file, void *argument, uint32_t size) {
     (void)size;
@@ -162,9 +154,9 @@ static const struct entry {
     [KMS_SET_PLANE] = {kms_set_plane, false},
     [KMS_OBJECT_GET_PROPERTIES] = {kms_object_get_properties, false},
     [KMS_OBJECT_SET_PROPERTY] = {kms_object_set_property, false},
-    [KMS_ATOMIC] = {not_supported, false},
-    [KMS_CREATE_BLOB] = {not_supported, false},
-    [KMS_DESTROY_BLOB] = {not_supported, false},
+    [KMS_ATOMIC] = {kms_atomic, false},
+    [KMS_CREATE_BLOB] = {kms_create_blob, false},
+    [KMS_DESTROY_BLOB] = {kms_destroy_blob, false},
     [KMS_CREATE_LEASE] = {invalid, false},
     [KMS_LIST_LESSEES] = {invalid, false},
     [KMS_GET_LEASE] = {invalid, false},

@@ -29,11 +29,22 @@ int kms_set_client_cap(struct file *file, void *argument, uint32_t size) {
         }
         display->universal_planes = request->value;
         return 0;
+    case KMS_CAP_ATOMIC:
+        /* Kernels leave it out before Ironlake unless they are told (i915.nuclear_pageflip). */
+        if (!display->offers_atomic) {
+            return EOPNOTSUPP;
+        }
+        if (request->value > 2) {
+            return EINVAL;
+        }
+        display->atomic = request->value;
+        display->universal_planes |= display->atomic;
+        return 0;
     case KMS_CAP_STEREO:
     case KMS_CAP_ASPECT_RATIO:
         return request->value > 1 ? EINVAL : 0;
     default:
-        return EOPNOTSUPP; /* atomic mode setting, too */
+        return EOPNOTSUPP;
     }
 }
 
@@ -93,8 +104,8 @@ int kms_get_connector(struct file *file, void *argument, uint32_t size) {
     if (!display || request->connector != DISPLAY_CONNECTOR) {
         return display ? ENOENT : ENOMEM;
     }
-    uint32_t numbers[8];
-    uint64_t values[8];
+    uint32_t numbers[DISPLAY_MOST_PROPERTIES];
+    uint64_t values[DISPLAY_MOST_PROPERTIES];
     const uint32_t count = properties_of_connector(display, numbers, values);
     bool fine = put_numbers(request->encoders, &request->encoder_count, (const uint32_t[]){DISPLAY_ENCODER}, 1);
     if (request->mode_count >= 1) {
@@ -158,6 +169,7 @@ static int turn_on(struct file *file, const struct kms_crtc *request) {
     const int error = display_show(file, fb);
     if (!error) {
         display->active = true;
+        display->dark = false;
         display->fb = fb;
         display->x = request->x;
         display->y = request->y;

@@ -124,6 +124,14 @@ struct kms_fb2 {
     uint32_t handles[4], pitches[4], offsets[4];
     uint64_t modifiers[4];
 };
+struct kms_create_blob {
+    uint64_t data;
+    uint32_t length, blob;
+};
+struct kms_atomic {
+    uint32_t flags, count;
+    uint64_t objects, counts, properties, values, reserved, user;
+};
 struct kms_flip {
     uint32_t crtc, fb, flags, reserved;
     uint64_t user;
@@ -213,12 +221,21 @@ enum {
     KMS_PROPERTY_IMMUTABLE = 4,
     KMS_PROPERTY_ENUM = 8,
     KMS_PROPERTY_BLOB = 16,
+    KMS_PROPERTY_OBJECT = 1 << 6,
+    KMS_PROPERTY_SIGNED_RANGE = 2 << 6,
+
+    KMS_ATOMIC_ASYNC = 2,
+    KMS_ATOMIC_TEST_ONLY = 0x100,
+    KMS_ATOMIC_NONBLOCK = 0x200,
+    KMS_ATOMIC_ALLOW_MODESET = 0x400,
+    KMS_ATOMIC_KNOWN_FLAGS = 0x703,
 
     KMS_CURSOR_BO = 1,
     KMS_CURSOR_MOVE = 2,
 
     KMS_CAP_STEREO = 1,
     KMS_CAP_UNIVERSAL_PLANES = 2,
+    KMS_CAP_ATOMIC = 3,
     KMS_CAP_ASPECT_RATIO = 4,
 
     KMS_OBJECT_ANY = 0,
@@ -227,6 +244,8 @@ enum {
     KMS_ENCODER_DAC = 1,
     KMS_CONNECTOR_VGA = 1,
 };
+#define KMS_PROPERTY_ATOMIC  UINT32_C(0x80000000)
+#define KMS_OBJECT_FB        UINT32_C(0xfbfbfbfb)
 #define KMS_OBJECT_CRTC      UINT32_C(0xcccccccc)
 #define KMS_OBJECT_CONNECTOR UINT32_C(0xc0c0c0c0)
 #define KMS_OBJECT_ENCODER   UINT32_C(0xe0e0e0e0)

@@ -2,38 +2,59 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "display.h"
 #include "user.h"
 
 enum {
-    PROPERTY_DPMS = 100,
-    PROPERTY_EDID,
-    PROPERTY_TYPE,
-    PROPERTY_IN_FORMATS,
     BLOB_EDID = 200,
-    BLOB_IN_FORMATS
+    BLOB_IN_FORMATS,
+    BLOB_MODE,         /* the one that is set */
+    BLOB_FIRST = 1000, /* of the program's */
+    LARGEST_BLOB = 1 << 20
 };
 enum {
     OVERLAY,
     PRIMARY,
     CURSOR,
-    MOST_PROPERTIES = 8,
-    MOST_ENUMS = 4,
+    MOST_VALUES = 4,
     MOST_FORMATS = 4
 };
 
 static const struct property {
     uint32_t number, flags;
     const char *name;
-    uint32_t enum_count;
-    const char *enums[MOST_ENUMS];
+    uint32_t count;
+    const char *enums[MOST_VALUES];
+    uint64_t values[MOST_VALUES]; /* of ranges; of an enumeration they are its places */
 } properties[] = {
-    {PROPERTY_DPMS, KMS_PROPERTY_ENUM, "DPMS", 4, {"On", "Standby", "Suspend", "Off"}},
-    {PROPERTY_EDID, KMS_PROPERTY_BLOB | KMS_PROPERTY_IMMUTABLE, "EDID", 0, {NULL}},
-    {PROPERTY_TYPE, KMS_PROPERTY_ENUM | KMS_PROPERTY_IMMUTABLE, "type", 3, {"Overlay", "Primary", "Cursor"}},
-    {PROPERTY_IN_FORMATS, KMS_PROPERTY_BLOB | KMS_PROPERTY_IMMUTABLE, "IN_FORMATS", 0, {NULL}},
+    {PROPERTY_DPMS, KMS_PROPERTY_ENUM, "DPMS", 4, {"On", "Standby", "Suspend", "Off"}, {0}},
+    {PROPERTY_EDID, KMS_PROPERTY_BLOB | KMS_PROPERTY_IMMUTABLE, "EDID", 0, {NULL}, {0}},
+    {PROPERTY_TYPE, KMS_PROPERTY_ENUM | KMS_PROPERTY_IMMUTABLE, "type", 3, {"Overlay", "Primary", "Cursor"}, {0}},
+    {PROPERTY_IN_FORMATS, KMS_PROPERTY_BLOB | KMS_PROPERTY_IMMUTABLE, "IN_FORMATS", 0, {NULL}, {0}},
+#define ATOMIC(name, flags, count, ...)                                                                                \
+    {                                                                                                                  \
+        PROPERTY_##name, KMS_PROPERTY_ATOMIC | (flags), #name, count, {NULL}, {                                        \
+            __VA_ARGS__                                                                                                \
+        }                                                                                                              \
+    }
+    ATOMIC(CRTC_ID, KMS_PROPERTY_OBJECT, 1, KMS_OBJECT_CRTC),
+    ATOMIC(FB_ID, KMS_PROPERTY_OBJECT, 1, KMS_OBJECT_FB),
+    ATOMIC(SRC_X, KMS_PROPERTY_RANGE, 2, 0, UINT32_MAX),
+    ATOMIC(SRC_Y, KMS_PROPERTY_RANGE, 2, 0, UINT32_MAX),
+    ATOMIC(SRC_W, KMS_PROPERTY_RANGE, 2, 0, UINT32_MAX),
+    ATOMIC(SRC_H, KMS_PROPERTY_RANGE, 2, 0, UINT32_MAX),
+    ATOMIC(CRTC_X, KMS_PROPERTY_SIGNED_RANGE, 2, (uint64_t)INT32_MIN, INT32_MAX),
+    ATOMIC(CRTC_Y, KMS_PROPERTY_SIGNED_RANGE, 2, (uint64_t)INT32_MIN, INT32_MAX),
+    ATOMIC(CRTC_W, KMS_PROPERTY_RANGE, 2, 0, INT32_MAX),
+    ATOMIC(CRTC_H, KMS_PROPERTY_RANGE, 2, 0, INT32_MAX),
+    ATOMIC(IN_FENCE_FD, KMS_PROPERTY_SIGNED_RANGE, 2, (uint64_t)-1, INT32_MAX),
+    ATOMIC(ACTIVE, KMS_PROPERTY_RANGE, 2, 0, 1),
+    ATOMIC(MODE_ID, KMS_PROPERTY_BLOB, 0, 0),
+    ATOMIC(OUT_FENCE_PTR, KMS_PROPERTY_RANGE, 2, 0, UINT64_MAX),
+#undef ATOMIC
 };
 
 static const struct property *find(uint32_t number) {
@@ -55,8 +76,9 @@ int kms_get_property(struct file *file, void *argument, uint32_t size) {
     }
     request->flags = property->flags;
     (void)snprintf(request->name, sizeof request->name, "%s", property->name);
-    const uint32_t count = property->enum_count;
-    for (uint32_t i = 0; i < count && request->enum_count >= count; i++) {
+    const uint32_t count = property->count;
+    const bool is_enum = property->flags & KMS_PROPERTY_ENUM;
+    for (uint32_t i = 0; i < count && is_enum && request->enum_count >= count; i++) {
         struct kms_property_enum entry = {.value = i};
         (void)snprintf(entry.name, sizeof entry.name, "%s", property->enums[i]);
         if (!user_write(request->enums + i * sizeof entry, &entry, sizeof entry)) {
@@ -64,55 +86,86 @@ int kms_get_property(struct file *file, void *argument, uint32_t size) {
         }
     }
     for (uint64_t i = 0; i < count && request->value_count >= count; i++) {
-        if (!user_write(request->values + i * sizeof i, &i, sizeof i)) {
+        const uint64_t value = is_enum ? i : property->values[i];
+        if (!user_write(request->values + i * sizeof value, &value, sizeof value)) {
             return EFAULT;
         }
     }
-    request->enum_count = count;
+    request->enum_count = is_enum ? count : 0;
     request->value_count = count;
     return 0;
 }
 
 /* --- values --- */
 
-uint32_t properties_of_connector(const struct display *display, uint32_t *numbers, uint64_t *values) {
-    numbers[0] = PROPERTY_EDID;
-    values[0] = BLOB_EDID;
-    numbers[1] = PROPERTY_DPMS;
-    values[1] = display->dpms;
-    return 2;
+struct list {
+    uint32_t *numbers;
+    uint64_t *values;
+    uint32_t count;
+};
+
+static void add(struct list *list, enum display_property property, uint64_t value) {
+    list->numbers[list->count] = property;
+    list->values[list->count++] = value;
 }
 
-static int properties_of(const struct display *display, uint32_t object, uint32_t *numbers, uint64_t *values,
-                         uint32_t *count) {
-    *count = 0;
+static void add_plane(struct list *list, const struct plane *plane) {
+    for (uint32_t i = 0; i < PLANE_VALUES; i++) {
+        add(list, PROPERTY_CRTC_ID + i, plane->value[i]);
+    }
+    add(list, PROPERTY_IN_FENCE_FD, UINT64_MAX);
+}
+
+uint32_t properties_of_connector(const struct display *display, uint32_t *numbers, uint64_t *values) {
+    struct list list = {numbers, values, 0};
+    add(&list, PROPERTY_EDID, BLOB_EDID);
+    add(&list, PROPERTY_DPMS, display->dpms);
+    if (display->atomic) {
+        add(&list, PROPERTY_CRTC_ID, display->active ? DISPLAY_CRTC : 0);
+    }
+    return list.count;
+}
+
+int properties_of(const struct display *display, uint32_t object, uint32_t *numbers, uint64_t *values,
+                  uint32_t *count) {
+    struct list list = {numbers, values, 0};
+    const struct plane primary = display_primary(display);
     switch (object) {
     case DISPLAY_CONNECTOR:
-        *count = properties_of_connector(display, numbers, values);
-        return 0;
+        list.count = properties_of_connector(display, numbers, values);
+        break;
     case DISPLAY_PRIMARY:
     case DISPLAY_CURSOR:
-        numbers[0] = PROPERTY_TYPE;
-        values[0] = object == DISPLAY_PRIMARY ? PRIMARY : CURSOR;
-        numbers[1] = PROPERTY_IN_FORMATS;
-        values[1] = BLOB_IN_FORMATS;
-        *count = object == DISPLAY_PRIMARY ? 2 : 1;
-        return 0;
+        add(&list, PROPERTY_TYPE, object == DISPLAY_PRIMARY ? PRIMARY : CURSOR);
+        if (object == DISPLAY_PRIMARY) {
+            add(&list, PROPERTY_IN_FORMATS, BLOB_IN_FORMATS);
+        }
+        if (display->atomic) {
+            add_plane(&list, object == DISPLAY_PRIMARY ? &primary : &display->cursor);
+        }
+        break;
     case DISPLAY_CRTC:
-        return 0;
+        if (display->atomic) {
+            add(&list, PROPERTY_ACTIVE, display->active && !display->dark);
+            add(&list, PROPERTY_MODE_ID, display->active ? BLOB_MODE : 0);
+            add(&list, PROPERTY_OUT_FENCE_PTR, 0);
+        }
+        break;
     case DISPLAY_ENCODER:
         return EINVAL;
     default:
         return ENOENT;
     }
+    *count = list.count;
+    return 0;
 }
 
 int kms_object_get_properties(struct file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_object_properties *const request = argument;
     const struct display *const display = display_of(file);
-    uint32_t numbers[MOST_PROPERTIES];
-    uint64_t values[MOST_PROPERTIES];
+    uint32_t numbers[DISPLAY_MOST_PROPERTIES];
+    uint64_t values[DISPLAY_MOST_PROPERTIES];
     uint32_t count;
     const int error = display ? properties_of(display, request->object, numbers, values, &count) : ENOMEM;
     if (error) {
@@ -134,7 +187,7 @@ static int set(struct file *file, uint32_t object, uint32_t property, uint64_t v
     if (object != DISPLAY_CONNECTOR || !find(property)) {
         return ENOENT;
     }
-    if (property != PROPERTY_DPMS || value >= find(property)->enum_count) {
+    if (property != PROPERTY_DPMS || value >= find(property)->count) {
         return EINVAL;
     }
     display->dpms = (uint32_t)value;
@@ -184,13 +237,78 @@ int kms_get_blob(struct file *file, void *argument, uint32_t size) {
     if (!display) {
         return ENOMEM;
     }
-    const bool is_edid = request->blob == BLOB_EDID;
-    if (!is_edid && request->blob != BLOB_IN_FORMATS) {
+    const void *data = NULL;
+    uint32_t length = 0;
+    const struct blob *const own =
+        request->blob >= BLOB_FIRST ? handle_get(&display->blobs, request->blob - BLOB_FIRST) : NULL;
+    if (own) {
+        data = own->data;
+        length = own->length;
+    } else if (request->blob == BLOB_EDID) {
+        data = display->edid;
+        length = DISPLAY_EDID_SIZE;
+    } else if (request->blob == BLOB_IN_FORMATS) {
+        data = &in_formats;
+        length = sizeof in_formats;
+    } else if (request->blob == BLOB_MODE && display->active) {
+        data = &display->current;
+        length = sizeof display->current;
+    }
+    if (!data) {
         return ENOENT;
     }
-    const uint32_t length = is_edid ? DISPLAY_EDID_SIZE : (uint32_t)sizeof in_formats;
     const bool wanted = request->length == length;
     request->length = length;
-    const void *const data = is_edid ? (const void *)display->edid : &in_formats;
     return !wanted || user_write(request->data, data, length) ? 0 : EFAULT;
+}
+
+int kms_create_blob(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct kms_create_blob *const request = argument;
+    struct display *const display = display_of(file);
+    if (request->length == 0) {
+        return EINVAL;
+    }
+    struct blob *const blob =
+        display && request->length <= LARGEST_BLOB ? malloc(sizeof *blob + request->length) : NULL;
+    if (!blob) {
+        return ENOMEM;
+    }
+    blob->length = request->length;
+    const bool fine = user_read(blob->data, request->data, request->length);
+    const uint32_t handle = fine ? handle_add(&display->blobs, blob) : 0;
+    if (!handle) {
+        free(blob);
+        return fine ? ENOMEM : EFAULT;
+    }
+    request->blob = BLOB_FIRST + handle;
+    return 0;
+}
+
+int kms_destroy_blob(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const uint32_t *const number = argument;
+    struct display *const display = display_of(file);
+    struct blob *const blob =
+        display && *number >= BLOB_FIRST ? handle_remove(&display->blobs, *number - BLOB_FIRST) : NULL;
+    free(blob);
+    return blob ? 0 : ENOENT;
+}
+
+void property_free_blobs(struct display *display) {
+    for (uint32_t handle = 1; handle < display->blobs.capacity; handle++) {
+        free(handle_remove(&display->blobs, handle));
+    }
+    free(display->blobs.items);
+}
+
+const struct kms_mode *property_mode(const struct display *display, uint64_t blob) {
+    if (blob == BLOB_MODE && display->active) {
+        return &display->current;
+    }
+    if (blob < BLOB_FIRST || blob > UINT32_MAX) {
+        return NULL;
+    }
+    const struct blob *const own = handle_get(&display->blobs, (uint32_t)blob - BLOB_FIRST);
+    return own && own->length == sizeof(struct kms_mode) ? (const struct kms_mode *)own->data : NULL;
 }
