@@ -105,7 +105,9 @@ static void *place(struct object *object, bool gtt, uint64_t offset, void *addre
             errno = ENOMEM;
             return MAP_FAILED;
         }
-        return REAL(mmap)(address, length, protection, flags, views->fd, (off_t)(view_offset(object) + offset));
+        void *const room = address ? NULL : view_room(object, length);
+        return REAL(mmap)(room ? room : address, length, protection, room ? flags | MAP_FIXED : flags, views->fd,
+                          (off_t)(view_offset(object) + offset));
     }
     return REAL(mmap)(address, length, protection, flags, object->store->fd, (off_t)(object->offset + offset));
 }

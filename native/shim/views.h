@@ -12,6 +12,8 @@
 /* The file and place of the object's view, which is made if need be; NULL: no memory. */
 struct store *view_store(struct object *object);
 uint64_t view_offset(const struct object *object);
+/* A good place for a map of all of it, which is the caller's to fill; NULL when it is taken. */
+void *view_room(struct object *object, uint64_t length);
 /* Program to buffer. */
 void view_pick_up(struct object *object);
 /* Buffer to program; pick up first. */

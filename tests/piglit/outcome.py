@@ -50,22 +50,23 @@ class Outcome:
 def run(test: Case, environment: Mapping[str, str], seconds: float,
         reports: Callable[[int], list[str]] = lambda pid: []) -> Outcome:
     """Without a window system; a test that gives up because it wants a window gets one of GBM's."""
-    outcome = _run(test, test.command, {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}, seconds, reports)
-    if outcome.result == "crash":
+    outcome, status = _run(test, test.command, {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}, seconds, reports)
+    if status == -signal.SIGABRT and not _REPORT.search(outcome.output):
         command = tuple(argument for argument in test.command if argument != "-fbo")
-        outcome = _run(test, command, {**environment, "PIGLIT_PLATFORM": "gbm",
+        outcome, _ = _run(test, command, {**environment, "PIGLIT_PLATFORM": "gbm",
                                        "WAFFLE_GBM_DEVICE": "/dev/dri/renderD128"}, seconds, reports)
     return outcome
 
 
 def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], seconds: float,
-         reports: Callable[[int], list[str]]) -> Outcome:
+         reports: Callable[[int], list[str]]) -> tuple[Outcome, int]:
+    """What it did, and its exit status."""
     start = time.monotonic()
     try:
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, process_group=0)
     except FileNotFoundError:
-        return Outcome(test.name, "skip")  # not built
+        return Outcome(test.name, "skip"), 0  # not built
     late = False
     try:
         stdout, stderr = process.communicate(timeout=seconds)
@@ -78,9 +79,10 @@ def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], s
     result, subtests = parse(text, process.returncode)
     if late:
         result = "timeout"
-    return Outcome(test.name, result, subtests, round(time.monotonic() - start, 2),
+    done = Outcome(test.name, result, subtests, round(time.monotonic() - start, 2),
                    "" if result in GOOD and set(subtests.values()) <= set(GOOD) else (text[-_KEPT:] + talk[-_KEPT:]),
                    sorted({line.strip() for line in talk.splitlines() if _WARNING.search(line)}), reports(process.pid))
+    return done, process.returncode
 
 
 def parse(text: str, status: int) -> tuple[str, dict[str, str]]:

@@ -41,6 +41,13 @@ def test_a_test_that_aborts_is_run_again_with_a_window_system(tmp_path: Path) ->
     assert outcome.run(test, {"PATH": "/bin:/usr/bin"}, 20).result == "pass"
 
 
+@pytest.mark.parametrize("end", ["kill -SEGV $$", """echo 'PIGLIT: {"result": "pass" }'; kill -ABRT $$"""])
+def test_a_test_that_dies_for_another_reason_is_not_run_again(tmp_path: Path, end: str) -> None:
+    test = script(tmp_path, f"echo . >> {tmp_path}/runs; {end}")
+    assert outcome.run(test, {"PATH": "/bin:/usr/bin"}, 20).result == "crash"
+    assert (tmp_path / "runs").read_text() == ".\n"
+
+
 def test_a_crash_stays_a_crash_and_a_missing_program_is_skipped(tmp_path: Path) -> None:
     assert outcome.run(script(tmp_path, "kill -SEGV $$"), {"PATH": "/bin:/usr/bin"}, 20).result == "crash"
     assert outcome.run(Case("spec@x@y", (str(tmp_path / "none"),)), {}, 20).result == "skip"

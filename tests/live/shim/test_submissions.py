@@ -380,6 +380,30 @@ def test_a_view_that_stays_the_same_for_a_while_is_watched_all_the_same(d: Devic
 
 
 @in_client
+def test_behind_a_view_is_memory_that_is_nobodys(d: Device) -> None:
+    """crocus writes small levels of volumes beyond the end."""
+    target = d.create(16 * 1024)
+    d.set_tiling(target, X, 1024)
+    views = [d.map(target, 16 * 1024, GTT)]
+    ctypes.memset(views[0].address + 16 * 1024, 0xEE, 64 * 1024)
+    views[0][5] = 7
+    d.exec([Object(d.batch(END, 0)), Object(target)])
+    assert d.read(target, 16 * 1024) == bytes(5) + b"\7" + bytes(16 * 1024 - 6)
+    views.append(d.map(target, 16 * 1024, GTT))
+    assert views[1][5] == 7
+    for view in views:
+        view.unmap()
+    with open("/proc/self/maps") as file:
+        before = len(file.readlines())
+    for _ in range(20):
+        again = d.map(target, 16 * 1024, GTT)
+        assert again[5] == 7
+        again.unmap()
+    with open("/proc/self/maps") as file:
+        assert len(file.readlines()) <= before + 1
+
+
+@in_client
 def test_two_maps_are_one_view(d: Device) -> None:
     target = d.create(16 * 1024)
     d.set_tiling(target, X, 1024)
