@@ -433,6 +433,7 @@ enum {
 /* What a debugger is told of. */
 enum g4_debug_kind {
     G4_DEBUG_THREAD,      /* a thread has its payload and is about to start */
+    G4_DEBUG_SETTLED,     /* all traps that it has met have been told of: now they may be changed */
     G4_DEBUG_VERTEX,      /* the vertex of a trap was fetched, and there is no vertex shader */
     G4_DEBUG_INSTRUCTION, /* a thread is about to execute an instruction */
     G4_DEBUG_WRITE,       /* its message has changed a watched range */
@@ -472,6 +473,7 @@ struct g4_debug_trap {
     bool of_object;    /* G4_TRAP_PIXEL: only threads of object `object` */
     uint32_t object;
     bool quiet;     /* only flags the thread */
+    bool halt;      /* the thread meets an external halt, for its system routine */
     bool unflagged; /* does not flag it */
 };
 
@@ -609,7 +611,8 @@ struct g4_debug_event {
 typedef uint32_t g4_debug_fn(void *data, const struct g4_debug_event *event);
 
 /* From now on tell `fn` of what `setup` asks for; draws run on the calling thread alone.  With a `setup` of NULL, stop
- * debugging.  May be called from `fn`. */
+ * debugging.  May be called from `fn`, but for
+ * G4_DEBUG_THREAD. */
 enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_setup *setup, g4_debug_fn *fn,
                                void *data);
 /* From within `fn`: the event's thread.  Eight dwords of a register, NULL: there is none.  file: 1 GRF, 2 MRF. */

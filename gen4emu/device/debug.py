@@ -1,7 +1,7 @@
 """What the debug registers of the fixed functions do to draws: fewer of them, to find the one that matters (spec/60 9).
 
 VF skips commands, limits them or changes their vertices, SF keeps a range of objects or none, and a rectangle may stand
-for the drawing rectangle.  What is skipped counts all the same.  Traps, snapshots and breakpoints are not modelled.
+for the drawing rectangle.  What is skipped counts all the same.  Traps, snapshots and breakpoints: snapshots.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gen4emu._native import lib
+from gen4emu.device.observer import Observer
 from gen4emu.device.registers import RegisterFile
+from gen4emu.device.snapshots import Snapshots
 from gen4emu.device.state import ContextState, Words
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import View
@@ -35,11 +37,13 @@ class Reduction:
 class Debug:
     """The reduction of one device, and the registers that set it."""
 
-    def __init__(self, native: Any, registers: RegisterFile, gen: Gen, state: Callable[[], ContextState]) -> None:
+    def __init__(self, native: Any, registers: RegisterFile, gen: Gen, state: Callable[[], ContextState],
+                 observer: Observer) -> None:
         self._native, self._registers, self._gen, self._state = native, registers, gen, state
         self._primitives = 0
         self._reduction = Reduction()
         self._active = False
+        self.snapshots = Snapshots(native, observer, registers, gen)
         for name in _VF + _SF:
             registers.on_write(registers.offset(name), lambda _: self._from_registers())
         registers.on_read(registers.offset("SVG_RDATA"), self._base_address)
@@ -91,6 +95,7 @@ class Debug:
         return self._registers.view(name)
 
     def _from_registers(self) -> None:
+        self.snapshots.program()
         vf, sf = self._view("VF_CTL"), self._view("SF_CTL")
         reduction = Reduction()
         if vf.skip_initial_primitives:

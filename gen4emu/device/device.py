@@ -171,7 +171,8 @@ class Device:
         self.submissions = 0
         self._hook_registers()
         self.observer = Observer(self.native)
-        self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state)
+        self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state,
+                           self.observer)
         self.debug.reduction = self.options.reduction
         self.streamers[events.Engine.RENDER].on_count_reset = self.debug.restart
         self.rings = {events.Engine.RENDER: Ring("RENDER", self.memory, self.registers,
@@ -292,6 +293,8 @@ class Device:
         for hook in self.on_draw:
             hook()
         self.draws += 1
+        if self.observer.attached:
+            self.observer.settle()
 
     def _media(self, words: Words) -> None:
         raw = ffi.from_buffer("uint32_t[]", words)

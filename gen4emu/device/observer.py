@@ -46,6 +46,7 @@ class Kind(IntEnum):
     """What the core tells of, see `enum g4_debug_kind`."""
 
     THREAD = lib.G4_DEBUG_THREAD
+    SETTLED = lib.G4_DEBUG_SETTLED
     VERTEX = lib.G4_DEBUG_VERTEX
     INSTRUCTION = lib.G4_DEBUG_INSTRUCTION
     WRITE = lib.G4_DEBUG_WRITE
@@ -92,6 +93,8 @@ class Trap:
     object: int | None = None  # of a pixel: only in this object
     quiet: bool = False
     unflagged: bool = False
+    halt: bool = False  # the thread begins in its system routine
+    owner: str = ""  # for whoever set it
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,8 @@ class Observer:
         self._owners: tuple[list[tuple[Wishes, Trap]], list[tuple[Wishes, Breakpoint]]] = ([], [])
         self._raised: BaseException | None = None
         self._inside = 0
+        self._trapped = False  # a thread's traps are being told of: they change when that is over
+        self._changed = False
         self.attached = False
 
     def add(self, wishes: Wishes) -> None:
@@ -164,6 +169,10 @@ class Observer:
     def update(self) -> None:
         """Let the core know what everybody wants."""
         active = [w for w in self._wishes if w.anything()]
+        _check(active)
+        if self._trapped:
+            self._changed = True
+            return
         if not active and not self._inside:
             if self.attached:
                 lib.g4_device_debug(self._native, ffi.NULL, ffi.NULL, ffi.NULL)
@@ -174,9 +183,7 @@ class Observer:
         status = lib.g4_device_debug(self._native, setup, lib.gen4emu_debug_event, self._handle)
         if status == lib.G4_NO_MEMORY:
             raise MemoryError("the debugger could not be attached")
-        if status != lib.G4_OK:
-            raise FieldError(f"more than {lib.G4_DEBUG_TRAPS} traps, {lib.G4_DEBUG_BREAKPOINTS} breakpoints or "
-                             f"{lib.G4_DEBUG_RANGE} watched bytes")
+        assert status == lib.G4_OK, "_check and the core agree"
         self.attached = True
 
     # --- events ---------------------------------------------------------------------------------------------------
@@ -191,6 +198,12 @@ class Observer:
         """The core's call: nothing may leave it but an action."""
         self._inside += 1
         try:
+            self._trapped = event.kind == lib.G4_DEBUG_THREAD
+            if event.kind == lib.G4_DEBUG_SETTLED:
+                if self._changed:
+                    self._changed = False
+                    self.update()
+                return int(Action.GO)
             action = Action.GO
             for wishes in self._asked(event):
                 handler = wishes.handlers.get(Kind(event.kind))
@@ -216,6 +229,7 @@ class Observer:
     def raise_stopped(self) -> None:
         """A draw ended with G4_STOPPED: by what was raised meanwhile."""
         raised, self._raised = self._raised, None
+        self._trapped = False
         if not self._inside:
             self.update()
         if raised is not None:
@@ -239,11 +253,19 @@ def gen4emu_debug_event(data: Any, event: Any) -> int:
     return observer.tell(event)
 
 
+def _check(active: list[Wishes]) -> None:
+    """There is only so much room in the core."""
+    breakpoints = [b for w in active for b in w.breakpoints]
+    watched = sum(b.high - b.low + 1 for b in breakpoints if b.kind is BreakKind.WRITE)
+    for what, count, room in (("traps", sum(len(w.traps) for w in active), lib.G4_DEBUG_TRAPS),
+                              ("breakpoints", len(breakpoints), lib.G4_DEBUG_BREAKPOINTS),
+                              ("bytes to watch", watched, lib.G4_DEBUG_RANGE)):
+        if count > room:
+            raise FieldError(f"{count} {what}: there is room for {room}")
+
+
 def _setup(active: list[Wishes], traps: list[tuple[Wishes, Trap]],
            breakpoints: list[tuple[Wishes, Breakpoint]]) -> Any:
-    if len(traps) > lib.G4_DEBUG_TRAPS or len(breakpoints) > lib.G4_DEBUG_BREAKPOINTS:
-        raise FieldError(f"{len(traps)} traps and {len(breakpoints)} breakpoints: there is room for "
-                         f"{lib.G4_DEBUG_TRAPS} and {lib.G4_DEBUG_BREAKPOINTS}")
     setup = ffi.new("struct g4_debug_setup *")
     setup.trap_count, setup.breakpoint_count = len(traps), len(breakpoints)
     for i, (_, t) in enumerate(traps):
@@ -251,6 +273,7 @@ def _setup(active: list[Wishes], traps: list[tuple[Wishes, Trap]],
         raw.kind, raw.units, raw.value, raw.mask, raw.value_7, raw.mask_7 = (
             t.kind, t.units, t.value, t.mask, t.value_7, t.mask_7)
         raw.x, raw.y, raw.instance, raw.quiet, raw.unflagged = t.x, t.y, t.instance, t.quiet, t.unflagged
+        raw.halt = t.halt
         raw.of_object, raw.object = t.object is not None, t.object or 0
     for i, (_, b) in enumerate(breakpoints):
         raw = setup.breakpoint[i]

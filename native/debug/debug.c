@@ -52,6 +52,12 @@ static uint64_t watched_bytes(const struct g4_debug_setup *setup) {
     return bytes;
 }
 
+/* Does it count the same occurrences? */
+static bool same_trap(const struct g4_debug_trap *a, const struct g4_debug_trap *b) {
+    return a->kind == b->kind && a->x == b->x && a->y == b->y && a->instance == b->instance &&
+           a->of_object == b->of_object && a->object == b->object;
+}
+
 enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_setup *setup, g4_debug_fn *fn,
                                void *data) {
     struct g4_debug *debug = device->ctx.debug;
@@ -83,11 +89,12 @@ enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_s
         attach(device, debug);
     }
     for (uint32_t i = 0; i < setup->trap_count; i++) {
-        if (memcmp(&debug->setup.trap[i], &setup->trap[i], sizeof setup->trap[i]) != 0) {
+        if (!same_trap(&debug->setup.trap[i], &setup->trap[i])) {
             debug->occurrences[i] = 0;
         }
     }
     debug->setup = *setup;
+    debug->generation++;
     debug->fn = fn;
     debug->data = data;
     debug->see_instructions = wants_instructions(setup);

@@ -47,6 +47,7 @@ struct g4_debug {
     void *data;
     struct g4_port look; /* reads for the debugger are nobody's faults */
     bool abandoned, code_changed;
+    uint32_t generation;   /* counts changes of the setup */
     bool see_instructions; /* somebody wants to look at each */
     uint64_t bad_messages; /* of the worker's log, so far */
 

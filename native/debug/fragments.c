@@ -232,12 +232,10 @@ void g4_debug_pixel_end(struct g4_debug_pixel *pixel, const struct g4_pixels *pi
     } else {
         take_early(debug, debug->current->thread[pixel->thread].object, fragment);
     }
-    if (!(pixel->tested & bit)) {
-        fragment->fate = G4_FATE_ALPHA;
-    } else if (!(pixel->passed & bit)) {
+    if ((pixel->tested & bit) && !(pixel->passed & bit)) {
         fragment->fate = stencil_fails(depth, pixel->depth, back_facing) ? G4_FATE_STENCIL : G4_FATE_DEPTH;
     } else if (!(pixel->colored & bit)) {
-        fragment->fate = G4_FATE_ALPHA; /* of this target, not of all */
+        fragment->fate = G4_FATE_ALPHA; /* of this target, if not of all */
     } else if (!pixel->target->write) {
         fragment->fate = G4_FATE_NO_COLOR;
     } else {

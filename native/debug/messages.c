@@ -54,6 +54,7 @@ static bool tell_write(struct g4_debug *debug, struct g4_gang *gang, int t, uint
 /* With several threads in one message the lowest stands for them. */
 static bool check_ranges(struct g4_debug *debug, struct g4_gang *gang, const struct g4_send *send) {
     const struct g4_debug_gang *const known = debug->current;
+    const uint32_t generation = debug->generation;
     const uint8_t *was = debug->range_copy;
     const int t = __builtin_ctz(send->threads);
     for (uint32_t i = 0; i < debug->setup.breakpoint_count; i++) {
@@ -63,8 +64,11 @@ static bool check_ranges(struct g4_debug *debug, struct g4_gang *gang, const str
             continue;
         }
         if (g4_debug_unit_in(b->units, known->thread[t].unit) && (known->thread[t].flagged || !b->flagged) &&
-            changed(debug, b, was, &address) && !tell_write(debug, gang, t, i, address)) {
-            return false;
+            changed(debug, b, was, &address)) {
+            const bool go_on = tell_write(debug, gang, t, i, address);
+            if (!go_on || debug->generation != generation) {
+                return go_on; /* other ranges have no copies */
+            }
         }
         was += b->high - b->low + 1;
     }

@@ -11,6 +11,7 @@ enum {
     SNAPSHOT_FLAG_DWORD = 7,
     BREAKPOINT_ENABLE = 1 << (G4_CR0_ENABLE_SHIFT + G4_EXCEPTION_BREAKPOINT),
     ID_BITS = 0xffffff,
+    EXTERNAL_HALT_STATUS = 1 << 30,
 };
 
 #define SNAPSHOT_FLAG 0x80000000u
@@ -116,7 +117,7 @@ static void number(struct g4_debug *debug, struct g4_gang *gang, int t, struct g
 
     thread->serial = ++debug->serial;
     thread->unit = dispatch->unit;
-    thread->number = *count;
+    thread->number = dispatch->unit == G4_UNIT_SF ? thread->object : *count; /* 965v4 3.3.8 */
     *count = (*count + 1) & G4_DEBUG_NUMBERS;
     thread->kernel = dispatch->kernel_address;
     thread->general_state_base = dispatch->general_state_base;
@@ -135,16 +136,48 @@ static void number(struct g4_debug *debug, struct g4_gang *gang, int t, struct g
     }
 }
 
+/* The exception that needs no enable: the thread begins in its system routine (965v4 3.4.1.1, spec/40 12.1).  Without
+ * one it goes on, as breakpoints without one do. */
+static void external_halt(const struct g4_debug *debug, struct g4_gang *gang, int t) {
+    const uint32_t routine = debug->device->ctx.state->system_instruction_pointer;
+    uint32_t *const cr0 = gang->cr0[t];
+
+    if (routine && debug->setup.system_routine) {
+        cr0[1] |= EXTERNAL_HALT_STATUS;
+        cr0[2] = gang->dispatch->kernel_address - gang->dispatch->general_state_base;
+        cr0[0] |= G4_CR0_MASTER;
+        gang->ip[t] = (routine - gang->dispatch->kernel_address) & ~7u;
+    }
+}
+
+/* The last event of a thread's start changes nothing about where it goes on. */
+static bool settle(struct g4_debug *debug, struct g4_gang *gang, int t, struct g4_debug_event *event) {
+    const uint64_t stepping = debug->stepping;
+    const uint64_t finishing = debug->finishing;
+    const bool before_first = debug->before_first;
+    const bool go_on = g4_debug_tell_thread(debug, gang, t, 0, NULL, event);
+    debug->stepping = stepping;
+    debug->finishing = finishing;
+    debug->before_first = before_first;
+    return go_on;
+}
+
 static bool start_thread(struct g4_debug *debug, struct g4_gang *gang, int t, struct g4_debug_thread *thread) {
     uint32_t *const r0 = gang->grf[0].ud[t];
     bool hit[G4_DEBUG_TRAPS] = {false};
+    bool halted = false;
+    bool told = false;
 
     for (uint32_t i = 0; i < debug->setup.trap_count; i++) {
         const struct g4_debug_trap *const trap = &debug->setup.trap[i];
         if (matches(debug, i, thread, r0)) {
             thread->flagged |= !trap->unflagged;
             hit[i] = !trap->quiet;
+            halted |= trap->halt;
         }
+    }
+    if (halted) {
+        external_halt(debug, gang, t);
     }
     if (thread->flagged) {
         r0[SNAPSHOT_FLAG_DWORD] |= SNAPSHOT_FLAG;
@@ -158,8 +191,10 @@ static bool start_thread(struct g4_debug *debug, struct g4_gang *gang, int t, st
         if (hit[i] && !g4_debug_tell_thread(debug, gang, t, 0, NULL, &event)) {
             return false;
         }
+        told |= hit[i];
     }
-    return true;
+    struct g4_debug_event settled = {.kind = G4_DEBUG_SETTLED, .which = G4_DEBUG_NONE};
+    return !told || settle(debug, gang, t, &settled);
 }
 
 enum g4_status g4_debug_start(struct g4_debug *debug, struct g4_gang *gang, struct g4_debug_thread *thread, int count) {

@@ -1,0 +1,349 @@
+"""The debug registers as a trace programs them (965v4 chapter 3; spec/60 9.2, 9.4 D2 to D5, D10 to D16, D19).
+
+Traps and snapshots of the fixed functions, breakpoints and halts of the thread dispatcher, debug colours, error
+records, attention.  While a register asks for something the device draws on one thread, as for any debugger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from gen4emu._native import ffi, lib
+from gen4emu.device.memory import Unit
+from gen4emu.device.observer import (
+    ALL_UNITS,
+    NONE,
+    Action,
+    BreakKind,
+    Breakpoint,
+    Kind,
+    Observer,
+    Trap,
+    TrapKind,
+    Wishes,
+)
+from gen4emu.device.registers import RegisterFile
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import View
+
+_CONTROLS = ("VF_CTL", "VF_STRG_VAL", "VS_CTL", "VS_STRG_VAL", "GS_CTL", "GS_STRG_VAL", "CL_CTL", "CL_STRG_VAL",
+             "SF_STRG_VAL", "WIZ_CTL", "WIZ_STRG_VAL", "VFE_CTL", "VFE_STRG_VAL", "TS_CTL", "TS_STRG_0_6_VAL",
+             "TS_STRG_0_7_VAL", "TD_CTL", "TD_CTL2", "TD_VF_VS_EMSK", "TD_GS_EMSK", "TD_CLIP_EMSK", "TD_SF_EMSK",
+             "TD_WIZ_EMSK", "TD_TS_EMSK", "TD_0_6_EHTRG_VAL", "TD_0_7_EHTRG_VAL", "TD_0_6_EHTRG_MSK",
+             "TD_0_7_EHTRG_MSK", "ISC_L1CA_BP_ADR1", "ISC_L1CA_BP_ADR2", "ISC_L1CA_BP_OPC1", "ISC_L1CA_BP_OPC2",
+             "RC_CTL", "RC_DEF_CLR", "URB_CTL")
+_COMPLETE = 1 << 31
+_STAGES = {"VS": Unit.VS, "GS": Unit.GS, "CL": Unit.CLIP}
+_MASKS = {Unit.VS: ("vs", "TD_VF_VS_EMSK"), Unit.GS: ("gs", "TD_GS_EMSK"), Unit.CLIP: ("clip", "TD_CLIP_EMSK"),
+          Unit.SF: ("sf", "TD_SF_EMSK"), Unit.WM: ("windower", "TD_WIZ_EMSK"),
+          Unit.TS: ("thread_spawner", "TD_TS_EMSK")}
+# The manual gives no numbers to the fixed functions: these are their order in the pipelines.
+FFID = {Unit.VF: 0, Unit.VS: 1, Unit.GS: 2, Unit.CLIP: 3, Unit.SF: 4, Unit.WM: 5, Unit.VFE: 6, Unit.TS: 7}
+_MATH, _SAMPLER, _READ, _WRITE, _URB, _SPAWNER = 1, 2, 4, 5, 6, 7
+
+
+class Snapshots:
+    """What the debug registers of one device ask for, and what they show."""
+
+    def __init__(self, native: Any, observer: Observer, registers: RegisterFile, gen: Gen) -> None:
+        self._native, self._observer, self._registers, self._gen = native, observer, registers, gen
+        self._wishes = Wishes(handlers={Kind.THREAD: self._thread, Kind.VERTEX: self._vertex,
+                                        Kind.MESSAGE: self._message})
+        self._latched: dict[str, dict[int, int]] = {}
+        self._halt_pending = False
+        observer.add(self._wishes)
+        for name in _CONTROLS:
+            registers.on_write(registers.offset(name), self._written(name))
+        # SF_CTL and VF_CTL have other uses, too: whoever hooks them calls `program`.
+        reads: dict[str, Callable[[], int]] = {
+            f"{unit}_RDATA": self._latched_reader(unit) for unit in ("VF", "VS", "GS", "CL", "SF", "WIZ", "VFE")}
+        reads |= {"MATH_RDATA": self._math, "SAMPLER_RDATA": self._error("SAMPLER_CTL", (_SAMPLER,)),
+                  "DP_RDATA": self._data_port, "TS_RDATA": self._spawner, "URB_RDATA": self._urb}
+        for name, read in reads.items():
+            registers.on_read(registers.offset(name), read)
+        self._hook_attention()
+
+    def _written(self, name: str) -> Callable[[int], None]:
+        def written(value: int) -> None:
+            if name == "TD_CTL":
+                self._halt_pending = bool(self._view("TD_CTL").force_external_halt)
+            self.program()
+
+        return written
+
+    def _view(self, name: str) -> View:
+        return self._registers.view(name)
+
+    # --- what is asked for ----------------------------------------------------------------------------------------
+    def program(self) -> None:
+        """Make wishes of what the registers hold."""
+        w = self._wishes
+        w.traps, w.breakpoints = [], []
+        self._vertex_fetch()
+        for name, unit in _STAGES.items():
+            self._thread_unit(name, unit, TrapKind.THREAD)
+        self._thread_unit("SF", Unit.SF, TrapKind.OBJECT)
+        self._windower()
+        self._media()
+        self._dispatcher()
+        self._instruction_cache()
+        color = self._view("RC_CTL")
+        w.color = self._view("RC_DEF_CLR").default_color if color.default_color_enable else None
+        urb = self._view("URB_CTL")
+        w.messages = w.messages_flagged = bool(urb.snapshot_enable and not urb.snapshot_complete)
+        self._observer.update()
+
+    def _add(self, owner: str, trap: Trap) -> None:
+        self._wishes.traps.append(replace(trap, owner=owner))
+
+    def _vertex_fetch(self) -> None:
+        control = self._view("VF_CTL")
+        if control.snapshot_enable and not control.snapshot_complete:
+            kind = TrapKind.VERTEX_INDEX if control.snapshot_by_index else TrapKind.VERTEX_SEQUENCE
+            self._add("VF", Trap(kind, value=self._view("VF_STRG_VAL").vertex, unflagged=True))
+
+    def _thread_unit(self, name: str, unit: Unit, kind: TrapKind) -> None:
+        control = self._view(f"{name}_CTL")
+        unflagged = not control.thread_snapshot_enable
+        if control.snapshot_all_threads:
+            self._add(name, Trap(TrapKind.EVERY_THREAD, units=1 << unit, unflagged=unflagged))
+        elif control.snapshot_enable and not control.snapshot_complete:
+            value = self._registers.read(self._registers.offset(f"{name}_STRG_VAL")) & 0xFFFFFF
+            self._add(name, Trap(kind, units=1 << unit, value=value, unflagged=unflagged))
+
+    def _windower(self) -> None:
+        control, trigger = self._view("WIZ_CTL"), self._view("WIZ_STRG_VAL")
+        self._wishes.single_subspan = bool(control.single_subspan_dispatch)
+        unflagged = not control.thread_snapshot_enable
+        if control.snapshot_all_threads:
+            self._add("WIZ", Trap(TrapKind.EVERY_THREAD, units=1 << Unit.WM, unflagged=unflagged))
+        elif control.snapshot_enable and not control.snapshot_complete:
+            instance = control.subspan_instance_number if control.subspan_instance_compare_enable else 0
+            of = self._view("SF_STRG_VAL").snapshot_id & 0xFFFFFF if control.use_upstream_snapshot_flag else None
+            self._add("WIZ", Trap(TrapKind.PIXEL, x=trigger.pixel_x, y=trigger.pixel_y, instance=instance, object=of,
+                                  unflagged=unflagged))
+
+    def _media(self) -> None:
+        vfe, ts = self._view("VFE_CTL"), self._view("TS_CTL")
+        units = 1 << Unit.TS
+        if vfe.snapshot_enable and not vfe.snapshot_complete:
+            self._add("VFE", Trap(TrapKind.DEBUG_ID, units, self._view("VFE_STRG_VAL").snapshot_id & 0xFFFFFF, 0xFFFFFF,
+                                  unflagged=True))
+        if ts.snapshot_all_root_threads or ts.snapshot_all_child_threads:
+            self._add("TS", Trap(TrapKind.EVERY_THREAD, units))
+        elif ts.thread_snapshot_enable and not ts.snapshot_complete:
+            self._add("TS", Trap(TrapKind.DEBUG_ID, units, self._view("TS_STRG_0_6_VAL").r0_6_value, 0xFFFFFF,
+                                 self._view("TS_STRG_0_7_VAL").r0_7_value, 0xFFFFFF))
+
+    def _dispatcher(self) -> None:
+        w, control, more = self._wishes, self._view("TD_CTL"), self._view("TD_CTL2")
+        w.break_flagged, w.break_all = bool(control.breakpoint_enable), bool(control.force_thread_breakpoint_enable)
+        w.exceptions = None
+        if control.exception_mask_override:
+            w.exceptions = (more.mask_stack_exception_override | more.illegal_opcode_exception_override << 1
+                            | more.software_exception_override << 2)
+        if control.external_halt_on_r0_match:
+            self._add("TD", Trap(
+                TrapKind.DEBUG_ID, ALL_UNITS, self._view("TD_0_6_EHTRG_VAL").r0_6_value,
+                self._view("TD_0_6_EHTRG_MSK").r0_6_mask, self._view("TD_0_7_EHTRG_VAL").r0_7_value,
+                self._view("TD_0_7_EHTRG_MSK").r0_7_mask, quiet=True, unflagged=True, halt=True))
+        if self._halt_pending:
+            self._add("TD", Trap(TrapKind.EVERY_THREAD, unflagged=True, halt=True))
+        w.threads_per_eu = more.active_thread_limit if more.active_thread_limit_enable else 0
+        w.eu_masks = {unit: self._view(register).execution_mask for unit, (stage, register) in _MASKS.items()
+                      if getattr(more, f"{stage}_execution_mask_enable")}
+        w.system_routine = bool(w.break_all or w.break_flagged or w.exceptions is not None
+                                or control.external_halt_on_r0_match or self._halt_pending)
+
+    def _instruction_cache(self) -> None:
+        found = self._wishes.breakpoints
+        for name in ("ISC_L1CA_BP_ADR1", "ISC_L1CA_BP_ADR2"):
+            at = self._view(name)
+            if at.enable:
+                found.append(Breakpoint(BreakKind.ADDRESS, at.breakpoint_address, at.breakpoint_address + 15))
+        for name in ("ISC_L1CA_BP_OPC1", "ISC_L1CA_BP_OPC2"):
+            at = self._view(name)
+            if at.enable:
+                found.append(Breakpoint(BreakKind.OPCODE, at.opcode & 0x7F))
+        if self._view("ISC_L1CA_BP_OPC1").end_of_thread_enable:
+            found.append(Breakpoint(BreakKind.END))
+        if not (self._wishes.break_all or self._wishes.break_flagged):
+            found.clear()  # "no effect when Breakpoint Enable is unset"
+
+    # --- what happened --------------------------------------------------------------------------------------------
+    def _complete(self, name: str, data: dict[int, int], whole: bool) -> None:
+        """A snapshot was taken; without `whole`, there is none until software clears the bit."""
+        self._latched[name] = data
+        offset = self._registers.offset(f"{name}_CTL")
+        self._registers.poke(offset, self._registers.read(offset) | _COMPLETE)
+        if not whole:
+            self.program()
+
+    def _thread(self, event: Any) -> Action:
+        found = self._observer.trap_of(event)
+        trap = found[1] if found is not None else None
+        if trap is None:
+            return Action.GO
+        owner = trap.owner
+        whole = trap.kind is TrapKind.EVERY_THREAD
+        if owner == "TD":
+            if whole:
+                self._halt_pending = False
+                self.program()
+            return Action.GO
+        data = _DATA[owner](event) if owner in _DATA else self._interface_descriptor()
+        self._complete(owner, data, whole)
+        return Action.GO
+
+    def _vertex(self, event: Any) -> Action:
+        found = self._observer.trap_of(event)
+        if found is not None and found[1].owner == "VF":
+            self._complete("VF", {0: 0}, False)
+        return Action.GO
+
+    def _message(self, event: Any) -> Action:
+        if event.descriptor >> 24 & 15 != _URB or not event.thread.flagged:
+            return Action.GO
+        control = self._view("URB_CTL")
+        if control.snapshot_enable and not control.snapshot_complete:
+            length = event.descriptor >> 20 & 15
+            which = control.output_register_select
+            header = self._payload(event.mrf)
+            row = self._payload(event.mrf + which) if which < length else [0] * 8
+            self._complete("URB", {1: header[6], 2: header[7]} | {8 + i: row[i] for i in range(8)}, False)
+        return Action.GO
+
+    def _interface_descriptor(self) -> dict[int, int]:
+        """965v4 3.3.11.1: mux 3 of TS, from R0.2."""
+        return {3: int(lib.g4_debug_register(self._native, 1, 0)[2]) >> 4}
+
+    def _payload(self, number: int) -> list[int]:
+        return list(ffi.unpack(lib.g4_debug_register(self._native, 2, number & 15), 8))
+
+    # --- what is read ---------------------------------------------------------------------------------------------
+    def _latched_reader(self, name: str) -> Callable[[], int]:
+        def read() -> int:
+            return self._latched.get(name, {}).get(self._view(f"{name}_CTL").output_mux_select, 0)
+
+        return read
+
+    def _record(self, functions: tuple[int, ...]) -> Any:
+        """The first bad message of these functions, or None."""
+        found = [r for f in functions if (r := lib.g4_device_error(self._native, f)).valid]
+        return found[0] if found else None
+
+    def _error(self, control: str, functions: tuple[int, ...]) -> Callable[[], int]:
+        """Mux 0: who and why; 1 and 2: dwords 6 and 7 of the header (965v4 3.4.6.1, 3.4.9.1)."""
+        def read() -> int:
+            record, mux = self._record(functions), self._view(control).output_mux_select
+            if record is None or mux > 2:
+                return 0
+            if mux:
+                return int(record.header[mux - 1])
+            return _who(record, 16, 21, 24) | 1 << int(record.cause)
+
+        return read
+
+    def _data_port(self) -> int:
+        """As others, but the header's dwords change places (965v4 3.4.7.1)."""
+        record, mux = self._record((_WRITE, _READ)), self._view("DP_CTL").output_mux_select
+        if record is None or mux > 2:
+            return 0
+        return int(record.header[2 - mux]) if mux else _who(record, 16, 21, 24) | 1 << int(record.cause)
+
+    def _math(self) -> int:
+        record = self._record((_MATH,))
+        if record is None or self._view("MATH_CTL").output_mux_select:
+            return 0
+        d = int(record.descriptor)
+        return (_who(record, 16, 20, 24) | (d >> 16 & 15) << 12 | (d >> 20 & 15) << 8 | (d & 15) << 4
+                | 1 << int(record.cause))
+
+    def _spawner(self) -> int:
+        mux = self._view("TS_CTL").output_mux_select
+        if mux:
+            return self._latched.get("TS", {}).get(mux, 0)
+        record = self._record((_SPAWNER,))
+        if record is None:
+            return 0
+        d = int(record.descriptor)
+        return (_who(record, 18, 16, 22) | (d & 0x1F) << 27 | (d >> 31) << 26 | 1 << 15 | (1 if record.cause else 0))
+
+    def _urb(self) -> int:
+        mux = self._view("URB_CTL").output_mux_select
+        if mux == 0:
+            record = self._record((_URB,))
+            return 0 if record is None else _who(record, 16, 21, 24) | int(record.cause)
+        return self._latched.get("URB", {}).get(mux, 0)
+
+    # --- attention ------------------------------------------------------------------------------------------------
+    def _hook_attention(self) -> None:
+        """965v4 3.5: EU 0 thread 0 is the highest bit of what is read, and the lowest of what is written."""
+        r = self._registers
+        attention, data, clear = (r.offset(f"EU_ATT{name}") for name in ("", "_DATA", "_CLR"))
+        for half in (0, 1):
+            r.on_read(attention + 4 * half, lambda half=half: self._attention(0) >> (32 * half))  # type: ignore[misc]
+            r.on_read(data + 4 * half, lambda half=half: self._attention(1) >> (32 * half))  # type: ignore[misc]
+            r.on_write(clear + 4 * half, lambda value, half=half: lib.g4_device_clear_attention(  # type: ignore[misc]
+                self._native, value << (32 * half)))
+
+    def _attention(self, which: int) -> int:
+        data = ffi.new("uint64_t *")
+        waiting = lib.g4_device_attention(self._native, data)
+        bits = int(data[0]) if which else int(waiting)
+        threads = 64 if self._gen & Gen.GEN45 else 32
+        return int(f"{bits:0{threads}b}"[::-1], 2)
+
+
+def _who(record: Any, euid: int, tid: int, ffid: int) -> int:
+    return int(record.euid << euid | (record.tid & 3) << tid | FFID[Unit(record.unit)] << ffid)
+
+
+def _kernel(event: Any) -> int:
+    return int(event.thread.kernel - event.thread.general_state_base) & 0xFFFFFFFF
+
+
+def _vertices(event: Any) -> list[Any]:
+    t = event.thread
+    return [event.origin[t.vertex[i]] for i in range(t.vertices) if t.vertex[i] < event.origins]
+
+
+def _debug_id(origin: Any) -> int:
+    """FFID and number: of vertices, their sequence numbers; of what GS and CLIP make, their threads."""
+    if origin.unit == Unit.VF:
+        return FFID[Unit.VF if origin.thread == NONE else Unit.VS] << 28 | int(origin.output)
+    return FFID[Unit(origin.unit)] << 28 | int(origin.thread)
+
+
+def _relative(origin: Any) -> int:
+    return 0 if origin.unit == Unit.VF else int(origin.output)
+
+
+def _vf(event: Any) -> dict[int, int]:
+    return {0: int(event.thread.number)}
+
+
+def _vs(event: Any) -> dict[int, int]:
+    found = _vertices(event)
+    return {i: int(v.index) for i, v in enumerate(found)} | {2: len(found), 3: _kernel(event)}
+
+
+def _gs(event: Any) -> dict[int, int]:
+    found = _vertices(event)
+    return {2 * i: _debug_id(v) for i, v in enumerate(found)} | {12: len(found), 13: _kernel(event)}
+
+
+def _clip_or_sf(event: Any) -> dict[int, int]:
+    found = _vertices(event)[:3]
+    ids = {2 * i: _debug_id(v) for i, v in enumerate(found)}
+    return ids | {2 * i + 1: _relative(v) for i, v in enumerate(found)} | {6: len(found), 7: _kernel(event)}
+
+
+def _wiz(event: Any) -> dict[int, int]:
+    return {0: _kernel(event), 1: int(event.occurrence), 2: int(event.thread.object)}
+
+
+_DATA: dict[str, Callable[[Any], dict[int, int]]] = {
+    "VF": _vf, "VS": _vs, "GS": _gs, "CL": _clip_or_sf, "SF": _clip_or_sf, "WIZ": _wiz}
