@@ -319,6 +319,7 @@ struct g4_options {
     bool general_only;     /* no fast handlers in the EU (EU-79) */
     bool poison;           /* fill uninitialised registers with a pattern instead of 0 */
     bool dither_all;       /* decision 13: off, only channels below 8 bits dither */
+    bool gateway_time;     /* GetTimeStamp, which the descriptors of Gen4 reserve */
     bool min_lod_erratum;  /* decision 35: off, the fraction of Min LOD is harmless when mips are not mixed */
     uint32_t watchdog;     /* million instructions a draw may execute before it hangs; 0: the default */
     uint32_t workers;      /* threads that share the screen tiles; 0: one for each processor */

@@ -272,6 +272,7 @@ void g4_device_collect(struct g4_device *device) {
         for (int m = 0; m < 16; m++) {
             device->counts.messages[m] += worker->eu.messages[m];
         }
+        worker->eu.past_instructions += worker->eu.instructions;
         worker->eu.instructions = 0;
         worker->eu.channel_ops = 0;
         memset(worker->eu.messages, 0, sizeof worker->eu.messages);

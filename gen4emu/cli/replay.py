@@ -19,6 +19,7 @@ from gen4emu.device.debug import Reduction
 from gen4emu.device.device import Device, Options
 from gen4emu.device.error_state import write_error_state
 from gen4emu.device.macroblocks import MacroblockWriter
+from gen4emu.device.observer import ErrorPolicy, Wishes
 from gen4emu.device.replay import Frame, Replay
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
@@ -146,12 +147,14 @@ def _pixel(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int,
               help="Take this for the drawing rectangle.")
 @click.option("--trap-pixel", "traps", multiple=True, callback=pixels, metavar="X,Y[,N]",
               help="Say which threads a pixel's 2x2 block goes to; only the N-th time.")
+@click.option("--bad-messages", "policy", type=click.Choice([p.name.lower() for p in ErrorPolicy]), default="lenient",
+              show_default=True, help="Count them; stop the draw; or let threads hang that touch the register.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 when anything is not modelled or not right.")
 def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces: tuple[Target, ...], depth: bool,
            npy: bool, macroblocks: Path | None, submission: int | None, workers: int, fp_rounding: str,
            watchdog: int, general: bool, skip_primitives: int, max_primitives: int | None,
            objects: tuple[int, int] | None, clip: tuple[int, int, int, int] | None,
-           traps: tuple[tuple[int, int, int], ...], strict: bool) -> int:
+           traps: tuple[tuple[int, int, int], ...], policy: str, strict: bool) -> int:
     """Execute TRACE and write its render targets as pictures.
 
     \b
@@ -175,6 +178,7 @@ def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces:
     def start(found: Device) -> None:
         for x, y, instance in traps:
             trap_pixel(found, x, y, instance, click.echo)
+        found.observer.add(Wishes(errors=ErrorPolicy[policy.upper()]))
         if lines is not None:
             MacroblockWriter(found, lines, lambda: run.submissions, submission).start()
 

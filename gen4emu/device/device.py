@@ -36,6 +36,7 @@ class Options:
     general_only: bool = False  # no fast handlers in the EU
     dither_all: bool = False  # decision 13
     min_lod_erratum: bool = False  # decision 35
+    gateway_time: bool = False  # the gateway answers GetTimeStamp, which Gen4 reserves
     watchdog: int = 0  # million instructions for a draw, million pixels for the blits of a batch; 0: the default
     workers: int = 0  # 0: one for each processor
     strict: bool = False  # unknown commands hang, as real ones do
@@ -185,7 +186,7 @@ class Device:
         o = self.options
         raw = ffi.new("struct g4_options *", {
             "round_to_nearest": o.round_to_nearest, "general_only": o.general_only, "dither_all": o.dither_all,
-            "min_lod_erratum": o.min_lod_erratum,
+            "min_lod_erratum": o.min_lod_erratum, "gateway_time": o.gateway_time,
             "watchdog": o.watchdog, "workers": o.workers})
         device = lib.g4_device_new(self.memory.handle, int(self.info.gen), self.info.urb_rows, raw)
         if device == ffi.NULL:

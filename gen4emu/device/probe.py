@@ -86,12 +86,13 @@ class Probe:
     """
 
     def __init__(self, gen: Gen = Gen.EL, memory: Memory | None = None, *, round_to_nearest: bool = False,
-                 general_only: bool = False, watchdog: int = 1, min_lod_erratum: bool = False) -> None:
+                 general_only: bool = False, watchdog: int = 1, min_lod_erratum: bool = False,
+                 gateway_time: bool = False) -> None:
         self.gen = gen
         self.memory = memory if memory is not None else Memory()
         options = ffi.new("struct g4_options *", {
             "round_to_nearest": round_to_nearest, "general_only": general_only, "watchdog": watchdog,
-            "min_lod_erratum": min_lod_erratum})
+            "min_lod_erratum": min_lod_erratum, "gateway_time": gateway_time})
         handle = lib.g4_probe_new(self.memory.handle, int(gen), options)
         if handle == ffi.NULL:
             raise MemoryError("no memory for a probe")

@@ -45,6 +45,7 @@ struct g4_eu {
     uint64_t turn;               /* instructions of a gang after which it is left for later; 0: never */
     uint64_t instruction_budget; /* watchdog: threads still alive when it is used up hang (DESIGN rule 3) */
     uint64_t instructions;       /* executed, one per thread */
+    uint64_t past_instructions;  /* of earlier draws and media commands */
     uint64_t channel_ops;        /* executed channels */
     uint64_t messages[16];
     uint64_t ps_depth_count; /* statistics gathered by this worker, summed in order afterwards */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../report.h"
+#include "../shared/message.h"
 #include "../variant.h"
 #include "../worker.h"
 #include "load.h"
@@ -88,7 +89,7 @@ struct call {
 
 static void report(const struct call *c, enum g4_event event, uint32_t value) {
     const int thread = __builtin_ctz(c->threads | 1u << (G4_GANG_THREADS - 1));
-    g4_report(c->eu->log, event, g4_gang_address(c->gang, thread), value);
+    g4_message_error(c->eu, c->gang, c->send, thread, event, value);
 }
 
 /* ---- state ---- */

@@ -7,6 +7,8 @@
 #include "message.h"
 
 enum {
+    GET_TIME_STAMP = 3,                 /* a function that Gen4's descriptors reserve */
+    QUARTERS_OF_AN_INSTRUCTION = 4 * 4, /* of a nanosecond */
     REGISTER_FILE_BYTES = G4_GRF_COUNT * 32
 };
 
@@ -121,6 +123,21 @@ static enum g4_gateway_error serve(const struct g4_eu *eu, struct g4_gang *gang,
     return G4_GATEWAY_ERROR_SUCCESSFUL;
 }
 
+/* 965v4 7.1.5.  Time goes by with the instructions that were executed, four nanoseconds each, so that runs repeat;
+ * there is one context, hence one time.  Like an acknowledgement it is only given when asked for. */
+static void time_stamp(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, int thread) {
+    const uint64_t quarters = (eu->past_instructions + eu->instructions) * QUARTERS_OF_AN_INSTRUCTION;
+    const uint32_t low = (uint32_t)(quarters & 0xfff) << 20;
+    const uint32_t high = (uint32_t)(quarters >> 12); /* 1.024 microseconds */
+    uint32_t *const response = g4_response(gang, send, 0, thread);
+
+    if (response) {
+        uint32_t *const half = response + (g4_payload(gang, send, 0, thread)[5] >> 31 ? 4 : 0);
+        half[0] = half[2] = low; /* absolute, relative */
+        half[1] = half[3] = high;
+    }
+}
+
 enum g4_status g4_message_gateway(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     struct g4_gateway_message message;
 
@@ -130,6 +147,10 @@ enum g4_status g4_message_gateway(struct g4_eu *eu, struct g4_gang *gang, const 
     }
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         if (!(send->threads >> t & 1)) {
+            continue;
+        }
+        if (message.gateway_function == GET_TIME_STAMP && eu->ctx->options.gateway_time && message.acknowledge) {
+            time_stamp(eu, gang, send, t);
             continue;
         }
         const enum g4_gateway_error error = serve(eu, gang, t, &message, send->eot, g4_payload(gang, send, 0, t));

@@ -35,17 +35,20 @@ void g4_message_error(struct g4_eu *eu, const struct g4_gang *gang, const struct
     /* the URB is who decodes functions that do not exist (965v4 3.7.1.1) */
     const uint32_t function = event == G4_EVENT_BAD_SFID ? (uint32_t)G4_SHARED_FUNCTION_URB : send->sfid;
     const uint32_t *const header = g4_payload(gang, send, 0, t);
+    const bool placed = gang->dispatch->unit == G4_UNIT_TS || eu->debug; /* others have no place that would mean much */
     const struct g4_error_record record = {
         .unit = gang->dispatch->unit,
-        .euid = gang->sr0[t] >> 8 & 15,
-        .tid = gang->sr0[t] & 7,
+        .euid = placed ? gang->sr0[t] >> 8 & 15 : 0,
+        .tid = placed ? gang->sr0[t] & 7 : 0,
         .descriptor = send->descriptor,
         .header = {header[6], header[7]},
         .cause = cause_of(function, event),
         .address = address,
     };
     g4_report(eu->log, event, address, value);
-    g4_report_error(eu->log, function, &record);
+    if (g4_report_is_bad_message(event)) {
+        g4_report_error(eu->log, function, &record);
+    }
 }
 
 void g4_message_report(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_send *send, enum g4_event event) {

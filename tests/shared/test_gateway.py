@@ -201,3 +201,24 @@ def test_the_null_function_takes_anything() -> None:
     probe = Probe(Gen.EL)
     assert probe.send(0x80FF1234, dst=0) == Status.OK
     assert probe.events() == {}
+
+
+def test_time_stamps_are_a_wish_and_go_to_one_half_of_a_register() -> None:
+    """965v4 7.1.5: absolute, then relative; 0.25 ns in the upper 12 bits of the low dword, 1.024 us in the high one."""
+    for wanted in (False, True):
+        p = Probe(Gen.EL, gateway_time=wanted)
+        p.start(1, unit=Unit.TS)
+        p.run("mov(8) g2<1>UD 0UD { align1 };\n" * 300 + p.end)
+        p.start(1, unit=Unit.TS)
+        p.grf(ANSWER)[:] = 0x77777777
+        for high in (0, 1):
+            p.mrf(3)[:] = 0, 0, 0, 0, 0, high << 31, 0, 0
+            p.send(RESERVED | ACK, mrf=3, dst=ANSWER)
+            if not wanted:
+                assert int(p.grf(ANSWER)[0]) == 3 << 16 | BAD_OPCODE
+                break
+            low, more = (int(w) for w in p.grf(ANSWER)[4 * high:4 * high + 2])
+            assert more << 12 | low >> 20 == 301 * 16
+            assert low & 0xFFFFF == 0
+            assert list(p.grf(ANSWER)[4 * high + 2:4 * high + 4]) == [low, more]
+            assert high or list(p.grf(ANSWER)[4:]) == [0x77777777] * 4
