@@ -94,7 +94,9 @@ struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_ev
 }
 
 struct g4_error_record g4_device_error(const struct g4_device *device, uint32_t function) {
-    return device->log.error[function % G4_ERROR_RECORDS];
+    const struct g4_error_record none = {0};
+    const uint32_t index = function % G4_ERROR_RECORDS;
+    return device->log.errors >> index & 1 ? device->log.error[index] : none;
 }
 
 const struct g4_fault_log *g4_device_faults(const struct g4_device *device) {
@@ -107,6 +109,6 @@ void g4_device_counts(const struct g4_device *device, struct g4_device_counts *c
 
 void g4_device_reset_counts(struct g4_device *device) {
     memset(&device->counts, 0, sizeof device->counts);
-    memset(&device->log, 0, sizeof device->log);
+    g4_report_clear(&device->log);
     memset(&device->port.log, 0, sizeof device->port.log);
 }

@@ -277,7 +277,7 @@ void g4_device_collect(struct g4_device *device) {
         worker->eu.channel_ops = 0;
         memset(worker->eu.messages, 0, sizeof worker->eu.messages);
         g4_report_merge(&device->log, worker->eu.log);
-        memset(worker->eu.log, 0, sizeof *worker->eu.log);
+        g4_report_clear(worker->eu.log);
         g4_port_merge(&faults, &worker->port);
         memset(&worker->port.log, 0, sizeof worker->port.log);
     }

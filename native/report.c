@@ -1,5 +1,7 @@
 #include "report.h"
 
+#include <string.h>
+
 /* The case kept for a kind is the one with the smallest address, then value: the same whoever came first. */
 static bool before(uint32_t address, uint32_t value, const struct g4_event_count *kept) {
     return kept->count == 0 || address < kept->address || (address == kept->address && value < kept->value);
@@ -32,10 +34,18 @@ static int compare_records(const struct g4_error_record *a, const struct g4_erro
 /* "First error wins" (spec/60 9.3); which that is must not depend on the order in which workers run. */
 void g4_report_error(struct g4_report_log *log, uint32_t function, const struct g4_error_record *record) {
     struct g4_error_record *const kept = &log->error[function % G4_ERROR_RECORDS];
-    if (!kept->valid || compare_records(record, kept) < 0) {
+    const uint32_t bit = 1u << function % G4_ERROR_RECORDS;
+
+    if (!(log->errors & bit) || compare_records(record, kept) < 0) {
         *kept = *record;
         kept->valid = true;
+        log->errors |= bit;
     }
+}
+
+void g4_report_clear(struct g4_report_log *log) {
+    memset(log->event, 0, sizeof log->event);
+    log->errors = 0;
 }
 
 static const uint8_t bad_messages[] = {G4_EVENT_BAD_SFID,     G4_EVENT_BAD_MESSAGE, G4_EVENT_BAD_LENGTH,
@@ -71,9 +81,8 @@ void g4_report_merge(struct g4_report_log *into, const struct g4_report_log *fro
         }
         into->event[i].count += e->count;
     }
-    for (uint32_t f = 0; f < G4_ERROR_RECORDS; f++) {
-        if (from->error[f].valid) {
-            g4_report_error(into, f, &from->error[f]);
-        }
+    for (uint32_t left = from->errors; left; left &= left - 1) {
+        const uint32_t function = (uint32_t)__builtin_ctz(left);
+        g4_report_error(into, function, &from->error[function]);
     }
 }

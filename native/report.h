@@ -12,10 +12,13 @@ enum {
 
 struct g4_report_log {
     struct g4_event_count event[G4_EVENTS];
+    uint32_t errors; /* bit n: there is an error[n]; the others are nothing */
     struct g4_error_record error[G4_ERROR_RECORDS];
 };
 
 void g4_report(struct g4_report_log *log, enum g4_event event, uint32_t address, uint32_t value);
+/* Forget everything. */
+void g4_report_clear(struct g4_report_log *log);
 /* Keep what a bad message was, unless there is one already (spec/60 9.3). */
 void g4_report_error(struct g4_report_log *log, uint32_t function, const struct g4_error_record *record);
 /* Does the event say that a message was bad? */

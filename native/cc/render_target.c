@@ -297,26 +297,24 @@ static void check_target(const struct message *m) {
     }
 }
 
-/* The subspans that a message has. */
-struct part {
-    uint32_t first, count;
-};
-
-static struct part part_of(uint32_t type) {
-    switch (type) {
+/* The subspans that the message has. */
+ALWAYS_INLINE void write_message(const struct message *m, struct g4_debug_pixel *watched) {
+    switch (m->type) {
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD16:
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED:
-        return (struct part){0, 4};
+        write_subspans(m, 0, 4, watched);
+        break;
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD8_DUAL_SOURCE_SUBSPANS_23:
-        return (struct part){2, 2};
+        write_subspans(m, 2, 2, watched);
+        break;
     default:
-        return (struct part){0, 2};
+        write_subspans(m, 0, 2, watched);
+        break;
     }
 }
 
-/* For whoever debugs. */
-static void write_watched(const struct message *m) {
-    const struct part part = part_of(m->type);
+/* For whoever debugs: not where others have to go around it. */
+static __attribute__((noinline, cold)) void write_watched(const struct message *m) {
     struct g4_debug_pixel pixel = {
         .debug = m->eu->debug,
         .gang = m->gang,
@@ -325,8 +323,8 @@ static void write_watched(const struct message *m) {
         .target = m->target,
         .slice = m->header[1][7] >> 16 & 0x7ff,
     };
-    g4_debug_pixel_message(&pixel, m->header, part.first, part.count);
-    write_subspans(m, part.first, part.count, &pixel);
+    g4_debug_pixel_message(&pixel, m->header, m->type);
+    write_message(m, &pixel);
 }
 
 static void write_thread(struct message *m) {
@@ -343,8 +341,7 @@ static void write_thread(struct message *m) {
     if (m->eu->debug) {
         write_watched(m);
     } else {
-        const struct part part = part_of(m->type);
-        write_subspans(m, part.first, part.count, NULL);
+        write_message(m, NULL);
     }
     if (m->last) {
         *m->alpha_passed = 0;

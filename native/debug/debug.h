@@ -174,8 +174,7 @@ struct g4_debug_pixel {
     float color[4];
     uint8_t before[G4_PIXEL_BYTES];
 };
-void g4_debug_pixel_message(struct g4_debug_pixel *pixel, const uint32_t *const header[2], uint32_t first,
-                            uint32_t count);
+void g4_debug_pixel_message(struct g4_debug_pixel *pixel, const uint32_t *const header[2], uint32_t type);
 void g4_debug_pixel_begin(struct g4_debug_pixel *pixel, const struct g4_pixels *pixels);
 void g4_debug_pixel_end(struct g4_debug_pixel *pixel, const struct g4_pixels *pixels, bool tested, bool back_facing);
 

@@ -137,15 +137,17 @@ static void tell_pixel(struct g4_debug_pixel *pixel, struct g4_debug_event *even
 }
 
 /* Pixels of the dispatch that the kernel has taken out of its message. */
-void g4_debug_pixel_message(struct g4_debug_pixel *pixel, const uint32_t *const header[2], uint32_t first,
-                            uint32_t count) {
+void g4_debug_pixel_message(struct g4_debug_pixel *pixel, const uint32_t *const header[2], uint32_t type) {
     const struct g4_pixel_block *const block = pixel->gang->unit_data[pixel->thread];
     const struct g4_debug_setup *const setup = &pixel->debug->setup;
 
     if (!setup->watch_pixel || !block || !pixel->last) {
         return;
     }
-    for (uint32_t s = first; s < first + count; s++) {
+    const bool two =
+        type != G4_RENDER_TARGET_WRITE_TYPE_SIMD16 && type != G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED;
+    const uint32_t first = type == G4_RENDER_TARGET_WRITE_TYPE_SIMD8_DUAL_SOURCE_SUBSPANS_23 ? 2 : 0;
+    for (uint32_t s = first; s < first + (two ? 2 : 4); s++) {
         const uint32_t at = header[1][2 + s];
         const int p = g4_debug_watched(pixel->debug, at & 0xffff, at >> 16);
         const uint32_t bit = p < 0 ? 0 : 1u << (4 * s + (uint32_t)p);

@@ -55,7 +55,7 @@ enum g4_status g4_device_objects(struct g4_device *device, const uint32_t *primi
         }
     }
     g4_report_merge(&device->log, device->worker[0]->eu.log);
-    memset(device->worker[0]->eu.log, 0, sizeof *device->worker[0]->eu.log);
+    g4_report_clear(device->worker[0]->eu.log);
     g4_arena_free(chunk.arena);
     return status;
 }

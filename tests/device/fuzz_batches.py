@@ -34,6 +34,7 @@ from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace.events import MemoryWrite, Submission
 from gen4emu.trace.opening import open as open_trace
+from tests.debug.nosy import Nosy
 from tests.scene import BATCH, DEPTH, DEVICES, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 ROOT = Path(__file__).parent.parent.parent
@@ -216,12 +217,13 @@ def damage(rng: random.Random, subject: Subject) -> list[int]:
 
 
 class Fuzzer:
-    def __init__(self, seed: int, only: str = "") -> None:
+    def __init__(self, seed: int, only: str = "", nosy: bool = False) -> None:
         self.seed = seed
         self.subjects = [s for s in subjects() if only in s.name]
         self.weights = [1.0 if s.kernels else 0.3 for s in self.subjects]
         self.errors = 0
         self.slowest = (0.0, 0, "")
+        self.nosy = {s.name: Nosy(s.device) for s in self.subjects} if nosy else {}
         self.seconds: Counter[str] = Counter()
         self.runs: Counter[str] = Counter()
 
@@ -232,6 +234,8 @@ class Fuzzer:
         memory = subject.device.memory
         started = time.perf_counter()
         touched = damage(rng, subject)
+        if subject.name in self.nosy:
+            self.nosy[subject.name].change(self.seed << 32 | number)
         try:
             subject.run()
         except Gen4emuError:
@@ -260,9 +264,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
     parser.add_argument("--only", default="", help="subjects whose name contains this")
+    parser.add_argument("--debug", action="store_true", help="with a debugger that wants to know everything")
     parser.add_argument("--trace", action="store_true")
     args = parser.parse_args()
-    fuzzer = Fuzzer(args.seed, args.only)
+    fuzzer = Fuzzer(args.seed, args.only, nosy=args.debug)
     started = time.monotonic()
     for i in range(args.first, args.first + args.count):
         if args.trace:

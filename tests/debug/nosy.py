@@ -1,0 +1,109 @@
+"""A debugger that wants to know everything about anything, for fuzzing: random traps, random answers."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from gen4emu.debug.look import Look, thread_lines
+from gen4emu.debug.messages import message_lines, message_of
+from gen4emu.debug.model import fragment_of, object_of, thread_of
+from gen4emu.debug.places import origin_of_thread, surfaces
+from gen4emu.device.device import Device
+from gen4emu.device.memory import Unit
+from gen4emu.device.observer import Action, BreakKind, Breakpoint, ErrorPolicy, Kind, Trap, TrapKind, Wishes
+from gen4emu.errors import Gen4emuError
+
+_STAGES = (Unit.VS, Unit.GS, Unit.CLIP, Unit.SF, Unit.WM, Unit.TS)
+_PATIENCE = 40  # events that are looked at closely
+
+
+class Enough(Gen4emuError):
+    """The debugger leaves in the middle of a draw."""
+
+
+class Nosy:
+    """Looks on at one device; `change` before each run."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.rng = random.Random(0)
+        self.events = 0
+        self.wishes = Wishes(handlers={kind: self._event for kind in Kind if kind is not Kind.SETTLED})
+        device.observer.add(self.wishes)
+
+    def change(self, seed: int) -> None:
+        rng = self.rng = random.Random(seed)
+        w = self.wishes
+        self.events = 0
+        w.traps = [self._trap() for _ in range(rng.randrange(4))]
+        w.breakpoints = [self._breakpoint() for _ in range(rng.randrange(4))]
+        w.pixel = (rng.randrange(40), rng.randrange(40)) if rng.random() < 0.7 else None
+        w.messages, w.messages_flagged = rng.random() < 0.3, rng.random() < 0.5
+        w.gang = rng.choice((0, 0, 1, 3, 8))
+        w.break_all, w.break_flagged, w.system_routine = (rng.random() < 0.2 for _ in range(3))
+        w.exceptions = rng.randrange(8) if rng.random() < 0.2 else None
+        w.color = rng.getrandbits(32) if rng.random() < 0.3 else None
+        w.single_subspan = rng.random() < 0.2
+        w.threads_per_eu = rng.randrange(7) if rng.random() < 0.2 else 0
+        w.eu_masks = {unit: rng.getrandbits(16) for unit in _STAGES if rng.random() < 0.2}
+        w.errors = rng.choice(list(ErrorPolicy))
+        self.device.observer.update()
+
+    def _trap(self) -> Trap:
+        rng = self.rng
+        return Trap(rng.choice(list(TrapKind)), units=rng.getrandbits(16), value=rng.randrange(8),
+                    mask=rng.getrandbits(24) & rng.getrandbits(24), mask_7=rng.getrandbits(24) & 1,
+                    x=rng.randrange(40), y=rng.randrange(40), instance=rng.choice((0, 0, 1, 2)),
+                    object=rng.choice((None, None, 0, 1)), quiet=rng.random() < 0.3, halt=rng.random() < 0.1)
+
+    def _breakpoint(self) -> Breakpoint:
+        rng = self.rng
+        kind = rng.choice(list(BreakKind))
+        low = rng.choice((rng.getrandbits(32), 0x8000000, 0x30000)) & ~0xFFFF
+        if kind is BreakKind.OPCODE:
+            return Breakpoint(kind, rng.randrange(128))
+        if kind is BreakKind.MESSAGE:
+            return Breakpoint(kind, rng.randrange(8) << 24, mask=0xF000000)
+        size = 0x800 if kind is BreakKind.WRITE else rng.choice((0, 15, 0xFFFF))
+        return Breakpoint(kind, low, low + size, flagged=rng.random() < 0.3)
+
+    def _event(self, event: Any) -> Action:
+        self.events += 1
+        if self.events > _PATIENCE:
+            if self.events == _PATIENCE + 1:
+                self.wishes.traps, self.wishes.breakpoints, self.wishes.messages = [], [], False
+                self.device.observer.update()
+            return Action.GO
+        kind = Kind(event.kind)
+        if kind is Kind.FRAGMENT:
+            fragment_of(self.device, event).as_json()
+        elif kind is Kind.OBJECT:
+            object_of(self.device, event).as_json()
+        elif kind is Kind.MESSAGE:
+            list(message_lines(message_of(self.device, event)))
+        elif kind is not Kind.VERTEX:
+            thread = thread_of(event)
+            look = Look(self.device, thread, event.address)
+            list(thread_lines(look))
+            list(origin_of_thread(thread))
+            surfaces(self.device, thread)
+            self._meddle(look)
+        if self.rng.random() < 0.01:
+            raise Enough
+        return self.rng.choice((Action.GO, Action.GO, Action.STEP, Action.FINISH))
+
+    def _meddle(self, look: Look) -> None:
+        """Debuggers may change what threads have."""
+        rng = self.rng
+        choice = rng.randrange(12)
+        if choice == 0:
+            look.grf(rng.randrange(128))[rng.randrange(8)] = rng.getrandbits(32)
+        elif choice == 1:
+            look.set_flag(rng.randrange(2), rng.getrandbits(16))
+        elif choice == 2:
+            look.set_control(rng.randrange(3), rng.getrandbits(32) & 0x8000F807)
+        elif choice == 3:
+            self.wishes.pixel = (rng.randrange(40), rng.randrange(40))
+            self.wishes.breakpoints = [self._breakpoint() for _ in range(rng.randrange(3))]
+            self.device.observer.update()

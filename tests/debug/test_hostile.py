@@ -1,0 +1,28 @@
+"""Damaged batches under a debugger that looks at everything: errors of ours only, and soon over."""
+
+from __future__ import annotations
+
+import random
+
+from gen4emu.device.device import Device
+from tests.debug.nosy import Nosy
+from tests.device.fuzz_batches import Fuzzer
+
+
+def test_damaged_batches_under_a_nosy_debugger() -> None:
+    fuzzer = Fuzzer(7, "", nosy=True)
+    for number in range(250):
+        fuzzer.one(number)
+    assert sum(nosy.events for nosy in fuzzer.nosy.values()) > 0
+
+
+def test_what_a_nosy_debugger_wants_depends_on_its_seed_alone(monkeypatch: object) -> None:
+    from gen4emu.hw.gen import BY_NAME
+
+    wanted = []
+    for _ in range(2):
+        with Device(BY_NAME["g45"]) as device:
+            nosy = Nosy(device)
+            nosy.change(random.Random(5).getrandbits(32))
+            wanted.append((list(nosy.wishes.traps), list(nosy.wishes.breakpoints), nosy.wishes.pixel))
+    assert wanted[0] == wanted[1]
