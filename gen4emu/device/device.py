@@ -220,6 +220,7 @@ class Device:
         if self.native is not None:
             lib.g4_device_free(self.native)
             self.native = None
+            self.observer.close()
             self.memory.close()
 
     def __enter__(self) -> Self:

@@ -147,7 +147,7 @@ class Observer:
 
     def __init__(self, native: Any) -> None:
         self._native = native
-        self._handle = ffi.new_handle(self)
+        self._handle: Any = None  # while attached: it keeps this object alive
         self._wishes: list[Wishes] = []
         self._owners: tuple[list[tuple[Wishes, Trap]], list[tuple[Wishes, Breakpoint]]] = ([], [])
         self._raised: BaseException | None = None
@@ -166,20 +166,28 @@ class Observer:
         self._wishes = [w for w in self._wishes if w is not wishes]
         self.update()
 
+    def close(self) -> None:
+        """The device has gone."""
+        self._wishes, self._handle, self.attached, self._native = [], None, False, None
+
     def update(self) -> None:
         """Let the core know what everybody wants."""
         active = [w for w in self._wishes if w.anything()]
         _check(active)
+        if self._native is None:
+            return
         if self._trapped:
             self._changed = True
             return
         if not active and not self._inside:
             if self.attached:
                 lib.g4_device_debug(self._native, ffi.NULL, ffi.NULL, ffi.NULL)
-            self.attached = False
+            self.attached, self._handle = False, None
             return
         self._owners = ([(w, t) for w in active for t in w.traps], [(w, b) for w in active for b in w.breakpoints])
         setup = _setup(active, *self._owners)
+        if self._handle is None:
+            self._handle = ffi.new_handle(self)
         status = lib.g4_device_debug(self._native, setup, lib.gen4emu_debug_event, self._handle)
         if status == lib.G4_NO_MEMORY:
             raise MemoryError("the debugger could not be attached")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,25 @@ def test_replay_has_the_policies(tmp_path: Path) -> None:
     trace = str(Path(__file__).parent.parent.parent / "traces" / "clear-g4x.aub.xz")
     for policy in ErrorPolicy:
         assert run(["replay", trace, "--bad-messages", policy.name.lower(), "-o", str(tmp_path)]) == 0
+
+
+def test_a_device_that_was_watched_leaves_nothing_behind() -> None:
+    found = []
+    for close in (True, False):
+        scene = Scene(Gen.CTG, 16, 16)
+        debugger = Debugger(scene.device, lambda stop: Action.GO)
+        number = debugger.add(Trap(TrapKind.EVERY_THREAD), "all")
+        scene.draw(TRIANGLE)
+        if close:
+            scene.device.close()
+            debugger.add(Trap(TrapKind.EVERY_THREAD), "of a device that is gone")
+        else:
+            debugger.remove(number)
+            debugger.close()
+        found.append(weakref.ref(scene.device.observer))
+        del scene, debugger
+    gc.collect()
+    assert [ref() for ref in found] == [None, None]
 
 
 # --- attention --------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
 from gen4emu.trace.opening import open as open_trace
-from tests.scene import TARGET, Scene, vertex
+from tests.scene import KERNELS, TARGET, Scene, vertex
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
 GENS = pytest.mark.parametrize("gen", [Gen.CL, Gen.CTG])
@@ -274,3 +274,31 @@ def test_a_history_is_json_too() -> None:
     (entry,) = told["history"]
     assert entry["fate"] == "written"
     assert entry["from"]["vertices"][0]["origin"]["unit"] == "vf"
+
+
+def test_a_fragment_leads_back_through_a_clipper_s_thread() -> None:
+    """Its object is a point that a CLIP thread made of the first vertex of a triangle."""
+    scene = Scene(Gen.CTG, 16, 16, clip={
+        "clip_mode": "ALL", "kernel_start_pointer": KERNELS + 0x6000, "grf_register_count": 128,
+        "dispatch_grf_start_register": 1, "vertex_urb_entry_read_length": 2, "urb_entry_allocation_size": 2,
+        "number_of_urb_entries": 8, "maximum_number_of_threads": 1})
+    scene.memory.write(KERNELS + 0x6000, assemble("""
+        mov(1) g0.2<1>UD 7UD { align1 nomask };
+        mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };
+        mov(8) m2<1>UD g2<8,8,1>UD { align1 nomask };
+        send(8) 0 null<1>UD g0<8,8,1>UD 0x8630c000 urb { align1 nomask EOT };
+    """, Gen.CTG))
+    recorder = Recorder(scene.device, 5, 6)
+    scene.draw([vertex(0, 0), vertex(0, 1), vertex(1, 0), vertex(5.5, 6.5), vertex(0, 9), vertex(9, 0)])
+    recorder.close()
+    (fragment,) = recorder.history.fragments()
+    of = recorder.history.object_of(fragment)
+    assert of is not None
+    assert of.topology is T.POINTLIST
+    (corner,) = of.corners
+    assert corner is not None
+    assert (corner.unit, corner.thread, corner.output) == (Unit.CLIP, 1, 0)
+    assert [i.index for i in corner.inputs if i is not None] == [3, 4, 5]
+    text = "\n".join(history_lines(recorder.history))
+    assert "clip thread 1, its vertex 0, out of" in text
+    assert "vertex index 5 (sequence 5)" in text
