@@ -272,7 +272,7 @@ void g4_debug_end_chunk(struct g4_debug *debug, uint32_t objects) {
     const uint32_t count = debug->object_count + objects;
 
     debug->objects = (debug->objects + objects) & G4_DEBUG_NUMBERS;
-    if (count > G4_DEBUG_NUMBERS) {
+    if (objects == 0 || count > G4_DEBUG_NUMBERS) {
         return;
     }
     if (count > debug->object_room) {
