@@ -54,6 +54,9 @@ static bool flat_source(struct look *look, const struct g4_op *op, const struct 
         return false;
     }
     const uint32_t reg = src->base / G4_REGISTER_BYTES;
+    if (reg >= G4_GRF_COUNT) {
+        return false;
+    }
     if (g4_src_scalar(src) && src->pass_bytes == 0) {
         if (!look->written_grf[reg]) {
             look->from = reg < look->from ? reg : look->from;
