@@ -1,5 +1,5 @@
 /*
- * Eight pixels in a vector, for the files of the colour calculator that are built once per vector variant.
+ * Eight pixels in a vector, for files that are built once per vector variant; sixteen where G4_LANES_WIDE is defined.
  *
  * The intrinsics do exactly what the portable text beside them says, bit for bit.
  */
@@ -13,14 +13,20 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-typedef float vf __attribute__((vector_size(32)));
-typedef double vd __attribute__((vector_size(64)));
-typedef int32_t vi __attribute__((vector_size(32)));
-typedef uint32_t vu __attribute__((vector_size(32)));
-
+#ifdef G4_LANES_WIDE
+enum {
+    LANES = 16
+};
+#else
 enum {
     LANES = 8
 };
+#endif
+
+typedef float vf __attribute__((vector_size(4 * LANES)));
+typedef double vd __attribute__((vector_size(8 * LANES)));
+typedef int32_t vi __attribute__((vector_size(4 * LANES)));
+typedef uint32_t vu __attribute__((vector_size(4 * LANES)));
 
 INLINE vf vf_load(const void *from) {
     vf v;
@@ -29,11 +35,19 @@ INLINE vf vf_load(const void *from) {
 }
 
 INLINE vf vf_all(float x) {
+#ifdef G4_LANES_WIDE
+    return (vf){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
+#else
     return (vf){x, x, x, x, x, x, x, x};
+#endif
 }
 
 INLINE vu vu_all(uint32_t x) {
+#ifdef G4_LANES_WIDE
+    return (vu){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
+#else
     return (vu){x, x, x, x, x, x, x, x};
+#endif
 }
 
 /* No blend intrinsics: gcc 12 swaps the operands of _mm256_blendv_epi8 when it turns `!= 0` masks around. */
@@ -55,7 +69,9 @@ INLINE vi vf_is_nan(vf v) {
 
 /* a > b ? a : b, so b when one of them is NaN or both are zeros */
 INLINE vf vf_max(vf a, vf b) {
-#ifdef G4_LANES_AVX2
+#if defined(G4_LANES_WIDE)
+    return (vf)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(G4_LANES_AVX2)
     return (vf)_mm256_max_ps((__m256)a, (__m256)b);
 #else
     return vf_select(a > b, a, b);
@@ -64,7 +80,9 @@ INLINE vf vf_max(vf a, vf b) {
 
 /* a < b ? a : b */
 INLINE vf vf_min(vf a, vf b) {
-#ifdef G4_LANES_AVX2
+#if defined(G4_LANES_WIDE)
+    return (vf)_mm512_min_ps((__m512)a, (__m512)b);
+#elif defined(G4_LANES_AVX2)
     return (vf)_mm256_min_ps((__m256)a, (__m256)b);
 #else
     return vf_select(a < b, a, b);
@@ -92,7 +110,9 @@ INLINE vf vf_of_int(vi v) {
 
 /* One bit a lane, from lanes that are all ones or zero. */
 INLINE uint32_t vi_bits(vi mask) {
-#ifdef G4_LANES_AVX2
+#if defined(G4_LANES_WIDE)
+    return _mm512_movepi32_mask((__m512i)mask);
+#elif defined(G4_LANES_AVX2)
     return (uint32_t)_mm256_movemask_ps((__m256)mask);
 #else
     uint32_t bits = 0;
@@ -102,19 +122,6 @@ INLINE uint32_t vi_bits(vi mask) {
     return bits;
 #endif
 }
-
-INLINE vi vi_mask(uint32_t bits) {
-    const vu bit = {1, 2, 4, 8, 16, 32, 64, 128};
-    return (vu_all(bits) & bit) == bit; /* not `!= 0`: GCC 12 turns the blends that follow around with AVX-512 */
-}
-
-/* ---- pixels in memory: rows[] of two pixels, their dwords in planes ---- */
-
-typedef uint64_t v4_u64 __attribute__((vector_size(32)));
-typedef uint32_t v4_u32 __attribute__((vector_size(16)));
-typedef uint16_t v8_u16 __attribute__((vector_size(16)));
-typedef uint16_t v4_u16 __attribute__((vector_size(8)));
-typedef uint8_t v8_u8 __attribute__((vector_size(8)));
 
 INLINE uint64_t load64(const uint8_t *p) {
     uint64_t v;
@@ -133,6 +140,21 @@ INLINE uint16_t load16(const uint8_t *p) {
     memcpy(&v, p, sizeof v);
     return v;
 }
+
+#ifndef G4_LANES_WIDE
+
+INLINE vi vi_mask(uint32_t bits) {
+    const vu bit = {1, 2, 4, 8, 16, 32, 64, 128};
+    return (vu_all(bits) & bit) == bit; /* not `!= 0`: GCC 12 turns the blends that follow around with AVX-512 */
+}
+
+/* ---- pixels in memory: rows[] of two pixels, their dwords in planes ---- */
+
+typedef uint64_t v4_u64 __attribute__((vector_size(32)));
+typedef uint32_t v4_u32 __attribute__((vector_size(16)));
+typedef uint16_t v8_u16 __attribute__((vector_size(16)));
+typedef uint16_t v4_u16 __attribute__((vector_size(8)));
+typedef uint8_t v8_u8 __attribute__((vector_size(8)));
 
 INLINE vu gather32(uint8_t *const row[4]) {
     return (vu)(v4_u64){load64(row[0]), load64(row[1]), load64(row[2]), load64(row[3])};
@@ -247,5 +269,7 @@ INLINE void scatter(uint8_t *const row[4], uint32_t bytes, const vu raw[4]) {
         break;
     }
 }
+
+#endif
 
 #endif

@@ -2,6 +2,13 @@
 
 #include <math.h>
 
+#include "../variant.h"
+#include "bilinear.h"
+#include "flat.h"
+
+G4_VARIANT_DECLARE(struct g4_bilinear_ops, g4_bilinear_ops);
+static const struct g4_bilinear_ops *const bilinear_variants[] = G4_VARIANT_TABLE(g4_bilinear_ops);
+
 struct run {
     struct g4_batch *b;
     const struct g4_sampler_ops *ops;
@@ -237,11 +244,10 @@ static uint8_t mode_of(const struct g4_batch *b, int dimension) {
     return across ? G4_TEXTURE_COORDINATE_MODE_CUBE : G4_TEXTURE_COORDINATE_MODE_CLAMP;
 }
 
-static void find_axis(struct run *r, int dimension, const float *coordinate, uint32_t size) {
-    struct g4_batch *const b = r->b;
+static struct g4_axis axis_of(const struct g4_batch *b, int dimension, uint32_t size) {
     const bool mode_is_of_cubes = !b->texture->cube && b->sampler->mode[dimension] == G4_TEXTURE_COORDINATE_MODE_CUBE;
     /* A 32-bit float texture cannot be filtered: the texel the coordinate is in (decision of spec/50 4.3). */
-    const struct g4_axis axis = {
+    return (struct g4_axis){
         .size = size,
         .mode = mode_is_of_cubes ? G4_TEXTURE_COORDINATE_MODE_CLAMP : mode_of(b, dimension),
         .linear = b->filter != G4_MAP_FILTER_NEAREST,
@@ -249,6 +255,11 @@ static void find_axis(struct run *r, int dimension, const float *coordinate, uin
                  (b->filter != G4_MAP_FILTER_NEAREST || b->sampler->filter[b->magnified] == G4_MAP_FILTER_NEAREST),
         .offset = b->texture->cube ? 0 : b->offset[dimension],
     };
+}
+
+static void find_axis(struct run *r, int dimension, const float *coordinate, uint32_t size) {
+    struct g4_batch *const b = r->b;
+    const struct g4_axis axis = axis_of(b, dimension, size);
     r->ops->axis(&axis, coordinate, b->n, &b->work.axis[dimension]);
 }
 
@@ -276,9 +287,40 @@ static void run_nearest(struct run *r) {
     }
 }
 
+/* Four bytes a texel, where this vector variant has a way of its own for them. */
+static bool run_bytes(struct run *r) {
+    struct g4_batch *const b = r->b;
+    const struct g4_texture *const texture = b->texture;
+    const struct g4_bilinear_ops *const ops = bilinear_variants[g4_variant_current()];
+    struct g4_port *const port = r->reader->port;
+
+    if (!texture->bytes || !ops->run || b->keyed || b->shadow || may_leave(r)) {
+        return false;
+    }
+    struct g4_bilinear job = {
+        .axis = {axis_of(b, 0, r->level->width), axis_of(b, 1, r->level->height)},
+        .column = r->level->x + texture->x_offset,
+        .row = (r->level->y << texture->line_shift) + texture->line_offset + texture->y_offset,
+        .line_shift = texture->line_shift,
+        .base = texture->surface.base,
+        .pitch = texture->surface.pitch,
+        .tiling = texture->surface.tiling,
+        .flat = g4_flat_base(texture, b->level, port->mem, b->n),
+        .port = port,
+    };
+    for (uint32_t k = 0; k < r->components; k++) {
+        job.out[texture->component[k].shift / 8] = b->out[k];
+    }
+    ops->run(&job, b->u, b->v, b->n);
+    return true;
+}
+
 static void run_linear(struct run *r) {
     struct g4_batch *const b = r->b;
 
+    if (run_bytes(r)) {
+        return;
+    }
     find_axis(r, 0, b->u, r->level->width);
     find_axis(r, 1, b->v, r->level->height);
     r->ops->weights(&b->work.axis[0], &b->work.axis[1], b->n, b->work.texels.weight);

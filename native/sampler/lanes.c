@@ -2,133 +2,21 @@
 
 #include <math.h>
 
-#include "../cc/lanes.h"
-
-/* Loops run over whole vectors: what lies behind the last lookup is computed along, and nobody looks. */
-#define EACH_VECTOR(i, n) (uint32_t i = 0; (i) < (n); (i) += LANES)
-
-INLINE vi vi_load(const int32_t *from) {
-    vi v;
-    memcpy(&v, from, sizeof v);
-    return v;
-}
-
-INLINE vu vu_load(const uint32_t *from) {
-    vu v;
-    memcpy(&v, from, sizeof v);
-    return v;
-}
-
-INLINE void store(void *to, vi v) {
-    memcpy(to, &v, sizeof v);
-}
-
-INLINE vi vi_all(int32_t x) {
-    return (vi)vu_all((uint32_t)x);
-}
-
-INLINE vi vi_min(vi a, vi b) {
-    return vi_select(a < b, a, b);
-}
-
-INLINE vi vi_max(vi a, vi b) {
-    return vi_select(a > b, a, b);
-}
-
-INLINE vf magnitude(vf v) {
-    return (vf)((vu)v & vu_all(0x7fffffff));
-}
+#include "coordinates.h"
 
 /* ---- coordinates (spec/50 3.6, 3.7) ---- */
 
-/* Numbers beyond 2^23 have no fraction. */
-INLINE vf round_down(vf x) {
-    const vi small = magnitude(x) < vf_all(8388608.0f);
-    const vf limited = (vf)((vi)x & small);
-    const vi toward_zero = vi_truncate(limited);
-    const vi whole = toward_zero + (vi)(vf_of_int(toward_zero) > limited);
-    return vf_select(small, vf_of_int(whole), x);
-}
-
-/* What a mode does to the coordinate itself.  NaN, and infinities that become NaN, count as 0. */
-INLINE vf preprocess(vf c, uint8_t mode) {
-    const vf one = vf_all(1.0f);
-    const vf two = vf_all(2.0f);
-    vf x = c;
-    if (mode == G4_TEXTURE_COORDINATE_MODE_WRAP) {
-        x = c - round_down(c);
-    } else if (mode == G4_TEXTURE_COORDINATE_MODE_MIRROR) {
-        const vf there = c - two * round_down(c * vf_all(0.5f));
-        x = vf_select(there > one, two - there, there);
-    } else if (mode == G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE) {
-        x = vf_min(magnitude(c), one);
-    }
-    const vi number = (vi)magnitude(x) <= vi_all(0x7f800000);
-    return (vf)((vi)x & number);
-}
-
-/* Fixed point with 8 fraction bits.  The limit is beyond any texel of 8192 and any offset, and keeps the trick of
- * adding 1.5 * 2^23 exact. */
-INLINE vi fixed_point(vf x, bool round) {
-    const vf limited = vf_max(vf_min(x, vf_all(12288.0f)), vf_all(-12288.0f)) * vf_all(256.0f);
-    const vi nearest = (vi)(limited + vf_all(12582912.0f)) - vi_all(0x4b400000);
-    return round ? nearest : nearest + (vi)(vf_of_int(nearest) > limited);
-}
-
-/* i modulo n for numbers that preprocessing left close to 0..n. */
-INLINE vi modulo(vi i, int32_t n) {
-    const vf turns = round_down((vf_of_int(i) + vf_all(0.5f)) * vf_all(1.0f / (float)n));
-    return i - vi_truncate(turns) * vi_all(n);
-}
-
-enum {
-    LARGE = 32 /* texels: no preprocessed number is further outside */
-};
-
-INLINE vi address(vi i, uint8_t mode, int32_t n) {
-    const vi size = vi_all(n);
-    const vi zero = vi_all(0);
-    switch (mode) {
-    case G4_TEXTURE_COORDINATE_MODE_WRAP:
-        if (n < LARGE) {
-            return modulo(i, n);
-        }
-        return i + (size & (i < zero)) - (size & (i >= size));
-    case G4_TEXTURE_COORDINATE_MODE_MIRROR: {
-        const vi near = n < LARGE ? modulo(i, 2 * n) : i;
-        const vi positive = near ^ (near >> 31);
-        return vi_select(positive >= size, size + size - vi_all(1) - positive, positive);
-    }
-    case G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER:
-        return vi_select((i < zero) | (i >= size), vi_all(G4_OUTSIDE), i);
-    case G4_TEXTURE_COORDINATE_MODE_CUBE:
-        return vi_max(vi_min(i, size), vi_all(-1));
-    default:
-        return vi_max(vi_min(i, size - vi_all(1)), zero);
-    }
-}
-
 INLINE void axis_of_mode(const struct g4_axis *axis, uint8_t mode, const float *coordinate, uint32_t n,
                          struct g4_axis_lanes *out) {
-    const vf size = vf_all((float)axis->size);
-    const vf half = vf_all(axis->linear ? 0.5f : 0.0f);
-    const vi offset = vi_all(axis->offset);
-    const int32_t texels = (int32_t)axis->size;
-    const bool round = axis->round;
-    const bool linear = axis->linear;
+    const struct g4_axis along = *axis;
 
     for
         EACH_VECTOR(i, n) {
-            const vf x = preprocess(vf_load(&coordinate[i]), mode) * size - half;
-            const vi fixed = fixed_point(x, round);
-            const vi first = (fixed >> 8) + offset;
-            const vi weight = fixed & vi_all(255);
-            const vi texel = address(first, mode, texels);
-            store(&out->first[i], texel);
-            if (linear) {
-                const vi next = address(first + vi_all(1), mode, texels);
-                store(&out->second[i], vi_select(weight == vi_all(0), texel, next));
-                store(&out->weight[i], weight);
+            const struct axis_texels texels = axis_texels(&along, mode, vf_load(&coordinate[i]));
+            store(&out->first[i], texels.first);
+            if (along.linear) {
+                store(&out->second[i], texels.second);
+                store(&out->weight[i], texels.weight);
             }
         }
 }
@@ -157,10 +45,6 @@ static void axis_lanes(const struct g4_axis *axis, const float *coordinate, uint
 }
 
 /* ---- addresses: the part of x plus the part of y (spec/50 3.8) ---- */
-
-INLINE vu inside(vi index, uint32_t size) {
-    return (vu)vi_max(vi_min(index, vi_all((int32_t)size - 1)), vi_all(0));
-}
 
 static void slices(const struct g4_level *level, const int32_t *slice, uint32_t n, uint32_t *x0, uint32_t *y0) {
     const vu mask = vu_all(level->slice_mask);

@@ -9,6 +9,7 @@
 #include "../shared/message.h"
 #include "../variant.h"
 #include "../worker.h"
+#include "flat.h"
 #include "load.h"
 #include "sample.h"
 
@@ -24,6 +25,7 @@ struct texture_slot {
     uint32_t epoch; /* of another epoch: empty */
     uint32_t surface_state_base, binding_table, index;
     struct g4_texture texture;
+    struct g4_flat flat[G4_TEXTURE_LEVELS];
 };
 
 struct sampler_slot {
@@ -103,6 +105,8 @@ static const struct g4_texture *find_texture(const struct call *c, uint32_t inde
         const struct g4_surface *const surface = g4_surface_get(c->eu->surfaces, c->eu->ctx, c->cache->reader.port,
                                                                 d->surface_state_base, d->binding_table, index);
         g4_texture_setup(&slot->texture, surface, &c->cache->reader.gamma, c->eu->ctx->gen);
+        memset(slot->flat, 0, sizeof slot->flat);
+        slot->texture.flat = slot->flat;
         slot->epoch = c->cache->epoch;
         slot->surface_state_base = d->surface_state_base;
         slot->binding_table = d->binding_table;

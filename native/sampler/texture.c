@@ -99,6 +99,17 @@ static bool packed(struct g4_texture *texture, const struct g4_gamma *gamma) {
     return good;
 }
 
+/* What bilinear.c can do. */
+static bool has_bytes(const struct g4_texture *texture) {
+    bool good = texture->fetch == G4_FETCH_PACKED && texture->bits == 32 && texture->surface.depth == 1 &&
+                texture->surface.state.minimum_array_element == 0 &&
+                texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_2D;
+    for (uint8_t k = 0; k < texture->components; k++) {
+        good = good && texture->component[k].kind == G4_COMPONENT_UNORM8;
+    }
+    return good;
+}
+
 static bool can_be_infinite(const struct g4_format *format) {
     for (int c = 0; c < 4; c++) {
         if (format->channel[c].type == G4_CHANNEL_FLOAT || format->channel[c].type == G4_CHANNEL_UFLOAT) {
@@ -167,6 +178,7 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
     find_components(texture);
     find_tested(texture);
     texture->fetch = compressed ? G4_FETCH_BLOCK : packed(texture, gamma) ? G4_FETCH_PACKED : G4_FETCH_TEXEL;
+    texture->bytes = has_bytes(texture);
     for (uint32_t level = 0; level <= texture->max_level; level++) {
         g4_surface_level(surface, level, &texture->level[level]);
     }

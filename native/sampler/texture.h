@@ -41,6 +41,7 @@ enum g4_fetch_kind {
 };
 
 struct g4_gamma;
+struct g4_flat; /* flat.h */
 
 struct g4_texture {
     struct g4_surface surface;
@@ -63,7 +64,8 @@ struct g4_texture {
     uint32_t x_offset, y_offset;      /* texels, blocks */
     uint32_t min_lod, mip_count, max_level;
 
-    uint8_t fetch;             /* enum g4_fetch_kind */
+    bool bytes;    /* one 2D image, no array, whose packed texels are four bytes, each a number in [0, 1] or nothing */
+    uint8_t fetch; /* enum g4_fetch_kind */
     uint8_t components;        /* distinct ones */
     uint8_t source[4];         /* of R, G, B, A: a component or G4_SOURCE_* */
     uint8_t channel[4];        /* an output channel that shows component k */
@@ -72,6 +74,7 @@ struct g4_texture {
     struct g4_component component[4];
 
     struct g4_level level[G4_TEXTURE_LEVELS];
+    struct g4_flat *flat; /* of each level: what is known of its place; NULL: nothing, ever */
 };
 
 struct g4_texture_sampler {

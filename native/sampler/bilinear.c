@@ -1,0 +1,287 @@
+/*
+ * Bilinear lookups in fixed point, with the bits of the general path (lanes.c), which adds exact products of floats in
+ * double precision and rounds once.
+ *
+ * A byte c becomes the float c / 255.  Its quotient repeats the bits of c for ever, and what lies behind a float's last
+ * place always starts with the highest bit of c, so it is rounded up, always:
+ *
+ *     (float)(c / 255) = c * 65793 / 2^24 + top(c) / 2^31        top(c): the highest bit of c alone
+ *
+ * The weighted sum of four such numbers needs the sums of c and of top(c) only.  Weights are 16 bits, so both sums are
+ * exact in 24 bits; one multiplication and addition with a single rounding makes the result.
+ */
+#include "../variant.h"
+
+#if G4_VARIANT_LEVEL > 0
+
+#if G4_VARIANT_LEVEL > 1
+#define G4_LANES_WIDE
+#endif
+#define G4_LANES_AVX2
+
+#include "bilinear.h"
+
+#include "coordinates.h"
+
+typedef uint16_t vh __attribute__((vector_size(4 * LANES)));
+typedef uint64_t vq __attribute__((vector_size(4 * LANES)));
+
+/* ---- where the texels are ---- */
+
+struct places {
+    uint32_t top[G4_BATCH], bottom[G4_BATCH]; /* graphics addresses of the left texels */
+    uint32_t step[G4_BATCH];                  /* from there to the right ones */
+    uint32_t x[G4_BATCH];                     /* weight of the right ones, twice */
+    uint32_t y[G4_BATCH];                     /* weights of the upper and lower ones */
+};
+
+/* What tilings differ in: which bits of a column and a row go where. */
+struct layout {
+    uint32_t column_shift, column_16, column_bytes;
+    uint32_t row_shift, row_mask, row_bytes_shift, row_pitch;
+};
+
+INLINE struct layout layout_of(enum g4_tiling tiling, uint32_t pitch) {
+    switch (tiling) {
+    case G4_TILING_X:
+        return (struct layout){9, 0, 511, 3, 7, 9, pitch * 8};
+    case G4_TILING_Y:
+        return (struct layout){7, 0x70, 15, 5, 31, 4, pitch * 32};
+    default:
+        return (struct layout){31, 0, INT32_MAX, 0, 0, 0, pitch};
+    }
+}
+
+INLINE vu column_of(const struct g4_bilinear *job, const struct layout *l, vi x) {
+    const vu at = ((vu)x + vu_all(job->column)) * vu_all(G4_BYTES);
+    return (at >> l->column_shift) << 12 | (at & vu_all(l->column_16)) << 5 | (at & vu_all(l->column_bytes));
+}
+
+INLINE vu row_of(const struct g4_bilinear *job, const struct layout *l, vi y) {
+    const vu line = ((vu)y << job->line_shift) + vu_all(job->row);
+    return vu_all(job->base) + (line >> l->row_shift) * vu_all(l->row_pitch) +
+           ((line & vu_all(l->row_mask)) << l->row_bytes_shift);
+}
+
+/* The addressing modes at hand never leave the image; nothing else is read whatever they do. */
+INLINE struct axis_texels inside_texels(const struct g4_axis *axis, uint8_t mode, const float *coordinate) {
+    struct axis_texels texels = axis_texels(axis, mode, vf_load(coordinate));
+    texels.first = (vi)inside(texels.first, axis->size);
+    texels.second = (vi)inside(texels.second, axis->size);
+    return texels;
+}
+
+INLINE void find_places(const struct g4_bilinear *job, uint8_t mode_x, uint8_t mode_y, const float *u, const float *v,
+                        uint32_t n, struct places *out) {
+    const struct layout l = layout_of(job->tiling, job->pitch);
+    const struct g4_bilinear j = *job;
+
+    for
+        EACH_VECTOR(i, n) {
+            const struct axis_texels x = inside_texels(&j.axis[0], mode_x, &u[i]);
+            const struct axis_texels y = inside_texels(&j.axis[1], mode_y, &v[i]);
+            const vu left = column_of(&j, &l, x.first);
+            const vi below = y.weight << 16;
+            store(&out->top[i], (vi)(left + row_of(&j, &l, y.first)));
+            store(&out->bottom[i], (vi)(left + row_of(&j, &l, y.second)));
+            store(&out->step[i], (vi)(column_of(&j, &l, x.second) - left));
+            store(&out->x[i], x.weight | x.weight << 16);
+            store(&out->y[i], (vi_all(G4_WEIGHT_ONE) - y.weight) | below);
+        }
+}
+
+/* ---- the texels, two by two ---- */
+
+struct pairs {
+    uint64_t top[G4_BATCH], bottom[G4_BATCH]; /* left texel low */
+};
+
+INLINE uint64_t pair_of(uint32_t left, uint32_t right) {
+    return left | (uint64_t)right << 32;
+}
+
+/* Neighbours in the image mostly are neighbours in memory. */
+static void load_flat(const struct g4_bilinear *job, const struct places *places, uint32_t n, struct pairs *out) {
+    const uint8_t *const base = (const uint8_t *)job->flat; /* NOLINT(performance-no-int-to-ptr): not of an object */
+
+    for
+        EACH_VECTOR(i, n) {
+            vu step;
+            memcpy(&step, &places->step[i], sizeof step);
+            if (vi_bits(step != vu_all(G4_BYTES)) == 0) {
+                for (uint32_t k = i; k < i + LANES; k++) {
+                    out->top[k] = load64(base + places->top[k]);
+                    out->bottom[k] = load64(base + places->bottom[k]);
+                }
+                continue;
+            }
+            for (uint32_t k = i; k < i + LANES; k++) {
+                const uint8_t *const top = base + places->top[k];
+                const uint8_t *const bottom = base + places->bottom[k];
+                const int32_t right = (int32_t)places->step[k];
+                out->top[k] = pair_of(load32(top), load32(top + right));
+                out->bottom[k] = pair_of(load32(bottom), load32(bottom + right));
+            }
+        }
+}
+
+/* Texels are aligned, so none lies in two pages. */
+INLINE uint32_t load_texel(struct g4_port *port, uint32_t address) {
+    return load32(g4_mem_read_ptr(port, address));
+}
+
+INLINE uint64_t load_pair(struct g4_port *port, uint32_t address, uint32_t step) {
+    if (step == G4_BYTES && (address & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - 2 * G4_BYTES) {
+        return load64(g4_mem_read_ptr(port, address));
+    }
+    return pair_of(load_texel(port, address), load_texel(port, address + step));
+}
+
+static void load_paged(const struct g4_bilinear *job, const struct places *places, uint32_t n, struct pairs *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        out->top[i] = load_pair(job->port, places->top[i], places->step[i]);
+        out->bottom[i] = load_pair(job->port, places->bottom[i], places->step[i]);
+    }
+    for (uint32_t i = n; i % LANES; i++) { /* whole vectors are filtered */
+        out->top[i] = out->bottom[i] = 0;
+    }
+}
+
+/* ---- the filter ---- */
+
+/* Left and right texels of a vector's pairs. */
+INLINE void split_pairs(const uint64_t *pairs, vu *left, vu *right) {
+    vu a, b;
+    memcpy(&a, pairs, sizeof a);
+    memcpy(&b, pairs + LANES / 2, sizeof b);
+#ifdef G4_LANES_WIDE
+    *left = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    *right = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+#else
+    *left = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+    *right = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+#endif
+}
+
+/* The highest bit of each byte, by halves of it. */
+INLINE vu top_bits(vu bytes) {
+    const vu low = bytes & vu_all(0x0f0f0f0f);
+    const vu high = bytes >> 4 & vu_all(0x0f0f0f0f);
+    const __m128i of_low = _mm_setr_epi8(0, 1, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8);
+    const __m128i of_high = _mm_slli_epi16(of_low, 4);
+#ifdef G4_LANES_WIDE
+    const __m512i a = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(of_low), (__m512i)low);
+    const __m512i b = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(of_high), (__m512i)high);
+    return (vu)_mm512_max_epu8(a, b);
+#else
+    const __m256i a = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(of_low), (__m256i)low);
+    const __m256i b = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(of_high), (__m256i)high);
+    return (vu)_mm256_max_epu8(a, b);
+#endif
+}
+
+/* Two sums of two products each: of the signed halves of dwords. */
+INLINE vi products(vu a, vu b) {
+#ifdef G4_LANES_WIDE
+    return (vi)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+#else
+    return (vi)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+#endif
+}
+
+/* Two channels of two texels side by side, in the halves of dwords: (256 - x) * left + x * right, less 0x8000, so that
+ * it fits a signed half. */
+INLINE vu across(vu left, vu right, vu x) {
+    const vh mixed = (vh)(left << 8) + ((vh)right - (vh)left) * (vh)x;
+    return (vu)mixed ^ vu_all(0x80008000);
+}
+
+/* One above the other, of the channel in the low or high halves. */
+INLINE vi down(vu top, vu bottom, vu y, bool high) {
+    const vu low_half = vu_all(0xffff);
+    const vu both = high ? (top >> 16) | (bottom & ~low_half) : (top & low_half) | bottom << 16;
+    return products(both, y) + vi_all(0x8000 * G4_WEIGHT_ONE);
+}
+
+INLINE vf result(vi sum, vi top_sum) {
+    const float scale = 65793.0f / 1099511627776.0f; /* 2^40: that of weights, too */
+    const float top_scale = 1.0f / 140737488355328.0f;
+#ifdef G4_LANES_WIDE
+    /* The one fused operation that there is: the products are exact, so it is the double's sum, rounded once. */
+    const __m512 rest = (__m512)(vf_of_int(top_sum) * vf_all(top_scale));
+    return (vf)_mm512_fmadd_ps((__m512)vf_of_int(sum), (__m512)vf_all(scale), rest);
+#else
+    const vd large = __builtin_convertvector(sum, vd) * (double)scale;
+    return __builtin_convertvector(large + __builtin_convertvector(top_sum, vd) * (double)top_scale, vf);
+#endif
+}
+
+static void filter(const struct g4_bilinear *job, const struct places *places, const struct pairs *pairs, uint32_t n) {
+    const vu even = vu_all(0x00ff00ff);
+    float *const *const out = job->out;
+
+    for
+        EACH_VECTOR(i, n) {
+            const vu x = vu_load(&places->x[i]);
+            const vu y = vu_load(&places->y[i]);
+            vu texel[2][2];
+            vu mixed[2][2], top_mixed[2][2]; /* [row][bytes 0 and 2, bytes 1 and 3] */
+            split_pairs(&pairs->top[i], &texel[0][0], &texel[0][1]);
+            split_pairs(&pairs->bottom[i], &texel[1][0], &texel[1][1]);
+            for (int r = 0; r < 2; r++) {
+                const vu left = texel[r][0];
+                const vu right = texel[r][1];
+                const vu top_left = top_bits(left);
+                const vu top_right = top_bits(right);
+                mixed[r][0] = across(left & even, right & even, x);
+                mixed[r][1] = across(left >> 8 & even, right >> 8 & even, x);
+                top_mixed[r][0] = across(top_left & even, top_right & even, x);
+                top_mixed[r][1] = across(top_left >> 8 & even, top_right >> 8 & even, x);
+            }
+            for (int k = 0; k < G4_BYTES; k++) {
+                if (out[k]) {
+                    const vi sum = down(mixed[0][k & 1], mixed[1][k & 1], y, k >> 1);
+                    const vi top_sum = down(top_mixed[0][k & 1], top_mixed[1][k & 1], y, k >> 1);
+                    store(&out[k][i], (vi)result(sum, top_sum));
+                }
+            }
+        }
+}
+
+/* ---- all of it ---- */
+
+static void find_places_of_modes(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n,
+                                 struct places *out) {
+    const uint8_t x = job->axis[0].mode;
+    const uint8_t y = job->axis[1].mode;
+    if (x == G4_TEXTURE_COORDINATE_MODE_WRAP && y == G4_TEXTURE_COORDINATE_MODE_WRAP) {
+        find_places(job, G4_TEXTURE_COORDINATE_MODE_WRAP, G4_TEXTURE_COORDINATE_MODE_WRAP, u, v, n, out);
+    } else if (x == G4_TEXTURE_COORDINATE_MODE_CLAMP && y == G4_TEXTURE_COORDINATE_MODE_CLAMP) {
+        find_places(job, G4_TEXTURE_COORDINATE_MODE_CLAMP, G4_TEXTURE_COORDINATE_MODE_CLAMP, u, v, n, out);
+    } else {
+        find_places(job, x, y, u, v, n, out);
+    }
+}
+
+static void run(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
+    struct places places;
+    struct pairs pairs;
+
+    find_places_of_modes(job, u, v, n, &places);
+    if (job->flat) {
+        load_flat(job, &places, n, &pairs);
+    } else {
+        load_paged(job, &places, n, &pairs);
+    }
+    filter(job, &places, &pairs, n);
+}
+
+const struct g4_bilinear_ops G4_V(g4_bilinear_ops) = {.run = run};
+
+#else
+
+#include "bilinear.h"
+
+const struct g4_bilinear_ops G4_V(g4_bilinear_ops) = {NULL}; /* the general path */
+
+#endif

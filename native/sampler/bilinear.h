@@ -1,0 +1,31 @@
+/*
+ * The commonest lookup: four texels of a 2D image with four channels of eight bits (spec/50 3.6 to 3.13).
+ */
+#ifndef G4_SAMPLER_BILINEAR_H
+#define G4_SAMPLER_BILINEAR_H
+
+#include "lanes.h"
+
+enum {
+    G4_BYTES = 4 /* of a texel */
+};
+
+/* Up to 64 such lookups in an image, none of which leaves it. */
+struct g4_bilinear {
+    struct g4_axis axis[2];
+    uint32_t column, row; /* of the image's first texel in the surface: texels, lines of memory */
+    uint32_t line_shift;
+    uint32_t base, pitch;
+    enum g4_tiling tiling;
+    /* Host address of graphics address 0, if the image lies there in one piece; NULL: page by page. */
+    uintptr_t flat;
+    struct g4_port *port;
+    /* Where results go, by byte of the texel; NULL: nobody wants it.  Whole vectors are stored. */
+    float *out[G4_BYTES];
+};
+
+struct g4_bilinear_ops {
+    void (*run)(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n);
+};
+
+#endif

@@ -1,0 +1,155 @@
+"""The fixed-point way of bilinear lookups has the bits of the general one (spec/50 3.6 to 3.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from gen4emu._native import lib
+from gen4emu.device.tiling import Tiling
+from gen4emu.hw.formats import SurfaceFormat as F
+from gen4emu.hw.sampler import MapFilter as Map
+from gen4emu.hw.sampler import MipFilter as Mip
+from gen4emu.hw.sampler import TextureCoordinateMode as Mode
+from tests.sampler.texturing import TEXTURE, Texturing, Words
+
+VARIANTS = range(lib.g4_variant_best() + 1)
+MODES = (Mode.WRAP, Mode.MIRROR, Mode.CLAMP, Mode.MIRROR_ONCE, Mode.CUBE, Mode.CLAMP_BORDER)
+THREADS = 8
+MANY = 40  # messages: after so many, what lies in one piece is known
+
+
+@pytest.fixture(autouse=True)
+def keep_variant() -> Iterator[None]:
+    before = lib.g4_variant_current()
+    yield
+    lib.g4_set_variant(before)
+
+
+def coordinates(rng: np.random.Generator, kind: str) -> list[list[np.ndarray]]:
+    """Payload registers of each thread: u and v of sixteen pixels."""
+    threads = []
+    for t in range(THREADS):
+        lane = np.arange(16)
+        x, y = lane // 4 * 2 + lane % 2, lane // 2 % 2
+        if kind == "screen":
+            u, v = (x + 8 * t) * 0.0217 + rng.uniform(-1, 1), y * 0.0391 + rng.uniform(-1, 1)
+        elif kind == "exact":
+            u, v = rng.integers(-64, 128, 16) / 64, rng.integers(-64, 128, 16) / 64
+        else:
+            u, v = rng.normal(size=16) * 10.0 ** rng.integers(-3, 9), rng.normal(size=16) * 3
+            u[rng.integers(0, 16, 4)] = [np.nan, np.inf, -np.inf, -1e-10]
+            v[rng.integers(0, 16, 4)] = [np.nan, 3e38, -0.0, 1.0]
+        uv = [np.asarray(c, np.float32) for c in (u, v)]
+        threads.append([uv[0][:8], uv[0][8:], uv[1][:8], uv[1][8:]])
+    return threads
+
+
+def responses(t: Texturing, payloads: list[list[list[np.ndarray]]], emask: int = 0xFFFF,
+              header: dict[str, int] | None = None) -> list[Words]:
+    """Of one start of the bench, as a draw would be."""
+    descriptor = t.descriptor("sample", "16", mlen=5)
+    t.probe.start(t.threads, surface_state_base=0, binding_table=0x2000)
+    return [np.array(t.send(descriptor, payload, emask=emask, header=header, start=False)) for payload in payloads]
+
+
+def same_in_all_variants(t: Texturing, payloads: list[list[list[np.ndarray]]], **more: object) -> None:
+    lib.g4_set_variant(lib.G4_VARIANT_PLAIN)
+    general = responses(t, payloads, **more)  # type: ignore[arg-type]
+    events = t.events()
+    for variant in VARIANTS:
+        lib.g4_set_variant(variant)
+        for got, want in zip(responses(t, payloads, **more), general, strict=True):  # type: ignore[arg-type]
+            assert np.array_equal(got, want)
+        assert t.events() == events
+
+
+def test_a_byte_over_255_is_its_bits_repeated_and_its_highest_bit() -> None:
+    for c in range(256):
+        top = 1 << c.bit_length() >> 1
+        assert np.float32(c) / np.float32(255) == np.float32(c * 65793 / 2**24 + top / 2**31)
+        assert float(np.float32(c) / np.float32(255)) == c * 65793 / 2**24 + top / 2**31
+
+
+@pytest.mark.parametrize("tiling", list(Tiling)[:3])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("size", [(1, 1), (2, 31), (33, 7), (150, 40), (256, 64)])
+def test_bits_do_not_depend_on_the_variant(tiling: Tiling, mode: Mode, size: tuple[int, int]) -> None:
+    rng = np.random.default_rng([*size, mode, tiling.value])
+    t = Texturing(threads=THREADS)
+    data = rng.choice(np.array([0, 1, 2, 127, 128, 254, 255, *rng.integers(0, 256, 9)], np.uint8), 1 << 18).tobytes()
+    t.surface(F.B8G8R8A8_UNORM, *size, tiling=tiling, data=data)
+    t.sampler(Map.LINEAR, mode=(mode, MODES[int(rng.integers(6))], mode), rounding=bool(rng.integers(2)))
+    payloads = [coordinates(rng, kind) for kind in ("screen", "exact", "wild")] * 2
+    same_in_all_variants(t, payloads)
+    same_in_all_variants(t, payloads, emask=0x5A3C, header={"u_offset": -8, "v_offset": 7})
+
+
+@pytest.mark.parametrize("format", [F.R8G8B8A8_UNORM, F.B8G8R8X8_UNORM, F.B8G8R8A8_UNORM_SRGB])
+@pytest.mark.parametrize("mip", [Mip.NONE, Mip.NEAREST, Mip.LINEAR])
+def test_levels_do_not_depend_on_the_variant(format: F, mip: Mip) -> None:
+    rng = np.random.default_rng([format, mip])
+    t = Texturing(threads=THREADS)
+    t.surface(format, 100, 60, levels=6, tiling=Tiling.X, data=rng.integers(0, 256, 1 << 18, np.uint8).tobytes())
+    t.sampler(Map.LINEAR, mip, Mode.WRAP, min_mode_filter=Map.LINEAR, mag_mode_filter=Map.NEAREST)
+    same_in_all_variants(t, [coordinates(rng, kind) for kind in ("screen", "exact", "wild")] * 3)
+
+
+def test_every_weight_of_every_pair_of_bytes_is_right() -> None:
+    """Four texels in a row of a magnified texture: the sum of exact products, rounded once."""
+    rng = np.random.default_rng(7)
+    t = Texturing(threads=THREADS)
+    texels = rng.integers(0, 256, (4, 64, 4), np.uint8)
+    t.surface(F.R8G8B8A8_UNORM, 64, 4)
+    t.texels(texels)
+    t.sampler(Map.LINEAR)
+    floats = texels.astype(np.float32) / np.float32(255)
+    for _ in range(MANY):
+        x, y = rng.integers(0, 63 * 256, (THREADS, 16)), rng.integers(0, 3 * 256, (THREADS, 16))
+        u, v = ((x + 128) / 16384).astype(np.float32), ((y + 128) / 1024).astype(np.float32)
+        got = responses(t, [[[a[:8], a[8:], b[:8], b[8:]] for a, b in zip(u, v, strict=True)]])[0]
+        i, j, wx, wy = x >> 8, y >> 8, (x & 255)[..., None], (y & 255)[..., None]
+        want = sum(wa * wb / 65536 * floats[j + b, i + a].astype(np.float64)
+                   for a, wa in ((0, 256 - wx), (1, wx)) for b, wb in ((0, 256 - wy), (1, wy)))
+        red_first = got[:, :8].view(np.float32).reshape(THREADS, 4, 16).transpose(0, 2, 1)
+        assert np.array_equal(red_first, np.float32(want))
+
+
+def test_pages_that_do_not_follow_each_other_give_the_same() -> None:
+    rng = np.random.default_rng(11)
+    t = Texturing(threads=THREADS)
+    pages = rng.integers(0, 256, (32, 4096), np.uint8)
+    t.surface(F.R8G8B8A8_UNORM, 128, 64, tiling=Tiling.Y, data=b"")
+    for page in rng.permutation(32):  # host pages are given out in the order of writing
+        t.memory.write(TEXTURE + 4096 * int(page), pages[page].tobytes())
+    t.sampler(Map.LINEAR, mode=Mode.WRAP)
+    payloads = [coordinates(rng, "screen") for _ in range(MANY)]
+    scattered = responses(t, payloads)
+    same_in_all_variants(t, payloads)
+
+    flat = Texturing(threads=THREADS)
+    flat.surface(F.R8G8B8A8_UNORM, 128, 64, tiling=Tiling.Y, data=pages.tobytes())
+    flat.sampler(Map.LINEAR, mode=Mode.WRAP)
+    assert all(np.array_equal(a, b) for a, b in zip(responses(flat, payloads), scattered, strict=True))
+
+
+def test_missing_pages_are_zeros_and_reported_in_all_variants() -> None:
+    rng = np.random.default_rng(12)
+    t = Texturing(threads=THREADS)
+    t.surface(F.R8G8B8A8_UNORM, 128, 64, data=b"\xff" * 8192)
+    t.sampler(Map.LINEAR, mode=Mode.WRAP)
+    payloads = [coordinates(rng, "screen") for _ in range(MANY)]
+    same_in_all_variants(t, payloads)
+    seen = np.array(responses(t, payloads))[:, :, :8].view(np.float32)
+    assert seen.min() == 0.0 and seen.max() == 1.0
+
+
+def test_a_texture_at_the_end_of_memory_goes_on_at_its_start_in_all_variants() -> None:
+    rng = np.random.default_rng(13)
+    t = Texturing(threads=THREADS)
+    t.surface(F.R8G8B8A8_UNORM, 64, 64, base=0xFFFFF000, data=b"")
+    t.memory.write(0x5000, rng.integers(0, 256, 1 << 15, np.uint8).tobytes())
+    t.sampler(Map.LINEAR, mode=Mode.WRAP)
+    same_in_all_variants(t, [coordinates(rng, "screen") for _ in range(MANY)])
