@@ -25,7 +25,13 @@ struct g4_bilinear {
 };
 
 struct g4_bilinear_ops {
+    /* NULL: this variant leaves them to the general path. */
     void (*run)(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n);
 };
+
+const struct g4_bilinear_ops *g4_bilinear_of_variant(void);
+/* The job of a level, outputs excepted.  `lookups` as g4_flat_base wants it. */
+void g4_bilinear_begin(struct g4_bilinear *job, const struct g4_texture *texture, uint32_t level,
+                       const struct g4_axis axis[2], struct g4_port *port, uint32_t lookups);
 
 #endif

@@ -2,12 +2,7 @@
 
 #include <math.h>
 
-#include "../variant.h"
 #include "bilinear.h"
-#include "flat.h"
-
-G4_VARIANT_DECLARE(struct g4_bilinear_ops, g4_bilinear_ops);
-static const struct g4_bilinear_ops *const bilinear_variants[] = G4_VARIANT_TABLE(g4_bilinear_ops);
 
 struct run {
     struct g4_batch *b;
@@ -291,23 +286,14 @@ static void run_nearest(struct run *r) {
 static bool run_bytes(struct run *r) {
     struct g4_batch *const b = r->b;
     const struct g4_texture *const texture = b->texture;
-    const struct g4_bilinear_ops *const ops = bilinear_variants[g4_variant_current()];
-    struct g4_port *const port = r->reader->port;
+    const struct g4_bilinear_ops *const ops = g4_bilinear_of_variant();
+    struct g4_bilinear job;
 
     if (!texture->bytes || !ops->run || b->keyed || b->shadow || may_leave(r)) {
         return false;
     }
-    struct g4_bilinear job = {
-        .axis = {axis_of(b, 0, r->level->width), axis_of(b, 1, r->level->height)},
-        .column = r->level->x + texture->x_offset,
-        .row = (r->level->y << texture->line_shift) + texture->line_offset + texture->y_offset,
-        .line_shift = texture->line_shift,
-        .base = texture->surface.base,
-        .pitch = texture->surface.pitch,
-        .tiling = texture->surface.tiling,
-        .flat = g4_flat_base(texture, b->level, port->mem, b->n),
-        .port = port,
-    };
+    const struct g4_axis axis[2] = {axis_of(b, 0, r->level->width), axis_of(b, 1, r->level->height)};
+    g4_bilinear_begin(&job, texture, b->level, axis, r->reader->port, b->n);
     for (uint32_t k = 0; k < r->components; k++) {
         job.out[texture->component[k].shift / 8] = b->out[k];
     }

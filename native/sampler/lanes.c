@@ -376,18 +376,55 @@ INLINE double square_length(const float d[3][G4_BATCH], uint32_t i) {
     return x * x + y * y + z * z;
 }
 
-/* To 16 significant bits, so that noise does not make an exact 2:1 less than that; then 7 bits of mantissa. */
+/* To 16 significant bits, so that noise does not make an exact 2:1 less than that; then 7 bits of mantissa.  NaN is 0.
+ */
+INLINE int32_t logarithm(double x, double y) {
+    const double longer = x > y ? x : y;
+    const double root = sqrt(longer);
+    uint64_t bits;
+    memcpy(&bits, &root, sizeof bits);
+    const uint64_t rounded = bits + ((UINT64_C(1) << 36) - 1) + (bits >> 37 & 1);
+    const int32_t number = (int32_t)(uint32_t)(rounded >> 45) - 1023 * 128;
+    return number * ((x == x) & (y == y));
+}
+
 static void length(const struct g4_gradient_lanes *gradients, uint32_t n, int32_t *out) {
     for (uint32_t i = 0; i < n; i++) {
-        const double x = square_length(gradients->dx, i);
-        const double y = square_length(gradients->dy, i);
-        const double longer = x > y ? x : y;
-        const double root = sqrt(longer);
-        uint64_t bits;
-        memcpy(&bits, &root, sizeof bits);
-        const uint64_t rounded = bits + ((UINT64_C(1) << 36) - 1) + (bits >> 37 & 1);
-        const int32_t number = (int32_t)(uint32_t)(rounded >> 45) - 1023 * 128;
-        out[i] = number * ((x == x) & (y == y));
+        out[i] = logarithm(square_length(gradients->dx, i), square_length(gradients->dy, i));
+    }
+}
+
+/* What a coordinate changes by from the upper left pixels of eight subspans to the upper right and lower left ones. */
+INLINE void differences(const float *coordinate, float texels, float *dx, float *dy) {
+    const vf a = vf_load(coordinate);
+    const vf b = vf_load(coordinate + LANES);
+    const vf c = vf_load(coordinate + 2 * (size_t)LANES);
+    const vf d = vf_load(coordinate + 3 * (size_t)LANES);
+    const vf ab = __builtin_shufflevector(a, b, 0, 4, 8, 12, 1, 5, 9, 13);
+    const vf cd = __builtin_shufflevector(c, d, 0, 4, 8, 12, 1, 5, 9, 13);
+    const vf left = __builtin_shufflevector(ab, cd, 0, 1, 2, 3, 8, 9, 10, 11);
+    const vf right = __builtin_shufflevector(ab, cd, 4, 5, 6, 7, 12, 13, 14, 15);
+    const vf ab_below = __builtin_shufflevector(a, b, 2, 6, 10, 14, 2, 6, 10, 14);
+    const vf cd_below = __builtin_shufflevector(c, d, 2, 6, 10, 14, 2, 6, 10, 14);
+    const vf below = __builtin_shufflevector(ab_below, cd_below, 0, 1, 2, 3, 8, 9, 10, 11);
+    store(dx, (vi)((right - left) * vf_all(texels)));
+    store(dy, (vi)((below - left) * vf_all(texels)));
+}
+
+static void lengths(const float *const u[2], const float *const v[2], float width, float height,
+                    int32_t out[G4_SUBSPANS]) {
+    float ux[G4_SUBSPANS], uy[G4_SUBSPANS], vx[G4_SUBSPANS], vy[G4_SUBSPANS];
+
+    for (uint32_t i = 0; i < G4_SUBSPANS; i += LANES) {
+        const uint32_t half = i / (G4_SUBSPANS / 2);
+        const uint32_t lane = 4 * (i % (G4_SUBSPANS / 2));
+        differences(u[half] + lane, width, &ux[i], &uy[i]);
+        differences(v[half] + lane, height, &vx[i], &vy[i]);
+    }
+    for (uint32_t i = 0; i < G4_SUBSPANS; i++) {
+        const double x = (double)ux[i] * ux[i] + (double)vx[i] * vx[i];
+        const double y = (double)uy[i] * uy[i] + (double)vy[i] * vy[i];
+        out[i] = logarithm(x, y);
     }
 }
 
@@ -438,4 +475,5 @@ const struct g4_sampler_ops G4_V(g4_sampler_ops) = {
     .project = project,
     .choose = choose,
     .length = length,
+    .lengths = lengths,
 };

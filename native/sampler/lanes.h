@@ -8,9 +8,10 @@
 
 enum {
     G4_BATCH = 64,
-    G4_BATCH_LEAST = 8,     /* arrays have a multiple of this: loops run over whole vectors */
-    G4_OUTSIDE = INT32_MIN, /* a texel index: the border colour */
-    G4_WEIGHT_ONE = 256,    /* 8 bits of weight (decision 35) */
+    G4_BATCH_LEAST = 8,         /* arrays have a multiple of this: loops run over whole vectors */
+    G4_OUTSIDE = INT32_MIN,     /* a texel index: the border colour */
+    G4_WEIGHT_ONE = 256,        /* 8 bits of weight (decision 35) */
+    G4_SUBSPANS = G4_BATCH / 2, /* of two batches */
 };
 
 /* One dimension of the lookups: how a coordinate becomes texel numbers. */
@@ -71,12 +72,15 @@ struct g4_sampler_ops {
     /* Between two levels: a + (b - a) * beta / 64. */
     void (*between)(const float *a, const float *b, const int32_t *beta, uint32_t n, float *out);
     void (*project)(const float *x, const float *y, const float *z, uint32_t n, int32_t *face, float *u, float *v);
-    /* The longer gradient's logarithm: exponent * 128 + seven bits of mantissa. */
     /* The level, the weight of the next one in 1/64, and whether the lookup is magnified.  `n` is a multiple of
      * G4_BATCH_LEAST. */
     void (*choose)(const struct g4_level_choice *choice, const int32_t *lod, uint32_t n, uint8_t *level,
                    uint8_t *magnified, int32_t *beta);
+    /* The longer gradient's logarithm: exponent * 128 + seven bits of mantissa. */
     void (*length)(const struct g4_gradient_lanes *gradients, uint32_t n, int32_t *out);
+    /* The same of the subspans of a message, [half][lane], in an image of so many texels. */
+    void (*lengths)(const float *const u[2], const float *const v[2], float width, float height,
+                    int32_t out[G4_SUBSPANS]);
 };
 
 #endif

@@ -9,7 +9,6 @@ enum {
     LOD_ONE = 64,
     LOD_LOW = -16 * LOD_ONE,
     LOD_HIGH = 16 * LOD_ONE - 1,
-    SUBSPANS = G4_SAMPLE_LANES / 4,
 };
 
 static int32_t at_most(int32_t value, int32_t high) {
@@ -42,6 +41,12 @@ static const uint8_t log2_table[128] = {
  * numbers saturate to: on silicon, a bias brings even levels beyond 16 back (docs/fidelity.md). */
 static int32_t log2_lod(int32_t number) {
     return (number >> 7) * LOD_ONE + log2_table[number & 127];
+}
+
+/* Its numbers for the subspans of a message. */
+static void plane_lengths(const struct g4_texture *texture, const struct g4_parameter *u, const struct g4_parameter *v,
+                          const struct g4_sampler_ops *ops, int32_t number[G4_SUBSPANS]) {
+    ops->lengths(u->half, v->half, (float)texture->surface.width, (float)texture->surface.height, number);
 }
 
 /* ---- gradients ---- */
@@ -86,7 +91,7 @@ static float step_on_face(const float from[3], const float to[3], int d) {
 static void cube_gradients(const struct g4_request *request, const struct g4_sample_work *work,
                            struct g4_gradient_lanes *out) {
     const float half = 0.5f * level_0_size(request->texture, 0);
-    for (uint32_t s = 0; s < SUBSPANS; s++) {
+    for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
         float corner[3][3];
         for (uint32_t i = 0; i < 3; i++) {
             const uint32_t lane = 4 * s + i;
@@ -115,7 +120,7 @@ static void computed(const struct g4_request *request, const struct g4_sample_wo
     const int dimensions = texture->volume ? 3 : texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D ? 1 : 2;
     for (int d = 0; d < dimensions; d++) {
         const float size = level_0_size(texture, d);
-        for (uint32_t s = 0; s < SUBSPANS; s++) {
+        for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
             const float *const c = &parameter[d]->half[s / 16][4 * (s % 16)];
             out->dx[d][s] = (c[1] - c[0]) * size;
             out->dy[d][s] = (c[2] - c[0]) * size;
@@ -190,8 +195,13 @@ static void set_lane(struct g4_sample_work *work, uint32_t lane, const struct di
 
 static void base_from_subspans(const struct g4_request *request, struct g4_sample_work *work,
                                const struct g4_sampler_ops *ops, bool anisotropic, float most) {
+    const struct g4_texture *const texture = request->texture;
+    const bool plane = texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_2D && !anisotropic;
     struct g4_gradient_lanes gradients;
-    computed(request, work, &gradients);
+
+    if (!plane) {
+        computed(request, work, &gradients);
+    }
     if (anisotropic) {
         for (uint32_t lane = 0; lane < G4_SAMPLE_LANES; lane++) {
             const struct direction direction = direction_of(&gradients, lane / 4, most, ops);
@@ -199,9 +209,13 @@ static void base_from_subspans(const struct g4_request *request, struct g4_sampl
         }
         return;
     }
-    int32_t number[G4_BATCH];
-    ops->length(&gradients, SUBSPANS, number);
-    for (uint32_t s = 0; s < SUBSPANS; s++) {
+    int32_t number[G4_SUBSPANS];
+    if (plane) {
+        plane_lengths(texture, &request->u, &request->v, ops, number);
+    } else {
+        ops->length(&gradients, G4_SUBSPANS, number);
+    }
+    for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
         const int32_t lod = log2_lod(number[s]);
         for (uint32_t i = 0; i < 4; i++) {
             work->lod[4 * s + i] = lod;
@@ -289,8 +303,9 @@ static int32_t nearest_low(const struct range *range, bool erratum) {
     return erratum && fraction > 0 && fraction < LOD_ONE / 2 ? range->floor_low + LOD_ONE : range->floor_low;
 }
 
-static struct g4_level_choice choice_of(const struct g4_request *request, const struct range *range) {
-    const struct g4_sampler_state *const state = &request->sampler->state;
+static struct g4_level_choice choice_of(const struct g4_texture_sampler *sampler, const struct range *range,
+                                        bool min_lod_erratum) {
+    const struct g4_sampler_state *const state = &sampler->state;
     return (struct g4_level_choice){
         .bias = state->texture_lod_bias_s4_6,
         .base = (int32_t)state->base_mip_level_u4_1 * (LOD_ONE / 2),
@@ -301,13 +316,12 @@ static struct g4_level_choice choice_of(const struct g4_request *request, const 
         .rounded = state->mip_mode_filter == G4_MIP_FILTER_NEAREST,
         .floor_low = range->floor_low,
         .ceil_high = range->ceil_high,
-        .rounded_low = nearest_low(range, request->min_lod_erratum),
+        .rounded_low = nearest_low(range, min_lod_erratum),
     };
 }
 
 /* Nothing to compute when there is one level to choose and both filters are the same. */
-static bool always_the_same(const struct g4_request *request, const struct range *range) {
-    const struct g4_texture_sampler *const sampler = request->sampler;
+static bool always_the_same(const struct g4_texture_sampler *sampler, const struct range *range) {
     return range->low == range->high && (range->low & (LOD_ONE - 1)) == 0 && sampler->filter[0] == sampler->filter[1] &&
            memcmp(sampler->round[0], sampler->round[1], 3) == 0;
 }
@@ -316,7 +330,7 @@ void g4_sample_lod(const struct g4_request *request, struct g4_sample_work *work
                    bool anisotropic) {
     const struct range range = range_of(request->texture, request->sampler);
 
-    if (!anisotropic && always_the_same(request, &range)) {
+    if (!anisotropic && always_the_same(request->sampler, &range)) {
         memset(work->magnified, 0, sizeof work->magnified);
         memset(work->level, (int)(range.low >> 6), sizeof work->level);
         memset(work->beta, 0, sizeof work->beta);
@@ -324,6 +338,68 @@ void g4_sample_lod(const struct g4_request *request, struct g4_sample_work *work
     }
     base_lod(request, work, ops, anisotropic);
     add_delivered(request, work);
-    const struct g4_level_choice choice = choice_of(request, &range);
+    const struct g4_level_choice choice = choice_of(request->sampler, &range, request->min_lod_erratum);
     ops->choose(&choice, work->lod, G4_SAMPLE_LANES, work->level, work->magnified, work->beta);
+}
+
+/* ---- the same for lookups that have one level in common ---- */
+
+/* Subspans some lane of which is on: bit 4 * s. */
+static g4_lanes subspans_of(g4_lanes lanes) {
+    const g4_lanes pairs = lanes | lanes >> 1;
+    return (pairs | pairs >> 2) & UINT64_C(0x1111111111111111);
+}
+
+/* Whether all of the subspans have the value of the first. */
+static bool alike(const int32_t *value, const g4_lanes subspans[G4_SAMPLE_HALVES], int32_t first) {
+    uint64_t others = 0;
+    for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
+        for (uint32_t s = 0; s < G4_SUBSPANS / 2; s++) {
+            others |= (subspans[half] >> (4 * s)) & (value[half * (G4_SUBSPANS / 2) + s] != first);
+        }
+    }
+    return !(others & 1);
+}
+
+bool g4_sample_common_level(const struct g4_common_level *in, const struct g4_sampler_ops *ops, uint32_t *level,
+                            int32_t beta[G4_SUBSPANS], bool *mixed) {
+    const struct range range = range_of(in->texture, in->sampler);
+    const g4_lanes subspans[G4_SAMPLE_HALVES] = {subspans_of(in->active[0]), subspans_of(in->active[1])};
+    const uint32_t half = subspans[0] ? 0 : 1;
+    const uint32_t first = half * (G4_SUBSPANS / 2) + (uint32_t)__builtin_ctzll(subspans[half]) / 4;
+    int32_t lod[G4_SUBSPANS];
+    int32_t levels[G4_SUBSPANS];
+    uint8_t level_bytes[G4_SUBSPANS];
+    uint8_t magnified[G4_SUBSPANS];
+
+    *mixed = false;
+    if (always_the_same(in->sampler, &range)) {
+        *level = (uint32_t)range.low >> 6;
+        return true;
+    }
+    plane_lengths(in->texture, &in->u, &in->v, ops, lod);
+    const struct g4_level_choice choice = choice_of(in->sampler, &range, in->min_lod_erratum);
+    if (alike(lod, subspans, lod[first])) {
+        const int32_t one = log2_lod(lod[first]);
+        for (uint32_t i = 0; i < G4_BATCH_LEAST; i++) {
+            lod[i] = one;
+        }
+        ops->choose(&choice, lod, G4_BATCH_LEAST, level_bytes, magnified, beta);
+        for (uint32_t i = 1; i < G4_SUBSPANS; i++) {
+            beta[i] = beta[0];
+        }
+        *level = level_bytes[0];
+        *mixed = beta[0] != 0;
+        return true;
+    }
+    for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
+        lod[s] = log2_lod(lod[s]);
+    }
+    ops->choose(&choice, lod, G4_SUBSPANS, level_bytes, magnified, beta);
+    for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
+        levels[s] = level_bytes[s];
+    }
+    *level = level_bytes[first];
+    *mixed = !alike(beta, subspans, 0);
+    return alike(levels, subspans, levels[first]);
 }

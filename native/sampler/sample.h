@@ -73,4 +73,18 @@ void g4_sample(const struct g4_request *request, struct g4_sample_work *work, co
 void g4_sample_lod(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
                    bool anisotropic);
 
+/* Lookups in a 2D image whose level comes from subspans alone, with filters that are the same at all levels.  Some lane
+ * is active. */
+struct g4_common_level {
+    const struct g4_texture *texture;
+    const struct g4_texture_sampler *sampler;
+    g4_lanes active[G4_SAMPLE_HALVES];
+    struct g4_parameter u, v;
+    bool min_lod_erratum;
+};
+
+/* The level of all of them, and, if some are mixed with the next, the weight of that; false: they do not agree. */
+bool g4_sample_common_level(const struct g4_common_level *in, const struct g4_sampler_ops *ops, uint32_t *level,
+                            int32_t beta[G4_SUBSPANS], bool *mixed);
+
 #endif

@@ -11,6 +11,7 @@
 #include "../worker.h"
 #include "flat.h"
 #include "load.h"
+#include "quick.h"
 #include "sample.h"
 
 G4_VARIANT_DECLARE(struct g4_sampler_ops, g4_sampler_ops);
@@ -44,6 +45,7 @@ struct g4_sampler_cache {
     float parameter[PARAMETERS][G4_BATCH]; /* of SIMD4x2 messages, sample s of thread t in lane 8t + 4s */
     uint32_t result[4][G4_SAMPLE_LANES];   /* R, G, B, A */
     struct g4_load_work loading;
+    struct g4_quick_work quick;
 };
 
 struct g4_sampler_cache *g4_sampler_cache_new(void) {
@@ -364,10 +366,43 @@ static const struct g4_texture *keyed_texture(const struct call *c, const struct
     return &c->cache->keyed;
 }
 
+/* Where the response's halves of the wanted channels go. */
+static void find_rows(const struct call *c, uint32_t *row[G4_SAMPLE_HALVES][4]) {
+    const bool packed = c->message->simd == 16;
+    unsigned next = 0;
+    for (unsigned channel = 0; channel < 4; channel++) {
+        const bool wanted = !(c->channel_mask >> channel & 1);
+        row[0][channel] = wanted ? g4_response(c->gang, c->send, next, 0) : NULL;
+        row[1][channel] = wanted && packed ? g4_response(c->gang, c->send, next + 1, 0) : NULL;
+        next += packed ? (wanted ? 2 : 0) : 1;
+    }
+}
+
+static bool sample_quickly(const struct call *c, const struct g4_texture_sampler *sampler) {
+    if (c->message->operation != G4_SAMPLER_OP_SAMPLE || c->message->simd == 4 || c->header.force_lod_to_zero ||
+        !has(c, G4_SAMPLER_PARAMETER_V) || !g4_quick_suits(c->texture, sampler)) {
+        return false;
+    }
+    struct g4_quick quick = {
+        .lookups = {.texture = c->texture,
+                    .sampler = sampler,
+                    .active = {c->active[0], c->active[1]},
+                    .u = parameter(c, G4_SAMPLER_PARAMETER_U),
+                    .v = parameter(c, G4_SAMPLER_PARAMETER_V),
+                    .min_lod_erratum = c->eu->ctx->options.min_lod_erratum},
+        .offset = {c->header.u_offset, c->header.v_offset},
+    };
+    find_rows(c, quick.row);
+    return g4_quick_run(&quick, &c->cache->quick, variants[g4_variant_current()], c->cache->reader.port);
+}
+
 static void sample(struct call *c) {
     const bool kill = c->message->operation == G4_SAMPLER_OP_SAMPLE_KILLPIX;
     const struct g4_texture_sampler *const sampler = find_sampler(c);
 
+    if (sample_quickly(c, sampler)) {
+        return;
+    }
     if (c->texture->null || sampler->state.sampler_disable) {
         write_zeros(c);
         if (kill) {
@@ -542,11 +577,8 @@ static void refuse_message(const struct call *c) {
 
 /* Bytes of threads. */
 static g4_lanes lanes_of(uint32_t threads) {
-    g4_lanes lanes = 0;
-    for (int t = 0; t < G4_GANG_THREADS; t++) {
-        lanes |= threads >> t & 1 ? (g4_lanes)0xff << (8 * t) : 0;
-    }
-    return lanes;
+    const g4_lanes own = threads * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201); /* bit t of byte t */
+    return ((own + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101)) * 0xff;
 }
 
 /* SIMD4x2: a sample is wanted if any of its four channels is on; it works in the first of them. */

@@ -89,12 +89,63 @@ def test_bits_do_not_depend_on_the_variant(tiling: Tiling, mode: Mode, size: tup
 
 @pytest.mark.parametrize("format", [F.R8G8B8A8_UNORM, F.B8G8R8X8_UNORM, F.B8G8R8A8_UNORM_SRGB])
 @pytest.mark.parametrize("mip", [Mip.NONE, Mip.NEAREST, Mip.LINEAR])
-def test_levels_do_not_depend_on_the_variant(format: F, mip: Mip) -> None:
+@pytest.mark.parametrize("magnified", [Map.NEAREST, Map.LINEAR])
+def test_levels_do_not_depend_on_the_variant(format: F, mip: Mip, magnified: Map) -> None:
     rng = np.random.default_rng([format, mip])
     t = Texturing(threads=THREADS)
     t.surface(format, 100, 60, levels=6, tiling=Tiling.X, data=rng.integers(0, 256, 1 << 18, np.uint8).tobytes())
-    t.sampler(Map.LINEAR, mip, Mode.WRAP, min_mode_filter=Map.LINEAR, mag_mode_filter=Map.NEAREST)
-    same_in_all_variants(t, [coordinates(rng, kind) for kind in ("screen", "exact", "wild")] * 3)
+    t.sampler(Map.LINEAR, mip, Mode.WRAP, mag_mode_filter=magnified)
+    payloads = [coordinates(rng, kind) for kind in ("screen", "exact", "wild")] * 3
+    same_in_all_variants(t, payloads)
+    same_in_all_variants(t, payloads, emask=0xF060)
+
+
+def gradient(texels_per_pixel: float, slope: float = 0.0) -> list[list[np.ndarray]]:
+    """Payloads of a screen that shows so many texels a pixel, more and more with a slope, of 128."""
+    lane = np.arange(16)
+    x, y = lane // 4 * 2 + lane % 2, lane // 2 % 2
+    threads = []
+    for t in range(THREADS):
+        scale = texels_per_pixel * (1 + slope * (x + 8 * t)) / 128
+        u, v = np.float32(0.31 + (x + 8 * t) * scale), np.float32(0.77 + y * scale)
+        threads.append([u[:8], u[8:], v[:8], v[8:]])
+    return threads
+
+
+@pytest.mark.parametrize("mip", [Mip.NONE, Mip.NEAREST, Mip.LINEAR])
+@pytest.mark.parametrize("preclamp", [0, 1])
+def test_common_and_mixed_levels_do_not_depend_on_the_variant(mip: Mip, preclamp: int) -> None:
+    rng = np.random.default_rng([mip, preclamp])
+    t = Texturing(threads=THREADS)
+    t.surface(F.B8G8R8A8_UNORM, 128, 128, levels=7, tiling=Tiling.Y,
+              data=rng.integers(0, 256, 1 << 18, np.uint8).tobytes())
+    t.sampler(Map.LINEAR, mip, Mode.WRAP, lod_preclamp_enable=preclamp, min_lod=0.5, max_lod=4.25,
+              texture_lod_bias=0.25)
+    payloads = [gradient(scale, slope) for scale in (0.5, 1, 1.5, 2, 3, 7, 100) for slope in (0, 1e-7, 0.003, 0.02)]
+    for emask in (0xFFFF, 0x7FFE, 0x0F00):
+        same_in_all_variants(t, payloads, emask=emask)
+    same_in_all_variants(t, payloads, header={"green_write_channel_mask": 1, "u_offset": 3})
+    same_in_all_variants(t, payloads, header={"force_lod_to_zero": 1})
+
+
+def test_messages_of_eight_pixels_do_not_depend_on_the_variant() -> None:
+    rng = np.random.default_rng(21)
+    t = Texturing(threads=THREADS)
+    t.surface(F.R8G8B8X8_UNORM, 128, 128, levels=7, tiling=Tiling.X,
+              data=rng.integers(0, 256, 1 << 18, np.uint8).tobytes())
+    t.sampler(Map.LINEAR, Mip.LINEAR, Mode.MIRROR)
+    sixteen = [gradient(scale) for scale in (0.5, 1.5, 2)] * 2
+    payloads = [[[p[0], p[2], np.zeros(8, np.float32)] for p in payload] for payload in sixteen]
+    descriptor = t.descriptor("sample", "8", mlen=4)
+    seen = []
+    for variant in VARIANTS:
+        lib.g4_set_variant(variant)
+        t.probe.start(THREADS, surface_state_base=0, binding_table=0x2000)
+        masks = ({}, {"red_write_channel_mask": 1})
+        seen.append([np.array(t.send(descriptor, payload, emask=0xFF, header=mask, start=False))
+                     for payload in payloads for mask in masks])
+    assert all(np.array_equal(a, b) for other in seen for a, b in zip(seen[0], other, strict=True))
+    assert np.all(seen[0][0][:, 3].view(np.float32) == 1.0)
 
 
 def test_every_weight_of_every_pair_of_bytes_is_right() -> None:
