@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../report.h"
+#include "four.h"
 #include "stage.h"
 
 /* Outcode bits where R0.2 of a CLIP thread has them (spec/20 2.6). */
@@ -28,69 +29,66 @@ enum {
     VP_XY_MASK = 15u << 28,
 };
 
-struct limits {
-    float x_min, x_max, y_min, y_max;
+/* What the vertices of a draw are tested against. */
+struct tests {
+    const struct g4_clip_state *clip;
+    const struct g4_clip_viewport *guardband; /* 16 */
+    float x_min, x_max, y_min, y_max, z_min;
+    bool gen45;
 };
 
-static uint32_t box_code(const struct g4_vertex *v, const struct limits *box, bool negative, uint32_t x_min,
-                         uint32_t x_max, uint32_t y_min, uint32_t y_max) {
-    uint32_t code = 0;
-    code |= (v->x < box->x_min) != negative ? x_min : 0;
-    code |= (v->x > box->x_max) != negative ? x_max : 0;
-    code |= (v->y < box->y_min) != negative ? y_min : 0;
-    code |= (v->y > box->y_max) != negative ? y_max : 0;
-    return code;
-}
-
-static uint32_t z_code(const struct g4_clip_state *clip, const struct g4_vertex *v, bool negative) {
-    const float z_min = clip->api_mode == G4_API_MODE_D3D ? 0.0f : -1.0f;
-    return ((v->z < z_min) != negative ? VP_Z_MIN : 0) | ((v->z > 1.0f) != negative ? VP_Z_MAX : 0);
-}
-
-/* VertexClipTest of spec/20 3.1. */
-static uint32_t outcode(const struct g4_context *ctx, const struct g4_pipe *pipe, const struct g4_vertex *v) {
+static struct tests tests_of(const struct g4_context *ctx, const struct g4_pipe *pipe) {
     const struct g4_clip_state *const clip = &pipe->clip;
-    const struct g4_clip_viewport *const gb = &pipe->clip_viewport[v->viewport & 15];
     const bool screen = clip->vertex_position_space == G4_VERTEX_POSITION_SPACE_SCREEN;
-    const struct limits vp = {
-        screen ? clip->screen_space_viewport_x_min : -1.0f, screen ? clip->screen_space_viewport_x_max : 1.0f,
-        screen ? clip->screen_space_viewport_y_min : -1.0f, screen ? clip->screen_space_viewport_y_max : 1.0f};
-    const struct limits guard = {gb->x_min_clip_guardband, gb->x_max_clip_guardband, gb->y_min_clip_guardband,
-                                 gb->y_max_clip_guardband};
-    const bool test_xy = clip->viewport_xy_clip_test_enable;
-    const bool test_guard = clip->guardband_clip_test_enable;
-    const bool test_z = clip->viewport_z_clip_test_enable;
+    return (struct tests){
+        .clip = clip,
+        .guardband = pipe->clip_viewport,
+        .x_min = screen ? clip->screen_space_viewport_x_min : -1.0f,
+        .x_max = screen ? clip->screen_space_viewport_x_max : 1.0f,
+        .y_min = screen ? clip->screen_space_viewport_y_min : -1.0f,
+        .y_max = screen ? clip->screen_space_viewport_y_max : 1.0f,
+        .z_min = clip->api_mode == G4_API_MODE_D3D ? 0.0f : -1.0f,
+        .gen45 = g4_is_gen45(ctx->gen),
+    };
+}
+
+static g4_four_i bit_where(g4_four_i mask, uint32_t bits) {
+    return mask & (int32_t)bits;
+}
+
+static g4_four_i viewport_codes(const struct tests *t, const struct g4_four_positions *p, g4_four_i negative) {
+    return bit_where((p->x < t->x_min) ^ negative, VP_X_MIN) | bit_where((p->x > t->x_max) ^ negative, VP_X_MAX) |
+           bit_where((p->y < t->y_min) ^ negative, VP_Y_MIN) | bit_where((p->y > t->y_max) ^ negative, VP_Y_MAX);
+}
+
+static g4_four_i guardband_codes(const struct tests *t, const struct g4_vertex *vertex, uint32_t count,
+                                 const struct g4_four_positions *p, g4_four_i negative) {
+    g4_four_f x_min, x_max, y_min, y_max;
+    for (uint32_t i = 0; i < G4_FOUR; i++) {
+        const struct g4_clip_viewport *const gb = &t->guardband[vertex[i < count ? i : 0].viewport & 15];
+        x_min[i] = gb->x_min_clip_guardband;
+        x_max[i] = gb->x_max_clip_guardband;
+        y_min[i] = gb->y_min_clip_guardband;
+        y_max[i] = gb->y_max_clip_guardband;
+    }
+    return bit_where((p->x < x_min) ^ negative, GB_X_MIN) | bit_where((p->x > x_max) ^ negative, GB_X_MAX) |
+           bit_where((p->y < y_min) ^ negative, GB_Y_MIN) | bit_where((p->y > y_max) ^ negative, GB_Y_MAX);
+}
+
+/* Neither inside nor outside: both sides' codes, if they are tested at all. */
+static g4_four_i with_nan(g4_four_i code, g4_four_f v, uint32_t bits, bool tested) {
+    const g4_four_i nan = g4_four_nan(v);
+    return (code & ~bit_where(nan, bits)) | (tested ? bit_where(nan, bits) : (g4_four_i){0});
+}
+
+/* User clip flags, and what a negative w means. */
+static uint32_t other_codes(const struct tests *t, const struct g4_vertex *v) {
+    const struct g4_clip_state *const clip = t->clip;
     const bool negative = signbit(v->rhw) != 0;
     uint32_t user = v->user_clip & clip->user_clip_flags_clip_test_enable_bitmask;
     uint32_t code = 0;
 
-    if (test_xy) {
-        code |= box_code(v, &vp, negative, VP_X_MIN, VP_X_MAX, VP_Y_MIN, VP_Y_MAX);
-    }
-    if (test_guard) {
-        code |= box_code(v, &guard, negative, GB_X_MIN, GB_X_MAX, GB_Y_MIN, GB_Y_MAX);
-    }
-    if (test_xy && !test_guard) {
-        code |= (code & VP_XY_MASK) >> 6;
-    } else if (test_guard && !test_xy) {
-        code |= (code & GB_MASK) << 6;
-    }
-    if (test_z) {
-        code |= z_code(clip, v, negative);
-    }
-    if (isnan(v->x)) {
-        code &= ~(VP_X_MIN | VP_X_MAX | GB_X_MIN | GB_X_MAX);
-        code |= test_xy || test_guard ? VP_X_MIN | VP_X_MAX | GB_X_MIN | GB_X_MAX : 0;
-    }
-    if (isnan(v->y)) {
-        code &= ~(VP_Y_MIN | VP_Y_MAX | GB_Y_MIN | GB_Y_MAX);
-        code |= test_xy || test_guard ? VP_Y_MIN | VP_Y_MAX | GB_Y_MIN | GB_Y_MAX : 0;
-    }
-    if (isnan(v->z)) {
-        code &= ~(uint32_t)VP_Z_MASK;
-        code |= test_z ? VP_Z_MASK : 0;
-    }
-    if (!g4_is_gen45(ctx->gen)) {
+    if (!t->gen45) {
         /* [BW-E0], [CL-B]: flag 7 stands for a negative w, and its own value makes the vertex bad (spec/20 3.1) */
         code |= v->user_clip & 0x80 ? BAD : 0;
         user = (user & 0x7f) | (negative ? clip->user_clip_flags_clip_test_enable_bitmask & 0x80 : 0);
@@ -99,6 +97,40 @@ static uint32_t outcode(const struct g4_context *ctx, const struct g4_pipe *pipe
     }
     code |= isnan(v->rhw) ? BAD : 0;
     return code | user << UC_SHIFT;
+}
+
+/* VertexClipTest of spec/20 3.1. */
+void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_vertex *vertex,
+                      uint32_t count) {
+    const struct tests t = tests_of(ctx, pipe);
+    const bool test_xy = t.clip->viewport_xy_clip_test_enable;
+    const bool test_guard = t.clip->guardband_clip_test_enable;
+    const bool test_z = t.clip->viewport_z_clip_test_enable;
+
+    for (uint32_t first = 0; first < count; first += G4_FOUR) {
+        const uint32_t some = count - first < G4_FOUR ? count - first : G4_FOUR;
+        struct g4_four_positions p;
+        g4_four_load(vertex + first, some, &p);
+        const g4_four_i negative = (g4_four_i)p.rhw >> 31;
+        g4_four_i code = {0};
+        if (test_xy) {
+            code |= viewport_codes(&t, &p, negative);
+            code |= test_guard ? (g4_four_i){0} : code >> 6 & (int32_t)GB_MASK;
+        }
+        if (test_guard) {
+            const g4_four_i guard = guardband_codes(&t, vertex + first, some, &p, negative);
+            code |= guard | (test_xy ? (g4_four_i){0} : guard << 6);
+        }
+        if (test_z) {
+            code |= bit_where((p.z < t.z_min) ^ negative, VP_Z_MIN) | bit_where((p.z > 1.0f) ^ negative, VP_Z_MAX);
+        }
+        code = with_nan(code, p.x, VP_X_MIN | VP_X_MAX | GB_X_MIN | GB_X_MAX, test_xy || test_guard);
+        code = with_nan(code, p.y, VP_Y_MIN | VP_Y_MAX | GB_Y_MIN | GB_Y_MAX, test_xy || test_guard);
+        code = with_nan(code, p.z, VP_Z_MASK, test_z);
+        for (uint32_t i = 0; i < some; i++) {
+            vertex[first + i].outcode = (uint32_t)code[i] | other_codes(&t, &vertex[first + i]);
+        }
+    }
 }
 
 enum action {
@@ -163,14 +195,10 @@ struct clipping {
     struct g4_worker *worker;
     const struct g4_pipe *pipe;
     struct g4_chunk *chunk;
-    /* Objects that wait for their threads, and where they stand among those that pass. */
-    struct pending {
-        bool spawned;
-        struct g4_object object;
-    } * pending;
-    uint32_t pendings;
-    struct g4_thread_object *thread;
-    uint32_t threads;
+    uint32_t first;                  /* of the strip's objects in the chunk */
+    struct g4_thread_object *thread; /* for objects that are clipped */
+    uint32_t *before;                /* how many objects of the strip pass before each of them */
+    uint32_t threads, room;
 };
 
 static uint8_t provoking(const struct g4_pipe *pipe, const struct g4_topology_object *o) {
@@ -208,14 +236,22 @@ struct g4_object g4_object_of(const struct g4_pipe *pipe, const struct g4_topolo
     return object;
 }
 
-static void add_thread(struct clipping *c, const struct g4_object *object, uint32_t topology, uint32_t any,
-                       uint32_t edges) {
-    struct g4_thread_object *const t = &c->thread[c->threads++];
-    *t = (struct g4_thread_object){.vertices = object->vertices, .r0_2 = any | edges | topology};
+static bool add_thread(struct clipping *c, const struct g4_object *object, uint32_t any, uint32_t edges) {
+    if (!c->thread) { /* most strips need none */
+        c->thread = g4_arena_alloc(c->chunk->arena, c->room * sizeof *c->thread);
+        c->before = g4_arena_alloc(c->chunk->arena, c->room * sizeof *c->before);
+        if (!c->thread || !c->before) {
+            return false;
+        }
+    }
+    struct g4_thread_object *const t = &c->thread[c->threads];
+    *t = (struct g4_thread_object){.vertices = object->vertices, .r0_2 = any | edges | object->topology};
     for (uint32_t i = 0; i < object->vertices; i++) {
         t->rows[i] = object->v[i]->rows;
         t->row_count[i] = object->v[i]->row_count;
     }
+    c->before[c->threads++] = c->chunk->objects - c->first;
+    return true;
 }
 
 /* Objects of what a clip thread put out; they are not clipped again. */
@@ -245,6 +281,34 @@ static bool emit_output(struct clipping *c, const struct g4_output *out) {
     return true;
 }
 
+/* Weave what the threads put out in between the objects that pass. */
+static enum g4_status weave(struct clipping *c, const struct g4_output *out) {
+    const uint32_t passed = c->chunk->objects - c->first;
+    struct g4_object *const kept = g4_arena_alloc(c->chunk->arena, passed * sizeof *kept + 1);
+    uint32_t next = 0;
+
+    if (!kept) {
+        return G4_NO_MEMORY;
+    }
+    if (passed) {
+        memcpy(kept, c->chunk->object + c->first, passed * sizeof *kept);
+    }
+    c->chunk->objects = c->first;
+    for (uint32_t t = 0; t <= c->threads; t++) {
+        const uint32_t until = t < c->threads ? c->before[t] : passed;
+        if (!g4_chunk_reserve(c->chunk, until - next)) {
+            return G4_NO_MEMORY;
+        }
+        while (next < until) {
+            c->chunk->object[c->chunk->objects++] = kept[next++];
+        }
+        if (t < c->threads && !emit_output(c, &out[t])) {
+            return G4_NO_MEMORY;
+        }
+    }
+    return G4_OK;
+}
+
 static enum g4_status run_threads(struct clipping *c) {
     const struct g4_clip_state *const clip = &c->pipe->clip;
     const struct g4_spawn spawn = {
@@ -259,48 +323,28 @@ static enum g4_status run_threads(struct clipping *c) {
         .max_threads = clip->maximum_number_of_threads,
         .max_viewport = UINT32_MAX,
     };
-    struct g4_output *const out = g4_arena_alloc(c->chunk->arena, (c->threads + 1) * sizeof *out);
+    struct g4_output *const out = g4_arena_alloc(c->chunk->arena, c->threads * sizeof *out);
     if (!out) {
         return G4_NO_MEMORY;
     }
-    memset(out, 0, (c->threads + 1) * sizeof *out);
+    memset(out, 0, c->threads * sizeof *out);
     for (uint32_t i = 0; i < c->threads; i++) {
         out[i].arena = c->chunk->arena;
     }
-    if (c->threads) {
-        if (!g4_is_gen45(c->worker->ctx->gen) && clip->clipper_statistics_enable) {
-            c->worker->counter[G4_COUNTER_CL_INVOCATIONS] += c->threads;
-        }
-        const enum g4_status status = g4_spawn_run(c->worker, c->pipe, &spawn, c->thread, c->threads, out);
-        if (status != G4_OK) {
-            return status;
-        }
+    if (!g4_is_gen45(c->worker->ctx->gen) && clip->clipper_statistics_enable) {
+        c->worker->counter[G4_COUNTER_CL_INVOCATIONS] += c->threads;
     }
-    uint32_t next = 0;
-    for (uint32_t i = 0; i < c->pendings; i++) {
-        if (c->pending[i].spawned) {
-            if (!emit_output(c, &out[next++])) {
-                return G4_NO_MEMORY;
-            }
-        } else {
-            if (!g4_chunk_reserve(c->chunk, 1)) {
-                return G4_NO_MEMORY;
-            }
-            c->chunk->object[c->chunk->objects++] = c->pending[i].object;
-        }
-    }
-    return G4_OK;
+    const enum g4_status status = g4_spawn_run(c->worker, c->pipe, &spawn, c->thread, c->threads, out);
+    return status == G4_OK ? weave(c, out) : status;
 }
 
 enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_strip *strip,
                            const struct g4_vertex *const *vertex, struct g4_chunk *chunk) {
-    struct clipping c = {.worker = worker, .pipe = pipe, .chunk = chunk};
-    const uint32_t room = strip->objects;
+    struct clipping c = {.worker = worker, .pipe = pipe, .chunk = chunk, .first = chunk->objects, .room = strip->objects};
+    struct g4_topology_object o;
     bool broken = false; /* a piece of a line strip is missing: the stipple starts anew */
 
-    c.pending = g4_arena_alloc(chunk->arena, room * sizeof *c.pending + 1);
-    c.thread = g4_arena_alloc(chunk->arena, room * sizeof *c.thread + 1);
-    if (!c.pending || !c.thread) {
+    if (!g4_chunk_reserve(chunk, strip->objects)) {
         return G4_NO_MEMORY;
     }
     if (pipe->clip_enable && pipe->clip.gs_output_object_statistics_enable) {
@@ -308,8 +352,6 @@ enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe,
     }
     for (uint32_t i = 0; i < strip->objects; i++) {
         const uint32_t k = strip->first_object + i;
-        const bool last = strip->ends_primitive && i + 1 == strip->objects;
-        struct g4_topology_object o;
         const struct g4_vertex *v[3] = {NULL};
         uint32_t all = UINT32_MAX;
         uint32_t any = 0;
@@ -321,27 +363,27 @@ enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe,
         for (int n = 0; n < o.vertices; n++) {
             /* position 0 of fans stands in front of the strip's own vertices */
             v[n] = o.position[n] < strip->first ? vertex[0] : vertex[1 + o.position[n] - strip->first];
-            if (pipe->clip_enable) {
-                const uint32_t code = outcode(worker->ctx, pipe, v[n]);
-                all &= code;
-                any |= code;
-            }
+            all &= v[n]->outcode;
+            any |= v[n]->outcode;
         }
-        const enum action action =
-            pipe->clip_enable ? decide(worker->ctx, &pipe->clip, all, any, o.type == G4_OBJECT_POINT) : PASS;
-        struct g4_object object = g4_object_of(pipe, &o, v);
-        object.last_of_primitive = last;
+        enum action action = PASS; /* what has no outcodes may */
+        if (pipe->clip_enable && (any || pipe->clip.clip_mode != G4_CLIP_MODE_NORMAL)) {
+            action = decide(worker->ctx, &pipe->clip, all, any, o.type == G4_OBJECT_POINT);
+        }
+        struct g4_object *const object = &chunk->object[chunk->objects];
+        *object = g4_object_of(pipe, &o, v);
+        object->last_of_primitive = strip->ends_primitive && i + 1 == strip->objects;
         if (action == PASS) {
-            object.continue_stipple = object.continue_stipple && !broken;
+            object->continue_stipple = object->continue_stipple && !broken;
             broken = false;
-            c.pending[c.pendings++] = (struct pending){.spawned = false, .object = object};
-        } else {
-            broken = true;
-            if (action == SPAWN) {
-                c.pending[c.pendings++] = (struct pending){.spawned = true};
-                add_thread(&c, &object, o.topology, any, g4_topology_edges(strip->topology, k, last));
-            }
+            chunk->objects++;
+            continue;
+        }
+        broken = true;
+        if (action == SPAWN &&
+            !add_thread(&c, object, any, g4_topology_edges(strip->topology, k, object->last_of_primitive))) {
+            return G4_NO_MEMORY;
         }
     }
-    return run_threads(&c);
+    return c.threads ? run_threads(&c) : G4_OK;
 }

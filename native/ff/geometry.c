@@ -5,6 +5,7 @@
 
 #include "../debug/debug.h"
 #include "../report.h"
+#include "sf_setup.h"
 #include "stage.h"
 
 enum {
@@ -82,6 +83,7 @@ struct assembly {
     const struct g4_pipe *pipe;
     const struct g4_range *range;
     struct g4_vertex_fetch fetch;
+    struct g4_sf_frame frame;
     struct g4_entries entries;
     uint32_t *entry_of;             /* by place: 0 the zero vertex, 1 + position - first */
     const struct g4_vertex **place; /* the same, as vertices */
@@ -173,6 +175,14 @@ static enum g4_status tell_fetched(const struct assembly *a, const struct needs 
     return G4_OK;
 }
 
+/* What CLIP and SF do with every vertex, before there are objects. */
+static void look_at_vertices(const struct assembly *a, struct g4_vertex *vertex, uint32_t count) {
+    if (a->pipe->clip_enable) {
+        g4_clip_outcodes(a->worker->ctx, a->pipe, vertex, count);
+    }
+    g4_sf_place(&a->frame, vertex, count);
+}
+
 static enum g4_status fetch_vertices(struct assembly *a, const struct needs *needs, struct g4_arena *arena) {
     a->places = 1 + needs->count;
     a->entries.stride = entry_rows(a->pipe, &a->fetch);
@@ -201,6 +211,9 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
         const uint32_t(*const rows)[8] = (const uint32_t(*)[8])(a->entries.rows + (size_t)e * a->entries.stride);
         g4_vertex_read_back(a->worker->ctx, rows, a->entries.stride, 15, &vertex[e]);
     }
+    if (!a->pipe->gs_enable) {
+        look_at_vertices(a, vertex, a->entries.count);
+    }
     for (uint32_t i = 0; i < a->places; i++) {
         a->place[i] = &vertex[a->entry_of[i]];
     }
@@ -210,6 +223,7 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
 /* What GS threads put out, strip by strip, into the clipper. */
 static enum g4_status clip_gs_output(struct assembly *a, const struct g4_output *out, struct g4_chunk *chunk) {
     for (uint32_t i = 0; i < a->range->objects; i++) {
+        look_at_vertices(a, out[i].vertex, out[i].vertices);
         for (uint32_t s = 0; s < out[i].strips; s++) {
             struct g4_strip strip = out[i].strip[s];
             const struct g4_vertex **const place =
@@ -262,6 +276,7 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_pipe *p
     a->pipe = pipe;
     a->range = range;
     g4_vertex_fetch_setup(worker->ctx, pipe, worker->eu.log, &a->fetch);
+    g4_sf_frame_begin(&a->frame, worker->ctx, pipe);
     const struct needs needs = needs_of(topology, range, pipe->gs_enable);
     if (needs.count == 0) {
         g4_report(worker->eu.log, G4_EVENT_BAD_TOPOLOGY, 0, topology);

@@ -16,16 +16,27 @@ enum g4_object_type {
     G4_OBJECT_RECTANGLE
 };
 
+/* What is known of a vertex' place on the screen. */
+enum g4_vertex_place {
+    G4_PLACE_UNKNOWN, /* not looked at yet */
+    G4_PLACE_NOWHERE, /* a NaN: objects with it are dropped */
+    G4_PLACE_KNOWN
+};
+
 /* A vertex after the GS exit or out of a CLIP thread: its URB entry and what is read back from its header
- * (spec/10 2.14). */
+ * (spec/10 2.14).  Vertices are shared by objects: what CLIP and SF do with each of them, they do once. */
 struct g4_vertex {
     const uint32_t (*rows)[8]; /* the entry, `row_count` rows of 256 bits */
+    float x, y, z, rhw;        /* NDC or screen position, D4..D7 */
     uint32_t row_count;
-    float x, y, z, rhw;   /* NDC or screen position, D4..D7 */
+    uint32_t outcode;           /* from CLIP, where it is enabled */
+    int32_t screen_x, screen_y; /* from SF: quantised as in g4_setup, through the vertex' own viewport */
+    float screen_z;
     uint16_t point_width; /* U8.3 */
     uint16_t array_index; /* RTAI */
     uint8_t viewport;     /* range already checked */
     uint8_t user_clip;    /* UCF bits */
+    uint8_t place;        /* enum g4_vertex_place */
 };
 
 /* An object on its way to SF (spec/20 3.4: topologies are not rebuilt). */

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "four.h"
 #include "lines.h"
 
 enum {
@@ -84,6 +85,115 @@ static bool transform(const struct g4_sf_frame *frame, const struct g4_vertex *v
     return true;
 }
 
+/* The viewport transforms of four vertices. */
+struct four_viewports {
+    uint32_t all; /* the one viewport they are of; more than 15: they differ */
+    g4_four_f m00, m11, m22, m30, m31, m32;
+};
+
+static void find_viewports(const struct g4_sf_frame *frame, const struct g4_vertex *vertex, uint32_t count,
+                           struct four_viewports *m) {
+    uint32_t index[G4_FOUR];
+    for (uint32_t i = 0; i < G4_FOUR; i++) {
+        index[i] = vertex[i < count ? i : 0].viewport & 15;
+    }
+    const bool same = index[0] == index[1] && index[0] == index[2] && index[0] == index[3];
+    if (same && index[0] == m->all) {
+        return;
+    }
+    for (uint32_t i = 0; i < G4_FOUR; i++) {
+        const struct g4_sf_viewport *const from = &frame->viewport[index[i]];
+        m->m00[i] = from->viewport_matrix_element_m00;
+        m->m11[i] = from->viewport_matrix_element_m11;
+        m->m22[i] = from->viewport_matrix_element_m22;
+        m->m30[i] = from->viewport_matrix_element_m30;
+        m->m31[i] = from->viewport_matrix_element_m31;
+        m->m32[i] = from->viewport_matrix_element_m32;
+    }
+    m->all = same ? index[0] : UINT32_MAX;
+}
+
+static g4_four_f four_of(g4_four_i where, g4_four_f a, g4_four_f b) {
+    return (g4_four_f)((where & (g4_four_i)a) | (~where & (g4_four_i)b));
+}
+
+/* g4_sf_quantise, where floats are enough: within the limits all of it is exact. */
+static g4_four_i quantise_four(const struct g4_sf_frame *frame, g4_four_f v) {
+    const bool coarse = frame->sf->vertex_sub_pixel_precision_select == G4_SUB_PIXEL_PRECISION_FOUR_BITS;
+    const int32_t scale = coarse ? 16 : G4_ONE_PIXEL;
+    const g4_four_f low = g4_four_all((float)(-CLAMP * scale));
+    const g4_four_f high = g4_four_all((float)(CLAMP * scale - 1));
+    g4_four_f t = v * (float)scale;
+
+    t = four_of(t > low, t, low); /* also what is no number */
+    t = four_of(t < high, t, high);
+    g4_four_i n = __builtin_convertvector(t, g4_four_i);
+    n += __builtin_convertvector(n, g4_four_f) > t; /* the conversion rounds toward zero */
+    n -= t - __builtin_convertvector(n, g4_four_f) >= 0.5f;
+    return n * (G4_ONE_PIXEL / scale);
+}
+
+void g4_sf_place(const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint32_t count) {
+    struct four_viewports m = {.all = UINT32_MAX};
+
+    for (uint32_t first = 0; first < count; first += G4_FOUR) {
+        const uint32_t some = count - first < G4_FOUR ? count - first : G4_FOUR;
+        struct g4_four_positions p;
+        g4_four_load(vertex + first, some, &p);
+        g4_four_i nan = g4_four_nan(p.x) | g4_four_nan(p.y) | g4_four_nan(p.z) | g4_four_nan(p.rhw);
+        if (frame->sf->viewport_transform_enable) { /* as in `transform` */
+            find_viewports(frame, vertex + first, some, &m);
+            p.x = p.x * m.m00;
+            p.y = p.y * m.m11;
+            p.z = p.z * m.m22;
+            p.x = p.x + m.m30;
+            p.y = p.y + m.m31;
+            p.z = p.z + m.m32;
+            nan |= g4_four_nan(p.x) | g4_four_nan(p.y) | g4_four_nan(p.z);
+        }
+        const g4_four_i x = quantise_four(frame, p.x - frame->bias_x + frame->origin_x);
+        const g4_four_i y = quantise_four(frame, p.y - frame->bias_y + frame->origin_y);
+        for (uint32_t i = 0; i < some; i++) {
+            struct g4_vertex *const v = &vertex[first + i];
+            v->screen_x = x[i];
+            v->screen_y = y[i];
+            v->screen_z = p.z[i];
+            v->place = nan[i] ? G4_PLACE_NOWHERE : G4_PLACE_KNOWN;
+        }
+    }
+}
+
+/* The corners of an object as SF sees them: quantised, z after the viewport transform. */
+struct corners {
+    int32_t x[4], y[4];
+    float z[3];
+};
+
+/* False when a NaN drops the object.  All of its vertices go through one viewport, its first vertex'. */
+static bool find_corners(const struct g4_sf_frame *frame, const struct g4_object *object, uint8_t viewport,
+                         struct corners *out) {
+    for (uint32_t i = 0; i < object->vertices && i < 3; i++) {
+        const struct g4_vertex *const v = object->v[i];
+        if (v->place != G4_PLACE_UNKNOWN && v->viewport == viewport) {
+            if (v->place == G4_PLACE_NOWHERE) {
+                return false;
+            }
+            out->x[i] = v->screen_x;
+            out->y[i] = v->screen_y;
+            out->z[i] = v->screen_z;
+            continue;
+        }
+        struct place place;
+        if (!transform(frame, v, &frame->viewport[viewport], &place)) {
+            return false;
+        }
+        out->x[i] = g4_sf_quantise(frame, place.x);
+        out->y[i] = g4_sf_quantise(frame, place.y);
+        out->z[i] = place.z;
+    }
+    return true;
+}
+
 static int32_t ceil_pixel(int32_t v) {
     return (v + G4_ONE_PIXEL - 1) >> G4_SUB_PIXEL_BITS;
 }
@@ -134,15 +244,16 @@ static int64_t determinant(const int32_t x[3], const int32_t y[3]) {
     return ((int64_t)x[1] - x[0]) * ((int64_t)y[2] - y[0]) - ((int64_t)x[2] - x[0]) * ((int64_t)y[1] - y[0]);
 }
 
-static float pixels(int64_t v) {
-    return (float)((double)v / G4_ONE_PIXEL);
+/* Exact: positions have 22 bits, their differences 23. */
+static float pixels(int32_t v) {
+    return (float)v * (1.0f / G4_ONE_PIXEL);
 }
 
 static void payload_deltas(const int32_t x[3], const int32_t y[3], struct g4_payload_sf_r1 *r1) {
-    r1->dx0 = pixels((int64_t)x[1] - x[0]);
-    r1->dy0 = pixels((int64_t)y[1] - y[0]);
-    r1->dx2 = pixels((int64_t)x[2] - x[0]);
-    r1->dy2 = pixels((int64_t)y[2] - y[0]);
+    r1->dx0 = pixels(x[1] - x[0]);
+    r1->dy0 = pixels(y[1] - y[0]);
+    r1->dx2 = pixels(x[2] - x[0]);
+    r1->dy2 = pixels(y[2] - y[0]);
     r1->determinant = (float)((double)determinant(x, y) / (G4_ONE_PIXEL * G4_ONE_PIXEL));
 }
 
@@ -188,14 +299,14 @@ static void reorder(const struct g4_object *object, const int32_t *x, const int3
     }
 }
 
-static void payload_vertices(const struct g4_object *object, const struct place *place, const int order[3], int n,
+static void payload_vertices(const struct g4_object *object, const float *corner_z, const int order[3], int n,
                              struct g4_setup *setup, struct g4_sf_payload *payload) {
     float z[3] = {0};
     float w[3] = {0};
     payload->vertices = (uint32_t)n;
     for (int i = 0; i < n; i++) {
         payload->v[i] = object->v[order[i]];
-        z[i] = place[order[i]].z;
+        z[i] = corner_z[order[i]];
         w[i] = payload->v[i]->rhw;
         if (order[i] == object->provoking) {
             payload->r1.provoking_vertex = (uint32_t)i;
@@ -210,16 +321,16 @@ static bool is_upright(const int32_t x[4], const int32_t y[4]) {
            (y[0] == y[1] && x[1] == x[2] && y[2] == y[3] && x[3] == x[0]);
 }
 
-static bool setup_triangle(const struct g4_sf_frame *frame, const struct g4_object *object, const struct place *place,
-                           struct g4_setup *setup, struct g4_sf_payload *payload) {
+static bool setup_triangle(const struct g4_sf_frame *frame, const struct g4_object *object, struct g4_setup *setup,
+                           struct g4_sf_payload *payload) {
     const bool rectangle = object->type == G4_OBJECT_RECTANGLE;
-    int32_t x[4];
-    int32_t y[4];
+    struct corners c;
     int order[3];
-    for (int i = 0; i < 3; i++) {
-        x[i] = g4_sf_quantise(frame, place[i].x);
-        y[i] = g4_sf_quantise(frame, place[i].y);
+    if (!find_corners(frame, object, setup->viewport, &c)) {
+        return false;
     }
+    int32_t *const x = c.x;
+    int32_t *const y = c.y;
     const int64_t det = determinant(x, y);
     if (det == 0) {
         return false;
@@ -238,15 +349,15 @@ static bool setup_triangle(const struct g4_sf_frame *frame, const struct g4_obje
         setup->y[i] = y[order[i]];
     }
     payload_deltas(setup->x, setup->y, &payload->r1);
-    payload_vertices(object, place, order, 3, setup, payload);
+    payload_vertices(object, c.z, order, 3, setup, payload);
     setup->x_start = pixels(setup->x[0]);
     setup->y_start = pixels(setup->y[0]);
     setup->corners = 3;
     if (rectangle) { /* step 7: the implied corner lies opposite the object's second vertex */
         x[3] = g4_sf_clamp(x[0] - x[1] + x[2]);
         y[3] = g4_sf_clamp(y[0] - y[1] + y[2]);
-        memcpy(setup->x, x, sizeof x);
-        memcpy(setup->y, y, sizeof y);
+        memcpy(setup->x, x, sizeof setup->x);
+        memcpy(setup->y, y, sizeof setup->y);
         setup->corners = 4;
         setup->fills_box = is_upright(x, y);
     }
@@ -254,13 +365,17 @@ static bool setup_triangle(const struct g4_sf_frame *frame, const struct g4_obje
     return true;
 }
 
-static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *object, const struct place *place,
-                       struct g4_setup *setup, struct g4_sf_payload *payload) {
+static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *object, struct g4_setup *setup,
+                       struct g4_sf_payload *payload) {
     int order[3] = {0, 1, 0};
-    for (int i = 0; i < 2; i++) {
-        setup->x[i] = g4_sf_quantise(frame, place[i].x);
-        setup->y[i] = g4_sf_quantise(frame, place[i].y);
+    struct corners c;
+
+    if (!find_corners(frame, object, setup->viewport, &c)) {
+        setup->x_max = setup->x_min - 1;
+        return frame->keep_lines;
     }
+    memcpy(setup->x, c.x, 2 * sizeof setup->x[0]);
+    memcpy(setup->y, c.y, 2 * sizeof setup->y[0]);
     const int first = first_vertex(setup->x, setup->y, 2);
     order[0] = first;
     order[1] = 1 - first;
@@ -268,10 +383,10 @@ static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *
     const int64_t dy = (int64_t)setup->y[order[1]] - setup->y[first];
     setup->x_start = pixels(setup->x[first]);
     setup->y_start = pixels(setup->y[first]);
-    payload->r1.dx0 = pixels(dx);
-    payload->r1.dy0 = pixels(dy);
+    payload->r1.dx0 = pixels((int32_t)dx);
+    payload->r1.dy0 = pixels((int32_t)dy);
     payload->r1.determinant = (float)((double)(dx * dx + dy * dy) / (G4_ONE_PIXEL * G4_ONE_PIXEL));
-    payload_vertices(object, place, order, 2, setup, payload);
+    payload_vertices(object, c.z, order, 2, setup, payload);
     if (dx == 0 && dy == 0) {
         /* drawn by nobody, but it starts a strip for the stipple */
         setup->x_max = setup->x_min - 1;
@@ -289,15 +404,20 @@ static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *
     return true;
 }
 
-static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object *object, const struct place *place,
-                        struct g4_setup *setup, struct g4_sf_payload *payload) {
+static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object *object, struct g4_setup *setup,
+                        struct g4_sf_payload *payload) {
     const struct g4_sf_state *const sf = frame->sf;
+    struct place place;
+
+    if (!transform(frame, object->v[0], &frame->viewport[setup->viewport], &place)) {
+        return false;
+    }
     const uint32_t width_u8_3 = sf->use_point_width_state ? sf->point_width_u8_3 : object->v[0]->point_width;
     const double half = (double)width_u8_3 / 16.0;
-    const int32_t left = g4_sf_quantise(frame, place->x - half);
-    const int32_t right = g4_sf_quantise(frame, place->x + half);
-    const int32_t top = g4_sf_quantise(frame, place->y - half);
-    const int32_t bottom = g4_sf_quantise(frame, place->y + half);
+    const int32_t left = g4_sf_quantise(frame, place.x - half);
+    const int32_t right = g4_sf_quantise(frame, place.x + half);
+    const int32_t top = g4_sf_quantise(frame, place.y - half);
+    const int32_t bottom = g4_sf_quantise(frame, place.y + half);
     static const int order[3] = {0};
 
     if (left == right || top == bottom) {
@@ -306,7 +426,7 @@ static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object 
     const int32_t x[4] = {left, right, left, right}; /* UL, LR, LL; the fourth only completes the box */
     const int32_t y[4] = {top, bottom, bottom, top};
     payload_deltas(x, y, &payload->r1);
-    payload_vertices(object, place, order, 1, setup, payload);
+    payload_vertices(object, &place.z, order, 1, setup, payload);
     const struct g4_payload_sf_r2 *const c = &payload->r2;
     payload->r2 = (struct g4_payload_sf_r2){c->z0, c->inverse_w0, c->z0, c->inverse_w0, c->z0, c->inverse_w0};
     setup->x_start = pixels(left);
@@ -325,8 +445,7 @@ static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object 
 
 bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object, struct g4_setup *setup,
                  struct g4_sf_payload *payload) {
-    struct place place[3] = {{0}};
-    bool drawn = true;
+    bool drawn;
 
     *setup = (struct g4_setup){
         .type = object->type,
@@ -338,22 +457,15 @@ bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object
         .array_index = object->v[0]->array_index,
     };
     *payload = (struct g4_sf_payload){.vertices = 0};
-    for (int i = 0; i < object->vertices; i++) {
-        drawn = drawn && transform(frame, object->v[i], &frame->viewport[setup->viewport], &place[i]);
-    }
-    if (!drawn) {
-        setup->x_max = setup->x_min - 1;
-        return object->type == G4_OBJECT_LINE && frame->keep_lines;
-    }
     switch (object->type) {
     case G4_OBJECT_POINT:
-        drawn = setup_point(frame, object, place, setup, payload);
+        drawn = setup_point(frame, object, setup, payload);
         break;
     case G4_OBJECT_LINE:
-        drawn = setup_line(frame, object, place, setup, payload);
+        drawn = setup_line(frame, object, setup, payload);
         break;
     default:
-        drawn = setup_triangle(frame, object, place, setup, payload);
+        drawn = setup_triangle(frame, object, setup, payload);
         break;
     }
     if (!drawn) {

@@ -68,7 +68,11 @@ enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_pipe *pipe
 enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_range *range,
                          const struct g4_vertex *const *vertex_at, uint32_t first_position, struct g4_output *out);
 
-/* Decide, clip and hand the objects of strips on to SF. */
+/* Fill in the outcodes of vertices. */
+void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_vertex *vertex,
+                      uint32_t count);
+
+/* Decide, clip and hand the objects of strips on to SF.  The vertices have their outcodes, 0 without a clipper. */
 enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_strip *strip,
                            const struct g4_vertex *const *vertex, struct g4_chunk *chunk);
 
