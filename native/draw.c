@@ -18,17 +18,12 @@ enum {
     GRID = 8192 / G4_TILE_SIZE, /* the clipped drawing rectangle ends at 8191 (spec/20 2.5) */
     BRIEF_TILES = 4,            /* so few tiles, with so few objects, may not be worth waking a thread */
     BRIEF_SETUPS = 64,
-    OBJECT_NUMBERS = 0xffffff, /* 24 bits in R0.7 */
 };
 
 /* The set-up objects that may touch one tile, in order. */
 struct bin {
     uint32_t count;
     const struct g4_setup **setup;
-};
-
-struct tile_box {
-    uint32_t x_min, y_min, x_max, y_max; /* in tiles, inclusive */
 };
 
 struct g4_draw_frame {
@@ -85,6 +80,35 @@ void g4_draw_frame_free(struct g4_draw_frame *frame) {
 
 /* ---- phase 1: geometry ---- */
 
+static struct g4_tile_box tiles_of(const struct g4_setup *setup) {
+    const int32_t limit = GRID * G4_TILE_SIZE - 1;
+    const int32_t x_min = setup->x_min < 0 ? 0 : setup->x_min;
+    const int32_t y_min = setup->y_min < 0 ? 0 : setup->y_min;
+    const int32_t x_max = setup->x_max > limit ? limit : setup->x_max;
+    const int32_t y_max = setup->y_max > limit ? limit : setup->y_max;
+
+    if (x_min > x_max || y_min > y_max) {
+        return (struct g4_tile_box){.x_min = 1};
+    }
+    return (struct g4_tile_box){
+        .x_min = (uint8_t)(x_min / G4_TILE_SIZE),
+        .y_min = (uint8_t)(y_min / G4_TILE_SIZE),
+        .x_max = (uint8_t)(x_max / G4_TILE_SIZE),
+        .y_max = (uint8_t)(y_max / G4_TILE_SIZE),
+    };
+}
+
+static enum g4_status find_tiles(struct g4_chunk *chunk) {
+    chunk->tiles = g4_arena_alloc(chunk->arena, chunk->setups * sizeof *chunk->tiles + 1);
+    if (!chunk->tiles) {
+        return G4_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < chunk->setups; i++) {
+        chunk->tiles[i] = tiles_of(&chunk->setup[i]);
+    }
+    return G4_OK;
+}
+
 static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     struct draw *const draw = data;
     struct g4_worker *const worker = draw->device->worker[worker_index];
@@ -100,6 +124,9 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     if (status == G4_OK) {
         status = g4_sf_run(worker, &draw->device->pipeline, chunk);
     }
+    if (status == G4_OK) {
+        status = find_tiles(chunk);
+    }
     if (worker->eu.debug) {
         g4_debug_end_chunk(worker->eu.debug, chunk->objects);
     }
@@ -108,38 +135,20 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
 
 /* ---- binning ---- */
 
-static bool tiles_of(const struct g4_setup *setup, struct tile_box *box) {
-    const int32_t limit = GRID * G4_TILE_SIZE - 1;
-    const int32_t x_min = setup->x_min < 0 ? 0 : setup->x_min;
-    const int32_t y_min = setup->y_min < 0 ? 0 : setup->y_min;
-    const int32_t x_max = setup->x_max > limit ? limit : setup->x_max;
-    const int32_t y_max = setup->y_max > limit ? limit : setup->y_max;
-
-    if (x_min > x_max || y_min > y_max) {
-        return false;
-    }
-    box->x_min = (uint32_t)x_min / G4_TILE_SIZE;
-    box->y_min = (uint32_t)y_min / G4_TILE_SIZE;
-    box->x_max = (uint32_t)x_max / G4_TILE_SIZE;
-    box->y_max = (uint32_t)y_max / G4_TILE_SIZE;
-    return true;
-}
-
-/* Add an object to the bins it touches: count only while the bins have no lists yet. */
-static void bin_setup(struct g4_draw_frame *frame, const struct g4_setup *setup, bool fill) {
-    struct tile_box box;
-    if (!tiles_of(setup, &box)) {
-        return;
-    }
-    for (uint32_t ty = box.y_min; ty <= box.y_max; ty++) {
-        for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
-            struct bin *const bin = &frame->grid[ty * GRID + tx];
-            if (fill) {
-                bin->setup[bin->count] = setup;
-            } else if (bin->count == 0) {
-                frame->used[frame->used_count++] = ty * GRID + tx;
+/* Put the objects into the bins they touch: count only while the bins have no lists yet. */
+static void bin_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk, bool fill) {
+    for (uint32_t i = 0; i < chunk->setups; i++) {
+        const struct g4_tile_box box = chunk->tiles[i];
+        for (uint32_t ty = box.y_min; ty <= box.y_max; ty++) {
+            for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
+                struct bin *const bin = &frame->grid[ty * GRID + tx];
+                if (fill) {
+                    bin->setup[bin->count] = &chunk->setup[i];
+                } else if (bin->count == 0) {
+                    frame->used[frame->used_count++] = ty * GRID + tx;
+                }
+                bin->count++;
             }
-            bin->count++;
         }
     }
 }
@@ -159,9 +168,7 @@ static enum g4_status bins_make_room(struct g4_draw_frame *frame) {
 static enum g4_status bin_chunks(struct g4_draw_frame *frame, uint32_t chunks) {
     for (int fill = 0; fill < 2; fill++) {
         for (uint32_t c = 0; c < chunks; c++) {
-            for (uint32_t i = 0; i < frame->chunk[c].setups; i++) {
-                bin_setup(frame, &frame->chunk[c].setup[i], fill);
-            }
+            bin_chunk(frame, &frame->chunk[c], fill);
         }
         if (!fill && bins_make_room(frame) != G4_OK) {
             return G4_NO_MEMORY;
@@ -196,11 +203,13 @@ static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
     }
 }
 
-static void number_object(struct g4_device *device, struct g4_setup *setup) {
-    setup->primitive = (device->next_object + setup->primitive) & OBJECT_NUMBERS;
-    if (setup->primitive < device->first_object || setup->primitive > device->last_object) {
-        setup->x_min = 1;
-        setup->x_max = 0;
+/* Leave the objects out that whoever reduces the draw does not want. */
+static void leave_out(const struct g4_device *device, struct g4_chunk *chunk) {
+    for (uint32_t i = 0; i < chunk->setups; i++) {
+        const uint32_t number = g4_setup_number(&chunk->setup[i]);
+        if (number < device->first_object || number > device->last_object) {
+            chunk->tiles[i] = (struct g4_tile_box){.x_min = 1};
+        }
     }
 }
 
@@ -224,11 +233,12 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
     for (uint32_t c = 0; c < chunks && status == G4_OK; c++) {
         struct g4_chunk *const chunk = &frame->chunk[c];
         status = frame->range_status[c];
-        for (uint32_t i = 0; i < chunk->setups; i++) {
-            number_object(device, &chunk->setup[i]);
+        chunk->first_number = device->next_object;
+        if (status == G4_OK && (device->first_object > 0 || device->last_object < G4_OBJECT_NUMBERS)) {
+            leave_out(device, chunk);
         }
         setups += chunk->setups;
-        device->next_object = (device->next_object + chunk->objects) & OBJECT_NUMBERS;
+        device->next_object = (device->next_object + chunk->objects) & G4_OBJECT_NUMBERS;
         g4_sf_count_stipple(device->ctx.state, &device->pipeline, chunk);
         device->counts.objects += chunk->objects;
     }

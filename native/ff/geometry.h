@@ -37,6 +37,13 @@ struct g4_chunk {
     uint32_t objects, object_room;
     struct g4_setup *setup; /* filled by g4_sf_run */
     uint32_t setups;
+    uint32_t first_number;    /* of the chunk's first object, once the chunks before it are known */
+    struct g4_tile_box *tiles; /* which tiles each of setup[] may touch */
+};
+
+/* In tiles of the windower, inclusive; x_min > x_max: none. */
+struct g4_tile_box {
+    uint8_t x_min, y_min, x_max, y_max;
 };
 
 /* Where the plan of a draw goes on.  Start with all zero. */

@@ -59,13 +59,16 @@ struct g4_setup {
     bool back_facing, poly_stipple, continue_stipple, last_pixel, antialias, cosmetic, legacy_diamonds;
     uint8_t viewport;
     uint16_t array_index;
-    uint32_t primitive; /* sequence number for R0.7; from SF, within the chunk, culled objects counted */
+    uint32_t primitive; /* number within the chunk, culled objects counted; */
+    const uint32_t *numbered_from; /* added to this it is the sequence number for R0.7 */
 
     /* Biased coordinates in 1/256 pixel (1/16 mode is scaled up): pixel (i, j) is sampled at (256 i, 256 j). */
     int32_t x[4], y[4]; /* triangle: 3 vertices in V0, V1, V2 order; rectangle, wide or AA line: 4 corners in ring
                            order; point: 4 corners; cosmetic line: the end points in drawing order */
     uint8_t corners;
     bool fills_box;                     /* points, upright rectangles: every pixel of the bounds is lit */
+    bool small;                         /* a triangle, and `mask` has its pixels */
+    uint64_t mask;                      /* bit 8 * j + i: pixel (x_min + i, y_min + j) */
     bool contiguous;                    /* the setup thread found that contiguous dispatch may be used */
     int32_t x_min, y_min, x_max, y_max; /* inclusive pixel bounds: shape, scissor, drawing rectangle and 8K limits;
                                            min > max: nothing is drawn, and there is no setup entry */
@@ -81,5 +84,13 @@ struct g4_setup {
     const uint32_t (*entry)[8]; /* setup URB entry (coefficients), attribute-major rows */
     uint32_t entry_rows;
 };
+
+enum {
+    G4_OBJECT_NUMBERS = 0xffffff /* 24 bits in R0.7 */
+};
+
+static inline uint32_t g4_setup_number(const struct g4_setup *setup) {
+    return (*setup->numbered_from + setup->primitive) & G4_OBJECT_NUMBERS;
+}
 
 #endif

@@ -1,6 +1,7 @@
 #include "raster.h"
 
 #include "lines.h"
+#include "small.h"
 
 enum {
     LAST = G4_TILE_SIZE - 1,
@@ -108,6 +109,39 @@ static bool trim(struct g4_coverage *coverage) {
     return coverage->first <= coverage->last;
 }
 
+static const struct g4_small_ops *const small_variants[] = G4_VARIANT_TABLE(g4_small_ops);
+
+static int32_t span(const int32_t v[3]) {
+    const int32_t low = v[0] < v[1] ? v[0] : v[1];
+    const int32_t high = v[0] < v[1] ? v[1] : v[0];
+    return (v[2] > high ? v[2] : high) - (v[2] < low ? v[2] : low);
+}
+
+void g4_raster_small(struct g4_setup *setup) {
+    setup->small = setup->type == G4_OBJECT_TRIANGLE && (uint32_t)(setup->x_max - setup->x_min) < G4_SMALL_SIZE &&
+                   (uint32_t)(setup->y_max - setup->y_min) < G4_SMALL_SIZE && span(setup->x) < G4_SMALL_REACH &&
+                   span(setup->y) < G4_SMALL_REACH;
+    if (setup->small) {
+        setup->mask = small_variants[g4_variant_current()]->mask(setup);
+    }
+}
+
+/* The part of a small triangle's mask that lies in the window. */
+static bool small(const struct g4_setup *setup, const struct window *w, struct g4_coverage *coverage) {
+    const int32_t right = setup->x_min - coverage->x; /* -7 to 31 */
+    const uint32_t row = (uint32_t)(coverage->y + w->top - setup->y_min);
+    uint64_t mask = setup->mask >> (G4_SMALL_SIZE * row);
+    uint32_t any = 0;
+
+    for (int32_t j = w->top; j <= w->bottom; j++) {
+        const uint32_t pixels = (uint32_t)(((mask & 0xff) << 7) << (right + 7) >> 14);
+        coverage->row[j] = pixels;
+        any |= pixels;
+        mask >>= G4_SMALL_SIZE;
+    }
+    return any != 0;
+}
+
 bool g4_raster_tile(const struct g4_setup *setup, int32_t tile_x, int32_t tile_y, struct g4_coverage *coverage) {
     struct window w = {
         .left = setup->x_min - tile_x,
@@ -126,6 +160,9 @@ bool g4_raster_tile(const struct g4_setup *setup, int32_t tile_x, int32_t tile_y
     coverage->y = tile_y;
     coverage->first = w.top;
     coverage->last = w.bottom;
+    if (setup->small) {
+        return small(setup, &w, coverage) && trim(coverage);
+    }
 
     const uint32_t columns = UINT32_MAX << w.left & UINT32_MAX >> (LAST - w.right);
     for (int32_t j = w.top; j <= w.bottom; j++) {

@@ -13,6 +13,9 @@ struct g4_coverage {
     uint32_t row[G4_TILE_SIZE];
 };
 
+/* Work out at once which pixels a small triangle has; others stay as they are. */
+void g4_raster_small(struct g4_setup *setup);
+
 /* False when the tile has none of the object's pixels. */
 bool g4_raster_tile(const struct g4_setup *setup, int32_t tile_x, int32_t tile_y, struct g4_coverage *coverage);
 

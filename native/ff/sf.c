@@ -123,11 +123,15 @@ static enum g4_status run_batch(struct batch *batch) {
 }
 
 /* Small triangles often hold no sample point at all: finding that out costs less than a setup thread. */
-static bool lights_nothing(const struct g4_setup *setup) {
+static bool lights_nothing(struct g4_setup *setup) {
     enum {
         SMALL = 8 /* pixels */
     };
     struct g4_coverage coverage;
+    g4_raster_small(setup);
+    if (setup->small) {
+        return setup->mask == 0;
+    }
     const int32_t x = setup->x_min & -SMALL;
     const int32_t y = setup->y_min & -SMALL;
     return setup->type == G4_OBJECT_TRIANGLE && setup->x_max - x < 2 * SMALL && setup->y_max - y < 2 * SMALL &&
@@ -186,6 +190,7 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, s
         if (!g4_sf_setup(&frame, &chunk->object[i], setup, &batch.payload[batch.count]) || lights_nothing(setup)) {
             continue;
         }
+        setup->numbered_from = &chunk->first_number;
         setup->primitive = i; /* culled ones count (965v4 3.3.8) */
         chunk->setups++;
         if (g4_setup_is_empty(setup)) {

@@ -103,6 +103,7 @@ enum g4_status g4_bench_setup(struct g4_bench *bench, uint32_t topology, const s
         if (bench->culled[k]) {
             bench->setup[k] = (struct g4_setup){.x_max = -1};
         }
+        g4_raster_small(&bench->setup[k]);
     }
     bench->objects = made;
     struct g4_chunk chunk = {.setup = bench->setup, .setups = made};

@@ -7,6 +7,11 @@
 #include "raster.h"
 #include "wm_state.h"
 
+enum {
+    FEW = 12,  /* subspans */
+    AHEAD = 3, /* objects */
+};
+
 static uint32_t reversed(uint32_t v) {
     uint32_t out = 0;
     for (int i = 0; i < 32; i++) {
@@ -95,6 +100,22 @@ static void collect(struct g4_wm *wm, const struct g4_coverage *coverage) {
     wm->subspans = n;
 }
 
+/* The same as below for so few subspans that columns and rows are not worth a table. */
+static void interpolate_few(struct g4_wm *wm, const struct g4_plane *plane) {
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        const int32_t i = wm->subspan[s].x;
+        const int32_t j = wm->subspan[s].y;
+        const double left = plane->c0 + plane->cx * (i - plane->x_start);
+        const double right = plane->c0 + plane->cx * (i + 1 - plane->x_start);
+        const double upper = plane->cy * (j - plane->y_start);
+        const double lower = plane->cy * (j + 1 - plane->y_start);
+        wm->z[s][0] = (float)(left + upper);
+        wm->z[s][1] = (float)(right + upper);
+        wm->z[s][2] = (float)(left + lower);
+        wm->z[s][3] = (float)(right + lower);
+    }
+}
+
 static void interpolate_depth(struct g4_wm *wm) {
     double column[G4_TILE_SIZE];
     double row[G4_TILE_SIZE];
@@ -104,6 +125,10 @@ static void interpolate_depth(struct g4_wm *wm) {
         return;
     }
     g4_wm_plane(wm, wm->setup, &plane);
+    if (wm->subspans <= FEW) {
+        interpolate_few(wm, &plane);
+        return;
+    }
     for (int32_t i = 0; i < G4_TILE_SIZE; i++) {
         column[i] = plane.c0 + plane.cx * (wm->tile_x + i - plane.x_start);
         row[i] = plane.cy * (wm->tile_y + i - plane.y_start);
@@ -190,6 +215,20 @@ static void work_on_watched_depth(struct g4_worker *worker, bool threads) {
     }
 }
 
+/* Objects come from memory: say early which are next.  Their coefficients lie behind a pointer in them. */
+static void prefetch(const struct g4_tile *tile, uint32_t i) {
+    if (i + AHEAD < tile->setups) {
+        const uint8_t *const setup = (const uint8_t *)tile->setup[i + AHEAD];
+        for (size_t line = 0; line < sizeof(struct g4_setup); line += 64) {
+            __builtin_prefetch(setup + line);
+        }
+    }
+    if (i + 1 < tile->setups) {
+        __builtin_prefetch(tile->setup[i + 1]->entry);
+        __builtin_prefetch((const uint8_t *)tile->setup[i + 1]->entry + 64);
+    }
+}
+
 /* Interpolation, and what is done before threads run. */
 static void work_on_depth(struct g4_worker *worker, bool threads) {
     struct g4_wm *const wm = worker->wm;
@@ -230,6 +269,7 @@ enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, 
     wm->tile_y = tile->y;
     for (uint32_t i = 0; i < tile->setups && status == G4_OK; i++) {
         const struct g4_setup *const setup = tile->setup[i];
+        prefetch(tile, i);
         if (!g4_raster_tile(setup, tile->x, tile->y, &coverage)) {
             continue;
         }

@@ -67,7 +67,7 @@ static void object_header(const struct g4_wm *wm, const struct g4_setup *setup, 
     const struct g4_state *const state = wm->ctx->state;
     const struct g4_payload_ps_r0 first = {
         .color_calculator_state_pointer = state->cc_state - state->general_state_base,
-        .primitive_thread_id = setup->primitive,
+        .primitive_thread_id = g4_setup_number(setup),
     };
     const struct g4_payload_ps_r1 second = {
         .x_start = setup->x_start,
@@ -154,7 +154,7 @@ static void put_contiguous(struct g4_worker *worker, int t, struct g4_pixel_thre
         .x = thread->x,
         .y = thread->y,
         .pixel_mask_0 = thread->mask[0],
-        .primitive_thread_id = setup->primitive,
+        .primitive_thread_id = g4_setup_number(setup),
     };
     const struct g4_payload_ps_contiguous_r1 r1 = {setup->x_start, setup->y_start, thread->mask[1]};
     g4_payload_ps_contiguous_r0_pack(&r0, wm->ctx->gen, gang->grf[0].ud[t]);
