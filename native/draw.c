@@ -14,7 +14,7 @@
 #include "sampler/sampler.h"
 
 enum {
-    RANGES_PER_BATCH = 256,     /* chunks between two tile phases: bounds memory */
+    RANGES_PER_BATCH = 64,      /* chunks between two tile phases: what they keep should fit into caches */
     GRID = 8192 / G4_TILE_SIZE, /* the clipped drawing rectangle ends at 8191 (spec/20 2.5) */
     BRIEF_TILES = 4,            /* so few tiles, with so few objects, may not be worth waking a thread */
     BRIEF_SETUPS = 64,
@@ -47,17 +47,12 @@ struct g4_draw_frame *g4_draw_frame_new(void) {
     if (!frame) {
         return NULL;
     }
-    bool good = true;
     frame->arena = g4_arena_new();
     frame->grid = calloc((size_t)GRID * GRID, sizeof *frame->grid);
     frame->used = malloc((size_t)GRID * GRID * sizeof *frame->used);
     frame->plan.range = malloc(RANGES_PER_BATCH * sizeof *frame->plan.range);
     frame->plan.room = RANGES_PER_BATCH;
-    for (int i = 0; i < RANGES_PER_BATCH; i++) {
-        frame->chunk[i].arena = g4_arena_new();
-        good = good && frame->chunk[i].arena;
-    }
-    if (!good || !frame->arena || !frame->grid || !frame->used || !frame->plan.range) {
+    if (!frame->arena || !frame->grid || !frame->used || !frame->plan.range) {
         g4_draw_frame_free(frame);
         return NULL;
     }
@@ -67,9 +62,6 @@ struct g4_draw_frame *g4_draw_frame_new(void) {
 void g4_draw_frame_free(struct g4_draw_frame *frame) {
     if (!frame) {
         return;
-    }
-    for (int i = 0; i < RANGES_PER_BATCH; i++) {
-        g4_arena_free(frame->chunk[i].arena);
     }
     g4_arena_free(frame->arena);
     free(frame->grid);
@@ -99,7 +91,7 @@ static struct g4_tile_box tiles_of(const struct g4_setup *setup) {
 }
 
 static enum g4_status find_tiles(struct g4_chunk *chunk) {
-    chunk->tiles = g4_arena_alloc(chunk->arena, chunk->setups * sizeof *chunk->tiles + 1);
+    chunk->tiles = g4_arena_alloc(chunk->kept, chunk->setups * sizeof *chunk->tiles + 1);
     if (!chunk->tiles) {
         return G4_NO_MEMORY;
     }
@@ -114,7 +106,9 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     struct g4_worker *const worker = draw->device->worker[worker_index];
     struct g4_chunk *const chunk = &draw->frame->chunk[job];
 
-    g4_arena_reset(chunk->arena);
+    g4_arena_reset(worker->range);
+    chunk->arena = worker->range;
+    chunk->kept = worker->kept;
     chunk->objects = 0;
     chunk->setups = 0;
     if (worker->eu.debug) {
@@ -329,6 +323,9 @@ static enum g4_status run_draw(struct draw *draw) {
         }
         device->counts.vertices += plan->vertices;
         const uint64_t start = g4_now_ns();
+        for (uint32_t i = 0; i < device->workers; i++) {
+            g4_arena_reset(device->worker[i]->kept);
+        }
         run_jobs(draw, run_range, plan->count, false);
         const uint64_t middle = g4_now_ns();
         status = draw_tiles(draw, plan->count);

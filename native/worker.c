@@ -99,6 +99,8 @@ struct g4_worker *g4_worker_new(const struct g4_context *ctx, struct g4_kernel_c
     worker->index = index;
     worker->gang = aligned_alloc(64, gang_size);
     worker->arena = g4_arena_new();
+    worker->range = g4_arena_new();
+    worker->kept = g4_arena_new();
     worker->surfaces = g4_surface_cache_new();
     worker->eu.ctx = ctx;
     worker->eu.kernels = kernels;
@@ -109,7 +111,8 @@ struct g4_worker *g4_worker_new(const struct g4_context *ctx, struct g4_kernel_c
     worker->eu.log = calloc(1, sizeof *worker->eu.log);
     g4_port_init(&worker->port, ctx->mem, G4_UNIT_EU, false);
     worker->port.lowest = true;
-    if (!worker->gang || !worker->arena || !worker->surfaces || !worker->eu.samplers || !worker->eu.log) {
+    if (!worker->gang || !worker->arena || !worker->range || !worker->kept || !worker->surfaces ||
+        !worker->eu.samplers || !worker->eu.log) {
         g4_worker_free(worker);
         return NULL;
     }
@@ -124,6 +127,8 @@ void g4_worker_free(struct g4_worker *worker) {
     g4_cc_end(worker);
     g4_sampler_cache_free(worker->eu.samplers);
     g4_surface_cache_free(worker->surfaces);
+    g4_arena_free(worker->kept);
+    g4_arena_free(worker->range);
     g4_arena_free(worker->arena);
     free(worker->eu.log);
     free(worker->wm);

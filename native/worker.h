@@ -26,6 +26,8 @@ struct g4_worker {
     struct g4_surface_cache *surfaces;
     struct g4_wm *wm;              /* the windower's, ff/wm.h */
     struct g4_arena *arena;        /* for a unit's use within one job */
+    struct g4_arena *range;        /* what geometry needs for one range of a draw, and no longer */
+    struct g4_arena *kept;         /* what it leaves for the tiles */
     uint64_t counter[G4_COUNTERS]; /* this draw's part of the statistics */
 };
 

@@ -340,7 +340,8 @@ static enum g4_status run_threads(struct clipping *c) {
 
 enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_strip *strip,
                            const struct g4_vertex *const *vertex, struct g4_chunk *chunk) {
-    struct clipping c = {.worker = worker, .pipe = pipe, .chunk = chunk, .first = chunk->objects, .room = strip->objects};
+    struct clipping c = {
+        .worker = worker, .pipe = pipe, .chunk = chunk, .first = chunk->objects, .room = strip->objects};
     struct g4_topology_object o;
     bool broken = false; /* a piece of a line strip is missing: the stipple starts anew */
 

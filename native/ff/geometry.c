@@ -131,7 +131,11 @@ static uint32_t entry_at(struct assembly *a, uint32_t position) {
     }
     const uint32_t entry = a->entries.count++;
     const struct g4_vertex_ids ids = ids_of(a, position, index);
-    g4_fetch_vertex(&a->worker->port, &a->fetch, &ids, a->entries.rows + (size_t)entry * a->entries.stride);
+    uint32_t(*const rows)[8] = a->entries.rows + (size_t)entry * a->entries.stride;
+    if (a->fetch.rows < a->entries.stride) {
+        memset(rows + a->fetch.rows, 0, (a->entries.stride - a->fetch.rows) * sizeof *rows);
+    }
+    g4_fetch_vertex(&a->worker->port, &a->fetch, &ids, rows);
     if (reuse) {
         a->hash[slot].key = index;
         a->hash[slot].entry = entry + 1;
@@ -193,7 +197,6 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     if (!a->entries.rows || !a->entry_of || !a->place || !vertex) {
         return G4_NO_MEMORY;
     }
-    memset(a->entries.rows, 0, (size_t)a->places * a->entries.stride * sizeof *a->entries.rows);
     a->worker->port.unit = G4_UNIT_VF;
     for (uint32_t i = 0; i < needs->count; i++) {
         a->entry_of[1 + i] = entry_at(a, needs->first + i);

@@ -30,14 +30,15 @@ struct g4_plan {
     uint64_t vertices, primitives; /* of these ranges, for IA_VERTICES and IA_PRIMITIVES */
 };
 
-/* A chunk: what one range became.  Everything in it lives in `arena`. */
+/* A chunk: what one range became. */
 struct g4_chunk {
-    struct g4_arena *arena;
+    struct g4_arena *arena; /* of objects and all that they point to: good until SF is done */
+    struct g4_arena *kept;  /* of setups and all that they point to */
     struct g4_object *object;
     uint32_t objects, object_room;
     struct g4_setup *setup; /* filled by g4_sf_run */
     uint32_t setups;
-    uint32_t first_number;    /* of the chunk's first object, once the chunks before it are known */
+    uint32_t first_number;     /* of the chunk's first object, once the chunks before it are known */
     struct g4_tile_box *tiles; /* which tiles each of setup[] may touch */
 };
 

@@ -138,8 +138,8 @@ static bool cosmetic_pixel(const struct g4_setup *setup, int32_t x, int32_t y) {
 
 /* The minor coordinate of the line where its major one is at a pixel, kept within the line's ends. */
 static int32_t minor_at(const struct g4_setup *setup, int32_t pixel) {
-    const int32_t *const major = setup->line_x_major ? setup->x : setup->y;
-    const int32_t *const minor = setup->line_x_major ? setup->y : setup->x;
+    const int32_t *const major = setup->line.x_major ? setup->x : setup->y;
+    const int32_t *const minor = setup->line.x_major ? setup->y : setup->x;
     const int32_t low = smaller(major[0], major[1]);
     const int32_t high = larger(major[0], major[1]);
     int64_t at = (int64_t)pixel * G4_ONE_PIXEL;
@@ -151,7 +151,7 @@ static int32_t minor_at(const struct g4_setup *setup, int32_t pixel) {
 static bool lights_column(const struct g4_setup *setup, int32_t major) {
     const int32_t middle = floor_pixel(minor_at(setup, major));
     for (int32_t minor = middle - 1; minor <= middle + 2; minor++) {
-        if (setup->line_x_major ? cosmetic_pixel(setup, major, minor) : cosmetic_pixel(setup, minor, major)) {
+        if (setup->line.x_major ? cosmetic_pixel(setup, major, minor) : cosmetic_pixel(setup, minor, major)) {
             return true;
         }
     }
@@ -159,10 +159,10 @@ static bool lights_column(const struct g4_setup *setup, int32_t major) {
 }
 
 static void cosmetic_setup(struct g4_setup *setup) {
-    const int32_t *const major = setup->line_x_major ? setup->x : setup->y;
+    const int32_t *const major = setup->line.x_major ? setup->x : setup->y;
     int32_t first = floor_pixel(major[0]);
     int32_t last = floor_pixel(major[1]);
-    const int32_t step = setup->line_step;
+    const int32_t step = setup->line.step;
 
     setup->corners = 2;
     setup->x_min = floor_pixel(smaller(setup->x[0], setup->x[1]) - HALF_PIXEL);
@@ -178,20 +178,20 @@ static void cosmetic_setup(struct g4_setup *setup) {
     for (int i = 0; i < 5 && !lights_column(setup, last); i++) {
         last -= step;
     }
-    setup->line_first = first;
-    setup->line_length = (last - first) * step >= 0 ? (uint32_t)((last - first) * step) + 1 : 0;
+    setup->line.first = first;
+    setup->line.length = (last - first) * step >= 0 ? (uint32_t)((last - first) * step) + 1 : 0;
 }
 
 void g4_line_cosmetic(const struct g4_setup *setup, struct g4_coverage *coverage) {
     uint32_t mask[G4_TILE_SIZE] = {0};
-    const int32_t begin = setup->line_x_major ? larger(setup->x_min, coverage->x) : coverage->y + coverage->first;
+    const int32_t begin = setup->line.x_major ? larger(setup->x_min, coverage->x) : coverage->y + coverage->first;
     const int32_t end =
-        setup->line_x_major ? smaller(setup->x_max, coverage->x + G4_TILE_SIZE - 1) : coverage->y + coverage->last;
+        setup->line.x_major ? smaller(setup->x_max, coverage->x + G4_TILE_SIZE - 1) : coverage->y + coverage->last;
     for (int32_t major = begin; major <= end; major++) {
         const int32_t middle = floor_pixel(minor_at(setup, major));
         for (int32_t minor = middle - 1; minor <= middle + 2; minor++) {
-            const int32_t x = setup->line_x_major ? major : minor;
-            const int32_t y = setup->line_x_major ? minor : major;
+            const int32_t x = setup->line.x_major ? major : minor;
+            const int32_t y = setup->line.x_major ? minor : major;
             const int32_t i = x - coverage->x;
             const int32_t j = y - coverage->y;
             if (i >= 0 && i < G4_TILE_SIZE && j >= coverage->first && j <= coverage->last &&
@@ -208,9 +208,9 @@ void g4_line_cosmetic(const struct g4_setup *setup, struct g4_coverage *coverage
 /* ---- wide and antialiased lines ---- */
 
 static void wide_setup(struct g4_setup *setup) {
-    const int32_t half = (int32_t)(setup->line_width * HALF_PIXEL);
-    const int32_t across = setup->line_x_major ? 0 : half;
-    const int32_t down = setup->line_x_major ? half : 0;
+    const int32_t half = (int32_t)(setup->line.width * HALF_PIXEL);
+    const int32_t across = setup->line.x_major ? 0 : half;
+    const int32_t down = setup->line.x_major ? half : 0;
     const int32_t x[2] = {setup->x[0], setup->x[1]};
     const int32_t y[2] = {setup->y[0], setup->y[1]};
 
@@ -224,17 +224,17 @@ static void wide_setup(struct g4_setup *setup) {
 }
 
 static void antialiased_setup(const struct g4_sf_frame *frame, struct g4_setup *setup) {
-    const double dx = (double)setup->line_x1 - setup->line_x0;
-    const double dy = (double)setup->line_y1 - setup->line_y0;
+    const double dx = (double)setup->line.x1 - setup->line.x0;
+    const double dy = (double)setup->line.y1 - setup->line.y0;
     const double length = sqrt(dx * dx + dy * dy);
     const double ux = dx / length;
     const double uy = dy / length;
-    const double half = setup->line_width / 2.0;
+    const double half = setup->line.width / 2.0;
     const double cap = frame->line_cap;
-    const double from_x = setup->line_x0 - ux * cap;
-    const double from_y = setup->line_y0 - uy * cap;
-    const double to_x = setup->line_x1 + ux * cap;
-    const double to_y = setup->line_y1 + uy * cap;
+    const double from_x = setup->line.x0 - ux * cap;
+    const double from_y = setup->line.y0 - uy * cap;
+    const double to_x = setup->line.x1 + ux * cap;
+    const double to_y = setup->line.y1 + uy * cap;
     const double x[4] = {from_x + uy * half, to_x + uy * half, to_x - uy * half, from_x - uy * half};
     const double y[4] = {from_y - ux * half, to_y - ux * half, to_y + ux * half, from_y + ux * half};
 
@@ -250,12 +250,12 @@ void g4_line_setup(const struct g4_sf_frame *frame, struct g4_setup *setup) {
     const int32_t dy = setup->y[1] - setup->y[0];
     const int32_t *const major = abs(dx) >= abs(dy) ? setup->x : setup->y;
 
-    setup->line_x_major = major == setup->x;
-    setup->line_step = major[1] > major[0] ? 1 : -1;
-    setup->line_x0 = (float)setup->x[0] / G4_ONE_PIXEL;
-    setup->line_y0 = (float)setup->y[0] / G4_ONE_PIXEL;
-    setup->line_x1 = (float)setup->x[1] / G4_ONE_PIXEL;
-    setup->line_y1 = (float)setup->y[1] / G4_ONE_PIXEL;
+    setup->line.x_major = major == setup->x;
+    setup->line.step = major[1] > major[0] ? 1 : -1;
+    setup->line.x0 = (float)setup->x[0] / G4_ONE_PIXEL;
+    setup->line.y0 = (float)setup->y[0] / G4_ONE_PIXEL;
+    setup->line.x1 = (float)setup->x[1] / G4_ONE_PIXEL;
+    setup->line.y1 = (float)setup->y[1] / G4_ONE_PIXEL;
     if (setup->cosmetic) {
         setup->legacy_diamonds = frame->legacy_diamonds;
         cosmetic_setup(setup);
@@ -264,8 +264,8 @@ void g4_line_setup(const struct g4_sf_frame *frame, struct g4_setup *setup) {
     /* One pixel for each sample point in the half-open range between the ends (spec/30 3.6). */
     const int32_t low = ceil_pixel(smaller(major[0], major[1]));
     const int32_t high = ceil_pixel(larger(major[0], major[1]));
-    setup->line_first = setup->line_step > 0 ? low : high - 1;
-    setup->line_length = (uint32_t)(high - low);
+    setup->line.first = setup->line.step > 0 ? low : high - 1;
+    setup->line.length = (uint32_t)(high - low);
     if (setup->antialias) {
         antialiased_setup(frame, setup);
     } else {
@@ -299,14 +299,14 @@ static double unit(double v) {
 }
 
 uint8_t g4_line_coverage(const struct g4_line_fade *fade, const struct g4_setup *setup, int32_t x, int32_t y) {
-    const double dx = (double)setup->line_x1 - setup->line_x0;
-    const double dy = (double)setup->line_y1 - setup->line_y0;
-    const double px = x - (double)setup->line_x0;
-    const double py = y - (double)setup->line_y0;
+    const double dx = (double)setup->line.x1 - setup->line.x0;
+    const double dy = (double)setup->line.y1 - setup->line.y0;
+    const double px = x - (double)setup->line.x0;
+    const double py = y - (double)setup->line.y0;
     const double length = sqrt(dx * dx + dy * dy);
     /* The Manhattan length of a vector along or across the line is longer than it is by this (spec/30 3.6). */
     const double stretch = fade->true_distance ? 1.0 : (fabs(dx) + fabs(dy)) / length;
-    const double half = setup->line_width / 2.0;
+    const double half = setup->line.width / 2.0;
     const double u = (px * dx + py * dy) / length;
     const double v = (px * dy - py * dx) / length * stretch;
     const double before = -u * stretch;          /* beyond the first end point */
@@ -338,21 +338,21 @@ void g4_line_stipple_begin(struct g4_line_stipple *stipple, const struct g4_stat
 }
 
 static bool is_stippled(const struct g4_line_stipple *stipple, const struct g4_setup *setup, int32_t major) {
-    const int32_t steps = (major - setup->line_first) * setup->line_step;
-    const uint32_t s = setup->stipple_start + (uint32_t)(steps < 0 ? 0 : steps);
+    const int32_t steps = (major - setup->line.first) * setup->line.step;
+    const uint32_t s = setup->line.stipple_start + (uint32_t)(steps < 0 ? 0 : steps);
     return stipple->pattern >> (s / stipple->repeat & 15) & 1;
 }
 
 void g4_line_stipple_apply(const struct g4_line_stipple *stipple, const struct g4_setup *setup,
                            struct g4_coverage *coverage) {
     uint32_t columns = 0;
-    if (setup->line_x_major) {
+    if (setup->line.x_major) {
         for (int32_t i = 0; i < G4_TILE_SIZE; i++) {
             columns |= (uint32_t)is_stippled(stipple, setup, coverage->x + i) << i;
         }
     }
     for (int32_t j = coverage->first; j <= coverage->last; j++) {
-        const bool lit = !setup->line_x_major && is_stippled(stipple, setup, coverage->y + j);
-        coverage->row[j] &= setup->line_x_major ? columns : lit ? UINT32_MAX : 0;
+        const bool lit = !setup->line.x_major && is_stippled(stipple, setup, coverage->y + j);
+        coverage->row[j] &= setup->line.x_major ? columns : lit ? UINT32_MAX : 0;
     }
 }

@@ -53,36 +53,42 @@ struct g4_object {
     const struct g4_vertex *v[3];
 };
 
-/* An object after SF: fixed-point geometry, setup entry, everything WM needs (spec/20 4.2 step 12, spec/30 3.1). */
-struct g4_setup {
-    uint8_t type, topology;
-    bool back_facing, poly_stipple, continue_stipple, last_pixel, antialias, cosmetic, legacy_diamonds;
-    uint8_t viewport;
-    uint16_t array_index;
-    uint32_t primitive; /* number within the chunk, culled objects counted; */
-    const uint32_t *numbered_from; /* added to this it is the sequence number for R0.7 */
+/* What only lines have, as drawn: v[0] to v[1], biased pixels. */
+struct g4_setup_line {
+    float x0, y0, x1, y1, width;
+    int32_t step;           /* along the major axis, +1 or -1 */
+    int32_t first;          /* major coordinate of the first pixel as drawn */
+    uint32_t length;        /* pixels along the major axis */
+    uint32_t stipple_start; /* the stipple's counter at the first pixel */
+    bool x_major;
+};
 
+/* An object after SF: fixed-point geometry, setup entry, everything WM needs (spec/20 4.2 step 12, spec/30 3.1).
+ * There are many of them: what small triangles need comes first, what lines need last. */
+struct g4_setup {
+    _Alignas(64) int32_t x_min;  /* inclusive pixel bounds: shape, scissor, drawing rectangle and 8K limits; */
+    int32_t y_min, x_max, y_max; /* min > max: nothing is drawn, and there is no setup entry */
+    uint64_t mask;               /* bit 8 * j + i: pixel (x_min + i, y_min + j), if `small` */
+    const uint32_t (*entry)[8];  /* setup URB entry (coefficients), attribute-major rows */
+    uint32_t entry_rows;
+    float x_start, y_start; /* for R1.0, R1.1 and the planes */
+    uint16_t array_index;
+    uint8_t type, topology;
+    uint8_t viewport;
+    uint8_t corners;
+    bool small;      /* a triangle, and `mask` has its pixels */
+    bool fills_box;  /* points, upright rectangles: every pixel of the bounds is lit */
+    bool contiguous; /* the setup thread found that contiguous dispatch may be used */
+    bool back_facing, poly_stipple, continue_stipple, last_pixel, antialias, cosmetic, legacy_diamonds;
+
+    const uint32_t *numbered_from; /* added to this, `primitive` is the sequence number for R0.7 */
+    uint32_t primitive;            /* number within the chunk, culled objects counted */
+    float z[3];                    /* after the viewport transform, V0..V2 */
     /* Biased coordinates in 1/256 pixel (1/16 mode is scaled up): pixel (i, j) is sampled at (256 i, 256 j). */
     int32_t x[4], y[4]; /* triangle: 3 vertices in V0, V1, V2 order; rectangle, wide or AA line: 4 corners in ring
                            order; point: 4 corners; cosmetic line: the end points in drawing order */
-    uint8_t corners;
-    bool fills_box;                     /* points, upright rectangles: every pixel of the bounds is lit */
-    bool small;                         /* a triangle, and `mask` has its pixels */
-    uint64_t mask;                      /* bit 8 * j + i: pixel (x_min + i, y_min + j) */
-    bool contiguous;                    /* the setup thread found that contiguous dispatch may be used */
-    int32_t x_min, y_min, x_max, y_max; /* inclusive pixel bounds: shape, scissor, drawing rectangle and 8K limits;
-                                           min > max: nothing is drawn, and there is no setup entry */
-    float x_start, y_start;             /* for R1.0, R1.1 and the planes */
-    float z[3];                         /* after the viewport transform, V0..V2 */
-    float line_x0, line_y0, line_x1, line_y1, line_width; /* lines, as drawn: v[0] to v[1], biased pixels */
-    bool line_x_major;
-    int32_t line_step;      /* along the major axis, +1 or -1 */
-    int32_t line_first;     /* major coordinate of the first pixel as drawn */
-    uint32_t line_length;   /* pixels along the major axis */
-    uint32_t stipple_start; /* the stipple's counter at the first pixel */
 
-    const uint32_t (*entry)[8]; /* setup URB entry (coefficients), attribute-major rows */
-    uint32_t entry_rows;
+    struct g4_setup_line line; /* zero at most in what is none */
 };
 
 enum {

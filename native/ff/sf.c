@@ -165,7 +165,7 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, s
     struct batch batch = {
         .worker = worker,
         .pipe = pipe,
-        .arena = chunk->arena,
+        .arena = chunk->kept,
         .entry_rows = 2 * pipe->sf.urb_entry_allocation_size,
     };
 
@@ -179,7 +179,7 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, s
     if (!pipe->kernel[G4_STAGE_SF]) {
         return G4_FAULT;
     }
-    chunk->setup = g4_arena_alloc(chunk->arena, chunk->objects * sizeof *chunk->setup);
+    chunk->setup = g4_arena_alloc(chunk->kept, chunk->objects * sizeof *chunk->setup);
     if (!chunk->setup) {
         return G4_NO_MEMORY;
     }
@@ -223,10 +223,10 @@ void g4_sf_count_stipple(struct g4_state *state, const struct g4_pipe *pipe, str
         if (!setup->continue_stipple) {
             state->line_stipple_position = 0;
         }
-        setup->stipple_start = state->line_stipple_position;
+        setup->line.stipple_start = state->line_stipple_position;
         if (!setup->antialias) {
             /* only the place within the pattern matters */
-            state->line_stipple_position = (setup->stipple_start + setup->line_length) % (16 * stipple.repeat);
+            state->line_stipple_position = (setup->line.stipple_start + setup->line.length) % (16 * stipple.repeat);
         }
     }
 }

@@ -144,8 +144,8 @@ enum g4_status g4_bench_view(const struct g4_bench *bench, uint32_t object, stru
     }
     view->viewport = s->viewport;
     view->array_index = s->array_index;
-    view->line_length = s->line_length;
-    view->stipple_start = s->stipple_start;
+    view->line_length = s->line.length;
+    view->stipple_start = s->line.stipple_start;
     return G4_OK;
 }
 

@@ -385,6 +385,8 @@ static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *
     setup->y_start = pixels(setup->y[first]);
     payload->r1.dx0 = pixels((int32_t)dx);
     payload->r1.dy0 = pixels((int32_t)dy);
+    payload->r1.dx2 = 0;
+    payload->r1.dy2 = 0;
     payload->r1.determinant = (float)((double)(dx * dx + dy * dy) / (G4_ONE_PIXEL * G4_ONE_PIXEL));
     payload_vertices(object, c.z, order, 2, setup, payload);
     if (dx == 0 && dy == 0) {
@@ -392,7 +394,7 @@ static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *
         setup->x_max = setup->x_min - 1;
         return frame->keep_lines;
     }
-    setup->line_width = frame->line_width;
+    setup->line.width = frame->line_width;
     setup->cosmetic = frame->line_width == 0.0f;
     setup->antialias = frame->sf->antialiasing_enable && !setup->cosmetic;
     setup->last_pixel = frame->sf->last_pixel_enable &&
@@ -447,16 +449,16 @@ bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object
                  struct g4_sf_payload *payload) {
     bool drawn;
 
-    *setup = (struct g4_setup){
-        .type = object->type,
-        .topology = object->topology,
-        .back_facing = object->back_facing,
-        .poly_stipple = object->poly_stipple,
-        .continue_stipple = object->continue_stipple,
-        .viewport = object->v[0]->viewport & 15,
-        .array_index = object->v[0]->array_index,
-    };
-    *payload = (struct g4_sf_payload){.vertices = 0};
+    memset(setup, 0, object->type == G4_OBJECT_LINE ? sizeof *setup : offsetof(struct g4_setup, line));
+    setup->type = object->type;
+    setup->topology = object->topology;
+    setup->back_facing = object->back_facing;
+    setup->poly_stipple = object->poly_stipple;
+    setup->continue_stipple = object->continue_stipple;
+    setup->viewport = object->v[0]->viewport & 15;
+    setup->array_index = object->v[0]->array_index;
+    payload->vertices = 0;
+    payload->r1.provoking_vertex = 0;
     switch (object->type) {
     case G4_OBJECT_POINT:
         drawn = setup_point(frame, object, setup, payload);

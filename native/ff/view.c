@@ -37,7 +37,7 @@ enum g4_status g4_device_objects(struct g4_device *device, const uint32_t *primi
     struct g4_range range[RANGES];
     struct g4_plan plan = {.range = range, .room = RANGES};
     struct g4_plan_cursor cursor = {0};
-    struct g4_chunk chunk = {.arena = g4_arena_new()};
+    struct g4_chunk chunk = {.arena = g4_arena_new()}; /* nothing is set up */
     enum g4_status status = chunk.arena ? g4_pipe_load(device, primitive, fault) : G4_NO_MEMORY;
 
     *count = 0;

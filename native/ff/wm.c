@@ -219,9 +219,8 @@ static void work_on_watched_depth(struct g4_worker *worker, bool threads) {
 static void prefetch(const struct g4_tile *tile, uint32_t i) {
     if (i + AHEAD < tile->setups) {
         const uint8_t *const setup = (const uint8_t *)tile->setup[i + AHEAD];
-        for (size_t line = 0; line < sizeof(struct g4_setup); line += 64) {
-            __builtin_prefetch(setup + line);
-        }
+        __builtin_prefetch(setup);
+        __builtin_prefetch(setup + 64);
     }
     if (i + 1 < tile->setups) {
         __builtin_prefetch(tile->setup[i + 1]->entry);
