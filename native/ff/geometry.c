@@ -8,10 +8,6 @@
 #include "sf_setup.h"
 #include "stage.h"
 
-enum {
-    HASH_SIZE = 2048
-}; /* at least twice the vertices of a range of lists or strips */
-
 void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8], uint32_t row_count,
                          uint32_t max_viewport, struct g4_vertex *vertex) {
     static const uint32_t zero[8];
@@ -88,9 +84,10 @@ struct assembly {
     uint32_t *entry_of;             /* by place: 0 the zero vertex, 1 + position - first */
     const struct g4_vertex **place; /* the same, as vertices */
     uint32_t places;
-    struct {
-        uint32_t key, entry; /* entry 0: free, else entry + 1 */
-    } hash[HASH_SIZE];
+    uint32_t *index;    /* by place, where there are indices; */
+    uint32_t *index_of; /* by entry, where vertices are reused */
+    uint16_t *hash;     /* of indices: 0, or an entry + 1 */
+    uint32_t hash_mask;
 };
 
 static struct g4_vertex_ids ids_of(const struct assembly *a, uint32_t position, uint32_t index) {
@@ -110,25 +107,8 @@ static struct g4_vertex_ids ids_of(const struct assembly *a, uint32_t position, 
     return ids;
 }
 
-/* The entry of the vertex at a position, fetched when it is new to the range. */
-static uint32_t entry_at(struct assembly *a, uint32_t position) {
-    uint32_t index = 0;
-    uint32_t slot = 0;
-    const bool reuse = a->fetch.indexed && !a->fetch.uses_primitive_id && !a->pipe->vs.vertex_cache_disable;
-
-    if (a->fetch.indexed) {
-        index = g4_fetch_index(&a->worker->port, &a->fetch,
-                               a->pipe->primitive.start_vertex_location + a->range->start + position);
-    }
-    if (reuse) {
-        slot = index * 2654435761u >> 21;
-        while (a->hash[slot].entry && a->hash[slot].key != index) {
-            slot = (slot + 1) & (HASH_SIZE - 1);
-        }
-        if (a->hash[slot].entry) {
-            return a->hash[slot].entry - 1;
-        }
-    }
+/* The vertex at a position into a new entry. */
+static uint32_t fetch_at(struct assembly *a, uint32_t position, uint32_t index) {
     const uint32_t entry = a->entries.count++;
     const struct g4_vertex_ids ids = ids_of(a, position, index);
     uint32_t(*const rows)[8] = a->entries.rows + (size_t)entry * a->entries.stride;
@@ -136,11 +116,57 @@ static uint32_t entry_at(struct assembly *a, uint32_t position) {
         memset(rows + a->fetch.rows, 0, (a->entries.stride - a->fetch.rows) * sizeof *rows);
     }
     g4_fetch_vertex(&a->worker->port, &a->fetch, &ids, rows);
-    if (reuse) {
-        a->hash[slot].key = index;
-        a->hash[slot].entry = entry + 1;
-    }
     return entry;
+}
+
+/* The entry of the vertex at a position, fetched when it is new to the range. */
+static uint32_t entry_at(struct assembly *a, uint32_t place, uint32_t position) {
+    const uint32_t index = a->index ? a->index[place] : 0;
+    if (!a->hash) {
+        return fetch_at(a, position, index);
+    }
+    uint32_t slot = index * 2654435761u >> 16 & a->hash_mask;
+    while (a->hash[slot]) {
+        const uint32_t entry = a->hash[slot] - 1u;
+        if (a->index_of[entry] == index) {
+            return entry;
+        }
+        slot = (slot + 1) & a->hash_mask;
+    }
+    const uint32_t entry = fetch_at(a, position, index);
+    a->index_of[entry] = index;
+    a->hash[slot] = (uint16_t)(entry + 1);
+    return entry;
+}
+
+/* The indices of all places, and the hash of those met. */
+static enum g4_status fetch_indices(struct assembly *a, const struct needs *needs, struct g4_arena *arena) {
+    const uint32_t from = a->pipe->primitive.start_vertex_location + a->range->start;
+    uint32_t size = 1024;
+
+    if (!a->fetch.indexed) {
+        return G4_OK;
+    }
+    a->index = g4_arena_alloc(arena, a->places * sizeof *a->index);
+    if (!a->index) {
+        return G4_NO_MEMORY;
+    }
+    g4_fetch_indices(&a->worker->port, &a->fetch, from + needs->first, needs->count, a->index + 1);
+    a->index[0] = needs->first == 0 && needs->count ? a->index[1] : g4_fetch_index(&a->worker->port, &a->fetch, from);
+    if (a->fetch.uses_primitive_id || a->pipe->vs.vertex_cache_disable) {
+        return G4_OK;
+    }
+    while (size < 2 * a->places && size < 1u << 16) {
+        size *= 2;
+    }
+    a->index_of = g4_arena_alloc(arena, a->places * sizeof *a->index_of);
+    a->hash = g4_arena_alloc(arena, size * sizeof *a->hash);
+    a->hash_mask = size - 1;
+    if (!a->index_of || !a->hash) {
+        return G4_NO_MEMORY;
+    }
+    memset(a->hash, 0, size * sizeof *a->hash);
+    return G4_OK;
 }
 
 /* Rows of an entry: what VS_STATE allocates, and what VF writes. */
@@ -198,12 +224,15 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
         return G4_NO_MEMORY;
     }
     a->worker->port.unit = G4_UNIT_VF;
-    for (uint32_t i = 0; i < needs->count; i++) {
-        a->entry_of[1 + i] = entry_at(a, needs->first + i);
+    enum g4_status status = fetch_indices(a, needs, arena);
+    if (status != G4_OK) {
+        return status;
     }
-    a->entry_of[0] = needs->first == 0 && needs->count ? a->entry_of[1] : entry_at(a, 0);
+    for (uint32_t i = 0; i < needs->count; i++) {
+        a->entry_of[1 + i] = entry_at(a, 1 + i, needs->first + i);
+    }
+    a->entry_of[0] = needs->first == 0 && needs->count ? a->entry_of[1] : entry_at(a, 0, 0);
 
-    enum g4_status status = G4_OK;
     if (a->worker->eu.debug) {
         status = tell_fetched(a, needs);
     }

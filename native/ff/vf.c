@@ -5,6 +5,10 @@
 
 #include "../report.h"
 
+enum {
+    ONE_FLOAT = 0x3f800000
+};
+
 /* ---- conversion (spec/10 3.4.3) ---- */
 
 static uint32_t bits_of(float f) {
@@ -96,6 +100,30 @@ static bool copies_dwords(const struct g4_format *format) {
     return true;
 }
 
+/* What each component is of a source that is copied, and of nothing: then there is no more to it than two masks. */
+static bool is_simple(struct g4_fetch *f) {
+    bool simple = f->plain_floats && f->reads_memory;
+    for (int c = 0; c < 4; c++) {
+        switch (f->control[c]) {
+        case G4_VERTEX_COMPONENT_CONTROL_STORE_SRC:
+            f->taken[c] = UINT32_MAX;
+            break;
+        case G4_VERTEX_COMPONENT_CONTROL_STORE_0:
+            break;
+        case G4_VERTEX_COMPONENT_CONTROL_STORE_1_FP:
+            f->constant[c] = ONE_FLOAT;
+            break;
+        case G4_VERTEX_COMPONENT_CONTROL_STORE_1_INT:
+            f->constant[c] = 1;
+            break;
+        default:
+            simple = false;
+            break;
+        }
+    }
+    return simple;
+}
+
 static void setup_element(const struct g4_context *ctx, const uint32_t *dw, struct g4_report_log *log,
                           struct g4_vertex_fetch *fetch) {
     struct g4_vertex_element_state e;
@@ -130,6 +158,7 @@ static void setup_element(const struct g4_context *ctx, const uint32_t *dw, stru
         f->reads_memory = false;
     }
     f->plain_floats = copies_dwords(f->format);
+    f->simple = is_simple(f);
     fetch->elements++;
     const uint32_t rows = (f->destination + 4 + 7) / 8;
     fetch->rows = rows > fetch->rows ? rows : fetch->rows;
@@ -166,7 +195,58 @@ uint32_t g4_fetch_index(struct g4_port *port, const struct g4_vertex_fetch *fetc
     return index;
 }
 
+/* Indices that follow each other in one page, all of them before the end. */
+static void widen_indices(const uint8_t *from, uint32_t size, uint32_t count, uint32_t *indices) {
+    for (uint32_t i = 0; i < count && size == 1; i++) {
+        indices[i] = from[i];
+    }
+    for (uint32_t i = 0; i < count && size == 2; i++) {
+        uint16_t index;
+        memcpy(&index, from + 2 * (size_t)i, sizeof index);
+        indices[i] = index;
+    }
+    if (size == 4) {
+        memcpy(indices, from, count * sizeof *indices);
+    }
+}
+
+void g4_fetch_indices(struct g4_port *port, const struct g4_vertex_fetch *fetch, uint32_t first, uint32_t count,
+                      uint32_t *indices) {
+    const uint32_t size = fetch->index_size;
+    for (uint32_t done = 0; done < count;) {
+        const uint32_t address = fetch->index_start + (first + done) * size;
+        const uint32_t here = (G4_PAGE_SIZE - (address & G4_PAGE_OFFSET)) / size;
+        const uint32_t some = count - done < here ? count - done : here;
+        const uint8_t *const from = g4_mem_ptr(port->mem, address);
+        if (from && some && (fetch->index_end == 0 || address + (some - 1) * size <= fetch->index_end)) {
+            widen_indices(from, size, some, indices + done);
+            done += some;
+        } else { /* over a page's or the buffer's end, or missing */
+            indices[done] = g4_fetch_index(port, fetch, first + done);
+            done++;
+        }
+    }
+}
+
 /* ---- one vertex ---- */
+
+/* `bytes` is 4, 8, 12 or 16. */
+static void copy_dwords(void *to, const uint8_t *from, uint32_t bytes) {
+    switch (bytes) {
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    case 12:
+        memcpy(to, from, 12);
+        break;
+    default:
+        memcpy(to, from, 16);
+        break;
+    }
+}
 
 /* The source's dwords; nothing is read beyond the format's own bytes. */
 static void fetch_source(struct g4_port *port, const struct g4_fetch *f, uint32_t index, uint32_t source[4]) {
@@ -175,6 +255,10 @@ static void fetch_source(struct g4_port *port, const struct g4_fetch *f, uint32_
     const uint32_t address = f->base + index * f->pitch;
 
     if ((address & G4_PAGE_OFFSET) + bytes <= G4_PAGE_SIZE) {
+        if (f->plain_floats) {
+            copy_dwords(source, g4_mem_read_ptr(port, address), bytes);
+            return;
+        }
         memcpy(data, g4_mem_read_ptr(port, address), bytes);
     } else {
         (void)g4_mem_read(port, address, data, bytes); /* wild reads are normal and read as 0 (spec/10 3.4.2) */
@@ -209,8 +293,14 @@ void g4_fetch_vertex(struct g4_port *port, const struct g4_vertex_fetch *fetch, 
                 fetch_source(port, f, index, source);
             }
         }
+        if (f->simple) {
+            for (int c = 0; c < 4; c++) {
+                entry[f->destination + c] = (source[c] & f->taken[c]) | f->constant[c];
+            }
+            continue;
+        }
         const uint32_t by_control[8] = {
-            [G4_VERTEX_COMPONENT_CONTROL_STORE_1_FP] = 0x3f800000,
+            [G4_VERTEX_COMPONENT_CONTROL_STORE_1_FP] = ONE_FLOAT,
             [G4_VERTEX_COMPONENT_CONTROL_STORE_1_INT] = 1,
             [G4_VERTEX_COMPONENT_CONTROL_STORE_VID] = ids->vertex_id,
             [G4_VERTEX_COMPONENT_CONTROL_STORE_IID] = ids->instance_id,

@@ -24,6 +24,8 @@ struct g4_fetch {
     bool per_instance;
     bool reads_memory; /* some component is STORE_SRC */
     bool plain_floats; /* 32-bit channels side by side that are copied as they are */
+    bool simple;       /* these, and components that are one of them or a constant: */
+    uint32_t taken[4], constant[4];
 };
 
 struct g4_vertex_fetch {
@@ -44,6 +46,10 @@ void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_pipe *p
 
 /* The raw index at a position of the index buffer (spec/10 3.4.1). */
 uint32_t g4_fetch_index(struct g4_port *port, const struct g4_vertex_fetch *fetch, uint32_t position);
+
+/* The same for `count` positions from `first` on. */
+void g4_fetch_indices(struct g4_port *port, const struct g4_vertex_fetch *fetch, uint32_t first, uint32_t count,
+                      uint32_t *indices);
 
 struct g4_vertex_ids {
     uint32_t vertex_index; /* into VERTEXDATA buffers */
