@@ -9,7 +9,10 @@
 #include "vf.h"
 
 enum {
-    RANGE_OBJECTS = 256,
+    SMALLEST_RANGE = 256, /* objects */
+    LARGEST_RANGE = 2048, /* a larger one has vertices that no cache holds */
+    SHARES = 16,          /* ranges that a large primitive should give at least */
+    PLAN_OBJECTS = 16384, /* so many are set up before they are drawn */
     INSTRUCTIONS_PER_VERTEX = 64, /* what a vertex counts against the watchdog */
 };
 
@@ -46,6 +49,12 @@ static void next_primitive(const struct g4_vertex_fetch *fetch, const struct g4_
     cursor->done = cursor->instance >= pipe->primitive.instance_count;
 }
 
+/* Ranges share no vertices: the larger, the fewer are shaded twice; the smaller, the more workers have some. */
+static uint32_t range_size(uint32_t objects) {
+    const uint32_t size = objects / SHARES & ~(uint32_t)(SMALLEST_RANGE - 1);
+    return size < SMALLEST_RANGE ? SMALLEST_RANGE : size > LARGEST_RANGE ? LARGEST_RANGE : size;
+}
+
 enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_port *port,
                             struct g4_report_log *log, struct g4_plan_cursor *cursor, struct g4_plan *plan) {
     const uint32_t topology = pipe->primitive.primitive_topology_type;
@@ -60,7 +69,8 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_pipe *
         return G4_OK;
     }
     g4_vertex_fetch_setup(ctx, pipe, log, &fetch);
-    while (!cursor->done && plan->count < plan->room) {
+    uint32_t planned = 0;
+    while (!cursor->done && plan->count < plan->room && planned < PLAN_OBJECTS) {
         if (!cursor->inside) {
             cursor->vertices = run_length(&fetch, pipe, port, cursor->position, count);
             cursor->inside = true;
@@ -74,15 +84,18 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_pipe *
         const uint32_t objects = g4_topology_objects(topology, kept);
         if (cursor->object < objects) {
             const uint32_t left = objects - cursor->object;
+            const uint32_t size = range_size(objects);
+            const uint32_t here = left < size ? left : size;
             plan->range[plan->count++] = (struct g4_range){
                 .instance = cursor->instance,
                 .start = cursor->position,
                 .vertices = kept,
                 .first_object = cursor->object,
-                .objects = left < RANGE_OBJECTS ? left : RANGE_OBJECTS,
+                .objects = here,
                 .primitive_id = cursor->primitive_id,
             };
-            cursor->object += left < RANGE_OBJECTS ? left : RANGE_OBJECTS;
+            cursor->object += here;
+            planned += here;
         }
         if (cursor->object >= objects) {
             plan->primitives += g4_topology_counted(topology, kept);
