@@ -33,6 +33,7 @@ struct g4_draw_frame {
     uint32_t used_count;
     struct g4_plan plan;
     struct g4_chunk chunk[RANGES_PER_BATCH];
+    uint32_t first_number[RANGES_PER_BATCH]; /* of each chunk's first object */
     enum g4_status range_status[RANGES_PER_BATCH];
 };
 
@@ -109,6 +110,7 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     g4_arena_reset(worker->range);
     chunk->arena = worker->range;
     chunk->kept = worker->kept;
+    chunk->index = (uint16_t)job;
     chunk->objects = 0;
     chunk->setups = 0;
     if (worker->eu.debug) {
@@ -190,6 +192,7 @@ static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
         .y = (int32_t)(index / GRID) * G4_TILE_SIZE,
         .setup = bin->setup,
         .setups = bin->count,
+        .first_number = draw->frame->first_number,
     };
     const enum g4_status status = g4_wm_tile(draw->device->worker[worker_index], &draw->device->pipeline, &tile);
     if (status != G4_OK) {
@@ -197,14 +200,16 @@ static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
     }
 }
 
-/* Leave the objects out that whoever reduces the draw does not want. */
-static void leave_out(const struct g4_device *device, struct g4_chunk *chunk) {
+/* For whoever looks on: number the objects for good, and leave those out that a reduced draw does not have. */
+static void number_objects(const struct g4_device *device, struct g4_draw_frame *frame, struct g4_chunk *chunk) {
     for (uint32_t i = 0; i < chunk->setups; i++) {
-        const uint32_t number = g4_setup_number(&chunk->setup[i]);
-        if (number < device->first_object || number > device->last_object) {
+        struct g4_setup *const setup = &chunk->setup[i];
+        setup->primitive = (device->next_object + setup->primitive) & G4_OBJECT_NUMBERS;
+        if (setup->primitive < device->first_object || setup->primitive > device->last_object) {
             chunk->tiles[i] = (struct g4_tile_box){.x_min = 1};
         }
     }
+    frame->first_number[chunk->index] = 0;
 }
 
 /* Jobs 0..count-1 on all workers; whoever debugs has them on this thread, one after the other. */
@@ -221,15 +226,16 @@ static void run_jobs(struct draw *draw, g4_job_fn *fn, uint32_t count, bool brie
 static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
     struct g4_device *const device = draw->device;
     struct g4_draw_frame *const frame = draw->frame;
+    const bool watched = device->ctx.debug || device->first_object > 0 || device->last_object < G4_OBJECT_NUMBERS;
     enum g4_status status = G4_OK;
     uint32_t setups = 0;
 
     for (uint32_t c = 0; c < chunks && status == G4_OK; c++) {
         struct g4_chunk *const chunk = &frame->chunk[c];
         status = frame->range_status[c];
-        chunk->first_number = device->next_object;
-        if (status == G4_OK && (device->first_object > 0 || device->last_object < G4_OBJECT_NUMBERS)) {
-            leave_out(device, chunk);
+        frame->first_number[c] = device->next_object;
+        if (status == G4_OK && watched) {
+            number_objects(device, frame, chunk);
         }
         setups += chunk->setups;
         device->next_object = (device->next_object + chunk->objects) & G4_OBJECT_NUMBERS;

@@ -66,9 +66,9 @@ void g4_debug_covered(struct g4_worker *worker, const struct g4_setup *setup, bo
         peek_depth(worker, coverage->depth);
     } else if (stippled) {
         struct g4_debug_event event = {
-            .object = g4_setup_number(setup),
+            .object = setup->primitive,
             .fragment = {
-                .fate = G4_FATE_STIPPLED, .object = g4_setup_number(setup), .back_facing = setup->back_facing, .z = z}};
+                .fate = G4_FATE_STIPPLED, .object = setup->primitive, .back_facing = setup->back_facing, .z = z}};
         tell_fragment(debug, &event);
     }
 }
@@ -82,18 +82,18 @@ void g4_debug_early(struct g4_worker *worker, const struct g4_setup *setup, bool
     peek_depth(worker, after);
     if (passed && threads) { /* the colour calculator tells the rest of the story */
         struct g4_debug_early *const early = &debug->early[debug->early_next++ % G4_DEBUG_EARLY];
-        *early = (struct g4_debug_early){.valid = depth->test != NULL, .object = g4_setup_number(setup), .z = coverage->z};
+        *early = (struct g4_debug_early){.valid = depth->test != NULL, .object = setup->primitive, .z = coverage->z};
         memcpy(early->before, coverage->depth, sizeof early->before);
         memcpy(early->after, after, sizeof early->after);
         return;
     }
-    struct g4_debug_event event = {.object = g4_setup_number(setup),
+    struct g4_debug_event event = {.object = setup->primitive,
                                    .fragment = {
                                        .fate = passed ? G4_FATE_DEPTH_ONLY
                                                : stencil_fails(depth, coverage->depth, setup->back_facing)
                                                    ? G4_FATE_EARLY_STENCIL
                                                    : G4_FATE_EARLY_DEPTH,
-                                       .object = g4_setup_number(setup),
+                                       .object = setup->primitive,
                                        .back_facing = setup->back_facing,
                                        .z = coverage->z,
                                        .tested = depth->test != NULL,

@@ -237,7 +237,7 @@ enum g4_status g4_debug_start_pixels(struct g4_worker *worker, struct g4_pixel_b
 
     memset(thread, 0, sizeof thread);
     for (int t = 0; t < count; t++) {
-        thread[t].object = g4_setup_number(block[t]->setup);
+        thread[t].object = block[t]->setup->primitive;
         thread[t].in_object = next_of_object(debug, thread[t].object);
         for (uint32_t b = 0; b < blocks; b++) {
             add_subspans(&thread[t], block[t] + b);

@@ -338,6 +338,30 @@ static enum g4_status run_threads(struct clipping *c) {
     return status == G4_OK ? weave(c, out) : status;
 }
 
+/* The objects of a triangle list from number i on that pass without a question; returns the first one that may not. */
+static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *strip,
+                               const struct g4_vertex *const *vertex, uint32_t i) {
+    struct g4_chunk *const chunk = c->chunk;
+    struct g4_topology_object o;
+
+    if (strip->topology != G4_PRIMITIVE_TOPOLOGY_TRILIST || i >= strip->objects ||
+        (c->pipe->clip_enable && c->pipe->clip.clip_mode != G4_CLIP_MODE_NORMAL)) {
+        return i;
+    }
+    const struct g4_vertex *const *v = vertex + 1 + 3 * (size_t)(strip->first_object + i) - strip->first;
+    (void)g4_topology_object(strip->topology, strip->first_object + i, &o);
+    const struct g4_object like = g4_object_of(c->pipe, &o, v);
+    for (; i < strip->objects && !(v[0]->outcode | v[1]->outcode | v[2]->outcode); i++, v += 3) {
+        struct g4_object *const object = &chunk->object[chunk->objects++];
+        *object = like;
+        object->v[0] = v[0];
+        object->v[1] = v[1];
+        object->v[2] = v[2];
+        object->last_of_primitive = strip->ends_primitive && i + 1 == strip->objects;
+    }
+    return i;
+}
+
 enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_strip *strip,
                            const struct g4_vertex *const *vertex, struct g4_chunk *chunk) {
     struct clipping c = {
@@ -351,7 +375,8 @@ enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe,
     if (pipe->clip_enable && pipe->clip.gs_output_object_statistics_enable) {
         worker->counter[G4_COUNTER_GS_PRIMITIVES] += strip->objects;
     }
-    for (uint32_t i = 0; i < strip->objects; i++) {
+    for (uint32_t i = pass_triangles(&c, strip, vertex, 0); i < strip->objects;
+         i = pass_triangles(&c, strip, vertex, i + 1)) {
         const uint32_t k = strip->first_object + i;
         const struct g4_vertex *v[3] = {NULL};
         uint32_t all = UINT32_MAX;

@@ -38,7 +38,7 @@ struct g4_chunk {
     uint32_t objects, object_room;
     struct g4_setup *setup; /* filled by g4_sf_run */
     uint32_t setups;
-    uint32_t first_number;     /* of the chunk's first object, once the chunks before it are known */
+    uint16_t index;            /* among the chunks between two tile phases */
     struct g4_tile_box *tiles; /* which tiles each of setup[] may touch */
 };
 

@@ -70,7 +70,9 @@ struct g4_setup {
     int32_t y_min, x_max, y_max; /* min > max: nothing is drawn, and there is no setup entry */
     uint64_t mask;               /* bit 8 * j + i: pixel (x_min + i, y_min + j), if `small` */
     const uint32_t (*entry)[8];  /* setup URB entry (coefficients), attribute-major rows */
-    uint32_t entry_rows;
+    uint16_t entry_rows;
+    uint16_t chunk;         /* one of those between two tile phases, and the */
+    uint32_t primitive;     /* number within it, culled objects counted */
     float x_start, y_start; /* for R1.0, R1.1 and the planes */
     uint16_t array_index;
     uint8_t type, topology;
@@ -81,22 +83,12 @@ struct g4_setup {
     bool contiguous; /* the setup thread found that contiguous dispatch may be used */
     bool back_facing, poly_stipple, continue_stipple, last_pixel, antialias, cosmetic, legacy_diamonds;
 
-    const uint32_t *numbered_from; /* added to this, `primitive` is the sequence number for R0.7 */
-    uint32_t primitive;            /* number within the chunk, culled objects counted */
-    float z[3];                    /* after the viewport transform, V0..V2 */
+    float z[3]; /* after the viewport transform, V0..V2 */
     /* Biased coordinates in 1/256 pixel (1/16 mode is scaled up): pixel (i, j) is sampled at (256 i, 256 j). */
     int32_t x[4], y[4]; /* triangle: 3 vertices in V0, V1, V2 order; rectangle, wide or AA line: 4 corners in ring
                            order; point: 4 corners; cosmetic line: the end points in drawing order */
 
     struct g4_setup_line line; /* zero at most in what is none */
 };
-
-enum {
-    G4_OBJECT_NUMBERS = 0xffffff /* 24 bits in R0.7 */
-};
-
-static inline uint32_t g4_setup_number(const struct g4_setup *setup) {
-    return (*setup->numbered_from + setup->primitive) & G4_OBJECT_NUMBERS;
-}
 
 #endif

@@ -42,6 +42,14 @@ void g4_payload_pointers(const struct g4_dispatch *dispatch, uint32_t scratch_sp
     memcpy(r0 + 3, packed + 3, 3 * sizeof *r0);
 }
 
+void g4_payload_all_pointers(const struct g4_dispatch *dispatch, uint32_t scratch_space, const struct g4_slots *slots,
+                             uint32_t rows[G4_GANG_THREADS][8]) {
+    memset(rows, 0, G4_GANG_THREADS * sizeof rows[0]);
+    for (uint32_t t = 0; t < slots->count; t++) {
+        g4_payload_pointers(dispatch, scratch_space, slots->first + t, rows[t]);
+    }
+}
+
 uint32_t g4_payload_constants(struct g4_gang *gang, int count, const struct g4_state *state, uint32_t offset,
                               uint32_t rows, uint32_t grf) {
     uint32_t constants[64][8];

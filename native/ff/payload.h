@@ -21,6 +21,10 @@ struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_
  * field. */
 void g4_payload_pointers(const struct g4_dispatch *dispatch, uint32_t scratch_space, uint32_t slot, uint32_t r0[8]);
 
+/* The same for all threads of a gang, by place in it: rows that are zero but for these dwords. */
+void g4_payload_all_pointers(const struct g4_dispatch *dispatch, uint32_t scratch_space, const struct g4_slots *slots,
+                             uint32_t rows[G4_GANG_THREADS][8]);
+
 /* Put the stage's constants from register `grf` on into threads 0..count-1; returns the next register. */
 uint32_t g4_payload_constants(struct g4_gang *gang, int count, const struct g4_state *state, uint32_t offset,
                               uint32_t rows, uint32_t grf);

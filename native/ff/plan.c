@@ -9,10 +9,10 @@
 #include "vf.h"
 
 enum {
-    SMALLEST_RANGE = 256, /* objects */
-    LARGEST_RANGE = 2048, /* a larger one has vertices that no cache holds */
-    SHARES = 16,          /* ranges that a large primitive should give at least */
-    PLAN_OBJECTS = 16384, /* so many are set up before they are drawn */
+    SMALLEST_RANGE = 256,         /* objects */
+    LARGEST_RANGE = 2048,         /* a larger one has vertices that no cache holds */
+    SHARES = 16,                  /* ranges that a large primitive should give at least */
+    PLAN_OBJECTS = 16384,         /* so many are set up before they are drawn */
     INSTRUCTIONS_PER_VERTEX = 64, /* what a vertex counts against the watchdog */
 };
 

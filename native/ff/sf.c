@@ -18,6 +18,7 @@ struct batch {
     const struct g4_pipe *pipe;
     struct g4_arena *arena; /* of the chunk: setup entries outlive the batch */
     struct g4_slots slots;
+    uint32_t r0[G4_GANG_THREADS][8];
     uint32_t entry_rows;
     uint32_t count;
     struct g4_setup *setup[G4_GANG_THREADS];
@@ -39,8 +40,7 @@ static void put_payload(struct batch *batch, uint32_t t, uint32_t grf) {
 
     /* Handle 0 is the start of the thread's own window; the rest of R0.0 to R0.2 is zero. */
     gang->slot[t] = batch->slots.first + t;
-    g4_payload_pointers(&batch->pipe->dispatch[G4_STAGE_SF], sf->per_thread_scratch_space, gang->slot[t],
-                        gang->grf[0].ud[t]);
+    memcpy(gang->grf[0].ud[t], batch->r0[t], sizeof batch->r0[t]);
     g4_payload_sf_r1_pack(&payload->r1, gen, gang->grf[1].ud[t]);
     g4_payload_sf_r2_pack(&payload->r2, gen, gang->grf[2].ud[t]);
     for (uint32_t i = 0; i < payload->vertices; i++) {
@@ -70,7 +70,7 @@ static bool transpose(struct g4_arena *arena, struct g4_setup *setup) {
         }
     }
     setup->entry = (const uint32_t(*)[8])rows;
-    setup->entry_rows = groups * 4;
+    setup->entry_rows = (uint16_t)(groups * 4);
     return true;
 }
 
@@ -105,7 +105,7 @@ static enum g4_status run_batch(struct batch *batch) {
         struct g4_setup *const setup = batch->setup[t];
         uint32_t(*const entry)[8] = entries + (size_t)t * batch->entry_rows;
         setup->entry = (const uint32_t(*)[8])entry;
-        setup->entry_rows = batch->entry_rows;
+        setup->entry_rows = (uint16_t)batch->entry_rows;
         gang->unit_data[t] = setup;
         gang->urb[t] = entry;
         gang->urb_rows[t] = batch->entry_rows;
@@ -185,12 +185,13 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, s
     }
     g4_sf_frame_begin(&frame, worker->ctx, pipe);
     batch.slots = g4_thread_slots(worker, pipe->kernel[G4_STAGE_SF], G4_UNIT_SF, pipe->sf.maximum_number_of_threads);
+    g4_payload_all_pointers(&pipe->dispatch[G4_STAGE_SF], pipe->sf.per_thread_scratch_space, &batch.slots, batch.r0);
     for (uint32_t i = 0; i < chunk->objects; i++) {
         struct g4_setup *const setup = &chunk->setup[chunk->setups];
         if (!g4_sf_setup(&frame, &chunk->object[i], setup, &batch.payload[batch.count]) || lights_nothing(setup)) {
             continue;
         }
-        setup->numbered_from = &chunk->first_number;
+        setup->chunk = chunk->index;
         setup->primitive = i; /* culled ones count (965v4 3.3.8) */
         chunk->setups++;
         if (g4_setup_is_empty(setup)) {

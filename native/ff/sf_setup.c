@@ -282,37 +282,25 @@ static int first_vertex(const int32_t *x, const int32_t *y, int n) {
     return first;
 }
 
-/* Which corner of the object becomes V0, V1, V2 (spec/20 4.5). */
-static void reorder(const struct g4_object *object, const int32_t *x, const int32_t *y, int n, int order[3]) {
-    int own[3] = {0, 1, 2};
-    if (object->invert_orientation) {
-        own[1] = 2;
-        own[2] = 1;
-    }
-    const int first = first_vertex(x, y, n);
-    int start = 0;
-    while (own[start] != first) {
-        start++;
-    }
-    for (int i = 0; i < n; i++) {
-        order[i] = own[(start + i) % n];
-    }
-}
+/* Which corner of the object becomes V0, V1, V2 (spec/20 4.5): by direction and by the first of them. */
+static const int orders[2][3][3] = {
+    {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}},
+    {{0, 2, 1}, {1, 0, 2}, {2, 1, 0}},
+};
 
 static void payload_vertices(const struct g4_object *object, const float *corner_z, const int order[3], int n,
                              struct g4_setup *setup, struct g4_sf_payload *payload) {
-    float z[3] = {0};
     float w[3] = {0};
     payload->vertices = (uint32_t)n;
     for (int i = 0; i < n; i++) {
         payload->v[i] = object->v[order[i]];
-        z[i] = corner_z[order[i]];
+        setup->z[i] = corner_z[order[i]];
         w[i] = payload->v[i]->rhw;
         if (order[i] == object->provoking) {
             payload->r1.provoking_vertex = (uint32_t)i;
         }
     }
-    memcpy(setup->z, z, sizeof setup->z);
+    const float *const z = setup->z;
     payload->r2 = (struct g4_payload_sf_r2){z[0], w[0], z[1], w[1], z[2], w[2]};
 }
 
@@ -325,7 +313,6 @@ static bool setup_triangle(const struct g4_sf_frame *frame, const struct g4_obje
                            struct g4_sf_payload *payload) {
     const bool rectangle = object->type == G4_OBJECT_RECTANGLE;
     struct corners c;
-    int order[3];
     if (!find_corners(frame, object, setup->viewport, &c)) {
         return false;
     }
@@ -343,7 +330,7 @@ static bool setup_triangle(const struct g4_sf_frame *frame, const struct g4_obje
             return false;
         }
     }
-    reorder(object, x, y, 3, order);
+    const int *const order = orders[object->invert_orientation][first_vertex(x, y, 3)];
     for (int i = 0; i < 3; i++) {
         setup->x[i] = x[order[i]];
         setup->y[i] = y[order[i]];

@@ -22,7 +22,8 @@ static void put_pair(struct g4_gang *gang, int t, const uint32_t (*a)[8], const 
 }
 
 static void start_threads(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_entries *entries,
-                          const struct g4_slots *slots, uint32_t first, uint32_t per_thread, uint32_t threads) {
+                          const struct g4_slots *slots, const uint32_t r0[G4_GANG_THREADS][8], uint32_t first,
+                          uint32_t per_thread, uint32_t threads) {
     struct g4_gang *const gang = worker->gang;
     const struct g4_dispatch *const dispatch = &pipe->dispatch[G4_STAGE_VS];
     const struct g4_vs_state *const vs = &pipe->vs;
@@ -38,11 +39,15 @@ static void start_threads(struct g4_worker *worker, const struct g4_pipe *pipe, 
         const bool pair = per_thread == 2 && vertex + 1 < entries->count;
         uint32_t(*const rows)[8] = entries->rows + (size_t)vertex * entries->stride;
         const uint32_t(*const a)[8] = (const uint32_t(*)[8])rows;
-        struct g4_payload_vs_r0 r0 = {.urb_return_handle_1 = pair ? handle_b : 0, .handle_id_1 = pair};
 
-        g4_payload_vs_r0_pack(&r0, worker->ctx->gen, gang->grf[0].ud[t]);
         gang->slot[t] = slots->first + t;
-        g4_payload_pointers(dispatch, vs->per_thread_scratch_space, gang->slot[t], gang->grf[0].ud[t]);
+        memcpy(gang->grf[0].ud[t], r0[t], sizeof r0[t]);
+        if (pair) {
+            const struct g4_payload_vs_r0 handles = {.urb_return_handle_1 = handle_b, .handle_id_1 = 1};
+            uint32_t packed[8];
+            g4_payload_vs_r0_pack(&handles, worker->ctx->gen, packed);
+            memcpy(gang->grf[0].ud[t], packed, 3 * sizeof packed[0]); /* before the pointers */
+        }
         put_pair(gang, (int)t, a, pair ? a + entries->stride : a, entries->stride, vs, grf);
         g4_gang_set_dmask(gang, (int)t, pair ? 0xff : 0x0f);
         gang->urb[t] = rows;
@@ -54,11 +59,14 @@ enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_pipe *pipe, c
     const struct g4_slots slots =
         g4_thread_slots(worker, pipe->kernel[G4_STAGE_VS], G4_UNIT_VS, pipe->vs.maximum_number_of_threads);
     const uint32_t per_thread = pipe->vs.single_program_flow ? 1 : 2;
+    uint32_t r0[G4_GANG_THREADS][8];
+
+    g4_payload_all_pointers(&pipe->dispatch[G4_STAGE_VS], pipe->vs.per_thread_scratch_space, &slots, r0);
 
     for (uint32_t first = 0; first < entries->count; first += slots.count * per_thread) {
         const uint32_t left = (entries->count - first + per_thread - 1) / per_thread;
         const uint32_t threads = left < slots.count ? left : slots.count;
-        start_threads(worker, pipe, entries, &slots, first, per_thread, threads);
+        start_threads(worker, pipe, entries, &slots, r0, first, per_thread, threads);
         enum g4_status status = G4_OK;
         if (worker->eu.debug) {
             status = g4_debug_start_vertices(worker, entries, first, per_thread, (int)threads);

@@ -9,7 +9,7 @@
 
 enum {
     FEW = 12,  /* subspans */
-    AHEAD = 3, /* objects */
+    AHEAD = 6, /* objects */
 };
 
 static uint32_t reversed(uint32_t v) {
@@ -218,13 +218,12 @@ static void work_on_watched_depth(struct g4_worker *worker, bool threads) {
 /* Objects come from memory: say early which are next.  Their coefficients lie behind a pointer in them. */
 static void prefetch(const struct g4_tile *tile, uint32_t i) {
     if (i + AHEAD < tile->setups) {
-        const uint8_t *const setup = (const uint8_t *)tile->setup[i + AHEAD];
-        __builtin_prefetch(setup);
-        __builtin_prefetch(setup + 64);
+        __builtin_prefetch(tile->setup[i + AHEAD]);
     }
-    if (i + 1 < tile->setups) {
-        __builtin_prefetch(tile->setup[i + 1]->entry);
-        __builtin_prefetch((const uint8_t *)tile->setup[i + 1]->entry + 64);
+    if (i + AHEAD / 2 < tile->setups) {
+        const uint8_t *const entry = (const uint8_t *)tile->setup[i + AHEAD / 2]->entry;
+        __builtin_prefetch(entry);
+        __builtin_prefetch(entry + 64);
     }
 }
 
@@ -266,6 +265,7 @@ enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, 
 
     wm->tile_x = tile->x;
     wm->tile_y = tile->y;
+    wm->first_number = tile->first_number;
     for (uint32_t i = 0; i < tile->setups && status == G4_OK; i++) {
         const struct g4_setup *const setup = tile->setup[i];
         prefetch(tile, i);

@@ -18,6 +18,11 @@ struct g4_tile {
     int32_t x, y;                        /* upper-left pixel */
     const struct g4_setup *const *setup; /* objects that may touch the tile, in order */
     uint32_t setups;
+    const uint32_t *first_number; /* by chunk: the sequence number of its first object */
+};
+
+enum {
+    G4_OBJECT_NUMBERS = 0xffffff /* 24 bits in R0.7 */
 };
 
 /* Entry points of the kernel that the enabled dispatch modes use, bit by bit. */

@@ -62,12 +62,16 @@ static uint32_t put_optional(struct g4_worker *worker, int t, const struct g4_pi
     return grf;
 }
 
+static uint32_t number_of(const struct g4_wm *wm, const struct g4_setup *setup) {
+    return (wm->first_number[setup->chunk] + setup->primitive) & G4_OBJECT_NUMBERS;
+}
+
 /* What R0 and R1 have in common in all threads of an object. */
 static void object_header(const struct g4_wm *wm, const struct g4_setup *setup, uint32_t r0[8], uint32_t r1[8]) {
     const struct g4_state *const state = wm->ctx->state;
     const struct g4_payload_ps_r0 first = {
         .color_calculator_state_pointer = state->cc_state - state->general_state_base,
-        .primitive_thread_id = g4_setup_number(setup),
+        .primitive_thread_id = number_of(wm, setup),
     };
     const struct g4_payload_ps_r1 second = {
         .x_start = setup->x_start,
@@ -154,7 +158,7 @@ static void put_contiguous(struct g4_worker *worker, int t, struct g4_pixel_thre
         .x = thread->x,
         .y = thread->y,
         .pixel_mask_0 = thread->mask[0],
-        .primitive_thread_id = g4_setup_number(setup),
+        .primitive_thread_id = number_of(wm, setup),
     };
     const struct g4_payload_ps_contiguous_r1 r1 = {setup->x_start, setup->y_start, thread->mask[1]};
     g4_payload_ps_contiguous_r0_pack(&r0, wm->ctx->gen, gang->grf[0].ud[t]);
@@ -173,11 +177,8 @@ void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {
             continue;
         }
         wm->slots[i] = g4_thread_slots(worker, kernel, G4_UNIT_WM, pipe->wm.maximum_number_of_threads);
-        for (uint32_t t = 0; t < wm->slots[i].count; t++) {
-            memset(wm->pointers[i][t], 0, sizeof wm->pointers[i][t]);
-            g4_payload_pointers(&pipe->dispatch[G4_STAGE_WM], pipe->wm.per_thread_scratch_space, wm->slots[i].first + t,
-                                wm->pointers[i][t]);
-        }
+        g4_payload_all_pointers(&pipe->dispatch[G4_STAGE_WM], pipe->wm.per_thread_scratch_space, &wm->slots[i],
+                                wm->pointers[i]);
     }
 }
 

@@ -94,6 +94,7 @@ struct g4_wm {
     enum g4_wm_mode mode;
     struct g4_pixel_thread thread[G4_GANG_THREADS];
     int32_t tile_x, tile_y;
+    const uint32_t *first_number;   /* as in g4_tile */
     uint32_t claimed[G4_TILE_SIZE]; /* pixels of the objects before that still wait, and perhaps some more */
     bool clash;                     /* the object at work has some of these */
 };
