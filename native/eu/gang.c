@@ -12,6 +12,7 @@
 #include "fpenv.h"
 #include "kernel.h"
 #include "run.h"
+#include "translate.h"
 
 /* ---- start ---- */
 
@@ -299,6 +300,21 @@ static uint64_t run_group(struct g4_run *run, uint32_t ip, uint32_t limit, uint6
     op = op_at(run, ip, &stray);
     run->split = false;
     for (;;) {
+        const struct g4_stretch *const stretch = op->stretch;
+        if (stretch && run->translated && !run->alternate && stretch->last_ip < limit &&
+            g4_run_stretch(run, op, fuel - count)) {
+            channels += stretch->all.channels;
+            count += stretch->all.count;
+            if (run->split) {
+                break;
+            }
+            op += stretch->count;
+            if (op->ip >= limit || count >= fuel) {
+                g4_run_place(run, op->ip);
+                break;
+            }
+            continue;
+        }
         run->op = op;
         run->next = op->next;
         channels += op->exec_size;
@@ -331,13 +347,14 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
 }
 
 enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
-                                const struct g4_fast_handlers *const *tables) {
+                                const struct g4_fast_handlers *const *tables, bool translated) {
     struct g4_run run = {.eu = eu,
                          .gang = gang,
                          .kernel = kernel,
                          .tables = tables,
                          .status = G4_OK,
                          .one = 1,
+                         .translated = translated,
                          .outside = g4_fpenv_get()};
     const uint64_t until = eu->turn ? eu->instructions + eu->turn : UINT64_MAX;
     uint8_t runnable;
@@ -378,7 +395,7 @@ static const struct g4_fast_handlers general = {{[0 ... G4_FAST_ROOM - 1] = g4_g
 
 enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
     const struct g4_fast_handlers *const tables[G4_TABLES] = {&only_general, &general, &general, &general};
-    return g4_gang_run_with(eu, gang, kernel, tables);
+    return g4_gang_run_with(eu, gang, kernel, tables, false);
 }
 
 enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
@@ -390,7 +407,7 @@ enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, co
     if (eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang)) {
         return g4_gang_run_general(eu, gang, kernel);
     }
-    return g4_gang_run_with(eu, gang, kernel, tables);
+    return g4_gang_run_with(eu, gang, kernel, tables, g4_may_run_translated(eu));
 }
 
 enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {

@@ -9,6 +9,7 @@
 
 #include "fast.h"
 #include "run.h"
+#include "translate.h"
 
 enum {
     BUCKETS = 256,
@@ -31,6 +32,7 @@ void g4_kernel_free(struct g4_kernel *kernel) {
             g4_kernel_free(kernel->parts->part[i]);
         }
         free(kernel->parts);
+        g4_translation_free(kernel->translation);
         free(kernel->ops);
         free(kernel->index);
         free(kernel->targets);
@@ -307,6 +309,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
         g4_fast_select(&kernel->ops[i], ctx->gen);
     }
     g4_flat_find(kernel, &kernel->flat);
+    g4_translate(kernel, ctx->gen);
     (void)g4_mem_read(&port, address, kernel->content, kernel->bytes);
     return kernel;
 }

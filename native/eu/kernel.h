@@ -44,6 +44,7 @@ struct g4_kernel {
     bool reads_acc;     /* and whether it may read accumulators */
     bool reads_stacks;  /* or mask stacks other than by pushing and popping */
     struct g4_flat flat;
+    struct g4_translation *translation; /* NULL: everything is interpreted */
     uint8_t *targets; /* binding table entries of its render target writes, in order of the code, each once */
     uint32_t target_count;
     uint8_t *content; /* the bytes it was decoded from */

@@ -77,6 +77,8 @@ struct g4_fast_dst {
     uint16_t off[16];
 };
 
+struct g4_stretch;
+
 struct g4_op {
     uint16_t handler; /* enum g4_handler */
     uint8_t opcode;
@@ -110,6 +112,7 @@ struct g4_op {
     g4_lanes written; /* Align16 channel enables, and the execution size */
     struct g4_fast_src in[2];
     struct g4_fast_dst out;
+    struct g4_stretch *stretch; /* that starts here: machine code for this op and some more (translate.h) */
 };
 
 /* Bytes from the region's first element to that of channel c. */

@@ -11,6 +11,7 @@
 /* A run of threads that stand at the same instruction: the group.  Threads that disagree on a jump leave it; it ends
  * when it meets others (lowest ip first). */
 struct g4_fast_handlers;
+struct g4_stretch;
 
 struct g4_run {
     struct g4_eu *eu;
@@ -24,6 +25,8 @@ struct g4_run {
     uint8_t threads;    /* its threads */
     uint8_t single;     /* threads in single program flow */
     bool split;         /* its threads have an ip of their own now, in gang->ip */
+    bool translated;    /* machine code may run where there is some (translate.h) */
+    const struct g4_stretch *refused; /* the last one that some threads could not go through */
     bool stopped;       /* a thread cannot go on */
     enum g4_status status;
     g4_fpenv outside; /* the floating point environment of the caller (fpenv.h) */
@@ -56,9 +59,9 @@ g4_handler_fn g4_general, g4_flow, g4_send_message, g4_wait, g4_mask_stack_op, g
 
 bool g4_is_dot_integer(const struct g4_op *op);
 
-/* Run a gang with these handlers. */
+/* Run a gang with these handlers, and with translated code if there is some. */
 enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
-                                const struct g4_fast_handlers *const *tables);
+                                const struct g4_fast_handlers *const *tables, bool translated);
 
 /* ---- masks ---- */
 

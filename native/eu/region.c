@@ -1,0 +1,647 @@
+/*
+ * Loops and branches as machine code (translator.h): a region, from DO to its WHILE or from IF to its ENDIF.
+ *
+ * Both threads of a pair go together; the masks say which lanes still take part, and the code leaves a loop or passes
+ * over a branch when there are none.  So the masks at the end are those of the beginning, the stacks are as they were,
+ * and nothing but registers and flags has changed, all of which are stored after the end.  Threads are counted at the
+ * beginning of each block, since a thread without lanes would have jumped.  To make that so, a region has no break out of
+ * a branch, no cont, and no instruction that ignores masks.
+ */
+#include <string.h>
+
+#include "../variant.h"
+#include "translator.h"
+
+#if G4_HAVE_X86_VARIANTS
+
+enum {
+    MOST_OPS = 1024,
+    MOST_EXITS = 32,
+    MOST_ELEMENTS = 64,
+    MOST_COPIES = 64,
+    DOUBTFUL_FLAGS = 0x01 | 0x08, /* an operation without a meaning, overflow */
+};
+
+struct frame {
+    uint32_t begin, end, other; /* ops; `other`: the ELSE, or 0 */
+    size_t top;                 /* code of a loop's first instruction */
+    size_t exits[MOST_EXITS];
+    int exit_count;
+    size_t to_other; /* jump from IF */
+};
+
+struct element {
+    uint8_t row, dword;
+    bool floats;
+    uint32_t score;
+};
+
+struct region {
+    struct translator *t;
+    const struct g4_op *ops;
+    uint32_t count;
+    struct g4_stretch *stretch;
+    int flag; /* the one that is used, or -1 */
+    struct frame frame[G4_REGION_DEPTH];
+    int depth;
+    size_t failures[MOST_EXITS];
+    int failure_count;
+
+    /* what it does with registers */
+    bool read[ROWS], written[ROWS], floats[ROWS], unclean[ROWS], exposed[ROWS], seen[ROWS];
+    uint32_t score[ROWS];
+    struct element elements[MOST_ELEMENTS];
+    int element_count;
+    uint8_t copy_to[MOST_COPIES], copy_from[MOST_COPIES];
+    int copy_count;
+};
+
+static bool is_if(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_IF || op->opcode == G4_OPCODE_IFF;
+}
+
+static bool is_flow(const struct g4_op *op) {
+    return op->handler == G4_HANDLER_FLOW;
+}
+
+/* ---- is it one? ---- */
+
+/* How many ops there are from DO or IF to the matching end; 0: none within reach. */
+static uint32_t length(const struct g4_op *ops, uint32_t left) {
+    int depth = 0;
+    for (uint32_t i = 0; i < left && i < MOST_OPS; i++) {
+        if (!is_flow(&ops[i])) {
+            continue;
+        }
+        if (ops[i].opcode == G4_OPCODE_DO || is_if(&ops[i])) {
+            depth++;
+        } else if (ops[i].opcode == G4_OPCODE_WHILE || ops[i].opcode == G4_OPCODE_ENDIF) {
+            depth--;
+        }
+        if (depth == 0) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+static bool one_flag(struct region *r, const struct g4_op *op) {
+    if (op->predicate == G4_PRED_NONE && op->cond == G4_COND_NONE) {
+        return true;
+    }
+    if (r->flag < 0) {
+        r->flag = op->flag;
+    }
+    return r->flag == op->flag;
+}
+
+static bool plain_flow(const struct g4_op *op) {
+    return (op->exec_size == 8 || op->exec_size == 16) && op->half == 0 && op->predicate <= G4_PRED_NORMAL &&
+           !op->nomask && !op->breakpoint && !op->undefined;
+}
+
+static bool fits(struct region *r) {
+    for (uint32_t i = 0; i < r->count; i++) {
+        const struct g4_op *const op = &r->ops[i];
+        if (!one_flag(r, op) || !(is_flow(op) ? plain_flow(op) : g4_may_be_in_region(r->t, op))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- registers ---- */
+
+static void note_element(struct region *r, unsigned row, unsigned dword, bool floats, uint32_t score) {
+    for (int i = 0; i < r->element_count; i++) {
+        struct element *const e = &r->elements[i];
+        if (e->row == row && e->dword == dword) {
+            e->floats |= floats;
+            e->score += score;
+            return;
+        }
+    }
+    if (r->element_count < MOST_ELEMENTS) {
+        r->elements[r->element_count++] =
+            (struct element){.row = (uint8_t)row, .dword = (uint8_t)dword, .floats = floats, .score = score};
+    }
+}
+
+/* `ordinary`: all lanes that will ever look at what is written here pass this way. */
+static void note_op(struct region *r, const struct g4_op *op, uint32_t score, bool ordinary) {
+    struct g4_touched touched;
+
+    g4_translate_touched(op, &touched);
+    for (int i = 0; i < touched.ins; i++) {
+        const unsigned row = touched.in[i].row;
+        r->read[row] = true;
+        r->exposed[row] |= !r->seen[row];
+        r->seen[row] = true;
+        if (touched.in[i].single) {
+            note_element(r, row, touched.in[i].element, touched.in[i].floats, score);
+        } else {
+            r->floats[row] |= touched.in[i].floats;
+            r->score[row] += score;
+        }
+    }
+    for (int i = 0; i < touched.outs; i++) {
+        const unsigned row = touched.out[i].row;
+        r->written[row] = true;
+        r->score[row] += score;
+        r->exposed[row] |= !r->seen[row] && !(ordinary && touched.out[i].whole);
+        r->seen[row] = true;
+        if (touched.out[i].number) {
+            continue;
+        }
+        if (touched.out[i].copies >= 0 && r->copy_count < MOST_COPIES) {
+            r->copy_to[r->copy_count] = (uint8_t)row;
+            r->copy_from[r->copy_count++] = (uint8_t)touched.out[i].copies;
+        } else {
+            r->unclean[row] = true;
+        }
+    }
+}
+
+static void note_all(struct region *r) {
+    uint32_t score = 1;
+    int depth = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const struct g4_op *const op = &r->ops[i];
+        if (!is_flow(op)) {
+            note_op(r, op, score, depth == 1 && r->ops[0].opcode == G4_OPCODE_DO);
+        } else if (op->opcode == G4_OPCODE_DO || is_if(op)) {
+            depth++;
+            score *= op->opcode == G4_OPCODE_DO && score < 4096 ? 8 : 1;
+        } else if (op->opcode == G4_OPCODE_WHILE || op->opcode == G4_OPCODE_ENDIF) {
+            depth--;
+            score /= op->opcode == G4_OPCODE_WHILE && score > 1 ? 8 : 1;
+        }
+    }
+}
+
+static int holder_count(const struct translator *t) {
+    int count = 0;
+    while (count < HELD_IN_REGION && t->s.held[count].what != HOLDS_NOTHING) {
+        count++;
+    }
+    return count;
+}
+
+static bool is_held(const struct translator *t, unsigned row) {
+    for (int i = 0; i < HELD_IN_REGION; i++) {
+        if (t->s.held[i].what == HOLDS_ROW && t->s.held[i].row == row) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is written and read has to be in registers; what else finds room is what is read most. */
+static bool hand_out(struct region *r) {
+    struct translator *const t = r->t;
+    int count = 0;
+
+    memset(&t->s, 0, sizeof t->s);
+    for (unsigned row = 0; row < ROWS; row++) {
+        if (r->written[row] && r->read[row]) {
+            if (count == HELD_IN_REGION) {
+                return false;
+            }
+            t->s.held[count++] = (struct holder){.what = HOLDS_ROW, .row = (uint8_t)row, .dirty = true};
+        }
+    }
+    while (count < HELD_IN_REGION) {
+        struct holder best = {0};
+        uint32_t score = 0;
+        int element = -1;
+        for (unsigned row = 0; row < ROWS; row++) {
+            if (!r->written[row] && r->score[row] > score && !is_held(t, row)) {
+                best = (struct holder){.what = HOLDS_ROW, .row = (uint8_t)row};
+                score = r->score[row];
+            }
+        }
+        for (int i = 0; i < r->element_count; i++) {
+            const struct element *const e = &r->elements[i];
+            if (!r->written[e->row] && e->score > score) {
+                best = (struct holder){.what = HOLDS_ELEMENT, .row = e->row, .element = e->dword};
+                score = e->score;
+                element = i;
+            }
+        }
+        if (score == 0) {
+            break;
+        }
+        if (best.what == HOLDS_ELEMENT) {
+            best.numbers = r->elements[element].floats ? ALL_NUMBERS : 0;
+            r->elements[element].score = 0;
+        }
+        t->s.held[count++] = best;
+    }
+    return true;
+}
+
+/* Where NaN may come from: rows that get other than results of arithmetic in floats. */
+static void find_numbers(struct region *r) {
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (int i = 0; i < r->copy_count; i++) {
+            const unsigned to = r->copy_to[i];
+            const unsigned from = r->copy_from[i];
+            if ((r->unclean[from] || !is_held(r->t, from)) && !r->unclean[to]) {
+                r->unclean[to] = changed = true;
+            }
+            if (r->floats[to] && !r->floats[from]) {
+                r->floats[from] = changed = true;
+            }
+        }
+    }
+    for (int i = 0; i < HELD_IN_REGION; i++) {
+        struct holder *const h = &r->t->s.held[i];
+        if (h->what == HOLDS_ROW) {
+            h->numbers = r->floats[h->row] && !r->unclean[h->row] ? ALL_NUMBERS : 0;
+        }
+    }
+}
+
+static void load_all(struct region *r) {
+    struct translator *const t = r->t;
+    const int count = holder_count(t);
+
+    g4_masks(&t->code, G4_K_OR, K_LANES, K_EXEC_0, K_EXEC_1);
+    for (int i = 0; i < count; i++) {
+        const struct holder *const h = &t->s.held[i];
+        if (h->what == HOLDS_ROW) {
+            g4_evex(&t->code, G4_X_LOAD, (unsigned)i, 0, g4_row_in_memory(h->row, 0), 0, G4_MERGE);
+        } else {
+            g4_translate_broadcast(t, (unsigned)i, h->row, h->element);
+        }
+        if (h->numbers && (h->what == HOLDS_ELEMENT || r->exposed[h->row])) {
+            g4_translate_check(t, (unsigned)i, K_LANES);
+        }
+    }
+}
+
+/* ---- blocks ---- */
+
+/* Count the threads with lanes in either mask as ones that come through a new block. */
+static bool begin_block(struct region *r, unsigned low, unsigned high) {
+    /* kmovw eax, K_TEMP; xor r10d, r10d; cmp al, 1; sbb r10d, -1; cmp ah, 1; sbb r10d, -1; add [rsi + ...], r10d */
+    static const uint8_t count[] = {0xc5, 0xf8, 0x93, 0xc6, 0x45, 0x31, 0xd2, 0x3c, 0x01, 0x41, 0x83, 0xda,
+                                    0xff, 0x80, 0xfc, 0x01, 0x41, 0x83, 0xda, 0xff, 0x44, 0x01, 0x96};
+    struct g4_code *const code = &r->t->code;
+
+    if (r->stretch->blocks == G4_REGION_BLOCKS) {
+        return false;
+    }
+    g4_masks(code, G4_K_OR, K_TEMP, low, high);
+    g4_put_all(code, count, sizeof count);
+    g4_put32(code, (uint32_t)sizeof(uint32_t) * r->stretch->blocks++);
+    return true;
+}
+
+static bool begin_ordinary_block(struct region *r) {
+    return begin_block(r, K_EXEC_0, K_EXEC_1);
+}
+
+static void count_op(struct region *r, const struct g4_op *op) {
+    g4_block_add(&r->stretch->block[r->stretch->blocks - 1], op);
+}
+
+/* ---- masks ---- */
+
+static struct g4_rm saved(const struct region *r, int half) {
+    return g4_rm_at(G4_BASE_RSI, sizeof(uint32_t) * (G4_REGION_BLOCKS + (size_t)r->depth) + sizeof(uint16_t) * (size_t)half);
+}
+
+static void save_masks(struct region *r) {
+    g4_mask_store(&r->t->code, K_EXEC_0, saved(r, 0));
+    g4_mask_store(&r->t->code, K_EXEC_1, saved(r, 1));
+}
+
+static void restore_masks(struct region *r) {
+    g4_mask_load(&r->t->code, K_EXEC_0, saved(r, 0));
+    g4_mask_load(&r->t->code, K_EXEC_1, saved(r, 1));
+}
+
+/* Keep the lanes that pass the predicate, or those that do not. */
+static void keep_lanes(struct region *r, const struct g4_op *op, int half, bool passing) {
+    struct g4_code *const code = &r->t->code;
+    const unsigned exec = K_EXEC_0 + (unsigned)half;
+    if (op->predicate == G4_PRED_NONE) {
+        if (!passing) {
+            g4_masks(code, G4_K_XOR, exec, exec, exec);
+        }
+        return;
+    }
+    g4_masks(code, passing != op->predicate_inverse ? G4_K_AND : G4_K_ANDN, exec, half ? K_FLAG_1 : K_FLAG_0, exec);
+}
+
+/* Jump if no lane is left. */
+static size_t jump_if_none(struct region *r) {
+    static const uint8_t any[] = {0xc5, 0xf8, 0x98, 0xca}; /* kortestw k1, k2 */
+    g4_put_all(&r->t->code, any, sizeof any);
+    return g4_jump(&r->t->code, G4_JUMP_ZERO);
+}
+
+/* ---- flow ---- */
+
+static struct frame *innermost(struct region *r) {
+    return &r->frame[r->depth - 1];
+}
+
+static bool push_frame(struct region *r, uint32_t at) {
+    if (r->depth == G4_REGION_DEPTH) {
+        return false;
+    }
+    r->frame[r->depth] = (struct frame){.begin = at, .end = at + length(r->ops + at, r->count - at) - 1};
+    save_masks(r);
+    r->depth++;
+    return r->frame[r->depth - 1].end > at;
+}
+
+static void pop_frame(struct region *r) {
+    const struct frame *const frame = innermost(r);
+    for (int i = 0; i < frame->exit_count; i++) {
+        g4_land(&r->t->code, frame->exits[i]);
+    }
+    r->depth--;
+    restore_masks(r);
+}
+
+static bool add_exit(struct frame *frame, size_t jump) {
+    if (frame->exit_count == MOST_EXITS) {
+        return false;
+    }
+    frame->exits[frame->exit_count++] = jump;
+    return true;
+}
+
+static uint32_t ip_behind(const struct region *r, uint32_t at) {
+    return r->ops[at].next;
+}
+
+static bool flow_do(struct region *r, uint32_t at) {
+    count_op(r, &r->ops[at]);
+    if (!push_frame(r, at) || r->ops[innermost(r)->end].opcode != G4_OPCODE_WHILE) {
+        return false;
+    }
+    innermost(r)->top = r->t->code.size;
+    return begin_ordinary_block(r);
+}
+
+static bool flow_while(struct region *r, uint32_t at) {
+    static const uint8_t turn[] = {0x41, 0xff, 0xc3, 0x41, 0x81, 0xfb}; /* inc r11d; cmp r11d, ... */
+    const struct g4_op *const op = &r->ops[at];
+    struct g4_code *const code = &r->t->code;
+    struct frame *const frame = innermost(r);
+
+    if (r->ops[frame->begin].opcode != G4_OPCODE_DO || op->target != ip_behind(r, frame->begin) ||
+        r->failure_count == MOST_EXITS) {
+        return false;
+    }
+    count_op(r, op);
+    keep_lanes(r, op, 0, true);
+    if (op->exec_size > 8) {
+        keep_lanes(r, op, 1, true);
+    } else {
+        g4_masks(code, G4_K_XOR, K_EXEC_1, K_EXEC_1, K_EXEC_1);
+    }
+    if (!add_exit(frame, jump_if_none(r))) {
+        return false;
+    }
+    g4_put_all(code, turn, sizeof turn);
+    g4_put32(code, G4_REGION_TURNS);
+    const size_t back = g4_jump(code, G4_JUMP_NOT_ABOVE);
+    const uint32_t distance = (uint32_t)(frame->top - back);
+    if (!code->failed) {
+        memcpy(code->bytes + back - sizeof distance, &distance, sizeof distance);
+    }
+    r->failures[r->failure_count++] = g4_jump(code, G4_JUMP_ALWAYS);
+    pop_frame(r);
+    return begin_ordinary_block(r);
+}
+
+static bool flow_break(struct region *r, uint32_t at) {
+    const struct g4_op *const op = &r->ops[at];
+    struct frame *const frame = innermost(r);
+
+    if (r->ops[frame->begin].opcode != G4_OPCODE_DO || op->pop != 0 || op->target != ip_behind(r, frame->end)) {
+        return false;
+    }
+    count_op(r, op);
+    keep_lanes(r, op, 0, false);
+    if (op->exec_size > 8) {
+        keep_lanes(r, op, 1, false);
+    }
+    return add_exit(frame, jump_if_none(r)) && begin_ordinary_block(r);
+}
+
+static bool flow_if(struct region *r, uint32_t at) {
+    const struct g4_op *const op = &r->ops[at];
+
+    count_op(r, op);
+    if (!push_frame(r, at)) {
+        return false;
+    }
+    struct frame *const frame = innermost(r);
+    int depth = 0;
+    for (uint32_t i = at + 1; i < frame->end; i++) {
+        const struct g4_op *const inner = &r->ops[i];
+        if (is_flow(inner)) {
+            depth += inner->opcode == G4_OPCODE_DO || is_if(inner);
+            depth -= inner->opcode == G4_OPCODE_WHILE || inner->opcode == G4_OPCODE_ENDIF;
+            if (inner->opcode == G4_OPCODE_ELSE && depth == 0) {
+                if (frame->other) {
+                    return false;
+                }
+                frame->other = i;
+            }
+        }
+    }
+    const bool iff = op->opcode == G4_OPCODE_IFF;
+    const uint32_t dead_go_to = frame->other ? r->ops[frame->other].ip
+                                : iff        ? ip_behind(r, frame->end)
+                                             : r->ops[frame->end].ip;
+    if (op->target != dead_go_to || (iff && frame->other) || r->ops[frame->end].opcode != G4_OPCODE_ENDIF) {
+        return false;
+    }
+    keep_lanes(r, op, 0, true);
+    if (op->exec_size > 8) {
+        keep_lanes(r, op, 1, true);
+    } else {
+        g4_masks(&r->t->code, G4_K_XOR, K_EXEC_1, K_EXEC_1, K_EXEC_1);
+    }
+    frame->to_other = jump_if_none(r);
+    return begin_ordinary_block(r);
+}
+
+/* Dead threads pass over the ENDIF, having popped, or stop at it. */
+static bool else_passes_over(const struct region *r, const struct frame *frame) {
+    return r->ops[frame->other].pop == 1 && r->ops[frame->other].target == ip_behind(r, frame->end);
+}
+
+static bool else_stops_at(const struct region *r, const struct frame *frame) {
+    return r->ops[frame->other].pop == 0 && r->ops[frame->other].target == r->ops[frame->end].ip;
+}
+
+static bool flow_else(struct region *r, uint32_t at) {
+    struct g4_code *const code = &r->t->code;
+    struct frame *const frame = innermost(r);
+
+    if (!is_if(&r->ops[frame->begin]) || frame->other != at || !(else_passes_over(r, frame) || else_stops_at(r, frame))) {
+        return false;
+    }
+    g4_land(code, frame->to_other);
+    r->depth--; /* where the masks are */
+    g4_mask_load(code, K_LANES, saved(r, 0));
+    g4_mask_load(code, K_BITS, saved(r, 1));
+    r->depth++;
+    if (!begin_block(r, K_LANES, K_BITS)) {
+        return false;
+    }
+    count_op(r, &r->ops[at]);
+    g4_masks(code, G4_K_ANDN, K_EXEC_0, K_EXEC_0, K_LANES);
+    g4_masks(code, G4_K_ANDN, K_EXEC_1, K_EXEC_1, K_BITS);
+    return add_exit(frame, jump_if_none(r)) && begin_ordinary_block(r);
+}
+
+static bool flow_endif(struct region *r, uint32_t at) {
+    struct frame *const frame = innermost(r);
+    const struct g4_op *const begin = &r->ops[frame->begin];
+
+    if (!is_if(begin)) {
+        return false;
+    }
+    const bool all = frame->other ? else_stops_at(r, frame) : begin->opcode == G4_OPCODE_IF;
+    if (!all) {
+        count_op(r, &r->ops[at]);
+    }
+    if (!frame->other) {
+        g4_land(&r->t->code, frame->to_other);
+    }
+    pop_frame(r);
+    if (!begin_ordinary_block(r)) {
+        return false;
+    }
+    if (all) {
+        count_op(r, &r->ops[at]);
+    }
+    return true;
+}
+
+static bool flow(struct region *r, uint32_t at) {
+    const unsigned opcode = r->ops[at].opcode;
+    if (r->depth == 0 && at != 0) {
+        return false;
+    }
+    switch (opcode) {
+    case G4_OPCODE_DO:
+        return flow_do(r, at);
+    case G4_OPCODE_WHILE:
+        return flow_while(r, at);
+    case G4_OPCODE_BREAK:
+        return flow_break(r, at);
+    case G4_OPCODE_IF:
+    case G4_OPCODE_IFF:
+        return flow_if(r, at);
+    case G4_OPCODE_ELSE:
+        return flow_else(r, at);
+    case G4_OPCODE_ENDIF:
+        return flow_endif(r, at);
+    default:
+        return false;
+    }
+}
+
+/* ---- the whole ---- */
+
+static struct g4_rm flag_in_memory(const struct region *r, int half) {
+    return g4_rm_at(G4_BASE_RDX,
+                    offsetof(struct g4_gang, flag) + (2u * (unsigned)r->flag + (unsigned)half) * sizeof(g4_lanes));
+}
+
+static void enter(struct region *r) {
+    /* xor r11d, r11d; mov rsi, r8 */
+    static const uint8_t registers[] = {0x45, 0x31, 0xdb, 0x4c, 0x89, 0xc6};
+    struct g4_code *const code = &r->t->code;
+
+    g4_mask_load(code, K_EXEC_0, g4_rm_at(G4_BASE_RSI, 0));
+    g4_mask_load(code, K_EXEC_1, g4_rm_at(G4_BASE_RSI, sizeof(g4_lanes)));
+    g4_put_all(code, registers, sizeof registers);
+    g4_masks(code, G4_K_XOR, K_DOUBT, K_DOUBT, K_DOUBT);
+    g4_evex(code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
+    if (r->flag >= 0) {
+        g4_mask_load(code, K_FLAG_0, flag_in_memory(r, 0));
+        g4_mask_load(code, K_FLAG_1, flag_in_memory(r, 1));
+    }
+    load_all(r);
+}
+
+static void leave(struct region *r) {
+    static const uint8_t doubt[] = {0xc5, 0xf8, 0x98, 0xc0};             /* kortestw k0, k0 */
+    static const uint8_t raised[] = {0x0f, 0xae, 0x5c, 0x24, 0xf8,       /* stmxcsr [rsp - 8] */
+                                     0xf6, 0x44, 0x24, 0xf8, DOUBTFUL_FLAGS}; /* test byte [rsp - 8], ... */
+    struct g4_code *const code = &r->t->code;
+    const int count = holder_count(r->t);
+
+    g4_put_all(code, doubt, sizeof doubt);
+    const size_t doubtful = g4_jump(code, G4_JUMP_NOT_ZERO);
+    g4_put_all(code, raised, sizeof raised);
+    const size_t not_plain = g4_jump(code, G4_JUMP_NOT_ZERO);
+    for (int i = 0; i < count; i++) {
+        if (r->t->s.held[i].dirty) {
+            g4_evex(code, G4_X_STORE, (unsigned)i, 0, g4_row_in_memory(r->t->s.held[i].row, 0), 0, G4_MERGE);
+        }
+    }
+    if (r->flag >= 0) {
+        g4_mask_store(code, K_FLAG_0, flag_in_memory(r, 0));
+        g4_mask_store(code, K_FLAG_1, flag_in_memory(r, 1));
+    }
+    g4_leave(code, 0);
+    g4_land(code, doubtful);
+    g4_land(code, not_plain);
+    for (int i = 0; i < r->failure_count; i++) {
+        g4_land(code, r->failures[i]);
+    }
+    g4_leave(code, 1);
+}
+
+bool g4_translate_region(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_stretch *stretch) {
+    struct region region = {.t = t, .ops = ops, .count = length(ops, left), .stretch = stretch, .flag = -1};
+    struct region *const r = &region;
+
+    if (r->count == 0 || !fits(r)) {
+        return false;
+    }
+    *stretch = (struct g4_stretch){.count = r->count,
+                                   .last_ip = ops[r->count - 1].ip,
+                                   .fuel = (uint64_t)r->count * (G4_REGION_TURNS + 2),
+                                   .region = ops};
+    t->region = true;
+    note_all(r);
+    if (!hand_out(r)) {
+        return false;
+    }
+    find_numbers(r);
+    enter(r);
+    if (!begin_ordinary_block(r)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < r->count; i++) {
+        if (is_flow(&ops[i])) {
+            if (!flow(r, i)) {
+                return false;
+            }
+        } else {
+            count_op(r, &ops[i]);
+            if (!g4_translate_op(t, &ops[i])) {
+                return false;
+            }
+        }
+    }
+    leave(r);
+    return true;
+}
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * Kernels as machine code of the host: straight runs of instructions, translated when the kernel is decoded.
+ *
+ * A stretch is instructions in a row that neither jump nor send nor are jumped to.  Its code does for two threads at a
+ * time what the fast handlers do for eight with each instruction in turn: the same operations in the same order on the
+ * same lanes, but with registers that stay in the host's.  Nothing is stored before the end; when a result might be one
+ * that rounding toward zero alone does not give (NaN, overflow), nothing is stored at all and the handlers do the work.
+ * Only on hosts with AVX-512, and where it changes nothing: not in ALT mode, not for general handlers only, not while
+ * debugging.
+ */
+#ifndef G4_EU_TRANSLATE_H
+#define G4_EU_TRANSLATE_H
+
+#include "kernel.h"
+#include "run.h"
+
+/* For the threads 2 * p and 2 * p + 1, of which 64 bytes of each register are: the first byte of theirs in register 0,
+ * their word of the first mask in struct g4_run, the gang at the same distance, the kernel's constants, and where a
+ * region counts how many threads came through each of its blocks.  Other than 0: it is for the handlers to do. */
+typedef uint32_t g4_stretch_fn(void *rows, const void *masks, void *flags, const void *constants, uint32_t *counts);
+
+enum {
+    G4_REGION_BLOCKS = 32,
+    G4_REGION_DEPTH = 6,     /* of loops and branches in each other */
+    G4_REGION_TURNS = 65536, /* of its loops, after which the handlers take over */
+};
+
+/* Instructions of a region that the same threads execute. */
+struct g4_block {
+    uint32_t count, channels, messages; /* of one thread; messages to the math unit */
+};
+
+struct g4_stretch {
+    g4_stretch_fn *code;
+    const void *constants;
+    size_t start;   /* of the code, in all of it */
+    uint32_t count; /* of ops, the first of which points here */
+    uint32_t last_ip;
+    uint64_t fuel;              /* a thread needs at most */
+    struct g4_block all;        /* without flow: all of it */
+    const struct g4_op *region; /* its first op; NULL: there is no flow in it */
+    uint32_t blocks;
+    struct g4_block block[G4_REGION_BLOCKS];
+    uint32_t trouble; /* grows when the handlers had to take over; given up when it is too much */
+};
+
+struct g4_translation {
+    void *code; /* pages of their own */
+    size_t code_bytes;
+    void *constants;
+    struct g4_stretch *stretches; /* a region's ops may have stretches of their own */
+    uint32_t count;
+};
+
+struct g4_code;
+
+/* Make code of its bytes; false: the host does not let us. */
+bool g4_translation_seal(struct g4_translation *translation, const struct g4_code *code,
+                         const struct g4_code *constants);
+
+/* Translate what can be; nothing when the host cannot run it, or there is no memory. */
+void g4_translate(struct g4_kernel *kernel, uint32_t gen);
+void g4_translation_free(struct g4_translation *translation);
+
+/* Whether threads may go through translated code. */
+bool g4_may_run_translated(const struct g4_eu *eu);
+
+/* Run what starts at an op for the group, if that may be: then true, and the group stands behind it, or has been split
+ * in those that do and those for which the handlers have to do it. */
+bool g4_run_stretch(struct g4_run *run, const struct g4_op *first, uint64_t fuel);
+
+#endif

@@ -1,0 +1,246 @@
+/*
+ * Translated kernels at rest and at work: their memory, which is never writable and executable at a time, and the run of
+ * a stretch.
+ */
+#define _DEFAULT_SOURCE
+#include "translate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../variant.h"
+#include "evex.h"
+#include "fast.h"
+
+#if G4_HAVE_X86_VARIANTS
+#include <sys/mman.h>
+#endif
+
+void g4_translation_free(struct g4_translation *translation) {
+    if (!translation) {
+        return;
+    }
+#if G4_HAVE_X86_VARIANTS
+    if (translation->code) {
+        (void)munmap(translation->code, translation->code_bytes);
+    }
+#endif
+    free(translation->constants);
+    free(translation->stretches);
+    free(translation);
+}
+
+bool g4_may_run_translated(const struct g4_eu *eu) {
+    return g4_variant_current() == G4_VARIANT_AVX512 && !eu->ctx->options.round_to_nearest &&
+           eu->functions == g4_message_functions;
+}
+
+#if G4_HAVE_X86_VARIANTS
+
+enum {
+    PAIRS = G4_GANG_THREADS / 2,
+    PAIR_LANES = 16,
+    SFID_MATH = 1,
+    DEEP = 8, /* a mask stack with room for what regions push (G4_REGION_DEPTH) */
+};
+
+bool g4_translation_seal(struct g4_translation *translation, const struct g4_code *code,
+                         const struct g4_code *constants) {
+    void *const pages = mmap(NULL, code->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (pages == MAP_FAILED) {
+        return false;
+    }
+    translation->code = pages;
+    translation->code_bytes = code->size;
+    memcpy(pages, code->bytes, code->size);
+    if (constants->size) {
+        translation->constants = malloc(constants->size);
+        if (!translation->constants) {
+            return false;
+        }
+        memcpy(translation->constants, constants->bytes, constants->size);
+    }
+    if (mprotect(pages, code->size, PROT_READ | PROT_EXEC) != 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < translation->count; i++) {
+        struct g4_stretch *const stretch = &translation->stretches[i];
+        uint8_t *const start = (uint8_t *)translation->code + stretch->start;
+        memcpy(&stretch->code, &start, sizeof start); /* of data no function can be made by a cast */
+        stretch->constants = translation->constants;
+    }
+    return true;
+}
+
+enum {
+    DOUBTFUL_FLAGS = 0x01 | 0x08, /* as in region.c */
+    TROUBLE = 16,                 /* of one failure; a success takes 1 away */
+    TOO_MUCH_TROUBLE = 4096,
+};
+
+/* The handlers, for some threads of the group. */
+static void interpret(struct g4_run *run, const struct g4_op *first, uint32_t count, g4_lanes lanes) {
+    const g4_lanes group = run->group;
+    const g4_lanes exec[2] = {run->exec[0], run->exec[1]};
+    const uint8_t threads = run->threads;
+
+    run->group &= lanes;
+    run->exec[0] &= lanes;
+    run->exec[1] &= lanes;
+    run->threads = g4_threads_any(run->group);
+    for (const struct g4_op *op = first; op < first + count; op++) {
+        run->op = op;
+        run->next = op->next;
+        run->tables[op->handler >> 8]->handler[op->handler & 0xff](run, op);
+    }
+    run->group = group;
+    run->exec[0] = exec[0];
+    run->exec[1] = exec[1];
+    run->threads = threads;
+}
+
+/* Other workers do the same at the same time; it matters to nobody which of them is heard. */
+static void note_trouble(struct g4_stretch *stretch, bool failed) {
+    const uint32_t before = __atomic_load_n(&stretch->trouble, __ATOMIC_RELAXED);
+    if (failed) {
+        __atomic_store_n(&stretch->trouble, before + TROUBLE, __ATOMIC_RELAXED);
+    } else if (before) {
+        __atomic_store_n(&stretch->trouble, before - 1, __ATOMIC_RELAXED);
+    }
+}
+
+static g4_lanes pair_lanes(int pair) {
+    return (g4_lanes)0xffff << (PAIR_LANES * pair);
+}
+
+static uint32_t call(const struct g4_run *run, const struct g4_stretch *stretch, int pair, uint32_t *counts) {
+    struct g4_gang *const gang = run->gang;
+    return stretch->code(gang->grf[0].ud[2 * pair], (const uint8_t *)run->exec + 2 * pair, (uint8_t *)gang + 2 * pair,
+                         stretch->constants, counts);
+}
+
+static void run_straight(struct g4_run *run, const struct g4_op *first, struct g4_stretch *stretch) {
+    struct g4_gang *const gang = run->gang;
+    g4_lanes flags[2][2];
+    g4_lanes failed = 0;
+
+    memcpy(flags, gang->flag, sizeof flags);
+    for (int pair = 0; pair < PAIRS; pair++) {
+        if ((run->group & pair_lanes(pair)) && call(run, stretch, pair, NULL)) {
+            failed |= pair_lanes(pair);
+        }
+    }
+    if (failed) {
+        for (int f = 0; f < 2; f++) {
+            for (int h = 0; h < 2; h++) {
+                gang->flag[f][h] = (gang->flag[f][h] & ~failed) | (flags[f][h] & failed);
+            }
+        }
+        interpret(run, first, stretch->count, failed);
+    }
+    note_trouble(stretch, failed != 0);
+    run->eu->messages[SFID_MATH] += (uint64_t)stretch->all.messages * (unsigned)__builtin_popcount(run->threads);
+}
+
+/* Everything a region takes for granted. */
+static bool may_enter(const struct g4_run *run, const struct g4_stretch *stretch) {
+    const struct g4_gang *const gang = run->gang;
+    if (run->refused == stretch || run->single || g4_threads_any(run->exec[0] | run->exec[1]) != run->threads) {
+        return false;
+    }
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if ((run->threads >> t & 1) &&
+            (gang->if_stack[t].depth | gang->loop_stack[0][t].depth | gang->loop_stack[1][t].depth) >= DEEP) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void count_blocks(struct g4_run *run, const struct g4_stretch *stretch, const uint32_t *counts) {
+    struct g4_eu *const eu = run->eu;
+    uint64_t instructions = 0;
+    for (uint32_t b = 0; b < stretch->blocks; b++) {
+        const struct g4_block *const block = &stretch->block[b];
+        instructions += (uint64_t)counts[b] * block->count;
+        eu->channel_ops += (uint64_t)counts[b] * block->channels;
+        eu->messages[SFID_MATH] += (uint64_t)counts[b] * block->messages;
+    }
+    eu->instructions += instructions;
+    eu->instruction_budget -= instructions < eu->instruction_budget ? instructions : eu->instruction_budget;
+}
+
+/* Those that have done it go on behind the region, the others stay at its beginning. */
+static void part_ways(struct g4_run *run, const struct g4_op *first, const struct g4_stretch *stretch,
+                      g4_lanes failed) {
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (run->threads >> t & 1) {
+            run->gang->ip[t] = failed >> (8 * t) & 1 ? first->ip : first[stretch->count].ip;
+        }
+    }
+    run->split = true;
+}
+
+static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_stretch *stretch) {
+    g4_lanes failed = 0;
+
+    if (!may_enter(run, stretch)) {
+        return false;
+    }
+    for (int pair = 0; pair < PAIRS; pair++) {
+        uint32_t counts[G4_REGION_BLOCKS + G4_REGION_DEPTH];
+        if (!(run->group & pair_lanes(pair))) {
+            continue;
+        }
+        memset(counts, 0, stretch->blocks * sizeof *counts);
+        if (g4_fpenv_get() & DOUBTFUL_FLAGS) {
+            g4_fpenv_set(g4_fpenv_eu(run->eu->ctx->options.round_to_nearest));
+        }
+        if (call(run, stretch, pair, counts)) {
+            failed |= pair_lanes(pair) & run->group;
+        } else {
+            count_blocks(run, stretch, counts);
+        }
+    }
+    note_trouble(stretch, failed != 0);
+    if (failed) {
+        run->refused = stretch;
+    }
+    if (failed == run->group) {
+        return false;
+    }
+    if (failed) {
+        part_ways(run, first, stretch, failed);
+    }
+    return true;
+}
+
+bool g4_run_stretch(struct g4_run *run, const struct g4_op *first, uint64_t fuel) {
+    struct g4_stretch *const stretch = first->stretch;
+
+    if (stretch->fuel > fuel || __atomic_load_n(&stretch->trouble, __ATOMIC_RELAXED) > TOO_MUCH_TROUBLE) {
+        return false;
+    }
+    if (stretch->region) {
+        return run_region(run, first, stretch);
+    }
+    run_straight(run, first, stretch);
+    return true;
+}
+
+#else
+
+void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
+    (void)kernel;
+    (void)gen;
+}
+
+bool g4_run_stretch(struct g4_run *run, const struct g4_op *first, uint64_t fuel) {
+    (void)run;
+    (void)first;
+    (void)fuel;
+    return false;
+}
+
+#endif
