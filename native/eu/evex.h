@@ -1,8 +1,8 @@
 /*
  * Writing x86-64 machine code: the few AVX-512 instructions that translated kernels are made of (translate.c).
  *
- * A form says all that makes an instruction but for its operands.  Operands are numbers of registers; `rm`, the one that
- * may lie in memory, has a kind of its own.
+ * A form says all that makes an instruction but for its operands.  Operands are numbers of registers; `rm`, the one
+ * that may lie in memory, has a kind of its own.
  */
 #ifndef G4_EU_EVEX_H
 #define G4_EU_EVEX_H
@@ -67,9 +67,9 @@ enum g4_form {
     G4_X_RANGE = G4_FORM(3, 1, 0, 0x50), /* vrangeps */
     G4_X_ADDPD = G4_FORM(1, 1, 1, 0x58),
     G4_X_MULPD = G4_FORM(1, 1, 1, 0x59),
-    G4_X_RNDSCALE = G4_FORM(3, 1, 0, 0x08), /* immediate: G4_ROUND_* */
-    G4_X_WIDEN = G4_FORM(1, 0, 0, 0x5a),    /* vcvtps2pd */
-    G4_X_NARROW = G4_FORM(1, 1, 1, 0x5a),   /* vcvtpd2ps */
+    G4_X_RNDSCALE = G4_FORM(3, 1, 0, 0x08),  /* immediate: G4_ROUND_* */
+    G4_X_WIDEN = G4_FORM(1, 0, 0, 0x5a),     /* vcvtps2pd */
+    G4_X_NARROW = G4_FORM(1, 1, 1, 0x5a),    /* vcvtpd2ps */
     G4_X_HIGH_HALF = G4_FORM(3, 1, 1, 0x1b), /* vextractf64x4: source first, immediate 1 */
     G4_X_JOIN = G4_FORM(3, 1, 1, 0x1a),      /* vinsertf64x4, immediate 1 */
     G4_X_PERMUTE_PD = G4_FORM(3, 1, 1, 0x01),
@@ -100,7 +100,7 @@ enum {
     G4_ROUND_DOWN = 9,
     G4_ROUND_UP = 10,
     G4_RANGE_LARGEST = 0x0b, /* the larger magnitude */
-    G4_SHIFT_SHR = 2, /* first operand of G4_X_SHIFT */
+    G4_SHIFT_SHR = 2,        /* first operand of G4_X_SHIFT */
     G4_SHIFT_ASR = 4,
 };
 

@@ -4,9 +4,10 @@
  * Both threads of a pair go together; the masks say which lanes still take part, and the code leaves a loop or passes
  * over a branch when there are none.  So the masks at the end are those of the beginning, the stacks are as they were,
  * and nothing but registers and flags has changed, all of which are stored after the end.  Threads are counted at the
- * beginning of each block, since a thread without lanes would have jumped.  To make that so, a region has no break out of
- * a branch, no cont, and no instruction that ignores masks.
+ * beginning of each block, since a thread without lanes would have jumped.  To make that so, a region has no break out
+ * of a branch, no cont, and no instruction that ignores masks.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../variant.h"
@@ -40,7 +41,8 @@ struct region {
     struct translator *t;
     const struct g4_op *ops;
     uint32_t count;
-    struct g4_stretch *stretch;
+    uint32_t blocks;
+    struct g4_block block[G4_REGION_BLOCKS];
     int flag; /* the one that is used, or -1 */
     struct frame frame[G4_REGION_DEPTH];
     int depth;
@@ -291,12 +293,12 @@ static bool begin_block(struct region *r, unsigned low, unsigned high) {
                                     0xff, 0x80, 0xfc, 0x01, 0x41, 0x83, 0xda, 0xff, 0x44, 0x01, 0x96};
     struct g4_code *const code = &r->t->code;
 
-    if (r->stretch->blocks == G4_REGION_BLOCKS) {
+    if (r->blocks == G4_REGION_BLOCKS) {
         return false;
     }
     g4_masks(code, G4_K_OR, K_TEMP, low, high);
     g4_put_all(code, count, sizeof count);
-    g4_put32(code, (uint32_t)sizeof(uint32_t) * r->stretch->blocks++);
+    g4_put32(code, (uint32_t)sizeof(uint32_t) * r->blocks++);
     return true;
 }
 
@@ -305,13 +307,14 @@ static bool begin_ordinary_block(struct region *r) {
 }
 
 static void count_op(struct region *r, const struct g4_op *op) {
-    g4_block_add(&r->stretch->block[r->stretch->blocks - 1], op);
+    g4_block_add(&r->block[r->blocks - 1], op);
 }
 
 /* ---- masks ---- */
 
 static struct g4_rm saved(const struct region *r, int half) {
-    return g4_rm_at(G4_BASE_RSI, sizeof(uint32_t) * (G4_REGION_BLOCKS + (size_t)r->depth) + sizeof(uint16_t) * (size_t)half);
+    return g4_rm_at(G4_BASE_RSI,
+                    sizeof(uint32_t) * (G4_REGION_BLOCKS + (size_t)r->depth) + sizeof(uint16_t) * (size_t)half);
 }
 
 static void save_masks(struct region *r) {
@@ -489,7 +492,8 @@ static bool flow_else(struct region *r, uint32_t at) {
     struct g4_code *const code = &r->t->code;
     struct frame *const frame = innermost(r);
 
-    if (!is_if(&r->ops[frame->begin]) || frame->other != at || !(else_passes_over(r, frame) || else_stops_at(r, frame))) {
+    if (!is_if(&r->ops[frame->begin]) || frame->other != at ||
+        !(else_passes_over(r, frame) || else_stops_at(r, frame))) {
         return false;
     }
     g4_land(code, frame->to_other);
@@ -579,8 +583,8 @@ static void enter(struct region *r) {
 }
 
 static void leave(struct region *r) {
-    static const uint8_t doubt[] = {0xc5, 0xf8, 0x98, 0xc0};             /* kortestw k0, k0 */
-    static const uint8_t raised[] = {0x0f, 0xae, 0x5c, 0x24, 0xf8,       /* stmxcsr [rsp - 8] */
+    static const uint8_t doubt[] = {0xc5, 0xf8, 0x98, 0xc0};                  /* kortestw k0, k0 */
+    static const uint8_t raised[] = {0x0f, 0xae, 0x5c, 0x24, 0xf8,            /* stmxcsr [rsp - 8] */
                                      0xf6, 0x44, 0x24, 0xf8, DOUBTFUL_FLAGS}; /* test byte [rsp - 8], ... */
     struct g4_code *const code = &r->t->code;
     const int count = holder_count(r->t);
@@ -608,16 +612,12 @@ static void leave(struct region *r) {
 }
 
 bool g4_translate_region(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_stretch *stretch) {
-    struct region region = {.t = t, .ops = ops, .count = length(ops, left), .stretch = stretch, .flag = -1};
+    struct region region = {.t = t, .ops = ops, .count = length(ops, left), .flag = -1};
     struct region *const r = &region;
 
     if (r->count == 0 || !fits(r)) {
         return false;
     }
-    *stretch = (struct g4_stretch){.count = r->count,
-                                   .last_ip = ops[r->count - 1].ip,
-                                   .fuel = (uint64_t)r->count * (G4_REGION_TURNS + 2),
-                                   .region = ops};
     t->region = true;
     note_all(r);
     if (!hand_out(r)) {
@@ -641,6 +641,16 @@ bool g4_translate_region(struct translator *t, const struct g4_op *ops, uint32_t
         }
     }
     leave(r);
+    *stretch = (struct g4_stretch){.count = r->count,
+                                   .last_ip = ops[r->count - 1].ip,
+                                   .fuel = (uint64_t)r->count * (G4_REGION_TURNS + 2),
+                                   .region = ops,
+                                   .blocks = r->blocks,
+                                   .block = malloc(r->blocks * sizeof *r->block)};
+    if (!stretch->block) {
+        return false;
+    }
+    memcpy(stretch->block, r->block, r->blocks * sizeof *r->block);
     return true;
 }
 

@@ -40,7 +40,7 @@ struct g4_stretch {
     struct g4_block all;        /* without flow: all of it */
     const struct g4_op *region; /* its first op; NULL: there is no flow in it */
     uint32_t blocks;
-    struct g4_block block[G4_REGION_BLOCKS];
+    struct g4_block *block;
     uint32_t trouble; /* grows when the handlers had to take over; given up when it is too much */
 };
 

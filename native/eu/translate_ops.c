@@ -311,8 +311,8 @@ static unsigned float_source(struct translator *t, const struct g4_op *op, int s
 
     if (in->convert != G4_CONVERT_NONE) {
         reg = negated(t, in, reg, temp);
-        g4_evex(&t->code, in->convert == G4_CONVERT_UD_TO_FLOAT ? G4_X_FROM_UD : G4_X_FROM_D, temp, 0, g4_rm_reg(reg), 0,
-                G4_MERGE);
+        g4_evex(&t->code, in->convert == G4_CONVERT_UD_TO_FLOAT ? G4_X_FROM_UD : G4_X_FROM_D, temp, 0, g4_rm_reg(reg),
+                0, G4_MERGE);
         reg = temp;
     } else if (check && in->load != G4_LOAD_IMM && !(numbers && known_number(*numbers, lanes))) {
         g4_translate_check(t, reg, lanes);
@@ -426,14 +426,14 @@ static void store(struct translator *t, const struct g4_op *op, int part, unsign
 }
 
 static unsigned float_condition(unsigned cond) {
-    static const uint8_t predicate[8] = {[G4_COND_Z] = 0x00, [G4_COND_NZ] = 0x04, [G4_COND_G] = 0x1e,
-                                         [G4_COND_GE] = 0x1d, [G4_COND_L] = 0x11, [G4_COND_LE] = 0x12};
+    static const uint8_t predicate[8] = {[G4_COND_Z] = 0x00,  [G4_COND_NZ] = 0x04, [G4_COND_G] = 0x1e,
+                                         [G4_COND_GE] = 0x1d, [G4_COND_L] = 0x11,  [G4_COND_LE] = 0x12};
     return predicate[cond & 7];
 }
 
 static unsigned int_condition(unsigned cond) {
-    static const uint8_t predicate[8] = {[G4_COND_Z] = 0, [G4_COND_NZ] = 4, [G4_COND_G] = 6,
-                                         [G4_COND_GE] = 5, [G4_COND_L] = 1, [G4_COND_LE] = 2};
+    static const uint8_t predicate[8] = {
+        [G4_COND_Z] = 0, [G4_COND_NZ] = 4, [G4_COND_G] = 6, [G4_COND_GE] = 5, [G4_COND_L] = 1, [G4_COND_LE] = 2};
     return predicate[cond & 7];
 }
 
@@ -681,8 +681,7 @@ static bool translate_round_to_zero(struct translator *t, const struct g4_op *op
         const unsigned lanes = lanes_of(t, op, part, true);
         flushed(t, TEMP_A, x, lanes);
         g4_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_RESULT, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO, G4_ROUND_DOWN);
-        g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_A, g4_rm_reg(ZERO), lanes, G4_MERGE,
-                    float_condition(G4_COND_L));
+        g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_A, g4_rm_reg(ZERO), lanes, G4_MERGE, float_condition(G4_COND_L));
         g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_A, g4_rm_reg(TEMP_RESULT), K_BITS, G4_MERGE,
                     float_condition(G4_COND_NZ));
         set_flags(t, op, part, lanes);
@@ -765,10 +764,11 @@ enum {
 };
 
 /* A message of a kind that is worth it: one whole register of floats in, one out. */
-static bool is_plain_math(const struct translator *t, const struct g4_op *op, struct g4_extended_math_message *message) {
+static bool is_plain_math(const struct translator *t, const struct g4_op *op,
+                          struct g4_extended_math_message *message) {
     const struct g4_src *const payload = &op->src[0];
-    const bool moved = op->whole_move && payload->base + payload->pass_bytes * (op->passes - 1u) <
-                                             G4_GRF_COUNT * G4_REGISTER_BYTES;
+    const bool moved =
+        op->whole_move && payload->base + payload->pass_bytes * (op->passes - 1u) < G4_GRF_COUNT * G4_REGISTER_BYTES;
 
     g4_extended_math_message_unpack(&op->descriptor, t->gen, message);
     return op->src[1].kind == G4_KIND_IMM && (op->descriptor >> 24 & 15) == SFID_MATH && !(op->descriptor >> 31) &&
@@ -793,9 +793,8 @@ static unsigned math_destination(const struct g4_op *op, int pass) {
 static unsigned whole_threads(struct translator *t) {
     /* kmovw eax, K_TEMP; cmp al, 1; sbb r10b, r10b; cmp ah, 1; sbb al, al; mov ah, al; mov al, r10b; not eax;
      * kmovw K_TEMP, eax: a byte of ones for each byte that is not 0 */
-    static const uint8_t spread[] = {0xc5, 0xf8, 0x93, 0xc6, 0x3c, 0x01, 0x45, 0x18, 0xd2, 0x80, 0xfc,
-                                     0x01, 0x18, 0xc0, 0x88, 0xc4, 0x44, 0x88, 0xd0, 0xf7, 0xd0, 0xc5,
-                                     0xf8, 0x92, 0xf0};
+    static const uint8_t spread[] = {0xc5, 0xf8, 0x93, 0xc6, 0x3c, 0x01, 0x45, 0x18, 0xd2, 0x80, 0xfc, 0x01, 0x18,
+                                     0xc0, 0x88, 0xc4, 0x44, 0x88, 0xd0, 0xf7, 0xd0, 0xc5, 0xf8, 0x92, 0xf0};
     if (!t->region) {
         return K_GROUP;
     }
@@ -957,8 +956,8 @@ static bool may_translate(const struct g4_op *op) {
     const unsigned sources = g4_opcode_info[op->opcode].sources;
     const unsigned table = op->handler >> 8;
 
-    if (op->predicate > G4_PRED_NORMAL || op->acc_write || op->half + op->parts > 2 ||
-        !may_store(op) || !may_convert(op) || pattern(op) * UINT64_C(0x0001000100010001) != op->written) {
+    if (op->predicate > G4_PRED_NORMAL || op->acc_write || op->half + op->parts > 2 || !may_store(op) ||
+        !may_convert(op) || pattern(op) * UINT64_C(0x0001000100010001) != op->written) {
         return false;
     }
     for (unsigned s = 0; s < sources; s++) {
@@ -1043,7 +1042,8 @@ void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched) {
         if (moved) {
             touch_out(touched, G4_GRF_COUNT + ((op->mrf + (unsigned)pass) & (G4_MRF_COUNT - 1)), false, false, -1);
         }
-        touch_out(touched, math_destination(op, pass), op->predicate == G4_PRED_NONE && pattern(op) == 0xffff, true, -1);
+        touch_out(touched, math_destination(op, pass), op->predicate == G4_PRED_NONE && pattern(op) == 0xffff, true,
+                  -1);
     }
     if (op->handler >> 8 == G4_TABLE_PLAIN) {
         return;
@@ -1059,8 +1059,8 @@ void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched) {
                 copied = in->load == G4_LOAD_PACKED && !is_negated(in) ? in->reg[part] : -1;
             }
         }
-        const bool moves = op->handler >> 8 == G4_TABLE_INT && op->opcode == G4_OPCODE_MOV &&
-                           op->out.convert == G4_CONVERT_NONE;
+        const bool moves =
+            op->handler >> 8 == G4_TABLE_INT && op->opcode == G4_OPCODE_MOV && op->out.convert == G4_CONVERT_NONE;
         const bool number = gives_floats(op) || (moves && op->in[0].load == G4_LOAD_IMM &&
                                                  immediate_is_number(&op->in[0]) && !is_negated(&op->in[0]));
         const bool gated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;

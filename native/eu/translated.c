@@ -1,6 +1,6 @@
 /*
- * Translated kernels at rest and at work: their memory, which is never writable and executable at a time, and the run of
- * a stretch.
+ * Translated kernels at rest and at work: their memory, which is never writable and executable at a time, and the run
+ * of a stretch.
  */
 #define _DEFAULT_SOURCE
 #include "translate.h"
@@ -25,6 +25,9 @@ void g4_translation_free(struct g4_translation *translation) {
         (void)munmap(translation->code, translation->code_bytes);
     }
 #endif
+    for (uint32_t i = 0; i < translation->count; i++) {
+        free(translation->stretches[i].block);
+    }
     free(translation->constants);
     free(translation->stretches);
     free(translation);

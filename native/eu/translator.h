@@ -17,7 +17,7 @@ enum {
     ROWS = G4_GRF_COUNT + G4_MRF_COUNT, /* as they lie in the gang, by the size of a register */
 
     /* vector registers */
-    CACHED = 23, /* the first ones hold rows and single elements, */
+    CACHED = 23,  /* the first ones hold rows and single elements, */
     LARGEST = 23, /* this the largest magnitude of all results in a stretch, */
     TEMP_A,       /* these live within an instruction */
     TEMP_B,
@@ -93,9 +93,9 @@ struct g4_touched {
     } in[8];
     struct {
         uint8_t row;
-        bool whole;      /* in all lanes that are on */
-        bool number;     /* never NaN */
-        int16_t copies;  /* the row whose bits it gets, or -1 */
+        bool whole;     /* in all lanes that are on */
+        bool number;    /* never NaN */
+        int16_t copies; /* the row whose bits it gets, or -1 */
     } out[4];
     int ins, outs;
 };

@@ -27,15 +27,21 @@ T = RegType
 _PACKED = Align1Region(VSTRIDE_CODES[8], WIDTH_CODES[8], HSTRIDE_CODES[1])
 _SCALAR = Align1Region(0, 0, 0)
 _NULL = DirectOperand(RegFile.ARF, T.D, 0, 0, DestRegion(1))
+_NULL_F = DirectOperand(RegFile.ARF, T.F, 0, 0, DestRegion(1))
 COUNTERS = 100  # r100 and up, two registers for each depth of loops
 
 
 class FlowProgram:
-    """Integers in r10 to r29, loop counters above; no instruction looks at bits of a NaN."""
+    """Integers in r10 to r29, floats in r40 to r59, loop counters above; no integer instruction looks at a NaN.
 
-    def __init__(self, seed: int, gen: Gen) -> None:
+    `plain`: with nothing in loops and branches but what a compiler has there most of the time, which is what the
+    machine code of a kernel can do (native/eu/region.c).
+    """
+
+    def __init__(self, seed: int, gen: Gen, *, plain: bool = False) -> None:
         self.rng = random.Random(seed)
         self.gen = gen
+        self.plain = plain
         self.size = EXEC_SIZE_CODES[self.rng.choice((16, 16, 8))]
         self.code: list[Instruction] = []
         self.loops: list[tuple[int, list[int], int]] = []  # do, branches out and to the while, open ifs
@@ -56,8 +62,50 @@ class FlowProgram:
     def register(self) -> int:
         return 10 + 2 * self.rng.randrange(10)
 
+    def float_register(self) -> int:
+        return 40 + 2 * self.rng.randrange(10)
+
+    def float_operand(self, *, raw: bool = False) -> DirectOperand:
+        """Packed, now and then a scalar or, unless `raw`, with a modifier."""
+        rng = self.rng
+        found = grf(self.float_register(), T.F, _SCALAR if rng.random() < 0.2 else _PACKED)
+        return found if raw else replace(found, negate=rng.random() < 0.2, abs=rng.random() < 0.1)
+
+    def float_source(self) -> DirectOperand | Immediate:
+        if self.rng.random() < 0.2:
+            bits = self.rng.choice((0x3F800000, 0xBF000000, 0x40490FDB, 0x7F000000, 0x00000000))
+            return Immediate(ImmType.F, bits)
+        return self.float_operand()
+
+    def float_body(self) -> None:
+        rng = self.rng
+        for _ in range(rng.randint(1, 4)):
+            dst = grf(self.float_register(), T.F, DestRegion(1))
+            if self.plain and rng.random() < 0.2:
+                self.message(dst)
+                continue
+            op = rng.choice((Opcode.ADD, Opcode.ADD, Opcode.MUL, Opcode.MUL, Opcode.MOV, Opcode.FRC, Opcode.RNDD,
+                             Opcode.SEL, Opcode.CMP))
+            first = self.float_operand(raw=op == Opcode.SEL)
+            second = None if op in (Opcode.MOV, Opcode.FRC, Opcode.RNDD) else self.float_source()
+            more: dict[str, object] = {"predicate": int(op == Opcode.SEL or rng.random() < 0.1)}
+            if op == Opcode.CMP:
+                dst, more["cond_modifier"] = _NULL_F, rng.randint(1, 6)
+            elif op != Opcode.SEL:
+                more["saturate"] = rng.random() < 0.1
+            self.emit(op, dst=dst, src0=first, src1=second, **more)
+
+    def message(self, dst: DirectOperand) -> None:
+        """One of the functions of the math unit, as compilers ask for them."""
+        function = self.rng.choice((1, 4, 5, 4, 5, 1, 2, 6))
+        source = grf(self.float_register(), T.F, _PACKED)
+        self.emit(Opcode.SEND, dst=dst, src0=source, src1=Immediate(ImmType.UD, 0x01110000 | function), base_mrf=2)
+
     def body(self) -> None:
         rng = self.rng
+        if rng.random() < (0.7 if self.plain else 0.3):
+            self.float_body()
+            return
         for _ in range(rng.randint(1, 3)):
             op = rng.choice((Opcode.ADD, Opcode.XOR, Opcode.MOV, Opcode.SHR))
             dst = grf(self.register(), T.D, DestRegion(1))
@@ -76,12 +124,15 @@ class FlowProgram:
                 (0, 5, 0x40000000, 0xFFFFFFF0)))))
             self.emit(Opcode.CMP, dst=_NULL, src0=grf(self.register(), T.D, _PACKED), src1=src1,
                       cond_modifier=rng.randint(1, 6))
-        return {"predicate": rng.choice((1, 1, 1, 1, 6, 7, 8)), "predicate_inverse": rng.random() < 0.4}
+        whole = () if self.plain else (6, 7, 8)
+        return {"predicate": rng.choice((1, 1, 1, 1, *whole)), "predicate_inverse": rng.random() < 0.4}
 
     def statement(self, depth: int) -> None:
         rng = self.rng
         kind = rng.choices(("body", "if", "iff", "loop", "leave", "jump"), (30, 24, 8, 16, 16, 6))[0]
         if kind == "leave" and not self.loops:
+            kind = "body"
+        if self.plain and (kind == "jump" or (kind == "leave" and self.ifs > self.loops[-1][2] and rng.random() < 0.9)):
             kind = "body"
         if depth >= 4 and kind != "leave":
             kind = "body"
@@ -149,7 +200,7 @@ class FlowProgram:
             self.jump(branch, last if self.code[branch].opcode == Opcode.CONT else last + 1)
 
     def leave(self) -> None:
-        op = self.rng.choice((Opcode.BREAK, Opcode.CONT))
+        op = Opcode.BREAK if self.plain else self.rng.choice((Opcode.BREAK, Opcode.CONT))
         branch = self.emit(op, pop=self.ifs - self.loops[-1][2], **self.condition())
         self.loops[-1][1].append(branch)
 
@@ -158,13 +209,16 @@ class FlowProgram:
         return [*self.code, *make.epilogue()[:-1], end(self.gen)]
 
 
-def flow_case(seed: int, gen: Gen) -> Case:
+def flow_case(seed: int, gen: Gen, *, plain: bool = False) -> Case:
     case = random_start(seed, gen)
-    program = FlowProgram(seed, gen)
+    program = FlowProgram(seed, gen, plain=plain)
     for _ in range(4):
         program.statement(0)
     case.code = encoded(program.finish())
     small = np.random.default_rng(seed).integers(-6, 7, case.grf.shape).astype(np.int32).view(np.uint32)
     case.grf[:, 10:30] = np.where(small[:, 10:30] & 1, small[:, 10:30], case.grf[:, 10:30])
+    if plain and seed % 4:  # numbers that give no NaN, for most of the programs
+        numbers = np.random.default_rng(seed).uniform(0.25, 4, case.grf[:, 40:60].shape).astype(np.float32)
+        case.grf[:, 40:60] = numbers.view(np.uint32)
     case.dmasks = [d & (0xFF if program.size == EXEC_SIZE_CODES[8] else 0xFFFF) or 1 for d in case.dmasks]
     return case
