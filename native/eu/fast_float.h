@@ -79,12 +79,24 @@ G4_INLINE void saturate_float(const struct g4_op *op, vi r[G4_VN]) {
     }
 }
 
+/* What a condition sees of a float that is stored as an integer: 0 where the integer is 0. */
+G4_INLINE vi seen_as_integer(unsigned type, vi r) {
+    const bool is_signed = type == G4_TYPE_D || type == G4_TYPE_W || type == G4_TYPE_B;
+    const vf one = (vf){0} + 1.0f;
+    const vf size = (vf)(is_signed ? r & 0x7fffffff : r);
+    return r & (size >= one);
+}
+
 G4_INLINE void store_float(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, vi r[G4_VN]) {
     saturate_float(op, r);
     if (op->cond != G4_COND_NONE) {
         const vf zero = {0};
         g4_lanes bits = 0;
-        G4_CONDITION(bits, op->cond, (vf)r[i], zero)
+        if (op->dst.type == G4_TYPE_F) {
+            G4_CONDITION(bits, op->cond, (vf)r[i], zero)
+        } else {
+            G4_CONDITION(bits, op->cond, (vf)seen_as_integer(op->dst.type, r[i]), zero)
+        }
         set_part_flags(run, op, part, lanes, bits);
     }
     store_part(run, op, part, lanes, r);

@@ -295,6 +295,25 @@ def test_flags_see_the_true_sum(machine: MakeMachine) -> None:
     assert m.flags == 0
 
 
+@pytest.mark.parametrize("dst", ["g10<1>D", "null<1>D"])
+@pytest.mark.parametrize(("kind", "cond", "flags"), [
+    ("D", "z", 0b00001111), ("D", "nz", 0b11110000), ("D", "l", 0b01010000), ("D", "ge", 0b10101111),
+    ("UD", "z", 0b01011111), ("UD", "g", 0b10100000), ("UD", "l", 0)])
+def test_a_condition_sees_the_integer_that_a_float_becomes(machine: MakeMachine, dst: str, kind: str, cond: str,
+                                                           flags: int) -> None:
+    m = machine()
+    m.put(2, "F", [0.5, -0.5, 0.99, NAN, -1, 1, -7.5, 1e20])
+    m.run(f"mov.{cond}.f0.0(8) {dst[:-1]}{kind} g2<8,8,1>F {{align1}};")
+    assert m.flags & 0xFF == flags
+
+
+def test_a_condition_sees_the_integer_that_a_float_saturates_to(machine: MakeMachine) -> None:
+    m = machine()
+    m.put(2, "F", [0.5, -0.5, -3, 3, 1000, 0, 1, -1])
+    m.run("mov.sat.nz.f0.0(8) g10<2>UB g2<8,8,1>F {align1};")
+    assert m.flags & 0xFF == 0b01011000
+
+
 # --- indirect ---
 
 def test_an_indirect_address_loses_the_carry_of_its_low_bits(machine: MakeMachine) -> None:

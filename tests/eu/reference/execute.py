@@ -375,7 +375,7 @@ def _finish(thread: Thread, inst: Instruction, where: Pass, c: int, result: Resu
     if inst.saturate and inst.opcode not in _COMPARES:
         value = _saturated(inst, value, to)
     if inst.cond_modifier:
-        flag = result.flag if result.flag is not None else _condition(inst, value)
+        flag = result.flag if result.flag is not None else _condition(inst, _seen(inst, value))
         bit = 1 << where.flag_base + c
         word = thread.flags[where.flag_word]
         thread.flags[where.flag_word] = word | bit if flag else word & ~bit
@@ -403,6 +403,14 @@ def _saturated(inst: Instruction, value: Number, to: RegType) -> Number:
             return value
         return min(max(value, float(low)), float(high))
     return min(max(value, low), high)
+
+
+def _seen(inst: Instruction, value: Number) -> Number:
+    """What a condition looks at: the integer that a float is stored as (docs/fidelity.md)."""
+    assert inst.dst is not None
+    if isinstance(value, float) and inst.dst.type is not RegType.F and inst.cond_modifier != CondMod.U:
+        return floats.to_int(value, *bounds(inst.dst.type))
+    return value
 
 
 def _condition(inst: Instruction, value: Number) -> bool:
