@@ -952,12 +952,18 @@ static bool may_convert(const struct g4_op *op) {
     }
 }
 
+/* The condition of a float that becomes an integer, which the integer decides. */
+static bool has_integer_condition(const struct g4_op *op) {
+    const bool compares = op->opcode == G4_OPCODE_CMP || op->opcode == G4_OPCODE_CMPN;
+    return op->cond != G4_COND_NONE && op->dst.type != G4_TYPE_F && op->handler >> 8 != G4_TABLE_INT && !compares;
+}
+
 static bool may_translate(const struct g4_op *op) {
     const unsigned sources = g4_opcode_info[op->opcode].sources;
     const unsigned table = op->handler >> 8;
 
     if (op->predicate > G4_PRED_NORMAL || op->acc_write || op->half + op->parts > 2 || !may_store(op) ||
-        !may_convert(op) || pattern(op) * UINT64_C(0x0001000100010001) != op->written) {
+        !may_convert(op) || has_integer_condition(op) || pattern(op) * UINT64_C(0x0001000100010001) != op->written) {
         return false;
     }
     for (unsigned s = 0; s < sources; s++) {
