@@ -108,6 +108,12 @@ INLINE vf vf_of_int(vi v) {
     return __builtin_convertvector(v, vf);
 }
 
+/* c / 255 for c in 0..255, the same bits as a division: checked for each of them. */
+INLINE vf unorm8_decode(vu c) {
+    const vf v = vf_of_int((vi)c);
+    return v * vf_all(65793.0f / 16777216.0f) + v * vf_all(257.0f / 1099511627776.0f);
+}
+
 /* One bit a lane, from lanes that are all ones or zero. */
 INLINE uint32_t vi_bits(vi mask) {
 #if defined(G4_LANES_WIDE)

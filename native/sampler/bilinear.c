@@ -35,58 +35,95 @@ struct places {
     uint32_t y[G4_BATCH];                     /* weights of the upper and lower ones */
 };
 
-/* What tilings differ in: which bits of a column and a row go where. */
+/* What tilings differ in.  A row of a tile comes in pieces, and the rows of a tile follow each other. */
 struct layout {
-    uint32_t column_shift, column_16, column_bytes;
-    uint32_t row_shift, row_mask, row_bytes_shift, row_pitch;
+    uint32_t piece, piece_shift; /* columns inside of a piece; how far pieces are apart */
+    uint32_t rows, row_shift;    /* the same for the rows of a tile */
 };
 
-INLINE struct layout layout_of(enum g4_tiling tiling, uint32_t pitch) {
+INLINE struct layout layout_of(enum g4_tiling tiling) {
     switch (tiling) {
-    case G4_TILING_X:
-        return (struct layout){9, 0, 511, 3, 7, 9, pitch * 8};
-    case G4_TILING_Y:
-        return (struct layout){7, 0x70, 15, 5, 31, 4, pitch * 32};
+    case G4_TILING_X: /* pieces of 512 bytes, one in a tile: 4096 bytes apart; 8 rows */
+        return (struct layout){511, 3, 7, 9};
+    case G4_TILING_Y: /* pieces of 16 bytes, 512 bytes apart; 32 rows */
+        return (struct layout){15, 5, 31, 4};
     default:
-        return (struct layout){31, 0, INT32_MAX, 0, 0, 0, pitch};
+        return (struct layout){0, 0, 0, 0};
     }
 }
 
 INLINE vu column_of(const struct g4_bilinear *job, const struct layout *l, vi x) {
-    const vu at = ((vu)x + vu_all(job->column)) * vu_all(G4_BYTES);
-    return (at >> l->column_shift) << 12 | (at & vu_all(l->column_16)) << 5 | (at & vu_all(l->column_bytes));
+    const vu at = ((vu)x << 2) + vu_all(job->column * G4_BYTES);
+    return (at & vu_all(~l->piece)) << l->piece_shift | (at & vu_all(l->piece));
 }
 
 INLINE vu row_of(const struct g4_bilinear *job, const struct layout *l, vi y) {
-    const vu line = ((vu)y << job->line_shift) + vu_all(job->row);
-    return vu_all(job->base) + (line >> l->row_shift) * vu_all(l->row_pitch) +
-           ((line & vu_all(l->row_mask)) << l->row_bytes_shift);
+    const vu line = (vu)y + vu_all(job->row);
+    return (line & vu_all(~l->rows)) * vu_all(job->pitch) + ((line & vu_all(l->rows)) << l->row_shift);
 }
 
-/* The addressing modes at hand never leave the image; nothing else is read whatever they do. */
-INLINE struct axis_texels inside_texels(const struct g4_axis *axis, uint8_t mode, const float *coordinate) {
-    struct axis_texels texels = axis_texels(axis, mode, vf_load(coordinate));
-    texels.first = (vi)inside(texels.first, axis->size);
-    texels.second = (vi)inside(texels.second, axis->size);
-    return texels;
+/* How a dimension is addressed, as far as the loop knows it. */
+enum shape {
+    ANY,
+    WRAP_POWER, /* WRAP around a power of two */
+    CLAMP,
+};
+
+INLINE enum shape shape_of(const struct g4_axis *axis) {
+    if (axis->mode == G4_TEXTURE_COORDINATE_MODE_WRAP && axis->round && (axis->size & (axis->size - 1)) == 0) {
+        return WRAP_POWER;
+    }
+    return axis->mode == G4_TEXTURE_COORDINATE_MODE_CLAMP && axis->round ? CLAMP : ANY;
 }
 
-INLINE void find_places(const struct g4_bilinear *job, uint8_t mode_x, uint8_t mode_y, const float *u, const float *v,
-                        uint32_t n, struct places *out) {
-    const struct layout l = layout_of(job->tiling, job->pitch);
+/* Every mode at hand stays inside of the image.  `flat`: a texel of weight 0 may be read, which changes nothing. */
+INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum shape shape, bool flat, const float *coordinate) {
+    const vi last = vi_all((int32_t)axis->size - 1);
+    struct axis_texels out;
+
+    if (shape == ANY) {
+        out = axis_texels(axis, axis->mode, vf_load(coordinate));
+        /* whatever happens, nothing else is read */
+        out.first = (vi)inside(out.first, axis->size);
+        out.second = (vi)inside(out.second, axis->size);
+        return out;
+    }
+    const uint8_t mode = shape == CLAMP ? G4_TEXTURE_COORDINATE_MODE_CLAMP : G4_TEXTURE_COORDINATE_MODE_WRAP;
+    const vf x = preprocess(vf_load(coordinate), mode) * vf_all((float)axis->size) - vf_all(0.5f);
+    if (shape == CLAMP) {
+        const vi fixed = fixed_point(x, true);
+        const vi first = (fixed >> 8) + vi_all(axis->offset);
+        out.weight = fixed & vi_all(255);
+        out.first = vi_max(vi_min(first, last), vi_all(0));
+        out.second = vi_max(vi_min(first + vi_all(1), last), vi_all(0));
+    } else {
+        const vi fixed = fixed_point_of_small(x);
+        const vi first = (fixed >> 8) + vi_all(axis->offset);
+        out.weight = fixed & vi_all(255);
+        out.first = first & last;
+        out.second = (first + vi_all(1)) & last;
+    }
+    if (!flat) {
+        out.second = vi_select(out.weight == vi_all(0), out.first, out.second);
+    }
+    return out;
+}
+
+INLINE void find_places(const struct g4_bilinear *job, enum shape shape_x, enum shape shape_y, bool flat,
+                        const float *u, const float *v, uint32_t n, struct places *out) {
     const struct g4_bilinear j = *job;
+    const struct layout l = layout_of(j.tiling);
 
     for
         EACH_VECTOR(i, n) {
-            const struct axis_texels x = inside_texels(&j.axis[0], mode_x, &u[i]);
-            const struct axis_texels y = inside_texels(&j.axis[1], mode_y, &v[i]);
-            const vu left = column_of(&j, &l, x.first);
-            const vi below = y.weight << 16;
+            const struct axis_texels x = texels_of(&j.axis[0], shape_x, flat, &u[i]);
+            const struct axis_texels y = texels_of(&j.axis[1], shape_y, flat, &v[i]);
+            const vu left = column_of(&j, &l, x.first) + vu_all(j.base);
             store(&out->top[i], (vi)(left + row_of(&j, &l, y.first)));
             store(&out->bottom[i], (vi)(left + row_of(&j, &l, y.second)));
-            store(&out->step[i], (vi)(column_of(&j, &l, x.second) - left));
+            store(&out->step[i], (vi)(column_of(&j, &l, x.second) + vu_all(j.base) - left));
             store(&out->x[i], x.weight | x.weight << 16);
-            store(&out->y[i], (vi_all(G4_WEIGHT_ONE) - y.weight) | below);
+            store(&out->y[i], vi_all(G4_WEIGHT_ONE) - y.weight + (y.weight << 16));
         }
 }
 
@@ -204,8 +241,8 @@ INLINE vi down(vu top, vu bottom, vu y, bool high) {
 }
 
 INLINE vf result(vi sum, vi top_sum) {
-    const float scale = 65793.0f / 1099511627776.0f; /* 2^40: that of weights, too */
-    const float top_scale = 1.0f / 140737488355328.0f;
+    const float scale = 65793.0f / 1099511627776.0f;   /* 2^40: that of weights, too */
+    const float top_scale = 1.0f / 140737488355328.0f; /* 2^47 */
 #ifdef G4_LANES_WIDE
     /* The one fused operation that there is: the products are exact, so it is the double's sum, rounded once. */
     const __m512 rest = (__m512)(vf_of_int(top_sum) * vf_all(top_scale));
@@ -250,16 +287,16 @@ static void filter(const struct g4_bilinear *job, const struct places *places, c
 
 /* ---- all of it ---- */
 
-static void find_places_of_modes(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n,
-                                 struct places *out) {
-    const uint8_t x = job->axis[0].mode;
-    const uint8_t y = job->axis[1].mode;
-    if (x == G4_TEXTURE_COORDINATE_MODE_WRAP && y == G4_TEXTURE_COORDINATE_MODE_WRAP) {
-        find_places(job, G4_TEXTURE_COORDINATE_MODE_WRAP, G4_TEXTURE_COORDINATE_MODE_WRAP, u, v, n, out);
-    } else if (x == G4_TEXTURE_COORDINATE_MODE_CLAMP && y == G4_TEXTURE_COORDINATE_MODE_CLAMP) {
-        find_places(job, G4_TEXTURE_COORDINATE_MODE_CLAMP, G4_TEXTURE_COORDINATE_MODE_CLAMP, u, v, n, out);
+static void find_all_places(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n,
+                            struct places *out) {
+    const enum shape x = shape_of(&job->axis[0]);
+    const enum shape y = shape_of(&job->axis[1]);
+    if (job->flat && x == WRAP_POWER && y == WRAP_POWER) {
+        find_places(job, WRAP_POWER, WRAP_POWER, true, u, v, n, out);
+    } else if (job->flat && x == CLAMP && y == CLAMP) {
+        find_places(job, CLAMP, CLAMP, true, u, v, n, out);
     } else {
-        find_places(job, x, y, u, v, n, out);
+        find_places(job, ANY, ANY, false, u, v, n, out);
     }
 }
 
@@ -267,7 +304,7 @@ static void run(const struct g4_bilinear *job, const float *u, const float *v, u
     struct places places;
     struct pairs pairs;
 
-    find_places_of_modes(job, u, v, n, &places);
+    find_all_places(job, u, v, n, &places);
     if (job->flat) {
         load_flat(job, &places, n, &pairs);
     } else {

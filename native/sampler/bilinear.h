@@ -14,7 +14,6 @@ enum {
 struct g4_bilinear {
     struct g4_axis axis[2];
     uint32_t column, row; /* of the image's first texel in the surface: texels, lines of memory */
-    uint32_t line_shift;
     uint32_t base, pitch;
     enum g4_tiling tiling;
     /* Host address of graphics address 0, if the image lies there in one piece; NULL: page by page. */

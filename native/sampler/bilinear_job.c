@@ -16,8 +16,7 @@ void g4_bilinear_begin(struct g4_bilinear *job, const struct g4_texture *texture
     *job = (struct g4_bilinear){
         .axis = {axis[0], axis[1]},
         .column = image->x + texture->x_offset,
-        .row = (image->y << texture->line_shift) + texture->line_offset + texture->y_offset,
-        .line_shift = texture->line_shift,
+        .row = image->y + texture->y_offset,
         .base = texture->surface.base,
         .pitch = texture->surface.pitch,
         .tiling = texture->surface.tiling,

@@ -78,8 +78,9 @@ INLINE vf preprocess(vf c, uint8_t mode) {
     const vf two = vf_all(2.0f);
     vf x = c;
     if (mode == G4_TEXTURE_COORDINATE_MODE_WRAP) {
-        x = c - round_down(c);
-    } else if (mode == G4_TEXTURE_COORDINATE_MODE_MIRROR) {
+        return vf_max(c - round_down(c), vf_all(0.0f)); /* the second when the first is NaN */
+    }
+    if (mode == G4_TEXTURE_COORDINATE_MODE_MIRROR) {
         const vf there = c - two * round_down(c * vf_all(0.5f));
         x = vf_select(there > one, two - there, there);
     } else if (mode == G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE) {
@@ -95,6 +96,11 @@ INLINE vi fixed_point(vf x, bool round) {
     const vf limited = vf_max(vf_min(x, vf_all(12288.0f)), vf_all(-12288.0f)) * vf_all(256.0f);
     const vi nearest = (vi)(limited + vf_all(12582912.0f)) - vi_all(0x4b400000);
     return round ? nearest : nearest + (vi)(vf_of_int(nearest) > limited);
+}
+
+/* The same, to nearest, for what is known to be within the limit. */
+INLINE vi fixed_point_of_small(vf x) {
+    return (vi)(x * vf_all(256.0f) + vf_all(12582912.0f)) - vi_all(0x4b400000);
 }
 
 /* i modulo n for numbers that preprocessing left close to 0..n. */

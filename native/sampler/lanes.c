@@ -143,11 +143,6 @@ INLINE void load_corners(struct g4_port *port, uint32_t bytes, uint32_t column[2
     load_pairs(port, bytes, column, row[1], n, &word[2]);
 }
 
-/* v / 255 for v in 0..255, the same bits as a division: checked for each of them. */
-INLINE vf unorm8(vf v) {
-    return v * vf_all(65793.0f / 16777216.0f) + v * vf_all(257.0f / 1099511627776.0f);
-}
-
 /* Exact, denormals and NaN included. */
 INLINE vf half_float(vu h) {
     const vf scaled = (vf)((h & vu_all(0x7fff)) << 13) * vf_all(5192296858534827628530496329220096.0f); /* 2^112 */
@@ -163,7 +158,7 @@ INLINE void decode_component(const struct g4_component *component, const uint32_
     case G4_COMPONENT_UNORM8:
         for
             EACH_VECTOR(i, n) {
-                store(&out[i], (vi)unorm8(vf_of_int((vi)(vu_load(&word[i]) >> shift & vu_all(255)))));
+                store(&out[i], (vi)unorm8_decode(vu_load(&word[i]) >> shift & vu_all(255)));
             }
         break;
     case G4_COMPONENT_UNORM: {

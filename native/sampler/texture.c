@@ -102,7 +102,7 @@ static bool packed(struct g4_texture *texture, const struct g4_gamma *gamma) {
 /* What bilinear.c can do. */
 static bool has_bytes(const struct g4_texture *texture) {
     bool good = texture->fetch == G4_FETCH_PACKED && texture->bits == 32 && texture->surface.depth == 1 &&
-                texture->surface.state.minimum_array_element == 0 &&
+                !texture->line_shift && texture->surface.state.minimum_array_element == 0 &&
                 texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_2D;
     for (uint8_t k = 0; k < texture->components; k++) {
         good = good && texture->component[k].kind == G4_COMPONENT_UNORM8;

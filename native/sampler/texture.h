@@ -64,8 +64,10 @@ struct g4_texture {
     uint32_t x_offset, y_offset;      /* texels, blocks */
     uint32_t min_lod, mip_count, max_level;
 
-    bool bytes;    /* one 2D image, no array, whose packed texels are four bytes, each a number in [0, 1] or nothing */
-    uint8_t fetch; /* enum g4_fetch_kind */
+    /* A 2D image, no array or line stride, whose packed texels are four bytes: numbers in [0, 1], or nothing. */
+    bool bytes;
+
+    uint8_t fetch;             /* enum g4_fetch_kind */
     uint8_t components;        /* distinct ones */
     uint8_t source[4];         /* of R, G, B, A: a component or G4_SOURCE_* */
     uint8_t channel[4];        /* an output channel that shows component k */
