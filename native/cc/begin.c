@@ -204,6 +204,7 @@ enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_pipe *pipel
     for (int i = 0; i < G4_TARGETS; i++) {
         cc->target[i].valid = false;
     }
+    cc->recent = NULL;
     begin_depth(worker, pipeline, cc);
     return G4_OK;
 }
@@ -274,5 +275,12 @@ void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint
             depth_out[4 * s + p] = d24 ? raw[0] & 0xffffff : raw[0];
             stencil[4 * s + p] = (uint8_t)(depth->format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT ? raw[0] >> 24 : raw[1]);
         }
+    }
+}
+
+void g4_cc_expect(const struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4]) {
+    const struct g4_target *const target = g4_cc_of(worker)->recent;
+    if (target && target->reads && target->view.fast) {
+        g4_view_prefetch(&target->view, x[0], y[0]);
     }
 }

@@ -116,7 +116,8 @@ INLINE void general_half(const struct g4_target *target, const struct g4_pixels 
                 }
             }
         }
-        load_source(target, pixels->color1[half], target->saturate, in.source1);
+        load_source(target, target->dual_source ? pixels->color1[half] : pixels->color[half], target->saturate,
+                    in.source1);
     }
     for (uint32_t c = 0; c < 4; c++) {
         const struct g4_channel *const channel = &target->channel[c];
@@ -217,10 +218,10 @@ INLINE void unorm8_half(const struct g4_target *target, const struct g4_pixels *
     for (uint32_t c = 0; c < 4; c++) {
         in.source[c] = vf_saturate(vf_load(pixels->color[half][c]));
         if (shape != REPLACE) {
-            in.destination[c] = vf_of_int((vi)(old[0] >> target->channel[c].shift & 0xff)) / vf_all(255);
+            in.destination[c] = unorm8_decode(old[0] >> target->channel[c].shift & 0xff);
         }
         if (shape == BLEND) {
-            in.source1[c] = vf_saturate(vf_load(pixels->color1[half][c]));
+            in.source1[c] = target->dual_source ? vf_saturate(vf_load(pixels->color1[half][c])) : in.source[c];
             in.constant[c] = vf_all(target->constant[c]);
         }
     }
@@ -229,7 +230,8 @@ INLINE void unorm8_half(const struct g4_target *target, const struct g4_pixels *
         if (shape == BLEND) {
             v = vf_saturate(blend_channel(target, &in, c));
         } else if (shape == OVER) {
-            v = vf_saturate(v * in.source[3] + in.destination[c] * complement(in.source[3]));
+            /* Rounding may leave it a little above 1, which becomes 255 all the same. */
+            v = v * in.source[3] + in.destination[c] * complement(in.source[3]);
         }
         new[0] |= unorm_encode(v, 255) << target->channel[c].shift;
     }

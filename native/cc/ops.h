@@ -16,7 +16,13 @@ struct g4_color_ops {
     g4_color_fn *unorm8, *unorm8_blend, *unorm8_over; /* four channels of eight bits */
 };
 
+/* For four channels of eight bits; NULL: this variant has no vectors as wide. */
+struct g4_wide_ops {
+    g4_wide_fn *replace, *over;
+};
+
 G4_VARIANT_DECLARE(struct g4_depth_ops, g4_depth_ops);
 G4_VARIANT_DECLARE(struct g4_color_ops, g4_color_ops);
+G4_VARIANT_DECLARE(struct g4_wide_ops, g4_wide_ops);
 
 #endif

@@ -17,6 +17,7 @@ enum {
     DEST_DEPTH = 1 << 28,
     DEST_STENCIL = 1 << 27,
     AA_ALPHA = 1 << 26,
+    ALL_PIXELS = 0xffff,
 };
 
 /* One thread's message. */
@@ -327,6 +328,65 @@ static __attribute__((noinline, cold)) void write_watched(const struct message *
     write_message(m, &pixel);
 }
 
+/* ---- the usual message: sixteen pixels of colour, nothing to test ---- */
+
+static bool is_plain(const struct message *m) {
+    enum {
+        HEADER = 2,
+        COLORS = 8
+    };
+    return m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 && m->send->mlen == HEADER + COLORS && !m->eu->debug &&
+           !m->cc->state.alpha_test_enable;
+}
+
+/* The target of a thread whose header asks for nothing else; NULL: it does, or something is wrong. */
+static struct g4_target *plain_target(const struct message *m, const uint32_t *m1, struct g4_target *last) {
+    const uint32_t array_index = m1[7] >> 16 & 0x7ff;
+    if (m1[6] & ALL_FLAGS) {
+        return NULL;
+    }
+    if (last && last->array_index == array_index) {
+        return last;
+    }
+    struct g4_target *const target =
+        g4_target_get(m->eu->worker, m->gang->dispatch, m->send->descriptor & 0xff, array_index);
+    const bool good = target->event == G4_EVENTS && target->write && !(target->blend && target->dual_source);
+    m->cc->recent = good ? target : NULL;
+    return good ? target : NULL;
+}
+
+/* Subspans side by side, with the first one lit; what x is before does not run over. */
+static bool is_row(const uint32_t *m1, uint32_t live) {
+    return (live & 15) && (m1[2] & 0xffff) < UINT16_MAX - 6 && m1[3] - m1[2] == 2 && m1[4] - m1[2] == 4 &&
+           m1[5] - m1[2] == 6;
+}
+
+/* False: its subspans share pixels. */
+static bool write_plain(const struct message *m, struct g4_target *target, uint32_t live, const uint32_t *m1) {
+    const bool row = is_row(m1, live);
+    struct g4_port *const port = &m->eu->worker->port;
+    struct g4_pixels pixels;
+
+    if (row && target->wide && ((m->send->mrf + 9) & (G4_MRF_COUNT - 1)) >= 9 &&
+        target->wide(target, port, m1[2] & 0xffff, m1[2] >> 16, live, payload(m, 2))) {
+        return true;
+    }
+    pixels.live = live;
+    for (uint32_t s = 0; s < 4; s++) {
+        pixels.x[s] = (uint16_t)m1[2 + s];
+        pixels.y[s] = (uint16_t)(m1[2 + s] >> 16);
+    }
+    if (!row && overlap(&pixels)) {
+        return false;
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        pixels.color[0][c] = payload(m, 2 + c);
+        pixels.color[1][c] = payload(m, 6 + c);
+    }
+    target->write(target, port, &pixels);
+    return true;
+}
+
 static void write_thread(struct message *m) {
     struct g4_pixel_block *const block = m->gang->unit_data[m->thread];
 
@@ -370,8 +430,16 @@ enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, co
         g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, 0), send->descriptor); /* quirk Q11 */
     }
     port->unit = G4_UNIT_CC;
+    const bool plain = is_plain(&m);
+    struct g4_target *target = NULL;
     for (m.thread = 0; m.thread < G4_GANG_THREADS; m.thread++) {
-        if (send->threads >> m.thread & 1) {
+        if (!(send->threads >> m.thread & 1)) {
+            continue;
+        }
+        const uint32_t *const m1 = g4_payload(gang, send, 1, m.thread);
+        const uint32_t live = g4_payload(gang, send, 0, m.thread)[0] & ALL_PIXELS;
+        target = plain ? plain_target(&m, m1, target) : NULL;
+        if (!target || (live && !write_plain(&m, target, live, m1))) {
             write_thread(&m);
         }
     }

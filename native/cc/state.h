@@ -15,9 +15,9 @@ enum {
 /* Four subspans of one thread: pixel 4 * s + p, p = 0 upper left, 1 upper right, 2 lower left, 3 lower right. */
 struct g4_pixels {
     uint16_t x[4], y[4];
-    uint32_t live;            /* pixels to work on */
-    const float *color[2][4]; /* of two subspans: eight values of each channel; integers for integer targets */
-    const float *color1[2][4];
+    uint32_t live;             /* pixels to work on */
+    const float *color[2][4];  /* of two subspans: eight values of each channel; integers for integer targets */
+    const float *color1[2][4]; /* if the target wants a second colour */
 };
 
 /* ---- depth and stencil ---- */
@@ -72,11 +72,21 @@ struct g4_channel {
 struct g4_target;
 typedef void g4_color_fn(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels);
 
+enum {
+    G4_COLOR_STRIDE = G4_GANG_THREADS * 8 /* floats between the payload registers of a thread */
+};
+
+/* Four subspans side by side, the first at (x, y) and lit; colours are as in a SIMD16 message: R, G, B, A of two
+ * subspans, then of the other two.  False: they lie in no ordinary place, and nothing was done. */
+typedef bool g4_wide_fn(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,
+                        const float *color);
+
 struct g4_target {
     bool valid;
     uint32_t index;       /* binding table index */
     uint32_t array_index; /* of the message */
     g4_color_fn *write;   /* NULL: no colour is written */
+    g4_wide_fn *wide;     /* the same for the usual sixteen pixels; NULL: there is none */
     uint32_t event;       /* enum g4_event of what is wrong with the target, G4_EVENTS: nothing */
     uint32_t event_value;
     struct g4_view view;
@@ -114,6 +124,7 @@ struct g4_cc {
     bool wm_statistics;
     struct g4_depth depth;
     struct g4_target target[G4_TARGETS];
+    const struct g4_target *recent;         /* the one that was written last; NULL: none yet */
     uint16_t alpha_passed[G4_GANG_THREADS]; /* of threads without a pixel block */
     struct g4_srgb_tables srgb;
 };

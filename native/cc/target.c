@@ -226,6 +226,16 @@ static g4_color_fn *choose(const struct g4_target *target, const struct g4_color
     return is_over(target) ? ops->unorm8_over : ops->unorm8_blend;
 }
 
+/* The same for sixteen pixels at once; NULL: there is none. */
+static g4_wide_fn *choose_wide(const struct g4_target *target, const struct g4_color_ops *ops) {
+    static const struct g4_wide_ops *const variants[] = G4_VARIANT_TABLE(g4_wide_ops);
+    const struct g4_wide_ops *const wide = variants[g4_variant_current()];
+    if (!target->whole || target->logic_op || target->view.stride != 4) {
+        return NULL;
+    }
+    return target->write == ops->unorm8 ? wide->replace : target->write == ops->unorm8_over ? wide->over : NULL;
+}
+
 static bool logic_reads(uint32_t function) {
     /* Does the result depend on the destination?  Compare the truth table's halves D=1 and D=0. */
     return (function >> 3 & 1) != (function >> 2 & 1) || (function >> 1 & 1) != (function & 1);
@@ -341,6 +351,7 @@ static void prepare(struct g4_target *target, struct g4_worker *worker, const st
     set_whole(target);
     if (target->write_mask[0] | target->write_mask[1] | target->write_mask[2] | target->write_mask[3]) {
         target->write = choose(target, cc->color_ops, yuv);
+        target->wide = choose_wide(target, cc->color_ops);
     }
 }
 

@@ -203,6 +203,7 @@ void g4_wm_payloads(struct g4_worker *worker) {
                 setup = thread->block[0].setup;
                 object_header(wm, setup, r0, r1);
             }
+            g4_cc_expect(worker, thread->block[0].x, thread->block[0].y);
             put_header(worker, t, &thread->block[0], r0, r1);
             put_normal(worker, t, thread);
         }
