@@ -50,9 +50,11 @@ static inline struct g4_rm g4_rm_all(enum g4_base base, size_t offset) {
 #define G4_FORM(map, prefix, w, opcode) ((unsigned)(map) << 16 | (unsigned)(prefix) << 12 | (w) << 8 | (opcode))
 
 enum g4_form {
-    G4_X_LOAD = G4_FORM(1, 0, 0, 0x10),  /* vmovups */
-    G4_X_STORE = G4_FORM(1, 0, 0, 0x11), /* with the register first */
-    G4_X_MOVE = G4_FORM(1, 1, 0, 0x6f),  /* vmovdqa32 */
+    G4_X_LOAD = G4_FORM(1, 0, 0, 0x10),       /* vmovups */
+    G4_X_STORE = G4_FORM(1, 0, 0, 0x11),      /* with the register first */
+    G4_X_MOVE = G4_FORM(1, 1, 0, 0x6f),       /* vmovdqa32 */
+    G4_X_MOVE_WORDS = G4_FORM(1, 3, 1, 0x6f), /* vmovdqu16 */
+    G4_X_TO_WORDS = G4_FORM(2, 2, 0, 0x33),   /* vpmovdw: source first */
     G4_X_BROADCAST = G4_FORM(2, 1, 0, 0x18),
     G4_X_ADDPS = G4_FORM(1, 0, 0, 0x58),
     G4_X_MULPS = G4_FORM(1, 0, 0, 0x59),
@@ -204,6 +206,27 @@ static inline void g4_mask_constant(struct g4_code *code, unsigned to, unsigned 
     g4_put32(code, bits);
     g4_put(code, 0xc5);
     g4_put(code, 0xf8);
+    g4_put(code, 0x92);
+    g4_put(code, 0xc0 | to << 3);
+}
+
+/* to: the sixteen bits of `from`, in order, where `places` has ones; eax and r10 are lost. */
+static inline void g4_mask_deposit(struct g4_code *code, unsigned to, unsigned from, uint32_t places) {
+    /* kmovw eax, from; mov r10d, places; pdep eax, eax, r10d; kmovd to, eax */
+    g4_put(code, 0xc5);
+    g4_put(code, 0xf8);
+    g4_put(code, 0x93);
+    g4_put(code, 0xc0 | from);
+    g4_put(code, 0x41);
+    g4_put(code, 0xba);
+    g4_put32(code, places);
+    g4_put(code, 0xc4);
+    g4_put(code, 0xc2);
+    g4_put(code, 0x7b);
+    g4_put(code, 0xf5);
+    g4_put(code, 0xc2);
+    g4_put(code, 0xc5);
+    g4_put(code, 0xfb);
     g4_put(code, 0x92);
     g4_put(code, 0xc0 | to << 3);
 }

@@ -415,11 +415,7 @@ static bool flow_while(struct region *r, uint32_t at) {
     }
     g4_put_all(code, turn, sizeof turn);
     g4_put32(code, G4_REGION_TURNS);
-    const size_t back = g4_jump(code, G4_JUMP_NOT_ABOVE);
-    const uint32_t distance = (uint32_t)(frame->top - back);
-    if (!code->failed) {
-        memcpy(code->bytes + back - sizeof distance, &distance, sizeof distance);
-    }
+    g4_jump_back(code, G4_JUMP_NOT_ABOVE, frame->top);
     r->failures[r->failure_count++] = g4_jump(code, G4_JUMP_ALWAYS);
     pop_frame(r);
     return begin_ordinary_block(r);

@@ -47,6 +47,13 @@ void g4_land(struct g4_code *code, size_t jump) {
     }
 }
 
+void g4_jump_back(struct g4_code *code, unsigned opcode, size_t target) {
+    const uint32_t distance = (uint32_t)(target - g4_jump(code, opcode));
+    if (!code->failed) {
+        memcpy(code->bytes + code->size - sizeof distance, &distance, sizeof distance);
+    }
+}
+
 void g4_leave(struct g4_code *code, uint32_t value) {
     static const uint8_t end[] = {0xc5, 0xf8, 0x77, 0xc3}; /* vzeroupper; ret */
     g4_put(code, 0xb8);
@@ -62,42 +69,68 @@ void g4_block_add(struct g4_block *block, const struct g4_op *op) {
     block->messages += op->opcode == G4_OPCODE_SEND ? op->passes : 0;
 }
 
-static void begin(struct translator *t) {
+struct loop {
+    size_t top;
+    size_t nobody; /* jump when no thread of a pair is there */
+};
+
+/* The code goes from pair to pair by itself; r8 has the bit of the one it is at, r9 those it could not do. */
+static void begin(struct translator *t, struct loop *loop) {
+    static const uint8_t start[] = {0x41, 0xb8, 1, 0, 0, 0, 0x45, 0x31, 0xc9}; /* mov r8d, 1; xor r9d, r9d */
+    static const uint8_t group[] = {0xc5, 0xf8, 0x98, 0xdb};                   /* kortestw k3, k3 */
+    struct g4_code *const code = &t->code;
+
     memset(&t->s, 0, sizeof t->s);
     t->region = false;
-    g4_mask_load(&t->code, K_EXEC_0, g4_rm_at(G4_BASE_RSI, 0));
-    g4_mask_load(&t->code, K_EXEC_1, g4_rm_at(G4_BASE_RSI, sizeof(g4_lanes)));
-    g4_mask_load(&t->code, K_GROUP, g4_rm_at(G4_BASE_RSI, 2 * sizeof(g4_lanes)));
-    g4_masks(&t->code, G4_K_XOR, K_DOUBT, K_DOUBT, K_DOUBT);
-    g4_evex(&t->code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
-    g4_evex(&t->code, G4_X_XOR, LARGEST, LARGEST, g4_rm_reg(LARGEST), 0, G4_MERGE);
+    g4_put_all(code, start, sizeof start);
+    g4_evex(code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
+    loop->top = code->size;
+    g4_mask_load(code, K_GROUP, g4_rm_at(G4_BASE_RSI, 2 * sizeof(g4_lanes)));
+    g4_put_all(code, group, sizeof group);
+    loop->nobody = g4_jump(code, G4_JUMP_ZERO);
+    g4_mask_load(code, K_EXEC_0, g4_rm_at(G4_BASE_RSI, 0));
+    g4_mask_load(code, K_EXEC_1, g4_rm_at(G4_BASE_RSI, sizeof(g4_lanes)));
+    g4_masks(code, G4_K_XOR, K_DOUBT, K_DOUBT, K_DOUBT);
+    g4_evex(code, G4_X_XOR, LARGEST, LARGEST, g4_rm_reg(LARGEST), 0, G4_MERGE);
 }
 
-static void finish(struct translator *t) {
+/* The next pair, or the end. */
+static void finish(struct translator *t, const struct loop *loop) {
     static const uint8_t doubt[] = {0xc5, 0xf8, 0x98, 0xc0}; /* kortestw k0, k0 */
+    /* add rdi, 64; add rsi, 2; add rdx, 2; add r8d, r8d; cmp r8d, 16 */
+    static const uint8_t next[] = {0x48, 0x83, 0xc7, 0x40, 0x48, 0x83, 0xc6, 0x02, 0x48, 0x83,
+                                   0xc2, 0x02, 0x45, 0x01, 0xc0, 0x41, 0x83, 0xf8, 0x10};
+    static const uint8_t end[] = {0x44, 0x89, 0xc8, 0xc5, 0xf8, 0x77, 0xc3}; /* mov eax, r9d; vzeroupper; ret */
+    static const uint8_t failed[] = {0x45, 0x09, 0xc1};                      /* or r9d, r8d */
+    struct g4_code *const code = &t->code;
     const bool checks = t->s.checks_doubt || t->s.checks_largest;
     size_t jump = 0;
 
     if (t->s.checks_largest) {
         const uint32_t limit = 0x7f7fffff;
-        g4_evex_imm(&t->code, G4_X_CMPUD, K_BITS, LARGEST,
+        g4_evex_imm(code, G4_X_CMPUD, K_BITS, LARGEST,
                     g4_rm_all(G4_BASE_RCX, g4_constant(&t->constants, &limit, sizeof limit)), 0, G4_MERGE,
                     5 /* not less */);
-        g4_masks(&t->code, G4_K_OR, K_DOUBT, K_DOUBT, K_BITS);
+        g4_masks(code, G4_K_OR, K_DOUBT, K_DOUBT, K_BITS);
     }
     if (checks) {
-        g4_put_all(&t->code, doubt, sizeof doubt);
-        jump = g4_jump(&t->code, G4_JUMP_NOT_ZERO);
+        g4_put_all(code, doubt, sizeof doubt);
+        jump = g4_jump(code, G4_JUMP_NOT_ZERO);
     }
     for (unsigned i = 0; i < CACHED; i++) {
         if (t->s.held[i].what == HOLDS_ROW && t->s.held[i].dirty) {
-            g4_evex(&t->code, G4_X_STORE, i, 0, g4_row_in_memory(t->s.held[i].row, 0), 0, G4_MERGE);
+            g4_evex(code, G4_X_STORE, i, 0, g4_row_in_memory(t->s.held[i].row, 0), 0, G4_MERGE);
         }
     }
-    g4_leave(&t->code, 0);
+    const size_t next_pair = code->size;
+    g4_land(code, loop->nobody);
+    g4_put_all(code, next, sizeof next);
+    g4_jump_back(code, G4_JUMP_BELOW, loop->top);
+    g4_put_all(code, end, sizeof end);
     if (checks) {
-        g4_land(&t->code, jump);
-        g4_leave(&t->code, 1);
+        g4_land(code, jump);
+        g4_put_all(code, failed, sizeof failed);
+        g4_jump_back(code, G4_JUMP_ALWAYS, next_pair);
     }
 }
 
@@ -106,8 +139,9 @@ static uint32_t translate_from(struct translator *t, const struct g4_op *ops, ui
     const size_t start = t->code.size;
     uint32_t count = 0;
     uint32_t worth = 0;
+    struct loop loop;
 
-    begin(t);
+    begin(t, &loop);
     while (count < left && (count == 0 || !is_target[count])) {
         const struct state before = t->s;
         const size_t size = t->code.size;
@@ -123,7 +157,7 @@ static uint32_t translate_from(struct translator *t, const struct g4_op *ops, ui
         t->code.size = start;
         return 0;
     }
-    finish(t);
+    finish(t, &loop);
     return count;
 }
 

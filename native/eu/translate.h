@@ -14,9 +14,10 @@
 #include "kernel.h"
 #include "run.h"
 
-/* For the threads 2 * p and 2 * p + 1, of which 64 bytes of each register are: the first byte of theirs in register 0,
- * their word of the first mask in struct g4_run, the gang at the same distance, the kernel's constants, and where a
- * region counts how many threads came through each of its blocks.  Other than 0: it is for the handlers to do. */
+/* The code of a stretch does all pairs of threads, that of a region one.  A pair has 64 bytes of each register; what it
+ * is given is the first byte of its own in register 0, its word of the first mask in struct g4_run, the gang at the
+ * same distance, the kernel's constants, and where a region counts how many threads came through each of its blocks.
+ * Returns a bit for each pair for which the handlers have to do it. */
 typedef uint32_t g4_stretch_fn(void *rows, const void *masks, void *flags, const void *constants, uint32_t *counts);
 
 enum {

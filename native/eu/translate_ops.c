@@ -366,7 +366,9 @@ static bool is_single(const struct g4_op *op) {
 }
 
 static bool may_store(const struct g4_op *op) {
-    return op->out.store == G4_STORE_NULL || op->out.store == G4_STORE_PACKED || is_single(op);
+    const bool words = op->out.store == G4_STORE_WORDS && op->handler >> 8 == G4_TABLE_INT &&
+                       op->out.off[0] % 16 == 0 && op->out.off[8 * (op->parts - 1)] % 16 == 0;
+    return op->out.store == G4_STORE_NULL || op->out.store == G4_STORE_PACKED || words || is_single(op);
 }
 
 static unsigned row_of(const struct g4_op *op, int part) {
@@ -411,10 +413,25 @@ static void store_row(struct translator *t, unsigned number, unsigned mask, unsi
     }
 }
 
+/* Eight words of each thread, in one half of its registers. */
+static void store_words(struct translator *t, const struct g4_op *op, int part, unsigned lanes, unsigned reg) {
+    const unsigned shift = op->out.off[8 * part] % G4_REGISTER_BYTES / 2u;
+    const unsigned to = (unsigned)written_row(t, row_of(op, part));
+    g4_evex(&t->code, G4_X_TO_WORDS, reg, 0, g4_rm_reg(TEMP_RESULT), 0, G4_MERGE);
+    g4_evex_imm(&t->code, G4_X_SHUFFLE_128, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(TEMP_RESULT), 0, G4_MERGE, 0x50);
+    g4_mask_deposit(&t->code, K_TEMP, lanes, 0x00ff00ffu << shift);
+    g4_evex(&t->code, G4_X_MOVE_WORDS, to, 0, g4_rm_reg(TEMP_RESULT), K_TEMP, G4_MERGE);
+    t->s.held[to].numbers = 0;
+}
+
 /* Store lanes of `reg`, which is not the row's own. */
 static void store(struct translator *t, const struct g4_op *op, int part, unsigned lanes, unsigned reg,
                   uint8_t numbers) {
     if (op->out.store == G4_STORE_NULL) {
+        return;
+    }
+    if (op->out.store == G4_STORE_WORDS) {
+        store_words(t, op, part, lanes, reg);
         return;
     }
     const unsigned mask = stored_lanes(t, op, lanes);
@@ -985,7 +1002,7 @@ bool g4_may_be_in_region(const struct translator *t, const struct g4_op *op) {
                (op->handler == G4_HANDLER_SEND && !op->nomask && is_plain_math(t, op, &message));
     case G4_TABLE_FLOAT:
     case G4_TABLE_INT:
-        return !op->nomask && may_translate(op);
+        return !op->nomask && op->out.store != G4_STORE_WORDS && may_translate(op);
     default:
         return false;
     }

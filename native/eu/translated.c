@@ -129,10 +129,9 @@ static void run_straight(struct g4_run *run, const struct g4_op *first, struct g
     g4_lanes failed = 0;
 
     memcpy(flags, gang->flag, sizeof flags);
-    for (int pair = 0; pair < PAIRS; pair++) {
-        if ((run->group & pair_lanes(pair)) && call(run, stretch, pair, NULL)) {
-            failed |= pair_lanes(pair);
-        }
+    const uint32_t pairs = call(run, stretch, 0, NULL);
+    for (int pair = 0; pairs && pair < PAIRS; pair++) {
+        failed |= pairs >> pair & 1 ? pair_lanes(pair) : 0;
     }
     if (failed) {
         for (int f = 0; f < 2; f++) {

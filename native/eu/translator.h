@@ -135,11 +135,14 @@ void g4_block_add(struct g4_block *block, const struct g4_op *op);
 size_t g4_jump(struct g4_code *code, unsigned opcode);
 /* Let it come here. */
 void g4_land(struct g4_code *code, size_t jump);
+/* A jump to a place that is known. */
+void g4_jump_back(struct g4_code *code, unsigned opcode, size_t target);
 /* Return a value. */
 void g4_leave(struct g4_code *code, uint32_t value);
 
 enum {
     G4_JUMP_ALWAYS = 0xe9,
+    G4_JUMP_BELOW = 0x82,
     G4_JUMP_ZERO = 0x84,
     G4_JUMP_NOT_ZERO = 0x85,
     G4_JUMP_NOT_ABOVE = 0x86,
