@@ -9,6 +9,7 @@ import click
 from gen4emu.cli.run import PASS_ON, make_server, run_program, server_options
 from gen4emu.hw.gen import Device as Part
 from gen4emu.live.recorder import watch_capture
+from gen4emu.trace.output import Output
 
 
 @click.command(context_settings=PASS_ON)
@@ -27,6 +28,8 @@ def capture(command: tuple[str, ...], output: Path, device: Part, frames: Path |
     Example:
       gen4emu capture -o app.aub.xz -- ./my-gl-program
     """
+    if not output.exists() or output.is_file():
+        Output(output).discard()  # what cannot be written is better known before the program runs
     server = make_server(device, workers, watchdog, strict, verbose, frames, error_state)
     files = watch_capture(server, output)
     status = run_program(server, command, stats)

@@ -38,7 +38,7 @@ def debug(trace: str, commands: tuple[str, ...], as_json: bool, device: Part | N
       gen4emu debug trace.aub.xz -c "trap pixel 100 50" -c continue -c thread -c "step 3"
     """
     options = Options(watchdog=watchdog, reduction=Reduction(skip_prims, max_prims))
-    shell = Shell(open_trace(trace, device=device), device, options, _reader(commands), click.echo, as_json)
+    shell = Shell(open_trace(trace, device=device, again=True), device, options, _reader(commands), click.echo, as_json)
     shell.run()
     return 0
 

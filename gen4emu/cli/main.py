@@ -98,7 +98,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except OSError as e:
         if e.filename is None:  # of a stream that is open
             _give_up_stdout()
-            return _complain(e.strerror or e, 2)
+            return _complain(f"standard output: {e.strerror or e}", 2)
         return _complain(f"{e.filename}: {e.strerror}", 2)
 
 

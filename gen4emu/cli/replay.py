@@ -164,7 +164,7 @@ def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces:
     options = Options(round_to_nearest=fp_rounding == "rtne", general_only=general, watchdog=watchdog,
                       workers=workers, strict=strict,
                       reduction=Reduction(skip_primitives, max_primitives, None, objects, clip))
-    run = Replay(open_trace(trace, device=device), device, options)
+    run = Replay(open_trace(trace, device=device, again=True), device, options)
     writer = Writer(output, depth, npy, surfaces)
     show = sys.stderr.isatty()
 

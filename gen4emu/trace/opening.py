@@ -9,7 +9,10 @@ from __future__ import annotations
 import builtins
 import os
 import re
+import shutil
+import stat
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from enum import Enum
 from io import BytesIO
@@ -143,15 +146,17 @@ class Trace:
 
 
 def open(path: str | os.PathLike[str], *, device: Device | str | int | None = None, base: int = 0,
-         strict: bool = False, kind: Kind | str | None = None) -> Trace:
+         strict: bool = False, kind: Kind | str | None = None, again: bool = False) -> Trace:
     """The trace in a file; "-" is standard input.
 
     `device` overrides what the file says.  `base` is the address of a raw batch.  `strict` makes an error of what else
-    would be a Warning event.  `kind` forces how the file is read.
+    would be a Warning event.  `kind` forces how the file is read.  `again` lets even a pipe be read again, by way of a
+    temporary file.
     """
     name = os.fspath(path)
     shown = "standard input" if name == "-" else name
-    return Trace(shown, _opener(name, shown), _kind(shown, kind), DeviceCheck(shown, device), base=base, strict=strict)
+    opener = _kept(name, shown) if again and not _is_seekable(name) else _opener(name, shown)
+    return Trace(shown, opener, _kind(shown, kind), DeviceCheck(shown, device), base=base, strict=strict)
 
 
 def open_bytes(data: bytes, name: str = "bytes", *, device: Device | str | int | None = None, base: int = 0,
@@ -190,6 +195,34 @@ def _opener(path: str, name: str) -> Callable[[], Source]:
         if file.seekable():
             file.seek(start)
         return Source(file, name, owned=False)
+
+    return restart
+
+
+def _is_seekable(path: str) -> bool:
+    if path == "-":
+        return sys.stdin is None or sys.stdin.buffer.seekable()
+    try:
+        return not stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return True  # opening it will say what is wrong
+
+
+def _kept(path: str, name: str) -> Callable[[], Source]:
+    """Of a pipe: everything is read now."""
+    file: BinaryIO = sys.stdin.buffer if path == "-" else _open_file(path)
+    kept = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the trace
+    try:
+        shutil.copyfileobj(file, kept)
+    except OSError as e:
+        raise TraceError(name, None, f"cannot be kept in {tempfile.gettempdir()}: {e.strerror or e}") from None
+    finally:
+        if path != "-":
+            file.close()
+
+    def restart() -> Source:
+        kept.seek(0)
+        return Source(kept, name, owned=False)
 
     return restart
 

@@ -9,10 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gen4emu.cli.main import run
-from gen4emu.image.picture import replacing
+from gen4emu.image.picture import replacing, save_pixels
 
 TRIANGLE = Path(__file__).parents[2] / "traces" / "triangle-g4x.aub.xz"
 READERS = ["info", "decode", "disasm", "asm", "convert"]
@@ -151,7 +152,7 @@ def test_pictures_are_written_into_pipes_and_through_links(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("verb", ["info", "decode"])
 @pytest.mark.parametrize(("where", "status", "text"), [
-    (">/dev/full", 2, "gen4emu: No space left on device\n"),
+    (">/dev/full", 2, "gen4emu: standard output: No space left on device\n"),
     (">&-", 2, "gen4emu: standard output is closed\n"),
     ("| head -1 >&2", 0, f"file         {TRIANGLE} (aub)\n"),
 ])
@@ -167,3 +168,32 @@ def test_code_may_be_compressed(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path.write_bytes(lzma.compress(bytes.fromhex("4020 8000 bd77 c020 c000 8d00 0001 8d00".replace(" ", ""))))
     assert run(["disasm", str(path)]) == 0
     assert "add(16)" in capsys.readouterr().out
+
+
+def test_a_pipe_is_replayed_and_debugged_like_a_file(tmp_path: Path) -> None:
+    for name, source in (("pipe", "-"), ("file", str(TRIANGLE))):
+        command = [sys.executable, "-m", "gen4emu", "replay", source, "-o", str(tmp_path / name)]
+        done = subprocess.run(command, input=TRIANGLE.read_bytes(), capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+    pictures = sorted(p.name for p in (tmp_path / "file").iterdir())
+    assert len(pictures) == 2
+    assert pictures == sorted(p.name for p in (tmp_path / "pipe").iterdir())
+    assert all((tmp_path / "pipe" / p).read_bytes() == (tmp_path / "file" / p).read_bytes() for p in pictures)
+    command = [sys.executable, "-m", "gen4emu", "debug", "-", "-c", "draw 1", "-c", "quit"]
+    done = subprocess.run(command, input=TRIANGLE.read_bytes(), capture_output=True, check=False)
+    assert done.returncode == 0 and done.stdout.startswith(b"draw 1: 3DPRIMITIVE")
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / "a.png"
+    save_pixels(picture, np.zeros((40, 40, 4), np.uint8))
+    assert run(["diff", str(picture), str(picture), "--heatmap", "/dev/full"]) == 2
+    assert capsys.readouterr().err == "gen4emu: /dev/full: No space left on device\n"
+
+
+def test_a_capture_that_cannot_be_written_is_refused_before_the_program_runs(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, ran = tmp_path / "no" / "app.aub", tmp_path / "ran"
+    assert run(["capture", "-o", str(out), "--", "touch", str(ran)]) == 2
+    assert capsys.readouterr().err == f"gen4emu: {out}: cannot be written: No such file or directory\n"
+    assert not ran.exists()
