@@ -191,6 +191,17 @@ def test_a_full_disk_is_told_with_the_name_of_the_picture(tmp_path: Path, capsys
     assert capsys.readouterr().err == "gen4emu: /dev/full: No space left on device\n"
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_disk_that_gets_full_is_told_whatever_python_buffers(unbuffered: str, tmp_path: Path) -> None:
+    """A limit on the size of files stands in for the disk: the first write is a short one."""
+    code = ("import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
+            "from gen4emu.cli.main import main; main()")
+    with (tmp_path / "text").open("wb") as file:
+        done = subprocess.run([sys.executable, "-c", code, "decode", str(TRIANGLE)], stdout=file, check=False,
+                              stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+    assert (done.returncode, done.stderr) == (2, "gen4emu: standard output: File too large\n")
+
+
 def test_a_capture_that_cannot_be_written_is_refused_before_the_program_runs(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, ran = tmp_path / "no" / "app.aub", tmp_path / "ran"
