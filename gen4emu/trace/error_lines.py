@@ -17,6 +17,10 @@ _TABLE_TITLE = re.compile(r"((?:Active|Pinned)\b[^\[]*?) ?\[\s*\d+\]:")
 _TABLE_ROW = re.compile(r"\s+(?:0x)?([0-9a-fA-F]{8})(?:[_ ]([0-9a-fA-F]{8})(?=\s+\d))?\s+(\d+)\b")
 _DWORD = re.compile(rb"\s*([0-9a-fA-F]{8}) ?: {0,2}([0-9a-fA-F]{8})\s*$")
 _FOUR_DWORDS = re.compile(rb"\s*\[([0-9a-fA-F]{4,8})\] ((?:[0-9a-fA-F]{8} ){0,3}[0-9a-fA-F]{8})\s*$")
+# What intel_error_decode makes of those: titles and dwords with their addresses, and each explained.
+_EXPLAINED_TITLE = re.compile(r"(batchbuffer|ringbuffer|batch|ring)(?: \((.+?)\))? at 0x([0-9a-fA-F]{8})"
+                              r"(?:_([0-9a-fA-F]{8}))?(?:; HEAD points to: 0x[0-9a-fA-F_]{8,17})?:?\s*$")
+_EXPLAINED_DWORD = re.compile(rb"0x(?:0{8}_)?([0-9a-fA-F]{8}):\s+(?:HEAD|TAIL)?\s*0x([0-9a-fA-F]{8}): ")
 _FENCE = re.compile(r"\s*fence\[\s*(\d{1,2})\] = ([0-9a-fA-F]{1,16})\b")
 _FIELD = re.compile(r"([A-Za-z][^:]{0,79}?)\s*: ?(.*)$")
 _REGISTER = re.compile(r"\s+([A-Za-z][\w>\[\] -]{0,39}?)\s*: *(.*)$")
@@ -63,13 +67,22 @@ def engine_name(text: str) -> str:
 def title(line: str) -> Title | None:
     found = _TITLE.match(line)
     if found is None:
-        return None
+        return _explained_title(line)
     who, what, first, second = found.groups()
     address = int(first, 16) if second is None else int(first, 16) << 32 | int(second, 16)
     kind = section_kind(what)
     if kind == "batch" and "(w/a)" in who:
         kind = "wa_batch"
     return Title(engine_name(who), kind, address, process(who))
+
+
+def _explained_title(line: str) -> Title | None:
+    found = _EXPLAINED_TITLE.match(line)
+    if found is None:
+        return None
+    what, who, first, second = found.groups()
+    address = int(first, 16) if second is None else int(first, 16) << 32 | int(second, 16)
+    return Title(engine_name(who or ""), "ring" if what.startswith("ring") else "batch", address, "")
 
 
 def section_kind(what: str) -> str:
@@ -111,6 +124,12 @@ def dwords(line: bytes) -> tuple[int, list[int]] | None:
     if found is not None:
         return int(found[1], 16), [int(word, 16) for word in found[2].split()]
     return None
+
+
+def explained_dword(line: bytes) -> tuple[int, int] | None:
+    """Address and value."""
+    found = _EXPLAINED_DWORD.match(line)
+    return None if found is None else (int(found[1], 16), int(found[2], 16))
 
 
 def fence(line: str) -> tuple[str, int] | None:

@@ -90,6 +90,11 @@ class ErrorStateReader:
             if found is not None:
                 yield from self._dwords(offset, section, *found)
                 return
+            explained = error_lines.explained_dword(line)
+            if explained is not None:
+                if explained[0] >= section.title.address:
+                    yield from self._dwords(offset, section, explained[0] - section.title.address, [explained[1]])
+                return
         text = printable(line)
         title = error_lines.title(text)
         if title is not None:
@@ -269,6 +274,8 @@ class ErrorStateReader:
                 continue
             registers = {key.removeprefix(f"{name}."): value for key, value in state.registers.items()
                          if key.startswith(f"{name}.")}
+            if name == Engine.RENDER.value:  # pasted into a report, lines lose what they are indented by
+                registers = {k: v for k, v in state.registers.items() if "." not in k} | registers
             yield from submission(state.offset, _ENGINES[name], registers, state.rings.get(name),
                                   state.batches.get(name, []))
         if not engines:

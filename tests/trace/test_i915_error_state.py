@@ -72,6 +72,12 @@ def test_every_variant_gives_header_registers_memory_and_what_ran(variant: str) 
     assert (run.engine, run.hung, run.acthd, run.batch_address) == (Engine.RENDER, True, 0x100004, 0x100000)
 
 
+def test_registers_count_without_their_indentation() -> None:
+    lines = [line.strip() for line in VARIANT_A.splitlines()]
+    (run,) = submissions("\n".join(lines) + "\n")
+    assert (run.engine, run.hung, run.acthd, run.batch_address) == (Engine.RENDER, True, 0x100004, 0x100000)
+
+
 def test_variant_a_without_a_head_starts_from_its_batch() -> None:
     assert submissions(VARIANT_A)[0].ring == dwords(0x18800000, 0x100000)
 

@@ -126,6 +126,23 @@ Active [2]:
 render ring --- gtt_offset = 0x00100000
 """ + rows([0x61040000, 0x02000000, 0x05000000]) + "render ring --- ringbuffer = 0x00001000\n" + rows(RING)
 
+def explained(address: int, values: list[int], *, wide: bool = False) -> str:
+    """As intel_error_decode prints memory: only its first column and the value are looked at."""
+    high = "0x00000000_" if wide else "0x"
+    return "".join(f"{high}{address + 4 * i:08x}: {'HEAD' if i == 1 else '    '} 0x{value:08x}: MI_NOOP 00000000 :  0\n"
+                   for i, value in enumerate(values))
+
+
+# What reports often attach: variant A after intel_error_decode, of 2010 and of 2014.
+EXPLAINED = VARIANT_A.partition("render ring ---")[0].replace("  INSTDONE1", "    busy: Media\n  INSTDONE1") + (
+    "batchbuffer at 0x00100000:\n" + explained(0x100000, [0x61040000, 0x02000000, 0x05000000]) +
+    "ringbuffer at 0x00001000:\n" + explained(0x1000, RING))
+EXPLAINED_WIDE = VARIANT_A.partition("render ring ---")[0] + (
+    "batchbuffer (render ring) at 0x00000000_00100000; HEAD points to: 0x00000000_00100004\n" +
+    explained(0x100000, [0x61040000, 0x02000000, 0x05000000], wide=True) +
+    "ringbuffer (render ring) at 0x00000000_00001000; HEAD points to: 0x00000000_00001010\n" +
+    explained(0x1000, RING, wide=True))
+
 VARIANT_B = """Time: 1331234567 s 123456 us
 Kernel: 3.8.0
 PCI ID: 0x2a42
@@ -275,7 +292,8 @@ gtt_page_sizes = 0x00001000
 vcs0 --- ring = 0x00000000 00004000
 """ + encoded(bytes(64))
 
-ERROR_STATES = {"A": VARIANT_A, "B": VARIANT_B, "C": VARIANT_C, "D": VARIANT_D, "E": VARIANT_E}
+ERROR_STATES = {"A": VARIANT_A, "B": VARIANT_B, "C": VARIANT_C, "D": VARIANT_D, "E": VARIANT_E,
+                "explained": EXPLAINED, "explained, wide": EXPLAINED_WIDE}
 
 HEXDUMP = """0x12300000:      0x61040000: PIPELINE_SELECT
 0x12300004: HEAD 0x02000000: MI_FLUSH
