@@ -18,7 +18,7 @@ struct g4_color_ops {
 
 /* For four channels of eight bits; NULL: this variant has no vectors as wide. */
 struct g4_wide_ops {
-    g4_wide_fn *replace, *over;
+    g4_wide_fn *replace, *blend, *over;
 };
 
 G4_VARIANT_DECLARE(struct g4_depth_ops, g4_depth_ops);

@@ -233,6 +233,9 @@ static g4_wide_fn *choose_wide(const struct g4_target *target, const struct g4_c
     if (!target->whole || target->logic_op || target->view.stride != 4) {
         return NULL;
     }
+    if (target->write == ops->unorm8_blend) {
+        return target->dual_source ? NULL : wide->blend;
+    }
     return target->write == ops->unorm8 ? wide->replace : target->write == ops->unorm8_over ? wide->over : NULL;
 }
 

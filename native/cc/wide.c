@@ -9,7 +9,7 @@
 #define G4_LANES_WIDE
 #define G4_LANES_AVX2
 
-#include "lanes.h"
+#include "blend.h"
 
 /* Four pixels of each row, left and right, and back: lane 4 * s + p is pixel p of subspan s. */
 #define SUBSPANS_OF_ROWS 0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15
@@ -69,9 +69,16 @@ INLINE vu encode8(vf v) {
     return (vu)vi_truncate(v * vf_all(255) + vf_all(0.5f));
 }
 
+enum shape {
+    REPLACE,
+    BLEND,
+    OVER, /* source alpha, one minus source alpha, everywhere */
+};
+
 INLINE bool write_wide(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,
-                       const float *color, bool over) {
+                       const float *color, enum shape shape) {
     struct pieces pieces;
+    struct blend_inputs in;
     const bool all = live == 0xffff;
     vu old = vu_all(0);
     vu new = vu_all(0);
@@ -79,18 +86,27 @@ INLINE bool write_wide(struct g4_target *target, struct g4_port *port, uint32_t 
     if (!find_pieces(target, port, x, y, &pieces)) {
         return false;
     }
-    if (over || !all) {
+    if (shape != REPLACE || !all) {
         old = load_pieces(&pieces);
     }
-    const vf alpha = load_color(color, 3);
-    const vf rest = vf_all(1) - alpha;
     for (uint32_t c = 0; c < 4; c++) {
-        const uint32_t shift = target->channel[c].shift;
-        vf v = c == 3 ? alpha : load_color(color, c);
-        if (over) {
-            v = v * alpha + unorm8_decode(old >> shift & vu_all(255)) * rest;
+        in.source[c] = load_color(color, c);
+        if (shape != REPLACE) {
+            in.destination[c] = unorm8_decode(old >> target->channel[c].shift & vu_all(255));
         }
-        new |= encode8(v) << shift;
+        if (shape == BLEND) {
+            in.source1[c] = in.source[c];
+            in.constant[c] = vf_all(target->constant[c]);
+        }
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        vf v = in.source[c];
+        if (shape == BLEND) {
+            v = vf_saturate(blend_channel(target, &in, c));
+        } else if (shape == OVER) {
+            v = v * in.source[3] + in.destination[c] * complement(in.source[3]);
+        }
+        new |= encode8(v) << target->channel[c].shift;
     }
     if (!all) {
         new = (vu)_mm512_mask_mov_epi32((__m512i)old, (__mmask16)live, (__m512i) new);
@@ -99,20 +115,20 @@ INLINE bool write_wide(struct g4_target *target, struct g4_port *port, uint32_t 
     return true;
 }
 
-static bool write_replace(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,
-                          const float *color) {
-    return write_wide(target, port, x, y, live, color, false);
-}
+#define WRITE(name, shape)                                                                                             \
+    static bool name(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,            \
+                     const float *color) {                                                                             \
+        return write_wide(target, port, x, y, live, color, shape);                                                     \
+    }
 
-static bool write_over(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,
-                       const float *color) {
-    return write_wide(target, port, x, y, live, color, true);
-}
+WRITE(write_replace, REPLACE)
+WRITE(write_blend, BLEND)
+WRITE(write_over, OVER)
 
-const struct g4_wide_ops G4_V(g4_wide_ops) = {.replace = write_replace, .over = write_over};
+const struct g4_wide_ops G4_V(g4_wide_ops) = {.replace = write_replace, .blend = write_blend, .over = write_over};
 
 #else
 
-const struct g4_wide_ops G4_V(g4_wide_ops) = {NULL, NULL};
+const struct g4_wide_ops G4_V(g4_wide_ops) = {NULL, NULL, NULL};
 
 #endif

@@ -104,3 +104,26 @@ def test_what_is_not_plain_is_the_same_in_all_variants(fields: dict[str, Any], c
                        pixels=int(rng.integers(0, 1 << 16)))
         pictures.append(board.target.image().tobytes())
     assert all(picture == pictures[0] for picture in pictures)
+
+
+FACTORS = ["ONE", "SRC_COLOR", "SRC_ALPHA", "DST_ALPHA", "DST_COLOR", "SRC_ALPHA_SATURATE", "CONST_COLOR",
+           "CONST_ALPHA", "ZERO", "INV_SRC_COLOR", "INV_SRC_ALPHA", "INV_DST_ALPHA", "INV_DST_COLOR", "INV_CONST_COLOR",
+           "INV_CONST_ALPHA", "SRC1_ALPHA"]
+
+
+@pytest.mark.parametrize("function", ["ADD", "SUBTRACT", "REVERSE_SUBTRACT", "MIN", "MAX"])
+@pytest.mark.parametrize("factor", FACTORS)
+def test_every_blend_is_the_same_in_all_variants(factor: str, function: str) -> None:
+    pictures = []
+    for variant in VARIANTS:
+        lib.g4_set_variant(variant)
+        rng = np.random.default_rng(8)
+        board = Canvas("B8G8R8A8_UNORM", tiling=Tiling.Y)
+        board.target.layout.write(board.memory, rng.bytes(board.target.pitch * board.target.layout.height))
+        other = FACTORS[int(rng.integers(len(FACTORS)))]
+        board.begin(cc={"color_buffer_blend_enable": True, "color_blend_function": function,
+                        "source_blend_factor": factor, "destination_blend_factor": other})
+        for i in range(12):
+            board.draw(colors(rng), 8 * (i % 8), 2 * i, pixels=0xFFFF if i % 2 else int(rng.integers(0, 1 << 16)))
+        pictures.append(board.target.image().tobytes())
+    assert all(picture == pictures[0] for picture in pictures)
