@@ -313,12 +313,51 @@ static void run(const struct g4_bilinear *job, const float *u, const float *v, u
     filter(job, &places, &pairs, n);
 }
 
-const struct g4_bilinear_ops G4_V(g4_bilinear_ops) = {.run = run};
+/* ---- one texel ---- */
+
+static void find_texels(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n, uint32_t *out) {
+    const struct g4_bilinear j = *job;
+    const struct layout l = layout_of(j.tiling);
+
+    for
+        EACH_VECTOR(i, n) {
+            const vi x = axis_texels(&j.axis[0], j.axis[0].mode, vf_load(&u[i])).first;
+            const vi y = axis_texels(&j.axis[1], j.axis[1].mode, vf_load(&v[i])).first;
+            const vu column = column_of(&j, &l, (vi)inside(x, j.axis[0].size));
+            store(&out[i], (vi)(vu_all(j.base) + column + row_of(&j, &l, (vi)inside(y, j.axis[1].size))));
+        }
+}
+
+static void load_texels(const struct g4_bilinear *job, uint32_t n, uint32_t *texel) {
+    const uint8_t *const base = (const uint8_t *)job->flat; /* NOLINT(performance-no-int-to-ptr): not of an object */
+    const uint32_t whole = (n + LANES - 1) & ~(uint32_t)(LANES - 1);
+
+    for (uint32_t i = 0; i < whole && base; i++) {
+        texel[i] = load32(base + texel[i]);
+    }
+    for (uint32_t i = 0; i < whole && !base; i++) {
+        texel[i] = i < n ? load_texel(job->port, texel[i]) : 0;
+    }
+}
+
+static void nearest(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
+    uint32_t texel[G4_BATCH]; /* its address, then itself */
+
+    find_texels(job, u, v, n, texel);
+    load_texels(job, n, texel);
+    for (uint32_t k = 0; k < G4_BYTES; k++) {
+        for (uint32_t i = 0; i < n && job->out[k]; i += LANES) {
+            store(&job->out[k][i], (vi)unorm8_decode(vu_load(&texel[i]) >> (8 * k) & vu_all(255)));
+        }
+    }
+}
+
+const struct g4_bilinear_ops G4_V(g4_bilinear_ops) = {.run = run, .nearest = nearest};
 
 #else
 
 #include "bilinear.h"
 
-const struct g4_bilinear_ops G4_V(g4_bilinear_ops) = {NULL}; /* the general path */
+const struct g4_bilinear_ops G4_V(g4_bilinear_ops) = {NULL, NULL}; /* the general path */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The commonest lookup: four texels of a 2D image with four channels of eight bits (spec/50 3.6 to 3.13).
+ * The commonest lookups: four texels, or one, of a 2D image with four channels of eight bits (spec/50 3.6 to 3.13).
  */
 #ifndef G4_SAMPLER_BILINEAR_H
 #define G4_SAMPLER_BILINEAR_H
@@ -23,9 +23,11 @@ struct g4_bilinear {
     float *out[G4_BYTES];
 };
 
+typedef void g4_bilinear_fn(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n);
+
+/* NULL: this variant leaves them to the general path. */
 struct g4_bilinear_ops {
-    /* NULL: this variant leaves them to the general path. */
-    void (*run)(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n);
+    g4_bilinear_fn *run, *nearest; /* four texels each, or one; the axes say the same */
 };
 
 const struct g4_bilinear_ops *g4_bilinear_of_variant(void);

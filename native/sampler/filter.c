@@ -262,26 +262,6 @@ static void set_slices(struct g4_batch *b, const int32_t *slice) {
     memcpy(b->work.slice, slice, b->n * sizeof *slice);
 }
 
-static void run_nearest(struct run *r) {
-    struct g4_batch *const b = r->b;
-
-    find_axis(r, 0, b->u, r->level->width);
-    find_axis(r, 1, b->v, r->level->height);
-    if (b->texture->volume) {
-        find_axis(r, 2, b->r, r->level->depth);
-        set_slices(b, b->work.axis[2].first);
-    } else {
-        set_slices(b, b->slice);
-    }
-    for (uint32_t i = 0; i < b->n; i++) {
-        b->work.texels.weight[0][i] = 1.0f;
-    }
-    fetch(r, 1);
-    for (uint32_t k = 0; k < r->components; k++) {
-        memcpy(b->out[k], b->work.texels.texel[0][k], b->n * sizeof(float));
-    }
-}
-
 /* Four bytes a texel, where this vector variant has a way of its own for them. */
 static bool run_bytes(struct run *r) {
     struct g4_batch *const b = r->b;
@@ -297,8 +277,35 @@ static bool run_bytes(struct run *r) {
     for (uint32_t k = 0; k < r->components; k++) {
         job.out[texture->component[k].shift / 8] = b->out[k];
     }
-    ops->run(&job, b->u, b->v, b->n);
+    if (b->filter == G4_MAP_FILTER_NEAREST) {
+        ops->nearest(&job, b->u, b->v, b->n);
+    } else {
+        ops->run(&job, b->u, b->v, b->n);
+    }
     return true;
+}
+
+static void run_nearest(struct run *r) {
+    struct g4_batch *const b = r->b;
+
+    if (run_bytes(r)) {
+        return;
+    }
+    find_axis(r, 0, b->u, r->level->width);
+    find_axis(r, 1, b->v, r->level->height);
+    if (b->texture->volume) {
+        find_axis(r, 2, b->r, r->level->depth);
+        set_slices(b, b->work.axis[2].first);
+    } else {
+        set_slices(b, b->slice);
+    }
+    for (uint32_t i = 0; i < b->n; i++) {
+        b->work.texels.weight[0][i] = 1.0f;
+    }
+    fetch(r, 1);
+    for (uint32_t k = 0; k < r->components; k++) {
+        memcpy(b->out[k], b->work.texels.texel[0][k], b->n * sizeof(float));
+    }
 }
 
 static void run_linear(struct run *r) {

@@ -1,10 +1,15 @@
 #include "quick.h"
 
+/* The same when minified and magnified, and one that the texture can do. */
+static bool one_filter(const struct g4_texture *texture, const struct g4_texture_sampler *sampler) {
+    const uint8_t filter = sampler->filter[0];
+    return filter == sampler->filter[1] && memcmp(sampler->round[0], sampler->round[1], 2) == 0 &&
+           (filter == G4_MAP_FILTER_NEAREST || (filter == G4_MAP_FILTER_LINEAR && texture->can_filter));
+}
+
 bool g4_quick_suits(const struct g4_texture *texture, const struct g4_texture_sampler *sampler) {
-    const bool linear = sampler->filter[0] == G4_MAP_FILTER_LINEAR && sampler->filter[1] == G4_MAP_FILTER_LINEAR;
-    return texture->bytes && texture->can_filter && texture->can_sample && !texture->null && linear &&
-           memcmp(sampler->round[0], sampler->round[1], 2) == 0 && !sampler->border_mode &&
-           !sampler->state.sampler_disable && !sampler->state.chroma_key_enable &&
+    return texture->bytes && texture->can_sample && !texture->null && one_filter(texture, sampler) &&
+           !sampler->border_mode && !sampler->state.sampler_disable && !sampler->state.chroma_key_enable &&
            sampler->state.mip_mode_filter != 2 &&
            texture->surface.state.data_return_format != G4_DATA_RETURN_FORMAT_S1_14;
 }
@@ -15,7 +20,7 @@ static struct g4_axis axis_of(const struct g4_quick *q, int dimension, uint32_t 
     return (struct g4_axis){
         .size = size,
         .mode = mode == G4_TEXTURE_COORDINATE_MODE_CUBE ? (uint8_t)G4_TEXTURE_COORDINATE_MODE_CLAMP : mode,
-        .linear = true,
+        .linear = sampler->filter[0] == G4_MAP_FILTER_LINEAR,
         .round = sampler->round[0][dimension],
         .offset = q->offset[dimension],
     };
@@ -90,6 +95,8 @@ static void finish(const struct g4_quick *q, uint32_t half, struct g4_quick_work
 bool g4_quick_run(const struct g4_quick *quick, struct g4_quick_work *work, const struct g4_sampler_ops *ops,
                   struct g4_port *port) {
     const struct g4_bilinear_ops *const bilinear = g4_bilinear_of_variant();
+    const bool linear = quick->lookups.sampler->filter[0] == G4_MAP_FILTER_LINEAR;
+    g4_bilinear_fn *const run = linear ? bilinear->run : bilinear->nearest;
     const g4_lanes *const active = quick->lookups.active;
     const bool all = active[0] == ~(g4_lanes)0 && active[1] == ~(g4_lanes)0;
     struct g4_bilinear jobs[2];
@@ -97,8 +104,7 @@ bool g4_quick_run(const struct g4_quick *quick, struct g4_quick_work *work, cons
     uint32_t level;
     bool mixed;
 
-    if (!bilinear->run || !(active[0] | active[1]) ||
-        !g4_sample_common_level(&quick->lookups, ops, &level, beta, &mixed) ||
+    if (!run || !(active[0] | active[1]) || !g4_sample_common_level(&quick->lookups, ops, &level, beta, &mixed) ||
         !begin_level(quick, level, all, port, &jobs[0]) ||
         (mixed && !(begin_level(quick, level + 1, false, port, &jobs[1]) && jobs[0].flat))) {
         return false;
@@ -110,9 +116,9 @@ bool g4_quick_run(const struct g4_quick *quick, struct g4_quick_work *work, cons
             continue;
         }
         find_outputs(quick, half, work, mixed, jobs);
-        bilinear->run(&jobs[0], u, v, G4_BATCH);
+        run(&jobs[0], u, v, G4_BATCH);
         if (mixed) {
-            bilinear->run(&jobs[1], u, v, G4_BATCH);
+            run(&jobs[1], u, v, G4_BATCH);
             for (uint32_t i = 0; i < G4_BATCH; i++) {
                 work->beta[i] = beta[half * (G4_SUBSPANS / 2) + i / 4];
             }
