@@ -10,8 +10,9 @@
  *          const struct alu_ops *ops = alu[g4_variant_current()];
  *
  * Rules that keep the bits identical: no intrinsics that approximate, no fused multiply-add (the build says
- * -ffp-contract=off), no reduction whose order depends on the vector's width.  Vectors wider than 16 bytes never cross
- * a function that is not inlined: how they are passed depends on the variant.
+ * -ffp-contract=off) but where all variants round the same exact number once (sampler/bilinear.c), no reduction whose
+ * order depends on the vector's width.  Vectors wider than 16 bytes never cross a function that is not inlined: how
+ * they are passed depends on the variant.
  *
  * The choice is the widest that the processor has, or what GEN4EMU_VARIANT=plain|avx2|avx512 or g4_set_variant() say.
  * It is the same for the whole process, which nobody can notice but by a clock: results do not depend on it.
