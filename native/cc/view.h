@@ -14,7 +14,8 @@ enum {
     G4_VIEW_PAGES = 8,
     G4_VIEW_SUBSPANS = 4,
     G4_VIEW_COLUMN = 16, /* bytes, of a Y tile */
-    G4_PIXEL_BYTES = 16  /* of the largest format */
+    G4_PIXEL_BYTES = 16, /* of the largest format */
+    G4_CACHE_LINE = 64,  /* of the host, as most are */
 };
 
 struct g4_view {
@@ -103,10 +104,14 @@ static inline bool g4_view_rows(struct g4_view *view, struct g4_port *port, uint
     return row[0] && row[1];
 }
 
-/* Ask for a subspan's rows, if their page was used lately.  Inline: GCC 12 thinks that a call of it does nothing. */
+/* Ask for the cache lines of rows that start here, if their page was used lately.  Inline: GCC 12 thinks that a call of
+ * it does nothing. */
 static inline __attribute__((always_inline)) void g4_view_prefetch(const struct g4_view *view, uint32_t x, uint32_t y) {
     const uint32_t xb = (view->x0 + x + view->dx) * view->bytes;
     const uint32_t line = ((view->y0 + y + view->dy) << view->line_shift) + view->line_offset;
+    if (view->tiling != G4_TILING_Y && xb % G4_CACHE_LINE) {
+        return; /* what is left of it asks for that */
+    }
     const uint32_t address = g4_view_address(view, xb, line);
     const uint32_t page = address >> G4_PAGE_SHIFT;
     const uint32_t slot = g4_view_slot(page);

@@ -37,6 +37,12 @@ static void put_coverage_stencil(const struct g4_wm *wm, struct g4_gang *gang, i
     put_words(gang, t, grf, dw, sizeof dw);
 }
 
+/* Whether threads of an object get registers beside those that all have. */
+static bool has_optional(const struct g4_wm *wm, const struct g4_setup *setup) {
+    const struct g4_iz *const iz = &wm->iz;
+    return iz->source_depth_eu || iz->dest_depth || iz->dest_stencil || setup->antialias;
+}
+
 /* The optional registers of four subspans: source depth, coverage and stencil, destination depth. */
 static uint32_t put_optional(struct g4_worker *worker, int t, const struct g4_pixel_block *block, uint32_t grf) {
     const struct g4_wm *const wm = worker->wm;
@@ -122,9 +128,10 @@ static void put_header(struct g4_worker *worker, int t, const struct g4_pixel_bl
 static void put_normal(struct g4_worker *worker, int t, struct g4_pixel_thread *thread) {
     const struct g4_wm *const wm = worker->wm;
     struct g4_gang *const gang = worker->gang;
+    const bool optional = has_optional(wm, thread->block[0].setup);
     uint16_t dmask = whole_subspans(thread->block[0].lit);
+    uint32_t grf = optional ? put_optional(worker, t, &thread->block[0], 2) : 2;
 
-    uint32_t grf = put_optional(worker, t, &thread->block[0], 2);
     if (wm->mode == G4_WM_32) {
         const struct g4_pixel_block *const block = &thread->block[1];
         const struct g4_payload_ps_subspans_4_7 more = {
@@ -182,6 +189,17 @@ void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {
     }
 }
 
+/* What thread `from` has in registers first..next-1, for the threads after it, up to `to`. */
+static void copy_registers(struct g4_gang *gang, int from, int to, uint32_t first, uint32_t next) {
+    for (uint32_t grf = first; grf < next; grf++) {
+        uint32_t row[8];
+        memcpy(row, gang->grf[grf].ud[from], sizeof row);
+        for (int t = from + 1; t <= to; t++) {
+            memcpy(gang->grf[grf].ud[t], row, sizeof row);
+        }
+    }
+}
+
 void g4_wm_payloads(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     const struct g4_wm_state *const state = &wm->pipe->wm;
@@ -214,7 +232,13 @@ void g4_wm_payloads(struct g4_worker *worker) {
                                               state->constant_urb_entry_read_length, start);
     for (int t = 0; t < threads; t++) {
         const struct g4_setup *const from = wm->thread[t].block[0].setup;
-        (void)g4_payload_rows(gang, t, from->entry, from->entry_rows, state->setup_urb_entry_read_offset,
-                              state->setup_urb_entry_read_length, grf);
+        const uint32_t next =
+            g4_payload_rows(gang, t, from->entry, from->entry_rows, state->setup_urb_entry_read_offset,
+                            state->setup_urb_entry_read_length, grf);
+        const int first = t;
+        while (t + 1 < threads && wm->thread[t + 1].block[0].setup == from) {
+            t++;
+        }
+        copy_registers(gang, first, t, grf, next);
     }
 }
