@@ -29,10 +29,14 @@ typedef uint64_t vq __attribute__((vector_size(4 * LANES)));
 /* ---- where the texels are ---- */
 
 struct places {
-    uint32_t top[G4_BATCH], bottom[G4_BATCH]; /* graphics addresses of the left texels */
-    uint32_t step[G4_BATCH];                  /* from there to the right ones */
-    uint32_t x[G4_BATCH];                     /* weight of the right ones, twice */
-    uint32_t y[G4_BATCH];                     /* weights of the upper and lower ones */
+    uint32_t top[LANES], bottom[LANES]; /* graphics addresses of the left texels */
+    uint32_t step[LANES];               /* from there to the right ones */
+    bool neighbours;                    /* all of these are next to them */
+};
+
+struct weights {
+    vu x; /* of the right texels, twice */
+    vu y; /* of the upper and of the lower ones */
 };
 
 /* What tilings differ in.  A row of a tile comes in pieces, and the rows of a tile follow each other. */
@@ -109,57 +113,67 @@ INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum shape shape
     return out;
 }
 
-INLINE void find_places(const struct g4_bilinear *job, enum shape shape_x, enum shape shape_y, bool flat,
-                        const float *u, const float *v, uint32_t n, struct places *out) {
-    const struct g4_bilinear j = *job;
-    const struct layout l = layout_of(j.tiling);
+INLINE struct weights find_places(const struct g4_bilinear *job, const struct layout *l, enum shape shape_x,
+                                  enum shape shape_y, bool flat, const float *u, const float *v, struct places *out) {
+    const struct axis_texels x = texels_of(&job->axis[0], shape_x, flat, u);
+    const struct axis_texels y = texels_of(&job->axis[1], shape_y, flat, v);
+    const vu left = column_of(job, l, x.first) + vu_all(job->base);
+    const vu step = column_of(job, l, x.second) + vu_all(job->base) - left;
 
-    for
-        EACH_VECTOR(i, n) {
-            const struct axis_texels x = texels_of(&j.axis[0], shape_x, flat, &u[i]);
-            const struct axis_texels y = texels_of(&j.axis[1], shape_y, flat, &v[i]);
-            const vu left = column_of(&j, &l, x.first) + vu_all(j.base);
-            store(&out->top[i], (vi)(left + row_of(&j, &l, y.first)));
-            store(&out->bottom[i], (vi)(left + row_of(&j, &l, y.second)));
-            store(&out->step[i], (vi)(column_of(&j, &l, x.second) + vu_all(j.base) - left));
-            store(&out->x[i], x.weight | x.weight << 16);
-            store(&out->y[i], vi_all(G4_WEIGHT_ONE) - y.weight + (y.weight << 16));
-        }
+    store(out->top, (vi)(left + row_of(job, l, y.first)));
+    store(out->bottom, (vi)(left + row_of(job, l, y.second)));
+    store(out->step, (vi)step);
+    out->neighbours = vi_bits(step != vu_all(G4_BYTES)) == 0;
+    return (struct weights){(vu)(x.weight | x.weight << 16), (vu)(vi_all(G4_WEIGHT_ONE) - y.weight + (y.weight << 16))};
 }
 
 /* ---- the texels, two by two ---- */
 
+/* Of a vector of lookups: half of them each. */
 struct pairs {
-    uint64_t top[G4_BATCH], bottom[G4_BATCH]; /* left texel low */
+    vu top[2], bottom[2]; /* left texel first */
 };
 
 INLINE uint64_t pair_of(uint32_t left, uint32_t right) {
     return left | (uint64_t)right << 32;
 }
 
-/* Neighbours in the image mostly are neighbours in memory. */
-static void load_flat(const struct g4_bilinear *job, const struct places *places, uint32_t n, struct pairs *out) {
-    const uint8_t *const base = (const uint8_t *)job->flat; /* NOLINT(performance-no-int-to-ptr): not of an object */
+/* Two pairs.  Vectors are put together in registers: one that was stored in parts is slow to load. */
+INLINE __m128i load_two(const uint8_t *base, const uint32_t *address) {
+    const __m128d low = _mm_load_sd((const double *)(const void *)(base + address[0]));
+    return _mm_castpd_si128(_mm_loadh_pd(low, (const double *)(const void *)(base + address[1])));
+}
 
-    for
-        EACH_VECTOR(i, n) {
-            vu step;
-            memcpy(&step, &places->step[i], sizeof step);
-            if (vi_bits(step != vu_all(G4_BYTES)) == 0) {
-                for (uint32_t k = i; k < i + LANES; k++) {
-                    out->top[k] = load64(base + places->top[k]);
-                    out->bottom[k] = load64(base + places->bottom[k]);
-                }
-                continue;
-            }
-            for (uint32_t k = i; k < i + LANES; k++) {
-                const uint8_t *const top = base + places->top[k];
-                const uint8_t *const bottom = base + places->bottom[k];
-                const int32_t right = (int32_t)places->step[k];
-                out->top[k] = pair_of(load32(top), load32(top + right));
-                out->bottom[k] = pair_of(load32(bottom), load32(bottom + right));
-            }
-        }
+INLINE vu load_half(const uint8_t *base, const uint32_t *address) {
+    const __m256i low =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(load_two(base, address)), load_two(base, address + 2), 1);
+#ifdef G4_LANES_WIDE
+    const __m256i high =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(load_two(base, address + 4)), load_two(base, address + 6), 1);
+    return (vu)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+#else
+    return (vu)low;
+#endif
+}
+
+/* Neighbours in the image mostly are neighbours in memory. */
+INLINE struct pairs load_flat(const struct g4_bilinear *job, const struct places *places) {
+    const uint8_t *const base = (const uint8_t *)job->flat; /* NOLINT(performance-no-int-to-ptr): not of an object */
+    uint64_t top[LANES], bottom[LANES];
+    struct pairs out;
+
+    if (places->neighbours) {
+        return (struct pairs){{load_half(base, places->top), load_half(base, places->top + LANES / 2)},
+                              {load_half(base, places->bottom), load_half(base, places->bottom + LANES / 2)}};
+    }
+    for (uint32_t k = 0; k < LANES; k++) {
+        const int32_t right = (int32_t)places->step[k];
+        top[k] = pair_of(load32(base + places->top[k]), load32(base + places->top[k] + right));
+        bottom[k] = pair_of(load32(base + places->bottom[k]), load32(base + places->bottom[k] + right));
+    }
+    memcpy(out.top, top, sizeof out.top);
+    memcpy(out.bottom, bottom, sizeof out.bottom);
+    return out;
 }
 
 /* Texels are aligned, so none lies in two pages. */
@@ -175,22 +189,23 @@ INLINE uint64_t load_pair(struct g4_port *port, uint32_t address, uint32_t step)
 }
 
 static void load_paged(const struct g4_bilinear *job, const struct places *places, uint32_t n, struct pairs *out) {
+    uint64_t top[LANES] = {0};
+    uint64_t bottom[LANES] = {0};
+
     for (uint32_t i = 0; i < n; i++) {
-        out->top[i] = load_pair(job->port, places->top[i], places->step[i]);
-        out->bottom[i] = load_pair(job->port, places->bottom[i], places->step[i]);
+        top[i] = load_pair(job->port, places->top[i], places->step[i]);
+        bottom[i] = load_pair(job->port, places->bottom[i], places->step[i]);
     }
-    for (uint32_t i = n; i % LANES; i++) { /* whole vectors are filtered */
-        out->top[i] = out->bottom[i] = 0;
-    }
+    memcpy(out->top, top, sizeof out->top);
+    memcpy(out->bottom, bottom, sizeof out->bottom);
 }
 
 /* ---- the filter ---- */
 
 /* Left and right texels of a vector's pairs. */
-INLINE void split_pairs(const uint64_t *pairs, vu *left, vu *right) {
-    vu a, b;
-    memcpy(&a, pairs, sizeof a);
-    memcpy(&b, pairs + LANES / 2, sizeof b);
+INLINE void split_pairs(const vu pairs[2], vu *left, vu *right) {
+    const vu a = pairs[0];
+    const vu b = pairs[1];
 #ifdef G4_LANES_WIDE
     *left = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     *right = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
@@ -226,91 +241,102 @@ INLINE vi products(vu a, vu b) {
 #endif
 }
 
-/* Two channels of two texels side by side, in the halves of dwords: (256 - x) * left + x * right, less 0x8000, so that
- * it fits a signed half. */
-INLINE vu across(vu left, vu right, vu x) {
-    const vh mixed = (vh)(left << 8) + ((vh)right - (vh)left) * (vh)x;
-    return (vu)mixed ^ vu_all(0x80008000);
+/* Two channels of two texels side by side, in the halves of dwords: 256 * left + x * (right - left). */
+INLINE vh across(vu left, vu right, vu x) {
+    return (vh)(left << 8) + ((vh)right - (vh)left) * (vh)x;
 }
 
-/* One above the other, of the channel in the low or high halves. */
-INLINE vi down(vu top, vu bottom, vu y, bool high) {
+/* One above the other, of the channel in the low or high halves, which are signed. */
+INLINE vi down(vh top, vh bottom, vu y, bool high) {
     const vu low_half = vu_all(0xffff);
-    const vu both = high ? (top >> 16) | (bottom & ~low_half) : (top & low_half) | bottom << 16;
-    return products(both, y) + vi_all(0x8000 * G4_WEIGHT_ONE);
+    const vu t = (vu)top;
+    const vu b = (vu)bottom;
+    return products(high ? (t >> 16) | (b & ~low_half) : (t & low_half) | b << 16, y);
 }
 
-INLINE vf result(vi sum, vi top_sum) {
-    const float scale = 65793.0f / 1099511627776.0f;   /* 2^40: that of weights, too */
-    const float top_scale = 1.0f / 140737488355328.0f; /* 2^47 */
+/* Sums of bytes fill sixteen bits: they go down less 0x8000. */
+INLINE vi down_bytes(vh top, vh bottom, vu y, bool high) {
+    const vh half = (vh)vu_all(0x80008000);
+    return down(top ^ half, bottom ^ half, y, high) + vi_all(0x8000 * G4_WEIGHT_ONE);
+}
+
+/* `minus_top_sum`: sums of highest bits reach 0x8000, which only a negative half can be. */
+INLINE vf result(vi sum, vi minus_top_sum) {
+    const float scale = 65793.0f / 1099511627776.0f;    /* 2^40: that of weights, too */
+    const float top_scale = -1.0f / 140737488355328.0f; /* 2^47 */
 #ifdef G4_LANES_WIDE
     /* The one fused operation that there is: the products are exact, so it is the double's sum, rounded once. */
-    const __m512 rest = (__m512)(vf_of_int(top_sum) * vf_all(top_scale));
+    const __m512 rest = (__m512)(vf_of_int(minus_top_sum) * vf_all(top_scale));
     return (vf)_mm512_fmadd_ps((__m512)vf_of_int(sum), (__m512)vf_all(scale), rest);
 #else
     const vd large = __builtin_convertvector(sum, vd) * (double)scale;
-    return __builtin_convertvector(large + __builtin_convertvector(top_sum, vd) * (double)top_scale, vf);
+    return __builtin_convertvector(large + __builtin_convertvector(minus_top_sum, vd) * (double)top_scale, vf);
 #endif
 }
 
-static void filter(const struct g4_bilinear *job, const struct places *places, const struct pairs *pairs, uint32_t n) {
+INLINE void filter(float *const out[G4_BYTES], uint32_t i, const struct pairs *pairs, vu x, vu y) {
     const vu even = vu_all(0x00ff00ff);
-    float *const *const out = job->out;
+    vu texel[2][2];
+    vh mixed[2][2], minus_top[2][2]; /* [row][bytes 0 and 2, bytes 1 and 3] */
 
-    for
-        EACH_VECTOR(i, n) {
-            const vu x = vu_load(&places->x[i]);
-            const vu y = vu_load(&places->y[i]);
-            vu texel[2][2];
-            vu mixed[2][2], top_mixed[2][2]; /* [row][bytes 0 and 2, bytes 1 and 3] */
-            split_pairs(&pairs->top[i], &texel[0][0], &texel[0][1]);
-            split_pairs(&pairs->bottom[i], &texel[1][0], &texel[1][1]);
-            for (int r = 0; r < 2; r++) {
-                const vu left = texel[r][0];
-                const vu right = texel[r][1];
-                const vu top_left = top_bits(left);
-                const vu top_right = top_bits(right);
-                mixed[r][0] = across(left & even, right & even, x);
-                mixed[r][1] = across(left >> 8 & even, right >> 8 & even, x);
-                top_mixed[r][0] = across(top_left & even, top_right & even, x);
-                top_mixed[r][1] = across(top_left >> 8 & even, top_right >> 8 & even, x);
-            }
-            for (int k = 0; k < G4_BYTES; k++) {
-                if (out[k]) {
-                    const vi sum = down(mixed[0][k & 1], mixed[1][k & 1], y, k >> 1);
-                    const vi top_sum = down(top_mixed[0][k & 1], top_mixed[1][k & 1], y, k >> 1);
-                    store(&out[k][i], (vi)result(sum, top_sum));
-                }
-            }
+    split_pairs(pairs->top, &texel[0][0], &texel[0][1]);
+    split_pairs(pairs->bottom, &texel[1][0], &texel[1][1]);
+    for (int r = 0; r < 2; r++) {
+        const vu left = texel[r][0];
+        const vu right = texel[r][1];
+        const vu top_left = top_bits(left);
+        const vu top_right = top_bits(right);
+        mixed[r][0] = across(left & even, right & even, x);
+        mixed[r][1] = across(left >> 8 & even, right >> 8 & even, x);
+        minus_top[r][0] = -across(top_left & even, top_right & even, x);
+        minus_top[r][1] = -across(top_left >> 8 & even, top_right >> 8 & even, x);
+    }
+    for (int k = 0; k < G4_BYTES; k++) {
+        if (out[k]) {
+            const vi sum = down_bytes(mixed[0][k & 1], mixed[1][k & 1], y, k >> 1);
+            const vi minus_top_sum = down(minus_top[0][k & 1], minus_top[1][k & 1], y, k >> 1);
+            store(&out[k][i], (vi)result(sum, minus_top_sum));
         }
+    }
 }
 
 /* ---- all of it ---- */
 
-static void find_all_places(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n,
-                            struct places *out) {
-    const enum shape x = shape_of(&job->axis[0]);
-    const enum shape y = shape_of(&job->axis[1]);
-    if (job->flat && x == WRAP_POWER && y == WRAP_POWER) {
-        find_places(job, WRAP_POWER, WRAP_POWER, true, u, v, n, out);
-    } else if (job->flat && x == CLAMP && y == CLAMP) {
-        find_places(job, CLAMP, CLAMP, true, u, v, n, out);
-    } else {
-        find_places(job, ANY, ANY, false, u, v, n, out);
-    }
+INLINE void run_shape(const struct g4_bilinear *job, enum shape shape_x, enum shape shape_y, bool flat, const float *u,
+                      const float *v, uint32_t n) {
+    const struct g4_bilinear j = *job;
+    const struct layout l = layout_of(j.tiling);
+    struct places places[G4_BATCH / LANES];
+    struct weights weights[G4_BATCH / LANES];
+    struct pairs pairs;
+
+    for
+        EACH_VECTOR(i, n) {
+            weights[i / LANES] = find_places(&j, &l, shape_x, shape_y, flat, &u[i], &v[i], &places[i / LANES]);
+        }
+    for
+        EACH_VECTOR(i, n) {
+            if (flat) {
+                pairs = load_flat(&j, &places[i / LANES]);
+            } else {
+                load_paged(&j, &places[i / LANES], n - i < LANES ? n - i : LANES, &pairs);
+            }
+            filter(j.out, i, &pairs, weights[i / LANES].x, weights[i / LANES].y);
+        }
 }
 
 static void run(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
-    struct places places;
-    struct pairs pairs;
-
-    find_all_places(job, u, v, n, &places);
-    if (job->flat) {
-        load_flat(job, &places, n, &pairs);
+    const enum shape x = shape_of(&job->axis[0]);
+    const enum shape y = shape_of(&job->axis[1]);
+    if (job->flat && x == WRAP_POWER && y == WRAP_POWER) {
+        run_shape(job, WRAP_POWER, WRAP_POWER, true, u, v, n);
+    } else if (job->flat && x == CLAMP && y == CLAMP) {
+        run_shape(job, CLAMP, CLAMP, true, u, v, n);
+    } else if (job->flat) {
+        run_shape(job, ANY, ANY, true, u, v, n);
     } else {
-        load_paged(job, &places, n, &pairs);
+        run_shape(job, ANY, ANY, false, u, v, n);
     }
-    filter(job, &places, &pairs, n);
 }
 
 /* ---- one texel ---- */
