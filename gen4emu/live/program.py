@@ -61,7 +61,9 @@ def start(command: Sequence[str], directory: Path) -> subprocess.Popen[bytes]:
 
 
 def replace_self(command: Sequence[str], directory: Path) -> NoReturn:
-    """Become the program."""
+    """Become the program, on the device of the server there."""
+    if not (directory / "socket").is_socket():
+        raise ProgramError(f"{directory}: no server is there (gen4emu run --serve {directory})")
     try:
         os.execvpe(command[0], list(command), {**os.environ, **additions(directory, os.environ)})
     except OSError as e:

@@ -44,19 +44,36 @@ enum {
 };
 static struct stat64 node_directory;
 
+/* Else the program would draw with another renderer, and whoever looks at its pictures would not know. */
+static void tell_nobody_serves(const char *directory) {
+    char text[PATH_MAX + 96];
+    const int size =
+        snprintf(text, sizeof text, "gen4emu: no server is at %s: this program does not see its GPU\n", directory);
+    const ssize_t written = write(STDERR_FILENO, text, (size_t)size);
+    (void)written;
+}
+
 void path_start(void) {
     const char *const live = secure_getenv("GEN4EMU_LIVE");
     if (!live || live[0] != '/' || strlen(live) + sizeof "/root/dev/dri/renderD128" > PATH_MAX) {
         return;
     }
     strcpy(directory_path, live);
-    if (!REAL(realpath)(live, root_path) || strlen(root_path) + sizeof "/root/dev/dri/renderD128" > PATH_MAX) {
+    if (!REAL(realpath)(live, root_path)) {
+        tell_nobody_serves(live);
         return;
+    }
+    if (strlen(root_path) + sizeof "/root/dev/dri/renderD128" > PATH_MAX) {
+        return;
+    }
+    char name[PATH_MAX + 32];
+    struct stat64 status;
+    (void)snprintf(name, sizeof name, "%s/socket", root_path);
+    if (REAL(stat64)(name, &status)) {
+        tell_nobody_serves(live);
     }
     strcat(root_path, "/root");
     root_length = strlen(root_path);
-    char name[PATH_MAX + 32];
-    struct stat64 status;
     for (int i = 0; i < NODES; i++) {
         (void)snprintf(name, sizeof name, "%s%s", root_path, nodes[i].name);
         if (!REAL(stat64)(name, &status)) {

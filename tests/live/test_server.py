@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,6 +22,7 @@ from gen4emu.cli.main import run as command_line
 from gen4emu.device.device import Options
 from gen4emu.hw.gen import BY_NAME
 from gen4emu.image.compare import load
+from gen4emu.live import program
 from gen4emu.live.error_states import ErrorStates
 from gen4emu.live.pictures import watch_pictures
 from gen4emu.live.server import Server, ServerError
@@ -418,3 +422,16 @@ def test_sizes_of_the_protocol_s_structures() -> None:
 def test_a_program_that_does_not_exist_is_127(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line(["run", "--", "/no/such/program"]) in (2, 127)
     assert "gen4emu: " in capsys.readouterr().err
+
+
+def test_a_program_without_its_server_is_told(tmp_path: Path) -> None:
+    """It would draw with another renderer, and nobody would know."""
+    true = shutil.which("true") or "/bin/true"
+    for directory in (tmp_path, tmp_path / "gone"):
+        done = subprocess.run([true], env={"GEN4EMU_LIVE": str(directory), "LD_PRELOAD": str(program.SHIM)},
+                              capture_output=True, text=True, check=True)
+        assert done.stderr == f"gen4emu: no server is at {directory}: this program does not see its GPU\n"
+    done = subprocess.run([sys.executable, "-m", "gen4emu", "run", "--attach", str(tmp_path), "--", true],
+                          capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2, f"gen4emu: {tmp_path}: no server is there (gen4emu run --serve {tmp_path})\n")
