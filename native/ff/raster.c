@@ -1,30 +1,23 @@
 #include "raster.h"
 
+#include "edges.h"
 #include "lines.h"
-#include "small.h"
 
 enum {
     LAST = G4_TILE_SIZE - 1,
     MAX_CORNERS = 4
 };
 
-/* An edge's function at pixel (i, j) of the tile is value + j * dx - i * dy: inside where it is not negative.
- *
- * It is E of spec/20 4.3, less one for edges that exclude their points, divided by 256 and rounded down: pixels lie 256
- * units apart, so the sign at every pixel stays the same. */
-struct edge {
-    int64_t value;
-    int32_t dx, dy;
-};
+static const struct g4_edge_ops *const edge_variants[] = G4_VARIANT_TABLE(g4_edge_ops);
 
-static struct edge edge_of(const struct g4_setup *setup, int a, int b, int32_t tile_x, int32_t tile_y) {
+static struct g4_edge edge_of(const struct g4_setup *setup, int a, int b, int32_t tile_x, int32_t tile_y) {
     const int64_t dx = (int64_t)setup->x[b] - setup->x[a];
     const int64_t dy = (int64_t)setup->y[b] - setup->y[a];
     const bool includes = dy < 0 || (dy == 0 && dx > 0); /* left and top edges */
     const int64_t x = (int64_t)tile_x * G4_ONE_PIXEL - setup->x[a];
     const int64_t y = (int64_t)tile_y * G4_ONE_PIXEL - setup->y[a];
     const int64_t e = dx * y - dy * x - (includes ? 0 : 1);
-    return (struct edge){.value = e >> G4_SUB_PIXEL_BITS, .dx = (int32_t)dx, .dy = (int32_t)dy};
+    return (struct g4_edge){.value = e >> G4_SUB_PIXEL_BITS, .dx = (int32_t)dx, .dy = (int32_t)dy};
 }
 
 struct window {
@@ -32,7 +25,7 @@ struct window {
 };
 
 /* Where the edge leaves the window: -1 it has no pixel inside, 1 all of them, 0 some. */
-static int classify(const struct edge *edge, const struct window *w) {
+static int classify(const struct g4_edge *edge, const struct window *w) {
     const int64_t dx = edge->dx;
     const int64_t dy = edge->dy;
     const int64_t top = edge->value + dx * w->top;
@@ -40,28 +33,6 @@ static int classify(const struct edge *edge, const struct window *w) {
     const int64_t high = (top > bottom ? top : bottom) - dy * (dy > 0 ? w->left : w->right);
     const int64_t low = (top < bottom ? top : bottom) - dy * (dy > 0 ? w->right : w->left);
     return high < 0 ? -1 : low >= 0 ? 1 : 0;
-}
-
-/*
- * Cut the rows with an edge that crosses the window.
- *
- * A row's pixels inside are those left of a limit (dy > 0) or right of it.  The limit is a quotient of integers below
- * 2^29 and 2^23; half a unit is added to the dividend, so the true quotient is at least 2^-24 away from an integer, and
- * one rounded product in double is exact where it matters, within 0..32.  About 3 ns a row and edge.
- */
-static void cut(const struct edge *edge, const struct window *w, uint32_t *restrict row) {
-    const double step = edge->dx;
-    const double inverse = edge->dy != 0 ? 1.0 / edge->dy : 1e9;
-    const double start = (double)edge->value + 0.5;
-    const uint32_t invert = edge->dy < 0 ? UINT32_MAX : 0;
-
-    for (int32_t j = w->top; j <= w->bottom; j++) {
-        double limit = (start + step * j) * inverse;
-        limit = limit > -1.0 ? limit : -1.0;
-        limit = limit < 32.0 ? limit : 32.0;
-        const int32_t pixels = (int32_t)(limit + 1.0);
-        row[j] &= (uint32_t)((UINT64_C(1) << pixels) - 1) ^ invert;
-    }
 }
 
 /* Twice the area; positive where the corners run clockwise on a screen whose y points down. */
@@ -77,13 +48,15 @@ static int64_t area(const struct g4_setup *setup) {
 static bool polygon(const struct g4_setup *setup, const struct window *w, struct g4_coverage *coverage) {
     const int corners = setup->corners < MAX_CORNERS ? setup->corners : MAX_CORNERS;
     const int64_t size = area(setup);
+    struct g4_edge crossing[MAX_CORNERS];
+    uint32_t crossings = 0;
 
     if (size == 0) {
         return false;
     }
     for (int i = 0; i < corners; i++) {
         const int k = i + 1 == corners ? 0 : i + 1;
-        const struct edge edge =
+        const struct g4_edge edge =
             size > 0 ? edge_of(setup, i, k, coverage->x, coverage->y) : edge_of(setup, k, i, coverage->x, coverage->y);
         if (edge.dx == 0 && edge.dy == 0) {
             continue;
@@ -93,8 +66,11 @@ static bool polygon(const struct g4_setup *setup, const struct window *w, struct
             return false;
         }
         if (class == 0) {
-            cut(&edge, w, coverage->row);
+            crossing[crossings++] = edge;
         }
+    }
+    if (crossings) {
+        edge_variants[g4_variant_current()]->cut(crossing, crossings, w->top, w->bottom, coverage->row);
     }
     return true;
 }
@@ -109,8 +85,6 @@ static bool trim(struct g4_coverage *coverage) {
     return coverage->first <= coverage->last;
 }
 
-static const struct g4_small_ops *const small_variants[] = G4_VARIANT_TABLE(g4_small_ops);
-
 static int32_t span(const int32_t v[3]) {
     const int32_t low = v[0] < v[1] ? v[0] : v[1];
     const int32_t high = v[0] < v[1] ? v[1] : v[0];
@@ -122,7 +96,7 @@ void g4_raster_small(struct g4_setup *setup) {
                    (uint32_t)(setup->y_max - setup->y_min) < G4_SMALL_SIZE && span(setup->x) < G4_SMALL_REACH &&
                    span(setup->y) < G4_SMALL_REACH;
     if (setup->small) {
-        setup->mask = small_variants[g4_variant_current()]->mask(setup);
+        setup->mask = edge_variants[g4_variant_current()]->mask(setup);
     }
 }
 

@@ -41,6 +41,10 @@ static void write_interleaved(const struct urb_write *w, const uint32_t handle[2
         for (unsigned vertex = 0; vertex < 2; vertex++) {
             const unsigned lanes = enable >> (4 * vertex) & 15;
             uint32_t *const row = lanes ? window_row(w, 2u * handle[vertex] + w->offset + k / 2) : NULL;
+            if (row && lanes == 15) {
+                memcpy(row + 4 * (k & 1), data + 4 * vertex, 16);
+                continue;
+            }
             for (unsigned d = 0; row && d < 4; d++) {
                 if (lanes >> d & 1) {
                     row[4 * (k & 1) + d] = data[4 * vertex + d];
@@ -50,18 +54,34 @@ static void write_interleaved(const struct urb_write *w, const uint32_t handle[2
     }
 }
 
-/* Groups of three registers Cx, Cy, C0 of eight attributes become four attribute-major rows. */
+typedef uint32_t quad __attribute__((vector_size(16)));
+
+static quad load_quad(const uint32_t *from) {
+    quad v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+/* Groups of three registers Cx, Cy, C0 of eight attributes become four attribute-major rows: Cx, Cy, 0, C0 of two. */
 static void write_transposed(const struct urb_write *w, uint32_t handle) {
+    const quad zero = {0};
     for (uint32_t g = 0; g < w->data / 3; g++) {
-        const uint32_t *const cx = g4_payload(w->gang, w->send, 3 * g + 1, w->thread);
-        const uint32_t *const cy = g4_payload(w->gang, w->send, 3 * g + 2, w->thread);
-        const uint32_t *const c0 = g4_payload(w->gang, w->send, 3 * g + 3, w->thread);
-        for (unsigned j = 0; j < 4; j++) {
-            uint32_t *const row = window_row(w, 2u * handle + w->offset + 4 * g + j);
-            for (unsigned half = 0; row && half < 2; half++) {
-                const unsigned a = 2 * j + half;
-                const uint32_t quad[4] = {cx[a], cy[a], 0, c0[a]};
-                memcpy(row + 4 * half, quad, sizeof quad);
+        for (unsigned j = 0; j < 4; j += 2) {
+            const quad cx = load_quad(g4_payload(w->gang, w->send, 3 * g + 1, w->thread) + 2 * j);
+            const quad cy = load_quad(g4_payload(w->gang, w->send, 3 * g + 2, w->thread) + 2 * j);
+            const quad c0 = load_quad(g4_payload(w->gang, w->send, 3 * g + 3, w->thread) + 2 * j);
+            const quad xy[2] = {__builtin_shufflevector(cx, cy, 0, 4, 1, 5),
+                                __builtin_shufflevector(cx, cy, 2, 6, 3, 7)};
+            const quad zc[2] = {__builtin_shufflevector(zero, c0, 0, 4, 1, 5),
+                                __builtin_shufflevector(zero, c0, 2, 6, 3, 7)};
+            for (unsigned half = 0; half < 2; half++) {
+                uint32_t *const row = window_row(w, 2u * handle + w->offset + 4 * g + j + half);
+                const quad even = __builtin_shufflevector(xy[half], zc[half], 0, 1, 4, 5);
+                const quad odd = __builtin_shufflevector(xy[half], zc[half], 2, 3, 6, 7);
+                if (row) {
+                    memcpy(row, &even, sizeof even);
+                    memcpy(row + 4, &odd, sizeof odd);
+                }
             }
         }
     }

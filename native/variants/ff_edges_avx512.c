@@ -1,5 +1,5 @@
 #include "begin_avx512.h"
 #ifdef G4_VARIANT_SUFFIX
-#include "../ff/small.c"
+#include "../ff/edges.c"
 #endif
 #include "end.h"
