@@ -102,18 +102,27 @@ void g4_raster_small(struct g4_setup *setup) {
 
 /* The part of a small triangle's mask that lies in the window. */
 static bool small(const struct g4_setup *setup, const struct window *w, struct g4_coverage *coverage) {
+    const uint64_t every_row = UINT64_C(0x0101010101010101);
     const int32_t right = setup->x_min - coverage->x; /* -7 to 31 */
-    const uint32_t row = (uint32_t)(coverage->y + w->top - setup->y_min);
-    uint64_t mask = setup->mask >> (G4_SMALL_SIZE * row);
-    uint32_t any = 0;
+    const int32_t down = setup->y_min - coverage->y;
+    const uint64_t columns =
+        (0xffu << (w->left - right) & 0xffu >> (G4_SMALL_SIZE - 1 - (w->right - right))) * every_row;
+    const uint64_t rows = UINT64_MAX << (G4_SMALL_SIZE * (w->top - down)) &
+                          UINT64_MAX >> (G4_SMALL_SIZE * (G4_SMALL_SIZE - 1 - (w->bottom - down)));
+    const uint64_t mask = setup->mask & columns & rows;
 
-    for (int32_t j = w->top; j <= w->bottom; j++) {
-        const uint32_t pixels = (uint32_t)(((mask & 0xff) << 7) << (right + 7) >> 14);
-        coverage->row[j] = pixels;
-        any |= pixels;
-        mask >>= G4_SMALL_SIZE;
+    if (mask == 0) {
+        return false;
     }
-    return any != 0;
+    const int32_t first = __builtin_ctzll(mask) / G4_SMALL_SIZE;
+    const int32_t last = (63 - __builtin_clzll(mask)) / G4_SMALL_SIZE;
+    coverage->first = down + first;
+    coverage->last = down + last;
+    for (int32_t j = first; j <= last; j++) {
+        const uint32_t pixels = (uint32_t)(mask >> (G4_SMALL_SIZE * j)) & 0xff;
+        coverage->row[down + j] = right < 0 ? pixels >> -right : pixels << right;
+    }
+    return true;
 }
 
 bool g4_raster_tile(const struct g4_setup *setup, int32_t tile_x, int32_t tile_y, struct g4_coverage *coverage) {
@@ -132,12 +141,11 @@ bool g4_raster_tile(const struct g4_setup *setup, int32_t tile_x, int32_t tile_y
     }
     coverage->x = tile_x;
     coverage->y = tile_y;
+    if (setup->small) {
+        return small(setup, &w, coverage);
+    }
     coverage->first = w.top;
     coverage->last = w.bottom;
-    if (setup->small) {
-        return small(setup, &w, coverage) && trim(coverage);
-    }
-
     const uint32_t columns = UINT32_MAX << w.left & UINT32_MAX >> (LAST - w.right);
     for (int32_t j = w.top; j <= w.bottom; j++) {
         coverage->row[j] = columns;

@@ -152,24 +152,24 @@ static void test_early(struct g4_worker *worker) {
     if (!g4_cc_tests(worker)) {
         return;
     }
-    for (uint32_t first = 0; first < wm->subspans; first += 4) {
+    for (uint32_t first = 0; first < wm->subspans; first += G4_BLOCK_SUBSPANS) {
         const uint32_t left = wm->subspans - first;
-        const uint32_t count = left < 4 ? left : 4;
-        uint16_t x[4] = {0};
-        uint16_t y[4] = {0};
-        float z[16] = {0};
+        const uint32_t count = left < G4_BLOCK_SUBSPANS ? left : G4_BLOCK_SUBSPANS;
+        uint16_t x[G4_BLOCK_SUBSPANS] = {0};
+        uint16_t y[G4_BLOCK_SUBSPANS] = {0};
         uint32_t lit = 0;
         for (uint32_t i = 0; i < count; i++) {
             x[i] = wm->subspan[first + i].x;
             y[i] = wm->subspan[first + i].y;
             lit |= wm->subspan[first + i].lit << (4 * i);
         }
-        memcpy(z, wm->z[first], count * sizeof wm->z[0]);
-        lit = g4_cc_early(worker, x, y, lit, z, setup->viewport, setup->array_index, setup->back_facing);
+        lit = g4_cc_early(worker, x, y, lit, wm->z[first], setup->viewport, setup->array_index, setup->back_facing);
         for (uint32_t i = 0; i < count; i++, lit >>= 4) {
             if (lit & 15) {
                 wm->subspan[kept] = (struct g4_subspan){.x = x[i], .y = y[i], .lit = lit & 15};
-                memcpy(wm->z[kept], z + (size_t)4 * i, sizeof wm->z[0]);
+                if (kept != first + i) {
+                    memcpy(wm->z[kept], wm->z[first + i], sizeof wm->z[0]);
+                }
                 kept++;
             }
         }

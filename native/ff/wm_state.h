@@ -87,7 +87,8 @@ struct g4_wm {
     const struct g4_setup *setup;
     uint32_t subspans;
     struct g4_subspan subspan[G4_TILE_SUBSPANS];
-    float z[G4_TILE_SUBSPANS][4]; /* if depth_needed */
+    /* if depth_needed; they are read four subspans at a time */
+    float z[G4_TILE_SUBSPANS + G4_BLOCK_SUBSPANS][4];
 
     /* Threads of one mode.  No two of them share a pixel, so that what the gang does first does not matter. */
     uint32_t waiting;
