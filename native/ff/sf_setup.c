@@ -198,45 +198,38 @@ static int32_t ceil_pixel(int32_t v) {
     return (v + G4_ONE_PIXEL - 1) >> G4_SUB_PIXEL_BITS;
 }
 
+static int32_t smaller(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
+
+static int32_t larger(int32_t a, int32_t b) {
+    return a > b ? a : b;
+}
+
 /* Pixels of a shape that includes its left and top, not its right and bottom. */
 static void bounds(struct g4_setup *s) {
-    int32_t x_min = s->x[0];
-    int32_t x_max = s->x[0];
-    int32_t y_min = s->y[0];
-    int32_t y_max = s->y[0];
-    for (int i = 1; i < s->corners; i++) {
-        x_min = s->x[i] < x_min ? s->x[i] : x_min;
-        x_max = s->x[i] > x_max ? s->x[i] : x_max;
-        y_min = s->y[i] < y_min ? s->y[i] : y_min;
-        y_max = s->y[i] > y_max ? s->y[i] : y_max;
-    }
-    s->x_min = ceil_pixel(x_min);
-    s->y_min = ceil_pixel(y_min);
-    s->x_max = ceil_pixel(x_max) - 1;
-    s->y_max = ceil_pixel(y_max) - 1;
+    const int32_t *const x = s->x;
+    const int32_t *const y = s->y;
+    const int last = s->corners - 1; /* 2 or 3 */
+    s->x_min = ceil_pixel(smaller(smaller(x[0], x[1]), smaller(x[2], x[last])));
+    s->y_min = ceil_pixel(smaller(smaller(y[0], y[1]), smaller(y[2], y[last])));
+    s->x_max = ceil_pixel(larger(larger(x[0], x[1]), larger(x[2], x[last]))) - 1;
+    s->y_max = ceil_pixel(larger(larger(y[0], y[1]), larger(y[2], y[last]))) - 1;
 }
 
 /* Step 11: scissor and drawing rectangle. */
 static void clip_bounds(const struct g4_sf_frame *frame, struct g4_setup *s) {
-    int32_t x_min = frame->x_min;
-    int32_t y_min = frame->y_min;
-    int32_t x_max = frame->x_max;
-    int32_t y_max = frame->y_max;
+    s->x_min = larger(s->x_min, frame->x_min);
+    s->y_min = larger(s->y_min, frame->y_min);
+    s->x_max = smaller(s->x_max, frame->x_max);
+    s->y_max = smaller(s->y_max, frame->y_max);
     if (frame->sf->scissor_rectangle_enable) {
         const struct g4_sf_viewport *const m = &frame->viewport[s->viewport];
-        const int32_t left = (int32_t)m->scissor_rectangle_x_min + frame->pixel_origin_x;
-        const int32_t top = (int32_t)m->scissor_rectangle_y_min + frame->pixel_origin_y;
-        const int32_t right = (int32_t)m->scissor_rectangle_x_max + frame->pixel_origin_x;
-        const int32_t bottom = (int32_t)m->scissor_rectangle_y_max + frame->pixel_origin_y;
-        x_min = left > x_min ? left : x_min;
-        y_min = top > y_min ? top : y_min;
-        x_max = right < x_max ? right : x_max;
-        y_max = bottom < y_max ? bottom : y_max;
+        s->x_min = larger(s->x_min, (int32_t)m->scissor_rectangle_x_min + frame->pixel_origin_x);
+        s->y_min = larger(s->y_min, (int32_t)m->scissor_rectangle_y_min + frame->pixel_origin_y);
+        s->x_max = smaller(s->x_max, (int32_t)m->scissor_rectangle_x_max + frame->pixel_origin_x);
+        s->y_max = smaller(s->y_max, (int32_t)m->scissor_rectangle_y_max + frame->pixel_origin_y);
     }
-    s->x_min = s->x_min > x_min ? s->x_min : x_min;
-    s->y_min = s->y_min > y_min ? s->y_min : y_min;
-    s->x_max = s->x_max < x_max ? s->x_max : x_max;
-    s->y_max = s->y_max < y_max ? s->y_max : y_max;
 }
 
 /* The exact determinant of spec/20 2.7, in 1/65536 square pixels. */
@@ -249,12 +242,12 @@ static float pixels(int32_t v) {
     return (float)v * (1.0f / G4_ONE_PIXEL);
 }
 
-static void payload_deltas(const int32_t x[3], const int32_t y[3], struct g4_payload_sf_r1 *r1) {
+static void payload_deltas(const int32_t x[3], const int32_t y[3], int64_t det, struct g4_payload_sf_r1 *r1) {
     r1->dx0 = pixels(x[1] - x[0]);
     r1->dy0 = pixels(y[1] - y[0]);
     r1->dx2 = pixels(x[2] - x[0]);
     r1->dy2 = pixels(y[2] - y[0]);
-    r1->determinant = (float)((double)determinant(x, y) / (G4_ONE_PIXEL * G4_ONE_PIXEL));
+    r1->determinant = (float)((double)det * (1.0 / (G4_ONE_PIXEL * G4_ONE_PIXEL)));
 }
 
 /* Step 10. */
@@ -273,11 +266,12 @@ static bool is_culled(const struct g4_sf_frame *frame, bool back_facing) {
 
 /* The topmost, then leftmost of the first n. */
 static int first_vertex(const int32_t *x, const int32_t *y, int n) {
+    int64_t least = y[0] * INT64_C(0x100000000) + x[0];
     int first = 0;
     for (int i = 1; i < n; i++) {
-        if (y[i] < y[first] || (y[i] == y[first] && x[i] < x[first])) {
-            first = i;
-        }
+        const int64_t place = y[i] * INT64_C(0x100000000) + x[i];
+        first = place < least ? i : first;
+        least = place < least ? place : least;
     }
     return first;
 }
@@ -291,16 +285,18 @@ static const int orders[2][3][3] = {
 static void payload_vertices(const struct g4_object *object, const float *corner_z, const int order[3], int n,
                              struct g4_setup *setup, struct g4_sf_payload *payload) {
     float w[3] = {0};
+    float z[3] = {0};
     payload->vertices = (uint32_t)n;
     for (int i = 0; i < n; i++) {
-        payload->v[i] = object->v[order[i]];
-        setup->z[i] = corner_z[order[i]];
-        w[i] = payload->v[i]->rhw;
-        if (order[i] == object->provoking) {
-            payload->r1.provoking_vertex = (uint32_t)i;
-        }
+        const struct g4_vertex *const v = object->v[order[i]];
+        payload->v[i] = v;
+        z[i] = corner_z[order[i]];
+        w[i] = v->rhw;
+        payload->r1.provoking_vertex = order[i] == object->provoking ? (uint32_t)i : payload->r1.provoking_vertex;
     }
-    const float *const z = setup->z;
+    for (int i = 0; i < 3; i++) {
+        setup->z[i] = z[i];
+    }
     payload->r2 = (struct g4_payload_sf_r2){z[0], w[0], z[1], w[1], z[2], w[2]};
 }
 
@@ -335,7 +331,7 @@ static bool setup_triangle(const struct g4_sf_frame *frame, const struct g4_obje
         setup->x[i] = x[order[i]];
         setup->y[i] = y[order[i]];
     }
-    payload_deltas(setup->x, setup->y, &payload->r1);
+    payload_deltas(setup->x, setup->y, object->invert_orientation ? -det : det, &payload->r1);
     payload_vertices(object, c.z, order, 3, setup, payload);
     setup->x_start = pixels(setup->x[0]);
     setup->y_start = pixels(setup->y[0]);
@@ -414,7 +410,7 @@ static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object 
     }
     const int32_t x[4] = {left, right, left, right}; /* UL, LR, LL; the fourth only completes the box */
     const int32_t y[4] = {top, bottom, bottom, top};
-    payload_deltas(x, y, &payload->r1);
+    payload_deltas(x, y, determinant(x, y), &payload->r1);
     payload_vertices(object, &place.z, order, 1, setup, payload);
     const struct g4_payload_sf_r2 *const c = &payload->r2;
     payload->r2 = (struct g4_payload_sf_r2){c->z0, c->inverse_w0, c->z0, c->inverse_w0, c->z0, c->inverse_w0};
@@ -436,7 +432,10 @@ bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object
                  struct g4_sf_payload *payload) {
     bool drawn;
 
-    memset(setup, 0, object->type == G4_OBJECT_LINE ? sizeof *setup : offsetof(struct g4_setup, line));
+    memset(setup, 0, offsetof(struct g4_setup, line));
+    if (object->type == G4_OBJECT_LINE) {
+        memset(&setup->line, 0, sizeof setup->line);
+    }
     setup->type = object->type;
     setup->topology = object->topology;
     setup->back_facing = object->back_facing;
