@@ -37,6 +37,8 @@ DERIVED = {"hw.h": "gen4emu.hw.c_header", "isa.h": "gen4emu.isa.c_header", "mpeg
 COMPILE = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-fvisibility=hidden",
            "-pthread", "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Wno-psabi"]
 LINK = ["-pthread"]
+# GCC's own choice for structs of some hundred bytes, `rep stos` and `rep movs`, takes longer to start than to do.
+STRATEGIES = [f"-mmem{what}-strategy=vector_loop:1024:noalign,libcall:-1:noalign" for what in ("cpy", "set")]
 # -fno-wrapv: many builds of Python hand down -fwrapv, with which signed overflow would not be reported.
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-wrapv", "-fno-omit-frame-pointer",
             "-O1", "-g"]
@@ -103,7 +105,7 @@ def ffibuilder() -> cffi.FFI:
         sources=[str(p.relative_to(ROOT)) for p in sources()],
         include_dirs=["native", "native/generated"],
         depends=[str(p.relative_to(ROOT)) for p in headers()],
-        extra_compile_args=COMPILE + extra,
+        extra_compile_args=COMPILE + _known(STRATEGIES) + extra,
         extra_link_args=LINK + extra,
     )
     return ffi
@@ -123,13 +125,24 @@ def replace_file(built: Path, target: Path) -> None:
 
 def build_shim(package: Path, sanitize: bool = False) -> Path:
     """Compile the shim and put it into PACKAGE; also the one of 32 bits, if that can be done."""
-    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    compiler = _compiler()
     _build_shim([*compiler, *SHIM_COMPILE, *(SHIM_SANITIZE if sanitize else [])], package / SHIM)
     if _makes_32_bits(compiler):
         _build_shim([*compiler, *SHIM_COMPILE, *SHIM_COMPILE_32], package / SHIM_32)
     else:
         (package / SHIM_32).unlink(missing_ok=True)
     return package / SHIM
+
+
+def _compiler() -> list[str]:
+    return shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+
+
+def _known(flags: list[str]) -> list[str]:
+    """These flags, if the compiler knows them."""
+    probe = [*_compiler(), *flags, "-Werror", "-c", "-xc", "-", "-o", os.devnull]
+    done = subprocess.run(probe, input=b"int x;\n", capture_output=True, check=False)
+    return flags if done.returncode == 0 else []
 
 
 def _build_shim(command: list[str], target: Path) -> None:
