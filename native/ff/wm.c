@@ -9,7 +9,7 @@
 
 enum {
     FEW = 12,  /* subspans */
-    AHEAD = 6, /* objects */
+    AHEAD = 16,/* objects */
 };
 
 static uint32_t reversed(uint32_t v) {
