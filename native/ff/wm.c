@@ -8,8 +8,9 @@
 #include "wm_state.h"
 
 enum {
-    FEW = 12,  /* subspans */
-    AHEAD = 16,/* objects */
+    FEW = 12, /* subspans */
+    FAR = 16, /* objects ahead */
+    NEAR = 2,
 };
 
 static uint32_t reversed(uint32_t v) {
@@ -215,15 +216,18 @@ static void work_on_watched_depth(struct g4_worker *worker, bool threads) {
     }
 }
 
-/* Objects come from memory: say early which are next.  Their coefficients lie behind a pointer in them. */
+/* Objects come from memory: say early which are next, and again soon before, as gangs need all of the nearest cache.
+ * Their coefficients lie behind a pointer in them. */
 static void prefetch(const struct g4_tile *tile, uint32_t i) {
-    if (i + AHEAD < tile->setups) {
-        __builtin_prefetch(tile->setup[i + AHEAD]);
-    }
-    if (i + AHEAD / 2 < tile->setups) {
-        const uint8_t *const entry = (const uint8_t *)tile->setup[i + AHEAD / 2]->entry;
+    if (i + FAR < tile->setups) {
+        __builtin_prefetch(tile->setup[i + FAR]);
+        const uint8_t *const entry = (const uint8_t *)tile->setup[i + FAR / 2]->entry;
         __builtin_prefetch(entry);
         __builtin_prefetch(entry + 64);
+    }
+    if (i + NEAR < tile->setups) {
+        __builtin_prefetch(tile->setup[i + NEAR]);
+        __builtin_prefetch(tile->setup[i + NEAR - 1]->entry);
     }
 }
 
