@@ -88,6 +88,7 @@ enum g4_status g4_bench_setup(struct g4_bench *bench, uint32_t topology, const s
         bench->vertex[i] = vertex_of(&vertices[i]);
     }
     g4_sf_frame_begin(&frame, &bench->ctx, &bench->pipe);
+    g4_sf_place(&frame, bench->vertex, count);
     for (uint32_t k = 0; k < made; k++) {
         struct g4_topology_object o;
         const struct g4_vertex *v[3] = {NULL};

@@ -77,6 +77,29 @@ def test_any_triangle_agrees_with_the_formula_in_exact_integers(corners: list[tu
     assert lit == inside(corners)
 
 
+near = st.tuples(st.integers(-256 * 5, 256 * 5), st.integers(-256 * 5, 256 * 5))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.tuples(st.integers(-256, 256 * 65), st.integers(-256, 256 * 65)), st.lists(near, min_size=3, max_size=3),
+       st.integers(0, 8))
+def test_small_triangles_agree_with_the_formula_wherever_tiles_end(middle: tuple[int, int],
+                                                                   corners: list[tuple[int, int]], snap: int) -> None:
+    around = [((middle[0] + x) >> snap << snap, (middle[1] + y) >> snap << snap) for x, y in corners]
+    lit = Bench(sf=NO_BIAS).lit([(x / 256, y / 256) for x, y in around])
+    assert lit == inside(around)
+
+
+def test_a_scissor_leaves_a_corner_of_a_long_triangle() -> None:
+    """Within the scissor it is small, on the whole it is not."""
+    scissor = {"scissor_rectangle_x_min": 30, "scissor_rectangle_y_min": 29, "scissor_rectangle_x_max": 34,
+               "scissor_rectangle_y_max": 33}
+    corners = [(-8000 * 256 + 7, 20 * 256 + 1), (8000 * 256, 31 * 256 + 5), (-8000 * 256, 60 * 256 + 3)]
+    lit = Bench(sf=NO_BIAS | {"scissor_rectangle_enable": True}, viewports=[scissor]).lit(
+        [(x / 256, y / 256) for x, y in corners])
+    assert lit == inside(corners) & box(range(30, 35), range(29, 34))
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.tuples(st.integers(0, 64 * 256), st.integers(0, 64 * 256)), st.integers(3, 9))
 def test_a_fan_around_any_point_lights_every_pixel_of_its_hull_once(center: tuple[int, int], sides: int) -> None:

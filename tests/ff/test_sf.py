@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import struct
+from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
@@ -177,6 +181,20 @@ def test_positions_round_half_up_and_clamp(x: float, q: int) -> None:
     setups = Bench(sf=CORNER, width=8192, height=8192).primitive([(x, 0), (100, 50), (200, 20)])
     assert setups[0] is not None
     assert q in list(setups[0].view.x)[:3]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(-8300, 8300, width=32), st.sampled_from([0, 1]))
+def test_any_float_is_the_nearest_position_ties_up(x: float, bits: int) -> None:
+    """Decision 7, in exact fractions; whole vertices share groups of four with others."""
+    scale = (256, 16)[bits]
+    expected = math.floor(Fraction(x) * scale + Fraction(1, 2))
+    expected = max(-8192 * scale, min(8192 * scale - 1, expected)) * (256 // scale)
+    setups = Bench(sf=CORNER | {"vertex_sub_pixel_precision_select": bits}, width=8192, height=8192).primitive(
+        [(0, 3), (9, 50), (200, 20), (x, 0), (100, 50), (200, 20)])
+    assert setups[1] is None or expected in list(setups[1].view.x)[:3]
+    assert setups[0] is not None
+    assert sorted(list(setups[0].view.x)[:3]) == [0, 9 * 256, 200 * 256]
 
 
 def test_four_bits_of_position_are_kept_as_multiples_of_16() -> None:

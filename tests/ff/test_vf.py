@@ -9,7 +9,7 @@ import pytest
 
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.topology import PrimitiveTopology as T
-from tests.ff.front_end import STORE, VERTICES, FrontEnd, numbered, tuples
+from tests.ff.front_end import INDICES, STORE, VERTICES, FrontEnd, numbered, tuples
 
 
 def fetched(name: str, data: bytes) -> list[int]:
@@ -76,7 +76,6 @@ def test_an_index_beyond_max_index_gives_zeros_but_constants_stay() -> None:
 def test_indices_past_the_end_of_the_buffer_are_zero_and_never_cut() -> None:
     end = FrontEnd()
     numbered(end, 10)
-    from tests.ff.front_end import INDICES
     end.index_buffer([4, 3, 2, 1, 0xFFFF, 0xFFFF], cut=True, end=INDICES + 7)
     assert tuples(end.objects(T.POINTLIST, 6, vertex_access_type=1)) == [(4,), (3,), (2,), (1,), (0,), (0,)]
 
@@ -139,6 +138,40 @@ def test_long_strips_and_fans_are_the_same_over_all_ranges() -> None:
     assert [o.topology for o in strip[:2]] == [T.TRISTRIP, T.TRISTRIP_REVERSE]
     assert [o.last_of_primitive for o in strip] == [False] * 2997 + [True]
     assert tuples(end.objects(T.TRIFAN, 3000)) == [(0, k + 1, k + 2) for k in range(2998)]
+
+
+def test_a_large_primitive_is_the_same_over_larger_ranges() -> None:
+    """33,000 triangles: the clipper leaves every twentieth, so that a few are to be looked at."""
+    end = FrontEnd(clip={"viewport_xy_clip_test_enable": True})
+    points = [(0.0 if i // 3 % 20 == 0 else 2.0, 0.0, float(i), 1.0) for i in range(99)]
+    end.buffers = [{"buffer_pitch": 32, "buffer_starting_address": VERTICES}]
+    end.positions(points)
+    end.index_buffer([i % 60 for i in range(99000)])
+    seen = [tuple(o.entry[v][6] for v in range(3)) for o in end.objects(T.TRILIST, 99000, vertex_access_type=1)]
+    word = [struct.unpack("<I", struct.pack("<f", float(i)))[0] for i in range(3)]
+    assert seen == [tuple(word)] * 1650
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+@pytest.mark.parametrize("shift", [0, 1, 2, 3])
+def test_indices_lie_anywhere_and_go_on_over_pages(size: int, shift: int) -> None:
+    end = FrontEnd()
+    numbered(end, 200)
+    indices = [(7 * i + i // 200) % 200 for i in range(3000)]
+    start = INDICES + 4096 * 2 - shift
+    code = {1: "B", 2: "H", 4: "I"}[size]
+    end.memory.write(start, struct.pack(f"<{len(indices)}{code}", *indices))
+    end.run(end.command("3DSTATE_INDEX_BUFFER", index_format={1: 0, 2: 1, 4: 2}[size], buffer_starting_address=start,
+                        buffer_ending_address=start + 2500 * size - 1))
+    flat = [i for t in tuples(end.objects(T.TRILIST, 2997, vertex_access_type=1, start_vertex_location=3)) for i in t]
+    assert flat == (indices[:2500] + [0] * 500)[3:]
+
+
+def test_unmapped_indices_are_zero() -> None:
+    end = FrontEnd()
+    numbered(end, 4)
+    end.run(end.command("3DSTATE_INDEX_BUFFER", index_format=1, buffer_starting_address=0xF0000000))
+    assert set(tuples(end.objects(T.POINTLIST, 300, vertex_access_type=1))) == {(0,)}
 
 
 @pytest.mark.parametrize(("topology", "last", "ids"), [
