@@ -36,6 +36,9 @@ static void fill_row(const struct fill *fill, uint8_t *row, uint32_t bytes) {
     const uint64_t keep = fill->keep * UINT64_C(0x100000001);
     uint32_t at = 0;
 
+    for (; keep == 0 && at + 8 <= bytes; at += 8) { /* without a look at what was there */
+        memcpy(row + at, &value, sizeof value);
+    }
     for (; at + 8 <= bytes; at += 8) {
         uint64_t v;
         memcpy(&v, row + at, sizeof v);
