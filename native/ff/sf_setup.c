@@ -169,6 +169,20 @@ struct corners {
     float z[3];
 };
 
+/* The usual triangle: all of its vertices are known, and are of one viewport. */
+static inline bool known_corners(const struct g4_vertex *const v[3], struct corners *out) {
+    const bool known = (v[0]->place & v[1]->place & v[2]->place) == G4_PLACE_KNOWN;
+    if (!known || v[0]->viewport != v[1]->viewport || v[0]->viewport != v[2]->viewport) {
+        return false;
+    }
+    for (int i = 0; i < 3; i++) {
+        out->x[i] = v[i]->screen_x;
+        out->y[i] = v[i]->screen_y;
+        out->z[i] = v[i]->screen_z;
+    }
+    return true;
+}
+
 /* False when a NaN drops the object.  All of its vertices go through one viewport, its first vertex'. */
 static bool find_corners(const struct g4_sf_frame *frame, const struct g4_object *object, uint8_t viewport,
                          struct corners *out) {
@@ -309,7 +323,7 @@ static bool setup_triangle(const struct g4_sf_frame *frame, const struct g4_obje
                            struct g4_sf_payload *payload) {
     const bool rectangle = object->type == G4_OBJECT_RECTANGLE;
     struct corners c;
-    if (!find_corners(frame, object, setup->viewport, &c)) {
+    if (!known_corners(object->v, &c) && !find_corners(frame, object, setup->viewport, &c)) {
         return false;
     }
     int32_t *const x = c.x;
