@@ -25,6 +25,7 @@ enum g4_base {
     G4_BASE_RDX = 2,
     G4_BASE_RSI = 6,
     G4_BASE_RDI = 7,
+    G4_BASE_R11 = 11,
 };
 
 struct g4_rm {
@@ -53,6 +54,7 @@ enum g4_form {
     G4_X_LOAD = G4_FORM(1, 0, 0, 0x10),       /* vmovups */
     G4_X_STORE = G4_FORM(1, 0, 0, 0x11),      /* with the register first */
     G4_X_MOVE = G4_FORM(1, 1, 0, 0x6f),       /* vmovdqa32 */
+    G4_X_MOVE_PD = G4_FORM(1, 1, 1, 0x28),    /* vmovapd */
     G4_X_MOVE_WORDS = G4_FORM(1, 3, 1, 0x6f), /* vmovdqu16 */
     G4_X_TO_WORDS = G4_FORM(2, 2, 0, 0x33),   /* vpmovdw: source first */
     G4_X_BROADCAST = G4_FORM(2, 1, 0, 0x18),
@@ -136,7 +138,7 @@ static inline void g4_put32(struct g4_code *code, uint32_t value) {
 
 static inline void g4_put_rm(struct g4_code *code, unsigned reg, struct g4_rm rm) {
     if (rm.memory) {
-        g4_put(code, 0x80 | (reg & 7) << 3 | rm.reg);
+        g4_put(code, 0x80 | (reg & 7) << 3 | (rm.reg & 7));
         g4_put32(code, (uint32_t)rm.offset);
     } else {
         g4_put(code, 0xc0 | (reg & 7) << 3 | (rm.reg & 7));
@@ -152,7 +154,7 @@ enum {
 static inline void g4_evex(struct g4_code *code, enum g4_form form, unsigned reg, unsigned second, struct g4_rm rm,
                            unsigned mask, unsigned zero) {
     const unsigned x = rm.memory ? 1 : ~(unsigned)rm.reg >> 4 & 1;
-    const unsigned b = rm.memory ? 1 : ~(unsigned)rm.reg >> 3 & 1;
+    const unsigned b = ~(unsigned)rm.reg >> 3 & 1;
 
     g4_put(code, 0x62);
     g4_put(code, (~reg >> 3 & 1) << 7 | x << 6 | b << 5 | (~reg >> 4 & 1) << 4 | (unsigned)form >> 16);
@@ -229,6 +231,16 @@ static inline void g4_mask_deposit(struct g4_code *code, unsigned to, unsigned f
     g4_put(code, 0xfb);
     g4_put(code, 0x92);
     g4_put(code, 0xc0 | to << 3);
+}
+
+/* to = from << bits */
+static inline void g4_mask_shift_left(struct g4_code *code, unsigned to, unsigned from, unsigned bits) {
+    g4_put(code, 0xc4);
+    g4_put(code, 0xe3);
+    g4_put(code, 0xf9);
+    g4_put(code, 0x32);
+    g4_put(code, 0xc0 | to << 3 | from);
+    g4_put(code, bits);
 }
 
 /* to = from >> 8 */

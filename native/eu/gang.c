@@ -301,8 +301,7 @@ static uint64_t run_group(struct g4_run *run, uint32_t ip, uint32_t limit, uint6
     run->split = false;
     for (;;) {
         const struct g4_stretch *const stretch = op->stretch;
-        if (stretch && run->translated && !run->alternate && stretch->last_ip < limit &&
-            g4_run_stretch(run, op, fuel - count)) {
+        if (stretch && run->translated && stretch->last_ip < limit && g4_run_stretch(run, op, fuel - count)) {
             channels += stretch->all.channels;
             count += stretch->all.count;
             if (run->split) {

@@ -641,6 +641,8 @@ bool g4_translate_region(struct translator *t, const struct g4_op *ops, uint32_t
                                    .last_ip = ops[r->count - 1].ip,
                                    .fuel = (uint64_t)r->count * (G4_REGION_TURNS + 2),
                                    .region = ops,
+                                   .top = t->s.top,
+                                   .ieee_only = t->s.ieee_only,
                                    .blocks = r->blocks,
                                    .block = malloc(r->blocks * sizeof *r->block)};
     if (!stretch->block) {

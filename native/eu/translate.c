@@ -74,10 +74,12 @@ struct loop {
     size_t nobody; /* jump when no thread of a pair is there */
 };
 
-/* The code goes from pair to pair by itself; r8 has the bit of the one it is at, r9 those it could not do. */
+/* The code goes from pair to pair by itself; r8 has the bit of the one it is at, r9 those it could not do, r11 the gang
+ * as far on as its accumulators are. */
 static void begin(struct translator *t, struct loop *loop) {
-    static const uint8_t start[] = {0x41, 0xb8, 1, 0, 0, 0, 0x45, 0x31, 0xc9}; /* mov r8d, 1; xor r9d, r9d */
-    static const uint8_t group[] = {0xc5, 0xf8, 0x98, 0xdb};                   /* kortestw k3, k3 */
+    /* mov r8d, 1; xor r9d, r9d; mov r11, rdi */
+    static const uint8_t start[] = {0x41, 0xb8, 1, 0, 0, 0, 0x45, 0x31, 0xc9, 0x49, 0x89, 0xfb};
+    static const uint8_t group[] = {0xc5, 0xf8, 0x98, 0xdb}; /* kortestw k3, k3 */
     struct g4_code *const code = &t->code;
 
     memset(&t->s, 0, sizeof t->s);
@@ -97,9 +99,9 @@ static void begin(struct translator *t, struct loop *loop) {
 /* The next pair, or the end. */
 static void finish(struct translator *t, const struct loop *loop) {
     static const uint8_t doubt[] = {0xc5, 0xf8, 0x98, 0xc0}; /* kortestw k0, k0 */
-    /* add rdi, 64; add rsi, 2; add rdx, 2; add r8d, r8d; cmp r8d, 16 */
-    static const uint8_t next[] = {0x48, 0x83, 0xc7, 0x40, 0x48, 0x83, 0xc6, 0x02, 0x48, 0x83,
-                                   0xc2, 0x02, 0x45, 0x01, 0xc0, 0x41, 0x83, 0xf8, 0x10};
+    /* add rdi, 64; add r11, 256; add rsi, 2; add rdx, 2; add r8d, r8d; cmp r8d, 16 */
+    static const uint8_t next[] = {0x48, 0x83, 0xc7, 0x40, 0x49, 0x81, 0xc3, 0x00, 0x01, 0x00, 0x00, 0x48, 0x83,
+                                   0xc6, 0x02, 0x48, 0x83, 0xc2, 0x02, 0x45, 0x01, 0xc0, 0x41, 0x83, 0xf8, 0x10};
     static const uint8_t end[] = {0x44, 0x89, 0xc8, 0xc5, 0xf8, 0x77, 0xc3}; /* mov eax, r9d; vzeroupper; ret */
     static const uint8_t failed[] = {0x45, 0x09, 0xc1};                      /* or r9d, r8d */
     struct g4_code *const code = &t->code;
@@ -118,8 +120,11 @@ static void finish(struct translator *t, const struct loop *loop) {
         jump = g4_jump(code, G4_JUMP_NOT_ZERO);
     }
     for (unsigned i = 0; i < CACHED; i++) {
-        if (t->s.held[i].what == HOLDS_ROW && t->s.held[i].dirty) {
-            g4_evex(code, G4_X_STORE, i, 0, g4_row_in_memory(t->s.held[i].row, 0), 0, G4_MERGE);
+        const struct holder *const h = &t->s.held[i];
+        if (h->dirty) {
+            g4_evex(code, G4_X_STORE, i, 0,
+                    h->what == HOLDS_SUM ? g4_sum_in_memory(h->row, h->element) : g4_row_in_memory(h->row, 0), 0,
+                    G4_MERGE);
         }
     }
     const size_t next_pair = code->size;
@@ -178,8 +183,14 @@ static void mark_targets(const struct g4_kernel *kernel, bool *is_target) {
     }
 }
 
-static void describe(struct g4_stretch *stretch, const struct g4_op *ops, uint32_t count, size_t start) {
-    *stretch = (struct g4_stretch){.start = start, .count = count, .last_ip = ops[count - 1].ip, .fuel = count};
+static void describe(const struct translator *t, struct g4_stretch *stretch, const struct g4_op *ops, uint32_t count,
+                     size_t start) {
+    *stretch = (struct g4_stretch){.start = start,
+                                   .count = count,
+                                   .last_ip = ops[count - 1].ip,
+                                   .fuel = count,
+                                   .top = t->s.top,
+                                   .ieee_only = t->s.ieee_only};
     for (uint32_t i = 0; i < count; i++) {
         g4_block_add(&stretch->all, &ops[i]);
     }
@@ -209,7 +220,7 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
         } else {
             const uint32_t own = translate_from(t, op, kernel->count - i, is_target + i);
             if (own) {
-                describe(stretch, op, own, start);
+                describe(t, stretch, op, own, start);
                 op->stretch = stretch;
                 translation->count++;
                 count = own;

@@ -37,6 +37,8 @@ struct g4_stretch {
     size_t start;   /* of the code, in all of it */
     uint32_t count; /* of ops, the first of which points here */
     uint32_t last_ip;
+    uint32_t top;               /* registers that a thread must own for its messages */
+    bool ieee_only;             /* not for ALT mode */
     uint64_t fuel;              /* a thread needs at most */
     struct g4_block all;        /* without flow: all of it */
     const struct g4_op *region; /* its first op; NULL: there is no flow in it */

@@ -153,9 +153,6 @@ static unsigned flag_of(struct translator *t, const struct g4_op *op, int part) 
 static unsigned lanes_of(struct translator *t, const struct g4_op *op, int part, bool gate) {
     const unsigned base = op->nomask ? K_GROUP : K_EXEC_0 + half_of(op, part);
     unsigned mask = base;
-    if (op->out.store == G4_STORE_SCATTER4) { /* is_single: all lanes compute it, one is stored */
-        return K_GROUP;
-    }
     if (pattern(op) != 0xffff) {
         g4_mask_constant(&t->code, K_LANES, pattern(op));
         g4_masks(&t->code, G4_K_AND, K_LANES, K_LANES, mask);
@@ -349,40 +346,44 @@ struct target {
     unsigned lanes; /* a mask */
 };
 
-/* The only dword that an instruction of one channel writes: its lane. */
-static unsigned lane_of(const struct g4_op *op) {
-    return op->out.off[0] % G4_REGISTER_BYTES / 4u;
+/* Dwords in a row within one register, but not from its beginning. */
+static bool is_shifted(const struct g4_op *op) {
+    if (op->out.store != G4_STORE_SCATTER4 || op->parts != 1) {
+        return false;
+    }
+    for (unsigned c = 0; c < op->count; c++) {
+        if (op->out.off[c] != op->out.off[0] + 4 * c) {
+            return false;
+        }
+    }
+    return op->out.off[0] % G4_REGISTER_BYTES + 4u * op->count <= G4_REGISTER_BYTES;
 }
 
-static bool all_alike(const struct g4_fast_src *in) {
-    return in->load == G4_LOAD_SCALAR || in->load == G4_LOAD_IMM;
-}
-
-/* One channel into any dword of a register, from what is the same in all lanes. */
-static bool is_single(const struct g4_op *op) {
-    const bool plain = op->exec_size == 1 && op->nomask && op->predicate == G4_PRED_NONE && op->cond == G4_COND_NONE;
-    return plain && op->out.store == G4_STORE_SCATTER4 && all_alike(&op->in[0]) &&
-           (g4_opcode_info[op->opcode].sources < 2 || all_alike(&op->in[1]));
+/* How far from its lane the first channel is stored. */
+static unsigned shift_of(const struct g4_op *op) {
+    return op->out.store == G4_STORE_SCATTER4 ? op->out.off[0] % G4_REGISTER_BYTES / 4u : 0;
 }
 
 static bool may_store(const struct g4_op *op) {
     const bool words = op->out.store == G4_STORE_WORDS && op->handler >> 8 == G4_TABLE_INT &&
                        op->out.off[0] % 16 == 0 && op->out.off[8 * (op->parts - 1)] % 16 == 0;
-    return op->out.store == G4_STORE_NULL || op->out.store == G4_STORE_PACKED || words || is_single(op);
+    return op->out.store == G4_STORE_NULL || op->out.store == G4_STORE_PACKED || words || is_shifted(op);
 }
 
 static unsigned row_of(const struct g4_op *op, int part) {
     return op->out.off[8 * part] / (unsigned)sizeof(union g4_reg);
 }
 
-/* The mask of the lanes that are stored, when `lanes` are those that are computed. */
-static unsigned stored_lanes(struct translator *t, const struct g4_op *op, unsigned lanes) {
-    if (op->out.store != G4_STORE_SCATTER4) {
-        return lanes;
+/* Move lanes up within their threads; the mask of them is K_LANES then. */
+static unsigned shifted(struct translator *t, unsigned reg, unsigned lanes, unsigned shift) {
+    int32_t from[8];
+    for (int c = 0; c < 8; c++) {
+        from[c] = (c - (int32_t)shift) & 7;
     }
-    g4_mask_constant(&t->code, K_LANES, 0x0101u << lane_of(op));
-    g4_masks(&t->code, G4_K_AND, K_LANES, K_LANES, K_GROUP);
-    return K_LANES;
+    g4_evex(&t->code, G4_X_LOAD, TEMP_0, 0, by_channel(t, from, 8), 0, G4_MERGE);
+    g4_evex(&t->code, G4_X_PERMUTE, TEMP_RESULT, TEMP_0, g4_rm_reg(reg), 0, G4_MERGE);
+    g4_mask_shift_left(&t->code, K_LANES, lanes, shift);
+    return TEMP_RESULT;
 }
 
 /* What is known of NaN in a row after a write. */
@@ -434,11 +435,15 @@ static void store(struct translator *t, const struct g4_op *op, int part, unsign
         store_words(t, op, part, lanes, reg);
         return;
     }
-    const unsigned mask = stored_lanes(t, op, lanes);
-    store_row(t, row_of(op, part), mask, reg);
+    const bool gated = lanes == K_LANES;
+    if (shift_of(op)) {
+        reg = shifted(t, reg, lanes, shift_of(op));
+        lanes = K_LANES;
+    }
+    store_row(t, row_of(op, part), lanes, reg);
     const int to = holder_of(t, HOLDS_ROW, row_of(op, part), 0);
     if (to >= 0) {
-        now_numbers(t, op, part, (unsigned)to, numbers, lanes == K_LANES);
+        now_numbers(t, op, part, (unsigned)to, numbers, gated);
     }
 }
 
@@ -523,6 +528,22 @@ static void finish_truth(struct translator *t, const struct g4_op *op, int part,
     }
 }
 
+/* ---- accumulators ---- */
+
+static unsigned sum_of(struct translator *t, unsigned acc, unsigned thread) {
+    int reg = holder_of(t, HOLDS_SUM, acc, thread);
+    if (reg < 0) {
+        reg = take(t, HOLDS_SUM, acc, thread);
+        g4_evex(&t->code, G4_X_LOAD, (unsigned)reg, 0, g4_sum_in_memory(acc, thread), 0, G4_MERGE);
+    }
+    t->s.held[reg].used = t->s.now;
+    return (unsigned)reg;
+}
+
+static unsigned acc_of(const struct g4_op *op, int part) {
+    return (unsigned)(op->acc + part) & 1;
+}
+
 /* ---- double precision: line, pln, dot products ---- */
 
 struct wide {
@@ -542,12 +563,34 @@ static void wide_binary(struct translator *t, enum g4_form form, struct wide to,
     g4_evex(&t->code, form, to.high, a.high, g4_rm_reg(b.high), K_HIGH, G4_ZERO);
 }
 
+/* The accumulator gets what the lanes of all threads of the group have, whatever the masks say. */
+static void accumulate(struct translator *t, const struct g4_op *op, int part, struct wide from) {
+    const unsigned low = sum_of(t, acc_of(op, part), 0);
+    const unsigned high = sum_of(t, acc_of(op, part), 1);
+    g4_evex(&t->code, G4_X_MOVE_PD, low, 0, g4_rm_reg(from.low), K_GROUP, G4_MERGE);
+    g4_mask_high(&t->code, K_TEMP, K_GROUP);
+    g4_evex(&t->code, G4_X_MOVE_PD, high, 0, g4_rm_reg(from.high), K_TEMP, G4_MERGE);
+    t->s.held[low].dirty = t->s.held[high].dirty = true;
+}
+
+/* The lanes that double arithmetic is done for; K_HIGH has those of the second thread. */
+static unsigned wide_lanes(struct translator *t, const struct g4_op *op, int part) {
+    const unsigned lanes = op->acc_write ? (unsigned)K_GROUP : lanes_of(t, op, part, true);
+    g4_mask_high(&t->code, K_HIGH, lanes);
+    return lanes;
+}
+
 /* To TEMP_RESULT, which must have no NaN. */
 static void finish_wide(struct translator *t, const struct g4_op *op, int part, struct wide from, unsigned lanes) {
     g4_evex(&t->code, G4_X_NARROW, TEMP_RESULT, 0, g4_rm_reg(from.low), lanes, G4_ZERO);
-    g4_evex(&t->code, G4_X_NARROW, from.high, 0, g4_rm_reg(from.high), K_HIGH, G4_ZERO);
-    g4_evex_imm(&t->code, G4_X_JOIN, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(from.high), 0, G4_MERGE, 1);
+    g4_evex(&t->code, G4_X_NARROW, TEMP_3, 0, g4_rm_reg(from.high), K_HIGH, G4_ZERO);
+    g4_evex_imm(&t->code, G4_X_JOIN, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(TEMP_3), 0, G4_MERGE, 1);
     g4_translate_check(t, TEMP_RESULT, lanes);
+    if (op->acc_write) {
+        check_size(t, TEMP_RESULT, lanes);
+        accumulate(t, op, part, from);
+        lanes = lanes_of(t, op, part, true);
+    }
     finish_float(t, op, part, lanes);
 }
 
@@ -568,7 +611,7 @@ static bool translate_plane(struct translator *t, const struct g4_op *op) {
     const bool pln = op->opcode == G4_OPCODE_PLN;
     const struct wide coefficient = {TEMP_A, TEMP_B};
 
-    if (op->acc_write || op->in[0].keep != UINT32_MAX || op->in[0].flip || t->region) {
+    if (op->in[0].keep != UINT32_MAX || op->in[0].flip || t->region) {
         return false;
     }
     for (int part = 0; part < op->parts; part++) {
@@ -576,8 +619,7 @@ static bool translate_plane(struct translator *t, const struct g4_op *op) {
         if (is_dirty(t, op->in[0].reg[part])) {
             return false;
         }
-        const unsigned lanes = lanes_of(t, op, part, true);
-        g4_mask_high(&t->code, K_HIGH, lanes);
+        const unsigned lanes = wide_lanes(t, op, part);
         widen(t, first, float_source(t, op, 1, part, TEMP_RESULT, false), lanes);
         plane(t, op, part, pln ? sub & 16 : sub, coefficient, lanes);
         wide_binary(t, G4_X_MULPD, first, coefficient, first, lanes);
@@ -591,6 +633,27 @@ static bool translate_plane(struct translator *t, const struct g4_op *op) {
         }
         plane(t, op, part, (sub & 16) + 12, coefficient, lanes);
         wide_binary(t, G4_X_ADDPD, first, first, coefficient, lanes);
+        finish_wide(t, op, part, first, lanes);
+    }
+    return true;
+}
+
+/* add and mul that accumulate, mac. */
+static bool translate_accumulate(struct translator *t, const struct g4_op *op) {
+    if (t->region) {
+        return false;
+    }
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned x = float_source(t, op, 0, part, TEMP_A, false);
+        const unsigned y = float_source(t, op, 1, part, TEMP_B, false);
+        const unsigned lanes = wide_lanes(t, op, part);
+        widen(t, second, x, lanes);
+        widen(t, first, y, lanes);
+        wide_binary(t, op->opcode == G4_OPCODE_ADD ? G4_X_ADDPD : G4_X_MULPD, first, second, first, lanes);
+        if (op->opcode == G4_OPCODE_MAC) {
+            const struct wide sum = {sum_of(t, acc_of(op, part), 0), sum_of(t, acc_of(op, part), 1)};
+            wide_binary(t, G4_X_ADDPD, first, first, sum, lanes);
+        }
         finish_wide(t, op, part, first, lanes);
     }
     return true;
@@ -780,26 +843,45 @@ enum {
     SFID_MATH = 1,
 };
 
-/* A message of a kind that is worth it: one whole register of floats in, one out. */
+/* The register that the implied move takes its dwords from, if it is one. */
+static int moved_register(const struct g4_op *op) {
+    const unsigned first = op->in[0].off[0] / (unsigned)sizeof(union g4_reg);
+    for (int c = 1; c < 8; c++) {
+        if (op->in[0].off[c] / sizeof(union g4_reg) != first) {
+            return -1;
+        }
+    }
+    return (int)first;
+}
+
+/* A message of a kind that is worth it: a register of floats in, one out. */
 static bool is_plain_math(const struct translator *t, const struct g4_op *op,
                           struct g4_extended_math_message *message) {
     const struct g4_src *const payload = &op->src[0];
-    const bool moved =
+    const bool whole =
         op->whole_move && payload->base + payload->pass_bytes * (op->passes - 1u) < G4_GRF_COUNT * G4_REGISTER_BYTES;
+    const bool moved = whole || (op->dword_move && moved_register(op) >= 0);
+    const unsigned first = op->dst.base % G4_REGISTER_BYTES;
 
     g4_extended_math_message_unpack(&op->descriptor, t->gen, message);
     return op->src[1].kind == G4_KIND_IMM && (op->descriptor >> 24 & 15) == SFID_MATH && !(op->descriptor >> 31) &&
            (moved || payload->kind == G4_KIND_NULL) && (op->descriptor >> 20 & 15) == 1 &&
-           (op->descriptor >> 16 & 15) == 1 && !message->scalar && !message->saturate && op->dst.kind == G4_KIND_GRF &&
-           op->dst.hstride == 1 && op->dst.base % G4_REGISTER_BYTES == 0 &&
-           op->dst.base / G4_REGISTER_BYTES + op->passes <= G4_GRF_COUNT && op->channels == 8 &&
-           op->half + op->passes <= 2 && op->dst.writemask == 0xf && op->predicate <= G4_PRED_NORMAL && !op->breakpoint;
+           (op->descriptor >> 16 & 15) == 1 && !message->saturate && op->dst.kind == G4_KIND_GRF &&
+           op->dst.hstride == 1 && first % 4 == 0 && first + 4u * op->channels <= G4_REGISTER_BYTES &&
+           op->dst.base / G4_REGISTER_BYTES + op->passes <= G4_GRF_COUNT && op->half + op->passes <= 2 &&
+           op->predicate <= G4_PRED_NORMAL && !op->breakpoint;
+}
+
+static unsigned math_payload(const struct g4_op *op, int pass) {
+    return G4_GRF_COUNT + ((op->mrf + (unsigned)pass) & (G4_MRF_COUNT - 1));
 }
 
 static unsigned math_source(const struct g4_op *op, int pass) {
-    return op->src[0].kind == G4_KIND_NULL
-               ? G4_GRF_COUNT + ((op->mrf + (unsigned)pass) & (G4_MRF_COUNT - 1))
-               : (op->src[0].base + (pass ? op->src[0].pass_bytes : 0u)) / G4_REGISTER_BYTES;
+    if (op->src[0].kind == G4_KIND_NULL) {
+        return math_payload(op, pass);
+    }
+    return op->whole_move ? (op->src[0].base + (pass ? op->src[0].pass_bytes : 0u)) / G4_REGISTER_BYTES
+                          : (unsigned)moved_register(op);
 }
 
 static unsigned math_destination(const struct g4_op *op, int pass) {
@@ -855,6 +937,31 @@ static void root_or_inverse(struct translator *t, unsigned function, unsigned x,
     }
 }
 
+/* The payload, which also stays where the message has it. */
+static unsigned math_operand(struct translator *t, const struct g4_op *op, int pass, bool scalar) {
+    const unsigned from = math_source(op, pass);
+    unsigned x = row(t, from, TEMP_A);
+
+    if (op->src[0].kind != G4_KIND_NULL) {
+        if (!op->whole_move) {
+            int32_t dword[8];
+            for (int c = 0; c < 8; c++) {
+                dword[c] = op->in[0].off[c] % G4_REGISTER_BYTES / 4;
+            }
+            g4_evex(&t->code, G4_X_LOAD, TEMP_B, 0, by_channel(t, dword, 8), 0, G4_MERGE);
+            g4_evex(&t->code, G4_X_PERMUTE, TEMP_B, TEMP_B, g4_rm_reg(x), 0, G4_MERGE);
+            x = TEMP_B;
+        }
+        t->s.top = from + 1 > t->s.top ? (uint8_t)(from + 1) : t->s.top;
+        store_row(t, math_payload(op, pass), whole_threads(t), x);
+    }
+    if (scalar) { /* channels 0 and 4 stand for their group of four */
+        g4_evex_imm(&t->code, G4_X_PERMUTE_PS, TEMP_B, 0, g4_rm_reg(x), 0, G4_MERGE, 0);
+        x = TEMP_B;
+    }
+    return x;
+}
+
 static bool translate_math(struct translator *t, const struct g4_op *op) {
     struct g4_extended_math_message message;
 
@@ -863,19 +970,21 @@ static bool translate_math(struct translator *t, const struct g4_op *op) {
          message.math_function != G4_MATH_FUNCTION_RSQ)) {
         return false;
     }
+    t->s.ieee_only |= message.math_function == G4_MATH_FUNCTION_SQRT; /* of -0 */
     for (int pass = 0; pass < op->passes; pass++) {
-        const unsigned from = math_source(op, pass);
-        const unsigned x = row(t, from, TEMP_A);
-        if (op->src[0].kind != G4_KIND_NULL) {
-            const unsigned threads = whole_threads(t);
-            store_row(t, G4_GRF_COUNT + ((op->mrf + (unsigned)pass) & (G4_MRF_COUNT - 1)), threads, x);
-        }
-        const unsigned lanes = lanes_of(t, op, pass, true);
+        const unsigned x = math_operand(t, op, pass, message.scalar);
+        unsigned lanes = lanes_of(t, op, pass, true);
+        const bool all = lanes == widest(op, pass);
+        unsigned result = TEMP_RESULT;
         root_or_inverse(t, message.math_function, x, lanes);
         g4_translate_check(t, TEMP_RESULT, lanes);
-        store_row(t, math_destination(op, pass), lanes, TEMP_RESULT);
+        if (op->dst.base % G4_REGISTER_BYTES) {
+            result = shifted(t, TEMP_RESULT, lanes, op->dst.base % G4_REGISTER_BYTES / 4u);
+            lanes = K_LANES;
+        }
+        store_row(t, math_destination(op, pass), lanes, result);
         const int to = holder_of(t, HOLDS_ROW, math_destination(op, pass), 0);
-        if (to >= 0 && !t->region && lanes == widest(op, pass)) {
+        if (to >= 0 && !t->region && all) {
             t->s.held[to].numbers |= (uint8_t)(1u << lanes);
         }
     }
@@ -950,8 +1059,8 @@ static bool translate_double(struct translator *t, const struct g4_op *op, unsig
     case G4_FAST_DPH_P:
     case G4_FAST_DP4_P:
         return translate_dot(t, op);
-    default: /* with accumulators */
-        return false;
+    default:
+        return translate_accumulate(t, op);
     }
 }
 
@@ -979,8 +1088,9 @@ static bool may_translate(const struct g4_op *op) {
     const unsigned sources = g4_opcode_info[op->opcode].sources;
     const unsigned table = op->handler >> 8;
 
-    if (op->predicate > G4_PRED_NORMAL || op->acc_write || op->half + op->parts > 2 || !may_store(op) ||
-        !may_convert(op) || has_integer_condition(op) || pattern(op) * UINT64_C(0x0001000100010001) != op->written) {
+    if (op->predicate > G4_PRED_NORMAL || (op->acc_write && (table != G4_TABLE_DOUBLE || op->count != 8)) ||
+        op->half + op->parts > 2 || !may_store(op) || !may_convert(op) || has_integer_condition(op) ||
+        pattern(op) * UINT64_C(0x0001000100010001) != op->written) {
         return false;
     }
     for (unsigned s = 0; s < sources; s++) {
@@ -990,6 +1100,43 @@ static bool may_translate(const struct g4_op *op) {
             !(as_it_is || is_negated(in) || is_biased(in))) {
             return false;
         }
+    }
+    return true;
+}
+
+/* ---- flags from a number ---- */
+
+static bool moves_flags(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_MOV && op->handler >> 8 == G4_TABLE_INT && op->dst.kind == G4_KIND_ARF &&
+           op->dst.reg >> 4 == G4_ARF_F && (op->dst.reg & 15) == 0 && op->exec_size == 1 && op->dst.size == 2 &&
+           (op->dst.base == 0 || op->dst.base == 2) && op->in[0].load == G4_LOAD_IMM && op->half == 0 &&
+           op->predicate == G4_PRED_NONE && op->cond == G4_COND_NONE && !op->saturate &&
+           op->out.convert == G4_CONVERT_NONE && op->in[0].invert == 0 && op->in[0].minus == 0 && !op->align16;
+}
+
+/* All bytes of the threads whose first channel runs. */
+static unsigned threads_of_first_channel(struct translator *t, const struct g4_op *op) {
+    /* kmovw eax, k1; and eax, 0x0101; imul eax, eax, 255; kmovw K_TEMP, eax */
+    static const uint8_t expand[] = {0xc5, 0xf8, 0x93, 0xc1, 0x25, 0x01, 0x01, 0x00, 0x00, 0x69,
+                                     0xc0, 0xff, 0x00, 0x00, 0x00, 0xc5, 0xf8, 0x92, 0xf0};
+    if (op->nomask) {
+        return K_GROUP;
+    }
+    g4_put_all(&t->code, expand, sizeof expand);
+    return K_TEMP;
+}
+
+static bool translate_flags(struct translator *t, const struct g4_op *op) {
+    const unsigned threads = threads_of_first_channel(t, op);
+    for (unsigned half = 0; half < 2; half++) {
+        const struct g4_rm flag =
+            g4_rm_at(G4_BASE_RDX, offsetof(struct g4_gang, flag) + (op->dst.base + half) * sizeof(g4_lanes));
+        g4_mask_load(&t->code, K_BITS, flag);
+        g4_masks(&t->code, G4_K_ANDN, K_BITS, threads, K_BITS);
+        g4_mask_constant(&t->code, K_HIGH, ((uint32_t)op->in[0].imm[0] >> (8 * half) & 0xff) * 0x0101u);
+        g4_masks(&t->code, G4_K_AND, K_HIGH, K_HIGH, threads);
+        g4_masks(&t->code, G4_K_OR, K_BITS, K_BITS, K_HIGH);
+        g4_mask_store(&t->code, K_BITS, flag);
     }
     return true;
 }
@@ -1014,6 +1161,9 @@ bool g4_translate_op(struct translator *t, const struct g4_op *op) {
     t->s.now++;
     if (op->handler >> 8 == G4_TABLE_PLAIN) {
         return op->handler == G4_HANDLER_NOP || (op->handler == G4_HANDLER_SEND && translate_math(t, op));
+    }
+    if (moves_flags(op)) {
+        return !t->region && translate_flags(t, op);
     }
     if (!may_translate(op)) {
         return false;
@@ -1063,7 +1213,7 @@ void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched) {
     for (int pass = 0; send && pass < op->passes; pass++) {
         touch_in(touched, math_source(op, pass), false, 0, false);
         if (moved) {
-            touch_out(touched, G4_GRF_COUNT + ((op->mrf + (unsigned)pass) & (G4_MRF_COUNT - 1)), false, false, -1);
+            touch_out(touched, math_payload(op, pass), false, false, -1);
         }
         touch_out(touched, math_destination(op, pass), op->predicate == G4_PRED_NONE && pattern(op) == 0xffff, true,
                   -1);

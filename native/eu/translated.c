@@ -221,7 +221,8 @@ static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_
 bool g4_run_stretch(struct g4_run *run, const struct g4_op *first, uint64_t fuel) {
     struct g4_stretch *const stretch = first->stretch;
 
-    if (stretch->fuel > fuel || __atomic_load_n(&stretch->trouble, __ATOMIC_RELAXED) > TOO_MUCH_TROUBLE) {
+    if (stretch->fuel > fuel || stretch->top > g4_owned(run->gang) || (stretch->ieee_only && run->alternate) ||
+        __atomic_load_n(&stretch->trouble, __ATOMIC_RELAXED) > TOO_MUCH_TROUBLE) {
         return false;
     }
     if (stretch->region) {

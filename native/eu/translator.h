@@ -46,11 +46,12 @@ enum what {
     HOLDS_NOTHING,
     HOLDS_ROW,
     HOLDS_ELEMENT, /* one dword of each thread, for all of its lanes */
+    HOLDS_SUM,     /* eight channels of an accumulator, of the first or the second thread */
 };
 
 struct holder {
     uint8_t what;
-    uint8_t row, element;
+    uint8_t row, element; /* of a sum: which accumulator, which thread */
     bool dirty;
     uint8_t numbers; /* bit k: neither NaN nor infinity in the lanes of mask k */
     uint32_t used;   /* when */
@@ -61,6 +62,8 @@ struct state {
     uint32_t now;
     bool out_of_registers;
     bool checks_doubt, checks_largest;
+    uint8_t top;    /* more registers than any message reads */
+    bool ieee_only; /* ALT mode would give something else */
 };
 
 struct translator {
@@ -110,6 +113,12 @@ void g4_translate_check(struct translator *t, unsigned reg, unsigned lanes);
 
 static inline struct g4_rm g4_row_in_memory(unsigned row, unsigned byte) {
     return g4_rm_at(G4_BASE_RDI, row * sizeof(union g4_reg) + byte);
+}
+
+/* Channels 0 to 7 of an accumulator. */
+static inline struct g4_rm g4_sum_in_memory(unsigned acc, unsigned thread) {
+    return g4_rm_at(G4_BASE_R11, offsetof(struct g4_gang, acc) + acc * sizeof(union g4_acc) +
+                                     thread * sizeof(((union g4_acc *)0)->f[0]));
 }
 
 static inline void g4_put_all(struct g4_code *code, const uint8_t *bytes, size_t size) {
