@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../variant.h"
-#include "translator.h"
+#include "translate_operands.h"
 
 #if G4_HAVE_X86_VARIANTS
 
@@ -276,10 +276,10 @@ static void load_all(struct region *r) {
         if (h->what == HOLDS_ROW) {
             g4_evex(&t->code, G4_X_LOAD, (unsigned)i, 0, g4_row_in_memory(h->row, 0), 0, G4_MERGE);
         } else {
-            g4_translate_broadcast(t, (unsigned)i, h->row, h->element);
+            broadcast_element(t, (unsigned)i, h->row, h->element);
         }
         if (h->numbers && (h->what == HOLDS_ELEMENT || r->exposed[h->row])) {
-            g4_translate_check(t, (unsigned)i, K_LANES);
+            check_numbers(t, (unsigned)i, K_LANES);
         }
     }
 }
@@ -556,7 +556,7 @@ static bool flow(struct region *r, uint32_t at) {
 
 /* ---- the whole ---- */
 
-static struct g4_rm flag_in_memory(const struct region *r, int half) {
+static struct g4_rm region_flag(const struct region *r, int half) {
     return g4_rm_at(G4_BASE_RDX,
                     offsetof(struct g4_gang, flag) + (2u * (unsigned)r->flag + (unsigned)half) * sizeof(g4_lanes));
 }
@@ -572,8 +572,8 @@ static void enter(struct region *r) {
     g4_masks(code, G4_K_XOR, K_DOUBT, K_DOUBT, K_DOUBT);
     g4_evex(code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
     if (r->flag >= 0) {
-        g4_mask_load(code, K_FLAG_0, flag_in_memory(r, 0));
-        g4_mask_load(code, K_FLAG_1, flag_in_memory(r, 1));
+        g4_mask_load(code, K_FLAG_0, region_flag(r, 0));
+        g4_mask_load(code, K_FLAG_1, region_flag(r, 1));
     }
     load_all(r);
 }
@@ -595,8 +595,8 @@ static void leave(struct region *r) {
         }
     }
     if (r->flag >= 0) {
-        g4_mask_store(code, K_FLAG_0, flag_in_memory(r, 0));
-        g4_mask_store(code, K_FLAG_1, flag_in_memory(r, 1));
+        g4_mask_store(code, K_FLAG_0, region_flag(r, 0));
+        g4_mask_store(code, K_FLAG_1, region_flag(r, 1));
     }
     g4_leave(code, 0);
     g4_land(code, doubtful);

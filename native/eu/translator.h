@@ -105,11 +105,20 @@ struct g4_touched {
 
 void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched);
 
-/* Put in all lanes of a row the dword of each thread, from a row in another register or from memory. */
-void g4_translate_spread(struct translator *t, unsigned to, unsigned from, unsigned element);
-void g4_translate_broadcast(struct translator *t, unsigned to, unsigned row, unsigned element);
-/* Lanes of a register that are no number make the result worth nothing. */
-void g4_translate_check(struct translator *t, unsigned reg, unsigned lanes);
+/* Sixteen doubles. */
+struct wide {
+    unsigned low, high; /* vector registers, of a thread each */
+};
+
+/* Its kinds that have files of their own. */
+bool g4_translate_double(struct translator *t, const struct g4_op *op, unsigned index);
+bool g4_translate_math(struct translator *t, const struct g4_op *op);
+
+/* A message of a kind that is worth it: a register of floats in, one out; and the rows it has to do with. */
+bool g4_is_plain_math(const struct translator *t, const struct g4_op *op, struct g4_extended_math_message *message);
+unsigned g4_math_payload(const struct g4_op *op, int pass);
+unsigned g4_math_source(const struct g4_op *op, int pass);
+unsigned g4_math_destination(const struct g4_op *op, int pass);
 
 static inline struct g4_rm g4_row_in_memory(unsigned row, unsigned byte) {
     return g4_rm_at(G4_BASE_RDI, row * sizeof(union g4_reg) + byte);
