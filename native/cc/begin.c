@@ -278,9 +278,13 @@ void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint
     }
 }
 
-void g4_cc_expect(const struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4]) {
+void g4_cc_expect(const struct g4_worker *worker, uint32_t n, const uint16_t *x, const uint16_t *y) {
     const struct g4_target *const target = g4_cc_of(worker)->recent;
-    if (target && target->reads && target->view.fast) {
-        g4_view_prefetch(&target->view, x[0], y[0]);
+    if (!target || !target->reads || !target->view.fast) {
+        return;
+    }
+    const struct g4_view *const view = &target->view;
+    for (uint32_t i = 0; i < n; i++) {
+        g4_view_prefetch(view, x[i], y[i]);
     }
 }

@@ -47,7 +47,7 @@ uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16
 void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
                        uint32_t array_index, uint32_t depth[16], uint8_t stencil[16]);
 
-/* Threads on these subspans are about to start: what they will probably blend with can be on its way. */
-void g4_cc_expect(const struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4]);
+/* Threads whose pixels begin at these are about to start: what they will probably blend with can be on its way. */
+void g4_cc_expect(const struct g4_worker *worker, uint32_t n, const uint16_t *x, const uint16_t *y);
 
 #endif

@@ -111,7 +111,13 @@ INLINE vf vf_of_int(vi v) {
 /* c / 255 for c in 0..255, the same bits as a division: checked for each of them. */
 INLINE vf unorm8_decode(vu c) {
     const vf v = vf_of_int((vi)c);
+#ifdef G4_LANES_WIDE
+    /* Both products are exact, so fused is the same. */
+    const __m512 large = (__m512)(v * vf_all(65793.0f / 16777216.0f));
+    return (vf)_mm512_fmadd_ps((__m512)v, _mm512_set1_ps(257.0f / 1099511627776.0f), large);
+#else
     return v * vf_all(65793.0f / 16777216.0f) + v * vf_all(257.0f / 1099511627776.0f);
+#endif
 }
 
 /* One bit a lane, from lanes that are all ones or zero. */

@@ -209,6 +209,8 @@ void g4_wm_payloads(struct g4_worker *worker) {
     const uint32_t start = state->dispatch_grf_start_register * (wm->mode == G4_WM_32 ? 2u : 1u);
     const struct g4_setup *setup = NULL;
     uint32_t r0[8], r1[8];
+    uint16_t x[G4_GANG_THREADS];
+    uint16_t y[G4_GANG_THREADS];
 
     g4_gang_start_for(gang, &wm->pipe->dispatch[G4_STAGE_WM], wm->pipe->wm_kernel[entry], threads);
     gang->owner = (struct g4_gang_owner){0};
@@ -221,12 +223,16 @@ void g4_wm_payloads(struct g4_worker *worker) {
                 setup = thread->block[0].setup;
                 object_header(wm, setup, r0, r1);
             }
-            g4_cc_expect(worker, thread->block[0].x, thread->block[0].y);
+            x[t] = thread->block[0].x[0];
+            y[t] = thread->block[0].y[0];
             put_header(worker, t, &thread->block[0], r0, r1);
             put_normal(worker, t, thread);
         }
         gang->slot[t] = wm->slots[entry].first + (uint32_t)t;
         add(gang->grf[0].ud[t], gang->grf[0].ud[t], wm->pointers[entry][t]);
+    }
+    if (wm->mode < G4_WM_CONTIGUOUS_32) {
+        g4_cc_expect(worker, wm->waiting, x, y);
     }
     const uint32_t grf = g4_payload_constants(gang, threads, wm->ctx->state, state->constant_urb_entry_read_offset,
                                               state->constant_urb_entry_read_length, start);
