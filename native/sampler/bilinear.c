@@ -140,8 +140,7 @@ INLINE uint64_t pair_of(uint32_t left, uint32_t right) {
 
 /* Two pairs.  Vectors are put together in registers: one that was stored in parts is slow to load. */
 INLINE __m128i load_two(const uint8_t *base, const uint32_t *address) {
-    const __m128d low = _mm_load_sd((const double *)(const void *)(base + address[0]));
-    return _mm_castpd_si128(_mm_loadh_pd(low, (const double *)(const void *)(base + address[1])));
+    return _mm_set_epi64x((int64_t)load64(base + address[1]), (int64_t)load64(base + address[0]));
 }
 
 INLINE vu load_half(const uint8_t *base, const uint32_t *address) {
