@@ -348,7 +348,7 @@ static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *
         (c->pipe->clip_enable && c->pipe->clip.clip_mode != G4_CLIP_MODE_NORMAL)) {
         return i;
     }
-    const struct g4_vertex *const *v = vertex + 1 + 3 * (size_t)(strip->first_object + i) - strip->first;
+    const struct g4_vertex *const *v = &vertex[1 + 3 * (strip->first_object + i) - strip->first];
     (void)g4_topology_object(strip->topology, strip->first_object + i, &o);
     const struct g4_object like = g4_object_of(c->pipe, &o, v);
     for (; i < strip->objects && !(v[0]->outcode | v[1]->outcode | v[2]->outcode); i++, v += 3) {
