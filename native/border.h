@@ -316,7 +316,7 @@ struct g4_probe;
 
 struct g4_options {
     bool round_to_nearest; /* decision 1: off, the EU rounds toward zero */
-    bool general_only;     /* no fast handlers in the EU (EU-79) */
+    bool general_only;     /* no fast handlers in the EU (EU-79), no short ways in other units */
     bool poison;           /* fill uninitialised registers with a pattern instead of 0 */
     bool dither_all;       /* decision 13: off, only channels below 8 bits dither */
     bool gateway_time;     /* GetTimeStamp, which the descriptors of Gen4 reserve */

@@ -33,7 +33,7 @@ class Options:
     """How a device behaves where there is a choice; each has its line in docs/fidelity.md."""
 
     round_to_nearest: bool = False  # decision 1
-    general_only: bool = False  # no fast handlers in the EU
+    general_only: bool = False  # no fast handlers in the EU, no short ways in other units
     dither_all: bool = False  # decision 13
     min_lod_erratum: bool = False  # decision 35
     gateway_time: bool = False  # the gateway answers GetTimeStamp, which Gen4 reserves

@@ -354,7 +354,7 @@ static void prepare(struct g4_target *target, struct g4_worker *worker, const st
     set_whole(target);
     if (target->write_mask[0] | target->write_mask[1] | target->write_mask[2] | target->write_mask[3]) {
         target->write = choose(target, cc->color_ops, yuv);
-        target->wide = choose_wide(target, cc->color_ops);
+        target->wide = worker->ctx->options.general_only ? NULL : choose_wide(target, cc->color_ops);
     }
 }
 

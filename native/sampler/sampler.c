@@ -109,6 +109,7 @@ static const struct g4_texture *find_texture(const struct call *c, uint32_t inde
         g4_texture_setup(&slot->texture, surface, &c->cache->reader.gamma, c->eu->ctx->gen);
         memset(slot->flat, 0, sizeof slot->flat);
         slot->texture.flat = slot->flat;
+        slot->texture.bytes = slot->texture.bytes && !c->eu->ctx->options.general_only;
         slot->epoch = c->cache->epoch;
         slot->surface_state_base = d->surface_state_base;
         slot->binding_table = d->binding_table;

@@ -130,6 +130,20 @@ def test_common_and_mixed_levels_do_not_depend_on_the_variant(mip: Mip, preclamp
     same_in_all_variants(t, payloads, header={"force_lod_to_zero": 1})
 
 
+@pytest.mark.parametrize("filter", [Map.NEAREST, Map.LINEAR])
+def test_the_general_path_gives_the_same(filter: Map) -> None:
+    data = np.random.default_rng(22).integers(0, 256, 1 << 18, np.uint8).tobytes()
+    seen = []
+    for general in (False, True):
+        t = Texturing(threads=THREADS, general_only=general)
+        t.surface(F.B8G8R8A8_UNORM, 128, 128, levels=7, tiling=Tiling.Y, data=data)
+        t.sampler(filter, Mip.LINEAR, Mode.WRAP)
+        rng = np.random.default_rng(23)
+        payloads = [gradient(scale, slope) for scale in (0.5, 2, 3.3) for slope in (0, 0.02)]
+        seen.append(responses(t, payloads + [coordinates(rng, kind) for kind in ("screen", "exact", "wild")] * 10))
+    assert all(np.array_equal(a, b) for a, b in zip(*seen, strict=True))
+
+
 def test_messages_of_eight_pixels_do_not_depend_on_the_variant() -> None:
     rng = np.random.default_rng(21)
     t = Texturing(threads=THREADS)
