@@ -327,6 +327,14 @@ static void restore_masks(struct region *r) {
     g4_mask_load(&r->t->code, K_EXEC_1, saved(r, 1));
 }
 
+/* The masks that the innermost frame began with. */
+static void load_saved(struct region *r, unsigned low, unsigned high) {
+    r->depth--;
+    g4_mask_load(&r->t->code, low, saved(r, 0));
+    g4_mask_load(&r->t->code, high, saved(r, 1));
+    r->depth++;
+}
+
 /* Keep the lanes that pass the predicate, or those that do not. */
 static void keep_lanes(struct region *r, const struct g4_op *op, int half, bool passing) {
     struct g4_code *const code = &r->t->code;
@@ -344,6 +352,14 @@ static void keep_lanes(struct region *r, const struct g4_op *op, int half, bool 
 static size_t jump_if_none(struct region *r) {
     static const uint8_t any[] = {0xc5, 0xf8, 0x98, 0xca}; /* kortestw k1, k2 */
     g4_put_all(&r->t->code, any, sizeof any);
+    return g4_jump(&r->t->code, G4_JUMP_ZERO);
+}
+
+static size_t jump_if_zero(struct region *r, unsigned mask) {
+    g4_put(&r->t->code, 0xc5); /* kortestw mask, mask */
+    g4_put(&r->t->code, 0xf8);
+    g4_put(&r->t->code, 0x98);
+    g4_put(&r->t->code, 0xc0 | mask << 3 | mask);
     return g4_jump(&r->t->code, G4_JUMP_ZERO);
 }
 
@@ -421,11 +437,62 @@ static bool flow_while(struct region *r, uint32_t at) {
     return begin_ordinary_block(r);
 }
 
+/* Dead threads pass over the ENDIF, having popped, or stop at it. */
+static bool else_passes_over(const struct region *r, const struct frame *frame) {
+    return r->ops[frame->other].pop == 1 && r->ops[frame->other].target == ip_behind(r, frame->end);
+}
+
+static bool else_stops_at(const struct region *r, const struct frame *frame) {
+    return r->ops[frame->other].pop == 0 && r->ops[frame->other].target == r->ops[frame->end].ip;
+}
+
+/* Threads without lanes execute the ENDIF, too. */
+static bool everybody_ends(const struct region *r, const struct frame *branch) {
+    return branch->other ? else_stops_at(r, branch) : r->ops[branch->begin].opcode == G4_OPCODE_IF;
+}
+
+/* At the end of a branch that lies directly in a loop: all lanes of the branch leave the loop.  What is saved of the
+ * branch's beginning are the lanes that stay, and threads that have some go on to the branch's end. */
+static bool break_from_branch(struct region *r, uint32_t at) {
+    const struct g4_op *const op = &r->ops[at];
+    struct g4_code *const code = &r->t->code;
+    struct frame *const branch = innermost(r);
+    struct frame *const loop = r->depth > 1 ? branch - 1 : NULL;
+
+    if (!loop || r->ops[loop->begin].opcode != G4_OPCODE_DO || op->pop != 1 || op->predicate != G4_PRED_NONE ||
+        op->target != ip_behind(r, loop->end) || (at + 1 != branch->end && at + 1 != branch->other)) {
+        return false;
+    }
+    count_op(r, op);
+    load_saved(r, K_LANES, K_BITS);
+    g4_masks(code, G4_K_ANDN, K_LANES, K_EXEC_0, K_LANES);
+    if (op->exec_size > 8) {
+        g4_masks(code, G4_K_ANDN, K_BITS, K_EXEC_1, K_BITS);
+    }
+    r->depth--;
+    g4_mask_store(code, K_LANES, saved(r, 0));
+    g4_mask_store(code, K_BITS, saved(r, 1));
+    r->depth++;
+    g4_masks(code, G4_K_OR, K_LANES, K_LANES, K_BITS);
+    if (!add_exit(loop, jump_if_zero(r, K_LANES))) {
+        return false;
+    }
+    if (at + 1 == branch->end && !everybody_ends(r, branch)) { /* those of the branch that stay come to its end */
+        whole_threads(r->t);
+        g4_masks(code, G4_K_AND, K_LANES, K_LANES, K_TEMP);
+        return begin_block(r, K_LANES, K_LANES);
+    }
+    return true;
+}
+
 static bool flow_break(struct region *r, uint32_t at) {
     const struct g4_op *const op = &r->ops[at];
     struct frame *const frame = innermost(r);
 
-    if (r->ops[frame->begin].opcode != G4_OPCODE_DO || op->pop != 0 || op->target != ip_behind(r, frame->end)) {
+    if (r->ops[frame->begin].opcode != G4_OPCODE_DO) {
+        return break_from_branch(r, at);
+    }
+    if (op->pop != 0 || op->target != ip_behind(r, frame->end)) {
         return false;
     }
     count_op(r, op);
@@ -475,15 +542,6 @@ static bool flow_if(struct region *r, uint32_t at) {
     return begin_ordinary_block(r);
 }
 
-/* Dead threads pass over the ENDIF, having popped, or stop at it. */
-static bool else_passes_over(const struct region *r, const struct frame *frame) {
-    return r->ops[frame->other].pop == 1 && r->ops[frame->other].target == ip_behind(r, frame->end);
-}
-
-static bool else_stops_at(const struct region *r, const struct frame *frame) {
-    return r->ops[frame->other].pop == 0 && r->ops[frame->other].target == r->ops[frame->end].ip;
-}
-
 static bool flow_else(struct region *r, uint32_t at) {
     struct g4_code *const code = &r->t->code;
     struct frame *const frame = innermost(r);
@@ -493,10 +551,7 @@ static bool flow_else(struct region *r, uint32_t at) {
         return false;
     }
     g4_land(code, frame->to_other);
-    r->depth--; /* where the masks are */
-    g4_mask_load(code, K_LANES, saved(r, 0));
-    g4_mask_load(code, K_BITS, saved(r, 1));
-    r->depth++;
+    load_saved(r, K_LANES, K_BITS);
     if (!begin_block(r, K_LANES, K_BITS)) {
         return false;
     }
@@ -513,7 +568,7 @@ static bool flow_endif(struct region *r, uint32_t at) {
     if (!is_if(begin)) {
         return false;
     }
-    const bool all = frame->other ? else_stops_at(r, frame) : begin->opcode == G4_OPCODE_IF;
+    const bool all = everybody_ends(r, frame);
     if (!all) {
         count_op(r, &r->ops[at]);
     }

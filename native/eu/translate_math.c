@@ -58,20 +58,6 @@ unsigned g4_math_destination(const struct g4_op *op, int pass) {
     return op->dst.base / G4_REGISTER_BYTES + (unsigned)pass;
 }
 
-/* Whole registers of the threads that are there, in K_TEMP; eax is lost. */
-static unsigned whole_threads(struct translator *t) {
-    /* kmovw eax, K_TEMP; cmp al, 1; sbb r10b, r10b; cmp ah, 1; sbb al, al; mov ah, al; mov al, r10b; not eax;
-     * kmovw K_TEMP, eax: a byte of ones for each byte that is not 0 */
-    static const uint8_t spread[] = {0xc5, 0xf8, 0x93, 0xc6, 0x3c, 0x01, 0x45, 0x18, 0xd2, 0x80, 0xfc, 0x01, 0x18,
-                                     0xc0, 0x88, 0xc4, 0x44, 0x88, 0xd0, 0xf7, 0xd0, 0xc5, 0xf8, 0x92, 0xf0};
-    if (!t->region) {
-        return K_GROUP;
-    }
-    g4_masks(&t->code, G4_K_OR, K_TEMP, K_EXEC_0, K_EXEC_1);
-    g4_put_all(&t->code, spread, sizeof spread);
-    return K_TEMP;
-}
-
 static struct g4_rm one_float(struct translator *t) {
     struct g4_rm rm = all(t, 0x3f800000);
     rm.broadcast = false;

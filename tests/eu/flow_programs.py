@@ -143,7 +143,7 @@ class FlowProgram:
         elif kind == "iff":
             branch = self.emit(Opcode.IFF, **self.condition())
             self.ifs += 1
-            self.block(depth + 1)
+            self.branch(depth + 1)
             self.ifs -= 1
             self.emit(Opcode.ENDIF)
             self.jump(branch, len(self.code))
@@ -163,14 +163,21 @@ class FlowProgram:
         for _ in range(self.rng.randint(1, 3)):
             self.statement(depth)
 
+    def branch(self, depth: int) -> None:
+        """A block; now and then all that come here leave the loop."""
+        self.block(depth)
+        if self.loops and self.rng.random() < (0.3 if self.plain else 0.05):
+            leaving = self.emit(Opcode.BREAK, pop=self.ifs - self.loops[-1][2])
+            self.loops[-1][1].append(leaving)
+
     def conditional(self, depth: int) -> None:
         branch = self.emit(Opcode.IF, **self.condition())
         self.ifs += 1
-        self.block(depth + 1)
+        self.branch(depth + 1)
         if self.rng.random() < 0.6:
             other = self.emit(Opcode.ELSE)
             self.jump(branch, other)
-            self.block(depth + 1)
+            self.branch(depth + 1)
             last = self.emit(Opcode.ENDIF, pop=self.rng.choice((0, 1)))
             self.jump(other, last + 1, 1)
         else:
