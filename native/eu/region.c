@@ -198,46 +198,74 @@ static bool is_held(const struct translator *t, unsigned row) {
     return false;
 }
 
-/* What is written and read has to be in registers; what else finds room is what is read most. */
+static bool spill(struct region *r, unsigned row, int *spilled) {
+    if (*spilled == G4_REGION_SPILLED) {
+        return false;
+    }
+    r->t->spilled[row] = (uint8_t)++ * spilled;
+    return true;
+}
+
+/* The row that is most worth a register, of those that are written and read or of those that are only read; -1: none.
+ */
+static int best_row(const struct region *r, bool written, uint32_t *score) {
+    int best = -1;
+    for (int row = 0; row < ROWS; row++) {
+        if (r->read[row] && r->written[row] == written && r->score[row] > *score && !is_held(r->t, (unsigned)row)) {
+            best = row;
+            *score = r->score[row];
+        }
+    }
+    return best;
+}
+
+static int best_element(const struct region *r, uint32_t *score) {
+    int best = -1;
+    for (int i = 0; i < r->element_count; i++) {
+        if (!r->written[r->elements[i].row] && r->elements[i].score > *score) {
+            best = i;
+            *score = r->elements[i].score;
+        }
+    }
+    return best;
+}
+
+/* Registers for rows that are written and read, then for what is read most; rows that are written, but find none, go to
+ * the region's room.  What is only written is stored where it belongs: the handlers would write the same. */
 static bool hand_out(struct region *r) {
     struct translator *const t = r->t;
     int count = 0;
+    int spilled = 0;
 
     memset(&t->s, 0, sizeof t->s);
+    memset(t->spilled, 0, sizeof t->spilled);
+    while (count < HELD_IN_REGION) {
+        uint32_t score = 0;
+        const int row = best_row(r, true, &score);
+        if (row < 0) {
+            break;
+        }
+        t->s.held[count++] = (struct holder){.what = HOLDS_ROW, .row = (uint8_t)row, .dirty = true};
+    }
     for (unsigned row = 0; row < ROWS; row++) {
-        if (r->written[row] && r->read[row]) {
-            if (count == HELD_IN_REGION) {
-                return false;
-            }
-            t->s.held[count++] = (struct holder){.what = HOLDS_ROW, .row = (uint8_t)row, .dirty = true};
+        if (r->written[row] && r->read[row] && !is_held(t, row) && !spill(r, row, &spilled)) {
+            return false;
         }
     }
     while (count < HELD_IN_REGION) {
-        struct holder best = {0};
         uint32_t score = 0;
-        int element = -1;
-        for (unsigned row = 0; row < ROWS; row++) {
-            if (!r->written[row] && r->score[row] > score && !is_held(t, row)) {
-                best = (struct holder){.what = HOLDS_ROW, .row = (uint8_t)row};
-                score = r->score[row];
-            }
-        }
-        for (int i = 0; i < r->element_count; i++) {
-            const struct element *const e = &r->elements[i];
-            if (!r->written[e->row] && e->score > score) {
-                best = (struct holder){.what = HOLDS_ELEMENT, .row = e->row, .element = e->dword};
-                score = e->score;
-                element = i;
-            }
-        }
-        if (score == 0) {
+        const int row = best_row(r, false, &score);
+        const int element = best_element(r, &score);
+        if (element >= 0) {
+            struct element *const e = &r->elements[element];
+            t->s.held[count++] = (struct holder){
+                .what = HOLDS_ELEMENT, .row = e->row, .element = e->dword, .numbers = e->floats ? ALL_NUMBERS : 0};
+            e->score = 0;
+        } else if (row >= 0) {
+            t->s.held[count++] = (struct holder){.what = HOLDS_ROW, .row = (uint8_t)row};
+        } else {
             break;
         }
-        if (best.what == HOLDS_ELEMENT) {
-            best.numbers = r->elements[element].floats ? ALL_NUMBERS : 0;
-            r->elements[element].score = 0;
-        }
-        t->s.held[count++] = best;
     }
     return true;
 }
@@ -250,7 +278,7 @@ static void find_numbers(struct region *r) {
         for (int i = 0; i < r->copy_count; i++) {
             const unsigned to = r->copy_to[i];
             const unsigned from = r->copy_from[i];
-            if ((r->unclean[from] || !is_held(r->t, from)) && !r->unclean[to]) {
+            if ((r->unclean[from] || !(is_held(r->t, from) || r->t->spilled[from])) && !r->unclean[to]) {
                 r->unclean[to] = changed = true;
             }
             if (r->floats[to] && !r->floats[from]) {
@@ -263,6 +291,9 @@ static void find_numbers(struct region *r) {
         if (h->what == HOLDS_ROW) {
             h->numbers = r->floats[h->row] && !r->unclean[h->row] ? ALL_NUMBERS : 0;
         }
+    }
+    for (int row = 0; row < ROWS; row++) {
+        r->t->spilled_numbers[row] = r->t->spilled[row] && r->floats[row] && !r->unclean[row] ? ALL_NUMBERS : 0;
     }
 }
 
@@ -280,6 +311,15 @@ static void load_all(struct region *r) {
         }
         if (h->numbers && (h->what == HOLDS_ELEMENT || r->exposed[h->row])) {
             check_numbers(t, (unsigned)i, K_LANES);
+        }
+    }
+    for (unsigned row = 0; row < ROWS; row++) {
+        if (t->spilled[row]) {
+            g4_evex(&t->code, G4_X_LOAD, TEMP_A, 0, g4_row_in_memory(row, 0), 0, G4_MERGE);
+            g4_evex(&t->code, G4_X_STORE, TEMP_A, 0, row_at(t, row, 0), 0, G4_MERGE);
+            if (t->spilled_numbers[row] && r->exposed[row]) {
+                check_numbers(t, TEMP_A, K_LANES);
+            }
         }
     }
 }
@@ -314,7 +354,7 @@ static void count_op(struct region *r, const struct g4_op *op) {
 
 static struct g4_rm saved(const struct region *r, int half) {
     return g4_rm_at(G4_BASE_RSI,
-                    sizeof(uint32_t) * (G4_REGION_BLOCKS + (size_t)r->depth) + sizeof(uint16_t) * (size_t)half);
+                    offsetof(struct g4_region_room, masks) + (2 * (size_t)r->depth + (size_t)half) * sizeof(uint16_t));
 }
 
 static void save_masks(struct region *r) {
@@ -647,6 +687,12 @@ static void leave(struct region *r) {
     for (int i = 0; i < count; i++) {
         if (r->t->s.held[i].dirty) {
             g4_evex(code, G4_X_STORE, (unsigned)i, 0, g4_row_in_memory(r->t->s.held[i].row, 0), 0, G4_MERGE);
+        }
+    }
+    for (unsigned row = 0; row < ROWS; row++) {
+        if (r->t->spilled[row]) {
+            g4_evex(code, G4_X_LOAD, TEMP_A, 0, row_at(r->t, row, 0), 0, G4_MERGE);
+            g4_evex(code, G4_X_STORE, TEMP_A, 0, g4_row_in_memory(row, 0), 0, G4_MERGE);
         }
     }
     if (r->flag >= 0) {

@@ -16,14 +16,25 @@
 
 /* The code of a stretch does all pairs of threads, that of a region one.  A pair has 64 bytes of each register; what it
  * is given is the first byte of its own in register 0, its word of the first mask in struct g4_run, the gang at the
- * same distance, the kernel's constants, and where a region counts how many threads came through each of its blocks.
- * Returns a bit for each pair for which the handlers have to do it. */
-typedef uint32_t g4_stretch_fn(void *rows, const void *masks, void *flags, const void *constants, uint32_t *counts);
+ * same distance, the kernel's constants, and the room of a region.  Returns a bit for each pair for which the handlers
+ * have to do it. */
+struct g4_region_room;
+typedef uint32_t g4_stretch_fn(void *rows, const void *masks, void *flags, const void *constants,
+                               struct g4_region_room *room);
 
 enum {
     G4_REGION_BLOCKS = 32,
     G4_REGION_DEPTH = 6,     /* of loops and branches in each other */
     G4_REGION_TURNS = 65536, /* of its loops, after which the handlers take over */
+    G4_REGION_SPILLED = 64,  /* rows that find no vector register */
+};
+
+/* What the code of a region needs of its own: at first threads counted by block, the masks that loops and branches
+ * began with, rows. */
+struct g4_region_room {
+    uint32_t counts[G4_REGION_BLOCKS];
+    uint16_t masks[G4_REGION_DEPTH][2];
+    _Alignas(64) uint8_t rows[G4_REGION_SPILLED][64];
 };
 
 /* Instructions of a region that the same threads execute. */

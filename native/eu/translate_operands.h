@@ -56,12 +56,21 @@ static inline int take(struct translator *t, enum what what, unsigned row, unsig
     return best;
 }
 
+/* Where a row is that has no register. */
+static inline struct g4_rm row_at(const struct translator *t, unsigned number, unsigned byte) {
+    if (t->region && t->spilled[number]) {
+        return g4_rm_at(G4_BASE_RSI,
+                        offsetof(struct g4_region_room, rows) + (t->spilled[number] - 1u) * ROW_BYTES + byte);
+    }
+    return g4_row_in_memory(number, byte);
+}
+
 /* The register of a row; in a region that keeps it in memory, `temp`. */
 static inline unsigned row(struct translator *t, unsigned number, unsigned temp) {
     int reg = holder_of(t, HOLDS_ROW, number, 0);
     if (reg < 0) {
         reg = t->region ? (int)temp : take(t, HOLDS_ROW, number, 0);
-        g4_evex(&t->code, G4_X_LOAD, (unsigned)reg, 0, g4_row_in_memory(number, 0), 0, G4_MERGE);
+        g4_evex(&t->code, G4_X_LOAD, (unsigned)reg, 0, row_at(t, number, 0), 0, G4_MERGE);
     }
     if (reg < HELD_IN_REGION) {
         t->s.held[reg].used = t->s.now;
@@ -82,9 +91,9 @@ static inline void spread_element(struct translator *t, unsigned to, unsigned fr
 }
 
 static inline void broadcast_element(struct translator *t, unsigned to, unsigned row, unsigned element) {
-    g4_evex(&t->code, G4_X_BROADCAST, to, 0, g4_row_in_memory(row, 4 * element), 0, G4_MERGE);
+    g4_evex(&t->code, G4_X_BROADCAST, to, 0, row_at(t, row, 4 * element), 0, G4_MERGE);
     g4_mask_constant(&t->code, K_TEMP, 0xff00);
-    g4_evex(&t->code, G4_X_BROADCAST, to, 0, g4_row_in_memory(row, G4_REGISTER_BYTES + 4 * element), K_TEMP, G4_MERGE);
+    g4_evex(&t->code, G4_X_BROADCAST, to, 0, row_at(t, row, G4_REGISTER_BYTES + 4 * element), K_TEMP, G4_MERGE);
 }
 
 static inline unsigned element(struct translator *t, unsigned number, unsigned dword, unsigned temp) {
@@ -248,7 +257,7 @@ static inline unsigned raw_source(struct translator *t, const struct g4_op *op, 
     switch (in->load) {
     case G4_LOAD_PACKED:
         reg = row(t, in->reg[part], temp);
-        *numbers = reg < HELD_IN_REGION ? &t->s.held[reg].numbers : NULL;
+        *numbers = reg < HELD_IN_REGION ? &t->s.held[reg].numbers : &t->spilled_numbers[in->reg[part]];
         return reg;
     case G4_LOAD_SCALAR:
         reg = element(t, in->reg[part], in->sub[part] / 4u, temp);
@@ -422,7 +431,7 @@ static inline void store_row(struct translator *t, unsigned number, unsigned mas
     if (to >= 0) {
         g4_evex(&t->code, G4_X_MOVE, (unsigned)to, 0, g4_rm_reg(reg), mask, G4_MERGE);
     } else {
-        g4_evex(&t->code, G4_X_STORE, reg, 0, g4_row_in_memory(number, 0), mask, G4_MERGE);
+        g4_evex(&t->code, G4_X_STORE, reg, 0, row_at(t, number, 0), mask, G4_MERGE);
     }
 }
 

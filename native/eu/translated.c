@@ -117,10 +117,11 @@ static g4_lanes pair_lanes(int pair) {
     return (g4_lanes)0xffff << (PAIR_LANES * pair);
 }
 
-static uint32_t call(const struct g4_run *run, const struct g4_stretch *stretch, int pair, uint32_t *counts) {
+static uint32_t call(const struct g4_run *run, const struct g4_stretch *stretch, int pair,
+                     struct g4_region_room *room) {
     struct g4_gang *const gang = run->gang;
     return stretch->code(gang->grf[0].ud[2 * pair], (const uint8_t *)run->exec + 2 * pair, (uint8_t *)gang + 2 * pair,
-                         stretch->constants, counts);
+                         stretch->constants, room);
 }
 
 static void run_straight(struct g4_run *run, const struct g4_op *first, struct g4_stretch *stretch) {
@@ -191,18 +192,18 @@ static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_
         return false;
     }
     for (int pair = 0; pair < PAIRS; pair++) {
-        uint32_t counts[G4_REGION_BLOCKS + G4_REGION_DEPTH];
+        struct g4_region_room room;
         if (!(run->group & pair_lanes(pair))) {
             continue;
         }
-        memset(counts, 0, stretch->blocks * sizeof *counts);
+        memset(room.counts, 0, stretch->blocks * sizeof *room.counts);
         if (g4_fpenv_get() & DOUBTFUL_FLAGS) {
             g4_fpenv_set(g4_fpenv_eu(run->eu->ctx->options.round_to_nearest));
         }
-        if (call(run, stretch, pair, counts)) {
+        if (call(run, stretch, pair, &room)) {
             failed |= pair_lanes(pair) & run->group;
         } else {
-            count_blocks(run, stretch, counts);
+            count_blocks(run, stretch, room.counts);
         }
     }
     note_trouble(stretch, failed != 0);

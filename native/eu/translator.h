@@ -15,6 +15,7 @@
 
 enum {
     ROWS = G4_GRF_COUNT + G4_MRF_COUNT, /* as they lie in the gang, by the size of a register */
+    ROW_BYTES = 2 * G4_REGISTER_BYTES,
 
     /* vector registers */
     CACHED = 23,  /* the first ones hold rows and single elements, */
@@ -71,7 +72,9 @@ struct translator {
     uint32_t gen;
     struct g4_code code;
     struct g4_code constants;
-    bool region; /* with flow inside: who holds what is settled beforehand (region.c) */
+    bool region;                   /* with flow inside: who holds what is settled beforehand (region.c) */
+    uint8_t spilled[ROWS];         /* of a region: rows in its room, by place + 1 */
+    uint8_t spilled_numbers[ROWS]; /* as in struct holder */
     struct state s;
 };
 
