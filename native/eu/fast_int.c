@@ -77,8 +77,9 @@ G4_FAST_EACH_SHAPE(SEL, _)
 AVG(P, P)
 #define AVG_P AVGX_PP
 
-/* Only the low half of a dword src0 takes part (spec/40 13.4). */
-#define MULD(a, b) BINARY(MULDX, a, b, true, (vu)(x & 0xffff) * (vu)y)
+/* Only the low half of a dword src0 takes part (spec/40 13.4), with the sign that its type gives it. */
+#define MULD(a, b)                                                                                                     \
+    BINARY(MULDX, a, b, true, (vu)((x & 0xffff) - ((x & (op->src[0].type == G4_TYPE_D ? 0x8000 : 0)) << 1)) * (vu)y)
 MULD(P, P)
 #define MULD_P MULDX_PP
 

@@ -217,6 +217,10 @@ def _dword_first(inst: Instruction) -> bool:
     return inst.src0 is not None and inst.src0.type.name in ("D", "UD")
 
 
+def _signed_first(inst: Instruction) -> bool:
+    return inst.src0 is not None and inst.src0.type is RegType.D
+
+
 def _dword_second(inst: Instruction) -> bool:
     return inst.src1 is not None and inst.src1.type.name in ("D", "UD")
 
@@ -233,7 +237,8 @@ def _channel(thread: Thread, inst: Instruction, acc: int, c: int, values: list[N
     if op == Opcode.ADD:
         return Result(arithmetic.total(*values))
     if op == Opcode.MUL:
-        return Result(arithmetic.multiply(*values, dwords=_dword_first(inst) and _dword_second(inst)))
+        return Result(arithmetic.multiply(*values, dwords=_dword_first(inst) and _dword_second(inst),
+                                          signed=_signed_first(inst)))
     if op == Opcode.MAC:
         if kind is not Exec.F and _dword_first(inst):
             raise Unspecified("mac of a dword")
@@ -243,7 +248,7 @@ def _channel(thread: Thread, inst: Instruction, acc: int, c: int, values: list[N
         old = _accumulator(thread, acc, c, kind)
         if kind is not Exec.D or not (isinstance(a, int) and isinstance(b, int) and isinstance(old, int)):
             raise Unspecified("mach of other types")
-        return Result(old + ((a >> 16) * b << 16))
+        return Result(old + (a - arithmetic.low_half(a, signed=_signed_first(inst))) * b)
     if op in (Opcode.LINE, Opcode.PLN):
         return Result(_plane(values))
     if op in _ROUND:
