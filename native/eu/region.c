@@ -326,24 +326,34 @@ static void load_all(struct region *r) {
 
 /* ---- blocks ---- */
 
-/* Count the threads with lanes in either mask as ones that come through a new block. */
-static bool begin_block(struct region *r, unsigned low, unsigned high) {
-    /* kmovw eax, K_TEMP; xor r10d, r10d; cmp al, 1; sbb r10d, -1; cmp ah, 1; sbb r10d, -1; add [rsi + ...], r10d */
-    static const uint8_t count[] = {0xc5, 0xf8, 0x93, 0xc6, 0x45, 0x31, 0xd2, 0x3c, 0x01, 0x41, 0x83, 0xda,
-                                    0xff, 0x80, 0xfc, 0x01, 0x41, 0x83, 0xda, 0xff, 0x44, 0x01, 0x96};
-    struct g4_code *const code = &r->t->code;
+/* r9: the threads with lanes in either mask. */
+static void count_threads(struct region *r, unsigned low, unsigned high) {
+    /* kmovw eax, K_TEMP; xor r9d, r9d; cmp al, 1; sbb r9d, -1; cmp ah, 1; sbb r9d, -1 */
+    static const uint8_t count[] = {0xc5, 0xf8, 0x93, 0xc6, 0x45, 0x31, 0xc9, 0x3c, 0x01, 0x41,
+                                    0x83, 0xd9, 0xff, 0x80, 0xfc, 0x01, 0x41, 0x83, 0xd9, 0xff};
+    g4_masks(&r->t->code, G4_K_OR, K_TEMP, low, high);
+    g4_put_all(&r->t->code, count, sizeof count);
+}
 
+/* A new block, to which the threads in r9 come. */
+static bool begin_block(struct region *r) {
+    static const uint8_t add[] = {0x44, 0x01, 0x8e}; /* add [rsi + ...], r9d */
     if (r->blocks == G4_REGION_BLOCKS) {
         return false;
     }
-    g4_masks(code, G4_K_OR, K_TEMP, low, high);
-    g4_put_all(code, count, sizeof count);
-    g4_put32(code, (uint32_t)sizeof(uint32_t) * r->blocks++);
+    g4_put_all(&r->t->code, add, sizeof add);
+    g4_put32(&r->t->code, (uint32_t)(offsetof(struct g4_region_room, counts) + sizeof(uint32_t) * r->blocks++));
     return true;
 }
 
+/* One to which those come that have lanes in these masks. */
+static bool begin_block_of(struct region *r, unsigned low, unsigned high) {
+    count_threads(r, low, high);
+    return begin_block(r);
+}
+
 static bool begin_ordinary_block(struct region *r) {
-    return begin_block(r, K_EXEC_0, K_EXEC_1);
+    return begin_block_of(r, K_EXEC_0, K_EXEC_1);
 }
 
 static void count_op(struct region *r, const struct g4_op *op) {
@@ -375,32 +385,38 @@ static void load_saved(struct region *r, unsigned low, unsigned high) {
     r->depth++;
 }
 
-/* Keep the lanes that pass the predicate, or those that do not. */
-static void keep_lanes(struct region *r, const struct g4_op *op, int half, bool passing) {
+/* Keep the lanes that pass the predicate. */
+static void keep_lanes(struct region *r, const struct g4_op *op, int half) {
+    const unsigned exec = K_EXEC_0 + (unsigned)half;
+    if (op->predicate != G4_PRED_NONE) {
+        g4_masks(&r->t->code, op->predicate_inverse ? G4_K_ANDN : G4_K_AND, exec, half ? K_FLAG_1 : K_FLAG_0, exec);
+    }
+}
+
+/* The lanes of a half that pass a predicate; half -1: none. */
+static void leaving_lanes(struct region *r, const struct g4_op *op, int half, unsigned to) {
     struct g4_code *const code = &r->t->code;
     const unsigned exec = K_EXEC_0 + (unsigned)half;
-    if (op->predicate == G4_PRED_NONE) {
-        if (!passing) {
-            g4_masks(code, G4_K_XOR, exec, exec, exec);
-        }
-        return;
+    if (half < 0) {
+        g4_masks(code, G4_K_XOR, to, to, to);
+    } else if (op->predicate == G4_PRED_NONE) {
+        g4_masks(code, G4_K_OR, to, exec, exec);
+    } else {
+        g4_masks(code, op->predicate_inverse ? G4_K_ANDN : G4_K_AND, to, half ? K_FLAG_1 : K_FLAG_0, exec);
     }
-    g4_masks(code, passing != op->predicate_inverse ? G4_K_AND : G4_K_ANDN, exec, half ? K_FLAG_1 : K_FLAG_0, exec);
 }
 
-/* Jump if no lane is left. */
-static size_t jump_if_none(struct region *r) {
-    static const uint8_t any[] = {0xc5, 0xf8, 0x98, 0xca}; /* kortestw k1, k2 */
-    g4_put_all(&r->t->code, any, sizeof any);
-    return g4_jump(&r->t->code, G4_JUMP_ZERO);
-}
-
-static size_t jump_if_zero(struct region *r, unsigned mask) {
-    g4_put(&r->t->code, 0xc5); /* kortestw mask, mask */
+/* Jump if neither mask has a lane. */
+static size_t jump_if_none_of(struct region *r, unsigned low, unsigned high) {
+    g4_put(&r->t->code, 0xc5); /* kortestw low, high */
     g4_put(&r->t->code, 0xf8);
     g4_put(&r->t->code, 0x98);
-    g4_put(&r->t->code, 0xc0 | mask << 3 | mask);
+    g4_put(&r->t->code, 0xc0 | low << 3 | high);
     return g4_jump(&r->t->code, G4_JUMP_ZERO);
+}
+
+static size_t jump_if_none(struct region *r) {
+    return jump_if_none_of(r, K_EXEC_0, K_EXEC_1);
 }
 
 /* ---- flow ---- */
@@ -446,7 +462,7 @@ static bool flow_do(struct region *r, uint32_t at) {
         return false;
     }
     innermost(r)->top = r->t->code.size;
-    return begin_ordinary_block(r);
+    return begin_block(r);
 }
 
 static bool flow_while(struct region *r, uint32_t at) {
@@ -460,15 +476,16 @@ static bool flow_while(struct region *r, uint32_t at) {
         return false;
     }
     count_op(r, op);
-    keep_lanes(r, op, 0, true);
+    keep_lanes(r, op, 0);
     if (op->exec_size > 8) {
-        keep_lanes(r, op, 1, true);
+        keep_lanes(r, op, 1);
     } else {
         g4_masks(code, G4_K_XOR, K_EXEC_1, K_EXEC_1, K_EXEC_1);
     }
     if (!add_exit(frame, jump_if_none(r))) {
         return false;
     }
+    count_threads(r, K_EXEC_0, K_EXEC_1);
     g4_put_all(code, turn, sizeof turn);
     g4_put32(code, G4_REGION_TURNS);
     g4_jump_back(code, G4_JUMP_NOT_ABOVE, frame->top);
@@ -514,19 +531,20 @@ static bool break_from_branch(struct region *r, uint32_t at) {
     g4_mask_store(code, K_BITS, saved(r, 1));
     r->depth++;
     g4_masks(code, G4_K_OR, K_LANES, K_LANES, K_BITS);
-    if (!add_exit(loop, jump_if_zero(r, K_LANES))) {
+    if (!add_exit(loop, jump_if_none_of(r, K_LANES, K_LANES))) {
         return false;
     }
     if (at + 1 == branch->end && !everybody_ends(r, branch)) { /* those of the branch that stay come to its end */
         whole_threads(r->t);
         g4_masks(code, G4_K_AND, K_LANES, K_LANES, K_TEMP);
-        return begin_block(r, K_LANES, K_LANES);
+        return begin_block_of(r, K_LANES, K_LANES);
     }
     return true;
 }
 
 static bool flow_break(struct region *r, uint32_t at) {
     const struct g4_op *const op = &r->ops[at];
+    struct g4_code *const code = &r->t->code;
     struct frame *const frame = innermost(r);
 
     if (r->ops[frame->begin].opcode != G4_OPCODE_DO) {
@@ -536,11 +554,17 @@ static bool flow_break(struct region *r, uint32_t at) {
         return false;
     }
     count_op(r, op);
-    keep_lanes(r, op, 0, false);
-    if (op->exec_size > 8) {
-        keep_lanes(r, op, 1, false);
+    leaving_lanes(r, op, 0, K_LANES);
+    leaving_lanes(r, op, op->exec_size > 8 ? 1 : -1, K_BITS);
+    const size_t nobody = jump_if_none_of(r, K_LANES, K_BITS); /* as most of the time: nothing depends on it then */
+    g4_masks(code, G4_K_ANDN, K_EXEC_0, K_LANES, K_EXEC_0);
+    g4_masks(code, G4_K_ANDN, K_EXEC_1, K_BITS, K_EXEC_1);
+    if (!add_exit(frame, jump_if_none(r))) {
+        return false;
     }
-    return add_exit(frame, jump_if_none(r)) && begin_ordinary_block(r);
+    count_threads(r, K_EXEC_0, K_EXEC_1);
+    g4_land(code, nobody);
+    return begin_block(r);
 }
 
 static bool flow_if(struct region *r, uint32_t at) {
@@ -572,9 +596,9 @@ static bool flow_if(struct region *r, uint32_t at) {
     if (op->target != dead_go_to || (iff && frame->other) || r->ops[frame->end].opcode != G4_OPCODE_ENDIF) {
         return false;
     }
-    keep_lanes(r, op, 0, true);
+    keep_lanes(r, op, 0);
     if (op->exec_size > 8) {
-        keep_lanes(r, op, 1, true);
+        keep_lanes(r, op, 1);
     } else {
         g4_masks(&r->t->code, G4_K_XOR, K_EXEC_1, K_EXEC_1, K_EXEC_1);
     }
@@ -592,7 +616,7 @@ static bool flow_else(struct region *r, uint32_t at) {
     }
     g4_land(code, frame->to_other);
     load_saved(r, K_LANES, K_BITS);
-    if (!begin_block(r, K_LANES, K_BITS)) {
+    if (!begin_block_of(r, K_LANES, K_BITS)) {
         return false;
     }
     count_op(r, &r->ops[at]);

@@ -349,6 +349,35 @@ static inline unsigned float_source(struct translator *t, const struct g4_op *op
     return reg;
 }
 
+/* An immediate that is the same in all channels. */
+static inline bool is_uniform(const struct g4_fast_src *in) {
+    for (int c = 1; in->load == G4_LOAD_IMM && c < 16; c++) {
+        if (in->imm[c] != in->imm[0]) {
+            return false;
+        }
+    }
+    return in->load == G4_LOAD_IMM;
+}
+
+/* The same two as operands that may lie in memory: where immediates are. */
+static inline struct g4_rm int_operand(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp) {
+    const struct g4_fast_src *const in = &op->in[s];
+    if (is_uniform(in)) {
+        const uint32_t value = (uint32_t)in->imm[0];
+        return all(t, is_negated(in) ? 0 - value : value);
+    }
+    return g4_rm_reg(int_source(t, op, s, part, temp));
+}
+
+static inline struct g4_rm float_operand(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp,
+                                         bool check) {
+    const struct g4_fast_src *const in = &op->in[s];
+    if (is_uniform(in) && in->convert == G4_CONVERT_NONE) {
+        return all(t, ((uint32_t)in->imm[0] & in->keep) ^ in->flip);
+    }
+    return g4_rm_reg(float_source(t, op, s, part, temp, check));
+}
+
 static inline bool immediate_is_number(const struct g4_fast_src *in) {
     for (int c = 0; in->load == G4_LOAD_IMM && c < 16; c++) {
         if ((in->imm[c] & 0x7fffffff) >= 0x7f800000) {
@@ -513,14 +542,14 @@ static inline void finish_float(struct translator *t, const struct g4_op *op, in
 
 /* result = a form b */
 static inline void float_binary(struct translator *t, const struct g4_op *op, int part, enum g4_form form, unsigned a,
-                                unsigned b, unsigned lanes) {
+                                struct g4_rm b, unsigned lanes) {
     const int to = is_direct(op) ? written_row(t, row_of(op, part)) : -1;
     if (to >= 0) {
-        g4_evex(&t->code, form, (unsigned)to, a, g4_rm_reg(b), lanes, G4_MERGE);
+        g4_evex(&t->code, form, (unsigned)to, a, b, lanes, G4_MERGE);
         check_size(t, (unsigned)to, lanes);
         now_numbers(t, op, part, (unsigned)to, ALL_NUMBERS, lanes == K_LANES);
     } else {
-        g4_evex(&t->code, form, TEMP_RESULT, a, g4_rm_reg(b), lanes, G4_ZERO);
+        g4_evex(&t->code, form, TEMP_RESULT, a, b, lanes, G4_ZERO);
         finish_float(t, op, part, lanes);
     }
 }

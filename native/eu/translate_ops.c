@@ -14,7 +14,7 @@ static bool translate_float_binary(struct translator *t, const struct g4_op *op)
     const bool mul = op->opcode == G4_OPCODE_MUL;
     for (int part = 0; part < op->parts; part++) {
         const unsigned a = float_source(t, op, 0, part, TEMP_A, true);
-        const unsigned b = float_source(t, op, 1, part, TEMP_B, true);
+        const struct g4_rm b = float_operand(t, op, 1, part, TEMP_B, true);
         float_binary(t, op, part, mul ? G4_X_MULPS : G4_X_ADDPS, a, b, lanes_of(t, op, part, true));
     }
     return true;
@@ -24,9 +24,9 @@ static bool translate_float_binary(struct translator *t, const struct g4_op *op)
 static bool translate_float_compare(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
         const unsigned a = float_source(t, op, 0, part, TEMP_A, false);
-        const unsigned b = float_source(t, op, 1, part, TEMP_B, op->opcode == G4_OPCODE_CMPN);
+        const struct g4_rm b = float_operand(t, op, 1, part, TEMP_B, op->opcode == G4_OPCODE_CMPN);
         const unsigned lanes = lanes_of(t, op, part, true);
-        g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, a, g4_rm_reg(b), lanes, G4_MERGE, float_condition(op->cond));
+        g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, a, b, lanes, G4_MERGE, float_condition(op->cond));
         finish_truth(t, op, part, lanes);
     }
     return true;
@@ -113,12 +113,14 @@ static bool translate_int_binary(struct translator *t, const struct g4_op *op, e
     const bool shift = form == G4_X_SHL || form == G4_X_SHR || form == G4_X_ASR;
     for (int part = 0; part < op->parts; part++) {
         const unsigned x = int_source(t, op, 0, part, TEMP_A);
-        unsigned y = int_source(t, op, 1, part, TEMP_B);
+        struct g4_rm y;
         if (shift) {
-            g4_evex(&t->code, G4_X_AND, TEMP_B, y, all(t, 31), 0, G4_MERGE);
-            y = TEMP_B;
+            g4_evex(&t->code, G4_X_AND, TEMP_B, int_source(t, op, 1, part, TEMP_B), all(t, 31), 0, G4_MERGE);
+            y = g4_rm_reg(TEMP_B);
+        } else {
+            y = int_operand(t, op, 1, part, TEMP_B);
         }
-        g4_evex(&t->code, form, TEMP_RESULT, x, g4_rm_reg(y), 0, G4_MERGE);
+        g4_evex(&t->code, form, TEMP_RESULT, x, y, 0, G4_MERGE);
         finish_int(t, op, part, lanes_of(t, op, part, true), TEMP_RESULT, 0);
     }
     return true;
@@ -137,9 +139,9 @@ static bool translate_int_compare(struct translator *t, const struct g4_op *op) 
     const bool unsigned_numbers = is_biased(&op->in[0]);
     for (int part = 0; part < op->parts; part++) {
         const unsigned x = int_source(t, op, 0, part, TEMP_A);
-        const unsigned y = int_source(t, op, 1, part, TEMP_B);
+        const struct g4_rm y = int_operand(t, op, 1, part, TEMP_B);
         const unsigned lanes = lanes_of(t, op, part, true);
-        g4_evex_imm(&t->code, unsigned_numbers ? G4_X_CMPUD : G4_X_CMPD, K_BITS, x, g4_rm_reg(y), lanes, G4_MERGE,
+        g4_evex_imm(&t->code, unsigned_numbers ? G4_X_CMPUD : G4_X_CMPD, K_BITS, x, y, lanes, G4_MERGE,
                     int_condition(op->cond));
         finish_truth(t, op, part, lanes);
     }
