@@ -100,10 +100,22 @@ static int64_t sad2(const struct g4_operands *o, unsigned c) {
     return wrapping_add(distance(o->a[even].i, o->b[even].i), distance(o->a[even + 1].i, o->b[even + 1].i));
 }
 
-/* With the sign that its type gives it; mach multiplies by what is left, so both together are exact (docs/fidelity.md).
- */
-static int64_t low_half(const struct g4_op *op, int64_t a) {
-    return op->src[0].type == G4_TYPE_D ? (int16_t)a : (uint16_t)a;
+/* The multiplier has 32 by 16 bits: of two dwords the first one's low half takes part.  The accumulator gets the product
+ * without sign, which mach completes; a register gets it with the sign of the type (docs/fidelity.md). */
+bool g4_is_partial_product(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_MUL && op->src[0].size == 4 && op->src[1].size == 4;
+}
+
+int64_t g4_partial_product(int64_t a, int64_t b) {
+    return wrapping_mul((uint16_t)a, b);
+}
+
+static int64_t product(const struct g4_op *op, int64_t a, int64_t b) {
+    if (!g4_is_partial_product(op)) {
+        return wrapping_mul(a, b);
+    }
+    return op->src[0].type == G4_TYPE_D && op->dst.kind != G4_KIND_ACC ? wrapping_mul((int16_t)a, b)
+                                                                       : g4_partial_product(a, b);
 }
 
 static int64_t integer_result(const struct g4_op *op, const struct g4_operands *o, unsigned c, int64_t acc) {
@@ -127,14 +139,14 @@ static int64_t integer_result(const struct g4_op *op, const struct g4_operands *
         return a >> count;
     case G4_OPCODE_ADD:
         return wrapping_add(a, b);
-    case G4_OPCODE_MUL: /* the multiplier has 32 by 16 bits: of two dwords the first one's low half takes part */
-        return op->src[0].size == 4 && op->src[1].size == 4 ? wrapping_mul(low_half(op, a), b) : wrapping_mul(a, b);
+    case G4_OPCODE_MUL:
+        return product(op, a, b);
     case G4_OPCODE_AVG:
         return wrapping_add(wrapping_add(a, b), 1) >> 1;
     case G4_OPCODE_MAC:
         return wrapping_add(acc, wrapping_mul(a, b));
     case G4_OPCODE_MACH:
-        return wrapping_add(acc, wrapping_mul(a - low_half(op, a), b));
+        return wrapping_add(acc, (int64_t)((uint64_t)wrapping_mul(a >> 16, b) << 16));
     case G4_OPCODE_LZD:
         return leading_zeros(a);
     case G4_OPCODE_SAD2:

@@ -354,6 +354,8 @@ static void write_accumulator(const struct g4_pass *pass, const struct g4_op *op
     for (unsigned c = 0; c < pass->channels && c < 16; c++) {
         if (op->exec_type == G4_EXEC_F) {
             acc->f[pass->thread][c] = one_nan(o->result[c].f);
+        } else if (g4_is_partial_product(op)) {
+            acc->i[pass->thread][c] = g4_partial_product(o->a[c].i, o->b[c].i);
         } else {
             acc->i[pass->thread][c] = o->result[c].i;
         }

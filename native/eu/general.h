@@ -37,6 +37,9 @@ struct g4_pass {
 
 /* Compute result[] of all channels from a, b and the accumulator (compute.c). */
 void g4_compute(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o);
+/* A product of two dwords, of which the accumulator gets another one than a register. */
+bool g4_is_partial_product(const struct g4_op *op);
+int64_t g4_partial_product(int64_t a, int64_t b);
 void g4_move_indexed(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o);
 
 /* The low bits of a value, as its type has them. */

@@ -21,14 +21,8 @@ def total(a: Number, b: Number) -> Number:
     return a + b
 
 
-def multiply(a: Number, b: Number, *, dwords: bool, signed: bool) -> Number:
-    """Of two dwords only the low 16 bits of the first one take part, with the sign that its type gives them."""
-    if dwords and isinstance(a, int):
-        a = low_half(a, signed=signed)
-    return product(a, b)
-
-
 def low_half(a: int, *, signed: bool) -> int:
+    """What takes part of a dword that is multiplied by a dword, with the sign that its type gives it."""
     return (a & 0x7FFF) - (a & 0x8000) if signed else a & 0xFFFF
 
 

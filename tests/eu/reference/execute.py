@@ -171,6 +171,7 @@ class Result:
     flag: bool | None = None
     raw: int | None = None
     free: bool = False  # raw bits of a NaN with a free payload
+    partial: int | None = None  # what the accumulator gets instead
 
 
 def _raw(inst: Instruction, operand: object, element: Element) -> int | None:
@@ -237,8 +238,11 @@ def _channel(thread: Thread, inst: Instruction, acc: int, c: int, values: list[N
     if op == Opcode.ADD:
         return Result(arithmetic.total(*values))
     if op == Opcode.MUL:
-        return Result(arithmetic.multiply(*values, dwords=_dword_first(inst) and _dword_second(inst),
-                                          signed=_signed_first(inst)))
+        if not (_dword_first(inst) and _dword_second(inst)):
+            return Result(arithmetic.product(*values))
+        a, b = values
+        assert isinstance(a, int) and isinstance(b, int)
+        return Result(arithmetic.low_half(a, signed=_signed_first(inst)) * b, partial=(a & 0xFFFF) * b)
     if op == Opcode.MAC:
         if kind is not Exec.F and _dword_first(inst):
             raise Unspecified("mac of a dword")
@@ -248,7 +252,7 @@ def _channel(thread: Thread, inst: Instruction, acc: int, c: int, values: list[N
         old = _accumulator(thread, acc, c, kind)
         if kind is not Exec.D or not (isinstance(a, int) and isinstance(b, int) and isinstance(old, int)):
             raise Unspecified("mach of other types")
-        return Result(old + (a - arithmetic.low_half(a, signed=_signed_first(inst))) * b)
+        return Result(old + ((a >> 16) * b << 16))
     if op in (Opcode.LINE, Opcode.PLN):
         return Result(_plane(values))
     if op in _ROUND:
@@ -440,7 +444,9 @@ def _write_accumulator(thread: Thread, acc: int, results: list[Result | None], k
     limit = 1 << (32 if kind is Exec.W else 63)
     for c in range(16):
         result = results[c] if c < len(results) else None
-        value = result.value if result is not None else 0
+        value: Number = 0
+        if result is not None:
+            value = result.value if result.partial is None else result.partial
         if kind is Exec.F and isinstance(value, int):
             value = floats.from_int(value)
         if isinstance(value, int) and not -limit <= value < limit:
