@@ -385,6 +385,8 @@ enum g4_status g4_probe_fill(struct g4_probe *probe, uint32_t descriptor, uint32
 /* The same with early tests at one depth; the pixels that passed. */
 uint64_t g4_probe_fill_depth(struct g4_probe *probe, float z, uint32_t tiles, uint32_t across);
 uint64_t g4_probe_instructions(const struct g4_probe *probe);
+uint64_t g4_probe_channel_ops(const struct g4_probe *probe);
+uint64_t g4_probe_messages(const struct g4_probe *probe, uint32_t sfid);
 struct g4_event_count g4_probe_event(const struct g4_probe *probe, enum g4_event event);
 struct g4_fault g4_probe_fault(const struct g4_probe *probe);
 

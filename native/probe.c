@@ -242,6 +242,14 @@ uint64_t g4_probe_instructions(const struct g4_probe *probe) {
     return probe->worker->eu.instructions;
 }
 
+uint64_t g4_probe_channel_ops(const struct g4_probe *probe) {
+    return probe->worker->eu.channel_ops;
+}
+
+uint64_t g4_probe_messages(const struct g4_probe *probe, uint32_t sfid) {
+    return sfid < G4_FUNCTIONS ? probe->worker->eu.messages[sfid] : 0;
+}
+
 struct g4_event_count g4_probe_event(const struct g4_probe *probe, enum g4_event event) {
     const struct g4_event_count none = {0};
     return (unsigned)event < G4_EVENTS ? probe->worker->eu.log->event[event] : none;

@@ -215,6 +215,15 @@ class Probe:
         """Executed since the probe was made, one for each thread."""
         return int(lib.g4_probe_instructions(self._probe))
 
+    @property
+    def channel_ops(self) -> int:
+        """Channels of all executed instructions."""
+        return int(lib.g4_probe_channel_ops(self._probe))
+
+    def messages(self, sfid: int) -> int:
+        """Sent to a shared function since the probe was made."""
+        return int(lib.g4_probe_messages(self._probe, sfid))
+
     def event(self, event: Event) -> EventCount:
         found = lib.g4_probe_event(self._probe, int(event))
         return EventCount(int(found.count), int(found.address), int(found.value))

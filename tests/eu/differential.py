@@ -54,13 +54,16 @@ class Outcome:
     mrf: NDArray[np.uint32]
     flags: list[int]
     instructions: int
+    channel_ops: int
+    math_messages: int
 
 
 class Bench:
     """A probe of one part whose registers are two arrays: register, thread, dword."""
 
-    def __init__(self, gen: Gen) -> None:
-        self.probe = Probe(gen)
+    def __init__(self, gen: Gen, watchdog: int = 1) -> None:
+        """`watchdog` in million instructions: loops become machine code only where there are enough left for them."""
+        self.probe = Probe(gen, watchdog=watchdog)
         self.probe.start(THREADS)
         self.grf = self._array(1, 128)
         self.mrf = self._array(2, 16)
@@ -81,10 +84,11 @@ class Bench:
         self.mrf[:, :n] = case.mrf.transpose(1, 0, 2)
         for t, flags in enumerate(case.flags):
             probe.set_flags(flags, t)
-        before = probe.instructions
+        before = (probe.instructions, probe.channel_ops, probe.messages(1))
         status = probe.run(case.code, general_only=general_only)
         return Outcome(status, self.grf[:, :n].transpose(1, 0, 2).copy(), self.mrf[:, :n].transpose(1, 0, 2).copy(),
-                       [probe.flags(t) for t in range(n)], probe.instructions - before)
+                       [probe.flags(t) for t in range(n)], probe.instructions - before[0],
+                       probe.channel_ops - before[1], probe.messages(1) - before[2])
 
 
 def random_start(seed: int, gen: Gen) -> Case:
