@@ -289,7 +289,15 @@ static const struct g4_op *op_at(const struct g4_run *run, uint32_t ip, struct g
     return stray;
 }
 
-/* Run the group until it splits, meets others, or has executed `fuel` instructions; returns how many it has. */
+/* Of each thread's fuel, what is left when a region has counted the instructions of all of them by itself. */
+static uint64_t fuel_left(const struct g4_run *run, uint64_t fuel, uint64_t instructions) {
+    const unsigned width = (unsigned)__builtin_popcount(run->threads);
+    const uint64_t used = (instructions + width - 1) / width;
+    return used < fuel ? fuel - used : 0;
+}
+
+/* Run the group until it splits, meets others, or has executed `fuel` instructions; returns how many it has, without
+ * those that have been counted. */
 static uint64_t run_group(struct g4_run *run, uint32_t ip, uint32_t limit, uint64_t fuel) {
     struct g4_op stray;
     uint64_t count = 0;
@@ -301,11 +309,15 @@ static uint64_t run_group(struct g4_run *run, uint32_t ip, uint32_t limit, uint6
     run->split = false;
     for (;;) {
         const struct g4_stretch *const stretch = op->stretch;
+        const uint64_t counted = run->eu->instructions;
         if (stretch && run->translated && stretch->last_ip < limit && g4_run_stretch(run, op, fuel - count)) {
             channels += stretch->all.channels;
             count += stretch->all.count;
             if (run->split) {
                 break;
+            }
+            if (stretch->region) {
+                fuel = fuel_left(run, fuel, run->eu->instructions - counted);
             }
             op += stretch->count;
             if (op->ip >= limit || count >= fuel) {
@@ -355,7 +367,7 @@ enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const st
                          .one = 1,
                          .translated = translated,
                          .outside = g4_fpenv_get()};
-    const uint64_t until = eu->turn ? eu->instructions + eu->turn : UINT64_MAX;
+    const uint64_t until = eu->turn ? eu->instructions + eu->turn : UINT64_MAX - G4_GANG_THREADS;
     uint8_t runnable;
 
     gang->waiting = 0; /* who still has nothing to be notified of will say so */
