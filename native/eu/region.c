@@ -3,7 +3,8 @@
  *
  * Both threads of a pair go together; the masks say which lanes still take part, and the code leaves a loop or passes
  * over a branch when there are none.  So the masks at the end are those of the beginning, the stacks are as they were,
- * and nothing but registers and flags has changed, all of which are stored after the end.  Threads are counted at the
+ * and nothing but registers and flags has changed.  They are stored after the end, but for rows that are never read:
+ * those are written where they lie, and who runs the region puts them back when it fails.  Threads are counted at the
  * beginning of each block, since a thread without lanes would have jumped.  To make that so, a region has no break out
  * of a branch, no cont, and no instruction that ignores masks.
  */
@@ -50,7 +51,9 @@ struct region {
     int failure_count;
 
     /* what it does with registers */
-    bool read[ROWS], written[ROWS], floats[ROWS], unclean[ROWS], exposed[ROWS], seen[ROWS];
+    bool read[ROWS], written[ROWS], floats[ROWS], unclean[ROWS];
+    bool exposed[ROWS];    /* read in lanes that may still have what they had before the region */
+    uint8_t covered[ROWS]; /* bit h: the lanes of half h have been written */
     uint32_t score[ROWS];
     struct element elements[MOST_ELEMENTS];
     int element_count;
@@ -137,8 +140,7 @@ static void note_op(struct region *r, const struct g4_op *op, uint32_t score, bo
     for (int i = 0; i < touched.ins; i++) {
         const unsigned row = touched.in[i].row;
         r->read[row] = true;
-        r->exposed[row] |= !r->seen[row];
-        r->seen[row] = true;
+        r->exposed[row] |= !(r->covered[row] >> touched.in[i].half & 1);
         if (touched.in[i].single) {
             note_element(r, row, touched.in[i].element, touched.in[i].floats, score);
         } else {
@@ -150,8 +152,7 @@ static void note_op(struct region *r, const struct g4_op *op, uint32_t score, bo
         const unsigned row = touched.out[i].row;
         r->written[row] = true;
         r->score[row] += score;
-        r->exposed[row] |= !r->seen[row] && !(ordinary && touched.out[i].whole);
-        r->seen[row] = true;
+        r->covered[row] |= (uint8_t)((ordinary && touched.out[i].whole) << touched.out[i].half);
         if (touched.out[i].number) {
             continue;
         }
@@ -198,11 +199,22 @@ static bool is_held(const struct translator *t, unsigned row) {
     return false;
 }
 
+/* Rows that are only written are stored where they belong; which ones. */
+static uint32_t unheld_rows(const struct region *r, uint8_t rows[ROWS]) {
+    uint32_t count = 0;
+    for (unsigned row = 0; row < ROWS; row++) {
+        if (r->written[row] && !r->read[row]) {
+            rows[count++] = (uint8_t)row;
+        }
+    }
+    return count;
+}
+
 static bool spill(struct region *r, unsigned row, int *spilled) {
     if (*spilled == G4_REGION_SPILLED) {
         return false;
     }
-    r->t->spilled[row] = (uint8_t)++ * spilled;
+    r->t->spilled[row] = (uint8_t)(1 + (*spilled)++);
     return true;
 }
 
@@ -230,8 +242,8 @@ static int best_element(const struct region *r, uint32_t *score) {
     return best;
 }
 
-/* Registers for rows that are written and read, then for what is read most; rows that are written, but find none, go to
- * the region's room.  What is only written is stored where it belongs: the handlers would write the same. */
+/* Registers for rows that are written and read, then for what is read most; rows of the former that find none go to the
+ * region's room. */
 static bool hand_out(struct region *r) {
     struct translator *const t = r->t;
     int count = 0;
@@ -735,6 +747,7 @@ static void leave(struct region *r) {
 bool g4_translate_region(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_stretch *stretch) {
     struct region region = {.t = t, .ops = ops, .count = length(ops, left), .flag = -1};
     struct region *const r = &region;
+    uint8_t unheld[ROWS];
 
     if (r->count == 0 || !fits(r)) {
         return false;
@@ -762,6 +775,10 @@ bool g4_translate_region(struct translator *t, const struct g4_op *ops, uint32_t
         }
     }
     leave(r);
+    const uint32_t unheld_count = unheld_rows(r, unheld);
+    if (unheld_count > G4_REGION_UNHELD) {
+        return false;
+    }
     *stretch = (struct g4_stretch){.count = r->count,
                                    .last_ip = ops[r->count - 1].ip,
                                    .fuel = (uint64_t)r->count * (G4_REGION_TURNS + 2),
@@ -769,11 +786,17 @@ bool g4_translate_region(struct translator *t, const struct g4_op *ops, uint32_t
                                    .top = t->s.top,
                                    .ieee_only = t->s.ieee_only,
                                    .blocks = r->blocks,
-                                   .block = malloc(r->blocks * sizeof *r->block)};
-    if (!stretch->block) {
+                                   .block = malloc(r->blocks * sizeof *r->block),
+                                   .unheld = malloc(unheld_count + 1),
+                                   .unheld_count = unheld_count};
+    if (!stretch->block || !stretch->unheld) {
+        free(stretch->block);
+        free(stretch->unheld);
+        *stretch = (struct g4_stretch){0};
         return false;
     }
     memcpy(stretch->block, r->block, r->blocks * sizeof *r->block);
+    memcpy(stretch->unheld, unheld, unheld_count);
     return true;
 }
 

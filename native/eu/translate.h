@@ -3,10 +3,10 @@
  *
  * A stretch is instructions in a row that neither jump nor send nor are jumped to.  Its code does for two threads at a
  * time what the fast handlers do for eight with each instruction in turn: the same operations in the same order on the
- * same lanes, but with registers that stay in the host's.  Nothing is stored before the end; when a result might be one
- * that rounding toward zero alone does not give (NaN, overflow), nothing is stored at all and the handlers do the work.
- * Only on hosts with AVX-512, and where it changes nothing: not in ALT mode, not for general handlers only, not while
- * debugging.
+ * same lanes, but with registers that stay in the host's.  Nothing is stored before the end, or it is put back; when a
+ * result might be one that rounding toward zero alone does not give (NaN, infinity, overflow), the handlers do the work
+ * from the beginning.  Only on hosts with AVX-512, and where it changes nothing: not for general handlers only, not
+ * while debugging, in ALT mode not with roots of -0.
  */
 #ifndef G4_EU_TRANSLATE_H
 #define G4_EU_TRANSLATE_H
@@ -27,6 +27,7 @@ enum {
     G4_REGION_DEPTH = 6,     /* of loops and branches in each other */
     G4_REGION_TURNS = 65536, /* of its loops, after which the handlers take over */
     G4_REGION_SPILLED = 64,  /* rows that find no vector register */
+    G4_REGION_UNHELD = 32,   /* rows that it writes but never reads */
 };
 
 /* What the code of a region needs of its own: at first threads counted by block, the masks that loops and branches
@@ -55,6 +56,8 @@ struct g4_stretch {
     const struct g4_op *region; /* its first op; NULL: there is no flow in it */
     uint32_t blocks;
     struct g4_block *block;
+    uint8_t *unheld; /* rows, as they lie in the gang, that its code writes before the end */
+    uint32_t unheld_count;
     uint32_t trouble; /* grows when the handlers had to take over; given up when it is too much */
 };
 

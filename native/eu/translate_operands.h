@@ -282,14 +282,17 @@ static inline unsigned raw_source(struct translator *t, const struct g4_op *op, 
     }
 }
 
+/* Elements that no dword holds, or no half of one, are left to the handlers. */
 static inline bool may_load(const struct g4_fast_src *in) {
     switch (in->load) {
-    case G4_LOAD_PACKED:
     case G4_LOAD_SCALAR:
+        return in->sub[0] % 4 == 0 && in->sub[1] % 4 == 0;
+    case G4_LOAD_WORDS:
+        return in->sub[0] % 2 == 0 && in->sub[1] % 2 == 0;
+    case G4_LOAD_PACKED:
     case G4_LOAD_IMM:
     case G4_LOAD_PERMUTE:
     case G4_LOAD_NARROW:
-    case G4_LOAD_WORDS:
         return true;
     default:
         return false;
@@ -398,7 +401,7 @@ struct target {
 
 /* Dwords in a row within one register, but not from its beginning. */
 static inline bool is_shifted(const struct g4_op *op) {
-    if (op->out.store != G4_STORE_SCATTER4 || op->parts != 1) {
+    if (op->out.store != G4_STORE_SCATTER4 || op->parts != 1 || op->out.off[0] % 4 != 0) {
         return false;
     }
     for (unsigned c = 0; c < op->count; c++) {

@@ -322,17 +322,20 @@ bool g4_translate_op(struct translator *t, const struct g4_op *op) {
 
 /* ---- what an instruction touches ---- */
 
-static void touch_in(struct g4_touched *touched, unsigned row, bool single, unsigned element, bool floats) {
+static void touch_in(struct g4_touched *touched, unsigned half, unsigned row, bool single, unsigned element,
+                     bool floats) {
     const int i = touched->ins++;
     touched->in[i].row = (uint8_t)row;
+    touched->in[i].half = (uint8_t)half;
     touched->in[i].single = single;
     touched->in[i].element = (uint8_t)element;
     touched->in[i].floats = floats;
 }
 
-static void touch_out(struct g4_touched *touched, unsigned row, bool whole, bool number, int copies) {
+static void touch_out(struct g4_touched *touched, unsigned half, unsigned row, bool whole, bool number, int copies) {
     const int i = touched->outs++;
     touched->out[i].row = (uint8_t)row;
+    touched->out[i].half = (uint8_t)half;
     touched->out[i].whole = whole;
     touched->out[i].number = number;
     touched->out[i].copies = (int16_t)copies;
@@ -353,12 +356,13 @@ void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched) {
 
     memset(touched, 0, sizeof *touched);
     for (int pass = 0; send && pass < op->passes; pass++) {
-        touch_in(touched, g4_math_source(op, pass), false, 0, false);
+        const unsigned half = half_of(op, pass);
+        touch_in(touched, half, g4_math_source(op, pass), false, 0, false);
         if (moved) {
-            touch_out(touched, g4_math_payload(op, pass), false, false, -1);
+            touch_out(touched, half, g4_math_payload(op, pass), false, false, -1);
         }
-        touch_out(touched, g4_math_destination(op, pass), op->predicate == G4_PRED_NONE && pattern(op) == 0xffff, true,
-                  -1);
+        touch_out(touched, half, g4_math_destination(op, pass), op->predicate == G4_PRED_NONE && pattern(op) == 0xffff,
+                  true, -1);
     }
     if (op->handler >> 8 == G4_TABLE_PLAIN) {
         return;
@@ -369,7 +373,7 @@ void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched) {
             const struct g4_fast_src *const in = &op->in[s];
             const bool single = in->load == G4_LOAD_SCALAR;
             if (in->load != G4_LOAD_IMM) {
-                touch_in(touched, in->reg[part], single, in->sub[part] / 4u,
+                touch_in(touched, half_of(op, part), in->reg[part], single, in->sub[part] / 4u,
                          op->handler >> 8 != G4_TABLE_INT && in->convert == G4_CONVERT_NONE);
                 copied = in->load == G4_LOAD_PACKED && !is_negated(in) ? in->reg[part] : -1;
             }
@@ -380,8 +384,8 @@ void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched) {
                                                  immediate_is_number(&op->in[0]) && !is_negated(&op->in[0]));
         const bool gated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
         if (op->out.store != G4_STORE_NULL) {
-            touch_out(touched, row_of(op, part), !gated && pattern(op) == 0xffff && op->out.store == G4_STORE_PACKED,
-                      number, moves ? copied : -1);
+            touch_out(touched, half_of(op, part), row_of(op, part),
+                      !gated && pattern(op) == 0xffff && op->out.store == G4_STORE_PACKED, number, moves ? copied : -1);
         }
     }
 }

@@ -27,6 +27,7 @@ void g4_translation_free(struct g4_translation *translation) {
 #endif
     for (uint32_t i = 0; i < translation->count; i++) {
         free(translation->stretches[i].block);
+        free(translation->stretches[i].unheld);
     }
     free(translation->constants);
     free(translation->stretches);
@@ -143,13 +144,17 @@ static void run_straight(struct g4_run *run, const struct g4_op *first, struct g
         interpret(run, first, stretch->count, failed);
     }
     note_trouble(stretch, failed != 0);
-    run->eu->messages[SFID_MATH] += (uint64_t)stretch->all.messages * (unsigned)__builtin_popcount(run->threads);
+    /* the handlers have counted their own */
+    const uint8_t done = run->threads & (uint8_t)~g4_threads_any(failed);
+    run->eu->messages[SFID_MATH] += (uint64_t)stretch->all.messages * (unsigned)__builtin_popcount(done);
 }
 
-/* Everything a region takes for granted. */
+/* Everything a region takes for granted.  A system routine may look at what was pushed and popped, which a region does
+ * not do. */
 static bool may_enter(const struct g4_run *run, const struct g4_stretch *stretch) {
     const struct g4_gang *const gang = run->gang;
-    if (run->refused == stretch || run->single || g4_threads_any(run->exec[0] | run->exec[1]) != run->threads) {
+    if (run->refused == stretch || run->single || gang->dispatch->exceptions ||
+        g4_threads_any(run->exec[0] | run->exec[1]) != run->threads) {
         return false;
     }
     for (int t = 0; t < G4_GANG_THREADS; t++) {
@@ -185,7 +190,29 @@ static void part_ways(struct g4_run *run, const struct g4_op *first, const struc
     run->split = true;
 }
 
+/* What the code of a region writes where it lies: to be put back if it has gone a way that the handlers would not. */
+struct unheld {
+    uint8_t row[G4_REGION_UNHELD][PAIR_LANES * sizeof(uint32_t)];
+};
+
+static size_t row_offset(const struct g4_stretch *stretch, uint32_t i, int pair) {
+    return stretch->unheld[i] * sizeof(union g4_reg) + (size_t)pair * PAIR_LANES * sizeof(uint32_t);
+}
+
+static void keep(const struct g4_gang *gang, const struct g4_stretch *stretch, int pair, struct unheld *before) {
+    for (uint32_t i = 0; i < stretch->unheld_count; i++) {
+        memcpy(before->row[i], (const uint8_t *)gang + row_offset(stretch, i, pair), sizeof before->row[i]);
+    }
+}
+
+static void put_back(struct g4_gang *gang, const struct g4_stretch *stretch, int pair, const struct unheld *before) {
+    for (uint32_t i = 0; i < stretch->unheld_count; i++) {
+        memcpy((uint8_t *)gang + row_offset(stretch, i, pair), before->row[i], sizeof before->row[i]);
+    }
+}
+
 static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_stretch *stretch) {
+    struct unheld before;
     g4_lanes failed = 0;
 
     if (!may_enter(run, stretch)) {
@@ -200,7 +227,9 @@ static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_
         if (g4_fpenv_get() & DOUBTFUL_FLAGS) {
             g4_fpenv_set(g4_fpenv_eu(run->eu->ctx->options.round_to_nearest));
         }
+        keep(run->gang, stretch, pair, &before);
         if (call(run, stretch, pair, &room)) {
+            put_back(run->gang, stretch, pair, &before);
             failed |= pair_lanes(pair) & run->group;
         } else {
             count_blocks(run, stretch, room.counts);

@@ -94,12 +94,14 @@ bool g4_may_be_in_region(const struct translator *t, const struct g4_op *op);
 struct g4_touched {
     struct {
         uint8_t row, element;
-        bool single; /* only this element of it */
+        uint8_t half; /* of the masks: in its lanes */
+        bool single;  /* only this element of it */
         bool floats; /* must be a number */
     } in[8];
     struct {
         uint8_t row;
-        bool whole;     /* in all lanes that are on */
+        uint8_t half;
+        bool whole;     /* in all lanes of the half that are on */
         bool number;    /* never NaN */
         int16_t copies; /* the row whose bits it gets, or -1 */
     } out[4];
