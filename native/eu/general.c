@@ -303,7 +303,10 @@ static struct outcome finish_integer(const struct g4_op *op, int64_t i) {
     } else if (op->saturate) {
         i = type == G4_TYPE_F ? (i > 0) : clamp_integer(i, type);
     }
-    out.flag = op->cond == G4_COND_O ? i < type_min(type) || i > type_max(type) : integer_condition(op->cond, i, 0);
+    /* bits that shl has shifted out are no part of its result (docs/fidelity.md) */
+    const bool shifted = op->opcode == G4_OPCODE_SHL && !op->saturate && type != G4_TYPE_F;
+    out.flag = op->cond == G4_COND_O ? i < type_min(type) || i > type_max(type)
+                                     : integer_condition(op->cond, shifted ? g4_truncate(i, type) : i, 0);
     out.bits = type == G4_TYPE_F ? float_bits((float)i) : (uint32_t)i;
     return out;
 }

@@ -583,13 +583,14 @@ static void select_logic(struct g4_op *op) {
 
 static void select_shift(struct g4_op *op) {
     const bool logical = is_ud(&op->src[0]);
+    const bool equality = op->cond <= G4_COND_NZ && !op->saturate && op->dst.size == 4 && op->dst.type != G4_TYPE_F;
     if (op->opcode == G4_OPCODE_SHL) {
-        if (modular_result(op)) {
+        const bool order = plain_condition(op) && !op->saturate && op->dst.type == G4_TYPE_D;
+        if (modular_result(op) || equality || order) {
             use(op, G4_TABLE_INT, binary(op, G4_FAST_SHL_PP));
         }
         return;
     }
-    const bool equality = op->cond <= G4_COND_NZ && !op->saturate && op->dst.size == 4 && op->dst.type != G4_TYPE_F;
     if (logical ? modular_result(op) || equality : exact_result(op)) {
         use(op, G4_TABLE_INT, binary(op, logical ? G4_FAST_SHR_PP : G4_FAST_ASR_PP));
     }

@@ -321,6 +321,17 @@ def test_a_condition_sees_the_integer_that_a_float_becomes(machine: MakeMachine,
     assert m.flags & 0xFF == flags
 
 
+@pytest.mark.parametrize(("kind", "cond", "flags"), [("D", "z", 0b0011), ("D", "nz", 0b1100), ("D", "l", 0b1000),
+                                                     ("UD", "z", 0b0011), ("UD", "g", 0b1100)])
+def test_a_condition_does_not_see_what_shl_has_shifted_out(machine: MakeMachine, kind: str, cond: str,
+                                                           flags: int) -> None:
+    m = machine()
+    m.put(2, "D", [-12, 0, 3, 1] * 2)
+    m.put(3, "D", [30, 5, 29, 31] * 2)
+    m.run(f"shl.{cond}.f0.0(8) null<1>{kind} g2<8,8,1>{kind} g3<8,8,1>D {{align1}};")
+    assert m.flags & 0xF == flags
+
+
 def test_a_condition_sees_the_integer_that_a_float_saturates_to(machine: MakeMachine) -> None:
     m = machine()
     m.put(2, "F", [0.5, -0.5, -3, 3, 1000, 0, 1, -1])

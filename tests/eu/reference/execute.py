@@ -415,8 +415,11 @@ def _saturated(inst: Instruction, value: Number, to: RegType) -> Number:
 
 
 def _seen(inst: Instruction, value: Number) -> Number:
-    """What a condition looks at: the integer that a float is stored as (docs/fidelity.md)."""
+    """What a condition looks at: the integer that a float is stored as, the bits that shl leaves (docs/fidelity.md)."""
     assert inst.dst is not None
+    if (inst.opcode == Opcode.SHL and isinstance(value, int) and not inst.saturate and inst.dst.type is not RegType.F
+            and inst.cond_modifier != CondMod.O):
+        return wrap(value, 8 * TYPE_BYTES[inst.dst.type], inst.dst.type in SIGNED)
     if isinstance(value, float) and inst.dst.type is not RegType.F and inst.cond_modifier != CondMod.U:
         return floats.to_int(value, *bounds(inst.dst.type))
     return value
