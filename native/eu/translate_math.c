@@ -130,7 +130,7 @@ bool g4_translate_math(struct translator *t, const struct g4_op *op) {
     for (int pass = 0; pass < op->passes; pass++) {
         const unsigned x = math_operand(t, op, pass, message.scalar);
         unsigned lanes = lanes_of(t, op, pass, true);
-        const bool all = lanes == widest(op, pass);
+        const bool ungated = lanes == widest(op, pass);
         unsigned result = TEMP_RESULT;
         root_or_inverse(t, message.math_function, x, lanes);
         check_numbers(t, TEMP_RESULT, lanes);
@@ -140,7 +140,7 @@ bool g4_translate_math(struct translator *t, const struct g4_op *op) {
         }
         store_row(t, g4_math_destination(op, pass), lanes, result);
         const int to = holder_of(t, HOLDS_ROW, g4_math_destination(op, pass), 0);
-        if (to >= 0 && !t->region && all) {
+        if (to >= 0 && !t->region && ungated) {
             t->s.held[to].numbers |= (uint8_t)(1u << lanes);
         }
     }
