@@ -28,6 +28,8 @@ from tests.eu.differential import (
 )
 from tests.eu.reference import Thread, Unspecified
 
+WATCHDOG = 100_000  # million instructions: enough for loops to become machine code
+
 
 def check(bench: Bench, case: Case, threads: list[Thread], seed: int, *, fast: bool) -> list[str]:
     found = []
@@ -73,7 +75,7 @@ def main() -> int:
         gen = PARTS[seed % len(PARTS)]
         if cases % 2000 == 0:
             benches = {}
-        bench = benches.setdefault(int(gen), Bench(gen)) if int(gen) not in benches else benches[int(gen)]
+        bench = benches.get(int(gen)) or benches.setdefault(int(gen), Bench(gen, watchdog=WATCHDOG))
         cases += 1
         if seed % 5 == 4:
             case = flow_programs.flow_case(seed, gen)
