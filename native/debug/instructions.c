@@ -181,8 +181,8 @@ enum g4_status g4_debug_run(struct g4_eu *eu, struct g4_gang *gang, const struct
         debug->current = g4_debug_gang_of(debug, gang);
         debug->bad_messages = g4_report_bad_messages(eu->log);
         const bool look = debug->see_instructions || debug->stepping || debug->finishing || debug->code_changed;
-        enum g4_status status =
-            look ? g4_gang_run_with(eu, gang, kernel, observed_tables, false) : g4_gang_run_unobserved(eu, gang, kernel);
+        enum g4_status status = look ? g4_gang_run_with(eu, gang, kernel, observed_tables, false)
+                                     : g4_gang_run_unobserved(eu, gang, kernel);
         if (debug->abandoned) {
             return G4_STOPPED;
         }

@@ -96,7 +96,7 @@ struct g4_touched {
         uint8_t row, element;
         uint8_t half; /* of the masks: in its lanes */
         bool single;  /* only this element of it */
-        bool floats; /* must be a number */
+        bool floats;  /* must be a number */
     } in[8];
     struct {
         uint8_t row;
