@@ -233,24 +233,23 @@ static inline void g4_mask_deposit(struct g4_code *code, unsigned to, unsigned f
     g4_put(code, 0xc0 | to << 3);
 }
 
-/* to = from << bits */
-static inline void g4_mask_shift_left(struct g4_code *code, unsigned to, unsigned from, unsigned bits) {
+static inline void g4_mask_shift(struct g4_code *code, unsigned opcode, unsigned to, unsigned from, unsigned bits) {
     g4_put(code, 0xc4);
     g4_put(code, 0xe3);
     g4_put(code, 0xf9);
-    g4_put(code, 0x32);
+    g4_put(code, opcode);
     g4_put(code, 0xc0 | to << 3 | from);
     g4_put(code, bits);
 }
 
+/* to = from << bits */
+static inline void g4_mask_shift_left(struct g4_code *code, unsigned to, unsigned from, unsigned bits) {
+    g4_mask_shift(code, 0x32, to, from, bits);
+}
+
 /* to = from >> 8 */
 static inline void g4_mask_high(struct g4_code *code, unsigned to, unsigned from) {
-    g4_put(code, 0xc4);
-    g4_put(code, 0xe3);
-    g4_put(code, 0xf9);
-    g4_put(code, 0x30);
-    g4_put(code, 0xc0 | to << 3 | from);
-    g4_put(code, 8);
+    g4_mask_shift(code, 0x30, to, from, 8);
 }
 
 #endif

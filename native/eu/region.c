@@ -17,10 +17,6 @@
 
 #if G4_HAVE_X86_VARIANTS
 
-enum {
-    DOUBTFUL_FLAGS = 0x01 | 0x08, /* an operation without a meaning, overflow */
-};
-
 /* ---- is it one? ---- */
 
 /* How many ops there are from DO or IF to the matching end; 0: none within reach. */
@@ -105,48 +101,38 @@ static void count_op(struct region *r, const struct g4_op *op) {
 
 /* ---- masks ---- */
 
-static struct g4_rm saved(const struct region *r, int half) {
+/* What a frame began with. */
+static struct g4_rm saved(int depth, int half) {
     return g4_rm_at(G4_BASE_RSI,
-                    offsetof(struct g4_region_room, masks) + (2 * (size_t)r->depth + (size_t)half) * sizeof(uint16_t));
+                    offsetof(struct g4_region_room, masks) + (2 * (size_t)depth + (size_t)half) * sizeof(uint16_t));
 }
 
-static void save_masks(struct region *r) {
-    g4_mask_store(&r->t->code, K_EXEC_0, saved(r, 0));
-    g4_mask_store(&r->t->code, K_EXEC_1, saved(r, 1));
+static void save(struct region *r, int depth, unsigned low, unsigned high) {
+    g4_mask_store(&r->t->code, low, saved(depth, 0));
+    g4_mask_store(&r->t->code, high, saved(depth, 1));
 }
 
-static void restore_masks(struct region *r) {
-    g4_mask_load(&r->t->code, K_EXEC_0, saved(r, 0));
-    g4_mask_load(&r->t->code, K_EXEC_1, saved(r, 1));
+static void restore(struct region *r, int depth, unsigned low, unsigned high) {
+    g4_mask_load(&r->t->code, low, saved(depth, 0));
+    g4_mask_load(&r->t->code, high, saved(depth, 1));
 }
 
-/* The masks that the innermost frame began with. */
-static void load_saved(struct region *r, unsigned low, unsigned high) {
-    r->depth--;
-    g4_mask_load(&r->t->code, low, saved(r, 0));
-    g4_mask_load(&r->t->code, high, saved(r, 1));
-    r->depth++;
-}
-
-/* Keep the lanes that pass the predicate. */
-static void keep_lanes(struct region *r, const struct g4_op *op, int half) {
-    const unsigned exec = K_EXEC_0 + (unsigned)half;
-    if (op->predicate != G4_PRED_NONE) {
-        g4_masks(&r->t->code, op->predicate_inverse ? G4_K_ANDN : G4_K_AND, exec, half ? K_FLAG_1 : K_FLAG_0, exec);
-    }
-}
-
-/* The lanes of a half that pass a predicate; half -1: none. */
-static void leaving_lanes(struct region *r, const struct g4_op *op, int half, unsigned to) {
+/* The lanes of a half that pass the predicate; with eight channels none of the second half does (spec/40 9.2). */
+static void passing_lanes(struct region *r, const struct g4_op *op, int half, unsigned to) {
     struct g4_code *const code = &r->t->code;
     const unsigned exec = K_EXEC_0 + (unsigned)half;
-    if (half < 0) {
+    if (half == 1 && op->exec_size <= 8) {
         g4_masks(code, G4_K_XOR, to, to, to);
-    } else if (op->predicate == G4_PRED_NONE) {
-        g4_masks(code, G4_K_OR, to, exec, exec);
-    } else {
+    } else if (op->predicate != G4_PRED_NONE) {
         g4_masks(code, op->predicate_inverse ? G4_K_ANDN : G4_K_AND, to, half ? K_FLAG_1 : K_FLAG_0, exec);
+    } else if (to != exec) {
+        g4_masks(code, G4_K_OR, to, exec, exec);
     }
+}
+
+static void keep_passing_lanes(struct region *r, const struct g4_op *op) {
+    passing_lanes(r, op, 0, K_EXEC_0);
+    passing_lanes(r, op, 1, K_EXEC_1);
 }
 
 /* Jump if neither mask has a lane. */
@@ -173,8 +159,7 @@ static bool push_frame(struct region *r, uint32_t at) {
         return false;
     }
     r->frame[r->depth] = (struct frame){.begin = at, .end = at + length(r->ops + at, r->count - at) - 1};
-    save_masks(r);
-    r->depth++;
+    save(r, r->depth++, K_EXEC_0, K_EXEC_1);
     return r->frame[r->depth - 1].end > at;
 }
 
@@ -183,8 +168,7 @@ static void pop_frame(struct region *r) {
     for (int i = 0; i < frame->exit_count; i++) {
         g4_land(&r->t->code, frame->exits[i]);
     }
-    r->depth--;
-    restore_masks(r);
+    restore(r, --r->depth, K_EXEC_0, K_EXEC_1);
 }
 
 static bool add_exit(struct frame *frame, size_t jump) {
@@ -219,12 +203,7 @@ static bool flow_while(struct region *r, uint32_t at) {
         return false;
     }
     count_op(r, op);
-    keep_lanes(r, op, 0);
-    if (op->exec_size > 8) {
-        keep_lanes(r, op, 1);
-    } else {
-        g4_masks(code, G4_K_XOR, K_EXEC_1, K_EXEC_1, K_EXEC_1);
-    }
+    keep_passing_lanes(r, op);
     if (!add_exit(frame, jump_if_none(r))) {
         return false;
     }
@@ -264,15 +243,12 @@ static bool break_from_branch(struct region *r, uint32_t at) {
         return false;
     }
     count_op(r, op);
-    load_saved(r, K_LANES, K_BITS);
+    restore(r, r->depth - 1, K_LANES, K_BITS);
     g4_masks(code, G4_K_ANDN, K_LANES, K_EXEC_0, K_LANES);
     if (op->exec_size > 8) {
         g4_masks(code, G4_K_ANDN, K_BITS, K_EXEC_1, K_BITS);
     }
-    r->depth--;
-    g4_mask_store(code, K_LANES, saved(r, 0));
-    g4_mask_store(code, K_BITS, saved(r, 1));
-    r->depth++;
+    save(r, r->depth - 1, K_LANES, K_BITS);
     g4_masks(code, G4_K_OR, K_LANES, K_LANES, K_BITS);
     if (!add_exit(loop, jump_if_none_of(r, K_LANES, K_LANES))) {
         return false;
@@ -297,8 +273,8 @@ static bool flow_break(struct region *r, uint32_t at) {
         return false;
     }
     count_op(r, op);
-    leaving_lanes(r, op, 0, K_LANES);
-    leaving_lanes(r, op, op->exec_size > 8 ? 1 : -1, K_BITS);
+    passing_lanes(r, op, 0, K_LANES);
+    passing_lanes(r, op, 1, K_BITS);
     const size_t nobody = jump_if_none_of(r, K_LANES, K_BITS); /* as most of the time: nothing depends on it then */
     g4_masks(code, G4_K_ANDN, K_EXEC_0, K_LANES, K_EXEC_0);
     g4_masks(code, G4_K_ANDN, K_EXEC_1, K_BITS, K_EXEC_1);
@@ -339,12 +315,7 @@ static bool flow_if(struct region *r, uint32_t at) {
     if (op->target != dead_go_to || (iff && frame->other) || r->ops[frame->end].opcode != G4_OPCODE_ENDIF) {
         return false;
     }
-    keep_lanes(r, op, 0);
-    if (op->exec_size > 8) {
-        keep_lanes(r, op, 1);
-    } else {
-        g4_masks(&r->t->code, G4_K_XOR, K_EXEC_1, K_EXEC_1, K_EXEC_1);
-    }
+    keep_passing_lanes(r, op);
     frame->to_other = jump_if_none(r);
     return begin_ordinary_block(r);
 }
@@ -358,7 +329,7 @@ static bool flow_else(struct region *r, uint32_t at) {
         return false;
     }
     g4_land(code, frame->to_other);
-    load_saved(r, K_LANES, K_BITS);
+    restore(r, r->depth - 1, K_LANES, K_BITS);
     if (!begin_block_of(r, K_LANES, K_BITS)) {
         return false;
     }
@@ -418,11 +389,6 @@ static bool flow(struct region *r, uint32_t at) {
 
 /* ---- the whole ---- */
 
-static struct g4_rm region_flag(const struct region *r, int half) {
-    return g4_rm_at(G4_BASE_RDX,
-                    offsetof(struct g4_gang, flag) + (2u * (unsigned)r->flag + (unsigned)half) * sizeof(g4_lanes));
-}
-
 static void enter(struct region *r) {
     /* xor r11d, r11d; mov rsi, r8 */
     static const uint8_t registers[] = {0x45, 0x31, 0xdb, 0x4c, 0x89, 0xc6};
@@ -434,16 +400,16 @@ static void enter(struct region *r) {
     g4_masks(code, G4_K_XOR, K_DOUBT, K_DOUBT, K_DOUBT);
     g4_evex(code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
     if (r->flag >= 0) {
-        g4_mask_load(code, K_FLAG_0, region_flag(r, 0));
-        g4_mask_load(code, K_FLAG_1, region_flag(r, 1));
+        g4_mask_load(code, K_FLAG_0, flag_in_memory((unsigned)r->flag, 0));
+        g4_mask_load(code, K_FLAG_1, flag_in_memory((unsigned)r->flag, 1));
     }
     g4_region_load(r);
 }
 
 static void leave(struct region *r) {
-    static const uint8_t doubt[] = {0xc5, 0xf8, 0x98, 0xc0};                  /* kortestw k0, k0 */
-    static const uint8_t raised[] = {0x0f, 0xae, 0x5c, 0x24, 0xf8,            /* stmxcsr [rsp - 8] */
-                                     0xf6, 0x44, 0x24, 0xf8, DOUBTFUL_FLAGS}; /* test byte [rsp - 8], ... */
+    static const uint8_t doubt[] = {0xc5, 0xf8, 0x98, 0xc0};                     /* kortestw k0, k0 */
+    static const uint8_t raised[] = {0x0f, 0xae, 0x5c, 0x24, 0xf8,               /* stmxcsr [rsp - 8] */
+                                     0xf6, 0x44, 0x24, 0xf8, G4_DOUBTFUL_FLAGS}; /* test byte [rsp - 8], ... */
     struct g4_code *const code = &r->t->code;
 
     g4_put_all(code, doubt, sizeof doubt);
@@ -452,8 +418,8 @@ static void leave(struct region *r) {
     const size_t not_plain = g4_jump(code, G4_JUMP_NOT_ZERO);
     g4_region_store(r);
     if (r->flag >= 0) {
-        g4_mask_store(code, K_FLAG_0, region_flag(r, 0));
-        g4_mask_store(code, K_FLAG_1, region_flag(r, 1));
+        g4_mask_store(code, K_FLAG_0, flag_in_memory((unsigned)r->flag, 0));
+        g4_mask_store(code, K_FLAG_1, flag_in_memory((unsigned)r->flag, 1));
     }
     g4_leave(code, 0);
     g4_land(code, doubtful);

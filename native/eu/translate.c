@@ -40,18 +40,19 @@ size_t g4_jump(struct g4_code *code, unsigned opcode) {
     return code->size;
 }
 
-void g4_land(struct g4_code *code, size_t jump) {
-    const uint32_t distance = (uint32_t)(code->size - jump);
+static void aim(struct g4_code *code, size_t jump, size_t target) {
+    const uint32_t distance = (uint32_t)(target - jump);
     if (!code->failed) {
         memcpy(code->bytes + jump - sizeof distance, &distance, sizeof distance);
     }
 }
 
+void g4_land(struct g4_code *code, size_t jump) {
+    aim(code, jump, code->size);
+}
+
 void g4_jump_back(struct g4_code *code, unsigned opcode, size_t target) {
-    const uint32_t distance = (uint32_t)(target - g4_jump(code, opcode));
-    if (!code->failed) {
-        memcpy(code->bytes + code->size - sizeof distance, &distance, sizeof distance);
-    }
+    aim(code, g4_jump(code, opcode), target);
 }
 
 void g4_leave(struct g4_code *code, uint32_t value) {
@@ -231,11 +232,14 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
 }
 
 void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
+    if (g4_variant_best() != G4_VARIANT_AVX512) {
+        return;
+    }
     struct g4_translation *const translation = calloc(1, sizeof *translation);
     bool *const is_target = calloc(kernel->count + 1, sizeof *is_target);
-    struct translator t = {.kernel = kernel, .gen = gen};
+    struct translator t = {.gen = gen};
 
-    if (g4_variant_best() != G4_VARIANT_AVX512 || !translation || !is_target ||
+    if (!translation || !is_target ||
         !(translation->stretches = calloc(kernel->count + 1, sizeof *translation->stretches))) {
         free(is_target);
         g4_translation_free(translation);

@@ -104,8 +104,7 @@ static unsigned math_operand(struct translator *t, const struct g4_op *op, int p
             for (int c = 0; c < 8; c++) {
                 dword[c] = (int32_t)(op->in[0].off[c] % G4_REGISTER_BYTES / 4);
             }
-            g4_evex(&t->code, G4_X_LOAD, TEMP_B, 0, by_channel(t, dword, 8), 0, G4_MERGE);
-            g4_evex(&t->code, G4_X_PERMUTE, TEMP_B, TEMP_B, g4_rm_reg(x), 0, G4_MERGE);
+            permute(t, TEMP_B, x, dword, TEMP_B);
             x = TEMP_B;
         }
         t->s.top = from + 1 > t->s.top ? (uint8_t)(from + 1) : t->s.top;

@@ -141,9 +141,9 @@ static inline unsigned pattern(const struct g4_op *op) {
     return (unsigned)(op->written & 0xffff);
 }
 
-static inline struct g4_rm flag_in_memory(const struct g4_op *op, int part) {
-    return g4_rm_at(G4_BASE_RDX,
-                    offsetof(struct g4_gang, flag) + (2u * op->flag + half_of(op, part)) * sizeof(g4_lanes));
+/* Of flag register f0.`flag`, the pair's word of a half. */
+static inline struct g4_rm flag_in_memory(unsigned flag, unsigned half) {
+    return g4_rm_at(G4_BASE_RDX, offsetof(struct g4_gang, flag) + (2 * flag + half) * sizeof(g4_lanes));
 }
 
 /* The flags of a part, in a mask. */
@@ -151,14 +151,18 @@ static inline unsigned flag_of(struct translator *t, const struct g4_op *op, int
     if (t->region) { /* which uses but one flag register */
         return half_of(op, part) ? K_FLAG_1 : K_FLAG_0;
     }
-    g4_mask_load(&t->code, K_TEMP, flag_in_memory(op, part));
+    g4_mask_load(&t->code, K_TEMP, flag_in_memory(op->flag, half_of(op, part)));
     return K_TEMP;
+}
+
+/* The lanes that an instruction may look at, as one of the three masks that stay. */
+static inline unsigned widest(const struct g4_op *op, int part) {
+    return op->nomask ? K_GROUP : K_EXEC_0 + half_of(op, part);
 }
 
 /* The mask of a part's lanes: those that are on and, with `gate`, pass the predicate. */
 static inline unsigned lanes_of(struct translator *t, const struct g4_op *op, int part, bool gate) {
-    const unsigned base = op->nomask ? K_GROUP : K_EXEC_0 + half_of(op, part);
-    unsigned mask = base;
+    unsigned mask = widest(op, part);
     if (pattern(op) != 0xffff) {
         g4_mask_constant(&t->code, K_LANES, pattern(op));
         g4_masks(&t->code, G4_K_AND, K_LANES, K_LANES, mask);
@@ -178,7 +182,7 @@ static inline void set_flags(struct translator *t, const struct g4_op *op, int p
     g4_masks(&t->code, G4_K_ANDN, K_TEMP, lanes, flag);
     g4_masks(&t->code, G4_K_OR, t->region ? flag : K_TEMP, K_TEMP, K_BITS);
     if (!t->region) {
-        g4_mask_store(&t->code, K_TEMP, flag_in_memory(op, part));
+        g4_mask_store(&t->code, K_TEMP, flag_in_memory(op->flag, half_of(op, part)));
     }
 }
 
@@ -203,10 +207,15 @@ enum {
     NO_NUMBER = 0x99
 };
 
-static inline void check_numbers(struct translator *t, unsigned reg, unsigned lanes) {
-    g4_evex_imm(&t->code, G4_X_CLASS, K_BITS, 0, g4_rm_reg(reg), lanes, G4_MERGE, NO_NUMBER);
+/* Lanes in K_BITS make the result worth nothing. */
+static inline void doubt_bits(struct translator *t) {
     g4_masks(&t->code, G4_K_OR, K_DOUBT, K_DOUBT, K_BITS);
     t->s.checks_doubt = true;
+}
+
+static inline void check_numbers(struct translator *t, unsigned reg, unsigned lanes) {
+    g4_evex_imm(&t->code, G4_X_CLASS, K_BITS, 0, g4_rm_reg(reg), lanes, G4_MERGE, NO_NUMBER);
+    doubt_bits(t);
 }
 
 /* A result must not be as large as can be.  In a region the host's flags tell at the end. */
@@ -217,13 +226,14 @@ static inline void check_size(struct translator *t, unsigned reg, unsigned lanes
     }
 }
 
-/* The lanes that an instruction may look at, as one of the three masks that stay. */
-static inline unsigned widest(const struct g4_op *op, int part) {
-    return op->nomask ? K_GROUP : K_EXEC_0 + half_of(op, part);
-}
-
 static inline bool known_number(uint8_t numbers, unsigned lanes) {
     return numbers & (1u << lanes | 1u << K_GROUP);
+}
+
+/* Dwords of each thread's row, by channel. */
+static inline void permute(struct translator *t, unsigned to, unsigned from, const int32_t dword[8], unsigned index) {
+    g4_evex(&t->code, G4_X_LOAD, index, 0, by_channel(t, dword, 8), 0, G4_MERGE);
+    g4_evex(&t->code, G4_X_PERMUTE, to, index, g4_rm_reg(from), 0, G4_MERGE);
 }
 
 /* Elements narrower than a dword: the dword they are in, moved up, and back down with the right sign. */
@@ -240,8 +250,7 @@ static inline void narrow(struct translator *t, unsigned temp, unsigned from, co
             left[c] = in->left[8 * part + c];
         }
     }
-    g4_evex(&t->code, G4_X_LOAD, temp, 0, by_channel(t, dword, 8), 0, G4_MERGE);
-    g4_evex(&t->code, G4_X_PERMUTE, temp, temp, g4_rm_reg(from), 0, G4_MERGE);
+    permute(t, temp, from, dword, temp);
     g4_evex(&t->code, G4_X_SHL, temp, temp, by_channel(t, left, 0), 0, G4_MERGE);
     g4_evex_imm(&t->code, G4_X_SHIFT, in->is_signed ? G4_SHIFT_ASR : G4_SHIFT_SHR, temp, g4_rm_reg(temp), 0, G4_MERGE,
                 32u - 8u * in->size);
@@ -271,9 +280,7 @@ static inline unsigned raw_source(struct translator *t, const struct g4_op *op, 
         for (int c = 0; c < 8; c++) {
             dword[c] = in->idx[8 * part + c] & 7;
         }
-        reg = row(t, in->reg[part], TEMP_3);
-        g4_evex(&t->code, G4_X_LOAD, temp, 0, by_channel(t, dword, 8), 0, G4_MERGE);
-        g4_evex(&t->code, G4_X_PERMUTE, temp, temp, g4_rm_reg(reg), 0, G4_MERGE);
+        permute(t, temp, row(t, in->reg[part], TEMP_3), dword, temp);
         return temp;
     }
     default:
@@ -392,13 +399,6 @@ static inline bool immediate_is_number(const struct g4_fast_src *in) {
 
 /* ---- results out ---- */
 
-/* Where a result goes: a register of the host, and the lanes to write there. */
-struct target {
-    bool none;
-    unsigned row;
-    unsigned lanes; /* a mask */
-};
-
 /* Dwords in a row within one register, but not from its beginning. */
 static inline bool is_shifted(const struct g4_op *op) {
     if (op->out.store != G4_STORE_SCATTER4 || op->parts != 1 || op->out.off[0] % 4 != 0) {
@@ -433,8 +433,7 @@ static inline unsigned shifted(struct translator *t, unsigned reg, unsigned lane
     for (int c = 0; c < 8; c++) {
         from[c] = (c - (int32_t)shift) & 7;
     }
-    g4_evex(&t->code, G4_X_LOAD, TEMP_0, 0, by_channel(t, from, 8), 0, G4_MERGE);
-    g4_evex(&t->code, G4_X_PERMUTE, TEMP_RESULT, TEMP_0, g4_rm_reg(reg), 0, G4_MERGE);
+    permute(t, TEMP_RESULT, reg, from, TEMP_0);
     g4_mask_shift_left(&t->code, K_LANES, lanes, shift);
     return TEMP_RESULT;
 }
@@ -535,8 +534,7 @@ static inline void finish_float(struct translator *t, const struct g4_op *op, in
         /* what the host gives for anything out of range */
         g4_evex_imm(&t->code, G4_X_CMPD, K_BITS, TEMP_RESULT, all(t, 0x80000000), lanes, G4_MERGE,
                     int_condition(G4_COND_Z));
-        g4_masks(&t->code, G4_K_OR, K_DOUBT, K_DOUBT, K_BITS);
-        t->s.checks_doubt = true;
+        doubt_bits(t);
         store(t, op, part, lanes, TEMP_RESULT, 0);
     } else {
         store(t, op, part, lanes, TEMP_RESULT, ALL_NUMBERS);

@@ -271,8 +271,7 @@ static unsigned threads_of_first_channel(struct translator *t, const struct g4_o
 static bool translate_flags(struct translator *t, const struct g4_op *op) {
     const unsigned threads = threads_of_first_channel(t, op);
     for (unsigned half = 0; half < 2; half++) {
-        const struct g4_rm flag =
-            g4_rm_at(G4_BASE_RDX, offsetof(struct g4_gang, flag) + (op->dst.base + half) * sizeof(g4_lanes));
+        const struct g4_rm flag = flag_in_memory(op->dst.base / 2u, half);
         g4_mask_load(&t->code, K_BITS, flag);
         g4_masks(&t->code, G4_K_ANDN, K_BITS, threads, K_BITS);
         g4_mask_constant(&t->code, K_HIGH, ((uint32_t)op->in[0].imm[0] >> (8 * half) & 0xff) * 0x0101u);

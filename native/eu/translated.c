@@ -78,8 +78,7 @@ bool g4_translation_seal(struct g4_translation *translation, const struct g4_cod
 }
 
 enum {
-    DOUBTFUL_FLAGS = 0x01 | 0x08, /* as in region.c */
-    TROUBLE = 16,                 /* of one failure; a success takes 1 away */
+    TROUBLE = 16, /* of one failure; a success takes 1 away */
     TOO_MUCH_TROUBLE = 4096,
 };
 
@@ -224,7 +223,7 @@ static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_
             continue;
         }
         memset(room.counts, 0, stretch->blocks * sizeof *room.counts);
-        if (g4_fpenv_get() & DOUBTFUL_FLAGS) {
+        if (g4_fpenv_get() & G4_DOUBTFUL_FLAGS) {
             g4_fpenv_set(g4_fpenv_eu(run->eu->ctx->options.round_to_nearest));
         }
         keep(run->gang, stretch, pair, &before);

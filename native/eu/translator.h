@@ -68,7 +68,6 @@ struct state {
 };
 
 struct translator {
-    const struct g4_kernel *kernel;
     uint32_t gen;
     struct g4_code code;
     struct g4_code constants;
