@@ -236,10 +236,6 @@ static bool compare(const struct g4_pass *pass, const struct g4_op *op, struct g
 
 /* ---- one pass of one thread ---- */
 
-static bool is_compare(const struct g4_op *op) {
-    return op->opcode == G4_OPCODE_CMP || op->opcode == G4_OPCODE_CMPN;
-}
-
 static bool is_logic(const struct g4_op *op) {
     return op->opcode >= G4_OPCODE_NOT && op->opcode <= G4_OPCODE_XOR;
 }
@@ -314,7 +310,7 @@ static struct outcome finish_integer(const struct g4_op *op, int64_t i) {
 static struct outcome outcome(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o,
                               unsigned c) {
     struct outcome out;
-    if (is_compare(op)) {
+    if (g4_op_compares(op)) {
         out.flag = compare(pass, op, o->a[c], o->b[c]);
         out.bits = out.flag ? 0xffffffff : 0;
         return out;
@@ -467,7 +463,7 @@ static void run_pass(const struct g4_pass *pass, const struct g4_op *op) {
         select_sources(pass, op, &o);
     } else if (op->opcode == G4_OPCODE_MOVI) {
         g4_move_indexed(pass, op, &o);
-    } else if (!is_compare(op)) {
+    } else if (!g4_op_compares(op)) {
         g4_compute(pass, op, &o);
     }
     if (op->acc_write && !(pass->run->gang->cr0[pass->thread][0] & G4_CR0_ACC_DISABLE)) {

@@ -115,6 +115,10 @@ struct g4_op {
     struct g4_stretch *stretch; /* that starts here: machine code for this op and some more (translate.h) */
 };
 
+static inline bool g4_op_compares(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_CMP || op->opcode == G4_OPCODE_CMPN;
+}
+
 /* Bytes from the region's first element to that of channel c. */
 static inline unsigned g4_region_offset(const struct g4_src *src, unsigned c) {
     if (src->align16) {

@@ -23,15 +23,8 @@
 static uint32_t length(const struct g4_op *ops, uint32_t left) {
     int depth = 0;
     for (uint32_t i = 0; i < left && i < MOST_OPS; i++) {
-        if (!is_flow(&ops[i])) {
-            continue;
-        }
-        if (ops[i].opcode == G4_OPCODE_DO || is_if(&ops[i])) {
-            depth++;
-        } else if (ops[i].opcode == G4_OPCODE_WHILE || ops[i].opcode == G4_OPCODE_ENDIF) {
-            depth--;
-        }
-        if (depth == 0) {
+        depth += g4_op_opens(&ops[i]) - g4_op_closes(&ops[i]);
+        if (depth == 0 && is_flow(&ops[i])) {
             return i + 1;
         }
     }
@@ -297,15 +290,12 @@ static bool flow_if(struct region *r, uint32_t at) {
     int depth = 0;
     for (uint32_t i = at + 1; i < frame->end; i++) {
         const struct g4_op *const inner = &r->ops[i];
-        if (is_flow(inner)) {
-            depth += inner->opcode == G4_OPCODE_DO || is_if(inner);
-            depth -= inner->opcode == G4_OPCODE_WHILE || inner->opcode == G4_OPCODE_ENDIF;
-            if (inner->opcode == G4_OPCODE_ELSE && depth == 0) {
-                if (frame->other) {
-                    return false;
-                }
-                frame->other = i;
+        depth += g4_op_opens(inner) - g4_op_closes(inner);
+        if (is_flow(inner) && inner->opcode == G4_OPCODE_ELSE && depth == 0) {
+            if (frame->other) {
+                return false;
             }
+            frame->other = i;
         }
     }
     const bool iff = op->opcode == G4_OPCODE_IFF;

@@ -66,10 +66,10 @@ static void note_all(struct region *r) {
         const struct g4_op *const op = &r->ops[i];
         if (!is_flow(op)) {
             note_op(r, op, score, depth == 1 && r->ops[0].opcode == G4_OPCODE_DO);
-        } else if (op->opcode == G4_OPCODE_DO || is_if(op)) {
+        } else if (g4_op_opens(op)) {
             depth++;
             score *= op->opcode == G4_OPCODE_DO && score < 4096 ? 8 : 1;
-        } else if (op->opcode == G4_OPCODE_WHILE || op->opcode == G4_OPCODE_ENDIF) {
+        } else if (g4_op_closes(op)) {
             depth--;
             score /= op->opcode == G4_OPCODE_WHILE && score > 1 ? 8 : 1;
         }

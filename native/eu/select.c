@@ -758,7 +758,6 @@ static bool moves_dwords(struct g4_op *op) {
 }
 
 void g4_fast_select(struct g4_op *op, uint32_t gen) {
-    const bool compare = op->opcode == G4_OPCODE_CMP || op->opcode == G4_OPCODE_CMPN;
     bool floats = op->exec_type == G4_EXEC_F;
 
     op->parts = op->channels > 8 ? 2 : op->passes;
@@ -785,7 +784,7 @@ void g4_fast_select(struct g4_op *op, uint32_t gen) {
     if (op->opcode == G4_OPCODE_MAC && (is_word16(op) || !floats)) {
         return;
     }
-    if (!floats && compare && op->dst.type == G4_TYPE_F && !g4_is_gen45(gen)) {
+    if (!floats && g4_op_compares(op) && op->dst.type == G4_TYPE_F && !g4_is_gen45(gen)) {
         floats = true; /* spec/40 13.1 */
     }
     if (select_raw(op) || !prepare_sources(op, floats)) {

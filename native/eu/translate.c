@@ -197,11 +197,6 @@ static void describe(const struct translator *t, struct g4_stretch *stretch, con
     }
 }
 
-static bool begins_region(const struct g4_op *op) {
-    return op->handler == G4_HANDLER_FLOW &&
-           (op->opcode == G4_OPCODE_DO || op->opcode == G4_OPCODE_IF || op->opcode == G4_OPCODE_IFF);
-}
-
 static void translate_all(struct translator *t, struct g4_kernel *kernel, struct g4_translation *translation,
                           const bool *is_target) {
     for (uint32_t i = 0; i < kernel->count;) {
@@ -210,7 +205,7 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
         const size_t start = t->code.size;
         uint32_t count = 1;
 
-        if (begins_region(op) && !kernel->reads_stacks) {
+        if (g4_op_opens(op) && !kernel->reads_stacks) {
             if (g4_translate_region(t, op, kernel->count - i, stretch)) {
                 stretch->start = start;
                 op->stretch = stretch;

@@ -23,6 +23,7 @@ typedef uint32_t g4_stretch_fn(void *rows, const void *masks, void *flags, const
                                struct g4_region_room *room);
 
 enum {
+    G4_SFID_MATH = 1,                /* the shared function whose messages are translated (spec/60 2.1) */
     G4_DOUBTFUL_FLAGS = 0x01 | 0x08, /* of the host: an operation without a meaning, overflow */
     G4_REGION_BLOCKS = 32,
     G4_REGION_DEPTH = 6,     /* of loops and branches in each other */

@@ -10,10 +10,6 @@
 
 /* ---- extended math (spec/60 6) ---- */
 
-enum {
-    SFID_MATH = 1,
-};
-
 /* The register that the implied move takes its dwords from, if it is one. */
 static int moved_register(const struct g4_op *op) {
     const unsigned first = op->in[0].off[0] / (unsigned)sizeof(union g4_reg);
@@ -34,7 +30,7 @@ bool g4_is_plain_math(const struct translator *t, const struct g4_op *op, struct
     const unsigned first = op->dst.base % G4_REGISTER_BYTES;
 
     g4_extended_math_message_unpack(&op->descriptor, t->gen, message);
-    return op->src[1].kind == G4_KIND_IMM && (op->descriptor >> 24 & 15) == SFID_MATH && !(op->descriptor >> 31) &&
+    return op->src[1].kind == G4_KIND_IMM && (op->descriptor >> 24 & 15) == G4_SFID_MATH && !(op->descriptor >> 31) &&
            (moved || payload->kind == G4_KIND_NULL) && (op->descriptor >> 20 & 15) == 1 &&
            (op->descriptor >> 16 & 15) == 1 && !message->saturate && op->dst.kind == G4_KIND_GRF &&
            op->dst.hstride == 1 && first % 4 == 0 && first + 4u * op->channels <= G4_REGISTER_BYTES &&

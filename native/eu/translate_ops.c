@@ -222,8 +222,8 @@ static bool may_convert(const struct g4_op *op) {
 
 /* The condition of a float that becomes an integer, which the integer decides. */
 static bool has_integer_condition(const struct g4_op *op) {
-    const bool compares = op->opcode == G4_OPCODE_CMP || op->opcode == G4_OPCODE_CMPN;
-    return op->cond != G4_COND_NONE && op->dst.type != G4_TYPE_F && op->handler >> 8 != G4_TABLE_INT && !compares;
+    return op->cond != G4_COND_NONE && op->dst.type != G4_TYPE_F && op->handler >> 8 != G4_TABLE_INT &&
+           !g4_op_compares(op);
 }
 
 static bool may_translate(const struct g4_op *op) {
@@ -341,11 +341,10 @@ static void touch_out(struct g4_touched *touched, unsigned half, unsigned row, b
 }
 
 static bool gives_floats(const struct g4_op *op) {
-    const bool compares = op->opcode == G4_OPCODE_CMP || op->opcode == G4_OPCODE_CMPN;
     if (op->handler >> 8 == G4_TABLE_INT) {
         return op->out.convert == G4_CONVERT_TO_FLOAT || op->out.convert == G4_CONVERT_UD_TO_FLOAT;
     }
-    return !compares && op->out.convert == G4_CONVERT_NONE;
+    return !g4_op_compares(op) && op->out.convert == G4_CONVERT_NONE;
 }
 
 void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched) {

@@ -44,7 +44,6 @@ bool g4_may_run_translated(const struct g4_eu *eu) {
 enum {
     PAIRS = G4_GANG_THREADS / 2,
     PAIR_LANES = 16,
-    SFID_MATH = 1,
     DEEP = 8, /* a mask stack with room for what regions push (G4_REGION_DEPTH) */
 };
 
@@ -145,7 +144,7 @@ static void run_straight(struct g4_run *run, const struct g4_op *first, struct g
     note_trouble(stretch, failed != 0);
     /* the handlers have counted their own */
     const uint8_t done = run->threads & (uint8_t)~g4_threads_any(failed);
-    run->eu->messages[SFID_MATH] += (uint64_t)stretch->all.messages * (unsigned)__builtin_popcount(done);
+    run->eu->messages[G4_SFID_MATH] += (uint64_t)stretch->all.messages * (unsigned)__builtin_popcount(done);
 }
 
 /* Everything a region takes for granted.  A system routine may look at what was pushed and popped, which a region does
@@ -172,7 +171,7 @@ static void count_blocks(struct g4_run *run, const struct g4_stretch *stretch, c
         const struct g4_block *const block = &stretch->block[b];
         instructions += (uint64_t)counts[b] * block->count;
         eu->channel_ops += (uint64_t)counts[b] * block->channels;
-        eu->messages[SFID_MATH] += (uint64_t)counts[b] * block->messages;
+        eu->messages[G4_SFID_MATH] += (uint64_t)counts[b] * block->messages;
     }
     eu->instructions += instructions;
     eu->instruction_budget -= instructions < eu->instruction_budget ? instructions : eu->instruction_budget;

@@ -142,6 +142,16 @@ static inline void g4_put_all(struct g4_code *code, const uint8_t *bytes, size_t
 
 /* ---- flow (region.c) ---- */
 
+/* A loop or branch begins, or ends. */
+static inline bool g4_op_opens(const struct g4_op *op) {
+    return op->handler == G4_HANDLER_FLOW &&
+           (op->opcode == G4_OPCODE_DO || op->opcode == G4_OPCODE_IF || op->opcode == G4_OPCODE_IFF);
+}
+
+static inline bool g4_op_closes(const struct g4_op *op) {
+    return op->handler == G4_HANDLER_FLOW && (op->opcode == G4_OPCODE_WHILE || op->opcode == G4_OPCODE_ENDIF);
+}
+
 /* Translate the loop or branch that begins at an op, whole, and fill in the stretch; false: it cannot be. */
 bool g4_translate_region(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_stretch *stretch);
 
