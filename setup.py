@@ -1,25 +1,96 @@
-"""The C core and the shim, for the build that pyproject.toml describes."""
+"""The C core and the shim, for the build that pyproject.toml describes.
 
-import os
+A build for pip or a wheel leaves the source tree as it was, and shares nothing with the one before: whatever it writes
+is in a temporary directory.  In place (`pip install -e`, native/build.py), the derived headers are in native/generated.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import tempfile
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from setuptools import setup
+from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
+from setuptools.command.egg_info import egg_info
 
 HERE = Path(__file__).resolve().parent
+SCRATCH = tempfile.TemporaryDirectory(prefix="gen4emu-build-")  # removed when the process ends
+sys.dont_write_bytecode = True  # the headers are derived by modules of the source tree
+
+
+def native_build() -> ModuleType:
+    spec = spec_from_file_location("native_build", HERE / "native" / "build.py")
+    assert spec and spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Build(build):
+    def initialize_options(self) -> None:
+        super().initialize_options()
+        self.build_base = str(Path(SCRATCH.name, "build"))
+
+
+class EggInfo(egg_info):
+    def finalize_options(self) -> None:
+        if self.egg_base is None and "sdist" not in self.distribution.commands:  # which packs it
+            self.egg_base = SCRATCH.name
+        super().finalize_options()
 
 
 class BuildNative(build_ext):
-    """The extension module, and with it the shim, which is no extension: a library that programs are started with."""
+    """The extension module, and with it the shim: a library that programs are started with."""
 
-    def run(self):
-        super().run()
-        spec = spec_from_file_location("native_build", HERE / "native" / "build.py")
-        build = module_from_spec(spec)
-        spec.loader.exec_module(build)
-        package = HERE / "gen4emu" if self.inplace else Path(self.build_lib, "gen4emu")
-        build.build_shim(package, sanitize=os.environ.get("GEN4EMU_SANITIZE", "") not in ("", "0"))
+    def run(self) -> None:
+        self.native = native_build()
+        self.target = HERE / "gen4emu" if self.inplace else Path(self.build_lib, "gen4emu")
+        super().run()  # which takes `inplace` away until it is done
+
+    def build_extensions(self) -> None:
+        native = self.native
+        in_place = self.target.parent == HERE or "build_ext" in self.distribution.commands
+        generated = native.GENERATED if in_place else Path(SCRATCH.name, "generated")
+        native.write_derived_headers(generated)
+        (core,) = self.extensions
+        core.include_dirs.append(str(generated.relative_to(HERE)) if in_place else str(generated))
+        core.extra_compile_args += native.compiler_flags()
+        shim = native.Shim(Path(SCRATCH.name, "shim"))
+
+        with native.Compilations(len(core.sources) + shim.files, self.parallel or native.jobs()) as compilations:
+
+            def compile_all(sources: list[str], output_dir: str, macros: list[tuple[str, str]], include_dirs: list[str],
+                            extra_postargs: list[str], **_: Any) -> list[str]:
+                compiler = self.compiler
+                command = [*compiler.compiler_so, *(f"-D{name}={value}" for name, value in macros),
+                           *(f"-I{folder}" for folder in [*include_dirs, *compiler.include_dirs])]
+                objects = dict(zip(sources, compiler.object_filenames(sources, output_dir=output_dir), strict=True))
+                started = []
+                for source in sorted(sources, key=native.slowest_first):
+                    Path(objects[source]).parent.mkdir(parents=True, exist_ok=True)
+                    started.append(compilations.start(
+                        source, native.run_compiler, [*command, "-c", source, "-o", objects[source], *extra_postargs]))
+                shim.start(compilations)  # many small files: they fill the gaps at the end
+                for each in started:
+                    each.result()
+                return list(objects.values())
+
+            self.compiler.compile = compile_all
+            super().build_extensions()
+            shim.finish(self.target)
 
 
-setup(cffi_modules=["native/build.py:ffibuilder"], cmdclass={"build_ext": BuildNative})
+# Manual pages and completions, to where man and shells look for them below the prefix.
+SHARED = [(str(directory.relative_to(HERE)), [str(path.relative_to(HERE)) for path in sorted(directory.iterdir())])
+          for directory in (HERE / "share/man/man1", HERE / "share/bash-completion/completions",
+                            HERE / "share/zsh/site-functions", HERE / "share/fish/vendor_completions.d")]
+# Without the global interpreter lock there is no limited API.
+one_for_all = {} if sysconfig.get_config_var("Py_GIL_DISABLED") else {"py_limited_api": "cp311"}
+setup(cffi_modules=["native/build.py:ffibuilder"], data_files=SHARED,
+      cmdclass={"build": Build, "build_ext": BuildNative, "egg_info": EggInfo}, options={"bdist_wheel": one_for_all})

@@ -43,6 +43,7 @@ LINES: dict[str, tuple[Gen, int, str]] = {
     "scalar add D (1)": (Gen.EL, 1, "add(1) g20<1>D g22<0,1,0>D 3D { align1 nomask };"),
     "address add (1)": (Gen.EL, 1, "add(1) a0<1>UW a0<0,1,0>UW 0UW { align1 nomask };"),
     "indirect mov (4)": (Gen.EL, 4, "mov(4) g20<1>F g[a0]<4,4,1>F { align1 nomask };"),
+    "indirect mov to indirect (4)": (Gen.EL, 4, "mov(4) g[a0 496]<1>F g[a0 16]<4,4,1>F { align1 nomask };"),
     "avg words (16)": (Gen.EL, 16, "avg(16) g20<1>W g22<16,16,1>W g24<16,16,1>W { align1 };"),
     "bytes to words (16)": (Gen.EL, 16, "add(16) g20<1>W g22.3<16,16,1>UB g24<16,16,1>UB { align1 };"),
     "words to bytes, saturated (16)": (Gen.EL, 16, "mov.sat(16) g20<2>UB g22<16,16,1>W { align1 };"),

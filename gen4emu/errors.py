@@ -24,6 +24,14 @@ class DecodeError(Gen4emuError):
     """Commands or state that cannot be decoded at all."""
 
 
+class SelectionError(Gen4emuError):
+    """A selection of frames, submissions or draws that cannot be read, or that selects nothing."""
+
+
+class StaleError(Gen4emuError):
+    """Memory or pixels of a moment of a trace that has moved on."""
+
+
 class AssemblyError(Gen4emuError):
     """EU assembly that cannot be encoded: says file, line and column."""
 

@@ -182,6 +182,29 @@ enum g4_status g4_surface_write(struct g4_port *port, const struct g4_surface_la
                                 const struct g4_rectangle *rectangle, const void *pixels, size_t size,
                                 size_t pitch_bytes);
 
+/* ---- pictures of surfaces: native/picture.c ---- */
+
+/* Bits of a texel and the value of a picture that each gives; without a table they are 8 bits, taken as they are. */
+struct g4_picture_channel {
+    uint32_t at;
+    uint32_t bits;         /* at most 16; 0: table[0] always */
+    const uint16_t *table; /* 1 << bits values */
+};
+
+struct g4_picture_format {
+    uint32_t texel_bytes; /* at most 8 */
+    uint32_t channels;    /* 1: grey, 3: RGB, 4: RGBA */
+    bool wide;            /* 16 bits a channel of the picture, in the order of this machine; else 8 */
+    struct g4_picture_channel channel[4];
+};
+
+/* A rectangle of texels as rows of pixels without gaps.  `channels` is the format's own number, or 3 of a format that
+ * has 4: `opaque` then tells whether the alpha that was left out is 255 throughout; at the first one that is not, the
+ * function returns and the pixels mean nothing.  G4_BAD_VALUE: a rectangle that the surface does not hold. */
+enum g4_status g4_picture_read(struct g4_port *port, const struct g4_surface_layout *layout, uint32_t x, uint32_t y,
+                               uint32_t width, uint32_t height, const struct g4_picture_format *format,
+                               uint32_t channels, void *pixels, size_t size, bool *opaque);
+
 /* ---- the CPU's aperture: native/aperture.c ---- */
 
 /* A tiled region of the aperture, as a fence register describes it; `last` is the address of its last byte. */
@@ -421,6 +444,90 @@ struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_ev
 const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);
 void g4_device_reset_counts(struct g4_device *device);
+
+/* ---- counters: native/counters.h ---- */
+
+/* Units whose threads are counted apart. */
+enum g4_counted_stage {
+    G4_COUNTED_VS,
+    G4_COUNTED_GS,
+    G4_COUNTED_CLIP,
+    G4_COUNTED_SF,
+    G4_COUNTED_WM,
+    G4_COUNTED_MEDIA,
+    G4_COUNTED_STAGES,
+};
+
+struct g4_stage_counters {
+    uint64_t threads;
+    uint64_t instructions; /* executed, one per thread */
+    uint64_t channel_ops;  /* executed channels */
+    uint64_t messages[16]; /* by shared function */
+};
+
+/* How a surface is used. */
+enum g4_surface_role {
+    G4_ROLE_VERTEX_BUFFER,
+    G4_ROLE_INDEX_BUFFER,
+    G4_ROLE_TEXTURE,     /* of the sampler */
+    G4_ROLE_BUFFER,      /* of the data port's buffer messages: constants most of all */
+    G4_ROLE_SCRATCH,     /* stateless memory */
+    G4_ROLE_MEDIA_BLOCK, /* of media block messages */
+    G4_ROLE_RENDER_TARGET,
+    G4_ROLE_DEPTH_BUFFER,
+    G4_SURFACE_ROLES,
+};
+
+struct g4_surface_counters {
+    uint32_t role;    /* enum g4_surface_role */
+    uint32_t address; /* graphics address of the first byte */
+    uint64_t read_bytes, written_bytes;
+};
+
+/* Exact sums of what draws and media commands did.  Every member up to `stage` is a sum of 64 bits. */
+struct g4_draw_counters {
+    /* vertex fetch */
+    uint64_t vertices, primitives; /* as IA_VERTICES_COUNT and IA_PRIMITIVES_COUNT have them */
+    uint64_t vertices_fetched;     /* into URB entries of their own */
+    uint64_t vertices_shaded;
+    /* GS and CLIP */
+    uint64_t assembled;      /* objects that reach the clipper */
+    uint64_t clip_discarded; /* dropped without a thread */
+    uint64_t clipped;        /* given to a clip thread */
+    uint64_t clip_output;    /* objects that clip threads put out */
+    /* SF */
+    uint64_t objects;                                   /* that reach SF */
+    uint64_t not_a_number, degenerate, culled, outside; /* dropped: first reason in this order */
+    uint64_t no_pixel;                                  /* too small to hold a sample point */
+    uint64_t set_up;
+    /* WM, and CC before the pixel shader */
+    uint64_t blocks;    /* 2x2, at least one pixel lit */
+    uint64_t fragments; /* lit pixels */
+    uint64_t early_tested, early_stencil_failed, early_depth_failed;
+    uint64_t without_shader; /* that passed where no pixel shader is dispatched */
+    uint64_t shaded;         /* lit pixels in pixel shader threads */
+    /* CC in the message that ends the pixels */
+    uint64_t ended; /* pixels lit in such messages; `shaded` less these have been killed */
+    uint64_t alpha_failed;
+    uint64_t late_tested, late_stencil_failed, late_depth_failed;
+    uint64_t written;   /* that passed, and whose colour went to a render target */
+    uint64_t unwritten; /* that passed without a render target to write */
+    /* as PS_DEPTH_COUNT would have it with statistics enabled */
+    uint64_t depth_passed;
+    /* media */
+    uint64_t media_objects, macroblocks, media_roots, media_children;
+
+    struct g4_stage_counters stage[G4_COUNTED_STAGES];
+    uint64_t surfaces;
+    const struct g4_surface_counters *surface; /* by role, then by address */
+};
+
+/* Count from now on, or no more.  G4_NO_MEMORY: nothing has changed. */
+enum g4_status g4_device_count(struct g4_device *device, bool on);
+/* The sums since counting began, or since the last g4_device_clear_counters; valid until the next call of anything on
+ * this device.  NULL: it does not count. */
+const struct g4_draw_counters *g4_device_counters(struct g4_device *device);
+void g4_device_clear_counters(struct g4_device *device);
 
 /* ---- the debugger: native/debug/ ---- */
 

@@ -3,9 +3,11 @@
 The core is the extension module `gen4emu._native`, made by cffi in API mode from border.h and shim/protocol.h; the shim
 is a library of its own, gen4emu/live/libgen4emu-shim.so, which knows nothing of Python.
 
-setup.py names `ffibuilder()` and calls `build_shim()` below.  By hand: `python native/build.py` builds in place for
-developers; `python native/build.py --sanitize --output DIR` makes DIR/gen4emu, the package with a core and a shim that
-check themselves.
+setup.py names `ffibuilder()` and uses `Compilations` and `Shim` below.  By hand: `python native/build.py` builds
+in place for developers; `python native/build.py --sanitize --output DIR` makes DIR/gen4emu, the package with a core and
+a shim that check themselves.
+
+MAX_JOBS=N limits how many compilers run at the same time.  CFLAGS=-g adds full debugging information.
 """
 
 from __future__ import annotations
@@ -19,10 +21,15 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import cffi
+from setuptools.errors import CompileError
 
 ROOT = Path(__file__).resolve().parent.parent
 NATIVE = ROOT / "native"
@@ -37,6 +44,8 @@ DERIVED = {"hw.h": "gen4emu.hw.c_header", "isa.h": "gen4emu.isa.c_header", "mpeg
 COMPILE = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-fvisibility=hidden",
            "-pthread", "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Wno-psabi"]
 LINK = ["-pthread"]
+# Names and lines for backtraces.  The full information, which most builds of Python ask for, takes a third of the time.
+DEBUG = ["-g1"]
 # GCC's own choice for structs of some hundred bytes, `rep stos` and `rep movs`, takes longer to start than to do.
 STRATEGIES = [f"-mmem{what}-strategy=vector_loop:1024:noalign,libcall:-1:noalign" for what in ("cpy", "set")]
 # -fno-wrapv: many builds of Python hand down -fwrapv, with which signed overflow would not be reported.
@@ -47,12 +56,14 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-w
 # AddressSanitizer, which wants to be loaded first: valgrind looks after its memory.
 SHIM = Path("live", "libgen4emu-shim.so")
 SHIM_32 = Path("live", "libgen4emu-shim-32.so")  # for programs of 32 bits, where the compiler can make such
-SHIM_COMPILE = ["-std=c11", "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-strict-aliasing", "-pthread",
+SHIM_COMPILE = ["-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-strict-aliasing", "-pthread",
                 "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-U_FORTIFY_SOURCE"]
 SHIM_LINK = ["-Wl,-z,defs", "-Wl,-z,now", "-ldl"]
 SHIM_COMPILE_32 = ["-m32", "-Wno-conversion"]  # lengths that were checked are narrowed everywhere
 SHIM_SANITIZE = ["-fsanitize=undefined", "-fno-sanitize-recover=all", "-static-libubsan"]
 SHIM_SHARES = ["tile_copy.c"]  # sources of the core
+
+SECONDS_ON_ONE_CORE = 100
 
 # Functions of Python that the core calls: native/border.h has their types.
 CALLBACKS = 'extern "Python" uint32_t gen4emu_debug_event(void *, const struct g4_debug_event *);'
@@ -70,15 +81,15 @@ def headers() -> list[Path]:
     return sorted(NATIVE.rglob("*.h"))
 
 
-def write_derived_headers() -> None:
-    """Bring native/generated up to date with the descriptions.  An unchanged file keeps its time."""
+def write_derived_headers(folder: Path) -> None:
+    """Bring the headers in FOLDER up to date with the descriptions.  An unchanged file keeps its time."""
     sys.path.insert(0, str(ROOT))
     try:
         for name, module in DERIVED.items():
             text = import_module(module).generate()
-            path = GENERATED / name
+            path = folder / name
             if not path.exists() or path.read_text(encoding="utf-8") != text:
-                GENERATED.mkdir(exist_ok=True)
+                folder.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
     finally:
         sys.path.remove(str(ROOT))
@@ -92,10 +103,7 @@ def declarations() -> str:
 
 
 def ffibuilder() -> cffi.FFI:
-    """The description of the extension; writes the derived headers on the way."""
-    sanitize = os.environ.get("GEN4EMU_SANITIZE", "") not in ("", "0")
-    write_derived_headers()
-    extra = SANITIZE if sanitize else []
+    """The description of the extension.  setup.py adds the derived headers and `compiler_flags()` when it compiles."""
     ffi = cffi.FFI()
     ffi.cdef(declarations())
     ffi.cdef(CALLBACKS)
@@ -103,12 +111,79 @@ def ffibuilder() -> cffi.FFI:
         "gen4emu._native",
         GLUE,
         sources=[str(p.relative_to(ROOT)) for p in sources()],
-        include_dirs=["native", "native/generated"],
+        include_dirs=["native"],
         depends=[str(p.relative_to(ROOT)) for p in headers()],
-        extra_compile_args=COMPILE + _known(STRATEGIES) + extra,
-        extra_link_args=LINK + extra,
+        extra_compile_args=COMPILE,
+        extra_link_args=LINK + (SANITIZE if sanitizing() else []),
     )
     return ffi
+
+
+def sanitizing() -> bool:
+    return os.environ.get("GEN4EMU_SANITIZE", "") not in ("", "0")
+
+
+def compiler_flags() -> list[str]:
+    """Flags of the core that depend on the compiler or the environment."""
+    return debug_flags() + _known(STRATEGIES) + (SANITIZE if sanitizing() else [])
+
+
+def debug_flags() -> list[str]:
+    """DEBUG, unless CFLAGS has a choice of its own."""
+    return [] if any(flag.startswith("-g") for flag in shlex.split(os.environ.get("CFLAGS", ""))) else DEBUG
+
+
+def jobs() -> int:
+    """How many compilers run at the same time: MAX_JOBS, or as many as there are processors for this process."""
+    wanted = os.environ.get("MAX_JOBS", "")
+    if wanted and not (wanted.isdecimal() and int(wanted) > 0):
+        raise CompileError(f"MAX_JOBS must be a number above 0: {wanted!r}")
+    return int(wanted) if wanted else len(os.sched_getaffinity(0))
+
+
+def slowest_first(source: str) -> tuple[bool, bool]:
+    """A key for sorting: files that take ten seconds must not begin last, when the other processors have no work."""
+    return "fast_" not in source, "variants" not in source and "translate" not in source
+
+
+def run_compiler(command: list[str]) -> None:
+    """Run it without output, but for warnings; the error that is raised has the command and its messages."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+                          errors="replace", check=False)
+    if done.returncode != 0:
+        raise CompileError(f"{shlex.join(command)}\n{done.stdout}")
+    if done.stdout:
+        print(done.stdout, end="", file=sys.stderr, flush=True)
+
+
+class Compilations:
+    """Several compilers at the same time; each file is reported when it is finished."""
+
+    def __init__(self, files: int, at_once: int) -> None:
+        seconds = max(10, SECONDS_ON_ONE_CORE // at_once // 10 * 10)
+        print(f"compiling {files} files on {at_once} core{'s' if at_once > 1 else ''}, about {seconds} seconds",
+              flush=True)
+        self._files = files
+        self._finished = 0
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(at_once)
+
+    def start(self, name: str, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        def work() -> Any:
+            result = function(*arguments)
+            with self._lock:
+                self._finished += 1
+                print(f"[{self._finished}/{self._files}] {name}", flush=True)
+            return result
+
+        return self._pool.submit(work)
+
+    def __enter__(self) -> Compilations:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """After an error, files that have not begun are left out."""
+        self._pool.shutdown(cancel_futures=True)
 
 
 def shim_sources() -> list[Path]:
@@ -123,46 +198,72 @@ def replace_file(built: Path, target: Path) -> None:
     fresh.replace(target)
 
 
-def build_shim(package: Path, sanitize: bool = False) -> Path:
-    """Compile the shim and put it into PACKAGE; also the one of 32 bits, if that can be done."""
-    compiler = _compiler()
-    _build_shim([*compiler, *SHIM_COMPILE, *(SHIM_SANITIZE if sanitize else [])], package / SHIM)
-    if _makes_32_bits(compiler):
-        _build_shim([*compiler, *SHIM_COMPILE, *SHIM_COMPILE_32], package / SHIM_32)
-    else:
-        (package / SHIM_32).unlink(missing_ok=True)
-    return package / SHIM
+class Shim:
+    """The library of programs of 64 bits and, where the compiler can make it, the one of 32 bits."""
+
+    def __init__(self, scratch: Path) -> None:
+        compiler = _compiler()
+        common = [*compiler, *SHIM_COMPILE, *debug_flags()]
+        self._commands = {SHIM: [*common, *(SHIM_SANITIZE if sanitizing() else [])]}
+        if _makes_32_bits(compiler):
+            self._commands[SHIM_32] = [*common, *SHIM_COMPILE_32]
+        self._scratch = scratch
+        self._objects: list[Future[Any]] = []
+
+    @property
+    def files(self) -> int:
+        return len(self._commands) * len(shim_sources())
+
+    def start(self, compilations: Compilations) -> None:
+        for library, command in self._commands.items():
+            (self._scratch / library.stem).mkdir(parents=True)
+            for source in shim_sources():
+                name = f"{source.relative_to(ROOT)}{' (32 bits)' if library == SHIM_32 else ''}"
+                self._objects.append(compilations.start(
+                    name, run_compiler,
+                    [*command, "-c", "-I", str(NATIVE), str(source), "-o", str(self._object(library, source))]))
+
+    def finish(self, package: Path) -> None:
+        """Wait for what was started, and put the libraries into PACKAGE."""
+        for started in self._objects:
+            started.result()
+        for library, command in self._commands.items():
+            built = self._scratch / library.name
+            objects = [str(self._object(library, source)) for source in shim_sources()]
+            run_compiler([*command, *objects, "-o", str(built), *SHIM_LINK])
+            replace_file(built, package / library)
+        for library in {SHIM, SHIM_32} - self._commands.keys():
+            (package / library).unlink(missing_ok=True)
+
+    def _object(self, library: Path, source: Path) -> Path:
+        return self._scratch / library.stem / f"{source.stem}.o"
 
 
 def _compiler() -> list[str]:
-    return shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    command = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    if not shutil.which(command[0]):
+        raise CompileError(f"C compiler {command[0]!r} not found (Debian: apt-get install gcc libc6-dev python3-dev; "
+                           "CC names another)")
+    return command
 
 
 def _known(flags: list[str]) -> list[str]:
     """These flags, if the compiler knows them."""
-    probe = [*_compiler(), *flags, "-Werror", "-c", "-xc", "-", "-o", os.devnull]
-    done = subprocess.run(probe, input=b"int x;\n", capture_output=True, check=False)
-    return flags if done.returncode == 0 else []
+    return flags if _accepts([*_compiler(), *flags, "-Werror", "-c"], "int x;\n") else []
 
 
-def _build_shim(command: list[str], target: Path) -> None:
-    with tempfile.TemporaryDirectory() as scratch:
-        objects = []
-        for source in shim_sources():
-            objects.append(f"{scratch}/{source.stem}.o")
-            subprocess.run([*command, "-c", "-I", str(NATIVE), str(source), "-o", objects[-1]], check=True)
-        built = Path(scratch, target.name)
-        subprocess.run([*command, *objects, "-o", str(built), *SHIM_LINK], check=True)
-        replace_file(built, target)
+def _accepts(command: list[str], source: str) -> bool:
+    done = subprocess.run([*command, "-xc", "-", "-o", os.devnull], input=source.encode(), capture_output=True,
+                          check=False)
+    return done.returncode == 0
 
 
 def _makes_32_bits(compiler: list[str]) -> bool:
-    """Whether there is a second C library (Debian: gcc-multilib)."""
+    """Whether there are a second C library and the kernel's headers for it (Debian: gcc-multilib)."""
     if platform.machine() != "x86_64":
         return False
-    probe = [*compiler, "-m32", "-shared", "-fPIC", "-xc", "-", "-o", "/dev/null", "-ldl"]
-    return subprocess.run(probe, input=b"#include <stdlib.h>\nint x = EXIT_SUCCESS;\n", capture_output=True,
-                          check=False).returncode == 0
+    source = "#include <errno.h>\n#include <stdlib.h>\nint x = ENOENT;\n"
+    return _accepts([*compiler, "-m32", "-shared", "-fPIC"], source)
 
 
 def build_into(output: Path, sanitize: bool) -> Path:
@@ -171,7 +272,7 @@ def build_into(output: Path, sanitize: bool) -> Path:
         command = [sys.executable, "setup.py", "-q", "build_ext", "--build-temp", f"{scratch}/temp",
                    "--build-lib", f"{scratch}/lib"]
         subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "GEN4EMU_SANITIZE": "1" if sanitize else "0"})
-        (built,) = Path(scratch, "lib", "gen4emu").glob("_native.*")
+        (built,) = Path(scratch, "lib", "gen4emu").glob("_native.*so")
         target = output / "gen4emu" / built.name
         replace_file(built, target)
         for shim in (SHIM, SHIM_32):
@@ -188,7 +289,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.output.resolve() != ROOT:
         shutil.copytree(ROOT / "gen4emu", options.output / "gen4emu", dirs_exist_ok=True,
-                        ignore=shutil.ignore_patterns("__pycache__", "_native*"))
+                        ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     elif options.sanitize:
         parser.error("--sanitize wants --output: a core in place that needs preloaded libraries breaks every tool")
     print(build_into(options.output.resolve(), options.sanitize))

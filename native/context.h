@@ -6,7 +6,7 @@
 #define G4_CONTEXT_H
 
 #include "border.h"
-#include "generated/hw.h"
+#include "hw.h"
 #include "memory.h"
 
 /* The generation of a device, as G4_GEN_* bits of the generated header.  Exactly one bit is set. */

@@ -1,5 +1,7 @@
 #include "device.h"
 
+#include "counters.h"
+#include "debug/debug.h"
 #include "media/media.h"
 
 #include <stdlib.h>
@@ -63,6 +65,7 @@ void g4_device_free(struct g4_device *device) {
         return;
     }
     g4_debug_free(device);
+    g4_counters_free(device);
     g4_media_free(device->media);
     g4_pool_free(device->pool);
     for (uint32_t i = 0; device->worker && i < device->workers; i++) {
@@ -72,6 +75,14 @@ void g4_device_free(struct g4_device *device) {
     g4_draw_frame_free(device->frame);
     g4_kernel_cache_free(device->kernels);
     free(device);
+}
+
+void g4_device_observe(struct g4_device *device) {
+    for (uint32_t i = 0; i < device->workers; i++) {
+        struct g4_eu *const eu = &device->worker[i]->eu;
+        eu->observed = eu->debug || eu->counters;
+        eu->functions = eu->debug ? g4_debug_functions : eu->counters ? g4_counted_functions : g4_message_functions;
+    }
 }
 
 void g4_device_use(struct g4_device *device, struct g4_state *state) {

@@ -27,8 +27,10 @@ struct g4_device {
     struct g4_port look;      /* for what it reads although it may not be needed: its log is nobody's */
     struct g4_report_log log; /* of all workers, merged after each draw */
     struct g4_device_counts counts;
-    uint32_t next_object;               /* 24 bits: the number of the next object that is set up, for R0.7 */
-    uint32_t first_object, last_object; /* those that are drawn */
+    struct g4_counters *counters;        /* of all workers, merged as the log is; NULL: they do not count */
+    struct g4_media_counts media_before; /* when the counters were cleared */
+    uint32_t next_object;                /* 24 bits: the number of the next object that is set up, for R0.7 */
+    uint32_t first_object, last_object;  /* those that are drawn */
 };
 
 struct g4_draw_frame *g4_draw_frame_new(void);
@@ -36,6 +38,12 @@ void g4_draw_frame_free(struct g4_draw_frame *frame);
 
 /* The end of whoever debugs (debug/debug.c). */
 void g4_debug_free(struct g4_device *device);
+
+/* The end of counting (counters.c). */
+void g4_counters_free(struct g4_device *device);
+
+/* Debugging or counting has begun or ended: workers use the message functions that go with it. */
+void g4_device_observe(struct g4_device *device);
 
 /* Add up what workers executed, and what was wrong with it. */
 void g4_device_collect(struct g4_device *device);

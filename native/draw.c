@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "counters.h"
 #include "debug/debug.h"
 #include "device.h"
 #include "ff/wm.h"
@@ -243,6 +244,9 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
         device->counts.objects += chunk->objects;
     }
     device->counts.setups += setups;
+    if (device->counters) {
+        device->counters->sum.set_up += setups;
+    }
     if (status == G4_OK) {
         status = bin_chunks(frame, chunks);
     }
@@ -267,6 +271,9 @@ static void begin_workers(struct g4_device *device) {
         worker->eu.instruction_budget = g4_watchdog(&device->ctx.options);
         worker->eu.ps_depth_count = 0;
         worker->eu.ps_invocations = 0;
+        if (worker->eu.counters) {
+            g4_counters_begin(worker->eu.counters);
+        }
         memset(&worker->eu.fault, 0, sizeof worker->eu.fault);
     }
 }
@@ -286,6 +293,9 @@ void g4_device_collect(struct g4_device *device) {
         worker->eu.instructions = 0;
         worker->eu.channel_ops = 0;
         memset(worker->eu.messages, 0, sizeof worker->eu.messages);
+        if (device->counters) {
+            g4_counters_merge(device->counters, worker->eu.counters);
+        }
         g4_report_merge(&device->log, worker->eu.log);
         g4_report_clear(worker->eu.log);
         g4_port_merge(&faults, &worker->port);
@@ -303,6 +313,21 @@ static void collect_statistics(struct g4_device *device) {
         }
         state->counter[G4_COUNTER_PS_DEPTH] += worker->eu.ps_depth_count;
         state->counter[G4_COUNTER_PS_INVOCATIONS] += worker->eu.ps_invocations;
+    }
+}
+
+/* Vertices as the command has them, each with an index if there are some. */
+static void count_plan(struct g4_device *device, const struct g4_plan *plan) {
+    const struct g4_3dprimitive *const primitive = &device->pipeline.primitive;
+    struct g4_3dstate_index_buffer buffer;
+
+    device->counters->sum.vertices += plan->vertices;
+    device->counters->sum.primitives += plan->primitives;
+    if (primitive->vertex_access_type == G4_VERTEX_ACCESS_TYPE_RANDOM) {
+        g4_3dstate_index_buffer_unpack(device->ctx.state->index_buffer, device->ctx.gen, &buffer);
+        const uint32_t size = 1u << (buffer.index_format > 2 ? 2 : buffer.index_format);
+        g4_count_bytes(device->counters, G4_ROLE_INDEX_BUFFER, buffer.buffer_starting_address, plan->vertices * size,
+                       0);
     }
 }
 
@@ -328,6 +353,9 @@ static enum g4_status run_draw(struct draw *draw) {
             device->ctx.state->counter[G4_COUNTER_IA_PRIMITIVES] += plan->primitives;
         }
         device->counts.vertices += plan->vertices;
+        if (device->counters) {
+            count_plan(device, plan);
+        }
         const uint64_t start = g4_now_ns();
         for (uint32_t i = 0; i < device->workers; i++) {
             g4_arena_reset(device->worker[i]->kept);
@@ -362,6 +390,9 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
     }
     collect_statistics(device);
     g4_device_collect(device);
+    if (status == G4_OK && device->counters && device->counters->no_memory) {
+        status = G4_NO_MEMORY;
+    }
     device->counts.draws++;
     if (status != G4_OK) {
         for (uint32_t i = 0; i < device->workers; i++) {

@@ -20,14 +20,14 @@ from gen4emu.trace.output import Output
 @click.option("-d", "--device", callback=options.device, metavar="DEVICE", default="g45", show_default=True,
               help="The device the code is for: g45, 965gm, 0x2e22, ...")
 @click.option("--syntax", type=click.Choice([s.value for s in Syntax]),
-              help="Whose assembler the text was written for; without, the text tells.")
+              help="The assembler for which the text was written. By default inferred from the text.")
 @click.option("--hex", "hexadecimal", is_flag=True, help="Write bytes as text, 16 a line, as Mesa's assembler does.")
 @click.option("-o", "--output", "output_path", default="-", metavar="PATH", help="Write to this file; - is stdout.")
 def asm(file: str, device: Device, syntax: str | None, hexadecimal: bool, output_path: str) -> None:
     """Assemble FILE (- is stdin).
 
-    Subregisters count elements in Mesa's syntax and bytes in IGT's, so the right one matters: --syntax, or a line
-    `.syntax igt` in the file, makes sure.
+    Subregisters count elements in Mesa's syntax and bytes in IGT's. --syntax, or a line `.syntax igt` in the file,
+    selects the syntax; otherwise it is inferred from the text.
 
     \b
     Example:
@@ -37,7 +37,7 @@ def asm(file: str, device: Device, syntax: str | None, hexadecimal: bool, output
     text = _text(contents(file, options.CODE_LIMIT), name)
     code = assemble(text, device.gen, name, syntax=Syntax(syntax) if syntax else None)
     if not code:
-        raise AssemblyError(name, 1, 1, "no instruction in the whole file")
+        raise AssemblyError(name, 1, 1, "the file has no instruction")
     result = "".join(hex_lines(code)).encode() if hexadecimal else code
     if output_path == "-":
         sys.stdout.buffer.write(result)

@@ -1,61 +1,217 @@
-"""`gen4emu check`: replay the traces of manifests against golden pictures, for CI."""
+"""`gen4emu check`: replay the traces of manifests and compare with what they expect, for CI (docs/check.md)."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import click
 
+from gen4emu.check.execute import Task
+from gen4emu.check.manifest import Case, Manifest, read_manifest, unknown_names
+from gen4emu.check.reports import Report, write_junit
+from gen4emu.check.results import Outcome, Result, count
+from gen4emu.check.runner import Limits, Runner
+from gen4emu.check.selecting import select
+from gen4emu.check.update import update_manifests
+from gen4emu.check.verdict import judge, skipped
+from gen4emu.cli import options
+from gen4emu.cli.printable import printable
+from gen4emu.cli.terminal import Progress, is_quiet, is_verbose, some, wants_color
 from gen4emu.device.device import Options
-from gen4emu.image.golden import Result, check_all, read_manifest
-from gen4emu.image.picture import replacing
+from gen4emu.hw.gen import Device
+
+_SIZE = re.compile(r"(\d{1,12})\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_MIN_MEMORY = 256 << 20
+_LOG_LINES = 20  # of a crashed process; reports have more
+_COLORS = {Outcome.PASS: "green", Outcome.FAIL: "red", Outcome.CRASH: "red", Outcome.TIMEOUT: "red",
+           Outcome.UNEXPECTED_PASS: "red", Outcome.EXPECTED_FAIL: "yellow", Outcome.FLAKE: "yellow",
+           Outcome.SKIP: "yellow"}
+_WORDS = {Outcome.PASS: "ok", Outcome.FAIL: "FAILED", Outcome.CRASH: "CRASHED", Outcome.TIMEOUT: "TIMED OUT",
+          Outcome.UNEXPECTED_PASS: "UNEXPECTED PASS", Outcome.EXPECTED_FAIL: "expected failure",
+          Outcome.FLAKE: "flake", Outcome.SKIP: "skipped"}
+
+
+def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
+    """4G, 512M or bytes."""
+    if value is None:
+        return 0
+    found = _SIZE.fullmatch(value.strip())
+    if found is None:
+        raise click.BadParameter(f"{value!r} is not a size (examples: 4G, 1500M)", ctx, param)
+    number = int(found[1]) << 10 * " kmgt".index(found[2].lower() or " ")
+    if not _MIN_MEMORY <= number < 1 << 62:
+        raise click.BadParameter(f"{value} is below {_MIN_MEMORY >> 20}M, which no replay fits in", ctx, param)
+    return number
 
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
-@click.option("-j", "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="processors",
+@click.option("-k", "expression", metavar="EXPRESSION",
+              help="Only traces whose name contains a word; and, or, not, parentheses; gears*, =gears-g4x.")
+@click.option("-j", "--jobs", type=click.IntRange(1, 1024), default=os.cpu_count() or 1, show_default="processors",
               help="Traces replayed at the same time.")
-@click.option("--update", is_flag=True, help="Make what is drawn now the golden pictures, and say what changed.")
+@options.device_option
+@options.force_device_option
+@click.option("--update", is_flag=True, help="Record what is drawn now as the expected result, and print the changes.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+              help="Time for each trace.  [default: from the manifest, else 300]")
+@click.option("--memory", callback=size, metavar="SIZE", help="Limit on the address space of each replay, such as 4G.")
 @click.option("--results", type=click.Path(path_type=Path, file_okay=False), default="check-results",
               show_default=True, help="Where failures leave actual, expected and heat map.")
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write a JUnit report.")
-def check(paths: tuple[Path, ...], jobs: int, update: bool, results: Path, junit: Path | None) -> int:
-    """Replay the traces of manifests (TOML; a directory means its manifest.toml) and compare with golden pictures.
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a JUnit report.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write a page of the run, with all pictures of failures in it.")
+@options.verbosity_options
+def check(paths: tuple[Path, ...], expression: str | None, jobs: int, device: Device | None, force_device: bool,
+          update: bool, timeout: float | None, memory: int, results: Path, as_json: bool, junit: Path | None,
+          html: Path | None) -> int:
+    """Replay the traces of manifests (TOML; a directory means its manifest.toml) and compare with expected pictures.
 
     \b
-    Exit status: 0 all alike, 1 some differ, 2 bad input.
-    Example:
-      gen4emu check traces/ --junit report.xml
+    Exit status: 0 all as expected, 1 differences, crashes or timeouts, 2 bad input or a damaged trace.
+    Examples:
+      gen4emu check traces/
+      gen4emu check traces/ -k "gears and not brw" --junit report.xml --html report.html
     """
-    cases = [case for path in paths for case in read_manifest(path)]
-    done: list[Result] = []
-    for result in check_all(cases, results, update, jobs, Options(workers=1 if jobs > 1 else 0)):
-        done.append(result)
-        _say(result)
-    failed = sum(not r.passed for r in done)
-    click.echo(f"{len(done) - failed} passed, {failed} failed")
+    manifests = [read_manifest(path) for path in dict.fromkeys(paths)]
+    if expression is not None:
+        chosen = {id(case) for case in select([case for m in manifests for case in m.cases], expression)}
+        manifests = [replace(m, cases=[c for c in m.cases if id(c) in chosen]) for m in manifests]
+    stale = [] if expression is not None else [text for m in manifests for text in unknown_names(m)]
+    task = Task(results, update, Options(workers=1 if jobs > 1 else 0), device, force_device,
+                thumbnails=html is not None)
+    report = Report([m.file for m in manifests], stale=stale)
+    started = time.perf_counter()
+    say = _Printer(sum(len(m.cases) for m in manifests), as_json)
+    with Runner(task, Limits(timeout, memory), min(jobs, say.total), fork=True) as runner:
+        for manifest, directory in zip(manifests, _directories(manifests, results), strict=True):
+            runner.task = replace(task, results=directory)
+            found = list(_run(manifest, runner, say))
+            if update:
+                update_manifests(found)
+            for result in found if update else []:
+                say.result(result)
+            report.results += found
+    report.seconds = time.perf_counter() - started
     if junit is not None:
-        _write_junit(junit, done)
-    return 1 if failed else 0
+        write_junit(junit, report)
+    if html is not None:
+        from gen4emu.check.page import check_page, write_page
+
+        write_page(html, check_page(report, [*map(str, paths)]))
+    if as_json:
+        click.echo(json.dumps(report.as_json(), indent=1))
+    else:
+        say.summary(report, junit, html, paths, update)
+    return report.status
 
 
-def _say(result: Result) -> None:
-    word = "ok" if result.passed else "FAILED"
-    click.echo(f"{result.case.name}: {word} ({result.pictures} pictures, {result.seconds:.2f} s)")
-    for line in (*result.failures, *result.changes):
-        click.echo(f"  {line}")
+def _directories(manifests: Sequence[Manifest], results: Path) -> list[Path]:
+    """Where each manifest's failures go: names of traces are unique within one manifest only."""
+    if len(manifests) == 1:
+        return [results]
+    taken: dict[str, int] = {}
+    directories = []
+    for manifest in manifests:
+        name = manifest.file.absolute().parent.name or "root"
+        taken[name] = taken.get(name, 0) + 1
+        directories.append(results / (name if taken[name] == 1 else f"{name}-{taken[name]}"))
+    return directories
 
 
-def _write_junit(path: Path, results: list[Result]) -> None:
-    failed = sum(not r.passed for r in results)
-    suite = ElementTree.Element("testsuite", name="gen4emu check", tests=str(len(results)), failures=str(failed),
-                                time=f"{sum(r.seconds for r in results):.3f}")
-    for result in results:
-        case = ElementTree.SubElement(suite, "testcase", classname="gen4emu.check", name=result.case.name,
-                                      time=f"{result.seconds:.3f}")
-        for failure in result.failures:
-            ElementTree.SubElement(case, "failure", message=failure)
-    with replacing(path) as file:
-        ElementTree.ElementTree(suite).write(file, encoding="utf-8", xml_declaration=True)
+def _run(manifest: Manifest, runner: Runner, say: _Printer) -> Iterator[Result]:
+    """The results of a manifest, in its order."""
+    task = runner.task
+    done: dict[int, Result] = {}
+    todo: list[tuple[int, Case]] = []
+    for i, case in enumerate(manifest.cases):
+        result = skipped(case, manifest.listings, task.device, task.update)
+        if result is None:
+            todo.append((i, case))
+        else:
+            done[i] = result
+    say.progress(len(done))
+    following = 0
+    ended = runner.run([case for _, case in todo])
+    while following < len(manifest.cases):
+        while following not in done:
+            index, result = next(ended)
+            done[todo[index][0]] = judge(result, [] if task.update else manifest.listings)
+            say.progress(1)
+        result = done.pop(following)
+        following += 1
+        if not task.update:
+            say.result(result)
+        yield result
+
+
+class _Printer:
+    """What is printed while cases end, and after the last."""
+
+    def __init__(self, total: int, as_json: bool) -> None:
+        self.total, self.as_json = total, as_json
+        self.done = 0
+        self._color = wants_color("auto")
+        self._bar = Progress("check", lambda: self.done / self.total if self.total else None)
+
+    def progress(self, more: int) -> None:
+        self.done += more
+        self._bar.tick(lambda: f"{self.done} of {some(self.total, 'trace')}")
+
+    def result(self, result: Result) -> None:
+        if self.as_json or (is_quiet() and not result.is_bad):
+            return
+        pictures = sum(bool(p.digest) for p in result.pictures)
+        about = [] if result.outcome is Outcome.SKIP else [some(pictures, "picture"), f"{result.seconds:.2f} s"]
+        about += [result.reason] * bool(result.reason)
+        word = click.style(_WORDS[result.outcome], fg=_COLORS[result.outcome], bold=result.is_bad)
+        self._echo(f"{printable(result.case.name)}: {word} ({printable(', '.join(about))})")
+        for line in self._details(result):
+            self._echo(f"  {printable(line)}")
+
+    def _details(self, result: Result) -> Iterator[str]:
+        for picture in result.pictures:
+            if picture.message:
+                yield f"{picture.name}: {picture.message}"
+                for kind, path in (("actual", picture.actual), ("expected", picture.expected),
+                                   ("heat map", picture.heatmap)):
+                    if path is not None:
+                        yield f"  {kind + ':':<10}{path}"
+            elif is_verbose():
+                yield f"{picture.name}: {picture.digest}"
+        yield from (*result.messages, *result.notes, *result.changes)
+        yield from (f"| {line}" for line in result.log.splitlines()[-_LOG_LINES:])
+
+    def summary(self, report: Report, junit: Path | None, html: Path | None, paths: Sequence[Path],
+                update: bool) -> None:
+        self._bar.done()
+        for line in report.stale:
+            self._echo(click.style(printable(line), fg="red"))
+        if is_quiet():
+            return
+        counts = count(report.results)
+        always = (Outcome.PASS, Outcome.FAIL)
+        parts = [f"{counts[o]} {text}" for o, text in _SUMMARY.items() if counts[o] or o in always]
+        self._echo(", ".join(parts) + f" in {report.seconds:.1f} s")
+        if html is not None:
+            self._echo(f"page: {printable(str(html))}")
+        elif not update and any(p.actual for r in report.results for p in r.pictures):
+            again = shlex.join(["gen4emu", "check", *map(str, paths), "--update"])
+            self._echo(f"to accept what is drawn now: {printable(again)} [-k NAME]")
+
+    def _echo(self, text: str) -> None:
+        self._bar.clear()
+        click.echo(text, color=self._color)
+
+
+_SUMMARY = {Outcome.PASS: "passed", Outcome.FAIL: "failed", Outcome.CRASH: "crashed", Outcome.TIMEOUT: "timed out",
+            Outcome.UNEXPECTED_PASS: "passed unexpectedly", Outcome.EXPECTED_FAIL: "failed as expected",
+            Outcome.FLAKE: "flaked", Outcome.SKIP: "skipped"}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Iterator
 
 import click
 
-from gen4emu.cli.options import device_option
-from gen4emu.debug.shell import Read, Shell
+from gen4emu.cli import options
+from gen4emu.cli.terminal import Progress, complain, damaged
+from gen4emu.debug.shell import OnError, Read, Shell, completions
 from gen4emu.device.debug import Reduction
 from gen4emu.device.device import Options
 from gen4emu.hw.gen import Device as Part
@@ -20,16 +20,20 @@ from gen4emu.trace.opening import open as open_trace
 @click.argument("trace")
 @click.option("-c", "--command", "commands", multiple=True, metavar="COMMAND",
               help="Run this instead of asking; more than once, in order.")
+@click.option("--keep-going", is_flag=True, help="Without a terminal: go on after a command that fails.")
 @click.option("--json", "as_json", is_flag=True, help="Answers as JSON, one object a line.")
-@device_option
-@click.option("--skip-prims", type=click.IntRange(0), default=0, help="Leave out the first N 3DPRIMITIVEs.")
+@options.trace_options
+@click.option("--skip-prims", type=click.IntRange(0), default=0, help="Skip the first N 3DPRIMITIVEs.")
 @click.option("--max-prims", type=click.IntRange(0), help="Only the first N 3DPRIMITIVEs; skipped ones count.")
 @click.option("--watchdog", type=click.IntRange(0), default=0, help="Million EU instructions before a draw hangs.")
-def debug(trace: str, commands: tuple[str, ...], as_json: bool, device: Part | None, skip_prims: int,
-          max_prims: int | None, watchdog: int) -> int:
+@options.verbosity_options
+def debug(trace: str, commands: tuple[str, ...], keep_going: bool, as_json: bool, kind: str | None, base: int,
+          device: Part | None, force_device: bool, partial: bool, skip_prims: int, max_prims: int | None,
+          watchdog: int) -> int:
     """Replay TRACE under a debugger: traps, breakpoints, single steps, the history of pixels.
 
-    `help` lists the commands. Without a terminal, commands are the lines of standard input.
+    `help` lists the commands. Without a terminal, commands are the lines of standard input. Those and the ones of -c
+    stop at the first that fails, with exit status 2.
 
     \b
     Examples:
@@ -37,29 +41,59 @@ def debug(trace: str, commands: tuple[str, ...], as_json: bool, device: Part | N
       gen4emu debug trace.aub.xz -c "history 100 50"
       gen4emu debug trace.aub.xz -c "trap pixel 100 50" -c continue -c thread -c "step 3"
     """
-    options = Options(watchdog=watchdog, reduction=Reduction(skip_prims, max_prims))
-    shell = Shell(open_trace(trace, device=device, again=True), device, options, _reader(commands), click.echo, as_json)
-    shell.run()
-    return 0
+    is_script = bool(commands) or not sys.stdin.isatty()
+    on_error = OnError.FORGIVE if not is_script else OnError.COUNT if keep_going else OnError.STOP
+    opened = open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True)
+    progress = Progress(f"running {trace}", lambda: opened.fraction)
+
+    def say(line: str) -> None:
+        progress.clear()
+        click.echo(line)
+
+    shell = Shell(opened, device, Options(watchdog=watchdog, reduction=Reduction(skip_prims, max_prims)),
+                  _reader(commands, progress), say, as_json, complain if is_script else say, on_error,
+                  lambda number: progress.tick(lambda: f"draw {number}"))
+    try:
+        status = shell.run()
+    finally:
+        progress.done()
+    damage = shell.session.damage if partial else shell.session.damage or opened.damage()
+    return damaged(trace, damage, partial) or status or (3 if shell.session.hung else 0)
 
 
-def _reader(commands: tuple[str, ...]) -> Read:
+def _reader(commands: tuple[str, ...], progress: Progress) -> Read:
     if commands:
         return _given(iter(commands))
-    if sys.stdin.isatty():
-        with contextlib.suppress(ImportError):
-            import readline  # noqa: F401 - input() edits lines and remembers them
-        return _terminal
-    return _given(iter(sys.stdin))
+    if not sys.stdin.isatty():
+        return _given(iter(sys.stdin))
+    _complete_words()
+
+    def ask(prompt: str) -> str | None:
+        progress.clear()
+        try:
+            return input(prompt)
+        except EOFError:
+            click.echo()
+            return None
+
+    return ask
 
 
 def _given(lines: Iterator[str]) -> Read:
     return lambda prompt: next(lines, None)
 
 
-def _terminal(prompt: str) -> str | None:
+def _complete_words() -> None:
+    """Let input() edit lines, remember them, and complete commands and registers with the tab key."""
     try:
-        return input(prompt)
-    except EOFError:
-        click.echo()
-        return None
+        import readline
+    except ImportError:
+        return
+
+    def complete(word: str, state: int) -> str | None:
+        found = completions(readline.get_line_buffer()[:readline.get_begidx()], word)
+        return f"{found[state]} " if state < len(found) else None
+
+    readline.set_completer(complete)
+    readline.set_completer_delims(" \t")
+    readline.parse_and_bind("tab: complete")

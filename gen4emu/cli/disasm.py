@@ -21,15 +21,15 @@ from gen4emu.trace.opening import contents
 @click.option("--length", callback=options.address, metavar="N", help="Stop after N bytes.")
 @click.option("--base", callback=options.address, default="0", metavar="ADDRESS", help="The address shown for byte 0.")
 @click.option("--hex", "hexadecimal", is_flag=True, help="Show the bytes of each instruction.")
-@click.option("--no-offsets", is_flag=True, help="Without addresses.")
-@click.option("--no-labels", is_flag=True, help="Jumps as numbers, as Mesa's assembler wants them.")
-@click.option("--pager/--no-pager", default=True, help="On a terminal, use less.")
+@click.option("--no-offsets", is_flag=True, help="Omit addresses.")
+@click.option("--no-labels", is_flag=True, help="Write jumps as numbers, as Mesa's assembler requires.")
+@click.option("--pager/--no-pager", default=True, help="On a terminal, use a pager.")
 @click.option("-o", "--output", "output_path", metavar="PATH", help="Write to this file.")
 def disasm(file: str, device: Device, offset: int | None, length: int | None, base: int,
            hexadecimal: bool, no_offsets: bool, no_labels: bool, pager: bool, output_path: str | None) -> None:
     """Disassemble FILE (- is stdin): raw code, or hexadecimal text as Mesa's and IGT's assemblers write it.
 
-    The result assembles to the same bytes. What is no instruction becomes .dword.
+    The result assembles to the same bytes. Bytes that are not an instruction become .dword.
 
     \b
     Examples:
@@ -39,7 +39,7 @@ def disasm(file: str, device: Device, offset: int | None, length: int | None, ba
     code = code_from(contents(file, options.CODE_LIMIT))
     start = offset or 0
     if start > len(code):
-        raise DecodeError(f"{file}: offset 0x{start:x} is behind the end, the file has 0x{len(code):x} bytes")
+        raise DecodeError(f"{file}: offset 0x{start:x} is beyond the end: the file has 0x{len(code):x} bytes")
     end = None if offset is not None else len(code)
     if length is not None:
         end = start + length

@@ -5,6 +5,7 @@ Exit status: 0 fine, 1 a difference or a finding, 2 bad input or usage, 3 the GP
 
 from __future__ import annotations
 
+import difflib
 import gc
 import importlib
 import io
@@ -12,30 +13,56 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import click
 
 import gen4emu
 from gen4emu.errors import Gen4emuError, HangError
 
-# verb -> where its click command is, and what `gen4emu --help` says about it
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+# verb -> the place of its click command, and its line in `gen4emu --help`
 VERBS: dict[str, tuple[str, str]] = {
-    "info": ("gen4emu.cli.info:info", "What a trace holds: device, memory, commands, surfaces, kernels."),
-    "decode": ("gen4emu.cli.decode:decode", "Every submission of a trace as text or JSON; --lint looks for mistakes."),
-    "replay": ("gen4emu.cli.replay:replay", "Execute a trace and write what it drew as pictures."),
-    "debug": ("gen4emu.cli.debug:debug", "Stop a trace anywhere; who drew a pixel, what threads and messages did."),
-    "diff": ("gen4emu.cli.diff:diff", "Compare two pictures."),
-    "check": ("gen4emu.cli.check:check", "Replay traces and compare with golden pictures, for CI."),
-    "disasm": ("gen4emu.cli.disasm:disasm", "EU machine code to assembly."),
-    "asm": ("gen4emu.cli.asm:asm", "Assembly to EU machine code."),
-    "run": ("gen4emu.cli.run:run", "An unmodified program on the emulated GPU."),
-    "capture": ("gen4emu.cli.capture:capture", "Run a program and keep what it submits as a trace."),
-    "convert": ("gen4emu.cli.convert:convert", "From one trace container to another."),
+    "info": ("gen4emu.cli.info:info", "Summarize a trace: device, memory, commands, surfaces, kernels."),
+    "decode": ("gen4emu.cli.decode:decode", "Show every submission of a trace as text or JSON."),
+    "lint": ("gen4emu.cli.lint:lint", "List the rules that a trace breaks, for CI."),
+    "replay": ("gen4emu.cli.replay:replay", "Execute a trace and write its render targets as pictures."),
+    "debug": ("gen4emu.cli.debug:debug", "Stop a trace anywhere; look at the history of pixels, threads, messages."),
+    "diff": ("gen4emu.cli.diff:diff", "Compare two pictures, or two directories of them."),
+    "check": ("gen4emu.cli.check:check", "Replay traces and compare with golden pictures or digests, for CI."),
+    "disasm": ("gen4emu.cli.disasm:disasm", "Disassemble EU machine code."),
+    "state": ("gen4emu.cli.state:state", "Show everything that a draw executes with."),
+    "kernels": ("gen4emu.cli.kernels:kernels", "List the kernels of a trace, or write them to files."),
+    "asm": ("gen4emu.cli.asm:asm", "Assemble EU machine code."),
+    "run": ("gen4emu.cli.run:run", "Run an unmodified program on the emulated GPU."),
+    "capture": ("gen4emu.cli.capture:capture", "Run a program and record its submissions as a trace."),
+    "convert": ("gen4emu.cli.convert:convert", "Convert a trace from one container to another."),
+    "devices": ("gen4emu.cli.devices:devices", "List the devices that are modelled, and their names."),
+    "completion": ("gen4emu.cli.completion:completion", "Print shell completion for bash, zsh and fish."),
+    "man": ("gen4emu.cli.man:man", "Write manual pages."),
 }
 
 
 class ReaderGone(Exception):
-    """Whoever read our output has seen enough.  Not a BrokenPipeError: click would exit with status 1."""
+    """The reader of our output has left.  Not a BrokenPipeError: click would exit with status 1."""
+
+
+class _File(click.types.StringParamType):
+    """Text that a shell completes as the name of a file."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+def _complete_files(command: click.Command) -> None:
+    for parameter in command.params:
+        if isinstance(parameter.type, click.types.StringParamType) and (
+                isinstance(parameter, click.Argument) or parameter.metavar in ("PATH", "FILE")):
+            parameter.type = _File()
 
 
 class LazyGroup(click.Group):
@@ -57,7 +84,19 @@ class LazyGroup(click.Group):
         module, _, name = verb[0].partition(":")
         command = getattr(importlib.import_module(module), name)
         assert isinstance(command, click.Command)
+        if ctx.resilient_parsing:  # a shell completes a command line
+            _complete_files(command)
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) \
+            -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(args[0], VERBS, 1)
+            if near:
+                ctx.fail(f"no such command: '{args[0]}'; did you mean {near[0]}?")
+            if os.path.isfile(args[0]):
+                ctx.fail(f"'{args[0]}' is a file, not a command; try: gen4emu info {args[0]}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -65,14 +104,18 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-q", "--quiet", is_flag=True, help="Only results and errors: no progress, no closing summary.")
+@click.option("-v", "--verbose", is_flag=True, help="Progress even where stderr is not a terminal.")
 @click.version_option(gen4emu.__version__, "-V", "--version", prog_name="gen4emu")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context, quiet: bool, verbose: bool) -> None:
     """An exact software model of the Intel Gen4 GPUs (965G to G45), and the tools around it.
 
     \b
     Example:
       gen4emu decode trace.aub.xz
     """
+    ctx.meta["gen4emu.quiet"], ctx.meta["gen4emu.verbose"] = quiet, verbose  # see terminal.is_quiet
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -96,6 +139,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complain(e, 3)
     except Gen4emuError as e:
         return _complain(e, 2)
+    except MemoryError:
+        return _complain("out of memory", 2)
     except OSError as e:
         if e.filename is None:  # of a stream that is open
             _give_up_stdout()
@@ -104,7 +149,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _buffer_stdout() -> None:
-    """Under PYTHONUNBUFFERED, Python drops what a disk that is nearly full does not take, and says nothing."""
+    """Under PYTHONUNBUFFERED, Python silently drops the part of a write that a nearly full disk does not take."""
     raw = sys.stdout.buffer
     if isinstance(raw, io.RawIOBase):
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding=sys.stdout.encoding, errors=sys.stdout.errors,
@@ -112,7 +157,7 @@ def _buffer_stdout() -> None:
 
 
 def _give_up_stdout() -> None:
-    """Keep the interpreter from flushing what is left into a stream that does not take it."""
+    """Keep the interpreter from flushing the rest into a stream that does not take it."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

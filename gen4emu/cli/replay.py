@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import re
-import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from hashlib import blake2b
+from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
-from gen4emu.cli.options import device_option
+from gen4emu._native import lib
+from gen4emu.cli import options
+from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, some
 from gen4emu.debug.history import trap_pixel
 from gen4emu.device.debug import Reduction
 from gen4emu.device.device import Device, Options
 from gen4emu.device.error_state import write_error_state
 from gen4emu.device.macroblocks import MacroblockWriter
+from gen4emu.device.memory import FaultKind
 from gen4emu.device.observer import ErrorPolicy, Wishes
+from gen4emu.device.place import DrawKind, Place
 from gen4emu.device.replay import Frame, Replay
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
-from gen4emu.errors import HangError
+from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Device as Part
-from gen4emu.image.picture import read_channels, save, save_planes
-from gen4emu.image.yuv import read_planes
+from gen4emu.image.picture import AUTO_RANGE, FULL_RANGE, DepthRange
+from gen4emu.image.raw_video import STDOUT, RawVideo
+from gen4emu.image.store import MAX_PICTURES, PictureStore, count_text
+from gen4emu.selection import ALL, Selection
 from gen4emu.trace.opening import open as open_trace
 
 _LARGEST = 8192
@@ -46,7 +52,7 @@ def _surface(ctx: click.Context, param: click.Parameter, value: str) -> Target:
         raise click.BadParameter(f"{value!r} is not ADDRESS,FORMAT,WxH,TILING,PITCH", ctx, param)
     name = m["format"].upper()
     if name not in SurfaceFormat.__members__:
-        raise click.BadParameter(f"{name} is no surface format", ctx, param)
+        raise click.BadParameter(f"{name} is not a surface format", ctx, param)
     width, height, pitch = (int(m[part][:9]) for part in ("width", "height", "pitch"))
     if not (0 < width <= _LARGEST and 0 < height <= _LARGEST and 0 < pitch <= 16 * _LARGEST):
         raise click.BadParameter(f"{width}x{height}, pitch {pitch}: sizes go from 1 to {_LARGEST}", ctx, param)
@@ -58,47 +64,39 @@ def _surface(ctx: click.Context, param: click.Parameter, value: str) -> Target:
 
 
 class Writer:
-    """Names and writes the pictures of one replay."""
+    """Takes the pictures of one replay: into a store, as raw video, or none."""
 
-    def __init__(self, directory: Path, depth: bool, npy: bool, extra: tuple[Target, ...]) -> None:
-        self.directory, self.depth, self.npy, self.extra = directory, depth, npy, extra
-        self.written: list[Path] = []
+    def __init__(self, store: PictureStore | None, video: RawVideo | None, depth: bool,
+                 extra: tuple[Target, ...]) -> None:
+        self._store, self._video, self._depth, self._extra = store, video, depth, extra
         self._mark = 0
-        self._seen: dict[Target, bytes] = {}
 
-    def write_draw(self, device: Device, number: int) -> None:
-        """What the draw or blit that just ended has changed: `draw-00012-color-00800000.png`."""
+    def write_draw(self, device: Device, place: Place) -> None:
+        """What the draw or blit that just ended has changed."""
+        if self._store is None:
+            return
         memory = device.memory
-        wanted = [t for t in (*device.targets.latest, *self.extra)
-                  if memory.changed_since(self._mark, t.address, min(_extent(t), (1 << 32) - t.address))]
-        changed = []
-        for target in wanted:
-            pixels = b"".join(c.tobytes() for c in read_channels(memory, target).values())
-            digest = blake2b(pixels, digest_size=16).digest()
-            if self._seen.get(target) != digest:
-                self._seen[target] = digest
-                changed.append(target)
-        self._save(device, f"draw-{number:05d}", changed)
+        for target in self._wanted(device.targets.latest):
+            if memory.changed_since(self._mark, target.address, min(_extent(target), (1 << 32) - target.address)):
+                self._store.add(memory, target, "draw", place.draw, place, only_changes=True)
         self._mark = memory.mark()
 
-    def write(self, device: Device, prefix: str, targets: tuple[Target, ...]) -> None:
-        self._save(device, prefix, (*targets, *self.extra))
+    def write(self, device: Device, frame: Frame) -> None:
+        if self._store is not None:
+            for target in self._wanted(frame.targets):
+                self._store.add(device.memory, target, frame.unit, frame.number, frame.place)
+        if self._video is not None and frame.unit == "frame":
+            self._video.add(device.memory, frame.targets)
 
-    def _save(self, device: Device, prefix: str, targets: Sequence[Target]) -> None:
-        for target in targets:
-            if target.kind == "depth" and not self.depth:
-                continue
-            where = f"{target.kind}-{target.address:08x}"
-            if target.level or target.slice:
-                where += f"-l{target.level}-s{target.slice}"
-            channels = read_channels(device.memory, target)
-            path = self.directory / f"{prefix}-{where}.{'npy' if self.npy else 'png'}"
-            save(path, channels)
-            self.written.append(path)
-            if target.chroma:
-                planes = path.with_suffix(".yuv")
-                save_planes(planes, read_planes(device.memory, target))
-                self.written.append(planes)
+    def _wanted(self, targets: Sequence[Target]) -> Iterator[Target]:
+        """The targets that become pictures; the stencil of a depth buffer is one of its own."""
+        for target in (*targets, *self._extra):
+            if target.kind != "depth":
+                yield target
+            elif self._depth:
+                yield target
+                if target.stencil is not None:
+                    yield replace(target, kind="stencil", format=target.stencil)
 
 
 def _extent(target: Target) -> int:
@@ -119,127 +117,258 @@ def _pixel(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int,
     return int(m[1]), int(m[2]), int(m[3] or 0)
 
 
+def depth_range(ctx: click.Context, param: click.Parameter, value: str) -> DepthRange:
+    """auto, full or LOW..HIGH."""
+    named = {"auto": AUTO_RANGE, "full": FULL_RANGE}.get(value)
+    if named is not None:
+        return named
+    try:
+        low, high = (float(part) for part in value.split(".."))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not auto, full or LOW..HIGH, such as 0.9..1", ctx, param) from None
+    if not -1e30 < low < high < 1e30:
+        raise click.BadParameter(f"{value!r}: LOW must be less than HIGH", ctx, param)
+    return low, high
+
+
 @click.command()
 @click.argument("trace")
-@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), default="frames", show_default=True,
-              help="Directory for the pictures.")
-@device_option
-@click.option("--draws", is_flag=True, help="Also pictures of what each draw and blit has changed.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Directory for the pictures and index.json.  [default: frames/NAME, the name of TRACE]")
+@options.trace_options
+@options.frames_option
+@options.submissions_option
+@click.option("--draws", "--draw", "draws", is_flag=False, flag_value="", callback=options.selection,
+              metavar="[N,N-N,...]",
+              help="Pictures of what each of these draws and blits changed; without numbers, of all, and frames too.")
 @click.option("--surface", "surfaces", multiple=True, callback=surface, metavar="ADDRESS,FORMAT,WxH,TILING,PITCH",
               help="Write this piece of memory, too.")
-@click.option("--depth", is_flag=True, help="Write depth buffers, too.")
+@click.option("--depth", is_flag=True, help="Write depth and stencil buffers, too.")
+@click.option("--depth-range", callback=depth_range, default="auto", metavar="auto|full|LOW..HIGH",
+              help="The depths that become black and white; auto (the default): those of the picture; full: 0..1.")
 @click.option("--npy", is_flag=True, help="Exact channel values as .npy instead of PNG.")
+@click.option("--no-pictures", is_flag=True, help="Execute only.")
+@click.option("--max-pictures", type=click.IntRange(0), default=MAX_PICTURES, show_default=True, metavar="N",
+              help="Stop with an error instead of writing more pictures.")
+@click.option("--raw-video", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write frames as raw video (rgb24) for ffmpeg, and no pictures unless -o is given; - is stdout.")
 @click.option("--macroblocks", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write what every media thread starts with, one line of JSON each.")
-@click.option("--submission", type=click.IntRange(0), help="Stop after submission N and write only its pictures.")
 @click.option("-j", "--workers", type=click.IntRange(0, 64), default=0, help="Worker threads; 0: one per processor.")
 @click.option("--fp-rounding", type=click.Choice(["rtz", "rtne"]), default="rtz", show_default=True,
               help="How the EU rounds.")
 @click.option("--watchdog", type=click.IntRange(0), default=0, help="Million EU instructions before a draw hangs.")
-@click.option("--general", is_flag=True, help="Only the EU's general handlers: slow, the same bits.")
+@click.option("--general", is_flag=True, help="Disable fast paths: slow, identical output.")
 @click.option("--skip-prims", "--skip-primitives", "skip_primitives", type=click.IntRange(0), default=0,
-              help="Leave out the first N 3DPRIMITIVEs.")
+              help="Skip the first N 3DPRIMITIVEs.")
 @click.option("--max-prims", "--max-primitives", "max_primitives", type=click.IntRange(0),
               help="Only the first N 3DPRIMITIVEs; skipped ones count.")
 @click.option("--objects", nargs=2, type=click.IntRange(0, 0xFFFFFF), metavar="FIRST LAST",
               help="Draw only these objects, as numbered in R0.7.")
 @click.option("--clip", nargs=4, type=click.IntRange(0, 8191), metavar="X1 Y1 X2 Y2",
-              help="Take this for the drawing rectangle.")
+              help="Override the drawing rectangle.")
 @click.option("--trap-pixel", "traps", multiple=True, callback=pixels, metavar="X,Y[,N]",
-              help="Say which threads a pixel's 2x2 block goes to; only the N-th time.")
+              help="Print the threads that a pixel's 2x2 block goes to; only the N-th time.")
 @click.option("--bad-messages", "policy", type=click.Choice([p.name.lower() for p in ErrorPolicy]), default="lenient",
               show_default=True, help="Count them; stop the draw; or let threads hang that touch the register.")
-@click.option("--strict", is_flag=True, help="Exit with status 1 when anything is not modelled or not right.")
-def replay(trace: str, output: Path, device: Part | None, draws: bool, surfaces: tuple[Target, ...], depth: bool,
-           npy: bool, macroblocks: Path | None, submission: int | None, workers: int, fp_rounding: str,
+@click.option("--strict", is_flag=True, help="Exit with status 1 after unmodelled or invalid operations.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, instead of paths and a summary.")
+@options.verbosity_options
+def replay(trace: str, output: Path | None, kind: str | None, base: int, device: Part | None, force_device: bool,
+           partial: bool, frames: Selection | None, submissions: Selection | None, draws: Selection | None,
+           surfaces: tuple[Target, ...], depth: bool, depth_range: DepthRange, npy: bool, no_pictures: bool,
+           max_pictures: int, raw_video: Path | None, macroblocks: Path | None, workers: int, fp_rounding: str,
            watchdog: int, general: bool, skip_primitives: int, max_primitives: int | None,
            objects: tuple[int, int] | None, clip: tuple[int, int, int, int] | None,
-           traps: tuple[tuple[int, int, int], ...], policy: str, strict: bool) -> int:
+           traps: tuple[tuple[int, int, int], ...], policy: str, strict: bool, as_json: bool) -> int:
     """Execute TRACE and write its render targets as pictures.
 
     \b
-    Example:
+    Examples:
       gen4emu replay traces/triangle-g4x.aub.xz -o frames/
+      gen4emu replay batch.bin --raw --base 0x12300000 --device g45
+      gen4emu replay app.g4c --raw-video - | ffmpeg -f rawvideo -pixel_format rgb24 -video_size 640x480 -i - app.mp4
     """
-    options = Options(round_to_nearest=fp_rounding == "rtne", general_only=general, watchdog=watchdog,
+    if as_json and raw_video == STDOUT:
+        raise click.UsageError("--json and --raw-video - both want standard output")
+    if no_pictures and output is not None:
+        raise click.UsageError("--no-pictures and --output exclude each other")
+    silent = as_json or raw_video == STDOUT
+    choices = Options(round_to_nearest=fp_rounding == "rtne", general_only=general, watchdog=watchdog,
                       workers=workers, strict=strict,
                       reduction=Reduction(skip_primitives, max_primitives, None, objects, clip))
-    run = Replay(open_trace(trace, device=device, again=True), device, options)
-    writer = Writer(output, depth, npy, surfaces)
-    show = sys.stderr.isatty()
+    run = Replay(open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True),
+                 device, choices)
+    directory = output or Path("frames", trace_name(trace))
+    report = Report(run, trace, directory, strict, partial)
+    progress = Progress(f"replaying {trace}", lambda: run.trace.fraction, scrolls=not silent and not no_pictures)
 
     def after_draw(number: int) -> None:
         assert run.device is not None
-        if draws:
-            writer.write_draw(run.device, number)
-        if show and number % 16 == 0:
-            click.echo(f"\rsubmission {run.submissions}, draw {number}", err=True, nl=False)
+        if draws is not None and run.has_ended(draws):
+            writer.write_draw(run.device, run.place)
+        progress.tick(lambda: f"frame {run.frame_count}, submission {run.submissions - 1}, draw {number}")
 
     def start(found: Device) -> None:
         for x, y, instance in traps:
-            trap_pixel(found, x, y, instance, click.echo)
+            trap_pixel(found, x, y, instance, lambda text: click.echo(text, err=silent))
         found.observer.add(Wishes(errors=ErrorPolicy[policy.upper()]))
         if lines is not None:
-            MacroblockWriter(found, lines, lambda: run.submissions, submission).start()
+            MacroblockWriter(found, lines, submissions or ALL).start()
+        if report.store is not None:
+            report.store.device = found.info.name
 
     lines: TextIO | None = None
     run.on_start = start
     run.on_draw = after_draw
-    started = time.perf_counter()
-    with ExitStack() as stack:
-        if macroblocks is not None:
-            lines = stack.enter_context(macroblocks.open("w", encoding="ascii"))
-        return _replay(run, writer, trace, started, submission, strict)
-
-
-def _replay(run: Replay, writer: Writer, trace: str, started: float, submission: int | None, strict: bool) -> int:
     try:
-        for frame in run.frames(submission):
-            _write_frame(run, writer, frame)
-        return _summary(run, writer, time.perf_counter() - started, strict)
-    except HangError as e:
-        _summary(run, writer, time.perf_counter() - started, strict)
-        where = _write_error_state(run, writer.directory, str(e))
-        raise HangError(f"{trace}: {e} (submission {run.submissions}); error state: {where}") from e
+        with ExitStack() as stack:
+            video = None if raw_video is None else stack.enter_context(RawVideo(raw_video, complain))
+            if not no_pictures and (raw_video is None or output is not None):
+                report.store = PictureStore(directory, file=trace, limit=max_pictures, npy=npy,
+                                            depth_range=depth_range, announce=None if silent else click.echo)
+                stack.callback(report.store.close)
+            if macroblocks is not None:
+                lines = stack.enter_context(macroblocks.open("w", encoding="ascii"))
+            writer = Writer(report.store, video, depth, surfaces)
+            _replay(run, writer, report, frames, submissions, draws)
+            progress.done()
+        # The pictures and the index are complete now.
+        status = report.status()
+        report.show()
+        if as_json:
+            click.echo(json.dumps(report.as_json(status)))
+        return status
+    except (Gen4emuError, OSError) as e:
+        progress.done()
+        if isinstance(e, HangError):
+            report.show()
+        if as_json:
+            report.errors.append(str(e))
+            click.echo(json.dumps(report.as_json(3 if isinstance(e, HangError) else 2)))
+        raise
     finally:
+        progress.done()
         run.close()
 
 
-def _write_frame(run: Replay, writer: Writer, frame: Frame) -> None:
-    assert run.device is not None
-    writer.write(run.device, f"frame-{frame.number:04d}", frame.targets)
+def _replay(run: Replay, writer: Writer, report: Report, frames: Selection | None, submissions: Selection | None,
+            draws: Selection | None) -> None:
+    if frames is None and submissions is None and (draws is None or draws.is_all):
+        frames = ALL
+    try:
+        for frame in run.frames(frames, submissions, draws):
+            assert run.device is not None
+            writer.write(run.device, frame)
+    except HangError as e:
+        report.hang(e)
+        raise HangError(f"{report.trace}: {e} ({run.place.text}); error state: {report.error_state}") from e
+    if not report.partial:
+        run.look_for_damage()
+    for selected, count, noun in ((frames, run.frame_count, "frame"), (submissions, run.submissions, "submission"),
+                                  (draws, run.draws, "draw")):
+        if selected is not None and not selected.is_all:
+            selected.require_any(count, noun, report.trace)
 
 
-def _write_error_state(run: Replay, directory: Path, reason: str) -> Path:
-    """What `gen4emu decode` reads to show where the GPU stopped."""
-    assert run.device is not None
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"hang-{run.submissions:04d}.error.gz"
-    write_error_state(run.device, path, reason=reason)
-    return path
+def trace_name(trace: str) -> str:
+    """The name of a trace without directories and suffixes."""
+    return "stdin" if trace == "-" else Path(trace).name.lstrip(".").partition(".")[0] or "trace"
 
 
-def _summary(run: Replay, writer: Writer, seconds: float, strict: bool) -> int:
-    """What happened, to stderr; 1 when --strict and there is something to complain about."""
-    if sys.stderr.isatty():
-        click.echo("\r\033[K", err=True, nl=False)
-    for path in writer.written:
-        click.echo(path)
-    complaints = list(run.warnings)
-    notes: list[str] = []
-    if run.device is not None:
-        complaints += [f"{kind}: {count} times, first at {run.device.findings.first[kind]}"
-                       for kind, count in run.device.findings.count.items()]
-        events = run.device.events()
-        notes = [str(event) for event in events if event.is_note]
-        complaints += [str(event) for event in events if not event.is_note]
-        faults = run.device.faults
-        complaints += [f"{kind.text}: {count} times, first at 0x{faults.first[kind].address:08x} by "
-                       f"{faults.first[kind].unit.name}" for kind, count in faults.counts.items()]
-    for complaint in complaints + notes:
-        click.echo(f"gen4emu: {complaint}", err=True)
-    click.echo(f"{run.submissions} submissions, {run.draws} draws, {len(writer.written)} pictures, {seconds:.2f} s",
-               err=True)
-    return 1 if strict and complaints else 0
+# Rules that no working driver breaks: exit status 1 without --strict.
+_GRAVE_EVENTS = (lib.G4_EVENT_ILLEGAL_OPCODE,)
+_GRAVE_FAULTS = (FaultKind.UNMAPPED_READ, FaultKind.UNMAPPED_WRITE, FaultKind.READ_ONLY_WRITE,
+                 FaultKind.NO_MEMORY_WRITE)
 
 
+class Report:
+    """The result of a replay: as text on stderr, as JSON, as an exit status."""
+
+    def __init__(self, run: Replay, trace: str, directory: Path, strict: bool, partial: bool) -> None:
+        self.trace = trace
+        self.store: PictureStore | None = None
+        self.errors: list[str] = []
+        self.error_state: Path | None = None
+        self._run, self._directory, self._strict, self.partial = run, directory, strict, partial
+        self._hang: dict[str, Any] | None = None
+        self._started = time.perf_counter()
+
+    def hang(self, error: HangError) -> None:
+        """Write the error state, which `gen4emu decode` reads to show where the GPU stopped."""
+        device, place = self._run.device, self._run.place
+        assert device is not None
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self.error_state = self._directory / f"hang-{place.submission:05d}.error.gz"
+        write_error_state(device, self.error_state, reason=str(error))
+        self._hang = {"reason": str(error), **place.as_json(), "error_state": str(self.error_state)}
+        if self.store is not None:
+            self.store.error_states.append(self.error_state.name)
+
+    def status(self) -> int:
+        if self._run.damage and not self.partial:
+            return 2
+        device = self._run.device
+        if device is None:
+            return 0
+        grave = self._run.differences or any(kind in device.faults.counts for kind in _GRAVE_FAULTS) or \
+            any(event.kind in _GRAVE_EVENTS for event in device.events())
+        return 1 if grave or (self._strict and self._complaints()) else 0
+
+    def _complaints(self) -> list[str]:
+        complaints = list(self._run.warnings)
+        device = self._run.device
+        if device is not None:
+            found, faults = device.findings, device.faults
+            complaints += [f"{what}: {some(count, 'time')}, first at {found.first[what]}"
+                           for what, count in found.count.items()]
+            complaints += [str(event) for event in device.events() if not event.is_note]
+            complaints += [f"{kind.text}: {some(count, 'time')}, first at 0x{faults.first[kind].address:08x} by "
+                           f"{faults.first[kind].unit.name}" for kind, count in faults.counts.items()]
+        return complaints
+
+    def show(self) -> None:
+        """What went wrong, what is worth knowing, and a summary."""
+        device = self._run.device
+        notes = [] if device is None else [str(event) for event in device.events() if event.is_note]
+        for line in self._complaints() + ([] if is_quiet() else notes):
+            complain(line)
+        damaged(self.trace, self._run.damage, self.partial)
+        if not is_quiet():
+            click.echo(self._summary(), err=True)
+
+    def _summary(self) -> str:
+        parts = [some(self._run.submissions, "submission")]
+        counts = self._counts()
+        parts += [some(count, kind.value) for kind, count in counts.items() if count or kind is DrawKind.PRIMITIVE]
+        if self.store is not None:
+            parts.append(count_text(self.store.pictures))
+        return f"{', '.join(parts)}, {time.perf_counter() - self._started:.2f} s"
+
+    def _counts(self) -> dict[DrawKind, int]:
+        device = self._run.device
+        return dict.fromkeys(DrawKind, 0) if device is None else device.numbers.counts
+
+    def as_json(self, status: int) -> dict[str, Any]:
+        """docs/json.md describes it."""
+        run, counts = self._run, self._counts()
+        document: dict[str, Any] = {
+            "schema": "gen4emu.replay/1", "file": self.trace,
+            "device": None if run.device is None else run.device.info.name, "status": status,
+            "submissions": run.submissions, "frames": run.frame_count, "draws": run.draws,
+            "primitives": counts[DrawKind.PRIMITIVE], "blits": counts[DrawKind.BLIT],
+            "media_objects": counts[DrawKind.MEDIA_OBJECT],
+            "directory": None if self.store is None else str(self.store.directory),
+            "pictures": [] if self.store is None else self.store.pictures,
+            "warnings": run.warnings, "damage": [f"0x{d.offset:08x}: {d.text}" for d in run.damage],
+            "differences": run.differences, "findings": [], "events": [], "faults": [], "hang": self._hang,
+            "errors": self.errors, "seconds": round(time.perf_counter() - self._started, 3)}
+        if run.device is not None:
+            found, faults = run.device.findings, run.device.faults
+            document["findings"] = [{"text": text, "count": count, "first": found.first[text]}
+                                    for text, count in found.count.items()]
+            document["events"] = [{"text": e.text, "count": e.count, "note": e.is_note, "address": e.address,
+                                   "value": e.value} for e in run.device.events()]
+            document["faults"] = [{"text": kind.text, "count": count, "address": faults.first[kind].address,
+                                   "unit": faults.first[kind].unit.name} for kind, count in faults.counts.items()]
+        return document

@@ -38,7 +38,9 @@ def output(path: str | None, pager: bool) -> Iterator[Write]:
         with _collected(sys.stdout.write) as write:
             yield write
         return
-    with subprocess.Popen(less, stdin=subprocess.PIPE, text=True, encoding="utf-8") as process:
+    # Without R, less shows the codes of colours instead of the colours.
+    environment = {"LESS": "FRX", **os.environ}
+    with subprocess.Popen(less, stdin=subprocess.PIPE, text=True, encoding="utf-8", env=environment) as process:
         assert process.stdin is not None
         try:
             with _collected(process.stdin.write) as write:
@@ -73,34 +75,114 @@ def _collected(write: Write) -> Iterator[Write]:
     write("".join(parts))
 
 
-def damaged(file: str, damage: Sequence[Warning]) -> int:
-    """Say where a file was cut short, after all that was good of it; the exit status.
+def damaged(file: str, damage: Sequence[Warning], partial: bool = False) -> int:
+    """Report where a file is cut short or damaged, after everything that was read of it; returns the exit status.
 
-    A compressed stream that ends early cuts a packet, too: the last warning is the cause.
+    `partial` means that the user accepts it (`--partial`): then it is a warning, and the status is 0.
     """
-    for warning in damage[-1:]:
-        click.echo(f"gen4emu: {file}: 0x{warning.offset:08x}: {warning.text}", err=True)
-    return 2 if damage else 0
+    if not damage:
+        return 0
+    # A compressed stream that ends early also cuts a packet: the last warning is the cause.
+    complain(f"{'warning: ' if partial else ''}{file}: 0x{damage[-1].offset:08x}: {damage[-1].text}")
+    return 0 if partial else 2
+
+
+def complain(text: str) -> None:
+    """One line on stderr."""
+    click.echo(f"gen4emu: {text}", err=True)
+
+
+def is_quiet() -> bool:
+    """Whether the user gave -q."""
+    return _setting("quiet")
+
+
+def is_verbose() -> bool:
+    """Whether the user gave -v."""
+    return _setting("verbose")
+
+
+def _setting(name: str) -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(f"gen4emu.{name}"))
 
 
 class Progress:
-    """A line on stderr that says how far long work is; silent unless somebody looks, and for short work."""
+    """A line on stderr that shows how far long work is and how long the rest will take.
 
-    def __init__(self, what: str, *, quiet: bool = False) -> None:
+    Shown if stderr is a terminal, from the second second on, and not with -q.  With -v a stderr that is not a terminal
+    gets a line every ten seconds.
+    """
+
+    def __init__(self, what: str, fraction: Callable[[], float | None] | None = None, *, scrolls: bool = False,
+                 quiet: bool = False) -> None:
+        """`fraction` says how much of the work is done, from 0 to 1, or None.
+
+        `scrolls`: results go to standard output meanwhile; a progress line on the same terminal would disturb them.
+        """
         self.what = what
-        self.active = not quiet and sys.stderr.isatty() and not sys.stdout.isatty()
-        self._next = time.monotonic() + 1.0
+        self._fraction = fraction
+        self._started = time.monotonic()
+        self._on_terminal = sys.stderr.isatty()
+        disturbs = scrolls and self._on_terminal and sys.stdout.isatty()
+        self.active = not (quiet or is_quiet()) and not disturbs and (self._on_terminal or is_verbose())
+        self._interval = 0.2 if self._on_terminal else 10.0
+        self._next = self._started + (1.0 if self._on_terminal else self._interval)
         self._shown = False
 
     def tick(self, text: Callable[[], str]) -> None:
-        if not self.active or time.monotonic() < self._next:
+        """Call this often; `text` (counts of what was done) is only called when the line is drawn."""
+        if not self.active:
             return
-        self._next = time.monotonic() + 0.2
-        self._shown = True
-        sys.stderr.write(f"\r\x1b[K{self.what}: {text()}")
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + self._interval
+        self._shown = self._on_terminal
+        line = ", ".join(part for part in (self._share(now), text()) if part)
+        sys.stderr.write(f"\r\x1b[K{self.what}: {line}" if self._on_terminal else f"{self.what}: {line}\n")
         sys.stderr.flush()
 
-    def done(self) -> None:
+    def _share(self, now: float) -> str:
+        """"42 %, 0:13 left"."""
+        done = self._fraction() if self._fraction is not None else None
+        if done is None or done <= 0:
+            return ""
+        left = round((now - self._started) * (1 - done) / done)
+        # The end of a file may be read long before the work on it is done.
+        return f"{min(99, int(100 * done))} %" + (f", {duration(left)} left" if left else "")
+
+    def clear(self) -> None:
+        """Take the line away, for other output; the next `tick` draws it again."""
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+            self._shown = False
+
+    def done(self) -> None:
+        self.clear()
+        self.active = False
+
+
+def duration(seconds: float) -> str:
+    """0:07, 12:34, 1:02:03."""
+    minutes, s = divmod(round(seconds), 60)
+    hours, m = divmod(minutes, 60)
+    return f"{hours}:{m:02}:{s:02}" if hours else f"{m}:{s:02}"
+
+
+def size_text(size: int) -> str:
+    """Bytes as a person reads them: 512 bytes, 12.3 KiB, 4.5 MiB."""
+    if size < 1024:
+        return f"{size} bytes"
+    value, unit = float(size), "bytes"
+    for unit in ("KiB", "MiB", "GiB"):  # noqa: B007 - the last one is used
+        value /= 1024
+        if value < 1000:
+            break
+    return f"{value:.1f} {unit}"
+
+
+def some(n: int, noun: str) -> str:
+    """1 draw, 2 draws."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"

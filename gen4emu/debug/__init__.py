@@ -1,1 +1,1 @@
-"""The debugger: where threads and pixels come from, one stop at a time (spec/60 9, docs/debugging.md)."""
+"""The debugger: the origin of threads and pixels, one stop at a time (docs/debugging.md)."""

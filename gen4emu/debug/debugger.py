@@ -1,4 +1,4 @@
-"""A debugger for a device: traps, breakpoints, stops (spec/60 9.4 D2 to D6, D10 to D15).
+"""A debugger for a device: traps, breakpoints, stops.
 
     debugger = Debugger(device, lambda stop: Action.GO)
     debugger.add(Trap(TrapKind.PIXEL, x=100, y=50), "pixel 100,50")
@@ -9,16 +9,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gen4emu._native import lib
 from gen4emu.debug.look import Look, code_lines
 from gen4emu.debug.messages import Message, message_of
-from gen4emu.debug.model import STAGES, Origin, Place, Thread, origin_of, place_of, thread_of
+from gen4emu.debug.model import STAGES, Origin, Thread, origin_of, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Action, Breakpoint, Kind, Trap, Wishes
+from gen4emu.device.place import Place
 
 _EXCEPTIONS = {0: "mask stack exception", 1: "illegal opcode exception", 2: "software exception", 4: "breakpoint"}
 
@@ -39,8 +40,8 @@ class Stop:
     look: Look | None = None
 
     def as_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"stop": self.kind.name.lower(), "submission": self.place.submission,
-                                 "draw": self.place.draw, "reason": self.reason, "number": self.number}
+        found: dict[str, Any] = {"stop": self.kind.name.lower(), **self.place.as_json(), "reason": self.reason,
+                                 "number": self.number}
         if self.thread is not None:
             found |= {"thread": self.thread.as_json(), "address": self.address}
         if self.instance:
@@ -74,7 +75,7 @@ OnStop = Callable[[Stop], Action]
 
 
 class Debugger:
-    """What one user wants of a device's threads."""
+    """The traps, breakpoints and settings of one user."""
 
     def __init__(self, device: Device, on_stop: OnStop, on_message: Callable[[Message], None] | None = None) -> None:
         self.device, self.on_stop, self.on_message = device, on_stop, on_message
@@ -84,10 +85,26 @@ class Debugger:
             Kind.ATTENTION: self._attention, Kind.IN_FLIGHT: self._in_flight})
         self._items: list[_Item] = []
         self._next = 1
+        self._attached = True
         device.observer.add(self.wishes)
 
     def close(self) -> None:
         self.device.observer.remove(self.wishes)
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether there is something to stop at or to report; the size of gangs alone does not count."""
+        return replace(self.wishes, gang=0).anything()
+
+    def attach(self, wanted: bool) -> None:
+        """Whether the device draws under the debugger.  Without it, it draws at full speed.  Only between draws."""
+        if wanted == self._attached:
+            return
+        self._attached = wanted
+        if wanted:
+            self.device.observer.add(self.wishes)
+        else:
+            self.device.observer.remove(self.wishes)
 
     # --- what to stop at ------------------------------------------------------------------------------------------
     def add(self, what: Trap | Breakpoint, text: str, once: bool = False) -> int:
@@ -142,7 +159,7 @@ class Debugger:
     # --- events ---------------------------------------------------------------------------------------------------
     def _stop(self, event: Any, reason: str, item: _Item | None = None, **more: Any) -> Action:
         thread = thread_of(event)
-        stop = Stop(Kind(event.kind), place_of(self.device), reason, item.number if item else None, event.address,
+        stop = Stop(Kind(event.kind), self.device.place, reason, item.number if item else None, event.address,
                     event.value, thread=thread, look=Look(self.device, thread, event.address), **more)
         return self.on_stop(stop)
 
@@ -160,7 +177,7 @@ class Debugger:
         item = self._hit(found[1] if found else None)
         if item is None:
             return Action.GO
-        return self.on_stop(Stop(Kind.VERTEX, place_of(self.device), f"trap {item.number} ({item.text}), not shaded",
+        return self.on_stop(Stop(Kind.VERTEX, self.device.place, f"trap {item.number} ({item.text}), not shaded",
                                  item.number, vertex=origin_of(event, event.value)))
 
     def _instruction(self, event: Any) -> Action:
@@ -199,7 +216,7 @@ class Debugger:
         lib.g4_debug_clear_attention(self.device.native)
 
     def write_code(self, address: int, code: bytes) -> None:
-        """Change a kernel while it runs; threads that are stopped see it, too (spec/60 9.4 D17)."""
+        """Change a kernel while it runs; threads that are stopped see it, too."""
         self.device.memory.write(address, code)
         lib.g4_debug_code_changed(self.device.native)
 
@@ -210,6 +227,6 @@ def units_of(names: str) -> int:
     bits = 0
     for name in names.split(","):
         if name not in units:
-            raise ValueError(f"{name!r} is no stage; stages are {', '.join(sorted(units))}")
+            raise ValueError(f"unknown stage {name!r} (known: {', '.join(sorted(units))})")
         bits |= 1 << units[name]
     return bits

@@ -1,8 +1,9 @@
-"""The history of a pixel: every fragment that reached it, and where each came from (spec/60 9.4 D8)."""
+"""The history of a pixel: every fragment that reached it, what became of it, and where it came from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,24 +13,28 @@ from gen4emu.debug.model import (
     Fragment,
     Object,
     Origin,
-    Place,
     Thread,
     fragment_of,
     object_of,
-    place_of,
     thread_of,
 )
 from gen4emu.device.device import Device, Options
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Action, Kind, Trap, TrapKind, Wishes
+from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.targets import Target
+from gen4emu.errors import HangError
 from gen4emu.hw.gen import Device as Part
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.image.picture import read_channels
+from gen4emu.selection import ALL, Selection
+from gen4emu.trace.events import Warning
 from gen4emu.trace.opening import Trace
 
+SCHEMA = "gen4emu.history/1"
 MOST = 100_000  # fragments, and objects, that are kept
+MOST_GROUPS = 8  # that the text shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,7 @@ class Change:
     after: Color
 
     def as_json(self) -> dict[str, Any]:
-        return {"submission": self.place.submission, "draw": self.place.draw, "fate": "blit", "target": self.target,
+        return {**self.place.as_json(), "fate": "blit", "target": self.target,
                 "before": self.before, "after": self.after}
 
 
@@ -54,7 +59,10 @@ class History:
     y: int
     entries: list[Fragment | Change] = field(default_factory=list)
     objects: dict[tuple[int, int], Object] = field(default_factory=dict)  # by draw and number
-    dropped: int = 0  # what there was no room for
+    draw_targets: dict[int, int] = field(default_factory=dict)  # by draw: its first render target
+    dropped: int = 0  # entries beyond MOST
+    damage: list[Warning] = field(default_factory=list)  # of the trace
+    hang: str = ""  # the error, if the GPU hung
 
     def object_of(self, fragment: Fragment) -> Object | None:
         return self.objects.get((fragment.place.draw, fragment.object))
@@ -66,7 +74,21 @@ class History:
         """The surfaces that the pixel was drawn to, in order of first use."""
         return list(dict.fromkeys(e.target for e in self.entries if e.target is not None))
 
+    def target_of(self, entry: Fragment | Change) -> int | None:
+        """The surface that an entry is about: of fragments that never had a thread, the one that their draw writes."""
+        return entry.target if entry.target is not None else self.draw_targets.get(entry.place.draw)
+
+    def groups(self, target: int | None = None) -> list[Group]:
+        """The entries by target and frame, newest first."""
+        found: dict[tuple[int, int | None], Group] = {}
+        for entry in reversed(self.entries):
+            key = entry.place.frame, self.target_of(entry)
+            if target is None or key[1] == target:
+                found.setdefault(key, Group(*key)).entries.append(entry)
+        return list(found.values())
+
     def as_json(self) -> dict[str, Any]:
+        """Everything, oldest entry first (docs/json.md)."""
         entries = []
         for entry in self.entries:
             found = entry.as_json()
@@ -74,22 +96,91 @@ class History:
                 of = self.object_of(entry)
                 found["from"] = of.as_json() if of is not None else None
             entries.append(found)
-        return {"pixel": [self.x, self.y], "history": entries, "dropped": self.dropped}
+        return {"pixel": [self.x, self.y], "history": entries, "dropped": self.dropped, "hang": self.hang or None,
+                "verdict": self.verdict(),
+                "groups": [{"frame": g.frame, "target": g.target, "entries": len(g.entries), "verdict": g.verdict}
+                           for g in self.groups()]}
+
+    @property
+    def why(self) -> str:
+        """Why the pixel is as it is, in one line."""
+        return self.verdict()
+
+    def verdict(self, target: int | None = None) -> str:
+        """What the pixel shows, and why, in a line."""
+        groups = self.groups(target)
+        return groups[0].verdict if groups else "nothing covered it"
+
+
+@dataclass(slots=True)
+class Group:
+    """What happened to one pixel of one target in one frame, newest first."""
+
+    frame: int
+    target: int | None
+    entries: list[Fragment | Change] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> str:
+        """The entry that the pixel shows, and what became of later ones."""
+        last = next((i for i, e in enumerate(self.entries) if isinstance(e, Change) or e.fate in _SHOWN), None)
+        if last is None:
+            return _rejected(some(len(self.entries), "fragment"), self.entries)
+        entry = self.entries[last]
+        if isinstance(entry, Change):
+            text = f"changed last by draw {entry.place.draw}, which drew no fragment here (a blit or media objects)"
+        else:
+            kernel = f", ps kernel 0x{entry.thread.kernel:08x}" if entry.thread is not None else ""
+            did = "drawn last" if entry.fate is Fate.WRITTEN else "only depth written, last"
+            text = f"{did} by draw {entry.place.draw}, object {entry.object}{kernel}"
+        if last:
+            text += f"; {_rejected(some(last, 'later fragment'), self.entries[:last])}"
+        return text
+
+    @property
+    def format(self) -> str:
+        return next((e.format for e in self.entries if isinstance(e, Fragment) and e.format), "")
+
+
+_SHOWN = (Fate.WRITTEN, Fate.DEPTH_ONLY)
+
+
+def _rejected(subject: str, entries: Sequence[Fragment | Change]) -> str:
+    """"3 fragments failed the depth test", "3 fragments rejected: 2 failed the depth test, 1 killed by the shader"."""
+    counts = Counter(e.fate for e in entries if isinstance(e, Fragment))
+    if len(counts) == 1:
+        return f"{subject} {next(iter(counts)).value}"
+    return f"{subject} rejected: {', '.join(f'{n} {fate.value}' for fate, n in counts.most_common())}"
+
+
+def some(n: int, noun: str) -> str:
+    """1 draw, 2 draws."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 class Recorder:
     """Collects the history of a pixel while a device draws."""
 
-    def __init__(self, device: Device, x: int, y: int) -> None:
+    def __init__(self, device: Device, x: int, y: int, frames: Selection = ALL) -> None:
+        """Outside of `frames` the device draws at full speed, and only colours are looked at."""
         self.device = device
         self.history = History(x, y)
+        self._frames = frames
+        self._attached = False
         self._wishes = Wishes(pixel=(x, y), handlers={Kind.FRAGMENT: self._fragment, Kind.OBJECT: self._object})
         self._candidates: dict[int, Object] = {}  # of the draw that runs
         self._seen: set[int] = set()
         self._first = 0  # of the draw's entries
         self._colors: dict[Target, Color] = {}
-        device.observer.add(self._wishes)
+        self.attach()
         device.on_draw.append(self._drawn)
+
+    def attach(self) -> None:
+        """Take part while the frame is selected."""
+        wanted = self.device.frame in self._frames
+        if wanted != self._attached:
+            self._attached = wanted
+            (self.device.observer.add if wanted else self.device.observer.remove)(self._wishes)
 
     def close(self) -> None:
         self.device.observer.remove(self._wishes)
@@ -114,16 +205,21 @@ class Recorder:
         return Action.GO
 
     def _drawn(self) -> None:
-        """A draw has ended: tests come before the threads of earlier objects, and some changes are no fragments."""
+        """A draw has ended: put its fragments into the order of objects, and notice changes without a fragment."""
         h = self.history
         h.entries[self._first:] = sorted(h.entries[self._first:], key=_object_number)
+        if len(h.entries) > self._first:
+            colors = [t.address for t in self.device.targets.latest if t.kind == "color"]
+            if colors:
+                h.draw_targets[self.device.place.draw] = colors[0]
         for target in self.device.targets.latest:
             if target.kind == "depth" or target.chroma or not (0 <= h.x < target.width and 0 <= h.y < target.height):
                 continue
             now = _color_of(self.device, target, h.x, h.y)
             before = self._colors.get(target)
-            if before is not None and now != before and target.address not in self._seen:
-                h.entries.append(Change(place_of(self.device), target.address, before, now))
+            changed = before is not None and now != before and target.address not in self._seen
+            if before is not None and changed and self.device.frame in self._frames:
+                h.entries.append(Change(self.device.place, target.address, before, now))
             self._colors[target] = now
         self._candidates.clear()
         self._seen.clear()
@@ -140,21 +236,41 @@ def _color_of(device: Device, target: Target, x: int, y: int) -> Color:
     return {name: values[0, 0].item() for name, values in read_channels(device.memory, one).items()}
 
 
-def record(trace: Trace, part: Part | None, options: Options, x: int, y: int, until: Place | None = None) -> History:
-    """Replay a trace and follow a pixel, up to the end of a draw, or all the way."""
+def record(trace: Trace, part: Part | None, options: Options, x: int, y: int, until: Place | None = None,
+           frames: Selection = ALL, on_draw: Callable[[int], None] | None = None) -> History:
+    """Replay a trace and follow a pixel: up to the end of the draw `until`, in `frames` only.
+
+    `on_draw` is called after every draw with its number.  A hang ends the history, and is noted in it.
+    """
     run = Replay(trace, part, options)
     recorder: Recorder | None = None
     try:
         def start(device: Device) -> None:
             nonlocal recorder
-            recorder = Recorder(device, x, y)
+            watching = recorder = Recorder(device, x, y, frames)
+            if not frames.is_all:
+                device.before_draw = lambda words: watching.attach()
 
-        run.on_start = start
-        if until is not None:
-            run.on_draw = lambda number: run.stop() if number >= until.draw else None
-        for _ in run.frames():
-            pass
-        return recorder.history if recorder is not None else History(x, y)
+        def drawn(number: int) -> None:
+            if on_draw is not None:
+                on_draw(number)
+            if until is not None and number >= until.draw:
+                run.stop()
+
+        run.on_start, run.on_draw = start, drawn
+        if until is not None and until.draw < 0:
+            return History(x, y)
+        hang = ""
+        try:
+            for _ in run.frames(frames):
+                pass
+            if until is None and not frames.is_all:
+                frames.require_any(run.frame_count, "frame", trace.path)
+        except HangError as e:
+            hang = str(e)
+        found = recorder.history if recorder is not None else History(x, y)
+        found.damage, found.hang = list(run.damage), hang
+        return found
     finally:
         run.close()
 
@@ -198,7 +314,7 @@ def _thread_line(thread: Thread) -> str:
 
 def fragment_lines(fragment: Fragment) -> Iterator[str]:
     f = fragment
-    yield f"{f.place}, object {f.object}: {f.fate.value}"
+    yield f"{f.place.text}, object {f.object}: {f.fate.value}"
     if f.depth_before is not None and f.depth_after is not None:
         changed = f" -> {f.depth_after}" if f.depth_after != f.depth_before else ""
         yield f"  z {f.z:.7g}, depth buffer {f.depth_before}{changed}"
@@ -209,26 +325,46 @@ def fragment_lines(fragment: Fragment) -> Iterator[str]:
                    f"{color_text(f.before)} -> {color_text(f.after)}")
 
 
-def history_lines(history: History, target: int | None = None, back_trace: bool = True) -> Iterator[str]:
-    """All of it, oldest first."""
-    shown = 0
-    yield f"pixel {history.x},{history.y}"
-    for entry in history.entries:
-        if target is not None and entry.target not in (target, None):
-            continue
-        shown += 1
-        if isinstance(entry, Change):
-            yield f"{entry.place}: 0x{entry.target:08x} changed {color_text(entry.before)} -> {color_text(entry.after)}"
-            yield "  by no fragment: a blit"
-            continue
-        yield from fragment_lines(entry)
-        of = history.object_of(entry) if back_trace else None
-        if of is not None:
-            yield from object_lines(of, "  ")
-    if history.dropped:
-        yield f"{history.dropped} more are not shown"
-    if not shown:
-        yield "nothing was drawn there"
+def history_lines(history: History, target: int | None = None, back_trace: bool = True,
+                  most: int = MOST_GROUPS) -> Iterator[str]:
+    """The verdict first, then the entries by target and frame, newest first."""
+    h, groups = history, history.groups(target)
+    yield f"pixel {h.x},{h.y}: {h.verdict(target)}"
+    if h.hang:
+        yield f"the GPU hung: {h.hang}"
+    if groups:
+        targets, frames = ({g.target for g in groups}, {g.frame for g in groups})
+        yield (f"{_entries_text([e for g in groups for e in g.entries])}, {some(len(targets), 'target')}, "
+               f"{some(len(frames), 'frame')}")
+    for group in groups[:most]:
+        yield ""
+        where = "depth buffer only" if group.target is None else f"target 0x{group.target:08x} {group.format}"
+        yield f"{where.rstrip()}, frame {group.frame}, {_entries_text(group.entries)}: {group.verdict}"
+        for entry in group.entries:
+            yield from (f"  {line}" for line in _entry_lines(h, entry, back_trace))
+    if len(groups) > most:
+        yield ""
+        yield (f"{len(groups) - most} older groups of a target and a frame are not shown: "
+               f"`history {h.x} {h.y} frame N` selects frames, --json has everything")
+    if h.dropped:
+        yield f"only the first {MOST} entries were kept, {h.dropped} later ones are missing"
+
+
+def _entries_text(entries: Sequence[Fragment | Change]) -> str:
+    """"3 fragments, 1 other change"."""
+    fragments = sum(isinstance(e, Fragment) for e in entries)
+    others = len(entries) - fragments
+    return some(fragments, "fragment") + (f", {some(others, 'other change')}" if others else "")
+
+
+def _entry_lines(history: History, entry: Fragment | Change, back_trace: bool) -> Iterator[str]:
+    if isinstance(entry, Change):
+        yield f"{entry.place.text}: changed {color_text(entry.before)} -> {color_text(entry.after)} without a fragment"
+        return
+    yield from fragment_lines(entry)
+    of = history.object_of(entry) if back_trace else None
+    if of is not None:
+        yield from object_lines(of, "  ")
 
 
 # --- traps of pixels ------------------------------------------------------------------------------------------------
@@ -250,12 +386,12 @@ class Occurrence:
 
 def trap_pixel(device: Device, x: int, y: int, instance: int = 0,
                tell: Callable[[Occurrence], object] | None = None) -> list[Occurrence]:
-    """From now on note when a pixel's 2x2 block is dispatched: the n-th time, or whenever it is (spec/60 9.2)."""
+    """From now on note when a pixel's 2x2 block is dispatched: the n-th time, or whenever it is."""
     found: list[Occurrence] = []
 
     def handle(event: Any) -> Action:
         if len(found) < MOST:
-            found.append(Occurrence(x, y, event.occurrence, place_of(device), thread_of(event)))
+            found.append(Occurrence(x, y, event.occurrence, device.place, thread_of(event)))
             if tell is not None:
                 tell(found[-1])
         return Action.GO

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import struct
 from collections.abc import Iterator
@@ -27,7 +28,12 @@ def opcode(name: str) -> int:
         return int(Opcode[name.upper()])
     if name.isdigit() and int(name) < 128:
         return int(name)
-    raise FieldError(f"{name!r} is no opcode")
+    raise FieldError(f"unknown opcode {name!r}{_meant(name, [o.name.lower() for o in Opcode])}")
+
+
+def _meant(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name.lower(), known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def function(name: str) -> int:
@@ -36,7 +42,7 @@ def function(name: str) -> int:
         return SFIDS[name]
     if name.isdigit() and int(name) < 16:
         return int(name)
-    raise FieldError(f"{name!r} is no shared function; they are {', '.join(n for n in SFIDS if 'sfid' not in n)}")
+    raise FieldError(f"unknown shared function {name!r} (known: {', '.join(n for n in SFIDS if 'sfid' not in n)})")
 
 
 def units(bits: int) -> Iterator[Unit]:
@@ -47,7 +53,7 @@ def registers(name: str) -> tuple[str, range]:
     """`g4`, `g0..g9`, `m2..5`."""
     m = _RANGE.fullmatch(name)
     if m is None:
-        raise FieldError(f"{name!r} is no register: g4, g0..g9, m2..m5")
+        raise FieldError(f"invalid register {name!r} (examples: g4, g0..g9, m2..m5)")
     first = int(m["first"])
     return m["file"], range(first, int(m["last"] or first) + 1)
 
@@ -67,7 +73,7 @@ def assign(look: Look, name: str, text: str) -> None:
     m = _ELEMENT.fullmatch(name)
     kind = _TYPES.get(m["type"] or "ud") if m is not None else None
     if m is None or kind is None:
-        raise FieldError(f"{name!r} is no part of a register: g4.2, g4.2:f, m2.0:uw, f0.0, cr0.1")
+        raise FieldError(f"invalid part of a register {name!r} (examples: g4.2, g4.2:f, m2.0:uw, f0.0, cr0.1)")
     words = look.grf(int(m["number"])) if m["file"] == "g" else look.mrf(int(m["number"]))
     size = struct.calcsize(kind)
     at = int(m["element"]) * size
@@ -84,4 +90,4 @@ def _integer(text: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise FieldError(f"{text!r} is no number") from None
+        raise FieldError(f"invalid number {text!r}") from None

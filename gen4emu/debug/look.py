@@ -1,4 +1,4 @@
-"""A look at the thread that stopped: registers, masks, code, payload (spec/60 9.4 D7)."""
+"""A look at the thread that stopped: registers, masks, code, payload."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Look:
     def _register(self, file: int, number: int, name: str) -> NDArray[np.uint32]:
         raw = lib.g4_debug_register(self.device.native, file, number) if number >= 0 else ffi.NULL
         if raw == ffi.NULL:
-            raise FieldError(f"{name}{number} is no register of a thread that is stopped")
+            raise FieldError(f"the stopped thread has no register {name}{number}")
         return np.frombuffer(ffi.buffer(raw, 32), np.uint32)
 
     def grf(self, number: int) -> NDArray[np.uint32]:

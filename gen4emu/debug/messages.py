@@ -1,4 +1,4 @@
-"""Messages of threads, decoded: what was asked, with which payload, and what came back (spec/60 9.4 D15)."""
+"""Messages of threads, decoded: the request, its payload and the response."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gen4emu._native import ffi, lib
-from gen4emu.debug.model import Place, Thread, place_of, thread_of
+from gen4emu.debug.model import Thread, thread_of
 from gen4emu.device.device import Device
+from gen4emu.device.place import Place
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.messages import MESSAGE_DESCRIPTOR, SharedFunction
 from gen4emu.isa.message_text import describe, sfid_name
@@ -39,7 +40,7 @@ class Message:
         return self.descriptor >> 24 & 15
 
     def as_json(self) -> dict[str, Any]:
-        return {"submission": self.place.submission, "draw": self.place.draw, "thread": self.thread.as_json(),
+        return {**self.place.as_json(), "thread": self.thread.as_json(),
                 "address": self.address, "descriptor": self.descriptor, "function": sfid_name(self.function),
                 "text": self.text, "channels": self.channels, "mrf": self.mrf,
                 "payload": [list(p) for p in self.payload], "grf": self.grf,
@@ -60,7 +61,7 @@ def message_of(device: Device, event: Any) -> Message:
     payload = tuple(_words(device, _MRF, event.mrf + i & 15) for i in range(fields.message_length))
     registers = range(event.dst, min(event.dst + fields.response_length, 128)) if event.has_dst else range(0)
     response = tuple(_words(device, _GRF, i) for i in registers)
-    return Message(place_of(device), thread, event.address, event.descriptor, describe(event.descriptor, gen),
+    return Message(device.place, thread, event.address, event.descriptor, describe(event.descriptor, gen),
                    event.emask, event.mrf, payload, event.dst if event.has_dst else None, response, bool(event.end),
                    bool(event.bad))
 

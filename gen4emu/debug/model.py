@@ -13,6 +13,7 @@ from gen4emu._native import ffi, lib
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Missing, Unit
 from gen4emu.device.observer import NONE
+from gen4emu.device.place import Place
 from gen4emu.hw.formats import Encoding, FormatInfo, SurfaceFormat, format_info
 from gen4emu.hw.pipeline import DepthFormat
 from gen4emu.hw.surface import SURFACE_STATE
@@ -21,21 +22,6 @@ from gen4emu.image.texels import decode
 
 STAGES = {Unit.VS: "vs", Unit.GS: "gs", Unit.CLIP: "clip", Unit.SF: "sf", Unit.WM: "wm", Unit.TS: "media"}
 UNITS = {name: unit for unit, name in STAGES.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in a trace: as pictures are numbered."""
-
-    submission: int
-    draw: int
-
-    def __str__(self) -> str:
-        return f"draw {self.draw}"
-
-
-def place_of(device: Device) -> Place:
-    return Place(device.submissions, device.draws)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +124,7 @@ def object_of(device: Device, event: Any) -> Object:
     corners = range(event.corners)
     topology = PrimitiveTopology(event.topology) if event.topology in set(PrimitiveTopology) else int(event.topology)
     return Object(
-        place_of(device), event.object, topology, thread_of(event),
+        device.place, event.object, topology, thread_of(event),
         tuple(origin_of(event, event.corner[i]) for i in corners),
         tuple((event.position[i][0], event.position[i][1], event.position[i][2], event.position[i][3])
               for i in corners),
@@ -149,10 +135,10 @@ class Fate(Enum):
     """What became of a fragment; the value is what a report says."""
 
     STIPPLED = "left out by the stipple pattern"
-    EARLY_STENCIL = "failed the stencil test before its shader"
-    EARLY_DEPTH = "failed the depth test before its shader"
+    EARLY_STENCIL = "failed the stencil test before the shader"
+    EARLY_DEPTH = "failed the depth test before the shader"
     DEPTH_ONLY = "passed the depth test; no shader runs"
-    KILLED = "killed by its shader"
+    KILLED = "killed by the shader"
     ALPHA = "failed the alpha test"
     STENCIL = "failed the stencil test"
     DEPTH = "failed the depth test"
@@ -209,9 +195,8 @@ class Fragment:
     after: Color
 
     def as_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"submission": self.place.submission, "draw": self.place.draw,
-                                 "object": self.object, "fate": self.fate.name.lower(), "z": self.z,
-                                 "back_facing": self.back_facing}
+        found: dict[str, Any] = {**self.place.as_json(), "object": self.object, "fate": self.fate.name.lower(),
+                                 "z": self.z, "back_facing": self.back_facing}
         for name, depth in (("depth_before", self.depth_before), ("depth_after", self.depth_after)):
             if depth is not None:
                 found[name] = {"depth": depth.depth, "raw": depth.raw, "stencil": depth.stencil}
@@ -239,7 +224,7 @@ def fragment_of(device: Device, event: Any) -> Fragment:
         sent = _sent(raw, info)
         if info is not None and info.encoding is Encoding.PLAIN and info.palette is None:
             colors = (_color(bytes(raw.before), info), _color(bytes(raw.after), info))
-    return Fragment(place_of(device), _FATES[raw.fate], raw.object, bool(raw.back_facing), raw.z, before, after, thread,
+    return Fragment(device.place, _FATES[raw.fate], raw.object, bool(raw.back_facing), raw.z, before, after, thread,
                     target, name, sent, *colors)
 
 

@@ -6,9 +6,9 @@ import struct
 from collections.abc import Iterator
 
 from gen4emu.debug.history import origin_lines
-from gen4emu.debug.model import Thread, place_of, surface_words
+from gen4emu.debug.model import Thread, surface_words
 from gen4emu.device.device import Device
-from gen4emu.device.memory import Missing, Unit
+from gen4emu.device.memory import MemoryFault, Missing, Unit
 from gen4emu.device.state import Words
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.surface import SURFACE_STATE, SurfaceType
@@ -21,6 +21,15 @@ _ROW = 32  # bytes of memory in a line
 
 def peek(device: Device, address: int, size: int) -> bytes:
     return device.memory.read(address, min(size, (1 << 32) - address), Missing.ZERO)
+
+
+def is_there(device: Device, address: int) -> bool:
+    """Whether there is memory at an address."""
+    try:
+        device.memory.read(address, 1)
+    except MemoryFault:
+        return False
+    return True
 
 
 def dump(address: int, data: bytes) -> Iterator[str]:
@@ -38,7 +47,7 @@ def draw_lines(device: Device, words: Words) -> Iterator[str]:
     access = "indexed" if p.vertex_access_type else "sequential"
     topology = getattr(p.primitive_topology_type, "name", p.primitive_topology_type)
     instances = f", {p.instance_count} instances" if p.instance_count != 1 else ""
-    yield (f"{place_of(device)}: 3DPRIMITIVE {topology}, {p.vertex_count_per_instance} vertices from "
+    yield (f"{device.place}: 3DPRIMITIVE {topology}, {p.vertex_count_per_instance} vertices from "
            f"{p.start_vertex_location}, {access}{instances}")
     state = device.state
     kernels = []

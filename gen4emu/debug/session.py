@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from gen4emu.debug.debugger import Debugger, OnStop
 from gen4emu.debug.history import History, record
 from gen4emu.debug.messages import Message
-from gen4emu.debug.model import Place, place_of
 from gen4emu.device.device import Device, Options
+from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.state import Words
 from gen4emu.hw.gen import Device as Part
+from gen4emu.selection import ALL, Selection
+from gen4emu.trace.events import Warning
 from gen4emu.trace.opening import Trace
 
 
 class Leave(Exception):
-    """Whoever debugs has seen enough."""
+    """The session is over."""
 
 
 class Restart(Exception):
@@ -29,6 +31,7 @@ class DrawStop:
     """Where to stop between draws: at a draw, or at the next one."""
 
     at: int | None = None
+    required: bool = False  # the trace must have that draw
 
     def wanted(self, place: Place) -> bool:
         return self.at is not None and place.draw >= self.at
@@ -38,9 +41,14 @@ class Session:
     """One replay after the other of a trace; what to stop at outlives them."""
 
     def __init__(self, trace: Trace, part: Part | None, options: Options, on_stop: OnStop,
-                 on_draw: Callable[[Words], None], on_message: Callable[[Message], None]) -> None:
+                 on_draw: Callable[[Words], None], on_message: Callable[[Message], None],
+                 on_progress: Callable[[int], None] | None = None) -> None:
+        """`on_progress` is called after every draw, also of the replays of histories, with its number."""
         self.trace, self.part, self.options = trace, part, options
         self._on_stop, self._on_draw, self._on_message = on_stop, on_draw, on_message
+        self._on_progress = on_progress
+        self.damage: list[Warning] = []  # of the file, as far as it was read
+        self.hung = False  # in the replay of a history
         self.draw_stop = DrawStop()
         self.replay: Replay | None = None
         self.debugger: Debugger | None = None
@@ -57,7 +65,7 @@ class Session:
         return self.replay is not None and self.replay.device is not None
 
     def place(self) -> Place:
-        return place_of(self.device) if self.started else Place(0, 0)
+        return self.device.place if self.started else Place(0, 0, 0)
 
     def prepare(self, prompt: Callable[[], None]) -> None:
         """Replay up to the first submission, and ask there what to do."""
@@ -71,15 +79,18 @@ class Session:
                 debugger.update()
             self.debugger = debugger
             prompt()
+            self._attach_for_the_next_draw()
 
         self.replay = Replay(self.trace, self.part, self.options)
         self.replay.on_start = start
+        self.replay.on_draw = self._on_progress
 
     def run(self) -> None:
-        """All of the trace, or until somebody leaves."""
+        """All of the trace, or until Leave is raised."""
         assert self.replay is not None
         for _ in self.replay.frames():
             pass
+        self.damage = self.replay.damage
 
     def close(self) -> None:
         if self.replay is not None:
@@ -90,7 +101,16 @@ class Session:
         if self.draw_stop.wanted(self.place()):
             self.draw_stop.at = None
             self._on_draw(words)
+        self._attach_for_the_next_draw()
 
-    def history(self, x: int, y: int, until: Place | None) -> History:
+    def _attach_for_the_next_draw(self) -> None:
+        """On the way to a draw, with nothing to stop at before it, the trace runs at full speed."""
+        assert self.debugger is not None
+        self.debugger.attach(self.draw_stop.at is None or self.debugger.is_watching)
+
+    def history(self, x: int, y: int, until: Place | None, frames: Selection = ALL) -> History:
         """Of a pixel, in a replay of its own."""
-        return record(self.trace, self.part, self.options, x, y, until)
+        found = record(self.trace, self.part, self.options, x, y, until, frames, self._on_progress)
+        self.damage = self.damage or found.damage
+        self.hung = self.hung or bool(found.hang)
+        return found

@@ -1,25 +1,32 @@
-"""The debugger's commands, as text (docs/debugging.md).  `Shell.ask` is called wherever a session stops."""
+"""The debugger's commands, as text (docs/debugging.md).  They are read wherever a session stops."""
 
 from __future__ import annotations
 
+import difflib
 import json
 import shlex
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 from gen4emu.debug import inspect, places
 from gen4emu.debug.debugger import Debugger, Stop, stop_lines, units_of
-from gen4emu.debug.history import Change, fragment_lines, history_lines, object_lines
+from gen4emu.debug.history import SCHEMA as HISTORY_SCHEMA
+from gen4emu.debug.history import Change, fragment_lines, history_lines, object_lines, some
 from gen4emu.debug.look import FORMATS, Look, code_at, code_lines, register_text, state_json, thread_lines
 from gen4emu.debug.messages import Message, message_lines
-from gen4emu.debug.model import Fate, Place
+from gen4emu.debug.model import UNITS, Fate
 from gen4emu.debug.session import Leave, Restart, Session
 from gen4emu.device.device import Options
 from gen4emu.device.observer import Action, BreakKind, Breakpoint, ErrorPolicy, Kind, Trap, TrapKind
+from gen4emu.device.place import Place
 from gen4emu.device.state import Words
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.gen import Device as Part
 from gen4emu.isa import assemble
+from gen4emu.isa.opcodes import Opcode
+from gen4emu.selection import ALL, Selection
 from gen4emu.trace.opening import Trace
 
 Read = Callable[[str], str | None]  # the next command, or None when there are no more
@@ -27,39 +34,68 @@ Say = Callable[[str], None]
 Command = Callable[["Shell", list[str]], Action | None]
 
 
+SCHEMA = "gen4emu.debug/1"  # of the lines with --json
+
+
 class Usage(Gen4emuError):
-    """A command that makes no sense; the session goes on."""
+    """A command that is unknown, or that does not fit where the session stands."""
+
+
+class OnError(Enum):
+    """What a command that fails does to the session."""
+
+    STOP = "stop"  # it ends with status 2: commands of a script
+    COUNT = "count"  # it goes on, and ends with status 2
+    FORGIVE = "forgive"  # it goes on: a person types again
 
 
 class Shell:
-    """Reads commands, answers them, and says how the draw goes on."""
+    """Reads commands, answers them, and decides how the draw goes on."""
 
     def __init__(self, trace: Trace, part: Part | None, options: Options, read: Read, say: Say,
-                 as_json: bool = False) -> None:
+                 as_json: bool = False, complain: Say | None = None, on_error: OnError = OnError.FORGIVE,
+                 on_progress: Callable[[int], None] | None = None) -> None:
+        """`say` gets answers, `complain` errors (by default `say` does), a line at a time."""
         self._read, self._say, self._json = read, say, as_json
-        self.session = Session(trace, part, options, self._stopped, self._draw_stopped, self._message)
+        self._complain = complain if complain is not None else say
+        self._on_error = on_error
+        self.status = 0
+        self.session = Session(trace, part, options, self._stopped, self._draw_stopped, self._message, on_progress)
         self.stop: Stop | None = None
         self.primitive: Words | None = None  # of the draw that is about to start
         self.ended = False
         self._steps = 0
 
     # --- life -----------------------------------------------------------------------------------------------------
-    def run(self) -> None:
-        """Until there are no more commands.  A hang is the caller's to tell of."""
+    def run(self) -> int:
+        """Until there are no more commands; returns the exit status.  A hang of the GPU is raised."""
+        if self._json:
+            self._say(json.dumps({"kind": "session", "schema": SCHEMA, "file": self.session.trace.path}))
         while True:
             try:
                 self.session.prepare(self._at_start)
                 self.session.run()
                 self.ended = True
                 self._answer("end", ["the trace has ended"], {"end": True})
+                self._check_draw()
                 self._ask()
-                return
+                return self.status
             except Leave:
-                return
+                return self.status
             except Restart:
                 self.ended, self.stop, self.primitive = False, None, None
             finally:
                 self.session.close()
+
+    def _check_draw(self) -> None:
+        """At the end: a draw that was asked for must have come."""
+        stop = self.session.draw_stop
+        wanted, stop.at = stop.at, None
+        if wanted is not None and stop.required:
+            assert self.session.replay is not None
+            there = self.session.replay.draws
+            last = f", 0 to {there - 1}" if there > 1 else ""
+            self._failed(f"no draw {wanted}: the trace has {some(there, 'draw')}{last}")
 
     def _at_start(self) -> None:
         self._ask()
@@ -96,10 +132,19 @@ class Shell:
             try:
                 action = self.command(line)
             except Gen4emuError as e:
-                self._answer("error", [str(e)], {"error": str(e)})
+                self._failed(str(e))
                 continue
             if action is not None:
                 return action
+
+    def _failed(self, text: str) -> None:
+        self._complain(text)
+        if self._json:
+            self._say(json.dumps({"kind": "error", "error": text}))
+        if self._on_error is not OnError.FORGIVE:
+            self.status = 2
+        if self._on_error is OnError.STOP:
+            raise Leave
 
     def _prompt(self) -> str:
         where = self.stop.thread.name if self.stop is not None and self.stop.thread is not None else (
@@ -131,7 +176,7 @@ class Shell:
     @property
     def debugger(self) -> Debugger:
         if self.session.debugger is None:
-            raise Usage("nothing runs")
+            raise Usage("no device is running")
         return self.session.debugger
 
     @property
@@ -142,7 +187,7 @@ class Shell:
 
     def running(self) -> None:
         if self.ended:
-            raise Usage("the trace has ended; `restart` starts it anew")
+            raise Usage("the trace has ended; `restart` runs it again")
 
     def go(self, steps: int) -> None:
         self._steps = steps
@@ -153,18 +198,27 @@ class Shell:
         if self.stop is not None:
             return place
         if self.primitive is not None:
-            return Place(place.submission, place.draw - 1)
+            return replace(place, draw=place.draw - 1)
         return None
 
 
-def number(text: str, what: str = "number", most: int = 0xFFFFFFFF) -> int:
+def number(text: str, what: str = "number", most: int = 0xFFFFFFFF, least: int = 0) -> int:
     try:
         value = int(text, 0)
     except ValueError:
-        raise Usage(f"{text!r} is no {what}") from None
-    if not 0 <= value <= most:
-        raise Usage(f"{text} is no {what}: 0 to {most}")
+        raise Usage(f"{what} must be a number, not {text!r}") from None
+    if not least <= value <= most:
+        shown = f"0x{most:x}" if most > 1 << 20 else str(most)
+        raise Usage(f"{what} must be {least} to {shown}, not {text}")
     return value
+
+
+def _unknown(noun: str, text: str, known: Iterable[str]) -> str:
+    """"unknown command 'foo'; did you mean 'bar'?"."""
+    names = list(known)
+    near = difflib.get_close_matches(text, names, 1)
+    meant = f"; did you mean {near[0]!r}?" if near else f" (known: {', '.join(names)})" if noun != "command" else ""
+    return f"unknown {noun} {text!r}{meant}"
 
 
 def _range(text: str) -> tuple[int, int]:
@@ -191,7 +245,7 @@ def _qualified(arguments: list[str]) -> tuple[list[str], int, bool]:
     if "in" in rest:
         at = rest.index("in")
         if at + 1 >= len(rest):
-            raise Usage("in which stages?")
+            raise Usage("`in` needs stages, as in `in vs,wm`")
         try:
             units = units_of(rest[at + 1])
         except ValueError as e:
@@ -220,14 +274,17 @@ def _finish(shell: Shell, arguments: list[str]) -> Action:
 def _draw(shell: Shell, arguments: list[str]) -> Action:
     shell.running()
     _need(arguments, 1, "draw N")
-    shell.session.draw_stop.at = number(arguments[0])
+    wanted = number(arguments[0], "draw")
+    if wanted < shell.session.place().draw + (shell.stop is not None or shell.primitive is not None):
+        raise Usage(f"draw {wanted} is over; `restart` runs the trace again")
+    shell.session.draw_stop.at, shell.session.draw_stop.required = wanted, True
     return Action.GO
 
 
 def _next(shell: Shell, arguments: list[str]) -> Action:
     shell.running()
     inside = shell.stop is not None or shell.primitive is not None
-    shell.session.draw_stop.at = shell.session.place().draw + (1 if inside else 0)
+    shell.session.draw_stop.at, shell.session.draw_stop.required = shell.session.place().draw + inside, False
     return Action.GO
 
 
@@ -266,7 +323,7 @@ def _trap_of(kind: str, a: list[str], units: int) -> Trap:
         v = [number(x) for x in a[:4]]
         return Trap(TrapKind.DEBUG_ID, units=units, value=v[0], mask=v[1] if len(v) > 1 else 0xFFFFFF,
                     value_7=v[2] if len(v) > 2 else 0, mask_7=v[3] if len(v) > 3 else 0xFFFFFF if len(v) > 2 else 0)
-    raise Usage(f"trap what? {kind!r} is none of pixel, primitive, vertex, sequence, thread, every, id")
+    raise Usage(_unknown("trap", kind, ("pixel", "primitive", "vertex", "sequence", "thread", "every", "id")))
 
 
 def _trap(shell: Shell, arguments: list[str]) -> None:
@@ -312,7 +369,7 @@ def _break(shell: Shell, arguments: list[str]) -> None:
         low, high = _range(a[0])
         found = Breakpoint(BreakKind.WRITE, low, high, **more)
     else:
-        raise Usage(f"break at what? {kind!r} is none of ip, opcode, eot, sfid, message, control, write")
+        raise Usage(_unknown("breakpoint", kind, ("ip", "opcode", "eot", "sfid", "message", "control", "write")))
     _added(shell, found, " ".join(arguments), "breakpoint")
 
 
@@ -331,7 +388,7 @@ def _until(shell: Shell, arguments: list[str]) -> Action:
 
 def _list(shell: Shell, arguments: list[str]) -> None:
     items = shell.debugger.items()
-    lines = [f"{n}: {text}, {hits} hits" for n, text, hits in items] or ["no traps, no breakpoints"]
+    lines = [f"{n}: {text}, {some(hits, 'hit')}" for n, text, hits in items] or ["no traps, no breakpoints"]
     shell.answer(lines, {"items": [{"number": n, "text": text, "hits": hits} for n, text, hits in items]})
 
 
@@ -340,7 +397,7 @@ def _delete(shell: Shell, arguments: list[str]) -> None:
     wanted = [n for n, _, _ in shell.debugger.items()] if arguments[0] == "all" else [number(arguments[0])]
     for n in wanted:
         if not shell.debugger.remove(n):
-            raise Usage(f"there is no {n}")
+            raise Usage(f"no trap or breakpoint {n}")
 
 
 # --- looking ----------------------------------------------------------------------------------------------------------
@@ -385,6 +442,8 @@ def _disasm(shell: Shell, arguments: list[str]) -> None:
 def _memory(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 1, "x ADDRESS [BYTES]")
     size = number(arguments[1], "size", 1 << 16) if len(arguments) > 1 else 64
+    if not places.is_there(shell.session.device, number(arguments[0], "address")):
+        raise Usage(f"nothing has written memory at 0x{number(arguments[0]):08x}")
     data = places.peek(shell.session.device, number(arguments[0], "address"), size)
     shell.answer(places.dump(number(arguments[0]), data), {"address": number(arguments[0]), "data": data.hex()})
 
@@ -414,32 +473,41 @@ def _errors(shell: Shell, arguments: list[str]) -> None:
 
 
 # --- pixels -----------------------------------------------------------------------------------------------------------
-def _pixel(arguments: list[str], usage: str) -> tuple[int, int, int | None]:
+def _pixel(arguments: list[str], usage: str) -> tuple[int, int, int | None, Selection]:
     a = [x for x in arguments if x != "pixel"]
     _need(a, 2, usage)
-    return number(a[0], "x", 8191), number(a[1], "y", 8191), number(a[2]) if len(a) > 2 else None
+    frames = ALL
+    if len(a) > 2 and a[-2] in ("frame", "frames"):
+        frames = Selection.parse(a[-1])
+        a = a[:-2]
+    _need(a, 2, usage)
+    if len(a) > 3:
+        raise Usage(f"usage: {usage}")
+    return (number(a[0], "x", 8191), number(a[1], "y", 8191), number(a[2], "target address") if len(a) > 2 else None,
+            frames)
 
 
 def _history(shell: Shell, arguments: list[str]) -> None:
-    x, y, target = _pixel(arguments, "history X Y [TARGET ADDRESS]")
-    found = shell.session.history(x, y, shell.until())
-    shell.answer(history_lines(found, target, back_trace=False), found.as_json(), "history")
+    x, y, target, frames = _pixel(arguments, "history X Y [TARGET ADDRESS] [frame N|N-M]")
+    found = shell.session.history(x, y, shell.until(), frames)
+    shell.answer(history_lines(found, target, back_trace=False), {"schema": HISTORY_SCHEMA, **found.as_json()},
+                 "history")
 
 
 def _back_trace(shell: Shell, arguments: list[str]) -> None:
     """Of the fragment that was written last, or of one in a given target."""
-    x, y, target = _pixel(arguments, "back-trace X Y [TARGET ADDRESS]")
-    found = shell.session.history(x, y, shell.until())
+    x, y, target, frames = _pixel(arguments, "back-trace X Y [TARGET ADDRESS] [frame N|N-M]")
+    found = shell.session.history(x, y, shell.until(), frames)
     written = [f for f in found.fragments(target) if f.fate in (Fate.WRITTEN, Fate.DEPTH_ONLY)]
     if not written:
-        shell.answer([f"nothing has written pixel {x},{y}"], {"pixel": [x, y], "fragment": None})
+        shell.answer([f"pixel {x},{y}: {found.verdict(target)}"], {"pixel": [x, y], "fragment": None})
         return
     last = written[-1]
     of = found.object_of(last)
     later = [e for e in found.entries if isinstance(e, Change) and e.target == last.target
              and e.place.draw > last.place.draw]
     lines = [*fragment_lines(last), *(object_lines(of, "  ") if of is not None else ()),
-             *(f"{e.place} changed it by a blit" for e in later)]
+             *(f"{e.place} changed it later, without a fragment" for e in later)]
     shell.answer(lines, {"pixel": [x, y], "fragment": last.as_json(), "from": of.as_json() if of else None},
                  "back-trace")
 
@@ -456,7 +524,7 @@ def _trace(shell: Shell, arguments: list[str]) -> None:
 
 def _gang(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 1, "gang 1..8")
-    shell.debugger.wishes.gang = number(arguments[0], "count of threads", 8)
+    shell.debugger.wishes.gang = number(arguments[0], "count of threads", 8, 1)
     shell.debugger.update()
 
 
@@ -502,7 +570,7 @@ def _eu(shell: Shell, arguments: list[str]) -> None:
 def _toggle(name: str) -> Command:
     def run(shell: Shell, arguments: list[str]) -> None:
         if arguments not in (["on"], ["off"]):
-            raise Usage("on or off?")
+            raise Usage("expected `on` or `off`")
         setattr(shell.debugger.wishes, name, arguments == ["on"])
         shell.debugger.update()
 
@@ -511,7 +579,7 @@ def _toggle(name: str) -> Command:
 
 def _clear(shell: Shell, arguments: list[str]) -> None:
     if shell.stop is None or shell.stop.kind is not Kind.ATTENTION:
-        raise Usage("no thread waits for attention")
+        raise Usage("no thread is waiting for attention")
     shell.debugger.clear_attention()
 
 
@@ -526,14 +594,14 @@ def _help(shell: Shell, arguments: list[str]) -> None:
 
 
 COMMANDS: tuple[tuple[str, Command, str], ...] = (
-    ("continue", _continue, "go on"),
+    ("continue", _continue, "run to the next stop"),
     ("step [N]", _step, "one instruction of the thread"),
     ("finish", _finish, "to the instruction that ends the thread"),
     ("until ADDRESS", _until, "to an instruction"),
     ("next", _next, "to the next draw"),
-    ("draw N", _draw, "to a draw, numbered as `replay --draws` does"),
+    ("draw N", _draw, "to draw N, at full speed if there is nothing to stop at before"),
     ("restart", _restart, "the trace from its start; traps and breakpoints stay"),
-    ("quit", _quit, ""),
+    ("quit", _quit, "end the session"),
     ("trap WHAT", _trap, "pixel X Y [NTH] [object N] | primitive N | vertex INDEX | sequence N |"
                          " thread N | every | id R0.6 [MASK [R0.7 [MASK]]]; [in STAGE,...] [quiet]"),
     ("break WHERE", _break, "ip A[..B] | opcode NAME | eot | sfid NAME | message DESCRIPTOR [MASK] | control |"
@@ -545,27 +613,28 @@ COMMANDS: tuple[tuple[str, Command, str], ...] = (
     ("thread", _thread, "masks, flags, control registers, payload of the thread"),
     ("regs [gA..gB|mA..mB] [TYPE]", _registers, f"registers; types are {', '.join(FORMATS)}"),
     ("set REGISTER VALUE", _set, "gN.M[:TYPE], f0.N, cr0.N"),
-    ("disasm [all|ADDRESS]", _disasm, "code around the thread, all of its kernel, or what lies somewhere"),
+    ("disasm [all|ADDRESS]", _disasm, "code around the thread, all of its kernel, or the code at an address"),
     ("patch ADDRESS ASSEMBLY", _patch, "change code; it counts from the next instruction on"),
     ("x ADDRESS [BYTES]", _memory, "memory"),
     ("surfaces", _surfaces, "the thread's binding table"),
     ("bases", _bases, "base addresses of the context"),
-    ("history X Y [TARGET]", _history, "every fragment that reached a pixel so far, and what became of it"),
-    ("back-trace X Y [TARGET]", _back_trace, "from a pixel to its thread, object, vertices"),
+    ("history X Y [TARGET]", _history, "every fragment that reached a pixel so far, and what became of it;"
+                                       " [frame N|N-M]"),
+    ("back-trace X Y [TARGET]", _back_trace, "from a pixel to its thread, object, vertices; [frame N|N-M]"),
     ("trace messages|off", _trace, "every message with payload and response; [in STAGE,...] [flagged]"),
     ("errors", _errors, "the first bad message of each shared function"),
-    ("policy lenient|strict|hardware", _policy, "what becomes of bad messages"),
-    ("exceptions NAME...|none|state", _exceptions, "mask-stack, illegal-opcode, software, whatever states say"),
+    ("policy lenient|strict|hardware", _policy, "how bad messages end"),
+    ("exceptions NAME...|none|state", _exceptions, "mask-stack, illegal-opcode, software, instead of the state's"),
     ("sip on|off", _toggle("system_routine"), "breakpoints and exceptions go to the system routine"),
     ("breakpoints-all on|off", _toggle("break_all"), "cr0.1 bit 15 of all threads"),
     ("breakpoints-flagged on|off", _toggle("break_flagged"), "cr0.1 bit 15 of flagged threads"),
-    ("color VALUE|off", _color, "what flagged threads paint, in the target's format"),
+    ("color VALUE|off", _color, "flagged threads paint this, in the target's format"),
     ("single-subspan on|off", _toggle("single_subspan"), "one 2x2 block a thread where shaders test depth"),
     ("clear", _clear, "the thread that waits for attention goes on"),
     ("limit N", _limit, "threads of an execution unit; 0: all"),
     ("eu STAGE MASK", _eu, "execution units that a stage's threads run on"),
-    ("gang N", _gang, "threads that run in lockstep; 1 unless told"),
-    ("help", _help, "this"),
+    ("gang N", _gang, "threads that run in lockstep; 1 by default"),
+    ("help", _help, "this list"),
 )
 
 _SHORT = {"c": "continue", "s": "step", "n": "next", "q": "quit", "b": "break", "bt": "back-trace", "r": "regs",
@@ -577,5 +646,33 @@ def _find(word: str) -> Command:
     name = _SHORT.get(word, word)
     found = [n for n in _BY_NAME if n == name] or [n for n in _BY_NAME if n.startswith(name)]
     if len(found) != 1:
-        raise Usage(f"{word!r} {'may be ' + ', '.join(found) if found else 'is no command; `help` lists them'}")
+        raise Usage(f"ambiguous command {word!r}: {', '.join(found)}" if found else
+                    f"{_unknown('command', word, (*_BY_NAME, *_SHORT))}; `help` lists all")
     return _BY_NAME[found[0]]
+
+
+def completions(before: str, word: str) -> list[str]:
+    """Words that may stand at a place of a command line: commands first, then their arguments and registers."""
+    words = before.split()
+    if not words:
+        return sorted(n for n in _BY_NAME if n.startswith(word))
+    name = _SHORT.get(words[0], words[0])
+    known = [*_ARGUMENTS.get(name, ())]
+    if name in ("regs", "set"):
+        known += [f"{file}{n}" for file, count in (("g", 128), ("m", 16)) for n in range(count)]
+    if len(words) > 1 and words[1] == "opcode":
+        known = [o.name.lower() for o in Opcode]
+    elif len(words) > 1 and words[-1] == "in":
+        known = [*UNITS]
+    return [k for k in known if k.startswith(word)]
+
+
+_ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "trap": ("pixel", "primitive", "vertex", "sequence", "thread", "every", "id", "in", "object", "quiet"),
+    "break": ("ip", "opcode", "eot", "sfid", "message", "control", "write", "in", "flagged"),
+    "regs": FORMATS, "set": ("f0.0", "f0.1", "cr0.0", "cr0.1", "cr0.2"), "delete": ("all",), "disasm": ("all",),
+    "history": ("frame",), "back-trace": ("frame",), "halt": ("in",), "eu": tuple(UNITS),
+    "trace": ("messages", "off", "in", "flagged"), "policy": ("lenient", "strict", "hardware"),
+    "exceptions": ("mask-stack", "illegal-opcode", "software", "none", "state"), "color": ("off",),
+    **dict.fromkeys(("sip", "breakpoints-all", "breakpoints-flagged", "single-subspan"), ("on", "off")),
+}

@@ -15,6 +15,7 @@ state blocks, kernels and data that it leads to.  `Decoder` does the same for me
 from gen4emu.decode.document import Decoder, Document
 from gen4emu.decode.json_text import SCHEMA, JsonRenderer
 from gen4emu.decode.layouts import RENDERERS, AubinatorRenderer, LibdrmRenderer
+from gen4emu.decode.lint_rules import Severity
 from gen4emu.decode.nodes import (
     BatchEnd,
     BatchStart,
@@ -27,7 +28,6 @@ from gen4emu.decode.nodes import (
     Node,
     Note,
     Registers,
-    Severity,
     State,
     SubmissionEnd,
     SubmissionStart,

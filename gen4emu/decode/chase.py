@@ -6,8 +6,9 @@ A block is shown where it is first met and again when it changed; its other ment
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gen4emu.decode import preview
 from gen4emu.decode.blits import Operand, operands
@@ -27,7 +28,8 @@ from gen4emu.decode.context import (
     surface_count,
 )
 from gen4emu.decode.kernels import Kernels
-from gen4emu.decode.nodes import Body, Command, Data, Diagnostic, Kernel, Node, Severity, Shared, State
+from gen4emu.decode.lint_rules import RULES, Severity
+from gen4emu.decode.nodes import Body, Command, Data, Diagnostic, Kernel, Node, Shared, State
 from gen4emu.decode.options import Options
 from gen4emu.decode.peek import Peek
 from gen4emu.errors import DecodeError
@@ -47,7 +49,7 @@ class _Known:
     """What equal pointers led to, once it was only references."""
 
     children: Shared | None = None
-    units: dict[str, Unit] = field(default_factory=dict)
+    units: dict[str, Unit] | None = None  # of 3DSTATE_PIPELINED_POINTERS: what it sets
 
 
 class Chaser:
@@ -102,8 +104,10 @@ class Chaser:
             return False
         if known.children is None:
             self._below(node, node.body.view, "")
-            known.children, known.units = Shared(node.children), self.context.units
-        else:
+            known.children = Shared(node.children)
+            if node.body.name == "3DSTATE_PIPELINED_POINTERS":
+                known.units = self.context.units
+        elif known.units is not None:
             self.context.units = known.units
         node.children = known.children
         return True
@@ -168,13 +172,20 @@ class Chaser:
             return
         context = self.context
         if context.vfe is not None:
-            base = context.absolute("general_state", context.vfe.interface_descriptor_base_pointer)
             block = catalogue.block_named("INTERFACE_DESCRIPTOR")
-            for i in self._descriptors(node.body.view):
+            for i, address in self.descriptors(node.body.view):
                 if i not in context.descriptors_shown:
                     context.descriptors_shown.add(i)
-                    self.block(node, block, base + 4 * block.size(self.gen) * i, f"media {i}")
+                    self.block(node, block, address, f"media {i}")
         self.pointers(node)
+
+    def descriptors(self, view: View) -> list[tuple[int, int]]:
+        """Number and address of the interface descriptors that an object can start."""
+        if self.context.vfe is None:
+            return []
+        base = self.context.absolute("general_state", self.context.vfe.interface_descriptor_base_pointer)
+        size = 4 * catalogue.block_named("INTERFACE_DESCRIPTOR").size(self.gen)
+        return [(i, base + size * i & 0xFFFFFFFF) for i in self._descriptors(view)]
 
     def _descriptors(self, view: View) -> list[int]:
         """The numbers of the interface descriptors that an object can start (spec/70 2.4, 2.5)."""
@@ -200,7 +211,7 @@ class Chaser:
                 block = catalogue.block_named(name)
                 step = 4 * block.size(self.gen)
             except KeyError:
-                raise DecodeError(f"no block is called {name} on this device") from None
+                raise DecodeError(f"unknown block {name!r}{_meant(name)}") from None
             for i in range(count):
                 self.block(node, block, address + i * step, "")
 
@@ -392,22 +403,22 @@ class Chaser:
         if what == "CONSTANTS":
             self.unset(node, address, what, role)
         else:
-            self._lost(node, address, what, role, Severity.ERROR)
+            self._lost(node, address, what, role, "unmapped")
 
     def unset(self, node: Node, address: int, what: str, role: str) -> None:
-        """A pointer that its driver may never have set, which is worth a lint only: constants for which some drivers
-        just reserve registers, entries 0 of binding tables that a kernel may, but need not, use."""
+        """A pointer that its driver may never have set: constants for which some drivers only reserve registers,
+        entries of binding tables that a kernel may, but need not, use."""
         if self.options.lint:
-            self._lost(node, address, what, role, Severity.LINT)
+            self._lost(node, address, what, role, "unset-constants" if what == "CONSTANTS" else "unset-surface")
 
-    def _lost(self, node: Node, address: int, what: str, role: str, severity: Severity) -> None:
+    def _lost(self, node: Node, address: int, what: str, role: str, rule: str) -> None:
         self.missing.setdefault(address, what)
         if (what, address, 0) in self._checked:
             return
         self._checked.add((what, address, 0))
         name = f"{what} ({role})" if role else what
         text = f"{name} is at 0x{address:08x}, which nothing in the trace wrote"
-        node.diagnostics.append(Diagnostic(severity, "unmapped", node.address, node.title, text, value=address))
+        node.diagnostics.append(Diagnostic(RULES[rule].severity, rule, node.address, node.title, text, value=address))
 
     def first_time(self, what: str, address: int, size: int) -> bool:
         """Whether a range was not looked at before in this submission."""
@@ -433,3 +444,8 @@ def diagnose(body: Body, address: int) -> Iterable[Diagnostic]:
     """The complaints of a body as diagnostics."""
     return [Diagnostic(Severity.ERROR, rule, address, body.name, f"{name}: {what}", name, raw)
             for rule, name, raw, what in body.complaints]
+
+
+def _meant(name: str) -> str:
+    near = difflib.get_close_matches(name, [b.name for b in catalogue.BLOCKS], 1)
+    return f"; did you mean {near[0]}?" if near else ""

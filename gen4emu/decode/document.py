@@ -16,10 +16,8 @@ from gen4emu.decode.nodes import (
     BatchStart,
     Body,
     Command,
-    Diagnostic,
     Item,
     Note,
-    Severity,
     SubmissionEnd,
     SubmissionStart,
     TraceStart,
@@ -31,6 +29,7 @@ from gen4emu.device.memory import MAX_GTT_ENTRIES, Memory, MemoryFault
 from gen4emu.errors import DecodeError, FieldError
 from gen4emu.hw.gen import BY_PCI_ID, Device, Gen
 from gen4emu.trace import events
+from gen4emu.trace.devices import unnamed
 
 _WRITES_KEPT = 1 << 20
 
@@ -59,7 +58,7 @@ class Decoder:
         self.peek.forget()
         self.kernels.forget()
 
-    def submission(self, event: events.Submission, number: int = 1) -> Iterator[Item]:
+    def submission(self, event: events.Submission, number: int = 0) -> Iterator[Item]:
         """One submission, from its start to its end."""
         self.chaser.new_submission()
         if self.linter is not None:
@@ -114,10 +113,12 @@ class Document:
         self.memory = self._new_memory()
         self.decoder: Decoder | None = None
         self.number = 0  # submissions so far
+        self.frames = 0  # that the trace has marked so far
         self.damage: list[events.Warning] = []  # where the file is cut short
         self.written: list[tuple[int, int, str]] = []  # start, end, kind of what the trace placed in memory
         self._batches: list[int] = []
         self._dirty = False
+        self._draws = 0  # of error states before this one
         self._named = device is not None
 
     def __iter__(self) -> Iterator[Item]:
@@ -147,7 +148,7 @@ class Document:
                 application = event.application
             elif isinstance(event, events.Submission):
                 self.number += 1
-                if self.number == self.options.submission:
+                if self.options.submissions.is_over(self.number):
                     break
             else:
                 for _ in self._event(event):
@@ -155,18 +156,30 @@ class Document:
         yield TraceStart(self.file, self.container, self.device, application)
         yield from self._decoder().block(name, address, count)
 
+    @property
+    def draws(self) -> int:
+        """Draw commands so far."""
+        return self._draws if self.decoder is None else self.decoder.walker.draws
+
+    def has(self, address: int) -> bool:
+        """Whether the trace has written an address, as far as it was read."""
+        return any(start <= address < start + size for start, size in self.memory.ranges())
+
     def _header(self, event: events.Header) -> None:
         if self.container == "error-state" and self.number:
             self._restart()
         if not self._named and event.pci_id is not None:
             self.device = BY_PCI_ID.get(event.pci_id)
             if self.device is None:
-                raise DecodeError(f"{self.file}: PCI id 0x{event.pci_id:04x} is no device that this program knows")
+                raise DecodeError(f"{self.file}: unknown device, PCI id 0x{event.pci_id:04x} (`gen4emu devices` lists "
+                                  "the known ones)")
 
     def _restart(self) -> None:
         """Another error state in the same file (T14): another machine, perhaps."""
         self.memory.close()
         self.memory = self._new_memory()
+        if self.decoder is not None:
+            self._draws = self.decoder.walker.draws
         self.decoder = None
         self._batches.clear()
 
@@ -185,11 +198,11 @@ class Document:
         elif isinstance(event, events.Comment):
             yield Note("comment", event.text, event.offset)
         elif isinstance(event, events.FrameBoundary):
-            yield Note("frame", event.note or "frame boundary", event.offset)
+            yield Note("frame", event.note or "frame boundary", event.offset, self._frame())
         elif isinstance(event, events.SurfaceDump):
             text = (f"{event.width}x{event.height} at 0x{event.address:08x}, {event.bytes_per_pixel} bytes a pixel, "
                     f"pitch {event.pitch_bytes}, {event.tiling}")
-            yield Note("surface dump", text, event.offset)
+            yield Note("surface dump", text, event.offset, self._frame())
         elif isinstance(event, events.Warning):
             if event.damage:
                 self.damage.append(event)
@@ -209,20 +222,29 @@ class Document:
         if event.kind == "batch" and self.options.all_batches and len(self._batches) < 4096:
             self._batches.append(event.address)
 
+    def _frame(self) -> int:
+        """The number of the frame that ends here."""
+        self.frames += 1
+        return self.frames - 1
+
     def _gtt(self, event: events.GttWrite) -> None:
         last = min(event.first + len(event.entries), self.memory.gtt_entries)
         if event.first < last:
             self.memory.set_gtt(event.first, event.entries[:last - event.first])
 
     def _submission(self, event: events.Submission) -> Iterator[Item]:
+        number = self.number
         self.number += 1
-        if self.options.submission not in (None, self.number):
-            return
         decoder = self._decoder()
         if self._dirty:
             decoder.changed()
             self._dirty = False
-        yield from decoder.submission(event, self.number)
+        items = decoder.submission(event, number)
+        if number in self.options.submissions:
+            yield from items
+        else:
+            for _ in items:  # later submissions depend on its state, and its draws are counted
+                pass
         if self.options.forget:
             self.memory.clear()
             self._dirty = True
@@ -230,10 +252,11 @@ class Document:
     def _decoder(self) -> Decoder:
         if self.decoder is None:
             if self.device is None:
-                raise DecodeError(f"{self.file}: the file does not say for which device it is; say it with --device")
+                raise unnamed(self.file)
             if not self.device.gen & Gen.ALL4:
                 raise DecodeError(f"{self.device.name} cannot be decoded")
             self.decoder = Decoder(self.device, self.memory, self.options)
+            self.decoder.walker.draws = self._draws
         return self.decoder
 
     def _unreached(self) -> Iterator[Item]:
@@ -244,10 +267,4 @@ class Document:
                 yield from decoder.walker.batch(address, "object")
 
 
-def located(diagnostic: Diagnostic, file: str, submission: int) -> str:
-    """A diagnostic as one line for a terminal: file, place, command, what (submission)."""
-    severity = "" if diagnostic.severity is Severity.ERROR else " [lint]"
-    return f"{file}: {diagnostic} ({diagnostic.rule}, submission {submission}){severity}"
-
-
-__all__ = ["Decoder", "Document", "located"]
+__all__ = ["Decoder", "Document"]

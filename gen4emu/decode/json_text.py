@@ -13,6 +13,7 @@ from functools import cache, partial
 from typing import Any
 
 from gen4emu.decode.compiled import Compiled, Conditional, named_source, number_source, raw_source, showable, shown
+from gen4emu.decode.lint_rules import Severity
 from gen4emu.decode.nodes import (
     BatchEnd,
     BatchStart,
@@ -25,7 +26,6 @@ from gen4emu.decode.nodes import (
     Node,
     Note,
     Registers,
-    Severity,
     Shared,
     State,
     SubmissionEnd,
@@ -141,7 +141,8 @@ class JsonRenderer:
                 {"name": name, "value": value, "meaning": text} for name, value, text in item.lines],
                 "buffers": [{"list": b[0], "address": b[1], "bytes": b[2]} for b in item.state.buffers]})
         if isinstance(item, Note):
-            return json.dumps({"kind": "note", "what": item.kind, "text": item.text, "offset": item.offset})
+            frame = {} if item.frame is None else {"frame": item.frame}
+            return json.dumps({"kind": "note", "what": item.kind, "text": item.text, "offset": item.offset, **frame})
         return "null"
 
     def _open(self, closing: str) -> str:
@@ -166,6 +167,8 @@ class JsonRenderer:
         if text is None:
             text = body.json = body_text(body)
         more = self._more(node) if node.children or node.diagnostics else ""
+        if node.draw is not None:
+            more = f',"draw":{node.draw}{more}'
         if node.repeat > 1:
             more = f',"repeat":{node.repeat}{more}'
         if node.guilty:

@@ -28,6 +28,8 @@ class LibdrmRenderer(TextRenderer):
                 break
             place = f"0x{node.address + 4 * i:08x}: {mark} 0x{word:08x}: " if self.offsets else ""
             repeat = f" x {node.repeat}" if node.repeat > 1 else ""
+            if node.draw is not None and i == 0:
+                repeat += f" (draw {node.draw})"
             lines.append(f"{place}{'' if i == 0 else '   '}{text}{repeat}".rstrip() + "\n")
             mark = "    "
         lines += [self.diagnostic(d, "    ") for d in node.diagnostics]
@@ -74,6 +76,8 @@ class AubinatorRenderer(TextRenderer):
         t = self.theme
         first = f"0x{node.address:08x}:  0x{node.body.words[0]:08x}:  " if self.offsets and node.body.words else ""
         repeat = f" x {node.repeat}" if node.repeat > 1 else ""
+        if node.draw is not None:
+            repeat += f" (draw {node.draw})"
         mark = f"  {t.error}<-- the command streamer stopped here{t.off}" if node.guilty else ""
         lines = [f"{first}{t.name}{node.body.name}{t.off}{repeat}{mark}\n"]
         lines += [self.diagnostic(d, "    ") for d in node.diagnostics]

@@ -1,7 +1,7 @@
-"""Rules that commands must keep and that the hardware does not check (`--lint`): order, alignment, capacity.
+"""Rules that commands must keep and that the hardware does not check (`gen4emu lint`): order, alignment, capacity.
 
-One function a rule, one table from commands to rules; what concerns state blocks and kernels is in `lint_state`.
-A finding hangs on the node that it is about, with a short stable rule name.
+One function a rule, one table from commands to rules. `lint_state` has the rules for state blocks and kernels,
+`lint_rules` the names and severities. A finding hangs on the node that it is about.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 from gen4emu.decode import lint_state
 from gen4emu.decode.context import Context, Unit
 from gen4emu.decode.kernels import Kernels
-from gen4emu.decode.nodes import BatchStart, Command, Diagnostic, Kernel, Node, Severity, State
+from gen4emu.decode.lint_rules import RULES
+from gen4emu.decode.nodes import BatchStart, Command, Diagnostic, Kernel, Node, State
 from gen4emu.hw.formats import format_info
 from gen4emu.hw.gen import Device
 from gen4emu.hw.layout import Command as Layout
@@ -37,6 +38,8 @@ class _State:
     fences: dict[str, int] = field(default_factory=dict)
     constant_entries: tuple[int, int] | None = None  # number and size of CS entries
     constants: int | None = None  # units of 64 bytes that are loaded
+    unwritten: set[int] = field(default_factory=set)  # addresses of constants without contents, in this submission
+    constants_unwritten: bool = False  # the loaded ones have none
     units_checked: tuple[Any, ...] = ()
     last: str = ""
     in_batch: bool = False
@@ -56,6 +59,7 @@ class Linter:
 
     def submission(self) -> None:
         self.state.in_batch = False
+        self.state.unwritten.clear()
 
     def command(self, node: Command) -> None:
         layout = node.body.layout
@@ -78,7 +82,7 @@ class Linter:
         self.state.last = node.body.name
 
     def find(self, node: Node, rule: str, text: str, name: str = "", value: int | None = None) -> None:
-        node.diagnostics.append(Diagnostic(Severity.LINT, rule, node.address, node.title, text, name, value))
+        node.diagnostics.append(Diagnostic(RULES[rule].severity, rule, node.address, node.title, text, name, value))
 
 
 _Rule = Callable[[Linter, Command, View], None]
@@ -138,10 +142,10 @@ def _fence(lint: Linter, node: Command, view: View) -> None:
         if fence is None:
             continue
         if fence < last:
-            lint.find(node, "urb-overlap", f"the region of {unit} ends at {fence}, that of {last_unit} before it at "
-                                           f"{last}", f"{unit}_fence", fence)
+            lint.find(node, "urb-overlap", f"the region of {unit} ends at row {fence}, that of {last_unit}, which "
+                                           f"precedes it, at row {last}", f"{unit}_fence", fence)
         elif fence > rows:
-            lint.find(node, "urb-capacity", f"the region of {unit} ends at {fence}, the URB has {rows} rows",
+            lint.find(node, "urb-capacity", f"the region of {unit} ends at row {fence}; the URB has {rows} rows",
                       f"{unit}_fence", fence)
         last, last_unit = max(last, fence), unit
     if node.address % _LINE + 4 * len(node.body.words) > _LINE:
@@ -157,6 +161,10 @@ def _constants(lint: Linter, node: Command, view: View) -> None:
     """spec/05 2.3, 3.6: CS_URB_STATE first, and no more than one entry holds."""
     state = lint.state
     state.constants = int(view.buffer_length) if view.valid else None
+    start = int(view.buffer_starting_address)
+    if any(d.rule == "unset-constants" for d in node.diagnostics):
+        state.unwritten.add(start)
+    state.constants_unwritten = start in state.unwritten
     if not view.valid:
         return
     if state.constant_entries is None:
@@ -166,7 +174,7 @@ def _constants(lint: Linter, node: Command, view: View) -> None:
     if not number:
         lint.find(node, "constants-entries", "CS_URB_STATE reserved no entry")
     elif view.buffer_length > size:
-        lint.find(node, "constants-length", f"{view.buffer_length} units do not fit an entry of {size}",
+        lint.find(node, "constants-length", f"{view.buffer_length} rows do not fit an entry of {size}",
                   "buffer_length", int(view.buffer_length))
 
 
@@ -208,7 +216,7 @@ def _index_buffer(lint: Linter, node: Command, view: View) -> None:
     size = 1 << view.raw("index_format")
     start, end = int(view.buffer_starting_address), int(view.buffer_ending_address)
     if start % size:
-        lint.find(node, "index-alignment", f"starts at 0x{start:08x}, indices have {size} bytes",
+        lint.find(node, "index-alignment", f"starts at 0x{start:08x}; indices have {size} bytes",
                   "buffer_starting_address", start)
     if end and end < start:
         lint.find(node, "index-range", f"ends at 0x{end:08x}, before it starts", "buffer_ending_address", end)
@@ -255,7 +263,7 @@ def _primitive(lint: Linter, node: Command, view: View) -> None:
     if random and indices is not None and indices.cut_index_enable and topology not in CUT_INDEX_TOPOLOGIES:
         lint.find(node, "cut-index", f"cut indices are undefined with {_name(topology)}")
     if not gs and topology in ADJACENCY_TOPOLOGIES and not clip:
-        lint.find(node, "adjacency", f"{_name(topology)} needs GS or CLIP to take the adjacent vertices away")
+        lint.find(node, "adjacency", f"{_name(topology)} needs GS or CLIP to remove the adjacent vertices")
     elif not gs and topology not in GS_OUTPUT_TOPOLOGIES and topology not in ADJACENCY_TOPOLOGIES:
         lint.find(node, "topology-needs-gs", f"{_name(topology)} needs GS to convert it")
     _capacity(lint, node)
@@ -269,7 +277,8 @@ def _name(topology: Any) -> str:
 def _capacity(lint: Linter, node: Command) -> None:
     """FE-72 to FE-77: every unit's entries fit its region; its payload fits the registers; minimal numbers."""
     state, units = lint.state, lint.context.units
-    key = (tuple((s, u.body) for s, u in units.items()), tuple(state.fences.items()), state.constants)
+    key = (tuple((s, u.body) for s, u in units.items()), tuple(state.fences.items()), state.constants,
+           state.constants_unwritten)
     if key == state.units_checked:
         return
     state.units_checked = key
@@ -314,6 +323,10 @@ def _payload(lint: Linter, node: Command, stage: str, unit: Unit) -> None:
         lint.find(node, "constants-missing", f"{stage} reads constants, and no CONSTANT_BUFFER is valid")
     elif constants and loaded is not None and last > 2 * loaded:
         lint.find(node, "constants-missing", f"{stage} reads constants to row {last}, the buffer has {2 * loaded}")
+    elif constants and lint.state.constants_unwritten and unit.kernel is not None and \
+            lint_state.reads_registers(unit.kernel, lint.gen, int(view.dispatch_grf_start_register), constants):
+        lint.find(node, "constants-unwritten", f"{stage} kernel {unit.kernel.number} reads constants, and the trace "
+                                               "never wrote the memory they come from")
     minimum = {"clip": 5, "gs": 5}.get(stage)
     if minimum is not None and int(view.number_of_urb_entries) < minimum:
         lint.find(node, "urb-minimum", f"{stage} has {view.number_of_urb_entries} entries, strips and fans need "

@@ -1,4 +1,4 @@
-"""Rules for surfaces, samplers and kernels (`--lint`), among them the deviations that shipped kernels live with.
+"""Rules for surfaces, samplers and kernels (`gen4emu lint`), among them the deviations that shipped kernels live with.
 
 Formats against what the units support (spec/50 2.3), alignment (spec/50 2.2), decision 26 as far as an instruction
 shows it, and decision 34: combinations that this program does right and real G4x does not.
@@ -6,6 +6,7 @@ shows it, and decision 34: combinations that this program does right and real G4
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gen4emu.decode.kernels import sends
@@ -17,7 +18,8 @@ from gen4emu.hw.message_shapes import RENDER_TARGET_WRITE_SHAPES, expected_lengt
 from gen4emu.hw.messages import DataPortWriteTypeGen45, SharedFunction, UrbSwizzle, message_for
 from gen4emu.hw.sampler import MapFilter
 from gen4emu.hw.surface import SurfaceType
-from gen4emu.isa.instruction import DirectOperand, Instruction
+from gen4emu.isa import instructions
+from gen4emu.isa.instruction import Align1Region, DirectOperand, IndirectOperand, Instruction, Operand
 from gen4emu.isa.registers import RegFile
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def _target(lint: Linter, node: State, view: View) -> None:
         return
     code = int(info.format)
     if not info.support.render_target & lint.gen:
-        lint.find(node, "target-format", f"{info.name} is no render target", "surface_format", code)
+        lint.find(node, "target-format", f"{info.name} cannot be a render target", "surface_format", code)
     elif view.color_blend_enable and not info.support.blend & lint.gen:
         lint.find(node, "blend-format", f"{info.name} cannot be blended", "surface_format", code)
     if view.vertical_line_stride:
@@ -90,18 +92,20 @@ def _message(send: Instruction, gen: Gen) -> list[tuple[str, str]]:
     found = []
     message = message_for(descriptor.bits)
     if message is None:
-        return [("message", f"no unit has SFID {descriptor.sfid}")]
+        return [("message", f"SFID {descriptor.sfid} does not exist")]
     view = message.view((descriptor.bits,), gen=gen)
     found += [("message", str(c)) for c in message.complaints((descriptor.bits,), gen=gen)]
-    if descriptor.eot and not _is_null(send):
-        found.append(("eot-destination", "ends the thread with a destination that is not null"))
+    if descriptor.eot and not (isinstance(send.dst, DirectOperand) and send.dst.file is RegFile.ARF):
+        found.append(("eot-destination", "ends the thread with a general register as its destination"))
+    elif descriptor.eot and not _is_null(send):
+        found.append(("eot-accumulator", "ends the thread with a destination that is not null"))
     if send.base_mrf == 0 and message.sfid != SharedFunction.EXTENDED_MATH:
-        found.append(("message-at-m0", "builds its message at m0, which belongs to the debugger"))
+        found.append(("message-at-m0", "builds its message at m0, which is reserved for the system routine"))
     length, response = expected_lengths(descriptor.bits, gen)
     if length is not None and length != descriptor.mlen:
-        found.append(("message-length", f"{descriptor.mlen} registers, the message has {length}"))
+        found.append(("message-length", f"sends {descriptor.mlen} registers; the message has {length}"))
     if response is not None and response != descriptor.rlen:
-        found.append(("message-length", f"expects {descriptor.rlen} registers, the answer has {response}"))
+        found.append(("message-length", f"expects {descriptor.rlen} registers; the response has {response}"))
     if message.sfid == SharedFunction.SAMPLER and sampler_message(descriptor.bits, gen) is None:
         found.append(("message", f"no sampler message has type {view.message_type} and {descriptor.mlen} registers"))
     if message.sfid == SharedFunction.DATA_PORT_WRITE and view.message_type == DataPortWriteTypeGen45.RENDER_TARGET:
@@ -117,6 +121,23 @@ def _message(send: Instruction, gen: Gen) -> list[tuple[str, str]]:
 def _is_null(send: Instruction) -> bool:
     dst = send.dst
     return isinstance(dst, DirectOperand) and dst.file is RegFile.ARF and dst.nr == 0
+
+
+@lru_cache(maxsize=1024)
+def reads_registers(code: KernelCode, gen: Gen, first: int, count: int) -> bool:
+    """Whether an instruction of a kernel reads one of `count` general registers; an indirect operand may read any."""
+    return any(_reads(source, first, count, inst.channels) for _, inst in instructions(code.code, gen)
+               for source in (inst.src0, inst.src1))
+
+
+def _reads(source: Operand | None, first: int, count: int, channels: int) -> bool:
+    if isinstance(source, IndirectOperand):
+        return source.file is RegFile.GRF
+    if not isinstance(source, DirectOperand) or source.file is not RegFile.GRF:
+        return False
+    scalar = isinstance(source.region, Align1Region) and not source.region.vstride and not source.region.hstride
+    registers = 2 if channels > 8 and not scalar else 1  # that one operand may cover
+    return first - registers < source.nr < first + count
 
 
 # --- what kernels do to surfaces ------------------------------------------------------------------------------------

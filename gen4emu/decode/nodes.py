@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
+from gen4emu.decode.lint_rules import Severity
 from gen4emu.hw.gen import Device, Gen
 from gen4emu.hw.layout import Block, View
 from gen4emu.trace.events import ErrorState
-
-
-class Severity(Enum):
-    ERROR = "error"  # the input is wrong or cannot be followed
-    LINT = "lint"  # it works, but breaks a rule
 
 
 @dataclass(slots=True, frozen=True)
@@ -26,7 +21,7 @@ class Diagnostic:
     """One thing that is wrong: where, in which command or block, which field and value, and what."""
 
     severity: Severity
-    rule: str  # a short stable name: "reserved-bits", "unmapped", "unknown-command", ...
+    rule: str  # a name in lint_rules.RULES: "reserved-bits", "unmapped", "unknown-command", ...
     address: int
     where: str  # the command, block or kernel
     text: str
@@ -178,7 +173,7 @@ class Data(Node):
 class Command(Node):
     """One command, or a run of identical one-dword commands."""
 
-    __slots__ = ("body", "brief", "guilty", "repeat")
+    __slots__ = ("body", "brief", "draw", "guilty", "repeat")
 
     kind = "command"
 
@@ -187,6 +182,7 @@ class Command(Node):
         self.role = ""
         self.guilty = False  # the command streamer stopped here
         self.brief = False  # only a mention: shown for what is below it
+        self.draw: int | None = None  # the number of a draw command in its trace
         self.children = []
         self.diagnostics = []
 
@@ -211,7 +207,7 @@ class TraceStart:
 
 @dataclass(slots=True, frozen=True)
 class SubmissionStart:
-    number: int
+    number: int  # from 0
     engine: str
     ring_address: int
     ring_bytes: int
@@ -253,6 +249,7 @@ class Note:
     kind: str  # "comment", "frame", "surface-dump", "warning", "register"
     text: str
     offset: int = 0
+    frame: int | None = None  # the number of the frame that ends here
 
 
 Item = (TraceStart | SubmissionStart | SubmissionEnd | BatchStart | BatchEnd | Command | Registers | Note | Diagnostic)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gen4emu.selection import ALL, Selection
+
 
 @dataclass(slots=True, frozen=True)
 class Options:
@@ -16,4 +18,4 @@ class Options:
     all_batches: bool = False  # error states: show the batch objects that the ring does not reach, too
     forget: bool = False  # memory lasts only until the next submission, as other decoders have it (TR-10)
     strict_pte: bool = False  # memory exists only where the trace wrote a page table entry (TR-27)
-    submission: int | None = None  # only this one, counted from 1
+    submissions: Selection = ALL  # shows only these

@@ -17,6 +17,7 @@ from gen4emu.decode.nodes import (
     Item,
     Kernel,
     Node,
+    Note,
     Registers,
     State,
     SubmissionStart,
@@ -26,7 +27,7 @@ from gen4emu.decode.nodes import (
 from gen4emu.hw.layout import View
 from gen4emu.hw.surface import buffer_entries
 
-_DRAWS = ("3DPRIMITIVE", "MEDIA_OBJECT", "MEDIA_OBJECT_EX", "MEDIA_OBJECT_PRT")
+DRAW_KINDS = ("draws", "blits", "media_objects")
 
 
 @dataclass(slots=True, frozen=True)
@@ -58,7 +59,9 @@ class Summary:
     trace: TraceStart | None = None
     tally: Tally = field(default_factory=Tally)
     submissions: list[dict[str, Any]] = field(default_factory=list)
-    draws: Counter[str] = field(default_factory=Counter)
+    frames: int | None = None  # that the trace marks; None if it marks none, and each submission is a frame
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(DRAW_KINDS, 0))
+    topologies: Counter[str] = field(default_factory=Counter)  # of the draws
     vertices: int = 0
     surfaces: dict[Surface, int] = field(default_factory=dict)
     kernels: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -68,6 +71,7 @@ class Summary:
 
 def summarize(items: Iterable[Item]) -> Summary:
     summary = Summary()
+    frame = 0
     for item in items:
         counted(summary.tally, item)
         if isinstance(item, Command):
@@ -75,10 +79,16 @@ def summarize(items: Iterable[Item]) -> Summary:
         elif isinstance(item, TraceStart):
             summary.trace = item
         elif isinstance(item, SubmissionStart):
-            summary.submissions.append({"number": item.number, "engine": item.engine, "ring_address": item.ring_address,
-                                        "ring_bytes": item.ring_bytes, "hung": item.hung, "commands": 0, "draws": 0})
+            summary.submissions.append({
+                "number": item.number, "frame": frame, "engine": item.engine, "ring_address": item.ring_address,
+                "ring_bytes": item.ring_bytes, "hung": item.hung, "commands": 0, **dict.fromkeys(DRAW_KINDS, 0)})
+        elif isinstance(item, Note) and item.frame is not None:
+            frame = summary.frames = item.frame + 1
         elif isinstance(item, Registers):
             summary.registers = item
+    if summary.frames is None:
+        for submission in summary.submissions:
+            submission["frame"] = submission["number"]
     return summary
 
 
@@ -87,14 +97,15 @@ def _command(summary: Summary, node: Command) -> None:
     current = summary.submissions[-1] if summary.submissions else None
     if current is not None:
         current["commands"] += node.repeat
-    if name in _DRAWS:
+    if node.draw is not None:
+        kind = "draws" if name == "3DPRIMITIVE" else "media_objects" if name.startswith("MEDIA") else "blits"
+        for counts in (summary.counts, current):
+            if counts is not None:
+                counts[kind] += 1
+    if name == "3DPRIMITIVE":
         view = node.body.view
-        kind = view.layout.field("primitive_topology_type", view.gen).text(view.raw("primitive_topology_type")) \
-            if name == "3DPRIMITIVE" else name
-        summary.draws[kind] += 1
-        summary.vertices += int(getattr(view, "vertex_count_per_instance", 0)) * int(getattr(view, "instance_count", 0))
-        if current is not None:
-            current["draws"] += 1
+        summary.topologies[_text(view, "primitive_topology_type")] += 1
+        summary.vertices += int(view.vertex_count_per_instance) * int(view.instance_count)
     elif name == "3DSTATE_DEPTH_BUFFER" and node.body.view.raw("surface_type") != 7:
         _count(summary, _depth(node.body.view))
     elif "BLT" in name and node.body.layout is not None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from gen4emu.decode.fieldtext import PLAIN, Style, Theme, lines_of
+from gen4emu.decode.lint_rules import Severity
 from gen4emu.decode.nodes import (
     BatchEnd,
     BatchStart,
@@ -18,7 +19,6 @@ from gen4emu.decode.nodes import (
     Node,
     Note,
     Registers,
-    Severity,
     Shared,
     State,
     SubmissionEnd,
@@ -69,6 +69,9 @@ class TextRenderer:
             text = text[:text.index("\n") + 1]
         if self.offsets:
             text = f"{self.theme.dim}0x{node.address:08x}{self.theme.off}  {text}"
+        if node.draw is not None:
+            first, _, rest = text.partition("\n")
+            text = f"{first}  {self.theme.title}draw {node.draw}{self.theme.off}\n{rest}"
         if node.repeat > 1:
             text = f"{text[:-1]}  x {node.repeat}\n"
         if node.guilty:
@@ -159,7 +162,8 @@ class TextRenderer:
 
     def _note(self, item: Note) -> str:
         color = self.theme.error if item.kind == "warning" else self.theme.dim
-        return f"{color}{item.kind}: {item.text}{self.theme.off}\n"
+        number = "" if item.frame is None else f" (end of frame {item.frame})"
+        return f"{color}{item.kind}: {item.text}{number}{self.theme.off}\n"
 
 
 def device_text(device: Device) -> str:

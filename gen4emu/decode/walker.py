@@ -11,7 +11,8 @@ from collections.abc import Callable, Generator, Iterator
 from gen4emu.decode.chase import Chaser, diagnose
 from gen4emu.decode.compiled import complaints_of, follow_of, words_of
 from gen4emu.decode.context import OPAQUE, Context
-from gen4emu.decode.nodes import BatchEnd, BatchStart, Body, Command, Diagnostic, Severity
+from gen4emu.decode.lint_rules import Severity
+from gen4emu.decode.nodes import BatchEnd, BatchStart, Body, Command, Diagnostic
 from gen4emu.decode.options import Options
 from gen4emu.decode.peek import Peek
 from gen4emu.hw import catalogue
@@ -36,7 +37,7 @@ _FLOW = {"MI_BATCH_BUFFER_START": "start", "MI_BATCH_BUFFER": "range", "MI_BATCH
 class Kind:
     """What a layout says about all its commands: how long they may be, and what the walker does after them."""
 
-    __slots__ = ("action", "flow", "layout", "least", "limited", "quiet")
+    __slots__ = ("action", "draws", "flow", "layout", "least", "limited", "quiet")
 
     def __init__(self, layout: Layout, gen: Gen, actions: dict[str, Callable[[Command], None]]) -> None:
         self.layout = layout
@@ -48,21 +49,23 @@ class Kind:
             self.action = actions["*"]
         if layout.header >> 29 == Client.BLT:
             self.action = actions["BLT"]
-        self.quiet = not self.flow and self.action is None and layout.header != 0
+        self.draws = layout.draws
+        self.quiet = not self.flow and self.action is None and layout.header != 0 and not self.draws
 
 
 class Header:
     """What a header dword alone says about its command."""
 
-    __slots__ = ("action", "dwords", "flow", "layout", "least", "most", "name", "plain")
+    __slots__ = ("action", "draws", "dwords", "flow", "layout", "least", "most", "name", "plain")
 
     def __init__(self, header: int, kind: Kind | None) -> None:
         if kind is None:
             self.dwords, self.name = catalogue.command_length(header), _unknown_name(header)
             self.layout: Layout | None = None
             self.action: Callable[[Command], None] | None = None
-            self.flow, self.least, self.most, self.plain = "", 0, self.dwords, False
+            self.flow, self.least, self.most, self.plain, self.draws = "", 0, self.dwords, False, False
             return
+        self.draws = kind.draws
         self.layout, self.action, self.flow, self.least = kind.layout, kind.action, kind.flow, kind.least
         self.dwords, self.name = kind.layout.length(header), kind.layout.name
         self.most = kind.least if kind.limited else max(self.dwords, kind.least)
@@ -99,6 +102,9 @@ class Walker:
             "BLT": chaser.blit,
             "*": chaser.pointers,
         }
+        self.draws = 0  # draw commands so far, of batches that run
+        self._runs = True  # whether this batch runs, or is only shown
+        self._draws_of: dict[int, int] = {}  # how many each batch of this submission holds, by its address
         self._started: set[int] = set()  # batches of this submission
         self._budget = 0
         self._watch: int | None = None
@@ -115,13 +121,16 @@ class Walker:
     def begin(self) -> None:
         """Forget the batches of the last submission."""
         self._started.clear()
+        self._draws_of.clear()
         self._watch = self._ring = None
         self._budget = _BUDGET_BYTES + 4 * self.peek.memory.owned_bytes
 
     def batch(self, address: int, origin: str) -> Iterator[Yielded]:
         """A batch that the ring did not call."""
         if address not in self._started:
+            self._runs = False
             yield from self._enter(address, origin, 1, None)
+            self._runs = True
             yield from self._leftovers()
 
     def reached(self, address: int, size: int) -> bool:
@@ -160,6 +169,8 @@ class Walker:
                     place = where + 4 * i if ring is None or self._ring is None else self._ring.address_of(4 * i)
                     node = self._cut(place, chunk[4 * i:4 * n], info)
                     node.guilty = watch is not None and self._holds(watch, place, 4 * (n - i))
+                    if info.draws:
+                        self._number(node)
                     yield node
                     i = n
                     continue
@@ -185,6 +196,8 @@ class Walker:
             if watch is not None and self._holds(watch, node.address, 4 * (end - i)):
                 node.guilty = True
             if not info.flow:
+                if info.draws:
+                    self._number(node)
                 if info.action is not None:
                     info.action(node)
                 yield node
@@ -221,6 +234,7 @@ class Walker:
         if depth >= _DEPTH_LIMIT:
             yield self._diagnostic(node, "batch-depth", f"batches are nested more than {_DEPTH_LIMIT} deep", to)
         elif to in self._started:
+            self.draws += self._draws_of.get(to, 0)
             yield self._diagnostic(node, "batch-loop" if depth else "batch-again",
                                    f"the batch at 0x{to:08x} was decoded above", to)
         else:
@@ -228,6 +242,13 @@ class Walker:
 
     def _enter(self, address: int, origin: str, depth: int, stop: int | None) -> Iterator[Yielded]:
         """A batch and those it chains to."""
+        first, draws = address, self.draws
+        try:
+            yield from self._chain(address, origin, depth, stop)
+        finally:
+            self._draws_of[first] = self.draws - draws
+
+    def _chain(self, address: int, origin: str, depth: int, stop: int | None) -> Iterator[Yielded]:
         while True:
             self._started.add(address)
             yield BatchStart(address, origin)
@@ -236,7 +257,7 @@ class Walker:
                 return
             if after in self._started:
                 yield Diagnostic(Severity.ERROR, "batch-loop", address, "batch",
-                                 f"goes on at 0x{after:08x}, which was decoded above", value=after)
+                                 f"continues at 0x{after:08x}, which was decoded above", value=after)
                 return
             address, origin, stop = after, "chain", None
 
@@ -296,22 +317,23 @@ class Walker:
     def _diagnose(self, node: Command, info: Header) -> None:
         """Complaints about fields, and about the length: it comes from the header, a table only checks it."""
         if info.dwords < info.least:
-            self._complain(node, "short-command", f"{info.dwords} dwords, needs {info.least}: the rest reads as zero")
+            self._complain(node, "short-command", f"{info.dwords} dwords, needs {info.least}; the rest reads as zero")
         elif info.dwords > info.most:
-            self._complain(node, "long-command", f"{info.dwords} dwords, has {info.most}")
+            self._complain(node, "long-command", f"{info.dwords} dwords; its layout has {info.most}")
         if node.body.complaints:
             node.diagnostics += diagnose(node.body, node.address)
 
     def _cut(self, address: int, raw: bytes, info: Header) -> Command:
         node = Command(address, Body(info.name, info.layout, words_of(raw), self.gen))
-        self._complain(node, "truncated", f"{info.dwords} dwords by its header, only {len(raw) // 4} are there")
+        self._complain(node, "truncated", f"{info.dwords} dwords according to its header; only {len(raw) // 4} are "
+                                          "present")
         return node
 
     def _unknown(self, node: Command, info: Header, raw: bytes) -> None:
         node.body = Body(info.name, None, words_of(raw), self.gen)
         header = node.body.words[0]
         later = info.name in LATER_MI_OPCODES.values()
-        what = "a command of later generations" if later else "no command of this device"
+        what = "a command of later generations" if later else "not a command of this device"
         skipped = len(node.body.words)
         self._complain(node, "unknown-command", f"0x{header:08x} is {what}; skipped {skipped} "
                                                 f"dword{'s' if skipped > 1 else ''}", header)
@@ -341,6 +363,12 @@ class Walker:
                 return False
             i += info.dwords
         return True
+
+    def _number(self, node: Command) -> None:
+        """Give a draw command its number (docs/identity.md)."""
+        if self._runs:
+            node.draw = self.draws
+            self.draws += 1
 
     def _complain(self, node: Command, rule: str, text: str, value: int | None = None) -> None:
         node.diagnostics.append(self._diagnostic(node, rule, text, value))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gen4emu._native import ffi, lib
+from gen4emu.device.counters import BLIT_DESTINATION, BLIT_SOURCE, SurfaceBytes
 from gen4emu.device.memory import Faults, Memory, Missing, Unit, port_faults
 from gen4emu.device.state import Words
 from gen4emu.device.targets import Target
@@ -53,6 +54,8 @@ class Blitter:
         self._port = memory.new_port(Unit.BLT)
         self._setup: dict[str, Any] = {}
         self.budget = 1 << 40  # pixels
+        self.pixels = 0  # of the last blit, clipped
+        self._drawn: Any = None  # the last blit as the core knows it
         self._clip = (0, 0, 0, 0)  # x1, y1, x2, y2 of the last SETUP or SETUP_CLIP
 
     @property
@@ -63,6 +66,7 @@ class Blitter:
     def execute(self, command: Command, words: Words) -> Target | None:
         """Draw; returns the surface that was drawn to."""
         v = command.view(words, gen=self.gen, dwords=len(words))
+        self.pixels, self._drawn = 0, None
         if command.name == "XY_SETUP_CLIP_BLT" or command.name in _SETUPS:
             self._clip = (v.clip_x1, v.clip_y1, v.clip_x2, v.clip_y2)
             if command.name in _SETUPS:
@@ -185,6 +189,20 @@ class Blitter:
             "bytes": 1, "x2": v.width_bytes, "source_kind": lib.G4_BLT_SOURCE_COLOR, "source": v.source_address,
             "source_pitch": v.source_pitch, "right_to_left": v.direction == blt.CopyDirection.RIGHT_TO_LEFT}
 
+    # --- counters --------------------------------------------------------------------------------------------------
+    def requested(self) -> tuple[SurfaceBytes, ...]:
+        """The bytes that the last blit requested: every pixel of its rectangle, whatever transparency leaves out."""
+        raw, pixels = self._drawn, self.pixels
+        if not pixels:
+            return ()
+        size = pixels * raw.bytes
+        found = [SurfaceBytes(BLIT_DESTINATION, raw.destination, size if _reads_destination(raw) else 0, size)]
+        if raw.source_kind == lib.G4_BLT_SOURCE_COLOR:
+            found.insert(0, SurfaceBytes(BLIT_SOURCE, raw.source, size, 0))
+        elif raw.source_kind == lib.G4_BLT_SOURCE_MONO and raw.bits == ffi.NULL:
+            found.insert(0, SurfaceBytes(BLIT_SOURCE, raw.source, -(-pixels // 8), 0))
+        return tuple(found)
+
     # --- drawing ---------------------------------------------------------------------------------------------------
     def _draw(self, raw: dict[str, Any]) -> Target | None:
         bits = raw.pop("bits", None)
@@ -194,7 +212,8 @@ class Blitter:
         native = ffi.new("struct g4_blt *", raw)
         if keep is not None:
             native.bits, native.bits_size = keep, len(keep)
-        self.budget -= int(lib.g4_blt_pixels(native))
+        self.pixels, self._drawn = int(lib.g4_blt_pixels(native)), native
+        self.budget -= self.pixels
         if self.budget < 0:
             raise BlitTooLarge("the blits of this batch do not end")
         lib.g4_blt(self._port, native)
@@ -206,6 +225,13 @@ class Blitter:
             return None
         return Target("blt", native.destination & (~0xFFF if native.destination_tiled else ~0),
                       _FORMATS[native.bytes], width, native.y2, native.destination_pitch, tiling)
+
+
+def _reads_destination(raw: Any) -> bool:
+    """Whether the new pixel depends on the old one."""
+    every_bit = (1 << 8 * raw.bytes) - 1
+    operation = (raw.rop ^ raw.rop >> 1) & 0x55 != 0
+    return bool(operation or raw.write_mask & every_bit != every_bit or raw.range_mode == 2)
 
 
 def _pitch(pitch: int, tiled: bool) -> int:

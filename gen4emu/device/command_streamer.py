@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from gen4emu._native import lib
 from gen4emu.device.interrupts import Interrupts
 from gen4emu.device.memory import Faults, Memory, Missing, Unit, port_faults
+from gen4emu.device.place import DrawKind, DrawNumbers
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.state import ContextState, Words
 from gen4emu.errors import HangError
@@ -81,16 +82,31 @@ class Window:
         self.address, self.end = address, address + 4 * dwords
 
 
+class Listener(Protocol):
+    """Notified by a command streamer of what changes the state that draws use."""
+
+    def command(self, words: Words) -> None:
+        """A known command of the pipelines or the blitter, header first, is about to be executed."""
+
+    def context(self, left: int | None, entered: int, restored: bool) -> None:
+        """MI_SET_CONTEXT: the state of the context at `left` was saved, and perhaps that of `entered` restored."""
+
+    def reset(self) -> None:
+        """The state of the running context was reset."""
+
+
 class CommandStreamer:
     """One ring's parser.  `run_ring` and `run_batch` execute until there is nothing left."""
 
     def __init__(self, gen: Gen, memory: Memory, registers: RegisterFile, draw: Callable[[Words], None],
                  blit: Callable[[Command, Words], None], strict: bool = False,
-                 max_batch_dwords: int = MAX_BATCH_DWORDS, ring: str = "RENDER") -> None:
+                 max_batch_dwords: int = MAX_BATCH_DWORDS, ring: str = "RENDER",
+                 numbers: DrawNumbers | None = None) -> None:
         self.gen, self.memory, self.registers, self.strict = gen, memory, registers, strict
         self.draw, self.blit = draw, blit
         self.ring = ring  # what its registers are called
         self.max_batch_dwords = max_batch_dwords
+        self.numbers = numbers or DrawNumbers()
         self.state = ContextState(gen, memory)
         self.findings = Findings()
         self.position = Position(0, False)
@@ -101,6 +117,7 @@ class CommandStreamer:
         self.on_count_reset: Callable[[], None] | None = None
         self.media: Callable[[Words], None] = self._unknown  # MEDIA_OBJECT and its kin
         self.media_wait: Callable[[bool], None] = self._no_threads  # until threads can do no more, or have all ended
+        self._listener: Listener | None = None
         self._threads = False  # media threads may be on their way
         self._contexts: dict[int, bytes] = {}
         self._context = 0  # CCID, valid in bit 0
@@ -209,6 +226,39 @@ class CommandStreamer:
         if client == Client.MI:
             return self._mi.get(header >> 23, self._unknown)
         command = catalogue.command_for(header, self.gen)
+        handler = self._pipeline_handler(header, length, client, command)
+        if self._listener is not None and command is not None:
+            handler = self._notifying(handler, self._listener)
+        if command is None or not command.draws:
+            return handler
+        return self._numbered(handler, client, command)
+
+    def listen(self, listener: Listener | None) -> None:
+        """Notify `listener` of commands and contexts from now on.  Without one, nothing is spent on it."""
+        self._listener = listener
+        for decoded in self._decoded_beside:
+            decoded.clear()
+
+    def _notifying(self, handler: Handler, listener: Listener) -> Handler:
+        def run(words: Words) -> None:
+            listener.command(words)
+            handler(words)
+
+        return run
+
+    def _numbered(self, handler: Handler, client: int, command: Command) -> Handler:
+        """A draw command: it has a number, even if nothing of it is executed."""
+        kind = (DrawKind.BLIT if client == Client.BLT else
+                DrawKind.MEDIA_OBJECT if command.name.startswith("MEDIA") else DrawKind.PRIMITIVE)
+        begin = self.numbers.begin
+
+        def run(words: Words) -> None:
+            begin(kind, self.position.address, words)
+            handler(words)
+
+        return run
+
+    def _pipeline_handler(self, header: int, length: int, client: int, command: Command | None) -> Handler:
         if client == Client.GFXPIPE:
             known = self._pipe.get(header >> 16)
             if known is not None and self._threads and header >> 16 in _WAITING:
@@ -305,6 +355,8 @@ class CommandStreamer:
         self._window.address = self._window.end = 0
         self.position, self.work = Position(0, False), Work()
         self.state.reset()
+        if self._listener is not None:
+            self._listener.reset()
         self._set_threads(False)
         self._pipe_selected()
         if self._context:
@@ -418,6 +470,9 @@ class CommandStreamer:
         if saved is not None and not inhibit:
             self.state.load(saved)
             self._pipe_selected()
+        if self._listener is not None:
+            left = self._context & ~0xFFF if self._context else None
+            self._listener.context(left, address, saved is not None and not inhibit)
         self._context = address | 1
         self.registers.poke(self.registers.offset("CCID"), words[1] & ~2 | 1)
 

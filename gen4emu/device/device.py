@@ -14,10 +14,12 @@ from typing import Any, Self
 from gen4emu._native import ffi, lib
 from gen4emu.device.blitter import Blitter, BlitTooLarge
 from gen4emu.device.command_streamer import MAX_BATCH_DWORDS, CommandStreamer, Findings
+from gen4emu.device.counters import CountedDraw, take
 from gen4emu.device.debug import Debug, Reduction
 from gen4emu.device.media import MediaPayloads
 from gen4emu.device.memory import Faults, Memory, Unit, log_faults
 from gen4emu.device.observer import Observer
+from gen4emu.device.place import DrawKind, DrawNumbers, Place
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.ring import Ring
 from gen4emu.device.state import Words
@@ -43,6 +45,9 @@ class Options:
     max_batch_dwords: int = MAX_BATCH_DWORDS  # more is a hang
     reduction: Reduction = field(default_factory=Reduction)  # which part of the draws is done
     strict_pte: bool = False  # only pages exist that the page table or `Memory.map_external` has
+
+
+_Begun = tuple[Place, DrawKind, int, bytes]  # a draw command: place, kind, address, dwords
 
 
 class BlitHang(HangError):
@@ -159,6 +164,7 @@ class Device:
         self.registers = RegisterFile(info.gen)
         self.native = self._new_native()
         self.blitter = Blitter(self.memory, info.gen)
+        self.numbers = DrawNumbers()
         self.streamers = {engine: self._new_streamer(engine) for engine in events.Engine}
         self._engine = events.Engine.RENDER
         self._active = self.streamers[self._engine]
@@ -167,9 +173,12 @@ class Device:
         self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
         self.on_draw: list[Callable[[], None]] = []
         self.on_media: list[Callable[[], None]] = []  # told after every media command and wait for threads
+        self.on_counters: list[Callable[[CountedDraw], None]] = []  # called at the end of each draw, while it counts
+        self._counting = False
+        self._counted_media: _Begun | None = None  # the media object whose threads may still run
         self.before_draw: Callable[[Words], None] | None = None  # told of every 3DPRIMITIVE that is going to run
-        self.draws = 0  # draws, blits and batches of media objects that have ended
-        self.submissions = 0
+        self.submissions = 0  # that have ended
+        self.frame = 0  # the frame that is being drawn, as the owner of the device counts them
         self._hook_registers()
         self.observer = Observer(self.native)
         self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state,
@@ -196,7 +205,7 @@ class Device:
     def _new_streamer(self, engine: events.Engine) -> CommandStreamer:
         ring = "VIDEO" if engine is events.Engine.BSD and self.info.has_bsd else "RENDER"
         streamer = CommandStreamer(self.info.gen, self.memory, self.registers, self._draw, self._blit,
-                                   self.options.strict, self.options.max_batch_dwords, ring)
+                                   self.options.strict, self.options.max_batch_dwords, ring, self.numbers)
         streamer.media, streamer.media_wait = self._media, self._media_wait
         return streamer
 
@@ -279,9 +288,13 @@ class Device:
     def _run_draw(self, words: Words) -> None:
         if self.before_draw is not None:
             self.before_draw(words)
+        if self._counting:
+            self._count_media()
         fault = self._fault
         status = lib.g4_device_draw(self.native, ffi.from_buffer("uint32_t[]", words), fault)
         if status != lib.G4_OK:
+            if self._counting:
+                self._count(self._begun())
             if status == lib.G4_STOPPED:
                 self.observer.raise_stopped()
             self._active.update_error_registers((*_BUSY.get(fault.unit, ()), "row_0_eu_0", "dispatcher"))
@@ -289,18 +302,54 @@ class Device:
                          f"(unit {Unit(fault.unit).name}, address 0x{fault.address:08x}, value 0x{fault.value:08x})")
         if self.finds_targets:
             self.targets.add_draw(self.native, self._active.state.raw)
+        if self._counting:
+            self._count(self._begun(), self.targets.latest)
         self._drawn()
 
+    # --- counters --------------------------------------------------------------------------------------------------
+    @property
+    def counting(self) -> bool:
+        """Whether every draw is counted.  Off, which costs nothing, until it is set to True."""
+        return self._counting
+
+    @counting.setter
+    def counting(self, on: bool) -> None:
+        if lib.g4_device_count(self.native, on) != lib.G4_OK:
+            raise MemoryError("no room for counters")
+        self._counting, self._counted_media = on, None
+
+    def _begun(self) -> _Begun:
+        """The draw command that began last."""
+        numbers = self.numbers
+        return self.place, numbers.kind, numbers.address, numbers.words.tobytes()
+
+    def _count(self, draw: _Begun, targets: tuple[Target, ...] = (), blit: bool = False) -> None:
+        """A draw has ended."""
+        counters = take(self.native, self.blitter.pixels, self.blitter.requested()) if blit else take(self.native)
+        counted = CountedDraw(*draw, targets, counters)
+        for hook in self.on_counters:
+            hook(counted)
+
+    def _count_media(self, targets: tuple[Target, ...] = ()) -> None:
+        """The last media object has ended, as far as counters go: its threads have, or the next draw begins."""
+        draw, self._counted_media = self._counted_media, None
+        if draw is not None:
+            self._count(draw, targets)
+
+    # --- ends ------------------------------------------------------------------------------------------------------
     def _drawn(self) -> None:
+        self.numbers.ended = True
         for hook in self.on_draw:
             hook()
-        self.draws += 1
         if self.observer.attached:
             self.observer.settle()
 
     def _media(self, words: Words) -> None:
         raw = ffi.from_buffer("uint32_t[]", words)
         where = self._active.position.address
+        if self._counting:
+            self._count_media()
+            self._counted_media = self._begun()
         self._media_done(lib.g4_device_media(self.native, raw, len(words), where, self._fault), "MEDIA_OBJECT")
 
     def _media_wait(self, finish: bool) -> None:
@@ -308,12 +357,16 @@ class Device:
         if finish:
             if self.finds_targets:
                 self.targets.add_media(self.native)
+            if self._counting:
+                self._count_media(self.targets.latest)
             self._drawn()
 
     def _media_done(self, status: int, doing: str) -> None:
         for hook in self.on_media:
             hook()
         if status != lib.G4_OK:
+            if self._counting:
+                self._count_media()
             fault = self._fault
             if status == lib.G4_STOPPED:
                 self.observer.raise_stopped()
@@ -326,6 +379,8 @@ class Device:
         return MediaPayloads(self.native, room)
 
     def _blit(self, command: Command, words: Words) -> None:
+        if self._counting:
+            self._count_media()
         try:
             target = self.blitter.execute(command, words)
         except BlitTooLarge as e:
@@ -335,7 +390,14 @@ class Device:
             self.targets.latest = ()
         elif self.finds_targets:
             self.targets.add(target)
+        if self._counting and command.draws:
+            self._count(self._begun(), self.targets.latest, blit=True)
         self._drawn()
+
+    @property
+    def place(self) -> Place:
+        """The draw that runs, or ran last."""
+        return Place(self.frame, self.submissions, self.numbers.draw)
 
     @property
     def engine(self) -> events.Engine:

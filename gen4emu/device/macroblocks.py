@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, TextIO
 
@@ -18,6 +17,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
 from gen4emu.hw.media import VfeMode
 from gen4emu.hw.media_inline import MEDIA_INLINE_IS, MEDIA_INLINE_VC1_IT, PAYLOAD_AVC_INLINE, PAYLOAD_VLD_R1
+from gen4emu.selection import ALL, Selection
 
 ROOM = 512  # threads that one command may start; 2 MB
 BLOCKS = ("y0", "y1", "y2", "y3", "cb", "cr")
@@ -74,9 +74,9 @@ def _coefficients(rows: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
 class MacroblockWriter:
     """Writes every thread that a device starts; keeps no more than those of one command."""
 
-    def __init__(self, device: Device, output: TextIO, submission: Callable[[], int], only: int | None = None) -> None:
-        """`submission` gives the number of the running one; `only`: no threads of others."""
-        self._gen, self._output, self._submission, self._only = device.info.gen, output, submission, only
+    def __init__(self, device: Device, output: TextIO, submissions: Selection = ALL) -> None:
+        """Threads of other submissions are left out."""
+        self._gen, self._output, self._submissions = device.info.gen, output, submissions
         self._device, self._last, self._thread = device, -1, 0
 
     def start(self) -> None:
@@ -87,10 +87,10 @@ class MacroblockWriter:
         started = self._payloads.started
         if not started:
             return
-        number = self._submission()
+        number = self._device.submissions
         if number != self._last:
             self._last, self._thread = number, 0
-        if self._only in (None, number):
+        if number in self._submissions:
             for i in range(len(self._payloads)):
                 self._write(1, describe(self._payloads[i], self._gen))
             if started > ROOM:
@@ -98,6 +98,8 @@ class MacroblockWriter:
         self._payloads.restart()
 
     def _write(self, threads: int, line: dict[str, Any]) -> None:
-        json.dump({"submission": self._last, "thread": self._thread, **line}, self._output, separators=(",", ":"))
+        place = self._device.place
+        json.dump({"submission": self._last, "draw": place.draw, "thread": self._thread, **line}, self._output,
+                  separators=(",", ":"))
         self._output.write("\n")
         self._thread += threads

@@ -1,4 +1,4 @@
-"""Replaying a trace on a device: what was drawn, when a frame is complete, what went wrong (spec/06 3.5)."""
+"""Replaying a trace on a device: what was drawn, when a frame is complete, what went wrong."""
 
 from __future__ import annotations
 
@@ -6,31 +6,38 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from gen4emu.device.counters import CountedDraw
 from gen4emu.device.device import Device, Options
 from gen4emu.device.memory import Missing
-from gen4emu.device.targets import Target
+from gen4emu.device.place import Place
+from gen4emu.device.targets import Target, check_picture_size
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import DecodeError
 from gen4emu.hw import gen as parts
 from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.selection import ALL, Selection
 from gen4emu.trace import events
-from gen4emu.trace.capture_format import digest
+from gen4emu.trace.capture_format import digest_of
+from gen4emu.trace.devices import unnamed
 from gen4emu.trace.opening import Trace
 
-_MAX_DIFFERENCES = 10  # that are told of
+_MAX_DIFFERENCES = 10  # that are listed
+_PIECE_BYTES = 1 << 20
+_LARGE_RANGE = 64 << 20  # of an expectation: no buffer of a program is so large without most of it being there
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A moment at which pictures are to be taken."""
+    """A moment at which pictures are taken: the end of a frame, or of a submission that was selected."""
 
-    number: int
-    submission: int
+    number: int  # of the frame, or of the submission
+    place: Place  # of the last draw before it
     targets: tuple[Target, ...]
+    unit: str = "frame"  # or "submission"
 
 
 class _Stop(Exception):
-    """Whoever replays has seen enough."""
+    """Nothing more of the trace is needed."""
 
 
 class Replay:
@@ -40,100 +47,164 @@ class Replay:
         self.trace = trace
         self.options = options
         self.device: Device | None = Device(info, options) if info is not None else None
-        self.on_start: Callable[[Device], None] | None = None  # told of the device before the first submission
-        self.on_draw: Callable[[int], None] | None = None  # told the number of every draw or blit, when it is done
-        self.submissions = 0
-        self.draws = 0
+        self.on_start: Callable[[Device], None] | None = None  # called with the device before the first submission
+        self.on_draw: Callable[[int], None] | None = None  # called with the number of every draw that has ended
+        self.on_counters: Callable[[CountedDraw], None] | None = None  # called with what each draw did
+        self.submissions = 0  # that have begun
+        self.frame_count = 0  # frames that have ended
         self.warnings: list[str] = []
+        self.damage: list[events.Warning] = []  # where the file is cut short
         self.differences = 0  # from what the trace expects
-        self._frames = 0
+        self._marked = False
+        self._selected: tuple[Selection | None, Selection | None, Selection | None] = (ALL, None, None)
 
     def close(self) -> None:
         if self.device is not None:
             self.device.close()
 
-    def frames(self, only: int | None = None) -> Iterator[Frame]:
-        """Run the trace; yields each frame when it is complete, so that memory shows it.
+    def frames(self, frames: Selection | None = ALL, submissions: Selection | None = None,
+               draws: Selection | None = None) -> Iterator[Frame]:
+        """Run the trace; yields each selected frame, and each selected submission, when memory shows it.
 
-        A trace that marks its frames (dump requests, boundaries) yields those; any other one frame a submission.
+        A trace that marks its frames (dump requests, boundaries) has those; any other one has a frame for each
+        submission.  The run ends behind the last frame, submission and draw that is selected.
         """
-        marked = self.has_marks()
+        self._marked = self.trace.has_marks()
+        self._selected = frames, submissions, draws
         with suppress(_Stop):
-            yield from self._frames_of(marked, only)
+            for frame in self._all_frames(submissions):
+                wanted = submissions if frame.unit == "submission" else frames
+                if wanted is not None and frame.number in wanted:
+                    yield frame
+                if self._is_done():
+                    return
+
+    def look_for_damage(self) -> None:
+        """After a run that has ended early: read the rest of the file, too, so that `damage` is all of it."""
+        self.damage += [found for found in self.trace.damage() if found not in self.damage]
 
     def stop(self) -> None:
         """From `on_draw`: nothing more of the trace."""
         raise _Stop
 
-    def _frames_of(self, marked: bool, only: int | None) -> Iterator[Frame]:
+    @property
+    def draws(self) -> int:
+        """How many draw commands have begun: primitives, blits and media objects."""
+        return 0 if self.device is None else self.device.numbers.total
+
+    def has_ended(self, draws: Selection) -> bool:
+        """From `on_draw`: whether the draw is selected that has ended, or one of media objects that ran together."""
+        assert self.device is not None
+        return draws.overlaps(self.device.numbers.first, self.device.numbers.draw)
+
+    @property
+    def place(self) -> Place:
+        """The draw that runs, or ran last."""
+        return Place(0, 0, 0) if self.device is None else self.device.place
+
+    def _is_done(self) -> bool:
+        """Whether nothing is selected of what follows."""
+        ended = 0 if self.device is None else self.device.submissions
+        following = (self.frame_count, ended, self.draws)
+        return all(s is None or s.is_over(n) for s, n in zip(self._selected, following, strict=True))
+
+    def _all_frames(self, submissions: Selection | None) -> Iterator[Frame]:
         for event in self.trace:
             if isinstance(event, events.Header):
                 self._start(event)
             elif isinstance(event, events.Warning):
-                self.warnings.append(f"0x{event.offset:08x}: {event.text}")
+                self._warn(event)
             elif isinstance(event, events.ExpectedMemory):
                 self._compare(event)
             elif isinstance(event, events.SurfaceDump):
-                yield self._frame((_dump_target(event),))
+                yield self._end_frame(self._dumped(event))
             elif isinstance(event, events.FrameBoundary):
-                yield self._frame(tuple(self._running().take_targets()))
+                yield self._end_frame(tuple(self._running().take_targets()))
             elif isinstance(event, events.Submission):
-                if only is not None and self.submissions > only:
-                    return
-                self._submit(event)
-                if not marked and (only is None or only == self.submissions - 1):
-                    yield self._frame(tuple(self._running().take_targets()))
+                yield from self._submit(event, submissions)
             else:
                 self._running().apply(event)
 
-    def has_marks(self) -> bool:
-        """Whether the container says where frames end."""
-        count = self.trace.frame_count()
-        if count is not None:
-            return count > 0
-        return any(isinstance(e, events.SurfaceDump | events.FrameBoundary) for e in self.trace)
+    def _warn(self, warning: events.Warning) -> None:
+        if warning.damage:
+            self.damage.append(warning)
+        else:
+            self.warnings.append(f"0x{warning.offset:08x}: {warning.text}")
 
     def _start(self, header: events.Header) -> None:
         if self.device is None:
             info = parts.BY_PCI_ID.get(header.pci_id or 0)
             if info is None:
-                raise DecodeError(f"{self.trace.path}: no device is known for this trace; name one with --device")
+                raise unnamed(self.trace.path)
             self.device = Device(info, self.options)
 
     def _running(self) -> Device:
         if self.device is None:
-            raise DecodeError(f"{self.trace.path}: the trace does not say its device; name one with --device")
+            raise unnamed(self.trace.path)
         return self.device
 
-    def _submit(self, event: events.Submission) -> None:
+    def _submit(self, event: events.Submission, selected: Selection | None) -> Iterator[Frame]:
         device = self._running()
-
-        if self.submissions == 0 and self.on_start is not None:
+        number = self.submissions
+        if number == 0 and self.on_start is not None:
             self.on_start(device)
         if self._after_draw not in device.on_draw:
             device.on_draw.append(self._after_draw)
-        device.submit(event)
+        if self.on_counters is not None and self.on_counters not in device.on_counters:
+            device.on_counters.append(self.on_counters)
+            device.counting = True
+        device.frame = self.frame_count
+        shown = selected is not None and number in selected
+        before = device.take_targets() if shown and self._marked else []
         self.submissions += 1
+        device.submit(event)
+        place = Place(device.frame, number, device.numbers.draw)
+        drawn: tuple[Target, ...] = ()
+        if shown:
+            drawn = tuple(device.take_targets())
+            yield Frame(number, place, drawn, "submission")
+            device.targets.put_back((*before, *drawn))  # they belong to the frame, too
+        if not self._marked:
+            yield self._end_frame(tuple(device.take_targets()))
 
     def _after_draw(self) -> None:
-        number = self.draws
-        self.draws += 1
         if self.on_draw is not None:
-            self.on_draw(number)
+            self.on_draw(self.place.draw)
+        if self._is_done():
+            raise _Stop
+
+    def _dumped(self, dump: events.SurfaceDump) -> tuple[Target, ...]:
+        """The picture that a trace requests; one that nothing could have is damage."""
+        self._running().take_targets()  # this frame is the surface that is shown
+        target = _dump_target(dump)
+        problem = check_picture_size(target.width, target.height)
+        if problem is None:
+            return (target,)
+        self._warn(events.Warning(dump.offset, f"a picture of {problem}", damage=True))
+        return ()
 
     def _compare(self, expected: events.ExpectedMemory) -> None:
         """Memory against what the capture says it held."""
-        data = self._running().memory.read(expected.address, expected.size, Missing.ZERO)
-        if digest(data) == expected.digest:
+        if self._holds(expected):
             return
         self.differences += 1
         if self.differences <= _MAX_DIFFERENCES:
             self.warnings.append(f"submission {self.submissions - 1}: {expected.size} bytes at "
-                                 f"0x{expected.address:08x} are not what the capture has seen there")
+                                 f"0x{expected.address:08x} differ from the memory of the capture")
 
-    def _frame(self, targets: tuple[Target, ...]) -> Frame:
-        frame = Frame(self._frames, self.submissions - 1, targets)
-        self._frames += 1
+    def _holds(self, expected: events.ExpectedMemory) -> bool:
+        """Large ranges are read in pieces, and only if memory has that much: a record of 40 bytes must stay cheap."""
+        memory = self._running().memory
+        if expected.size > _LARGE_RANGE and memory.owned_bytes < expected.size:
+            return False
+        pieces = (memory.read(at, min(_PIECE_BYTES, expected.address + expected.size - at), Missing.ZERO)
+                  for at in range(expected.address, expected.address + expected.size, _PIECE_BYTES))
+        return digest_of(pieces) == expected.digest
+
+    def _end_frame(self, targets: tuple[Target, ...]) -> Frame:
+        place = Place(self.frame_count, max(0, self.submissions - 1), self.place.draw)
+        frame = Frame(self.frame_count, place, targets)
+        self.frame_count += 1
         return frame
 
 
@@ -146,5 +217,5 @@ def _dump_target(dump: events.SurfaceDump) -> Target:
     form = _DUMP_FORMATS.get(dump.format)
     if form is None:
         raise DecodeError(f"dump request at 0x{dump.offset:08x}: format {dump.format} is unknown")
-    return Target("dump", dump.address, form, dump.width, dump.height, dump.pitch_bytes, _DUMP_TILINGS[dump.tiling],
+    return Target("shown", dump.address, form, dump.width, dump.height, dump.pitch_bytes, _DUMP_TILINGS[dump.tiling],
                   dump.x, dump.y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,11 +18,26 @@ _STATE_BYTES = ffi.sizeof("uint32_t[6]")
 _KNOWN_STATES = 4096
 
 
+LARGEST_SIDE = 16384  # of a picture, in pixels; no Gen4 surface has more than 8192
+MOST_PIXELS = 1 << 26  # 8192 x 8192
+
+
+def check_picture_size(width: int, height: int) -> str | None:
+    """What is wrong with the size of a picture that a trace, a program or a user wants; None if nothing is.
+
+    This is the only limit on pictures, so it applies to all of them.
+    """
+    if 0 < width <= LARGEST_SIDE and 0 < height <= LARGEST_SIDE and width * height <= MOST_PIXELS:
+        return None
+    return (f"{width} x {height} pixels; a picture has 1 to {LARGEST_SIDE} pixels a side "
+            f"and at most {MOST_PIXELS} in all")
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """An image in memory that was drawn to, or is to be shown."""
 
-    kind: str  # "color", "depth", "blt"
+    kind: str  # "color", "depth", "blt", "media", "surface" (named by the user), "shown" (a frame, by the trace)
     address: int
     format: SurfaceFormat
     width: int
@@ -33,6 +49,7 @@ class Target:
     level: int = 0
     slice: int = 0
     chroma: tuple[Target, ...] = ()  # the Cb and Cr planes of a picture whose luma this is
+    stencil: SurfaceFormat | None = None  # of a depth buffer: the format that reads the stencil of the same bits
 
 
 class TargetFinder:
@@ -51,6 +68,10 @@ class TargetFinder:
         self._found.setdefault(target)
         self.latest = (target,)
         self._last = None
+
+    def put_back(self, targets: Iterable[Target]) -> None:
+        """Enter targets that were taken before again, ahead of those found since."""
+        self._found = dict.fromkeys((*targets, *self._found))
 
     def take(self) -> list[Target]:
         found, self._found = list(self._found), {}
@@ -108,7 +129,8 @@ class TargetFinder:
         if depth.surface_type == SurfaceType.SURFTYPE_NULL or form is None or depth.surface_base_address == 0:
             return None
         return Target("depth", depth.surface_base_address, form, depth.width, depth.height, depth.surface_pitch,
-                      _tiling(depth.tiled_surface, depth.tile_walk), 0, 0, depth.lod, depth.minimum_array_element)
+                      _tiling(depth.tiled_surface, depth.tile_walk), 0, 0, depth.lod, depth.minimum_array_element,
+                      stencil=_STENCIL_FORMATS.get(int(depth.surface_format)))
 
 
 def join_planes(planes: list[Target]) -> list[Target]:
@@ -143,3 +165,5 @@ _DEPTH_FORMATS = {
     0: SurfaceFormat.R32_FLOAT_X8X24_TYPELESS, 1: SurfaceFormat.R32_FLOAT, 2: SurfaceFormat.R24_UNORM_X8_TYPELESS,
     3: SurfaceFormat.R24_UNORM_X8_TYPELESS, 5: SurfaceFormat.R16_UNORM,
 }
+# The stencil of those that have one.
+_STENCIL_FORMATS = {0: SurfaceFormat.X32_TYPELESS_G8X24_UINT, 2: SurfaceFormat.X24_TYPELESS_G8_UINT}

@@ -237,6 +237,13 @@ class Command(Block):
         self.privileged = privileged
         self.written_for = gens if written_for is None else written_for
 
+    @property
+    def draws(self) -> bool:
+        """Whether it is a draw: commands that draw are numbered through a trace (docs/identity.md)."""
+        if self.header >> 29 == Client.BLT:
+            return "SETUP" not in self.name
+        return self.name == "3DPRIMITIVE" or self.name.startswith("MEDIA_OBJECT")
+
     def length(self, header: int) -> int:
         """Total dwords by the command's own header."""
         return 1 if self.length_field is None else self.length_field.extract((header,)) + 2

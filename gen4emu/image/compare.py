@@ -36,7 +36,7 @@ class Difference:
 
 
 def load(path: Path) -> Pixels:
-    """A picture as rows of pixels of channels; RGB and RGBA compare as what they share when loaded by `pair`."""
+    """A picture as rows of pixels of channels."""
     try:
         if path.suffix == ".npy":
             array: Pixels = np.load(path, allow_pickle=False)
@@ -58,15 +58,30 @@ _MODES = ("L", "RGB", "RGBA", "I;16")
 
 
 def pair(first: Path, second: Path) -> tuple[Pixels, Pixels]:
-    """Two pictures to compare; where one has an alpha channel and the other does not, alpha is left out."""
-    a, b = load(first), load(second)
-    if {a.shape[2], b.shape[2]} == {3, 4}:
-        a, b = a[:, :, :3], b[:, :, :3]
+    """Two pictures to compare."""
+    return alike(load(first), load(second), str(first), str(second))
+
+
+def alike(a: Pixels, b: Pixels, first: str, second: str) -> tuple[Pixels, Pixels]:
+    """Pixels of equal shape and type, or a DecodeError that names the pictures `first` and `second`.
+
+    A picture without an alpha channel is opaque: against one with alpha it counts as alpha 255.
+    """
+    if {a.shape[2], b.shape[2]} == {3, 4} and a.dtype == b.dtype:
+        a, b = _with_alpha(a), _with_alpha(b)
     if a.shape != b.shape:
         raise DecodeError(f"{first} is {_size(a)}, {second} is {_size(b)}")
     if a.dtype != b.dtype:
-        raise DecodeError(f"{first} has {a.dtype} channels, {second} {b.dtype}")
+        raise DecodeError(f"{first} has {a.dtype} channels, {second} has {b.dtype}")
     return a, b
+
+
+def _with_alpha(pixels: Pixels) -> Pixels:
+    if pixels.shape[2] == 4:
+        return pixels
+    opaque = 1 if pixels.dtype.kind == "f" else (1 << 8 * pixels.dtype.itemsize) - 1
+    alpha = np.full((*pixels.shape[:2], 1), opaque, pixels.dtype)
+    return np.concatenate([pixels, alpha], axis=2)
 
 
 def _size(a: Pixels) -> str:
@@ -74,6 +89,9 @@ def _size(a: Pixels) -> str:
 
 
 def compare(a: Pixels, b: Pixels, tolerance: float = 0) -> Difference:
+    """How two pictures of equal shape and type differ."""
+    if np.array_equal(a, b):
+        return Difference(a.shape[0] * a.shape[1], 0, 0, 0.0, 1.0)
     error = errors(a, b)
     beyond = (error > tolerance).any(axis=2)
     worst = float(error.max()) if error.size else 0.0

@@ -1,4 +1,4 @@
-"""Texels of any uncompressed surface format as numpy arrays, by the format table (spec/50 2.3).
+"""Texels of any uncompressed surface format as numpy arrays, by the format table.
 
 Channels come out as the hardware would give them to a kernel, except that sRGB stays encoded: pictures want it so.
 Compressed and palette formats are the sampler's business and not decoded here.
@@ -27,14 +27,27 @@ def decode(data: bytes | bytearray, info: FormatInfo, width: int, height: int) -
             if c.type not in (ChannelType.ZERO, ChannelType.ONE)}
 
 
+def decode_channel(c: Channel) -> Array:
+    """The values of all codes of a channel of at most 16 bits, as one row: entry n is what the bits n mean."""
+    codes = np.arange(1 << c.bits, dtype="<u2").view(np.uint8).reshape(1, 1 << c.bits, 2)
+    values = _channel(codes, Channel(c.name, c.type, c.bits, 0))
+    return values.reshape(-1)
+
+
 def _raw(texels: npt.NDArray[np.uint8], c: Channel) -> npt.NDArray[np.uint64]:
     """The bits of a channel, as unsigned numbers."""
+    whole = _WHOLE.get(c.bits)
+    if whole is not None and c.at % c.bits == 0 and texels.shape[2] % (c.bits // 8) == 0:
+        return texels.view(whole)[:, :, c.at // c.bits].astype(np.uint64)
     first, last = c.at // 8, (c.at + c.bits - 1) // 8
     value = np.zeros(texels.shape[:2], np.uint64)
     for i in range(first, last + 1):
         value |= texels[:, :, i].astype(np.uint64) << np.uint64(8 * (i - first))
     value >>= np.uint64(c.at % 8)
     return value if c.bits == 64 else value & np.uint64((1 << c.bits) - 1)
+
+
+_WHOLE = {8: "<u1", 16: "<u2", 32: "<u4", 64: "<u8"}
 
 
 def _signed(raw: npt.NDArray[np.uint64], bits: int) -> npt.NDArray[np.int64]:

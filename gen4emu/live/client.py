@@ -34,6 +34,8 @@ _ENGINES = {int(lib.G4_LIVE_RENDER): Engine.RENDER, int(lib.G4_LIVE_VIDEO): Engi
 class Work:
     """What a connection did."""
 
+    opened: bool = False
+    used: bool = False  # a driver works with the device
     batches: int = 0
     hangs: int = 0
     marks: int = 0
@@ -61,7 +63,7 @@ class Client:
             lib.G4_LIVE_FILE: self._file, lib.G4_LIVE_BIND: self._bind, lib.G4_LIVE_OBJECTS: self._buffers,
             lib.G4_LIVE_EXEC: self._exec, lib.G4_LIVE_CONTEXT: self._context, lib.G4_LIVE_REGISTER: self._register,
             lib.G4_LIVE_SHARE: self._share, lib.G4_LIVE_FIND: self._find, lib.G4_LIVE_MARK: self._mark,
-            lib.G4_LIVE_NOTE: self._note,
+            lib.G4_LIVE_NOTE: self._note, lib.G4_LIVE_USED: self._used,
         }
         self.thread = threading.Thread(target=self._run, name=f"client {number}", daemon=True)
 
@@ -71,11 +73,11 @@ class Client:
             if self._hello():
                 self._serve()
         except ProtocolError as e:
-            self._server.say(f"{self}: {e}")
+            self._server.complain(f"{self}: connection closed: {e}")
         except OSError as e:
-            self._server.tell(f"{self}: ended while it was being answered ({e})")
+            self._server.tell(f"{self}: ended before it read an answer ({e})")
         except Exception:
-            self._server.say(f"{self}: {traceback.format_exc()}")
+            self._server.complain(f"{self}: {traceback.format_exc()}")
         finally:
             self._end()
 
@@ -84,7 +86,7 @@ class Client:
         while kind := receive():
             handler = handlers.get(kind)
             if handler is None:
-                raise ProtocolError(f"a packet of type {kind}")
+                raise ProtocolError(f"unknown packet type {kind}")
             handler()
 
     def _end(self) -> None:
@@ -117,17 +119,18 @@ class Client:
         if kind == 0:
             return False
         if kind != lib.G4_LIVE_HELLO:
-            raise ProtocolError(f"a packet of type {kind} instead of a hello")
+            raise ProtocolError(f"packet type {kind} instead of a hello")
         hello = self._link.packet("hello")
         self.pid, self.program = int(hello.pid), text(hello.program) or "?"
         if hello.version != lib.G4_LIVE_VERSION:
-            raise ProtocolError(f"the shim speaks version {hello.version}, the server {lib.G4_LIVE_VERSION}")
+            raise ProtocolError(f"the shim has protocol version {hello.version}, the server {lib.G4_LIVE_VERSION}")
         self._add_file(0, int(hello.arena_size))
         part = self._server.part
         welcome = ffi.new("struct g4_live_welcome *", {
             "header": {"type": lib.G4_LIVE_WELCOME, "sequence": self._link.sequence}, "version": lib.G4_LIVE_VERSION,
             "pci_id": part.pci_id, "revision": self._server.revision, "strict": self._server.options.strict,
             "gtt_size": part.gtt_entries * 4096})
+        self.work.opened = True
         self._server.tell(f"{self}: opened the device")
         self._link.send(welcome)
         return True
@@ -162,17 +165,18 @@ class Client:
             self._objects.append(BufferUse(o.address, o.size, bool(o.flags & lib.G4_LIVE_OBJECT_WRITTEN),
                                            bool(o.flags & lib.G4_LIVE_OBJECT_CAPTURE), o.tiling, o.pitch))
         if len(self._objects) > lib.G4_LIVE_MAX_FILES:
-            raise ProtocolError("too many objects")
+            raise ProtocolError("too many buffers for one batch")
 
     def _exec(self) -> None:
         packet = self._link.packet("exec")
+        self._used()
         sequence, context, address = self._link.sequence, int(packet.context), int(packet.address)
         device = self._running()
         engine = _ENGINES.get(int(packet.engine))
         if engine is None or (engine is not Engine.RENDER and not device.info.has_bsd):
-            raise ProtocolError(f"exec: engine {packet.engine}")
+            raise ProtocolError(f"exec: unknown engine {packet.engine}")
         if address & 3:
-            raise ProtocolError(f"exec: a batch at 0x{address:08x}")
+            raise ProtocolError(f"exec: unaligned batch at 0x{address:08x}")
         ring = self._contexts.ring(context, address) if engine is Engine.RENDER else self._contexts.bare_ring(address)
         status = self._execute(device, Submission(0, engine, ring, RING_ADDRESS), context)
         self._objects = []
@@ -225,7 +229,7 @@ class Client:
         size, tiling, pitch = int(packet.size), int(packet.tiling), int(packet.pitch)
         descriptor = self._link.take_descriptor()
         if descriptor is None:
-            raise ProtocolError("share: no descriptor")
+            raise ProtocolError("share without a descriptor")
         with _closing(descriptor):
             inode = check_memory(descriptor, size)
             buffer = self._server.shared.share(self.number, descriptor, inode, size, tiling, pitch,
@@ -243,7 +247,7 @@ class Client:
             try:
                 inode = check_memory(descriptor, 4096)
             except ProtocolError:
-                found = None  # any descriptor may be asked for
+                found = None  # a program may look for any descriptor
             else:
                 found = self._server.shared.find(self.number, 0, inode)
         self._link.send(self._answer(found))
@@ -267,6 +271,9 @@ class Client:
 
     def _note(self) -> None:
         self._server.note(text(self._link.packet("note").text), self)
+
+    def _used(self) -> None:
+        self.work.used = True
 
     # --- the device --------------------------------------------------------------------------------------------------
     def _running(self) -> Device:

@@ -34,7 +34,7 @@ class Contexts:
 
     def create(self, context: int) -> None:
         if context in self._images:
-            raise ProtocolError(f"context {context} exists")
+            raise ProtocolError(f"context {context} exists already")
         if len(self._images) >= _MAX_CONTEXTS:
             raise ProtocolError(f"more than {_MAX_CONTEXTS} contexts")
         if self._free:
@@ -53,7 +53,7 @@ class Contexts:
             self._loaded = None
 
     def reset(self, context: int) -> None:
-        """After a hang: the context starts anew."""
+        """After a hang, a context starts from its first state."""
         self._fresh.add(context)
 
     def ring(self, context: int, batch: int) -> bytes:
@@ -77,7 +77,8 @@ class Contexts:
         return self._start.pack(self._start_header, batch)
 
     def _switch(self, image: int, inhibit: bool = False) -> bytes:
+        """MI_SET_CONTEXT between two MI_NOOPs, as the kernel writes it: one must follow, and the length stays even."""
         words = self._set.pack(self._gen, logical_context_address=image, address_space="GTT",
                                extended_state_save_enable=True, extended_state_restore_enable=True,
                                restore_inhibit=inhibit)
-        return struct.pack(f"<{len(words)}I", *words)
+        return struct.pack(f"<{len(words) + 2}I", 0, *words, 0)

@@ -23,24 +23,26 @@ class ErrorStates:
     """Writes the first error states of one server."""
 
     def __init__(self, server: Server, path: Path | None) -> None:
+        self._server = server
         self._seen = server.directory / ROOT / fake_tree.ERROR
         self._path = path
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
 
-    def __call__(self, device: Device, what: str, process: str, pid: int) -> str:
-        """Write it; what to tell the user about it."""
+    def __call__(self, device: Device, what: str, process: str, pid: int) -> Path | None:
+        """Write it; its name, or None when there is none."""
         with self._lock:
             number = next(self._numbers)
             if number > _MAX_FILES:
-                return ""
+                return None
             path = self._name(number)
             try:
                 write_error_state(device, path, reason=what, process=process, pid=pid, limit_bytes=_LIMIT_BYTES)
                 shutil.copyfile(path, self._seen)
             except (OSError, Gen4emuError) as e:
-                return f"; no error state: {e}"
-            return f"; error state in {path}"
+                self._server.complain(f"no error state: {e}")
+                return None
+            return path
 
     def _name(self, number: int) -> Path:
         if self._path is None:

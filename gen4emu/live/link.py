@@ -19,7 +19,7 @@ _ANCILLARY_BYTES = socket.CMSG_SPACE(4 * 4)
 
 
 class ProtocolError(Gen4emuError):
-    """The other end said something that makes no sense; the connection ends."""
+    """The other end sent something invalid; the connection ends."""
 
 
 class Link:
@@ -53,9 +53,9 @@ class Link:
         if size == 0:
             return 0
         if len(descriptors) > 1 or flags & socket.MSG_CTRUNC:
-            raise ProtocolError(f"a packet with {len(descriptors)} descriptors")
+            raise ProtocolError(f"packet with {len(descriptors)} descriptors")
         if flags & socket.MSG_TRUNC or size < _HEADER_BYTES or self._header.size != size:
-            raise ProtocolError(f"a packet of {size} bytes that says it has {self._header.size}")
+            raise ProtocolError(f"packet of {size} bytes with a size of {self._header.size} in its header")
         self._size = size
         return int(self._header.type)
 
@@ -67,7 +67,7 @@ class Link:
         """The packet as `struct g4_live_NAME *`."""
         kind = f"struct g4_live_{name}"
         if self._size < ffi.sizeof(kind):
-            raise ProtocolError(f"{name}: a packet of {self._size} bytes")
+            raise ProtocolError(f"{name}: packet of {self._size} bytes")
         return ffi.cast(kind + " *", self._base)
 
     def counted(self, name: str, item: str) -> tuple[Any, int]:

@@ -1,18 +1,20 @@
-"""`--frames DIR`: what a program shows, or draws when it shows nothing, as pictures (spec/80 DR-43)."""
+"""`--frames`: the frames of a program as pictures, or as raw video, as `replay` of its capture would write them."""
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from gen4emu.device.device import Device
-from gen4emu.device.targets import Target
+from gen4emu.device.place import Place
+from gen4emu.device.targets import Target, check_picture_size
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.formats import SurfaceFormat
-from gen4emu.image.picture import read_channels, save
+from gen4emu.image.raw_video import STDOUT, RawVideo
+from gen4emu.image.store import PictureStore
 from gen4emu.live.client import Client
 from gen4emu.live.observers import BufferUse, Mark, Observer
 from gen4emu.live.server import Server
@@ -29,60 +31,148 @@ _TILINGS = (Tiling.LINEAR, Tiling.X, Tiling.Y)
 def shown(mark: Mark) -> Target | None:
     """The picture that a mark says is shown."""
     form = SCANOUT.get(mark.fourcc.to_bytes(4, "little").decode("latin-1"))
-    if form is None or not mark.address or mark.tiling >= len(_TILINGS):
+    if form is None or not mark.address or mark.tiling >= len(_TILINGS) or \
+            check_picture_size(mark.width, mark.height) is not None:
         return None
     return Target("shown", mark.address, form, mark.width, mark.height, mark.pitch, _TILINGS[mark.tiling])
 
 
-class Pictures(Observer):
-    """The pictures of one connection."""
+class Frames(Observer):
+    """Counts the frames of one connection as `replay` counts those of its capture, and hands out their targets.
+
+    A program that shows frames has those; any other one has a frame for each submission.  Pictures of submissions
+    before the first frame that is shown are forgotten.
+    """
 
     wants_targets = True
 
-    def __init__(self, server: Server, device: Device, directory: Path, numbers: _Numbers) -> None:
-        self._server, self._device, self._directory, self._numbers = server, device, directory, numbers
-        self._marks = False
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self._frames = self._submissions = 0
+        self._marked = False
 
     def after(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
-        targets = [t for t in self._device.take_targets() if t.kind != "depth"]
-        if targets and not self._marks:
-            self._write(targets)
+        self._submissions += 1
+        if not self._marked:
+            self._end_frame(self.device.take_targets())
 
     def mark(self, mark: Mark) -> None:
-        self._marks = True
+        if not self._marked:
+            self._marked = True
+            self._frames = 0
+            self.forget()
+        drawn = self.device.take_targets()
         target = shown(mark)
-        if target is not None:
-            self._write([target])
+        self._end_frame(drawn if target is None else [target])
 
-    def _write(self, targets: Sequence[Target]) -> None:
-        number = self._numbers.next()
+    def _end_frame(self, targets: Sequence[Target]) -> None:
+        place = Place(self._frames, max(0, self._submissions - 1), self.device.numbers.draw)
+        self._frames += 1
+        self.show(place, [t for t in targets if t.kind != "depth"])
+
+    def forget(self) -> None:
+        """All frames so far were none."""
+
+    def show(self, place: Place, targets: Sequence[Target]) -> None:
+        """The frame `place.frame` is complete."""
+
+
+class Pictures(Frames):
+    """The pictures of one connection, in a directory of its own."""
+
+    def __init__(self, server: Server, client: Client, device: Device, directory: Callable[[], Path]) -> None:
+        super().__init__(device)
+        self._server, self._client, self._directory = server, client, directory
+        self._store: PictureStore | None = None
+        self._failed = False
+
+    def before(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
+        self._opened()
+
+    def _opened(self) -> PictureStore:
+        if self._store is None:
+            self._store = PictureStore(self._directory(), file=self._client.program)
+            self._store.device = self.device.info.name
+        return self._store
+
+    def forget(self) -> None:
+        self._guarded(self._opened().forget)
+
+    def show(self, place: Place, targets: Sequence[Target]) -> None:
+        store = self._opened()
         for target in targets:
-            where = f"{target.kind}-{target.address:08x}"
-            if target.level or target.slice:
-                where += f"-l{target.level}-s{target.slice}"
+            self._guarded(partial(store.add, self.device.memory, target, "frame", place.frame, place))
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Pictures that fail must not take the program with them."""
+        if self._failed:
+            return
+        try:
+            work()
+        except Gen4emuError as e:
+            self._server.note(f"--frames: {e}")
+        except OSError as e:
+            self._failed = True
+            self._server.fail(f"--frames: {e}")
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._guarded(self._store.close)
+
+
+class Video(Frames):
+    """The frames of one connection as raw video; those of the connection that shows the first one."""
+
+    def __init__(self, server: Server, device: Device, video: SharedVideo) -> None:
+        super().__init__(device)
+        self._server, self._video = server, video
+
+    def show(self, place: Place, targets: Sequence[Target]) -> None:
+        if any(target.kind == "shown" for target in targets):
             try:
-                save(self._directory / f"frame-{number:05d}-{where}.png", read_channels(self._device.memory, target))
-            except (Gen4emuError, OSError) as e:
+                self._video.add(self, targets)
+            except Gen4emuError as e:
                 self._server.note(f"--frames: {e}")
+            except OSError as e:
+                self._server.note(f"--frames: standard output: {e.strerror or e}")
 
 
-class _Numbers:
-    """Frames are numbered through, over all connections."""
+class SharedVideo:
+    """One stream for a server; other connections than the first to show a frame are left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: Server) -> None:
+        self._video = RawVideo(STDOUT, server.say)
         self._lock = threading.Lock()
-        self._count = itertools.count()
+        self._owner: Video | None = None
 
-    def next(self) -> int:
+    def add(self, owner: Video, targets: Sequence[Target]) -> None:
         with self._lock:
-            return next(self._count)
+            self._owner = self._owner or owner
+        if self._owner is owner:
+            self._video.add(owner.device.memory, targets)
+            self._video.flush()
+
+
+class Directories:
+    """The directories of the connections: the one that was named, then `connection-2` and so on inside of it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def next(self) -> Path:
+        with self._lock:
+            self._count += 1
+            return self._directory if self._count == 1 else self._directory / f"connection-{self._count}"
 
 
 def watch_pictures(server: Server, directory: Path) -> None:
+    """Write the frames of every connection of a server that submits something; "-" is raw video on standard output."""
+    if directory == STDOUT:
+        video = SharedVideo(server)
+        server.watch(lambda client, device: Video(server, device, video))
+        return
     directory.mkdir(parents=True, exist_ok=True)
-    numbers = _Numbers()
-
-    def watch(client: Client, device: Device) -> Observer:
-        return Pictures(server, device, directory, numbers)
-
-    server.watch(watch)
+    directories = Directories(directory)
+    server.watch(lambda client, device: Pictures(server, client, device, directories.next))

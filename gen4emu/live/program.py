@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from gen4emu.errors import Gen4emuError
+from gen4emu.live.directory import check_server
 
 SHIM = Path(__file__).with_name("libgen4emu-shim.so")
 SHIM_32 = Path(__file__).with_name("libgen4emu-shim-32.so")  # for programs of 32 bits
@@ -45,7 +46,7 @@ def place_shims(directory: Path) -> None:
 def additions(directory: Path, old: Mapping[str, str], for_shells: bool = False) -> dict[str, str]:
     """The variables that bring a program to the server in `directory`; a shell would replace $LIB."""
     if not SHIM.exists():
-        raise ProgramError(f"{SHIM}: the shim is not there; was the package built completely?")
+        raise ProgramError(f"{SHIM}: not found; was the package built completely?")
     both = (directory / _PRELOADS).is_dir() and not for_shells
     shim = f"{directory.absolute()}/{_PRELOADS}/$LIB/{SHIM.name}" if both else os.fspath(SHIM)
     preload = old.get("LD_PRELOAD", "")
@@ -53,17 +54,17 @@ def additions(directory: Path, old: Mapping[str, str], for_shells: bool = False)
             "LD_PRELOAD": f"{preload}:{shim}" if preload else shim}
 
 
-def start(command: Sequence[str], directory: Path) -> subprocess.Popen[bytes]:
+def start(command: Sequence[str], directory: Path, stdout: IO[str] | None = None) -> subprocess.Popen[bytes]:
+    """Its standard output is ours, or `stdout`."""
     try:
-        return subprocess.Popen(command, env={**os.environ, **additions(directory, os.environ)})
+        return subprocess.Popen(command, env={**os.environ, **additions(directory, os.environ)}, stdout=stdout)
     except OSError as e:
         raise _cannot_start(command[0], e) from None
 
 
 def replace_self(command: Sequence[str], directory: Path) -> NoReturn:
     """Become the program, on the device of the server there."""
-    if not (directory / "socket").is_socket():
-        raise ProgramError(f"{directory}: no server is there (gen4emu run --serve {directory})")
+    check_server(directory)
     try:
         os.execvpe(command[0], list(command), {**os.environ, **additions(directory, os.environ)})
     except OSError as e:

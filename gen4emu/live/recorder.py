@@ -157,8 +157,8 @@ class Recorder(Observer):
     def close(self) -> None:
         if self._writer is not None and not self._failed:
             self._guarded(self._writer.close)
-            if not self._failed:
-                self._server.say(f"{self._path}: {self._submissions} submissions of {self._program}")
+            if not self._failed and self._path is not None:
+                self._server.captured(self._path, self._program, self._submissions)
 
 
 def _dump(mark: Mark) -> SurfaceDump | None:

@@ -10,13 +10,11 @@ import shutil
 import socket
 import struct
 import sys
-import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,16 +22,19 @@ from typing import Self
 from gen4emu.device.device import Device, Options
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.gen import Device as Part
+from gen4emu.live import directory as directories
 from gen4emu.live import fake_tree, program
 from gen4emu.live.client import Client
 from gen4emu.live.link import Link
 from gen4emu.live.observers import Observer
 from gen4emu.live.shared import SharedBuffers
+from gen4emu.live.totals import Capture, Hang, Totals, number
 
-SOCKET, ROOT = "socket", "root"
+ROOT = "root"
 _MAX_PATH = 107  # of a Unix socket
 _MAX_NOTES = 100
 _BACKLOG = 128
+_MAX_CONNECTIONS = 512  # each has a thread, and a device once it is used
 _PATIENCE_SECONDS = 10
 _RETRY_SECONDS = 0.05
 _CREDENTIALS = struct.Struct("3i")
@@ -47,41 +48,31 @@ class ServerError(Gen4emuError):
     """The server cannot be set up."""
 
 
-@dataclass(slots=True)
-class Totals:
-    """What all connections did that have ended."""
-
-    connections: int = 0
-    batches: int = 0
-    hangs: int = 0
-    marks: int = 0
-    seconds: float = 0.0
-    counts: Counter[str] = field(default_factory=Counter)
-    complaints: Counter[str] = field(default_factory=Counter)  # not modelled, faults
-    events: Counter[str] = field(default_factory=Counter)  # rules that kernels and messages broke
-
-
 class Server:
     """Serves one kind of GPU from `directory`, which it makes when none is given."""
 
     def __init__(self, part: Part, options: Options | None = None, *, directory: Path | None = None,
-                 verbose: bool = False) -> None:
+                 quiet: bool = False, verbose: bool = False, max_connections: int = _MAX_CONNECTIONS) -> None:
         self.part = part
         self.options = replace(options or Options(), strict_pte=True)
         self.revision = fake_tree.revision(part)
+        self.quiet = quiet  # errors only
         self.verbose = verbose
         self.shared = SharedBuffers()
         self.totals = Totals()
-        self.error_state: Callable[[Device, str, str, int], str] | None = None  # gives what to say about it
+        self.hangs: list[Hang] = []  # the first ones
+        self.error_state: Callable[[Device, str, str, int], Path | None] | None = None  # gives the file's name
+        self.captures: list[Capture] = []
         self.failures: list[str] = []
         self.wants_objects = False
+        self._max_connections = max_connections
         self._watches: list[Watch] = []
         self._notes: set[str] = set()
         self._lock = threading.Lock()
         self._clients: set[Client] = set()
         self._number = 0
         self._closing = False
-        self.directory = _make_directory(directory)
+        self.directory = directories.make(directory)
         try:
             fake_tree.build(self.directory / ROOT, part)
             program.place_shims(self.directory)
@@ -92,7 +83,7 @@ class Server:
         self._thread = threading.Thread(target=self._accept, name="listener", daemon=True)
 
     def _listen(self) -> socket.socket:
-        path = os.fspath(self.directory / SOCKET)
+        path = os.fspath(self.directory / directories.SOCKET)
         if len(os.fsencode(path)) > _MAX_PATH:
             raise ServerError(f"{path}: too long for the name of a socket ({_MAX_PATH} bytes)")
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -126,25 +117,44 @@ class Server:
             if not _same_user(connection):
                 connection.close()
                 continue
+            if not self._admit(connection):
+                connection.close()
+
+    def _admit(self, connection: socket.socket) -> bool:
+        """Give a connection a thread; false: it is refused."""
+        client = None
+        try:
             with self._lock:
                 if self._closing:
-                    connection.close()
-                    return
-                self._number += 1
-                client = Client(self, Link(connection), self._number)
-                self._clients.add(client)
-            client.thread.start()
+                    return False
+                if len(self._clients) < self._max_connections:
+                    self._number += 1
+                    client = Client(self, Link(connection), self._number)
+                    self._clients.add(client)
+            if client is not None:
+                client.thread.start()
+                return True
+            refusal = f"{self._max_connections} are open already"
+        except (RuntimeError, MemoryError) as e:  # a limit of the system on threads, processes or memory
+            if client is not None:
+                with self._lock:
+                    self._clients.discard(client)
+            refusal = str(e) or "out of memory"
+        self.note(f"connection refused: {refusal}")
+        return False
 
     def ended(self, client: Client) -> None:
         """A connection's thread is done; its device is still there."""
         with self._lock:
             self._clients.discard(client)
+            self.totals.opened += client.work.opened
+            self.totals.used += client.work.used
             if client.device is not None:
                 self._add(client, client.device)
         if self.verbose and client.device is not None:
             for complaint in _complaints(client.device):
                 self.say(f"{client}: {complaint}")
-        self.tell(f"{client}: closed the device after {client.work.batches} batches")
+        self.tell(f"{client}: closed the device after {number(client.work.batches, 'batch', 'batches')}")
 
     def _add(self, client: Client, device: Device) -> None:
         totals, work = self.totals, client.work
@@ -165,15 +175,20 @@ class Server:
             return len(self._clients)
 
     # --- talk --------------------------------------------------------------------------------------------------------
-    def say(self, what: str) -> None:
+    def complain(self, what: str) -> None:
+        """An error."""
         sys.stderr.write(f"gen4emu: {what}\n")
+
+    def say(self, what: str) -> None:
+        if not self.quiet:
+            self.complain(what)
 
     def tell(self, what: str) -> None:
         if self.verbose:
             self.say(what)
 
     def note(self, what: str, client: Client | None = None) -> None:
-        """The same text once only, unless everything is told."""
+        """Say the same text once only, unless verbose."""
         with self._lock:
             known = what in self._notes or len(self._notes) >= _MAX_NOTES
             if known and not self.verbose:
@@ -182,13 +197,22 @@ class Server:
         self.say(what if client is None else f"{client}: {what}")
 
     def fail(self, what: str) -> None:
-        """Something that was asked for could not be done."""
+        """Something that the user wanted could not be done."""
         self.failures.append(what)
-        self.say(what)
+        self.complain(what)
 
     def hang(self, client: Client, device: Device, what: str) -> None:
-        where = "" if self.error_state is None else self.error_state(device, what, client.program, client.pid)
-        self.say(f"{client}: {what}{where}")
+        path = None if self.error_state is None else self.error_state(device, what, client.program, client.pid)
+        with self._lock:
+            if len(self.hangs) < _MAX_NOTES:
+                self.hangs.append(Hang(client.program, client.pid, what, path))
+        self.complain(f"{client}: {what}" + ("" if path is None else f"; error state in {path}"))
+
+    def captured(self, path: Path, program: str, submissions: int) -> None:
+        """A trace is complete."""
+        with self._lock:
+            self.captures.append(Capture(path, program, submissions, path.stat().st_size))
+        self.say(f"{path}: {number(submissions, 'submission')} of {program}")
 
     # --- life --------------------------------------------------------------------------------------------------------
     def close(self) -> None:
@@ -222,21 +246,10 @@ class Server:
 
 
 def _complaints(device: Device) -> Iterator[str]:
-    """What was not modelled or not right, a line a kind."""
-    yield from (f"{what}: {count} times" for what, count in device.findings.count.items())
-    yield from (f"{kind.text}: {count} times" for kind, count in device.faults.counts.items())
+    """Unmodelled or invalid operations, a line a kind."""
+    yield from (f"{what}: {number(count, 'time')}" for what, count in device.findings.count.items())
+    yield from (f"{kind.text}: {number(count, 'time')}" for kind, count in device.faults.counts.items())
     yield from (str(event) for event in device.events() if not event.is_note)
-
-
-def _make_directory(wanted: Path | None) -> Path:
-    """A directory that only this user can enter."""
-    if wanted is None:
-        return Path(tempfile.mkdtemp(prefix="gen4emu-"))
-    wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if any(wanted.iterdir()):
-        raise ServerError(f"{wanted}: is not empty; the server wants a directory for itself")
-    wanted.chmod(0o700)
-    return wanted.absolute()
 
 
 def _same_user(connection: socket.socket) -> bool:

@@ -30,7 +30,7 @@ class File:
         self.inode = check_memory(descriptor, size)
         self.host = lib.g4_file_map(descriptor, size)
         if self.host == ffi.NULL:
-            raise ProtocolError(f"a file that cannot be mapped: {os.strerror(ffi.errno)}")
+            raise ProtocolError(f"file that cannot be mapped: {os.strerror(ffi.errno)}")
 
     def close(self) -> None:
         """Nothing may be bound from it any more."""
@@ -43,16 +43,16 @@ def check_memory(descriptor: int, size: int) -> tuple[int, int]:
     Without the seal, a file could be cut while the core reads it; pages of huge size could be missing.
     """
     if size <= 0 or size % PAGE_SIZE or size > _MAX_FILE_BYTES:
-        raise ProtocolError(f"a file of {size} bytes")
+        raise ProtocolError(f"file of {size} bytes")
     try:
         seals = fcntl.fcntl(descriptor, F_GET_SEALS)
         status = os.fstat(descriptor)
         if not seals & F_SEAL_SHRINK or os.fstatvfs(descriptor).f_bsize != PAGE_SIZE:
-            raise ProtocolError("a file that could shrink")
+            raise ProtocolError("file that could shrink")
     except OSError:
-        raise ProtocolError("a file that is no shared memory") from None
+        raise ProtocolError("file that is not shared memory") from None
     if status.st_size < size:
-        raise ProtocolError(f"a file of {status.st_size} bytes instead of {size}")
+        raise ProtocolError(f"file of {status.st_size} bytes instead of {size}")
     return status.st_dev, status.st_ino
 
 
@@ -70,7 +70,7 @@ class Space:
     def add(self, number: int, descriptor: int, size: int) -> None:
         """A new file.  Its number was free, or nothing is bound from the file that had it."""
         if number >= _MAX_FILES:
-            raise ProtocolError(f"file number {number}")
+            raise ProtocolError(f"invalid file number {number}")
         self._drop(number)
         self._files[number] = File(descriptor, size)
 
@@ -84,7 +84,7 @@ class Space:
         if old is None:
             return None
         if self._memory is not None and lib.g4_mem_uses(self._memory.handle, old.host, old.size):
-            raise ProtocolError(f"file {number} goes while pages of it are bound")
+            raise ProtocolError(f"file {number} removed while pages of it are bound")
         del self._files[number]
         old.close()
         return old.inode

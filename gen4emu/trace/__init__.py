@@ -1,4 +1,4 @@
-"""Trace containers: AUB, captures of our own, i915 error states, raw dumps; one `open` that sniffs; writers (spec/06).
+"""Trace containers: AUB, captures of our own, i915 error states, raw dumps; one `open` that sniffs; writers.
 
 The events that a trace consists of are in `gen4emu.trace.events`.
 """

@@ -1,4 +1,4 @@
-"""The ascii85 of the kernel, both ways: dwords in host order, `z` for zero, no breaks, no delimiters (spec/06 2.8)."""
+"""The ascii85 of the kernel, both ways: dwords in host order, `z` for zero, no breaks, no delimiters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AUB files: legacy blocks and memtrace packets, in any mixture (spec/06 2.1 to 2.6, 3.1).
+"""AUB files: legacy blocks and memtrace packets, in any mixture.
 
 One pass in bounded memory.  Data are handed on as they arrive; what a header promises is never allocated.
 """
@@ -54,6 +54,10 @@ class _Truncated(Exception):
     """The file ends inside a packet."""
 
 
+class _Malformed(TraceError):
+    """A packet that cannot be: nothing behind it can be read."""
+
+
 class AubReader:
     """Reads one AUB file from a source."""
 
@@ -74,7 +78,7 @@ class AubReader:
         }
 
     def events(self) -> Events:
-        """Everything up to the end of the file, to its zero-filled tail, or to the first thing that is no packet."""
+        """Everything up to the end of the file, to its zero-filled tail, or to the first thing that is not a packet."""
         source = self._source
         while True:
             start = source.position
@@ -88,6 +92,11 @@ class AubReader:
                 yield from self._packet(start, header)
             except _Truncated as e:
                 yield Warning(start, f"the file ends inside {e}", damage=True)
+                break
+            except _Malformed as e:
+                if not start:
+                    raise
+                yield Warning(start, f"{e.what}: the rest of the file cannot be read", damage=True)
                 break
         for what, count in self._skipped.items():
             if count > 1:
@@ -297,7 +306,7 @@ class AubReader:
             raise self._error(start, f"block at 0x{address:08x}: size {size} goes beyond the address space")
 
     def _error(self, offset: int, what: str) -> TraceError:
-        return TraceError(self._source.name, offset, what)
+        return _Malformed(self._source.name, offset, what)
 
 
 def _pci_id(text: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Our own container of captures, `.g4c`: what its writer and its reader share (spec/06 2.10, docs/capture-format.md).
+"""Our own container of captures, `.g4c`: what its writer and its reader share (docs/capture-format.md).
 
 Records follow each other, each with its length and checksum, so a file is good up to where it was cut.  Pages of memory
 are stored once and named by number afterwards; page 0 is the page of zeros and is not stored.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Iterable
 from enum import IntEnum
 
 MAGIC = b"G4CAP\0\1\n"
@@ -27,7 +28,7 @@ class Kind(IntEnum):
     HEADER = 1
     PAGES = 2  # numbered on from the last such record
     WRITE = 3  # pages of memory take the contents of stored pages
-    BYTES = 4  # what is no whole page
+    BYTES = 4  # writes that are not whole pages
     SUBMISSION = 5
     FRAME = 6
     DUMP = 7
@@ -59,4 +60,12 @@ INDEX = struct.Struct("<II")  # submissions, frames; the offsets of their record
 
 def digest(data: bytes | memoryview) -> bytes:
     """By which pages are told apart and contents are checked."""
-    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+    return digest_of((data,))
+
+
+def digest_of(pieces: Iterable[bytes | memoryview]) -> bytes:
+    """The digest of contents that come in pieces."""
+    found = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for piece in pieces:
+        found.update(piece)
+    return found.digest()

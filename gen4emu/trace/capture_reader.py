@@ -1,4 +1,4 @@
-"""Reading `.g4c` captures (spec/06 2.10).  One pass; keeps the packed pages, so memory is at most the file's size.
+"""Reading `.g4c` captures.  One pass; keeps the packed pages, so memory is at most the file's size.
 
 A record whose checksum is wrong is left out with a warning; a file that is cut is good up to there.
 """
@@ -142,7 +142,7 @@ class CaptureReader:
     def events(self) -> Events:
         source = self._source
         if bytes(source.take(len(MAGIC))) != MAGIC:
-            raise TraceError(source.name, 0, "is no capture of a version that this program knows")
+            raise TraceError(source.name, 0, "is a .g4c capture of an unknown version")
         while True:
             start = source.position
             head = bytes(source.take(RECORD.size))
@@ -260,7 +260,7 @@ class CaptureReader:
 
 
 def read_index(file: BinaryIO) -> tuple[list[int], list[int]] | None:
-    """The offsets of the submissions and of the frames; None where there is no whole index: then scanning tells."""
+    """The offsets of the submissions and of the frames; None if there is no complete index."""
     size = file.seek(0, os.SEEK_END)
     if size < len(MAGIC) + RECORD.size + TRAILER.size:
         return None

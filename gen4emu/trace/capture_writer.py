@@ -1,4 +1,4 @@
-"""Writing `.g4c` captures: the same calls as for AUB files, and what memory is expected to hold (spec/06 2.10).
+"""Writing `.g4c` captures: the same calls as for AUB files, and what memory is expected to hold.
 
 Append-only: a file that is cut short is good up to there.  Needs some 100 bytes of memory for each different page.
 """
@@ -34,6 +34,7 @@ from gen4emu.trace.capture_format import (
     Kind,
     digest,
 )
+from gen4emu.trace.compression import fast_deflate
 from gen4emu.trace.events import Engine, GttWrite, RegisterWrite, Space, SurfaceDump
 from gen4emu.trace.output import Writer
 
@@ -160,7 +161,7 @@ class CaptureWriter(Writer):
     def _record(self, kind: Kind, data: bytes) -> None:
         stored, codec = data, Codec.RAW
         if len(data) >= 256:
-            packed = zlib.compress(data, 1)
+            packed = fast_deflate()(data, 1)
             if len(packed) < len(data):
                 stored, codec = packed, Codec.ZLIB
         self._write(RECORD.pack(kind, codec, len(stored), len(data), zlib.crc32(stored)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from gen4emu.errors import TraceError
 from gen4emu.hw.gen import BY_PCI_ID, Device
 from gen4emu.trace import driver_block, opening
 from gen4emu.trace.capture_writer import CaptureWriter
+from gen4emu.trace.devices import unnamed
 from gen4emu.trace.events import (
     Comment,
     ErrorState,
@@ -26,7 +28,7 @@ from gen4emu.trace.events import (
 )
 from gen4emu.trace.ring import STARTS_WORK
 from gen4emu.trace.writer import Dedup
-from gen4emu.trace.writing import TraceWriter, writer_for
+from gen4emu.trace.writing import TraceWriter, container_of, new_writer
 
 _MAX_WARNINGS = 1000
 
@@ -36,22 +38,25 @@ class Converted:
     """What went into the new file."""
 
     submissions: int
+    frames: int  # that the source marks
     bytes_read: int  # of memory contents in the source, before repetitions were left out
     warnings: tuple[Warning, ...]  # of the source's reader; the first thousand
 
 
 def convert(src: str | os.PathLike[str] | opening.Trace, dst: str | os.PathLike[str], *,
             device: Device | str | int | None = None, base: int = 0, dedup: Dedup = Dedup.SUBMISSION,
-            partial: bool = False) -> Converted:
-    """Copy a trace of any kind to an AUB file, or to a capture if its name ends in .g4c.
+            partial: bool = False, container: str | None = None,
+            watch: Callable[[int], object] | None = None) -> Converted:
+    """Copy a trace of any kind to an AUB file, or to a `.g4c` capture.  The result replays exactly as the source does.
 
-    The result replays exactly as the source does.
-
-    `device` and `base` are those of `open`.  By default a page counts as known only until something runs: nobody says
-    here what the GPU wrote.  A source that is cut short is an error, unless `partial` asks for what is left of it.
+    `container` is "aub" or "g4c"; by default the name of `dst` decides, and an unknown suffix is an error.  `device`
+    and `base` are those of `open`.  By default a page counts as known only until something runs, because writes of the
+    GPU are unknown here.  A source that is cut short or damaged is an error unless `partial`.  `watch` is called after
+    every event with the number of submissions so far.
     """
+    container = container_of(dst) if container is None else container
     trace = src if isinstance(src, opening.Trace) else opening.open(src, device=device, base=base)
-    submissions = size = 0
+    submissions = frames = size = 0
     warnings: list[Warning] = []
     with ExitStack() as stack:
         writer: TraceWriter | None = None
@@ -61,25 +66,29 @@ def convert(src: str | os.PathLike[str] | opening.Trace, dst: str | os.PathLike[
                     raise TraceError(trace.path, event.offset, event.text)
                 warnings += [event] if len(warnings) < _MAX_WARNINGS else []
             elif writer is None:
-                writer = _writer(trace, event, dst, dedup)
+                writer = _writer(trace, event, dst, dedup, container)
                 stack.enter_context(writer)
                 if not isinstance(event, Header):
                     _copy(event, writer)
             else:
                 _copy(event, writer)
             submissions += isinstance(event, Submission)
+            frames += isinstance(event, FrameBoundary | SurfaceDump)
             size += len(event.data) if isinstance(event, MemoryWrite) else 0
+            if watch is not None:
+                watch(submissions)
         if writer is None:
             raise TraceError(trace.path, None, "holds nothing to convert")
-    return Converted(submissions, size, tuple(warnings))
+    return Converted(submissions, frames, size, tuple(warnings))
 
 
-def _writer(trace: opening.Trace, first: Event, dst: str | os.PathLike[str], dedup: Dedup) -> TraceWriter:
+def _writer(trace: opening.Trace, first: Event, dst: str | os.PathLike[str], dedup: Dedup,
+            container: str) -> TraceWriter:
     pci_id = first.pci_id if isinstance(first, Header) else None
     if pci_id is None:
-        raise TraceError(trace.path, first.offset, "does not say for which device it is: name it (--device)")
+        raise unnamed(trace.path)
     application = first.application if isinstance(first, Header) else ""
-    return writer_for(dst, BY_PCI_ID[pci_id], application, dedup)
+    return new_writer(container, dst, BY_PCI_ID[pci_id], application, dedup)
 
 
 def _copy(event: Event, writer: TraceWriter) -> None:

@@ -1,27 +1,47 @@
-"""Which device a trace is for: what its header says, unless the user says otherwise (spec/06 T12)."""
+"""Which device a trace is for: what its header says, unless the user says otherwise."""
 
 from __future__ import annotations
 
 from gen4emu.errors import TraceError
-from gen4emu.hw.gen import BY_PCI_ID, Device, device_named
+from gen4emu.hw.gen import BY_PCI_ID, DEVICES, Device, Gen, device_named
 from gen4emu.trace.events import Header
 
 
 class DeviceCheck:
     """Makes the Header events of one file."""
 
-    def __init__(self, file: str, device: Device | str | int | None) -> None:
+    def __init__(self, file: str, device: Device | str | int | None, *, force: bool = False) -> None:
+        """`device` is for files that do not name theirs.  One of another generation than the file's is an error.
+
+        `force` accepts that, too.
+        """
         self._file = file
+        self._force = force
         self.override = _device(file, device)
 
     def header(self, offset: int, pci_id: int | None, application: str = "", comment: str = "") -> Header:
         """A Header whose PCI id is the override's, or is known, or is None."""
+        named = BY_PCI_ID.get(pci_id) if pci_id is not None else None
         if self.override is not None:
+            if named is not None and not self._force and family(named) is not family(self.override):
+                raise TraceError(self._file, offset, (
+                    f"was made for {named.marketing} ({named.name}), {self.override.name} is of another generation: "
+                    "leave --device out, or add --force-device to mean it"))
             pci_id = self.override.pci_id
-        elif pci_id is not None and pci_id not in BY_PCI_ID:
-            raise TraceError(self._file, offset, f"PCI id 0x{pci_id:04x} is no device that this program knows: "
-                                                 "name the one to take it for (--device)")
+        elif pci_id is not None and named is None:
+            raise TraceError(self._file, offset, f"unknown PCI id 0x{pci_id:04x}: name a device that is like it with "
+                                                 "--device (see `gen4emu devices`)")
         return Header(offset, pci_id, application, comment)
+
+
+def family(device: Device) -> Gen:
+    """The chips that run the same commands: Gen4, Gen4.5."""
+    return next((gens for gens in (Gen.GEN4, Gen.GEN45) if device.gen & gens), device.gen)
+
+
+def unnamed(file: str) -> TraceError:
+    """The error of a trace that says no device, where the user says none either."""
+    return TraceError(file, None, "does not say which device it is for: name it with --device (see `gen4emu devices`)")
 
 
 def _device(file: str, device: Device | str | int | None) -> Device | None:
@@ -30,5 +50,5 @@ def _device(file: str, device: Device | str | int | None) -> Device | None:
     found = BY_PCI_ID.get(device) if isinstance(device, int) else device_named(device)
     if found is None:
         shown = f"0x{device:04x}" if isinstance(device, int) else repr(device)
-        raise TraceError(file, None, f"device {shown} is not known")
+        raise TraceError(file, None, f"unknown device {shown} (known: {', '.join(d.name for d in DEVICES)})")
     return found

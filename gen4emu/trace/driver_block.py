@@ -1,4 +1,4 @@
-"""The block by which Mesa's drivers mark a buffer: who made the batch, and for which frame (spec/06 3.2, TR-32).
+"""The block by which Mesa's drivers mark a buffer: who made the batch, and for which frame.
 
 It opens with a magic of 32 bytes; items {type, length, contents} follow, packed without alignment.
 """
@@ -46,5 +46,10 @@ def find(address: int, data: bytes | memoryview) -> DriverBlock | None:
 
 
 def printable(text: bytes) -> str:
-    """Bytes of a trace as text that is safe to show: control characters become question marks."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text.decode("utf-8", "replace"))
+    """Bytes of a trace as one line that is safe to show.
+
+    Line ends become spaces, so that no text of a trace looks like lines of a decoder; control characters become
+    question marks.
+    """
+    line = " ".join(text.decode("utf-8", "replace").splitlines())
+    return "".join(c if c.isprintable() or c == "\t" else "?" for c in line)

@@ -1,4 +1,4 @@
-"""The lines of an i915 error state, one function per shape (spec/06 2.7, 3.4): titles, registers, table rows, dwords.
+"""The lines of an i915 error state, one function per shape: titles, registers, table rows, dwords.
 
 Knows how every kernel since 2.6.30 prints a Gen4 machine; keeps no state.
 """

@@ -1,4 +1,4 @@
-"""What a ring was running when the GPU hung: the ring of an error state, from head to tail (spec/06 3.4, TR-15)."""
+"""What a ring was running when the GPU hung: the ring of an error state, from head to tail."""
 
 from __future__ import annotations
 

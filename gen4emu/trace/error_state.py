@@ -1,4 +1,4 @@
-"""i915 error states: the kernel's report of a GPU hang, in every variant that a Gen4 machine gives (spec/06 2.7, 3.4).
+"""i915 error states: the kernel's report of a GPU hang, in every variant that a Gen4 machine gives.
 
 One pass over the text; buffers are handed on as they are decoded, only rings are kept, to be unwrapped at the end.
 """
@@ -219,16 +219,16 @@ class ErrorStateReader:
                 piece = self._source.line(_LINE_BYTES)
                 complete = piece.endswith(b"\n") or not piece
             if inflate is not None and not inflate.eof:
-                yield Warning(offset, f"{_name(section)}: the compressed data end early, after {at} bytes")
+                yield Warning(offset, f"{_name(section)}: the compressed data end early, after {at} bytes", damage=True)
             elif inflate is None:
                 text.finish()
         except (ascii85.Ascii85Error, zlib.error) as e:
-            yield Warning(offset, f"{_name(section)}: broken after {at} bytes: {e}")
+            yield Warning(offset, f"{_name(section)}: broken after {at} bytes: {e}", damage=True)
             while not complete:
                 rest = self._source.line(_LINE_BYTES)
                 complete = rest.endswith(b"\n") or not rest
         if at % 4:
-            yield Warning(offset, f"{_name(section)}: {at} bytes are no whole dwords")
+            yield Warning(offset, f"{_name(section)}: {at} bytes are not whole dwords")
 
     def _write(self, section: _Section, at: int, data: bytes) -> Events:
         """Deliver bytes of a section, and keep them if they are a ring's."""

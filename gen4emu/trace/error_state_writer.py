@@ -1,4 +1,4 @@
-"""Writes an i915 error state as Linux 5.6 and later print it: the text that the reader next door takes (spec/06 2.7).
+"""Writes an i915 error state as Linux 5.6 and later print it: the text that error_state.py reads.
 
 Knows the lines, not the device: what they say comes in a `Report`.  No date is written, so the same hang gives the same
 file.

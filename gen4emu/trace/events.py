@@ -1,4 +1,4 @@
-"""What a trace says, as typed events in file order, whatever the container (spec/06).
+"""What a trace says, as typed events in file order, whatever the container.
 
 A reader yields these; the decoder, the replay and the writers consume them.  `offset` is the byte position in the
 (decompressed) file, for error messages.
@@ -25,7 +25,7 @@ class Space(Enum):
 
 @dataclass(slots=True, frozen=True)
 class Header:
-    """Who made the trace, and on which device.  First event where the container says it; may come again (T14)."""
+    """Who made the trace, and on which device.  First event where the container says it; may come again."""
 
     offset: int
     pci_id: int | None
@@ -46,12 +46,12 @@ class MemoryWrite:
 
 @dataclass(slots=True, frozen=True)
 class GttWrite:
-    """Page table entries, from entry number `first` on (spec/05 2.8)."""
+    """Page table entries, from entry number `first` on."""
 
     offset: int
     first: int
     entries: tuple[int, ...]
-    entry_bytes: int = 4  # 8 in memtrace packets, even those of Gen4 files (spec/06 2.6)
+    entry_bytes: int = 4  # 8 in memtrace packets, even those of Gen4 files
 
 
 @dataclass(slots=True, frozen=True)
@@ -95,7 +95,7 @@ class FrameBoundary:
 
 @dataclass(slots=True, frozen=True)
 class SurfaceDump:
-    """A request to save a surface as a picture (AUB BMP packet, spec/06 2.4)."""
+    """A request to save a surface as a picture (AUB BMP packet)."""
 
     offset: int
     address: int
@@ -136,7 +136,7 @@ class Warning:
 
 @dataclass(slots=True, frozen=True)
 class ErrorState:
-    """The registers and tables of an i915 error state that are not memory (spec/06 2.7).
+    """The registers and tables of an i915 error state that are not memory.
 
     Kernels since 5.6 print the registers of a second engine after the buffers of the first: then a second event says
     what is new.

@@ -1,7 +1,7 @@
 """Opening a trace: what kind of file it is, by its contents, and a stream of its events that can be read again.
 
 The kinds are AUB, captures of our own, i915 error state, raw batch and hexdump text, each plain or in a
-compressed stream (spec/06).
+compressed stream.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from gen4emu.trace.capture_format import MAGIC
 from gen4emu.trace.capture_reader import CaptureReader, read_index
 from gen4emu.trace.devices import DeviceCheck
 from gen4emu.trace.error_state import ErrorStateReader
-from gen4emu.trace.events import Event, Header, Warning
+from gen4emu.trace.events import Event, FrameBoundary, Header, SurfaceDump, Warning
+from gen4emu.trace.file_kinds import foreign, foreign_text
 from gen4emu.trace.packets import OPCODE_LEGACY, OPCODE_MEMTRACE, PACKET_CLIENT, Legacy, Memtrace
-from gen4emu.trace.raw import dwords_in, read_hexdump, read_raw
+from gen4emu.trace.raw import dwords_in, is_batch, read_hexdump, read_raw
 from gen4emu.trace.source import Source
 
 _SNIFF_BYTES = 256 << 10
@@ -53,7 +54,9 @@ class Kind(Enum):
 class Trace:
     """The events of one trace, in file order.
 
-    Iterating reads the file; every iteration starts anew.  What can be read only once (a pipe) says so the second time.
+    Iterating reads the file; every iteration starts at the beginning.  A pipe can be read only once: the second
+    iteration raises an error.  Damage (a file that is cut short, a stream whose checksum is wrong) is a Warning event
+    with `damage` set, after everything that was readable before it.
     """
 
     def __init__(self, path: str, opener: Callable[[], Source], kind: Kind | None, check: DeviceCheck, *, base: int,
@@ -64,6 +67,8 @@ class Trace:
         self._base = base
         self._strict = strict
         self._first: Source | None = None
+        self._reading: Source | None = None  # by the iteration that began last
+        self._damage: list[Warning] | None = None  # known when an iteration has reached the end
         source = opener()
         self._can_restart = source.can_restart
         try:
@@ -83,11 +88,19 @@ class Trace:
         return self._kind.value
 
     def __iter__(self) -> Iterator[Event]:
-        source = self._source()
+        source = self._reading = self._source()
         try:
             yield from self._checked(source)
         finally:
             source.close()
+
+    @property
+    def fraction(self) -> float | None:
+        """The part of the file that the latest iteration has read, from 0 to 1; None if the length is unknown (a pipe).
+
+        Of a compressed file, compressed bytes count: good enough to estimate the time left.
+        """
+        return 0.0 if self._reading is None else self._reading.fraction
 
     def frame_count(self) -> int | None:
         """How many frames are marked, by the container's index; None where only reading tells."""
@@ -96,6 +109,23 @@ class Trace:
         with builtins.open(self.path, "rb") as file:
             index = read_index(file)
         return None if index is None else len(index[1])
+
+    def has_marks(self) -> bool:
+        """Whether the trace says where its frames end; where it does not, each submission is a frame.
+
+        Reads the trace up to the first mark if it has no index.
+        """
+        count = self.frame_count()
+        if count is not None:
+            return count > 0
+        return any(isinstance(event, SurfaceDump | FrameBoundary) for event in self)
+
+    def damage(self) -> list[Warning]:
+        """Where the file is cut short or damaged.  Reads the trace to its end, unless that has been done before."""
+        if self._damage is None:
+            for _ in self:
+                pass
+        return self._damage or []
 
     def _source(self) -> Source:
         source, self._first = self._first, None
@@ -108,18 +138,24 @@ class Trace:
     def _checked(self, source: Source) -> Iterator[Event]:
         """The reader's events, a Header in front if the user named the device, and the verdict on damage at the end."""
         named = self._check.override is None
+        found: list[Warning] = []
         for event in self._read(source):
             if not named and not isinstance(event, Header):
                 yield self._check.header(0, None)
             named = True
-            if self._strict and isinstance(event, Warning):
-                raise TraceError(self.path, event.offset, event.text)
+            if isinstance(event, Warning):
+                if self._strict:
+                    raise TraceError(self.path, event.offset, event.text)
+                if event.damage:
+                    found.append(event)
             yield event
         damage = source.damage
         if damage is not None:
-            if damage.corrupt or self._strict:
+            if self._strict:
                 raise TraceError(self.path, source.position, damage.what)
-            yield Warning(source.position, damage.what, damage=True)
+            found.append(Warning(source.position, damage.what, damage=True))
+            yield found[-1]
+        self._damage = found
 
     def _read(self, source: Source) -> Iterator[Event]:
         if self._kind is Kind.AUB:
@@ -145,29 +181,31 @@ class Trace:
         self.close()
 
 
-def open(path: str | os.PathLike[str], *, device: Device | str | int | None = None, base: int = 0,
-         strict: bool = False, kind: Kind | str | None = None, again: bool = False) -> Trace:
+def open(path: str | os.PathLike[str], *, device: Device | str | int | None = None, force_device: bool = False,
+         base: int = 0, strict: bool = False, kind: Kind | str | None = None, again: bool = False) -> Trace:
     """The trace in a file; "-" is standard input.
 
-    `device` overrides what the file says.  `base` is the address of a raw batch.  `strict` makes an error of what else
-    would be a Warning event.  `kind` forces how the file is read.  `again` lets even a pipe be read again, by way of a
-    temporary file.
+    `device` is for files that do not name theirs; one of another generation is an error unless `force_device`.  `base`
+    is the address of a raw batch.  `strict` turns Warning events into errors.  `kind` says how to read the file,
+    whatever it looks like.  `again` lets even a pipe be read again, by way of a temporary file.
     """
     name = os.fspath(path)
     shown = "standard input" if name == "-" else name
     opener = _kept(name, shown) if again and not _is_seekable(name) else _opener(name, shown)
-    return Trace(shown, opener, _kind(shown, kind), DeviceCheck(shown, device), base=base, strict=strict)
-
-
-def open_bytes(data: bytes, name: str = "bytes", *, device: Device | str | int | None = None, base: int = 0,
-               strict: bool = False, kind: Kind | str | None = None) -> Trace:
-    """The trace in a file that is in memory already."""
-    return Trace(name, lambda: Source(BytesIO(data), name), _kind(name, kind), DeviceCheck(name, device), base=base,
+    return Trace(shown, opener, _kind(shown, kind), DeviceCheck(shown, device, force=force_device), base=base,
                  strict=strict)
 
 
+def open_bytes(data: bytes, name: str = "bytes", *, device: Device | str | int | None = None,
+               force_device: bool = False, base: int = 0, strict: bool = False,
+               kind: Kind | str | None = None) -> Trace:
+    """The trace in a file that is in memory already."""
+    return Trace(name, lambda: Source(BytesIO(data), name), _kind(name, kind),
+                 DeviceCheck(name, device, force=force_device), base=base, strict=strict)
+
+
 def contents(path: str, limit: int) -> bytes:
-    """All of a file that is no trace, decompressed; "-" is standard input.  Damage and excess are errors."""
+    """All of a file that is not a trace, decompressed; "-" is standard input.  Damage and excess are errors."""
     shown = "standard input" if path == "-" else path
     source = _opener(path, shown)()
     try:
@@ -243,7 +281,7 @@ def _kind(name: str, kind: Kind | str | None) -> Kind | None:
         return Kind(kind)
     except ValueError:
         known = ", ".join(k.value for k in Kind)
-        raise TraceError(name, None, f"kind {kind!r} is none of {known}") from None
+        raise TraceError(name, None, f"unknown kind {kind!r} (known: {known})") from None
 
 
 def sniff(source: Source) -> Kind:
@@ -256,16 +294,27 @@ def sniff(source: Source) -> Kind:
         return Kind.AUB
     if head.startswith(MAGIC[:_MAGIC_NAME]):
         return Kind.CAPTURE
+    packed = f" ({source.compression} compressed)" if source.compression else ""
+    if (known := foreign(head)) is not None:
+        raise TraceError(source.name, None, f"{known}{packed}")
     if head[:_TEXT_BYTES].translate(None, _CONTROL) != head[:_TEXT_BYTES]:
-        if len(head) >= 4:
+        if is_batch(head, len(head) < _SNIFF_BYTES):
             return Kind.RAW
-    elif head.strip().lower() == b"no error state collected":
+        raise _unknown(source.name, packed)
+    if head.strip().lower() == b"no error state collected":
         raise TraceError(source.name, None, "the kernel had no error state: no hang happened since it started")
-    elif _ERROR_STATE.search(head):
+    if _ERROR_STATE.search(head):
         return Kind.ERROR_STATE
-    elif any(dwords_in(line) for line in head.split(b"\n", 1000)[:1000]):
+    if any(dwords_in(line) for line in head.split(b"\n", 1000)[:1000]):
         return Kind.HEXDUMP
-    raise TraceError(source.name, None, "is no AUB file, error state, batch or hexdump")
+    if head.decode("utf-8", "replace").count("\ufffd") > len(head) // 8:
+        raise _unknown(source.name, packed)
+    raise TraceError(source.name, None, f"{foreign_text(head)}{packed}")
+
+
+def _unknown(name: str, packed: str) -> TraceError:
+    return TraceError(name, None, f"unknown kind of file{packed}: neither an AUB file nor a .g4c capture nor an error "
+                                  "state; if it is a raw batch or ring, say so with --raw")
 
 
 def _is_aub(head: bytes) -> bool:

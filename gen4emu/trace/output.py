@@ -87,12 +87,12 @@ class Output:
 
     def _error(self, error: OSError) -> Exception:
         if self.name == "-" and isinstance(error, BrokenPipeError):
-            return error  # whoever reads has seen enough
+            return error  # the reader has left
         return TraceError(self.name, None, f"cannot be written: {error.strerror or error}")
 
 
 class Writer:
-    """What writes one file.  Use it in a `with` block: an exception leaves no file."""
+    """Base of the classes that write one file.  Use it in a `with` block: an exception leaves no file."""
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
         self._output = Output(file)

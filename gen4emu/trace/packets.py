@@ -1,4 +1,4 @@
-"""The numbers of AUB packets, for reader and writer (spec/06 2.1 to 2.6): headers, operations, spaces, names."""
+"""The numbers of AUB packets, for reader and writer: headers, operations, spaces, names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches without a container: raw dwords, and hexdump text in the layouts of the decoders (spec/06 2.9).
+"""Batches without a container: raw dwords, and hexdump text in the layouts of the decoders.
 
 The file names neither its device nor, if raw, its address: both are the user's to give.
 """
@@ -10,6 +10,8 @@ import struct
 from collections.abc import Iterator
 
 from gen4emu.errors import TraceError
+from gen4emu.hw.catalogue import command_for, command_length
+from gen4emu.hw.gen import Gen
 from gen4emu.trace.devices import DeviceCheck
 from gen4emu.trace.events import Engine, Event, MemoryWrite, Submission, Warning
 from gen4emu.trace.ring import spare_ring_address, start_batch
@@ -25,6 +27,28 @@ _ADDRESSED = re.compile(rb"\s*((?:0x)?[0-9a-fA-F]{8})\s*:\s*(?:HEAD|TAIL)?\s*"
 _HEX_DWORD = rb"0x[0-9a-fA-F]{8}(?![0-9a-zA-Z])"
 _BARE = re.compile(rb"[\s{]*(" + _HEX_DWORD + rb"(?:[ \t]*,?[ \t]*" + _HEX_DWORD + rb")*)(?!\s*:)")
 _ONE = re.compile(_DWORD)
+
+
+def is_batch(head: bytes, complete: bool) -> bool:
+    """Whether dwords plainly are a batch: known commands of one chip, back to back, up to MI_BATCH_BUFFER_END.
+
+    `head` is the start of a file; `complete` means that it is all of it.  Of a batch that is longer than the head,
+    every command in the head must be known.
+    """
+    words = struct.unpack(f"<{len(head) // 4}I", head[:len(head) & ~3])
+    return any(_ends_well(words, gen, complete) for gen in Gen.ALL4)
+
+
+def _ends_well(words: tuple[int, ...], gen: Gen, complete: bool) -> bool:
+    at = 0
+    while at < len(words):
+        command = command_for(words[at], gen)
+        if command is None:
+            return False
+        if command.name == "MI_BATCH_BUFFER_END":
+            return True
+        at += command_length(words[at])
+    return not complete
 
 
 def read_raw(source: Source, check: DeviceCheck, base: int) -> Iterator[Event]:
@@ -88,7 +112,7 @@ def read_hexdump(source: Source, check: DeviceCheck, base: int) -> Iterator[Even
 
 
 def dwords_in(line: bytes) -> tuple[int | None, list[int]] | None:
-    """The address, if there is one, and the dwords of a line; None when it is no line of a dump."""
+    """The address, if there is one, and the dwords of a line; None if the line is not part of a dump."""
     found = _ADDRESSED.match(line)
     if found is not None:
         return int(found[1], 16), [int(word, 16) for word in _ONE.findall(found[2])]
@@ -100,7 +124,7 @@ def dwords_in(line: bytes) -> tuple[int | None, list[int]] | None:
 
 def _check_base(source: Source, base: int) -> None:
     if not 0 <= base < _ADDRESS_SPACE or base % 4:
-        raise TraceError(source.name, None, f"base address 0x{base:x} is no multiple of 4 below 4 GiB")
+        raise TraceError(source.name, None, f"base address 0x{base:x} is not a multiple of 4 below 4 GiB")
 
 
 def _write(offset: int, address: int, words: list[int]) -> MemoryWrite:

@@ -1,4 +1,4 @@
-"""Rings in a trace: register writes that start work, and the part of memory needed to know which (spec/06 3.1).
+"""Rings in a trace: register writes that start work, and the part of memory needed to know which.
 
 Legacy rings run when TAIL moves, the execution lists of Gen8/9 files when a context is submitted.  Runs nothing.
 """
@@ -67,7 +67,7 @@ def ring_enabled(ctl: int) -> bool:
 
 
 def command_is_in_ring(acthd: int, start: int | None, size: int) -> bool:
-    """Whether ACTHD points into the ring.  Without START it can only be an offset (spec/06 7)."""
+    """Whether ACTHD points into the ring.  Without START it can only be an offset."""
     return acthd < size if start is None else start <= acthd < start + size
 
 
@@ -81,8 +81,11 @@ def starts_batch(header: int) -> bool:
 
 
 def spare_ring_address(batch_address: int) -> int:
-    """Where a made-up ring can live without lying over its batch."""
-    return 0 if batch_address >= PAGE_BYTES else 0xFFFFF000
+    """Where a made-up ring can live without lying over its batch: in the 512 MiB that the GTT of every device maps.
+
+    Only there can it be written back to memory, as a replay of an error state with such a ring does.
+    """
+    return 0 if batch_address >= PAGE_BYTES else 0x1FFFF000
 
 
 class Shadow:
@@ -150,7 +153,7 @@ _RING_REGISTERS = {base + register.offset - 0x2000: base
                    for base in _BASES for register in (_HEAD, _TAIL, _START, _CTL)}
 _TAILS = {base + _TAIL.offset - 0x2000: base for base in _BASES}
 
-# Execution lists of Gen8+ (spec/06 3.1): registers by offset from the render engine's.
+# Execution lists of Gen8+: registers by offset from the render engine's.
 _ENGINE_STEP = {0x0: Engine.RENDER, 0x10000: Engine.BSD, 0x20000: Engine.BLT}
 _SUBMIT_PORTS = {0x2230 + step: engine for step, engine in _ENGINE_STEP.items()}
 _QUEUE_LOW = {0x2510 + step for step in _ENGINE_STEP}

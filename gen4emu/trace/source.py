@@ -5,6 +5,7 @@ Damage in a compressed stream never loses what came before it: the window ends t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -26,6 +27,8 @@ class Source:
         self.can_restart = file.seekable()
         self._file = file
         self._owned = owned
+        self._file_bytes = _bytes_left(file) if self.can_restart else 0  # 0: unknown
+        self._bytes_read = 0
         self._bytes = b""
         self._view = memoryview(self._bytes)
         self._at = 0
@@ -48,7 +51,9 @@ class Source:
                 missing -= len(part)
         except OSError as e:
             raise TraceError(self.name, None, f"cannot be read: {e.strerror or e}") from None
-        return b"".join(parts)
+        data = b"".join(parts)
+        self._bytes_read += len(data)
+        return data
 
     def _plain(self) -> Iterator[bytes]:
         while chunk := self._read(CHUNK_BYTES):
@@ -78,6 +83,13 @@ class Source:
         self._view = memoryview(self._bytes)
         self._at = 0
         return True
+
+    @property
+    def fraction(self) -> float | None:
+        """The part of the file that was read, from 0 to 1; None of a pipe, whose length is unknown."""
+        if not self._file_bytes:
+            return None
+        return min(1.0, (self._bytes_read if self.compression else self.position) / self._file_bytes)
 
     def take(self, size: int) -> memoryview:
         """The next `size` bytes, or what is left of them.  The view stays valid.  Callers keep `size` to a few MiB."""
@@ -126,3 +138,10 @@ class Source:
         self._view = memoryview(b"")
         if self._owned:
             self._file.close()
+
+
+def _bytes_left(file: BinaryIO) -> int:
+    start = file.tell()
+    end = file.seek(0, os.SEEK_END)
+    file.seek(start)
+    return end - start

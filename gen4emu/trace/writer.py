@@ -1,4 +1,4 @@
-"""Writing AUB files: the legacy format that aubinator and our own reader take (spec/06 2.2 to 2.4, 3.7).
+"""Writing AUB files: the legacy format that aubinator and our own reader take.
 
 A page that the reader's memory holds already is not written again.  The file appears when it is complete.
 """
@@ -102,13 +102,13 @@ class AubWriter(Writer):
             if not 0 <= number <= 0xFFFF:
                 raise FieldError(f"surface dump: {name} {number} does not fit 16 bits")
         if dump.pitch_bytes % 4 or not 0 <= dump.pitch_bytes // 4 <= 0x7FFFF:
-            raise FieldError(f"surface dump: pitch {dump.pitch_bytes} is no number of dwords that fits 19 bits")
+            raise FieldError(f"surface dump: pitch {dump.pitch_bytes} is not a number of dwords that fits 19 bits")
         if not 0 <= dump.bytes_per_pixel <= 0x1F or not 0 <= dump.format <= 0xFF:
             raise FieldError(f"surface dump: format {dump.format} of {dump.bytes_per_pixel} bytes does not fit")
         _check(dump.address, 0, _ADDRESS_SPACE)
         tiling = {"linear": 0, "x": 4, "y": 12}.get(dump.tiling)
         if tiling is None:
-            raise FieldError(f"surface dump: tiling {dump.tiling!r} is none of linear, x, y")
+            raise FieldError(f"surface dump: unknown tiling {dump.tiling!r} (known: linear, x, y)")
         self._packet(Legacy.BMP, struct.pack(
             "<5I", dump.y << 16 | dump.x, dump.format << 24 | dump.bytes_per_pixel << 19 | dump.pitch_bytes // 4,
             dump.height << 16 | dump.width, dump.address, tiling))

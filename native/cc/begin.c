@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "../counters.h"
 #include "../report.h"
 #include "ops.h"
 
@@ -249,6 +250,41 @@ uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16
     return lit;
 }
 
+uint32_t g4_cc_stencil_passes(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
+                              uint32_t array_index, bool back_facing) {
+    struct g4_depth *const depth = &g4_cc_of(worker)->depth;
+
+    if (!depth->test || !depth->stencil_test || !lit) {
+        return lit;
+    }
+    if (array_index != depth->array_index) {
+        g4_depth_select(depth, worker->ctx->gen, array_index);
+    }
+    struct g4_depth only = *depth;
+    struct g4_port look;
+    struct g4_depth_job job = {.live = lit, .back_facing = back_facing};
+    memcpy(job.x, x, sizeof job.x);
+    memcpy(job.y, y, sizeof job.y);
+    only.depth_test = false;
+    only.view.writes = false;
+    g4_port_init(&look, worker->ctx->mem, G4_UNIT_CC, false);
+    look.quiet = true;
+    return depth->test(&only, &look, &job);
+}
+
+void g4_cc_count_depth(struct g4_worker *worker, uint32_t tested, uint32_t passed, bool z, bool update) {
+    const struct g4_depth *const depth = &g4_cc_of(worker)->depth;
+    const bool stencil = depth->stencil_test && depth->stencil_write;
+    const uint32_t stored = stencil ? tested : depth->depth_write && z ? passed : 0;
+
+    if (depth->test && depth->view.present) {
+        const uint64_t read = depth->depth_test || depth->stencil_test ? tested : 0;
+        const uint64_t written = update && depth->view.writes ? stored : 0;
+        g4_count_bytes(worker->eu.counters, G4_ROLE_DEPTH_BUFFER, depth->surface.base, read * depth->view.bytes,
+                       written * depth->view.bytes);
+    }
+}
+
 void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
                        uint32_t array_index, uint32_t depth_out[16], uint8_t stencil[16]) {
     struct g4_depth *const depth = &g4_cc_of(worker)->depth;
@@ -260,6 +296,10 @@ void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint
     }
     if (array_index != depth->array_index) {
         g4_depth_select(depth, worker->ctx->gen, array_index);
+    }
+    if (worker->eu.counters) {
+        g4_count_bytes(worker->eu.counters, G4_ROLE_DEPTH_BUFFER, depth->surface.base,
+                       (uint64_t)__builtin_popcount(lit & 0xffff) * depth->view.bytes, 0);
     }
     for (uint32_t s = 0; s < 4; s++) {
         const uint32_t live = lit >> (4 * s) & 15;

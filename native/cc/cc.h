@@ -43,6 +43,13 @@ bool g4_cc_tests(const struct g4_worker *worker);
 uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
                      const float z[16], uint32_t viewport, uint32_t array_index, bool back_facing);
 
+/* The pixels of `lit` that the stencil test alone lets through, for counters: nothing changes. */
+uint32_t g4_cc_stencil_passes(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
+                              uint32_t array_index, bool back_facing);
+/* Count the bytes of the depth buffer that a test of so many pixels requests; `z`: they have a source depth, `update`:
+ * those that passed are stored. */
+void g4_cc_count_depth(struct g4_worker *worker, uint32_t tested, uint32_t passed, bool z, bool update);
+
 /* The destination depth (raw) and stencil of the same pixels, for the payload (DZ, AS registers). */
 void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
                        uint32_t array_index, uint32_t depth[16], uint8_t stencil[16]);

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "../counters.h"
 #include "../debug/debug.h"
 #include "../ff/wm.h"
 #include "../report.h"
@@ -182,9 +183,53 @@ static void end_watched(const struct message *m, const struct g4_pixels *pixels,
     g4_debug_pixel_end(watched, pixels, tests_late(m), m->header[1][6] >> 31);
 }
 
-/* Spec/30 3.11. `first` is the number of the first pixel in the thread. */
+static uint32_t count_of(uint32_t pixels) {
+    return (uint32_t)__builtin_popcount(pixels);
+}
+
+/* Of the pixels that go into the late tests, those that the stencil test alone lets through. */
+static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pixels, uint32_t tested) {
+    return tests_late(m) ? g4_cc_stencil_passes(m->eu->worker, pixels->x, pixels->y, tested,
+                                                m->header[1][7] >> 16 & 0x7ff, m->header[1][6] >> 31)
+                         : tested;
+}
+
+/* What became of the pixels of a message; their ends are those of the message that ends them. */
+static void count_pixels(const struct message *m, uint32_t live, uint32_t tested, uint32_t past, uint32_t passed,
+                         uint32_t colored) {
+    struct g4_counters *const counters = m->eu->counters;
+    struct g4_draw_counters *const sum = &counters->sum;
+    const struct g4_target *const target = m->target;
+    const uint32_t written = target->write ? count_of(colored) : 0;
+    const uint64_t bytes = (uint64_t)written * target->view.bytes;
+
+    if (written) {
+        g4_count_bytes(counters, G4_ROLE_RENDER_TARGET, target->view.base, target->reads ? bytes : 0, bytes);
+    }
+    if (tested && tests_late(m)) {
+        g4_cc_count_depth(m->eu->worker, count_of(tested), count_of(passed), m->flags & SOURCE_DEPTH, m->last);
+    }
+    if (!m->last) {
+        return;
+    }
+    sum->ended += count_of(live);
+    sum->alpha_failed += count_of(live & ~tested);
+    if (tests_late(m)) {
+        sum->late_tested += count_of(tested);
+        sum->late_stencil_failed += count_of(tested & ~past);
+        sum->late_depth_failed += count_of(past & ~passed);
+    }
+    sum->written += written;
+    sum->unwritten += count_of(passed) - written;
+    sum->depth_passed += m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL) ? count_of(passed) : 0;
+}
+
+/* Spec/30 3.11. `first` is the number of the first pixel in the thread.  `counting` may be true where nothing is
+ * counted in the end. */
 ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixels, uint32_t first,
-                                struct g4_debug_pixel *watched) {
+                                struct g4_debug_pixel *watched, bool counting) {
+    const bool counted = counting && m->eu->counters;
+    const uint32_t live = pixels->live;
     const struct g4_color_calc_state *const state = &m->cc->state;
     const bool counts = m->last && (m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL));
     float alpha[2][8];
@@ -212,6 +257,7 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
         *m->alpha_passed |= (uint16_t)(colored << first);
     }
     uint32_t passed = tested;
+    const uint32_t past = counted ? past_stencil(m, pixels, tested) : 0;
     if (tested) {
         passed = late_test(m, pixels, tested);
         if (counts && state->statistics_enable) {
@@ -225,6 +271,9 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
     }
     if (watched) {
         end_watched(m, pixels, watched, tested, passed, colored);
+    }
+    if (counted) {
+        count_pixels(m, live, tested, past, passed, colored);
     }
 }
 
@@ -262,7 +311,7 @@ static void find_colors(const struct message *m, struct g4_pixels *pixels, float
 
 /* Subspans from `first` on, four or two of them. */
 ALWAYS_INLINE void write_subspans(const struct message *m, uint32_t first, uint32_t count,
-                                  struct g4_debug_pixel *watched) {
+                                  struct g4_debug_pixel *watched, bool counting) {
     const uint32_t *const m1 = m->header[1];
     float replicated[4][8];
     struct g4_pixels pixels = {.live = m->header[0][0] >> (4 * first) & ((1u << (4 * count)) - 1)};
@@ -276,13 +325,13 @@ ALWAYS_INLINE void write_subspans(const struct message *m, uint32_t first, uint3
     }
     find_colors(m, &pixels, replicated);
     if (g4_view_side_by_side(pixels.x, pixels.y) || !overlap(&pixels)) {
-        write_pixels(m, &pixels, 4 * first, watched);
+        write_pixels(m, &pixels, 4 * first, watched, counting);
         return;
     }
     for (uint32_t s = 0; s < count; s++) {
         struct g4_pixels single = pixels;
         single.live &= 15u << (4 * s);
-        write_pixels(m, &single, 4 * first, watched);
+        write_pixels(m, &single, 4 * first, watched, counting);
     }
 }
 
@@ -299,17 +348,17 @@ static void check_target(const struct message *m) {
 }
 
 /* The subspans that the message has. */
-ALWAYS_INLINE void write_message(const struct message *m, struct g4_debug_pixel *watched) {
+ALWAYS_INLINE void write_message(const struct message *m, struct g4_debug_pixel *watched, bool counting) {
     switch (m->type) {
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD16:
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED:
-        write_subspans(m, 0, 4, watched);
+        write_subspans(m, 0, 4, watched, counting);
         break;
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD8_DUAL_SOURCE_SUBSPANS_23:
-        write_subspans(m, 2, 2, watched);
+        write_subspans(m, 2, 2, watched, counting);
         break;
     default:
-        write_subspans(m, 0, 2, watched);
+        write_subspans(m, 0, 2, watched, counting);
         break;
     }
 }
@@ -325,7 +374,20 @@ static __attribute__((noinline, cold)) void write_watched(const struct message *
         .slice = m->header[1][7] >> 16 & 0x7ff,
     };
     g4_debug_pixel_message(&pixel, m->header, m->type);
-    write_message(m, &pixel);
+    write_message(m, &pixel, true);
+}
+
+/* The same for counters. */
+static __attribute__((noinline, cold)) void write_counted(const struct message *m) {
+    write_message(m, NULL, true);
+}
+
+static void write_observed(const struct message *m) {
+    if (m->eu->debug) {
+        write_watched(m);
+    } else {
+        write_counted(m);
+    }
 }
 
 /* ---- the usual message: sixteen pixels of colour, nothing to test ---- */
@@ -335,7 +397,7 @@ static bool is_plain(const struct message *m) {
         HEADER = 2,
         COLORS = 8
     };
-    return m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 && m->send->mlen == HEADER + COLORS && !m->eu->debug &&
+    return m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 && m->send->mlen == HEADER + COLORS && !m->eu->observed &&
            !m->cc->state.alpha_test_enable;
 }
 
@@ -398,10 +460,10 @@ static void write_thread(struct message *m) {
         g4_target_get(m->eu->worker, m->gang->dispatch, m->send->descriptor & 0xff, m->header[1][7] >> 16 & 0x7ff);
     find_payload(m);
     check_target(m);
-    if (m->eu->debug) {
-        write_watched(m);
+    if (m->eu->observed) {
+        write_observed(m);
     } else {
-        write_message(m, NULL);
+        write_message(m, NULL, false);
     }
     if (m->last) {
         *m->alpha_passed = 0;

@@ -93,6 +93,9 @@ static inline bool g4_view_rows(struct g4_view *view, struct g4_port *port, uint
             return false;
         }
     } else {
+        if (!row[0]) {
+            return false;
+        }
         row[1] = row[0] + (view->tiling == G4_TILING_Y ? G4_VIEW_COLUMN : G4_TILE_X_WIDTH);
     }
     if (view->tiling != G4_TILING_LINEAR) {

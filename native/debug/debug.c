@@ -13,9 +13,9 @@
 static void attach(struct g4_device *device, struct g4_debug *debug) {
     for (uint32_t i = 0; i < device->workers; i++) {
         device->worker[i]->eu.debug = debug;
-        device->worker[i]->eu.functions = debug ? g4_debug_functions : g4_message_functions;
     }
     device->ctx.debug = debug;
+    g4_device_observe(device);
 }
 
 static void release(struct g4_debug *debug) {

@@ -180,8 +180,9 @@ void g4_compute(const struct g4_pass *pass, const struct g4_op *op, struct g4_op
 void g4_move_indexed(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
     const struct g4_src *const src = &op->src[0];
     for (unsigned c = 0; c < pass->channels && src->kind == G4_KIND_INDIRECT; c++) {
-        const unsigned first = g4_indirect_base(pass->run, pass->thread, src->addr_sub, src->addr_imm);
-        const unsigned own = g4_indirect_base(pass->run, pass->thread, src->addr_sub + c, src->addr_imm);
+        /* the first address has been counted when the source was read */
+        const unsigned first = g4_indirect_byte(pass->run->gang, pass->thread, src->addr_sub, src->addr_imm);
+        const unsigned own = c ? g4_indirect_base(pass->run, pass->thread, src->addr_sub + c, src->addr_imm) : first;
         struct g4_src one = *src;
         one.kind = G4_KIND_GRF;
         one.base = (uint16_t)((first & ~31u) | (own & 31));

@@ -66,6 +66,11 @@ static void immediate(struct g4_src *src, uint32_t type, uint32_t bits) {
     src->size = g4_type_bytes[src->type];
 }
 
+/* Operands in registers have no type for code 6: its 32 bits count as UD. */
+static uint8_t register_type(uint32_t code) {
+    return (uint8_t)(code == G4_TYPE_RESERVED ? G4_TYPE_UD : code);
+}
+
 static void decode_source(struct g4_src *src, uint32_t file, uint32_t type, const uint32_t w[4], bool align16) {
     memset(src, 0, sizeof *src);
     if (file == G4_FILE_IMM) {
@@ -76,8 +81,8 @@ static void decode_source(struct g4_src *src, uint32_t file, uint32_t type, cons
     const uint32_t reg = g4_inst_src0_reg_nr(w);
     const uint32_t sub = align16 ? g4_inst_src0_subreg16(w) : g4_inst_src0_subreg_nr(w);
 
-    src->type = (uint8_t)type;
-    src->size = g4_type_bytes[type];
+    src->type = register_type(type);
+    src->size = g4_type_bytes[src->type];
     src->abs = g4_inst_src0_abs(w);
     src->negate = g4_inst_src0_negate(w);
     src->reg = (uint8_t)reg;
@@ -109,7 +114,7 @@ static void decode_dst(struct g4_dst *dst, const uint32_t w[4], bool align16) {
     const uint8_t hstride = g4_hstride_elements[g4_inst_dst_hstride(w)];
 
     memset(dst, 0, sizeof *dst);
-    dst->type = (uint8_t)g4_inst_dst_type(w);
+    dst->type = register_type(g4_inst_dst_type(w));
     dst->size = g4_type_bytes[dst->type];
     dst->writemask = align16 ? (uint8_t)g4_inst_dst_writemask(w) : 0xf;
     dst->hstride = align16 || hstride == 0 ? 1 : hstride;

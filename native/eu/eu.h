@@ -39,6 +39,8 @@ struct g4_eu {
     void *cc;                          /* colour calculator state of the draw */
     g4_message_fn *const *functions;   /* the shared functions, by number */
     struct g4_debug *debug;            /* NULL: nobody debugs */
+    struct g4_counters *counters;      /* NULL: nothing is counted but the sums below (counters.h) */
+    bool observed;                     /* there is one of the two */
     struct g4_written *written;        /* what media block writes went to; NULL: nobody asks */
 
     bool alone;                  /* no other worker runs: kernels may be decoded on the way */
@@ -73,6 +75,9 @@ void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask);
 
 /* Run until every thread has ended or waits.  G4_HANG when the budget is used up or a thread cannot go on. */
 enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
+
+/* The same without counting. */
+enum g4_status g4_gang_run_uncounted(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 
 /* The same as if nobody debugged. */
 enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);

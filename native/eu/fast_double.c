@@ -6,32 +6,68 @@
 
 #include "../variant.h"
 
-/* Accumulator slots of the threads of vector i; a vector of lanes is whole threads. */
+/* lanes of a vector that belong to one thread */
+#if G4_VL < 8
+#define ROW G4_VL
+#else
+#define ROW 8
+#endif
+
+/* Accumulator slots of the lanes of vector i. */
 G4_INLINE vd load_acc(const struct g4_run *run, int acc, int i) {
     const double(*const slots)[16] = run->gang->acc[acc & 1].f;
     union {
-        double each[G4_VL / 8][8];
+        double each[G4_VL / ROW][ROW];
         vd v;
     } u;
-    for (int k = 0; k < G4_VL / 8; k++) {
-        memcpy(u.each[k], slots[G4_VL / 8 * i + k], sizeof u.each[k]);
+    for (int k = 0; k < G4_VL / ROW; k++) {
+        memcpy(u.each[k], &slots[G4_V_THREAD(i) + k][G4_V_CHANNEL(i)], sizeof u.each[k]);
     }
     return u.v;
 }
 
-/* Implicit writes are not masked, but belong to the threads of the group.  Of NaN there is only one. */
+/* Of NaN there is only one. */
+G4_INLINE vl one_nan(vd x) {
+#if G4_VL >= 8
+    const vl number = (vl)(x == x);
+#else /* compared in vectors of a register's width (vec.h) */
+    typedef double pair __attribute__((vector_size(16)));
+    typedef int64_t bits __attribute__((vector_size(16)));
+    const union {
+        vd whole;
+        pair half[2];
+    } u = {x};
+    const union {
+        bits half[2];
+        vl whole;
+    } ordered = {{(bits)(u.half[0] == u.half[0]), (bits)(u.half[1] == u.half[1])}};
+    const vl number = ordered.whole;
+#endif
+    return ((vl)x & number) | (~number & INT64_C(0x7ff8000000000000));
+}
+
+/* Implicit writes are not masked, but belong to the threads of the group. */
 G4_INLINE void store_acc(struct g4_run *run, int acc, int i, vd x, unsigned count) {
     double(*const slots)[16] = run->gang->acc[acc & 1].f;
-    const vl number = (vl)(x == x);
     union {
         vl v;
-        double each[G4_VL / 8][8];
-    } u = {((vl)x & number) | (~number & INT64_C(0x7ff8000000000000))};
-    for (int k = 0; k < G4_VL / 8; k++) {
-        const int t = G4_VL / 8 * i + k;
-        if (run->threads >> t & 1) {
-            memcpy(slots[t], u.each[k], count * sizeof u.each[k][0]);
+        double each[G4_VL / ROW][ROW];
+    } u = {one_nan(x)};
+    for (int k = 0; k < G4_VL / ROW; k++) {
+        const int t = G4_V_THREAD(i) + k;
+        if (!(run->threads >> t & 1)) {
+            continue;
         }
+#if G4_VL >= 8
+        memcpy(slots[t], u.each[k], count * sizeof u.each[k][0]);
+#else /* the common case does not call: memcpy would wait for the two halves of its wider load */
+        const unsigned channel = G4_V_CHANNEL(i);
+        if (count >= channel + ROW) {
+            *(vd_any *)&slots[t][channel] = (vd)u.v;
+        } else if (count > channel) {
+            memcpy(&slots[t][channel], u.each[k], (count - channel) * sizeof u.each[k][0]);
+        }
+#endif
     }
 }
 
@@ -100,8 +136,8 @@ G4_INLINE void load_plane(const struct g4_run *run, const struct g4_op *op, int 
 
 /* A number of each thread for all of its channels: as bits, since 0 + -0 would be 0. */
 G4_INLINE vd spread(const double each[G4_GANG_THREADS], int i) {
-    int64_t bits[G4_VL / 8];
-    memcpy(bits, &each[G4_VL / 8 * i], sizeof bits);
+    int64_t bits[G4_VL / ROW];
+    memcpy(bits, &each[G4_V_THREAD(i)], sizeof bits);
 #if G4_VL == 16
     typedef int64_t half __attribute__((vector_size(64)));
     union {

@@ -52,8 +52,8 @@ G4_INLINE bool any_special(const vi r[G4_VN]) {
 #elif defined(__SSE2__)
     const __m128i magnitude = _mm_set1_epi32(0x7fffffff);
     __m128i special = _mm_setzero_si128();
-    for (int i = 0; i < 2 * G4_VN; i++) {
-        const __m128i x = _mm_and_si128(((const __m128i *)(const void *)r)[i], magnitude);
+    for (int i = 0; i < G4_VN; i++) {
+        const __m128i x = _mm_and_si128((__m128i)r[i], magnitude);
         special = _mm_or_si128(special, _mm_cmpgt_epi32(x, _mm_set1_epi32(0x7f7ffffe)));
     }
     return _mm_movemask_epi8(special) != 0;

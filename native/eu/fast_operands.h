@@ -88,40 +88,56 @@ struct row {
     unsigned first_bytes, second_bytes;
 };
 
-/* False: partly outside of what the thread owns. */
-static bool indirect_row(struct g4_run *run, int thread, unsigned addr_sub, int addr_imm, unsigned bytes,
-                         struct row *row) {
-    const unsigned base = g4_indirect_base(run, thread, addr_sub, addr_imm);
+/* The address is in range, and its low bits do not carry (G4_HANDLER_INDIRECT). */
+static struct row indirect_row(struct g4_gang *gang, int thread, unsigned addr_sub, int addr_imm, unsigned bytes) {
+    const unsigned base = (unsigned)(gang->a0[thread][addr_sub & 7] + addr_imm) % (G4_GRF_COUNT * G4_REGISTER_BYTES);
     const unsigned room = 32 - base % 32;
-    const unsigned last = base + bytes - 1;
+    const unsigned first_bytes = bytes < room ? bytes : room;
 
-    row->first_bytes = bytes < room ? bytes : room;
-    row->second_bytes = bytes - row->first_bytes;
-    row->first = g4_grf_byte(run->gang, thread, base);
-    row->second = g4_grf_byte(run->gang, thread, last & ~31u);
-    return row->first && row->second && last >= base;
+    return (struct row){
+        .first = &gang->grf[base / 32].ub[thread][base % 32],
+        .second = gang->grf[(base + bytes - 1) / 32 % G4_GRF_COUNT].ub[thread],
+        .first_bytes = first_bytes,
+        .second_bytes = bytes - first_bytes,
+    };
 }
 
-static bool load_indirect(struct g4_run *run, const struct g4_op *op, const struct g4_src *src, int part,
+/* A row's usual lengths have moves of their own. */
+G4_INLINE void move_row(uint8_t *to, const uint8_t *from, unsigned bytes) {
+    switch (bytes) {
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 16:
+        memcpy(to, from, 16);
+        break;
+    case 32:
+        memcpy(to, from, 32);
+        break;
+    default:
+        memcpy(to, from, bytes);
+        break;
+    }
+}
+
+static void load_indirect(struct g4_run *run, const struct g4_op *op, const struct g4_src *src, int part,
                           union g4_vals *out) {
     const unsigned addr_sub = src->addr_sub + (unsigned)(op->passes == 2 ? part : 0);
     const unsigned dwords = g4_src_scalar(src) ? 1 : op->count;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
-        struct row row;
         uint8_t *const to = (uint8_t *)&out->d[8 * t];
         if (!(run->threads >> t & 1)) {
             continue;
         }
-        if (!indirect_row(run, t, addr_sub, src->addr_imm, 4 * dwords, &row)) {
-            return false;
+        const struct row row = indirect_row(run->gang, t, addr_sub, src->addr_imm, 4 * dwords);
+        move_row(to, row.first, row.first_bytes);
+        if (row.second_bytes) {
+            memcpy(to + row.first_bytes, row.second, row.second_bytes);
         }
-        memcpy(to, row.first, row.first_bytes);
-        memcpy(to + row.first_bytes, row.second, row.second_bytes);
         for (int c = 1; c < op->count && dwords == 1; c++) {
             out->d[8 * t + c] = out->d[8 * t];
         }
     }
-    return true;
 }
 
 static void load_address(const struct g4_gang *gang, const struct g4_fast_src *src, union g4_vals *out) {
@@ -207,9 +223,7 @@ static __attribute__((noinline)) const void *load_other(struct g4_run *run, cons
         load_address(run->gang, src, out);
         break;
     case G4_LOAD_INDIRECT:
-        if (!load_indirect(run, op, &op->src[s], part, out)) {
-            load_read(run, op, &op->src[s], part, out);
-        }
+        load_indirect(run, op, &op->src[s], part, out);
         break;
     case G4_LOAD_WORDS:
         load_words(bytes + src->sub[part], src->is_signed, out);
@@ -387,10 +401,13 @@ static void store_indirect(struct g4_run *run, const struct g4_op *op, int part,
     const unsigned addr_sub = op->dst.addr_sub + (unsigned)(op->passes == 2 ? part : 0);
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         const unsigned enabled = g4_thread_lanes(lanes, t);
-        struct row row;
-        if (enabled == all && indirect_row(run, t, addr_sub, op->dst.addr_imm, 4u * op->count, &row)) {
-            memcpy(row.first, &vals->ud[8 * t], row.first_bytes);
-            memcpy(row.second, (const uint8_t *)&vals->ud[8 * t] + row.first_bytes, row.second_bytes);
+        if (enabled == all) {
+            const struct row row = indirect_row(run->gang, t, addr_sub, op->dst.addr_imm, 4u * op->count);
+            const uint8_t *const from = (const uint8_t *)&vals->ud[8 * t];
+            move_row(row.first, from, row.first_bytes);
+            if (row.second_bytes) {
+                memcpy(row.second, from + row.first_bytes, row.second_bytes);
+            }
         } else if (enabled) {
             store_written(run, op, part, t, enabled, vals);
         }

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "../counters.h"
 #include "../debug/debug.h"
 #include "../report.h"
 #include "../variant.h"
@@ -213,19 +214,19 @@ enum g4_handler g4_handler_of(const struct g4_op *op) {
     return op->breakpoint ? G4_HANDLER_BREAKPOINT : plain_handler(op);
 }
 
-/* What no vector variant changes; `dot` is the one of them that the general handler can do as well. */
-#define PLAIN(dot)                                                                                                     \
+/* What no vector variant changes; the general handler can do what `dot` and `indirect` do as well. */
+#define PLAIN(dot, indirect)                                                                                           \
     {                                                                                                                  \
         {                                                                                                              \
             [G4_HANDLER_GENERAL] = g4_general, [G4_HANDLER_FLOW] = g4_flow, [G4_HANDLER_SEND] = g4_send_message,       \
             [G4_HANDLER_WAIT] = g4_wait, [G4_HANDLER_MASK_STACK] = g4_mask_stack_op, [G4_HANDLER_NOP] = g4_nop,        \
             [G4_HANDLER_ILLEGAL] = g4_illegal, [G4_HANDLER_BREAKPOINT] = g4_breakpoint,                                \
-            [G4_HANDLER_DOT_INTEGER] = (dot), [G4_HANDLER_STRAY] = g4_stray,                                           \
+            [G4_HANDLER_DOT_INTEGER] = (dot), [G4_HANDLER_INDIRECT] = (indirect), [G4_HANDLER_STRAY] = g4_stray,       \
         }                                                                                                              \
     }
 
-static const struct g4_fast_handlers plain = PLAIN(g4_dot_integer);
-static const struct g4_fast_handlers only_general = PLAIN(g4_general);
+static const struct g4_fast_handlers plain = PLAIN(g4_dot_integer, g4_indirect);
+static const struct g4_fast_handlers only_general = PLAIN(g4_general, g4_general);
 
 void g4_execute(struct g4_run *run, const struct g4_op *op) {
     plain.handler[plain_handler(op)](run, op);
@@ -239,7 +240,7 @@ void g4_stray(struct g4_run *run, const struct g4_op *op) {
     uint32_t length;
     struct g4_op decoded;
 
-    if (run->eu->alone && g4_kernel_extend(run->kernel, run->eu->ctx, ip, g4_owned(run->gang))) {
+    if (run->eu->alone && g4_kernel_extend(run->eu->kernels, run->kernel, run->eu->ctx, ip, g4_owned(run->gang))) {
         run->next = ip;
         g4_run_place(run, ip);
         run->split = true;
@@ -421,6 +422,14 @@ enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, co
     return g4_gang_run_with(eu, gang, kernel, tables, g4_may_run_translated(eu));
 }
 
-enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
+enum g4_status g4_gang_run_uncounted(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
     return eu->debug ? g4_debug_run(eu, gang, kernel) : g4_gang_run_unobserved(eu, gang, kernel);
+}
+
+static enum g4_status run_observed(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
+    return eu->counters ? g4_counted_run(eu, gang, kernel) : g4_debug_run(eu, gang, kernel);
+}
+
+enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
+    return eu->observed ? run_observed(eu, gang, kernel) : g4_gang_run_unobserved(eu, gang, kernel);
 }

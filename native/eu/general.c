@@ -94,8 +94,8 @@ static void read_plane(const struct g4_pass *pass, const struct g4_src *src, dou
 
     if (src->kind == G4_KIND_INDIRECT) {
         group.kind = G4_KIND_GRF;
-        group.base =
-            (uint16_t)g4_indirect_base(pass->run, pass->thread, src->addr_sub + (unsigned)pass->index, src->addr_imm);
+        group.base = (uint16_t)g4_indirect_byte(pass->run->gang, pass->thread, src->addr_sub + (unsigned)pass->index,
+                                                src->addr_imm);
         group.pass_bytes = 0;
     }
     group.base &= 0xfff0;
@@ -128,8 +128,8 @@ static int64_t type_min(unsigned type) {
 
 static int64_t type_max(unsigned type) {
     static const int64_t most[8] = {
-        [G4_TYPE_UD] = UINT32_MAX, [G4_TYPE_D] = INT32_MAX, [G4_TYPE_UW] = UINT16_MAX,       [G4_TYPE_W] = INT16_MAX,
-        [G4_TYPE_UB] = UINT8_MAX,  [G4_TYPE_B] = INT8_MAX,  [G4_TYPE_RESERVED] = UINT32_MAX,
+        [G4_TYPE_UD] = UINT32_MAX, [G4_TYPE_D] = INT32_MAX,  [G4_TYPE_UW] = UINT16_MAX,
+        [G4_TYPE_W] = INT16_MAX,   [G4_TYPE_UB] = UINT8_MAX, [G4_TYPE_B] = INT8_MAX,
     };
     return most[type & 7];
 }

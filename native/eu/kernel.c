@@ -13,12 +13,15 @@
 
 enum {
     BUCKETS = 256,
-    MAX_KERNELS = 2048
+    MAX_KERNELS = 2048,
+    MAX_BYTES = 256 << 20, /* a 64 KiB kernel weighs 3 to 7 MiB */
+    KERNELS_OF_A_DRAW = 8, /* VS, GS, CLIP, SF and four entry points of the pixel shader */
 };
 
 struct g4_kernel_cache {
     struct g4_kernel *bucket[BUCKETS]; /* by address */
     uint32_t count;
+    size_t bytes; /* of all kernels with their parts */
     uint64_t clock;
 };
 
@@ -177,7 +180,12 @@ static bool walk(struct g4_kernel *kernel, struct g4_port *port, uint32_t gen) {
         }
     }
     kernel->bytes = ip;
-    return kernel->ops != NULL;
+    if (!kernel->ops) {
+        return false;
+    }
+    struct g4_op *const fitting = realloc(kernel->ops, (kernel->count + 1) * sizeof *fitting);
+    kernel->ops = fitting ? fitting : kernel->ops;
+    return true;
 }
 
 /* Threads may go to code that the walk has not seen. */
@@ -240,17 +248,20 @@ static void find_reads(struct g4_kernel *kernel) {
     kernel->read_top = top < G4_GRF_COUNT ? top : G4_GRF_COUNT;
 }
 
+enum {
+    KERNEL_TARGETS = 256 /* binding table entries that a descriptor can name */
+};
+
 static bool find_targets(struct g4_kernel *kernel) {
     enum {
         SFID_DATAPORT_WRITE = 5,
-        ENTRIES = 256
     };
-    bool seen[ENTRIES] = {false};
+    bool seen[KERNEL_TARGETS] = {false};
 
-    kernel->targets = malloc(ENTRIES);
+    kernel->targets = malloc(KERNEL_TARGETS);
     for (uint32_t i = 0; kernel->targets && i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
-        const uint32_t entry = op->descriptor & (ENTRIES - 1);
+        const uint32_t entry = op->descriptor & (KERNEL_TARGETS - 1);
         if (op->opcode == G4_OPCODE_SEND && op->src[1].kind == G4_KIND_IMM &&
             (op->descriptor >> 24 & 15) == SFID_DATAPORT_WRITE &&
             (op->descriptor >> 12 & 7) == G4_DATA_PORT_WRITE_TYPE_GEN45_RENDER_TARGET && !seen[entry]) {
@@ -267,6 +278,21 @@ uint32_t g4_kernel_targets(const struct g4_kernel *kernel, const uint8_t **entri
 }
 
 /* ---- the cache ---- */
+
+/* The memory of a kernel without its parts. */
+static size_t own_memory(const struct g4_kernel *kernel) {
+    return sizeof *kernel + (kernel->count + 1) * sizeof *kernel->ops +
+           (kernel->bytes / 8 + 1) * sizeof *kernel->index + kernel->bytes + KERNEL_TARGETS +
+           g4_translation_memory(kernel->translation);
+}
+
+static size_t memory_with_parts(const struct g4_kernel *kernel) {
+    size_t memory = kernel->memory + sizeof *kernel->parts;
+    for (uint32_t i = 0; i < kernel->parts->count; i++) {
+        memory += kernel->parts->part[i]->memory;
+    }
+    return memory;
+}
 
 struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t address, uint32_t base) {
     struct g4_kernel *const kernel = calloc(1, sizeof *kernel);
@@ -311,6 +337,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
     g4_flat_find(kernel, &kernel->flat);
     g4_translate(kernel, ctx->gen);
     (void)g4_mem_read(&port, address, kernel->content, kernel->bytes);
+    kernel->memory = own_memory(kernel);
     return kernel;
 }
 
@@ -328,8 +355,8 @@ bool g4_kernel_same_content(const struct g4_kernel *kernel, struct g4_port *port
     return true;
 }
 
-/* Make room: whoever was not asked for the longest time goes.  Kernels of the running draw are the newest. */
-static void evict(struct g4_kernel_cache *cache) {
+/* Free the kernel that was looked up least recently; false: all that are left may be those of the running draw. */
+static bool evict(struct g4_kernel_cache *cache) {
     struct g4_kernel **oldest = NULL;
     for (int i = 0; i < BUCKETS; i++) {
         for (struct g4_kernel **k = &cache->bucket[i]; *k; k = &(*k)->chain) {
@@ -338,11 +365,20 @@ static void evict(struct g4_kernel_cache *cache) {
             }
         }
     }
-    if (oldest) {
-        struct g4_kernel *const gone = *oldest;
-        *oldest = gone->chain;
-        g4_kernel_free(gone);
-        cache->count--;
+    if (!oldest || cache->clock - (*oldest)->last_use < KERNELS_OF_A_DRAW) {
+        return false;
+    }
+    struct g4_kernel *const gone = *oldest;
+    *oldest = gone->chain;
+    cache->bytes -= memory_with_parts(gone);
+    cache->count--;
+    g4_kernel_free(gone);
+    return true;
+}
+
+void g4_kernel_cache_grow(struct g4_kernel_cache *cache, size_t bytes) {
+    cache->bytes += bytes;
+    while ((cache->count > MAX_KERNELS || cache->bytes > MAX_BYTES) && evict(cache)) {
     }
 }
 
@@ -355,7 +391,7 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
     g4_port_init(&port, ctx->mem, G4_UNIT_EU, false);
     for (struct g4_kernel *kernel = *bucket; kernel; kernel = kernel->chain) {
         if (kernel->address == address && g4_kernel_same_content(kernel, &port)) {
-            g4_kernel_drop_stale_parts(kernel, &port);
+            cache->bytes -= g4_kernel_drop_stale_parts(kernel, &port);
             kernel->last_use = ++cache->clock;
             return kernel;
         }
@@ -363,9 +399,6 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
     if (!g4_mem_ptr(ctx->mem, address)) {
         *fault = (struct g4_fault){.unit = G4_UNIT_EU, .address = address, .what = G4_FAULT_UNMAPPED_READ};
         return NULL;
-    }
-    if (cache->count >= MAX_KERNELS) {
-        evict(cache);
     }
     struct g4_kernel *const kernel = g4_kernel_decode(ctx, address, 0);
     if (kernel) {
@@ -380,5 +413,6 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
     kernel->chain = *bucket;
     *bucket = kernel;
     cache->count++;
+    g4_kernel_cache_grow(cache, memory_with_parts(kernel));
     return kernel;
 }

@@ -48,6 +48,7 @@ struct g4_kernel {
     uint8_t *targets; /* binding table entries of its render target writes, in order of the code, each once */
     uint32_t target_count;
     uint8_t *content; /* the bytes it was decoded from */
+    size_t memory;    /* bytes that the kernel holds, without its parts */
     uint64_t last_use;
     struct g4_kernel *chain; /* the next of the cache's bucket */
 };
@@ -68,11 +69,16 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
 void g4_kernel_free(struct g4_kernel *kernel);
 bool g4_kernel_same_content(const struct g4_kernel *kernel, struct g4_port *port);
 
-/* Decode code at `ip`, outside of what is known, as a part of the kernel; false: not possible.  Only for a worker that
- * runs alone.  `registers` is what the threads own. */
-bool g4_kernel_extend(const struct g4_kernel *kernel, const struct g4_context *ctx, uint32_t ip, unsigned registers);
-/* Forget parts whose memory has changed.  Nothing may run. */
-void g4_kernel_drop_stale_parts(const struct g4_kernel *kernel, struct g4_port *port);
+/* Decode code at `ip`, outside of what is known, as a part of a kernel in the cache; false: not possible.  Only for a
+ * worker that runs alone.  `registers` is what the threads own. */
+bool g4_kernel_extend(struct g4_kernel_cache *cache, const struct g4_kernel *kernel, const struct g4_context *ctx,
+                      uint32_t ip, unsigned registers);
+/* Forget parts whose memory has changed, and return the bytes they held.  Nothing may run. */
+size_t g4_kernel_drop_stale_parts(const struct g4_kernel *kernel, struct g4_port *port);
+
+/* Count bytes that a kernel in the cache has come to hold, and evict kernels while the cache is over its limits.  The
+ * kernels of the running draw or media command stay: they were looked up last. */
+void g4_kernel_cache_grow(struct g4_kernel_cache *cache, size_t bytes);
 
 /* The instruction at an address in its full form, and how many bytes it takes there. */
 void g4_kernel_fetch(struct g4_port *port, uint32_t address, uint32_t words[4], uint32_t *length);

@@ -6,7 +6,7 @@
 
 #include "gang.h"
 
-#include "../generated/isa.h"
+#include "isa.h"
 
 enum g4_kind {
     G4_KIND_NULL,     /* reads 0, drops writes; also what cannot be read: an MRF as a source */
@@ -77,6 +77,13 @@ struct g4_fast_dst {
     uint16_t off[16];
 };
 
+/* Where an indirect operand reaches to, for a look at the addresses before a fast handler uses them. */
+struct g4_fast_address {
+    uint16_t used[8]; /* 0xffff: this a0 is an address of it */
+    int16_t imm;      /* added to each */
+    uint16_t extent;  /* bytes from an address to the end of its last element */
+};
+
 struct g4_stretch;
 
 struct g4_op {
@@ -112,6 +119,9 @@ struct g4_op {
     g4_lanes written; /* Align16 channel enables, and the execution size */
     struct g4_fast_src in[2];
     struct g4_fast_dst out;
+    uint16_t ordinary; /* G4_HANDLER_INDIRECT: the handler if all addresses are in range */
+    uint8_t addresses; /* indirect operands */
+    struct g4_fast_address address[3];
     struct g4_stretch *stretch; /* that starts here: machine code for this op and some more (translate.h) */
 };
 

@@ -16,7 +16,8 @@ const struct g4_op *g4_kernel_find_part(const struct g4_kernel *kernel, uint32_t
     return NULL;
 }
 
-bool g4_kernel_extend(const struct g4_kernel *kernel, const struct g4_context *ctx, uint32_t ip, unsigned registers) {
+bool g4_kernel_extend(struct g4_kernel_cache *cache, const struct g4_kernel *kernel, const struct g4_context *ctx,
+                      uint32_t ip, unsigned registers) {
     struct g4_kernel_parts *const parts = kernel->parts;
 
     if (!parts || parts->count == G4_KERNEL_PARTS || !g4_mem_ptr(ctx->mem, kernel->address + ip)) {
@@ -28,19 +29,23 @@ bool g4_kernel_extend(const struct g4_kernel *kernel, const struct g4_context *c
         return false;
     }
     parts->part[parts->count++] = part;
+    g4_kernel_cache_grow(cache, part->memory);
     return true;
 }
 
-void g4_kernel_drop_stale_parts(const struct g4_kernel *kernel, struct g4_port *port) {
+size_t g4_kernel_drop_stale_parts(const struct g4_kernel *kernel, struct g4_port *port) {
     struct g4_kernel_parts *const parts = kernel->parts;
     uint32_t kept = 0;
+    size_t freed = 0;
 
     for (uint32_t i = 0; i < parts->count; i++) {
         if (g4_kernel_same_content(parts->part[i], port)) {
             parts->part[kept++] = parts->part[i];
         } else {
+            freed += parts->part[i]->memory;
             g4_kernel_free(parts->part[i]);
         }
     }
     parts->count = kept;
+    return freed;
 }

@@ -3,17 +3,64 @@
  */
 #include <string.h>
 
+#include "fast.h"
 #include "run.h"
+
+/* The low bits of an address, of which a carry is lost. */
+static unsigned low_bits(unsigned address, int addr_imm) {
+    return (address & 31) + ((unsigned)addr_imm & 31);
+}
+
+unsigned g4_indirect_byte(const struct g4_gang *gang, int thread, unsigned addr_sub, int addr_imm) {
+    const unsigned address = gang->a0[thread][addr_sub & 7];
+    const int reg = (int)(address >> 5) + (addr_imm >> 5);
+    return (unsigned)reg * G4_REGISTER_BYTES + (low_bits(address, addr_imm) & 31);
+}
 
 unsigned g4_indirect_base(struct g4_run *run, int thread, unsigned addr_sub, int addr_imm) {
     const unsigned address = run->gang->a0[thread][addr_sub & 7];
-    const unsigned low = (address & 31) + ((unsigned)addr_imm & 31);
-    const int reg = (int)(address >> 5) + (addr_imm >> 5);
-
-    if (low > 31) { /* the carry is lost, which no compiler expects */
+    if (low_bits(address, addr_imm) > 31) { /* no compiler expects this */
         g4_run_report(run, G4_EVENT_INDIRECT_CARRY, address);
     }
-    return (unsigned)reg * G4_REGISTER_BYTES + (low & 31);
+    return g4_indirect_byte(run->gang, thread, addr_sub, addr_imm);
+}
+
+typedef uint16_t address_row __attribute__((vector_size(16))); /* a0 of a thread */
+
+/* Whether the addresses of an operand have no carry, and lead to registers of their thread. */
+static bool in_range(const struct g4_run *run, const struct g4_fast_address *operand) {
+    const int least = operand->imm < 0 ? -operand->imm : 0;
+    const int most = (int)(g4_owned(run->gang) * G4_REGISTER_BYTES) - operand->extent - operand->imm;
+    if (most < least) {
+        return false;
+    }
+    const address_row low = (address_row){0} + 31, highest_low = low - (uint16_t)(operand->imm & 31);
+    const address_row start = (address_row){0} + (uint16_t)least, span = (address_row){0} + (uint16_t)(most - least);
+    address_row used, bad = {0};
+    uint64_t halves[2];
+
+    memcpy(&used, operand->used, sizeof used);
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        address_row address;
+        memcpy(&address, run->gang->a0[t], sizeof address);
+        if (run->threads >> t & 1) {
+            bad |= (address_row)((address & low) > highest_low) | (address_row)(address - start > span);
+        }
+    }
+    bad &= used;
+    memcpy(halves, &bad, sizeof halves);
+    return (halves[0] | halves[1]) == 0;
+}
+
+/* Events are counted by the general handler alone, which knows of each channel. */
+void g4_indirect(struct g4_run *run, const struct g4_op *op) {
+    for (unsigned i = 0; i < op->addresses; i++) {
+        if (!in_range(run, &op->address[i])) {
+            g4_general(run, op);
+            return;
+        }
+    }
+    run->tables[op->ordinary >> 8]->handler[op->ordinary & 0xff](run, op);
 }
 
 static uint32_t load(const uint8_t *bytes, unsigned size) {
@@ -73,8 +120,10 @@ void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thr
         break;
     case G4_KIND_INDEXED:
         for (unsigned c = 0; c < channels; c++) {
-            const unsigned row = c / src->width;
-            base = g4_indirect_base(run, thread, src->addr_sub + row + (unsigned)pass, src->addr_imm);
+            if (c % src->width == 0) {
+                const unsigned row = c / src->width;
+                base = g4_indirect_base(run, thread, src->addr_sub + row + (unsigned)pass, src->addr_imm);
+            }
             raw[c] = extend(grf_element(run, thread, base + c % src->width * src->hstride * src->size, src->size),
                             src->type);
         }

@@ -47,6 +47,7 @@ enum g4_handler {
     G4_HANDLER_ILLEGAL,
     G4_HANDLER_BREAKPOINT,  /* general, after a look at cr0 */
     G4_HANDLER_DOT_INTEGER, /* general, in one shape of its operands */
+    G4_HANDLER_INDIRECT,    /* a fast one, after a look at the addresses */
     G4_HANDLER_STRAY,       /* not decoded with the kernel: decoded when it runs */
     G4_HANDLERS,
 };
@@ -55,7 +56,7 @@ enum g4_handler {
 enum g4_handler g4_handler_of(const struct g4_op *op);
 
 g4_handler_fn g4_general, g4_flow, g4_send_message, g4_wait, g4_mask_stack_op, g4_nop, g4_illegal, g4_breakpoint,
-    g4_dot_integer, g4_stray;
+    g4_dot_integer, g4_indirect, g4_stray;
 
 bool g4_is_dot_integer(const struct g4_op *op);
 
@@ -157,8 +158,11 @@ static inline uint8_t *g4_grf_byte(struct g4_gang *gang, int thread, unsigned by
     return byte < g4_owned(gang) * G4_REGISTER_BYTES ? &gang->grf[byte / 32].ub[thread][byte % 32] : 0;
 }
 
-/* The byte in the register file where an indirect operand starts (spec/40 7.3). */
+/* The byte in the register file where an indirect operand starts (spec/40 7.3).  An address whose low bits carry is
+ * an event, counted once for each thread, pass, operand and row of the instruction. */
 unsigned g4_indirect_base(struct g4_run *run, int thread, unsigned addr_sub, int addr_imm);
+/* The same byte of an address that has been counted. */
+unsigned g4_indirect_byte(const struct g4_gang *gang, int thread, unsigned addr_sub, int addr_imm);
 /* An architecture register as its 32 bytes. */
 void g4_arf_read(struct g4_run *run, int thread, unsigned reg, uint8_t image[32]);
 /* Put back the bytes of an architecture register whose bits are set in `written`. */

@@ -342,7 +342,7 @@ static bool float_result(struct g4_op *op) {
     if (op->dst.type != G4_TYPE_F && op->out.store != G4_STORE_NULL) {
         op->out.convert = (uint8_t)float_to(op->dst.type);
     }
-    return op->dst.type == G4_TYPE_F || (!op->saturate && op->dst.type != G4_TYPE_RESERVED);
+    return op->dst.type == G4_TYPE_F || !op->saturate;
 }
 
 static bool raw_source(const struct g4_op *op, const struct g4_src *src) {
@@ -352,7 +352,7 @@ static bool raw_source(const struct g4_op *op, const struct g4_src *src) {
 static bool has_ud(const struct g4_op *op) {
     const unsigned sources = g4_opcode_info[op->opcode].sources;
     for (unsigned s = 0; s < sources; s++) {
-        if (op->src[s].type == G4_TYPE_UD || op->src[s].type == G4_TYPE_RESERVED) {
+        if (op->src[s].type == G4_TYPE_UD) {
             return true;
         }
     }
@@ -545,8 +545,7 @@ static bool prepare_compare(struct g4_op *op, uint32_t gen) {
     if (!g4_is_gen45(gen)) { /* spec/40 13.1: both become what the destination is */
         as_unsigned = op->dst.type == G4_TYPE_UD;
         if (!as_unsigned && op->dst.type != G4_TYPE_D &&
-            (op->dst.type != a->type || op->dst.type != b->type || op->dst.type == G4_TYPE_RESERVED || a->negate ||
-             b->negate)) {
+            (op->dst.type != a->type || op->dst.type != b->type || a->negate || b->negate)) {
             return false;
         }
     } else if (is_ud(a) || is_ud(b)) {
@@ -757,6 +756,42 @@ static bool moves_dwords(struct g4_op *op) {
     return true;
 }
 
+/* One more indirect operand, with `rows` addresses from a0.`first` on and `extent` bytes behind each. */
+static void add_address(struct g4_op *op, unsigned first, int imm, unsigned rows, unsigned extent) {
+    struct g4_fast_address *const address = &op->address[op->addresses++];
+    *address = (struct g4_fast_address){.imm = (int16_t)imm, .extent = (uint16_t)extent};
+    for (unsigned n = 0; n < rows + op->passes - 1; n++) {
+        address->used[(first + n) & 7] = UINT16_MAX;
+    }
+}
+
+/* Let the addresses of an instruction with a fast handler be looked at before it runs. */
+static void look_at_addresses(struct g4_op *op) {
+    const struct g4_dst *const dst = &op->dst;
+
+    op->addresses = 0;
+    for (int s = 0; s < g4_opcode_info[op->opcode].sources; s++) {
+        const struct g4_src *const src = &op->src[s];
+        const bool indexed = src->kind == G4_KIND_INDEXED;
+        const unsigned row = indexed && src->width < op->channels ? src->width : op->channels;
+        unsigned extent = 0;
+        for (unsigned c = 0; c < row; c++) {
+            const unsigned at = indexed ? c * src->hstride * src->size : g4_region_offset(src, c);
+            extent = at + src->size > extent ? at + src->size : extent;
+        }
+        if (indexed || src->kind == G4_KIND_INDIRECT) {
+            add_address(op, src->addr_sub, src->addr_imm, op->channels / row, extent);
+        }
+    }
+    if (dst->kind == G4_KIND_INDIRECT) {
+        add_address(op, dst->addr_sub, dst->addr_imm, 1, ((op->channels - 1u) * dst->hstride + 1) * dst->size);
+    }
+    if (op->addresses) {
+        op->ordinary = op->handler;
+        op->handler = G4_HANDLER_INDIRECT;
+    }
+}
+
 void g4_fast_select(struct g4_op *op, uint32_t gen) {
     bool floats = op->exec_type == G4_EXEC_F;
 
@@ -787,12 +822,14 @@ void g4_fast_select(struct g4_op *op, uint32_t gen) {
     if (!floats && g4_op_compares(op) && op->dst.type == G4_TYPE_F && !g4_is_gen45(gen)) {
         floats = true; /* spec/40 13.1 */
     }
-    if (select_raw(op) || !prepare_sources(op, floats)) {
-        return;
+    if (!select_raw(op) && prepare_sources(op, floats)) {
+        if (floats) {
+            select_float(op, gen);
+        } else {
+            select_int(op, gen);
+        }
     }
-    if (floats) {
-        select_float(op, gen);
-    } else {
-        select_int(op, gen);
+    if (op->handler != G4_HANDLER_GENERAL) {
+        look_at_addresses(op);
     }
 }

@@ -240,6 +240,7 @@ void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
         g4_translation_free(translation);
         return;
     }
+    translation->room = kernel->count + 1;
     mark_targets(kernel, is_target);
     translate_all(&t, kernel, translation, is_target);
     if (!t.code.failed && !t.constants.failed && translation->count &&

@@ -67,8 +67,10 @@ struct g4_translation {
     void *code; /* pages of their own */
     size_t code_bytes;
     void *constants;
+    size_t constants_bytes;
     struct g4_stretch *stretches; /* a region's ops may have stretches of their own */
     uint32_t count;
+    uint32_t room; /* stretches that there is memory for */
 };
 
 struct g4_code;
@@ -80,6 +82,8 @@ bool g4_translation_seal(struct g4_translation *translation, const struct g4_cod
 /* Translate what can be; nothing when the host cannot run it, or there is no memory. */
 void g4_translate(struct g4_kernel *kernel, uint32_t gen);
 void g4_translation_free(struct g4_translation *translation);
+/* The bytes that a translation holds; 0 without one. */
+size_t g4_translation_memory(const struct g4_translation *translation);
 
 /* Whether threads may go through translated code. */
 bool g4_may_run_translated(const struct g4_eu *eu);

@@ -34,9 +34,22 @@ void g4_translation_free(struct g4_translation *translation) {
     free(translation);
 }
 
+size_t g4_translation_memory(const struct g4_translation *translation) {
+    if (!translation) {
+        return 0;
+    }
+    size_t memory = sizeof *translation + translation->code_bytes + translation->constants_bytes +
+                    translation->room * sizeof *translation->stretches;
+    for (uint32_t i = 0; i < translation->count; i++) {
+        const struct g4_stretch *const stretch = &translation->stretches[i];
+        memory += stretch->blocks * sizeof *stretch->block + stretch->unheld_count;
+    }
+    return memory;
+}
+
 bool g4_may_run_translated(const struct g4_eu *eu) {
     return g4_variant_current() == G4_VARIANT_AVX512 && !eu->ctx->options.round_to_nearest &&
-           eu->functions == g4_message_functions;
+           eu->functions[G4_SFID_MATH] == g4_message_math; /* which translated code does by itself */
 }
 
 #if G4_HAVE_X86_VARIANTS
@@ -62,6 +75,7 @@ bool g4_translation_seal(struct g4_translation *translation, const struct g4_cod
         if (!translation->constants) {
             return false;
         }
+        translation->constants_bytes = constants->size;
         memcpy(translation->constants, constants->bytes, constants->size);
     }
     if (mprotect(pages, code->size, PROT_READ | PROT_EXEC) != 0) {

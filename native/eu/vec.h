@@ -1,6 +1,7 @@
 /*
- * Vectors of lanes for the fast handlers: one thread's eight channels at a time, or two threads' (AVX-512).  Whole
- * threads always, so that a scalar operand is read before anything of its thread is written.
+ * Vectors of lanes for the fast handlers, as wide as the processor's registers: one thread's eight channels (AVX2), two
+ * threads' (AVX-512), or half of a thread's (SSE2, NEON).  GCC compares vectors wider than a register lane by lane:
+ * with eight lanes, the handlers for SSE2 were three times as large.
  */
 #ifndef G4_EU_VEC_H
 #define G4_EU_VEC_H
@@ -12,10 +13,16 @@
 
 #if G4_VARIANT_LEVEL >= 2
 #define G4_VL 16
-#else
+#elif G4_VARIANT_LEVEL >= 1
 #define G4_VL 8
+#else
+#define G4_VL 4
 #endif
 #define G4_VN (64 / G4_VL)
+
+/* Vector i begins in this thread, at this channel. */
+#define G4_V_THREAD(i)  (G4_VL * (i) / 8)
+#define G4_V_CHANNEL(i) (G4_VL * (i) % 8)
 
 #define G4_INLINE static inline __attribute__((always_inline))
 #define G4_COLD   static __attribute__((noinline, cold))
@@ -59,7 +66,7 @@ G4_INLINE vi v_load_scalar(const void *from, int i) {
     memcpy(&s[1], bytes + 64 * i + 32, 4);
     return (v_splat(s[0]) & low) | (v_splat(s[1]) & ~low);
 #else
-    memcpy(&s[0], bytes + 32 * i, 4);
+    memcpy(&s[0], bytes + 32 * G4_V_THREAD(i), 4);
     return v_splat(s[0]);
 #endif
 }
@@ -70,9 +77,12 @@ G4_INLINE vi v_lanes(g4_lanes lanes, int i) {
     const vi bit = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
                     1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
     return (v_splat((int32_t)(lanes >> (16 * i) & 0xffff)) & bit) == bit;
-#else
+#elif G4_VL == 8
     const vi bit = {1, 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7};
     return (v_splat((int32_t)(lanes >> (8 * i) & 0xff)) & bit) == bit;
+#else
+    const vi bit = {1, 1 << 1, 1 << 2, 1 << 3};
+    return (v_splat((int32_t)(lanes >> (4 * i) & 0xf)) & bit) == bit;
 #endif
 }
 
@@ -98,11 +108,7 @@ G4_INLINE g4_lanes v_bits(vi mask, int i) {
 #elif G4_VARIANT_LEVEL >= 1
     return (g4_lanes)(unsigned)_mm256_movemask_ps((__m256)mask) << (8 * i);
 #elif defined(__SSE2__)
-    union {
-        vi v;
-        __m128 half[2];
-    } u = {mask};
-    return (g4_lanes)(unsigned)(_mm_movemask_ps(u.half[0]) | _mm_movemask_ps(u.half[1]) << 4) << (8 * i);
+    return (g4_lanes)(unsigned)_mm_movemask_ps((__m128)mask) << (4 * i);
 #else
     g4_lanes bits = 0;
     for (int c = 0; c < G4_VL; c++) {
@@ -114,18 +120,10 @@ G4_INLINE g4_lanes v_bits(vi mask, int i) {
 
 G4_INLINE vd v_widen(vf x) {
 #if G4_VARIANT_LEVEL == 0 && defined(__SSE2__)
-    union {
-        vf v;
-        __m128 half[2];
-    } in = {x};
-    union {
-        __m128d quarter[4];
+    const union {
+        __m128d half[2];
         vd v;
-    } out;
-    for (int k = 0; k < 2; k++) {
-        out.quarter[2 * k] = _mm_cvtps_pd(in.half[k]);
-        out.quarter[2 * k + 1] = _mm_cvtps_pd(_mm_movehl_ps(in.half[k], in.half[k]));
-    }
+    } out = {{_mm_cvtps_pd((__m128)x), _mm_cvtps_pd(_mm_movehl_ps((__m128)x, (__m128)x))}};
     return out.v;
 #else
     return __builtin_convertvector(x, vd);
@@ -134,18 +132,11 @@ G4_INLINE vd v_widen(vf x) {
 
 G4_INLINE vf v_narrow(vd x) {
 #if G4_VARIANT_LEVEL == 0 && defined(__SSE2__)
-    union {
+    const union {
         vd v;
-        __m128d quarter[4];
+        __m128d half[2];
     } in = {x};
-    union {
-        __m128 half[2];
-        vf v;
-    } out;
-    for (int k = 0; k < 2; k++) {
-        out.half[k] = _mm_movelh_ps(_mm_cvtpd_ps(in.quarter[2 * k]), _mm_cvtpd_ps(in.quarter[2 * k + 1]));
-    }
-    return out.v;
+    return (vf)_mm_movelh_ps(_mm_cvtpd_ps(in.half[0]), _mm_cvtpd_ps(in.half[1]));
 #else
     return __builtin_convertvector(x, vf);
 #endif
@@ -153,36 +144,12 @@ G4_INLINE vf v_narrow(vd x) {
 
 /* Integers to floats, rounded as the host is told to. */
 G4_INLINE vf v_to_float(vi x) {
-#if G4_VARIANT_LEVEL == 0 && defined(__SSE2__)
-    union {
-        vi v;
-        __m128i half[2];
-    } in = {x};
-    union {
-        __m128 half[2];
-        vf v;
-    } out = {{_mm_cvtepi32_ps(in.half[0]), _mm_cvtepi32_ps(in.half[1])}};
-    return out.v;
-#else
     return __builtin_convertvector(x, vf);
-#endif
 }
 
 /* Toward zero; the value must be within the range. */
 G4_INLINE vi v_to_int(vf x) {
-#if G4_VARIANT_LEVEL == 0 && defined(__SSE2__)
-    union {
-        vf v;
-        __m128 half[2];
-    } in = {x};
-    union {
-        __m128i half[2];
-        vi v;
-    } out = {{_mm_cvttps_epi32(in.half[0]), _mm_cvttps_epi32(in.half[1])}};
-    return out.v;
-#else
     return __builtin_convertvector(x, vi);
-#endif
 }
 
 /* The largest integer not above, of numbers that are not denormal; -0, infinities and NaN as they are. */

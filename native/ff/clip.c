@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../counters.h"
 #include "../report.h"
 #include "four.h"
 #include "stage.h"
@@ -334,8 +335,13 @@ static enum g4_status run_threads(struct clipping *c) {
     if (!g4_is_gen45(c->worker->ctx->gen) && clip->clipper_statistics_enable) {
         c->worker->counter[G4_COUNTER_CL_INVOCATIONS] += c->threads;
     }
-    const enum g4_status status = g4_spawn_run(c->worker, c->pipe, &spawn, c->thread, c->threads, out);
-    return status == G4_OK ? weave(c, out) : status;
+    enum g4_status status = g4_spawn_run(c->worker, c->pipe, &spawn, c->thread, c->threads, out);
+    const uint32_t passed = c->chunk->objects;
+    status = status == G4_OK ? weave(c, out) : status;
+    if (c->worker->eu.counters) {
+        c->worker->eu.counters->sum.clip_output += c->chunk->objects - passed;
+    }
+    return status;
 }
 
 /* The objects of a triangle list from number i on that pass without a question; returns the first one that may not. */
@@ -410,6 +416,12 @@ enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe,
             !add_thread(&c, object, any, g4_topology_edges(strip->topology, k, object->last_of_primitive))) {
             return G4_NO_MEMORY;
         }
+    }
+    if (worker->eu.counters) {
+        struct g4_draw_counters *const sum = &worker->eu.counters->sum;
+        sum->assembled += strip->objects;
+        sum->clipped += c.threads;
+        sum->clip_discarded += strip->objects - (chunk->objects - c.first) - c.threads;
     }
     return c.threads ? run_threads(&c) : G4_OK;
 }

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../counters.h"
 #include "../debug/debug.h"
 #include "../report.h"
 #include "sf_setup.h"
@@ -205,6 +206,19 @@ static enum g4_status tell_fetched(const struct assembly *a, const struct needs 
     return G4_OK;
 }
 
+/* The bytes of each vertex that was fetched. */
+static void count_fetched(const struct assembly *a) {
+    struct g4_counters *const counters = a->worker->eu.counters;
+
+    counters->sum.vertices_fetched += a->entries.count;
+    counters->sum.vertices_shaded += a->pipe->vs.vs_function_enable ? a->entries.count : 0;
+    for (uint32_t i = 0; i < a->fetch.elements; i++) {
+        const struct g4_fetch *const f = &a->fetch.element[i];
+        const uint64_t bytes = f->reads_memory ? f->format->block_bits / 8u : 0;
+        g4_count_bytes(counters, G4_ROLE_VERTEX_BUFFER, f->buffer, bytes * a->entries.count, 0);
+    }
+}
+
 /* What CLIP and SF do with every vertex, before there are objects. */
 static void look_at_vertices(const struct assembly *a, struct g4_vertex *vertex, uint32_t count) {
     if (a->pipe->clip_enable) {
@@ -233,6 +247,9 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     }
     a->entry_of[0] = needs->first == 0 && needs->count ? a->entry_of[1] : entry_at(a, 0, 0);
 
+    if (a->worker->eu.counters) {
+        count_fetched(a);
+    }
     if (a->worker->eu.debug) {
         status = tell_fetched(a, needs);
     }

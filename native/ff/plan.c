@@ -21,14 +21,15 @@ static uint32_t vertex_count(const struct g4_pipe *pipe, struct g4_port *port) {
                                                  : pipe->primitive.vertex_count_per_instance;
 }
 
-/* Vertices from `start` to the next cut or the end. */
+/* Vertices from `start` to the next cut or the end.  A search for the cut stops after `most`. */
 static uint32_t run_length(const struct g4_vertex_fetch *fetch, const struct g4_pipe *pipe, struct g4_port *port,
-                           uint32_t start, uint32_t count) {
+                           uint32_t start, uint32_t count, uint64_t most) {
     if (!fetch->cut_enable) {
         return count - start;
     }
     uint32_t at = start;
-    while (at < count && g4_fetch_index(port, fetch, pipe->primitive.start_vertex_location + at) != fetch->cut_index) {
+    while (at < count && at - start < most &&
+           g4_fetch_index(port, fetch, pipe->primitive.start_vertex_location + at) != fetch->cut_index) {
         at++;
     }
     return at - start;
@@ -72,7 +73,7 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_pipe *
     uint32_t planned = 0;
     while (!cursor->done && plan->count < plan->room && planned < PLAN_OBJECTS) {
         if (!cursor->inside) {
-            cursor->vertices = run_length(&fetch, pipe, port, cursor->position, count);
+            cursor->vertices = run_length(&fetch, pipe, port, cursor->position, count, limit - cursor->visited);
             cursor->inside = true;
             plan->vertices += cursor->vertices;
             cursor->visited += cursor->vertices + 1;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "../counters.h"
 #include "../debug/debug.h"
 #include "../report.h"
 #include "lines.h"
@@ -160,6 +161,29 @@ static void report_large(struct g4_worker *worker, const struct g4_setup *setup)
     }
 }
 
+/* An object that leaves no trace; `shaped`: it has a place on the screen, but no pixel. */
+static void count_dropped(struct g4_draw_counters *sum, const struct g4_sf_frame *frame, const struct g4_object *object,
+                          const struct g4_setup *setup, bool shaped) {
+    if (shaped) {
+        sum->no_pixel++;
+        return;
+    }
+    switch (g4_sf_why_dropped(frame, object, setup)) {
+    case G4_DROPPED_NOT_A_NUMBER:
+        sum->not_a_number++;
+        break;
+    case G4_DROPPED_DEGENERATE:
+        sum->degenerate++;
+        break;
+    case G4_DROPPED_CULLED:
+        sum->culled++;
+        break;
+    default:
+        sum->outside++;
+        break;
+    }
+}
+
 enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, struct g4_chunk *chunk) {
     struct g4_sf_frame frame;
     struct batch batch = {
@@ -172,6 +196,9 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, s
     chunk->setups = 0;
     if (pipe->sf.statistics_enable) {
         worker->counter[G4_COUNTER_CL_PRIMITIVES] += chunk->objects;
+    }
+    if (worker->eu.counters) {
+        worker->eu.counters->sum.objects += chunk->objects;
     }
     if (chunk->objects == 0) {
         return G4_OK;
@@ -188,7 +215,11 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, s
     g4_payload_all_pointers(&pipe->dispatch[G4_STAGE_SF], pipe->sf.per_thread_scratch_space, &batch.slots, batch.r0);
     for (uint32_t i = 0; i < chunk->objects; i++) {
         struct g4_setup *const setup = &chunk->setup[chunk->setups];
-        if (!g4_sf_setup(&frame, &chunk->object[i], setup, &batch.payload[batch.count]) || lights_nothing(setup)) {
+        const bool shaped = g4_sf_setup(&frame, &chunk->object[i], setup, &batch.payload[batch.count]);
+        if (!shaped || lights_nothing(setup)) {
+            if (worker->eu.counters) {
+                count_dropped(&worker->eu.counters->sum, &frame, &chunk->object[i], setup, shaped);
+            }
             continue;
         }
         setup->chunk = chunk->index;

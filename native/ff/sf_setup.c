@@ -479,3 +479,26 @@ bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object
     payload->r1.primitive_type = object->topology;
     return !g4_setup_is_empty(setup) || (object->type == G4_OBJECT_LINE && frame->keep_lines);
 }
+
+enum g4_dropped g4_sf_why_dropped(const struct g4_sf_frame *frame, const struct g4_object *object,
+                                  const struct g4_setup *setup) {
+    struct corners c;
+    struct place place;
+    const bool point = object->type == G4_OBJECT_POINT;
+    const bool placed = point ? transform(frame, object->v[0], &frame->viewport[setup->viewport], &place)
+                              : find_corners(frame, object, setup->viewport, &c);
+
+    if (!placed) {
+        return G4_DROPPED_NOT_A_NUMBER;
+    }
+    if (point) {
+        return setup->corners ? G4_DROPPED_OUTSIDE : G4_DROPPED_DEGENERATE;
+    }
+    if (object->type == G4_OBJECT_LINE) {
+        return c.x[0] == c.x[1] && c.y[0] == c.y[1] ? G4_DROPPED_DEGENERATE : G4_DROPPED_OUTSIDE;
+    }
+    if (determinant(c.x, c.y) == 0) {
+        return G4_DROPPED_DEGENERATE;
+    }
+    return setup->corners ? G4_DROPPED_OUTSIDE : G4_DROPPED_CULLED;
+}

@@ -43,6 +43,17 @@ void g4_sf_place(const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint
 bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object, struct g4_setup *setup,
                  struct g4_sf_payload *payload);
 
+/* Why g4_sf_setup has just dropped an object. */
+enum g4_dropped {
+    G4_DROPPED_NOT_A_NUMBER,
+    G4_DROPPED_DEGENERATE, /* without area or length */
+    G4_DROPPED_CULLED,     /* by the cull mode */
+    G4_DROPPED_OUTSIDE,    /* of scissor and drawing rectangle, or between the pixels */
+};
+
+enum g4_dropped g4_sf_why_dropped(const struct g4_sf_frame *frame, const struct g4_object *object,
+                                  const struct g4_setup *setup);
+
 static inline bool g4_setup_is_empty(const struct g4_setup *setup) {
     return setup->x_min > setup->x_max || setup->y_min > setup->y_max;
 }

@@ -149,6 +149,7 @@ static void setup_element(const struct g4_context *ctx, const uint32_t *dw, stru
     }
     if (e.vertex_buffer_index < G4_VERTEX_BUFFERS) {
         g4_vertex_buffer_state_unpack(ctx->state->vertex_buffer[e.vertex_buffer_index], ctx->gen, &vb);
+        f->buffer = vb.buffer_starting_address;
         f->base = vb.buffer_starting_address + e.source_element_offset;
         f->pitch = vb.buffer_pitch;
         f->max_index = vb.max_index;

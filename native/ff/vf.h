@@ -17,7 +17,8 @@ struct g4_fetch {
     const struct g4_format *format;
     uint32_t control[4];  /* enum g4_vertex_component_control */
     uint32_t destination; /* dword of the entry */
-    uint32_t base;        /* buffer start + element offset */
+    uint32_t buffer;      /* where the buffer starts */
+    uint32_t base;        /* + element offset */
     uint32_t pitch;
     uint32_t max_index; /* 0: no check */
     uint32_t step_rate;

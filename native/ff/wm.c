@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../cc/state.h"
+#include "../counters.h"
 #include "../debug/debug.h"
 #include "raster.h"
 #include "wm_state.h"
@@ -76,7 +78,7 @@ enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipe)
 }
 
 /* The lit subspans of the tile, row by row. */
-static void collect(struct g4_wm *wm, const struct g4_coverage *coverage) {
+static inline __attribute__((always_inline)) void collect(struct g4_wm *wm, const struct g4_coverage *coverage) {
     uint32_t n = 0;
     for (int32_t j = coverage->first & ~1; j <= coverage->last; j += 2) {
         const uint32_t upper = j >= coverage->first ? coverage->row[j] : 0;
@@ -249,6 +251,62 @@ static void work_on_depth(struct g4_worker *worker, bool threads) {
     }
 }
 
+/* ---- counters ---- */
+
+static uint32_t lit_pixels(const struct g4_wm *wm) {
+    uint32_t pixels = 0;
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        pixels += (uint32_t)__builtin_popcount(wm->subspan[s].lit);
+    }
+    return pixels;
+}
+
+/* The pixels of the object that the stencil test alone lets through. */
+static uint32_t stencil_passes(struct g4_worker *worker) {
+    const struct g4_wm *const wm = worker->wm;
+    uint32_t pixels = 0;
+
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        const uint16_t x[G4_BLOCK_SUBSPANS] = {wm->subspan[s].x};
+        const uint16_t y[G4_BLOCK_SUBSPANS] = {wm->subspan[s].y};
+        pixels += (uint32_t)__builtin_popcount(
+            g4_cc_stencil_passes(worker, x, y, wm->subspan[s].lit, wm->setup->array_index, wm->setup->back_facing));
+    }
+    return pixels;
+}
+
+/* What becomes of the pixels that an object covers in a tile, up to its shader. */
+static void count_covered(struct g4_worker *worker, bool threads, bool watched) {
+    struct g4_wm *const wm = worker->wm;
+    struct g4_draw_counters *const sum = &worker->eu.counters->sum;
+    const bool early = wm->iz.mode == G4_IZ_P || !threads;
+    const bool tests = early && g4_cc_of(worker)->depth.test;
+    const uint32_t pixels = lit_pixels(wm);
+    const uint32_t blocks = wm->subspans;
+    const uint32_t past_stencil = tests ? stencil_passes(worker) : pixels;
+
+    if (watched) {
+        work_on_watched_depth(worker, threads);
+    } else {
+        work_on_depth(worker, threads);
+    }
+    const uint32_t left = lit_pixels(wm);
+    sum->blocks += blocks;
+    sum->fragments += pixels;
+    if (tests) {
+        sum->early_tested += pixels;
+        sum->early_stencil_failed += pixels - past_stencil;
+        sum->early_depth_failed += past_stencil - left;
+        g4_cc_count_depth(worker, pixels, left, true, true);
+    }
+    sum->depth_passed += early ? left : 0;
+    if (!threads) {
+        sum->without_shader += left;
+    } else if (wm->dispatch.any_normal || wm->dispatch.any_contiguous) {
+        sum->shaded += left;
+    }
+}
+
 void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage) {
     const struct g4_wm_state *const state = &wm->pipe->wm;
     if (state->polygon_stipple_enable && setup->poly_stipple && setup->type == G4_OBJECT_TRIANGLE) {
@@ -261,7 +319,9 @@ void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct 
     }
 }
 
-enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_tile *tile) {
+/* Built twice, so that counting costs nothing when it is off. */
+static inline __attribute__((always_inline)) enum g4_status
+work_on_tile(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_tile *tile, const bool counting) {
     struct g4_wm *const wm = worker->wm;
     const bool threads = pipe->wm.thread_dispatch_enable;
     struct g4_coverage coverage;
@@ -283,7 +343,9 @@ enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, 
         }
         wm->setup = setup;
         collect(wm, &coverage);
-        if (watched) {
+        if (counting) {
+            count_covered(worker, threads, watched);
+        } else if (watched) {
             work_on_watched_depth(worker, threads);
         } else {
             work_on_depth(worker, threads);
@@ -297,4 +359,13 @@ enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, 
     }
     wm->waiting = 0;
     return status;
+}
+
+static __attribute__((noinline, cold)) enum g4_status count_tile(struct g4_worker *worker, const struct g4_pipe *pipe,
+                                                                 const struct g4_tile *tile) {
+    return work_on_tile(worker, pipe, tile, true);
+}
+
+enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_tile *tile) {
+    return worker->eu.counters ? count_tile(worker, pipe, tile) : work_on_tile(worker, pipe, tile, false);
 }

@@ -172,7 +172,8 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
     const struct g4_wm_dispatch *const modes = &wm->dispatch;
     const uint32_t start = pipe->wm.dispatch_grf_start_register;
     const struct g4_iz *const iz = &wm->iz;
-    const bool wanted = !wm->ctx->options.general_only && !wm->ctx->debug; /* who debugs wants to see threads */
+    /* debuggers and counters see threads and pixels one by one */
+    const bool wanted = !wm->ctx->options.general_only && !worker->eu.observed;
 
     wm->flat_depth = wanted && depth_is_constant(&g4_cc_of(worker)->depth);
     wm->flat = wanted && pipe->wm.thread_dispatch_enable && !pipe->cc.alpha_test_enable && iz->mode == G4_IZ_P &&

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../clock.h"
+#include "../counters.h"
 #include "../debug/debug.h"
 #include "../sampler/sampler.h"
 
@@ -209,6 +210,9 @@ static void enter(struct g4_media *media, struct g4_fault *fault) {
         worker->eu.debug->abandoned = false;
     }
     worker->eu.written = &media->written;
+    if (worker->eu.counters) {
+        g4_counters_begin(worker->eu.counters);
+    }
     g4_surface_cache_reset(worker->surfaces);
     g4_sampler_cache_reset(worker->eu.samplers);
 }

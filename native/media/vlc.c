@@ -1,6 +1,6 @@
 #include "vlc.h"
 
-#include "../generated/mpeg2.h"
+#include "mpeg2.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

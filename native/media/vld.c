@@ -5,7 +5,7 @@
  */
 #include "vld.h"
 
-#include "../generated/mpeg2.h"
+#include "mpeg2.h"
 
 enum {
     NO_LIMIT = 127,    /* macroblock count of clients that do not count (decision 31) */

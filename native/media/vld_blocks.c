@@ -3,7 +3,7 @@
  */
 #include "vld.h"
 
-#include "../generated/mpeg2.h"
+#include "mpeg2.h"
 
 /* The difference of a block's first coefficient to that of the block before; the base is 0, because kernels add the
  * middle of the range themselves. */

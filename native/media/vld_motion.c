@@ -3,7 +3,7 @@
  */
 #include "vld.h"
 
-#include "../generated/mpeg2.h"
+#include "mpeg2.h"
 
 static uint32_t f_code(const struct g4_vld_state *state, int s, int t) {
     const uint32_t codes[2][2] = {{state->f_code_forward_horizontal, state->f_code_forward_vertical},

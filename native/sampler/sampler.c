@@ -460,8 +460,11 @@ static uint32_t integer(const struct g4_parameter *p, uint32_t lane) {
 static bool can_load(const struct call *c) {
     const struct g4_texture *const texture = c->texture;
     const bool right = texture->surface.state.mip_map_layout_mode == G4_MIP_MAP_LAYOUT_MODE_RIGHT && texture->array;
+    const bool buffer = texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_BUFFER;
+    /* an element of a buffer is one texel, not a block or a pair that share their bits */
+    const bool indivisible = buffer && texture->format->encoding != G4_ENCODING_PLAIN;
 
-    if (!texture->can_sample || texture->surface.state.surface_format == G4_SURFACE_FORMAT_MONO8) {
+    if (!texture->can_sample || indivisible || texture->surface.state.surface_format == G4_SURFACE_FORMAT_MONO8) {
         report(c, G4_EVENT_BAD_FORMAT, texture->surface.state.surface_format);
         return false;
     }
@@ -658,4 +661,17 @@ enum g4_status g4_message_sampler(struct g4_eu *eu, struct g4_gang *gang, const 
     }
     port->unit = unit;
     return G4_OK;
+}
+
+uint32_t g4_sampler_lookups(const struct g4_eu *eu, const struct g4_send *send, int t) {
+    const struct call c = {.eu = (struct g4_eu *)eu, .send = send};
+    const struct g4_sampler_shape *const message = find_message(&c);
+
+    if (!message || message->operation == G4_SAMPLER_OP_RESINFO) {
+        return 0;
+    }
+    const g4_lanes first = message->simd == 4 ? samples_of(send->emask[0]) : send->emask[0];
+    const unsigned lanes = g4_thread_lanes(first, t);
+    const unsigned more = message->simd == 16 ? g4_thread_lanes(send->emask[1], t) : 0;
+    return (uint32_t)(__builtin_popcount(lanes) + __builtin_popcount(more));
 }

@@ -91,6 +91,17 @@ static void palette_color(const struct g4_texel_reader *reader, const struct g4_
     out[3] = channel_value(&reader->gamma, format, 3, bytes);
 }
 
+static void plain_color(const struct g4_texel_reader *reader, const struct g4_format *format, const uint8_t *bytes,
+                        uint32_t out[4]) {
+    if (format->palette) {
+        palette_color(reader, format, bytes, out);
+        return;
+    }
+    for (int c = 0; c < 4; c++) {
+        out[c] = channel_value(&reader->gamma, format, c, bytes);
+    }
+}
+
 /* ---- memory ---- */
 
 enum {
@@ -309,14 +320,8 @@ void g4_texel_read(struct g4_texel_reader *reader, const struct g4_texture *text
         return;
     }
     read_plain(reader, texture, place, bytes);
-    if (format->palette) {
-        palette_color(reader, format, bytes, out);
-        return;
-    }
-    for (int c = 0; c < 4; c++) {
-        out[c] = channel_value(&reader->gamma, format, c, bytes);
-    }
-    if (key && key->enable) {
+    plain_color(reader, format, bytes, out);
+    if (key && key->enable && !format->palette) {
         apply_key(key, plain_matches(format, bytes, key), false, out);
     }
 }
@@ -328,7 +333,5 @@ void g4_texel_read_entry(struct g4_texel_reader *reader, const struct g4_texture
     uint8_t bytes[BUFFER] = {0};
 
     read_bytes(reader->port, address, bytes, bits >= 8 ? bits / 8 : 1);
-    for (int c = 0; c < 4; c++) {
-        out[c] = channel_value(&reader->gamma, texture->format, c, bytes);
-    }
+    plain_color(reader, texture->format, bytes, out);
 }

@@ -48,5 +48,7 @@ void g4_block_read(const struct g4_block *block, uint32_t offset, uint32_t *dw, 
 void g4_block_write(const struct g4_block *block, uint32_t offset, const uint32_t *dw, uint32_t count, unsigned enable);
 
 g4_message_fn g4_media_block_read, g4_media_block_write;
+/* Bytes of the block that a header describes, 0 of one that is too large. */
+uint32_t g4_media_block_bytes(const uint32_t *header, uint32_t gen);
 
 #endif

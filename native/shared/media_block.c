@@ -313,3 +313,8 @@ enum g4_status g4_media_block_write(struct g4_eu *eu, struct g4_gang *gang, cons
     }
     return G4_OK;
 }
+
+uint32_t g4_media_block_bytes(const uint32_t *header, uint32_t gen) {
+    struct media_block block;
+    return block_of(header, gen, &block) ? block.width * block.height : 0;
+}

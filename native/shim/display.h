@@ -1,4 +1,4 @@
-/* A display with one connector and one mode, for programs that set modes (spec/80 3.8).
+/* A display with one connector, for programs that set modes (spec/80 3.8).
  *
  * It belongs to an open file of the card node.  Nothing is scanned out: whenever a picture would appear, the server
  * gets a mark that says where it is.  There is no thread that would wait for a vertical blank: a flip is done, and its
@@ -21,6 +21,9 @@ enum display_ids {
     DISPLAY_GAMMA_SIZE = 256,
     DISPLAY_LARGEST = 8192,
     DISPLAY_EDID_SIZE = 128,
+    DISPLAY_MOST_MODES = 16,
+    DISPLAY_WIDTH_MM = 270,
+    DISPLAY_HEIGHT_MM = 203,
 };
 
 struct framebuffer {
@@ -67,9 +70,10 @@ struct blob {
 };
 
 struct display {
-    struct handles framebuffers; /* struct framebuffer */
-    struct handles blobs;        /* struct blob, of the program */
-    struct kms_mode mode;        /* the connector's */
+    struct handles framebuffers;               /* struct framebuffer */
+    struct handles blobs;                      /* struct blob, of the program */
+    struct kms_mode modes[DISPLAY_MOST_MODES]; /* the connector's; the preferred one first */
+    uint32_t mode_count;
     uint8_t edid[DISPLAY_EDID_SIZE];
     bool universal_planes;
     bool offers_atomic, atomic;
@@ -100,6 +104,12 @@ int display_event(const struct file *file, const void *event, uint32_t size);
 bool display_has_events(const struct file *file);
 
 typedef int kms_handler(struct file *file, void *argument, uint32_t size);
+
+/* modes.c */
+/* The modes of the connector, the preferred one first; how many. */
+uint32_t modes_make(struct kms_mode *modes);
+/* What the monitor says of itself. */
+void modes_make_edid(uint8_t *edid, const struct kms_mode *modes, uint32_t count);
 
 /* kms.c: resources and modes */
 kms_handler kms_set_client_cap, kms_get_resources, kms_get_crtc, kms_set_crtc, kms_get_encoder, kms_get_connector,

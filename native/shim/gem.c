@@ -225,13 +225,10 @@ int gem_set_tiling(struct file *file, void *argument, uint32_t size) {
         error = EBUSY;
     } else if (changes) {
         object_keep(object);
-        (void)object_wait(object, false, INT64_MAX);
-        view_pick_up(object);
-        view_destroy(object);
-        object->tiling = request->mode;
-        object->pitch = stride;
-        map_replace(object);
-        share_tell_tiling(file, object);
+        error = map_set_tiling(object, request->mode, stride);
+        if (!error) {
+            share_tell_tiling(file, object);
+        }
         object_drop(object);
     }
     /* Also when refused: clients rely on it. */

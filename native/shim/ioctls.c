@@ -227,6 +227,21 @@ static void note_unknown(struct file *file, uint32_t number) {
     }
 }
 
+/* Only who works with the device looks into buffers or submits batches. Drivers for other devices look at this one,
+ * too: they read parameters, and set the tiling of a buffer to see whether memory is swizzled. */
+static bool is_work(uint32_t number) {
+    switch (number) {
+    case I915_GEM_PREAD:
+    case I915_GEM_PWRITE:
+    case I915_GEM_MMAP:
+    case I915_GEM_MMAP_GTT:
+    case I915_GEM_EXECBUFFER2:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static int run(struct file *file, unsigned long request, void *argument) {
     const uint32_t number = request_number(request);
     const struct entry *const entry = &table[number];
@@ -242,6 +257,9 @@ static int run(struct file *file, unsigned long request, void *argument) {
     const uint32_t size = whole < LARGEST ? whole : LARGEST;
     if (request_direction(request) & REQUEST_WRITE && !user_read(copy, (uintptr_t)argument, size)) {
         return EFAULT;
+    }
+    if (!file->link.used && is_work(number)) {
+        link_tell_used(&file->link);
     }
     const int error = entry->handle(file, copy, size);
     /* Also when it failed, as the kernel does: SET_TILING tells the truth then. */

@@ -95,10 +95,6 @@ int kms_get_encoder(struct file *file, void *argument, uint32_t size) {
 
 int kms_get_connector(struct file *file, void *argument, uint32_t size) {
     (void)size;
-    enum {
-        WIDTH_MM = 270,
-        HEIGHT_MM = 203
-    };
     struct kms_connector *const request = argument;
     const struct display *const display = display_of(file);
     if (!display || request->connector != DISPLAY_CONNECTOR) {
@@ -108,20 +104,20 @@ int kms_get_connector(struct file *file, void *argument, uint32_t size) {
     uint64_t values[DISPLAY_MOST_PROPERTIES];
     const uint32_t count = properties_of_connector(display, numbers, values);
     bool fine = put_numbers(request->encoders, &request->encoder_count, (const uint32_t[]){DISPLAY_ENCODER}, 1);
-    if (request->mode_count >= 1) {
-        fine = fine && user_write(request->modes, &display->mode, sizeof display->mode);
+    if (request->mode_count >= display->mode_count) {
+        fine = fine && user_write(request->modes, display->modes, display->mode_count * sizeof display->modes[0]);
     }
     if (request->property_count >= count) {
         fine = fine && user_write(request->values, values, count * sizeof values[0]);
     }
     fine = fine && put_numbers(request->properties, &request->property_count, numbers, count);
-    request->mode_count = 1;
+    request->mode_count = display->mode_count;
     request->encoder = display->active ? DISPLAY_ENCODER : 0; /* the one in use */
     request->type = KMS_CONNECTOR_VGA;
     request->type_number = 1;
     request->connection = KMS_CONNECTED;
-    request->mm_width = WIDTH_MM;
-    request->mm_height = HEIGHT_MM;
+    request->mm_width = DISPLAY_WIDTH_MM;
+    request->mm_height = DISPLAY_HEIGHT_MM;
     request->subpixel = KMS_SUBPIXEL_UNKNOWN;
     return fine ? 0 : EFAULT;
 }

@@ -53,7 +53,9 @@ struct kms_mode {
     char name[32];
 };
 enum {
+    KMS_MODE_PHSYNC = 1,
     KMS_MODE_NHSYNC = 2,
+    KMS_MODE_PVSYNC = 4,
     KMS_MODE_NVSYNC = 8,
     KMS_MODE_TYPE_PREFERRED = 8,
     KMS_MODE_TYPE_DRIVER = 0x40,

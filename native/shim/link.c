@@ -116,6 +116,7 @@ void link_close(struct link *link) {
 void link_abandon(struct link *link) {
     link_close(link);
     link->polling = false;
+    link->used = false;
     link->requests = NULL;
     link->completed = link->submitted;
 }
@@ -335,6 +336,11 @@ void link_forget_unused(struct link *link) {
             link->files[i] = NULL;
         }
     }
+}
+
+void link_tell_used(struct link *link) {
+    struct g4_live_header packet = {.type = G4_LIVE_USED};
+    link->used = link->used || link_send(link, &packet, sizeof packet, -1);
 }
 
 void link_note(struct link *link, const char *format, ...) {

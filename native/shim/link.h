@@ -30,6 +30,7 @@ struct link_request {
 struct link {
     int fd;       /* -1: not connected (yet) */
     bool dead;    /* and never again */
+    bool used;    /* the server knows that a driver works with the device */
     bool polling; /* a thread waits for packets */
     pthread_t poller;
     uint64_t submitted, completed; /* sequence numbers of submissions */
@@ -71,6 +72,8 @@ void link_file_unused(struct link *link, uint32_t number);
 /* The server has heard that nothing is bound any more from files without use: it may let them go. */
 void link_forget_unused(struct link *link);
 
+/* A driver works with the device. */
+void link_tell_used(struct link *link);
 /* Something for the user. */
 void link_note(struct link *link, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

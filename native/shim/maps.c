@@ -17,7 +17,13 @@ struct map {
     uint64_t offset; /* in the object */
     int protection;
     bool gtt, shared;
+    bool guarded; /* the `guard_size` bytes behind it are ours */
 };
+
+/* Behind a map through the aperture the program finds memory without a meaning: crocus writes small levels of volumes
+ * beyond the end, which on a real machine hits whatever lies there.  A guard belongs to its map and goes with it, for
+ * tilings and views come and go below a map that stays. */
+static const size_t guard_size = 64 << 10;
 
 static struct map *maps;
 static size_t map_count, map_capacity;
@@ -35,7 +41,8 @@ bool map_could_be(const void *address, size_t length) {
 
 static void set_bounds(void) {
     __atomic_store_n(&lowest, map_count ? maps[0].start : UINTPTR_MAX, __ATOMIC_RELAXED);
-    __atomic_store_n(&highest, map_count ? maps[map_count - 1].end : 0, __ATOMIC_RELAXED);
+    const struct map *const last = map_count ? &maps[map_count - 1] : NULL;
+    __atomic_store_n(&highest, last ? last->end + (last->guarded ? guard_size : 0) : 0, __ATOMIC_RELAXED);
 }
 
 /* The first map that ends after an address. */
@@ -83,20 +90,46 @@ static void insert(size_t at, struct map map) {
     }
 }
 
+static void drop_guard(struct map *map) {
+    if (map->guarded) {
+        REAL(munmap)(user_pointer(map->end), guard_size);
+        map->guarded = false;
+    }
+}
+
+static void drop_unused_view(struct object *object) {
+    if (object->gtt_mappings == 0 && object->view_users == 0) {
+        view_destroy(object);
+    }
+}
+
+/* The object and its view stay between these two, although none of its maps may be known for a while. */
+static void hold(struct object *object) {
+    object_keep(object);
+    object->view_users++;
+}
+
+static void release(struct object *object) {
+    const int error = errno;
+    object->view_users--;
+    drop_unused_view(object);
+    object_drop(object);
+    errno = error;
+}
+
 static void erase(size_t at) {
     struct object *const object = maps[at].object;
+    drop_guard(&maps[at]);
     object->gtt_mappings -= maps[at].gtt;
     object->gtt_address = maps[at].gtt ? 0 : object->gtt_address;
     map_count--;
     memmove(&maps[at], &maps[at + 1], (map_count - at) * sizeof maps[0]);
     object->mappings--;
-    if (object->view && object->gtt_mappings == 0) {
-        view_destroy(object);
-    }
+    drop_unused_view(object);
     object_drop(object);
 }
 
-/* What is really mapped there: the buffer, or its linear view. */
+/* Map the buffer, or its linear view. */
 static void *place(struct object *object, bool gtt, uint64_t offset, void *address, size_t length, int protection,
                    int flags) {
     if (gtt && object->tiling) {
@@ -105,11 +138,27 @@ static void *place(struct object *object, bool gtt, uint64_t offset, void *addre
             errno = ENOMEM;
             return MAP_FAILED;
         }
-        void *const room = address ? NULL : view_room(object, length);
-        return REAL(mmap)(room ? room : address, length, protection, room ? flags | MAP_FIXED : flags, views->fd,
-                          (off_t)(view_offset(object) + offset));
+        return REAL(mmap)(address, length, protection, flags, views->fd, (off_t)(view_offset(object) + offset));
     }
     return REAL(mmap)(address, length, protection, flags, object->store->fd, (off_t)(object->offset + offset));
+}
+
+/* The same with a guard behind it; `length` is whole pages. */
+static void *place_guarded(struct object *object, uint64_t offset, void *address, size_t length, int protection,
+                           int flags) {
+    const size_t all = length + guard_size;
+    void *const space = REAL(mmap)(address, all, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (flags & MAP_32BIT), -1, 0);
+    if (space == MAP_FAILED) {
+        return MAP_FAILED;
+    }
+    void *const result = place(object, true, offset, space, length, protection, flags | MAP_FIXED);
+    if (result == MAP_FAILED) {
+        const int error = errno;
+        REAL(munmap)(space, all);
+        errno = error;
+    }
+    return result;
 }
 
 static struct place *place_in(const struct file *file, const struct object *object) {
@@ -138,16 +187,22 @@ void *map_create(struct file *file, void *address, size_t length, int protection
         errno = EINVAL;
         return MAP_FAILED;
     }
-    object_keep(object);
+    hold(object);
     if (gtt && object->tiling) {
         (void)object_wait(object, false, INT64_MAX); /* the view is made from what the GPU has written, said or not */
         view_settle(object);
     } else if (object->view) {
         view_pick_up(object);
     }
+    const bool guarded = gtt && !(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE));
     void *result = MAP_FAILED;
+    if (flags & MAP_FIXED) {
+        map_forget(address, length); /* first: a guard that goes must not take a part of the new map with it */
+    }
     if (!reserve()) {
         errno = ENOMEM;
+    } else if (guarded) {
+        result = place_guarded(object, inside, address, (size_t)pages, protection, flags);
     } else {
         result = place(object, gtt, inside, address, length, protection, flags);
     }
@@ -156,20 +211,22 @@ void *map_create(struct file *file, void *address, size_t length, int protection
         map_forget(result, pages);
         if (reserve()) {
             insert(find(start),
-                   (struct map){start, start + pages, object, inside, protection, gtt, flags & MAP_SHARED});
+                   (struct map){start, start + pages, object, inside, protection, gtt, flags & MAP_SHARED, guarded});
         }
         set_bounds();
     }
-    const int error = errno;
-    object_drop(object);
-    errno = error;
+    release(object);
     return result;
 }
 
 void map_forget(void *address, size_t length) {
     const uintptr_t start = (uintptr_t)address;
     const uintptr_t end = start + ((length + 4095) & ~(size_t)4095);
-    for (size_t at = find(start); at < map_count && maps[at].start < end;) {
+    size_t at = find(start);
+    if (at && maps[at - 1].guarded && maps[at - 1].end < end && maps[at - 1].end + guard_size > start) {
+        maps[at - 1].guarded = false; /* something else is about to be there */
+    }
+    while (at < map_count && maps[at].start < end) {
         struct map *const map = &maps[at];
         if (map->gtt && map->object->view) {
             view_pick_up(map->object);
@@ -182,12 +239,14 @@ void map_forget(void *address, size_t length) {
             above.start = end;
             above.offset += end - map->start;
             map->end = start;
+            map->guarded = false; /* it is behind the other part now */
             if (reserve()) {
                 insert(at + 1, above);
             }
             break;
         }
         if (map->start < start) {
+            drop_guard(map);
             map->end = start;
             at++;
         } else if (map->end > end) {
@@ -213,10 +272,14 @@ bool map_resize(void *address, size_t old_length, size_t length, int flags, void
         *result = MAP_FAILED;
         return true;
     }
+    hold(map.object);
+    if (flags & MREMAP_FIXED) {
+        map_forget(wanted, length);
+    }
     *result = REAL(mremap)(address, old_length, length, flags, wanted);
     if (*result != MAP_FAILED) {
-        object_keep(map.object);
         map.offset += start - map.start;
+        map.guarded = false;
         map_forget(address, old_length);
         map.start = (uintptr_t)*result;
         map.end = map.start + ((length + 4095) & ~(size_t)4095);
@@ -225,17 +288,40 @@ bool map_resize(void *address, size_t old_length, size_t length, int flags, void
             insert(find(map.start), map);
         }
         set_bounds();
-        object_drop(map.object);
+    }
+    release(map.object);
+    return true;
+}
+
+bool map_replace(struct object *object) {
+    for (size_t i = 0; object->mappings && i < map_count; i++) {
+        const struct map map = maps[i];
+        if (map.object == object &&
+            place(object, map.gtt, map.offset, user_pointer(map.start), map.end - map.start, map.protection,
+                  (map.shared ? MAP_SHARED : MAP_PRIVATE) | MAP_FIXED) == MAP_FAILED) {
+            return false;
+        }
     }
     return true;
 }
 
-void map_replace(struct object *object) {
-    for (size_t i = 0; object->mappings && i < map_count; i++) {
-        const struct map map = maps[i];
-        if (map.object == object) {
-            (void)place(object, map.gtt, map.offset, user_pointer(map.start), map.end - map.start, map.protection,
-                        MAP_SHARED | MAP_FIXED);
-        }
+int map_set_tiling(struct object *object, uint32_t tiling, uint32_t pitch) {
+    const uint32_t old_tiling = object->tiling, old_pitch = object->pitch;
+    (void)object_wait(object, false, INT64_MAX);
+    view_pick_up(object);
+    struct view *const old = view_take(object);
+    object->tiling = tiling;
+    object->pitch = pitch;
+    if (map_replace(object)) {
+        view_free(object, old);
+        return 0;
     }
+    struct view *const unfinished = view_take(object);
+    object->tiling = old_tiling;
+    object->pitch = old_pitch;
+    object->view = old;
+    if (map_replace(object)) {
+        view_free(object, unfinished);
+    } /* else a map may still show it: its memory must not be used for anything else */
+    return ENOMEM;
 }

@@ -17,7 +17,10 @@ bool map_could_be(const void *address, size_t length);
 void map_forget(void *address, size_t length);
 /* mremap() of one of ours; false: it is none. */
 bool map_resize(void *address, size_t old_length, size_t length, int flags, void *wanted, void **result);
-/* The object's memory or tiling has changed: put the same addresses on what is right now. */
-void map_replace(struct object *object);
+/* The object's memory has changed: put the same addresses on what is right now.  False: no memory, and some of them may
+ * still show what was there. */
+bool map_replace(struct object *object);
+/* Change the tiling, for maps as well, when the GPU is done with it; 0, or ENOMEM and all is as it was. */
+int map_set_tiling(struct object *object, uint32_t tiling, uint32_t pitch);
 
 #endif

@@ -131,8 +131,14 @@ int object_move_out(struct object *object) {
     const uint64_t old_offset = object->offset;
     object->store = store;
     object->offset = 0;
+    if (!map_replace(object)) {
+        object->store = old;
+        object->offset = old_offset;
+        (void)map_replace(object);
+        store_drop(store);
+        return ENOMEM;
+    }
     object->shared = true;
-    map_replace(object);
     for (struct place *place = object->places; place; place = place->next_of_object) {
         place_move(place);
     }

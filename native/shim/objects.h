@@ -21,6 +21,7 @@ struct object {
     uint32_t name;     /* global, or 0 */
     uint32_t scanouts; /* framebuffers of it: the tiling is fixed */
     uint32_t mappings, gtt_mappings;
+    uint32_t view_users;   /* who need the view for the moment, also without a mapping */
     uintptr_t gtt_address; /* of the only mapping through the aperture, 0 when that is not known */
     uint64_t gtt_offset, gtt_length;
     bool shared; /* other processes may see it */

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum g4_live_limits {
-    G4_LIVE_VERSION = 1,
+    G4_LIVE_VERSION = 2,
     G4_LIVE_MAX_PACKET = 65536, /* bytes; longer lists come in several packets */
     G4_LIVE_MAX_FILES = 65536,
     G4_LIVE_UNBOUND = 0xffffffff, /* as a file: nothing is there any more */
@@ -35,6 +35,7 @@ enum g4_live_type {
     G4_LIVE_SHARED,   /* carries the buffer's descriptor when it was looked for by name */
     G4_LIVE_MARK,     /* shim: a frame is complete, perhaps shown */
     G4_LIVE_NOTE,     /* shim: something the user should hear of */
+    G4_LIVE_USED,     /* shim: a driver works with the device; a header only, once */
 };
 
 struct g4_live_header {

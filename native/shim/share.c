@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "gem.h"
+#include "maps.h"
 #include "objects.h"
 #include "real.h"
 #include "uapi.h"
@@ -78,6 +79,12 @@ int gem_to_fd(struct file *file, void *argument, uint32_t size) {
     return error;
 }
 
+/* Another process may have changed it since. */
+static int follow_tiling(struct object *object, uint32_t tiling, uint32_t pitch) {
+    const bool changes = object->tiling != tiling || object->pitch != pitch;
+    return changes ? map_set_tiling(object, tiling, pitch) : 0;
+}
+
 /* Ask the server for a buffer, by name, or by a descriptor whose memory is taken; the object has a reference. */
 static int find(struct file *file, uint32_t name, int fd, struct object **found) {
     struct g4_live_shared packet = {.header = {.type = G4_LIVE_FIND}, .name = name};
@@ -96,6 +103,7 @@ static int find(struct file *file, uint32_t name, int fd, struct object **found)
         if (object) {
             object_keep(object);
             store_drop(store);
+            error = follow_tiling(object, reply.tiling, reply.tiling ? reply.pitch : 0);
         } else if (store) {
             object = object_of_store(store, reply.size);
             if (object) {
@@ -106,8 +114,12 @@ static int find(struct file *file, uint32_t name, int fd, struct object **found)
                 store_drop(store);
             }
         }
+        error = object ? error : ENOMEM;
+        if (error && object) {
+            object_drop(object);
+            object = NULL;
+        }
         *found = object;
-        error = object ? 0 : ENOMEM;
     }
     if (received >= 0) {
         REAL(close)(received);

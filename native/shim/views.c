@@ -22,7 +22,6 @@ struct view {
     uint64_t offset;
     uint8_t *linear; /* what the program sees */
     uint8_t *known;  /* the same as of the last time we looked */
-    uint8_t *room;   /* where the program may have its map; NULL when it was taken */
     uint8_t *band;   /* one row of tiles */
     uint64_t band_size;
 };
@@ -256,10 +255,6 @@ void view_pick_up(struct object *object) {
 
 /* --- life --- */
 
-/* Behind a map the program finds memory that is nobody's, then the known copy: crocus writes small levels of volumes
- * beyond the end, which on a real machine hits whatever lies there. */
-static const uint64_t slack = 64 << 10;
-
 static struct view *create(const struct object *object) {
     struct store *const store = store_views();
     const uint64_t offset = store ? store_take(store, object->size) : RANGES_NONE;
@@ -268,12 +263,11 @@ static struct view *create(const struct object *object) {
     }
     struct view *const view = calloc(1, sizeof *view);
     uint8_t *const band = malloc(band_size(object));
-    const uint64_t all = 2 * object->size + slack;
-    uint8_t *const room =
-        REAL(mmap)(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (!view || !band || room == MAP_FAILED) {
-        if (room != MAP_FAILED) {
-            REAL(munmap)(room, all);
+    uint8_t *const known =
+        REAL(mmap)(NULL, object->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!view || !band || known == MAP_FAILED) {
+        if (known != MAP_FAILED) {
+            REAL(munmap)(known, object->size);
         }
         free(band);
         free(view);
@@ -283,8 +277,7 @@ static struct view *create(const struct object *object) {
     *view = (struct view){.store = store_keep(store),
                           .offset = offset,
                           .linear = store->map + offset,
-                          .known = room + object->size + slack,
-                          .room = room,
+                          .known = known,
                           .band = band,
                           .band_size = band_size(object)};
     return view;
@@ -302,28 +295,23 @@ uint64_t view_offset(const struct object *object) {
     return object->view->offset;
 }
 
-void *view_room(struct object *object, uint64_t length) {
+struct view *view_take(struct object *object) {
     struct view *const view = object->view;
-    uint8_t *const room = view->room;
-    if (!room || length != object->size) {
-        return NULL;
-    }
-    view->room = NULL;
-    return room;
+    object->view = NULL;
+    return view;
 }
 
-void view_destroy(struct object *object) {
-    struct view *const view = object->view;
+void view_free(const struct object *object, struct view *view) {
     if (!view) {
         return;
     }
-    object->view = NULL;
-    REAL(munmap)(view->known - slack, object->size + slack);
-    if (view->room) {
-        REAL(munmap)(view->room, object->size);
-    }
+    REAL(munmap)(view->known, object->size);
     store_give(view->store, view->offset, object->size);
     store_drop(view->store);
     free(view->band);
     free(view);
+}
+
+void view_destroy(struct object *object) {
+    view_free(object, view_take(object));
 }

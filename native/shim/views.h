@@ -12,15 +12,17 @@
 /* The file and place of the object's view, which is made if need be; NULL: no memory. */
 struct store *view_store(struct object *object);
 uint64_t view_offset(const struct object *object);
-/* A good place for a map of all of it, which is the caller's to fill; NULL when it is taken. */
-void *view_room(struct object *object, uint64_t length);
 /* Program to buffer. */
 void view_pick_up(struct object *object);
 /* Buffer to program; pick up first. */
 void view_refresh(struct object *object);
 /* For waits: crocus does not flag depth buffers as written, so whatever batches used may have changed. */
 void view_settle(struct object *object);
+/* No map may show it. */
 void view_destroy(struct object *object);
+/* The object has no view afterwards; who takes it frees it when no map shows it any more.  Both know NULL. */
+struct view *view_take(struct object *object);
+void view_free(const struct object *object, struct view *view);
 /* In the child. */
 void views_after_fork(void);
 

@@ -297,6 +297,16 @@ def test_null_target_takes_no_colour() -> None:
     assert not board.probe.events()
 
 
+@pytest.mark.parametrize("tiling", [Tiling.X, Tiling.Y])
+def test_a_target_without_memory_takes_no_colour(tiling: Tiling) -> None:
+    """Its rows have no host address, and none may be derived from that (UBSan of Clang sees it)."""
+    nowhere = 0xC0000000
+    canvas = Canvas(tiling=tiling, surface_base_address=nowhere)
+    canvas.begin()
+    canvas.draw((1, 1, 1, 1))
+    assert canvas.memory.unmapped(nowhere, 0x4000) == [(nowhere, 0x4000)]
+
+
 def test_missing_surface_state_is_reported() -> None:
     board = Canvas()
     board.memory.write(0x1004, b"\x00\x00\x00\xf0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import lzma
 import os
@@ -12,11 +13,16 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import click
 import pytest
 
 import gen4emu
-from gen4emu.cli.main import VERBS, run
+from gen4emu.cli.main import VERBS, cli, run
+from gen4emu.cli.terminal import Progress, duration
 from gen4emu.errors import HangError
+from gen4emu.hw.gen import BY_NAME
+from gen4emu.trace.events import Engine
+from gen4emu.trace.writer import AubWriter
 
 TRACES = Path(__file__).parents[2] / "traces"
 TRIANGLE = str(TRACES / "triangle-g4x.aub.xz")
@@ -69,7 +75,7 @@ def test_errors_name_the_program_and_the_file(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(("error", "status"), [(HangError("stuck"), 3), (KeyboardInterrupt(), 130),
-                                               (OSError(5, "Input/output error", "x"), 2)])
+                                               (OSError(5, "Input/output error", "x"), 2), (MemoryError(), 2)])
 def test_exceptions_become_statuses(error: BaseException, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
@@ -121,21 +127,44 @@ def test_decode_options_choose_what_is_shown(capsys: pytest.CaptureFixture[str])
 def test_one_of_several_submissions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "twice.aub"
     path.write_bytes(2 * lzma.decompress(Path(CLEAR).read_bytes()))
-    assert run(["decode", "--submission", "2", "--headers", str(path)]) == 0
+    assert run(["decode", "--submissions", "1", "--headers", str(path)]) == 0
     assert [line for line in capsys.readouterr().out.split("\n") if line.startswith("submission")] == [
-        "submission 2: render ring at 0x00001000, 8 bytes"]
-    assert run(["decode", "--submission", "3", str(path)]) == 2
-    assert capsys.readouterr().err == f"gen4emu: {path}: there is no submission 3, only 2\n"
+        "submission 1: render ring at 0x00001000, 8 bytes"]
+    assert run(["decode", "--submission", "2", str(path)]) == 2
+    assert capsys.readouterr().err == f"gen4emu: {path}: no submission 2: it has 2 submissions, 0 to 1\n"
+
+
+def test_draws_are_numbered_through_the_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "twice.aub"
+    path.write_bytes(2 * lzma.decompress(Path(TRIANGLE).read_bytes()))
+    assert run(["decode", "--submissions", "1", "--only", "3DPRIMITIVE", "--no-follow", str(path)]) == 0
+    drawn = [line for line in capsys.readouterr().out.splitlines() if "3DPRIMITIVE" in line]
+    assert [line.rsplit("  ", 1)[1] for line in drawn] == ["draw 3", "draw 4", "draw 5"]
+    assert run(["decode", "--draws", "4", "--headers", "--no-offsets", str(path)]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if "PRIMITIVE" in line] == [
+        drawn[1].split("  ", 2)[2]]
 
 
 @pytest.mark.parametrize(("options", "text"), [
-    (["--only", "3DPRIMITVE"], "nothing is called 3DPRIMITVE"),
-    (["--at", "0x7000"], "nothing is at 0x00007000 or points there"),
-    (["--only", "VS_STATE", "--at", "0x7000"], "nothing is called VS_STATE and is at 0x00007000 or points there"),
+    (["--only", "3DPRIMITVE"], "unknown command or block '3DPRIMITVE'; did you mean 3DPRIMITIVE?"),
+    (["--only", "3DPRIMITIVE,surface_stat"], "unknown command or block 'surface_stat'; did you mean SURFACE_STATE?"),
+    (["--only", "frob*"], "unknown command or block 'frob*'"),
+    (["--only", "XY_*"], "no XY_* in this trace"),
+    (["--only", "MI_STORE_REGISTER_MEM"], "no MI_STORE_REGISTER_MEM in this trace"),
+    (["--at", "0x7000"], "nothing at 0x00007000 or pointing there in this trace"),
+    (["--only", "VS_STATE", "--at", "0x7000"], "no VS_STATE at 0x00007000 or pointing there in this trace"),
 ])
-def test_a_choice_that_leaves_nothing(options: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["decode", *options, TRIANGLE]) == 0
+def test_a_choice_that_leaves_nothing_is_an_error(options: list[str], text: str,
+                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["decode", *options, TRIANGLE]) == 2
     assert capsys.readouterr().err == f"gen4emu: {TRIANGLE}: {text}\n"
+
+
+def test_a_block_where_nothing_was_written_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["decode", TRIANGLE, "--at", "0x7000", "--as", "SURFACE_STATE"]) == 2
+    assert capsys.readouterr().err == f"gen4emu: {TRIANGLE}: nothing in this trace wrote 0x00007000\n"
+    assert run(["decode", TRIANGLE, "--at", "0x7000", "--as", "SURFACE_STAT"]) == 2
+    assert capsys.readouterr().err == "gen4emu: unknown block 'SURFACE_STAT'; did you mean SURFACE_STATE?\n"
 
 
 def test_raw_batch(raw: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,19 +178,6 @@ def test_raw_batch(raw: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_raw_batch_needs_a_device(raw: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decode", raw, "--raw"]) == 2
     assert "--device" in capsys.readouterr().err
-
-
-def test_lint_lists_findings_and_exits_with_1(raw: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["decode", "--lint", raw, "--raw", "--base", "0x1000", "--device", "g45"]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert lines == [f"{raw}: 0x00001004: 3DSTATE_POLY_STIPPLE_OFFSET: dword 1 bits 31:13: reserved bits are 0x80, "
-                     "must be zero (reserved-bits, submission 1)"]
-
-
-def test_lint_of_a_clean_batch_exits_with_0(tmp_path: Path) -> None:
-    path = tmp_path / "clean.bin"
-    path.write_bytes(struct.pack("<2I", 0x02000000, 0x05000000))
-    assert run(["decode", "--lint", str(path), "--raw", "--device", "g45"]) == 0
 
 
 def test_output_file_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,17 +198,50 @@ def test_info(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["info", TRIANGLE]) == 0
     out = capsys.readouterr().out
     assert "device       Intel GM45 (0x2a42)" in out
-    assert "holds        1 submission, 45 commands in 904 bytes, 3 draws of 9 vertices" in out
+    assert "holds        no marked frames, 1 submission, 45 commands in 904 bytes" in out
+    assert "draws        3 draws of 9 vertices, 0 blits, 0 media objects" in out
+    assert "  number  frame  ring    at          bytes  commands  draws  blits  media objects\n" in out
+    assert "  from        to          bytes\n" in out  # nothing in this trace names its memory
     assert "  0x00154000  depth buffer   2D    D24_UNORM_S8_UINT  256x256   1024  Y" in out
 
 
 def test_info_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["info", "--json", TRIANGLE]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["schema"] == "gen4emu.info/1"
+    assert found["schema"] == "gen4emu.info/2"
+    assert found["counts"] == {"submissions": 1, "frames": None, "draws": 3, "blits": 0, "media_objects": 0}
     assert found["commands"]["3DPRIMITIVE"] == 3
     assert {"address": 0x00100000, "bytes": 4096, "kind": ""} in found["memory"]
     assert len(found["kernels"]) == 7
+
+
+def test_info_counts_media_objects_apart_from_draws(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["info", "--json", str(TRACES / "mpeg2-g4x.aub.xz")]) == 0
+    counts = json.loads(capsys.readouterr().out)["counts"]
+    assert counts["draws"] == 0 and counts["media_objects"] > 0
+
+
+def test_info_in_brief_shows_20_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "many.aub"
+    path.write_bytes(25 * lzma.decompress(Path(CLEAR).read_bytes()))
+    assert run(["info", "--brief", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "\n      19     19  render" in out and "\n      20     20  render" not in out
+    assert "  ... and 5 more\n" in out
+
+
+def test_info_shows_the_frame_of_each_submission(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "frames.aub"
+    ring = struct.pack("<2I", 0, 0)
+    with AubWriter(path, BY_NAME["g45"]) as writer:
+        for frame in range(3):
+            for _ in range(2):
+                writer.submit(Engine.RENDER, ring, 0x1000)
+            writer.frame_boundary(f"frame {frame}")
+    assert run(["info", "--json", str(path)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["counts"]["frames"] == 3
+    assert [s["frame"] for s in found["submissions"]] == [0, 0, 1, 1, 2, 2]
 
 
 def test_convert_keeps_what_decode_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,3 +277,79 @@ def test_pager_on_a_terminal_may_leave_early(pager: str, lines: int | None) -> N
     text = shown.decode()
     assert text.startswith(f"\x1b[1m{TRIANGLE}\x1b[0m: aub")
     assert text.count("\n") == lines if lines is not None else "MI_BATCH_BUFFER_END" in text
+
+
+# --- convert ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["copy.xyz", "copy", "copy.xz", "copy.aub.bz2"])
+def test_convert_refuses_suffixes_that_it_does_not_know(name: str, tmp_path: Path,
+                                                        capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["convert", TRIANGLE, str(tmp_path / name)]) == 2
+    assert "(known: .aub and .g4c, each also with .xz, .gz, .zst)" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    assert run(["convert", "-q", "--to", "g4c", TRIANGLE, str(tmp_path / name)]) == 0
+
+
+def test_convert_does_not_replace_its_source_unless_forced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, link = tmp_path / "a.aub", tmp_path / "b.aub"
+    source.write_bytes(lzma.decompress(Path(TRIANGLE).read_bytes()))
+    link.symlink_to(source)
+    before = source.read_bytes()
+    for destination in (source, link):
+        assert run(["convert", str(source), str(destination)]) == 2
+        assert capsys.readouterr().err == (f"gen4emu: {destination}: is SOURCE itself: use another name, or --force to "
+                                           "replace it\n")
+        assert source.read_bytes() == before
+    assert run(["convert", "-q", "--force", str(source), str(source)]) == 0
+    assert run(["info", str(source)]) == 0
+
+
+def test_convert_says_what_was_saved_unless_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, copy = tmp_path / "a.aub", tmp_path / "b.g4c"
+    source.write_bytes(lzma.decompress(Path(TRIANGLE).read_bytes()))
+    assert run(["convert", str(source), str(copy)]) == 0
+    captured = capsys.readouterr()
+    assert not captured.out
+    assert captured.err.startswith(f"{source}: ") and f", {copy}: " in captured.err and " % saved)" in captured.err
+    assert "1 submission, " in captured.err
+    for arguments in (["convert", "-q"], ["-q", "convert"]):
+        assert run([*arguments, str(source), str(copy)]) == 0
+        assert not capsys.readouterr().err
+
+
+# --- progress ---------------------------------------------------------------------------------------------------------
+def progress(monkeypatch: pytest.MonkeyPatch, stdout: bool, stderr: bool, share: float = 0.5, **options: bool) -> str:
+    """The progress line after 10 seconds of work."""
+    now = [100.0]
+    monkeypatch.setattr("gen4emu.cli.terminal.time.monotonic", lambda: now[0])
+    shown = io.StringIO()
+    monkeypatch.setattr(shown, "isatty", lambda: stderr, raising=False)
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: stdout, raising=False)
+    line = Progress("reading x", lambda: share, **options)
+    for now[0] in (100.5, 110.0):
+        line.tick(lambda: "7 draws")
+    return shown.getvalue()
+
+
+def test_progress_shows_the_share_and_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = "\r\x1b[Kreading x: 50 %, 0:10 left, 7 draws"
+    assert progress(monkeypatch, stdout=True, stderr=True) == expected
+    assert progress(monkeypatch, stdout=False, stderr=True, scrolls=True) == expected
+    assert progress(monkeypatch, stdout=True, stderr=True, scrolls=True) == ""
+    assert progress(monkeypatch, stdout=False, stderr=False) == ""
+
+
+def test_progress_is_for_the_verbose_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    with click.Context(cli) as context:
+        context.meta["gen4emu.verbose"] = True
+        assert progress(monkeypatch, stdout=False, stderr=False) == "reading x: 50 %, 0:10 left, 7 draws\n"
+        context.meta["gen4emu.quiet"] = True
+        assert progress(monkeypatch, stdout=False, stderr=True) == ""
+
+
+def test_progress_promises_no_end_when_all_of_the_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert progress(monkeypatch, stdout=True, stderr=True, share=1.0) == "\r\x1b[Kreading x: 99 %, 7 draws"
+
+
+def test_durations() -> None:
+    assert [duration(s) for s in (0, 7.4, 754, 3723)] == ["0:00", "0:07", "12:34", "1:02:03"]

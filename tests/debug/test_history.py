@@ -86,9 +86,9 @@ def test_replay_says_which_threads_a_pixel_goes_to(tmp_path: Path, capsys: pytes
 def test_skipped_primitives_count_towards_the_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["replay", str(TRACES / "fbo-g4x.aub.xz"), "-o", str(tmp_path), "--max-prims", "1"]
     assert run([*arguments, "--skip-prims", "1"]) == 0
-    assert ", 0 draws, 0 pictures" in capsys.readouterr().err
+    assert ", 4 draws, 0 pictures" in capsys.readouterr().err
     assert run(arguments) == 0
-    assert ", 1 draws, 1 pictures" in capsys.readouterr().err
+    assert ", 4 draws, 1 picture, " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("pixel", ["1", "1,2,0", "9999,1", "a,b", "-1,2", "1,2,3,4"])
@@ -114,7 +114,7 @@ def test_a_written_fragment_says_what_was_there_and_what_is(gen: Gen) -> None:
 def test_outside_of_all_objects_nothing_happens() -> None:
     found = history(Scene(Gen.CTG, 16, 16), 15, 15, triangle())
     assert found.entries == []
-    assert list(history_lines(found)) == ["pixel 15,15", "nothing was drawn there"]
+    assert list(history_lines(found)) == ["pixel 15,15: nothing covered it"]
 
 
 @pytest.mark.parametrize("early", [True, False])
@@ -224,7 +224,7 @@ def test_real_draws_lead_back_through_vertex_shader_threads() -> None:
 def test_a_history_ends_where_it_is_told_to() -> None:
     trace = open_trace(str(TRACES / "fbo-g4x.aub.xz"))
     whole = record(trace, None, Options(), 100, 100)
-    part = record(trace, None, Options(), 100, 100, Place(0, 1))
+    part = record(trace, None, Options(), 100, 100, Place(0, 0, 1))
     assert [e.place.draw for e in whole.entries] == [0, 1, 2, 3]
     assert part.entries == whole.entries[:2]
     assert whole.targets() == [0x113000, 0x356000, 0x3D8000]

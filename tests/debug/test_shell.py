@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
+import struct
 from pathlib import Path
 
 import pytest
 
 from gen4emu.cli.main import run
-from gen4emu.debug.shell import COMMANDS
+from gen4emu.debug.shell import COMMANDS, completions
+from gen4emu.device.device import Device
+from gen4emu.device.state import Words
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
 FBO = str(TRACES / "fbo-g4x.aub.xz")
@@ -19,14 +23,24 @@ GEARS = str(TRACES / "gears-g4x.aub.xz")
 Text = pytest.CaptureFixture[str]
 
 
-def debug(capsys: Text, trace: str, *commands: str, options: tuple[str, ...] = ()) -> list[str]:
+def debug(capsys: Text, trace: str, *commands: str, options: tuple[str, ...] = (), status: int = 0) -> list[str]:
     arguments = [a for command in commands for a in ("-c", command)]
-    assert run(["debug", trace, *options, *arguments]) == 0
+    assert run(["debug", trace, *options, *arguments]) == status
     return capsys.readouterr().out.splitlines()
 
 
+def errors(capsys: Text, trace: str, *commands: str) -> list[str]:
+    """What commands that fail say on standard error, without its prefix."""
+    arguments = [a for command in commands for a in ("-c", command)]
+    assert run(["debug", trace, "--keep-going", *arguments]) == 2
+    return [line.removeprefix("gen4emu: ") for line in capsys.readouterr().err.splitlines()]
+
+
 def as_json(capsys: Text, trace: str, *commands: str) -> list[dict[str, object]]:
-    return [json.loads(line) for line in debug(capsys, trace, *commands, options=("--json",))]
+    """The lines after the first, which names schema and file."""
+    lines = [json.loads(line) for line in debug(capsys, trace, *commands, options=("--json",))]
+    assert lines[0] == {"kind": "session", "schema": "gen4emu.debug/1", "file": trace}
+    return lines[1:]
 
 
 def test_next_goes_from_draw_to_draw(capsys: Text) -> None:
@@ -50,10 +64,10 @@ def test_a_trapped_pixel_stops_before_its_thread_and_the_draw_goes_on_as_ever(ca
 
 
 def test_a_pixel_in_one_object_only(capsys: Text) -> None:
-    lines = debug(capsys, FBO, "trap pixel 100 100 object 3", *["c"] * 9)
+    lines = debug(capsys, FBO, "trap pixel 100 100 object 3", "c", "c")
     assert [line for line in lines if "trap 1 (" in line] == [
-        "draw 2, wm thread 7168 of object 3: trap 1 (pixel 100 100 object 3), instance 1"] or \
-        ["object 3" in line for line in lines if "trap 1 (" in line] == [True]
+        "draw 2, wm thread 7168 of object 3: trap 1 (pixel 100 100 object 3), instance 1"]
+    assert lines[-1] == "the trace has ended"
 
 
 @pytest.mark.parametrize(("trap", "stop"), [
@@ -158,11 +172,111 @@ def test_watched_memory_stops_whoever_writes_it(capsys: Text) -> None:
 def test_histories_go_as_far_as_the_session_has_come(capsys: Text) -> None:
     lines = debug(capsys, FBO, "history 100 100", "draw 2", "history 100 100", "bt 100 100", "q")
     whole = lines.index("draw 2: 3DPRIMITIVE TRISTRIP, 4 vertices from 0, sequential")
-    assert sum("written" in line for line in lines[:whole]) == 4
+    assert sum(line.endswith(": written") for line in lines[:whole]) == 4
     part = lines[whole:]
-    back = part.index("draw 1, object 1: written", part.index("draw 1, object 1: written") + 1)
-    assert sum("written" in line for line in part[:back]) == 2
+    back = part.index("frame 0, submission 0, draw 1, object 1: written")
+    assert sum(line.endswith(": written") for line in part[:back]) == 2
     assert sum("vs thread" in line for line in part[back:]) == 3
+
+
+def test_a_history_begins_with_the_verdict(capsys: Text) -> None:
+    lines = debug(capsys, GEARS, "history 100 100 0x0010e000")
+    assert lines[0] == ("pixel 100,100: drawn last by draw 4, object 974, ps kernel 0x0014f200; "
+                        "1 later fragment failed the depth test before the shader")
+    assert lines[1] == "3 fragments, 1 target, 1 frame"
+    assert [line.strip() for line in lines if ", object " in line and line.startswith("  frame")] == [
+        "frame 0, submission 0, draw 4, object 983: failed the depth test before the shader",
+        "frame 0, submission 0, draw 4, object 974: written", "frame 0, submission 0, draw 1, object 2: written"]
+
+
+def test_a_history_is_grouped_by_target_and_frame_newest_first(tmp_path: Path, capsys: Text) -> None:
+    path = tmp_path / "twice.aub"
+    path.write_bytes(2 * lzma.decompress(Path(FBO).read_bytes()))
+    lines = debug(capsys, str(path), "history 100 100")
+    assert lines[1] == "8 fragments, 3 targets, 2 frames"
+    heads = [line.split(":")[0] for line in lines if line.startswith("target ")]
+    assert [head.split(" ", 3)[1] + head.split(",")[1] for head in heads] == [
+        f"{target} frame {frame}" for frame in (1, 0) for target in ("0x003d8000", "0x00356000", "0x00113000")]
+    chosen = debug(capsys, str(path), "history 100 100 frame 0")
+    assert chosen[1] == "4 fragments, 3 targets, 1 frame"
+    assert not any("frame 1" in line for line in chosen)
+    assert errors(capsys, str(path), "history 100 100 frame 2") == [f"{path}: no frame 2: it has 2 frames, 0 to 1"]
+
+
+def test_a_pixel_that_nothing_covers(capsys: Text) -> None:
+    assert debug(capsys, FBO, "history 8000 8000") == ["pixel 8000,8000: nothing covered it"]
+
+
+def test_on_the_way_to_a_draw_the_device_has_no_debugger(monkeypatch: pytest.MonkeyPatch, capsys: Text) -> None:
+    """Full speed: the core is attached only where there is something to stop at."""
+    attached: list[bool] = []
+    real = Device._run_draw
+
+    def run_draw(self: Device, words: Words) -> None:
+        real(self, words)
+        attached.append(self.observer.attached)
+
+    monkeypatch.setattr(Device, "_run_draw", run_draw)
+    debug(capsys, GEARS, "draw 4", "trap pixel 100 100", "c", "delete 1", "c")
+    assert attached[:4] == [False] * 4
+    assert attached[4]
+    attached.clear()
+    debug(capsys, GEARS, "trap pixel 8000 8000", "draw 4")
+    assert attached[:4] == [True] * 4
+
+
+def test_the_first_command_that_fails_ends_a_script(capsys: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(["debug", FBO, "-c", "where", "-c", "foo", "-c", "list"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "before the first submission\n"
+    assert captured.err == "gen4emu: unknown command 'foo'; `help` lists all\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO("foo\nlist\n"))
+    assert run(["debug", FBO]) == 2
+    assert capsys.readouterr().out == ""
+    assert run(["debug", FBO, "--keep-going", "-c", "foo", "-c", "where"]) == 2
+    assert capsys.readouterr().out == "before the first submission\n"
+
+
+@pytest.mark.parametrize(("command", "text"), [
+    ("contnue", "unknown command 'contnue'; did you mean 'continue'?; `help` lists all"),
+    ("e", "ambiguous command 'e': errors, exceptions, eu"),
+    ("history 9999 1", "x must be 0 to 8191, not 9999"), ("history 1 -1", "y must be 0 to 8191, not -1"),
+    ("history a 1", "x must be a number, not 'a'"), ("gang 9", "count of threads must be 1 to 8, not 9"),
+    ("trap pxel 1 2", "unknown trap 'pxel'; did you mean 'pixel'?"),
+    ("break opcode snd", "unknown opcode 'snd'; did you mean send?"),
+    ("trap every in pz", "unknown stage 'pz' (known: clip, gs, media, ps, sf, ts, vs, wm)"),
+    ("delete 7", "no trap or breakpoint 7"), ("regs g3", "no thread is stopped"),
+    ("regs q3", "invalid register 'q3' (examples: g4, g0..g9, m2..m5)"),
+])
+def test_errors_say_what_would_be_right(command: str, text: str, capsys: Text) -> None:
+    assert errors(capsys, FBO, command) == [text]
+
+
+def test_a_draw_that_never_comes_is_an_error(capsys: Text) -> None:
+    assert errors(capsys, FBO, "draw 99") == ["no draw 99: the trace has 4 draws, 0 to 3"]
+    assert errors(capsys, FBO, "draw 2", "draw 2") == ["draw 2 is over; `restart` runs the trace again"]
+    assert debug(capsys, FBO, "draw 3", "next")[-1] == "the trace has ended"
+
+
+def test_memory_that_is_not_there_is_an_error(capsys: Text) -> None:
+    assert errors(capsys, FBO, "draw 1", "x 0x7f000000") == ["nothing has written memory at 0x7f000000"]
+
+
+def test_a_history_ends_at_a_hang_with_status_3(tmp_path: Path, capsys: Text) -> None:
+    path = tmp_path / "endless.bin"
+    path.write_bytes(struct.pack("<2I", 0x18800080, 0))  # a batch that starts itself
+    lines = debug(capsys, str(path), "history 1 1", options=("--raw", "-d", "g45"), status=3)
+    assert lines[0] == "pixel 1,1: nothing covered it"
+    assert lines[1].startswith("the GPU hung: hang at 0x000000")
+
+
+def test_words_are_completed() -> None:
+    assert completions("", "b") == ["back-trace", "bases", "break", "breakpoints-all", "breakpoints-flagged"]
+    assert completions("break ", "op") == ["opcode"]
+    assert completions("break opcode ", "sen") == ["send"]
+    assert completions("trap every in ", "w") == ["wm"]
+    assert completions("regs ", "g12") == ["g12", *(f"g{n}" for n in range(120, 128))]
+    assert completions("frobnicate ", "x") == []
 
 
 def test_a_restart_keeps_the_traps(capsys: Text) -> None:
@@ -171,12 +285,18 @@ def test_a_restart_keeps_the_traps(capsys: Text) -> None:
 
 
 def test_answers_are_json_too(capsys: Text) -> None:
-    found = as_json(capsys, GEARS, "trap pixel 100 100 2", "c", "thread", "history 100 100", "frobnicate", "errors")
+    found = as_json(capsys, GEARS, "trap pixel 100 100 2", "c", "thread", "history 100 100", "errors")
     kinds = [line["kind"] for line in found]
-    assert kinds == ["answer", "stop", "answer", "history", "error", "answer"]
+    assert kinds == ["answer", "stop", "answer", "history", "answer"]
+    assert found[3]["schema"] == "gen4emu.history/1"
     assert found[1]["thread"]["object"] == 974  # type: ignore[index]
     assert len(found[2]["state"]["grf"]) == 128  # type: ignore[index]
-    assert found[5]["errors"] == []
+    assert found[4]["errors"] == []
+
+
+def test_errors_are_json_too(capsys: Text) -> None:
+    lines = debug(capsys, FBO, "frobnicate", options=("--json",), status=2)
+    assert json.loads(lines[1]) == {"kind": "error", "error": "unknown command 'frobnicate'; `help` lists all"}
 
 
 NONSENSE = (
@@ -189,22 +309,17 @@ NONSENSE = (
 NO_REGISTERS = ("regs g200", "regs m16", "set g0.9 1", "set g0.0:f x", "set f0.2 1", "set m20.0 1", "regs q1", "clear")
 
 
-def test_commands_that_make_no_sense_say_so_and_the_session_goes_on(capsys: Text) -> None:
-    lines = debug(capsys, CLEAR, *NONSENSE, "c")
-    assert len(lines) == len(NONSENSE) + 1
-    assert lines[-1] == "the trace has ended"
+def test_commands_that_make_no_sense_say_so_and_the_session_may_go_on(capsys: Text) -> None:
+    assert len(errors(capsys, CLEAR, *NONSENSE, "c")) == len(NONSENSE)
 
 
 def test_registers_that_are_none(capsys: Text) -> None:
-    lines = debug(capsys, CLEAR, "halt", "c", *NO_REGISTERS, "c")
-    assert len(lines) == 3 + len(NO_REGISTERS) + 1
-    assert lines[-1] == "the trace has ended"
+    assert len(errors(capsys, CLEAR, "halt", "c", *NO_REGISTERS, "c")) == len(NO_REGISTERS)
 
 
 def test_after_the_end_there_is_nothing_to_go_on_with(capsys: Text) -> None:
-    lines = debug(capsys, FBO, "c", "c", "next", "where")
-    assert lines == ["the trace has ended", *["the trace has ended; `restart` starts it anew"] * 2,
-                     "at the end of the trace"]
+    assert debug(capsys, FBO, "c", "where") == ["the trace has ended", "at the end of the trace"]
+    assert errors(capsys, FBO, "c", "c", "next") == ["the trace has ended; `restart` runs it again"] * 2
 
 
 def test_help_lists_every_command(capsys: Text) -> None:
@@ -220,4 +335,4 @@ def test_commands_come_from_standard_input_too(capsys: Text, monkeypatch: pytest
 
 def test_skipped_draws_are_not_there(capsys: Text) -> None:
     lines = debug(capsys, FBO, "next", options=("--skip-prims", "2"))
-    assert lines[0] == "draw 0: 3DPRIMITIVE TRISTRIP, 4 vertices from 0, sequential"
+    assert lines[0] == "draw 2: 3DPRIMITIVE TRISTRIP, 4 vertices from 0, sequential"

@@ -327,3 +327,14 @@ def test_operands_of_every_blit_agree_with_its_fields() -> None:
             if "destination_x2" in names:
                 assert (o.width, o.height) == (view.destination_x2 - view.destination_x1,
                                                view.destination_y2 - view.destination_y1)
+
+
+def test_only_pipelined_pointers_change_the_units() -> None:
+    """The third equal CONSTANT_BUFFER once brought back the units of the second, and with them other kernels."""
+    machine = Machine()
+    first = pixel_pipeline(machine)
+    second = pixel_pipeline(machine, general=0x10000, kernel="mov(8) g5<1>F g4<8,8,1>F { align1 };\n" + PS)
+    constants = machine.command("CONSTANT_BUFFER")
+    machine.run([0x02000000], bases(machine), first, constants, constants, bases(machine, 0x10000), second, constants,
+                bases(machine), constants)
+    assert machine.decoder.context.units["ps"].address == 0x10300

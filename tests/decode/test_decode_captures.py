@@ -49,7 +49,7 @@ def test_what_the_triangle_capture_holds() -> None:
     assert summary.trace is not None and summary.trace.device is not None
     assert (summary.trace.device.name, summary.trace.application) == ("gm45", "glscenes")
     assert (summary.tally.submissions, summary.tally.commands, summary.tally.errors) == (1, 45, 0)
-    assert dict(summary.draws) == {"RECTLIST": 2, "TRILIST": 1}
+    assert dict(summary.topologies) == {"RECTLIST": 2, "TRILIST": 1}
     assert summary.vertices == 9
     found = {(s.address, s.what, s.format, s.size, s.tiling) for s in summary.surfaces}
     assert found == {

@@ -40,7 +40,7 @@ def test_shape_of_a_document() -> None:
     assert (found["schema"], found["file"]) == (SCHEMA, "file")
     (submission,) = found["items"]
     assert (submission["kind"], submission["number"], submission["hung"], submission["acthd"]) == (
-        "submission", 1, True, BATCH)
+        "submission", 0, True, BATCH)
     start, batch = submission["commands"]
     assert start == {"kind": "command", "address": 0x1000, "name": "MI_BATCH_BUFFER_START",
                      "dwords": [0x18800080, BATCH],

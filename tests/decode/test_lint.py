@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from machine import PS, Machine, diagnostics, rules
 from test_chase import bases, pixel_pipeline, surface, table, triangle
 
 from gen4emu import trace
-from gen4emu.decode import Diagnostic, Document, Item, Options, Severity
+from gen4emu.decode import Document, Item, Options, lint_rules
+from gen4emu.decode.lint_rules import RULES, Severity, documentation
 from gen4emu.hw.formats import SurfaceFormat
 
 TRACES = Path(__file__).parents[2] / "traces"
@@ -19,7 +21,7 @@ FENCE = [0x60003F01, 0x05212040, 0x18000062]  # 64 72 82 98 0 384 (spec/05 7)
 def lint(*commands: list[int], machine: Machine | None = None) -> list[str]:
     machine = machine or Machine()
     machine = _with_lint(machine)
-    return [d.rule for d in diagnostics(machine.run(*commands)) if d.severity is Severity.LINT]
+    return [d.rule for d in diagnostics(machine.run(*commands)) if d.severity is not Severity.ERROR]
 
 
 def _with_lint(machine: Machine) -> Machine:
@@ -213,6 +215,7 @@ def test_what_real_g4x_gets_wrong(kernel: str, kind: dict[str, int], found: list
 @pytest.mark.parametrize(("kernel", "found"), [
     (PS, []),
     (PS.replace("null", "g10"), ["eot-destination"]),
+    (PS.replace("null", "acc0"), ["eot-accumulator"]),
     (PS.replace("send(16) 1", "send(16) 0"), ["message-at-m0"]),
     (PS.replace("0x85a04800", "0x85b04800"), ["alpha-without-depth"]),
     ("send(8) 1 null<1>F g0<8,8,1>F 0x8620c400 { align1 };", ["urb-half-row"]),
@@ -253,7 +256,45 @@ def _findings(path: Path) -> list[Item]:
 
 def test_captures_have_only_the_deviations_that_are_known() -> None:
     """crocus builds SF and CLIP messages at m0 and never writes the constants of some shaders; the VA driver leaves
-    entries of binding tables unset, and its kernels end with a destination (decision 26)."""
+    entries of binding tables unset, and its kernels end with acc0 as destination (decision 26)."""
     for path in sorted(TRACES.glob("*.aub*")):
-        found = {d.rule for d in diagnostics(_findings(path)) if isinstance(d, Diagnostic)}
-        assert found <= {"message-at-m0", "unmapped", "urb-fence-line", "eot-destination"}, path.name
+        found = diagnostics(_findings(path))
+        assert {d.severity for d in found} <= {Severity.INFO}, path.name
+        assert {d.rule for d in found} <= {"message-at-m0", "unset-constants", "unset-surface", "urb-fence-line",
+                                           "eot-accumulator"}, path.name
+
+
+READS_CONSTANTS = "mov(8) g20<1>F g2<8,8,1>F { align1 };\n"
+READS_ATTRIBUTES = "mov(16) g20<1>F g4<0,1,0>F { align1 };\n"
+
+
+@pytest.mark.parametrize(("kernel", "written", "found"), [
+    (READS_CONSTANTS, False, ["unset-constants", "constants-unwritten"]),
+    (READS_CONSTANTS, True, []),
+    (READS_ATTRIBUTES, False, ["unset-constants"]),
+    ("mov(16) g20<1>F g[a0 0]<8,8,1>F { align1 };\n", False, ["unset-constants", "constants-unwritten"]),
+])
+def test_unwritten_constants_matter_to_kernels_that_read_them(kernel: str, written: bool, found: list[str]) -> None:
+    """Two registers of constants lie in g2 and g3, behind the header."""
+    machine, batch = drawing(kernel=kernel + PS)
+    machine.put("WM_STATE", 0x300, kernel_start_pointer=0x2000, thread_dispatch_enable=True,
+                constant_urb_entry_read_length=2, setup_urb_entry_read_length=4, dispatch_grf_start_register=2,
+                maximum_number_of_threads=1)
+    if written:
+        machine.dwords(0x70_0000, *[0] * 16)
+    constants = machine.command("CONSTANT_BUFFER", valid=True, buffer_starting_address=0x70_0000, buffer_length=1)
+    assert lint(*batch[:-1], constants, batch[-1], machine=machine) == found
+
+
+def test_every_rule_of_the_decoder_is_registered() -> None:
+    """A rule without an entry would raise KeyError when it finds something."""
+    source = "".join(path.read_text() for path in sorted(Path(lint_rules.__file__).parent.glob("*.py"))
+                     if path.name != "lint_rules.py")
+    used = set(re.findall(r"(?:find|omplain|_diagnostic|_lost)\(\w+, (?:[a-z, ]+, )?\"([a-z0-9-]+)\"", source))
+    used |= set(re.findall(r"found\.append\(\(\"([a-z0-9-]+)\"", source))
+    assert len(used) > 60 and used <= set(RULES)
+
+
+def test_documentation_lists_the_rules_of_the_code() -> None:
+    page = (TRACES.parent / "docs" / "lint.md").read_text()
+    assert page.partition("## Rules\n\n")[2] == documentation()

@@ -135,7 +135,7 @@ def test_command_cut_by_the_end_of_memory_is_reported() -> None:
     machine.batch([0x02000000] * 1023, [0x79000002], end=False, address=0x300000)
     items = machine.decode(0x300000)
     assert rules(items) == ["truncated", "batch-end"]
-    assert "4 dwords by its header, only 1 are there" in str(diagnostics(items)[0])
+    assert "4 dwords according to its header; only 1 are present" in str(diagnostics(items)[0])
 
 
 def test_command_across_the_fetch_window_is_whole() -> None:

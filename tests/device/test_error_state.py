@@ -17,6 +17,7 @@ from gen4emu.errors import HangError
 from gen4emu.hw.gen import BY_NAME, Gen
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine, ErrorState, MemoryWrite, Submission
+from gen4emu.trace.opening import Trace
 from gen4emu.trace.opening import open as open_trace
 from gen4emu.trace.writer import AubWriter
 from tests.device.test_command_streamer import BATCH, DATA, END, NOOP, RING, Machine
@@ -178,10 +179,32 @@ def test_replay_writes_the_error_state_of_a_hang(tmp_path: Path, capsys: pytest.
         writer.submit(Engine.RENDER, struct.pack("<2I", 0x18800080, BATCH), RING)
     out = tmp_path / "out"
     assert gen4emu(["replay", str(aub), "--strict", "-o", str(out)]) == 3
-    [path] = out.iterdir()
-    assert path.name == "hang-0000.error.gz"
+    (path,) = out.glob("*.error.*")
+    assert path.name == "hang-00000.error.gz"
     assert str(path) in capsys.readouterr().err
     assert gen4emu(["info", str(path)]) == 0
+
+
+@pytest.mark.parametrize("device", ["g45", "g965"])
+@pytest.mark.parametrize("base", [0, 0x1000, 0x12300000])
+def test_the_hang_of_a_raw_batch_hangs_again(base: int, device: str, tmp_path: Path) -> None:
+    """Its ring was made up: the error state must have it at an address that the page table maps."""
+    batch, state = tmp_path / "h.bin", tmp_path / "h.error.gz"
+    batch.write_bytes(struct.pack("<2I", UNKNOWN, END))
+
+    def hang_of(trace: Trace) -> tuple[str, Replay]:
+        run = Replay(trace, options=Options(strict=True))
+        with pytest.raises(HangError) as caught:
+            list(run.frames())
+        return str(caught.value), run
+
+    reason, run = hang_of(open_trace(batch, device=device, kind="raw", base=base))
+    assert run.device is not None
+    write_error_state(run.device, state, reason=reason)
+    run.close()
+    again, run = hang_of(open_trace(state))
+    run.close()
+    assert again == reason
 
 
 def test_hang_errors_are_what_a_caller_needs_to_catch() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gen4emu._native import ffi, lib
-from gen4emu.device.probe import KERNEL_ADDRESS, Probe, Status
+from gen4emu.device.probe import KERNEL_ADDRESS, Event, Probe, Status
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import listing
 from gen4emu.isa.instruction import Instruction, encode_bytes
@@ -56,6 +56,7 @@ class Outcome:
     instructions: int
     channel_ops: int
     math_messages: int
+    events: dict[Event, int]
 
 
 class Bench:
@@ -85,10 +86,16 @@ class Bench:
         for t, flags in enumerate(case.flags):
             probe.set_flags(flags, t)
         before = (probe.instructions, probe.channel_ops, probe.messages(1))
+        counted = self._events()
         status = probe.run(case.code, general_only=general_only)
         return Outcome(status, self.grf[:, :n].transpose(1, 0, 2).copy(), self.mrf[:, :n].transpose(1, 0, 2).copy(),
                        [probe.flags(t) for t in range(n)], probe.instructions - before[0],
-                       probe.channel_ops - before[1], probe.messages(1) - before[2])
+                       probe.channel_ops - before[1], probe.messages(1) - before[2],
+                       {event: n - counted.get(event, 0) for event, n in self._events().items()
+                        if n != counted.get(event, 0)})
+
+    def _events(self) -> dict[Event, int]:
+        return {event: found.count for event, found in self.probe.events().items()}
 
 
 def random_start(seed: int, gen: Gen) -> Case:

@@ -6,15 +6,26 @@ messages to the math unit among them.  On a host without AVX-512 this compares t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from gen4emu.device.probe import Event
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from gen4emu.isa.instruction import Align1Region, DestRegion, Instruction, encode_bytes
 from gen4emu.isa.opcodes import Opcode
-from gen4emu.isa.registers import EXEC_SIZE_CODES, HSTRIDE_CODES, VSTRIDE_CODES, WIDTH_CODES, RegType
-from tests.eu.differential import PARTS, Bench, Case, random_start, text
+from gen4emu.isa.registers import (
+    EXEC_SIZE_CODES,
+    HSTRIDE_CODES,
+    VSTRIDE_CODES,
+    WIDTH_CODES,
+    CondMod,
+    Predicate,
+    RegType,
+)
+from tests.eu.differential import PARTS, Bench, Case, Outcome, random_start, straight_case, text
 from tests.eu.flow_programs import flow_case
 from tests.eu.generate import end, grf
 
@@ -32,6 +43,7 @@ def compare(bench: Bench, case: Case) -> None:
         assert found.instructions == expected.instructions, text(case)
         assert found.channel_ops == expected.channel_ops, text(case)
         assert found.math_messages == expected.math_messages, text(case)
+        assert found.events == expected.events, text(case)
 
 
 @pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
@@ -179,3 +191,94 @@ def test_messages_of_threads_that_failed_are_counted_once() -> None:
     case.grf[0, 10, 0] = 0  # its inverse is infinite
     assert len(case.dmasks) > 2
     compare(Bench(Gen.EL), case)
+
+
+@pytest.mark.parametrize("gen", [Gen.CL, Gen.EL], ids=lambda g: g.name)
+@pytest.mark.parametrize("other", [RegType.D, RegType.UD, RegType.UW, RegType.F], ids=lambda t: t.name)
+@pytest.mark.parametrize("op", [
+    Opcode.MOV, Opcode.SEL, Opcode.NOT, Opcode.AND, Opcode.SHR, Opcode.SHL, Opcode.ASR, Opcode.CMP, Opcode.CMPN,
+    Opcode.ADD, Opcode.MUL, Opcode.AVG], ids=lambda o: o.name)
+def test_the_reserved_type_is_unsigned_dwords_for_all_handlers(op: Opcode, other: RegType, gen: Gen) -> None:
+    """Code 6 in any operand, on registers with their highest bit set as well as clear."""
+    if op not in (Opcode.MOV, Opcode.SEL, Opcode.CMP, Opcode.CMPN, Opcode.ADD, Opcode.MUL) and other is RegType.F:
+        other = RegType.W
+    bench = Bench(gen)
+    packed = Align1Region(VSTRIDE_CODES[8], WIDTH_CODES[8], HSTRIDE_CODES[1])
+    condition = CondMod.L if op in (Opcode.CMP, Opcode.CMPN) else CondMod.NONE
+    predicate = Predicate.NORMAL if op is Opcode.SEL else Predicate.NONE
+
+    def run(types: tuple[RegType, RegType, RegType], *, general_only: bool) -> Outcome:
+        members: dict[str, Any] = {"dst": grf(20, types[0], DestRegion(1)), "src0": grf(22, types[1], packed)}
+        if op not in (Opcode.MOV, Opcode.NOT):
+            members["src1"] = grf(24, types[2], packed)
+        case = random_start(11, gen)
+        case.alternate = False
+        case.code = encode_bytes(Instruction(op, gen, EXEC_SIZE_CODES[8], cond_modifier=condition,
+                                             predicate=predicate, **members)) + encode_bytes(end(gen))
+        return bench.run(case, general_only=general_only)
+
+    for place in range(3):
+        types = [other] * 3
+        types[place] = RegType.UD
+        expected = run(tuple(types), general_only=True)  # type: ignore[arg-type]
+        types[place] = RegType.RESERVED
+        for general_only in (True, False):
+            found = run(tuple(types), general_only=general_only)  # type: ignore[arg-type]
+            assert np.array_equal(found.grf, expected.grf)
+            assert found.flags == expected.flags
+
+
+CARRIES = 0x7C  # the last dword of register 3: an offset of 4 or more carries
+BEYOND = 0xFFC  # the last dword of register 127
+
+
+@pytest.mark.parametrize("address", [CARRIES, BEYOND], ids=hex)
+@pytest.mark.parametrize("line", [
+    "mov(4) g20<1>F g[a0 16]<4,4,1>F { align1 };",
+    "mov(16) g20<1>F g[a0 16]<8,8,1>F { align1 compr };",
+    "mov(8) g20<1>F g[a0 16]<0,1,0>F { align1 };",
+    "mov(8) g20<1>D g[a0 16]<8,8,1>W { align1 };",
+    "mov(8) g20<1>F g[a0 16]<VxH,1,0>F { align1 };",
+    "mov(8) g20<1>F g[a0 16]<VxH,4,1>F { align1 };",
+    "mov(8) g[a0 16]<1>F g20<8,8,1>F { align1 };",
+    "mov(8) g[a0 16]<2>W g20<8,8,1>D { align1 };",
+    "(+f0.0) mov(8) g[a0.1 16]<1>F g[a0 16]<8,8,1>F { align1 };",
+    "add(8) g20<1>F g[a0 16]<8,8,1>F g[a0.1 16]<8,8,1>F { align1 };",
+    "mul(8) g20<1>F g[a0 16]<8,8,1>F g[a0 16]<8,8,1>F { align1 };",  # overflows below, which only the general one can
+    "(-f0.0) sel(8) g20<1>F g[a0 16]<8,8,1>F g22<8,8,1>F { align1 };",
+    "cmp.l.f0.0(8) null<1>D g[a0 16]<8,8,1>D g22<8,8,1>D { align1 };",
+], ids=str)
+def test_events_of_addresses_are_counted_alike_by_all_handlers(line: str, address: int) -> None:
+    """Also if no channel of some threads is on, if an operand is read twice, and if only the last thread carries."""
+    bench = Bench(Gen.EL)
+    for last_only in (False, True):
+        case = program(f"mov(8) a0<1>UW g127<8,8,1>UW {{ align1 nomask }};\n{line}")
+        threads = len(case.dmasks)
+        case.dmasks = [0, *[0xFFFF] * (threads - 1)]
+        case.grf[:] = 0x7F000000
+        case.grf[:, 127, :4] = 0x00400040
+        case.grf[-1 if last_only else slice(None), 127, :4] = address << 16 | address
+        compare(bench, case)
+        assert bench.run(case, general_only=False).events.keys() <= {Event.INDIRECT_CARRY, Event.GRF_RANGE}
+
+
+@pytest.mark.parametrize(("line", "count"), [
+    ("mov(8) g20<1>F g[a0 16]<8,8,1>F { align1 };", 1),
+    ("mov(16) g20<1>F g[a0 16]<8,8,1>F { align1 compr };", 2),
+    ("mov(8) g20<1>F g[a0 16]<VxH,4,1>F { align1 };", 2),
+    ("mov(8) g20<1>F g[a0 16]<VxH,1,0>F { align1 };", 8),
+    ("add(8) g[a0 16]<1>F g[a0 16]<8,8,1>F g[a0.1 16]<8,8,1>F { align1 };", 3),
+    ("line(8) g20<1>F g[a0 16]<0,1,0>F g22<8,8,1>F { align1 };", 1),
+], ids=str)
+def test_a_carry_counts_once_for_each_thread_pass_operand_and_row(line: str, count: int) -> None:
+    case = program(f"mov(8) a0<1>UW g127<8,8,1>UW {{ align1 nomask }};\n{line}")
+    case.grf[:, 127, :4] = CARRIES << 16 | CARRIES
+    compare(Bench(Gen.EL), case)
+    assert Bench(Gen.EL).run(case, general_only=False).events == {Event.INDIRECT_CARRY: count * len(case.dmasks)}
+
+
+@pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
+def test_random_programs_cause_the_same_events(gen: Gen) -> None:
+    bench = Bench(gen)
+    for seed in range(24):
+        compare(bench, straight_case(seed, gen, 24).case)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 import struct
+import time
 from typing import Any
 
 import pytest
 
 from gen4emu.device.device import Options
-from gen4emu.errors import Gen4emuError
+from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
-from tests.scene import STATE, TARGET, Scene
+from tests.scene import STATE, TARGET, Scene, vertex
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 31.5, 32.0, 8191.99, 8192.0, -8192.0, 1e9, -1e30, 3e38, 1e-40,
            float("inf"), float("-inf"), float("nan")]
@@ -74,3 +75,12 @@ def pictures(gen: Gen, seed: int, workers: int) -> list[Any]:
 @pytest.mark.parametrize("seed", range(12))
 def test_random_state_and_vertices_give_the_same_picture_with_any_number_of_workers(gen: Gen, seed: int) -> None:
     assert pictures(gen, seed, 1) == pictures(gen, seed, 3)
+
+
+def test_a_search_for_the_cut_index_counts_against_the_watchdog() -> None:
+    """Of 2^32 - 2 indices none is the cut index, but the watchdog allows for 15,625 vertices."""
+    scene = Scene(Gen.CTG, options=Options(workers=1, watchdog=1))
+    start = time.process_time()
+    with pytest.raises(HangError):
+        scene.draw([vertex(0, 0)], T.TRISTRIP, [0, 0, 0], cut_index_enable=True, vertex_count_per_instance=0xFFFFFFFE)
+    assert time.process_time() - start < 2

@@ -60,10 +60,14 @@ def test_the_heat_map_is_black_where_pictures_agree() -> None:
     assert heat[0, 0].tolist() == [0, 0, 0] and heat[1, 1].tolist() == [255, 255, 255]
 
 
-def test_alpha_is_left_out_when_only_one_picture_has_it(tmp_path: Path) -> None:
+def test_a_picture_without_alpha_is_opaque(tmp_path: Path) -> None:
     rgb = picture(tmp_path / "a.png", np.full((4, 4, 3), 7, np.uint8))
-    rgba = picture(tmp_path / "b.png", np.full((4, 4, 4), 7, np.uint8))
-    assert compare(*pair(rgb, rgba)).same
+    pixels = np.dstack([np.full((4, 4, 3), 7, np.uint8), np.full((4, 4), 255, np.uint8)])
+    assert compare(*pair(rgb, picture(tmp_path / "b.png", pixels))).same
+    pixels[2, 1, 3] = 200
+    for order in ((rgb, picture(tmp_path / "c.png", pixels)), (tmp_path / "c.png", rgb)):
+        difference = compare(*pair(*order))
+        assert (difference.differing, difference.max_error) == (1, 55)
 
 
 def test_sizes_must_agree(tmp_path: Path) -> None:

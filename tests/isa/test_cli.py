@@ -53,7 +53,7 @@ def test_an_offset_shows_one_kernel(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(["disasm", str(code)]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
     assert run(["disasm", str(code), "--offset", "0x999"]) == 2
-    assert "offset 0x999 is behind the end" in capsys.readouterr().err
+    assert "offset 0x999 is beyond the end" in capsys.readouterr().err
 
 
 def test_errors_go_to_stderr_and_leave_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,7 @@ def show(script: str, directory: Path, **environment: str) -> list[np.ndarray]:
                               XDG_RUNTIME_DIR=str(directory), PYTHONPATH=os.pathsep.join(sys.path), **environment))
     assert done.returncode == 0, done.stderr
     assert "unknown ioctl" not in done.stderr
-    return [np.asarray(Image.open(path).convert("RGB")).astype(int) for path in sorted(frames.glob("*shown*"))]
+    return [np.asarray(Image.open(path).convert("RGB")).astype(int) for path in sorted(frames.rglob("*shown*"))]
 
 
 def moves(frames: list[np.ndarray]) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,11 +17,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gen4emu.check.execute import draw
+from gen4emu.check.manifest import Case
 from gen4emu.device.device import Options
 from gen4emu.device.replay import Replay
 from gen4emu.hw.gen import BY_NAME
 from gen4emu.image.compare import load
-from gen4emu.image.golden import Case, draw
+from gen4emu.image.digest import pixels_digest
 from gen4emu.live.observers import Observer
 from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server
@@ -31,7 +35,7 @@ from tests.live.real_client import needs_client
 
 SIZE, FRAMES, TOLERANCE = 256, 2, 4
 SCENES = ["clear", "triangle", "texture", "gears", "blend", "stencil", "grid", "fbo", "sprites", "cubemap",
-          "mandelbrot"]
+          "mandelbrot", "volumes"]
 ES_SCENES = ["triangle", "gears", "fbo"]
 NAMES = {"g41": "G41", "g45": "G45", "gm45": "GM45", "g965": "965G", "965gm": "965GM"}
 
@@ -65,9 +69,8 @@ def test_a_program_draws_what_llvmpipe_draws_and_its_capture_replays_to_the_bit(
     live = real_client.frames(tmp_path / "live.raw", SIZE)
     assert share(live, real_client.reference(api, scene, SIZE, FRAMES, tmp_path / "soft.raw")) >= SHARE.get(scene, 99)
     assert not server.totals.complaints and not server.totals.hangs and not server.failures
-    replayed = [np.asarray(load(p)) for p in draw(Case(scene, trace, tmp_path), tmp_path / "out", Options())]
-    for frame in live:
-        assert any(np.array_equal(picture, frame) for picture in replayed)
+    replayed = {pixels_digest(pixels) for _, pixels in draw(Case(scene, trace, tmp_path))}
+    assert {pixels_digest(frame) for frame in live} <= replayed
 
 
 @needs_client
@@ -181,8 +184,102 @@ def test_a_program_that_is_not_there_is_127_and_one_that_is_no_program_126(tmp_p
 
 @needs_client
 def test_a_program_sees_its_arguments_and_streams() -> None:
-    done = command("run", "--", "printf", "%s.", "-v", "--stats", "a b")
+    done = command("run", "-q", "--", "printf", "%s.", "-v", "--stats", "a b")
     assert (done.stdout, done.stderr) == ("-v.--stats.a b.", "")
+
+
+UNUSED = "never opened the GPU\n"
+
+
+@needs_client
+def test_run_says_when_a_program_never_opened_the_gpu() -> None:
+    done = command("run", "--", "true")
+    assert (done.returncode, done.stderr) == (0, f"gen4emu: true {UNUSED}")
+    assert command("run", "-q", "--", "true").stderr == ""
+    for quiet in ((), ("-q",)):
+        done = command("run", "--require-gpu", *quiet, "--", "true")
+        assert (done.returncode, done.stderr) == (1, f"gen4emu: true {UNUSED}")
+    done = command("run", "--require-gpu", "--", "sh", "-c", "exit 5")
+    assert (done.returncode, done.stderr) == (5, f"gen4emu: sh {UNUSED}")
+
+
+@needs_client
+def test_software_rendering_is_not_taken_for_the_gpu(tmp_path: Path) -> None:
+    """Mesa opens the device to look at it, then falls back."""
+    scene = real_client.scenes("gl")
+    what = "opened the GPU but never used it\n"
+    for setting in ("LIBGL_ALWAYS_SOFTWARE=1", "MESA_LOADER_DRIVER_OVERRIDE=kms_swrast"):
+        done = command("run", "--require-gpu", "--", "env", setting, scene, "triangle", "-", "32", "1")
+        assert (done.returncode, done.stderr) == (1, f"gen4emu: env {what}")
+        assert "llvmpipe" in done.stdout
+    done = command("run", "--require-gpu", "--", scene, "triangle", "-", "32", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@needs_client
+def test_a_capture_of_nothing_is_one_message_and_status_1(tmp_path: Path) -> None:
+    trace = tmp_path / "app.aub"
+    for quiet in ((), ("-q",)):
+        done = command("capture", "-o", str(trace), *quiet, "--", "true")
+        assert (done.returncode, done.stderr) == (1, f"gen4emu: {trace}: not written, true {UNUSED}")
+    assert not trace.exists()
+
+
+@needs_client
+def test_quiet_leaves_errors_and_verbose_tells_who_comes_and_goes(tmp_path: Path) -> None:
+    scene = (real_client.scenes("gl"), "triangle", "-", "32", "1")
+    trace = tmp_path / "app.g4c"
+    assert command("capture", "-o", str(trace), "--", *scene).stderr == f"gen4emu: {trace}: 1 submission of scenes-gl\n"
+    assert command("capture", "-q", "-o", str(trace), "--", *scene).stderr == ""
+    lines = command("run", "-v", "--", *scene).stderr.splitlines()
+    assert "opened the device" in lines[0] and "closed the device after 1 batch" in lines[-1]
+    both = command("run", "-q", "-v", "--", *scene)
+    assert both.returncode == 2 and "--quiet and --verbose exclude each other" in both.stderr
+    missing = command("run", "-q", "--", "no-such-program")
+    assert (missing.returncode, missing.stderr) == (127, "gen4emu: no-such-program: no such program\n")
+
+
+@needs_client
+def test_the_result_of_a_run_as_json(tmp_path: Path) -> None:
+    scene = (real_client.scenes("gl"), "triangle", "-", "32", "1")
+    done = command("run", "--json", "-", "--", *scene)
+    assert done.returncode == 0 and "G45" in done.stderr  # standard output of the program
+    result = json.loads(done.stdout)
+    assert result["schema"] == "gen4emu.run/1"
+    assert result["program"] == {"command": list(scene), "status": 0}
+    assert (result["status"], result["gpu"], result["device"]) == (0, "used", "g45")
+    assert (result["connections"], result["batches"], result["frames"], result["hangs"]) == (1, 1, 0, 0)
+    assert result["counts"]["draws"] >= 2 and result["milliseconds"]["batches"] > 0
+    assert result["complaints"] == result["events"] == result["errors"] == result["hang_reports"] == []
+    assert "files" not in result
+
+    for program, status in (("sh -c 'exit 3'", 3), ("no-such-program", 127)):
+        file = tmp_path / "result.json"
+        assert command("run", "--json", str(file), "--", *shlex.split(program)).returncode == status
+        result = json.loads(file.read_text())
+        assert (result["status"], result["gpu"], result["program"]["status"]) == (
+            status, "unused", None if status == 127 else status)
+    assert result["errors"] == ["no-such-program: no such program"]
+
+
+@needs_client
+def test_the_result_of_a_capture_as_json_names_its_files(tmp_path: Path) -> None:
+    trace, file = tmp_path / "app.g4c", tmp_path / "result.json"
+    done = command("capture", "-o", str(trace), "--json", str(file), "--", real_client.scenes("gl"), "triangle", "-",
+                   "32", "2")
+    assert done.returncode == 0
+    result = json.loads(file.read_text())
+    assert result["schema"] == "gen4emu.capture/1"
+    (written,) = result["files"]
+    assert written == {"file": str(trace), "program": "scenes-gl", "submissions": result["batches"],
+                       "bytes": trace.stat().st_size}
+
+
+def test_a_result_that_cannot_be_written_is_an_error_before_the_program_runs(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    done = command("run", "--json", str(tmp_path / "no" / "file"), "--", "touch", str(ran))
+    assert done.returncode == 2 and str(tmp_path / "no" / "file") in done.stderr
+    assert not ran.exists()
 
 
 @needs_client
@@ -190,9 +287,9 @@ def test_run_says_what_was_done_and_writes_frames(tmp_path: Path) -> None:
     done = command("run", "--stats", "--frames", str(tmp_path / "frames"), "--", real_client.scenes("gl"), "triangle",
                    str(tmp_path / "live.raw"), str(SIZE), "1")
     assert done.returncode == 0
-    assert "1 open devices" in done.stderr and "draws" in done.stderr
+    assert "1 open device," in done.stderr and "draws" in done.stderr
     live = real_client.frames(tmp_path / "live.raw", SIZE)[0]
-    assert any(np.array_equal(np.asarray(load(p)), live) for p in (tmp_path / "frames").glob("*.png"))
+    assert pixels_digest(live) in {pixels_digest(load(p)) for p in (tmp_path / "frames").glob("*.png")}
 
 
 @needs_client
@@ -205,9 +302,9 @@ def test_capture_and_replay_on_the_command_line(suffix: str, tmp_path: Path) -> 
     checks = [e for e in open_trace(trace) if isinstance(e, events.ExpectedMemory)]
     assert bool(checks) == (suffix == "g4c")
     assert command("replay", str(trace), "-o", str(tmp_path / "frames"), "--strict").returncode == 0
-    pictures = [np.asarray(load(p)) for p in (tmp_path / "frames").glob("*.png")]
+    pictures = {pixels_digest(load(p)) for p in (tmp_path / "frames").glob("*.png")}
     for frame in real_client.frames(tmp_path / "live.raw", SIZE):
-        assert any(np.array_equal(picture, frame) for picture in pictures)
+        assert pixels_digest(frame) in pictures
 
 
 @needs_client
@@ -227,6 +324,20 @@ def test_a_server_for_many_programs(tmp_path: Path) -> None:
     assert server.returncode == 0 and "2 open devices" in talk
     assert (tmp_path / "a.raw").read_bytes() == (tmp_path / "b.raw").read_bytes()
     assert not directory.exists()
+
+
+def test_a_server_without_programs_fails_when_the_gpu_is_required(tmp_path: Path) -> None:
+    serve = [sys.executable, "-m", "gen4emu.cli.main", "run", "--serve", str(tmp_path / "gpu"), "--json",
+             str(tmp_path / "result.json")]
+    for options, status, said in (([], 0, ""), (["--require-gpu"], 1, "gen4emu: no program used the GPU\n")):
+        with subprocess.Popen(serve + options, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+            assert server.stdout is not None
+            server.stdout.readline()
+            server.send_signal(signal.SIGTERM)
+            _, talk = server.communicate(timeout=real_client.TIMEOUT)
+        assert (server.returncode, talk) == (status, said)
+        result = json.loads((tmp_path / "result.json").read_text())
+        assert (result["status"], result["program"], result["gpu"]) == (status, None, "unused")
 
 
 @needs_client

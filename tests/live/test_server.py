@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import shutil
 import socket
@@ -22,10 +23,11 @@ from gen4emu.cli.main import run as command_line
 from gen4emu.device.device import Options
 from gen4emu.hw.gen import BY_NAME
 from gen4emu.image.compare import load
-from gen4emu.live import program
+from gen4emu.image.picture import without_opaque_alpha
+from gen4emu.live import program, summary
 from gen4emu.live.error_states import ErrorStates
 from gen4emu.live.pictures import watch_pictures
-from gen4emu.live.server import Server, ServerError
+from gen4emu.live.server import Server
 from gen4emu.trace.opening import open as open_trace
 from tests.live.fake_client import FakeClient, Gone, memfd, play
 
@@ -63,7 +65,7 @@ def store(client: FakeClient, value: int, address: int = DATA, at: int = BATCH) 
 
 def test_the_welcome_names_the_chip(client: FakeClient) -> None:
     welcome = client.welcome
-    assert (welcome.version, welcome.pci_id, welcome.gtt_size) == (1, 0x2E22, 2 << 30)
+    assert (welcome.version, welcome.pci_id, welcome.gtt_size) == (2, 0x2E22, 2 << 30)
 
 
 def test_a_batch_writes_the_client_s_memory(client: FakeClient) -> None:
@@ -100,8 +102,8 @@ def test_writes_where_nothing_is_bound_are_lost_and_counted(capfd: pytest.Captur
     lines = capfd.readouterr().err.splitlines()
     told = f"gen4emu: fake[{os.getpid()}]: "
     assert lines[0] == told + "opened the device"
-    assert told + "write to an address that nothing maps: 1 times" in lines
-    assert told + "closed the device after 1 batches" in lines
+    assert told + "write to an address that nothing maps: 1 time" in lines
+    assert told + "closed the device after 1 batch" in lines
 
 
 def test_a_note_is_told_once_or_always_when_everything_is(server: Server, client: FakeClient,
@@ -160,6 +162,11 @@ def test_a_hang_is_answered_with_an_error_state_and_resets_the_context(server: S
     client.words(0x10000, 0x11000001, 0x2350, 5, 0x18800000, BATCH)  # runs in a circle
     server.error_state = ErrorStates(server, tmp_path / "error.txt")
     assert client.run(BATCH) == HANG
+    (hang,) = server.hangs
+    assert (hang.program, hang.pid, hang.error_state) == ("fake", os.getpid(), tmp_path / "error.txt")
+    (report,) = json.loads(summary.result("run", server, 0, (), None))["hang_reports"]
+    assert report == {"program": "fake", "pid": os.getpid(), "reason": hang.reason,
+                      "error_state": str(tmp_path / "error.txt")}
     for path in (tmp_path / "error.txt", server.directory / "root/sys/class/drm/card0/error"):
         text = path.read_text()
         assert "PCI ID: 0x2e22" in text and "fake" in text
@@ -224,8 +231,8 @@ def test_a_capture_played_through_the_socket_draws_the_golden_picture(name: str,
         with FakeClient(server.directory, 256 << 20) as client:
             assert play(client, open_trace(TRACES / f"{name}.aub.xz")) >= 1
         wait_until(lambda: server.clients == 0)
-    golden = [np.asarray(load(p)) for p in sorted((TRACES / "golden" / name).glob("*.png"))]
-    drawn = [np.asarray(load(p)) for p in sorted(tmp_path.glob("*.png"))]
+    golden = [without_opaque_alpha(load(p)) for p in sorted((TRACES / "golden" / name).glob("*.png"))]
+    drawn = [without_opaque_alpha(load(p)) for p in sorted(tmp_path.glob("*.png"))]
     assert golden and all(any(np.array_equal(g, d) for d in drawn) for g in golden)
 
 
@@ -241,7 +248,7 @@ def test_a_mark_becomes_a_picture_of_what_is_shown(tmp_path: Path) -> None:
                             fourcc=int.from_bytes(fourcc, "little"))
         wait_until(lambda: server.clients == 0)
     assert server.totals.marks == 2
-    (picture,) = (np.asarray(load(p)) for p in tmp_path.glob("frame-00000-shown-00200000.png"))
+    (picture,) = (without_opaque_alpha(load(p)) for p in tmp_path.glob("frame-00000-shown-00200000.png"))
     assert picture.shape[:2] == (16, 128)
     assert picture[9, 5, :3].tolist() == [0x11, 0x22, 0x33] and int(picture[..., :3].sum()) == 0x11 + 0x22 + 0x33
 
@@ -326,7 +333,7 @@ def test_unknown_contexts_and_engines_end_the_connection(server: Server) -> None
 
 def test_another_version_is_refused(server: Server) -> None:
     with FakeClient(server.directory, hello=False) as client, pytest.raises(Gone):
-        client.hello(16 << 20, version=2)
+        client.hello(16 << 20, version=3)
 
 
 def test_who_sends_and_never_reads_does_not_stop_the_server(client: FakeClient, server: Server) -> None:
@@ -347,6 +354,44 @@ def test_other_users_may_not_connect(server: Server, monkeypatch: pytest.MonkeyP
         client.hello(16 << 20)
     assert (server.directory.stat().st_mode & 0o777, (server.directory / "socket").stat().st_mode & 0o777) == \
         (0o700, 0o600)
+
+
+def test_a_connection_without_a_thread_is_refused_and_the_next_one_is_served(
+        server: Server, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    start = threading.Thread.start
+
+    def out_of_threads(thread: threading.Thread) -> None:
+        if thread.name.startswith("client"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", out_of_threads)
+    for _ in range(2):
+        with FakeClient(server.directory, hello=False) as client, pytest.raises(Gone):
+            client.hello(16 << 20)
+    assert server.clients == 0
+    monkeypatch.undo()
+    with FakeClient(server.directory) as client:
+        assert client.welcome.pci_id == 0x2E22
+    server.close()
+    assert not server.directory.exists()
+    assert capfd.readouterr().err == "gen4emu: connection refused: can't start new thread\n"
+
+
+def test_connections_are_counted_also_those_that_say_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    with Server(BY_NAME["g45"], max_connections=3) as server:
+        silent = [FakeClient(server.directory, hello=False) for _ in range(3)]
+        wait_until(lambda: server.clients == 3)
+        for _ in range(2):
+            with FakeClient(server.directory, hello=False) as client, pytest.raises(Gone):
+                client.hello(16 << 20)
+        silent.pop().close()
+        wait_until(lambda: server.clients == 2)
+        with FakeClient(server.directory) as client:
+            assert client.welcome.pci_id == 0x2E22
+        for client in silent:
+            client.close()
+    assert capfd.readouterr().err == "gen4emu: connection refused: 3 are open already\n"
 
 
 # --- coming and going ------------------------------------------------------------------------------------------------
@@ -393,23 +438,102 @@ def test_the_server_s_end_is_an_error_for_the_client_not_a_freeze() -> None:
     client.close()
 
 
+# --- the directory ---------------------------------------------------------------------------------------------------
+
+STRANGER = 12345
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+
+
+def serving(directory: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "gen4emu", "run", "--serve", str(directory)], capture_output=True,
+                          text=True, check=False, timeout=60)
+
+
+def attaching(directory: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "gen4emu", "run", "--attach", str(directory), "--", "true"],
+                          capture_output=True, text=True, check=False, timeout=60)
+
+
 def test_a_server_wants_an_empty_directory(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("x")
-    with pytest.raises(ServerError):
-        Server(BY_NAME["g45"], directory=tmp_path)
+    done = serving(tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2, f"gen4emu: {tmp_path}: not empty; a server needs a new or an empty directory\n")
+    done = serving(tmp_path / "x")
+    assert (done.returncode, done.stderr) == (2, f"gen4emu: {tmp_path / 'x'}: not a directory\n")
+    done = serving(tmp_path / "x" / "y")
+    assert (done.returncode, done.stderr) == (2, f"gen4emu: {tmp_path / 'x' / 'y'}: cannot be made: Not a directory\n")
+
+
+def refused_by_both(directory: Path, what: str) -> None:
+    for done in (serving(directory), attaching(directory)):
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"gen4emu: {directory}: {what}\n")
+
+
+@needs_root
+def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
+    directory = tmp_path / "gpu"
+    directory.mkdir(mode=0o700)
+    os.chown(directory, STRANGER, STRANGER)
+    refused_by_both(directory, f"belongs to another user ({STRANGER})")
+    assert directory.stat().st_uid == STRANGER and not list(directory.iterdir())
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o1777])
+def test_a_directory_that_others_can_write_is_refused(mode: int, tmp_path: Path) -> None:
+    directory = tmp_path / "gpu"
+    directory.mkdir()
+    directory.chmod(mode)
+    refused_by_both(directory, f"other users can write to it (chmod go-w {directory})")
+
+
+def test_a_symbolic_link_to_a_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to("real")
+    refused_by_both(tmp_path / "link", "a symbolic link; name the directory itself")
+
+
+def test_an_existing_directory_becomes_private(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with Server(BY_NAME["g45"], directory=tmp_path):
+        assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
+@needs_root
+def test_a_socket_of_another_user_is_not_attached_to(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(os.fspath(tmp_path / "socket"))
+        os.chown(tmp_path / "socket", STRANGER, STRANGER)
+        done = attaching(tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2, f"gen4emu: {tmp_path}: its socket belongs to another user ({STRANGER})\n")
+
+
+def test_a_link_to_a_socket_is_not_attached_to(tmp_path: Path, server: Server) -> None:
+    tmp_path.chmod(0o700)
+    (tmp_path / "socket").symlink_to(server.directory / "socket")
+    assert attaching(tmp_path).stderr == f"gen4emu: {tmp_path}: no server is there (gen4emu run --serve {tmp_path})\n"
 
 
 def test_overhead_of_a_small_batch_is_small(client: FakeClient) -> None:
-    """At most 200 microseconds, there and back; the fastest of many, since the machine is shared."""
+    """At most 200 microseconds, there and back; the fastest of many, since the machine is shared.
+
+    Other machines on the same host slow this one down for seconds at a time, so the attempts are spread over some.
+    """
     store(client, 1)
     client.run(BATCH)
     best = 1.0
-    for _ in range(300):
-        started = time.perf_counter()
-        client.bind(DATA, 0x1000, 0x20000)
-        client.objects((DATA, 1, 0x1000, 0, 0), (BATCH, 0, 0x1000, 0, 0))
-        client.run(BATCH)
-        best = min(best, time.perf_counter() - started)
+    for _ in range(30):
+        for _ in range(300):
+            started = time.perf_counter()
+            client.bind(DATA, 0x1000, 0x20000)
+            client.objects((DATA, 1, 0x1000, 0, 0), (BATCH, 0, 0x1000, 0, 0))
+            client.run(BATCH)
+            best = min(best, time.perf_counter() - started)
+        if best < 200e-6:
+            break
+        time.sleep(0.5)
     assert best < 200e-6
 
 

@@ -14,6 +14,7 @@ from gen4emu.device import macroblocks
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.media import VfeMode
 from gen4emu.hw.media_inline import PAYLOAD_VLD_R1
+from gen4emu.selection import ALL, Selection
 
 from .machine import DESCRIPTORS, END, KERNEL_ROOM, KERNELS, Media, vld
 from .test_is import unit, words
@@ -26,9 +27,10 @@ from .va_capture import decode
 P_MACROBLOCK = "1 01 1011 10 10"  # a pattern of Y1 that holds one coefficient
 
 
-def lines(media: Media, submission: int = 0, only: int | None = None) -> list[dict[str, Any]]:
+def lines(media: Media, submission: int = 0, only: Selection = ALL) -> list[dict[str, Any]]:
     output = io.StringIO()
-    macroblocks.MacroblockWriter(media.device, output, lambda: submission, only).start()
+    media.device.submissions = submission
+    macroblocks.MacroblockWriter(media.device, output, only).start()
     media.execute()
     return [json.loads(line) for line in output.getvalue().splitlines()]
 
@@ -40,7 +42,7 @@ def test_a_line_has_the_whole_payload_of_a_macroblock() -> None:
     (line,) = lines(media)
     fields = line.pop("macroblock")
     assert line == {
-        "submission": 0, "thread": 0, "mode": "VLD", "descriptor": f"0x{DESCRIPTORS:08x}",
+        "submission": 0, "draw": 0, "thread": 0, "mode": "VLD", "descriptor": f"0x{DESCRIPTORS:08x}",
         "kernel": f"0x{KERNELS:08x}", "count": 0,
         "blocks": {"y0": [[0, 5], [1, 1]], "y1": [[0, 5]], "y2": [[0, 2]], "y3": [[0, 1]], "cb": [],
                    "cr": [[0, 2], [8, -1]]}}
@@ -89,10 +91,10 @@ def test_generic_threads_and_children_are_registers() -> None:
     media.kernel(1, CHILD_END)
     media.object((1, 2))
     root, child = lines(media)
-    assert root == {"submission": 0, "thread": 0, "mode": "GENERIC", "descriptor": f"0x{DESCRIPTORS:08x}",
+    assert root == {"submission": 0, "draw": 0, "thread": 0, "mode": "GENERIC", "descriptor": f"0x{DESCRIPTORS:08x}",
                     "kernel": f"0x{KERNELS:08x}", "count": 0,
                     "registers": ["00000001 00000002" + " 00000000" * 6]}
-    assert child == {"submission": 0, "thread": 1, "child": True, "mode": "GENERIC",
+    assert child == {"submission": 0, "draw": 0, "thread": 1, "child": True, "mode": "GENERIC",
                      "descriptor": f"0x{DESCRIPTORS + 16:08x}", "kernel": f"0x{KERNELS + KERNEL_ROOM:08x}",
                      "count": 0xA0, "registers": [" ".join(["000000a1"] * 8)]}
 
@@ -111,10 +113,10 @@ def test_threads_beyond_the_room_of_a_command_are_counted(monkeypatch: pytest.Mo
 
 
 def test_one_submission_alone_can_be_wanted() -> None:
-    for wanted, expected in ((None, 1), (4, 1), (3, 0)):
+    for wanted, expected in (("all", 1), ("4", 1), ("3", 0)):
         media = vld()
         media.slice(bytes.fromhex("EDD4921153C0"), q=4)
-        found = lines(media, submission=4, only=wanted)
+        found = lines(media, submission=4, only=Selection.parse(wanted))
         assert [line["submission"] for line in found] == [4] * expected
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,13 +14,13 @@ UNITS = ["memory.c", "physical.c", "tiling.c", "tile_copy.c", "variant.c", "vari
 
 
 def test_inline_accesses_threads_and_hostile_arguments(tmp_path: Path) -> None:
-    compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("cc")
+    compiler = shlex.split(os.environ.get("CC") or shutil.which("gcc") or shutil.which("cc") or "")
     assert compiler, "the C compiler that built the package"
     checked = os.environ.get("GEN4EMU_SANITIZE", "") not in ("", "0")
     sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"] if checked else []
     program = tmp_path / "core_test"
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
-    subprocess.run([compiler, "-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *sanitize,
+    subprocess.run([*compiler, "-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *sanitize,
                     "-I", str(ROOT / "native"),
                     "-I", str(ROOT / "native/generated"), str(ROOT / "tests/native/core_test.c"),
                     *(str(ROOT / "native" / unit) for unit in UNITS), "-o", str(program)],

@@ -10,9 +10,9 @@ from collections import defaultdict
 from typing import IO
 
 _LINE = re.compile(r"gen4emu: .*\[(\d+)\]: (.*)")
-_OPENED, _CLOSED, _LATE = "opened the device", "closed the device after", "ended while it was being answered"
+_OPENED, _CLOSED, _LATE = "opened the device", "closed the device after", "ended before it read an answer"
 # Where and how often: left out of what is counted.
-_DETAILS = (re.compile(r": \d+ times.*"), re.compile(r"; error state in .*"), re.compile(r"\b0x[0-9a-f]{8}\b"))
+_DETAILS = (re.compile(r": \d+ times?.*"), re.compile(r"; error state in .*"), re.compile(r"\b0x[0-9a-f]{8}\b"))
 _PATIENCE_SECONDS = 10.0
 
 

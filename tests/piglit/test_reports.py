@@ -29,7 +29,7 @@ def test_what_is_said_of_a_program_belongs_to_it() -> None:
                    f"gen4emu: a[b]: c[7]: {EVENT}\n"
                    "gen4emu: a[b]: c[7]: closed the device after 3 batches\n"
                    "gen4emu: x[8]: unknown ioctl 0x9e\n"
-                   "gen4emu: x[8]: ended while it was being answered ([Errno 32] Broken pipe)\n")
+                   "gen4emu: x[8]: ended before it read an answer ([Errno 32] Broken pipe)\n")
     assert said.take(7) == [EVENT]
     assert said.take(7) == []
     assert said.rest() == ["unknown ioctl 0x9e"]

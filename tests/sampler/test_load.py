@@ -133,6 +133,20 @@ def test_surfaces_that_ld_can_not_read_give_zeros(t: Texturing, surface: str) ->
     assert t.events() == {Event.BAD_FORMAT if surface == "mono8" else Event.BAD_SURFACE}
 
 
+@pytest.mark.parametrize("format", [
+    F.BC1_UNORM, F.BC3_UNORM, F.BC4_UNORM, F.BC4_SNORM, F.BC5_SNORM, F.FXT1, F.YCRCB_NORMAL], ids=lambda f: f.name)
+def test_blocks_and_pairs_of_texels_are_no_elements_of_a_buffer(t: Texturing, format: F) -> None:
+    t.surface(format, 300, type=T.SURFTYPE_BUFFER, pitch=16, data=b"\x85" * 4800)
+    assert list(t.load(0)[0]) == [0, 0, 0, 0]
+    assert t.events() == {Event.BAD_FORMAT}
+
+
+def test_buffers_of_palette_formats_give_colors(t: Texturing) -> None:
+    t.probe.state.sampler_palette[10] = 0xEE102030
+    t.surface(F.P4A4_UNORM_PALETTE0, 300, type=T.SURFTYPE_BUFFER, data=b"\xfa" * 300)
+    assert [round(float(c) * 255) for c in t.load(7)[0].view(np.float32)] == [0x10, 0x20, 0x30, 0xFF]
+
+
 def test_ld_needs_no_sampler(t: Texturing) -> None:
     t.surface(F.R8_UINT, 4, 1)
     t.texels(np.array([[1, 2, 3, 4]], np.uint8))

@@ -52,6 +52,19 @@ def test_lengths_give_the_logarithms_of_the_digest() -> None:
     assert {x: level_of(t, x) * 64 for x in lengths} == lengths
 
 
+@pytest.mark.parametrize("length", [1.417451, 2.838814, 2.837854, 5.669501])
+def test_lengths_just_above_the_root_of_two_are_nearer_to_the_next_level(length: float) -> None:
+    """Steps of four subspans in dEQP's `texture.mipmap.2d.projected.nearest_nearest`, which real G41 passes.
+
+    Their logarithms are 0.0032 to 0.0053 above half a level, and the suite accepts the coarser level only.
+    """
+    t = mipmapped(4)
+    filters(t, Mip.NEAREST)
+    finer = int(np.log2(length))
+    assert level_of(t, length) == finer + 1
+    assert level_of(t, 1.414 * 2**finer) == finer
+
+
 def test_a_delivered_level_is_rounded_down_to_64ths() -> None:
     t = mipmapped(4)
     filters(t, LINEAR)

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-import zstandard
+from backports import zstd
 from trace_files import everything
 
 from gen4emu import trace
@@ -64,7 +64,7 @@ def mutate(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
 
 def corpus() -> list[bytes]:
     plain = list(everything().values())
-    packed = [pack(data) for pack in (lzma.compress, gzip.compress, zstandard.compress) for data in plain[:3]]
+    packed = [pack(data) for pack in (lzma.compress, gzip.compress, zstd.compress) for data in plain[:3]]
     return plain + packed
 
 

@@ -84,7 +84,7 @@ def test_version_packet_names_device_and_program() -> None:
 
 
 def test_unknown_pci_id_is_an_error_that_names_it() -> None:
-    with pytest.raises(TraceError, match="0x00000000: PCI id 0x5916 is no device"):
+    with pytest.raises(TraceError, match="0x00000000: unknown PCI id 0x5916"):
         events(header(0x5916))
 
 
@@ -275,7 +275,7 @@ def test_strict_makes_an_error_of_a_truncation() -> None:
 
 
 @pytest.mark.parametrize(("data", "what"), [
-    (dwords(0x12345678), "0x00000044: 0x12345678 is not the header of an AUB packet"),
+    (dwords(0x12345678), "0x12345678 is not the header of an AUB packet"),
     (dwords(0xE2850000), "is not the header of an AUB packet"),
     (dwords(0xE0C10001, 0, 0), "packet of 3 dwords: a block's header needs 5"),
     (block(b"", 0xFFFFF000, size=0x2000), "block at 0xfffff000: size 8192 goes beyond the address space"),
@@ -287,13 +287,23 @@ def test_strict_makes_an_error_of_a_truncation() -> None:
     (scattered_write([(0, b"abcd")])[:-4][:2] + b"\x0b\xf7" + scattered_write([(0, b"abcd")])[4:16]
      + dwords(0xFFFF) + scattered_write([(0, b"abcd")])[20:], "scattered write: its sizes are"),
 ])
-def test_corruption_is_an_error_with_its_offset_after_what_was_good(data: bytes, what: str) -> None:
-    found = []
-    with pytest.raises(TraceError, match="0x00000044") as caught:
-        for event in trace.open_bytes(header() + data, "test.aub"):
-            found.append(event)
-    assert found == [Header(0, 0x2A42, "glxgears", "PCI-ID=0x2a42")]
-    assert what in str(caught.value)
+def test_corruption_is_damage_at_its_offset_after_what_was_good(data: bytes, what: str) -> None:
+    first, last = events(header() + data)
+    assert first == Header(0, 0x2A42, "glxgears", "PCI-ID=0x2a42")
+    assert isinstance(last, Warning) and last.damage and last.offset == 0x44
+    assert what in last.text
+    with pytest.raises(TraceError, match=r"test.aub: 0x00000044"):
+        events(header() + data, strict=True)
+    with pytest.raises(TraceError, match=r"test.aub: 0x00000000"):  # nothing before it was good
+        list(trace.open_bytes(data, "test.aub", kind="aub"))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\u2028"])
+def test_texts_of_a_trace_are_one_line(end: str) -> None:
+    """They cannot show lines that look like a decoder's own."""
+    forged = f"a comment{end}0x00100000  05000000  MI_BATCH_BUFFER_END".encode()
+    (comment,) = [e for e in events(header() + memtrace(0x08, dwords(0) + forged)) if isinstance(e, Comment)]
+    assert comment.text == "a comment 0x00100000  05000000  MI_BATCH_BUFFER_END"
 
 
 def test_huge_size_is_not_allocated_before_data_arrive() -> None:

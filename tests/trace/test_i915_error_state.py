@@ -160,7 +160,7 @@ def test_concatenated_states_are_split() -> None:
 
 def test_unknown_pci_id_is_an_error_unless_the_device_is_given() -> None:
     text = VARIANT_A.replace("0x2a42", "0x0166")
-    with pytest.raises(TraceError, match=r"error: 0x0000001d: PCI id 0x0166 is no device"):
+    with pytest.raises(TraceError, match=r"error: 0x0000001d: unknown PCI id 0x0166"):
         events(text)
     assert events(text, device="gm45")[0] == Header(0x1D, 0x2A42, "", "i915 error state")
 

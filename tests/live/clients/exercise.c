@@ -167,13 +167,13 @@ static void show_a_picture(int fd) {
     struct kms_resources resources = {.crtcs = (uintptr_t)&crtc, .connectors = (uintptr_t)&connector};
     resources.crtc_count = resources.connector_count = 1;
     CHECK(CALL(fd, KMS_GET_RESOURCES, &resources) == 0);
-    struct kms_mode mode;
-    struct kms_connector answer = {.connector = connector, .modes = (uintptr_t)&mode, .mode_count = 1};
+    struct kms_mode modes[16];
+    struct kms_connector answer = {.connector = connector, .modes = (uintptr_t)modes, .mode_count = 16};
     CHECK(CALL(fd, KMS_GET_CONNECTOR, &answer) == 0);
-    CHECK(mode.hdisplay == 1024 && mode.vdisplay == 768);
+    CHECK(answer.mode_count == 13 && modes[0].hdisplay == 1024 && modes[0].vdisplay == 768);
     struct kms_crtc set = {.connectors = (uintptr_t)&connector, .connector_count = 1, .crtc = crtc, .fb = fb.fb};
     set.mode_valid = 1;
-    set.mode = mode;
+    set.mode = modes[0];
     CHECK(CALL(fd, KMS_SET_CRTC, &set) == 0);
     struct kms_flip flip = {.crtc = crtc, .fb = fb.fb, .flags = KMS_FLIP_EVENT, .user = 77};
     CHECK(CALL(fd, KMS_PAGE_FLIP, &flip) == 0);

@@ -92,9 +92,9 @@ int main(int argc, char **argv) {
     if (argc != 5) {
         fail("usage: scenes SCENE OUTPUT SIZE FRAMES");
     }
-    const struct scene *const lists[] = {simple_scenes, solid_scenes, heavy_scenes};
+    const struct scene *const lists[] = {simple_scenes, solid_scenes, heavy_scenes, volume_scenes};
     const struct scene *scene = NULL;
-    for (int i = 0; i < 3 && !scene; i++) {
+    for (int i = 0; i < 4 && !scene; i++) {
         scene = find(lists[i], argv[1]);
     }
     if (!scene) {

@@ -24,7 +24,8 @@ struct scene {
     void (*draw)(const struct canvas *canvas, int frame);
 };
 
-extern const struct scene simple_scenes[], solid_scenes[], heavy_scenes[]; /* each ends with a nameless one */
+extern const struct scene simple_scenes[], solid_scenes[], heavy_scenes[],
+    volume_scenes[]; /* each ends with a nameless one */
 
 /* A program of two shaders; attributes 0, 1, 2 are called position, color, texcoord.  It is in use afterwards. */
 GLuint make_program(const char *vertex, const char *fragment);

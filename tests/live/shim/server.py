@@ -56,6 +56,7 @@ class Connection:
         self.execs: list[dict[str, Any]] = []
         self.marks: list[tuple[int, ...]] = []
         self.notes: list[str] = []
+        self.used = 0
         self.hello: dict[str, Any] = {}
         self.open = True
 
@@ -108,6 +109,8 @@ class Connection:
             self.marks.append((m.address, m.width, m.height, m.pitch, m.tiling, m.fourcc))
         elif kind == lib.G4_LIVE_NOTE:
             self.notes.append(ffi.string(self.link.packet("note").text).decode())
+        elif kind == lib.G4_LIVE_USED:
+            self.used += 1
         else:
             raise AssertionError(f"a packet of type {kind}")
 

@@ -20,8 +20,10 @@ from tests.live.shim.test_display import (
     REMOVE_FB,
     SET_CAP,
     Mode,
+    all_modes,
     dumb,
     fb2,
+    new_fb,
     next_event,
     set_mode,
 )
@@ -218,3 +220,16 @@ def test_blobs_are_there_without_it(d: Device) -> None:
                                    (errno.ENOMEM, address_of(data), 1 << 30)):
         with fails(error):
             d.call(CREATE_BLOB, "QII", address, length, 0)
+
+
+@in_client(path=CARD)
+def test_every_mode_of_the_connector_can_be_set(d: Device) -> None:
+    s = Screen()
+    assert d.fd != s.d.fd
+    for mode in all_modes(s.d):
+        s.mode, s.blob = mode, s.new_blob(mode.data.raw)
+        handle, pitch, _ = dumb(s.d, mode.width, mode.height)
+        picture = new_fb(s.d, handle, pitch, mode.width, mode.height)
+        s.commit(TEST_ONLY | ALLOW_MODESET, *s.on(picture))
+        s.commit(ALLOW_MODESET, *s.on(picture))
+        assert s.value(PRIMARY, "FB_ID") == picture

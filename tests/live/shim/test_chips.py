@@ -7,7 +7,19 @@ import errno
 import struct
 from collections.abc import Callable
 
-from tests.live.shim.drm import CARD, GET_CAP, GETPARAM, QUERY, REG_READ, RENDER, Device, address_of, fails, in_client
+from tests.live.shim.drm import (
+    CARD,
+    GET_CAP,
+    GETPARAM,
+    QUERY,
+    REG_READ,
+    RENDER,
+    VERSION,
+    Device,
+    address_of,
+    fails,
+    in_client,
+)
 
 ONES = (5, 8, 9, 12, 13, 15, 16, 19, 21, 24, 25, 26, 29, 30, 35, 37, 43, 44, 45, 48, 49, 52, 53, 55, 56)
 ZEROS = (7, 11, 17, 18, 20, 22, 23, 27, 28, 31, 36, 38, 39, 41, 50)
@@ -132,3 +144,29 @@ def test_arguments_may_be_shorter_or_longer_or_absent(d: Device) -> None:
     assert libc.ioctl(d.fd, ctypes.c_ulong(0xC0106446), ctypes.c_void_p(4096)) == -1
     assert ctypes.get_errno() == errno.EFAULT
     assert libc.ioctl(d.fd, ctypes.c_ulong(0x6458)) == 0  # THROTTLE
+
+
+def test_the_server_hears_when_a_driver_works_with_the_device(start_live: Callable) -> None:
+    with start_live() as live:
+        live.call(client_that_only_looks)
+        assert [c.used for c in live.connections] == [0]
+        live.call(client_that_works)
+        assert [c.used for c in live.connections] == [0, 1, 0]
+
+
+def client_that_only_looks(d: Device) -> None:
+    """As drivers for other devices do: hasvk asks for parameters and looks for swizzling, kms_swrast for a version."""
+    d.param(4)
+    d.call(VERSION, "iiiIQQQQQQ", *[0] * 10)
+    d.call(GET_CAP, "QQ", 1, 0)
+    handle = d.create()
+    d.set_tiling(handle, 1, 512)
+    d.drop(handle)
+
+
+def client_that_works(d: Device) -> None:
+    m = d.map(d.create())
+    m[0] = 1
+    d.write(d.create(), b"x")
+    card = Device(CARD)
+    card.param(4)

@@ -9,6 +9,7 @@ import select
 import struct
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.live.shim.drm import CARD, GTT, RENDER, SLEEP, Device, address_of, fails, in_client
 
@@ -24,13 +25,25 @@ MODE_BYTES = 68
 
 
 class Mode:
-    """The connector's only mode."""
+    """A mode of the connector; the first one is the preferred one."""
 
-    def __init__(self, d: Device) -> None:
-        self.data = ctypes.create_string_buffer(MODE_BYTES)
-        d.call(GET_CONNECTOR, "QQQQ12I", 0, address_of(self.data), 0, 0, 1, 0, 0, 0, CONNECTOR, *[0] * 7)
+    def __init__(self, d: Device, number: int = 0) -> None:
+        count = mode_count(d)
+        room = ctypes.create_string_buffer(MODE_BYTES * count)
+        d.call(GET_CONNECTOR, "QQQQ12I", 0, address_of(room), 0, 0, count, 0, 0, 0, CONNECTOR, *[0] * 7)
+        self.data = ctypes.create_string_buffer(room.raw[MODE_BYTES * number:MODE_BYTES * (number + 1)], MODE_BYTES)
         self.fields = struct.unpack("<" + MODE, self.data.raw)
-        self.width, self.height = self.fields[1], self.fields[6]
+        self.clock, self.width, self.height, self.flags, self.type = (self.fields[i] for i in (0, 1, 6, 12, 13))
+        self.name = self.fields[14].rstrip(b"\0").decode()
+        self.refresh = self.clock * 1000 / (self.fields[4] * self.fields[9])
+
+
+def mode_count(d: Device) -> int:
+    return d.call(GET_CONNECTOR, "QQQQ12I", 0, 0, 0, 0, 0, 0, 0, 0, CONNECTOR, *[0] * 7)[4]
+
+
+def all_modes(d: Device) -> list[Mode]:
+    return [Mode(d, i) for i in range(mode_count(d))]
 
 
 def dumb(d: Device, width: int = 1024, height: int = 768, bpp: int = 32) -> tuple[int, int, int]:
@@ -69,7 +82,7 @@ def test_there_is_one_of_everything(d: Device) -> None:
     encoder = d.call(GET_ENCODER, "5I", ENCODER, 0, 0, 0, 0)
     assert encoder[1:] == (1, 0, 1, 0)
     connector = d.call(GET_CONNECTOR, "QQQQ12I", 0, 0, 0, 0, 0, 0, 0, 0, CONNECTOR, *[0] * 7)
-    assert connector[4:15] == (1, 2, 1, 0, CONNECTOR, 1, 1, 1, 270, 203, 1)
+    assert connector[4:15] == (13, 2, 1, 0, CONNECTOR, 1, 1, 1, 270, 203, 1)
     assert d.call(GET_PIPE, "II", CRTC, 9) == (CRTC, 0)
     for number, layout in ((GET_ENCODER, "5I"), (GET_CRTC, f"Q7I{MODE_BYTES}x"), (GET_PIPE, "II")):
         with fails(errno.ENOENT):
@@ -82,6 +95,69 @@ def test_the_standard_mode(d: Device) -> None:
     assert fields[:14] == (65000, 1024, 1048, 1184, 1344, 0, 768, 771, 777, 806, 0, 60, 0xA, 0x48)
     assert round(fields[0] * 1000 / (fields[4] * fields[9])) == 60
     assert fields[14].rstrip(b"\0") == b"1024x768"
+
+
+SIZES = ["1024x768", "2560x1440", "1920x1200", "1920x1080", "1600x1200", "1680x1050", "1600x900", "1280x1024",
+         "1366x768", "1280x800", "1280x720", "800x600", "640x480"]
+PREFERRED, DRIVER = 8, 0x40
+
+
+@in_client(path=CARD)
+def test_common_sizes_come_after_the_preferred_one(d: Device) -> None:
+    modes = all_modes(d)
+    assert [mode.name for mode in modes] == SIZES
+    assert [mode.type for mode in modes] == [PREFERRED | DRIVER] + [DRIVER] * 12
+    assert Path("/sys/class/drm/card0-VGA-1/modes").read_text().split() == SIZES
+    for mode in modes:
+        assert mode.name == f"{mode.width}x{mode.height}"
+        assert abs(mode.refresh - 60) < 0.35 and mode.fields[11] == 60
+        for edges in (mode.fields[1:5], mode.fields[6:10]):
+            assert list(edges) == sorted(set(edges))
+
+
+@in_client(path=CARD)
+def test_timings_are_those_of_the_standards(d: Device) -> None:
+    """VESA Display Monitor Timings; Coordinated Video Timings with reduced blanking for 2560x1440."""
+    timings = {mode.name: mode.fields[:5] + mode.fields[6:10] + (mode.flags,) for mode in all_modes(d)}
+    assert timings["640x480"] == (25175, 640, 656, 752, 800, 480, 490, 492, 525, 0xA)
+    assert timings["800x600"] == (40000, 800, 840, 968, 1056, 600, 601, 605, 628, 5)
+    assert timings["1280x720"] == (74250, 1280, 1390, 1430, 1650, 720, 725, 730, 750, 5)
+    assert timings["1280x800"] == (83500, 1280, 1352, 1480, 1680, 800, 803, 809, 831, 6)
+    assert timings["1280x1024"] == (108000, 1280, 1328, 1440, 1688, 1024, 1025, 1028, 1066, 5)
+    assert timings["1366x768"] == (85500, 1366, 1436, 1579, 1792, 768, 771, 774, 798, 5)
+    assert timings["1600x900"] == (108000, 1600, 1624, 1704, 1800, 900, 901, 904, 1000, 5)
+    assert timings["1600x1200"] == (162000, 1600, 1664, 1856, 2160, 1200, 1201, 1204, 1250, 5)
+    assert timings["1680x1050"] == (146250, 1680, 1784, 1960, 2240, 1050, 1053, 1059, 1089, 6)
+    assert timings["1920x1080"] == (148500, 1920, 2008, 2052, 2200, 1080, 1084, 1089, 1125, 5)
+    assert timings["1920x1200"] == (193250, 1920, 2056, 2256, 2592, 1200, 1203, 1209, 1245, 6)
+    assert timings["2560x1440"] == (241500, 2560, 2608, 2640, 2720, 1440, 1443, 1448, 1481, 9)
+
+
+@in_client(path=CARD)
+def test_modes_are_written_where_there_is_room_for_all_of_them(d: Device) -> None:
+    room = ctypes.create_string_buffer(b"\xEE" * MODE_BYTES * 14, MODE_BYTES * 14)
+    for count, written in ((1, 0), (12, 0), (13, 13), (14, 13)):
+        answer = d.call(GET_CONNECTOR, "QQQQ12I", 0, address_of(room), 0, 0, count, 0, 0, 0, CONNECTOR, *[0] * 7)
+        assert answer[4] == 13
+        assert room.raw[MODE_BYTES * written:] == b"\xEE" * MODE_BYTES * (14 - written)
+
+
+def test_every_mode_can_be_set(start_live: Callable) -> None:
+    with start_live() as live:
+        live.call(client_that_sets_every_mode)
+        (connection,) = [c for c in live.connections if c.marks]
+        assert [f"{mark[1]}x{mark[2]}" for mark in connection.marks] == SIZES
+
+
+def client_that_sets_every_mode(render: Device) -> None:
+    d = Device(CARD)
+    for mode in all_modes(d):
+        handle, pitch, _ = dumb(d, mode.width, mode.height)
+        fb = new_fb(d, handle, pitch, mode.width, mode.height)
+        set_mode(d, fb, mode)
+        crtc = d.call(GET_CRTC, f"Q7I{MODE_BYTES}s", 0, 0, CRTC, 0, 0, 0, 0, 0, b"")
+        assert (crtc[3], crtc[8]) == (fb, mode.data.raw)
+    assert render.fd != d.fd
 
 
 def test_another_mode_can_be_asked_for(start_live: Callable) -> None:
@@ -97,7 +173,87 @@ def client_with_a_mode(d: Device) -> None:
     mode = Mode(Device(CARD))
     assert (mode.width, mode.height) == (640, 480)
     assert abs(mode.fields[0] * 1000 / (mode.fields[4] * mode.fields[9]) - 60) < 0.1
-    assert mode.fields[14].rstrip(b"\0") == b"640x480"
+    assert (mode.name, mode.type) == ("640x480", PREFERRED | DRIVER)
+    assert mode_count(Device(CARD)) == 1
+
+
+def test_a_monitor_of_a_named_size_has_no_larger_modes(start_live: Callable) -> None:
+    """Some programs take the largest one."""
+    os.environ["GEN4EMU_MODE"] = "1280x800"
+    try:
+        with start_live() as live:
+            live.call(client_with_a_small_monitor)
+    finally:
+        del os.environ["GEN4EMU_MODE"]
+
+
+def client_with_a_small_monitor(d: Device) -> None:
+    card = Device(CARD)
+    names = ["1280x800", "1280x720", "1024x768", "800x600", "640x480"]
+    assert [mode.name for mode in all_modes(card)] == names
+    assert edid_sizes(read_edid(card)) == set(names)
+    assert d.fd != card.fd
+
+
+def test_the_preferred_size_may_be_no_common_one(start_live: Callable) -> None:
+    os.environ["GEN4EMU_MODE"] = "4096x3000"
+    try:
+        with start_live() as live:
+            live.call(client_with_a_size_of_its_own)
+    finally:
+        del os.environ["GEN4EMU_MODE"]
+
+
+def client_with_a_size_of_its_own(d: Device) -> None:
+    card = Device(CARD)
+    modes = all_modes(card)
+    assert [mode.name for mode in modes] == ["4096x3000", *sorted(SIZES, key=area, reverse=True)]
+    assert edid_sizes(read_edid(card)) == set(SIZES)  # it cannot express the large one
+
+
+def area(name: str) -> int:
+    width, height = name.split("x")
+    return int(width) * int(height)
+
+
+def read_edid(d: Device) -> bytes:
+    numbers, values = (ctypes.c_uint32 * 2)(), (ctypes.c_uint64 * 2)()
+    d.call(GET_PROPERTIES, "QQ3I4x", address_of(numbers), address_of(values), 2, CONNECTOR, 0)
+    edid = ctypes.create_string_buffer(128)
+    d.call(GET_BLOB, "IIQ", values[0], 128, address_of(edid))
+    return edid.raw
+
+
+def edid_sizes(edid: bytes) -> set[str]:
+    """All sizes that an EDID of version 1.3 names."""
+    sizes = {name for byte, bit, name in ((35, 0x20, "640x480"), (35, 1, "800x600"), (36, 8, "1024x768"))
+             if edid[byte] & bit}
+    for at in range(38, 54, 2):
+        if edid[at:at + 2] != b"\1\1":
+            assert edid[at + 1] & 0x3F == 0  # 60 Hz
+            width = (edid[at] + 31) * 8
+            wide, high = ((16, 10), (4, 3), (5, 4), (16, 9))[edid[at + 1] >> 6]
+            sizes.add(f"{width}x{width * high // wide}")
+    for at in range(54, 126, 18):
+        if edid[at] | edid[at + 1]:
+            sizes.add(f"{edid[at + 2] | (edid[at + 4] & 0xF0) << 4}x{edid[at + 5] | (edid[at + 7] & 0xF0) << 4}")
+    return sizes
+
+
+@in_client(path=CARD)
+def test_the_edid_names_the_same_modes(d: Device) -> None:
+    edid = read_edid(d)
+    assert edid_sizes(edid) == set(SIZES)
+    assert b"\0\0\0\xfc\0gen4emu\n" in edid
+    for at, name in ((54, "1024x768"), (72, "2560x1440"), (90, "1366x768")):
+        mode = next(mode for mode in all_modes(d) if mode.name == name)
+        hblank = edid[at + 3] | (edid[at + 4] & 0xF) << 8
+        vblank = edid[at + 6] | (edid[at + 7] & 0xF) << 8
+        assert (edid[at] | edid[at + 1] << 8) * 10 == mode.clock
+        assert (mode.width + hblank, mode.height + vblank) == (mode.fields[4], mode.fields[9])
+        hfront, hsync = edid[at + 8] | edid[at + 11] >> 6 << 8, edid[at + 9] | (edid[at + 11] >> 4 & 3) << 8
+        assert (mode.width + hfront, mode.width + hfront + hsync) == mode.fields[2:4]
+        assert edid[at + 17] == 0x18 | (mode.flags & 1) << 1 | (mode.flags & 4)
 
 
 @in_client

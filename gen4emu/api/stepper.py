@@ -1,0 +1,116 @@
+"""Runs a trace a step at a time: execution rests after draws, submissions and frames until the caller continues it.
+
+The replay runs on a thread of its own, because a draw ends deep inside the command streamer.  Only one of the two
+threads runs at any time, so the device needs no locks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gen4emu.device.device import Device, Options
+from gen4emu.device.place import Place
+from gen4emu.device.replay import Replay
+from gen4emu.device.targets import Target
+from gen4emu.errors import TraceError
+from gen4emu.hw.gen import Device as Part
+from gen4emu.selection import ALL
+from gen4emu.trace.opening import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Where execution rests: behind a draw, a submission or a frame."""
+
+    unit: str  # "draw", "submission", "frame"
+    number: int
+    place: Place
+    targets: tuple[Target, ...]
+
+
+Until = Callable[[str, range], bool]  # the unit, and the numbers of what has ended: several of media objects
+
+
+class Stepper:
+    """One run of a trace.  `advance` continues it; `close` ends it at once."""
+
+    def __init__(self, trace: Trace, part: Part | None, options: Options | None, partial: bool,
+                 on_start: Callable[[Device], None] | None = None) -> None:
+        self.replay = Replay(trace, part, options)
+        self.replay.on_draw = self._draw
+        self.replay.on_start = on_start
+        self.stop: Stop | None = None
+        self.ended = self.closed = False
+        self.counts = {"draw": 0, "submission": 0, "frame": 0}  # that have ended
+        self.epoch = 0  # changes whenever the trace goes on: what was looked at before is stale
+        self._partial = partial
+        self._until: Until = lambda unit, numbers: False
+        self._error: BaseException | None = None
+        self._continue, self._rests = threading.Semaphore(0), threading.Semaphore(0)
+        self._thread = threading.Thread(target=self._run, name="gen4emu replay", daemon=True)
+
+    @property
+    def device(self) -> Device:
+        if self.replay.device is None:
+            raise TraceError(self.replay.trace.path, None, "holds nothing to execute")
+        return self.replay.device
+
+    def advance(self, until: Until) -> Stop | None:
+        """Run to the first stop for which `until(unit, numbers)` is true; None at the end of the trace."""
+        if self.closed or self.ended:
+            return None
+        self._until = until
+        self.epoch += 1
+        self.stop = None
+        if not self._thread.is_alive():
+            self._thread.start()
+        self._continue.release()
+        self._rests.acquire()
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        return self.stop
+
+    def close(self) -> None:
+        """Free the device.  Nothing can be looked at afterwards."""
+        if self.closed:
+            return
+        self.closed = True
+        self.epoch += 1
+        if self._thread.is_alive():
+            self._continue.release()
+            self._thread.join()
+        self.replay.close()
+
+    # --- on the replay's thread -----------------------------------------------------------------------------------
+    def _run(self) -> None:
+        self._continue.acquire()
+        try:
+            if not self.closed:
+                for frame in self.replay.frames(ALL, ALL):
+                    self._rest(frame.unit, frame.number, frame.number, frame.place, frame.targets)
+                self._check_damage()
+        except BaseException as e:
+            self._error = e
+        finally:
+            self.ended = True
+            self._rests.release()
+
+    def _draw(self, number: int) -> None:
+        self._rest("draw", self.device.numbers.first, number, self.replay.place, self.device.targets.latest)
+
+    def _rest(self, unit: str, first: int, number: int, place: Place, targets: tuple[Target, ...]) -> None:
+        self.counts[unit] = number + 1
+        if self._until(unit, range(first, number + 1)):
+            self.stop = Stop(unit, number, place, targets)
+            self._rests.release()
+            self._continue.acquire()
+            if self.closed:
+                self.replay.stop()
+
+    def _check_damage(self) -> None:
+        if self.replay.damage and not self._partial and not self.closed:
+            last = self.replay.damage[-1]
+            raise TraceError(self.replay.trace.path, last.offset, last.text)

@@ -1,0 +1,1 @@
+"""Regression tests of traces: manifests, what they expect, isolated runs, reports (docs/check.md)."""

@@ -1,0 +1,103 @@
+"""`gen4emu kernels`: the kernels of a trace, listed or written to files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gen4emu import trace as traces
+from gen4emu.cli import options
+from gen4emu.cli.tables import table
+from gen4emu.cli.terminal import Progress, damaged, some
+from gen4emu.decode.document import Document
+from gen4emu.decode.findings import damage_texts
+from gen4emu.decode.kernel_uses import KernelUse, KernelUses
+from gen4emu.decode.options import Options
+from gen4emu.hw.gen import Device
+from gen4emu.selection import Selection
+from gen4emu.trace.output import Output
+
+SCHEMA = "gen4emu.kernels/1"
+
+
+@click.command()
+@click.argument("file", metavar="TRACE")
+@click.option("-o", "--output", "directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Write each kernel to this directory, as code (.bin) and as assembly (.g4a), and index.json.")
+@options.draws_option
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of text (docs/json.md).")
+@options.trace_options
+@options.verbosity_options
+def kernels(file: str, directory: Path | None, draws: Selection | None, as_json: bool, kind: str | None, base: int,
+            device: Device | None, force_device: bool, partial: bool) -> int:
+    """List the kernels of TRACE with their stages, addresses and the draws that run them, or write them to files.
+
+    \b
+    Examples:
+      gen4emu kernels trace.aub.xz
+      gen4emu kernels trace.aub.xz --draws 4 -o kernels/
+    """
+    trace = traces.open(file, device=device, force_device=force_device, base=base, kind=kind)
+    document = Document(trace, file=file, container=trace.kind, device=device, options=Options(max_rows=0))
+    progress = Progress(f"reading {file}", lambda: trace.fraction)
+    uses = KernelUses(document, draws)
+    try:
+        for item in document:
+            uses.add(item)
+            progress.tick(lambda: some(document.number, "submission"))
+    finally:
+        progress.done()
+    found = uses.found()
+    errors = [] if partial else damage_texts(document)
+    if draws is not None:
+        draws.require_any(document.draws, "draw", file)
+    if directory is not None:
+        paths = _write(directory, found)
+        index = json.dumps(_document(document, found, paths, errors), indent=1)
+        with Output(directory / "index.json") as out:
+            out.write(f"{index}\n".encode())
+        if not as_json:
+            for names in paths:
+                click.echo("\n".join(str(directory / name) for name in names))
+        else:
+            click.echo(index)
+    elif as_json:
+        click.echo(json.dumps(_document(document, found, None, errors), indent=1))
+    else:
+        click.echo("\n".join(_text(found)) or f"{file}: no kernels")
+    return damaged(file, document.damage, partial)
+
+
+def _write(directory: Path, found: list[KernelUse]) -> list[tuple[str, str]]:
+    """The names of the files of each kernel."""
+    directory.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for use in found:
+        names = f"{use.name}.bin", f"{use.name}.g4a"
+        for name, data in zip(names, (use.code.code, use.text().encode()), strict=True):
+            with Output(directory / name) as out:
+                out.write(data)
+        paths.append(names)
+    return paths
+
+
+def _document(document: Document, found: list[KernelUse], paths: list[tuple[str, str]] | None,
+              errors: list[str]) -> dict[str, Any]:
+    entries = [use.as_json() for use in found]
+    for entry, names in zip(entries, paths or (), strict=paths is not None):
+        entry["code"], entry["assembly"] = names
+    device = None if document.device is None else document.device.name
+    return {"schema": SCHEMA, "file": document.file, "device": device, "kernels": entries,
+            "errors": errors, "status": 2 if errors else 0}
+
+
+def _text(found: list[KernelUse]) -> Iterator[str]:
+    if found:
+        yield from table(("number", "instructions", "bytes", "stages", "draws", "at"), [
+            (str(use.number), str(use.code.instructions), str(len(use.code.code)), " ".join(use.stages),
+             use.draws_text if len(use.draws) <= 4 else f"{use.draw_count} draws",
+             " ".join(f"0x{a:08x}" for a in use.addresses[:4])) for use in found])

@@ -1,0 +1,12 @@
+"""Names from files, for terminals."""
+
+from __future__ import annotations
+
+import sys
+
+
+def printable(text: str) -> str:
+    """Names and messages with control characters, and what the terminal cannot show, made visible."""
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -1,0 +1,374 @@
+"""The state in force at a draw: everything that it executes with, and the commands that set it (docs/json.md).
+
+    tracker = StateTracker(device)               # listens to the command streamers; costs nothing before
+    tracker.before_draw = lambda: print(tracker.in_force().text())
+
+State blocks are read from the device's memory at the moment of the call, as the GPU may have written them.  Pointers
+are those that the device resolved when their command arrived.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from gen4emu._native import ffi
+from gen4emu.decode.chase import Chaser, diagnose
+from gen4emu.decode.compiled import complaints_of, words_of
+from gen4emu.decode.context import STAGES, Context
+from gen4emu.decode.fieldtext import PLAIN, Theme
+from gen4emu.decode.json_text import JsonRenderer
+from gen4emu.decode.kernels import Kernels
+from gen4emu.decode.nodes import Body, Command, Data, Node, State
+from gen4emu.decode.options import Options
+from gen4emu.decode.peek import Peek
+from gen4emu.decode.text import TextRenderer
+from gen4emu.device.command_streamer import CommandStreamer
+from gen4emu.device.device import Device
+from gen4emu.device.place import DrawKind, Place
+from gen4emu.device.state import Words
+from gen4emu.hw import catalogue
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Client
+
+Part = tuple[str, int | str]  # a command, and which part of what it sets
+
+# In the order in which a reader follows a draw through the pipeline; others come behind.
+_ORDER = {name: i for i, name in enumerate((
+    "PIPELINE_SELECT", "STATE_BASE_ADDRESS", "STATE_SIP", "URB_FENCE", "CS_URB_STATE", "CONSTANT_BUFFER",
+    "MEDIA_STATE_POINTERS", "3DSTATE_VF_STATISTICS", "3DSTATE_VERTEX_BUFFERS", "3DSTATE_VERTEX_ELEMENTS",
+    "3DSTATE_INDEX_BUFFER", "3DSTATE_PIPELINED_POINTERS", "3DSTATE_BINDING_TABLE_POINTERS",
+    "3DSTATE_DRAWING_RECTANGLE", "3DSTATE_DEPTH_BUFFER", "3DSTATE_GLOBAL_DEPTH_OFFSET_CLAMP",
+    "3DSTATE_CONSTANT_COLOR"))}
+_BASES = ("general_state_base", "surface_state_base", "indirect_object_base", "general_state_bound",
+          "indirect_object_bound")  # in the order of STATE_BASE_ADDRESS
+_FENCES = ("vs", "gs", "clip", "sf", "vfe", "cs")
+_NO_STATE = frozenset({"PIPE_CONTROL", "STATE_PREFETCH"})
+_MEDIA = frozenset({"PIPELINE_SELECT", "STATE_BASE_ADDRESS", "STATE_SIP", "URB_FENCE", "CS_URB_STATE",
+                    "CONSTANT_BUFFER", "MEDIA_STATE_POINTERS"})
+_UNITS = {"vs": "VS_STATE", "gs": "GS_STATE", "clip": "CLIP_STATE", "sf": "SF_STATE", "ps": "WM_STATE",
+          "cc": "COLOR_CALC_STATE"}
+_RAW_UNITS = {"ps": "wm_state", "cc": "cc_state"}  # what the core calls their pointers; others as the stage
+_USES_SETUP = frozenset({"XY_PIXEL_BLT", "XY_SCANLINES_BLT", "XY_TEXT_BLT", "XY_TEXT_IMMEDIATE_BLT"})
+_NOUNS = {"3DSTATE_VERTEX_BUFFERS": "vertex buffer ", "3DSTATE_CHROMA_KEY": "table ",
+          "3DSTATE_GS_SVB_INDEX": "index ", "URB_FENCE": "fence of "}
+_CONSTANT_ROWS = 4
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class _Executed:
+    """A state command that was executed."""
+
+    serial: int
+    name: str
+    address: int
+    data: bytes
+    place: Place  # its draw is the last one that had begun
+    first: bool  # there was none before
+    bases: tuple[int, int, int]  # general state, surface state, indirect objects: as they were before it
+    parts: tuple[int | str, ...]  # what it set
+
+
+@dataclass(slots=True)
+class Setting:
+    """A command whose state, or a part of it, is in force."""
+
+    command: Command
+    frame: int
+    submission: int
+    after_draw: int | None  # the last draw before it; None: it came before all of them
+    parts: tuple[int | str, ...] = ()  # which parts of it are in force, if later commands replaced others
+
+    def as_json(self) -> dict[str, Any]:
+        return {"frame": self.frame, "submission": self.submission, "after_draw": self.after_draw,
+                "parts": list(self.parts), "command": json.loads(JsonRenderer().command(self.command))}
+
+    def __str__(self) -> str:
+        after = "before the first draw" if self.after_draw is None else f"after draw {self.after_draw}"
+        noun = _NOUNS.get(self.command.body.name, "")
+        parts = f"; in force: {', '.join(f'{noun}{part}' for part in self.parts)}" if self.parts else ""
+        return f"submission {self.submission}, {after}{parts}"
+
+
+@dataclass(slots=True)
+class StateInForce:
+    """Everything that a draw executes with."""
+
+    place: Place
+    kind: DrawKind
+    draw: Command  # with its vertices, indices or operands below it
+    settings: tuple[Setting, ...]
+
+    def __getitem__(self, name: str) -> Command:
+        """The command with this name that is in force; of several, the last."""
+        found = [s.command for s in self.settings if s.command.body.name == name]
+        if not found:
+            raise KeyError(name)
+        return found[-1]
+
+    def __contains__(self, name: object) -> bool:
+        return any(s.command.body.name == name for s in self.settings)
+
+    def nodes(self) -> Iterator[Node]:
+        """All commands, and the blocks, kernels and data that they lead to."""
+        for setting in self.settings:
+            yield from setting.command.walk()
+        yield from self.draw.walk()
+
+    def blocks(self, name: str) -> list[State]:
+        """The state blocks with this name, without repetitions: `SURFACE_STATE`, `SAMPLER_STATE`, `WM_STATE`."""
+        return [n for n in self.nodes() if isinstance(n, State) and n.body.name == name and not n.same]
+
+    def text(self, theme: Theme = PLAIN) -> str:
+        """As `gen4emu decode` shows commands, each with a line that says when it was executed."""
+        render = TextRenderer(theme)
+        title = f"{theme.title}{self.kind.value} {self.place.draw}{theme.off}"
+        lines = [f"{title}: {self.place.text}\n", render.command(self.draw)]
+        for setting in self.settings:
+            lines.append(f"\n{theme.dim}{setting}{theme.off}\n{render.command(setting.command)}")
+        return "".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """Documented in docs/json.md, "State in force"."""
+        return {**self.place.as_json(), "kind": self.kind.value,
+                "command": json.loads(JsonRenderer().command(self.draw)),
+                "settings": [s.as_json() for s in self.settings]}
+
+
+@dataclass(slots=True)
+class _Context:
+    """The commands in force of one engine, and those of its saved hardware contexts."""
+
+    tracker: StateTracker
+    streamer: CommandStreamer
+    parts: dict[Part, _Executed] = field(default_factory=dict)
+    saved: dict[int, dict[Part, _Executed]] = field(default_factory=dict)
+
+    # device.command_streamer.Listener
+    def command(self, words: Words) -> None:
+        command = catalogue.command_for(words[0], self.streamer.gen)
+        if command is None or command.name in _NO_STATE:
+            return
+        if command.draws:
+            self.tracker._draw_begins()
+            return
+        executed = self.tracker._executed(command.name, words, self.streamer)
+        if words[0] >> 29 == Client.BLT:
+            self.tracker._setup(executed)
+            return
+        if command.name == "CS_URB_STATE":  # makes the constants invalid
+            self.parts.pop(("CONSTANT_BUFFER", ""), None)
+        for part in executed.parts:
+            self.parts[command.name, part] = executed
+
+    def context(self, left: int | None, entered: int, restored: bool) -> None:
+        if left is not None:
+            self.saved[left] = dict(self.parts)
+        if restored:
+            self.parts = dict(self.saved.get(entered, {}))
+
+    def reset(self) -> None:
+        self.parts.clear()
+
+
+def _parts(name: str, words: Words, gen: Gen) -> Iterator[int | str]:
+    """What a command sets: all of its state, or those of several independent parts that it names."""
+    if name == "STATE_BASE_ADDRESS":
+        yield from (base for i, base in enumerate(_BASES, 1) if i < len(words) and words[i] & 1)
+    elif name == "URB_FENCE":
+        fields = catalogue.command_named(name, gen).view(words, gen=gen)
+        yield from (unit for unit in _FENCES if getattr(fields, f"{unit}_urb_reallocation_request"))
+    elif name == "3DSTATE_VERTEX_BUFFERS":
+        yield from (words[at] >> 27 for at in range(1, len(words) - 3, 4))
+    elif name == "3DSTATE_CHROMA_KEY":
+        yield words[1] >> 30
+    elif name == "3DSTATE_GS_SVB_INDEX":
+        yield words[1] >> 29 & 3
+    elif name.startswith("XY_SETUP"):
+        yield from ("clip",) if name == "XY_SETUP_CLIP_BLT" else ("setup", "clip")
+    else:
+        yield ""
+
+
+class StateTracker:
+    """Remembers which commands set the state of a device.  Attach it before the first command; `close` takes it off."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.before_draw: Callable[[], None] | None = None  # called when a draw command is about to be executed
+        self._serial = 0
+        self._setups: dict[int | str, _Executed] = {}  # of the blitter, which all engines share
+        self._kernels = Kernels(device.info.gen)
+        self._contexts = {engine: _Context(self, streamer) for engine, streamer in device.streamers.items()}
+        for context in self._contexts.values():
+            context.streamer.listen(context)
+
+    def close(self) -> None:
+        for context in self._contexts.values():
+            context.streamer.listen(None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- called by the contexts ------------------------------------------------------------------------------------
+    def _draw_begins(self) -> None:
+        if self.before_draw is not None:
+            self.before_draw()
+
+    def _executed(self, name: str, words: Words, streamer: CommandStreamer) -> _Executed:
+        self._serial += 1
+        raw = streamer.state.raw
+        return _Executed(self._serial, name, streamer.position.address, words.tobytes(), self.device.place,
+                         self.device.numbers.total == 0,
+                         (raw.general_state_base, raw.surface_state_base, raw.indirect_object_base),
+                         tuple(_parts(name, words, streamer.gen)))
+
+    def _setup(self, executed: _Executed) -> None:
+        for part in executed.parts:
+            self._setups[part] = executed
+
+    # --- the state -------------------------------------------------------------------------------------------------
+    def in_force(self, rows: int = _CONSTANT_ROWS) -> StateInForce:
+        """The state of the draw command that began last.  `rows`: of vertices, indices, constants shown."""
+        numbers = self.device.numbers
+        if numbers.total == 0:
+            raise ValueError("no draw has begun")
+        view = _Builder(self.device, self._contexts[self.device.engine].streamer, self._kernels, rows)
+        kind = numbers.kind
+        draw = view.body(numbers.words.tobytes())
+        if kind is DrawKind.BLIT:
+            in_force = [(part, executed) for part, executed in self._setups.items()]
+        else:
+            in_force = [(key[1], executed) for key, executed in self._contexts[self.device.engine].parts.items()]
+        groups: dict[_Executed, list[int | str]] = {}
+        for part, executed in in_force:
+            if _concerns(kind, draw.name, executed.name):
+                groups.setdefault(executed, []).append(part)
+        settings = view.settings(groups)
+        return StateInForce(self.device.place, kind, view.draw(kind, numbers.address, draw), settings)
+
+
+def _concerns(kind: DrawKind, draw: str, name: str) -> bool:
+    """Whether a draw uses what a command sets."""
+    if kind is DrawKind.BLIT:
+        return draw in _USES_SETUP
+    return name in _MEDIA if kind is DrawKind.MEDIA_OBJECT else name != "MEDIA_STATE_POINTERS"
+
+
+class _Builder:
+    """Makes nodes of commands and of what they point to, as memory is now."""
+
+    def __init__(self, device: Device, streamer: CommandStreamer, kernels: Kernels, rows: int) -> None:
+        self.gen, self.streamer, self.raw = device.info.gen, streamer, streamer.state.raw
+        self.rows = rows
+        self.context = Context()
+        kernels.forget()
+        kernels.new_submission(device.memory.owned_bytes)
+        self.chaser = Chaser(Peek(device.memory), self.gen, self.context, kernels, Options(max_rows=rows))
+        self.chaser.new_submission()
+
+    def body(self, data: bytes) -> Body:
+        words = words_of(data)
+        layout = catalogue.command_for(words[0], self.gen)
+        assert layout is not None  # or it would not have been executed
+        return Body(layout.name, layout, words, self.gen, complaints_of(layout, self.gen)(words))
+
+    def command(self, address: int, body: Body) -> Command:
+        node = Command(address, body)
+        node.diagnostics += diagnose(body, address)
+        return node
+
+    def settings(self, groups: dict[_Executed, list[int | str]]) -> tuple[Setting, ...]:
+        """The commands in the order of the pipeline.  Pointers are followed in the order of execution."""
+        found: list[tuple[_Executed, Setting]] = []
+        for executed, parts in sorted(groups.items(), key=lambda group: group[0].serial):
+            node = self.command(executed.address, self.body(executed.data))
+            some = tuple(parts) if len(parts) < len(set(executed.parts)) else ()
+            place = executed.place
+            found.append((executed, Setting(node, place.frame, place.submission,
+                                            None if executed.first else place.draw, some)))
+        found.sort(key=lambda f: (_ORDER.get(f[0].name, len(_ORDER)), f[0].serial))
+        for executed, setting in found:
+            self._follow(setting.command, executed.bases)
+        return tuple(setting for _, setting in found)
+
+    def draw(self, kind: DrawKind, address: int, body: Body) -> Command:
+        node = self.command(address, body)
+        if kind is DrawKind.BLIT:
+            self.chaser.blit(node)
+        elif kind is DrawKind.MEDIA_OBJECT:
+            self._bases_now()
+            self.chaser.media_object(node)
+        else:
+            self._bases_now()
+            self.context.tables_changed, self.context.vertices_changed = False, True
+            self.chaser.primitive(node)
+        return node
+
+    def _bases_now(self) -> None:
+        raw = self.raw
+        self._bases((raw.general_state_base, raw.surface_state_base, raw.indirect_object_base))
+
+    def _bases(self, bases: tuple[int, int, int]) -> None:
+        self.context.bases |= dict(zip(("general_state", "surface_state", "indirect_object"), map(int, bases),
+                                       strict=True))
+
+    def _follow(self, node: Command, bases: tuple[int, int, int]) -> None:
+        """What is below a command: its own pointers as they were resolved, those of blocks with the bases of now."""
+        name, chaser = node.body.name, self.chaser
+        self._bases_now()
+        if name == "3DSTATE_PIPELINED_POINTERS":
+            self._units(node)
+        elif name == "3DSTATE_BINDING_TABLE_POINTERS":
+            self._tables(node)
+        elif name == "3DSTATE_VERTEX_BUFFERS":
+            self.context.set_vertex_buffers(node.body)
+        elif name == "3DSTATE_VERTEX_ELEMENTS":
+            self.context.set_vertex_elements(node.body)
+        elif name == "3DSTATE_INDEX_BUFFER":
+            self.context.set_index_buffer(node.body)
+        elif name == "CONSTANT_BUFFER":
+            self._constants(node)
+        elif name == "MEDIA_STATE_POINTERS":
+            self._bases(bases)
+            chaser.media_pointers(node)
+        elif name == "STATE_SIP":
+            self._bases(bases)
+            chaser.pointers(node)
+
+    def _units(self, node: Command) -> None:
+        """VS, GS, CLIP, SF, WM and CC units with all below them; GS and CLIP only if they are enabled."""
+        for stage, block in _UNITS.items():
+            if int(getattr(self.raw, f"{stage}_enable", 1)):
+                address = int(getattr(self.raw, _RAW_UNITS.get(stage, f"{stage}_state")))
+                self.chaser.block(node, catalogue.block_named(block), address, "")
+
+    def _tables(self, node: Command) -> None:
+        """The binding tables of the stages whose kernels use surfaces."""
+        for i, stage in enumerate(STAGES):
+            unit = self.context.units.get(stage)
+            if unit is not None and unit.use is not None:
+                declared = int(unit.body.view.binding_table_entry_count)
+                self.chaser.table(node, int(self.raw.binding_table[i]), declared, unit.use, stage)
+
+    def _constants(self, node: Command) -> None:
+        """The constants that were copied when the command was executed: memory may hold others by now."""
+        size = 32 * int(self.raw.curbe_rows)
+        if not size:
+            return
+        view = node.body.view
+        base = 0 if self.streamer.state.constants_absolute else self.context.bases["general_state"]
+        found = Data(base + int(view.buffer_starting_address) & 0xFFFFFFFF, "copied by the command", "CONSTANTS", size)
+        data = bytes(ffi.buffer(self.raw.curbe, size))
+        limit = len(data) if self.rows < 0 else 16 * self.rows
+        for values in struct.iter_unpack("<4f", data[:limit]):
+            found.rows.append(" ".join(f"{v:.6g}" for v in values))
+            found.values.append(list(values))
+        found.more = size // 16 - len(found.rows)
+        node.children.append(found)

@@ -1,0 +1,120 @@
+"""The kernels of a trace, each with its stages, addresses and the draws that run it (`gen4emu kernels`)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from gen4emu.decode.context import STAGES
+from gen4emu.decode.document import Document
+from gen4emu.decode.nodes import Command, Item, Kernel, KernelCode, State
+from gen4emu.hw.gen import Gen
+from gen4emu.isa import disassemble
+from gen4emu.selection import ALL, Selection
+
+_ADDRESSES = 64  # that are listed of one kernel
+
+
+@dataclass(slots=True)
+class KernelUse:
+    """One kernel: equal code is one kernel, whatever its addresses."""
+
+    number: int  # from 1, in the order in which the trace names them
+    code: KernelCode
+    gen: Gen
+    stages: list[str] = field(default_factory=list)
+    addresses: list[int] = field(default_factory=list)
+    draws: list[tuple[int, int]] = field(default_factory=list)  # first and last of each run of draws that execute it
+
+    @property
+    def draw_count(self) -> int:
+        return sum(last - first + 1 for first, last in self.draws)
+
+    @property
+    def draws_text(self) -> str:
+        """The draws in the notation of `--draws`; empty if none runs it."""
+        return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in self.draws)
+
+    @property
+    def name(self) -> str:
+        """The start of the names of its files: `kernel-003-ps-00825d40`."""
+        stage = re.sub(r"\W+", "-", self.stages[0]) if self.stages else "unused"
+        return f"kernel-{self.number:03}-{stage}-{self.addresses[0]:08x}"
+
+    def text(self) -> str:
+        """Assembly that `gen4emu asm` reads."""
+        lines = disassemble(self.code.code, self.gen, end=len(self.code.code))
+        return "".join(f"{line.render(offsets=False)}\n" for line in lines)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"number": self.number, "stages": self.stages, "addresses": self.addresses,
+                "bytes": len(self.code.code), "instructions": self.code.instructions, "complete": self.code.complete,
+                "draws": self.draws_text, "draw_count": self.draw_count,
+                "digest": f"sha256:{sha256(self.code.code).hexdigest()}"}
+
+    def _ran_in(self, draw: int) -> None:
+        if self.draws and draw <= self.draws[-1][1]:
+            return  # in another stage
+        if self.draws and draw == self.draws[-1][1] + 1:
+            self.draws[-1] = self.draws[-1][0], draw
+        else:
+            self.draws.append((draw, draw))
+
+
+class KernelUses:
+    """Collects the kernels of a document that is being decoded."""
+
+    def __init__(self, document: Document, draws: Selection | None = None) -> None:
+        self.document, self.draws = document, draws
+        self._by_code: dict[bytes, KernelUse] = {}
+        self._media: dict[int, KernelUse] = {}  # by the address of their interface descriptor
+
+    def add(self, item: Item) -> None:
+        """The next item of the document."""
+        if isinstance(item, Command):
+            self._command(item)
+
+    def found(self) -> list[KernelUse]:
+        """Those that the trace names; with a selection of draws, those that one of these runs."""
+        found = list(self._by_code.values())
+        return found if self.draws is None else [use for use in found if use.draws]
+
+    def _command(self, command: Command) -> None:
+        for node in command.walk() if command.children else ():
+            if isinstance(node, Kernel):
+                self._kernel(node)
+            elif isinstance(node, State) and node.title == "INTERFACE_DESCRIPTOR":
+                for child in node.children:
+                    if isinstance(child, Kernel):
+                        self._media[node.address] = self._use(child.code)
+        draw, decoder = command.draw, self.document.decoder
+        if draw is None or decoder is None or draw not in (self.draws or ALL):
+            return
+        context, body = decoder.context, command.body
+        if body.name == "3DPRIMITIVE":
+            for stage in STAGES:
+                unit = context.units.get(stage)
+                if unit is not None and unit.kernel is not None:
+                    self._use(unit.kernel)._ran_in(draw)
+        elif body.name.startswith("MEDIA_OBJECT"):
+            for _, address in decoder.chaser.descriptors(body.view):
+                use = self._media.get(address)
+                if use is not None:
+                    use._ran_in(draw)
+
+    def _kernel(self, node: Kernel) -> None:
+        use = self._use(node.code)
+        if node.address not in use.addresses and len(use.addresses) < _ADDRESSES:
+            use.addresses.append(node.address)
+        if node.role and node.role not in use.stages and len(use.stages) < _ADDRESSES:
+            use.stages.append(node.role)
+
+    def _use(self, code: KernelCode) -> KernelUse:
+        use = self._by_code.get(code.code)
+        if use is None:
+            assert self.document.decoder is not None
+            use = KernelUse(len(self._by_code) + 1, code, self.document.decoder.gen)
+            self._by_code[code.code] = use
+        return use

@@ -1,0 +1,61 @@
+"""Where in a trace something happens: frame, submission and draw, all numbered from 0 (docs/identity.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class DrawKind(Enum):
+    """The commands that have a draw number."""
+
+    PRIMITIVE = "draw"
+    BLIT = "blit"
+    MEDIA_OBJECT = "media object"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A draw command of a trace.  Before the first one of a submission: the one that comes next."""
+
+    frame: int
+    submission: int
+    draw: int
+
+    def __str__(self) -> str:
+        return f"draw {self.draw}"
+
+    @property
+    def text(self) -> str:
+        """All three numbers, for error messages."""
+        return f"frame {self.frame}, submission {self.submission}, draw {self.draw}"
+
+    def as_json(self) -> dict[str, int]:
+        return {"frame": self.frame, "submission": self.submission, "draw": self.draw}
+
+
+class DrawNumbers:
+    """Numbers the draw commands of a device, whichever of its engines runs them."""
+
+    __slots__ = ("address", "counts", "draw", "ended", "first", "kind", "total", "words")
+
+    def __init__(self) -> None:
+        self.total = 0  # draw commands that have begun
+        self.counts = dict.fromkeys(DrawKind, 0)
+        # The last one that has begun.
+        self.draw = 0
+        self.first = 0  # media objects run together: the first one of those that have not ended; else `draw`
+        self.ended = True  # what it drew is in memory
+        self.kind = DrawKind.PRIMITIVE
+        self.address = 0
+        self.words: memoryview = memoryview(b"").cast("I")
+
+    def begin(self, kind: DrawKind, address: int, words: memoryview) -> None:
+        """A draw command is about to run."""
+        self.draw = self.total
+        self.total += 1
+        self.counts[kind] += 1
+        if kind is not DrawKind.MEDIA_OBJECT or self.kind is not kind or self.ended:
+            self.first = self.draw
+        self.ended = False
+        self.kind, self.address, self.words = kind, address, words

@@ -1,0 +1,127 @@
+"""`run --frames` and `capture --frames`: names, numbers and pixels as `replay` of the capture has them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gen4emu._native import lib
+from gen4emu.cli.main import run
+from gen4emu.device.device import Options
+from gen4emu.hw.gen import BY_NAME
+from gen4emu.live.pictures import watch_pictures
+from gen4emu.live.recorder import watch_capture
+from gen4emu.live.server import Server
+from gen4emu.trace.opening import open as open_trace
+from tests.live import real_client
+from tests.live.fake_client import FakeClient, play
+
+TRACES = Path(__file__).parents[2] / "traces"
+BATCH, DATA = 0x100000, 0x200000
+STORE, END = 0x10400002, 0x05000000
+
+
+def pictures(directory: Path) -> list[tuple[object, ...]]:
+    """Everything that identifies the pictures of a directory."""
+    found = json.loads((directory / "index.json").read_text())["pictures"]
+    assert sorted(p["file"] for p in found) == sorted(p.name for p in directory.glob("*.png"))
+    return [tuple(p[name] for name in ("file", "frame", "submission", "draw", "kind", "address", "width", "height",
+                                       "digest")) for p in found]
+
+
+def replayed(trace: Path, directory: Path) -> list[tuple[object, ...]]:
+    assert run(["replay", str(trace), "-o", str(directory)]) == 0
+    return pictures(directory)
+
+
+def show(client: FakeClient, number: int, fourcc: bytes = b"XR24", width: int = 128) -> None:
+    """Draw (one dword) and show it."""
+    client.words(0x10000, STORE, 0, DATA + 4 * number, 0x112233 + number, END, 0)
+    client.objects((BATCH, 0, 4096, 0, 0), (DATA, int(lib.G4_LIVE_OBJECT_WRITTEN), 0x10000, 0, 0))
+    client.run(BATCH)
+    client.send("mark", lib.G4_LIVE_MARK, address=DATA, width=width, height=16, pitch=512, tiling=1,
+                fourcc=int.from_bytes(fourcc, "little"))
+
+
+def connected(server: Server) -> FakeClient:
+    client = FakeClient(server.directory)
+    client.bind(BATCH, 0x10000, 0x10000)
+    client.bind(DATA, 0x10000, 0x20000)
+    return client
+
+
+@pytest.mark.parametrize("suffix", ["aub", "g4c"])
+def test_frames_that_are_shown_have_the_names_and_digests_of_the_replay(suffix: str, tmp_path: Path) -> None:
+    trace, live = tmp_path / f"a.{suffix}", tmp_path / "live"
+    with Server(BY_NAME["g45"], Options(workers=1)) as server:
+        watch_capture(server, trace)
+        watch_pictures(server, live)
+        with connected(server) as client:
+            for number, fourcc in enumerate((b"XR24", b"AR24", b"????", b"XR24")):
+                show(client, number, fourcc)
+    found = pictures(live)
+    assert [p[0] for p in found] == [f"frame-0000{n}-shown-00200000.png" for n in (0, 1, 3)]
+    assert found == replayed(trace, tmp_path / "replay")
+
+
+def test_only_frames_that_are_shown_remain(tmp_path: Path) -> None:
+    """Batches of a driver's start are not frames of a program that shows some."""
+    trace, live = tmp_path / "a.aub", tmp_path / "live"
+    with Server(BY_NAME["gm45"], Options(workers=1)) as server:
+        watch_capture(server, trace)
+        watch_pictures(server, live)
+        with FakeClient(server.directory, 256 << 20) as client:
+            play(client, open_trace(TRACES / "clear-g4x.aub.xz"))
+            client.send("mark", lib.G4_LIVE_MARK, address=0x113000, width=64, height=16, pitch=1024, tiling=1,
+                        fourcc=int.from_bytes(b"XR24", "little"))
+    found = pictures(live)
+    assert [p[0] for p in found] == ["frame-00000-shown-00113000.png"]
+    assert found == replayed(trace, tmp_path / "replay")
+
+
+@pytest.mark.parametrize("name", ["fbo-g4x", "gears-4frames-g4x"])
+def test_frames_of_programs_that_show_none_are_those_of_the_replay(name: str, tmp_path: Path) -> None:
+    trace, live = tmp_path / "a.g4c", tmp_path / "live"
+    with Server(BY_NAME["gm45"], Options(workers=1)) as server:
+        watch_capture(server, trace)
+        watch_pictures(server, live)
+        with FakeClient(server.directory, 256 << 20) as client:
+            play(client, open_trace(TRACES / f"{name}.aub.xz"))
+    assert pictures(live) == replayed(trace, tmp_path / "replay") != []
+
+
+def test_further_connections_have_directories_of_their_own(tmp_path: Path) -> None:
+    trace, live = tmp_path / "a.aub", tmp_path / "live"
+    with Server(BY_NAME["g45"], Options(workers=1)) as server:
+        watch_capture(server, trace)
+        watch_pictures(server, live)
+        for count in (1, 2):
+            with connected(server) as client:
+                for number in range(count):
+                    show(client, number)
+    assert pictures(live) == replayed(trace, tmp_path / "replay")
+    assert pictures(live / "connection-2") == replayed(tmp_path / "a-2.aub", tmp_path / "replay-2")
+
+
+def test_a_picture_that_cannot_be_does_not_end_the_connection(tmp_path: Path) -> None:
+    with Server(BY_NAME["g45"], Options(workers=1)) as server:
+        watch_pictures(server, tmp_path)
+        with connected(server) as client:
+            show(client, 0, width=60000)
+            show(client, 1, width=512)  # wider than the pitch
+            show(client, 2)
+    assert [p[0] for p in pictures(tmp_path)] == ["frame-00002-shown-00200000.png"]
+
+
+@pytest.mark.skipif(bool(real_client.missing()), reason=real_client.missing())
+@pytest.mark.client
+def test_run_pipes_raw_frames_and_keeps_the_program_s_output_apart(tmp_path: Path) -> None:
+    """A program that shows nothing: no frames, and what it prints is on standard error."""
+    done = subprocess.run([sys.executable, "-m", "gen4emu", "run", "--frames", "-", "--", "echo", "hello"],
+                          capture_output=True, check=True, cwd=tmp_path)
+    assert done.stdout == b"" and b"hello" in done.stderr
+    assert not list(tmp_path.iterdir())
