@@ -71,8 +71,10 @@ static void volumes_draw(const struct canvas *canvas, int frame) {
         const int width = 1 + (int)(random_float(&seed) * LARGEST);
         const int height = 1 + (int)(random_float(&seed) * LARGEST);
         const int depth = 1 + (int)(random_float(&seed) * LARGEST);
-        const float x = -1 + 2 * (float)(i % columns) / (float)columns;
-        const float y = -1 + 2 * (float)(i / columns) / (float)columns;
+        const int column = i % columns;
+        const int row = i / columns;
+        const float x = -1 + 2 * (float)column / (float)columns;
+        const float y = -1 + 2 * (float)row / (float)columns;
         GLuint texture = 0;
         glGenTextures(1, &texture);
         glBindTexture(GL_TEXTURE_3D, texture);
