@@ -1,7 +1,7 @@
 """The C core and the shim, for the build that pyproject.toml describes.
 
 A build for pip or a wheel leaves the source tree as it was, and shares nothing with the one before: whatever it writes
-is in a temporary directory.  In place (`pip install -e`, native/build.py), the derived headers are in native/generated.
+is in a temporary directory.  In place (`pip install -e`, native/build.py), the generated files are in native/generated.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ class BuildNative(build_ext):
         generated = native.GENERATED if in_place else Path(SCRATCH.name, "generated")
         native.write_derived_headers(generated)
         (core,) = self.extensions
+        variants = native.write_variants(generated)
+        core.sources += [str(path.relative_to(HERE) if in_place else path) for path in variants]
         core.include_dirs.append(str(generated.relative_to(HERE)) if in_place else str(generated))
         core.extra_compile_args += native.compiler_flags()
         shim = native.Shim(Path(SCRATCH.name, "shim"))

@@ -1,6 +1,6 @@
 """Builds the C core and the shim.
 
-The core is the extension module `gen4emu._native`, made by cffi in API mode from border.h and shim/protocol.h; the shim
+The core is the extension module `gen4emu._native`, made by cffi in API mode from api/border.h and shim/protocol.h; the shim
 is a library of its own, gen4emu/live/libgen4emu-shim.so, which knows nothing of Python.
 
 setup.py names `ffibuilder()` and uses `Compilations` and `Shim` below.  By hand: `python native/build.py` builds
@@ -36,6 +36,12 @@ NATIVE = ROOT / "native"
 GENERATED = NATIVE / "generated"
 NOT_THE_CORE = {"shim", "generated"}  # the shim is a library of its own
 
+# Sources that are compiled once more for each of VECTOR_LEVELS (core/variant.h).
+VARIANTS = ["color/blend_store.c", "color/blend_wide.c", "color/depth.c", "core/tile_copy.c", "eu/fast/double.c",
+            "eu/fast/float.c", "eu/fast/int.c", "functions/math_ops.c", "raster/edges.c", "sampler/bilinear.c",
+            "sampler/inner_loops.c"]
+VECTOR_LEVELS = ["avx2", "avx512"]
+
 # Headers that are derived from the hardware descriptions: file name -> module with `generate() -> str`.
 DERIVED = {"hw.h": "gen4emu.hw.c_header", "isa.h": "gen4emu.isa.c_header", "mpeg2.h": "gen4emu.hw.mpeg2_c"}
 
@@ -61,15 +67,15 @@ SHIM_COMPILE = ["-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-
 SHIM_LINK = ["-Wl,-z,defs", "-Wl,-z,now", "-ldl"]
 SHIM_COMPILE_32 = ["-m32", "-Wno-conversion"]  # lengths that were checked are narrowed everywhere
 SHIM_SANITIZE = ["-fsanitize=undefined", "-fno-sanitize-recover=all", "-static-libubsan"]
-SHIM_SHARES = ["tile_copy.c"]  # sources of the core
+SHIM_SHARES = ["core/tile_copy.c"]  # sources of the core
 
 SECONDS_ON_ONE_CORE = 100
 
-# Functions of Python that the core calls: native/border.h has their types.
+# Functions of Python that the core calls: native/api/border.h has their types.
 CALLBACKS = 'extern "Python" uint32_t gen4emu_debug_event(void *, const struct g4_debug_event *);'
 
 # What only cffi's own generated file needs.
-GLUE = '#include "border.h"\n#include "shim/protocol.h"\n#pragma GCC diagnostic ignored "-Wconversion"\n'
+GLUE = '#include "api/border.h"\n#include "shim/protocol.h"\n#pragma GCC diagnostic ignored "-Wconversion"\n'
 
 
 def sources() -> list[Path]:
@@ -81,23 +87,38 @@ def headers() -> list[Path]:
     return sorted(NATIVE.rglob("*.h"))
 
 
+def write_if_changed(path: Path, text: str) -> None:
+    """An unchanged file keeps its time."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
 def write_derived_headers(folder: Path) -> None:
-    """Bring the headers in FOLDER up to date with the descriptions.  An unchanged file keeps its time."""
+    """Bring the headers in FOLDER up to date with the hardware descriptions."""
     sys.path.insert(0, str(ROOT))
     try:
         for name, module in DERIVED.items():
-            text = import_module(module).generate()
-            path = folder / name
-            if not path.exists() or path.read_text(encoding="utf-8") != text:
-                folder.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="utf-8")
+            write_if_changed(folder / name, import_module(module).generate())
     finally:
         sys.path.remove(str(ROOT))
 
 
+def write_variants(folder: Path) -> list[Path]:
+    """Write FOLDER/variants: for each source and vector level a file that compiles the source for that level."""
+    written = []
+    for source in VARIANTS:
+        for level in VECTOR_LEVELS:
+            path = folder / "variants" / f"{source.removesuffix('.c').replace('/', '_')}_{level}.c"
+            write_if_changed(path, f'#include "core/variant_begin_{level}.h"\n#ifdef G4_VARIANT_SUFFIX\n'
+                                   f'#include "{source}"\n#endif\n#include "core/variant_end.h"\n')
+            written.append(path)
+    return written
+
+
 def declarations() -> str:
-    """border.h and the shim's protocol as cffi wants them: without preprocessor lines."""
-    lines = [line for name in ("border.h", "shim/protocol.h")
+    """api/border.h and the shim's protocol as cffi wants them: without preprocessor lines."""
+    lines = [line for name in ("api/border.h", "shim/protocol.h")
              for line in (NATIVE / name).read_text(encoding="utf-8").splitlines()]
     return "\n".join(line for line in lines if not line.startswith("#"))
 
@@ -143,7 +164,7 @@ def jobs() -> int:
 
 def slowest_first(source: str) -> tuple[bool, bool]:
     """A key for sorting: files that take ten seconds must not begin last, when the other processors have no work."""
-    return "fast_" not in source, "variants" not in source and "translate" not in source
+    return "fast" not in source, "variants" not in source and "jit" not in source
 
 
 def run_compiler(command: list[str]) -> None:

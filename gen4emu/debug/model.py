@@ -1,4 +1,4 @@
-"""What the core tells a debugger, as values: threads, vertices, objects, fragments (native/debug/)."""
+"""What the core tells a debugger, as values: threads, vertices, objects, fragments (native/debugger/)."""
 
 from __future__ import annotations
 

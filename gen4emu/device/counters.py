@@ -1,6 +1,6 @@
 """Exact counters of draws, blits and media objects: what each unit did, which bytes it requested (docs/counters.md).
 
-The core sums them (native/counters.h); they are the same for any number of workers and for every vector width.
+The core sums them (native/eu/counters.h); they are the same for any number of workers and for every vector width.
 """
 
 from __future__ import annotations

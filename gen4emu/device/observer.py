@@ -1,4 +1,4 @@
-"""The core's debugger as Python sees it: what to look for, and whom to tell (native/debug/, spec/60 9.4).
+"""The core's debugger as Python sees it: what to look for, and whom to tell (native/debugger/, spec/60 9.4).
 
 An `Observer` belongs to a device.  While nothing is asked of it the core does not know of it.  Requests come from
 several sides (a user's debugger, the debug registers that a trace programs): each has a `Wishes`, all are fulfilled.

@@ -1,6 +1,6 @@
 """The colour calculator on a bench: render target writes and early tests, without windower and shaders.
 
-For tests, benchmarks and study (native/cc/bench.c).  State is given as fields of WM_STATE and COLOR_CALC_STATE.
+For tests, benchmarks and study (native/harness/color.c).  State is given as fields of WM_STATE and COLOR_CALC_STATE.
 """
 
 from __future__ import annotations

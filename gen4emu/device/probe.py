@@ -1,4 +1,4 @@
-"""One gang of EU threads on a bench: registers in, a kernel or a single message, registers out (native/probe.c).
+"""One gang of EU threads on a bench: registers in, a kernel or a single message, registers out (native/harness/probe.c).
 
 For tests and for study.  No fixed functions: what a thread starts with is what the caller puts into its registers.
 """
@@ -35,7 +35,7 @@ class Status(IntEnum):
 
 
 class Event(IntEnum):
-    """What a kernel or a message did against the rules (native/report.h)."""
+    """What a kernel or a message did against the rules (native/core/report.h)."""
 
     BAD_SFID = lib.G4_EVENT_BAD_SFID
     BAD_MESSAGE = lib.G4_EVENT_BAD_MESSAGE

@@ -1,4 +1,4 @@
-"""Which surfaces a draw writes to, for saving pictures (spec/06 3.5); the C core finds them (native/drawn.c)."""
+"""Which surfaces a draw writes to, for saving pictures (spec/06 3.5); the C core finds them (native/draw/drawn.c)."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class TargetFinder:
             *self._place(words, level, surface.minimum_array_element), level, surface.minimum_array_element)
 
     def _place(self, words: tuple[int, ...], level: int, element: int) -> tuple[int, int]:
-        """Where an image of a surface starts, in texels; the core knows the miptree layouts (native/surface.h)."""
+        """Where an image of a surface starts, in texels; the core knows the miptree layouts (native/core/surface.h)."""
         place = ffi.new("uint32_t[2]")
         if not lib.g4_surface_place(ffi.new("uint32_t[6]", list(words)), int(self.gen), level, element, place):
             return 0, 0

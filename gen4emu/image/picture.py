@@ -1,6 +1,6 @@
 """From a surface in memory to pixels and to a file: PNG to look at, npy for exact numbers.
 
-Formats whose channels have at most 16 bits are converted by the core (native/picture.c), all others by numpy;
+Formats whose channels have at most 16 bits are converted by the core (native/core/picture.c), all others by numpy;
 `to_pixels` defines the result of both.
 """
 

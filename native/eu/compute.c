@@ -2,7 +2,7 @@
  * What each opcode computes, for the general handler (spec/40 4, 10).  Products of floats are exact in double and sums
  * round as the host is told to, so that one truncation to single at the end gives the hardware's bits (spec/40 4.3).
  */
-#include "general.h"
+#include "eu/general.h"
 
 typedef double float_fn(const struct g4_operands *o, unsigned c);
 

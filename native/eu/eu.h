@@ -4,7 +4,7 @@
 #ifndef G4_EU_EU_H
 #define G4_EU_EU_H
 
-#include "gang.h"
+#include "eu/gang.h"
 
 struct g4_kernel;       /* predecoded micro-ops of one kernel */
 struct g4_kernel_cache; /* content -> kernel; shared by workers, filled between parallel phases */

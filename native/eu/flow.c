@@ -2,7 +2,7 @@
  * Flow control: masks, their stacks, jumps (spec/40 9).  Works on the whole group at once; only threads whose channels
  * all go elsewhere are looked at one by one.
  */
-#include "run.h"
+#include "eu/run.h"
 
 /* ---- stacks ---- */
 

@@ -4,16 +4,16 @@
  */
 #include <string.h>
 
-#include "../counters.h"
-#include "../debug/debug.h"
-#include "../report.h"
-#include "../variant.h"
-#include "../worker.h"
-#include "fast.h"
-#include "fpenv.h"
-#include "kernel.h"
-#include "run.h"
-#include "translate.h"
+#include "core/report.h"
+#include "core/variant.h"
+#include "debugger/debug.h"
+#include "eu/counters.h"
+#include "eu/fast/fast.h"
+#include "eu/fpenv.h"
+#include "eu/jit/blocks.h"
+#include "eu/kernel.h"
+#include "eu/run.h"
+#include "eu/worker.h"
 
 /* ---- start ---- */
 

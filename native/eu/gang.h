@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../context.h"
+#include "core/context.h"
 
 enum {
     G4_GANG_THREADS = 8,

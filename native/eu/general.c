@@ -2,7 +2,7 @@
  * The general handler: any instruction that computes, thread by thread and channel by channel, as the manual tells it
  * (spec/40 8.1).  Slow, and what the fast handlers are compared with.
  */
-#include "general.h"
+#include "eu/general.h"
 
 #include <string.h>
 

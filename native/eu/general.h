@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "run.h"
+#include "eu/run.h"
 
 /* A channel's value: `f` when the arithmetic is floating point, else `i`; `raw` has the bits a source had. */
 struct g4_value {

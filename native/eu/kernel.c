@@ -2,14 +2,14 @@
  * Kernels: walk the instructions from the first one, decode them once, keep the result by content (memory is mutable,
  * so the same address may hold another kernel at the next draw).
  */
-#include "kernel.h"
+#include "eu/kernel.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "fast.h"
-#include "run.h"
-#include "translate.h"
+#include "eu/fast/fast.h"
+#include "eu/jit/blocks.h"
+#include "eu/run.h"
 
 enum {
     BUCKETS = 256,

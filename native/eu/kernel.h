@@ -4,8 +4,8 @@
 #ifndef G4_EU_KERNEL_H
 #define G4_EU_KERNEL_H
 
-#include "eu.h"
-#include "op.h"
+#include "eu/eu.h"
+#include "eu/op.h"
 
 enum {
     G4_KERNEL_MAX_BYTES = 1 << 16, /* of the walk from the first instruction */

@@ -3,7 +3,7 @@
  * any reads it.  Backward over the kernel, slot by slot, until nothing changes.  Implicit writes are not masked, so
  * that one hides all that were made before to the same slots.
  */
-#include "kernel.h"
+#include "eu/kernel.h"
 
 /* Slots of acc0 in the low half, of acc1 in the high half. */
 typedef uint32_t slots;

@@ -1,7 +1,7 @@
 /*
  * Predicates over a gang's flags, eight channels of all threads at a time (spec/40 8.2).
  */
-#include "run.h"
+#include "eu/run.h"
 
 #define NIBBLES UINT64_C(0x1111111111111111)
 #define PAIRS   UINT64_C(0x5555555555555555)

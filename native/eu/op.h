@@ -4,7 +4,7 @@
 #ifndef G4_EU_OP_H
 #define G4_EU_OP_H
 
-#include "gang.h"
+#include "eu/gang.h"
 
 #include "isa.h"
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "kernel.h"
+#include "eu/kernel.h"
 
 const struct g4_op *g4_kernel_find_part(const struct g4_kernel *kernel, uint32_t ip) {
     for (uint32_t i = 0; i < kernel->parts->count; i++) {

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "fast.h"
-#include "run.h"
+#include "eu/fast/fast.h"
+#include "eu/run.h"
 
 /* The low bits of an address, of which a carry is lost. */
 static unsigned low_bits(unsigned address, int addr_imm) {

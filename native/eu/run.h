@@ -4,9 +4,9 @@
 #ifndef G4_EU_RUN_H
 #define G4_EU_RUN_H
 
-#include "eu.h"
-#include "fpenv.h"
-#include "op.h"
+#include "eu/eu.h"
+#include "eu/fpenv.h"
+#include "eu/op.h"
 
 /* A run of threads that stand at the same instruction: the group.  Threads that disagree on a jump leave it; it ends
  * when it meets others (lowest ip first). */

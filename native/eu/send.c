@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
-#include "../shared/message.h"
-#include "fpenv.h"
-#include "run.h"
+#include "eu/fpenv.h"
+#include "eu/run.h"
+#include "functions/message.h"
 
 enum {
     MAY_END_THREAD = 1 << 0 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7, /* by SFID (spec/60 2.1) */

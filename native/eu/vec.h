@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "run.h"
+#include "eu/run.h"
 
 #if G4_VARIANT_LEVEL >= 2
 #define G4_VL 16

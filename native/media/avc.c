@@ -3,8 +3,8 @@
  * residual (spec/70 2.8, 2.10, 3.5).  The manual does not say where DC blocks and coded block bits are: see
  * docs/fidelity.md.
  */
-#include "media.h"
-#include "transform.h"
+#include "media/media.h"
+#include "media/transform.h"
 
 enum {
     BLOCKS = 6,

@@ -1,14 +1,14 @@
 /*
  * The media pipeline as the device sees it: commands in, state read when an object needs it, ends and hangs.
  */
-#include "media.h"
+#include "media/media.h"
 
 #include <stdlib.h>
 
-#include "../clock.h"
-#include "../counters.h"
-#include "../debug/debug.h"
-#include "../sampler/sampler.h"
+#include "core/clock.h"
+#include "debugger/debug.h"
+#include "eu/counters.h"
+#include "sampler/message.h"
 
 enum {
     MILLION = 1000000,

@@ -6,8 +6,8 @@
 #ifndef G4_MEDIA_MEDIA_H
 #define G4_MEDIA_MEDIA_H
 
-#include "../device.h"
-#include "vlc.h"
+#include "draw/device.h"
+#include "media/vlc.h"
 
 enum {
     G4_MEDIA_ROWS = G4_GRF_COUNT, /* no thread can take more */

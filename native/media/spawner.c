@@ -1,7 +1,7 @@
 /*
  * The thread spawner's queues: root threads from VFE, children from messages, and who goes first (spec/70 3.6).
  */
-#include "media.h"
+#include "media/media.h"
 
 enum {
     QUIET_ROUNDS = 64 /* turns for threads that poll, when nobody asks for the end of all */

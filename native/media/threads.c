@@ -4,11 +4,11 @@
  */
 #include <stdlib.h>
 
-#include "../clock.h"
-#include "../debug/debug.h"
-#include "../eu/kernel.h"
-#include "../ff/payload.h"
-#include "media.h"
+#include "core/clock.h"
+#include "debugger/debug.h"
+#include "eu/kernel.h"
+#include "geometry/payload.h"
+#include "media/media.h"
 
 enum {
     TURN = 20000,  /* instructions of a gang before others get their turn */

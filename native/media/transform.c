@@ -1,4 +1,4 @@
-#include "transform.h"
+#include "media/transform.h"
 
 #include <string.h>
 

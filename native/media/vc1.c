@@ -1,8 +1,8 @@
 /*
  * VC1-IT mode: transforms by sub-block, smoothing of vertical block edges, one macroblock late (spec/70 2.10, 3.5).
  */
-#include "media.h"
-#include "transform.h"
+#include "media/media.h"
+#include "media/transform.h"
 
 enum {
     BLOCKS = 6,

@@ -1,7 +1,7 @@
 /*
  * VFE's plain modes: generic objects, with their retained data, and the IS mode's coefficients (spec/70 3.2, 3.3, 3.7).
  */
-#include "media.h"
+#include "media/media.h"
 
 enum {
     ROW_BYTES = 32,

@@ -1,4 +1,4 @@
-#include "vlc.h"
+#include "media/vlc.h"
 
 #include "mpeg2.h"
 

@@ -3,7 +3,7 @@
  * spec/70 3.4).  Vectors are in vld_motion.c, coefficients in vld_blocks.c; inverse quantisation and everything after
  * it is the kernels' work.
  */
-#include "vld.h"
+#include "media/vld.h"
 
 #include "mpeg2.h"
 

@@ -4,7 +4,7 @@
 #ifndef G4_MEDIA_VLD_H
 #define G4_MEDIA_VLD_H
 
-#include "media.h"
+#include "media/media.h"
 
 struct g4_vld {
     struct g4_media *media;

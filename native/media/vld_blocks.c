@@ -1,7 +1,7 @@
 /*
  * Coefficients of MPEG-2, as the stream has them: not yet quantised (spec/70 3.4.5; ISO/IEC 13818-2 7.2).
  */
-#include "vld.h"
+#include "media/vld.h"
 
 #include "mpeg2.h"
 

@@ -1,7 +1,7 @@
 /*
  * Motion vectors of MPEG-2 (spec/70 3.4.3; ISO/IEC 13818-2 7.6.3).
  */
-#include "vld.h"
+#include "media/vld.h"
 
 #include "mpeg2.h"
 

@@ -10,18 +10,17 @@
  * The weighted sum of four such numbers needs the sums of c and of top(c) only.  Weights are 16 bits, so both sums are
  * exact in 24 bits; one multiplication and addition with a single rounding makes the result.
  */
-#include "../variant.h"
+#include "core/variant.h"
 
 #if G4_VARIANT_LEVEL > 0
 
 #if G4_VARIANT_LEVEL > 1
 #define G4_LANES_WIDE
 #endif
-#define G4_LANES_AVX2
 
-#include "bilinear.h"
+#include "sampler/bilinear.h"
 
-#include "coordinates.h"
+#include "sampler/coordinates.h"
 
 typedef uint16_t vh __attribute__((vector_size(4 * LANES)));
 typedef uint64_t vq __attribute__((vector_size(4 * LANES)));
@@ -381,7 +380,7 @@ const struct g4_bilinear_ops G4_V(g4_bilinear_ops) = {.run = run, .nearest = nea
 
 #else
 
-#include "bilinear.h"
+#include "sampler/bilinear.h"
 
 const struct g4_bilinear_ops G4_V(g4_bilinear_ops) = {NULL, NULL}; /* the general path */
 

@@ -4,7 +4,7 @@
 #ifndef G4_SAMPLER_BILINEAR_H
 #define G4_SAMPLER_BILINEAR_H
 
-#include "lanes.h"
+#include "sampler/inner_loops.h"
 
 enum {
     G4_BYTES = 4 /* of a texel */

@@ -1,7 +1,7 @@
-#include "bilinear.h"
+#include "sampler/bilinear.h"
 
-#include "../variant.h"
-#include "flat.h"
+#include "core/variant.h"
+#include "sampler/contiguous.h"
 
 G4_VARIANT_DECLARE(struct g4_bilinear_ops, g4_bilinear_ops);
 static const struct g4_bilinear_ops *const variants[] = G4_VARIANT_TABLE(g4_bilinear_ops);

@@ -4,9 +4,9 @@
 #ifndef G4_SAMPLER_COORDINATES_H
 #define G4_SAMPLER_COORDINATES_H
 
-#include "lanes.h"
+#include "sampler/inner_loops.h"
 
-#include "../cc/lanes.h"
+#include "core/lanes.h"
 
 /* Loops run over whole vectors: what lies behind the last lookup is computed along, and nobody looks. */
 #define EACH_VECTOR(i, n) (uint32_t i = 0; (i) < (n); (i) += LANES)

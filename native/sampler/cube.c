@@ -1,7 +1,7 @@
 /*
  * The edges of cubes: which texel of which face continues a face beyond its border (spec/50 3.7).
  */
-#include "filter.h"
+#include "sampler/filter.h"
 
 /* A face's texel (i, j) on the n * n * n lattice. */
 static void to_lattice(int32_t face, int32_t i, int32_t j, int32_t m, int32_t out[3]) {

@@ -1,8 +1,8 @@
-#include "filter.h"
+#include "sampler/filter.h"
 
 #include <math.h>
 
-#include "bilinear.h"
+#include "sampler/bilinear.h"
 
 struct run {
     struct g4_batch *b;

@@ -4,8 +4,8 @@
 #ifndef G4_SAMPLER_FILTER_H
 #define G4_SAMPLER_FILTER_H
 
-#include "lanes.h"
-#include "texel.h"
+#include "sampler/inner_loops.h"
+#include "sampler/texel.h"
 
 /* What the samples of an anisotropic lookup are spread along. */
 struct g4_anisotropy {

@@ -1,7 +1,7 @@
 /*
  * Blocks of FXT1: 8x4 texels in 128 bits, decoded one half at a time (spec/50 3.9).
  */
-#include "texel.h"
+#include "sampler/texel.h"
 
 struct fxt1_color {
     uint32_t c[4]; /* R, G, B, A, 8 bits each */

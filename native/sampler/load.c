@@ -1,4 +1,4 @@
-#include "load.h"
+#include "sampler/load.h"
 
 static void outside(const struct g4_texture *texture, uint32_t out[4]) {
     memset(out, 0, 4 * sizeof *out);

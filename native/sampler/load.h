@@ -4,9 +4,9 @@
 #ifndef G4_SAMPLER_LOAD_H
 #define G4_SAMPLER_LOAD_H
 
-#include "../eu/gang.h"
-#include "lanes.h"
-#include "texel.h"
+#include "eu/gang.h"
+#include "sampler/inner_loops.h"
+#include "sampler/texel.h"
 
 struct g4_load {
     uint32_t u, v, r, lod;

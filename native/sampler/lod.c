@@ -1,7 +1,7 @@
 /*
  * Level of detail (spec/50 3.4), in 1/64 levels throughout.
  */
-#include "sample.h"
+#include "sampler/sample.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "sample.h"
+#include "sampler/sample.h"
 
 #include <math.h>
 

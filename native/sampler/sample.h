@@ -4,9 +4,9 @@
 #ifndef G4_SAMPLER_SAMPLE_H
 #define G4_SAMPLER_SAMPLE_H
 
-#include "../eu/gang.h"
-#include "filter.h"
-#include "sampler.h"
+#include "eu/gang.h"
+#include "sampler/filter.h"
+#include "sampler/message.h"
 
 enum {
     G4_SAMPLE_LANES = 128,

@@ -1,4 +1,4 @@
-#include "texel.h"
+#include "sampler/texel.h"
 
 static float float_of(uint32_t bits) {
     return g4_hw_float(bits);

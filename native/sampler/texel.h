@@ -4,8 +4,8 @@
 #ifndef G4_SAMPLER_TEXEL_H
 #define G4_SAMPLER_TEXEL_H
 
-#include "gamma.h"
-#include "texture.h"
+#include "sampler/srgb.h"
+#include "sampler/texture.h"
 
 enum {
     G4_BLOCK_SLOTS = 512, /* decoded 4x4 blocks a worker keeps, a power of two */

@@ -1,6 +1,6 @@
-#include "texture.h"
+#include "sampler/texture.h"
 
-#include "gamma.h"
+#include "sampler/srgb.h"
 
 static bool constant(const struct g4_format_channel *channel) {
     return channel->type == G4_CHANNEL_ZERO || channel->type == G4_CHANNEL_ONE;

@@ -4,7 +4,7 @@
 #ifndef G4_SAMPLER_TEXTURE_H
 #define G4_SAMPLER_TEXTURE_H
 
-#include "../surface.h"
+#include "core/surface.h"
 
 enum {
     G4_TEXTURE_LEVELS = 31, /* Surface Min LOD and MIP Count are 4 bits each */

@@ -9,8 +9,8 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include "../tile_copy.h"
-#include "../tiling.h"
+#include "core/tile_copy.h"
+#include "core/tiling.h"
 #include "descriptors.h"
 #include "real.h"
 #include "user.h"

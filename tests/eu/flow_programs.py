@@ -35,7 +35,7 @@ class FlowProgram:
     """Integers in r10 to r29, floats in r40 to r59, loop counters above; no integer instruction looks at a NaN.
 
     `plain`: with nothing in loops and branches but what a compiler has there most of the time, which is what the
-    machine code of a kernel can do (native/eu/region.c).
+    machine code of a kernel can do (native/eu/jit/loops.c).
     """
 
     def __init__(self, seed: int, gen: Gen, *, plain: bool = False) -> None:

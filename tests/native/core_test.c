@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "memory.h"
-#include "tiling.h"
-#include "variant.h"
+#include "core/memory.h"
+#include "core/tiling.h"
+#include "core/variant.h"
 
 enum {
     THREADS = 4,

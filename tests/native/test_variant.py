@@ -1,4 +1,4 @@
-"""The vector variants: chosen when the program runs, the same bits (native/variant.h)."""
+"""The vector variants: chosen when the program runs, the same bits (native/core/variant.h)."""
 
 from __future__ import annotations
 

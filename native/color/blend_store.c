@@ -1,0 +1,277 @@
+/*
+ * Colour of four subspans into a render target: clamp, blend, convert, logic op, masks, store (spec/30 3.13 to 3.15).
+ * Built once per vector variant.  What a target needs was decided when it was made ready (target.c); the shapes that
+ * clients use most have functions of their own in which those decisions are constants.
+ */
+#include "color/blend.h"
+#include "color/convert.h"
+#include "color/ops.h"
+
+#include "core/lanes.h"
+
+/* ---- store ---- */
+
+INLINE vu logic_op(uint32_t function, vu s, vu d) {
+    vu result = vu_all(0);
+    result |= function & 1 ? ~s & ~d : result;
+    result |= function & 2 ? ~s & d : result;
+    result |= function & 4 ? s & ~d : result;
+    result |= function & 8 ? s & d : result;
+    return result;
+}
+
+INLINE uint32_t planes_of(uint32_t bytes) {
+    return bytes <= 4 ? 1 : bytes / 4;
+}
+
+/* New contents into the live pixels; `old` has been read when target->reads or a pixel is not live. */
+INLINE void store(const struct g4_target *target, uint32_t bytes, uint32_t live, bool have_old, uint8_t *const row[4],
+                  const vu old[4], vu new[4]) {
+    const vi live_mask = vi_mask(live);
+    for (uint32_t plane = 0; plane < planes_of(bytes); plane++) {
+        if (target->logic_op) {
+            new[plane] = logic_op(target->logic, new[plane], old[plane]);
+        }
+        if (!target->whole) {
+            const uint32_t mask = target->write_mask[plane];
+            new[plane] = (new[plane] & mask) | (old[plane] & ~mask);
+        }
+        if (have_old) {
+            new[plane] = vu_select(live_mask, new[plane], old[plane]);
+        }
+    }
+    scatter(row, bytes, new);
+}
+
+/* One half of the pixels, two subspans; `live` of them. */
+typedef void half_fn(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                     uint8_t *const row[4]);
+
+INLINE void write_halves(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels,
+                         half_fn *write_half) {
+    struct g4_rows rows;
+
+    g4_view_open(&target->view, port, pixels->x, pixels->y, pixels->live, &rows);
+    const uint32_t live = pixels->live & rows.inside;
+    for (uint32_t half = 0; half < 2; half++) {
+        if (live >> (8 * half) & 0xff) {
+            write_half(target, pixels, half, live >> (8 * half) & 0xff, &rows.row[4 * half]);
+        }
+    }
+    g4_view_close(&target->view, port, pixels->x, pixels->y, live, &rows);
+}
+
+/* ---- inputs ---- */
+
+INLINE void load_source(const struct g4_target *target, const float *const color[4], bool saturate, vf out[4]) {
+    for (uint32_t c = 0; c < 4; c++) {
+        out[c] = vf_load(color[c]);
+        if (target->pre_clamp) {
+            out[c] = vf_clamp(out[c], target->channel[c].low, target->channel[c].high);
+        }
+        if (saturate) {
+            out[c] = vf_saturate(out[c]);
+        }
+    }
+}
+
+/* The dither pattern lies fixed on the screen (spec/30 3.14). */
+static vi dither_pattern(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half) {
+    static const uint8_t bayer[4][4] = {{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}};
+    vi pattern;
+    for (uint32_t i = 0; i < LANES; i++) {
+        const uint32_t x = pixels->x[2 * half + i / 4] + (i & 1) + target->dither_x;
+        const uint32_t y = pixels->y[2 * half + i / 4] + (i >> 1 & 1) + target->dither_y;
+        pattern[i] = bayer[y & 3][x & 3];
+    }
+    return pattern;
+}
+
+/* ---- any format of numbers ---- */
+
+INLINE void general_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                         uint8_t *const row[4]) {
+    struct blend_inputs in;
+    vu old[4] = {{0}};
+    vu new[4] = {{0}};
+    vi pattern = (vi){0};
+
+    const bool have_old = target->reads || live != 0xff;
+    if (have_old) {
+        gather(row, target->view.bytes, old);
+    }
+    load_source(target, pixels->color[half], target->saturate, in.source);
+    if (target->dither) {
+        pattern = dither_pattern(target, pixels, half);
+    }
+    if (target->blend) {
+        for (uint32_t c = 0; c < 4; c++) {
+            const struct g4_channel *const channel = &target->channel[c];
+            in.constant[c] = vf_all(target->constant[c]);
+            in.destination[c] = vf_all(c == 3 ? 1 : 0);
+            if (channel->stored) {
+                in.destination[c] = decode(channel, old);
+                if (target->pre_clamp) {
+                    in.destination[c] = vf_clamp(in.destination[c], channel->low, channel->high);
+                }
+            }
+        }
+        load_source(target, target->dual_source ? pixels->color1[half] : pixels->color[half], target->saturate,
+                    in.source1);
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        const struct g4_channel *const channel = &target->channel[c];
+        if (!channel->written) {
+            continue;
+        }
+        vf v = in.source[c];
+        if (target->blend) {
+            v = blend_channel(target, &in, c);
+            if (target->post_clamp) {
+                v = vf_clamp(v, channel->post_low, channel->post_high);
+            }
+            if (target->floats) {
+                /* Which NaN a sum of NaNs is depends on the order of its operands. */
+                v = vf_select(vf_is_nan(v), (vf)vu_all(0x7fc00000), v);
+            }
+        }
+        new[channel->plane] |= (encode(channel, v, pattern) & channel->mask) << channel->shift;
+    }
+    store(target, target->view.bytes, live, have_old, row, old, new);
+}
+
+/* ---- integers ---- */
+
+INLINE void integer_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                         uint8_t *const row[4]) {
+    vu old[4] = {{0}};
+    vu new[4] = {{0}};
+
+    const bool have_old = target->reads || live != 0xff;
+    if (have_old) {
+        gather(row, target->view.bytes, old);
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        const struct g4_channel *const channel = &target->channel[c];
+        if (!channel->written) {
+            continue;
+        }
+        vu v = (vu)vf_load(pixels->color[half][c]);
+        if (channel->type == G4_CHANNEL_UINT) {
+            const vu top = vu_all(channel->mask);
+            v = vu_select(v > top, top, v);
+        } else {
+            const vi high = (vi)vu_all(channel->mask >> 1);
+            const vi low = ~high;
+            const vi below = vi_select((vi)v > high, high, (vi)v);
+            v = (vu)vi_select(below < low, low, below);
+        }
+        new[channel->plane] |= (v & channel->mask) << channel->shift;
+    }
+    store(target, target->view.bytes, live, have_old, row, old, new);
+}
+
+/* ---- packed video ---- */
+
+/* R is Cr, G is Y, B is Cb; two pixels share the chroma, which is the even one's (spec/30 3.15). */
+INLINE void yuv_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                     uint8_t *const row[4]) {
+    vu code[3];
+
+    for (uint32_t c = 0; c < 3; c++) {
+        code[c] = unorm_encode(vf_saturate(vf_load(pixels->color[half][c])), 255);
+    }
+    for (uint32_t i = 0; i < LANES; i++) {
+        uint8_t *const pair = row[i / 2];
+        if (!(live >> i & 1)) {
+            continue;
+        }
+        if (target->channel[1].written) {
+            pair[target->channel[1].shift / 8 + 2 * (i & 1)] = (uint8_t)code[1][i];
+        }
+        for (uint32_t c = 0; c < 3 && !(i & 1); c += 2) {
+            if (target->channel[c].written) {
+                pair[target->channel[c].shift / 8] = (uint8_t)code[c][i];
+            }
+        }
+    }
+}
+
+/* ---- four channels of eight bits ---- */
+
+enum shape {
+    REPLACE,
+    BLEND,
+    OVER, /* source alpha, one minus source alpha, everywhere */
+};
+
+INLINE void unorm8_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                        uint8_t *const row[4], enum shape shape) {
+    struct blend_inputs in;
+    vu old[4] = {{0}};
+    vu new[4] = {{0}};
+
+    const bool have_old = shape != REPLACE || target->reads || live != 0xff;
+    if (have_old) {
+        old[0] = gather32(row);
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        in.source[c] = vf_saturate(vf_load(pixels->color[half][c]));
+        if (shape != REPLACE) {
+            in.destination[c] = unorm8_decode(old[0] >> target->channel[c].shift & 0xff);
+        }
+        if (shape == BLEND) {
+            in.source1[c] = target->dual_source ? vf_saturate(vf_load(pixels->color1[half][c])) : in.source[c];
+            in.constant[c] = vf_all(target->constant[c]);
+        }
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        vf v = in.source[c];
+        if (shape == BLEND) {
+            v = vf_saturate(blend_channel(target, &in, c));
+        } else if (shape == OVER) {
+            /* Rounding may leave it a little above 1, which becomes 255 all the same. */
+            v = v * in.source[3] + in.destination[c] * complement(in.source[3]);
+        }
+        new[0] |= unorm_encode(v, 255) << target->channel[c].shift;
+    }
+    store(target, 4, live, have_old, row, old, new);
+}
+
+INLINE void replace_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                         uint8_t *const row[4]) {
+    unorm8_half(target, pixels, half, live, row, REPLACE);
+}
+
+INLINE void blend_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                       uint8_t *const row[4]) {
+    unorm8_half(target, pixels, half, live, row, BLEND);
+}
+
+INLINE void over_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
+                      uint8_t *const row[4]) {
+    unorm8_half(target, pixels, half, live, row, OVER);
+}
+
+/* ---- the loops ---- */
+
+#define WRITE(name, half)                                                                                              \
+    static void name(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels) {                 \
+        write_halves(target, port, pixels, half);                                                                      \
+    }
+
+WRITE(write_general, general_half)
+WRITE(write_integer, integer_half)
+WRITE(write_yuv, yuv_half)
+WRITE(write_unorm8_replace, replace_half)
+WRITE(write_unorm8_blend, blend_half)
+WRITE(write_unorm8_over, over_half)
+
+const struct g4_color_ops G4_V(g4_color_ops) = {
+    .general = write_general,
+    .integer = write_integer,
+    .yuv = write_yuv,
+    .unorm8 = write_unorm8_replace,
+    .unorm8_blend = write_unorm8_blend,
+    .unorm8_over = write_unorm8_over,
+};

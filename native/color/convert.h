@@ -1,0 +1,167 @@
+/*
+ * Colour channels of eight pixels between memory and floats (spec/30 3.14), for files built once per vector variant.
+ */
+#ifndef G4_CC_CONVERT_H
+#define G4_CC_CONVERT_H
+
+#include "color/state.h"
+
+#include "core/lanes.h"
+
+enum {
+    FLOAT_BIAS = 127 - 15, /* between the exponents of a float and of a small float */
+    HALF_MANTISSA = 10,
+    SMALLEST_NORMAL = 0x38800000, /* 2^-14 */
+    TWO_TO_16 = 0x47800000,
+    INFINITE = 0x7f800000,
+};
+
+/* ---- floats with five bits of exponent ---- */
+
+/* 1 / 2^(14 + mantissa), the step of the denormal numbers */
+INLINE float denormal_step(uint32_t mantissa) {
+    return 1.0f / (float)(1u << (14 + mantissa));
+}
+
+/* Unsigned, `mantissa` bits; the sign of a half goes extra. */
+INLINE vu small_decode(vu bits, uint32_t mantissa) {
+    const uint32_t up = 23 - mantissa;
+    const vu normal = (bits << up) + ((uint32_t)FLOAT_BIAS << 23);
+    const vu denormal = (vu)(vf_of_int((vi)bits) * vf_all(denormal_step(mantissa)));
+    const vu special = (bits << up) | (uint32_t)INFINITE;
+    const vi is_denormal = (vi)bits < (int32_t)(1u << mantissa);
+    const vi is_special = (vi)bits >= (int32_t)(31u << mantissa);
+    return vu_select(is_special, special, vu_select(is_denormal, denormal, normal));
+}
+
+INLINE vf half_decode(vu bits) {
+    return (vf)(small_decode(bits & 0x7fff, HALF_MANTISSA) | (bits & 0x8000) << 16);
+}
+
+/* To nearest, ties to even; too large becomes infinite. */
+INLINE vu half_encode(vf v) {
+    const vu bits = (vu)v & 0x7fffffff;
+    const vu sign = (vu)v >> 16 & 0x8000;
+    const vu odd = bits >> 13 & 1;
+    const vu normal = ((bits + 0xfff + odd) >> 13) - ((uint32_t)FLOAT_BIAS << HALF_MANTISSA);
+    /* Beside 0.5 a float's last place is the step of the denormal halves. */
+    const vi is_denormal = (vi)bits < SMALLEST_NORMAL;
+    const vf tiny = vf_select(is_denormal, (vf)bits, vf_all(0)) + vf_all(0.5f);
+    const vu denormal = (vu)tiny - 0x3f000000;
+    const vu nan = vu_select((vi)bits > INFINITE, vu_all(0x7e00) | (bits >> 13 & 0x3ff), vu_all(0x7c00));
+    const vu finite = vu_select(is_denormal, denormal, normal);
+    return vu_select((vi)bits >= TWO_TO_16, nan, finite) | sign;
+}
+
+/* Unsigned floats: negative becomes 0, the rest is cut off (spec/30 8, point 7). */
+INLINE vu ufloat_encode(vf v, uint32_t mantissa) {
+    const vu bits = (vu)v & 0x7fffffff;
+    const vu normal = (bits >> (23 - mantissa)) - ((uint32_t)FLOAT_BIAS << mantissa);
+    const vi is_denormal = (vi)bits < SMALLEST_NORMAL;
+    const vf tiny = vf_select(is_denormal, (vf)bits, vf_all(0));
+    const vu denormal = (vu)vi_truncate(tiny * vf_all((float)(1u << (14 + mantissa))));
+    const vu finite = vu_select(is_denormal, denormal, normal);
+    const vu large = vu_select((vi)bits >= INFINITE, vu_all(31u << mantissa), vu_all((31u << mantissa) - 1));
+    const vi is_nan = (vi)bits > INFINITE;
+    const vi is_negative = ((vi)v < 0) & ~is_nan;
+    const vu result = vu_select((vi)bits >= TWO_TO_16, large, finite);
+    const vu nan = vu_all(31u << mantissa | 1u << (mantissa - 1));
+    return vu_select(is_nan, nan, vu_select(is_negative, vu_all(0), result));
+}
+
+/* ---- sRGB, by table ---- */
+
+INLINE vf srgb_decode(const struct g4_srgb *srgb, vu code) {
+    float v[LANES];
+    uint32_t index[LANES];
+    memcpy(index, &code, sizeof index);
+    for (int i = 0; i < LANES; i++) {
+        v[i] = srgb->decode[index[i] & (G4_SRGB_CODES - 1)];
+    }
+    return vf_load(v);
+}
+
+INLINE vu srgb_encode(const struct g4_srgb *srgb, vf v) {
+    float linear[LANES];
+    uint32_t code[LANES];
+    vu result;
+    memcpy(linear, &v, sizeof linear);
+    if (srgb->bits == 8) {
+        for (int i = 0; i < LANES; i++) {
+            code[i] = g4_srgb_encode8(srgb, linear[i]);
+        }
+    } else {
+        for (int i = 0; i < LANES; i++) {
+            code[i] = g4_srgb_encode(srgb, linear[i]);
+        }
+    }
+    memcpy(&result, code, sizeof result);
+    return result;
+}
+
+INLINE vf srgb_curve(vf v) {
+    vf curve;
+    for (int i = 0; i < LANES; i++) {
+        curve[i] = g4_srgb_curve(v[i]);
+    }
+    return curve;
+}
+
+/* ---- channels ---- */
+
+INLINE vf decode(const struct g4_channel *channel, const vu raw[4]) {
+    const vu code = raw[channel->plane] >> channel->shift & channel->mask;
+    switch (channel->type) {
+    case G4_CHANNEL_UNORM:
+        return channel->srgb ? srgb_decode(channel->srgb, code) : vf_of_int((vi)code) / vf_all(channel->scale);
+    case G4_CHANNEL_SNORM: {
+        const vi number = (vi)(code << (32 - channel->bits)) >> (32 - channel->bits);
+        return vf_max(vf_of_int(number) / vf_all(channel->scale), vf_all(-1));
+    }
+    case G4_CHANNEL_FLOAT:
+        return channel->bits == 16 ? half_decode(code) : (vf)code;
+    case G4_CHANNEL_UFLOAT:
+        return (vf)small_decode(code, channel->bits - 5u);
+    default:
+        return vf_all(0);
+    }
+}
+
+/* To nearest, half up; `v` is in [0, 1]. */
+INLINE vu unorm_encode(vf v, float scale) {
+    return (vu)vi_truncate(v * vf_all(scale) + vf_all(0.5f));
+}
+
+/* Four bits below the last place, then the pattern, then cut off. */
+INLINE vu unorm_dither(const struct g4_channel *channel, vf v, vi pattern) {
+    const vi fine = vi_truncate(v * vf_all(channel->scale * 16) + vf_all(0.5f));
+    const vi code = (fine + pattern) >> 4;
+    const vi top = (vi)vu_all(channel->mask);
+    return (vu)vi_select(code > top, top, code);
+}
+
+INLINE vu encode(const struct g4_channel *channel, vf v, vi dither) {
+    switch (channel->type) {
+    case G4_CHANNEL_UNORM: {
+        const vf in_range = vf_saturate(v);
+        if (channel->dither) {
+            return unorm_dither(channel, channel->srgb ? srgb_curve(in_range) : in_range, dither);
+        }
+        return channel->srgb ? srgb_encode(channel->srgb, in_range) : unorm_encode(in_range, channel->scale);
+    }
+    case G4_CHANNEL_SNORM: {
+        const vf number = vf_select(vf_is_nan(v), vf_all(0), v);
+        const vf scaled = vf_clamp(number, -1, 1) * vf_all(channel->scale);
+        const vf half = vf_select(scaled < 0, vf_all(-0.5f), vf_all(0.5f));
+        return (vu)vi_truncate(scaled + half) & channel->mask;
+    }
+    case G4_CHANNEL_FLOAT:
+        return channel->bits == 16 ? half_encode(v) : (vu)v;
+    case G4_CHANNEL_UFLOAT:
+        return ufloat_encode(v, channel->bits - 5u);
+    default:
+        return vu_all(0);
+    }
+}
+
+#endif

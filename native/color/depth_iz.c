@@ -1,0 +1,75 @@
+/*
+ * The IZ unit's decision: who does depth and stencil, and what the payload and the message carry (spec/30 3.8).
+ */
+#include "color/color.h"
+
+/* A cell: the mode in the upper digit, then source depth to EU, source depth to RT, dest depth, dest stencil. */
+#define CELL(mode, flags) ((G4_IZ_##mode) << 4 | (flags))
+
+enum {
+    SOURCE_EU = 8,
+    SOURCE_RT = 4,
+    DEST_DEPTH = 2,
+    DEST_STENCIL = 1
+};
+
+/* [stencil: none, test, test and write][depth: none, write, test, both][2 * computes depth + kills] */
+static const uint8_t early[3][4][4] = {
+    {
+        {CELL(P, 0), CELL(P, 0), CELL(P, 0), CELL(P, 0)},
+        {CELL(P, 0), CELL(N, 12), CELL(N, 4), CELL(N, 4)},
+        {CELL(P, 0), CELL(P, 0), CELL(C, 6), CELL(C, 6)},
+        {CELL(P, 0), CELL(N, 12), CELL(C, 6), CELL(C, 6)},
+    },
+    {
+        {CELL(P, 0), CELL(P, 0), CELL(P, 0), CELL(P, 0)},
+        {CELL(P, 0), CELL(N, 13), CELL(N, 5), CELL(N, 5)},
+        {CELL(P, 0), CELL(P, 0), CELL(C, 7), CELL(C, 7)},
+        {CELL(P, 0), CELL(N, 13), CELL(C, 7), CELL(C, 7)},
+    },
+    {
+        {CELL(P, 0), CELL(C, 1), CELL(P, 0), CELL(C, 5)},
+        {CELL(P, 0), CELL(C, 13), CELL(C, 5), CELL(C, 5)},
+        {CELL(P, 0), CELL(C, 15), CELL(C, 7), CELL(C, 7)},
+        {CELL(P, 0), CELL(C, 15), CELL(C, 7), CELL(C, 7)},
+    },
+};
+
+static uint32_t late(bool stencil, bool test, bool write, bool computes) {
+    if (!stencil && !test && !write && !computes) {
+        return CELL(P, 0);
+    }
+    const uint32_t flags = (!computes && (test || write) ? SOURCE_EU : 0u) |
+                           (computes || test || write ? SOURCE_RT : 0u) | (test ? DEST_DEPTH : 0u) |
+                           (stencil ? DEST_STENCIL : 0u);
+    return CELL(C, flags);
+}
+
+struct g4_iz g4_iz_decide(const struct g4_pipe *pipeline, bool depth_buffer_present) {
+    const struct g4_color_calc_state *const cc = &pipeline->cc;
+    const struct g4_wm_state *const wm = &pipeline->wm;
+    const bool test = cc->depth_test_enable && depth_buffer_present;
+    const bool write = cc->depth_buffer_write_enable && depth_buffer_present;
+    const bool stencil = cc->stencil_test_enable && depth_buffer_present;
+    const bool stencil_write = stencil && cc->stencil_buffer_write_enable;
+    const bool computes = wm->pixel_shader_computed_depth;
+    const bool kills = wm->pixel_shader_kill_pixel || cc->alpha_test_enable;
+    const uint32_t cell = wm->early_depth_test_enable
+                              ? early[stencil + stencil_write][2 * test + write][2 * computes + kills]
+                              : late(stencil, test, write, computes);
+    struct g4_iz iz = {
+        .mode = (uint8_t)(cell >> 4),
+        .source_depth_eu = (cell & SOURCE_EU) != 0,
+        .source_depth_rt = (cell & SOURCE_RT) != 0,
+        .dest_depth = (cell & DEST_DEPTH) != 0,
+        .dest_stencil = (cell & DEST_STENCIL) != 0,
+    };
+    if (wm->statistics_enable && kills && iz.mode == G4_IZ_P) {
+        /* Pixels can only be counted when it is known who was killed. */
+        iz.mode = G4_IZ_N;
+        iz.source_depth_rt = true;
+        iz.source_depth_eu = true;
+    }
+    iz.source_depth_eu |= wm->pixel_shader_uses_source_depth;
+    return iz;
+}

@@ -1,0 +1,330 @@
+/*
+ * The colour calculator at the start of a draw: its state, the depth buffer, the ends of the early path.
+ */
+#include <stdlib.h>
+
+#include "color/ops.h"
+#include "core/report.h"
+#include "eu/counters.h"
+
+static const struct g4_depth_ops *const depth_variants[] = G4_VARIANT_TABLE(g4_depth_ops);
+static const struct g4_color_ops *const color_variants[] = G4_VARIANT_TABLE(g4_color_ops);
+
+bool g4_cc_depth_buffer_present(const struct g4_context *ctx) {
+    const uint32_t *const dw = ctx->state->depth_buffer;
+    struct g4_3dstate_depth_buffer buffer;
+    const uint32_t whole[6] = {0, dw[0], dw[1], dw[2], dw[3], dw[4]};
+
+    if (!(dw[0] | dw[1] | dw[2] | dw[3])) {
+        return false; /* as after reset */
+    }
+    g4_3dstate_depth_buffer_unpack(whole, ctx->gen, &buffer);
+    return buffer.surface_type <= G4_DEPTH_SURFACE_TYPE_SURFTYPE_CUBE;
+}
+
+/* Only one worker speaks for the draw, so that counts do not depend on their number. */
+static void warn(const struct g4_worker *worker, enum g4_event event, uint32_t value) {
+    if (worker->index == 0) {
+        g4_report(worker->eu.log, event, worker->ctx->state->cc_state, value);
+    }
+}
+
+/* The surface format whose texels are as large as a depth format's pixels; false for formats that do not exist. */
+static bool texel_of(uint32_t depth_format, enum g4_surface_format *format) {
+    switch (depth_format) {
+    case G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT:
+        *format = G4_SURFACE_FORMAT_R32_FLOAT_X8X24_TYPELESS;
+        return true;
+    case G4_DEPTH_FORMAT_D32_FLOAT:
+        *format = G4_SURFACE_FORMAT_R32_FLOAT;
+        return true;
+    case G4_DEPTH_FORMAT_D24_UNORM_S8_UINT:
+    case G4_DEPTH_FORMAT_D24_UNORM_X8_UINT:
+        *format = G4_SURFACE_FORMAT_R32_UINT;
+        return true;
+    case G4_DEPTH_FORMAT_D16_UNORM:
+        *format = G4_SURFACE_FORMAT_R16_UNORM;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Spec/30 3.10: how a colour pixel finds its depth pixel. */
+static void coordinates(struct g4_worker *worker, const struct g4_3dstate_depth_buffer *buffer,
+                        const struct g4_dispatch *dispatch, struct g4_depth *depth) {
+    const struct g4_context *const ctx = worker->ctx;
+
+    if (g4_is_gen45(ctx->gen)) {
+        depth->dx = (uint32_t)buffer->depth_coordinate_offset_x;
+        depth->dy = (uint32_t)buffer->depth_coordinate_offset_y;
+        return;
+    }
+    if (buffer->depth_buffer_coordinate_offset_disable) {
+        const uint32_t whole[4] = {0, ctx->state->drawing_rectangle[0], ctx->state->drawing_rectangle[1],
+                                   ctx->state->drawing_rectangle[2]};
+        struct g4_3dstate_drawing_rectangle rectangle;
+        const struct g4_surface *const color = g4_surface_get(worker->surfaces, ctx, &worker->port,
+                                                              dispatch->surface_state_base, dispatch->binding_table, 0);
+        const uint32_t kept = color->format->block_bits == 16 ? 7 : 3;
+        g4_3dstate_drawing_rectangle_unpack(whole, ctx->gen, &rectangle);
+        depth->dx = 0u - ((uint32_t)rectangle.drawing_rectangle_origin_x & ~kept);
+        depth->dy = 0u - ((uint32_t)rectangle.drawing_rectangle_origin_y & ~3u);
+    }
+}
+
+static void surface_of(const struct g4_3dstate_depth_buffer *buffer, enum g4_surface_format format,
+                       struct g4_surface *surface) {
+    surface->present = true;
+    surface->format = &g4_formats[format];
+    surface->type = buffer->surface_type; /* the codes are those of SURFACE_STATE */
+    surface->base = buffer->surface_base_address;
+    surface->pitch = buffer->surface_pitch;
+    surface->tiling = buffer->tiled_surface ? G4_TILING_Y : G4_TILING_LINEAR;
+    surface->width = buffer->width;
+    surface->height = buffer->surface_type == G4_DEPTH_SURFACE_TYPE_SURFTYPE_1D ? 1 : buffer->height;
+    surface->depth = buffer->surface_type == G4_DEPTH_SURFACE_TYPE_SURFTYPE_CUBE ? 1 : buffer->depth;
+    surface->levels = buffer->lod + 1;
+    surface->state.surface_type = surface->type;
+    surface->state.mip_count_or_lod = buffer->lod;
+    surface->state.mip_map_layout_mode = buffer->mip_map_layout_mode;
+    surface->state.minimum_array_element = buffer->minimum_array_element;
+}
+
+static void stencil_sets(const struct g4_color_calc_state *cc, struct g4_stencil_set sets[2]) {
+    sets[0] = (struct g4_stencil_set){
+        .function = (uint8_t)cc->stencil_test_function,
+        .fail = (uint8_t)cc->stencil_fail_op,
+        .zfail = (uint8_t)cc->stencil_pass_depth_fail_op,
+        .zpass = (uint8_t)cc->stencil_pass_depth_pass_op,
+        .reference = (uint8_t)cc->stencil_reference_value,
+        .test_mask = (uint8_t)cc->stencil_test_mask,
+        .write_mask = (uint8_t)cc->stencil_write_mask,
+    };
+    sets[1] = (struct g4_stencil_set){
+        .function = (uint8_t)cc->backface_stencil_test_function,
+        .fail = (uint8_t)cc->backface_stencil_fail_op,
+        .zfail = (uint8_t)cc->backface_stencil_pass_depth_fail_op,
+        .zpass = (uint8_t)cc->backface_stencil_pass_depth_pass_op,
+        .reference = (uint8_t)cc->backface_stencil_reference_value,
+        .test_mask = (uint8_t)cc->backface_stencil_test_mask,
+        .write_mask = (uint8_t)cc->backface_stencil_write_mask,
+    };
+}
+
+uint32_t g4_cc_slice(const struct g4_surface *surface, uint32_t level, uint32_t array_index) {
+    uint32_t slices = surface->depth;
+    if (surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE) {
+        slices = 6;
+    } else if (surface->type == G4_SURFACE_TYPE_SURFTYPE_3D) {
+        slices = surface->depth >> level ? surface->depth >> level : 1;
+    }
+    return surface->state.minimum_array_element + (array_index < slices ? array_index : 0);
+}
+
+void g4_depth_select(struct g4_depth *depth, uint32_t gen, uint32_t array_index) {
+    const struct g4_surface *const surface = &depth->surface;
+    const uint32_t level = surface->state.mip_count_or_lod;
+    struct g4_image image;
+
+    if (g4_surface_image(surface, gen, level, g4_cc_slice(surface, level, array_index), &image)) {
+        g4_view_set(&depth->view, &image, depth->depth_write || depth->stencil_write);
+        depth->view.dx = depth->dx;
+        depth->view.dy = depth->dy;
+        depth->view.fast = depth->view.fast && (depth->dx | depth->dy) % 2 == 0;
+    } else {
+        memset(&depth->view, 0, sizeof depth->view);
+    }
+    depth->array_index = array_index;
+}
+
+static void begin_depth(struct g4_worker *worker, const struct g4_pipe *pipeline, struct g4_cc *cc) {
+    const struct g4_context *const ctx = worker->ctx;
+    const struct g4_color_calc_state *const state = &pipeline->cc;
+    struct g4_depth *const depth = &cc->depth;
+    struct g4_3dstate_depth_buffer buffer;
+    enum g4_surface_format texel;
+
+    memset(depth, 0, sizeof *depth);
+    if (!g4_cc_depth_buffer_present(ctx)) {
+        if (pipeline->wm.pixel_shader_computed_depth) {
+            warn(worker, G4_EVENT_NO_DEPTH_BUFFER, ctx->state->depth_buffer[0]); /* WM-105 */
+        }
+        return;
+    }
+    const uint32_t *const dw = ctx->state->depth_buffer;
+    const uint32_t whole[6] = {0, dw[0], dw[1], dw[2], dw[3], dw[4]};
+    g4_3dstate_depth_buffer_unpack(whole, ctx->gen, &buffer);
+    if (!texel_of(buffer.surface_format, &texel)) {
+        warn(worker, G4_EVENT_BAD_FORMAT, buffer.surface_format);
+        return;
+    }
+    if (buffer.surface_format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
+        warn(worker, G4_EVENT_BAD_FORMAT, buffer.surface_format); /* quirk Q15: reserved, works all the same */
+    }
+    if (buffer.tiled_surface && buffer.tile_walk != G4_DEPTH_TILE_WALK_YMAJOR) {
+        warn(worker, G4_EVENT_BAD_STATE, dw[0]);
+    }
+    const bool has_stencil = buffer.surface_format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT ||
+                             buffer.surface_format == G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT;
+    if (state->stencil_test_enable && !has_stencil) {
+        warn(worker, G4_EVENT_BAD_STATE, buffer.surface_format); /* WM-104 */
+    }
+    depth->format = buffer.surface_format;
+    depth->depth_test = state->depth_test_enable;
+    depth->depth_write = state->depth_buffer_write_enable;
+    depth->stencil_test = state->stencil_test_enable && has_stencil;
+    depth->stencil_write = depth->stencil_test && state->stencil_buffer_write_enable;
+    depth->double_sided = state->double_sided_stencil_enable;
+    depth->function = (uint8_t)state->depth_test_function;
+    stencil_sets(state, depth->stencil);
+    surface_of(&buffer, texel, &depth->surface);
+    coordinates(worker, &buffer, &pipeline->dispatch[G4_STAGE_WM], depth);
+    g4_depth_select(depth, ctx->gen, 0);
+    if (depth->depth_test || depth->depth_write || depth->stencil_test) {
+        depth->test = cc->depth_ops->test[depth->format][depth->stencil_test];
+    }
+}
+
+enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_pipe *pipeline) {
+    struct g4_cc *cc = worker->eu.cc;
+
+    if (!cc) {
+        cc = calloc(1, sizeof *cc);
+        if (!cc) {
+            return G4_NO_MEMORY;
+        }
+        worker->eu.cc = cc;
+    }
+    cc->depth_ops = depth_variants[g4_variant_current()];
+    cc->color_ops = color_variants[g4_variant_current()];
+    cc->state = pipeline->cc;
+    memcpy(cc->viewport, pipeline->cc_viewport, sizeof cc->viewport);
+    cc->wm_statistics = pipeline->wm.statistics_enable;
+    memset(cc->alpha_passed, 0, sizeof cc->alpha_passed);
+    for (int i = 0; i < G4_TARGETS; i++) {
+        cc->target[i].valid = false;
+    }
+    cc->recent = NULL;
+    begin_depth(worker, pipeline, cc);
+    return G4_OK;
+}
+
+void g4_cc_end(struct g4_worker *worker) {
+    free(worker->eu.cc);
+    worker->eu.cc = NULL;
+}
+
+/* ---- before the shader ---- */
+
+bool g4_cc_tests(const struct g4_worker *worker) {
+    const struct g4_cc *const cc = g4_cc_of(worker);
+    return cc->depth.test || cc->wm_statistics;
+}
+
+uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
+                     const float z[16], uint32_t viewport, uint32_t array_index, bool back_facing) {
+    struct g4_cc *const cc = g4_cc_of(worker);
+    struct g4_depth *const depth = &cc->depth;
+
+    lit &= 0xffff;
+    if (depth->test) {
+        if (array_index != depth->array_index) {
+            g4_depth_select(depth, worker->ctx->gen, array_index);
+        }
+        struct g4_depth_job job = {
+            .live = lit,
+            .z = z,
+            .minimum = cc->viewport[viewport & 15].minimum_depth,
+            .maximum = cc->viewport[viewport & 15].maximum_depth,
+            .back_facing = back_facing,
+            .update = true,
+        };
+        memcpy(job.x, x, sizeof job.x);
+        memcpy(job.y, y, sizeof job.y);
+        lit = lit ? depth->test(depth, &worker->port, &job) : 0;
+    }
+    if (cc->wm_statistics) {
+        worker->eu.ps_depth_count += (uint32_t)__builtin_popcount(lit);
+    }
+    return lit;
+}
+
+uint32_t g4_cc_stencil_passes(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
+                              uint32_t array_index, bool back_facing) {
+    struct g4_depth *const depth = &g4_cc_of(worker)->depth;
+
+    if (!depth->test || !depth->stencil_test || !lit) {
+        return lit;
+    }
+    if (array_index != depth->array_index) {
+        g4_depth_select(depth, worker->ctx->gen, array_index);
+    }
+    struct g4_depth only = *depth;
+    struct g4_port look;
+    struct g4_depth_job job = {.live = lit, .back_facing = back_facing};
+    memcpy(job.x, x, sizeof job.x);
+    memcpy(job.y, y, sizeof job.y);
+    only.depth_test = false;
+    only.view.writes = false;
+    g4_port_init(&look, worker->ctx->mem, G4_UNIT_CC, false);
+    look.quiet = true;
+    return depth->test(&only, &look, &job);
+}
+
+void g4_cc_count_depth(struct g4_worker *worker, uint32_t tested, uint32_t passed, bool z, bool update) {
+    const struct g4_depth *const depth = &g4_cc_of(worker)->depth;
+    const bool stencil = depth->stencil_test && depth->stencil_write;
+    const uint32_t stored = stencil ? tested : depth->depth_write && z ? passed : 0;
+
+    if (depth->test && depth->view.present) {
+        const uint64_t read = depth->depth_test || depth->stencil_test ? tested : 0;
+        const uint64_t written = update && depth->view.writes ? stored : 0;
+        g4_count_bytes(worker->eu.counters, G4_ROLE_DEPTH_BUFFER, depth->surface.base, read * depth->view.bytes,
+                       written * depth->view.bytes);
+    }
+}
+
+void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
+                       uint32_t array_index, uint32_t depth_out[16], uint8_t stencil[16]) {
+    struct g4_depth *const depth = &g4_cc_of(worker)->depth;
+
+    memset(depth_out, 0, 16 * sizeof *depth_out);
+    memset(stencil, 0, 16);
+    if (!depth->view.present) {
+        return;
+    }
+    if (array_index != depth->array_index) {
+        g4_depth_select(depth, worker->ctx->gen, array_index);
+    }
+    if (worker->eu.counters) {
+        g4_count_bytes(worker->eu.counters, G4_ROLE_DEPTH_BUFFER, depth->surface.base,
+                       (uint64_t)__builtin_popcount(lit & 0xffff) * depth->view.bytes, 0);
+    }
+    for (uint32_t s = 0; s < 4; s++) {
+        const uint32_t live = lit >> (4 * s) & 15;
+        if (!live) {
+            continue;
+        }
+        struct g4_rows rows = {.inside = 0};
+        g4_view_stage(&depth->view, &worker->port, x[s], y[s], 0, live, &rows);
+        for (uint32_t p = 0; p < 4; p++) {
+            uint32_t raw[2] = {0, 0};
+            memcpy(raw, rows.stage[p >> 1] + (p & 1) * depth->view.bytes, depth->view.bytes);
+            const bool d24 = depth->view.bytes == 4 && depth->format != G4_DEPTH_FORMAT_D32_FLOAT;
+            depth_out[4 * s + p] = d24 ? raw[0] & 0xffffff : raw[0];
+            stencil[4 * s + p] = (uint8_t)(depth->format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT ? raw[0] >> 24 : raw[1]);
+        }
+    }
+}
+
+void g4_cc_expect(const struct g4_worker *worker, uint32_t n, const uint16_t *x, const uint16_t *y) {
+    const struct g4_target *const target = g4_cc_of(worker)->recent;
+    if (!target || !target->reads || !target->view.fast) {
+        return;
+    }
+    const struct g4_view *const view = &target->view;
+    for (uint32_t i = 0; i < n; i++) {
+        g4_view_prefetch(view, x[i], y[i]);
+    }
+}

@@ -1,0 +1,510 @@
+/*
+ * The render target write of the data port (spec/30 3.11 and 3.16, spec/60 4.8): what a message says, thread by thread
+ * in order.
+ */
+#include <math.h>
+
+#include "color/state.h"
+#include "core/report.h"
+#include "debugger/debug.h"
+#include "eu/counters.h"
+#include "raster/windower.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+enum {
+    ALL_FLAGS = 15 << 26,
+    SOURCE_DEPTH = 1 << 29,
+    DEST_DEPTH = 1 << 28,
+    DEST_STENCIL = 1 << 27,
+    AA_ALPHA = 1 << 26,
+    ALL_PIXELS = 0xffff,
+};
+
+/* One thread's message. */
+struct message {
+    struct g4_eu *eu;
+    struct g4_cc *cc;
+    struct g4_gang *gang;
+    const struct g4_send *send;
+    int thread;
+    uint32_t type; /* enum g4_render_target_write_type */
+    bool last;
+    const uint32_t *header[2];
+    uint32_t flags;                   /* M1.6 */
+    uint32_t aa, color, source_depth; /* payload registers */
+    struct g4_target *target;
+    uint16_t *alpha_passed; /* pixels that an earlier message of the thread let through */
+};
+
+static void report(const struct message *m, enum g4_event event, uint32_t value) {
+    g4_report(m->eu->log, event, g4_gang_address(m->gang, m->thread), value);
+}
+
+static const float *payload(const struct message *m, uint32_t reg) {
+    return (const float *)g4_payload(m->gang, m->send, reg, m->thread);
+}
+
+/* ---- layout ---- */
+
+static uint32_t color_registers(uint32_t type) {
+    switch (type) {
+    case G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED:
+        return 1;
+    case G4_RENDER_TARGET_WRITE_TYPE_SIMD8_SUBSPANS_01:
+        return 4;
+    default:
+        return 8;
+    }
+}
+
+static bool is_dual(uint32_t type) {
+    return type == G4_RENDER_TARGET_WRITE_TYPE_SIMD8_DUAL_SOURCE_SUBSPANS_01 ||
+           type == G4_RENDER_TARGET_WRITE_TYPE_SIMD8_DUAL_SOURCE_SUBSPANS_23;
+}
+
+static void find_payload(struct message *m) {
+    const uint32_t depth_registers = m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 ? 2 : 1;
+    uint32_t next = 2;
+
+    if (m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED && (m->flags & ALL_FLAGS)) {
+        report(m, G4_EVENT_RT_FLAGS, m->send->descriptor); /* has room for colour only */
+        m->flags &= ~(uint32_t)ALL_FLAGS;
+    }
+    m->aa = next;
+    next += (m->flags & (DEST_STENCIL | AA_ALPHA)) ? 1 : 0;
+    m->color = next;
+    next += color_registers(m->type);
+    m->source_depth = next;
+    next += (m->flags & SOURCE_DEPTH) ? depth_registers : 0;
+    next += (m->flags & DEST_DEPTH) ? depth_registers : 0;
+    if (next != m->send->mlen) {
+        /* The compiler's idea of the IZ table is not ours.  M1.6 is what counts (spec/30 5.2). */
+        report(m, G4_EVENT_RT_FLAGS, m->send->descriptor);
+    }
+}
+
+/* ---- alpha ---- */
+
+static float coverage(const struct message *m, uint32_t slot) {
+    const uint32_t *const aa = g4_payload(m->gang, m->send, m->aa, m->thread);
+    if (g4_is_gen45(m->eu->ctx->gen)) {
+        return (float)(aa[4 + slot / 4] >> (8 * (slot % 4)) & 255) / 255.0f;
+    }
+    return (float)(aa[6 + slot / 8] >> (4 * (slot % 8)) & 15) / 15.0f;
+}
+
+bool g4_cc_compare(uint32_t function, float a, float b) {
+    switch (function) {
+    case G4_COMPARE_FUNCTION_NEVER:
+        return false;
+    case G4_COMPARE_FUNCTION_LESS:
+        return a < b;
+    case G4_COMPARE_FUNCTION_EQUAL:
+        return a == b;
+    case G4_COMPARE_FUNCTION_LEQUAL:
+        return a <= b;
+    case G4_COMPARE_FUNCTION_GREATER:
+        return a > b;
+    case G4_COMPARE_FUNCTION_NOTEQUAL:
+        return a != b;
+    case G4_COMPARE_FUNCTION_GEQUAL:
+        return a >= b;
+    default:
+        return true;
+    }
+}
+
+static uint32_t alpha_test(const struct g4_color_calc_state *state, const float *const alpha[2], uint32_t live) {
+    const bool bytes = state->alpha_test_format == G4_ALPHA_TEST_FORMAT_UNORM8;
+    const float reference =
+        bytes ? (float)state->alpha_reference_value_as_unorm8 : state->alpha_reference_value_as_float32;
+    uint32_t passed = 0;
+
+    for (uint32_t left = live; left; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(left);
+        float a = alpha[i / 8][i % 8];
+        if (bytes) {
+            a = a > 0 ? a : 0;
+            a = floorf((a < 1 ? a : 1) * 255.0f + 0.5f);
+        }
+        passed |= (uint32_t)g4_cc_compare(state->alpha_test_function, a, reference) << i;
+    }
+    return passed;
+}
+
+/* ---- stencil and depth after the shader ---- */
+
+static bool tests_late(const struct message *m) {
+    return m->cc->depth.test && (m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL));
+}
+
+static uint32_t late_test(const struct message *m, const struct g4_pixels *pixels, uint32_t live) {
+    struct g4_depth *const depth = &m->cc->depth;
+    const uint32_t viewport = m->header[1][7] >> 27 & 15;
+    const uint32_t array_index = m->header[1][7] >> 16 & 0x7ff;
+
+    if (!tests_late(m)) {
+        return live; /* done before the shader, or not at all */
+    }
+    if (array_index != depth->array_index) {
+        g4_depth_select(depth, m->eu->ctx->gen, array_index);
+    }
+    struct g4_depth_job job = {
+        .live = live,
+        .minimum = m->cc->viewport[viewport].minimum_depth,
+        .maximum = m->cc->viewport[viewport].maximum_depth,
+        .back_facing = m->header[1][6] >> 31,
+        .update = m->last,
+    };
+    float z[2][8] = {{0}};
+    if (m->flags & SOURCE_DEPTH) {
+        memcpy(z[0], payload(m, m->source_depth), sizeof z[0]);
+        if (m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16) {
+            memcpy(z[1], payload(m, m->source_depth + 1), sizeof z[1]);
+        }
+        job.z = z[0];
+    }
+    memcpy(job.x, pixels->x, sizeof job.x);
+    memcpy(job.y, pixels->y, sizeof job.y);
+    return depth->test(depth, &m->eu->worker->port, &job);
+}
+
+/* ---- the pixels ---- */
+
+/* For whoever debugs: what became of the watched pixel. */
+static void end_watched(const struct message *m, const struct g4_pixels *pixels, struct g4_debug_pixel *watched,
+                        uint32_t tested, uint32_t passed, uint32_t colored) {
+    const bool has_depth = watched->index >= 0 && (m->flags & SOURCE_DEPTH);
+    watched->tested = tested;
+    watched->passed = passed;
+    watched->colored = colored;
+    watched->z = has_depth ? payload(m, m->source_depth + (uint32_t)watched->index / 8)[watched->index % 8] : 0.0f;
+    g4_debug_pixel_end(watched, pixels, tests_late(m), m->header[1][6] >> 31);
+}
+
+static uint32_t count_of(uint32_t pixels) {
+    return (uint32_t)__builtin_popcount(pixels);
+}
+
+/* Of the pixels that go into the late tests, those that the stencil test alone lets through. */
+static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pixels, uint32_t tested) {
+    return tests_late(m) ? g4_cc_stencil_passes(m->eu->worker, pixels->x, pixels->y, tested,
+                                                m->header[1][7] >> 16 & 0x7ff, m->header[1][6] >> 31)
+                         : tested;
+}
+
+/* What became of the pixels of a message; their ends are those of the message that ends them. */
+static void count_pixels(const struct message *m, uint32_t live, uint32_t tested, uint32_t past, uint32_t passed,
+                         uint32_t colored) {
+    struct g4_counters *const counters = m->eu->counters;
+    struct g4_draw_counters *const sum = &counters->sum;
+    const struct g4_target *const target = m->target;
+    const uint32_t written = target->write ? count_of(colored) : 0;
+    const uint64_t bytes = (uint64_t)written * target->view.bytes;
+
+    if (written) {
+        g4_count_bytes(counters, G4_ROLE_RENDER_TARGET, target->view.base, target->reads ? bytes : 0, bytes);
+    }
+    if (tested && tests_late(m)) {
+        g4_cc_count_depth(m->eu->worker, count_of(tested), count_of(passed), m->flags & SOURCE_DEPTH, m->last);
+    }
+    if (!m->last) {
+        return;
+    }
+    sum->ended += count_of(live);
+    sum->alpha_failed += count_of(live & ~tested);
+    if (tests_late(m)) {
+        sum->late_tested += count_of(tested);
+        sum->late_stencil_failed += count_of(tested & ~past);
+        sum->late_depth_failed += count_of(past & ~passed);
+    }
+    sum->written += written;
+    sum->unwritten += count_of(passed) - written;
+    sum->depth_passed += m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL) ? count_of(passed) : 0;
+}
+
+/* Spec/30 3.11. `first` is the number of the first pixel in the thread.  `counting` may be true where nothing is
+ * counted in the end. */
+ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixels, uint32_t first,
+                                struct g4_debug_pixel *watched, bool counting) {
+    const bool counted = counting && m->eu->counters;
+    const uint32_t live = pixels->live;
+    const struct g4_color_calc_state *const state = &m->cc->state;
+    const bool counts = m->last && (m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL));
+    float alpha[2][8];
+    uint32_t colored = pixels->live;
+
+    if (watched) {
+        g4_debug_pixel_begin(watched, pixels);
+    }
+    if (m->flags & AA_ALPHA) {
+        for (uint32_t i = 0; i < 16; i++) {
+            const bool present = i < 8 || pixels->color[1][3];
+            alpha[i / 8][i % 8] = present ? pixels->color[i / 8][3][i % 8] * coverage(m, first + i) : 0;
+        }
+        pixels->color[0][3] = alpha[0];
+        pixels->color[1][3] = alpha[1];
+    }
+    uint32_t tested = colored;
+    if (state->alpha_test_enable) {
+        if (!m->target->integer) {
+            const float *const tried[2] = {pixels->color[0][3], pixels->color[1][3]};
+            colored = alpha_test(state, tried, pixels->live);
+        }
+        /* Depth and stencil change where any target's alpha passed (WM-83). */
+        tested = colored | (*m->alpha_passed >> first & pixels->live);
+        *m->alpha_passed |= (uint16_t)(colored << first);
+    }
+    uint32_t passed = tested;
+    const uint32_t past = counted ? past_stencil(m, pixels, tested) : 0;
+    if (tested) {
+        passed = late_test(m, pixels, tested);
+        if (counts && state->statistics_enable) {
+            m->eu->ps_depth_count += (uint32_t)__builtin_popcount(passed);
+        }
+        colored &= passed;
+    }
+    pixels->live = colored;
+    if (colored && m->target->write) {
+        m->target->write(m->target, &m->eu->worker->port, pixels);
+    }
+    if (watched) {
+        end_watched(m, pixels, watched, tested, passed, colored);
+    }
+    if (counted) {
+        count_pixels(m, live, tested, past, passed, colored);
+    }
+}
+
+/* Do two subspans share a pixel?  Never in what the windower dispatches, but kernels can say anything. */
+static bool overlap(const struct g4_pixels *pixels) {
+    for (uint32_t a = 0; a < 4; a++) {
+        for (uint32_t b = a + 1; b < 4; b++) {
+            const int dx = pixels->x[a] - pixels->x[b];
+            const int dy = pixels->y[a] - pixels->y[b];
+            if (dx > -2 && dx < 2 && dy > -2 && dy < 2 && (pixels->live >> (4 * a) & 15) &&
+                (pixels->live >> (4 * b) & 15)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Where the colours of all pixels are.  Messages of eight pixels have no second half. */
+static void find_colors(const struct message *m, struct g4_pixels *pixels, float replicated[4][8]) {
+    for (uint32_t c = 0; c < 4; c++) {
+        if (m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED) {
+            for (uint32_t i = 0; i < 8; i++) {
+                memcpy(&replicated[c][i], payload(m, m->color) + c, sizeof(float));
+            }
+            pixels->color[0][c] = pixels->color[1][c] = replicated[c];
+        } else {
+            pixels->color[0][c] = payload(m, m->color + c);
+            pixels->color[1][c] = m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 ? payload(m, m->color + 4 + c) : NULL;
+        }
+        pixels->color1[0][c] = is_dual(m->type) ? payload(m, m->color + 4 + c) : pixels->color[0][c];
+        pixels->color1[1][c] = pixels->color[1][c];
+    }
+}
+
+/* Subspans from `first` on, four or two of them. */
+ALWAYS_INLINE void write_subspans(const struct message *m, uint32_t first, uint32_t count,
+                                  struct g4_debug_pixel *watched, bool counting) {
+    const uint32_t *const m1 = m->header[1];
+    float replicated[4][8];
+    struct g4_pixels pixels = {.live = m->header[0][0] >> (4 * first) & ((1u << (4 * count)) - 1)};
+
+    if (pixels.live == 0) {
+        return;
+    }
+    for (uint32_t s = 0; s < count; s++) {
+        pixels.x[s] = (uint16_t)m1[2 + first + s];
+        pixels.y[s] = (uint16_t)(m1[2 + first + s] >> 16);
+    }
+    find_colors(m, &pixels, replicated);
+    if (g4_view_side_by_side(pixels.x, pixels.y) || !overlap(&pixels)) {
+        write_pixels(m, &pixels, 4 * first, watched, counting);
+        return;
+    }
+    for (uint32_t s = 0; s < count; s++) {
+        struct g4_pixels single = pixels;
+        single.live &= 15u << (4 * s);
+        write_pixels(m, &single, 4 * first, watched, counting);
+    }
+}
+
+/* ---- the message ---- */
+
+static void check_target(const struct message *m) {
+    const struct g4_target *const target = m->target;
+    if (target->event != G4_EVENTS) {
+        report(m, (enum g4_event)target->event, target->event_value);
+    }
+    if (target->blend && target->dual_source && !is_dual(m->type)) {
+        report(m, G4_EVENT_BAD_STATE, m->send->descriptor); /* WM-107: the first colour serves as the second */
+    }
+}
+
+/* The subspans that the message has. */
+ALWAYS_INLINE void write_message(const struct message *m, struct g4_debug_pixel *watched, bool counting) {
+    switch (m->type) {
+    case G4_RENDER_TARGET_WRITE_TYPE_SIMD16:
+    case G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED:
+        write_subspans(m, 0, 4, watched, counting);
+        break;
+    case G4_RENDER_TARGET_WRITE_TYPE_SIMD8_DUAL_SOURCE_SUBSPANS_23:
+        write_subspans(m, 2, 2, watched, counting);
+        break;
+    default:
+        write_subspans(m, 0, 2, watched, counting);
+        break;
+    }
+}
+
+/* For whoever debugs: not where others have to go around it. */
+static __attribute__((noinline, cold)) void write_watched(const struct message *m) {
+    struct g4_debug_pixel pixel = {
+        .debug = m->eu->debug,
+        .gang = m->gang,
+        .thread = m->thread,
+        .last = m->last,
+        .target = m->target,
+        .slice = m->header[1][7] >> 16 & 0x7ff,
+    };
+    g4_debug_pixel_message(&pixel, m->header, m->type);
+    write_message(m, &pixel, true);
+}
+
+/* The same for counters. */
+static __attribute__((noinline, cold)) void write_counted(const struct message *m) {
+    write_message(m, NULL, true);
+}
+
+static void write_observed(const struct message *m) {
+    if (m->eu->debug) {
+        write_watched(m);
+    } else {
+        write_counted(m);
+    }
+}
+
+/* ---- the usual message: sixteen pixels of colour, nothing to test ---- */
+
+static bool is_plain(const struct message *m) {
+    enum {
+        HEADER = 2,
+        COLORS = 8
+    };
+    return m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 && m->send->mlen == HEADER + COLORS && !m->eu->observed &&
+           !m->cc->state.alpha_test_enable;
+}
+
+/* The target of a thread whose header asks for nothing else; NULL: it does, or something is wrong. */
+static struct g4_target *plain_target(const struct message *m, const uint32_t *m1, struct g4_target *last) {
+    const uint32_t array_index = m1[7] >> 16 & 0x7ff;
+    if (m1[6] & ALL_FLAGS) {
+        return NULL;
+    }
+    if (last && last->array_index == array_index) {
+        return last;
+    }
+    struct g4_target *const target =
+        g4_target_get(m->eu->worker, m->gang->dispatch, m->send->descriptor & 0xff, array_index);
+    const bool good = target->event == G4_EVENTS && target->write && !(target->blend && target->dual_source);
+    m->cc->recent = good ? target : NULL;
+    return good ? target : NULL;
+}
+
+/* Subspans side by side, with the first one lit; what x is before does not run over. */
+static bool is_row(const uint32_t *m1, uint32_t live) {
+    return (live & 15) && (m1[2] & 0xffff) < UINT16_MAX - 6 && m1[3] - m1[2] == 2 && m1[4] - m1[2] == 4 &&
+           m1[5] - m1[2] == 6;
+}
+
+/* False: its subspans share pixels. */
+static bool write_plain(const struct message *m, struct g4_target *target, uint32_t live, const uint32_t *m1) {
+    const bool row = is_row(m1, live);
+    struct g4_port *const port = &m->eu->worker->port;
+    struct g4_pixels pixels;
+
+    if (row && target->wide && ((m->send->mrf + 9) & (G4_MRF_COUNT - 1)) >= 9 &&
+        target->wide(target, port, m1[2] & 0xffff, m1[2] >> 16, live, payload(m, 2))) {
+        return true;
+    }
+    pixels.live = live;
+    for (uint32_t s = 0; s < 4; s++) {
+        pixels.x[s] = (uint16_t)m1[2 + s];
+        pixels.y[s] = (uint16_t)(m1[2 + s] >> 16);
+    }
+    if (!row && overlap(&pixels)) {
+        return false;
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        pixels.color[0][c] = payload(m, 2 + c);
+        pixels.color[1][c] = payload(m, 6 + c);
+    }
+    target->write(target, port, &pixels);
+    return true;
+}
+
+static void write_thread(struct message *m) {
+    struct g4_pixel_block *const block = m->gang->unit_data[m->thread];
+
+    m->header[0] = g4_payload(m->gang, m->send, 0, m->thread);
+    m->header[1] = g4_payload(m->gang, m->send, 1, m->thread);
+    m->flags = m->header[1][6];
+    m->alpha_passed = block ? &block->alpha_passed : &m->cc->alpha_passed[m->thread];
+    m->target =
+        g4_target_get(m->eu->worker, m->gang->dispatch, m->send->descriptor & 0xff, m->header[1][7] >> 16 & 0x7ff);
+    find_payload(m);
+    check_target(m);
+    if (m->eu->observed) {
+        write_observed(m);
+    } else {
+        write_message(m, NULL, false);
+    }
+    if (m->last) {
+        *m->alpha_passed = 0;
+    }
+}
+
+enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    struct message m = {
+        .eu = eu,
+        .cc = g4_cc_of(eu->worker),
+        .gang = gang,
+        .send = send,
+        .type = send->descriptor >> 8 & 7,
+        .last = send->descriptor >> 11 & 1,
+    };
+    const uint32_t index = send->descriptor & 0xff;
+    struct g4_port *const port = &eu->worker->port;
+    const uint32_t unit = port->unit;
+
+    if (!m.cc || gang->dispatch->unit != G4_UNIT_WM || m.type > G4_RENDER_TARGET_WRITE_TYPE_SIMD8_SUBSPANS_01 ||
+        index == 255 || send->mlen < 3) {
+        g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, 0), send->descriptor);
+        return G4_OK;
+    }
+    if (is_dual(m.type) && !g4_is_gen45(eu->ctx->gen)) {
+        g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, 0), send->descriptor); /* quirk Q11 */
+    }
+    port->unit = G4_UNIT_CC;
+    const bool plain = is_plain(&m);
+    struct g4_target *target = NULL;
+    for (m.thread = 0; m.thread < G4_GANG_THREADS; m.thread++) {
+        if (!(send->threads >> m.thread & 1)) {
+            continue;
+        }
+        const uint32_t *const m1 = g4_payload(gang, send, 1, m.thread);
+        const uint32_t live = g4_payload(gang, send, 0, m.thread)[0] & ALL_PIXELS;
+        target = plain ? plain_target(&m, m1, target) : NULL;
+        if (!target || (live && !write_plain(&m, target, live, m1))) {
+            write_thread(&m);
+        }
+    }
+    port->unit = unit;
+    return G4_OK;
+}

@@ -1,0 +1,374 @@
+/*
+ * Render targets made ready: everything that the surface, its format and the colour calculator's state decide together,
+ * once per draw and target (spec/30 2.10, 3.13 to 3.15).
+ */
+#include <math.h>
+
+#include "color/ops.h"
+
+static const float half_largest = 65504;
+
+/* ---- channels ---- */
+
+/* The largest number of an unsigned float without sign: 65024 with six bits of mantissa, 64512 with five. */
+static float ufloat_largest(uint32_t bits) {
+    return bits == 11 ? 65024 : 64512;
+}
+
+/* The numbers that a channel can hold; channels that the format lacks go with the others. */
+static void format_range(const struct g4_target *target, uint32_t c, float *low, float *high) {
+    const struct g4_channel *const like = &target->channel[target->channel[c].stored   ? c
+                                                           : target->channel[0].stored ? 0
+                                                                                       : 3];
+    *low = -INFINITY;
+    *high = INFINITY;
+    switch (like->type) {
+    case G4_CHANNEL_UNORM:
+        *low = 0;
+        *high = 1;
+        break;
+    case G4_CHANNEL_SNORM:
+        *low = -1;
+        *high = 1;
+        break;
+    case G4_CHANNEL_FLOAT:
+        if (like->bits == 16) {
+            *low = -half_largest;
+            *high = half_largest;
+        }
+        break;
+    case G4_CHANNEL_UFLOAT:
+        /* R11G11B10 treats the alpha it lacks as a half (spec/30 3.13). */
+        *low = c == 3 ? -half_largest : 0;
+        *high = c == 3 ? half_largest : ufloat_largest(like->bits);
+        break;
+    default:
+        break;
+    }
+}
+
+static void clamp_ranges(struct g4_target *target, const struct g4_color_calc_state *state) {
+    for (uint32_t c = 0; c < 4; c++) {
+        struct g4_channel *const channel = &target->channel[c];
+        float low, high;
+        format_range(target, c, &low, &high);
+        channel->low = channel->post_low = low;
+        channel->high = channel->post_high = high;
+        if (state->color_clamp_range == G4_COLOR_CLAMP_RANGE_UNORM ||
+            state->color_clamp_range == G4_COLOR_CLAMP_RANGE_SNORM) {
+            channel->low = state->color_clamp_range == G4_COLOR_CLAMP_RANGE_UNORM ? 0 : -1;
+            channel->high = 1;
+            if (state->post_blend_color_clamp_enable) {
+                channel->post_low = fmaxf(low, channel->low);
+                channel->post_high = 1;
+            }
+        }
+    }
+}
+
+static bool encodable(const struct g4_format_channel *channel) {
+    switch (channel->type) {
+    case G4_CHANNEL_UNORM:
+    case G4_CHANNEL_SNORM:
+    case G4_CHANNEL_UINT:
+    case G4_CHANNEL_SINT:
+        break;
+    case G4_CHANNEL_FLOAT:
+        if (channel->bits != 16 && channel->bits != 32) {
+            return false;
+        }
+        break;
+    case G4_CHANNEL_UFLOAT:
+        break;
+    default:
+        return false;
+    }
+    return channel->bits > 0 && channel->at % 32 + channel->bits <= 32;
+}
+
+/* False when a pixel cannot be put together from channels. */
+static bool set_channels(struct g4_target *target, struct g4_srgb_tables *srgb, const struct g4_format *format,
+                         const struct g4_surface_state *surface) {
+    const bool disabled[4] = {surface->color_write_disable_red, surface->color_write_disable_green,
+                              surface->color_write_disable_blue, surface->color_write_disable_alpha};
+    uint32_t taken[4] = {0};
+    bool good = true;
+
+    for (uint32_t c = 0; c < 4; c++) {
+        const struct g4_format_channel *const from = &format->channel[c];
+        struct g4_channel *const to = &target->channel[c];
+        const bool constant = from->type == G4_CHANNEL_ZERO || from->type == G4_CHANNEL_ONE;
+        memset(to, 0, sizeof *to);
+        if (constant || from->type == G4_CHANNEL_UNUSED) {
+            continue;
+        }
+        if (!encodable(from)) {
+            good = false;
+            continue;
+        }
+        to->type = from->type;
+        to->bits = from->bits;
+        to->plane = from->at / 32;
+        to->shift = from->at % 32;
+        to->stored = true;
+        to->written = !disabled[c];
+        to->mask = UINT32_MAX >> (32 - from->bits);
+        to->scale = (float)(from->type == G4_CHANNEL_SNORM ? to->mask >> 1 : to->mask);
+        to->srgb = format->srgb && c < 3 ? g4_srgb_get(srgb, from->bits) : NULL;
+        if (to->plane > 3 || (taken[to->plane] & to->mask << to->shift)) {
+            good = false;
+            to->plane &= 3;
+        }
+        taken[to->plane] |= to->mask << to->shift;
+        target->write_mask[to->plane] |= to->written ? to->mask << to->shift : 0;
+    }
+    return good;
+}
+
+/* ---- blending ---- */
+
+static bool is_source1(uint32_t factor) {
+    return factor == G4_BLEND_FACTOR_SRC1_COLOR || factor == G4_BLEND_FACTOR_SRC1_ALPHA ||
+           factor == G4_BLEND_FACTOR_INV_SRC1_COLOR || factor == G4_BLEND_FACTOR_INV_SRC1_ALPHA;
+}
+
+static bool is_reserved(uint32_t factor) {
+    const uint32_t low = factor & 15;
+    return low == 0 || low > 10 || factor == 22; /* spec/30 2.3; 22 is the place of an inverted SATURATE */
+}
+
+static void complain(struct g4_target *target, enum g4_event event, uint32_t value) {
+    if (target->event == G4_EVENTS) {
+        target->event = event;
+        target->event_value = value;
+    }
+}
+
+static void set_blend(struct g4_target *target, const struct g4_worker *worker,
+                      const struct g4_color_calc_state *state) {
+    const bool independent = state->independent_alpha_blend_enable;
+    const uint32_t function[2] = {state->color_blend_function,
+                                  independent ? state->alpha_blend_function : state->color_blend_function};
+    const uint32_t source[2] = {state->source_blend_factor,
+                                independent ? state->source_alpha_blend_factor : state->source_blend_factor};
+    const uint32_t destination[2] = {state->destination_blend_factor, independent
+                                                                          ? state->destination_alpha_blend_factor
+                                                                          : state->destination_blend_factor};
+    bool replaces = true;
+
+    for (int set = 0; set < 2; set++) {
+        target->function[set] = (uint8_t)function[set];
+        target->source[set] = (uint8_t)source[set];
+        target->destination[set] = (uint8_t)destination[set];
+        target->dual_source |= is_source1(source[set]) || is_source1(destination[set]);
+        replaces = replaces && function[set] == G4_BLEND_FUNCTION_ADD && source[set] == G4_BLEND_FACTOR_ONE &&
+                   destination[set] == G4_BLEND_FACTOR_ZERO;
+        if (is_reserved(source[set])) {
+            complain(target, G4_EVENT_BAD_STATE, source[set]);
+        }
+        if (is_reserved(destination[set])) {
+            complain(target, G4_EVENT_BAD_STATE, destination[set]);
+        }
+        if (function[set] > G4_BLEND_FUNCTION_MAX) {
+            complain(target, G4_EVENT_BAD_STATE, function[set]);
+        }
+    }
+    target->blend = !(replaces && target->saturate); /* floats are clamped to their format by the blender */
+    for (uint32_t c = 0; c < 4; c++) {
+        float k;
+        memcpy(&k, &worker->ctx->state->constant_color[c], sizeof k);
+        if (target->pre_clamp) {
+            k = k < target->channel[c].low ? target->channel[c].low : k;
+            k = k > target->channel[c].high ? target->channel[c].high : k;
+        }
+        if (target->saturate) {
+            k = k > 0 ? k : 0;
+            k = k < 1 ? k : 1;
+        }
+        target->constant[c] = k;
+    }
+}
+
+/* ---- the loop that serves a target ---- */
+
+static bool is_over(const struct g4_target *target) {
+    bool over = true;
+    for (int set = 0; set < 2; set++) {
+        over = over && target->function[set] == G4_BLEND_FUNCTION_ADD &&
+               target->source[set] == G4_BLEND_FACTOR_SRC_ALPHA &&
+               target->destination[set] == G4_BLEND_FACTOR_INV_SRC_ALPHA;
+    }
+    return over;
+}
+
+static bool is_unorm8(const struct g4_target *target) {
+    bool plain = target->view.bytes == 4 && !target->dither;
+    for (int c = 0; c < 4; c++) {
+        const struct g4_channel *const channel = &target->channel[c];
+        plain = plain && channel->stored && channel->type == G4_CHANNEL_UNORM && channel->bits == 8 && !channel->srgb;
+    }
+    return plain;
+}
+
+static g4_color_fn *choose(const struct g4_target *target, const struct g4_color_ops *ops, bool yuv) {
+    if (yuv) {
+        return ops->yuv;
+    }
+    if (target->integer) {
+        return ops->integer;
+    }
+    if (!is_unorm8(target)) {
+        return ops->general;
+    }
+    if (!target->blend) {
+        return ops->unorm8;
+    }
+    return is_over(target) ? ops->unorm8_over : ops->unorm8_blend;
+}
+
+/* The same for sixteen pixels at once; NULL: there is none. */
+static g4_wide_fn *choose_wide(const struct g4_target *target, const struct g4_color_ops *ops) {
+    static const struct g4_wide_ops *const variants[] = G4_VARIANT_TABLE(g4_wide_ops);
+    const struct g4_wide_ops *const wide = variants[g4_variant_current()];
+    if (!target->whole || target->logic_op || target->view.stride != 4) {
+        return NULL;
+    }
+    if (target->write == ops->unorm8_blend) {
+        return target->dual_source ? NULL : wide->blend;
+    }
+    return target->write == ops->unorm8 ? wide->replace : target->write == ops->unorm8_over ? wide->over : NULL;
+}
+
+static bool logic_reads(uint32_t function) {
+    /* Does the result depend on the destination?  Compare the truth table's halves D=1 and D=0. */
+    return (function >> 3 & 1) != (function >> 2 & 1) || (function >> 1 & 1) != (function & 1);
+}
+
+static void set_operations(struct g4_target *target, struct g4_worker *worker, const struct g4_format *format,
+                           const struct g4_surface_state *surface, bool yuv) {
+    const struct g4_color_calc_state *const state = &g4_cc_of(worker)->state;
+    const uint32_t gen = worker->ctx->gen;
+    bool unorm = !yuv && !format->srgb;
+
+    for (int c = 0; c < 4; c++) {
+        const struct g4_channel *const channel = &target->channel[c];
+        unorm = unorm && (!channel->stored || channel->type == G4_CHANNEL_UNORM);
+        target->saturate |= channel->stored && channel->type == G4_CHANNEL_UNORM;
+        target->floats |= channel->type == G4_CHANNEL_FLOAT || channel->type == G4_CHANNEL_UFLOAT;
+    }
+    for (int c = 0; c < 4; c++) {
+        struct g4_channel *const channel = &target->channel[c];
+        channel->dither = state->color_dither_enable && channel->type == G4_CHANNEL_UNORM &&
+                          (channel->bits < 8 || worker->ctx->options.dither_all); /* decision 13 */
+        target->dither |= channel->dither;
+    }
+    target->dither_x = (uint8_t)state->x_dither_offset;
+    target->dither_y = (uint8_t)state->y_dither_offset;
+    clamp_ranges(target, state);
+    target->pre_clamp = state->pre_blend_color_clamp_enable && !target->integer;
+    target->post_clamp = true;
+    target->logic_op = state->logic_op_enable && unorm;
+    target->logic = (uint8_t)state->logic_op_function;
+
+    const bool wants_blend = state->color_buffer_blend_enable && surface->color_blend_enable;
+    if (wants_blend && state->logic_op_enable) {
+        complain(target, G4_EVENT_BAD_STATE, state->logic_op_function); /* WM-103 */
+    } else if (wants_blend && (format->blend & gen) && !yuv) {
+        set_blend(target, worker, state);
+    } else if (wants_blend && !target->integer) {
+        complain(target, G4_EVENT_BAD_FORMAT, surface->surface_format);
+    }
+}
+
+static void set_whole(struct g4_target *target) {
+    const uint32_t bytes = target->view.bytes;
+    const uint32_t full = bytes >= 4 ? UINT32_MAX : (1u << (8 * bytes)) - 1;
+    target->whole = true;
+    for (uint32_t plane = 0; plane < (bytes + 3) / 4; plane++) {
+        target->whole = target->whole && target->write_mask[plane] == full;
+    }
+    target->reads = target->blend || !target->whole || (target->logic_op && logic_reads(target->logic));
+}
+
+/* ---- where it lies ---- */
+
+static bool set_view(struct g4_target *target, const struct g4_surface *surface, uint32_t gen) {
+    const uint32_t level = surface->state.mip_count_or_lod;
+    struct g4_image image = {
+        .base = surface->base,
+        .pitch = surface->pitch,
+        .tiling = G4_TILING_LINEAR,
+        .width = surface->buffer_entries,
+        .height = 1,
+        .bytes = surface->format->block_bits / 8u,
+    };
+    const bool buffer = surface->type == G4_SURFACE_TYPE_SURFTYPE_BUFFER;
+
+    if (!buffer && !g4_surface_image(surface, gen, level, g4_cc_slice(surface, level, target->array_index), &image)) {
+        return false;
+    }
+    if (image.bytes == 0 || image.bytes > G4_PIXEL_BYTES || (image.bytes & (image.bytes - 1))) {
+        return false;
+    }
+    g4_view_set(&target->view, &image, true);
+    target->view.stride = buffer ? surface->pitch : image.bytes;
+    if (surface->state.vertical_line_stride) { /* must be 0, but video clients draw single fields this way */
+        target->view.line_shift = 1;
+        target->view.line_offset = surface->state.vertical_line_stride_offset;
+    }
+    return true;
+}
+
+static void prepare(struct g4_target *target, struct g4_worker *worker, const struct g4_dispatch *dispatch) {
+    struct g4_cc *const cc = g4_cc_of(worker);
+    const struct g4_context *const ctx = worker->ctx;
+    const struct g4_surface *const surface = g4_surface_get(
+        worker->surfaces, ctx, &worker->port, dispatch->surface_state_base, dispatch->binding_table, target->index);
+    const struct g4_format *const format = surface->format;
+    const bool yuv = format->encoding == G4_ENCODING_YUV_422;
+
+    if (!surface->present) {
+        complain(target, G4_EVENT_BAD_SURFACE, target->index);
+        return;
+    }
+    if (surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL) {
+        return;
+    }
+    if (!(format->render_target & ctx->gen)) {
+        complain(target, G4_EVENT_BAD_FORMAT, surface->state.surface_format);
+    }
+    target->integer = format->data_class != G4_CLASS_FLOAT;
+    const bool plain = format->encoding == G4_ENCODING_PLAIN || yuv;
+    if (!plain || !set_channels(target, &cc->srgb, format, &surface->state)) {
+        complain(target, G4_EVENT_BAD_FORMAT, surface->state.surface_format);
+        return;
+    }
+    if (!set_view(target, surface, ctx->gen)) {
+        complain(target, G4_EVENT_BAD_SURFACE, target->index);
+        return;
+    }
+    if (target->view.bytes == 16 && surface->tiling == G4_TILING_Y) {
+        complain(target, G4_EVENT_BAD_SURFACE, target->index); /* not allowed (spec/30 2.10); written all the same */
+    }
+    set_operations(target, worker, format, &surface->state, yuv);
+    set_whole(target);
+    if (target->write_mask[0] | target->write_mask[1] | target->write_mask[2] | target->write_mask[3]) {
+        target->write = choose(target, cc->color_ops, yuv);
+        target->wide = worker->ctx->options.general_only ? NULL : choose_wide(target, cc->color_ops);
+    }
+}
+
+struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispatch *dispatch, uint32_t index,
+                                uint32_t array_index) {
+    struct g4_target *const target = &g4_cc_of(worker)->target[(index + 5 * array_index) % G4_TARGETS];
+
+    if (!target->valid || target->index != index || target->array_index != array_index) {
+        memset(target, 0, sizeof *target);
+        target->valid = true;
+        target->index = index;
+        target->array_index = array_index;
+        target->event = G4_EVENTS;
+        prepare(target, worker, dispatch);
+    }
+    return target;
+}

@@ -1,0 +1,422 @@
+/* Memory: the page table, and accesses that cross pages or meet one that is not there (memory.h). */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "core/memory.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "core/physical.h"
+#include "hw.h"
+
+const uint8_t g4_zero_page[G4_PAGE_SIZE] __attribute__((aligned(64)));
+
+static const size_t pages_size = G4_PAGE_COUNT * sizeof(struct g4_page);
+static const size_t gtt_size = G4_PAGE_COUNT * sizeof(uint32_t);
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* How much of an access stays inside the page of its first byte. */
+static size_t in_page(uint64_t address, size_t size) {
+    return least(size, G4_PAGE_SIZE - (size_t)(address & G4_PAGE_OFFSET));
+}
+
+/* --- page table entries --- */
+
+static struct g4_gtt_entry unpack_entry(uint32_t dword) {
+    struct g4_gtt_entry entry;
+    g4_gtt_entry_unpack(&dword, G4_GEN_ALL4, &entry);
+    return entry;
+}
+
+/* What the entry alone says about its page. */
+static uint32_t entry_flags(const struct g4_mem *mem, uint32_t page) {
+    return mem->strict_pte && unpack_entry(mem->gtt[page]).valid ? G4_PAGE_PRESENT : 0;
+}
+
+/* The physical page behind a graphics page.  Reserved types are no obstacle: captures are full of them (spec/06 3.2) */
+static bool translate(const struct g4_mem *mem, uint32_t page, uint32_t *physical_page) {
+    if (page >= mem->gtt_entries) {
+        return false;
+    }
+    if (!mem->strict_pte) {
+        *physical_page = page;
+        return true;
+    }
+    const struct g4_gtt_entry entry = unpack_entry(mem->gtt[page]);
+    *physical_page =
+        (uint32_t)(((uint64_t)entry.physical_address_high << 32 | entry.physical_address_low) >> G4_PAGE_SHIFT);
+    return entry.valid;
+}
+
+/* --- life --- */
+
+static void *zeroed_table(size_t size, void *in_place_of) {
+    const int fixed = in_place_of ? MAP_FIXED : 0;
+    void *const table = mmap(in_place_of, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
+    return table == MAP_FAILED ? NULL : table;
+}
+
+struct g4_mem *g4_mem_create(uint32_t gtt_entries, uint32_t max_pages, bool strict_pte) {
+    struct g4_mem *const mem = gtt_entries <= G4_PAGE_COUNT ? calloc(1, sizeof *mem) : NULL;
+    if (!mem) {
+        return NULL;
+    }
+    mem->gtt_entries = gtt_entries;
+    mem->strict_pte = strict_pte;
+    mem->epoch = 1;
+    mem->pages = zeroed_table(pages_size, NULL);
+    mem->gtt = zeroed_table(gtt_size, NULL);
+    mem->physical = g4_physical_create(max_pages);
+    if (!mem->pages || !mem->gtt || !mem->physical) {
+        g4_mem_destroy(mem);
+        return NULL;
+    }
+    return mem;
+}
+
+void g4_mem_destroy(struct g4_mem *mem) {
+    if (!mem) {
+        return;
+    }
+    g4_physical_destroy(mem->physical);
+    if (mem->gtt) {
+        munmap(mem->gtt, gtt_size);
+    }
+    if (mem->pages) {
+        munmap(mem->pages, pages_size);
+    }
+    free(mem);
+}
+
+enum g4_status g4_mem_clear(struct g4_mem *mem) {
+    struct g4_mem_physical *const fresh = g4_physical_create(g4_physical_limit(mem->physical));
+    if (!fresh || !zeroed_table(pages_size, mem->pages) || !zeroed_table(gtt_size, mem->gtt)) {
+        g4_physical_destroy(fresh);
+        return G4_NO_MEMORY;
+    }
+    g4_physical_destroy(mem->physical);
+    mem->physical = fresh;
+    mem->cleared_at = mem->epoch;
+    return G4_OK;
+}
+
+uint32_t g4_mem_owned_pages(const struct g4_mem *mem) {
+    return g4_physical_count(mem->physical);
+}
+
+/* --- the map --- */
+
+static void add_flags(struct g4_page *page, enum g4_page_flags flags) {
+    atomic_fetch_or_explicit(&page->flags, (unsigned char)flags, memory_order_relaxed);
+}
+
+static uint32_t flags_of(const struct g4_page *page) {
+    return atomic_load_explicit(&page->flags, memory_order_relaxed);
+}
+
+static void replace_page(const struct g4_mem *mem, uint32_t number, uint8_t *host, uint32_t flags) {
+    struct g4_page *const page = &mem->pages[number];
+    const uint32_t history = flags_of(page) & (G4_PAGE_MISSED_READ | G4_PAGE_MISSED_WRITE);
+    atomic_store_explicit(&page->flags, (unsigned char)(flags | history), memory_order_relaxed);
+    atomic_store_explicit(&page->generation, mem->epoch, memory_order_relaxed);
+    atomic_store_explicit(&page->host, host, memory_order_release);
+}
+
+/* Threads that wire one page at the same time all write the same values. */
+static void wire(struct g4_page *page, uint8_t *host) {
+    add_flags(page, G4_PAGE_PRESENT | G4_PAGE_WRITTEN);
+    atomic_store_explicit(&page->host, host, memory_order_release);
+}
+
+uint8_t *g4_mem_resolve(struct g4_mem *mem, uint32_t address) {
+    struct g4_page *const page = &mem->pages[address >> G4_PAGE_SHIFT];
+    uint8_t *host = atomic_load_explicit(&page->host, memory_order_acquire);
+    uint32_t physical_page = 0;
+    if (!host && translate(mem, address >> G4_PAGE_SHIFT, &physical_page)) {
+        host = g4_physical_find(mem->physical, physical_page);
+        if (host) {
+            wire(page, host);
+        }
+    }
+    return host ? host + (address & G4_PAGE_OFFSET) : NULL;
+}
+
+enum g4_status g4_mem_set_gtt(struct g4_mem *mem, uint32_t first, const uint32_t *entries, uint32_t count) {
+    if (first > mem->gtt_entries || count > mem->gtt_entries - first) {
+        return G4_BAD_VALUE;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        mem->gtt[first + i] = entries[i];
+        if (mem->strict_pte && !(flags_of(&mem->pages[first + i]) & G4_PAGE_EXTERNAL)) {
+            replace_page(mem, first + i, NULL, entry_flags(mem, first + i));
+        }
+    }
+    return G4_OK;
+}
+
+uint32_t g4_mem_gtt_entry(const struct g4_mem *mem, uint32_t index) {
+    return index < mem->gtt_entries ? mem->gtt[index] : 0;
+}
+
+uint64_t g4_mem_physical(const struct g4_mem *mem, uint32_t address) {
+    uint32_t page = address >> G4_PAGE_SHIFT;
+    (void)translate(mem, page, &page); /* what has no translation stays where it is */
+    return (uint64_t)page << G4_PAGE_SHIFT | (address & G4_PAGE_OFFSET);
+}
+
+static bool whole_pages(const struct g4_mem *mem, uint32_t address, size_t size) {
+    return ((address | size) & G4_PAGE_OFFSET) == 0 &&
+           (uint64_t)address + size <= (uint64_t)mem->gtt_entries << G4_PAGE_SHIFT && size <= UINT32_MAX;
+}
+
+enum g4_status g4_mem_map_external(struct g4_mem *mem, uint32_t address, void *host, size_t size, bool read_only) {
+    if (!whole_pages(mem, address, size) || (uintptr_t)host % G4_HOST_ALIGNMENT != 0) {
+        return G4_BAD_VALUE;
+    }
+    const uint32_t flags =
+        G4_PAGE_PRESENT | G4_PAGE_EXTERNAL | G4_PAGE_WRITTEN | (read_only ? (uint32_t)G4_PAGE_READ_ONLY : 0);
+    for (size_t offset = 0; offset < size; offset += G4_PAGE_SIZE) {
+        replace_page(mem, (uint32_t)((address + offset) >> G4_PAGE_SHIFT), (uint8_t *)host + offset, flags);
+    }
+    return G4_OK;
+}
+
+enum g4_status g4_mem_unmap_external(struct g4_mem *mem, uint32_t address, size_t size) {
+    if (!whole_pages(mem, address, size)) {
+        return G4_BAD_VALUE;
+    }
+    for (size_t offset = 0; offset < size; offset += G4_PAGE_SIZE) {
+        const uint32_t page = (uint32_t)((address + offset) >> G4_PAGE_SHIFT);
+        if (flags_of(&mem->pages[page]) & G4_PAGE_EXTERNAL) {
+            replace_page(mem, page, NULL, entry_flags(mem, page));
+        }
+    }
+    return G4_OK;
+}
+
+/* --- looking at the map --- */
+
+uint32_t g4_mem_page_flags(struct g4_mem *mem, uint32_t page) {
+    if (page >= G4_PAGE_COUNT) {
+        return 0;
+    }
+    (void)g4_mem_resolve(mem, page << G4_PAGE_SHIFT); /* for its flags: a physical write may have made the page */
+    return flags_of(&mem->pages[page]);
+}
+
+uint32_t g4_mem_find_page(struct g4_mem *mem, uint32_t page, uint32_t end, uint32_t mask, uint32_t flags, bool equal) {
+    while (page < end && ((g4_mem_page_flags(mem, page) & mask) == flags) != equal) {
+        page++;
+    }
+    return page;
+}
+
+uint32_t g4_mem_mark(struct g4_mem *mem) {
+    const uint32_t mark = mem->epoch;
+    mem->epoch += mark != UINT32_MAX; /* at the end of the numbers everything counts as changed */
+    return mark;
+}
+
+bool g4_mem_changed_since(const struct g4_mem *mem, uint32_t address, size_t size, uint32_t mark) {
+    if (mem->strict_pte || mem->cleared_at > mark || mark == UINT32_MAX) {
+        return true; /* strict_pte: the page may have been written under another address */
+    }
+    for (size_t offset = 0; offset < size; offset += in_page(address + offset, size - offset)) {
+        const struct g4_page *const page = &mem->pages[(uint32_t)(address + offset) >> G4_PAGE_SHIFT];
+        if (atomic_load_explicit(&page->generation, memory_order_relaxed) > mark || flags_of(page) & G4_PAGE_EXTERNAL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- ports --- */
+
+void g4_port_init(struct g4_port *port, struct g4_mem *mem, enum g4_unit unit, bool strict) {
+    *port = (struct g4_port){.mem = mem, .unit = unit, .strict = strict};
+}
+
+void g4_port_merge(struct g4_port *into, const struct g4_port *from) {
+    for (int kind = 0; kind < G4_FAULT_KINDS; kind++) {
+        const struct g4_fault *const first = &from->log.first[kind];
+        const bool lower = into->lowest && from->log.count[kind] && first->address < into->log.first[kind].address;
+        if (into->log.count[kind] == 0 || lower) {
+            into->log.first[kind] = *first;
+        }
+        into->log.count[kind] += from->log.count[kind];
+    }
+    if (into->status == G4_OK) {
+        into->status = from->status;
+    }
+}
+
+static void report(struct g4_port *port, enum g4_fault_kind kind, uint32_t address) {
+    const bool reading = kind == G4_FAULT_UNMAPPED_READ || kind == G4_FAULT_UNWRITTEN_READ;
+    if (port->log.count[kind]++ == 0 || (port->lowest && address < port->log.first[kind].address)) {
+        port->log.first[kind] = (struct g4_fault){
+            .unit = port->unit,
+            .address = address,
+            .what = kind,
+            .value = g4_mem_gtt_entry(port->mem, address >> G4_PAGE_SHIFT),
+        };
+    }
+    if (!port->quiet) {
+        add_flags(&port->mem->pages[address >> G4_PAGE_SHIFT], reading ? G4_PAGE_MISSED_READ : G4_PAGE_MISSED_WRITE);
+    }
+    if (port->strict && kind != G4_FAULT_UNWRITTEN_READ) {
+        port->status = G4_FAULT;
+    }
+}
+
+void g4_mem_missed_read(struct g4_port *port, uint32_t address) {
+    uint32_t physical_page = 0;
+    const bool exists = translate(port->mem, address >> G4_PAGE_SHIFT, &physical_page);
+    report(port, exists ? G4_FAULT_UNWRITTEN_READ : G4_FAULT_UNMAPPED_READ, address);
+}
+
+/* The host byte of an address that is about to be written, made if need be; else why not. */
+static uint8_t *writable(struct g4_mem *mem, uint32_t address, enum g4_fault_kind *why) {
+    struct g4_page *const page = &mem->pages[address >> G4_PAGE_SHIFT];
+    if (flags_of(page) & G4_PAGE_READ_ONLY) {
+        *why = G4_FAULT_READ_ONLY_WRITE;
+        return NULL;
+    }
+    uint8_t *host = atomic_load_explicit(&page->host, memory_order_acquire);
+    if (!host) {
+        uint32_t physical_page = 0;
+        if (!translate(mem, address >> G4_PAGE_SHIFT, &physical_page)) {
+            *why = G4_FAULT_UNMAPPED_WRITE;
+            return NULL;
+        }
+        host = g4_physical_make(mem->physical, physical_page);
+        if (!host) {
+            *why = G4_FAULT_NO_MEMORY_WRITE;
+            return NULL;
+        }
+        wire(page, host);
+    }
+    atomic_store_explicit(&page->generation, mem->epoch, memory_order_relaxed);
+    return host + (address & G4_PAGE_OFFSET);
+}
+
+uint8_t *g4_mem_write_ptr_slow(struct g4_port *port, uint32_t address) {
+    enum g4_fault_kind why = G4_FAULT_UNMAPPED_WRITE;
+    uint8_t *const host = writable(port->mem, address, &why);
+    if (!host) {
+        report(port, why, address);
+    }
+    return host;
+}
+
+/* --- accesses of any length; addresses wrap at 4 GiB as the address adders do --- */
+
+/* All of it, or false and no report. */
+bool g4_mem_peek(struct g4_mem *mem, uint32_t address, void *data, size_t size) {
+    uint8_t *to = data;
+    while (size) {
+        const size_t part = in_page(address, size);
+        const uint8_t *const host = g4_mem_ptr(mem, address);
+        if (!host) {
+            return false;
+        }
+        memcpy(to, host, part);
+        to += part;
+        address += (uint32_t)part;
+        size -= part;
+    }
+    return true;
+}
+
+enum g4_status g4_mem_read(struct g4_port *port, uint32_t address, void *data, size_t size) {
+    uint8_t *to = data;
+    while (size) {
+        const size_t part = in_page(address, size);
+        memcpy(to, g4_mem_read_ptr(port, address), part);
+        to += part;
+        address += (uint32_t)part;
+        size -= part;
+    }
+    return (enum g4_status)port->status;
+}
+
+enum g4_status g4_mem_write(struct g4_port *port, uint32_t address, const void *data, size_t size) {
+    const uint8_t *from = data;
+    while (size) {
+        const size_t part = in_page(address, size);
+        uint8_t *const host = g4_mem_write_ptr(port, address);
+        if (host) {
+            memcpy(host, from, part);
+        }
+        from += part;
+        address += (uint32_t)part;
+        size -= part;
+    }
+    return (enum g4_status)port->status;
+}
+
+enum g4_status g4_mem_poke(struct g4_mem *mem, uint32_t address, const void *data, size_t size,
+                           struct g4_fault *fault) {
+    const uint8_t *from = data;
+    while (size) {
+        const size_t part = in_page(address, size);
+        enum g4_fault_kind why = G4_FAULT_UNMAPPED_WRITE;
+        uint8_t *const host = writable(mem, address, &why);
+        if (!host) {
+            *fault = (struct g4_fault){G4_UNIT_CPU, address, why, g4_mem_gtt_entry(mem, address >> G4_PAGE_SHIFT)};
+            return G4_FAULT;
+        }
+        memcpy(host, from, part);
+        from += part;
+        address += (uint32_t)part;
+        size -= part;
+    }
+    return G4_OK;
+}
+
+/* --- physical addresses --- */
+
+static bool is_physical(uint64_t physical, size_t size) {
+    const uint64_t end = (uint64_t)1 << G4_PHYSICAL_BITS;
+    return physical <= end && size <= end - physical;
+}
+
+enum g4_status g4_mem_read_physical(struct g4_mem *mem, uint64_t physical, void *data, size_t size) {
+    if (!is_physical(physical, size)) {
+        return G4_BAD_VALUE;
+    }
+    uint8_t *to = data;
+    while (size) {
+        const size_t part = in_page(physical, size);
+        const uint8_t *const host = g4_physical_find(mem->physical, (uint32_t)(physical >> G4_PAGE_SHIFT));
+        memcpy(to, (host ? host : g4_zero_page) + (physical & G4_PAGE_OFFSET), part);
+        to += part;
+        physical += part;
+        size -= part;
+    }
+    return G4_OK;
+}
+
+enum g4_status g4_mem_write_physical(struct g4_mem *mem, uint64_t physical, const void *data, size_t size) {
+    if (!is_physical(physical, size)) {
+        return G4_BAD_VALUE;
+    }
+    const uint8_t *from = data;
+    while (size) {
+        const size_t part = in_page(physical, size);
+        const uint32_t page = (uint32_t)(physical >> G4_PAGE_SHIFT);
+        uint8_t *const host = g4_physical_make(mem->physical, page);
+        if (!host) {
+            return G4_NO_MEMORY;
+        }
+        memcpy(host + (physical & G4_PAGE_OFFSET), from, part);
+        if (!mem->strict_pte && page < mem->gtt_entries) {
+            atomic_store_explicit(&mem->pages[page].generation, mem->epoch, memory_order_relaxed);
+        }
+        from += part;
+        physical += part;
+        size -= part;
+    }
+    return G4_OK;
+}

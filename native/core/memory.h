@@ -1,0 +1,103 @@
+/* The memory of a device as its units see it: 4 KiB pages of a 32-bit graphics address space (spec/05 2.8, 3.10).
+ *
+ * One table entry per page says where the page lives in the host.  Own pages are made when they are first written;
+ * pages of others are mapped (g4_mem_map_external).  An entry without host page is resolved through the page table:
+ *   - strict_pte: the entries given to g4_mem_set_gtt, 36-bit physical addresses; invalid entries fault;
+ *   - otherwise every page below gtt_entries exists and is its own physical page.  Captures need that: theirs say
+ *     nothing useful about the page table.
+ * Several threads may read and write through ports of their own at the same time, and see each other's bytes as
+ * threads of one program do.  Changing the map (gtt, external, clear, poke) while others access memory is not allowed.
+ */
+#ifndef G4_MEMORY_H
+#define G4_MEMORY_H
+#include <stdatomic.h>
+#include <string.h>
+
+#include "api/border.h"
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "guest memory is little endian and read in place: this host must be, too"
+#endif
+
+enum {
+    G4_PAGE_SIZE = 4096,
+    G4_PAGE_SHIFT = 12,
+    G4_PAGE_OFFSET = G4_PAGE_SIZE - 1,
+    G4_PAGE_COUNT = 1 << 20,
+    G4_HOST_ALIGNMENT = 64, /* every host page starts at a multiple of this */
+};
+
+struct g4_page {
+    _Atomic(uint8_t *) host; /* NULL: not there, or not yet resolved */
+    _Atomic uint32_t generation;
+    atomic_uchar flags; /* enum g4_page_flags */
+};
+
+struct g4_mem_physical;
+
+struct g4_mem {
+    struct g4_page *pages; /* G4_PAGE_COUNT of them: any 32-bit address has one */
+    uint32_t *gtt;
+    uint32_t gtt_entries;
+    bool strict_pte;
+    uint32_t epoch;      /* what a write leaves in `generation` */
+    uint32_t cleared_at; /* the epoch of the last g4_mem_clear */
+    struct g4_mem_physical *physical;
+};
+
+extern const uint8_t g4_zero_page[G4_PAGE_SIZE];
+
+uint8_t *g4_mem_resolve(struct g4_mem *mem, uint32_t address);
+uint8_t *g4_mem_write_ptr_slow(struct g4_port *port, uint32_t address);
+void g4_mem_missed_read(struct g4_port *port, uint32_t address);
+
+/* The host byte of an address, good up to the end of its page, or NULL when there is none.  Reports nothing. */
+static inline uint8_t *g4_mem_ptr(struct g4_mem *mem, uint32_t address) {
+    uint8_t *const host = atomic_load_explicit(&mem->pages[address >> G4_PAGE_SHIFT].host, memory_order_acquire);
+    return __builtin_expect(host != NULL, 1) ? host + (address & G4_PAGE_OFFSET) : g4_mem_resolve(mem, address);
+}
+
+/* The same for reading; what is missing is reported and reads as zeros.  Never NULL. */
+static inline const uint8_t *g4_mem_read_ptr(struct g4_port *port, uint32_t address) {
+    const uint8_t *const host = g4_mem_ptr(port->mem, address);
+    if (__builtin_expect(host != NULL, 1)) {
+        return host;
+    }
+    g4_mem_missed_read(port, address);
+    return g4_zero_page + (address & G4_PAGE_OFFSET);
+}
+
+/* The same for writing; NULL when the write is to be dropped, which is reported. */
+static inline uint8_t *g4_mem_write_ptr(struct g4_port *port, uint32_t address) {
+    struct g4_page *const page = &port->mem->pages[address >> G4_PAGE_SHIFT];
+    uint8_t *const host = atomic_load_explicit(&page->host, memory_order_acquire);
+    const unsigned flags = atomic_load_explicit(&page->flags, memory_order_relaxed);
+    if (__builtin_expect(host != NULL && !(flags & G4_PAGE_READ_ONLY), 1)) {
+        atomic_store_explicit(&page->generation, port->mem->epoch, memory_order_relaxed);
+        return host + (address & G4_PAGE_OFFSET);
+    }
+    return g4_mem_write_ptr_slow(port, address);
+}
+
+static inline uint32_t g4_mem_read32(struct g4_port *port, uint32_t address) {
+    uint32_t value = 0;
+    if (__builtin_expect((address & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - sizeof value, 1)) {
+        memcpy(&value, g4_mem_read_ptr(port, address), sizeof value);
+    } else {
+        (void)g4_mem_read(port, address, &value, sizeof value); /* the port's status keeps the answer */
+    }
+    return value;
+}
+
+static inline void g4_mem_write32(struct g4_port *port, uint32_t address, uint32_t value) {
+    if (__builtin_expect((address & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - sizeof value, 1)) {
+        uint8_t *const host = g4_mem_write_ptr(port, address);
+        if (host) {
+            memcpy(host, &value, sizeof value);
+        }
+    } else {
+        (void)g4_mem_write(port, address, &value, sizeof value);
+    }
+}
+
+#endif

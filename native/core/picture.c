@@ -1,0 +1,209 @@
+/* Surfaces to the pixels of a picture file: 8 bits a channel, or 16-bit grey (border.h).
+ *
+ * Texels are untiled block by block into a buffer that stays in the cache, and converted from there.  Python makes the
+ * tables, with the code that defines the conversion (image/texels.py), so both ways give the same bits.
+ */
+#include <string.h>
+
+#include "api/border.h"
+#include "core/tiling.h"
+
+enum {
+    BLOCK_ROWS = 32,  /* a multiple of the height of X and Y tiles */
+    ROW_BYTES = 2048, /* of a block: a multiple of the width of all tiles */
+    ALPHA = 3,
+};
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef const struct g4_picture_format format_t;
+
+static bool is_byte_channel(const struct g4_picture_channel *channel) {
+    return !channel->table && channel->bits == 8 && channel->at % 8 == 0 && channel->at < 32;
+}
+
+static bool format_is_sound(format_t *format) {
+    if (format->texel_bytes == 0 || format->texel_bytes > 8 || format->channels == 0 || format->channels > 4) {
+        return false;
+    }
+    for (uint32_t i = 0; i < format->channels; i++) {
+        const struct g4_picture_channel *channel = &format->channel[i];
+        const bool has_table = channel->table != NULL && channel->bits <= 16;
+        if ((!has_table && !is_byte_channel(channel)) || channel->at + channel->bits > 8 * format->texel_bytes) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Four bytes a texel, every channel one of them: no table needed. */
+static bool is_shuffle(format_t *format, uint32_t channels) {
+    bool all = format->texel_bytes == 4 && !format->wide && channels >= 3;
+    for (uint32_t i = 0; i < format->channels; i++) {
+        all = all && is_byte_channel(&format->channel[i]);
+    }
+    return all;
+}
+
+static uint32_t load_32(const uint8_t *from) {
+    uint32_t word;
+    memcpy(&word, from, sizeof word);
+    return word;
+}
+
+static void store_32(uint8_t *to, uint32_t word) {
+    memcpy(to, &word, sizeof word);
+}
+
+/* Where the channels lie in a word. */
+struct shifts {
+    uint32_t red, green, blue, alpha;
+};
+
+static inline uint32_t red_green_blue(uint32_t word, struct shifts s) {
+    return (word >> s.red & 0xFFu) | (word >> s.green & 0xFFu) << 8 | (word >> s.blue & 0xFFu) << 16;
+}
+
+/* Twelve bytes of four pixels at a time: as three words. */
+static inline void shuffle_to_rgb(const uint8_t *from, uint8_t *to, uint32_t count, struct shifts s) {
+    uint32_t i = 0;
+    for (; i + 4 <= count; i += 4, from += 16, to += 12) {
+        const uint32_t a = red_green_blue(load_32(from), s);
+        const uint32_t b = red_green_blue(load_32(from + 4), s);
+        const uint32_t c = red_green_blue(load_32(from + 8), s);
+        const uint32_t d = red_green_blue(load_32(from + 12), s);
+        store_32(to, a | b << 24);
+        store_32(to + 4, b >> 8 | c << 16);
+        store_32(to + 8, c >> 16 | d << 8);
+    }
+    for (; i < count; i++, from += 4, to += 3) {
+        const uint32_t rgb = red_green_blue(load_32(from), s);
+        to[0] = (uint8_t)rgb;
+        to[1] = (uint8_t)(rgb >> 8);
+        to[2] = (uint8_t)(rgb >> 16);
+    }
+}
+
+static inline void shuffle_to_rgba(const uint8_t *from, uint8_t *to, uint32_t count, struct shifts s) {
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t word = load_32(from + 4 * i);
+        store_32(to + 4 * i, red_green_blue(word, s) | (word >> s.alpha & 0xFFu) << 24);
+    }
+}
+
+static bool words_are_opaque(const uint8_t *from, uint32_t count, uint32_t shift) {
+    uint32_t all = ~0u;
+    for (uint32_t i = 0; i < count; i++) {
+        all &= load_32(from + 4 * i);
+    }
+    return (all >> shift & 0xFFu) == 0xFFu;
+}
+
+/* A row of texels whose channels are bytes of a word.  False: not opaque, where only red, green and blue are wanted. */
+static bool shuffle_row(format_t *format, uint32_t channels, const uint8_t *from, uint8_t *to, uint32_t count) {
+    const struct g4_picture_channel *const c = format->channel;
+    const struct shifts shifts = {c[0].at, c[1].at, c[2].at, c[ALPHA].at};
+    if (channels == 4) {
+        shuffle_to_rgba(from, to, count, shifts);
+        return true;
+    }
+    if (shifts.red == 16 && shifts.green == 8 && shifts.blue == 0) { /* nearly all pictures: constant shifts */
+        shuffle_to_rgb(from, to, count, (struct shifts){16, 8, 0, 24});
+    } else {
+        shuffle_to_rgb(from, to, count, shifts);
+    }
+    return format->channels < 4 || words_are_opaque(from, count, shifts.alpha);
+}
+
+INLINE uint32_t converted(const struct g4_picture_channel *channel, uint64_t texel) {
+    const uint64_t raw = texel >> channel->at & ((UINT64_C(1) << channel->bits) - 1);
+    return channel->table ? channel->table[raw] : (uint32_t)raw;
+}
+
+/* `bytes` of a texel and `wide` are constants where this is inlined. */
+INLINE bool table_row_of(uint32_t bytes, bool wide, format_t *format, uint32_t channels, const uint8_t *from,
+                         uint8_t *to, uint32_t count) {
+    const bool checks_alpha = channels < format->channels;
+    uint32_t alpha = 0xFF;
+    for (uint32_t i = 0; i < count; i++, from += bytes) {
+        uint64_t texel = 0;
+        memcpy(&texel, from, bytes);
+        for (uint32_t c = 0; c < channels; c++) {
+            const uint32_t value = converted(&format->channel[c], texel);
+            *to++ = (uint8_t)value;
+            if (wide) {
+                *to++ = (uint8_t)(value >> 8);
+            }
+        }
+        if (checks_alpha) {
+            alpha &= converted(&format->channel[ALPHA], texel);
+        }
+    }
+    return alpha == 0xFF;
+}
+
+static bool table_row(format_t *format, uint32_t channels, const uint8_t *from, uint8_t *to, uint32_t count) {
+    if (format->wide && format->texel_bytes == 2) {
+        return table_row_of(2, true, format, channels, from, to, count);
+    }
+    if (format->wide) {
+        return table_row_of(format->texel_bytes, true, format, channels, from, to, count);
+    }
+    switch (format->texel_bytes) {
+    case 1:
+        return table_row_of(1, false, format, channels, from, to, count);
+    case 2:
+        return table_row_of(2, false, format, channels, from, to, count);
+    case 4:
+        return table_row_of(4, false, format, channels, from, to, count);
+    default:
+        return table_row_of(format->texel_bytes, false, format, channels, from, to, count);
+    }
+}
+
+static uint32_t lesser(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+enum g4_status g4_picture_read(struct g4_port *port, const struct g4_surface_layout *layout, uint32_t x, uint32_t y,
+                               uint32_t width, uint32_t height, format_t *format, uint32_t channels, void *pixels,
+                               size_t size, bool *opaque) {
+    uint8_t block[BLOCK_ROWS * ROW_BYTES];
+    *opaque = true;
+    const bool drops_alpha = channels == 3 && format->channels == 4;
+    if (!format_is_sound(format) || (channels != format->channels && !drops_alpha)) {
+        return G4_BAD_VALUE;
+    }
+    const uint32_t texel = format->texel_bytes;
+    const uint64_t pixel = (uint64_t)channels * (format->wide ? 2 : 1);
+    if (layout->width_bytes > INT32_MAX || layout->height_rows > INT32_MAX ||
+        ((uint64_t)x + width) * texel > layout->width_bytes || (uint64_t)y + height > layout->height_rows ||
+        (height != 0 && width * pixel > size / height)) {
+        return G4_BAD_VALUE;
+    }
+    const bool shuffle = is_shuffle(format, channels);
+    const uint32_t columns = ROW_BYTES / texel;
+    /* The first blocks are smaller, so that all others begin with a tile. */
+    for (uint32_t top = 0, rows; top < height; top += rows) {
+        rows = lesser(height - top, BLOCK_ROWS - (y + top) % BLOCK_ROWS);
+        for (uint32_t left = 0, count; left < width; left += count) {
+            count = lesser(width - left, columns - (x + left) % columns);
+            const struct g4_rectangle rectangle = {(int32_t)((x + left) * texel), (int32_t)(y + top), count * texel,
+                                                   rows};
+            const enum g4_status status = g4_surface_read(port, layout, &rectangle, block, sizeof block, ROW_BYTES);
+            if (status != G4_OK) {
+                return status;
+            }
+            uint8_t *to = (uint8_t *)pixels + ((uint64_t)top * width + left) * pixel;
+            for (uint32_t row = 0; row < rows; row++, to += width * pixel) {
+                const uint8_t *const from = block + (size_t)row * ROW_BYTES;
+                *opaque &= shuffle ? shuffle_row(format, channels, from, to, count)
+                                   : table_row(format, channels, from, to, count);
+            }
+            if (!*opaque) {
+                return G4_OK; /* the caller wants alpha, too, and starts again */
+            }
+        }
+    }
+    return G4_OK;
+}

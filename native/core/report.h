@@ -1,0 +1,31 @@
+/*
+ * The log of what kernels and messages do against the rules: a counter and the first case of each kind.
+ */
+#ifndef G4_REPORT_H
+#define G4_REPORT_H
+
+#include "api/border.h"
+
+enum {
+    G4_ERROR_RECORDS = 16 /* by shared function */
+};
+
+struct g4_report_log {
+    struct g4_event_count event[G4_EVENTS];
+    uint32_t errors; /* bit n: there is an error[n]; the others are nothing */
+    struct g4_error_record error[G4_ERROR_RECORDS];
+};
+
+void g4_report(struct g4_report_log *log, enum g4_event event, uint32_t address, uint32_t value);
+/* Forget everything. */
+void g4_report_clear(struct g4_report_log *log);
+/* Keep what a bad message was, unless there is one already (spec/60 9.3). */
+void g4_report_error(struct g4_report_log *log, uint32_t function, const struct g4_error_record *record);
+/* Does the event say that a message was bad? */
+bool g4_report_is_bad_message(enum g4_event event);
+/* How many messages were bad (spec/60 3.4). */
+uint64_t g4_report_bad_messages(const struct g4_report_log *log);
+/* Add a worker's log; the first case kept is the one of the log merged first. */
+void g4_report_merge(struct g4_report_log *into, const struct g4_report_log *from);
+
+#endif

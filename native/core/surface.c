@@ -1,0 +1,274 @@
+/*
+ * Surfaces: binding table entry, SURFACE_STATE, and where levels and slices lie (spec/50 2.1, 2.2, 3.8).
+ */
+#include "core/surface.h"
+
+#include <stdlib.h>
+
+enum {
+    SLOTS = 512,  /* of the hash table, a power of two */
+    BLOCK = 32,   /* surfaces allocated at once */
+    BLOCKS = 128, /* most of them: hostile streams of binding tables reuse the pool */
+    LEVEL_LIMIT = 31,
+};
+
+struct entry {
+    struct g4_surface surface;
+    uint32_t surface_state_base, binding_table, index;
+    struct entry *next; /* of the same slot */
+};
+
+/* Entries keep their place until the cache is reset, so callers may hold on to what they got. */
+struct g4_surface_cache {
+    uint32_t epoch;
+    uint32_t used;
+    uint32_t slot_epoch[SLOTS]; /* a slot of another epoch is empty */
+    struct entry *slot[SLOTS];
+    struct entry *block[BLOCKS];
+    struct entry spare; /* when the host has no memory left */
+};
+
+struct g4_surface_cache *g4_surface_cache_new(void) {
+    struct g4_surface_cache *const cache = calloc(1, sizeof *cache);
+    if (cache) {
+        cache->epoch = 1;
+    }
+    return cache;
+}
+
+void g4_surface_cache_free(struct g4_surface_cache *cache) {
+    if (!cache) {
+        return;
+    }
+    for (int i = 0; i < BLOCKS; i++) {
+        free(cache->block[i]);
+    }
+    free(cache);
+}
+
+void g4_surface_cache_reset(struct g4_surface_cache *cache) {
+    cache->used = 0;
+    if (++cache->epoch == 0) {
+        memset(cache->slot_epoch, 0, sizeof cache->slot_epoch);
+        cache->epoch = 1;
+    }
+}
+
+static struct entry *take_entry(struct g4_surface_cache *cache) {
+    if (cache->used == BLOCK * BLOCKS) {
+        g4_surface_cache_reset(cache);
+    }
+    struct entry **const block = &cache->block[cache->used / BLOCK];
+    if (!*block) {
+        *block = malloc(BLOCK * sizeof **block);
+        if (!*block) {
+            return NULL;
+        }
+    }
+    return &(*block)[cache->used++ % BLOCK];
+}
+
+static enum g4_tiling tiling_of(const struct g4_surface_state *state) {
+    if (!state->tiled_surface) {
+        return G4_TILING_LINEAR;
+    }
+    return state->tile_walk == G4_TILE_WALK_YMAJOR ? G4_TILING_Y : G4_TILING_X;
+}
+
+static void unpack(struct g4_surface *surface, const uint32_t *dw, uint32_t gen) {
+    struct g4_surface_state *const state = &surface->state;
+
+    g4_surface_state_unpack(dw, gen, state);
+    surface->present = true;
+    surface->format = &g4_formats[state->surface_format & 0x1ff];
+    surface->type = state->surface_type;
+    surface->base = state->surface_base_address;
+    surface->pitch = state->surface_pitch;
+    surface->tiling = tiling_of(state);
+    surface->width = state->width;
+    surface->height = state->surface_type == G4_SURFACE_TYPE_SURFTYPE_1D ? 1 : state->height;
+    surface->depth = state->surface_type == G4_SURFACE_TYPE_SURFTYPE_CUBE ? 1 : state->depth;
+    surface->levels = state->mip_count_or_lod + 1;
+    if (surface->type == G4_SURFACE_TYPE_SURFTYPE_BUFFER) {
+        surface->buffer_entries =
+            (state->buffer_entries_26_20 << 20 | state->buffer_entries_19_7 << 7 | state->buffer_entries_6_0) + 1;
+    }
+}
+
+static void load(struct g4_surface *surface, const struct g4_context *ctx, struct g4_port *port,
+                 uint32_t surface_state_base, uint32_t binding_table, uint32_t index) {
+    const uint32_t entry_address = (binding_table & ~3u) + 4 * index;
+    uint32_t dw[6] = {0};
+
+    memset(surface, 0, sizeof *surface);
+    surface->format = &g4_formats[0];
+    surface->type = G4_SURFACE_TYPE_SURFTYPE_NULL;
+    const bool entry_present = g4_mem_ptr(port->mem, entry_address) != NULL;
+    struct g4_binding_table_state entry;
+    const uint32_t entry_bits = g4_mem_read32(port, entry_address); /* what is missing is in the port's log */
+    if (!entry_present) {
+        return;
+    }
+    g4_binding_table_state_unpack(&entry_bits, ctx->gen, &entry);
+    surface->address = surface_state_base + entry.surface_state_pointer;
+    const size_t size = g4_is_gen45(ctx->gen) ? 6 * sizeof *dw : 5 * sizeof *dw;
+    const bool state_present = g4_mem_ptr(port->mem, surface->address) != NULL;
+    (void)g4_mem_read(port, surface->address, dw, size);
+    if (state_present) {
+        unpack(surface, dw, ctx->gen);
+    }
+}
+
+const struct g4_surface *g4_surface_get(struct g4_surface_cache *cache, const struct g4_context *ctx,
+                                        struct g4_port *port, uint32_t surface_state_base, uint32_t binding_table,
+                                        uint32_t index) {
+    const uint32_t hash = (binding_table >> 5 ^ binding_table >> 14) + index;
+    const uint32_t slot = hash % SLOTS;
+
+    if (cache->slot_epoch[slot] == cache->epoch) {
+        for (struct entry *e = cache->slot[slot]; e; e = e->next) {
+            if (e->index == index && e->binding_table == binding_table && e->surface_state_base == surface_state_base) {
+                return &e->surface;
+            }
+        }
+    }
+    struct entry *const e = take_entry(cache);
+    if (!e) {
+        load(&cache->spare.surface, ctx, port, surface_state_base, binding_table, index);
+        return &cache->spare.surface;
+    }
+    load(&e->surface, ctx, port, surface_state_base, binding_table, index);
+    e->surface_state_base = surface_state_base;
+    e->binding_table = binding_table;
+    e->index = index;
+    e->next = cache->slot_epoch[slot] == cache->epoch ? cache->slot[slot] : NULL;
+    cache->slot[slot] = e;
+    cache->slot_epoch[slot] = cache->epoch;
+    return &e->surface;
+}
+
+/* ---- layout ---- */
+
+static uint32_t align(uint32_t value, uint32_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+static uint32_t minify(uint32_t size, uint32_t level) {
+    const uint32_t small = size >> (level > LEVEL_LIMIT ? LEVEL_LIMIT : level);
+    return small ? small : 1;
+}
+
+/* The units levels are aligned to: 4x2 texels, or one block of a compressed format. */
+struct unit {
+    uint32_t width, height;
+    bool compressed;
+};
+
+static struct unit unit_of(const struct g4_format *format) {
+    if (format->encoding == G4_ENCODING_PLAIN || format->encoding == G4_ENCODING_YUV_422) {
+        return (struct unit){4, 2, false};
+    }
+    return (struct unit){format->block_width, format->block_height, true};
+}
+
+/* Level 1 below level 0, level 2 beside it, the others below that one; or all in a second column. */
+static void place_2d(const struct g4_surface *surface, struct unit unit, uint32_t level, struct g4_level *out) {
+    const bool right = surface->state.mip_map_layout_mode == G4_MIP_MAP_LAYOUT_MODE_RIGHT;
+    const uint32_t first_beside = right ? 1 : 2;
+
+    if (level >= first_beside) {
+        out->x = align(minify(surface->width, first_beside - 1), unit.width);
+    }
+    if (level >= 1 && !right) {
+        out->y = align(surface->height, unit.height);
+    }
+    for (uint32_t l = first_beside; l < level; l++) {
+        out->y += align(minify(surface->height, l), unit.height);
+    }
+    out->slice_dy =
+        align(surface->height, unit.height) + align(minify(surface->height, 1), unit.height) + 11 * unit.height;
+    out->depth = surface->depth;
+}
+
+/* Slices lie side by side, 2^level of them in a row; a cube is a volume of six slices at every level. */
+static void place_3d(const struct g4_surface *surface, struct unit unit, uint32_t level, struct g4_level *out) {
+    const bool cube = surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE;
+
+    for (uint32_t l = 0; l < level; l++) {
+        const uint32_t slices = cube ? 6 : minify(surface->depth, l);
+        const uint32_t rows = (slices + (UINT32_C(1) << l) - 1) >> l;
+        out->y += align(minify(surface->height, l), unit.height) * rows;
+    }
+    out->slice_dx = align(out->width, unit.width);
+    out->slice_dy = align(out->height, unit.height);
+    out->slice_shift = level;
+    out->slice_mask = (UINT32_C(1) << level) - 1;
+    out->depth = cube ? 6 : minify(surface->depth, level);
+}
+
+void g4_surface_level(const struct g4_surface *surface, uint32_t level, struct g4_level *out) {
+    const struct unit unit = unit_of(surface->format);
+
+    level = level > LEVEL_LIMIT - 1 ? LEVEL_LIMIT - 1 : level;
+    memset(out, 0, sizeof *out);
+    out->width = minify(surface->width, level);
+    out->height = minify(surface->height, level);
+    if (surface->type == G4_SURFACE_TYPE_SURFTYPE_3D || surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE) {
+        place_3d(surface, unit, level, out);
+    } else {
+        place_2d(surface, unit, level, out);
+    }
+    if (unit.compressed) {
+        out->x /= unit.width;
+        out->y /= unit.height;
+        out->slice_dx /= unit.width;
+        out->slice_dy /= unit.height;
+    }
+}
+
+static uint32_t slice_limit(const struct g4_surface *surface, const struct g4_level *level) {
+    const bool array = surface->type == G4_SURFACE_TYPE_SURFTYPE_1D || surface->type == G4_SURFACE_TYPE_SURFTYPE_2D;
+    return array ? surface->state.minimum_array_element + surface->depth : level->depth;
+}
+
+bool g4_surface_image(const struct g4_surface *surface, uint32_t gen, uint32_t level, uint32_t slice,
+                      struct g4_image *image) {
+    (void)gen;
+    if (!surface->present || surface->type > G4_SURFACE_TYPE_SURFTYPE_CUBE || surface->format->block_bits == 0 ||
+        level > LEVEL_LIMIT - 1) {
+        return false;
+    }
+    struct g4_level place;
+    g4_surface_level(surface, level, &place);
+    if (slice >= slice_limit(surface, &place)) {
+        return false;
+    }
+    const struct unit unit = unit_of(surface->format);
+    const bool yuv = surface->format->encoding == G4_ENCODING_YUV_422;
+    const uint32_t bytes = yuv ? 2 : surface->format->block_bits / 8u;
+    image->base = surface->base;
+    image->pitch = surface->pitch;
+    image->tiling = surface->tiling;
+    image->x0 = place.x + place.slice_dx * (slice & place.slice_mask);
+    image->y0 = place.y + place.slice_dy * (slice >> place.slice_shift);
+    image->x0 += surface->state.x_offset / (unit.compressed ? unit.width : 1);
+    image->y0 += surface->state.y_offset / (unit.compressed ? unit.height : 1);
+    image->width = place.width;
+    image->height = place.height;
+    image->bytes = bytes ? bytes : 1;
+    return true;
+}
+
+bool g4_surface_place(const uint32_t *state, uint32_t gen, uint32_t level, uint32_t slice, uint32_t place[2]) {
+    struct g4_surface surface = {0};
+    struct g4_image image;
+
+    unpack(&surface, state, gen);
+    if (!g4_surface_image(&surface, gen, level, slice, &image)) {
+        return false;
+    }
+    const struct unit unit = unit_of(surface.format);
+    place[0] = image.x0 * (unit.compressed ? unit.width : 1);
+    place[1] = image.y0 * (unit.compressed ? unit.height : 1);
+    return true;
+}

@@ -1,0 +1,12 @@
+/* First line of a generated AVX2 variant (native/build.py): from here on AVX2 is allowed. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h> /* before the target changes: it brings its own */
+#define G4_VARIANT_SUFFIX avx2
+#define G4_LANES_AVX2
+#define G4_VARIANT_LEVEL 1
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,f16c"))), apply_to = function)
+#else
+#pragma GCC target("avx2,bmi,bmi2,f16c")
+#endif
+#endif

@@ -1,0 +1,239 @@
+/*
+ * The debugger: attached and taken off, what it tells, and what may be seen from within (spec/60 9.4 D2, D7).
+ */
+#include "debugger/debug.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "media/media.h"
+
+/* ---- attached ---- */
+
+static void attach(struct g4_device *device, struct g4_debug *debug) {
+    for (uint32_t i = 0; i < device->workers; i++) {
+        device->worker[i]->eu.debug = debug;
+    }
+    device->ctx.debug = debug;
+    g4_device_observe(device);
+}
+
+static void release(struct g4_debug *debug) {
+    free(debug->object_threads);
+    free(debug->origin);
+    free(debug->slot);
+    free(debug->range_copy);
+    free(debug);
+}
+
+void g4_debug_free(struct g4_device *device) {
+    if (device->ctx.debug) {
+        struct g4_debug *const debug = device->ctx.debug;
+        attach(device, NULL);
+        release(debug);
+    }
+}
+
+static bool wants_instructions(const struct g4_debug_setup *setup) {
+    for (uint32_t i = 0; i < setup->breakpoint_count; i++) {
+        if (setup->breakpoint[i].kind != G4_BREAK_WRITE) {
+            return true;
+        }
+    }
+    return setup->break_all || setup->break_flagged || setup->errors == G4_ERRORS_HARDWARE;
+}
+
+static uint64_t watched_bytes(const struct g4_debug_setup *setup) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < setup->breakpoint_count; i++) {
+        const struct g4_debug_breakpoint *const b = &setup->breakpoint[i];
+        bytes += b->kind == G4_BREAK_WRITE && b->high >= b->low ? (uint64_t)b->high - b->low + 1 : 0;
+    }
+    return bytes;
+}
+
+/* Does it count the same occurrences? */
+static bool same_trap(const struct g4_debug_trap *a, const struct g4_debug_trap *b) {
+    return a->kind == b->kind && a->x == b->x && a->y == b->y && a->instance == b->instance &&
+           a->of_object == b->of_object && a->object == b->object;
+}
+
+enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_setup *setup, g4_debug_fn *fn,
+                               void *data) {
+    struct g4_debug *debug = device->ctx.debug;
+
+    if (!setup) {
+        if (debug && debug->seen) {
+            return G4_BAD_VALUE; /* not from within an event */
+        }
+        g4_debug_free(device);
+        return G4_OK;
+    }
+    if (setup->trap_count > G4_DEBUG_TRAPS || setup->breakpoint_count > G4_DEBUG_BREAKPOINTS || !fn ||
+        setup->gang > G4_GANG_THREADS || watched_bytes(setup) > G4_DEBUG_RANGE) {
+        return G4_BAD_VALUE;
+    }
+    if (!debug) {
+        debug = calloc(1, sizeof *debug);
+        if (!debug) {
+            return G4_NO_MEMORY;
+        }
+        debug->range_copy = malloc(G4_DEBUG_RANGE);
+        if (!debug->range_copy) {
+            release(debug);
+            return G4_NO_MEMORY;
+        }
+        debug->device = device;
+        g4_port_init(&debug->look, device->ctx.mem, G4_UNIT_CPU, false);
+        debug->look.quiet = true;
+        attach(device, debug);
+    }
+    for (uint32_t i = 0; i < setup->trap_count; i++) {
+        if (!same_trap(&debug->setup.trap[i], &setup->trap[i])) {
+            debug->occurrences[i] = 0;
+        }
+    }
+    debug->setup = *setup;
+    debug->generation++;
+    debug->fn = fn;
+    debug->data = data;
+    debug->see_instructions = wants_instructions(setup);
+    return G4_OK;
+}
+
+void g4_debug_restart(struct g4_device *device) {
+    struct g4_debug *const debug = device->ctx.debug;
+    if (debug) {
+        memset(debug->number, 0, sizeof debug->number);
+        memset(debug->occurrences, 0, sizeof debug->occurrences);
+        debug->sequence = 0;
+    }
+}
+
+void g4_debug_code_changed(struct g4_device *device) {
+    if (device->ctx.debug) {
+        device->ctx.debug->code_changed = true;
+    }
+}
+
+/* ---- events ---- */
+
+struct g4_debug_gang *g4_debug_gang_of(struct g4_debug *debug, const struct g4_gang *gang) {
+    struct g4_debug_gang *unused = NULL;
+    for (int i = 0; i < G4_DEBUG_GANGS; i++) {
+        struct g4_debug_gang *const known = &debug->gang[i];
+        if (known->gang == gang) {
+            return known;
+        }
+        if (!unused && !known->gang) {
+            unused = known;
+        }
+    }
+    if (!unused) { /* gangs of the device do not get that many */
+        unused = &debug->gang[0];
+    }
+    memset(unused, 0, sizeof *unused);
+    unused->gang = gang;
+    return unused;
+}
+
+bool g4_debug_tell(struct g4_debug *debug, struct g4_debug_event *event) {
+    if (debug->abandoned) {
+        return false;
+    }
+    event->origin = debug->origin;
+    event->origins = debug->origins;
+    const uint32_t action = debug->fn(debug->data, event);
+    debug->stepping = action == G4_DEBUG_STEP ? event->thread.serial : debug->stepping;
+    debug->before_first = action == G4_DEBUG_STEP ? event->kind == G4_DEBUG_THREAD : debug->before_first;
+    debug->finishing = action == G4_DEBUG_FINISH ? event->thread.serial : debug->finishing;
+    debug->abandoned = action == G4_DEBUG_ABANDON;
+    return !debug->abandoned;
+}
+
+bool g4_debug_tell_thread(struct g4_debug *debug, struct g4_gang *gang, int t, uint32_t ip, struct g4_run *run,
+                          struct g4_debug_event *event) {
+    const struct g4_debug_gang *const known = g4_debug_gang_of(debug, gang);
+    event->thread = known->thread[t];
+    event->address = gang->dispatch->kernel_address + ip;
+    debug->seen = gang;
+    debug->seen_thread = t;
+    debug->seen_ip = ip;
+    debug->seen_run = run;
+    const bool go_on = g4_debug_tell(debug, event);
+    debug->seen = NULL;
+    debug->seen_run = NULL;
+    return go_on;
+}
+
+/* ---- the thread of an event ---- */
+
+uint32_t *g4_debug_register(struct g4_device *device, uint32_t file, uint32_t reg) {
+    const struct g4_debug *const debug = device->ctx.debug;
+    if (!debug || !debug->seen) {
+        return NULL;
+    }
+    if (file == 1 && reg < G4_GRF_COUNT) {
+        return debug->seen->grf[reg].ud[debug->seen_thread];
+    }
+    return file == 2 && reg < G4_MRF_COUNT ? debug->seen->mrf[reg].ud[debug->seen_thread] : NULL;
+}
+
+bool g4_debug_look(const struct g4_device *device, struct g4_debug_state *state) {
+    const struct g4_debug *const debug = device->ctx.debug;
+    if (!debug || !debug->seen) {
+        return false;
+    }
+    const struct g4_gang *const gang = debug->seen;
+    const int t = debug->seen_thread;
+    *state = (struct g4_debug_state){
+        .ip = debug->seen_ip,
+        .grf_count = g4_owned(gang),
+        .dmask = g4_mask16(gang->dmask, t),
+        .amask = g4_mask16(gang->amask, t),
+        .imask = g4_mask16(gang->imask, t),
+        .lmask = g4_mask16(gang->lmask, t),
+        .cmask = g4_mask16(gang->cmask, t),
+        .flags = g4_flags_of(gang, t),
+        .cr0 = {gang->cr0[t][0], gang->cr0[t][1], gang->cr0[t][2]},
+        .sr0 = gang->sr0[t],
+        .notify = {gang->notify[t][0], gang->notify[t][1]},
+        .if_depth = gang->if_stack[t].depth,
+        .loop_depth = gang->loop_stack[0][t].depth,
+    };
+    memcpy(state->a0, gang->a0[t], sizeof state->a0);
+    for (uint32_t i = 0; i < G4_MASK_STACK_DEPTH; i++) { /* above the top of a stack lies nothing */
+        state->if_stack[i] = i < gang->if_stack[t].depth ? gang->if_stack[t].entry[i] : 0;
+        state->lmask_stack[i] = i < gang->loop_stack[0][t].depth ? gang->loop_stack[0][t].entry[i] : 0;
+        state->cmask_stack[i] = i < gang->loop_stack[1][t].depth ? gang->loop_stack[1][t].entry[i] : 0;
+    }
+    for (int a = 0; a < 2; a++) {
+        memcpy(state->acc_float[a], gang->acc[a].f[t], sizeof state->acc_float[a]);
+        memcpy(state->acc_integer[a], gang->acc[a].i[t], sizeof state->acc_integer[a]);
+    }
+    return true;
+}
+
+void g4_debug_set_flags(struct g4_device *device, uint32_t flags) {
+    const struct g4_debug *const debug = device->ctx.debug;
+    if (debug && debug->seen) {
+        g4_set_flags_of(debug->seen, debug->seen_thread, flags);
+    }
+}
+
+void g4_debug_set_control(struct g4_device *device, uint32_t index, uint32_t value) {
+    const struct g4_debug *const debug = device->ctx.debug;
+    if (debug && debug->seen && index < 3) {
+        debug->seen->cr0[debug->seen_thread][index] = value;
+        if (debug->seen_run) {
+            g4_run_control(debug->seen_run);
+        }
+    }
+}
+
+void g4_debug_clear_attention(struct g4_device *device) {
+    const struct g4_debug *const debug = device->ctx.debug;
+    if (debug && debug->seen) {
+        debug->seen->notify[debug->seen_thread][1] = 1;
+    }
+}

@@ -1,0 +1,213 @@
+/*
+ * Threads under observation: every instruction goes through one handler, which looks for breakpoints and steps before
+ * it has the instruction executed as ever (965v4 3.6 "Breakpoints", "Single Stepping"; spec/60 9.4 D4 to D6, D12, D17).
+ */
+#include <string.h>
+
+#include "core/report.h"
+#include "debugger/debug.h"
+#include "eu/fast/fast.h"
+#include "eu/kernel.h"
+
+enum {
+    EXTENDED_STATUS = 1u << 31, /* of cr0.1: a breakpoint is what the system routine was entered for */
+};
+
+/* ---- what an instruction is ---- */
+
+static uint32_t descriptor_of(const struct g4_run *run, const struct g4_op *op, int t) {
+    return op->src[1].kind == G4_KIND_IMM ? op->descriptor : run->gang->a0[t][0] | (uint32_t)run->gang->a0[t][1] << 16;
+}
+
+static bool ends_thread(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_SEND && op->src[1].kind == G4_KIND_IMM && op->descriptor >> 31;
+}
+
+static bool stands_at(const struct g4_run *run, const struct g4_op *op, int t, const struct g4_debug_breakpoint *b) {
+    const uint32_t address = run->gang->dispatch->kernel_address + op->ip;
+    switch (b->kind) {
+    case G4_BREAK_ADDRESS:
+        return address >= b->low && address <= b->high;
+    case G4_BREAK_OPCODE:
+        return op->opcode == b->low;
+    case G4_BREAK_END:
+        return ends_thread(op);
+    case G4_BREAK_MESSAGE:
+        return op->opcode == G4_OPCODE_SEND && (descriptor_of(run, op, t) & b->mask) == b->low;
+    case G4_BREAK_DEBUG_CONTROL:
+        return op->breakpoint;
+    case G4_BREAK_EVERY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint32_t find_breakpoint(const struct g4_debug *debug, const struct g4_run *run, const struct g4_op *op, int t,
+                                const struct g4_debug_thread *thread) {
+    for (uint32_t i = 0; i < debug->setup.breakpoint_count; i++) {
+        const struct g4_debug_breakpoint *const b = &debug->setup.breakpoint[i];
+        if (g4_debug_unit_in(b->units, thread->unit) && (thread->flagged || !b->flagged) && stands_at(run, op, t, b)) {
+            return i;
+        }
+    }
+    return G4_DEBUG_NONE;
+}
+
+/* ---- one instruction ---- */
+
+/* The callback runs as any other function of the host. */
+static bool tell(struct g4_debug *debug, struct g4_run *run, int t, uint32_t ip, struct g4_debug_event *event) {
+    const g4_fpenv inside = g4_fpenv_get();
+    g4_fpenv_set(run->outside);
+    const bool go_on = g4_debug_tell_thread(debug, run->gang, t, ip, run, event);
+    g4_fpenv_set(inside);
+    return go_on;
+}
+
+static void stop_run(struct g4_run *run, enum g4_status status) {
+    g4_run_place(run, run->op->ip);
+    run->status = status;
+    run->split = true;
+}
+
+/* Breakpoints for the client's own system routine: taken unless suppressed; while the status bit stays set, before
+ * every instruction (965v4 "Single Stepping"). */
+static bool enter_routine(struct g4_run *run, int t, bool stands) {
+    uint32_t *const cr0 = run->gang->cr0[t];
+    if ((cr0[0] & G4_CR0_MASTER) || !(stands || (cr0[1] & EXTENDED_STATUS))) {
+        return false;
+    }
+    if (cr0[0] & G4_CR0_SUPPRESS) {
+        cr0[0] &= ~(uint32_t)G4_CR0_SUPPRESS;
+        return false;
+    }
+    return g4_exception_take(run, t, G4_EXCEPTION_BREAKPOINT);
+}
+
+/* Before thread t executes: false: the draw is to end, or the thread has left. */
+static bool before(struct g4_debug *debug, struct g4_run *run, const struct g4_op *op, int t) {
+    struct g4_debug_gang *const known = debug->current;
+    const struct g4_debug_thread *const thread = &known->thread[t];
+    const uint32_t found = find_breakpoint(debug, run, op, t, thread);
+
+    if (debug->setup.errors == G4_ERRORS_HARDWARE) {
+        const int reg = g4_debug_touches_in_flight(known, t, op);
+        if (reg >= 0) {
+            struct g4_debug_event event = {.kind = G4_DEBUG_IN_FLIGHT, .which = G4_DEBUG_NONE, .value = (uint32_t)reg};
+            (void)tell(debug, run, t, op->ip, &event);
+            g4_run_stop(run, t, G4_EVENT_BAD_RESPONSE, (uint32_t)reg);
+            return false;
+        }
+    }
+    if (debug->setup.system_routine) {
+        if (enter_routine(run, t, found != G4_DEBUG_NONE || op->breakpoint)) {
+            g4_run_leave(run, t);
+        }
+        return true;
+    }
+    const bool hardware = op->breakpoint && (run->gang->cr0[t][1] >> (G4_CR0_ENABLE_SHIFT + 4) & 1);
+    const bool mine = debug->stepping == thread->serial;
+    const bool stepped = mine && !debug->before_first;
+    debug->before_first = mine ? false : debug->before_first;
+    const bool finished = debug->finishing == thread->serial && ends_thread(op);
+    if (found == G4_DEBUG_NONE && !stepped && !finished && !hardware) {
+        return true;
+    }
+    debug->stepping = stepped ? 0 : debug->stepping;
+    debug->finishing = finished ? 0 : debug->finishing;
+    struct g4_debug_event event = {.kind = G4_DEBUG_INSTRUCTION, .which = found, .stepped = stepped || finished};
+    return tell(debug, run, t, op->ip, &event);
+}
+
+static void observe(struct g4_run *run, const struct g4_op *op) {
+    struct g4_debug *const debug = run->eu->debug;
+    struct g4_op fresh;
+
+    if (op->handler == G4_HANDLER_STRAY) {
+        g4_stray(run, op); /* comes back with the instruction decoded */
+        return;
+    }
+    if (debug->code_changed) {
+        uint32_t words[4];
+        uint32_t length;
+        g4_kernel_fetch(&debug->look, run->gang->dispatch->kernel_address + op->ip, words, &length);
+        g4_decode(&fresh, words, run->eu->ctx->gen, op->ip, length);
+        op = run->op = &fresh;
+        run->next = fresh.next;
+    }
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if ((run->threads >> t & 1) && !before(debug, run, op, t)) {
+            if (run->stopped) {
+                g4_run_leave(run, t);
+                continue;
+            }
+            stop_run(run, G4_STOPPED);
+            return;
+        }
+    }
+    if (run->threads == 0) {
+        return;
+    }
+    g4_run_masks(run); /* which the debugger may have changed */
+    g4_execute(run, op);
+}
+
+/* ---- gangs ---- */
+
+static const struct g4_fast_handlers observed = {{[0 ... G4_FAST_ROOM - 1] = observe}};
+static const struct g4_fast_handlers *const observed_tables[G4_TABLES] = {&observed, &observed, &observed, &observed};
+
+/* Tell of each thread that wants attention; *cleared: some may go on. */
+static enum g4_status attend(struct g4_debug *debug, struct g4_gang *gang, uint8_t threads, bool *cleared) {
+    *cleared = false;
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (!(threads >> t & 1)) {
+            continue;
+        }
+        struct g4_debug_event event = {
+            .kind = G4_DEBUG_ATTENTION, .which = G4_DEBUG_NONE, .value = gang->cr0[t][0] >> 2 & 1};
+        if (!g4_debug_tell_thread(debug, gang, t, gang->ip[t], NULL, &event)) {
+            return G4_STOPPED;
+        }
+        *cleared |= gang->notify[t][1] != 0;
+    }
+    return G4_OK;
+}
+
+enum g4_status g4_debug_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
+    struct g4_debug *const debug = eu->debug;
+    for (;;) {
+        debug->current = g4_debug_gang_of(debug, gang);
+        debug->bad_messages = g4_report_bad_messages(eu->log);
+        const bool look = debug->see_instructions || debug->stepping || debug->finishing || debug->code_changed;
+        enum g4_status status = look ? g4_gang_run_with(eu, gang, kernel, observed_tables, false)
+                                     : g4_gang_run_unobserved(eu, gang, kernel);
+        if (debug->abandoned) {
+            return G4_STOPPED;
+        }
+        if (status != G4_OK) {
+            return status;
+        }
+        const uint8_t threads = g4_gang_waits_for_host(gang);
+        bool cleared = false;
+        if (threads) {
+            status = attend(debug, gang, threads, &cleared);
+        }
+        if (status != G4_OK || !cleared) {
+            return status;
+        }
+    }
+}
+
+bool g4_debug_exception(struct g4_run *run, int thread, uint32_t which) {
+    struct g4_debug *const debug = run->eu->debug;
+    if (debug->setup.system_routine) {
+        return false;
+    }
+    struct g4_debug_event event = {.kind = G4_DEBUG_EXCEPTION, .which = G4_DEBUG_NONE, .value = which};
+    if (!tell(debug, run, thread, run->op->ip, &event)) {
+        stop_run(run, G4_STOPPED);
+    }
+    return true;
+}

@@ -1,0 +1,289 @@
+/*
+ * Threads as they start: numbers, debug fields of R0, snapshot flags, traps, and where they run (965v4 3.2, 3.3,
+ * 3.4.1; spec/60 9.4 D1 to D3, D5, D11, D13, D14).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "debugger/debug.h"
+
+enum {
+    SNAPSHOT_FLAG_DWORD = 7,
+    BREAKPOINT_ENABLE = 1 << (G4_CR0_ENABLE_SHIFT + G4_EXCEPTION_BREAKPOINT),
+    ID_BITS = 0xffffff,
+    EXTERNAL_HALT_STATUS = 1 << 30,
+};
+
+#define SNAPSHOT_FLAG 0x80000000u
+
+/* ---- where threads run ---- */
+
+static uint32_t units_of(const struct g4_debug *debug) {
+    return g4_is_gen45(debug->device->ctx.gen) ? 10 : 8;
+}
+
+static uint32_t threads_of(const struct g4_debug *debug) {
+    const uint32_t all = g4_is_gen45(debug->device->ctx.gen) ? 5 : 4;
+    const uint32_t limit = debug->setup.threads_per_eu;
+    return limit && limit < all ? limit : all;
+}
+
+static uint32_t mask_of(const struct g4_debug *debug, uint32_t unit) {
+    const uint32_t all = (1u << units_of(debug)) - 1;
+    const uint32_t mask = unit < G4_DEBUG_STAGES ? debug->setup.eu_mask[unit] & all : 0;
+    return mask ? mask : all; /* nowhere to run would be a hang of the hardware's */
+}
+
+uint32_t g4_debug_place(const struct g4_debug *debug, uint32_t unit, uint32_t n) {
+    uint32_t mask = mask_of(debug, unit);
+    const uint32_t count = (uint32_t)__builtin_popcount(mask);
+    for (uint32_t skip = n % count; skip > 0; skip--) {
+        mask &= mask - 1;
+    }
+    return (uint32_t)__builtin_ctz(mask) << 8 | n / count % threads_of(debug);
+}
+
+uint32_t g4_debug_capacity(const struct g4_debug *debug, uint32_t unit) {
+    return (uint32_t)__builtin_popcount(mask_of(debug, unit)) * threads_of(debug);
+}
+
+uint32_t g4_debug_gang_limit(const struct g4_debug *debug, uint32_t unit, uint32_t count) {
+    const uint32_t room = g4_debug_capacity(debug, unit);
+    const uint32_t gang = debug->setup.gang ? debug->setup.gang : G4_GANG_THREADS;
+    count = count < room ? count : room;
+    return count < gang ? count : gang;
+}
+
+/* ---- traps ---- */
+
+/* A trap that looks at vertices: does one of the thread's match? */
+static bool vertex_matches(const struct g4_debug *debug, const struct g4_debug_trap *trap,
+                           const struct g4_debug_thread *thread) {
+    for (uint32_t i = 0; i < thread->vertices; i++) {
+        if (thread->vertex[i] >= debug->origins) {
+            continue;
+        }
+        const struct g4_debug_origin *const origin = &debug->origin[thread->vertex[i]];
+        if ((trap->kind == G4_TRAP_VERTEX_INDEX ? origin->index : origin->output) == trap->value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool pixel_matches(struct g4_debug *debug, uint32_t which, const struct g4_debug_thread *thread) {
+    const struct g4_debug_trap *const trap = &debug->setup.trap[which];
+    if (trap->of_object && thread->object != trap->object) {
+        return false;
+    }
+    for (uint32_t s = 0; s < thread->subspans; s++) {
+        if (thread->x[s] == (trap->x & ~1u) && thread->y[s] == (trap->y & ~1u)) {
+            debug->occurrences[which]++;
+            return trap->instance == 0 || debug->occurrences[which] == trap->instance;
+        }
+    }
+    return false;
+}
+
+static bool matches(struct g4_debug *debug, uint32_t which, const struct g4_debug_thread *thread, const uint32_t *r0) {
+    const struct g4_debug_trap *const trap = &debug->setup.trap[which];
+    switch (trap->kind) {
+    case G4_TRAP_THREAD:
+        return g4_debug_unit_in(trap->units, thread->unit) && thread->number == trap->value;
+    case G4_TRAP_EVERY_THREAD:
+        return g4_debug_unit_in(trap->units, thread->unit);
+    case G4_TRAP_OBJECT:
+        return thread->unit == G4_UNIT_SF && thread->object == trap->value;
+    case G4_TRAP_PIXEL:
+        return thread->unit == G4_UNIT_WM && pixel_matches(debug, which, thread);
+    case G4_TRAP_VERTEX_INDEX:
+    case G4_TRAP_VERTEX_SEQUENCE:
+        return thread->unit == G4_UNIT_VS && vertex_matches(debug, trap, thread);
+    case G4_TRAP_DEBUG_ID:
+        return g4_debug_unit_in(trap->units, thread->unit) && ((r0[6] ^ trap->value) & trap->mask & ID_BITS) == 0 &&
+               ((r0[7] ^ trap->value_7) & trap->mask_7 & ID_BITS) == 0;
+    default:
+        return false;
+    }
+}
+
+/* ---- start ---- */
+
+static void number(struct g4_debug *debug, struct g4_gang *gang, int t, struct g4_debug_thread *thread) {
+    const struct g4_dispatch *const dispatch = gang->dispatch;
+    uint32_t *const count = &debug->number[dispatch->unit % G4_DEBUG_STAGES];
+    const bool media = dispatch->unit == G4_UNIT_TS;
+    const uint32_t place = media ? gang->sr0[t] : g4_debug_place(debug, dispatch->unit, *count);
+
+    thread->serial = ++debug->serial;
+    thread->unit = dispatch->unit;
+    thread->number = dispatch->unit == G4_UNIT_SF ? thread->object : *count; /* 965v4 3.3.8 */
+    *count = (*count + 1) & G4_DEBUG_NUMBERS;
+    thread->kernel = dispatch->kernel_address;
+    thread->general_state_base = dispatch->general_state_base;
+    thread->surface_state_base = dispatch->surface_state_base;
+    thread->binding_table = dispatch->binding_table;
+    thread->euid = place >> 8;
+    thread->tid = place & 0xff;
+    thread->fftid = gang->slot[t];
+    if (debug->setup.override_exceptions) {
+        gang->cr0[t][1] = (debug->setup.exceptions & 7) << G4_CR0_ENABLE_SHIFT;
+    }
+    if (!media) { /* whose numbers are VFE's and the parents' */
+        uint32_t *const r0 = gang->grf[0].ud[t];
+        r0[6] = (r0[6] & ~(uint32_t)ID_BITS) | (dispatch->unit == G4_UNIT_WM ? thread->in_object : thread->number);
+        gang->sr0[t] = place;
+    }
+}
+
+/* The exception that needs no enable: the thread begins in its system routine (965v4 3.4.1.1, spec/40 12.1).  Without
+ * one it goes on, as breakpoints without one do. */
+static void external_halt(const struct g4_debug *debug, struct g4_gang *gang, int t) {
+    const uint32_t routine = debug->device->ctx.state->system_instruction_pointer;
+    uint32_t *const cr0 = gang->cr0[t];
+
+    if (routine && debug->setup.system_routine) {
+        cr0[1] |= EXTERNAL_HALT_STATUS;
+        cr0[2] = gang->dispatch->kernel_address - gang->dispatch->general_state_base;
+        cr0[0] |= G4_CR0_MASTER;
+        gang->ip[t] = (routine - gang->dispatch->kernel_address) & ~7u;
+    }
+}
+
+/* The last event of a thread's start changes nothing about where it goes on. */
+static bool settle(struct g4_debug *debug, struct g4_gang *gang, int t, struct g4_debug_event *event) {
+    const uint64_t stepping = debug->stepping;
+    const uint64_t finishing = debug->finishing;
+    const bool before_first = debug->before_first;
+    const bool go_on = g4_debug_tell_thread(debug, gang, t, 0, NULL, event);
+    debug->stepping = stepping;
+    debug->finishing = finishing;
+    debug->before_first = before_first;
+    return go_on;
+}
+
+static bool start_thread(struct g4_debug *debug, struct g4_gang *gang, int t, struct g4_debug_thread *thread) {
+    uint32_t *const r0 = gang->grf[0].ud[t];
+    bool hit[G4_DEBUG_TRAPS] = {false};
+    bool halted = false;
+    bool told = false;
+
+    for (uint32_t i = 0; i < debug->setup.trap_count; i++) {
+        const struct g4_debug_trap *const trap = &debug->setup.trap[i];
+        if (matches(debug, i, thread, r0)) {
+            thread->flagged |= !trap->unflagged;
+            hit[i] = !trap->quiet;
+            halted |= trap->halt;
+        }
+    }
+    if (halted) {
+        external_halt(debug, gang, t);
+    }
+    if (thread->flagged) {
+        r0[SNAPSHOT_FLAG_DWORD] |= SNAPSHOT_FLAG;
+    }
+    if (debug->setup.break_all || (debug->setup.break_flagged && thread->flagged)) {
+        gang->cr0[t][1] |= BREAKPOINT_ENABLE;
+    }
+    g4_debug_gang_of(debug, gang)->thread[t] = *thread;
+    for (uint32_t i = 0; i < debug->setup.trap_count; i++) {
+        struct g4_debug_event event = {.kind = G4_DEBUG_THREAD, .which = i, .occurrence = debug->occurrences[i]};
+        if (hit[i] && !g4_debug_tell_thread(debug, gang, t, 0, NULL, &event)) {
+            return false;
+        }
+        told |= hit[i];
+    }
+    struct g4_debug_event settled = {.kind = G4_DEBUG_SETTLED, .which = G4_DEBUG_NONE};
+    return !told || settle(debug, gang, t, &settled);
+}
+
+enum g4_status g4_debug_start(struct g4_debug *debug, struct g4_gang *gang, struct g4_debug_thread *thread, int count) {
+    struct g4_debug_gang *const known = g4_debug_gang_of(debug, gang);
+
+    memset(known->in_flight, 0, sizeof known->in_flight);
+    for (int t = 0; t < count; t++) {
+        number(debug, gang, t, &thread[t]);
+        known->thread[t] = thread[t];
+    }
+    for (int t = 0; t < count; t++) {
+        if (!start_thread(debug, gang, t, &thread[t])) {
+            return G4_STOPPED;
+        }
+    }
+    return G4_OK;
+}
+
+/* ---- the windower's ---- */
+
+/* Which of its object's threads a new one is (965v4 3.3.9: "primitive relative count"). */
+static uint32_t next_of_object(struct g4_debug *debug, uint32_t object) {
+    const uint32_t index = (object - debug->first_object) & G4_DEBUG_NUMBERS;
+    return index < debug->object_count ? debug->object_threads[index]++ & G4_DEBUG_NUMBERS : 0;
+}
+
+static void add_subspans(struct g4_debug_thread *thread, const struct g4_pixel_block *block) {
+    for (uint32_t s = 0; s < 4; s++) {
+        if ((block->lit >> (4 * s) & 15) && thread->subspans < 16) {
+            thread->x[thread->subspans] = block->x[s];
+            thread->y[thread->subspans++] = block->y[s];
+        }
+    }
+}
+
+enum g4_status g4_debug_start_pixels(struct g4_worker *worker, struct g4_pixel_block *const *block, uint32_t blocks,
+                                     int count) {
+    struct g4_debug *const debug = worker->eu.debug;
+    struct g4_debug_thread thread[G4_GANG_THREADS];
+
+    memset(thread, 0, sizeof thread);
+    for (int t = 0; t < count; t++) {
+        thread[t].object = block[t]->setup->primitive;
+        thread[t].in_object = next_of_object(debug, thread[t].object);
+        for (uint32_t b = 0; b < blocks; b++) {
+            add_subspans(&thread[t], block[t] + b);
+        }
+    }
+    return g4_debug_start(debug, worker->gang, thread, count);
+}
+
+/* ---- draws ---- */
+
+void g4_debug_begin_draw(struct g4_debug *debug) {
+    struct g4_pipe *const pipe = &debug->device->pipeline;
+
+    debug->objects = debug->first_object = debug->device->next_object;
+    debug->object_count = 0;
+    memset(debug->early, 0, sizeof debug->early);
+    for (int s = 0; s < G4_STAGES; s++) {
+        pipe->dispatch[s].observed = true;
+    }
+    const uint64_t vertices = (uint64_t)pipe->primitive.vertex_count_per_instance * pipe->primitive.instance_count;
+    debug->draw_vertices = pipe->primitive.indirect_vertex_count ? 0 : (uint32_t)vertices;
+}
+
+void g4_debug_end_draw(struct g4_debug *debug) {
+    debug->sequence = (debug->sequence + debug->draw_vertices) & G4_DEBUG_NUMBERS;
+    debug->origins = 0;
+    debug->abandoned = false;
+    debug->stepping = debug->finishing = 0;
+}
+
+void g4_debug_end_chunk(struct g4_debug *debug, uint32_t objects) {
+    const uint32_t count = debug->object_count + objects;
+
+    debug->objects = (debug->objects + objects) & G4_DEBUG_NUMBERS;
+    if (objects == 0 || count > G4_DEBUG_NUMBERS) {
+        return;
+    }
+    if (count > debug->object_room) {
+        const uint32_t room = 2 * count;
+        uint32_t *const more = realloc(debug->object_threads, (size_t)room * sizeof *more);
+        if (!more) {
+            return; /* what comes after is not counted */
+        }
+        debug->object_threads = more;
+        debug->object_room = room;
+    }
+    memset(debug->object_threads + debug->object_count, 0, (size_t)objects * sizeof *debug->object_threads);
+    debug->object_count = count;
+}

@@ -1,0 +1,125 @@
+#include "draw/device.h"
+
+#include "debugger/debug.h"
+#include "eu/counters.h"
+#include "media/media.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint32_t worker_count(const struct g4_options *options) {
+    if (options->workers) {
+        return options->workers;
+    }
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors < 1 ? 1 : (uint32_t)processors;
+}
+
+struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, uint32_t urb_units,
+                                const struct g4_options *options) {
+    struct g4_device *const device = calloc(1, sizeof *device);
+    if (!device) {
+        return NULL;
+    }
+    device->ctx.mem = mem;
+    device->ctx.gen = gen;
+    device->ctx.urb_units = urb_units;
+    device->ctx.max_threads = g4_is_gen45(gen) ? 50 : 32;
+    device->ctx.options = *options;
+    device->last_object = UINT32_MAX;
+    g4_port_init(&device->port, mem, G4_UNIT_CS, false);
+    g4_port_init(&device->look, mem, G4_UNIT_CS, false);
+    device->look.quiet = true;
+
+    device->pool = g4_pool_new(worker_count(options));
+    device->kernels = g4_kernel_cache_new();
+    device->frame = g4_draw_frame_new();
+    if (!device->pool || !device->kernels || !device->frame) {
+        g4_device_free(device);
+        return NULL;
+    }
+    const uint32_t workers = g4_pool_workers(device->pool);
+    device->worker = calloc(workers, sizeof(struct g4_worker *));
+    for (uint32_t i = 0; device->worker && i < workers; i++) {
+        device->worker[i] = g4_worker_new(&device->ctx, device->kernels, i);
+        if (!device->worker[i]) {
+            break;
+        }
+        device->workers++;
+    }
+    if (device->workers != workers) {
+        g4_device_free(device);
+        return NULL;
+    }
+    device->media = g4_media_new(device);
+    if (!device->media) {
+        g4_device_free(device);
+        return NULL;
+    }
+    return device;
+}
+
+void g4_device_free(struct g4_device *device) {
+    if (!device) {
+        return;
+    }
+    g4_debug_free(device);
+    g4_counters_free(device);
+    g4_media_free(device->media);
+    g4_pool_free(device->pool);
+    for (uint32_t i = 0; device->worker && i < device->workers; i++) {
+        g4_worker_free(device->worker[i]);
+    }
+    free(device->worker);
+    g4_draw_frame_free(device->frame);
+    g4_kernel_cache_free(device->kernels);
+    free(device);
+}
+
+void g4_device_observe(struct g4_device *device) {
+    for (uint32_t i = 0; i < device->workers; i++) {
+        struct g4_eu *const eu = &device->worker[i]->eu;
+        eu->observed = eu->debug || eu->counters;
+        eu->functions = eu->debug ? g4_debug_functions : eu->counters ? g4_counted_functions : g4_message_functions;
+    }
+}
+
+void g4_device_use(struct g4_device *device, struct g4_state *state) {
+    device->ctx.state = state;
+}
+
+void g4_device_objects_range(struct g4_device *device, uint32_t first, uint32_t last) {
+    device->first_object = first;
+    device->last_object = last;
+}
+
+void g4_device_restart_objects(struct g4_device *device) {
+    device->next_object = 0;
+    g4_debug_restart(device);
+}
+
+struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_event event) {
+    const struct g4_event_count none = {0};
+    return (unsigned)event < G4_EVENTS ? device->log.event[event] : none;
+}
+
+struct g4_error_record g4_device_error(const struct g4_device *device, uint32_t function) {
+    const struct g4_error_record none = {0};
+    const uint32_t index = function % G4_ERROR_RECORDS;
+    return device->log.errors >> index & 1 ? device->log.error[index] : none;
+}
+
+const struct g4_fault_log *g4_device_faults(const struct g4_device *device) {
+    return &device->port.log;
+}
+
+void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts) {
+    *counts = device->counts;
+}
+
+void g4_device_reset_counts(struct g4_device *device) {
+    memset(&device->counts, 0, sizeof device->counts);
+    g4_report_clear(&device->log);
+    memset(&device->port.log, 0, sizeof device->port.log);
+}

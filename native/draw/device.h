@@ -1,0 +1,54 @@
+/*
+ * The device: everything that lives longer than a draw, and is not memory.
+ */
+#ifndef G4_DEVICE_H
+#define G4_DEVICE_H
+
+#include "core/pool.h"
+#include "core/report.h"
+#include "draw/pipeline.h"
+#include "eu/worker.h"
+#include "geometry/assemble.h"
+
+struct g4_draw_frame; /* draw.c: bins, chunks and arenas, kept from draw to draw */
+
+struct g4_media; /* media/media.h */
+
+struct g4_device {
+    struct g4_context ctx;
+    struct g4_pool *pool;
+    struct g4_worker **worker; /* one for each thread of the pool */
+    uint32_t workers;
+    struct g4_kernel_cache *kernels;
+    struct g4_pipe pipeline;
+    struct g4_draw_frame *frame;
+    struct g4_media *media;
+    struct g4_port port;      /* for what the device reads outside of workers */
+    struct g4_port look;      /* for what it reads although it may not be needed: its log is nobody's */
+    struct g4_report_log log; /* of all workers, merged after each draw */
+    struct g4_device_counts counts;
+    struct g4_counters *counters;        /* of all workers, merged as the log is; NULL: they do not count */
+    struct g4_media_counts media_before; /* when the counters were cleared */
+    uint32_t next_object;                /* 24 bits: the number of the next object that is set up, for R0.7 */
+    uint32_t first_object, last_object;  /* those that are drawn */
+};
+
+struct g4_draw_frame *g4_draw_frame_new(void);
+void g4_draw_frame_free(struct g4_draw_frame *frame);
+
+/* The end of whoever debugs (debugger/debug.c). */
+void g4_debug_free(struct g4_device *device);
+
+/* The end of counting (counters.c). */
+void g4_counters_free(struct g4_device *device);
+
+/* Debugging or counting has begun or ended: workers use the message functions that go with it. */
+void g4_device_observe(struct g4_device *device);
+
+/* Add up what workers executed, and what was wrong with it. */
+void g4_device_collect(struct g4_device *device);
+
+/* Read and unpack what the 3DPRIMITIVE needs; cheap when nothing changed. */
+enum g4_status g4_pipe_load(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);
+
+#endif

@@ -1,0 +1,406 @@
+/*
+ * One 3DPRIMITIVE from vertices to pixels, in two phases that alternate: ranges of the input become set-up objects
+ * (parallel over ranges), then the objects are binned and the screen tiles drawn (parallel over tiles).  Both are
+ * consumed in order, so the picture and all counts are the same for any number of workers.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "debugger/debug.h"
+#include "draw/device.h"
+#include "eu/counters.h"
+#include "raster/windower.h"
+#include "sampler/message.h"
+
+enum {
+    RANGES_PER_BATCH = 256,     /* chunks between two tile phases; plan.c bounds their objects */
+    GRID = 8192 / G4_TILE_SIZE, /* the clipped drawing rectangle ends at 8191 (spec/20 2.5) */
+    BRIEF_TILES = 4,            /* so few tiles, with so few objects, may not be worth waking a thread */
+    BRIEF_SETUPS = 64,
+};
+
+/* The set-up objects that may touch one tile, in order. */
+struct bin {
+    uint32_t count;
+    const struct g4_setup **setup;
+};
+
+struct g4_draw_frame {
+    struct g4_arena *arena; /* of the bins' lists */
+    struct bin *grid;       /* GRID x GRID, empty between draws */
+    uint32_t *used;         /* tiles with objects, in the order they were first touched */
+    uint32_t used_count;
+    struct g4_plan plan;
+    struct g4_chunk chunk[RANGES_PER_BATCH];
+    uint32_t first_number[RANGES_PER_BATCH]; /* of each chunk's first object */
+    enum g4_status range_status[RANGES_PER_BATCH];
+};
+
+struct draw {
+    struct g4_device *device;
+    struct g4_draw_frame *frame;
+    _Atomic uint32_t failed; /* enum g4_status of some job */
+};
+
+struct g4_draw_frame *g4_draw_frame_new(void) {
+    struct g4_draw_frame *const frame = calloc(1, sizeof *frame);
+    if (!frame) {
+        return NULL;
+    }
+    frame->arena = g4_arena_new();
+    frame->grid = calloc((size_t)GRID * GRID, sizeof *frame->grid);
+    frame->used = malloc((size_t)GRID * GRID * sizeof *frame->used);
+    frame->plan.range = malloc(RANGES_PER_BATCH * sizeof *frame->plan.range);
+    frame->plan.room = RANGES_PER_BATCH;
+    if (!frame->arena || !frame->grid || !frame->used || !frame->plan.range) {
+        g4_draw_frame_free(frame);
+        return NULL;
+    }
+    return frame;
+}
+
+void g4_draw_frame_free(struct g4_draw_frame *frame) {
+    if (!frame) {
+        return;
+    }
+    g4_arena_free(frame->arena);
+    free(frame->grid);
+    free(frame->used);
+    free(frame->plan.range);
+    free(frame);
+}
+
+/* ---- phase 1: geometry ---- */
+
+static struct g4_tile_box tiles_of(const struct g4_setup *setup) {
+    const int32_t limit = GRID * G4_TILE_SIZE - 1;
+    const int32_t x_min = setup->x_min < 0 ? 0 : setup->x_min;
+    const int32_t y_min = setup->y_min < 0 ? 0 : setup->y_min;
+    const int32_t x_max = setup->x_max > limit ? limit : setup->x_max;
+    const int32_t y_max = setup->y_max > limit ? limit : setup->y_max;
+
+    if (x_min > x_max || y_min > y_max) {
+        return (struct g4_tile_box){.x_min = 1};
+    }
+    return (struct g4_tile_box){
+        .x_min = (uint8_t)(x_min / G4_TILE_SIZE),
+        .y_min = (uint8_t)(y_min / G4_TILE_SIZE),
+        .x_max = (uint8_t)(x_max / G4_TILE_SIZE),
+        .y_max = (uint8_t)(y_max / G4_TILE_SIZE),
+    };
+}
+
+static enum g4_status find_tiles(struct g4_chunk *chunk) {
+    chunk->tiles = g4_arena_alloc(chunk->kept, chunk->setups * sizeof *chunk->tiles + 1);
+    if (!chunk->tiles) {
+        return G4_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < chunk->setups; i++) {
+        chunk->tiles[i] = tiles_of(&chunk->setup[i]);
+    }
+    return G4_OK;
+}
+
+static void run_range(void *data, uint32_t worker_index, uint32_t job) {
+    struct draw *const draw = data;
+    struct g4_worker *const worker = draw->device->worker[worker_index];
+    struct g4_chunk *const chunk = &draw->frame->chunk[job];
+
+    g4_arena_reset(worker->range);
+    chunk->arena = worker->range;
+    chunk->kept = worker->kept;
+    chunk->index = (uint16_t)job;
+    chunk->objects = 0;
+    chunk->setups = 0;
+    if (worker->eu.debug) {
+        g4_debug_begin_range(worker->eu.debug);
+    }
+    enum g4_status status = g4_geometry_run(worker, &draw->device->pipeline, &draw->frame->plan.range[job], chunk);
+    if (status == G4_OK) {
+        status = g4_sf_run(worker, &draw->device->pipeline, chunk);
+    }
+    if (status == G4_OK) {
+        status = find_tiles(chunk);
+    }
+    if (worker->eu.debug) {
+        g4_debug_end_chunk(worker->eu.debug, chunk->objects);
+    }
+    draw->frame->range_status[job] = status;
+}
+
+/* ---- binning ---- */
+
+/* Put the objects into the bins they touch: count only while the bins have no lists yet. */
+static void bin_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk, bool fill) {
+    for (uint32_t i = 0; i < chunk->setups; i++) {
+        const struct g4_tile_box box = chunk->tiles[i];
+        for (uint32_t ty = box.y_min; ty <= box.y_max; ty++) {
+            for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
+                struct bin *const bin = &frame->grid[ty * GRID + tx];
+                if (fill) {
+                    bin->setup[bin->count] = &chunk->setup[i];
+                } else if (bin->count == 0) {
+                    frame->used[frame->used_count++] = ty * GRID + tx;
+                }
+                bin->count++;
+            }
+        }
+    }
+}
+
+static enum g4_status bins_make_room(struct g4_draw_frame *frame) {
+    for (uint32_t i = 0; i < frame->used_count; i++) {
+        struct bin *const bin = &frame->grid[frame->used[i]];
+        bin->setup = g4_arena_alloc(frame->arena, bin->count * sizeof(const struct g4_setup *));
+        if (!bin->setup) {
+            return G4_NO_MEMORY;
+        }
+        bin->count = 0;
+    }
+    return G4_OK;
+}
+
+static enum g4_status bin_chunks(struct g4_draw_frame *frame, uint32_t chunks) {
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t c = 0; c < chunks; c++) {
+            bin_chunk(frame, &frame->chunk[c], fill);
+        }
+        if (!fill && bins_make_room(frame) != G4_OK) {
+            return G4_NO_MEMORY;
+        }
+    }
+    return G4_OK;
+}
+
+static void bins_clear(struct g4_draw_frame *frame) {
+    for (uint32_t i = 0; i < frame->used_count; i++) {
+        memset(&frame->grid[frame->used[i]], 0, sizeof frame->grid[0]);
+    }
+    frame->used_count = 0;
+    g4_arena_reset(frame->arena);
+}
+
+/* ---- phase 2: tiles ---- */
+
+static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
+    struct draw *const draw = data;
+    const uint32_t index = draw->frame->used[job];
+    const struct bin *const bin = &draw->frame->grid[index];
+    const struct g4_tile tile = {
+        .x = (int32_t)(index % GRID) * G4_TILE_SIZE,
+        .y = (int32_t)(index / GRID) * G4_TILE_SIZE,
+        .setup = bin->setup,
+        .setups = bin->count,
+        .first_number = draw->frame->first_number,
+    };
+    const enum g4_status status = g4_wm_tile(draw->device->worker[worker_index], &draw->device->pipeline, &tile);
+    if (status != G4_OK) {
+        atomic_store_explicit(&draw->failed, status, memory_order_relaxed);
+    }
+}
+
+/* For whoever looks on: number the objects for good, and leave those out that a reduced draw does not have. */
+static void number_objects(const struct g4_device *device, struct g4_draw_frame *frame, struct g4_chunk *chunk) {
+    for (uint32_t i = 0; i < chunk->setups; i++) {
+        struct g4_setup *const setup = &chunk->setup[i];
+        setup->primitive = (device->next_object + setup->primitive) & G4_OBJECT_NUMBERS;
+        if (setup->primitive < device->first_object || setup->primitive > device->last_object) {
+            chunk->tiles[i] = (struct g4_tile_box){.x_min = 1};
+        }
+    }
+    frame->first_number[chunk->index] = 0;
+}
+
+/* Jobs 0..count-1 on all workers; whoever debugs has them on this thread, one after the other. */
+static void run_jobs(struct draw *draw, g4_job_fn *fn, uint32_t count, bool brief) {
+    if (!draw->device->ctx.debug) {
+        g4_pool_run(draw->device->pool, fn, draw, count, brief);
+        return;
+    }
+    for (uint32_t job = 0; job < count; job++) {
+        fn(draw, 0, job);
+    }
+}
+
+static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
+    struct g4_device *const device = draw->device;
+    struct g4_draw_frame *const frame = draw->frame;
+    const bool watched = device->ctx.debug || device->first_object > 0 || device->last_object < G4_OBJECT_NUMBERS;
+    enum g4_status status = G4_OK;
+    uint32_t setups = 0;
+
+    for (uint32_t c = 0; c < chunks && status == G4_OK; c++) {
+        struct g4_chunk *const chunk = &frame->chunk[c];
+        status = frame->range_status[c];
+        frame->first_number[c] = device->next_object;
+        if (status == G4_OK && watched) {
+            number_objects(device, frame, chunk);
+        }
+        setups += chunk->setups;
+        device->next_object = (device->next_object + chunk->objects) & G4_OBJECT_NUMBERS;
+        g4_sf_count_stipple(device->ctx.state, &device->pipeline, chunk);
+        device->counts.objects += chunk->objects;
+    }
+    device->counts.setups += setups;
+    if (device->counters) {
+        device->counters->sum.set_up += setups;
+    }
+    if (status == G4_OK) {
+        status = bin_chunks(frame, chunks);
+    }
+    if (status == G4_OK) {
+        const bool brief = frame->used_count <= BRIEF_TILES && setups <= BRIEF_SETUPS;
+        device->counts.tiles += frame->used_count;
+        run_jobs(draw, run_tile, frame->used_count, brief);
+        status = (enum g4_status)atomic_load(&draw->failed);
+    }
+    bins_clear(frame);
+    return status;
+}
+
+/* ---- the draw ---- */
+
+static void begin_workers(struct g4_device *device) {
+    for (uint32_t i = 0; i < device->workers; i++) {
+        struct g4_worker *const worker = device->worker[i];
+        memset(worker->counter, 0, sizeof worker->counter);
+        g4_surface_cache_reset(worker->surfaces);
+        g4_sampler_cache_reset(worker->eu.samplers);
+        worker->eu.instruction_budget = g4_watchdog(&device->ctx.options);
+        worker->eu.ps_depth_count = 0;
+        worker->eu.ps_invocations = 0;
+        if (worker->eu.counters) {
+            g4_counters_begin(worker->eu.counters);
+        }
+        memset(&worker->eu.fault, 0, sizeof worker->eu.fault);
+    }
+}
+
+void g4_device_collect(struct g4_device *device) {
+    struct g4_port faults;
+    g4_port_init(&faults, device->ctx.mem, G4_UNIT_EU, false);
+    faults.lowest = true;
+    for (uint32_t i = 0; i < device->workers; i++) {
+        struct g4_worker *const worker = device->worker[i];
+        device->counts.instructions += worker->eu.instructions;
+        device->counts.channel_ops += worker->eu.channel_ops;
+        for (int m = 0; m < 16; m++) {
+            device->counts.messages[m] += worker->eu.messages[m];
+        }
+        worker->eu.past_instructions += worker->eu.instructions;
+        worker->eu.instructions = 0;
+        worker->eu.channel_ops = 0;
+        memset(worker->eu.messages, 0, sizeof worker->eu.messages);
+        if (device->counters) {
+            g4_counters_merge(device->counters, worker->eu.counters);
+        }
+        g4_report_merge(&device->log, worker->eu.log);
+        g4_report_clear(worker->eu.log);
+        g4_port_merge(&faults, &worker->port);
+        memset(&worker->port.log, 0, sizeof worker->port.log);
+    }
+    g4_port_merge(&device->port, &faults);
+}
+
+static void collect_statistics(struct g4_device *device) {
+    struct g4_state *const state = device->ctx.state;
+    for (uint32_t i = 0; i < device->workers; i++) {
+        const struct g4_worker *const worker = device->worker[i];
+        for (int c = 0; c < G4_COUNTERS; c++) {
+            state->counter[c] += worker->counter[c];
+        }
+        state->counter[G4_COUNTER_PS_DEPTH] += worker->eu.ps_depth_count;
+        state->counter[G4_COUNTER_PS_INVOCATIONS] += worker->eu.ps_invocations;
+    }
+}
+
+/* Vertices as the command has them, each with an index if there are some. */
+static void count_plan(struct g4_device *device, const struct g4_plan *plan) {
+    const struct g4_3dprimitive *const primitive = &device->pipeline.primitive;
+    struct g4_3dstate_index_buffer buffer;
+
+    device->counters->sum.vertices += plan->vertices;
+    device->counters->sum.primitives += plan->primitives;
+    if (primitive->vertex_access_type == G4_VERTEX_ACCESS_TYPE_RANDOM) {
+        g4_3dstate_index_buffer_unpack(device->ctx.state->index_buffer, device->ctx.gen, &buffer);
+        const uint32_t size = 1u << (buffer.index_format > 2 ? 2 : buffer.index_format);
+        g4_count_bytes(device->counters, G4_ROLE_INDEX_BUFFER, buffer.buffer_starting_address, plan->vertices * size,
+                       0);
+    }
+}
+
+static enum g4_status run_draw(struct draw *draw) {
+    struct g4_device *const device = draw->device;
+    struct g4_plan *const plan = &draw->frame->plan;
+    struct g4_plan_cursor cursor = {0};
+
+    for (uint32_t i = 0; i < device->workers; i++) {
+        const enum g4_status status = g4_wm_begin(device->worker[i], &device->pipeline);
+        if (status != G4_OK) {
+            return status;
+        }
+    }
+    while (!cursor.done) {
+        enum g4_status status =
+            g4_draw_plan(&device->ctx, &device->pipeline, &device->port, &device->log, &cursor, plan);
+        if (status != G4_OK) {
+            return status;
+        }
+        if (device->ctx.state->vf_statistics) {
+            device->ctx.state->counter[G4_COUNTER_IA_VERTICES] += plan->vertices;
+            device->ctx.state->counter[G4_COUNTER_IA_PRIMITIVES] += plan->primitives;
+        }
+        device->counts.vertices += plan->vertices;
+        if (device->counters) {
+            count_plan(device, plan);
+        }
+        const uint64_t start = g4_now_ns();
+        for (uint32_t i = 0; i < device->workers; i++) {
+            g4_arena_reset(device->worker[i]->kept);
+        }
+        run_jobs(draw, run_range, plan->count, false);
+        const uint64_t middle = g4_now_ns();
+        status = draw_tiles(draw, plan->count);
+        device->counts.geometry_ns += middle - start;
+        device->counts.raster_ns += g4_now_ns() - middle;
+        if (status != G4_OK) {
+            return status;
+        }
+    }
+    return G4_OK;
+}
+
+enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {
+    struct draw draw = {.device = device, .frame = device->frame};
+
+    memset(fault, 0, sizeof *fault);
+    enum g4_status status = g4_pipe_load(device, primitive, fault);
+    if (status != G4_OK) {
+        return status;
+    }
+    begin_workers(device);
+    if (device->ctx.debug) {
+        g4_debug_begin_draw(device->ctx.debug);
+    }
+    status = run_draw(&draw);
+    if (device->ctx.debug) {
+        g4_debug_end_draw(device->ctx.debug);
+    }
+    collect_statistics(device);
+    g4_device_collect(device);
+    if (status == G4_OK && device->counters && device->counters->no_memory) {
+        status = G4_NO_MEMORY;
+    }
+    device->counts.draws++;
+    if (status != G4_OK) {
+        for (uint32_t i = 0; i < device->workers; i++) {
+            if (device->worker[i]->eu.fault.unit) {
+                *fault = device->worker[i]->eu.fault;
+                break;
+            }
+        }
+    }
+    return status;
+}

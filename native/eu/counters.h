@@ -1,0 +1,45 @@
+/*
+ * Exact counters: what a draw does in each unit, by worker and summed afterwards.
+ *
+ * A worker counts if its eu.counters is not NULL.  Units look at that pointer once for a range, a tile or a gang; what
+ * happens per message is counted by functions that stand in for the shared functions (functions/counted.c), and per
+ * pixel by variants of the windower's and the colour calculator's loops.  Fast paths that hide pixels or threads are
+ * off meanwhile; the pictures are the same.
+ *
+ * Bytes are those that messages and units request: there is no cache in between.  Texture lookups request one texel for
+ * each enabled channel, whatever the filter; a pixel that is tested against depth or stencil requests its element of
+ * the depth buffer, one that is blended its element of the render target.
+ */
+#ifndef G4_COUNTERS_H
+#define G4_COUNTERS_H
+
+#include "core/surface.h"
+#include "eu/eu.h"
+
+struct g4_counters {
+    struct g4_draw_counters sum;
+    struct g4_surface_counters *surface; /* in the order of first use */
+    uint32_t surfaces, room;
+    uint32_t recent[G4_SURFACE_ROLES]; /* index of the surface used last */
+    struct g4_surface_counters spill;  /* takes what there was no memory for */
+    bool no_memory;
+    struct g4_surface_cache *cache; /* not the worker's own: what is missing in memory is reported only there */
+    struct g4_port look;            /* reads for the counters are not the draw's */
+};
+
+/* Bytes of a surface.  Zero bytes leave no trace. */
+void g4_count_bytes(struct g4_counters *counters, enum g4_surface_role role, uint32_t address, uint64_t read,
+                    uint64_t written);
+
+/* Run a gang, and count its threads and what they execute. */
+enum g4_status g4_counted_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
+
+/* The shared functions, counting (functions/counted.c). */
+extern g4_message_fn *const g4_counted_functions[G4_FUNCTIONS];
+
+/* A draw or media command begins: surfaces may be others. */
+void g4_counters_begin(struct g4_counters *counters);
+/* Add the counters of a worker to those of the device, and empty them. */
+void g4_counters_merge(struct g4_counters *into, struct g4_counters *from);
+
+#endif

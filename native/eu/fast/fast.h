@@ -1,0 +1,138 @@
+/*
+ * Fast handlers: the shapes of instructions that clients emit, for all threads of a gang at once (spec/40 15.3).
+ *
+ * Operand shapes in names: P lanes in memory (a whole register in place, or anything once it is gathered), S one dword
+ * of each thread, I an immediate.
+ */
+#ifndef G4_EU_FAST_H
+#define G4_EU_FAST_H
+
+#include "eu/run.h"
+
+enum g4_fast_load {
+    G4_LOAD_PACKED, /* a register, in place */
+    G4_LOAD_SCALAR,
+    G4_LOAD_IMM,
+    G4_LOAD_PERMUTE,  /* any dwords of one register */
+    G4_LOAD_NARROW,   /* any words or bytes of one register */
+    G4_LOAD_WORDS,    /* eight words in a row */
+    G4_LOAD_GATHER,   /* any elements at fixed places */
+    G4_LOAD_A0,       /* one address register */
+    G4_LOAD_INDIRECT, /* dwords in a row behind an address */
+    G4_LOAD_READ,     /* as the general handler reads */
+};
+
+enum g4_fast_store {
+    G4_STORE_NULL,
+    G4_STORE_PACKED,   /* a register, in place */
+    G4_STORE_SCATTER4, /* fixed places, by element size */
+    G4_STORE_SCATTER2,
+    G4_STORE_SCATTER1,
+    G4_STORE_WORDS,    /* eight words in a row */
+    G4_STORE_A0,       /* one address register */
+    G4_STORE_INDIRECT, /* dwords in a row behind an address */
+    G4_STORE_WRITE,    /* as the general handler writes */
+};
+
+enum g4_fast_convert {
+    G4_CONVERT_NONE,
+    G4_CONVERT_TO_FLOAT,
+    G4_CONVERT_UD_TO_FLOAT,
+    G4_CONVERT_TO_UD, /* floats to integers, clamped */
+    G4_CONVERT_TO_D,
+    G4_CONVERT_TO_UW,
+    G4_CONVERT_TO_W,
+    G4_CONVERT_TO_UB,
+    G4_CONVERT_TO_B,
+    G4_CONVERT_CLAMP_UD, /* integers to narrower ones, clamped */
+    G4_CONVERT_CLAMP_UW,
+    G4_CONVERT_CLAMP_W,
+    G4_CONVERT_CLAMP_UB,
+    G4_CONVERT_CLAMP_B,
+};
+
+/* What two-operand handlers exist in six shapes: PP PS PI SP SS SI. */
+#define G4_FAST_SHAPES(X, name) X(name##_PP) X(name##_PS) X(name##_PI) X(name##_SP) X(name##_SS) X(name##_SI)
+
+/* Floats in place and nothing but the operation: PP PS PI. */
+#define G4_FAST_PLAIN(X, name) X(name##_PLAIN_PP) X(name##_PLAIN_PS) X(name##_PLAIN_PI)
+
+#define G4_FAST_FLOAT(X)                                                                                               \
+    G4_FAST_SHAPES(X, ADDF)                                                                                            \
+    G4_FAST_SHAPES(X, MULF)                                                                                            \
+    G4_FAST_SHAPES(X, CMPF)                                                                                            \
+    G4_FAST_PLAIN(X, ADDF)                                                                                             \
+    G4_FAST_PLAIN(X, SUBF)                                                                                             \
+    G4_FAST_PLAIN(X, RSUBF)                                                                                            \
+    G4_FAST_PLAIN(X, MULF)                                                                                             \
+    G4_FAST_PLAIN(X, MULNF)                                                                                            \
+    X(CMPN_P)                                                                                                          \
+    X(MOVF_P)                                                                                                          \
+    X(SELF_P)                                                                                                          \
+    X(FRC_P)                                                                                                           \
+    X(RNDD_P)                                                                                                          \
+    X(RNDU_P) X(RNDE_R) X(RNDZ_R)
+
+#define G4_FAST_INT(X)                                                                                                 \
+    G4_FAST_SHAPES(X, ADD)                                                                                             \
+    G4_FAST_SHAPES(X, MUL)                                                                                             \
+    G4_FAST_SHAPES(X, AND)                                                                                             \
+    G4_FAST_SHAPES(X, OR)                                                                                              \
+    G4_FAST_SHAPES(X, XOR)                                                                                             \
+    G4_FAST_SHAPES(X, SHL)                                                                                             \
+    G4_FAST_SHAPES(X, SHR)                                                                                             \
+    G4_FAST_SHAPES(X, ASR)                                                                                             \
+    G4_FAST_SHAPES(X, SEL)                                                                                             \
+    G4_FAST_SHAPES(X, CMP)                                                                                             \
+    X(MOV_P)                                                                                                           \
+    X(MOV_S)                                                                                                           \
+    X(MOV_I)                                                                                                           \
+    X(NOT_P)                                                                                                           \
+    X(AVG_P)                                                                                                           \
+    X(ADDW_P)                                                                                                          \
+    X(MULD_P)                                                                                                          \
+    X(IPADD)
+
+#define G4_FAST_DOUBLE(X)                                                                                              \
+    X(PLN)                                                                                                             \
+    X(LINE)                                                                                                            \
+    X(MAC_P)                                                                                                           \
+    X(ADDA_P)                                                                                                          \
+    X(MULA_P)                                                                                                          \
+    X(DP4_P)                                                                                                           \
+    X(DPH_P)                                                                                                           \
+    X(DP3_P)                                                                                                           \
+    X(DP2_P)
+
+#define G4_FAST_ENUM(name) G4_FAST_##name,
+enum g4_fast_float {
+    G4_FAST_FLOAT(G4_FAST_ENUM) G4_FAST_FLOATS
+};
+enum g4_fast_int {
+    G4_FAST_INT(G4_FAST_ENUM) G4_FAST_INTS
+};
+enum g4_fast_double {
+    G4_FAST_DOUBLE(G4_FAST_ENUM) G4_FAST_DOUBLES
+};
+
+enum {
+    G4_FAST_ROOM = 128
+}; /* for the handlers of any one table */
+
+/* g4_op.handler is table * 256 + index. */
+enum g4_table {
+    G4_TABLE_PLAIN, /* enum g4_handler */
+    G4_TABLE_FLOAT,
+    G4_TABLE_INT,
+    G4_TABLE_DOUBLE,
+    G4_TABLES,
+};
+
+struct g4_fast_handlers {
+    g4_handler_fn *handler[G4_FAST_ROOM];
+};
+
+/* Choose the handler of a decoded op, and prepare its operands for it. */
+void g4_fast_select(struct g4_op *op, uint32_t gen);
+
+#endif

@@ -1,0 +1,230 @@
+/*
+ * Fast handlers that compute in single precision (spec/40 4.1): the host's vector unit rounds toward zero and flushes
+ * denormals while they run.
+ */
+#include "eu/fast/float.h"
+
+#include "core/variant.h"
+
+#define BINARY(name, a, b, expression)                                                                                 \
+    static void name##_##a##b(struct g4_run *run, const struct g4_op *op) {                                            \
+        const struct modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                               \
+        for (int part = 0; part < op->parts; part++) {                                                                 \
+            const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
+            union g4_vals scratch[2];                                                                                  \
+            vi r[G4_VN];                                                                                               \
+            if (lanes == 0) {                                                                                          \
+                continue;                                                                                              \
+            }                                                                                                          \
+            const void *const from0 = lanes_##a(run, op, 0, part, &scratch[0]);                                        \
+            const void *const from1 = lanes_##b(run, op, 1, part, &scratch[1]);                                        \
+            for (int i = 0; i < G4_VN; i++) {                                                                          \
+                const vf x = modified(load_##a(from0, i), m0);                                                         \
+                const vf y = modified(load_##b(from1, i), m1);                                                         \
+                r[i] = (vi)(expression);                                                                               \
+            }                                                                                                          \
+            finish_float(run, op, part, lanes, r);                                                                     \
+        }                                                                                                              \
+    }
+
+#define ADDF(_, a, b) BINARY(ADDF, a, b, x + y)
+#define MULF(_, a, b) BINARY(MULF, a, b, x *y)
+G4_FAST_EACH_SHAPE(ADDF, _)
+G4_FAST_EACH_SHAPE(MULF, _)
+
+/* The same for what most instructions are: floats in place as they are, into a register, nothing else asked.  Special
+ * results are looked for before anything is stored. */
+#define PLAIN(name, a, b, expression)                                                                                  \
+    static void name##_PLAIN_##a##b(struct g4_run *run, const struct g4_op *op) {                                      \
+        for (int part = 0; part < op->parts; part++) {                                                                 \
+            const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
+            vi r[G4_VN];                                                                                               \
+            if (lanes == 0) {                                                                                          \
+                continue;                                                                                              \
+            }                                                                                                          \
+            const void *const from0 = plain_##a(run, op, 0, part);                                                     \
+            const void *const from1 = plain_##b(run, op, 1, part);                                                     \
+            for (int i = 0; i < G4_VN; i++) {                                                                          \
+                const vf x = (vf)load_##a(from0, i);                                                                   \
+                const vf y = (vf)load_##b(from1, i);                                                                   \
+                r[i] = (vi)(expression);                                                                               \
+            }                                                                                                          \
+            if (__builtin_expect(any_special(r), 0)) {                                                                 \
+                finish_special(run, op, part, lanes, r);                                                               \
+                continue;                                                                                              \
+            }                                                                                                          \
+            store_packed((uint8_t *)run->gang + op->out.off[8 * part], lanes, r);                                      \
+        }                                                                                                              \
+    }
+
+static __attribute__((noinline)) void finish_special(struct g4_run *run, const struct g4_op *op, int part,
+                                                     g4_lanes lanes, vi r[G4_VN]) {
+    finish_float(run, op, part, lanes, r);
+}
+
+G4_INLINE const void *plain_P(const struct g4_run *run, const struct g4_op *op, int s, int part) {
+    return run->gang->grf[op->in[s].reg[part] & (G4_GRF_COUNT - 1)].bytes;
+}
+
+G4_INLINE const void *plain_S(const struct g4_run *run, const struct g4_op *op, int s, int part) {
+    return run->gang->grf[op->in[s].reg[part] & (G4_GRF_COUNT - 1)].bytes + op->in[s].sub[part];
+}
+
+G4_INLINE const void *plain_I(const struct g4_run *run, const struct g4_op *op, int s, int part) {
+    (void)run;
+    (void)part;
+    return op->in[s].imm;
+}
+
+#define PLAIN_SHAPES(name, expression)                                                                                 \
+    PLAIN(name, P, P, expression) PLAIN(name, P, S, expression) PLAIN(name, P, I, expression)
+
+/* Negation of a source: of the sum's other side or of the product, which comes to the same. */
+PLAIN_SHAPES(ADDF, x + y)
+PLAIN_SHAPES(SUBF, x - y)
+PLAIN_SHAPES(RSUBF, y - x)
+PLAIN_SHAPES(MULF, x *y)
+PLAIN_SHAPES(MULNF, (vf)((vi)(x *y) ^ INT32_MIN))
+
+/* Ones or zeros, where anything is stored at all. */
+static void store_truth(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, g4_lanes bits) {
+    vi r[G4_VN];
+    set_part_flags(run, op, part, lanes, bits);
+    if (op->out.store == G4_STORE_NULL) {
+        return;
+    }
+    for (int i = 0; i < G4_VN; i++) {
+        r[i] = v_lanes(bits, i);
+    }
+    store_part(run, op, part, lanes, r);
+}
+
+#define COMPARE(_, a, b)                                                                                               \
+    static void CMPF_##a##b(struct g4_run *run, const struct g4_op *op) {                                              \
+        const struct modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                               \
+        for (int part = 0; part < op->parts; part++) {                                                                 \
+            const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
+            union g4_vals scratch[2];                                                                                  \
+            g4_lanes bits = 0;                                                                                         \
+            if (lanes == 0) {                                                                                          \
+                continue;                                                                                              \
+            }                                                                                                          \
+            const void *const from0 = lanes_##a(run, op, 0, part, &scratch[0]);                                        \
+            const void *const from1 = lanes_##b(run, op, 1, part, &scratch[1]);                                        \
+            G4_CONDITION(bits, op->cond, modified(load_##a(from0, i), m0), modified(load_##b(from1, i), m1))           \
+            store_truth(run, op, part, lanes, bits);                                                                   \
+        }                                                                                                              \
+    }
+
+G4_FAST_EACH_SHAPE(COMPARE, _)
+
+/* spec/40 4.4: whoever is compared with a NaN wins. */
+static void CMPN_P(struct g4_run *run, const struct g4_op *op) {
+    const struct modifiers m0 = float_modifiers(op, 0);
+    const struct modifiers m1 = float_modifiers(op, 1);
+    for (int part = 0; part < op->parts; part++) {
+        const g4_lanes lanes = part_lanes(run, op, part, true);
+        union g4_vals scratch[2];
+        g4_lanes bits = 0;
+        g4_lanes nan = 0;
+        if (lanes == 0) {
+            continue;
+        }
+        const void *const from0 = lanes_P(run, op, 0, part, &scratch[0]);
+        const void *const from1 = lanes_P(run, op, 1, part, &scratch[1]);
+        G4_CONDITION(bits, op->cond, modified(load_P(from0, i), m0), modified(load_P(from1, i), m1))
+        for (int i = 0; i < G4_VN; i++) {
+            const vi magnitude = (vi)modified(load_P(from1, i), m1) & 0x7fffffff;
+            nan |= v_bits(magnitude > v_splat(0x7f800000), i);
+        }
+        bits = op->cond == G4_COND_NZ ? bits & ~nan : bits | nan;
+        store_truth(run, op, part, lanes, bits);
+    }
+}
+
+#define UNARY(name, expression)                                                                                        \
+    static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
+        const struct modifiers m0 = float_modifiers(op, 0);                                                            \
+        for (int part = 0; part < op->parts; part++) {                                                                 \
+            const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
+            union g4_vals scratch;                                                                                     \
+            vi r[G4_VN];                                                                                               \
+            if (lanes == 0) {                                                                                          \
+                continue;                                                                                              \
+            }                                                                                                          \
+            const void *const from = lanes_P(run, op, 0, part, &scratch);                                              \
+            for (int i = 0; i < G4_VN; i++) {                                                                          \
+                /* the product, which no compiler sees through, flushes denormals */                                   \
+                const vf x = modified(load_P(from, i), m0) * run->one;                                                 \
+                r[i] = (vi)(expression);                                                                               \
+            }                                                                                                          \
+            finish_float(run, op, part, lanes, r);                                                                     \
+        }                                                                                                              \
+    }
+
+UNARY(MOVF_P, x)
+UNARY(FRC_P, x - v_floor(x))
+UNARY(RNDD_P, v_floor(x))
+UNARY(RNDU_P, (vf)((vi)v_floor((vf)((vi)x ^ INT32_MIN)) ^ INT32_MIN))
+
+/* Rounding in two steps: the integer below, and a flag where one has to be added to it (spec/40 10). */
+#define ROUND(name, increment)                                                                                         \
+    static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
+        const struct modifiers m0 = float_modifiers(op, 0);                                                            \
+        for (int part = 0; part < op->parts; part++) {                                                                 \
+            const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
+            union g4_vals scratch;                                                                                     \
+            vi r[G4_VN];                                                                                               \
+            g4_lanes bits = 0;                                                                                         \
+            if (lanes == 0) {                                                                                          \
+                continue;                                                                                              \
+            }                                                                                                          \
+            const void *const from = lanes_P(run, op, 0, part, &scratch);                                              \
+            for (int i = 0; i < G4_VN; i++) {                                                                          \
+                const vf x = modified(load_P(from, i), m0) * run->one;                                                 \
+                const vf below = v_floor(x);                                                                           \
+                r[i] = (vi)below;                                                                                      \
+                bits |= v_bits((vi)(increment), i);                                                                    \
+            }                                                                                                          \
+            if (!settle_float(run, lanes, r)) {                                                                        \
+                general_part(run, op, part);                                                                           \
+                continue;                                                                                              \
+            }                                                                                                          \
+            set_part_flags(run, op, part, lanes, bits);                                                                \
+            saturate_float(op, r);                                                                                     \
+            store_part(run, op, part, lanes, r);                                                                       \
+        }                                                                                                              \
+    }
+
+#define IS_ODD(x) ((x)*0.5f != v_floor((x)*0.5f))
+
+ROUND(RNDZ_R, (x < 0) & (x != below))
+ROUND(RNDE_R, (x - below > 0.5f) | ((x - below == 0.5f) & IS_ODD(below)))
+
+/* Where nothing is asked of a source, its bits are taken as they are (spec/40 3.5). */
+static void SELF_P(struct g4_run *run, const struct g4_op *op) {
+    const struct modifiers m0 = float_modifiers(op, 0);
+    const struct modifiers m1 = float_modifiers(op, 1);
+    for (int part = 0; part < op->parts; part++) {
+        const g4_lanes lanes = part_lanes(run, op, part, false);
+        const g4_lanes first = g4_predicate(run->gang, op, part_half(op, part));
+        union g4_vals scratch[2];
+        vi r[G4_VN];
+        if (lanes == 0) {
+            continue;
+        }
+        const void *const from0 = lanes_P(run, op, 0, part, &scratch[0]);
+        const void *const from1 = lanes_P(run, op, 1, part, &scratch[1]);
+        for (int i = 0; i < G4_VN; i++) {
+            const vf x = modified(load_P(from0, i), m0) * run->one;
+            const vf y = modified(load_P(from1, i), m1) * run->one;
+            r[i] = v_select(v_lanes(first, i), (vi)x, (vi)y);
+        }
+        finish_float(run, op, part, lanes, r);
+    }
+}
+
+extern const struct g4_fast_handlers G4_V(g4_fast_float);
+
+#define FOUND(name) [G4_FAST_##name] = (name),
+const struct g4_fast_handlers G4_V(g4_fast_float) = {{G4_FAST_FLOAT(FOUND)}};

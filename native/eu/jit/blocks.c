@@ -1,0 +1,260 @@
+/*
+ * Kernels taken apart into stretches and regions, and those into machine code (translate.h).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/variant.h"
+#include "eu/jit/translator.h"
+
+#if G4_HAVE_X86_VARIANTS
+
+enum {
+    SHORTEST = 1, /* stretch that is worth a call */
+};
+
+/* ---- constants ---- */
+
+size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size) {
+    while (constants->size % size && !constants->failed) {
+        g4_put(constants, 0);
+    }
+    for (size_t at = 0; at + size <= constants->size; at += size) {
+        if (memcmp(constants->bytes + at, bytes, size) == 0) {
+            return at;
+        }
+    }
+    const size_t at = constants->size;
+    g4_put_all(constants, bytes, size);
+    return at;
+}
+
+/* ---- jumps and ends ---- */
+
+size_t g4_jump(struct g4_code *code, unsigned opcode) {
+    if (opcode != G4_JUMP_ALWAYS) {
+        g4_put(code, 0x0f);
+    }
+    g4_put(code, opcode);
+    g4_put32(code, 0);
+    return code->size;
+}
+
+static void aim(struct g4_code *code, size_t jump, size_t target) {
+    const uint32_t distance = (uint32_t)(target - jump);
+    if (!code->failed) {
+        memcpy(code->bytes + jump - sizeof distance, &distance, sizeof distance);
+    }
+}
+
+void g4_land(struct g4_code *code, size_t jump) {
+    aim(code, jump, code->size);
+}
+
+void g4_jump_back(struct g4_code *code, unsigned opcode, size_t target) {
+    aim(code, g4_jump(code, opcode), target);
+}
+
+void g4_leave(struct g4_code *code, uint32_t value) {
+    static const uint8_t end[] = {0xc5, 0xf8, 0x77, 0xc3}; /* vzeroupper; ret */
+    g4_put(code, 0xb8);
+    g4_put32(code, value);
+    g4_put_all(code, end, sizeof end);
+}
+
+/* ---- stretches ---- */
+
+void g4_block_add(struct g4_block *block, const struct g4_op *op) {
+    block->count++;
+    block->channels += op->exec_size;
+    block->messages += op->opcode == G4_OPCODE_SEND ? op->passes : 0;
+}
+
+struct loop {
+    size_t top;
+    size_t nobody; /* jump when no thread of a pair is there */
+};
+
+/* The code goes from pair to pair by itself; r8 has the bit of the one it is at, r9 those it could not do, r11 the gang
+ * as far on as its accumulators are. */
+static void begin(struct translator *t, struct loop *loop) {
+    /* mov r8d, 1; xor r9d, r9d; mov r11, rdi */
+    static const uint8_t start[] = {0x41, 0xb8, 1, 0, 0, 0, 0x45, 0x31, 0xc9, 0x49, 0x89, 0xfb};
+    static const uint8_t group[] = {0xc5, 0xf8, 0x98, 0xdb}; /* kortestw k3, k3 */
+    struct g4_code *const code = &t->code;
+
+    memset(&t->s, 0, sizeof t->s);
+    t->region = false;
+    g4_put_all(code, start, sizeof start);
+    g4_evex(code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
+    loop->top = code->size;
+    g4_mask_load(code, K_GROUP, g4_rm_at(G4_BASE_RSI, 2 * sizeof(g4_lanes)));
+    g4_put_all(code, group, sizeof group);
+    loop->nobody = g4_jump(code, G4_JUMP_ZERO);
+    g4_mask_load(code, K_EXEC_0, g4_rm_at(G4_BASE_RSI, 0));
+    g4_mask_load(code, K_EXEC_1, g4_rm_at(G4_BASE_RSI, sizeof(g4_lanes)));
+    g4_masks(code, G4_K_XOR, K_DOUBT, K_DOUBT, K_DOUBT);
+    g4_evex(code, G4_X_XOR, LARGEST, LARGEST, g4_rm_reg(LARGEST), 0, G4_MERGE);
+}
+
+/* The next pair, or the end. */
+static void finish(struct translator *t, const struct loop *loop) {
+    static const uint8_t doubt[] = {0xc5, 0xf8, 0x98, 0xc0}; /* kortestw k0, k0 */
+    /* add rdi, 64; add r11, 256; add rsi, 2; add rdx, 2; add r8d, r8d; cmp r8d, 16 */
+    static const uint8_t next[] = {0x48, 0x83, 0xc7, 0x40, 0x49, 0x81, 0xc3, 0x00, 0x01, 0x00, 0x00, 0x48, 0x83,
+                                   0xc6, 0x02, 0x48, 0x83, 0xc2, 0x02, 0x45, 0x01, 0xc0, 0x41, 0x83, 0xf8, 0x10};
+    static const uint8_t end[] = {0x44, 0x89, 0xc8, 0xc5, 0xf8, 0x77, 0xc3}; /* mov eax, r9d; vzeroupper; ret */
+    static const uint8_t failed[] = {0x45, 0x09, 0xc1};                      /* or r9d, r8d */
+    struct g4_code *const code = &t->code;
+    const bool checks = t->s.checks_doubt || t->s.checks_largest;
+    size_t jump = 0;
+
+    if (t->s.checks_largest) {
+        const uint32_t limit = 0x7f7fffff;
+        g4_evex_imm(code, G4_X_CMPUD, K_BITS, LARGEST,
+                    g4_rm_all(G4_BASE_RCX, g4_constant(&t->constants, &limit, sizeof limit)), 0, G4_MERGE,
+                    5 /* not less */);
+        g4_masks(code, G4_K_OR, K_DOUBT, K_DOUBT, K_BITS);
+    }
+    if (checks) {
+        g4_put_all(code, doubt, sizeof doubt);
+        jump = g4_jump(code, G4_JUMP_NOT_ZERO);
+    }
+    for (unsigned i = 0; i < CACHED; i++) {
+        const struct holder *const h = &t->s.held[i];
+        if (h->dirty) {
+            g4_evex(code, G4_X_STORE, i, 0,
+                    h->what == HOLDS_SUM ? g4_sum_in_memory(h->row, h->element) : g4_row_in_memory(h->row, 0), 0,
+                    G4_MERGE);
+        }
+    }
+    const size_t next_pair = code->size;
+    g4_land(code, loop->nobody);
+    g4_put_all(code, next, sizeof next);
+    g4_jump_back(code, G4_JUMP_BELOW, loop->top);
+    g4_put_all(code, end, sizeof end);
+    if (checks) {
+        g4_land(code, jump);
+        g4_put_all(code, failed, sizeof failed);
+        g4_jump_back(code, G4_JUMP_ALWAYS, next_pair);
+    }
+}
+
+/* Translate from an op on, as far as it goes; returns how many, 0: none, and no code. */
+static uint32_t translate_from(struct translator *t, const struct g4_op *ops, uint32_t left, const bool *is_target) {
+    const size_t start = t->code.size;
+    uint32_t count = 0;
+    uint32_t worth = 0;
+    struct loop loop;
+
+    begin(t, &loop);
+    while (count < left && (count == 0 || !is_target[count])) {
+        const struct state before = t->s;
+        const size_t size = t->code.size;
+        if (!g4_translate_op(t, &ops[count]) || t->s.out_of_registers) {
+            t->s = before;
+            t->code.size = size;
+            break;
+        }
+        worth += ops[count].handler != G4_HANDLER_NOP;
+        count++;
+    }
+    if (worth < SHORTEST) {
+        t->code.size = start;
+        return 0;
+    }
+    finish(t, &loop);
+    return count;
+}
+
+/* Where instructions jump to. */
+static void mark_targets(const struct g4_kernel *kernel, bool *is_target) {
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        uint32_t target = 0;
+        if (g4_op_branches(op)) {
+            target = op->target;
+        } else if (!g4_op_writes_ip(op) || !g4_op_ip_target(op, &target)) {
+            continue;
+        }
+        const uint32_t at = target - kernel->base;
+        if (at < kernel->bytes && kernel->index[at >> 3] != G4_KERNEL_NONE) {
+            is_target[kernel->index[at >> 3]] = true;
+        }
+    }
+}
+
+static void describe(const struct translator *t, struct g4_stretch *stretch, const struct g4_op *ops, uint32_t count,
+                     size_t start) {
+    *stretch = (struct g4_stretch){.start = start,
+                                   .count = count,
+                                   .last_ip = ops[count - 1].ip,
+                                   .fuel = count,
+                                   .top = t->s.top,
+                                   .ieee_only = t->s.ieee_only};
+    for (uint32_t i = 0; i < count; i++) {
+        g4_block_add(&stretch->all, &ops[i]);
+    }
+}
+
+static void translate_all(struct translator *t, struct g4_kernel *kernel, struct g4_translation *translation,
+                          const bool *is_target) {
+    for (uint32_t i = 0; i < kernel->count;) {
+        struct g4_op *const op = &kernel->ops[i];
+        struct g4_stretch *const stretch = &translation->stretches[translation->count];
+        const size_t start = t->code.size;
+        uint32_t count = 1;
+
+        if (g4_op_opens(op) && !kernel->reads_stacks) {
+            if (g4_translate_region(t, op, kernel->count - i, stretch)) {
+                stretch->start = start;
+                op->stretch = stretch;
+                translation->count++;
+            } else {
+                t->code.size = start;
+            }
+        } else {
+            const uint32_t own = translate_from(t, op, kernel->count - i, is_target + i);
+            if (own) {
+                describe(t, stretch, op, own, start);
+                op->stretch = stretch;
+                translation->count++;
+                count = own;
+            }
+        }
+        i += count;
+    }
+}
+
+void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
+    if (g4_variant_best() != G4_VARIANT_AVX512) {
+        return;
+    }
+    struct g4_translation *const translation = calloc(1, sizeof *translation);
+    bool *const is_target = calloc(kernel->count + 1, sizeof *is_target);
+    struct translator t = {.gen = gen};
+
+    if (!translation || !is_target ||
+        !(translation->stretches = calloc(kernel->count + 1, sizeof *translation->stretches))) {
+        free(is_target);
+        g4_translation_free(translation);
+        return;
+    }
+    translation->room = kernel->count + 1;
+    mark_targets(kernel, is_target);
+    translate_all(&t, kernel, translation, is_target);
+    if (!t.code.failed && !t.constants.failed && translation->count &&
+        g4_translation_seal(translation, &t.code, &t.constants)) {
+        kernel->translation = translation;
+    } else {
+        for (uint32_t i = 0; i < kernel->count; i++) {
+            kernel->ops[i].stretch = NULL;
+        }
+        g4_translation_free(translation);
+    }
+    free(is_target);
+    free(t.code.bytes);
+    free(t.constants.bytes);
+}
+
+#endif

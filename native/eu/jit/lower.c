@@ -1,0 +1,391 @@
+/*
+ * Translation of single instructions: floats, integers, moves; and what an instruction touches (translator.h).
+ */
+#include <string.h>
+
+#include "core/variant.h"
+#include "eu/jit/operands.h"
+
+#if G4_HAVE_X86_VARIANTS
+
+/* ---- single precision ---- */
+
+static bool translate_float_binary(struct translator *t, const struct g4_op *op) {
+    const bool mul = op->opcode == G4_OPCODE_MUL;
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned a = float_source(t, op, 0, part, TEMP_A, true);
+        const struct g4_rm b = float_operand(t, op, 1, part, TEMP_B, true);
+        float_binary(t, op, part, mul ? G4_X_MULPS : G4_X_ADDPS, a, b, lanes_of(t, op, part, true));
+    }
+    return true;
+}
+
+/* Comparisons with NaN are what they are, but in cmpn, where src1 must be none. */
+static bool translate_float_compare(struct translator *t, const struct g4_op *op) {
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned a = float_source(t, op, 0, part, TEMP_A, false);
+        const struct g4_rm b = float_operand(t, op, 1, part, TEMP_B, op->opcode == G4_OPCODE_CMPN);
+        const unsigned lanes = lanes_of(t, op, part, true);
+        g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, a, b, lanes, G4_MERGE, float_condition(op->cond));
+        finish_truth(t, op, part, lanes);
+    }
+    return true;
+}
+
+/* The product with one flushes denormals. */
+static void flushed(struct translator *t, unsigned to, unsigned from, unsigned lanes) {
+    g4_evex(&t->code, G4_X_MULPS, to, from, all(t, 0x3f800000), lanes, G4_ZERO);
+}
+
+static bool translate_float_unary(struct translator *t, const struct g4_op *op) {
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned x = float_source(t, op, 0, part, TEMP_A, true);
+        const unsigned lanes = lanes_of(t, op, part, true);
+        switch (op->opcode) {
+        case G4_OPCODE_MOV:
+            flushed(t, TEMP_RESULT, x, lanes);
+            break;
+        case G4_OPCODE_FRC:
+            flushed(t, TEMP_A, x, lanes);
+            g4_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_B, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO, G4_ROUND_DOWN);
+            g4_evex(&t->code, G4_X_SUBPS, TEMP_RESULT, TEMP_A, g4_rm_reg(TEMP_B), lanes, G4_ZERO);
+            break;
+        default:
+            flushed(t, TEMP_A, x, lanes);
+            g4_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_RESULT, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO,
+                        op->opcode == G4_OPCODE_RNDU ? G4_ROUND_UP : G4_ROUND_DOWN);
+            break;
+        }
+        finish_float(t, op, part, lanes);
+    }
+    return true;
+}
+
+/* rndz: the integer below, and a flag where it is one short (spec/40 10). */
+static bool translate_round_to_zero(struct translator *t, const struct g4_op *op) {
+    struct g4_op plain = *op;
+    plain.cond = G4_COND_NONE;
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned x = float_source(t, op, 0, part, TEMP_A, true);
+        const unsigned lanes = lanes_of(t, op, part, true);
+        flushed(t, TEMP_A, x, lanes);
+        g4_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_RESULT, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO, G4_ROUND_DOWN);
+        g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_A, g4_rm_reg(ZERO), lanes, G4_MERGE, float_condition(G4_COND_L));
+        g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_A, g4_rm_reg(TEMP_RESULT), K_BITS, G4_MERGE,
+                    float_condition(G4_COND_NZ));
+        set_flags(t, op, part, lanes);
+        finish_float(t, &plain, part, lanes);
+    }
+    return true;
+}
+
+/* ---- integers and bits ---- */
+
+static bool translate_select(struct translator *t, const struct g4_op *op, bool floats) {
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned a = floats ? float_source(t, op, 0, part, TEMP_A, true) : int_source(t, op, 0, part, TEMP_A);
+        const unsigned b = floats ? float_source(t, op, 1, part, TEMP_B, true) : int_source(t, op, 1, part, TEMP_B);
+        const unsigned chosen = lanes_of(t, op, part, true); /* K_LANES, as there is a predicate */
+        g4_evex(&t->code, G4_X_BLEND, TEMP_RESULT, b, g4_rm_reg(a), chosen, G4_MERGE);
+        const unsigned lanes = lanes_of(t, op, part, false);
+        if (floats) {
+            flushed(t, TEMP_RESULT, TEMP_RESULT, lanes);
+            finish_float(t, op, part, lanes);
+        } else {
+            finish_int(t, op, part, lanes, TEMP_RESULT, 0);
+        }
+    }
+    return true;
+}
+
+static bool translate_move(struct translator *t, const struct g4_op *op) {
+    for (int part = 0; part < op->parts; part++) {
+        uint8_t *numbers;
+        const unsigned from = raw_source(t, op, 0, part, TEMP_A, &numbers);
+        const uint8_t known = numbers ? *numbers : 0;
+        const unsigned x = negated(t, &op->in[0], from, TEMP_A);
+        finish_int(t, op, part, lanes_of(t, op, part, true), x, x == from ? known : 0);
+    }
+    return true;
+}
+
+static bool translate_int_binary(struct translator *t, const struct g4_op *op, enum g4_form form) {
+    const bool shift = form == G4_X_SHL || form == G4_X_SHR || form == G4_X_ASR;
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned x = int_source(t, op, 0, part, TEMP_A);
+        struct g4_rm y;
+        if (shift) {
+            g4_evex(&t->code, G4_X_AND, TEMP_B, int_source(t, op, 1, part, TEMP_B), all(t, 31), 0, G4_MERGE);
+            y = g4_rm_reg(TEMP_B);
+        } else {
+            y = int_operand(t, op, 1, part, TEMP_B);
+        }
+        g4_evex(&t->code, form, TEMP_RESULT, x, y, 0, G4_MERGE);
+        finish_int(t, op, part, lanes_of(t, op, part, true), TEMP_RESULT, 0);
+    }
+    return true;
+}
+
+static bool translate_not(struct translator *t, const struct g4_op *op) {
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned x = int_source(t, op, 0, part, TEMP_A);
+        g4_evex(&t->code, G4_X_XOR, TEMP_RESULT, x, all(t, UINT32_MAX), 0, G4_MERGE);
+        finish_int(t, op, part, lanes_of(t, op, part, true), TEMP_RESULT, 0);
+    }
+    return true;
+}
+
+static bool translate_int_compare(struct translator *t, const struct g4_op *op) {
+    const bool unsigned_numbers = is_biased(&op->in[0]);
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned x = int_source(t, op, 0, part, TEMP_A);
+        const struct g4_rm y = int_operand(t, op, 1, part, TEMP_B);
+        const unsigned lanes = lanes_of(t, op, part, true);
+        g4_evex_imm(&t->code, unsigned_numbers ? G4_X_CMPUD : G4_X_CMPD, K_BITS, x, y, lanes, G4_MERGE,
+                    int_condition(op->cond));
+        finish_truth(t, op, part, lanes);
+    }
+    return true;
+}
+
+/* ---- instructions ---- */
+
+static bool in_shapes(unsigned index, unsigned first_of_six) {
+    return index >= first_of_six && index < first_of_six + 6;
+}
+
+static bool translate_float(struct translator *t, const struct g4_op *op, unsigned index) {
+    if (in_shapes(index, G4_FAST_CMPF_PP) || index == G4_FAST_CMPN_P) {
+        return translate_float_compare(t, op);
+    }
+    switch (index) {
+    case G4_FAST_MOVF_P:
+    case G4_FAST_FRC_P:
+    case G4_FAST_RNDD_P:
+    case G4_FAST_RNDU_P:
+        return translate_float_unary(t, op);
+    case G4_FAST_RNDZ_R:
+        return translate_round_to_zero(t, op);
+    case G4_FAST_SELF_P:
+        return op->predicate != G4_PRED_NONE && translate_select(t, op, true);
+    case G4_FAST_RNDE_R:
+        return false;
+    default:
+        return translate_float_binary(t, op);
+    }
+}
+
+static bool translate_int(struct translator *t, const struct g4_op *op, unsigned index) {
+    static const struct {
+        uint8_t first;
+        enum g4_form form;
+    } binary[] = {
+        {G4_FAST_ADD_PP, G4_X_ADD}, {G4_FAST_MUL_PP, G4_X_MUL}, {G4_FAST_AND_PP, G4_X_AND}, {G4_FAST_OR_PP, G4_X_OR},
+        {G4_FAST_XOR_PP, G4_X_XOR}, {G4_FAST_SHL_PP, G4_X_SHL}, {G4_FAST_SHR_PP, G4_X_SHR}, {G4_FAST_ASR_PP, G4_X_ASR},
+    };
+    if (in_shapes(index, G4_FAST_CMP_PP)) {
+        return is_biased(&op->in[0]) == is_biased(&op->in[1]) && translate_int_compare(t, op);
+    }
+    if (in_shapes(index, G4_FAST_SEL_PP)) {
+        return op->predicate != G4_PRED_NONE && translate_select(t, op, false);
+    }
+    for (unsigned i = 0; i < sizeof binary / sizeof *binary; i++) {
+        if (in_shapes(index, binary[i].first)) {
+            return translate_int_binary(t, op, binary[i].form);
+        }
+    }
+    switch (index) {
+    case G4_FAST_MOV_P:
+    case G4_FAST_MOV_S:
+    case G4_FAST_MOV_I:
+        return translate_move(t, op);
+    case G4_FAST_NOT_P:
+        return translate_not(t, op);
+    default:
+        return false;
+    }
+}
+
+static bool may_convert(const struct g4_op *op) {
+    switch (op->out.store == G4_STORE_NULL ? (unsigned)G4_CONVERT_NONE : op->out.convert) {
+    case G4_CONVERT_NONE:
+        return true;
+    case G4_CONVERT_TO_D:
+        return op->handler >> 8 != G4_TABLE_INT;
+    case G4_CONVERT_TO_FLOAT:
+    case G4_CONVERT_UD_TO_FLOAT:
+        return op->handler >> 8 == G4_TABLE_INT;
+    default:
+        return false;
+    }
+}
+
+/* The condition of a float that becomes an integer, which the integer decides. */
+static bool has_integer_condition(const struct g4_op *op) {
+    return op->cond != G4_COND_NONE && op->dst.type != G4_TYPE_F && op->handler >> 8 != G4_TABLE_INT &&
+           !g4_op_compares(op);
+}
+
+static bool may_translate(const struct g4_op *op) {
+    const unsigned sources = g4_opcode_info[op->opcode].sources;
+    const unsigned table = op->handler >> 8;
+
+    if (op->predicate > G4_PRED_NORMAL || (op->acc_write && (table != G4_TABLE_DOUBLE || op->count != 8)) ||
+        op->half + op->parts > 2 || !may_store(op) || !may_convert(op) || has_integer_condition(op) ||
+        pattern(op) * UINT64_C(0x0001000100010001) != op->written) {
+        return false;
+    }
+    for (unsigned s = 0; s < sources; s++) {
+        const struct g4_fast_src *const in = &op->in[s];
+        const bool as_it_is = in->invert == 0 && in->minus == 0;
+        if (!may_load(in) || (table != G4_TABLE_INT && !immediate_is_number(in)) ||
+            !(as_it_is || is_negated(in) || is_biased(in))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- flags from a number ---- */
+
+static bool moves_flags(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_MOV && op->handler >> 8 == G4_TABLE_INT && op->dst.kind == G4_KIND_ARF &&
+           op->dst.reg >> 4 == G4_ARF_F && (op->dst.reg & 15) == 0 && op->exec_size == 1 && op->dst.size == 2 &&
+           (op->dst.base == 0 || op->dst.base == 2) && op->in[0].load == G4_LOAD_IMM && op->half == 0 &&
+           op->predicate == G4_PRED_NONE && op->cond == G4_COND_NONE && !op->saturate &&
+           op->out.convert == G4_CONVERT_NONE && op->in[0].invert == 0 && op->in[0].minus == 0 && !op->align16;
+}
+
+/* All bytes of the threads whose first channel runs. */
+static unsigned threads_of_first_channel(struct translator *t, const struct g4_op *op) {
+    /* kmovw eax, k1; and eax, 0x0101; imul eax, eax, 255; kmovw K_TEMP, eax */
+    static const uint8_t expand[] = {0xc5, 0xf8, 0x93, 0xc1, 0x25, 0x01, 0x01, 0x00, 0x00, 0x69,
+                                     0xc0, 0xff, 0x00, 0x00, 0x00, 0xc5, 0xf8, 0x92, 0xf0};
+    if (op->nomask) {
+        return K_GROUP;
+    }
+    g4_put_all(&t->code, expand, sizeof expand);
+    return K_TEMP;
+}
+
+static bool translate_flags(struct translator *t, const struct g4_op *op) {
+    const unsigned threads = threads_of_first_channel(t, op);
+    for (unsigned half = 0; half < 2; half++) {
+        const struct g4_rm flag = flag_in_memory(op->dst.base / 2u, half);
+        g4_mask_load(&t->code, K_BITS, flag);
+        g4_masks(&t->code, G4_K_ANDN, K_BITS, threads, K_BITS);
+        g4_mask_constant(&t->code, K_HIGH, ((uint32_t)op->in[0].imm[0] >> (8 * half) & 0xff) * 0x0101u);
+        g4_masks(&t->code, G4_K_AND, K_HIGH, K_HIGH, threads);
+        g4_masks(&t->code, G4_K_OR, K_BITS, K_BITS, K_HIGH);
+        g4_mask_store(&t->code, K_BITS, flag);
+    }
+    return true;
+}
+
+bool g4_may_be_in_region(const struct translator *t, const struct g4_op *op) {
+    struct g4_extended_math_message message;
+    switch (op->handler >> 8) {
+    case G4_TABLE_PLAIN:
+        return op->handler == G4_HANDLER_NOP ||
+               (op->handler == G4_HANDLER_SEND && !op->nomask && g4_is_plain_math(t, op, &message));
+    case G4_TABLE_FLOAT:
+    case G4_TABLE_INT:
+        return !op->nomask && op->out.store != G4_STORE_WORDS && may_translate(op);
+    default:
+        return false;
+    }
+}
+
+bool g4_translate_op(struct translator *t, const struct g4_op *op) {
+    const unsigned index = op->handler & 0xff;
+
+    t->s.now++;
+    if (op->handler >> 8 == G4_TABLE_PLAIN) {
+        return op->handler == G4_HANDLER_NOP || (op->handler == G4_HANDLER_SEND && g4_translate_math(t, op));
+    }
+    if (moves_flags(op)) {
+        return !t->region && translate_flags(t, op);
+    }
+    if (!may_translate(op)) {
+        return false;
+    }
+    switch (op->handler >> 8) {
+    case G4_TABLE_FLOAT:
+        return translate_float(t, op, index);
+    case G4_TABLE_INT:
+        return translate_int(t, op, index);
+    default:
+        return g4_translate_double(t, op, index);
+    }
+}
+
+/* ---- what an instruction touches ---- */
+
+static void touch_in(struct g4_touched *touched, unsigned half, unsigned row, bool single, unsigned element,
+                     bool floats) {
+    const int i = touched->ins++;
+    touched->in[i].row = (uint8_t)row;
+    touched->in[i].half = (uint8_t)half;
+    touched->in[i].single = single;
+    touched->in[i].element = (uint8_t)element;
+    touched->in[i].floats = floats;
+}
+
+static void touch_out(struct g4_touched *touched, unsigned half, unsigned row, bool whole, bool number, int copies) {
+    const int i = touched->outs++;
+    touched->out[i].row = (uint8_t)row;
+    touched->out[i].half = (uint8_t)half;
+    touched->out[i].whole = whole;
+    touched->out[i].number = number;
+    touched->out[i].copies = (int16_t)copies;
+}
+
+static bool gives_floats(const struct g4_op *op) {
+    if (op->handler >> 8 == G4_TABLE_INT) {
+        return op->out.convert == G4_CONVERT_TO_FLOAT || op->out.convert == G4_CONVERT_UD_TO_FLOAT;
+    }
+    return !g4_op_compares(op) && op->out.convert == G4_CONVERT_NONE;
+}
+
+void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched) {
+    const unsigned sources = g4_opcode_info[op->opcode].sources;
+    const bool send = op->handler == G4_HANDLER_SEND;
+    const bool moved = send && op->src[0].kind != G4_KIND_NULL;
+
+    memset(touched, 0, sizeof *touched);
+    for (int pass = 0; send && pass < op->passes; pass++) {
+        const unsigned half = half_of(op, pass);
+        touch_in(touched, half, g4_math_source(op, pass), false, 0, false);
+        if (moved) {
+            touch_out(touched, half, g4_math_payload(op, pass), false, false, -1);
+        }
+        touch_out(touched, half, g4_math_destination(op, pass), op->predicate == G4_PRED_NONE && pattern(op) == 0xffff,
+                  true, -1);
+    }
+    if (op->handler >> 8 == G4_TABLE_PLAIN) {
+        return;
+    }
+    for (int part = 0; part < op->parts; part++) {
+        int copied = -1;
+        for (unsigned s = 0; s < sources; s++) {
+            const struct g4_fast_src *const in = &op->in[s];
+            const bool single = in->load == G4_LOAD_SCALAR;
+            if (in->load != G4_LOAD_IMM) {
+                touch_in(touched, half_of(op, part), in->reg[part], single, in->sub[part] / 4u,
+                         op->handler >> 8 != G4_TABLE_INT && in->convert == G4_CONVERT_NONE);
+                copied = in->load == G4_LOAD_PACKED && !is_negated(in) ? in->reg[part] : -1;
+            }
+        }
+        const bool moves =
+            op->handler >> 8 == G4_TABLE_INT && op->opcode == G4_OPCODE_MOV && op->out.convert == G4_CONVERT_NONE;
+        const bool number = gives_floats(op) || (moves && op->in[0].load == G4_LOAD_IMM &&
+                                                 immediate_is_number(&op->in[0]) && !is_negated(&op->in[0]));
+        const bool gated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
+        if (op->out.store != G4_STORE_NULL) {
+            touch_out(touched, half_of(op, part), row_of(op, part),
+                      !gated && pattern(op) == 0xffff && op->out.store == G4_STORE_PACKED, number, moves ? copied : -1);
+        }
+    }
+}
+
+#endif

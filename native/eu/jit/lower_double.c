@@ -1,0 +1,193 @@
+/*
+ * Translation of what keeps more than single precision until the end: accumulators, line and pln, dot products.
+ */
+#include <string.h>
+
+#include "core/variant.h"
+#include "eu/jit/operands.h"
+
+#if G4_HAVE_X86_VARIANTS
+
+/* ---- accumulators ---- */
+
+static unsigned sum_of(struct translator *t, unsigned acc, unsigned thread) {
+    int reg = holder_of(t, HOLDS_SUM, acc, thread);
+    if (reg < 0) {
+        reg = take(t, HOLDS_SUM, acc, thread);
+        g4_evex(&t->code, G4_X_LOAD, (unsigned)reg, 0, g4_sum_in_memory(acc, thread), 0, G4_MERGE);
+    }
+    t->s.held[reg].used = t->s.now;
+    return (unsigned)reg;
+}
+
+static unsigned acc_of(const struct g4_op *op, int part) {
+    return (unsigned)(op->acc + part) & 1;
+}
+
+/* ---- double precision: line, pln, dot products ---- */
+
+/* Both threads' floats as doubles. */
+static void widen(struct translator *t, struct wide to, unsigned from, unsigned lanes) {
+    g4_evex_imm(&t->code, G4_X_HIGH_HALF, from, 0, g4_rm_reg(to.high), 0, G4_MERGE, 1);
+    g4_evex(&t->code, G4_X_WIDEN, to.low, 0, g4_rm_reg(from), lanes, G4_ZERO);
+    g4_evex(&t->code, G4_X_WIDEN, to.high, 0, g4_rm_reg(to.high), K_HIGH, G4_ZERO);
+}
+
+static void wide_binary(struct translator *t, enum g4_form form, struct wide to, struct wide a, struct wide b,
+                        unsigned lanes) {
+    g4_evex(&t->code, form, to.low, a.low, g4_rm_reg(b.low), lanes, G4_ZERO);
+    g4_evex(&t->code, form, to.high, a.high, g4_rm_reg(b.high), K_HIGH, G4_ZERO);
+}
+
+/* The accumulator gets what the lanes of all threads of the group have, whatever the masks say. */
+static void accumulate(struct translator *t, const struct g4_op *op, int part, struct wide from) {
+    const unsigned low = sum_of(t, acc_of(op, part), 0);
+    const unsigned high = sum_of(t, acc_of(op, part), 1);
+    g4_evex(&t->code, G4_X_MOVE_PD, low, 0, g4_rm_reg(from.low), K_GROUP, G4_MERGE);
+    g4_mask_high(&t->code, K_TEMP, K_GROUP);
+    g4_evex(&t->code, G4_X_MOVE_PD, high, 0, g4_rm_reg(from.high), K_TEMP, G4_MERGE);
+    t->s.held[low].dirty = t->s.held[high].dirty = true;
+}
+
+/* The lanes that double arithmetic is done for; K_HIGH has those of the second thread. */
+static unsigned wide_lanes(struct translator *t, const struct g4_op *op, int part) {
+    const unsigned lanes = op->acc_write ? (unsigned)K_GROUP : lanes_of(t, op, part, true);
+    g4_mask_high(&t->code, K_HIGH, lanes);
+    return lanes;
+}
+
+/* To TEMP_RESULT, which must have no NaN. */
+static void finish_wide(struct translator *t, const struct g4_op *op, int part, struct wide from, unsigned lanes) {
+    g4_evex(&t->code, G4_X_NARROW, TEMP_RESULT, 0, g4_rm_reg(from.low), lanes, G4_ZERO);
+    g4_evex(&t->code, G4_X_NARROW, TEMP_3, 0, g4_rm_reg(from.high), K_HIGH, G4_ZERO);
+    g4_evex_imm(&t->code, G4_X_JOIN, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(TEMP_3), 0, G4_MERGE, 1);
+    check_numbers(t, TEMP_RESULT, lanes);
+    if (op->acc_write) {
+        check_size(t, TEMP_RESULT, lanes);
+        accumulate(t, op, part, from);
+        lanes = lanes_of(t, op, part, true);
+    }
+    finish_float(t, op, part, lanes);
+}
+
+static const struct wide first = {TEMP_0, TEMP_1};
+static const struct wide second = {TEMP_2, TEMP_3};
+
+/* A dword of a plane, which the kernel must not have written in this stretch, as doubles. */
+static void plane(struct translator *t, const struct g4_op *op, int part, unsigned byte, struct wide to,
+                  unsigned lanes) {
+    struct g4_rm from = g4_row_in_memory(op->in[0].reg[part], byte & 31);
+    from.broadcast = true;
+    g4_evex(&t->code, G4_X_WIDEN, to.low, 0, from, lanes, G4_ZERO);
+    from.offset += G4_REGISTER_BYTES;
+    g4_evex(&t->code, G4_X_WIDEN, to.high, 0, from, K_HIGH, G4_ZERO);
+}
+
+static bool translate_plane(struct translator *t, const struct g4_op *op) {
+    const bool pln = op->opcode == G4_OPCODE_PLN;
+    const struct wide coefficient = {TEMP_A, TEMP_B};
+
+    if (op->in[0].keep != UINT32_MAX || op->in[0].flip || t->region) {
+        return false;
+    }
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned sub = op->in[0].sub[part];
+        if (is_dirty(t, op->in[0].reg[part])) {
+            return false;
+        }
+        const unsigned lanes = wide_lanes(t, op, part);
+        widen(t, first, float_source(t, op, 1, part, TEMP_RESULT, false), lanes);
+        plane(t, op, part, pln ? sub & 16 : sub, coefficient, lanes);
+        wide_binary(t, G4_X_MULPD, first, coefficient, first, lanes);
+        if (pln) {
+            struct g4_op other = *op; /* the second coordinate is in the next register */
+            other.in[1].reg[part]++;
+            widen(t, second, float_source(t, &other, 1, part, TEMP_RESULT, false), lanes);
+            plane(t, op, part, (sub & 16) + 4, coefficient, lanes);
+            wide_binary(t, G4_X_MULPD, second, coefficient, second, lanes);
+            wide_binary(t, G4_X_ADDPD, first, first, second, lanes);
+        }
+        plane(t, op, part, (sub & 16) + 12, coefficient, lanes);
+        wide_binary(t, G4_X_ADDPD, first, first, coefficient, lanes);
+        finish_wide(t, op, part, first, lanes);
+    }
+    return true;
+}
+
+/* add and mul that accumulate, mac. */
+static bool translate_accumulate(struct translator *t, const struct g4_op *op) {
+    if (t->region) {
+        return false;
+    }
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned x = float_source(t, op, 0, part, TEMP_A, false);
+        const unsigned y = float_source(t, op, 1, part, TEMP_B, false);
+        const unsigned lanes = wide_lanes(t, op, part);
+        widen(t, second, x, lanes);
+        widen(t, first, y, lanes);
+        wide_binary(t, op->opcode == G4_OPCODE_ADD ? G4_X_ADDPD : G4_X_MULPD, first, second, first, lanes);
+        if (op->opcode == G4_OPCODE_MAC) {
+            const struct wide sum = {sum_of(t, acc_of(op, part), 0), sum_of(t, acc_of(op, part), 1)};
+            wide_binary(t, G4_X_ADDPD, first, first, sum, lanes);
+        }
+        finish_wide(t, op, part, first, lanes);
+    }
+    return true;
+}
+
+/* The same element of each group of four. */
+static void tuple(struct translator *t, struct wide to, struct wide from, unsigned element) {
+    g4_evex_imm(&t->code, G4_X_PERMUTE_PD, to.low, 0, g4_rm_reg(from.low), 0, G4_MERGE, element * 0x55u);
+    g4_evex_imm(&t->code, G4_X_PERMUTE_PD, to.high, 0, g4_rm_reg(from.high), 0, G4_MERGE, element * 0x55u);
+}
+
+/* Products left to right (spec/40 4.3).  All lanes take part whose threads run; who is not enabled is not stored. */
+static bool translate_dot(struct translator *t, const struct g4_op *op) {
+    const struct wide sum = {TEMP_A, TEMP_B};
+    const unsigned products = op->opcode == G4_OPCODE_DP2 ? 2 : op->opcode == G4_OPCODE_DP4 ? 4 : 3;
+
+    if (op->acc_write || op->parts != 1 || t->region) {
+        return false;
+    }
+    g4_mask_high(&t->code, K_HIGH, K_GROUP);
+    const unsigned x = float_source(t, op, 0, 0, TEMP_A, false);
+    const unsigned y = float_source(t, op, 1, 0, TEMP_B, false);
+    widen(t, second, x, K_GROUP);
+    widen(t, first, y, K_GROUP);
+    wide_binary(t, G4_X_MULPD, second, second, first, K_GROUP);
+    if (op->opcode == G4_OPCODE_DPH) { /* y's last, before the room is wanted */
+        g4_evex_imm(&t->code, G4_X_PERMUTE_PD, first.low, 0, g4_rm_reg(first.low), 0, G4_MERGE, 0xff);
+        g4_evex_imm(&t->code, G4_X_PERMUTE_PD, first.high, 0, g4_rm_reg(first.high), 0, G4_MERGE, 0xff);
+    }
+    const struct wide each = {TEMP_RESULT, ZERO}; /* which is made zero again */
+    tuple(t, sum, second, 0);
+    for (unsigned i = 1; i < products; i++) {
+        tuple(t, each, second, i);
+        wide_binary(t, G4_X_ADDPD, sum, sum, each, K_GROUP);
+    }
+    if (op->opcode == G4_OPCODE_DPH) {
+        wide_binary(t, G4_X_ADDPD, sum, sum, first, K_GROUP);
+    }
+    g4_evex(&t->code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
+    const unsigned lanes = lanes_of(t, op, 0, true);
+    g4_mask_high(&t->code, K_HIGH, lanes);
+    finish_wide(t, op, 0, sum, lanes);
+    return true;
+}
+
+bool g4_translate_double(struct translator *t, const struct g4_op *op, unsigned index) {
+    switch (index) {
+    case G4_FAST_PLN:
+    case G4_FAST_LINE:
+        return translate_plane(t, op);
+    case G4_FAST_DP2_P:
+    case G4_FAST_DP3_P:
+    case G4_FAST_DPH_P:
+    case G4_FAST_DP4_P:
+        return translate_dot(t, op);
+    default:
+        return translate_accumulate(t, op);
+    }
+}
+
+#endif

@@ -1,0 +1,582 @@
+/*
+ * Operands in and out, for the files that translate single instructions (translator.h).
+ */
+#ifndef G4_EU_TRANSLATE_OPERANDS_H
+#define G4_EU_TRANSLATE_OPERANDS_H
+
+#include <string.h>
+
+#include "eu/jit/translator.h"
+
+/* One dword for all lanes. */
+static inline struct g4_rm all(struct translator *t, uint32_t value) {
+    return g4_rm_all(G4_BASE_RCX, g4_constant(&t->constants, &value, sizeof value));
+}
+
+/* A dword for each channel, the same in both threads. */
+static inline struct g4_rm by_channel(struct translator *t, const int32_t channel[8], int32_t step) {
+    int32_t lanes[16];
+    for (int c = 0; c < 16; c++) {
+        lanes[c] = channel[c & 7] + (c < 8 ? 0 : step);
+    }
+    return g4_rm_at(G4_BASE_RCX, g4_constant(&t->constants, lanes, sizeof lanes));
+}
+
+/* ---- what vector registers hold ---- */
+
+static inline int holder_of(const struct translator *t, enum what what, unsigned row, unsigned element) {
+    for (int i = 0; i < HELD_IN_REGION; i++) {
+        const struct holder *const h = &t->s.held[i];
+        if (h->what == what && h->row == row && h->element == element) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* A register that may be given away: free, or clean and not of this instruction. */
+static inline int take(struct translator *t, enum what what, unsigned row, unsigned element) {
+    int best = -1;
+    for (int i = 0; i < CACHED; i++) {
+        const struct holder *const h = &t->s.held[i];
+        if (h->what == HOLDS_NOTHING) {
+            best = i;
+            break;
+        }
+        if (!h->dirty && h->used != t->s.now && (best < 0 || h->used < t->s.held[best].used)) {
+            best = i;
+        }
+    }
+    if (best < 0) {
+        t->s.out_of_registers = true;
+        best = 0; /* the instruction will be taken back */
+    }
+    t->s.held[best] =
+        (struct holder){.what = (uint8_t)what, .row = (uint8_t)row, .element = (uint8_t)element, .used = t->s.now};
+    return best;
+}
+
+/* Where a row is that has no register. */
+static inline struct g4_rm row_at(const struct translator *t, unsigned number, unsigned byte) {
+    if (t->region && t->spilled[number]) {
+        return g4_rm_at(G4_BASE_RSI,
+                        offsetof(struct g4_region_room, rows) + (t->spilled[number] - 1u) * ROW_BYTES + byte);
+    }
+    return g4_row_in_memory(number, byte);
+}
+
+/* The register of a row; in a region that keeps it in memory, `temp`. */
+static inline unsigned row(struct translator *t, unsigned number, unsigned temp) {
+    int reg = holder_of(t, HOLDS_ROW, number, 0);
+    if (reg < 0) {
+        reg = t->region ? (int)temp : take(t, HOLDS_ROW, number, 0);
+        g4_evex(&t->code, G4_X_LOAD, (unsigned)reg, 0, row_at(t, number, 0), 0, G4_MERGE);
+    }
+    if (reg < HELD_IN_REGION) {
+        t->s.held[reg].used = t->s.now;
+    }
+    return (unsigned)reg;
+}
+
+static inline bool is_dirty(const struct translator *t, unsigned number) {
+    const int reg = holder_of(t, HOLDS_ROW, number, 0);
+    return reg >= 0 && t->s.held[reg].dirty;
+}
+
+static inline void spread_element(struct translator *t, unsigned to, unsigned from, unsigned element) {
+    const unsigned quarter = element / 4;
+    g4_evex_imm(&t->code, G4_X_SHUFFLE_128, to, from, g4_rm_reg(from), 0, G4_MERGE,
+                quarter * 5u + (quarter + 2u) * 0x50u);
+    g4_evex_imm(&t->code, G4_X_PERMUTE_PS, to, 0, g4_rm_reg(to), 0, G4_MERGE, element % 4 * 0x55u);
+}
+
+static inline void broadcast_element(struct translator *t, unsigned to, unsigned row, unsigned element) {
+    g4_evex(&t->code, G4_X_BROADCAST, to, 0, row_at(t, row, 4 * element), 0, G4_MERGE);
+    g4_mask_constant(&t->code, K_TEMP, 0xff00);
+    g4_evex(&t->code, G4_X_BROADCAST, to, 0, row_at(t, row, G4_REGISTER_BYTES + 4 * element), K_TEMP, G4_MERGE);
+}
+
+static inline unsigned element(struct translator *t, unsigned number, unsigned dword, unsigned temp) {
+    int reg = holder_of(t, HOLDS_ELEMENT, number, dword);
+    if (reg < 0) {
+        const int whole = holder_of(t, HOLDS_ROW, number, 0);
+        if (whole >= 0) {
+            t->s.held[whole].used = t->s.now;
+        }
+        reg = t->region ? (int)temp : take(t, HOLDS_ELEMENT, number, dword);
+        if (whole >= 0) {
+            spread_element(t, (unsigned)reg, (unsigned)whole, dword);
+        } else {
+            broadcast_element(t, (unsigned)reg, number, dword);
+        }
+    }
+    if (reg < HELD_IN_REGION) {
+        t->s.held[reg].used = t->s.now;
+    }
+    return (unsigned)reg;
+}
+
+/* The register of a row that is about to be written, in some lanes at least; -1: it is in memory. */
+static inline int written_row(struct translator *t, unsigned number) {
+    if (t->region) {
+        return holder_of(t, HOLDS_ROW, number, 0);
+    }
+    const unsigned reg = row(t, number, 0);
+    for (int i = 0; i < HELD_IN_REGION; i++) {
+        if (t->s.held[i].what == HOLDS_ELEMENT && t->s.held[i].row == number) {
+            t->s.held[i].what = HOLDS_NOTHING;
+        }
+    }
+    t->s.held[reg].dirty = true;
+    return (int)reg;
+}
+
+/* ---- lanes ---- */
+
+static inline unsigned half_of(const struct g4_op *op, int part) {
+    return (unsigned)(op->half + part);
+}
+
+static inline unsigned pattern(const struct g4_op *op) {
+    return (unsigned)(op->written & 0xffff);
+}
+
+/* Of flag register f0.`flag`, the pair's word of a half. */
+static inline struct g4_rm flag_in_memory(unsigned flag, unsigned half) {
+    return g4_rm_at(G4_BASE_RDX, offsetof(struct g4_gang, flag) + (2 * flag + half) * sizeof(g4_lanes));
+}
+
+/* The flags of a part, in a mask. */
+static inline unsigned flag_of(struct translator *t, const struct g4_op *op, int part) {
+    if (t->region) { /* which uses but one flag register */
+        return half_of(op, part) ? K_FLAG_1 : K_FLAG_0;
+    }
+    g4_mask_load(&t->code, K_TEMP, flag_in_memory(op->flag, half_of(op, part)));
+    return K_TEMP;
+}
+
+/* The lanes that an instruction may look at, as one of the three masks that stay. */
+static inline unsigned widest(const struct g4_op *op, int part) {
+    return op->nomask ? K_GROUP : K_EXEC_0 + half_of(op, part);
+}
+
+/* The mask of a part's lanes: those that are on and, with `gate`, pass the predicate. */
+static inline unsigned lanes_of(struct translator *t, const struct g4_op *op, int part, bool gate) {
+    unsigned mask = widest(op, part);
+    if (pattern(op) != 0xffff) {
+        g4_mask_constant(&t->code, K_LANES, pattern(op));
+        g4_masks(&t->code, G4_K_AND, K_LANES, K_LANES, mask);
+        mask = K_LANES;
+    }
+    if (gate && op->predicate != G4_PRED_NONE) {
+        const unsigned flag = flag_of(t, op, part);
+        g4_masks(&t->code, op->predicate_inverse ? G4_K_ANDN : G4_K_AND, K_LANES, flag, mask);
+        mask = K_LANES;
+    }
+    return mask;
+}
+
+/* flag = flag & ~lanes | K_BITS, which has no other bits. */
+static inline void set_flags(struct translator *t, const struct g4_op *op, int part, unsigned lanes) {
+    const unsigned flag = flag_of(t, op, part);
+    g4_masks(&t->code, G4_K_ANDN, K_TEMP, lanes, flag);
+    g4_masks(&t->code, G4_K_OR, t->region ? flag : K_TEMP, K_TEMP, K_BITS);
+    if (!t->region) {
+        g4_mask_store(&t->code, K_TEMP, flag_in_memory(op->flag, half_of(op, part)));
+    }
+}
+
+/* Whole registers of the threads that are there, in K_TEMP; eax is lost. */
+static inline unsigned whole_threads(struct translator *t) {
+    /* kmovw eax, K_TEMP; cmp al, 1; sbb r10b, r10b; cmp ah, 1; sbb al, al; mov ah, al; mov al, r10b; not eax;
+     * kmovw K_TEMP, eax: a byte of ones for each byte that is not 0 */
+    static const uint8_t spread[] = {0xc5, 0xf8, 0x93, 0xc6, 0x3c, 0x01, 0x45, 0x18, 0xd2, 0x80, 0xfc, 0x01, 0x18,
+                                     0xc0, 0x88, 0xc4, 0x44, 0x88, 0xd0, 0xf7, 0xd0, 0xc5, 0xf8, 0x92, 0xf0};
+    if (!t->region) {
+        return K_GROUP;
+    }
+    g4_masks(&t->code, G4_K_OR, K_TEMP, K_EXEC_0, K_EXEC_1);
+    g4_put_all(&t->code, spread, sizeof spread);
+    return K_TEMP;
+}
+
+/* ---- operands in ---- */
+
+/* NaN, infinities */
+enum {
+    NO_NUMBER = 0x99
+};
+
+/* Lanes in K_BITS make the result worth nothing. */
+static inline void doubt_bits(struct translator *t) {
+    g4_masks(&t->code, G4_K_OR, K_DOUBT, K_DOUBT, K_BITS);
+    t->s.checks_doubt = true;
+}
+
+static inline void check_numbers(struct translator *t, unsigned reg, unsigned lanes) {
+    g4_evex_imm(&t->code, G4_X_CLASS, K_BITS, 0, g4_rm_reg(reg), lanes, G4_MERGE, NO_NUMBER);
+    doubt_bits(t);
+}
+
+/* A result must not be as large as can be.  In a region the host's flags tell at the end. */
+static inline void check_size(struct translator *t, unsigned reg, unsigned lanes) {
+    if (!t->region) {
+        g4_evex_imm(&t->code, G4_X_RANGE, LARGEST, LARGEST, g4_rm_reg(reg), lanes, G4_MERGE, G4_RANGE_LARGEST);
+        t->s.checks_largest = true;
+    }
+}
+
+static inline bool known_number(uint8_t numbers, unsigned lanes) {
+    return numbers & (1u << lanes | 1u << K_GROUP);
+}
+
+/* Dwords of each thread's row, by channel. */
+static inline void permute(struct translator *t, unsigned to, unsigned from, const int32_t dword[8], unsigned index) {
+    g4_evex(&t->code, G4_X_LOAD, index, 0, by_channel(t, dword, 8), 0, G4_MERGE);
+    g4_evex(&t->code, G4_X_PERMUTE, to, index, g4_rm_reg(from), 0, G4_MERGE);
+}
+
+/* Elements narrower than a dword: the dword they are in, moved up, and back down with the right sign. */
+static inline void narrow(struct translator *t, unsigned temp, unsigned from, const struct g4_fast_src *in, int part) {
+    int32_t dword[8];
+    int32_t left[8];
+    for (int c = 0; c < 8; c++) {
+        if (in->load == G4_LOAD_WORDS) {
+            const int byte = in->sub[part] + 2 * c;
+            dword[c] = byte / 4;
+            left[c] = byte % 4 ? 0 : 16;
+        } else {
+            dword[c] = in->idx[8 * part + c] & 7;
+            left[c] = in->left[8 * part + c];
+        }
+    }
+    permute(t, temp, from, dword, temp);
+    g4_evex(&t->code, G4_X_SHL, temp, temp, by_channel(t, left, 0), 0, G4_MERGE);
+    g4_evex_imm(&t->code, G4_X_SHIFT, in->is_signed ? G4_SHIFT_ASR : G4_SHIFT_SHR, temp, g4_rm_reg(temp), 0, G4_MERGE,
+                32u - 8u * in->size);
+}
+
+/* The elements of a part as they lie, in some register; *numbers: where they are known to be no NaN. */
+static inline unsigned raw_source(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp,
+                                  uint8_t **numbers) {
+    const struct g4_fast_src *const in = &op->in[s];
+    unsigned reg;
+
+    *numbers = NULL;
+    switch (in->load) {
+    case G4_LOAD_PACKED:
+        reg = row(t, in->reg[part], temp);
+        *numbers = reg < HELD_IN_REGION ? &t->s.held[reg].numbers : &t->spilled_numbers[in->reg[part]];
+        return reg;
+    case G4_LOAD_SCALAR:
+        reg = element(t, in->reg[part], in->sub[part] / 4u, temp);
+        *numbers = reg < HELD_IN_REGION ? &t->s.held[reg].numbers : NULL;
+        return reg;
+    case G4_LOAD_IMM:
+        g4_evex(&t->code, G4_X_LOAD, temp, 0, by_channel(t, &in->imm[8 * part], 0), 0, G4_MERGE);
+        return temp;
+    case G4_LOAD_PERMUTE: {
+        int32_t dword[8];
+        for (int c = 0; c < 8; c++) {
+            dword[c] = in->idx[8 * part + c] & 7;
+        }
+        permute(t, temp, row(t, in->reg[part], TEMP_3), dword, temp);
+        return temp;
+    }
+    default:
+        narrow(t, temp, row(t, in->reg[part], TEMP_3), in, part);
+        return temp;
+    }
+}
+
+/* Elements that no dword holds, or no half of one, are left to the handlers. */
+static inline bool may_load(const struct g4_fast_src *in) {
+    switch (in->load) {
+    case G4_LOAD_SCALAR:
+        return in->sub[0] % 4 == 0 && in->sub[1] % 4 == 0;
+    case G4_LOAD_WORDS:
+        return in->sub[0] % 2 == 0 && in->sub[1] % 2 == 0;
+    case G4_LOAD_PACKED:
+    case G4_LOAD_IMM:
+    case G4_LOAD_PERMUTE:
+    case G4_LOAD_NARROW:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Modifiers of integers: none, the negative, or the bias that comparisons without sign have. */
+static inline bool is_negated(const struct g4_fast_src *in) {
+    return in->invert == -1 && in->minus == -1;
+}
+
+static inline bool is_biased(const struct g4_fast_src *in) {
+    return in->invert == INT32_MIN && in->minus == 0;
+}
+
+static inline unsigned negated(struct translator *t, const struct g4_fast_src *in, unsigned reg, unsigned temp) {
+    if (is_negated(in)) {
+        g4_evex(&t->code, G4_X_SUB, temp, ZERO, g4_rm_reg(reg), 0, G4_MERGE);
+        return temp;
+    }
+    return reg;
+}
+
+/* A source of integer arithmetic, without the bias. */
+static inline unsigned int_source(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp) {
+    uint8_t *numbers;
+    return negated(t, &op->in[s], raw_source(t, op, s, part, temp, &numbers), temp);
+}
+
+/* A source of arithmetic in floats; with `check` it must be no NaN. */
+static inline unsigned float_source(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp,
+                                    bool check) {
+    const struct g4_fast_src *const in = &op->in[s];
+    const unsigned lanes = widest(op, part);
+    uint8_t *numbers;
+    unsigned reg = raw_source(t, op, s, part, temp, &numbers);
+
+    if (in->convert != G4_CONVERT_NONE) {
+        reg = negated(t, in, reg, temp);
+        g4_evex(&t->code, in->convert == G4_CONVERT_UD_TO_FLOAT ? G4_X_FROM_UD : G4_X_FROM_D, temp, 0, g4_rm_reg(reg),
+                0, G4_MERGE);
+        reg = temp;
+    } else if (check && in->load != G4_LOAD_IMM && !(numbers && known_number(*numbers, lanes))) {
+        check_numbers(t, reg, lanes);
+        if (numbers && !t->region) {
+            *numbers |= (uint8_t)(1u << lanes);
+        }
+    }
+    if (in->keep != UINT32_MAX) {
+        g4_evex(&t->code, G4_X_AND, temp, reg, all(t, in->keep), 0, G4_MERGE);
+        reg = temp;
+    }
+    if (in->flip) {
+        g4_evex(&t->code, G4_X_XOR, temp, reg, all(t, in->flip), 0, G4_MERGE);
+        reg = temp;
+    }
+    return reg;
+}
+
+/* An immediate that is the same in all channels. */
+static inline bool is_uniform(const struct g4_fast_src *in) {
+    for (int c = 1; in->load == G4_LOAD_IMM && c < 16; c++) {
+        if (in->imm[c] != in->imm[0]) {
+            return false;
+        }
+    }
+    return in->load == G4_LOAD_IMM;
+}
+
+/* The same two as operands that may lie in memory: where immediates are. */
+static inline struct g4_rm int_operand(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp) {
+    const struct g4_fast_src *const in = &op->in[s];
+    if (is_uniform(in)) {
+        const uint32_t value = (uint32_t)in->imm[0];
+        return all(t, is_negated(in) ? 0 - value : value);
+    }
+    return g4_rm_reg(int_source(t, op, s, part, temp));
+}
+
+static inline struct g4_rm float_operand(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp,
+                                         bool check) {
+    const struct g4_fast_src *const in = &op->in[s];
+    if (is_uniform(in) && in->convert == G4_CONVERT_NONE) {
+        return all(t, ((uint32_t)in->imm[0] & in->keep) ^ in->flip);
+    }
+    return g4_rm_reg(float_source(t, op, s, part, temp, check));
+}
+
+static inline bool immediate_is_number(const struct g4_fast_src *in) {
+    for (int c = 0; in->load == G4_LOAD_IMM && c < 16; c++) {
+        if ((in->imm[c] & 0x7fffffff) >= 0x7f800000) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- results out ---- */
+
+/* Dwords in a row within one register, but not from its beginning. */
+static inline bool is_shifted(const struct g4_op *op) {
+    if (op->out.store != G4_STORE_SCATTER4 || op->parts != 1 || op->out.off[0] % 4 != 0) {
+        return false;
+    }
+    for (unsigned c = 0; c < op->count; c++) {
+        if (op->out.off[c] != op->out.off[0] + 4 * c) {
+            return false;
+        }
+    }
+    return op->out.off[0] % G4_REGISTER_BYTES + 4u * op->count <= G4_REGISTER_BYTES;
+}
+
+/* How far from its lane the first channel is stored. */
+static inline unsigned shift_of(const struct g4_op *op) {
+    return op->out.store == G4_STORE_SCATTER4 ? op->out.off[0] % G4_REGISTER_BYTES / 4u : 0;
+}
+
+static inline bool may_store(const struct g4_op *op) {
+    const bool words = op->out.store == G4_STORE_WORDS && op->handler >> 8 == G4_TABLE_INT &&
+                       op->out.off[0] % 16 == 0 && op->out.off[8 * (op->parts - 1)] % 16 == 0;
+    return op->out.store == G4_STORE_NULL || op->out.store == G4_STORE_PACKED || words || is_shifted(op);
+}
+
+static inline unsigned row_of(const struct g4_op *op, int part) {
+    return op->out.off[8 * part] / (unsigned)sizeof(union g4_reg);
+}
+
+/* Move lanes up within their threads; the mask of them is K_LANES then. */
+static inline unsigned shifted(struct translator *t, unsigned reg, unsigned lanes, unsigned shift) {
+    int32_t from[8];
+    for (int c = 0; c < 8; c++) {
+        from[c] = (c - (int32_t)shift) & 7;
+    }
+    permute(t, TEMP_RESULT, reg, from, TEMP_0);
+    g4_mask_shift_left(&t->code, K_LANES, lanes, shift);
+    return TEMP_RESULT;
+}
+
+/* What is known of NaN in a row after a write. */
+static inline void now_numbers(struct translator *t, const struct g4_op *op, int part, unsigned reg, uint8_t result,
+                               bool gated) {
+    if (t->region) {
+        return; /* known beforehand */
+    }
+    uint8_t *const numbers = &t->s.held[reg].numbers;
+    const bool whole = pattern(op) == 0xffff && !gated && op->out.store == G4_STORE_PACKED;
+    const unsigned lanes = widest(op, part);
+    if (whole && lanes == K_GROUP) {
+        *numbers = result;
+    } else if (whole) {
+        /* only lanes of this mask have changed */
+        *numbers = (uint8_t)((*numbers & result) | (result & 1u << lanes));
+    } else {
+        *numbers &= result;
+    }
+}
+
+static inline void store_row(struct translator *t, unsigned number, unsigned mask, unsigned reg) {
+    const int to = written_row(t, number);
+    if (to >= 0) {
+        g4_evex(&t->code, G4_X_MOVE, (unsigned)to, 0, g4_rm_reg(reg), mask, G4_MERGE);
+    } else {
+        g4_evex(&t->code, G4_X_STORE, reg, 0, row_at(t, number, 0), mask, G4_MERGE);
+    }
+}
+
+/* Eight words of each thread, in one half of its registers. */
+static inline void store_words(struct translator *t, const struct g4_op *op, int part, unsigned lanes, unsigned reg) {
+    const unsigned shift = op->out.off[8 * part] % G4_REGISTER_BYTES / 2u;
+    const unsigned to = (unsigned)written_row(t, row_of(op, part));
+    g4_evex(&t->code, G4_X_TO_WORDS, reg, 0, g4_rm_reg(TEMP_RESULT), 0, G4_MERGE);
+    g4_evex_imm(&t->code, G4_X_SHUFFLE_128, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(TEMP_RESULT), 0, G4_MERGE, 0x50);
+    g4_mask_deposit(&t->code, K_TEMP, lanes, 0x00ff00ffu << shift);
+    g4_evex(&t->code, G4_X_MOVE_WORDS, to, 0, g4_rm_reg(TEMP_RESULT), K_TEMP, G4_MERGE);
+    t->s.held[to].numbers = 0;
+}
+
+/* Store lanes of `reg`, which is not the row's own. */
+static inline void store(struct translator *t, const struct g4_op *op, int part, unsigned lanes, unsigned reg,
+                         uint8_t numbers) {
+    if (op->out.store == G4_STORE_NULL) {
+        return;
+    }
+    if (op->out.store == G4_STORE_WORDS) {
+        store_words(t, op, part, lanes, reg);
+        return;
+    }
+    const bool gated = lanes == K_LANES;
+    if (shift_of(op)) {
+        reg = shifted(t, reg, lanes, shift_of(op));
+        lanes = K_LANES;
+    }
+    store_row(t, row_of(op, part), lanes, reg);
+    const int to = holder_of(t, HOLDS_ROW, row_of(op, part), 0);
+    if (to >= 0) {
+        now_numbers(t, op, part, (unsigned)to, numbers, gated);
+    }
+}
+
+static inline unsigned float_condition(unsigned cond) {
+    static const uint8_t predicate[8] = {[G4_COND_Z] = 0x00,  [G4_COND_NZ] = 0x04, [G4_COND_G] = 0x1e,
+                                         [G4_COND_GE] = 0x1d, [G4_COND_L] = 0x11,  [G4_COND_LE] = 0x12};
+    return predicate[cond & 7];
+}
+
+static inline unsigned int_condition(unsigned cond) {
+    static const uint8_t predicate[8] = {
+        [G4_COND_Z] = 0, [G4_COND_NZ] = 4, [G4_COND_G] = 6, [G4_COND_GE] = 5, [G4_COND_L] = 1, [G4_COND_LE] = 2};
+    return predicate[cond & 7];
+}
+
+/* Nothing is asked of a float result but to be stored where it is computed. */
+static inline bool is_direct(const struct g4_op *op) {
+    return op->out.store == G4_STORE_PACKED && op->out.convert == G4_CONVERT_NONE && !op->saturate &&
+           op->cond == G4_COND_NONE;
+}
+
+/* The end of what gives floats, in TEMP_RESULT: saturation, flags, conversion, store. */
+static inline void finish_float(struct translator *t, const struct g4_op *op, int part, unsigned lanes) {
+    check_size(t, TEMP_RESULT, lanes);
+    if (op->saturate) {
+        g4_evex(&t->code, G4_X_MAXPS, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(ZERO), lanes, G4_MERGE);
+        g4_evex(&t->code, G4_X_MINPS, TEMP_RESULT, TEMP_RESULT, all(t, 0x3f800000), lanes, G4_MERGE);
+    }
+    if (op->cond != G4_COND_NONE) {
+        g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_RESULT, g4_rm_reg(ZERO), lanes, G4_MERGE,
+                    float_condition(op->cond));
+        set_flags(t, op, part, lanes);
+    }
+    if (op->out.convert == G4_CONVERT_TO_D) {
+        g4_evex(&t->code, G4_X_TO_D, TEMP_RESULT, 0, g4_rm_reg(TEMP_RESULT), lanes, G4_MERGE);
+        /* what the host gives for anything out of range */
+        g4_evex_imm(&t->code, G4_X_CMPD, K_BITS, TEMP_RESULT, all(t, 0x80000000), lanes, G4_MERGE,
+                    int_condition(G4_COND_Z));
+        doubt_bits(t);
+        store(t, op, part, lanes, TEMP_RESULT, 0);
+    } else {
+        store(t, op, part, lanes, TEMP_RESULT, ALL_NUMBERS);
+    }
+}
+
+/* result = a form b */
+static inline void float_binary(struct translator *t, const struct g4_op *op, int part, enum g4_form form, unsigned a,
+                                struct g4_rm b, unsigned lanes) {
+    const int to = is_direct(op) ? written_row(t, row_of(op, part)) : -1;
+    if (to >= 0) {
+        g4_evex(&t->code, form, (unsigned)to, a, b, lanes, G4_MERGE);
+        check_size(t, (unsigned)to, lanes);
+        now_numbers(t, op, part, (unsigned)to, ALL_NUMBERS, lanes == K_LANES);
+    } else {
+        g4_evex(&t->code, form, TEMP_RESULT, a, b, lanes, G4_ZERO);
+        finish_float(t, op, part, lanes);
+    }
+}
+
+static inline void finish_int(struct translator *t, const struct g4_op *op, int part, unsigned lanes, unsigned reg,
+                              uint8_t numbers) {
+    if (op->cond != G4_COND_NONE) {
+        g4_evex_imm(&t->code, G4_X_CMPD, K_BITS, reg, g4_rm_reg(ZERO), lanes, G4_MERGE, int_condition(op->cond));
+        set_flags(t, op, part, lanes);
+    }
+    if (op->out.store != G4_STORE_NULL && op->out.convert != G4_CONVERT_NONE) {
+        g4_evex(&t->code, op->out.convert == G4_CONVERT_UD_TO_FLOAT ? G4_X_FROM_UD : G4_X_FROM_D, TEMP_RESULT, 0,
+                g4_rm_reg(reg), 0, G4_MERGE);
+        store(t, op, part, lanes, TEMP_RESULT, ALL_NUMBERS);
+    } else {
+        store(t, op, part, lanes, reg, numbers);
+    }
+}
+
+/* K_BITS decides: flags, and ones or zeros where anything is stored. */
+static inline void finish_truth(struct translator *t, const struct g4_op *op, int part, unsigned lanes) {
+    set_flags(t, op, part, lanes);
+    if (op->out.store != G4_STORE_NULL) {
+        g4_evex(&t->code, G4_X_FROM_MASK, TEMP_RESULT, 0, g4_rm_reg(K_BITS), 0, G4_MERGE);
+        store(t, op, part, lanes, TEMP_RESULT, 0);
+    }
+}
+
+#endif

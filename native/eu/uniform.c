@@ -1,0 +1,163 @@
+/*
+ * Kernels that give every pixel of an object the same colour: clears, and shaders that only pass a constant on.
+ *
+ * What is looked for is that no colour register of the one render target write depends on the channel or the thread:
+ * from immediates and from single elements of registers that all threads of an object have in common.  What the colour
+ * is, is not asked: whoever wants it runs a thread.
+ */
+#include "eu/kernel.h"
+
+enum {
+    HEADER_REGISTERS = 2,
+    COLORS = 4,
+    SFID_DATAPORT_WRITE = 5,
+};
+
+struct look {
+    bool flat_grf[G4_GRF_COUNT]; /* written, all channels alike */
+    bool written_grf[G4_GRF_COUNT];
+    bool flat_mrf[G4_MRF_COUNT];
+    uint32_t header_mrf; /* the payload register that has to be R1 as it was dispatched, */
+    bool header;         /* and is */
+    uint32_t from;       /* the lowest register that all threads have to have in common */
+};
+
+static bool is_plain(const struct g4_op *op) {
+    return !op->undefined && !op->breakpoint && op->predicate == 0 && !op->align16 && !op->half;
+}
+
+static bool is_contiguous(const struct g4_src *src) {
+    return !src->align16 && src->hstride == 1 && src->size == 4 && src->vstride == src->width &&
+           src->base % G4_REGISTER_BYTES == 0;
+}
+
+/* A whole register of eight dwords, unchanged: G1 into the payload. */
+static bool is_header_move(const struct look *look, const struct g4_op *op) {
+    const struct g4_src *const src = &op->src[0];
+    return op->opcode == G4_OPCODE_MOV && op->exec_size == 8 && op->nomask && op->cond == 0 && !op->saturate &&
+           op->dst.kind == G4_KIND_MRF && op->dst.base == look->header_mrf * G4_REGISTER_BYTES &&
+           op->dst.hstride == 1 && op->dst.type == src->type && (src->type == G4_TYPE_UD || src->type == G4_TYPE_D) &&
+           src->kind == G4_KIND_GRF && src->base == G4_REGISTER_BYTES && is_contiguous(src) && !src->abs &&
+           !src->negate;
+}
+
+static bool flat_source(struct look *look, const struct g4_op *op, const struct g4_src *src) {
+    if (src->kind == G4_KIND_IMM) {
+        for (int c = 1; c < 8; c++) {
+            if (src->imm[c] != src->imm[0]) {
+                return false;
+            }
+        }
+        return true;
+    }
+    if (src->kind != G4_KIND_GRF) {
+        return false;
+    }
+    const uint32_t reg = src->base / G4_REGISTER_BYTES;
+    if (reg >= G4_GRF_COUNT) {
+        return false;
+    }
+    if (g4_src_scalar(src) && src->pass_bytes == 0) {
+        if (!look->written_grf[reg]) {
+            look->from = reg < look->from ? reg : look->from;
+            return true;
+        }
+        return look->flat_grf[reg];
+    }
+    bool flat = is_contiguous(src);
+    for (uint32_t pass = 0; pass < op->passes && flat; pass++) {
+        const uint32_t part = reg + pass * src->pass_bytes / G4_REGISTER_BYTES;
+        flat = part < G4_GRF_COUNT && look->flat_grf[part];
+    }
+    return flat;
+}
+
+/* Arithmetic whose result depends on its operands alone. */
+static bool is_arithmetic(const struct g4_op *op) {
+    switch (op->opcode) {
+    case G4_OPCODE_MOV:
+    case G4_OPCODE_ADD:
+    case G4_OPCODE_MUL:
+    case G4_OPCODE_FRC:
+    case G4_OPCODE_RNDD:
+    case G4_OPCODE_RNDU:
+    case G4_OPCODE_RNDE:
+    case G4_OPCODE_RNDZ:
+        return op->cond == 0;
+    default:
+        return false;
+    }
+}
+
+static bool flat_op(struct look *look, const struct g4_op *op) {
+    const unsigned sources = g4_opcode_info[op->opcode].sources;
+    const struct g4_dst *const dst = &op->dst;
+    const uint32_t reg = dst->base / G4_REGISTER_BYTES;
+
+    if (!is_arithmetic(op) || op->channels != 8 || dst->size != 4 || dst->hstride != 1 ||
+        dst->base % G4_REGISTER_BYTES != 0 || (dst->kind != G4_KIND_GRF && dst->kind != G4_KIND_MRF)) {
+        return false;
+    }
+    for (unsigned s = 0; s < sources; s++) {
+        if (!flat_source(look, op, &op->src[s])) {
+            return false;
+        }
+    }
+    for (uint32_t pass = 0; pass < op->passes; pass++) {
+        const uint32_t part = reg + pass * dst->pass_bytes / G4_REGISTER_BYTES;
+        if (dst->kind == G4_KIND_MRF) {
+            look->flat_mrf[part & (G4_MRF_COUNT - 1)] = true;
+            look->header = look->header && (part & (G4_MRF_COUNT - 1)) != look->header_mrf;
+        } else if (part < 2 || part >= G4_GRF_COUNT) {
+            return false;
+        } else {
+            look->flat_grf[part] = look->written_grf[part] = true;
+        }
+    }
+    return true;
+}
+
+/* The last one: a write of colour alone to one target, with R0 and R1 in front. */
+static bool is_flat_write(const struct look *look, const struct g4_op *op, struct g4_flat *flat) {
+    const uint32_t type = op->descriptor >> 8 & 7;
+    const uint32_t colors = COLORS * (type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 ? 2u : 1u);
+
+    if (op->opcode != G4_OPCODE_SEND || !is_plain(op) || op->src[1].kind != G4_KIND_IMM || !op->whole_move ||
+        op->src[0].kind != G4_KIND_GRF || op->src[0].base != 0 || op->passes != 1 ||
+        (op->descriptor >> 24) != (0x80 | SFID_DATAPORT_WRITE) ||
+        (op->descriptor >> 12 & 7) != G4_DATA_PORT_WRITE_TYPE_GEN45_RENDER_TARGET || !(op->descriptor >> 11 & 1) ||
+        (type != G4_RENDER_TARGET_WRITE_TYPE_SIMD16 && type != G4_RENDER_TARGET_WRITE_TYPE_SIMD8_SUBSPANS_01) ||
+        (op->descriptor >> 20 & 15) != HEADER_REGISTERS + colors || !look->header) {
+        return false;
+    }
+    for (uint32_t c = 0; c < colors; c++) {
+        if (!look->flat_mrf[(op->mrf + HEADER_REGISTERS + c) & (G4_MRF_COUNT - 1)]) {
+            return false;
+        }
+    }
+    flat->pixels = type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 ? 16 : 8;
+    flat->target = op->descriptor & 0xff;
+    return true;
+}
+
+void g4_flat_find(const struct g4_kernel *kernel, struct g4_flat *flat) {
+    const struct g4_op *const last = &kernel->ops[kernel->count - (kernel->count > 0)];
+    struct look look = {.from = G4_GRF_COUNT, .header_mrf = (last->mrf + 1u) & (G4_MRF_COUNT - 1)};
+
+    *flat = (struct g4_flat){.pixels = 0};
+    if (kernel->count < 2 || kernel->leaves) {
+        return;
+    }
+    for (const struct g4_op *op = kernel->ops; op < last; op++) {
+        flat->channel_ops += op->exec_size;
+        if (is_plain(op) && is_header_move(&look, op)) {
+            look.header = true;
+            look.flat_mrf[look.header_mrf] = false;
+        } else if (!is_plain(op) || !flat_op(&look, op)) {
+            return;
+        }
+    }
+    flat->channel_ops += last->exec_size;
+    flat->from = look.from;
+    (void)is_flat_write(&look, last, flat);
+}

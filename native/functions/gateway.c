@@ -1,0 +1,169 @@
+/*
+ * The message gateway, SFID 3: threads write into registers of others that have opened them (spec/60 7).
+ */
+#include <string.h>
+
+#include "core/report.h"
+#include "functions/message.h"
+
+enum {
+    GET_TIME_STAMP = 3,                 /* a function that Gen4's descriptors reserve */
+    QUARTERS_OF_AN_INSTRUCTION = 4 * 4, /* of a nanosecond */
+    REGISTER_FILE_BYTES = G4_GRF_COUNT * 32
+};
+
+static enum g4_gateway_error open_gateway(const struct g4_eu *eu, struct g4_gang *gang, int thread,
+                                          const uint32_t *payload) {
+    /* 64 registers are more than the manual has, and work on G4x (spec/60 7) */
+    const uint32_t largest = G4_GATEWAY_SIZE_REGISTERS_32 + (g4_is_gen45(eu->ctx->gen) ? 1 : 0);
+    struct g4_gateway_open_payload open;
+
+    g4_gateway_open_payload_unpack(payload, eu->ctx->gen, &open);
+    if (open.gateway_size > largest) {
+        return G4_GATEWAY_ERROR_GATEWAY_SIZE_EXCEEDED;
+    }
+    gang->gateway[thread] = (struct g4_gateway){
+        .open = true,
+        .key = (uint16_t)open.key,
+        .register_base = (uint8_t)open.register_base,
+        .registers = (uint8_t)(1u << open.gateway_size),
+    };
+    return G4_GATEWAY_ERROR_SUCCESSFUL;
+}
+
+/* Without a scheduler the gang is the whole machine. */
+static bool find_in_gang(const struct g4_eu *eu, struct g4_gang *gang, uint32_t euid, uint32_t tid, int *thread) {
+    const uint32_t tid_bits = g4_is_gen45(eu->ctx->gen) ? 7 : 3;
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        const uint32_t identity = gang->sr0[t];
+        if ((gang->live >> t & 1) && (identity & tid_bits) == tid && (identity >> 8 & 15) == euid) {
+            *thread = t;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_recipient(const struct g4_eu *eu, struct g4_gang *gang, const struct g4_gateway_forward_payload *to,
+                           struct g4_gang **recipient, int *thread) {
+    if (gang->owner.find_thread) {
+        return gang->owner.find_thread(gang, to->euid, to->tid, recipient, thread);
+    }
+    *recipient = gang;
+    return find_in_gang(eu, gang, to->euid, to->tid, thread);
+}
+
+/* Bytes by length code, 0: not to be had. */
+static uint32_t forward_bytes(uint32_t length) {
+    switch (length) {
+    case G4_GATEWAY_LENGTH_BYTE:
+        return 1;
+    case G4_GATEWAY_LENGTH_DWORDS_1:
+        return 4;
+    case G4_GATEWAY_LENGTH_DWORDS_2:
+        return 8;
+    case G4_GATEWAY_LENGTH_DWORDS_4:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+/* The order of the checks is not written anywhere: spec/60 7 has this one. */
+static enum g4_gateway_error forward(const struct g4_eu *eu, struct g4_gang *gang, const uint32_t *payload,
+                                     bool notify) {
+    struct g4_gateway_forward_payload message;
+    struct g4_gang *recipient;
+    int thread;
+
+    g4_gateway_forward_payload_unpack(payload, eu->ctx->gen, &message);
+    if (!find_recipient(eu, gang, &message, &recipient, &thread) || !recipient->gateway[thread].open ||
+        !(recipient->live >> thread & 1)) {
+        return G4_GATEWAY_ERROR_GATEWAY_CLOSED;
+    }
+    const struct g4_gateway *const gateway = &recipient->gateway[thread];
+    const uint32_t bytes = forward_bytes(message.length);
+    if (gateway->key != message.key) {
+        return G4_GATEWAY_ERROR_KEY_MISMATCHED;
+    }
+    if (bytes == 0) {
+        return G4_GATEWAY_ERROR_INVALID_MESSAGE_SIZE;
+    }
+    const uint32_t offset = message.offset & ~(bytes - 1); /* aligned to its length */
+    const uint32_t target = gateway->register_base * 32u + offset;
+    if (offset + bytes > gateway->registers * 32u || target + bytes > REGISTER_FILE_BYTES) {
+        return G4_GATEWAY_ERROR_LIMIT_EXCEEDED;
+    }
+    const uint8_t *const data = (const uint8_t *)payload + (bytes == 1 ? offset & 3 : 0);
+    memcpy(&recipient->grf[target / 32].ub[thread][target % 32], data, bytes);
+    if (notify) {
+        recipient->notify[thread][0]++;
+        recipient->waiting &= (uint8_t) ~(1u << thread);
+    }
+    return G4_GATEWAY_ERROR_SUCCESSFUL;
+}
+
+/* A thread that ends only closes its gateway, whatever it asked for to be opened (965v4 7.1.2). */
+static enum g4_gateway_error serve(const struct g4_eu *eu, struct g4_gang *gang, int thread,
+                                   const struct g4_gateway_message *message, bool eot, const uint32_t *payload) {
+    switch (message->gateway_function) {
+    case G4_GATEWAY_FUNCTION_OPEN_GATEWAY:
+        if (!eot) {
+            return open_gateway(eu, gang, thread, payload);
+        }
+        break;
+    case G4_GATEWAY_FUNCTION_CLOSE_GATEWAY:
+        gang->gateway[thread].open = false;
+        break;
+    case G4_GATEWAY_FUNCTION_FORWARD_MSG:
+        return forward(eu, gang, payload, message->notify);
+    default:
+        return G4_GATEWAY_ERROR_OPCODE_ERROR;
+    }
+    return G4_GATEWAY_ERROR_SUCCESSFUL;
+}
+
+/* 965v4 7.1.5.  Time goes by with the instructions that were executed, four nanoseconds each, so that runs repeat;
+ * there is one context, hence one time.  Like an acknowledgement it is only given when asked for. */
+static void time_stamp(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, int thread) {
+    const uint64_t quarters = (eu->past_instructions + eu->instructions) * QUARTERS_OF_AN_INSTRUCTION;
+    const uint32_t low = (uint32_t)(quarters & 0xfff) << 20;
+    const uint32_t high = (uint32_t)(quarters >> 12); /* 1.024 microseconds */
+    uint32_t *const response = g4_response(gang, send, 0, thread);
+
+    if (response) {
+        uint32_t *const half = response + (g4_payload(gang, send, 0, thread)[5] >> 31 ? 4 : 0);
+        half[0] = half[2] = low; /* absolute, relative */
+        half[1] = half[3] = high;
+    }
+}
+
+enum g4_status g4_message_gateway(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    struct g4_gateway_message message;
+
+    g4_gateway_message_unpack(&send->descriptor, eu->ctx->gen, &message);
+    if (!g4_message_lengths(eu, gang, send, 1, message.acknowledge ? 1 : 0)) {
+        return G4_OK;
+    }
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (!(send->threads >> t & 1)) {
+            continue;
+        }
+        if (message.gateway_function == GET_TIME_STAMP && eu->ctx->options.gateway_time && message.acknowledge) {
+            time_stamp(eu, gang, send, t);
+            continue;
+        }
+        const enum g4_gateway_error error = serve(eu, gang, t, &message, send->eot, g4_payload(gang, send, 0, t));
+        if (error != G4_GATEWAY_ERROR_SUCCESSFUL) {
+            g4_message_error(eu, gang, send, t, G4_EVENT_BAD_MESSAGE, send->descriptor);
+        }
+        if (send->eot) {
+            gang->gateway[t].open = false;
+        }
+        uint32_t *const response = message.acknowledge ? g4_response(gang, send, 0, t) : NULL;
+        if (response) { /* the other dwords stay as they are */
+            response[0] = (uint32_t)G4_SHARED_FUNCTION_MESSAGE_GATEWAY << 16 | (uint32_t)error;
+        }
+    }
+    return G4_OK;
+}

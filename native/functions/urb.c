@@ -1,0 +1,156 @@
+/*
+ * URB_WRITE (spec/60 5): rows into the window of the sending thread, then the owner hears of Complete and Allocate.
+ */
+#include <string.h>
+
+#include "core/report.h"
+#include "functions/message.h"
+
+struct urb_write {
+    struct g4_eu *eu;
+    struct g4_gang *gang;
+    const struct g4_send *send;
+    int thread;
+    uint32_t offset; /* rows, relative to the entry */
+    uint32_t data;   /* registers behind the header */
+};
+
+/* Row `row` of the thread's window, NULL beyond it (which is reported: hardware would hit a neighbour). */
+static uint32_t *window_row(const struct urb_write *w, uint64_t row) {
+    if (row < w->gang->urb_rows[w->thread]) {
+        return w->gang->urb[w->thread][row];
+    }
+    g4_report(w->eu->log, G4_EVENT_URB_RANGE, g4_gang_address(w->gang, w->thread), (uint32_t)row);
+    return NULL;
+}
+
+static void write_plain(const struct urb_write *w, uint32_t handle) {
+    for (uint32_t k = 0; k < w->data; k++) {
+        uint32_t *const row = window_row(w, 2u * handle + w->offset + k);
+        if (row) {
+            memcpy(row, g4_payload(w->gang, w->send, k + 1, w->thread), 32);
+        }
+    }
+}
+
+/* Registers 2j and 2j+1 are the halves of row j; the low four dwords belong to handle 0, the high four to handle 1. */
+static void write_interleaved(const struct urb_write *w, const uint32_t handle[2]) {
+    const unsigned enable = g4_thread_lanes(w->send->emask[0], w->thread);
+    for (uint32_t k = 0; k < w->data; k++) {
+        const uint32_t *const data = g4_payload(w->gang, w->send, k + 1, w->thread);
+        for (unsigned vertex = 0; vertex < 2; vertex++) {
+            const unsigned lanes = enable >> (4 * vertex) & 15;
+            uint32_t *const row = lanes ? window_row(w, 2u * handle[vertex] + w->offset + k / 2) : NULL;
+            if (row && lanes == 15) {
+                memcpy(row + 4 * (k & 1), data + 4 * vertex, 16);
+                continue;
+            }
+            for (unsigned d = 0; row && d < 4; d++) {
+                if (lanes >> d & 1) {
+                    row[4 * (k & 1) + d] = data[4 * vertex + d];
+                }
+            }
+        }
+    }
+}
+
+typedef uint32_t quad __attribute__((vector_size(16)));
+
+static quad load_quad(const uint32_t *from) {
+    quad v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+/* Groups of three registers Cx, Cy, C0 of eight attributes become four attribute-major rows: Cx, Cy, 0, C0 of two. */
+static void write_transposed(const struct urb_write *w, uint32_t handle) {
+    const quad zero = {0};
+    for (uint32_t g = 0; g < w->data / 3; g++) {
+        for (unsigned j = 0; j < 4; j += 2) {
+            const quad cx = load_quad(g4_payload(w->gang, w->send, 3 * g + 1, w->thread) + 2 * j);
+            const quad cy = load_quad(g4_payload(w->gang, w->send, 3 * g + 2, w->thread) + 2 * j);
+            const quad c0 = load_quad(g4_payload(w->gang, w->send, 3 * g + 3, w->thread) + 2 * j);
+            const quad xy[2] = {__builtin_shufflevector(cx, cy, 0, 4, 1, 5),
+                                __builtin_shufflevector(cx, cy, 2, 6, 3, 7)};
+            const quad zc[2] = {__builtin_shufflevector(zero, c0, 0, 4, 1, 5),
+                                __builtin_shufflevector(zero, c0, 2, 6, 3, 7)};
+            for (unsigned half = 0; half < 2; half++) {
+                uint32_t *const row = window_row(w, 2u * handle + w->offset + 4 * g + j + half);
+                const quad even = __builtin_shufflevector(xy[half], zc[half], 0, 1, 4, 5);
+                const quad odd = __builtin_shufflevector(xy[half], zc[half], 2, 3, 6, 7);
+                if (row) {
+                    memcpy(row, &even, sizeof even);
+                    memcpy(row + 4, &odd, sizeof odd);
+                }
+            }
+        }
+    }
+}
+
+/* Threads of GS and CLIP may ask for handles and give them back unused; a thread that ends asks for nothing
+ * (spec/60 5.2). */
+static bool protocol_kept(const struct g4_gang *gang, const struct g4_urb_message *message, bool eot) {
+    const enum g4_unit unit = gang->dispatch->unit;
+    const bool owns_handles = unit == G4_UNIT_GS || unit == G4_UNIT_CLIP;
+    const bool unused = message->complete && !message->used;
+    return !(message->allocate && eot) && (owns_handles || !(message->allocate || unused));
+}
+
+static void tell_owner(const struct urb_write *w, const struct g4_urb_message *message, const uint32_t *header) {
+    struct g4_gang *const gang = w->gang;
+    uint32_t allocated = 0;
+
+    if (gang->owner.urb_event && (message->complete || message->allocate)) {
+        allocated = gang->owner.urb_event(gang, w->thread, w->send->descriptor, header);
+    }
+    /* It may go to the very register that the header was built in: CLIP's R0 (spec/60 5.4). */
+    uint32_t *const response = message->allocate ? g4_response(gang, w->send, 0, w->thread) : NULL;
+    if (response) {
+        memset(response, 0, 32);
+        response[0] = allocated;
+    }
+}
+
+static void write_rows(const struct urb_write *w, uint32_t swizzle, const uint32_t *header) {
+    const uint32_t handle[2] = {header[0] & 0xffff, header[1] & 0xffff};
+    switch (swizzle) {
+    case G4_URB_SWIZZLE_INTERLEAVED:
+        write_interleaved(w, handle);
+        break;
+    case G4_URB_SWIZZLE_TRANSPOSE:
+        write_transposed(w, handle[0]);
+        break;
+    default:
+        write_plain(w, handle[0]);
+        break;
+    }
+}
+
+enum g4_status g4_message_urb(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    struct g4_urb_message message;
+
+    g4_urb_message_unpack(&send->descriptor, eu->ctx->gen, &message);
+    if (message.urb_opcode != G4_URB_OPCODE_URB_WRITE || message.swizzle_control > G4_URB_SWIZZLE_TRANSPOSE) {
+        g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
+        return G4_OK;
+    }
+    const uint32_t mlen = send->mlen ? send->mlen : 1; /* as long as the kernel wants it, but with a header */
+    if (!g4_message_lengths(eu, gang, send, mlen, message.allocate ? 1 : 0)) {
+        return G4_OK;
+    }
+    if (message.swizzle_control == G4_URB_SWIZZLE_TRANSPOSE && ((mlen - 1) % 3 != 0 || message.offset % 2 != 0)) {
+        g4_message_report(eu, gang, send, G4_EVENT_BAD_LENGTH);
+    }
+    if (!protocol_kept(gang, &message, send->eot)) {
+        g4_message_report(eu, gang, send, G4_EVENT_URB_PROTOCOL);
+    }
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (send->threads >> t & 1) {
+            const struct urb_write w = {eu, gang, send, t, message.offset, mlen - 1};
+            const uint32_t *const header = g4_payload(gang, send, 0, t);
+            write_rows(&w, message.swizzle_control, header);
+            tell_owner(&w, &message, header);
+        }
+    }
+    return G4_OK;
+}

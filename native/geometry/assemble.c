@@ -1,0 +1,350 @@
+/*
+ * A range of a draw through the front end: fetch, shade, GS, clip (spec/10 3.4 to 3.6, spec/20 3).
+ */
+#include <string.h>
+
+#include "core/report.h"
+#include "debugger/debug.h"
+#include "eu/counters.h"
+#include "geometry/setup.h"
+#include "geometry/stage.h"
+
+void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8], uint32_t row_count,
+                         uint32_t max_viewport, struct g4_vertex *vertex) {
+    static const uint32_t zero[8];
+    struct g4_vertex_header header;
+
+    g4_vertex_header_unpack(row_count ? rows[0] : zero, ctx->gen, &header);
+    *vertex = (struct g4_vertex){
+        .rows = rows,
+        .row_count = row_count,
+        .x = header.vertex_position_x,
+        .y = header.vertex_position_y,
+        .z = header.vertex_position_z,
+        .rhw = header.vertex_position_rhw,
+        .point_width = (uint16_t)header.point_width_u8_3,
+        .array_index = (uint16_t)header.render_target_array_index,
+        .user_clip = (uint8_t)header.user_clip_codes,
+    };
+    if (max_viewport == UINT32_MAX) { /* out of a CLIP thread: four bits, no check, no user clip flags */
+        vertex->viewport = header.viewport_index & 15;
+        vertex->user_clip = 0;
+    } else {
+        vertex->viewport = header.viewport_index <= max_viewport ? (uint8_t)header.viewport_index : 0;
+    }
+}
+
+/* The vertices a range needs: position 0 where fans and loops come back to it, then a run of positions. */
+struct needs {
+    bool zero;
+    uint32_t first, count; /* positions first .. first+count-1 */
+};
+
+static struct needs needs_of(uint32_t topology, const struct g4_range *range, bool gs) {
+    struct needs n = {.zero = true, .first = UINT32_MAX};
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < range->objects; i++) {
+        /* only the ends matter: everything between lies between */
+        if (i != 0 && i + 1 != range->objects && i != 1 && i + 2 != range->objects) {
+            continue;
+        }
+        const uint32_t k = range->first_object + i;
+        uint32_t position[6] = {0};
+        uint32_t count;
+        if (gs) {
+            uint32_t unused;
+            count = g4_topology_gs_object(topology, range->vertices, k, false, false, position, &unused);
+        } else {
+            struct g4_topology_object o;
+            if (!g4_topology_object(topology, k, &o)) {
+                continue;
+            }
+            count = o.vertices;
+            memcpy(position, o.position, sizeof o.position);
+        }
+        for (uint32_t v = 0; v < count; v++) {
+            if (position[v] == 0 && range->first_object != 0) {
+                continue; /* the fan's hub, or where a loop closes */
+            }
+            n.first = position[v] < n.first ? position[v] : n.first;
+            last = position[v] > last ? position[v] : last;
+        }
+    }
+    n.count = n.first == UINT32_MAX ? 0 : last - n.first + 1;
+    n.first = n.count ? n.first : 0;
+    return n;
+}
+
+struct assembly {
+    struct g4_worker *worker;
+    const struct g4_pipe *pipe;
+    const struct g4_range *range;
+    struct g4_vertex_fetch fetch;
+    struct g4_sf_frame frame;
+    struct g4_entries entries;
+    uint32_t *entry_of;             /* by place: 0 the zero vertex, 1 + position - first */
+    const struct g4_vertex **place; /* the same, as vertices */
+    uint32_t places;
+    uint32_t *index;    /* by place, where there are indices; */
+    uint32_t *index_of; /* by entry, where vertices are reused */
+    uint16_t *hash;     /* of indices: 0, or an entry + 1 */
+    uint32_t hash_mask;
+};
+
+static struct g4_vertex_ids ids_of(const struct assembly *a, uint32_t position, uint32_t index) {
+    const struct g4_3dprimitive *const p = &a->pipe->primitive;
+    const uint32_t in_draw = a->range->start + position;
+    struct g4_vertex_ids ids = {
+        .vertex_index = p->start_vertex_location + in_draw,
+        .vertex_id = in_draw,
+        .instance_id = a->range->instance,
+        .start_instance = p->start_instance_location,
+        .primitive_id = a->range->primitive_id + g4_topology_primitive_id(p->primitive_topology_type, position),
+    };
+    if (a->fetch.indexed) {
+        ids.vertex_id = index;
+        ids.vertex_index = index + (uint32_t)p->base_vertex_location;
+    }
+    return ids;
+}
+
+/* The vertex at a position into a new entry. */
+static uint32_t fetch_at(struct assembly *a, uint32_t position, uint32_t index) {
+    const uint32_t entry = a->entries.count++;
+    const struct g4_vertex_ids ids = ids_of(a, position, index);
+    uint32_t(*const rows)[8] = a->entries.rows + (size_t)entry * a->entries.stride;
+    if (a->fetch.rows < a->entries.stride) {
+        memset(rows + a->fetch.rows, 0, (a->entries.stride - a->fetch.rows) * sizeof *rows);
+    }
+    g4_fetch_vertex(&a->worker->port, &a->fetch, &ids, rows);
+    return entry;
+}
+
+/* The entry of the vertex at a position, fetched when it is new to the range. */
+static uint32_t entry_at(struct assembly *a, uint32_t place, uint32_t position) {
+    const uint32_t index = a->index ? a->index[place] : 0;
+    if (!a->hash) {
+        return fetch_at(a, position, index);
+    }
+    uint32_t slot = index * 2654435761u >> 16 & a->hash_mask;
+    while (a->hash[slot]) {
+        const uint32_t entry = a->hash[slot] - 1u;
+        if (a->index_of[entry] == index) {
+            return entry;
+        }
+        slot = (slot + 1) & a->hash_mask;
+    }
+    const uint32_t entry = fetch_at(a, position, index);
+    a->index_of[entry] = index;
+    a->hash[slot] = (uint16_t)(entry + 1);
+    return entry;
+}
+
+/* The indices of all places, and the hash of those met. */
+static enum g4_status fetch_indices(struct assembly *a, const struct needs *needs, struct g4_arena *arena) {
+    const uint32_t from = a->pipe->primitive.start_vertex_location + a->range->start;
+    uint32_t size = 1024;
+
+    if (!a->fetch.indexed) {
+        return G4_OK;
+    }
+    a->index = g4_arena_alloc(arena, a->places * sizeof *a->index);
+    if (!a->index) {
+        return G4_NO_MEMORY;
+    }
+    g4_fetch_indices(&a->worker->port, &a->fetch, from + needs->first, needs->count, a->index + 1);
+    a->index[0] = needs->first == 0 && needs->count ? a->index[1] : g4_fetch_index(&a->worker->port, &a->fetch, from);
+    if (a->fetch.uses_primitive_id || a->pipe->vs.vertex_cache_disable) {
+        return G4_OK;
+    }
+    while (size < 2 * a->places && size < 1u << 16) {
+        size *= 2;
+    }
+    a->index_of = g4_arena_alloc(arena, a->places * sizeof *a->index_of);
+    a->hash = g4_arena_alloc(arena, size * sizeof *a->hash);
+    a->hash_mask = size - 1;
+    if (!a->index_of || !a->hash) {
+        return G4_NO_MEMORY;
+    }
+    memset(a->hash, 0, size * sizeof *a->hash);
+    return G4_OK;
+}
+
+/* Rows of an entry: what VS_STATE allocates, and what VF writes. */
+static uint32_t entry_rows(const struct g4_pipe *pipe, const struct g4_vertex_fetch *fetch) {
+    const uint32_t allocated = 2 * pipe->vs.urb_entry_allocation_size;
+    const uint32_t fetched = (fetch->rows + 1) & ~1u;
+    return allocated > fetched ? allocated : fetched;
+}
+
+/* For whoever debugs: which vertices these entries are. */
+static enum g4_status tell_fetched(const struct assembly *a, const struct needs *needs) {
+    struct g4_debug *const debug = a->worker->eu.debug;
+    const struct g4_3dprimitive *const p = &a->pipe->primitive;
+    struct g4_port look;
+
+    g4_port_init(&look, a->worker->ctx->mem, G4_UNIT_VF, false);
+    look.quiet = true;
+    for (uint32_t i = 0; i <= needs->count; i++) { /* the one at position 0 comes last */
+        const uint32_t position = i < needs->count ? needs->first + i : 0;
+        const uint32_t entry = a->entry_of[i < needs->count ? 1 + i : 0];
+        const uint32_t at = p->start_vertex_location + a->range->start + position;
+        const uint32_t index = a->fetch.indexed ? g4_fetch_index(&look, &a->fetch, at) : 0;
+        const struct g4_vertex_ids ids = ids_of(a, position, index);
+        const struct g4_debug_origin origin = {
+            .output = a->range->instance * p->vertex_count_per_instance + a->range->start + position,
+            .index = ids.vertex_index,
+            .id = ids.vertex_id,
+            .instance = ids.instance_id,
+            .primitive_id = ids.primitive_id,
+        };
+        if (!g4_debug_fetched(debug, a->entries.rows + (size_t)entry * a->entries.stride, &origin,
+                              a->pipe->vs.vs_function_enable)) {
+            return G4_STOPPED;
+        }
+    }
+    return G4_OK;
+}
+
+/* The bytes of each vertex that was fetched. */
+static void count_fetched(const struct assembly *a) {
+    struct g4_counters *const counters = a->worker->eu.counters;
+
+    counters->sum.vertices_fetched += a->entries.count;
+    counters->sum.vertices_shaded += a->pipe->vs.vs_function_enable ? a->entries.count : 0;
+    for (uint32_t i = 0; i < a->fetch.elements; i++) {
+        const struct g4_fetch *const f = &a->fetch.element[i];
+        const uint64_t bytes = f->reads_memory ? f->format->block_bits / 8u : 0;
+        g4_count_bytes(counters, G4_ROLE_VERTEX_BUFFER, f->buffer, bytes * a->entries.count, 0);
+    }
+}
+
+/* What CLIP and SF do with every vertex, before there are objects. */
+static void look_at_vertices(const struct assembly *a, struct g4_vertex *vertex, uint32_t count) {
+    if (a->pipe->clip_enable) {
+        g4_clip_outcodes(a->worker->ctx, a->pipe, vertex, count);
+    }
+    g4_sf_place(&a->frame, vertex, count);
+}
+
+static enum g4_status fetch_vertices(struct assembly *a, const struct needs *needs, struct g4_arena *arena) {
+    a->places = 1 + needs->count;
+    a->entries.stride = entry_rows(a->pipe, &a->fetch);
+    a->entries.rows = g4_arena_alloc(arena, (size_t)a->places * a->entries.stride * sizeof *a->entries.rows);
+    a->entry_of = g4_arena_alloc(arena, a->places * sizeof *a->entry_of);
+    a->place = g4_arena_alloc(arena, a->places * sizeof(const struct g4_vertex *));
+    struct g4_vertex *const vertex = g4_arena_alloc(arena, a->places * sizeof *vertex);
+    if (!a->entries.rows || !a->entry_of || !a->place || !vertex) {
+        return G4_NO_MEMORY;
+    }
+    a->worker->port.unit = G4_UNIT_VF;
+    enum g4_status status = fetch_indices(a, needs, arena);
+    if (status != G4_OK) {
+        return status;
+    }
+    for (uint32_t i = 0; i < needs->count; i++) {
+        a->entry_of[1 + i] = entry_at(a, 1 + i, needs->first + i);
+    }
+    a->entry_of[0] = needs->first == 0 && needs->count ? a->entry_of[1] : entry_at(a, 0, 0);
+
+    if (a->worker->eu.counters) {
+        count_fetched(a);
+    }
+    if (a->worker->eu.debug) {
+        status = tell_fetched(a, needs);
+    }
+    if (a->pipe->vs.vs_function_enable && status == G4_OK) {
+        status = g4_vs_run(a->worker, a->pipe, &a->entries);
+    }
+    for (uint32_t e = 0; e < a->entries.count; e++) {
+        const uint32_t(*const rows)[8] = (const uint32_t(*)[8])(a->entries.rows + (size_t)e * a->entries.stride);
+        g4_vertex_read_back(a->worker->ctx, rows, a->entries.stride, 15, &vertex[e]);
+    }
+    if (!a->pipe->gs_enable) {
+        look_at_vertices(a, vertex, a->entries.count);
+    }
+    for (uint32_t i = 0; i < a->places; i++) {
+        a->place[i] = &vertex[a->entry_of[i]];
+    }
+    return status;
+}
+
+/* What GS threads put out, strip by strip, into the clipper. */
+static enum g4_status clip_gs_output(struct assembly *a, const struct g4_output *out, struct g4_chunk *chunk) {
+    for (uint32_t i = 0; i < a->range->objects; i++) {
+        look_at_vertices(a, out[i].vertex, out[i].vertices);
+        for (uint32_t s = 0; s < out[i].strips; s++) {
+            struct g4_strip strip = out[i].strip[s];
+            const struct g4_vertex **const place =
+                g4_arena_alloc(chunk->arena, (strip.count + 1) * sizeof(const struct g4_vertex *));
+            if (!place) {
+                return G4_NO_MEMORY;
+            }
+            for (uint32_t v = 0; v < strip.count; v++) {
+                place[1 + v] = &out[i].vertex[strip.first + v];
+            }
+            place[0] = place[1];
+            const uint32_t kept = g4_topology_kept(strip.topology, strip.count);
+            strip.first = 0;
+            strip.objects = g4_topology_objects(strip.topology, kept);
+            strip.ends_primitive = true;
+            const enum g4_status status = g4_clip_run(a->worker, a->pipe, &strip, place, chunk);
+            if (status != G4_OK) {
+                return status;
+            }
+        }
+    }
+    return G4_OK;
+}
+
+static enum g4_status shade_geometry(struct assembly *a, const struct needs *needs, struct g4_chunk *chunk) {
+    struct g4_output *const out = g4_arena_alloc(chunk->arena, a->range->objects * sizeof *out);
+    if (!out) {
+        return G4_NO_MEMORY;
+    }
+    memset(out, 0, a->range->objects * sizeof *out);
+    for (uint32_t i = 0; i < a->range->objects; i++) {
+        out[i].arena = chunk->arena;
+    }
+    const enum g4_status status = g4_gs_run(a->worker, a->pipe, a->range, a->place, needs->first, out);
+    return status == G4_OK ? clip_gs_output(a, out, chunk) : status;
+}
+
+enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_range *range,
+                               struct g4_chunk *chunk) {
+    const uint32_t topology = pipe->primitive.primitive_topology_type;
+    struct assembly *const a = g4_arena_alloc(chunk->arena, sizeof *a);
+
+    chunk->object = NULL;
+    chunk->objects = chunk->object_room = 0;
+    if (!a) {
+        return G4_NO_MEMORY;
+    }
+    memset(a, 0, sizeof *a);
+    a->worker = worker;
+    a->pipe = pipe;
+    a->range = range;
+    g4_vertex_fetch_setup(worker->ctx, pipe, worker->eu.log, &a->fetch);
+    g4_sf_frame_begin(&a->frame, worker->ctx, pipe);
+    const struct needs needs = needs_of(topology, range, pipe->gs_enable);
+    if (needs.count == 0) {
+        g4_report(worker->eu.log, G4_EVENT_BAD_TOPOLOGY, 0, topology);
+        return G4_OK;
+    }
+    const enum g4_status status = fetch_vertices(a, &needs, chunk->arena);
+    if (status != G4_OK) {
+        return status;
+    }
+    if (pipe->gs_enable) {
+        return shade_geometry(a, &needs, chunk);
+    }
+    const uint32_t total = g4_topology_objects(topology, range->vertices);
+    const struct g4_strip strip = {
+        .topology = topology,
+        .first = needs.first,
+        .first_object = range->first_object,
+        .objects = range->objects,
+        .ends_primitive = range->first_object + range->objects == total,
+    };
+    return g4_clip_run(worker, pipe, &strip, a->place, chunk);
+}

@@ -1,0 +1,427 @@
+/*
+ * The clipper: outcodes, the decision for each object, clip threads (spec/20 3).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/report.h"
+#include "eu/counters.h"
+#include "geometry/four.h"
+#include "geometry/stage.h"
+
+/* Outcode bits where R0.2 of a CLIP thread has them (spec/20 2.6). */
+enum {
+    NEGW = 1u << 12,
+    BAD = 1u << 13,
+    UC_SHIFT = 14,
+    UC_MASK = 0xffu << UC_SHIFT,
+    GB_Y_MAX = 1u << 22,
+    GB_Y_MIN = 1u << 23,
+    GB_X_MAX = 1u << 24,
+    GB_X_MIN = 1u << 25,
+    GB_MASK = 15u << 22,
+    VP_Z_MAX = 1u << 26,
+    VP_Z_MIN = 1u << 27,
+    VP_Z_MASK = 3u << 26,
+    VP_Y_MAX = 1u << 28,
+    VP_Y_MIN = 1u << 29,
+    VP_X_MAX = 1u << 30,
+    VP_X_MIN = 1u << 31,
+    VP_XY_MASK = 15u << 28,
+};
+
+/* What the vertices of a draw are tested against. */
+struct tests {
+    const struct g4_clip_state *clip;
+    const struct g4_clip_viewport *guardband; /* 16 */
+    float x_min, x_max, y_min, y_max, z_min;
+    bool gen45;
+};
+
+static struct tests tests_of(const struct g4_context *ctx, const struct g4_pipe *pipe) {
+    const struct g4_clip_state *const clip = &pipe->clip;
+    const bool screen = clip->vertex_position_space == G4_VERTEX_POSITION_SPACE_SCREEN;
+    return (struct tests){
+        .clip = clip,
+        .guardband = pipe->clip_viewport,
+        .x_min = screen ? clip->screen_space_viewport_x_min : -1.0f,
+        .x_max = screen ? clip->screen_space_viewport_x_max : 1.0f,
+        .y_min = screen ? clip->screen_space_viewport_y_min : -1.0f,
+        .y_max = screen ? clip->screen_space_viewport_y_max : 1.0f,
+        .z_min = clip->api_mode == G4_API_MODE_D3D ? 0.0f : -1.0f,
+        .gen45 = g4_is_gen45(ctx->gen),
+    };
+}
+
+static g4_four_i bit_where(g4_four_i mask, uint32_t bits) {
+    return mask & (int32_t)bits;
+}
+
+static g4_four_i viewport_codes(const struct tests *t, const struct g4_four_positions *p, g4_four_i negative) {
+    return bit_where((p->x < t->x_min) ^ negative, VP_X_MIN) | bit_where((p->x > t->x_max) ^ negative, VP_X_MAX) |
+           bit_where((p->y < t->y_min) ^ negative, VP_Y_MIN) | bit_where((p->y > t->y_max) ^ negative, VP_Y_MAX);
+}
+
+static g4_four_i guardband_codes(const struct tests *t, const struct g4_vertex *vertex, uint32_t count,
+                                 const struct g4_four_positions *p, g4_four_i negative) {
+    g4_four_f x_min, x_max, y_min, y_max;
+    for (uint32_t i = 0; i < G4_FOUR; i++) {
+        const struct g4_clip_viewport *const gb = &t->guardband[vertex[i < count ? i : 0].viewport & 15];
+        x_min[i] = gb->x_min_clip_guardband;
+        x_max[i] = gb->x_max_clip_guardband;
+        y_min[i] = gb->y_min_clip_guardband;
+        y_max[i] = gb->y_max_clip_guardband;
+    }
+    return bit_where((p->x < x_min) ^ negative, GB_X_MIN) | bit_where((p->x > x_max) ^ negative, GB_X_MAX) |
+           bit_where((p->y < y_min) ^ negative, GB_Y_MIN) | bit_where((p->y > y_max) ^ negative, GB_Y_MAX);
+}
+
+/* Neither inside nor outside: both sides' codes, if they are tested at all. */
+static g4_four_i with_nan(g4_four_i code, g4_four_f v, uint32_t bits, bool tested) {
+    const g4_four_i nan = g4_four_nan(v);
+    return (code & ~bit_where(nan, bits)) | (tested ? bit_where(nan, bits) : (g4_four_i){0});
+}
+
+/* User clip flags, and what a negative w means. */
+static uint32_t other_codes(const struct tests *t, const struct g4_vertex *v) {
+    const struct g4_clip_state *const clip = t->clip;
+    const bool negative = signbit(v->rhw) != 0;
+    uint32_t user = v->user_clip & clip->user_clip_flags_clip_test_enable_bitmask;
+    uint32_t code = 0;
+
+    if (!t->gen45) {
+        /* [BW-E0], [CL-B]: flag 7 stands for a negative w, and its own value makes the vertex bad (spec/20 3.1) */
+        code |= v->user_clip & 0x80 ? BAD : 0;
+        user = (user & 0x7f) | (negative ? clip->user_clip_flags_clip_test_enable_bitmask & 0x80 : 0);
+    } else if (negative && clip->negative_w_clip_test_enable) {
+        code |= NEGW;
+    }
+    code |= isnan(v->rhw) ? BAD : 0;
+    return code | user << UC_SHIFT;
+}
+
+/* VertexClipTest of spec/20 3.1. */
+void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_vertex *vertex,
+                      uint32_t count) {
+    const struct tests t = tests_of(ctx, pipe);
+    const bool test_xy = t.clip->viewport_xy_clip_test_enable;
+    const bool test_guard = t.clip->guardband_clip_test_enable;
+    const bool test_z = t.clip->viewport_z_clip_test_enable;
+
+    for (uint32_t first = 0; first < count; first += G4_FOUR) {
+        const uint32_t some = count - first < G4_FOUR ? count - first : G4_FOUR;
+        struct g4_four_positions p;
+        g4_four_load(vertex + first, some, &p);
+        const g4_four_i negative = (g4_four_i)p.rhw >> 31;
+        g4_four_i code = {0};
+        if (test_xy) {
+            code |= viewport_codes(&t, &p, negative);
+            code |= test_guard ? (g4_four_i){0} : code >> 6 & (int32_t)GB_MASK;
+        }
+        if (test_guard) {
+            const g4_four_i guard = guardband_codes(&t, vertex + first, some, &p, negative);
+            code |= guard | (test_xy ? (g4_four_i){0} : guard << 6);
+        }
+        if (test_z) {
+            code |= bit_where((p.z < t.z_min) ^ negative, VP_Z_MIN) | bit_where((p.z > 1.0f) ^ negative, VP_Z_MAX);
+        }
+        code = with_nan(code, p.x, VP_X_MIN | VP_X_MAX | GB_X_MIN | GB_X_MAX, test_xy || test_guard);
+        code = with_nan(code, p.y, VP_Y_MIN | VP_Y_MAX | GB_Y_MIN | GB_Y_MAX, test_xy || test_guard);
+        code = with_nan(code, p.z, VP_Z_MASK, test_z);
+        for (uint32_t i = 0; i < some; i++) {
+            vertex[first + i].outcode = (uint32_t)code[i] | other_codes(&t, &vertex[first + i]);
+        }
+    }
+}
+
+enum action {
+    PASS,
+    DISCARD,
+    SPAWN
+};
+
+/* ClipDetermination and the clip mode's table, spec/20 3.2 and 3.3. */
+static enum action decide(const struct g4_context *ctx, const struct g4_clip_state *clip, uint32_t all, uint32_t any,
+                          bool point) {
+    const uint32_t w = g4_is_gen45(ctx->gen) ? NEGW : 0;
+    const uint32_t guard = point ? 0 : GB_MASK; /* points have no guardband test */
+    const bool reject = (all & (VP_XY_MASK | GB_MASK | VP_Z_MASK | UC_MASK | w)) != 0;
+    const bool user = clip->user_clip_flags_must_clip_enable ? (any & UC_MASK) != 0 : (all & UC_MASK) != 0;
+    const bool accept = !reject && !(any & (guard | VP_Z_MASK | w)) && !user;
+    const bool bad = (any & BAD) != 0;
+    const bool spawn_bad = !g4_is_gen45(ctx->gen);
+
+    if (bad && spawn_bad && clip->clip_mode != G4_CLIP_MODE_REJECT_ALL) {
+        return SPAWN;
+    }
+    switch (clip->clip_mode) {
+    case G4_CLIP_MODE_NORMAL:
+        if (reject || bad) {
+            return DISCARD;
+        }
+        return accept ? PASS : SPAWN;
+    case G4_CLIP_MODE_ALL:
+        return SPAWN;
+    case G4_CLIP_MODE_NON_REJECTED:
+        return reject || bad ? DISCARD : SPAWN;
+    case G4_CLIP_MODE_ACCEPT_ALL:
+        return bad ? DISCARD : PASS;
+    default:
+        return DISCARD;
+    }
+}
+
+bool g4_chunk_reserve(struct g4_chunk *chunk, uint32_t more) {
+    if (chunk->objects + more <= chunk->object_room) {
+        return true;
+    }
+    uint32_t room = chunk->object_room ? chunk->object_room : 256;
+    while (room < chunk->objects + more) {
+        room *= 2;
+    }
+    struct g4_object *const bigger = g4_arena_alloc(chunk->arena, room * sizeof *bigger);
+    if (!bigger) {
+        return false;
+    }
+    if (chunk->objects) {
+        memcpy(bigger, chunk->object, chunk->objects * sizeof *bigger);
+    }
+    chunk->object = bigger;
+    chunk->object_room = room;
+    return true;
+}
+
+/* The clipper's work on one strip, until it is handed on. */
+struct clipping {
+    struct g4_worker *worker;
+    const struct g4_pipe *pipe;
+    struct g4_chunk *chunk;
+    uint32_t first;                  /* of the strip's objects in the chunk */
+    struct g4_thread_object *thread; /* for objects that are clipped */
+    uint32_t *before;                /* how many objects of the strip pass before each of them */
+    uint32_t threads, room;
+};
+
+static uint8_t provoking(const struct g4_pipe *pipe, const struct g4_topology_object *o) {
+    const struct g4_sf_state *const sf = &pipe->sf;
+    switch (o->provoking_kind) {
+    case G4_PROVOKING_LINE:
+        return (uint8_t)sf->line_strip_list_provoking_vertex_select;
+    case G4_PROVOKING_TRIANGLE:
+        return (uint8_t)sf->triangle_strip_list_provoking_vertex_select;
+    case G4_PROVOKING_FAN:
+        return (uint8_t)sf->triangle_fan_provoking_vertex_select;
+    default:
+        return 0;
+    }
+}
+
+struct g4_object g4_object_of(const struct g4_pipe *pipe, const struct g4_topology_object *o,
+                              const struct g4_vertex *const v[3]) {
+    struct g4_object object = {
+        .type = o->type,
+        .topology = o->topology,
+        .vertices = o->vertices,
+        .provoking = provoking(pipe, o),
+        .invert_orientation = o->invert,
+        .back_facing = o->back_facing,
+        .poly_stipple = o->poly_stipple,
+        .continue_stipple = o->continue_stipple,
+    };
+    for (int i = 0; i < o->vertices; i++) {
+        object.v[i] = v[i];
+    }
+    if (object.provoking >= o->vertices) {
+        object.provoking = (uint8_t)(o->vertices - 1);
+    }
+    return object;
+}
+
+static bool add_thread(struct clipping *c, const struct g4_object *object, uint32_t any, uint32_t edges) {
+    if (!c->thread) { /* most strips need none */
+        c->thread = g4_arena_alloc(c->chunk->arena, c->room * sizeof *c->thread);
+        c->before = g4_arena_alloc(c->chunk->arena, c->room * sizeof *c->before);
+        if (!c->thread || !c->before) {
+            return false;
+        }
+    }
+    struct g4_thread_object *const t = &c->thread[c->threads];
+    *t = (struct g4_thread_object){.vertices = object->vertices, .r0_2 = any | edges | object->topology};
+    for (uint32_t i = 0; i < object->vertices; i++) {
+        t->rows[i] = object->v[i]->rows;
+        t->row_count[i] = object->v[i]->row_count;
+    }
+    c->before[c->threads++] = c->chunk->objects - c->first;
+    return true;
+}
+
+/* Objects of what a clip thread put out; they are not clipped again. */
+static bool emit_output(struct clipping *c, const struct g4_output *out) {
+    for (uint32_t s = 0; s < out->strips; s++) {
+        const struct g4_strip *const strip = &out->strip[s];
+        const uint32_t kept = g4_topology_kept(strip->topology, strip->count);
+        const uint32_t objects = g4_topology_objects(strip->topology, kept);
+        if (!g4_chunk_reserve(c->chunk, objects)) {
+            return false;
+        }
+        for (uint32_t k = 0; k < objects; k++) {
+            struct g4_topology_object o;
+            const struct g4_vertex *v[3] = {NULL};
+            if (!g4_topology_object(strip->topology, k, &o)) {
+                g4_report(c->worker->eu.log, G4_EVENT_BAD_TOPOLOGY, 0, strip->topology);
+                break;
+            }
+            for (int i = 0; i < o.vertices; i++) {
+                v[i] = &out->vertex[strip->first + o.position[i]];
+            }
+            struct g4_object *const object = &c->chunk->object[c->chunk->objects++];
+            *object = g4_object_of(c->pipe, &o, v);
+            object->last_of_primitive = k + 1 == objects;
+        }
+    }
+    return true;
+}
+
+/* Weave what the threads put out in between the objects that pass. */
+static enum g4_status weave(struct clipping *c, const struct g4_output *out) {
+    const uint32_t passed = c->chunk->objects - c->first;
+    struct g4_object *const kept = g4_arena_alloc(c->chunk->arena, passed * sizeof *kept + 1);
+    uint32_t next = 0;
+
+    if (!kept) {
+        return G4_NO_MEMORY;
+    }
+    if (passed) {
+        memcpy(kept, c->chunk->object + c->first, passed * sizeof *kept);
+    }
+    c->chunk->objects = c->first;
+    for (uint32_t t = 0; t <= c->threads; t++) {
+        const uint32_t until = t < c->threads ? c->before[t] : passed;
+        if (!g4_chunk_reserve(c->chunk, until - next)) {
+            return G4_NO_MEMORY;
+        }
+        while (next < until) {
+            c->chunk->object[c->chunk->objects++] = kept[next++];
+        }
+        if (t < c->threads && !emit_output(c, &out[t])) {
+            return G4_NO_MEMORY;
+        }
+    }
+    return G4_OK;
+}
+
+static enum g4_status run_threads(struct clipping *c) {
+    const struct g4_clip_state *const clip = &c->pipe->clip;
+    const struct g4_spawn spawn = {
+        .stage = G4_STAGE_CLIP,
+        .constant_offset = clip->constant_urb_entry_read_offset,
+        .constant_rows = clip->constant_urb_entry_read_length,
+        .vertex_offset = clip->vertex_urb_entry_read_offset,
+        .vertex_rows = clip->vertex_urb_entry_read_length,
+        .grf_start = clip->dispatch_grf_start_register,
+        .entry_units = clip->urb_entry_allocation_size,
+        .scratch_space = clip->per_thread_scratch_space,
+        .max_threads = clip->maximum_number_of_threads,
+        .max_viewport = UINT32_MAX,
+    };
+    struct g4_output *const out = g4_arena_alloc(c->chunk->arena, c->threads * sizeof *out);
+    if (!out) {
+        return G4_NO_MEMORY;
+    }
+    memset(out, 0, c->threads * sizeof *out);
+    for (uint32_t i = 0; i < c->threads; i++) {
+        out[i].arena = c->chunk->arena;
+    }
+    if (!g4_is_gen45(c->worker->ctx->gen) && clip->clipper_statistics_enable) {
+        c->worker->counter[G4_COUNTER_CL_INVOCATIONS] += c->threads;
+    }
+    enum g4_status status = g4_spawn_run(c->worker, c->pipe, &spawn, c->thread, c->threads, out);
+    const uint32_t passed = c->chunk->objects;
+    status = status == G4_OK ? weave(c, out) : status;
+    if (c->worker->eu.counters) {
+        c->worker->eu.counters->sum.clip_output += c->chunk->objects - passed;
+    }
+    return status;
+}
+
+/* The objects of a triangle list from number i on that pass without a question; returns the first one that may not. */
+static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *strip,
+                               const struct g4_vertex *const *vertex, uint32_t i) {
+    struct g4_chunk *const chunk = c->chunk;
+    struct g4_topology_object o;
+
+    if (strip->topology != G4_PRIMITIVE_TOPOLOGY_TRILIST || i >= strip->objects ||
+        (c->pipe->clip_enable && c->pipe->clip.clip_mode != G4_CLIP_MODE_NORMAL)) {
+        return i;
+    }
+    const struct g4_vertex *const *v = &vertex[1 + 3 * (strip->first_object + i) - strip->first];
+    (void)g4_topology_object(strip->topology, strip->first_object + i, &o);
+    const struct g4_object like = g4_object_of(c->pipe, &o, v);
+    for (; i < strip->objects && !(v[0]->outcode | v[1]->outcode | v[2]->outcode); i++, v += 3) {
+        struct g4_object *const object = &chunk->object[chunk->objects++];
+        *object = like;
+        object->v[0] = v[0];
+        object->v[1] = v[1];
+        object->v[2] = v[2];
+        object->last_of_primitive = strip->ends_primitive && i + 1 == strip->objects;
+    }
+    return i;
+}
+
+enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_strip *strip,
+                           const struct g4_vertex *const *vertex, struct g4_chunk *chunk) {
+    struct clipping c = {
+        .worker = worker, .pipe = pipe, .chunk = chunk, .first = chunk->objects, .room = strip->objects};
+    struct g4_topology_object o;
+    bool broken = false; /* a piece of a line strip is missing: the stipple starts anew */
+
+    if (!g4_chunk_reserve(chunk, strip->objects)) {
+        return G4_NO_MEMORY;
+    }
+    if (pipe->clip_enable && pipe->clip.gs_output_object_statistics_enable) {
+        worker->counter[G4_COUNTER_GS_PRIMITIVES] += strip->objects;
+    }
+    for (uint32_t i = pass_triangles(&c, strip, vertex, 0); i < strip->objects;
+         i = pass_triangles(&c, strip, vertex, i + 1)) {
+        const uint32_t k = strip->first_object + i;
+        const struct g4_vertex *v[3] = {NULL};
+        uint32_t all = UINT32_MAX;
+        uint32_t any = 0;
+
+        if (!g4_topology_object(strip->topology, k, &o)) {
+            g4_report(worker->eu.log, G4_EVENT_BAD_TOPOLOGY, 0, strip->topology);
+            return G4_OK;
+        }
+        for (int n = 0; n < o.vertices; n++) {
+            /* position 0 of fans stands in front of the strip's own vertices */
+            v[n] = o.position[n] < strip->first ? vertex[0] : vertex[1 + o.position[n] - strip->first];
+            all &= v[n]->outcode;
+            any |= v[n]->outcode;
+        }
+        enum action action = PASS; /* what has no outcodes may */
+        if (pipe->clip_enable && (any || pipe->clip.clip_mode != G4_CLIP_MODE_NORMAL)) {
+            action = decide(worker->ctx, &pipe->clip, all, any, o.type == G4_OBJECT_POINT);
+        }
+        struct g4_object *const object = &chunk->object[chunk->objects];
+        *object = g4_object_of(pipe, &o, v);
+        object->last_of_primitive = strip->ends_primitive && i + 1 == strip->objects;
+        if (action == PASS) {
+            object->continue_stipple = object->continue_stipple && !broken;
+            broken = false;
+            chunk->objects++;
+            continue;
+        }
+        broken = true;
+        if (action == SPAWN &&
+            !add_thread(&c, object, any, g4_topology_edges(strip->topology, k, object->last_of_primitive))) {
+            return G4_NO_MEMORY;
+        }
+    }
+    if (worker->eu.counters) {
+        struct g4_draw_counters *const sum = &worker->eu.counters->sum;
+        sum->assembled += strip->objects;
+        sum->clipped += c.threads;
+        sum->clip_discarded += strip->objects - (chunk->objects - c.first) - c.threads;
+    }
+    return c.threads ? run_threads(&c) : G4_OK;
+}

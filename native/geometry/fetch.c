@@ -1,0 +1,319 @@
+#include "geometry/fetch.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/report.h"
+
+enum {
+    ONE_FLOAT = 0x3f800000
+};
+
+/* ---- conversion (spec/10 3.4.3) ---- */
+
+static uint32_t bits_of(float f) {
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+static uint64_t field(const uint8_t *data, uint32_t at, uint32_t bits) {
+    uint64_t value = 0;
+    memcpy(&value, data + at / 8, (at % 8 + bits + 7) / 8);
+    value >>= at % 8;
+    return value & (UINT64_MAX >> (64 - bits));
+}
+
+/* bits: 1..64 */
+static int64_t sign_extend(uint64_t value, uint32_t bits) {
+    return (int64_t)(value << (64 - bits)) >> (64 - bits);
+}
+
+/* Small floats widen exactly: a sign bit (or none), five exponent bits, the rest mantissa. */
+static uint32_t widen_float(uint32_t value, uint32_t bits, bool has_sign) {
+    const uint32_t mantissa_bits = (bits - 5 - has_sign) & 31; /* 5, 6 or 10 */
+    const uint32_t mantissa = value & ((1u << mantissa_bits) - 1);
+    const uint32_t exponent = value >> mantissa_bits & 31;
+    const uint32_t sign = has_sign ? value >> (bits - 1) << 31 : 0;
+    if (exponent == 31) {
+        return sign | 0x7f800000 | mantissa << (23 - mantissa_bits);
+    }
+    if (exponent == 0) {
+        return sign | bits_of(ldexpf((float)mantissa, -14 - (int)mantissa_bits));
+    }
+    return sign | (exponent + 112) << 23 | mantissa << (23 - mantissa_bits);
+}
+
+static uint32_t convert_float(uint64_t raw, uint32_t bits) {
+    if (bits == 32) {
+        return (uint32_t)raw;
+    }
+    if (bits == 64) {
+        double d;
+        memcpy(&d, &raw, sizeof d);
+        return bits_of((float)d);
+    }
+    return widen_float((uint32_t)raw, bits, true);
+}
+
+static uint32_t convert(const struct g4_format_channel *channel, const uint8_t *data) {
+    const uint32_t bits = channel->bits;
+    if (bits == 0 || bits > 64) { /* components past the format's count: raw zero */
+        return 0;
+    }
+    const uint64_t raw = field(data, channel->at, bits);
+    switch (channel->type) {
+    case G4_CHANNEL_UNORM:
+        return bits_of((float)((double)raw / (double)(UINT64_MAX >> (64 - bits))));
+    case G4_CHANNEL_SNORM: {
+        const double value = (double)sign_extend(raw, bits) / (double)((UINT64_MAX >> (64 - bits)) >> 1);
+        return bits_of(value < -1.0 ? -1.0f : (float)value);
+    }
+    case G4_CHANNEL_USCALED:
+        return bits_of((float)raw);
+    case G4_CHANNEL_SSCALED:
+        return bits_of((float)sign_extend(raw, bits));
+    case G4_CHANNEL_SINT:
+        return (uint32_t)sign_extend(raw, bits);
+    case G4_CHANNEL_FLOAT:
+        return convert_float(raw, bits);
+    case G4_CHANNEL_UFLOAT:
+        return widen_float((uint32_t)raw, bits, false);
+    case G4_CHANNEL_UINT:
+        return (uint32_t)raw;
+    default:
+        return 0;
+    }
+}
+
+/* ---- set-up ---- */
+
+static bool copies_dwords(const struct g4_format *format) {
+    for (uint32_t c = 0; c < format->components; c++) {
+        const struct g4_format_channel *const channel = &format->channel[c];
+        const bool copied =
+            channel->type == G4_CHANNEL_FLOAT || channel->type == G4_CHANNEL_UINT || channel->type == G4_CHANNEL_SINT;
+        if (!copied || channel->bits != 32 || channel->at != 32 * c) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What each component is of a source that is copied, and of nothing: then there is no more to it than two masks. */
+static bool is_simple(struct g4_fetch *f) {
+    bool simple = f->plain_floats && f->reads_memory;
+    for (int c = 0; c < 4; c++) {
+        switch (f->control[c]) {
+        case G4_VERTEX_COMPONENT_CONTROL_STORE_SRC:
+            f->taken[c] = UINT32_MAX;
+            break;
+        case G4_VERTEX_COMPONENT_CONTROL_STORE_0:
+            break;
+        case G4_VERTEX_COMPONENT_CONTROL_STORE_1_FP:
+            f->constant[c] = ONE_FLOAT;
+            break;
+        case G4_VERTEX_COMPONENT_CONTROL_STORE_1_INT:
+            f->constant[c] = 1;
+            break;
+        default:
+            simple = false;
+            break;
+        }
+    }
+    return simple;
+}
+
+static void setup_element(const struct g4_context *ctx, const uint32_t *dw, struct g4_report_log *log,
+                          struct g4_vertex_fetch *fetch) {
+    struct g4_vertex_element_state e;
+    struct g4_vertex_buffer_state vb;
+    g4_vertex_element_state_unpack(dw, ctx->gen, &e);
+    if (!e.valid) {
+        return;
+    }
+    struct g4_fetch *const f = &fetch->element[fetch->elements];
+    *f = (struct g4_fetch){
+        .control = {e.component_0_control, e.component_1_control, e.component_2_control, e.component_3_control},
+        .destination = e.destination_element_offset,
+        .format = &g4_formats[e.source_element_format & 511],
+    };
+    for (int c = 0; c < 4; c++) {
+        f->reads_memory |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_SRC;
+        fetch->uses_vertex_id |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_VID;
+        fetch->uses_primitive_id |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_PID;
+    }
+    if (f->reads_memory && !(f->format->vertex_fetch & ctx->gen)) {
+        g4_report(log, G4_EVENT_BAD_FORMAT, 0, e.source_element_format);
+        f->reads_memory = f->format->block_bits != 0 && f->format->encoding == G4_ENCODING_PLAIN;
+    }
+    if (e.vertex_buffer_index < G4_VERTEX_BUFFERS) {
+        g4_vertex_buffer_state_unpack(ctx->state->vertex_buffer[e.vertex_buffer_index], ctx->gen, &vb);
+        f->buffer = vb.buffer_starting_address;
+        f->base = vb.buffer_starting_address + e.source_element_offset;
+        f->pitch = vb.buffer_pitch;
+        f->max_index = vb.max_index;
+        f->per_instance = vb.buffer_access_type != 0;
+        f->step_rate = vb.instance_data_step_rate;
+    } else {
+        f->reads_memory = false;
+    }
+    f->plain_floats = copies_dwords(f->format);
+    f->simple = is_simple(f);
+    fetch->elements++;
+    const uint32_t rows = (f->destination + 4 + 7) / 8;
+    fetch->rows = rows > fetch->rows ? rows : fetch->rows;
+}
+
+void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_report_log *log,
+                           struct g4_vertex_fetch *fetch) {
+    const struct g4_state *const state = ctx->state;
+    struct g4_3dstate_index_buffer ib;
+
+    memset(fetch, 0, sizeof *fetch);
+    for (uint32_t i = 0; i < state->vertex_elements && i < G4_VERTEX_ELEMENTS; i++) {
+        setup_element(ctx, state->vertex_element[i], log, fetch);
+    }
+    fetch->indexed = pipe->primitive.vertex_access_type == G4_VERTEX_ACCESS_TYPE_RANDOM;
+    g4_3dstate_index_buffer_unpack(state->index_buffer, ctx->gen, &ib);
+    fetch->index_size = 1u << (ib.index_format > 2 ? 2 : ib.index_format);
+    fetch->cut_index = UINT32_MAX >> (32 - 8 * fetch->index_size);
+    fetch->cut_enable = fetch->indexed && ib.cut_index_enable;
+    fetch->index_start = ib.buffer_starting_address;
+    fetch->index_end = ib.buffer_ending_address;
+}
+
+uint32_t g4_fetch_index(struct g4_port *port, const struct g4_vertex_fetch *fetch, uint32_t position) {
+    const uint32_t address = fetch->index_start + position * fetch->index_size;
+    uint32_t index = 0;
+    if (fetch->index_end != 0 && address > fetch->index_end) {
+        return 0;
+    }
+    if (fetch->index_size == 1) {
+        return *g4_mem_read_ptr(port, address);
+    }
+    (void)g4_mem_read(port, address, &index, fetch->index_size); /* unmapped indices read as 0 */
+    return index;
+}
+
+/* Indices that follow each other in one page, all of them before the end. */
+static void widen_indices(const uint8_t *from, uint32_t size, uint32_t count, uint32_t *indices) {
+    for (uint32_t i = 0; i < count && size == 1; i++) {
+        indices[i] = from[i];
+    }
+    for (uint32_t i = 0; i < count && size == 2; i++) {
+        uint16_t index;
+        memcpy(&index, from + 2 * (size_t)i, sizeof index);
+        indices[i] = index;
+    }
+    if (size == 4) {
+        memcpy(indices, from, count * sizeof *indices);
+    }
+}
+
+void g4_fetch_indices(struct g4_port *port, const struct g4_vertex_fetch *fetch, uint32_t first, uint32_t count,
+                      uint32_t *indices) {
+    const uint32_t size = fetch->index_size;
+    for (uint32_t done = 0; done < count;) {
+        const uint32_t address = fetch->index_start + (first + done) * size;
+        const uint32_t here = (G4_PAGE_SIZE - (address & G4_PAGE_OFFSET)) / size;
+        const uint32_t some = count - done < here ? count - done : here;
+        const uint8_t *const from = g4_mem_ptr(port->mem, address);
+        if (from && some && (fetch->index_end == 0 || address + (some - 1) * size <= fetch->index_end)) {
+            widen_indices(from, size, some, indices + done);
+            done += some;
+        } else { /* over a page's or the buffer's end, or missing */
+            indices[done] = g4_fetch_index(port, fetch, first + done);
+            done++;
+        }
+    }
+}
+
+/* ---- one vertex ---- */
+
+/* `bytes` is 4, 8, 12 or 16. */
+static void copy_dwords(void *to, const uint8_t *from, uint32_t bytes) {
+    switch (bytes) {
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    case 12:
+        memcpy(to, from, 12);
+        break;
+    default:
+        memcpy(to, from, 16);
+        break;
+    }
+}
+
+/* The source's dwords; nothing is read beyond the format's own bytes. */
+static void fetch_source(struct g4_port *port, const struct g4_fetch *f, uint32_t index, uint32_t source[4]) {
+    uint8_t data[32 + 8] = {0};
+    const uint32_t bytes = f->format->block_bits / 8u;
+    const uint32_t address = f->base + index * f->pitch;
+
+    if ((address & G4_PAGE_OFFSET) + bytes <= G4_PAGE_SIZE) {
+        if (f->plain_floats) {
+            copy_dwords(source, g4_mem_read_ptr(port, address), bytes);
+            return;
+        }
+        memcpy(data, g4_mem_read_ptr(port, address), bytes);
+    } else {
+        (void)g4_mem_read(port, address, data, bytes); /* wild reads are normal and read as 0 (spec/10 3.4.2) */
+    }
+    if (f->plain_floats) {
+        memcpy(source, data, 16);
+        return;
+    }
+    for (uint32_t c = 0; c < f->format->components; c++) {
+        source[c] = convert(&f->format->channel[c], data);
+    }
+}
+
+static uint32_t element_index(const struct g4_fetch *f, const struct g4_vertex_ids *ids) {
+    if (!f->per_instance) {
+        return ids->vertex_index;
+    }
+    return ids->start_instance + (f->step_rate ? ids->instance_id / f->step_rate : 0);
+}
+
+void g4_fetch_vertex(struct g4_port *port, const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids,
+                     uint32_t (*rows)[8]) {
+    uint32_t *const entry = &rows[0][0];
+
+    memset(entry, 0, fetch->rows * sizeof *rows);
+    for (uint32_t i = 0; i < fetch->elements; i++) {
+        const struct g4_fetch *const f = &fetch->element[i];
+        uint32_t source[4] = {0};
+        if (f->reads_memory) {
+            const uint32_t index = element_index(f, ids);
+            if (f->max_index == 0 || index <= f->max_index) {
+                fetch_source(port, f, index, source);
+            }
+        }
+        if (f->simple) {
+            for (int c = 0; c < 4; c++) {
+                entry[f->destination + c] = (source[c] & f->taken[c]) | f->constant[c];
+            }
+            continue;
+        }
+        const uint32_t by_control[8] = {
+            [G4_VERTEX_COMPONENT_CONTROL_STORE_1_FP] = ONE_FLOAT,
+            [G4_VERTEX_COMPONENT_CONTROL_STORE_1_INT] = 1,
+            [G4_VERTEX_COMPONENT_CONTROL_STORE_VID] = ids->vertex_id,
+            [G4_VERTEX_COMPONENT_CONTROL_STORE_IID] = ids->instance_id,
+            [G4_VERTEX_COMPONENT_CONTROL_STORE_PID] = ids->primitive_id,
+        };
+        uint32_t *const out = entry + f->destination;
+        for (int c = 0; c < 4; c++) {
+            if (f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_SRC) {
+                out[c] = source[c];
+            } else if (f->control[c] != G4_VERTEX_COMPONENT_CONTROL_NOSTORE) {
+                out[c] = by_control[f->control[c] & 7];
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/*
+ * Vertex fetch (spec/10 3.4): indices, and vertex elements from buffers into URB entries.
+ */
+#ifndef G4_FF_VF_H
+#define G4_FF_VF_H
+
+#include "draw/pipeline.h"
+#include "eu/worker.h"
+
+enum {
+    G4_VERTEX_ELEMENTS = 18,
+    G4_VERTEX_BUFFERS = 17
+};
+
+/* One vertex element, ready to run. */
+struct g4_fetch {
+    const struct g4_format *format;
+    uint32_t control[4];  /* enum g4_vertex_component_control */
+    uint32_t destination; /* dword of the entry */
+    uint32_t buffer;      /* where the buffer starts */
+    uint32_t base;        /* + element offset */
+    uint32_t pitch;
+    uint32_t max_index; /* 0: no check */
+    uint32_t step_rate;
+    bool per_instance;
+    bool reads_memory; /* some component is STORE_SRC */
+    bool plain_floats; /* 32-bit channels side by side that are copied as they are */
+    bool simple;       /* these, and components that are one of them or a constant: */
+    uint32_t taken[4], constant[4];
+};
+
+struct g4_vertex_fetch {
+    struct g4_fetch element[G4_VERTEX_ELEMENTS];
+    uint32_t elements;
+    uint32_t rows; /* that the elements reach */
+    bool uses_vertex_id, uses_primitive_id;
+    /* indices */
+    bool indexed, cut_enable;
+    uint32_t index_size;             /* bytes */
+    uint32_t index_start, index_end; /* end 0: no check */
+    uint32_t cut_index;
+};
+
+/* Everything that does not change in a draw. */
+void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_report_log *log,
+                           struct g4_vertex_fetch *fetch);
+
+/* The raw index at a position of the index buffer (spec/10 3.4.1). */
+uint32_t g4_fetch_index(struct g4_port *port, const struct g4_vertex_fetch *fetch, uint32_t position);
+
+/* The same for `count` positions from `first` on. */
+void g4_fetch_indices(struct g4_port *port, const struct g4_vertex_fetch *fetch, uint32_t first, uint32_t count,
+                      uint32_t *indices);
+
+struct g4_vertex_ids {
+    uint32_t vertex_index; /* into VERTEXDATA buffers */
+    uint32_t vertex_id, instance_id, primitive_id;
+    uint32_t start_instance;
+};
+
+/* Fill the rows that the elements reach; the rest of the entry is left alone. */
+void g4_fetch_vertex(struct g4_port *port, const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids,
+                     uint32_t (*rows)[8]);
+
+#endif

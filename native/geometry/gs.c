@@ -1,0 +1,48 @@
+/*
+ * The geometry shader stage: objects staged, threads run, their output in order (spec/10 3.6).
+ */
+#include <string.h>
+
+#include "geometry/stage.h"
+
+enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_range *range,
+                         const struct g4_vertex *const *vertex_at, uint32_t first_position, struct g4_output *out) {
+    const struct g4_gs_state *const gs = &pipe->gs;
+    const uint32_t topology = pipe->primitive.primitive_topology_type;
+    const uint32_t total = g4_topology_objects(topology, range->vertices);
+    const struct g4_spawn spawn = {
+        .stage = G4_STAGE_GS,
+        .constant_offset = gs->constant_urb_entry_read_offset,
+        .constant_rows = gs->constant_urb_entry_read_length,
+        .vertex_offset = gs->vertex_urb_entry_read_offset,
+        .vertex_rows = gs->vertex_urb_entry_read_length,
+        .grf_start = gs->dispatch_grf_start_register,
+        .entry_units = gs->urb_entry_allocation_size,
+        .scratch_space = gs->per_thread_scratch_space,
+        .max_threads = gs->maximum_number_of_threads,
+        .max_viewport = gs->maximum_vp_index,
+    };
+    struct g4_thread_object *const object = g4_arena_alloc(out[0].arena, range->objects * sizeof *object);
+    if (!object) {
+        return G4_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < range->objects; i++) {
+        const uint32_t k = range->first_object + i;
+        uint32_t position[6] = {0};
+        uint32_t gs_topology;
+        object[i].vertices = g4_topology_gs_object(topology, range->vertices, k, gs->reorder_enable,
+                                                   gs->discard_adjacency, position, &gs_topology);
+        object[i].r0_2 = gs_topology | g4_topology_edges(topology, k, k + 1 == total);
+        for (uint32_t v = 0; v < object[i].vertices; v++) {
+            /* position 0 of fans and loops is kept in front of the range's own vertices */
+            const struct g4_vertex *const vertex =
+                position[v] < first_position ? vertex_at[0] : vertex_at[1 + position[v] - first_position];
+            object[i].rows[v] = vertex->rows;
+            object[i].row_count[v] = vertex->row_count;
+        }
+    }
+    if (gs->gs_statistics_enable) {
+        worker->counter[G4_COUNTER_GS_INVOCATIONS] += range->objects;
+    }
+    return g4_spawn_run(worker, pipe, &spawn, object, range->objects, out);
+}

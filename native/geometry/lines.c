@@ -1,0 +1,358 @@
+#include "geometry/lines.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    HALF_PIXEL = G4_ONE_PIXEL / 2
+};
+
+float g4_line_region(uint32_t code) {
+    static const float width[4] = {
+        [G4_LINE_REGION_WIDTH_HALF_PIXEL] = 0.5f,
+        [G4_LINE_REGION_WIDTH_ONE_PIXEL] = 1.0f,
+        [G4_LINE_REGION_WIDTH_TWO_PIXELS] = 2.0f,
+        [G4_LINE_REGION_WIDTH_FOUR_PIXELS] = 4.0f,
+    };
+    return width[code & 3];
+}
+
+static int32_t ceil_pixel(int32_t v) {
+    return (v + G4_ONE_PIXEL - 1) >> G4_SUB_PIXEL_BITS;
+}
+
+static int32_t floor_pixel(int32_t v) {
+    return v >> G4_SUB_PIXEL_BITS;
+}
+
+static int32_t larger(int32_t a, int32_t b) {
+    return a > b ? a : b;
+}
+
+static int32_t smaller(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- cosmetic lines ---- */
+
+/* A directed segment as seen from a pixel's sample point. */
+struct segment {
+    int64_t u, v;   /* start */
+    int64_t du, dv; /* to the end */
+    bool legacy;
+};
+
+/* The strict bounds that one pair of a diamond's sides puts on the segment's parameter, as fractions over `den` > 0. */
+struct span {
+    int64_t low, high, den;
+    bool none;
+};
+
+/* Where |start + t * delta| < 1/2 pixel. */
+static struct span between(int64_t start, int64_t delta) {
+    if (delta == 0) {
+        /* all t, or none; the unit interval is as good as all */
+        return (struct span){-1, 2, 1, start <= -HALF_PIXEL || start >= HALF_PIXEL};
+    }
+    const int64_t a = delta > 0 ? -HALF_PIXEL - start : start - HALF_PIXEL;
+    const int64_t b = delta > 0 ? HALF_PIXEL - start : start + HALF_PIXEL;
+    return (struct span){a, b, delta > 0 ? delta : -delta, false};
+}
+
+/* Some t of 0..1 lies strictly inside both spans. */
+static bool meet(const struct span *a, const struct span *b) {
+    if (a->none || b->none) {
+        return false;
+    }
+    return a->low * b->den < b->high * a->den && b->low * a->den < a->high * b->den && a->low < a->den &&
+           b->low < b->den && a->high > 0 && b->high > 0;
+}
+
+static bool through_point(const struct segment *s, int64_t u, int64_t v) {
+    const int64_t pu = u - s->u;
+    const int64_t pv = v - s->v;
+    const int64_t along = pu * s->du + pv * s->dv;
+    if (s->du == 0 && s->dv == 0) {
+        return pu == 0 && pv == 0;
+    }
+    return pu * s->dv == pv * s->du && along >= 0 && along <= s->du * s->du + s->dv * s->dv;
+}
+
+/* The segment touches the open side of the diamond where `fixed` is `side` half pixels; start and delta of that and of
+ * the other diagonal coordinate. */
+static bool touches_side(int64_t fixed, int64_t fixed_delta, int64_t side, int64_t other, int64_t other_delta) {
+    const int64_t gap = side - fixed;
+    if (fixed_delta == 0) {
+        const struct span whole = {-1, 2, 1, false};
+        const struct span inside = between(other, other_delta);
+        return gap == 0 && meet(&inside, &whole);
+    }
+    const int64_t size = fixed_delta > 0 ? fixed_delta : -fixed_delta;
+    const int64_t t = fixed_delta > 0 ? gap : -gap; /* over size */
+    const int64_t at = other * size + t * other_delta;
+    return t >= 0 && t <= size && at > -HALF_PIXEL * size && at < HALF_PIXEL * size;
+}
+
+static bool meets_inside(const struct segment *s) {
+    const int64_t a = s->u + s->v;
+    const int64_t b = s->u - s->v;
+    const int64_t da = s->du + s->dv;
+    const int64_t db = s->du - s->dv;
+    const struct span span_a = between(a, da);
+    const struct span span_b = between(b, db);
+    return meet(&span_a, &span_b);
+}
+
+/* Parts of the diamond's border belong to it, depending on the slope of the line (spec/20 4.4). */
+static bool meets_border(const struct segment *s, int64_t line_du, int64_t line_dv) {
+    const int64_t a = s->u + s->v;
+    const int64_t b = s->u - s->v;
+    const int64_t da = s->du + s->dv;
+    const int64_t db = s->du - s->dv;
+    const bool rises_one = line_dv == line_du;  /* slope +1, y down */
+    const bool falls_one = line_dv == -line_du; /* slope -1 */
+    const bool y_major = line_dv * line_dv > line_du * line_du;
+    const bool lower_left = s->legacy ? rises_one : true;
+    const bool lower_right = s->legacy ? falls_one : true;
+    const bool right = s->legacy ? !rises_one : y_major;
+    const bool left = s->legacy && rises_one;
+
+    return through_point(s, 0, HALF_PIXEL) || (right && through_point(s, HALF_PIXEL, 0)) ||
+           (left && through_point(s, -HALF_PIXEL, 0)) || (lower_left && touches_side(b, db, -HALF_PIXEL, a, da)) ||
+           (lower_right && touches_side(a, da, HALF_PIXEL, b, db));
+}
+
+static bool meets_diamond(const struct segment *s, int64_t line_du, int64_t line_dv) {
+    return meets_inside(s) || meets_border(s, line_du, line_dv);
+}
+
+static bool cosmetic_pixel(const struct g4_setup *setup, int32_t x, int32_t y) {
+    const int64_t du = (int64_t)setup->x[1] - setup->x[0];
+    const int64_t dv = (int64_t)setup->y[1] - setup->y[0];
+    const struct segment line = {setup->x[0] - (int64_t)x * G4_ONE_PIXEL, setup->y[0] - (int64_t)y * G4_ONE_PIXEL, du,
+                                 dv, setup->legacy_diamonds};
+    const struct segment end = {line.u + du, line.v + dv, 0, 0, setup->legacy_diamonds};
+
+    return meets_diamond(&line, du, dv) && (setup->last_pixel || !meets_diamond(&end, du, dv));
+}
+
+/* The minor coordinate of the line where its major one is at a pixel, kept within the line's ends. */
+static int32_t minor_at(const struct g4_setup *setup, int32_t pixel) {
+    const int32_t *const major = setup->line.x_major ? setup->x : setup->y;
+    const int32_t *const minor = setup->line.x_major ? setup->y : setup->x;
+    const int32_t low = smaller(major[0], major[1]);
+    const int32_t high = larger(major[0], major[1]);
+    int64_t at = (int64_t)pixel * G4_ONE_PIXEL;
+    at = at < low ? low : at > high ? high : at;
+    return (int32_t)(minor[0] + (at - major[0]) * (minor[1] - (int64_t)minor[0]) / (major[1] - (int64_t)major[0]));
+}
+
+/* A cosmetic line lights pixels within one of the line itself. */
+static bool lights_column(const struct g4_setup *setup, int32_t major) {
+    const int32_t middle = floor_pixel(minor_at(setup, major));
+    for (int32_t minor = middle - 1; minor <= middle + 2; minor++) {
+        if (setup->line.x_major ? cosmetic_pixel(setup, major, minor) : cosmetic_pixel(setup, minor, major)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void cosmetic_setup(struct g4_setup *setup) {
+    const int32_t *const major = setup->line.x_major ? setup->x : setup->y;
+    int32_t first = floor_pixel(major[0]);
+    int32_t last = floor_pixel(major[1]);
+    const int32_t step = setup->line.step;
+
+    setup->corners = 2;
+    setup->x_min = floor_pixel(smaller(setup->x[0], setup->x[1]) - HALF_PIXEL);
+    setup->y_min = floor_pixel(smaller(setup->y[0], setup->y[1]) - HALF_PIXEL);
+    setup->x_max = ceil_pixel(larger(setup->x[0], setup->x[1]) + HALF_PIXEL);
+    setup->y_max = ceil_pixel(larger(setup->y[0], setup->y[1]) + HALF_PIXEL);
+    /* at most two pixels at either end may not be lit */
+    first -= 2 * step;
+    last += 2 * step;
+    for (int i = 0; i < 5 && !lights_column(setup, first); i++) {
+        first += step;
+    }
+    for (int i = 0; i < 5 && !lights_column(setup, last); i++) {
+        last -= step;
+    }
+    setup->line.first = first;
+    setup->line.length = (last - first) * step >= 0 ? (uint32_t)((last - first) * step) + 1 : 0;
+}
+
+void g4_line_cosmetic(const struct g4_setup *setup, struct g4_coverage *coverage) {
+    uint32_t mask[G4_TILE_SIZE] = {0};
+    const int32_t begin = setup->line.x_major ? larger(setup->x_min, coverage->x) : coverage->y + coverage->first;
+    const int32_t end =
+        setup->line.x_major ? smaller(setup->x_max, coverage->x + G4_TILE_SIZE - 1) : coverage->y + coverage->last;
+    for (int32_t major = begin; major <= end; major++) {
+        const int32_t middle = floor_pixel(minor_at(setup, major));
+        for (int32_t minor = middle - 1; minor <= middle + 2; minor++) {
+            const int32_t x = setup->line.x_major ? major : minor;
+            const int32_t y = setup->line.x_major ? minor : major;
+            const int32_t i = x - coverage->x;
+            const int32_t j = y - coverage->y;
+            if (i >= 0 && i < G4_TILE_SIZE && j >= coverage->first && j <= coverage->last &&
+                cosmetic_pixel(setup, x, y)) {
+                mask[j] |= 1u << i;
+            }
+        }
+    }
+    for (int32_t j = coverage->first; j <= coverage->last; j++) {
+        coverage->row[j] &= mask[j];
+    }
+}
+
+/* ---- wide and antialiased lines ---- */
+
+static void wide_setup(struct g4_setup *setup) {
+    const int32_t half = (int32_t)(setup->line.width * HALF_PIXEL);
+    const int32_t across = setup->line.x_major ? 0 : half;
+    const int32_t down = setup->line.x_major ? half : 0;
+    const int32_t x[2] = {setup->x[0], setup->x[1]};
+    const int32_t y[2] = {setup->y[0], setup->y[1]};
+
+    for (int i = 0; i < 2; i++) {
+        setup->x[i] = g4_sf_clamp(x[i] - across);
+        setup->y[i] = g4_sf_clamp(y[i] - down);
+        setup->x[3 - i] = g4_sf_clamp(x[i] + across);
+        setup->y[3 - i] = g4_sf_clamp(y[i] + down);
+    }
+    setup->corners = 4;
+}
+
+static void antialiased_setup(const struct g4_sf_frame *frame, struct g4_setup *setup) {
+    const double dx = (double)setup->line.x1 - setup->line.x0;
+    const double dy = (double)setup->line.y1 - setup->line.y0;
+    const double length = sqrt(dx * dx + dy * dy);
+    const double ux = dx / length;
+    const double uy = dy / length;
+    const double half = setup->line.width / 2.0;
+    const double cap = frame->line_cap;
+    const double from_x = setup->line.x0 - ux * cap;
+    const double from_y = setup->line.y0 - uy * cap;
+    const double to_x = setup->line.x1 + ux * cap;
+    const double to_y = setup->line.y1 + uy * cap;
+    const double x[4] = {from_x + uy * half, to_x + uy * half, to_x - uy * half, from_x - uy * half};
+    const double y[4] = {from_y - ux * half, to_y - ux * half, to_y + ux * half, from_y + ux * half};
+
+    for (int i = 0; i < 4; i++) {
+        setup->x[i] = g4_sf_quantise(frame, x[i]);
+        setup->y[i] = g4_sf_quantise(frame, y[i]);
+    }
+    setup->corners = 4;
+}
+
+void g4_line_setup(const struct g4_sf_frame *frame, struct g4_setup *setup) {
+    const int32_t dx = setup->x[1] - setup->x[0];
+    const int32_t dy = setup->y[1] - setup->y[0];
+    const int32_t *const major = abs(dx) >= abs(dy) ? setup->x : setup->y;
+
+    setup->line.x_major = major == setup->x;
+    setup->line.step = major[1] > major[0] ? 1 : -1;
+    setup->line.x0 = (float)setup->x[0] / G4_ONE_PIXEL;
+    setup->line.y0 = (float)setup->y[0] / G4_ONE_PIXEL;
+    setup->line.x1 = (float)setup->x[1] / G4_ONE_PIXEL;
+    setup->line.y1 = (float)setup->y[1] / G4_ONE_PIXEL;
+    if (setup->cosmetic) {
+        setup->legacy_diamonds = frame->legacy_diamonds;
+        cosmetic_setup(setup);
+        return;
+    }
+    /* One pixel for each sample point in the half-open range between the ends (spec/30 3.6). */
+    const int32_t low = ceil_pixel(smaller(major[0], major[1]));
+    const int32_t high = ceil_pixel(larger(major[0], major[1]));
+    setup->line.first = setup->line.step > 0 ? low : high - 1;
+    setup->line.length = (uint32_t)(high - low);
+    if (setup->antialias) {
+        antialiased_setup(frame, setup);
+    } else {
+        wide_setup(setup);
+    }
+}
+
+/* ---- coverage of AA lines ---- */
+
+void g4_line_fade_begin(struct g4_line_fade *fade, const struct g4_context *ctx, const struct g4_pipe *pipe) {
+    const uint32_t command[3] = {0, ctx->state->aa_line[0], ctx->state->aa_line[1]};
+    struct g4_3dstate_aa_line_parameters p;
+    const bool gen45 = g4_is_gen45(ctx->gen);
+
+    g4_3dstate_aa_line_parameters_unpack(command, ctx->gen, &p);
+    *fade = (struct g4_line_fade){
+        .region = g4_line_region(pipe->wm.line_antialiasing_region_width),
+        .cap_region = g4_line_region(pipe->wm.line_end_cap_antialiasing_region_width),
+        .true_distance = pipe->sf.aa_line_distance_mode == G4_AA_LINE_DISTANCE_TRUE, /* 0 before [CTG] */
+        .sloped = gen45 && p.aa_coverage_slope_u0_8 != 0,
+        .slope = (float)p.aa_coverage_slope_u0_8 / 256.0f,
+        .bias = (float)p.aa_coverage_bias_u0_8 / 256.0f,
+        .cap_slope = (float)p.aa_coverage_endcap_slope_u0_8 / 256.0f,
+        .cap_bias = (float)p.aa_coverage_endcap_bias_u0_8 / 256.0f,
+        .scale = gen45 ? 255.0f : 15.0f,
+    };
+}
+
+static double unit(double v) {
+    return v < 0.0 ? 0.0 : v > 1.0 ? 1.0 : v;
+}
+
+uint8_t g4_line_coverage(const struct g4_line_fade *fade, const struct g4_setup *setup, int32_t x, int32_t y) {
+    const double dx = (double)setup->line.x1 - setup->line.x0;
+    const double dy = (double)setup->line.y1 - setup->line.y0;
+    const double px = x - (double)setup->line.x0;
+    const double py = y - (double)setup->line.y0;
+    const double length = sqrt(dx * dx + dy * dy);
+    /* The Manhattan length of a vector along or across the line is longer than it is by this (spec/30 3.6). */
+    const double stretch = fade->true_distance ? 1.0 : (fabs(dx) + fabs(dy)) / length;
+    const double half = setup->line.width / 2.0;
+    const double u = (px * dx + py * dy) / length;
+    const double v = (px * dy - py * dx) / length * stretch;
+    const double before = -u * stretch;          /* beyond the first end point */
+    const double after = (u - length) * stretch; /* beyond the last */
+    double coverage;
+
+    if (fade->sloped) {
+        coverage = unit(fade->slope * (half - v) - fade->bias) * unit(fade->slope * (half + v) - fade->bias) *
+                   unit(fade->cap_slope * (fade->cap_region - before) - fade->cap_bias) *
+                   unit(fade->cap_slope * (fade->cap_region - after) - fade->cap_bias);
+    } else {
+        const double end = before > after ? before : after;
+        const double side = unit((half - fabs(v)) / (fade->region / 2.0));
+        coverage = side * (end > 0.0 ? unit(1.0 - end / fade->cap_region) : 1.0);
+    }
+    return (uint8_t)(coverage * fade->scale + 0.5);
+}
+
+/* ---- stipple ---- */
+
+void g4_line_stipple_begin(struct g4_line_stipple *stipple, const struct g4_state *state) {
+    const uint32_t command[3] = {0, state->line_stipple[0], state->line_stipple[1]};
+    struct g4_3dstate_line_stipple s;
+    g4_3dstate_line_stipple_unpack(command, G4_GEN_ALL4, &s);
+    *stipple = (struct g4_line_stipple){
+        .pattern = s.line_stipple_pattern,
+        .repeat = s.line_stipple_repeat_count ? s.line_stipple_repeat_count : 1,
+    };
+}
+
+static bool is_stippled(const struct g4_line_stipple *stipple, const struct g4_setup *setup, int32_t major) {
+    const int32_t steps = (major - setup->line.first) * setup->line.step;
+    const uint32_t s = setup->line.stipple_start + (uint32_t)(steps < 0 ? 0 : steps);
+    return stipple->pattern >> (s / stipple->repeat & 15) & 1;
+}
+
+void g4_line_stipple_apply(const struct g4_line_stipple *stipple, const struct g4_setup *setup,
+                           struct g4_coverage *coverage) {
+    uint32_t columns = 0;
+    if (setup->line.x_major) {
+        for (int32_t i = 0; i < G4_TILE_SIZE; i++) {
+            columns |= (uint32_t)is_stippled(stipple, setup, coverage->x + i) << i;
+        }
+    }
+    for (int32_t j = coverage->first; j <= coverage->last; j++) {
+        const bool lit = !setup->line.x_major && is_stippled(stipple, setup, coverage->y + j);
+        coverage->row[j] &= setup->line.x_major ? columns : lit ? UINT32_MAX : 0;
+    }
+}

@@ -1,0 +1,75 @@
+#include "geometry/payload.h"
+
+#include <string.h>
+
+#include "debugger/debug.h"
+
+enum {
+    SFID_DATAPORT_READ = 4,
+    SFID_DATAPORT_WRITE = 5
+};
+
+struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_kernel *kernel, uint32_t unit,
+                                uint32_t max_threads) {
+    const uint32_t memory = 1u << SFID_DATAPORT_READ | 1u << SFID_DATAPORT_WRITE;
+    struct g4_slots slots = {.first = 0, .count = G4_GANG_THREADS};
+
+    if (worker->eu.debug) {
+        slots.count = g4_debug_gang_limit(worker->eu.debug, unit, max_threads < 1 ? 1 : max_threads);
+        return slots;
+    }
+    if (!(g4_kernel_functions(kernel) & memory)) {
+        return slots; /* without scratch it does not matter */
+    }
+    const uint32_t workers = worker->ctx->options.workers ? worker->ctx->options.workers : 1;
+    const uint32_t share = max_threads / workers;
+    slots.count = share < 1 ? 1 : share < G4_GANG_THREADS ? share : G4_GANG_THREADS;
+    slots.first = worker->index * slots.count;
+    return slots;
+}
+
+void g4_payload_pointers(const struct g4_dispatch *dispatch, uint32_t scratch_space, uint32_t slot, uint32_t r0[8]) {
+    /* The dwords lie alike in all four payloads; the vertex thread's layout stands for them. */
+    const struct g4_payload_vs_r0 in = {
+        .sampler_state_pointer = dispatch->sampler_state - dispatch->general_state_base,
+        .per_thread_scratch_space = scratch_space,
+        .binding_table_pointer = dispatch->binding_table - dispatch->surface_state_base,
+        .scratch_space_pointer = dispatch->scratch_base - dispatch->general_state_base + slot * dispatch->scratch_bytes,
+        .fftid = slot,
+    };
+    uint32_t packed[8];
+    g4_payload_vs_r0_pack(&in, G4_GEN_ALL4, packed);
+    memcpy(r0 + 3, packed + 3, 3 * sizeof *r0);
+}
+
+void g4_payload_all_pointers(const struct g4_dispatch *dispatch, uint32_t scratch_space, const struct g4_slots *slots,
+                             uint32_t rows[G4_GANG_THREADS][8]) {
+    memset(rows, 0, G4_GANG_THREADS * sizeof rows[0]);
+    for (uint32_t t = 0; t < slots->count; t++) {
+        g4_payload_pointers(dispatch, scratch_space, slots->first + t, rows[t]);
+    }
+}
+
+uint32_t g4_payload_constants(struct g4_gang *gang, int count, const struct g4_state *state, uint32_t offset,
+                              uint32_t rows, uint32_t grf) {
+    uint32_t constants[64][8];
+    g4_pipe_constants(state, offset, rows, constants);
+    for (uint32_t r = 0; r < rows && grf < G4_GRF_COUNT; r++, grf++) {
+        for (int t = 0; t < count; t++) {
+            memcpy(gang->grf[grf].ud[t], constants[r], sizeof constants[r]);
+        }
+    }
+    return grf;
+}
+
+uint32_t g4_payload_rows(struct g4_gang *gang, int t, const uint32_t (*rows)[8], uint32_t row_count, uint32_t offset,
+                         uint32_t length, uint32_t grf) {
+    for (uint32_t r = 0; r < length && grf < G4_GRF_COUNT; r++, grf++) {
+        if (offset + r < row_count) {
+            memcpy(gang->grf[grf].ud[t], rows[offset + r], sizeof rows[0]);
+        } else { /* beyond the entry: undefined on hardware */
+            memset(gang->grf[grf].ud[t], 0, sizeof rows[0]);
+        }
+    }
+    return grf;
+}

@@ -1,0 +1,107 @@
+/*
+ * Cutting a 3DPRIMITIVE into ranges of objects (spec/10 3.4.1, 3.4.4).
+ */
+#include <string.h>
+
+#include "core/report.h"
+#include "geometry/assemble.h"
+#include "geometry/fetch.h"
+#include "geometry/topology.h"
+
+enum {
+    SMALLEST_RANGE = 256,         /* objects */
+    LARGEST_RANGE = 2048,         /* a larger one has vertices that no cache holds */
+    SHARES = 16,                  /* ranges that a large primitive should give at least */
+    PLAN_OBJECTS = 16384,         /* so many are set up before they are drawn */
+    INSTRUCTIONS_PER_VERTEX = 64, /* what a vertex counts against the watchdog */
+};
+
+static uint32_t vertex_count(const struct g4_pipe *pipe, struct g4_port *port) {
+    return pipe->primitive.indirect_vertex_count ? g4_mem_read32(port, pipe->primitive.vertex_count_address)
+                                                 : pipe->primitive.vertex_count_per_instance;
+}
+
+/* Vertices from `start` to the next cut or the end.  A search for the cut stops after `most`. */
+static uint32_t run_length(const struct g4_vertex_fetch *fetch, const struct g4_pipe *pipe, struct g4_port *port,
+                           uint32_t start, uint32_t count, uint64_t most) {
+    if (!fetch->cut_enable) {
+        return count - start;
+    }
+    uint32_t at = start;
+    while (at < count && at - start < most &&
+           g4_fetch_index(port, fetch, pipe->primitive.start_vertex_location + at) != fetch->cut_index) {
+        at++;
+    }
+    return at - start;
+}
+
+static void next_primitive(const struct g4_vertex_fetch *fetch, const struct g4_pipe *pipe,
+                           struct g4_plan_cursor *cursor, uint32_t count, uint32_t objects) {
+    cursor->inside = false;
+    cursor->object = 0;
+    cursor->primitive_id += objects;
+    cursor->position += cursor->vertices + (fetch->cut_enable ? 1 : 0);
+    if (cursor->position < count && cursor->position >= cursor->vertices) {
+        return;
+    }
+    cursor->position = 0;
+    cursor->primitive_id = 0;
+    cursor->instance++;
+    cursor->done = cursor->instance >= pipe->primitive.instance_count;
+}
+
+/* Ranges share no vertices: the larger, the fewer are shaded twice; the smaller, the more workers have some. */
+static uint32_t range_size(uint32_t objects) {
+    const uint32_t size = objects / SHARES & ~(uint32_t)(SMALLEST_RANGE - 1);
+    return size < SMALLEST_RANGE ? SMALLEST_RANGE : size > LARGEST_RANGE ? LARGEST_RANGE : size;
+}
+
+enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_port *port,
+                            struct g4_report_log *log, struct g4_plan_cursor *cursor, struct g4_plan *plan) {
+    const uint32_t topology = pipe->primitive.primitive_topology_type;
+    const uint32_t count = vertex_count(pipe, port);
+    const uint64_t limit = g4_watchdog(&ctx->options) / INSTRUCTIONS_PER_VERTEX;
+    struct g4_vertex_fetch fetch;
+
+    plan->count = 0;
+    plan->vertices = plan->primitives = 0;
+    if (count == 0 || pipe->primitive.instance_count == 0 || count == UINT32_MAX) {
+        cursor->done = true;
+        return G4_OK;
+    }
+    g4_vertex_fetch_setup(ctx, pipe, log, &fetch);
+    uint32_t planned = 0;
+    while (!cursor->done && plan->count < plan->room && planned < PLAN_OBJECTS) {
+        if (!cursor->inside) {
+            cursor->vertices = run_length(&fetch, pipe, port, cursor->position, count, limit - cursor->visited);
+            cursor->inside = true;
+            plan->vertices += cursor->vertices;
+            cursor->visited += cursor->vertices + 1;
+        }
+        if (cursor->visited > limit) {
+            return G4_HANG;
+        }
+        const uint32_t kept = g4_topology_kept(topology, cursor->vertices);
+        const uint32_t objects = g4_topology_objects(topology, kept);
+        if (cursor->object < objects) {
+            const uint32_t left = objects - cursor->object;
+            const uint32_t size = range_size(objects);
+            const uint32_t here = left < size ? left : size;
+            plan->range[plan->count++] = (struct g4_range){
+                .instance = cursor->instance,
+                .start = cursor->position,
+                .vertices = kept,
+                .first_object = cursor->object,
+                .objects = here,
+                .primitive_id = cursor->primitive_id,
+            };
+            cursor->object += here;
+            planned += here;
+        }
+        if (cursor->object >= objects) {
+            plan->primitives += g4_topology_counted(topology, kept);
+            next_primitive(&fetch, pipe, cursor, count, objects);
+        }
+    }
+    return G4_OK;
+}

@@ -1,0 +1,67 @@
+/*
+ * Object setup: from the vertices of an object to fixed-point geometry and the setup thread's payload (spec/20 4.2).
+ */
+#ifndef G4_FF_SF_SETUP_H
+#define G4_FF_SF_SETUP_H
+
+#include "draw/pipeline.h"
+#include "geometry/object.h"
+
+enum {
+    G4_SUB_PIXEL_BITS = 8,
+    G4_ONE_PIXEL = 1 << G4_SUB_PIXEL_BITS,
+};
+
+/* What a draw's objects have in common. */
+struct g4_sf_frame {
+    const struct g4_sf_state *sf;
+    const struct g4_sf_viewport *viewport; /* 16 */
+    float bias_x, bias_y;
+    float origin_x, origin_y;
+    int32_t pixel_origin_x, pixel_origin_y;
+    int32_t x_min, y_min, x_max, y_max; /* clipped drawing rectangle, inclusive */
+    float line_width;
+    float line_cap; /* end cap region of AA lines, pixels */
+    bool legacy_diamonds;
+    bool keep_lines; /* line stipple is on: lines that draw nothing still count */
+};
+
+/* What the setup thread is given besides the common parts. */
+struct g4_sf_payload {
+    struct g4_payload_sf_r1 r1;
+    struct g4_payload_sf_r2 r2;
+    const struct g4_vertex *v[3];
+    uint32_t vertices;
+};
+
+void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_context *ctx, const struct g4_pipe *pipe);
+
+/* Steps 1 to 8 for vertices that objects are going to share. */
+void g4_sf_place(const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint32_t count);
+
+/* False: the object is culled and leaves no trace. */
+bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object, struct g4_setup *setup,
+                 struct g4_sf_payload *payload);
+
+/* Why g4_sf_setup has just dropped an object. */
+enum g4_dropped {
+    G4_DROPPED_NOT_A_NUMBER,
+    G4_DROPPED_DEGENERATE, /* without area or length */
+    G4_DROPPED_CULLED,     /* by the cull mode */
+    G4_DROPPED_OUTSIDE,    /* of scissor and drawing rectangle, or between the pixels */
+};
+
+enum g4_dropped g4_sf_why_dropped(const struct g4_sf_frame *frame, const struct g4_object *object,
+                                  const struct g4_setup *setup);
+
+static inline bool g4_setup_is_empty(const struct g4_setup *setup) {
+    return setup->x_min > setup->x_max || setup->y_min > setup->y_max;
+}
+
+/* Nearest 1/256 (or 1/16, scaled up) of a pixel, ties up, clamped to [-8192, 8192) (spec/20 4.2 step 8, decisions 7
+ * and 10). */
+int32_t g4_sf_quantise(const struct g4_sf_frame *frame, double v);
+/* The same limits for what is quantised already. */
+int32_t g4_sf_clamp(int32_t v);
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * Threads of GS and CLIP: one an object, output through URB handles that they allocate (spec/10 3.6.3, spec/20 3.5,
+ * spec/60 5.4).
+ */
+#include <string.h>
+
+#include "core/report.h"
+#include "debugger/debug.h"
+#include "geometry/stage.h"
+
+enum {
+    URB_COMPLETE = 1 << 15,
+    URB_USED = 1 << 14,
+    URB_ALLOCATE = 1 << 13,
+    HANDLES = 16, /* a thread may hold, spec/20 3.5 */
+    MAX_VERTICES_A_THREAD = 4096,
+};
+
+/* One running thread: its handles, and what it has put out. */
+struct thread {
+    struct g4_worker *worker;
+    const struct g4_spawn *spawn;
+    struct g4_output *out;
+    uint32_t (*window)[8];
+    uint32_t entry_rows;
+    uint32_t used; /* bit h: handle h is the thread's */
+    uint32_t vertices;
+};
+
+static uint32_t handle_of(const struct thread *thread, uint32_t slot) {
+    return slot * (thread->entry_rows / 2);
+}
+
+/* A free handle; with all of them taken the last one is shared, which is the kernel's mistake. */
+static uint32_t take_handle(struct thread *thread) {
+    uint32_t slot = 0;
+    while (slot < HANDLES - 1 && (thread->used >> slot & 1)) {
+        slot++;
+    }
+    thread->used |= 1u << slot;
+    memset(thread->window[slot * thread->entry_rows], 0, thread->entry_rows * sizeof thread->window[0]);
+    return handle_of(thread, slot);
+}
+
+static bool output_grow(struct g4_output *out) {
+    if (out->vertices == out->vertex_room) {
+        const uint32_t room = out->vertex_room ? 2 * out->vertex_room : 32;
+        struct g4_vertex *const more = g4_arena_alloc(out->arena, room * sizeof *more);
+        if (!more) {
+            return false;
+        }
+        if (out->vertices) {
+            memcpy(more, out->vertex, out->vertices * sizeof *more);
+        }
+        out->vertex = more;
+        out->vertex_room = room;
+    }
+    if (out->strips == out->strip_room) {
+        const uint32_t room = out->strip_room ? 2 * out->strip_room : 8;
+        struct g4_strip *const more = g4_arena_alloc(out->arena, room * sizeof *more);
+        if (!more) {
+            return false;
+        }
+        if (out->strips) {
+            memcpy(more, out->strip, out->strips * sizeof *more);
+        }
+        out->strip = more;
+        out->strip_room = room;
+    }
+    return true;
+}
+
+/* A finished vertex: keep its rows, add it to the primitive that M0.2 says it belongs to. */
+static void output_vertex(struct thread *thread, uint32_t handle, uint32_t m0_2) {
+    struct g4_output *const out = thread->out;
+    const uint32_t rows = thread->entry_rows;
+    const uint32_t first_row = handle * 2;
+
+    if (first_row + rows > HANDLES * rows || thread->vertices >= MAX_VERTICES_A_THREAD) {
+        return;
+    }
+    uint32_t(*const kept)[8] = g4_arena_alloc(out->arena, rows * sizeof *kept);
+    if (!kept || !output_grow(out)) {
+        out->no_memory = true;
+        return;
+    }
+    memcpy(kept, thread->window[first_row], rows * sizeof *kept);
+    g4_vertex_read_back(thread->worker->ctx, (const uint32_t(*)[8])kept, rows, thread->spawn->max_viewport,
+                        &out->vertex[out->vertices]);
+
+    const bool starts = (m0_2 >> 1 & 1) || out->strips == 0 || out->strip[out->strips - 1].ends_primitive;
+    if (starts) {
+        out->strip[out->strips++] = (struct g4_strip){.topology = m0_2 >> 2 & 31, .first = out->vertices};
+    }
+    struct g4_strip *const strip = &out->strip[out->strips - 1];
+    strip->count++;
+    strip->ends_primitive = m0_2 & 1;
+    out->vertices++;
+    thread->vertices++;
+}
+
+static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, const uint32_t *header) {
+    struct thread *const thread = gang->unit_data[t];
+    const uint32_t handle = header[0] & 0xffff;
+    const uint32_t units = thread->entry_rows / 2;
+
+    if (descriptor & URB_COMPLETE) {
+        if (descriptor & URB_USED) {
+            const uint32_t before = thread->out->vertices;
+            output_vertex(thread, handle, header[2]);
+            if (thread->worker->eu.debug && thread->out->vertices > before) {
+                g4_debug_put_out(thread->worker->eu.debug, gang, t, thread->vertices - 1,
+                                 thread->out->vertex[before].rows);
+            }
+        }
+        if (handle / units < HANDLES) {
+            thread->used &= ~(1u << (handle / units));
+        }
+    }
+    return descriptor & URB_ALLOCATE ? take_handle(thread) : 0;
+}
+
+static enum g4_status start(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_spawn *spawn,
+                            const struct g4_slots *slots, const struct g4_thread_object *object, uint32_t threads,
+                            struct thread *thread, struct g4_output *out) {
+    struct g4_gang *const gang = worker->gang;
+    const struct g4_dispatch *const dispatch = &pipe->dispatch[spawn->stage];
+
+    g4_gang_start_for(gang, dispatch, pipe->kernel[spawn->stage], (int)threads);
+    gang->owner = (struct g4_gang_owner){.urb_event = urb_event};
+    const uint32_t grf = g4_payload_constants(gang, (int)threads, worker->ctx->state, spawn->constant_offset,
+                                              spawn->constant_rows, spawn->grf_start);
+    for (uint32_t t = 0; t < threads; t++) {
+        const uint32_t rows = 2 * spawn->entry_units;
+        uint32_t(*const window)[8] = g4_arena_alloc(worker->arena, (size_t)HANDLES * rows * sizeof *window);
+        if (!window) {
+            return G4_NO_MEMORY;
+        }
+        thread[t] =
+            (struct thread){.worker = worker, .spawn = spawn, .out = &out[t], .window = window, .entry_rows = rows};
+        gang->unit_data[t] = &thread[t];
+        gang->urb[t] = window;
+        gang->urb_rows[t] = HANDLES * rows;
+        gang->slot[t] = slots->first + t;
+
+        uint32_t *const r0 = gang->grf[0].ud[t];
+        r0[0] = take_handle(&thread[t]);
+        r0[2] = object[t].r0_2;
+        g4_payload_pointers(dispatch, spawn->scratch_space, gang->slot[t], r0);
+        uint32_t next = grf;
+        for (uint32_t v = 0; v < object[t].vertices; v++) {
+            next = g4_payload_rows(gang, (int)t, object[t].rows[v], object[t].row_count[v], spawn->vertex_offset,
+                                   spawn->vertex_rows, next);
+        }
+        g4_gang_set_dmask(gang, (int)t, 0x0f); /* spec/10 3.3: four channels */
+    }
+    return G4_OK;
+}
+
+/* For whoever debugs: which vertices the threads' objects have. */
+static enum g4_status start_debugged(struct g4_worker *worker, const struct g4_thread_object *object,
+                                     uint32_t threads) {
+    const struct g4_debug *const debug = worker->eu.debug;
+    struct g4_debug_thread thread[G4_GANG_THREADS];
+
+    memset(thread, 0, sizeof thread);
+    for (uint32_t t = 0; t < threads; t++) {
+        thread[t].object = G4_DEBUG_NONE;
+        thread[t].vertices = object[t].vertices;
+        for (uint32_t v = 0; v < object[t].vertices; v++) {
+            thread[t].vertex[v] = g4_debug_find(debug, object[t].rows[v]);
+        }
+    }
+    return g4_debug_start(worker->eu.debug, worker->gang, thread, (int)threads);
+}
+
+enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_spawn *spawn,
+                            const struct g4_thread_object *object, uint32_t count, struct g4_output *out) {
+    const struct g4_kernel *const kernel = pipe->kernel[spawn->stage];
+    struct thread thread[G4_GANG_THREADS];
+
+    if (!kernel) {
+        const struct g4_dispatch *const dispatch = &pipe->dispatch[spawn->stage];
+        worker->eu.fault = (struct g4_fault){.unit = dispatch->unit, .address = dispatch->kernel_address};
+        return G4_FAULT;
+    }
+    const struct g4_slots slots =
+        g4_thread_slots(worker, kernel, pipe->dispatch[spawn->stage].unit, spawn->max_threads);
+    for (uint32_t first = 0; first < count; first += slots.count) {
+        const uint32_t threads = count - first < slots.count ? count - first : slots.count;
+        g4_arena_reset(worker->arena);
+        enum g4_status status = start(worker, pipe, spawn, &slots, object + first, threads, thread, out + first);
+        if (status == G4_OK && worker->eu.debug) {
+            status = start_debugged(worker, object + first, threads);
+        }
+        if (status == G4_OK) {
+            status = g4_gang_run(&worker->eu, worker->gang, kernel);
+        }
+        if (status != G4_OK) {
+            return status;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (out[i].no_memory) {
+            return G4_NO_MEMORY;
+        }
+    }
+    return G4_OK;
+}

@@ -1,0 +1,47 @@
+/*
+ * Primitive topologies as the front end takes them apart (spec/10 2.8, 3.4.4, 3.6.2; spec/20 3.5, 4.1).
+ */
+#ifndef G4_FF_TOPOLOGY_H
+#define G4_FF_TOPOLOGY_H
+
+#include "core/context.h"
+
+/* Vertices that stay of a primitive of n, dangling ones dropped. */
+uint32_t g4_topology_kept(uint32_t topology, uint32_t n);
+/* Objects in a primitive of `kept` vertices, as the GS sees them (LINELOOP closes). */
+uint32_t g4_topology_objects(uint32_t topology, uint32_t kept);
+/* What IA_PRIMITIVES counts: a LINELOOP's closing segment is not among it. */
+uint32_t g4_topology_counted(uint32_t topology, uint32_t kept);
+/* PrimitiveID of the vertex at `position`, from the primitive's first (spec/10 3.4.4). */
+uint32_t g4_topology_primitive_id(uint32_t topology, uint32_t position);
+
+/* Vertex positions of object k, in the payload order of a GS thread; returns how many (1..6).
+ * `gs_topology` is what R0.2 says. */
+uint32_t g4_topology_gs_object(uint32_t topology, uint32_t kept, uint32_t k, bool reorder, bool discard_adjacency,
+                               uint32_t position[6], uint32_t *gs_topology);
+
+/* Edge indicators of R0.2, bits 8 and 9: whether the first and the last edge of triangle k are a POLYGON's own. */
+uint32_t g4_topology_edges(uint32_t topology, uint32_t k, bool last);
+
+/* An object as CLIP and SF see it. */
+struct g4_topology_object {
+    uint8_t type;     /* enum g4_object_type */
+    uint8_t vertices; /* 1..3 */
+    uint8_t topology; /* adjacency removed, strips by the object's own parity: R0.2 of CLIP, R1.0 of SF */
+    bool invert, back_facing, poly_stipple, continue_stipple;
+    uint8_t provoking_kind; /* enum g4_provoking */
+    uint32_t position[3];
+};
+
+/* Which field of SF_STATE picks the provoking vertex. */
+enum g4_provoking {
+    G4_PROVOKING_FIRST,
+    G4_PROVOKING_LINE,
+    G4_PROVOKING_TRIANGLE,
+    G4_PROVOKING_FAN
+};
+
+/* False for topologies that only a GS may take (quads, loops) and for reserved codes. */
+bool g4_topology_object(uint32_t topology, uint32_t k, struct g4_topology_object *object);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * The vertex shader stage: two vertices a thread, in place in their URB entries (spec/10 3.5).
+ */
+#include <string.h>
+
+#include "debugger/debug.h"
+#include "geometry/stage.h"
+
+/* Rows of two vertices side by side: a register holds the same four dwords of both (spec/10 3.3). */
+static void put_pair(struct g4_gang *gang, int t, const uint32_t (*a)[8], const uint32_t (*b)[8], uint32_t row_count,
+                     const struct g4_vs_state *vs, uint32_t grf) {
+    static const uint32_t zero[8];
+    for (uint32_t r = 0; r < vs->vertex_urb_entry_read_length; r++) {
+        const uint32_t row = vs->vertex_urb_entry_read_offset + r;
+        const uint32_t *const row_a = row < row_count ? a[row] : zero;
+        const uint32_t *const row_b = row < row_count ? b[row] : zero;
+        for (unsigned half = 0; half < 2 && grf < G4_GRF_COUNT; half++, grf++) {
+            memcpy(gang->grf[grf].ud[t], row_a + 4 * half, 16);
+            memcpy(gang->grf[grf].ud[t] + 4, row_b + 4 * half, 16);
+        }
+    }
+}
+
+static void start_threads(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_entries *entries,
+                          const struct g4_slots *slots, const uint32_t r0[G4_GANG_THREADS][8], uint32_t first,
+                          uint32_t per_thread, uint32_t threads) {
+    struct g4_gang *const gang = worker->gang;
+    const struct g4_dispatch *const dispatch = &pipe->dispatch[G4_STAGE_VS];
+    const struct g4_vs_state *const vs = &pipe->vs;
+    const uint32_t handle_b = entries->stride / 2;
+
+    g4_gang_start_for(gang, dispatch, pipe->kernel[G4_STAGE_VS], (int)threads);
+    gang->owner = (struct g4_gang_owner){0};
+    const uint32_t grf =
+        g4_payload_constants(gang, (int)threads, worker->ctx->state, vs->constant_urb_entry_read_offset,
+                             vs->constant_urb_entry_read_length, vs->dispatch_grf_start_register);
+    for (uint32_t t = 0; t < threads; t++) {
+        const uint32_t vertex = first + t * per_thread;
+        const bool pair = per_thread == 2 && vertex + 1 < entries->count;
+        uint32_t(*const rows)[8] = entries->rows + (size_t)vertex * entries->stride;
+        const uint32_t(*const a)[8] = (const uint32_t(*)[8])rows;
+
+        gang->slot[t] = slots->first + t;
+        memcpy(gang->grf[0].ud[t], r0[t], sizeof r0[t]);
+        if (pair) {
+            const struct g4_payload_vs_r0 handles = {.urb_return_handle_1 = handle_b, .handle_id_1 = 1};
+            uint32_t packed[8];
+            g4_payload_vs_r0_pack(&handles, worker->ctx->gen, packed);
+            memcpy(gang->grf[0].ud[t], packed, 3 * sizeof packed[0]); /* before the pointers */
+        }
+        put_pair(gang, (int)t, a, pair ? a + entries->stride : a, entries->stride, vs, grf);
+        g4_gang_set_dmask(gang, (int)t, pair ? 0xff : 0x0f);
+        gang->urb[t] = rows;
+        gang->urb_rows[t] = pair ? 2 * entries->stride : entries->stride;
+    }
+}
+
+enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_entries *entries) {
+    const struct g4_slots slots =
+        g4_thread_slots(worker, pipe->kernel[G4_STAGE_VS], G4_UNIT_VS, pipe->vs.maximum_number_of_threads);
+    const uint32_t per_thread = pipe->vs.single_program_flow ? 1 : 2;
+    uint32_t r0[G4_GANG_THREADS][8];
+
+    g4_payload_all_pointers(&pipe->dispatch[G4_STAGE_VS], pipe->vs.per_thread_scratch_space, &slots, r0);
+
+    for (uint32_t first = 0; first < entries->count; first += slots.count * per_thread) {
+        const uint32_t left = (entries->count - first + per_thread - 1) / per_thread;
+        const uint32_t threads = left < slots.count ? left : slots.count;
+        start_threads(worker, pipe, entries, &slots, r0, first, per_thread, threads);
+        enum g4_status status = G4_OK;
+        if (worker->eu.debug) {
+            status = g4_debug_start_vertices(worker, entries, first, per_thread, (int)threads);
+        }
+        if (status != G4_OK) {
+            return status;
+        }
+        status = g4_gang_run(&worker->eu, worker->gang, pipe->kernel[G4_STAGE_VS]);
+        if (status != G4_OK) {
+            return status;
+        }
+    }
+    if (pipe->vs.statistics_enable) {
+        worker->counter[G4_COUNTER_VS_INVOCATIONS] += entries->count;
+    }
+    return G4_OK;
+}

@@ -1,0 +1,107 @@
+/*
+ * The colour calculator on a bench: state from the caller, no windower, no shader (tests and benchmarks).
+ */
+#include <stdlib.h>
+
+#include "color/color.h"
+#include "harness/probe.h"
+#include "raster/windower.h"
+
+static void unpack(const struct g4_worker *worker, const uint32_t *wm_state, const uint32_t *cc_state,
+                   struct g4_pipe *pipe) {
+    g4_wm_state_unpack(wm_state, worker->ctx->gen, &pipe->wm);
+    g4_color_calc_state_unpack(cc_state, worker->ctx->gen, &pipe->cc);
+}
+
+enum g4_status g4_probe_pixels(struct g4_probe *probe, const uint32_t *wm_state, const uint32_t *cc_state,
+                               const float *viewports) {
+    struct g4_worker *const worker = g4_probe_worker(probe);
+    struct g4_pipe *const pipe = calloc(1, sizeof *pipe);
+    if (!pipe) {
+        return G4_NO_MEMORY;
+    }
+    unpack(worker, wm_state, cc_state, pipe);
+    pipe->dispatch[G4_STAGE_WM] = *g4_probe_dispatch(probe);
+    for (int i = 0; i < 16; i++) {
+        pipe->cc_viewport[i] = (struct g4_cc_viewport){viewports[2 * i], viewports[2 * i + 1]};
+    }
+    const enum g4_status status = g4_cc_begin(worker, pipe);
+    free(pipe);
+    return status;
+}
+
+uint32_t g4_probe_iz(struct g4_probe *probe, const uint32_t *wm_state, const uint32_t *cc_state, bool depth_buffer) {
+    struct g4_pipe *const pipe = calloc(1, sizeof *pipe);
+    if (!pipe) {
+        return UINT32_MAX;
+    }
+    unpack(g4_probe_worker(probe), wm_state, cc_state, pipe);
+    const struct g4_iz iz = g4_iz_decide(pipe, depth_buffer);
+    free(pipe);
+    return (uint32_t)iz.mode << 4 | (uint32_t)iz.source_depth_eu << 3 | (uint32_t)iz.source_depth_rt << 2 |
+           (uint32_t)iz.dest_depth << 1 | iz.dest_stencil;
+}
+
+uint32_t g4_probe_early(struct g4_probe *probe, const uint16_t *x, const uint16_t *y, uint32_t lit, const float *z,
+                        uint32_t viewport, uint32_t array_index, bool back_facing) {
+    struct g4_worker *const worker = g4_probe_worker(probe);
+    return worker->eu.cc ? g4_cc_early(worker, x, y, lit, z, viewport, array_index, back_facing) : 0;
+}
+
+void g4_probe_destination(struct g4_probe *probe, const uint16_t *x, const uint16_t *y, uint32_t lit,
+                          uint32_t array_index, uint32_t *depth, uint8_t *stencil) {
+    struct g4_worker *const worker = g4_probe_worker(probe);
+    if (worker->eu.cc) {
+        g4_cc_destination(worker, x, y, lit, array_index, depth, stencil);
+    }
+}
+
+uint64_t g4_probe_depth_count(const struct g4_probe *probe) {
+    return g4_probe_worker((struct g4_probe *)probe)->eu.ps_depth_count;
+}
+
+/* Eight threads of four subspans are 32x4 pixels. */
+static void place(struct g4_gang *gang, uint32_t x, uint32_t y) {
+    for (uint32_t t = 0; t < G4_GANG_THREADS; t++) {
+        for (uint32_t s = 0; s < 4; s++) {
+            gang->mrf[1].ud[t][2 + s] = (x + 8 * (t & 3) + 2 * s) | (y + 2 * (t >> 2)) << 16;
+        }
+    }
+}
+
+enum g4_status g4_probe_fill(struct g4_probe *probe, uint32_t descriptor, uint32_t tiles, uint32_t across) {
+    struct g4_worker *const worker = g4_probe_worker(probe);
+    const struct g4_send send = {
+        .descriptor = descriptor,
+        .sfid = descriptor >> 24 & 15,
+        .mlen = descriptor >> 20 & 15,
+        .threads = 0xff,
+    };
+    enum g4_status status = across ? G4_OK : G4_BAD_VALUE;
+
+    for (uint32_t tile = 0; tile < tiles && status == G4_OK; tile++) {
+        for (uint32_t part = 0; part < G4_TILE_SIZE / 4 && status == G4_OK; part++) {
+            place(worker->gang, tile % across * G4_TILE_SIZE, tile / across * G4_TILE_SIZE + 4 * part);
+            status = g4_render_target_write(&worker->eu, worker->gang, &send);
+        }
+    }
+    return status;
+}
+
+uint64_t g4_probe_fill_depth(struct g4_probe *probe, float z, uint32_t tiles, uint32_t across) {
+    uint64_t passed = 0;
+    float depth[16];
+
+    for (int i = 0; i < 16; i++) {
+        depth[i] = z;
+    }
+    for (uint32_t i = 0; across && i < tiles * (G4_TILE_SIZE * G4_TILE_SIZE / 16); i++) {
+        const uint32_t tile = i / 64;
+        const uint16_t left = (uint16_t)(tile % across * G4_TILE_SIZE + i % 4 * 8);
+        const uint16_t top = (uint16_t)(tile / across * G4_TILE_SIZE + i / 4 % 16 * 2);
+        const uint16_t x[4] = {left, left + 2, left + 4, left + 6};
+        const uint16_t y[4] = {top, top, top, top};
+        passed += (uint32_t)__builtin_popcount(g4_probe_early(probe, x, y, 0xffff, depth, 0, 0, false));
+    }
+    return passed;
+}

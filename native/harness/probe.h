@@ -1,0 +1,12 @@
+/*
+ * The inside of a probe, for units that add a bench of their own.
+ */
+#ifndef G4_PROBE_H
+#define G4_PROBE_H
+
+#include "eu/worker.h"
+
+struct g4_worker *g4_probe_worker(struct g4_probe *probe);
+const struct g4_dispatch *g4_probe_dispatch(const struct g4_probe *probe);
+
+#endif

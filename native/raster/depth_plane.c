@@ -1,0 +1,65 @@
+/*
+ * The depth plane of an object, and the global depth offset (spec/30 3.7).
+ */
+#include <math.h>
+
+#include "raster/windower_state.h"
+
+void g4_depth_offset_begin(struct g4_depth_offset *offset, const struct g4_context *ctx, const struct g4_wm_state *wm,
+                           uint32_t depth_format, bool depth_present) {
+    const bool is_float = depth_present && (depth_format == G4_DEPTH_FORMAT_D32_FLOAT ||
+                                            depth_format == G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT);
+    const bool is_16 = depth_present && depth_format == G4_DEPTH_FORMAT_D16_UNORM;
+    *offset = (struct g4_depth_offset){
+        .constant = wm->global_depth_offset_constant,
+        .scale = wm->global_depth_offset_scale,
+        .clamp = g4_hw_float(ctx->state->depth_offset_clamp),
+        .unit = wm->legacy_global_depth_bias_enable ? 1.0f
+                : is_float                          ? 0.0f
+                : is_16                             ? 1.0f / 65535.0f
+                                                    : 1.0f / 16777215.0f,
+    };
+}
+
+/* 2^(exponent of the largest depth - 23): the last place of a float of that size. */
+static float last_place(const float z[3]) {
+    float largest = 0.0f;
+    int exponent = 0;
+    for (int i = 0; i < 3; i++) {
+        const float size = fabsf(z[i]);
+        largest = size > largest ? size : largest;
+    }
+    if (isinf(largest)) {
+        return INFINITY;
+    }
+    (void)frexpf(largest, &exponent);
+    return ldexpf(1.0f, exponent - 1 - 23);
+}
+
+float g4_depth_offset_of(const struct g4_depth_offset *offset, float cx, float cy, const float z[3]) {
+    const float across = fabsf(cx);
+    const float down = fabsf(cy);
+    const float slope = across > down ? across : down;
+    const float unit = offset->unit != 0.0f ? offset->unit : last_place(z);
+    float bias = offset->constant * unit + offset->scale * slope;
+
+    if (offset->clamp > 0.0f) {
+        bias = offset->clamp < bias ? offset->clamp : bias;
+    } else if (offset->clamp < 0.0f) {
+        bias = offset->clamp > bias ? offset->clamp : bias;
+    }
+    return bias;
+}
+
+void g4_wm_plane(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_plane *plane) {
+    const uint32_t row = wm->pipe->wm.depth_coefficient_urb_read_offset;
+    struct g4_attribute_coefficients z = {0};
+
+    if (row < setup->entry_rows) {
+        g4_attribute_coefficients_unpack(setup->entry[row], wm->ctx->gen, &z);
+    }
+    if (wm->pipe->wm.global_depth_offset_enable && setup->type == G4_OBJECT_TRIANGLE) {
+        z.c0 += g4_depth_offset_of(&wm->offset, z.cx, z.cy, setup->z);
+    }
+    *plane = (struct g4_plane){z.cx, z.cy, z.c0, setup->x_start, setup->y_start};
+}

@@ -1,0 +1,282 @@
+/*
+ * Objects that give many pixels the same value: clears most of all.  One thread, or one early test, of the usual kind
+ * shows what that value is; the other pixels get it without.  Counts are those of the threads that did not have to run.
+ */
+#include <string.h>
+
+#include "color/state.h"
+#include "eu/kernel.h"
+#include "raster/windower_state.h"
+
+enum {
+    FEW = 16, /* subspans: fewer are not worth it */
+};
+
+/* What goes where: `keep` are the bits that stay. */
+struct fill {
+    uint32_t bytes;       /* of a pixel: 2 or 4 */
+    uint32_t value, keep; /* none is kept of small pixels */
+};
+
+static uint32_t get(const uint8_t *pixel, uint32_t bytes) {
+    uint32_t v = 0;
+    memcpy(&v, pixel, bytes == 2 ? 2 : 4);
+    return v;
+}
+
+static void fill_pixel(const struct fill *fill, uint8_t *pixel) {
+    const uint32_t v = (get(pixel, fill->bytes) & fill->keep) | fill->value;
+    memcpy(pixel, &v, fill->bytes == 2 ? 2 : 4);
+}
+
+/* `bytes` is a multiple of two pixels; eight at a time, then one pair of the smaller pixels that may be left. */
+static void fill_row(const struct fill *fill, uint8_t *row, uint32_t bytes) {
+    const uint32_t once = fill->bytes == 2 ? fill->value * 0x10001u : fill->value;
+    const uint64_t value = once * UINT64_C(0x100000001);
+    const uint64_t keep = fill->keep * UINT64_C(0x100000001);
+    uint32_t at = 0;
+
+    for (; keep == 0 && at + 8 <= bytes; at += 8) { /* without a look at what was there */
+        memcpy(row + at, &value, sizeof value);
+    }
+    for (; at + 8 <= bytes; at += 8) {
+        uint64_t v;
+        memcpy(&v, row + at, sizeof v);
+        v = (v & keep) | value;
+        memcpy(row + at, &v, sizeof v);
+    }
+    if (at < bytes) {
+        memcpy(row + at, &once, sizeof once);
+    }
+}
+
+static void fill_pixels(const struct fill *fill, uint8_t *const row[2], uint32_t lit) {
+    for (uint32_t p = 0; p < 4; p++) {
+        if (lit >> p & 1) {
+            fill_pixel(fill, row[p >> 1] + (size_t)(p & 1) * fill->bytes);
+        }
+    }
+}
+
+static void fill_subspan(const struct fill *fill, struct g4_view *view, struct g4_port *port,
+                         const struct g4_subspan *s) {
+    const uint16_t x[4] = {s->x};
+    const uint16_t y[4] = {s->y};
+    struct g4_rows rows;
+    g4_view_open(view, port, x, y, s->lit, &rows);
+    fill_pixels(fill, rows.row, s->lit & rows.inside);
+    g4_view_close(view, port, x, y, s->lit & rows.inside, &rows);
+}
+
+/* Whole subspans side by side, from the first on. */
+static uint32_t run_length(const struct g4_subspan *s, uint32_t count) {
+    uint32_t n = 0;
+    while (n < count && s[n].lit == 15 && s[n].y == s[0].y && s[n].x == s[0].x + 2 * n) {
+        n++;
+    }
+    return n;
+}
+
+/* Pixels from (x, y) that follow each other in memory, at most `most` of them. */
+static uint32_t in_one_piece(const struct g4_view *view, uint32_t x, uint32_t most) {
+    if (view->tiling != G4_TILING_Y) {
+        return most;
+    }
+    const uint32_t left = (G4_VIEW_COLUMN - (view->x0 + x + view->dx) * view->bytes % G4_VIEW_COLUMN) / view->bytes;
+    return left < most ? left : most;
+}
+
+static void fill_run(const struct fill *fill, struct g4_view *view, struct g4_port *port, const struct g4_subspan *s,
+                     uint32_t count) {
+    for (uint32_t done = 0; done < count;) {
+        uint8_t *row[2];
+        const uint32_t pixels = in_one_piece(view, s[done].x, 2 * (count - done));
+        if (pixels >= 2 && g4_view_rows(view, port, s[done].x, s[done].y, pixels, row)) {
+            fill_row(fill, row[0], pixels * fill->bytes);
+            fill_row(fill, row[1], pixels * fill->bytes);
+            done += pixels / 2;
+        } else {
+            fill_subspan(fill, view, port, &s[done++]);
+        }
+    }
+}
+
+/* A whole tile of ours in one of memory with Y tiling: columns of 16 bytes, their 32 rows one after the other. */
+static bool fill_columns(const struct g4_wm *wm, const struct fill *fill, struct g4_view *view, struct g4_port *port) {
+    const uint32_t pixels = G4_VIEW_COLUMN / view->bytes;
+    const uint32_t sx = (uint32_t)wm->tile_x + view->dx;
+    const uint32_t sy = (uint32_t)wm->tile_y + view->dy;
+
+    if (view->tiling != G4_TILING_Y || view->line_shift || wm->subspans != G4_TILE_SUBSPANS ||
+        (view->x0 + sx) % pixels || (view->y0 + sy) % G4_TILE_SIZE || view->height < G4_TILE_SIZE ||
+        sy > view->height - G4_TILE_SIZE) {
+        return false;
+    }
+    for (uint32_t i = 0; i < G4_TILE_SUBSPANS; i++) {
+        if (wm->subspan[i].lit != 15) {
+            return false;
+        }
+    }
+    for (uint32_t x = 0; x < G4_TILE_SIZE; x += pixels) {
+        uint8_t *row[2];
+        if (!g4_view_rows(view, port, (uint32_t)wm->tile_x + x, (uint32_t)wm->tile_y, pixels, row)) {
+            return false;
+        }
+        fill_row(fill, row[0], G4_TILE_SIZE * G4_VIEW_COLUMN);
+    }
+    return true;
+}
+
+static void fill_all(const struct g4_wm *wm, const struct fill *fill, struct g4_view *view, struct g4_port *port) {
+    if (fill_columns(wm, fill, view, port)) {
+        return;
+    }
+    for (uint32_t i = 0; i < wm->subspans;) {
+        const uint32_t run = run_length(&wm->subspan[i], wm->subspans - i);
+        if (run) {
+            fill_run(fill, view, port, &wm->subspan[i], run);
+            i += run;
+        } else {
+            fill_subspan(fill, view, port, &wm->subspan[i++]);
+        }
+    }
+}
+
+/* Where the first lit pixel of a subspan lies, when that is an ordinary place. */
+static const uint8_t *first_pixel(struct g4_view *view, struct g4_port *port, const struct g4_subspan *s) {
+    const uint32_t p = (uint32_t)__builtin_ctz(s->lit | 16);
+    uint8_t *row[2];
+    if (p > 3 || !g4_view_rows(view, port, s->x, s->y, 2, row)) {
+        return NULL;
+    }
+    return row[p >> 1] + (size_t)(p & 1) * view->bytes;
+}
+
+/* ---- colour ---- */
+
+static bool fits(const struct g4_kernel *kernel, const struct g4_dispatch *dispatch, uint32_t pixels, uint32_t start) {
+    return kernel && kernel->flat.pixels == pixels && kernel->flat.from >= start &&
+           kernel->grf_top <= dispatch->grf_count && !dispatch->exceptions;
+}
+
+static bool depth_is_constant(const struct g4_depth *depth) {
+    return depth->test && !depth->stencil_test && depth->depth_write && depth->view.writes &&
+           (!depth->depth_test || depth->function == G4_COMPARE_FUNCTION_ALWAYS) &&
+           (depth->view.bytes == 2 || depth->view.bytes == 4);
+}
+
+void g4_wm_fill_begin(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    const struct g4_pipe *const pipe = wm->pipe;
+    const struct g4_dispatch *const dispatch = &pipe->dispatch[G4_STAGE_WM];
+    const struct g4_wm_dispatch *const modes = &wm->dispatch;
+    const uint32_t start = pipe->wm.dispatch_grf_start_register;
+    const struct g4_iz *const iz = &wm->iz;
+    /* debuggers and counters see threads and pixels one by one */
+    const bool wanted = !wm->ctx->options.general_only && !worker->eu.observed;
+
+    wm->flat_depth = wanted && depth_is_constant(&g4_cc_of(worker)->depth);
+    wm->flat = wanted && pipe->wm.thread_dispatch_enable && !pipe->cc.alpha_test_enable && iz->mode == G4_IZ_P &&
+               !iz->source_depth_rt && !iz->dest_depth && !iz->dest_stencil && !modes->any_contiguous &&
+               !modes->enabled[G4_WM_32] && modes->any_normal;
+    if (modes->enabled[G4_WM_8]) {
+        wm->flat = wm->flat && fits(pipe->wm_kernel[modes->entry[G4_WM_8]], dispatch, 8, start);
+    }
+    if (modes->enabled[G4_WM_16]) {
+        wm->flat = wm->flat && fits(pipe->wm_kernel[modes->entry[G4_WM_16]], dispatch, 16, start);
+    }
+}
+
+/* Threads that do not have to run for `subspans` of an object. */
+static void count_threads(struct g4_worker *worker, uint32_t subspans) {
+    const struct g4_wm *const wm = worker->wm;
+    struct g4_eu *const eu = &worker->eu;
+
+    while (subspans) {
+        const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, wm->ctx->gen, subspans);
+        const struct g4_kernel *const kernel = wm->pipe->wm_kernel[wm->dispatch.entry[mode]];
+        const uint32_t capacity = kernel->flat.pixels / 4;
+        const uint32_t instructions = kernel->count;
+        subspans -= subspans < capacity ? subspans : capacity;
+        eu->instructions += instructions;
+        eu->channel_ops += kernel->flat.channel_ops;
+        eu->messages[kernel->ops[kernel->count - 1].descriptor >> 24 & 15]++;
+        eu->instruction_budget -= instructions < eu->instruction_budget ? instructions : eu->instruction_budget;
+    }
+}
+
+bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
+    struct g4_wm *const wm = worker->wm;
+    const uint32_t subspans = wm->subspans;
+
+    if (!wm->flat || subspans < FEW || wm->setup->antialias) {
+        return false;
+    }
+    const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, wm->ctx->gen, subspans);
+    const struct g4_flat *const flat = &wm->pipe->wm_kernel[wm->dispatch.entry[mode]]->flat;
+    struct g4_target *const target =
+        g4_target_get(worker, &wm->pipe->dispatch[G4_STAGE_WM], flat->target, wm->setup->array_index);
+    if (!target->write || target->reads || target->dither || target->event != G4_EVENTS || target->view.bytes != 4) {
+        return false;
+    }
+    struct g4_port *const port = &worker->port;
+    const uint32_t unit = port->unit;
+    const struct g4_coverage nothing = {.first = 0, .last = -1};
+    port->unit = G4_UNIT_CC;
+    const uint8_t *const sample = first_pixel(&target->view, port, &wm->subspan[0]);
+    port->unit = unit;
+    if (!sample) {
+        return false;
+    }
+    *status = g4_wm_flush(worker);
+    wm->subspans = G4_WM_SAMPLE;
+    *status = *status == G4_OK ? g4_wm_queue(worker, &nothing) : *status;
+    *status = *status == G4_OK ? g4_wm_flush(worker) : *status;
+    wm->subspans = subspans;
+    if (*status == G4_OK) {
+        const struct fill fill = {.bytes = 4, .value = get(sample, 4)};
+        port->unit = G4_UNIT_CC;
+        fill_all(wm, &fill, &target->view, port);
+        port->unit = unit;
+        count_threads(worker, subspans - G4_WM_SAMPLE);
+    }
+    return true;
+}
+
+/* ---- depth ---- */
+
+bool g4_wm_depth_is_flat(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    struct g4_depth *const depth = &g4_cc_of(worker)->depth;
+    struct g4_plane plane;
+
+    if (!wm->flat_depth || wm->subspans < FEW) {
+        return false;
+    }
+    g4_wm_plane(wm, wm->setup, &plane);
+    if (plane.cx != 0 || plane.cy != 0) {
+        return false;
+    }
+    if (wm->setup->array_index != depth->array_index) {
+        g4_depth_select(depth, wm->ctx->gen, wm->setup->array_index);
+    }
+    return first_pixel(&depth->view, &worker->port, &wm->subspan[0]) != NULL;
+}
+
+void g4_wm_fill_depth(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    struct g4_cc *const cc = g4_cc_of(worker);
+    struct g4_view *const view = &cc->depth.view;
+    struct fill fill = {.bytes = view->bytes};
+    const uint8_t *const sample = first_pixel(view, &worker->port, &wm->subspan[0]);
+
+    if (cc->depth.format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT ||
+        cc->depth.format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
+        fill.keep = 0xff000000;
+    }
+    fill.value = sample ? get(sample, fill.bytes) & ~fill.keep : 0;
+    fill_all(wm, &fill, view, &worker->port);
+    for (uint32_t i = G4_WM_SAMPLE; i < wm->subspans && cc->wm_statistics; i++) {
+        worker->eu.ps_depth_count += (uint32_t)__builtin_popcount(wm->subspan[i].lit);
+    }
+}

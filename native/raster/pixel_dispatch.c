@@ -1,0 +1,291 @@
+/*
+ * Which threads an object's subspans become (spec/30 3.9), and the gangs they run in.
+ */
+#include <string.h>
+
+#include "core/report.h"
+#include "debugger/debug.h"
+#include "raster/windower_state.h"
+
+/* Kernel entry points by the modes enabled: contiguous 64, contiguous 32, 32, 16, 8 from bit 4 down. */
+static const struct {
+    uint8_t enables;
+    uint8_t entry[G4_WM_MODES]; /* 8, 16, 32, contiguous 32, contiguous 64 */
+} entry_points[] = {
+    {0x01, {0, 0, 0, 0, 0}}, {0x02, {0, 0, 0, 0, 0}}, {0x03, {0, 2, 0, 0, 0}}, {0x04, {0, 0, 0, 0, 0}},
+    {0x06, {0, 2, 1, 0, 0}}, {0x07, {0, 2, 1, 0, 0}}, {0x08, {0, 0, 0, 0, 0}}, {0x0c, {0, 0, 0, 1, 0}},
+    {0x0e, {0, 0, 1, 2, 0}}, {0x10, {0, 0, 0, 0, 0}}, {0x14, {0, 0, 0, 0, 1}}, {0x16, {0, 0, 1, 0, 2}},
+    {0x18, {0, 0, 0, 0, 1}}, {0x1c, {0, 0, 0, 1, 2}}, {0x1e, {0, 0, 1, 2, 3}},
+};
+
+void g4_wm_dispatch_begin(struct g4_wm_dispatch *dispatch, const struct g4_wm_state *state) {
+    *dispatch = (struct g4_wm_dispatch){
+        .enabled = {state->dispatch_8_pixel_enable, state->dispatch_16_pixel_enable, state->dispatch_32_pixel_enable,
+                    state->contiguous_32_pixel_dispatch_enable, state->contiguous_64_pixel_dispatch_enable},
+    };
+    const bool *const on = dispatch->enabled;
+    dispatch->any_normal = on[G4_WM_8] || on[G4_WM_16] || on[G4_WM_32];
+    dispatch->any_contiguous = on[G4_WM_CONTIGUOUS_32] || on[G4_WM_CONTIGUOUS_64];
+    const unsigned enables = (unsigned)on[G4_WM_8] | (unsigned)on[G4_WM_16] << 1 | (unsigned)on[G4_WM_32] << 2 |
+                             (unsigned)on[G4_WM_CONTIGUOUS_32] << 3 | (unsigned)on[G4_WM_CONTIGUOUS_64] << 4;
+    for (size_t i = 0; i < sizeof entry_points / sizeof entry_points[0]; i++) {
+        if (entry_points[i].enables == enables) {
+            memcpy(dispatch->entry, entry_points[i].entry, sizeof dispatch->entry);
+        }
+    }
+}
+
+uint32_t g4_wm_entries(const struct g4_wm_state *state) {
+    struct g4_wm_dispatch dispatch;
+    uint32_t entries = 0;
+    g4_wm_dispatch_begin(&dispatch, state);
+    for (uint32_t mode = 0; mode < G4_WM_MODES; mode++) {
+        entries |= (uint32_t)dispatch.enabled[mode] << dispatch.entry[mode];
+    }
+    return entries;
+}
+
+static enum g4_wm_mode first_enabled(const struct g4_wm_dispatch *dispatch, enum g4_wm_mode a, enum g4_wm_mode b,
+                                     enum g4_wm_mode c) {
+    return dispatch->enabled[a] ? a : dispatch->enabled[b] ? b : c;
+}
+
+enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, uint32_t gen, uint32_t subspans) {
+    const bool *const on = dispatch->enabled;
+    if (g4_is_gen45(gen)) {
+        if (subspans >= 4) {
+            return first_enabled(dispatch, G4_WM_32, G4_WM_16, G4_WM_8);
+        }
+        return subspans >= 2 ? first_enabled(dispatch, G4_WM_16, G4_WM_8, G4_WM_32)
+                             : first_enabled(dispatch, G4_WM_8, G4_WM_16, G4_WM_32);
+    }
+    if (on[G4_WM_32] && (subspans > 7 || !(on[G4_WM_16] || on[G4_WM_8]))) {
+        return G4_WM_32;
+    }
+    return on[G4_WM_16] && (subspans > 2 || !on[G4_WM_8]) ? G4_WM_16 : G4_WM_8;
+}
+
+enum g4_wm_mode g4_wm_choose_contiguous(const struct g4_wm_dispatch *dispatch, bool both_halves) {
+    const enum g4_wm_mode want = both_halves ? G4_WM_CONTIGUOUS_64 : G4_WM_CONTIGUOUS_32;
+    const enum g4_wm_mode other = both_halves ? G4_WM_CONTIGUOUS_32 : G4_WM_CONTIGUOUS_64;
+    return dispatch->enabled[want] ? want : other;
+}
+
+/* ---- the gang ---- */
+
+/* For whoever debugs: which subspans the waiting threads work on. */
+static enum g4_status start_debugged(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    struct g4_pixel_block *block[G4_GANG_THREADS];
+    const uint32_t blocks = wm->mode == G4_WM_32 ? 2 : 1;
+    for (uint32_t t = 0; t < wm->waiting; t++) {
+        block[t] = wm->thread[t].block;
+    }
+    return g4_debug_start_pixels(worker, block, blocks, (int)wm->waiting);
+}
+
+enum g4_status g4_wm_flush(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    if (wm->waiting == 0) {
+        return G4_OK;
+    }
+    const struct g4_kernel *const kernel = wm->pipe->wm_kernel[wm->dispatch.entry[wm->mode]];
+    enum g4_status status = G4_FAULT;
+    if (kernel) {
+        g4_wm_payloads(worker);
+        status = worker->eu.debug ? start_debugged(worker) : G4_OK;
+        if (status == G4_OK) {
+            status = g4_gang_run(&worker->eu, worker->gang, kernel);
+        }
+    } else {
+        const uint32_t address = wm->pipe->dispatch[G4_STAGE_WM].kernel_address + wm->dispatch.entry[wm->mode] * 16u;
+        worker->eu.fault = (struct g4_fault){.unit = G4_UNIT_WM, .address = address};
+    }
+    wm->waiting = 0;
+    wm->clash = false;
+    memset(wm->claimed, 0, sizeof wm->claimed);
+    return status;
+}
+
+/* The place for the next thread; NULL with `status` when what had to run first failed. */
+static struct g4_pixel_thread *next_thread(struct g4_worker *worker, enum g4_wm_mode mode, const struct g4_subspan *s,
+                                           uint32_t subspans, enum g4_status *status) {
+    struct g4_wm *const wm = worker->wm;
+    const uint32_t room = wm->slots[wm->dispatch.entry[mode]].count;
+    bool full = wm->waiting != 0 && (wm->mode != mode || wm->waiting >= room);
+
+    for (uint32_t i = 0; wm->clash && i < subspans && !full; i++) {
+        const uint32_t column = s[i].x & (G4_TILE_SIZE - 1);
+        const uint32_t *const row = &wm->claimed[s[i].y & (G4_TILE_SIZE - 1)];
+        full = ((row[0] >> column & 3) & s[i].lit) != 0 || ((row[1] >> column & 3) & s[i].lit >> 2) != 0;
+    }
+    *status = full ? g4_wm_flush(worker) : G4_OK;
+    if (*status != G4_OK) {
+        return NULL;
+    }
+    wm->mode = mode;
+    return &wm->thread[wm->waiting++];
+}
+
+static void fill_block(const struct g4_wm *wm, struct g4_pixel_block *block, uint32_t first, uint32_t count) {
+    const struct g4_subspan *const s = &wm->subspan[first];
+    block->setup = wm->setup;
+    block->iz_mode = wm->iz.mode;
+    block->lit = 0;
+    block->alpha_passed = 0;
+    for (uint32_t i = 0; i < G4_BLOCK_SUBSPANS; i++) {
+        const bool present = i < count;
+        block->x[i] = present ? s[i].x : 0;
+        block->y[i] = present ? s[i].y : 0;
+        block->lit |= present ? s[i].lit << (4 * i) : 0;
+    }
+    if (wm->iz.source_depth_eu) {
+        memcpy(block->z, wm->z[first], count * sizeof wm->z[0]);
+        memset(block->z + (size_t)4 * count, 0, (G4_BLOCK_SUBSPANS - (size_t)count) * sizeof wm->z[0]);
+    }
+    memset(block->coverage, 0, sizeof block->coverage);
+    if (wm->setup->antialias) {
+        for (uint32_t i = 0; i < 4 * count; i++) {
+            const struct g4_subspan *const at = &s[i / 4];
+            block->coverage[i] =
+                g4_line_coverage(&wm->fade, wm->setup, at->x + (int32_t)(i & 1), at->y + (int32_t)(i >> 1 & 1));
+        }
+    }
+}
+
+static enum g4_status queue_normal(struct g4_worker *worker) {
+    static const uint8_t capacity[] = {[G4_WM_8] = 2, [G4_WM_16] = 4, [G4_WM_32] = 8};
+    struct g4_wm *const wm = worker->wm;
+    enum g4_status status = G4_OK;
+
+    for (uint32_t first = 0; first < wm->subspans;) {
+        const uint32_t left = wm->subspans - first;
+        const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, wm->ctx->gen, left);
+        const uint32_t most = wm->single_subspan ? 1 : capacity[mode];
+        const uint32_t count = left < most ? left : most;
+        struct g4_pixel_thread *const thread = next_thread(worker, mode, &wm->subspan[first], count, &status);
+        if (!thread) {
+            return status;
+        }
+        const uint32_t here = count < G4_BLOCK_SUBSPANS ? count : G4_BLOCK_SUBSPANS;
+        fill_block(wm, &thread->block[0], first, here);
+        if (mode == G4_WM_32) {
+            fill_block(wm, &thread->block[1], first + here, count - here);
+        }
+        first += count;
+    }
+    return status;
+}
+
+/* One thread of a contiguous block: `mask` has the pixels of its upper and lower 8x4 half. */
+static enum g4_status queue_block(struct g4_worker *worker, enum g4_wm_mode mode, const struct g4_subspan *s,
+                                  uint32_t subspans, uint32_t x, uint32_t y, const uint32_t mask[2]) {
+    struct g4_wm *const wm = worker->wm;
+    enum g4_status status;
+    struct g4_pixel_thread *const thread = next_thread(worker, mode, s, subspans, &status);
+    if (thread) {
+        *thread = (struct g4_pixel_thread){.x = x, .y = y, .mask = {mask[0], mask[1]}};
+        thread->block[0].setup = wm->setup;
+        thread->block[0].iz_mode = wm->iz.mode;
+    }
+    return status;
+}
+
+/* Threads of whole 8x8 blocks or their 8x4 halves (spec/30 2.8). */
+static enum g4_status queue_contiguous(struct g4_worker *worker) {
+    enum {
+        BLOCKS = G4_TILE_SIZE / 8
+    };
+    struct g4_wm *const wm = worker->wm;
+
+    for (uint32_t b = 0; b < BLOCKS * BLOCKS; b++) {
+        const uint32_t x = (uint32_t)wm->tile_x + b % BLOCKS * 8;
+        const uint32_t y = (uint32_t)wm->tile_y + b / BLOCKS * 8;
+        uint32_t mask[2] = {0};
+        uint32_t count[2] = {0};
+        struct g4_subspan sorted[2][16] = {{{0}}};
+        for (uint32_t i = 0; i < wm->subspans; i++) {
+            const struct g4_subspan s = wm->subspan[i];
+            const uint32_t dx = s.x - x;
+            const uint32_t dy = s.y - y;
+            if (dx < 8 && dy < 8) {
+                const uint32_t half = dy / 4;
+                /* four subspans of the half's upper rows, then four of its lower ones */
+                mask[half] |= s.lit << (4 * (dx / 2 + dy % 4 / 2 * 4));
+                sorted[half][count[half]++] = s;
+            }
+        }
+        if (!mask[0] && !mask[1]) {
+            continue;
+        }
+        enum g4_status status = G4_OK;
+        const enum g4_wm_mode mode = g4_wm_choose_contiguous(&wm->dispatch, mask[0] && mask[1]);
+        if (mode == G4_WM_CONTIGUOUS_64) {
+            memcpy(&sorted[0][count[0]], sorted[1], count[1] * sizeof sorted[1][0]);
+            status = queue_block(worker, mode, sorted[0], count[0] + count[1], x, y, mask);
+        } else {
+            for (uint32_t half = 0; half < 2 && status == G4_OK; half++) {
+                const uint32_t own[2] = {mask[half], 0};
+                if (mask[half]) {
+                    status = queue_block(worker, mode, sorted[half], count[half], x, y + 4 * half, own);
+                }
+            }
+        }
+        if (status != G4_OK) {
+            return status;
+        }
+    }
+    return G4_OK;
+}
+
+/* The object's own threads share no pixel: those of the objects before are what they may clash with. */
+static bool clashes(const struct g4_wm *wm, const struct g4_coverage *coverage) {
+    uint32_t both = 0;
+    for (int32_t j = coverage->first; j <= coverage->last; j++) {
+        both |= wm->claimed[j] & coverage->row[j];
+    }
+    return both != 0;
+}
+
+static void claim(struct g4_wm *wm, const struct g4_coverage *coverage) {
+    for (int32_t j = coverage->first; j <= coverage->last; j++) {
+        wm->claimed[j] |= coverage->row[j];
+    }
+}
+
+/* Leave only what waits.  Threads of contiguous dispatch have no subspans: all stays. */
+static void claim_exactly(struct g4_wm *wm) {
+    if (wm->mode >= G4_WM_CONTIGUOUS_32) {
+        return;
+    }
+    memset(wm->claimed, 0, sizeof wm->claimed);
+    for (uint32_t i = 0; i < wm->waiting * G4_BLOCKS; i++) {
+        const struct g4_pixel_block *const block = &wm->thread[i / G4_BLOCKS].block[i % G4_BLOCKS];
+        if (i % G4_BLOCKS && wm->mode != G4_WM_32) {
+            continue;
+        }
+        for (uint32_t s = 0; s < G4_BLOCK_SUBSPANS; s++) {
+            uint32_t *const row = &wm->claimed[block->y[s] & (G4_TILE_SIZE - 2)];
+            row[0] |= (block->lit >> (4 * s) & 3) << (block->x[s] & (G4_TILE_SIZE - 2));
+            row[1] |= (block->lit >> (4 * s + 2) & 3) << (block->x[s] & (G4_TILE_SIZE - 2));
+        }
+    }
+}
+
+enum g4_status g4_wm_queue(struct g4_worker *worker, const struct g4_coverage *coverage) {
+    struct g4_wm *const wm = worker->wm;
+    const struct g4_wm_dispatch *const dispatch = &wm->dispatch;
+    const bool contiguous = dispatch->any_contiguous && (wm->setup->contiguous || !dispatch->any_normal);
+
+    if (!contiguous && !dispatch->any_normal) {
+        g4_report(worker->eu.log, G4_EVENT_BAD_STATE, wm->ctx->state->wm_state, 0);
+        return G4_OK;
+    }
+    if (clashes(wm, coverage)) {
+        claim_exactly(wm);
+        wm->clash = clashes(wm, coverage);
+    }
+    const enum g4_status status = contiguous ? queue_contiguous(worker) : queue_normal(worker);
+    claim(wm, coverage);
+    return status;
+}

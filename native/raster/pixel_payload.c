@@ -1,0 +1,250 @@
+/*
+ * The payload of pixel shader threads (spec/30 2.7, 2.8).
+ */
+#include <string.h>
+
+#include "raster/windower_state.h"
+
+enum {
+    ALL_PIXELS = 0xffff
+};
+
+/* Pixels of every subspan that has a lit one: helpers run too, so that derivatives work. */
+static uint16_t whole_subspans(uint32_t lit) {
+    uint32_t any = lit | lit >> 1;
+    any = (any | any >> 2) & 0x1111;
+    return (uint16_t)(any * 15);
+}
+
+static void put_words(struct g4_gang *gang, int t, uint32_t grf, const void *words, size_t size) {
+    if (grf < G4_GRF_COUNT) {
+        memcpy(gang->grf[grf].ud[t], words, size);
+    }
+}
+
+/* AA coverage and destination stencil of four subspans: the layouts PAYLOAD_PS_ANTIALIAS_STENCIL names. */
+static void put_coverage_stencil(const struct g4_wm *wm, struct g4_gang *gang, int t, uint32_t grf,
+                                 const uint8_t coverage[16], const uint8_t stencil[16]) {
+    uint32_t dw[8] = {0};
+    memcpy(dw, stencil, 16);
+    if (g4_is_gen45(wm->ctx->gen)) {
+        memcpy(dw + 4, coverage, 16);
+    } else {
+        for (uint32_t i = 0; i < 16; i++) {
+            dw[6 + i / 8] |= (uint32_t)(coverage[i] & 15) << (4 * (i % 8));
+        }
+    }
+    put_words(gang, t, grf, dw, sizeof dw);
+}
+
+/* Whether threads of an object get registers beside those that all have. */
+static bool has_optional(const struct g4_wm *wm, const struct g4_setup *setup) {
+    const struct g4_iz *const iz = &wm->iz;
+    return iz->source_depth_eu || iz->dest_depth || iz->dest_stencil || setup->antialias;
+}
+
+/* The optional registers of four subspans: source depth, coverage and stencil, destination depth. */
+static uint32_t put_optional(struct g4_worker *worker, int t, const struct g4_pixel_block *block, uint32_t grf) {
+    const struct g4_wm *const wm = worker->wm;
+    struct g4_gang *const gang = worker->gang;
+    const bool antialias = block->setup->antialias;
+    uint32_t depth[16] = {0};
+    uint8_t stencil[16] = {0};
+
+    if (wm->iz.dest_depth || wm->iz.dest_stencil) {
+        g4_cc_destination(worker, block->x, block->y, block->lit, block->setup->array_index, depth, stencil);
+    }
+    if (wm->iz.source_depth_eu) {
+        put_words(gang, t, grf++, block->z, 32);
+        put_words(gang, t, grf++, block->z + 8, 32);
+    }
+    if (antialias || wm->iz.dest_stencil) {
+        put_coverage_stencil(wm, gang, t, grf++, block->coverage, stencil);
+    }
+    if (wm->iz.dest_depth) {
+        put_words(gang, t, grf++, depth, 32);
+        put_words(gang, t, grf++, depth + 8, 32);
+    }
+    return grf;
+}
+
+static uint32_t number_of(const struct g4_wm *wm, const struct g4_setup *setup) {
+    return (wm->first_number[setup->chunk] + setup->primitive) & G4_OBJECT_NUMBERS;
+}
+
+/* What R0 and R1 have in common in all threads of an object. */
+static void object_header(const struct g4_wm *wm, const struct g4_setup *setup, uint32_t r0[8], uint32_t r1[8]) {
+    const struct g4_state *const state = wm->ctx->state;
+    const struct g4_payload_ps_r0 first = {
+        .color_calculator_state_pointer = state->cc_state - state->general_state_base,
+        .primitive_thread_id = number_of(wm, setup),
+    };
+    const struct g4_payload_ps_r1 second = {
+        .x_start = setup->x_start,
+        .y_start = setup->y_start,
+        .back_facing = setup->back_facing,
+        .source_depth_present = wm->iz.source_depth_eu,
+        .source_depth_to_render_target = wm->iz.source_depth_rt,
+        .destination_depth_present = wm->iz.dest_depth,
+        .destination_stencil_present = wm->iz.dest_stencil,
+        .antialias_alpha_to_render_target = setup->antialias,
+        .antialias_alpha_present = setup->antialias,
+        .primitive_topology_type = setup->topology,
+        .viewport_index = setup->viewport,
+        .render_target_array_index = setup->array_index,
+    };
+    g4_payload_ps_r0_pack(&first, wm->ctx->gen, r0);
+    g4_payload_ps_r1_pack(&second, wm->ctx->gen, r1);
+}
+
+static void add(uint32_t *to, const uint32_t *a, const uint32_t *b) {
+    for (int i = 0; i < 8; i++) {
+        to[i] = a[i] | b[i];
+    }
+}
+
+/* The thread's own part of R0 and R1. */
+static void put_header(struct g4_worker *worker, int t, const struct g4_pixel_block *block, const uint32_t r0[8],
+                       const uint32_t r1[8]) {
+    const uint32_t gen = worker->ctx->gen;
+    const struct g4_payload_ps_r0 first = {.pixel_mask = block->lit, .pixel_mask_copy = block->lit};
+    const struct g4_payload_ps_r1 second = {
+        .subspan_0_x = block->x[0],
+        .subspan_0_y = block->y[0],
+        .subspan_1_x = block->x[1],
+        .subspan_1_y = block->y[1],
+        .subspan_2_x = block->x[2],
+        .subspan_2_y = block->y[2],
+        .subspan_3_x = block->x[3],
+        .subspan_3_y = block->y[3],
+    };
+    uint32_t own[8];
+    g4_payload_ps_r0_pack(&first, gen, own);
+    add(worker->gang->grf[0].ud[t], r0, own);
+    g4_payload_ps_r1_pack(&second, gen, own);
+    add(worker->gang->grf[1].ud[t], r1, own);
+}
+
+static void put_normal(struct g4_worker *worker, int t, struct g4_pixel_thread *thread) {
+    const struct g4_wm *const wm = worker->wm;
+    struct g4_gang *const gang = worker->gang;
+    const bool optional = has_optional(wm, thread->block[0].setup);
+    uint16_t dmask = whole_subspans(thread->block[0].lit);
+    uint32_t grf = optional ? put_optional(worker, t, &thread->block[0], 2) : 2;
+
+    if (wm->mode == G4_WM_32) {
+        const struct g4_pixel_block *const block = &thread->block[1];
+        const struct g4_payload_ps_subspans_4_7 more = {
+            .pixel_mask = block->lit,
+            .pixel_mask_copy = block->lit,
+            .subspan_4_x = block->x[0],
+            .subspan_4_y = block->y[0],
+            .subspan_5_x = block->x[1],
+            .subspan_5_y = block->y[1],
+            .subspan_6_x = block->x[2],
+            .subspan_6_y = block->y[2],
+            .subspan_7_x = block->x[3],
+            .subspan_7_y = block->y[3],
+        };
+        uint32_t dw[8];
+        g4_payload_ps_subspans_4_7_pack(&more, wm->ctx->gen, dw);
+        put_words(gang, t, grf++, dw, sizeof dw);
+        (void)put_optional(worker, t, block, grf);
+        /* The kernel runs its two halves on the same sixteen channels. */
+        dmask |= whole_subspans(block->lit);
+    }
+    g4_gang_set_dmask(gang, t, dmask);
+    gang->unit_data[t] = &thread->block[0];
+}
+
+static void put_contiguous(struct g4_worker *worker, int t, struct g4_pixel_thread *thread) {
+    const struct g4_wm *const wm = worker->wm;
+    struct g4_gang *const gang = worker->gang;
+    const struct g4_setup *const setup = thread->block[0].setup;
+    const struct g4_payload_ps_contiguous_r0 r0 = {
+        .x = thread->x,
+        .y = thread->y,
+        .pixel_mask_0 = thread->mask[0],
+        .primitive_thread_id = number_of(wm, setup),
+    };
+    const struct g4_payload_ps_contiguous_r1 r1 = {setup->x_start, setup->y_start, thread->mask[1]};
+    g4_payload_ps_contiguous_r0_pack(&r0, wm->ctx->gen, gang->grf[0].ud[t]);
+    g4_payload_ps_contiguous_r1_pack(&r1, wm->ctx->gen, gang->grf[1].ud[t]);
+    g4_gang_set_dmask(gang, t, ALL_PIXELS);
+    gang->unit_data[t] = &thread->block[0];
+}
+
+void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {
+    struct g4_wm *const wm = worker->wm;
+
+    for (uint32_t i = 0; i < G4_WM_ENTRIES; i++) {
+        const struct g4_kernel *const kernel = pipe->wm_kernel[i];
+        wm->slots[i] = (struct g4_slots){.count = 1};
+        if (!kernel) {
+            continue;
+        }
+        wm->slots[i] = g4_thread_slots(worker, kernel, G4_UNIT_WM, pipe->wm.maximum_number_of_threads);
+        g4_payload_all_pointers(&pipe->dispatch[G4_STAGE_WM], pipe->wm.per_thread_scratch_space, &wm->slots[i],
+                                wm->pointers[i]);
+    }
+}
+
+/* What thread `from` has in registers first..next-1, for the threads after it, up to `to`. */
+static void copy_registers(struct g4_gang *gang, int from, int to, uint32_t first, uint32_t next) {
+    for (uint32_t grf = first; grf < next; grf++) {
+        uint32_t row[8];
+        memcpy(row, gang->grf[grf].ud[from], sizeof row);
+        for (int t = from + 1; t <= to; t++) {
+            memcpy(gang->grf[grf].ud[t], row, sizeof row);
+        }
+    }
+}
+
+void g4_wm_payloads(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    const struct g4_wm_state *const state = &wm->pipe->wm;
+    const uint32_t entry = wm->dispatch.entry[wm->mode];
+    struct g4_gang *const gang = worker->gang;
+    const int threads = (int)wm->waiting;
+    const uint32_t start = state->dispatch_grf_start_register * (wm->mode == G4_WM_32 ? 2u : 1u);
+    const struct g4_setup *setup = NULL;
+    uint32_t r0[8], r1[8];
+    uint16_t x[G4_GANG_THREADS];
+    uint16_t y[G4_GANG_THREADS];
+
+    g4_gang_start_for(gang, &wm->pipe->dispatch[G4_STAGE_WM], wm->pipe->wm_kernel[entry], threads);
+    gang->owner = (struct g4_gang_owner){0};
+    for (int t = 0; t < threads; t++) {
+        struct g4_pixel_thread *const thread = &wm->thread[t];
+        if (wm->mode >= G4_WM_CONTIGUOUS_32) {
+            put_contiguous(worker, t, thread);
+        } else {
+            if (thread->block[0].setup != setup) {
+                setup = thread->block[0].setup;
+                object_header(wm, setup, r0, r1);
+            }
+            x[t] = thread->block[0].x[0];
+            y[t] = thread->block[0].y[0];
+            put_header(worker, t, &thread->block[0], r0, r1);
+            put_normal(worker, t, thread);
+        }
+        gang->slot[t] = wm->slots[entry].first + (uint32_t)t;
+        add(gang->grf[0].ud[t], gang->grf[0].ud[t], wm->pointers[entry][t]);
+    }
+    if (wm->mode < G4_WM_CONTIGUOUS_32) {
+        g4_cc_expect(worker, wm->waiting, x, y);
+    }
+    const uint32_t grf = g4_payload_constants(gang, threads, wm->ctx->state, state->constant_urb_entry_read_offset,
+                                              state->constant_urb_entry_read_length, start);
+    for (int t = 0; t < threads; t++) {
+        const struct g4_setup *const from = wm->thread[t].block[0].setup;
+        const uint32_t next =
+            g4_payload_rows(gang, t, from->entry, from->entry_rows, state->setup_urb_entry_read_offset,
+                            state->setup_urb_entry_read_length, grf);
+        const int first = t;
+        while (t + 1 < threads && wm->thread[t + 1].block[0].setup == from) {
+            t++;
+        }
+        copy_registers(gang, first, t, grf, next);
+    }
+}

@@ -1,0 +1,169 @@
+#include "raster/raster.h"
+
+#include "geometry/lines.h"
+#include "raster/edges.h"
+
+enum {
+    LAST = G4_TILE_SIZE - 1,
+    MAX_CORNERS = 4
+};
+
+static const struct g4_edge_ops *const edge_variants[] = G4_VARIANT_TABLE(g4_edge_ops);
+
+static struct g4_edge edge_of(const struct g4_setup *setup, int a, int b, int32_t tile_x, int32_t tile_y) {
+    const int64_t dx = (int64_t)setup->x[b] - setup->x[a];
+    const int64_t dy = (int64_t)setup->y[b] - setup->y[a];
+    const bool includes = dy < 0 || (dy == 0 && dx > 0); /* left and top edges */
+    const int64_t x = (int64_t)tile_x * G4_ONE_PIXEL - setup->x[a];
+    const int64_t y = (int64_t)tile_y * G4_ONE_PIXEL - setup->y[a];
+    const int64_t e = dx * y - dy * x - (includes ? 0 : 1);
+    return (struct g4_edge){.value = e >> G4_SUB_PIXEL_BITS, .dx = (int32_t)dx, .dy = (int32_t)dy};
+}
+
+struct window {
+    int32_t left, right, top, bottom; /* pixels of the tile, inclusive */
+};
+
+/* Where the edge leaves the window: -1 it has no pixel inside, 1 all of them, 0 some. */
+static int classify(const struct g4_edge *edge, const struct window *w) {
+    const int64_t dx = edge->dx;
+    const int64_t dy = edge->dy;
+    const int64_t top = edge->value + dx * w->top;
+    const int64_t bottom = edge->value + dx * w->bottom;
+    const int64_t high = (top > bottom ? top : bottom) - dy * (dy > 0 ? w->left : w->right);
+    const int64_t low = (top < bottom ? top : bottom) - dy * (dy > 0 ? w->right : w->left);
+    return high < 0 ? -1 : low >= 0 ? 1 : 0;
+}
+
+/* Twice the area; positive where the corners run clockwise on a screen whose y points down. */
+static int64_t area(const struct g4_setup *setup) {
+    int64_t sum = 0;
+    for (int i = 0, n = setup->corners; i < n; i++) {
+        const int k = i + 1 == n ? 0 : i + 1;
+        sum += (int64_t)setup->x[i] * setup->y[k] - (int64_t)setup->x[k] * setup->y[i];
+    }
+    return sum;
+}
+
+static bool polygon(const struct g4_setup *setup, const struct window *w, struct g4_coverage *coverage) {
+    const int corners = setup->corners < MAX_CORNERS ? setup->corners : MAX_CORNERS;
+    const int64_t size = area(setup);
+    struct g4_edge crossing[MAX_CORNERS];
+    uint32_t crossings = 0;
+
+    if (size == 0) {
+        return false;
+    }
+    for (int i = 0; i < corners; i++) {
+        const int k = i + 1 == corners ? 0 : i + 1;
+        const struct g4_edge edge =
+            size > 0 ? edge_of(setup, i, k, coverage->x, coverage->y) : edge_of(setup, k, i, coverage->x, coverage->y);
+        if (edge.dx == 0 && edge.dy == 0) {
+            continue;
+        }
+        const int class = classify(&edge, w);
+        if (class < 0) {
+            return false;
+        }
+        if (class == 0) {
+            crossing[crossings++] = edge;
+        }
+    }
+    if (crossings) {
+        edge_variants[g4_variant_current()]->cut(crossing, crossings, w->top, w->bottom, coverage->row);
+    }
+    return true;
+}
+
+static bool trim(struct g4_coverage *coverage) {
+    while (coverage->first <= coverage->last && coverage->row[coverage->first] == 0) {
+        coverage->first++;
+    }
+    while (coverage->first <= coverage->last && coverage->row[coverage->last] == 0) {
+        coverage->last--;
+    }
+    return coverage->first <= coverage->last;
+}
+
+static int32_t span(const int32_t v[3]) {
+    const int32_t low = v[0] < v[1] ? v[0] : v[1];
+    const int32_t high = v[0] < v[1] ? v[1] : v[0];
+    return (v[2] > high ? v[2] : high) - (v[2] < low ? v[2] : low);
+}
+
+void g4_raster_small(struct g4_setup *setup) {
+    setup->small = setup->type == G4_OBJECT_TRIANGLE && (uint32_t)(setup->x_max - setup->x_min) < G4_SMALL_SIZE &&
+                   (uint32_t)(setup->y_max - setup->y_min) < G4_SMALL_SIZE && span(setup->x) < G4_SMALL_REACH &&
+                   span(setup->y) < G4_SMALL_REACH;
+    if (setup->small) {
+        setup->mask = edge_variants[g4_variant_current()]->mask(setup);
+    }
+}
+
+/* The part of a small triangle's mask that lies in the window. */
+static bool small(const struct g4_setup *setup, const struct window *w, struct g4_coverage *coverage) {
+    const uint64_t every_row = UINT64_C(0x0101010101010101);
+    const int32_t right = setup->x_min - coverage->x; /* -7 to 31 */
+    const int32_t down = setup->y_min - coverage->y;
+    const uint64_t columns =
+        (0xffu << (w->left - right) & 0xffu >> (G4_SMALL_SIZE - 1 - (w->right - right))) * every_row;
+    const uint64_t rows = UINT64_MAX << (G4_SMALL_SIZE * (w->top - down)) &
+                          UINT64_MAX >> (G4_SMALL_SIZE * (G4_SMALL_SIZE - 1 - (w->bottom - down)));
+    const uint64_t mask = setup->mask & columns & rows;
+
+    if (mask == 0) {
+        return false;
+    }
+    const int32_t first = __builtin_ctzll(mask) / G4_SMALL_SIZE;
+    const int32_t last = (63 - __builtin_clzll(mask)) / G4_SMALL_SIZE;
+    coverage->first = down + first;
+    coverage->last = down + last;
+    for (int32_t j = first; j <= last; j++) {
+        const uint32_t pixels = (uint32_t)(mask >> (G4_SMALL_SIZE * j)) & 0xff;
+        coverage->row[down + j] = right < 0 ? pixels >> -right : pixels << right;
+    }
+    return true;
+}
+
+bool g4_raster_tile(const struct g4_setup *setup, int32_t tile_x, int32_t tile_y, struct g4_coverage *coverage) {
+    struct window w = {
+        .left = setup->x_min - tile_x,
+        .right = setup->x_max - tile_x,
+        .top = setup->y_min - tile_y,
+        .bottom = setup->y_max - tile_y,
+    };
+    w.left = w.left < 0 ? 0 : w.left;
+    w.top = w.top < 0 ? 0 : w.top;
+    w.right = w.right > LAST ? LAST : w.right;
+    w.bottom = w.bottom > LAST ? LAST : w.bottom;
+    if (w.left > w.right || w.top > w.bottom) {
+        return false;
+    }
+    coverage->x = tile_x;
+    coverage->y = tile_y;
+    if (setup->small) {
+        return small(setup, &w, coverage);
+    }
+    coverage->first = w.top;
+    coverage->last = w.bottom;
+    const uint32_t columns = UINT32_MAX << w.left & UINT32_MAX >> (LAST - w.right);
+    for (int32_t j = w.top; j <= w.bottom; j++) {
+        coverage->row[j] = columns;
+    }
+    if (setup->fills_box) {
+        return true;
+    }
+    if (setup->cosmetic) {
+        g4_line_cosmetic(setup, coverage);
+        return trim(coverage);
+    }
+    return polygon(setup, &w, coverage) && trim(coverage);
+}
+
+uint32_t g4_coverage_pixels(const struct g4_coverage *coverage) {
+    uint32_t pixels = 0;
+    for (int32_t j = coverage->first; j <= coverage->last; j++) {
+        pixels += (uint32_t)__builtin_popcount(coverage->row[j]);
+    }
+    return pixels;
+}

@@ -1,0 +1,371 @@
+#include "raster/windower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "color/state.h"
+#include "debugger/debug.h"
+#include "eu/counters.h"
+#include "raster/raster.h"
+#include "raster/windower_state.h"
+
+enum {
+    FEW = 12, /* subspans */
+    FAR = 16, /* objects ahead */
+    NEAR = 2,
+};
+
+static uint32_t reversed(uint32_t v) {
+    uint32_t out = 0;
+    for (int i = 0; i < 32; i++) {
+        out |= (v >> i & 1) << (31 - i);
+    }
+    return out;
+}
+
+/* Tiles are as large as the pattern, so one copy with the offsets applied serves all (spec/30 3.17). */
+static void poly_stipple_begin(struct g4_wm *wm, const struct g4_context *ctx) {
+    const uint32_t command[2] = {0, ctx->state->poly_stipple_offset};
+    struct g4_3dstate_poly_stipple_offset offset;
+    g4_3dstate_poly_stipple_offset_unpack(command, ctx->gen, &offset);
+    for (uint32_t j = 0; j < G4_TILE_SIZE; j++) {
+        const uint32_t row = reversed(ctx->state->poly_stipple[(j + offset.polygon_stipple_y_offset) & 31]);
+        const uint32_t shift = offset.polygon_stipple_x_offset & 31;
+        wm->poly_stipple[j] = row >> shift | (shift ? row << (32 - shift) : 0);
+    }
+}
+
+void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_pipe *pipe) {
+    const struct g4_state *const state = ctx->state;
+    const uint32_t *const dw = state->depth_buffer;
+    const uint32_t command[6] = {0, dw[0], dw[1], dw[2], dw[3], dw[4]};
+    const struct g4_color_calc_state *const cc = &pipe->cc;
+    struct g4_3dstate_depth_buffer depth;
+
+    g4_3dstate_depth_buffer_unpack(command, ctx->gen, &depth);
+    const bool present = g4_cc_depth_buffer_present(ctx);
+    wm->ctx = ctx;
+    wm->pipe = pipe;
+    wm->waiting = 0;
+    memset(wm->claimed, 0, sizeof wm->claimed);
+    wm->iz = g4_iz_decide(pipe, present);
+    wm->depth_needed = wm->iz.source_depth_eu || wm->iz.mode != G4_IZ_P ||
+                       (present && (cc->depth_test_enable || cc->depth_buffer_write_enable));
+    wm->single_subspan = ctx->debug && ctx->debug->setup.single_subspan && wm->iz.mode != G4_IZ_P;
+    g4_depth_offset_begin(&wm->offset, ctx, &pipe->wm, depth.surface_format, present);
+    g4_wm_dispatch_begin(&wm->dispatch, &pipe->wm);
+    g4_line_fade_begin(&wm->fade, ctx, pipe);
+    g4_line_stipple_begin(&wm->line_stipple, state);
+    if (pipe->wm.polygon_stipple_enable) {
+        poly_stipple_begin(wm, ctx);
+    }
+}
+
+enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {
+    if (!worker->wm) {
+        worker->wm = calloc(1, sizeof *worker->wm);
+        if (!worker->wm) {
+            return G4_NO_MEMORY;
+        }
+    }
+    g4_wm_prepare(worker->wm, worker->ctx, pipe);
+    g4_wm_payload_begin(worker, pipe);
+    const enum g4_status status = g4_cc_begin(worker, pipe);
+    if (status == G4_OK) {
+        g4_wm_fill_begin(worker);
+    }
+    return status;
+}
+
+/* The lit subspans of the tile, row by row. */
+static inline __attribute__((always_inline)) void collect(struct g4_wm *wm, const struct g4_coverage *coverage) {
+    uint32_t n = 0;
+    for (int32_t j = coverage->first & ~1; j <= coverage->last; j += 2) {
+        const uint32_t upper = j >= coverage->first ? coverage->row[j] : 0;
+        const uint32_t lower = j < coverage->last ? coverage->row[j + 1] : 0;
+        const uint32_t any = upper | lower;
+        if ((upper & lower) == UINT32_MAX) {
+            for (uint32_t i = 0; i < G4_TILE_SIZE; i += 2) {
+                wm->subspan[n++] = (struct g4_subspan){
+                    .x = (uint16_t)(coverage->x + (int32_t)i), .y = (uint16_t)(coverage->y + j), .lit = 15};
+            }
+            continue;
+        }
+        for (uint32_t left = (any | any >> 1) & 0x55555555u; left; left &= left - 1) {
+            const uint32_t i = (uint32_t)__builtin_ctz(left);
+            wm->subspan[n++] = (struct g4_subspan){
+                .x = (uint16_t)(coverage->x + (int32_t)i),
+                .y = (uint16_t)(coverage->y + j),
+                .lit = (upper >> i & 3) | (lower >> i & 3) << 2,
+            };
+        }
+    }
+    wm->subspans = n;
+}
+
+/* The same as below for so few subspans that columns and rows are not worth a table. */
+static void interpolate_few(struct g4_wm *wm, const struct g4_plane *plane) {
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        const int32_t i = wm->subspan[s].x;
+        const int32_t j = wm->subspan[s].y;
+        const double left = plane->c0 + plane->cx * (i - plane->x_start);
+        const double right = plane->c0 + plane->cx * (i + 1 - plane->x_start);
+        const double upper = plane->cy * (j - plane->y_start);
+        const double lower = plane->cy * (j + 1 - plane->y_start);
+        wm->z[s][0] = (float)(left + upper);
+        wm->z[s][1] = (float)(right + upper);
+        wm->z[s][2] = (float)(left + lower);
+        wm->z[s][3] = (float)(right + lower);
+    }
+}
+
+static void interpolate_depth(struct g4_wm *wm) {
+    double column[G4_TILE_SIZE];
+    double row[G4_TILE_SIZE];
+    struct g4_plane plane;
+
+    if (!wm->depth_needed) {
+        return;
+    }
+    g4_wm_plane(wm, wm->setup, &plane);
+    if (wm->subspans <= FEW) {
+        interpolate_few(wm, &plane);
+        return;
+    }
+    for (int32_t i = 0; i < G4_TILE_SIZE; i++) {
+        column[i] = plane.c0 + plane.cx * (wm->tile_x + i - plane.x_start);
+        row[i] = plane.cy * (wm->tile_y + i - plane.y_start);
+    }
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        const double *const x = &column[wm->subspan[s].x % G4_TILE_SIZE];
+        const double *const y = &row[wm->subspan[s].y % G4_TILE_SIZE];
+        wm->z[s][0] = (float)(x[0] + y[0]);
+        wm->z[s][1] = (float)(x[1] + y[0]);
+        wm->z[s][2] = (float)(x[0] + y[1]);
+        wm->z[s][3] = (float)(x[1] + y[1]);
+    }
+}
+
+/* Mode P: test and write before the shader; what fails goes, subspans that lose all pixels too. */
+static void test_early(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    const struct g4_setup *const setup = wm->setup;
+    uint32_t kept = 0;
+
+    if (!g4_cc_tests(worker)) {
+        return;
+    }
+    for (uint32_t first = 0; first < wm->subspans; first += G4_BLOCK_SUBSPANS) {
+        const uint32_t left = wm->subspans - first;
+        const uint32_t count = left < G4_BLOCK_SUBSPANS ? left : G4_BLOCK_SUBSPANS;
+        uint16_t x[G4_BLOCK_SUBSPANS] = {0};
+        uint16_t y[G4_BLOCK_SUBSPANS] = {0};
+        uint32_t lit = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            x[i] = wm->subspan[first + i].x;
+            y[i] = wm->subspan[first + i].y;
+            lit |= wm->subspan[first + i].lit << (4 * i);
+        }
+        lit = g4_cc_early(worker, x, y, lit, wm->z[first], setup->viewport, setup->array_index, setup->back_facing);
+        for (uint32_t i = 0; i < count; i++, lit >>= 4) {
+            if (lit & 15) {
+                wm->subspan[kept] = (struct g4_subspan){.x = x[i], .y = y[i], .lit = lit & 15};
+                if (kept != first + i) {
+                    memcpy(wm->z[kept], wm->z[first + i], sizeof wm->z[0]);
+                }
+                kept++;
+            }
+        }
+    }
+    wm->subspans = kept;
+}
+
+/* For whoever debugs: is the watched pixel among these? */
+static bool covers(const struct g4_debug *debug, const struct g4_coverage *coverage) {
+    const uint32_t i = debug->setup.x - (uint32_t)coverage->x;
+    const uint32_t j = debug->setup.y - (uint32_t)coverage->y;
+    return debug->setup.watch_pixel && i < G4_TILE_SIZE && (int32_t)j >= coverage->first &&
+           (int32_t)j <= coverage->last && (coverage->row[j] >> i & 1);
+}
+
+/* The watched pixel, if it is lit. */
+static bool find_watched(const struct g4_wm *wm, const struct g4_debug *debug, float *z) {
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        const int p = g4_debug_watched(debug, wm->subspan[s].x, wm->subspan[s].y);
+        if (p >= 0) {
+            *z = wm->depth_needed ? wm->z[s][p] : 0;
+            return wm->subspan[s].lit >> p & 1;
+        }
+    }
+    return false;
+}
+
+/* The same for whoever debugs: what becomes of the watched pixel, which the object covers. */
+static void work_on_watched_depth(struct g4_worker *worker, bool threads) {
+    struct g4_wm *const wm = worker->wm;
+    const struct g4_debug *const debug = worker->eu.debug;
+    struct g4_debug_coverage coverage;
+    float z = 0;
+
+    interpolate_depth(wm);
+    const bool lit = find_watched(wm, debug, &z);
+    g4_debug_covered(worker, wm->setup, lit, !lit, &coverage, z);
+    if (wm->iz.mode == G4_IZ_P || !threads) {
+        test_early(worker);
+        if (lit) {
+            g4_debug_early(worker, wm->setup, find_watched(wm, debug, &z), threads, &coverage);
+        }
+    }
+}
+
+/* Objects come from memory: say early which are next, and again soon before, as gangs need all of the nearest cache.
+ * Their coefficients lie behind a pointer in them. */
+static void prefetch(const struct g4_tile *tile, uint32_t i) {
+    if (i + FAR < tile->setups) {
+        __builtin_prefetch(tile->setup[i + FAR]);
+        const uint8_t *const entry = (const uint8_t *)tile->setup[i + FAR / 2]->entry;
+        __builtin_prefetch(entry);
+        __builtin_prefetch(entry + 64);
+    }
+    if (i + NEAR < tile->setups) {
+        __builtin_prefetch(tile->setup[i + NEAR]);
+        __builtin_prefetch(tile->setup[i + NEAR - 1]->entry);
+    }
+}
+
+/* Interpolation, and what is done before threads run. */
+static void work_on_depth(struct g4_worker *worker, bool threads) {
+    struct g4_wm *const wm = worker->wm;
+    const uint32_t subspans = wm->subspans;
+    const bool early = wm->iz.mode == G4_IZ_P || !threads;
+    const bool flat = early && g4_wm_depth_is_flat(worker);
+
+    wm->subspans = flat ? G4_WM_SAMPLE : subspans;
+    interpolate_depth(wm);
+    if (early) {
+        test_early(worker);
+    }
+    if (flat) {
+        wm->subspans = subspans;
+        g4_wm_fill_depth(worker);
+    }
+}
+
+/* ---- counters ---- */
+
+static uint32_t lit_pixels(const struct g4_wm *wm) {
+    uint32_t pixels = 0;
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        pixels += (uint32_t)__builtin_popcount(wm->subspan[s].lit);
+    }
+    return pixels;
+}
+
+/* The pixels of the object that the stencil test alone lets through. */
+static uint32_t stencil_passes(struct g4_worker *worker) {
+    const struct g4_wm *const wm = worker->wm;
+    uint32_t pixels = 0;
+
+    for (uint32_t s = 0; s < wm->subspans; s++) {
+        const uint16_t x[G4_BLOCK_SUBSPANS] = {wm->subspan[s].x};
+        const uint16_t y[G4_BLOCK_SUBSPANS] = {wm->subspan[s].y};
+        pixels += (uint32_t)__builtin_popcount(
+            g4_cc_stencil_passes(worker, x, y, wm->subspan[s].lit, wm->setup->array_index, wm->setup->back_facing));
+    }
+    return pixels;
+}
+
+/* What becomes of the pixels that an object covers in a tile, up to its shader. */
+static void count_covered(struct g4_worker *worker, bool threads, bool watched) {
+    struct g4_wm *const wm = worker->wm;
+    struct g4_draw_counters *const sum = &worker->eu.counters->sum;
+    const bool early = wm->iz.mode == G4_IZ_P || !threads;
+    const bool tests = early && g4_cc_of(worker)->depth.test;
+    const uint32_t pixels = lit_pixels(wm);
+    const uint32_t blocks = wm->subspans;
+    const uint32_t past_stencil = tests ? stencil_passes(worker) : pixels;
+
+    if (watched) {
+        work_on_watched_depth(worker, threads);
+    } else {
+        work_on_depth(worker, threads);
+    }
+    const uint32_t left = lit_pixels(wm);
+    sum->blocks += blocks;
+    sum->fragments += pixels;
+    if (tests) {
+        sum->early_tested += pixels;
+        sum->early_stencil_failed += pixels - past_stencil;
+        sum->early_depth_failed += past_stencil - left;
+        g4_cc_count_depth(worker, pixels, left, true, true);
+    }
+    sum->depth_passed += early ? left : 0;
+    if (!threads) {
+        sum->without_shader += left;
+    } else if (wm->dispatch.any_normal || wm->dispatch.any_contiguous) {
+        sum->shaded += left;
+    }
+}
+
+void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage) {
+    const struct g4_wm_state *const state = &wm->pipe->wm;
+    if (state->polygon_stipple_enable && setup->poly_stipple && setup->type == G4_OBJECT_TRIANGLE) {
+        for (int32_t j = coverage->first; j <= coverage->last; j++) {
+            coverage->row[j] &= wm->poly_stipple[j];
+        }
+    }
+    if (state->line_stipple_enable && setup->type == G4_OBJECT_LINE && !setup->antialias) {
+        g4_line_stipple_apply(&wm->line_stipple, setup, coverage);
+    }
+}
+
+/* Built twice, so that counting costs nothing when it is off. */
+static inline __attribute__((always_inline)) enum g4_status
+work_on_tile(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_tile *tile, const bool counting) {
+    struct g4_wm *const wm = worker->wm;
+    const bool threads = pipe->wm.thread_dispatch_enable;
+    struct g4_coverage coverage;
+    enum g4_status status = G4_OK;
+
+    wm->tile_x = tile->x;
+    wm->tile_y = tile->y;
+    wm->first_number = tile->first_number;
+    for (uint32_t i = 0; i < tile->setups && status == G4_OK; i++) {
+        const struct g4_setup *const setup = tile->setup[i];
+        prefetch(tile, i);
+        if (!g4_raster_tile(setup, tile->x, tile->y, &coverage)) {
+            continue;
+        }
+        const bool watched = worker->eu.debug && covers(worker->eu.debug, &coverage);
+        g4_wm_stipple(wm, setup, &coverage);
+        if (threads && pipe->wm.statistics_enable) {
+            worker->eu.ps_invocations += g4_coverage_pixels(&coverage);
+        }
+        wm->setup = setup;
+        collect(wm, &coverage);
+        if (counting) {
+            count_covered(worker, threads, watched);
+        } else if (watched) {
+            work_on_watched_depth(worker, threads);
+        } else {
+            work_on_depth(worker, threads);
+        }
+        if (threads && wm->subspans && !g4_wm_fill_color(worker, &status)) {
+            status = g4_wm_queue(worker, &coverage);
+        }
+    }
+    if (status == G4_OK) {
+        status = g4_wm_flush(worker);
+    }
+    wm->waiting = 0;
+    return status;
+}
+
+static __attribute__((noinline, cold)) enum g4_status count_tile(struct g4_worker *worker, const struct g4_pipe *pipe,
+                                                                 const struct g4_tile *tile) {
+    return work_on_tile(worker, pipe, tile, true);
+}
+
+enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_tile *tile) {
+    return worker->eu.counters ? count_tile(worker, pipe, tile) : work_on_tile(worker, pipe, tile, false);
+}

@@ -1,0 +1,125 @@
+/*
+ * The windower's own state: what is constant during a draw, and the threads that wait to fill a gang.
+ */
+#ifndef G4_FF_WM_STATE_H
+#define G4_FF_WM_STATE_H
+
+#include "geometry/lines.h"
+#include "geometry/payload.h"
+#include "raster/raster.h"
+#include "raster/windower.h"
+
+enum {
+    G4_TILE_SUBSPANS = (G4_TILE_SIZE / 2) * (G4_TILE_SIZE / 2),
+    G4_BLOCK_SUBSPANS = 4, /* in a pixel block */
+    G4_BLOCKS = 2,         /* in the widest normal thread */
+    G4_WM_SAMPLE = 4,      /* subspans that show what all are going to be */
+};
+
+/* Pixels a thread works on, and how they are arranged (spec/30 3.9). */
+enum g4_wm_mode {
+    G4_WM_8,
+    G4_WM_16,
+    G4_WM_32,
+    G4_WM_CONTIGUOUS_32,
+    G4_WM_CONTIGUOUS_64,
+    G4_WM_MODES
+};
+
+struct g4_wm_dispatch {
+    bool enabled[G4_WM_MODES];
+    uint8_t entry[G4_WM_MODES]; /* kernel entry point, 0..3 */
+    bool any_normal, any_contiguous;
+};
+
+void g4_wm_dispatch_begin(struct g4_wm_dispatch *dispatch, const struct g4_wm_state *state);
+/* The mode of the next thread of an object that has `subspans` (1 or more) left. */
+enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, uint32_t gen, uint32_t subspans);
+/* The same for an 8x8 block in contiguous dispatch. */
+enum g4_wm_mode g4_wm_choose_contiguous(const struct g4_wm_dispatch *dispatch, bool both_halves);
+
+/* z = c0 + cx * (x - x_start) + cy * (y - y_start) */
+struct g4_plane {
+    double cx, cy, c0, x_start, y_start;
+};
+
+/* How triangles are offset in depth (spec/30 3.7). */
+struct g4_depth_offset {
+    float constant, scale, clamp;
+    float unit; /* of the constant; 0: by the exponent of the vertices' depths */
+};
+
+void g4_depth_offset_begin(struct g4_depth_offset *offset, const struct g4_context *ctx, const struct g4_wm_state *wm,
+                           uint32_t depth_format, bool depth_present);
+float g4_depth_offset_of(const struct g4_depth_offset *offset, float cx, float cy, const float z[3]);
+void g4_wm_plane(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_plane *plane);
+
+struct g4_subspan {
+    uint16_t x, y; /* upper-left pixel */
+    uint32_t lit;  /* bit p: 0 upper left, 1 upper right, 2 lower left, 3 lower right */
+};
+
+/* A thread that waits. */
+struct g4_pixel_thread {
+    struct g4_pixel_block block[G4_BLOCKS]; /* the second one of 32-pixel threads */
+    uint32_t x, y, mask[2];                 /* contiguous dispatch */
+};
+
+struct g4_wm {
+    const struct g4_context *ctx;
+    const struct g4_pipe *pipe;
+    struct g4_iz iz;
+    struct g4_wm_dispatch dispatch;
+    bool depth_needed; /* somebody looks at the source depth */
+    bool
+        single_subspan; /* WIZ_CTL bit 6: one subspan a thread where the shader's message tests depth (965v4 3.3.9.1) */
+    struct g4_depth_offset offset;
+    struct g4_line_fade fade;
+    struct g4_line_stipple line_stipple;
+    uint32_t poly_stipple[G4_TILE_SIZE]; /* by row of a tile, bit 0 leftmost, offsets applied */
+    struct g4_slots slots[G4_WM_ENTRIES];
+    uint32_t pointers[G4_WM_ENTRIES][G4_GANG_THREADS][8]; /* R0 with dwords 2 to 5 only, by slot */
+
+    bool flat;       /* the kernels that may run are flat, and nothing else makes pixels differ */
+    bool flat_depth; /* the early test does nothing but write depth */
+
+    /* The object at work: its subspans in the tile, and their depths. */
+    const struct g4_setup *setup;
+    uint32_t subspans;
+    struct g4_subspan subspan[G4_TILE_SUBSPANS];
+    /* if depth_needed; they are read four subspans at a time */
+    float z[G4_TILE_SUBSPANS + G4_BLOCK_SUBSPANS][4];
+
+    /* Threads of one mode.  No two of them share a pixel, so that what the gang does first does not matter. */
+    uint32_t waiting;
+    enum g4_wm_mode mode;
+    struct g4_pixel_thread thread[G4_GANG_THREADS];
+    int32_t tile_x, tile_y;
+    const uint32_t *first_number;   /* as in g4_tile */
+    uint32_t claimed[G4_TILE_SIZE]; /* pixels of the objects before that still wait, and perhaps some more */
+    bool clash;                     /* the object at work has some of these */
+};
+
+/* What does not depend on the worker. */
+void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_pipe *pipe);
+/* Take the pixels away that the stipples leave out. */
+void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage);
+/* Cut the object's subspans into threads; gangs run when they are full. */
+enum g4_status g4_wm_queue(struct g4_worker *worker, const struct g4_coverage *coverage);
+/* What wm_fill.c may do in the draw. */
+void g4_wm_fill_begin(struct g4_worker *worker);
+/* An object of one colour: run its first thread and give all pixels what it wrote.  False: it is not that simple, and
+ * nothing was done. */
+bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status);
+/* Whether the early test does nothing but write the same depth everywhere; */
+bool g4_wm_depth_is_flat(struct g4_worker *worker);
+/* then give all pixels what it wrote to the first G4_WM_SAMPLE subspans. */
+void g4_wm_fill_depth(struct g4_worker *worker);
+/* Run what waits. */
+enum g4_status g4_wm_flush(struct g4_worker *worker);
+/* What payloads have in common during a draw. */
+void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_pipe *pipe);
+/* Put the payloads of the waiting threads into the worker's gang. */
+void g4_wm_payloads(struct g4_worker *worker);
+
+#endif

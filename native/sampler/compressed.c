@@ -1,0 +1,139 @@
+/*
+ * Blocks of BC1 to BC5 (spec/50 3.9): endpoints widened to 8 bits, interpolation exact, rounded once to float.
+ */
+#include "sampler/texel.h"
+
+struct color {
+    uint32_t r, g, b;
+};
+
+static uint64_t load64(const uint8_t *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+static struct color widen565(uint32_t c) {
+    const uint32_t r = c >> 11 & 31;
+    const uint32_t g = c >> 5 & 63;
+    const uint32_t b = c & 31;
+    return (struct color){r << 3 | r >> 2, g << 2 | g >> 4, b << 3 | b >> 2};
+}
+
+/* (wa * a + wb * b) / (255 * (wa + wb)); weights add up to 2 or 3. */
+static float blend(const struct g4_gamma *gamma, bool curved, uint32_t a, uint32_t wa, uint32_t b, uint32_t wb) {
+    const uint32_t sum = wa * a + wb * b;
+    if (curved) {
+        return wa + wb == 3 ? gamma->by_thirds[sum] : gamma->by_halves[sum];
+    }
+    return (float)sum / (float)(255 * (wa + wb));
+}
+
+static void blend_color(const struct g4_gamma *gamma, bool curved, const struct color *a, uint32_t wa,
+                        const struct color *b, uint32_t wb, float out[4]) {
+    out[0] = blend(gamma, curved, a->r, wa, b->r, wb);
+    out[1] = blend(gamma, curved, a->g, wa, b->g, wb);
+    out[2] = blend(gamma, curved, a->b, wa, b->b, wb);
+    out[3] = 1.0f;
+}
+
+/* The colour half of BC1 to BC3.  Only BC1 has a mode with three colours and black. */
+static void decode_colors(const uint8_t *bytes, const struct g4_gamma *gamma, bool curved, bool three_allowed,
+                          bool transparent, float out[16][4]) {
+    const uint64_t word = load64(bytes);
+    const uint32_t c0 = (uint32_t)word & 0xffff;
+    const uint32_t c1 = (uint32_t)(word >> 16) & 0xffff;
+    const struct color a = widen565(c0);
+    const struct color b = widen565(c1);
+    float table[4][4];
+
+    blend_color(gamma, curved, &a, 3, &b, 0, table[0]);
+    blend_color(gamma, curved, &a, 0, &b, 3, table[1]);
+    if (!three_allowed || c0 > c1) {
+        blend_color(gamma, curved, &a, 2, &b, 1, table[2]);
+        blend_color(gamma, curved, &a, 1, &b, 2, table[3]);
+    } else {
+        blend_color(gamma, curved, &a, 1, &b, 1, table[2]);
+        memset(table[3], 0, sizeof table[3]);
+        table[3][3] = transparent ? 0.0f : 1.0f;
+    }
+    for (int t = 0; t < 16; t++) {
+        memcpy(out[t], table[word >> (32 + 2 * t) & 3], sizeof out[t]);
+    }
+}
+
+/* One channel with two endpoints and three-bit indices: the alpha of BC3, BC4, each half of BC5. */
+static void decode_channel(const uint8_t *bytes, bool is_signed, int channel, float out[16][4]) {
+    const uint64_t word = load64(bytes);
+    const int32_t unit = is_signed ? 127 : 255;
+    int32_t a = (int32_t)(word & 0xff);
+    int32_t b = (int32_t)(word >> 8 & 0xff);
+    float table[8];
+
+    if (is_signed) {
+        a = (int8_t)a == -128 ? -127 : (int8_t)a;
+        b = (int8_t)b == -128 ? -127 : (int8_t)b;
+    }
+    table[0] = (float)a / (float)unit;
+    table[1] = (float)b / (float)unit;
+    if (a > b) {
+        for (int32_t k = 2; k < 8; k++) {
+            table[k] = (float)((8 - k) * a + (k - 1) * b) / (float)(7 * unit);
+        }
+    } else {
+        for (int32_t k = 2; k < 6; k++) {
+            table[k] = (float)((6 - k) * a + (k - 1) * b) / (float)(5 * unit);
+        }
+        table[6] = is_signed ? -1.0f : 0.0f;
+        table[7] = 1.0f;
+    }
+    for (int t = 0; t < 16; t++) {
+        out[t][channel] = table[word >> (16 + 3 * t) & 7];
+    }
+}
+
+static void decode_alpha4(const uint8_t *bytes, float out[16][4]) {
+    const uint64_t word = load64(bytes);
+    for (int t = 0; t < 16; t++) {
+        out[t][3] = (float)(word >> (4 * t) & 15) / 15.0f;
+    }
+}
+
+static void constants(float out[16][4]) {
+    for (int t = 0; t < 16; t++) {
+        out[t][0] = out[t][1] = out[t][2] = 0.0f;
+        out[t][3] = 1.0f;
+    }
+}
+
+void g4_block_decode(const struct g4_format *format, const struct g4_gamma *gamma, const uint8_t *bytes, bool right,
+                     float out[16][4]) {
+    const bool curved = format->srgb;
+    const bool is_signed = format->channel[0].type == G4_CHANNEL_SNORM;
+
+    switch (format->encoding) {
+    case G4_ENCODING_BC1:
+        decode_colors(bytes, gamma, curved, true, format->channel[3].type != G4_CHANNEL_ONE, out);
+        break;
+    case G4_ENCODING_BC2:
+        decode_colors(bytes + 8, gamma, curved, false, false, out);
+        decode_alpha4(bytes, out);
+        break;
+    case G4_ENCODING_BC3:
+        decode_colors(bytes + 8, gamma, curved, false, false, out);
+        decode_channel(bytes, false, 3, out);
+        break;
+    case G4_ENCODING_BC4:
+        constants(out);
+        decode_channel(bytes, is_signed, 0, out);
+        break;
+    case G4_ENCODING_BC5:
+        constants(out);
+        decode_channel(bytes, is_signed, 0, out);
+        decode_channel(bytes + 8, is_signed, 1, out);
+        break;
+    default:
+        g4_block_decode_fxt1(bytes, right, out);
+        break;
+    }
+}

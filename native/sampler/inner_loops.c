@@ -1,0 +1,474 @@
+#include "sampler/inner_loops.h"
+
+#include <math.h>
+
+#include "sampler/coordinates.h"
+
+/* ---- coordinates (spec/50 3.6, 3.7) ---- */
+
+INLINE void axis_of_mode(const struct g4_axis *axis, uint8_t mode, const float *coordinate, uint32_t n,
+                         struct g4_axis_lanes *out) {
+    const struct g4_axis along = *axis;
+
+    for
+        EACH_VECTOR(i, n) {
+            const struct axis_texels texels = axis_texels(&along, mode, vf_load(&coordinate[i]));
+            store(&out->first[i], texels.first);
+            if (along.linear) {
+                store(&out->second[i], texels.second);
+                store(&out->weight[i], texels.weight);
+            }
+        }
+}
+
+static void axis_lanes(const struct g4_axis *axis, const float *coordinate, uint32_t n, struct g4_axis_lanes *out) {
+    switch (axis->mode) {
+    case G4_TEXTURE_COORDINATE_MODE_WRAP:
+        axis_of_mode(axis, G4_TEXTURE_COORDINATE_MODE_WRAP, coordinate, n, out);
+        break;
+    case G4_TEXTURE_COORDINATE_MODE_MIRROR:
+        axis_of_mode(axis, G4_TEXTURE_COORDINATE_MODE_MIRROR, coordinate, n, out);
+        break;
+    case G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE:
+        axis_of_mode(axis, G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE, coordinate, n, out);
+        break;
+    case G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER:
+        axis_of_mode(axis, G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER, coordinate, n, out);
+        break;
+    case G4_TEXTURE_COORDINATE_MODE_CUBE:
+        axis_of_mode(axis, G4_TEXTURE_COORDINATE_MODE_CUBE, coordinate, n, out);
+        break;
+    default:
+        axis_of_mode(axis, G4_TEXTURE_COORDINATE_MODE_CLAMP, coordinate, n, out);
+        break;
+    }
+}
+
+/* ---- addresses: the part of x plus the part of y (spec/50 3.8) ---- */
+
+static void slices(const struct g4_level *level, const int32_t *slice, uint32_t n, uint32_t *x0, uint32_t *y0) {
+    const vu mask = vu_all(level->slice_mask);
+    const uint32_t shift = level->slice_shift;
+    const vu dx = vu_all(level->slice_dx);
+    const vu dy = vu_all(level->slice_dy);
+    for
+        EACH_VECTOR(i, n) {
+            const vu number = (vu)vi_max(vi_load(&slice[i]), vi_all(0));
+            store(&x0[i], (vi)(vu_all(level->x) + dx * (number & mask)));
+            store(&y0[i], (vi)(vu_all(level->y) + dy * (number >> shift)));
+        }
+}
+
+static void columns(const struct g4_texture *texture, const uint32_t *x0, const int32_t *x, uint32_t size, uint32_t n,
+                    uint32_t *out) {
+    const uint32_t bytes = texture->bits / 8;
+    const vu offset = vu_all(texture->x_offset);
+    const enum g4_tiling tiling = texture->surface.tiling;
+
+    for
+        EACH_VECTOR(i, n) {
+            const vu at = (vu_load(&x0[i]) + inside(vi_load(&x[i]), size) + offset) * vu_all(bytes);
+            const vu tile_x = (at >> 9) << 12 | (at & vu_all(511));
+            const vu tile_y = (at >> 7) << 12 | (at & vu_all(0x70)) << 5 | (at & vu_all(15));
+            store(&out[i], (vi)(tiling == G4_TILING_X ? tile_x : tiling == G4_TILING_Y ? tile_y : at));
+        }
+}
+
+static void rows(const struct g4_texture *texture, const uint32_t *y0, const int32_t *y, uint32_t size, uint32_t n,
+                 uint32_t *out) {
+    const vu base = vu_all(texture->surface.base);
+    const uint32_t pitch = texture->surface.pitch;
+    const uint32_t shift = texture->line_shift;
+    const vu offset = vu_all(texture->line_offset + texture->y_offset);
+    const enum g4_tiling tiling = texture->surface.tiling;
+
+    for
+        EACH_VECTOR(i, n) {
+            const vu row = ((vu_load(&y0[i]) + inside(vi_load(&y[i]), size)) << shift) + offset;
+            const vu tile_x = (row >> 3) * vu_all(pitch * 8) + ((row & vu_all(7)) << 9);
+            const vu tile_y = (row >> 5) * vu_all(pitch * 32) + ((row & vu_all(31)) << 4);
+            const vu linear = row * vu_all(pitch);
+            store(&out[i], (vi)(base + (tiling == G4_TILING_X ? tile_x : tiling == G4_TILING_Y ? tile_y : linear)));
+        }
+}
+
+/* ---- packed texels ---- */
+
+INLINE const uint8_t *host_of(struct g4_port *port, const struct g4_page *pages, uint32_t address) {
+    const uint8_t *const host = atomic_load_explicit(&pages[address >> G4_PAGE_SHIFT].host, memory_order_acquire);
+    return __builtin_expect(host != NULL, 1) ? host + (address & G4_PAGE_OFFSET) : g4_mem_read_ptr(port, address);
+}
+
+/* Texels are aligned, so none lies in two pages. */
+INLINE uint32_t load_word(struct g4_port *port, const struct g4_page *pages, uint32_t bytes, uint32_t address) {
+    uint32_t value = 0;
+    memcpy(&value, host_of(port, pages, address), bytes);
+    return value;
+}
+
+INLINE void load_words(struct g4_port *port, uint32_t bytes, const uint32_t *column, const uint32_t *row, uint32_t n,
+                       uint32_t *word) {
+    const struct g4_page *const pages = port->mem->pages;
+    for (uint32_t i = 0; i < n; i++) {
+        word[i] = load_word(port, pages, bytes, column[i] + row[i]);
+    }
+}
+
+/* Two texels that mostly are neighbours in memory. */
+INLINE void load_pairs(struct g4_port *port, uint32_t bytes, uint32_t column[2][G4_BATCH], const uint32_t *row,
+                       uint32_t n, uint32_t (*word)[G4_BATCH]) {
+    const struct g4_page *const pages = port->mem->pages;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t first = column[0][i] + row[i];
+        const bool neighbours = column[1][i] - column[0][i] == bytes;
+        if (__builtin_expect(neighbours && (first & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - 2 * bytes, 1)) {
+            uint64_t pair = 0;
+            memcpy(&pair, host_of(port, pages, first), (size_t)2 * bytes);
+            word[0][i] = (uint32_t)(pair & (bytes == 4 ? UINT32_MAX : (UINT64_C(1) << 8 * bytes) - 1));
+            word[1][i] = (uint32_t)(pair >> 8 * bytes);
+        } else {
+            word[0][i] = load_word(port, pages, bytes, first);
+            word[1][i] = load_word(port, pages, bytes, column[1][i] + row[i]);
+        }
+    }
+}
+
+INLINE void load_corners(struct g4_port *port, uint32_t bytes, uint32_t column[2][G4_BATCH], uint32_t row[2][G4_BATCH],
+                         uint32_t corners, uint32_t n, uint32_t word[4][G4_BATCH]) {
+    if (corners == 1) {
+        load_words(port, bytes, column[0], row[0], n, word[0]);
+        return;
+    }
+    load_pairs(port, bytes, column, row[0], n, &word[0]);
+    load_pairs(port, bytes, column, row[1], n, &word[2]);
+}
+
+/* Exact, denormals and NaN included. */
+INLINE vf half_float(vu h) {
+    const vf scaled = (vf)((h & vu_all(0x7fff)) << 13) * vf_all(5192296858534827628530496329220096.0f); /* 2^112 */
+    const vu special = (vu)((h & vu_all(0x7c00)) == vu_all(0x7c00)) & vu_all(0x7f800000);
+    return (vf)((vu)scaled | special | (h & vu_all(0x8000)) << 16);
+}
+
+INLINE void decode_component(const struct g4_component *component, const uint32_t *word, uint32_t n, float *out) {
+    const uint32_t shift = component->shift;
+    const vu mask = vu_all(component->mask);
+
+    switch (component->kind) {
+    case G4_COMPONENT_UNORM8:
+        for
+            EACH_VECTOR(i, n) {
+                store(&out[i], (vi)unorm8_decode(vu_load(&word[i]) >> shift & vu_all(255)));
+            }
+        break;
+    case G4_COMPONENT_UNORM: {
+        const vf maximum = vf_all(component->maximum);
+        for
+            EACH_VECTOR(i, n) {
+                store(&out[i], (vi)(vf_of_int((vi)(vu_load(&word[i]) >> shift & mask)) / maximum));
+            }
+        break;
+    }
+    case G4_COMPONENT_GAMMA:
+        for (uint32_t i = 0; i < n; i++) {
+            out[i] = component->gamma[word[i] >> shift & component->mask];
+        }
+        break;
+    case G4_COMPONENT_HALF:
+        for
+            EACH_VECTOR(i, n) {
+                store(&out[i], (vi)half_float(vu_load(&word[i]) >> shift));
+            }
+        break;
+    default:
+        memcpy(out, word, n * sizeof *out);
+        break;
+    }
+}
+
+static void fetch(const struct g4_texture *texture, struct g4_port *port, uint32_t column[2][G4_BATCH],
+                  uint32_t row[2][G4_BATCH], uint32_t corners, uint32_t n, float out[4][4][G4_BATCH]) {
+    uint32_t word[4][G4_BATCH];
+
+    switch (texture->bits) {
+    case 8:
+        load_corners(port, 1, column, row, corners, n, word);
+        break;
+    case 16:
+        load_corners(port, 2, column, row, corners, n, word);
+        break;
+    default:
+        load_corners(port, 4, column, row, corners, n, word);
+        break;
+    }
+    for (uint32_t i = n; i % LANES; i++) { /* whole vectors are decoded */
+        word[0][i] = word[1][i] = word[2][i] = word[3][i] = 0;
+    }
+    for (uint32_t corner = 0; corner < corners; corner++) {
+        for (uint32_t k = 0; k < texture->components; k++) {
+            decode_component(&texture->component[k], word[corner], n, out[corner][k]);
+        }
+    }
+}
+
+/* ---- filter (spec/50 3.13) ---- */
+
+static void weights(const struct g4_axis_lanes *x, const struct g4_axis_lanes *y, uint32_t n,
+                    float weight[4][G4_BATCH]) {
+    const vi one = vi_all(G4_WEIGHT_ONE);
+    const vf unit = vf_all(1.0f / 65536.0f);
+    for
+        EACH_VECTOR(i, n) {
+            const vi x1 = vi_load(&x->weight[i]);
+            const vi y1 = vi_load(&y->weight[i]);
+            store(&weight[0][i], (vi)(vf_of_int((one - x1) * (one - y1)) * unit));
+            store(&weight[1][i], (vi)(vf_of_int(x1 * (one - y1)) * unit));
+            store(&weight[2][i], (vi)(vf_of_int((one - x1) * y1) * unit));
+            store(&weight[3][i], (vi)(vf_of_int(x1 * y1) * unit));
+        }
+}
+
+INLINE vd widen(const float *from) {
+    return __builtin_convertvector(vf_load(from), vd);
+}
+
+struct corner_weights {
+    vd w[4];
+};
+
+INLINE struct corner_weights weights_of(const struct g4_texel_lanes *texels, uint32_t i) {
+    return (struct corner_weights){{widen(&texels->weight[0][i]), widen(&texels->weight[1][i]),
+                                    widen(&texels->weight[2][i]), widen(&texels->weight[3][i])}};
+}
+
+INLINE vd corners(const struct g4_texel_lanes *texels, const struct corner_weights *weights, uint32_t k, uint32_t i) {
+    vd sum = {0};
+    for (int corner = 0; corner < 4; corner++) {
+        sum += weights->w[corner] * widen(&texels->texel[corner][k][i]);
+    }
+    return sum;
+}
+
+static void accumulate(const struct g4_texel_lanes *texels, const double *scale, uint32_t components, uint32_t n,
+                       double sum[4][G4_BATCH]) {
+    for
+        EACH_VECTOR(i, n) {
+            const struct corner_weights weights = weights_of(texels, i);
+            vd factor;
+            memcpy(&factor, &scale[i], sizeof factor);
+            for (uint32_t k = 0; k < components; k++) {
+                vd total;
+                memcpy(&total, &sum[k][i], sizeof total);
+                total += factor * corners(texels, &weights, k, i);
+                memcpy(&sum[k][i], &total, sizeof total);
+            }
+        }
+}
+
+INLINE void filter_components(const struct g4_texel_lanes *texels, uint32_t components, uint32_t n,
+                              float out[4][G4_BATCH]) {
+    for
+        EACH_VECTOR(i, n) {
+            const struct corner_weights weights = weights_of(texels, i);
+            for (uint32_t k = 0; k < components; k++) {
+                const vf sum = __builtin_convertvector(corners(texels, &weights, k, i), vf);
+                store(&out[k][i], (vi)sum);
+            }
+        }
+}
+
+static void filter(const struct g4_texel_lanes *texels, uint32_t components, uint32_t n, float out[4][G4_BATCH]) {
+    switch (components) {
+    case 1:
+        filter_components(texels, 1, n, out);
+        break;
+    case 4:
+        filter_components(texels, 4, n, out);
+        break;
+    default:
+        filter_components(texels, components, n, out);
+        break;
+    }
+}
+
+/* ---- shadow compare (spec/50 3.12): 0 where it holds, 1 where not ---- */
+
+INLINE vi holds(uint32_t function, vf t, vf r) {
+    switch (function) {
+    case G4_PREFILTER_OPERATION_LESS:
+        return t < r;
+    case G4_PREFILTER_OPERATION_EQUAL:
+        return t == r;
+    case G4_PREFILTER_OPERATION_LEQUAL:
+        return t <= r;
+    case G4_PREFILTER_OPERATION_GREATER:
+        return t > r;
+    case G4_PREFILTER_OPERATION_NOTEQUAL:
+        return t != r;
+    case G4_PREFILTER_OPERATION_GEQUAL:
+        return t >= r;
+    default:
+        return vi_all(function == G4_PREFILTER_OPERATION_ALWAYS ? -1 : 0);
+    }
+}
+
+static void compare(uint32_t function, const float *reference, uint32_t n, float *texel) {
+    for
+        EACH_VECTOR(i, n) {
+            const vi yes = holds(function, vf_load(&texel[i]), vf_load(&reference[i]));
+            store(&texel[i], ~yes & (vi)vf_all(1.0f));
+        }
+}
+
+/* ---- levels ---- */
+
+static void between(const float *a, const float *b, const int32_t *beta, uint32_t n, float *out) {
+    for
+        EACH_VECTOR(i, n) {
+            const vi part = vi_load(&beta[i]);
+            const vf unmixed = vf_load(&a[i]);
+            const vd low = __builtin_convertvector(unmixed, vd);
+            const vd share = __builtin_convertvector(vf_of_int(part) * vf_all(1.0f / 64.0f), vd);
+            const vf mixed = __builtin_convertvector(low + (widen(&b[i]) - low) * share, vf);
+            store(&out[i], (vi)vf_select(part == vi_all(0), unmixed, mixed));
+        }
+}
+
+/* ---- cubes (spec/50 3.3): ties go to Z, then Y ---- */
+
+static void project(const float *x, const float *y, const float *z, uint32_t n, int32_t *face, float *u, float *v) {
+    for
+        EACH_VECTOR(i, n) {
+            const vf px = vf_load(&x[i]);
+            const vf py = vf_load(&y[i]);
+            const vf pz = vf_load(&z[i]);
+            const vi on_z = (magnitude(pz) >= magnitude(py)) & (magnitude(pz) >= magnitude(px));
+            const vi on_y = ~on_z & (magnitude(py) >= magnitude(px));
+            const vf major = vf_select(on_z, pz, vf_select(on_y, py, px));
+            const vi negative = major < vf_all(0.0f);
+            const vi flip = negative & vi_all(INT32_MIN);
+            const vi sign = vi_all(INT32_MIN);
+            const vf s_x = (vf)((vi)pz ^ flip ^ sign);
+            const vf s_z = (vf)((vi)px ^ flip);
+            const vf t_y = (vf)((vi)pz ^ flip);
+            const vf t_xz = (vf)((vi)py ^ sign);
+            const vf s = vf_select(on_z, s_z, vf_select(on_y, px, s_x));
+            const vf t = vf_select(on_y, t_y, t_xz);
+            const vf one = vf_all(1.0f);
+            const vf half = vf_all(0.5f);
+            store(&face[i], (on_z & vi_all(4)) + (on_y & vi_all(2)) + (negative & vi_all(1)));
+            store(&u[i], (vi)((s / magnitude(major) + one) * half));
+            store(&v[i], (vi)((t / magnitude(major) + one) * half));
+        }
+}
+
+/* ---- gradients (spec/50 3.4) ---- */
+
+INLINE double square_length(const float d[3][G4_BATCH], uint32_t i) {
+    const double x = d[0][i];
+    const double y = d[1][i];
+    const double z = d[2][i];
+    return x * x + y * y + z * z;
+}
+
+/* To 16 significant bits, so that noise does not make an exact 2:1 less than that; then 7 bits of mantissa.  NaN is 0.
+ */
+INLINE int32_t logarithm(double x, double y) {
+    const double longer = x > y ? x : y;
+    const double root = sqrt(longer);
+    uint64_t bits;
+    memcpy(&bits, &root, sizeof bits);
+    const uint64_t rounded = bits + ((UINT64_C(1) << 36) - 1) + (bits >> 37 & 1);
+    const int32_t number = (int32_t)(uint32_t)(rounded >> 45) - 1023 * 128;
+    return number * ((x == x) & (y == y));
+}
+
+static void length(const struct g4_gradient_lanes *gradients, uint32_t n, int32_t *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = logarithm(square_length(gradients->dx, i), square_length(gradients->dy, i));
+    }
+}
+
+/* What a coordinate changes by from the upper left pixels of eight subspans to the upper right and lower left ones. */
+INLINE void differences(const float *coordinate, float texels, float *dx, float *dy) {
+    const vf a = vf_load(coordinate);
+    const vf b = vf_load(coordinate + LANES);
+    const vf c = vf_load(coordinate + 2 * (size_t)LANES);
+    const vf d = vf_load(coordinate + 3 * (size_t)LANES);
+    const vf ab = __builtin_shufflevector(a, b, 0, 4, 8, 12, 1, 5, 9, 13);
+    const vf cd = __builtin_shufflevector(c, d, 0, 4, 8, 12, 1, 5, 9, 13);
+    const vf left = __builtin_shufflevector(ab, cd, 0, 1, 2, 3, 8, 9, 10, 11);
+    const vf right = __builtin_shufflevector(ab, cd, 4, 5, 6, 7, 12, 13, 14, 15);
+    const vf ab_below = __builtin_shufflevector(a, b, 2, 6, 10, 14, 2, 6, 10, 14);
+    const vf cd_below = __builtin_shufflevector(c, d, 2, 6, 10, 14, 2, 6, 10, 14);
+    const vf below = __builtin_shufflevector(ab_below, cd_below, 0, 1, 2, 3, 8, 9, 10, 11);
+    store(dx, (vi)((right - left) * vf_all(texels)));
+    store(dy, (vi)((below - left) * vf_all(texels)));
+}
+
+static void lengths(const float *const u[2], const float *const v[2], float width, float height,
+                    int32_t out[G4_SUBSPANS]) {
+    float ux[G4_SUBSPANS], uy[G4_SUBSPANS], vx[G4_SUBSPANS], vy[G4_SUBSPANS];
+
+    for (uint32_t i = 0; i < G4_SUBSPANS; i += LANES) {
+        const uint32_t half = i / (G4_SUBSPANS / 2);
+        const uint32_t lane = 4 * (i % (G4_SUBSPANS / 2));
+        differences(u[half] + lane, width, &ux[i], &uy[i]);
+        differences(v[half] + lane, height, &vx[i], &vy[i]);
+    }
+    for (uint32_t i = 0; i < G4_SUBSPANS; i++) {
+        const double x = (double)ux[i] * ux[i] + (double)vx[i] * vx[i];
+        const double y = (double)uy[i] * uy[i] + (double)vy[i] * vy[i];
+        out[i] = logarithm(x, y);
+    }
+}
+
+/* ---- the choice of levels (spec/50 3.4) ---- */
+
+INLINE void store_bytes(uint8_t *to, vi v) {
+    const v8_u8 bytes = __builtin_convertvector(v, v8_u8);
+    memcpy(to, &bytes, sizeof bytes);
+}
+
+static void choose(const struct g4_level_choice *choice, const int32_t *lod, uint32_t n, uint8_t *level,
+                   uint8_t *magnified, int32_t *beta) {
+    const vi low = vi_all(choice->low);
+    const vi high = vi_all(choice->high);
+    const vi clamp = vi_all(-(int32_t)choice->clamp);
+    const vi mixing = vi_all(-(int32_t)choice->mixed);
+    const vi rounding = vi_all(-(int32_t)choice->rounded);
+    const vi least = vi_all(choice->floor_low);
+    const vi least_rounded = vi_all(choice->rounded_low);
+    for
+        EACH_VECTOR(i, n) {
+            const vi given = vi_load(&lod[i]) + vi_all(choice->bias);
+            const vi number = vi_select(clamp, vi_max(vi_min(given, high), low), given);
+            const vi close = number <= vi_all(choice->base);
+            const vi mixed = mixing & ~close;
+            const vi rounded = rounding & ~close;
+            const vi whole = rounded & (number + vi_all(32));
+            const vi single =
+                vi_max(vi_min(whole, vi_all(choice->ceil_high)), vi_select(rounded, least_rounded, least));
+            const vi chosen = vi_select(mixed, vi_max(vi_min(number, high), low), single);
+            store_bytes(&magnified[i], close & vi_all(1));
+            store_bytes(&level[i], (chosen >> 6) & vi_all(255));
+            store(&beta[i], mixed & chosen & vi_all(63));
+        }
+}
+
+const struct g4_sampler_ops G4_V(g4_sampler_ops) = {
+    .axis = axis_lanes,
+    .slices = slices,
+    .columns = columns,
+    .rows = rows,
+    .fetch = fetch,
+    .weights = weights,
+    .accumulate = accumulate,
+    .filter = filter,
+    .compare = compare,
+    .between = between,
+    .project = project,
+    .choose = choose,
+    .length = length,
+    .lengths = lengths,
+};

@@ -1,0 +1,677 @@
+/*
+ * The sampler's messages: payload in, lookups, writeback (spec/50 2.7 to 2.9, 3.1, 3.21).
+ */
+#include "sampler/message.h"
+
+#include <stdlib.h>
+
+#include "core/report.h"
+#include "core/variant.h"
+#include "eu/worker.h"
+#include "functions/message.h"
+#include "sampler/contiguous.h"
+#include "sampler/fast_path.h"
+#include "sampler/load.h"
+#include "sampler/sample.h"
+
+G4_VARIANT_DECLARE(struct g4_sampler_ops, g4_sampler_ops);
+
+enum {
+    TEXTURE_SLOTS = 64,
+    SAMPLER_SLOTS = 32,
+    PARAMETERS = 12, /* slots a SIMD4x2 message has room for */
+};
+
+struct texture_slot {
+    uint32_t epoch; /* of another epoch: empty */
+    uint32_t surface_state_base, binding_table, index;
+    struct g4_texture texture;
+    struct g4_flat flat[G4_TEXTURE_LEVELS];
+};
+
+struct sampler_slot {
+    uint32_t epoch;
+    uint32_t address, general_state_base;
+    struct g4_texture_sampler sampler;
+};
+
+struct g4_sampler_cache {
+    uint32_t epoch;
+    struct texture_slot texture[TEXTURE_SLOTS];
+    struct sampler_slot sampler[SAMPLER_SLOTS];
+    struct g4_texture keyed; /* of the message at hand, if a chroma key replaces texels */
+    struct g4_texel_reader reader;
+    struct g4_sample_work work;
+    float parameter[PARAMETERS][G4_BATCH]; /* of SIMD4x2 messages, sample s of thread t in lane 8t + 4s */
+    uint32_t result[4][G4_SAMPLE_LANES];   /* R, G, B, A */
+    struct g4_load_work loading;
+    struct g4_quick_work quick;
+};
+
+struct g4_sampler_cache *g4_sampler_cache_new(void) {
+    struct g4_sampler_cache *const cache = calloc(1, sizeof *cache);
+    if (cache) {
+        cache->epoch = 1;
+        g4_gamma_setup(&cache->reader.gamma);
+    }
+    return cache;
+}
+
+void g4_sampler_cache_free(struct g4_sampler_cache *cache) {
+    free(cache);
+}
+
+void g4_sampler_cache_reset(struct g4_sampler_cache *cache) {
+    g4_texel_forget_blocks(&cache->reader);
+    if (++cache->epoch == 0) {
+        for (int i = 0; i < TEXTURE_SLOTS; i++) {
+            cache->texture[i].epoch = 0;
+        }
+        for (int i = 0; i < SAMPLER_SLOTS; i++) {
+            cache->sampler[i].epoch = 0;
+        }
+        cache->epoch = 1;
+    }
+}
+
+static const struct g4_sampler_ops *const variants[] = G4_VARIANT_TABLE(g4_sampler_ops);
+
+/* A message of some threads on its way through. */
+struct call {
+    struct g4_eu *eu;
+    struct g4_gang *gang;
+    const struct g4_send *send;
+    struct g4_sampler_cache *cache;
+    const struct g4_sampler_shape *message;
+    const struct g4_texture *texture;
+    /* of the threads at hand, whose headers agree */
+    uint32_t threads;
+    struct g4_sampler_message_header header;
+    uint32_t channel_mask; /* bit 0: R is not wanted, ... */
+    g4_lanes active[G4_SAMPLE_HALVES];
+};
+
+static void report(const struct call *c, enum g4_event event, uint32_t value) {
+    const int thread = __builtin_ctz(c->threads | 1u << (G4_GANG_THREADS - 1));
+    g4_message_error(c->eu, c->gang, c->send, thread, event, value);
+}
+
+/* ---- state ---- */
+
+static const struct g4_texture *find_texture(const struct call *c, uint32_t index) {
+    const struct g4_dispatch *const d = c->gang->dispatch;
+    struct texture_slot *const slot = &c->cache->texture[((d->binding_table >> 5) + index) % TEXTURE_SLOTS];
+
+    if (slot->epoch != c->cache->epoch || slot->index != index || slot->binding_table != d->binding_table ||
+        slot->surface_state_base != d->surface_state_base) {
+        const struct g4_surface *const surface = g4_surface_get(c->eu->surfaces, c->eu->ctx, c->cache->reader.port,
+                                                                d->surface_state_base, d->binding_table, index);
+        g4_texture_setup(&slot->texture, surface, &c->cache->reader.gamma, c->eu->ctx->gen);
+        memset(slot->flat, 0, sizeof slot->flat);
+        slot->texture.flat = slot->flat;
+        slot->texture.bytes = slot->texture.bytes && !c->eu->ctx->options.general_only;
+        slot->epoch = c->cache->epoch;
+        slot->surface_state_base = d->surface_state_base;
+        slot->binding_table = d->binding_table;
+        slot->index = index;
+    }
+    return &slot->texture;
+}
+
+static const struct g4_texture_sampler *find_sampler(const struct call *c) {
+    const uint32_t base = c->gang->dispatch->general_state_base;
+    const uint32_t index = c->send->descriptor >> 8 & 15;
+    const uint32_t address = base + c->header.sampler_state_pointer + 16 * index;
+    struct sampler_slot *const slot = &c->cache->sampler[(address >> 4) % SAMPLER_SLOTS];
+
+    if (slot->epoch != c->cache->epoch || slot->address != address || slot->general_state_base != base) {
+        g4_texture_sampler_setup(&slot->sampler, c->cache->reader.port, c->eu->ctx->gen, base, address);
+        slot->epoch = c->cache->epoch;
+        slot->address = address;
+        slot->general_state_base = base;
+    }
+    return &slot->sampler;
+}
+
+/* ---- payload ---- */
+
+static const float zeros[G4_BATCH];
+static const struct g4_parameter no_parameter = {{zeros, zeros}};
+
+/* Samples of SIMD4x2 messages, parameters side by side in their half of a register. */
+static void spread_4x2(const struct call *c) {
+    const unsigned registers = c->send->mlen > 1 ? c->send->mlen - 1u : 0;
+    for (unsigned slot = 0; slot < PARAMETERS; slot++) {
+        for (int t = 0; t < G4_GANG_THREADS && slot / 4 < registers; t++) {
+            const uint32_t *const row = g4_payload(c->gang, c->send, 1 + slot / 4, t);
+            memcpy(&c->cache->parameter[slot][8 * t], &row[slot % 4], sizeof(float));
+            memcpy(&c->cache->parameter[slot][8 * t + 4], &row[4 + slot % 4], sizeof(float));
+        }
+    }
+}
+
+static bool has(const struct call *c, enum g4_sampler_parameter name) {
+    return c->message->slot[name] != G4_SAMPLER_NO_PARAMETER;
+}
+
+static struct g4_parameter parameter(const struct call *c, enum g4_sampler_parameter name) {
+    const unsigned slot = c->message->slot[name];
+    if (slot == G4_SAMPLER_NO_PARAMETER) {
+        return no_parameter;
+    }
+    if (c->message->simd == 4) {
+        return (struct g4_parameter){{c->cache->parameter[slot], zeros}};
+    }
+    const unsigned per_parameter = c->message->simd == 16 ? 2 : 1;
+    const unsigned first = c->send->mrf + 1u + slot * per_parameter;
+    const union g4_reg *const mrf = c->gang->mrf;
+    const float *const low = mrf[first & (G4_MRF_COUNT - 1)].f[0];
+    return (struct g4_parameter){{low, per_parameter == 2 ? mrf[(first + 1) & (G4_MRF_COUNT - 1)].f[0] : zeros}};
+}
+
+static bool is_shadow(const struct call *c) {
+    return has(c, G4_SAMPLER_PARAMETER_REF);
+}
+
+static enum g4_lod_source lod_source(const struct call *c) {
+    if (has(c, G4_SAMPLER_PARAMETER_LOD)) {
+        return G4_LOD_DELIVERED;
+    }
+    if (has(c, G4_SAMPLER_PARAMETER_DUDX)) {
+        return G4_LOD_GRADIENTS;
+    }
+    return c->message->simd == 4 ? G4_LOD_ZERO : G4_LOD_COMPUTED;
+}
+
+/* ---- writeback (spec/50 2.9) ---- */
+
+static void write_lanes(uint32_t *row, const uint32_t *value, g4_lanes lanes) {
+    if (lanes == ~(g4_lanes)0) {
+        memcpy(row, value, G4_BATCH * sizeof *row);
+        return;
+    }
+    for (uint32_t i = 0; i < G4_BATCH; i++) {
+        row[i] = lanes >> i & 1 ? value[i] : row[i];
+    }
+}
+
+static void write_wide(const struct call *c) {
+    const bool packed = c->message->simd == 16; /* masked channels are left out, later ones move down */
+    unsigned next = 0;
+    for (unsigned channel = 0; channel < 4; channel++) {
+        if (c->channel_mask >> channel & 1) {
+            next += packed ? 0 : 1;
+            continue;
+        }
+        for (unsigned half = 0; half < (packed ? 2u : 1u); half++) {
+            uint32_t *const row = g4_response(c->gang, c->send, next++, 0);
+            if (row && c->active[half]) {
+                write_lanes(row, &c->cache->result[channel][half * G4_BATCH], c->active[half]);
+            }
+        }
+    }
+}
+
+static void write_4x2(const struct call *c) {
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        uint32_t *const row = g4_response(c->gang, c->send, 0, t);
+        for (int sample = 0; row && sample < 2; sample++) {
+            const unsigned lane = 8 * (unsigned)t + 4 * (unsigned)sample;
+            for (int channel = 0; (c->active[0] >> lane & 1) && channel < 4; channel++) {
+                if (!(c->channel_mask >> channel & 1)) {
+                    row[4 * sample + channel] = c->cache->result[channel][lane];
+                }
+            }
+        }
+    }
+}
+
+static void write_back(const struct call *c) {
+    if (c->message->simd == 4) {
+        write_4x2(c);
+    } else {
+        write_wide(c);
+    }
+}
+
+static void write_zeros(const struct call *c) {
+    memset(c->cache->result, 0, sizeof c->cache->result);
+    write_back(c);
+}
+
+/* Which pixels live: [BW/CL] say that those off in the mask do not (erratum E11). */
+static void write_kill_mask(const struct call *c, g4_lanes killed) {
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        uint32_t *const row = g4_response(c->gang, c->send, 4, t);
+        if (row && (c->threads >> t & 1)) {
+            const uint32_t off = g4_is_gen45(c->eu->ctx->gen) ? 0 : ~g4_thread_lanes(c->active[0], t) & 0xff;
+            row[0] = 0xffffff00u | (~(g4_thread_lanes(killed, t) | off) & 0xff);
+        }
+    }
+}
+
+/* ---- sample ---- */
+
+/* Surfaces that sample messages cannot use: zeros, and what to report; G4_EVENTS: it can. */
+static enum g4_event refusal(const struct call *c, const struct g4_texture_sampler *sampler) {
+    const struct g4_texture *const texture = c->texture;
+    const bool shadow = is_shadow(c);
+    const bool mono8 = texture->surface.state.surface_format == G4_SURFACE_FORMAT_MONO8;
+
+    if (!texture->can_sample || (mono8 && !sampler->mono)) {
+        return G4_EVENT_BAD_FORMAT;
+    }
+    if (texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_BUFFER || (shadow && texture->volume)) {
+        return G4_EVENT_BAD_SURFACE;
+    }
+    return G4_EVENTS;
+}
+
+/* What is accepted although the manual does not have it. */
+static void report_doubts(const struct call *c, const struct g4_texture_sampler *sampler) {
+    const struct g4_texture *const texture = c->texture;
+    const bool shadow = is_shadow(c);
+    const uint32_t format = texture->surface.state.surface_format;
+    const bool gen45 = g4_is_gen45(texture->gen);
+
+    if (texture->integers || (shadow && !(texture->format->shadow & texture->gen)) ||
+        (sampler->state.chroma_key_enable && !(texture->format->chroma_key & texture->gen))) {
+        report(c, G4_EVENT_BAD_FORMAT, format);
+    }
+    if (shadow && texture->cube && gen45) {
+        report(c, G4_EVENT_SILICON_DIFFERS, c->send->descriptor); /* decision 34 */
+    }
+    if (c->message->simd == 4 && shadow) {
+        const bool needs_level = lod_source(c) == G4_LOD_ZERO && !c->header.force_lod_to_zero;
+        if (needs_level || (lod_source(c) == G4_LOD_DELIVERED && !gen45)) {
+            report(c, needs_level ? G4_EVENT_BAD_MESSAGE : G4_EVENT_SILICON_DIFFERS, c->send->descriptor);
+        }
+    }
+    if (sampler->state.mip_mode_filter == 2) {
+        report(c, G4_EVENT_BAD_STATE, sampler->state.mip_mode_filter);
+    }
+}
+
+static void find_gradients(const struct call *c, struct g4_request *request) {
+    for (int i = 0; i < G4_GRADIENTS; i++) {
+        request->gradient[i] = parameter(c, (enum g4_sampler_parameter)(G4_SAMPLER_PARAMETER_DUDX + i));
+    }
+}
+
+/* S1.14: the nearest 1/16384 from -2 to below 2 (spec/50 3.16). */
+static void round_s1_14(uint32_t *value) {
+    for (uint32_t i = 0; i < G4_SAMPLE_LANES; i++) {
+        const float f = g4_hw_float(value[i]);
+        const float limited = f > -2.0f ? (f < 2.0f ? f : 2.0f) : -2.0f;
+        const float shifted = limited * 16384.0f + 12582912.0f;
+        const float whole = shifted - 12582912.0f;
+        value[i] = g4_hw_bits((whole > 32767.0f ? 32767.0f : whole) * (1.0f / 16384.0f));
+    }
+}
+
+static bool returns_s1_14(const struct call *c) {
+    const struct g4_texture *const texture = c->texture;
+    if (texture->surface.state.data_return_format != G4_DATA_RETURN_FORMAT_S1_14 || c->message->simd == 4 ||
+        texture->format->encoding != G4_ENCODING_PLAIN) {
+        return false;
+    }
+    for (int channel = 0; channel < 4; channel++) {
+        const struct g4_format_channel *const f = &texture->format->channel[channel];
+        const bool small = (f->type == G4_CHANNEL_UNORM || f->type == G4_CHANNEL_SNORM) && f->bits <= 8;
+        if (!small && f->type != G4_CHANNEL_ZERO && f->type != G4_CHANNEL_ONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void map_channels(const struct call *c) {
+    const struct g4_texture *const texture = c->texture;
+    const bool shadow = is_shadow(c);
+    const bool rounded = returns_s1_14(c);
+
+    for (int channel = 0; channel < 4; channel++) {
+        uint32_t *const out = c->cache->result[channel];
+        const uint8_t source = texture->source[channel];
+        if (c->channel_mask >> channel & 1) {
+            continue;
+        }
+        if (source >= G4_SOURCE_ZERO) {
+            const uint32_t value = source == G4_SOURCE_ONE ? texture->one : 0;
+            for (uint32_t i = 0; i < G4_SAMPLE_LANES; i++) {
+                out[i] = value;
+            }
+            continue;
+        }
+        for (int half = 0; half < G4_SAMPLE_HALVES; half++) {
+            if (c->active[half]) {
+                memcpy(&out[half * G4_BATCH], &c->cache->work.result[0][shadow ? 0 : source][half * G4_BATCH],
+                       G4_BATCH * sizeof *out);
+            }
+        }
+        if (rounded) {
+            round_s1_14(out);
+        }
+    }
+}
+
+/* A key that replaces texels also changes the alpha of formats that have none (spec/50 3.20). */
+static const struct g4_texture *keyed_texture(const struct call *c, const struct g4_texture_sampler *sampler) {
+    const struct g4_texture *const texture = c->texture;
+    if (!sampler->state.chroma_key_enable || !(texture->format->chroma_key & texture->gen) ||
+        sampler->state.chroma_key_mode != G4_CHROMA_KEY_MODE_REPLACE_BLACK || is_shadow(c)) {
+        return texture;
+    }
+    c->cache->keyed = *texture;
+    g4_texture_keep_channels(&c->cache->keyed);
+    return &c->cache->keyed;
+}
+
+/* Where the response's halves of the wanted channels go. */
+static void find_rows(const struct call *c, uint32_t *row[G4_SAMPLE_HALVES][4]) {
+    const bool packed = c->message->simd == 16;
+    unsigned next = 0;
+    for (unsigned channel = 0; channel < 4; channel++) {
+        const bool wanted = !(c->channel_mask >> channel & 1);
+        row[0][channel] = wanted ? g4_response(c->gang, c->send, next, 0) : NULL;
+        row[1][channel] = wanted && packed ? g4_response(c->gang, c->send, next + 1, 0) : NULL;
+        next += packed ? (wanted ? 2 : 0) : 1;
+    }
+}
+
+static bool sample_quickly(const struct call *c, const struct g4_texture_sampler *sampler) {
+    if (c->message->operation != G4_SAMPLER_OP_SAMPLE || c->message->simd == 4 || c->header.force_lod_to_zero ||
+        !has(c, G4_SAMPLER_PARAMETER_V) || !g4_quick_suits(c->texture, sampler)) {
+        return false;
+    }
+    struct g4_quick quick = {
+        .lookups = {.texture = c->texture,
+                    .sampler = sampler,
+                    .active = {c->active[0], c->active[1]},
+                    .u = parameter(c, G4_SAMPLER_PARAMETER_U),
+                    .v = parameter(c, G4_SAMPLER_PARAMETER_V),
+                    .min_lod_erratum = c->eu->ctx->options.min_lod_erratum},
+        .offset = {c->header.u_offset, c->header.v_offset},
+    };
+    find_rows(c, quick.row);
+    return g4_quick_run(&quick, &c->cache->quick, variants[g4_variant_current()], c->cache->reader.port);
+}
+
+static void sample(struct call *c) {
+    const bool kill = c->message->operation == G4_SAMPLER_OP_SAMPLE_KILLPIX;
+    const struct g4_texture_sampler *const sampler = find_sampler(c);
+
+    if (sample_quickly(c, sampler)) {
+        return;
+    }
+    if (c->texture->null || sampler->state.sampler_disable) {
+        write_zeros(c);
+        if (kill) {
+            write_kill_mask(c, 0);
+        }
+        return;
+    }
+    const enum g4_event refused = refusal(c, sampler);
+    if (refused != G4_EVENTS) {
+        report(c, refused,
+               refused == G4_EVENT_BAD_FORMAT ? c->texture->surface.state.surface_format : c->send->descriptor & 0xff);
+        write_zeros(c);
+        if (kill) {
+            write_kill_mask(c, 0);
+        }
+        return;
+    }
+    report_doubts(c, sampler);
+    c->texture = keyed_texture(c, sampler);
+    struct g4_request request = {
+        .texture = c->texture,
+        .sampler = sampler,
+        .active = {c->active[0], c->active[1]},
+        .u = parameter(c, G4_SAMPLER_PARAMETER_U),
+        .v = parameter(c, G4_SAMPLER_PARAMETER_V),
+        .r = parameter(c, G4_SAMPLER_PARAMETER_R),
+        .bias = parameter(c, G4_SAMPLER_PARAMETER_BIAS),
+        .lod = parameter(c, G4_SAMPLER_PARAMETER_LOD),
+        .reference = parameter(c, G4_SAMPLER_PARAMETER_REF),
+        .lod_source = lod_source(c),
+        .has_bias = has(c, G4_SAMPLER_PARAMETER_BIAS),
+        .shadow = is_shadow(c),
+        .force_lod_zero = c->header.force_lod_to_zero,
+        .min_lod_erratum = c->eu->ctx->options.min_lod_erratum,
+        .offset = {c->header.u_offset, c->header.v_offset, c->header.r_offset},
+    };
+    if (request.lod_source == G4_LOD_GRADIENTS) {
+        find_gradients(c, &request);
+    }
+    g4_sample(&request, &c->cache->work, variants[g4_variant_current()], &c->cache->reader);
+    map_channels(c);
+    write_back(c);
+    if (kill) {
+        write_kill_mask(c, c->cache->work.killed[0] & c->active[0]);
+    }
+}
+
+/* ---- ld, resinfo ---- */
+
+static uint32_t integer(const struct g4_parameter *p, uint32_t lane) {
+    return g4_hw_bits(p->half[lane / G4_BATCH][lane % G4_BATCH]);
+}
+
+static bool can_load(const struct call *c) {
+    const struct g4_texture *const texture = c->texture;
+    const bool right = texture->surface.state.mip_map_layout_mode == G4_MIP_MAP_LAYOUT_MODE_RIGHT && texture->array;
+    const bool buffer = texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_BUFFER;
+    /* an element of a buffer is one texel, not a block or a pair that share their bits */
+    const bool indivisible = buffer && texture->format->encoding != G4_ENCODING_PLAIN;
+
+    if (!texture->can_sample || indivisible || texture->surface.state.surface_format == G4_SURFACE_FORMAT_MONO8) {
+        report(c, G4_EVENT_BAD_FORMAT, texture->surface.state.surface_format);
+        return false;
+    }
+    if (right || texture->cube) {
+        report(c, G4_EVENT_BAD_SURFACE, c->send->descriptor & 0xff);
+        return false;
+    }
+    return true;
+}
+
+/* Half a message at once, if that is possible. */
+static bool load_half(const struct call *c, uint32_t half, const struct g4_parameter parameters[4], bool *differs) {
+    const struct g4_load_lanes lanes = {
+        (const uint32_t *)parameters[0].half[half],
+        (const uint32_t *)parameters[1].half[half],
+        (const uint32_t *)parameters[2].half[half],
+        (const uint32_t *)parameters[3].half[half],
+        {c->header.u_offset, c->header.v_offset, c->header.r_offset},
+    };
+    uint32_t *out[4];
+
+    if (!g4_load_can_batch(c->texture, &lanes, c->active[half])) {
+        return false;
+    }
+    for (int channel = 0; channel < 4; channel++) {
+        out[channel] = &c->cache->result[channel][half * G4_BATCH];
+    }
+    *differs |= g4_load_batch(&c->cache->reader, c->texture, variants[g4_variant_current()], &lanes, c->active[half],
+                              &c->cache->loading, out);
+    return true;
+}
+
+static void load(const struct call *c) {
+    const struct g4_parameter u = parameter(c, G4_SAMPLER_PARAMETER_U);
+    const struct g4_parameter v = parameter(c, G4_SAMPLER_PARAMETER_V);
+    const struct g4_parameter r = parameter(c, G4_SAMPLER_PARAMETER_R);
+    const struct g4_parameter lod = parameter(c, G4_SAMPLER_PARAMETER_LOD);
+    struct g4_load last = {0};
+    uint32_t texel[4] = {0};
+    bool have = false;
+    bool differs = false;
+
+    if (c->texture->null || !can_load(c)) {
+        write_zeros(c);
+        return;
+    }
+    const struct g4_parameter all[4] = {u, v, r, lod};
+    for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
+        if (load_half(c, half, all, &differs)) {
+            continue;
+        }
+        for (g4_lanes lanes = c->active[half]; lanes; lanes &= lanes - 1) {
+            const uint32_t lane = half * G4_BATCH + (uint32_t)__builtin_ctzll(lanes);
+            const struct g4_load load = {
+                integer(&u, lane),
+                integer(&v, lane),
+                integer(&r, lane),
+                integer(&lod, lane),
+                {c->header.u_offset, c->header.v_offset, c->header.r_offset},
+            };
+            if (!have || memcmp(&load, &last, sizeof load) != 0) { /* constants: all lanes want the same */
+                differs |= g4_load_texel(&c->cache->reader, c->texture, &load, texel);
+                last = load;
+                have = true;
+            }
+            for (int channel = 0; channel < 4; channel++) {
+                c->cache->result[channel][lane] = texel[channel];
+            }
+        }
+    }
+    if (differs) {
+        report(c, G4_EVENT_SILICON_DIFFERS, c->send->descriptor);
+    }
+    write_back(c);
+}
+
+static void info(const struct call *c) {
+    const struct g4_parameter lod = parameter(c, G4_SAMPLER_PARAMETER_LOD);
+    const bool as_float =
+        !g4_is_gen45(c->eu->ctx->gen) && (c->send->descriptor >> 12 & 3) == G4_SAMPLER_RETURN_FORMAT_FLOAT32;
+
+    for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
+        for (g4_lanes lanes = c->active[half]; lanes; lanes &= lanes - 1) {
+            const uint32_t lane = half * G4_BATCH + (uint32_t)__builtin_ctzll(lanes);
+            uint32_t size[4];
+            g4_load_info(c->texture, integer(&lod, lane), size);
+            for (int channel = 0; channel < 4; channel++) {
+                c->cache->result[channel][lane] = as_float ? g4_hw_bits((float)size[channel]) : size[channel];
+            }
+        }
+    }
+    write_back(c);
+}
+
+/* ---- messages ---- */
+
+static const struct g4_sampler_shape *find_message(const struct call *c) {
+    const uint32_t type = c->send->descriptor >> (g4_is_gen45(c->eu->ctx->gen) ? 12 : 14) & 15;
+    const uint32_t known = g4_is_gen45(c->eu->ctx->gen) ? type : type & 3;
+    const struct g4_sampler_shape *const message = known < 4 ? &g4_sampler_shapes[known][c->send->mlen & 15] : NULL;
+    return message && message->simd ? message : NULL;
+}
+
+/* No such message: zeros in all registers of the response (spec/50 2.7). */
+static void refuse_message(const struct call *c) {
+    report(c, G4_EVENT_BAD_LENGTH, c->send->descriptor);
+    for (unsigned k = 0; k < c->send->rlen; k++) {
+        uint32_t *const row = g4_response(c->gang, c->send, k, 0);
+        for (uint32_t i = 0; row && i < G4_BATCH; i++) {
+            row[i] = c->send->emask[0] >> i & 1 ? 0 : row[i];
+        }
+    }
+}
+
+/* Bytes of threads. */
+static g4_lanes lanes_of(uint32_t threads) {
+    const g4_lanes own = threads * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201); /* bit t of byte t */
+    return ((own + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101)) * 0xff;
+}
+
+/* SIMD4x2: a sample is wanted if any of its four channels is on; it works in the first of them. */
+static g4_lanes samples_of(g4_lanes lanes) {
+    lanes |= lanes >> 2;
+    lanes |= lanes >> 1;
+    return lanes & UINT64_C(0x1111111111111111);
+}
+
+static void run(struct call *c) {
+    const g4_lanes mine = lanes_of(c->threads);
+    const struct g4_send *const send = c->send;
+
+    c->active[0] = send->emask[0] & mine;
+    c->active[1] = c->message->simd == 16 ? send->emask[1] & mine : 0;
+    if (c->message->simd == 4) {
+        c->active[0] = samples_of(c->active[0]);
+    }
+    c->channel_mask = (uint32_t)(c->header.red_write_channel_mask | c->header.green_write_channel_mask << 1 |
+                                 c->header.blue_write_channel_mask << 2 | c->header.alpha_write_channel_mask << 3);
+    const unsigned wanted = 4u - (unsigned)__builtin_popcount(c->channel_mask);
+    if (wanted == 0) {
+        report(c, G4_EVENT_BAD_MESSAGE, send->descriptor);
+    }
+    const unsigned registers = c->message->simd == 16 ? 2 * wanted : c->message->response;
+    if (send->rlen != registers) {
+        report(c, G4_EVENT_BAD_RESPONSE, send->descriptor);
+    }
+    switch (c->message->operation) {
+    case G4_SAMPLER_OP_LD:
+        load(c);
+        break;
+    case G4_SAMPLER_OP_RESINFO:
+        info(c);
+        break;
+    default:
+        sample(c);
+        break;
+    }
+}
+
+enum g4_status g4_message_sampler(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    struct call c = {.eu = eu, .gang = gang, .send = send, .cache = eu->samplers, .threads = send->threads};
+    struct g4_port *const port = &eu->worker->port;
+    const uint32_t unit = port->unit;
+
+    if (send->eot) {
+        report(&c, G4_EVENT_EOT_WRONG_UNIT, send->descriptor);
+    }
+    c.message = find_message(&c);
+    if (!c.message) {
+        refuse_message(&c);
+        return G4_OK;
+    }
+    port->unit = G4_UNIT_SAMPLER;
+    c.cache->reader.port = port;
+    c.cache->reader.state = eu->ctx->state;
+    const struct g4_texture *const texture = find_texture(&c, send->descriptor & 0xff);
+    if (c.message->simd == 4) {
+        spread_4x2(&c);
+    }
+    /* Threads whose headers say the same go together. */
+    for (uint32_t pending = send->threads; pending;) {
+        const uint32_t *const first = g4_payload(gang, send, 0, __builtin_ctz(pending));
+        c.threads = 0;
+        for (int t = 0; t < G4_GANG_THREADS; t++) {
+            const uint32_t *const header = g4_payload(gang, send, 0, t);
+            if ((pending >> t & 1) && header[2] == first[2] && header[3] == first[3]) {
+                c.threads |= 1u << t;
+            }
+        }
+        pending &= ~c.threads;
+        c.texture = texture;
+        g4_sampler_message_header_unpack(first, eu->ctx->gen, &c.header);
+        run(&c);
+    }
+    port->unit = unit;
+    return G4_OK;
+}
+
+uint32_t g4_sampler_lookups(const struct g4_eu *eu, const struct g4_send *send, int t) {
+    const struct call c = {.eu = (struct g4_eu *)eu, .send = send};
+    const struct g4_sampler_shape *const message = find_message(&c);
+
+    if (!message || message->operation == G4_SAMPLER_OP_RESINFO) {
+        return 0;
+    }
+    const g4_lanes first = message->simd == 4 ? samples_of(send->emask[0]) : send->emask[0];
+    const unsigned lanes = g4_thread_lanes(first, t);
+    const unsigned more = message->simd == 16 ? g4_thread_lanes(send->emask[1], t) : 0;
+    return (uint32_t)(__builtin_popcount(lanes) + __builtin_popcount(more));
+}

@@ -1,5 +1,0 @@
-#include "begin_avx512.h"
-#ifdef G4_VARIANT_SUFFIX
-#include "../eu/fast_int.c"
-#endif
-#include "end.h"

@@ -1,5 +1,0 @@
-#include "begin_avx512.h"
-#ifdef G4_VARIANT_SUFFIX
-#include "../sampler/bilinear.c"
-#endif
-#include "end.h"
