@@ -18,8 +18,8 @@ from pathlib import Path
 from gen4emu import trace
 from gen4emu.decode import Decoder, Item, JsonRenderer, TextRenderer, TraceStart
 from gen4emu.hw import catalogue
+from gen4emu.hw.chips import Device, device_named
 from gen4emu.hw.fields import Const, Enum, Field, Mbz, Uint
-from gen4emu.hw.gen import Device, device_named
 from gen4emu.trace.events import MemoryWrite, Submission
 
 _BASE = 0x1000_0000

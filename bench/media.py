@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from gen4emu.device.device import Device, Options
-from gen4emu.hw.gen import BY_PCI_ID
+from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.trace import events
 from gen4emu.trace.opening import open as open_trace
 

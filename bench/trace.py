@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from gen4emu import trace
-from gen4emu.hw.gen import BY_NAME
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace import AubWriter, ascii85
 from gen4emu.trace.events import Engine
 from gen4emu.trace.source import Source

@@ -1,4 +1,4 @@
-"""The C core; what it declares is in native/border.h."""
+"""The C core; what it declares is in native/api/border.h."""
 
 from typing import Any
 

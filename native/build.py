@@ -1,7 +1,7 @@
 """Builds the C core and the shim.
 
-The core is the extension module `gen4emu._native`, made by cffi in API mode from api/border.h and shim/protocol.h; the shim
-is a library of its own, gen4emu/live/libgen4emu-shim.so, which knows nothing of Python.
+The core is the extension module `gen4emu._native`, made by cffi in API mode from api/border.h and shim/protocol.h; the
+shim is a library of its own, gen4emu/live/libgen4emu-shim.so, which does not depend on Python.
 
 setup.py names `ffibuilder()` and uses `Compilations` and `Shim` below.  By hand: `python native/build.py` builds
 in place for developers; `python native/build.py --sanitize --output DIR` makes DIR/gen4emu, the package with a core and
@@ -43,7 +43,8 @@ VARIANTS = ["color/blend_store.c", "color/blend_wide.c", "color/depth.c", "core/
 VECTOR_LEVELS = ["avx2", "avx512"]
 
 # Headers that are derived from the hardware descriptions: file name -> module with `generate() -> str`.
-DERIVED = {"hw.h": "gen4emu.hw.c_header", "isa.h": "gen4emu.isa.c_header", "mpeg2.h": "gen4emu.hw.mpeg2_c"}
+DERIVED = {"hw.h": "gen4emu.hw.c_header", "chips.h": "gen4emu.hw.chips", "isa.h": "gen4emu.isa.c_header",
+           "mpeg2.h": "gen4emu.hw.mpeg2_c"}
 
 # The same bits everywhere: no fused multiply-add, no instructions beyond the platform's baseline (variant.h chooses
 # those when the program runs).  Guest memory and registers have no C type, hence no aliasing rules.

@@ -11,8 +11,8 @@ from gen4emu.device import device as model
 from gen4emu.device.device import Options
 from gen4emu.errors import FieldError
 from gen4emu.hw.catalogue import block_named, command_named
-from gen4emu.hw.gen import Device as Part
-from gen4emu.hw.gen import device_named
+from gen4emu.hw.chips import Device as Part
+from gen4emu.hw.chips import device_named
 from gen4emu.isa import assemble
 
 _BATCH = 0x0010_0000

@@ -15,7 +15,7 @@ from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.targets import Target
 from gen4emu.errors import TraceError
-from gen4emu.hw.gen import Device as Part
+from gen4emu.hw.chips import Device as Part
 from gen4emu.selection import ALL
 from gen4emu.trace.opening import Trace
 

@@ -24,7 +24,7 @@ from gen4emu.device.place import Place
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import SelectionError, StaleError
-from gen4emu.hw import gen as parts
+from gen4emu.hw import chips
 from gen4emu.hw.catalogue import command_for
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.selection import ALL, Selection
@@ -37,7 +37,7 @@ Numbers = Selection | str | int | Iterable[int] | None
 _ROWS_SHOWN = 20
 
 
-def open(path: str | os.PathLike[str], *, device: str | int | parts.Device | None = None, force_device: bool = False,
+def open(path: str | os.PathLike[str], *, device: str | int | chips.Device | None = None, force_device: bool = False,
          kind: str | None = None, base: int = 0, partial: bool = False, options: Options | None = None) -> Trace:
     """Open a trace: an AUB file, a `.g4c` capture, an i915 error state, a raw batch or a hex dump.
 
@@ -77,11 +77,11 @@ class Trace:
         return self._source.kind
 
     @property
-    def device(self) -> parts.Device | None:
+    def device(self) -> chips.Device | None:
         """The device that the trace was made on; None if the file does not say and nothing was named."""
         self._read_head()
         pci_id = None if self._header is None else self._header.pci_id
-        return None if pci_id is None else parts.BY_PCI_ID.get(pci_id)
+        return None if pci_id is None else chips.BY_PCI_ID.get(pci_id)
 
     @property
     def application(self) -> str:

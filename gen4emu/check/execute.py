@@ -19,7 +19,7 @@ from gen4emu.check.results import Outcome, PictureResult, Result
 from gen4emu.device.device import Options
 from gen4emu.device.replay import Replay
 from gen4emu.errors import DecodeError, Gen4emuError, HangError
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 from gen4emu.image.compare import Pixels, alike, compare, heat_map, load
 from gen4emu.image.digest import pictures_digest, pixels_digest
 from gen4emu.image.naming import picture_name

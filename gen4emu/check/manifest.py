@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gen4emu.errors import DecodeError, Gen4emuError
-from gen4emu.hw.gen import BY_NAME, Device, device_named
+from gen4emu.hw.chips import BY_NAME, Device, device_named
 from gen4emu.image.digest import DIGEST_BYTES
 
 MANIFEST = "manifest.toml"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gen4emu.check.manifest import Case, Listing, listing_for
 from gen4emu.check.results import Outcome, Result
-from gen4emu.hw.gen import BY_NAME, Device
+from gen4emu.hw.chips import BY_NAME, Device
 
 
 def skipped(case: Case, listings: Sequence[Listing], device: Device | None, update: bool) -> Result | None:

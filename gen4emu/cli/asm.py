@@ -8,7 +8,7 @@ import click
 
 from gen4emu.cli import options
 from gen4emu.errors import AssemblyError
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 from gen4emu.isa import Syntax, assemble
 from gen4emu.isa.code_text import hex_lines
 from gen4emu.trace.opening import contents

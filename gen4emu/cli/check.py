@@ -25,7 +25,7 @@ from gen4emu.cli import options
 from gen4emu.cli.printable import printable
 from gen4emu.cli.terminal import Progress, is_quiet, is_verbose, some, wants_color
 from gen4emu.device.device import Options
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 
 _SIZE = re.compile(r"(\d{1,12})\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _MIN_MEMORY = 256 << 20

@@ -21,7 +21,7 @@ from gen4emu.decode.lint_rules import RuleSelection
 from gen4emu.decode.nodes import Item, Tally, TraceStart
 from gen4emu.decode.options import Options
 from gen4emu.errors import SelectionError
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 from gen4emu.selection import ALL, Selection
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from gen4emu.cli.tables import table
-from gen4emu.hw.gen import BY_NAME, DEVICES, Device, Gen
+from gen4emu.hw.chips import BY_NAME, DEVICES, Device
+from gen4emu.hw.gen import Gen
 
 SCHEMA = "gen4emu.devices/1"
 

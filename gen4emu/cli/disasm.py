@@ -7,7 +7,7 @@ import click
 from gen4emu.cli import options
 from gen4emu.cli.terminal import output
 from gen4emu.errors import DecodeError
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 from gen4emu.isa import disassemble
 from gen4emu.isa.code_text import code_from
 from gen4emu.trace.opening import contents

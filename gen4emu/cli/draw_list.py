@@ -17,7 +17,8 @@ from gen4emu.device.replay import Replay
 from gen4emu.device.targets import Target
 from gen4emu.errors import HangError
 from gen4emu.hw.catalogue import command_for
-from gen4emu.hw.gen import Device, Gen
+from gen4emu.hw.chips import Device
+from gen4emu.hw.gen import Gen
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace.opening import Trace
 

@@ -20,7 +20,7 @@ from gen4emu.decode.json_text import device_dict
 from gen4emu.decode.options import Options
 from gen4emu.decode.summary import DRAW_KINDS, Stretch, Summary, joined, summarize
 from gen4emu.decode.text import device_text
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 from gen4emu.selection import Selection
 from gen4emu.trace.events import Warning
 

@@ -17,7 +17,7 @@ from gen4emu.decode.document import Document
 from gen4emu.decode.findings import damage_texts
 from gen4emu.decode.kernel_uses import KernelUse, KernelUses
 from gen4emu.decode.options import Options
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 from gen4emu.selection import Selection
 from gen4emu.trace.output import Output
 

@@ -19,7 +19,7 @@ from gen4emu.decode.lint_rules import RULES, RuleSelection, Severity, rule_named
 from gen4emu.decode.nodes import Item
 from gen4emu.decode.options import Options
 from gen4emu.errors import Gen4emuError, SelectionError
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 from gen4emu.trace.opening import Trace
 
 SCHEMA = "gen4emu.lint/1"

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from gen4emu.errors import SelectionError
-from gen4emu.hw.gen import BY_NAME, DEVICES, Device, device_named
+from gen4emu.hw.chips import BY_NAME, DEVICES, Device, device_named
 from gen4emu.selection import ALL, Selection
 
 Command = Callable[..., Any]

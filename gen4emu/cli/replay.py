@@ -28,8 +28,8 @@ from gen4emu.device.replay import Frame, Replay
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import Gen4emuError, HangError
+from gen4emu.hw.chips import Device as Part
 from gen4emu.hw.formats import SurfaceFormat
-from gen4emu.hw.gen import Device as Part
 from gen4emu.image.picture import AUTO_RANGE, FULL_RANGE, DepthRange
 from gen4emu.image.raw_video import STDOUT, RawVideo
 from gen4emu.image.store import MAX_PICTURES, PictureStore, count_text

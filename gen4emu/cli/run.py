@@ -16,7 +16,7 @@ import click
 from gen4emu.cli.options import device
 from gen4emu.device.device import Options
 from gen4emu.errors import Gen4emuError
-from gen4emu.hw.gen import Device as Part
+from gen4emu.hw.chips import Device as Part
 from gen4emu.image.raw_video import STDOUT
 from gen4emu.live import program, summary
 from gen4emu.live.error_states import ErrorStates

@@ -10,7 +10,7 @@ from gen4emu.api.trace import open as open_trace
 from gen4emu.cli import options
 from gen4emu.cli.terminal import damaged, output, wants_color
 from gen4emu.decode.fieldtext import COLOR, PLAIN
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 
 SCHEMA = "gen4emu.state/1"
 

@@ -12,7 +12,7 @@ from gen4emu.device.device import Device, Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.state import Words
-from gen4emu.hw.gen import Device as Part
+from gen4emu.hw.chips import Device as Part
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace.events import Warning
 from gen4emu.trace.opening import Trace

@@ -23,7 +23,7 @@ from gen4emu.device.observer import Action, BreakKind, Breakpoint, ErrorPolicy, 
 from gen4emu.device.place import Place
 from gen4emu.device.state import Words
 from gen4emu.errors import Gen4emuError
-from gen4emu.hw.gen import Device as Part
+from gen4emu.hw.chips import Device as Part
 from gen4emu.isa import assemble
 from gen4emu.isa.opcodes import Opcode
 from gen4emu.selection import ALL, Selection

@@ -27,7 +27,8 @@ from gen4emu.decode.peek import Peek
 from gen4emu.decode.walker import Walker, Yielded
 from gen4emu.device.memory import MAX_GTT_ENTRIES, Memory, MemoryFault
 from gen4emu.errors import DecodeError, FieldError
-from gen4emu.hw.gen import BY_PCI_ID, Device, Gen
+from gen4emu.hw.chips import BY_PCI_ID, Device
+from gen4emu.hw.gen import Gen
 from gen4emu.trace import events
 from gen4emu.trace.devices import unnamed
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 
 from gen4emu.decode.nodes import Registers
 from gen4emu.hw import catalogue
+from gen4emu.hw.chips import Device
 from gen4emu.hw.fields import Bool, Ignored, Mbz
-from gen4emu.hw.gen import Device, Gen
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Register, View
 from gen4emu.trace.events import ErrorState
 

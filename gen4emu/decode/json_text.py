@@ -33,8 +33,9 @@ from gen4emu.decode.nodes import (
     Tally,
     TraceStart,
 )
+from gen4emu.hw.chips import Device
 from gen4emu.hw.fields import Array, Bool, Enum, Field, Float, Mbz
-from gen4emu.hw.gen import Device, Gen
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
 
 SCHEMA = "gen4emu.decode/1"

@@ -15,8 +15,8 @@ from gen4emu.decode.context import Context, Unit
 from gen4emu.decode.kernels import Kernels
 from gen4emu.decode.lint_rules import RULES
 from gen4emu.decode.nodes import BatchStart, Command, Diagnostic, Kernel, Node, State
+from gen4emu.hw.chips import Device
 from gen4emu.hw.formats import format_info
-from gen4emu.hw.gen import Device
 from gen4emu.hw.layout import Command as Layout
 from gen4emu.hw.layout import View
 from gen4emu.hw.topology import ADJACENCY_TOPOLOGIES, CUT_INDEX_TOPOLOGIES, GS_OUTPUT_TOPOLOGIES

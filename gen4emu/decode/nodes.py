@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gen4emu.decode.lint_rules import Severity
-from gen4emu.hw.gen import Device, Gen
+from gen4emu.hw.chips import Device
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, View
 from gen4emu.trace.events import ErrorState
 

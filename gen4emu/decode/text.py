@@ -25,7 +25,7 @@ from gen4emu.decode.nodes import (
     SubmissionStart,
     TraceStart,
 )
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 
 _RAW_ROWS = 4
 _ORIGIN = {"ring": "called by the ring", "chain": "the last one goes on here", "call": "called by the last one",

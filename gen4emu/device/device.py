@@ -25,14 +25,14 @@ from gen4emu.device.ring import Ring
 from gen4emu.device.state import Words
 from gen4emu.device.targets import Target, TargetFinder
 from gen4emu.errors import HangError
-from gen4emu.hw import gen as parts
+from gen4emu.hw import chips
 from gen4emu.hw.layout import Command
 from gen4emu.trace import events
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a device behaves where there is a choice; each has its line in docs/fidelity.md."""
+    """How a device behaves where there is a choice; each has its line in docs/decisions.md."""
 
     round_to_nearest: bool = False  # decision 1
     general_only: bool = False  # no fast handlers in the EU, no short ways in other units
@@ -157,7 +157,7 @@ class ErrorRecord:
 class Device:
     """One GPU.  Close it (or use `with`) to free its memory at once."""
 
-    def __init__(self, info: parts.Device, options: Options | None = None) -> None:
+    def __init__(self, info: chips.Device, options: Options | None = None) -> None:
         self.info = info
         self.options = options or Options()
         self.memory = Memory(info.gtt_entries, strict_pte=self.options.strict_pte)
@@ -197,7 +197,7 @@ class Device:
             "round_to_nearest": o.round_to_nearest, "general_only": o.general_only, "dither_all": o.dither_all,
             "min_lod_erratum": o.min_lod_erratum, "gateway_time": o.gateway_time,
             "watchdog": o.watchdog, "workers": o.workers})
-        device = lib.g4_device_new(self.memory.handle, int(self.info.gen), self.info.urb_rows, raw)
+        device = lib.g4_device_new(self.memory.handle, int(self.info.gen), raw)
         if device == ffi.NULL:
             raise MemoryError("the native core could not be set up")
         return device

@@ -1,7 +1,7 @@
 """Memory of a device: a 32-bit graphics address space of 4 KiB pages behind a page table (spec/05 2.8, 3.10).
 
-The pages and the table belong to the C core (native/core/memory.h); this is their face for loading captures, for looking at
-state and for reporting what went wrong.  Tiling is in gen4emu.device.tiling.  No ring, no registers: see the device.
+The pages and the table belong to the C core (native/core/memory.h); this module loads captures into
+them, inspects state and reports faults.  Tiling is in gen4emu.device.tiling.  No ring, no registers: see the device.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One gang of EU threads on a bench: registers in, a kernel or a single message, registers out (native/harness/probe.c).
+"""One gang of EU threads: registers in, a kernel or a single message, registers out (native/harness/probe.c).
 
 For tests and for study.  No fixed functions: what a thread starts with is what the caller puts into its registers.
 """

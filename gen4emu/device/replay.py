@@ -13,7 +13,7 @@ from gen4emu.device.place import Place
 from gen4emu.device.targets import Target, check_picture_size
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import DecodeError
-from gen4emu.hw import gen as parts
+from gen4emu.hw import chips
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace import events
@@ -43,7 +43,7 @@ class _Stop(Exception):
 class Replay:
     """Feeds a trace to a device and stops where pictures are wanted."""
 
-    def __init__(self, trace: Trace, info: parts.Device | None = None, options: Options | None = None) -> None:
+    def __init__(self, trace: Trace, info: chips.Device | None = None, options: Options | None = None) -> None:
         self.trace = trace
         self.options = options
         self.device: Device | None = Device(info, options) if info is not None else None
@@ -133,7 +133,7 @@ class Replay:
 
     def _start(self, header: events.Header) -> None:
         if self.device is None:
-            info = parts.BY_PCI_ID.get(header.pci_id or 0)
+            info = chips.BY_PCI_ID.get(header.pci_id or 0)
             if info is None:
                 raise unnamed(self.trace.path)
             self.device = Device(info, self.options)

@@ -1,6 +1,6 @@
 """How surfaces lie in memory: linear, X, Y and W tiles, the bit-6 swizzle, fences (spec/05 2.11, 2.12, 3.11, 3.12).
 
-The arithmetic is in the C core (native/core/tiling.h, native/core/aperture.c); this is its face for tools and for the device.
+The arithmetic is in the C core (native/core/tiling.h, native/core/aperture.c).
 Coordinates are in bytes and rows where a name says so, else in pixels.  W is no surface mode of Gen4.
 """
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from gen4emu.hw.gen import Device, Gen
+from gen4emu.hw.chips import Device
+from gen4emu.hw.gen import Gen
 
 _SLOT = "0000:00:02.0"
 _DEVICE = f"sys/devices/pci0000:00/{_SLOT}"

@@ -21,7 +21,7 @@ from typing import Self
 
 from gen4emu.device.device import Device, Options
 from gen4emu.errors import Gen4emuError
-from gen4emu.hw.gen import Device as Part
+from gen4emu.hw.chips import Device as Part
 from gen4emu.live import directory as directories
 from gen4emu.live import fake_tree, program
 from gen4emu.live.client import Client

@@ -11,7 +11,7 @@ import zlib
 
 import gen4emu
 from gen4emu.errors import FieldError
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 from gen4emu.trace.capture_format import (
     BYTES,
     DUMP,

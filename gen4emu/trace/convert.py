@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from gen4emu.errors import TraceError
-from gen4emu.hw.gen import BY_PCI_ID, Device
+from gen4emu.hw.chips import BY_PCI_ID, Device
 from gen4emu.trace import driver_block, opening
 from gen4emu.trace.capture_writer import CaptureWriter
 from gen4emu.trace.devices import unnamed

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gen4emu.errors import TraceError
-from gen4emu.hw.gen import BY_PCI_ID, DEVICES, Device, Gen, device_named
+from gen4emu.hw.chips import BY_PCI_ID, DEVICES, Device, device_named
+from gen4emu.hw.gen import Gen
 from gen4emu.trace.events import Header
 
 

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from gen4emu.errors import TraceError
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 from gen4emu.trace.aub import AubReader
 from gen4emu.trace.capture_format import MAGIC
 from gen4emu.trace.capture_reader import CaptureReader, read_index

@@ -10,7 +10,7 @@ import struct
 from enum import Enum
 
 from gen4emu.errors import FieldError
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 from gen4emu.trace.events import Engine, GttWrite, RegisterWrite, Space, SurfaceDump
 from gen4emu.trace.output import Writer
 from gen4emu.trace.packets import (

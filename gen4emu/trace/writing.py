@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from gen4emu.errors import TraceError
-from gen4emu.hw.gen import Device
+from gen4emu.hw.chips import Device
 from gen4emu.trace.capture_format import SUFFIX
 from gen4emu.trace.capture_writer import CaptureWriter
 from gen4emu.trace.compression import SUFFIXES

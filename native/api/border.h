@@ -426,7 +426,7 @@ struct g4_device_counts {
     uint64_t geometry_ns, raster_ns; /* wall time of the two phases of draws */
 };
 
-struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, uint32_t urb_units, const struct g4_options *options);
+struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g4_options *options);
 void g4_device_free(struct g4_device *device);
 /* The state that draws use; it stays the caller's. */
 void g4_device_use(struct g4_device *device, struct g4_state *state);

@@ -55,7 +55,7 @@ static void coordinates(struct g4_worker *worker, const struct g4_3dstate_depth_
                         const struct g4_dispatch *dispatch, struct g4_depth *depth) {
     const struct g4_context *const ctx = worker->ctx;
 
-    if (g4_is_gen45(ctx->gen)) {
+    if (ctx->model->quirks.has_depth_coordinate_offset) {
         depth->dx = (uint32_t)buffer->depth_coordinate_offset_x;
         depth->dy = (uint32_t)buffer->depth_coordinate_offset_y;
         return;

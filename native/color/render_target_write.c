@@ -88,7 +88,7 @@ static void find_payload(struct message *m) {
 
 static float coverage(const struct message *m, uint32_t slot) {
     const uint32_t *const aa = g4_payload(m->gang, m->send, m->aa, m->thread);
-    if (g4_is_gen45(m->eu->ctx->gen)) {
+    if (m->eu->ctx->model->quirks.has_8_bit_coverage) {
         return (float)(aa[4 + slot / 4] >> (8 * (slot % 4)) & 255) / 255.0f;
     }
     return (float)(aa[6 + slot / 8] >> (4 * (slot % 8)) & 15) / 15.0f;
@@ -488,7 +488,7 @@ enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, co
         g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, 0), send->descriptor);
         return G4_OK;
     }
-    if (is_dual(m.type) && !g4_is_gen45(eu->ctx->gen)) {
+    if (is_dual(m.type) && !eu->ctx->model->quirks.has_dual_source_messages) {
         g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, 0), send->descriptor); /* quirk Q11 */
     }
     port->unit = G4_UNIT_CC;

@@ -7,20 +7,15 @@
 
 #include "api/border.h"
 #include "core/memory.h"
+#include "core/model.h"
 #include "hw.h"
-
-/* The generation of a device, as G4_GEN_* bits of the generated header.  Exactly one bit is set. */
-static inline bool g4_is_gen45(uint32_t gen) {
-    return (gen & G4_GEN_GEN45) != 0;
-}
 
 struct g4_debug; /* debugger/debug.h */
 
 struct g4_context {
     struct g4_mem *mem;
-    uint32_t gen;
-    uint32_t urb_units; /* rows of 512 bits: 256 or 384 */
-    uint32_t max_threads;
+    const struct g4_model *model;
+    uint32_t gen; /* the model's G4_GEN_* bit, for the generated unpack functions */
     struct g4_options options;
     struct g4_state *state; /* of the running hardware context */
     struct g4_debug *debug; /* NULL: nobody debugs */

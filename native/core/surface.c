@@ -111,7 +111,7 @@ static void load(struct g4_surface *surface, const struct g4_context *ctx, struc
     }
     g4_binding_table_state_unpack(&entry_bits, ctx->gen, &entry);
     surface->address = surface_state_base + entry.surface_state_pointer;
-    const size_t size = g4_is_gen45(ctx->gen) ? 6 * sizeof *dw : 5 * sizeof *dw;
+    const size_t size = ctx->model->chip->surface_state_dwords * sizeof *dw;
     const bool state_present = g4_mem_ptr(port->mem, surface->address) != NULL;
     (void)g4_mem_read(port, surface->address, dw, size);
     if (state_present) {

@@ -132,7 +132,7 @@ static void observe(struct g4_run *run, const struct g4_op *op) {
         uint32_t words[4];
         uint32_t length;
         g4_kernel_fetch(&debug->look, run->gang->dispatch->kernel_address + op->ip, words, &length);
-        g4_decode(&fresh, words, run->eu->ctx->gen, op->ip, length);
+        g4_decode(&fresh, words, run->eu->ctx->model, op->ip, length);
         op = run->op = &fresh;
         run->next = fresh.next;
     }

@@ -19,11 +19,11 @@ enum {
 /* ---- where threads run ---- */
 
 static uint32_t units_of(const struct g4_debug *debug) {
-    return g4_is_gen45(debug->device->ctx.gen) ? 10 : 8;
+    return debug->device->ctx.model->chip->execution_units;
 }
 
 static uint32_t threads_of(const struct g4_debug *debug) {
-    const uint32_t all = g4_is_gen45(debug->device->ctx.gen) ? 5 : 4;
+    const uint32_t all = debug->device->ctx.model->chip->threads_per_unit;
     const uint32_t limit = debug->setup.threads_per_eu;
     return limit && limit < all ? limit : all;
 }

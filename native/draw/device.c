@@ -16,16 +16,15 @@ static uint32_t worker_count(const struct g4_options *options) {
     return processors < 1 ? 1 : (uint32_t)processors;
 }
 
-struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, uint32_t urb_units,
-                                const struct g4_options *options) {
-    struct g4_device *const device = calloc(1, sizeof *device);
+struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g4_options *options) {
+    const struct g4_model *const model = g4_model_of(gen);
+    struct g4_device *const device = model ? calloc(1, sizeof *device) : NULL;
     if (!device) {
         return NULL;
     }
     device->ctx.mem = mem;
+    device->ctx.model = model;
     device->ctx.gen = gen;
-    device->ctx.urb_units = urb_units;
-    device->ctx.max_threads = g4_is_gen45(gen) ? 50 : 32;
     device->ctx.options = *options;
     device->last_object = UINT32_MAX;
     g4_port_init(&device->port, mem, G4_UNIT_CS, false);

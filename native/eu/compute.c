@@ -101,7 +101,7 @@ static int64_t sad2(const struct g4_operands *o, unsigned c) {
 }
 
 /* The multiplier has 32 by 16 bits: of two dwords the first one's low half takes part.  The accumulator gets the
- * product without sign, which mach completes; a register gets it with the sign of the type (docs/fidelity.md). */
+ * product without sign, which mach completes; a register gets it with the sign of the type (docs/decisions.md). */
 bool g4_is_partial_product(const struct g4_op *op) {
     return op->opcode == G4_OPCODE_MUL && op->src[0].size == 4 && op->src[1].size == 4;
 }

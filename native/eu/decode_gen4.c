@@ -194,7 +194,7 @@ static void decode_branch(struct g4_op *op, const uint32_t w[4], const struct g4
     op->target &= ~7u;
 }
 
-void g4_decode(struct g4_op *op, const uint32_t w[4], uint32_t gen, uint32_t ip, uint32_t length) {
+void g4_decode(struct g4_op *op, const uint32_t w[4], const struct g4_model *model, uint32_t ip, uint32_t length) {
     const uint32_t src1[4] = {w[0], w[1], w[3], w[3]};
     const uint32_t compression = g4_inst_compression(w);
     const uint8_t size = g4_exec_size_channels[g4_inst_exec_size(w)];
@@ -202,7 +202,7 @@ void g4_decode(struct g4_op *op, const uint32_t w[4], uint32_t gen, uint32_t ip,
     memset(op, 0, sizeof *op);
     op->opcode = (uint8_t)g4_inst_opcode(w);
     const struct g4_opcode_info *const info = &g4_opcode_info[op->opcode];
-    op->undefined = !(info->gens & gen);
+    op->undefined = !(info->gens & model->chip->gen);
     op->ip = ip;
     op->next = ip + length;
     op->word0 = w[0];
@@ -234,7 +234,7 @@ void g4_decode(struct g4_op *op, const uint32_t w[4], uint32_t gen, uint32_t ip,
     op->exec_type = (uint8_t)exec_type(op, info);
     source_pass(&op->src[0], op, false);
     source_pass(&op->src[1], op, op->opcode == G4_OPCODE_PLN);
-    if (op->dst.kind == G4_KIND_MRF && (g4_inst_dst_reg_nr(w) & G4_MRF_COMPR4) && g4_is_gen45(gen)) {
+    if (op->dst.kind == G4_KIND_MRF && (g4_inst_dst_reg_nr(w) & G4_MRF_COMPR4) && model->quirks.has_compr4) {
         op->dst.pass_bytes = 4 * G4_REGISTER_BYTES;
     }
     op->acc_write = (info->flags & G4_OPF_ACC_WRITE) && op->dst.kind != G4_KIND_ACC;

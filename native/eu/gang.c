@@ -247,7 +247,7 @@ void g4_stray(struct g4_run *run, const struct g4_op *op) {
         return;
     }
     g4_kernel_fetch(&run->eu->worker->port, run->gang->dispatch->kernel_address + ip, words, &length);
-    g4_decode(&decoded, words, run->eu->ctx->gen, ip, length);
+    g4_decode(&decoded, words, run->eu->ctx->model, ip, length);
     run->op = &decoded;
     run->next = decoded.next;
     run->tables[G4_TABLE_PLAIN]->handler[decoded.handler](run, &decoded);

@@ -223,7 +223,7 @@ static void convert_operand(struct g4_value *value, bool is_float, unsigned type
 
 static bool compare(const struct g4_pass *pass, const struct g4_op *op, struct g4_value a, struct g4_value b) {
     bool floats = op->exec_type == G4_EXEC_F;
-    if (!g4_is_gen45(pass->run->eu->ctx->gen) && op->opcode != G4_OPCODE_SEL) {
+    if (pass->run->eu->ctx->model->quirks.cmp_converts_to_destination_type && op->opcode != G4_OPCODE_SEL) {
         convert_operand(&a, floats, op->dst.type);
         convert_operand(&b, floats, op->dst.type);
         floats = op->dst.type == G4_TYPE_F;
@@ -279,7 +279,7 @@ static struct outcome finish_float(const struct g4_pass *pass, const struct g4_o
     } else {
         const int64_t value = float_to_integer(single, op->dst.type);
         out.bits = (uint32_t)value;
-        /* of what is stored: compilers fold a compare of an integer with zero into the conversion (docs/fidelity.md) */
+        /* of what is stored: compilers fold a compare of an integer with zero into the conversion (docs/decisions.md) */
         out.flag = float_condition(op->cond, op->cond == G4_COND_U ? (double)single : (double)value, 0);
     }
     if (op->cond == G4_COND_R) {
@@ -299,7 +299,7 @@ static struct outcome finish_integer(const struct g4_op *op, int64_t i) {
     } else if (op->saturate) {
         i = type == G4_TYPE_F ? (i > 0) : clamp_integer(i, type);
     }
-    /* bits that shl has shifted out are no part of its result (docs/fidelity.md) */
+    /* bits that shl has shifted out are no part of its result (docs/decisions.md) */
     const bool shifted = op->opcode == G4_OPCODE_SHL && !op->saturate && type != G4_TYPE_F;
     out.flag = op->cond == G4_COND_O ? i < type_min(type) || i > type_max(type)
                                      : integer_condition(op->cond, shifted ? g4_truncate(i, type) : i, 0);

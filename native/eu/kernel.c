@@ -150,7 +150,7 @@ enum {
     MAX_OPS = G4_KERNEL_MAX_BYTES / 8 + 1
 };
 
-static bool walk(struct g4_kernel *kernel, struct g4_port *port, uint32_t gen) {
+static bool walk(struct g4_kernel *kernel, struct g4_port *port, const struct g4_model *model) {
     uint32_t capacity = 64;
     uint32_t ip = 0;
     uint32_t furthest = 0;
@@ -169,7 +169,7 @@ static bool walk(struct g4_kernel *kernel, struct g4_port *port, uint32_t gen) {
         }
         g4_kernel_fetch(port, kernel->address + ip, words, &length);
         struct g4_op *const op = &kernel->ops[kernel->count++];
-        g4_decode(op, words, gen, kernel->base + ip, length);
+        g4_decode(op, words, model, kernel->base + ip, length);
         const uint32_t top = op_top(op);
         kernel->grf_top = top > kernel->grf_top ? top : kernel->grf_top;
         const uint32_t target = reach(op, kernel->base);
@@ -303,7 +303,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
     g4_port_init(&port, ctx->mem, G4_UNIT_EU, false);
     kernel->address = address;
     kernel->base = base;
-    if (!walk(kernel, &port, ctx->gen)) {
+    if (!walk(kernel, &port, ctx->model)) {
         g4_kernel_free(kernel);
         return NULL;
     }
@@ -332,7 +332,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
         free(live);
     }
     for (uint32_t i = 0; i < kernel->count; i++) {
-        g4_fast_select(&kernel->ops[i], ctx->gen);
+        g4_fast_select(&kernel->ops[i], &ctx->model->quirks);
     }
     g4_flat_find(kernel, &kernel->flat);
     g4_translate(kernel, ctx->gen);

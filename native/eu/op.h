@@ -142,7 +142,7 @@ static inline bool g4_src_scalar(const struct g4_src *src) {
 }
 
 /* Take an instruction apart.  `w` is in its full form, `ip` where it is, `length` how long it was in memory. */
-void g4_decode(struct g4_op *op, const uint32_t w[4], uint32_t gen, uint32_t ip, uint32_t length);
+void g4_decode(struct g4_op *op, const uint32_t w[4], const struct g4_model *model, uint32_t ip, uint32_t length);
 
 /* Whether an instruction reads the accumulator, or hides whether something does. */
 bool g4_op_reads_acc(const struct g4_op *op);

@@ -74,8 +74,8 @@ enum shape {
     NOTHING,
 };
 
-static enum shape shape_of_read(uint32_t gen, uint32_t type) {
-    if (!g4_is_gen45(gen) && (type & 1)) {
+static enum shape shape_of_read(const struct g4_quirks *quirks, uint32_t type) {
+    if (!quirks->has_3_bit_read_types && (type & 1)) {
         return NOTHING;
     }
     switch (type) {
@@ -146,7 +146,7 @@ static void count_data_port(struct g4_eu *eu, const struct g4_gang *gang, const 
 
 static enum g4_status counted_read(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     const enum g4_status status = g4_message_dataport_read(eu, gang, send);
-    const enum shape shape = shape_of_read(eu->ctx->gen, send->descriptor >> 11 & 7);
+    const enum shape shape = shape_of_read(&eu->ctx->model->quirks, send->descriptor >> 11 & 7);
     count_data_port(eu, gang, send, shape, send->descriptor >> 8 & 7, false);
     return status;
 }

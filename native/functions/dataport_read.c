@@ -58,14 +58,13 @@ static void read_threads(struct g4_eu *eu, struct g4_gang *gang, const struct g4
 }
 
 enum g4_status g4_message_dataport_read(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
-    const bool gen45 = g4_is_gen45(eu->ctx->gen);
     /* The three bits of Gen4.5; of the two of Gen4 bit 11 is not one, and may not be set (spec/60 3.2). */
     const uint32_t type = send->descriptor >> 11 & 7;
     const uint32_t control = send->descriptor >> 8 & 7;
     const uint32_t block_size = g4_oword_block_size(control);
     const uint32_t dual_size = g4_oword_dual_size(control);
     const uint32_t scattered = g4_scattered_registers(control);
-    bool known = gen45 || (type & 1) == 0;
+    bool known = eu->ctx->model->quirks.has_3_bit_read_types || (type & 1) == 0;
 
     if (known && send->descriptor >> 14 == 3) { /* no such cache; all of them hold the same */
         g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);

@@ -94,7 +94,7 @@ enum g4_status g4_message_dataport_write(struct g4_eu *eu, struct g4_gang *gang,
         (void)g4_message_lengths(eu, gang, send, 1, commit);
         break;
     default: /* on Gen4.5 there is something, but no source has its layout (spec/60 4.10) */
-        known = g4_is_gen45(eu->ctx->gen);
+        known = eu->ctx->model->quirks.has_unmodelled_write_types;
         if (known) {
             g4_message_report(eu, gang, send, G4_EVENT_UNMODELLED);
         }

@@ -15,7 +15,7 @@ enum {
 static enum g4_gateway_error open_gateway(const struct g4_eu *eu, struct g4_gang *gang, int thread,
                                           const uint32_t *payload) {
     /* 64 registers are more than the manual has, and work on G4x (spec/60 7) */
-    const uint32_t largest = G4_GATEWAY_SIZE_REGISTERS_32 + (g4_is_gen45(eu->ctx->gen) ? 1 : 0);
+    const uint32_t largest = G4_GATEWAY_SIZE_REGISTERS_32 + (eu->ctx->model->quirks.gateway_opens_64_registers ? 1 : 0);
     struct g4_gateway_open_payload open;
 
     g4_gateway_open_payload_unpack(payload, eu->ctx->gen, &open);
@@ -33,10 +33,10 @@ static enum g4_gateway_error open_gateway(const struct g4_eu *eu, struct g4_gang
 
 /* Without a scheduler the gang is the whole machine. */
 static bool find_in_gang(const struct g4_eu *eu, struct g4_gang *gang, uint32_t euid, uint32_t tid, int *thread) {
-    const uint32_t tid_bits = g4_is_gen45(eu->ctx->gen) ? 7 : 3;
+    const uint32_t tid_mask = eu->ctx->model->chip->tid_mask;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         const uint32_t identity = gang->sr0[t];
-        if ((gang->live >> t & 1) && (identity & tid_bits) == tid && (identity >> 8 & 15) == euid) {
+        if ((gang->live >> t & 1) && (identity & tid_mask) == tid && (identity >> 8 & 15) == euid) {
             *thread = t;
             return true;
         }

@@ -115,8 +115,9 @@ static struct media_surface surface_of(struct g4_eu *eu, const struct g4_gang *g
         if (surface->present && surface->type == G4_SURFACE_TYPE_SURFTYPE_2D) {
             media.surface = surface;
             media.width = (int32_t)surface->width * 4; /* decision 23: in dwords */
-            media.boundary_mode = g4_is_gen45(eu->ctx->gen) ? surface->state.media_boundary_pixel_mode
-                                                            : G4_MEDIA_BOUNDARY_PIXEL_MODE_NORMAL;
+            media.boundary_mode = eu->ctx->model->quirks.has_media_boundary_mode
+                                      ? surface->state.media_boundary_pixel_mode
+                                      : G4_MEDIA_BOUNDARY_PIXEL_MODE_NORMAL;
             good = lines(&media, send->descriptor & 0xfff, eu->ctx->gen) && surface->base % BASE_ALIGNMENT == 0;
             edges(&media);
         } else {
@@ -228,7 +229,7 @@ enum g4_status g4_media_block_read(struct g4_eu *eu, struct g4_gang *gang, const
         if (send->rlen != block.registers) {
             g4_message_error(eu, gang, send, t, G4_EVENT_BAD_RESPONSE, send->descriptor);
         }
-        if (!g4_is_gen45(eu->ctx->gen)) {
+        if (eu->ctx->model->quirks.media_reads_align_x_to_dword) {
             block.x &= ~3; /* decision 33 */
         }
         read_block(&eu->worker->port, &media, &block, bytes);

@@ -35,7 +35,7 @@ struct tests {
     const struct g4_clip_state *clip;
     const struct g4_clip_viewport *guardband; /* 16 */
     float x_min, x_max, y_min, y_max, z_min;
-    bool gen45;
+    bool tests_negative_w;
 };
 
 static struct tests tests_of(const struct g4_context *ctx, const struct g4_pipe *pipe) {
@@ -49,7 +49,7 @@ static struct tests tests_of(const struct g4_context *ctx, const struct g4_pipe 
         .y_min = screen ? clip->screen_space_viewport_y_min : -1.0f,
         .y_max = screen ? clip->screen_space_viewport_y_max : 1.0f,
         .z_min = clip->api_mode == G4_API_MODE_D3D ? 0.0f : -1.0f,
-        .gen45 = g4_is_gen45(ctx->gen),
+        .tests_negative_w = ctx->model->quirks.clip_tests_negative_w,
     };
 }
 
@@ -89,7 +89,7 @@ static uint32_t other_codes(const struct tests *t, const struct g4_vertex *v) {
     uint32_t user = v->user_clip & clip->user_clip_flags_clip_test_enable_bitmask;
     uint32_t code = 0;
 
-    if (!t->gen45) {
+    if (!t->tests_negative_w) {
         /* [BW-E0], [CL-B]: flag 7 stands for a negative w, and its own value makes the vertex bad (spec/20 3.1) */
         code |= v->user_clip & 0x80 ? BAD : 0;
         user = (user & 0x7f) | (negative ? clip->user_clip_flags_clip_test_enable_bitmask & 0x80 : 0);
@@ -143,13 +143,13 @@ enum action {
 /* ClipDetermination and the clip mode's table, spec/20 3.2 and 3.3. */
 static enum action decide(const struct g4_context *ctx, const struct g4_clip_state *clip, uint32_t all, uint32_t any,
                           bool point) {
-    const uint32_t w = g4_is_gen45(ctx->gen) ? NEGW : 0;
+    const uint32_t w = ctx->model->quirks.clip_tests_negative_w ? NEGW : 0;
     const uint32_t guard = point ? 0 : GB_MASK; /* points have no guardband test */
     const bool reject = (all & (VP_XY_MASK | GB_MASK | VP_Z_MASK | UC_MASK | w)) != 0;
     const bool user = clip->user_clip_flags_must_clip_enable ? (any & UC_MASK) != 0 : (all & UC_MASK) != 0;
     const bool accept = !reject && !(any & (guard | VP_Z_MASK | w)) && !user;
     const bool bad = (any & BAD) != 0;
-    const bool spawn_bad = !g4_is_gen45(ctx->gen);
+    const bool spawn_bad = ctx->model->quirks.clip_spawns_for_bad_vertices;
 
     if (bad && spawn_bad && clip->clip_mode != G4_CLIP_MODE_REJECT_ALL) {
         return SPAWN;
@@ -332,7 +332,7 @@ static enum g4_status run_threads(struct clipping *c) {
     for (uint32_t i = 0; i < c->threads; i++) {
         out[i].arena = c->chunk->arena;
     }
-    if (!g4_is_gen45(c->worker->ctx->gen) && clip->clipper_statistics_enable) {
+    if (c->worker->ctx->model->quirks.clip_counts_threads && clip->clipper_statistics_enable) {
         c->worker->counter[G4_COUNTER_CL_INVOCATIONS] += c->threads;
     }
     enum g4_status status = g4_spawn_run(c->worker, c->pipe, &spawn, c->thread, c->threads, out);

@@ -34,9 +34,8 @@ struct g4_probe *g4_probe_new(struct g4_mem *mem, uint32_t gen, const struct g4_
         return NULL;
     }
     probe->ctx.mem = mem;
+    probe->ctx.model = g4_model_of(gen);
     probe->ctx.gen = gen;
-    probe->ctx.urb_units = g4_is_gen45(gen) ? 384 : 256;
-    probe->ctx.max_threads = g4_is_gen45(gen) ? 50 : 32;
     probe->ctx.options = *options;
     probe->ctx.state = &probe->state;
     probe->kernels = g4_kernel_cache_new();

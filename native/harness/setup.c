@@ -26,6 +26,7 @@ struct g4_bench *g4_bench_new(uint32_t gen, struct g4_state *state, const struct
     if (!bench) {
         return NULL;
     }
+    bench->ctx.model = g4_model_of(gen);
     bench->ctx.gen = gen;
     bench->ctx.state = state;
     g4_sf_state_unpack(blocks->sf_state, gen, &bench->pipe.sf);
@@ -213,7 +214,7 @@ static uint32_t describe(const struct g4_bench *bench, enum g4_wm_mode mode) {
 }
 
 uint32_t g4_bench_dispatch(const struct g4_bench *bench, uint32_t subspans) {
-    return describe(bench, g4_wm_choose(&bench->wm.dispatch, bench->ctx.gen, subspans));
+    return describe(bench, g4_wm_choose(&bench->wm.dispatch, &bench->ctx.model->quirks, subspans));
 }
 
 uint32_t g4_bench_dispatch_contiguous(const struct g4_bench *bench, bool both_halves) {

@@ -1,7 +1,7 @@
 /*
  * AVC-IT and AVC-MC modes: motion vectors, weights and residual of one macroblock into registers; IT transforms the
  * residual (spec/70 2.8, 2.10, 3.5).  The manual does not say where DC blocks and coded block bits are: see
- * docs/fidelity.md.
+ * docs/decisions.md.
  */
 #include "media/media.h"
 #include "media/transform.h"

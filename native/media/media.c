@@ -58,12 +58,12 @@ void g4_media_free(struct g4_media *media) {
             (uint8_t)(s).interface_descriptor_remap_14, (uint8_t)(s).interface_descriptor_remap_15,                    \
     }
 
-static void unpack_remap(struct g4_vfe *vfe, uint32_t gen) {
+static void unpack_remap(struct g4_vfe *vfe, const struct g4_quirks *quirks) {
     const uint8_t vld[16] = REMAP(vfe->vld), more[16] = REMAP(vfe->more);
     const bool is_vld = vfe->state.vfe_mode == G4_VFE_MODE_VLD;
 
     memcpy(vfe->remap, is_vld ? vld : more, sizeof vfe->remap);
-    for (uint8_t i = 0; i < 16 && !g4_is_gen45(gen); i++) {
+    for (uint8_t i = 0; i < 16 && !quirks->vfe_has_remap_table; i++) {
         vfe->remap[i] = i; /* 965GM has no table */
     }
 }
@@ -85,15 +85,16 @@ static void latch(struct g4_media *media) {
     }
     struct g4_vfe *const vfe = &media->vfe;
     const uint32_t gen = g4_media_context(media)->gen;
+    const struct g4_quirks *const quirks = &g4_media_context(media)->model->quirks;
     g4_vfe_state_unpack(state->vfe_latched, gen, &vfe->state);
     g4_vld_state_unpack(state->vfe_extended_latched, gen, &vfe->vld);
     g4_vfe_state_ex_unpack(state->vfe_extended_latched, gen, &vfe->more);
-    vfe->extended = state->vfe_extended && (g4_is_gen45(gen) || vfe->state.vfe_mode == G4_VFE_MODE_VLD);
-    unpack_remap(vfe, gen);
+    vfe->extended = state->vfe_extended && (quirks->vfe_extends_all_modes || vfe->state.vfe_mode == G4_VFE_MODE_VLD);
+    unpack_remap(vfe, quirks);
 }
 
 static bool mode_allowed(const struct g4_media *media, uint32_t code) {
-    const uint32_t gen = g4_media_context(media)->gen;
+    const struct g4_quirks *const quirks = &g4_media_context(media)->model->quirks;
     const bool ex = code == G4_CMD_MEDIA_OBJECT_EX >> 16, prt = code == G4_CMD_MEDIA_OBJECT_PRT >> 16;
 
     switch (media->vfe.state.vfe_mode) {
@@ -102,11 +103,11 @@ static bool mode_allowed(const struct g4_media *media, uint32_t code) {
     case G4_VFE_MODE_IS:
         return !ex;
     case G4_VFE_MODE_VLD: /* 965G has no such mode (spec/70 1) */
-        return !ex && !prt && !(gen & G4_GEN_BW);
+        return !ex && !prt && quirks->vfe_has_vld;
     case G4_VFE_MODE_AVC_IT:
     case G4_VFE_MODE_AVC_MC:
     case G4_VFE_MODE_VC1_IT:
-        return g4_is_gen45(gen) && (ex || prt);
+        return quirks->vfe_has_avc_and_vc1 && (ex || prt);
     default:
         return false;
     }

@@ -17,7 +17,8 @@ enum {
 
 static uint32_t thread_slots(const struct g4_media *media) {
     const struct g4_debug *const debug = g4_media_context(media)->debug;
-    const uint32_t most = debug ? g4_debug_capacity(debug, G4_UNIT_TS) : g4_media_context(media)->max_threads;
+    const uint32_t most =
+        debug ? g4_debug_capacity(debug, G4_UNIT_TS) : g4_chip_threads(g4_media_context(media)->model->chip);
     return most < G4_MEDIA_THREADS ? most : G4_MEDIA_THREADS;
 }
 
@@ -28,8 +29,8 @@ uint32_t g4_media_slots_free(const struct g4_media *media) {
 /* ---- where threads are ---- */
 
 /* Threads are dealt to the execution units in turn. */
-static uint32_t identity(uint32_t gen, uint32_t slot) {
-    const uint32_t units = g4_is_gen45(gen) ? 10 : 8;
+static uint32_t identity(const struct g4_chip *chip, uint32_t slot) {
+    const uint32_t units = chip->execution_units;
     return slot % units << 8 | slot / units;
 }
 
@@ -114,7 +115,7 @@ static void begin(struct g4_media *media, struct g4_media_unit *unit, uint32_t c
         unit->thread[t] = (struct g4_media_thread){.media = media, .slot = slot};
         unit->thread[t].kind = kind;
         gang->sr0[t] = g4_media_context(media)->debug ? g4_debug_place(g4_media_context(media)->debug, G4_UNIT_TS, slot)
-                                                      : identity(g4_media_context(media)->gen, slot);
+                                                      : identity(g4_media_context(media)->model->chip, slot);
         gang->unit_data[t] = &unit->thread[t];
         gang->urb[t] = media->urb;
         gang->urb_rows[t] = G4_MEDIA_URB_ROWS;
@@ -228,7 +229,7 @@ static enum g4_status start_debugged(const struct g4_media *media, const struct 
 /* Call on each thread that waits for the host. */
 static uint64_t attention(const struct g4_device *device, uint64_t clear, uint64_t *data) {
     const struct g4_media *const media = device->media;
-    const uint32_t per_unit = g4_is_gen45(device->ctx.gen) ? 5 : 4;
+    const uint32_t per_unit = device->ctx.model->chip->threads_per_unit;
     uint64_t waiting = 0;
 
     *data = 0;

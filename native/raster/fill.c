@@ -193,7 +193,7 @@ static void count_threads(struct g4_worker *worker, uint32_t subspans) {
     struct g4_eu *const eu = &worker->eu;
 
     while (subspans) {
-        const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, wm->ctx->gen, subspans);
+        const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans);
         const struct g4_kernel *const kernel = wm->pipe->wm_kernel[wm->dispatch.entry[mode]];
         const uint32_t capacity = kernel->flat.pixels / 4;
         const uint32_t instructions = kernel->count;
@@ -212,7 +212,7 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
     if (!wm->flat || subspans < FEW || wm->setup->antialias) {
         return false;
     }
-    const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, wm->ctx->gen, subspans);
+    const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans);
     const struct g4_flat *const flat = &wm->pipe->wm_kernel[wm->dispatch.entry[mode]]->flat;
     struct g4_target *const target =
         g4_target_get(worker, &wm->pipe->dispatch[G4_STAGE_WM], flat->target, wm->setup->array_index);

@@ -50,9 +50,9 @@ static enum g4_wm_mode first_enabled(const struct g4_wm_dispatch *dispatch, enum
     return dispatch->enabled[a] ? a : dispatch->enabled[b] ? b : c;
 }
 
-enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, uint32_t gen, uint32_t subspans) {
+enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, const struct g4_quirks *quirks, uint32_t subspans) {
     const bool *const on = dispatch->enabled;
-    if (g4_is_gen45(gen)) {
+    if (quirks->dispatches_widest_first) {
         if (subspans >= 4) {
             return first_enabled(dispatch, G4_WM_32, G4_WM_16, G4_WM_8);
         }
@@ -160,7 +160,7 @@ static enum g4_status queue_normal(struct g4_worker *worker) {
 
     for (uint32_t first = 0; first < wm->subspans;) {
         const uint32_t left = wm->subspans - first;
-        const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, wm->ctx->gen, left);
+        const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, left);
         const uint32_t most = wm->single_subspan ? 1 : capacity[mode];
         const uint32_t count = left < most ? left : most;
         struct g4_pixel_thread *const thread = next_thread(worker, mode, &wm->subspan[first], count, &status);

@@ -27,7 +27,7 @@ static void put_coverage_stencil(const struct g4_wm *wm, struct g4_gang *gang, i
                                  const uint8_t coverage[16], const uint8_t stencil[16]) {
     uint32_t dw[8] = {0};
     memcpy(dw, stencil, 16);
-    if (g4_is_gen45(wm->ctx->gen)) {
+    if (wm->ctx->model->quirks.has_8_bit_coverage) {
         memcpy(dw + 4, coverage, 16);
     } else {
         for (uint32_t i = 0; i < 16; i++) {

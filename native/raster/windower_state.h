@@ -34,7 +34,7 @@ struct g4_wm_dispatch {
 
 void g4_wm_dispatch_begin(struct g4_wm_dispatch *dispatch, const struct g4_wm_state *state);
 /* The mode of the next thread of an object that has `subspans` (1 or more) left. */
-enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, uint32_t gen, uint32_t subspans);
+enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, const struct g4_quirks *quirks, uint32_t subspans);
 /* The same for an 8x8 block in contiguous dispatch. */
 enum g4_wm_mode g4_wm_choose_contiguous(const struct g4_wm_dispatch *dispatch, bool both_halves);
 

@@ -47,7 +47,8 @@ static void read_at(struct run *r, int32_t slice, int32_t x, int32_t y, uint32_t
 
 /* Erratum E12: sample_c of A16_FLOAT on the first generation. */
 static bool nan_counts_as_infinity(const struct g4_texture *texture) {
-    return !g4_is_gen45(texture->gen) && texture->surface.state.surface_format == G4_SURFACE_FORMAT_A16_FLOAT;
+    return texture->quirks->sample_c_a16_nan_is_infinity &&
+           texture->surface.state.surface_format == G4_SURFACE_FORMAT_A16_FLOAT;
 }
 
 /* The component a compare turns into 0 or 1, or all of them. */

@@ -24,7 +24,7 @@ static uint32_t first_slice(const struct g4_texture *texture) {
 
 /* Real G4x returns something else (decision 34). */
 static bool differs(const struct g4_texture *texture, uint32_t level, bool beyond_first_slice) {
-    return texture->volume && level >= 1 && beyond_first_slice && g4_is_gen45(texture->gen);
+    return texture->volume && level >= 1 && beyond_first_slice && texture->quirks->ld_of_deep_volume_levels_differs;
 }
 
 bool g4_load_texel(struct g4_texel_reader *reader, const struct g4_texture *texture, const struct g4_load *load,

@@ -29,7 +29,7 @@ static int32_t quantize(float lod) {
 }
 
 /* log2(1 + m / 128), rounded to 1/1024 and then down to 1/64.  Without the first step, entry 53 would be 31: lengths
- * around the square root of 2 would lie below half a level, where G41 has them above (docs/fidelity.md, 35). */
+ * around the square root of 2 would lie below half a level, where G41 has them above (docs/decisions.md, 35). */
 static const uint8_t log2_table[128] = {
     0,  0,  1,  2,  2,  3,  4,  4,  5,  6,  6,  7,  8,  8,  9,  10, 10, 11, 12, 12, 13, 14, 14, 15, 15, 16,
     17, 17, 18, 18, 19, 20, 20, 21, 21, 22, 22, 23, 24, 24, 25, 25, 26, 26, 27, 27, 28, 28, 29, 29, 30, 30,
@@ -39,7 +39,7 @@ static const uint8_t log2_table[128] = {
 };
 
 /* The logarithm of a length given as exponent * 128 + mantissa (decision 35).  It may leave the range that delivered
- * numbers saturate to: on silicon, a bias brings even levels beyond 16 back (docs/fidelity.md). */
+ * numbers saturate to: on silicon, a bias brings even levels beyond 16 back (docs/decisions.md). */
 static int32_t log2_lod(int32_t number) {
     return (number >> 7) * LOD_ONE + log2_table[number & 127];
 }
@@ -81,7 +81,7 @@ static void seen_from(int32_t face, const float p[3], float out[3]) {
  *
  * Dividing by the other pixel's component gives the exact projection, which shows a wrong level at corners; not
  * dividing at all (directions come divided, by their largest component) falls short where steps are half a face wide.
- * Silicon is right in both cases, as is the mean of the two (docs/fidelity.md). */
+ * Silicon is right in both cases, as is the mean of the two (docs/decisions.md). */
 static float step_on_face(const float from[3], const float to[3], int d) {
     const float first_order = to[d] - from[d] * to[2];
     const float least = 1.0f / 64.0f; /* the other pixel may be behind the face's horizon */

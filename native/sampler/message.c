@@ -106,7 +106,7 @@ static const struct g4_texture *find_texture(const struct call *c, uint32_t inde
         slot->surface_state_base != d->surface_state_base) {
         const struct g4_surface *const surface = g4_surface_get(c->eu->surfaces, c->eu->ctx, c->cache->reader.port,
                                                                 d->surface_state_base, d->binding_table, index);
-        g4_texture_setup(&slot->texture, surface, &c->cache->reader.gamma, c->eu->ctx->gen);
+        g4_texture_setup(&slot->texture, surface, &c->cache->reader.gamma, c->eu->ctx->model);
         memset(slot->flat, 0, sizeof slot->flat);
         slot->texture.flat = slot->flat;
         slot->texture.bytes = slot->texture.bytes && !c->eu->ctx->options.general_only;
@@ -244,7 +244,8 @@ static void write_kill_mask(const struct call *c, g4_lanes killed) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         uint32_t *const row = g4_response(c->gang, c->send, 4, t);
         if (row && (c->threads >> t & 1)) {
-            const uint32_t off = g4_is_gen45(c->eu->ctx->gen) ? 0 : ~g4_thread_lanes(c->active[0], t) & 0xff;
+            const uint32_t off =
+                c->eu->ctx->model->quirks.killed_mask_includes_disabled ? ~g4_thread_lanes(c->active[0], t) & 0xff : 0;
             row[0] = 0xffffff00u | (~(g4_thread_lanes(killed, t) | off) & 0xff);
         }
     }
@@ -272,18 +273,18 @@ static void report_doubts(const struct call *c, const struct g4_texture_sampler 
     const struct g4_texture *const texture = c->texture;
     const bool shadow = is_shadow(c);
     const uint32_t format = texture->surface.state.surface_format;
-    const bool gen45 = g4_is_gen45(texture->gen);
+    const struct g4_quirks *const quirks = &c->eu->ctx->model->quirks;
 
     if (texture->integers || (shadow && !(texture->format->shadow & texture->gen)) ||
         (sampler->state.chroma_key_enable && !(texture->format->chroma_key & texture->gen))) {
         report(c, G4_EVENT_BAD_FORMAT, format);
     }
-    if (shadow && texture->cube && gen45) {
+    if (shadow && texture->cube && quirks->shadow_of_cubes_differs) {
         report(c, G4_EVENT_SILICON_DIFFERS, c->send->descriptor); /* decision 34 */
     }
     if (c->message->simd == 4 && shadow) {
         const bool needs_level = lod_source(c) == G4_LOD_ZERO && !c->header.force_lod_to_zero;
-        if (needs_level || (lod_source(c) == G4_LOD_DELIVERED && !gen45)) {
+        if (needs_level || (lod_source(c) == G4_LOD_DELIVERED && quirks->sample_c_with_lod_differs)) {
             report(c, needs_level ? G4_EVENT_BAD_MESSAGE : G4_EVENT_SILICON_DIFFERS, c->send->descriptor);
         }
     }
@@ -543,8 +544,8 @@ static void load(const struct call *c) {
 
 static void info(const struct call *c) {
     const struct g4_parameter lod = parameter(c, G4_SAMPLER_PARAMETER_LOD);
-    const bool as_float =
-        !g4_is_gen45(c->eu->ctx->gen) && (c->send->descriptor >> 12 & 3) == G4_SAMPLER_RETURN_FORMAT_FLOAT32;
+    const bool as_float = c->eu->ctx->model->quirks.resinfo_returns_floats &&
+                          (c->send->descriptor >> 12 & 3) == G4_SAMPLER_RETURN_FORMAT_FLOAT32;
 
     for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
         for (g4_lanes lanes = c->active[half]; lanes; lanes &= lanes - 1) {
@@ -562,8 +563,8 @@ static void info(const struct call *c) {
 /* ---- messages ---- */
 
 static const struct g4_sampler_shape *find_message(const struct call *c) {
-    const uint32_t type = c->send->descriptor >> (g4_is_gen45(c->eu->ctx->gen) ? 12 : 14) & 15;
-    const uint32_t known = g4_is_gen45(c->eu->ctx->gen) ? type : type & 3;
+    const bool wide = c->eu->ctx->model->quirks.has_16_sampler_messages;
+    const uint32_t known = wide ? c->send->descriptor >> 12 & 15 : c->send->descriptor >> 14 & 3;
     const struct g4_sampler_shape *const message = known < 4 ? &g4_sampler_shapes[known][c->send->mlen & 15] : NULL;
     return message && message->simd ? message : NULL;
 }

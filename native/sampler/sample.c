@@ -116,7 +116,7 @@ static uint8_t filter_of(const struct g4_request *q, bool magnified) {
         (!texture->can_filter && !q->shadow)) {
         return G4_MAP_FILTER_NEAREST;
     }
-    const bool forced = q->force_lod_zero && g4_is_gen45(texture->gen); /* erratum E9 */
+    const bool forced = q->force_lod_zero && texture->quirks->forced_lod_filters_linear; /* erratum E9 */
     const bool plain = texture->volume || forced || q->lod_source == G4_LOD_DELIVERED || q->lod_source == G4_LOD_ZERO;
     return plain ? G4_MAP_FILTER_LINEAR : filter;
 }

@@ -139,7 +139,9 @@ static uint32_t log2_of(uint32_t size) {
 }
 
 void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_gamma *gamma,
-                      uint32_t gen) {
+                      const struct g4_model *model) {
+    const uint32_t gen = model->chip->gen;
+
     const struct g4_surface_state *const state = &surface->state;
     const struct g4_format *const format = surface->format;
     const bool compressed = format->encoding != G4_ENCODING_PLAIN && format->encoding != G4_ENCODING_YUV_422;
@@ -148,6 +150,7 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
     texture->surface = *surface;
     texture->format = format;
     texture->gen = gen;
+    texture->quirks = &model->quirks;
     texture->null = !surface->present || surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL;
     texture->can_sample =
         (format->sample & gen) != 0 && format->block_bits != 0 && surface->type <= G4_SURFACE_TYPE_SURFTYPE_BUFFER;

@@ -47,6 +47,7 @@ struct g4_texture {
     struct g4_surface surface;
     const struct g4_format *format;
     uint32_t gen;
+    const struct g4_quirks *quirks;
     bool null;       /* reads as zeros */
     bool can_sample; /* a format this part samples */
     bool array;      /* 1D or 2D with an index */
@@ -90,7 +91,7 @@ struct g4_texture_sampler {
 };
 
 void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_gamma *gamma,
-                      uint32_t gen);
+                      const struct g4_model *model);
 /* Every channel a component of its own, constants too: a chroma key can change them. */
 void g4_texture_keep_channels(struct g4_texture *texture);
 void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,

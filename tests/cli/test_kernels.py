@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gen4emu.cli.main import run
-from gen4emu.hw.gen import BY_NAME, DEVICES
+from gen4emu.hw.chips import BY_NAME, DEVICES
 
 TRACES = Path(__file__).parents[2] / "traces"
 TRIANGLE = str(TRACES / "triangle-g4x.aub.xz")

@@ -20,7 +20,7 @@ import gen4emu
 from gen4emu.cli.main import VERBS, cli, run
 from gen4emu.cli.terminal import Progress, duration
 from gen4emu.errors import HangError
-from gen4emu.hw.gen import BY_NAME
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace.events import Engine
 from gen4emu.trace.writer import AubWriter
 

@@ -17,7 +17,7 @@ def test_damaged_batches_under_a_nosy_debugger() -> None:
 
 
 def test_what_a_nosy_debugger_wants_depends_on_its_seed_alone(monkeypatch: object) -> None:
-    from gen4emu.hw.gen import BY_NAME
+    from gen4emu.hw.chips import BY_NAME
 
     wanted = []
     for _ in range(2):

@@ -22,8 +22,9 @@ from gen4emu.decode.select import at, only
 from gen4emu.decode.summary import summarize
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw import catalogue
+from gen4emu.hw.chips import DEVICES
 from gen4emu.hw.fields import Address, Const, Enum, Mbz
-from gen4emu.hw.gen import DEVICES, Gen
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
 from gen4emu.trace.events import Engine, MemoryWrite, Submission
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gen4emu.decode import Command, Decoder, Diagnostic, Item, Node, Options, State
 from gen4emu.hw import catalogue
-from gen4emu.hw.gen import device_named
+from gen4emu.hw.chips import device_named
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine, Submission
 

@@ -14,7 +14,8 @@ from gen4emu.device.device import Device
 from gen4emu.device.place import DrawKind
 from gen4emu.device.replay import Replay
 from gen4emu.hw.catalogue import block_named, command_named
-from gen4emu.hw.gen import BY_NAME, Gen
+from gen4emu.hw.chips import BY_NAME
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.trace import open as open_trace
 from tests.scene import BATCH, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex

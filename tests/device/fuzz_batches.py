@@ -29,7 +29,8 @@ from gen4emu.device.device import Device, Options
 from gen4emu.device.memory import Missing
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.catalogue import command_named
-from gen4emu.hw.gen import BY_NAME, Gen
+from gen4emu.hw.chips import BY_NAME
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace.events import MemoryWrite, Submission

@@ -13,7 +13,8 @@ import pytest
 from gen4emu.device.command_streamer import BadCommand
 from gen4emu.device.device import Device, Options
 from gen4emu.hw.catalogue import command_named
-from gen4emu.hw.gen import BY_NAME, Gen
+from gen4emu.hw.chips import BY_NAME
+from gen4emu.hw.gen import Gen
 from gen4emu.trace.events import Engine, Submission
 
 BATCH, DATA, RING = 0x20000, 0x30000, 0x10000

@@ -17,7 +17,8 @@ from gen4emu.device.place import DrawKind, Place
 from gen4emu.device.replay import Replay
 from gen4emu.errors import HangError
 from gen4emu.hw.catalogue import command_named
-from gen4emu.hw.gen import BY_NAME, Gen
+from gen4emu.hw.chips import BY_NAME
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
 from gen4emu.trace import open as open_trace

@@ -14,7 +14,8 @@ from gen4emu.device.device import EuHang, Options
 from gen4emu.device.error_state import write_error_state
 from gen4emu.device.replay import Replay
 from gen4emu.errors import HangError
-from gen4emu.hw.gen import BY_NAME, Gen
+from gen4emu.hw.chips import BY_NAME
+from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine, ErrorState, MemoryWrite, Submission
 from gen4emu.trace.opening import Trace

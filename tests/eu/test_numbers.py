@@ -175,7 +175,7 @@ def test_mul_of_dwords_takes_sixteen_bits_and_mach_the_rest(machine: MakeMachine
 
 @pytest.mark.parametrize(("kind", "product"), [("D", -(0x10000 - 37800) * 7), ("UD", 37800 * 7)])
 def test_a_lone_mul_of_dwords_has_the_sign_of_its_type(machine: MakeMachine, kind: str, product: int) -> None:
-    """Compilers multiply by small constants so (docs/fidelity.md); mach after it is exact all the same."""
+    """Compilers multiply by small constants so (docs/decisions.md); mach after it is exact all the same."""
     m = machine()
     m.put(2, "D", [37800] * 8)
     m.put(3, "D", [7] * 8)

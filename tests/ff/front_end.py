@@ -8,8 +8,9 @@ from typing import Any
 from gen4emu._native import ffi, lib
 from gen4emu.device.device import Device, Options
 from gen4emu.hw.catalogue import block_named, command_named
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.formats import SurfaceFormat
-from gen4emu.hw.gen import BY_NAME, Gen
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine

@@ -14,8 +14,8 @@ from gen4emu.device.memory import Memory
 from gen4emu.device.targets import LARGEST_SIDE, Target
 from gen4emu.device.tiling import Swizzle, Tiling
 from gen4emu.errors import DecodeError, FieldError
+from gen4emu.hw.chips import device_named
 from gen4emu.hw.formats import Encoding, SurfaceFormat, format_info
-from gen4emu.hw.gen import device_named
 from gen4emu.image import picture
 from gen4emu.image.digest import pixels_digest
 from gen4emu.image.picture import read_channels, read_pixels, save_npy, save_pixels, to_pixels

@@ -15,8 +15,8 @@ from gen4emu.device.place import Place
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import DecodeError, FieldError
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.formats import SurfaceFormat
-from gen4emu.hw.gen import BY_NAME
 from gen4emu.image import store as stores
 from gen4emu.image.compare import load
 from gen4emu.image.picture import read_pixels

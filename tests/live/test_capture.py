@@ -17,7 +17,7 @@ from gen4emu.decode.options import Options as DecodeOptions
 from gen4emu.device.device import Device, Options
 from gen4emu.device.memory import Missing
 from gen4emu.device.replay import Replay
-from gen4emu.hw.gen import BY_NAME
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.image.compare import load
 from gen4emu.image.digest import pixels_digest
 from gen4emu.live.contexts import Contexts

@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 import pytest
 
 from gen4emu.device.device import Options
-from gen4emu.hw.gen import BY_NAME
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.live import program
 from gen4emu.live.server import Server
 from tests.live.real_client import TIMEOUT, needs_client, on_server, scenes

@@ -12,7 +12,7 @@ import pytest
 from gen4emu._native import lib
 from gen4emu.cli.main import run
 from gen4emu.device.device import Options
-from gen4emu.hw.gen import BY_NAME
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.live.pictures import watch_pictures
 from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server

@@ -21,7 +21,7 @@ from gen4emu.check.execute import draw
 from gen4emu.check.manifest import Case
 from gen4emu.device.device import Options
 from gen4emu.device.replay import Replay
-from gen4emu.hw.gen import BY_NAME
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.image.compare import load
 from gen4emu.image.digest import pixels_digest
 from gen4emu.live.observers import Observer

@@ -21,7 +21,7 @@ import pytest
 from gen4emu._native import ffi, lib
 from gen4emu.cli.main import run as command_line
 from gen4emu.device.device import Options
-from gen4emu.hw.gen import BY_NAME
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.image.compare import load
 from gen4emu.image.picture import without_opaque_alpha
 from gen4emu.live import program, summary

@@ -21,7 +21,7 @@ sys.path.append(str(Path(__file__).parent.parent.parent))
 from gen4emu.device.device import Device, Options
 from gen4emu.device.memory import Missing
 from gen4emu.errors import Gen4emuError
-from gen4emu.hw.gen import BY_PCI_ID
+from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.hw.media import VfeMode
 from gen4emu.trace import events
 from gen4emu.trace.opening import open as open_trace

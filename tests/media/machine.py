@@ -10,7 +10,7 @@ from gen4emu.device.device import Device, Options
 from gen4emu.device.media import MediaPayload, MediaPayloads
 from gen4emu.device.memory import Missing
 from gen4emu.hw.catalogue import block_named, command_named
-from gen4emu.hw.gen import BY_NAME
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.media import VfeMode
 from gen4emu.isa import assemble
 

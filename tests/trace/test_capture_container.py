@@ -13,7 +13,7 @@ from gen4emu import trace
 from gen4emu.device.device import Options
 from gen4emu.device.replay import Replay
 from gen4emu.errors import TraceError
-from gen4emu.hw.gen import BY_NAME
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace import CaptureWriter, events
 from gen4emu.trace.capture_format import INDEX_MAGIC, MAGIC, PAGE_BYTES, RECORD, Kind, digest
 from gen4emu.trace.capture_reader import read_index

@@ -14,7 +14,7 @@ from trace_files import ERROR_STATES, HEXDUMP, aub, block, dwords, everything, h
 
 from gen4emu import trace
 from gen4emu.errors import FieldError, TraceError
-from gen4emu.hw.gen import BY_NAME
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace import AubWriter, Dedup
 from gen4emu.trace.events import (
     Comment,

@@ -133,6 +133,6 @@ struct g4_fast_handlers {
 };
 
 /* Choose the handler of a decoded op, and prepare its operands for it. */
-void g4_fast_select(struct g4_op *op, uint32_t gen);
+void g4_fast_select(struct g4_op *op, const struct g4_quirks *quirks);
 
 #endif

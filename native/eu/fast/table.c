@@ -450,8 +450,8 @@ static void select_add_mul(struct g4_op *op) {
     use(op, G4_TABLE_FLOAT, first + (unsigned)shape_of(&op->in[1]));
 }
 
-static void select_float(struct g4_op *op, uint32_t gen) {
-    const bool same_floats = op->dst.type == G4_TYPE_F || g4_is_gen45(gen);
+static void select_float(struct g4_op *op, const struct g4_quirks *quirks) {
+    const bool same_floats = op->dst.type == G4_TYPE_F || !quirks->cmp_converts_to_destination_type;
     const bool rounds = op->opcode == G4_OPCODE_RNDE || op->opcode == G4_OPCODE_RNDZ;
     if (rounds && op->cond == G4_COND_R && !op->acc_write && op->dst.type == G4_TYPE_F) {
         use(op, G4_TABLE_FLOAT, op->opcode == G4_OPCODE_RNDE ? G4_FAST_RNDE_R : G4_FAST_RNDZ_R);
@@ -534,7 +534,7 @@ static bool small(const struct g4_src *src) {
 }
 
 /* Make an integer compare one of 32-bit numbers, signed or (with a bias) unsigned. */
-static bool prepare_compare(struct g4_op *op, uint32_t gen) {
+static bool prepare_compare(struct g4_op *op, const struct g4_quirks *quirks) {
     const struct g4_src *const a = &op->src[0];
     const struct g4_src *const b = &op->src[1];
     bool as_unsigned;
@@ -542,7 +542,7 @@ static bool prepare_compare(struct g4_op *op, uint32_t gen) {
     if (!plain_condition(op) || op->cond == G4_COND_NONE) {
         return false;
     }
-    if (!g4_is_gen45(gen)) { /* spec/40 13.1: both become what the destination is */
+    if (quirks->cmp_converts_to_destination_type) { /* spec/40 13.1: both become what the destination is */
         as_unsigned = op->dst.type == G4_TYPE_UD;
         if (!as_unsigned && op->dst.type != G4_TYPE_D &&
             (op->dst.type != a->type || op->dst.type != b->type || a->negate || b->negate)) {
@@ -634,7 +634,7 @@ static void select_add(struct g4_op *op) {
     }
 }
 
-static void select_int(struct g4_op *op, uint32_t gen) {
+static void select_int(struct g4_op *op, const struct g4_quirks *quirks) {
     if (op->acc_write) {
         return;
     }
@@ -660,7 +660,7 @@ static void select_int(struct g4_op *op, uint32_t gen) {
         break;
     case G4_OPCODE_CMP:
     case G4_OPCODE_CMPN:
-        if (prepare_compare(op, gen)) {
+        if (prepare_compare(op, quirks)) {
             use(op, G4_TABLE_INT, binary(op, G4_FAST_CMP_PP));
         }
         break;
@@ -792,7 +792,7 @@ static void look_at_addresses(struct g4_op *op) {
     }
 }
 
-void g4_fast_select(struct g4_op *op, uint32_t gen) {
+void g4_fast_select(struct g4_op *op, const struct g4_quirks *quirks) {
     bool floats = op->exec_type == G4_EXEC_F;
 
     op->parts = op->channels > 8 ? 2 : op->passes;
@@ -819,14 +819,14 @@ void g4_fast_select(struct g4_op *op, uint32_t gen) {
     if (op->opcode == G4_OPCODE_MAC && (is_word16(op) || !floats)) {
         return;
     }
-    if (!floats && g4_op_compares(op) && op->dst.type == G4_TYPE_F && !g4_is_gen45(gen)) {
+    if (!floats && g4_op_compares(op) && op->dst.type == G4_TYPE_F && quirks->cmp_converts_to_destination_type) {
         floats = true; /* spec/40 13.1 */
     }
     if (!select_raw(op) && prepare_sources(op, floats)) {
         if (floats) {
-            select_float(op, gen);
+            select_float(op, quirks);
         } else {
-            select_int(op, gen);
+            select_int(op, quirks);
         }
     }
     if (op->handler != G4_HANDLER_GENERAL) {

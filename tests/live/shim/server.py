@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gen4emu._native import ffi, lib
-from gen4emu.hw.gen import BY_NAME
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.live import fake_tree
 from gen4emu.live.link import Link
 from gen4emu.live.program import additions

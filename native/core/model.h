@@ -1,0 +1,76 @@
+/*
+ * A model of a GPU: the limits of its chip and the behaviour in which its generation differs from others.
+ *
+ * This is the only place where the core may ask for a generation by behaviour.  Units read a limit or a named quirk,
+ * or call through a pointer; they never compare generation numbers.  The models are in models/, one file per family.
+ */
+#ifndef G4_MODEL_H
+#define G4_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Limits of a chip, generated from gen4emu/hw/chips.py. */
+struct g4_chip {
+    uint32_t gen; /* exactly one of the bits G4_GEN_*, which the generated unpack functions take */
+    uint32_t execution_units;
+    uint32_t threads_per_unit;
+    uint32_t tid_mask; /* the bits of sr0.0 that hold the thread ID */
+    uint32_t urb_rows; /* of 512 bits */
+    uint32_t surface_state_dwords;
+};
+
+/* Differences in behaviour.  Each name says what is true if the bit is set. */
+struct g4_quirks {
+    /* execution units */
+    bool cmp_converts_to_destination_type; /* sources of cmp are compared in the type of the destination */
+    bool has_compr4;                       /* MRF numbers with bit 7 write to registers n and n + 4 */
+
+    /* sampler */
+    bool sample_c_a16_nan_is_infinity;  /* sample_c of A16_FLOAT takes NaN for infinity */
+    bool killed_mask_includes_disabled; /* pixels that are not enabled count as killed by the chroma key */
+    bool resinfo_returns_floats;        /* resinfo honours return format FLOAT32 */
+    bool sample_c_with_lod_differs;     /* sample_c with a delivered LOD in SIMD4x2: silicon departs from the manual */
+    bool has_16_sampler_messages;       /* the message type has four bits, in 15:12, else two, in 15:14 */
+    bool forced_lod_filters_linear;     /* with Force LOD to Zero, anisotropic filtering becomes linear */
+    bool ld_of_deep_volume_levels_differs; /* ld beyond the first slice of volume levels: silicon departs from the
+                                              manual */
+    bool shadow_of_cubes_differs;          /* sample_c of cube maps: silicon departs from the manual */
+
+    /* data port, gateway, color */
+    bool has_media_boundary_mode;      /* SURFACE_STATE has the Media Boundary Pixel Mode */
+    bool media_reads_align_x_to_dword; /* media block reads drop the low two bits of X */
+    bool gateway_opens_64_registers;
+    bool has_3_bit_read_types;        /* data port read types; else two bits, and bit 11 must be 0 */
+    bool has_unmodelled_write_types;  /* data port write types whose layout is not public */
+    bool has_8_bit_coverage;          /* antialiasing alpha is 8 bits a pixel, else 4 */
+    bool has_depth_coordinate_offset; /* 3DSTATE_DEPTH_BUFFER has the offset; else it follows from the render target */
+    bool has_dual_source_messages;    /* all dual source render target messages are legal */
+
+    /* geometry and raster */
+    bool dispatches_widest_first;      /* pixel threads: the widest enabled dispatch that the subspans fill */
+    bool clip_tests_negative_w;        /* trivial accept and reject look at negative W */
+    bool clip_spawns_for_bad_vertices; /* NaN and infinity always spawn a clip thread */
+    bool clip_counts_threads;          /* CL_INVOCATION_COUNT counts clip threads, else objects */
+    bool has_aa_line_slope;            /* 3DSTATE_AA_LINE_PARAMETERS has a coverage slope */
+
+    /* media */
+    bool vfe_has_vld;
+    bool vfe_has_avc_and_vc1;
+    bool vfe_has_remap_table;
+    bool vfe_extends_all_modes; /* VFE_STATE_EX is read in every mode, else only with VLD */
+};
+
+struct g4_model {
+    const struct g4_chip *chip;
+    struct g4_quirks quirks;
+};
+
+/* The model of a chip by its G4_GEN_* bit; NULL: none. */
+const struct g4_model *g4_model_of(uint32_t gen);
+
+static inline uint32_t g4_chip_threads(const struct g4_chip *chip) {
+    return chip->execution_units * chip->threads_per_unit;
+}
+
+#endif

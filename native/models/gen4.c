@@ -1,0 +1,39 @@
+/*
+ * The Gen4 family: Broadwater and Crestline (Gen4), Cantiga and Eaglelake (Gen4.5, also called G4x).
+ */
+#include "chips.h"
+#include "core/model.h"
+#include "models/models.h"
+
+#define GEN4_QUIRKS                                                                                                    \
+    .cmp_converts_to_destination_type = true, .sample_c_a16_nan_is_infinity = true,                                    \
+    .killed_mask_includes_disabled = true, .resinfo_returns_floats = true, .sample_c_with_lod_differs = true,          \
+    .media_reads_align_x_to_dword = true, .clip_spawns_for_bad_vertices = true, .clip_counts_threads = true
+
+const struct g4_model g4_model_broadwater = {
+    .chip = &g4_chip_bw,
+    .quirks = {GEN4_QUIRKS},
+};
+
+const struct g4_model g4_model_crestline = {
+    .chip = &g4_chip_cl,
+    .quirks = {GEN4_QUIRKS, .vfe_has_vld = true},
+};
+
+#define GEN45_QUIRKS                                                                                                   \
+    .has_compr4 = true, .has_16_sampler_messages = true, .forced_lod_filters_linear = true,                            \
+    .ld_of_deep_volume_levels_differs = true, .shadow_of_cubes_differs = true, .has_3_bit_read_types = true,           \
+    .has_unmodelled_write_types = true, .has_media_boundary_mode = true, .gateway_opens_64_registers = true,           \
+    .has_8_bit_coverage = true, .has_depth_coordinate_offset = true, .has_dual_source_messages = true,                 \
+    .dispatches_widest_first = true, .clip_tests_negative_w = true, .has_aa_line_slope = true, .vfe_has_vld = true,    \
+    .vfe_has_remap_table = true, .vfe_extends_all_modes = true, .vfe_has_avc_and_vc1 = true
+
+const struct g4_model g4_model_cantiga = {
+    .chip = &g4_chip_ctg,
+    .quirks = {GEN45_QUIRKS},
+};
+
+const struct g4_model g4_model_eaglelake = {
+    .chip = &g4_chip_el,
+    .quirks = {GEN45_QUIRKS},
+};

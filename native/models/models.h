@@ -1,0 +1,14 @@
+/*
+ * Every model, one line each.
+ */
+#ifndef G4_MODELS_H
+#define G4_MODELS_H
+
+#include "core/model.h"
+
+extern const struct g4_model g4_model_broadwater;
+extern const struct g4_model g4_model_crestline;
+extern const struct g4_model g4_model_cantiga;
+extern const struct g4_model g4_model_eaglelake;
+
+#endif
