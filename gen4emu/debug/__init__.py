@@ -1,1 +1,1 @@
-"""The debugger: the origin of threads and pixels, one stop at a time (docs/debugging.md)."""
+"""The debugger: the origin of threads and pixels, one stop at a time (docs/debugger.md)."""

@@ -1,4 +1,4 @@
-"""A trace under a debugger: started, stopped, started again (docs/debugging.md)."""
+"""A trace under a debugger: started, stopped, started again (docs/debugger.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The debugger's commands, as text (docs/debugging.md).  They are read wherever a session stops."""
+"""The debugger's commands, as text (docs/debugger.md).  They are read wherever a session stops."""
 
 from __future__ import annotations
 

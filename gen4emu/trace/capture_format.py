@@ -1,4 +1,4 @@
-"""Our own container of captures, `.g4c`: what its writer and its reader share (docs/capture-format.md).
+"""Our own container of captures, `.g4c`: what its writer and its reader share (docs/formats.md).
 
 Records follow each other, each with its length and checksum, so a file is good up to where it was cut.  Pages of memory
 are stored once and named by number afterwards; page 0 is the page of zeros and is not stored.
