@@ -39,7 +39,7 @@ class Budget:
         self.left = left
 
     def picture(self, path: Path | None) -> str:
-        """A picture file as a data: URI; empty if there is none, or no room."""
+        """A picture file as a data: URI; empty if it is missing or exceeds the size limit of the page."""
         if path is None:
             return ""
         return self.add(path.read_bytes())
@@ -56,7 +56,7 @@ def data_uri(png: bytes) -> str:
 
 
 def check_page(report: Report, arguments: Sequence[str], budget: Budget | None = None) -> dict[str, Any]:
-    """What the page of a run shows."""
+    """The data that the page of a run shows."""
     counts = count(report.results)
     budget = budget or Budget()
     order = sorted(report.results, key=lambda result: _ORDER.index(result.outcome))
@@ -110,7 +110,7 @@ def _picture(picture: PictureResult, budget: Budget) -> dict[str, Any]:
 
 
 def diff_page(pairs: Sequence[Pair], first: str, second: str, budget: Budget | None = None) -> dict[str, Any]:
-    """What the page of a comparison shows."""
+    """The data that the page of a comparison shows."""
     budget = budget or Budget()
     cases = []
     for one in sorted(pairs, key=lambda pair: pair.same):

@@ -139,7 +139,7 @@ def _properties(result: Result) -> list[tuple[str, str]]:
 
 
 def _output(result: Result) -> str:
-    """What happened, picture by picture, and the files in the notation with which GitLab and Jenkins attach them."""
+    """The result of each picture, and the files in the notation with which GitLab and Jenkins attach them."""
     lines = [f"{p.name}: {p.message or 'as expected'}" for p in result.pictures]
     lines += [*result.notes, *result.changes]
     lines += [f"[[ATTACHMENT|{path.absolute()}]]" for path in result.evidence]

@@ -1,4 +1,4 @@
-"""What came of a case: the outcome, and each picture with the files that show a difference."""
+"""The result of a case: the outcome, and each picture with the files that show a difference."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PictureResult:
 
 @dataclass(slots=True)
 class Result:
-    """What came of a case."""
+    """The result of a case."""
 
     case: Case
     outcome: Outcome = Outcome.PASS

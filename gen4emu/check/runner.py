@@ -29,7 +29,7 @@ _CODE = "import sys; sys.path[:] = {path!r}; from gen4emu.check.worker import ma
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a case may use."""
+    """Limits of a case."""
 
     timeout: float | None = None  # seconds; None: as the manifest says
     memory: int = 0  # bytes of address space; 0: no limit
@@ -99,7 +99,7 @@ class _Worker:
 
 
 class _Process(Protocol):
-    """What both kinds of processes can do."""
+    """The interface of both kinds of processes."""
 
     def wait(self, timeout: float | None = None) -> int: ...
 

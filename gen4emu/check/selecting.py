@@ -46,7 +46,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
-        self.kind = self.word = ""  # of the token at hand: "(", ")", "word", "exact" or "" at the end
+        self.kind = self.word = ""  # of the current token: "(", ")", "word", "exact" or "" at the end
         self._advance()
 
     def parse(self) -> Match:

@@ -1,4 +1,4 @@
-"""A child process that runs cases, one after the other: a crash in it costs the case at hand and no other."""
+"""A child process that runs cases one after the other; a crash affects only the current case."""
 
 from __future__ import annotations
 

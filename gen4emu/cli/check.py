@@ -154,7 +154,7 @@ def _run(manifest: Manifest, runner: Runner, say: _Printer) -> Iterator[Result]:
 
 
 class _Printer:
-    """What is printed while cases end, and after the last."""
+    """Prints each case as it ends, and the summary after the last one."""
 
     def __init__(self, total: int, as_json: bool) -> None:
         self.total, self.as_json = total, as_json

@@ -67,7 +67,7 @@ def diff(first: Path, second: Path, tolerance: float, heatmap: Path | None, html
 
 
 def _refuse_traces(first: Path, second: Path) -> None:
-    """What users of other tools try first."""
+    """Suggest the option that users of other tools expect."""
     from gen4emu.check.manifest import trace_kind
 
     traces = [path for path in (first, second) if path.suffix not in (".png", ".npy") and trace_kind(path) is not None]

@@ -9,7 +9,7 @@ import click
 
 import gen4emu
 
-# What the program, the shim and the C core read.  docs/environment.md has the same, and a test compares.
+# Environment variables of the program, the shim and the C core.  A test compares them with docs/environment.md.
 ENVIRONMENT = {
     "GEN4EMU_PAGER": "The pager for long text on a terminal; overrides PAGER. Empty or cat: none.",
     "PAGER": "The pager if GEN4EMU_PAGER is not set; less by default.",

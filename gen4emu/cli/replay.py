@@ -72,7 +72,7 @@ class Writer:
         self._mark = 0
 
     def write_draw(self, device: Device, place: Place) -> None:
-        """What the draw or blit that just ended has changed."""
+        """Write the surfaces that the draw or blit has changed."""
         if self._store is None:
             return
         memory = device.memory
@@ -328,7 +328,7 @@ class Report:
         return complaints
 
     def show(self) -> None:
-        """What went wrong, what is worth knowing, and a summary."""
+        """Print errors, notes and the summary."""
         device = self._run.device
         notes = [] if device is None else [str(event) for event in device.events() if event.is_note]
         for line in self._complaints() + ([] if is_quiet() else notes):

@@ -25,7 +25,7 @@ from gen4emu.live.server import Server
 from gen4emu.trace.output import Output
 
 Command = Callable[..., Any]
-# What is said of a program, by how far it went with the GPU.
+# Messages about a program, by how far it used the GPU.
 _ABSENCES = {"used": "", "display": "showed pictures but never drew with the GPU",
              "opened": "opened the GPU but never used it", "unused": "never opened the GPU"}
 PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}

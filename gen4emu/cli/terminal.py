@@ -1,4 +1,4 @@
-"""What the verbs share about terminals: colour, the pager, progress on stderr, output in large pieces."""
+"""Terminal output shared by the verbs: color, the pager, progress on stderr, buffered output."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ function picture(parent, uri, alt) {
 // Small pictures are enlarged by whole factors, so that single pixels can be seen; large ones are made to fit.
 function resize(image) {
   const width = main.clientWidth - 90;
-  const room = mode === MODES[0] ? Math.floor(width / 3) - 16 : Math.min(width, Math.max(256, innerHeight - 300));
-  const factor = zoom || Math.min(8, Math.floor(room / image.naturalWidth)) || room / image.naturalWidth;
+  const available = mode === MODES[0] ? Math.floor(width / 3) - 16 : Math.min(width, Math.max(256, innerHeight - 300));
+  const factor = zoom || Math.min(8, Math.floor(available / image.naturalWidth)) || available / image.naturalWidth;
   image.classList.toggle("enlarged", factor >= 1);
   image.width = Math.round(image.naturalWidth * factor);
 }
