@@ -63,7 +63,7 @@ class BuildNative(build_ext):
         core.sources += [str(path.relative_to(HERE) if in_place else path) for path in variants]
         core.include_dirs.append(str(generated.relative_to(HERE)) if in_place else str(generated))
         core.extra_compile_args += native.compiler_flags()
-        shim = native.Shim(Path(SCRATCH.name, "shim"))
+        shim = native.Shim(Path(SCRATCH.name, "shim"), generated)
 
         with native.Compilations(len(core.sources) + shim.files, self.parallel or native.jobs()) as compilations:
 

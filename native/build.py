@@ -42,9 +42,9 @@ VARIANTS = ["color/blend_store.c", "color/blend_wide.c", "color/depth.c", "core/
             "sampler/inner_loops.c"]
 VECTOR_LEVELS = ["avx2", "avx512"]
 
-# Headers that are derived from the hardware descriptions: file name -> module with `generate() -> str`.
-DERIVED = {"hw.h": "gen4emu.hw.c_header", "chips.h": "gen4emu.hw.chips", "isa.h": "gen4emu.isa.c_header",
-           "mpeg2.h": "gen4emu.hw.mpeg2_c"}
+# Headers that are derived from descriptions in Python: file name -> module with `generate() -> str`.
+DERIVED = {"enums.h": "gen4emu.core_enums", "hw.h": "gen4emu.hw.c_header", "chips.h": "gen4emu.hw.chips",
+           "isa.h": "gen4emu.isa.c_header", "mpeg2.h": "gen4emu.hw.mpeg2_c"}
 
 # The same bits everywhere: no fused multiply-add, no instructions beyond the platform's baseline (variant.h chooses
 # those when the program runs).  Guest memory and registers have no C type, hence no aliasing rules.
@@ -95,14 +95,19 @@ def write_if_changed(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def write_derived_headers(folder: Path) -> None:
-    """Bring the headers in FOLDER up to date with the hardware descriptions."""
+def derived(name: str) -> str:
+    """The text of one of the DERIVED headers."""
     sys.path.insert(0, str(ROOT))
     try:
-        for name, module in DERIVED.items():
-            write_if_changed(folder / name, import_module(module).generate())
+        return str(import_module(DERIVED[name]).generate())
     finally:
         sys.path.remove(str(ROOT))
+
+
+def write_derived_headers(folder: Path) -> None:
+    """Bring the headers in FOLDER up to date with the descriptions in Python."""
+    for name in DERIVED:
+        write_if_changed(folder / name, derived(name))
 
 
 def write_variants(folder: Path) -> list[Path]:
@@ -118,10 +123,10 @@ def write_variants(folder: Path) -> list[Path]:
 
 
 def declarations() -> str:
-    """api/border.h and the shim's protocol as cffi wants them: without preprocessor lines."""
-    lines = [line for name in ("api/border.h", "shim/protocol.h")
-             for line in (NATIVE / name).read_text(encoding="utf-8").splitlines()]
-    return "\n".join(line for line in lines if not line.startswith("#"))
+    """The enumerations, api/border.h and the shim's protocol as cffi wants them: without preprocessor lines."""
+    texts = [derived("enums.h")]
+    texts += [(NATIVE / name).read_text(encoding="utf-8") for name in ("api/border.h", "shim/protocol.h")]
+    return "\n".join(line for text in texts for line in text.splitlines() if not line.startswith("#"))
 
 
 def ffibuilder() -> cffi.FFI:
@@ -223,9 +228,9 @@ def replace_file(built: Path, target: Path) -> None:
 class Shim:
     """The library of programs of 64 bits and, where the compiler can make it, the one of 32 bits."""
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, generated: Path) -> None:
         compiler = _compiler()
-        common = [*compiler, *SHIM_COMPILE, *debug_flags()]
+        common = [*compiler, *SHIM_COMPILE, *debug_flags(), "-I", str(NATIVE), "-I", str(generated)]
         self._commands = {SHIM: [*common, *(SHIM_SANITIZE if sanitizing() else [])]}
         if _makes_32_bits(compiler):
             self._commands[SHIM_32] = [*common, *SHIM_COMPILE_32]
@@ -243,7 +248,7 @@ class Shim:
                 name = f"{source.relative_to(ROOT)}{' (32 bits)' if library == SHIM_32 else ''}"
                 self._objects.append(compilations.start(
                     name, run_compiler,
-                    [*command, "-c", "-I", str(NATIVE), str(source), "-o", str(self._object(library, source))]))
+                    [*command, "-c", str(source), "-o", str(self._object(library, source))]))
 
     def finish(self, package: Path) -> None:
         """Wait for what was started, and put the libraries into PACKAGE."""

@@ -9,34 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum g4_status {
-    G4_OK,
-    G4_FAULT,     /* a memory access that stops a strict device; the port's log says which */
-    G4_BAD_VALUE, /* an argument or a field that can not be used */
-    G4_NO_MEMORY, /* the host's memory or the limit given to g4_mem_create is used up */
-    G4_HANG,      /* a thread that does not end, or cannot go on */
-    G4_STOPPED,   /* whoever debugs wants no more of it */
-};
-
-/* Who accesses memory. */
-enum g4_unit {
-    G4_UNIT_CPU,
-    G4_UNIT_CS,
-    G4_UNIT_VF,
-    G4_UNIT_VS,
-    G4_UNIT_GS,
-    G4_UNIT_CLIP,
-    G4_UNIT_SF,
-    G4_UNIT_WM,
-    G4_UNIT_CC,
-    G4_UNIT_VFE,
-    G4_UNIT_TS,
-    G4_UNIT_EU,
-    G4_UNIT_SAMPLER,
-    G4_UNIT_DATA_PORT,
-    G4_UNIT_BLT,
-    G4_UNIT_APERTURE,
-};
+#include "enums.h"
 
 /* ---- vector variants: native/core/variant.h ---- */
 
@@ -53,15 +26,6 @@ enum g4_status g4_set_variant(enum g4_variant variant);
 
 /* ---- memory: native/core/memory.h ---- */
 
-enum g4_fault_kind {
-    G4_FAULT_UNMAPPED_READ,   /* no valid page table entry: reads as 0 */
-    G4_FAULT_UNMAPPED_WRITE,  /* no valid page table entry: dropped */
-    G4_FAULT_READ_ONLY_WRITE, /* dropped */
-    G4_FAULT_NO_MEMORY_WRITE, /* no host page left: dropped */
-    G4_FAULT_UNWRITTEN_READ,  /* a page that nothing ever wrote: reads as 0, never stops the device */
-    G4_FAULT_KINDS,
-};
-
 struct g4_fault {
     uint32_t unit;    /* enum g4_unit */
     uint32_t address; /* graphics address of the first byte that failed */
@@ -73,15 +37,6 @@ struct g4_fault {
 struct g4_fault_log {
     uint64_t count[G4_FAULT_KINDS];
     struct g4_fault first[G4_FAULT_KINDS];
-};
-
-enum g4_page_flags {
-    G4_PAGE_PRESENT = 1,       /* the page table entry is valid; without page table: something wrote the page */
-    G4_PAGE_EXTERNAL = 2,      /* memory of somebody else */
-    G4_PAGE_WRITTEN = 4,       /* has contents */
-    G4_PAGE_READ_ONLY = 8,     /* writes of the device are dropped */
-    G4_PAGE_MISSED_READ = 16,  /* was read while unmapped or unwritten */
-    G4_PAGE_MISSED_WRITE = 32, /* a write was dropped */
 };
 
 struct g4_mem;
@@ -123,36 +78,6 @@ enum g4_status g4_mem_read_physical(struct g4_mem *mem, uint64_t physical, void 
 enum g4_status g4_mem_write_physical(struct g4_mem *mem, uint64_t physical, const void *data, size_t size);
 
 /* ---- tiling: native/core/tiling.h ---- */
-
-enum g4_tiling {
-    G4_TILING_LINEAR,
-    G4_TILING_X,
-    G4_TILING_Y,
-    G4_TILING_W,
-};
-
-/* A tile in bytes across and rows down. */
-enum g4_tile_dimensions {
-    G4_TILE_X_WIDTH = 512,
-    G4_TILE_X_HEIGHT = 8,
-    G4_TILE_Y_WIDTH = 128,
-    G4_TILE_Y_HEIGHT = 32,
-    G4_TILE_W_WIDTH = 64,
-    G4_TILE_W_HEIGHT = 64,
-};
-
-/* What is XORed into address bit 6, numbered as Linux reports it (spec/05 3.11). */
-enum g4_swizzle {
-    G4_SWIZZLE_NONE,
-    G4_SWIZZLE_9,
-    G4_SWIZZLE_9_10,
-    G4_SWIZZLE_9_11,
-    G4_SWIZZLE_9_10_11,
-    G4_SWIZZLE_UNKNOWN,
-    G4_SWIZZLE_9_17,
-    G4_SWIZZLE_9_10_17,
-    G4_SWIZZLE_COUNT,
-};
 
 struct g4_surface_layout {
     uint32_t base;
@@ -231,19 +156,6 @@ enum g4_status g4_aperture_write(struct g4_port *port, const struct g4_aperture 
 
 /* ---- the state of one hardware context: native/core/context.h ---- */
 
-enum g4_counter {
-    G4_COUNTER_IA_VERTICES,
-    G4_COUNTER_IA_PRIMITIVES,
-    G4_COUNTER_VS_INVOCATIONS,
-    G4_COUNTER_GS_INVOCATIONS,
-    G4_COUNTER_GS_PRIMITIVES,
-    G4_COUNTER_CL_INVOCATIONS,
-    G4_COUNTER_CL_PRIMITIVES,
-    G4_COUNTER_PS_INVOCATIONS,
-    G4_COUNTER_PS_DEPTH,
-    G4_COUNTERS,
-};
-
 /* What the commands set, per hardware context (decision 19).  Pointers are resolved graphics addresses (base + offset
  * at the time of the command, spec/05 3.5); commands without pointers are kept as their own dwords, without the header,
  * and unpacked by the units with the generated functions.  Python fills it; plain data, so saving a context is a copy.
@@ -294,37 +206,6 @@ struct g4_state {
 };
 
 /* ---- what kernels and messages do that the rules do not allow: native/core/report.h ---- */
-
-/* Counted, never fatal by itself (spec/60 3.4 "lenient"); `replay` shows them, --strict fails on them. */
-enum g4_event {
-    G4_EVENT_BAD_SFID,        /* value: descriptor */
-    G4_EVENT_BAD_MESSAGE,     /* unknown opcode or type: descriptor */
-    G4_EVENT_BAD_LENGTH,      /* message length that the opcode does not allow: descriptor */
-    G4_EVENT_BAD_RESPONSE,    /* response length that does not fit: descriptor */
-    G4_EVENT_EOT_IGNORED,     /* EOT in a register descriptor */
-    G4_EVENT_EOT_WRONG_UNIT,  /* EOT to a unit that may not end threads */
-    G4_EVENT_ILLEGAL_OPCODE,  /* value: first dword */
-    G4_EVENT_MASK_STACK,      /* overflow or underflow */
-    G4_EVENT_GRF_RANGE,       /* register outside the thread's allocation */
-    G4_EVENT_INDIRECT_CARRY,  /* spec/40 7.3 */
-    G4_EVENT_EXCEPTION,       /* an enabled exception was taken; value: cr0.1 */
-    G4_EVENT_URB_RANGE,       /* URB write beyond the entry window; value: row */
-    G4_EVENT_URB_PROTOCOL,    /* Complete/Used/Allocate combination that is not allowed; value: descriptor */
-    G4_EVENT_BAD_SURFACE,     /* surface state that the message cannot use; value: binding table index */
-    G4_EVENT_BAD_FORMAT,      /* format that the unit does not support; value: format */
-    G4_EVENT_BAD_TOPOLOGY,    /* value: topology code */
-    G4_EVENT_BAD_STATE,       /* a state field with a reserved value; value: the field */
-    G4_EVENT_RT_FLAGS,        /* render target write whose length contradicts M1.6; value: descriptor */
-    G4_EVENT_UNMODELLED,      /* legal, but not modelled; value: what */
-    G4_EVENT_SILICON_DIFFERS, /* real G4x returns something else (decision 34); value: descriptor */
-    G4_EVENT_BITSTREAM,       /* an illegal code in slice data, the rest is dropped; value: bit */
-    G4_EVENT_THREAD_LEAK,     /* a root thread ended without telling the spawner; value: FFTID */
-    G4_EVENT_DEADLOCK,        /* media threads wait for each other; value: how many */
-    /* notes: allowed, but worth knowing */
-    G4_EVENT_NO_DEPTH_BUFFER, /* a pixel shader computes depth for nobody; value: dword 1 of 3DSTATE_DEPTH_BUFFER */
-    G4_EVENT_LARGE_OBJECT,    /* wider or higher than 8192 pixels, which hardware need not get right; value: pixels */
-    G4_EVENTS,
-};
 
 struct g4_event_count {
     uint64_t count;
@@ -447,35 +328,11 @@ void g4_device_reset_counts(struct g4_device *device);
 
 /* ---- counters: native/eu/counters.h ---- */
 
-/* Units whose threads are counted apart. */
-enum g4_counted_stage {
-    G4_COUNTED_VS,
-    G4_COUNTED_GS,
-    G4_COUNTED_CLIP,
-    G4_COUNTED_SF,
-    G4_COUNTED_WM,
-    G4_COUNTED_MEDIA,
-    G4_COUNTED_STAGES,
-};
-
 struct g4_stage_counters {
     uint64_t threads;
     uint64_t instructions; /* executed, one per thread */
     uint64_t channel_ops;  /* executed channels */
     uint64_t messages[16]; /* by shared function */
-};
-
-/* How a surface is used. */
-enum g4_surface_role {
-    G4_ROLE_VERTEX_BUFFER,
-    G4_ROLE_INDEX_BUFFER,
-    G4_ROLE_TEXTURE,     /* of the sampler */
-    G4_ROLE_BUFFER,      /* of the data port's buffer messages: constants most of all */
-    G4_ROLE_SCRATCH,     /* stateless memory */
-    G4_ROLE_MEDIA_BLOCK, /* of media block messages */
-    G4_ROLE_RENDER_TARGET,
-    G4_ROLE_DEPTH_BUFFER,
-    G4_SURFACE_ROLES,
 };
 
 struct g4_surface_counters {
@@ -540,40 +397,6 @@ enum {
     G4_DEBUG_MRF = 16,        /* message registers of a thread */
 };
 
-/* What a debugger is told of. */
-enum g4_debug_kind {
-    G4_DEBUG_THREAD,      /* a thread has its payload and is about to start */
-    G4_DEBUG_SETTLED,     /* all traps that it has met have been told of: now they may be changed */
-    G4_DEBUG_VERTEX,      /* the vertex of a trap was fetched, and there is no vertex shader */
-    G4_DEBUG_INSTRUCTION, /* a thread is about to execute an instruction */
-    G4_DEBUG_WRITE,       /* its message has changed a watched range */
-    G4_DEBUG_MESSAGE,     /* its message was answered */
-    G4_DEBUG_EXCEPTION,   /* it met an exception that is enabled; `value`: bit of cr0.1's enables, from 11 */
-    G4_DEBUG_ATTENTION,   /* it waits for the host (`wait n1`) */
-    G4_DEBUG_IN_FLIGHT,   /* it touches a register that no response will ever come to; `value`: which */
-    G4_DEBUG_OBJECT,      /* an object that may cover the watched pixel, or that a trap wants, has been set up */
-    G4_DEBUG_FRAGMENT,    /* what became of a fragment of the watched pixel */
-};
-
-/* What the debugger is to do next. */
-enum g4_debug_action {
-    G4_DEBUG_GO,
-    G4_DEBUG_STEP,   /* tell of the thread's next instruction */
-    G4_DEBUG_FINISH, /* tell of the instruction that ends the thread */
-    G4_DEBUG_ABANDON /* end the draw with G4_STOPPED */
-};
-
-/* Which threads, as they start; several kinds can be asked for at once by several traps (spec/60 9.4 D2, D13). */
-enum g4_trap_kind {
-    G4_TRAP_THREAD,          /* number `value` of `units` */
-    G4_TRAP_EVERY_THREAD,    /* of `units` */
-    G4_TRAP_OBJECT,          /* the setup thread of object `value` */
-    G4_TRAP_PIXEL,           /* pixel shader threads with the 2x2 block of x, y */
-    G4_TRAP_VERTEX_INDEX,    /* the vertex shader thread of index `value` */
-    G4_TRAP_VERTEX_SEQUENCE, /* of the vertex with sequence number `value` */
-    G4_TRAP_DEBUG_ID,        /* R0.6 and R0.7 under masks, threads of `units` */
-};
-
 struct g4_debug_trap {
     uint32_t kind;  /* enum g4_trap_kind */
     uint32_t units; /* bit n: enum g4_unit n */
@@ -587,28 +410,11 @@ struct g4_debug_trap {
     bool unflagged; /* does not flag it */
 };
 
-enum g4_breakpoint_kind {
-    G4_BREAK_ADDRESS,       /* graphics address in low..high */
-    G4_BREAK_OPCODE,        /* low */
-    G4_BREAK_END,           /* messages that end the thread */
-    G4_BREAK_MESSAGE,       /* descriptor & mask == low */
-    G4_BREAK_DEBUG_CONTROL, /* the instruction's own bit */
-    G4_BREAK_WRITE,         /* messages that change memory in low..high */
-    G4_BREAK_EVERY,         /* any instruction */
-};
-
 struct g4_debug_breakpoint {
     uint32_t kind;  /* enum g4_breakpoint_kind */
     uint32_t units; /* bit n: threads of enum g4_unit n */
     bool flagged;   /* only flagged threads */
     uint32_t low, high, mask;
-};
-
-/* What happens to bad messages (spec/60 3.4). */
-enum g4_error_policy {
-    G4_ERRORS_LENIENT,
-    G4_ERRORS_STRICT,   /* the thread stops */
-    G4_ERRORS_HARDWARE, /* the destination stays in flight; who touches it hangs */
 };
 
 struct g4_debug_setup {
@@ -658,21 +464,6 @@ struct g4_debug_origin {
     uint32_t index, id, instance, primitive_id; /* VF: as fetched */
     uint32_t inputs;                            /* GS and CLIP: the object that the thread got */
     uint32_t input[G4_DEBUG_INPUTS];
-};
-
-/* What became of a fragment. */
-enum g4_debug_fate {
-    G4_FATE_STIPPLED,
-    G4_FATE_EARLY_STENCIL, /* before the shader */
-    G4_FATE_EARLY_DEPTH,
-    G4_FATE_DEPTH_ONLY, /* passed, and no shader runs */
-    G4_FATE_KILLED,     /* the shader cleared its bit */
-    G4_FATE_ALPHA,
-    G4_FATE_STENCIL,
-    G4_FATE_DEPTH,
-    G4_FATE_OUTSIDE,  /* of the render target */
-    G4_FATE_NO_COLOR, /* passed, no colour is written */
-    G4_FATE_WRITTEN,
 };
 
 struct g4_debug_fragment {
@@ -857,18 +648,6 @@ uint32_t g4_bench_dispatch_contiguous(const struct g4_bench *bench, bool both_ha
 bool g4_surface_place(const uint32_t *state, uint32_t gen, uint32_t level, uint32_t slice, uint32_t place[2]);
 
 /* ---- the blitter: native/blt.h ---- */
-
-enum g4_blt_pattern {
-    G4_BLT_PATTERN_NONE,
-    G4_BLT_PATTERN_SOLID,
-    G4_BLT_PATTERN_COLOR,
-    G4_BLT_PATTERN_MONO
-};
-enum g4_blt_source {
-    G4_BLT_SOURCE_NONE,
-    G4_BLT_SOURCE_COLOR,
-    G4_BLT_SOURCE_MONO
-};
 
 /* One rectangle of the 2D engine with everything that decides about its pixels (spec/05 3.13 to 3.16). */
 struct g4_blt {
