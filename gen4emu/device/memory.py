@@ -9,12 +9,15 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum, IntEnum, IntFlag
+from enum import Enum
 from operator import itemgetter
 from types import TracebackType
 from typing import Any, Self
 
 from gen4emu._native import ffi, lib
+from gen4emu.core_enums import FaultKind as FaultKind
+from gen4emu.core_enums import PageFlags as PageFlags
+from gen4emu.core_enums import Unit as Unit
 from gen4emu.errors import FieldError, Gen4emuError
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.registers import GTT_ENTRY, PageTableEntryType
@@ -25,57 +28,6 @@ GTT_ENTRIES_GEN45 = 2 * 1024 * 1024 // 4  # [CTG/EL]: up to 2 GiB
 MAX_GTT_ENTRIES = 1 << 20  # all that a 32-bit address can name
 DEFAULT_LIMIT_BYTES = 1 << 30
 _ADDRESS_SPACE = 1 << 32
-
-
-class Unit(IntEnum):
-    """Who accesses memory."""
-
-    CPU = lib.G4_UNIT_CPU
-    CS = lib.G4_UNIT_CS
-    VF = lib.G4_UNIT_VF
-    VS = lib.G4_UNIT_VS
-    GS = lib.G4_UNIT_GS
-    CLIP = lib.G4_UNIT_CLIP
-    SF = lib.G4_UNIT_SF
-    WM = lib.G4_UNIT_WM
-    CC = lib.G4_UNIT_CC
-    VFE = lib.G4_UNIT_VFE
-    TS = lib.G4_UNIT_TS
-    EU = lib.G4_UNIT_EU
-    SAMPLER = lib.G4_UNIT_SAMPLER
-    DATA_PORT = lib.G4_UNIT_DATA_PORT
-    BLT = lib.G4_UNIT_BLT
-    APERTURE = lib.G4_UNIT_APERTURE
-
-
-class FaultKind(IntEnum):
-    UNMAPPED_READ = lib.G4_FAULT_UNMAPPED_READ
-    UNMAPPED_WRITE = lib.G4_FAULT_UNMAPPED_WRITE
-    READ_ONLY_WRITE = lib.G4_FAULT_READ_ONLY_WRITE
-    NO_MEMORY_WRITE = lib.G4_FAULT_NO_MEMORY_WRITE
-    UNWRITTEN_READ = lib.G4_FAULT_UNWRITTEN_READ
-
-    @property
-    def text(self) -> str:
-        return _FAULT_TEXT[self]
-
-
-_FAULT_TEXT = {
-    FaultKind.UNMAPPED_READ: "read of an address that nothing maps",
-    FaultKind.UNMAPPED_WRITE: "write to an address that nothing maps",
-    FaultKind.READ_ONLY_WRITE: "write to a read-only page",
-    FaultKind.NO_MEMORY_WRITE: "write to a page for which no memory is left",
-    FaultKind.UNWRITTEN_READ: "read of memory that nothing has written",
-}
-
-
-class PageFlags(IntFlag):
-    PRESENT = lib.G4_PAGE_PRESENT
-    EXTERNAL = lib.G4_PAGE_EXTERNAL
-    WRITTEN = lib.G4_PAGE_WRITTEN
-    READ_ONLY = lib.G4_PAGE_READ_ONLY
-    MISSED_READ = lib.G4_PAGE_MISSED_READ
-    MISSED_WRITE = lib.G4_PAGE_MISSED_WRITE
 
 
 class Missing(Enum):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 from gen4emu._native import ffi, lib
+from gen4emu.core_enums import Swizzle as Swizzle
+from gen4emu.core_enums import Tiling as Tiling
 from gen4emu.device.memory import PAGE_SIZE, Memory, Missing, ProbePort, Unit
 from gen4emu.errors import FieldError
 from gen4emu.hw.gen import Gen
@@ -22,39 +23,8 @@ _ADDRESS_SPACE = 1 << 32
 _HALF = 1 << 31
 
 
-class Tiling(IntEnum):
-    LINEAR = lib.G4_TILING_LINEAR
-    X = lib.G4_TILING_X
-    Y = lib.G4_TILING_Y
-    W = lib.G4_TILING_W
-
-    @property
-    def tile(self) -> tuple[int, int]:
-        """Bytes across and rows down of a tile."""
-        return _TILES[self]
-
-
-_TILES = {
-    Tiling.LINEAR: (1, 1),
-    Tiling.X: (lib.G4_TILE_X_WIDTH, lib.G4_TILE_X_HEIGHT),
-    Tiling.Y: (lib.G4_TILE_Y_WIDTH, lib.G4_TILE_Y_HEIGHT),
-    Tiling.W: (lib.G4_TILE_W_WIDTH, lib.G4_TILE_W_HEIGHT),
-}
 _FENCE = FENCES[0]
 _WALKS = {Tiling.X: FenceTileWalk.XMAJOR, Tiling.Y: FenceTileWalk.YMAJOR}
-
-
-class Swizzle(IntEnum):
-    """The address bits that are XORed into bit 6, with the numbers that Linux reports."""
-
-    NONE = lib.G4_SWIZZLE_NONE
-    BIT_9 = lib.G4_SWIZZLE_9
-    BIT_9_10 = lib.G4_SWIZZLE_9_10
-    BIT_9_11 = lib.G4_SWIZZLE_9_11
-    BIT_9_10_11 = lib.G4_SWIZZLE_9_10_11
-    UNKNOWN = lib.G4_SWIZZLE_UNKNOWN
-    BIT_9_17 = lib.G4_SWIZZLE_9_17
-    BIT_9_10_17 = lib.G4_SWIZZLE_9_10_17
 
 
 def tiled_offset(tiling: Tiling, pitch_bytes: int, x_bytes: int, y: int) -> int:
