@@ -1,6 +1,6 @@
 """A debugger for a device: traps, breakpoints, stops.
 
-    debugger = Debugger(device, lambda stop: Action.GO)
+    debugger = Debugger(device, lambda stop: DebugAction.GO)
     debugger.add(Trap(TrapKind.PIXEL, x=100, y=50), "pixel 100,50")
 
 `on_stop` is called from within the draw, with a `Stop` whose thread may be looked at and changed until it returns.
@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gen4emu._native import lib
+from gen4emu.core_enums import DebugAction, DebugKind
 from gen4emu.debug.look import Look, code_lines
 from gen4emu.debug.messages import Message, message_of
 from gen4emu.debug.model import STAGES, Origin, Thread, origin_of, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Unit
-from gen4emu.device.observer import Action, Breakpoint, Kind, Trap, Wishes
+from gen4emu.device.observer import Breakpoint, Trap, Wishes
 from gen4emu.device.place import Place
 
 _EXCEPTIONS = {0: "mask stack exception", 1: "illegal opcode exception", 2: "software exception", 4: "breakpoint"}
@@ -28,7 +29,7 @@ _EXCEPTIONS = {0: "mask stack exception", 1: "illegal opcode exception", 2: "sof
 class Stop:
     """Somewhere in a draw."""
 
-    kind: Kind
+    kind: DebugKind
     place: Place
     reason: str
     number: int | None  # of what the user asked for
@@ -71,7 +72,7 @@ class _Item:
     hits: int = 0
 
 
-OnStop = Callable[[Stop], Action]
+OnStop = Callable[[Stop], DebugAction]
 
 
 class Debugger:
@@ -80,9 +81,9 @@ class Debugger:
     def __init__(self, device: Device, on_stop: OnStop, on_message: Callable[[Message], None] | None = None) -> None:
         self.device, self.on_stop, self.on_message = device, on_stop, on_message
         self.wishes = Wishes(handlers={
-            Kind.THREAD: self._trapped, Kind.VERTEX: self._vertex, Kind.INSTRUCTION: self._instruction,
-            Kind.WRITE: self._write, Kind.MESSAGE: self._message, Kind.EXCEPTION: self._exception,
-            Kind.ATTENTION: self._attention, Kind.IN_FLIGHT: self._in_flight})
+            DebugKind.THREAD: self._trapped, DebugKind.VERTEX: self._vertex, DebugKind.INSTRUCTION: self._instruction,
+            DebugKind.WRITE: self._write, DebugKind.MESSAGE: self._message, DebugKind.EXCEPTION: self._exception,
+            DebugKind.ATTENTION: self._attention, DebugKind.IN_FLIGHT: self._in_flight})
         self._items: list[_Item] = []
         self._next = 1
         self._attached = True
@@ -157,57 +158,57 @@ class Debugger:
         return item
 
     # --- events ---------------------------------------------------------------------------------------------------
-    def _stop(self, event: Any, reason: str, item: _Item | None = None, **more: Any) -> Action:
+    def _stop(self, event: Any, reason: str, item: _Item | None = None, **more: Any) -> DebugAction:
         thread = thread_of(event)
-        stop = Stop(Kind(event.kind), self.device.place, reason, item.number if item else None, event.address,
+        stop = Stop(DebugKind(event.kind), self.device.place, reason, item.number if item else None, event.address,
                     event.value, thread=thread, look=Look(self.device, thread, event.address), **more)
         return self.on_stop(stop)
 
-    def _trapped(self, event: Any) -> Action:
+    def _trapped(self, event: Any) -> DebugAction:
         found = self.device.observer.trap_of(event)
         item = self._hit(found[1] if found else None)
         if item is None:
-            return Action.GO
+            return DebugAction.GO
         more = {"instance": event.occurrence} if event.occurrence else {}
         nth = f", instance {event.occurrence}" if event.occurrence else ""
         return self._stop(event, f"trap {item.number} ({item.text}){nth}", item, **more)
 
-    def _vertex(self, event: Any) -> Action:
+    def _vertex(self, event: Any) -> DebugAction:
         found = self.device.observer.trap_of(event)
         item = self._hit(found[1] if found else None)
         if item is None:
-            return Action.GO
-        return self.on_stop(Stop(Kind.VERTEX, self.device.place, f"trap {item.number} ({item.text}), not shaded",
+            return DebugAction.GO
+        return self.on_stop(Stop(DebugKind.VERTEX, self.device.place, f"trap {item.number} ({item.text}), not shaded",
                                  item.number, vertex=origin_of(event, event.value)))
 
-    def _instruction(self, event: Any) -> Action:
+    def _instruction(self, event: Any) -> DebugAction:
         if event.stepped:
             return self._stop(event, "step")
         found = self.device.observer.breakpoint_of(event)
         if found is None:
             return self._stop(event, "breakpoint of the instruction")
         item = self._hit(found[1])
-        return self._stop(event, f"breakpoint {item.number} ({item.text})", item) if item else Action.GO
+        return self._stop(event, f"breakpoint {item.number} ({item.text})", item) if item else DebugAction.GO
 
-    def _write(self, event: Any) -> Action:
+    def _write(self, event: Any) -> DebugAction:
         found = self.device.observer.breakpoint_of(event)
         item = self._hit(found[1] if found else None)
         if item is None:
-            return Action.GO
+            return DebugAction.GO
         return self._stop(event, f"breakpoint {item.number} ({item.text}), 0x{event.value:08x} has changed", item)
 
-    def _message(self, event: Any) -> Action:
+    def _message(self, event: Any) -> DebugAction:
         if self.wishes.messages and self.on_message is not None:
             self.on_message(message_of(self.device, event))
-        return Action.GO
+        return DebugAction.GO
 
-    def _exception(self, event: Any) -> Action:
+    def _exception(self, event: Any) -> DebugAction:
         return self._stop(event, _EXCEPTIONS.get(event.value, f"exception {event.value}"))
 
-    def _attention(self, event: Any) -> Action:
+    def _attention(self, event: Any) -> DebugAction:
         return self._stop(event, f"attention, data {event.value}")
 
-    def _in_flight(self, event: Any) -> Action:
+    def _in_flight(self, event: Any) -> DebugAction:
         return self._stop(event, f"g{event.value} is in flight for ever: the GPU hangs")
 
     # --- what the host does ---------------------------------------------------------------------------------------

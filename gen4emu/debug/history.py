@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gen4emu.core_enums import DebugAction, DebugKind, TrapKind
 from gen4emu.debug.model import (
     Color,
     Fate,
@@ -20,7 +21,7 @@ from gen4emu.debug.model import (
 )
 from gen4emu.device.device import Device, Options
 from gen4emu.device.memory import Unit
-from gen4emu.device.observer import Action, Kind, Trap, TrapKind, Wishes
+from gen4emu.device.observer import Trap, Wishes
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.targets import Target
@@ -167,7 +168,8 @@ class Recorder:
         self.history = History(x, y)
         self._frames = frames
         self._attached = False
-        self._wishes = Wishes(pixel=(x, y), handlers={Kind.FRAGMENT: self._fragment, Kind.OBJECT: self._object})
+        self._wishes = Wishes(pixel=(x, y), handlers={DebugKind.FRAGMENT: self._fragment,
+                                                      DebugKind.OBJECT: self._object})
         self._candidates: dict[int, Object] = {}  # of the draw that runs
         self._seen: set[int] = set()
         self._first = 0  # of the draw's entries
@@ -185,24 +187,24 @@ class Recorder:
     def close(self) -> None:
         self.device.observer.remove(self._wishes)
 
-    def _fragment(self, event: Any) -> Action:
+    def _fragment(self, event: Any) -> DebugAction:
         fragment = fragment_of(self.device, event)
         if len(self.history.entries) >= MOST:
             self.history.dropped += 1
-            return Action.GO
+            return DebugAction.GO
         self.history.entries.append(fragment)
         if fragment.target is not None and fragment.fate is Fate.WRITTEN:
             self._seen.add(fragment.target)
         candidate = self._candidates.get(fragment.object)
         if candidate is not None:
             self.history.objects[fragment.place.draw, fragment.object] = candidate
-        return Action.GO
+        return DebugAction.GO
 
-    def _object(self, event: Any) -> Action:
+    def _object(self, event: Any) -> DebugAction:
         if len(self._candidates) < MOST:
             found = object_of(self.device, event)
             self._candidates[found.number] = found
-        return Action.GO
+        return DebugAction.GO
 
     def _drawn(self) -> None:
         """A draw has ended: put its fragments into the order of objects, and notice changes without a fragment."""
@@ -389,13 +391,13 @@ def trap_pixel(device: Device, x: int, y: int, instance: int = 0,
     """From now on note when a pixel's 2x2 block is dispatched: the n-th time, or whenever it is."""
     found: list[Occurrence] = []
 
-    def handle(event: Any) -> Action:
+    def handle(event: Any) -> DebugAction:
         if len(found) < MOST:
             found.append(Occurrence(x, y, event.occurrence, device.place, thread_of(event)))
             if tell is not None:
                 tell(found[-1])
-        return Action.GO
+        return DebugAction.GO
 
     device.observer.add(Wishes(traps=[Trap(TrapKind.PIXEL, x=x, y=y, instance=instance)],
-                               handlers={Kind.THREAD: handle}))
+                               handlers={DebugKind.THREAD: handle}))
     return found

@@ -10,6 +10,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
+from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, ErrorPolicy, TrapKind
 from gen4emu.debug import inspect, places
 from gen4emu.debug.debugger import Debugger, Stop, stop_lines, units_of
 from gen4emu.debug.history import SCHEMA as HISTORY_SCHEMA
@@ -19,7 +20,7 @@ from gen4emu.debug.messages import Message, message_lines
 from gen4emu.debug.model import UNITS, Fate
 from gen4emu.debug.session import Leave, Restart, Session
 from gen4emu.device.device import Options
-from gen4emu.device.observer import Action, BreakKind, Breakpoint, ErrorPolicy, Kind, Trap, TrapKind
+from gen4emu.device.observer import Breakpoint, Trap
 from gen4emu.device.place import Place
 from gen4emu.device.state import Words
 from gen4emu.errors import Gen4emuError
@@ -31,7 +32,7 @@ from gen4emu.trace.opening import Trace
 
 Read = Callable[[str], str | None]  # the next command, or None when there are no more
 Say = Callable[[str], None]
-Command = Callable[["Shell", list[str]], Action | None]
+Command = Callable[["Shell", list[str]], DebugAction | None]
 
 
 SCHEMA = "gen4emu.debug/1"  # of the lines with --json
@@ -100,14 +101,14 @@ class Shell:
     def _at_start(self) -> None:
         self._ask()
 
-    def _stopped(self, stop: Stop) -> Action:
+    def _stopped(self, stop: Stop) -> DebugAction:
         if self._steps > 1 and stop.reason == "step":
             self._steps -= 1
-            return Action.STEP
+            return DebugAction.STEP
         self.stop, self._steps = stop, 0
         self._answer("stop", stop_lines(stop), stop.as_json())
         try:
-            return self._ask() if stop.kind is not Kind.IN_FLIGHT else Action.GO
+            return self._ask() if stop.kind is not DebugKind.IN_FLIGHT else DebugAction.GO
         finally:
             self.stop = None
 
@@ -123,7 +124,7 @@ class Shell:
     def _message(self, message: Message) -> None:
         self._answer("message", message_lines(message), message.as_json())
 
-    def _ask(self) -> Action:
+    def _ask(self) -> DebugAction:
         """Commands until one of them goes on."""
         while True:
             line = self._read(self._prompt())
@@ -162,7 +163,7 @@ class Shell:
         lines = list(lines)
         self._answer(kind, lines, data if data is not None else {"text": lines})
 
-    def command(self, line: str) -> Action | None:
+    def command(self, line: str) -> DebugAction | None:
         """Run one; an action when the draw is to go on."""
         try:
             words = shlex.split(line, comments=True)
@@ -255,44 +256,44 @@ def _qualified(arguments: list[str]) -> tuple[list[str], int, bool]:
 
 
 # --- going on ---------------------------------------------------------------------------------------------------------
-def _continue(shell: Shell, arguments: list[str]) -> Action:
+def _continue(shell: Shell, arguments: list[str]) -> DebugAction:
     shell.running()
-    return Action.GO
+    return DebugAction.GO
 
 
-def _step(shell: Shell, arguments: list[str]) -> Action:
+def _step(shell: Shell, arguments: list[str]) -> DebugAction:
     _ = shell.look
     shell.go(number(arguments[0], "count", 1 << 32) if arguments else 1)
-    return Action.STEP
+    return DebugAction.STEP
 
 
-def _finish(shell: Shell, arguments: list[str]) -> Action:
+def _finish(shell: Shell, arguments: list[str]) -> DebugAction:
     _ = shell.look
-    return Action.FINISH
+    return DebugAction.FINISH
 
 
-def _draw(shell: Shell, arguments: list[str]) -> Action:
+def _draw(shell: Shell, arguments: list[str]) -> DebugAction:
     shell.running()
     _need(arguments, 1, "draw N")
     wanted = number(arguments[0], "draw")
     if wanted < shell.session.place().draw + (shell.stop is not None or shell.primitive is not None):
         raise Usage(f"draw {wanted} is over; `restart` runs the trace again")
     shell.session.draw_stop.at, shell.session.draw_stop.required = wanted, True
-    return Action.GO
+    return DebugAction.GO
 
 
-def _next(shell: Shell, arguments: list[str]) -> Action:
+def _next(shell: Shell, arguments: list[str]) -> DebugAction:
     shell.running()
     inside = shell.stop is not None or shell.primitive is not None
     shell.session.draw_stop.at, shell.session.draw_stop.required = shell.session.place().draw + inside, False
-    return Action.GO
+    return DebugAction.GO
 
 
-def _restart(shell: Shell, arguments: list[str]) -> Action:
+def _restart(shell: Shell, arguments: list[str]) -> DebugAction:
     raise Restart
 
 
-def _quit(shell: Shell, arguments: list[str]) -> Action:
+def _quit(shell: Shell, arguments: list[str]) -> DebugAction:
     raise Leave
 
 
@@ -379,11 +380,11 @@ def _halt(shell: Shell, arguments: list[str]) -> None:
     _added(shell, Trap(TrapKind.EVERY_THREAD, units=units, unflagged=True), " ".join(["halt", *rest]), "trap", True)
 
 
-def _until(shell: Shell, arguments: list[str]) -> Action:
+def _until(shell: Shell, arguments: list[str]) -> DebugAction:
     _need(arguments, 1, "until ADDRESS")
     low, high = _range(arguments[0])
     _added(shell, Breakpoint(BreakKind.ADDRESS, low, high), f"until {arguments[0]}", "breakpoint", True)
-    return Action.GO
+    return DebugAction.GO
 
 
 def _list(shell: Shell, arguments: list[str]) -> None:
@@ -578,7 +579,7 @@ def _toggle(name: str) -> Command:
 
 
 def _clear(shell: Shell, arguments: list[str]) -> None:
-    if shell.stop is None or shell.stop.kind is not Kind.ATTENTION:
+    if shell.stop is None or shell.stop.kind is not DebugKind.ATTENTION:
         raise Usage("no thread is waiting for attention")
     shell.debugger.clear_attention()
 

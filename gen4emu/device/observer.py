@@ -8,72 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any
 
 from gen4emu._native import ffi, lib
-from gen4emu.device.memory import Unit
+from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, ErrorPolicy, Status, TrapKind, Unit
 from gen4emu.errors import FieldError
 
 NONE = int(lib.G4_DEBUG_NONE)
-
-
-class TrapKind(IntEnum):
-    """Which threads a trap is for, see `enum g4_trap_kind`."""
-
-    THREAD = lib.G4_TRAP_THREAD
-    EVERY_THREAD = lib.G4_TRAP_EVERY_THREAD
-    OBJECT = lib.G4_TRAP_OBJECT
-    PIXEL = lib.G4_TRAP_PIXEL
-    VERTEX_INDEX = lib.G4_TRAP_VERTEX_INDEX
-    VERTEX_SEQUENCE = lib.G4_TRAP_VERTEX_SEQUENCE
-    DEBUG_ID = lib.G4_TRAP_DEBUG_ID
-
-
-class BreakKind(IntEnum):
-    """Which instructions a breakpoint is for, see `enum g4_breakpoint_kind`."""
-
-    ADDRESS = lib.G4_BREAK_ADDRESS
-    OPCODE = lib.G4_BREAK_OPCODE
-    END = lib.G4_BREAK_END
-    MESSAGE = lib.G4_BREAK_MESSAGE
-    DEBUG_CONTROL = lib.G4_BREAK_DEBUG_CONTROL
-    WRITE = lib.G4_BREAK_WRITE
-    EVERY = lib.G4_BREAK_EVERY
-
-
-class Kind(IntEnum):
-    """What the core tells of, see `enum g4_debug_kind`."""
-
-    THREAD = lib.G4_DEBUG_THREAD
-    SETTLED = lib.G4_DEBUG_SETTLED
-    VERTEX = lib.G4_DEBUG_VERTEX
-    INSTRUCTION = lib.G4_DEBUG_INSTRUCTION
-    WRITE = lib.G4_DEBUG_WRITE
-    MESSAGE = lib.G4_DEBUG_MESSAGE
-    EXCEPTION = lib.G4_DEBUG_EXCEPTION
-    ATTENTION = lib.G4_DEBUG_ATTENTION
-    IN_FLIGHT = lib.G4_DEBUG_IN_FLIGHT
-    OBJECT = lib.G4_DEBUG_OBJECT
-    FRAGMENT = lib.G4_DEBUG_FRAGMENT
-
-
-class Action(IntEnum):
-    """How a draw goes on after an event."""
-
-    GO = lib.G4_DEBUG_GO
-    STEP = lib.G4_DEBUG_STEP
-    FINISH = lib.G4_DEBUG_FINISH
-
-
-class ErrorPolicy(IntEnum):
-    """What becomes of bad messages (spec/60 3.4)."""
-
-    LENIENT = lib.G4_ERRORS_LENIENT
-    STRICT = lib.G4_ERRORS_STRICT
-    HARDWARE = lib.G4_ERRORS_HARDWARE
-
-
 ALL_UNITS = 0xFFFFFFFF
 
 
@@ -109,7 +50,7 @@ class Breakpoint:
     flagged: bool = False  # only in flagged threads
 
 
-Handler = Callable[[Any], Action]
+Handler = Callable[[Any], DebugAction]
 
 
 @dataclass(slots=True)
@@ -118,7 +59,7 @@ class Wishes:
 
     traps: list[Trap] = field(default_factory=list)
     breakpoints: list[Breakpoint] = field(default_factory=list)
-    handlers: dict[Kind, Handler] = field(default_factory=dict)
+    handlers: dict[DebugKind, Handler] = field(default_factory=dict)
     messages: bool = False
     messages_flagged: bool = False
     message_units: int = ALL_UNITS
@@ -189,9 +130,9 @@ class Observer:
         if self._handle is None:
             self._handle = ffi.new_handle(self)
         status = lib.g4_device_debug(self._native, setup, lib.gen4emu_debug_event, self._handle)
-        if status == lib.G4_NO_MEMORY:
+        if status == Status.NO_MEMORY:
             raise MemoryError("the debugger could not be attached")
-        assert status == lib.G4_OK, "_check and the core agree"
+        assert status == Status.OK, "_check and the core agree"
         self.attached = True
 
     # --- events ---------------------------------------------------------------------------------------------------
@@ -206,29 +147,29 @@ class Observer:
         """The core's call: nothing may leave it but an action."""
         self._inside += 1
         try:
-            self._trapped = event.kind == lib.G4_DEBUG_THREAD
-            if event.kind == lib.G4_DEBUG_SETTLED:
+            self._trapped = event.kind == DebugKind.THREAD
+            if event.kind == DebugKind.SETTLED:
                 if self._changed:
                     self._changed = False
                     self.update()
-                return int(Action.GO)
-            action = Action.GO
+                return int(DebugAction.GO)
+            action = DebugAction.GO
             for wishes in self._asked(event):
-                handler = wishes.handlers.get(Kind(event.kind))
+                handler = wishes.handlers.get(DebugKind(event.kind))
                 if handler is not None:
                     action = max(action, handler(event))
             return int(action)
         except BaseException as e:
             self._raised = e
-            return int(lib.G4_DEBUG_ABANDON)
+            return int(DebugAction.ABANDON)
         finally:
             self._inside -= 1
 
     def _asked(self, event: Any) -> list[Wishes]:
         """Whose event it is; everybody's when nobody's trap or breakpoint stands for it."""
-        if event.kind in (lib.G4_DEBUG_THREAD, lib.G4_DEBUG_VERTEX):
+        if event.kind in (DebugKind.THREAD, DebugKind.VERTEX):
             found: tuple[Wishes, Any] | None = self.trap_of(event)
-        elif event.kind in (lib.G4_DEBUG_INSTRUCTION, lib.G4_DEBUG_WRITE):
+        elif event.kind in (DebugKind.INSTRUCTION, DebugKind.WRITE):
             found = self.breakpoint_of(event)
         else:
             found = None

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gen4emu._native import ffi, lib
+from gen4emu.core_enums import Status
 from gen4emu.device.memory import Memory
-from gen4emu.device.probe import THREADS, Probe, Status
+from gen4emu.device.probe import THREADS, Probe
 from gen4emu.errors import FieldError
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gen4emu._native import ffi, lib
-from gen4emu.device.memory import Memory, Unit
+from gen4emu.core_enums import Event, Status, Unit
+from gen4emu.device.memory import Memory
 from gen4emu.errors import FieldError, HangError
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
@@ -22,43 +22,6 @@ from gen4emu.isa import assemble
 THREADS = 8
 ALL_CHANNELS = 0xFFFF
 KERNEL_ADDRESS = 0x10000
-
-
-class Status(IntEnum):
-    """How a run or a message ended."""
-
-    OK = lib.G4_OK
-    FAULT = lib.G4_FAULT
-    BAD_VALUE = lib.G4_BAD_VALUE
-    NO_MEMORY = lib.G4_NO_MEMORY
-    HANG = lib.G4_HANG
-
-
-class Event(IntEnum):
-    """What a kernel or a message did against the rules (native/core/report.h)."""
-
-    BAD_SFID = lib.G4_EVENT_BAD_SFID
-    BAD_MESSAGE = lib.G4_EVENT_BAD_MESSAGE
-    BAD_LENGTH = lib.G4_EVENT_BAD_LENGTH
-    BAD_RESPONSE = lib.G4_EVENT_BAD_RESPONSE
-    EOT_IGNORED = lib.G4_EVENT_EOT_IGNORED
-    EOT_WRONG_UNIT = lib.G4_EVENT_EOT_WRONG_UNIT
-    ILLEGAL_OPCODE = lib.G4_EVENT_ILLEGAL_OPCODE
-    MASK_STACK = lib.G4_EVENT_MASK_STACK
-    GRF_RANGE = lib.G4_EVENT_GRF_RANGE
-    INDIRECT_CARRY = lib.G4_EVENT_INDIRECT_CARRY
-    EXCEPTION = lib.G4_EVENT_EXCEPTION
-    URB_RANGE = lib.G4_EVENT_URB_RANGE
-    URB_PROTOCOL = lib.G4_EVENT_URB_PROTOCOL
-    BAD_SURFACE = lib.G4_EVENT_BAD_SURFACE
-    BAD_FORMAT = lib.G4_EVENT_BAD_FORMAT
-    BAD_TOPOLOGY = lib.G4_EVENT_BAD_TOPOLOGY
-    BAD_STATE = lib.G4_EVENT_BAD_STATE
-    RT_FLAGS = lib.G4_EVENT_RT_FLAGS
-    UNMODELLED = lib.G4_EVENT_UNMODELLED
-    SILICON_DIFFERS = lib.G4_EVENT_SILICON_DIFFERS
-    NO_DEPTH_BUFFER = lib.G4_EVENT_NO_DEPTH_BUFFER
-    LARGE_OBJECT = lib.G4_EVENT_LARGE_OBJECT
 
 
 @dataclass(frozen=True, slots=True)

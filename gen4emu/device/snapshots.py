@@ -11,19 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from gen4emu._native import ffi, lib
+from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, TrapKind
 from gen4emu.device.memory import Unit
-from gen4emu.device.observer import (
-    ALL_UNITS,
-    NONE,
-    Action,
-    BreakKind,
-    Breakpoint,
-    Kind,
-    Observer,
-    Trap,
-    TrapKind,
-    Wishes,
-)
+from gen4emu.device.observer import ALL_UNITS, NONE, Breakpoint, Observer, Trap, Wishes
 from gen4emu.device.registers import RegisterFile
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import View
@@ -49,8 +39,8 @@ class Snapshots:
 
     def __init__(self, native: Any, observer: Observer, registers: RegisterFile, gen: Gen) -> None:
         self._native, self._observer, self._registers, self._gen = native, observer, registers, gen
-        self._wishes = Wishes(handlers={Kind.THREAD: self._thread, Kind.VERTEX: self._vertex,
-                                        Kind.MESSAGE: self._message})
+        self._wishes = Wishes(handlers={DebugKind.THREAD: self._thread, DebugKind.VERTEX: self._vertex,
+                                        DebugKind.MESSAGE: self._message})
         self._latched: dict[str, dict[int, int]] = {}
         self._halt_pending = False
         observer.add(self._wishes)
@@ -181,31 +171,31 @@ class Snapshots:
         if not whole:
             self.program()
 
-    def _thread(self, event: Any) -> Action:
+    def _thread(self, event: Any) -> DebugAction:
         found = self._observer.trap_of(event)
         trap = found[1] if found is not None else None
         if trap is None:
-            return Action.GO
+            return DebugAction.GO
         owner = trap.owner
         whole = trap.kind is TrapKind.EVERY_THREAD
         if owner == "TD":
             if whole:
                 self._halt_pending = False
                 self.program()
-            return Action.GO
+            return DebugAction.GO
         data = _DATA[owner](event) if owner in _DATA else self._interface_descriptor()
         self._complete(owner, data, whole)
-        return Action.GO
+        return DebugAction.GO
 
-    def _vertex(self, event: Any) -> Action:
+    def _vertex(self, event: Any) -> DebugAction:
         found = self._observer.trap_of(event)
         if found is not None and found[1].owner == "VF":
             self._complete("VF", {0: 0}, False)
-        return Action.GO
+        return DebugAction.GO
 
-    def _message(self, event: Any) -> Action:
+    def _message(self, event: Any) -> DebugAction:
         if event.descriptor >> 24 & 15 != _URB or not event.thread.flagged:
-            return Action.GO
+            return DebugAction.GO
         control = self._view("URB_CTL")
         if control.snapshot_enable and not control.snapshot_complete:
             length = event.descriptor >> 20 & 15
@@ -213,7 +203,7 @@ class Snapshots:
             header = self._payload(event.mrf)
             row = self._payload(event.mrf + which) if which < length else [0] * 8
             self._complete("URB", {1: header[6], 2: header[7]} | {8 + i: row[i] for i in range(8)}, False)
-        return Action.GO
+        return DebugAction.GO
 
     def _interface_descriptor(self) -> dict[int, int]:
         """965v4 3.3.11.1: mux 3 of TS, from R0.2."""

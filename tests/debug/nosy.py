@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, ErrorPolicy, TrapKind
 from gen4emu.debug.look import Look, thread_lines
 from gen4emu.debug.messages import message_lines, message_of
 from gen4emu.debug.model import fragment_of, object_of, thread_of
 from gen4emu.debug.places import origin_of_thread, surfaces
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Unit
-from gen4emu.device.observer import Action, BreakKind, Breakpoint, ErrorPolicy, Kind, Trap, TrapKind, Wishes
+from gen4emu.device.observer import Breakpoint, Trap, Wishes
 from gen4emu.errors import Gen4emuError
 
 _STAGES = (Unit.VS, Unit.GS, Unit.CLIP, Unit.SF, Unit.WM, Unit.TS)
@@ -29,7 +30,7 @@ class Nosy:
         self.device = device
         self.rng = random.Random(0)
         self.events = 0
-        self.wishes = Wishes(handlers={kind: self._event for kind in Kind if kind is not Kind.SETTLED})
+        self.wishes = Wishes(handlers={kind: self._event for kind in DebugKind if kind is not DebugKind.SETTLED})
         device.observer.add(self.wishes)
 
     def change(self, seed: int) -> None:
@@ -68,21 +69,21 @@ class Nosy:
         size = 0x800 if kind is BreakKind.WRITE else rng.choice((0, 15, 0xFFFF))
         return Breakpoint(kind, low, low + size, flagged=rng.random() < 0.3)
 
-    def _event(self, event: Any) -> Action:
+    def _event(self, event: Any) -> DebugAction:
         self.events += 1
         if self.events > _PATIENCE:
             if self.events == _PATIENCE + 1:
                 self.wishes.traps, self.wishes.breakpoints, self.wishes.messages = [], [], False
                 self.device.observer.update()
-            return Action.GO
-        kind = Kind(event.kind)
-        if kind is Kind.FRAGMENT:
+            return DebugAction.GO
+        kind = DebugKind(event.kind)
+        if kind is DebugKind.FRAGMENT:
             fragment_of(self.device, event).as_json()
-        elif kind is Kind.OBJECT:
+        elif kind is DebugKind.OBJECT:
             object_of(self.device, event).as_json()
-        elif kind is Kind.MESSAGE:
+        elif kind is DebugKind.MESSAGE:
             list(message_lines(message_of(self.device, event)))
-        elif kind is not Kind.VERTEX:
+        elif kind is not DebugKind.VERTEX:
             thread = thread_of(event)
             look = Look(self.device, thread, event.address)
             list(thread_lines(look))
@@ -91,7 +92,7 @@ class Nosy:
             self._meddle(look)
         if self.rng.random() < 0.01:
             raise Enough
-        return self.rng.choice((Action.GO, Action.GO, Action.STEP, Action.FINISH))
+        return self.rng.choice((DebugAction.GO, DebugAction.GO, DebugAction.STEP, DebugAction.FINISH))
 
     def _meddle(self, look: Look) -> None:
         """Debuggers may change what threads have."""

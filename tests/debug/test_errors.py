@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from gen4emu.cli.main import run
+from gen4emu.core_enums import DebugAction, DebugKind, ErrorPolicy, TrapKind
 from gen4emu.debug.debugger import Debugger, Stop
 from gen4emu.device.device import EuHang, Options
 from gen4emu.device.memory import Unit
-from gen4emu.device.observer import Action, ErrorPolicy, Kind, Trap, TrapKind
+from gen4emu.device.observer import Trap
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from tests.scene import KERNELS, Scene, vertex
@@ -38,7 +39,7 @@ def send(descriptor: int) -> str:
 ])
 def test_the_first_bad_message_is_on_record(descriptor: int, function: int, cause: int) -> None:
     scene = scene_with(send(descriptor))
-    Debugger(scene.device, lambda stop: Action.GO).add(Trap(TrapKind.EVERY_THREAD, quiet=True), "flags")
+    Debugger(scene.device, lambda stop: DebugAction.GO).add(Trap(TrapKind.EVERY_THREAD, quiet=True), "flags")
     scene.draw(TRIANGLE)
     (record,) = scene.device.error_records()
     assert (record.function, record.cause, record.descriptor) == (function, cause, descriptor)
@@ -58,9 +59,9 @@ def test_math_s_record_can_be_read_as_its_register_has_it() -> None:
 def hang(scene: Scene, policy: ErrorPolicy) -> tuple[list[Stop], str | None]:
     stops: list[Stop] = []
 
-    def stop(at: Stop) -> Action:
+    def stop(at: Stop) -> DebugAction:
         stops.append(at)
-        return Action.GO
+        return DebugAction.GO
 
     debugger = Debugger(scene.device, stop)
     debugger.wishes.errors, debugger.wishes.gang = policy, 1
@@ -86,7 +87,7 @@ def test_hardware_hangs_when_the_register_is_touched_and_only_then() -> None:
     for touch in ("mov(8) g70<1>UD g60<8,8,1>UD { align1 };", "mov(8) g60<1>UD 0UD { align1 };",
                   "add(16) g70<1>UD g59<8,8,1>UD 1UD { align1 };"):
         stops, text = hang(scene_with(send(NO_OPCODE), touch), ErrorPolicy.HARDWARE)
-        assert [stop.kind for stop in stops] == [Kind.IN_FLIGHT]
+        assert [stop.kind for stop in stops] == [DebugKind.IN_FLIGHT]
         assert stops[0].address == KERNELS + 0x1010
         assert text is not None
     untouched = "mov(8) g61<1>UD g62<8,8,1>UD { align1 };"
@@ -114,7 +115,7 @@ def test_a_device_that_was_watched_leaves_nothing_behind() -> None:
     found = []
     for close in (True, False):
         scene = Scene(Gen.CTG, 16, 16)
-        debugger = Debugger(scene.device, lambda stop: Action.GO)
+        debugger = Debugger(scene.device, lambda stop: DebugAction.GO)
         number = debugger.add(Trap(TrapKind.EVERY_THREAD), "all")
         scene.draw(TRIANGLE)
         if close:
@@ -134,11 +135,11 @@ def test_a_thread_that_wants_attention_goes_on_when_the_host_says_so() -> None:
     scene = scene_with("mov(1) cr0<1>UD 4UD { align1 nomask };", "wait n1;")
     stops: list[Stop] = []
 
-    def stop(at: Stop) -> Action:
+    def stop(at: Stop) -> DebugAction:
         stops.append(at)
         assert at.look is not None
         debugger.clear_attention()
-        return Action.GO
+        return DebugAction.GO
 
     debugger = Debugger(scene.device, stop)
     debugger.add(Trap(TrapKind.EVERY_THREAD, quiet=True), "keeps the debugger there")
@@ -147,6 +148,6 @@ def test_a_thread_that_wants_attention_goes_on_when_the_host_says_so() -> None:
     plain.draw(TRIANGLE)
     assert scene.lit() == plain.lit()
     assert stops
-    assert {at.kind for at in stops} == {Kind.ATTENTION}
+    assert {at.kind for at in stops} == {DebugKind.ATTENTION}
     assert {at.reason for at in stops} == {"attention, data 1"}
     assert {at.address for at in stops} == {KERNELS + 0x1010}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gen4emu.core_enums import DebugAction, DebugKind, TrapKind
 from gen4emu.debug.debugger import Debugger, Stop
 from gen4emu.device.memory import Unit
-from gen4emu.device.observer import Action, Kind, Trap, TrapKind
+from gen4emu.device.observer import Trap
 from tests.media.machine import END, TARGETS, Media, store
 
 MARK = f"mov(8) g10<1>UD 0x1234UD {{ align1 nomask }};\n{store(10, f'0x{TARGETS:x}UD')}{END}"
@@ -26,18 +27,18 @@ def machine(kernel: str, part: str = "gm45", objects: int = 1) -> Media:
 def test_a_root_thread_is_trapped_by_its_debug_id() -> None:
     stops: list[Stop] = []
 
-    def stop(at: Stop) -> Action:
+    def stop(at: Stop) -> DebugAction:
         stops.append(at)
         assert at.look is not None
         assert at.look.grf(0)[7] >> 31 == 1
         assert at.look.payload()["g0"]["thread_count"] == 2
-        return Action.STEP if len(stops) < 3 else Action.GO
+        return DebugAction.STEP if len(stops) < 3 else DebugAction.GO
 
     media = machine(MARK, objects=3)
     Debugger(media.device, stop).add(Trap(TrapKind.DEBUG_ID, 1 << Unit.TS, 2, 0xFFFFFF), "third")
     media.execute()
     assert media.dwords(TARGETS, 8) == [0x1234] * 8
-    assert [at.kind for at in stops] == [Kind.THREAD, Kind.INSTRUCTION, Kind.INSTRUCTION]
+    assert [at.kind for at in stops] == [DebugKind.THREAD, DebugKind.INSTRUCTION, DebugKind.INSTRUCTION]
     assert stops[0].thread is not None
     assert (stops[0].thread.unit, stops[0].thread.number) == (Unit.TS, 2)
 
@@ -53,12 +54,12 @@ def test_a_thread_that_waits_for_the_host_is_seen_and_released_through_registers
     media.device.reset()
     seen: list[tuple[int, int]] = []
 
-    def stop(at: Stop) -> Action:
+    def stop(at: Stop) -> DebugAction:
         seen.append((at.thread.euid if at.thread else -1, at.value))
         high = 4 * (bits // 32 - 1)
         assert (r.read(attention + high) >> 31, r.read(data + high) >> 31) == (1, 1)  # EU 0 thread 0 is the top bit
         media.device.write_register(clear, 1)  # and the lowest one here
-        return Action.GO
+        return DebugAction.GO
 
     debugger = Debugger(media.device, stop)
     debugger.add(Trap(TrapKind.EVERY_THREAD, quiet=True), "keeps the debugger there")
@@ -70,10 +71,10 @@ def test_a_thread_that_waits_for_the_host_is_seen_and_released_through_registers
 def test_media_threads_run_on_the_execution_units_that_they_may() -> None:
     places = []
 
-    def stop(at: Stop) -> Action:
+    def stop(at: Stop) -> DebugAction:
         assert at.thread is not None
         places.append((at.thread.euid, at.thread.tid))
-        return Action.GO
+        return DebugAction.GO
 
     media = machine(MARK, objects=6)
     debugger = Debugger(media.device, stop)
@@ -88,7 +89,7 @@ def test_media_threads_run_on_the_execution_units_that_they_may() -> None:
 def test_messages_of_media_threads_are_traced() -> None:
     texts: list[str] = []
     media = machine(MARK)
-    debugger = Debugger(media.device, lambda stop: Action.GO, lambda message: texts.append(message.text))
+    debugger = Debugger(media.device, lambda stop: DebugAction.GO, lambda message: texts.append(message.text))
     debugger.wishes.messages = True
     debugger.update()
     media.execute()

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from gen4emu.core_enums import DebugAction, TrapKind
 from gen4emu.debug.debugger import Debugger, Stop
 from gen4emu.device.device import EuHang, Options
 from gen4emu.device.memory import Unit
-from gen4emu.device.observer import Action, Trap, TrapKind
+from gen4emu.device.observer import Trap
 from gen4emu.device.snapshots import FFID
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
@@ -134,11 +135,11 @@ def test_a_flagged_thread_s_urb_message_is_captured(scene: Scene) -> None:
 def test_thread_numbers_and_flags_stand_in_r0(scene: Scene) -> None:
     found = []
 
-    def stop(stop: Stop) -> Action:
+    def stop(stop: Stop) -> DebugAction:
         assert stop.look is not None
         r0 = stop.look.grf(0)
         found.append((stop.thread.unit if stop.thread else None, int(r0[6]), int(r0[7])))
-        return Action.GO
+        return DebugAction.GO
 
     debugger = Debugger(scene.device, stop)
     debugger.add(Trap(TrapKind.EVERY_THREAD, unflagged=True), "all")
@@ -154,12 +155,12 @@ def test_thread_numbers_and_flags_stand_in_r0(scene: Scene) -> None:
 def test_execution_units_and_slots_are_those_that_the_masks_leave(scene: Scene) -> None:
     places = set()
 
-    def stop(stop: Stop) -> Action:
+    def stop(stop: Stop) -> DebugAction:
         assert stop.thread is not None
         assert stop.look is not None
         assert stop.look.state().sr0 == stop.thread.euid << 8 | stop.thread.tid
         places.add((stop.thread.euid, stop.thread.tid))
-        return Action.GO
+        return DebugAction.GO
 
     Debugger(scene.device, stop).add(Trap(TrapKind.EVERY_THREAD, units=1 << Unit.WM), "all")
     scene.run(load(scene, TD_WIZ_EMSK=0b100100, TD_CTL2=2 << 16 | 1 << 8 | 1 << 6))
@@ -181,10 +182,10 @@ def test_flagged_threads_paint_the_debug_colour(scene: Scene) -> None:
 def test_single_subspan_dispatch_has_one_block_a_thread_where_the_message_tests() -> None:
     blocks: list[int] = []
 
-    def stop(stop: Stop) -> Action:
+    def stop(stop: Stop) -> DebugAction:
         assert stop.thread is not None
         blocks.append(len(stop.thread.subspans))
-        return Action.GO
+        return DebugAction.GO
 
     pictures = []
     for single in (0, 1 << 6):
@@ -226,28 +227,28 @@ def run_with_routine(scene: Scene, **registers: int) -> list[tuple[int, int]]:
     """Calls of the routine and the cr0.1 it saw, of every pixel shader thread."""
     found = []
 
-    def stop(stop: Stop) -> Action:
+    def stop(stop: Stop) -> DebugAction:
         assert stop.look is not None
         if stop.kind.name == "MESSAGE":
-            return Action.GO
+            return DebugAction.GO
         found.append((int(stop.look.grf(120)[0]), int(stop.look.grf(121)[0])))
-        return Action.GO
+        return DebugAction.GO
 
     observed = Debugger(scene.device, stop)
     observed.on_message = lambda message: None
     marks: list[tuple[int, int]] = []
 
-    def note(event: object) -> Action:
+    def note(event: object) -> DebugAction:
         from gen4emu.debug.look import Look
         from gen4emu.debug.model import thread_of
 
         look = Look(scene.device, thread_of(event), 0)
         marks.append((int(look.grf(120)[0]), int(look.grf(121)[0])))
-        return Action.GO
+        return DebugAction.GO
 
-    from gen4emu.device.observer import Kind
+    from gen4emu.device.observer import DebugKind
 
-    observed.wishes.handlers[Kind.MESSAGE] = note
+    observed.wishes.handlers[DebugKind.MESSAGE] = note
     observed.wishes.messages, observed.wishes.message_units = True, 1 << Unit.WM
     observed.update()
     batch = scene.prepare([vertex(1, 1), vertex(3, 1), vertex(1, 3)]) + with_routine(scene)
