@@ -132,9 +132,12 @@ class CommandStreamer:
         if strict:
             for opcode in _PRIVILEGED:
                 self._mi[opcode] = self._privileged(self._mi[opcode])
-        self._pipe = {**self.state.handlers, _PRIMITIVE: self.draw, _PIPE_CONTROL: self._pipe_control,
-                      **dict.fromkeys(_PIPELINE_SELECT, self._pipeline_select),
-                      **dict.fromkeys(_MEDIA_OBJECTS, self._media)}
+        self._pipe: dict[int, Handler] = {
+            _PRIMITIVE: self.draw, _PIPE_CONTROL: self._pipe_control, **dict.fromkeys(_MEDIA_OBJECTS, self._media)}
+        for command in catalogue.COMMANDS:
+            if command.name in self.state.handlers:
+                self._pipe[command.header >> command.opcode_low] = self.state.handlers[command.name]
+        self._pipe |= dict.fromkeys(_PIPELINE_SELECT, self._pipeline_select)
         self._decoded: dict[int, tuple[int, Handler]] = {}  # by header
         self._decoded_beside = [self._decoded, {}]  # without and with media threads on their way
 
@@ -303,7 +306,7 @@ class CommandStreamer:
         return wait
 
     def _pipeline_select(self, words: Words) -> None:
-        self.state.handlers[words[0] >> 16](words)
+        self.state.handlers["PIPELINE_SELECT"](words)
         self._pipe_selected()
 
     def _pipe_selected(self) -> None:

@@ -24,7 +24,7 @@ Words = Any  # a memoryview of dwords: one whole command, header first
 
 
 class ContextState:
-    """One `struct g4_state` with the commands that write it.  `handlers` maps a header's upper half to a method."""
+    """One `struct g4_state` with the commands that write it.  `handlers` maps a command's name to a method."""
 
     def __init__(self, gen: Gen, memory: Memory) -> None:
         self.gen = gen
@@ -32,18 +32,29 @@ class ContextState:
         self.raw = ffi.new("struct g4_state *")
         self._curbe = ffi.addressof(self.raw, "curbe")
         self.constants_absolute = False  # INSTPM bit 6
-        self.handlers: dict[int, Callable[[Words], None]] = {}
-        for code, member, dwords in _VERBATIM:
-            self.handlers[code] = self._verbatim(member, dwords)
+        self.handlers: dict[str, Callable[[Words], None]] = {}
+        for name, member, dwords in _VERBATIM:
+            self.handlers[name] = self._verbatim(member, dwords)
         self.handlers |= {
-            0x6101: self._state_base_address, 0x6102: self._state_sip, 0x6000: self._urb_fence,
-            0x6001: self._cs_urb_state, 0x6002: self._constant_buffer, 0x6003: self._nothing,
-            0x6104: self._pipeline_select, 0x6904: self._pipeline_select,
-            0x780B: self._vf_statistics, 0x680B: self._vf_statistics,
-            0x7800: self._pipelined_pointers, 0x7801: self._binding_table_pointers,
-            0x7808: self._vertex_buffers, 0x7809: self._vertex_elements, 0x780A: self._index_buffer,
-            0x7902: self._sampler_palette, 0x790C: self._sampler_palette1, 0x7904: self._chroma_key,
-            0x7908: self._line_stipple, 0x790B: self._svb_index, 0x7000: self._media_state_pointers,
+            "STATE_BASE_ADDRESS": self._state_base_address,
+            "STATE_SIP": self._state_sip,
+            "STATE_PREFETCH": self._nothing,
+            "URB_FENCE": self._urb_fence,
+            "CS_URB_STATE": self._cs_urb_state,
+            "CONSTANT_BUFFER": self._constant_buffer,
+            "PIPELINE_SELECT": self._pipeline_select,
+            "3DSTATE_VF_STATISTICS": self._vf_statistics,
+            "3DSTATE_PIPELINED_POINTERS": self._pipelined_pointers,
+            "3DSTATE_BINDING_TABLE_POINTERS": self._binding_table_pointers,
+            "3DSTATE_VERTEX_BUFFERS": self._vertex_buffers,
+            "3DSTATE_VERTEX_ELEMENTS": self._vertex_elements,
+            "3DSTATE_INDEX_BUFFER": self._index_buffer,
+            "3DSTATE_SAMPLER_PALETTE_LOAD0": self._sampler_palette,
+            "3DSTATE_SAMPLER_PALETTE_LOAD1": self._sampler_palette1,
+            "3DSTATE_CHROMA_KEY": self._chroma_key,
+            "3DSTATE_LINE_STIPPLE": self._line_stipple,
+            "3DSTATE_GS_SVB_INDEX": self._svb_index,
+            "MEDIA_STATE_POINTERS": self._media_state_pointers,
         }
 
     # --- saving ----------------------------------------------------------------------------------------------------
@@ -178,11 +189,12 @@ def _in_place(command: Command, name: str, dword: int) -> int:
     return field.mask << field.lo
 
 
-# Commands whose body is kept as it is: header's upper half, member of struct g4_state, dwords.
+# Commands whose body is kept unchanged: name, member of struct g4_state, dwords.
 _VERBATIM = (
-    (0x7900, "drawing_rectangle", 3), (0x7901, "constant_color", 4), (0x7905, "depth_buffer", 5),
-    (0x7906, "poly_stipple_offset", 1), (0x7907, "poly_stipple", 32), (0x7909, "depth_offset_clamp", 1),
-    (0x790A, "aa_line", 2),
+    ("3DSTATE_DRAWING_RECTANGLE", "drawing_rectangle", 3), ("3DSTATE_CONSTANT_COLOR", "constant_color", 4),
+    ("3DSTATE_DEPTH_BUFFER", "depth_buffer", 5), ("3DSTATE_POLY_STIPPLE_OFFSET", "poly_stipple_offset", 1),
+    ("3DSTATE_POLY_STIPPLE_PATTERN", "poly_stipple", 32),
+    ("3DSTATE_GLOBAL_DEPTH_OFFSET_CLAMP", "depth_offset_clamp", 1), ("3DSTATE_AA_LINE_PARAMETERS", "aa_line", 2),
 )
 _BASES = ("general_state_base", "surface_state_base", "indirect_object_base", "general_state_bound",
           "indirect_object_bound")
