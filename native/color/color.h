@@ -5,7 +5,7 @@
 #ifndef G4_CC_CC_H
 #define G4_CC_CC_H
 
-#include "draw/pipeline.h"
+#include "core/draw_state.h"
 #include "eu/worker.h"
 
 /* Who does depth and stencil (spec/30 3.8): P the windower, N and C the render target write. */
@@ -23,14 +23,27 @@ struct g4_iz {
     bool dest_stencil;    /* 27 */
 };
 
+struct g4_setup; /* geometry/object.h */
+
+/* The pixels of a pixel shader thread: gang->unit_data[t] of WM gangs. */
+struct g4_pixel_block {
+    const struct g4_setup *setup;
+    uint16_t x[4], y[4];   /* upper-left pixels of the subspans */
+    uint32_t lit;          /* 4 bits a subspan, as dispatched (R0.0 31:16) */
+    uint8_t iz_mode;       /* enum g4_iz_mode */
+    float z[16];           /* source depth of every pixel, helpers included */
+    uint8_t coverage[16];  /* AA lines */
+    uint16_t alpha_passed; /* pixels that an earlier message of the thread let through; 0 at dispatch */
+};
+
 /* Spec/30 3.8.2 and 3.8.3; pure. */
-struct g4_iz g4_iz_decide(const struct g4_pipe *pipeline, bool depth_buffer_present);
+struct g4_iz g4_iz_decide(const struct g4_draw_state *draw, bool depth_buffer_present);
 
 /* Is a depth buffer bound that is not SURFTYPE_NULL? */
 bool g4_cc_depth_buffer_present(const struct g4_context *ctx);
 
 /* Once per draw and worker: unpack depth buffer and CC state into worker->eu.cc. */
-enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_pipe *pipeline);
+enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
 
 /* The worker's end: free what g4_cc_begin made. */
 void g4_cc_end(struct g4_worker *worker);

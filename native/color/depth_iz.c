@@ -45,9 +45,9 @@ static uint32_t late(bool stencil, bool test, bool write, bool computes) {
     return CELL(C, flags);
 }
 
-struct g4_iz g4_iz_decide(const struct g4_pipe *pipeline, bool depth_buffer_present) {
-    const struct g4_color_calc_state *const cc = &pipeline->cc;
-    const struct g4_wm_state *const wm = &pipeline->wm;
+struct g4_iz g4_iz_decide(const struct g4_draw_state *draw, bool depth_buffer_present) {
+    const struct g4_color_calc_state *const cc = &draw->cc;
+    const struct g4_wm_state *const wm = &draw->wm;
     const bool test = cc->depth_test_enable && depth_buffer_present;
     const bool write = cc->depth_buffer_write_enable && depth_buffer_present;
     const bool stencil = cc->stencil_test_enable && depth_buffer_present;

@@ -138,16 +138,16 @@ void g4_depth_select(struct g4_depth *depth, uint32_t gen, uint32_t array_index)
     depth->array_index = array_index;
 }
 
-static void begin_depth(struct g4_worker *worker, const struct g4_pipe *pipeline, struct g4_cc *cc) {
+static void begin_depth(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc) {
     const struct g4_context *const ctx = worker->ctx;
-    const struct g4_color_calc_state *const state = &pipeline->cc;
+    const struct g4_color_calc_state *const state = &draw->cc;
     struct g4_depth *const depth = &cc->depth;
     struct g4_3dstate_depth_buffer buffer;
     enum g4_surface_format texel;
 
     memset(depth, 0, sizeof *depth);
     if (!g4_cc_depth_buffer_present(ctx)) {
-        if (pipeline->wm.pixel_shader_computed_depth) {
+        if (draw->wm.pixel_shader_computed_depth) {
             warn(worker, G4_EVENT_NO_DEPTH_BUFFER, ctx->state->depth_buffer[0]); /* WM-105 */
         }
         return;
@@ -179,14 +179,14 @@ static void begin_depth(struct g4_worker *worker, const struct g4_pipe *pipeline
     depth->function = (uint8_t)state->depth_test_function;
     stencil_sets(state, depth->stencil);
     surface_of(&buffer, texel, &depth->surface);
-    coordinates(worker, &buffer, &pipeline->dispatch[G4_STAGE_WM], depth);
+    coordinates(worker, &buffer, &draw->dispatch[G4_STAGE_WM], depth);
     g4_depth_select(depth, ctx->gen, 0);
     if (depth->depth_test || depth->depth_write || depth->stencil_test) {
         depth->test = cc->depth_ops->test[depth->format][depth->stencil_test];
     }
 }
 
-enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_pipe *pipeline) {
+enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_draw_state *draw) {
     struct g4_cc *cc = worker->eu.cc;
 
     if (!cc) {
@@ -198,15 +198,15 @@ enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_pipe *pipel
     }
     cc->depth_ops = depth_variants[g4_variant_current()];
     cc->color_ops = color_variants[g4_variant_current()];
-    cc->state = pipeline->cc;
-    memcpy(cc->viewport, pipeline->cc_viewport, sizeof cc->viewport);
-    cc->wm_statistics = pipeline->wm.statistics_enable;
+    cc->state = draw->cc;
+    memcpy(cc->viewport, draw->cc_viewport, sizeof cc->viewport);
+    cc->wm_statistics = draw->wm.statistics_enable;
     memset(cc->alpha_passed, 0, sizeof cc->alpha_passed);
     for (int i = 0; i < G4_TARGETS; i++) {
         cc->target[i].valid = false;
     }
     cc->recent = NULL;
-    begin_depth(worker, pipeline, cc);
+    begin_depth(worker, draw, cc);
     return G4_OK;
 }
 

@@ -8,7 +8,6 @@
 #include "core/report.h"
 #include "debugger/debug.h"
 #include "eu/counters.h"
-#include "raster/windower.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 

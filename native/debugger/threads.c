@@ -249,16 +249,16 @@ enum g4_status g4_debug_start_pixels(struct g4_worker *worker, struct g4_pixel_b
 /* ---- draws ---- */
 
 void g4_debug_begin_draw(struct g4_debug *debug) {
-    struct g4_pipe *const pipe = &debug->device->pipeline;
+    struct g4_draw_state *const draw = &debug->device->draw_state;
 
     debug->objects = debug->first_object = debug->device->next_object;
     debug->object_count = 0;
     memset(debug->early, 0, sizeof debug->early);
     for (int s = 0; s < G4_STAGES; s++) {
-        pipe->dispatch[s].observed = true;
+        draw->dispatch[s].observed = true;
     }
-    const uint64_t vertices = (uint64_t)pipe->primitive.vertex_count_per_instance * pipe->primitive.instance_count;
-    debug->draw_vertices = pipe->primitive.indirect_vertex_count ? 0 : (uint32_t)vertices;
+    const uint64_t vertices = (uint64_t)draw->primitive.vertex_count_per_instance * draw->primitive.instance_count;
+    debug->draw_vertices = draw->primitive.indirect_vertex_count ? 0 : (uint32_t)vertices;
 }
 
 void g4_debug_end_draw(struct g4_debug *debug) {

@@ -4,9 +4,9 @@
 #ifndef G4_DEVICE_H
 #define G4_DEVICE_H
 
+#include "core/draw_state.h"
 #include "core/pool.h"
 #include "core/report.h"
-#include "draw/pipeline.h"
 #include "eu/worker.h"
 #include "geometry/assemble.h"
 
@@ -20,7 +20,7 @@ struct g4_device {
     struct g4_worker **worker; /* one for each thread of the pool */
     uint32_t workers;
     struct g4_kernel_cache *kernels;
-    struct g4_pipe pipeline;
+    struct g4_draw_state draw_state;
     struct g4_draw_frame *frame;
     struct g4_media *media;
     struct g4_port port;      /* for what the device reads outside of workers */
@@ -49,6 +49,6 @@ void g4_device_observe(struct g4_device *device);
 void g4_device_collect(struct g4_device *device);
 
 /* Read and unpack what the 3DPRIMITIVE needs; cheap when nothing changed. */
-enum g4_status g4_pipe_load(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);
+enum g4_status g4_load_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);
 
 #endif

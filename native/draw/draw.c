@@ -117,9 +117,9 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     if (worker->eu.debug) {
         g4_debug_begin_range(worker->eu.debug);
     }
-    enum g4_status status = g4_geometry_run(worker, &draw->device->pipeline, &draw->frame->plan.range[job], chunk);
+    enum g4_status status = g4_geometry_run(worker, &draw->device->draw_state, &draw->frame->plan.range[job], chunk);
     if (status == G4_OK) {
-        status = g4_sf_run(worker, &draw->device->pipeline, chunk);
+        status = g4_sf_run(worker, &draw->device->draw_state, chunk);
     }
     if (status == G4_OK) {
         status = find_tiles(chunk);
@@ -195,7 +195,7 @@ static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
         .setups = bin->count,
         .first_number = draw->frame->first_number,
     };
-    const enum g4_status status = g4_wm_tile(draw->device->worker[worker_index], &draw->device->pipeline, &tile);
+    const enum g4_status status = g4_wm_tile(draw->device->worker[worker_index], &draw->device->draw_state, &tile);
     if (status != G4_OK) {
         atomic_store_explicit(&draw->failed, status, memory_order_relaxed);
     }
@@ -240,7 +240,7 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
         }
         setups += chunk->setups;
         device->next_object = (device->next_object + chunk->objects) & G4_OBJECT_NUMBERS;
-        g4_sf_count_stipple(device->ctx.state, &device->pipeline, chunk);
+        g4_sf_count_stipple(device->ctx.state, &device->draw_state, chunk);
         device->counts.objects += chunk->objects;
     }
     device->counts.setups += setups;
@@ -318,7 +318,7 @@ static void collect_statistics(struct g4_device *device) {
 
 /* Vertices as the command has them, each with an index if there are some. */
 static void count_plan(struct g4_device *device, const struct g4_plan *plan) {
-    const struct g4_3dprimitive *const primitive = &device->pipeline.primitive;
+    const struct g4_3dprimitive *const primitive = &device->draw_state.primitive;
     struct g4_3dstate_index_buffer buffer;
 
     device->counters->sum.vertices += plan->vertices;
@@ -337,14 +337,14 @@ static enum g4_status run_draw(struct draw *draw) {
     struct g4_plan_cursor cursor = {0};
 
     for (uint32_t i = 0; i < device->workers; i++) {
-        const enum g4_status status = g4_wm_begin(device->worker[i], &device->pipeline);
+        const enum g4_status status = g4_wm_begin(device->worker[i], &device->draw_state);
         if (status != G4_OK) {
             return status;
         }
     }
     while (!cursor.done) {
         enum g4_status status =
-            g4_draw_plan(&device->ctx, &device->pipeline, &device->port, &device->log, &cursor, plan);
+            g4_draw_plan(&device->ctx, &device->draw_state, &device->port, &device->log, &cursor, plan);
         if (status != G4_OK) {
             return status;
         }
@@ -376,7 +376,7 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
     struct draw draw = {.device = device, .frame = device->frame};
 
     memset(fault, 0, sizeof *fault);
-    enum g4_status status = g4_pipe_load(device, primitive, fault);
+    enum g4_status status = g4_load_draw(device, primitive, fault);
     if (status != G4_OK) {
         return status;
     }

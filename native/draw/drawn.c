@@ -4,9 +4,9 @@
 #include "draw/device.h"
 
 uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t room) {
-    const struct g4_pipe *const pipe = &device->pipeline;
-    const struct g4_dispatch *const dispatch = &pipe->dispatch[G4_STAGE_WM];
-    const struct g4_kernel *const kernel = pipe->wm_kernel[0];
+    const struct g4_draw_state *const draw = &device->draw_state;
+    const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_WM];
+    const struct g4_kernel *const kernel = draw->wm_kernel[0];
     const uint8_t *entries;
     struct g4_port port;
 

@@ -37,7 +37,7 @@ static void read_dwords(struct g4_port *port, uint32_t address, uint32_t *dw, ui
 
 /* What all thread-spawning state blocks have in common, into the dispatch of a stage. */
 #define DISPATCH(stage, unit_id, block)                                                                                \
-    pipeline->dispatch[stage] = (struct g4_dispatch) {                                                                 \
+    draw->dispatch[stage] = (struct g4_dispatch) {                                                                     \
         .unit = unit_id, .kernel_address = state->general_state_base + (block).kernel_start_pointer,                   \
         .general_state_base = state->general_state_base, .surface_state_base = state->surface_state_base,              \
         .binding_table = state->binding_table[stage],                                                                  \
@@ -55,40 +55,39 @@ static uint8_t exceptions(bool illegal_opcode, bool mask_stack, bool software) {
 }
 
 static enum g4_status load_kernel(struct g4_device *device, int stage, struct g4_fault *fault) {
-    struct g4_pipe *const pipeline = &device->pipeline;
-    pipeline->kernel[stage] =
-        g4_kernel_get(device->kernels, &device->ctx, pipeline->dispatch[stage].kernel_address, fault);
-    return pipeline->kernel[stage] ? G4_OK : G4_FAULT;
+    struct g4_draw_state *const draw = &device->draw_state;
+    draw->kernel[stage] = g4_kernel_get(device->kernels, &device->ctx, draw->dispatch[stage].kernel_address, fault);
+    return draw->kernel[stage] ? G4_OK : G4_FAULT;
 }
 
 static enum g4_status load_vertex_stages(struct g4_device *device, struct g4_fault *fault) {
     const struct g4_context *const ctx = &device->ctx;
     const struct g4_state *const state = ctx->state;
-    struct g4_pipe *const pipeline = &device->pipeline;
+    struct g4_draw_state *const draw = &device->draw_state;
     struct g4_port *const port = &device->port;
     enum g4_status status = G4_OK;
 
-    READ(vs_state, 7, state->vs_state, &pipeline->vs);
-    DISPATCH(G4_STAGE_VS, G4_UNIT_VS, pipeline->vs);
-    pipeline->dispatch[G4_STAGE_VS].sampler_state = state->general_state_base + pipeline->vs.sampler_state_pointer;
-    if (pipeline->vs.vs_function_enable) {
+    READ(vs_state, 7, state->vs_state, &draw->vs);
+    DISPATCH(G4_STAGE_VS, G4_UNIT_VS, draw->vs);
+    draw->dispatch[G4_STAGE_VS].sampler_state = state->general_state_base + draw->vs.sampler_state_pointer;
+    if (draw->vs.vs_function_enable) {
         status = load_kernel(device, G4_STAGE_VS, fault);
     }
 
-    pipeline->gs_enable = state->gs_enable != 0;
-    if (pipeline->gs_enable && status == G4_OK) {
-        READ(gs_state, 7, state->gs_state, &pipeline->gs);
-        DISPATCH(G4_STAGE_GS, G4_UNIT_GS, pipeline->gs);
-        pipeline->dispatch[G4_STAGE_GS].sampler_state = state->general_state_base + pipeline->gs.sampler_state_pointer;
+    draw->gs_enable = state->gs_enable != 0;
+    if (draw->gs_enable && status == G4_OK) {
+        READ(gs_state, 7, state->gs_state, &draw->gs);
+        DISPATCH(G4_STAGE_GS, G4_UNIT_GS, draw->gs);
+        draw->dispatch[G4_STAGE_GS].sampler_state = state->general_state_base + draw->gs.sampler_state_pointer;
         status = load_kernel(device, G4_STAGE_GS, fault);
     }
 
-    pipeline->clip_enable = state->clip_enable != 0;
-    if (pipeline->clip_enable && status == G4_OK) {
-        READ(clip_state, 11, state->clip_state, &pipeline->clip);
-        DISPATCH(G4_STAGE_CLIP, G4_UNIT_CLIP, pipeline->clip);
-        VIEWPORTS(clip_viewport, 4, state->general_state_base + pipeline->clip.clipper_viewport_state_pointer,
-                  pipeline->clip.guardband_clip_test_enable, pipeline->clip_viewport);
+    draw->clip_enable = state->clip_enable != 0;
+    if (draw->clip_enable && status == G4_OK) {
+        READ(clip_state, 11, state->clip_state, &draw->clip);
+        DISPATCH(G4_STAGE_CLIP, G4_UNIT_CLIP, draw->clip);
+        VIEWPORTS(clip_viewport, 4, state->general_state_base + draw->clip.clipper_viewport_state_pointer,
+                  draw->clip.guardband_clip_test_enable, draw->clip_viewport);
         /* Most draws never clip: a kernel that cannot be read is a fault only for the draw that needs it. */
         struct g4_fault unused;
         (void)load_kernel(device, G4_STAGE_CLIP, &unused);
@@ -99,43 +98,43 @@ static enum g4_status load_vertex_stages(struct g4_device *device, struct g4_fau
 static enum g4_status load_sf(struct g4_device *device, struct g4_fault *fault) {
     const struct g4_context *const ctx = &device->ctx;
     const struct g4_state *const state = ctx->state;
-    struct g4_pipe *const pipeline = &device->pipeline;
+    struct g4_draw_state *const draw = &device->draw_state;
     struct g4_port *const port = &device->port;
 
-    READ(sf_state, 8, state->sf_state, &pipeline->sf);
-    DISPATCH(G4_STAGE_SF, G4_UNIT_SF, pipeline->sf);
-    VIEWPORTS(sf_viewport, 8, state->general_state_base + pipeline->sf.setup_viewport_state_offset,
-              pipeline->sf.viewport_transform_enable || pipeline->sf.scissor_rectangle_enable, pipeline->sf_viewport);
+    READ(sf_state, 8, state->sf_state, &draw->sf);
+    DISPATCH(G4_STAGE_SF, G4_UNIT_SF, draw->sf);
+    VIEWPORTS(sf_viewport, 8, state->general_state_base + draw->sf.setup_viewport_state_offset,
+              draw->sf.viewport_transform_enable || draw->sf.scissor_rectangle_enable, draw->sf_viewport);
     return load_kernel(device, G4_STAGE_SF, fault);
 }
 
 static enum g4_status load_wm(struct g4_device *device, struct g4_fault *fault) {
     const struct g4_context *const ctx = &device->ctx;
     const struct g4_state *const state = ctx->state;
-    struct g4_pipe *const pipeline = &device->pipeline;
+    struct g4_draw_state *const draw = &device->draw_state;
     struct g4_port *const port = &device->port;
 
-    READ(wm_state, 8, state->wm_state, &pipeline->wm);
-    DISPATCH(G4_STAGE_WM, G4_UNIT_WM, pipeline->wm);
-    pipeline->dispatch[G4_STAGE_WM].sampler_state = state->general_state_base + pipeline->wm.sampler_state_pointer;
-    READ(color_calc_state, 8, state->cc_state, &pipeline->cc);
-    VIEWPORTS(cc_viewport, 2, state->general_state_base + pipeline->cc.color_calculator_viewport_state_pointer,
-              pipeline->cc.depth_test_enable, pipeline->cc_viewport);
+    READ(wm_state, 8, state->wm_state, &draw->wm);
+    DISPATCH(G4_STAGE_WM, G4_UNIT_WM, draw->wm);
+    draw->dispatch[G4_STAGE_WM].sampler_state = state->general_state_base + draw->wm.sampler_state_pointer;
+    READ(color_calc_state, 8, state->cc_state, &draw->cc);
+    VIEWPORTS(cc_viewport, 2, state->general_state_base + draw->cc.color_calculator_viewport_state_pointer,
+              draw->cc.depth_test_enable, draw->cc_viewport);
 
-    memset(pipeline->wm_kernel, 0, sizeof pipeline->wm_kernel);
-    if (!pipeline->wm.thread_dispatch_enable) {
+    memset(draw->wm_kernel, 0, sizeof draw->wm_kernel);
+    if (!draw->wm.thread_dispatch_enable) {
         return G4_OK;
     }
     /* Several dispatch widths enter the kernel at its first instructions, jumps 16 bytes apart (spec/30 3.9). */
-    const uint32_t entries = g4_wm_entries(&pipeline->wm);
+    const uint32_t entries = g4_wm_entries(&draw->wm);
     for (uint32_t entry = 0; entry < G4_WM_ENTRIES; entry++) {
         struct g4_fault entry_fault;
         if (entry != 0 && !(entries >> entry & 1)) {
             continue;
         }
-        pipeline->wm_kernel[entry] = g4_kernel_get(
-            device->kernels, ctx, pipeline->dispatch[G4_STAGE_WM].kernel_address + entry * 16, &entry_fault);
-        if (!pipeline->wm_kernel[entry] && entry == 0) {
+        draw->wm_kernel[entry] =
+            g4_kernel_get(device->kernels, ctx, draw->dispatch[G4_STAGE_WM].kernel_address + entry * 16, &entry_fault);
+        if (!draw->wm_kernel[entry] && entry == 0) {
             *fault = entry_fault;
             return G4_FAULT;
         }
@@ -143,11 +142,11 @@ static enum g4_status load_wm(struct g4_device *device, struct g4_fault *fault) 
     return G4_OK;
 }
 
-enum g4_status g4_pipe_load(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {
-    struct g4_pipe *const pipeline = &device->pipeline;
+enum g4_status g4_load_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {
+    struct g4_draw_state *const draw = &device->draw_state;
 
-    memset(pipeline, 0, sizeof *pipeline);
-    g4_3dprimitive_unpack(primitive, device->ctx.gen, &pipeline->primitive);
+    memset(draw, 0, sizeof *draw);
+    g4_3dprimitive_unpack(primitive, device->ctx.gen, &draw->primitive);
     enum g4_status status = load_vertex_stages(device, fault);
     if (status == G4_OK) {
         status = load_sf(device, fault);
@@ -156,12 +155,4 @@ enum g4_status g4_pipe_load(struct g4_device *device, const uint32_t *primitive,
         status = load_wm(device, fault);
     }
     return status;
-}
-
-void g4_pipe_constants(const struct g4_state *state, uint32_t offset, uint32_t count, uint32_t (*rows)[8]) {
-    memset(rows, 0, count * sizeof *rows);
-    if (offset < state->curbe_rows) {
-        const uint32_t have = state->curbe_rows - offset;
-        memcpy(rows, &state->curbe[offset * 8], (have < count ? have : count) * sizeof *rows);
-    }
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/context.h"
+#include "core/dispatch.h"
 
 enum {
     G4_GANG_THREADS = 8,
@@ -42,23 +43,6 @@ union g4_acc {
 struct g4_mask_stack {
     uint16_t entry[G4_MASK_STACK_DEPTH];
     uint16_t depth;
-};
-
-/* What all threads of a gang were dispatched with.  Constant while they run. */
-struct g4_dispatch {
-    enum g4_unit unit;
-    uint32_t kernel_address;     /* graphics address of the first instruction */
-    uint32_t general_state_base; /* ip is relative to it */
-    uint32_t surface_state_base;
-    uint32_t binding_table; /* graphics address, 0 entries deep when the unit has none */
-    uint32_t sampler_state; /* graphics address of the unit's first SAMPLER_STATE */
-    uint32_t scratch_base;  /* graphics address of slot 0 */
-    uint32_t scratch_bytes; /* per thread */
-    uint32_t grf_count;     /* registers the thread owns */
-    uint8_t alternate_fp;   /* 1: ALT mode (spec/40 4.2) */
-    uint8_t single_program_flow;
-    uint8_t exceptions; /* cr0.1 bits 15:11 >> 11 */
-    bool observed;      /* somebody may look at registers that the kernel does not */
 };
 
 struct g4_gang;

@@ -77,7 +77,7 @@ static struct needs needs_of(uint32_t topology, const struct g4_range *range, bo
 
 struct assembly {
     struct g4_worker *worker;
-    const struct g4_pipe *pipe;
+    const struct g4_draw_state *draw;
     const struct g4_range *range;
     struct g4_vertex_fetch fetch;
     struct g4_sf_frame frame;
@@ -92,7 +92,7 @@ struct assembly {
 };
 
 static struct g4_vertex_ids ids_of(const struct assembly *a, uint32_t position, uint32_t index) {
-    const struct g4_3dprimitive *const p = &a->pipe->primitive;
+    const struct g4_3dprimitive *const p = &a->draw->primitive;
     const uint32_t in_draw = a->range->start + position;
     struct g4_vertex_ids ids = {
         .vertex_index = p->start_vertex_location + in_draw,
@@ -142,7 +142,7 @@ static uint32_t entry_at(struct assembly *a, uint32_t place, uint32_t position) 
 
 /* The indices of all places, and the hash of those met. */
 static enum g4_status fetch_indices(struct assembly *a, const struct needs *needs, struct g4_arena *arena) {
-    const uint32_t from = a->pipe->primitive.start_vertex_location + a->range->start;
+    const uint32_t from = a->draw->primitive.start_vertex_location + a->range->start;
     uint32_t size = 1024;
 
     if (!a->fetch.indexed) {
@@ -154,7 +154,7 @@ static enum g4_status fetch_indices(struct assembly *a, const struct needs *need
     }
     g4_fetch_indices(&a->worker->port, &a->fetch, from + needs->first, needs->count, a->index + 1);
     a->index[0] = needs->first == 0 && needs->count ? a->index[1] : g4_fetch_index(&a->worker->port, &a->fetch, from);
-    if (a->fetch.uses_primitive_id || a->pipe->vs.vertex_cache_disable) {
+    if (a->fetch.uses_primitive_id || a->draw->vs.vertex_cache_disable) {
         return G4_OK;
     }
     while (size < 2 * a->places && size < 1u << 16) {
@@ -171,8 +171,8 @@ static enum g4_status fetch_indices(struct assembly *a, const struct needs *need
 }
 
 /* Rows of an entry: what VS_STATE allocates, and what VF writes. */
-static uint32_t entry_rows(const struct g4_pipe *pipe, const struct g4_vertex_fetch *fetch) {
-    const uint32_t allocated = 2 * pipe->vs.urb_entry_allocation_size;
+static uint32_t entry_rows(const struct g4_draw_state *draw, const struct g4_vertex_fetch *fetch) {
+    const uint32_t allocated = 2 * draw->vs.urb_entry_allocation_size;
     const uint32_t fetched = (fetch->rows + 1) & ~1u;
     return allocated > fetched ? allocated : fetched;
 }
@@ -180,7 +180,7 @@ static uint32_t entry_rows(const struct g4_pipe *pipe, const struct g4_vertex_fe
 /* For whoever debugs: which vertices these entries are. */
 static enum g4_status tell_fetched(const struct assembly *a, const struct needs *needs) {
     struct g4_debug *const debug = a->worker->eu.debug;
-    const struct g4_3dprimitive *const p = &a->pipe->primitive;
+    const struct g4_3dprimitive *const p = &a->draw->primitive;
     struct g4_port look;
 
     g4_port_init(&look, a->worker->ctx->mem, G4_UNIT_VF, false);
@@ -199,7 +199,7 @@ static enum g4_status tell_fetched(const struct assembly *a, const struct needs 
             .primitive_id = ids.primitive_id,
         };
         if (!g4_debug_fetched(debug, a->entries.rows + (size_t)entry * a->entries.stride, &origin,
-                              a->pipe->vs.vs_function_enable)) {
+                              a->draw->vs.vs_function_enable)) {
             return G4_STOPPED;
         }
     }
@@ -211,7 +211,7 @@ static void count_fetched(const struct assembly *a) {
     struct g4_counters *const counters = a->worker->eu.counters;
 
     counters->sum.vertices_fetched += a->entries.count;
-    counters->sum.vertices_shaded += a->pipe->vs.vs_function_enable ? a->entries.count : 0;
+    counters->sum.vertices_shaded += a->draw->vs.vs_function_enable ? a->entries.count : 0;
     for (uint32_t i = 0; i < a->fetch.elements; i++) {
         const struct g4_fetch *const f = &a->fetch.element[i];
         const uint64_t bytes = f->reads_memory ? f->format->block_bits / 8u : 0;
@@ -221,15 +221,15 @@ static void count_fetched(const struct assembly *a) {
 
 /* What CLIP and SF do with every vertex, before there are objects. */
 static void look_at_vertices(const struct assembly *a, struct g4_vertex *vertex, uint32_t count) {
-    if (a->pipe->clip_enable) {
-        g4_clip_outcodes(a->worker->ctx, a->pipe, vertex, count);
+    if (a->draw->clip_enable) {
+        g4_clip_outcodes(a->worker->ctx, a->draw, vertex, count);
     }
     g4_sf_place(&a->frame, vertex, count);
 }
 
 static enum g4_status fetch_vertices(struct assembly *a, const struct needs *needs, struct g4_arena *arena) {
     a->places = 1 + needs->count;
-    a->entries.stride = entry_rows(a->pipe, &a->fetch);
+    a->entries.stride = entry_rows(a->draw, &a->fetch);
     a->entries.rows = g4_arena_alloc(arena, (size_t)a->places * a->entries.stride * sizeof *a->entries.rows);
     a->entry_of = g4_arena_alloc(arena, a->places * sizeof *a->entry_of);
     a->place = g4_arena_alloc(arena, a->places * sizeof(const struct g4_vertex *));
@@ -253,14 +253,14 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     if (a->worker->eu.debug) {
         status = tell_fetched(a, needs);
     }
-    if (a->pipe->vs.vs_function_enable && status == G4_OK) {
-        status = g4_vs_run(a->worker, a->pipe, &a->entries);
+    if (a->draw->vs.vs_function_enable && status == G4_OK) {
+        status = g4_vs_run(a->worker, a->draw, &a->entries);
     }
     for (uint32_t e = 0; e < a->entries.count; e++) {
         const uint32_t(*const rows)[8] = (const uint32_t(*)[8])(a->entries.rows + (size_t)e * a->entries.stride);
         g4_vertex_read_back(a->worker->ctx, rows, a->entries.stride, 15, &vertex[e]);
     }
-    if (!a->pipe->gs_enable) {
+    if (!a->draw->gs_enable) {
         look_at_vertices(a, vertex, a->entries.count);
     }
     for (uint32_t i = 0; i < a->places; i++) {
@@ -288,7 +288,7 @@ static enum g4_status clip_gs_output(struct assembly *a, const struct g4_output 
             strip.first = 0;
             strip.objects = g4_topology_objects(strip.topology, kept);
             strip.ends_primitive = true;
-            const enum g4_status status = g4_clip_run(a->worker, a->pipe, &strip, place, chunk);
+            const enum g4_status status = g4_clip_run(a->worker, a->draw, &strip, place, chunk);
             if (status != G4_OK) {
                 return status;
             }
@@ -306,13 +306,13 @@ static enum g4_status shade_geometry(struct assembly *a, const struct needs *nee
     for (uint32_t i = 0; i < a->range->objects; i++) {
         out[i].arena = chunk->arena;
     }
-    const enum g4_status status = g4_gs_run(a->worker, a->pipe, a->range, a->place, needs->first, out);
+    const enum g4_status status = g4_gs_run(a->worker, a->draw, a->range, a->place, needs->first, out);
     return status == G4_OK ? clip_gs_output(a, out, chunk) : status;
 }
 
-enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_range *range,
+enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_range *range,
                                struct g4_chunk *chunk) {
-    const uint32_t topology = pipe->primitive.primitive_topology_type;
+    const uint32_t topology = draw->primitive.primitive_topology_type;
     struct assembly *const a = g4_arena_alloc(chunk->arena, sizeof *a);
 
     chunk->object = NULL;
@@ -322,11 +322,11 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_pipe *p
     }
     memset(a, 0, sizeof *a);
     a->worker = worker;
-    a->pipe = pipe;
+    a->draw = draw;
     a->range = range;
-    g4_vertex_fetch_setup(worker->ctx, pipe, worker->eu.log, &a->fetch);
-    g4_sf_frame_begin(&a->frame, worker->ctx, pipe);
-    const struct needs needs = needs_of(topology, range, pipe->gs_enable);
+    g4_vertex_fetch_setup(worker->ctx, draw, worker->eu.log, &a->fetch);
+    g4_sf_frame_begin(&a->frame, worker->ctx, draw);
+    const struct needs needs = needs_of(topology, range, draw->gs_enable);
     if (needs.count == 0) {
         g4_report(worker->eu.log, G4_EVENT_BAD_TOPOLOGY, 0, topology);
         return G4_OK;
@@ -335,7 +335,7 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_pipe *p
     if (status != G4_OK) {
         return status;
     }
-    if (pipe->gs_enable) {
+    if (draw->gs_enable) {
         return shade_geometry(a, &needs, chunk);
     }
     const uint32_t total = g4_topology_objects(topology, range->vertices);
@@ -346,5 +346,5 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_pipe *p
         .objects = range->objects,
         .ends_primitive = range->first_object + range->objects == total,
     };
-    return g4_clip_run(worker, pipe, &strip, a->place, chunk);
+    return g4_clip_run(worker, draw, &strip, a->place, chunk);
 }

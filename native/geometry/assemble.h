@@ -8,7 +8,7 @@
 #ifndef G4_FF_GEOMETRY_H
 #define G4_FF_GEOMETRY_H
 
-#include "draw/pipeline.h"
+#include "core/draw_state.h"
 #include "eu/worker.h"
 #include "geometry/object.h"
 
@@ -61,10 +61,10 @@ struct g4_plan_cursor {
 
 /* Split the draw into at most plan->room ranges; call again until cursor->done, so that a draw of a billion vertices
  * runs in bounded memory. */
-enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_port *port,
+enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_port *port,
                             struct g4_report_log *log, struct g4_plan_cursor *cursor, struct g4_plan *plan);
 
-enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_range *range,
+enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_range *range,
                                struct g4_chunk *chunk);
 
 #endif

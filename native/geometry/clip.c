@@ -38,12 +38,12 @@ struct tests {
     bool tests_negative_w;
 };
 
-static struct tests tests_of(const struct g4_context *ctx, const struct g4_pipe *pipe) {
-    const struct g4_clip_state *const clip = &pipe->clip;
+static struct tests tests_of(const struct g4_context *ctx, const struct g4_draw_state *draw) {
+    const struct g4_clip_state *const clip = &draw->clip;
     const bool screen = clip->vertex_position_space == G4_VERTEX_POSITION_SPACE_SCREEN;
     return (struct tests){
         .clip = clip,
-        .guardband = pipe->clip_viewport,
+        .guardband = draw->clip_viewport,
         .x_min = screen ? clip->screen_space_viewport_x_min : -1.0f,
         .x_max = screen ? clip->screen_space_viewport_x_max : 1.0f,
         .y_min = screen ? clip->screen_space_viewport_y_min : -1.0f,
@@ -101,9 +101,9 @@ static uint32_t other_codes(const struct tests *t, const struct g4_vertex *v) {
 }
 
 /* VertexClipTest of spec/20 3.1. */
-void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_vertex *vertex,
+void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_vertex *vertex,
                       uint32_t count) {
-    const struct tests t = tests_of(ctx, pipe);
+    const struct tests t = tests_of(ctx, draw);
     const bool test_xy = t.clip->viewport_xy_clip_test_enable;
     const bool test_guard = t.clip->guardband_clip_test_enable;
     const bool test_z = t.clip->viewport_z_clip_test_enable;
@@ -194,7 +194,7 @@ bool g4_chunk_reserve(struct g4_chunk *chunk, uint32_t more) {
 /* The clipper's work on one strip, until it is handed on. */
 struct clipping {
     struct g4_worker *worker;
-    const struct g4_pipe *pipe;
+    const struct g4_draw_state *draw;
     struct g4_chunk *chunk;
     uint32_t first;                  /* of the strip's objects in the chunk */
     struct g4_thread_object *thread; /* for objects that are clipped */
@@ -202,8 +202,8 @@ struct clipping {
     uint32_t threads, room;
 };
 
-static uint8_t provoking(const struct g4_pipe *pipe, const struct g4_topology_object *o) {
-    const struct g4_sf_state *const sf = &pipe->sf;
+static uint8_t provoking(const struct g4_draw_state *draw, const struct g4_topology_object *o) {
+    const struct g4_sf_state *const sf = &draw->sf;
     switch (o->provoking_kind) {
     case G4_PROVOKING_LINE:
         return (uint8_t)sf->line_strip_list_provoking_vertex_select;
@@ -216,13 +216,13 @@ static uint8_t provoking(const struct g4_pipe *pipe, const struct g4_topology_ob
     }
 }
 
-struct g4_object g4_object_of(const struct g4_pipe *pipe, const struct g4_topology_object *o,
+struct g4_object g4_object_of(const struct g4_draw_state *draw, const struct g4_topology_object *o,
                               const struct g4_vertex *const v[3]) {
     struct g4_object object = {
         .type = o->type,
         .topology = o->topology,
         .vertices = o->vertices,
-        .provoking = provoking(pipe, o),
+        .provoking = provoking(draw, o),
         .invert_orientation = o->invert,
         .back_facing = o->back_facing,
         .poly_stipple = o->poly_stipple,
@@ -275,7 +275,7 @@ static bool emit_output(struct clipping *c, const struct g4_output *out) {
                 v[i] = &out->vertex[strip->first + o.position[i]];
             }
             struct g4_object *const object = &c->chunk->object[c->chunk->objects++];
-            *object = g4_object_of(c->pipe, &o, v);
+            *object = g4_object_of(c->draw, &o, v);
             object->last_of_primitive = k + 1 == objects;
         }
     }
@@ -311,7 +311,7 @@ static enum g4_status weave(struct clipping *c, const struct g4_output *out) {
 }
 
 static enum g4_status run_threads(struct clipping *c) {
-    const struct g4_clip_state *const clip = &c->pipe->clip;
+    const struct g4_clip_state *const clip = &c->draw->clip;
     const struct g4_spawn spawn = {
         .stage = G4_STAGE_CLIP,
         .constant_offset = clip->constant_urb_entry_read_offset,
@@ -335,7 +335,7 @@ static enum g4_status run_threads(struct clipping *c) {
     if (c->worker->ctx->model->quirks.clip_counts_threads && clip->clipper_statistics_enable) {
         c->worker->counter[G4_COUNTER_CL_INVOCATIONS] += c->threads;
     }
-    enum g4_status status = g4_spawn_run(c->worker, c->pipe, &spawn, c->thread, c->threads, out);
+    enum g4_status status = g4_spawn_run(c->worker, c->draw, &spawn, c->thread, c->threads, out);
     const uint32_t passed = c->chunk->objects;
     status = status == G4_OK ? weave(c, out) : status;
     if (c->worker->eu.counters) {
@@ -351,12 +351,12 @@ static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *
     struct g4_topology_object o;
 
     if (strip->topology != G4_PRIMITIVE_TOPOLOGY_TRILIST || i >= strip->objects ||
-        (c->pipe->clip_enable && c->pipe->clip.clip_mode != G4_CLIP_MODE_NORMAL)) {
+        (c->draw->clip_enable && c->draw->clip.clip_mode != G4_CLIP_MODE_NORMAL)) {
         return i;
     }
     const struct g4_vertex *const *v = &vertex[1 + 3 * (strip->first_object + i) - strip->first];
     (void)g4_topology_object(strip->topology, strip->first_object + i, &o);
-    const struct g4_object like = g4_object_of(c->pipe, &o, v);
+    const struct g4_object like = g4_object_of(c->draw, &o, v);
     for (; i < strip->objects && !(v[0]->outcode | v[1]->outcode | v[2]->outcode); i++, v += 3) {
         struct g4_object *const object = &chunk->object[chunk->objects++];
         *object = like;
@@ -368,17 +368,17 @@ static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *
     return i;
 }
 
-enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_strip *strip,
+enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
                            const struct g4_vertex *const *vertex, struct g4_chunk *chunk) {
     struct clipping c = {
-        .worker = worker, .pipe = pipe, .chunk = chunk, .first = chunk->objects, .room = strip->objects};
+        .worker = worker, .draw = draw, .chunk = chunk, .first = chunk->objects, .room = strip->objects};
     struct g4_topology_object o;
     bool broken = false; /* a piece of a line strip is missing: the stipple starts anew */
 
     if (!g4_chunk_reserve(chunk, strip->objects)) {
         return G4_NO_MEMORY;
     }
-    if (pipe->clip_enable && pipe->clip.gs_output_object_statistics_enable) {
+    if (draw->clip_enable && draw->clip.gs_output_object_statistics_enable) {
         worker->counter[G4_COUNTER_GS_PRIMITIVES] += strip->objects;
     }
     for (uint32_t i = pass_triangles(&c, strip, vertex, 0); i < strip->objects;
@@ -399,11 +399,11 @@ enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe,
             any |= v[n]->outcode;
         }
         enum action action = PASS; /* what has no outcodes may */
-        if (pipe->clip_enable && (any || pipe->clip.clip_mode != G4_CLIP_MODE_NORMAL)) {
-            action = decide(worker->ctx, &pipe->clip, all, any, o.type == G4_OBJECT_POINT);
+        if (draw->clip_enable && (any || draw->clip.clip_mode != G4_CLIP_MODE_NORMAL)) {
+            action = decide(worker->ctx, &draw->clip, all, any, o.type == G4_OBJECT_POINT);
         }
         struct g4_object *const object = &chunk->object[chunk->objects];
-        *object = g4_object_of(pipe, &o, v);
+        *object = g4_object_of(draw, &o, v);
         object->last_of_primitive = strip->ends_primitive && i + 1 == strip->objects;
         if (action == PASS) {
             object->continue_stipple = object->continue_stipple && !broken;

@@ -165,7 +165,7 @@ static void setup_element(const struct g4_context *ctx, const uint32_t *dw, stru
     fetch->rows = rows > fetch->rows ? rows : fetch->rows;
 }
 
-void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_report_log *log,
+void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_report_log *log,
                            struct g4_vertex_fetch *fetch) {
     const struct g4_state *const state = ctx->state;
     struct g4_3dstate_index_buffer ib;
@@ -174,7 +174,7 @@ void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_pipe *p
     for (uint32_t i = 0; i < state->vertex_elements && i < G4_VERTEX_ELEMENTS; i++) {
         setup_element(ctx, state->vertex_element[i], log, fetch);
     }
-    fetch->indexed = pipe->primitive.vertex_access_type == G4_VERTEX_ACCESS_TYPE_RANDOM;
+    fetch->indexed = draw->primitive.vertex_access_type == G4_VERTEX_ACCESS_TYPE_RANDOM;
     g4_3dstate_index_buffer_unpack(state->index_buffer, ctx->gen, &ib);
     fetch->index_size = 1u << (ib.index_format > 2 ? 2 : ib.index_format);
     fetch->cut_index = UINT32_MAX >> (32 - 8 * fetch->index_size);

@@ -4,7 +4,7 @@
 #ifndef G4_FF_VF_H
 #define G4_FF_VF_H
 
-#include "draw/pipeline.h"
+#include "core/draw_state.h"
 #include "eu/worker.h"
 
 enum {
@@ -42,7 +42,7 @@ struct g4_vertex_fetch {
 };
 
 /* Everything that does not change in a draw. */
-void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_report_log *log,
+void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_report_log *log,
                            struct g4_vertex_fetch *fetch);
 
 /* The raw index at a position of the index buffer (spec/10 3.4.1). */

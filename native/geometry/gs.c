@@ -5,10 +5,10 @@
 
 #include "geometry/stage.h"
 
-enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_range *range,
+enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_range *range,
                          const struct g4_vertex *const *vertex_at, uint32_t first_position, struct g4_output *out) {
-    const struct g4_gs_state *const gs = &pipe->gs;
-    const uint32_t topology = pipe->primitive.primitive_topology_type;
+    const struct g4_gs_state *const gs = &draw->gs;
+    const uint32_t topology = draw->primitive.primitive_topology_type;
     const uint32_t total = g4_topology_objects(topology, range->vertices);
     const struct g4_spawn spawn = {
         .stage = G4_STAGE_GS,
@@ -44,5 +44,5 @@ enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_pipe *pipe, c
     if (gs->gs_statistics_enable) {
         worker->counter[G4_COUNTER_GS_INVOCATIONS] += range->objects;
     }
-    return g4_spawn_run(worker, pipe, &spawn, object, range->objects, out);
+    return g4_spawn_run(worker, draw, &spawn, object, range->objects, out);
 }

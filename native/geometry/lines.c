@@ -275,16 +275,16 @@ void g4_line_setup(const struct g4_sf_frame *frame, struct g4_setup *setup) {
 
 /* ---- coverage of AA lines ---- */
 
-void g4_line_fade_begin(struct g4_line_fade *fade, const struct g4_context *ctx, const struct g4_pipe *pipe) {
+void g4_line_fade_begin(struct g4_line_fade *fade, const struct g4_context *ctx, const struct g4_draw_state *draw) {
     const uint32_t command[3] = {0, ctx->state->aa_line[0], ctx->state->aa_line[1]};
     struct g4_3dstate_aa_line_parameters p;
     const struct g4_quirks *const quirks = &ctx->model->quirks;
 
     g4_3dstate_aa_line_parameters_unpack(command, ctx->gen, &p);
     *fade = (struct g4_line_fade){
-        .region = g4_line_region(pipe->wm.line_antialiasing_region_width),
-        .cap_region = g4_line_region(pipe->wm.line_end_cap_antialiasing_region_width),
-        .true_distance = pipe->sf.aa_line_distance_mode == G4_AA_LINE_DISTANCE_TRUE, /* 0 before [CTG] */
+        .region = g4_line_region(draw->wm.line_antialiasing_region_width),
+        .cap_region = g4_line_region(draw->wm.line_end_cap_antialiasing_region_width),
+        .true_distance = draw->sf.aa_line_distance_mode == G4_AA_LINE_DISTANCE_TRUE, /* 0 before [CTG] */
         .sloped = quirks->has_aa_line_slope && p.aa_coverage_slope_u0_8 != 0,
         .slope = (float)p.aa_coverage_slope_u0_8 / 256.0f,
         .bias = (float)p.aa_coverage_bias_u0_8 / 256.0f,

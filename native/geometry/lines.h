@@ -25,7 +25,7 @@ struct g4_line_fade {
     float scale; /* full coverage: 15 or 255 */
 };
 
-void g4_line_fade_begin(struct g4_line_fade *fade, const struct g4_context *ctx, const struct g4_pipe *pipe);
+void g4_line_fade_begin(struct g4_line_fade *fade, const struct g4_context *ctx, const struct g4_draw_state *draw);
 /* Coverage of a pixel of an AA line, 0..fade->scale. */
 uint8_t g4_line_coverage(const struct g4_line_fade *fade, const struct g4_setup *setup, int32_t x, int32_t y);
 

@@ -50,10 +50,19 @@ void g4_payload_all_pointers(const struct g4_dispatch *dispatch, uint32_t scratc
     }
 }
 
+/* `count` rows of the CURBE from `offset` on; rows past its end are zero. */
+static void read_constants(const struct g4_state *state, uint32_t offset, uint32_t count, uint32_t (*rows)[8]) {
+    memset(rows, 0, count * sizeof *rows);
+    if (offset < state->curbe_rows) {
+        const uint32_t have = state->curbe_rows - offset;
+        memcpy(rows, &state->curbe[offset * 8], (have < count ? have : count) * sizeof *rows);
+    }
+}
+
 uint32_t g4_payload_constants(struct g4_gang *gang, int count, const struct g4_state *state, uint32_t offset,
                               uint32_t rows, uint32_t grf) {
     uint32_t constants[64][8];
-    g4_pipe_constants(state, offset, rows, constants);
+    read_constants(state, offset, rows, constants);
     for (uint32_t r = 0; r < rows && grf < G4_GRF_COUNT; r++, grf++) {
         for (int t = 0; t < count; t++) {
             memcpy(gang->grf[grf].ud[t], constants[r], sizeof constants[r]);

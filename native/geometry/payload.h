@@ -5,7 +5,7 @@
 #ifndef G4_FF_PAYLOAD_H
 #define G4_FF_PAYLOAD_H
 
-#include "draw/pipeline.h"
+#include "core/draw_state.h"
 #include "eu/worker.h"
 
 /* Up to how many threads a worker may run at once so that scratch slots are never shared, and its first slot.

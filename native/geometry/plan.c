@@ -16,26 +16,26 @@ enum {
     INSTRUCTIONS_PER_VERTEX = 64, /* what a vertex counts against the watchdog */
 };
 
-static uint32_t vertex_count(const struct g4_pipe *pipe, struct g4_port *port) {
-    return pipe->primitive.indirect_vertex_count ? g4_mem_read32(port, pipe->primitive.vertex_count_address)
-                                                 : pipe->primitive.vertex_count_per_instance;
+static uint32_t vertex_count(const struct g4_draw_state *draw, struct g4_port *port) {
+    return draw->primitive.indirect_vertex_count ? g4_mem_read32(port, draw->primitive.vertex_count_address)
+                                                 : draw->primitive.vertex_count_per_instance;
 }
 
 /* Vertices from `start` to the next cut or the end.  A search for the cut stops after `most`. */
-static uint32_t run_length(const struct g4_vertex_fetch *fetch, const struct g4_pipe *pipe, struct g4_port *port,
+static uint32_t run_length(const struct g4_vertex_fetch *fetch, const struct g4_draw_state *draw, struct g4_port *port,
                            uint32_t start, uint32_t count, uint64_t most) {
     if (!fetch->cut_enable) {
         return count - start;
     }
     uint32_t at = start;
     while (at < count && at - start < most &&
-           g4_fetch_index(port, fetch, pipe->primitive.start_vertex_location + at) != fetch->cut_index) {
+           g4_fetch_index(port, fetch, draw->primitive.start_vertex_location + at) != fetch->cut_index) {
         at++;
     }
     return at - start;
 }
 
-static void next_primitive(const struct g4_vertex_fetch *fetch, const struct g4_pipe *pipe,
+static void next_primitive(const struct g4_vertex_fetch *fetch, const struct g4_draw_state *draw,
                            struct g4_plan_cursor *cursor, uint32_t count, uint32_t objects) {
     cursor->inside = false;
     cursor->object = 0;
@@ -47,7 +47,7 @@ static void next_primitive(const struct g4_vertex_fetch *fetch, const struct g4_
     cursor->position = 0;
     cursor->primitive_id = 0;
     cursor->instance++;
-    cursor->done = cursor->instance >= pipe->primitive.instance_count;
+    cursor->done = cursor->instance >= draw->primitive.instance_count;
 }
 
 /* Ranges share no vertices: the larger, the fewer are shaded twice; the smaller, the more workers have some. */
@@ -56,24 +56,24 @@ static uint32_t range_size(uint32_t objects) {
     return size < SMALLEST_RANGE ? SMALLEST_RANGE : size > LARGEST_RANGE ? LARGEST_RANGE : size;
 }
 
-enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_port *port,
+enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_port *port,
                             struct g4_report_log *log, struct g4_plan_cursor *cursor, struct g4_plan *plan) {
-    const uint32_t topology = pipe->primitive.primitive_topology_type;
-    const uint32_t count = vertex_count(pipe, port);
+    const uint32_t topology = draw->primitive.primitive_topology_type;
+    const uint32_t count = vertex_count(draw, port);
     const uint64_t limit = g4_watchdog(&ctx->options) / INSTRUCTIONS_PER_VERTEX;
     struct g4_vertex_fetch fetch;
 
     plan->count = 0;
     plan->vertices = plan->primitives = 0;
-    if (count == 0 || pipe->primitive.instance_count == 0 || count == UINT32_MAX) {
+    if (count == 0 || draw->primitive.instance_count == 0 || count == UINT32_MAX) {
         cursor->done = true;
         return G4_OK;
     }
-    g4_vertex_fetch_setup(ctx, pipe, log, &fetch);
+    g4_vertex_fetch_setup(ctx, draw, log, &fetch);
     uint32_t planned = 0;
     while (!cursor->done && plan->count < plan->room && planned < PLAN_OBJECTS) {
         if (!cursor->inside) {
-            cursor->vertices = run_length(&fetch, pipe, port, cursor->position, count, limit - cursor->visited);
+            cursor->vertices = run_length(&fetch, draw, port, cursor->position, count, limit - cursor->visited);
             cursor->inside = true;
             plan->vertices += cursor->vertices;
             cursor->visited += cursor->vertices + 1;
@@ -100,7 +100,7 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_pipe *
         }
         if (cursor->object >= objects) {
             plan->primitives += g4_topology_counted(topology, kept);
-            next_primitive(&fetch, pipe, cursor, count, objects);
+            next_primitive(&fetch, draw, cursor, count, objects);
         }
     }
     return G4_OK;

@@ -9,16 +9,16 @@ enum {
     CLAMP = 8192 /* pixels */
 };
 
-void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_context *ctx, const struct g4_pipe *pipe) {
+void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_context *ctx, const struct g4_draw_state *draw) {
     const uint32_t *const dw = ctx->state->drawing_rectangle;
     const uint32_t command[4] = {0, dw[0], dw[1], dw[2]};
-    const struct g4_sf_state *const sf = &pipe->sf;
+    const struct g4_sf_state *const sf = &draw->sf;
     struct g4_3dstate_drawing_rectangle rectangle;
 
     g4_3dstate_drawing_rectangle_unpack(command, ctx->gen, &rectangle);
     *frame = (struct g4_sf_frame){
         .sf = sf,
-        .viewport = pipe->sf_viewport,
+        .viewport = draw->sf_viewport,
         .bias_x = (float)sf->destination_origin_horizontal_bias_u0_4 / 16.0f,
         .bias_y = (float)sf->destination_origin_vertical_bias_u0_4 / 16.0f,
         .origin_x = (float)rectangle.drawing_rectangle_origin_x,
@@ -31,8 +31,8 @@ void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_context *ctx, 
         .y_max = (int32_t)rectangle.clipped_drawing_rectangle_y_max,
         .line_width = (float)sf->line_width_u3_1 / 2.0f,
         .line_cap = g4_line_region(sf->line_end_cap_antialiasing_region_width),
-        .legacy_diamonds = pipe->wm.legacy_diamond_line_rasterization,
-        .keep_lines = pipe->wm.line_stipple_enable,
+        .legacy_diamonds = draw->wm.legacy_diamond_line_rasterization,
+        .keep_lines = draw->wm.line_stipple_enable,
     };
 }
 

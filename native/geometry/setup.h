@@ -4,7 +4,7 @@
 #ifndef G4_FF_SF_SETUP_H
 #define G4_FF_SF_SETUP_H
 
-#include "draw/pipeline.h"
+#include "core/draw_state.h"
 #include "geometry/object.h"
 
 enum {
@@ -34,7 +34,7 @@ struct g4_sf_payload {
     uint32_t vertices;
 };
 
-void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_context *ctx, const struct g4_pipe *pipe);
+void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_context *ctx, const struct g4_draw_state *draw);
 
 /* Steps 1 to 8 for vertices that objects are going to share. */
 void g4_sf_place(const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint32_t count);

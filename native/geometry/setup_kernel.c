@@ -16,7 +16,7 @@ enum {
 /* Setup threads that run together. */
 struct batch {
     struct g4_worker *worker;
-    const struct g4_pipe *pipe;
+    const struct g4_draw_state *draw;
     struct g4_arena *arena; /* of the chunk: setup entries outlive the batch */
     struct g4_slots slots;
     uint32_t r0[G4_GANG_THREADS][8];
@@ -34,7 +34,7 @@ static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, cons
 }
 
 static void put_payload(struct batch *batch, uint32_t t, uint32_t grf) {
-    const struct g4_sf_state *const sf = &batch->pipe->sf;
+    const struct g4_sf_state *const sf = &batch->draw->sf;
     const struct g4_sf_payload *const payload = &batch->payload[t];
     struct g4_gang *const gang = batch->worker->gang;
     const uint32_t gen = batch->worker->ctx->gen;
@@ -87,8 +87,8 @@ static enum g4_status start_debugged(const struct batch *batch) {
 
 static enum g4_status run_batch(struct batch *batch) {
     struct g4_worker *const worker = batch->worker;
-    const struct g4_pipe *const pipe = batch->pipe;
-    const struct g4_sf_state *const sf = &pipe->sf;
+    const struct g4_draw_state *const draw = batch->draw;
+    const struct g4_sf_state *const sf = &draw->sf;
     struct g4_gang *const gang = worker->gang;
     const size_t size = (size_t)batch->entry_rows * sizeof(uint32_t[8]);
     uint32_t(*const entries)[8] = g4_arena_alloc(batch->arena, batch->count * size);
@@ -97,7 +97,7 @@ static enum g4_status run_batch(struct batch *batch) {
         return G4_NO_MEMORY;
     }
     memset(entries, 0, batch->count * size);
-    g4_gang_start_for(gang, &pipe->dispatch[G4_STAGE_SF], pipe->kernel[G4_STAGE_SF], (int)batch->count);
+    g4_gang_start_for(gang, &draw->dispatch[G4_STAGE_SF], draw->kernel[G4_STAGE_SF], (int)batch->count);
     gang->owner = (struct g4_gang_owner){.urb_event = urb_event};
     const uint32_t grf =
         g4_payload_constants(gang, (int)batch->count, worker->ctx->state, sf->constant_urb_entry_read_offset,
@@ -114,9 +114,9 @@ static enum g4_status run_batch(struct batch *batch) {
     }
     enum g4_status status = worker->eu.debug ? start_debugged(batch) : G4_OK;
     if (status == G4_OK) {
-        status = g4_gang_run(&worker->eu, gang, pipe->kernel[G4_STAGE_SF]);
+        status = g4_gang_run(&worker->eu, gang, draw->kernel[G4_STAGE_SF]);
     }
-    for (uint32_t t = 0; t < batch->count && pipe->wm.transposed_urb_read_enable && status == G4_OK; t++) {
+    for (uint32_t t = 0; t < batch->count && draw->wm.transposed_urb_read_enable && status == G4_OK; t++) {
         status = transpose(batch->arena, batch->setup[t]) ? G4_OK : G4_NO_MEMORY;
     }
     batch->count = 0;
@@ -184,17 +184,17 @@ static void count_dropped(struct g4_draw_counters *sum, const struct g4_sf_frame
     }
 }
 
-enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, struct g4_chunk *chunk) {
+enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_chunk *chunk) {
     struct g4_sf_frame frame;
     struct batch batch = {
         .worker = worker,
-        .pipe = pipe,
+        .draw = draw,
         .arena = chunk->kept,
-        .entry_rows = 2 * pipe->sf.urb_entry_allocation_size,
+        .entry_rows = 2 * draw->sf.urb_entry_allocation_size,
     };
 
     chunk->setups = 0;
-    if (pipe->sf.statistics_enable) {
+    if (draw->sf.statistics_enable) {
         worker->counter[G4_COUNTER_CL_PRIMITIVES] += chunk->objects;
     }
     if (worker->eu.counters) {
@@ -203,16 +203,16 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, s
     if (chunk->objects == 0) {
         return G4_OK;
     }
-    if (!pipe->kernel[G4_STAGE_SF]) {
+    if (!draw->kernel[G4_STAGE_SF]) {
         return G4_FAULT;
     }
     chunk->setup = g4_arena_alloc(chunk->kept, chunk->objects * sizeof *chunk->setup);
     if (!chunk->setup) {
         return G4_NO_MEMORY;
     }
-    g4_sf_frame_begin(&frame, worker->ctx, pipe);
-    batch.slots = g4_thread_slots(worker, pipe->kernel[G4_STAGE_SF], G4_UNIT_SF, pipe->sf.maximum_number_of_threads);
-    g4_payload_all_pointers(&pipe->dispatch[G4_STAGE_SF], pipe->sf.per_thread_scratch_space, &batch.slots, batch.r0);
+    g4_sf_frame_begin(&frame, worker->ctx, draw);
+    batch.slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_SF], G4_UNIT_SF, draw->sf.maximum_number_of_threads);
+    g4_payload_all_pointers(&draw->dispatch[G4_STAGE_SF], draw->sf.per_thread_scratch_space, &batch.slots, batch.r0);
     for (uint32_t i = 0; i < chunk->objects; i++) {
         struct g4_setup *const setup = &chunk->setup[chunk->setups];
         const bool shaped = g4_sf_setup(&frame, &chunk->object[i], setup, &batch.payload[batch.count]);
@@ -240,10 +240,10 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_pipe *pipe, s
     return batch.count ? run_batch(&batch) : G4_OK;
 }
 
-void g4_sf_count_stipple(struct g4_state *state, const struct g4_pipe *pipe, struct g4_chunk *chunk) {
+void g4_sf_count_stipple(struct g4_state *state, const struct g4_draw_state *draw, struct g4_chunk *chunk) {
     struct g4_line_stipple stipple;
 
-    if (!pipe->wm.line_stipple_enable) {
+    if (!draw->wm.line_stipple_enable) {
         return;
     }
     g4_line_stipple_begin(&stipple, state);

@@ -120,13 +120,13 @@ static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, cons
     return descriptor & URB_ALLOCATE ? take_handle(thread) : 0;
 }
 
-static enum g4_status start(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_spawn *spawn,
+static enum g4_status start(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_spawn *spawn,
                             const struct g4_slots *slots, const struct g4_thread_object *object, uint32_t threads,
                             struct thread *thread, struct g4_output *out) {
     struct g4_gang *const gang = worker->gang;
-    const struct g4_dispatch *const dispatch = &pipe->dispatch[spawn->stage];
+    const struct g4_dispatch *const dispatch = &draw->dispatch[spawn->stage];
 
-    g4_gang_start_for(gang, dispatch, pipe->kernel[spawn->stage], (int)threads);
+    g4_gang_start_for(gang, dispatch, draw->kernel[spawn->stage], (int)threads);
     gang->owner = (struct g4_gang_owner){.urb_event = urb_event};
     const uint32_t grf = g4_payload_constants(gang, (int)threads, worker->ctx->state, spawn->constant_offset,
                                               spawn->constant_rows, spawn->grf_start);
@@ -174,22 +174,22 @@ static enum g4_status start_debugged(struct g4_worker *worker, const struct g4_t
     return g4_debug_start(worker->eu.debug, worker->gang, thread, (int)threads);
 }
 
-enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_spawn *spawn,
+enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_spawn *spawn,
                             const struct g4_thread_object *object, uint32_t count, struct g4_output *out) {
-    const struct g4_kernel *const kernel = pipe->kernel[spawn->stage];
+    const struct g4_kernel *const kernel = draw->kernel[spawn->stage];
     struct thread thread[G4_GANG_THREADS];
 
     if (!kernel) {
-        const struct g4_dispatch *const dispatch = &pipe->dispatch[spawn->stage];
+        const struct g4_dispatch *const dispatch = &draw->dispatch[spawn->stage];
         worker->eu.fault = (struct g4_fault){.unit = dispatch->unit, .address = dispatch->kernel_address};
         return G4_FAULT;
     }
     const struct g4_slots slots =
-        g4_thread_slots(worker, kernel, pipe->dispatch[spawn->stage].unit, spawn->max_threads);
+        g4_thread_slots(worker, kernel, draw->dispatch[spawn->stage].unit, spawn->max_threads);
     for (uint32_t first = 0; first < count; first += slots.count) {
         const uint32_t threads = count - first < slots.count ? count - first : slots.count;
         g4_arena_reset(worker->arena);
-        enum g4_status status = start(worker, pipe, spawn, &slots, object + first, threads, thread, out + first);
+        enum g4_status status = start(worker, draw, spawn, &slots, object + first, threads, thread, out + first);
         if (status == G4_OK && worker->eu.debug) {
             status = start_debugged(worker, object + first, threads);
         }

@@ -26,7 +26,7 @@ struct g4_strip {
 };
 
 /* Run the vertex shader in place over the entries. */
-enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_entries *entries);
+enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_entries *entries);
 
 /* Read the header of an entry back as a vertex leaves the GS stage (spec/10 3.6.1, 3.6.3). */
 void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8], uint32_t row_count,
@@ -62,22 +62,22 @@ struct g4_spawn {
 };
 
 /* Run one thread an object; the vertices each thread puts out go to out[i]. */
-enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_spawn *spawn,
+enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_spawn *spawn,
                             const struct g4_thread_object *object, uint32_t count, struct g4_output *out);
 
-enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_range *range,
+enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_range *range,
                          const struct g4_vertex *const *vertex_at, uint32_t first_position, struct g4_output *out);
 
 /* Fill in the outcodes of vertices. */
-void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_pipe *pipe, struct g4_vertex *vertex,
+void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_vertex *vertex,
                       uint32_t count);
 
 /* Decide, clip and hand the objects of strips on to SF.  The vertices have their outcodes, 0 without a clipper. */
-enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_strip *strip,
+enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
                            const struct g4_vertex *const *vertex, struct g4_chunk *chunk);
 
 /* An object as SF takes it, its provoking vertex picked. */
-struct g4_object g4_object_of(const struct g4_pipe *pipe, const struct g4_topology_object *o,
+struct g4_object g4_object_of(const struct g4_draw_state *draw, const struct g4_topology_object *o,
                               const struct g4_vertex *const v[3]);
 
 /* Make room for `more` objects in the chunk; false without memory. */

@@ -21,15 +21,15 @@ static void put_pair(struct g4_gang *gang, int t, const uint32_t (*a)[8], const 
     }
 }
 
-static void start_threads(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_entries *entries,
+static void start_threads(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_entries *entries,
                           const struct g4_slots *slots, const uint32_t r0[G4_GANG_THREADS][8], uint32_t first,
                           uint32_t per_thread, uint32_t threads) {
     struct g4_gang *const gang = worker->gang;
-    const struct g4_dispatch *const dispatch = &pipe->dispatch[G4_STAGE_VS];
-    const struct g4_vs_state *const vs = &pipe->vs;
+    const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_VS];
+    const struct g4_vs_state *const vs = &draw->vs;
     const uint32_t handle_b = entries->stride / 2;
 
-    g4_gang_start_for(gang, dispatch, pipe->kernel[G4_STAGE_VS], (int)threads);
+    g4_gang_start_for(gang, dispatch, draw->kernel[G4_STAGE_VS], (int)threads);
     gang->owner = (struct g4_gang_owner){0};
     const uint32_t grf =
         g4_payload_constants(gang, (int)threads, worker->ctx->state, vs->constant_urb_entry_read_offset,
@@ -55,18 +55,18 @@ static void start_threads(struct g4_worker *worker, const struct g4_pipe *pipe, 
     }
 }
 
-enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_entries *entries) {
+enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_entries *entries) {
     const struct g4_slots slots =
-        g4_thread_slots(worker, pipe->kernel[G4_STAGE_VS], G4_UNIT_VS, pipe->vs.maximum_number_of_threads);
-    const uint32_t per_thread = pipe->vs.single_program_flow ? 1 : 2;
+        g4_thread_slots(worker, draw->kernel[G4_STAGE_VS], G4_UNIT_VS, draw->vs.maximum_number_of_threads);
+    const uint32_t per_thread = draw->vs.single_program_flow ? 1 : 2;
     uint32_t r0[G4_GANG_THREADS][8];
 
-    g4_payload_all_pointers(&pipe->dispatch[G4_STAGE_VS], pipe->vs.per_thread_scratch_space, &slots, r0);
+    g4_payload_all_pointers(&draw->dispatch[G4_STAGE_VS], draw->vs.per_thread_scratch_space, &slots, r0);
 
     for (uint32_t first = 0; first < entries->count; first += slots.count * per_thread) {
         const uint32_t left = (entries->count - first + per_thread - 1) / per_thread;
         const uint32_t threads = left < slots.count ? left : slots.count;
-        start_threads(worker, pipe, entries, &slots, r0, first, per_thread, threads);
+        start_threads(worker, draw, entries, &slots, r0, first, per_thread, threads);
         enum g4_status status = G4_OK;
         if (worker->eu.debug) {
             status = g4_debug_start_vertices(worker, entries, first, per_thread, (int)threads);
@@ -74,12 +74,12 @@ enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_pipe *pipe, c
         if (status != G4_OK) {
             return status;
         }
-        status = g4_gang_run(&worker->eu, worker->gang, pipe->kernel[G4_STAGE_VS]);
+        status = g4_gang_run(&worker->eu, worker->gang, draw->kernel[G4_STAGE_VS]);
         if (status != G4_OK) {
             return status;
         }
     }
-    if (pipe->vs.statistics_enable) {
+    if (draw->vs.statistics_enable) {
         worker->counter[G4_COUNTER_VS_INVOCATIONS] += entries->count;
     }
     return G4_OK;

@@ -8,36 +8,36 @@
 #include "raster/windower.h"
 
 static void unpack(const struct g4_worker *worker, const uint32_t *wm_state, const uint32_t *cc_state,
-                   struct g4_pipe *pipe) {
-    g4_wm_state_unpack(wm_state, worker->ctx->gen, &pipe->wm);
-    g4_color_calc_state_unpack(cc_state, worker->ctx->gen, &pipe->cc);
+                   struct g4_draw_state *draw) {
+    g4_wm_state_unpack(wm_state, worker->ctx->gen, &draw->wm);
+    g4_color_calc_state_unpack(cc_state, worker->ctx->gen, &draw->cc);
 }
 
 enum g4_status g4_probe_pixels(struct g4_probe *probe, const uint32_t *wm_state, const uint32_t *cc_state,
                                const float *viewports) {
     struct g4_worker *const worker = g4_probe_worker(probe);
-    struct g4_pipe *const pipe = calloc(1, sizeof *pipe);
-    if (!pipe) {
+    struct g4_draw_state *const draw = calloc(1, sizeof *draw);
+    if (!draw) {
         return G4_NO_MEMORY;
     }
-    unpack(worker, wm_state, cc_state, pipe);
-    pipe->dispatch[G4_STAGE_WM] = *g4_probe_dispatch(probe);
+    unpack(worker, wm_state, cc_state, draw);
+    draw->dispatch[G4_STAGE_WM] = *g4_probe_dispatch(probe);
     for (int i = 0; i < 16; i++) {
-        pipe->cc_viewport[i] = (struct g4_cc_viewport){viewports[2 * i], viewports[2 * i + 1]};
+        draw->cc_viewport[i] = (struct g4_cc_viewport){viewports[2 * i], viewports[2 * i + 1]};
     }
-    const enum g4_status status = g4_cc_begin(worker, pipe);
-    free(pipe);
+    const enum g4_status status = g4_cc_begin(worker, draw);
+    free(draw);
     return status;
 }
 
 uint32_t g4_probe_iz(struct g4_probe *probe, const uint32_t *wm_state, const uint32_t *cc_state, bool depth_buffer) {
-    struct g4_pipe *const pipe = calloc(1, sizeof *pipe);
-    if (!pipe) {
+    struct g4_draw_state *const draw = calloc(1, sizeof *draw);
+    if (!draw) {
         return UINT32_MAX;
     }
-    unpack(g4_probe_worker(probe), wm_state, cc_state, pipe);
-    const struct g4_iz iz = g4_iz_decide(pipe, depth_buffer);
-    free(pipe);
+    unpack(g4_probe_worker(probe), wm_state, cc_state, draw);
+    const struct g4_iz iz = g4_iz_decide(draw, depth_buffer);
+    free(draw);
     return (uint32_t)iz.mode << 4 | (uint32_t)iz.source_depth_eu << 3 | (uint32_t)iz.source_depth_rt << 2 |
            (uint32_t)iz.dest_depth << 1 | iz.dest_stencil;
 }

@@ -38,15 +38,15 @@ enum g4_status g4_device_objects(struct g4_device *device, const uint32_t *primi
     struct g4_plan plan = {.range = range, .room = RANGES};
     struct g4_plan_cursor cursor = {0};
     struct g4_chunk chunk = {.arena = g4_arena_new()}; /* nothing is set up */
-    enum g4_status status = chunk.arena ? g4_pipe_load(device, primitive, fault) : G4_NO_MEMORY;
+    enum g4_status status = chunk.arena ? g4_load_draw(device, primitive, fault) : G4_NO_MEMORY;
 
     *count = 0;
     device->worker[0]->eu.instruction_budget = g4_watchdog(&device->ctx.options);
     while (status == G4_OK && !cursor.done) {
-        status = g4_draw_plan(&device->ctx, &device->pipeline, &device->port, &device->log, &cursor, &plan);
+        status = g4_draw_plan(&device->ctx, &device->draw_state, &device->port, &device->log, &cursor, &plan);
         for (uint32_t r = 0; status == G4_OK && r < plan.count; r++) {
             g4_arena_reset(chunk.arena);
-            status = g4_geometry_run(device->worker[0], &device->pipeline, &range[r], &chunk);
+            status = g4_geometry_run(device->worker[0], &device->draw_state, &range[r], &chunk);
             for (uint32_t i = 0; status == G4_OK && i < chunk.objects; i++, (*count)++) {
                 if (*count < room) {
                     view(&chunk.object[i], &objects[*count]);

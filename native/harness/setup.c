@@ -12,7 +12,7 @@
 
 struct g4_bench {
     struct g4_context ctx;
-    struct g4_pipe pipe;
+    struct g4_draw_state draw;
     struct g4_wm wm;
     struct g4_vertex *vertex;
     struct g4_setup *setup;
@@ -29,12 +29,12 @@ struct g4_bench *g4_bench_new(uint32_t gen, struct g4_state *state, const struct
     bench->ctx.model = g4_model_of(gen);
     bench->ctx.gen = gen;
     bench->ctx.state = state;
-    g4_sf_state_unpack(blocks->sf_state, gen, &bench->pipe.sf);
-    g4_wm_state_unpack(blocks->wm_state, gen, &bench->pipe.wm);
+    g4_sf_state_unpack(blocks->sf_state, gen, &bench->draw.sf);
+    g4_wm_state_unpack(blocks->wm_state, gen, &bench->draw.wm);
     for (int i = 0; i < 16; i++) {
-        g4_sf_viewport_unpack(blocks->sf_viewport[i], gen, &bench->pipe.sf_viewport[i]);
+        g4_sf_viewport_unpack(blocks->sf_viewport[i], gen, &bench->draw.sf_viewport[i]);
     }
-    g4_wm_prepare(&bench->wm, &bench->ctx, &bench->pipe);
+    g4_wm_prepare(&bench->wm, &bench->ctx, &bench->draw);
     return bench;
 }
 
@@ -88,7 +88,7 @@ enum g4_status g4_bench_setup(struct g4_bench *bench, uint32_t topology, const s
     for (uint32_t i = 0; i < count; i++) {
         bench->vertex[i] = vertex_of(&vertices[i]);
     }
-    g4_sf_frame_begin(&frame, &bench->ctx, &bench->pipe);
+    g4_sf_frame_begin(&frame, &bench->ctx, &bench->draw);
     g4_sf_place(&frame, bench->vertex, count);
     for (uint32_t k = 0; k < made; k++) {
         struct g4_topology_object o;
@@ -99,7 +99,7 @@ enum g4_status g4_bench_setup(struct g4_bench *bench, uint32_t topology, const s
         for (uint32_t i = 0; i < o.vertices; i++) {
             v[i] = &bench->vertex[o.position[i]];
         }
-        struct g4_object object = g4_object_of(&bench->pipe, &o, v);
+        struct g4_object object = g4_object_of(&bench->draw, &o, v);
         object.last_of_primitive = k + 1 == made;
         bench->culled[k] = !g4_sf_setup(&frame, &object, &bench->setup[k], &bench->payload[k]);
         if (bench->culled[k]) {
@@ -109,7 +109,7 @@ enum g4_status g4_bench_setup(struct g4_bench *bench, uint32_t topology, const s
     }
     bench->objects = made;
     struct g4_chunk chunk = {.setup = bench->setup, .setups = made};
-    g4_sf_count_stipple(bench->ctx.state, &bench->pipe, &chunk);
+    g4_sf_count_stipple(bench->ctx.state, &bench->draw, &chunk);
     *objects = made;
     return G4_OK;
 }

@@ -52,13 +52,13 @@ float g4_depth_offset_of(const struct g4_depth_offset *offset, float cx, float c
 }
 
 void g4_wm_plane(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_plane *plane) {
-    const uint32_t row = wm->pipe->wm.depth_coefficient_urb_read_offset;
+    const uint32_t row = wm->draw->wm.depth_coefficient_urb_read_offset;
     struct g4_attribute_coefficients z = {0};
 
     if (row < setup->entry_rows) {
         g4_attribute_coefficients_unpack(setup->entry[row], wm->ctx->gen, &z);
     }
-    if (wm->pipe->wm.global_depth_offset_enable && setup->type == G4_OBJECT_TRIANGLE) {
+    if (wm->draw->wm.global_depth_offset_enable && setup->type == G4_OBJECT_TRIANGLE) {
         z.c0 += g4_depth_offset_of(&wm->offset, z.cx, z.cy, setup->z);
     }
     *plane = (struct g4_plane){z.cx, z.cy, z.c0, setup->x_start, setup->y_start};

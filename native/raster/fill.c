@@ -167,23 +167,23 @@ static bool depth_is_constant(const struct g4_depth *depth) {
 
 void g4_wm_fill_begin(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
-    const struct g4_pipe *const pipe = wm->pipe;
-    const struct g4_dispatch *const dispatch = &pipe->dispatch[G4_STAGE_WM];
+    const struct g4_draw_state *const draw = wm->draw;
+    const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_WM];
     const struct g4_wm_dispatch *const modes = &wm->dispatch;
-    const uint32_t start = pipe->wm.dispatch_grf_start_register;
+    const uint32_t start = draw->wm.dispatch_grf_start_register;
     const struct g4_iz *const iz = &wm->iz;
     /* debuggers and counters see threads and pixels one by one */
     const bool wanted = !wm->ctx->options.general_only && !worker->eu.observed;
 
     wm->flat_depth = wanted && depth_is_constant(&g4_cc_of(worker)->depth);
-    wm->flat = wanted && pipe->wm.thread_dispatch_enable && !pipe->cc.alpha_test_enable && iz->mode == G4_IZ_P &&
+    wm->flat = wanted && draw->wm.thread_dispatch_enable && !draw->cc.alpha_test_enable && iz->mode == G4_IZ_P &&
                !iz->source_depth_rt && !iz->dest_depth && !iz->dest_stencil && !modes->any_contiguous &&
                !modes->enabled[G4_WM_32] && modes->any_normal;
     if (modes->enabled[G4_WM_8]) {
-        wm->flat = wm->flat && fits(pipe->wm_kernel[modes->entry[G4_WM_8]], dispatch, 8, start);
+        wm->flat = wm->flat && fits(draw->wm_kernel[modes->entry[G4_WM_8]], dispatch, 8, start);
     }
     if (modes->enabled[G4_WM_16]) {
-        wm->flat = wm->flat && fits(pipe->wm_kernel[modes->entry[G4_WM_16]], dispatch, 16, start);
+        wm->flat = wm->flat && fits(draw->wm_kernel[modes->entry[G4_WM_16]], dispatch, 16, start);
     }
 }
 
@@ -194,7 +194,7 @@ static void count_threads(struct g4_worker *worker, uint32_t subspans) {
 
     while (subspans) {
         const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans);
-        const struct g4_kernel *const kernel = wm->pipe->wm_kernel[wm->dispatch.entry[mode]];
+        const struct g4_kernel *const kernel = wm->draw->wm_kernel[wm->dispatch.entry[mode]];
         const uint32_t capacity = kernel->flat.pixels / 4;
         const uint32_t instructions = kernel->count;
         subspans -= subspans < capacity ? subspans : capacity;
@@ -213,9 +213,9 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
         return false;
     }
     const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans);
-    const struct g4_flat *const flat = &wm->pipe->wm_kernel[wm->dispatch.entry[mode]]->flat;
+    const struct g4_flat *const flat = &wm->draw->wm_kernel[wm->dispatch.entry[mode]]->flat;
     struct g4_target *const target =
-        g4_target_get(worker, &wm->pipe->dispatch[G4_STAGE_WM], flat->target, wm->setup->array_index);
+        g4_target_get(worker, &wm->draw->dispatch[G4_STAGE_WM], flat->target, wm->setup->array_index);
     if (!target->write || target->reads || target->dither || target->event != G4_EVENTS || target->view.bytes != 4) {
         return false;
     }

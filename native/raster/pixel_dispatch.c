@@ -89,7 +89,7 @@ enum g4_status g4_wm_flush(struct g4_worker *worker) {
     if (wm->waiting == 0) {
         return G4_OK;
     }
-    const struct g4_kernel *const kernel = wm->pipe->wm_kernel[wm->dispatch.entry[wm->mode]];
+    const struct g4_kernel *const kernel = wm->draw->wm_kernel[wm->dispatch.entry[wm->mode]];
     enum g4_status status = G4_FAULT;
     if (kernel) {
         g4_wm_payloads(worker);
@@ -98,7 +98,7 @@ enum g4_status g4_wm_flush(struct g4_worker *worker) {
             status = g4_gang_run(&worker->eu, worker->gang, kernel);
         }
     } else {
-        const uint32_t address = wm->pipe->dispatch[G4_STAGE_WM].kernel_address + wm->dispatch.entry[wm->mode] * 16u;
+        const uint32_t address = wm->draw->dispatch[G4_STAGE_WM].kernel_address + wm->dispatch.entry[wm->mode] * 16u;
         worker->eu.fault = (struct g4_fault){.unit = G4_UNIT_WM, .address = address};
     }
     wm->waiting = 0;

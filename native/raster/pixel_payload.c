@@ -174,17 +174,17 @@ static void put_contiguous(struct g4_worker *worker, int t, struct g4_pixel_thre
     gang->unit_data[t] = &thread->block[0];
 }
 
-void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {
+void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_draw_state *draw) {
     struct g4_wm *const wm = worker->wm;
 
     for (uint32_t i = 0; i < G4_WM_ENTRIES; i++) {
-        const struct g4_kernel *const kernel = pipe->wm_kernel[i];
+        const struct g4_kernel *const kernel = draw->wm_kernel[i];
         wm->slots[i] = (struct g4_slots){.count = 1};
         if (!kernel) {
             continue;
         }
-        wm->slots[i] = g4_thread_slots(worker, kernel, G4_UNIT_WM, pipe->wm.maximum_number_of_threads);
-        g4_payload_all_pointers(&pipe->dispatch[G4_STAGE_WM], pipe->wm.per_thread_scratch_space, &wm->slots[i],
+        wm->slots[i] = g4_thread_slots(worker, kernel, G4_UNIT_WM, draw->wm.maximum_number_of_threads);
+        g4_payload_all_pointers(&draw->dispatch[G4_STAGE_WM], draw->wm.per_thread_scratch_space, &wm->slots[i],
                                 wm->pointers[i]);
     }
 }
@@ -202,7 +202,7 @@ static void copy_registers(struct g4_gang *gang, int from, int to, uint32_t firs
 
 void g4_wm_payloads(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
-    const struct g4_wm_state *const state = &wm->pipe->wm;
+    const struct g4_wm_state *const state = &wm->draw->wm;
     const uint32_t entry = wm->dispatch.entry[wm->mode];
     struct g4_gang *const gang = worker->gang;
     const int threads = (int)wm->waiting;
@@ -212,7 +212,7 @@ void g4_wm_payloads(struct g4_worker *worker) {
     uint16_t x[G4_GANG_THREADS];
     uint16_t y[G4_GANG_THREADS];
 
-    g4_gang_start_for(gang, &wm->pipe->dispatch[G4_STAGE_WM], wm->pipe->wm_kernel[entry], threads);
+    g4_gang_start_for(gang, &wm->draw->dispatch[G4_STAGE_WM], wm->draw->wm_kernel[entry], threads);
     gang->owner = (struct g4_gang_owner){0};
     for (int t = 0; t < threads; t++) {
         struct g4_pixel_thread *const thread = &wm->thread[t];

@@ -35,42 +35,42 @@ static void poly_stipple_begin(struct g4_wm *wm, const struct g4_context *ctx) {
     }
 }
 
-void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_pipe *pipe) {
+void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw) {
     const struct g4_state *const state = ctx->state;
     const uint32_t *const dw = state->depth_buffer;
     const uint32_t command[6] = {0, dw[0], dw[1], dw[2], dw[3], dw[4]};
-    const struct g4_color_calc_state *const cc = &pipe->cc;
+    const struct g4_color_calc_state *const cc = &draw->cc;
     struct g4_3dstate_depth_buffer depth;
 
     g4_3dstate_depth_buffer_unpack(command, ctx->gen, &depth);
     const bool present = g4_cc_depth_buffer_present(ctx);
     wm->ctx = ctx;
-    wm->pipe = pipe;
+    wm->draw = draw;
     wm->waiting = 0;
     memset(wm->claimed, 0, sizeof wm->claimed);
-    wm->iz = g4_iz_decide(pipe, present);
+    wm->iz = g4_iz_decide(draw, present);
     wm->depth_needed = wm->iz.source_depth_eu || wm->iz.mode != G4_IZ_P ||
                        (present && (cc->depth_test_enable || cc->depth_buffer_write_enable));
     wm->single_subspan = ctx->debug && ctx->debug->setup.single_subspan && wm->iz.mode != G4_IZ_P;
-    g4_depth_offset_begin(&wm->offset, ctx, &pipe->wm, depth.surface_format, present);
-    g4_wm_dispatch_begin(&wm->dispatch, &pipe->wm);
-    g4_line_fade_begin(&wm->fade, ctx, pipe);
+    g4_depth_offset_begin(&wm->offset, ctx, &draw->wm, depth.surface_format, present);
+    g4_wm_dispatch_begin(&wm->dispatch, &draw->wm);
+    g4_line_fade_begin(&wm->fade, ctx, draw);
     g4_line_stipple_begin(&wm->line_stipple, state);
-    if (pipe->wm.polygon_stipple_enable) {
+    if (draw->wm.polygon_stipple_enable) {
         poly_stipple_begin(wm, ctx);
     }
 }
 
-enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipe) {
+enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state *draw) {
     if (!worker->wm) {
         worker->wm = calloc(1, sizeof *worker->wm);
         if (!worker->wm) {
             return G4_NO_MEMORY;
         }
     }
-    g4_wm_prepare(worker->wm, worker->ctx, pipe);
-    g4_wm_payload_begin(worker, pipe);
-    const enum g4_status status = g4_cc_begin(worker, pipe);
+    g4_wm_prepare(worker->wm, worker->ctx, draw);
+    g4_wm_payload_begin(worker, draw);
+    const enum g4_status status = g4_cc_begin(worker, draw);
     if (status == G4_OK) {
         g4_wm_fill_begin(worker);
     }
@@ -308,7 +308,7 @@ static void count_covered(struct g4_worker *worker, bool threads, bool watched) 
 }
 
 void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage) {
-    const struct g4_wm_state *const state = &wm->pipe->wm;
+    const struct g4_wm_state *const state = &wm->draw->wm;
     if (state->polygon_stipple_enable && setup->poly_stipple && setup->type == G4_OBJECT_TRIANGLE) {
         for (int32_t j = coverage->first; j <= coverage->last; j++) {
             coverage->row[j] &= wm->poly_stipple[j];
@@ -320,10 +320,12 @@ void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct 
 }
 
 /* Built twice, so that counting costs nothing when it is off. */
-static inline __attribute__((always_inline)) enum g4_status
-work_on_tile(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_tile *tile, const bool counting) {
+static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct g4_worker *worker,
+                                                                         const struct g4_draw_state *draw,
+                                                                         const struct g4_tile *tile,
+                                                                         const bool counting) {
     struct g4_wm *const wm = worker->wm;
-    const bool threads = pipe->wm.thread_dispatch_enable;
+    const bool threads = draw->wm.thread_dispatch_enable;
     struct g4_coverage coverage;
     enum g4_status status = G4_OK;
 
@@ -338,7 +340,7 @@ work_on_tile(struct g4_worker *worker, const struct g4_pipe *pipe, const struct 
         }
         const bool watched = worker->eu.debug && covers(worker->eu.debug, &coverage);
         g4_wm_stipple(wm, setup, &coverage);
-        if (threads && pipe->wm.statistics_enable) {
+        if (threads && draw->wm.statistics_enable) {
             worker->eu.ps_invocations += g4_coverage_pixels(&coverage);
         }
         wm->setup = setup;
@@ -361,11 +363,11 @@ work_on_tile(struct g4_worker *worker, const struct g4_pipe *pipe, const struct 
     return status;
 }
 
-static __attribute__((noinline, cold)) enum g4_status count_tile(struct g4_worker *worker, const struct g4_pipe *pipe,
-                                                                 const struct g4_tile *tile) {
-    return work_on_tile(worker, pipe, tile, true);
+static __attribute__((noinline, cold)) enum g4_status
+count_tile(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_tile *tile) {
+    return work_on_tile(worker, draw, tile, true);
 }
 
-enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipe, const struct g4_tile *tile) {
-    return worker->eu.counters ? count_tile(worker, pipe, tile) : work_on_tile(worker, pipe, tile, false);
+enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_tile *tile) {
+    return worker->eu.counters ? count_tile(worker, draw, tile) : work_on_tile(worker, draw, tile, false);
 }

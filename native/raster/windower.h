@@ -29,18 +29,7 @@ enum {
 uint32_t g4_wm_entries(const struct g4_wm_state *state);
 
 /* Once per draw and worker, before its first tile: read what the draw needs (CC state, depth buffer, kernels). */
-enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_pipe *pipeline);
-enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_pipe *pipeline, const struct g4_tile *tile);
-
-/* A pixel shader thread as the colour calculator sees it: gang->unit_data[t] of WM gangs. */
-struct g4_pixel_block {
-    const struct g4_setup *setup;
-    uint16_t x[4], y[4];   /* upper-left pixels of the subspans */
-    uint32_t lit;          /* 4 bits a subspan, as dispatched (R0.0 31:16) */
-    uint8_t iz_mode;       /* enum g4_iz_mode of cc.h */
-    float z[16];           /* source depth of every pixel, helpers included */
-    uint8_t coverage[16];  /* AA lines */
-    uint16_t alpha_passed; /* the colour calculator's: pixels some earlier message let through; 0 at dispatch */
-};
+enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
+enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_tile *tile);
 
 #endif

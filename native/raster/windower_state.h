@@ -67,7 +67,7 @@ struct g4_pixel_thread {
 
 struct g4_wm {
     const struct g4_context *ctx;
-    const struct g4_pipe *pipe;
+    const struct g4_draw_state *draw;
     struct g4_iz iz;
     struct g4_wm_dispatch dispatch;
     bool depth_needed; /* somebody looks at the source depth */
@@ -101,7 +101,7 @@ struct g4_wm {
 };
 
 /* What does not depend on the worker. */
-void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_pipe *pipe);
+void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw);
 /* Take the pixels away that the stipples leave out. */
 void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage);
 /* Cut the object's subspans into threads; gangs run when they are full. */
@@ -118,7 +118,7 @@ void g4_wm_fill_depth(struct g4_worker *worker);
 /* Run what waits. */
 enum g4_status g4_wm_flush(struct g4_worker *worker);
 /* What payloads have in common during a draw. */
-void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_pipe *pipe);
+void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
 /* Put the payloads of the waiting threads into the worker's gang. */
 void g4_wm_payloads(struct g4_worker *worker);
 

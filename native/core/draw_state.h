@@ -1,11 +1,13 @@
 /*
- * The 3D pipeline's state, unpacked: read from memory when a pointer or the content changed, constant during a draw.
+ * The state of one draw: read from memory and unpacked once, before the draw starts; constant while it runs.
  */
-#ifndef G4_PIPELINE_H
-#define G4_PIPELINE_H
+#ifndef G4_DRAW_STATE_H
+#define G4_DRAW_STATE_H
 
 #include "core/context.h"
-#include "eu/eu.h"
+#include "core/dispatch.h"
+
+struct g4_kernel; /* eu/kernel.h */
 
 enum {
     G4_STAGE_VS,
@@ -19,7 +21,7 @@ enum {
     G4_WM_ENTRIES = 4
 };
 
-struct g4_pipe {
+struct g4_draw_state {
     struct g4_vs_state vs;
     struct g4_gs_state gs;
     struct g4_clip_state clip;
@@ -36,8 +38,5 @@ struct g4_pipe {
     const struct g4_kernel *kernel[G4_STAGES];        /* NULL where the stage runs none; WM has its own three */
     const struct g4_kernel *wm_kernel[G4_WM_ENTRIES]; /* entry points, 16 bytes apart (spec/30 3.9) */
 };
-
-/* The constant rows a stage reads: `count` rows of 8 dwords; rows past the CURBE are zero. */
-void g4_pipe_constants(const struct g4_state *state, uint32_t offset, uint32_t count, uint32_t (*rows)[8]);
 
 #endif
