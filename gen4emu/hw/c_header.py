@@ -13,6 +13,11 @@ from gen4emu.hw import catalogue, formats_c, message_shapes_c
 from gen4emu.hw.fields import Address, Bool, Const, Enum, Field, Fixed, Float, Mbz, Sint, Uint
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Command
+from gen4emu.hw.messages import BLOCKS, GATEWAY_RESPONSE, MESSAGE_DESCRIPTOR, MESSAGES
+from gen4emu.hw.payload import PAYLOAD_PS_R1
+
+# Read once for every message, a field or two at a time: these get a function for each field besides `_unpack`.
+ACCESSIBLE: tuple[Block, ...] = (*MESSAGES, *BLOCKS, PAYLOAD_PS_R1)
 
 _TOP = """/* Generated from gen4emu/hw: do not edit. */
 #ifndef G4_HW_H
@@ -46,8 +51,10 @@ def generate() -> str:
     parts += [_defines()]
     for block in blocks:
         parts += [_struct(block), _unpack(block)]
-        if block.name.startswith("PAYLOAD_"):
+        if block.name.startswith("PAYLOAD_") or block is GATEWAY_RESPONSE:
             parts.append(_pack(block))
+        if block in ACCESSIBLE:
+            parts.append(_accessors(block))
     parts += [formats_c.generate(), message_shapes_c.generate(), "#endif\n"]
     return "\n".join(parts)
 
@@ -196,6 +203,31 @@ def _unpack(block: Block) -> str:
     if isinstance(block, Command) or block.all_arrays or block.ref:
         text = f"/* {block.name}{', ' + block.ref if block.ref else ''} */\n" + text
     return text
+
+
+def _accessors(block: Block) -> str:
+    """One function per field.  It takes the descriptor, or a pointer to the header, and `gen` if generations differ.
+
+    A field of a union is read whether or not its selector chooses it.  Flags of headers also have their mask.
+    """
+    name = f"g4_{c_name(block.name)}"
+    by_value = block in MESSAGES or block is MESSAGE_DESCRIPTOR
+    source = "uint32_t descriptor" if by_value else "const uint32_t *dw"
+    parts = []
+    for field, fields in _members(block).items():
+        where: dict[str, Gen] = {}
+        for f in fields:
+            value = _value(f).replace("dw[0]", "descriptor") if by_value else _value(f)
+            where[value] = where.get(value, Gen(0)) | f.gens & block.gens
+        everywhere = where if list(where.values()) == [block.gens] else {}
+        choice = "".join(f"gen & {int(gens)}u ? {value} : " for value, gens in where.items())
+        arguments = source if everywhere else f"{source}, uint32_t gen"
+        parts.append(f"static inline {_type(fields[0])} {name}_{field}({arguments})\n{{\n"
+                     f"    return {next(iter(everywhere), f'{choice}0')};\n}}\n")
+        if not by_value and isinstance(fields[0], Bool):
+            mask = fields[0].mask << fields[0].lo
+            parts.append(f"#define {name.upper()}_{field.upper()}_MASK 0x{mask:x}u\n")
+    return "\n".join(parts)
 
 
 def _pack(block: Block) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from everything import parts_of, random_dwords
 
-from gen4emu.hw import c_header, catalogue
+from gen4emu.hw import c_header, catalogue, messages
 from gen4emu.hw.c_header import c_name, member
 from gen4emu.hw.fields import Const, Field, Fixed, Float, Mbz
 from gen4emu.hw.gen import Gen
@@ -90,11 +90,25 @@ def c_value(f: Field, raw: int) -> int:
     return int(f.decode(raw)) & 2**64 - 1
 
 
+def accessor_calls(block: Block) -> Iterator[str]:
+    """A call of the accessor of every member; it has a parameter `gen` only where generations differ."""
+    source = "dw[0]" if block in messages.MESSAGES or block is messages.MESSAGE_DESCRIPTOR else "dw"
+    for name, fields in fields_by_member(block).items():
+        places = {(f.dword, f.hi, f.lo) for f in fields}
+        gens = Gen(0)
+        for f in fields:
+            gens |= f.gens & block.gens
+        same = len(places) == 1 and gens == block.gens
+        yield f"g4_{c_name(block.name)}_{name}({source}{'' if same else ', gen'})"
+
+
 def program() -> str:
     functions = []
     for i, block in enumerate(LAYOUTS):
         name = f"g4_{c_name(block.name)}"
         puts = "".join(f"    PUT({path});\n" for path in member_paths(block))
+        if block in c_header.ACCESSIBLE:
+            puts += "".join(f"    PUT({call});\n" for call in accessor_calls(block))
         functions.append(f"static void show_{i}(const uint32_t *dw, uint32_t gen)\n{{\n    struct {name} s;\n"
                          f"    {name}_unpack(dw, gen, &s);\n{puts}}}\n")
     entries = ", ".join(f"show_{i}" for i in range(len(LAYOUTS)))
@@ -124,7 +138,7 @@ def test_the_header_compiles_without_a_warning(compiler: str, sources: Path) -> 
     compile_with(compiler, sources, "-fsyntax-only")
 
 
-def test_c_unpacks_what_python_shows(sources: Path) -> None:
+def test_c_unpacks_and_reads_what_python_shows(sources: Path) -> None:
     compile_with(COMPILERS[0], sources, "-O0", "-o", "show")
     rng = random.Random(4)
     cases = [(i, part, words) for i, block in enumerate(LAYOUTS) for part in parts_of(block)
@@ -134,7 +148,11 @@ def test_c_unpacks_what_python_shows(sources: Path) -> None:
     shown = iter(struct.unpack(f"<{len(done.stdout) // 8}Q", done.stdout))
     for i, part, words in cases:
         block = LAYOUTS[i]
-        for path, expected in zip(member_paths(block), member_values(block, words, 0, part), strict=True):
+        paths, values = [*member_paths(block)], [*member_values(block, words, 0, part)]
+        if block in c_header.ACCESSIBLE:
+            calls = [*accessor_calls(block)]
+            paths, values = paths + calls, values + values[:len(calls)]
+        for path, expected in zip(paths, values, strict=True):
             got = next(shown)
             assert got == expected, f"{block.name}: {path} on {part!r}: C 0x{got:x}, Python 0x{expected:x}"
     assert next(shown, None) is None
