@@ -12,12 +12,13 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 enum {
-    ALL_FLAGS = 15 << 26,
-    SOURCE_DEPTH = 1 << 29,
-    DEST_DEPTH = 1 << 28,
-    DEST_STENCIL = 1 << 27,
-    AA_ALPHA = 1 << 26,
-    ALL_PIXELS = 0xffff,
+    SOURCE_DEPTH = G4_PAYLOAD_PS_R1_SOURCE_DEPTH_TO_RENDER_TARGET_MASK,
+    DEST_DEPTH = G4_PAYLOAD_PS_R1_DESTINATION_DEPTH_PRESENT_MASK,
+    DEST_STENCIL = G4_PAYLOAD_PS_R1_DESTINATION_STENCIL_PRESENT_MASK,
+    AA_ALPHA = G4_PAYLOAD_PS_R1_ANTIALIAS_ALPHA_TO_RENDER_TARGET_MASK,
+    ALL_FLAGS = SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL | AA_ALPHA,
+    FLAGS = 6,    /* the dword of M1 that has them */
+    SUBSPANS = 2, /* the first of the four dwords of M1 with the positions of subspans, x in the low half */
 };
 
 /* One thread's message. */
@@ -42,6 +43,19 @@ static void report(const struct message *m, enum g4_event event, uint32_t value)
 
 static const float *payload(const struct message *m, uint32_t reg) {
     return (const float *)g4_payload(m->gang, m->send, reg, m->thread);
+}
+
+static uint32_t binding_table_index(const struct g4_send *send) {
+    return g4_data_port_write_message_binding_table_index(send->descriptor);
+}
+
+/* The position of a subspan of M1: the layout of all of them is that of the first. */
+static uint16_t subspan_x(const uint32_t *m1, uint32_t subspan) {
+    return (uint16_t)g4_payload_ps_r1_subspan_0_x(m1 + subspan);
+}
+
+static uint16_t subspan_y(const uint32_t *m1, uint32_t subspan) {
+    return (uint16_t)g4_payload_ps_r1_subspan_0_y(m1 + subspan);
 }
 
 /* ---- layout ---- */
@@ -140,8 +154,8 @@ static bool tests_late(const struct message *m) {
 
 static uint32_t late_test(const struct message *m, const struct g4_pixels *pixels, uint32_t live) {
     struct g4_depth *const depth = &m->cc->depth;
-    const uint32_t viewport = m->header[1][7] >> 27 & 15;
-    const uint32_t array_index = m->header[1][7] >> 16 & 0x7ff;
+    const uint32_t viewport = g4_payload_ps_r1_viewport_index(m->header[1]);
+    const uint32_t array_index = g4_payload_ps_r1_render_target_array_index(m->header[1]);
 
     if (!tests_late(m)) {
         return live; /* done before the shader, or not at all */
@@ -153,7 +167,7 @@ static uint32_t late_test(const struct message *m, const struct g4_pixels *pixel
         .live = live,
         .minimum = m->cc->viewport[viewport].minimum_depth,
         .maximum = m->cc->viewport[viewport].maximum_depth,
-        .back_facing = m->header[1][6] >> 31,
+        .back_facing = g4_payload_ps_r1_back_facing(m->header[1]),
         .update = m->last,
     };
     float z[2][8] = {{0}};
@@ -189,7 +203,8 @@ static uint32_t count_of(uint32_t pixels) {
 /* Of the pixels that go into the late tests, those that the stencil test alone lets through. */
 static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pixels, uint32_t tested) {
     return tests_late(m) ? g4_cc_stencil_passes(m->eu->worker, pixels->x, pixels->y, tested,
-                                                m->header[1][7] >> 16 & 0x7ff, m->header[1][6] >> 31)
+                                                g4_payload_ps_r1_render_target_array_index(m->header[1]),
+                                                g4_payload_ps_r1_back_facing(m->header[1]))
                          : tested;
 }
 
@@ -313,14 +328,15 @@ ALWAYS_INLINE void write_subspans(const struct message *m, uint32_t first, uint3
                                   struct g4_debug_pixel *watched, bool counting) {
     const uint32_t *const m1 = m->header[1];
     float replicated[4][8];
-    struct g4_pixels pixels = {.live = m->header[0][0] >> (4 * first) & ((1u << (4 * count)) - 1)};
+    const uint32_t live = g4_render_target_write_header_pixel_enables(m->header[0]) >> (4 * first);
+    struct g4_pixels pixels = {.live = live & ((1u << (4 * count)) - 1)};
 
     if (pixels.live == 0) {
         return;
     }
     for (uint32_t s = 0; s < count; s++) {
-        pixels.x[s] = (uint16_t)m1[2 + first + s];
-        pixels.y[s] = (uint16_t)(m1[2 + first + s] >> 16);
+        pixels.x[s] = subspan_x(m1, first + s);
+        pixels.y[s] = subspan_y(m1, first + s);
     }
     find_colors(m, &pixels, replicated);
     if (g4_view_side_by_side(pixels.x, pixels.y) || !overlap(&pixels)) {
@@ -402,15 +418,15 @@ static bool is_plain(const struct message *m) {
 
 /* The target of a thread whose header asks for nothing else; NULL: it does, or something is wrong. */
 static struct g4_target *plain_target(const struct message *m, const uint32_t *m1, struct g4_target *last) {
-    const uint32_t array_index = m1[7] >> 16 & 0x7ff;
-    if (m1[6] & ALL_FLAGS) {
+    const uint32_t array_index = g4_payload_ps_r1_render_target_array_index(m1);
+    if (m1[FLAGS] & ALL_FLAGS) {
         return NULL;
     }
     if (last && last->array_index == array_index) {
         return last;
     }
     struct g4_target *const target =
-        g4_target_get(m->eu->worker, m->gang->dispatch, m->send->descriptor & 0xff, array_index);
+        g4_target_get(m->eu->worker, m->gang->dispatch, binding_table_index(m->send), array_index);
     const bool good = target->event == G4_EVENTS && target->write && !(target->blend && target->dual_source);
     m->cc->recent = good ? target : NULL;
     return good ? target : NULL;
@@ -418,8 +434,9 @@ static struct g4_target *plain_target(const struct message *m, const uint32_t *m
 
 /* Subspans side by side, with the first one lit; what x is before does not run over. */
 static bool is_row(const uint32_t *m1, uint32_t live) {
-    return (live & 15) && (m1[2] & 0xffff) < UINT16_MAX - 6 && m1[3] - m1[2] == 2 && m1[4] - m1[2] == 4 &&
-           m1[5] - m1[2] == 6;
+    const uint32_t *const position = m1 + SUBSPANS;
+    return (live & 15) && subspan_x(m1, 0) < UINT16_MAX - 6 && position[1] - position[0] == 2 &&
+           position[2] - position[0] == 4 && position[3] - position[0] == 6;
 }
 
 /* False: its subspans share pixels. */
@@ -429,13 +446,13 @@ static bool write_plain(const struct message *m, struct g4_target *target, uint3
     struct g4_pixels pixels;
 
     if (row && target->wide && ((m->send->mrf + 9) & (G4_MRF_COUNT - 1)) >= 9 &&
-        target->wide(target, port, m1[2] & 0xffff, m1[2] >> 16, live, payload(m, 2))) {
+        target->wide(target, port, subspan_x(m1, 0), subspan_y(m1, 0), live, payload(m, 2))) {
         return true;
     }
     pixels.live = live;
     for (uint32_t s = 0; s < 4; s++) {
-        pixels.x[s] = (uint16_t)m1[2 + s];
-        pixels.y[s] = (uint16_t)(m1[2 + s] >> 16);
+        pixels.x[s] = subspan_x(m1, s);
+        pixels.y[s] = subspan_y(m1, s);
     }
     if (!row && overlap(&pixels)) {
         return false;
@@ -453,10 +470,10 @@ static void write_thread(struct message *m) {
 
     m->header[0] = g4_payload(m->gang, m->send, 0, m->thread);
     m->header[1] = g4_payload(m->gang, m->send, 1, m->thread);
-    m->flags = m->header[1][6];
+    m->flags = m->header[1][FLAGS];
     m->alpha_passed = block ? &block->alpha_passed : &m->cc->alpha_passed[m->thread];
-    m->target =
-        g4_target_get(m->eu->worker, m->gang->dispatch, m->send->descriptor & 0xff, m->header[1][7] >> 16 & 0x7ff);
+    m->target = g4_target_get(m->eu->worker, m->gang->dispatch, binding_table_index(m->send),
+                              g4_payload_ps_r1_render_target_array_index(m->header[1]));
     find_payload(m);
     check_target(m);
     if (m->eu->observed) {
@@ -475,10 +492,10 @@ enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, co
         .cc = g4_cc_of(eu->worker),
         .gang = gang,
         .send = send,
-        .type = send->descriptor >> 8 & 7,
-        .last = send->descriptor >> 11 & 1,
+        .type = g4_data_port_write_message_render_target_write_type(send->descriptor),
+        .last = g4_data_port_write_message_last_render_target_select(send->descriptor),
     };
-    const uint32_t index = send->descriptor & 0xff;
+    const uint32_t index = binding_table_index(send);
     struct g4_port *const port = &eu->worker->port;
     const uint32_t unit = port->unit;
 
@@ -498,7 +515,7 @@ enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, co
             continue;
         }
         const uint32_t *const m1 = g4_payload(gang, send, 1, m.thread);
-        const uint32_t live = g4_payload(gang, send, 0, m.thread)[0] & ALL_PIXELS;
+        const uint32_t live = g4_render_target_write_header_pixel_enables(g4_payload(gang, send, 0, m.thread));
         target = plain ? plain_target(&m, m1, target) : NULL;
         if (!target || (live && !write_plain(&m, target, live, m1))) {
             write_thread(&m);

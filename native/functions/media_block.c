@@ -74,19 +74,17 @@ static void edges(struct media_surface *media) {
 }
 
 /* The stride and offset of lines: the surface's, or those of the descriptor, which change the height (spec/60 4.7). */
-static bool lines(struct media_surface *media, uint32_t descriptor, uint32_t gen) {
+static bool lines(struct media_surface *media, uint32_t descriptor) {
     const struct g4_surface_state *const state = &media->surface->state;
     const int32_t height = (int32_t)media->surface->height;
-    struct g4_data_port_write_message message; /* of the same layout as the read, on both families */
     bool even = true;
 
-    g4_data_port_write_message_unpack(&descriptor, gen, &message);
     media->fields = state->vertical_line_stride;
     media->first_line = state->vertical_line_stride_offset;
     media->rows = height;
-    if (message.vertical_line_stride_override) {
-        media->fields = message.override_vertical_line_stride;
-        media->first_line = message.override_vertical_line_stride_offset;
+    if (g4_data_port_read_message_vertical_line_stride_override(descriptor)) { /* writes have the same layout */
+        media->fields = g4_data_port_read_message_override_vertical_line_stride(descriptor);
+        media->first_line = g4_data_port_read_message_override_vertical_line_stride_offset(descriptor);
         if (media->fields && !state->vertical_line_stride) {
             even = height % 2 == 0;
             media->rows = height > 1 ? height / 2 : 1;
@@ -103,7 +101,7 @@ static bool lines(struct media_surface *media, uint32_t descriptor, uint32_t gen
 /* The surface of a message, without one where it is no good, which is reported. */
 static struct media_surface surface_of(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_send *send) {
     const struct g4_dispatch *const dispatch = gang->dispatch;
-    const uint32_t index = send->descriptor & 0xff;
+    const uint32_t index = g4_data_port_read_message_binding_table_index(send->descriptor);
     struct media_surface media = {.surface = NULL};
     bool good = true;
 
@@ -118,7 +116,7 @@ static struct media_surface surface_of(struct g4_eu *eu, const struct g4_gang *g
             media.boundary_mode = eu->ctx->model->quirks.has_media_boundary_mode
                                       ? surface->state.media_boundary_pixel_mode
                                       : G4_MEDIA_BOUNDARY_PIXEL_MODE_NORMAL;
-            good = lines(&media, send->descriptor & 0xfff, eu->ctx->gen) && surface->base % BASE_ALIGNMENT == 0;
+            good = lines(&media, send->descriptor) && surface->base % BASE_ALIGNMENT == 0;
             edges(&media);
         } else {
             good = !surface->present || surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL;
@@ -208,7 +206,8 @@ static void read_block(struct g4_port *port, const struct media_surface *media, 
 }
 
 enum g4_status g4_media_block_read(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
-    if ((send->descriptor >> 14 & 3) == G4_TARGET_CACHE_DATA) { /* it has linear memory only */
+    if (g4_data_port_read_message_target_cache(send->descriptor) ==
+        G4_TARGET_CACHE_DATA) { /* it has linear memory only */
         g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
         return G4_OK;
     }
@@ -291,7 +290,7 @@ enum g4_status g4_media_block_write(struct g4_eu *eu, struct g4_gang *gang, cons
     if (eu->written && media.surface) {
         remember(eu->written, media.surface->address);
     }
-    if (send->rlen != (send->descriptor >> 15 & 1)) { /* the commit */
+    if (send->rlen != g4_data_port_write_message_send_write_commit_message(send->descriptor)) { /* the commit */
         g4_message_report(eu, gang, send, G4_EVENT_BAD_RESPONSE);
     }
     for (int t = 0; t < G4_GANG_THREADS; t++) {

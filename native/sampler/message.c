@@ -96,6 +96,10 @@ static void report(const struct call *c, enum g4_event event, uint32_t value) {
     g4_message_error(c->eu, c->gang, c->send, thread, event, value);
 }
 
+static uint32_t binding_table_index(const struct g4_send *send) {
+    return g4_sampler_message_binding_table_index(send->descriptor);
+}
+
 /* ---- state ---- */
 
 static const struct g4_texture *find_texture(const struct call *c, uint32_t index) {
@@ -120,7 +124,7 @@ static const struct g4_texture *find_texture(const struct call *c, uint32_t inde
 
 static const struct g4_texture_sampler *find_sampler(const struct call *c) {
     const uint32_t base = c->gang->dispatch->general_state_base;
-    const uint32_t index = c->send->descriptor >> 8 & 15;
+    const uint32_t index = g4_sampler_message_sampler_index(c->send->descriptor);
     const uint32_t address = base + c->header.sampler_state_pointer + 16 * index;
     struct sampler_slot *const slot = &c->cache->sampler[(address >> 4) % SAMPLER_SLOTS];
 
@@ -415,7 +419,8 @@ static void sample(struct call *c) {
     const enum g4_event refused = refusal(c, sampler);
     if (refused != G4_EVENTS) {
         report(c, refused,
-               refused == G4_EVENT_BAD_FORMAT ? c->texture->surface.state.surface_format : c->send->descriptor & 0xff);
+               refused == G4_EVENT_BAD_FORMAT ? c->texture->surface.state.surface_format
+                                              : binding_table_index(c->send));
         write_zeros(c);
         if (kill) {
             write_kill_mask(c, 0);
@@ -470,7 +475,7 @@ static bool can_load(const struct call *c) {
         return false;
     }
     if (right || texture->cube) {
-        report(c, G4_EVENT_BAD_SURFACE, c->send->descriptor & 0xff);
+        report(c, G4_EVENT_BAD_SURFACE, binding_table_index(c->send));
         return false;
     }
     return true;
@@ -544,8 +549,9 @@ static void load(const struct call *c) {
 
 static void info(const struct call *c) {
     const struct g4_parameter lod = parameter(c, G4_SAMPLER_PARAMETER_LOD);
-    const bool as_float = c->eu->ctx->model->quirks.resinfo_returns_floats &&
-                          (c->send->descriptor >> 12 & 3) == G4_SAMPLER_RETURN_FORMAT_FLOAT32;
+    const uint32_t format = g4_sampler_message_return_format(c->send->descriptor, c->eu->ctx->gen);
+    const bool as_float =
+        c->eu->ctx->model->quirks.resinfo_returns_floats && format == G4_SAMPLER_RETURN_FORMAT_FLOAT32;
 
     for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
         for (g4_lanes lanes = c->active[half]; lanes; lanes &= lanes - 1) {
@@ -641,7 +647,7 @@ enum g4_status g4_message_sampler(struct g4_eu *eu, struct g4_gang *gang, const 
     port->unit = G4_UNIT_SAMPLER;
     c.cache->reader.port = port;
     c.cache->reader.state = eu->ctx->state;
-    const struct g4_texture *const texture = find_texture(&c, send->descriptor & 0xff);
+    const struct g4_texture *const texture = find_texture(&c, binding_table_index(send));
     if (c.message->simd == 4) {
         spread_4x2(&c);
     }
