@@ -214,7 +214,7 @@ class Compilations:
 
 
 def shim_sources() -> list[Path]:
-    return sorted((NATIVE / "shim").glob("*.c")) + [NATIVE / name for name in SHIM_SHARES]
+    return sorted((NATIVE / "shim").rglob("*.c")) + [NATIVE / name for name in SHIM_SHARES]
 
 
 def replace_file(built: Path, target: Path) -> None:
@@ -243,8 +243,8 @@ class Shim:
 
     def start(self, compilations: Compilations) -> None:
         for library, command in self._commands.items():
-            (self._scratch / library.stem).mkdir(parents=True)
             for source in shim_sources():
+                self._object(library, source).parent.mkdir(parents=True, exist_ok=True)
                 name = f"{source.relative_to(ROOT)}{' (32 bits)' if library == SHIM_32 else ''}"
                 self._objects.append(compilations.start(
                     name, run_compiler,
@@ -263,7 +263,7 @@ class Shim:
             (package / library).unlink(missing_ok=True)
 
     def _object(self, library: Path, source: Path) -> Path:
-        return self._scratch / library.stem / f"{source.stem}.o"
+        return self._scratch / library.stem / source.relative_to(NATIVE).with_suffix(".o")
 
 
 def _compiler() -> list[str]:

@@ -18,7 +18,7 @@ _MIB = 1 << 20
 # Directories of the system with something of ours in them: what they list, for those who look around.
 _LISTS = {"sys/class": "drm", "sys/bus/pci/devices": _SLOT}
 NODES = {"card0": 0, "renderD128": 128}  # name: minor number
-# As the shim's connector lists them (native/shim/modes.c), the preferred one first.
+# As the shim's connector lists them (native/shim/kms/modes.c), the preferred one first.
 _MODES = ("1024x768", "2560x1440", "1920x1200", "1920x1080", "1600x1200", "1680x1050", "1600x900", "1280x1024",
           "1366x768", "1280x800", "1280x720", "800x600", "640x480")
 ERROR = f"{_DEVICE}/drm/card0/error"

@@ -1,22 +1,22 @@
 /* The table of ioctls, and what all of them have in common (ioctls.h). */
 #define _GNU_SOURCE
-#include "ioctls.h"
+#include "shim/ioctls.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "chips.h"
-#include "contexts.h"
-#include "display.h"
-#include "gem.h"
-#include "objects.h"
-#include "start.h"
-#include "submission.h"
-#include "syncobjs.h"
-#include "uapi.h"
-#include "user.h"
+#include "shim/base/user.h"
+#include "shim/device/chips.h"
+#include "shim/gem/gem_ioctls.h"
+#include "shim/gem/gem_object.h"
+#include "shim/hooks/start.h"
+#include "shim/kms/display.h"
+#include "shim/submit/contexts.h"
+#include "shim/submit/execbuffer.h"
+#include "shim/submit/syncobjs.h"
+#include "shim/uapi.h"
 
 typedef int handler(struct file *file, void *argument, uint32_t size);
 

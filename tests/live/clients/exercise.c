@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "shim/kms_uapi.h"
+#include "shim/kms/kms_uapi.h"
 #include "shim/uapi.h"
 
 #define CALL(fd, number, argument)                                                                                     \

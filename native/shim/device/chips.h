@@ -1,0 +1,19 @@
+/* What a machine of the server's PCI id answers (spec/80 2.4, 2.5, 5.1). */
+#ifndef SHIM_CHIPS_H
+#define SHIM_CHIPS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/device/drm_file.h"
+
+/* Cantiga and Eaglelake have what Broadwater and Crestline lack: a video engine, snooping. */
+bool chip_has_video_engine(const struct file *file);
+bool chip_can_snoop(const struct file *file);
+
+int chip_version(struct file *file, void *argument, uint32_t size);
+int chip_get_param(struct file *file, void *argument, uint32_t size);
+int chip_get_cap(struct file *file, void *argument, uint32_t size);
+int chip_query(struct file *file, void *argument, uint32_t size);
+int chip_read_register(struct file *file, void *argument, uint32_t size);
+
+#endif

@@ -1,0 +1,92 @@
+/* Open device files: what the kernel calls an open file description (spec/80 3.1, 3.9).
+ *
+ * The program's descriptor is one end of a socket pair, so that poll, epoll and read work by themselves; which open
+ * file a descriptor means is told by the socket's inode, through any number of duplicates.  When the other end, which
+ * we keep, hangs up, the last descriptor in any process is gone.
+ */
+#ifndef SHIM_FILES_H
+#define SHIM_FILES_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "shim/base/ranges.h"
+#include "shim/device/connection.h"
+
+struct context;
+struct display;
+struct object;
+struct place;
+struct syncobj;
+
+/* Where a buffer is in an open file's graphics address space, and who uses it there. */
+struct place {
+    struct file *file;
+    struct object *object;
+    struct place *next_of_object;
+    struct place *previous, *next; /* of the file */
+    uint32_t handles;
+    bool bound;
+    uint32_t address;
+    uint32_t file_number;          /* of the protocol, while bound */
+    uint64_t last_use, last_write; /* submissions */
+    uint64_t stamp;                /* of the last EXECBUFFER2 that listed it */
+    uint32_t index;                /* there */
+};
+
+/* Handles from 1 on, the lowest free one first. */
+struct handles {
+    void **items;
+    uint32_t capacity, lowest;
+};
+
+struct file {
+    struct file *next;
+    uint32_t refs;
+    uint64_t id; /* never used again */
+    uint64_t inode;
+    int minor;
+    int back; /* our end; -1: another process has it */
+    bool closed;
+    bool has_name; /* of the bus, by SET_VERSION */
+    struct link link;
+    struct handles buffers;  /* struct place */
+    struct handles syncobjs; /* struct syncobj */
+    struct handles contexts; /* struct context */
+    struct context *default_context;
+    struct place *places;
+    struct ranges addresses;
+    struct g4_live_range *changes; /* of the address space that the server has not heard of */
+    uint32_t change_count, change_capacity;
+    uint64_t stamp;
+    struct display *display;
+};
+
+/* Open a node; a descriptor, or -1 with errno. */
+int file_open(int minor, int flags);
+/* The open file of a descriptor, with a reference; NULL when it is none of ours.  With the lock. */
+struct file *file_of_descriptor(int fd);
+/* NULL: it is gone. */
+struct file *file_of_id(uint64_t id);
+/* A socket that may be an open file of another process. */
+void file_adopt(int fd, uint64_t inode);
+/* The node of an open file by the inode of its socket, or -1. */
+int file_minor_of_inode(uint64_t inode);
+/* There has been an open file in this process. */
+bool file_any(void);
+void file_drop(struct file *file);
+/* Find open files whose last descriptor is closed. */
+void file_sweep(void);
+/* `fd` is about to be closed: true when it is one of ours, so that a sweep is due afterwards. */
+bool file_is_descriptor(int fd);
+
+/* Connect if need be; 0 or an errno. */
+int file_connect(struct file *file);
+void file_after_fork(void);
+
+/* 0: no memory. */
+uint32_t handle_add(struct handles *handles, void *item);
+void *handle_get(const struct handles *handles, uint32_t handle);
+void *handle_remove(struct handles *handles, uint32_t handle);
+
+#endif

@@ -1,0 +1,327 @@
+/* The mappings of buffers, sorted by address (cpu_map.h). */
+#define _GNU_SOURCE
+#include "shim/gem/cpu_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "shim/base/real.h"
+#include "shim/base/user.h"
+#include "shim/gem/cpu_view.h"
+
+struct map {
+    uintptr_t start, end;
+    struct object *object;
+    uint64_t offset; /* in the object */
+    int protection;
+    bool gtt, shared;
+    bool guarded; /* the `guard_size` bytes behind it are ours */
+};
+
+/* Behind a map through the aperture the program finds memory without a meaning: crocus writes small levels of volumes
+ * beyond the end, which on a real machine hits whatever lies there.  A guard belongs to its map and goes with it, for
+ * tilings and views come and go below a map that stays. */
+static const size_t guard_size = 64 << 10;
+
+static struct map *maps;
+static size_t map_count, map_capacity;
+static uintptr_t lowest = UINTPTR_MAX, highest; /* of all; read without the lock */
+
+uint64_t map_offset(const struct object *object, bool gtt) {
+    return (uint64_t)object->slot << MAP_SLOT_SHIFT | (uint64_t)gtt << MAP_GTT_SHIFT;
+}
+
+bool map_could_be(const void *address, size_t length) {
+    const uintptr_t start = (uintptr_t)address;
+    return start < __atomic_load_n(&highest, __ATOMIC_RELAXED) &&
+           start + length > __atomic_load_n(&lowest, __ATOMIC_RELAXED);
+}
+
+static void set_bounds(void) {
+    __atomic_store_n(&lowest, map_count ? maps[0].start : UINTPTR_MAX, __ATOMIC_RELAXED);
+    const struct map *const last = map_count ? &maps[map_count - 1] : NULL;
+    __atomic_store_n(&highest, last ? last->end + (last->guarded ? guard_size : 0) : 0, __ATOMIC_RELAXED);
+}
+
+/* The first map that ends after an address. */
+static size_t find(uintptr_t address) {
+    size_t low = 0;
+    size_t high = map_count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (maps[middle].end > address) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* Room for two more: a map that loses its middle becomes two. */
+static bool reserve(void) {
+    if (map_count + 2 <= map_capacity) {
+        return true;
+    }
+    const size_t capacity = map_capacity ? map_capacity * 2 : 64;
+    struct map *const larger = realloc(maps, capacity * sizeof *larger);
+    if (!larger) {
+        return false;
+    }
+    maps = larger;
+    map_capacity = capacity;
+    return true;
+}
+
+static void insert(size_t at, struct map map) {
+    memmove(&maps[at + 1], &maps[at], (map_count - at) * sizeof maps[0]);
+    maps[at] = map;
+    map_count++;
+    object_keep(map.object);
+    map.object->mappings++;
+    map.object->gtt_mappings += map.gtt;
+    if (map.gtt) {
+        const bool known = map.object->gtt_mappings == 1 && map.shared;
+        map.object->gtt_address = known ? map.start : 0;
+        map.object->gtt_offset = map.offset;
+        map.object->gtt_length = map.end - map.start;
+    }
+}
+
+static void drop_guard(struct map *map) {
+    if (map->guarded) {
+        REAL(munmap)(user_pointer(map->end), guard_size);
+        map->guarded = false;
+    }
+}
+
+static void drop_unused_view(struct object *object) {
+    if (object->gtt_mappings == 0 && object->view_users == 0) {
+        view_destroy(object);
+    }
+}
+
+/* The object and its view stay between these two, although none of its maps may be known for a while. */
+static void hold(struct object *object) {
+    object_keep(object);
+    object->view_users++;
+}
+
+static void release(struct object *object) {
+    const int error = errno;
+    object->view_users--;
+    drop_unused_view(object);
+    object_drop(object);
+    errno = error;
+}
+
+static void erase(size_t at) {
+    struct object *const object = maps[at].object;
+    drop_guard(&maps[at]);
+    object->gtt_mappings -= maps[at].gtt;
+    object->gtt_address = maps[at].gtt ? 0 : object->gtt_address;
+    map_count--;
+    memmove(&maps[at], &maps[at + 1], (map_count - at) * sizeof maps[0]);
+    object->mappings--;
+    drop_unused_view(object);
+    object_drop(object);
+}
+
+/* Map the buffer, or its linear view. */
+static void *place(struct object *object, bool gtt, uint64_t offset, void *address, size_t length, int protection,
+                   int flags) {
+    if (gtt && object->tiling) {
+        const struct store *const views = view_store(object);
+        if (!views) {
+            errno = ENOMEM;
+            return MAP_FAILED;
+        }
+        return REAL(mmap)(address, length, protection, flags, views->fd, (off_t)(view_offset(object) + offset));
+    }
+    return REAL(mmap)(address, length, protection, flags, object->store->fd, (off_t)(object->offset + offset));
+}
+
+/* The same with a guard behind it; `length` is whole pages. */
+static void *place_guarded(struct object *object, uint64_t offset, void *address, size_t length, int protection,
+                           int flags) {
+    const size_t all = length + guard_size;
+    void *const space = REAL(mmap)(address, all, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (flags & MAP_32BIT), -1, 0);
+    if (space == MAP_FAILED) {
+        return MAP_FAILED;
+    }
+    void *const result = place(object, true, offset, space, length, protection, flags | MAP_FIXED);
+    if (result == MAP_FAILED) {
+        const int error = errno;
+        REAL(munmap)(space, all);
+        errno = error;
+    }
+    return result;
+}
+
+static struct place *place_in(const struct file *file, const struct object *object) {
+    for (struct place *place = object->places; place; place = place->next_of_object) {
+        if (place->file == file && place->handles) {
+            return place;
+        }
+    }
+    return NULL;
+}
+
+void *map_create(struct file *file, void *address, size_t length, int protection, int flags, uint64_t offset) {
+    struct object *const object = object_of_slot((uint32_t)(offset >> MAP_SLOT_SHIFT));
+    const bool gtt = offset >> MAP_GTT_SHIFT & 1;
+    const uint64_t inside = offset & (((uint64_t)1 << MAP_GTT_SHIFT) - 1);
+    if (offset >> MAP_SLOT_SHIFT > UINT32_MAX || !object) {
+        errno = EINVAL;
+        return MAP_FAILED;
+    }
+    if (!place_in(file, object)) {
+        errno = EACCES;
+        return MAP_FAILED;
+    }
+    const uint64_t pages = ((uint64_t)length + 4095) & ~(uint64_t)4095;
+    if (length == 0 || inside & 4095 || pages < length || inside > object->size || pages > object->size - inside) {
+        errno = EINVAL;
+        return MAP_FAILED;
+    }
+    hold(object);
+    if (gtt && object->tiling) {
+        (void)object_wait(object, false, INT64_MAX); /* the view is made from what the GPU has written, said or not */
+        view_settle(object);
+    } else if (object->view) {
+        view_pick_up(object);
+    }
+    const bool guarded = gtt && !(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE));
+    void *result = MAP_FAILED;
+    if (flags & MAP_FIXED) {
+        map_forget(address, length); /* first: a guard that goes must not take a part of the new map with it */
+    }
+    if (!reserve()) {
+        errno = ENOMEM;
+    } else if (guarded) {
+        result = place_guarded(object, inside, address, (size_t)pages, protection, flags);
+    } else {
+        result = place(object, gtt, inside, address, length, protection, flags);
+    }
+    if (result != MAP_FAILED) {
+        const uintptr_t start = (uintptr_t)result;
+        map_forget(result, pages);
+        if (reserve()) {
+            insert(find(start),
+                   (struct map){start, start + pages, object, inside, protection, gtt, flags & MAP_SHARED, guarded});
+        }
+        set_bounds();
+    }
+    release(object);
+    return result;
+}
+
+void map_forget(void *address, size_t length) {
+    const uintptr_t start = (uintptr_t)address;
+    const uintptr_t end = start + ((length + 4095) & ~(size_t)4095);
+    size_t at = find(start);
+    if (at && maps[at - 1].guarded && maps[at - 1].end < end && maps[at - 1].end + guard_size > start) {
+        maps[at - 1].guarded = false; /* something else is about to be there */
+    }
+    while (at < map_count && maps[at].start < end) {
+        struct map *const map = &maps[at];
+        if (map->gtt && map->object->view) {
+            view_pick_up(map->object);
+        }
+        if (map->gtt) {
+            map->object->gtt_address = 0; /* it is about to change */
+        }
+        if (map->start < start && map->end > end) {
+            struct map above = *map;
+            above.start = end;
+            above.offset += end - map->start;
+            map->end = start;
+            map->guarded = false; /* it is behind the other part now */
+            if (reserve()) {
+                insert(at + 1, above);
+            }
+            break;
+        }
+        if (map->start < start) {
+            drop_guard(map);
+            map->end = start;
+            at++;
+        } else if (map->end > end) {
+            map->offset += end - map->start;
+            map->start = end;
+            at++;
+        } else {
+            erase(at);
+        }
+    }
+    set_bounds();
+}
+
+bool map_resize(void *address, size_t old_length, size_t length, int flags, void *wanted, void **result) {
+    const uintptr_t start = (uintptr_t)address;
+    const size_t at = find(start);
+    if (at == map_count || maps[at].start > start) {
+        return false;
+    }
+    struct map map = maps[at];
+    if (length > old_length || start + old_length > map.end) {
+        errno = EFAULT; /* the kernel does not let device mappings grow */
+        *result = MAP_FAILED;
+        return true;
+    }
+    hold(map.object);
+    if (flags & MREMAP_FIXED) {
+        map_forget(wanted, length);
+    }
+    *result = REAL(mremap)(address, old_length, length, flags, wanted);
+    if (*result != MAP_FAILED) {
+        map.offset += start - map.start;
+        map.guarded = false;
+        map_forget(address, old_length);
+        map.start = (uintptr_t)*result;
+        map.end = map.start + ((length + 4095) & ~(size_t)4095);
+        map_forget(*result, length);
+        if (reserve()) {
+            insert(find(map.start), map);
+        }
+        set_bounds();
+    }
+    release(map.object);
+    return true;
+}
+
+bool map_replace(struct object *object) {
+    for (size_t i = 0; object->mappings && i < map_count; i++) {
+        const struct map map = maps[i];
+        if (map.object == object &&
+            place(object, map.gtt, map.offset, user_pointer(map.start), map.end - map.start, map.protection,
+                  (map.shared ? MAP_SHARED : MAP_PRIVATE) | MAP_FIXED) == MAP_FAILED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int map_set_tiling(struct object *object, uint32_t tiling, uint32_t pitch) {
+    const uint32_t old_tiling = object->tiling, old_pitch = object->pitch;
+    (void)object_wait(object, false, INT64_MAX);
+    view_pick_up(object);
+    struct view *const old = view_take(object);
+    object->tiling = tiling;
+    object->pitch = pitch;
+    if (map_replace(object)) {
+        view_free(object, old);
+        return 0;
+    }
+    struct view *const unfinished = view_take(object);
+    object->tiling = old_tiling;
+    object->pitch = old_pitch;
+    object->view = old;
+    if (map_replace(object)) {
+        view_free(object, unfinished);
+    } /* else a map may still show it: its memory must not be used for anything else */
+    return ENOMEM;
+}

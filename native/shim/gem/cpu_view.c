@@ -1,0 +1,317 @@
+/* Shadow copies of tiled buffers (cpu_view.h). */
+#define _GNU_SOURCE
+#include "shim/gem/cpu_view.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "core/tile_copy.h"
+#include "core/tiling.h"
+#include "shim/base/descriptors.h"
+#include "shim/base/real.h"
+#include "shim/base/user.h"
+
+extern const struct g4_tile_copy g4_tile_copy_plain;
+
+struct view {
+    struct store *store;
+    uint64_t offset;
+    uint8_t *linear; /* what the program sees */
+    uint8_t *known;  /* the same as of the last time we looked */
+    uint8_t *band;   /* one row of tiles */
+    uint64_t band_size;
+};
+
+enum {
+    PAGE = 4096,
+    GRAIN = 16
+};
+
+/* --- which pages the program has touched --- */
+
+/* A page that the program has not touched since we took it out of its page table cannot have changed: it would be there
+ * again.  The kernel takes pages out, too, where memory is short, but those are then not in memory at all.
+ *
+ * Only pages that were found unchanged are taken out: to bring one back costs more than to compare it, and a page that
+ * has changed is likely to change again. */
+enum {
+    PAGEMAP_PRESENT_BIT = 63,
+    PAGEMAP_SWAPPED_BIT = 62,
+    CHUNK = 512
+};
+static int pagemap = -1;
+static bool pagemap_tried;
+
+void views_after_fork(void) {
+    descriptor_close(pagemap); /* of the parent's memory */
+    pagemap = -1;
+    pagemap_tried = false;
+}
+
+static bool have_pagemap(void) {
+    if (!pagemap_tried) {
+        pagemap_tried = true;
+        pagemap = descriptor_hide(REAL(open)("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    }
+    return pagemap >= 0;
+}
+
+static bool have_swap(void) {
+    struct sysinfo info;
+    return sysinfo(&info) != 0 || info.totalswap != 0;
+}
+
+/* Which of `count` pages at `address` the program may have changed. */
+static bool find_touched(uintptr_t address, const uint8_t *linear, uint32_t count, bool *touched) {
+    uint64_t entries[CHUNK];
+    const ssize_t size = (ssize_t)(count * sizeof entries[0]);
+    if (pread(pagemap, entries, (size_t)size, (off_t)(address / PAGE * sizeof entries[0])) != size) {
+        return false;
+    }
+    unsigned char resident[CHUNK];
+    memset(resident, 1, count);
+    if (have_swap() && mincore((void *)linear, (size_t)count * PAGE, resident)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        touched[i] =
+            entries[i] >> PAGEMAP_PRESENT_BIT & 1 || entries[i] >> PAGEMAP_SWAPPED_BIT & 1 || !(resident[i] & 1);
+    }
+    return true;
+}
+
+/* Those of `count` pages that are marked will have to be touched again. */
+static void take_out(uintptr_t address, const bool *marked, uint32_t count) {
+    for (uint32_t i = 0; i < count;) {
+        uint32_t end = i;
+        while (end < count && marked[end]) {
+            end++;
+        }
+        if (end > i) {
+            (void)madvise(user_pointer(address + (uint64_t)i * PAGE), (size_t)(end - i) * PAGE, MADV_DONTNEED);
+        }
+        i = end + 1;
+    }
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static uint64_t band_size(const struct object *object) {
+    return (uint64_t)object->pitch * g4_tile_height(object->tiling);
+}
+
+/* --- buffer to view --- */
+
+/* One row of tiles; what is left of the buffer after the last whole one is not tiled. */
+static void read_band(const struct object *object, const uint8_t *tiles, uint8_t *rows) {
+    const uint32_t width = g4_tile_width(object->tiling);
+    const struct g4_tile_box whole = {0, width, 0, g4_tile_height(object->tiling)};
+    for (uint32_t x = 0; x < object->pitch; x += width) {
+        g4_tile_copy_plain.read[object->tiling](rows + x, object->pitch, tiles, &whole, 0);
+        tiles += PAGE;
+    }
+}
+
+static bool same_grain(const uint8_t *a, const uint8_t *b) {
+    uint64_t x[2], y[2];
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+}
+
+/* Change only what the GPU has changed: the rest may be what the program is writing just now.  Buffers and rows of
+ * tiles are whole grains. */
+static void show(struct view *view, uint64_t offset, const uint8_t *rows, uint64_t size) {
+    uint8_t *const known = view->known + offset;
+    uint8_t *const linear = view->linear + offset;
+    if (memcmp(known, rows, size) == 0) {
+        return;
+    }
+    for (uint64_t at = 0; at < size; at += GRAIN) {
+        if (!same_grain(known + at, rows + at)) {
+            memcpy(known + at, rows + at, GRAIN);
+            memcpy(linear + at, rows + at, GRAIN);
+        }
+    }
+}
+
+void view_refresh(struct object *object) {
+    struct view *const view = object->view;
+    object->used = false;
+    if (!view || !object->tiling) {
+        return;
+    }
+    const uint8_t *const memory = object_memory(object);
+    const uint64_t size = view->band_size;
+    uint64_t at = 0;
+    for (; at + size <= object->size; at += size) {
+        read_band(object, memory + at, view->band);
+        show(view, at, view->band, size);
+    }
+    show(view, at, memory + at, object->size - at);
+}
+
+void view_settle(struct object *object) {
+    if (object->view && object->used) {
+        view_pick_up(object);
+        view_refresh(object);
+    }
+}
+
+/* --- view to buffer --- */
+
+/* The bytes start..end of the view, all in one row. */
+static void write_row(const struct object *object, uint8_t *memory, const uint8_t *linear, uint64_t start,
+                      uint64_t end) {
+    const uint32_t width = g4_tile_width(object->tiling);
+    const uint32_t height = g4_tile_height(object->tiling);
+    const uint32_t y = (uint32_t)(start / object->pitch);
+    uint32_t x = (uint32_t)(start % object->pitch);
+    const uint32_t last = x + (uint32_t)(end - start);
+    while (x < last) {
+        const uint32_t left = x / width * width;
+        const uint32_t next = (uint32_t)lesser(left + width, last);
+        const struct g4_tile_box box = {x - left, next - left, y % height, y % height + 1};
+        uint8_t *const tile = memory + g4_surface_offset(object->tiling, object->pitch, left, y / height * height);
+        g4_tile_copy_plain.write[object->tiling](tile, linear + start, object->pitch, &box, 0);
+        start += next - x;
+        x = next;
+    }
+}
+
+static void write_span(const struct object *object, const uint8_t *linear, uint64_t start, uint64_t end) {
+    uint8_t *const memory = object_memory(object);
+    const uint64_t band = object->view->band_size;
+    const uint64_t tiled = object->size / band * band;
+    while (start < end) {
+        if (start >= tiled) {
+            memcpy(memory + start, linear + start, end - start);
+            return;
+        }
+        const uint64_t row_end = lesser((start / object->pitch + 1) * object->pitch, end);
+        write_row(object, memory, linear, start, row_end);
+        start = row_end;
+    }
+}
+
+/* Differences inside of a page, as spans of whole grains. */
+static void pick_up_page(struct object *object, uint64_t page) {
+    struct view *const view = object->view;
+    for (uint64_t at = page; at < page + PAGE;) {
+        if (same_grain(view->linear + at, view->known + at)) {
+            at += GRAIN;
+            continue;
+        }
+        const uint64_t start = at;
+        while (at < page + PAGE && !same_grain(view->linear + at, view->known + at)) {
+            memcpy(view->known + at, view->linear + at, GRAIN);
+            at += GRAIN;
+        }
+        write_span(object, view->known, start, at);
+    }
+}
+
+/* Those of `count` pages that are marked; those that have changed lose their mark. */
+static void pick_up_pages(struct object *object, uint64_t start, bool *marked, uint32_t count) {
+    const struct view *const view = object->view;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t page = start + (uint64_t)i * PAGE;
+        if (marked[i] && memcmp(view->linear + page, view->known + page, PAGE) != 0) {
+            marked[i] = false;
+            pick_up_page(object, page);
+        }
+    }
+}
+
+void view_pick_up(struct object *object) {
+    const struct view *const view = object->view;
+    if (!view || !object->tiling) {
+        return;
+    }
+    const bool narrow = object->gtt_address && have_pagemap();
+    const uint64_t start = narrow ? object->gtt_offset : 0;
+    const uint64_t end = narrow ? start + object->gtt_length : object->size;
+    for (uint64_t at = start; at < end; at += (uint64_t)CHUNK * PAGE) {
+        bool marked[CHUNK];
+        const uint32_t count = (uint32_t)lesser(CHUNK, (end - at) / PAGE);
+        const uintptr_t address = object->gtt_address + (uintptr_t)(at - start);
+        const bool known = narrow && find_touched(address, view->linear + at, count, marked);
+        if (!known) {
+            memset(marked, 1, sizeof marked);
+        }
+        pick_up_pages(object, at, marked, count);
+        if (known) {
+            take_out(address, marked, count);
+            pick_up_pages(object, at, marked, count); /* what was written meanwhile */
+        }
+    }
+}
+
+/* --- life --- */
+
+static struct view *create(const struct object *object) {
+    struct store *const store = store_views();
+    const uint64_t offset = store ? store_take(store, object->size) : RANGES_NONE;
+    if (offset == RANGES_NONE) {
+        return NULL;
+    }
+    struct view *const view = calloc(1, sizeof *view);
+    uint8_t *const band = malloc(band_size(object));
+    uint8_t *const known =
+        REAL(mmap)(NULL, object->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!view || !band || known == MAP_FAILED) {
+        if (known != MAP_FAILED) {
+            REAL(munmap)(known, object->size);
+        }
+        free(band);
+        free(view);
+        store_give(store, offset, object->size);
+        return NULL;
+    }
+    *view = (struct view){.store = store_keep(store),
+                          .offset = offset,
+                          .linear = store->map + offset,
+                          .known = known,
+                          .band = band,
+                          .band_size = band_size(object)};
+    return view;
+}
+
+struct store *view_store(struct object *object) {
+    if (!object->view) {
+        object->view = create(object);
+        view_refresh(object);
+    }
+    return object->view ? object->view->store : NULL;
+}
+
+uint64_t view_offset(const struct object *object) {
+    return object->view->offset;
+}
+
+struct view *view_take(struct object *object) {
+    struct view *const view = object->view;
+    object->view = NULL;
+    return view;
+}
+
+void view_free(const struct object *object, struct view *view) {
+    if (!view) {
+        return;
+    }
+    REAL(munmap)(view->known, object->size);
+    store_give(view->store, view->offset, object->size);
+    store_drop(view->store);
+    free(view->band);
+    free(view);
+}
+
+void view_destroy(struct object *object) {
+    view_free(object, view_take(object));
+}

@@ -1,0 +1,371 @@
+/* Buffer objects: life, contents, maps, waiting (gem_ioctls.h). */
+#define _GNU_SOURCE
+#include "shim/gem/gem_ioctls.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "shim/base/user.h"
+#include "shim/device/chips.h"
+#include "shim/gem/cpu_map.h"
+#include "shim/gem/cpu_view.h"
+#include "shim/gem/gem_object.h"
+#include "shim/hooks/start.h"
+#include "shim/uapi.h"
+
+static struct object *object_of(const struct file *file, uint32_t handle) {
+    const struct place *const place = object_place(file, handle);
+    return place ? place->object : NULL;
+}
+
+static int64_t deadline_of(int64_t timeout) {
+    const int64_t now = shim_now();
+    return timeout < 0 || timeout > INT64_MAX - now ? INT64_MAX : now + timeout;
+}
+
+/* --- life --- */
+
+static int create(struct file *file, uint64_t *size, uint32_t *handle) {
+    if (*size == 0) {
+        return EINVAL;
+    }
+    if (*size > UINT64_MAX - 4095) {
+        return E2BIG;
+    }
+    const uint64_t pages = (*size + 4095) & ~(uint64_t)4095;
+    struct object *const object = pages >> MAP_GTT_SHIFT ? NULL : object_new(pages);
+    if (!object) {
+        return pages >> MAP_GTT_SHIFT ? E2BIG : ENOMEM;
+    }
+    *handle = object_handle(file, object, false);
+    *size = pages;
+    object_drop(object);
+    return *handle ? 0 : ENOMEM;
+}
+
+int gem_create(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct i915_create *const request = argument;
+    return create(file, &request->size, &request->handle);
+}
+
+int gem_create_ext(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct i915_create_ext *const request = argument;
+    return request->extensions || request->flags ? EINVAL : create(file, &request->size, &request->handle);
+}
+
+int gem_close(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct drm_gem_close *const request = argument;
+    return object_close(file, request->handle) ? 0 : EINVAL;
+}
+
+/* --- contents --- */
+
+/* The object of a read or write, held, when the GPU is done with it (`writing`: with writing it); NULL with an error,
+ * which is 0 where there is nothing to do. */
+static struct object *start_access(struct file *file, const struct i915_access *request, bool writing, int *error) {
+    struct object *const object = object_of(file, request->handle);
+
+    if (!object) {
+        *error = ENOENT;
+        return NULL;
+    }
+    const bool inside = request->offset <= object->size && request->size <= object->size - request->offset;
+    *error = request->size == 0 || inside ? 0 : EINVAL;
+    if (request->size == 0 || !inside) {
+        return NULL;
+    }
+    object_keep(object);
+    (void)object_wait(object, writing, INT64_MAX);
+    view_pick_up(object);
+    return object;
+}
+
+int gem_pread(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct i915_access *const request = argument;
+    int error;
+    struct object *const object = start_access(file, request, true, &error);
+    if (!object) {
+        return error;
+    }
+    const bool fine = user_write(request->data, object_memory(object) + request->offset, request->size);
+    object_drop(object);
+    return fine ? 0 : EFAULT;
+}
+
+int gem_pwrite(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct i915_access *const request = argument;
+    int error;
+    struct object *const object = start_access(file, request, false, &error);
+    if (!object) {
+        return error;
+    }
+    const bool fine = user_read(object_memory(object) + request->offset, request->data, request->size);
+    view_refresh(object);
+    object_drop(object);
+    return fine ? 0 : EFAULT;
+}
+
+/* --- maps --- */
+
+int gem_mmap(struct file *file, void *argument, uint32_t size) {
+    enum {
+        WRITE_COMBINING = 1
+    };
+    struct i915_mmap *const request = argument;
+    const bool has_flags = size >= sizeof *request;
+    if (has_flags && request->flags & ~(uint64_t)WRITE_COMBINING) {
+        return EINVAL;
+    }
+    struct object *const object = object_of(file, request->handle);
+    if (!object) {
+        return ENOENT;
+    }
+    if (request->offset > object->size || request->size > object->size - request->offset || request->size == 0) {
+        return EINVAL;
+    }
+    const uint64_t offset = map_offset(object, false) + request->offset;
+    void *const address = map_create(file, NULL, request->size, PROT_READ | PROT_WRITE, MAP_SHARED, offset);
+    if (address == MAP_FAILED) {
+        return errno;
+    }
+    request->address = (uintptr_t)address;
+    return 0;
+}
+
+int gem_mmap_offset(struct file *file, void *argument, uint32_t size) {
+    enum {
+        GTT,
+        WC,
+        WB,
+        UC,
+        FIXED
+    };
+    struct i915_mmap_offset *const request = argument;
+    const struct object *const object = object_of(file, request->handle);
+    if (size <= sizeof(struct i915_mmap_gtt)) {
+        if (!object) {
+            return ENOENT;
+        }
+        request->offset = map_offset(object, true);
+        return 0;
+    }
+    if (request->extensions || request->flags >= FIXED) {
+        return EINVAL;
+    }
+    if (!object) {
+        return ENOENT;
+    }
+    request->offset = map_offset(object, request->flags == GTT);
+    return 0;
+}
+
+int gem_set_domain(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct i915_set_domain *const request = argument;
+    if ((request->read | request->write) & ~(uint32_t)DOMAINS_OF_THE_CPU) {
+        return EINVAL;
+    }
+    if (request->write && request->write != request->read) {
+        return EINVAL;
+    }
+    if (request->read == 0) {
+        return 0;
+    }
+    struct object *const object = object_of(file, request->handle);
+    if (!object) {
+        return ENOENT;
+    }
+    object_keep(object);
+    (void)object_wait(object, request->write == 0, INT64_MAX);
+    view_pick_up(object);
+    view_refresh(object);
+    object_drop(object);
+    return 0;
+}
+
+int gem_sw_finish(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const uint32_t *const handle = argument;
+    return object_of(file, *handle) ? 0 : ENOENT;
+}
+
+/* --- tiling --- */
+
+static bool stride_is_right(uint32_t mode, uint32_t stride) {
+    enum {
+        LINEAR,
+        X,
+        Y,
+        UNIT = 128,
+        MOST_UNITS = 1024
+    };
+    return stride && stride % (mode == X ? 512 : 128) == 0 && stride / UNIT <= MOST_UNITS && mode <= Y;
+}
+
+int gem_set_tiling(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct i915_set_tiling *const request = argument;
+    struct object *const object = object_of(file, request->handle);
+    if (!object) {
+        return ENOENT;
+    }
+    const uint32_t stride = request->mode ? request->stride : 0;
+    const bool changes = object->tiling != request->mode || object->pitch != stride;
+    int error = 0;
+    if (request->mode && !stride_is_right(request->mode, stride)) {
+        error = EINVAL;
+    } else if (changes && object->scanouts) {
+        error = EBUSY;
+    } else if (changes) {
+        object_keep(object);
+        error = map_set_tiling(object, request->mode, stride);
+        if (!error) {
+            share_tell_tiling(file, object);
+        }
+        object_drop(object);
+    }
+    /* Also when refused: clients rely on it. */
+    request->mode = object->tiling;
+    request->stride = object->pitch;
+    request->swizzle = 0;
+    return error;
+}
+
+int gem_get_tiling(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct i915_get_tiling *const request = argument;
+    const struct object *const object = object_of(file, request->handle);
+    if (!object) {
+        return ENOENT;
+    }
+    request->mode = object->tiling;
+    request->swizzle = 0;
+    request->physical_swizzle = 0;
+    return 0;
+}
+
+/* --- hints --- */
+
+int gem_set_caching(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    enum {
+        NONE,
+        CACHED,
+        DISPLAY
+    };
+    const struct i915_caching *const request = argument;
+    if (request->caching > DISPLAY) {
+        return EINVAL;
+    }
+    if (request->caching == CACHED && !chip_can_snoop(file)) {
+        return ENODEV;
+    }
+    struct object *const object = object_of(file, request->handle);
+    if (!object) {
+        return ENOENT;
+    }
+    if (object->from_outside) {
+        return ENXIO;
+    }
+    object->caching = request->caching == CACHED ? CACHED : NONE;
+    return 0;
+}
+
+int gem_get_caching(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct i915_caching *const request = argument;
+    const struct object *const object = object_of(file, request->handle);
+    if (!object) {
+        return ENOENT;
+    }
+    request->caching = object->caching;
+    return 0;
+}
+
+int gem_madvise(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    enum {
+        WILLNEED,
+        DONTNEED
+    };
+    struct i915_madvise *const request = argument;
+    if (request->advice > DONTNEED) {
+        return EINVAL;
+    }
+    if (!object_of(file, request->handle)) {
+        return ENOENT;
+    }
+    request->retained = 1; /* memory is never purged */
+    return 0;
+}
+
+int gem_aperture(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct i915_aperture *const request = argument;
+    request->size = file->link.welcome.gtt_size;
+    request->available = request->size;
+    return 0;
+}
+
+/* --- waiting --- */
+
+int gem_busy(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    enum {
+        READ_BY_RENDER = 0x10000,
+        WRITTEN_BY_RENDER = 1
+    };
+    struct i915_busy *const request = argument;
+    struct object *const object = object_of(file, request->handle);
+    if (!object) {
+        return ENOENT;
+    }
+    for (const struct place *place = object->places; place; place = place->next_of_object) {
+        link_receive(&place->file->link);
+    }
+    request->busy = 0;
+    if (object_is_busy(object, false)) {
+        request->busy = READ_BY_RENDER | (object_is_busy(object, true) ? WRITTEN_BY_RENDER : 0u);
+    } else {
+        view_settle(object);
+    }
+    return 0;
+}
+
+int gem_wait(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct i915_wait *const request = argument;
+    if (request->flags) {
+        return EINVAL;
+    }
+    struct object *const object = object_of(file, request->handle);
+    if (!object) {
+        return ENOENT;
+    }
+    const int64_t start = shim_now();
+    object_keep(object);
+    const int late = object_wait(object, false, deadline_of(request->timeout));
+    if (!late) {
+        view_settle(object);
+    }
+    object_drop(object);
+    if (request->timeout > 0) {
+        const int64_t spent = shim_now() - start;
+        request->timeout = late || spent >= request->timeout ? 0 : request->timeout - spent;
+    }
+    return late;
+}
+
+int gem_throttle(struct file *file, void *argument, uint32_t size) {
+    (void)argument;
+    (void)size;
+    link_receive(&file->link);
+    return file->link.dead ? EIO : 0;
+}

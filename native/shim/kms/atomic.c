@@ -1,0 +1,262 @@
+/* Atomic mode setting: many properties at once, or none of them (spec/80 2.6, 3.8).
+ *
+ * Offered when GEN4EMU_ATOMIC=1, as kernels do for these GPUs when they are told.
+ */
+#include <errno.h>
+
+#include "shim/base/user.h"
+#include "shim/hooks/start.h"
+#include "shim/kms/display.h"
+#include "shim/submit/syncobjs.h"
+
+/* What the display would be like. */
+struct wanted {
+    struct plane primary, cursor;
+    uint64_t connector_crtc;
+    bool active;
+    bool enabled; /* there is a mode */
+    struct kms_mode mode;
+    uint64_t out_fence; /* where the program wants it */
+    bool touches_crtc, touches_primary;
+};
+
+static uint64_t get(const struct plane *plane, enum display_property property) {
+    return plane->value[property - PROPERTY_CRTC_ID];
+}
+
+static void put(struct plane *plane, enum display_property property, uint64_t value) {
+    plane->value[property - PROPERTY_CRTC_ID] = value;
+}
+
+struct plane display_primary(const struct display *display) {
+    struct plane plane = {{0}};
+    if (!display->active || !display->fb) {
+        return plane;
+    }
+    put(&plane, PROPERTY_CRTC_ID, DISPLAY_CRTC);
+    put(&plane, PROPERTY_FB_ID, display->fb);
+    put(&plane, PROPERTY_SRC_X, (uint64_t)display->x << 16);
+    put(&plane, PROPERTY_SRC_Y, (uint64_t)display->y << 16);
+    put(&plane, PROPERTY_SRC_W, (uint64_t)display->current.hdisplay << 16);
+    put(&plane, PROPERTY_SRC_H, (uint64_t)display->current.vdisplay << 16);
+    put(&plane, PROPERTY_CRTC_W, display->current.hdisplay);
+    put(&plane, PROPERTY_CRTC_H, display->current.vdisplay);
+    return plane;
+}
+
+/* --- what is wanted --- */
+
+static int set_plane(const struct display *display, struct plane *plane, uint32_t property, uint64_t value) {
+    if (property == PROPERTY_IN_FENCE_FD) {
+        return value == UINT64_MAX ? 0 : sync_file_wait((int)(int64_t)value); /* such files are done already */
+    }
+    if (property < PROPERTY_CRTC_ID || property > PROPERTY_CRTC_H) {
+        return EINVAL; /* immutable */
+    }
+    const bool bad_crtc = property == PROPERTY_CRTC_ID && value && value != DISPLAY_CRTC;
+    const bool bad_fb =
+        property == PROPERTY_FB_ID && value && (value > UINT32_MAX || !framebuffer_get(display, (uint32_t)value));
+    if (bad_crtc || bad_fb) {
+        return EINVAL;
+    }
+    put(plane, property, value);
+    return 0;
+}
+
+static int set_crtc(const struct display *display, struct wanted *wanted, uint32_t property, uint64_t value) {
+    if (property == PROPERTY_OUT_FENCE_PTR) {
+        wanted->out_fence = value;
+        return 0;
+    }
+    if (property == PROPERTY_ACTIVE) {
+        wanted->active = value;
+        return value > 1 ? EINVAL : 0;
+    }
+    wanted->enabled = value != 0;
+    if (value == 0) {
+        return 0;
+    }
+    const struct kms_mode *const mode = property_mode(display, value);
+    if (!mode || mode->hdisplay == 0 || mode->vdisplay == 0) {
+        return EINVAL;
+    }
+    wanted->mode = *mode;
+    return 0;
+}
+
+static int set(const struct display *display, struct wanted *wanted, uint32_t object, uint32_t property,
+               uint64_t value) {
+    switch (object) {
+    case DISPLAY_PRIMARY:
+        wanted->touches_primary = true;
+        return set_plane(display, &wanted->primary, property, value);
+    case DISPLAY_CURSOR:
+        return set_plane(display, &wanted->cursor, property, value);
+    case DISPLAY_CRTC:
+        wanted->touches_crtc = true;
+        return set_crtc(display, wanted, property, value);
+    default:
+        if (property != PROPERTY_CRTC_ID || (value && value != DISPLAY_CRTC)) {
+            return EINVAL;
+        }
+        wanted->connector_crtc = value;
+        return 0;
+    }
+}
+
+static bool has_property(const struct display *display, uint32_t object, uint32_t property) {
+    uint32_t numbers[DISPLAY_MOST_PROPERTIES];
+    uint64_t values[DISPLAY_MOST_PROPERTIES];
+    uint32_t count = 0;
+    if (properties_of(display, object, numbers, values, &count)) {
+        return false;
+    }
+    while (count && numbers[count - 1] != property) {
+        count--;
+    }
+    return count != 0;
+}
+
+/* The program's four arrays: objects, how many properties each, their numbers and values. */
+static int read_all(const struct display *display, const struct kms_atomic *request, struct wanted *wanted) {
+    uint64_t done = 0;
+    for (uint64_t i = 0; i < request->count; i++) {
+        uint32_t object, count;
+        if (!user_read(&object, request->objects + i * sizeof object, sizeof object) ||
+            !user_read(&count, request->counts + i * sizeof count, sizeof count)) {
+            return EFAULT;
+        }
+        for (uint32_t j = 0; j < count; j++, done++) {
+            uint32_t property;
+            uint64_t value;
+            if (!user_read(&property, request->properties + done * sizeof property, sizeof property) ||
+                !user_read(&value, request->values + done * sizeof value, sizeof value)) {
+                return EFAULT;
+            }
+            if (!has_property(display, object, property)) {
+                return ENOENT;
+            }
+            const int error = set(display, wanted, object, property, value);
+            if (error) {
+                return error;
+            }
+        }
+    }
+    return 0;
+}
+
+/* --- whether it can be --- */
+
+/* A plane has a picture and a CRTC or neither, and shows a part of the picture at its own size. */
+static int check_plane(const struct display *display, const struct wanted *wanted, const struct plane *plane) {
+    const uint64_t fb = get(plane, PROPERTY_FB_ID);
+    if (!fb != !get(plane, PROPERTY_CRTC_ID)) {
+        return EINVAL;
+    }
+    if (!fb) {
+        return 0;
+    }
+    const struct framebuffer *const framebuffer = framebuffer_get(display, (uint32_t)fb);
+    if (!framebuffer || !wanted->enabled) {
+        return EINVAL;
+    }
+    const uint64_t x = get(plane, PROPERTY_SRC_X), width = get(plane, PROPERTY_SRC_W);
+    const uint64_t y = get(plane, PROPERTY_SRC_Y), height = get(plane, PROPERTY_SRC_H);
+    if (x > UINT32_MAX || y > UINT32_MAX || width > UINT32_MAX || height > UINT32_MAX) {
+        return EINVAL;
+    }
+    if (x + width > (uint64_t)framebuffer->width << 16 || y + height > (uint64_t)framebuffer->height << 16) {
+        return ENOSPC;
+    }
+    return width == get(plane, PROPERTY_CRTC_W) << 16 && height == get(plane, PROPERTY_CRTC_H) << 16 ? 0 : ERANGE;
+}
+
+/* These display engines show the primary plane on the whole screen only. */
+static bool fills_screen(const struct wanted *wanted) {
+    const struct plane *const plane = &wanted->primary;
+    return !get(plane, PROPERTY_FB_ID) || (get(plane, PROPERTY_CRTC_X) == 0 && get(plane, PROPERTY_CRTC_Y) == 0 &&
+                                           get(plane, PROPERTY_CRTC_W) == wanted->mode.hdisplay &&
+                                           get(plane, PROPERTY_CRTC_H) == wanted->mode.vdisplay);
+}
+
+static bool same_timing(const struct kms_mode *a, const struct kms_mode *b) {
+    return a->clock == b->clock && a->hdisplay == b->hdisplay && a->htotal == b->htotal && a->vdisplay == b->vdisplay &&
+           a->vtotal == b->vtotal;
+}
+
+static int check(const struct display *display, const struct kms_atomic *request, const struct wanted *wanted) {
+    const bool was_active = display->active && !display->dark;
+    if (wanted->enabled != !!wanted->connector_crtc || (wanted->active && !wanted->enabled)) {
+        return EINVAL;
+    }
+    int error = check_plane(display, wanted, &wanted->primary);
+    error = error ? error : check_plane(display, wanted, &wanted->cursor);
+    if (error || !fills_screen(wanted)) {
+        return error ? error : EINVAL;
+    }
+    const bool sets_mode = wanted->enabled != display->active || wanted->active != was_active ||
+                           (wanted->enabled && !same_timing(&wanted->mode, &display->current));
+    if (sets_mode && !(request->flags & KMS_ATOMIC_ALLOW_MODESET)) {
+        return EINVAL;
+    }
+    const bool touches = wanted->touches_crtc || wanted->touches_primary;
+    const bool reports = request->flags & KMS_FLIP_EVENT || wanted->out_fence;
+    return reports && (!touches || (!was_active && !wanted->active)) ? EINVAL : 0;
+}
+
+/* --- so be it --- */
+
+static int commit(struct file *file, const struct kms_atomic *request, const struct wanted *wanted) {
+    struct display *const display = file->display;
+    const uint32_t fb = (uint32_t)get(&wanted->primary, PROPERTY_FB_ID);
+    const bool shows = wanted->active && fb && (wanted->touches_primary || wanted->touches_crtc);
+    if (display_is_flipping(file)) {
+        return EBUSY;
+    }
+    int error = shows ? display_show(file, fb) : 0;
+    if (error) {
+        return error;
+    }
+    const int fence = wanted->out_fence ? sync_file_new() : -1;
+    if (wanted->out_fence && (fence < 0 || !user_write(wanted->out_fence, &fence, sizeof fence))) {
+        error = fence < 0 ? EMFILE : EFAULT;
+    }
+    display->active = wanted->enabled;
+    display->dark = !wanted->active;
+    display->current = wanted->mode;
+    display->fb = fb;
+    display->x = (uint32_t)(get(&wanted->primary, PROPERTY_SRC_X) >> 16);
+    display->y = (uint32_t)(get(&wanted->primary, PROPERTY_SRC_Y) >> 16);
+    display->cursor = wanted->cursor;
+    if (shows) {
+        display->last_sequence = display_sequence(display) + 1;
+        display->flip_until = shim_now() + display_frame;
+    }
+    if (!error && request->flags & KMS_FLIP_EVENT) {
+        error = display_flip_event(file, request->user);
+    }
+    return error;
+}
+
+int kms_atomic(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct kms_atomic *const request = argument;
+    const struct display *const display = display_of(file);
+    if (!display || !display->offers_atomic) {
+        return display ? EOPNOTSUPP : ENOMEM;
+    }
+    const bool tests = request->flags & KMS_ATOMIC_TEST_ONLY;
+    if (!display->atomic || request->flags & ~(uint32_t)KMS_ATOMIC_KNOWN_FLAGS || request->reserved ||
+        request->flags & KMS_ATOMIC_ASYNC || (tests && request->flags & KMS_FLIP_EVENT)) {
+        return EINVAL;
+    }
+    struct wanted wanted = {.primary = display_primary(display),
+                            .cursor = display->cursor,
+                            .connector_crtc = display->active ? DISPLAY_CRTC : 0,
+                            .active = display->active && !display->dark,
+                            .enabled = display->active,
+                            .mode = display->current};
+    int error = read_all(display, request, &wanted);
+    error = error ? error : check(display, request, &wanted);
+    return error || tests ? error : commit(file, request, &wanted);
+}

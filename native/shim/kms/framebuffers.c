@@ -1,0 +1,253 @@
+/* Framebuffers: buffers that can be shown, and dumb ones to draw into without a GPU (spec/80 2.6, 3.8). */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shim/gem/cpu_map.h"
+#include "shim/gem/gem_ioctls.h"
+#include "shim/gem/gem_object.h"
+#include "shim/kms/display.h"
+#include "shim/uapi.h"
+
+#define FOURCC(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+
+enum {
+    LINEAR,
+    X,
+    PITCH_UNIT = 64,
+    LARGEST_PITCH = 32 << 10,
+    X_TILE_HEIGHT = 8
+};
+
+static const struct {
+    uint32_t format, bpp, depth;
+} formats[] = {
+    {FOURCC('X', 'R', '2', '4'), 32, 24},
+    {FOURCC('A', 'R', '2', '4'), 32, 32},
+    {FOURCC('R', 'G', '1', '6'), 16, 16},
+    {FOURCC('X', 'R', '3', '0'), 32, 30},
+};
+enum {
+    FORMATS = sizeof formats / sizeof formats[0]
+};
+
+const uint32_t framebuffer_formats[] = {FOURCC('X', 'R', '2', '4'), FOURCC('A', 'R', '2', '4'),
+                                        FOURCC('R', 'G', '1', '6'), FOURCC('X', 'R', '3', '0')};
+const uint32_t framebuffer_format_count = FORMATS;
+
+struct framebuffer *framebuffer_get(const struct display *display, uint32_t fb) {
+    return display ? handle_get(&display->framebuffers, fb) : NULL;
+}
+
+static void destroy(struct framebuffer *framebuffer) {
+    framebuffer->object->scanouts--;
+    object_drop(framebuffer->object);
+    free(framebuffer);
+}
+
+void framebuffer_free_all(struct display *display) {
+    for (uint32_t fb = 1; fb < display->framebuffers.capacity; fb++) {
+        struct framebuffer *const framebuffer = handle_remove(&display->framebuffers, fb);
+        if (framebuffer) {
+            destroy(framebuffer);
+        }
+    }
+    free(display->framebuffers.items);
+}
+
+static uint32_t bpp_of(uint32_t format) {
+    for (int i = 0; i < FORMATS; i++) {
+        if (formats[i].format == format) {
+            return formats[i].bpp;
+        }
+    }
+    return 0;
+}
+
+static int check(const struct framebuffer *framebuffer) {
+    const uint32_t bpp = bpp_of(framebuffer->format);
+    const struct object *const object = framebuffer->object;
+    if (!bpp || framebuffer->width == 0 || framebuffer->height == 0 || framebuffer->width > DISPLAY_LARGEST ||
+        framebuffer->height > DISPLAY_LARGEST) {
+        return EINVAL;
+    }
+    if (framebuffer->pitch < framebuffer->width * bpp / 8 || framebuffer->pitch > LARGEST_PITCH ||
+        framebuffer->pitch % (framebuffer->tiling == X ? 512 : PITCH_UNIT)) {
+        return EINVAL;
+    }
+    /* The display reads linear and X tiled pictures only, and a fence's pitch is the picture's. */
+    if (framebuffer->tiling > X || (object->tiling && object->tiling != framebuffer->tiling) ||
+        (object->tiling && object->pitch != framebuffer->pitch)) {
+        return EINVAL;
+    }
+    const uint64_t unit = framebuffer->tiling == X ? X_TILE_HEIGHT : 1;
+    const uint64_t rows = (framebuffer->height + unit - 1) / unit * unit;
+    const uint64_t size = rows * framebuffer->pitch + framebuffer->offset;
+    return framebuffer->offset & 4095 || size > object->size ? EINVAL : 0;
+}
+
+static int add(struct file *file, const struct framebuffer *wanted, uint32_t *fb) {
+    struct display *const display = display_of(file);
+    const int error = check(wanted);
+    struct framebuffer *const framebuffer = error || !display ? NULL : malloc(sizeof *framebuffer);
+    if (!framebuffer) {
+        return error ? error : ENOMEM;
+    }
+    *framebuffer = *wanted;
+    *fb = handle_add(&display->framebuffers, framebuffer);
+    if (!*fb) {
+        free(framebuffer);
+        return ENOMEM;
+    }
+    object_keep(framebuffer->object)->scanouts++;
+    return 0;
+}
+
+int kms_add_fb(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct kms_fb *const request = argument;
+    const struct place *const place = object_place(file, request->handle);
+    if (!place) {
+        return ENOENT;
+    }
+    struct framebuffer framebuffer = {.width = request->width,
+                                      .height = request->height,
+                                      .pitch = request->pitch,
+                                      .tiling = place->object->tiling,
+                                      .object = place->object};
+    for (int i = 0; i < FORMATS; i++) {
+        if (formats[i].bpp == request->bpp && formats[i].depth == request->depth) {
+            framebuffer.format = formats[i].format;
+        }
+    }
+    return add(file, &framebuffer, &request->fb);
+}
+
+int kms_add_fb2(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct kms_fb2 *const request = argument;
+    const bool modified = request->flags & KMS_FB_MODIFIERS;
+    if (request->flags & ~(uint32_t)KMS_FB_MODIFIERS || request->handles[1] || request->handles[2] ||
+        request->handles[3]) {
+        return EINVAL;
+    }
+    if (modified && request->modifiers[0] != KMS_MODIFIER_LINEAR && request->modifiers[0] != KMS_MODIFIER_X) {
+        return EINVAL;
+    }
+    const struct place *const place = object_place(file, request->handles[0]);
+    if (!place) {
+        return ENOENT;
+    }
+    const uint32_t tiling = request->modifiers[0] == KMS_MODIFIER_X ? X : LINEAR;
+    const struct framebuffer framebuffer = {.width = request->width,
+                                            .height = request->height,
+                                            .pitch = request->pitches[0],
+                                            .offset = request->offsets[0],
+                                            .format = request->format,
+                                            .tiling = modified ? tiling : place->object->tiling,
+                                            .modifier = modified ? request->modifiers[0] : 0,
+                                            .has_modifier = modified,
+                                            .object = place->object};
+    return add(file, &framebuffer, &request->fb);
+}
+
+int kms_get_fb(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct kms_fb *const request = argument;
+    const struct framebuffer *const framebuffer = framebuffer_get(file->display, request->fb);
+    if (!framebuffer) {
+        return ENOENT;
+    }
+    request->width = framebuffer->width;
+    request->height = framebuffer->height;
+    request->pitch = framebuffer->pitch;
+    for (int i = 0; i < FORMATS; i++) {
+        if (formats[i].format == framebuffer->format) {
+            request->bpp = formats[i].bpp;
+            request->depth = formats[i].depth;
+        }
+    }
+    request->handle = object_handle(file, framebuffer->object, false);
+    return request->handle ? 0 : ENOMEM;
+}
+
+int kms_get_fb2(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct kms_fb2 *const request = argument;
+    const struct framebuffer *const framebuffer = framebuffer_get(file->display, request->fb);
+    if (!framebuffer) {
+        return ENOENT;
+    }
+    *request = (struct kms_fb2){.fb = request->fb,
+                                .width = framebuffer->width,
+                                .height = framebuffer->height,
+                                .format = framebuffer->format,
+                                .flags = KMS_FB_MODIFIERS,
+                                .pitches = {framebuffer->pitch},
+                                .offsets = {framebuffer->offset},
+                                .modifiers = {framebuffer->tiling == X ? KMS_MODIFIER_X : KMS_MODIFIER_LINEAR}};
+    request->handles[0] = object_handle(file, framebuffer->object, false);
+    return request->handles[0] ? 0 : ENOMEM;
+}
+
+int kms_remove_fb(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const uint32_t *const fb = argument;
+    struct display *const display = file->display;
+    struct framebuffer *const framebuffer = display ? handle_remove(&display->framebuffers, *fb) : NULL;
+    if (!framebuffer) {
+        return ENOENT;
+    }
+    if (display->fb == *fb) {
+        display->fb = 0;
+        display->active = false;
+    }
+    if (display->cursor.value[PROPERTY_FB_ID - PROPERTY_CRTC_ID] == *fb) {
+        display->cursor = (struct plane){{0}};
+    }
+    destroy(framebuffer);
+    return 0;
+}
+
+/* A program that draws into what is shown says when a part of it is ready. */
+int kms_dirty_fb(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct kms_dirty *const request = argument;
+    if (!framebuffer_get(file->display, request->fb)) {
+        return ENOENT;
+    }
+    return file->display->active && file->display->fb == request->fb ? display_show(file, request->fb) : 0;
+}
+
+/* --- dumb buffers --- */
+
+int kms_create_dumb(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct kms_create_dumb *const request = argument;
+    if (request->flags || request->width == 0 || request->height == 0 || request->bpp == 0 || request->bpp > 64 ||
+        request->width > UINT16_MAX || request->height > UINT16_MAX) {
+        return EINVAL;
+    }
+    request->pitch = ((request->width * request->bpp + 7) / 8 + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
+    struct i915_create create = {.size = (uint64_t)request->pitch * request->height};
+    const int error = gem_create(file, &create, sizeof create);
+    request->handle = create.handle;
+    request->size = create.size;
+    return error;
+}
+
+int kms_map_dumb(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct kms_map_dumb *const request = argument;
+    const struct place *const place = object_place(file, request->handle);
+    if (!place) {
+        return ENOENT;
+    }
+    request->offset = map_offset(place->object, true);
+    return 0;
+}
+
+int kms_destroy_dumb(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const uint32_t *const handle = argument;
+    return object_close(file, *handle) ? 0 : EINVAL;
+}

@@ -1,9 +1,0 @@
-/* The next definition of a hooked function (real.h). */
-#define _GNU_SOURCE
-#include "real.h"
-
-#include <dlfcn.h>
-
-void *real_next(const char *name) {
-    return dlsym(RTLD_NEXT, name);
-}

@@ -1,0 +1,264 @@
+/* Hardware contexts (contexts.h). */
+#include "shim/submit/contexts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "shim/base/user.h"
+#include "shim/hooks/start.h"
+#include "shim/uapi.h"
+
+enum param {
+    PARAM_BAN_PERIOD = 1,
+    PARAM_NO_ZEROMAP,
+    PARAM_GTT_SIZE,
+    PARAM_NO_ERROR_CAPTURE,
+    PARAM_BANNABLE,
+    PARAM_PRIORITY,
+    PARAM_SSEU,
+    PARAM_RECOVERABLE,
+    PARAM_VM,
+    PARAM_ENGINES,
+    PARAM_PERSISTENCE,
+    PARAM_RINGSIZE,
+};
+enum {
+    PRIORITY_LIMIT = 1023
+};
+static const int64_t hangs_in_a_row = 120000000000; /* ns: three hangs within this ban a context */
+
+struct context *context_new(struct file *file, uint32_t number) {
+    (void)file;
+    struct context *const context = calloc(1, sizeof *context);
+    if (context) {
+        *context = (struct context){.number = number,
+                                    .hung_at = {INT64_MIN / 2, INT64_MIN / 2},
+                                    .recoverable = true,
+                                    .bannable = true,
+                                    .persistence = 1};
+    }
+    return context;
+}
+
+struct context *context_get(const struct file *file, uint32_t number) {
+    return number ? handle_get(&file->contexts, number) : file->default_context;
+}
+
+void context_free_all(struct file *file) {
+    for (uint32_t i = 1; i < file->contexts.capacity; i++) {
+        free(file->contexts.items[i]);
+    }
+    free(file->contexts.items);
+    free(file->default_context);
+}
+
+static bool announce(struct file *file, uint32_t number, bool alive) {
+    struct g4_live_context packet = {.header = {.type = G4_LIVE_CONTEXT}, .context = number, .alive = alive};
+    return link_send(&file->link, &packet, sizeof packet, -1);
+}
+
+bool context_announce_all(struct file *file) {
+    for (uint32_t i = 1; i < file->contexts.capacity; i++) {
+        if (file->contexts.items[i] && !announce(file, i, true)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The kernel's rule: at once when the client wants no recovery, else at the third hang in a row. */
+void context_result(void *owner, uint32_t number, uint32_t status) {
+    struct context *const context = context_get(owner, number);
+    if (!context) {
+        return;
+    }
+    if (status == G4_LIVE_REFUSED) {
+        context->banned = true;
+        return;
+    }
+    const int64_t now = shim_now();
+    context->hangs++;
+    if (!context->recoverable || (context->bannable && now - context->hung_at[0] < hangs_in_a_row)) {
+        context->banned = true;
+    }
+    context->hung_at[0] = context->hung_at[1];
+    context->hung_at[1] = now;
+}
+
+static int set(struct context *context, const struct i915_context_param *param) {
+    if (param->size != 0 && param->param != PARAM_ENGINES && param->param != PARAM_SSEU) {
+        return EINVAL;
+    }
+    switch (param->param) {
+    case PARAM_NO_ZEROMAP:
+    case PARAM_NO_ERROR_CAPTURE:
+        return 0;
+    case PARAM_BANNABLE:
+        if (!param->value && geteuid() != 0) {
+            return EPERM;
+        }
+        context->bannable = param->value != 0;
+        return 0;
+    case PARAM_PRIORITY: {
+        const int64_t priority = (int64_t)param->value;
+        if (priority > PRIORITY_LIMIT || priority < -PRIORITY_LIMIT) {
+            return EINVAL;
+        }
+        if (priority > 0 && geteuid() != 0) {
+            return EPERM;
+        }
+        context->priority = (int32_t)priority;
+        return 0;
+    }
+    case PARAM_RECOVERABLE:
+        context->recoverable = param->value != 0;
+        return 0;
+    case PARAM_PERSISTENCE:
+        context->persistence = param->value != 0;
+        return 0;
+    case PARAM_ENGINES:
+        return param->size == 0 ? 0 : EINVAL;
+    case PARAM_SSEU:
+    case PARAM_VM:
+    case PARAM_RINGSIZE:
+        return ENODEV;
+    default:
+        return EINVAL;
+    }
+}
+
+/* A chain of what is to be set in a new context. */
+static int apply_extensions(struct context *context, uint64_t address) {
+    struct {
+        struct i915_extension base;
+        struct i915_context_param param;
+    } extension;
+    for (int links = 0; address; links++) {
+        if (links == 64) {
+            return E2BIG;
+        }
+        if (!user_read(&extension.base, address, sizeof extension.base)) {
+            return EFAULT;
+        }
+        if (extension.base.name != CONTEXT_EXTENSION_SETPARAM || extension.base.flags) {
+            return EINVAL;
+        }
+        if (!user_read(&extension, address, sizeof extension)) {
+            return EFAULT;
+        }
+        if (extension.param.context) {
+            return EINVAL; /* there is no other context to mean */
+        }
+        const int error = set(context, &extension.param);
+        if (error) {
+            return error;
+        }
+        address = extension.base.next;
+    }
+    return 0;
+}
+
+int context_create(struct file *file, void *argument, uint32_t size) {
+    struct i915_context_create *const create = argument;
+    const bool extended = size >= sizeof *create;
+    if (extended && create->flags & ~(uint32_t)(CONTEXT_CREATE_USE_EXTENSIONS | CONTEXT_CREATE_SINGLE_TIMELINE)) {
+        return EINVAL;
+    }
+    const int error = file_connect(file);
+    if (error) {
+        return error;
+    }
+    struct context *const context = context_new(file, 0);
+    if (!context) {
+        return ENOMEM;
+    }
+    const int refused =
+        extended && create->flags & CONTEXT_CREATE_USE_EXTENSIONS ? apply_extensions(context, create->extensions) : 0;
+    const uint32_t number = refused ? 0 : handle_add(&file->contexts, context);
+    if (!number) {
+        free(context);
+        return refused ? refused : ENOMEM;
+    }
+    context->number = number;
+    create->context = number;
+    return announce(file, number, true) ? 0 : EIO;
+}
+
+int context_destroy(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct i915_context_destroy *const destroy = argument;
+    if (destroy->pad) {
+        return EINVAL;
+    }
+    struct context *const context = handle_remove(&file->contexts, destroy->context);
+    if (!context) {
+        return ENOENT;
+    }
+    free(context);
+    (void)announce(file, destroy->context, false);
+    return 0;
+}
+
+int context_get_param(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct i915_context_param *const param = argument;
+    const struct context *const context = context_get(file, param->context);
+    if (!context) {
+        return ENOENT;
+    }
+    switch (param->param) {
+    case PARAM_GTT_SIZE:
+        param->value = file->link.welcome.gtt_size;
+        break;
+    case PARAM_NO_ZEROMAP:
+    case PARAM_NO_ERROR_CAPTURE:
+    case PARAM_ENGINES:
+        param->value = 0;
+        break;
+    case PARAM_BANNABLE:
+        param->value = context->bannable;
+        break;
+    case PARAM_PRIORITY:
+        param->value = (uint64_t)(int64_t)context->priority;
+        break;
+    case PARAM_RECOVERABLE:
+        param->value = context->recoverable;
+        break;
+    case PARAM_PERSISTENCE:
+        param->value = context->persistence;
+        break;
+    case PARAM_SSEU:
+    case PARAM_VM:
+    case PARAM_RINGSIZE:
+        return ENODEV;
+    default:
+        return EINVAL;
+    }
+    param->size = 0;
+    return 0;
+}
+
+int context_set_param(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct i915_context_param *const param = argument;
+    struct context *const context = context_get(file, param->context);
+    return context ? set(context, param) : ENOENT;
+}
+
+int context_reset_stats(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct i915_reset_stats *const stats = argument;
+    if (stats->flags || stats->pad) {
+        return EINVAL;
+    }
+    link_receive(&file->link);
+    const struct context *const context = context_get(file, stats->context);
+    if (!context) {
+        return ENOENT;
+    }
+    stats->resets = 0;
+    stats->active = context->hangs;
+    stats->pending = 0;
+    return 0;
+}

@@ -1,0 +1,299 @@
+/* EXECBUFFER2: checks, addresses, and off to the server (spec/80 3.3). */
+#include "shim/submit/execbuffer.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/base/user.h"
+#include "shim/device/chips.h"
+#include "shim/gem/cpu_view.h"
+#include "shim/gem/gtt.h"
+#include "shim/submit/contexts.h"
+
+enum {
+    MOST_OBJECTS = 1 << 20
+};
+
+static const uint64_t batch_minimum = 0x40000; /* where a batch with relocations may be at the lowest */
+
+/* --- the argument --- */
+
+static int check(const struct file *file, struct i915_execbuffer2 *exec) {
+    const uint64_t flags = exec->flags;
+    if (flags & ~(uint64_t)EXEC_KNOWN_FLAGS || flags & (EXEC_CONSTANTS_MASK | EXEC_RESOURCE_STREAMER)) {
+        return EINVAL;
+    }
+    if (!(flags & (EXEC_FENCE_ARRAY | EXEC_USE_EXTENSIONS)) && (exec->cliprect_count || exec->cliprects)) {
+        return EINVAL;
+    }
+    if (exec->dr4 == UINT32_MAX) {
+        exec->dr4 = 0;
+    }
+    if (exec->dr1 || exec->dr4 || (exec->start | exec->length) & 7) {
+        return EINVAL;
+    }
+    if (flags & EXEC_SECURE) {
+        return EPERM;
+    }
+    if (exec->count == 0 || exec->count > MOST_OBJECTS) {
+        return EINVAL;
+    }
+    const uint32_t ring = flags & EXEC_RING_MASK;
+    if (ring > EXEC_RING_BSD || (ring == EXEC_RING_BSD && !chip_has_video_engine(file)) ||
+        flags & EXEC_BSD_SELECT_MASK) {
+        return EINVAL;
+    }
+    return (flags & EXEC_FENCE_IN) && (flags & EXEC_FENCE_SUBMIT) ? EINVAL : 0;
+}
+
+/* --- the objects --- */
+
+static int look_up(struct submission *submission) {
+    struct file *const file = submission->file;
+    const uint32_t count = submission->exec->count;
+    if (!user_read(submission->objects, submission->exec->objects, count * sizeof submission->objects[0])) {
+        return EFAULT;
+    }
+    submission->stamp = ++file->stamp;
+    for (uint32_t i = 0; i < count; i++) {
+        struct place *const place = object_place(file, submission->objects[i].handle);
+        if (!place) {
+            return ENOENT;
+        }
+        if (place->stamp == submission->stamp) {
+            return EINVAL;
+        }
+        place->stamp = submission->stamp;
+        place->index = i;
+        submission->places[i] = place;
+        submission->written[i] = submission->objects[i].flags & EXEC_OBJECT_WRITE;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct i915_exec_object *const object = &submission->objects[i];
+        const bool pinned = object->flags & EXEC_OBJECT_PINNED;
+        const bool padded = object->flags & EXEC_OBJECT_PAD_TO_SIZE;
+        if (object->flags & ~(uint64_t)EXEC_OBJECT_KNOWN_FLAGS || object->alignment & (object->alignment - 1) ||
+            (pinned && object->offset & 4095) || (padded && object->reserved1 & 4095)) {
+            return EINVAL;
+        }
+    }
+    return 0;
+}
+
+static int check_batch(struct submission *submission) {
+    struct i915_execbuffer2 *const exec = submission->exec;
+    submission->batch = exec->flags & EXEC_BATCH_FIRST ? 0 : exec->count - 1;
+    const uint64_t size = submission->places[submission->batch]->object->size;
+    if (submission->objects[submission->batch].flags & EXEC_OBJECT_WRITE || exec->start > size ||
+        exec->length > size - exec->start) {
+        return EINVAL;
+    }
+    return exec->length == 0 && exec->start == size ? EINVAL : 0;
+}
+
+/* --- addresses --- */
+
+static int bind_some(struct submission *submission, bool pinned) {
+    for (uint32_t i = 0; i < submission->exec->count; i++) {
+        const struct i915_exec_object *const object = &submission->objects[i];
+        if (!!(object->flags & EXEC_OBJECT_PINNED) != pinned) {
+            continue;
+        }
+        if (pinned &&
+            (object->offset >= submission->file->link.welcome.gtt_size ||
+             submission->places[i]->object->size > submission->file->link.welcome.gtt_size - object->offset)) {
+            return EINVAL;
+        }
+        const struct gtt_request request = {
+            .alignment = object->alignment,
+            .minimum = i == submission->batch && object->relocation_count ? batch_minimum : 0,
+            .pinned = pinned,
+            .address = object->offset,
+        };
+        const int error = gtt_bind(submission->places[i], &request, submission->stamp);
+        if (error) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* Buffers of this submission that are in the way of pinned ones move. */
+static void make_way(struct submission *submission) {
+    for (uint32_t i = 0; i < submission->exec->count; i++) {
+        if (!(submission->objects[i].flags & EXEC_OBJECT_PINNED)) {
+            continue;
+        }
+        const uint64_t start = submission->objects[i].offset;
+        const uint64_t end = start + submission->places[i]->object->size;
+        for (uint32_t other = 0; other < submission->exec->count; other++) {
+            struct place *const place = submission->places[other];
+            const bool moves = place->bound && place->address < end && start < place->address + place->object->size;
+            if (moves && !(submission->objects[other].flags & EXEC_OBJECT_PINNED &&
+                           submission->objects[other].offset == place->address)) {
+                gtt_unbind(place);
+            }
+        }
+    }
+}
+
+static int bind_all(struct submission *submission) {
+    make_way(submission);
+    int error = bind_some(submission, true);
+    error = error ? error : bind_some(submission, false);
+    if (error == ENOSPC) {
+        /* Enough room, perhaps, but in pieces. */
+        gtt_unbind_all(submission->file);
+        error = bind_some(submission, true);
+        error = error ? error : bind_some(submission, false);
+    }
+    return error;
+}
+
+/* --- off --- */
+
+static bool send_objects(struct submission *submission) {
+    enum {
+        MOST = (G4_LIVE_MAX_PACKET - sizeof(struct g4_live_objects)) / sizeof(struct g4_live_object)
+    };
+    static _Alignas(8) uint8_t packet[G4_LIVE_MAX_PACKET];
+    struct g4_live_objects *const header = (struct g4_live_objects *)packet;
+    struct g4_live_object *const objects = (struct g4_live_object *)(packet + sizeof *header);
+    const uint32_t count = submission->exec->count;
+    for (uint32_t done = 0; done < count;) {
+        uint32_t part = 0;
+        for (; part < MOST && done < count; part++, done++) {
+            const struct place *const place = submission->places[done];
+            const bool captured = submission->objects[done].flags & EXEC_OBJECT_CAPTURE;
+            objects[part] = (struct g4_live_object){
+                .address = place->address,
+                .flags = (submission->written[done] ? G4_LIVE_OBJECT_WRITTEN : 0u) |
+                         (captured ? G4_LIVE_OBJECT_CAPTURE : 0u),
+                .size = place->object->size,
+                .tiling = place->object->tiling,
+                .pitch = place->object->pitch,
+            };
+        }
+        *header = (struct g4_live_objects){.header = {.type = G4_LIVE_OBJECTS}, .count = part};
+        if (!link_send(&submission->file->link, packet, sizeof *header + part * sizeof *objects, -1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int send(struct submission *submission) {
+    struct file *const file = submission->file;
+    const struct i915_execbuffer2 *const exec = submission->exec;
+    for (uint32_t i = 0; i < exec->count; i++) {
+        view_pick_up(submission->places[i]->object);
+    }
+    const struct place *const batch = submission->places[submission->batch];
+    struct g4_live_exec packet = {
+        .context = (uint32_t)exec->context,
+        .engine = (exec->flags & EXEC_RING_MASK) == EXEC_RING_BSD ? G4_LIVE_VIDEO : G4_LIVE_RENDER,
+        .address = batch->address + exec->start,
+        .length = exec->length ? exec->length : (uint32_t)(batch->object->size - exec->start),
+    };
+    if (!gtt_flush(file) || !send_objects(submission) || !link_submit(&file->link, &packet)) {
+        return EIO;
+    }
+    const uint64_t sequence = file->link.submitted;
+    for (uint32_t i = 0; i < exec->count; i++) {
+        struct place *const place = submission->places[i];
+        place->last_use = sequence;
+        place->object->used = true;
+        place->last_write = submission->written[i] ? sequence : place->last_write;
+        const uint64_t address = place->address;
+        if (submission->objects[i].offset != address) {
+            (void)user_write(exec->objects + i * sizeof submission->objects[0] +
+                                 offsetof(struct i915_exec_object, offset),
+                             &address, sizeof address);
+        }
+    }
+    return fences_signal(submission, sequence);
+}
+
+/* Views have to be right when nobody asks, and other processes do not know what to wait for (spec/80 3.6). */
+static void wait_where_needed(struct submission *submission) {
+    struct file *const file = submission->file;
+    const uint64_t sequence = file->link.submitted;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < submission->exec->count; i++) {
+        struct object *const object = submission->places[i]->object;
+        if (submission->written[i] && (object->view || object->shared)) {
+            submission->seen[count++] = object_keep(object);
+        }
+    }
+    if (count || submission->exec->flags & EXEC_FENCE_OUT) {
+        (void)link_wait(&file->link, sequence, INT64_MAX);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        view_pick_up(submission->seen[i]);
+        view_refresh(submission->seen[i]);
+        object_drop(submission->seen[i]);
+    }
+}
+
+static int attempt(struct submission *submission) {
+    struct file *const file = submission->file;
+    int error = file_connect(file);
+    const struct context *const context = context_get(file, (uint32_t)submission->exec->context);
+    if (!error && !context) {
+        error = ENOENT;
+    }
+    if (!error && file->link.submitted - file->link.completed >= LINK_DEPTH) {
+        (void)link_wait(&file->link, file->link.submitted - LINK_DEPTH + 1, INT64_MAX);
+        return EAGAIN;
+    }
+    if (!error && context->banned) {
+        error = EIO;
+    }
+    error = error ? error : look_up(submission);
+    error = error ? error : check_batch(submission);
+    error = error ? error : fences_wait(submission);
+    error = error ? error : bind_all(submission);
+    error = error ? error : relocate(submission);
+    return error ? error : send(submission);
+}
+
+int exec_ioctl(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct i915_execbuffer2 *const exec = argument;
+    struct submission submission = {.file = file, .exec = exec};
+    int error = check(file, exec);
+    if (error) {
+        return error;
+    }
+    submission.objects = calloc(exec->count, sizeof submission.objects[0]);
+    submission.places = calloc(exec->count, sizeof(struct place *));
+    submission.written = calloc(exec->count, sizeof submission.written[0]);
+    submission.seen = calloc(exec->count, sizeof(struct object *));
+    if (!submission.objects || !submission.places || !submission.written || !submission.seen) {
+        error = ENOMEM;
+    }
+    error = error ? error : fences_read(&submission);
+    if (!error) {
+        link_receive(&file->link);
+        do {
+            error = attempt(&submission);
+        } while (error == EAGAIN);
+    }
+    if (!error) {
+        wait_where_needed(&submission);
+    }
+    if (!error && exec->flags & EXEC_FENCE_OUT) {
+        const int fd = sync_file_new();
+        exec->fences = (exec->fences & UINT32_MAX) | (uint64_t)(uint32_t)fd << 32;
+        error = fd < 0 ? EMFILE : 0;
+    }
+    free(submission.objects);
+    free(submission.places);
+    free(submission.written);
+    free(submission.seen);
+    free(submission.fences);
+    return error;
+}

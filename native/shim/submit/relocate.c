@@ -1,0 +1,107 @@
+/* Relocations: where buffers refer to each other, addresses are put (spec/80 3.3). */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "shim/base/user.h"
+#include "shim/submit/execbuffer.h"
+
+enum {
+    CHUNK = 64,
+    MOST = INT32_MAX / (int)sizeof(struct i915_relocation)
+};
+
+static struct place *target_of(const struct submission *submission, uint32_t target) {
+    if (submission->exec->flags & EXEC_HANDLE_LUT) {
+        return target < submission->exec->count ? submission->places[target] : NULL;
+    }
+    struct place *const place = object_place(submission->file, target);
+    return place && place->stamp == submission->stamp ? place : NULL;
+}
+
+/* One entry; `changed` when its presumed offset was wrong. */
+static int relocate_one(struct submission *submission, struct object *object, struct i915_relocation *relocation,
+                        bool *changed) {
+    const struct place *const target = target_of(submission, relocation->target);
+    if (!target) {
+        return ENOENT;
+    }
+    if (relocation->write & (relocation->write - 1) ||
+        (relocation->write | relocation->read) & ~(uint32_t)DOMAINS_OF_THE_GPU) {
+        return EINVAL;
+    }
+    if (relocation->write) {
+        submission->written[target->index] = true;
+    }
+    if (relocation->presumed == target->address) {
+        return 0;
+    }
+    if (relocation->offset & 3 || relocation->offset > object->size - 4) {
+        return EINVAL;
+    }
+    if (object_is_busy(object, false)) {
+        object_keep(object);
+        (void)object_wait(object, false, INT64_MAX);
+        object_drop(object);
+        return EAGAIN;
+    }
+    const uint32_t value = target->address + relocation->delta;
+    memcpy(object_memory(object) + relocation->offset, &value, sizeof value);
+    relocation->presumed = target->address;
+    *changed = true;
+    return 0;
+}
+
+static int relocate_chunk(struct submission *submission, struct object *object, uint64_t address, uint32_t count) {
+    struct i915_relocation chunk[CHUNK];
+    if (!user_read(chunk, address, count * sizeof chunk[0])) {
+        return EFAULT;
+    }
+    uint32_t first = count;
+    uint32_t last = 0;
+    int error = 0;
+    for (uint32_t i = 0; i < count && !error; i++) {
+        bool changed = false;
+        error = relocate_one(submission, object, &chunk[i], &changed);
+        if (changed) {
+            first = first < i ? first : i;
+            last = i + 1;
+        }
+    }
+    if (first < last) {
+        /* A client that keeps them where they cannot be changed gets them done again next time. */
+        (void)user_write(address + first * sizeof chunk[0], &chunk[first], (last - first) * sizeof chunk[0]);
+    }
+    return error;
+}
+
+/* Nothing is where the client did not expect it, and it says that it has put those addresses in itself. */
+static bool is_done_already(const struct submission *submission) {
+    bool done = submission->exec->flags & EXEC_NO_RELOC;
+    for (uint32_t i = 0; i < submission->exec->count && done; i++) {
+        done = submission->objects[i].offset == submission->places[i]->address;
+    }
+    return done;
+}
+
+int relocate(struct submission *submission) {
+    if (is_done_already(submission)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < submission->exec->count; i++) {
+        const struct i915_exec_object *const entry = &submission->objects[i];
+        if (entry->relocation_count > MOST) {
+            return EINVAL;
+        }
+        for (uint32_t done = 0; done < entry->relocation_count; done += CHUNK) {
+            const uint32_t left = entry->relocation_count - done;
+            const int error =
+                relocate_chunk(submission, submission->places[i]->object,
+                               entry->relocations + done * sizeof(struct i915_relocation), left < CHUNK ? left : CHUNK);
+            if (error) {
+                return error;
+            }
+        }
+    }
+    return 0;
+}

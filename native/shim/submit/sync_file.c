@@ -1,0 +1,73 @@
+/* Sync files: descriptors that poll() finds readable when something is done (spec/80 3.3, 3.4).
+ *
+ * We hand them out when it is done already, hence there is nothing to signal later.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shim/base/named_socket.h"
+#include "shim/base/user.h"
+#include "shim/hooks/start.h"
+#include "shim/submit/syncobjs.h"
+#include "shim/uapi.h"
+
+static const char kind[] = "sync";
+
+int sync_file_new(void) {
+    return token_new(kind, true);
+}
+
+int sync_file_wait(int fd) {
+    return token_is(fd, kind) ? 0 : EINVAL;
+}
+
+static int merge(void *argument) {
+    struct sync_merge request;
+    if (!user_read(&request, (uintptr_t)argument, sizeof request)) {
+        return EFAULT;
+    }
+    if (request.flags || request.pad) {
+        return EINVAL;
+    }
+    if (!token_is(request.second, kind)) {
+        return ENOENT;
+    }
+    request.fence = sync_file_new();
+    if (request.fence < 0) {
+        return errno;
+    }
+    return user_write((uintptr_t)argument, &request, sizeof request) ? 0 : EFAULT;
+}
+
+static int tell(void *argument) {
+    struct sync_info request;
+    if (!user_read(&request, (uintptr_t)argument, sizeof request)) {
+        return EFAULT;
+    }
+    if (request.flags || request.pad || (request.count && !request.fences)) {
+        return EINVAL;
+    }
+    if (request.count) {
+        struct sync_fence_info fence = {.status = 1, .timestamp = (uint64_t)shim_now()};
+        (void)snprintf(fence.timeline, sizeof fence.timeline, "gen4emu");
+        (void)snprintf(fence.driver, sizeof fence.driver, "i915");
+        if (!user_write(request.fences, &fence, sizeof fence)) {
+            return EFAULT;
+        }
+    }
+    (void)snprintf(request.name, sizeof request.name, "gen4emu");
+    request.status = 1;
+    request.count = 1;
+    return user_write((uintptr_t)argument, &request, sizeof request) ? 0 : EFAULT;
+}
+
+bool sync_file_ioctl(int fd, unsigned long request, void *argument, int *error) {
+    const uint32_t number = request_number(request);
+    if ((number != SYNC_FILE_MERGE && number != SYNC_FILE_INFO) || !token_is(fd, kind)) {
+        return false;
+    }
+    *error = number == SYNC_FILE_MERGE ? merge(argument) : tell(argument);
+    return true;
+}

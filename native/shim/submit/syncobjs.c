@@ -1,0 +1,515 @@
+/* Synchronisation objects, binary and timeline (syncobjs.h; spec/80 3.4). */
+#define _GNU_SOURCE
+#include "shim/submit/syncobjs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shim/base/named_socket.h"
+#include "shim/base/real.h"
+#include "shim/base/user.h"
+#include "shim/hooks/start.h"
+#include "shim/uapi.h"
+
+/* Signalled when a submission of an open file is done, or that file is gone. */
+struct fence {
+    uint64_t point; /* 0: binary */
+    uint64_t file;  /* its id; 0: signalled */
+    uint64_t sequence;
+};
+
+/* Without fences: not submitted.  A timeline's are in the order of their points, older ones done are forgotten. */
+struct syncobj {
+    uint32_t refs;
+    struct fence *fences;
+    uint32_t count, capacity;
+};
+
+/* Descriptors that stand for an object. */
+struct export {
+    struct export *next;
+    uint64_t inode;
+    struct syncobj *object;
+};
+static struct export *exports;
+
+enum {
+    MOST_HANDLES = 65536
+};
+static const int64_t slice = 1000000; /* ns, where we wait for several things at once */
+
+static void drop(struct syncobj *object) {
+    if (--object->refs == 0) {
+        free(object->fences);
+        free(object);
+    }
+}
+
+struct syncobj *syncobj_get(const struct file *file, uint32_t handle) {
+    return handle_get(&file->syncobjs, handle);
+}
+
+void syncobj_free_all(struct file *file) {
+    for (uint32_t i = 1; i < file->syncobjs.capacity; i++) {
+        if (file->syncobjs.items[i]) {
+            drop(file->syncobjs.items[i]);
+        }
+    }
+    free(file->syncobjs.items);
+}
+
+/* --- fences --- */
+
+static struct file *pending_file(const struct fence *fence) {
+    struct file *const file = fence->file ? file_of_id(fence->file) : NULL;
+    if (!file) {
+        return NULL;
+    }
+    link_receive(&file->link);
+    return link_is_done(&file->link, fence->sequence) ? NULL : file;
+}
+
+static int set_fence(struct syncobj *object, struct fence fence) {
+    if (fence.point == 0) {
+        object->count = 0;
+    }
+    while (object->count > 1 && !pending_file(&object->fences[0])) {
+        object->count--;
+        memmove(&object->fences[0], &object->fences[1], object->count * sizeof object->fences[0]);
+    }
+    if (object->count == object->capacity) {
+        const uint32_t capacity = object->capacity ? object->capacity * 2 : 1;
+        struct fence *const larger = realloc(object->fences, capacity * sizeof *larger);
+        if (!larger) {
+            return ENOMEM;
+        }
+        object->fences = larger;
+        object->capacity = capacity;
+    }
+    const uint64_t latest = object->count ? object->fences[object->count - 1].point : 0;
+    if (fence.point && fence.point <= latest) {
+        fence.point = latest; /* points out of order: the kernel, too, only complains */
+    }
+    object->fences[object->count++] = fence;
+    shim_announce();
+    return 0;
+}
+
+/* The fences up to the one that reaches `point` (0: all); 0 when none has been submitted. */
+static uint32_t fences_until(const struct syncobj *object, uint64_t point) {
+    if (point == 0) {
+        return object->count;
+    }
+    for (uint32_t i = 0; i < object->count; i++) {
+        if (object->fences[i].point >= point) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* The open file whose submission holds a point up, or NULL. */
+static struct file *held_up_by(const struct syncobj *object, uint64_t point) {
+    const uint32_t count = fences_until(object, point);
+    for (uint32_t i = 0; i < count; i++) {
+        struct file *const file = pending_file(&object->fences[i]);
+        if (file) {
+            return file;
+        }
+    }
+    return NULL;
+}
+
+static void wait_until_done(struct syncobj *object, uint64_t point) {
+    object->refs++;
+    for (struct file *file; (file = held_up_by(object, point)) != NULL;) {
+        file->refs++;
+        link_pause(&file->link, INT64_MAX);
+        file_drop(file);
+    }
+    drop(object);
+}
+
+int syncobj_wait_before(struct file *file, struct syncobj *object, uint64_t point) {
+    if (fences_until(object, point) == 0) {
+        return EINVAL;
+    }
+    const struct file *const other = held_up_by(object, point);
+    if (other && other != file) {
+        wait_until_done(object, point);
+        return EAGAIN; /* the lock was given up: start again */
+    }
+    return 0;
+}
+
+int syncobj_signal_after(struct syncobj *object, struct file *file, uint64_t sequence, uint64_t point) {
+    return set_fence(object, (struct fence){.point = point, .file = file->id, .sequence = sequence});
+}
+
+/* --- ioctls: life --- */
+
+static int add(struct file *file, struct syncobj *object, uint32_t *handle) {
+    *handle = handle_add(&file->syncobjs, object);
+    if (!*handle) {
+        drop(object);
+        return ENOMEM;
+    }
+    return 0;
+}
+
+static struct syncobj *create(bool signaled) {
+    struct syncobj *const object = calloc(1, sizeof *object);
+    if (!object) {
+        return NULL;
+    }
+    object->refs = 1;
+    if (signaled && set_fence(object, (struct fence){0})) {
+        drop(object);
+        return NULL;
+    }
+    return object;
+}
+
+int syncobj_create(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct drm_syncobj_create *const request = argument;
+    if (request->flags & ~(uint32_t)SYNCOBJ_CREATE_SIGNALED) {
+        return EINVAL;
+    }
+    struct syncobj *const object = create(request->flags & SYNCOBJ_CREATE_SIGNALED);
+    return object ? add(file, object, &request->handle) : ENOMEM;
+}
+
+int syncobj_destroy(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct drm_syncobj_destroy *const request = argument;
+    if (request->pad) {
+        return EINVAL;
+    }
+    struct syncobj *const object = handle_remove(&file->syncobjs, request->handle);
+    if (!object) {
+        return EINVAL;
+    }
+    drop(object);
+    return 0;
+}
+
+/* --- ioctls: descriptors --- */
+
+static void forget_closed_exports(void) {
+    for (struct export **place = &exports; *place;) {
+        struct export *const entry = *place;
+        if (token_is_alive("syncobj", entry->inode)) {
+            place = &entry->next;
+        } else {
+            *place = entry->next;
+            drop(entry->object);
+            free(entry);
+        }
+    }
+}
+
+static int export_object(struct syncobj *object, int32_t *fd) {
+    forget_closed_exports();
+    struct export *const entry = calloc(1, sizeof *entry);
+    struct stat64 status;
+    *fd = entry ? token_new("syncobj", false) : -1;
+    if (*fd < 0 || REAL(fstat64)(*fd, &status)) {
+        free(entry);
+        return entry ? errno : ENOMEM;
+    }
+    *entry = (struct export){.next = exports, .inode = status.st_ino, .object = object};
+    exports = entry;
+    object->refs++;
+    return 0;
+}
+
+int syncobj_to_fd(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct drm_syncobj_fd *const request = argument;
+    struct syncobj *const object = syncobj_get(file, request->handle);
+    if (request->pad || request->flags & ~(uint32_t)SYNCOBJ_FD_SYNC_FILE || !object) {
+        return EINVAL;
+    }
+    if (!(request->flags & SYNCOBJ_FD_SYNC_FILE)) {
+        return export_object(object, &request->fd);
+    }
+    if (object->count == 0) {
+        return EINVAL;
+    }
+    wait_until_done(object, 0);
+    request->fd = sync_file_new();
+    return request->fd < 0 ? errno : 0;
+}
+
+int syncobj_from_fd(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct drm_syncobj_fd *const request = argument;
+    if (request->pad || request->flags & ~(uint32_t)SYNCOBJ_FD_SYNC_FILE) {
+        return EINVAL;
+    }
+    if (request->flags & SYNCOBJ_FD_SYNC_FILE) {
+        const int error = sync_file_wait(request->fd);
+        struct syncobj *const object = syncobj_get(file, request->handle);
+        if (error || !object) {
+            return error ? error : ENOENT;
+        }
+        return set_fence(object, (struct fence){0});
+    }
+    struct stat64 status;
+    if (!REAL(fstat64)(request->fd, &status) && token_is(request->fd, "syncobj")) {
+        for (const struct export *entry = exports; entry; entry = entry->next) {
+            if (entry->inode == status.st_ino) {
+                entry->object->refs++;
+                return add(file, entry->object, &request->handle);
+            }
+        }
+    }
+    return EINVAL;
+}
+
+/* --- ioctls: arrays of objects --- */
+
+/* Objects with a reference each, and their points. */
+struct list {
+    struct syncobj **objects;
+    uint64_t *points;
+    uint32_t count;
+};
+
+static void list_free(struct list *list) {
+    for (uint32_t i = 0; i < list->count; i++) {
+        drop(list->objects[i]);
+    }
+    free(list->objects);
+    free(list->points);
+}
+
+/* `points` 0: all zero. */
+static int list_read(struct list *list, const struct file *file, uint64_t handles, uint64_t points, uint32_t count) {
+    *list = (struct list){0};
+    if (count > MOST_HANDLES) {
+        return ENOMEM;
+    }
+    uint32_t *const numbers = calloc(count, sizeof *numbers);
+    list->objects = calloc(count, sizeof(struct syncobj *));
+    list->points = calloc(count, sizeof *list->points);
+    int error = 0;
+    if (!numbers || !list->objects || !list->points) {
+        error = ENOMEM;
+    } else if (!user_read(numbers, handles, count * sizeof *numbers) ||
+               (points && !user_read(list->points, points, count * sizeof *list->points))) {
+        error = EFAULT;
+    }
+    for (uint32_t i = 0; i < count && !error; i++) {
+        struct syncobj *const object = syncobj_get(file, numbers[i]);
+        if (object) {
+            object->refs++;
+            list->objects[list->count++] = object;
+        } else {
+            error = ENOENT;
+        }
+    }
+    free(numbers);
+    if (error) {
+        list_free(list);
+    }
+    return error;
+}
+
+/* What a wait has found so far. */
+struct progress {
+    uint32_t done, first_done, unsubmitted;
+    struct file *pending; /* one that holds something up */
+};
+
+static struct progress look(const struct list *list, uint32_t flags) {
+    struct progress progress = {.first_done = UINT32_MAX};
+    for (uint32_t i = 0; i < list->count; i++) {
+        const bool submitted = fences_until(list->objects[i], list->points[i]) != 0;
+        struct file *const held =
+            submitted && !(flags & SYNCOBJ_WAIT_AVAILABLE) ? held_up_by(list->objects[i], list->points[i]) : NULL;
+        if (!submitted) {
+            progress.unsubmitted++;
+        } else if (held) {
+            progress.pending = held;
+        } else {
+            progress.done++;
+            progress.first_done = progress.first_done == UINT32_MAX ? i : progress.first_done;
+        }
+    }
+    return progress;
+}
+
+static int wait_for(const struct list *list, uint32_t flags, int64_t timeout, uint32_t *first) {
+    for (;;) {
+        const struct progress progress = look(list, flags);
+        if (progress.unsubmitted && !(flags & (SYNCOBJ_WAIT_FOR_SUBMIT | SYNCOBJ_WAIT_AVAILABLE))) {
+            return EINVAL;
+        }
+        if (progress.done == list->count || (progress.done && !(flags & SYNCOBJ_WAIT_ALL))) {
+            *first = progress.first_done;
+            return 0;
+        }
+        const int64_t now = shim_now();
+        if (timeout <= now) {
+            return ETIME;
+        }
+        if (!progress.pending) {
+            shim_pause(timeout);
+            continue;
+        }
+        /* Something else than this one may end the wait. */
+        const bool several = progress.unsubmitted || progress.done + 1 < list->count;
+        const int64_t soon = now + slice;
+        progress.pending->refs++;
+        link_pause(&progress.pending->link, several && soon < timeout ? soon : timeout);
+        file_drop(progress.pending);
+    }
+}
+
+int syncobj_wait(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct drm_syncobj_wait *const request = argument;
+    if (request->flags & ~(uint32_t)(SYNCOBJ_WAIT_ALL | SYNCOBJ_WAIT_FOR_SUBMIT)) {
+        return EINVAL;
+    }
+    if (request->count == 0) {
+        return 0;
+    }
+    struct list list;
+    int error = list_read(&list, file, request->handles, 0, request->count);
+    if (!error) {
+        error = wait_for(&list, request->flags, request->timeout, &request->first_signaled);
+        list_free(&list);
+    }
+    return error;
+}
+
+int syncobj_timeline_wait(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    struct drm_syncobj_timeline_wait *const request = argument;
+    if (request->flags & ~(uint32_t)(SYNCOBJ_WAIT_ALL | SYNCOBJ_WAIT_FOR_SUBMIT | SYNCOBJ_WAIT_AVAILABLE)) {
+        return EINVAL;
+    }
+    if (request->count == 0) {
+        return 0;
+    }
+    struct list list;
+    int error = list_read(&list, file, request->handles, request->points, request->count);
+    if (!error) {
+        error = wait_for(&list, request->flags, request->timeout, &request->first_signaled);
+        list_free(&list);
+    }
+    return error;
+}
+
+int syncobj_reset(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct drm_syncobj_array *const request = argument;
+    struct list list;
+    if (request->pad || request->count == 0) {
+        return EINVAL;
+    }
+    const int error = list_read(&list, file, request->handles, 0, request->count);
+    if (!error) {
+        for (uint32_t i = 0; i < list.count; i++) {
+            list.objects[i]->count = 0;
+        }
+        list_free(&list);
+    }
+    return error;
+}
+
+int syncobj_signal(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct drm_syncobj_array *const request = argument;
+    struct list list;
+    if (request->pad || request->count == 0) {
+        return EINVAL;
+    }
+    int error = list_read(&list, file, request->handles, 0, request->count);
+    if (!error) {
+        for (uint32_t i = 0; i < list.count && !error; i++) {
+            error = set_fence(list.objects[i], (struct fence){0});
+        }
+        list_free(&list);
+    }
+    return error;
+}
+
+int syncobj_timeline_signal(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct drm_syncobj_timeline_array *const request = argument;
+    struct list list;
+    if (request->flags || request->count == 0) {
+        return EINVAL;
+    }
+    int error = list_read(&list, file, request->handles, request->points, request->count);
+    if (!error) {
+        for (uint32_t i = 0; i < list.count && !error; i++) {
+            error = set_fence(list.objects[i], (struct fence){.point = list.points[i]});
+        }
+        list_free(&list);
+    }
+    return error;
+}
+
+/* The last point up to which everything is done, or only submitted. */
+static uint64_t reached(const struct syncobj *object, bool submitted) {
+    uint64_t point = 0;
+    for (uint32_t i = 0; i < object->count && (submitted || !pending_file(&object->fences[i])); i++) {
+        point = object->fences[i].point;
+    }
+    return point;
+}
+
+int syncobj_query(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct drm_syncobj_timeline_array *const request = argument;
+    struct list list;
+    if (request->flags & ~(uint32_t)SYNCOBJ_QUERY_LAST_SUBMITTED || request->count == 0) {
+        return EINVAL;
+    }
+    int error = list_read(&list, file, request->handles, 0, request->count);
+    if (!error) {
+        for (uint32_t i = 0; i < list.count; i++) {
+            list.points[i] = reached(list.objects[i], request->flags & SYNCOBJ_QUERY_LAST_SUBMITTED);
+        }
+        error = user_write(request->points, list.points, list.count * sizeof *list.points) ? 0 : EFAULT;
+        list_free(&list);
+    }
+    return error;
+}
+
+int syncobj_transfer(struct file *file, void *argument, uint32_t size) {
+    (void)size;
+    const struct drm_syncobj_transfer *const request = argument;
+    if (request->pad || request->flags & ~(uint32_t)SYNCOBJ_WAIT_FOR_SUBMIT) {
+        return EINVAL;
+    }
+    struct syncobj *const source = syncobj_get(file, request->source);
+    struct syncobj *const destination = syncobj_get(file, request->destination);
+    if (!source || !destination) {
+        return ENOENT;
+    }
+    source->refs++;
+    destination->refs++;
+    while (request->flags & SYNCOBJ_WAIT_FOR_SUBMIT && fences_until(source, request->source_point) == 0) {
+        shim_pause(INT64_MAX);
+    }
+    const uint32_t count = fences_until(source, request->source_point);
+    int error = EINVAL;
+    if (count) {
+        struct fence fence = source->fences[count - 1];
+        fence.point = request->destination_point;
+        error = set_fence(destination, fence);
+    }
+    drop(source);
+    drop(destination);
+    return error;
+}

@@ -1,0 +1,39 @@
+/* Synchronisation objects and sync files (spec/80 3.4). */
+#ifndef SHIM_SYNCOBJS_H
+#define SHIM_SYNCOBJS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/device/drm_file.h"
+
+struct syncobj;
+
+struct syncobj *syncobj_get(const struct file *file, uint32_t handle);
+/* A submission of `file` is to wait for a point: 0, EINVAL when nobody has submitted it, or EAGAIN when we have waited,
+ * for which the lock was given up. */
+int syncobj_wait_before(struct file *file, struct syncobj *object, uint64_t point);
+/* The submission signals it. */
+int syncobj_signal_after(struct syncobj *object, struct file *file, uint64_t sequence, uint64_t point);
+void syncobj_free_all(struct file *file);
+
+/* A sync file that is signalled, or -1. */
+int sync_file_new(void);
+/* 0, or EINVAL when it is none. */
+int sync_file_wait(int fd);
+/* ioctl() of a sync file of ours; false: it is none. */
+bool sync_file_ioctl(int fd, unsigned long request, void *argument, int *error);
+
+int syncobj_create(struct file *file, void *argument, uint32_t size);
+int syncobj_destroy(struct file *file, void *argument, uint32_t size);
+int syncobj_to_fd(struct file *file, void *argument, uint32_t size);
+int syncobj_from_fd(struct file *file, void *argument, uint32_t size);
+int syncobj_wait(struct file *file, void *argument, uint32_t size);
+int syncobj_reset(struct file *file, void *argument, uint32_t size);
+int syncobj_signal(struct file *file, void *argument, uint32_t size);
+int syncobj_timeline_wait(struct file *file, void *argument, uint32_t size);
+int syncobj_query(struct file *file, void *argument, uint32_t size);
+int syncobj_transfer(struct file *file, void *argument, uint32_t size);
+int syncobj_timeline_signal(struct file *file, void *argument, uint32_t size);
+
+#endif
