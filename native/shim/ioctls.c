@@ -7,14 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/base/lock.h"
 #include "shim/base/user.h"
 #include "shim/device/chips.h"
 #include "shim/gem/gem_ioctls.h"
 #include "shim/gem/gem_object.h"
-#include "shim/hooks/start.h"
 #include "shim/kms/display.h"
 #include "shim/submit/contexts.h"
 #include "shim/submit/execbuffer.h"
+#include "shim/submit/sync_file.h"
 #include "shim/submit/syncobjs.h"
 #include "shim/uapi.h"
 

@@ -14,12 +14,17 @@
 #include <unistd.h>
 
 #include "shim/base/descriptors.h"
+#include "shim/base/lock.h"
 #include "shim/base/real.h"
 #include "shim/device/memfd.h"
-#include "shim/hooks/redirect.h"
-#include "shim/hooks/start.h"
+
+static const char *directory_path;
 
 /* --- life --- */
+
+void link_set_directory(const char *path) {
+    directory_path = path;
+}
 
 static void die(struct link *link) {
     link->dead = true;
@@ -33,7 +38,7 @@ static void die(struct link *link) {
 
 /* The socket's path may be longer than an address can be: by way of the directory's descriptor it never is. */
 static int connect_socket(void) {
-    const int directory = REAL(openat)(AT_FDCWD, path_directory(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int directory = REAL(openat)(AT_FDCWD, directory_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0) {
         return -1;
     }

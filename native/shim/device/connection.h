@@ -45,6 +45,8 @@ struct link {
     void *owner;
 };
 
+/* The directory of the server's socket; the text is kept. */
+void link_set_directory(const char *path);
 /* 0 or an errno. */
 int link_connect(struct link *link);
 void link_close(struct link *link);

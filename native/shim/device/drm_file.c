@@ -11,23 +11,22 @@
 #include <unistd.h>
 
 #include "shim/base/descriptors.h"
+#include "shim/base/lock.h"
 #include "shim/base/named_socket.h"
 #include "shim/base/real.h"
-#include "shim/gem/cpu_view.h"
-#include "shim/gem/gem_object.h"
-#include "shim/gem/gtt.h"
-#include "shim/hooks/redirect.h"
-#include "shim/hooks/start.h"
-#include "shim/kms/display.h"
-#include "shim/submit/contexts.h"
-#include "shim/submit/syncobjs.h"
+#include "shim/device/memfd.h"
 #include "shim/uapi.h"
 
+static const struct drm_driver *driver;
 static struct file *files;
 static bool any;
 static uint64_t last_id;
 
 static const int64_t patience = 2000000000; /* ns, with submissions of a closed file */
+
+void file_set_driver(const struct drm_driver *the_driver) {
+    driver = the_driver;
+}
 
 bool file_any(void) {
     return __atomic_load_n(&any, __ATOMIC_RELAXED);
@@ -48,9 +47,8 @@ static struct file *create(int minor, int back, uint64_t inode) {
     }
     *file = (struct file){.refs = 1, .id = ++last_id, .minor = minor, .back = back, .inode = inode, .link = {.fd = -1}};
     file->link.owner = file;
-    file->link.result = context_result;
-    file->default_context = context_new(file, 0);
-    if (!file->default_context) {
+    file->link.result = driver->result;
+    if (!driver->open(file)) {
         free(file);
         return NULL;
     }
@@ -70,10 +68,7 @@ void file_drop(struct file *file) {
             break;
         }
     }
-    display_free(file);
-    object_close_all(file);
-    context_free_all(file);
-    syncobj_free_all(file);
+    driver->release(file);
     descriptor_close(file->back);
     link_close(&file->link);
     ranges_destroy(&file->addresses);
@@ -207,15 +202,14 @@ int file_connect(struct file *file) {
     if (!file->addresses.free && !ranges_init(&file->addresses, 0, file->link.welcome.gtt_size)) {
         return ENOMEM;
     }
-    return context_announce_all(file) ? 0 : EIO;
+    return driver->connected(file) ? 0 : EIO;
 }
 
 void file_after_fork(void) {
     for (struct file *file = files; file; file = file->next) {
-        gtt_forget(file);
+        driver->forked(file);
         link_abandon(&file->link);
         file->refs = 1; /* those of other threads are not here */
     }
     store_after_fork();
-    views_after_fork();
 }

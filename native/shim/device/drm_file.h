@@ -62,6 +62,18 @@ struct file {
     struct display *display;
 };
 
+/* Callbacks into the layers above (driver.c).  All are called with the lock. */
+struct drm_driver {
+    bool (*open)(struct file *file); /* false: no memory */
+    /* There is a new connection to the server; false: it is gone. */
+    bool (*connected)(struct file *file);
+    void (*release)(struct file *file); /* free what they keep */
+    void (*forked)(struct file *file);  /* in the child: nothing is bound with its server */
+    /* A submission of `owner`, which is a file, did not end with G4_LIVE_DONE. */
+    void (*result)(void *owner, uint32_t context, uint32_t status);
+};
+void file_set_driver(const struct drm_driver *driver);
+
 /* Open a node; a descriptor, or -1 with errno. */
 int file_open(int minor, int flags);
 /* The open file of a descriptor, with a reference; NULL when it is none of ours.  With the lock. */

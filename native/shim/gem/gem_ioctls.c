@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "shim/base/lock.h"
 #include "shim/base/user.h"
 #include "shim/device/chips.h"
 #include "shim/gem/cpu_map.h"
 #include "shim/gem/cpu_view.h"
 #include "shim/gem/gem_object.h"
-#include "shim/hooks/start.h"
 #include "shim/uapi.h"
 
 static struct object *object_of(const struct file *file, uint32_t handle) {

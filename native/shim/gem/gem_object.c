@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/gem/cpu_map.h"
+#include "shim/base/lock.h"
 #include "shim/gem/cpu_view.h"
 #include "shim/gem/gtt.h"
-#include "shim/hooks/start.h"
 
 static struct handles slots; /* struct object */
 static struct object *dead;  /* still in use by the server */
@@ -107,44 +106,6 @@ void object_reap(void) {
             destroy(object);
         }
     }
-}
-
-uint8_t *object_memory(const struct object *object) {
-    return object->store->map + object->offset;
-}
-
-int object_move_out(struct object *object) {
-    if (object->shared) {
-        return 0;
-    }
-    const int late = object_wait(object, false, INT64_MAX);
-    if (late || object->shared) {
-        return late;
-    }
-    struct store *const store = store_new(object->size);
-    if (!store) {
-        return ENOMEM;
-    }
-    view_pick_up(object);
-    memcpy(store->map, object_memory(object), object->size);
-    struct store *const old = object->store;
-    const uint64_t old_offset = object->offset;
-    object->store = store;
-    object->offset = 0;
-    if (!map_replace(object)) {
-        object->store = old;
-        object->offset = old_offset;
-        (void)map_replace(object);
-        store_drop(store);
-        return ENOMEM;
-    }
-    object->shared = true;
-    for (struct place *place = object->places; place; place = place->next_of_object) {
-        place_move(place);
-    }
-    store_give(old, old_offset, object->size);
-    store_drop(old);
-    return 0;
 }
 
 /* --- handles --- */

@@ -48,9 +48,9 @@ struct object *object_keep(struct object *object);
 void object_drop(struct object *object);
 /* Free what died while it was in use. */
 void object_reap(void);
-uint8_t *object_memory(const struct object *object);
-/* Move into a memory file of its own, mappings included, so that a descriptor can stand for it; 0 or an errno. */
-int object_move_out(struct object *object);
+static inline uint8_t *object_memory(const struct object *object) {
+    return object->store->map + object->offset;
+}
 
 /* A new handle; 0: no memory.  Same object and file: `reuse` gives the handle that there is. */
 uint32_t object_handle(struct file *file, struct object *object, bool reuse);

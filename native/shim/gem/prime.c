@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "shim/base/real.h"
@@ -9,12 +10,48 @@
 #include "shim/gem/cpu_view.h"
 #include "shim/gem/gem_ioctls.h"
 #include "shim/gem/gem_object.h"
+#include "shim/gem/gtt.h"
 #include "shim/uapi.h"
+
+/* Move a buffer into a memfd of its own, mappings included, so that a descriptor can stand for it; 0 or an errno. */
+static int move_out(struct object *object) {
+    if (object->shared) {
+        return 0;
+    }
+    const int late = object_wait(object, false, INT64_MAX);
+    if (late || object->shared) {
+        return late;
+    }
+    struct store *const store = store_new(object->size);
+    if (!store) {
+        return ENOMEM;
+    }
+    view_pick_up(object);
+    memcpy(store->map, object_memory(object), object->size);
+    struct store *const old = object->store;
+    const uint64_t old_offset = object->offset;
+    object->store = store;
+    object->offset = 0;
+    if (!map_replace(object)) {
+        object->store = old;
+        object->offset = old_offset;
+        (void)map_replace(object);
+        store_drop(store);
+        return ENOMEM;
+    }
+    object->shared = true;
+    for (struct place *place = object->places; place; place = place->next_of_object) {
+        place_move(place);
+    }
+    store_give(old, old_offset, object->size);
+    store_drop(old);
+    return 0;
+}
 
 /* Tell the server, so that others find it; `name` asks for a global one. */
 static int tell(struct file *file, struct object *object, bool name) {
     int error = file_connect(file);
-    error = error ? error : object_move_out(object);
+    error = error ? error : move_out(object);
     if (error) {
         return error;
     }

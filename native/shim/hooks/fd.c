@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shim/base/descriptors.h"
+#include "shim/base/lock.h"
 #include "shim/base/real.h"
 #include "shim/base/user.h"
 #include "shim/device/drm_file.h"

@@ -4,10 +4,10 @@
  */
 #include <errno.h>
 
+#include "shim/base/lock.h"
 #include "shim/base/user.h"
-#include "shim/hooks/start.h"
 #include "shim/kms/display.h"
-#include "shim/submit/syncobjs.h"
+#include "shim/submit/sync_file.h"
 
 /* What the display would be like. */
 struct wanted {

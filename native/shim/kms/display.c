@@ -9,11 +9,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "shim/base/lock.h"
 #include "shim/base/real.h"
 #include "shim/gem/cpu_view.h"
 #include "shim/gem/gem_object.h"
 #include "shim/gem/gtt.h"
-#include "shim/hooks/start.h"
 
 enum {
     REFRESH = 60

@@ -1,7 +1,7 @@
 /* Page flips and vertical blanks (spec/80 3.8). */
 #include <errno.h>
 
-#include "shim/hooks/start.h"
+#include "shim/base/lock.h"
 #include "shim/kms/display.h"
 
 const int64_t display_frame = 1000000000 / 60;

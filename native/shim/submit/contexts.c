@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "shim/base/lock.h"
 #include "shim/base/user.h"
-#include "shim/hooks/start.h"
 #include "shim/uapi.h"
 
 enum param {
@@ -28,8 +28,7 @@ enum {
 };
 static const int64_t hangs_in_a_row = 120000000000; /* ns: three hangs within this ban a context */
 
-struct context *context_new(struct file *file, uint32_t number) {
-    (void)file;
+static struct context *create(uint32_t number) {
     struct context *const context = calloc(1, sizeof *context);
     if (context) {
         *context = (struct context){.number = number,
@@ -39,6 +38,11 @@ struct context *context_new(struct file *file, uint32_t number) {
                                     .persistence = 1};
     }
     return context;
+}
+
+bool context_open(struct file *file) {
+    file->default_context = create(0);
+    return file->default_context != NULL;
 }
 
 struct context *context_get(const struct file *file, uint32_t number) {
@@ -160,28 +164,28 @@ static int apply_extensions(struct context *context, uint64_t address) {
 }
 
 int context_create(struct file *file, void *argument, uint32_t size) {
-    struct i915_context_create *const create = argument;
-    const bool extended = size >= sizeof *create;
-    if (extended && create->flags & ~(uint32_t)(CONTEXT_CREATE_USE_EXTENSIONS | CONTEXT_CREATE_SINGLE_TIMELINE)) {
+    struct i915_context_create *const request = argument;
+    const bool extended = size >= sizeof *request;
+    if (extended && request->flags & ~(uint32_t)(CONTEXT_CREATE_USE_EXTENSIONS | CONTEXT_CREATE_SINGLE_TIMELINE)) {
         return EINVAL;
     }
     const int error = file_connect(file);
     if (error) {
         return error;
     }
-    struct context *const context = context_new(file, 0);
+    struct context *const context = create(0);
     if (!context) {
         return ENOMEM;
     }
     const int refused =
-        extended && create->flags & CONTEXT_CREATE_USE_EXTENSIONS ? apply_extensions(context, create->extensions) : 0;
+        extended && request->flags & CONTEXT_CREATE_USE_EXTENSIONS ? apply_extensions(context, request->extensions) : 0;
     const uint32_t number = refused ? 0 : handle_add(&file->contexts, context);
     if (!number) {
         free(context);
         return refused ? refused : ENOMEM;
     }
     context->number = number;
-    create->context = number;
+    request->context = number;
     return announce(file, number, true) ? 0 : EIO;
 }
 

@@ -15,7 +15,8 @@ struct context {
     uint64_t persistence;
 };
 
-struct context *context_new(struct file *file, uint32_t number);
+/* Make the default context of a new file; false: no memory. */
+bool context_open(struct file *file);
 /* NULL: there is none. */
 struct context *context_get(const struct file *file, uint32_t number);
 void context_free_all(struct file *file);

@@ -4,6 +4,7 @@
 
 #include "shim/base/user.h"
 #include "shim/submit/execbuffer.h"
+#include "shim/submit/sync_file.h"
 
 enum {
     MOST_FENCES = 65536

@@ -12,6 +12,7 @@
 #include "shim/gem/cpu_view.h"
 #include "shim/gem/gtt.h"
 #include "shim/submit/contexts.h"
+#include "shim/submit/sync_file.h"
 
 enum {
     MOST_OBJECTS = 1 << 20

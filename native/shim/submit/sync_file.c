@@ -1,16 +1,13 @@
-/* Sync files: descriptors that poll() finds readable when something is done (spec/80 3.3, 3.4).
- *
- * We hand them out when it is done already, hence there is nothing to signal later.
- */
 #define _GNU_SOURCE
+#include "shim/submit/sync_file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "shim/base/lock.h"
 #include "shim/base/named_socket.h"
 #include "shim/base/user.h"
-#include "shim/hooks/start.h"
-#include "shim/submit/syncobjs.h"
 #include "shim/uapi.h"
 
 static const char kind[] = "sync";

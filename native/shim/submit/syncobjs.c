@@ -9,10 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shim/base/lock.h"
 #include "shim/base/named_socket.h"
 #include "shim/base/real.h"
 #include "shim/base/user.h"
-#include "shim/hooks/start.h"
+#include "shim/submit/sync_file.h"
 #include "shim/uapi.h"
 
 /* Signalled when a submission of an open file is done, or that file is gone. */

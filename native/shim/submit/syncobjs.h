@@ -17,13 +17,6 @@ int syncobj_wait_before(struct file *file, struct syncobj *object, uint64_t poin
 int syncobj_signal_after(struct syncobj *object, struct file *file, uint64_t sequence, uint64_t point);
 void syncobj_free_all(struct file *file);
 
-/* A sync file that is signalled, or -1. */
-int sync_file_new(void);
-/* 0, or EINVAL when it is none. */
-int sync_file_wait(int fd);
-/* ioctl() of a sync file of ours; false: it is none. */
-bool sync_file_ioctl(int fd, unsigned long request, void *argument, int *error);
-
 int syncobj_create(struct file *file, void *argument, uint32_t size);
 int syncobj_destroy(struct file *file, void *argument, uint32_t size);
 int syncobj_to_fd(struct file *file, void *argument, uint32_t size);
