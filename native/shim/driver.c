@@ -8,9 +8,9 @@
 #include "shim/submit/contexts.h"
 #include "shim/submit/syncobjs.h"
 
-static void release(struct file *file) {
+static void release(struct drm_file *file) {
     display_free(file);
-    object_close_all(file);
+    gem_handle_delete_all(file);
     context_free_all(file);
     syncobj_free_all(file);
 }
@@ -24,10 +24,10 @@ static const struct drm_driver driver = {
 };
 
 void driver_start(void) {
-    file_set_driver(&driver);
+    drm_file_set_driver(&driver);
 }
 
 void driver_after_fork(void) {
-    file_after_fork();
-    views_after_fork();
+    drm_file_after_fork();
+    cpu_view_after_fork();
 }

@@ -19,25 +19,25 @@
 #include "shim/submit/syncobjs.h"
 #include "shim/uapi.h"
 
-typedef int handler(struct file *file, void *argument, uint32_t size);
+typedef int handler(struct drm_file *file, void *argument, uint32_t size);
 
 /* --- the few that are about the open file itself --- */
 
-static int nothing(struct file *file, void *argument, uint32_t size) {
+static int nothing(struct drm_file *file, void *argument, uint32_t size) {
     (void)file;
     (void)argument;
     (void)size;
     return 0;
 }
 
-static int no_device(struct file *file, void *argument, uint32_t size) {
+static int no_device(struct drm_file *file, void *argument, uint32_t size) {
     (void)file;
     (void)argument;
     (void)size;
     return ENODEV;
 }
 
-static int invalid(struct file *file, void *argument, uint32_t size) {
+static int invalid(struct drm_file *file, void *argument, uint32_t size) {
     (void)file;
     (void)argument;
     (void)size;
@@ -45,7 +45,7 @@ static int invalid(struct file *file, void *argument, uint32_t size) {
 }
 
 /* The name of the bus is there when SET_VERSION has been called: libdrm takes a file with a name for one in use. */
-static int get_unique(struct file *file, void *argument, uint32_t size) {
+static int get_unique(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     static const char bus[] = "pci:0000:00:02.0";
     struct drm_unique *const unique = argument;
@@ -55,14 +55,14 @@ static int get_unique(struct file *file, void *argument, uint32_t size) {
     return !fits || user_write(unique->text, bus, length) ? 0 : EFAULT;
 }
 
-static int get_magic(struct file *file, void *argument, uint32_t size) {
+static int get_magic(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const uint32_t magic = (uint32_t)file->id;
     memcpy(argument, &magic, sizeof magic);
     return 0;
 }
 
-static int get_client(struct file *file, void *argument, uint32_t size) {
+static int get_client(struct drm_file *file, void *argument, uint32_t size) {
     (void)file;
     (void)size;
     struct drm_client *const client = argument;
@@ -73,13 +73,13 @@ static int get_client(struct file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-static int get_stats(struct file *file, void *argument, uint32_t size) {
+static int get_stats(struct drm_file *file, void *argument, uint32_t size) {
     (void)file;
     memset(argument, 0, size);
     return 0;
 }
 
-static int set_version(struct file *file, void *argument, uint32_t size) {
+static int set_version(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     file->has_name = true;
     *(struct drm_set_version *)argument = (struct drm_set_version){1, 4, 1, 6};
@@ -200,7 +200,7 @@ static const struct entry {
     [I915_GEM_GET_APERTURE] = {gem_aperture, true},
     [I915_GEM_MMAP_GTT] = {gem_mmap_offset, true},
     [I915_GEM_MADVISE] = {gem_madvise, true},
-    [I915_GEM_EXECBUFFER2] = {exec_ioctl, true},
+    [I915_GEM_EXECBUFFER2] = {execbuffer_ioctl, true},
     [I915_GEM_WAIT] = {gem_wait, true},
     [I915_CONTEXT_CREATE] = {context_create, true},
     [I915_CONTEXT_DESTROY] = {context_destroy, true},
@@ -220,11 +220,11 @@ static const struct entry {
 };
 
 /* The user hears of each kind once. */
-static void note_unknown(struct file *file, uint32_t number) {
+static void note_unknown(struct drm_file *file, uint32_t number) {
     static bool noted[256];
     if (!noted[number]) {
         noted[number] = true;
-        link_note(&file->link, "unknown ioctl 0x%02x", number);
+        connection_log(&file->connection, "unknown ioctl 0x%02x", number);
     }
 }
 
@@ -243,7 +243,7 @@ static bool is_work(uint32_t number) {
     }
 }
 
-static int run(struct file *file, unsigned long request, void *argument) {
+static int run(struct drm_file *file, unsigned long request, void *argument) {
     const uint32_t number = request_number(request);
     const struct entry *const entry = &table[number];
     if (!entry->handle) {
@@ -259,8 +259,8 @@ static int run(struct file *file, unsigned long request, void *argument) {
     if (request_direction(request) & REQUEST_WRITE && !user_read(copy, (uintptr_t)argument, size)) {
         return EFAULT;
     }
-    if (!file->link.used && is_work(number)) {
-        link_tell_used(&file->link);
+    if (!file->connection.used && is_work(number)) {
+        connection_send_used(&file->connection);
     }
     const int error = entry->handle(file, copy, size);
     /* Also when it failed, as the kernel does: SET_TILING tells the truth then. */
@@ -272,8 +272,8 @@ static int run(struct file *file, unsigned long request, void *argument) {
 
 /* A program may say that it begins or ends to touch a dma-buf: everything in it is up to date already. */
 static bool is_dma_buf_sync(int fd, unsigned long request) {
-    return request_type(request) == DMA_BUF_IOCTL_TYPE && request_number(request) == DMA_BUF_SYNC && file_any() &&
-           store_find(fd) != NULL;
+    return request_type(request) == DMA_BUF_IOCTL_TYPE && request_number(request) == DMA_BUF_SYNC &&
+           drm_file_ever_opened() && memfd_find(fd) != NULL;
 }
 
 bool ioctl_dispatch(int fd, unsigned long request, void *argument, int *result) {
@@ -285,13 +285,13 @@ bool ioctl_dispatch(int fd, unsigned long request, void *argument, int *result) 
     int error = 0;
     bool ours = false;
     shim_lock();
-    struct file *const file = type == DRM_IOCTL_TYPE ? file_of_descriptor(fd) : NULL;
+    struct drm_file *const file = type == DRM_IOCTL_TYPE ? drm_file_of_descriptor(fd) : NULL;
     if (file) {
         ours = true;
         /* Every answer depends on which machine it is. */
-        const int unconnected = file->link.welcome.pci_id ? 0 : file_connect(file);
+        const int unconnected = file->connection.welcome.pci_id ? 0 : drm_file_connect(file);
         error = unconnected ? unconnected : run(file, request, argument);
-        file_drop(file);
+        drm_file_put(file);
     } else if (type == SYNC_FILE_IOCTL_TYPE) {
         ours = sync_file_ioctl(fd, request, argument, &error);
     } else {

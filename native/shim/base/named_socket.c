@@ -21,7 +21,7 @@ static socklen_t make_name(struct sockaddr_un *address, const char *kind, uint64
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-bool token_name(int fd, const char *kind) {
+bool named_socket_bind(int fd, const char *kind) {
     struct stat64 status;
     struct sockaddr_un address;
     if (REAL(fstat64)(fd, &status)) {
@@ -31,11 +31,11 @@ bool token_name(int fd, const char *kind) {
     return bind(fd, (struct sockaddr *)&address, length) == 0;
 }
 
-int token_new(const char *kind, bool ready) {
+int named_socket_new(const char *kind, bool ready) {
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un address;
     socklen_t length = sizeof address;
-    if (fd >= 0 && token_name(fd, kind) && getsockname(fd, (struct sockaddr *)&address, &length) == 0 &&
+    if (fd >= 0 && named_socket_bind(fd, kind) && getsockname(fd, (struct sockaddr *)&address, &length) == 0 &&
         (!ready || sendto(fd, "", 1, MSG_NOSIGNAL, (struct sockaddr *)&address, length) == 1)) {
         return fd;
     }
@@ -45,7 +45,7 @@ int token_new(const char *kind, bool ready) {
     return -1;
 }
 
-bool token_is(int fd, const char *kind) {
+bool named_socket_is(int fd, const char *kind) {
     struct stat64 status;
     struct sockaddr_un wanted;
     struct sockaddr_un found = {0};
@@ -57,7 +57,7 @@ bool token_is(int fd, const char *kind) {
     return length == make_name(&wanted, kind, status.st_ino) && memcmp(&found, &wanted, length) == 0;
 }
 
-bool token_is_alive(const char *kind, uint64_t inode) {
+bool named_socket_is_open(const char *kind, uint64_t inode) {
     struct sockaddr_un address;
     const socklen_t length = make_name(&address, kind, inode);
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -6,11 +6,11 @@
 #include <sys/types.h>
 
 /* Bind a socket to the name of its kind. */
-bool token_name(int fd, const char *kind);
+bool named_socket_bind(int fd, const char *kind);
 /* A new one for poll(): readable for ever when `ready`.  -1 with errno. */
-int token_new(const char *kind, bool ready);
-bool token_is(int fd, const char *kind);
+int named_socket_new(const char *kind, bool ready);
+bool named_socket_is(int fd, const char *kind);
 /* Some process still has the token with this inode. */
-bool token_is_alive(const char *kind, uint64_t inode);
+bool named_socket_is_open(const char *kind, uint64_t inode);
 
 #endif

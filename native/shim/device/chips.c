@@ -9,16 +9,16 @@
 #include "shim/base/user.h"
 #include "shim/uapi.h"
 
-static bool is_g4x(const struct file *file) {
-    const uint32_t id = file->link.welcome.pci_id;
+static bool is_g4x(const struct drm_file *file) {
+    const uint32_t id = file->connection.welcome.pci_id;
     return id == 0x2a42 || (id & 0xff00) == 0x2e00;
 }
 
-bool chip_has_video_engine(const struct file *file) {
+bool chip_has_video_engine(const struct drm_file *file) {
     return is_g4x(file);
 }
 
-bool chip_can_snoop(const struct file *file) {
+bool chip_can_snoop(const struct drm_file *file) {
     return is_g4x(file);
 }
 
@@ -32,7 +32,7 @@ static bool put_text(const char *text, uintptr_t address, uintptr_t *length) {
     return !address || user_write(address, text, part);
 }
 
-int chip_version(struct file *file, void *argument, uint32_t size) {
+int chip_version(struct drm_file *file, void *argument, uint32_t size) {
     (void)file;
     (void)size;
     struct drm_version *const version = argument;
@@ -115,7 +115,7 @@ static const int32_t params[] = {
     [56] = 1,           /* HAS_USERPTR_PROBE */
 };
 
-int chip_get_param(struct file *file, void *argument, uint32_t size) {
+int chip_get_param(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct i915_getparam *const request = argument;
     if (request->param < 1 || (size_t)request->param >= sizeof params / sizeof params[0]) {
@@ -126,10 +126,10 @@ int chip_get_param(struct file *file, void *argument, uint32_t size) {
     case IS_ABSENT:
         return ENODEV;
     case IS_ID:
-        value = (int32_t)file->link.welcome.pci_id;
+        value = (int32_t)file->connection.welcome.pci_id;
         break;
     case IS_REVISION:
-        value = (int32_t)file->link.welcome.revision;
+        value = (int32_t)file->connection.welcome.revision;
         break;
     case IS_G4X:
         value = is_g4x(file);
@@ -142,7 +142,7 @@ int chip_get_param(struct file *file, void *argument, uint32_t size) {
 
 /* --- capabilities --- */
 
-int chip_get_cap(struct file *file, void *argument, uint32_t size) {
+int chip_get_cap(struct drm_file *file, void *argument, uint32_t size) {
     (void)file;
     (void)size;
     static const struct {
@@ -216,7 +216,7 @@ static int32_t put_item(const struct i915_query_item *item, const void *data, in
     return user_write(item->data, data, (size_t)size) ? size : -EFAULT;
 }
 
-static int32_t answer(const struct file *file, const struct i915_query_item *item) {
+static int32_t answer(const struct drm_file *file, const struct i915_query_item *item) {
     if (item->id == QUERY_ENGINES) {
         struct engines engines = {.count = is_g4x(file) ? 2 : 1};
         engines.engine[0].class = CLASS_RENDER;
@@ -233,7 +233,7 @@ static int32_t answer(const struct file *file, const struct i915_query_item *ite
     return item->id == 0 || item->id > QUERY_LAST ? -EINVAL : -ENODEV;
 }
 
-int chip_query(struct file *file, void *argument, uint32_t size) {
+int chip_query(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct i915_query *const query = argument;
     if (query->flags) {
@@ -255,7 +255,7 @@ int chip_query(struct file *file, void *argument, uint32_t size) {
 
 /* --- registers --- */
 
-int chip_read_register(struct file *file, void *argument, uint32_t size) {
+int chip_read_register(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     enum {
         TIMESTAMP = 0x2358,
@@ -265,13 +265,13 @@ int chip_read_register(struct file *file, void *argument, uint32_t size) {
     if ((request->offset & ~(uint64_t)EIGHT_BYTES) != TIMESTAMP) {
         return EINVAL;
     }
-    const int error = file_connect(file);
+    const int error = drm_file_connect(file);
     if (error) {
         return error;
     }
     struct g4_live_register packet = {.header = {.type = G4_LIVE_REGISTER}, .offset = TIMESTAMP};
     struct g4_live_register reply = {0};
-    const int failed = link_ask(&file->link, &packet, sizeof packet, -1, &reply, sizeof reply, NULL);
+    const int failed = connection_request(&file->connection, &packet, sizeof packet, -1, &reply, sizeof reply, NULL);
     if (failed || reply.status) {
         return failed ? failed : EINVAL;
     }

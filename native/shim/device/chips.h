@@ -7,13 +7,13 @@
 #include "shim/device/drm_file.h"
 
 /* Cantiga and Eaglelake have what Broadwater and Crestline lack: a video engine, snooping. */
-bool chip_has_video_engine(const struct file *file);
-bool chip_can_snoop(const struct file *file);
+bool chip_has_video_engine(const struct drm_file *file);
+bool chip_can_snoop(const struct drm_file *file);
 
-int chip_version(struct file *file, void *argument, uint32_t size);
-int chip_get_param(struct file *file, void *argument, uint32_t size);
-int chip_get_cap(struct file *file, void *argument, uint32_t size);
-int chip_query(struct file *file, void *argument, uint32_t size);
-int chip_read_register(struct file *file, void *argument, uint32_t size);
+int chip_version(struct drm_file *file, void *argument, uint32_t size);
+int chip_get_param(struct drm_file *file, void *argument, uint32_t size);
+int chip_get_cap(struct drm_file *file, void *argument, uint32_t size);
+int chip_query(struct drm_file *file, void *argument, uint32_t size);
+int chip_read_register(struct drm_file *file, void *argument, uint32_t size);
 
 #endif

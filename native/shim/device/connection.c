@@ -22,14 +22,14 @@ static const char *directory_path;
 
 /* --- life --- */
 
-void link_set_directory(const char *path) {
+void connection_set_directory(const char *path) {
     directory_path = path;
 }
 
-static void die(struct link *link) {
-    link->dead = true;
-    link->completed = link->submitted;
-    for (struct link_request *request = link->requests; request; request = request->next) {
+static void die(struct connection *connection) {
+    connection->dead = true;
+    connection->completed = connection->submitted;
+    for (struct pending_request *request = connection->requests; request; request = request->next) {
         request->size = request->done ? request->size : 0;
         request->done = true;
     }
@@ -57,7 +57,7 @@ static int connect_socket(void) {
     return descriptor_hide(fd);
 }
 
-static bool greet(struct link *link, const struct store *arena) {
+static bool greet(struct connection *connection, const struct memfd *arena) {
     struct g4_live_hello hello = {
         .header = {.type = G4_LIVE_HELLO, .size = sizeof hello},
         .version = G4_LIVE_VERSION,
@@ -65,77 +65,77 @@ static bool greet(struct link *link, const struct store *arena) {
         .arena_size = arena->size,
     };
     (void)snprintf(hello.program, sizeof hello.program, "%s", program_invocation_short_name);
-    if (descriptor_send(link->fd, &hello, sizeof hello, arena->fd) != sizeof hello) {
+    if (descriptor_send(connection->fd, &hello, sizeof hello, arena->fd) != sizeof hello) {
         return false;
     }
     int passed = -1;
-    const long got = descriptor_receive(link->fd, &link->welcome, sizeof link->welcome, &passed, 0);
+    const long got = descriptor_receive(connection->fd, &connection->welcome, sizeof connection->welcome, &passed, 0);
     if (passed >= 0) {
         REAL(close)(passed);
     }
-    return got == sizeof link->welcome && link->welcome.header.type == G4_LIVE_WELCOME &&
-           link->welcome.version == G4_LIVE_VERSION && link->welcome.gtt_size >= (uint64_t)16 << 20 &&
-           link->welcome.gtt_size <= (uint64_t)1 << 32;
+    return got == sizeof connection->welcome && connection->welcome.header.type == G4_LIVE_WELCOME &&
+           connection->welcome.version == G4_LIVE_VERSION && connection->welcome.gtt_size >= (uint64_t)16 << 20 &&
+           connection->welcome.gtt_size <= (uint64_t)1 << 32;
 }
 
-int link_connect(struct link *link) {
-    if (link->fd >= 0 || link->dead) {
-        return link->dead ? EIO : 0;
+int connection_open(struct connection *connection) {
+    if (connection->fd >= 0 || connection->dead) {
+        return connection->dead ? EIO : 0;
     }
-    struct store *const arena = store_arena();
+    struct memfd *const arena = memfd_arena();
     if (!arena) {
         return ENOMEM;
     }
-    link->fd = connect_socket();
-    if (link->fd < 0 || !greet(link, arena)) {
-        link_close(link);
-        link->dead = true;
+    connection->fd = connect_socket();
+    if (connection->fd < 0 || !greet(connection, arena)) {
+        connection_close(connection);
+        connection->dead = true;
         return EIO;
     }
-    link->files = calloc(1, sizeof(struct store *));
-    link->file_uses = calloc(1, sizeof(uint32_t));
-    if (!link->files || !link->file_uses) {
-        link_close(link);
+    connection->files = calloc(1, sizeof(struct memfd *));
+    connection->file_uses = calloc(1, sizeof(uint32_t));
+    if (!connection->files || !connection->file_uses) {
+        connection_close(connection);
         return ENOMEM;
     }
-    link->files[0] = store_keep(arena);
-    link->file_count = 1;
+    connection->files[0] = memfd_get(arena);
+    connection->file_count = 1;
     return 0;
 }
 
-void link_close(struct link *link) {
-    for (uint32_t i = 0; i < link->file_count; i++) {
-        if (link->files[i]) {
-            store_drop(link->files[i]);
+void connection_close(struct connection *connection) {
+    for (uint32_t i = 0; i < connection->file_count; i++) {
+        if (connection->files[i]) {
+            memfd_put(connection->files[i]);
         }
     }
-    free(link->files);
-    free(link->file_uses);
-    link->files = NULL;
-    link->file_uses = NULL;
-    link->file_count = 0;
-    descriptor_close(link->fd);
-    link->fd = -1;
+    free(connection->files);
+    free(connection->file_uses);
+    connection->files = NULL;
+    connection->file_uses = NULL;
+    connection->file_count = 0;
+    descriptor_close(connection->fd);
+    connection->fd = -1;
 }
 
-void link_abandon(struct link *link) {
-    link_close(link);
-    link->polling = false;
-    link->used = false;
-    link->requests = NULL;
-    link->completed = link->submitted;
+void connection_abandon(struct connection *connection) {
+    connection_close(connection);
+    connection->polling = false;
+    connection->used = false;
+    connection->requests = NULL;
+    connection->completed = connection->submitted;
 }
 
 /* --- out --- */
 
-bool link_send(struct link *link, void *packet, size_t size, int passed) {
+bool connection_send(struct connection *connection, void *packet, size_t size, int passed) {
     struct g4_live_header *const header = packet;
     header->size = (uint32_t)size;
-    if (link->dead || link->fd < 0) {
+    if (connection->dead || connection->fd < 0) {
         return false;
     }
-    if (descriptor_send(link->fd, packet, size, passed) != (long)size) {
-        die(link);
+    if (descriptor_send(connection->fd, packet, size, passed) != (long)size) {
+        die(connection);
         return false;
     }
     return true;
@@ -143,28 +143,28 @@ bool link_send(struct link *link, void *packet, size_t size, int passed) {
 
 /* --- in --- */
 
-static void handle_result(struct link *link, const struct g4_live_result *result) {
+static void handle_result(struct connection *connection, const struct g4_live_result *result) {
     const uint64_t sequence = result->header.sequence;
-    if (sequence <= link->completed || sequence > link->submitted) {
+    if (sequence <= connection->completed || sequence > connection->submitted) {
         return;
     }
-    link->completed = sequence;
+    connection->completed = sequence;
     if (result->status != G4_LIVE_DONE) {
-        link->result(link->owner, link->contexts[sequence % LINK_DEPTH], result->status);
+        connection->result(connection->owner, connection->contexts[sequence % CONNECTION_MAX_PENDING], result->status);
     }
 }
 
-static void take_out(struct link *link, const struct link_request *request) {
-    for (struct link_request **place = &link->requests; *place; place = &(*place)->next) {
-        if (*place == request) {
-            *place = request->next;
+static void take_out(struct connection *connection, const struct pending_request *request) {
+    for (struct pending_request **slot = &connection->requests; *slot; slot = &(*slot)->next) {
+        if (*slot == request) {
+            *slot = request->next;
             return;
         }
     }
 }
 
-static void handle_answer(struct link *link, const struct g4_live_header *packet, size_t size, int passed) {
-    for (struct link_request *request = link->requests; request; request = request->next) {
+static void handle_answer(struct connection *connection, const struct g4_live_header *packet, size_t size, int passed) {
+    for (struct pending_request *request = connection->requests; request; request = request->next) {
         if (request->sequence == packet->sequence && !request->done) {
             const size_t part = size < request->size ? size : request->size;
             memcpy(request->answer, packet, part);
@@ -180,33 +180,33 @@ static void handle_answer(struct link *link, const struct g4_live_header *packet
 }
 
 /* This thread itself may have been interrupted by a signal while it polled. */
-static bool polled_by_another(const struct link *link) {
-    return link->polling && !pthread_equal(link->poller, pthread_self());
+static bool polled_by_another(const struct connection *connection) {
+    return connection->polling && !pthread_equal(connection->poller, pthread_self());
 }
 
-void link_receive(struct link *link) {
+void connection_receive(struct connection *connection) {
     union {
         struct g4_live_header header;
         struct g4_live_result result;
         char room[512];
     } packet;
     bool any = false;
-    if (polled_by_another(link)) {
+    if (polled_by_another(connection)) {
         return; /* what arrives wakes that thread; were it taken away, it would sleep on */
     }
-    while (link->fd >= 0 && !link->dead) {
+    while (connection->fd >= 0 && !connection->dead) {
         int passed = -1;
-        const long got = descriptor_receive(link->fd, &packet, sizeof packet, &passed, MSG_DONTWAIT);
+        const long got = descriptor_receive(connection->fd, &packet, sizeof packet, &passed, MSG_DONTWAIT);
         if (got < 0 && errno == EAGAIN) {
             break;
         }
         any = true;
         if (got < (long)sizeof packet.header) {
-            die(link);
+            die(connection);
         } else if (packet.header.type == G4_LIVE_RESULT && got == sizeof packet.result) {
-            handle_result(link, &packet.result);
+            handle_result(connection, &packet.result);
         } else {
-            handle_answer(link, &packet.header, (size_t)got, passed);
+            handle_answer(connection, &packet.header, (size_t)got, passed);
         }
     }
     if (any) {
@@ -214,14 +214,14 @@ void link_receive(struct link *link) {
     }
 }
 
-void link_pause(struct link *link, int64_t deadline) {
-    if (polled_by_another(link)) {
+void connection_pause(struct connection *connection, int64_t deadline) {
+    if (polled_by_another(connection)) {
         shim_pause(deadline);
         return;
     }
-    link->polling = true;
-    link->poller = pthread_self();
-    struct pollfd poll = {.fd = link->fd, .events = POLLIN};
+    connection->polling = true;
+    connection->poller = pthread_self();
+    struct pollfd poll = {.fd = connection->fd, .events = POLLIN};
     struct timespec left = {0};
     if (deadline != INT64_MAX) {
         const int64_t now = shim_now();
@@ -231,45 +231,45 @@ void link_pause(struct link *link, int64_t deadline) {
     shim_unlock();
     (void)ppoll(&poll, 1, deadline == INT64_MAX ? NULL : &left, NULL);
     shim_lock();
-    link->polling = false;
+    connection->polling = false;
     shim_announce();
 }
 
-int link_wait(struct link *link, uint64_t sequence, int64_t deadline) {
+int connection_wait(struct connection *connection, uint64_t sequence, int64_t deadline) {
     for (;;) {
-        link_receive(link);
-        if (link_is_done(link, sequence)) {
+        connection_receive(connection);
+        if (connection_is_done(connection, sequence)) {
             return 0;
         }
         if (deadline != INT64_MAX && shim_now() >= deadline) {
             return ETIME;
         }
-        link_pause(link, deadline);
+        connection_pause(connection, deadline);
     }
 }
 
-bool link_is_done(const struct link *link, uint64_t sequence) {
-    return link->dead || link->completed >= sequence;
+bool connection_is_done(const struct connection *connection, uint64_t sequence) {
+    return connection->dead || connection->completed >= sequence;
 }
 
-int link_ask(struct link *link, void *packet, size_t size, int passed, void *answer, size_t answer_size,
-             int *received) {
-    struct link_request request = {
-        .sequence = (uint64_t)1 << 63 | ++link->asked, .answer = answer, .size = answer_size, .passed = -1};
+int connection_request(struct connection *connection, void *packet, size_t size, int passed, void *answer,
+                       size_t answer_size, int *received) {
+    struct pending_request request = {
+        .sequence = (uint64_t)1 << 63 | ++connection->asked, .answer = answer, .size = answer_size, .passed = -1};
     ((struct g4_live_header *)packet)->sequence = request.sequence;
-    if (!link_send(link, packet, size, passed)) {
+    if (!connection_send(connection, packet, size, passed)) {
         return EIO;
     }
-    request.next = link->requests;
-    link->requests = &request;
+    request.next = connection->requests;
+    connection->requests = &request;
     for (;;) {
-        link_receive(link);
+        connection_receive(connection);
         if (request.done) {
             break;
         }
-        link_pause(link, INT64_MAX);
+        connection_pause(connection, INT64_MAX);
     }
-    take_out(link, &request);
+    take_out(connection, &request);
     if (received) {
         *received = request.passed;
     } else if (request.passed >= 0) {
@@ -278,81 +278,81 @@ int link_ask(struct link *link, void *packet, size_t size, int passed, void *ans
     return request.size == answer_size ? 0 : EIO;
 }
 
-bool link_submit(struct link *link, struct g4_live_exec *exec) {
+bool connection_submit(struct connection *connection, struct g4_live_exec *exec) {
     exec->header.type = G4_LIVE_EXEC;
-    exec->header.sequence = link->submitted + 1;
-    if (!link_send(link, exec, sizeof *exec, -1)) {
+    exec->header.sequence = connection->submitted + 1;
+    if (!connection_send(connection, exec, sizeof *exec, -1)) {
         return false;
     }
-    link->submitted++;
-    link->contexts[link->submitted % LINK_DEPTH] = exec->context;
+    connection->submitted++;
+    connection->contexts[connection->submitted % CONNECTION_MAX_PENDING] = exec->context;
     return true;
 }
 
 /* --- files --- */
 
-uint32_t link_file(struct link *link, struct store *store) {
+uint32_t connection_add_file(struct connection *connection, struct memfd *memfd) {
     uint32_t number = UINT32_MAX;
-    for (uint32_t i = 0; i < link->file_count; i++) {
-        if (link->files[i] == store) {
-            link->file_uses[i]++;
+    for (uint32_t i = 0; i < connection->file_count; i++) {
+        if (connection->files[i] == memfd) {
+            connection->file_uses[i]++;
             return i;
         }
-        if (!link->files[i] && number == UINT32_MAX) {
+        if (!connection->files[i] && number == UINT32_MAX) {
             number = i;
         }
     }
     if (number == UINT32_MAX) {
-        number = link->file_count;
-        struct store **const files = realloc(link->files, (number + 1) * sizeof(struct store *));
+        number = connection->file_count;
+        struct memfd **const files = realloc(connection->files, (number + 1) * sizeof(struct memfd *));
         if (!files || number >= G4_LIVE_MAX_FILES) {
             return UINT32_MAX;
         }
-        link->files = files;
-        uint32_t *const uses = realloc(link->file_uses, (number + 1) * sizeof *uses);
+        connection->files = files;
+        uint32_t *const uses = realloc(connection->file_uses, (number + 1) * sizeof *uses);
         if (!uses) {
             return UINT32_MAX;
         }
-        link->file_uses = uses;
-        link->file_count++;
+        connection->file_uses = uses;
+        connection->file_count++;
         files[number] = NULL;
     }
-    struct g4_live_file packet = {.header = {.type = G4_LIVE_FILE}, .file = number, .size = store->size};
-    if (!link_send(link, &packet, sizeof packet, store->fd)) {
+    struct g4_live_file packet = {.header = {.type = G4_LIVE_FILE}, .file = number, .size = memfd->size};
+    if (!connection_send(connection, &packet, sizeof packet, memfd->fd)) {
         return UINT32_MAX;
     }
-    link->files[number] = store_keep(store);
-    link->file_uses[number] = 1;
+    connection->files[number] = memfd_get(memfd);
+    connection->file_uses[number] = 1;
     return number;
 }
 
-void link_file_unused(struct link *link, uint32_t number) {
-    if (number < link->file_count && link->file_uses[number]) {
-        link->file_uses[number]--;
+void connection_release_file(struct connection *connection, uint32_t number) {
+    if (number < connection->file_count && connection->file_uses[number]) {
+        connection->file_uses[number]--;
     }
 }
 
-void link_forget_unused(struct link *link) {
-    for (uint32_t i = 1; i < link->file_count; i++) {
-        if (link->files[i] && link->file_uses[i] == 0) {
+void connection_drop_unused_files(struct connection *connection) {
+    for (uint32_t i = 1; i < connection->file_count; i++) {
+        if (connection->files[i] && connection->file_uses[i] == 0) {
             struct g4_live_file packet = {.header = {.type = G4_LIVE_FILE}, .file = i};
-            (void)link_send(link, &packet, sizeof packet, -1);
-            store_drop(link->files[i]);
-            link->files[i] = NULL;
+            (void)connection_send(connection, &packet, sizeof packet, -1);
+            memfd_put(connection->files[i]);
+            connection->files[i] = NULL;
         }
     }
 }
 
-void link_tell_used(struct link *link) {
+void connection_send_used(struct connection *connection) {
     struct g4_live_header packet = {.type = G4_LIVE_USED};
-    link->used = link->used || link_send(link, &packet, sizeof packet, -1);
+    connection->used = connection->used || connection_send(connection, &packet, sizeof packet, -1);
 }
 
-void link_note(struct link *link, const char *format, ...) {
+void connection_log(struct connection *connection, const char *format, ...) {
     struct g4_live_note note = {.header = {.type = G4_LIVE_NOTE}};
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(note.text, sizeof note.text, format, arguments);
     va_end(arguments);
-    (void)link_send(link, &note, sizeof note, -1);
+    (void)connection_send(connection, &note, sizeof note, -1);
 }

@@ -12,14 +12,14 @@
 #include "shim/protocol.h"
 
 enum {
-    LINK_DEPTH = 64
+    CONNECTION_MAX_PENDING = 64
 }; /* submissions that nobody has waited for */
 
-struct store;
+struct memfd;
 
 /* Somebody waits for an answer. */
-struct link_request {
-    struct link_request *next;
+struct pending_request {
+    struct pending_request *next;
     uint64_t sequence;
     void *answer;
     size_t size; /* of the answer; 0 when there was none */
@@ -27,7 +27,7 @@ struct link_request {
     bool done;
 };
 
-struct link {
+struct connection {
     int fd;       /* -1: not connected (yet) */
     bool dead;    /* and never again */
     bool used;    /* the server knows that a driver works with the device */
@@ -35,9 +35,9 @@ struct link {
     pthread_t poller;
     uint64_t submitted, completed; /* sequence numbers of submissions */
     uint64_t asked;
-    struct link_request *requests;
-    uint32_t contexts[LINK_DEPTH]; /* of the submissions under way, by sequence */
-    struct store **files;          /* what is behind the file numbers of the protocol */
+    struct pending_request *requests;
+    uint32_t contexts[CONNECTION_MAX_PENDING]; /* of the submissions under way, by sequence */
+    struct memfd **files;                      /* what is behind the file numbers of the protocol */
     uint32_t *file_uses;
     uint32_t file_count;
     struct g4_live_welcome welcome;
@@ -46,37 +46,38 @@ struct link {
 };
 
 /* The directory of the server's socket; the text is kept. */
-void link_set_directory(const char *path);
+void connection_set_directory(const char *path);
 /* 0 or an errno. */
-int link_connect(struct link *link);
-void link_close(struct link *link);
+int connection_open(struct connection *connection);
+void connection_close(struct connection *connection);
 /* In the child of a fork: forget the parent's connection. */
-void link_abandon(struct link *link);
+void connection_abandon(struct connection *connection);
 
 /* Send a packet; its header's size is filled in.  False: the server is gone. */
-bool link_send(struct link *link, void *packet, size_t size, int passed);
+bool connection_send(struct connection *connection, void *packet, size_t size, int passed);
 /* Send a packet and wait for the answer; 0 or an errno. */
-int link_ask(struct link *link, void *packet, size_t size, int passed, void *answer, size_t answer_size, int *received);
+int connection_request(struct connection *connection, void *packet, size_t size, int passed, void *answer,
+                       size_t answer_size, int *received);
 
 /* The number of the next submission, which is under way when this returns; waits when there are too many. */
-bool link_submit(struct link *link, struct g4_live_exec *exec);
-bool link_is_done(const struct link *link, uint64_t sequence);
+bool connection_submit(struct connection *connection, struct g4_live_exec *exec);
+bool connection_is_done(const struct connection *connection, uint64_t sequence);
 /* Take in what has arrived, without waiting. */
-void link_receive(struct link *link);
+void connection_receive(struct connection *connection);
 /* Wait until something has arrived, or somebody else has taken something in, or the deadline. */
-void link_pause(struct link *link, int64_t deadline);
+void connection_pause(struct connection *connection, int64_t deadline);
 /* 0, or ETIME at the deadline (CLOCK_MONOTONIC, ns). */
-int link_wait(struct link *link, uint64_t sequence, int64_t deadline);
+int connection_wait(struct connection *connection, uint64_t sequence, int64_t deadline);
 
 /* The number of a memory file, which the server hears of when it is new; one use is counted.  UINT32_MAX: none. */
-uint32_t link_file(struct link *link, struct store *store);
-void link_file_unused(struct link *link, uint32_t number);
+uint32_t connection_add_file(struct connection *connection, struct memfd *memfd);
+void connection_release_file(struct connection *connection, uint32_t number);
 /* The server has heard that nothing is bound any more from files without use: it may let them go. */
-void link_forget_unused(struct link *link);
+void connection_drop_unused_files(struct connection *connection);
 
 /* A driver works with the device. */
-void link_tell_used(struct link *link);
+void connection_send_used(struct connection *connection);
 /* Something for the user. */
-void link_note(struct link *link, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void connection_log(struct connection *connection, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

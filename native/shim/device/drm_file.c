@@ -18,36 +18,37 @@
 #include "shim/uapi.h"
 
 static const struct drm_driver *driver;
-static struct file *files;
+static struct drm_file *files;
 static bool any;
 static uint64_t last_id;
 
 static const int64_t patience = 2000000000; /* ns, with submissions of a closed file */
 
-void file_set_driver(const struct drm_driver *the_driver) {
+void drm_file_set_driver(const struct drm_driver *the_driver) {
     driver = the_driver;
 }
 
-bool file_any(void) {
+bool drm_file_ever_opened(void) {
     return __atomic_load_n(&any, __ATOMIC_RELAXED);
 }
 
-static struct file *find(uint64_t inode) {
-    struct file *file = files;
+static struct drm_file *find(uint64_t inode) {
+    struct drm_file *file = files;
     while (file && (file->inode != inode || file->closed)) {
         file = file->next;
     }
     return file;
 }
 
-static struct file *create(int minor, int back, uint64_t inode) {
-    struct file *const file = calloc(1, sizeof *file);
+static struct drm_file *create(int minor, int peer_fd, uint64_t inode) {
+    struct drm_file *const file = calloc(1, sizeof *file);
     if (!file) {
         return NULL;
     }
-    *file = (struct file){.refs = 1, .id = ++last_id, .minor = minor, .back = back, .inode = inode, .link = {.fd = -1}};
-    file->link.owner = file;
-    file->link.result = driver->result;
+    *file = (struct drm_file){
+        .refs = 1, .id = ++last_id, .minor = minor, .peer_fd = peer_fd, .inode = inode, .connection = {.fd = -1}};
+    file->connection.owner = file;
+    file->connection.result = driver->result;
     if (!driver->open(file)) {
         free(file);
         return NULL;
@@ -58,19 +59,19 @@ static struct file *create(int minor, int back, uint64_t inode) {
     return file;
 }
 
-void file_drop(struct file *file) {
+void drm_file_put(struct drm_file *file) {
     if (--file->refs) {
         return;
     }
-    for (struct file **link = &files; *link; link = &(*link)->next) {
+    for (struct drm_file **link = &files; *link; link = &(*link)->next) {
         if (*link == file) {
             *link = file->next;
             break;
         }
     }
     driver->release(file);
-    descriptor_close(file->back);
-    link_close(&file->link);
+    descriptor_close(file->peer_fd);
+    connection_close(&file->connection);
     ranges_destroy(&file->addresses);
     free(file->changes);
     free(file);
@@ -81,30 +82,30 @@ static const char *kind_of_minor(int minor) {
     return minor == DRM_MINOR_CARD ? "card" : "render";
 }
 
-int file_open(int minor, int flags) {
+int drm_file_open(int minor, int flags) {
     int ends[2];
     const int kind = SOCK_SEQPACKET | (flags & O_CLOEXEC ? SOCK_CLOEXEC : 0) | (flags & O_NONBLOCK ? SOCK_NONBLOCK : 0);
     if (socketpair(AF_UNIX, kind, 0, ends)) {
         return -1;
     }
-    const int back = descriptor_hide(ends[1]);
+    const int peer_fd = descriptor_hide(ends[1]);
     struct stat64 status;
     int error = 0;
     shim_lock();
-    file_sweep();
-    struct file *file = NULL;
-    if (back < 0 || REAL(fstat64)(ends[0], &status) || !token_name(ends[0], kind_of_minor(minor))) {
+    drm_file_sweep();
+    struct drm_file *file = NULL;
+    if (peer_fd < 0 || REAL(fstat64)(ends[0], &status) || !named_socket_bind(ends[0], kind_of_minor(minor))) {
         error = errno;
-    } else if (!(file = create(minor, back, status.st_ino))) {
+    } else if (!(file = create(minor, peer_fd, status.st_ino))) {
         error = ENOMEM;
     } else {
-        error = file_connect(file);
+        error = drm_file_connect(file);
     }
     if (error) {
         if (file) {
-            file_drop(file);
+            drm_file_put(file);
         } else {
-            descriptor_close(back);
+            descriptor_close(peer_fd);
         }
         REAL(close)(ends[0]);
     }
@@ -114,17 +115,17 @@ int file_open(int minor, int flags) {
 }
 
 /* Another process passed it on, or left it to us: a file with the same node, but none of its handles. */
-static struct file *adopt(int fd, uint64_t inode) {
+static struct drm_file *adopt(int fd, uint64_t inode) {
     static const int minors[] = {DRM_MINOR_CARD, DRM_MINOR_RENDER};
     for (int i = 0; i < 2; i++) {
-        if (token_is(fd, kind_of_minor(minors[i]))) {
+        if (named_socket_is(fd, kind_of_minor(minors[i]))) {
             return create(minors[i], -1, inode);
         }
     }
     return NULL;
 }
 
-void file_adopt(int fd, uint64_t inode) {
+void drm_file_adopt(int fd, uint64_t inode) {
     shim_lock();
     if (!find(inode)) {
         (void)adopt(fd, inode);
@@ -132,12 +133,12 @@ void file_adopt(int fd, uint64_t inode) {
     shim_unlock();
 }
 
-struct file *file_of_descriptor(int fd) {
+struct drm_file *drm_file_of_descriptor(int fd) {
     struct stat64 status;
     if (REAL(fstat64)(fd, &status) || !S_ISSOCK(status.st_mode)) {
         return NULL;
     }
-    struct file *file = find(status.st_ino);
+    struct drm_file *file = find(status.st_ino);
     if (!file) {
         file = adopt(fd, status.st_ino);
     }
@@ -147,69 +148,69 @@ struct file *file_of_descriptor(int fd) {
     return file;
 }
 
-struct file *file_of_id(uint64_t id) {
-    struct file *file = files;
+struct drm_file *drm_file_of_id(uint64_t id) {
+    struct drm_file *file = files;
     while (file && file->id != id) {
         file = file->next;
     }
     return file;
 }
 
-int file_minor_of_inode(uint64_t inode) {
-    if (!file_any()) {
+int drm_file_minor_of_inode(uint64_t inode) {
+    if (!drm_file_ever_opened()) {
         return -1;
     }
     shim_lock();
-    const struct file *const file = find(inode);
+    const struct drm_file *const file = find(inode);
     const int minor = file ? file->minor : -1;
     shim_unlock();
     return minor;
 }
 
-bool file_is_descriptor(int fd) {
+bool drm_file_is_descriptor(int fd) {
     struct stat64 status;
-    return file_any() && REAL(fstat64)(fd, &status) == 0 && S_ISSOCK(status.st_mode) &&
-           file_minor_of_inode(status.st_ino) >= 0;
+    return drm_file_ever_opened() && REAL(fstat64)(fd, &status) == 0 && S_ISSOCK(status.st_mode) &&
+           drm_file_minor_of_inode(status.st_ino) >= 0;
 }
 
-static bool hung_up(const struct file *file) {
-    struct pollfd poll_back = {.fd = file->back, .events = 0};
-    return file->back >= 0 && poll(&poll_back, 1, 0) == 1 && (poll_back.revents & (POLLHUP | POLLERR));
+static bool hung_up(const struct drm_file *file) {
+    struct pollfd poll_back = {.fd = file->peer_fd, .events = 0};
+    return file->peer_fd >= 0 && poll(&poll_back, 1, 0) == 1 && (poll_back.revents & (POLLHUP | POLLERR));
 }
 
-void file_sweep(void) {
-    for (struct file *file = files; file;) {
+void drm_file_sweep(void) {
+    for (struct drm_file *file = files; file;) {
         if (file->closed || !hung_up(file)) {
             file = file->next;
             continue;
         }
         file->closed = true;
         /* The server may still work with the memory that is about to be used for something else. */
-        (void)link_wait(&file->link, file->link.submitted, shim_now() + patience);
-        file_drop(file);
+        (void)connection_wait(&file->connection, file->connection.submitted, shim_now() + patience);
+        drm_file_put(file);
         file = files; /* the list may have changed while we waited */
     }
 }
 
-int file_connect(struct file *file) {
-    if (file->link.fd >= 0 || file->link.dead) {
-        return file->link.dead ? EIO : 0;
+int drm_file_connect(struct drm_file *file) {
+    if (file->connection.fd >= 0 || file->connection.dead) {
+        return file->connection.dead ? EIO : 0;
     }
-    const int error = link_connect(&file->link);
+    const int error = connection_open(&file->connection);
     if (error) {
         return error;
     }
-    if (!file->addresses.free && !ranges_init(&file->addresses, 0, file->link.welcome.gtt_size)) {
+    if (!file->addresses.free && !ranges_init(&file->addresses, 0, file->connection.welcome.gtt_size)) {
         return ENOMEM;
     }
     return driver->connected(file) ? 0 : EIO;
 }
 
-void file_after_fork(void) {
-    for (struct file *file = files; file; file = file->next) {
+void drm_file_after_fork(void) {
+    for (struct drm_file *file = files; file; file = file->next) {
         driver->forked(file);
-        link_abandon(&file->link);
+        connection_abandon(&file->connection);
         file->refs = 1; /* those of other threads are not here */
     }
-    store_after_fork();
+    memfd_after_fork();
 }

@@ -15,16 +15,16 @@
 
 struct context;
 struct display;
-struct object;
-struct place;
+struct gem_object;
+struct vma;
 struct syncobj;
 
 /* Where a buffer is in an open file's graphics address space, and who uses it there. */
-struct place {
-    struct file *file;
-    struct object *object;
-    struct place *next_of_object;
-    struct place *previous, *next; /* of the file */
+struct vma {
+    struct drm_file *file;
+    struct gem_object *object;
+    struct vma *next_of_object;
+    struct vma *previous, *next; /* of the file */
     uint32_t handles;
     bool bound;
     uint32_t address;
@@ -35,26 +35,26 @@ struct place {
 };
 
 /* Handles from 1 on, the lowest free one first. */
-struct handles {
+struct handle_table {
     void **items;
     uint32_t capacity, lowest;
 };
 
-struct file {
-    struct file *next;
+struct drm_file {
+    struct drm_file *next;
     uint32_t refs;
     uint64_t id; /* never used again */
     uint64_t inode;
     int minor;
-    int back; /* our end; -1: another process has it */
+    int peer_fd; /* our end; -1: another process has it */
     bool closed;
     bool has_name; /* of the bus, by SET_VERSION */
-    struct link link;
-    struct handles buffers;  /* struct place */
-    struct handles syncobjs; /* struct syncobj */
-    struct handles contexts; /* struct context */
+    struct connection connection;
+    struct handle_table gem_handles; /* struct place */
+    struct handle_table syncobjs;    /* struct syncobj */
+    struct handle_table contexts;    /* struct context */
     struct context *default_context;
-    struct place *places;
+    struct vma *vmas;
     struct ranges addresses;
     struct g4_live_range *changes; /* of the address space that the server has not heard of */
     uint32_t change_count, change_capacity;
@@ -64,41 +64,41 @@ struct file {
 
 /* Callbacks into the layers above (driver.c).  All are called with the lock. */
 struct drm_driver {
-    bool (*open)(struct file *file); /* false: no memory */
+    bool (*open)(struct drm_file *file); /* false: no memory */
     /* There is a new connection to the server; false: it is gone. */
-    bool (*connected)(struct file *file);
-    void (*release)(struct file *file); /* free what they keep */
-    void (*forked)(struct file *file);  /* in the child: nothing is bound with its server */
+    bool (*connected)(struct drm_file *file);
+    void (*release)(struct drm_file *file); /* free what they keep */
+    void (*forked)(struct drm_file *file);  /* in the child: nothing is bound with its server */
     /* A submission of `owner`, which is a file, did not end with G4_LIVE_DONE. */
     void (*result)(void *owner, uint32_t context, uint32_t status);
 };
-void file_set_driver(const struct drm_driver *driver);
+void drm_file_set_driver(const struct drm_driver *driver);
 
 /* Open a node; a descriptor, or -1 with errno. */
-int file_open(int minor, int flags);
+int drm_file_open(int minor, int flags);
 /* The open file of a descriptor, with a reference; NULL when it is none of ours.  With the lock. */
-struct file *file_of_descriptor(int fd);
+struct drm_file *drm_file_of_descriptor(int fd);
 /* NULL: it is gone. */
-struct file *file_of_id(uint64_t id);
+struct drm_file *drm_file_of_id(uint64_t id);
 /* A socket that may be an open file of another process. */
-void file_adopt(int fd, uint64_t inode);
+void drm_file_adopt(int fd, uint64_t inode);
 /* The node of an open file by the inode of its socket, or -1. */
-int file_minor_of_inode(uint64_t inode);
+int drm_file_minor_of_inode(uint64_t inode);
 /* There has been an open file in this process. */
-bool file_any(void);
-void file_drop(struct file *file);
+bool drm_file_ever_opened(void);
+void drm_file_put(struct drm_file *file);
 /* Find open files whose last descriptor is closed. */
-void file_sweep(void);
+void drm_file_sweep(void);
 /* `fd` is about to be closed: true when it is one of ours, so that a sweep is due afterwards. */
-bool file_is_descriptor(int fd);
+bool drm_file_is_descriptor(int fd);
 
 /* Connect if need be; 0 or an errno. */
-int file_connect(struct file *file);
-void file_after_fork(void);
+int drm_file_connect(struct drm_file *file);
+void drm_file_after_fork(void);
 
 /* 0: no memory. */
-uint32_t handle_add(struct handles *handles, void *item);
-void *handle_get(const struct handles *handles, uint32_t handle);
-void *handle_remove(struct handles *handles, uint32_t handle);
+uint32_t handle_add(struct handle_table *handles, void *item);
+void *handle_lookup(const struct handle_table *handles, uint32_t handle);
+void *handle_remove(struct handle_table *handles, uint32_t handle);
 
 #endif

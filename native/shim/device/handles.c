@@ -3,7 +3,7 @@
 
 #include "shim/device/drm_file.h"
 
-uint32_t handle_add(struct handles *handles, void *item) {
+uint32_t handle_add(struct handle_table *handles, void *item) {
     uint32_t handle = handles->lowest ? handles->lowest : 1;
     while (handle < handles->capacity && handles->items[handle]) {
         handle++;
@@ -25,12 +25,12 @@ uint32_t handle_add(struct handles *handles, void *item) {
     return handle;
 }
 
-void *handle_get(const struct handles *handles, uint32_t handle) {
+void *handle_lookup(const struct handle_table *handles, uint32_t handle) {
     return handle < handles->capacity ? handles->items[handle] : NULL;
 }
 
-void *handle_remove(struct handles *handles, uint32_t handle) {
-    void *const item = handle_get(handles, handle);
+void *handle_remove(struct handle_table *handles, uint32_t handle) {
+    void *const item = handle_lookup(handles, handle);
     if (item) {
         handles->items[handle] = NULL;
         if (handle < handles->lowest) {

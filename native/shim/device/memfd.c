@@ -18,12 +18,12 @@ static const uint64_t largest_arena = sizeof(void *) == 4 ? (uint64_t)512 << 20 
 static const uint64_t smallest_arena = (uint64_t)64 << 20;
 static const uint64_t open_step = (uint64_t)64 << 20;
 
-static struct store *stores;
-static struct store *arena;
-static struct store *views;
+static struct memfd *memfds;
+static struct memfd *arena;
+static struct memfd *views;
 
 /* The first `open` bytes are accessible. */
-static struct store *adopt(int fd, uint64_t size, uint64_t open) {
+static struct memfd *adopt(int fd, uint64_t size, uint64_t open) {
     struct stat64 status;
     if (fd < 0 || REAL(fstat64)(fd, &status)) {
         return NULL;
@@ -34,15 +34,15 @@ static struct store *adopt(int fd, uint64_t size, uint64_t open) {
     }
     const int access = open ? PROT_READ | PROT_WRITE : PROT_NONE;
     void *const map = REAL(mmap)(NULL, size, access, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    struct store *const store = map == MAP_FAILED ? NULL : calloc(1, sizeof *store);
-    if (!store) {
+    struct memfd *const memfd = map == MAP_FAILED ? NULL : calloc(1, sizeof *memfd);
+    if (!memfd) {
         if (map != MAP_FAILED) {
             REAL(munmap)(map, size);
         }
         return NULL;
     }
     madvise(map, size, MADV_DONTDUMP);
-    *store = (struct store){.next = stores,
+    *memfd = (struct memfd){.next = memfds,
                             .refs = 1,
                             .fd = fd,
                             .shared_out = true,
@@ -51,11 +51,11 @@ static struct store *adopt(int fd, uint64_t size, uint64_t open) {
                             .map = map,
                             .device = status.st_dev,
                             .inode = status.st_ino};
-    stores = store;
-    return store;
+    memfds = memfd;
+    return memfd;
 }
 
-static struct store *create(const char *name, uint64_t size, uint64_t open) {
+static struct memfd *create(const char *name, uint64_t size, uint64_t open) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) {
         errno = EFBIG; /* the system would send a signal */
@@ -65,66 +65,66 @@ static struct store *create(const char *name, uint64_t size, uint64_t open) {
     if (fd < 0) {
         return NULL;
     }
-    struct store *store = NULL;
+    struct memfd *memfd = NULL;
     if (ftruncate(fd, (off_t)size) == 0 && REAL(fcntl)(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
-        store = adopt(fd, size, open);
+        memfd = adopt(fd, size, open);
     }
-    if (!store) {
+    if (!memfd) {
         descriptor_close(fd);
     }
-    return store;
+    return memfd;
 }
 
 /* As large as the system lets us. */
-static struct store *create_arena(const char *name) {
+static struct memfd *create_arena(const char *name) {
     for (uint64_t size = largest_arena; size >= smallest_arena; size /= 2) {
-        struct store *const store = create(name, size, 0);
-        if (store && ranges_init(&store->free, 0, size)) {
-            store->shared_out = false;
-            return store;
+        struct memfd *const memfd = create(name, size, 0);
+        if (memfd && ranges_init(&memfd->free, 0, size)) {
+            memfd->shared_out = false;
+            return memfd;
         }
-        if (store) {
-            store_drop(store);
+        if (memfd) {
+            memfd_put(memfd);
         }
     }
     return NULL;
 }
 
-struct store *store_arena(void) {
+struct memfd *memfd_arena(void) {
     if (!arena) {
         arena = create_arena("gen4emu-arena");
     }
     return arena;
 }
 
-struct store *store_views(void) {
+struct memfd *memfd_views(void) {
     if (!views) {
         views = create_arena("gen4emu-views");
     }
     return views;
 }
 
-struct store *store_new(uint64_t size) {
+struct memfd *memfd_new(uint64_t size) {
     return create("gen4emu-buffer", size, size);
 }
 
-struct store *store_find(int fd) {
+struct memfd *memfd_find(int fd) {
     struct stat64 status;
     if (REAL(fstat64)(fd, &status)) {
         return NULL;
     }
-    for (struct store *store = stores; store; store = store->next) {
-        if (store->inode == status.st_ino && store->device == status.st_dev) {
-            return store;
+    for (struct memfd *memfd = memfds; memfd; memfd = memfd->next) {
+        if (memfd->inode == status.st_ino && memfd->device == status.st_dev) {
+            return memfd;
         }
     }
     return NULL;
 }
 
-struct store *store_of_descriptor(int fd, uint64_t size) {
-    struct store *const known = store_find(fd);
+struct memfd *memfd_of_descriptor(int fd, uint64_t size) {
+    struct memfd *const known = memfd_find(fd);
     if (known) {
-        return store_keep(known);
+        return memfd_get(known);
     }
     struct stat64 status;
     const int seals = REAL(fcntl)(fd, F_GET_SEALS);
@@ -132,69 +132,69 @@ struct store *store_of_descriptor(int fd, uint64_t size) {
         return NULL; /* somebody could take the memory away under us */
     }
     const int own = descriptor_hide(REAL(fcntl)(fd, F_DUPFD_CLOEXEC, 3));
-    struct store *const store = adopt(own, size, size);
-    if (!store) {
+    struct memfd *const memfd = adopt(own, size, size);
+    if (!memfd) {
         descriptor_close(own);
     }
-    return store;
+    return memfd;
 }
 
-struct store *store_keep(struct store *store) {
-    store->refs++;
-    return store;
+struct memfd *memfd_get(struct memfd *memfd) {
+    memfd->refs++;
+    return memfd;
 }
 
-void store_drop(struct store *store) {
-    if (--store->refs) {
+void memfd_put(struct memfd *memfd) {
+    if (--memfd->refs) {
         return;
     }
-    for (struct store **link = &stores; *link; link = &(*link)->next) {
-        if (*link == store) {
-            *link = store->next;
+    for (struct memfd **link = &memfds; *link; link = &(*link)->next) {
+        if (*link == memfd) {
+            *link = memfd->next;
             break;
         }
     }
-    REAL(munmap)(store->map, store->size);
-    descriptor_close(store->fd);
-    ranges_destroy(&store->free);
-    free(store);
+    REAL(munmap)(memfd->map, memfd->size);
+    descriptor_close(memfd->fd);
+    ranges_destroy(&memfd->free);
+    free(memfd);
 }
 
 /* What was never allocated stays out of reach: a leak checker that read all of the arena would fill it. */
-static bool open_up_to(struct store *store, uint64_t end) {
-    if (end <= store->open) {
+static bool open_up_to(struct memfd *memfd, uint64_t end) {
+    if (end <= memfd->open) {
         return true;
     }
     const uint64_t stepped = (end + open_step - 1) / open_step * open_step;
-    const uint64_t wanted = stepped < store->size ? stepped : store->size;
-    if (mprotect(store->map + store->open, (size_t)(wanted - store->open), PROT_READ | PROT_WRITE)) {
+    const uint64_t wanted = stepped < memfd->size ? stepped : memfd->size;
+    if (mprotect(memfd->map + memfd->open, (size_t)(wanted - memfd->open), PROT_READ | PROT_WRITE)) {
         return false;
     }
-    store->open = wanted;
+    memfd->open = wanted;
     return true;
 }
 
-uint64_t store_take(struct store *store, uint64_t size) {
-    const uint64_t offset = ranges_take(&store->free, size, 4096, 0);
-    if (offset != RANGES_NONE && !open_up_to(store, offset + size)) {
-        ranges_give(&store->free, offset, size);
+uint64_t memfd_alloc(struct memfd *memfd, uint64_t size) {
+    const uint64_t offset = ranges_take(&memfd->free, size, 4096, 0);
+    if (offset != RANGES_NONE && !open_up_to(memfd, offset + size)) {
+        ranges_give(&memfd->free, offset, size);
         return RANGES_NONE;
     }
     return offset;
 }
 
-void store_give(struct store *store, uint64_t offset, uint64_t size) {
-    if (store->shared_out) {
+void memfd_free(struct memfd *memfd, uint64_t offset, uint64_t size) {
+    if (memfd->shared_out) {
         return;
     }
-    if (fallocate(store->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size) == 0) {
-        ranges_give(&store->free, offset, size);
+    if (fallocate(memfd->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size) == 0) {
+        ranges_give(&memfd->free, offset, size);
     }
 }
 
-void store_after_fork(void) {
-    for (struct store *store = stores; store; store = store->next) {
-        store->shared_out = true;
+void memfd_after_fork(void) {
+    for (struct memfd *memfd = memfds; memfd; memfd = memfd->next) {
+        memfd->shared_out = true;
     }
     arena = NULL;
     views = NULL;

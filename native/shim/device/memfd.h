@@ -7,8 +7,8 @@
 
 #include "shim/base/ranges.h"
 
-struct store {
-    struct store *next;
+struct memfd {
+    struct memfd *next;
     unsigned refs;
     int fd;
     bool shared_out; /* inherited from the parent process, or one buffer's own: nothing is allocated or freed here */
@@ -21,24 +21,24 @@ struct store {
 };
 
 /* The arena of this process; made when it is first asked for.  NULL: no memory. */
-struct store *store_arena(void);
+struct memfd *memfd_arena(void);
 /* The same for what only the program sees: the linear views of tiled buffers. */
-struct store *store_views(void);
+struct memfd *memfd_views(void);
 /* A file of `size` bytes of its own. */
-struct store *store_new(uint64_t size);
+struct memfd *memfd_new(uint64_t size);
 /* The store behind a descriptor of somebody else, which is duplicated; one that is known is given again. */
-struct store *store_of_descriptor(int fd, uint64_t size);
+struct memfd *memfd_of_descriptor(int fd, uint64_t size);
 /* As above, but NULL when it is not known. */
-struct store *store_find(int fd);
+struct memfd *memfd_find(int fd);
 
-struct store *store_keep(struct store *store);
-void store_drop(struct store *store);
+struct memfd *memfd_get(struct memfd *memfd);
+void memfd_put(struct memfd *memfd);
 
 /* Whole pages, zeroed; RANGES_NONE when full. */
-uint64_t store_take(struct store *store, uint64_t size);
-void store_give(struct store *store, uint64_t offset, uint64_t size);
+uint64_t memfd_alloc(struct memfd *memfd, uint64_t size);
+void memfd_free(struct memfd *memfd, uint64_t offset, uint64_t size);
 
 /* In the child: what exists belongs to the parent, too. */
-void store_after_fork(void);
+void memfd_after_fork(void);
 
 #endif

@@ -11,9 +11,9 @@
 #include "shim/base/user.h"
 #include "shim/gem/cpu_view.h"
 
-struct map {
+struct cpu_map {
     uintptr_t start, end;
-    struct object *object;
+    struct gem_object *object;
     uint64_t offset; /* in the object */
     int protection;
     bool gtt, shared;
@@ -25,15 +25,15 @@ struct map {
  * tilings and views come and go below a map that stays. */
 static const size_t guard_size = 64 << 10;
 
-static struct map *maps;
+static struct cpu_map *maps;
 static size_t map_count, map_capacity;
 static uintptr_t lowest = UINTPTR_MAX, highest; /* of all; read without the lock */
 
-uint64_t map_offset(const struct object *object, bool gtt) {
+uint64_t cpu_map_offset(const struct gem_object *object, bool gtt) {
     return (uint64_t)object->slot << MAP_SLOT_SHIFT | (uint64_t)gtt << MAP_GTT_SHIFT;
 }
 
-bool map_could_be(const void *address, size_t length) {
+bool cpu_map_may_contain(const void *address, size_t length) {
     const uintptr_t start = (uintptr_t)address;
     return start < __atomic_load_n(&highest, __ATOMIC_RELAXED) &&
            start + length > __atomic_load_n(&lowest, __ATOMIC_RELAXED);
@@ -41,7 +41,7 @@ bool map_could_be(const void *address, size_t length) {
 
 static void set_bounds(void) {
     __atomic_store_n(&lowest, map_count ? maps[0].start : UINTPTR_MAX, __ATOMIC_RELAXED);
-    const struct map *const last = map_count ? &maps[map_count - 1] : NULL;
+    const struct cpu_map *const last = map_count ? &maps[map_count - 1] : NULL;
     __atomic_store_n(&highest, last ? last->end + (last->guarded ? guard_size : 0) : 0, __ATOMIC_RELAXED);
 }
 
@@ -66,7 +66,7 @@ static bool reserve(void) {
         return true;
     }
     const size_t capacity = map_capacity ? map_capacity * 2 : 64;
-    struct map *const larger = realloc(maps, capacity * sizeof *larger);
+    struct cpu_map *const larger = realloc(maps, capacity * sizeof *larger);
     if (!larger) {
         return false;
     }
@@ -75,11 +75,11 @@ static bool reserve(void) {
     return true;
 }
 
-static void insert(size_t at, struct map map) {
+static void insert(size_t at, struct cpu_map map) {
     memmove(&maps[at + 1], &maps[at], (map_count - at) * sizeof maps[0]);
     maps[at] = map;
     map_count++;
-    object_keep(map.object);
+    gem_object_get(map.object);
     map.object->mappings++;
     map.object->gtt_mappings += map.gtt;
     if (map.gtt) {
@@ -90,35 +90,35 @@ static void insert(size_t at, struct map map) {
     }
 }
 
-static void drop_guard(struct map *map) {
+static void drop_guard(struct cpu_map *map) {
     if (map->guarded) {
         REAL(munmap)(user_pointer(map->end), guard_size);
         map->guarded = false;
     }
 }
 
-static void drop_unused_view(struct object *object) {
+static void drop_unused_view(struct gem_object *object) {
     if (object->gtt_mappings == 0 && object->view_users == 0) {
-        view_destroy(object);
+        cpu_view_destroy(object);
     }
 }
 
 /* The object and its view stay between these two, although none of its maps may be known for a while. */
-static void hold(struct object *object) {
-    object_keep(object);
+static void hold(struct gem_object *object) {
+    gem_object_get(object);
     object->view_users++;
 }
 
-static void release(struct object *object) {
+static void release(struct gem_object *object) {
     const int error = errno;
     object->view_users--;
     drop_unused_view(object);
-    object_drop(object);
+    gem_object_put(object);
     errno = error;
 }
 
 static void erase(size_t at) {
-    struct object *const object = maps[at].object;
+    struct gem_object *const object = maps[at].object;
     drop_guard(&maps[at]);
     object->gtt_mappings -= maps[at].gtt;
     object->gtt_address = maps[at].gtt ? 0 : object->gtt_address;
@@ -126,33 +126,33 @@ static void erase(size_t at) {
     memmove(&maps[at], &maps[at + 1], (map_count - at) * sizeof maps[0]);
     object->mappings--;
     drop_unused_view(object);
-    object_drop(object);
+    gem_object_put(object);
 }
 
 /* Map the buffer, or its linear view. */
-static void *place(struct object *object, bool gtt, uint64_t offset, void *address, size_t length, int protection,
-                   int flags) {
+static void *mmap_object(struct gem_object *object, bool gtt, uint64_t offset, void *address, size_t length,
+                         int protection, int flags) {
     if (gtt && object->tiling) {
-        const struct store *const views = view_store(object);
+        const struct memfd *const views = cpu_view_memfd(object);
         if (!views) {
             errno = ENOMEM;
             return MAP_FAILED;
         }
-        return REAL(mmap)(address, length, protection, flags, views->fd, (off_t)(view_offset(object) + offset));
+        return REAL(mmap)(address, length, protection, flags, views->fd, (off_t)(cpu_view_offset(object) + offset));
     }
-    return REAL(mmap)(address, length, protection, flags, object->store->fd, (off_t)(object->offset + offset));
+    return REAL(mmap)(address, length, protection, flags, object->memfd->fd, (off_t)(object->offset + offset));
 }
 
 /* The same with a guard behind it; `length` is whole pages. */
-static void *place_guarded(struct object *object, uint64_t offset, void *address, size_t length, int protection,
-                           int flags) {
+static void *mmap_guarded(struct gem_object *object, uint64_t offset, void *address, size_t length, int protection,
+                          int flags) {
     const size_t all = length + guard_size;
     void *const space = REAL(mmap)(address, all, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (flags & MAP_32BIT), -1, 0);
     if (space == MAP_FAILED) {
         return MAP_FAILED;
     }
-    void *const result = place(object, true, offset, space, length, protection, flags | MAP_FIXED);
+    void *const result = mmap_object(object, true, offset, space, length, protection, flags | MAP_FIXED);
     if (result == MAP_FAILED) {
         const int error = errno;
         REAL(munmap)(space, all);
@@ -161,24 +161,24 @@ static void *place_guarded(struct object *object, uint64_t offset, void *address
     return result;
 }
 
-static struct place *place_in(const struct file *file, const struct object *object) {
-    for (struct place *place = object->places; place; place = place->next_of_object) {
-        if (place->file == file && place->handles) {
-            return place;
+static struct vma *find_vma(const struct drm_file *file, const struct gem_object *object) {
+    for (struct vma *vma = object->vmas; vma; vma = vma->next_of_object) {
+        if (vma->file == file && vma->handles) {
+            return vma;
         }
     }
     return NULL;
 }
 
-void *map_create(struct file *file, void *address, size_t length, int protection, int flags, uint64_t offset) {
-    struct object *const object = object_of_slot((uint32_t)(offset >> MAP_SLOT_SHIFT));
+void *cpu_map_create(struct drm_file *file, void *address, size_t length, int protection, int flags, uint64_t offset) {
+    struct gem_object *const object = gem_object_of_slot((uint32_t)(offset >> MAP_SLOT_SHIFT));
     const bool gtt = offset >> MAP_GTT_SHIFT & 1;
     const uint64_t inside = offset & (((uint64_t)1 << MAP_GTT_SHIFT) - 1);
     if (offset >> MAP_SLOT_SHIFT > UINT32_MAX || !object) {
         errno = EINVAL;
         return MAP_FAILED;
     }
-    if (!place_in(file, object)) {
+    if (!find_vma(file, object)) {
         errno = EACCES;
         return MAP_FAILED;
     }
@@ -189,29 +189,30 @@ void *map_create(struct file *file, void *address, size_t length, int protection
     }
     hold(object);
     if (gtt && object->tiling) {
-        (void)object_wait(object, false, INT64_MAX); /* the view is made from what the GPU has written, said or not */
-        view_settle(object);
+        (void)gem_object_wait(object, false,
+                              INT64_MAX); /* the view is made from what the GPU has written, said or not */
+        cpu_view_sync(object);
     } else if (object->view) {
-        view_pick_up(object);
+        cpu_view_write_back(object);
     }
     const bool guarded = gtt && !(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE));
     void *result = MAP_FAILED;
     if (flags & MAP_FIXED) {
-        map_forget(address, length); /* first: a guard that goes must not take a part of the new map with it */
+        cpu_map_forget(address, length); /* first: a guard that goes must not take a part of the new map with it */
     }
     if (!reserve()) {
         errno = ENOMEM;
     } else if (guarded) {
-        result = place_guarded(object, inside, address, (size_t)pages, protection, flags);
+        result = mmap_guarded(object, inside, address, (size_t)pages, protection, flags);
     } else {
-        result = place(object, gtt, inside, address, length, protection, flags);
+        result = mmap_object(object, gtt, inside, address, length, protection, flags);
     }
     if (result != MAP_FAILED) {
         const uintptr_t start = (uintptr_t)result;
-        map_forget(result, pages);
+        cpu_map_forget(result, pages);
         if (reserve()) {
-            insert(find(start),
-                   (struct map){start, start + pages, object, inside, protection, gtt, flags & MAP_SHARED, guarded});
+            insert(find(start), (struct cpu_map){start, start + pages, object, inside, protection, gtt,
+                                                 flags & MAP_SHARED, guarded});
         }
         set_bounds();
     }
@@ -219,7 +220,7 @@ void *map_create(struct file *file, void *address, size_t length, int protection
     return result;
 }
 
-void map_forget(void *address, size_t length) {
+void cpu_map_forget(void *address, size_t length) {
     const uintptr_t start = (uintptr_t)address;
     const uintptr_t end = start + ((length + 4095) & ~(size_t)4095);
     size_t at = find(start);
@@ -227,15 +228,15 @@ void map_forget(void *address, size_t length) {
         maps[at - 1].guarded = false; /* something else is about to be there */
     }
     while (at < map_count && maps[at].start < end) {
-        struct map *const map = &maps[at];
+        struct cpu_map *const map = &maps[at];
         if (map->gtt && map->object->view) {
-            view_pick_up(map->object);
+            cpu_view_write_back(map->object);
         }
         if (map->gtt) {
             map->object->gtt_address = 0; /* it is about to change */
         }
         if (map->start < start && map->end > end) {
-            struct map above = *map;
+            struct cpu_map above = *map;
             above.start = end;
             above.offset += end - map->start;
             map->end = start;
@@ -260,13 +261,13 @@ void map_forget(void *address, size_t length) {
     set_bounds();
 }
 
-bool map_resize(void *address, size_t old_length, size_t length, int flags, void *wanted, void **result) {
+bool cpu_map_resize(void *address, size_t old_length, size_t length, int flags, void *wanted, void **result) {
     const uintptr_t start = (uintptr_t)address;
     const size_t at = find(start);
     if (at == map_count || maps[at].start > start) {
         return false;
     }
-    struct map map = maps[at];
+    struct cpu_map map = maps[at];
     if (length > old_length || start + old_length > map.end) {
         errno = EFAULT; /* the kernel does not let device mappings grow */
         *result = MAP_FAILED;
@@ -274,16 +275,16 @@ bool map_resize(void *address, size_t old_length, size_t length, int flags, void
     }
     hold(map.object);
     if (flags & MREMAP_FIXED) {
-        map_forget(wanted, length);
+        cpu_map_forget(wanted, length);
     }
     *result = REAL(mremap)(address, old_length, length, flags, wanted);
     if (*result != MAP_FAILED) {
         map.offset += start - map.start;
         map.guarded = false;
-        map_forget(address, old_length);
+        cpu_map_forget(address, old_length);
         map.start = (uintptr_t)*result;
         map.end = map.start + ((length + 4095) & ~(size_t)4095);
-        map_forget(*result, length);
+        cpu_map_forget(*result, length);
         if (reserve()) {
             insert(find(map.start), map);
         }
@@ -293,35 +294,35 @@ bool map_resize(void *address, size_t old_length, size_t length, int flags, void
     return true;
 }
 
-bool map_replace(struct object *object) {
+bool cpu_map_replace(struct gem_object *object) {
     for (size_t i = 0; object->mappings && i < map_count; i++) {
-        const struct map map = maps[i];
+        const struct cpu_map map = maps[i];
         if (map.object == object &&
-            place(object, map.gtt, map.offset, user_pointer(map.start), map.end - map.start, map.protection,
-                  (map.shared ? MAP_SHARED : MAP_PRIVATE) | MAP_FIXED) == MAP_FAILED) {
+            mmap_object(object, map.gtt, map.offset, user_pointer(map.start), map.end - map.start, map.protection,
+                        (map.shared ? MAP_SHARED : MAP_PRIVATE) | MAP_FIXED) == MAP_FAILED) {
             return false;
         }
     }
     return true;
 }
 
-int map_set_tiling(struct object *object, uint32_t tiling, uint32_t pitch) {
+int cpu_map_set_tiling(struct gem_object *object, uint32_t tiling, uint32_t pitch) {
     const uint32_t old_tiling = object->tiling, old_pitch = object->pitch;
-    (void)object_wait(object, false, INT64_MAX);
-    view_pick_up(object);
-    struct view *const old = view_take(object);
+    (void)gem_object_wait(object, false, INT64_MAX);
+    cpu_view_write_back(object);
+    struct cpu_view *const old = cpu_view_detach(object);
     object->tiling = tiling;
     object->pitch = pitch;
-    if (map_replace(object)) {
-        view_free(object, old);
+    if (cpu_map_replace(object)) {
+        cpu_view_free(object, old);
         return 0;
     }
-    struct view *const unfinished = view_take(object);
+    struct cpu_view *const unfinished = cpu_view_detach(object);
     object->tiling = old_tiling;
     object->pitch = old_pitch;
     object->view = old;
-    if (map_replace(object)) {
-        view_free(object, unfinished);
+    if (cpu_map_replace(object)) {
+        cpu_view_free(object, unfinished);
     } /* else a map may still show it: its memory must not be used for anything else */
     return ENOMEM;
 }

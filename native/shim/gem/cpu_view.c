@@ -17,8 +17,8 @@
 
 extern const struct g4_tile_copy g4_tile_copy_plain;
 
-struct view {
-    struct store *store;
+struct cpu_view {
+    struct memfd *memfd;
     uint64_t offset;
     uint8_t *linear; /* what the program sees */
     uint8_t *known;  /* the same as of the last time we looked */
@@ -46,7 +46,7 @@ enum {
 static int pagemap = -1;
 static bool pagemap_tried;
 
-void views_after_fork(void) {
+void cpu_view_after_fork(void) {
     descriptor_close(pagemap); /* of the parent's memory */
     pagemap = -1;
     pagemap_tried = false;
@@ -102,14 +102,14 @@ static uint64_t lesser(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-static uint64_t band_size(const struct object *object) {
+static uint64_t band_size(const struct gem_object *object) {
     return (uint64_t)object->pitch * g4_tile_height(object->tiling);
 }
 
 /* --- buffer to view --- */
 
 /* One row of tiles; what is left of the buffer after the last whole one is not tiled. */
-static void read_band(const struct object *object, const uint8_t *tiles, uint8_t *rows) {
+static void read_band(const struct gem_object *object, const uint8_t *tiles, uint8_t *rows) {
     const uint32_t width = g4_tile_width(object->tiling);
     const struct g4_tile_box whole = {0, width, 0, g4_tile_height(object->tiling)};
     for (uint32_t x = 0; x < object->pitch; x += width) {
@@ -127,7 +127,7 @@ static bool same_grain(const uint8_t *a, const uint8_t *b) {
 
 /* Change only what the GPU has changed: the rest may be what the program is writing just now.  Buffers and rows of
  * tiles are whole grains. */
-static void show(struct view *view, uint64_t offset, const uint8_t *rows, uint64_t size) {
+static void show(struct cpu_view *view, uint64_t offset, const uint8_t *rows, uint64_t size) {
     uint8_t *const known = view->known + offset;
     uint8_t *const linear = view->linear + offset;
     if (memcmp(known, rows, size) == 0) {
@@ -141,13 +141,13 @@ static void show(struct view *view, uint64_t offset, const uint8_t *rows, uint64
     }
 }
 
-void view_refresh(struct object *object) {
-    struct view *const view = object->view;
+void cpu_view_refresh(struct gem_object *object) {
+    struct cpu_view *const view = object->view;
     object->used = false;
     if (!view || !object->tiling) {
         return;
     }
-    const uint8_t *const memory = object_memory(object);
+    const uint8_t *const memory = gem_object_memory(object);
     const uint64_t size = view->band_size;
     uint64_t at = 0;
     for (; at + size <= object->size; at += size) {
@@ -157,17 +157,17 @@ void view_refresh(struct object *object) {
     show(view, at, memory + at, object->size - at);
 }
 
-void view_settle(struct object *object) {
+void cpu_view_sync(struct gem_object *object) {
     if (object->view && object->used) {
-        view_pick_up(object);
-        view_refresh(object);
+        cpu_view_write_back(object);
+        cpu_view_refresh(object);
     }
 }
 
 /* --- view to buffer --- */
 
 /* The bytes start..end of the view, all in one row. */
-static void write_row(const struct object *object, uint8_t *memory, const uint8_t *linear, uint64_t start,
+static void write_row(const struct gem_object *object, uint8_t *memory, const uint8_t *linear, uint64_t start,
                       uint64_t end) {
     const uint32_t width = g4_tile_width(object->tiling);
     const uint32_t height = g4_tile_height(object->tiling);
@@ -185,8 +185,8 @@ static void write_row(const struct object *object, uint8_t *memory, const uint8_
     }
 }
 
-static void write_span(const struct object *object, const uint8_t *linear, uint64_t start, uint64_t end) {
-    uint8_t *const memory = object_memory(object);
+static void write_span(const struct gem_object *object, const uint8_t *linear, uint64_t start, uint64_t end) {
+    uint8_t *const memory = gem_object_memory(object);
     const uint64_t band = object->view->band_size;
     const uint64_t tiled = object->size / band * band;
     while (start < end) {
@@ -201,8 +201,8 @@ static void write_span(const struct object *object, const uint8_t *linear, uint6
 }
 
 /* Differences inside of a page, as spans of whole grains. */
-static void pick_up_page(struct object *object, uint64_t page) {
-    struct view *const view = object->view;
+static void pick_up_page(struct gem_object *object, uint64_t page) {
+    struct cpu_view *const view = object->view;
     for (uint64_t at = page; at < page + PAGE;) {
         if (same_grain(view->linear + at, view->known + at)) {
             at += GRAIN;
@@ -218,8 +218,8 @@ static void pick_up_page(struct object *object, uint64_t page) {
 }
 
 /* Those of `count` pages that are marked; those that have changed lose their mark. */
-static void pick_up_pages(struct object *object, uint64_t start, bool *marked, uint32_t count) {
-    const struct view *const view = object->view;
+static void pick_up_pages(struct gem_object *object, uint64_t start, bool *marked, uint32_t count) {
+    const struct cpu_view *const view = object->view;
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t page = start + (uint64_t)i * PAGE;
         if (marked[i] && memcmp(view->linear + page, view->known + page, PAGE) != 0) {
@@ -229,8 +229,8 @@ static void pick_up_pages(struct object *object, uint64_t start, bool *marked, u
     }
 }
 
-void view_pick_up(struct object *object) {
-    const struct view *const view = object->view;
+void cpu_view_write_back(struct gem_object *object) {
+    const struct cpu_view *const view = object->view;
     if (!view || !object->tiling) {
         return;
     }
@@ -255,13 +255,13 @@ void view_pick_up(struct object *object) {
 
 /* --- life --- */
 
-static struct view *create(const struct object *object) {
-    struct store *const store = store_views();
-    const uint64_t offset = store ? store_take(store, object->size) : RANGES_NONE;
+static struct cpu_view *create(const struct gem_object *object) {
+    struct memfd *const memfd = memfd_views();
+    const uint64_t offset = memfd ? memfd_alloc(memfd, object->size) : RANGES_NONE;
     if (offset == RANGES_NONE) {
         return NULL;
     }
-    struct view *const view = calloc(1, sizeof *view);
+    struct cpu_view *const view = calloc(1, sizeof *view);
     uint8_t *const band = malloc(band_size(object));
     uint8_t *const known =
         REAL(mmap)(NULL, object->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -271,47 +271,47 @@ static struct view *create(const struct object *object) {
         }
         free(band);
         free(view);
-        store_give(store, offset, object->size);
+        memfd_free(memfd, offset, object->size);
         return NULL;
     }
-    *view = (struct view){.store = store_keep(store),
-                          .offset = offset,
-                          .linear = store->map + offset,
-                          .known = known,
-                          .band = band,
-                          .band_size = band_size(object)};
+    *view = (struct cpu_view){.memfd = memfd_get(memfd),
+                              .offset = offset,
+                              .linear = memfd->map + offset,
+                              .known = known,
+                              .band = band,
+                              .band_size = band_size(object)};
     return view;
 }
 
-struct store *view_store(struct object *object) {
+struct memfd *cpu_view_memfd(struct gem_object *object) {
     if (!object->view) {
         object->view = create(object);
-        view_refresh(object);
+        cpu_view_refresh(object);
     }
-    return object->view ? object->view->store : NULL;
+    return object->view ? object->view->memfd : NULL;
 }
 
-uint64_t view_offset(const struct object *object) {
+uint64_t cpu_view_offset(const struct gem_object *object) {
     return object->view->offset;
 }
 
-struct view *view_take(struct object *object) {
-    struct view *const view = object->view;
+struct cpu_view *cpu_view_detach(struct gem_object *object) {
+    struct cpu_view *const view = object->view;
     object->view = NULL;
     return view;
 }
 
-void view_free(const struct object *object, struct view *view) {
+void cpu_view_free(const struct gem_object *object, struct cpu_view *view) {
     if (!view) {
         return;
     }
     REAL(munmap)(view->known, object->size);
-    store_give(view->store, view->offset, object->size);
-    store_drop(view->store);
+    memfd_free(view->memfd, view->offset, object->size);
+    memfd_put(view->memfd);
     free(view->band);
     free(view);
 }
 
-void view_destroy(struct object *object) {
-    view_free(object, view_take(object));
+void cpu_view_destroy(struct gem_object *object) {
+    cpu_view_free(object, cpu_view_detach(object));
 }

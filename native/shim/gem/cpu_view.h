@@ -10,20 +10,20 @@
 #include "shim/gem/gem_object.h"
 
 /* The file and place of the object's view, which is made if need be; NULL: no memory. */
-struct store *view_store(struct object *object);
-uint64_t view_offset(const struct object *object);
+struct memfd *cpu_view_memfd(struct gem_object *object);
+uint64_t cpu_view_offset(const struct gem_object *object);
 /* Program to buffer. */
-void view_pick_up(struct object *object);
+void cpu_view_write_back(struct gem_object *object);
 /* Buffer to program; pick up first. */
-void view_refresh(struct object *object);
+void cpu_view_refresh(struct gem_object *object);
 /* For waits: crocus does not flag depth buffers as written, so whatever batches used may have changed. */
-void view_settle(struct object *object);
+void cpu_view_sync(struct gem_object *object);
 /* No map may show it. */
-void view_destroy(struct object *object);
+void cpu_view_destroy(struct gem_object *object);
 /* The object has no view afterwards; who takes it frees it when no map shows it any more.  Both know NULL. */
-struct view *view_take(struct object *object);
-void view_free(const struct object *object, struct view *view);
+struct cpu_view *cpu_view_detach(struct gem_object *object);
+void cpu_view_free(const struct gem_object *object, struct cpu_view *view);
 /* In the child. */
-void views_after_fork(void);
+void cpu_view_after_fork(void);
 
 #endif

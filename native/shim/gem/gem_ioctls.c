@@ -15,9 +15,9 @@
 #include "shim/gem/gem_object.h"
 #include "shim/uapi.h"
 
-static struct object *object_of(const struct file *file, uint32_t handle) {
-    const struct place *const place = object_place(file, handle);
-    return place ? place->object : NULL;
+static struct gem_object *object_of(const struct drm_file *file, uint32_t handle) {
+    const struct vma *const vma = vma_lookup(file, handle);
+    return vma ? vma->object : NULL;
 }
 
 static int64_t deadline_of(int64_t timeout) {
@@ -27,7 +27,7 @@ static int64_t deadline_of(int64_t timeout) {
 
 /* --- life --- */
 
-static int create(struct file *file, uint64_t *size, uint32_t *handle) {
+static int create(struct drm_file *file, uint64_t *size, uint32_t *handle) {
     if (*size == 0) {
         return EINVAL;
     }
@@ -35,40 +35,41 @@ static int create(struct file *file, uint64_t *size, uint32_t *handle) {
         return E2BIG;
     }
     const uint64_t pages = (*size + 4095) & ~(uint64_t)4095;
-    struct object *const object = pages >> MAP_GTT_SHIFT ? NULL : object_new(pages);
+    struct gem_object *const object = pages >> MAP_GTT_SHIFT ? NULL : gem_object_new(pages);
     if (!object) {
         return pages >> MAP_GTT_SHIFT ? E2BIG : ENOMEM;
     }
-    *handle = object_handle(file, object, false);
+    *handle = gem_handle_create(file, object, false);
     *size = pages;
-    object_drop(object);
+    gem_object_put(object);
     return *handle ? 0 : ENOMEM;
 }
 
-int gem_create(struct file *file, void *argument, uint32_t size) {
+int gem_create(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_create *const request = argument;
     return create(file, &request->size, &request->handle);
 }
 
-int gem_create_ext(struct file *file, void *argument, uint32_t size) {
+int gem_create_ext(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_create_ext *const request = argument;
     return request->extensions || request->flags ? EINVAL : create(file, &request->size, &request->handle);
 }
 
-int gem_close(struct file *file, void *argument, uint32_t size) {
+int gem_close(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct drm_gem_close *const request = argument;
-    return object_close(file, request->handle) ? 0 : EINVAL;
+    return gem_handle_delete(file, request->handle) ? 0 : EINVAL;
 }
 
 /* --- contents --- */
 
 /* The object of a read or write, held, when the GPU is done with it (`writing`: with writing it); NULL with an error,
  * which is 0 where there is nothing to do. */
-static struct object *start_access(struct file *file, const struct i915_access *request, bool writing, int *error) {
-    struct object *const object = object_of(file, request->handle);
+static struct gem_object *start_access(struct drm_file *file, const struct i915_access *request, bool writing,
+                                       int *error) {
+    struct gem_object *const object = object_of(file, request->handle);
 
     if (!object) {
         *error = ENOENT;
@@ -79,42 +80,42 @@ static struct object *start_access(struct file *file, const struct i915_access *
     if (request->size == 0 || !inside) {
         return NULL;
     }
-    object_keep(object);
-    (void)object_wait(object, writing, INT64_MAX);
-    view_pick_up(object);
+    gem_object_get(object);
+    (void)gem_object_wait(object, writing, INT64_MAX);
+    cpu_view_write_back(object);
     return object;
 }
 
-int gem_pread(struct file *file, void *argument, uint32_t size) {
+int gem_pread(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct i915_access *const request = argument;
     int error;
-    struct object *const object = start_access(file, request, true, &error);
+    struct gem_object *const object = start_access(file, request, true, &error);
     if (!object) {
         return error;
     }
-    const bool fine = user_write(request->data, object_memory(object) + request->offset, request->size);
-    object_drop(object);
+    const bool fine = user_write(request->data, gem_object_memory(object) + request->offset, request->size);
+    gem_object_put(object);
     return fine ? 0 : EFAULT;
 }
 
-int gem_pwrite(struct file *file, void *argument, uint32_t size) {
+int gem_pwrite(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct i915_access *const request = argument;
     int error;
-    struct object *const object = start_access(file, request, false, &error);
+    struct gem_object *const object = start_access(file, request, false, &error);
     if (!object) {
         return error;
     }
-    const bool fine = user_read(object_memory(object) + request->offset, request->data, request->size);
-    view_refresh(object);
-    object_drop(object);
+    const bool fine = user_read(gem_object_memory(object) + request->offset, request->data, request->size);
+    cpu_view_refresh(object);
+    gem_object_put(object);
     return fine ? 0 : EFAULT;
 }
 
 /* --- maps --- */
 
-int gem_mmap(struct file *file, void *argument, uint32_t size) {
+int gem_mmap(struct drm_file *file, void *argument, uint32_t size) {
     enum {
         WRITE_COMBINING = 1
     };
@@ -123,15 +124,15 @@ int gem_mmap(struct file *file, void *argument, uint32_t size) {
     if (has_flags && request->flags & ~(uint64_t)WRITE_COMBINING) {
         return EINVAL;
     }
-    struct object *const object = object_of(file, request->handle);
+    struct gem_object *const object = object_of(file, request->handle);
     if (!object) {
         return ENOENT;
     }
     if (request->offset > object->size || request->size > object->size - request->offset || request->size == 0) {
         return EINVAL;
     }
-    const uint64_t offset = map_offset(object, false) + request->offset;
-    void *const address = map_create(file, NULL, request->size, PROT_READ | PROT_WRITE, MAP_SHARED, offset);
+    const uint64_t offset = cpu_map_offset(object, false) + request->offset;
+    void *const address = cpu_map_create(file, NULL, request->size, PROT_READ | PROT_WRITE, MAP_SHARED, offset);
     if (address == MAP_FAILED) {
         return errno;
     }
@@ -139,7 +140,7 @@ int gem_mmap(struct file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-int gem_mmap_offset(struct file *file, void *argument, uint32_t size) {
+int gem_mmap_offset(struct drm_file *file, void *argument, uint32_t size) {
     enum {
         GTT,
         WC,
@@ -148,12 +149,12 @@ int gem_mmap_offset(struct file *file, void *argument, uint32_t size) {
         FIXED
     };
     struct i915_mmap_offset *const request = argument;
-    const struct object *const object = object_of(file, request->handle);
+    const struct gem_object *const object = object_of(file, request->handle);
     if (size <= sizeof(struct i915_mmap_gtt)) {
         if (!object) {
             return ENOENT;
         }
-        request->offset = map_offset(object, true);
+        request->offset = cpu_map_offset(object, true);
         return 0;
     }
     if (request->extensions || request->flags >= FIXED) {
@@ -162,11 +163,11 @@ int gem_mmap_offset(struct file *file, void *argument, uint32_t size) {
     if (!object) {
         return ENOENT;
     }
-    request->offset = map_offset(object, request->flags == GTT);
+    request->offset = cpu_map_offset(object, request->flags == GTT);
     return 0;
 }
 
-int gem_set_domain(struct file *file, void *argument, uint32_t size) {
+int gem_set_domain(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct i915_set_domain *const request = argument;
     if ((request->read | request->write) & ~(uint32_t)DOMAINS_OF_THE_CPU) {
@@ -178,19 +179,19 @@ int gem_set_domain(struct file *file, void *argument, uint32_t size) {
     if (request->read == 0) {
         return 0;
     }
-    struct object *const object = object_of(file, request->handle);
+    struct gem_object *const object = object_of(file, request->handle);
     if (!object) {
         return ENOENT;
     }
-    object_keep(object);
-    (void)object_wait(object, request->write == 0, INT64_MAX);
-    view_pick_up(object);
-    view_refresh(object);
-    object_drop(object);
+    gem_object_get(object);
+    (void)gem_object_wait(object, request->write == 0, INT64_MAX);
+    cpu_view_write_back(object);
+    cpu_view_refresh(object);
+    gem_object_put(object);
     return 0;
 }
 
-int gem_sw_finish(struct file *file, void *argument, uint32_t size) {
+int gem_sw_finish(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const uint32_t *const handle = argument;
     return object_of(file, *handle) ? 0 : ENOENT;
@@ -209,10 +210,10 @@ static bool stride_is_right(uint32_t mode, uint32_t stride) {
     return stride && stride % (mode == X ? 512 : 128) == 0 && stride / UNIT <= MOST_UNITS && mode <= Y;
 }
 
-int gem_set_tiling(struct file *file, void *argument, uint32_t size) {
+int gem_set_tiling(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_set_tiling *const request = argument;
-    struct object *const object = object_of(file, request->handle);
+    struct gem_object *const object = object_of(file, request->handle);
     if (!object) {
         return ENOENT;
     }
@@ -224,12 +225,12 @@ int gem_set_tiling(struct file *file, void *argument, uint32_t size) {
     } else if (changes && object->scanouts) {
         error = EBUSY;
     } else if (changes) {
-        object_keep(object);
-        error = map_set_tiling(object, request->mode, stride);
+        gem_object_get(object);
+        error = cpu_map_set_tiling(object, request->mode, stride);
         if (!error) {
-            share_tell_tiling(file, object);
+            prime_announce_tiling(file, object);
         }
-        object_drop(object);
+        gem_object_put(object);
     }
     /* Also when refused: clients rely on it. */
     request->mode = object->tiling;
@@ -238,10 +239,10 @@ int gem_set_tiling(struct file *file, void *argument, uint32_t size) {
     return error;
 }
 
-int gem_get_tiling(struct file *file, void *argument, uint32_t size) {
+int gem_get_tiling(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_get_tiling *const request = argument;
-    const struct object *const object = object_of(file, request->handle);
+    const struct gem_object *const object = object_of(file, request->handle);
     if (!object) {
         return ENOENT;
     }
@@ -253,7 +254,7 @@ int gem_get_tiling(struct file *file, void *argument, uint32_t size) {
 
 /* --- hints --- */
 
-int gem_set_caching(struct file *file, void *argument, uint32_t size) {
+int gem_set_caching(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     enum {
         NONE,
@@ -267,21 +268,21 @@ int gem_set_caching(struct file *file, void *argument, uint32_t size) {
     if (request->caching == CACHED && !chip_can_snoop(file)) {
         return ENODEV;
     }
-    struct object *const object = object_of(file, request->handle);
+    struct gem_object *const object = object_of(file, request->handle);
     if (!object) {
         return ENOENT;
     }
-    if (object->from_outside) {
+    if (object->imported) {
         return ENXIO;
     }
     object->caching = request->caching == CACHED ? CACHED : NONE;
     return 0;
 }
 
-int gem_get_caching(struct file *file, void *argument, uint32_t size) {
+int gem_get_caching(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_caching *const request = argument;
-    const struct object *const object = object_of(file, request->handle);
+    const struct gem_object *const object = object_of(file, request->handle);
     if (!object) {
         return ENOENT;
     }
@@ -289,7 +290,7 @@ int gem_get_caching(struct file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-int gem_madvise(struct file *file, void *argument, uint32_t size) {
+int gem_madvise(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     enum {
         WILLNEED,
@@ -306,56 +307,56 @@ int gem_madvise(struct file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-int gem_aperture(struct file *file, void *argument, uint32_t size) {
+int gem_aperture(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_aperture *const request = argument;
-    request->size = file->link.welcome.gtt_size;
+    request->size = file->connection.welcome.gtt_size;
     request->available = request->size;
     return 0;
 }
 
 /* --- waiting --- */
 
-int gem_busy(struct file *file, void *argument, uint32_t size) {
+int gem_busy(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     enum {
         READ_BY_RENDER = 0x10000,
         WRITTEN_BY_RENDER = 1
     };
     struct i915_busy *const request = argument;
-    struct object *const object = object_of(file, request->handle);
+    struct gem_object *const object = object_of(file, request->handle);
     if (!object) {
         return ENOENT;
     }
-    for (const struct place *place = object->places; place; place = place->next_of_object) {
-        link_receive(&place->file->link);
+    for (const struct vma *vma = object->vmas; vma; vma = vma->next_of_object) {
+        connection_receive(&vma->file->connection);
     }
     request->busy = 0;
-    if (object_is_busy(object, false)) {
-        request->busy = READ_BY_RENDER | (object_is_busy(object, true) ? WRITTEN_BY_RENDER : 0u);
+    if (gem_object_is_busy(object, false)) {
+        request->busy = READ_BY_RENDER | (gem_object_is_busy(object, true) ? WRITTEN_BY_RENDER : 0u);
     } else {
-        view_settle(object);
+        cpu_view_sync(object);
     }
     return 0;
 }
 
-int gem_wait(struct file *file, void *argument, uint32_t size) {
+int gem_wait(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_wait *const request = argument;
     if (request->flags) {
         return EINVAL;
     }
-    struct object *const object = object_of(file, request->handle);
+    struct gem_object *const object = object_of(file, request->handle);
     if (!object) {
         return ENOENT;
     }
     const int64_t start = shim_now();
-    object_keep(object);
-    const int late = object_wait(object, false, deadline_of(request->timeout));
+    gem_object_get(object);
+    const int late = gem_object_wait(object, false, deadline_of(request->timeout));
     if (!late) {
-        view_settle(object);
+        cpu_view_sync(object);
     }
-    object_drop(object);
+    gem_object_put(object);
     if (request->timeout > 0) {
         const int64_t spent = shim_now() - start;
         request->timeout = late || spent >= request->timeout ? 0 : request->timeout - spent;
@@ -363,9 +364,9 @@ int gem_wait(struct file *file, void *argument, uint32_t size) {
     return late;
 }
 
-int gem_throttle(struct file *file, void *argument, uint32_t size) {
+int gem_throttle(struct drm_file *file, void *argument, uint32_t size) {
     (void)argument;
     (void)size;
-    link_receive(&file->link);
-    return file->link.dead ? EIO : 0;
+    connection_receive(&file->connection);
+    return file->connection.dead ? EIO : 0;
 }

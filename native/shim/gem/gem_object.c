@@ -10,15 +10,15 @@
 #include "shim/gem/cpu_view.h"
 #include "shim/gem/gtt.h"
 
-static struct handles slots; /* struct object */
-static struct object *dead;  /* still in use by the server */
+static struct handle_table slots; /* struct object */
+static struct gem_object *dead;   /* still in use by the server */
 
-static struct object *create(struct store *store, uint64_t offset, uint64_t size) {
-    struct object *const object = calloc(1, sizeof *object);
+static struct gem_object *create(struct memfd *memfd, uint64_t offset, uint64_t size) {
+    struct gem_object *const object = calloc(1, sizeof *object);
     if (!object) {
         return NULL;
     }
-    *object = (struct object){.refs = 1, .store = store, .offset = offset, .size = size};
+    *object = (struct gem_object){.refs = 1, .memfd = memfd, .offset = offset, .size = size};
     object->slot = handle_add(&slots, object);
     if (!object->slot) {
         free(object);
@@ -27,82 +27,82 @@ static struct object *create(struct store *store, uint64_t offset, uint64_t size
     return object;
 }
 
-struct object *object_new(uint64_t size) {
-    object_reap();
-    struct store *const arena = store_arena();
-    const uint64_t offset = arena ? store_take(arena, size) : RANGES_NONE;
+struct gem_object *gem_object_new(uint64_t size) {
+    gem_object_reap();
+    struct memfd *const arena = memfd_arena();
+    const uint64_t offset = arena ? memfd_alloc(arena, size) : RANGES_NONE;
     if (offset == RANGES_NONE) {
         return NULL;
     }
-    struct object *const object = create(store_keep(arena), offset, size);
+    struct gem_object *const object = create(memfd_get(arena), offset, size);
     if (!object) {
-        store_give(arena, offset, size);
-        store_drop(arena);
+        memfd_free(arena, offset, size);
+        memfd_put(arena);
     }
     return object;
 }
 
-struct object *object_of_store(struct store *store, uint64_t size) {
-    struct object *const object = create(store, 0, size);
+struct gem_object *gem_object_of_memfd(struct memfd *memfd, uint64_t size) {
+    struct gem_object *const object = create(memfd, 0, size);
     if (object) {
         object->shared = true;
-        object->from_outside = true;
+        object->imported = true;
     }
     return object;
 }
 
-struct object *object_find(const struct store *store) {
+struct gem_object *gem_object_find(const struct memfd *memfd) {
     for (uint32_t i = 1; i < slots.capacity; i++) {
-        struct object *const object = slots.items[i];
-        if (object && object->store == store && object->offset == 0 && object->shared) {
+        struct gem_object *const object = slots.items[i];
+        if (object && object->memfd == memfd && object->offset == 0 && object->shared) {
             return object;
         }
     }
     return NULL;
 }
 
-struct object *object_of_slot(uint32_t slot) {
-    return handle_get(&slots, slot);
+struct gem_object *gem_object_of_slot(uint32_t slot) {
+    return handle_lookup(&slots, slot);
 }
 
-struct object *object_keep(struct object *object) {
+struct gem_object *gem_object_get(struct gem_object *object) {
     object->refs++;
     return object;
 }
 
-static void destroy(struct object *object) {
-    view_destroy(object);
-    while (object->places) {
-        place_destroy(object->places);
+static void destroy(struct gem_object *object) {
+    cpu_view_destroy(object);
+    while (object->vmas) {
+        vma_destroy(object->vmas);
     }
-    store_give(object->store, object->offset, object->size);
-    store_drop(object->store);
+    memfd_free(object->memfd, object->offset, object->size);
+    memfd_put(object->memfd);
     free(object);
 }
 
-void object_drop(struct object *object) {
+void gem_object_put(struct gem_object *object) {
     if (--object->refs) {
         return;
     }
     handle_remove(&slots, object->slot);
-    if (object_is_busy(object, false)) {
-        object->next_idle = dead;
+    if (gem_object_is_busy(object, false)) {
+        object->next_dead = dead;
         dead = object;
         return;
     }
     destroy(object);
 }
 
-void object_reap(void) {
-    for (struct object **place = &dead; *place;) {
-        struct object *const object = *place;
-        for (const struct place *use = object->places; use; use = use->next_of_object) {
-            link_receive(&use->file->link);
+void gem_object_reap(void) {
+    for (struct gem_object **vma = &dead; *vma;) {
+        struct gem_object *const object = *vma;
+        for (const struct vma *use = object->vmas; use; use = use->next_of_object) {
+            connection_receive(&use->file->connection);
         }
-        if (object_is_busy(object, false)) {
-            place = &object->next_idle;
+        if (gem_object_is_busy(object, false)) {
+            vma = &object->next_dead;
         } else {
-            *place = object->next_idle;
+            *vma = object->next_dead;
             destroy(object);
         }
     }
@@ -110,81 +110,81 @@ void object_reap(void) {
 
 /* --- handles --- */
 
-static struct place *place_of(const struct file *file, const struct object *object) {
-    struct place *place = object->places;
-    while (place && place->file != file) {
-        place = place->next_of_object;
+static struct vma *vma_of(const struct drm_file *file, const struct gem_object *object) {
+    struct vma *vma = object->vmas;
+    while (vma && vma->file != file) {
+        vma = vma->next_of_object;
     }
-    return place;
+    return vma;
 }
 
-uint32_t object_handle(struct file *file, struct object *object, bool reuse) {
-    struct place *place = place_of(file, object);
-    if (place && place->handles && reuse) {
-        for (uint32_t handle = 1; handle < file->buffers.capacity; handle++) {
-            if (file->buffers.items[handle] == place) {
+uint32_t gem_handle_create(struct drm_file *file, struct gem_object *object, bool reuse) {
+    struct vma *vma = vma_of(file, object);
+    if (vma && vma->handles && reuse) {
+        for (uint32_t handle = 1; handle < file->gem_handles.capacity; handle++) {
+            if (file->gem_handles.items[handle] == vma) {
                 return handle;
             }
         }
     }
-    if (!place) {
-        place = place_create(file, object);
+    if (!vma) {
+        vma = vma_create(file, object);
     }
-    const uint32_t handle = place ? handle_add(&file->buffers, place) : 0;
+    const uint32_t handle = vma ? handle_add(&file->gem_handles, vma) : 0;
     if (handle) {
-        place->handles++;
-        object_keep(object);
+        vma->handles++;
+        gem_object_get(object);
     }
     return handle;
 }
 
-struct place *object_place(const struct file *file, uint32_t handle) {
-    return handle_get(&file->buffers, handle);
+struct vma *vma_lookup(const struct drm_file *file, uint32_t handle) {
+    return handle_lookup(&file->gem_handles, handle);
 }
 
-bool object_close(struct file *file, uint32_t handle) {
-    struct place *const place = handle_remove(&file->buffers, handle);
-    if (!place) {
+bool gem_handle_delete(struct drm_file *file, uint32_t handle) {
+    struct vma *const vma = handle_remove(&file->gem_handles, handle);
+    if (!vma) {
         return false;
     }
-    place->handles--;
-    object_drop(place->object);
+    vma->handles--;
+    gem_object_put(vma->object);
     return true;
 }
 
-void object_close_all(struct file *file) {
-    for (uint32_t handle = 1; handle < file->buffers.capacity; handle++) {
-        (void)object_close(file, handle);
+void gem_handle_delete_all(struct drm_file *file) {
+    for (uint32_t handle = 1; handle < file->gem_handles.capacity; handle++) {
+        (void)gem_handle_delete(file, handle);
     }
-    while (file->places) {
-        place_destroy(file->places);
+    while (file->vmas) {
+        vma_destroy(file->vmas);
     }
-    free(file->buffers.items);
-    file->buffers = (struct handles){0};
-    object_reap();
+    free(file->gem_handles.items);
+    file->gem_handles = (struct handle_table){0};
+    gem_object_reap();
 }
 
 /* --- waiting --- */
 
-static struct place *busy_place(const struct object *object, bool writing) {
-    for (struct place *place = object->places; place; place = place->next_of_object) {
-        if (!link_is_done(&place->file->link, writing ? place->last_write : place->last_use)) {
-            return place;
+static struct vma *busy_vma(const struct gem_object *object, bool writing) {
+    for (struct vma *vma = object->vmas; vma; vma = vma->next_of_object) {
+        if (!connection_is_done(&vma->file->connection, writing ? vma->last_write : vma->last_use)) {
+            return vma;
         }
     }
     return NULL;
 }
 
-bool object_is_busy(const struct object *object, bool writing) {
-    return busy_place(object, writing) != NULL;
+bool gem_object_is_busy(const struct gem_object *object, bool writing) {
+    return busy_vma(object, writing) != NULL;
 }
 
-int object_wait(struct object *object, bool writing, int64_t deadline) {
-    for (struct place *place; (place = busy_place(object, writing)) != NULL;) {
-        struct file *const file = place->file;
+int gem_object_wait(struct gem_object *object, bool writing, int64_t deadline) {
+    for (struct vma *vma; (vma = busy_vma(object, writing)) != NULL;) {
+        struct drm_file *const file = vma->file;
         file->refs++;
-        const int late = link_wait(&file->link, writing ? place->last_write : place->last_use, deadline);
-        file_drop(file);
+        const int late = connection_wait(&file->connection, writing ? vma->last_write : vma->last_use, deadline);
+        drm_file_put(file);
         if (late) {
             return late;
         }

@@ -7,13 +7,13 @@
 #include "shim/device/drm_file.h"
 #include "shim/device/memfd.h"
 
-struct view;
+struct cpu_view;
 
-struct object {
-    uint32_t refs;            /* handles, mappings, framebuffers, users for the moment */
-    uint32_t slot;            /* its number in this process; gives its offset for mmap */
-    struct object *next_idle; /* dead, but the server may still use the memory */
-    struct store *store;
+struct gem_object {
+    uint32_t refs;                /* handles, mappings, framebuffers, users for the moment */
+    uint32_t slot;                /* its number in this process; gives its offset for mmap */
+    struct gem_object *next_dead; /* dead, but the server may still use the memory */
+    struct memfd *memfd;
     uint64_t offset; /* in the store */
     uint64_t size;
     uint32_t tiling, pitch;
@@ -25,10 +25,10 @@ struct object {
     uintptr_t gtt_address; /* of the only mapping through the aperture, 0 when that is not known */
     uint64_t gtt_offset, gtt_length;
     bool shared; /* other processes may see it */
-    bool from_outside;
+    bool imported;
     bool used; /* by batches that did not say that they write it, since its view was made or refreshed */
-    struct place *places;
-    struct view *view;
+    struct vma *vmas;
+    struct cpu_view *view;
 };
 
 enum {
@@ -38,31 +38,31 @@ enum {
 };
 
 /* Of whole pages, zeroed; NULL: no memory. */
-struct object *object_new(uint64_t size);
+struct gem_object *gem_object_new(uint64_t size);
 /* Of a store of its own, which is taken over. */
-struct object *object_of_store(struct store *store, uint64_t size);
+struct gem_object *gem_object_of_memfd(struct memfd *memfd, uint64_t size);
 /* One that this process knows already, or NULL. */
-struct object *object_find(const struct store *store);
-struct object *object_of_slot(uint32_t slot);
-struct object *object_keep(struct object *object);
-void object_drop(struct object *object);
+struct gem_object *gem_object_find(const struct memfd *memfd);
+struct gem_object *gem_object_of_slot(uint32_t slot);
+struct gem_object *gem_object_get(struct gem_object *object);
+void gem_object_put(struct gem_object *object);
 /* Free what died while it was in use. */
-void object_reap(void);
-static inline uint8_t *object_memory(const struct object *object) {
-    return object->store->map + object->offset;
+void gem_object_reap(void);
+static inline uint8_t *gem_object_memory(const struct gem_object *object) {
+    return object->memfd->map + object->offset;
 }
 
 /* A new handle; 0: no memory.  Same object and file: `reuse` gives the handle that there is. */
-uint32_t object_handle(struct file *file, struct object *object, bool reuse);
-struct place *object_place(const struct file *file, uint32_t handle);
+uint32_t gem_handle_create(struct drm_file *file, struct gem_object *object, bool reuse);
+struct vma *vma_lookup(const struct drm_file *file, uint32_t handle);
 /* False: no such handle. */
-bool object_close(struct file *file, uint32_t handle);
+bool gem_handle_delete(struct drm_file *file, uint32_t handle);
 /* The file is gone. */
-void object_close_all(struct file *file);
+void gem_handle_delete_all(struct drm_file *file);
 
 /* The server is not done with it; `writing`: with writing it. */
-bool object_is_busy(const struct object *object, bool writing);
+bool gem_object_is_busy(const struct gem_object *object, bool writing);
 /* 0 or ETIME.  Gives the lock up; the caller keeps the object. */
-int object_wait(struct object *object, bool writing, int64_t deadline);
+int gem_object_wait(struct gem_object *object, bool writing, int64_t deadline);
 
 #endif

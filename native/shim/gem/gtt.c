@@ -7,44 +7,44 @@
 
 static const uint64_t lowest_address = 0x100000; /* never 0, which clients take for "nowhere" */
 
-struct place *place_create(struct file *file, struct object *object) {
-    struct place *const place = calloc(1, sizeof *place);
-    if (!place) {
+struct vma *vma_create(struct drm_file *file, struct gem_object *object) {
+    struct vma *const vma = calloc(1, sizeof *vma);
+    if (!vma) {
         return NULL;
     }
-    *place = (struct place){.file = file, .object = object, .next_of_object = object->places, .next = file->places};
-    object->places = place;
-    if (file->places) {
-        file->places->previous = place;
+    *vma = (struct vma){.file = file, .object = object, .next_of_object = object->vmas, .next = file->vmas};
+    object->vmas = vma;
+    if (file->vmas) {
+        file->vmas->previous = vma;
     }
-    file->places = place;
-    return place;
+    file->vmas = vma;
+    return vma;
 }
 
-void place_destroy(struct place *place) {
-    const bool own_memory = place->bound && place->file_number != 0;
-    gtt_unbind(place);
+void vma_destroy(struct vma *vma) {
+    const bool own_memory = vma->bound && vma->file_number != 0;
+    gtt_unbind(vma);
     if (own_memory) {
-        (void)gtt_flush(place->file); /* so that the memory goes now */
+        (void)gtt_flush(vma->file); /* so that the memory goes now */
     }
-    for (struct place **link = &place->object->places; *link; link = &(*link)->next_of_object) {
-        if (*link == place) {
-            *link = place->next_of_object;
+    for (struct vma **link = &vma->object->vmas; *link; link = &(*link)->next_of_object) {
+        if (*link == vma) {
+            *link = vma->next_of_object;
             break;
         }
     }
-    if (place->previous) {
-        place->previous->next = place->next;
+    if (vma->previous) {
+        vma->previous->next = vma->next;
     } else {
-        place->file->places = place->next;
+        vma->file->vmas = vma->next;
     }
-    if (place->next) {
-        place->next->previous = place->previous;
+    if (vma->next) {
+        vma->next->previous = vma->previous;
     }
-    free(place);
+    free(vma);
 }
 
-static bool note_change(struct file *file, const struct g4_live_range *range) {
+static bool note_change(struct drm_file *file, const struct g4_live_range *range) {
     if (file->change_count == file->change_capacity) {
         const uint32_t capacity = file->change_capacity ? file->change_capacity * 2 : 64;
         struct g4_live_range *const larger = realloc(file->changes, capacity * sizeof *larger);
@@ -58,108 +58,107 @@ static bool note_change(struct file *file, const struct g4_live_range *range) {
     return true;
 }
 
-static int tell_bound(struct place *place) {
-    struct file *const file = place->file;
-    const struct object *const object = place->object;
-    place->file_number = link_file(&file->link, object->store);
-    if (place->file_number == UINT32_MAX) {
-        return file->link.dead ? EIO : ENOMEM;
+static int tell_bound(struct vma *vma) {
+    struct drm_file *const file = vma->file;
+    const struct gem_object *const object = vma->object;
+    vma->file_number = connection_add_file(&file->connection, object->memfd);
+    if (vma->file_number == UINT32_MAX) {
+        return file->connection.dead ? EIO : ENOMEM;
     }
     const struct g4_live_range range = {
-        .address = place->address, .file = place->file_number, .offset = object->offset, .size = object->size};
+        .address = vma->address, .file = vma->file_number, .offset = object->offset, .size = object->size};
     return note_change(file, &range) ? 0 : ENOMEM;
 }
 
-void place_move(struct place *place) {
-    if (place->bound) {
-        link_file_unused(&place->file->link, place->file_number);
-        if (tell_bound(place)) {
-            gtt_unbind(place);
+void vma_rebind(struct vma *vma) {
+    if (vma->bound) {
+        connection_release_file(&vma->file->connection, vma->file_number);
+        if (tell_bound(vma)) {
+            gtt_unbind(vma);
         }
     }
 }
 
-void gtt_unbind(struct place *place) {
-    if (!place->bound) {
+void gtt_unbind(struct vma *vma) {
+    if (!vma->bound) {
         return;
     }
-    struct file *const file = place->file;
-    const struct g4_live_range range = {
-        .address = place->address, .file = G4_LIVE_UNBOUND, .size = place->object->size};
+    struct drm_file *const file = vma->file;
+    const struct g4_live_range range = {.address = vma->address, .file = G4_LIVE_UNBOUND, .size = vma->object->size};
     (void)note_change(file, &range);
-    link_file_unused(&file->link, place->file_number);
-    ranges_give(&file->addresses, place->address, place->object->size);
-    place->bound = false;
+    connection_release_file(&file->connection, vma->file_number);
+    ranges_give(&file->addresses, vma->address, vma->object->size);
+    vma->bound = false;
 }
 
-void gtt_unbind_all(struct file *file) {
-    for (struct place *place = file->places; place; place = place->next) {
-        gtt_unbind(place);
+void gtt_unbind_all(struct drm_file *file) {
+    for (struct vma *vma = file->vmas; vma; vma = vma->next) {
+        gtt_unbind(vma);
     }
 }
 
-static bool overlaps(const struct place *place, uint64_t start, uint64_t size) {
-    return place->bound && place->address < start + size && start < place->address + place->object->size;
+static bool overlaps(const struct vma *vma, uint64_t start, uint64_t size) {
+    return vma->bound && vma->address < start + size && start < vma->address + vma->object->size;
 }
 
-static int bind_at(struct place *place, uint64_t address) {
-    place->bound = true;
-    place->address = (uint32_t)address;
-    const int error = tell_bound(place);
+static int bind_at(struct vma *vma, uint64_t address) {
+    vma->bound = true;
+    vma->address = (uint32_t)address;
+    const int error = tell_bound(vma);
     if (error) {
-        gtt_unbind(place);
+        gtt_unbind(vma);
     }
     return error;
 }
 
-static int bind_pinned(struct place *place, uint64_t address, uint64_t stamp) {
-    struct file *const file = place->file;
-    const uint64_t size = place->object->size;
-    for (struct place *other = file->places, *next; other; other = next) {
+static int bind_pinned(struct vma *vma, uint64_t address, uint64_t stamp) {
+    struct drm_file *const file = vma->file;
+    const uint64_t size = vma->object->size;
+    for (struct vma *other = file->vmas, *next; other; other = next) {
         next = other->next;
-        if (other != place && overlaps(other, address, size)) {
+        if (other != vma && overlaps(other, address, size)) {
             if (other->stamp == stamp) {
                 return ENOSPC;
             }
             gtt_unbind(other);
         }
     }
-    return ranges_take_at(&file->addresses, address, size) ? bind_at(place, address) : ENOSPC;
+    return ranges_take_at(&file->addresses, address, size) ? bind_at(vma, address) : ENOSPC;
 }
 
 /* The bound place that nobody has used for the longest time. */
-static struct place *oldest(const struct file *file, uint64_t stamp) {
-    struct place *found = NULL;
-    for (struct place *place = file->places; place; place = place->next) {
-        if (place->bound && place->stamp != stamp && (!found || place->stamp < found->stamp)) {
-            found = place;
+static struct vma *oldest(const struct drm_file *file, uint64_t stamp) {
+    struct vma *found = NULL;
+    for (struct vma *vma = file->vmas; vma; vma = vma->next) {
+        if (vma->bound && vma->stamp != stamp && (!found || vma->stamp < found->stamp)) {
+            found = vma;
         }
     }
     return found;
 }
 
-int gtt_bind(struct place *place, const struct gtt_request *request, uint64_t stamp) {
-    struct file *const file = place->file;
+int gtt_bind(struct vma *vma, const struct gtt_request *request, uint64_t stamp) {
+    struct drm_file *const file = vma->file;
     const uint64_t alignment = request->alignment > 4096 ? request->alignment : 4096;
     if (request->pinned) {
-        if (place->bound && place->address == request->address) {
+        if (vma->bound && vma->address == request->address) {
             return 0;
         }
-        gtt_unbind(place);
-        return bind_pinned(place, request->address, stamp);
+        gtt_unbind(vma);
+        return bind_pinned(vma, request->address, stamp);
     }
     const uint64_t minimum = request->minimum > lowest_address ? request->minimum : lowest_address;
-    if (place->bound && place->address >= request->minimum && (place->address & (alignment - 1)) == 0) {
+    if (vma->bound && vma->address >= request->minimum && (vma->address & (alignment - 1)) == 0) {
         return 0;
     }
-    gtt_unbind(place);
-    const uint64_t size = place->object->size;
+    gtt_unbind(vma);
+    const uint64_t size = vma->object->size;
     for (;;) {
         const uint64_t address = ranges_take(&file->addresses, size, alignment, minimum);
         if (address != RANGES_NONE) {
-            return bind_at(place, address);
+            return bind_at(vma, address);
         }
-        struct place *const victim = oldest(file, stamp);
+        struct vma *const victim = oldest(file, stamp);
         if (!victim) {
             return ENOSPC;
         }
@@ -167,7 +166,7 @@ int gtt_bind(struct place *place, const struct gtt_request *request, uint64_t st
     }
 }
 
-bool gtt_flush(struct file *file) {
+bool gtt_flush(struct drm_file *file) {
     enum {
         MOST = (G4_LIVE_MAX_PACKET - sizeof(struct g4_live_bind)) / sizeof(struct g4_live_range)
     };
@@ -178,25 +177,25 @@ bool gtt_flush(struct file *file) {
         const uint32_t count = left < MOST ? left : MOST;
         *bind = (struct g4_live_bind){.header = {.type = G4_LIVE_BIND}, .count = count};
         memcpy(packet + sizeof *bind, file->changes + done, count * sizeof(struct g4_live_range));
-        if (!link_send(&file->link, packet, sizeof *bind + count * sizeof(struct g4_live_range), -1)) {
+        if (!connection_send(&file->connection, packet, sizeof *bind + count * sizeof(struct g4_live_range), -1)) {
             file->change_count = 0;
             return false;
         }
         done += count;
     }
     file->change_count = 0;
-    link_forget_unused(&file->link);
+    connection_drop_unused_files(&file->connection);
     return true;
 }
 
-void gtt_forget(struct file *file) {
-    for (struct place *place = file->places; place; place = place->next) {
-        if (place->bound) {
-            ranges_give(&file->addresses, place->address, place->object->size);
-            place->bound = false;
+void gtt_forget(struct drm_file *file) {
+    for (struct vma *vma = file->vmas; vma; vma = vma->next) {
+        if (vma->bound) {
+            ranges_give(&file->addresses, vma->address, vma->object->size);
+            vma->bound = false;
         }
-        place->last_use = 0;
-        place->last_write = 0;
+        vma->last_use = 0;
+        vma->last_write = 0;
     }
     file->change_count = 0;
 }

@@ -6,11 +6,11 @@
 
 #include "shim/gem/gem_object.h"
 
-struct place *place_create(struct file *file, struct object *object);
+struct vma *vma_create(struct drm_file *file, struct gem_object *object);
 /* Unbinds; the place is gone. */
-void place_destroy(struct place *place);
+void vma_destroy(struct vma *vma);
 /* The object has other memory now: tell the server when it is bound. */
-void place_move(struct place *place);
+void vma_rebind(struct vma *vma);
 
 /* Demands on an address. */
 struct gtt_request {
@@ -21,13 +21,13 @@ struct gtt_request {
 };
 
 /* Give a place an address, or keep the one it has.  Those whose stamp is `stamp` are not evicted; 0 or an errno. */
-int gtt_bind(struct place *place, const struct gtt_request *request, uint64_t stamp);
-void gtt_unbind(struct place *place);
+int gtt_bind(struct vma *vma, const struct gtt_request *request, uint64_t stamp);
+void gtt_unbind(struct vma *vma);
 /* Unbind all of a file, so that there is one free range. */
-void gtt_unbind_all(struct file *file);
+void gtt_unbind_all(struct drm_file *file);
 /* Send what has changed; false: the server is gone. */
-bool gtt_flush(struct file *file);
+bool gtt_flush(struct drm_file *file);
 /* In the child of a fork: nothing is bound with its server. */
-void gtt_forget(struct file *file);
+void gtt_forget(struct drm_file *file);
 
 #endif

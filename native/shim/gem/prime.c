@@ -14,48 +14,48 @@
 #include "shim/uapi.h"
 
 /* Move a buffer into a memfd of its own, mappings included, so that a descriptor can stand for it; 0 or an errno. */
-static int move_out(struct object *object) {
+static int move_out(struct gem_object *object) {
     if (object->shared) {
         return 0;
     }
-    const int late = object_wait(object, false, INT64_MAX);
+    const int late = gem_object_wait(object, false, INT64_MAX);
     if (late || object->shared) {
         return late;
     }
-    struct store *const store = store_new(object->size);
-    if (!store) {
+    struct memfd *const memfd = memfd_new(object->size);
+    if (!memfd) {
         return ENOMEM;
     }
-    view_pick_up(object);
-    memcpy(store->map, object_memory(object), object->size);
-    struct store *const old = object->store;
+    cpu_view_write_back(object);
+    memcpy(memfd->map, gem_object_memory(object), object->size);
+    struct memfd *const old = object->memfd;
     const uint64_t old_offset = object->offset;
-    object->store = store;
+    object->memfd = memfd;
     object->offset = 0;
-    if (!map_replace(object)) {
-        object->store = old;
+    if (!cpu_map_replace(object)) {
+        object->memfd = old;
         object->offset = old_offset;
-        (void)map_replace(object);
-        store_drop(store);
+        (void)cpu_map_replace(object);
+        memfd_put(memfd);
         return ENOMEM;
     }
     object->shared = true;
-    for (struct place *place = object->places; place; place = place->next_of_object) {
-        place_move(place);
+    for (struct vma *vma = object->vmas; vma; vma = vma->next_of_object) {
+        vma_rebind(vma);
     }
-    store_give(old, old_offset, object->size);
-    store_drop(old);
+    memfd_free(old, old_offset, object->size);
+    memfd_put(old);
     return 0;
 }
 
 /* Tell the server, so that others find it; `name` asks for a global one. */
-static int tell(struct file *file, struct object *object, bool name) {
-    int error = file_connect(file);
+static int tell(struct drm_file *file, struct gem_object *object, bool name) {
+    int error = drm_file_connect(file);
     error = error ? error : move_out(object);
     if (error) {
         return error;
     }
-    view_pick_up(object);
+    cpu_view_write_back(object);
     struct g4_live_shared packet = {
         .header = {.type = G4_LIVE_SHARE},
         .name = name,
@@ -64,7 +64,8 @@ static int tell(struct file *file, struct object *object, bool name) {
         .size = object->size,
     };
     struct g4_live_shared reply = {0};
-    error = link_ask(&file->link, &packet, sizeof packet, object->store->fd, &reply, sizeof reply, NULL);
+    error =
+        connection_request(&file->connection, &packet, sizeof packet, object->memfd->fd, &reply, sizeof reply, NULL);
     if (!error && reply.status) {
         error = ENOMEM;
     }
@@ -74,86 +75,87 @@ static int tell(struct file *file, struct object *object, bool name) {
     return error;
 }
 
-void share_tell_tiling(struct file *file, struct object *object) {
+void prime_announce_tiling(struct drm_file *file, struct gem_object *object) {
     if (object->shared) {
         (void)tell(file, object, false);
     }
 }
 
-int gem_flink(struct file *file, void *argument, uint32_t size) {
+int gem_flink(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct drm_gem_flink *const request = argument;
-    struct place *const place = object_place(file, request->handle);
-    if (!place) {
+    struct vma *const vma = vma_lookup(file, request->handle);
+    if (!vma) {
         return ENOENT;
     }
-    struct object *const object = object_keep(place->object);
+    struct gem_object *const object = gem_object_get(vma->object);
     const int error = object->name ? 0 : tell(file, object, true);
     request->name = object->name;
-    object_drop(object);
+    gem_object_put(object);
     return error;
 }
 
-int gem_to_fd(struct file *file, void *argument, uint32_t size) {
+int gem_to_fd(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct drm_prime *const request = argument;
     if (request->flags & ~(uint32_t)(O_CLOEXEC | O_RDWR)) {
         return EINVAL;
     }
-    struct place *const place = object_place(file, request->handle);
-    if (!place) {
+    struct vma *const vma = vma_lookup(file, request->handle);
+    if (!vma) {
         return ENOENT;
     }
-    struct object *const object = object_keep(place->object);
-    int error = object_wait(object, false, INT64_MAX); /* who gets it does not know what to wait for */
+    struct gem_object *const object = gem_object_get(vma->object);
+    int error = gem_object_wait(object, false, INT64_MAX); /* who gets it does not know what to wait for */
     error = error ? error : tell(file, object, false);
     if (!error) {
         const int command = request->flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD;
-        request->fd = REAL(fcntl)(object->store->fd, command, 0);
+        request->fd = REAL(fcntl)(object->memfd->fd, command, 0);
         error = request->fd < 0 ? errno : 0;
     }
-    object_drop(object);
+    gem_object_put(object);
     return error;
 }
 
 /* Another process may have changed it since. */
-static int follow_tiling(struct object *object, uint32_t tiling, uint32_t pitch) {
+static int follow_tiling(struct gem_object *object, uint32_t tiling, uint32_t pitch) {
     const bool changes = object->tiling != tiling || object->pitch != pitch;
-    return changes ? map_set_tiling(object, tiling, pitch) : 0;
+    return changes ? cpu_map_set_tiling(object, tiling, pitch) : 0;
 }
 
 /* Ask the server for a buffer, by name, or by a descriptor whose memory is taken; the object has a reference. */
-static int find(struct file *file, uint32_t name, int fd, struct object **found) {
+static int find(struct drm_file *file, uint32_t name, int fd, struct gem_object **found) {
     struct g4_live_shared packet = {.header = {.type = G4_LIVE_FIND}, .name = name};
     struct g4_live_shared reply = {0};
     int received = -1;
-    int error = file_connect(file);
-    error = error ? error : link_ask(&file->link, &packet, sizeof packet, fd, &reply, sizeof reply, &received);
+    int error = drm_file_connect(file);
+    error = error ? error
+                  : connection_request(&file->connection, &packet, sizeof packet, fd, &reply, sizeof reply, &received);
     const int memory = name ? received : fd;
     if (!error && (reply.status || memory < 0 || reply.size == 0 || reply.size & 4095 || reply.tiling > 2 ||
                    (reply.tiling && reply.pitch == 0))) {
         error = name ? ENOENT : EINVAL;
     }
     if (!error) {
-        struct store *const store = store_of_descriptor(memory, reply.size);
-        struct object *object = store ? object_find(store) : NULL;
+        struct memfd *const memfd = memfd_of_descriptor(memory, reply.size);
+        struct gem_object *object = memfd ? gem_object_find(memfd) : NULL;
         if (object) {
-            object_keep(object);
-            store_drop(store);
+            gem_object_get(object);
+            memfd_put(memfd);
             error = follow_tiling(object, reply.tiling, reply.tiling ? reply.pitch : 0);
-        } else if (store) {
-            object = object_of_store(store, reply.size);
+        } else if (memfd) {
+            object = gem_object_of_memfd(memfd, reply.size);
             if (object) {
                 object->tiling = reply.tiling;
                 object->pitch = reply.tiling ? reply.pitch : 0;
                 object->name = name;
             } else {
-                store_drop(store);
+                memfd_put(memfd);
             }
         }
         error = object ? error : ENOMEM;
         if (error && object) {
-            object_drop(object);
+            gem_object_put(object);
             object = NULL;
         }
         *found = object;
@@ -164,41 +166,41 @@ static int find(struct file *file, uint32_t name, int fd, struct object **found)
     return error;
 }
 
-int gem_open(struct file *file, void *argument, uint32_t size) {
+int gem_open(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct drm_gem_open *const request = argument;
-    struct object *object = NULL;
+    struct gem_object *object = NULL;
     if (request->name == 0) {
         return ENOENT;
     }
     int error = find(file, request->name, -1, &object);
     if (!error) {
-        request->handle = object_handle(file, object, false);
+        request->handle = gem_handle_create(file, object, false);
         request->size = object->size;
         error = request->handle ? 0 : ENOMEM;
-        object_drop(object);
+        gem_object_put(object);
     }
     return error;
 }
 
-int gem_from_fd(struct file *file, void *argument, uint32_t size) {
+int gem_from_fd(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct drm_prime *const request = argument;
     if (REAL(fcntl)(request->fd, F_GETFD) < 0) {
         return EBADF;
     }
-    struct store *const store = store_find(request->fd);
-    struct object *object = store ? object_find(store) : NULL;
+    struct memfd *const memfd = memfd_find(request->fd);
+    struct gem_object *object = memfd ? gem_object_find(memfd) : NULL;
     int error = 0;
     if (object) {
-        object_keep(object);
+        gem_object_get(object);
     } else {
         error = find(file, 0, request->fd, &object);
     }
     if (!error) {
-        request->handle = object_handle(file, object, true);
+        request->handle = gem_handle_create(file, object, true);
         error = request->handle ? 0 : ENOMEM;
-        object_drop(object);
+        gem_object_put(object);
     }
     return error;
 }

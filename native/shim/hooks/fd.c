@@ -37,7 +37,7 @@ HOOK int ioctl(int fd, unsigned long request, ...) {
 static void sweep(void) {
     const int error = errno;
     shim_lock();
-    file_sweep();
+    drm_file_sweep();
     shim_unlock();
     errno = error;
 }
@@ -50,7 +50,7 @@ HOOK int close(int fd) {
         errno = EBADF;
         return -1;
     }
-    const bool ours = file_is_descriptor(fd);
+    const bool ours = drm_file_is_descriptor(fd);
     const int result = REAL(close)(fd);
     if (ours) {
         sweep();
@@ -113,7 +113,7 @@ HOOK int dup2(int from, int to) {
     if (may_not_dup(from, to)) {
         return -1;
     }
-    const bool ours = shim_active() && from != to && file_is_descriptor(to);
+    const bool ours = shim_active() && from != to && drm_file_is_descriptor(to);
     const int result = REAL(dup2)(from, to);
     if (ours) {
         sweep();
@@ -125,7 +125,7 @@ HOOK int dup3(int from, int to, int flags) {
     if (may_not_dup(from, to)) {
         return -1;
     }
-    const bool ours = shim_active() && from != to && file_is_descriptor(to);
+    const bool ours = shim_active() && from != to && drm_file_is_descriptor(to);
     const int result = REAL(dup3)(from, to, flags);
     if (ours) {
         sweep();
@@ -137,7 +137,7 @@ HOOK int dup3(int from, int to, int flags) {
 
 /* The offsets that we hand out are larger than any file. */
 static bool could_be_buffer(int fd, off64_t offset) {
-    return fd >= 0 && (uint64_t)offset >> MAP_SLOT_SHIFT && file_any();
+    return fd >= 0 && (uint64_t)offset >> MAP_SLOT_SHIFT && drm_file_ever_opened();
 }
 
 HOOK void *mmap64(void *address, size_t length, int protection, int flags, int fd, off64_t offset) {
@@ -146,12 +146,12 @@ HOOK void *mmap64(void *address, size_t length, int protection, int flags, int f
     }
     if (could_be_buffer(fd, offset)) {
         shim_lock();
-        struct file *const file = file_of_descriptor(fd);
+        struct drm_file *const file = drm_file_of_descriptor(fd);
         void *result = MAP_FAILED;
         if (file) {
-            result = map_create(file, address, length, protection, flags, (uint64_t)offset);
+            result = cpu_map_create(file, address, length, protection, flags, (uint64_t)offset);
             const int error = errno;
-            file_drop(file);
+            drm_file_put(file);
             errno = error;
         }
         shim_unlock();
@@ -159,13 +159,13 @@ HOOK void *mmap64(void *address, size_t length, int protection, int flags, int f
             return result;
         }
     }
-    if (flags & MAP_FIXED && map_could_be(address, length)) {
+    if (flags & MAP_FIXED && cpu_map_may_contain(address, length)) {
         shim_lock();
-        map_forget(address, length);
+        cpu_map_forget(address, length);
         shim_unlock();
     }
     void *const result = REAL(mmap64)(address, length, protection, flags, fd, offset);
-    if (result == MAP_FAILED && errno == ENODEV && file_is_descriptor(fd)) {
+    if (result == MAP_FAILED && errno == ENODEV && drm_file_is_descriptor(fd)) {
         errno = EINVAL; /* what the device says of an offset that it never gave */
     }
     return result;
@@ -176,9 +176,9 @@ HOOK void *mmap(void *address, size_t length, int protection, int flags, int fd,
 }
 
 HOOK int munmap(void *address, size_t length) {
-    if (shim_active() && map_could_be(address, length)) {
+    if (shim_active() && cpu_map_may_contain(address, length)) {
         shim_lock();
-        map_forget(address, length);
+        cpu_map_forget(address, length);
         shim_unlock();
     }
     return REAL(munmap)(address, length);
@@ -189,10 +189,10 @@ HOOK void *mremap(void *address, size_t old_length, size_t length, int flags, ..
     va_start(arguments, flags);
     void *const wanted = flags & MREMAP_FIXED ? va_arg(arguments, void *) : NULL;
     va_end(arguments);
-    if (shim_active() && map_could_be(address, old_length)) {
+    if (shim_active() && cpu_map_may_contain(address, old_length)) {
         void *result;
         shim_lock();
-        const bool ours = map_resize(address, old_length, length, flags, wanted, &result);
+        const bool ours = cpu_map_resize(address, old_length, length, flags, wanted, &result);
         shim_unlock();
         if (ours) {
             return result;

@@ -32,12 +32,12 @@ static bool opens_node(int flags) {
 static int reopen(const char *path, int flags) {
     struct stat64 status;
     const int minor =
-        REAL(stat64)(path, &status) == 0 && S_ISSOCK(status.st_mode) ? file_minor_of_inode(status.st_ino) : -1;
+        REAL(stat64)(path, &status) == 0 && S_ISSOCK(status.st_mode) ? drm_file_minor_of_inode(status.st_ino) : -1;
     if (minor < 0) {
         errno = ENXIO;
         return -1;
     }
-    return file_open(minor, flags);
+    return drm_file_open(minor, flags);
 }
 
 static int open_any(int directory, const char *path, int flags, mode_t mode) {
@@ -49,7 +49,7 @@ static int open_any(int directory, const char *path, int flags, mode_t mode) {
     if (target && opens_node(flags) && (target != path || path_is_suspect(path))) {
         const int minor = node_of_path(directory, target);
         if (minor >= 0) {
-            return file_open(minor, flags);
+            return drm_file_open(minor, flags);
         }
     }
     const int fd = REAL(openat)(directory, target, flags, mode);

@@ -186,7 +186,7 @@ void path_restore(char *path) {
         return;
     }
     const char *const socket = strstr(path, "socket:[");
-    const int minor = socket ? file_minor_of_inode(strtoull(socket + 8, NULL, 10)) : -1;
+    const int minor = socket ? drm_file_minor_of_inode(strtoull(socket + 8, NULL, 10)) : -1;
     for (int i = 0; i < NODES; i++) {
         if (minor == nodes[i].minor) {
             strcpy(path, nodes[i].name);
@@ -228,7 +228,7 @@ bool path_is_node_directory(const struct stat64 *status) {
 
 static int minor_of(const struct stat64 *status) {
     if (S_ISSOCK(status->st_mode)) {
-        return file_minor_of_inode(status->st_ino);
+        return drm_file_minor_of_inode(status->st_ino);
     }
     return S_ISREG(status->st_mode) ? path_node(status) : -1;
 }

@@ -24,7 +24,7 @@ static void begin(void) {
     path_start();
     if (path_live) {
         lock_init();
-        link_set_directory(path_directory());
+        connection_set_directory(path_directory());
         driver_start();
         pthread_atfork(shim_lock, shim_unlock, after_fork);
         __atomic_store_n(&active, true, __ATOMIC_RELEASE);

@@ -28,7 +28,7 @@ static int stat_fd(int fd, struct stat64 *status) {
     const int result = REAL(fstat64)(fd, status);
     if (result == 0 && shim_active()) {
         if (S_ISSOCK(status->st_mode)) {
-            file_adopt(fd, status->st_ino);
+            drm_file_adopt(fd, status->st_ino);
         }
         path_fix_stat(status);
     }

@@ -55,7 +55,7 @@ static int set_plane(const struct display *display, struct plane *plane, uint32_
     }
     const bool bad_crtc = property == PROPERTY_CRTC_ID && value && value != DISPLAY_CRTC;
     const bool bad_fb =
-        property == PROPERTY_FB_ID && value && (value > UINT32_MAX || !framebuffer_get(display, (uint32_t)value));
+        property == PROPERTY_FB_ID && value && (value > UINT32_MAX || !framebuffer_lookup(display, (uint32_t)value));
     if (bad_crtc || bad_fb) {
         return EINVAL;
     }
@@ -156,7 +156,7 @@ static int check_plane(const struct display *display, const struct wanted *wante
     if (!fb) {
         return 0;
     }
-    const struct framebuffer *const framebuffer = framebuffer_get(display, (uint32_t)fb);
+    const struct framebuffer *const framebuffer = framebuffer_lookup(display, (uint32_t)fb);
     if (!framebuffer || !wanted->enabled) {
         return EINVAL;
     }
@@ -206,7 +206,7 @@ static int check(const struct display *display, const struct kms_atomic *request
 
 /* --- so be it --- */
 
-static int commit(struct file *file, const struct kms_atomic *request, const struct wanted *wanted) {
+static int commit(struct drm_file *file, const struct kms_atomic *request, const struct wanted *wanted) {
     struct display *const display = file->display;
     const uint32_t fb = (uint32_t)get(&wanted->primary, PROPERTY_FB_ID);
     const bool shows = wanted->active && fb && (wanted->touches_primary || wanted->touches_crtc);
@@ -238,7 +238,7 @@ static int commit(struct file *file, const struct kms_atomic *request, const str
     return error;
 }
 
-int kms_atomic(struct file *file, void *argument, uint32_t size) {
+int kms_atomic(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct kms_atomic *const request = argument;
     const struct display *const display = display_of(file);

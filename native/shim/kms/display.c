@@ -23,7 +23,7 @@ static const uint64_t scanout_alignment = 64 << 10;
 
 /* --- life --- */
 
-struct display *display_of(struct file *file) {
+struct display *display_of(struct drm_file *file) {
     if (file->display) {
         return file->display;
     }
@@ -45,7 +45,7 @@ struct display *display_of(struct file *file) {
     return display;
 }
 
-void display_free(struct file *file) {
+void display_free(struct drm_file *file) {
     if (file->display) {
         framebuffer_free_all(file->display);
         property_free_blobs(file->display);
@@ -56,47 +56,47 @@ void display_free(struct file *file) {
 
 /* --- pictures --- */
 
-static struct place *place_of(struct file *file, struct object *object) {
-    for (struct place *place = object->places; place; place = place->next_of_object) {
-        if (place->file == file) {
-            return place;
+static struct vma *vma_of(struct drm_file *file, struct gem_object *object) {
+    for (struct vma *vma = object->vmas; vma; vma = vma->next_of_object) {
+        if (vma->file == file) {
+            return vma;
         }
     }
-    return place_create(file, object);
+    return vma_create(file, object);
 }
 
-int display_show(struct file *file, uint32_t fb) {
-    struct framebuffer *const framebuffer = framebuffer_get(file->display, fb);
+int display_show(struct drm_file *file, uint32_t fb) {
+    struct framebuffer *const framebuffer = framebuffer_lookup(file->display, fb);
     if (!framebuffer) {
         return ENOENT;
     }
-    const int error = file_connect(file);
+    const int error = drm_file_connect(file);
     if (error) {
         return error;
     }
     const struct framebuffer shown = *framebuffer;
-    struct object *const object = object_keep(shown.object);
-    (void)object_wait(object, true, INT64_MAX);
-    view_pick_up(object);
-    struct place *const place = place_of(file, object);
+    struct gem_object *const object = gem_object_get(shown.object);
+    (void)gem_object_wait(object, true, INT64_MAX);
+    cpu_view_write_back(object);
+    struct vma *const vma = vma_of(file, object);
     const struct gtt_request request = {.alignment = scanout_alignment};
-    int failed = place ? gtt_bind(place, &request, file->stamp + 1) : ENOMEM;
+    int failed = vma ? gtt_bind(vma, &request, file->stamp + 1) : ENOMEM;
     if (!failed && !gtt_flush(file)) {
         failed = EIO;
     }
     if (!failed) {
         struct g4_live_mark mark = {
             .header = {.type = G4_LIVE_MARK},
-            .address = place->address + shown.offset,
+            .address = vma->address + shown.offset,
             .width = shown.width,
             .height = shown.height,
             .pitch = shown.pitch,
             .tiling = shown.tiling,
             .fourcc = shown.format,
         };
-        failed = link_send(&file->link, &mark, sizeof mark, -1) ? 0 : EIO;
+        failed = connection_send(&file->connection, &mark, sizeof mark, -1) ? 0 : EIO;
     }
-    object_drop(object);
+    gem_object_put(object);
     return failed;
 }
 
@@ -113,14 +113,14 @@ int64_t display_time(const struct display *display, uint64_t sequence) {
 
 /* --- events --- */
 
-int display_event(const struct file *file, const void *event, uint32_t size) {
-    if (file->back < 0) {
+int display_event(const struct drm_file *file, const void *event, uint32_t size) {
+    if (file->peer_fd < 0) {
         return EINVAL;
     }
-    return send(file->back, event, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size ? 0 : ENOMEM;
+    return send(file->peer_fd, event, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size ? 0 : ENOMEM;
 }
 
-bool display_has_events(const struct file *file) {
+bool display_has_events(const struct drm_file *file) {
     int unread = 0;
-    return file->back >= 0 && REAL(ioctl)(file->back, SIOCOUTQ, &unread) == 0 && unread > 0;
+    return file->peer_fd >= 0 && REAL(ioctl)(file->peer_fd, SIOCOUTQ, &unread) == 0 && unread > 0;
 }

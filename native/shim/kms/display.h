@@ -31,7 +31,7 @@ struct framebuffer {
     uint32_t tiling;
     uint64_t modifier;
     bool has_modifier;
-    struct object *object;
+    struct gem_object *object;
 };
 
 enum display_property {
@@ -70,8 +70,8 @@ struct blob {
 };
 
 struct display {
-    struct handles framebuffers;               /* struct framebuffer */
-    struct handles blobs;                      /* struct blob, of the program */
+    struct handle_table framebuffers;          /* struct framebuffer */
+    struct handle_table blobs;                 /* struct blob, of the program */
     struct kms_mode modes[DISPLAY_MOST_MODES]; /* the connector's; the preferred one first */
     uint32_t mode_count;
     uint8_t edid[DISPLAY_EDID_SIZE];
@@ -91,19 +91,19 @@ struct display {
 };
 
 /* Made when it is first asked for; NULL: no memory. */
-struct display *display_of(struct file *file);
-void display_free(struct file *file);
+struct display *display_of(struct drm_file *file);
+void display_free(struct drm_file *file);
 /* Show a framebuffer: wait for what renders into it, and tell the server.  0 or an errno. */
-int display_show(struct file *file, uint32_t fb);
+int display_show(struct drm_file *file, uint32_t fb);
 /* Vertical blanks so far, at 60 Hz. */
 uint64_t display_sequence(const struct display *display);
 int64_t display_time(const struct display *display, uint64_t sequence);
 /* Put an event where read() finds it; 0 or an errno. */
-int display_event(const struct file *file, const void *event, uint32_t size);
+int display_event(const struct drm_file *file, const void *event, uint32_t size);
 /* Events that the program has not read yet. */
-bool display_has_events(const struct file *file);
+bool display_has_events(const struct drm_file *file);
 
-typedef int kms_handler(struct file *file, void *argument, uint32_t size);
+typedef int kms_handler(struct drm_file *file, void *argument, uint32_t size);
 
 /* modes.c */
 /* The modes of the connector, the preferred one first; how many. */
@@ -117,16 +117,16 @@ kms_handler kms_set_client_cap, kms_get_resources, kms_get_crtc, kms_set_crtc, k
 /* framebuffers.c */
 kms_handler kms_add_fb, kms_add_fb2, kms_get_fb, kms_get_fb2, kms_remove_fb, kms_dirty_fb, kms_create_dumb,
     kms_map_dumb, kms_destroy_dumb;
-struct framebuffer *framebuffer_get(const struct display *display, uint32_t fb);
+struct framebuffer *framebuffer_lookup(const struct display *display, uint32_t fb);
 void framebuffer_free_all(struct display *display);
 extern const uint32_t framebuffer_formats[];
 extern const uint32_t framebuffer_format_count;
 /* flips.c */
 /* An event of this kind, with the time that it is now. */
-int display_flip_event(struct file *file, uint64_t user);
+int display_flip_event(struct drm_file *file, uint64_t user);
 extern const int64_t display_frame; /* ns */
 /* A flip that a real display would not have done yet. */
-bool display_is_flipping(const struct file *file);
+bool display_is_flipping(const struct drm_file *file);
 kms_handler kms_page_flip, kms_wait_vblank, kms_get_sequence, kms_queue_sequence;
 /* properties.c */
 kms_handler kms_get_property, kms_set_property, kms_object_get_properties, kms_object_set_property, kms_get_blob,

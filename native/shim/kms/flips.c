@@ -15,11 +15,11 @@ static uint32_t microseconds_of(int64_t time) {
     return (uint32_t)(time % 1000000000 / 1000);
 }
 
-bool display_is_flipping(const struct file *file) {
+bool display_is_flipping(const struct drm_file *file) {
     return display_has_events(file) && shim_now() < file->display->flip_until;
 }
 
-int display_flip_event(struct file *file, uint64_t user) {
+int display_flip_event(struct drm_file *file, uint64_t user) {
     struct display *const display = file->display;
     const int64_t time = shim_now();
     const struct kms_event event = {.type = KMS_EVENT_FLIP,
@@ -32,7 +32,7 @@ int display_flip_event(struct file *file, uint64_t user) {
     return display_event(file, &event, sizeof event);
 }
 
-int kms_page_flip(struct file *file, void *argument, uint32_t size) {
+int kms_page_flip(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct kms_flip *const request = argument;
     struct display *const display = display_of(file);
@@ -42,8 +42,8 @@ int kms_page_flip(struct file *file, void *argument, uint32_t size) {
     if (!display || request->crtc != DISPLAY_CRTC) {
         return display ? ENOENT : ENOMEM;
     }
-    const struct framebuffer *const next = framebuffer_get(display, request->fb);
-    const struct framebuffer *const now = framebuffer_get(display, display->fb);
+    const struct framebuffer *const next = framebuffer_lookup(display, request->fb);
+    const struct framebuffer *const now = framebuffer_lookup(display, display->fb);
     if (!next) {
         return ENOENT;
     }
@@ -78,7 +78,7 @@ static void wait_until(int64_t time) {
     }
 }
 
-int kms_wait_vblank(struct file *file, void *argument, uint32_t size) {
+int kms_wait_vblank(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     union kms_vblank *const vblank = argument;
     const uint32_t type = vblank->request.type;
@@ -119,7 +119,7 @@ int kms_wait_vblank(struct file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-int kms_get_sequence(struct file *file, void *argument, uint32_t size) {
+int kms_get_sequence(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_get_sequence *const request = argument;
     const struct display *const display = display_of(file);
@@ -132,7 +132,7 @@ int kms_get_sequence(struct file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-int kms_queue_sequence(struct file *file, void *argument, uint32_t size) {
+int kms_queue_sequence(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_queue_sequence *const request = argument;
     const struct display *const display = display_of(file);

@@ -34,13 +34,13 @@ const uint32_t framebuffer_formats[] = {FOURCC('X', 'R', '2', '4'), FOURCC('A', 
                                         FOURCC('R', 'G', '1', '6'), FOURCC('X', 'R', '3', '0')};
 const uint32_t framebuffer_format_count = FORMATS;
 
-struct framebuffer *framebuffer_get(const struct display *display, uint32_t fb) {
-    return display ? handle_get(&display->framebuffers, fb) : NULL;
+struct framebuffer *framebuffer_lookup(const struct display *display, uint32_t fb) {
+    return display ? handle_lookup(&display->framebuffers, fb) : NULL;
 }
 
 static void destroy(struct framebuffer *framebuffer) {
     framebuffer->object->scanouts--;
-    object_drop(framebuffer->object);
+    gem_object_put(framebuffer->object);
     free(framebuffer);
 }
 
@@ -65,7 +65,7 @@ static uint32_t bpp_of(uint32_t format) {
 
 static int check(const struct framebuffer *framebuffer) {
     const uint32_t bpp = bpp_of(framebuffer->format);
-    const struct object *const object = framebuffer->object;
+    const struct gem_object *const object = framebuffer->object;
     if (!bpp || framebuffer->width == 0 || framebuffer->height == 0 || framebuffer->width > DISPLAY_LARGEST ||
         framebuffer->height > DISPLAY_LARGEST) {
         return EINVAL;
@@ -85,7 +85,7 @@ static int check(const struct framebuffer *framebuffer) {
     return framebuffer->offset & 4095 || size > object->size ? EINVAL : 0;
 }
 
-static int add(struct file *file, const struct framebuffer *wanted, uint32_t *fb) {
+static int add(struct drm_file *file, const struct framebuffer *wanted, uint32_t *fb) {
     struct display *const display = display_of(file);
     const int error = check(wanted);
     struct framebuffer *const framebuffer = error || !display ? NULL : malloc(sizeof *framebuffer);
@@ -98,22 +98,22 @@ static int add(struct file *file, const struct framebuffer *wanted, uint32_t *fb
         free(framebuffer);
         return ENOMEM;
     }
-    object_keep(framebuffer->object)->scanouts++;
+    gem_object_get(framebuffer->object)->scanouts++;
     return 0;
 }
 
-int kms_add_fb(struct file *file, void *argument, uint32_t size) {
+int kms_add_fb(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_fb *const request = argument;
-    const struct place *const place = object_place(file, request->handle);
-    if (!place) {
+    const struct vma *const vma = vma_lookup(file, request->handle);
+    if (!vma) {
         return ENOENT;
     }
     struct framebuffer framebuffer = {.width = request->width,
                                       .height = request->height,
                                       .pitch = request->pitch,
-                                      .tiling = place->object->tiling,
-                                      .object = place->object};
+                                      .tiling = vma->object->tiling,
+                                      .object = vma->object};
     for (int i = 0; i < FORMATS; i++) {
         if (formats[i].bpp == request->bpp && formats[i].depth == request->depth) {
             framebuffer.format = formats[i].format;
@@ -122,7 +122,7 @@ int kms_add_fb(struct file *file, void *argument, uint32_t size) {
     return add(file, &framebuffer, &request->fb);
 }
 
-int kms_add_fb2(struct file *file, void *argument, uint32_t size) {
+int kms_add_fb2(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_fb2 *const request = argument;
     const bool modified = request->flags & KMS_FB_MODIFIERS;
@@ -133,8 +133,8 @@ int kms_add_fb2(struct file *file, void *argument, uint32_t size) {
     if (modified && request->modifiers[0] != KMS_MODIFIER_LINEAR && request->modifiers[0] != KMS_MODIFIER_X) {
         return EINVAL;
     }
-    const struct place *const place = object_place(file, request->handles[0]);
-    if (!place) {
+    const struct vma *const vma = vma_lookup(file, request->handles[0]);
+    if (!vma) {
         return ENOENT;
     }
     const uint32_t tiling = request->modifiers[0] == KMS_MODIFIER_X ? X : LINEAR;
@@ -143,17 +143,17 @@ int kms_add_fb2(struct file *file, void *argument, uint32_t size) {
                                             .pitch = request->pitches[0],
                                             .offset = request->offsets[0],
                                             .format = request->format,
-                                            .tiling = modified ? tiling : place->object->tiling,
+                                            .tiling = modified ? tiling : vma->object->tiling,
                                             .modifier = modified ? request->modifiers[0] : 0,
                                             .has_modifier = modified,
-                                            .object = place->object};
+                                            .object = vma->object};
     return add(file, &framebuffer, &request->fb);
 }
 
-int kms_get_fb(struct file *file, void *argument, uint32_t size) {
+int kms_get_fb(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_fb *const request = argument;
-    const struct framebuffer *const framebuffer = framebuffer_get(file->display, request->fb);
+    const struct framebuffer *const framebuffer = framebuffer_lookup(file->display, request->fb);
     if (!framebuffer) {
         return ENOENT;
     }
@@ -166,14 +166,14 @@ int kms_get_fb(struct file *file, void *argument, uint32_t size) {
             request->depth = formats[i].depth;
         }
     }
-    request->handle = object_handle(file, framebuffer->object, false);
+    request->handle = gem_handle_create(file, framebuffer->object, false);
     return request->handle ? 0 : ENOMEM;
 }
 
-int kms_get_fb2(struct file *file, void *argument, uint32_t size) {
+int kms_get_fb2(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_fb2 *const request = argument;
-    const struct framebuffer *const framebuffer = framebuffer_get(file->display, request->fb);
+    const struct framebuffer *const framebuffer = framebuffer_lookup(file->display, request->fb);
     if (!framebuffer) {
         return ENOENT;
     }
@@ -185,11 +185,11 @@ int kms_get_fb2(struct file *file, void *argument, uint32_t size) {
                                 .pitches = {framebuffer->pitch},
                                 .offsets = {framebuffer->offset},
                                 .modifiers = {framebuffer->tiling == X ? KMS_MODIFIER_X : KMS_MODIFIER_LINEAR}};
-    request->handles[0] = object_handle(file, framebuffer->object, false);
+    request->handles[0] = gem_handle_create(file, framebuffer->object, false);
     return request->handles[0] ? 0 : ENOMEM;
 }
 
-int kms_remove_fb(struct file *file, void *argument, uint32_t size) {
+int kms_remove_fb(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const uint32_t *const fb = argument;
     struct display *const display = file->display;
@@ -209,10 +209,10 @@ int kms_remove_fb(struct file *file, void *argument, uint32_t size) {
 }
 
 /* A program that draws into what is shown says when a part of it is ready. */
-int kms_dirty_fb(struct file *file, void *argument, uint32_t size) {
+int kms_dirty_fb(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct kms_dirty *const request = argument;
-    if (!framebuffer_get(file->display, request->fb)) {
+    if (!framebuffer_lookup(file->display, request->fb)) {
         return ENOENT;
     }
     return file->display->active && file->display->fb == request->fb ? display_show(file, request->fb) : 0;
@@ -220,7 +220,7 @@ int kms_dirty_fb(struct file *file, void *argument, uint32_t size) {
 
 /* --- dumb buffers --- */
 
-int kms_create_dumb(struct file *file, void *argument, uint32_t size) {
+int kms_create_dumb(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_create_dumb *const request = argument;
     if (request->flags || request->width == 0 || request->height == 0 || request->bpp == 0 || request->bpp > 64 ||
@@ -235,19 +235,19 @@ int kms_create_dumb(struct file *file, void *argument, uint32_t size) {
     return error;
 }
 
-int kms_map_dumb(struct file *file, void *argument, uint32_t size) {
+int kms_map_dumb(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_map_dumb *const request = argument;
-    const struct place *const place = object_place(file, request->handle);
-    if (!place) {
+    const struct vma *const vma = vma_lookup(file, request->handle);
+    if (!vma) {
         return ENOENT;
     }
-    request->offset = map_offset(place->object, true);
+    request->offset = cpu_map_offset(vma->object, true);
     return 0;
 }
 
-int kms_destroy_dumb(struct file *file, void *argument, uint32_t size) {
+int kms_destroy_dumb(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const uint32_t *const handle = argument;
-    return object_close(file, *handle) ? 0 : EINVAL;
+    return gem_handle_delete(file, *handle) ? 0 : EINVAL;
 }

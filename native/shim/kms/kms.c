@@ -15,7 +15,7 @@ static bool put_numbers(uint64_t address, uint32_t *count, const uint32_t *numbe
     return !fits || user_write(address, numbers, there * sizeof numbers[0]);
 }
 
-int kms_set_client_cap(struct file *file, void *argument, uint32_t size) {
+int kms_set_client_cap(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct kms_client_cap *const request = argument;
     struct display *const display = display_of(file);
@@ -48,7 +48,7 @@ int kms_set_client_cap(struct file *file, void *argument, uint32_t size) {
     }
 }
 
-int kms_get_resources(struct file *file, void *argument, uint32_t size) {
+int kms_get_resources(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_resources *const request = argument;
     const struct display *const display = display_of(file);
@@ -79,7 +79,7 @@ int kms_get_resources(struct file *file, void *argument, uint32_t size) {
     return fine ? 0 : EFAULT;
 }
 
-int kms_get_encoder(struct file *file, void *argument, uint32_t size) {
+int kms_get_encoder(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_encoder *const request = argument;
     const struct display *const display = display_of(file);
@@ -93,7 +93,7 @@ int kms_get_encoder(struct file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-int kms_get_connector(struct file *file, void *argument, uint32_t size) {
+int kms_get_connector(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_connector *const request = argument;
     const struct display *const display = display_of(file);
@@ -124,7 +124,7 @@ int kms_get_connector(struct file *file, void *argument, uint32_t size) {
 
 /* --- the CRTC --- */
 
-int kms_get_crtc(struct file *file, void *argument, uint32_t size) {
+int kms_get_crtc(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_crtc *const request = argument;
     const struct display *const display = display_of(file);
@@ -140,10 +140,10 @@ int kms_get_crtc(struct file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-static int turn_on(struct file *file, const struct kms_crtc *request) {
+static int turn_on(struct drm_file *file, const struct kms_crtc *request) {
     struct display *const display = file->display;
     const uint32_t fb = request->fb == UINT32_MAX ? display->fb : request->fb; /* all ones: the one that is shown */
-    const struct framebuffer *const framebuffer = framebuffer_get(display, fb);
+    const struct framebuffer *const framebuffer = framebuffer_lookup(display, fb);
     uint32_t connector;
     if (!framebuffer) {
         return ENOENT;
@@ -174,7 +174,7 @@ static int turn_on(struct file *file, const struct kms_crtc *request) {
     return error;
 }
 
-int kms_set_crtc(struct file *file, void *argument, uint32_t size) {
+int kms_set_crtc(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct kms_crtc *const request = argument;
     struct display *const display = display_of(file);
@@ -192,7 +192,7 @@ int kms_set_crtc(struct file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-int kms_get_pipe(struct file *file, void *argument, uint32_t size) {
+int kms_get_pipe(struct drm_file *file, void *argument, uint32_t size) {
     (void)file;
     (void)size;
     struct kms_pipe *const request = argument;
@@ -205,7 +205,7 @@ int kms_get_pipe(struct file *file, void *argument, uint32_t size) {
 
 /* --- planes --- */
 
-int kms_get_planes(struct file *file, void *argument, uint32_t size) {
+int kms_get_planes(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_planes *const request = argument;
     const struct display *const display = display_of(file);
@@ -216,7 +216,7 @@ int kms_get_planes(struct file *file, void *argument, uint32_t size) {
     return put_numbers(request->planes, &request->count, planes, display->universal_planes ? 2 : 0) ? 0 : EFAULT;
 }
 
-int kms_get_plane(struct file *file, void *argument, uint32_t size) {
+int kms_get_plane(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_plane *const request = argument;
     const struct display *const display = display_of(file);
@@ -236,7 +236,7 @@ int kms_get_plane(struct file *file, void *argument, uint32_t size) {
                : EFAULT;
 }
 
-int kms_set_plane(struct file *file, void *argument, uint32_t size) {
+int kms_set_plane(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct kms_set_plane *const request = argument;
     struct display *const display = display_of(file);
@@ -246,7 +246,7 @@ int kms_set_plane(struct file *file, void *argument, uint32_t size) {
     if (request->fb == 0) {
         return 0;
     }
-    if (request->crtc != DISPLAY_CRTC || !framebuffer_get(display, request->fb)) {
+    if (request->crtc != DISPLAY_CRTC || !framebuffer_lookup(display, request->fb)) {
         return ENOENT;
     }
     if (request->plane == DISPLAY_CURSOR) {
@@ -261,7 +261,7 @@ int kms_set_plane(struct file *file, void *argument, uint32_t size) {
 
 /* --- cursor and gamma: kept in mind at most, for nobody looks --- */
 
-int kms_cursor(struct file *file, void *argument, uint32_t size) {
+int kms_cursor(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct kms_cursor *const request = argument;
     if (request->flags == 0 || request->flags & ~(uint32_t)(KMS_CURSOR_BO | KMS_CURSOR_MOVE)) {
@@ -270,10 +270,10 @@ int kms_cursor(struct file *file, void *argument, uint32_t size) {
     if (request->crtc != DISPLAY_CRTC) {
         return ENOENT;
     }
-    return request->flags & KMS_CURSOR_BO && request->handle && !object_place(file, request->handle) ? ENOENT : 0;
+    return request->flags & KMS_CURSOR_BO && request->handle && !vma_lookup(file, request->handle) ? ENOENT : 0;
 }
 
-static int move_gamma(struct file *file, const struct kms_gamma *request, bool set) {
+static int move_gamma(struct drm_file *file, const struct kms_gamma *request, bool set) {
     struct display *const display = display_of(file);
     if (!display || request->crtc != DISPLAY_CRTC) {
         return display ? ENOENT : ENOMEM;
@@ -292,12 +292,12 @@ static int move_gamma(struct file *file, const struct kms_gamma *request, bool s
     return 0;
 }
 
-int kms_get_gamma(struct file *file, void *argument, uint32_t size) {
+int kms_get_gamma(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     return move_gamma(file, argument, false);
 }
 
-int kms_set_gamma(struct file *file, void *argument, uint32_t size) {
+int kms_set_gamma(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     return move_gamma(file, argument, true);
 }

@@ -66,7 +66,7 @@ static const struct property *find(uint32_t number) {
     return NULL;
 }
 
-int kms_get_property(struct file *file, void *argument, uint32_t size) {
+int kms_get_property(struct drm_file *file, void *argument, uint32_t size) {
     (void)file;
     (void)size;
     struct kms_property *const request = argument;
@@ -160,7 +160,7 @@ int properties_of(const struct display *display, uint32_t object, uint32_t *numb
     return 0;
 }
 
-int kms_object_get_properties(struct file *file, void *argument, uint32_t size) {
+int kms_object_get_properties(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_object_properties *const request = argument;
     const struct display *const display = display_of(file);
@@ -179,7 +179,7 @@ int kms_object_get_properties(struct file *file, void *argument, uint32_t size) 
                : EFAULT;
 }
 
-static int set(struct file *file, uint32_t object, uint32_t property, uint64_t value) {
+static int set(struct drm_file *file, uint32_t object, uint32_t property, uint64_t value) {
     struct display *const display = display_of(file);
     if (!display) {
         return ENOMEM;
@@ -194,13 +194,13 @@ static int set(struct file *file, uint32_t object, uint32_t property, uint64_t v
     return 0;
 }
 
-int kms_set_property(struct file *file, void *argument, uint32_t size) {
+int kms_set_property(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct kms_set_property *const request = argument;
     return set(file, request->connector, request->property, request->value);
 }
 
-int kms_object_set_property(struct file *file, void *argument, uint32_t size) {
+int kms_object_set_property(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct kms_object_set_property *const request = argument;
     return set(file, request->object, request->property, request->value);
@@ -219,7 +219,7 @@ struct in_formats {
     } modifiers[2];
 };
 
-int kms_get_blob(struct file *file, void *argument, uint32_t size) {
+int kms_get_blob(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_blob *const request = argument;
     const struct display *const display = display_of(file);
@@ -240,7 +240,7 @@ int kms_get_blob(struct file *file, void *argument, uint32_t size) {
     const void *data = NULL;
     uint32_t length = 0;
     const struct blob *const own =
-        request->blob >= BLOB_FIRST ? handle_get(&display->blobs, request->blob - BLOB_FIRST) : NULL;
+        request->blob >= BLOB_FIRST ? handle_lookup(&display->blobs, request->blob - BLOB_FIRST) : NULL;
     if (own) {
         data = own->data;
         length = own->length;
@@ -262,7 +262,7 @@ int kms_get_blob(struct file *file, void *argument, uint32_t size) {
     return !wanted || user_write(request->data, data, length) ? 0 : EFAULT;
 }
 
-int kms_create_blob(struct file *file, void *argument, uint32_t size) {
+int kms_create_blob(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct kms_create_blob *const request = argument;
     struct display *const display = display_of(file);
@@ -285,7 +285,7 @@ int kms_create_blob(struct file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-int kms_destroy_blob(struct file *file, void *argument, uint32_t size) {
+int kms_destroy_blob(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const uint32_t *const number = argument;
     struct display *const display = display_of(file);
@@ -309,6 +309,6 @@ const struct kms_mode *property_mode(const struct display *display, uint64_t blo
     if (blob < BLOB_FIRST || blob > UINT32_MAX) {
         return NULL;
     }
-    const struct blob *const own = handle_get(&display->blobs, (uint32_t)blob - BLOB_FIRST);
+    const struct blob *const own = handle_lookup(&display->blobs, (uint32_t)blob - BLOB_FIRST);
     return own && own->length == sizeof(struct kms_mode) ? (const struct kms_mode *)own->data : NULL;
 }

@@ -40,16 +40,16 @@ static struct context *create(uint32_t number) {
     return context;
 }
 
-bool context_open(struct file *file) {
+bool context_open(struct drm_file *file) {
     file->default_context = create(0);
     return file->default_context != NULL;
 }
 
-struct context *context_get(const struct file *file, uint32_t number) {
-    return number ? handle_get(&file->contexts, number) : file->default_context;
+struct context *context_lookup(const struct drm_file *file, uint32_t number) {
+    return number ? handle_lookup(&file->contexts, number) : file->default_context;
 }
 
-void context_free_all(struct file *file) {
+void context_free_all(struct drm_file *file) {
     for (uint32_t i = 1; i < file->contexts.capacity; i++) {
         free(file->contexts.items[i]);
     }
@@ -57,12 +57,12 @@ void context_free_all(struct file *file) {
     free(file->default_context);
 }
 
-static bool announce(struct file *file, uint32_t number, bool alive) {
+static bool announce(struct drm_file *file, uint32_t number, bool alive) {
     struct g4_live_context packet = {.header = {.type = G4_LIVE_CONTEXT}, .context = number, .alive = alive};
-    return link_send(&file->link, &packet, sizeof packet, -1);
+    return connection_send(&file->connection, &packet, sizeof packet, -1);
 }
 
-bool context_announce_all(struct file *file) {
+bool context_announce_all(struct drm_file *file) {
     for (uint32_t i = 1; i < file->contexts.capacity; i++) {
         if (file->contexts.items[i] && !announce(file, i, true)) {
             return false;
@@ -73,7 +73,7 @@ bool context_announce_all(struct file *file) {
 
 /* The kernel's rule: at once when the client wants no recovery, else at the third hang in a row. */
 void context_result(void *owner, uint32_t number, uint32_t status) {
-    struct context *const context = context_get(owner, number);
+    struct context *const context = context_lookup(owner, number);
     if (!context) {
         return;
     }
@@ -163,13 +163,13 @@ static int apply_extensions(struct context *context, uint64_t address) {
     return 0;
 }
 
-int context_create(struct file *file, void *argument, uint32_t size) {
+int context_create(struct drm_file *file, void *argument, uint32_t size) {
     struct i915_context_create *const request = argument;
     const bool extended = size >= sizeof *request;
     if (extended && request->flags & ~(uint32_t)(CONTEXT_CREATE_USE_EXTENSIONS | CONTEXT_CREATE_SINGLE_TIMELINE)) {
         return EINVAL;
     }
-    const int error = file_connect(file);
+    const int error = drm_file_connect(file);
     if (error) {
         return error;
     }
@@ -189,7 +189,7 @@ int context_create(struct file *file, void *argument, uint32_t size) {
     return announce(file, number, true) ? 0 : EIO;
 }
 
-int context_destroy(struct file *file, void *argument, uint32_t size) {
+int context_destroy(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct i915_context_destroy *const destroy = argument;
     if (destroy->pad) {
@@ -204,16 +204,16 @@ int context_destroy(struct file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-int context_get_param(struct file *file, void *argument, uint32_t size) {
+int context_get_param(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_context_param *const param = argument;
-    const struct context *const context = context_get(file, param->context);
+    const struct context *const context = context_lookup(file, param->context);
     if (!context) {
         return ENOENT;
     }
     switch (param->param) {
     case PARAM_GTT_SIZE:
-        param->value = file->link.welcome.gtt_size;
+        param->value = file->connection.welcome.gtt_size;
         break;
     case PARAM_NO_ZEROMAP:
     case PARAM_NO_ERROR_CAPTURE:
@@ -243,21 +243,21 @@ int context_get_param(struct file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-int context_set_param(struct file *file, void *argument, uint32_t size) {
+int context_set_param(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct i915_context_param *const param = argument;
-    struct context *const context = context_get(file, param->context);
+    struct context *const context = context_lookup(file, param->context);
     return context ? set(context, param) : ENOENT;
 }
 
-int context_reset_stats(struct file *file, void *argument, uint32_t size) {
+int context_reset_stats(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_reset_stats *const stats = argument;
     if (stats->flags || stats->pad) {
         return EINVAL;
     }
-    link_receive(&file->link);
-    const struct context *const context = context_get(file, stats->context);
+    connection_receive(&file->connection);
+    const struct context *const context = context_lookup(file, stats->context);
     if (!context) {
         return ENOENT;
     }

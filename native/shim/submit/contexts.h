@@ -16,19 +16,19 @@ struct context {
 };
 
 /* Make the default context of a new file; false: no memory. */
-bool context_open(struct file *file);
+bool context_open(struct drm_file *file);
 /* NULL: there is none. */
-struct context *context_get(const struct file *file, uint32_t number);
-void context_free_all(struct file *file);
+struct context *context_lookup(const struct drm_file *file, uint32_t number);
+void context_free_all(struct drm_file *file);
 /* A new connection: tell the server of those that exist; false: it is gone. */
-bool context_announce_all(struct file *file);
+bool context_announce_all(struct drm_file *file);
 /* How a submission ended that was not fine; `owner` is the file. */
 void context_result(void *owner, uint32_t number, uint32_t status);
 
-int context_create(struct file *file, void *argument, uint32_t size);
-int context_destroy(struct file *file, void *argument, uint32_t size);
-int context_get_param(struct file *file, void *argument, uint32_t size);
-int context_set_param(struct file *file, void *argument, uint32_t size);
-int context_reset_stats(struct file *file, void *argument, uint32_t size);
+int context_create(struct drm_file *file, void *argument, uint32_t size);
+int context_destroy(struct drm_file *file, void *argument, uint32_t size);
+int context_get_param(struct drm_file *file, void *argument, uint32_t size);
+int context_set_param(struct drm_file *file, void *argument, uint32_t size);
+int context_reset_stats(struct drm_file *file, void *argument, uint32_t size);
 
 #endif

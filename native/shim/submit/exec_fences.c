@@ -81,7 +81,7 @@ int fences_wait(const struct submission *submission) {
     }
     for (uint32_t i = 0; i < submission->fence_count; i++) {
         const struct submission_fence *const fence = &submission->fences[i];
-        struct syncobj *const object = syncobj_get(submission->file, fence->handle);
+        struct syncobj *const object = syncobj_lookup(submission->file, fence->handle);
         if (!object) {
             return ENOENT;
         }
@@ -99,7 +99,7 @@ int fences_signal(const struct submission *submission, uint64_t sequence) {
     int error = 0;
     for (uint32_t i = 0; i < submission->fence_count; i++) {
         const struct submission_fence *const fence = &submission->fences[i];
-        struct syncobj *const object = syncobj_get(submission->file, fence->handle);
+        struct syncobj *const object = syncobj_lookup(submission->file, fence->handle);
         if (object && fence->flags & EXEC_FENCE_SIGNAL) {
             const int failed = syncobj_signal_after(object, submission->file, sequence, fence->point);
             error = failed ? failed : error;

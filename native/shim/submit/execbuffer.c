@@ -22,7 +22,7 @@ static const uint64_t batch_minimum = 0x40000; /* where a batch with relocations
 
 /* --- the argument --- */
 
-static int check(const struct file *file, struct i915_execbuffer2 *exec) {
+static int check(const struct drm_file *file, struct i915_execbuffer2 *exec) {
     const uint64_t flags = exec->flags;
     if (flags & ~(uint64_t)EXEC_KNOWN_FLAGS || flags & (EXEC_CONSTANTS_MASK | EXEC_RESOURCE_STREAMER)) {
         return EINVAL;
@@ -53,23 +53,23 @@ static int check(const struct file *file, struct i915_execbuffer2 *exec) {
 /* --- the objects --- */
 
 static int look_up(struct submission *submission) {
-    struct file *const file = submission->file;
+    struct drm_file *const file = submission->file;
     const uint32_t count = submission->exec->count;
     if (!user_read(submission->objects, submission->exec->objects, count * sizeof submission->objects[0])) {
         return EFAULT;
     }
     submission->stamp = ++file->stamp;
     for (uint32_t i = 0; i < count; i++) {
-        struct place *const place = object_place(file, submission->objects[i].handle);
-        if (!place) {
+        struct vma *const vma = vma_lookup(file, submission->objects[i].handle);
+        if (!vma) {
             return ENOENT;
         }
-        if (place->stamp == submission->stamp) {
+        if (vma->stamp == submission->stamp) {
             return EINVAL;
         }
-        place->stamp = submission->stamp;
-        place->index = i;
-        submission->places[i] = place;
+        vma->stamp = submission->stamp;
+        vma->index = i;
+        submission->vmas[i] = vma;
         submission->written[i] = submission->objects[i].flags & EXEC_OBJECT_WRITE;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -87,7 +87,7 @@ static int look_up(struct submission *submission) {
 static int check_batch(struct submission *submission) {
     struct i915_execbuffer2 *const exec = submission->exec;
     submission->batch = exec->flags & EXEC_BATCH_FIRST ? 0 : exec->count - 1;
-    const uint64_t size = submission->places[submission->batch]->object->size;
+    const uint64_t size = submission->vmas[submission->batch]->object->size;
     if (submission->objects[submission->batch].flags & EXEC_OBJECT_WRITE || exec->start > size ||
         exec->length > size - exec->start) {
         return EINVAL;
@@ -104,8 +104,8 @@ static int bind_some(struct submission *submission, bool pinned) {
             continue;
         }
         if (pinned &&
-            (object->offset >= submission->file->link.welcome.gtt_size ||
-             submission->places[i]->object->size > submission->file->link.welcome.gtt_size - object->offset)) {
+            (object->offset >= submission->file->connection.welcome.gtt_size ||
+             submission->vmas[i]->object->size > submission->file->connection.welcome.gtt_size - object->offset)) {
             return EINVAL;
         }
         const struct gtt_request request = {
@@ -114,7 +114,7 @@ static int bind_some(struct submission *submission, bool pinned) {
             .pinned = pinned,
             .address = object->offset,
         };
-        const int error = gtt_bind(submission->places[i], &request, submission->stamp);
+        const int error = gtt_bind(submission->vmas[i], &request, submission->stamp);
         if (error) {
             return error;
         }
@@ -129,13 +129,13 @@ static void make_way(struct submission *submission) {
             continue;
         }
         const uint64_t start = submission->objects[i].offset;
-        const uint64_t end = start + submission->places[i]->object->size;
+        const uint64_t end = start + submission->vmas[i]->object->size;
         for (uint32_t other = 0; other < submission->exec->count; other++) {
-            struct place *const place = submission->places[other];
-            const bool moves = place->bound && place->address < end && start < place->address + place->object->size;
+            struct vma *const vma = submission->vmas[other];
+            const bool moves = vma->bound && vma->address < end && start < vma->address + vma->object->size;
             if (moves && !(submission->objects[other].flags & EXEC_OBJECT_PINNED &&
-                           submission->objects[other].offset == place->address)) {
-                gtt_unbind(place);
+                           submission->objects[other].offset == vma->address)) {
+                gtt_unbind(vma);
             }
         }
     }
@@ -167,19 +167,19 @@ static bool send_objects(struct submission *submission) {
     for (uint32_t done = 0; done < count;) {
         uint32_t part = 0;
         for (; part < MOST && done < count; part++, done++) {
-            const struct place *const place = submission->places[done];
+            const struct vma *const vma = submission->vmas[done];
             const bool captured = submission->objects[done].flags & EXEC_OBJECT_CAPTURE;
             objects[part] = (struct g4_live_object){
-                .address = place->address,
+                .address = vma->address,
                 .flags = (submission->written[done] ? G4_LIVE_OBJECT_WRITTEN : 0u) |
                          (captured ? G4_LIVE_OBJECT_CAPTURE : 0u),
-                .size = place->object->size,
-                .tiling = place->object->tiling,
-                .pitch = place->object->pitch,
+                .size = vma->object->size,
+                .tiling = vma->object->tiling,
+                .pitch = vma->object->pitch,
             };
         }
         *header = (struct g4_live_objects){.header = {.type = G4_LIVE_OBJECTS}, .count = part};
-        if (!link_send(&submission->file->link, packet, sizeof *header + part * sizeof *objects, -1)) {
+        if (!connection_send(&submission->file->connection, packet, sizeof *header + part * sizeof *objects, -1)) {
             return false;
         }
     }
@@ -187,28 +187,28 @@ static bool send_objects(struct submission *submission) {
 }
 
 static int send(struct submission *submission) {
-    struct file *const file = submission->file;
+    struct drm_file *const file = submission->file;
     const struct i915_execbuffer2 *const exec = submission->exec;
     for (uint32_t i = 0; i < exec->count; i++) {
-        view_pick_up(submission->places[i]->object);
+        cpu_view_write_back(submission->vmas[i]->object);
     }
-    const struct place *const batch = submission->places[submission->batch];
+    const struct vma *const batch = submission->vmas[submission->batch];
     struct g4_live_exec packet = {
         .context = (uint32_t)exec->context,
         .engine = (exec->flags & EXEC_RING_MASK) == EXEC_RING_BSD ? G4_LIVE_VIDEO : G4_LIVE_RENDER,
         .address = batch->address + exec->start,
         .length = exec->length ? exec->length : (uint32_t)(batch->object->size - exec->start),
     };
-    if (!gtt_flush(file) || !send_objects(submission) || !link_submit(&file->link, &packet)) {
+    if (!gtt_flush(file) || !send_objects(submission) || !connection_submit(&file->connection, &packet)) {
         return EIO;
     }
-    const uint64_t sequence = file->link.submitted;
+    const uint64_t sequence = file->connection.submitted;
     for (uint32_t i = 0; i < exec->count; i++) {
-        struct place *const place = submission->places[i];
-        place->last_use = sequence;
-        place->object->used = true;
-        place->last_write = submission->written[i] ? sequence : place->last_write;
-        const uint64_t address = place->address;
+        struct vma *const vma = submission->vmas[i];
+        vma->last_use = sequence;
+        vma->object->used = true;
+        vma->last_write = submission->written[i] ? sequence : vma->last_write;
+        const uint64_t address = vma->address;
         if (submission->objects[i].offset != address) {
             (void)user_write(exec->objects + i * sizeof submission->objects[0] +
                                  offsetof(struct i915_exec_object, offset),
@@ -220,34 +220,34 @@ static int send(struct submission *submission) {
 
 /* Views have to be right when nobody asks, and other processes do not know what to wait for (spec/80 3.6). */
 static void wait_where_needed(struct submission *submission) {
-    struct file *const file = submission->file;
-    const uint64_t sequence = file->link.submitted;
+    struct drm_file *const file = submission->file;
+    const uint64_t sequence = file->connection.submitted;
     uint32_t count = 0;
     for (uint32_t i = 0; i < submission->exec->count; i++) {
-        struct object *const object = submission->places[i]->object;
+        struct gem_object *const object = submission->vmas[i]->object;
         if (submission->written[i] && (object->view || object->shared)) {
-            submission->seen[count++] = object_keep(object);
+            submission->seen[count++] = gem_object_get(object);
         }
     }
     if (count || submission->exec->flags & EXEC_FENCE_OUT) {
-        (void)link_wait(&file->link, sequence, INT64_MAX);
+        (void)connection_wait(&file->connection, sequence, INT64_MAX);
     }
     for (uint32_t i = 0; i < count; i++) {
-        view_pick_up(submission->seen[i]);
-        view_refresh(submission->seen[i]);
-        object_drop(submission->seen[i]);
+        cpu_view_write_back(submission->seen[i]);
+        cpu_view_refresh(submission->seen[i]);
+        gem_object_put(submission->seen[i]);
     }
 }
 
 static int attempt(struct submission *submission) {
-    struct file *const file = submission->file;
-    int error = file_connect(file);
-    const struct context *const context = context_get(file, (uint32_t)submission->exec->context);
+    struct drm_file *const file = submission->file;
+    int error = drm_file_connect(file);
+    const struct context *const context = context_lookup(file, (uint32_t)submission->exec->context);
     if (!error && !context) {
         error = ENOENT;
     }
-    if (!error && file->link.submitted - file->link.completed >= LINK_DEPTH) {
-        (void)link_wait(&file->link, file->link.submitted - LINK_DEPTH + 1, INT64_MAX);
+    if (!error && file->connection.submitted - file->connection.completed >= CONNECTION_MAX_PENDING) {
+        (void)connection_wait(&file->connection, file->connection.submitted - CONNECTION_MAX_PENDING + 1, INT64_MAX);
         return EAGAIN;
     }
     if (!error && context->banned) {
@@ -261,7 +261,7 @@ static int attempt(struct submission *submission) {
     return error ? error : send(submission);
 }
 
-int exec_ioctl(struct file *file, void *argument, uint32_t size) {
+int execbuffer_ioctl(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_execbuffer2 *const exec = argument;
     struct submission submission = {.file = file, .exec = exec};
@@ -270,15 +270,15 @@ int exec_ioctl(struct file *file, void *argument, uint32_t size) {
         return error;
     }
     submission.objects = calloc(exec->count, sizeof submission.objects[0]);
-    submission.places = calloc(exec->count, sizeof(struct place *));
+    submission.vmas = calloc(exec->count, sizeof(struct vma *));
     submission.written = calloc(exec->count, sizeof submission.written[0]);
-    submission.seen = calloc(exec->count, sizeof(struct object *));
-    if (!submission.objects || !submission.places || !submission.written || !submission.seen) {
+    submission.seen = calloc(exec->count, sizeof(struct gem_object *));
+    if (!submission.objects || !submission.vmas || !submission.written || !submission.seen) {
         error = ENOMEM;
     }
     error = error ? error : fences_read(&submission);
     if (!error) {
-        link_receive(&file->link);
+        connection_receive(&file->connection);
         do {
             error = attempt(&submission);
         } while (error == EAGAIN);
@@ -292,7 +292,7 @@ int exec_ioctl(struct file *file, void *argument, uint32_t size) {
         error = fd < 0 ? EMFILE : 0;
     }
     free(submission.objects);
-    free(submission.places);
+    free(submission.vmas);
     free(submission.written);
     free(submission.seen);
     free(submission.fences);

@@ -14,12 +14,12 @@ struct submission_fence {
 };
 
 struct submission {
-    struct file *file;
+    struct drm_file *file;
     struct i915_execbuffer2 *exec; /* the ioctl's argument */
     struct i915_exec_object *objects;
-    struct place **places; /* of the objects */
+    struct vma **vmas; /* of the objects */
     bool *written;
-    struct object **seen; /* by others than the GPU: written ones that are shown or shared */
+    struct gem_object **seen; /* by others than the GPU: written ones that are shown or shared */
     struct submission_fence *fences;
     uint32_t fence_count;
     uint32_t batch; /* index */
@@ -34,6 +34,6 @@ int fences_wait(const struct submission *submission);
 /* After the submission `sequence`. */
 int fences_signal(const struct submission *submission, uint64_t sequence);
 
-int exec_ioctl(struct file *file, void *argument, uint32_t size);
+int execbuffer_ioctl(struct drm_file *file, void *argument, uint32_t size);
 
 #endif

@@ -11,18 +11,18 @@ enum {
     MOST = INT32_MAX / (int)sizeof(struct i915_relocation)
 };
 
-static struct place *target_of(const struct submission *submission, uint32_t target) {
+static struct vma *target_of(const struct submission *submission, uint32_t target) {
     if (submission->exec->flags & EXEC_HANDLE_LUT) {
-        return target < submission->exec->count ? submission->places[target] : NULL;
+        return target < submission->exec->count ? submission->vmas[target] : NULL;
     }
-    struct place *const place = object_place(submission->file, target);
-    return place && place->stamp == submission->stamp ? place : NULL;
+    struct vma *const vma = vma_lookup(submission->file, target);
+    return vma && vma->stamp == submission->stamp ? vma : NULL;
 }
 
 /* One entry; `changed` when its presumed offset was wrong. */
-static int relocate_one(struct submission *submission, struct object *object, struct i915_relocation *relocation,
+static int relocate_one(struct submission *submission, struct gem_object *object, struct i915_relocation *relocation,
                         bool *changed) {
-    const struct place *const target = target_of(submission, relocation->target);
+    const struct vma *const target = target_of(submission, relocation->target);
     if (!target) {
         return ENOENT;
     }
@@ -39,20 +39,20 @@ static int relocate_one(struct submission *submission, struct object *object, st
     if (relocation->offset & 3 || relocation->offset > object->size - 4) {
         return EINVAL;
     }
-    if (object_is_busy(object, false)) {
-        object_keep(object);
-        (void)object_wait(object, false, INT64_MAX);
-        object_drop(object);
+    if (gem_object_is_busy(object, false)) {
+        gem_object_get(object);
+        (void)gem_object_wait(object, false, INT64_MAX);
+        gem_object_put(object);
         return EAGAIN;
     }
     const uint32_t value = target->address + relocation->delta;
-    memcpy(object_memory(object) + relocation->offset, &value, sizeof value);
+    memcpy(gem_object_memory(object) + relocation->offset, &value, sizeof value);
     relocation->presumed = target->address;
     *changed = true;
     return 0;
 }
 
-static int relocate_chunk(struct submission *submission, struct object *object, uint64_t address, uint32_t count) {
+static int relocate_chunk(struct submission *submission, struct gem_object *object, uint64_t address, uint32_t count) {
     struct i915_relocation chunk[CHUNK];
     if (!user_read(chunk, address, count * sizeof chunk[0])) {
         return EFAULT;
@@ -79,7 +79,7 @@ static int relocate_chunk(struct submission *submission, struct object *object, 
 static bool is_done_already(const struct submission *submission) {
     bool done = submission->exec->flags & EXEC_NO_RELOC;
     for (uint32_t i = 0; i < submission->exec->count && done; i++) {
-        done = submission->objects[i].offset == submission->places[i]->address;
+        done = submission->objects[i].offset == submission->vmas[i]->address;
     }
     return done;
 }
@@ -96,7 +96,7 @@ int relocate(struct submission *submission) {
         for (uint32_t done = 0; done < entry->relocation_count; done += CHUNK) {
             const uint32_t left = entry->relocation_count - done;
             const int error =
-                relocate_chunk(submission, submission->places[i]->object,
+                relocate_chunk(submission, submission->vmas[i]->object,
                                entry->relocations + done * sizeof(struct i915_relocation), left < CHUNK ? left : CHUNK);
             if (error) {
                 return error;

@@ -13,11 +13,11 @@
 static const char kind[] = "sync";
 
 int sync_file_new(void) {
-    return token_new(kind, true);
+    return named_socket_new(kind, true);
 }
 
 int sync_file_wait(int fd) {
-    return token_is(fd, kind) ? 0 : EINVAL;
+    return named_socket_is(fd, kind) ? 0 : EINVAL;
 }
 
 static int merge(void *argument) {
@@ -28,7 +28,7 @@ static int merge(void *argument) {
     if (request.flags || request.pad) {
         return EINVAL;
     }
-    if (!token_is(request.second, kind)) {
+    if (!named_socket_is(request.second, kind)) {
         return ENOENT;
     }
     request.fence = sync_file_new();
@@ -62,7 +62,7 @@ static int tell(void *argument) {
 
 bool sync_file_ioctl(int fd, unsigned long request, void *argument, int *error) {
     const uint32_t number = request_number(request);
-    if ((number != SYNC_FILE_MERGE && number != SYNC_FILE_INFO) || !token_is(fd, kind)) {
+    if ((number != SYNC_FILE_MERGE && number != SYNC_FILE_INFO) || !named_socket_is(fd, kind)) {
         return false;
     }
     *error = number == SYNC_FILE_MERGE ? merge(argument) : tell(argument);

@@ -50,11 +50,11 @@ static void drop(struct syncobj *object) {
     }
 }
 
-struct syncobj *syncobj_get(const struct file *file, uint32_t handle) {
-    return handle_get(&file->syncobjs, handle);
+struct syncobj *syncobj_lookup(const struct drm_file *file, uint32_t handle) {
+    return handle_lookup(&file->syncobjs, handle);
 }
 
-void syncobj_free_all(struct file *file) {
+void syncobj_free_all(struct drm_file *file) {
     for (uint32_t i = 1; i < file->syncobjs.capacity; i++) {
         if (file->syncobjs.items[i]) {
             drop(file->syncobjs.items[i]);
@@ -65,13 +65,13 @@ void syncobj_free_all(struct file *file) {
 
 /* --- fences --- */
 
-static struct file *pending_file(const struct fence *fence) {
-    struct file *const file = fence->file ? file_of_id(fence->file) : NULL;
+static struct drm_file *pending_file(const struct fence *fence) {
+    struct drm_file *const file = fence->file ? drm_file_of_id(fence->file) : NULL;
     if (!file) {
         return NULL;
     }
-    link_receive(&file->link);
-    return link_is_done(&file->link, fence->sequence) ? NULL : file;
+    connection_receive(&file->connection);
+    return connection_is_done(&file->connection, fence->sequence) ? NULL : file;
 }
 
 static int set_fence(struct syncobj *object, struct fence fence) {
@@ -114,10 +114,10 @@ static uint32_t fences_until(const struct syncobj *object, uint64_t point) {
 }
 
 /* The open file whose submission holds a point up, or NULL. */
-static struct file *held_up_by(const struct syncobj *object, uint64_t point) {
+static struct drm_file *held_up_by(const struct syncobj *object, uint64_t point) {
     const uint32_t count = fences_until(object, point);
     for (uint32_t i = 0; i < count; i++) {
-        struct file *const file = pending_file(&object->fences[i]);
+        struct drm_file *const file = pending_file(&object->fences[i]);
         if (file) {
             return file;
         }
@@ -127,19 +127,19 @@ static struct file *held_up_by(const struct syncobj *object, uint64_t point) {
 
 static void wait_until_done(struct syncobj *object, uint64_t point) {
     object->refs++;
-    for (struct file *file; (file = held_up_by(object, point)) != NULL;) {
+    for (struct drm_file *file; (file = held_up_by(object, point)) != NULL;) {
         file->refs++;
-        link_pause(&file->link, INT64_MAX);
-        file_drop(file);
+        connection_pause(&file->connection, INT64_MAX);
+        drm_file_put(file);
     }
     drop(object);
 }
 
-int syncobj_wait_before(struct file *file, struct syncobj *object, uint64_t point) {
+int syncobj_wait_before(struct drm_file *file, struct syncobj *object, uint64_t point) {
     if (fences_until(object, point) == 0) {
         return EINVAL;
     }
-    const struct file *const other = held_up_by(object, point);
+    const struct drm_file *const other = held_up_by(object, point);
     if (other && other != file) {
         wait_until_done(object, point);
         return EAGAIN; /* the lock was given up: start again */
@@ -147,13 +147,13 @@ int syncobj_wait_before(struct file *file, struct syncobj *object, uint64_t poin
     return 0;
 }
 
-int syncobj_signal_after(struct syncobj *object, struct file *file, uint64_t sequence, uint64_t point) {
+int syncobj_signal_after(struct syncobj *object, struct drm_file *file, uint64_t sequence, uint64_t point) {
     return set_fence(object, (struct fence){.point = point, .file = file->id, .sequence = sequence});
 }
 
 /* --- ioctls: life --- */
 
-static int add(struct file *file, struct syncobj *object, uint32_t *handle) {
+static int add(struct drm_file *file, struct syncobj *object, uint32_t *handle) {
     *handle = handle_add(&file->syncobjs, object);
     if (!*handle) {
         drop(object);
@@ -175,7 +175,7 @@ static struct syncobj *create(bool signaled) {
     return object;
 }
 
-int syncobj_create(struct file *file, void *argument, uint32_t size) {
+int syncobj_create(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct drm_syncobj_create *const request = argument;
     if (request->flags & ~(uint32_t)SYNCOBJ_CREATE_SIGNALED) {
@@ -185,7 +185,7 @@ int syncobj_create(struct file *file, void *argument, uint32_t size) {
     return object ? add(file, object, &request->handle) : ENOMEM;
 }
 
-int syncobj_destroy(struct file *file, void *argument, uint32_t size) {
+int syncobj_destroy(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct drm_syncobj_destroy *const request = argument;
     if (request->pad) {
@@ -202,12 +202,12 @@ int syncobj_destroy(struct file *file, void *argument, uint32_t size) {
 /* --- ioctls: descriptors --- */
 
 static void forget_closed_exports(void) {
-    for (struct export **place = &exports; *place;) {
-        struct export *const entry = *place;
-        if (token_is_alive("syncobj", entry->inode)) {
-            place = &entry->next;
+    for (struct export **link = &exports; *link;) {
+        struct export *const entry = *link;
+        if (named_socket_is_open("syncobj", entry->inode)) {
+            link = &entry->next;
         } else {
-            *place = entry->next;
+            *link = entry->next;
             drop(entry->object);
             free(entry);
         }
@@ -218,7 +218,7 @@ static int export_object(struct syncobj *object, int32_t *fd) {
     forget_closed_exports();
     struct export *const entry = calloc(1, sizeof *entry);
     struct stat64 status;
-    *fd = entry ? token_new("syncobj", false) : -1;
+    *fd = entry ? named_socket_new("syncobj", false) : -1;
     if (*fd < 0 || REAL(fstat64)(*fd, &status)) {
         free(entry);
         return entry ? errno : ENOMEM;
@@ -229,10 +229,10 @@ static int export_object(struct syncobj *object, int32_t *fd) {
     return 0;
 }
 
-int syncobj_to_fd(struct file *file, void *argument, uint32_t size) {
+int syncobj_to_fd(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct drm_syncobj_fd *const request = argument;
-    struct syncobj *const object = syncobj_get(file, request->handle);
+    struct syncobj *const object = syncobj_lookup(file, request->handle);
     if (request->pad || request->flags & ~(uint32_t)SYNCOBJ_FD_SYNC_FILE || !object) {
         return EINVAL;
     }
@@ -247,7 +247,7 @@ int syncobj_to_fd(struct file *file, void *argument, uint32_t size) {
     return request->fd < 0 ? errno : 0;
 }
 
-int syncobj_from_fd(struct file *file, void *argument, uint32_t size) {
+int syncobj_from_fd(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct drm_syncobj_fd *const request = argument;
     if (request->pad || request->flags & ~(uint32_t)SYNCOBJ_FD_SYNC_FILE) {
@@ -255,14 +255,14 @@ int syncobj_from_fd(struct file *file, void *argument, uint32_t size) {
     }
     if (request->flags & SYNCOBJ_FD_SYNC_FILE) {
         const int error = sync_file_wait(request->fd);
-        struct syncobj *const object = syncobj_get(file, request->handle);
+        struct syncobj *const object = syncobj_lookup(file, request->handle);
         if (error || !object) {
             return error ? error : ENOENT;
         }
         return set_fence(object, (struct fence){0});
     }
     struct stat64 status;
-    if (!REAL(fstat64)(request->fd, &status) && token_is(request->fd, "syncobj")) {
+    if (!REAL(fstat64)(request->fd, &status) && named_socket_is(request->fd, "syncobj")) {
         for (const struct export *entry = exports; entry; entry = entry->next) {
             if (entry->inode == status.st_ino) {
                 entry->object->refs++;
@@ -291,7 +291,8 @@ static void list_free(struct list *list) {
 }
 
 /* `points` 0: all zero. */
-static int list_read(struct list *list, const struct file *file, uint64_t handles, uint64_t points, uint32_t count) {
+static int list_read(struct list *list, const struct drm_file *file, uint64_t handles, uint64_t points,
+                     uint32_t count) {
     *list = (struct list){0};
     if (count > MOST_HANDLES) {
         return ENOMEM;
@@ -307,7 +308,7 @@ static int list_read(struct list *list, const struct file *file, uint64_t handle
         error = EFAULT;
     }
     for (uint32_t i = 0; i < count && !error; i++) {
-        struct syncobj *const object = syncobj_get(file, numbers[i]);
+        struct syncobj *const object = syncobj_lookup(file, numbers[i]);
         if (object) {
             object->refs++;
             list->objects[list->count++] = object;
@@ -325,14 +326,14 @@ static int list_read(struct list *list, const struct file *file, uint64_t handle
 /* What a wait has found so far. */
 struct progress {
     uint32_t done, first_done, unsubmitted;
-    struct file *pending; /* one that holds something up */
+    struct drm_file *pending; /* one that holds something up */
 };
 
 static struct progress look(const struct list *list, uint32_t flags) {
     struct progress progress = {.first_done = UINT32_MAX};
     for (uint32_t i = 0; i < list->count; i++) {
         const bool submitted = fences_until(list->objects[i], list->points[i]) != 0;
-        struct file *const held =
+        struct drm_file *const held =
             submitted && !(flags & SYNCOBJ_WAIT_AVAILABLE) ? held_up_by(list->objects[i], list->points[i]) : NULL;
         if (!submitted) {
             progress.unsubmitted++;
@@ -368,12 +369,12 @@ static int wait_for(const struct list *list, uint32_t flags, int64_t timeout, ui
         const bool several = progress.unsubmitted || progress.done + 1 < list->count;
         const int64_t soon = now + slice;
         progress.pending->refs++;
-        link_pause(&progress.pending->link, several && soon < timeout ? soon : timeout);
-        file_drop(progress.pending);
+        connection_pause(&progress.pending->connection, several && soon < timeout ? soon : timeout);
+        drm_file_put(progress.pending);
     }
 }
 
-int syncobj_wait(struct file *file, void *argument, uint32_t size) {
+int syncobj_wait(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct drm_syncobj_wait *const request = argument;
     if (request->flags & ~(uint32_t)(SYNCOBJ_WAIT_ALL | SYNCOBJ_WAIT_FOR_SUBMIT)) {
@@ -391,7 +392,7 @@ int syncobj_wait(struct file *file, void *argument, uint32_t size) {
     return error;
 }
 
-int syncobj_timeline_wait(struct file *file, void *argument, uint32_t size) {
+int syncobj_timeline_wait(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct drm_syncobj_timeline_wait *const request = argument;
     if (request->flags & ~(uint32_t)(SYNCOBJ_WAIT_ALL | SYNCOBJ_WAIT_FOR_SUBMIT | SYNCOBJ_WAIT_AVAILABLE)) {
@@ -409,7 +410,7 @@ int syncobj_timeline_wait(struct file *file, void *argument, uint32_t size) {
     return error;
 }
 
-int syncobj_reset(struct file *file, void *argument, uint32_t size) {
+int syncobj_reset(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct drm_syncobj_array *const request = argument;
     struct list list;
@@ -426,7 +427,7 @@ int syncobj_reset(struct file *file, void *argument, uint32_t size) {
     return error;
 }
 
-int syncobj_signal(struct file *file, void *argument, uint32_t size) {
+int syncobj_signal(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct drm_syncobj_array *const request = argument;
     struct list list;
@@ -443,7 +444,7 @@ int syncobj_signal(struct file *file, void *argument, uint32_t size) {
     return error;
 }
 
-int syncobj_timeline_signal(struct file *file, void *argument, uint32_t size) {
+int syncobj_timeline_signal(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct drm_syncobj_timeline_array *const request = argument;
     struct list list;
@@ -469,7 +470,7 @@ static uint64_t reached(const struct syncobj *object, bool submitted) {
     return point;
 }
 
-int syncobj_query(struct file *file, void *argument, uint32_t size) {
+int syncobj_query(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct drm_syncobj_timeline_array *const request = argument;
     struct list list;
@@ -487,14 +488,14 @@ int syncobj_query(struct file *file, void *argument, uint32_t size) {
     return error;
 }
 
-int syncobj_transfer(struct file *file, void *argument, uint32_t size) {
+int syncobj_transfer(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct drm_syncobj_transfer *const request = argument;
     if (request->pad || request->flags & ~(uint32_t)SYNCOBJ_WAIT_FOR_SUBMIT) {
         return EINVAL;
     }
-    struct syncobj *const source = syncobj_get(file, request->source);
-    struct syncobj *const destination = syncobj_get(file, request->destination);
+    struct syncobj *const source = syncobj_lookup(file, request->source);
+    struct syncobj *const destination = syncobj_lookup(file, request->destination);
     if (!source || !destination) {
         return ENOENT;
     }

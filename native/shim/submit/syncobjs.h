@@ -9,24 +9,24 @@
 
 struct syncobj;
 
-struct syncobj *syncobj_get(const struct file *file, uint32_t handle);
+struct syncobj *syncobj_lookup(const struct drm_file *file, uint32_t handle);
 /* A submission of `file` is to wait for a point: 0, EINVAL when nobody has submitted it, or EAGAIN when we have waited,
  * for which the lock was given up. */
-int syncobj_wait_before(struct file *file, struct syncobj *object, uint64_t point);
+int syncobj_wait_before(struct drm_file *file, struct syncobj *object, uint64_t point);
 /* The submission signals it. */
-int syncobj_signal_after(struct syncobj *object, struct file *file, uint64_t sequence, uint64_t point);
-void syncobj_free_all(struct file *file);
+int syncobj_signal_after(struct syncobj *object, struct drm_file *file, uint64_t sequence, uint64_t point);
+void syncobj_free_all(struct drm_file *file);
 
-int syncobj_create(struct file *file, void *argument, uint32_t size);
-int syncobj_destroy(struct file *file, void *argument, uint32_t size);
-int syncobj_to_fd(struct file *file, void *argument, uint32_t size);
-int syncobj_from_fd(struct file *file, void *argument, uint32_t size);
-int syncobj_wait(struct file *file, void *argument, uint32_t size);
-int syncobj_reset(struct file *file, void *argument, uint32_t size);
-int syncobj_signal(struct file *file, void *argument, uint32_t size);
-int syncobj_timeline_wait(struct file *file, void *argument, uint32_t size);
-int syncobj_query(struct file *file, void *argument, uint32_t size);
-int syncobj_transfer(struct file *file, void *argument, uint32_t size);
-int syncobj_timeline_signal(struct file *file, void *argument, uint32_t size);
+int syncobj_create(struct drm_file *file, void *argument, uint32_t size);
+int syncobj_destroy(struct drm_file *file, void *argument, uint32_t size);
+int syncobj_to_fd(struct drm_file *file, void *argument, uint32_t size);
+int syncobj_from_fd(struct drm_file *file, void *argument, uint32_t size);
+int syncobj_wait(struct drm_file *file, void *argument, uint32_t size);
+int syncobj_reset(struct drm_file *file, void *argument, uint32_t size);
+int syncobj_signal(struct drm_file *file, void *argument, uint32_t size);
+int syncobj_timeline_wait(struct drm_file *file, void *argument, uint32_t size);
+int syncobj_query(struct drm_file *file, void *argument, uint32_t size);
+int syncobj_transfer(struct drm_file *file, void *argument, uint32_t size);
+int syncobj_timeline_signal(struct drm_file *file, void *argument, uint32_t size);
 
 #endif
