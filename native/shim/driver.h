@@ -1,4 +1,4 @@
-/* What gem/, submit/ and kms/ do when a device file is opened, connected and closed. */
+/* The struct drm_driver: what gem/, submit/ and kms/ do when a device file is opened, connected and closed. */
 #ifndef SHIM_DRIVER_H
 #define SHIM_DRIVER_H
 

@@ -1,4 +1,10 @@
-/* The table of ioctls, and what all of them have in common (ioctls.h). */
+/* The table of ioctls.
+ *
+ * Layers of the shim; an include may only point to the left:
+ * uapi.h, kms/kms_uapi.h, protocol.h < base < device < gem < submit < kms < ioctls.c, driver.c < hooks
+ * Lower layers reach higher ones through struct drm_driver (driver.c).  base wraps libc and the kernel; device has open
+ * files, their connections and memory; hooks are the functions that programs call.
+ */
 #define _GNU_SOURCE
 #include "shim/ioctls.h"
 
@@ -21,7 +27,7 @@
 
 typedef int handler(struct drm_file *file, void *argument, uint32_t size);
 
-/* --- the few that are about the open file itself --- */
+/* --- ioctls of the open file --- */
 
 static int nothing(struct drm_file *file, void *argument, uint32_t size) {
     (void)file;
@@ -44,7 +50,7 @@ static int invalid(struct drm_file *file, void *argument, uint32_t size) {
     return EINVAL;
 }
 
-/* The name of the bus is there when SET_VERSION has been called: libdrm takes a file with a name for one in use. */
+/* Empty before SET_VERSION: libdrm takes a file with a bus id for one in use. */
 static int get_unique(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     static const char bus[] = "pci:0000:00:02.0";
@@ -94,7 +100,7 @@ enum {
 
 static const struct entry {
     handler *handle;
-    bool render; /* allowed on the render node, too */
+    bool render; /* allowed on the render node */
 } table[256] = {
     [DRM_VERSION] = {chip_version, true},
     [DRM_GET_UNIQUE] = {get_unique, false},
@@ -163,7 +169,7 @@ static const struct entry {
     [KMS_GET_LEASE] = {invalid, false},
     [KMS_REVOKE_LEASE] = {invalid, false},
 
-    [0x40] = {nothing, false}, /* numbers of user mode setting: accepted and ignored, as the kernel does */
+    [0x40] = {nothing, false}, /* 0x40 to 0x53: ioctls of user mode setting, which the kernel accepts and ignores */
     [0x41] = {nothing, false},
     [0x42] = {nothing, false},
     [0x43] = {nothing, false},
@@ -219,17 +225,17 @@ static const struct entry {
     [I915_VM_DESTROY] = {no_device, true},
 };
 
-/* The user hears of each kind once. */
-static void note_unknown(struct drm_file *file, uint32_t number) {
-    static bool noted[256];
-    if (!noted[number]) {
-        noted[number] = true;
+/* Log each number once. */
+static void log_unknown(struct drm_file *file, uint32_t number) {
+    static bool logged[256];
+    if (!logged[number]) {
+        logged[number] = true;
         connection_log(&file->connection, "unknown ioctl 0x%02x", number);
     }
 }
 
-/* Only who works with the device looks into buffers or submits batches. Drivers for other devices look at this one,
- * too: they read parameters, and set the tiling of a buffer to see whether memory is swizzled. */
+/* True for ioctls that only the driver in use calls.  Other drivers probe the device, too: they read parameters, and
+ * set the tiling of a buffer to find out whether memory is swizzled. */
 static bool is_work(uint32_t number) {
     switch (number) {
     case I915_GEM_PREAD:
@@ -247,7 +253,7 @@ static int run(struct drm_file *file, unsigned long request, void *argument) {
     const uint32_t number = request_number(request);
     const struct entry *const entry = &table[number];
     if (!entry->handle) {
-        note_unknown(file, number);
+        log_unknown(file, number);
         return EINVAL;
     }
     if (file->minor == DRM_MINOR_RENDER && !entry->render) {
@@ -263,14 +269,14 @@ static int run(struct drm_file *file, unsigned long request, void *argument) {
         connection_send_used(&file->connection);
     }
     const int error = entry->handle(file, copy, size);
-    /* Also when it failed, as the kernel does: SET_TILING tells the truth then. */
+    /* Copy out even on failure, as the kernel does: SET_TILING reports the present tiling then. */
     if (request_direction(request) & REQUEST_READ && !user_write((uintptr_t)argument, copy, size)) {
         return EFAULT;
     }
     return error;
 }
 
-/* A program may say that it begins or ends to touch a dma-buf: everything in it is up to date already. */
+/* DMA_BUF_IOCTL_SYNC needs no action: the contents are always up to date. */
 static bool is_dma_buf_sync(int fd, unsigned long request) {
     return request_type(request) == DMA_BUF_IOCTL_TYPE && request_number(request) == DMA_BUF_SYNC &&
            drm_file_ever_opened() && memfd_find(fd) != NULL;
@@ -288,7 +294,7 @@ bool ioctl_dispatch(int fd, unsigned long request, void *argument, int *result) 
     struct drm_file *const file = type == DRM_IOCTL_TYPE ? drm_file_of_descriptor(fd) : NULL;
     if (file) {
         ours = true;
-        /* Every answer depends on which machine it is. */
+        /* The answers depend on the chip, which only the server knows. */
         const int unconnected = file->connection.welcome.pci_id ? 0 : drm_file_connect(file);
         error = unconnected ? unconnected : run(file, request, argument);
         drm_file_put(file);

@@ -1,9 +1,9 @@
-/* Which ioctl does what (spec/80 2.2). */
+/* Dispatch of ioctls. */
 #ifndef SHIM_IOCTLS_H
 #define SHIM_IOCTLS_H
 #include <stdbool.h>
 
-/* False: `fd` is none of ours.  Otherwise `result` is what ioctl() returns, with errno. */
+/* False if `fd` does not belong to the device.  Otherwise `result` and errno are those of ioctl(). */
 bool ioctl_dispatch(int fd, unsigned long request, void *argument, int *result);
 
 #endif

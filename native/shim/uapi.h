@@ -1,4 +1,4 @@
-/* The DRM and i915 interface of the kernel: numbers and layouts (spec/80 2.2, 2.3), nothing else. */
+/* Numbers and layouts of the kernel's DRM and i915 interfaces (include/uapi/drm/drm.h, i915_drm.h). */
 #ifndef SHIM_UAPI_H
 #define SHIM_UAPI_H
 #include <stdint.h>
@@ -12,7 +12,7 @@ enum {
     SYNC_FILE_IOCTL_TYPE = '>',
 };
 
-/* The request of an ioctl, taken apart. */
+/* The fields of an ioctl request (_IOC). */
 enum {
     REQUEST_WRITE = 1, /* the kernel reads the argument */
     REQUEST_READ = 2,  /* the kernel writes the argument */
@@ -74,7 +74,7 @@ enum drm_number {
     I915_GEM_SET_TILING = 0x61,
     I915_GEM_GET_TILING = 0x62,
     I915_GEM_GET_APERTURE = 0x63,
-    I915_GEM_MMAP_GTT = 0x64, /* and MMAP_OFFSET, which is longer */
+    I915_GEM_MMAP_GTT = 0x64, /* also MMAP_OFFSET, whose argument is longer */
     I915_GEM_MADVISE = 0x66,
     I915_GEM_EXECBUFFER2 = 0x69,
     I915_GEM_WAIT = 0x6c,
@@ -96,7 +96,7 @@ enum drm_number {
     I915_GEM_CREATE_EXT = 0x7c,
 };
 
-/* `uintptr_t`: half as long in a program of 32 bits, for which the shim is, too. */
+/* `uintptr_t`: 4 bytes in the shim for 32-bit programs. */
 struct drm_version {
     int32_t major, minor, patch;
     uintptr_t name_length, name;
@@ -320,7 +320,7 @@ struct i915_timeline_fences {
     uint64_t count, handles, values;
 };
 
-/* Sync files (type '>') and dma-bufs (type 'b'). */
+/* Sync files (type '>') and dma-bufs (type 'b'): include/uapi/linux/sync_file.h, dma-buf.h. */
 enum {
     SYNC_FILE_MERGE = 3,
     SYNC_FILE_INFO = 4,

@@ -1,4 +1,3 @@
-/* Our own descriptors (descriptors.h). */
 #define _GNU_SOURCE
 #include "shim/base/descriptors.h"
 
@@ -16,7 +15,7 @@ enum {
     LIMIT = 1 << 16
 };
 static uint8_t hidden[LIMIT / 8];
-static int hidden_end; /* above all of them */
+static int hidden_end; /* all hidden descriptors are below this number */
 
 static void mark(int fd, bool set) {
     if (fd < 0 || fd >= LIMIT) {
@@ -76,9 +75,9 @@ int descriptor_next(unsigned first, unsigned last) {
     return -1;
 }
 
-/* Room for one descriptor in a message, aligned as the system wants it. */
+/* Ancillary data with one descriptor, aligned as sendmsg() requires. */
 union control {
-    char room[CMSG_SPACE(sizeof(int))];
+    char bytes[CMSG_SPACE(sizeof(int))];
     struct cmsghdr align;
 };
 
@@ -89,7 +88,7 @@ long descriptor_send(int socket, const void *data, unsigned long size, int passe
     if (passed >= 0) {
         memset(&control, 0, sizeof control);
         message.msg_control = &control;
-        message.msg_controllen = sizeof control.room;
+        message.msg_controllen = sizeof control.bytes;
         struct cmsghdr *const header = CMSG_FIRSTHDR(&message);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
@@ -107,7 +106,7 @@ long descriptor_receive(int socket, void *data, unsigned long size, int *passed,
     struct iovec part = {.iov_base = data, .iov_len = size};
     union control control;
     struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.room};
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.bytes};
     *passed = -1;
     long got;
     do {

@@ -1,4 +1,3 @@
-/* Named sockets (named_socket.h). */
 #define _GNU_SOURCE
 #include "shim/base/named_socket.h"
 
@@ -13,7 +12,7 @@
 
 #include "shim/base/real.h"
 
-/* In the abstract space: no file, gone with the socket. */
+/* In the abstract namespace: the name disappears with the socket, and there is no file. */
 static socklen_t make_name(struct sockaddr_un *address, const char *kind, uint64_t inode) {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     const int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "gen4emu/%s/%llu", kind,

@@ -1,10 +1,9 @@
-/* Free spans as a sorted array (ranges.h). */
 #include "shim/base/ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more, always in advance: giving back never fails. */
+/* Reserve space for one more range.  Done ahead of time, so that ranges_give() does not fail. */
 static bool grow(struct ranges *ranges) {
     if (ranges->count + 2 <= ranges->capacity) {
         return true;
@@ -33,7 +32,7 @@ void ranges_destroy(struct ranges *ranges) {
     *ranges = (struct ranges){0};
 }
 
-/* The first free span that ends after `address`. */
+/* Index of the first free range that ends after `address`. */
 static size_t find(const struct ranges *ranges, uint64_t address) {
     size_t low = 0;
     size_t high = ranges->count;

@@ -1,4 +1,4 @@
-/* Which parts of a span of addresses are free: for memory files and for graphics addresses alike. */
+/* Allocator for ranges of numbers: offsets in a memfd, or graphics addresses. */
 #ifndef SHIM_RANGES_H
 #define SHIM_RANGES_H
 #include <stdbool.h>
@@ -9,7 +9,7 @@ struct range {
     uint64_t start, end;
 };
 
-/* Sorted, apart from each other. */
+/* The free ranges, sorted; no two are adjacent. */
 struct ranges {
     struct range *free;
     size_t count, capacity;
@@ -19,9 +19,9 @@ struct ranges {
 
 bool ranges_init(struct ranges *ranges, uint64_t start, uint64_t end);
 void ranges_destroy(struct ranges *ranges);
-/* The lowest fit at or above `minimum`, or RANGES_NONE.  `alignment` is a power of two. */
+/* Allocate the lowest fit at or above `minimum`; RANGES_NONE if there is none.  `alignment` is a power of two. */
 uint64_t ranges_take(struct ranges *ranges, uint64_t size, uint64_t alignment, uint64_t minimum);
-/* Exactly there; false where some of it is taken. */
+/* Allocate exactly this range; false if a part of it is in use. */
 bool ranges_take_at(struct ranges *ranges, uint64_t start, uint64_t size);
 void ranges_give(struct ranges *ranges, uint64_t start, uint64_t size);
 

@@ -1,4 +1,3 @@
-/* The next definition of a hooked function (real.h). */
 #define _GNU_SOURCE
 #include "shim/base/real.h"
 

@@ -1,13 +1,13 @@
-/* The functions behind our hooks: what the program would have called without us.
+/* The libc functions behind the shim's hooks.
  *
- * Inside of the shim every call of a hooked function goes through REAL(), so that we never hook ourselves.
+ * Inside the shim, every call of a hooked function goes through REAL(), so that the shim never calls its own hooks.
  */
 #ifndef SHIM_REAL_H
 #define SHIM_REAL_H
 
 #define HOOK __attribute__((visibility("default")))
 
-/* dlsym() of the next library's function; never NULL for the functions of libc which we hook. */
+/* dlsym(RTLD_NEXT); never NULL for the hooked functions of libc. */
 void *real_next(const char *name);
 
 #define REAL(name)                                                                                                     \

@@ -1,4 +1,3 @@
-/* Copies from and to the program's memory, by the kernel, which checks the addresses (user.h). */
 #define _GNU_SOURCE
 #include "shim/base/user.h"
 
@@ -8,15 +7,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The stack of this thread: what lies between here and its top is there for sure, and needs no system call.  Most
- * arguments of ioctls do. */
+/* The stack of this thread.  Everything between the current frame and `high` is mapped, so it is copied without a
+ * system call; most arguments of ioctls are there. */
 static __thread struct { uintptr_t low, high; } stack __attribute__((tls_model("initial-exec")));
 
 static void find_stack(void) {
     pthread_attr_t attributes;
     void *low = NULL;
     size_t size = 0;
-    stack.low = stack.high = 1; /* unknown, and no need to ask again */
+    stack.low = stack.high = 1; /* unknown; do not try again */
     if (pthread_getattr_np(pthread_self(), &attributes)) {
         return;
     }
@@ -35,7 +34,7 @@ static bool is_on_stack(uint64_t address, size_t size) {
     return stack.low <= here && here <= address && address <= stack.high && size <= stack.high - address;
 }
 
-/* Where the system call is forbidden we have to trust the program. */
+/* If a sandbox forbids the system call, the address is trusted. */
 static bool is_forbidden(void) {
     return errno == EPERM || errno == ENOSYS;
 }

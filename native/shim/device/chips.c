@@ -1,4 +1,3 @@
-/* Parameters, capabilities and queries (chips.h). */
 #include "shim/device/chips.h"
 
 #include <errno.h>
@@ -24,7 +23,7 @@ bool chip_can_snoop(const struct drm_file *file) {
 
 /* --- version --- */
 
-/* The kernel's way with texts: as much as fits, and the whole length back. */
+/* As drm_version() does: copy what fits, and return the whole length. */
 static bool put_text(const char *text, uintptr_t address, uintptr_t *length) {
     const size_t whole = strlen(text);
     const size_t part = *length < whole ? (size_t)*length : whole;
@@ -55,7 +54,7 @@ enum {
     IS_ABSENT = -4
 };
 
-/* By number, from 1 on. */
+/* Indexed by I915_PARAM_*, from 1 on (include/uapi/drm/i915_drm.h). */
 static const int32_t params[] = {
     [1] = IS_ABSENT,    /* IRQ_ACTIVE */
     [2] = IS_ABSENT,    /* ALLOW_BATCHBUFFER */
@@ -202,7 +201,7 @@ struct regions {
     } region;
 };
 
-/* What was asked for, or its size when there is no room given yet; a negative error as the item's length. */
+/* The new `length` of a query item: the size of the data, or a negative errno.  With length 0, nothing is copied. */
 static int32_t put_item(const struct i915_query_item *item, const void *data, int32_t size) {
     if (item->flags) {
         return -EINVAL;

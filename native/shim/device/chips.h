@@ -1,4 +1,4 @@
-/* What a machine of the server's PCI id answers (spec/80 2.4, 2.5, 5.1). */
+/* The i915 driver's answers about the emulated chip: parameters, capabilities, queries, registers. */
 #ifndef SHIM_CHIPS_H
 #define SHIM_CHIPS_H
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 
 #include "shim/device/drm_file.h"
 
-/* Cantiga and Eaglelake have what Broadwater and Crestline lack: a video engine, snooping. */
+/* True for Cantiga and Eaglelake, false for Broadwater and Crestline. */
 bool chip_has_video_engine(const struct drm_file *file);
 bool chip_can_snoop(const struct drm_file *file);
 

@@ -1,4 +1,3 @@
-/* Packets to and from the server (connection.h). */
 #define _GNU_SOURCE
 #include "shim/device/connection.h"
 
@@ -20,7 +19,7 @@
 
 static const char *directory_path;
 
-/* --- life --- */
+/* --- connecting --- */
 
 void connection_set_directory(const char *path) {
     directory_path = path;
@@ -36,7 +35,7 @@ static void die(struct connection *connection) {
     shim_announce();
 }
 
-/* The socket's path may be longer than an address can be: by way of the directory's descriptor it never is. */
+/* The socket's path may not fit into sun_path; its path through the directory's descriptor always does. */
 static int connect_socket(void) {
     const int directory = REAL(openat)(AT_FDCWD, directory_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0) {
@@ -126,7 +125,7 @@ void connection_abandon(struct connection *connection) {
     connection->completed = connection->submitted;
 }
 
-/* --- out --- */
+/* --- sending --- */
 
 bool connection_send(struct connection *connection, void *packet, size_t size, int passed) {
     struct g4_live_header *const header = packet;
@@ -141,7 +140,7 @@ bool connection_send(struct connection *connection, void *packet, size_t size, i
     return true;
 }
 
-/* --- in --- */
+/* --- receiving --- */
 
 static void handle_result(struct connection *connection, const struct g4_live_result *result) {
     const uint64_t sequence = result->header.sequence;
@@ -154,7 +153,7 @@ static void handle_result(struct connection *connection, const struct g4_live_re
     }
 }
 
-static void take_out(struct connection *connection, const struct pending_request *request) {
+static void remove_request(struct connection *connection, const struct pending_request *request) {
     for (struct pending_request **slot = &connection->requests; *slot; slot = &(*slot)->next) {
         if (*slot == request) {
             *slot = request->next;
@@ -179,7 +178,7 @@ static void handle_answer(struct connection *connection, const struct g4_live_he
     }
 }
 
-/* This thread itself may have been interrupted by a signal while it polled. */
+/* False for the polling thread itself, which gets here from a signal handler that interrupted its poll. */
 static bool polled_by_another(const struct connection *connection) {
     return connection->polling && !pthread_equal(connection->poller, pthread_self());
 }
@@ -188,11 +187,11 @@ void connection_receive(struct connection *connection) {
     union {
         struct g4_live_header header;
         struct g4_live_result result;
-        char room[512];
+        char bytes[512];
     } packet;
     bool any = false;
     if (polled_by_another(connection)) {
-        return; /* what arrives wakes that thread; were it taken away, it would sleep on */
+        return; /* leave the packets to that thread: if they were read here, its poll would not return */
     }
     while (connection->fd >= 0 && !connection->dead) {
         int passed = -1;
@@ -269,7 +268,7 @@ int connection_request(struct connection *connection, void *packet, size_t size,
         }
         connection_pause(connection, INT64_MAX);
     }
-    take_out(connection, &request);
+    remove_request(connection, &request);
     if (received) {
         *received = request.passed;
     } else if (request.passed >= 0) {

@@ -1,4 +1,3 @@
-/* Open device files (drm_file.h). */
 #define _GNU_SOURCE
 #include "shim/device/drm_file.h"
 
@@ -22,7 +21,7 @@ static struct drm_file *files;
 static bool any;
 static uint64_t last_id;
 
-static const int64_t patience = 2000000000; /* ns, with submissions of a closed file */
+static const int64_t patience = 2000000000; /* ns; the longest wait for submissions of a closed file */
 
 void drm_file_set_driver(const struct drm_driver *the_driver) {
     driver = the_driver;
@@ -77,7 +76,7 @@ void drm_file_put(struct drm_file *file) {
     free(file);
 }
 
-/* Their names tell any process with a shim which node it is. */
+/* The kind of the socket (named_socket.h): any process with a shim finds the node by it. */
 static const char *kind_of_minor(int minor) {
     return minor == DRM_MINOR_CARD ? "card" : "render";
 }
@@ -114,7 +113,7 @@ int drm_file_open(int minor, int flags) {
     return error ? -1 : ends[0];
 }
 
-/* Another process passed it on, or left it to us: a file with the same node, but none of its handles. */
+/* The descriptor came from another process: a file of the same node, without any of its handles. */
 static struct drm_file *adopt(int fd, uint64_t inode) {
     static const int minors[] = {DRM_MINOR_CARD, DRM_MINOR_RENDER};
     for (int i = 0; i < 2; i++) {
@@ -185,7 +184,7 @@ void drm_file_sweep(void) {
             continue;
         }
         file->closed = true;
-        /* The server may still work with the memory that is about to be used for something else. */
+        /* The server may still be using memory that is about to be reused. */
         (void)connection_wait(&file->connection, file->connection.submitted, shim_now() + patience);
         drm_file_put(file);
         file = files; /* the list may have changed while we waited */
@@ -210,7 +209,7 @@ void drm_file_after_fork(void) {
     for (struct drm_file *file = files; file; file = file->next) {
         driver->forked(file);
         connection_abandon(&file->connection);
-        file->refs = 1; /* those of other threads are not here */
+        file->refs = 1; /* the references of other threads do not exist in the child */
     }
     memfd_after_fork();
 }

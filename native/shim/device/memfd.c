@@ -1,4 +1,3 @@
-/* Memory files (memfd.h). */
 #define _GNU_SOURCE
 #include "shim/device/memfd.h"
 
@@ -13,7 +12,7 @@
 #include "shim/base/descriptors.h"
 #include "shim/base/real.h"
 
-/* In 32 bits the program needs room, too. */
+/* A 32-bit program needs most of its address space for itself. */
 static const uint64_t largest_arena = sizeof(void *) == 4 ? (uint64_t)512 << 20 : (uint64_t)16 << 30;
 static const uint64_t smallest_arena = (uint64_t)64 << 20;
 static const uint64_t open_step = (uint64_t)64 << 20;
@@ -22,7 +21,7 @@ static struct memfd *memfds;
 static struct memfd *arena;
 static struct memfd *views;
 
-/* The first `open` bytes are accessible. */
+/* Map the whole file; the first `open` bytes are accessible. */
 static struct memfd *adopt(int fd, uint64_t size, uint64_t open) {
     struct stat64 status;
     if (fd < 0 || REAL(fstat64)(fd, &status)) {
@@ -58,7 +57,7 @@ static struct memfd *adopt(int fd, uint64_t size, uint64_t open) {
 static struct memfd *create(const char *name, uint64_t size, uint64_t open) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) {
-        errno = EFBIG; /* the system would send a signal */
+        errno = EFBIG; /* ftruncate() would raise SIGXFSZ */
         return NULL;
     }
     const int fd = descriptor_hide(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -75,7 +74,7 @@ static struct memfd *create(const char *name, uint64_t size, uint64_t open) {
     return memfd;
 }
 
-/* As large as the system lets us. */
+/* The largest size that the system allows. */
 static struct memfd *create_arena(const char *name) {
     for (uint64_t size = largest_arena; size >= smallest_arena; size /= 2) {
         struct memfd *const memfd = create(name, size, 0);
@@ -129,7 +128,7 @@ struct memfd *memfd_of_descriptor(int fd, uint64_t size) {
     struct stat64 status;
     const int seals = REAL(fcntl)(fd, F_GET_SEALS);
     if (REAL(fstat64)(fd, &status) || (uint64_t)status.st_size < size || seals < 0 || !(seals & F_SEAL_SHRINK)) {
-        return NULL; /* somebody could take the memory away under us */
+        return NULL; /* its owner could shrink it while it is mapped */
     }
     const int own = descriptor_hide(REAL(fcntl)(fd, F_DUPFD_CLOEXEC, 3));
     struct memfd *const memfd = adopt(own, size, size);
@@ -160,7 +159,7 @@ void memfd_put(struct memfd *memfd) {
     free(memfd);
 }
 
-/* What was never allocated stays out of reach: a leak checker that read all of the arena would fill it. */
+/* Memory that was never allocated stays inaccessible: a leak checker that read the whole arena would populate it. */
 static bool open_up_to(struct memfd *memfd, uint64_t end) {
     if (end <= memfd->open) {
         return true;

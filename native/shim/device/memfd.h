@@ -1,4 +1,4 @@
-/* Files of memory: the arena, where most buffers live, and files of single buffers that are shared (spec/80 3.7). */
+/* Memory shared with the server: the arena, which holds most buffers, and a memfd of its own for each shared buffer. */
 #ifndef SHIM_STORE_H
 #define SHIM_STORE_H
 #include <stdbool.h>
@@ -11,34 +11,36 @@ struct memfd {
     struct memfd *next;
     unsigned refs;
     int fd;
-    bool shared_out; /* inherited from the parent process, or one buffer's own: nothing is allocated or freed here */
+    bool shared_out; /* inherited from the parent process, or one buffer's own: memfd_alloc() and memfd_free() do not
+                        apply */
     uint64_t size;
-    uint64_t open; /* so much from the start is accessible */
-    uint8_t *map;  /* all of it */
+    uint64_t open; /* bytes from the start that are accessible */
+    uint8_t *map;  /* the whole file */
     dev_t device;
     uint64_t inode;
     struct ranges free;
 };
 
-/* The arena of this process; made when it is first asked for.  NULL: no memory. */
+/* The arena of this process, created by the first call.  NULL: no memory. */
 struct memfd *memfd_arena(void);
-/* The same for what only the program sees: the linear views of tiled buffers. */
+/* The memfd for CPU views (cpu_view.h), created by the first call.  NULL: no memory. */
 struct memfd *memfd_views(void);
-/* A file of `size` bytes of its own. */
+/* A new memfd of `size` bytes; NULL with errno. */
 struct memfd *memfd_new(uint64_t size);
-/* The store behind a descriptor of somebody else, which is duplicated; one that is known is given again. */
+/* The memfd behind a descriptor, with a reference.  A known one is found again; a new one must be sealed against
+ * shrinking, and the descriptor is duplicated. */
 struct memfd *memfd_of_descriptor(int fd, uint64_t size);
-/* As above, but NULL when it is not known. */
+/* The known memfd behind a descriptor, without a reference, or NULL. */
 struct memfd *memfd_find(int fd);
 
 struct memfd *memfd_get(struct memfd *memfd);
 void memfd_put(struct memfd *memfd);
 
-/* Whole pages, zeroed; RANGES_NONE when full. */
+/* Allocate zeroed pages; their offset, or RANGES_NONE when the memfd is full. */
 uint64_t memfd_alloc(struct memfd *memfd, uint64_t size);
 void memfd_free(struct memfd *memfd, uint64_t offset, uint64_t size);
 
-/* In the child: what exists belongs to the parent, too. */
+/* In the child of a fork: all memfds are shared with the parent now. */
 void memfd_after_fork(void);
 
 #endif

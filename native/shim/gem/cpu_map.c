@@ -1,4 +1,3 @@
-/* The mappings of buffers, sorted by address (cpu_map.h). */
 #define _GNU_SOURCE
 #include "shim/gem/cpu_map.h"
 
@@ -17,17 +16,17 @@ struct cpu_map {
     uint64_t offset; /* in the object */
     int protection;
     bool gtt, shared;
-    bool guarded; /* the `guard_size` bytes behind it are ours */
+    bool guarded; /* the shim owns the `guard_size` bytes behind it */
 };
 
-/* Behind a map through the aperture the program finds memory without a meaning: crocus writes small levels of volumes
- * beyond the end, which on a real machine hits whatever lies there.  A guard belongs to its map and goes with it, for
- * tilings and views come and go below a map that stays. */
+/* Scratch memory behind a mapping through the aperture: crocus writes small levels of volume textures beyond the end of
+ * the buffer, which on a real machine overwrites what lies there.  The guard belongs to the mapping, because tiling and
+ * views may change while the mapping stays. */
 static const size_t guard_size = 64 << 10;
 
 static struct cpu_map *maps;
 static size_t map_count, map_capacity;
-static uintptr_t lowest = UINTPTR_MAX, highest; /* of all; read without the lock */
+static uintptr_t lowest = UINTPTR_MAX, highest; /* of all mappings; read without the lock */
 
 uint64_t cpu_map_offset(const struct gem_object *object, bool gtt) {
     return (uint64_t)object->slot << MAP_SLOT_SHIFT | (uint64_t)gtt << MAP_GTT_SHIFT;
@@ -45,7 +44,7 @@ static void set_bounds(void) {
     __atomic_store_n(&highest, last ? last->end + (last->guarded ? guard_size : 0) : 0, __ATOMIC_RELAXED);
 }
 
-/* The first map that ends after an address. */
+/* Index of the first mapping that ends after `address`. */
 static size_t find(uintptr_t address) {
     size_t low = 0;
     size_t high = map_count;
@@ -60,7 +59,7 @@ static size_t find(uintptr_t address) {
     return low;
 }
 
-/* Room for two more: a map that loses its middle becomes two. */
+/* Reserve space for two more mappings: one that loses its middle becomes two. */
 static bool reserve(void) {
     if (map_count + 2 <= map_capacity) {
         return true;
@@ -103,7 +102,7 @@ static void drop_unused_view(struct gem_object *object) {
     }
 }
 
-/* The object and its view stay between these two, although none of its maps may be known for a while. */
+/* Between hold() and release() the object and its view stay alive, even while none of its mappings is in the table. */
 static void hold(struct gem_object *object) {
     gem_object_get(object);
     object->view_users++;
@@ -129,7 +128,7 @@ static void erase(size_t at) {
     gem_object_put(object);
 }
 
-/* Map the buffer, or its linear view. */
+/* Map the object's memory, or its CPU view. */
 static void *mmap_object(struct gem_object *object, bool gtt, uint64_t offset, void *address, size_t length,
                          int protection, int flags) {
     if (gtt && object->tiling) {
@@ -143,7 +142,7 @@ static void *mmap_object(struct gem_object *object, bool gtt, uint64_t offset, v
     return REAL(mmap)(address, length, protection, flags, object->memfd->fd, (off_t)(object->offset + offset));
 }
 
-/* The same with a guard behind it; `length` is whole pages. */
+/* mmap_object() through the aperture, with a guard behind it; `length` is whole pages. */
 static void *mmap_guarded(struct gem_object *object, uint64_t offset, void *address, size_t length, int protection,
                           int flags) {
     const size_t all = length + guard_size;
@@ -189,8 +188,9 @@ void *cpu_map_create(struct drm_file *file, void *address, size_t length, int pr
     }
     hold(object);
     if (gtt && object->tiling) {
-        (void)gem_object_wait(object, false,
-                              INT64_MAX); /* the view is made from what the GPU has written, said or not */
+        (void)gem_object_wait(
+            object, false,
+            INT64_MAX); /* the view must contain everything that the GPU writes, flagged as written or not */
         cpu_view_sync(object);
     } else if (object->view) {
         cpu_view_write_back(object);
@@ -198,7 +198,8 @@ void *cpu_map_create(struct drm_file *file, void *address, size_t length, int pr
     const bool guarded = gtt && !(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE));
     void *result = MAP_FAILED;
     if (flags & MAP_FIXED) {
-        cpu_map_forget(address, length); /* first: a guard that goes must not take a part of the new map with it */
+        cpu_map_forget(
+            address, length); /* before mapping: unmapping an old guard later would remove a part of the new mapping */
     }
     if (!reserve()) {
         errno = ENOMEM;
@@ -225,7 +226,7 @@ void cpu_map_forget(void *address, size_t length) {
     const uintptr_t end = start + ((length + 4095) & ~(size_t)4095);
     size_t at = find(start);
     if (at && maps[at - 1].guarded && maps[at - 1].end < end && maps[at - 1].end + guard_size > start) {
-        maps[at - 1].guarded = false; /* something else is about to be there */
+        maps[at - 1].guarded = false; /* the caller is replacing it */
     }
     while (at < map_count && maps[at].start < end) {
         struct cpu_map *const map = &maps[at];
@@ -233,14 +234,14 @@ void cpu_map_forget(void *address, size_t length) {
             cpu_view_write_back(map->object);
         }
         if (map->gtt) {
-            map->object->gtt_address = 0; /* it is about to change */
+            map->object->gtt_address = 0; /* the mapping is about to change */
         }
         if (map->start < start && map->end > end) {
             struct cpu_map above = *map;
             above.start = end;
             above.offset += end - map->start;
             map->end = start;
-            map->guarded = false; /* it is behind the other part now */
+            map->guarded = false; /* it is behind the upper part */
             if (reserve()) {
                 insert(at + 1, above);
             }
@@ -269,7 +270,7 @@ bool cpu_map_resize(void *address, size_t old_length, size_t length, int flags, 
     }
     struct cpu_map map = maps[at];
     if (length > old_length || start + old_length > map.end) {
-        errno = EFAULT; /* the kernel does not let device mappings grow */
+        errno = EFAULT; /* as the kernel: VM_DONTEXPAND mappings do not grow */
         *result = MAP_FAILED;
         return true;
     }
@@ -323,6 +324,6 @@ int cpu_map_set_tiling(struct gem_object *object, uint32_t tiling, uint32_t pitc
     object->view = old;
     if (cpu_map_replace(object)) {
         cpu_view_free(object, unfinished);
-    } /* else a map may still show it: its memory must not be used for anything else */
+    } /* else leak it: a mapping may still show its memory */
     return ENOMEM;
 }

@@ -1,4 +1,4 @@
-/* Which parts of the program's address space are buffers (spec/80 3.2, 3.6). */
+/* The program's mappings of GEM objects. */
 #ifndef SHIM_MAPS_H
 #define SHIM_MAPS_H
 #include <stdbool.h>
@@ -7,20 +7,20 @@
 
 #include "shim/gem/gem_object.h"
 
-/* Offset by which mmap() finds the object; `gtt`: through the aperture, that is without tiling. */
+/* The fake offset by which mmap() finds the object; `gtt`: through the aperture, that is, detiled. */
 uint64_t cpu_map_offset(const struct gem_object *object, bool gtt);
-/* mmap() of an open file, or MAP_FAILED with errno. */
+/* mmap() on a device file; MAP_FAILED with errno. */
 void *cpu_map_create(struct drm_file *file, void *address, size_t length, int protection, int flags, uint64_t offset);
-/* Might a part of this be a buffer?  Without the lock. */
+/* False if no part of the range is a mapping.  Needs no lock. */
 bool cpu_map_may_contain(const void *address, size_t length);
-/* The program unmaps a range, or maps something else there. */
+/* Remove a range that the program unmaps or replaces. */
 void cpu_map_forget(void *address, size_t length);
-/* mremap() of one of ours; false: it is none. */
+/* mremap(); false if `address` is not in a mapping of an object. */
 bool cpu_map_resize(void *address, size_t old_length, size_t length, int flags, void *wanted, void **result);
-/* The object's memory has changed: put the same addresses on what is right now.  False: no memory, and some of them may
- * still show what was there. */
+/* Map the object's present memory or view at the addresses of its mappings.  False: no memory; some of them may still
+ * show the old memory. */
 bool cpu_map_replace(struct gem_object *object);
-/* Change the tiling, for maps as well, when the GPU is done with it; 0, or ENOMEM and all is as it was. */
+/* Wait for the GPU, then change the tiling, also in mappings; 0, or ENOMEM with nothing changed. */
 int cpu_map_set_tiling(struct gem_object *object, uint32_t tiling, uint32_t pitch);
 
 #endif

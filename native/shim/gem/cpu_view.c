@@ -1,4 +1,3 @@
-/* Shadow copies of tiled buffers (cpu_view.h). */
 #define _GNU_SOURCE
 #include "shim/gem/cpu_view.h"
 
@@ -20,9 +19,9 @@ extern const struct g4_tile_copy g4_tile_copy_plain;
 struct cpu_view {
     struct memfd *memfd;
     uint64_t offset;
-    uint8_t *linear; /* what the program sees */
-    uint8_t *known;  /* the same as of the last time we looked */
-    uint8_t *band;   /* one row of tiles */
+    uint8_t *linear; /* mapped by the program */
+    uint8_t *known;  /* copy of `linear` as of the last comparison */
+    uint8_t *band;   /* buffer for one row of tiles */
     uint64_t band_size;
 };
 
@@ -31,13 +30,13 @@ enum {
     GRAIN = 16
 };
 
-/* --- which pages the program has touched --- */
+/* --- pages that the program has touched --- */
 
-/* A page that the program has not touched since we took it out of its page table cannot have changed: it would be there
- * again.  The kernel takes pages out, too, where memory is short, but those are then not in memory at all.
+/* After MADV_DONTNEED a page is absent from the page table until the program touches it: an absent page is unchanged
+ * and needs no comparison.  The kernel also removes pages under memory pressure, but those are not resident either.
  *
- * Only pages that were found unchanged are taken out: to bring one back costs more than to compare it, and a page that
- * has changed is likely to change again. */
+ * Only pages found unchanged are dropped: faulting a page in costs more than comparing it, and a page that has changed
+ * is likely to change again. */
 enum {
     PAGEMAP_PRESENT_BIT = 63,
     PAGEMAP_SWAPPED_BIT = 62,
@@ -47,7 +46,7 @@ static int pagemap = -1;
 static bool pagemap_tried;
 
 void cpu_view_after_fork(void) {
-    descriptor_close(pagemap); /* of the parent's memory */
+    descriptor_close(pagemap); /* it shows the parent's memory */
     pagemap = -1;
     pagemap_tried = false;
 }
@@ -65,7 +64,7 @@ static bool have_swap(void) {
     return sysinfo(&info) != 0 || info.totalswap != 0;
 }
 
-/* Which of `count` pages at `address` the program may have changed. */
+/* Find out which of `count` pages at `address` the program may have changed; false: unknown. */
 static bool find_touched(uintptr_t address, const uint8_t *linear, uint32_t count, bool *touched) {
     uint64_t entries[CHUNK];
     const ssize_t size = (ssize_t)(count * sizeof entries[0]);
@@ -84,8 +83,8 @@ static bool find_touched(uintptr_t address, const uint8_t *linear, uint32_t coun
     return true;
 }
 
-/* Those of `count` pages that are marked will have to be touched again. */
-static void take_out(uintptr_t address, const bool *marked, uint32_t count) {
+/* Drop the marked pages of `count` from the page table. */
+static void drop_pages(uintptr_t address, const bool *marked, uint32_t count) {
     for (uint32_t i = 0; i < count;) {
         uint32_t end = i;
         while (end < count && marked[end]) {
@@ -108,7 +107,7 @@ static uint64_t band_size(const struct gem_object *object) {
 
 /* --- buffer to view --- */
 
-/* One row of tiles; what is left of the buffer after the last whole one is not tiled. */
+/* Detile one row of tiles.  The rest of a buffer after the last whole row of tiles is not tiled. */
 static void read_band(const struct gem_object *object, const uint8_t *tiles, uint8_t *rows) {
     const uint32_t width = g4_tile_width(object->tiling);
     const struct g4_tile_box whole = {0, width, 0, g4_tile_height(object->tiling)};
@@ -125,9 +124,9 @@ static bool same_grain(const uint8_t *a, const uint8_t *b) {
     return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
 }
 
-/* Change only what the GPU has changed: the rest may be what the program is writing just now.  Buffers and rows of
- * tiles are whole grains. */
-static void show(struct cpu_view *view, uint64_t offset, const uint8_t *rows, uint64_t size) {
+/* Update only the grains that the GPU has changed: the program may be writing the others right now.  Sizes of buffers
+ * and of rows of tiles are multiples of the grain. */
+static void update_view(struct cpu_view *view, uint64_t offset, const uint8_t *rows, uint64_t size) {
     uint8_t *const known = view->known + offset;
     uint8_t *const linear = view->linear + offset;
     if (memcmp(known, rows, size) == 0) {
@@ -152,9 +151,9 @@ void cpu_view_refresh(struct gem_object *object) {
     uint64_t at = 0;
     for (; at + size <= object->size; at += size) {
         read_band(object, memory + at, view->band);
-        show(view, at, view->band, size);
+        update_view(view, at, view->band, size);
     }
-    show(view, at, memory + at, object->size - at);
+    update_view(view, at, memory + at, object->size - at);
 }
 
 void cpu_view_sync(struct gem_object *object) {
@@ -166,7 +165,7 @@ void cpu_view_sync(struct gem_object *object) {
 
 /* --- view to buffer --- */
 
-/* The bytes start..end of the view, all in one row. */
+/* Copy the bytes start..end of the view, all in one row, into the tiled buffer. */
 static void write_row(const struct gem_object *object, uint8_t *memory, const uint8_t *linear, uint64_t start,
                       uint64_t end) {
     const uint32_t width = g4_tile_width(object->tiling);
@@ -200,8 +199,8 @@ static void write_span(const struct gem_object *object, const uint8_t *linear, u
     }
 }
 
-/* Differences inside of a page, as spans of whole grains. */
-static void pick_up_page(struct gem_object *object, uint64_t page) {
+/* Write the changed grains of one page back. */
+static void write_back_page(struct gem_object *object, uint64_t page) {
     struct cpu_view *const view = object->view;
     for (uint64_t at = page; at < page + PAGE;) {
         if (same_grain(view->linear + at, view->known + at)) {
@@ -217,14 +216,14 @@ static void pick_up_page(struct gem_object *object, uint64_t page) {
     }
 }
 
-/* Those of `count` pages that are marked; those that have changed lose their mark. */
-static void pick_up_pages(struct gem_object *object, uint64_t start, bool *marked, uint32_t count) {
+/* Write the changed pages among the marked ones of `count` back, and clear their marks. */
+static void write_back_pages(struct gem_object *object, uint64_t start, bool *marked, uint32_t count) {
     const struct cpu_view *const view = object->view;
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t page = start + (uint64_t)i * PAGE;
         if (marked[i] && memcmp(view->linear + page, view->known + page, PAGE) != 0) {
             marked[i] = false;
-            pick_up_page(object, page);
+            write_back_page(object, page);
         }
     }
 }
@@ -245,10 +244,10 @@ void cpu_view_write_back(struct gem_object *object) {
         if (!known) {
             memset(marked, 1, sizeof marked);
         }
-        pick_up_pages(object, at, marked, count);
+        write_back_pages(object, at, marked, count);
         if (known) {
-            take_out(address, marked, count);
-            pick_up_pages(object, at, marked, count); /* what was written meanwhile */
+            drop_pages(address, marked, count);
+            write_back_pages(object, at, marked, count); /* writes between the comparison and madvise() */
         }
     }
 }

@@ -1,7 +1,7 @@
-/* Linear views of tiled buffers, which a real machine's fences give on the fly (spec/80 3.6, option A).
+/* Linear CPU views of tiled buffers; on a real machine, fence registers detile accesses through the aperture.
  *
- * A view is a copy.  What the program wrote into it is found by comparison with a second copy, and put into the buffer
- * before anybody looks there; what the GPU wrote into the buffer is put into the view when it is done.
+ * A view is a copy.  The program's writes are found by comparison with a second copy and written back to the buffer
+ * before the GPU or another reader uses it; the GPU's writes are copied into the view when the GPU is done.
  */
 #ifndef SHIM_VIEWS_H
 #define SHIM_VIEWS_H
@@ -9,21 +9,22 @@
 
 #include "shim/gem/gem_object.h"
 
-/* The file and place of the object's view, which is made if need be; NULL: no memory. */
+/* The memfd with the object's view, which is created on demand; NULL: no memory. */
 struct memfd *cpu_view_memfd(struct gem_object *object);
 uint64_t cpu_view_offset(const struct gem_object *object);
-/* Program to buffer. */
+/* Copy the program's changes to the buffer.  No-op without a view. */
 void cpu_view_write_back(struct gem_object *object);
-/* Buffer to program; pick up first. */
+/* Copy the buffer to the view; the program's changes must have been written back.  No-op without a view. */
 void cpu_view_refresh(struct gem_object *object);
-/* For waits: crocus does not flag depth buffers as written, so whatever batches used may have changed. */
+/* After a wait: write back and refresh if a batch has used the object since the last refresh.  crocus does not flag
+ * depth buffers as written, so any use counts. */
 void cpu_view_sync(struct gem_object *object);
-/* No map may show it. */
+/* No mapping may show the view. */
 void cpu_view_destroy(struct gem_object *object);
-/* The object has no view afterwards; who takes it frees it when no map shows it any more.  Both know NULL. */
+/* Take the view from the object.  The caller frees it once no mapping shows it.  Both functions accept NULL. */
 struct cpu_view *cpu_view_detach(struct gem_object *object);
 void cpu_view_free(const struct gem_object *object, struct cpu_view *view);
-/* In the child. */
+/* In the child of a fork. */
 void cpu_view_after_fork(void);
 
 #endif

@@ -1,4 +1,3 @@
-/* Buffer objects: life, contents, maps, waiting (gem_ioctls.h). */
 #define _GNU_SOURCE
 #include "shim/gem/gem_ioctls.h"
 
@@ -25,7 +24,7 @@ static int64_t deadline_of(int64_t timeout) {
     return timeout < 0 || timeout > INT64_MAX - now ? INT64_MAX : now + timeout;
 }
 
-/* --- life --- */
+/* --- creating and closing --- */
 
 static int create(struct drm_file *file, uint64_t *size, uint32_t *handle) {
     if (*size == 0) {
@@ -65,8 +64,8 @@ int gem_close(struct drm_file *file, void *argument, uint32_t size) {
 
 /* --- contents --- */
 
-/* The object of a read or write, held, when the GPU is done with it (`writing`: with writing it); NULL with an error,
- * which is 0 where there is nothing to do. */
+/* Start of PREAD and PWRITE: returns the object with a reference after the GPU is done with it (`writing`: with writing
+ * it).  NULL with an error, which is 0 if the size is 0. */
 static struct gem_object *start_access(struct drm_file *file, const struct i915_access *request, bool writing,
                                        int *error) {
     struct gem_object *const object = object_of(file, request->handle);
@@ -113,7 +112,7 @@ int gem_pwrite(struct drm_file *file, void *argument, uint32_t size) {
     return fine ? 0 : EFAULT;
 }
 
-/* --- maps --- */
+/* --- mappings --- */
 
 int gem_mmap(struct drm_file *file, void *argument, uint32_t size) {
     enum {
@@ -232,7 +231,7 @@ int gem_set_tiling(struct drm_file *file, void *argument, uint32_t size) {
         }
         gem_object_put(object);
     }
-    /* Also when refused: clients rely on it. */
+    /* Report the present tiling even on failure: clients rely on it. */
     request->mode = object->tiling;
     request->stride = object->pitch;
     request->swizzle = 0;

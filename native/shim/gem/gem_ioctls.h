@@ -1,4 +1,4 @@
-/* The ioctls of buffer objects (spec/80 3.2, 3.4). */
+/* The GEM ioctls. */
 #ifndef SHIM_GEM_H
 #define SHIM_GEM_H
 #include <stdint.h>
@@ -24,12 +24,12 @@ int gem_busy(struct drm_file *file, void *argument, uint32_t size);
 int gem_wait(struct drm_file *file, void *argument, uint32_t size);
 int gem_throttle(struct drm_file *file, void *argument, uint32_t size);
 
-/* share.c: buffers of several open files and processes */
+/* prime.c: objects shared between open files and processes */
 int gem_flink(struct drm_file *file, void *argument, uint32_t size);
 int gem_open(struct drm_file *file, void *argument, uint32_t size);
 int gem_to_fd(struct drm_file *file, void *argument, uint32_t size);
 int gem_from_fd(struct drm_file *file, void *argument, uint32_t size);
-/* Other processes hear of a new tiling. */
+/* Tell the server, and thereby other processes, about a new tiling. */
 void prime_announce_tiling(struct drm_file *file, struct gem_object *object);
 
 #endif

@@ -1,4 +1,3 @@
-/* Buffer objects (gem_object.h). */
 #define _GNU_SOURCE
 #include "shim/gem/gem_object.h"
 
@@ -6,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/base/handle_table.h"
 #include "shim/base/lock.h"
 #include "shim/gem/cpu_view.h"
 #include "shim/gem/gtt.h"
 
-static struct handle_table slots; /* struct object */
-static struct gem_object *dead;   /* still in use by the server */
+static struct handle_table slots; /* struct gem_object */
+static struct gem_object *dead;   /* without references, but in use by the server */
 
 static struct gem_object *create(struct memfd *memfd, uint64_t offset, uint64_t size) {
     struct gem_object *const object = calloc(1, sizeof *object);

@@ -1,11 +1,10 @@
-/* Graphics addresses (gtt.h). */
 #include "shim/gem/gtt.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t lowest_address = 0x100000; /* never 0, which clients take for "nowhere" */
+static const uint64_t lowest_address = 0x100000; /* never 0, which clients take for an invalid address */
 
 struct vma *vma_create(struct drm_file *file, struct gem_object *object) {
     struct vma *const vma = calloc(1, sizeof *vma);
@@ -25,7 +24,7 @@ void vma_destroy(struct vma *vma) {
     const bool own_memory = vma->bound && vma->file_number != 0;
     gtt_unbind(vma);
     if (own_memory) {
-        (void)gtt_flush(vma->file); /* so that the memory goes now */
+        (void)gtt_flush(vma->file); /* frees the memfd in the server now */
     }
     for (struct vma **link = &vma->object->vmas; *link; link = &(*link)->next_of_object) {
         if (*link == vma) {
@@ -44,7 +43,7 @@ void vma_destroy(struct vma *vma) {
     free(vma);
 }
 
-static bool note_change(struct drm_file *file, const struct g4_live_range *range) {
+static bool add_change(struct drm_file *file, const struct g4_live_range *range) {
     if (file->change_count == file->change_capacity) {
         const uint32_t capacity = file->change_capacity ? file->change_capacity * 2 : 64;
         struct g4_live_range *const larger = realloc(file->changes, capacity * sizeof *larger);
@@ -58,7 +57,7 @@ static bool note_change(struct drm_file *file, const struct g4_live_range *range
     return true;
 }
 
-static int tell_bound(struct vma *vma) {
+static int add_binding(struct vma *vma) {
     struct drm_file *const file = vma->file;
     const struct gem_object *const object = vma->object;
     vma->file_number = connection_add_file(&file->connection, object->memfd);
@@ -67,13 +66,13 @@ static int tell_bound(struct vma *vma) {
     }
     const struct g4_live_range range = {
         .address = vma->address, .file = vma->file_number, .offset = object->offset, .size = object->size};
-    return note_change(file, &range) ? 0 : ENOMEM;
+    return add_change(file, &range) ? 0 : ENOMEM;
 }
 
 void vma_rebind(struct vma *vma) {
     if (vma->bound) {
         connection_release_file(&vma->file->connection, vma->file_number);
-        if (tell_bound(vma)) {
+        if (add_binding(vma)) {
             gtt_unbind(vma);
         }
     }
@@ -85,7 +84,7 @@ void gtt_unbind(struct vma *vma) {
     }
     struct drm_file *const file = vma->file;
     const struct g4_live_range range = {.address = vma->address, .file = G4_LIVE_UNBOUND, .size = vma->object->size};
-    (void)note_change(file, &range);
+    (void)add_change(file, &range);
     connection_release_file(&file->connection, vma->file_number);
     ranges_give(&file->addresses, vma->address, vma->object->size);
     vma->bound = false;
@@ -104,7 +103,7 @@ static bool overlaps(const struct vma *vma, uint64_t start, uint64_t size) {
 static int bind_at(struct vma *vma, uint64_t address) {
     vma->bound = true;
     vma->address = (uint32_t)address;
-    const int error = tell_bound(vma);
+    const int error = add_binding(vma);
     if (error) {
         gtt_unbind(vma);
     }
@@ -126,7 +125,7 @@ static int bind_pinned(struct vma *vma, uint64_t address, uint64_t stamp) {
     return ranges_take_at(&file->addresses, address, size) ? bind_at(vma, address) : ENOSPC;
 }
 
-/* The bound place that nobody has used for the longest time. */
+/* The least recently used bound VMA, except those of submission `stamp`. */
 static struct vma *oldest(const struct drm_file *file, uint64_t stamp) {
     struct vma *found = NULL;
     for (struct vma *vma = file->vmas; vma; vma = vma->next) {

@@ -1,4 +1,4 @@
-/* The graphics address space of an open file: who is where, and what the server has to hear of it (spec/80 3.3). */
+/* The graphics address space of an open file: allocates addresses, and collects the changes for the server. */
 #ifndef SHIM_GTT_H
 #define SHIM_GTT_H
 #include <stdbool.h>
@@ -7,12 +7,12 @@
 #include "shim/gem/gem_object.h"
 
 struct vma *vma_create(struct drm_file *file, struct gem_object *object);
-/* Unbinds; the place is gone. */
+/* Unbind and free. */
 void vma_destroy(struct vma *vma);
-/* The object has other memory now: tell the server when it is bound. */
+/* The object's memory has moved: bind the new memory at the same address, if bound. */
 void vma_rebind(struct vma *vma);
 
-/* Demands on an address. */
+/* Requirements on an address. */
 struct gtt_request {
     uint64_t alignment; /* 0 or a power of two */
     uint64_t minimum;
@@ -20,14 +20,14 @@ struct gtt_request {
     uint64_t address;
 };
 
-/* Give a place an address, or keep the one it has.  Those whose stamp is `stamp` are not evicted; 0 or an errno. */
+/* Bind a VMA, or keep its address if that will do.  Evicts others, but not those with this stamp; 0 or an errno. */
 int gtt_bind(struct vma *vma, const struct gtt_request *request, uint64_t stamp);
 void gtt_unbind(struct vma *vma);
-/* Unbind all of a file, so that there is one free range. */
+/* Unbind all VMAs of a file, so that the free space is contiguous. */
 void gtt_unbind_all(struct drm_file *file);
-/* Send what has changed; false: the server is gone. */
+/* Send the changes to the server; false: it is gone. */
 bool gtt_flush(struct drm_file *file);
-/* In the child of a fork: nothing is bound with its server. */
+/* In the child of a fork: unbind everything without telling the server. */
 void gtt_forget(struct drm_file *file);
 
 #endif

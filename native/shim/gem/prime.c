@@ -1,4 +1,4 @@
-/* Buffers that several open files or processes use: dma-bufs and global names (spec/80 3.2, 3.7). */
+/* Objects shared between open files and processes: dma-bufs (PRIME) and global names (flink). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "shim/gem/gtt.h"
 #include "shim/uapi.h"
 
-/* Move a buffer into a memfd of its own, mappings included, so that a descriptor can stand for it; 0 or an errno. */
+/* Move an object and its mappings into a memfd of its own, whose descriptor can be passed on; 0 or an errno. */
 static int move_out(struct gem_object *object) {
     if (object->shared) {
         return 0;
@@ -48,8 +48,8 @@ static int move_out(struct gem_object *object) {
     return 0;
 }
 
-/* Tell the server, so that others find it; `name` asks for a global one. */
-static int tell(struct drm_file *file, struct gem_object *object, bool name) {
+/* Register a shared object or its new tiling with the server; `name` requests a global name. */
+static int announce(struct drm_file *file, struct gem_object *object, bool name) {
     int error = drm_file_connect(file);
     error = error ? error : move_out(object);
     if (error) {
@@ -77,7 +77,7 @@ static int tell(struct drm_file *file, struct gem_object *object, bool name) {
 
 void prime_announce_tiling(struct drm_file *file, struct gem_object *object) {
     if (object->shared) {
-        (void)tell(file, object, false);
+        (void)announce(file, object, false);
     }
 }
 
@@ -89,7 +89,7 @@ int gem_flink(struct drm_file *file, void *argument, uint32_t size) {
         return ENOENT;
     }
     struct gem_object *const object = gem_object_get(vma->object);
-    const int error = object->name ? 0 : tell(file, object, true);
+    const int error = object->name ? 0 : announce(file, object, true);
     request->name = object->name;
     gem_object_put(object);
     return error;
@@ -106,8 +106,8 @@ int gem_to_fd(struct drm_file *file, void *argument, uint32_t size) {
         return ENOENT;
     }
     struct gem_object *const object = gem_object_get(vma->object);
-    int error = gem_object_wait(object, false, INT64_MAX); /* who gets it does not know what to wait for */
-    error = error ? error : tell(file, object, false);
+    int error = gem_object_wait(object, false, INT64_MAX); /* the importer has no fence to wait on */
+    error = error ? error : announce(file, object, false);
     if (!error) {
         const int command = request->flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD;
         request->fd = REAL(fcntl)(object->memfd->fd, command, 0);
@@ -117,13 +117,13 @@ int gem_to_fd(struct drm_file *file, void *argument, uint32_t size) {
     return error;
 }
 
-/* Another process may have changed it since. */
+/* Adopt the tiling that another process has set. */
 static int follow_tiling(struct gem_object *object, uint32_t tiling, uint32_t pitch) {
     const bool changes = object->tiling != tiling || object->pitch != pitch;
     return changes ? cpu_map_set_tiling(object, tiling, pitch) : 0;
 }
 
-/* Ask the server for a buffer, by name, or by a descriptor whose memory is taken; the object has a reference. */
+/* Look an object up in the server, by global name or, if that is 0, by descriptor; returns it with a reference. */
 static int find(struct drm_file *file, uint32_t name, int fd, struct gem_object **found) {
     struct g4_live_shared packet = {.header = {.type = G4_LIVE_FIND}, .name = name};
     struct g4_live_shared reply = {0};

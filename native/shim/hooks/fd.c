@@ -1,4 +1,4 @@
-/* Hooks of what takes a descriptor or an address: ioctl, close, dup, maps (spec/80 2.1). */
+/* Hooks of functions that take a descriptor or an address: ioctl, close, dup, mmap, syscall. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ HOOK int close(int fd) {
     return result;
 }
 
-/* Around what is ours, in pieces. */
+/* Close the ranges between the hidden descriptors. */
 HOOK int close_range(unsigned first, unsigned last, int flags) {
     if (!shim_active()) {
         return REAL(close_range)(first, last, flags);
@@ -100,7 +100,7 @@ HOOK void closefrom(int lowest) {
     sweep();
 }
 
-/* To the program, our descriptors do not exist; that a number is taken which it never saw, it has to bear. */
+/* Hidden descriptors do not exist for the program, so it can neither duplicate nor replace them. */
 static bool may_not_dup(int from, int to) {
     const bool hidden = shim_active() && (descriptor_is_hidden(from) || descriptor_is_hidden(to));
     if (hidden) {
@@ -133,9 +133,9 @@ HOOK int dup3(int from, int to, int flags) {
     return result;
 }
 
-/* --- maps --- */
+/* --- mappings --- */
 
-/* The offsets that we hand out are larger than any file. */
+/* The fake offsets of objects are larger than any file. */
 static bool could_be_buffer(int fd, off64_t offset) {
     return fd >= 0 && (uint64_t)offset >> MAP_SLOT_SHIFT && drm_file_ever_opened();
 }
@@ -166,7 +166,7 @@ HOOK void *mmap64(void *address, size_t length, int protection, int flags, int f
     }
     void *const result = REAL(mmap64)(address, length, protection, flags, fd, offset);
     if (result == MAP_FAILED && errno == ENODEV && drm_file_is_descriptor(fd)) {
-        errno = EINVAL; /* what the device says of an offset that it never gave */
+        errno = EINVAL; /* the device's error for an unknown offset */
     }
     return result;
 }
@@ -201,7 +201,7 @@ HOOK void *mremap(void *address, size_t old_length, size_t length, int flags, ..
     return REAL(mremap)(address, old_length, length, flags, wanted);
 }
 
-/* --- programs that speak to the kernel themselves --- */
+/* --- programs that use syscall() --- */
 
 HOOK long syscall(long number, ...) {
     long a[6];
@@ -224,7 +224,7 @@ HOOK long syscall(long number, ...) {
         case SYS_close:
             return close((int)a[0]);
 #ifdef SYS_mmap2
-        case SYS_mmap2: /* in 32 bits, SYS_mmap takes something else */
+        case SYS_mmap2: /* in 32 bits, SYS_mmap takes a pointer to a struct */
             return (long)mmap64(user_pointer((uint64_t)a[0]), (size_t)a[1], (int)a[2], (int)a[3], (int)a[4],
                                 (off64_t)(unsigned long)a[5] * 4096);
 #else

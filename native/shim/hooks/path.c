@@ -1,4 +1,4 @@
-/* Hooks of what takes a path: opening, looking, listing (spec/80 2.1). */
+/* Hooks of functions that take a path: open, access, readlink, directories. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 /* --- open --- */
 
-/* The node behind a path that was opened, or is about to be, or -1. */
+/* The minor number of the node at a path, or -1. */
 static int node_of_path(int directory, const char *path) {
     struct stat64 status;
     return REAL(fstatat64)(directory, path, &status, 0) == 0 ? path_node(&status) : -1;
@@ -28,7 +28,7 @@ static bool opens_node(int flags) {
     return !(flags & (O_PATH | O_DIRECTORY)) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
 }
 
-/* A socket of ours cannot be opened by way of /proc; the kernel would open the node anew. */
+/* open() of /proc/self/fd/N: a real device node would be opened again, but a socket cannot be opened. */
 static int reopen(const char *path, int flags) {
     struct stat64 status;
     const int minor =
@@ -82,7 +82,7 @@ HOOK_OPEN(open64)
 HOOK_OPENAT(openat)
 HOOK_OPENAT(openat64)
 
-/* What fortified programs call instead. */
+/* Called by programs built with _FORTIFY_SOURCE. */
 #define HOOK_OPEN_2(name)                                                                                              \
     HOOK int name(const char *path, int flags);                                                                        \
     HOOK int name(const char *path, int flags) {                                                                       \
@@ -105,7 +105,7 @@ HOOK_OPENAT_2(__openat64_2)
 HOOK_CREAT(creat)
 HOOK_CREAT(creat64)
 
-/* --- everything that only needs another path --- */
+/* --- functions that only need another path --- */
 
 #define REDIRECTED(directory, path)                                                                                    \
     struct path_buffer buffer;                                                                                         \
@@ -153,17 +153,17 @@ HOOK ssize_t readlink(const char *path, char *link, size_t size) {
     return readlinkat(AT_FDCWD, path, link, size);
 }
 
-HOOK ssize_t __readlink_chk(const char *path, char *link, size_t size, size_t room);
-HOOK ssize_t __readlink_chk(const char *path, char *link, size_t size, size_t room) {
-    return readlinkat(AT_FDCWD, path, link, size < room ? size : room);
+HOOK ssize_t __readlink_chk(const char *path, char *link, size_t size, size_t capacity);
+HOOK ssize_t __readlink_chk(const char *path, char *link, size_t size, size_t capacity) {
+    return readlinkat(AT_FDCWD, path, link, size < capacity ? size : capacity);
 }
 
-HOOK ssize_t __readlinkat_chk(int directory, const char *path, char *link, size_t size, size_t room);
-HOOK ssize_t __readlinkat_chk(int directory, const char *path, char *link, size_t size, size_t room) {
-    return readlinkat(directory, path, link, size < room ? size : room);
+HOOK ssize_t __readlinkat_chk(int directory, const char *path, char *link, size_t size, size_t capacity);
+HOOK ssize_t __readlinkat_chk(int directory, const char *path, char *link, size_t size, size_t capacity) {
+    return readlinkat(directory, path, link, size < capacity ? size : capacity);
 }
 
-/* A link of /proc to one of our sockets: libc looks for a file of the socket's name. */
+/* A link in /proc to the socket of a device file, which libc tries to resolve as a path. */
 static char *realpath_of_socket(const char *path, char *resolved) {
     char link[PATH_MAX];
     const ssize_t length = REAL(readlink)(path, link, sizeof link);
@@ -190,9 +190,9 @@ HOOK char *realpath(const char *path, char *resolved) {
     return result;
 }
 
-HOOK char *__realpath_chk(const char *path, char *resolved, size_t room);
-HOOK char *__realpath_chk(const char *path, char *resolved, size_t room) {
-    (void)room;
+HOOK char *__realpath_chk(const char *path, char *resolved, size_t capacity);
+HOOK char *__realpath_chk(const char *path, char *resolved, size_t capacity) {
+    (void)capacity;
     return realpath(path, resolved);
 }
 
@@ -202,7 +202,7 @@ HOOK char *canonicalize_file_name(const char *path) {
 
 /* --- directories --- */
 
-/* Streams that list the directory of the nodes: their entries are to look like devices. */
+/* Open streams of the directory with the nodes, whose entries must look like devices. */
 enum {
     STREAMS = 16
 };

@@ -1,4 +1,3 @@
-/* Redirection of paths, and what stat() says of the nodes (redirect.h). */
 #define _GNU_SOURCE
 #include "shim/hooks/redirect.h"
 
@@ -16,8 +15,8 @@
 
 bool path_live;
 
-static char directory_path[PATH_MAX]; /* of the server */
-static char root_path[PATH_MAX];      /* of the fake tree */
+static char directory_path[PATH_MAX]; /* the server's */
+static char root_path[PATH_MAX];      /* the fake tree's */
 static size_t root_length;
 
 static const char *const prefixes[] = {
@@ -29,10 +28,10 @@ static const char *const prefixes[] = {
     "/sys/kernel/debug/dri",
 };
 
-/* Directories of the system that have an entry of ours.  The server has made lists of them. */
+/* Directories of the system that must list the device, too: the server has a listing of each. */
 static const char *const listed[] = {"/sys/class", "/sys/bus/pci/devices"};
 
-/* The placeholder of a node. */
+/* The nodes, and the placeholder file of each. */
 static struct {
     int minor;
     const char *name;
@@ -44,8 +43,8 @@ enum {
 };
 static struct stat64 node_directory;
 
-/* Else the program would draw with another renderer, and whoever looks at its pictures would not know. */
-static void tell_nobody_serves(const char *directory) {
+/* Without a message, the program would silently use another renderer. */
+static void report_missing_server(const char *directory) {
     char text[PATH_MAX + 96];
     const int size =
         snprintf(text, sizeof text, "gen4emu: no server is at %s: this program does not see its GPU\n", directory);
@@ -60,7 +59,7 @@ void path_start(void) {
     }
     strcpy(directory_path, live);
     if (!REAL(realpath)(live, root_path)) {
-        tell_nobody_serves(live);
+        report_missing_server(live);
         return;
     }
     if (strlen(root_path) + sizeof "/root/dev/dri/renderD128" > PATH_MAX) {
@@ -70,7 +69,7 @@ void path_start(void) {
     struct stat64 status;
     (void)snprintf(name, sizeof name, "%s/socket", root_path);
     if (REAL(stat64)(name, &status)) {
-        tell_nobody_serves(live);
+        report_missing_server(live);
     }
     strcat(root_path, "/root");
     root_length = strlen(root_path);
@@ -90,7 +89,7 @@ const char *path_directory(void) {
     return directory_path;
 }
 
-/* What follows `prefix` in `path`, where "//" and "/./" count as "/"; NULL when it does not begin so. */
+/* The rest of `path` after `prefix`, where "//" and "/./" count as "/"; NULL if it does not start with it. */
 static const char *after_prefix(const char *path, const char *prefix) {
     while (*prefix) {
         if (*path != *prefix) {
@@ -118,7 +117,7 @@ static const char *redirect_absolute(const char *path, struct path_buffer *buffe
     return NULL;
 }
 
-/* A relative path may only matter when it names a part of ours. */
+/* A relative path can only lead into the tree if it contains one of these. */
 static bool could_be_ours(const char *path) {
     static const char *const parts[] = {"dri", "drm", "226:", "0000:00:02.0", "card", "render"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {

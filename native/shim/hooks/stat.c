@@ -1,4 +1,4 @@
-/* Hooks of the stat family: paths are redirected, our nodes look like character devices (spec/80 2.1). */
+/* Hooks of the stat family: redirect paths, and make the nodes look like character devices. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static int stat_fd(int fd, struct stat64 *status) {
     return result;
 }
 
-/* The structure of programs that know no large files; on 64-bit systems there is only one. */
+/* Convert to the struct of programs without large-file support; on 64-bit systems both are the same. */
 static int narrow(int result, const struct stat64 *wide, struct stat *status) {
     if (result) {
         return result;
@@ -72,7 +72,7 @@ static int narrow_stat_fd(int fd, struct stat *status) {
     return narrow(stat_fd(fd, &wide), &wide, status);
 }
 
-/* The last four are what programs call that were linked with a libc before 2.33. */
+/* Programs linked with a libc before 2.33 call the last four. */
 #define HOOK_STATS(suffix, type, at, of)                                                                               \
     HOOK int stat##suffix(const char *path, struct type *status) {                                                     \
         return at(AT_FDCWD, path, status, 0);                                                                          \
@@ -121,7 +121,7 @@ HOOK int statx(int directory, const char *restrict path, int flags, unsigned mas
     return result;
 }
 
-/* --- which file system: libudev takes only what is in sysfs for a device --- */
+/* --- statfs: libudev accepts devices in sysfs only --- */
 
 #define HOOK_STATFS(name, type)                                                                                        \
     HOOK int f##name(int fd, struct type *status) {                                                                    \

@@ -1,6 +1,6 @@
-/* Atomic mode setting: many properties at once, or none of them (spec/80 2.6, 3.8).
+/* Atomic mode setting: sets many properties at once, or none.
  *
- * Offered when GEN4EMU_ATOMIC=1, as kernels do for these GPUs when they are told.
+ * Offered with GEN4EMU_ATOMIC=1 only: kernels offer it for these GPUs only with i915.nuclear_pageflip.
  */
 #include <errno.h>
 
@@ -9,14 +9,14 @@
 #include "shim/kms/display.h"
 #include "shim/submit/sync_file.h"
 
-/* What the display would be like. */
+/* The requested state of the display. */
 struct wanted {
     struct plane primary, cursor;
     uint64_t connector_crtc;
     bool active;
-    bool enabled; /* there is a mode */
+    bool enabled; /* a mode is set */
     struct kms_mode mode;
-    uint64_t out_fence; /* where the program wants it */
+    uint64_t out_fence; /* address for the descriptor; 0: none requested */
     bool touches_crtc, touches_primary;
 };
 
@@ -44,11 +44,13 @@ struct plane display_primary(const struct display *display) {
     return plane;
 }
 
-/* --- what is wanted --- */
+/* --- requested state --- */
 
 static int set_plane(const struct display *display, struct plane *plane, uint32_t property, uint64_t value) {
     if (property == PROPERTY_IN_FENCE_FD) {
-        return value == UINT64_MAX ? 0 : sync_file_wait((int)(int64_t)value); /* such files are done already */
+        return value == UINT64_MAX
+                   ? 0
+                   : sync_file_wait((int)(int64_t)value); /* the shim's sync files are always signalled */
     }
     if (property < PROPERTY_CRTC_ID || property > PROPERTY_CRTC_H) {
         return EINVAL; /* immutable */
@@ -117,7 +119,7 @@ static bool has_property(const struct display *display, uint32_t object, uint32_
     return count != 0;
 }
 
-/* The program's four arrays: objects, how many properties each, their numbers and values. */
+/* Read the program's four arrays: objects, property counts, properties and values. */
 static int read_all(const struct display *display, const struct kms_atomic *request, struct wanted *wanted) {
     uint64_t done = 0;
     for (uint64_t i = 0; i < request->count; i++) {
@@ -145,9 +147,9 @@ static int read_all(const struct display *display, const struct kms_atomic *requ
     return 0;
 }
 
-/* --- whether it can be --- */
+/* --- check --- */
 
-/* A plane has a picture and a CRTC or neither, and shows a part of the picture at its own size. */
+/* A plane has both a framebuffer and a CRTC, or neither, and shows a part of the framebuffer unscaled. */
 static int check_plane(const struct display *display, const struct wanted *wanted, const struct plane *plane) {
     const uint64_t fb = get(plane, PROPERTY_FB_ID);
     if (!fb != !get(plane, PROPERTY_CRTC_ID)) {
@@ -171,7 +173,7 @@ static int check_plane(const struct display *display, const struct wanted *wante
     return width == get(plane, PROPERTY_CRTC_W) << 16 && height == get(plane, PROPERTY_CRTC_H) << 16 ? 0 : ERANGE;
 }
 
-/* These display engines show the primary plane on the whole screen only. */
+/* On these chips, the primary plane must cover the whole screen. */
 static bool fills_screen(const struct wanted *wanted) {
     const struct plane *const plane = &wanted->primary;
     return !get(plane, PROPERTY_FB_ID) || (get(plane, PROPERTY_CRTC_X) == 0 && get(plane, PROPERTY_CRTC_Y) == 0 &&
@@ -204,7 +206,7 @@ static int check(const struct display *display, const struct kms_atomic *request
     return reports && (!touches || (!was_active && !wanted->active)) ? EINVAL : 0;
 }
 
-/* --- so be it --- */
+/* --- commit --- */
 
 static int commit(struct drm_file *file, const struct kms_atomic *request, const struct wanted *wanted) {
     struct display *const display = file->display;

@@ -1,4 +1,3 @@
-/* The display's state, what is shown (display.h). */
 #define _GNU_SOURCE
 #include "shim/kms/display.h"
 
@@ -21,7 +20,7 @@ enum {
 static const int64_t second = 1000000000;
 static const uint64_t scanout_alignment = 64 << 10;
 
-/* --- life --- */
+/* --- creating and freeing --- */
 
 struct display *display_of(struct drm_file *file) {
     if (file->display) {
@@ -54,7 +53,7 @@ void display_free(struct drm_file *file) {
     }
 }
 
-/* --- pictures --- */
+/* --- showing framebuffers --- */
 
 static struct vma *vma_of(struct drm_file *file, struct gem_object *object) {
     for (struct vma *vma = object->vmas; vma; vma = vma->next_of_object) {

@@ -1,8 +1,8 @@
-/* A display with one connector, for programs that set modes (spec/80 3.8).
+/* A display with one CRTC and one connector, for programs that set modes.
  *
- * It belongs to an open file of the card node.  Nothing is scanned out: whenever a picture would appear, the server
- * gets a mark that says where it is.  There is no thread that would wait for a vertical blank: a flip is done, and its
- * event there to be read, when the rendering is.
+ * Each open file of the card node has its own.  Nothing is scanned out: whenever a picture would appear, the server
+ * receives a MARK with its address.  No thread waits for vertical blanks: a flip completes, and its event becomes
+ * readable, as soon as the rendering has completed.
  */
 #ifndef SHIM_DISPLAY_H
 #define SHIM_DISPLAY_H
@@ -39,7 +39,7 @@ enum display_property {
     PROPERTY_EDID,
     PROPERTY_TYPE,
     PROPERTY_IN_FORMATS,
-    /* Of atomic mode setting */
+    /* Atomic mode setting only: */
     PROPERTY_CRTC_ID,
     PROPERTY_FB_ID,
     PROPERTY_SRC_X,
@@ -56,7 +56,7 @@ enum display_property {
     PROPERTY_OUT_FENCE_PTR,
 };
 
-/* What a plane shows, and where; SRC in 1/65536 pixels.  By their properties: value[property - PROPERTY_CRTC_ID]. */
+/* State of a plane: value[property - PROPERTY_CRTC_ID].  SRC_* are in 1/65536 pixels. */
 enum {
     PLANE_VALUES = PROPERTY_CRTC_H - PROPERTY_CRTC_ID + 1
 };
@@ -71,44 +71,44 @@ struct blob {
 
 struct display {
     struct handle_table framebuffers;          /* struct framebuffer */
-    struct handle_table blobs;                 /* struct blob, of the program */
-    struct kms_mode modes[DISPLAY_MOST_MODES]; /* the connector's; the preferred one first */
+    struct handle_table blobs;                 /* struct blob, created by the program */
+    struct kms_mode modes[DISPLAY_MOST_MODES]; /* of the connector, the preferred one first */
     uint32_t mode_count;
     uint8_t edid[DISPLAY_EDID_SIZE];
     bool universal_planes;
     bool offers_atomic, atomic;
-    /* The one CRTC */
+    /* The CRTC */
     bool active;
     struct kms_mode current;
     uint32_t fb, x, y;
-    bool dark; /* it has a mode, but is switched off */
+    bool dark; /* has a mode, but ACTIVE is 0 */
     struct plane cursor;
     uint32_t dpms;
     uint16_t gamma[3][DISPLAY_GAMMA_SIZE];
-    int64_t start; /* of the count of vertical blanks, ns */
+    int64_t start; /* time of vertical blank 0, ns */
     uint64_t last_sequence;
-    int64_t flip_until; /* when a flip would be done on a real display */
+    int64_t flip_until; /* when the last flip would complete on a real display, ns */
 };
 
-/* Made when it is first asked for; NULL: no memory. */
+/* The display of a file, created by the first call; NULL: no memory. */
 struct display *display_of(struct drm_file *file);
 void display_free(struct drm_file *file);
-/* Show a framebuffer: wait for what renders into it, and tell the server.  0 or an errno. */
+/* Show a framebuffer: wait for rendering into it, and send the server a mark.  0 or an errno. */
 int display_show(struct drm_file *file, uint32_t fb);
-/* Vertical blanks so far, at 60 Hz. */
+/* The number of vertical blanks so far, at 60 Hz. */
 uint64_t display_sequence(const struct display *display);
 int64_t display_time(const struct display *display, uint64_t sequence);
-/* Put an event where read() finds it; 0 or an errno. */
+/* Queue an event for read(); 0 or an errno. */
 int display_event(const struct drm_file *file, const void *event, uint32_t size);
-/* Events that the program has not read yet. */
+/* True if there are events that the program has not read. */
 bool display_has_events(const struct drm_file *file);
 
 typedef int kms_handler(struct drm_file *file, void *argument, uint32_t size);
 
 /* modes.c */
-/* The modes of the connector, the preferred one first; how many. */
+/* Fill in the modes of the connector, the preferred one first; returns their number. */
 uint32_t modes_make(struct kms_mode *modes);
-/* What the monitor says of itself. */
+/* Fill in the monitor's EDID. */
 void modes_make_edid(uint8_t *edid, const struct kms_mode *modes, uint32_t count);
 
 /* kms.c: resources and modes */
@@ -122,10 +122,10 @@ void framebuffer_free_all(struct display *display);
 extern const uint32_t framebuffer_formats[];
 extern const uint32_t framebuffer_format_count;
 /* flips.c */
-/* An event of this kind, with the time that it is now. */
+/* Queue a flip event with the present time. */
 int display_flip_event(struct drm_file *file, uint64_t user);
-extern const int64_t display_frame; /* ns */
-/* A flip that a real display would not have done yet. */
+extern const int64_t display_frame; /* duration, ns */
+/* True if a real display would not have completed the last flip yet. */
 bool display_is_flipping(const struct drm_file *file);
 kms_handler kms_page_flip, kms_wait_vblank, kms_get_sequence, kms_queue_sequence;
 /* properties.c */
@@ -134,17 +134,17 @@ kms_handler kms_get_property, kms_set_property, kms_object_get_properties, kms_o
 enum {
     DISPLAY_MOST_PROPERTIES = 16
 };
-/* The properties of an object that the program may see: their number, and two arrays.  0 or an errno. */
+/* The properties of a mode object that the program may see, and their values.  0 or an errno. */
 int properties_of(const struct display *display, uint32_t object, uint32_t *properties, uint64_t *values,
                   uint32_t *count);
-/* Those of the connector, for GETCONNECTOR. */
+/* properties_of() the connector; returns their number. */
 uint32_t properties_of_connector(const struct display *display, uint32_t *properties, uint64_t *values);
-/* The mode in a blob, or NULL. */
+/* The mode in a blob, or NULL if it does not hold one. */
 const struct kms_mode *property_mode(const struct display *display, uint64_t blob);
 void property_free_blobs(struct display *display);
 /* atomic.c */
 kms_handler kms_atomic;
-/* What the primary plane shows, as an atomic program sees it. */
+/* The state of the primary plane, as an atomic program sees it. */
 struct plane display_primary(const struct display *display);
 
 #endif

@@ -1,4 +1,4 @@
-/* Page flips and vertical blanks (spec/80 3.8). */
+/* Page flips and vertical blanks. */
 #include <errno.h>
 
 #include "shim/base/lock.h"
@@ -6,7 +6,6 @@
 
 const int64_t display_frame = 1000000000 / 60;
 
-/* What a time says in an event. */
 static uint32_t seconds_of(int64_t time) {
     return (uint32_t)(time / 1000000000);
 }
@@ -66,7 +65,7 @@ int kms_page_flip(struct drm_file *file, void *argument, uint32_t size) {
     return request->flags & KMS_FLIP_EVENT ? display_flip_event(file, request->user) : 0;
 }
 
-/* The number that is meant, from one that may be relative; what is over is the present one, or the next one. */
+/* The requested vertical blank.  With `next_on_miss`, one that has passed means the next one. */
 static uint64_t target_of(uint64_t present, uint64_t wanted, bool relative, bool next_on_miss) {
     const uint64_t target = relative ? present + wanted : wanted;
     return target <= present && next_on_miss ? present + 1 : target;

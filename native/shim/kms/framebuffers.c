@@ -1,7 +1,8 @@
-/* Framebuffers: buffers that can be shown, and dumb ones to draw into without a GPU (spec/80 2.6, 3.8). */
+/* Framebuffers, and dumb buffers. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "shim/base/handle_table.h"
 #include "shim/gem/cpu_map.h"
 #include "shim/gem/gem_ioctls.h"
 #include "shim/gem/gem_object.h"
@@ -74,7 +75,7 @@ static int check(const struct framebuffer *framebuffer) {
         framebuffer->pitch % (framebuffer->tiling == X ? 512 : PITCH_UNIT)) {
         return EINVAL;
     }
-    /* The display reads linear and X tiled pictures only, and a fence's pitch is the picture's. */
+    /* The display reads linear and X-tiled surfaces only, and the object's pitch must be the framebuffer's. */
     if (framebuffer->tiling > X || (object->tiling && object->tiling != framebuffer->tiling) ||
         (object->tiling && object->pitch != framebuffer->pitch)) {
         return EINVAL;
@@ -208,7 +209,7 @@ int kms_remove_fb(struct drm_file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-/* A program that draws into what is shown says when a part of it is ready. */
+/* The program has drawn into the framebuffer that is being shown. */
 int kms_dirty_fb(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct kms_dirty *const request = argument;

@@ -1,4 +1,4 @@
-/* Mode setting: what there is, and what is set (spec/80 2.6, 3.8). */
+/* Mode setting: resources, connector, CRTC, planes, cursor and gamma. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "shim/gem/gem_object.h"
 #include "shim/kms/display.h"
 
-/* An array of numbers, when the program has room for all of them; how many there are in any case. */
+/* Write an array if the program's buffer has the capacity; set `count` to its length in any case. */
 static bool put_numbers(uint64_t address, uint32_t *count, const uint32_t *numbers, uint32_t there) {
     const bool fits = *count >= there;
     *count = there;
@@ -30,7 +30,7 @@ int kms_set_client_cap(struct drm_file *file, void *argument, uint32_t size) {
         display->universal_planes = request->value;
         return 0;
     case KMS_CAP_ATOMIC:
-        /* Kernels leave it out before Ironlake unless they are told (i915.nuclear_pageflip). */
+        /* Before Ironlake, kernels offer it only with i915.nuclear_pageflip. */
         if (!display->offers_atomic) {
             return EOPNOTSUPP;
         }
@@ -112,7 +112,7 @@ int kms_get_connector(struct drm_file *file, void *argument, uint32_t size) {
     }
     fine = fine && put_numbers(request->properties, &request->property_count, numbers, count);
     request->mode_count = display->mode_count;
-    request->encoder = display->active ? DISPLAY_ENCODER : 0; /* the one in use */
+    request->encoder = display->active ? DISPLAY_ENCODER : 0; /* the current one */
     request->type = KMS_CONNECTOR_VGA;
     request->type_number = 1;
     request->connection = KMS_CONNECTED;
@@ -142,7 +142,7 @@ int kms_get_crtc(struct drm_file *file, void *argument, uint32_t size) {
 
 static int turn_on(struct drm_file *file, const struct kms_crtc *request) {
     struct display *const display = file->display;
-    const uint32_t fb = request->fb == UINT32_MAX ? display->fb : request->fb; /* all ones: the one that is shown */
+    const uint32_t fb = request->fb == UINT32_MAX ? display->fb : request->fb; /* all ones: keep the current one */
     const struct framebuffer *const framebuffer = framebuffer_lookup(display, fb);
     uint32_t connector;
     if (!framebuffer) {
@@ -228,7 +228,7 @@ int kms_get_plane(struct drm_file *file, void *argument, uint32_t size) {
     request->fb = shows ? display->fb : 0;
     request->possible_crtcs = 1;
     request->gamma_size = 0;
-    /* The cursor has alpha: the second format. */
+    /* The cursor's only format is the second one, ARGB8888. */
     const bool is_cursor = request->plane == DISPLAY_CURSOR;
     return put_numbers(request->formats, &request->format_count, framebuffer_formats + is_cursor,
                        is_cursor ? 1 : framebuffer_format_count)
@@ -259,7 +259,7 @@ int kms_set_plane(struct drm_file *file, void *argument, uint32_t size) {
     return error;
 }
 
-/* --- cursor and gamma: kept in mind at most, for nobody looks --- */
+/* --- cursor and gamma: checked, but without effect on pictures --- */
 
 int kms_cursor(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;

@@ -1,4 +1,4 @@
-/* Mode setting: numbers and layouts of the kernel's interface (spec/80 2.6), nothing else. */
+/* Numbers and layouts of the kernel's mode setting interface (include/uapi/drm/drm_mode.h and drm.h). */
 #ifndef SHIM_KMS_UAPI_H
 #define SHIM_KMS_UAPI_H
 #include <stdint.h>
@@ -186,7 +186,7 @@ struct kms_pipe {
     uint32_t crtc, pipe;
 };
 
-/* What read() gives. */
+/* Events, as returned by read(). */
 struct kms_event {
     uint32_t type, length;
     uint64_t user;

@@ -1,4 +1,4 @@
-/* The modes of the connector and what the monitor says of itself (display.h). */
+/* The modes of the connector and the EDID of the monitor. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +11,16 @@ enum {
     PREFERRED_HEIGHT = 768
 };
 
-enum { /* of byte 17 of a detailed timing */
+enum { /* bits of byte 17 of a detailed timing */
     EDID_POSITIVE_HSYNC = 2,
     EDID_POSITIVE_VSYNC = 4,
     EDID_SEPARATE_SYNC = 0x18
 };
 
-/* Where an EDID has a mode. */
-enum edid_place {
-    STANDARD,    /* by its aspect */
-    ESTABLISHED, /* as a bit of two bytes */
+/* The table of the EDID that lists a mode. */
+enum edid_table {
+    STANDARD,    /* by aspect ratio */
+    ESTABLISHED, /* as a bit in two bytes */
     DETAILED
 };
 enum aspect {
@@ -35,14 +35,14 @@ enum established {
     ESTABLISHED_1024X768 = 0x0800
 };
 
-/* 60 Hz; VESA's Display Monitor Timings, but 2560x1440, which has none: Coordinated Video Timings with reduced
- * blanking. Kernels sort modes by size, the largest first. */
+/* 60 Hz.  VESA Display Monitor Timings; 2560x1440 is not among them and has CVT timings with reduced blanking.  Sorted
+ * by size, the largest first, as kernels do. */
 static const struct timing {
     uint32_t clock; /* kHz */
     uint16_t horizontal[4], vertical[4];
     uint32_t flags;
-    enum edid_place place;
-    uint32_t code; /* an aspect, or an established bit */
+    enum edid_table table;
+    uint32_t code; /* an enum aspect, or an enum established */
 } timings[] = {
 #define P KMS_MODE_PHSYNC | KMS_MODE_PVSYNC
 #define H KMS_MODE_PHSYNC | KMS_MODE_NVSYNC
@@ -91,7 +91,7 @@ static struct kms_mode mode_of(const struct timing *timing) {
     return mode;
 }
 
-/* Any size, with blanks of no particular standard. */
+/* A timing for any size; the blanking intervals follow no standard. */
 static struct timing free_timing(uint16_t width, uint16_t height) {
     enum {
         HORIZONTAL_BLANK = 160,
@@ -103,7 +103,7 @@ static struct timing free_timing(uint16_t width, uint16_t height) {
         .horizontal = {width, (uint16_t)(width + 48), (uint16_t)(width + 80), right},
         .vertical = {height, (uint16_t)(height + 3), (uint16_t)(height + 9), bottom},
         .flags = KMS_MODE_NHSYNC | KMS_MODE_NVSYNC,
-        .place = DETAILED,
+        .table = DETAILED,
     };
 }
 
@@ -130,7 +130,7 @@ static bool wanted_size(uint16_t *width, uint16_t *height) {
     return true;
 }
 
-/* A monitor of a size that the user names has no larger modes: some programs take the largest one. */
+/* If the user names a size, larger modes are left out: some programs choose the largest one. */
 uint32_t modes_make(struct kms_mode *modes) {
     uint16_t width = PREFERRED_WIDTH, height = PREFERRED_HEIGHT;
     const bool named = wanted_size(&width, &height);
@@ -159,7 +159,7 @@ enum {
     DESCRIPTOR_COUNT = 4
 };
 
-/* What its fields can hold: sizes of 12 bits, a clock of 16 bits in 10 kHz. */
+/* True if a detailed timing can hold the mode: sizes have 12 bits, the clock 16 bits in units of 10 kHz. */
 static bool fits(const struct kms_mode *mode) {
     return mode->hdisplay < 4096 && mode->vdisplay < 4096 && mode->clock / 10 <= UINT16_MAX;
 }
@@ -191,7 +191,7 @@ static void put_detailed(uint8_t *to, const struct kms_mode *mode) {
              (mode->flags & KMS_MODE_PVSYNC ? EDID_POSITIVE_VSYNC : 0);
 }
 
-/* Version 1.3. */
+/* EDID 1.3. */
 void modes_make_edid(uint8_t *edid, const struct kms_mode *modes, uint32_t count) {
     static const uint8_t start[] = {0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0,    0x1c, 0x8e, 4,    0,   1,
                                     0, 0,    0,    1,    17,   1,    3,    0x08, 27,   20,   0x78, 0x0a};
@@ -204,17 +204,17 @@ void modes_make_edid(uint8_t *edid, const struct kms_mode *modes, uint32_t count
     uint8_t *descriptor = edid + DESCRIPTORS;
     for (uint32_t i = 0; i < count; i++) {
         const struct timing *const timing = timing_of_size(modes[i].hdisplay, modes[i].vdisplay);
-        const enum edid_place place = timing ? timing->place : DETAILED;
-        if ((i == 0 || place == DETAILED) && fits(&modes[i])) { /* the preferred one comes first */
+        const enum edid_table table = timing ? timing->table : DETAILED;
+        if ((i == 0 || table == DETAILED) && fits(&modes[i])) { /* the preferred mode comes first */
             put_detailed(descriptor, &modes[i]);
             descriptor += DESCRIPTOR_SIZE;
         }
-        if (place == ESTABLISHED) {
+        if (table == ESTABLISHED) {
             edid[ESTABLISHED_TIMINGS] |= (uint8_t)timing->code;
             edid[ESTABLISHED_TIMINGS + 1] |= (uint8_t)(timing->code >> 8);
-        } else if (place == STANDARD) {
+        } else if (table == STANDARD) {
             *standard++ = (uint8_t)(modes[i].hdisplay / 8 - 31);
-            *standard++ = (uint8_t)(timing->code << 6); /* and the refresh rate, from 60 Hz */
+            *standard++ = (uint8_t)(timing->code << 6); /* the low bits are the refresh rate - 60 Hz */
         }
     }
     memcpy(descriptor, name, sizeof name);

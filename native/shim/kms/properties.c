@@ -1,18 +1,19 @@
-/* Properties of mode objects: names, values, blobs (spec/80 3.8). */
+/* Properties of mode objects: names, values, blobs. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/base/handle_table.h"
 #include "shim/base/user.h"
 #include "shim/kms/display.h"
 
 enum {
     BLOB_EDID = 200,
     BLOB_IN_FORMATS,
-    BLOB_MODE,         /* the one that is set */
-    BLOB_FIRST = 1000, /* of the program's */
+    BLOB_MODE,         /* the current mode */
+    BLOB_FIRST = 1000, /* first blob created by the program */
     LARGEST_BLOB = 1 << 20
 };
 enum {
@@ -28,7 +29,7 @@ static const struct property {
     const char *name;
     uint32_t count;
     const char *enums[MOST_VALUES];
-    uint64_t values[MOST_VALUES]; /* of ranges; of an enumeration they are its places */
+    uint64_t values[MOST_VALUES]; /* limits of a range; an enumeration's values are its indices */
 } properties[] = {
     {PROPERTY_DPMS, KMS_PROPERTY_ENUM, "DPMS", 4, {"On", "Standby", "Suspend", "Off"}, {0}},
     {PROPERTY_EDID, KMS_PROPERTY_BLOB | KMS_PROPERTY_IMMUTABLE, "EDID", 0, {NULL}, {0}},
@@ -208,7 +209,7 @@ int kms_object_set_property(struct drm_file *file, void *argument, uint32_t size
 
 /* --- blobs --- */
 
-/* Which formats the primary plane shows with which modifiers: all of them, with both. */
+/* The IN_FORMATS blob of the primary plane: all formats with both modifiers. */
 struct in_formats {
     uint32_t version, flags, format_count, formats_offset, modifier_count, modifiers_offset;
     uint32_t formats[MOST_FORMATS];

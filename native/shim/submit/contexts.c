@@ -1,10 +1,10 @@
-/* Hardware contexts (contexts.h). */
 #include "shim/submit/contexts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "shim/base/handle_table.h"
 #include "shim/base/lock.h"
 #include "shim/base/user.h"
 #include "shim/uapi.h"
@@ -26,7 +26,7 @@ enum param {
 enum {
     PRIORITY_LIMIT = 1023
 };
-static const int64_t hangs_in_a_row = 120000000000; /* ns: three hangs within this ban a context */
+static const int64_t hangs_in_a_row = 120000000000; /* ns; three hangs within this time ban a context */
 
 static struct context *create(uint32_t number) {
     struct context *const context = calloc(1, sizeof *context);
@@ -71,7 +71,7 @@ bool context_announce_all(struct drm_file *file) {
     return true;
 }
 
-/* The kernel's rule: at once when the client wants no recovery, else at the third hang in a row. */
+/* Bans as the kernel does: at the first hang if the client disabled recovery, else at the third within two minutes. */
 void context_result(void *owner, uint32_t number, uint32_t status) {
     struct context *const context = context_lookup(owner, number);
     if (!context) {
@@ -132,7 +132,7 @@ static int set(struct context *context, const struct i915_context_param *param) 
     }
 }
 
-/* A chain of what is to be set in a new context. */
+/* The extensions of CONTEXT_CREATE: a chain of parameters for the new context. */
 static int apply_extensions(struct context *context, uint64_t address) {
     struct {
         struct i915_extension base;
@@ -152,7 +152,7 @@ static int apply_extensions(struct context *context, uint64_t address) {
             return EFAULT;
         }
         if (extension.param.context) {
-            return EINVAL; /* there is no other context to mean */
+            return EINVAL; /* must be 0: the new context has no number yet */
         }
         const int error = set(context, &extension.param);
         if (error) {

@@ -1,4 +1,4 @@
-/* What a submission waits for and what it signals (spec/80 3.3). */
+/* The fences that an EXECBUFFER2 waits for and signals. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,3 @@
-/* EXECBUFFER2: checks, addresses, and off to the server (spec/80 3.3). */
 #include "shim/submit/execbuffer.h"
 
 #include <errno.h>
@@ -18,7 +17,7 @@ enum {
     MOST_OBJECTS = 1 << 20
 };
 
-static const uint64_t batch_minimum = 0x40000; /* where a batch with relocations may be at the lowest */
+static const uint64_t batch_minimum = 0x40000; /* lowest address of a batch with relocations */
 
 /* --- the argument --- */
 
@@ -122,7 +121,7 @@ static int bind_some(struct submission *submission, bool pinned) {
     return 0;
 }
 
-/* Buffers of this submission that are in the way of pinned ones move. */
+/* Unbind buffers of this submission that overlap the addresses of pinned ones. */
 static void make_way(struct submission *submission) {
     for (uint32_t i = 0; i < submission->exec->count; i++) {
         if (!(submission->objects[i].flags & EXEC_OBJECT_PINNED)) {
@@ -146,7 +145,7 @@ static int bind_all(struct submission *submission) {
     int error = bind_some(submission, true);
     error = error ? error : bind_some(submission, false);
     if (error == ENOSPC) {
-        /* Enough room, perhaps, but in pieces. */
+        /* The free space may be fragmented. */
         gtt_unbind_all(submission->file);
         error = bind_some(submission, true);
         error = error ? error : bind_some(submission, false);
@@ -154,7 +153,7 @@ static int bind_all(struct submission *submission) {
     return error;
 }
 
-/* --- off --- */
+/* --- submit --- */
 
 static bool send_objects(struct submission *submission) {
     enum {
@@ -218,7 +217,7 @@ static int send(struct submission *submission) {
     return fences_signal(submission, sequence);
 }
 
-/* Views have to be right when nobody asks, and other processes do not know what to wait for (spec/80 3.6). */
+/* CPU views must be coherent without a fault, and other processes have no fence to wait on; so wait here. */
 static void wait_where_needed(struct submission *submission) {
     struct drm_file *const file = submission->file;
     const uint64_t sequence = file->connection.submitted;

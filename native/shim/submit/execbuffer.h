@@ -1,4 +1,4 @@
-/* One EXECBUFFER2 on its way (spec/80 3.3). */
+/* EXECBUFFER2: check, bind, relocate, send to the server. */
 #ifndef SHIM_SUBMISSION_H
 #define SHIM_SUBMISSION_H
 #include <stdbool.h>
@@ -15,23 +15,23 @@ struct submission_fence {
 
 struct submission {
     struct drm_file *file;
-    struct i915_execbuffer2 *exec; /* the ioctl's argument */
+    struct i915_execbuffer2 *exec; /* argument of the ioctl */
     struct i915_exec_object *objects;
-    struct vma **vmas; /* of the objects */
+    struct vma **vmas; /* by index in `objects` */
     bool *written;
-    struct gem_object **seen; /* by others than the GPU: written ones that are shown or shared */
+    struct gem_object **seen; /* scratch: written objects with a CPU view or shared with other processes */
     struct submission_fence *fences;
     uint32_t fence_count;
-    uint32_t batch; /* index */
+    uint32_t batch; /* index in `objects` */
     uint32_t engine;
     uint64_t stamp;
 };
 
-/* These return 0, an errno, or EAGAIN: the lock was given up, everything has to be looked up again. */
+/* These return 0, an errno, or EAGAIN if the lock was released and everything must be looked up again. */
 int relocate(struct submission *submission);
 int fences_read(struct submission *submission);
 int fences_wait(const struct submission *submission);
-/* After the submission `sequence`. */
+/* Make the fences signal after submission `sequence`; 0 or an errno. */
 int fences_signal(const struct submission *submission, uint64_t sequence);
 
 int execbuffer_ioctl(struct drm_file *file, void *argument, uint32_t size);

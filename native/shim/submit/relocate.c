@@ -1,4 +1,4 @@
-/* Relocations: where buffers refer to each other, addresses are put (spec/80 3.3). */
+/* Relocations: write the addresses of buffers into buffers that refer to them. */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static struct vma *target_of(const struct submission *submission, uint32_t targe
     return vma && vma->stamp == submission->stamp ? vma : NULL;
 }
 
-/* One entry; `changed` when its presumed offset was wrong. */
+/* Apply one relocation; `changed` is set if its presumed offset was wrong. */
 static int relocate_one(struct submission *submission, struct gem_object *object, struct i915_relocation *relocation,
                         bool *changed) {
     const struct vma *const target = target_of(submission, relocation->target);
@@ -69,13 +69,13 @@ static int relocate_chunk(struct submission *submission, struct gem_object *obje
         }
     }
     if (first < last) {
-        /* A client that keeps them where they cannot be changed gets them done again next time. */
+        /* If the client keeps them in read-only memory, they are applied again next time. */
         (void)user_write(address + first * sizeof chunk[0], &chunk[first], (last - first) * sizeof chunk[0]);
     }
     return error;
 }
 
-/* Nothing is where the client did not expect it, and it says that it has put those addresses in itself. */
+/* True if the client has written all addresses itself (I915_EXEC_NO_RELOC), and none has changed since. */
 static bool is_done_already(const struct submission *submission) {
     bool done = submission->exec->flags & EXEC_NO_RELOC;
     for (uint32_t i = 0; i < submission->exec->count && done; i++) {

@@ -38,7 +38,7 @@ static int merge(void *argument) {
     return user_write((uintptr_t)argument, &request, sizeof request) ? 0 : EFAULT;
 }
 
-static int tell(void *argument) {
+static int get_info(void *argument) {
     struct sync_info request;
     if (!user_read(&request, (uintptr_t)argument, sizeof request)) {
         return EFAULT;
@@ -65,6 +65,6 @@ bool sync_file_ioctl(int fd, unsigned long request, void *argument, int *error) 
     if ((number != SYNC_FILE_MERGE && number != SYNC_FILE_INFO) || !named_socket_is(fd, kind)) {
         return false;
     }
-    *error = number == SYNC_FILE_MERGE ? merge(argument) : tell(argument);
+    *error = number == SYNC_FILE_MERGE ? merge(argument) : get_info(argument);
     return true;
 }

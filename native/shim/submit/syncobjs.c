@@ -1,4 +1,3 @@
-/* Synchronisation objects, binary and timeline (syncobjs.h; spec/80 3.4). */
 #define _GNU_SOURCE
 #include "shim/submit/syncobjs.h"
 
@@ -9,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shim/base/handle_table.h"
 #include "shim/base/lock.h"
 #include "shim/base/named_socket.h"
 #include "shim/base/real.h"
@@ -16,21 +16,22 @@
 #include "shim/submit/sync_file.h"
 #include "shim/uapi.h"
 
-/* Signalled when a submission of an open file is done, or that file is gone. */
-struct fence {
+/* Signalled when a submission of an open file has completed, or the file has been closed. */
+struct syncobj_fence {
     uint64_t point; /* 0: binary */
-    uint64_t file;  /* its id; 0: signalled */
+    uint64_t file;  /* id of the open file; 0: signalled */
     uint64_t sequence;
 };
 
-/* Without fences: not submitted.  A timeline's are in the order of their points, older ones done are forgotten. */
+/* Without fences: not submitted.  A timeline's fences are sorted by point; completed ones are dropped from the front.
+ */
 struct syncobj {
     uint32_t refs;
-    struct fence *fences;
+    struct syncobj_fence *fences;
     uint32_t count, capacity;
 };
 
-/* Descriptors that stand for an object. */
+/* A descriptor that stands for an object. */
 struct export {
     struct export *next;
     uint64_t inode;
@@ -41,7 +42,7 @@ static struct export *exports;
 enum {
     MOST_HANDLES = 65536
 };
-static const int64_t slice = 1000000; /* ns, where we wait for several things at once */
+static const int64_t slice = 1000000; /* ns; polling interval when waiting for several things */
 
 static void drop(struct syncobj *object) {
     if (--object->refs == 0) {
@@ -65,7 +66,7 @@ void syncobj_free_all(struct drm_file *file) {
 
 /* --- fences --- */
 
-static struct drm_file *pending_file(const struct fence *fence) {
+static struct drm_file *pending_file(const struct syncobj_fence *fence) {
     struct drm_file *const file = fence->file ? drm_file_of_id(fence->file) : NULL;
     if (!file) {
         return NULL;
@@ -74,7 +75,7 @@ static struct drm_file *pending_file(const struct fence *fence) {
     return connection_is_done(&file->connection, fence->sequence) ? NULL : file;
 }
 
-static int set_fence(struct syncobj *object, struct fence fence) {
+static int set_fence(struct syncobj *object, struct syncobj_fence fence) {
     if (fence.point == 0) {
         object->count = 0;
     }
@@ -84,7 +85,7 @@ static int set_fence(struct syncobj *object, struct fence fence) {
     }
     if (object->count == object->capacity) {
         const uint32_t capacity = object->capacity ? object->capacity * 2 : 1;
-        struct fence *const larger = realloc(object->fences, capacity * sizeof *larger);
+        struct syncobj_fence *const larger = realloc(object->fences, capacity * sizeof *larger);
         if (!larger) {
             return ENOMEM;
         }
@@ -93,14 +94,14 @@ static int set_fence(struct syncobj *object, struct fence fence) {
     }
     const uint64_t latest = object->count ? object->fences[object->count - 1].point : 0;
     if (fence.point && fence.point <= latest) {
-        fence.point = latest; /* points out of order: the kernel, too, only complains */
+        fence.point = latest; /* points out of order: the kernel only logs it, too */
     }
     object->fences[object->count++] = fence;
     shim_announce();
     return 0;
 }
 
-/* The fences up to the one that reaches `point` (0: all); 0 when none has been submitted. */
+/* The number of fences up to the one that reaches `point` (0: all); 0 if none does. */
 static uint32_t fences_until(const struct syncobj *object, uint64_t point) {
     if (point == 0) {
         return object->count;
@@ -113,8 +114,8 @@ static uint32_t fences_until(const struct syncobj *object, uint64_t point) {
     return 0;
 }
 
-/* The open file whose submission holds a point up, or NULL. */
-static struct drm_file *held_up_by(const struct syncobj *object, uint64_t point) {
+/* An open file with a pending submission that `point` depends on, or NULL. */
+static struct drm_file *pending_file_of(const struct syncobj *object, uint64_t point) {
     const uint32_t count = fences_until(object, point);
     for (uint32_t i = 0; i < count; i++) {
         struct drm_file *const file = pending_file(&object->fences[i]);
@@ -127,7 +128,7 @@ static struct drm_file *held_up_by(const struct syncobj *object, uint64_t point)
 
 static void wait_until_done(struct syncobj *object, uint64_t point) {
     object->refs++;
-    for (struct drm_file *file; (file = held_up_by(object, point)) != NULL;) {
+    for (struct drm_file *file; (file = pending_file_of(object, point)) != NULL;) {
         file->refs++;
         connection_pause(&file->connection, INT64_MAX);
         drm_file_put(file);
@@ -139,19 +140,19 @@ int syncobj_wait_before(struct drm_file *file, struct syncobj *object, uint64_t 
     if (fences_until(object, point) == 0) {
         return EINVAL;
     }
-    const struct drm_file *const other = held_up_by(object, point);
+    const struct drm_file *const other = pending_file_of(object, point);
     if (other && other != file) {
         wait_until_done(object, point);
-        return EAGAIN; /* the lock was given up: start again */
+        return EAGAIN; /* the lock was released: start again */
     }
     return 0;
 }
 
 int syncobj_signal_after(struct syncobj *object, struct drm_file *file, uint64_t sequence, uint64_t point) {
-    return set_fence(object, (struct fence){.point = point, .file = file->id, .sequence = sequence});
+    return set_fence(object, (struct syncobj_fence){.point = point, .file = file->id, .sequence = sequence});
 }
 
-/* --- ioctls: life --- */
+/* --- ioctls: creating and destroying --- */
 
 static int add(struct drm_file *file, struct syncobj *object, uint32_t *handle) {
     *handle = handle_add(&file->syncobjs, object);
@@ -168,7 +169,7 @@ static struct syncobj *create(bool signaled) {
         return NULL;
     }
     object->refs = 1;
-    if (signaled && set_fence(object, (struct fence){0})) {
+    if (signaled && set_fence(object, (struct syncobj_fence){0})) {
         drop(object);
         return NULL;
     }
@@ -259,7 +260,7 @@ int syncobj_from_fd(struct drm_file *file, void *argument, uint32_t size) {
         if (error || !object) {
             return error ? error : ENOENT;
         }
-        return set_fence(object, (struct fence){0});
+        return set_fence(object, (struct syncobj_fence){0});
     }
     struct stat64 status;
     if (!REAL(fstat64)(request->fd, &status) && named_socket_is(request->fd, "syncobj")) {
@@ -275,7 +276,7 @@ int syncobj_from_fd(struct drm_file *file, void *argument, uint32_t size) {
 
 /* --- ioctls: arrays of objects --- */
 
-/* Objects with a reference each, and their points. */
+/* Objects, with a reference each, and their points. */
 struct list {
     struct syncobj **objects;
     uint64_t *points;
@@ -323,18 +324,18 @@ static int list_read(struct list *list, const struct drm_file *file, uint64_t ha
     return error;
 }
 
-/* What a wait has found so far. */
+/* The state of a wait. */
 struct progress {
     uint32_t done, first_done, unsubmitted;
-    struct drm_file *pending; /* one that holds something up */
+    struct drm_file *pending; /* a file with a pending submission, or NULL */
 };
 
-static struct progress look(const struct list *list, uint32_t flags) {
+static struct progress examine(const struct list *list, uint32_t flags) {
     struct progress progress = {.first_done = UINT32_MAX};
     for (uint32_t i = 0; i < list->count; i++) {
         const bool submitted = fences_until(list->objects[i], list->points[i]) != 0;
         struct drm_file *const held =
-            submitted && !(flags & SYNCOBJ_WAIT_AVAILABLE) ? held_up_by(list->objects[i], list->points[i]) : NULL;
+            submitted && !(flags & SYNCOBJ_WAIT_AVAILABLE) ? pending_file_of(list->objects[i], list->points[i]) : NULL;
         if (!submitted) {
             progress.unsubmitted++;
         } else if (held) {
@@ -349,7 +350,7 @@ static struct progress look(const struct list *list, uint32_t flags) {
 
 static int wait_for(const struct list *list, uint32_t flags, int64_t timeout, uint32_t *first) {
     for (;;) {
-        const struct progress progress = look(list, flags);
+        const struct progress progress = examine(list, flags);
         if (progress.unsubmitted && !(flags & (SYNCOBJ_WAIT_FOR_SUBMIT | SYNCOBJ_WAIT_AVAILABLE))) {
             return EINVAL;
         }
@@ -365,7 +366,7 @@ static int wait_for(const struct list *list, uint32_t flags, int64_t timeout, ui
             shim_pause(timeout);
             continue;
         }
-        /* Something else than this one may end the wait. */
+        /* Something other than this connection may end the wait. */
         const bool several = progress.unsubmitted || progress.done + 1 < list->count;
         const int64_t soon = now + slice;
         progress.pending->refs++;
@@ -437,7 +438,7 @@ int syncobj_signal(struct drm_file *file, void *argument, uint32_t size) {
     int error = list_read(&list, file, request->handles, 0, request->count);
     if (!error) {
         for (uint32_t i = 0; i < list.count && !error; i++) {
-            error = set_fence(list.objects[i], (struct fence){0});
+            error = set_fence(list.objects[i], (struct syncobj_fence){0});
         }
         list_free(&list);
     }
@@ -454,14 +455,14 @@ int syncobj_timeline_signal(struct drm_file *file, void *argument, uint32_t size
     int error = list_read(&list, file, request->handles, request->points, request->count);
     if (!error) {
         for (uint32_t i = 0; i < list.count && !error; i++) {
-            error = set_fence(list.objects[i], (struct fence){.point = list.points[i]});
+            error = set_fence(list.objects[i], (struct syncobj_fence){.point = list.points[i]});
         }
         list_free(&list);
     }
     return error;
 }
 
-/* The last point up to which everything is done, or only submitted. */
+/* The last point up to which everything has completed or, if `submitted`, has been submitted. */
 static uint64_t reached(const struct syncobj *object, bool submitted) {
     uint64_t point = 0;
     for (uint32_t i = 0; i < object->count && (submitted || !pending_file(&object->fences[i])); i++) {
@@ -507,7 +508,7 @@ int syncobj_transfer(struct drm_file *file, void *argument, uint32_t size) {
     const uint32_t count = fences_until(source, request->source_point);
     int error = EINVAL;
     if (count) {
-        struct fence fence = source->fences[count - 1];
+        struct syncobj_fence fence = source->fences[count - 1];
         fence.point = request->destination_point;
         error = set_fence(destination, fence);
     }

@@ -1,4 +1,4 @@
-/* Synchronisation objects and sync files (spec/80 3.4). */
+/* Synchronization objects (drm_syncobj), binary and timeline. */
 #ifndef SHIM_SYNCOBJS_H
 #define SHIM_SYNCOBJS_H
 #include <stdbool.h>
@@ -10,10 +10,10 @@
 struct syncobj;
 
 struct syncobj *syncobj_lookup(const struct drm_file *file, uint32_t handle);
-/* A submission of `file` is to wait for a point: 0, EINVAL when nobody has submitted it, or EAGAIN when we have waited,
- * for which the lock was given up. */
+/* Before a submission of `file` that waits for a point: 0, EINVAL if the point has not been submitted, or EAGAIN after
+ * a wait, during which the lock was released. */
 int syncobj_wait_before(struct drm_file *file, struct syncobj *object, uint64_t point);
-/* The submission signals it. */
+/* Signal the point when submission `sequence` of `file` completes; 0 or ENOMEM. */
 int syncobj_signal_after(struct syncobj *object, struct drm_file *file, uint64_t sequence, uint64_t point);
 void syncobj_free_all(struct drm_file *file);
 

@@ -1,7 +1,7 @@
-/* Tables of handles (drm_file.h). */
-#include <stdlib.h>
+#include "shim/base/handle_table.h"
 
-#include "shim/device/drm_file.h"
+#include <stddef.h>
+#include <stdlib.h>
 
 uint32_t handle_add(struct handle_table *handles, void *item) {
     uint32_t handle = handles->lowest ? handles->lowest : 1;
