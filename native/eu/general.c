@@ -279,7 +279,7 @@ static struct outcome finish_float(const struct g4_pass *pass, const struct g4_o
     } else {
         const int64_t value = float_to_integer(single, op->dst.type);
         out.bits = (uint32_t)value;
-        /* of what is stored: compilers fold a compare of an integer with zero into the conversion (docs/decisions.md) */
+        /* tested as stored: compilers fold a compare of an integer with zero into the conversion (docs/decisions.md) */
         out.flag = float_condition(op->cond, op->cond == G4_COND_U ? (double)single : (double)value, 0);
     }
     if (op->cond == G4_COND_R) {

@@ -415,7 +415,7 @@ def _saturated(inst: Instruction, value: Number, to: RegType) -> Number:
 
 
 def _seen(inst: Instruction, value: Number) -> Number:
-    """What a condition looks at: the integer that a float is stored as, the bits that shl leaves (docs/decisions.md)."""
+    """The value that a condition tests: the stored integer of a float, the bits that shl keeps (docs/decisions.md)."""
     assert inst.dst is not None
     if (inst.opcode == Opcode.SHL and isinstance(value, int) and not inst.saturate and inst.dst.type is not RegType.F
             and inst.cond_modifier != CondMod.O):
