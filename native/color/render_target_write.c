@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "color/state.h"
+#include "core/hooks.h"
 #include "core/report.h"
-#include "debugger/debug.h"
 #include "eu/counters.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -185,15 +185,10 @@ static uint32_t late_test(const struct message *m, const struct g4_pixels *pixel
 
 /* ---- the pixels ---- */
 
-/* For whoever debugs: what became of the watched pixel. */
-static void end_watched(const struct message *m, const struct g4_pixels *pixels, struct g4_debug_pixel *watched,
-                        uint32_t tested, uint32_t passed, uint32_t colored) {
-    const bool has_depth = watched->index >= 0 && (m->flags & SOURCE_DEPTH);
-    watched->tested = tested;
-    watched->passed = passed;
-    watched->colored = colored;
-    watched->z = has_depth ? payload(m, m->source_depth + (uint32_t)watched->index / 8)[watched->index % 8] : 0.0f;
-    g4_debug_pixel_end(watched, pixels, tests_late(m), m->header[1][6] >> 31);
+/* The source depth of pixel `index`; 0 if there is none. */
+static float source_depth(const struct message *m, int index) {
+    const bool present = index >= 0 && (m->flags & SOURCE_DEPTH);
+    return present ? payload(m, m->source_depth + (uint32_t)index / 8)[index % 8] : 0.0f;
 }
 
 static uint32_t count_of(uint32_t pixels) {
@@ -241,7 +236,7 @@ static void count_pixels(const struct message *m, uint32_t live, uint32_t tested
 /* Spec/30 3.11. `first` is the number of the first pixel in the thread.  `counting` may be true where nothing is
  * counted in the end. */
 ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixels, uint32_t first,
-                                struct g4_debug_pixel *watched, bool counting) {
+                                struct g4_hooks *hooks, bool counting) {
     const bool counted = counting && m->eu->counters;
     const uint32_t live = pixels->live;
     const struct g4_color_calc_state *const state = &m->cc->state;
@@ -249,9 +244,8 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
     float alpha[2][8];
     uint32_t colored = pixels->live;
 
-    if (watched) {
-        g4_debug_pixel_begin(watched, pixels);
-    }
+    const int watched = hooks ? hooks->pixels_started(hooks, pixels) : -1;
+
     if (m->flags & AA_ALPHA) {
         for (uint32_t i = 0; i < 16; i++) {
             const bool present = i < 8 || pixels->color[1][3];
@@ -283,8 +277,8 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
     if (colored && m->target->write) {
         m->target->write(m->target, &m->eu->worker->port, pixels);
     }
-    if (watched) {
-        end_watched(m, pixels, watched, tested, passed, colored);
+    if (hooks) {
+        hooks->pixels_ended(hooks, pixels, tested, passed, colored, source_depth(m, watched));
     }
     if (counted) {
         count_pixels(m, live, tested, past, passed, colored);
@@ -324,8 +318,8 @@ static void find_colors(const struct message *m, struct g4_pixels *pixels, float
 }
 
 /* Subspans from `first` on, four or two of them. */
-ALWAYS_INLINE void write_subspans(const struct message *m, uint32_t first, uint32_t count,
-                                  struct g4_debug_pixel *watched, bool counting) {
+ALWAYS_INLINE void write_subspans(const struct message *m, uint32_t first, uint32_t count, struct g4_hooks *hooks,
+                                  bool counting) {
     const uint32_t *const m1 = m->header[1];
     float replicated[4][8];
     const uint32_t live = g4_render_target_write_header_pixel_enables(m->header[0]) >> (4 * first);
@@ -340,13 +334,13 @@ ALWAYS_INLINE void write_subspans(const struct message *m, uint32_t first, uint3
     }
     find_colors(m, &pixels, replicated);
     if (g4_view_side_by_side(pixels.x, pixels.y) || !overlap(&pixels)) {
-        write_pixels(m, &pixels, 4 * first, watched, counting);
+        write_pixels(m, &pixels, 4 * first, hooks, counting);
         return;
     }
     for (uint32_t s = 0; s < count; s++) {
         struct g4_pixels single = pixels;
         single.live &= 15u << (4 * s);
-        write_pixels(m, &single, 4 * first, watched, counting);
+        write_pixels(m, &single, 4 * first, hooks, counting);
     }
 }
 
@@ -363,42 +357,46 @@ static void check_target(const struct message *m) {
 }
 
 /* The subspans that the message has. */
-ALWAYS_INLINE void write_message(const struct message *m, struct g4_debug_pixel *watched, bool counting) {
+ALWAYS_INLINE void write_message(const struct message *m, struct g4_hooks *hooks, bool counting) {
     switch (m->type) {
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD16:
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED:
-        write_subspans(m, 0, 4, watched, counting);
+        write_subspans(m, 0, 4, hooks, counting);
         break;
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD8_DUAL_SOURCE_SUBSPANS_23:
-        write_subspans(m, 2, 2, watched, counting);
+        write_subspans(m, 2, 2, hooks, counting);
         break;
     default:
-        write_subspans(m, 0, 2, watched, counting);
+        write_subspans(m, 0, 2, hooks, counting);
         break;
     }
 }
 
-/* For whoever debugs: not where others have to go around it. */
+/* With hooks.  Out of line, so that the usual path stays compact. */
 static __attribute__((noinline, cold)) void write_watched(const struct message *m) {
-    struct g4_debug_pixel pixel = {
-        .debug = m->eu->debug,
+    struct g4_hooks *const hooks = m->eu->hooks;
+    const struct g4_pixel_message message = {
         .gang = m->gang,
         .thread = m->thread,
         .last = m->last,
         .target = m->target,
         .slice = m->header[1][7] >> 16 & 0x7ff,
+        .header = {m->header[0], m->header[1]},
+        .type = m->type,
+        .tests_late = tests_late(m),
+        .back_facing = m->header[1][6] >> 31,
     };
-    g4_debug_pixel_message(&pixel, m->header, m->type);
-    write_message(m, &pixel, true);
+    hooks->pixel_message(hooks, &message);
+    write_message(m, hooks, true);
 }
 
-/* The same for counters. */
+/* With counters and without hooks. */
 static __attribute__((noinline, cold)) void write_counted(const struct message *m) {
     write_message(m, NULL, true);
 }
 
 static void write_observed(const struct message *m) {
-    if (m->eu->debug) {
+    if (m->eu->hooks) {
         write_watched(m);
     } else {
         write_counted(m);

@@ -10,7 +10,7 @@
 #include "core/model.h"
 #include "hw.h"
 
-struct g4_debug; /* debugger/debug.h */
+struct g4_hooks; /* core/hooks.h */
 
 struct g4_context {
     struct g4_mem *mem;
@@ -18,7 +18,7 @@ struct g4_context {
     uint32_t gen; /* the model's G4_GEN_* bit, for the generated unpack functions */
     struct g4_options options;
     struct g4_state *state; /* of the running hardware context */
-    struct g4_debug *debug; /* NULL: nobody debugs */
+    struct g4_hooks *hooks; /* NULL unless an observer is attached */
 };
 
 /* Instructions that the threads of one draw may execute before it counts as a hang. */

@@ -10,14 +10,6 @@
 
 /* ---- attached ---- */
 
-static void attach(struct g4_device *device, struct g4_debug *debug) {
-    for (uint32_t i = 0; i < device->workers; i++) {
-        device->worker[i]->eu.debug = debug;
-    }
-    device->ctx.debug = debug;
-    g4_device_observe(device);
-}
-
 static void release(struct g4_debug *debug) {
     free(debug->object_threads);
     free(debug->origin);
@@ -26,12 +18,50 @@ static void release(struct g4_debug *debug) {
     free(debug);
 }
 
-void g4_debug_free(struct g4_device *device) {
-    if (device->ctx.debug) {
-        struct g4_debug *const debug = device->ctx.debug;
-        attach(device, NULL);
-        release(debug);
-    }
+static void detach(struct g4_hooks *hooks) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
+    g4_device_attach(debug->device, NULL);
+    release(debug);
+}
+
+static void restart_numbers(struct g4_hooks *hooks) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
+    memset(debug->number, 0, sizeof debug->number);
+    memset(debug->occurrences, 0, sizeof debug->occurrences);
+    debug->sequence = 0;
+}
+
+static void forget_abandoning(struct g4_hooks *hooks) {
+    g4_debug_of(hooks)->abandoned = false;
+}
+
+static const struct g4_hooks implementation = {
+    .functions = g4_debug_functions,
+    .free = detach,
+    .numbers_restarted = restart_numbers,
+    .draw_started = g4_debug_draw_started,
+    .draw_ended = g4_debug_draw_ended,
+    .range_started = g4_debug_range_started,
+    .range_ended = g4_debug_range_ended,
+    .media_started = forget_abandoning,
+    .gang_limit = g4_debug_gang_limit,
+    .thread_capacity = g4_debug_thread_capacity,
+    .thread_place = g4_debug_thread_place,
+    .threads_started = g4_debug_threads_started,
+    .vertex_fetched = g4_debug_vertex_fetched,
+    .vertex_emitted = g4_debug_vertex_emitted,
+    .run_gang = g4_debug_run_gang,
+    .exception = g4_debug_exception,
+    .pixel_covered = g4_debug_pixel_covered,
+    .pixel_tested = g4_debug_pixel_tested,
+    .pixel_message = g4_debug_pixel_message,
+    .pixels_started = g4_debug_pixels_started,
+    .pixels_ended = g4_debug_pixels_ended,
+};
+
+/* The debugger of a device, NULL without one: no other observer exists. */
+static struct g4_debug *debugger_of(const struct g4_device *device) {
+    return g4_debug_of(device->ctx.hooks);
 }
 
 static bool wants_instructions(const struct g4_debug_setup *setup) {
@@ -60,13 +90,15 @@ static bool same_trap(const struct g4_debug_trap *a, const struct g4_debug_trap 
 
 enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_setup *setup, g4_debug_fn *fn,
                                void *data) {
-    struct g4_debug *debug = device->ctx.debug;
+    struct g4_debug *debug = debugger_of(device);
 
     if (!setup) {
         if (debug && debug->seen) {
             return G4_BAD_VALUE; /* not from within an event */
         }
-        g4_debug_free(device);
+        if (debug) {
+            detach(&debug->hooks);
+        }
         return G4_OK;
     }
     if (setup->trap_count > G4_DEBUG_TRAPS || setup->breakpoint_count > G4_DEBUG_BREAKPOINTS || !fn ||
@@ -83,10 +115,11 @@ enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_s
             release(debug);
             return G4_NO_MEMORY;
         }
+        debug->hooks = implementation;
         debug->device = device;
-        g4_port_init(&debug->look, device->ctx.mem, G4_UNIT_CPU, false);
-        debug->look.quiet = true;
-        attach(device, debug);
+        g4_port_init(&debug->quiet_port, device->ctx.mem, G4_UNIT_CPU, false);
+        debug->quiet_port.quiet = true;
+        g4_device_attach(device, &debug->hooks);
     }
     for (uint32_t i = 0; i < setup->trap_count; i++) {
         if (!same_trap(&debug->setup.trap[i], &setup->trap[i])) {
@@ -94,6 +127,10 @@ enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_s
         }
     }
     debug->setup = *setup;
+    debug->hooks.single_subspan = setup->single_subspan;
+    debug->hooks.watch_pixel = setup->watch_pixel;
+    debug->hooks.x = setup->x;
+    debug->hooks.y = setup->y;
     debug->generation++;
     debug->fn = fn;
     debug->data = data;
@@ -102,17 +139,15 @@ enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_s
 }
 
 void g4_debug_restart(struct g4_device *device) {
-    struct g4_debug *const debug = device->ctx.debug;
-    if (debug) {
-        memset(debug->number, 0, sizeof debug->number);
-        memset(debug->occurrences, 0, sizeof debug->occurrences);
-        debug->sequence = 0;
+    if (device->ctx.hooks) {
+        restart_numbers(device->ctx.hooks);
     }
 }
 
 void g4_debug_code_changed(struct g4_device *device) {
-    if (device->ctx.debug) {
-        device->ctx.debug->code_changed = true;
+    struct g4_debug *const debug = debugger_of(device);
+    if (debug) {
+        debug->code_changed = true;
     }
 }
 
@@ -169,7 +204,7 @@ bool g4_debug_tell_thread(struct g4_debug *debug, struct g4_gang *gang, int t, u
 /* ---- the thread of an event ---- */
 
 uint32_t *g4_debug_register(struct g4_device *device, uint32_t file, uint32_t reg) {
-    const struct g4_debug *const debug = device->ctx.debug;
+    const struct g4_debug *const debug = debugger_of(device);
     if (!debug || !debug->seen) {
         return NULL;
     }
@@ -180,7 +215,7 @@ uint32_t *g4_debug_register(struct g4_device *device, uint32_t file, uint32_t re
 }
 
 bool g4_debug_look(const struct g4_device *device, struct g4_debug_state *state) {
-    const struct g4_debug *const debug = device->ctx.debug;
+    const struct g4_debug *const debug = debugger_of(device);
     if (!debug || !debug->seen) {
         return false;
     }
@@ -215,14 +250,14 @@ bool g4_debug_look(const struct g4_device *device, struct g4_debug_state *state)
 }
 
 void g4_debug_set_flags(struct g4_device *device, uint32_t flags) {
-    const struct g4_debug *const debug = device->ctx.debug;
+    const struct g4_debug *const debug = debugger_of(device);
     if (debug && debug->seen) {
         g4_set_flags_of(debug->seen, debug->seen_thread, flags);
     }
 }
 
 void g4_debug_set_control(struct g4_device *device, uint32_t index, uint32_t value) {
-    const struct g4_debug *const debug = device->ctx.debug;
+    const struct g4_debug *const debug = debugger_of(device);
     if (debug && debug->seen && index < 3) {
         debug->seen->cr0[debug->seen_thread][index] = value;
         if (debug->seen_run) {
@@ -232,7 +267,7 @@ void g4_debug_set_control(struct g4_device *device, uint32_t index, uint32_t val
 }
 
 void g4_debug_clear_attention(struct g4_device *device) {
-    const struct g4_debug *const debug = device->ctx.debug;
+    const struct g4_debug *const debug = debugger_of(device);
     if (debug && debug->seen) {
         debug->seen->notify[debug->seen_thread][1] = 1;
     }

@@ -8,30 +8,21 @@
 
 /* ---- the watched pixel ---- */
 
-int g4_debug_watched(const struct g4_debug *debug, uint32_t x, uint32_t y) {
-    const struct g4_debug_setup *const setup = &debug->setup;
-    const uint32_t dx = setup->x - x;
-    const uint32_t dy = setup->y - y;
-    return setup->watch_pixel && dx < 2 && dy < 2 ? (int)(dy * 2 + dx) : -1;
-}
-
 /* The raw bytes of a pixel; false: the surface does not have it. */
 static bool peek(struct g4_debug *debug, const struct g4_view *view, uint32_t x, uint32_t y, void *raw, size_t size) {
     struct g4_rows rows;
-    struct g4_port *const look = &debug->look;
 
     memset(raw, 0, size);
     if (!view->present) {
         return false;
     }
     rows.inside = rows.staged = 0;
-    g4_view_stage(view, look, x, y, 0, 1, &rows);
+    g4_view_stage(view, &debug->quiet_port, x, y, 0, 1, &rows);
     memcpy(raw, rows.stage[0], view->bytes < size ? view->bytes : size);
     return rows.inside & 1;
 }
 
-static void peek_depth(struct g4_worker *worker, uint32_t raw[2]) {
-    struct g4_debug *const debug = worker->eu.debug;
+static void peek_depth(struct g4_debug *debug, struct g4_worker *worker, uint32_t raw[2]) {
     struct g4_depth *const depth = &g4_cc_of(worker)->depth;
     (void)peek(debug, &depth->view, debug->setup.x, debug->setup.y, raw, 8);
 }
@@ -53,18 +44,18 @@ static void tell_fragment(struct g4_debug *debug, struct g4_debug_event *event) 
     (void)g4_debug_tell(debug, event);
 }
 
-void g4_debug_covered(struct g4_worker *worker, const struct g4_setup *setup, bool lit, bool stippled,
-                      struct g4_debug_coverage *coverage, float z) {
-    struct g4_debug *const debug = worker->eu.debug;
+void g4_debug_pixel_covered(struct g4_hooks *hooks, struct g4_worker *worker, const struct g4_setup *setup, bool lit,
+                            float z) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
 
-    *coverage = (struct g4_debug_coverage){.covered = lit, .z = z};
+    debug->covered_z = z;
     if (lit) {
         struct g4_depth *const depth = &g4_cc_of(worker)->depth;
         if (setup->array_index != depth->array_index) {
             g4_depth_select(depth, worker->ctx->gen, setup->array_index);
         }
-        peek_depth(worker, coverage->depth);
-    } else if (stippled) {
+        peek_depth(debug, worker, debug->covered_depth);
+    } else {
         struct g4_debug_event event = {
             .object = setup->primitive,
             .fragment = {
@@ -73,33 +64,34 @@ void g4_debug_covered(struct g4_worker *worker, const struct g4_setup *setup, bo
     }
 }
 
-void g4_debug_early(struct g4_worker *worker, const struct g4_setup *setup, bool passed, bool threads,
-                    const struct g4_debug_coverage *coverage) {
-    struct g4_debug *const debug = worker->eu.debug;
+void g4_debug_pixel_tested(struct g4_hooks *hooks, struct g4_worker *worker, const struct g4_setup *setup, bool passed,
+                           bool threads) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
     const struct g4_depth *const depth = &g4_cc_of(worker)->depth;
     uint32_t after[2];
 
-    peek_depth(worker, after);
+    peek_depth(debug, worker, after);
     if (passed && threads) { /* the colour calculator tells the rest of the story */
         struct g4_debug_early *const early = &debug->early[debug->early_next++ % G4_DEBUG_EARLY];
-        *early = (struct g4_debug_early){.valid = depth->test != NULL, .object = setup->primitive, .z = coverage->z};
-        memcpy(early->before, coverage->depth, sizeof early->before);
+        *early =
+            (struct g4_debug_early){.valid = depth->test != NULL, .object = setup->primitive, .z = debug->covered_z};
+        memcpy(early->before, debug->covered_depth, sizeof early->before);
         memcpy(early->after, after, sizeof early->after);
         return;
     }
     struct g4_debug_event event = {.object = setup->primitive,
                                    .fragment = {
                                        .fate = passed ? G4_FATE_DEPTH_ONLY
-                                               : stencil_fails(depth, coverage->depth, setup->back_facing)
+                                               : stencil_fails(depth, debug->covered_depth, setup->back_facing)
                                                    ? G4_FATE_EARLY_STENCIL
                                                    : G4_FATE_EARLY_DEPTH,
                                        .object = setup->primitive,
                                        .back_facing = setup->back_facing,
-                                       .z = coverage->z,
+                                       .z = debug->covered_z,
                                        .tested = depth->test != NULL,
                                        .depth_format = depth->format,
                                    }};
-    memcpy(event.fragment.depth_before, coverage->depth, sizeof coverage->depth);
+    memcpy(event.fragment.depth_before, debug->covered_depth, sizeof debug->covered_depth);
     memcpy(event.fragment.depth_after, after, sizeof after);
     tell_fragment(debug, &event);
 }
@@ -119,71 +111,73 @@ static void take_early(struct g4_debug *debug, uint32_t object, struct g4_debug_
     }
 }
 
-static void tell_pixel(struct g4_debug_pixel *pixel, struct g4_debug_event *event) {
-    struct g4_debug *const debug = pixel->debug;
+static void tell_pixel(struct g4_debug *debug, struct g4_debug_event *event) {
+    const struct g4_pixel_message *const message = &debug->pixel.message;
     struct g4_debug_fragment *const fragment = &event->fragment;
-    const struct g4_debug_thread *const thread = &debug->current->thread[pixel->thread];
+    const struct g4_debug_thread *const thread = &debug->current->thread[message->thread];
 
     event->kind = G4_DEBUG_FRAGMENT;
     event->which = G4_DEBUG_NONE;
     event->object = fragment->object = thread->object;
     fragment->has_thread = true;
-    fragment->target = pixel->target->index;
-    fragment->slice = pixel->slice;
-    fragment->base = pixel->target->view.base;
-    fragment->bytes = pixel->target->view.bytes;
+    fragment->target = message->target->index;
+    fragment->slice = message->slice;
+    fragment->base = message->target->view.base;
+    fragment->bytes = message->target->view.bytes;
     fragment->depth_format = g4_cc_of(debug->device->worker[0])->depth.format;
-    (void)g4_debug_tell_thread(debug, pixel->gang, pixel->thread, pixel->gang->ip[pixel->thread], NULL, event);
+    (void)g4_debug_tell_thread(debug, message->gang, message->thread, message->gang->ip[message->thread], NULL, event);
 }
 
-/* Pixels of the dispatch that the kernel has taken out of its message. */
-void g4_debug_pixel_message(struct g4_debug_pixel *pixel, const uint32_t *const header[2], uint32_t type) {
-    const struct g4_pixel_block *const block = pixel->gang->unit_data[pixel->thread];
-    const struct g4_debug_setup *const setup = &pixel->debug->setup;
+/* Reports the watched pixel if the kernel has removed it from the message. */
+void g4_debug_pixel_message(struct g4_hooks *hooks, const struct g4_pixel_message *message) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
+    const struct g4_pixel_block *const block = message->gang->unit_data[message->thread];
+    const uint32_t type = message->type;
 
-    if (!setup->watch_pixel || !block || !pixel->last) {
+    debug->pixel.message = *message;
+    debug->pixel.index = -1;
+    if (!hooks->watch_pixel || !block || !message->last) {
         return;
     }
     const bool two =
         type != G4_RENDER_TARGET_WRITE_TYPE_SIMD16 && type != G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED;
     const uint32_t first = type == G4_RENDER_TARGET_WRITE_TYPE_SIMD8_DUAL_SOURCE_SUBSPANS_23 ? 2 : 0;
     for (uint32_t s = first; s < first + (two ? 2 : 4); s++) {
-        const uint32_t at = header[1][2 + s];
-        const int p = g4_debug_watched(pixel->debug, at & 0xffff, at >> 16);
+        const uint32_t at = message->header[1][2 + s];
+        const int p = g4_hooks_watched(hooks, at & 0xffff, at >> 16);
         const uint32_t bit = p < 0 ? 0 : 1u << (4 * s + (uint32_t)p);
-        if ((block->lit & bit) && !(header[0][0] & bit)) {
+        if ((block->lit & bit) && !(message->header[0][0] & bit)) {
             struct g4_debug_event event = {.fragment = {.fate = G4_FATE_KILLED, .z = block->z[4 * s + (uint32_t)p]}};
-            tell_pixel(pixel, &event);
+            tell_pixel(debug, &event);
         }
     }
 }
 
-void g4_debug_pixel_begin(struct g4_debug_pixel *pixel, const struct g4_pixels *pixels) {
-    const struct g4_debug_setup *const setup = &pixel->debug->setup;
+int g4_debug_pixels_started(struct g4_hooks *hooks, const struct g4_pixels *pixels) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
+    struct g4_debug_pixel *const pixel = &debug->pixel;
 
     pixel->index = -1;
     for (uint32_t s = 0; s < 4; s++) {
-        const int p = g4_debug_watched(pixel->debug, pixels->x[s], pixels->y[s]);
+        const int p = g4_hooks_watched(hooks, pixels->x[s], pixels->y[s]);
         if (p >= 0 && (pixels->live >> (4 * s + (uint32_t)p) & 1)) {
             pixel->index = (int)(4 * s) + p;
         }
     }
     if (pixel->index < 0) {
-        return;
+        return -1;
     }
-    pixel->x = setup->x;
-    pixel->y = setup->y;
     for (int c = 0; c < 4; c++) {
         pixel->color[c] = pixels->color[pixel->index / 8][c][pixel->index % 8];
     }
-    (void)peek(pixel->debug, &pixel->target->view, setup->x, setup->y, pixel->before, sizeof pixel->before);
-    peek_depth(pixel->debug->device->worker[0], pixel->depth);
+    (void)peek(debug, &pixel->message.target->view, hooks->x, hooks->y, pixel->before, sizeof pixel->before);
+    peek_depth(debug, debug->device->worker[0], pixel->depth);
+    return pixel->index;
 }
 
 /* The debug colour in all pixels that a flagged thread has written, from the top of the pixel down (965v4 3.4.8). */
-static void paint(struct g4_debug_pixel *pixel, const struct g4_pixels *pixels) {
-    struct g4_debug *const debug = pixel->debug;
-    const struct g4_view *const view = &pixel->target->view;
+static void paint(struct g4_debug *debug, const struct g4_pixels *pixels) {
+    const struct g4_view *const view = &debug->pixel.message.target->view;
     struct g4_port *const port = &debug->device->worker[0]->port;
     const uint32_t color = debug->setup.color;
 
@@ -196,7 +190,7 @@ static void paint(struct g4_debug_pixel *pixel, const struct g4_pixels *pixels) 
             continue;
         }
         rows.inside = rows.staged = 0;
-        g4_view_stage(view, &debug->look, x[0], y[0], 0, live, &rows);
+        g4_view_stage(view, &debug->quiet_port, x[0], y[0], 0, live, &rows);
         memset(rows.stage, 0, sizeof rows.stage);
         for (uint32_t p = 0; p < 4; p++) {
             uint8_t *const at = rows.stage[p >> 1] + (p & 1) * view->bytes;
@@ -208,40 +202,44 @@ static void paint(struct g4_debug_pixel *pixel, const struct g4_pixels *pixels) 
     }
 }
 
-void g4_debug_pixel_end(struct g4_debug_pixel *pixel, const struct g4_pixels *pixels, bool tested, bool back_facing) {
-    struct g4_debug *const debug = pixel->debug;
+void g4_debug_pixels_ended(struct g4_hooks *hooks, const struct g4_pixels *pixels, uint32_t tested, uint32_t passed,
+                           uint32_t colored, float z) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
+    const struct g4_debug_pixel *const pixel = &debug->pixel;
+    const struct g4_pixel_message *const message = &pixel->message;
+    const struct g4_target *const target = message->target;
     const struct g4_depth *const depth = &g4_cc_of(debug->device->worker[0])->depth;
-    const bool paints = debug->setup.debug_color && debug->current->thread[pixel->thread].flagged &&
-                        pixel->target->write && pixel->target->view.present && pixel->target->view.bytes;
+    const bool paints = debug->setup.debug_color && debug->current->thread[message->thread].flagged && target->write &&
+                        target->view.present && target->view.bytes;
 
     if (paints) {
-        paint(pixel, pixels);
+        paint(debug, pixels);
     }
     if (pixel->index < 0) {
         return;
     }
     const uint32_t bit = 1u << pixel->index;
-    struct g4_debug_event event = {.fragment = {.back_facing = back_facing, .tested = tested}};
+    struct g4_debug_event event = {.fragment = {.back_facing = message->back_facing, .tested = message->tests_late}};
     struct g4_debug_fragment *const fragment = &event.fragment;
-    const bool inside = peek(debug, &pixel->target->view, pixel->x, pixel->y, fragment->after, sizeof fragment->after);
+    const bool inside = peek(debug, &target->view, hooks->x, hooks->y, fragment->after, sizeof fragment->after);
 
     memcpy(fragment->color, pixel->color, sizeof fragment->color);
     memcpy(fragment->before, pixel->before, sizeof fragment->before);
-    if (tested) {
-        fragment->z = pixel->z;
+    if (message->tests_late) {
+        fragment->z = z;
         memcpy(fragment->depth_before, pixel->depth, sizeof fragment->depth_before);
-        peek_depth(debug->device->worker[0], fragment->depth_after);
+        peek_depth(debug, debug->device->worker[0], fragment->depth_after);
     } else {
-        take_early(debug, debug->current->thread[pixel->thread].object, fragment);
+        take_early(debug, debug->current->thread[message->thread].object, fragment);
     }
-    if ((pixel->tested & bit) && !(pixel->passed & bit)) {
-        fragment->fate = stencil_fails(depth, pixel->depth, back_facing) ? G4_FATE_STENCIL : G4_FATE_DEPTH;
-    } else if (!(pixel->colored & bit)) {
+    if ((tested & bit) && !(passed & bit)) {
+        fragment->fate = stencil_fails(depth, pixel->depth, message->back_facing) ? G4_FATE_STENCIL : G4_FATE_DEPTH;
+    } else if (!(colored & bit)) {
         fragment->fate = G4_FATE_ALPHA; /* of this target, if not of all */
-    } else if (!pixel->target->write) {
+    } else if (!target->write) {
         fragment->fate = G4_FATE_NO_COLOR;
     } else {
         fragment->fate = inside ? G4_FATE_WRITTEN : G4_FATE_OUTSIDE;
     }
-    tell_pixel(pixel, &event);
+    tell_pixel(debug, &event);
 }

@@ -121,7 +121,7 @@ static bool before(struct g4_debug *debug, struct g4_run *run, const struct g4_o
 }
 
 static void observe(struct g4_run *run, const struct g4_op *op) {
-    struct g4_debug *const debug = run->eu->debug;
+    struct g4_debug *const debug = g4_debug_of(run->eu->hooks);
     struct g4_op fresh;
 
     if (op->handler == G4_HANDLER_STRAY) {
@@ -131,7 +131,7 @@ static void observe(struct g4_run *run, const struct g4_op *op) {
     if (debug->code_changed) {
         uint32_t words[4];
         uint32_t length;
-        g4_kernel_fetch(&debug->look, run->gang->dispatch->kernel_address + op->ip, words, &length);
+        g4_kernel_fetch(&debug->quiet_port, run->gang->dispatch->kernel_address + op->ip, words, &length);
         g4_decode(&fresh, words, run->eu->ctx->model, op->ip, length);
         op = run->op = &fresh;
         run->next = fresh.next;
@@ -175,8 +175,9 @@ static enum g4_status attend(struct g4_debug *debug, struct g4_gang *gang, uint8
     return G4_OK;
 }
 
-enum g4_status g4_debug_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    struct g4_debug *const debug = eu->debug;
+enum g4_status g4_debug_run_gang(struct g4_hooks *hooks, struct g4_eu *eu, struct g4_gang *gang,
+                                 const struct g4_kernel *kernel) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
     for (;;) {
         debug->current = g4_debug_gang_of(debug, gang);
         debug->bad_messages = g4_report_bad_messages(eu->log);
@@ -200,8 +201,8 @@ enum g4_status g4_debug_run(struct g4_eu *eu, struct g4_gang *gang, const struct
     }
 }
 
-bool g4_debug_exception(struct g4_run *run, int thread, uint32_t which) {
-    struct g4_debug *const debug = run->eu->debug;
+bool g4_debug_exception(struct g4_hooks *hooks, struct g4_run *run, int thread, uint32_t which) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
     if (debug->setup.system_routine) {
         return false;
     }

@@ -23,7 +23,7 @@ static void copy_ranges(struct g4_debug *debug) {
     for (uint32_t i = 0; i < debug->setup.breakpoint_count; i++) {
         const struct g4_debug_breakpoint *const b = &debug->setup.breakpoint[i];
         if (is_range(b)) {
-            (void)g4_mem_read(&debug->look, b->low, at, b->high - b->low + 1);
+            (void)g4_mem_read(&debug->quiet_port, b->low, at, b->high - b->low + 1);
             at += b->high - b->low + 1;
         }
     }
@@ -36,7 +36,7 @@ static bool changed(struct g4_debug *debug, const struct g4_debug_breakpoint *b,
     const uint32_t size = b->high - b->low + 1;
     for (uint32_t done = 0; done < size; done += sizeof now) {
         const uint32_t part = size - done < sizeof now ? size - done : (uint32_t)sizeof now;
-        (void)g4_mem_read(&debug->look, b->low + done, now, part);
+        (void)g4_mem_read(&debug->quiet_port, b->low + done, now, part);
         for (uint32_t i = 0; i < part; i++) {
             if (now[i] != was[done + i]) {
                 *address = b->low + done + i;
@@ -148,7 +148,7 @@ static bool tell_message(struct g4_debug *debug, struct g4_gang *gang, const str
 }
 
 static enum g4_status observe_message(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
-    struct g4_debug *const debug = eu->debug;
+    struct g4_debug *const debug = g4_debug_of(eu->hooks);
     const struct g4_debug_setup *const setup = &debug->setup;
     const bool ranges = send->sfid == WRITE && watches_memory(debug);
 

@@ -48,14 +48,14 @@ static bool reserve(struct g4_debug *debug) {
     if (debug->origins >= MOST_ORIGINS) {
         return false;
     }
-    if (debug->origins == debug->origin_room) {
-        const uint32_t room = debug->origin_room ? 2 * debug->origin_room : FIRST_SLOTS / 2;
+    if (debug->origins == debug->origin_capacity) {
+        const uint32_t room = debug->origin_capacity ? 2 * debug->origin_capacity : FIRST_SLOTS / 2;
         struct g4_debug_origin *const more = realloc(debug->origin, room * sizeof *more);
         if (!more) {
             return false;
         }
         debug->origin = more;
-        debug->origin_room = room;
+        debug->origin_capacity = room;
     }
     return 2 * debug->origins < debug->slots || grow_slots(debug);
 }
@@ -67,14 +67,15 @@ static void add(struct g4_debug *debug, const void *rows, const struct g4_debug_
     }
 }
 
-void g4_debug_begin_range(struct g4_debug *debug) {
+void g4_debug_range_started(struct g4_hooks *hooks) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
     debug->origins = 0;
     if (debug->slots) {
         memset(debug->slot, 0, debug->slots * sizeof *debug->slot);
     }
 }
 
-uint32_t g4_debug_find(const struct g4_debug *debug, const void *rows) {
+uint32_t g4_debug_find_vertex(const struct g4_debug *debug, const void *rows) {
     const struct g4_debug_slot *const slot = debug->slots ? find_slot(debug, rows) : NULL;
     return slot && slot->origin ? slot->origin - 1 : G4_DEBUG_NONE;
 }
@@ -94,104 +95,30 @@ static bool trap_vertex(struct g4_debug *debug, const struct g4_debug_origin *or
     return true;
 }
 
-bool g4_debug_fetched(struct g4_debug *debug, const void *rows, const struct g4_debug_origin *origin, bool shaded) {
-    if (g4_debug_find(debug, rows) != G4_DEBUG_NONE) {
+bool g4_debug_vertex_fetched(struct g4_hooks *hooks, const struct g4_fetched_vertex *vertex) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
+    if (g4_debug_find_vertex(debug, vertex->rows) != G4_DEBUG_NONE) {
         return true; /* by an earlier position with the same index */
     }
-    struct g4_debug_origin fetched = *origin;
-    fetched.unit = G4_UNIT_VF;
-    fetched.thread = G4_DEBUG_NONE;
-    fetched.output = (origin->output + debug->sequence) & G4_DEBUG_NUMBERS;
-    add(debug, rows, &fetched);
-    return shaded || trap_vertex(debug, &fetched);
+    const struct g4_debug_origin fetched = {
+        .unit = G4_UNIT_VF,
+        .thread = G4_DEBUG_NONE,
+        .output = (vertex->sequence + debug->sequence) & G4_DEBUG_NUMBERS,
+        .index = vertex->index,
+        .id = vertex->id,
+        .instance = vertex->instance,
+        .primitive_id = vertex->primitive_id,
+    };
+    add(debug, vertex->rows, &fetched);
+    return vertex->shaded || trap_vertex(debug, &fetched);
 }
 
-void g4_debug_put_out(struct g4_debug *debug, const struct g4_gang *gang, int t, uint32_t output, const void *rows) {
+void g4_debug_vertex_emitted(struct g4_hooks *hooks, const struct g4_gang *gang, int t, uint32_t output,
+                             const void *rows) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
     const struct g4_debug_thread *const thread = &g4_debug_gang_of(debug, gang)->thread[t];
     struct g4_debug_origin origin = {
         .unit = thread->unit, .thread = thread->number, .output = output, .inputs = thread->vertices};
     memcpy(origin.input, thread->vertex, sizeof origin.input);
     add(debug, rows, &origin);
-}
-
-enum g4_status g4_debug_start_vertices(struct g4_worker *worker, const struct g4_entries *entries, uint32_t first,
-                                       uint32_t per_thread, int count) {
-    struct g4_debug *const debug = worker->eu.debug;
-    struct g4_debug_thread thread[G4_GANG_THREADS];
-
-    memset(thread, 0, sizeof thread);
-    for (int t = 0; t < count; t++) {
-        thread[t].object = G4_DEBUG_NONE;
-        for (uint32_t v = 0; v < per_thread; v++) {
-            const uint32_t entry = first + (uint32_t)t * per_thread + v;
-            if (entry >= entries->count) {
-                break;
-            }
-            const uint32_t origin = g4_debug_find(debug, entries->rows + (size_t)entry * entries->stride);
-            thread[t].vertex[thread[t].vertices++] = origin;
-            if (origin != G4_DEBUG_NONE) {
-                debug->origin[origin].thread = (debug->number[G4_UNIT_VS] + (uint32_t)t) & G4_DEBUG_NUMBERS;
-            }
-        }
-    }
-    return g4_debug_start(debug, worker->gang, thread, count);
-}
-
-/* ---- objects ---- */
-
-static bool wanted(const struct g4_debug *debug, const struct g4_setup *setup, uint32_t number) {
-    const struct g4_debug_setup *const want = &debug->setup;
-    for (uint32_t i = 0; i < want->trap_count; i++) {
-        if (want->trap[i].kind == G4_TRAP_OBJECT && want->trap[i].value == number) {
-            return true;
-        }
-    }
-    const int64_t x = want->x;
-    const int64_t y = want->y;
-    return want->watch_pixel && x >= setup->x_min && x <= setup->x_max && y >= setup->y_min && y <= setup->y_max;
-}
-
-static bool tell_object(struct g4_debug *debug, struct g4_gang *gang, int t, const struct g4_debug_object *object) {
-    const struct g4_setup *const setup = object->setup;
-    const struct g4_debug_gang *const known = g4_debug_gang_of(debug, gang);
-    struct g4_debug_event event = {
-        .kind = G4_DEBUG_OBJECT,
-        .which = G4_DEBUG_NONE,
-        .object = known->thread[t].object,
-        .topology = setup->topology,
-        .corners = object->vertices,
-        .back_facing = setup->back_facing,
-        .x_min = setup->x_min,
-        .y_min = setup->y_min,
-        .x_max = setup->x_max,
-        .y_max = setup->y_max,
-    };
-    for (uint32_t i = 0; i < object->vertices && i < 3; i++) {
-        const struct g4_vertex *const v = object->v[i];
-        const float position[4] = {v->x, v->y, v->z, v->rhw};
-        event.corner[i] = known->thread[t].vertex[i];
-        memcpy(event.position[i], position, sizeof position);
-    }
-    return g4_debug_tell_thread(debug, gang, t, 0, NULL, &event);
-}
-
-enum g4_status g4_debug_start_setup(struct g4_worker *worker, const struct g4_debug_object *object, int count) {
-    struct g4_debug *const debug = worker->eu.debug;
-    struct g4_debug_thread thread[G4_GANG_THREADS];
-
-    memset(thread, 0, sizeof thread);
-    for (int t = 0; t < count; t++) {
-        thread[t].object = (debug->objects + object[t].setup->primitive) & G4_DEBUG_NUMBERS;
-        thread[t].vertices = object[t].vertices;
-        for (uint32_t i = 0; i < object[t].vertices; i++) {
-            thread[t].vertex[i] = g4_debug_find(debug, object[t].v[i]->rows);
-        }
-    }
-    const enum g4_status status = g4_debug_start(debug, worker->gang, thread, count);
-    for (int t = 0; t < count && status == G4_OK; t++) {
-        if (wanted(debug, object[t].setup, thread[t].object) && !tell_object(debug, worker->gang, t, &object[t])) {
-            return G4_STOPPED;
-        }
-    }
-    return status;
 }

@@ -7,6 +7,8 @@
 
 #include "debugger/debug.h"
 
+_Static_assert((int)G4_THREAD_VERTICES == (int)G4_DEBUG_INPUTS, "hooks and events have as many vertices");
+
 enum {
     SNAPSHOT_FLAG_DWORD = 7,
     BREAKPOINT_ENABLE = 1 << (G4_CR0_ENABLE_SHIFT + G4_EXCEPTION_BREAKPOINT),
@@ -34,7 +36,7 @@ static uint32_t mask_of(const struct g4_debug *debug, uint32_t unit) {
     return mask ? mask : all; /* nowhere to run would be a hang of the hardware's */
 }
 
-uint32_t g4_debug_place(const struct g4_debug *debug, uint32_t unit, uint32_t n) {
+static uint32_t place_of(const struct g4_debug *debug, uint32_t unit, uint32_t n) {
     uint32_t mask = mask_of(debug, unit);
     const uint32_t count = (uint32_t)__builtin_popcount(mask);
     for (uint32_t skip = n % count; skip > 0; skip--) {
@@ -43,14 +45,20 @@ uint32_t g4_debug_place(const struct g4_debug *debug, uint32_t unit, uint32_t n)
     return (uint32_t)__builtin_ctz(mask) << 8 | n / count % threads_of(debug);
 }
 
-uint32_t g4_debug_capacity(const struct g4_debug *debug, uint32_t unit) {
+uint32_t g4_debug_thread_place(const struct g4_hooks *hooks, uint32_t unit, uint32_t n) {
+    return place_of((const struct g4_debug *)hooks, unit, n);
+}
+
+uint32_t g4_debug_thread_capacity(const struct g4_hooks *hooks, uint32_t unit) {
+    const struct g4_debug *const debug = (const struct g4_debug *)hooks;
     return (uint32_t)__builtin_popcount(mask_of(debug, unit)) * threads_of(debug);
 }
 
-uint32_t g4_debug_gang_limit(const struct g4_debug *debug, uint32_t unit, uint32_t count) {
-    const uint32_t room = g4_debug_capacity(debug, unit);
+uint32_t g4_debug_gang_limit(const struct g4_hooks *hooks, uint32_t unit, uint32_t max_threads) {
+    const struct g4_debug *const debug = (const struct g4_debug *)hooks;
+    const uint32_t capacity = g4_debug_thread_capacity(hooks, unit);
     const uint32_t gang = debug->setup.gang ? debug->setup.gang : G4_GANG_THREADS;
-    count = count < room ? count : room;
+    const uint32_t count = max_threads < capacity ? max_threads : capacity;
     return count < gang ? count : gang;
 }
 
@@ -113,7 +121,7 @@ static void number(struct g4_debug *debug, struct g4_gang *gang, int t, struct g
     const struct g4_dispatch *const dispatch = gang->dispatch;
     uint32_t *const count = &debug->number[dispatch->unit % G4_DEBUG_STAGES];
     const bool media = dispatch->unit == G4_UNIT_TS;
-    const uint32_t place = media ? gang->sr0[t] : g4_debug_place(debug, dispatch->unit, *count);
+    const uint32_t place = media ? gang->sr0[t] : place_of(debug, dispatch->unit, *count);
 
     thread->serial = ++debug->serial;
     thread->unit = dispatch->unit;
@@ -197,7 +205,8 @@ static bool start_thread(struct g4_debug *debug, struct g4_gang *gang, int t, st
     return !told || settle(debug, gang, t, &settled);
 }
 
-enum g4_status g4_debug_start(struct g4_debug *debug, struct g4_gang *gang, struct g4_debug_thread *thread, int count) {
+static enum g4_status start_threads(struct g4_debug *debug, struct g4_gang *gang, struct g4_debug_thread *thread,
+                                    int count) {
     struct g4_debug_gang *const known = g4_debug_gang_of(debug, gang);
 
     memset(known->in_flight, 0, sizeof known->in_flight);
@@ -213,42 +222,97 @@ enum g4_status g4_debug_start(struct g4_debug *debug, struct g4_gang *gang, stru
     return G4_OK;
 }
 
-/* ---- the windower's ---- */
+/* ---- objects ---- */
 
-/* Which of its object's threads a new one is (965v4 3.3.9: "primitive relative count"). */
+static bool wanted(const struct g4_debug *debug, const struct g4_setup *setup, uint32_t number) {
+    const struct g4_debug_setup *const want = &debug->setup;
+    for (uint32_t i = 0; i < want->trap_count; i++) {
+        if (want->trap[i].kind == G4_TRAP_OBJECT && want->trap[i].value == number) {
+            return true;
+        }
+    }
+    const int64_t x = want->x;
+    const int64_t y = want->y;
+    return want->watch_pixel && x >= setup->x_min && x <= setup->x_max && y >= setup->y_min && y <= setup->y_max;
+}
+
+static bool tell_object(struct g4_debug *debug, struct g4_gang *gang, int t, const struct g4_thread_start *object) {
+    const struct g4_setup *const setup = object->setup;
+    const struct g4_debug_gang *const known = g4_debug_gang_of(debug, gang);
+    struct g4_debug_event event = {
+        .kind = G4_DEBUG_OBJECT,
+        .which = G4_DEBUG_NONE,
+        .object = known->thread[t].object,
+        .topology = setup->topology,
+        .corners = object->vertices,
+        .back_facing = setup->back_facing,
+        .x_min = setup->x_min,
+        .y_min = setup->y_min,
+        .x_max = setup->x_max,
+        .y_max = setup->y_max,
+    };
+    for (uint32_t i = 0; i < object->vertices && i < 3; i++) {
+        const struct g4_vertex *const v = object->corner[i];
+        const float position[4] = {v->x, v->y, v->z, v->rhw};
+        event.corner[i] = known->thread[t].vertex[i];
+        memcpy(event.position[i], position, sizeof position);
+    }
+    return g4_debug_tell_thread(debug, gang, t, 0, NULL, &event);
+}
+
+/* ---- the hook ---- */
+
+/* The index of a new thread among those of its object (965 PRM vol. 4, 3.3.9: "primitive relative count"). */
 static uint32_t next_of_object(struct g4_debug *debug, uint32_t object) {
     const uint32_t index = (object - debug->first_object) & G4_DEBUG_NUMBERS;
     return index < debug->object_count ? debug->object_threads[index]++ & G4_DEBUG_NUMBERS : 0;
 }
 
-static void add_subspans(struct g4_debug_thread *thread, const struct g4_pixel_block *block) {
-    for (uint32_t s = 0; s < 4; s++) {
-        if ((block->lit >> (4 * s) & 15) && thread->subspans < 16) {
-            thread->x[thread->subspans] = block->x[s];
-            thread->y[thread->subspans++] = block->y[s];
+static void describe(struct g4_debug *debug, uint32_t unit, uint32_t t, const struct g4_thread_start *start,
+                     struct g4_debug_thread *thread) {
+    memset(thread, 0, sizeof *thread);
+    thread->object = G4_DEBUG_NONE;
+    if (unit == G4_UNIT_SF) {
+        thread->object = (debug->objects + start->setup->primitive) & G4_DEBUG_NUMBERS;
+    } else if (unit == G4_UNIT_WM) {
+        thread->object = start->setup->primitive;
+        thread->in_object = next_of_object(debug, thread->object);
+    }
+    thread->vertices = start->vertices;
+    for (uint32_t v = 0; v < start->vertices; v++) {
+        const uint32_t origin = g4_debug_find_vertex(debug, start->rows[v]);
+        thread->vertex[v] = origin;
+        if (unit == G4_UNIT_VS && origin != G4_DEBUG_NONE) {
+            debug->origin[origin].thread = (debug->number[G4_UNIT_VS] + t) & G4_DEBUG_NUMBERS;
         }
     }
+    thread->subspans = start->subspans;
+    memcpy(thread->x, start->x, sizeof thread->x);
+    memcpy(thread->y, start->y, sizeof thread->y);
 }
 
-enum g4_status g4_debug_start_pixels(struct g4_worker *worker, struct g4_pixel_block *const *block, uint32_t blocks,
-                                     int count) {
-    struct g4_debug *const debug = worker->eu.debug;
+enum g4_status g4_debug_threads_started(struct g4_hooks *hooks, struct g4_gang *gang,
+                                        const struct g4_thread_start *start, int count) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
+    const uint32_t unit = gang->dispatch->unit;
     struct g4_debug_thread thread[G4_GANG_THREADS];
 
-    memset(thread, 0, sizeof thread);
     for (int t = 0; t < count; t++) {
-        thread[t].object = block[t]->setup->primitive;
-        thread[t].in_object = next_of_object(debug, thread[t].object);
-        for (uint32_t b = 0; b < blocks; b++) {
-            add_subspans(&thread[t], block[t] + b);
+        describe(debug, unit, (uint32_t)t, &start[t], &thread[t]);
+    }
+    const enum g4_status status = start_threads(debug, gang, thread, count);
+    for (int t = 0; t < count && unit == G4_UNIT_SF && status == G4_OK; t++) {
+        if (wanted(debug, start[t].setup, thread[t].object) && !tell_object(debug, gang, t, &start[t])) {
+            return G4_STOPPED;
         }
     }
-    return g4_debug_start(debug, worker->gang, thread, count);
+    return status;
 }
 
 /* ---- draws ---- */
 
-void g4_debug_begin_draw(struct g4_debug *debug) {
+void g4_debug_draw_started(struct g4_hooks *hooks) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
     struct g4_draw_state *const draw = &debug->device->draw_state;
 
     debug->objects = debug->first_object = debug->device->next_object;
@@ -261,28 +325,30 @@ void g4_debug_begin_draw(struct g4_debug *debug) {
     debug->draw_vertices = draw->primitive.indirect_vertex_count ? 0 : (uint32_t)vertices;
 }
 
-void g4_debug_end_draw(struct g4_debug *debug) {
+void g4_debug_draw_ended(struct g4_hooks *hooks) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
     debug->sequence = (debug->sequence + debug->draw_vertices) & G4_DEBUG_NUMBERS;
     debug->origins = 0;
     debug->abandoned = false;
     debug->stepping = debug->finishing = 0;
 }
 
-void g4_debug_end_chunk(struct g4_debug *debug, uint32_t objects) {
+void g4_debug_range_ended(struct g4_hooks *hooks, uint32_t objects) {
+    struct g4_debug *const debug = g4_debug_of(hooks);
     const uint32_t count = debug->object_count + objects;
 
     debug->objects = (debug->objects + objects) & G4_DEBUG_NUMBERS;
     if (objects == 0 || count > G4_DEBUG_NUMBERS) {
         return;
     }
-    if (count > debug->object_room) {
-        const uint32_t room = 2 * count;
-        uint32_t *const more = realloc(debug->object_threads, (size_t)room * sizeof *more);
+    if (count > debug->object_capacity) {
+        const uint32_t capacity = 2 * count;
+        uint32_t *const more = realloc(debug->object_threads, (size_t)capacity * sizeof *more);
         if (!more) {
             return; /* what comes after is not counted */
         }
         debug->object_threads = more;
-        debug->object_room = room;
+        debug->object_capacity = capacity;
     }
     memset(debug->object_threads + debug->object_count, 0, (size_t)objects * sizeof *debug->object_threads);
     debug->object_count = count;

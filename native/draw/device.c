@@ -1,6 +1,6 @@
 #include "draw/device.h"
 
-#include "debugger/debug.h"
+#include "core/hooks.h"
 #include "eu/counters.h"
 #include "media/media.h"
 
@@ -63,7 +63,9 @@ void g4_device_free(struct g4_device *device) {
     if (!device) {
         return;
     }
-    g4_debug_free(device);
+    if (device->ctx.hooks) {
+        device->ctx.hooks->free(device->ctx.hooks);
+    }
     g4_counters_free(device);
     g4_media_free(device->media);
     g4_pool_free(device->pool);
@@ -79,9 +81,17 @@ void g4_device_free(struct g4_device *device) {
 void g4_device_observe(struct g4_device *device) {
     for (uint32_t i = 0; i < device->workers; i++) {
         struct g4_eu *const eu = &device->worker[i]->eu;
-        eu->observed = eu->debug || eu->counters;
-        eu->functions = eu->debug ? g4_debug_functions : eu->counters ? g4_counted_functions : g4_message_functions;
+        eu->observed = eu->hooks || eu->counters;
+        eu->functions = eu->hooks ? eu->hooks->functions : eu->counters ? g4_counted_functions : g4_message_functions;
     }
+}
+
+void g4_device_attach(struct g4_device *device, struct g4_hooks *hooks) {
+    for (uint32_t i = 0; i < device->workers; i++) {
+        device->worker[i]->eu.hooks = hooks;
+    }
+    device->ctx.hooks = hooks;
+    g4_device_observe(device);
 }
 
 void g4_device_use(struct g4_device *device, struct g4_state *state) {
@@ -95,7 +105,9 @@ void g4_device_objects_range(struct g4_device *device, uint32_t first, uint32_t 
 
 void g4_device_restart_objects(struct g4_device *device) {
     device->next_object = 0;
-    g4_debug_restart(device);
+    if (device->ctx.hooks) {
+        device->ctx.hooks->numbers_restarted(device->ctx.hooks);
+    }
 }
 
 struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_event event) {

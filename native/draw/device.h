@@ -36,14 +36,13 @@ struct g4_device {
 struct g4_draw_frame *g4_draw_frame_new(void);
 void g4_draw_frame_free(struct g4_draw_frame *frame);
 
-/* The end of whoever debugs (debugger/debug.c). */
-void g4_debug_free(struct g4_device *device);
-
 /* The end of counting (counters.c). */
 void g4_counters_free(struct g4_device *device);
 
-/* Debugging or counting has begun or ended: workers use the message functions that go with it. */
+/* Call after hooks or counters were attached or removed: selects the shared functions of the workers. */
 void g4_device_observe(struct g4_device *device);
+/* Attach hooks to the device and all its workers; NULL removes them. */
+void g4_device_attach(struct g4_device *device, struct g4_hooks *hooks);
 
 /* Add up what workers executed, and what was wrong with it. */
 void g4_device_collect(struct g4_device *device);

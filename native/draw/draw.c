@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/clock.h"
-#include "debugger/debug.h"
+#include "core/hooks.h"
 #include "draw/device.h"
 #include "eu/counters.h"
 #include "raster/windower.h"
@@ -114,8 +114,8 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     chunk->index = (uint16_t)job;
     chunk->objects = 0;
     chunk->setups = 0;
-    if (worker->eu.debug) {
-        g4_debug_begin_range(worker->eu.debug);
+    if (worker->eu.hooks) {
+        worker->eu.hooks->range_started(worker->eu.hooks);
     }
     enum g4_status status = g4_geometry_run(worker, &draw->device->draw_state, &draw->frame->plan.range[job], chunk);
     if (status == G4_OK) {
@@ -124,8 +124,8 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     if (status == G4_OK) {
         status = find_tiles(chunk);
     }
-    if (worker->eu.debug) {
-        g4_debug_end_chunk(worker->eu.debug, chunk->objects);
+    if (worker->eu.hooks) {
+        worker->eu.hooks->range_ended(worker->eu.hooks, chunk->objects);
     }
     draw->frame->range_status[job] = status;
 }
@@ -213,9 +213,9 @@ static void number_objects(const struct g4_device *device, struct g4_draw_frame 
     frame->first_number[chunk->index] = 0;
 }
 
-/* Jobs 0..count-1 on all workers; whoever debugs has them on this thread, one after the other. */
+/* Run jobs 0..count-1 on all workers; with hooks on the calling thread, one after the other. */
 static void run_jobs(struct draw *draw, g4_job_fn *fn, uint32_t count, bool brief) {
-    if (!draw->device->ctx.debug) {
+    if (!draw->device->ctx.hooks) {
         g4_pool_run(draw->device->pool, fn, draw, count, brief);
         return;
     }
@@ -227,7 +227,7 @@ static void run_jobs(struct draw *draw, g4_job_fn *fn, uint32_t count, bool brie
 static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
     struct g4_device *const device = draw->device;
     struct g4_draw_frame *const frame = draw->frame;
-    const bool watched = device->ctx.debug || device->first_object > 0 || device->last_object < G4_OBJECT_NUMBERS;
+    const bool watched = device->ctx.hooks || device->first_object > 0 || device->last_object < G4_OBJECT_NUMBERS;
     enum g4_status status = G4_OK;
     uint32_t setups = 0;
 
@@ -381,12 +381,12 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
         return status;
     }
     begin_workers(device);
-    if (device->ctx.debug) {
-        g4_debug_begin_draw(device->ctx.debug);
+    if (device->ctx.hooks) {
+        device->ctx.hooks->draw_started(device->ctx.hooks);
     }
     status = run_draw(&draw);
-    if (device->ctx.debug) {
-        g4_debug_end_draw(device->ctx.debug);
+    if (device->ctx.hooks) {
+        device->ctx.hooks->draw_ended(device->ctx.hooks);
     }
     collect_statistics(device);
     g4_device_collect(device);

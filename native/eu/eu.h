@@ -38,7 +38,7 @@ struct g4_eu {
     struct g4_worker *worker;          /* whose interpreter this is; its port is what messages use */
     void *cc;                          /* colour calculator state of the draw */
     g4_message_fn *const *functions;   /* the shared functions, by number */
-    struct g4_debug *debug;            /* NULL: nobody debugs */
+    struct g4_hooks *hooks;            /* NULL unless an observer is attached */
     struct g4_counters *counters;      /* NULL: nothing is counted but the sums below (counters.h) */
     bool observed;                     /* there is one of the two */
     struct g4_written *written;        /* what media block writes went to; NULL: nobody asks */
@@ -79,7 +79,7 @@ enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct 
 /* The same without counting. */
 enum g4_status g4_gang_run_uncounted(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 
-/* The same as if nobody debugged. */
+/* Run without hooks even if an observer is attached. */
 enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 
 /* The same through the general handler only, for the comparison of fast and general handlers (EU-79). */

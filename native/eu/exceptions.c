@@ -1,7 +1,7 @@
 /*
  * Exceptions and the system routine (spec/40 12).  No known client enables one.
  */
-#include "debugger/debug.h"
+#include "core/hooks.h"
 #include "eu/run.h"
 
 /* Where the routine begins, as an offset from the kernel; false: nobody has set one. */
@@ -22,8 +22,9 @@ bool g4_exception_take(struct g4_run *run, int thread, enum g4_exception which) 
     if (!(cr0[1] >> (G4_CR0_ENABLE_SHIFT + (unsigned)which) & 1) || (cr0[0] & G4_CR0_MASTER)) {
         return false;
     }
-    if (run->eu->debug && g4_debug_exception(run, thread, (uint32_t)which)) {
-        return false; /* the debugger has seen it: the thread goes on */
+    struct g4_hooks *const hooks = run->eu->hooks;
+    if (hooks && hooks->exception(hooks, run, thread, (uint32_t)which)) {
+        return false; /* handled by the debugger: the thread continues */
     }
     cr0[1] |= 1u << (G4_CR0_STATUS_SHIFT + (unsigned)which);
     if (!system_routine(run, &routine)) {

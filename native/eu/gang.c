@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
+#include "core/hooks.h"
 #include "core/report.h"
 #include "core/variant.h"
-#include "debugger/debug.h"
 #include "eu/counters.h"
 #include "eu/fast/fast.h"
 #include "eu/fpenv.h"
@@ -423,11 +423,11 @@ enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, co
 }
 
 enum g4_status g4_gang_run_uncounted(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    return eu->debug ? g4_debug_run(eu, gang, kernel) : g4_gang_run_unobserved(eu, gang, kernel);
+    return eu->hooks ? eu->hooks->run_gang(eu->hooks, eu, gang, kernel) : g4_gang_run_unobserved(eu, gang, kernel);
 }
 
 static enum g4_status run_observed(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    return eu->counters ? g4_counted_run(eu, gang, kernel) : g4_debug_run(eu, gang, kernel);
+    return eu->counters ? g4_counted_run(eu, gang, kernel) : eu->hooks->run_gang(eu->hooks, eu, gang, kernel);
 }
 
 enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {

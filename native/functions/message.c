@@ -35,7 +35,7 @@ void g4_message_error(struct g4_eu *eu, const struct g4_gang *gang, const struct
     /* the URB is who decodes functions that do not exist (965v4 3.7.1.1) */
     const uint32_t function = event == G4_EVENT_BAD_SFID ? (uint32_t)G4_SHARED_FUNCTION_URB : send->sfid;
     const uint32_t *const header = g4_payload(gang, send, 0, t);
-    const bool placed = gang->dispatch->unit == G4_UNIT_TS || eu->debug; /* others have no place that would mean much */
+    const bool placed = gang->dispatch->unit == G4_UNIT_TS || eu->hooks; /* others have no meaningful place */
     const struct g4_error_record record = {
         .unit = gang->dispatch->unit,
         .euid = placed ? gang->sr0[t] >> 8 & 15 : 0,

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
+#include "core/hooks.h"
 #include "core/report.h"
-#include "debugger/debug.h"
 #include "eu/counters.h"
 #include "geometry/setup.h"
 #include "geometry/stage.h"
@@ -177,9 +177,8 @@ static uint32_t entry_rows(const struct g4_draw_state *draw, const struct g4_ver
     return allocated > fetched ? allocated : fetched;
 }
 
-/* For whoever debugs: which vertices these entries are. */
-static enum g4_status tell_fetched(const struct assembly *a, const struct needs *needs) {
-    struct g4_debug *const debug = a->worker->eu.debug;
+static enum g4_status notify_fetched(const struct assembly *a, const struct needs *needs) {
+    struct g4_hooks *const hooks = a->worker->eu.hooks;
     const struct g4_3dprimitive *const p = &a->draw->primitive;
     struct g4_port look;
 
@@ -191,15 +190,16 @@ static enum g4_status tell_fetched(const struct assembly *a, const struct needs 
         const uint32_t at = p->start_vertex_location + a->range->start + position;
         const uint32_t index = a->fetch.indexed ? g4_fetch_index(&look, &a->fetch, at) : 0;
         const struct g4_vertex_ids ids = ids_of(a, position, index);
-        const struct g4_debug_origin origin = {
-            .output = a->range->instance * p->vertex_count_per_instance + a->range->start + position,
+        const struct g4_fetched_vertex vertex = {
+            .rows = a->entries.rows + (size_t)entry * a->entries.stride,
+            .sequence = a->range->instance * p->vertex_count_per_instance + a->range->start + position,
             .index = ids.vertex_index,
             .id = ids.vertex_id,
             .instance = ids.instance_id,
             .primitive_id = ids.primitive_id,
+            .shaded = a->draw->vs.vs_function_enable,
         };
-        if (!g4_debug_fetched(debug, a->entries.rows + (size_t)entry * a->entries.stride, &origin,
-                              a->draw->vs.vs_function_enable)) {
+        if (!hooks->vertex_fetched(hooks, &vertex)) {
             return G4_STOPPED;
         }
     }
@@ -250,8 +250,8 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     if (a->worker->eu.counters) {
         count_fetched(a);
     }
-    if (a->worker->eu.debug) {
-        status = tell_fetched(a, needs);
+    if (a->worker->eu.hooks) {
+        status = notify_fetched(a, needs);
     }
     if (a->draw->vs.vs_function_enable && status == G4_OK) {
         status = g4_vs_run(a->worker, a->draw, &a->entries);

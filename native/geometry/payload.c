@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "debugger/debug.h"
+#include "core/hooks.h"
 
 enum {
     SFID_DATAPORT_READ = 4,
@@ -14,8 +14,9 @@ struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_
     const uint32_t memory = 1u << SFID_DATAPORT_READ | 1u << SFID_DATAPORT_WRITE;
     struct g4_slots slots = {.first = 0, .count = G4_GANG_THREADS};
 
-    if (worker->eu.debug) {
-        slots.count = g4_debug_gang_limit(worker->eu.debug, unit, max_threads < 1 ? 1 : max_threads);
+    const struct g4_hooks *const hooks = worker->eu.hooks;
+    if (hooks) {
+        slots.count = hooks->gang_limit(hooks, unit, max_threads < 1 ? 1 : max_threads);
         return slots;
     }
     if (!(g4_kernel_functions(kernel) & memory)) {

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "core/hooks.h"
 #include "core/report.h"
-#include "debugger/debug.h"
 #include "eu/counters.h"
 #include "geometry/lines.h"
 #include "geometry/payload.h"
@@ -75,14 +75,21 @@ static bool transpose(struct g4_arena *arena, struct g4_setup *setup) {
     return true;
 }
 
-/* For whoever debugs: which objects the threads set up. */
-static enum g4_status start_debugged(const struct batch *batch) {
-    struct g4_debug_object object[G4_GANG_THREADS];
+static enum g4_status notify_start(const struct batch *batch) {
+    struct g4_hooks *const hooks = batch->worker->eu.hooks;
+    struct g4_thread_start start[G4_GANG_THREADS];
+
+    memset(start, 0, sizeof start);
     for (uint32_t t = 0; t < batch->count; t++) {
-        object[t] = (struct g4_debug_object){.setup = batch->setup[t], .vertices = batch->payload[t].vertices};
-        memcpy(object[t].v, batch->payload[t].v, sizeof object[t].v);
+        const struct g4_sf_payload *const payload = &batch->payload[t];
+        start[t].setup = batch->setup[t];
+        start[t].vertices = payload->vertices;
+        for (uint32_t i = 0; i < payload->vertices; i++) {
+            start[t].corner[i] = payload->v[i];
+            start[t].rows[i] = payload->v[i]->rows;
+        }
     }
-    return g4_debug_start_setup(batch->worker, object, (int)batch->count);
+    return hooks->threads_started(hooks, batch->worker->gang, start, (int)batch->count);
 }
 
 static enum g4_status run_batch(struct batch *batch) {
@@ -112,7 +119,7 @@ static enum g4_status run_batch(struct batch *batch) {
         gang->urb_rows[t] = batch->entry_rows;
         put_payload(batch, t, grf);
     }
-    enum g4_status status = worker->eu.debug ? start_debugged(batch) : G4_OK;
+    enum g4_status status = worker->eu.hooks ? notify_start(batch) : G4_OK;
     if (status == G4_OK) {
         status = g4_gang_run(&worker->eu, gang, draw->kernel[G4_STAGE_SF]);
     }

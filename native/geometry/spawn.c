@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
+#include "core/hooks.h"
 #include "core/report.h"
-#include "debugger/debug.h"
 #include "geometry/stage.h"
 
 enum {
@@ -108,9 +108,9 @@ static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, cons
         if (descriptor & URB_USED) {
             const uint32_t before = thread->out->vertices;
             output_vertex(thread, handle, header[2]);
-            if (thread->worker->eu.debug && thread->out->vertices > before) {
-                g4_debug_put_out(thread->worker->eu.debug, gang, t, thread->vertices - 1,
-                                 thread->out->vertex[before].rows);
+            struct g4_hooks *const hooks = thread->worker->eu.hooks;
+            if (hooks && thread->out->vertices > before) {
+                hooks->vertex_emitted(hooks, gang, t, thread->vertices - 1, thread->out->vertex[before].rows);
             }
         }
         if (handle / units < HANDLES) {
@@ -157,21 +157,18 @@ static enum g4_status start(struct g4_worker *worker, const struct g4_draw_state
     return G4_OK;
 }
 
-/* For whoever debugs: which vertices the threads' objects have. */
-static enum g4_status start_debugged(struct g4_worker *worker, const struct g4_thread_object *object,
-                                     uint32_t threads) {
-    const struct g4_debug *const debug = worker->eu.debug;
-    struct g4_debug_thread thread[G4_GANG_THREADS];
+static enum g4_status notify_start(struct g4_worker *worker, const struct g4_thread_object *object, uint32_t threads) {
+    struct g4_hooks *const hooks = worker->eu.hooks;
+    struct g4_thread_start start[G4_GANG_THREADS];
 
-    memset(thread, 0, sizeof thread);
+    memset(start, 0, sizeof start);
     for (uint32_t t = 0; t < threads; t++) {
-        thread[t].object = G4_DEBUG_NONE;
-        thread[t].vertices = object[t].vertices;
+        start[t].vertices = object[t].vertices;
         for (uint32_t v = 0; v < object[t].vertices; v++) {
-            thread[t].vertex[v] = g4_debug_find(debug, object[t].rows[v]);
+            start[t].rows[v] = object[t].rows[v];
         }
     }
-    return g4_debug_start(worker->eu.debug, worker->gang, thread, (int)threads);
+    return hooks->threads_started(hooks, worker->gang, start, (int)threads);
 }
 
 enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_spawn *spawn,
@@ -190,8 +187,8 @@ enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_draw_state
         const uint32_t threads = count - first < slots.count ? count - first : slots.count;
         g4_arena_reset(worker->arena);
         enum g4_status status = start(worker, draw, spawn, &slots, object + first, threads, thread, out + first);
-        if (status == G4_OK && worker->eu.debug) {
-            status = start_debugged(worker, object + first, threads);
+        if (status == G4_OK && worker->eu.hooks) {
+            status = notify_start(worker, object + first, threads);
         }
         if (status == G4_OK) {
             status = g4_gang_run(&worker->eu, worker->gang, kernel);

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "debugger/debug.h"
+#include "core/hooks.h"
 #include "geometry/stage.h"
 
 /* Rows of two vertices side by side: a register holds the same four dwords of both (spec/10 3.3). */
@@ -55,6 +55,21 @@ static void start_threads(struct g4_worker *worker, const struct g4_draw_state *
     }
 }
 
+static enum g4_status notify_start(struct g4_worker *worker, const struct g4_entries *entries, uint32_t first,
+                                   uint32_t per_thread, uint32_t threads) {
+    struct g4_hooks *const hooks = worker->eu.hooks;
+    struct g4_thread_start start[G4_GANG_THREADS];
+
+    memset(start, 0, sizeof start);
+    for (uint32_t t = 0; t < threads; t++) {
+        const uint32_t entry = first + t * per_thread;
+        for (uint32_t v = 0; v < per_thread && entry + v < entries->count; v++) {
+            start[t].rows[start[t].vertices++] = entries->rows + (size_t)(entry + v) * entries->stride;
+        }
+    }
+    return hooks->threads_started(hooks, worker->gang, start, (int)threads);
+}
+
 enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_entries *entries) {
     const struct g4_slots slots =
         g4_thread_slots(worker, draw->kernel[G4_STAGE_VS], G4_UNIT_VS, draw->vs.maximum_number_of_threads);
@@ -68,8 +83,8 @@ enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_draw_state *d
         const uint32_t threads = left < slots.count ? left : slots.count;
         start_threads(worker, draw, entries, &slots, r0, first, per_thread, threads);
         enum g4_status status = G4_OK;
-        if (worker->eu.debug) {
-            status = g4_debug_start_vertices(worker, entries, first, per_thread, (int)threads);
+        if (worker->eu.hooks) {
+            status = notify_start(worker, entries, first, per_thread, threads);
         }
         if (status != G4_OK) {
             return status;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core/clock.h"
-#include "debugger/debug.h"
+#include "core/hooks.h"
 #include "eu/counters.h"
 #include "sampler/message.h"
 
@@ -207,8 +207,8 @@ static void enter(struct g4_media *media, struct g4_fault *fault) {
     media->fault = fault;
     worker->eu.instruction_budget = (uint64_t)(millions ? millions : DEFAULT_MILLIONS) * MILLION;
     worker->eu.alone = true;
-    if (worker->eu.debug) {
-        worker->eu.debug->abandoned = false;
+    if (worker->eu.hooks) {
+        worker->eu.hooks->media_started(worker->eu.hooks);
     }
     worker->eu.written = &media->written;
     if (worker->eu.counters) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/clock.h"
-#include "debugger/debug.h"
+#include "core/hooks.h"
 #include "eu/kernel.h"
 #include "geometry/payload.h"
 #include "media/media.h"
@@ -16,9 +16,9 @@ enum {
 };
 
 static uint32_t thread_slots(const struct g4_media *media) {
-    const struct g4_debug *const debug = g4_media_context(media)->debug;
+    const struct g4_hooks *const hooks = g4_media_context(media)->hooks;
     const uint32_t most =
-        debug ? g4_debug_capacity(debug, G4_UNIT_TS) : g4_chip_threads(g4_media_context(media)->model->chip);
+        hooks ? hooks->thread_capacity(hooks, G4_UNIT_TS) : g4_chip_threads(g4_media_context(media)->model->chip);
     return most < G4_MEDIA_THREADS ? most : G4_MEDIA_THREADS;
 }
 
@@ -114,8 +114,9 @@ static void begin(struct g4_media *media, struct g4_media_unit *unit, uint32_t c
         media->live_threads++;
         unit->thread[t] = (struct g4_media_thread){.media = media, .slot = slot};
         unit->thread[t].kind = kind;
-        gang->sr0[t] = g4_media_context(media)->debug ? g4_debug_place(g4_media_context(media)->debug, G4_UNIT_TS, slot)
-                                                      : identity(g4_media_context(media)->model->chip, slot);
+        const struct g4_hooks *const hooks = g4_media_context(media)->hooks;
+        gang->sr0[t] =
+            hooks ? hooks->thread_place(hooks, G4_UNIT_TS, slot) : identity(g4_media_context(media)->model->chip, slot);
         gang->unit_data[t] = &unit->thread[t];
         gang->urb[t] = media->urb;
         gang->urb_rows[t] = G4_MEDIA_URB_ROWS;
@@ -209,19 +210,15 @@ static void start_root(struct g4_media *media, struct g4_media_unit *unit, uint3
     media->counts.roots++;
 }
 
-/* For whoever debugs. */
-static enum g4_status start_debugged(const struct g4_media *media, const struct g4_media_unit *unit, int count) {
-    struct g4_debug *const debug = g4_media_context(media)->debug;
-    struct g4_debug_thread thread[G4_GANG_THREADS];
+static enum g4_status notify_start(const struct g4_media *media, const struct g4_media_unit *unit, int count) {
+    struct g4_hooks *const hooks = g4_media_context(media)->hooks;
+    struct g4_thread_start start[G4_GANG_THREADS];
 
-    if (!debug) {
+    if (!hooks) {
         return G4_OK;
     }
-    memset(thread, 0, sizeof thread);
-    for (int t = 0; t < count; t++) {
-        thread[t].object = G4_DEBUG_NONE;
-    }
-    return g4_debug_start(debug, unit->gang, thread, count);
+    memset(start, 0, sizeof start);
+    return hooks->threads_started(hooks, unit->gang, start, count);
 }
 
 /* ---- attention (965v4 3.5) ---- */
@@ -282,7 +279,7 @@ enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_medi
     for (uint32_t t = 0; t < count; t++) {
         start_root(media, unit, t, &descriptor, root[t], reg, release);
     }
-    return start_debugged(media, unit, (int)count);
+    return notify_start(media, unit, (int)count);
 }
 
 /* R0 is what the parent has written, tables included; constants go between it and the rest (spec/70 2.11). */
@@ -308,7 +305,7 @@ enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_medi
     const uint32_t end = put_urb(media, unit, 0, reg, spawn->row + 1, spawn->length);
     watch(media, unit, 0, G4_VFE_MODE_GENERIC, spawn->descriptor, reg, end);
     media->counts.children++;
-    return start_debugged(media, unit, 1);
+    return notify_start(media, unit, 1);
 }
 
 /* ---- turns ---- */

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
+#include "core/hooks.h"
 #include "core/report.h"
-#include "debugger/debug.h"
 #include "raster/windower_state.h"
 
 /* Kernel entry points by the modes enabled: contiguous 64, contiguous 32, 32, 16, 8 from bit 4 down. */
@@ -73,15 +73,30 @@ enum g4_wm_mode g4_wm_choose_contiguous(const struct g4_wm_dispatch *dispatch, b
 
 /* ---- the gang ---- */
 
-/* For whoever debugs: which subspans the waiting threads work on. */
-static enum g4_status start_debugged(struct g4_worker *worker) {
-    struct g4_wm *const wm = worker->wm;
-    struct g4_pixel_block *block[G4_GANG_THREADS];
-    const uint32_t blocks = wm->mode == G4_WM_32 ? 2 : 1;
-    for (uint32_t t = 0; t < wm->waiting; t++) {
-        block[t] = wm->thread[t].block;
+static void add_subspans(struct g4_thread_start *start, const struct g4_pixel_block *block) {
+    for (uint32_t s = 0; s < 4; s++) {
+        if ((block->lit >> (4 * s) & 15) && start->subspans < G4_THREAD_SUBSPANS) {
+            start->x[start->subspans] = block->x[s];
+            start->y[start->subspans++] = block->y[s];
+        }
     }
-    return g4_debug_start_pixels(worker, block, blocks, (int)wm->waiting);
+}
+
+static enum g4_status notify_start(struct g4_worker *worker) {
+    const struct g4_wm *const wm = worker->wm;
+    struct g4_hooks *const hooks = worker->eu.hooks;
+    struct g4_thread_start start[G4_GANG_THREADS];
+    const uint32_t blocks = wm->mode == G4_WM_32 ? 2 : 1;
+
+    memset(start, 0, sizeof start);
+    for (uint32_t t = 0; t < wm->waiting; t++) {
+        const struct g4_pixel_block *const block = wm->thread[t].block;
+        start[t].setup = block->setup;
+        for (uint32_t b = 0; b < blocks; b++) {
+            add_subspans(&start[t], block + b);
+        }
+    }
+    return hooks->threads_started(hooks, worker->gang, start, (int)wm->waiting);
 }
 
 enum g4_status g4_wm_flush(struct g4_worker *worker) {
@@ -93,7 +108,7 @@ enum g4_status g4_wm_flush(struct g4_worker *worker) {
     enum g4_status status = G4_FAULT;
     if (kernel) {
         g4_wm_payloads(worker);
-        status = worker->eu.debug ? start_debugged(worker) : G4_OK;
+        status = worker->eu.hooks ? notify_start(worker) : G4_OK;
         if (status == G4_OK) {
             status = g4_gang_run(&worker->eu, worker->gang, kernel);
         }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "color/state.h"
-#include "debugger/debug.h"
+#include "core/hooks.h"
 #include "eu/counters.h"
 #include "raster/raster.h"
 #include "raster/windower_state.h"
@@ -51,7 +51,7 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
     wm->iz = g4_iz_decide(draw, present);
     wm->depth_needed = wm->iz.source_depth_eu || wm->iz.mode != G4_IZ_P ||
                        (present && (cc->depth_test_enable || cc->depth_buffer_write_enable));
-    wm->single_subspan = ctx->debug && ctx->debug->setup.single_subspan && wm->iz.mode != G4_IZ_P;
+    wm->single_subspan = ctx->hooks && ctx->hooks->single_subspan && wm->iz.mode != G4_IZ_P;
     g4_depth_offset_begin(&wm->offset, ctx, &draw->wm, depth.surface_format, present);
     g4_wm_dispatch_begin(&wm->dispatch, &draw->wm);
     g4_line_fade_begin(&wm->fade, ctx, draw);
@@ -180,18 +180,18 @@ static void test_early(struct g4_worker *worker) {
     wm->subspans = kept;
 }
 
-/* For whoever debugs: is the watched pixel among these? */
-static bool covers(const struct g4_debug *debug, const struct g4_coverage *coverage) {
-    const uint32_t i = debug->setup.x - (uint32_t)coverage->x;
-    const uint32_t j = debug->setup.y - (uint32_t)coverage->y;
-    return debug->setup.watch_pixel && i < G4_TILE_SIZE && (int32_t)j >= coverage->first &&
-           (int32_t)j <= coverage->last && (coverage->row[j] >> i & 1);
+/* Is the watched pixel covered? */
+static bool covers(const struct g4_hooks *hooks, const struct g4_coverage *coverage) {
+    const uint32_t i = hooks->x - (uint32_t)coverage->x;
+    const uint32_t j = hooks->y - (uint32_t)coverage->y;
+    return hooks->watch_pixel && i < G4_TILE_SIZE && (int32_t)j >= coverage->first && (int32_t)j <= coverage->last &&
+           (coverage->row[j] >> i & 1);
 }
 
-/* The watched pixel, if it is lit. */
-static bool find_watched(const struct g4_wm *wm, const struct g4_debug *debug, float *z) {
+/* Is the watched pixel lit?  If its subspan is there, *z becomes its depth. */
+static bool find_watched(const struct g4_wm *wm, const struct g4_hooks *hooks, float *z) {
     for (uint32_t s = 0; s < wm->subspans; s++) {
-        const int p = g4_debug_watched(debug, wm->subspan[s].x, wm->subspan[s].y);
+        const int p = g4_hooks_watched(hooks, wm->subspan[s].x, wm->subspan[s].y);
         if (p >= 0) {
             *z = wm->depth_needed ? wm->z[s][p] : 0;
             return wm->subspan[s].lit >> p & 1;
@@ -200,20 +200,19 @@ static bool find_watched(const struct g4_wm *wm, const struct g4_debug *debug, f
     return false;
 }
 
-/* The same for whoever debugs: what becomes of the watched pixel, which the object covers. */
+/* work_on_depth() for an object that covers the watched pixel: reports the fate of that pixel. */
 static void work_on_watched_depth(struct g4_worker *worker, bool threads) {
     struct g4_wm *const wm = worker->wm;
-    const struct g4_debug *const debug = worker->eu.debug;
-    struct g4_debug_coverage coverage;
+    struct g4_hooks *const hooks = worker->eu.hooks;
     float z = 0;
 
     interpolate_depth(wm);
-    const bool lit = find_watched(wm, debug, &z);
-    g4_debug_covered(worker, wm->setup, lit, !lit, &coverage, z);
+    const bool lit = find_watched(wm, hooks, &z);
+    hooks->pixel_covered(hooks, worker, wm->setup, lit, z);
     if (wm->iz.mode == G4_IZ_P || !threads) {
         test_early(worker);
         if (lit) {
-            g4_debug_early(worker, wm->setup, find_watched(wm, debug, &z), threads, &coverage);
+            hooks->pixel_tested(hooks, worker, wm->setup, find_watched(wm, hooks, &z), threads);
         }
     }
 }
@@ -338,7 +337,7 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
         if (!g4_raster_tile(setup, tile->x, tile->y, &coverage)) {
             continue;
         }
-        const bool watched = worker->eu.debug && covers(worker->eu.debug, &coverage);
+        const bool watched = worker->eu.hooks && covers(worker->eu.hooks, &coverage);
         g4_wm_stipple(wm, setup, &coverage);
         if (threads && draw->wm.statistics_enable) {
             worker->eu.ps_invocations += g4_coverage_pixels(&coverage);
