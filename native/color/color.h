@@ -70,4 +70,7 @@ void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint
 /* Threads whose pixels begin at these are about to start: what they will probably blend with can be on its way. */
 void g4_cc_expect(const struct g4_worker *worker, uint32_t n, const uint16_t *x, const uint16_t *y);
 
+/* The render target write of the data port. */
+g4_message_fn g4_render_target_write;
+
 #endif

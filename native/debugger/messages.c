@@ -6,7 +6,7 @@
 
 #include "core/report.h"
 #include "debugger/debug.h"
-#include "eu/counters.h"
+#include "functions/table.h"
 
 enum {
     WRITE = 5

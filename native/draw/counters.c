@@ -1,158 +1,19 @@
-#include "eu/counters.h"
-
+/*
+ * The counters of a device: switched on and off for all its workers, and read.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "draw/device.h"
+#include "eu/counters.h"
 #include "media/media.h"
 
-/* ---- surfaces ---- */
-
-static struct g4_surface_counters *find(struct g4_counters *counters, uint32_t role, uint32_t address) {
-    const uint32_t recent = counters->recent[role];
-    struct g4_surface_counters *const surface = counters->surface;
-
-    if (recent < counters->surfaces && surface[recent].role == role && surface[recent].address == address) {
-        return &surface[recent];
-    }
-    for (uint32_t i = 0; i < counters->surfaces; i++) {
-        if (surface[i].role == role && surface[i].address == address) {
-            counters->recent[role] = i;
-            return &surface[i];
-        }
-    }
-    return NULL;
-}
-
-static struct g4_surface_counters *add(struct g4_counters *counters, uint32_t role, uint32_t address) {
-    if (counters->surfaces == counters->room) {
-        const uint32_t room = counters->room ? 2 * counters->room : 32;
-        struct g4_surface_counters *const more = realloc(counters->surface, room * sizeof *more);
-        if (!more) {
-            counters->no_memory = true;
-            return &counters->spill;
-        }
-        counters->surface = more;
-        counters->room = room;
-    }
-    counters->recent[role] = counters->surfaces;
-    struct g4_surface_counters *const surface = &counters->surface[counters->surfaces++];
-    *surface = (struct g4_surface_counters){.role = role, .address = address};
-    return surface;
-}
-
-void g4_count_bytes(struct g4_counters *counters, enum g4_surface_role role, uint32_t address, uint64_t read,
-                    uint64_t written) {
-    if (read | written) {
-        struct g4_surface_counters *const known = find(counters, role, address);
-        struct g4_surface_counters *const surface = known ? known : add(counters, role, address);
-        surface->read_bytes += read;
-        surface->written_bytes += written;
-    }
-}
-
-/* ---- threads ---- */
-
-static enum g4_counted_stage stage_of(enum g4_unit unit) {
-    switch (unit) {
-    case G4_UNIT_VS:
-        return G4_COUNTED_VS;
-    case G4_UNIT_GS:
-        return G4_COUNTED_GS;
-    case G4_UNIT_CLIP:
-        return G4_COUNTED_CLIP;
-    case G4_UNIT_SF:
-        return G4_COUNTED_SF;
-    case G4_UNIT_WM:
-        return G4_COUNTED_WM;
-    default:
-        return G4_COUNTED_MEDIA;
-    }
-}
-
-enum g4_status g4_counted_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    struct g4_stage_counters *const stage = &eu->counters->sum.stage[stage_of(gang->dispatch->unit)];
-    const uint64_t instructions = eu->instructions;
-    const uint64_t channel_ops = eu->channel_ops;
-    uint64_t messages[G4_FUNCTIONS];
-
-    memcpy(messages, eu->messages, sizeof messages);
-    if (gang->dispatch->unit != G4_UNIT_TS) { /* those run in turns; the media pipeline counts them as they start */
-        stage->threads += (unsigned)__builtin_popcount(gang->live);
-    }
-    const enum g4_status status = g4_gang_run_uncounted(eu, gang, kernel);
-    stage->instructions += eu->instructions - instructions;
-    stage->channel_ops += eu->channel_ops - channel_ops;
-    for (int f = 0; f < G4_FUNCTIONS; f++) {
-        stage->messages[f] += eu->messages[f] - messages[f];
-    }
-    return status;
-}
-
-/* ---- sums ---- */
-
-enum {
-    SUMS = offsetof(struct g4_draw_counters, surfaces) / sizeof(uint64_t), /* members that are nothing but sums */
-};
-
-void g4_counters_begin(struct g4_counters *counters) {
-    g4_surface_cache_reset(counters->cache);
-}
-
-static void clear(struct g4_counters *counters) {
-    memset(&counters->sum, 0, sizeof counters->sum);
-    memset(&counters->spill, 0, sizeof counters->spill);
-    memset(counters->recent, 0, sizeof counters->recent);
-    counters->surfaces = 0;
-    counters->no_memory = false;
-}
-
-void g4_counters_merge(struct g4_counters *into, struct g4_counters *from) {
-    uint64_t *const to = (uint64_t *)&into->sum;
-    const uint64_t *const added = (const uint64_t *)&from->sum;
-
-    for (size_t i = 0; i < SUMS; i++) {
-        to[i] += added[i];
-    }
-    for (uint32_t i = 0; i < from->surfaces; i++) {
-        const struct g4_surface_counters *const s = &from->surface[i];
-        g4_count_bytes(into, (enum g4_surface_role)s->role, s->address, s->read_bytes, s->written_bytes);
-    }
-    into->no_memory |= from->no_memory;
-    clear(from);
-}
-
-/* ---- on and off ---- */
-
-static void counters_free(struct g4_counters *counters) {
-    if (counters) {
-        g4_surface_cache_free(counters->cache);
-        free(counters->surface);
-        free(counters);
-    }
-}
-
-static struct g4_counters *counters_new(struct g4_mem *mem) {
-    struct g4_counters *const counters = calloc(1, sizeof *counters);
-    if (!counters) {
-        return NULL;
-    }
-    counters->cache = g4_surface_cache_new();
-    if (!counters->cache) {
-        counters_free(counters);
-        return NULL;
-    }
-    g4_port_init(&counters->look, mem, G4_UNIT_CPU, false);
-    counters->look.quiet = true;
-    return counters;
-}
-
-void g4_counters_free(struct g4_device *device) {
+void g4_device_free_counters(struct g4_device *device) {
     for (uint32_t i = 0; device->worker && i < device->workers; i++) {
-        counters_free(device->worker[i]->eu.counters);
+        g4_counters_free(device->worker[i]->eu.counters);
         device->worker[i]->eu.counters = NULL;
     }
-    counters_free(device->counters);
+    g4_counters_free(device->counters);
     device->counters = NULL;
 }
 
@@ -161,18 +22,18 @@ enum g4_status g4_device_count(struct g4_device *device, bool on) {
         return G4_OK;
     }
     if (!on) {
-        g4_counters_free(device);
+        g4_device_free_counters(device);
         g4_device_observe(device);
         return G4_OK;
     }
     bool complete = true;
-    device->counters = counters_new(device->ctx.mem);
+    device->counters = g4_counters_new(device->ctx.mem);
     for (uint32_t i = 0; i < device->workers; i++) {
-        device->worker[i]->eu.counters = counters_new(device->ctx.mem);
+        device->worker[i]->eu.counters = g4_counters_new(device->ctx.mem);
         complete = complete && device->worker[i]->eu.counters;
     }
     if (!device->counters || !complete) {
-        g4_counters_free(device);
+        g4_device_free_counters(device);
         return G4_NO_MEMORY;
     }
     g4_device_observe(device);
@@ -213,7 +74,7 @@ const struct g4_draw_counters *g4_device_counters(struct g4_device *device) {
 
 void g4_device_clear_counters(struct g4_device *device) {
     if (device->counters) {
-        clear(device->counters);
+        g4_counters_clear(device->counters);
         device->media_before = device->media->counts;
     }
 }

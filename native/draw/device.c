@@ -2,6 +2,7 @@
 
 #include "core/hooks.h"
 #include "eu/counters.h"
+#include "functions/table.h"
 #include "media/media.h"
 
 #include <stdlib.h>
@@ -66,7 +67,7 @@ void g4_device_free(struct g4_device *device) {
     if (device->ctx.hooks) {
         device->ctx.hooks->free(device->ctx.hooks);
     }
-    g4_counters_free(device);
+    g4_device_free_counters(device);
     g4_media_free(device->media);
     g4_pool_free(device->pool);
     for (uint32_t i = 0; device->worker && i < device->workers; i++) {

@@ -36,8 +36,8 @@ struct g4_device {
 struct g4_draw_frame *g4_draw_frame_new(void);
 void g4_draw_frame_free(struct g4_draw_frame *frame);
 
-/* The end of counting (counters.c). */
-void g4_counters_free(struct g4_device *device);
+/* Free the counters of the device and its workers (counters.c). */
+void g4_device_free_counters(struct g4_device *device);
 
 /* Call after hooks or counters were attached or removed: selects the shared functions of the workers. */
 void g4_device_observe(struct g4_device *device);

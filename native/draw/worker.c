@@ -5,6 +5,7 @@
 
 #include "color/color.h"
 #include "core/report.h"
+#include "functions/table.h"
 #include "sampler/message.h"
 
 /* ---- arena ---- */

@@ -34,12 +34,13 @@ void g4_count_bytes(struct g4_counters *counters, enum g4_surface_role role, uin
 /* Run a gang, and count its threads and what they execute. */
 enum g4_status g4_counted_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 
-/* The shared functions, counting (functions/counted.c). */
-extern g4_message_fn *const g4_counted_functions[G4_FUNCTIONS];
-
-/* A draw or media command begins: surfaces may be others. */
+/* NULL without memory. */
+struct g4_counters *g4_counters_new(struct g4_mem *mem);
+void g4_counters_free(struct g4_counters *counters);
+void g4_counters_clear(struct g4_counters *counters);
+/* A draw or media command begins: its surfaces may differ from those before. */
 void g4_counters_begin(struct g4_counters *counters);
-/* Add the counters of a worker to those of the device, and empty them. */
+/* Add the counters of a worker to those of the device, and clear them. */
 void g4_counters_merge(struct g4_counters *into, struct g4_counters *from);
 
 #endif

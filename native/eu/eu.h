@@ -37,7 +37,7 @@ struct g4_eu {
     struct g4_surface_cache *surfaces; /* unpacked surfaces of the data port and colour calculator */
     struct g4_worker *worker;          /* whose interpreter this is; its port is what messages use */
     void *cc;                          /* colour calculator state of the draw */
-    g4_message_fn *const *functions;   /* the shared functions, by number */
+    g4_message_fn *const *functions;   /* the shared functions, by number; set by the owner */
     struct g4_hooks *hooks;            /* NULL unless an observer is attached */
     struct g4_counters *counters;      /* NULL: nothing is counted but the sums below (counters.h) */
     bool observed;                     /* there is one of the two */

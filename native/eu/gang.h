@@ -124,22 +124,14 @@ struct g4_eu; /* the per-worker state of the interpreter: eu.h */
  * are recorded with g4_eu_report and the sending threads go on, as spec/60 3.4 "lenient". */
 typedef enum g4_status g4_message_fn(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send);
 
-g4_message_fn g4_message_null, g4_message_math, g4_message_sampler, g4_message_gateway, g4_message_dataport_read,
-    g4_message_dataport_write, g4_message_urb, g4_message_spawner;
-
 /* The threads that wait for the host (965v4 3.5). */
 static inline uint8_t g4_gang_waits_for_host(const struct g4_gang *gang) {
     return gang->live & gang->waiting & gang->waiting_for_host;
 }
 
-/* All of them by number. */
 enum {
-    G4_FUNCTIONS = 16
+    G4_FUNCTIONS = 16 /* numbers of shared functions */
 };
-extern g4_message_fn *const g4_message_functions[G4_FUNCTIONS];
-
-/* The render target write of the data port, implemented by the colour calculator. */
-g4_message_fn g4_render_target_write;
 
 /* First row of the payload register k of thread t. */
 static inline const uint32_t *g4_payload(const struct g4_gang *gang, const struct g4_send *send, unsigned k, int t) {

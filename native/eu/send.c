@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "eu/fpenv.h"
+#include "eu/message.h"
 #include "eu/run.h"
-#include "functions/message.h"
 
 enum {
     MAY_END_THREAD = 1 << 0 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7, /* by SFID (spec/60 2.1) */
@@ -110,17 +110,6 @@ static uint8_t same_descriptor(const struct g4_run *run, const struct g4_op *op,
     }
     return same;
 }
-
-static enum g4_status no_function(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
-    g4_message_report(eu, gang, send, G4_EVENT_BAD_SFID);
-    return G4_OK;
-}
-
-g4_message_fn *const g4_message_functions[G4_FUNCTIONS] = {
-    [0] = g4_message_null,    [1] = g4_message_math,          [2] = g4_message_sampler,
-    [3] = g4_message_gateway, [4] = g4_message_dataport_read, [5] = g4_message_dataport_write,
-    [6] = g4_message_urb,     [7] = g4_message_spawner,       [8 ... G4_FUNCTIONS - 1] = no_function,
-};
 
 static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *send, const struct g4_send *whole) {
     struct g4_gang *const gang = run->gang;

@@ -1,10 +1,11 @@
 /*
- * The shared functions while a device counts (counters.h): each does its work, then adds the bytes that its message
+ * The shared functions of workers that count (eu/counters.h): each runs its message, then adds the bytes that it
  * requests.
  */
 #include "eu/counters.h"
 #include "eu/worker.h"
 #include "functions/dataport.h"
+#include "functions/table.h"
 #include "sampler/message.h"
 
 /* The surface of a message, NULL where there is nothing to read or write. */

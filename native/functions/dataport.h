@@ -5,7 +5,7 @@
 #define G4_SHARED_DATAPORT_H
 
 #include "eu/worker.h"
-#include "functions/message.h"
+#include "eu/message.h"
 
 enum {
     G4_BTI_STATELESS = 255

@@ -3,6 +3,7 @@
  */
 #include "core/report.h"
 #include "functions/dataport.h"
+#include "functions/table.h"
 
 /* One OWord into half of a register, if any of its four channels is on (spec/60 4.4). */
 static void read_oword(const struct g4_block *block, uint32_t offset, uint32_t reg, uint32_t half, unsigned lanes) {

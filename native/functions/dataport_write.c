@@ -3,8 +3,10 @@
  * calculator, media blocks are in media_block.c (spec/60 4).  A write commit's response never touches its register
  * (spec/60 4.9).
  */
+#include "color/color.h"
 #include "core/report.h"
 #include "functions/dataport.h"
+#include "functions/table.h"
 
 static void write_oword(const struct g4_block *block, uint32_t offset, uint32_t reg, uint32_t half, unsigned lanes) {
     const uint32_t *const row = g4_payload(block->gang, block->send, reg, block->thread);

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "core/report.h"
-#include "functions/message.h"
+#include "eu/message.h"
+#include "functions/table.h"
 
 enum {
     GET_TIME_STAMP = 3,                 /* a function that Gen4's descriptors reserve */

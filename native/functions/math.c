@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "core/variant.h"
+#include "eu/message.h"
 #include "functions/math_ops.h"
-#include "functions/message.h"
+#include "functions/table.h"
 
 G4_VARIANT_DECLARE(struct g4_math_ops, g4_math_ops);
 

@@ -3,7 +3,8 @@
  * threads keeps the queues; here is only what a message may be.
  */
 #include "core/report.h"
-#include "functions/message.h"
+#include "eu/message.h"
+#include "functions/table.h"
 
 enum g4_status g4_message_spawner(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     struct g4_thread_spawner_message message;

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "core/report.h"
-#include "functions/message.h"
+#include "eu/message.h"
+#include "functions/table.h"
 
 struct urb_write {
     struct g4_eu *eu;

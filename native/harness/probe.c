@@ -6,12 +6,14 @@
 
 #include "core/report.h"
 #include "eu/worker.h"
+#include "functions/table.h"
 #include "harness/probe.h"
 #include "sampler/message.h"
 
 enum {
     PROBE_URB_ROWS = 512,
-    PROBE_HEARD = 64
+    PROBE_HEARD = 64,
+    SHARED_FUNCTIONS = 8, /* numbers above have no function */
 };
 
 struct g4_probe {
@@ -151,14 +153,6 @@ enum g4_status g4_probe_run(struct g4_probe *probe, bool general_only) {
                         : g4_gang_run(eu, probe->worker->gang, kernel);
 }
 
-static g4_message_fn *message_of(uint32_t sfid) {
-    static g4_message_fn *const functions[] = {
-        g4_message_null,          g4_message_math,           g4_message_sampler, g4_message_gateway,
-        g4_message_dataport_read, g4_message_dataport_write, g4_message_urb,     g4_message_spawner,
-    };
-    return sfid < sizeof functions / sizeof *functions ? functions[sfid] : NULL;
-}
-
 enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint32_t descriptor, uint32_t mrf,
                                   uint32_t dst_grf, uint32_t exec_size, const uint16_t *emask) {
     struct g4_send send = {
@@ -174,10 +168,10 @@ enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint
         .dst_stride = 1,
         .exec_size = (uint8_t)exec_size,
     };
-    g4_message_fn *const function = message_of(send.sfid);
-    if (!function) {
+    if (send.sfid >= SHARED_FUNCTIONS) {
         return G4_BAD_VALUE;
     }
+    g4_message_fn *const function = g4_message_functions[send.sfid];
     for (uint32_t t = 0; t < probe->threads; t++) {
         if (!(send.threads >> t & 1)) {
             continue;

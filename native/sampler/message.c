@@ -7,8 +7,8 @@
 
 #include "core/report.h"
 #include "core/variant.h"
+#include "eu/message.h"
 #include "eu/worker.h"
-#include "functions/message.h"
 #include "sampler/contiguous.h"
 #include "sampler/fast_path.h"
 #include "sampler/load.h"

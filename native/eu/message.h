@@ -1,8 +1,8 @@
 /*
  * What the shared functions have in common: how they complain, and whether a message has the length it should.
  */
-#ifndef G4_SHARED_MESSAGE_H
-#define G4_SHARED_MESSAGE_H
+#ifndef G4_EU_MESSAGE_H
+#define G4_EU_MESSAGE_H
 
 #include "eu/eu.h"
 

@@ -1,4 +1,4 @@
-#include "functions/message.h"
+#include "eu/message.h"
 
 #include "core/report.h"
 

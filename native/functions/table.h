@@ -1,0 +1,18 @@
+/*
+ * The shared functions by number (SFID), as struct g4_eu takes them.
+ */
+#ifndef G4_FUNCTIONS_TABLE_H
+#define G4_FUNCTIONS_TABLE_H
+
+#include "eu/gang.h"
+
+g4_message_fn g4_message_null, g4_message_math, g4_message_gateway, g4_message_dataport_read, g4_message_dataport_write,
+    g4_message_urb, g4_message_spawner;
+
+/* Every shared function; numbers without one report an event. */
+extern g4_message_fn *const g4_message_functions[G4_FUNCTIONS];
+
+/* For workers that count: each runs the message, then adds the bytes that it requests to the worker's counters. */
+extern g4_message_fn *const g4_counted_functions[G4_FUNCTIONS];
+
+#endif
