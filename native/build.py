@@ -1,7 +1,7 @@
 """Builds the C core and the shim.
 
-The core is the extension module `gen4emu._native`, made by cffi in API mode from api/border.h and shim/protocol.h; the
-shim is a library of its own, gen4emu/live/libgen4emu-shim.so, which does not depend on Python.
+The core is the extension module `gen4emu._native`, made by cffi in API mode from the headers of API and
+shim/protocol.h; the shim is a library of its own, gen4emu/live/libgen4emu-shim.so, which does not depend on Python.
 
 setup.py names `ffibuilder()` and uses `Compilations` and `Shim` below.  By hand: `python native/build.py` builds
 in place for developers; `python native/build.py --sanitize --output DIR` makes DIR/gen4emu, the package with a core and
@@ -34,6 +34,9 @@ from setuptools.errors import CompileError
 ROOT = Path(__file__).resolve().parent.parent
 NATIVE = ROOT / "native"
 GENERATED = NATIVE / "generated"
+# The interface headers in native/api, each after those that it needs.
+API = ["status.h", "variant.h", "memory.h", "tiling.h", "picture.h", "state.h", "device.h", "counters.h", "debugger.h",
+       "media.h", "blitter.h", "live.h", "harness.h"]
 NOT_THE_CORE = {"shim", "generated"}  # the shim is a library of its own
 
 # Sources that are compiled once more for each of VECTOR_LEVELS (core/variant.h).
@@ -72,11 +75,12 @@ SHIM_SHARES = ["core/tile_copy.c"]  # sources of the core
 
 SECONDS_ON_ONE_CORE = 100
 
-# Functions of Python that the core calls: native/api/border.h has their types.
+# Functions of Python that the core calls: native/api/debugger.h has their types.
 CALLBACKS = 'extern "Python" uint32_t gen4emu_debug_event(void *, const struct g4_debug_event *);'
 
 # What only cffi's own generated file needs.
-GLUE = '#include "api/border.h"\n#include "shim/protocol.h"\n#pragma GCC diagnostic ignored "-Wconversion"\n'
+INTERFACE = [*(f"api/{name}" for name in API), "shim/protocol.h"]
+GLUE = "".join(f'#include "{name}"\n' for name in INTERFACE) + '#pragma GCC diagnostic ignored "-Wconversion"\n'
 
 
 def sources() -> list[Path]:
@@ -123,9 +127,9 @@ def write_variants(folder: Path) -> list[Path]:
 
 
 def declarations() -> str:
-    """The enumerations, api/border.h and the shim's protocol as cffi wants them: without preprocessor lines."""
+    """The enumerations and INTERFACE as cffi takes them: without preprocessor lines."""
     texts = [derived("enums.h")]
-    texts += [(NATIVE / name).read_text(encoding="utf-8") for name in ("api/border.h", "shim/protocol.h")]
+    texts += [(NATIVE / name).read_text(encoding="utf-8") for name in INTERFACE]
     return "\n".join(line for text in texts for line in text.splitlines() if not line.startswith("#"))
 
 

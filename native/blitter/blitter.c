@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "api/blitter.h"
 #include "core/memory.h"
 #include "core/tiling.h"
 

@@ -3,7 +3,7 @@
  * A fence makes a tiled region look linear, with the fence's pitch.  Only the CPU looks through fences: the units of
  * the GPU know the tiling of each surface from its state.
  */
-#include "api/border.h"
+#include "api/tiling.h"
 #include "core/memory.h"
 
 enum {

@@ -5,7 +5,7 @@
 #ifndef G4_CONTEXT_H
 #define G4_CONTEXT_H
 
-#include "api/border.h"
+#include "api/device.h"
 #include "core/memory.h"
 #include "core/model.h"
 #include "hw.h"

@@ -4,7 +4,7 @@
 #ifndef G4_DISPATCH_H
 #define G4_DISPATCH_H
 
-#include "api/border.h"
+#include "api/status.h"
 
 /* Common to all threads of a gang, constant while they run. */
 struct g4_dispatch {

@@ -11,7 +11,7 @@
 #ifndef G4_HOOKS_H
 #define G4_HOOKS_H
 
-#include "api/border.h"
+#include "api/status.h"
 
 struct g4_eu;
 struct g4_gang;

@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE
 #include <sys/mman.h>
 
+#include "api/live.h"
 #include "core/memory.h"
 
 void *g4_file_map(int descriptor, size_t size) {

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "api/border.h"
+#include "api/memory.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "guest memory is little endian and read in place: this host must be, too"

@@ -1,7 +1,7 @@
 /* The host pages that a device owns: a sparse table over 36-bit physical addresses.  Only memory.c talks to it. */
 #ifndef G4_PHYSICAL_H
 #define G4_PHYSICAL_H
-#include "api/border.h"
+#include "api/status.h"
 
 enum {
     G4_PHYSICAL_BITS = 36,

@@ -1,11 +1,11 @@
-/* Surfaces to the pixels of a picture file: 8 bits a channel, or 16-bit grey (border.h).
+/* Surfaces to the pixels of a picture file: 8 bits a channel, or 16-bit grey (api/picture.h).
  *
  * Texels are untiled block by block into a buffer that stays in the cache, and converted from there.  Python makes the
  * tables, with the code that defines the conversion (image/texels.py), so both ways give the same bits.
  */
 #include <string.h>
 
-#include "api/border.h"
+#include "api/picture.h"
 #include "core/tiling.h"
 
 enum {

@@ -4,7 +4,7 @@
 #ifndef G4_REPORT_H
 #define G4_REPORT_H
 
-#include "api/border.h"
+#include "api/status.h"
 
 enum {
     G4_ERROR_RECORDS = 16 /* by shared function */

@@ -2,6 +2,7 @@
  * Surfaces: binding table entry, SURFACE_STATE, and where levels and slices lie (spec/50 2.1, 2.2, 3.8).
  */
 #include "core/surface.h"
+#include "api/picture.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Copies between one 4 KiB tile and rows of pixels: the inner loops of tiling.c, built once per vector variant. */
 #ifndef G4_TILE_COPY_H
 #define G4_TILE_COPY_H
-#include "api/border.h"
+#include "api/tiling.h"
 
 /* Part of a tile, in bytes and rows; inside of the tile. */
 struct g4_tile_box {

@@ -5,7 +5,7 @@
  */
 #ifndef G4_TILING_H
 #define G4_TILING_H
-#include "api/border.h"
+#include "api/tiling.h"
 
 static inline uint32_t g4_tile_width(uint32_t tiling) {
     return tiling == G4_TILING_X   ? G4_TILE_X_WIDTH

@@ -18,7 +18,7 @@
  */
 #ifndef G4_VARIANT_H
 #define G4_VARIANT_H
-#include "api/border.h"
+#include "api/variant.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define G4_HAVE_X86_VARIANTS 1

@@ -5,6 +5,7 @@
 #ifndef G4_DEBUGGER_DEBUG_H
 #define G4_DEBUGGER_DEBUG_H
 
+#include "api/debugger.h"
 #include "color/state.h"
 #include "core/hooks.h"
 #include "draw/device.h"

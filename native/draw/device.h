@@ -4,6 +4,7 @@
 #ifndef G4_DEVICE_H
 #define G4_DEVICE_H
 
+#include "api/media.h"
 #include "core/draw_state.h"
 #include "core/pool.h"
 #include "core/report.h"

@@ -13,6 +13,7 @@
 #ifndef G4_COUNTERS_H
 #define G4_COUNTERS_H
 
+#include "api/counters.h"
 #include "core/surface.h"
 #include "eu/eu.h"
 

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "api/harness.h"
 #include "draw/device.h"
 #include "geometry/assemble.h"
 #include "geometry/object.h"

@@ -4,6 +4,7 @@
 #ifndef G4_PROBE_H
 #define G4_PROBE_H
 
+#include "api/harness.h"
 #include "eu/worker.h"
 
 struct g4_worker *g4_probe_worker(struct g4_probe *probe);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/harness.h"
 #include "geometry/lines.h"
 #include "geometry/setup.h"
 #include "geometry/stage.h"

@@ -6,6 +6,7 @@
 #ifndef G4_MEDIA_MEDIA_H
 #define G4_MEDIA_MEDIA_H
 
+#include "api/media.h"
 #include "draw/device.h"
 #include "media/vlc.h"
 

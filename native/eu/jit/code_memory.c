@@ -49,7 +49,7 @@ size_t g4_translation_memory(const struct g4_translation *translation) {
 
 bool g4_may_run_translated(const struct g4_eu *eu) {
     return g4_variant_current() == G4_VARIANT_AVX512 && !eu->ctx->options.round_to_nearest &&
-           eu->functions[G4_SFID_MATH] == g4_message_math; /* which translated code does by itself */
+           !eu->hooks; /* translated code sends no math messages, which a hook would have to see */
 }
 
 #if G4_HAVE_X86_VARIANTS

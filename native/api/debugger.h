@@ -1,0 +1,162 @@
+/*
+ * The debugger (native/debugger).
+ */
+#ifndef G4_API_DEBUGGER_H
+#define G4_API_DEBUGGER_H
+
+#include "api/device.h"
+
+enum {
+    G4_DEBUG_TRAPS = 64,
+    G4_DEBUG_BREAKPOINTS = 64,
+    G4_DEBUG_INPUTS = 6,      /* vertices of an object */
+    G4_DEBUG_NONE = 0xffffff, /* no trap or breakpoint; an unknown number of 24 bits */
+    G4_DEBUG_RANGE = 65536,   /* bytes in all watched ranges together */
+    G4_DEBUG_MRF = 16,        /* message registers of a thread */
+};
+
+struct g4_debug_trap {
+    uint32_t kind;  /* enum g4_trap_kind */
+    uint32_t units; /* bit n: enum g4_unit n */
+    uint32_t value, mask, value_7, mask_7;
+    uint32_t x, y;
+    uint32_t instance; /* G4_TRAP_PIXEL: only that occurrence, from 1; 0: all */
+    bool of_object;    /* G4_TRAP_PIXEL: only threads of object `object` */
+    uint32_t object;
+    bool quiet;     /* only flags the thread */
+    bool halt;      /* the thread takes an external halt and enters its system routine */
+    bool unflagged; /* does not flag the thread */
+};
+
+struct g4_debug_breakpoint {
+    uint32_t kind;  /* enum g4_breakpoint_kind */
+    uint32_t units; /* bit n: threads of enum g4_unit n */
+    bool flagged;   /* only flagged threads */
+    uint32_t low, high, mask;
+};
+
+struct g4_debug_setup {
+    uint32_t trap_count, breakpoint_count;
+    struct g4_debug_trap trap[G4_DEBUG_TRAPS];
+    struct g4_debug_breakpoint breakpoint[G4_DEBUG_BREAKPOINTS];
+    uint32_t gang; /* threads that run in lockstep, 1 to 8; 0: as without a debugger */
+
+    bool messages, messages_flagged; /* report messages; only those of flagged threads */
+    uint32_t message_units;          /* bit n: threads of enum g4_unit n */
+    bool watch_pixel;                /* report objects and fragments of pixel x, y */
+    uint32_t x, y;
+
+    bool break_flagged, break_all; /* TD_CTL bits 2 and 4: set cr0.1 bit 15 */
+    bool system_routine;           /* breakpoints and exceptions go to SIP, not to the debugger */
+    bool override_exceptions;      /* TD_CTL bit 5 */
+    uint32_t exceptions;           /* with it: cr0.1 bits 13:11 >> 11 */
+    bool debug_color;              /* RC_CTL bit 2: flagged threads paint this */
+    uint32_t color;
+    bool single_subspan;     /* WIZ_CTL bit 6 */
+    uint32_t threads_per_eu; /* 0: all */
+    uint32_t eu_mask[16];    /* by enum g4_unit; 0: all */
+    uint32_t errors;         /* enum g4_error_policy */
+};
+
+/* A thread, as the fixed function that started it knows it. */
+struct g4_debug_thread {
+    uint64_t serial; /* of all threads since the debugger was attached */
+    uint32_t unit;   /* enum g4_unit */
+    uint32_t number; /* among the unit's threads since the last count reset, 24 bits */
+    uint32_t kernel, general_state_base, surface_state_base, binding_table; /* graphics addresses */
+    uint32_t euid, tid, fftid;
+    uint32_t object;    /* SF, WM: as in R0.7; else G4_DEBUG_NONE */
+    uint32_t in_object; /* WM: index among the threads of the object */
+    uint32_t subspans;  /* WM: lit subspans; x, y: their upper left pixels */
+    uint16_t x[16], y[16];
+    uint32_t vertices; /* other units: indices into the origins of the event */
+    uint32_t vertex[G4_DEBUG_INPUTS];
+    bool flagged;
+};
+
+/* The origin of a vertex. */
+struct g4_debug_origin {
+    uint32_t unit;   /* enum g4_unit: VF, GS or CLIP */
+    uint32_t thread; /* number of the GS or CLIP thread; of the VS thread, or G4_DEBUG_NONE */
+    uint32_t output; /* index among the vertices of the thread; VF: the sequence number */
+    uint32_t index, id, instance, primitive_id; /* VF: as fetched */
+    uint32_t inputs;                            /* GS and CLIP: the vertices of the thread's object */
+    uint32_t input[G4_DEBUG_INPUTS];
+};
+
+struct g4_debug_fragment {
+    uint32_t fate; /* enum g4_debug_fate */
+    uint32_t object;
+    bool back_facing;
+    bool has_thread; /* the thread of the event is that of the fragment */
+    float z;         /* source depth of the test */
+    bool tested;     /* depth_* are valid */
+    uint32_t depth_format;
+    uint32_t depth_before[2], depth_after[2]; /* raw */
+    uint32_t target;                          /* binding table index */
+    uint32_t slice;                           /* render target array index of the message */
+    uint32_t base;                            /* of the surface */
+    uint32_t bytes;                           /* of a pixel */
+    float color[4];                           /* as sent by the shader; integers for integer targets */
+    uint8_t before[16], after[16];
+};
+
+struct g4_debug_event {
+    uint32_t kind;       /* enum g4_debug_kind */
+    uint32_t which;      /* trap or breakpoint, or G4_DEBUG_NONE */
+    bool stepped;        /* the event ends a step */
+    uint32_t occurrence; /* G4_TRAP_PIXEL: how often its 2x2 block was dispatched */
+    uint32_t address;    /* of the instruction */
+    uint32_t value;
+    struct g4_debug_thread thread;
+    /* vertices of the current range, indexed by the `vertex` members of threads and objects */
+    const struct g4_debug_origin *origin;
+    uint32_t origins;
+
+    /* messages */
+    uint32_t descriptor, emask, mrf, dst;
+    bool end, has_dst, bad;
+
+    /* objects */
+    uint32_t object, topology;
+    uint32_t corners, corner[3]; /* origins of the vertices */
+    float position[3][4];        /* of the vertices at SF */
+    bool back_facing;
+    int32_t x_min, y_min, x_max, y_max;
+
+    struct g4_debug_fragment fragment;
+};
+
+typedef uint32_t g4_debug_fn(void *data, const struct g4_debug_event *event);
+
+/* Attach the debugger, or change its setup: `fn` receives the events that `setup` selects.  Draws then run on the
+ * calling thread alone.  A `setup` of NULL detaches.  May be called from `fn`, except for G4_DEBUG_THREAD events. */
+enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_setup *setup, g4_debug_fn *fn,
+                               void *data);
+/* Only inside `fn`: eight dwords of a register of the event's thread; NULL if it does not exist.  file: 1 GRF, 2 MRF.
+ */
+uint32_t *g4_debug_register(struct g4_device *device, uint32_t file, uint32_t reg);
+
+struct g4_debug_state {
+    uint32_t ip, grf_count; /* bytes from the kernel's first instruction */
+    uint32_t dmask, amask, imask, lmask, cmask;
+    uint32_t flags, cr0[3], sr0, notify[2];
+    uint16_t a0[8];
+    uint32_t if_depth, loop_depth;
+    uint16_t if_stack[32], lmask_stack[32], cmask_stack[32];
+    double acc_float[2][16];
+    int64_t acc_integer[2][16];
+};
+/* Only inside `fn`: read the event's thread; false if the event has none. */
+bool g4_debug_look(const struct g4_device *device, struct g4_debug_state *state);
+/* Only inside `fn`: change the event's thread. */
+void g4_debug_set_flags(struct g4_device *device, uint32_t flags);
+void g4_debug_set_control(struct g4_device *device, uint32_t index, uint32_t value);
+/* Call after the code of kernels was changed in memory: instructions are decoded again from here on. */
+void g4_debug_code_changed(struct g4_device *device);
+/* Number threads from 0 again. */
+void g4_debug_restart(struct g4_device *device);
+/* Let a thread that waits for attention continue. */
+void g4_debug_clear_attention(struct g4_device *device);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * The device: draws, and what they did (draw/device.c, draw/draw.c).
+ */
+#ifndef G4_API_DEVICE_H
+#define G4_API_DEVICE_H
+
+#include "api/memory.h"
+#include "api/state.h"
+
+struct g4_options {
+    bool round_to_nearest; /* docs/decisions.md 1; else the EU rounds toward zero */
+    bool general_only;     /* no fast paths in the EU and other units */
+    bool poison;           /* fill uninitialised registers with a pattern instead of 0 */
+    bool dither_all;       /* docs/decisions.md 13; else only channels below 8 bits dither */
+    bool gateway_time;     /* GetTimeStamp, which the descriptors of Gen4 reserve */
+    bool min_lod_erratum;  /* docs/decisions.md 35; else a fraction of Min LOD has no effect unless mips are blended */
+    uint32_t watchdog;     /* million instructions a draw may execute before it hangs; 0: the default */
+    uint32_t workers;      /* threads that share the screen tiles; 0: one for each processor */
+};
+
+struct g4_device;
+
+/* Counts since g4_device_new or g4_device_reset_counts. */
+struct g4_device_counts {
+    uint64_t draws, vertices, objects, setups, tiles;
+    uint64_t instructions; /* executed by EU threads */
+    uint64_t channel_ops;
+    uint64_t messages[16];           /* by shared function */
+    uint64_t geometry_ns, raster_ns; /* wall time of the two phases of draws */
+};
+
+struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g4_options *options);
+void g4_device_free(struct g4_device *device);
+/* Set the state that draws use.  The caller keeps ownership. */
+void g4_device_use(struct g4_device *device, struct g4_state *state);
+/* Run one 3DPRIMITIVE, six dwords with the header. G4_HANG: the watchdog expired. */
+enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);
+/* The SURFACE_STATEs, six dwords each, of the render targets that the last draw's pixel shader names; at most
+ * `capacity` of them.  Returns their number. */
+uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t capacity);
+/* Draw only the objects whose number in R0.7 lies in first..last.  All objects are numbered and counted. */
+void g4_device_objects_range(struct g4_device *device, uint32_t first, uint32_t last);
+/* Number objects from 0 again. */
+void g4_device_restart_objects(struct g4_device *device);
+struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_event event);
+/* Failed accesses of draws. */
+const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
+void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);
+void g4_device_reset_counts(struct g4_device *device);
+
+struct g4_error_record g4_device_error(const struct g4_device *device, uint32_t function);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * Parts of the core driven one by one, for tests and benchmarks (native/harness).  Not in the product.
+ */
+#ifndef G4_API_HARNESS_H
+#define G4_API_HARNESS_H
+
+#include "api/device.h"
+#include "api/variant.h"
+
+/* The harness is linked with a copy of the core of its own: use this variant in it. */
+enum g4_status g4_harness_use_variant(enum g4_variant variant);
+
+/* One gang of EU threads: fill registers, run a kernel or a single message, read registers. */
+struct g4_probe;
+
+/* Addresses are graphics addresses, as in struct g4_dispatch. */
+struct g4_probe_setup {
+    uint32_t unit; /* enum g4_unit */
+    uint32_t kernel_address, general_state_base, surface_state_base, binding_table, sampler_state;
+    uint32_t scratch_base, scratch_bytes;
+    uint32_t grf_count;
+    uint32_t alternate_fp, single_program_flow, exceptions;
+    uint32_t threads;  /* 1..8 */
+    uint32_t urb_rows; /* rows of each thread's URB window */
+};
+
+struct g4_probe *g4_probe_new(struct g4_mem *mem, uint32_t gen, const struct g4_options *options);
+void g4_probe_free(struct g4_probe *probe);
+struct g4_state *g4_probe_state(struct g4_probe *probe);
+/* Reset the threads: registers zero, masks from dmask (one for each thread). */
+enum g4_status g4_probe_start(struct g4_probe *probe, const struct g4_probe_setup *setup, const uint16_t *dmask);
+/* Eight dwords of a register; NULL outside. file: 1 GRF, 2 MRF; the accumulators are not accessible. */
+uint32_t *g4_probe_register(struct g4_probe *probe, uint32_t file, uint32_t reg, uint32_t thread);
+uint32_t *g4_probe_urb_row(struct g4_probe *probe, uint32_t thread, uint32_t row);
+/* f0.0 and f0.1 of a thread, 16 bits each. */
+uint32_t g4_probe_flags(struct g4_probe *probe, uint32_t thread);
+void g4_probe_set_flags(struct g4_probe *probe, uint32_t thread, uint32_t flags);
+enum g4_status g4_probe_run(struct g4_probe *probe, bool general_only);
+/* One message of all threads, dst NULL when dst_grf > 127; emask has 16 bits for each thread. */
+enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32_t mrf, uint32_t dst_grf,
+                             uint32_t exec_size, const uint16_t *emask);
+/* g4_probe_send() for some of the threads: bit t of `threads`. */
+enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint32_t descriptor, uint32_t mrf,
+                                  uint32_t dst_grf, uint32_t exec_size, const uint16_t *emask);
+/* For benchmarks: one message of all threads, many times. */
+enum g4_status g4_probe_repeat(struct g4_probe *probe, uint32_t times, uint32_t descriptor, uint32_t mrf,
+                               uint32_t dst_grf, const uint16_t *emask);
+
+/* A message to the unit that owns the threads: URB messages with Complete or Allocate, all messages to the spawner. */
+struct g4_probe_heard {
+    uint32_t thread, descriptor;
+    uint32_t header[8];
+};
+/* Record such messages until g4_probe_start; Allocate is answered with `handle`. */
+void g4_probe_listen(struct g4_probe *probe, uint32_t handle);
+/* The number of such messages; the first 64 are recorded. */
+uint32_t g4_probe_heard_count(const struct g4_probe *probe);
+struct g4_probe_heard g4_probe_heard(const struct g4_probe *probe, uint32_t index);
+/* The colour calculator without the rest of the pipeline: begin a draw with eight dwords each of WM_STATE and
+ * COLOR_CALC_STATE and sixteen viewports; other state is that of g4_probe_state.  After g4_probe_start. */
+enum g4_status g4_probe_pixels(struct g4_probe *probe, const uint32_t *wm_state, const uint32_t *cc_state,
+                               const float *viewports);
+/* The IZ unit's decision: enum g4_iz_mode in bits 5:4, R1.6 bits 30:27 in bits 3:0. */
+uint32_t g4_probe_iz(struct g4_probe *probe, const uint32_t *wm_state, const uint32_t *cc_state, bool depth_buffer);
+uint32_t g4_probe_early(struct g4_probe *probe, const uint16_t *x, const uint16_t *y, uint32_t lit, const float *z,
+                        uint32_t viewport, uint32_t array_index, bool back_facing);
+void g4_probe_destination(struct g4_probe *probe, const uint16_t *x, const uint16_t *y, uint32_t lit,
+                          uint32_t array_index, uint32_t *depth, uint8_t *stencil);
+uint64_t g4_probe_depth_count(const struct g4_probe *probe);
+/* For benchmarks: cover tiles of 32x32 pixels, `across` in a row, with the message in the registers; its subspans
+ * are moved for each part of a tile. */
+enum g4_status g4_probe_fill(struct g4_probe *probe, uint32_t descriptor, uint32_t tiles, uint32_t across);
+/* g4_probe_fill() with early tests at one depth.  Returns the number of pixels that passed. */
+uint64_t g4_probe_fill_depth(struct g4_probe *probe, float z, uint32_t tiles, uint32_t across);
+uint64_t g4_probe_instructions(const struct g4_probe *probe);
+uint64_t g4_probe_channel_ops(const struct g4_probe *probe);
+uint64_t g4_probe_messages(const struct g4_probe *probe, uint32_t sfid);
+struct g4_event_count g4_probe_event(const struct g4_probe *probe, enum g4_event event);
+struct g4_fault g4_probe_fault(const struct g4_probe *probe);
+
+/* State blocks as dwords. */
+struct g4_bench_blocks {
+    uint32_t sf_state[8];
+    uint32_t sf_viewport[16][8];
+    uint32_t wm_state[8];
+};
+
+struct g4_bench_vertex {
+    float x, y, z, rhw;
+    uint32_t point_width; /* U8.3 */
+    uint32_t viewport, array_index;
+};
+
+/* An object after setup. */
+struct g4_setup_view {
+    bool culled; /* then nothing else is set */
+    uint32_t type, topology, corners;
+    bool back_facing, fills_box;
+    int32_t x[4], y[4];                 /* 1/256 pixel */
+    int32_t x_min, y_min, x_max, y_max; /* pixels */
+    float x_start, y_start;
+    uint32_t r1[8], r2[8]; /* of the setup thread */
+    uint32_t vertices;
+    uint32_t vertex[3]; /* indices of V0, V1, V2 among the given vertices */
+    uint32_t viewport, array_index;
+    uint32_t line_length, stipple_start;
+};
+
+struct g4_bench; /* the objects of one primitive */
+
+struct g4_bench *g4_bench_new(uint32_t gen, struct g4_state *state, const struct g4_bench_blocks *blocks);
+void g4_bench_free(struct g4_bench *bench);
+/* Assemble and set up a primitive; the objects stay until the next one. */
+enum g4_status g4_bench_setup(struct g4_bench *bench, uint32_t topology, const struct g4_bench_vertex *vertices,
+                              uint32_t count, uint32_t *objects);
+enum g4_status g4_bench_view(const struct g4_bench *bench, uint32_t object, struct g4_setup_view *view);
+/* Rasterize the objects `repeat` times: each lit pixel adds one to its byte of `hits`, and leaves the AA coverage in
+ * `coverage`; both may be NULL.  Returns the number of lit pixels. */
+uint64_t g4_bench_raster(const struct g4_bench *bench, uint32_t width, uint32_t height, uint32_t repeat, uint8_t *hits,
+                         uint8_t *coverage);
+/* The depth offset of a triangle with these slopes and vertex depths. */
+float g4_bench_depth_offset(const struct g4_bench *bench, float cx, float cy, const float *z);
+/* The next thread of an object with `subspans` left, or of a contiguous block with one or both halves lit: its pixels
+ * (8, 16, 32, 64), and in bits 11:8 the kernel's entry point. */
+uint32_t g4_bench_dispatch(const struct g4_bench *bench, uint32_t subspans);
+uint32_t g4_bench_dispatch_contiguous(const struct g4_bench *bench, bool both_halves);
+
+enum {
+    G4_VIEW_ROWS = 8
+};
+
+/* An object as it leaves the clipper, with the start of its vertices' entries. */
+struct g4_object_view {
+    uint32_t type, topology, vertices, provoking;
+    bool invert_orientation, back_facing, poly_stipple, continue_stipple, last_of_primitive;
+    uint32_t viewport[3], array_index[3], point_width[3];
+    uint32_t entry[3][64]; /* G4_VIEW_ROWS rows, zero beyond the entry */
+};
+
+/* Run only the front end of a 3DPRIMITIVE.  `count` becomes the number of objects; at most `capacity` are stored. */
+enum g4_status g4_device_objects(struct g4_device *device, const uint32_t *primitive, struct g4_object_view *objects,
+                                 uint32_t capacity, uint32_t *count, struct g4_fault *fault);
+
+#endif

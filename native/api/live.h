@@ -1,0 +1,19 @@
+/*
+ * Memory shared with other processes, and hashes of it (core/live.c).
+ */
+#ifndef G4_API_LIVE_H
+#define G4_API_LIVE_H
+
+#include "api/memory.h"
+
+/* Map a whole file of another process, shared and writable; NULL with errno set. */
+void *g4_file_map(int descriptor, size_t size);
+void g4_file_unmap(void *host, size_t size);
+/* True if a page of the address space lies in this range of host memory. */
+bool g4_mem_uses(const struct g4_mem *mem, const void *host, size_t size);
+/* Hash the contents of pages: 128 bits each, as two numbers.  Absent pages hash like pages of zeros. */
+void g4_mem_hash(struct g4_mem *mem, uint32_t page, uint32_t count, uint64_t *hashes);
+/* One byte a page: 1 if the device has written it since a mark. */
+void g4_mem_written_since(const struct g4_mem *mem, uint32_t page, uint32_t count, uint32_t mark, uint8_t *written);
+
+#endif
