@@ -332,7 +332,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
         free(live);
     }
     for (uint32_t i = 0; i < kernel->count; i++) {
-        g4_fast_select(&kernel->ops[i], &ctx->model->quirks);
+        (void)g4_fast_select(&kernel->ops[i], &ctx->model->quirks);
     }
     g4_flat_find(kernel, &kernel->flat);
     g4_translate(kernel, ctx->gen);

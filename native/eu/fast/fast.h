@@ -132,7 +132,8 @@ struct g4_fast_handlers {
     g4_handler_fn *handler[G4_FAST_ROOM];
 };
 
-/* Choose the handler of a decoded op, and prepare its operands for it. */
-void g4_fast_select(struct g4_op *op, const struct g4_quirks *quirks);
+/* Choose the handler of a decoded instruction, and prepare its operands for it (table.c).  Returns NULL, or why the
+ * general handler stays. */
+const char *g4_fast_select(struct g4_op *op, const struct g4_quirks *quirks);
 
 #endif

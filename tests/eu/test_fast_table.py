@@ -1,0 +1,180 @@
+"""The table of fast handlers (native/eu/fast/table.c): which handler an instruction gets, or why it gets none."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gen4emu.hw import c_header, chips
+from gen4emu.hw.gen import Gen
+from gen4emu.isa import assemble
+from gen4emu.isa import c_header as isa_header
+
+NATIVE = Path(__file__).parents[2] / "native"
+SOURCES = ("eu/fast/table.c", "eu/fast/prepare.c", "eu/decode_gen4.c", "models/gen4.c", "models/models.c")
+
+# Prints the name of each instruction's handler, or the reason why there is none.
+PROGRAM = """
+#include <stdio.h>
+#include <string.h>
+#include "core/model.h"
+#include "eu/fast/fast.h"
+
+enum g4_handler g4_handler_of(const struct g4_op *op) { (void)op; return G4_HANDLER_GENERAL; }
+bool g4_is_dot_integer(const struct g4_op *op) { (void)op; return false; }
+
+#define NAME(name) #name,
+static const char *const names[G4_TABLES][G4_FAST_ROOM] = {
+    [G4_TABLE_FLOAT] = {G4_FAST_FLOAT(NAME)}, [G4_TABLE_INT] = {G4_FAST_INT(NAME)},
+    [G4_TABLE_DOUBLE] = {G4_FAST_DOUBLE(NAME)}};
+
+int main(void) {
+    uint32_t in[6]; /* generation, whether the accumulator is read later, instruction */
+    while (fread(in, sizeof in, 1, stdin) == 1) {
+        struct g4_op op;
+        const struct g4_model *const model = g4_model_of(in[0]);
+        g4_decode(&op, in + 2, model, 0, 16);
+        op.acc_write = op.acc_write && in[1];
+        const char *const reason = g4_fast_select(&op, &model->quirks);
+        const unsigned handler = op.handler == G4_HANDLER_INDIRECT ? op.ordinary : op.handler;
+        puts(reason ? reason : names[handler >> 8][handler & 255] ? names[handler >> 8][handler & 255] : "-");
+    }
+    return 0;
+}
+"""
+
+BW, EL = Gen.BW, Gen.EL
+
+# generation, instruction, handler
+HANDLERS = [
+    (EL, "mov(8) g20<1>F g22<8,8,1>F { align1 };", "MOV_P"),
+    (EL, "mov(8) g20<1>F g22<0,1,0>F { align1 };", "MOV_S"),
+    (EL, "mov(8) g20<1>F 1.0F { align1 };", "MOV_I"),
+    (EL, "mov(8) g20<1>F -g22<8,8,1>F { align1 };", "MOVF_P"),
+    (EL, "mov.sat(8) g20<1>F g22<8,8,1>F { align1 };", "MOVF_P"),
+    (EL, "mov(8) g20<1>D g22<8,8,1>F { align1 };", "MOVF_P"),
+    (EL, "mov(8) g20<1>F g22<8,8,1>UD { align1 };", "MOV_P"),
+    (EL, "mov.sat(8) g20<2>UB g22<8,8,1>W { align1 };", "MOV_P"),
+    (EL, "(+f0.0) sel(8) g20<1>F g22<8,8,1>F g23<0,1,0>F { align1 };", "SEL_PS"),
+    (EL, "(+f0.0) sel(8) g20<1>F -g22<8,8,1>F -g23<8,8,1>F { align1 };", "SELF_P"),
+    (EL, "(+f0.0) sel(8) g20<1>D g22<0,1,0>D 5D { align1 };", "SEL_SI"),
+    (EL, "add(8) g20<1>F g22<8,8,1>F g23<8,8,1>F { align1 };", "ADDF_PLAIN_PP"),
+    (EL, "add(8) g20<1>F g22<0,1,0>F g23<8,8,1>F { align1 };", "ADDF_PLAIN_PS"),
+    (EL, "add(8) g20<1>F g22<8,8,1>F -g23<0,1,0>F { align1 };", "SUBF_PLAIN_PS"),
+    (EL, "add(8) g20<1>F -g22<8,8,1>F 1.0F { align1 };", "RSUBF_PLAIN_PI"),
+    (EL, "add(8) g20<1>F -g22<0,1,0>F g23<8,8,1>F { align1 };", "SUBF_PLAIN_PS"),
+    (EL, "add(8) g20<1>F -g22<8,8,1>F -g23<8,8,1>F { align1 };", "ADDF_PP"),
+    (EL, "add.sat(8) g20<1>F g22<0,1,0>F g23<0,1,0>F { align1 };", "ADDF_SS"),
+    (EL, "add(8) g20<1>F g22<8,8,1>F (abs)g23<8,8,1>F { align1 };", "ADDF_PP"),
+    (EL, "mul(8) g20<1>F -g22<8,8,1>F g23<8,8,1>F { align1 };", "MULNF_PLAIN_PP"),
+    (EL, "mul(8) g20<1>F -g22<8,8,1>F -g23<8,8,1>F { align1 };", "MULF_PLAIN_PP"),
+    (EL, "mul(8) g20<1>D g22<8,8,1>F g23<8,8,1>F { align1 };", "MULF_PP"),
+    (EL, "frc(8) g20<1>F g22<8,8,1>F { align1 };", "FRC_P"),
+    (EL, "rndd(8) g20<1>F g22<8,8,1>F { align1 };", "RNDD_P"),
+    (EL, "rndu(8) g20<1>F g22<8,8,1>F { align1 };", "RNDU_P"),
+    (EL, "rnde(8) g20<1>F g22<8,8,1>F { align1 };", "RNDD_P"),
+    (EL, "rnde.r(8) g20<1>F g22<8,8,1>F { align1 };", "RNDE_R"),
+    (EL, "rndz.r(8) g20<1>F g22<8,8,1>F { align1 };", "RNDZ_R"),
+    (EL, "mac(8) g20<1>F g22<8,8,1>F g23<8,8,1>F { align1 };", "MAC_P"),
+    (EL, "line(8) g20<1>F g2<0,1,0>F g22<8,8,1>F { align1 };", "LINE"),
+    (EL, "pln(8) g20<1>F g2<0,1,0>F g22<8,8,1>F { align1 };", "PLN"),
+    (EL, "cmp.l.f0.0(8) null<1>D g22<8,8,1>F g23<8,8,1>F { align1 };", "CMPF_PP"),
+    (BW, "cmp.l.f0.0(8) null<1>F g22<8,8,1>F g23<8,8,1>F { align1 };", "CMPF_PP"),
+    (BW, "cmp.l.f0.0(8) null<1>F g22<8,8,1>D g23<8,8,1>D { align1 };", "CMPF_PP"),
+    (EL, "cmpn.l.f0.0(8) null<1>F g22<8,8,1>F g23<8,8,1>F { align1 };", "CMPN_P"),
+    (EL, "cmp.l.f0.0(8) null<1>D g22<8,8,1>D 5D { align1 };", "CMP_PI"),
+    (EL, "cmp.l.f0.0(8) null<1>UD g22<8,8,1>UD g23<8,8,1>UD { align1 };", "CMP_PP"),
+    (EL, "cmp.l.f0.0(8) null<1>D g22<8,8,1>D 5UD { align1 };", "CMP_PI"),
+    (EL, "not(8) g20<1>UD g22<8,8,1>UD { align1 };", "NOT_P"),
+    (EL, "and.nz.f0.0(8) null<1>UD g22<8,8,1>UD 1UD { align1 };", "AND_PI"),
+    (EL, "or(8) g20<1>UW g22<8,8,1>UW g23<8,8,1>UW { align1 };", "OR_PP"),
+    (EL, "xor.l.f0.0(8) g20<1>D g22<8,8,1>D g23<8,8,1>D { align1 };", "XOR_PP"),
+    (EL, "shl(8) g20<1>UD g22<8,8,1>UD 4UD { align1 };", "SHL_PI"),
+    (EL, "shl.l.f0.0(8) g20<1>D g22<8,8,1>D 4UD { align1 };", "SHL_PI"),
+    (EL, "shr(8) g20<1>UD g22<8,8,1>UD 4UD { align1 };", "SHR_PI"),
+    (EL, "shr(8) g20<1>D g22<8,8,1>D 4UD { align1 };", "ASR_PI"),
+    (EL, "asr(8) g20<1>D g22<8,8,1>D 4UD { align1 };", "ASR_PI"),
+    (EL, "asr(8) g20<1>UD g22<8,8,1>UD 4UD { align1 };", "SHR_PI"),
+    (EL, "avg(8) g20<1>W g22<8,8,1>W g23<8,8,1>W { align1 };", "AVG_P"),
+    (EL, "mul(8) g20<1>D g22<8,8,1>D g23<8,8,1>D { align1 };", "MULD_P"),
+    (EL, "mul(8) g20<1>D g22<8,8,1>UW g23<8,8,1>UW { align1 };", "MUL_PP"),
+    (EL, "mul.sat(8) g20<1>W g22<8,8,1>W g23<8,8,1>W { align1 };", "MUL_PP"),
+    (EL, "add(1) ip<1>UD ip<0,1,0>UD 64D { align1 nomask };", "IPADD"),
+    (EL, "mov(8) g20<1>F g[a0]<8,8,1>F { align1 };", "MOV_P"),
+    (EL, "dp4(8) g20<1>.xF g22<4>F g3<0>F { align16 };", "DP4_P"),
+    (EL, "dph(8) g20<1>.xF g22<4>F g3<0>F { align16 };", "DPH_P"),
+    (EL, "dp3(8) g20<1>.xF g22<4>F g3<0>F { align16 };", "DP3_P"),
+    (EL, "dp2(8) g20<1>.xF g22<4>F g3<0>F { align16 };", "DP2_P"),
+]
+
+# generation, instruction, a part of the reason
+GENERAL = [
+    (EL, "mov.l.f0.0(8) g20<1>F g22<8,8,1>F { align1 };", "a condition tests the flushed float"),
+    (EL, "mov.sat(8) g20<1>D g22<8,8,1>F { align1 };", "floats stored as floats"),
+    (EL, "mov.l.f0.0(8) g20<1>UD g22<8,8,1>UD { align1 };", "negative numbers from 2^31 on"),
+    (EL, "mov.sat.l.f0.0(8) g20<1>W g22<8,8,1>D { align1 };", "flags, saturation or conversion"),
+    (EL, "(+f0.0) sel(8) g20<1>F g22<8,8,1>F -g23<8,8,1>F { align1 };", "the other one flushed"),
+    (EL, "(+f0.0) sel.sat(8) g20<1>W g22<8,8,1>W g23<8,8,1>W { align1 };", "saturated"),
+    (EL, "add.sat(8) g20<1>D g22<8,8,1>F g23<8,8,1>F { align1 };", "floats stored as floats"),
+    (EL, "add.sat(8) g20<1>UD g22<8,8,1>UD g23<8,8,1>UD { align1 };", "low bits"),
+    (EL, "mul.sat(8) g20<1>UW g22<8,8,1>UW g23<8,8,1>UW { align1 };", "low bits"),
+    (EL, "mac(8) g20<1>D g22<8,8,1>W g23<8,8,1>W { align1 };", "64 bits"),
+    (EL, "line(8) g20<1>F g2<8,8,1>F g22<8,8,1>F { align1 };", "not one float of each thread"),
+    (EL, "pln(8) g20<1>F g2<0,1,0>F g22<0,1,0>F { align1 };", "not two registers"),
+    (EL, "dp4(2) g20<1>F g22<8,8,1>F g3<8,8,1>F { align1 };", "group of four"),
+    (BW, "cmp.l.f0.0(8) null<1>D g22<8,8,1>F g23<8,8,1>F { align1 };", "both sides become integers"),
+    (EL, "cmp.l.f0.0(8) null<1>D g22<8,8,1>D g23<8,8,1>UD { align1 };", "no 32 bits hold both"),
+    (EL, "and.l.f0.0(8) g20<1>UD g22<8,8,1>UD g23<8,8,1>UD { align1 };", "low bits"),
+    (EL, "shr.l.f0.0(8) g20<1>UD g22<8,8,1>UD 4UD { align1 };", "low bits"),
+    (EL, "avg(8) g20<1>UD g22<8,8,1>UD g23<8,8,1>UD { align1 };", "low bits"),
+    (EL, "lzd(8) g20<1>UD g22<8,8,1>UD { align1 };", "no fast handler has this opcode"),
+    (EL, "add(8) acc0<1>F g22<8,8,1>F g23<8,8,1>F { align1 };", "an accumulator operand"),
+    (EL, "add(8) g20<1>D g22<8,8,1>D (abs)g23<8,8,1>D { align1 };", "no exact form in lanes"),
+    (EL, "mov(1) ip<1>UD g22<0,1,0>UD { align1 nomask };", "jump to different places"),
+]
+
+# instruction whose implicit accumulator write is read later, its handler or a part of the reason
+ACCUMULATING = [
+    ("add(8) g20<1>F g22<8,8,1>F g23<8,8,1>F { align1 };", "ADDA_P"),
+    ("mul(8) g20<1>F g22<8,8,1>F g23<8,8,1>F { align1 };", "MULA_P"),
+    ("line(8) null<1>F g2<0,1,0>F g22<8,8,1>F { align1 };", "LINE"),
+    ("frc(8) g20<1>F g22<8,8,1>F { align1 };", "the accumulator takes"),
+    ("dp4(8) g20<1>F g22<8,8,1>F g23<8,8,1>F { align1 };", "the accumulator takes"),
+    ("add(8) g20<1>D g22<8,8,1>D g23<8,8,1>D { align1 };", "the accumulator takes"),
+    ("add(16) g20<1>W g22<16,16,1>W g23<16,16,1>W { align1 };", "share an accumulator"),
+]
+
+
+@pytest.fixture(scope="module")
+def selector(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("selector")
+    for name, module in (("hw.h", c_header), ("isa.h", isa_header), ("chips.h", chips)):
+        (folder / name).write_text(module.generate())
+    (folder / "selector.c").write_text(PROGRAM)
+    subprocess.run(["cc", "-std=c11", "-Wno-psabi", f"-I{NATIVE}", f"-I{folder}", "-o", folder / "selector",
+                    folder / "selector.c", *(NATIVE / name for name in SOURCES)], check=True)
+    return folder / "selector"
+
+
+def select(selector: Path, gen: Gen, line: str, *, accumulates: bool = False) -> str:
+    head = int(gen).to_bytes(4, "little") + int(accumulates).to_bytes(4, "little")
+    done = subprocess.run([selector], input=head + assemble(line, gen), capture_output=True, check=True)
+    return done.stdout.decode().strip()
+
+
+@pytest.mark.parametrize(("gen", "line", "handler"), HANDLERS)
+def test_an_instruction_that_lanes_can_compute_gets_its_handler(selector: Path, gen: Gen, line: str,
+                                                                handler: str) -> None:
+    assert select(selector, gen, line) == handler
+
+
+@pytest.mark.parametrize(("gen", "line", "reason"), GENERAL)
+def test_any_other_instruction_has_a_reason(selector: Path, gen: Gen, line: str, reason: str) -> None:
+    assert reason in select(selector, gen, line)
+
+
+@pytest.mark.parametrize(("line", "expected"), ACCUMULATING)
+def test_an_accumulator_that_is_read_needs_a_handler_that_writes_it(selector: Path, line: str, expected: str) -> None:
+    assert expected in select(selector, Gen.EL, line, accumulates=True)
