@@ -2,9 +2,55 @@
  * The general handler: any instruction that computes, thread by thread and channel by channel, as the manual tells it
  * (spec/40 8.1).  Slow, and what the fast handlers are compared with.
  */
-#include "eu/general.h"
-
+#include <math.h>
 #include <string.h>
+
+#include "eu/run.h"
+
+/* A channel's value: `f` when the arithmetic is floating point, else `i`; `raw` has the bits a source had. */
+struct g4_value {
+    double f;
+    int64_t i;
+    uint32_t raw;
+};
+
+struct g4_operands {
+    struct g4_value a[G4_PASS_CHANNELS], b[G4_PASS_CHANNELS];
+    struct g4_value v[G4_PASS_CHANNELS]; /* pln: the second coordinate */
+    double plane[4];                     /* line, pln: the 16-byte group of src0 */
+    struct g4_value result[G4_PASS_CHANNELS];
+    bool raw[G4_PASS_CHANNELS]; /* store the source's bits as they are */
+};
+
+struct g4_pass {
+    struct g4_run *run;
+    int thread;
+    int index; /* 1: second pass of a compressed instruction */
+    unsigned channels;
+    unsigned first_flag; /* of the 32 flag bits, channel 0's */
+    uint32_t enabled;    /* channels that are stored and set flags */
+    uint32_t predicate;
+    int acc;
+    bool alternate;
+};
+
+/* The low bits of a value, as its type has them. */
+static int64_t truncate_to(int64_t value, unsigned type) {
+    switch (type) {
+    case G4_TYPE_D:
+        return (int32_t)value;
+    case G4_TYPE_UW:
+        return (uint16_t)value;
+    case G4_TYPE_W:
+        return (int16_t)value;
+    case G4_TYPE_UB:
+        return (uint8_t)value;
+    case G4_TYPE_B:
+        return (int8_t)value;
+    default:
+        return (uint32_t)value;
+    }
+}
 
 /* ---- sources ---- */
 
@@ -17,18 +63,6 @@ static int64_t signed_element(uint32_t raw, unsigned type) {
     default:
         return raw;
     }
-}
-
-static float as_float(uint32_t bits) {
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-static uint32_t float_bits(float f) {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits;
 }
 
 /* Integers: a D is negated at its own width, a UD gains a 33rd bit, the others are wider by now (spec/40 3.3). */
@@ -54,7 +88,7 @@ static void read_accumulator(const struct g4_pass *pass, const struct g4_src *sr
         const unsigned slot = ((src->base + g4_region_offset(src, c)) / src->size) & 15;
         if (src->type == G4_TYPE_F) {
             out[c].f = acc->f[pass->thread][slot];
-            out[c].raw = float_bits((float)out[c].f);
+            out[c].raw = g4_hw_bits((float)out[c].f);
         } else {
             out[c].i = acc->i[pass->thread][slot];
             out[c].raw = (uint32_t)out[c].i;
@@ -73,7 +107,7 @@ static void read_source(const struct g4_pass *pass, const struct g4_src *src, bo
         for (unsigned c = 0; c < pass->channels; c++) {
             out[c].raw = raw[c];
             if (src->type == G4_TYPE_F) {
-                out[c].f = as_float(modified_float(raw[c], src));
+                out[c].f = g4_hw_float(modified_float(raw[c], src));
             } else {
                 out[c].i = modified_integer(signed_element(raw[c], src->type), src);
             }
@@ -119,6 +153,199 @@ static void read_plane_operands(const struct g4_pass *pass, const struct g4_op *
     }
 }
 
+/* ---- operations ---- */
+
+typedef double float_fn(const struct g4_operands *o, unsigned c);
+
+static double float_add(const struct g4_operands *o, unsigned c) {
+    return o->a[c].f + o->b[c].f;
+}
+
+static double float_mul(const struct g4_operands *o, unsigned c) {
+    return o->a[c].f * o->b[c].f;
+}
+
+static double float_frc(const struct g4_operands *o, unsigned c) {
+    return o->a[c].f - floor(o->a[c].f);
+}
+
+static double float_floor(const struct g4_operands *o, unsigned c) {
+    return floor(o->a[c].f);
+}
+
+static double float_ceil(const struct g4_operands *o, unsigned c) {
+    return ceil(o->a[c].f);
+}
+
+/* plane: p, q, -, r at dwords 0, 1, 3; line multiplies src0 itself. */
+static double float_line(const struct g4_operands *o, unsigned c) {
+    return o->a[c].f * o->b[c].f + o->plane[3];
+}
+
+static double float_pln(const struct g4_operands *o, unsigned c) {
+    return o->plane[0] * o->b[c].f + o->plane[1] * o->v[c].f + o->plane[3];
+}
+
+/* The first n products of a channel's 4-tuple, left to right. */
+static double products(const struct g4_operands *o, unsigned c, unsigned n) {
+    double sum = o->a[c & ~3u].f * o->b[c & ~3u].f;
+    for (unsigned i = 1; i < n; i++) {
+        sum += o->a[(c & ~3u) + i].f * o->b[(c & ~3u) + i].f;
+    }
+    return sum;
+}
+
+static double float_dp4(const struct g4_operands *o, unsigned c) {
+    return products(o, c, 4);
+}
+
+static double float_dp3(const struct g4_operands *o, unsigned c) {
+    return products(o, c, 3);
+}
+
+static double float_dp2(const struct g4_operands *o, unsigned c) {
+    return products(o, c, 2);
+}
+
+static double float_dph(const struct g4_operands *o, unsigned c) {
+    return products(o, c, 3) + o->b[(c & ~3u) + 3].f;
+}
+
+static float_fn *const float_functions[128] = {
+    [G4_OPCODE_ADD] = float_add,    [G4_OPCODE_MUL] = float_mul,    [G4_OPCODE_FRC] = float_frc,
+    [G4_OPCODE_RNDU] = float_ceil,  [G4_OPCODE_RNDD] = float_floor, [G4_OPCODE_RNDE] = float_floor,
+    [G4_OPCODE_RNDZ] = float_floor, [G4_OPCODE_LINE] = float_line,  [G4_OPCODE_PLN] = float_pln,
+    [G4_OPCODE_DP4] = float_dp4,    [G4_OPCODE_DP3] = float_dp3,    [G4_OPCODE_DP2] = float_dp2,
+    [G4_OPCODE_DPH] = float_dph,
+};
+
+static int64_t wrapping_add(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t wrapping_mul(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+static int64_t distance(int64_t a, int64_t b) {
+    const uint64_t apart = a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
+    return (int64_t)apart;
+}
+
+static int64_t leading_zeros(int64_t value) {
+    const uint32_t bits = (uint32_t)value;
+    return bits ? __builtin_clz(bits) : 32;
+}
+
+static int64_t dot(const struct g4_operands *o, unsigned c, unsigned n) {
+    int64_t sum = 0;
+    for (unsigned i = 0; i < n; i++) {
+        sum = wrapping_add(sum, wrapping_mul(o->a[(c & ~3u) + i].i, o->b[(c & ~3u) + i].i));
+    }
+    return sum;
+}
+
+/* Sums of pairs; the odd channel has its even neighbour's (spec/40 10). */
+static int64_t sad2(const struct g4_operands *o, unsigned c) {
+    const unsigned even = c & ~1u;
+    return wrapping_add(distance(o->a[even].i, o->b[even].i), distance(o->a[even + 1].i, o->b[even + 1].i));
+}
+
+/* The multiplier has 32 by 16 bits: of two dwords the first one's low half takes part.  The accumulator gets the
+ * product without sign, which mach completes; a register gets it with the sign of the type (docs/decisions.md). */
+static bool is_partial_product(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_MUL && op->src[0].size == 4 && op->src[1].size == 4;
+}
+
+static int64_t partial_product(int64_t a, int64_t b) {
+    return wrapping_mul((uint16_t)a, b);
+}
+
+static int64_t product(const struct g4_op *op, int64_t a, int64_t b) {
+    if (!is_partial_product(op)) {
+        return wrapping_mul(a, b);
+    }
+    return op->src[0].type == G4_TYPE_D && op->dst.kind != G4_KIND_ACC ? wrapping_mul((int16_t)a, b)
+                                                                       : partial_product(a, b);
+}
+
+static int64_t integer_result(const struct g4_op *op, const struct g4_operands *o, unsigned c, int64_t acc) {
+    const int64_t a = o->a[c].i;
+    const int64_t b = o->b[c].i;
+    const unsigned count = (unsigned)b & 31;
+
+    switch (op->opcode) {
+    case G4_OPCODE_NOT:
+        return ~a;
+    case G4_OPCODE_AND:
+        return a & b;
+    case G4_OPCODE_OR:
+        return a | b;
+    case G4_OPCODE_XOR:
+        return a ^ b;
+    case G4_OPCODE_SHL:
+        return (int64_t)((uint64_t)a << count);
+    case G4_OPCODE_SHR: /* decision 30: signed data is sign-filled */
+    case G4_OPCODE_ASR:
+        return a >> count;
+    case G4_OPCODE_ADD:
+        return wrapping_add(a, b);
+    case G4_OPCODE_MUL:
+        return product(op, a, b);
+    case G4_OPCODE_AVG:
+        return wrapping_add(wrapping_add(a, b), 1) >> 1;
+    case G4_OPCODE_MAC:
+        return wrapping_add(acc, wrapping_mul(a, b));
+    case G4_OPCODE_MACH:
+        return wrapping_add(acc, (int64_t)((uint64_t)wrapping_mul(a >> 16, b) << 16));
+    case G4_OPCODE_LZD:
+        return leading_zeros(a);
+    case G4_OPCODE_SAD2:
+        return sad2(o, c);
+    case G4_OPCODE_SADA2:
+        return wrapping_add(acc, sad2(o, c));
+    case G4_OPCODE_DP4:
+        return dot(o, c, 4);
+    default:
+        return 0;
+    }
+}
+
+static void compute(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
+    const union g4_acc *const acc = &pass->run->gang->acc[pass->acc];
+
+    for (unsigned c = 0; c < pass->channels; c++) {
+        struct g4_value *const out = &o->result[c];
+        const unsigned slot = op->opcode == G4_OPCODE_SADA2 ? c & 14 : c & 15;
+        if (op->exec_type != G4_EXEC_F) {
+            out->i = integer_result(op, o, c, acc->i[pass->thread][slot]);
+        } else if (op->opcode == G4_OPCODE_MAC) {
+            out->f = o->a[c].f * o->b[c].f + acc->f[pass->thread][slot];
+        } else if (float_functions[op->opcode]) {
+            out->f = float_functions[op->opcode](o, c);
+        }
+    }
+}
+
+/* spec/40 10: the register from the first address, the byte in it from each channel's own. */
+static void move_indexed(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
+    const struct g4_src *const src = &op->src[0];
+    for (unsigned c = 0; c < pass->channels && src->kind == G4_KIND_INDIRECT; c++) {
+        /* the first address has been counted when the source was read */
+        const unsigned first = g4_indirect_byte(pass->run->gang, pass->thread, src->addr_sub, src->addr_imm);
+        const unsigned own = c ? g4_indirect_base(pass->run, pass->thread, src->addr_sub + c, src->addr_imm) : first;
+        struct g4_src one = *src;
+        one.kind = G4_KIND_GRF;
+        one.base = (uint16_t)((first & ~31u) | (own & 31));
+        one.pass_bytes = 0;
+        g4_read_raw(pass->run, &one, 0, pass->thread, 1, &o->a[c].raw);
+    }
+    for (unsigned c = 0; c < pass->channels; c++) {
+        o->result[c] = o->a[c];
+        o->raw[c] = true;
+    }
+}
+
 /* ---- results ---- */
 
 static int64_t type_min(unsigned type) {
@@ -156,11 +383,11 @@ static int64_t clamp_integer(int64_t value, unsigned type) {
 static float rounded(double f, bool alternate) {
     const float single = (float)f;
     if (f != f) {
-        return as_float(0x7fc00000);
+        return g4_hw_float(0x7fc00000);
     }
     if (f >= 0x1p128 || f <= -0x1p128 || single - single != 0) {
         const uint32_t magnitude = alternate ? 0x7f7fffff : 0x7f800000;
-        return as_float((f < 0 ? 0x80000000 : 0) | magnitude);
+        return g4_hw_float((f < 0 ? 0x80000000 : 0) | magnitude);
     }
     return single;
 }
@@ -217,7 +444,7 @@ static void convert_operand(struct g4_value *value, bool is_float, unsigned type
     } else if (!is_float && type == G4_TYPE_F) {
         value->f = (float)value->i;
     } else if (!is_float) {
-        value->i = g4_truncate(value->i, type);
+        value->i = truncate_to(value->i, type);
     }
 }
 
@@ -274,7 +501,7 @@ static struct outcome finish_float(const struct g4_pass *pass, const struct g4_o
         single = saturated(single);
     }
     if (op->dst.type == G4_TYPE_F) {
-        out.bits = float_bits(single);
+        out.bits = g4_hw_bits(single);
         out.flag = float_condition(op->cond, single, 0);
     } else {
         const int64_t value = float_to_integer(single, op->dst.type);
@@ -295,15 +522,15 @@ static struct outcome finish_integer(const struct g4_op *op, int64_t i) {
     struct outcome out;
 
     if (is_logic(op)) { /* the bits that are stored, with the sign they have there (spec/40 8.3) */
-        i = g4_truncate(i, type == G4_TYPE_F ? G4_TYPE_D : type);
+        i = truncate_to(i, type == G4_TYPE_F ? G4_TYPE_D : type);
     } else if (op->saturate) {
         i = type == G4_TYPE_F ? (i > 0) : clamp_integer(i, type);
     }
     /* bits that shl has shifted out are no part of its result (docs/decisions.md) */
     const bool shifted = op->opcode == G4_OPCODE_SHL && !op->saturate && type != G4_TYPE_F;
     out.flag = op->cond == G4_COND_O ? i < type_min(type) || i > type_max(type)
-                                     : integer_condition(op->cond, shifted ? g4_truncate(i, type) : i, 0);
-    out.bits = type == G4_TYPE_F ? float_bits((float)i) : (uint32_t)i;
+                                     : integer_condition(op->cond, shifted ? truncate_to(i, type) : i, 0);
+    out.bits = type == G4_TYPE_F ? g4_hw_bits((float)i) : (uint32_t)i;
     return out;
 }
 
@@ -353,8 +580,8 @@ static void write_accumulator(const struct g4_pass *pass, const struct g4_op *op
     for (unsigned c = 0; c < pass->channels && c < 16; c++) {
         if (op->exec_type == G4_EXEC_F) {
             acc->f[pass->thread][c] = one_nan(o->result[c].f);
-        } else if (g4_is_partial_product(op)) {
-            acc->i[pass->thread][c] = g4_partial_product(o->a[c].i, o->b[c].i);
+        } else if (is_partial_product(op)) {
+            acc->i[pass->thread][c] = partial_product(o->a[c].i, o->b[c].i);
         } else {
             acc->i[pass->thread][c] = o->result[c].i;
         }
@@ -462,9 +689,9 @@ static void run_pass(const struct g4_pass *pass, const struct g4_op *op) {
         op->opcode == G4_OPCODE_MREST) {
         select_sources(pass, op, &o);
     } else if (op->opcode == G4_OPCODE_MOVI) {
-        g4_move_indexed(pass, op, &o);
+        move_indexed(pass, op, &o);
     } else if (!g4_op_compares(op)) {
-        g4_compute(pass, op, &o);
+        compute(pass, op, &o);
     }
     if (op->acc_write && !(pass->run->gang->cr0[pass->thread][0] & G4_CR0_ACC_DISABLE)) {
         write_accumulator(pass, op, &o);

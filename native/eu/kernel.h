@@ -15,7 +15,7 @@ enum {
 
 struct g4_kernel;
 
-/* Code that threads were found to run, but the walk from the first instruction did not see (parts.c). */
+/* Code that threads were found to run, but the walk from the first instruction did not see. */
 struct g4_kernel_parts {
     uint32_t count;
     struct g4_kernel *part[G4_KERNEL_PARTS];
@@ -83,7 +83,7 @@ void g4_kernel_cache_grow(struct g4_kernel_cache *cache, size_t bytes);
 /* The instruction at an address in its full form, and how many bytes it takes there. */
 void g4_kernel_fetch(struct g4_port *port, uint32_t address, uint32_t words[4], uint32_t *length);
 
-/* Drop implicit accumulator writes that nothing reads (liveness.c).  `live` is zeroed room for one word of each op. */
+/* Drop implicit accumulator writes that nothing reads.  `live` is zeroed room for one word of each op. */
 void g4_liveness(struct g4_kernel *kernel, uint32_t *live);
 
 void g4_flat_find(const struct g4_kernel *kernel, struct g4_flat *flat);

@@ -110,7 +110,7 @@ static inline void g4_run_masks(struct g4_run *run) {
     }
 }
 
-/* The predicate of eight channels from `half` on, of all threads, for other than plain predicates (masks.c). */
+/* The predicate of eight channels from `half` on, of all threads, for other than plain predicates (flow.c). */
 g4_lanes g4_predicate_combined(const struct g4_gang *gang, const struct g4_op *op, int half);
 
 static inline g4_lanes g4_predicate(const struct g4_gang *gang, const struct g4_op *op, int half) {
