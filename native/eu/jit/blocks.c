@@ -17,7 +17,7 @@ enum {
 
 size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size) {
     while (constants->size % size && !constants->failed) {
-        g4_put(constants, 0);
+        emit_byte(constants, 0);
     }
     for (size_t at = 0; at + size <= constants->size; at += size) {
         if (memcmp(constants->bytes + at, bytes, size) == 0) {
@@ -25,41 +25,10 @@ size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size) {
         }
     }
     const size_t at = constants->size;
-    g4_put_all(constants, bytes, size);
+    for (size_t i = 0; i < size; i++) {
+        emit_byte(constants, ((const uint8_t *)bytes)[i]);
+    }
     return at;
-}
-
-/* ---- jumps and ends ---- */
-
-size_t g4_jump(struct g4_code *code, unsigned opcode) {
-    if (opcode != G4_JUMP_ALWAYS) {
-        g4_put(code, 0x0f);
-    }
-    g4_put(code, opcode);
-    g4_put32(code, 0);
-    return code->size;
-}
-
-static void aim(struct g4_code *code, size_t jump, size_t target) {
-    const uint32_t distance = (uint32_t)(target - jump);
-    if (!code->failed) {
-        memcpy(code->bytes + jump - sizeof distance, &distance, sizeof distance);
-    }
-}
-
-void g4_land(struct g4_code *code, size_t jump) {
-    aim(code, jump, code->size);
-}
-
-void g4_jump_back(struct g4_code *code, unsigned opcode, size_t target) {
-    aim(code, g4_jump(code, opcode), target);
-}
-
-void g4_leave(struct g4_code *code, uint32_t value) {
-    static const uint8_t end[] = {0xc5, 0xf8, 0x77, 0xc3}; /* vzeroupper; ret */
-    g4_put(code, 0xb8);
-    g4_put32(code, value);
-    g4_put_all(code, end, sizeof end);
 }
 
 /* ---- stretches ---- */
@@ -78,65 +47,65 @@ struct loop {
 /* The code goes from pair to pair by itself; r8 has the bit of the one it is at, r9 those it could not do, r11 the gang
  * as far on as its accumulators are. */
 static void begin(struct translator *t, struct loop *loop) {
-    /* mov r8d, 1; xor r9d, r9d; mov r11, rdi */
-    static const uint8_t start[] = {0x41, 0xb8, 1, 0, 0, 0, 0x45, 0x31, 0xc9, 0x49, 0x89, 0xfb};
-    static const uint8_t group[] = {0xc5, 0xf8, 0x98, 0xdb}; /* kortestw k3, k3 */
     struct g4_code *const code = &t->code;
 
     memset(&t->s, 0, sizeof t->s);
     t->region = false;
-    g4_put_all(code, start, sizeof start);
-    g4_evex(code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
+    emit_mov_imm(code, X86_R8, 1);
+    emit_alu(code, X86_XOR, X86_R9, X86_R9);
+    emit_mov64(code, X86_R11, X86_RDI);
+    emit_evex(code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
     loop->top = code->size;
-    g4_mask_load(code, K_GROUP, g4_rm_at(G4_BASE_RSI, 2 * sizeof(g4_lanes)));
-    g4_put_all(code, group, sizeof group);
-    loop->nobody = g4_jump(code, G4_JUMP_ZERO);
-    g4_mask_load(code, K_EXEC_0, g4_rm_at(G4_BASE_RSI, 0));
-    g4_mask_load(code, K_EXEC_1, g4_rm_at(G4_BASE_RSI, sizeof(g4_lanes)));
-    g4_masks(code, G4_K_XOR, K_DOUBT, K_DOUBT, K_DOUBT);
-    g4_evex(code, G4_X_XOR, LARGEST, LARGEST, g4_rm_reg(LARGEST), 0, G4_MERGE);
+    emit_mask_load(code, K_GROUP, g4_rm_at(X86_RSI, 2 * sizeof(g4_lanes)));
+    emit_kortest(code, K_GROUP, K_GROUP);
+    loop->nobody = emit_jump(code, X86_JZ);
+    emit_mask_load(code, K_EXEC_0, g4_rm_at(X86_RSI, 0));
+    emit_mask_load(code, K_EXEC_1, g4_rm_at(X86_RSI, sizeof(g4_lanes)));
+    emit_masks(code, G4_K_XOR, K_DOUBT, K_DOUBT, K_DOUBT);
+    emit_evex(code, G4_X_XOR, LARGEST, LARGEST, g4_rm_reg(LARGEST), 0, G4_MERGE);
 }
 
 /* The next pair, or the end. */
 static void finish(struct translator *t, const struct loop *loop) {
-    static const uint8_t doubt[] = {0xc5, 0xf8, 0x98, 0xc0}; /* kortestw k0, k0 */
-    /* add rdi, 64; add r11, 256; add rsi, 2; add rdx, 2; add r8d, r8d; cmp r8d, 16 */
-    static const uint8_t next[] = {0x48, 0x83, 0xc7, 0x40, 0x49, 0x81, 0xc3, 0x00, 0x01, 0x00, 0x00, 0x48, 0x83,
-                                   0xc6, 0x02, 0x48, 0x83, 0xc2, 0x02, 0x45, 0x01, 0xc0, 0x41, 0x83, 0xf8, 0x10};
-    static const uint8_t end[] = {0x44, 0x89, 0xc8, 0xc5, 0xf8, 0x77, 0xc3}; /* mov eax, r9d; vzeroupper; ret */
-    static const uint8_t failed[] = {0x45, 0x09, 0xc1};                      /* or r9d, r8d */
     struct g4_code *const code = &t->code;
     const bool checks = t->s.checks_doubt || t->s.checks_largest;
     size_t jump = 0;
 
     if (t->s.checks_largest) {
         const uint32_t limit = 0x7f7fffff;
-        g4_evex_imm(code, G4_X_CMPUD, K_BITS, LARGEST,
-                    g4_rm_all(G4_BASE_RCX, g4_constant(&t->constants, &limit, sizeof limit)), 0, G4_MERGE,
-                    5 /* not less */);
-        g4_masks(code, G4_K_OR, K_DOUBT, K_DOUBT, K_BITS);
+        emit_evex_imm(code, G4_X_CMPUD, K_BITS, LARGEST,
+                      g4_rm_all(X86_RCX, g4_constant(&t->constants, &limit, sizeof limit)), 0, G4_MERGE,
+                      5 /* not less */);
+        emit_masks(code, G4_K_OR, K_DOUBT, K_DOUBT, K_BITS);
     }
     if (checks) {
-        g4_put_all(code, doubt, sizeof doubt);
-        jump = g4_jump(code, G4_JUMP_NOT_ZERO);
+        emit_kortest(code, K_DOUBT, K_DOUBT);
+        jump = emit_jump(code, X86_JNZ);
     }
     for (unsigned i = 0; i < CACHED; i++) {
         const struct holder *const h = &t->s.held[i];
         if (h->dirty) {
-            g4_evex(code, G4_X_STORE, i, 0,
-                    h->what == HOLDS_SUM ? g4_sum_in_memory(h->row, h->element) : g4_row_in_memory(h->row, 0), 0,
-                    G4_MERGE);
+            emit_evex(code, G4_X_STORE, i, 0,
+                      h->what == HOLDS_SUM ? g4_sum_in_memory(h->row, h->element) : g4_row_in_memory(h->row, 0), 0,
+                      G4_MERGE);
         }
     }
     const size_t next_pair = code->size;
-    g4_land(code, loop->nobody);
-    g4_put_all(code, next, sizeof next);
-    g4_jump_back(code, G4_JUMP_BELOW, loop->top);
-    g4_put_all(code, end, sizeof end);
+    patch_jump(code, loop->nobody);
+    emit_alu64_imm(code, X86_ADD, X86_RDI, ROW_BYTES);
+    emit_alu64_imm(code, X86_ADD, X86_R11, 2 * sizeof(((union g4_acc *)0)->f[0]));
+    emit_alu64_imm(code, X86_ADD, X86_RSI, 2);
+    emit_alu64_imm(code, X86_ADD, X86_RDX, 2);
+    emit_alu(code, X86_ADD, X86_R8, X86_R8);
+    emit_alu_imm(code, X86_CMP, X86_R8, 1 << G4_GANG_THREADS / 2);
+    emit_jump_to(code, X86_JB, loop->top);
+    emit_alu(code, X86_MOV, X86_RAX, X86_R9);
+    emit_vzeroupper(code);
+    emit_ret(code);
     if (checks) {
-        g4_land(code, jump);
-        g4_put_all(code, failed, sizeof failed);
-        g4_jump_back(code, G4_JUMP_ALWAYS, next_pair);
+        patch_jump(code, jump);
+        emit_alu(code, X86_OR, X86_R9, X86_R8);
+        emit_jump_to(code, X86_JMP, next_pair);
     }
 }
 

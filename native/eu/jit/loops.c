@@ -60,21 +60,23 @@ static bool fits(struct region *r) {
 
 /* r9: the threads with lanes in either mask. */
 static void count_threads(struct region *r, unsigned low, unsigned high) {
-    /* kmovw eax, K_TEMP; xor r9d, r9d; cmp al, 1; sbb r9d, -1; cmp ah, 1; sbb r9d, -1 */
-    static const uint8_t count[] = {0xc5, 0xf8, 0x93, 0xc6, 0x45, 0x31, 0xc9, 0x3c, 0x01, 0x41,
-                                    0x83, 0xd9, 0xff, 0x80, 0xfc, 0x01, 0x41, 0x83, 0xd9, 0xff};
-    g4_masks(&r->t->code, G4_K_OR, K_TEMP, low, high);
-    g4_put_all(&r->t->code, count, sizeof count);
+    struct g4_code *const code = &r->t->code;
+    emit_masks(code, G4_K_OR, K_TEMP, low, high);
+    emit_reg_from_mask(code, X86_RAX, K_TEMP);
+    emit_alu(code, X86_XOR, X86_R9, X86_R9);
+    emit_alu8_imm(code, X86_CMP, X86_RAX, 1); /* borrows if the byte is 0: then sbb adds 0, else 1 */
+    emit_alu_imm(code, X86_SBB, X86_R9, -1);
+    emit_alu8_imm(code, X86_CMP, X86_AH, 1);
+    emit_alu_imm(code, X86_SBB, X86_R9, -1);
 }
 
 /* A new block, to which the threads in r9 come. */
 static bool begin_block(struct region *r) {
-    static const uint8_t add[] = {0x44, 0x01, 0x8e}; /* add [rsi + ...], r9d */
     if (r->blocks == G4_REGION_BLOCKS) {
         return false;
     }
-    g4_put_all(&r->t->code, add, sizeof add);
-    g4_put32(&r->t->code, (uint32_t)(offsetof(struct g4_region_room, counts) + sizeof(uint32_t) * r->blocks++));
+    const size_t count = offsetof(struct g4_region_room, counts) + sizeof(uint32_t) * r->blocks++;
+    emit_alu_to_memory(&r->t->code, X86_ADD, g4_rm_at(X86_RSI, count), X86_R9);
     return true;
 }
 
@@ -96,18 +98,18 @@ static void count_op(struct region *r, const struct g4_op *op) {
 
 /* What a frame began with. */
 static struct g4_rm saved(int depth, int half) {
-    return g4_rm_at(G4_BASE_RSI,
+    return g4_rm_at(X86_RSI,
                     offsetof(struct g4_region_room, masks) + (2 * (size_t)depth + (size_t)half) * sizeof(uint16_t));
 }
 
 static void save(struct region *r, int depth, unsigned low, unsigned high) {
-    g4_mask_store(&r->t->code, low, saved(depth, 0));
-    g4_mask_store(&r->t->code, high, saved(depth, 1));
+    emit_mask_store(&r->t->code, low, saved(depth, 0));
+    emit_mask_store(&r->t->code, high, saved(depth, 1));
 }
 
 static void restore(struct region *r, int depth, unsigned low, unsigned high) {
-    g4_mask_load(&r->t->code, low, saved(depth, 0));
-    g4_mask_load(&r->t->code, high, saved(depth, 1));
+    emit_mask_load(&r->t->code, low, saved(depth, 0));
+    emit_mask_load(&r->t->code, high, saved(depth, 1));
 }
 
 /* The lanes of a half that pass the predicate; with eight channels none of the second half does (spec/40 9.2). */
@@ -115,11 +117,11 @@ static void passing_lanes(struct region *r, const struct g4_op *op, int half, un
     struct g4_code *const code = &r->t->code;
     const unsigned exec = K_EXEC_0 + (unsigned)half;
     if (half == 1 && op->exec_size <= 8) {
-        g4_masks(code, G4_K_XOR, to, to, to);
+        emit_masks(code, G4_K_XOR, to, to, to);
     } else if (op->predicate != G4_PRED_NONE) {
-        g4_masks(code, op->predicate_inverse ? G4_K_ANDN : G4_K_AND, to, half ? K_FLAG_1 : K_FLAG_0, exec);
+        emit_masks(code, op->predicate_inverse ? G4_K_ANDN : G4_K_AND, to, half ? K_FLAG_1 : K_FLAG_0, exec);
     } else if (to != exec) {
-        g4_masks(code, G4_K_OR, to, exec, exec);
+        emit_masks(code, G4_K_OR, to, exec, exec);
     }
 }
 
@@ -130,11 +132,8 @@ static void keep_passing_lanes(struct region *r, const struct g4_op *op) {
 
 /* Jump if neither mask has a lane. */
 static size_t jump_if_none_of(struct region *r, unsigned low, unsigned high) {
-    g4_put(&r->t->code, 0xc5); /* kortestw low, high */
-    g4_put(&r->t->code, 0xf8);
-    g4_put(&r->t->code, 0x98);
-    g4_put(&r->t->code, 0xc0 | low << 3 | high);
-    return g4_jump(&r->t->code, G4_JUMP_ZERO);
+    emit_kortest(&r->t->code, low, high);
+    return emit_jump(&r->t->code, X86_JZ);
 }
 
 static size_t jump_if_none(struct region *r) {
@@ -159,7 +158,7 @@ static bool push_frame(struct region *r, uint32_t at) {
 static void pop_frame(struct region *r) {
     const struct frame *const frame = innermost(r);
     for (int i = 0; i < frame->exit_count; i++) {
-        g4_land(&r->t->code, frame->exits[i]);
+        patch_jump(&r->t->code, frame->exits[i]);
     }
     restore(r, --r->depth, K_EXEC_0, K_EXEC_1);
 }
@@ -186,7 +185,6 @@ static bool flow_do(struct region *r, uint32_t at) {
 }
 
 static bool flow_while(struct region *r, uint32_t at) {
-    static const uint8_t turn[] = {0x41, 0xff, 0xc3, 0x41, 0x81, 0xfb}; /* inc r11d; cmp r11d, ... */
     const struct g4_op *const op = &r->ops[at];
     struct g4_code *const code = &r->t->code;
     struct frame *const frame = innermost(r);
@@ -201,10 +199,10 @@ static bool flow_while(struct region *r, uint32_t at) {
         return false;
     }
     count_threads(r, K_EXEC_0, K_EXEC_1);
-    g4_put_all(code, turn, sizeof turn);
-    g4_put32(code, G4_REGION_TURNS);
-    g4_jump_back(code, G4_JUMP_NOT_ABOVE, frame->top);
-    r->failures[r->failure_count++] = g4_jump(code, G4_JUMP_ALWAYS);
+    emit_inc(code, X86_R11);
+    emit_alu_imm(code, X86_CMP, X86_R11, G4_REGION_TURNS);
+    emit_jump_to(code, X86_JNA, frame->top);
+    r->failures[r->failure_count++] = emit_jump(code, X86_JMP);
     pop_frame(r);
     return begin_ordinary_block(r);
 }
@@ -237,18 +235,18 @@ static bool break_from_branch(struct region *r, uint32_t at) {
     }
     count_op(r, op);
     restore(r, r->depth - 1, K_LANES, K_BITS);
-    g4_masks(code, G4_K_ANDN, K_LANES, K_EXEC_0, K_LANES);
+    emit_masks(code, G4_K_ANDN, K_LANES, K_EXEC_0, K_LANES);
     if (op->exec_size > 8) {
-        g4_masks(code, G4_K_ANDN, K_BITS, K_EXEC_1, K_BITS);
+        emit_masks(code, G4_K_ANDN, K_BITS, K_EXEC_1, K_BITS);
     }
     save(r, r->depth - 1, K_LANES, K_BITS);
-    g4_masks(code, G4_K_OR, K_LANES, K_LANES, K_BITS);
+    emit_masks(code, G4_K_OR, K_LANES, K_LANES, K_BITS);
     if (!add_exit(loop, jump_if_none_of(r, K_LANES, K_LANES))) {
         return false;
     }
     if (at + 1 == branch->end && !everybody_ends(r, branch)) { /* those of the branch that stay come to its end */
         whole_threads(r->t);
-        g4_masks(code, G4_K_AND, K_LANES, K_LANES, K_TEMP);
+        emit_masks(code, G4_K_AND, K_LANES, K_LANES, K_TEMP);
         return begin_block_of(r, K_LANES, K_LANES);
     }
     return true;
@@ -269,13 +267,13 @@ static bool flow_break(struct region *r, uint32_t at) {
     passing_lanes(r, op, 0, K_LANES);
     passing_lanes(r, op, 1, K_BITS);
     const size_t nobody = jump_if_none_of(r, K_LANES, K_BITS); /* as most of the time: nothing depends on it then */
-    g4_masks(code, G4_K_ANDN, K_EXEC_0, K_LANES, K_EXEC_0);
-    g4_masks(code, G4_K_ANDN, K_EXEC_1, K_BITS, K_EXEC_1);
+    emit_masks(code, G4_K_ANDN, K_EXEC_0, K_LANES, K_EXEC_0);
+    emit_masks(code, G4_K_ANDN, K_EXEC_1, K_BITS, K_EXEC_1);
     if (!add_exit(frame, jump_if_none(r))) {
         return false;
     }
     count_threads(r, K_EXEC_0, K_EXEC_1);
-    g4_land(code, nobody);
+    patch_jump(code, nobody);
     return begin_block(r);
 }
 
@@ -318,14 +316,14 @@ static bool flow_else(struct region *r, uint32_t at) {
         !(else_passes_over(r, frame) || else_stops_at(r, frame))) {
         return false;
     }
-    g4_land(code, frame->to_other);
+    patch_jump(code, frame->to_other);
     restore(r, r->depth - 1, K_LANES, K_BITS);
     if (!begin_block_of(r, K_LANES, K_BITS)) {
         return false;
     }
     count_op(r, &r->ops[at]);
-    g4_masks(code, G4_K_ANDN, K_EXEC_0, K_EXEC_0, K_LANES);
-    g4_masks(code, G4_K_ANDN, K_EXEC_1, K_EXEC_1, K_BITS);
+    emit_masks(code, G4_K_ANDN, K_EXEC_0, K_EXEC_0, K_LANES);
+    emit_masks(code, G4_K_ANDN, K_EXEC_1, K_EXEC_1, K_BITS);
     return add_exit(frame, jump_if_none(r)) && begin_ordinary_block(r);
 }
 
@@ -341,7 +339,7 @@ static bool flow_endif(struct region *r, uint32_t at) {
         count_op(r, &r->ops[at]);
     }
     if (!frame->other) {
-        g4_land(&r->t->code, frame->to_other);
+        patch_jump(&r->t->code, frame->to_other);
     }
     pop_frame(r);
     if (!begin_ordinary_block(r)) {
@@ -380,44 +378,45 @@ static bool flow(struct region *r, uint32_t at) {
 /* ---- the whole ---- */
 
 static void enter(struct region *r) {
-    /* xor r11d, r11d; mov rsi, r8 */
-    static const uint8_t registers[] = {0x45, 0x31, 0xdb, 0x4c, 0x89, 0xc6};
     struct g4_code *const code = &r->t->code;
 
-    g4_mask_load(code, K_EXEC_0, g4_rm_at(G4_BASE_RSI, 0));
-    g4_mask_load(code, K_EXEC_1, g4_rm_at(G4_BASE_RSI, sizeof(g4_lanes)));
-    g4_put_all(code, registers, sizeof registers);
-    g4_masks(code, G4_K_XOR, K_DOUBT, K_DOUBT, K_DOUBT);
-    g4_evex(code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
+    emit_mask_load(code, K_EXEC_0, g4_rm_at(X86_RSI, 0));
+    emit_mask_load(code, K_EXEC_1, g4_rm_at(X86_RSI, sizeof(g4_lanes)));
+    emit_alu(code, X86_XOR, X86_R11, X86_R11);
+    emit_mov64(code, X86_RSI, X86_R8);
+    emit_masks(code, G4_K_XOR, K_DOUBT, K_DOUBT, K_DOUBT);
+    emit_evex(code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
     if (r->flag >= 0) {
-        g4_mask_load(code, K_FLAG_0, flag_in_memory((unsigned)r->flag, 0));
-        g4_mask_load(code, K_FLAG_1, flag_in_memory((unsigned)r->flag, 1));
+        emit_mask_load(code, K_FLAG_0, flag_in_memory((unsigned)r->flag, 0));
+        emit_mask_load(code, K_FLAG_1, flag_in_memory((unsigned)r->flag, 1));
     }
     g4_region_load(r);
 }
 
+enum {
+    BELOW_STACK = -8, /* from rsp: the red zone of the calling convention */
+};
+
 static void leave(struct region *r) {
-    static const uint8_t doubt[] = {0xc5, 0xf8, 0x98, 0xc0};                     /* kortestw k0, k0 */
-    static const uint8_t raised[] = {0x0f, 0xae, 0x5c, 0x24, 0xf8,               /* stmxcsr [rsp - 8] */
-                                     0xf6, 0x44, 0x24, 0xf8, G4_DOUBTFUL_FLAGS}; /* test byte [rsp - 8], ... */
     struct g4_code *const code = &r->t->code;
 
-    g4_put_all(code, doubt, sizeof doubt);
-    const size_t doubtful = g4_jump(code, G4_JUMP_NOT_ZERO);
-    g4_put_all(code, raised, sizeof raised);
-    const size_t not_plain = g4_jump(code, G4_JUMP_NOT_ZERO);
+    emit_kortest(code, K_DOUBT, K_DOUBT);
+    const size_t doubtful = emit_jump(code, X86_JNZ);
+    emit_stmxcsr_stack(code, BELOW_STACK);
+    emit_test_stack(code, BELOW_STACK, G4_DOUBTFUL_FLAGS);
+    const size_t not_plain = emit_jump(code, X86_JNZ);
     g4_region_store(r);
     if (r->flag >= 0) {
-        g4_mask_store(code, K_FLAG_0, flag_in_memory((unsigned)r->flag, 0));
-        g4_mask_store(code, K_FLAG_1, flag_in_memory((unsigned)r->flag, 1));
+        emit_mask_store(code, K_FLAG_0, flag_in_memory((unsigned)r->flag, 0));
+        emit_mask_store(code, K_FLAG_1, flag_in_memory((unsigned)r->flag, 1));
     }
-    g4_leave(code, 0);
-    g4_land(code, doubtful);
-    g4_land(code, not_plain);
+    emit_return(code, 0);
+    patch_jump(code, doubtful);
+    patch_jump(code, not_plain);
     for (int i = 0; i < r->failure_count; i++) {
-        g4_land(code, r->failures[i]);
+        patch_jump(code, r->failures[i]);
     }
-    g4_leave(code, 1);
+    emit_return(code, 1);
 }
 
 bool g4_translate_region(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_stretch *stretch) {

@@ -26,7 +26,7 @@ static bool translate_float_compare(struct translator *t, const struct g4_op *op
         const unsigned a = float_source(t, op, 0, part, TEMP_A, false);
         const struct g4_rm b = float_operand(t, op, 1, part, TEMP_B, op->opcode == G4_OPCODE_CMPN);
         const unsigned lanes = lanes_of(t, op, part, true);
-        g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, a, b, lanes, G4_MERGE, float_condition(op->cond));
+        emit_evex_imm(&t->code, G4_X_CMPPS, K_BITS, a, b, lanes, G4_MERGE, float_condition(op->cond));
         finish_truth(t, op, part, lanes);
     }
     return true;
@@ -34,7 +34,7 @@ static bool translate_float_compare(struct translator *t, const struct g4_op *op
 
 /* The product with one flushes denormals. */
 static void flushed(struct translator *t, unsigned to, unsigned from, unsigned lanes) {
-    g4_evex(&t->code, G4_X_MULPS, to, from, all(t, 0x3f800000), lanes, G4_ZERO);
+    emit_evex(&t->code, G4_X_MULPS, to, from, all(t, 0x3f800000), lanes, G4_ZERO);
 }
 
 static bool translate_float_unary(struct translator *t, const struct g4_op *op) {
@@ -47,13 +47,13 @@ static bool translate_float_unary(struct translator *t, const struct g4_op *op) 
             break;
         case G4_OPCODE_FRC:
             flushed(t, TEMP_A, x, lanes);
-            g4_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_B, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO, G4_ROUND_DOWN);
-            g4_evex(&t->code, G4_X_SUBPS, TEMP_RESULT, TEMP_A, g4_rm_reg(TEMP_B), lanes, G4_ZERO);
+            emit_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_B, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO, G4_ROUND_DOWN);
+            emit_evex(&t->code, G4_X_SUBPS, TEMP_RESULT, TEMP_A, g4_rm_reg(TEMP_B), lanes, G4_ZERO);
             break;
         default:
             flushed(t, TEMP_A, x, lanes);
-            g4_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_RESULT, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO,
-                        op->opcode == G4_OPCODE_RNDU ? G4_ROUND_UP : G4_ROUND_DOWN);
+            emit_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_RESULT, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO,
+                          op->opcode == G4_OPCODE_RNDU ? G4_ROUND_UP : G4_ROUND_DOWN);
             break;
         }
         finish_float(t, op, part, lanes);
@@ -69,10 +69,11 @@ static bool translate_round_to_zero(struct translator *t, const struct g4_op *op
         const unsigned x = float_source(t, op, 0, part, TEMP_A, true);
         const unsigned lanes = lanes_of(t, op, part, true);
         flushed(t, TEMP_A, x, lanes);
-        g4_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_RESULT, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO, G4_ROUND_DOWN);
-        g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_A, g4_rm_reg(ZERO), lanes, G4_MERGE, float_condition(G4_COND_L));
-        g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_A, g4_rm_reg(TEMP_RESULT), K_BITS, G4_MERGE,
-                    float_condition(G4_COND_NZ));
+        emit_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_RESULT, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO, G4_ROUND_DOWN);
+        emit_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_A, g4_rm_reg(ZERO), lanes, G4_MERGE,
+                      float_condition(G4_COND_L));
+        emit_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_A, g4_rm_reg(TEMP_RESULT), K_BITS, G4_MERGE,
+                      float_condition(G4_COND_NZ));
         set_flags(t, op, part, lanes);
         finish_float(t, &plain, part, lanes);
     }
@@ -86,7 +87,7 @@ static bool translate_select(struct translator *t, const struct g4_op *op, bool 
         const unsigned a = floats ? float_source(t, op, 0, part, TEMP_A, true) : int_source(t, op, 0, part, TEMP_A);
         const unsigned b = floats ? float_source(t, op, 1, part, TEMP_B, true) : int_source(t, op, 1, part, TEMP_B);
         const unsigned chosen = lanes_of(t, op, part, true); /* K_LANES, as there is a predicate */
-        g4_evex(&t->code, G4_X_BLEND, TEMP_RESULT, b, g4_rm_reg(a), chosen, G4_MERGE);
+        emit_evex(&t->code, G4_X_BLEND, TEMP_RESULT, b, g4_rm_reg(a), chosen, G4_MERGE);
         const unsigned lanes = lanes_of(t, op, part, false);
         if (floats) {
             flushed(t, TEMP_RESULT, TEMP_RESULT, lanes);
@@ -115,12 +116,12 @@ static bool translate_int_binary(struct translator *t, const struct g4_op *op, e
         const unsigned x = int_source(t, op, 0, part, TEMP_A);
         struct g4_rm y;
         if (shift) {
-            g4_evex(&t->code, G4_X_AND, TEMP_B, int_source(t, op, 1, part, TEMP_B), all(t, 31), 0, G4_MERGE);
+            emit_evex(&t->code, G4_X_AND, TEMP_B, int_source(t, op, 1, part, TEMP_B), all(t, 31), 0, G4_MERGE);
             y = g4_rm_reg(TEMP_B);
         } else {
             y = int_operand(t, op, 1, part, TEMP_B);
         }
-        g4_evex(&t->code, form, TEMP_RESULT, x, y, 0, G4_MERGE);
+        emit_evex(&t->code, form, TEMP_RESULT, x, y, 0, G4_MERGE);
         finish_int(t, op, part, lanes_of(t, op, part, true), TEMP_RESULT, 0);
     }
     return true;
@@ -129,7 +130,7 @@ static bool translate_int_binary(struct translator *t, const struct g4_op *op, e
 static bool translate_not(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
         const unsigned x = int_source(t, op, 0, part, TEMP_A);
-        g4_evex(&t->code, G4_X_XOR, TEMP_RESULT, x, all(t, UINT32_MAX), 0, G4_MERGE);
+        emit_evex(&t->code, G4_X_XOR, TEMP_RESULT, x, all(t, UINT32_MAX), 0, G4_MERGE);
         finish_int(t, op, part, lanes_of(t, op, part, true), TEMP_RESULT, 0);
     }
     return true;
@@ -141,8 +142,8 @@ static bool translate_int_compare(struct translator *t, const struct g4_op *op) 
         const unsigned x = int_source(t, op, 0, part, TEMP_A);
         const struct g4_rm y = int_operand(t, op, 1, part, TEMP_B);
         const unsigned lanes = lanes_of(t, op, part, true);
-        g4_evex_imm(&t->code, unsigned_numbers ? G4_X_CMPUD : G4_X_CMPD, K_BITS, x, y, lanes, G4_MERGE,
-                    int_condition(op->cond));
+        emit_evex_imm(&t->code, unsigned_numbers ? G4_X_CMPUD : G4_X_CMPD, K_BITS, x, y, lanes, G4_MERGE,
+                      int_condition(op->cond));
         finish_truth(t, op, part, lanes);
     }
     return true;
@@ -258,13 +259,13 @@ static bool moves_flags(const struct g4_op *op) {
 
 /* All bytes of the threads whose first channel runs. */
 static unsigned threads_of_first_channel(struct translator *t, const struct g4_op *op) {
-    /* kmovw eax, k1; and eax, 0x0101; imul eax, eax, 255; kmovw K_TEMP, eax */
-    static const uint8_t expand[] = {0xc5, 0xf8, 0x93, 0xc1, 0x25, 0x01, 0x01, 0x00, 0x00, 0x69,
-                                     0xc0, 0xff, 0x00, 0x00, 0x00, 0xc5, 0xf8, 0x92, 0xf0};
     if (op->nomask) {
         return K_GROUP;
     }
-    g4_put_all(&t->code, expand, sizeof expand);
+    emit_reg_from_mask(&t->code, X86_RAX, K_EXEC_0);
+    emit_alu_imm(&t->code, X86_AND, X86_RAX, 0x0101);
+    emit_imul_imm(&t->code, X86_RAX, X86_RAX, 0xff);
+    emit_mask_from_reg(&t->code, K_TEMP, X86_RAX);
     return K_TEMP;
 }
 
@@ -272,12 +273,12 @@ static bool translate_flags(struct translator *t, const struct g4_op *op) {
     const unsigned threads = threads_of_first_channel(t, op);
     for (unsigned half = 0; half < 2; half++) {
         const struct g4_rm flag = flag_in_memory(op->dst.base / 2u, half);
-        g4_mask_load(&t->code, K_BITS, flag);
-        g4_masks(&t->code, G4_K_ANDN, K_BITS, threads, K_BITS);
-        g4_mask_constant(&t->code, K_HIGH, ((uint32_t)op->in[0].imm[0] >> (8 * half) & 0xff) * 0x0101u);
-        g4_masks(&t->code, G4_K_AND, K_HIGH, K_HIGH, threads);
-        g4_masks(&t->code, G4_K_OR, K_BITS, K_BITS, K_HIGH);
-        g4_mask_store(&t->code, K_BITS, flag);
+        emit_mask_load(&t->code, K_BITS, flag);
+        emit_masks(&t->code, G4_K_ANDN, K_BITS, threads, K_BITS);
+        emit_mask_constant(&t->code, K_HIGH, ((uint32_t)op->in[0].imm[0] >> (8 * half) & 0xff) * 0x0101u);
+        emit_masks(&t->code, G4_K_AND, K_HIGH, K_HIGH, threads);
+        emit_masks(&t->code, G4_K_OR, K_BITS, K_BITS, K_HIGH);
+        emit_mask_store(&t->code, K_BITS, flag);
     }
     return true;
 }

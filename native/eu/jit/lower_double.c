@@ -14,7 +14,7 @@ static unsigned sum_of(struct translator *t, unsigned acc, unsigned thread) {
     int reg = holder_of(t, HOLDS_SUM, acc, thread);
     if (reg < 0) {
         reg = take(t, HOLDS_SUM, acc, thread);
-        g4_evex(&t->code, G4_X_LOAD, (unsigned)reg, 0, g4_sum_in_memory(acc, thread), 0, G4_MERGE);
+        emit_evex(&t->code, G4_X_LOAD, (unsigned)reg, 0, g4_sum_in_memory(acc, thread), 0, G4_MERGE);
     }
     t->s.held[reg].used = t->s.now;
     return (unsigned)reg;
@@ -28,39 +28,39 @@ static unsigned acc_of(const struct g4_op *op, int part) {
 
 /* Both threads' floats as doubles. */
 static void widen(struct translator *t, struct wide to, unsigned from, unsigned lanes) {
-    g4_evex_imm(&t->code, G4_X_HIGH_HALF, from, 0, g4_rm_reg(to.high), 0, G4_MERGE, 1);
-    g4_evex(&t->code, G4_X_WIDEN, to.low, 0, g4_rm_reg(from), lanes, G4_ZERO);
-    g4_evex(&t->code, G4_X_WIDEN, to.high, 0, g4_rm_reg(to.high), K_HIGH, G4_ZERO);
+    emit_evex_imm(&t->code, G4_X_HIGH_HALF, from, 0, g4_rm_reg(to.high), 0, G4_MERGE, 1);
+    emit_evex(&t->code, G4_X_WIDEN, to.low, 0, g4_rm_reg(from), lanes, G4_ZERO);
+    emit_evex(&t->code, G4_X_WIDEN, to.high, 0, g4_rm_reg(to.high), K_HIGH, G4_ZERO);
 }
 
 static void wide_binary(struct translator *t, enum g4_form form, struct wide to, struct wide a, struct wide b,
                         unsigned lanes) {
-    g4_evex(&t->code, form, to.low, a.low, g4_rm_reg(b.low), lanes, G4_ZERO);
-    g4_evex(&t->code, form, to.high, a.high, g4_rm_reg(b.high), K_HIGH, G4_ZERO);
+    emit_evex(&t->code, form, to.low, a.low, g4_rm_reg(b.low), lanes, G4_ZERO);
+    emit_evex(&t->code, form, to.high, a.high, g4_rm_reg(b.high), K_HIGH, G4_ZERO);
 }
 
 /* The accumulator gets what the lanes of all threads of the group have, whatever the masks say. */
 static void accumulate(struct translator *t, const struct g4_op *op, int part, struct wide from) {
     const unsigned low = sum_of(t, acc_of(op, part), 0);
     const unsigned high = sum_of(t, acc_of(op, part), 1);
-    g4_evex(&t->code, G4_X_MOVE_PD, low, 0, g4_rm_reg(from.low), K_GROUP, G4_MERGE);
-    g4_mask_high(&t->code, K_TEMP, K_GROUP);
-    g4_evex(&t->code, G4_X_MOVE_PD, high, 0, g4_rm_reg(from.high), K_TEMP, G4_MERGE);
+    emit_evex(&t->code, G4_X_MOVE_PD, low, 0, g4_rm_reg(from.low), K_GROUP, G4_MERGE);
+    emit_mask_high(&t->code, K_TEMP, K_GROUP);
+    emit_evex(&t->code, G4_X_MOVE_PD, high, 0, g4_rm_reg(from.high), K_TEMP, G4_MERGE);
     t->s.held[low].dirty = t->s.held[high].dirty = true;
 }
 
 /* The lanes that double arithmetic is done for; K_HIGH has those of the second thread. */
 static unsigned wide_lanes(struct translator *t, const struct g4_op *op, int part) {
     const unsigned lanes = op->acc_write ? (unsigned)K_GROUP : lanes_of(t, op, part, true);
-    g4_mask_high(&t->code, K_HIGH, lanes);
+    emit_mask_high(&t->code, K_HIGH, lanes);
     return lanes;
 }
 
 /* To TEMP_RESULT, which must have no NaN. */
 static void finish_wide(struct translator *t, const struct g4_op *op, int part, struct wide from, unsigned lanes) {
-    g4_evex(&t->code, G4_X_NARROW, TEMP_RESULT, 0, g4_rm_reg(from.low), lanes, G4_ZERO);
-    g4_evex(&t->code, G4_X_NARROW, TEMP_3, 0, g4_rm_reg(from.high), K_HIGH, G4_ZERO);
-    g4_evex_imm(&t->code, G4_X_JOIN, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(TEMP_3), 0, G4_MERGE, 1);
+    emit_evex(&t->code, G4_X_NARROW, TEMP_RESULT, 0, g4_rm_reg(from.low), lanes, G4_ZERO);
+    emit_evex(&t->code, G4_X_NARROW, TEMP_3, 0, g4_rm_reg(from.high), K_HIGH, G4_ZERO);
+    emit_evex_imm(&t->code, G4_X_JOIN, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(TEMP_3), 0, G4_MERGE, 1);
     check_numbers(t, TEMP_RESULT, lanes);
     if (op->acc_write) {
         check_size(t, TEMP_RESULT, lanes);
@@ -78,9 +78,9 @@ static void plane(struct translator *t, const struct g4_op *op, int part, unsign
                   unsigned lanes) {
     struct g4_rm from = g4_row_in_memory(op->in[0].reg[part], byte & 31);
     from.broadcast = true;
-    g4_evex(&t->code, G4_X_WIDEN, to.low, 0, from, lanes, G4_ZERO);
+    emit_evex(&t->code, G4_X_WIDEN, to.low, 0, from, lanes, G4_ZERO);
     from.offset += G4_REGISTER_BYTES;
-    g4_evex(&t->code, G4_X_WIDEN, to.high, 0, from, K_HIGH, G4_ZERO);
+    emit_evex(&t->code, G4_X_WIDEN, to.high, 0, from, K_HIGH, G4_ZERO);
 }
 
 static bool translate_plane(struct translator *t, const struct g4_op *op) {
@@ -137,8 +137,8 @@ static bool translate_accumulate(struct translator *t, const struct g4_op *op) {
 
 /* The same element of each group of four. */
 static void tuple(struct translator *t, struct wide to, struct wide from, unsigned element) {
-    g4_evex_imm(&t->code, G4_X_PERMUTE_PD, to.low, 0, g4_rm_reg(from.low), 0, G4_MERGE, element * 0x55u);
-    g4_evex_imm(&t->code, G4_X_PERMUTE_PD, to.high, 0, g4_rm_reg(from.high), 0, G4_MERGE, element * 0x55u);
+    emit_evex_imm(&t->code, G4_X_PERMUTE_PD, to.low, 0, g4_rm_reg(from.low), 0, G4_MERGE, element * 0x55u);
+    emit_evex_imm(&t->code, G4_X_PERMUTE_PD, to.high, 0, g4_rm_reg(from.high), 0, G4_MERGE, element * 0x55u);
 }
 
 /* Products left to right (spec/40 4.3).  All lanes take part whose threads run; who is not enabled is not stored. */
@@ -149,15 +149,15 @@ static bool translate_dot(struct translator *t, const struct g4_op *op) {
     if (op->acc_write || op->parts != 1 || t->region) {
         return false;
     }
-    g4_mask_high(&t->code, K_HIGH, K_GROUP);
+    emit_mask_high(&t->code, K_HIGH, K_GROUP);
     const unsigned x = float_source(t, op, 0, 0, TEMP_A, false);
     const unsigned y = float_source(t, op, 1, 0, TEMP_B, false);
     widen(t, second, x, K_GROUP);
     widen(t, first, y, K_GROUP);
     wide_binary(t, G4_X_MULPD, second, second, first, K_GROUP);
     if (op->opcode == G4_OPCODE_DPH) { /* y's last, before the room is wanted */
-        g4_evex_imm(&t->code, G4_X_PERMUTE_PD, first.low, 0, g4_rm_reg(first.low), 0, G4_MERGE, 0xff);
-        g4_evex_imm(&t->code, G4_X_PERMUTE_PD, first.high, 0, g4_rm_reg(first.high), 0, G4_MERGE, 0xff);
+        emit_evex_imm(&t->code, G4_X_PERMUTE_PD, first.low, 0, g4_rm_reg(first.low), 0, G4_MERGE, 0xff);
+        emit_evex_imm(&t->code, G4_X_PERMUTE_PD, first.high, 0, g4_rm_reg(first.high), 0, G4_MERGE, 0xff);
     }
     const struct wide each = {TEMP_RESULT, ZERO}; /* which is made zero again */
     tuple(t, sum, second, 0);
@@ -168,9 +168,9 @@ static bool translate_dot(struct translator *t, const struct g4_op *op) {
     if (op->opcode == G4_OPCODE_DPH) {
         wide_binary(t, G4_X_ADDPD, sum, sum, first, K_GROUP);
     }
-    g4_evex(&t->code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
+    emit_evex(&t->code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
     const unsigned lanes = lanes_of(t, op, 0, true);
-    g4_mask_high(&t->code, K_HIGH, lanes);
+    emit_mask_high(&t->code, K_HIGH, lanes);
     finish_wide(t, op, 0, sum, lanes);
     return true;
 }

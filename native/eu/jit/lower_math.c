@@ -66,25 +66,25 @@ static void root_or_inverse(struct translator *t, unsigned function, unsigned x,
     const struct wide one = {TEMP_2, TEMP_3};
     switch (function) {
     case G4_MATH_FUNCTION_SQRT: /* the root in double, rounded once more, is never another */
-        g4_evex_nearest(&t->code, G4_X_SQRTPS, TEMP_RESULT, 0, x, lanes, G4_ZERO);
+        emit_evex_nearest(&t->code, G4_X_SQRTPS, TEMP_RESULT, 0, x, lanes, G4_ZERO);
         break;
     case G4_MATH_FUNCTION_INV:
-        g4_evex(&t->code, G4_X_BROADCAST, TEMP_0, 0, one_float(t), 0, G4_MERGE);
-        g4_evex_nearest(&t->code, G4_X_DIVPS, TEMP_RESULT, TEMP_0, x, lanes, G4_ZERO);
+        emit_evex(&t->code, G4_X_BROADCAST, TEMP_0, 0, one_float(t), 0, G4_MERGE);
+        emit_evex_nearest(&t->code, G4_X_DIVPS, TEMP_RESULT, TEMP_0, x, lanes, G4_ZERO);
         break;
     default: /* here it may be */
-        g4_mask_high(&t->code, K_TEMP, lanes);
-        g4_evex_imm(&t->code, G4_X_HIGH_HALF, x, 0, g4_rm_reg(wide.high), 0, G4_MERGE, 1);
-        g4_evex(&t->code, G4_X_WIDEN, wide.low, 0, g4_rm_reg(x), lanes, G4_ZERO);
-        g4_evex(&t->code, G4_X_WIDEN, wide.high, 0, g4_rm_reg(wide.high), K_TEMP, G4_ZERO);
-        g4_evex(&t->code, G4_X_WIDEN, one.low, 0, all(t, 0x3f800000), 0, G4_MERGE);
-        g4_evex_nearest(&t->code, G4_X_SQRTPD, wide.low, 0, wide.low, lanes, G4_ZERO);
-        g4_evex_nearest(&t->code, G4_X_SQRTPD, wide.high, 0, wide.high, K_TEMP, G4_ZERO);
-        g4_evex_nearest(&t->code, G4_X_DIVPD, wide.low, one.low, wide.low, lanes, G4_ZERO);
-        g4_evex_nearest(&t->code, G4_X_DIVPD, wide.high, one.low, wide.high, K_TEMP, G4_ZERO);
-        g4_evex_nearest(&t->code, G4_X_NARROW, TEMP_RESULT, 0, wide.low, lanes, G4_ZERO);
-        g4_evex_nearest(&t->code, G4_X_NARROW, wide.high, 0, wide.high, K_TEMP, G4_ZERO);
-        g4_evex_imm(&t->code, G4_X_JOIN, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(wide.high), 0, G4_MERGE, 1);
+        emit_mask_high(&t->code, K_TEMP, lanes);
+        emit_evex_imm(&t->code, G4_X_HIGH_HALF, x, 0, g4_rm_reg(wide.high), 0, G4_MERGE, 1);
+        emit_evex(&t->code, G4_X_WIDEN, wide.low, 0, g4_rm_reg(x), lanes, G4_ZERO);
+        emit_evex(&t->code, G4_X_WIDEN, wide.high, 0, g4_rm_reg(wide.high), K_TEMP, G4_ZERO);
+        emit_evex(&t->code, G4_X_WIDEN, one.low, 0, all(t, 0x3f800000), 0, G4_MERGE);
+        emit_evex_nearest(&t->code, G4_X_SQRTPD, wide.low, 0, wide.low, lanes, G4_ZERO);
+        emit_evex_nearest(&t->code, G4_X_SQRTPD, wide.high, 0, wide.high, K_TEMP, G4_ZERO);
+        emit_evex_nearest(&t->code, G4_X_DIVPD, wide.low, one.low, wide.low, lanes, G4_ZERO);
+        emit_evex_nearest(&t->code, G4_X_DIVPD, wide.high, one.low, wide.high, K_TEMP, G4_ZERO);
+        emit_evex_nearest(&t->code, G4_X_NARROW, TEMP_RESULT, 0, wide.low, lanes, G4_ZERO);
+        emit_evex_nearest(&t->code, G4_X_NARROW, wide.high, 0, wide.high, K_TEMP, G4_ZERO);
+        emit_evex_imm(&t->code, G4_X_JOIN, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(wide.high), 0, G4_MERGE, 1);
         break;
     }
 }
@@ -107,7 +107,7 @@ static unsigned math_operand(struct translator *t, const struct g4_op *op, int p
         store_row(t, g4_math_payload(op, pass), whole_threads(t), x);
     }
     if (scalar) { /* channels 0 and 4 stand for their group of four */
-        g4_evex_imm(&t->code, G4_X_PERMUTE_PS, TEMP_B, 0, g4_rm_reg(x), 0, G4_MERGE, 0);
+        emit_evex_imm(&t->code, G4_X_PERMUTE_PS, TEMP_B, 0, g4_rm_reg(x), 0, G4_MERGE, 0);
         x = TEMP_B;
     }
     return x;

@@ -10,7 +10,7 @@
 
 /* One dword for all lanes. */
 static inline struct g4_rm all(struct translator *t, uint32_t value) {
-    return g4_rm_all(G4_BASE_RCX, g4_constant(&t->constants, &value, sizeof value));
+    return g4_rm_all(X86_RCX, g4_constant(&t->constants, &value, sizeof value));
 }
 
 /* A dword for each channel, the same in both threads. */
@@ -19,7 +19,7 @@ static inline struct g4_rm by_channel(struct translator *t, const int32_t channe
     for (int c = 0; c < 16; c++) {
         lanes[c] = channel[c & 7] + (c < 8 ? 0 : step);
     }
-    return g4_rm_at(G4_BASE_RCX, g4_constant(&t->constants, lanes, sizeof lanes));
+    return g4_rm_at(X86_RCX, g4_constant(&t->constants, lanes, sizeof lanes));
 }
 
 /* ---- what vector registers hold ---- */
@@ -59,8 +59,7 @@ static inline int take(struct translator *t, enum what what, unsigned row, unsig
 /* Where a row is that has no register. */
 static inline struct g4_rm row_at(const struct translator *t, unsigned number, unsigned byte) {
     if (t->region && t->spilled[number]) {
-        return g4_rm_at(G4_BASE_RSI,
-                        offsetof(struct g4_region_room, rows) + (t->spilled[number] - 1u) * ROW_BYTES + byte);
+        return g4_rm_at(X86_RSI, offsetof(struct g4_region_room, rows) + (t->spilled[number] - 1u) * ROW_BYTES + byte);
     }
     return g4_row_in_memory(number, byte);
 }
@@ -70,7 +69,7 @@ static inline unsigned row(struct translator *t, unsigned number, unsigned temp)
     int reg = holder_of(t, HOLDS_ROW, number, 0);
     if (reg < 0) {
         reg = t->region ? (int)temp : take(t, HOLDS_ROW, number, 0);
-        g4_evex(&t->code, G4_X_LOAD, (unsigned)reg, 0, row_at(t, number, 0), 0, G4_MERGE);
+        emit_evex(&t->code, G4_X_LOAD, (unsigned)reg, 0, row_at(t, number, 0), 0, G4_MERGE);
     }
     if (reg < HELD_IN_REGION) {
         t->s.held[reg].used = t->s.now;
@@ -85,15 +84,15 @@ static inline bool is_dirty(const struct translator *t, unsigned number) {
 
 static inline void spread_element(struct translator *t, unsigned to, unsigned from, unsigned element) {
     const unsigned quarter = element / 4;
-    g4_evex_imm(&t->code, G4_X_SHUFFLE_128, to, from, g4_rm_reg(from), 0, G4_MERGE,
-                quarter * 5u + (quarter + 2u) * 0x50u);
-    g4_evex_imm(&t->code, G4_X_PERMUTE_PS, to, 0, g4_rm_reg(to), 0, G4_MERGE, element % 4 * 0x55u);
+    emit_evex_imm(&t->code, G4_X_SHUFFLE_128, to, from, g4_rm_reg(from), 0, G4_MERGE,
+                  quarter * 5u + (quarter + 2u) * 0x50u);
+    emit_evex_imm(&t->code, G4_X_PERMUTE_PS, to, 0, g4_rm_reg(to), 0, G4_MERGE, element % 4 * 0x55u);
 }
 
 static inline void broadcast_element(struct translator *t, unsigned to, unsigned row, unsigned element) {
-    g4_evex(&t->code, G4_X_BROADCAST, to, 0, row_at(t, row, 4 * element), 0, G4_MERGE);
-    g4_mask_constant(&t->code, K_TEMP, 0xff00);
-    g4_evex(&t->code, G4_X_BROADCAST, to, 0, row_at(t, row, G4_REGISTER_BYTES + 4 * element), K_TEMP, G4_MERGE);
+    emit_evex(&t->code, G4_X_BROADCAST, to, 0, row_at(t, row, 4 * element), 0, G4_MERGE);
+    emit_mask_constant(&t->code, K_TEMP, 0xff00);
+    emit_evex(&t->code, G4_X_BROADCAST, to, 0, row_at(t, row, G4_REGISTER_BYTES + 4 * element), K_TEMP, G4_MERGE);
 }
 
 static inline unsigned element(struct translator *t, unsigned number, unsigned dword, unsigned temp) {
@@ -143,7 +142,7 @@ static inline unsigned pattern(const struct g4_op *op) {
 
 /* Of flag register f0.`flag`, the pair's word of a half. */
 static inline struct g4_rm flag_in_memory(unsigned flag, unsigned half) {
-    return g4_rm_at(G4_BASE_RDX, offsetof(struct g4_gang, flag) + (2 * flag + half) * sizeof(g4_lanes));
+    return g4_rm_at(X86_RDX, offsetof(struct g4_gang, flag) + (2 * flag + half) * sizeof(g4_lanes));
 }
 
 /* The flags of a part, in a mask. */
@@ -151,7 +150,7 @@ static inline unsigned flag_of(struct translator *t, const struct g4_op *op, int
     if (t->region) { /* which uses but one flag register */
         return half_of(op, part) ? K_FLAG_1 : K_FLAG_0;
     }
-    g4_mask_load(&t->code, K_TEMP, flag_in_memory(op->flag, half_of(op, part)));
+    emit_mask_load(&t->code, K_TEMP, flag_in_memory(op->flag, half_of(op, part)));
     return K_TEMP;
 }
 
@@ -164,13 +163,13 @@ static inline unsigned widest(const struct g4_op *op, int part) {
 static inline unsigned lanes_of(struct translator *t, const struct g4_op *op, int part, bool gate) {
     unsigned mask = widest(op, part);
     if (pattern(op) != 0xffff) {
-        g4_mask_constant(&t->code, K_LANES, pattern(op));
-        g4_masks(&t->code, G4_K_AND, K_LANES, K_LANES, mask);
+        emit_mask_constant(&t->code, K_LANES, pattern(op));
+        emit_masks(&t->code, G4_K_AND, K_LANES, K_LANES, mask);
         mask = K_LANES;
     }
     if (gate && op->predicate != G4_PRED_NONE) {
         const unsigned flag = flag_of(t, op, part);
-        g4_masks(&t->code, op->predicate_inverse ? G4_K_ANDN : G4_K_AND, K_LANES, flag, mask);
+        emit_masks(&t->code, op->predicate_inverse ? G4_K_ANDN : G4_K_AND, K_LANES, flag, mask);
         mask = K_LANES;
     }
     return mask;
@@ -179,24 +178,29 @@ static inline unsigned lanes_of(struct translator *t, const struct g4_op *op, in
 /* flag = flag & ~lanes | K_BITS, which has no other bits. */
 static inline void set_flags(struct translator *t, const struct g4_op *op, int part, unsigned lanes) {
     const unsigned flag = flag_of(t, op, part);
-    g4_masks(&t->code, G4_K_ANDN, K_TEMP, lanes, flag);
-    g4_masks(&t->code, G4_K_OR, t->region ? flag : K_TEMP, K_TEMP, K_BITS);
+    emit_masks(&t->code, G4_K_ANDN, K_TEMP, lanes, flag);
+    emit_masks(&t->code, G4_K_OR, t->region ? flag : K_TEMP, K_TEMP, K_BITS);
     if (!t->region) {
-        g4_mask_store(&t->code, K_TEMP, flag_in_memory(op->flag, half_of(op, part)));
+        emit_mask_store(&t->code, K_TEMP, flag_in_memory(op->flag, half_of(op, part)));
     }
 }
 
 /* Whole registers of the threads that are there, in K_TEMP; eax is lost. */
 static inline unsigned whole_threads(struct translator *t) {
-    /* kmovw eax, K_TEMP; cmp al, 1; sbb r10b, r10b; cmp ah, 1; sbb al, al; mov ah, al; mov al, r10b; not eax;
-     * kmovw K_TEMP, eax: a byte of ones for each byte that is not 0 */
-    static const uint8_t spread[] = {0xc5, 0xf8, 0x93, 0xc6, 0x3c, 0x01, 0x45, 0x18, 0xd2, 0x80, 0xfc, 0x01, 0x18,
-                                     0xc0, 0x88, 0xc4, 0x44, 0x88, 0xd0, 0xf7, 0xd0, 0xc5, 0xf8, 0x92, 0xf0};
+    struct g4_code *const code = &t->code;
     if (!t->region) {
         return K_GROUP;
     }
-    g4_masks(&t->code, G4_K_OR, K_TEMP, K_EXEC_0, K_EXEC_1);
-    g4_put_all(&t->code, spread, sizeof spread);
+    emit_masks(&t->code, G4_K_OR, K_TEMP, K_EXEC_0, K_EXEC_1);
+    emit_reg_from_mask(code, X86_RAX, K_TEMP);
+    emit_alu8_imm(code, X86_CMP, X86_RAX, 1); /* borrows if the byte is 0: then sbb gives 0xff, else 0 */
+    emit_alu8(code, X86_SBB, X86_R10, X86_R10);
+    emit_alu8_imm(code, X86_CMP, X86_AH, 1);
+    emit_alu8(code, X86_SBB, X86_RAX, X86_RAX);
+    emit_alu8(code, X86_MOV, X86_AH, X86_RAX);
+    emit_alu8(code, X86_MOV, X86_RAX, X86_R10);
+    emit_not(code, X86_RAX);
+    emit_mask_from_reg(code, K_TEMP, X86_RAX);
     return K_TEMP;
 }
 
@@ -209,19 +213,19 @@ enum {
 
 /* Lanes in K_BITS make the result worth nothing. */
 static inline void doubt_bits(struct translator *t) {
-    g4_masks(&t->code, G4_K_OR, K_DOUBT, K_DOUBT, K_BITS);
+    emit_masks(&t->code, G4_K_OR, K_DOUBT, K_DOUBT, K_BITS);
     t->s.checks_doubt = true;
 }
 
 static inline void check_numbers(struct translator *t, unsigned reg, unsigned lanes) {
-    g4_evex_imm(&t->code, G4_X_CLASS, K_BITS, 0, g4_rm_reg(reg), lanes, G4_MERGE, NO_NUMBER);
+    emit_evex_imm(&t->code, G4_X_CLASS, K_BITS, 0, g4_rm_reg(reg), lanes, G4_MERGE, NO_NUMBER);
     doubt_bits(t);
 }
 
 /* A result must not be as large as can be.  In a region the host's flags tell at the end. */
 static inline void check_size(struct translator *t, unsigned reg, unsigned lanes) {
     if (!t->region) {
-        g4_evex_imm(&t->code, G4_X_RANGE, LARGEST, LARGEST, g4_rm_reg(reg), lanes, G4_MERGE, G4_RANGE_LARGEST);
+        emit_evex_imm(&t->code, G4_X_RANGE, LARGEST, LARGEST, g4_rm_reg(reg), lanes, G4_MERGE, G4_RANGE_LARGEST);
         t->s.checks_largest = true;
     }
 }
@@ -232,8 +236,8 @@ static inline bool known_number(uint8_t numbers, unsigned lanes) {
 
 /* Dwords of each thread's row, by channel. */
 static inline void permute(struct translator *t, unsigned to, unsigned from, const int32_t dword[8], unsigned index) {
-    g4_evex(&t->code, G4_X_LOAD, index, 0, by_channel(t, dword, 8), 0, G4_MERGE);
-    g4_evex(&t->code, G4_X_PERMUTE, to, index, g4_rm_reg(from), 0, G4_MERGE);
+    emit_evex(&t->code, G4_X_LOAD, index, 0, by_channel(t, dword, 8), 0, G4_MERGE);
+    emit_evex(&t->code, G4_X_PERMUTE, to, index, g4_rm_reg(from), 0, G4_MERGE);
 }
 
 /* Elements narrower than a dword: the dword they are in, moved up, and back down with the right sign. */
@@ -251,9 +255,9 @@ static inline void narrow(struct translator *t, unsigned temp, unsigned from, co
         }
     }
     permute(t, temp, from, dword, temp);
-    g4_evex(&t->code, G4_X_SHL, temp, temp, by_channel(t, left, 0), 0, G4_MERGE);
-    g4_evex_imm(&t->code, G4_X_SHIFT, in->is_signed ? G4_SHIFT_ASR : G4_SHIFT_SHR, temp, g4_rm_reg(temp), 0, G4_MERGE,
-                32u - 8u * in->size);
+    emit_evex(&t->code, G4_X_SHL, temp, temp, by_channel(t, left, 0), 0, G4_MERGE);
+    emit_evex_imm(&t->code, G4_X_SHIFT, in->is_signed ? G4_SHIFT_ASR : G4_SHIFT_SHR, temp, g4_rm_reg(temp), 0, G4_MERGE,
+                  32u - 8u * in->size);
 }
 
 /* The elements of a part as they lie, in some register; *numbers: where they are known to be no NaN. */
@@ -273,7 +277,7 @@ static inline unsigned raw_source(struct translator *t, const struct g4_op *op, 
         *numbers = reg < HELD_IN_REGION ? &t->s.held[reg].numbers : NULL;
         return reg;
     case G4_LOAD_IMM:
-        g4_evex(&t->code, G4_X_LOAD, temp, 0, by_channel(t, &in->imm[8 * part], 0), 0, G4_MERGE);
+        emit_evex(&t->code, G4_X_LOAD, temp, 0, by_channel(t, &in->imm[8 * part], 0), 0, G4_MERGE);
         return temp;
     case G4_LOAD_PERMUTE: {
         int32_t dword[8];
@@ -317,7 +321,7 @@ static inline bool is_biased(const struct g4_fast_src *in) {
 
 static inline unsigned negated(struct translator *t, const struct g4_fast_src *in, unsigned reg, unsigned temp) {
     if (is_negated(in)) {
-        g4_evex(&t->code, G4_X_SUB, temp, ZERO, g4_rm_reg(reg), 0, G4_MERGE);
+        emit_evex(&t->code, G4_X_SUB, temp, ZERO, g4_rm_reg(reg), 0, G4_MERGE);
         return temp;
     }
     return reg;
@@ -339,8 +343,8 @@ static inline unsigned float_source(struct translator *t, const struct g4_op *op
 
     if (in->convert != G4_CONVERT_NONE) {
         reg = negated(t, in, reg, temp);
-        g4_evex(&t->code, in->convert == G4_CONVERT_UD_TO_FLOAT ? G4_X_FROM_UD : G4_X_FROM_D, temp, 0, g4_rm_reg(reg),
-                0, G4_MERGE);
+        emit_evex(&t->code, in->convert == G4_CONVERT_UD_TO_FLOAT ? G4_X_FROM_UD : G4_X_FROM_D, temp, 0, g4_rm_reg(reg),
+                  0, G4_MERGE);
         reg = temp;
     } else if (check && in->load != G4_LOAD_IMM && !(numbers && known_number(*numbers, lanes))) {
         check_numbers(t, reg, lanes);
@@ -349,11 +353,11 @@ static inline unsigned float_source(struct translator *t, const struct g4_op *op
         }
     }
     if (in->keep != UINT32_MAX) {
-        g4_evex(&t->code, G4_X_AND, temp, reg, all(t, in->keep), 0, G4_MERGE);
+        emit_evex(&t->code, G4_X_AND, temp, reg, all(t, in->keep), 0, G4_MERGE);
         reg = temp;
     }
     if (in->flip) {
-        g4_evex(&t->code, G4_X_XOR, temp, reg, all(t, in->flip), 0, G4_MERGE);
+        emit_evex(&t->code, G4_X_XOR, temp, reg, all(t, in->flip), 0, G4_MERGE);
         reg = temp;
     }
     return reg;
@@ -434,7 +438,7 @@ static inline unsigned shifted(struct translator *t, unsigned reg, unsigned lane
         from[c] = (c - (int32_t)shift) & 7;
     }
     permute(t, TEMP_RESULT, reg, from, TEMP_0);
-    g4_mask_shift_left(&t->code, K_LANES, lanes, shift);
+    emit_mask_shift_left(&t->code, K_LANES, lanes, shift);
     return TEMP_RESULT;
 }
 
@@ -460,9 +464,9 @@ static inline void now_numbers(struct translator *t, const struct g4_op *op, int
 static inline void store_row(struct translator *t, unsigned number, unsigned mask, unsigned reg) {
     const int to = written_row(t, number);
     if (to >= 0) {
-        g4_evex(&t->code, G4_X_MOVE, (unsigned)to, 0, g4_rm_reg(reg), mask, G4_MERGE);
+        emit_evex(&t->code, G4_X_MOVE, (unsigned)to, 0, g4_rm_reg(reg), mask, G4_MERGE);
     } else {
-        g4_evex(&t->code, G4_X_STORE, reg, 0, row_at(t, number, 0), mask, G4_MERGE);
+        emit_evex(&t->code, G4_X_STORE, reg, 0, row_at(t, number, 0), mask, G4_MERGE);
     }
 }
 
@@ -470,10 +474,10 @@ static inline void store_row(struct translator *t, unsigned number, unsigned mas
 static inline void store_words(struct translator *t, const struct g4_op *op, int part, unsigned lanes, unsigned reg) {
     const unsigned shift = op->out.off[8 * part] % G4_REGISTER_BYTES / 2u;
     const unsigned to = (unsigned)written_row(t, row_of(op, part));
-    g4_evex(&t->code, G4_X_TO_WORDS, reg, 0, g4_rm_reg(TEMP_RESULT), 0, G4_MERGE);
-    g4_evex_imm(&t->code, G4_X_SHUFFLE_128, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(TEMP_RESULT), 0, G4_MERGE, 0x50);
-    g4_mask_deposit(&t->code, K_TEMP, lanes, 0x00ff00ffu << shift);
-    g4_evex(&t->code, G4_X_MOVE_WORDS, to, 0, g4_rm_reg(TEMP_RESULT), K_TEMP, G4_MERGE);
+    emit_evex(&t->code, G4_X_TO_WORDS, reg, 0, g4_rm_reg(TEMP_RESULT), 0, G4_MERGE);
+    emit_evex_imm(&t->code, G4_X_SHUFFLE_128, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(TEMP_RESULT), 0, G4_MERGE, 0x50);
+    emit_mask_deposit(&t->code, K_TEMP, lanes, 0x00ff00ffu << shift);
+    emit_evex(&t->code, G4_X_MOVE_WORDS, to, 0, g4_rm_reg(TEMP_RESULT), K_TEMP, G4_MERGE);
     t->s.held[to].numbers = 0;
 }
 
@@ -521,19 +525,19 @@ static inline bool is_direct(const struct g4_op *op) {
 static inline void finish_float(struct translator *t, const struct g4_op *op, int part, unsigned lanes) {
     check_size(t, TEMP_RESULT, lanes);
     if (op->saturate) {
-        g4_evex(&t->code, G4_X_MAXPS, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(ZERO), lanes, G4_MERGE);
-        g4_evex(&t->code, G4_X_MINPS, TEMP_RESULT, TEMP_RESULT, all(t, 0x3f800000), lanes, G4_MERGE);
+        emit_evex(&t->code, G4_X_MAXPS, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(ZERO), lanes, G4_MERGE);
+        emit_evex(&t->code, G4_X_MINPS, TEMP_RESULT, TEMP_RESULT, all(t, 0x3f800000), lanes, G4_MERGE);
     }
     if (op->cond != G4_COND_NONE) {
-        g4_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_RESULT, g4_rm_reg(ZERO), lanes, G4_MERGE,
-                    float_condition(op->cond));
+        emit_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_RESULT, g4_rm_reg(ZERO), lanes, G4_MERGE,
+                      float_condition(op->cond));
         set_flags(t, op, part, lanes);
     }
     if (op->out.convert == G4_CONVERT_TO_D) {
-        g4_evex(&t->code, G4_X_TO_D, TEMP_RESULT, 0, g4_rm_reg(TEMP_RESULT), lanes, G4_MERGE);
+        emit_evex(&t->code, G4_X_TO_D, TEMP_RESULT, 0, g4_rm_reg(TEMP_RESULT), lanes, G4_MERGE);
         /* what the host gives for anything out of range */
-        g4_evex_imm(&t->code, G4_X_CMPD, K_BITS, TEMP_RESULT, all(t, 0x80000000), lanes, G4_MERGE,
-                    int_condition(G4_COND_Z));
+        emit_evex_imm(&t->code, G4_X_CMPD, K_BITS, TEMP_RESULT, all(t, 0x80000000), lanes, G4_MERGE,
+                      int_condition(G4_COND_Z));
         doubt_bits(t);
         store(t, op, part, lanes, TEMP_RESULT, 0);
     } else {
@@ -546,11 +550,11 @@ static inline void float_binary(struct translator *t, const struct g4_op *op, in
                                 struct g4_rm b, unsigned lanes) {
     const int to = is_direct(op) ? written_row(t, row_of(op, part)) : -1;
     if (to >= 0) {
-        g4_evex(&t->code, form, (unsigned)to, a, b, lanes, G4_MERGE);
+        emit_evex(&t->code, form, (unsigned)to, a, b, lanes, G4_MERGE);
         check_size(t, (unsigned)to, lanes);
         now_numbers(t, op, part, (unsigned)to, ALL_NUMBERS, lanes == K_LANES);
     } else {
-        g4_evex(&t->code, form, TEMP_RESULT, a, b, lanes, G4_ZERO);
+        emit_evex(&t->code, form, TEMP_RESULT, a, b, lanes, G4_ZERO);
         finish_float(t, op, part, lanes);
     }
 }
@@ -558,12 +562,12 @@ static inline void float_binary(struct translator *t, const struct g4_op *op, in
 static inline void finish_int(struct translator *t, const struct g4_op *op, int part, unsigned lanes, unsigned reg,
                               uint8_t numbers) {
     if (op->cond != G4_COND_NONE) {
-        g4_evex_imm(&t->code, G4_X_CMPD, K_BITS, reg, g4_rm_reg(ZERO), lanes, G4_MERGE, int_condition(op->cond));
+        emit_evex_imm(&t->code, G4_X_CMPD, K_BITS, reg, g4_rm_reg(ZERO), lanes, G4_MERGE, int_condition(op->cond));
         set_flags(t, op, part, lanes);
     }
     if (op->out.store != G4_STORE_NULL && op->out.convert != G4_CONVERT_NONE) {
-        g4_evex(&t->code, op->out.convert == G4_CONVERT_UD_TO_FLOAT ? G4_X_FROM_UD : G4_X_FROM_D, TEMP_RESULT, 0,
-                g4_rm_reg(reg), 0, G4_MERGE);
+        emit_evex(&t->code, op->out.convert == G4_CONVERT_UD_TO_FLOAT ? G4_X_FROM_UD : G4_X_FROM_D, TEMP_RESULT, 0,
+                  g4_rm_reg(reg), 0, G4_MERGE);
         store(t, op, part, lanes, TEMP_RESULT, ALL_NUMBERS);
     } else {
         store(t, op, part, lanes, reg, numbers);
@@ -574,7 +578,7 @@ static inline void finish_int(struct translator *t, const struct g4_op *op, int 
 static inline void finish_truth(struct translator *t, const struct g4_op *op, int part, unsigned lanes) {
     set_flags(t, op, part, lanes);
     if (op->out.store != G4_STORE_NULL) {
-        g4_evex(&t->code, G4_X_FROM_MASK, TEMP_RESULT, 0, g4_rm_reg(K_BITS), 0, G4_MERGE);
+        emit_evex(&t->code, G4_X_FROM_MASK, TEMP_RESULT, 0, g4_rm_reg(K_BITS), 0, G4_MERGE);
         store(t, op, part, lanes, TEMP_RESULT, 0);
     }
 }

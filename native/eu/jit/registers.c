@@ -206,11 +206,11 @@ void g4_region_load(struct region *r) {
     struct translator *const t = r->t;
     const int count = holder_count(t);
 
-    g4_masks(&t->code, G4_K_OR, K_LANES, K_EXEC_0, K_EXEC_1);
+    emit_masks(&t->code, G4_K_OR, K_LANES, K_EXEC_0, K_EXEC_1);
     for (int i = 0; i < count; i++) {
         const struct holder *const h = &t->s.held[i];
         if (h->what == HOLDS_ROW) {
-            g4_evex(&t->code, G4_X_LOAD, (unsigned)i, 0, g4_row_in_memory(h->row, 0), 0, G4_MERGE);
+            emit_evex(&t->code, G4_X_LOAD, (unsigned)i, 0, g4_row_in_memory(h->row, 0), 0, G4_MERGE);
         } else {
             broadcast_element(t, (unsigned)i, h->row, h->element);
         }
@@ -220,8 +220,8 @@ void g4_region_load(struct region *r) {
     }
     for (unsigned row = 0; row < ROWS; row++) {
         if (t->spilled[row]) {
-            g4_evex(&t->code, G4_X_LOAD, TEMP_A, 0, g4_row_in_memory(row, 0), 0, G4_MERGE);
-            g4_evex(&t->code, G4_X_STORE, TEMP_A, 0, row_at(t, row, 0), 0, G4_MERGE);
+            emit_evex(&t->code, G4_X_LOAD, TEMP_A, 0, g4_row_in_memory(row, 0), 0, G4_MERGE);
+            emit_evex(&t->code, G4_X_STORE, TEMP_A, 0, row_at(t, row, 0), 0, G4_MERGE);
             if (t->spilled_numbers[row] && r->exposed[row]) {
                 check_numbers(t, TEMP_A, K_LANES);
             }
@@ -236,13 +236,13 @@ void g4_region_store(struct region *r) {
 
     for (int i = 0; i < count; i++) {
         if (t->s.held[i].dirty) {
-            g4_evex(code, G4_X_STORE, (unsigned)i, 0, g4_row_in_memory(t->s.held[i].row, 0), 0, G4_MERGE);
+            emit_evex(code, G4_X_STORE, (unsigned)i, 0, g4_row_in_memory(t->s.held[i].row, 0), 0, G4_MERGE);
         }
     }
     for (unsigned row = 0; row < ROWS; row++) {
         if (t->spilled[row]) {
-            g4_evex(code, G4_X_LOAD, TEMP_A, 0, row_at(t, row, 0), 0, G4_MERGE);
-            g4_evex(code, G4_X_STORE, TEMP_A, 0, g4_row_in_memory(row, 0), 0, G4_MERGE);
+            emit_evex(code, G4_X_LOAD, TEMP_A, 0, row_at(t, row, 0), 0, G4_MERGE);
+            emit_evex(code, G4_X_STORE, TEMP_A, 0, g4_row_in_memory(row, 0), 0, G4_MERGE);
         }
     }
 }

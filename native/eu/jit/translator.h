@@ -125,19 +125,13 @@ unsigned g4_math_source(const struct g4_op *op, int pass);
 unsigned g4_math_destination(const struct g4_op *op, int pass);
 
 static inline struct g4_rm g4_row_in_memory(unsigned row, unsigned byte) {
-    return g4_rm_at(G4_BASE_RDI, row * sizeof(union g4_reg) + byte);
+    return g4_rm_at(X86_RDI, row * sizeof(union g4_reg) + byte);
 }
 
 /* Channels 0 to 7 of an accumulator. */
 static inline struct g4_rm g4_sum_in_memory(unsigned acc, unsigned thread) {
-    return g4_rm_at(G4_BASE_R11, offsetof(struct g4_gang, acc) + acc * sizeof(union g4_acc) +
-                                     thread * sizeof(((union g4_acc *)0)->f[0]));
-}
-
-static inline void g4_put_all(struct g4_code *code, const uint8_t *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++) {
-        g4_put(code, bytes[i]);
-    }
+    return g4_rm_at(X86_R11, offsetof(struct g4_gang, acc) + acc * sizeof(union g4_acc) +
+                                 thread * sizeof(((union g4_acc *)0)->f[0]));
 }
 
 /* ---- flow (region.c) ---- */
@@ -162,22 +156,5 @@ size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size);
 
 /* An op is executed along with the others of a block. */
 void g4_block_add(struct g4_block *block, const struct g4_op *op);
-
-/* A jump whose distance is not known yet; returns where it has to be written. */
-size_t g4_jump(struct g4_code *code, unsigned opcode);
-/* Let it come here. */
-void g4_land(struct g4_code *code, size_t jump);
-/* A jump to a place that is known. */
-void g4_jump_back(struct g4_code *code, unsigned opcode, size_t target);
-/* Return a value. */
-void g4_leave(struct g4_code *code, uint32_t value);
-
-enum {
-    G4_JUMP_ALWAYS = 0xe9,
-    G4_JUMP_BELOW = 0x82,
-    G4_JUMP_ZERO = 0x84,
-    G4_JUMP_NOT_ZERO = 0x85,
-    G4_JUMP_NOT_ABOVE = 0x86,
-};
 
 #endif

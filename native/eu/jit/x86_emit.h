@@ -1,31 +1,24 @@
 /*
- * Writing x86-64 machine code: the few AVX-512 instructions that translated kernels are made of (translate.c).
+ * Encodes x86-64 machine code.  No other file knows its bytes.
  *
- * A form says all that makes an instruction but for its operands.  Operands are numbers of registers; `rm`, the one
- * that may lie in memory, has a kind of its own.
+ * Operands are register numbers; `rm`, the operand that may be in memory, has a type of its own.
  */
-#ifndef G4_EU_EVEX_H
-#define G4_EU_EVEX_H
+#ifndef G4_EU_X86_EMIT_H
+#define G4_EU_X86_EMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Machine code as it grows. */
+#include "eu/jit/x86_target.h"
+
+/* Machine code, or its constants, while they are written. */
 struct g4_code {
     uint8_t *bytes;
-    size_t size, room;
-    bool failed; /* no memory: what is there is of no use */
-};
-
-/* Integer registers that serve as bases. */
-enum g4_base {
-    G4_BASE_RCX = 1,
-    G4_BASE_RDX = 2,
-    G4_BASE_RSI = 6,
-    G4_BASE_RDI = 7,
-    G4_BASE_R11 = 11,
+    size_t size, capacity;
+    bool failed; /* no memory: the bytes are incomplete */
 };
 
 struct g4_rm {
@@ -39,217 +32,335 @@ static inline struct g4_rm g4_rm_reg(unsigned reg) {
     return (struct g4_rm){.reg = (uint8_t)reg};
 }
 
-static inline struct g4_rm g4_rm_at(enum g4_base base, size_t offset) {
+static inline struct g4_rm g4_rm_at(enum x86_reg base, size_t offset) {
     return (struct g4_rm){.reg = (uint8_t)base, .memory = true, .offset = (int32_t)offset};
 }
 
-static inline struct g4_rm g4_rm_all(enum g4_base base, size_t offset) {
+static inline struct g4_rm g4_rm_all(enum x86_reg base, size_t offset) {
     return (struct g4_rm){.reg = (uint8_t)base, .memory = true, .broadcast = true, .offset = (int32_t)offset};
 }
 
-/* Opcode map, mandatory prefix (none, 66, F3, F2), the W bit, opcode. */
-#define G4_FORM(map, prefix, w, opcode) ((unsigned)(map) << 16 | (unsigned)(prefix) << 12 | (w) << 8 | (opcode))
-
-enum g4_form {
-    G4_X_LOAD = G4_FORM(1, 0, 0, 0x10),       /* vmovups */
-    G4_X_STORE = G4_FORM(1, 0, 0, 0x11),      /* with the register first */
-    G4_X_MOVE = G4_FORM(1, 1, 0, 0x6f),       /* vmovdqa32 */
-    G4_X_MOVE_PD = G4_FORM(1, 1, 1, 0x28),    /* vmovapd */
-    G4_X_MOVE_WORDS = G4_FORM(1, 3, 1, 0x6f), /* vmovdqu16 */
-    G4_X_TO_WORDS = G4_FORM(2, 2, 0, 0x33),   /* vpmovdw: source first */
-    G4_X_BROADCAST = G4_FORM(2, 1, 0, 0x18),
-    G4_X_ADDPS = G4_FORM(1, 0, 0, 0x58),
-    G4_X_MULPS = G4_FORM(1, 0, 0, 0x59),
-    G4_X_SUBPS = G4_FORM(1, 0, 0, 0x5c),
-    G4_X_MINPS = G4_FORM(1, 0, 0, 0x5d),
-    G4_X_MAXPS = G4_FORM(1, 0, 0, 0x5f),
-    G4_X_DIVPS = G4_FORM(1, 0, 0, 0x5e),
-    G4_X_SQRTPS = G4_FORM(1, 0, 0, 0x51),
-    G4_X_DIVPD = G4_FORM(1, 1, 1, 0x5e),
-    G4_X_SQRTPD = G4_FORM(1, 1, 1, 0x51),
-    G4_X_CLASS = G4_FORM(3, 1, 0, 0x66), /* vfpclassps, into a mask */
-    G4_X_RANGE = G4_FORM(3, 1, 0, 0x50), /* vrangeps */
-    G4_X_ADDPD = G4_FORM(1, 1, 1, 0x58),
-    G4_X_MULPD = G4_FORM(1, 1, 1, 0x59),
-    G4_X_RNDSCALE = G4_FORM(3, 1, 0, 0x08),  /* immediate: G4_ROUND_* */
-    G4_X_WIDEN = G4_FORM(1, 0, 0, 0x5a),     /* vcvtps2pd */
-    G4_X_NARROW = G4_FORM(1, 1, 1, 0x5a),    /* vcvtpd2ps */
-    G4_X_HIGH_HALF = G4_FORM(3, 1, 1, 0x1b), /* vextractf64x4: source first, immediate 1 */
-    G4_X_JOIN = G4_FORM(3, 1, 1, 0x1a),      /* vinsertf64x4, immediate 1 */
-    G4_X_PERMUTE_PD = G4_FORM(3, 1, 1, 0x01),
-    G4_X_FROM_D = G4_FORM(1, 0, 0, 0x5b),
-    G4_X_FROM_UD = G4_FORM(1, 3, 0, 0x7a),
-    G4_X_TO_D = G4_FORM(1, 2, 0, 0x5b), /* toward zero */
-    G4_X_AND = G4_FORM(1, 1, 0, 0xdb),
-    G4_X_OR = G4_FORM(1, 1, 0, 0xeb),
-    G4_X_XOR = G4_FORM(1, 1, 0, 0xef),
-    G4_X_ADD = G4_FORM(1, 1, 0, 0xfe),
-    G4_X_SUB = G4_FORM(1, 1, 0, 0xfa),
-    G4_X_MUL = G4_FORM(2, 1, 0, 0x40),
-    G4_X_SHL = G4_FORM(2, 1, 0, 0x47),
-    G4_X_SHR = G4_FORM(2, 1, 0, 0x45),
-    G4_X_ASR = G4_FORM(2, 1, 0, 0x46),
-    G4_X_SHIFT = G4_FORM(1, 1, 0, 0x72),       /* by an immediate; the first operand says which way */
-    G4_X_BLEND = G4_FORM(2, 1, 0, 0x64),       /* vpblendmd: where the mask is set, the last operand */
-    G4_X_PERMUTE = G4_FORM(2, 1, 0, 0x36),     /* vpermd: indices before the source */
-    G4_X_PERMUTE_PS = G4_FORM(3, 1, 0, 0x04),  /* vpermilps */
-    G4_X_SHUFFLE_128 = G4_FORM(3, 1, 0, 0x23), /* vshuff32x4 */
-    G4_X_FROM_MASK = G4_FORM(2, 2, 0, 0x38),   /* vpmovm2d */
-    G4_X_CMPPS = G4_FORM(1, 0, 0, 0xc2),       /* into a mask, immediate: G4_FLOAT_* */
-    G4_X_CMPD = G4_FORM(3, 1, 0, 0x1f),        /* immediate: G4_INT_* */
-    G4_X_CMPUD = G4_FORM(3, 1, 0, 0x1e),
-};
-
-enum {
-    G4_ROUND_DOWN = 9,
-    G4_ROUND_UP = 10,
-    G4_RANGE_LARGEST = 0x0b, /* the larger magnitude */
-    G4_SHIFT_SHR = 2,        /* first operand of G4_X_SHIFT */
-    G4_SHIFT_ASR = 4,
-};
-
-/* Masks: VEX forms with a map of 1. */
-enum g4_mask_form {
-    G4_K_AND = 0x41,  /* k0..k2 */
-    G4_K_ANDN = 0x42, /* not the first, and the second */
-    G4_K_OR = 0x45,
-    G4_K_XOR = 0x47,
-};
-
-static inline void g4_put(struct g4_code *code, unsigned byte) {
-    if (code->size == code->room) {
-        const size_t room = code->room ? 2 * code->room : 4096;
-        uint8_t *const more = realloc(code->bytes, room);
+static inline void emit_byte(struct g4_code *code, unsigned byte) {
+    if (code->size == code->capacity) {
+        const size_t capacity = code->capacity ? 2 * code->capacity : 4096;
+        uint8_t *const more = realloc(code->bytes, capacity);
         if (!more) {
             code->failed = true;
             return;
         }
         code->bytes = more;
-        code->room = room;
+        code->capacity = capacity;
     }
     code->bytes[code->size++] = (uint8_t)byte;
 }
 
-static inline void g4_put32(struct g4_code *code, uint32_t value) {
+static inline void emit_dword(struct g4_code *code, uint32_t value) {
     for (int i = 0; i < 4; i++) {
-        g4_put(code, value >> (8 * i) & 0xff);
+        emit_byte(code, value >> (8 * i) & 0xff);
     }
 }
 
-static inline void g4_put_rm(struct g4_code *code, unsigned reg, struct g4_rm rm) {
+static inline void emit_rm(struct g4_code *code, unsigned reg, struct g4_rm rm) {
     if (rm.memory) {
-        g4_put(code, 0x80 | (reg & 7) << 3 | (rm.reg & 7));
-        g4_put32(code, (uint32_t)rm.offset);
+        emit_byte(code, 0x80 | (reg & 7) << 3 | (rm.reg & 7));
+        emit_dword(code, (uint32_t)rm.offset);
     } else {
-        g4_put(code, 0xc0 | (reg & 7) << 3 | (rm.reg & 7));
+        emit_byte(code, 0xc0 | (reg & 7) << 3 | (rm.reg & 7));
     }
 }
 
-enum {
-    G4_MERGE = 0, /* lanes that the mask leaves out keep what they had */
-    G4_ZERO = 1,
-};
+/* ---- vector registers ---- */
 
-/* 512 bits.  `mask` 0: all lanes. */
-static inline void g4_evex(struct g4_code *code, enum g4_form form, unsigned reg, unsigned second, struct g4_rm rm,
-                           unsigned mask, unsigned zero) {
+/* An instruction of 512 bits.  `mask` 0: all lanes. */
+static inline void emit_evex(struct g4_code *code, enum g4_form form, unsigned reg, unsigned second, struct g4_rm rm,
+                             unsigned mask, unsigned zero) {
     const unsigned x = rm.memory ? 1 : ~(unsigned)rm.reg >> 4 & 1;
     const unsigned b = ~(unsigned)rm.reg >> 3 & 1;
 
-    g4_put(code, 0x62);
-    g4_put(code, (~reg >> 3 & 1) << 7 | x << 6 | b << 5 | (~reg >> 4 & 1) << 4 | (unsigned)form >> 16);
-    g4_put(code, ((unsigned)form >> 8 & 1) << 7 | (~second & 15) << 3 | 4 | ((unsigned)form >> 12 & 3));
-    g4_put(code, zero << 7 | 2 << 5 | (rm.broadcast ? 1u : 0u) << 4 | (~second >> 4 & 1) << 3 | mask);
-    g4_put(code, (unsigned)form & 0xff);
-    g4_put_rm(code, reg, rm);
+    emit_byte(code, 0x62);
+    emit_byte(code, (~reg >> 3 & 1) << 7 | x << 6 | b << 5 | (~reg >> 4 & 1) << 4 | (unsigned)form >> 16);
+    emit_byte(code, ((unsigned)form >> 8 & 1) << 7 | (~second & 15) << 3 | 4 | ((unsigned)form >> 12 & 3));
+    emit_byte(code, zero << 7 | 2 << 5 | (rm.broadcast ? 1u : 0u) << 4 | (~second >> 4 & 1) << 3 | mask);
+    emit_byte(code, (unsigned)form & 0xff);
+    emit_rm(code, reg, rm);
 }
 
-static inline void g4_evex_imm(struct g4_code *code, enum g4_form form, unsigned reg, unsigned second, struct g4_rm rm,
-                               unsigned mask, unsigned zero, unsigned immediate) {
-    g4_evex(code, form, reg, second, rm, mask, zero);
-    g4_put(code, immediate);
+static inline void emit_evex_imm(struct g4_code *code, enum g4_form form, unsigned reg, unsigned second,
+                                 struct g4_rm rm, unsigned mask, unsigned zero, unsigned immediate) {
+    emit_evex(code, form, reg, second, rm, mask, zero);
+    emit_byte(code, immediate);
 }
 
-/* Of registers, rounded to the nearest. */
-static inline void g4_evex_nearest(struct g4_code *code, enum g4_form form, unsigned reg, unsigned second, unsigned rm,
-                                   unsigned mask, unsigned zero) {
+/* An instruction on registers that rounds to nearest, whatever MXCSR says. */
+static inline void emit_evex_nearest(struct g4_code *code, enum g4_form form, unsigned reg, unsigned second,
+                                     unsigned rm, unsigned mask, unsigned zero) {
     const size_t start = code->size;
-    g4_evex(code, form, reg, second, g4_rm_reg(rm), mask, zero);
+    emit_evex(code, form, reg, second, g4_rm_reg(rm), mask, zero);
     if (!code->failed) {
         code->bytes[start + 3] = (uint8_t)((code->bytes[start + 3] & ~(3u << 5)) | 1u << 4);
     }
 }
 
+/* ---- mask registers ---- */
+
 /* to = a form b, of sixteen bits */
-static inline void g4_masks(struct g4_code *code, enum g4_mask_form form, unsigned to, unsigned a, unsigned b) {
-    g4_put(code, 0xc5);
-    g4_put(code, 0x80 | (~a & 15) << 3 | 4);
-    g4_put(code, form);
-    g4_put_rm(code, to, g4_rm_reg(b));
+static inline void emit_masks(struct g4_code *code, enum g4_mask_form form, unsigned to, unsigned a, unsigned b) {
+    emit_byte(code, 0xc5);
+    emit_byte(code, 0x80 | (~a & 15) << 3 | 4);
+    emit_byte(code, form);
+    emit_rm(code, to, g4_rm_reg(b));
 }
 
-static inline void g4_mask_load(struct g4_code *code, unsigned to, struct g4_rm from) {
-    g4_put(code, 0xc5);
-    g4_put(code, 0xf8);
-    g4_put(code, 0x90);
-    g4_put_rm(code, to, from);
+/* A VEX instruction on sixteen bits of a mask. */
+static inline void emit_kmask_op(struct g4_code *code, unsigned opcode, unsigned reg, struct g4_rm rm) {
+    emit_byte(code, 0xc5);
+    emit_byte(code, 0xf8);
+    emit_byte(code, opcode);
+    emit_rm(code, reg, rm);
 }
 
-static inline void g4_mask_store(struct g4_code *code, unsigned from, struct g4_rm to) {
-    g4_put(code, 0xc5);
-    g4_put(code, 0xf8);
-    g4_put(code, 0x91);
-    g4_put_rm(code, from, to);
+/* kmovw to, [from] */
+static inline void emit_mask_load(struct g4_code *code, unsigned to, struct g4_rm from) {
+    emit_kmask_op(code, 0x90, to, from);
 }
 
-/* Sixteen bits known now; eax is lost. */
-static inline void g4_mask_constant(struct g4_code *code, unsigned to, unsigned bits) {
-    g4_put(code, 0xb8);
-    g4_put32(code, bits);
-    g4_put(code, 0xc5);
-    g4_put(code, 0xf8);
-    g4_put(code, 0x92);
-    g4_put(code, 0xc0 | to << 3);
+/* kmovw [to], from */
+static inline void emit_mask_store(struct g4_code *code, unsigned from, struct g4_rm to) {
+    emit_kmask_op(code, 0x91, from, to);
+}
+
+/* kmovw to, from: a mask from a general register */
+static inline void emit_mask_from_reg(struct g4_code *code, unsigned to, enum x86_reg from) {
+    emit_kmask_op(code, 0x92, to, g4_rm_reg(from));
+}
+
+/* kmovw to, from: a general register from a mask */
+static inline void emit_reg_from_mask(struct g4_code *code, enum x86_reg to, unsigned from) {
+    emit_kmask_op(code, 0x93, to, g4_rm_reg(from));
+}
+
+/* kortestw a, b: the zero flag is set if no bit of either mask is */
+static inline void emit_kortest(struct g4_code *code, unsigned a, unsigned b) {
+    emit_kmask_op(code, 0x98, a, g4_rm_reg(b));
+}
+
+static inline void emit_mask_shift(struct g4_code *code, unsigned opcode, unsigned to, unsigned from, unsigned bits) {
+    emit_byte(code, 0xc4);
+    emit_byte(code, 0xe3);
+    emit_byte(code, 0xf9);
+    emit_byte(code, opcode);
+    emit_rm(code, to, g4_rm_reg(from));
+    emit_byte(code, bits);
+}
+
+/* kshiftlw to, from, bits */
+static inline void emit_mask_shift_left(struct g4_code *code, unsigned to, unsigned from, unsigned bits) {
+    emit_mask_shift(code, 0x32, to, from, bits);
+}
+
+/* kshiftrw to, from, 8: the lanes of the second thread */
+static inline void emit_mask_high(struct g4_code *code, unsigned to, unsigned from) {
+    emit_mask_shift(code, 0x30, to, from, 8);
+}
+
+/* ---- general registers ---- */
+
+/* The prefix of 64-bit operands and of registers from R8 on; none if there is no need. */
+static inline void emit_rex(struct g4_code *code, bool wide, unsigned reg, unsigned rm) {
+    const unsigned rex = (wide ? 8u : 0u) | (reg >> 3 & 1) << 2 | (rm >> 3 & 1);
+    if (rex) {
+        emit_byte(code, 0x40 | rex);
+    }
+}
+
+/* op dst, src: of 32 bits */
+static inline void emit_alu(struct g4_code *code, enum x86_alu op, enum x86_reg dst, enum x86_reg src) {
+    emit_rex(code, false, src, dst);
+    emit_byte(code, op | 1);
+    emit_rm(code, src, g4_rm_reg(dst));
+}
+
+/* op dst, src: of 8 bits */
+static inline void emit_alu8(struct g4_code *code, enum x86_alu op, enum x86_reg dst, enum x86_reg src) {
+    emit_rex(code, false, src, dst);
+    emit_byte(code, op);
+    emit_rm(code, src, g4_rm_reg(dst));
+}
+
+/* op [dst], src: of 32 bits */
+static inline void emit_alu_to_memory(struct g4_code *code, enum x86_alu op, struct g4_rm dst, enum x86_reg src) {
+    emit_rex(code, false, src, dst.reg);
+    emit_byte(code, op | 1);
+    emit_rm(code, src, dst);
+}
+
+/* mov dst, src: of 64 bits */
+static inline void emit_mov64(struct g4_code *code, enum x86_reg dst, enum x86_reg src) {
+    emit_rex(code, true, src, dst);
+    emit_byte(code, X86_MOV | 1);
+    emit_rm(code, src, g4_rm_reg(dst));
+}
+
+static inline void emit_alu_immediate(struct g4_code *code, enum x86_alu op, bool wide, enum x86_reg dst,
+                                      int32_t value) {
+    const bool is_short = value >= INT8_MIN && value <= INT8_MAX;
+    emit_rex(code, wide, 0, dst);
+    if (dst == X86_RAX && !is_short) {
+        emit_byte(code, op | 5);
+    } else {
+        emit_byte(code, is_short ? 0x83 : 0x81);
+        emit_rm(code, op >> 3, g4_rm_reg(dst));
+    }
+    if (is_short) {
+        emit_byte(code, (uint8_t)value);
+    } else {
+        emit_dword(code, (uint32_t)value);
+    }
+}
+
+/* op dst, value: of 32 bits */
+static inline void emit_alu_imm(struct g4_code *code, enum x86_alu op, enum x86_reg dst, int32_t value) {
+    emit_alu_immediate(code, op, false, dst, value);
+}
+
+/* op dst, value: of 64 bits */
+static inline void emit_alu64_imm(struct g4_code *code, enum x86_alu op, enum x86_reg dst, int32_t value) {
+    emit_alu_immediate(code, op, true, dst, value);
+}
+
+/* op dst, value: of 8 bits; AL or AH */
+static inline void emit_alu8_imm(struct g4_code *code, enum x86_alu op, enum x86_reg dst, uint8_t value) {
+    if (dst == X86_RAX) {
+        emit_byte(code, op | 4);
+    } else {
+        emit_byte(code, 0x80);
+        emit_rm(code, op >> 3, g4_rm_reg(dst));
+    }
+    emit_byte(code, value);
+}
+
+/* mov dst, value: of 32 bits */
+static inline void emit_mov_imm(struct g4_code *code, enum x86_reg dst, uint32_t value) {
+    emit_rex(code, false, 0, dst);
+    emit_byte(code, 0xb8 | (dst & 7));
+    emit_dword(code, value);
+}
+
+/* imul dst, src, value: of 32 bits */
+static inline void emit_imul_imm(struct g4_code *code, enum x86_reg dst, enum x86_reg src, uint32_t value) {
+    emit_rex(code, false, dst, src);
+    emit_byte(code, 0x69);
+    emit_rm(code, dst, g4_rm_reg(src));
+    emit_dword(code, value);
+}
+
+/* not dst: of 32 bits */
+static inline void emit_not(struct g4_code *code, enum x86_reg dst) {
+    emit_rex(code, false, 0, dst);
+    emit_byte(code, 0xf7);
+    emit_rm(code, 2, g4_rm_reg(dst));
+}
+
+/* inc dst: of 32 bits */
+static inline void emit_inc(struct g4_code *code, enum x86_reg dst) {
+    emit_rex(code, false, 0, dst);
+    emit_byte(code, 0xff);
+    emit_rm(code, 0, g4_rm_reg(dst));
+}
+
+/* pdep eax, eax, r10d */
+static inline void emit_pdep_eax_r10d(struct g4_code *code) {
+    emit_byte(code, 0xc4);
+    emit_byte(code, 0xc2);
+    emit_byte(code, 0x7b);
+    emit_byte(code, 0xf5);
+    emit_byte(code, 0xc2);
+}
+
+/* An operand [rsp + offset] with an offset of eight bits. */
+static inline void emit_stack_operand(struct g4_code *code, unsigned reg, int8_t offset) {
+    emit_byte(code, 0x44 | reg << 3);
+    emit_byte(code, 0x24);
+    emit_byte(code, (uint8_t)offset);
+}
+
+/* stmxcsr [rsp + offset] */
+static inline void emit_stmxcsr_stack(struct g4_code *code, int8_t offset) {
+    emit_byte(code, 0x0f);
+    emit_byte(code, 0xae);
+    emit_stack_operand(code, 3, offset);
+}
+
+/* test byte [rsp + offset], bits */
+static inline void emit_test_stack(struct g4_code *code, int8_t offset, uint8_t bits) {
+    emit_byte(code, 0xf6);
+    emit_stack_operand(code, 0, offset);
+    emit_byte(code, bits);
+}
+
+static inline void emit_vzeroupper(struct g4_code *code) {
+    emit_byte(code, 0xc5);
+    emit_byte(code, 0xf8);
+    emit_byte(code, 0x77);
+}
+
+static inline void emit_ret(struct g4_code *code) {
+    emit_byte(code, 0xc3);
+}
+
+/* Return a value that is known now. */
+static inline void emit_return(struct g4_code *code, uint32_t value) {
+    emit_mov_imm(code, X86_RAX, value);
+    emit_vzeroupper(code);
+    emit_ret(code);
+}
+
+/* ---- masks from general registers ---- */
+
+/* A mask of sixteen bits that are known now; eax is lost. */
+static inline void emit_mask_constant(struct g4_code *code, unsigned to, uint32_t bits) {
+    emit_mov_imm(code, X86_RAX, bits);
+    emit_mask_from_reg(code, to, X86_RAX);
 }
 
 /* to: the sixteen bits of `from`, in order, where `places` has ones; eax and r10 are lost. */
-static inline void g4_mask_deposit(struct g4_code *code, unsigned to, unsigned from, uint32_t places) {
-    /* kmovw eax, from; mov r10d, places; pdep eax, eax, r10d; kmovd to, eax */
-    g4_put(code, 0xc5);
-    g4_put(code, 0xf8);
-    g4_put(code, 0x93);
-    g4_put(code, 0xc0 | from);
-    g4_put(code, 0x41);
-    g4_put(code, 0xba);
-    g4_put32(code, places);
-    g4_put(code, 0xc4);
-    g4_put(code, 0xc2);
-    g4_put(code, 0x7b);
-    g4_put(code, 0xf5);
-    g4_put(code, 0xc2);
-    g4_put(code, 0xc5);
-    g4_put(code, 0xfb);
-    g4_put(code, 0x92);
-    g4_put(code, 0xc0 | to << 3);
+static inline void emit_mask_deposit(struct g4_code *code, unsigned to, unsigned from, uint32_t places) {
+    emit_reg_from_mask(code, X86_RAX, from);
+    emit_mov_imm(code, X86_R10, places);
+    emit_pdep_eax_r10d(code);
+    emit_byte(code, 0xc5); /* kmovd to, eax */
+    emit_byte(code, 0xfb);
+    emit_byte(code, 0x92);
+    emit_rm(code, to, g4_rm_reg(X86_RAX));
 }
 
-static inline void g4_mask_shift(struct g4_code *code, unsigned opcode, unsigned to, unsigned from, unsigned bits) {
-    g4_put(code, 0xc4);
-    g4_put(code, 0xe3);
-    g4_put(code, 0xf9);
-    g4_put(code, opcode);
-    g4_put(code, 0xc0 | to << 3 | from);
-    g4_put(code, bits);
+/* ---- jumps ---- */
+
+/* Emit a forward jump and return its patch location. */
+static inline size_t emit_jump(struct g4_code *code, enum x86_jump jump) {
+    if (jump != X86_JMP) {
+        emit_byte(code, 0x0f);
+    }
+    emit_byte(code, jump);
+    emit_dword(code, 0);
+    return code->size;
 }
 
-/* to = from << bits */
-static inline void g4_mask_shift_left(struct g4_code *code, unsigned to, unsigned from, unsigned bits) {
-    g4_mask_shift(code, 0x32, to, from, bits);
+static inline void patch_jump_to(struct g4_code *code, size_t jump, size_t target) {
+    const uint32_t distance = (uint32_t)(target - jump);
+    if (!code->failed) {
+        memcpy(code->bytes + jump - sizeof distance, &distance, sizeof distance);
+    }
 }
 
-/* to = from >> 8 */
-static inline void g4_mask_high(struct g4_code *code, unsigned to, unsigned from) {
-    g4_mask_shift(code, 0x30, to, from, 8);
+/* Let a jump go to the current position. */
+static inline void patch_jump(struct g4_code *code, size_t jump) {
+    patch_jump_to(code, jump, code->size);
+}
+
+/* Emit a jump to a position that is known. */
+static inline void emit_jump_to(struct g4_code *code, enum x86_jump jump, size_t target) {
+    patch_jump_to(code, emit_jump(code, jump), target);
 }
 
 #endif
