@@ -107,7 +107,7 @@ def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, 
             stdout = sys.stderr if options.json == "-" or options.frames == STDOUT else None
             program_status = program.wait(program.start(command, server.directory, stdout))
     except program.ProgramError as e:
-        server.fail(str(e))
+        server.error(str(e))
         status = e.status
     else:
         verdict = _verdict(server, options, command[0], trace)
@@ -118,20 +118,21 @@ def run_program(server: Server, command: tuple[str, ...], options: LiveOptions, 
 
 def _verdict(server: Server, options: LiveOptions, name: str, trace: Path | None = None) -> int:
     """Report what the server has seen; the exit status for that.  Without a program, `name` is empty."""
-    complaints = summary.show(server.totals, options.stats, options.strict or not options.quiet)
+    complaints = summary.print_totals(server.totals, options.stats, options.strict or not options.quiet)
     use = summary.gpu_use(server.totals)
     absence = f"{name} {_ABSENCES[use]}" if name else "no program used the GPU"
-    missing = trace is not None and not server.captures and not server.failures
+    missing = trace is not None and not server.totals.captures and not server.totals.errors
     if missing:
-        server.complain(f"{trace}: not written, {name} submitted nothing" if use == "used" else
+        server.log_always(f"{trace}: not written, {name} submitted nothing" if use == "used" else
                         f"{trace}: not written, {absence}")
     elif use != "used" and options.require_gpu:
-        server.complain(absence)
+        server.log_always(absence)
     elif use != "used" and name:
-        server.say(absence)
+        server.log(absence)
     if options.strict and server.totals.hangs:
         return 3
-    failed = server.failures or missing or (complaints and options.strict) or (use != "used" and options.require_gpu)
+    failed = (server.totals.errors or missing or (complaints and options.strict)
+              or (use != "used" and options.require_gpu))
     return 1 if failed else 0
 
 
@@ -139,7 +140,8 @@ def _write_result(verb: str, server: Server, options: LiveOptions, status: int, 
                   program_status: int | None = None) -> None:
     if options.json is not None:
         with Output(options.json) as output:
-            output.write(summary.result(verb, server, status, command, program_status).encode())
+            output.write(summary.result_json(verb, server.chip.name, server.totals, status, command,
+                                             program_status).encode())
 
 
 @click.command(context_settings=PASS_ON)

@@ -1,1 +1,1 @@
-"""The live device: a server that executes what the preloaded shim submits for an unmodified program (spec/80 3.7)."""
+"""The live device: a server that executes the submissions of unmodified programs, which the preloaded shim sends."""

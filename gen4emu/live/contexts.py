@@ -1,42 +1,46 @@
-"""Hardware contexts of one connection, switched as the kernel does: MI_SET_CONTEXT in the ring (spec/05 3.2).
+"""Hardware contexts of one connection, switched as the kernel does it: with MI_SET_CONTEXT in the ring.
 
-Decision 19.  What the ring holds is all there is to it, so a capture replays the same switches.  A new context starts
-from the state of the pristine one, in which nothing ever runs.
+Each context has a whole copy of the state (docs/decisions.md 19).  The switches are part of the ring contents, so the
+replay of a capture performs the same ones.  A new context is initialised from a pristine one, in which nothing runs.
 """
 
 from __future__ import annotations
 
 import struct
 
+from gen4emu.errors import Gen4emuError
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.gen import Gen
-from gen4emu.live.link import ProtocolError
 
-RING_ADDRESS = 0x1000  # the shim's buffers live elsewhere (spec/80 3.3: from 1 MiB up)
-_IMAGES = 0x10000
+RING_ADDRESS = 0x1000  # the shim binds buffers from 1 MiB up
+_PRISTINE_IMAGE = 0x10000
 _IMAGE_BYTES = 0x1000
 _MAX_CONTEXTS = 4096
 
 
+class InvalidContext(Gen4emuError):
+    """The shim named a context that does not exist, or exists already; the connection ends."""
+
+
 class Contexts:
-    """Which contexts exist, which is loaded; makes the ring contents of a submission."""
+    """Which contexts exist and which one is loaded; builds the ring contents of a submission."""
 
     def __init__(self, gen: Gen) -> None:
         self._gen = gen
         self._set = command_named("MI_SET_CONTEXT", gen)
         self._start = struct.Struct("<2I")
         self._start_header = command_named("MI_BATCH_BUFFER_START", gen).pack(gen)[0]
-        self._images = {0: _IMAGES + _IMAGE_BYTES}
+        self._images = {0: _PRISTINE_IMAGE + _IMAGE_BYTES}  # context: address of its image
         self._free: list[int] = []
-        self._next = _IMAGES + 2 * _IMAGE_BYTES
-        self._fresh = {0}  # have run nothing yet
+        self._next = _PRISTINE_IMAGE + 2 * _IMAGE_BYTES
+        self._fresh = {0}  # contexts that have run nothing yet
         self._loaded: int | None = None
 
     def create(self, context: int) -> None:
         if context in self._images:
-            raise ProtocolError(f"context {context} exists already")
+            raise InvalidContext(f"context {context} exists already")
         if len(self._images) >= _MAX_CONTEXTS:
-            raise ProtocolError(f"more than {_MAX_CONTEXTS} contexts")
+            raise InvalidContext(f"more than {_MAX_CONTEXTS} contexts")
         if self._free:
             self._images[context] = self._free.pop()
         else:
@@ -46,26 +50,26 @@ class Contexts:
 
     def destroy(self, context: int) -> None:
         if context == 0 or context not in self._images:
-            raise ProtocolError(f"context {context} does not exist")
+            raise InvalidContext(f"context {context} does not exist")
         self._free.append(self._images.pop(context))
         self._fresh.discard(context)
         if self._loaded == context:
             self._loaded = None
 
     def reset(self, context: int) -> None:
-        """After a hang, a context starts from its first state."""
+        """After a hang: initialise the context again before its next batch."""
         self._fresh.add(context)
 
     def ring(self, context: int, batch: int) -> bytes:
-        """What the kernel would put into the ring to run a batch in a context."""
+        """The ring contents with which the kernel runs a batch in a context."""
         start = self._start.pack(self._start_header, batch)
         if context == self._loaded and context not in self._fresh:
             return start
         image = self._images.get(context)
         if image is None:
-            raise ProtocolError(f"context {context} does not exist")
+            raise InvalidContext(f"context {context} does not exist")
         if context in self._fresh:
-            switch = self._switch(_IMAGES) + self._switch(image, inhibit=True)
+            switch = self._switch(_PRISTINE_IMAGE) + self._switch(image, inhibit=True)
             self._fresh.discard(context)
         else:
             switch = self._switch(image)
@@ -73,7 +77,7 @@ class Contexts:
         return switch + start
 
     def bare_ring(self, batch: int) -> bytes:
-        """The same on an engine without contexts."""
+        """The ring contents with which the kernel runs a batch on an engine without contexts."""
         return self._start.pack(self._start_header, batch)
 
     def _switch(self, image: int, inhibit: bool = False) -> bytes:

@@ -15,8 +15,7 @@ from gen4emu.errors import Gen4emuError
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.image.raw_video import STDOUT, RawVideo
 from gen4emu.image.store import PictureStore
-from gen4emu.live.client import Client
-from gen4emu.live.observers import BufferUse, Mark, Observer
+from gen4emu.live.connection import BufferUse, Connection, Mark, Observer
 from gen4emu.live.server import Server
 from gen4emu.trace.events import Submission
 
@@ -44,7 +43,7 @@ class Frames(Observer):
     before the first frame that is shown are forgotten.
     """
 
-    wants_targets = True
+    needs_targets = True
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -80,7 +79,7 @@ class Frames(Observer):
 class Pictures(Frames):
     """The pictures of one connection, in a directory of its own."""
 
-    def __init__(self, server: Server, client: Client, device: Device, directory: Callable[[], Path]) -> None:
+    def __init__(self, server: Server, client: Connection, device: Device, directory: Callable[[], Path]) -> None:
         super().__init__(device)
         self._server, self._client, self._directory = server, client, directory
         self._store: PictureStore | None = None
@@ -110,10 +109,10 @@ class Pictures(Frames):
         try:
             work()
         except Gen4emuError as e:
-            self._server.note(f"--frames: {e}")
+            self._server.warn_once(f"--frames: {e}")
         except OSError as e:
             self._failed = True
-            self._server.fail(f"--frames: {e}")
+            self._server.error(f"--frames: {e}")
 
     def close(self) -> None:
         if self._store is not None:
@@ -132,16 +131,16 @@ class Video(Frames):
             try:
                 self._video.add(self, targets)
             except Gen4emuError as e:
-                self._server.note(f"--frames: {e}")
+                self._server.warn_once(f"--frames: {e}")
             except OSError as e:
-                self._server.note(f"--frames: standard output: {e.strerror or e}")
+                self._server.warn_once(f"--frames: standard output: {e.strerror or e}")
 
 
 class SharedVideo:
     """One stream for a server; other connections than the first to show a frame are left out."""
 
     def __init__(self, server: Server) -> None:
-        self._video = RawVideo(STDOUT, server.say)
+        self._video = RawVideo(STDOUT, server.log)
         self._lock = threading.Lock()
         self._owner: Video | None = None
 
@@ -171,8 +170,8 @@ def watch_pictures(server: Server, directory: Path) -> None:
     """Write the frames of every connection of a server that submits something; "-" is raw video on standard output."""
     if directory == STDOUT:
         video = SharedVideo(server)
-        server.watch(lambda client, device: Video(server, device, video))
+        server.add_observer(lambda client, device: Video(server, device, video))
         return
     directory.mkdir(parents=True, exist_ok=True)
     directories = Directories(directory)
-    server.watch(lambda client, device: Pictures(server, client, device, directories.next))
+    server.add_observer(lambda client, device: Pictures(server, client, device, directories.next))

@@ -1,4 +1,4 @@
-"""Starting a program on the emulated GPU: its environment, its signals, its exit status (spec/80 3.9)."""
+"""Starts programs on the emulated GPU: environment, signals, exit status."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from types import FrameType
 from typing import IO, NoReturn
 
 from gen4emu.errors import Gen4emuError
-from gen4emu.live.directory import check_server
+from gen4emu.live.socket_directory import check_server
 
 SHIM = Path(__file__).with_name("libgen4emu-shim.so")
-SHIM_32 = Path(__file__).with_name("libgen4emu-shim-32.so")  # for programs of 32 bits
+SHIM_32 = Path(__file__).with_name("libgen4emu-shim-32.so")  # for 32-bit programs
 _PRELOADS = "preload"
-NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
+NOT_FOUND, NOT_EXECUTABLE = 127, 126  # the exit statuses of shells
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 
 
 class ProgramError(Gen4emuError):
-    """The program cannot be started; `status` is the exit status for that."""
+    """The program cannot be started; `status` is the exit status to use."""
 
-    def __init__(self, what: str, status: int = 2) -> None:
+    def __init__(self, message: str, status: int = 2) -> None:
         self.status = status
-        super().__init__(what)
+        super().__init__(message)
 
 
 def place_shims(directory: Path) -> None:
-    """Where there are two, make names that the loader chooses from: it has its own word for $LIB in each program."""
+    """If there are two shims, create links from which the loader chooses by expanding $LIB."""
     if not SHIM_32.exists():
         return
-    merged = Path("/usr/lib64").resolve() == Path("/usr/lib").resolve()  # then lib belongs to 64 bits
+    merged = Path("/usr/lib64").resolve() == Path("/usr/lib").resolve()  # then $LIB of 64-bit programs is lib
     names = {"lib64": SHIM, "lib/x86_64-linux-gnu": SHIM, "lib32": SHIM_32, "lib/i386-linux-gnu": SHIM_32,
              "lib": SHIM if merged else SHIM_32}
     for name, shim in names.items():
@@ -44,7 +44,10 @@ def place_shims(directory: Path) -> None:
 
 
 def additions(directory: Path, old: Mapping[str, str], for_shells: bool = False) -> dict[str, str]:
-    """The variables that bring a program to the server in `directory`; a shell would replace $LIB."""
+    """The environment variables that connect a program to the server in `directory`.
+
+    `for_shells` avoids $LIB, which a shell would expand.
+    """
     if not SHIM.exists():
         raise ProgramError(f"{SHIM}: not found; was the package built completely?")
     both = (directory / _PRELOADS).is_dir() and not for_shells
@@ -55,7 +58,7 @@ def additions(directory: Path, old: Mapping[str, str], for_shells: bool = False)
 
 
 def start(command: Sequence[str], directory: Path, stdout: IO[str] | None = None) -> subprocess.Popen[bytes]:
-    """Its standard output is ours, or `stdout`."""
+    """Start a program; its standard output is that of this process, or `stdout`."""
     try:
         return subprocess.Popen(command, env={**os.environ, **additions(directory, os.environ)}, stdout=stdout)
     except OSError as e:
@@ -63,7 +66,7 @@ def start(command: Sequence[str], directory: Path, stdout: IO[str] | None = None
 
 
 def replace_self(command: Sequence[str], directory: Path) -> NoReturn:
-    """Become the program, on the device of the server there."""
+    """Replace this process by the program, on the device of the server in `directory`."""
     check_server(directory)
     try:
         os.execvpe(command[0], list(command), {**os.environ, **additions(directory, os.environ)})
@@ -78,7 +81,10 @@ def _cannot_start(name: str, error: OSError) -> ProgramError:
 
 
 def wait(program: subprocess.Popen[bytes]) -> int:
-    """Until it ends; its exit status, 128 and the number for a signal.  Signals that come meanwhile are its own."""
+    """Wait until the program ends; its exit status, or 128 plus the number of a signal.
+
+    Signals to this process are forwarded to the program meanwhile.
+    """
     with _forwarding(program):
         status = program.wait()
     return 128 - status if status < 0 else status
@@ -100,7 +106,7 @@ def _forwarding(program: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def _in_foreground() -> bool:
-    """Whether a terminal sends what its user types to us and to the program, both."""
+    """True if the terminal sends signals such as SIGINT both to this process and to the program."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -1,7 +1,7 @@
-"""`gen4emu capture`: what a program submits, as a trace that replays to the same bits (spec/06 3.7, 3.8).
+"""`gen4emu capture`: records the submissions of a program as a trace that replays to the same bits.
 
-Before each batch, the pages of its buffers that differ from what the trace's reader has are written; what the batch
-itself changes is not, since a replay changes it the same way.  Buffers keep their addresses.
+Before each batch, the pages of its buffers that differ from the memory of the trace's reader are written.  Changes by
+the batch itself are not, because a replay makes the same ones.  Buffers keep their addresses.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from gen4emu._native import ffi, lib
 from gen4emu.device.device import Device
 from gen4emu.device.memory import PAGE_SIZE, Memory
 from gen4emu.errors import Gen4emuError
-from gen4emu.live.client import Client
-from gen4emu.live.observers import BufferUse, Mark, Observer
+from gen4emu.live.connection import BufferUse, Connection, Mark, Observer
 from gen4emu.live.server import Server
 from gen4emu.trace.capture_format import digest
 from gen4emu.trace.capture_writer import CaptureWriter
@@ -27,15 +26,15 @@ from gen4emu.trace.events import Submission, SurfaceDump
 from gen4emu.trace.writer import Dedup
 from gen4emu.trace.writing import TraceWriter, writer_for
 
-_RUN_PAGES = 256  # 1 MiB, what a reader hands on at once
-_DUMPS = {"XR24": (6, 4), "AR24": (7, 4)}  # DRM format: AUB's number, bytes of a pixel (spec/06 2.4)
+_RUN_PAGES = 256  # 1 MiB, the largest event of a reader
+_DUMPS = {"XR24": (6, 4), "AR24": (7, 4)}  # DRM format: AUB's format number, bytes per pixel
 _TILINGS = ("linear", "x", "y")
 
 Pages = npt.NDArray[np.int64]
 
 
 class ChangedPages:
-    """What the reader of a trace has in its memory, by hash: 16 bytes a page of the address space that was used."""
+    """The memory of the trace's reader, as one hash of 16 bytes for each page of the address space."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -43,7 +42,7 @@ class ChangedPages:
         self._mark = memory.mark()
 
     def changed(self, buffers: Sequence[BufferUse]) -> Iterator[tuple[int, int]]:
-        """The (address, size) of pages that differ; they count as known from now on."""
+        """The (address, size) of pages that differ from the reader's; the caller writes them to the trace."""
         self._mark = self._memory.mark()
         for first, count in _page_ranges(buffers, self._memory.gtt_entries):
             fresh = self._hash(first, count)
@@ -54,7 +53,7 @@ class ChangedPages:
             known[:] = fresh
 
     def learn(self, buffers: Sequence[BufferUse]) -> Iterator[tuple[int, int]]:
-        """What was written since `changed` will be written by the reader, too: the (address, size) of those pages."""
+        """The (address, size) of pages written since `changed`: the reader's replay will write them, too."""
         for first, count in _page_ranges(buffers, self._memory.gtt_entries):
             written = np.zeros(count, np.uint8)
             lib.g4_mem_written_since(self._memory.handle, first, count, self._mark, _pointer("uint8_t *", written))
@@ -73,7 +72,7 @@ def _pointer(kind: str, array: npt.NDArray[Any]) -> Any:
 
 
 def _page_ranges(buffers: Sequence[BufferUse], pages: int) -> Iterator[tuple[int, int]]:
-    """(first page, pages) of each buffer, as far as the address space goes."""
+    """(first page, number of pages) of each buffer, clipped to the address space."""
     for buffer in buffers:
         first = buffer.address // PAGE_SIZE
         last = min(-(-(buffer.address + buffer.size) // PAGE_SIZE), pages)
@@ -82,7 +81,7 @@ def _page_ranges(buffers: Sequence[BufferUse], pages: int) -> Iterator[tuple[int
 
 
 def _runs(indices: Pages) -> Iterator[tuple[int, int]]:
-    """Neighbours joined: (first, end)."""
+    """The runs of consecutive indices, as (first, end)."""
     if not len(indices):
         return
     breaks = np.flatnonzero(np.diff(indices) != 1)
@@ -92,10 +91,10 @@ def _runs(indices: Pages) -> Iterator[tuple[int, int]]:
 
 
 class Recorder(Observer):
-    """Records one connection into one file, which appears when the connection ends."""
+    """Records one connection into one file, which gets its name when the connection ends."""
 
-    def __init__(self, client: Client, device: Device, path: Callable[[], Path], server: Server) -> None:
-        self._program = client.program
+    def __init__(self, connection: Connection, device: Device, path: Callable[[], Path], server: Server) -> None:
+        self._program = connection.program
         self._device = device
         self._make_path = path
         self._server = server
@@ -143,7 +142,7 @@ class Recorder(Observer):
             self._opened().frame_boundary()
 
     def _guarded(self, record: Callable[..., None], *arguments: Any) -> None:
-        """A capture that fails must not take the program with it."""
+        """Record, and stop recording on failure, which must not affect the program."""
         if self._failed:
             return
         try:
@@ -152,17 +151,17 @@ class Recorder(Observer):
             self._failed = True
             if self._writer is not None:
                 self._writer.discard()
-            self._server.fail(str(e))
+            self._server.error(str(e))
 
     def close(self) -> None:
         if self._writer is not None and not self._failed:
             self._guarded(self._writer.close)
             if not self._failed and self._path is not None:
-                self._server.captured(self._path, self._program, self._submissions)
+                self._server.add_capture(self._path, self._program, self._submissions)
 
 
 def _dump(mark: Mark) -> SurfaceDump | None:
-    """A mark as a request for a picture, where the format allows it."""
+    """A mark as a request to dump a surface, or None if AUB cannot express it."""
     form = _DUMPS.get(mark.fourcc.to_bytes(4, "little").decode("latin-1"))
     if form is None or not mark.address or mark.tiling >= len(_TILINGS) or mark.pitch % 4 or \
             max(mark.width, mark.height) > 0xFFFF or mark.pitch // 4 > 0x7FFFF:
@@ -172,7 +171,7 @@ def _dump(mark: Mark) -> SurfaceDump | None:
 
 
 class CaptureFiles:
-    """The files of one capture: the name that was asked for, then the same with numbers."""
+    """The files of one capture: the given name, then the same with numbers."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -189,11 +188,11 @@ class CaptureFiles:
 
 
 def watch_capture(server: Server, path: Path) -> CaptureFiles:
-    """Record every connection of a server that submits something: one file each."""
+    """Record every connection of a server that submits something, into one file each."""
     files = CaptureFiles(path)
 
-    def watch(client: Client, device: Device) -> Observer:
-        return Recorder(client, device, files.next, server)
+    def observe(connection: Connection, device: Device) -> Observer:
+        return Recorder(connection, device, files.next, server)
 
-    server.watch(watch, objects=True)
+    server.add_observer(observe, buffers=True)
     return files

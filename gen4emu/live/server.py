@@ -1,6 +1,6 @@
-"""The device server: listens in a private directory and serves every program that the shim brings (spec/80 3.7, 3.9).
+"""The device server: listens in a private directory and serves all programs connected through the shim.
 
-One thread listens, one serves each connection; the C core runs without the interpreter's lock.
+One thread listens, and one serves each connection; the C core runs without the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -21,27 +21,25 @@ from typing import Self
 
 from gen4emu.device.device import Device, Options
 from gen4emu.errors import Gen4emuError
-from gen4emu.hw.chips import Device as Part
-from gen4emu.live import directory as directories
-from gen4emu.live import fake_tree, program
-from gen4emu.live.client import Client
-from gen4emu.live.link import Link
-from gen4emu.live.observers import Observer
-from gen4emu.live.shared import SharedBuffers
-from gen4emu.live.totals import Capture, Hang, Totals, number
+from gen4emu.hw.chips import Device as Chip
+from gen4emu.live import program, socket_directory, sysfs
+from gen4emu.live.connection import Connection, Observer, PacketSocket
+from gen4emu.live.shared_buffers import SharedBuffers
+from gen4emu.live.summary import Capture, Hang, Totals, number
 
 ROOT = "root"
 _MAX_PATH = 107  # of a Unix socket
-_MAX_NOTES = 100
+_MAX_WARNINGS = 100  # different ones that are printed
+_MAX_HANGS = 100  # that are reported in detail
 _BACKLOG = 128
-_MAX_CONNECTIONS = 512  # each has a thread, and a device once it is used
-_PATIENCE_SECONDS = 10
+_MAX_CONNECTIONS = 512  # each has a thread and, once it is used, an emulated device
+_CLOSE_SECONDS = 10
 _RETRY_SECONDS = 0.05
 _CREDENTIALS = struct.Struct("3i")
-# A thread that only waits for the interpreter's lock must not wait for 5 ms while another client's commands are parsed.
+# The default of 5 ms is too long for a thread that waits while the commands of another connection are parsed.
 _SWITCH_SECONDS = 0.0005
 
-Watch = Callable[[Client, Device], Observer]
+ObserverFactory = Callable[[Connection, Device], Observer]
 
 
 class ServerError(Gen4emuError):
@@ -49,32 +47,29 @@ class ServerError(Gen4emuError):
 
 
 class Server:
-    """Serves one kind of GPU from `directory`, which it makes when none is given."""
+    """Serves one kind of GPU from `directory`, by default a temporary one."""
 
-    def __init__(self, part: Part, options: Options | None = None, *, directory: Path | None = None,
+    def __init__(self, chip: Chip, options: Options | None = None, *, directory: Path | None = None,
                  quiet: bool = False, verbose: bool = False, max_connections: int = _MAX_CONNECTIONS) -> None:
-        self.part = part
+        self.chip = chip
         self.options = replace(options or Options(), strict_pte=True)
-        self.revision = fake_tree.revision(part)
-        self.quiet = quiet  # errors only
+        self.revision = sysfs.revision(chip)
+        self.quiet = quiet  # print errors only
         self.verbose = verbose
         self.shared = SharedBuffers()
         self.totals = Totals()
-        self.hangs: list[Hang] = []  # the first ones
-        self.error_state: Callable[[Device, str, str, int], Path | None] | None = None  # gives the file's name
-        self.captures: list[Capture] = []
-        self.failures: list[str] = []
-        self.wants_objects = False
+        self.error_state: Callable[[Device, str, str, int], Path | None] | None = None  # returns the file
+        self.records_buffers = False
         self._max_connections = max_connections
-        self._watches: list[Watch] = []
-        self._notes: set[str] = set()
+        self._factories: list[ObserverFactory] = []
+        self._warnings: set[str] = set()
         self._lock = threading.Lock()
-        self._clients: set[Client] = set()
+        self._connections: set[Connection] = set()
         self._number = 0
         self._closing = False
-        self.directory = directories.make(directory)
+        self.directory = socket_directory.create(directory)
         try:
-            fake_tree.build(self.directory / ROOT, part)
+            sysfs.build(self.directory / ROOT, chip)
             program.place_shims(self.directory)
             self._listener = self._listen()
         except BaseException:
@@ -83,7 +78,7 @@ class Server:
         self._thread = threading.Thread(target=self._accept, name="listener", daemon=True)
 
     def _listen(self) -> socket.socket:
-        path = os.fspath(self.directory / directories.SOCKET)
+        path = os.fspath(self.directory / socket_directory.SOCKET)
         if len(os.fsencode(path)) > _MAX_PATH:
             raise ServerError(f"{path}: too long for the name of a socket ({_MAX_PATH} bytes)")
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -92,131 +87,135 @@ class Server:
         listener.listen(_BACKLOG)
         return listener
 
-    def watch(self, watch: Watch, objects: bool = False) -> None:
-        """Before `start`: an observer for each connection that uses the device, with `objects` each batch's buffers."""
-        self._watches.append(watch)
-        self.wants_objects |= objects
+    def add_observer(self, factory: ObserverFactory, buffers: bool = False) -> None:
+        """Before `start`: create an observer for each connection that uses the device.
+
+        With `buffers`, observers receive the buffers of each submission.
+        """
+        self._factories.append(factory)
+        self.records_buffers |= buffers
 
     def start(self) -> None:
         sys.setswitchinterval(_SWITCH_SECONDS)
         self._thread.start()
 
-    def observers(self, client: Client, device: Device) -> list[Observer]:
-        return [watch(client, device) for watch in self._watches]
+    def observers(self, connection: Connection, device: Device) -> list[Observer]:
+        return [factory(connection, device) for factory in self._factories]
 
     # --- connections -------------------------------------------------------------------------------------------------
     def _accept(self) -> None:
         while True:
             try:
-                connection, _ = self._listener.accept()
+                accepted, _ = self._listener.accept()
             except OSError:
                 if self._closing:
                     return
-                time.sleep(_RETRY_SECONDS)  # it was gone before it was here, or there is no descriptor left for it
+                time.sleep(_RETRY_SECONDS)  # the client has disconnected, or the process is out of descriptors
                 continue
-            if not _same_user(connection):
-                connection.close()
-                continue
-            if not self._admit(connection):
-                connection.close()
+            if not _same_user(accepted) or not self._admit(accepted):
+                accepted.close()
 
-    def _admit(self, connection: socket.socket) -> bool:
-        """Give a connection a thread; false: it is refused."""
-        client = None
+    def _admit(self, accepted: socket.socket) -> bool:
+        """Start a thread for a connection; false: it is refused."""
+        connection = None
         try:
             with self._lock:
                 if self._closing:
                     return False
-                if len(self._clients) < self._max_connections:
+                if len(self._connections) < self._max_connections:
                     self._number += 1
-                    client = Client(self, Link(connection), self._number)
-                    self._clients.add(client)
-            if client is not None:
-                client.thread.start()
+                    connection = Connection(self, PacketSocket(accepted), self._number)
+                    self._connections.add(connection)
+            if connection is not None:
+                connection.thread.start()
                 return True
             refusal = f"{self._max_connections} are open already"
         except (RuntimeError, MemoryError) as e:  # a limit of the system on threads, processes or memory
-            if client is not None:
+            if connection is not None:
                 with self._lock:
-                    self._clients.discard(client)
+                    self._connections.discard(connection)
             refusal = str(e) or "out of memory"
-        self.note(f"connection refused: {refusal}")
+        self.warn_once(f"connection refused: {refusal}")
         return False
 
-    def ended(self, client: Client) -> None:
-        """A connection's thread is done; its device is still there."""
+    def connection_ended(self, connection: Connection) -> None:
+        """Add a connection's counters to the totals; its device must still exist."""
+        device, activity = connection.device, connection.activity
         with self._lock:
-            self._clients.discard(client)
-            self.totals.opened += client.work.opened
-            self.totals.used += client.work.used
-            if client.device is not None:
-                self._add(client, client.device)
-        if self.verbose and client.device is not None:
-            for complaint in _complaints(client.device):
-                self.say(f"{client}: {complaint}")
-        self.tell(f"{client}: closed the device after {number(client.work.batches, 'batch', 'batches')}")
+            self._connections.discard(connection)
+            self.totals.opened += activity.opened
+            self.totals.used += activity.used
+            if device is not None:
+                self._add(connection, device)
+        if self.verbose and device is not None:
+            for complaint in _complaints(device):
+                self.log(f"{connection}: {complaint}")
+        self.log_verbose(f"{connection}: closed the device after {number(activity.batches, 'batch', 'batches')}")
 
-    def _add(self, client: Client, device: Device) -> None:
-        totals, work = self.totals, client.work
+    def _add(self, connection: Connection, device: Device) -> None:
+        totals, activity = self.totals, connection.activity
         totals.connections += 1
-        totals.batches += work.batches
-        totals.hangs += work.hangs
-        totals.marks += work.marks
-        totals.seconds += work.seconds
+        totals.batches += activity.batches
+        totals.hangs += activity.hangs
+        totals.marks += activity.marks
+        totals.seconds += activity.seconds
         totals.counts.update(device.counts())
         totals.complaints.update(device.findings.count)
         totals.complaints.update({kind.text: count for kind, count in device.faults.counts.items()})
         totals.events.update({event.text: event.count for event in device.events()})
 
     @property
-    def clients(self) -> int:
-        """How many connections there are."""
+    def connections(self) -> int:
+        """The number of open connections."""
         with self._lock:
-            return len(self._clients)
+            return len(self._connections)
 
-    # --- talk --------------------------------------------------------------------------------------------------------
-    def complain(self, what: str) -> None:
-        """An error."""
-        sys.stderr.write(f"gen4emu: {what}\n")
+    # --- messages, on standard error ---------------------------------------------------------------------------------
+    def log_always(self, message: str) -> None:
+        """Print a message even if the server is quiet."""
+        sys.stderr.write(f"gen4emu: {message}\n")
 
-    def say(self, what: str) -> None:
+    def log(self, message: str) -> None:
+        """Print a message unless the server is quiet."""
         if not self.quiet:
-            self.complain(what)
+            self.log_always(message)
 
-    def tell(self, what: str) -> None:
+    def log_verbose(self, message: str) -> None:
+        """Print a message if the server is verbose."""
         if self.verbose:
-            self.say(what)
+            self.log(message)
 
-    def note(self, what: str, client: Client | None = None) -> None:
-        """Say the same text once only, unless verbose."""
+    def warn_once(self, message: str, connection: Connection | None = None) -> None:
+        """Print a warning, but each one only once unless the server is verbose."""
         with self._lock:
-            known = what in self._notes or len(self._notes) >= _MAX_NOTES
+            known = message in self._warnings or len(self._warnings) >= _MAX_WARNINGS
             if known and not self.verbose:
                 return
-            self._notes.add(what)
-        self.say(what if client is None else f"{client}: {what}")
+            self._warnings.add(message)
+        self.log(message if connection is None else f"{connection}: {message}")
 
-    def fail(self, what: str) -> None:
-        """Something that the user wanted could not be done."""
-        self.failures.append(what)
-        self.complain(what)
+    def error(self, message: str) -> None:
+        """Report that something the user requested could not be done; the exit status becomes 1."""
+        self.totals.errors.append(message)
+        self.log_always(message)
 
-    def hang(self, client: Client, device: Device, what: str) -> None:
-        path = None if self.error_state is None else self.error_state(device, what, client.program, client.pid)
+    def report_hang(self, connection: Connection, device: Device, reason: str) -> None:
+        path = None if self.error_state is None else self.error_state(device, reason, connection.program,
+                                                                      connection.pid)
         with self._lock:
-            if len(self.hangs) < _MAX_NOTES:
-                self.hangs.append(Hang(client.program, client.pid, what, path))
-        self.complain(f"{client}: {what}" + ("" if path is None else f"; error state in {path}"))
+            if len(self.totals.hang_reports) < _MAX_HANGS:
+                self.totals.hang_reports.append(Hang(connection.program, connection.pid, reason, path))
+        self.log_always(f"{connection}: {reason}" + ("" if path is None else f"; error state in {path}"))
 
-    def captured(self, path: Path, program: str, submissions: int) -> None:
-        """A trace is complete."""
+    def add_capture(self, path: Path, program: str, submissions: int) -> None:
+        """Report a complete trace."""
         with self._lock:
-            self.captures.append(Capture(path, program, submissions, path.stat().st_size))
-        self.say(f"{path}: {number(submissions, 'submission')} of {program}")
+            self.totals.captures.append(Capture(path, program, submissions, path.stat().st_size))
+        self.log(f"{path}: {number(submissions, 'submission')} of {program}")
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- closing -----------------------------------------------------------------------------------------------------
     def close(self) -> None:
-        """Let what was submitted run to its end, then take everything down."""
+        """Finish the submissions that have arrived, then end all connections and remove the directory."""
         self._closing = True
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -224,17 +223,17 @@ class Server:
         if self._thread.is_alive():
             self._thread.join()
         with self._lock:
-            clients = list(self._clients)
-        for client in clients:
-            client.hang_up()
-        for client in clients:
-            client.thread.join(_PATIENCE_SECONDS)
-            client.cut()  # one that reads no answers would keep its thread for ever
-            client.thread.join()
+            connections = list(self._connections)
+        for connection in connections:
+            connection.shut_down_reading()
+        for connection in connections:
+            connection.thread.join(_CLOSE_SECONDS)
+            connection.shut_down()  # a client that reads no answers would block the thread forever
+            connection.thread.join()
         self._remove()
 
     def _remove(self) -> None:
-        shutil.rmtree(self.directory, ignore_errors=True)  # gone already, or a client's file: nothing worth failing for
+        shutil.rmtree(self.directory, ignore_errors=True)  # missing, or a client has written into it: not an error
 
     def __enter__(self) -> Self:
         self.start()
@@ -246,13 +245,13 @@ class Server:
 
 
 def _complaints(device: Device) -> Iterator[str]:
-    """Unmodelled or invalid operations, a line a kind."""
-    yield from (f"{what}: {number(count, 'time')}" for what, count in device.findings.count.items())
+    """Unmodelled or invalid operations, one line for each kind."""
+    yield from (f"{text}: {number(count, 'time')}" for text, count in device.findings.count.items())
     yield from (f"{kind.text}: {number(count, 'time')}" for kind, count in device.faults.counts.items())
     yield from (str(event) for event in device.events() if not event.is_note)
 
 
-def _same_user(connection: socket.socket) -> bool:
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+def _same_user(accepted: socket.socket) -> bool:
+    credentials = accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     _, user, _ = _CREDENTIALS.unpack(credentials)
     return bool(user == os.geteuid())

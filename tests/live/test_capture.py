@@ -196,7 +196,7 @@ def test_a_capture_that_cannot_be_written_leaves_the_program_alone(tmp_path: Pat
         submit(client, [STORE, 0, DATA, 1])
         submit(client, [STORE, 0, DATA, 2])
         assert client.dwords(0x20000, 1) == (2,)
-    assert len(session.server.failures) == 1
+    assert len(session.server.totals.errors) == 1
     assert "cannot be written" in capsys.readouterr().err
 
 

@@ -24,7 +24,7 @@ from gen4emu.device.replay import Replay
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.image.compare import load
 from gen4emu.image.digest import pixels_digest
-from gen4emu.live.observers import Observer
+from gen4emu.live.connection import Observer
 from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server
 from gen4emu.trace import events
@@ -68,7 +68,7 @@ def test_a_program_draws_what_llvmpipe_draws_and_its_capture_replays_to_the_bit(
         assert "G45" in run_scene(server, api, scene, tmp_path / "live.raw")
     live = real_client.frames(tmp_path / "live.raw", SIZE)
     assert share(live, real_client.reference(api, scene, SIZE, FRAMES, tmp_path / "soft.raw")) >= SHARE.get(scene, 99)
-    assert not server.totals.complaints and not server.totals.hangs and not server.failures
+    assert not server.totals.complaints and not server.totals.hangs and not server.totals.errors
     replayed = {pixels_digest(pixels) for _, pixels in draw(Case(scene, trace, tmp_path))}
     assert {pixels_digest(frame) for frame in live} <= replayed
 
@@ -127,11 +127,11 @@ def kill_in_the_middle(times: int) -> None:
             begun.append(submission)
 
     server = Server(BY_NAME["g45"], Options(workers=1))
-    server.watch(lambda client, device: Counter())
+    server.add_observer(lambda client, device: Counter())
     with server:
         def settled() -> tuple[int, int, int]:
             end = time.monotonic() + 60
-            while server.clients or threading.active_count() > threads:
+            while server.connections or threading.active_count() > threads:
                 assert time.monotonic() < end
                 time.sleep(0.01)
             maps = Path("/proc/self/maps").read_text().splitlines()

@@ -97,7 +97,7 @@ def test_writes_where_nothing_is_bound_are_lost_and_counted(capfd: pytest.Captur
             client.bind(BATCH, 0x10000, 0x10000)
             store(client, 1)
             assert client.run(BATCH) == DONE
-        wait_until(lambda: server.clients == 0)
+        wait_until(lambda: server.connections == 0)
         assert server.totals.complaints == {"write to an address that nothing maps": 1}
     lines = capfd.readouterr().err.splitlines()
     told = f"gen4emu: fake[{os.getpid()}]: "
@@ -162,9 +162,9 @@ def test_a_hang_is_answered_with_an_error_state_and_resets_the_context(server: S
     client.words(0x10000, 0x11000001, 0x2350, 5, 0x18800000, BATCH)  # runs in a circle
     server.error_state = ErrorStates(server, tmp_path / "error.txt")
     assert client.run(BATCH) == HANG
-    (hang,) = server.hangs
+    (hang,) = server.totals.hang_reports
     assert (hang.program, hang.pid, hang.error_state) == ("fake", os.getpid(), tmp_path / "error.txt")
-    (report,) = json.loads(summary.result("run", server, 0, (), None))["hang_reports"]
+    (report,) = json.loads(summary.result_json("run", "g45", server.totals, 0, (), None))["hang_reports"]
     assert report == {"program": "fake", "pid": os.getpid(), "reason": hang.reason,
                       "error_state": str(tmp_path / "error.txt")}
     for path in (tmp_path / "error.txt", server.directory / "root/sys/class/drm/card0/error"):
@@ -217,9 +217,9 @@ def test_shared_buffers_are_found_by_name_and_by_descriptor(server: Server, clie
             other.send("shared", lib.G4_LIVE_FIND, descriptor=null.fileno())
             assert other.receive("shared").status == lib.G4_LIVE_REFUSED
         client.socket.close()
-        wait_until(lambda: server.clients == 1)
+        wait_until(lambda: server.connections == 1)
         assert len(server.shared) == 1  # the other one still knows it
-    wait_until(lambda: server.clients == 0)
+    wait_until(lambda: server.connections == 0)
     assert len(server.shared) == 0
     os.close(buffer)
 
@@ -230,7 +230,7 @@ def test_a_capture_played_through_the_socket_draws_the_golden_picture(name: str,
         watch_pictures(server, tmp_path)
         with FakeClient(server.directory, 256 << 20) as client:
             assert play(client, open_trace(TRACES / f"{name}.aub.xz")) >= 1
-        wait_until(lambda: server.clients == 0)
+        wait_until(lambda: server.connections == 0)
     golden = [without_opaque_alpha(load(p)) for p in sorted((TRACES / "golden" / name).glob("*.png"))]
     drawn = [without_opaque_alpha(load(p)) for p in sorted(tmp_path.glob("*.png"))]
     assert golden and all(any(np.array_equal(g, d) for d in drawn) for g in golden)
@@ -246,7 +246,7 @@ def test_a_mark_becomes_a_picture_of_what_is_shown(tmp_path: Path) -> None:
             for fourcc in (b"XR24", b"????"):
                 client.send("mark", lib.G4_LIVE_MARK, address=DATA, width=128, height=16, pitch=512, tiling=1,
                             fourcc=int.from_bytes(fourcc, "little"))
-        wait_until(lambda: server.clients == 0)
+        wait_until(lambda: server.connections == 0)
     assert server.totals.marks == 2
     (picture,) = (without_opaque_alpha(load(p)) for p in tmp_path.glob("frame-00000-shown-00200000.png"))
     assert picture.shape[:2] == (16, 128)
@@ -369,7 +369,7 @@ def test_a_connection_without_a_thread_is_refused_and_the_next_one_is_served(
     for _ in range(2):
         with FakeClient(server.directory, hello=False) as client, pytest.raises(Gone):
             client.hello(16 << 20)
-    assert server.clients == 0
+    assert server.connections == 0
     monkeypatch.undo()
     with FakeClient(server.directory) as client:
         assert client.welcome.pci_id == 0x2E22
@@ -381,12 +381,12 @@ def test_a_connection_without_a_thread_is_refused_and_the_next_one_is_served(
 def test_connections_are_counted_also_those_that_say_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     with Server(BY_NAME["g45"], max_connections=3) as server:
         silent = [FakeClient(server.directory, hello=False) for _ in range(3)]
-        wait_until(lambda: server.clients == 3)
+        wait_until(lambda: server.connections == 3)
         for _ in range(2):
             with FakeClient(server.directory, hello=False) as client, pytest.raises(Gone):
                 client.hello(16 << 20)
         silent.pop().close()
-        wait_until(lambda: server.clients == 2)
+        wait_until(lambda: server.connections == 2)
         with FakeClient(server.directory) as client:
             assert client.welcome.pci_id == 0x2E22
         for client in silent:
@@ -409,7 +409,7 @@ def test_clients_that_vanish_in_the_middle_leave_nothing_behind(server: Server) 
         client.close()
 
     def mappings() -> list[str]:
-        wait_until(lambda: server.clients == 0 and threading.active_count() <= threads, 60)
+        wait_until(lambda: server.connections == 0 and threading.active_count() <= threads, 60)
         return Path("/proc/self/maps").read_text().splitlines()
 
     gc.collect()  # what earlier tests have left to it may hold descriptors
@@ -462,7 +462,7 @@ def test_a_server_wants_an_empty_directory(tmp_path: Path) -> None:
     done = serving(tmp_path / "x")
     assert (done.returncode, done.stderr) == (2, f"gen4emu: {tmp_path / 'x'}: not a directory\n")
     done = serving(tmp_path / "x" / "y")
-    assert (done.returncode, done.stderr) == (2, f"gen4emu: {tmp_path / 'x' / 'y'}: cannot be made: Not a directory\n")
+    assert (done.returncode, done.stderr) == (2, f"gen4emu: {tmp_path / 'x' / 'y'}: cannot be created: Not a directory\n")
 
 
 def refused_by_both(directory: Path, what: str) -> None:

@@ -21,8 +21,8 @@ from typing import Any
 
 from gen4emu._native import ffi, lib
 from gen4emu.hw.chips import BY_NAME
-from gen4emu.live import fake_tree
-from gen4emu.live.link import Link
+from gen4emu.live import sysfs
+from gen4emu.live.connection import PacketSocket
 from gen4emu.live.program import additions
 from tests.live.shim.drm import DIE, END, GATE, HANG, SLEEP, STORE
 
@@ -47,7 +47,7 @@ class Connection:
 
     def __init__(self, server: FakeServer, accepted: socket.socket) -> None:
         self.server = server
-        self.link = Link(accepted)
+        self.packets = PacketSocket(accepted)
         self.files: dict[int, File] = {}
         self.pages: dict[int, tuple[int, int]] = {}  # page: file, offset
         self.contexts: set[int] = set()
@@ -62,7 +62,7 @@ class Connection:
 
     def serve(self) -> None:
         try:
-            while kind := self.link.receive():
+            while kind := self.packets.receive():
                 self._handle(kind)
         except Died:
             self.server.stop()
@@ -72,54 +72,54 @@ class Connection:
             self.server.errors.append(e)
         finally:
             self.open = False
-            self.link.close()
+            self.packets.close()
 
     def _handle(self, kind: int) -> None:
         if kind == lib.G4_LIVE_HELLO:
-            hello = self.link.packet("hello")
+            hello = self.packets.packet("hello")
             self.hello = {"pid": hello.pid, "program": ffi.string(hello.program).decode(), "size": hello.arena_size}
             self._add(0, hello.arena_size)
             self._answer("welcome", lib.G4_LIVE_WELCOME, version=lib.G4_LIVE_VERSION, pci_id=self.server.part.pci_id,
                          revision=3, gtt_size=self.server.gtt_size)
         elif kind == lib.G4_LIVE_FILE:
-            packet = self.link.packet("file")
+            packet = self.packets.packet("file")
             if packet.size:
                 self._add(packet.file, packet.size)
             else:
                 assert not any(file == packet.file for file, _ in self.pages.values())
                 del self.files[packet.file]
         elif kind == lib.G4_LIVE_BIND:
-            items, count = self.link.counted("bind", "range")
+            items, count = self.packets.packet_array("bind", "range")
             for r in items[0:count]:
                 self._bind(r.address, r.file, r.offset, r.size)
         elif kind == lib.G4_LIVE_OBJECTS:
-            items, count = self.link.counted("objects", "object")
+            items, count = self.packets.packet_array("objects", "object")
             self.objects += [(o.address, o.flags, o.size, o.tiling, o.pitch) for o in items[0:count]]
         elif kind == lib.G4_LIVE_EXEC:
-            self._exec(self.link.packet("exec"))
+            self._exec(self.packets.packet("exec"))
         elif kind == lib.G4_LIVE_CONTEXT:
-            packet = self.link.packet("context")
+            packet = self.packets.packet("context")
             (self.contexts.add if packet.alive else self.contexts.remove)(packet.context)
         elif kind == lib.G4_LIVE_REGISTER:
-            self._answer("register", kind, offset=self.link.packet("register").offset, value=TIMESTAMP)
+            self._answer("register", kind, offset=self.packets.packet("register").offset, value=TIMESTAMP)
         elif kind in (lib.G4_LIVE_SHARE, lib.G4_LIVE_FIND):
             self._share(kind)
         elif kind == lib.G4_LIVE_MARK:
-            m = self.link.packet("mark")
+            m = self.packets.packet("mark")
             self.marks.append((m.address, m.width, m.height, m.pitch, m.tiling, m.fourcc))
         elif kind == lib.G4_LIVE_NOTE:
-            self.notes.append(ffi.string(self.link.packet("note").text).decode())
+            self.notes.append(ffi.string(self.packets.packet("note").text).decode())
         elif kind == lib.G4_LIVE_USED:
             self.used += 1
         else:
             raise AssertionError(f"a packet of type {kind}")
 
     def _answer(self, name: str, kind: int, descriptor: int | None = None, /, **values: Any) -> None:
-        header = {"type": kind, "sequence": self.link.sequence}
-        self.link.send(ffi.new(f"struct g4_live_{name} *", {"header": header, **values}), descriptor)
+        header = {"type": kind, "sequence": self.packets.sequence}
+        self.packets.send(ffi.new(f"struct g4_live_{name} *", {"header": header, **values}), descriptor)
 
     def _add(self, number: int, size: int) -> None:
-        descriptor = self.link.take_descriptor()
+        descriptor = self.packets.take_descriptor()
         assert descriptor is not None
         self.files[number] = File(descriptor, size)
         os.close(descriptor)
@@ -145,7 +145,7 @@ class Connection:
         return int(struct.unpack_from("<I", memory, offset)[0])
 
     def _exec(self, packet: Any) -> None:
-        sequence, context, address, end = self.link.sequence, packet.context, packet.address, \
+        sequence, context, address, end = self.packets.sequence, packet.context, packet.address, \
             packet.address + packet.length
         words = [self.dword(at) for at in range(address, min(end, address + 64), 4)]
         self.execs.append({"context": context, "engine": packet.engine, "address": address, "length": packet.length,
@@ -153,7 +153,7 @@ class Connection:
         assert context == 0 or context in self.contexts
         self.objects = []
         status = self._run(address, end)
-        self.link.send(ffi.new("struct g4_live_result *", {
+        self.packets.send(ffi.new("struct g4_live_result *", {
             "header": {"type": lib.G4_LIVE_RESULT, "sequence": sequence}, "status": status, "context": context}))
 
     def _run(self, address: int, end: int) -> int:
@@ -178,8 +178,8 @@ class Connection:
         return int(lib.G4_LIVE_DONE)
 
     def _share(self, kind: int) -> None:
-        packet = self.link.packet("shared")
-        descriptor = self.link.take_descriptor()
+        packet = self.packets.packet("shared")
+        descriptor = self.packets.take_descriptor()
         shared = self.server.shared
         found: dict[str, Any] | None = None
         if descriptor is not None:
@@ -213,7 +213,7 @@ class FakeServer:
         self.gate = threading.Event()
         self.errors: list[Exception] = []
         self.threads: list[threading.Thread] = []
-        fake_tree.build(directory / "root", self.part)
+        sysfs.build(directory / "root", self.part)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.bind(os.fspath(directory / "socket"))
         self.socket.listen()
@@ -237,7 +237,7 @@ class FakeServer:
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
         for connection in self.connections:
-            connection.link.cut()
+            connection.packets.shut_down()
 
     def __enter__(self) -> FakeServer:
         return self

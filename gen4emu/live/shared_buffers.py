@@ -1,6 +1,6 @@
-"""Buffers that several connections know: by a global name (flink) or by their descriptor (prime) (spec/80 3.2).
+"""Buffers that several connections know, by a global name (flink) or by their descriptor (PRIME).
 
-An entry lives as long as a connection that shared or found it.
+An entry lives as long as a connection that has shared or found it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ Inode = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Buffer:
+class SharedBuffer:
+    """A buffer, with a descriptor of its own."""
+
     descriptor: int
     inode: Inode
     size: int
@@ -25,21 +27,21 @@ class Buffer:
 
 
 class SharedBuffers:
-    """All shared buffers of a server; any thread may ask."""
+    """All shared buffers of a server.  Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._by_inode: dict[Inode, Buffer] = {}
-        self._by_name: dict[int, Buffer] = {}
+        self._by_inode: dict[Inode, SharedBuffer] = {}
+        self._by_name: dict[int, SharedBuffer] = {}
         self._names = itertools.count(1)
 
     def share(self, holder: int, descriptor: int, inode: Inode, size: int, tiling: int, pitch: int,
-              named: bool) -> Buffer:
-        """Enter a buffer, or what changed about it."""
+              named: bool) -> SharedBuffer:
+        """Add a buffer, or update its tiling; `named` gives it a global name."""
         with self._lock:
             buffer = self._by_inode.get(inode)
             if buffer is None:
-                buffer = self._by_inode[inode] = Buffer(os.dup(descriptor), inode, size)
+                buffer = self._by_inode[inode] = SharedBuffer(os.dup(descriptor), inode, size)
             buffer.tiling, buffer.pitch = tiling, pitch
             buffer.holders.add(holder)
             if named and not buffer.name:
@@ -47,7 +49,8 @@ class SharedBuffers:
                 self._by_name[buffer.name] = buffer
             return buffer
 
-    def find(self, holder: int, name: int, inode: Inode | None) -> Buffer | None:
+    def find(self, holder: int, name: int, inode: Inode | None) -> SharedBuffer | None:
+        """The buffer with an inode or, if that is None, with a name."""
         with self._lock:
             buffer = self._by_name.get(name) if inode is None else self._by_inode.get(inode)
             if buffer is not None:
@@ -55,7 +58,7 @@ class SharedBuffers:
             return buffer
 
     def leave(self, holder: int, inode: Inode | None = None) -> None:
-        """A connection lets go of one buffer, or ends."""
+        """Remove a connection from the holders of one buffer or, if `inode` is None, of all."""
         with self._lock:
             found = list(self._by_inode.values()) if inode is None else \
                 [b for b in (self._by_inode.get(inode),) if b is not None]

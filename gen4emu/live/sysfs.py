@@ -1,6 +1,7 @@
-"""The files by which programs find a GPU: /dev/dri and parts of /sys, as a private tree for the shim (spec/80 2.1).
+"""A private tree with the files by which programs find a GPU: /dev/dri and parts of /sys.
 
-Nodes are placeholders; the shim makes them look like devices.  Symbolic links are relative, so they stay inside.
+The shim redirects paths into it.  Device nodes are plain files that the shim makes look like devices.  Symbolic links
+are relative, so they stay inside the tree.
 """
 
 from __future__ import annotations
@@ -8,32 +9,32 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from gen4emu.hw.chips import Device
+from gen4emu.hw.chips import Device as Chip
 from gen4emu.hw.gen import Gen
 
 _SLOT = "0000:00:02.0"
 _DEVICE = f"sys/devices/pci0000:00/{_SLOT}"
 _VENDOR, _SUBSYSTEM_VENDOR, _SUBSYSTEM = 0x8086, 0x1028, 0x0420
 _MIB = 1 << 20
-# Directories of the system with something of ours in them: what they list, for those who look around.
+# Directories of the system that must list the device, too, and the name of its entry.
 _LISTS = {"sys/class": "drm", "sys/bus/pci/devices": _SLOT}
 NODES = {"card0": 0, "renderD128": 128}  # name: minor number
-# As the shim's connector lists them (native/shim/kms/modes.c), the preferred one first.
+# The modes of the shim's connector (native/shim/kms/modes.c), the preferred one first.
 _MODES = ("1024x768", "2560x1440", "1920x1200", "1920x1080", "1600x1200", "1680x1050", "1600x900", "1280x1024",
           "1366x768", "1280x800", "1280x720", "800x600", "640x480")
 ERROR = f"{_DEVICE}/drm/card0/error"
 NO_ERROR = "No error state collected\n"
 
 
-def revision(part: Device) -> int:
-    """The PCI revision of the final stepping (decision 29)."""
-    return {Gen.BW: 0x02, Gen.CL: 0x0C, Gen.CTG: 0x07, Gen.EL: 0x03}[part.gen]
+def revision(chip: Chip) -> int:
+    """The PCI revision of the final stepping."""
+    return {Gen.BW: 0x02, Gen.CL: 0x0C, Gen.CTG: 0x07, Gen.EL: 0x03}[chip.gen]
 
 
-def build(root: Path, part: Device) -> None:
-    """Make the tree in an empty directory."""
+def build(root: Path, chip: Chip) -> None:
+    """Create the tree in an empty directory."""
     _nodes(root)
-    _pci(root, part)
+    _pci(root, chip)
     for name, minor in NODES.items():
         _drm(root, name, minor)
     _connector(root)
@@ -45,7 +46,7 @@ def build(root: Path, part: Device) -> None:
 
 
 def _lists(root: Path) -> None:
-    """Names only: the shim leads to the directories themselves."""
+    """Create the listings: names only, because the shim redirects the paths below them."""
     for folder, ours in _LISTS.items():
         system = Path("/", folder)
         names = {entry.name for entry in system.iterdir()} if system.is_dir() else set()
@@ -60,20 +61,20 @@ def _nodes(root: Path) -> None:
         _link(root, f"dev/dri/by-path/pci-{_SLOT}-{kind}", f"../{name}")
 
 
-def _pci(root: Path, part: Device) -> None:
+def _pci(root: Path, chip: Chip) -> None:
     files = {
-        "vendor": f"0x{_VENDOR:04x}", "device": f"0x{part.pci_id:04x}", "class": "0x030000",
+        "vendor": f"0x{_VENDOR:04x}", "device": f"0x{chip.pci_id:04x}", "class": "0x030000",
         "subsystem_vendor": f"0x{_SUBSYSTEM_VENDOR:04x}", "subsystem_device": f"0x{_SUBSYSTEM:04x}",
-        "revision": f"0x{revision(part):02x}", "irq": "16", "enable": "1", "boot_vga": "1", "numa_node": "-1",
-        "resource": _resource(part),
+        "revision": f"0x{revision(chip):02x}", "irq": "16", "enable": "1", "boot_vga": "1", "numa_node": "-1",
+        "resource": _resource(chip),
         "uevent": "\n".join((
-            "DRIVER=i915", "PCI_CLASS=30000", f"PCI_ID={_VENDOR:04X}:{part.pci_id:04X}",
+            "DRIVER=i915", "PCI_CLASS=30000", f"PCI_ID={_VENDOR:04X}:{chip.pci_id:04X}",
             f"PCI_SUBSYS_ID={_SUBSYSTEM_VENDOR:04X}:{_SUBSYSTEM:04X}", f"PCI_SLOT_NAME={_SLOT}",
-            f"MODALIAS=pci:v{_VENDOR:08X}d{part.pci_id:08X}sv{_SUBSYSTEM_VENDOR:08X}sd{_SUBSYSTEM:08X}bc03sc00i00")),
+            f"MODALIAS=pci:v{_VENDOR:08X}d{chip.pci_id:08X}sv{_SUBSYSTEM_VENDOR:08X}sd{_SUBSYSTEM:08X}bc03sc00i00")),
     }
     for name, text in files.items():
         _text(root, f"{_DEVICE}/{name}", text + "\n")
-    (root / _DEVICE / "config").write_bytes(_config(part))
+    (root / _DEVICE / "config").write_bytes(_config(chip))
     for folder in ("sys/bus/pci/devices", "sys/bus/pci/drivers/i915"):
         (root / folder).mkdir(parents=True)
     _link(root, f"sys/bus/pci/devices/{_SLOT}", f"../../../devices/pci0000:00/{_SLOT}")
@@ -81,26 +82,26 @@ def _pci(root: Path, part: Device) -> None:
     _link(root, f"{_DEVICE}/driver", "../../../bus/pci/drivers/i915")
 
 
-def _ranges(part: Device) -> list[tuple[int, int, int]]:
-    """Start, size and flags of the BARs: registers, aperture, ports."""
-    if part.gen & Gen.GEN4:
+def _ranges(chip: Chip) -> list[tuple[int, int, int]]:
+    """Start, size and flags of the BARs: registers, aperture, I/O ports."""
+    if chip.gen & Gen.GEN4:
         return [(0xFEB00000, _MIB // 2, 0x00040200), (0, 0, 0), (0xD0000000, 256 * _MIB, 0x0014220C), (0, 0, 0),
                 (0xE100, 8, 0x00040101), (0, 0, 0), (0, 0, 0)]
     return [(0xFE400000, 4 * _MIB, 0x00140204), (0, 0, 0), (0xD0000000, 256 * _MIB, 0x0014220C), (0, 0, 0),
             (0xF110, 8, 0x00040101), (0, 0, 0), (0, 0, 0)]
 
 
-def _resource(part: Device) -> str:
+def _resource(chip: Chip) -> str:
     return "\n".join(f"0x{start:016x} 0x{start + size - 1 if size else 0:016x} 0x{flags:016x}"
-                     for start, size, flags in _ranges(part))
+                     for start, size, flags in _ranges(chip))
 
 
-def _config(part: Device) -> bytes:
-    """The standard PCI header; the rest of the 256 bytes is empty."""
+def _config(chip: Chip) -> bytes:
+    """The standard PCI header; the rest of the 256 bytes is zero."""
     config = bytearray(256)
-    struct.pack_into("<4HBBHBBBB", config, 0, _VENDOR, part.pci_id, 0x0007, 0x0090, revision(part), 0, 0x0300, 0, 0, 0,
+    struct.pack_into("<4HBBHBBBB", config, 0, _VENDOR, chip.pci_id, 0x0007, 0x0090, revision(chip), 0, 0x0300, 0, 0, 0,
                      0)
-    for number, (start, _, flags) in enumerate(_ranges(part)[:6]):
+    for number, (start, _, flags) in enumerate(_ranges(chip)[:6]):
         struct.pack_into("<I", config, 0x10 + 4 * number, start | flags & 0xF)
     struct.pack_into("<2H", config, 0x2C, _SUBSYSTEM_VENDOR, _SUBSYSTEM)
     struct.pack_into("<2B", config, 0x3C, 16, 1)

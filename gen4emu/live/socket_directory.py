@@ -1,6 +1,6 @@
-"""The directory by which programs reach a server: this user's alone.
+"""The directory through which programs reach a server.  Only this user may write to it.
 
-Who can write into it can put another socket there, and libraries that LD_PRELOAD names.
+Another user who could write to it could replace the socket, and the libraries that LD_PRELOAD names.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ SOCKET = "socket"
 class DirectoryError(Gen4emuError):
     """A directory that a server or a program must not use."""
 
-    def __init__(self, directory: Path, what: str) -> None:
-        super().__init__(f"{directory}: {what}")
+    def __init__(self, directory: Path, problem: str) -> None:
+        super().__init__(f"{directory}: {problem}")
 
 
-def make(wanted: Path | None) -> Path:
-    """An empty directory that only this user can enter: a temporary one, or `wanted`, which may exist."""
+def create(wanted: Path | None) -> Path:
+    """Create an empty directory that only this user can enter: `wanted`, which may exist, or a temporary one."""
     if wanted is None:
         return Path(tempfile.mkdtemp(prefix="gen4emu-"))
     try:
@@ -33,13 +33,13 @@ def make(wanted: Path | None) -> Path:
         if any(wanted.iterdir()):
             raise DirectoryError(wanted, "not empty; a server needs a new or an empty directory") from None
     except OSError as e:
-        raise DirectoryError(wanted, f"cannot be made: {e.strerror or e}") from None
+        raise DirectoryError(wanted, f"cannot be created: {e.strerror or e}") from None
     wanted.chmod(0o700)
     return wanted.absolute()
 
 
 def check_server(directory: Path) -> None:
-    """Whether a server of this user is in a directory that only this user can change."""
+    """Raise DirectoryError unless a server of this user listens in a directory that only this user can change."""
     _check(directory)
     try:
         status = (directory / SOCKET).lstat()

@@ -1,0 +1,566 @@
+"""One connection of the device server: an open device file of a program, with an emulated device of its own.
+
+One thread handles the packets of native/shim/protocol.h in order.  Invalid packets end this connection and affect
+nothing else.
+"""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import os
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gen4emu._native import ffi, lib
+from gen4emu.device.device import Device, Options
+from gen4emu.device.memory import PAGE_SIZE, Memory
+from gen4emu.errors import Gen4emuError
+from gen4emu.hw.chips import Device as Chip
+from gen4emu.live.contexts import RING_ADDRESS, Contexts, InvalidContext
+from gen4emu.live.shared_buffers import SharedBuffer, SharedBuffers
+from gen4emu.trace.events import Engine, Submission
+
+_HEADER_BYTES = ffi.sizeof("struct g4_live_header")
+_ANCILLARY_BYTES = socket.CMSG_SPACE(4 * 4)
+_ENGINES = {int(lib.G4_LIVE_RENDER): Engine.RENDER, int(lib.G4_LIVE_VIDEO): Engine.BSD}
+F_GET_SEALS = getattr(fcntl, "F_GET_SEALS", 1034)
+F_SEAL_SHRINK = getattr(fcntl, "F_SEAL_SHRINK", 2)
+_MAX_FILE_BYTES = 1 << 44
+_MAX_FILES = int(lib.G4_LIVE_MAX_FILES)
+
+
+class ProtocolError(Gen4emuError):
+    """The shim sent something invalid; the connection ends."""
+
+
+# --- packets ---------------------------------------------------------------------------------------------------------
+class PacketSocket:
+    """Sends and receives packets, each with at most one descriptor.
+
+    Checks what all packets have in common: a whole header, the size in it, whole arrays, the number of descriptors.
+    There is one receive buffer: the structures that `packet` returns are valid until the next `receive`.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._buffer = bytearray(lib.G4_LIVE_MAX_PACKET)
+        self._base = ffi.from_buffer(self._buffer)
+        self._header = ffi.cast("struct g4_live_header *", self._base)
+        self._size = 0
+        self._descriptor: int | None = None
+
+    def receive(self) -> int:
+        """Receive a packet and return its type; 0 if the other end has closed."""
+        self._drop_descriptor()
+        try:
+            size, ancillary, flags, _ = self._socket.recvmsg_into([self._buffer], _ANCILLARY_BYTES,
+                                                                 socket.MSG_CMSG_CLOEXEC)
+        except ConnectionError:
+            return 0
+        descriptors = array.array("i")
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                descriptors.frombytes(data[:len(data) & ~3])
+        if len(descriptors) == 1:
+            self._descriptor = descriptors[0]
+        else:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        if size == 0:
+            return 0
+        if len(descriptors) > 1 or flags & socket.MSG_CTRUNC:
+            raise ProtocolError(f"packet with {len(descriptors)} descriptors")
+        if flags & socket.MSG_TRUNC or size < _HEADER_BYTES or self._header.size != size:
+            raise ProtocolError(f"packet of {size} bytes with a size of {self._header.size} in its header")
+        self._size = size
+        return int(self._header.type)
+
+    @property
+    def sequence(self) -> int:
+        return int(self._header.sequence)
+
+    def packet(self, name: str) -> Any:
+        """The packet as `struct g4_live_NAME *`."""
+        kind = f"struct g4_live_{name}"
+        if self._size < ffi.sizeof(kind):
+            raise ProtocolError(f"{name}: packet of {self._size} bytes")
+        return ffi.cast(kind + " *", self._base)
+
+    def packet_array(self, name: str, item: str) -> tuple[Any, int]:
+        """The array of `struct g4_live_ITEM` after a `struct g4_live_NAME`, and its length."""
+        head, kind = ffi.sizeof(f"struct g4_live_{name}"), f"struct g4_live_{item}"
+        count = int(self.packet(name).count)
+        if head + count * ffi.sizeof(kind) > self._size:
+            raise ProtocolError(f"{name}: {count} items in a packet of {self._size} bytes")
+        return ffi.cast(kind + " *", self._base + head), count
+
+    def take_descriptor(self) -> int | None:
+        """The descriptor that came with the packet; the caller closes it."""
+        descriptor, self._descriptor = self._descriptor, None
+        return descriptor
+
+    def _drop_descriptor(self) -> None:
+        descriptor = self.take_descriptor()
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def send(self, message: Any, descriptor: int | None = None) -> None:
+        """Send a structure whose header has type and sequence; its size is filled in here."""
+        kind = ffi.typeof(message).item
+        message.header.size = ffi.sizeof(kind)
+        data = ffi.buffer(message)
+        if descriptor is None:
+            self._socket.send(data, socket.MSG_NOSIGNAL)
+        else:
+            socket.send_fds(self._socket, [data], [descriptor], socket.MSG_NOSIGNAL)
+
+    def shut_down_reading(self) -> None:
+        """Let no more packets arrive; queued ones can still be received, and answers can still be sent."""
+        self._shut_down(socket.SHUT_RD)
+
+    def shut_down(self) -> None:
+        """Let no more packets pass in either direction."""
+        self._shut_down(socket.SHUT_RDWR)
+
+    def _shut_down(self, how: int) -> None:
+        with suppress(OSError):  # disconnected already
+            self._socket.shutdown(how)
+
+    def close(self) -> None:
+        self._drop_descriptor()
+        self._socket.close()
+
+
+def text(field: Any) -> str:
+    """A char array of a packet, with unprintable characters replaced."""
+    return "".join(c if c.isprintable() else "?" for c in ffi.string(field).decode("utf-8", "replace"))
+
+
+# --- address space ---------------------------------------------------------------------------------------------------
+class MappedFile:
+    """A memfd of the shim, mapped as a whole.  Its contents are never copied."""
+
+    __slots__ = ("host", "inode", "size")
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        self.size = size
+        self.inode = check_memory(descriptor, size)
+        self.host = lib.g4_file_map(descriptor, size)
+        if self.host == ffi.NULL:
+            raise ProtocolError(f"file that cannot be mapped: {os.strerror(ffi.errno)}")
+
+    def close(self) -> None:
+        """Unmap it; nothing may be bound from it."""
+        lib.g4_file_unmap(self.host, self.size)
+
+
+def check_memory(descriptor: int, size: int) -> tuple[int, int]:
+    """Check that a descriptor is memory of at least `size` bytes that cannot shrink; return its device and inode.
+
+    Without the seal, a file could be truncated while the core reads it.  Files on hugetlbfs are refused: their pages
+    may be missing.
+    """
+    if size <= 0 or size % PAGE_SIZE or size > _MAX_FILE_BYTES:
+        raise ProtocolError(f"file of {size} bytes")
+    try:
+        seals = fcntl.fcntl(descriptor, F_GET_SEALS)
+        status = os.fstat(descriptor)
+        if not seals & F_SEAL_SHRINK or os.fstatvfs(descriptor).f_bsize != PAGE_SIZE:
+            raise ProtocolError("file that could shrink")
+    except OSError:
+        raise ProtocolError("file that is not shared memory") from None
+    if status.st_size < size:
+        raise ProtocolError(f"file of {status.st_size} bytes instead of {size}")
+    return status.st_dev, status.st_ino
+
+
+class AddressSpace:
+    """The graphics address space of one connection: the shim's files, and the pages bound from them.
+
+    Used by one thread.
+    """
+
+    def __init__(self, pages: int) -> None:
+        self._files: dict[int, MappedFile] = {}
+        self._bytes = pages * PAGE_SIZE
+        self._memory: Memory | None = None
+
+    def attach(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def add(self, number: int, descriptor: int, size: int) -> None:
+        """Add a file.  Its number must be free, or nothing may be bound from the file that has it."""
+        if number >= _MAX_FILES:
+            raise ProtocolError(f"invalid file number {number}")
+        self.remove(number)
+        self._files[number] = MappedFile(descriptor, size)
+
+    def remove(self, number: int) -> tuple[int, int] | None:
+        """Remove a file and return its device and inode numbers; None if there is none."""
+        old = self._files.get(number)
+        if old is None:
+            return None
+        # The core must not keep pointers into a mapping that disappears.
+        if self._memory is not None and lib.g4_mem_uses(self._memory.handle, old.host, old.size):
+            raise ProtocolError(f"file {number} removed while pages of it are bound")
+        del self._files[number]
+        old.close()
+        return old.inode
+
+    def bind(self, ranges: Any, count: int) -> None:
+        """Bind and unbind ranges: an array of `struct g4_live_range`."""
+        assert self._memory is not None
+        handle, limit = self._memory.handle, self._bytes
+        for i in range(count):
+            r = ranges[i]
+            address, size, offset = r.address, r.size, r.offset
+            if (address | size | offset) & PAGE_SIZE - 1 or not 0 < size <= limit - address:
+                raise ProtocolError(f"bind: 0x{size:x} bytes at 0x{address:08x}")
+            if r.file == lib.G4_LIVE_UNBOUND:
+                lib.g4_mem_unmap_external(handle, address, size)
+                continue
+            file = self._files.get(r.file)
+            if file is None or offset > file.size or size > file.size - offset:
+                raise ProtocolError(f"bind: 0x{size:x} bytes at 0x{offset:x} of file {r.file}")
+            host = ffi.cast("uint8_t *", file.host)
+            if lib.g4_mem_map_external(handle, address, host + offset, size, False) != lib.G4_OK:
+                raise ProtocolError(f"bind: 0x{size:x} bytes at 0x{address:08x}")
+
+    def close(self) -> None:
+        """Unmap all files; the device's memory must be closed before."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+        self._memory = None
+
+
+# --- observers -------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class BufferUse:
+    """A buffer that a submission lists."""
+
+    address: int
+    size: int
+    written: bool  # the batch may write it
+    capture: bool  # include it in error states
+    tiling: int
+    pitch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A frame is complete; address 0: nothing is shown."""
+
+    address: int
+    width: int
+    height: int
+    pitch: int
+    tiling: int
+    fourcc: int
+
+
+class Observer:
+    """Base of classes that follow one connection (gen4emu.live.recorder, gen4emu.live.pictures), in its thread."""
+
+    needs_targets = False  # the device must keep track of render targets
+
+    def before(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
+        """A submission is about to run."""
+
+    def after(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
+        """A submission has run, or hung."""
+
+    def mark(self, mark: Mark) -> None:
+        """A frame is complete."""
+
+    def close(self) -> None:
+        """The connection ends; the device's memory still exists."""
+
+
+# --- connections -----------------------------------------------------------------------------------------------------
+class Host(Protocol):
+    """What a connection uses of its server.  Any thread may call the methods."""
+
+    chip: Chip
+    options: Options
+    revision: int
+    shared: SharedBuffers
+    records_buffers: bool
+
+    def observers(self, connection: Connection, device: Device) -> list[Observer]: ...
+    def connection_ended(self, connection: Connection) -> None: ...
+    def report_hang(self, connection: Connection, device: Device, reason: str) -> None: ...
+    def log_always(self, message: str) -> None: ...
+    def log_verbose(self, message: str) -> None: ...
+    def warn_once(self, message: str, connection: Connection | None = None) -> None: ...
+    def error(self, message: str) -> None: ...
+
+
+@dataclass(slots=True)
+class Activity:
+    """Counters of one connection."""
+
+    opened: bool = False
+    used: bool = False  # by a driver
+    batches: int = 0
+    hangs: int = 0
+    marks: int = 0
+    seconds: float = 0.0  # in batches
+
+
+class Connection:
+    """Serves one connection until it ends."""
+
+    def __init__(self, host: Host, packets: PacketSocket, number: int) -> None:
+        self._host = host
+        self._packets = packets
+        self.number = number
+        self.pid = 0
+        self.program = "?"
+        self.activity = Activity()
+        self.device: Device | None = None
+        self._space = AddressSpace(host.chip.gtt_entries)
+        self._contexts = Contexts(host.chip.gen)
+        self._observers: list[Observer] = []
+        self._buffers: list[BufferUse] = []
+        self._result = ffi.new("struct g4_live_result *")
+        self._result.header.type = lib.G4_LIVE_RESULT
+        self._handlers: dict[int, Callable[[], None]] = {
+            lib.G4_LIVE_FILE: self._file, lib.G4_LIVE_BIND: self._bind, lib.G4_LIVE_OBJECTS: self._objects,
+            lib.G4_LIVE_EXEC: self._exec, lib.G4_LIVE_CONTEXT: self._context, lib.G4_LIVE_REGISTER: self._register,
+            lib.G4_LIVE_SHARE: self._share, lib.G4_LIVE_FIND: self._find, lib.G4_LIVE_MARK: self._mark,
+            lib.G4_LIVE_NOTE: self._note, lib.G4_LIVE_USED: self._used,
+        }
+        self.thread = threading.Thread(target=self._run, name=f"client {number}", daemon=True)
+
+    def _run(self) -> None:
+        try:
+            if self._hello():
+                self._serve()
+        except (ProtocolError, InvalidContext) as e:
+            self._host.log_always(f"{self}: connection closed: {e}")
+        except OSError as e:
+            self._host.log_verbose(f"{self}: ended before it read an answer ({e})")
+        except Exception:
+            self._host.log_always(f"{self}: {traceback.format_exc()}")
+        finally:
+            self._end()
+
+    def _serve(self) -> None:
+        handlers, receive = self._handlers, self._packets.receive
+        while kind := receive():
+            handler = handlers.get(kind)
+            if handler is None:
+                raise ProtocolError(f"unknown packet type {kind}")
+            handler()
+
+    def _end(self) -> None:
+        """Release everything, and let the server add up the counters."""
+        try:
+            for observer in self._observers:
+                observer.close()
+        except Exception as e:
+            self._host.error(f"{self}: {e}")
+        self._host.shared.leave(self.number)
+        self._host.connection_ended(self)
+        if self.device is not None:
+            self.device.close()
+            self.device = None
+        self._space.close()
+        self._packets.close()
+
+    def shut_down_reading(self) -> None:
+        """Handle the packets that have arrived, then end."""
+        self._packets.shut_down_reading()
+
+    def shut_down(self) -> None:
+        self._packets.shut_down()
+
+    def __str__(self) -> str:
+        return f"{self.program}[{self.pid}]"
+
+    # --- packets -----------------------------------------------------------------------------------------------------
+    def _hello(self) -> bool:
+        kind = self._packets.receive()
+        if kind == 0:
+            return False
+        if kind != lib.G4_LIVE_HELLO:
+            raise ProtocolError(f"packet type {kind} instead of a hello")
+        hello = self._packets.packet("hello")
+        self.pid, self.program = int(hello.pid), text(hello.program) or "?"
+        if hello.version != lib.G4_LIVE_VERSION:
+            raise ProtocolError(f"the shim has protocol version {hello.version}, the server {lib.G4_LIVE_VERSION}")
+        self._add_file(0, int(hello.arena_size))
+        chip = self._host.chip
+        welcome = ffi.new("struct g4_live_welcome *", {
+            "header": {"type": lib.G4_LIVE_WELCOME, "sequence": self._packets.sequence}, "version": lib.G4_LIVE_VERSION,
+            "pci_id": chip.pci_id, "revision": self._host.revision, "strict": self._host.options.strict,
+            "gtt_size": chip.gtt_entries * PAGE_SIZE})
+        self.activity.opened = True
+        self._host.log_verbose(f"{self}: opened the device")
+        self._packets.send(welcome)
+        return True
+
+    def _add_file(self, number: int, size: int) -> None:
+        descriptor = self._packets.take_descriptor()
+        if descriptor is None:
+            raise ProtocolError(f"file {number} without a descriptor")
+        with _closing(descriptor):
+            self._space.add(number, descriptor, size)
+
+    def _file(self) -> None:
+        packet = self._packets.packet("file")
+        if packet.size:
+            self._add_file(int(packet.file), int(packet.size))
+            return
+        inode = self._space.remove(int(packet.file))
+        if inode is not None:
+            self._host.shared.leave(self.number, inode)
+
+    def _bind(self) -> None:
+        self._running_device()
+        self._space.bind(*self._packets.packet_array("bind", "range"))
+
+    def _objects(self) -> None:
+        """Collect the buffers of the next submission, if an observer needs them."""
+        if not self._host.records_buffers:
+            return
+        items, count = self._packets.packet_array("objects", "object")
+        for i in range(count):
+            o = items[i]
+            self._buffers.append(BufferUse(o.address, o.size, bool(o.flags & lib.G4_LIVE_OBJECT_WRITTEN),
+                                           bool(o.flags & lib.G4_LIVE_OBJECT_CAPTURE), o.tiling, o.pitch))
+        if len(self._buffers) > lib.G4_LIVE_MAX_FILES:
+            raise ProtocolError("too many buffers for one batch")
+
+    def _exec(self) -> None:
+        packet = self._packets.packet("exec")
+        self._used()
+        sequence, context, address = self._packets.sequence, int(packet.context), int(packet.address)
+        device = self._running_device()
+        engine = _ENGINES.get(int(packet.engine))
+        if engine is None or (engine is not Engine.RENDER and not device.info.has_bsd):
+            raise ProtocolError(f"exec: unknown engine {packet.engine}")
+        if address & 3:
+            raise ProtocolError(f"exec: unaligned batch at 0x{address:08x}")
+        ring = self._contexts.ring(context, address) if engine is Engine.RENDER else self._contexts.bare_ring(address)
+        status = self._execute(device, Submission(0, engine, ring, RING_ADDRESS), context)
+        self._buffers = []
+        self._result.header.sequence = sequence
+        self._result.status, self._result.context = status, context
+        self._packets.send(self._result)
+
+    def _execute(self, device: Device, submission: Submission, context: int) -> int:
+        for observer in self._observers:
+            observer.before(submission, self._buffers)
+        self.activity.batches += 1
+        started = time.perf_counter()
+        status = int(lib.G4_LIVE_DONE)
+        try:
+            device.submit(submission)
+        except Gen4emuError as e:
+            status = int(lib.G4_LIVE_HANG)
+            self.activity.hangs += 1
+            self._host.report_hang(self, device, str(e))
+            device.reset()
+            self._contexts.reset(context)
+        self.activity.seconds += time.perf_counter() - started
+        for observer in self._observers:
+            observer.after(submission, self._buffers)
+        return status
+
+    def _context(self) -> None:
+        packet = self._packets.packet("context")
+        if packet.alive:
+            self._contexts.create(int(packet.context))
+        else:
+            self._contexts.destroy(int(packet.context))
+
+    def _register(self) -> None:
+        """Read the timestamp, the only register that I915_REG_READ offers; bit 0 is I915_REG_READ_8B_WA."""
+        packet = self._packets.packet("register")
+        offset = int(packet.offset)
+        answer = ffi.new("struct g4_live_register *", {
+            "header": {"type": lib.G4_LIVE_REGISTER, "sequence": self._packets.sequence}, "offset": offset,
+            "status": lib.G4_LIVE_REFUSED})
+        registers = self._running_device().registers
+        time_offset = registers.offset("TIMESTAMP")
+        if offset & ~1 == time_offset:
+            answer.status = lib.G4_LIVE_DONE
+            answer.value = registers.read(time_offset) | registers.read(time_offset + 4) << 32
+        self._packets.send(answer)
+
+    def _share(self) -> None:
+        packet = self._packets.packet("shared")
+        size, tiling, pitch = int(packet.size), int(packet.tiling), int(packet.pitch)
+        descriptor = self._packets.take_descriptor()
+        if descriptor is None:
+            raise ProtocolError("share without a descriptor")
+        with _closing(descriptor):
+            inode = check_memory(descriptor, size)
+            buffer = self._host.shared.share(self.number, descriptor, inode, size, tiling, pitch, bool(packet.name))
+        self._packets.send(self._shared_answer(buffer))
+
+    def _find(self) -> None:
+        packet = self._packets.packet("shared")
+        descriptor = self._packets.take_descriptor()
+        if descriptor is None:
+            found = self._host.shared.find(self.number, int(packet.name), None)
+            self._packets.send(self._shared_answer(found), None if found is None else found.descriptor)
+            return
+        with _closing(descriptor):
+            try:
+                inode = check_memory(descriptor, PAGE_SIZE)
+            except ProtocolError:
+                found = None  # programs may look any descriptor up
+            else:
+                found = self._host.shared.find(self.number, 0, inode)
+        self._packets.send(self._shared_answer(found))
+
+    def _shared_answer(self, buffer: SharedBuffer | None) -> Any:
+        answer = ffi.new("struct g4_live_shared *", {
+            "header": {"type": lib.G4_LIVE_SHARED, "sequence": self._packets.sequence}, "status": lib.G4_LIVE_REFUSED})
+        if buffer is not None:
+            answer.status = lib.G4_LIVE_DONE
+            answer.name, answer.tiling, answer.pitch, answer.size = (
+                buffer.name, buffer.tiling, buffer.pitch, buffer.size)
+        return answer
+
+    def _mark(self) -> None:
+        packet = self._packets.packet("mark")
+        mark = Mark(packet.address, packet.width, packet.height, packet.pitch, packet.tiling, packet.fourcc)
+        self.activity.marks += 1
+        self._running_device()
+        for observer in self._observers:
+            observer.mark(mark)
+
+    def _note(self) -> None:
+        self._host.warn_once(text(self._packets.packet("note").text), self)
+
+    def _used(self) -> None:
+        self.activity.used = True
+
+    def _running_device(self) -> Device:
+        """The device, created on first use: many programs open device files only to probe them."""
+        if self.device is None:
+            self.device = Device(self._host.chip, self._host.options)
+            self._space.attach(self.device.memory)
+            self._observers = self._host.observers(self, self.device)
+            self.device.finds_targets = any(o.needs_targets for o in self._observers)
+        return self.device
+
+
+@contextmanager
+def _closing(descriptor: int) -> Iterator[None]:
+    """Close a descriptor at the end of the block."""
+    try:
+        yield
+    finally:
+        os.close(descriptor)
