@@ -15,7 +15,7 @@ from pathlib import Path
 from gen4emu.device.device import Device, Options
 from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.trace import events
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 
 TRACES = Path(__file__).parent.parent / "traces"
 DEFAULT = ("mpeg2-g4x", "interlaced-g4x")

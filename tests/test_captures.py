@@ -82,7 +82,7 @@ def test_bilinear_filtering_is_exact() -> None:
     from gen4emu.device.memory import Memory
     from gen4emu.device.tiling import SurfaceLayout, Tiling
     from gen4emu.trace import events
-    from gen4emu.trace.opening import open as open_trace
+    from gen4emu.trace.reader import open as open_trace
 
     memory = Memory()
     for event in open_trace(str(TRACES / "texture-g4x.aub.xz")):

@@ -17,7 +17,7 @@ from gen4emu.device.targets import Target
 from gen4emu.errors import TraceError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.selection import ALL
-from gen4emu.trace.opening import Trace
+from gen4emu.trace.reader import Trace
 
 
 @dataclass(frozen=True, slots=True)

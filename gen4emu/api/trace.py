@@ -28,7 +28,7 @@ from gen4emu.hw import chips
 from gen4emu.hw.catalogue import command_for
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.selection import ALL, Selection
-from gen4emu.trace import events, opening
+from gen4emu.trace import events, reader
 
 if TYPE_CHECKING:
     from gen4emu.debug.history import History
@@ -45,7 +45,7 @@ def open(path: str | os.PathLike[str], *, device: str | int | chips.Device | Non
     without `force_device`.  `kind` ("raw", "hexdump", ...) says how to read a file
     that cannot be recognised, `base` is the address of a raw batch.  `partial` accepts a file that is cut short.
     """
-    source = opening.open(path, device=device, force_device=force_device, base=base, kind=kind, again=True)
+    source = reader.open(path, device=device, force_device=force_device, base=base, kind=kind, again=True)
     return Trace(source, partial, options)
 
 
@@ -55,7 +55,7 @@ class Trace:
     A trace belongs to one thread.  Traces are independent of each other.  Use `with`, or `close`, to free its memory.
     """
 
-    def __init__(self, source: opening.Trace, partial: bool = False, options: Options | None = None) -> None:
+    def __init__(self, source: reader.Trace, partial: bool = False, options: Options | None = None) -> None:
         self._source, self._partial, self._options = source, partial, options
         self._header: events.Header | None = None
         self._comments: list[str] | None = None

@@ -24,7 +24,7 @@ from gen4emu.image.compare import Pixels, alike, compare, heat_map, load
 from gen4emu.image.digest import pictures_digest, pixels_digest
 from gen4emu.image.naming import picture_name
 from gen4emu.image.picture import read_pixels, replacing, save_pixels
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 
 THUMBNAIL = 96
 _EVIDENCE = (".actual.png", ".expected.png", ".heatmap.png")

@@ -150,8 +150,8 @@ def _not_a_manifest(file: Path, text: str) -> DecodeError:
 
 def trace_kind(path: Path) -> str | None:
     """The container of a trace; None for any file that does not say by its contents that it is a trace."""
-    from gen4emu.trace.opening import Kind
-    from gen4emu.trace.opening import open as open_trace
+    from gen4emu.trace.reader import Kind
+    from gen4emu.trace.reader import open as open_trace
 
     try:
         with open_trace(path) as trace:

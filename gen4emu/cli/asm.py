@@ -11,8 +11,8 @@ from gen4emu.errors import AssemblyError
 from gen4emu.hw.chips import Device
 from gen4emu.isa import Syntax, assemble
 from gen4emu.isa.code_text import hex_lines
-from gen4emu.trace.opening import contents
 from gen4emu.trace.output import Output
+from gen4emu.trace.reader import contents
 
 
 @click.command()

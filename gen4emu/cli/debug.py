@@ -13,7 +13,7 @@ from gen4emu.debug.shell import OnError, Read, Shell, completions
 from gen4emu.device.debug import Reduction
 from gen4emu.device.device import Options
 from gen4emu.hw.chips import Device as Part
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 
 
 @click.command()

@@ -10,7 +10,7 @@ from gen4emu.errors import DecodeError
 from gen4emu.hw.chips import Device
 from gen4emu.isa import disassemble
 from gen4emu.isa.code_text import code_from
-from gen4emu.trace.opening import contents
+from gen4emu.trace.reader import contents
 
 
 @click.command()

@@ -20,7 +20,7 @@ from gen4emu.hw.catalogue import command_for
 from gen4emu.hw.chips import Device
 from gen4emu.hw.gen import Gen
 from gen4emu.selection import ALL, Selection
-from gen4emu.trace.opening import Trace
+from gen4emu.trace.reader import Trace
 
 SCHEMA = "gen4emu.info/2"
 _WIDTHS = {"draw": 6, "frame": 5, "submission": 10, "address": 10, "what": 14, "vertices": 9, "objects": 8,

@@ -20,7 +20,7 @@ from gen4emu.decode.nodes import Item
 from gen4emu.decode.options import Options
 from gen4emu.errors import Gen4emuError, SelectionError
 from gen4emu.hw.chips import Device
-from gen4emu.trace.opening import Trace
+from gen4emu.trace.reader import Trace
 
 SCHEMA = "gen4emu.lint/1"
 _SEVERITIES = [severity.value for severity in Severity]

@@ -35,7 +35,7 @@ from gen4emu.image.picture import AUTO_RANGE, FULL_RANGE, DepthRange
 from gen4emu.image.raw_video import STDOUT, RawVideo
 from gen4emu.image.store import MAX_PICTURES, PictureStore, count_text
 from gen4emu.selection import ALL, Selection
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 
 _LARGEST = 8192
 _SURFACE = re.compile(r"(?P<address>(0x)?[0-9a-fA-F]+),(?P<format>\w+),(?P<width>\d+)x(?P<height>\d+)"

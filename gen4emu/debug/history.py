@@ -31,7 +31,7 @@ from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.image.picture import read_channels
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace.events import Warning
-from gen4emu.trace.opening import Trace
+from gen4emu.trace.reader import Trace
 
 SCHEMA = "gen4emu.history/1"
 MOST = 100_000  # fragments, and objects, that are kept

@@ -15,7 +15,7 @@ from gen4emu.device.state import Words
 from gen4emu.hw.chips import Device as Part
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace.events import Warning
-from gen4emu.trace.opening import Trace
+from gen4emu.trace.reader import Trace
 
 
 class Leave(Exception):

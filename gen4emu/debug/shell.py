@@ -28,7 +28,7 @@ from gen4emu.hw.chips import Device as Part
 from gen4emu.isa import assemble
 from gen4emu.isa.opcodes import Opcode
 from gen4emu.selection import ALL, Selection
-from gen4emu.trace.opening import Trace
+from gen4emu.trace.reader import Trace
 
 Read = Callable[[str], str | None]  # the next command, or None when there are no more
 Say = Callable[[str], None]

@@ -13,8 +13,8 @@ import gen4emu
 from gen4emu.device.command_streamer import CommandStreamer
 from gen4emu.device.device import Device
 from gen4emu.device.memory import PAGE_SIZE, Memory, Missing
-from gen4emu.trace.error_state_writer import Report, Section, write_report
 from gen4emu.trace.output import Output
+from gen4emu.trace.write_error_state import Report, Section, write_report
 
 DEFAULT_LIMIT_BYTES = 64 << 20
 _BATCH_BYTES = 256 << 10

@@ -17,9 +17,9 @@ from gen4emu.hw import chips
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace import events
-from gen4emu.trace.capture_format import digest_of
+from gen4emu.trace.capture import digest_of
 from gen4emu.trace.devices import unnamed
-from gen4emu.trace.opening import Trace
+from gen4emu.trace.reader import Trace
 
 _MAX_DIFFERENCES = 10  # that are listed
 _PIECE_BYTES = 1 << 20

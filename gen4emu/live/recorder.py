@@ -20,11 +20,11 @@ from gen4emu.device.memory import PAGE_SIZE, Memory
 from gen4emu.errors import Gen4emuError
 from gen4emu.live.connection import BufferUse, Connection, Mark, Observer
 from gen4emu.live.server import Server
-from gen4emu.trace.capture_format import digest
-from gen4emu.trace.capture_writer import CaptureWriter
+from gen4emu.trace.capture import digest
+from gen4emu.trace.convert import TraceWriter, writer_for
 from gen4emu.trace.events import Submission, SurfaceDump
-from gen4emu.trace.writer import Dedup
-from gen4emu.trace.writing import TraceWriter, writer_for
+from gen4emu.trace.write_aub import Dedup
+from gen4emu.trace.write_capture import CaptureWriter
 
 _RUN_PAGES = 256  # 1 MiB, the largest event of a reader
 _DUMPS = {"XR24": (6, 4), "AR24": (7, 4)}  # DRM format: AUB's format number, bytes per pixel

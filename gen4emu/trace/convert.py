@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from gen4emu.errors import TraceError
 from gen4emu.hw.chips import BY_PCI_ID, Device
-from gen4emu.trace import driver_block, opening
-from gen4emu.trace.capture_writer import CaptureWriter
+from gen4emu.trace import driver_block, reader
+from gen4emu.trace.capture import SUFFIX
 from gen4emu.trace.devices import unnamed
 from gen4emu.trace.events import (
     Comment,
@@ -27,9 +28,46 @@ from gen4emu.trace.events import (
     Warning,
 )
 from gen4emu.trace.ring import STARTS_WORK
-from gen4emu.trace.writer import Dedup
-from gen4emu.trace.writing import TraceWriter, container_of, new_writer
+from gen4emu.trace.source import SUFFIXES
+from gen4emu.trace.write_aub import AubWriter, Dedup
+from gen4emu.trace.write_capture import CaptureWriter
 
+# --- choice of the writer ---------------------------------------------------------------------------------------------
+TraceWriter = AubWriter | CaptureWriter
+CONTAINERS = ("aub", "g4c")
+
+
+def writer_for(file: str | os.PathLike[str], device: Device, application: str, dedup: Dedup) -> TraceWriter:
+    """A capture if the name ends in .g4c, else an AUB file."""
+    container = "g4c" if SUFFIX in Path(file).suffixes[-2:] else "aub"
+    return new_writer(container, file, device, application, dedup)
+
+
+def new_writer(container: str, file: str | os.PathLike[str], device: Device, application: str,
+               dedup: Dedup) -> TraceWriter:
+    """`dedup` is for AUB files; a capture stores each page once in any case."""
+    if container == "g4c":
+        return CaptureWriter(file, device, application=application)
+    return AubWriter(file, device, application=application, dedup=dedup)
+
+
+def container_of(file: str | os.PathLike[str]) -> str:
+    """The container that a name stands for; raises TraceError if its suffix is unknown.
+
+    Standard output, pipes and devices get AUB whatever their names are.
+    """
+    name = os.fspath(file)
+    if name == "-" or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)):
+        return "aub"
+    path = Path(name)
+    suffix = path.with_suffix("").suffix if path.suffix in SUFFIXES else path.suffix
+    if suffix not in (".aub", SUFFIX):
+        shown = f"unknown suffix {path.name[len(path.name.split('.')[0]):]!r}" if path.suffix else "no suffix"
+        raise TraceError(name, None, f"{shown} (known: .aub and {SUFFIX}, each also with {', '.join(SUFFIXES)})")
+    return "g4c" if suffix == SUFFIX else "aub"
+
+
+# --- copying ----------------------------------------------------------------------------------------------------------
 _MAX_WARNINGS = 1000
 
 
@@ -43,7 +81,7 @@ class Converted:
     warnings: tuple[Warning, ...]  # of the source's reader; the first thousand
 
 
-def convert(src: str | os.PathLike[str] | opening.Trace, dst: str | os.PathLike[str], *,
+def convert(src: str | os.PathLike[str] | reader.Trace, dst: str | os.PathLike[str], *,
             device: Device | str | int | None = None, base: int = 0, dedup: Dedup = Dedup.SUBMISSION,
             partial: bool = False, container: str | None = None,
             watch: Callable[[int], object] | None = None) -> Converted:
@@ -55,7 +93,7 @@ def convert(src: str | os.PathLike[str] | opening.Trace, dst: str | os.PathLike[
     every event with the number of submissions so far.
     """
     container = container_of(dst) if container is None else container
-    trace = src if isinstance(src, opening.Trace) else opening.open(src, device=device, base=base)
+    trace = src if isinstance(src, reader.Trace) else reader.open(src, device=device, base=base)
     submissions = frames = size = 0
     warnings: list[Warning] = []
     with ExitStack() as stack:
@@ -82,7 +120,7 @@ def convert(src: str | os.PathLike[str] | opening.Trace, dst: str | os.PathLike[
     return Converted(submissions, frames, size, tuple(warnings))
 
 
-def _writer(trace: opening.Trace, first: Event, dst: str | os.PathLike[str], dedup: Dedup,
+def _writer(trace: reader.Trace, first: Event, dst: str | os.PathLike[str], dedup: Dedup,
             container: str) -> TraceWriter:
     pci_id = first.pci_id if isinstance(first, Header) else None
     if pci_id is None:

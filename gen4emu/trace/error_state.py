@@ -5,22 +5,288 @@ One pass over the text; buffers are handed on as they are decoded, only rings ar
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from gen4emu.trace import ascii85, driver_block, error_lines
-from gen4emu.trace.compression import CHUNK_BYTES
+from gen4emu.trace import ascii85, driver_block
 from gen4emu.trace.devices import DeviceCheck
 from gen4emu.trace.driver_block import printable
-from gen4emu.trace.error_lines import Title
-from gen4emu.trace.error_ring import Ring, submission
-from gen4emu.trace.events import Comment, Engine, ErrorState, Event, MemoryWrite, Warning
-from gen4emu.trace.ring import MAX_RING_BYTES
-from gen4emu.trace.source import Source
+from gen4emu.trace.events import Comment, Engine, ErrorState, Event, MemoryWrite, Submission, Warning
+from gen4emu.trace.ring import (
+    MAX_RING_BYTES,
+    RingPosition,
+    command_is_in_ring,
+    head_offset,
+    ring_enabled,
+    ring_size,
+    spare_ring_address,
+    start_batch,
+    starts_batch,
+    tail_offset,
+)
+from gen4emu.trace.source import CHUNK_BYTES, Source
 
+# --- lines ------------------------------------------------------------------------------------------------------------
+_DMESG = re.compile(rb"(?:<\d+>)?(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ (?:kernel: )?)?\[[ \d]{1,12}\.\d{1,9}\] ?")
+_TITLE = re.compile(r"(.*?) ?--- (.+?) = 0x([0-9a-fA-F]{1,8})(?:[ _]([0-9a-fA-F]{8}))?\s*$")
+_ENGINE_TITLE = re.compile(r"(\w[\w ()]*?) command stream:")
+_TABLE_TITLE = re.compile(r"((?:Active|Pinned)\b[^\[]*?) ?\[\s*\d+\]:")
+_TABLE_ROW = re.compile(r"\s+(?:0x)?([0-9a-fA-F]{8})(?:[_ ]([0-9a-fA-F]{8})(?=\s+\d))?\s+(\d+)\b")
+_DWORD = re.compile(rb"\s*([0-9a-fA-F]{8}) ?: {0,2}([0-9a-fA-F]{8})\s*$")
+_FOUR_DWORDS = re.compile(rb"\s*\[([0-9a-fA-F]{4,8})\] ((?:[0-9a-fA-F]{8} ){0,3}[0-9a-fA-F]{8})\s*$")
+# What intel_error_decode makes of those: titles and dwords with their addresses, and each explained.
+_EXPLAINED_TITLE = re.compile(r"(batchbuffer|ringbuffer|batch|ring)(?: \((.+?)\))? at 0x([0-9a-fA-F]{8})"
+                              r"(?:_([0-9a-fA-F]{8}))?(?:; HEAD points to: 0x[0-9a-fA-F_]{8,17})?:?\s*$")
+_EXPLAINED_DWORD = re.compile(rb"0x(?:0{8}_)?([0-9a-fA-F]{8}):\s+(?:HEAD|TAIL)?\s*0x([0-9a-fA-F]{8}): ")
+_FENCE = re.compile(r"\s*fence\[\s*(\d{1,2})\] = ([0-9a-fA-F]{1,16})\b")
+_FIELD = re.compile(r"([A-Za-z][^:]{0,79}?)\s*: ?(.*)$")
+_REGISTER = re.compile(r"\s+([A-Za-z][\w>\[\] -]{0,39}?)\s*: *(.*)$")
+_VALUE = re.compile(r"0x([0-9a-fA-F]{1,16})(?:[ _]([0-9a-fA-F]{8})\b)?"
+                    r"(?: \[0x([0-9a-fA-F]{1,8})(?:, 0x([0-9a-fA-F]{1,8}))?\])?")
+_RANGE = re.compile(r"\[0x([0-9a-fA-F]{8})_([0-9a-fA-F]{8}), 0x([0-9a-fA-F]{8})_([0-9a-fA-F]{8})\]")
+_PROCESS = re.compile(r"(?:submitted by|\bin) (.{1,64}?) ?\[\d+\]")
+
+_ENGINES = {"rcs": Engine.RENDER, "render": Engine.RENDER, "vcs": Engine.BSD, "bsd": Engine.BSD, "video": Engine.BSD,
+            "bcs": Engine.BLT, "blt": Engine.BLT, "blitter": Engine.BLT}
+
+# What a section holds, by how its title begins; of two that fit the longer one is meant.
+_KINDS = {
+    "gtt_offset": "batch", "batch": "batch", "batch buffer": "batch", "ringbuffer": "ring", "ring": "ring",
+    "hw context": "hw_context", "hw status": "hw_status", "wa context": "wa_context", "wa batchbuffer": "wa_batch",
+    "null context": "null_context", "user": "user", "semaphore": "semaphores", "guc log buffer": "guc_log",
+}
+
+
+@dataclass(slots=True, frozen=True)
+class Title:
+    """The head of a memory dump."""
+
+    engine: str  # an Engine's value, or what the kernel calls another one
+    kind: str
+    address: int
+    process: str
+
+
+def strip_log_prefix(line: bytes) -> bytes:
+    """A line without its end and without what a log puts before it (T15)."""
+    line = line.rstrip(b"\r\n")
+    prefix = _DMESG.match(line)
+    return line if prefix is None else line[prefix.end():]
+
+
+def engine_name(text: str) -> str:
+    """`rcs0`, `render ring`, `Video (BSD)` as the value of an Engine; other names as they are."""
+    word = re.match(r"[a-z]*", text.strip().lower())
+    name = "" if word is None else word[0]
+    return _ENGINES[name].value if name in _ENGINES else name or Engine.RENDER.value
+
+
+def parse_title(line: str) -> Title | None:
+    found = _TITLE.match(line)
+    if found is None:
+        return _explained_title(line)
+    who, what, first, second = found.groups()
+    address = int(first, 16) if second is None else int(first, 16) << 32 | int(second, 16)
+    kind = section_kind(what)
+    if kind == "batch" and "(w/a)" in who:
+        kind = "wa_batch"
+    return Title(engine_name(who), kind, address, parse_process(who))
+
+
+def _explained_title(line: str) -> Title | None:
+    found = _EXPLAINED_TITLE.match(line)
+    if found is None:
+        return None
+    what, who, first, second = found.groups()
+    address = int(first, 16) if second is None else int(first, 16) << 32 | int(second, 16)
+    return Title(engine_name(who or ""), "ring" if what.startswith("ring") else "batch", address, "")
+
+
+def section_kind(what: str) -> str:
+    fitting = [name for name in _KINDS if what.lower().startswith(name)]
+    return _KINDS[max(fitting, key=len)] if fitting else "unknown"
+
+
+def parse_process(text: str) -> str:
+    """The program that a line blames."""
+    found = _PROCESS.search(text)
+    return "" if found is None else found[1]
+
+
+def parse_engine_title(line: str) -> str | None:
+    found = _ENGINE_TITLE.match(line)
+    return None if found is None else engine_name(found[1])
+
+
+def parse_table_title(line: str) -> str | None:
+    found = _TABLE_TITLE.match(line)
+    return None if found is None else found[1]
+
+
+def parse_table_row(line: str) -> tuple[int, int] | None:
+    """Address and size of a buffer."""
+    found = _TABLE_ROW.match(line)
+    if found is None:
+        return None
+    first, second, size = found.groups()
+    return (int(first, 16) if second is None else int(first, 16) << 32 | int(second, 16)), int(size[:12])
+
+
+def parse_dwords(line: bytes) -> tuple[int, list[int]] | None:
+    """Offset in the section, and one or four dwords."""
+    found = _DWORD.match(line)
+    if found is not None:
+        return int(found[1], 16), [int(found[2], 16)]
+    found = _FOUR_DWORDS.match(line)
+    if found is not None:
+        return int(found[1], 16), [int(word, 16) for word in found[2].split()]
+    return None
+
+
+def parse_explained_dword(line: bytes) -> tuple[int, int] | None:
+    """Address and value."""
+    found = _EXPLAINED_DWORD.match(line)
+    return None if found is None else (int(found[1], 16), int(found[2], 16))
+
+
+def parse_fence(line: str) -> tuple[str, int] | None:
+    found = _FENCE.match(line)
+    return None if found is None else (f"fence[{int(found[1])}]", int(found[2], 16))
+
+
+def parse_field(line: str) -> tuple[str, str] | None:
+    """`Key: value` at the start of a line."""
+    found = _FIELD.match(line)
+    return None if found is None else (found[1], found[2].strip())
+
+
+def parse_register(line: str) -> tuple[str, str] | None:
+    """`  NAME: value`."""
+    found = _REGISTER.match(line)
+    return None if found is None else (found[1], found[2].strip())
+
+
+def parse_values(name: str, text: str) -> dict[str, int]:
+    """The numbers of a register line, by name; empty when it shows none."""
+    found = _RANGE.match(text)
+    if found is not None:
+        words = [int(word, 16) for word in found.groups()]
+        return {f"{name}_start": words[0] << 32 | words[1], f"{name}_end": words[2] << 32 | words[3]}
+    found = _VALUE.match(text)
+    if found is None:
+        return {name: int(text)} if re.fullmatch(r"\d{1,10}", text) else {}
+    first, low, third, fourth = found.groups()
+    out = {name: int(first, 16) if low is None else int(first, 16) << 32 | int(low, 16)}
+    if fourth is not None:
+        out["request_post"], out["request_tail"] = int(third, 16), int(fourth, 16)
+    elif third is not None:
+        out["request_head"] = int(third, 16)
+    return out
+
+
+# --- rings ------------------------------------------------------------------------------------------------------------
+@dataclass(slots=True)
+class Ring:
+    """A ring's contents."""
+
+    address: int
+    data: bytearray = field(default_factory=bytearray)
+
+    def put(self, at: int, data: bytes) -> None:
+        if at > len(self.data):
+            self.data.extend(bytes(at - len(self.data)))
+        self.data[at:at + len(data)] = data
+
+
+def _ring_submission(offset: int, engine: Engine, registers: Mapping[str, int], ring: Ring | None,
+               batches: Sequence[tuple[int, int]]) -> Iterator[Submission | Warning]:
+    """What one engine was running.
+
+    The ring tells, if the dump has it and says where its head was; else the batch is all there is to start from.
+    """
+    size = _size(registers, ring)
+    acthd = _acthd(registers, ring, size, batches)
+    batch = _guilty(batches, acthd)
+    hung = bool(registers.get("hung", 1))
+    position = None if ring is None else _position(registers, ring, size)
+    if ring is not None and position is not None and position.head != position.tail:
+        spans = position.spans()
+        contents = b"".join(ring.data[at:at + count] for at, count in spans)
+        if len(contents) < sum(count for _, count in spans):
+            yield Warning(offset, f"{engine.value} ring: the dump ends before the tail 0x{position.tail:x}")
+        yield Submission(offset, engine, contents, ring.address + position.head, acthd, hung, batch, position.wrap)
+    elif batch is not None:
+        if batch >= 1 << 32:
+            yield Warning(offset, f"batch at 0x{batch:x}: beyond what a Gen4 command can name")
+            return
+        yield Submission(offset, engine, start_batch(batch), spare_ring_address(batch), acthd, hung, batch)
+    elif ring is not None and position is None:
+        yield Warning(offset, f"{engine.value} ring: the dump does not say where its head is: all of it is shown")
+        yield Submission(offset, engine, bytes(ring.data), ring.address, acthd, hung)
+
+
+def _size(registers: Mapping[str, int], ring: Ring | None) -> int:
+    """The ring's length: a disabled ring's CTL does not tell."""
+    ctl = registers.get("CTL", 0)
+    if ring_enabled(ctl):
+        return ring_size(ctl)
+    return MAX_RING_BYTES if ring is None else len(ring.data)
+
+
+def _acthd(registers: Mapping[str, int], ring: Ring | None, size: int,
+           batches: Sequence[tuple[int, int]]) -> int | None:
+    """The address of the command that hung.  Dumps without START may give an offset in the ring instead.
+
+    Without ACTHD the head is what there is: the command that it stands at, or the batch that was started last.
+    """
+    acthd = registers.get("ACTHD")
+    if acthd is None:
+        head = registers.get("HEAD")
+        return None if head is None or ring is None else ring.address + _last_start(ring, size, head_offset(head))
+    acthd &= ~3  # bit 0 says that it is in a batch
+    known = any(address <= acthd < address + length for address, length in batches)
+    if ring is None or known or "START" in registers or ring.address <= acthd < ring.address + size:
+        return acthd
+    return ring.address + acthd if command_is_in_ring(acthd, None, size) else acthd
+
+
+def _guilty(batches: Sequence[tuple[int, int]], acthd: int | None) -> int | None:
+    """The batch that was running: the one that ACTHD points into, or the first."""
+    for address, size in batches:
+        if acthd is not None and address <= acthd < address + size:
+            return address
+    return batches[0][0] if batches else None
+
+
+def _position(registers: Mapping[str, int], ring: Ring, size: int) -> RingPosition | None:
+    """Head and tail, if the dump says them.
+
+    The start of the guilty request is best; the driver's own head lies before it; the register lies behind the
+    MI_BATCH_BUFFER_START that was executed last.
+    """
+    tail = registers.get("TAIL", registers.get("ring->tail"))
+    software = registers.get("request_head", registers.get("ring->head"))
+    hardware = registers.get("HEAD")
+    if tail is None or (software is None and hardware is None):
+        return None
+    head = head_offset(hardware or 0) if software is None else head_offset(software)
+    if software is None:
+        head = _last_start(ring, size, head)
+    position = RingPosition(ring.address, size, head, tail_offset(tail))
+    return position if max(position.head, position.tail) < size else None
+
+
+def _last_start(ring: Ring, size: int, head: int) -> int:
+    """The offset of the MI_BATCH_BUFFER_START that the head lies behind, else the head."""
+    before = (head - 8) % size if size else 0
+    return before if starts_batch(int.from_bytes(ring.data[before:before + 4], "little")) else head
+
+
+# --- reader -----------------------------------------------------------------------------------------------------------
 _LINE_BYTES = 64 << 10
 _RUN_DWORDS = 16384
 _ADDRESS_LIMIT = 1 << 48
@@ -28,7 +294,7 @@ _MAX_FIELDS, _MAX_TEXT, _MAX_REGISTERS, _MAX_BUFFERS, _MAX_SECTIONS = 1024, 512,
 _STARTS = ("GPU HANG", "Kernel", "Time", "PCI ID")  # each comes once in a state: a second one is the next state's
 _COMPRESSED, _PLAIN = b":", b"~"
 
-_ENGINES = {engine.value: engine for engine in Engine}
+_ENGINE_OF_VALUE = {engine.value: engine for engine in Engine}
 _Value = TypeVar("_Value", int, str)
 Events = Iterator[Event]
 
@@ -77,7 +343,7 @@ class ErrorStateReader:
             line = source.line(_LINE_BYTES)
             if not line:
                 break
-            yield from self._line(offset, error_lines.strip(line), line.endswith(b"\n"))
+            yield from self._line(offset, strip_log_prefix(line), line.endswith(b"\n"))
         yield from self._finish()
 
     def _line(self, offset: int, line: bytes, complete: bool) -> Events:
@@ -86,17 +352,17 @@ class ErrorStateReader:
             yield from self._encoded(offset, section, line, complete)
             return
         if section is not None:
-            found = error_lines.dwords(line)
+            found = parse_dwords(line)
             if found is not None:
                 yield from self._dwords(offset, section, *found)
                 return
-            explained = error_lines.explained_dword(line)
+            explained = parse_explained_dword(line)
             if explained is not None:
                 if explained[0] >= section.title.address:
                     yield from self._dwords(offset, section, explained[0] - section.title.address, [explained[1]])
                 return
         text = printable(line)
-        title = error_lines.title(text)
+        title = parse_title(text)
         if title is not None:
             yield from self._begin_section(offset, title)
         elif "---" in text:  # a count of requests or waiters, whose rows are of no use here
@@ -106,25 +372,25 @@ class ErrorStateReader:
 
     def _words(self, offset: int, text: str) -> Events:
         """A line of the report that is not part of a dump."""
-        engine = error_lines.engine_title(text)
+        engine = parse_engine_title(text)
         if engine is not None:
             yield from self._end_section()
             self._engine, self._table = engine, ""
             return
-        table = error_lines.table_title(text)
+        table = parse_table_title(text)
         if table is not None:
             yield from self._end_section()
             self._table = table
             return
         state = self._state
-        fence = error_lines.fence(text)
+        fence = parse_fence(text)
         if fence is not None:
             _put(state.registers, *fence, _MAX_REGISTERS)
             return
         if text[:1].isspace():
             self._indented(text)
             return
-        named = error_lines.field(text)
+        named = parse_field(text)
         if named is not None:
             self._table = ""
             yield from self._named(offset, *named)
@@ -132,17 +398,17 @@ class ErrorStateReader:
     def _indented(self, text: str) -> None:
         state = self._state
         if self._table:
-            row = error_lines.table_row(text)
+            row = parse_table_row(text)
             if row is not None and len(state.buffers) < _MAX_BUFFERS:
                 state.buffers.append((self._table, *row))
             return
         if self._section is not None:
             return
-        named = error_lines.register(text)
+        named = parse_register(text)
         if named is None:
             return
         name, value = named
-        numbers = error_lines.values(name, value)
+        numbers = parse_values(name, value)
         for key, number in numbers.items():
             _put(state.registers, f"{self._engine}.{key}", number, _MAX_REGISTERS)
         if not numbers and value:
@@ -154,7 +420,7 @@ class ErrorStateReader:
             self._state = _State(offset)
             self._engine = Engine.RENDER.value
         state = self._state
-        number = error_lines.values(name, value).get(name)
+        number = parse_values(name, value).get(name)
         if number is not None and name.isupper() and " " not in name:
             _put(state.registers, name, number, _MAX_REGISTERS)
             return
@@ -162,7 +428,7 @@ class ErrorStateReader:
         if name.startswith("Active process") and not state.process:
             state.process = value.rpartition(" [")[0] or value
         elif name == "GPU HANG" and not state.process:
-            state.process = error_lines.process(value)
+            state.process = parse_process(value)
         elif name == "PCI ID" and number is not None:
             state.pci_id, state.pci_offset = number, offset
             if state.said[0] >= 0:
@@ -269,14 +535,14 @@ class ErrorStateReader:
         state = self._state
         engines = dict.fromkeys([*state.rings, *state.batches])
         for name in engines:
-            if name not in _ENGINES:
+            if name not in _ENGINE_OF_VALUE:
                 yield Warning(state.offset, f"engine {name} does not exist on these devices: its ring is not followed")
                 continue
             registers = {key.removeprefix(f"{name}."): value for key, value in state.registers.items()
                          if key.startswith(f"{name}.")}
             if name == Engine.RENDER.value:  # pasted into a report, lines lose what they are indented by
                 registers = {k: v for k, v in state.registers.items() if "." not in k} | registers
-            yield from submission(state.offset, _ENGINES[name], registers, state.rings.get(name),
+            yield from _ring_submission(state.offset, _ENGINE_OF_VALUE[name], registers, state.rings.get(name),
                                   state.batches.get(name, []))
         if not engines:
             yield Warning(state.offset, "the error state holds neither a ring nor a batch")

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import IO, Self, cast
 
 from gen4emu.errors import TraceError
-from gen4emu.trace.compression import SUFFIXES, MissingCodec, compressor
+from gen4emu.trace.source import SUFFIXES, MissingCodec, compressor
 
 
 class Output:

@@ -22,7 +22,7 @@ from gen4emu.cli.terminal import Progress, duration
 from gen4emu.errors import HangError
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace.events import Engine
-from gen4emu.trace.writer import AubWriter
+from gen4emu.trace.write_aub import AubWriter
 
 TRACES = Path(__file__).parents[2] / "traces"
 TRIANGLE = str(TRACES / "triangle-g4x.aub.xz")

@@ -24,9 +24,9 @@ from gen4emu.hw.chips import device_named
 from gen4emu.image.compare import load
 from gen4emu.image.digest import pixels_digest
 from gen4emu.trace import events
-from gen4emu.trace.opening import open as open_trace
-from gen4emu.trace.writer import Dedup
-from gen4emu.trace.writing import writer_for
+from gen4emu.trace.convert import writer_for
+from gen4emu.trace.reader import open as open_trace
+from gen4emu.trace.write_aub import Dedup
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
 

@@ -16,7 +16,7 @@ from gen4emu.hw.blt import XY_COLOR_BLT
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 from tests.scene import KERNELS, TARGET, Scene, vertex
 
 TRACES = Path(__file__).parent.parent.parent / "traces"

@@ -34,7 +34,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace.events import MemoryWrite, Submission
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 from tests.debug.nosy import Nosy
 from tests.scene import BATCH, DEPTH, DEVICES, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 

@@ -18,9 +18,9 @@ from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine, ErrorState, MemoryWrite, Submission
-from gen4emu.trace.opening import Trace
-from gen4emu.trace.opening import open as open_trace
-from gen4emu.trace.writer import AubWriter
+from gen4emu.trace.reader import Trace
+from gen4emu.trace.reader import open as open_trace
+from gen4emu.trace.write_aub import AubWriter
 from tests.device.test_command_streamer import BATCH, DATA, END, NOOP, RING, Machine
 from tests.scene import Scene, vertex
 

@@ -12,7 +12,7 @@ from gen4emu.device.device import Device
 from gen4emu.device.place import DrawKind, DrawNumbers, Place
 from gen4emu.device.replay import Replay
 from gen4emu.selection import Selection
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
 ALL_TRACES = sorted(TRACES.glob("*.aub.xz"))

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from gen4emu._native import ffi, lib
 from gen4emu.trace import events
-from gen4emu.trace.opening import Trace
+from gen4emu.trace.reader import Trace
 
 F_ADD_SEALS, F_SEAL_SHRINK = 1033, 2
 

@@ -24,7 +24,7 @@ from gen4emu.live.contexts import Contexts
 from gen4emu.live.recorder import CaptureFiles, watch_capture
 from gen4emu.live.server import Server
 from gen4emu.trace import events
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 from tests.live.fake_client import FakeClient, play
 
 TRACES = Path(__file__).parents[2] / "traces"

@@ -16,7 +16,7 @@ from gen4emu.hw.chips import BY_NAME
 from gen4emu.live.pictures import watch_pictures
 from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 from tests.live import real_client
 from tests.live.fake_client import FakeClient, play
 

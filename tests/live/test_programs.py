@@ -29,7 +29,7 @@ from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server
 from gen4emu.trace import events
 from gen4emu.trace.events import Submission
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 from tests.live import real_client
 from tests.live.real_client import needs_client
 

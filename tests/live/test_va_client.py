@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gen4emu.device.device import Options
 from gen4emu.device.replay import Replay
 from gen4emu.image.picture import read_channels
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 from tests.live.va_client import I420, INVALID_IMAGE_FORMAT, YV12, Image, needs_va, pictures, run, start
 from tests.media.mpeg2_random import DUAL, WITH_B, Step, random_stream
 from tests.media.va_player import Player

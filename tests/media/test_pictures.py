@@ -12,7 +12,7 @@ from gen4emu.device.device import Options
 from gen4emu.device.replay import Replay
 from gen4emu.image.picture import read_channels
 from gen4emu.image.yuv import read_planes, to_rgb
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 
 from .va_capture import decode
 

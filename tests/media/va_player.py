@@ -19,7 +19,7 @@ from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.hw.surface import SURFACE_STATE
 from gen4emu.trace import events
-from gen4emu.trace.opening import open as open_trace
+from gen4emu.trace.reader import open as open_trace
 
 from .kernels_model import Decoder, Macroblock, Plane, Planes
 from .mpeg2_random import Coded, Stream

@@ -15,10 +15,9 @@ from gen4emu.device.replay import Replay
 from gen4emu.errors import TraceError
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace import CaptureWriter, events
-from gen4emu.trace.capture_format import INDEX_MAGIC, MAGIC, PAGE_BYTES, RECORD, Kind, digest
-from gen4emu.trace.capture_reader import read_index
-from gen4emu.trace.compression import fast_deflate
+from gen4emu.trace.capture import INDEX_MAGIC, MAGIC, PAGE_BYTES, RECORD, Kind, digest, read_index
 from gen4emu.trace.events import Engine, MemoryWrite, Space
+from gen4emu.trace.source import fast_deflate
 
 TRACES = Path(__file__).parents[2] / "traces"
 BATCH, DATA = 0x100000, 0x200000

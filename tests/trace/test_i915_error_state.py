@@ -23,7 +23,7 @@ from gen4emu import trace
 from gen4emu.errors import TraceError
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.registers import REGISTERS
-from gen4emu.trace import error_lines
+from gen4emu.trace import error_state
 from gen4emu.trace.events import (
     Engine,
     ErrorState,
@@ -188,19 +188,19 @@ def test_no_error_state_says_so() -> None:
     ("vecs0 --- mystery = 0x00000000 00100000", "vecs", "unknown", 0x100000),
 ])
 def test_titles(line: str, engine: str, kind: str, address: int) -> None:
-    found = error_lines.title(line)
+    found = error_state.parse_title(line)
     assert found is not None
     assert (found.engine, found.kind, found.address) == (engine, kind, address)
 
 
 def test_title_without_an_address_is_none() -> None:
-    assert error_lines.title("render ring --- 3 requests") is None
+    assert error_state.parse_title("render ring --- 3 requests") is None
 
 
 def test_head_line_of_the_digest() -> None:
-    found = error_lines.register("  HEAD:  0x00200010 [0x00000000]")
+    found = error_state.parse_register("  HEAD:  0x00200010 [0x00000000]")
     assert found is not None
-    value = error_lines.values(*found)
+    value = error_state.parse_values(*found)
     assert value == {"HEAD": 0x200010, "request_head": 0}
     assert head_offset(value["HEAD"]) == 0x10
     (head,) = (register for register in REGISTERS if register.name == "RENDER_RING_HEAD")
@@ -322,7 +322,7 @@ def test_rows_that_jump_are_placed_where_they_say() -> None:
     (b"00000010 :  610400000", None), (b"00000010 61040000", None),
 ])
 def test_rows(line: bytes, found: tuple[int, list[int]] | None) -> None:
-    assert error_lines.dwords(line) == found
+    assert error_state.parse_dwords(line) == found
 
 
 def test_contents_without_a_title_are_reported() -> None:

@@ -22,9 +22,8 @@ from trace_files import aub, block, everything, header
 
 from gen4emu import trace
 from gen4emu.errors import TraceError
-from gen4emu.trace.compression import CHUNK_BYTES
 from gen4emu.trace.events import Header, MemoryWrite, Warning
-from gen4emu.trace.source import Source
+from gen4emu.trace.source import CHUNK_BYTES, Source
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "xz": lzma.compress, "gzip": gzip.compress, "zstd": zstd.compress, "": bytes}

@@ -16,6 +16,7 @@ from gen4emu import trace
 from gen4emu.errors import FieldError, TraceError
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.trace import AubWriter, Dedup
+from gen4emu.trace.aub import KINDS
 from gen4emu.trace.events import (
     Comment,
     Engine,
@@ -30,7 +31,6 @@ from gen4emu.trace.events import (
     Submission,
     SurfaceDump,
 )
-from gen4emu.trace.packets import KINDS
 
 GM45 = BY_NAME["gm45"]
 TRACES = Path(__file__).parents[2] / "traces"

@@ -12,7 +12,7 @@ import zlib
 import gen4emu
 from gen4emu.errors import FieldError
 from gen4emu.hw.chips import Device
-from gen4emu.trace.capture_format import (
+from gen4emu.trace.capture import (
     BYTES,
     DUMP,
     ENGINES,
@@ -34,9 +34,9 @@ from gen4emu.trace.capture_format import (
     Kind,
     digest,
 )
-from gen4emu.trace.compression import fast_deflate
 from gen4emu.trace.events import Engine, GttWrite, RegisterWrite, Space, SurfaceDump
 from gen4emu.trace.output import Writer
+from gen4emu.trace.source import fast_deflate
 
 _BATCH_PAGES = 64  # new pages that are packed together
 _ZEROS = bytes(PAGE_BYTES)
