@@ -1,4 +1,4 @@
-"""The command streamer: parses rings and batches and executes MI and 3D commands (spec/05 2.1, 2.2, 3.1 to 3.9).
+"""The command streamer: parses rings and batches and executes MI and 3D commands.
 
 State commands go to the running context (state.py), primitives and media objects to the C core, BLT commands to the
 blitter.
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from gen4emu._native import lib
 from gen4emu.device.interrupts import Interrupts
@@ -19,29 +19,30 @@ from gen4emu.device.place import DrawKind, DrawNumbers
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.state import ContextState, Words
 from gen4emu.errors import HangError
-from gen4emu.hw import catalogue
+from gen4emu.hw import catalogue, common, mi
+from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Client, Command
+from gen4emu.hw.layout import Block, Client, Command, View
+from gen4emu.hw.registers import TIMESTAMP
 
 Handler = Callable[[Words], None]
 
-_U32 = _IDLE = 0xFFFFFFFF
+_IDLE = 0xFFFFFFFF
 _DECODED_HEADERS = 4096
 _FETCH_DWORDS = 1024
-MAX_BATCH_DWORDS = 4 << 20  # an endless batch is a hang (spec/05 3.1); 16 MiB are more than any driver writes
+MAX_BATCH_DWORDS = 4 << 20  # a longer batch is taken for an endless one; 16 MiB are more than any driver writes
 
 
 class BadCommand(HangError):
-    """The parser met something that is no command; real hardware hangs there."""
+    """The parser met something that is not a command; real hardware hangs there."""
 
 
 @dataclass(slots=True)
-class Position:
-    """Where a command lies, for messages and for the error registers."""
+class Decoded:
+    """The length of a command and the function that executes it; its header decides both."""
 
-    address: int
-    in_batch: bool
-    header: int = 0
+    dwords: int
+    execute: Handler
 
 
 @dataclass(slots=True)
@@ -65,21 +66,6 @@ class Findings:
     def add(self, kind: str, where: str) -> None:
         self.count[kind] += 1
         self.first.setdefault(kind, where)
-
-
-class Window:
-    """A stretch of a batch or ring as dwords, read ahead from memory in one piece."""
-
-    __slots__ = ("address", "end", "words")
-
-    def __init__(self) -> None:
-        self.address = self.end = 0
-        self.words: Words = memoryview(b"").cast("I")
-
-    def load(self, memory: Memory, address: int, dwords: int) -> None:
-        data = memory.read(address, 4 * dwords, Missing.ZERO, Unit.CS)
-        self.words = memoryview(data).cast("I")
-        self.address, self.end = address, address + 4 * dwords
 
 
 class Listener(Protocol):
@@ -120,26 +106,19 @@ class CommandStreamer:
         self._listener: Listener | None = None
         self._threads = False  # media threads may be on their way
         self._contexts: dict[int, bytes] = {}
-        self._context = 0  # CCID, valid in bit 0
-        self._status_page = 0
-        self._batch: int | None = None  # where the batch goes on, None while in the ring
-        self._batch_end = 0  # MI_BATCH_BUFFER's end address, 0: none
-        self._batch_dwords = 0
+        self._context: int | None = None  # the address of the context that runs, if there is one
         self._non_secure = False
-        self._window = Window()
         self._port = memory.new_port(Unit.CS)
-        self._mi = self._mi_handlers()
+        self._handlers: dict[str, Handler] = {
+            **self.state.handlers, **self._mi_handlers(), "3DPRIMITIVE": self.draw, "PIPE_CONTROL": self._pipe_control,
+            "PIPELINE_SELECT": self._pipeline_select, **dict.fromkeys(_MEDIA_OBJECTS, self._media)}
         if strict:
-            for opcode in _PRIVILEGED:
-                self._mi[opcode] = self._privileged(self._mi[opcode])
-        self._pipe: dict[int, Handler] = {
-            _PRIMITIVE: self.draw, _PIPE_CONTROL: self._pipe_control, **dict.fromkeys(_MEDIA_OBJECTS, self._media)}
-        for command in catalogue.COMMANDS:
-            if command.name in self.state.handlers:
-                self._pipe[command.header >> command.opcode_low] = self.state.handlers[command.name]
-        self._pipe |= dict.fromkeys(_PIPELINE_SELECT, self._pipeline_select)
-        self._decoded: dict[int, tuple[int, Handler]] = {}  # by header
-        self._decoded_beside = [self._decoded, {}]  # without and with media threads on their way
+            for command in mi.COMMANDS:
+                if command.privileged:
+                    self._handlers[command.name] = self._privileged(command, self._handlers[command.name])
+        self._headers = tuple(Headers(self._decode, _DECODED_HEADERS) for _ in range(2))  # by `_threads`
+        self._reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS)
+        self.position = self._reader.position
 
     # --- parsing ---------------------------------------------------------------------------------------------------
     def run_ring(self, ring: bytes, address: int, wrap: tuple[int, int] | None = None) -> None:
@@ -147,100 +126,81 @@ class CommandStreamer:
 
         `wrap` is the start and size of a ring whose end lies inside of the contents.
         """
+        def address_of(offset: int) -> int:
+            where = address + offset
+            return where if wrap is None else wrap[0] + (where - wrap[0]) % wrap[1]
+
         words = memoryview(ring + bytes(-len(ring) % 4)).cast("I")
         work = self.work = Work(ring, address, wrap)
-        self._batch = None
-        at = 0
-        while at < len(words):
-            length = min(self._length(words[at]), len(words) - at)
-            where = address + 4 * at
-            if wrap is not None:
-                where = wrap[0] + (where - wrap[0]) % wrap[1]
-            self.position = Position(where, False, words[at])
-            work.ring_at, work.batch = 4 * at, None
-            at += length
-            self._execute(words[at - length:at])
-            if self._batch is not None:
-                work.batch = self._batch
+        batches, position = self._reader, self.position
+        batches.stop()
+        reader = CommandReader(self._headers[self._threads], self._fetch, _FETCH_DWORDS, position)
+        position.in_batch = False
+        for decoded, command in reader.ring(words, address_of):
+            work.ring_at, work.batch = 4 * reader.at, None
+            self.commands += 1
+            if len(command) == decoded.dwords:
+                decoded.execute(command)
+            else:  # the ring's contents end inside the command
+                self._handler(command[0], len(command))(command)
+            if batches.target is not None:
+                work.batch = batches.target
                 self._run_batch()
+                position.in_batch = False
+            reader.headers = self._headers[self._threads]
         self._wait_for_threads(finish=True)
 
     def run_batch(self, address: int) -> None:
-        self.work = Work(batch=address & ~3)
-        self._batch, self._non_secure = None, False
-        self._start_batch(address, 0)
+        start = address & ~3
+        self.work = Work(batch=start)
+        self._non_secure = False
+        self._reader.jump(start)
         self._run_batch()
         self._wait_for_threads(finish=True)
 
     def _run_batch(self) -> None:
-        """Until MI_BATCH_BUFFER_END.  Handlers move `_batch`, so what they read is the return point (spec/05 3.1)."""
-        window = self._window
-        window.address = window.end = 0  # memory may have changed since
-        position = self.position = Position(0, True)
-        while (address := self._batch) is not None:
-            if self._batch_end and address > self._batch_end:
-                self._batch = None
-                return
-            if not window.address <= address < window.end:
-                self._fetch(address, _FETCH_DWORDS)
-            at = address - window.address >> 2
-            header = window.words[at]
-            length, handler = self._decoded.get(header) or self._decode(header)
-            end = address + 4 * length
-            if end > window.end:
-                self._fetch(address, max(_FETCH_DWORDS, length))
-                at = 0
-            position.address, position.header = address, header
-            self._batch = end & _U32
-            self._batch_dwords += length
-            if self._batch_dwords > self.max_batch_dwords:
-                self._hang(f"the batch goes on after {self.max_batch_dwords} dwords")
-            self.commands += 1
-            handler(window.words[at:at + length])
+        """Execute the batch that the reader was sent to, until MI_BATCH_BUFFER_END."""
+        self.position.address, self.position.in_batch, self.position.header = 0, True, 0
+        try:
+            for decoded, command in self._reader.batch(self.max_batch_dwords):
+                self.commands += 1
+                decoded.execute(command)
+        except EndlessBatch:
+            self._hang(f"the batch goes on after {self.max_batch_dwords} dwords")
 
-    def _fetch(self, address: int, dwords: int) -> None:
+    def _fetch(self, address: int, dwords: int) -> Words:
         if not self.memory.is_mapped(address):
             self.interrupts.page_fault("command_fetch")
             self._hang("nothing is mapped where the batch goes on")
-        self._window.load(self.memory, address, dwords)
+        return self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS)
 
-    def _length(self, header: int) -> int:
-        """Like catalogue.command_length, with the longer length fields of known MI commands."""
-        if header >> 29 == Client.MI and header >> 23 in _LONG_MI:
-            return (header & 0xFF) + 2
-        return catalogue.command_length(header)
-
-    def _execute(self, words: Words) -> None:
-        """A command that may be cut off: the end of a ring."""
-        self.commands += 1
-        self._handler(words[0], len(words))(words)
-
-    def _decode(self, header: int) -> tuple[int, Handler]:
-        """A whole command's length and what executes it; the header decides both."""
-        if len(self._decoded) >= _DECODED_HEADERS:
-            self._decoded.clear()
-        length = self._length(header)
-        decoded = self._decoded[header] = length, self._handler(header, length)
-        return decoded
+    def _decode(self, header: int) -> Decoded:
+        length = catalogue.command_length(header)
+        return Decoded(length, self._handler(header, length))
 
     def _handler(self, header: int, length: int) -> Handler:
-        """What executes a command of which `length` dwords are there."""
-        client = header >> 29
-        if client == Client.MI:
-            return self._mi.get(header >> 23, self._unknown)
-        command = catalogue.command_for(header, self.gen)
-        handler = self._pipeline_handler(header, length, client, command)
-        if self._listener is not None and command is not None:
-            handler = self._notifying(handler, self._listener)
-        if command is None or not command.draws:
+        """The function that executes a command of which `length` dwords are there."""
+        known = catalogue.command_for(header, _FAMILY)
+        if known is None:
+            return self._unknown
+        if known.client == Client.MI:
+            return self._handlers.get(known.name, self._unknown)
+        command = catalogue.command_for(header, self.gen)  # None: only the other generation documents it
+        handler = self._pipeline_handler(known, length, command)
+        if command is None:
             return handler
-        return self._numbered(handler, client, command)
+        if self._listener is not None:
+            handler = self._notifying(handler, self._listener)
+        return self._numbered(handler, command) if command.draws else handler
 
     def listen(self, listener: Listener | None) -> None:
         """Notify `listener` of commands and contexts from now on.  Without one, nothing is spent on it."""
         self._listener = listener
-        for decoded in self._decoded_beside:
-            decoded.clear()
+        self._forget_headers()
+
+    def _forget_headers(self) -> None:
+        for headers in self._headers:
+            headers.clear()
 
     def _notifying(self, handler: Handler, listener: Listener) -> Handler:
         def run(words: Words) -> None:
@@ -249,9 +209,9 @@ class CommandStreamer:
 
         return run
 
-    def _numbered(self, handler: Handler, client: int, command: Command) -> Handler:
-        """A draw command: it has a number, even if nothing of it is executed."""
-        kind = (DrawKind.BLIT if client == Client.BLT else
+    def _numbered(self, handler: Handler, command: Command) -> Handler:
+        """A draw command has a number, even if nothing of it is executed."""
+        kind = (DrawKind.BLIT if command.client == Client.BLT else
                 DrawKind.MEDIA_OBJECT if command.name.startswith("MEDIA") else DrawKind.PRIMITIVE)
         begin = self.numbers.begin
 
@@ -261,20 +221,20 @@ class CommandStreamer:
 
         return run
 
-    def _pipeline_handler(self, header: int, length: int, client: int, command: Command | None) -> Handler:
-        if client == Client.GFXPIPE:
-            known = self._pipe.get(header >> 16)
-            if known is not None and self._threads and header >> 16 in _WAITING:
-                known = self._after_threads(known, _WAITING[header >> 16])
-            if known is not None and length >= _MINIMUM.get(header >> 16, 1):
-                return known
-            if known is None or command is None:
+    def _pipeline_handler(self, known: Command, length: int, command: Command | None) -> Handler:
+        if known.client == Client.BLT:
+            if command is None:
                 return self._unknown
-            return self._padded(command, known)
-        if client == Client.BLT and command is not None:
             blit = partial(self.blit, command)
             return blit if length >= command.size(self.gen) else self._padded(command, blit)
-        return self._unknown
+        handler = self._handlers.get(known.name)
+        if handler is None:
+            return self._unknown
+        if self._threads and known.name in _WAITING:
+            handler = self._after_threads(handler, _WAITING[known.name])
+        if length >= min(known.size(Gen.GEN4), known.size(Gen.GEN45)):
+            return handler
+        return self._unknown if command is None else self._padded(command, handler)
 
     # --- media -----------------------------------------------------------------------------------------------------
     def _no_threads(self, finish: bool) -> None:
@@ -290,7 +250,7 @@ class CommandStreamer:
 
     def _set_threads(self, threads: bool) -> None:
         self._threads = threads
-        self._decoded = self._decoded_beside[threads]
+        self._reader.headers = self._headers[threads]
 
     def _wait_for_threads(self, finish: bool) -> None:
         if self._threads:
@@ -312,10 +272,9 @@ class CommandStreamer:
     def _pipe_selected(self) -> None:
         """3DPRIMITIVE means something else to the media pipeline."""
         handler = self._preload if self.state.raw.media_selected else self.draw
-        if self._pipe[_PRIMITIVE] != handler:
-            self._pipe[_PRIMITIVE] = handler
-            for decoded in self._decoded_beside:
-                decoded.clear()
+        if self._handlers["3DPRIMITIVE"] != handler:
+            self._handlers["3DPRIMITIVE"] = handler
+            self._forget_headers()
 
     def _preload(self, words: Words) -> None:
         """965: vertices go no further than the cache, which is how indirect data gets there early (spec/70 3.1)."""
@@ -353,18 +312,17 @@ class CommandStreamer:
 
     def reset(self) -> None:
         """Forget what was running, as a reset of the engine does.  The context that ran starts anew (spec/05 3.3)."""
-        self._batch = None
-        self._batch_end = self._batch_dwords = 0
-        self._window.address = self._window.end = 0
-        self.position, self.work = Position(0, False), Work()
+        self._reader.stop()
+        self.position.address, self.position.in_batch, self.position.header = 0, False, 0
+        self.work = Work()
         self.state.reset()
         if self._listener is not None:
             self._listener.reset()
         self._set_threads(False)
         self._pipe_selected()
-        if self._context:
-            self._contexts.pop(self._context & ~0xFFF, None)
-        self._context = 0
+        if self._context is not None:
+            self._contexts.pop(self._context, None)
+        self._context = None
 
     def _hang(self, what: str) -> None:
         self.update_error_registers()
@@ -377,50 +335,62 @@ class CommandStreamer:
 
         `busy` names units by their bits in INSTDONE and INSTDONE1; the parser waits for them.
         """
-        r, p = self.registers, self.ring
+        r, p, in_batch = self.registers, self.ring, self.position.in_batch
         r.poke(r.offset(f"{p}_IPEHR"), self.position.header)
-        r.poke(r.offset(f"{p}_ACTHD"), self.position.address | (1 if self.position.in_batch else 0))
-        r.poke(r.offset(f"{p}_IPEIR"), 8 if self.position.in_batch else 0)
+        r.poke(r.offset(f"{p}_ACTHD"), self.position.address | (r.bits(f"{p}_ACTHD", ("in_batch",)) if in_batch else 0))
+        r.poke(r.offset(f"{p}_IPEIR"), r.bits(f"{p}_IPEIR", ("in_batch",)) if in_batch else 0)
         for name in (f"{p}_INSTDONE", "INSTDONE1") if p == "RENDER" else (f"{p}_INSTDONE",):
             r.poke(r.offset(name), _IDLE & ~r.bits(name, ("command_parser", *busy)))
 
     # --- MI --------------------------------------------------------------------------------------------------------
-    def _mi_handlers(self) -> dict[int, Callable[[Words], None]]:
-        nothing = self._nothing
+    def _mi_handlers(self) -> dict[str, Handler]:
         return {
-            0x00: self._noop, 0x02: self._user_interrupt, 0x03: nothing,
-            0x04: self._after_threads(self._flush, finish=True), 0x05: nothing,
-            0x07: self._report_head, 0x08: nothing,
-            0x0A: self._after_threads(self._batch_buffer_end, finish=True), 0x0B: nothing,
-            0x11: self._overlay_flip, 0x12: nothing, 0x13: nothing, 0x14: self._display_flip,
-            0x18: self._after_threads(self._set_context, finish=True), 0x20: self._store_data_imm,
-            0x21: self._store_data_index, 0x22: self._load_register_imm, 0x24: self._store_register_mem,
-            0x30: self._batch_buffer, 0x31: self._batch_buffer_start,
+            "MI_NOOP": self._noop,
+            "MI_USER_INTERRUPT": self._user_interrupt,
+            "MI_WAIT_FOR_EVENT": self._nothing,
+            "MI_FLUSH": self._after_threads(self._flush, finish=True),
+            "MI_ARB_CHECK": self._nothing,
+            "MI_REPORT_HEAD": self._report_head,
+            "MI_ARB_ON_OFF": self._nothing,
+            "MI_BATCH_BUFFER_END": self._after_threads(self._batch_buffer_end, finish=True),
+            "MI_SUSPEND_FLUSH": self._nothing,
+            "MI_OVERLAY_FLIP": self._overlay_flip,
+            "MI_LOAD_SCAN_LINES_INCL": self._nothing,
+            "MI_LOAD_SCAN_LINES_EXCL": self._nothing,
+            "MI_DISPLAY_FLIP": self._display_flip,
+            "MI_SET_CONTEXT": self._after_threads(self._set_context, finish=True),
+            "MI_STORE_DATA_IMM": self._store_data_imm,
+            "MI_STORE_DATA_INDEX": self._store_data_index,
+            "MI_LOAD_REGISTER_IMM": self._load_register_imm,
+            "MI_STORE_REGISTER_MEM": self._store_register_mem,
+            "MI_BATCH_BUFFER": self._batch_buffer,
+            "MI_BATCH_BUFFER_START": self._batch_buffer_start,
         }
 
-    def _privileged(self, handler: Handler) -> Handler:
-        """What a non-secure batch may not do is dropped and is an error (spec/05 Q22, decision 37)."""
+    def _privileged(self, command: Command, handler: Handler) -> Handler:
+        """Drop a privileged command in a non-secure batch, and report an error (docs/decisions.md 37)."""
 
         def checked(words: Words) -> None:
-            if self._batch is None or not self._non_secure:
+            if not (self.position.in_batch and self._non_secure):
                 handler(words)
                 return
             self.interrupts.error("command_privilege" if self.gen & Gen.GEN45 else "instruction")
-            command = catalogue.command_for(words[0], self.gen)
-            name = "a privileged command" if command is None else command.name
-            self.findings.add(f"{name} in a non-secure batch", self._where())
+            self.findings.add(f"{command.name} in a non-secure batch", self._where())
 
         return checked
 
+    def _view(self, command: Command, words: Words) -> View:
+        return command.view(words, gen=self.gen)
+
     def _nothing(self, words: Words) -> None:
-        """Nothing that a serial machine without caches could notice (spec/05 3.7, 3.9)."""
+        """Without effect in an emulator that executes in order and has no caches."""
 
     def _noop(self, words: Words) -> None:
-        if words[0] >> 22 & 1:
-            self.registers.poke(self.registers.offset("RENDER_NOPID"), words[0] & 0x3FFFFF)
+        if words[0] & _NOOP_WRITES:
+            self.registers.poke(self.registers.offset("RENDER_NOPID"), words[0] & _NOOP_IDENTIFICATION)
 
     def _flush(self, words: Words) -> None:
-        if words[0] & 8 and self.on_count_reset is not None:
+        if words[0] & _FLUSH_RESETS_COUNT and self.on_count_reset is not None:
             self.on_count_reset()
 
     def _user_interrupt(self, words: Words) -> None:
@@ -428,65 +398,70 @@ class CommandStreamer:
 
     def _report_head(self, words: Words) -> None:
         head = self.registers.read(self.registers.offset("RENDER_RING_HEAD"))
-        self._write_status_page(4 * 4, head)
+        self._write_status_page(_STATUS_PAGE_RING_HEAD, head)
 
     def _batch_buffer_end(self, words: Words) -> None:
-        if self._batch is None:
+        if not self.position.in_batch:
             self.findings.add("MI_BATCH_BUFFER_END outside of a batch", self._where())
-        self._batch = None
-
-    def _start_batch(self, address: int, end: int) -> None:
-        if self._batch is None:
-            self._batch_dwords = 0
-        self._batch, self._batch_end = address & ~3, end
-        self._window.address = self._window.end = 0  # a jump sees what memory holds now
+        self._reader.stop()
 
     def _batch_buffer_start(self, words: Words) -> None:
         if len(words) < 2:
             self._hang("MI_BATCH_BUFFER_START without an address")
-        self._non_secure = bool(words[0] >> 8 & 1) or (self._batch is not None and self._non_secure)
-        self._start_batch(words[1], 0)
+        view = self._view(mi.MI_BATCH_BUFFER_START, words)
+        self._non_secure = view.non_secure or (self.position.in_batch and self._non_secure)
+        self._reader.jump(view.address)
 
     def _batch_buffer(self, words: Words) -> None:
         if len(words) < 3:
             self._hang("MI_BATCH_BUFFER without its addresses")
-        self._non_secure = bool(words[1] & 1)
-        self._start_batch(words[1], words[2] & ~3)
+        view = self._view(mi.MI_BATCH_BUFFER, words)
+        self._non_secure = view.non_secure
+        self._reader.jump(view.start_address, limit=view.end_address + 4 if view.end_address else None)
 
     def _overlay_flip(self, words: Words) -> None:
         self.findings.add("MI_OVERLAY_FLIP: there is no overlay", self._where())
 
     def _display_flip(self, words: Words) -> None:
         if self.on_flip is not None and len(words) >= 3:
-            self.on_flip(words[2] & ~0xFFF)
+            self.on_flip(self._view(mi.MI_DISPLAY_FLIP, words).base_address)
 
     def _set_context(self, words: Words) -> None:
-        """Spec/05 3.2.  A context is a copy of the state, known by its address; its memory image is not modelled."""
+        """Switch contexts.  A context is a copy of the state, known by its address, and not an image in memory."""
         if len(words) < 2:
             return
-        address, force, inhibit = words[1] & ~0xFFF, words[1] & 2, words[1] & 1
-        if self._context and address == self._context & ~0xFFF and not force:
+        view = self._view(mi.MI_SET_CONTEXT, words)
+        address = view.logical_context_address
+        if address == self._context and not view.force_restore:
             return
-        if self._context:
-            self._contexts[self._context & ~0xFFF] = self.state.save()
+        if self._context is not None:
+            self._contexts[self._context] = self.state.save()
         saved = self._contexts.get(address)
-        if saved is not None and not inhibit:
+        restored = saved is not None and not view.restore_inhibit
+        if saved is not None and restored:
             self.state.load(saved)
             self._pipe_selected()
         if self._listener is not None:
-            left = self._context & ~0xFFF if self._context else None
-            self._listener.context(left, address, saved is not None and not inhibit)
-        self._context = address | 1
-        self.registers.poke(self.registers.offset("CCID"), words[1] & ~2 | 1)
+            self._listener.context(self._context, address, restored)
+        self._context = address
+        r = self.registers
+        r.poke(r.offset("CCID"), words[1] & ~_FORCE_RESTORE | r.bits("CCID", ("valid",)))
 
     def _write(self, address: int, data: bytes, physical: bool = False) -> None:
         if physical:
             self.memory.write_physical(address, data)
             return
-        lib.g4_mem_write(self._port, address, data, len(data))  # what is not mapped is dropped and logged
+        lib.g4_mem_write(self._port, address, data, len(data))  # writes to unmapped pages are dropped and logged
+
+    def _store(self, view: View, data: bytes) -> None:
+        """Write to the address of an MI command, which may be physical."""
+        if view.use_global_gtt:
+            self._write(view.address, data)
+        else:
+            self._write(view.physical_address_high << 32 | view.address, data, physical=True)
 
     def _write_status_page(self, offset: int, value: int) -> None:
-        page = self.registers.read(self.registers.offset("RENDER_HWS_PGA")) & ~0xFFF
+        page = self.registers.view("RENDER_HWS_PGA").status_page_address
         if page:
             self._write(page + offset, value.to_bytes(4, "little"))
 
@@ -494,57 +469,83 @@ class CommandStreamer:
         if len(words) < 4:
             self.findings.add("MI_STORE_DATA_IMM without data", self._where())
             return
-        data = words[3:5].tobytes()
-        physical = not words[0] >> 22 & 1
-        address = words[2] & ~3 | ((words[1] & 15) << 32 if physical else 0)
-        self._write(address, data, physical)
+        view = self._view(mi.MI_STORE_DATA_IMM, words)
+        self._store(view, b"".join(value.to_bytes(4, "little") for value in _stored(view)))
 
     def _store_data_index(self, words: Words) -> None:
-        for i, value in enumerate(words[2:4]):
-            self._write_status_page((words[1] & 0xFFC) + 4 * i, value)
+        if len(words) < 3:
+            return
+        view = self._view(mi.MI_STORE_DATA_INDEX, words)
+        for i, value in enumerate(_stored(view)):
+            self._write_status_page(view.offset + 4 * i, value)
 
     def _load_register_imm(self, words: Words) -> None:
-        keep = words[0] >> 8 & 15
-        for at in range(1, len(words) - 1, 2):
-            self.registers.write(words[at] & 0x7FFFFC, words[at + 1], keep)
+        view = self._view(mi.MI_LOAD_REGISTER_IMM, words)
+        keep = view.byte_write_disables
+        for write in view.writes:
+            self.registers.write(write.register_offset, write.data, keep)
 
     def _store_register_mem(self, words: Words) -> None:
         if len(words) < 3:
             return
-        physical = not words[0] >> 22 & 1
-        address = words[2] & ~3 | ((words[1] >> 28) << 32 if physical else 0)
-        self._write(address, self.registers.read(words[1] & 0x7FFFFC).to_bytes(4, "little"), physical)
+        view = self._view(mi.MI_STORE_REGISTER_MEM, words)
+        self._store(view, self.registers.read(view.register_offset).to_bytes(4, "little"))
 
     # --- PIPE_CONTROL ----------------------------------------------------------------------------------------------
     def _pipe_control(self, words: Words) -> None:
-        operation = words[0] >> 14 & 3
-        address = words[1] & ~7
-        if operation == 1:
-            self._write(address, words[2:4].tobytes())
-        elif operation:
-            value = self.read_counter(_PS_DEPTH_COUNT) if operation == 2 else self.timestamp()
-            self._write(address, value.to_bytes(8, "little"))
-        if words[0] >> 8 & 1:
+        header = words[0]
+        operation = header & _POST_SYNC
+        if operation:
+            address = words[1] & _DESTINATION
+            if operation == _WRITE_IMMEDIATE:
+                self._write(address, words[2:4].tobytes())
+            else:
+                value = self.read_counter(_PS_DEPTH_COUNT) if operation == _WRITE_DEPTH_COUNT else self.timestamp()
+                self._write(address, value.to_bytes(8, "little"))
+        if header & _NOTIFY:
             self.interrupts.notify("pipe_control_notify")
 
     def read_counter(self, index: int) -> int:
         return int(self.state.raw.counter[index])
 
     def timestamp(self) -> int:
-        """36 bits, units of 80 ns.  Time here is commands executed, so that every run reads the same (spec/05 3.8)."""
-        return self.commands & (1 << 36) - 1
+        """36 bits in units of 80 ns.  Time is the number of commands executed, so that every run reads the same."""
+        return self.commands & _TICKS
 
 
-_PRIMITIVE, _PIPE_CONTROL = 0x7B00, 0x7A00
-_MEDIA_OBJECTS = (0x7100, 0x7101, 0x7102)
-_PIPELINE_SELECT = frozenset({0x6104, 0x6904})
-# What media threads may see, or (true) waits for their end.
-_WAITING = dict.fromkeys((0x6000, 0x6001, 0x6002, 0x6101, 0x6102, 0x7000), False) | dict.fromkeys(
-    (_PIPE_CONTROL, *_PIPELINE_SELECT), True)
-_PS_DEPTH_COUNT = int(lib.G4_COUNTER_PS_DEPTH)
-_PRIVILEGED = (0x20, 0x22, 0x24)  # MI_STORE_DATA_IMM, MI_LOAD_REGISTER_IMM, MI_STORE_REGISTER_MEM
-_LONG_MI = frozenset({0x22, 0x24})
-_MINIMUM: dict[int, Any] = {
-    c.header >> 16: c.size(Gen.CTG) for c in catalogue.COMMANDS if c.header >> 29 == Client.GFXPIPE and c.gens & Gen.CTG
+def _stored(view: View) -> list[int]:
+    """The dword or two dwords that MI_STORE_DATA_IMM or MI_STORE_DATA_INDEX writes."""
+    return [view.data, *(high.value for high in view.data_high[:1])]
+
+
+_FAMILY = Gen.ALL4  # a command that only one of these generations documents is executed on all
+_MEDIA_OBJECTS = ("MEDIA_OBJECT", "MEDIA_OBJECT_EX", "MEDIA_OBJECT_PRT")
+# Commands that change what running media threads see, and (True) those that wait until the threads have ended.
+_WAITING = {
+    "URB_FENCE": False, "CS_URB_STATE": False, "CONSTANT_BUFFER": False, "STATE_BASE_ADDRESS": False,
+    "STATE_SIP": False, "MEDIA_STATE_POINTERS": False, "PIPE_CONTROL": True, "PIPELINE_SELECT": True,
 }
-_MINIMUM[0x7905] = 5  # six dwords only where the offsets exist
+_STATUS_PAGE_RING_HEAD = 4 * 4  # where MI_REPORT_HEAD stores the head pointer
+_PS_DEPTH_COUNT = int(lib.G4_COUNTER_PS_DEPTH)
+
+
+def _bits(block: Block, name: str, dword: int) -> int:
+    """The mask of a field in the dword where the handlers of frequent commands expect it."""
+    field = block.field(name, Gen.CTG)
+    if field.dword != dword or field.hi >= 32:
+        raise ValueError(f"{block.name}: {name} is not in dword {dword}")
+    return field.mask << field.lo
+
+
+_NOOP_WRITES = _bits(mi.MI_NOOP, "identification_write_enable", 0)
+_NOOP_IDENTIFICATION = _bits(mi.MI_NOOP, "identification", 0)
+_FLUSH_RESETS_COUNT = _bits(mi.MI_FLUSH, "global_snapshot_count_reset", 0)
+_FORCE_RESTORE = _bits(mi.MI_SET_CONTEXT, "force_restore", 1)
+_TICKS = TIMESTAMP.field("ticks", Gen.CTG).mask
+
+_POST_SYNC = _bits(common.PIPE_CONTROL, "post_sync_operation", 0)
+_DESTINATION = _bits(common.PIPE_CONTROL, "destination_address", 1)
+_NOTIFY = _bits(common.PIPE_CONTROL, "notify_enable", 0)
+_WRITE_IMMEDIATE, _WRITE_DEPTH_COUNT = (
+    common.PIPE_CONTROL.pack(Gen.CTG, post_sync_operation=operation)[0] & _POST_SYNC
+    for operation in (common.PostSyncOperation.WRITE_IMMEDIATE_DATA, common.PostSyncOperation.WRITE_PS_DEPTH_COUNT))

@@ -238,9 +238,14 @@ class Command(Block):
         self.written_for = gens if written_for is None else written_for
 
     @property
+    def client(self) -> int:
+        """The unit that executes it: a constant of `Client`."""
+        return self.header >> 29
+
+    @property
     def draws(self) -> bool:
         """Whether it is a draw: commands that draw are numbered through a trace (docs/identity.md)."""
-        if self.header >> 29 == Client.BLT:
+        if self.client == Client.BLT:
             return "SETUP" not in self.name
         return self.name == "3DPRIMITIVE" or self.name.startswith("MEDIA_OBJECT")
 

@@ -1,0 +1,162 @@
+"""Reads the commands of a ring or a batch, one after another.
+
+The command streamer executes what this reader finds and the decoder shows it, so both agree on where each command
+starts and ends.  A header dword decides the command and its length (gen4emu.hw.catalogue).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+Words = Any  # a memoryview of dwords: one whole command, header first, or everything that was fetched
+Fetch = Callable[[int, int], Words]  # address and dwords; returns fewer dwords where memory ends
+
+
+class Decoded(Protocol):
+    """What a client of the reader derives from a header dword; the reader needs the length."""
+
+    dwords: int
+
+
+T = TypeVar("T", bound=Decoded)
+
+
+class EndlessBatch(Exception):
+    """A batch and those it chains to have more dwords than the client allows."""
+
+
+class Headers(dict[int, T]):
+    """Decoded headers.  Each is decoded once, by `decode`; `capacity` bounds the memory that hostile input can use."""
+
+    __slots__ = ("capacity", "decode")
+
+    def __init__(self, decode: Callable[[int], T], capacity: int) -> None:
+        super().__init__()
+        self.decode, self.capacity = decode, capacity
+
+    def __missing__(self, header: int) -> T:
+        if len(self) >= self.capacity:
+            self.clear()
+        decoded = self[header] = self.decode(header)
+        return decoded
+
+
+@dataclass(slots=True)
+class Position:
+    """The address and the header of a command, for messages and for the error registers."""
+
+    address: int = 0
+    in_batch: bool = False
+    header: int = 0
+
+
+class CommandReader(Generic[T]):
+    """Yields the commands of one ring or batch through a window of memory.
+
+    While a command that was yielded is processed, `jump`, `skip_to` and `stop` decide where the reader continues; by
+    default it is the end of that command.
+    """
+
+    __slots__ = ("_fetch", "_limit", "_moved", "_skip", "_target", "_window_dwords", "at", "end", "headers", "position",
+                 "window")
+
+    def __init__(self, headers: Headers[T], fetch: Fetch, window_dwords: int, position: Position | None = None) -> None:
+        self.headers = headers
+        self.position = position or Position()
+        self.window: Words = memoryview(b"").cast("I")
+        self.at = 0  # index of the current command in `window`
+        self.end = 0  # address at which the reader ran out of commands
+        self._fetch, self._window_dwords = fetch, window_dwords
+        self._moved = False
+        self._skip: int | None = None
+        self._target: int | None = None
+        self._limit: int | None = None
+
+    # --- where to continue -----------------------------------------------------------------------------------------
+    @property
+    def target(self) -> int | None:
+        """The address that `jump` set, until the reader is there."""
+        return self._target
+
+    def jump(self, address: int, limit: int | None = None) -> None:
+        """Continue at another address; no command starts at `limit` or behind it.  Memory is read again."""
+        self._target, self._limit, self._moved = address, limit, True
+
+    def skip_to(self, index: int) -> None:
+        """Continue at an index of `window`."""
+        self._skip, self._moved = index, True
+
+    def stop(self) -> None:
+        """Read no more commands."""
+        self._target, self._moved = None, True
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+    def ring(self, words: Words, address_of: Callable[[int], int]) -> Iterator[tuple[T, Words]]:
+        """The commands of a ring's contents; `address_of` maps offsets in bytes to addresses.  The last command has
+        fewer dwords than its header says if the contents end inside it."""
+        self.window, position = words, self.position
+        self._moved = False
+        at, end = 0, len(words)
+        while at < end:
+            position.address, position.header = address_of(4 * at), words[at]
+            self.at = at
+            decoded = self.headers[words[at]]
+            following = at + decoded.dwords
+            yield decoded, words[at:following]
+            if self._moved:
+                following = self._skip if self._skip is not None else end
+                self._moved, self._skip = False, None
+            at = following
+        self.end = address_of(4 * end)
+
+    def batch(self, max_dwords: int | None = None) -> Iterator[tuple[T, Words]]:
+        """The commands from the target of `jump` on, chained batches included.
+
+        Ends where `stop` was called, the limit of `jump` is reached or nothing is fetched.  A command is shorter than
+        its header says only if memory ends inside it.
+        """
+        position = self.position
+        left = 1 << 62 if max_dwords is None else max_dwords  # dwords from the start of the window on
+        start = at = asked = available = stop = 0  # the window: address, next command, dwords asked for, read, usable
+        words: Words = self.window
+        self._moved = True
+        while True:
+            if self._moved:
+                self._moved = False
+                if self._skip is not None:
+                    at, self._skip = self._skip, None
+                elif self._target is None:
+                    return
+                else:
+                    left -= at
+                    start, at, stop, self._target = self._target, 0, 0, None
+            if at >= stop:
+                start, left, at = start + 4 * at, left - at, 0
+                asked = self._before_limit(start, self._window_dwords)
+                self.window = words = self._fetch(start, asked) if asked else memoryview(b"").cast("I")
+                available = stop = len(words)
+                if not stop:
+                    self.end = start
+                    return
+            header = words[at]
+            decoded = self.headers[header]
+            following = at + decoded.dwords
+            if following > available and (at or following > asked):  # the window ends inside the command
+                start, left, at, following = start + 4 * at, left - at, 0, decoded.dwords
+                asked = max(self._before_limit(start, self._window_dwords), following)
+                self.window = words = self._fetch(start, asked)
+                available = len(words)
+                stop = self._before_limit(start, available)
+            position.address = start + 4 * at
+            position.header = header
+            if following > left:
+                raise EndlessBatch
+            self.at = at
+            yield decoded, words[at:following]
+            at = following if following <= available else available
+
+    def _before_limit(self, start: int, dwords: int) -> int:
+        """How many of these dwords lie below the limit."""
+        return dwords if self._limit is None else max(0, min(dwords, self._limit - start >> 2))
