@@ -16,13 +16,14 @@ from gen4emu.decode.nodes import BatchEnd, BatchStart, Body, Command, Diagnostic
 from gen4emu.decode.options import Options
 from gen4emu.decode.peek import Peek
 from gen4emu.hw import catalogue
+from gen4emu.hw.command_reader import CommandReader, Headers, Words
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Client, View
 from gen4emu.hw.layout import Command as Layout
 from gen4emu.hw.mi import LATER_MI_OPCODES
 from gen4emu.trace.events import Submission
 
-_CHUNK = 1 << 18  # bytes of a batch fetched at once
+_WINDOW_DWORDS = 1 << 16  # of a batch fetched at once
 _BODIES_KEPT = 1 << 16
 _HEADERS_KEPT = 1 << 14
 _SCAN_LIMIT = 1024  # dwords skipped at once in search of a plausible header
@@ -83,7 +84,7 @@ class Walker:
 
     def __init__(self, peek: Peek, gen: Gen, context: Context, chaser: Chaser, options: Options) -> None:
         self.peek, self.gen, self.context, self.chaser, self.options = peek, gen, context, chaser, options
-        self._headers: dict[int, Header] = {}
+        self._headers = Headers(self._header, _HEADERS_KEPT)
         self._kinds: dict[Layout, Kind] = {}
         self._bodies: dict[bytes, Body] = {}
         self._actions: dict[str, Callable[[Command], None]] = {
@@ -107,7 +108,7 @@ class Walker:
         self._draws_of: dict[int, int] = {}  # how many each batch of this submission holds, by its address
         self._started: set[int] = set()  # batches of this submission
         self._budget = 0
-        self._watch: int | None = None
+        self._watch: int | None = None  # the address at which the command streamer hung
         self._ring: Submission | None = None
 
     def submission(self, event: Submission) -> Iterator[Yielded]:
@@ -115,7 +116,7 @@ class Walker:
         self.begin()
         self._watch = event.acthd if event.hung else None
         self._ring = event
-        yield from self._run(event.ring_address, bytes(event.ring), 0, None)
+        yield from self._ring_commands(event)
         yield from self._leftovers()
 
     def begin(self) -> None:
@@ -138,89 +139,77 @@ class Walker:
         return any(address <= start < address + size for start in self._started)
 
     # --- the loop ------------------------------------------------------------------------------------------------
-    def _run(self, start: int, ring: bytes | None, depth: int, stop: int | None) -> _Run:
-        """Commands from an address on.  Returns where a chain goes on, or None."""
-        headers, bodies, watch = self._headers, self._bodies, self._watch
-        where = start  # the address of words[0]
-        chunk = ring if ring is not None else b""
-        words = memoryview(chunk[:len(chunk) & ~3]).cast("I")
-        i, n = 0, len(words)
-        while True:
-            if i >= n:
-                where += 4 * i
-                if ring is not None:
-                    return None
-                chunk = self._fetch(where, _CHUNK, stop)
-                words = memoryview(chunk).cast("I")
-                i, n = 0, len(words)
-                if not n:
-                    yield from self._ran_out(start, where, stop)
-                    return None
-            header = words[i]
-            info = headers.get(header) or self._header(header)
-            end = i + info.dwords
-            if end > n:
-                if ring is None and i:  # the rest may be in memory that was not fetched yet
-                    where += 4 * i
-                    chunk = self._fetch(where, max(_CHUNK, 4 * info.dwords), stop)
-                    words = memoryview(chunk).cast("I")
-                    i, n, end = 0, len(words), info.dwords
-                if end > n:
-                    place = where + 4 * i if ring is None or self._ring is None else self._ring.address_of(4 * i)
-                    node = self._cut(place, chunk[4 * i:4 * n], info)
-                    node.guilty = watch is not None and self._holds(watch, place, 4 * (n - i))
-                    if info.draws:
-                        self._number(node)
-                    yield node
-                    i = n
-                    continue
-            raw = chunk[4 * i:4 * end]
-            body = bodies.get(raw) or self._body(raw, info)
-            node = Command(where + 4 * i, body)
-            if ring is not None and self._ring is not None:
-                node.address = self._ring.address_of(4 * i)
-            if info.plain and not body.complaints:
-                if watch is not None and self._holds(watch, node.address, 4 * info.dwords):
-                    node.guilty = True
+    def _ring_commands(self, ring: Submission) -> Iterator[Yielded]:
+        """The commands of a ring, each followed by the batch that it calls."""
+        reader = CommandReader(self._headers, self._fetch, _WINDOW_DWORDS)
+        for info, words in reader.ring(_dwords(bytes(ring.ring)), ring.address_of):
+            node = self._command(reader, info, words)
+            if len(words) < info.dwords or not info.flow:
                 yield node
-                i = end
-                continue
-            if not header and end < n and not words[end]:
-                node.repeat = _zeros(chunk, 4 * i)
-                end = i + node.repeat
-            elif info.layout is None:
-                end = self._resynchronise(words, i, end)
-                self._unknown(node, info, chunk[4 * i:4 * end])
+            elif info.flow == "end":
+                self._complain(node, "stray-end", "ends no batch: it is in the ring")
+                yield node
             else:
-                self._diagnose(node, info)
-            if watch is not None and self._holds(watch, node.address, 4 * (end - i)):
-                node.guilty = True
-            if not info.flow:
-                if info.draws:
-                    self._number(node)
-                if info.action is not None:
-                    info.action(node)
                 yield node
-                i = end
-                continue
-            if info.flow == "end":
-                if ring is not None:
-                    self._complain(node, "stray-end", "ends no batch: it is in the ring")
-                yield node
-                if ring is None:
-                    yield BatchEnd(start, (where - start) // 4 + end, "end")
-                    return None
-                i = end
-                continue
+                yield from self._call(node, info, "ring", 0)
+
+    def _batch_commands(self, start: int, depth: int, limit: int | None) -> _Run:
+        """The commands of one batch.  Returns the address of the batch that it chains to, or None."""
+        reader = CommandReader(self._headers, self._fetch, _WINDOW_DWORDS)
+        reader.jump(start, limit)
+        for info, words in reader.batch():
+            node = self._command(reader, info, words)
             yield node
-            view = node.body.view
-            to = int(view.address if info.flow == "start" else view.start_address)
-            if ring is None and not _second_level(view):
-                yield BatchEnd(start, (where - start) // 4 + end, "chain")
-                return to
-            limit = int(view.end_address) + 4 if info.flow == "range" else None
-            yield from self._call(node, to, "ring" if ring is not None else "call", depth, limit)
-            i = end
+            if not info.flow or len(words) < info.dwords:
+                continue
+            dwords = (node.address - start) // 4 + info.dwords
+            if info.flow == "end":
+                yield BatchEnd(start, dwords, "end")
+                return None
+            if not _second_level(node.body.view):
+                yield BatchEnd(start, dwords, "chain")
+                return _target(node, info)
+            yield from self._call(node, info, "call", depth)
+        yield from self._ran_out(start, reader.end, limit)
+        return None
+
+    def _command(self, reader: CommandReader[Header], info: Header, words: Words) -> Command:
+        """The node of the command that was just read, with its diagnostics and with what it points to."""
+        address, dwords = reader.position.address, info.dwords
+        raw = words.tobytes()
+        if len(words) < dwords:
+            node = self._cut(address, raw, info)
+            dwords = len(words)
+            if info.draws:
+                self._number(node)
+        else:
+            node = Command(address, self._bodies.get(raw) or self._body(raw, info))
+            if not info.plain or node.body.complaints:
+                dwords = self._examine(reader, node, info)
+        if self._watch is not None and self._holds(self._watch, address, 4 * dwords):
+            node.guilty = True
+        return node
+
+    def _examine(self, reader: CommandReader[Header], node: Command, info: Header) -> int:
+        """Complete the node of a command that is not plain.  Returns its length, repetitions and nonsense included."""
+        window, at = reader.window, reader.at
+        following = at + info.dwords
+        if node.body.words[0] == 0 and following < len(window) and not window[following]:
+            node.repeat = _zeros(window[at:])
+            following = at + node.repeat
+            reader.skip_to(following)
+        elif info.layout is None:
+            following = self._resynchronise(window, at, following)
+            self._unknown(node, info, window[at:following].tobytes())
+            reader.skip_to(following)
+        else:
+            self._diagnose(node, info)
+        if not info.flow:
+            if info.draws:
+                self._number(node)
+            if info.action is not None:
+                info.action(node)
+        return following - at
 
     def _holds(self, watched: int, address: int, size: int) -> bool:
         """Whether a range that may go over the end of the ring holds an address."""
@@ -230,7 +219,8 @@ class Walker:
             return start <= watched < start + length and (watched - address) % length < size
         return address <= watched < address + size
 
-    def _call(self, node: Command, to: int, origin: str, depth: int, stop: int | None) -> Iterator[Yielded]:
+    def _call(self, node: Command, info: Header, origin: str, depth: int) -> Iterator[Yielded]:
+        to = _target(node, info)
         if depth >= _DEPTH_LIMIT:
             yield self._diagnostic(node, "batch-depth", f"batches are nested more than {_DEPTH_LIMIT} deep", to)
         elif to in self._started:
@@ -238,41 +228,38 @@ class Walker:
             yield self._diagnostic(node, "batch-loop" if depth else "batch-again",
                                    f"the batch at 0x{to:08x} was decoded above", to)
         else:
-            yield from self._enter(to, origin, depth + 1, stop)
+            limit = int(node.body.view.end_address) + 4 if info.flow == "range" else None
+            yield from self._enter(to, origin, depth + 1, limit)
 
-    def _enter(self, address: int, origin: str, depth: int, stop: int | None) -> Iterator[Yielded]:
+    def _enter(self, address: int, origin: str, depth: int, limit: int | None) -> Iterator[Yielded]:
         """A batch and those it chains to."""
         first, draws = address, self.draws
         try:
-            yield from self._chain(address, origin, depth, stop)
+            yield from self._chain(address, origin, depth, limit)
         finally:
             self._draws_of[first] = self.draws - draws
 
-    def _chain(self, address: int, origin: str, depth: int, stop: int | None) -> Iterator[Yielded]:
+    def _chain(self, address: int, origin: str, depth: int, limit: int | None) -> Iterator[Yielded]:
         while True:
             self._started.add(address)
             yield BatchStart(address, origin)
-            after = yield from self._run(address, None, depth, stop)
+            after = yield from self._batch_commands(address, depth, limit)
             if after is None:
                 return
             if after in self._started:
                 yield Diagnostic(Severity.ERROR, "batch-loop", address, "batch",
                                  f"continues at 0x{after:08x}, which was decoded above", value=after)
                 return
-            address, origin, stop = after, "chain", None
+            address, origin, limit = after, "chain", None
 
-    def _fetch(self, address: int, size: int, stop: int | None) -> bytes:
-        """The next bytes of a batch; nothing when its end, that of memory or that of our patience is reached."""
-        if stop is not None:
-            size = min(size, max(0, stop - address))
-        if self._budget <= 0:
-            return b""
-        chunk = self.peek.available(address, size)
+    def _fetch(self, address: int, dwords: int) -> Words:
+        """The next dwords of a batch; none where memory ends or the budget of the submission is spent."""
+        chunk = self.peek.available(address, 4 * dwords) if self._budget > 0 else b""
         self._budget -= len(chunk)
-        return chunk[:len(chunk) & ~3]
+        return _dwords(chunk)
 
-    def _ran_out(self, start: int, where: int, stop: int | None) -> Iterator[Yielded]:
-        if stop is not None and where >= stop:
+    def _ran_out(self, start: int, where: int, limit: int | None) -> Iterator[Yielded]:
+        if limit is not None and where >= limit:
             yield BatchEnd(start, (where - start) // 4, "end")
             return
         text = (f"runs into 0x{where:08x}, which nothing in the trace wrote, without MI_BATCH_BUFFER_END"
@@ -292,16 +279,13 @@ class Walker:
 
     # --- one command ---------------------------------------------------------------------------------------------
     def _header(self, header: int) -> Header:
-        if len(self._headers) >= _HEADERS_KEPT:
-            self._headers.clear()
         layout = catalogue.command_for(header, self.gen)
         kind = None
         if layout is not None:
             kind = self._kinds.get(layout)
             if kind is None:
                 kind = self._kinds[layout] = Kind(layout, self.gen, self._actions)
-        info = self._headers[header] = Header(header, kind)
-        return info
+        return Header(header, kind)
 
     def _body(self, raw: bytes, info: Header) -> Body:
         if len(self._bodies) >= _BODIES_KEPT:
@@ -353,7 +337,7 @@ class Walker:
         for _ in range(2):
             if i >= len(words):
                 return True
-            info = self._headers.get(words[i]) or self._header(words[i])
+            info = self._headers[words[i]]
             if info.layout is None or not info.least <= info.dwords <= info.most:
                 return False
             if info.flow == "end":
@@ -386,7 +370,17 @@ def _second_level(view: View) -> bool:
     return bool(view.layout.by_name(view.gen).get("second_level_batch_buffer") and view.second_level_batch_buffer)
 
 
-def _zeros(chunk: bytes, first: int) -> int:
-    """How many dwords from a place on are zero."""
-    rest = chunk[first:]
-    return (len(rest) - len(rest.lstrip(b"\0"))) // 4
+def _target(node: Command, info: Header) -> int:
+    """The address of the batch that a command starts."""
+    view = node.body.view
+    return int(view.address if info.flow == "start" else view.start_address)
+
+
+def _dwords(data: bytes) -> Words:
+    return memoryview(data[:len(data) & ~3]).cast("I")
+
+
+def _zeros(words: Words) -> int:
+    """The number of dwords at the start that are zero."""
+    data = words.tobytes()
+    return (len(data) - len(data.lstrip(b"\0"))) // 4
