@@ -48,7 +48,10 @@ def register_for(name: str, gen: Gen) -> Register | None:
 
 
 def _named(name: str, gen: Gen) -> Register | None:
-    return next((r for r in catalogue.REGISTERS if r.name == name and r.gens & gen), None)
+    try:
+        return catalogue.register_named(name, gen)
+    except KeyError:
+        return None
 
 
 def meaning(name: str, value: int, gen: Gen) -> str:
@@ -82,6 +85,11 @@ def _fence(view: View) -> str:
     return f"{tiling}-tiled, pitch {view.pitch_bytes}, 0x{view.start_address:08x} to 0x{end:08x}"
 
 
+def _view(name: str, value: int) -> View:
+    """A register that is the same in all generations."""
+    return catalogue.register_named(name, Gen.EL).view((value,), gen=Gen.EL)
+
+
 def _position(name: str, value: int, known: Mapping[str, int]) -> str:
     """Whether the command streamer stood in the ring or in a batch."""
     ring = name.rpartition(".")[0]
@@ -89,8 +97,8 @@ def _position(name: str, value: int, known: Mapping[str, int]) -> str:
     ctl = known.get(f"{ring}.CTL" if ring else "CTL")
     if ctl is None:
         return ""
-    length = (ctl & 0x1FF000) + 0x1000
-    first = 0 if start is None else start & ~0xFFF
+    length = _view("RENDER_RING_CTL", ctl).buffer_length
+    first = 0 if start is None else _view("RENDER_RING_START", start).starting_address
     if first <= value < first + length:
         return f"in the ring, at 0x{value - first:x}"
     return "in a batch"

@@ -43,8 +43,11 @@ _ORDER = {name: i for i, name in enumerate((
     "3DSTATE_INDEX_BUFFER", "3DSTATE_PIPELINED_POINTERS", "3DSTATE_BINDING_TABLE_POINTERS",
     "3DSTATE_DRAWING_RECTANGLE", "3DSTATE_DEPTH_BUFFER", "3DSTATE_GLOBAL_DEPTH_OFFSET_CLAMP",
     "3DSTATE_CONSTANT_COLOR"))}
-_BASES = ("general_state_base", "surface_state_base", "indirect_object_base", "general_state_bound",
-          "indirect_object_bound")  # in the order of STATE_BASE_ADDRESS
+_BASES = {
+    "general_state_base_address": "general_state_base", "surface_state_base_address": "surface_state_base",
+    "indirect_object_base_address": "indirect_object_base", "general_state_access_upper_bound": "general_state_bound",
+    "indirect_object_access_upper_bound": "indirect_object_bound",
+}  # fields of STATE_BASE_ADDRESS, and the parts of the state that they set
 _FENCES = ("vs", "gs", "clip", "sf", "vfe", "cs")
 _NO_STATE = frozenset({"PIPE_CONTROL", "STATE_PREFETCH"})
 _MEDIA = frozenset({"PIPELINE_SELECT", "STATE_BASE_ADDRESS", "STATE_SIP", "URB_FENCE", "CS_URB_STATE",
@@ -156,7 +159,7 @@ class _Context:
             self.tracker._draw_begins()
             return
         executed = self.tracker._executed(command.name, words, self.streamer)
-        if words[0] >> 29 == Client.BLT:
+        if command.client == Client.BLT:
             self.tracker._setup(executed)
             return
         if command.name == "CS_URB_STATE":  # makes the constants invalid
@@ -176,17 +179,17 @@ class _Context:
 
 def _parts(name: str, words: Words, gen: Gen) -> Iterator[int | str]:
     """What a command sets: all of its state, or those of several independent parts that it names."""
+    fields = catalogue.command_named(name, gen).view(words, gen=gen)
     if name == "STATE_BASE_ADDRESS":
-        yield from (base for i, base in enumerate(_BASES, 1) if i < len(words) and words[i] & 1)
+        yield from (base for field, base in _BASES.items() if getattr(fields, f"{field}_modify_enable"))
     elif name == "URB_FENCE":
-        fields = catalogue.command_named(name, gen).view(words, gen=gen)
         yield from (unit for unit in _FENCES if getattr(fields, f"{unit}_urb_reallocation_request"))
     elif name == "3DSTATE_VERTEX_BUFFERS":
-        yield from (words[at] >> 27 for at in range(1, len(words) - 3, 4))
+        yield from (buffer.vertex_buffer_index for buffer in fields.vertex_buffers)
     elif name == "3DSTATE_CHROMA_KEY":
-        yield words[1] >> 30
+        yield fields.chroma_key_table_index
     elif name == "3DSTATE_GS_SVB_INDEX":
-        yield words[1] >> 29 & 3
+        yield fields.index_number
     elif name.startswith("XY_SETUP"):
         yield from ("clip",) if name == "XY_SETUP_CLIP_BLT" else ("setup", "clip")
     else:

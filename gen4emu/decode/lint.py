@@ -16,6 +16,7 @@ from gen4emu.decode.kernels import Kernels
 from gen4emu.decode.lint_rules import RULES
 from gen4emu.decode.nodes import BatchStart, Command, Diagnostic, Kernel, Node, State
 from gen4emu.hw.chips import Device
+from gen4emu.hw.common import is_media
 from gen4emu.hw.formats import format_info
 from gen4emu.hw.layout import Command as Layout
 from gen4emu.hw.layout import View
@@ -91,7 +92,7 @@ _Rule = Callable[[Linter, Command, View], None]
 # --- pipeline, flushes, base addresses ------------------------------------------------------------------------------
 def _select(lint: Linter, node: Command, view: View) -> None:
     """spec/05 3.4: flush before switching, URB_FENCE after."""
-    to = "media" if view.raw("pipeline_selection") & 1 else "3D"
+    to = "media" if is_media(view) else "3D"
     state = lint.state
     if to == state.pipeline:
         return

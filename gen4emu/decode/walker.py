@@ -17,10 +17,11 @@ from gen4emu.decode.options import Options
 from gen4emu.decode.peek import Peek
 from gen4emu.hw import catalogue
 from gen4emu.hw.command_reader import CommandReader, Headers, Words
+from gen4emu.hw.common import is_media
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Client, View
+from gen4emu.hw.layout import Client, View, client_of
 from gen4emu.hw.layout import Command as Layout
-from gen4emu.hw.mi import LATER_MI_OPCODES
+from gen4emu.hw.mi import later_name
 from gen4emu.trace.events import Submission
 
 _WINDOW_DWORDS = 1 << 16  # of a batch fetched at once
@@ -48,7 +49,7 @@ class Kind:
         self.action = actions.get(layout.name)
         if self.action is None and any(f.target not in OPAQUE for f in follow_of(layout, gen).fields):
             self.action = actions["*"]
-        if layout.header >> 29 == Client.BLT:
+        if layout.client == Client.BLT:
             self.action = actions["BLT"]
         self.draws = layout.draws
         self.quiet = not self.flow and self.action is None and layout.header != 0 and not self.draws
@@ -74,9 +75,10 @@ class Header:
 
 
 def _unknown_name(header: int) -> str:
-    if header >> 29 == Client.MI:
-        return LATER_MI_OPCODES.get(header >> 23 & 0x3F, "UNKNOWN_MI")
-    return {Client.BLT: "UNKNOWN_BLT", Client.GFXPIPE: "UNKNOWN_GFXPIPE"}.get(header >> 29, "UNKNOWN")
+    client = client_of(header)
+    if client == Client.MI:
+        return later_name(header) or "UNKNOWN_MI"
+    return {Client.BLT: "UNKNOWN_BLT", Client.GFXPIPE: "UNKNOWN_GFXPIPE"}.get(client, "UNKNOWN")
 
 
 class Walker:
@@ -316,7 +318,7 @@ class Walker:
     def _unknown(self, node: Command, info: Header, raw: bytes) -> None:
         node.body = Body(info.name, None, words_of(raw), self.gen)
         header = node.body.words[0]
-        later = info.name in LATER_MI_OPCODES.values()
+        later = info.name == later_name(header)
         what = "a command of later generations" if later else "not a command of this device"
         skipped = len(node.body.words)
         self._complain(node, "unknown-command", f"0x{header:08x} is {what}; skipped {skipped} "
@@ -324,8 +326,7 @@ class Walker:
 
     def _resynchronise(self, words: memoryview, i: int, end: int) -> int:
         """Where to go on after an unknown header: behind its length if that looks right, else at the next that does."""
-        client = words[i] >> 29
-        if client in (Client.MI, Client.BLT, Client.GFXPIPE) and self._plausible(words, end):
+        if client_of(words[i]) in (Client.MI, Client.BLT, Client.GFXPIPE) and self._plausible(words, end):
             return end
         for j in range(i + 1, min(i + _SCAN_LIMIT, len(words))):
             if self._plausible(words, j):
@@ -341,7 +342,7 @@ class Walker:
             if info.layout is None or not info.least <= info.dwords <= info.most:
                 return False
             if info.flow == "end":
-                return words[i] & 0x7FFFFF == 0
+                return words[i] == info.layout.header
             command = words[i:i + info.dwords]
             if len(command) == info.dwords and complaints_of(info.layout, self.gen)(command):
                 return False
@@ -362,7 +363,7 @@ class Walker:
 
     # --- commands that later ones depend on ----------------------------------------------------------------------
     def _pipeline_select(self, node: Command) -> None:
-        self.context.pipeline = "media" if node.body.view.raw("pipeline_selection") & 1 else "3D"
+        self.context.pipeline = "media" if is_media(node.body.view) else "3D"
 
 
 def _second_level(view: View) -> bool:

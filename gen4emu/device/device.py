@@ -27,6 +27,7 @@ from gen4emu.device.targets import Target, TargetFinder
 from gen4emu.errors import HangError
 from gen4emu.hw import chips
 from gen4emu.hw.layout import Command
+from gen4emu.hw.registers import VIDEO_RING_REGISTERS
 from gen4emu.trace import events
 
 
@@ -220,8 +221,10 @@ class Device:
         self.registers.on_read(time, lambda: streamer.timestamp())
         self.registers.on_read(time + 4, lambda: streamer.timestamp() >> 32)
 
+        absolute = self.registers.bits("RENDER_INSTPM", ("constant_buffer_address_offset_disable",))
+
         def instpm(value: int) -> None:
-            streamer.state.constants_absolute = bool(value >> 6 & 1)
+            streamer.state.constants_absolute = bool(value & absolute)
 
         self.registers.on_write(self.registers.offset("RENDER_INSTPM"), instpm)
 
@@ -256,7 +259,7 @@ class Device:
 
     def write_register(self, offset: int, value: int) -> None:
         """A register write by the CPU; the TAIL of a ring starts execution."""
-        engine = events.Engine.BSD if 0x4000 <= offset < 0x5000 else events.Engine.RENDER
+        engine = events.Engine.BSD if offset in VIDEO_RING_REGISTERS else events.Engine.RENDER
         with self._using(engine):
             self.registers.write(offset, value)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from gen4emu.hw import catalogue
+from gen4emu.hw.fields import Field
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Register, View
 
@@ -52,6 +53,13 @@ class RegisterFile:
         register = self._names[name]
         words = [self.read(register.offset + 4 * i) for i in range(register.size(self._gen))]
         return register.view(words, gen=self._gen)
+
+    def field(self, name: str, field: str) -> Field:
+        return self._names[name].field(field, self._gen)
+
+    def pack(self, name: str, **values: int) -> int:
+        """The dword of a register with these fields."""
+        return self._names[name].pack(self._gen, **values)[0]
 
     def on_read(self, offset: int, read: Read) -> None:
         self._reads[offset] = read

@@ -1,6 +1,6 @@
-"""A ring buffer driven through its registers: HEAD, TAIL, START, CTL (spec/05 2.4, 3.1).
+"""A ring buffer driven through its registers: HEAD, TAIL, START, CTL.
 
-A write of TAIL executes what lies between HEAD and TAIL.  Traces that carry ring contents do not come through here.
+A write to TAIL executes the commands between HEAD and TAIL.  Traces that carry ring contents do not use this module.
 """
 
 from __future__ import annotations
@@ -9,10 +9,6 @@ from gen4emu.device.command_streamer import CommandStreamer
 from gen4emu.device.memory import Memory, Missing, Unit
 from gen4emu.device.registers import RegisterFile
 
-_PAGE = 4096
-_WRAP = 0x200000  # one more turn, in HEAD
-_OFFSET = 0x1FFFFC
-
 
 class Ring:
     """One ring's registers, `prefix` being RENDER or VIDEO."""
@@ -20,25 +16,22 @@ class Ring:
     def __init__(self, prefix: str, memory: Memory, registers: RegisterFile, streamer: CommandStreamer) -> None:
         self._memory, self._registers, self._streamer = memory, registers, streamer
         self._tail, self._head, self._start, self._ctl = (
-            registers.offset(f"{prefix}_RING_{name}") for name in ("TAIL", "HEAD", "START", "CTL"))
-        registers.on_write(self._tail, self._run)
-
-    @property
-    def size(self) -> int:
-        return ((self._registers.read(self._ctl) >> 12 & 0x1FF) + 1) * _PAGE
+            f"{prefix}_RING_{name}" for name in ("TAIL", "HEAD", "START", "CTL"))
+        registers.on_write(registers.offset(self._tail), self._run)
 
     def _run(self, tail: int) -> None:
-        """Everything from HEAD to the new TAIL; HEAD follows, wraps counted."""
+        """Execute the commands from HEAD to the new TAIL.  HEAD follows and counts how often the ring wrapped."""
         r = self._registers
-        if not r.read(self._ctl) & 1:
+        control = r.view(self._ctl)
+        if not control.enable:
             return
-        size, start, head = self.size, r.read(self._start) & ~(_PAGE - 1), r.read(self._head)
-        at, end = (head & _OFFSET) % size, (tail & 0x1FFFF8) % size
+        size, start, head = control.buffer_length, r.view(self._start).starting_address, r.view(self._head)
+        at, end = head.head_offset % size, r.view(self._tail).tail_offset % size
         if at == end:
             return
         wraps = end < at
         pieces = [(at, size), (0, end)] if wraps else [(at, end)]
         data = b"".join(self._memory.read(start + a, b - a, Missing.ZERO, Unit.CS) for a, b in pieces if a < b)
         self._streamer.run_ring(data, start + at, wrap=(start, size))
-        turned = (head & ~_OFFSET & 0xFFFFFFFF) + (_WRAP if wraps else 0)
-        r.poke(self._head, turned & 0xFFE00000 | end)
+        turns = head.wrap_count + wraps & r.field(self._head, "wrap_count").mask
+        r.poke(r.offset(self._head), r.pack(self._head, wrap_count=turns, head_offset=end))

@@ -85,3 +85,11 @@ def register_at(offset: int, gen: Gen) -> Register | None:
         if r.gens & gen and r.offset <= offset < r.offset + 4 * r.size(gen):
             return r
     return None
+
+
+@cache
+def register_named(name: str, gen: Gen) -> Register:
+    for r in REGISTERS:
+        if r.name == name and r.gens & gen:
+            return r
+    raise KeyError(f"{name} on {gen!r}")

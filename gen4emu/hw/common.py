@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Mbz, Uint, unless, when
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Block, Command, gfx
+from gen4emu.hw.layout import Block, Command, View, gfx
 
 DATA_DWORD = Block("DATA_DWORD", 1, [Uint("value", 0, 31, 0, hex=True)],
                    doc="one dword of a tail whose length the command's header gives")
@@ -58,6 +58,13 @@ def _vf_statistics(code: int, written_for: Gen) -> Command:
 
 PIPELINE_SELECT_GEN4 = _pipeline_select(0x6104, Gen.GEN4)
 PIPELINE_SELECT_GEN45 = _pipeline_select(0x6904, Gen.GEN45)
+
+
+def is_media(selection: View) -> bool:
+    """Whether a PIPELINE_SELECT selects the media pipeline.  Of G4x's two bits, the low one decides."""
+    return bool(selection.raw("pipeline_selection") & Pipeline.MEDIA)
+
+
 VF_STATISTICS_GEN4 = _vf_statistics(0x780B, Gen.GEN4)
 VF_STATISTICS_GEN45 = _vf_statistics(0x680B, Gen.GEN45)
 

@@ -211,6 +211,11 @@ class Client:
     MI, BLT, GFXPIPE = 0, 2, 3
 
 
+def client_of(header: int) -> int:
+    """The client of a command header: a constant of `Client`, or an unassigned number."""
+    return header >> 29
+
+
 class Command(Block):
     """A layout whose first dword is a header: client, opcode and mostly a length (spec/05 2.1).
 
@@ -240,7 +245,7 @@ class Command(Block):
     @property
     def client(self) -> int:
         """The unit that executes it: a constant of `Client`."""
-        return self.header >> 29
+        return client_of(self.header)
 
     @property
     def draws(self) -> bool:

@@ -258,7 +258,7 @@ COMMANDS: tuple[Command, ...] = (
     MI_STORE_REGISTER_MEM, MI_BATCH_BUFFER, MI_BATCH_BUFFER_START,
 )
 
-# Opcodes that later generations added (spec/05 2.2): a name to print for what is skipped by its length.
+# Opcodes that later generations added: names for commands that are skipped by their length.
 LATER_MI_OPCODES: dict[int, str] = {
     0x01: "MI_SET_PREDICATE",
     0x09: "MI_URB_ATOMIC_ALLOC",
@@ -280,3 +280,8 @@ LATER_MI_OPCODES: dict[int, str] = {
     0x2F: "MI_ATOMIC",
     0x36: "MI_CONDITIONAL_BATCH_BUFFER_END",
 }
+
+
+def later_name(header: int) -> str | None:
+    """The name of an MI command that only later generations have."""
+    return LATER_MI_OPCODES.get(header >> MI_NOOP.opcode_low & 0x3F)

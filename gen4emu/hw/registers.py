@@ -111,6 +111,9 @@ _INSTDONE1_GEN45 = dict(enumerate((
 )))
 
 
+VIDEO_RING_REGISTERS = range(0x4000, 0x5000)
+
+
 def _ring(name: str, base: int, gens: Gen) -> list[Register]:
     """The registers that every ring has, at the same offsets from its base."""
 
