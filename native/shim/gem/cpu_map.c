@@ -10,6 +10,10 @@
 #include "shim/base/user.h"
 #include "shim/gem/cpu_view.h"
 
+#ifndef MAP_32BIT
+#define MAP_32BIT 0 /* x86 only */
+#endif
+
 struct cpu_map {
     uintptr_t start, end;
     struct gem_object *object;
