@@ -41,4 +41,11 @@ class AssemblyError(Gen4emuError):
 
 
 class HangError(Gen4emuError):
-    """The GPU hung: the command line exits with status 3."""
+    """The GPU hung: the command line exits with status 3.
+
+    `reason` is the text without the names of a file and a place.
+    """
+
+    def __init__(self, text: str, reason: str | None = None) -> None:
+        self.reason = text if reason is None else reason
+        super().__init__(text)

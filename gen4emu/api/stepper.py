@@ -14,7 +14,7 @@ from gen4emu.device.device import Device, Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.targets import Target
-from gen4emu.errors import TraceError
+from gen4emu.errors import HangError, TraceError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.selection import ALL
 from gen4emu.trace.reader import Trace
@@ -31,13 +31,14 @@ class Stop:
 
 
 Until = Callable[[str, range], bool]  # the unit, and the numbers of what has ended: several of media objects
+OnProgress = Callable[[str, int], None]  # a unit and a number
 
 
 class Stepper:
     """One run of a trace.  `advance` continues it; `close` ends it at once."""
 
     def __init__(self, trace: Trace, part: Part | None, options: Options | None, partial: bool,
-                 on_start: Callable[[Device], None] | None = None) -> None:
+                 on_start: Callable[[Device], None] | None = None, on_progress: OnProgress | None = None) -> None:
         self.replay = Replay(trace, part, options)
         self.replay.on_draw = self._draw
         self.replay.on_start = on_start
@@ -45,7 +46,7 @@ class Stepper:
         self.ended = self.closed = False
         self.counts = {"draw": 0, "submission": 0, "frame": 0}  # that have ended
         self.epoch = 0  # changes whenever the trace goes on: what was looked at before is stale
-        self._partial = partial
+        self._partial, self._on_progress = partial, on_progress
         self._until: Until = lambda unit, numbers: False
         self._error: BaseException | None = None
         self._continue, self._rests = threading.Semaphore(0), threading.Semaphore(0)
@@ -92,6 +93,10 @@ class Stepper:
                 for frame in self.replay.frames(ALL, ALL):
                     self._rest(frame.unit, frame.number, frame.number, frame.place, frame.targets)
                 self._check_damage()
+        except HangError as e:
+            where = self.replay.place.text
+            self._error = HangError(f"{self.replay.trace.path}: {e} ({where})", e.reason)
+            self._error.__cause__ = e
         except BaseException as e:
             self._error = e
         finally:
@@ -103,12 +108,14 @@ class Stepper:
 
     def _rest(self, unit: str, first: int, number: int, place: Place, targets: tuple[Target, ...]) -> None:
         self.counts[unit] = number + 1
+        if self._on_progress is not None:
+            self._on_progress(unit, number)
         if self._until(unit, range(first, number + 1)):
             self.stop = Stop(unit, number, place, targets)
             self._rests.release()
             self._continue.acquire()
-            if self.closed:
-                self.replay.stop()
+        if self.closed:  # while this thread rested, or by Ctrl-C while it ran
+            self.replay.stop()
 
     def _check_damage(self) -> None:
         if self.replay.damage and not self._partial and not self.closed:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from gen4emu.api.stepper import Stepper, Stop
+from gen4emu.api.stepper import OnProgress, Stepper, Stop
 from gen4emu.api.surface import Surface
 from gen4emu.decode.document import Document
 from gen4emu.decode.in_force import StateInForce, StateTracker
@@ -17,13 +18,13 @@ from gen4emu.decode.kernel_uses import KernelUse, KernelUses
 from gen4emu.decode.nodes import Body, Command, Item
 from gen4emu.decode.options import Options as DecodeOptions
 from gen4emu.decode.summary import Summary, summarize
-from gen4emu.device.counters import Counters
+from gen4emu.device.counters import CountedDraw, Counters
 from gen4emu.device.device import Device, Options
 from gen4emu.device.memory import Memory, Missing
 from gen4emu.device.place import Place
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
-from gen4emu.errors import SelectionError, StaleError
+from gen4emu.errors import Gen4emuError, SelectionError, StaleError, TraceError
 from gen4emu.hw import chips
 from gen4emu.hw.catalogue import command_for
 from gen4emu.hw.formats import SurfaceFormat
@@ -38,15 +39,19 @@ _ROWS_SHOWN = 20
 
 
 def open(path: str | os.PathLike[str], *, device: str | int | chips.Device | None = None, force_device: bool = False,
-         kind: str | None = None, base: int = 0, partial: bool = False, options: Options | None = None) -> Trace:
+         kind: str | None = None, base: int = 0, partial: bool = False, options: Options | None = None,
+         progress: OnProgress | None = None) -> Trace:
     """Open a trace: an AUB file, a `.g4c` capture, an i915 error state, a raw batch or a hex dump.
 
     `device` names the device of a file that does not say it; one of another generation than the file's is an error
     without `force_device`.  `kind` ("raw", "hexdump", ...) says how to read a file
     that cannot be recognised, `base` is the address of a raw batch.  `partial` accepts a file that is cut short.
+
+    `progress` is called often during long work with a unit and its number, such as "draw", 7: the draw, submission or
+    frame that was executed, the submission that is decoded.  `Trace.fraction` says how much of the file that is.
     """
     source = reader.open(path, device=device, force_device=force_device, base=base, kind=kind, again=True)
-    return Trace(source, partial, options)
+    return Trace(source, partial, options, progress)
 
 
 class Trace:
@@ -55,8 +60,9 @@ class Trace:
     A trace belongs to one thread.  Traces are independent of each other.  Use `with`, or `close`, to free its memory.
     """
 
-    def __init__(self, source: reader.Trace, partial: bool = False, options: Options | None = None) -> None:
-        self._source, self._partial, self._options = source, partial, options
+    def __init__(self, source: reader.Trace, partial: bool = False, options: Options | None = None,
+                 progress: OnProgress | None = None) -> None:
+        self._source, self._partial, self._options, self._progress = source, partial, options, progress
         self._header: events.Header | None = None
         self._comments: list[str] | None = None
         self._own: Stepper | None = None  # of `at`
@@ -64,6 +70,7 @@ class Trace:
         self._tracker: StateTracker | None = None
         self._counters: dict[int, Counters] | None = None  # of every draw, by its number
         self._all: list[Stepper] = []  # of iterations that have not ended
+        self._seen: list[events.Warning] = []  # damage that executions have met
 
     # --- the file -------------------------------------------------------------------------------------------------
     @property
@@ -80,8 +87,9 @@ class Trace:
     def device(self) -> chips.Device | None:
         """The device that the trace was made on; None if the file does not say and nothing was named."""
         self._read_head()
-        pci_id = None if self._header is None else self._header.pci_id
-        return None if pci_id is None else chips.BY_PCI_ID.get(pci_id)
+        if self._header is None:
+            return self._source.named_device
+        return None if self._header.pci_id is None else chips.BY_PCI_ID.get(self._header.pci_id)
 
     @property
     def application(self) -> str:
@@ -95,9 +103,17 @@ class Trace:
         self._read_head()
         return list(self._comments or ())
 
-    def damage(self) -> list[events.Warning]:
-        """Where the file is cut short or damaged (`offset`, `text`).  Reads it to its end, if that was not done yet."""
-        return self._source.damage()
+    @property
+    def fraction(self) -> float | None:
+        """The part of the file that was read, from 0 to 1, by the latest execution or decoding; None if unknown."""
+        return self._source.fraction
+
+    def damage(self, *, read_on: bool = True) -> list[events.Warning]:
+        """Where the file is cut short or damaged (`offset`, `text`).
+
+        Reads it to its end, if that was not done yet; without `read_on`, the damage that executions have met so far.
+        """
+        return list(dict.fromkeys([*self._seen, *(self._source.damage() if read_on else ())]))
 
     def _read_head(self) -> None:
         if self._comments is not None:
@@ -112,12 +128,18 @@ class Trace:
                 return
 
     # --- execution ------------------------------------------------------------------------------------------------
-    def draws(self, numbers: Numbers = None) -> Iterator[Draw]:
+    def draws(self, numbers: Numbers = None, *, counting: bool = False) -> Iterator[Draw]:
         """Execute the trace and yield each draw when it has ended: primitives, blits, media objects.
 
         `numbers` selects: a number, an iterable of them, or the notation of the command line ("100-120", "0-1000/10").
         Media objects of a batch run together: the last one of them is yielded.
+
+        With `counting`, draws are counted while they are executed, so that `Draw.counters` costs no execution of its
+        own.  Then each media object is yielded, and a draw that hangs, too, before its HangError is raised.
         """
+        if counting:
+            yield from self._counted(_selection(numbers))
+            return
         for stepper, stop in self._stops("draw", numbers):
             yield Draw(self, stepper, stop)
 
@@ -176,8 +198,44 @@ class Trace:
             stepper.close()
             self._all.remove(stepper)
 
+    def _counted(self, selection: Selection) -> Iterator[Draw]:
+        """Draws are counted before the stop behind them; media objects may be counted when the next draw begins."""
+        stepper = self._stepper()
+        self._all.append(stepper)
+        counted: deque[CountedDraw] = deque()
+
+        def count(draw: CountedDraw) -> None:
+            if draw.place.draw in selection:
+                counted.append(draw)
+
+        stepper.replay.on_counters = count
+        last: int | None = None
+        error: Gen4emuError | None = None
+        try:
+            while last is None or not selection.is_over(last + 1):
+                stop: Stop | None = None
+                try:
+                    stop = stepper.advance(lambda unit, numbers: bool(counted))
+                except Gen4emuError as e:
+                    error = e
+                while counted:
+                    draw = counted.popleft()
+                    last = draw.place.draw
+                    yield Draw(self, stepper, Stop("draw", last, draw.place, draw.targets), draw)
+                if error is not None:
+                    raise error
+                if stop is None:
+                    break
+            if last is None and not selection.is_all:
+                selection.require_any(stepper.replay.draws, "draw", self.path)
+        finally:
+            stepper.close()
+            self._all.remove(stepper)
+
     def _stepper(self, on_start: Callable[[Device], None] | None = None) -> Stepper:
-        return Stepper(self._source, self.device, self._options, self._partial, on_start)
+        stepper = Stepper(self._source, self.device, self._options, self._partial, on_start, self._progress)
+        stepper.replay.damage = self._seen
+        return stepper
 
     def _counters_of(self, draw: int) -> Counters:
         """Counting is slower than drawing, so it is done once, when it is first wanted, for the whole trace."""
@@ -226,23 +284,38 @@ class Trace:
 
     def decode(self, *, submissions: Numbers = None, follow: bool = True, lint: bool = False) -> Iterator[Item]:
         """The decoded trace as nodes (gen4emu.decode.nodes): submissions, batches, commands with what they point to."""
-        options = DecodeOptions(follow=follow, lint=lint, submissions=_selection(submissions))
-        return iter(self._document(options))
+        return self._items(self._document(DecodeOptions(follow=follow, lint=lint, submissions=_selection(submissions))))
 
     def info(self) -> Summary:
         """The contents at a glance: commands by name, draws, surfaces, kernels."""
-        return summarize(self._document(DecodeOptions(max_rows=0)))
+        return summarize(self._items(self._document(DecodeOptions(max_rows=0))))
 
     def kernels(self, draws: Numbers = None) -> list[KernelUse]:
-        """The kernels that the trace starts, once each: `number`, `code`, `stages`, `addresses`, `draws`, `text()`."""
+        """The kernels of the trace, or those that some draws run, once each.
+
+        Each has `number`, `code`, `stages`, `addresses`, `draws`, `text()` (assembly), `as_json()`.
+        """
+        selection = None if draws is None else _selection(draws)
         document = self._document(DecodeOptions(max_rows=0))
-        uses = KernelUses(document, None if draws is None else _selection(draws))
-        for item in document:
+        uses = KernelUses(document, selection)
+        for item in self._items(document):
             uses.add(item)
+        if selection is not None:
+            selection.require_any(document.draws, "draw", self.path)
         return uses.found()
 
     def _document(self, options: DecodeOptions) -> Document:
-        return Document(self._source, file=self.path, container=self.kind, device=self.device, options=options)
+        return Document(self._source, file=self.path, container=self.kind, device=self._source.named_device,
+                        options=options)
+
+    def _items(self, document: Document) -> Iterator[Item]:
+        for item in document:
+            if self._progress is not None and document.number:
+                self._progress("submission", document.number - 1)
+            yield item
+        if document.damage and not self._partial:
+            last = document.damage[-1]
+            raise TraceError(self.path, last.offset, last.text)
 
     # --- life -----------------------------------------------------------------------------------------------------
     def close(self) -> None:
@@ -269,7 +342,8 @@ class Trace:
 
     def _repr_html_(self) -> str:
         """A table of the first draws, for notebooks."""
-        commands = (item for item in self.decode(follow=False) if isinstance(item, Command) and item.draw is not None)
+        document = self._document(DecodeOptions(follow=False))
+        commands = (item for item in document if isinstance(item, Command) and item.draw is not None)
         shown = list(islice(commands, _ROWS_SHOWN + 1))
         rows = "".join(f"<tr><td>{c.draw}</td><td>0x{c.address:08x}</td><td>{escape(c.title)}</td></tr>"
                        for c in shown[:_ROWS_SHOWN])
@@ -357,13 +431,14 @@ class Moment:
 class Draw(Moment):
     """A draw command that has just ended: a primitive, a blit, or the last of a group of media objects."""
 
-    def __init__(self, trace: Trace, stepper: Stepper, stop: Stop) -> None:
+    def __init__(self, trace: Trace, stepper: Stepper, stop: Stop, counted: CountedDraw | None = None) -> None:
         super().__init__(trace, stepper, stop)
-        numbers, gen = stepper.device.numbers, stepper.device.info.gen
-        self._kind, words = numbers.kind, tuple(numbers.words)
+        self._counters = None if counted is None else counted.counters
+        begun, gen = counted or stepper.device.numbers, stepper.device.info.gen
+        self._kind, words = begun.kind, tuple(memoryview(begun.words).cast("B").cast("I"))
         layout = command_for(words[0], gen)
         name = "" if layout is None else layout.name
-        self._command = Command(numbers.address, Body(name, layout, words, gen))
+        self._command = Command(begun.address, Body(name, layout, words, gen))
         self._command.draw = stop.number
 
     @property
@@ -393,8 +468,11 @@ class Draw(Moment):
 
     @property
     def counters(self) -> Counters:
-        """What the draw did in each unit (docs/counters.md).  The first use executes the trace once more to count."""
-        return self._trace._counters_of(self.number)
+        """What the draw did in each unit (docs/counters.md).
+
+        Unless the draw was executed with `counting`, the first use executes the trace once more to count.
+        """
+        return self._trace._counters_of(self.number) if self._counters is None else self._counters
 
     def state(self) -> StateInForce:
         """Everything that the draw executes with, and the commands that set it (`.text()`, `.as_json()`, `.blocks()`).

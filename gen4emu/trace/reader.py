@@ -86,6 +86,11 @@ class Trace:
         """"aub", "capture", "error-state", "raw" or "hexdump"."""
         return self._kind.value
 
+    @property
+    def named_device(self) -> Device | None:
+        """The device that the user named; it counts instead of the file's."""
+        return self._check.override
+
     def __iter__(self) -> Iterator[Event]:
         source = self._reading = self._source()
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import lzma
 import threading
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import gen4emu
 from gen4emu.image.compare import load
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
-GEARS, FBO, MPEG2 = (TRACES / f"{name}-g4x.aub.xz" for name in ("gears", "fbo", "mpeg2"))
+GEARS, FBO, MPEG2, TRIANGLE = (TRACES / f"{name}-g4x.aub.xz" for name in ("gears", "fbo", "mpeg2", "triangle"))
 
 
 def test_the_file_says_who_made_it_and_where() -> None:
@@ -159,8 +160,15 @@ def test_a_trace_that_is_cut_short_says_so_at_its_end(tmp_path: Path) -> None:
     path.write_bytes(lzma.decompress(MPEG2.read_bytes())[:-3000])
     with gen4emu.open(path) as trace, pytest.raises(gen4emu.TraceError, match=r"cut\.aub: 0x.*the file ends"):
         list(trace.draws())
+    for read in (gen4emu.Trace.info, gen4emu.Trace.kernels, lambda trace: list(trace.decode())):
+        with gen4emu.open(path) as trace, pytest.raises(gen4emu.TraceError, match=r"cut\.aub: 0x.*the file ends"):
+            read(trace)
     with gen4emu.open(path, partial=True) as trace:
+        assert trace.damage(read_on=False) == []
         assert len(list(trace.draws())) < 5
+        assert len(trace.damage(read_on=False)) == 1
+        assert trace.damage(read_on=False) == trace.damage()
+        assert len(trace.kernels()) == 7
 
 
 def test_a_hang_is_raised_where_it_happens(tmp_path: Path) -> None:
@@ -169,6 +177,37 @@ def test_a_hang_is_raised_where_it_happens(tmp_path: Path) -> None:
     with gen4emu.open(path, kind="raw", device="g45", options=gen4emu.Options(strict=True)) as trace, \
             pytest.raises(gen4emu.HangError):
         list(trace.submissions())
+
+
+def test_a_draw_that_hangs_is_counted_before_the_error_that_names_file_and_place(tmp_path: Path) -> None:
+    path = tmp_path / "hang.aub"
+    whole = lzma.decompress(TRIANGLE.read_bytes())
+    with gen4emu.open(TRIANGLE) as trace:
+        kernel = trace.kernels()[-1]
+    assert (kernel.stages, kernel.draws_text) == (["ps"], "2") and whole.count(kernel.code.code) == 1
+    illegal = bytes(len(kernel.code.code))
+    path.write_bytes(whole.replace(kernel.code.code, illegal))
+    numbers = []
+    with gen4emu.open(path) as trace, pytest.raises(gen4emu.HangError) as caught:
+        for draw in trace.draws(counting=True):
+            numbers.append((draw.number, draw.counters.fragments.written))
+    assert numbers == [(0, 65536), (1, 20106), (2, 0)]
+    assert str(caught.value) == f"{path}: {caught.value.reason} (frame 0, submission 0, draw 2)"
+    assert caught.value.reason.startswith("hang at 0x00100364 in 3DPRIMITIVE: ")
+
+
+def test_closing_a_trace_that_runs_ends_it_behind_the_draw() -> None:
+    """As Ctrl-C does: `advance` is left while the other thread runs."""
+    with gen4emu.open(GEARS) as trace:
+        stepper = trace._stepper()
+
+        def close(unit: str, numbers: range) -> bool:
+            stepper.closed = True
+            return False
+
+        stepper.advance(close)
+        assert (stepper.ended, stepper.counts["draw"]) == (True, 1)
+        stepper.replay.close()
 
 
 def test_a_trace_that_is_forgotten_ends_its_thread() -> None:
@@ -197,6 +236,44 @@ def test_draws_have_counters_and_the_state_in_force() -> None:
         assert "WM_STATE" in gear.text()
     with gen4emu.open(MPEG2) as trace:
         assert [d.counters.media.media_roots > 0 for d in trace.draws("5,29")] == [True, True]
+
+
+@pytest.mark.parametrize(("trace", "numbers", "found"), [
+    (GEARS, None, range(6)), (GEARS, "1-2", [1, 2]), (MPEG2, "2,7-8,20", [2, 7, 8, 20])])
+def test_draws_can_be_counted_while_they_are_executed(trace: Path, numbers: str | None, found: Sequence[int]) -> None:
+    """Media objects come one by one; memory is that behind the last of those that ran together."""
+    with gen4emu.open(trace) as counted:
+        draws = [(d.number, d.place.draw, d.kind, d.command.address, [t.digest for t in d.targets],
+                  d.counters) for d in counted.draws(numbers, counting=True)]
+        assert [d[0] for d in draws] == list(found)
+        for number, place, kind, address, digests, counters in draws:
+            alone = counted.at(draw=number)
+            assert isinstance(alone, gen4emu.Draw)
+            assert (place, counters) == (number, counted._counters_of(number))
+            if alone.number == number:
+                assert (kind, address) == (alone.kind, alone.command.address)
+                assert digests == [t.digest for t in alone.targets]
+        with pytest.raises(gen4emu.SelectionError, match="no draw 77: it has"):
+            list(counted.draws(77, counting=True))
+
+
+def test_progress_says_where_the_work_is() -> None:
+    seen: list[tuple[str, int]] = []
+    with gen4emu.open(GEARS, progress=lambda unit, number: seen.append((unit, number))) as trace:
+        list(trace.draws())
+        assert seen == [*(("draw", n) for n in range(6)), ("submission", 0), ("frame", 0)]
+        assert trace.fraction == 1
+        seen.clear()
+        trace.kernels()
+        assert set(seen) == {("submission", 0)}
+
+
+def test_kernels_of_draws() -> None:
+    with gen4emu.open(TRIANGLE) as trace:
+        assert [k.stages for k in trace.kernels(1)] == [["vs"], ["clip"], ["sf"], ["ps"]]
+        assert {k.draws_text for k in trace.kernels([1])} == {"1"}
+        with pytest.raises(gen4emu.SelectionError, match="no draw 9: it has 3 draws, 0 to 2"):
+            trace.kernels(9)
 
 
 def test_the_history_of_a_pixel_begins_with_why() -> None:
