@@ -8,19 +8,16 @@ from typing import Any
 
 import click
 
+from gen4emu.api.surface import Surface
+from gen4emu.api.trace import Draw
+from gen4emu.api.trace import open as open_trace
 from gen4emu.cli.terminal import Progress, damaged
 from gen4emu.decode.json_text import device_dict
-from gen4emu.device.counters import CountedDraw, Counters
-from gen4emu.device.device import Options
+from gen4emu.device.counters import Counters
 from gen4emu.device.place import DrawKind
-from gen4emu.device.replay import Replay
-from gen4emu.device.targets import Target
-from gen4emu.errors import HangError
-from gen4emu.hw.catalogue import command_for
+from gen4emu.errors import HangError, SelectionError
 from gen4emu.hw.chips import Device
-from gen4emu.hw.gen import Gen
-from gen4emu.selection import ALL, Selection
-from gen4emu.trace.reader import Trace
+from gen4emu.selection import Selection
 
 SCHEMA = "gen4emu.info/2"
 _WIDTHS = {"draw": 6, "frame": 5, "submission": 10, "address": 10, "what": 14, "vertices": 9, "objects": 8,
@@ -28,83 +25,65 @@ _WIDTHS = {"draw": 6, "frame": 5, "submission": 10, "address": 10, "what": 14, "
 _RIGHT = frozenset({"draw", "frame", "submission", "vertices", "objects", "written", "instructions"})
 
 
-def list_draws(trace: Trace, file: str, device: Device | None, selection: Selection, as_json: bool,
-               partial: bool) -> int:
+def list_draws(file: str, draws: str, as_json: bool, *, kind: str | None, base: int, device: Device | None,
+               force_device: bool, partial: bool) -> int:
     """Execute a trace and print what the selected draws did; the exit status."""
-    run = Replay(trace, device, Options())
     progress = Progress(f"executing {file}", lambda: trace.fraction, scrolls=not as_json)
     found: list[dict[str, Any]] = []
     total = Counters()
-
-    def counted(draw: CountedDraw) -> None:
-        nonlocal total
-        progress.tick(lambda: f"draw {draw.place.draw}")
-        if draw.place.draw not in selection:
-            return
-        assert run.device is not None
-        total += draw.counters
-        row = _row(draw, run.device.info.gen)
-        if as_json:
-            found.append(_json(draw, row))
-        else:
-            _print(row, head=not found)
-            found.append({})
-
-    run.on_counters = counted
     hang: HangError | None = None
-    try:
-        for _ in run.frames(None if not selection.is_all else ALL, None, selection):
-            pass
-    except HangError as e:
-        hang = e
-    finally:
-        progress.done()
-        run.close()
-    if not partial:
-        run.look_for_damage()
-    status = damaged(file, run.damage, partial)
-    if hang is None and not status and not selection.is_all:
-        selection.require_any(run.draws, "draw", file)
+    nothing: SelectionError | None = None
+    with open_trace(file, device=device, force_device=force_device, base=base, kind=kind, partial=True,
+                    progress=lambda unit, number: progress.tick(lambda: f"{unit} {number}")) as trace:
+        selection = Selection.parse(draws)
+        try:
+            for draw in trace.draws(selection, counting=True):
+                total += draw.counters
+                row = _row(draw)
+                if as_json:
+                    found.append(_json(draw, row))
+                else:
+                    _print(row, head=not found)
+                    found.append({})
+        except HangError as e:
+            hang = e
+        except SelectionError as e:
+            nothing = e
+        finally:
+            progress.done()
+        damage = trace.damage(read_on=not partial)
+        part = trace.device
+    status = damaged(file, damage, partial)
+    if nothing is not None and not status:
+        raise nothing
     if as_json:
         click.echo(json.dumps({
             "schema": SCHEMA, "file": file, "container": trace.kind,
-            "device": None if run.device is None else device_dict(run.device.info), "draws": found,
-            "total": total.as_json(), "status": 3 if hang else status, "errors": [str(hang)] if hang else [],
+            "device": None if part is None else device_dict(part), "draws": found, "total": total.as_json(),
+            "status": 3 if hang else status, "errors": [hang.reason] if hang else [],
         }, indent=1))
     if hang is not None:
-        raise HangError(f"{file}: {hang} ({run.place.text})")
+        raise hang
     return status
 
 
-def _name(draw: CountedDraw, gen: Gen) -> tuple[str, str]:
-    """The command's name, and the topology of a primitive."""
-    words = memoryview(draw.words).cast("I")
-    command = command_for(words[0], gen)
-    if command is None:
-        return "unknown", ""
-    if draw.kind is not DrawKind.PRIMITIVE:
-        return command.name, ""
-    view = command.view(words, gen=gen)
-    return command.name, command.field("primitive_topology_type", gen).text(view.raw("primitive_topology_type"))
+def _row(draw: Draw) -> dict[str, Any]:
+    counters, depth = draw.counters, draw.depth
+    written = counters.pixels_blitted if draw.kind == DrawKind.BLIT.value else counters.fragments.written
+    return {**draw.place.as_json(), "address": draw.command.address, "kind": draw.kind,
+            "name": draw.command.body.name or "unknown", "topology": draw.topology or "",
+            "vertices": counters.vertices.vertices, "objects": counters.objects.objects, "written": written,
+            "instructions": counters.instructions,
+            "targets": [_target(t) for t in (*draw.targets, *([] if depth is None else [depth]))]}
 
 
-def _row(draw: CountedDraw, gen: Gen) -> dict[str, Any]:
-    name, topology = _name(draw, gen)
-    counters = draw.counters
-    written = counters.pixels_blitted if draw.kind is DrawKind.BLIT else counters.fragments.written
-    return {**draw.place.as_json(), "address": draw.address, "kind": draw.kind.value, "name": name,
-            "topology": topology, "vertices": counters.vertices.vertices, "objects": counters.objects.objects,
-            "written": written, "instructions": counters.instructions,
-            "targets": [_target(t) for t in draw.targets]}
+def _target(surface: Surface) -> dict[str, Any]:
+    return {"kind": surface.kind, "address": surface.address, "format": surface.format, "width": surface.width,
+            "height": surface.height, "pitch_bytes": surface.pitch, "tiling": surface.tiling, "level": surface.level,
+            "slice": surface.slice}
 
 
-def _target(target: Target) -> dict[str, Any]:
-    return {"kind": target.kind, "address": target.address, "format": target.format.name, "width": target.width,
-            "height": target.height, "pitch_bytes": target.pitch, "tiling": target.tiling.name.lower(),
-            "level": target.level, "slice": target.slice}
-
-
-def _json(draw: CountedDraw, row: dict[str, Any]) -> dict[str, Any]:
+def _json(draw: Draw, row: dict[str, Any]) -> dict[str, Any]:
     shown = {name: row[name] for name in ("frame", "submission", "draw", "address", "kind", "name", "topology",
                                           "targets")}
     return shown | {"counters": draw.counters.as_json()}

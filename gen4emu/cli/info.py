@@ -21,7 +21,6 @@ from gen4emu.decode.options import Options
 from gen4emu.decode.summary import DRAW_KINDS, Stretch, Summary, joined, summarize
 from gen4emu.decode.text import device_text
 from gen4emu.hw.chips import Device
-from gen4emu.selection import Selection
 from gen4emu.trace.events import Warning
 
 SCHEMA = "gen4emu.info/2"
@@ -49,11 +48,12 @@ def info(file: str, as_json: bool, brief: bool, draws: str | None, kind: str | N
     """
     if draws is not None and file == "-" and Path(draws).is_file():  # `--draws FILE`, without numbers
         file, draws = draws, "all"
-    trace = traces.open(file, device=device, force_device=force_device, base=base, kind=kind, again=draws is not None)
     if draws is not None:
         from gen4emu.cli.draw_list import list_draws
 
-        return list_draws(trace, file, device, Selection.parse(draws), as_json, partial)
+        return list_draws(file, draws, as_json, kind=kind, base=base, device=device, force_device=force_device,
+                          partial=partial)
+    trace = traces.open(file, device=device, force_device=force_device, base=base, kind=kind)
     document = Document(trace, file=file, container=trace.kind, device=device, options=Options(max_rows=0))
     progress = Progress(f"reading {file}", lambda: trace.fraction)
 

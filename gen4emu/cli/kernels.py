@@ -9,14 +9,11 @@ from typing import Any
 
 import click
 
-from gen4emu import trace as traces
+from gen4emu.api.trace import open as open_trace
 from gen4emu.cli import options
 from gen4emu.cli.tables import table
 from gen4emu.cli.terminal import Progress, damaged, some
-from gen4emu.decode.document import Document
-from gen4emu.decode.findings import damage_texts
-from gen4emu.decode.kernel_uses import KernelUse, KernelUses
-from gen4emu.decode.options import Options
+from gen4emu.decode.kernel_uses import KernelUse
 from gen4emu.hw.chips import Device
 from gen4emu.selection import Selection
 from gen4emu.trace.output import Output
@@ -41,35 +38,31 @@ def kernels(file: str, directory: Path | None, draws: Selection | None, as_json:
       gen4emu kernels trace.aub.xz
       gen4emu kernels trace.aub.xz --draws 4 -o kernels/
     """
-    trace = traces.open(file, device=device, force_device=force_device, base=base, kind=kind)
-    document = Document(trace, file=file, container=trace.kind, device=device, options=Options(max_rows=0))
     progress = Progress(f"reading {file}", lambda: trace.fraction)
-    uses = KernelUses(document, draws)
-    try:
-        for item in document:
-            uses.add(item)
-            progress.tick(lambda: some(document.number, "submission"))
-    finally:
-        progress.done()
-    found = uses.found()
-    errors = [] if partial else damage_texts(document)
-    if draws is not None:
-        draws.require_any(document.draws, "draw", file)
+    with open_trace(file, device=device, force_device=force_device, base=base, kind=kind, partial=True,
+                    progress=lambda unit, number: progress.tick(lambda: some(number + 1, unit))) as trace:
+        try:
+            found = trace.kernels(draws)
+        finally:
+            progress.done()
+        damage = trace.damage()
+        part = trace.device
+    # The last warning is the cause of those before it.
+    errors = [] if partial else [f"{file}: 0x{w.offset:08x}: {w.text}" for w in damage[-1:]]
+    paths = None if directory is None else _write(directory, found)
+    document = {"schema": SCHEMA, "file": file, "device": None if part is None else part.name,
+                "kernels": _entries(found, paths), "errors": errors, "status": 2 if errors else 0}
     if directory is not None:
-        paths = _write(directory, found)
-        index = json.dumps(_document(document, found, paths, errors), indent=1)
         with Output(directory / "index.json") as out:
-            out.write(f"{index}\n".encode())
-        if not as_json:
-            for names in paths:
-                click.echo("\n".join(str(directory / name) for name in names))
-        else:
-            click.echo(index)
-    elif as_json:
-        click.echo(json.dumps(_document(document, found, None, errors), indent=1))
+            out.write(f"{json.dumps(document, indent=1)}\n".encode())
+    if as_json:
+        click.echo(json.dumps(document, indent=1))
+    elif directory is not None:
+        for names in paths or ():
+            click.echo("\n".join(str(directory / name) for name in names))
     else:
         click.echo("\n".join(_text(found)) or f"{file}: no kernels")
-    return damaged(file, document.damage, partial)
+    return damaged(file, damage, partial)
 
 
 def _write(directory: Path, found: list[KernelUse]) -> list[tuple[str, str]]:
@@ -85,14 +78,11 @@ def _write(directory: Path, found: list[KernelUse]) -> list[tuple[str, str]]:
     return paths
 
 
-def _document(document: Document, found: list[KernelUse], paths: list[tuple[str, str]] | None,
-              errors: list[str]) -> dict[str, Any]:
+def _entries(found: list[KernelUse], paths: list[tuple[str, str]] | None) -> list[dict[str, Any]]:
     entries = [use.as_json() for use in found]
     for entry, names in zip(entries, paths or (), strict=paths is not None):
         entry["code"], entry["assembly"] = names
-    device = None if document.device is None else document.device.name
-    return {"schema": SCHEMA, "file": document.file, "device": device, "kernels": entries,
-            "errors": errors, "status": 2 if errors else 0}
+    return entries
 
 
 def _text(found: list[KernelUse]) -> Iterator[str]:
