@@ -19,7 +19,7 @@ from gen4emu.errors import HangError, SelectionError
 from gen4emu.hw.chips import Device
 from gen4emu.selection import Selection
 
-SCHEMA = "gen4emu.info/2"
+SCHEMA = "gen4emu.info.draws/1"
 _WIDTHS = {"draw": 6, "frame": 5, "submission": 10, "address": 10, "what": 14, "vertices": 9, "objects": 8,
            "written": 9, "instructions": 13}
 _RIGHT = frozenset({"draw", "frame", "submission", "vertices", "objects", "written", "instructions"})

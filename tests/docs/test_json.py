@@ -21,7 +21,7 @@ Document = dict[str, Any]
 
 def tables(section: str) -> dict[str, dict[str, bool]]:
     """The keys of each table of a section, by the object they belong to ("" is the document); True: optional."""
-    text = re.split(r"^## ", PAGE, flags=re.MULTILINE)
+    text = re.split(r"^###? ", PAGE, flags=re.MULTILINE)
     body = next(part for part in text if part.startswith(f"{section}\n"))
     found: dict[str, dict[str, bool]] = {}
     for table in re.finditer(r"^\| key(?: of an? (\w+))? \| value \|\n\|---\|---\|\n((?:\|.*\n)+)", body, re.MULTILINE):
@@ -45,6 +45,7 @@ def rows(*path: str) -> Callable[[Document], list[Document]]:
 @pytest.mark.parametrize(("section", "arguments", "objects"), [
     ("info", [TRIANGLE], {"device": rows("device"), "submission": rows("submissions"), "range": rows("memory"),
                           "surface": rows("surfaces"), "kernel": rows("kernels")}),
+    ("info --draws", [TRIANGLE], {"draw": rows("draws")}),
     ("lint", ["--severity", "info", TRIANGLE], {"finding": rows("findings")}),
     ("lint", [str(ROOT / "README.md"), TRIANGLE], {}),
     ("kernels", [TRIANGLE], {"kernel": rows("kernels")}),
@@ -60,10 +61,11 @@ def test_documents_have_the_keys_of_the_page(section: str, arguments: list[str],
                                              monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     arguments = [str(tmp_path) if a == "OUT" else a for a in arguments]
-    status = run([section, "--json", *arguments])
+    status = run([*section.split(), "--json", *arguments])
     document = json.loads(capsys.readouterr().out)
     assert list(document)[:2] == ["schema", "file"]
-    assert re.fullmatch(rf"gen4emu\.{section}/\d+", document["schema"])
+    name = section.replace(" --", ".")
+    assert re.fullmatch(rf"gen4emu\.{name}/\d+", document["schema"])
     assert f"`{document['schema']}`" in PAGE
     assert document["status"] == status and all(isinstance(text, str) for text in document.get("errors", ()))
     documented = tables(section)
@@ -72,6 +74,15 @@ def test_documents_have_the_keys_of_the_page(section: str, arguments: list[str],
         found = pick(document)
         assert found, name
         compare(found, documented[name])
+
+
+def test_every_counter_is_on_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["info", "--draws", "--json", TRIANGLE]) == 0
+    document = json.loads(capsys.readouterr().out)
+    compare([document["total"], *rows("draws", "counters")(document)], tables("Counters")[""])
+    for unit in ("vertices", "objects", "fragments", "media"):
+        (listed,) = re.findall(rf"^\| `{unit}` \| (`\w+`(?:, `\w+`)*) \|$", PAGE, re.MULTILINE)
+        assert set(re.findall(r"\w+", listed)) == set(document["total"][unit])
 
 
 def compare(found: Iterable[Document], keys: dict[str, bool]) -> None:
