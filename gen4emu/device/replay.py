@@ -14,7 +14,7 @@ from gen4emu.device.targets import Target, check_picture_size
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import DecodeError
 from gen4emu.hw import chips
-from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.hw.scanout import DUMP_FORMATS
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace import events
 from gen4emu.trace.capture import digest_of
@@ -209,12 +209,10 @@ class Replay:
 
 
 _DUMP_TILINGS = {"linear": Tiling.LINEAR, "x": Tiling.X, "y": Tiling.Y}
-_DUMP_FORMATS = {1: SurfaceFormat.L8_UNORM, 4: SurfaceFormat.B4G4R4A4_UNORM, 6: SurfaceFormat.B8G8R8X8_UNORM,
-                 7: SurfaceFormat.B8G8R8A8_UNORM}
 
 
 def _dump_target(dump: events.SurfaceDump) -> Target:
-    form = _DUMP_FORMATS.get(dump.format)
+    form = DUMP_FORMATS.get(dump.format)
     if form is None:
         raise DecodeError(f"dump request at 0x{dump.offset:08x}: format {dump.format} is unknown")
     return Target("shown", dump.address, form, dump.width, dump.height, dump.pitch_bytes, _DUMP_TILINGS[dump.tiling],

@@ -12,18 +12,13 @@ from gen4emu.device.place import Place
 from gen4emu.device.targets import Target, check_picture_size
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import Gen4emuError
-from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.hw.scanout import SCANOUT
 from gen4emu.image.raw_video import STDOUT, RawVideo
 from gen4emu.image.store import PictureStore
 from gen4emu.live.connection import BufferUse, Connection, Mark, Observer
 from gen4emu.live.server import Server
 from gen4emu.trace.events import Submission
 
-# DRM formats that can be scanned out, by their four characters.
-SCANOUT = {"XR24": SurfaceFormat.B8G8R8X8_UNORM, "AR24": SurfaceFormat.B8G8R8A8_UNORM,
-           "XB24": SurfaceFormat.R8G8B8X8_UNORM, "AB24": SurfaceFormat.R8G8B8A8_UNORM,
-           "RG16": SurfaceFormat.B5G6R5_UNORM, "XR30": SurfaceFormat.B10G10R10X2_UNORM,
-           "AR30": SurfaceFormat.B10G10R10A2_UNORM}
 _TILINGS = (Tiling.LINEAR, Tiling.X, Tiling.Y)
 
 

@@ -18,6 +18,8 @@ from gen4emu._native import ffi, lib
 from gen4emu.device.device import Device
 from gen4emu.device.memory import PAGE_SIZE, Memory
 from gen4emu.errors import Gen4emuError
+from gen4emu.hw.formats import format_info
+from gen4emu.hw.scanout import DUMP_NUMBERS, SCANOUT
 from gen4emu.live.connection import BufferUse, Connection, Mark, Observer
 from gen4emu.live.server import Server
 from gen4emu.trace.capture import digest
@@ -27,7 +29,6 @@ from gen4emu.trace.write_aub import Dedup
 from gen4emu.trace.write_capture import CaptureWriter
 
 _RUN_PAGES = 256  # 1 MiB, the largest event of a reader
-_DUMPS = {"XR24": (6, 4), "AR24": (7, 4)}  # DRM format: AUB's format number, bytes per pixel
 _TILINGS = ("linear", "x", "y")
 
 Pages = npt.NDArray[np.int64]
@@ -162,12 +163,14 @@ class Recorder(Observer):
 
 def _dump(mark: Mark) -> SurfaceDump | None:
     """A mark as a request to dump a surface, or None if AUB cannot express it."""
-    form = _DUMPS.get(mark.fourcc.to_bytes(4, "little").decode("latin-1"))
+    form = SCANOUT.get(mark.fourcc.to_bytes(4, "little").decode("latin-1"))
     if form is None or not mark.address or mark.tiling >= len(_TILINGS) or mark.pitch % 4 or \
             max(mark.width, mark.height) > 0xFFFF or mark.pitch // 4 > 0x7FFFF:
         return None
-    return SurfaceDump(0, mark.address, 0, 0, mark.width, mark.height, form[1], mark.pitch, form[0],
-                       _TILINGS[mark.tiling])
+    info = format_info(form)
+    assert info is not None
+    return SurfaceDump(0, mark.address, 0, 0, mark.width, mark.height, info.bits_per_texel // 8, mark.pitch,
+                       DUMP_NUMBERS[form], _TILINGS[mark.tiling])
 
 
 class CaptureFiles:

@@ -182,7 +182,7 @@ def test_marks_become_surface_dumps(tmp_path: Path) -> None:
         client.send("mark", lib.G4_LIVE_MARK, address=DATA, width=16, height=8, pitch=512, tiling=1,
                     fourcc=int.from_bytes(b"XR24", "little"))
         client.send("mark", lib.G4_LIVE_MARK, address=DATA, width=16, height=8, pitch=512, tiling=1,
-                    fourcc=int.from_bytes(b"RG16", "little"))
+                    fourcc=int.from_bytes(b"NV12", "little"))
     last = session.events()[-2:]
     assert isinstance(last[0], events.SurfaceDump) and isinstance(last[1], events.FrameBoundary)
     assert (last[0].address, last[0].width, last[0].height, last[0].pitch_bytes, last[0].tiling, last[0].format) == \

@@ -13,6 +13,8 @@ from gen4emu._native import lib
 from gen4emu.cli.main import run
 from gen4emu.device.device import Options
 from gen4emu.hw.chips import BY_NAME
+from gen4emu.hw.scanout import SCANOUT
+from gen4emu.image.compare import load
 from gen4emu.live.pictures import watch_pictures
 from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server
@@ -65,6 +67,28 @@ def test_frames_that_are_shown_have_the_names_and_digests_of_the_replay(suffix: 
                 show(client, number, fourcc)
     found = pictures(live)
     assert [p[0] for p in found] == [f"frame-0000{n}-shown-00200000.png" for n in (0, 1, 3)]
+    assert found == replayed(trace, tmp_path / "replay")
+
+
+# The first pixel of what `show` stores, 0x00112233, in the formats of a display.  RG16: 4, 17 and 19 of 31, 63 and 31;
+# XR30 and AR30: 1, 72 and 563 of 1023.
+FIRST_PIXELS = {"XR24": [0x11, 0x22, 0x33], "AR24": [0x11, 0x22, 0x33, 0], "XB24": [0x33, 0x22, 0x11],
+                "AB24": [0x33, 0x22, 0x11, 0], "RG16": [33, 69, 156], "XR30": [0, 18, 140], "AR30": [0, 18, 140, 0]}
+
+
+@pytest.mark.parametrize("fourcc", FIRST_PIXELS)
+@pytest.mark.parametrize("suffix", ["aub", "g4c"])
+def test_every_format_that_is_shown_is_a_picture_of_the_replay_too(suffix: str, fourcc: str, tmp_path: Path) -> None:
+    assert set(SCANOUT) == set(FIRST_PIXELS)
+    trace, live = tmp_path / f"a.{suffix}", tmp_path / "live"
+    with Server(BY_NAME["g45"], Options(workers=1)) as server:
+        watch_capture(server, trace)
+        watch_pictures(server, live)
+        with connected(server) as client:
+            show(client, 0, fourcc.encode())
+    found = pictures(live)
+    assert [p[0] for p in found] == ["frame-00000-shown-00200000.png"]
+    assert load(live / str(found[0][0]))[0, 0].tolist() == FIRST_PIXELS[fourcc]
     assert found == replayed(trace, tmp_path / "replay")
 
 
