@@ -84,7 +84,7 @@ class Debug:
         raw = self._state().raw
         saved = tuple(raw.drawing_rectangle)
         x1, y1, x2, y2 = r.rectangle
-        raw.drawing_rectangle[0], raw.drawing_rectangle[1] = y1 << 16 | x1, y2 << 16 | x2
+        raw.drawing_rectangle[1], raw.drawing_rectangle[2] = y1 << 16 | x1, y2 << 16 | x2
         try:
             run(words)
         finally:

@@ -68,12 +68,12 @@ class PixelProbe(Probe):
 
     def depth_buffer(self, **fields: Any) -> None:
         """3DSTATE_DEPTH_BUFFER, for the draws that begin from now on."""
-        words = block_named("3DSTATE_DEPTH_BUFFER").pack(self.gen, **fields)[1:]
+        words = block_named("3DSTATE_DEPTH_BUFFER").pack(self.gen, **fields)
         for i, word in enumerate(words):
             self.state.depth_buffer[i] = word
 
     def constant_color(self, *color: float) -> None:
-        for i, value in enumerate(color):
+        for i, value in enumerate(color, 1):
             (self.state.constant_color[i],) = struct.unpack("<I", struct.pack("<f", value))
 
     def iz(self, *, depth_buffer: bool = True, wm: Fields | None = None, cc: Fields | None = None) -> IzDecision:

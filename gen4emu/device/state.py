@@ -1,7 +1,7 @@
 """The state of a hardware context, and the commands that only change it (spec/05 3.2, spec/10 3.1).
 
 The state itself is `struct g4_state` of the C core: pointers resolved when their command arrives, other commands kept
-as their own dwords for the units to unpack.  A context is saved by copying the struct.
+whole for the core to unpack when a draw needs them.  A context is saved by copying the struct.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class ContextState:
         self._curbe = ffi.addressof(self.raw, "curbe")
         self.constants_absolute = False  # INSTPM bit 6
         self.handlers: dict[str, Callable[[Words], None]] = {}
-        for name, member, dwords in _VERBATIM:
-            self.handlers[name] = self._verbatim(member, dwords)
+        for name, member in _VERBATIM:
+            self.handlers[name] = self._verbatim(member)
         self.handlers |= {
             "STATE_BASE_ADDRESS": self._state_base_address,
             "STATE_SIP": self._state_sip,
@@ -69,12 +69,13 @@ class ContextState:
         ffi.memmove(self.raw, bytes(ffi.sizeof("struct g4_state")), ffi.sizeof("struct g4_state"))
 
     # --- commands --------------------------------------------------------------------------------------------------
-    def _verbatim(self, member: str, dwords: int) -> Callable[[Words], None]:
+    def _verbatim(self, member: str) -> Callable[[Words], None]:
+        """A handler that keeps the command whole; what a short one lacks is zero."""
         target = ffi.addressof(self.raw, member)
-        size = 4 * dwords
+        size = ffi.sizeof(getattr(self.raw, member))
 
         def store(words: Words) -> None:
-            ffi.memmove(target, words[1:1 + dwords].tobytes().ljust(size, b"\0"), size)
+            ffi.memmove(target, words[:size // 4].tobytes().ljust(size, b"\0"), size)
 
         return store
 
@@ -161,13 +162,13 @@ class ContextState:
         ffi.memmove(self.raw.chroma_key[words[1] >> 30], words[2:4].tobytes(), 8)
 
     def _line_stipple(self, words: Words) -> None:
-        ffi.memmove(self.raw.line_stipple, words[1:3].tobytes(), 8)
+        ffi.memmove(self.raw.line_stipple, words[:3], 12)
         if _STIPPLE_MODIFY.extract(words):
             repeat = max(1, _STIPPLE_REPEAT.extract(words))
             self.raw.line_stipple_position = _STIPPLE_INDEX.extract(words) * repeat + _STIPPLE_COUNTER.extract(words)
 
     def _svb_index(self, words: Words) -> None:
-        ffi.memmove(self.raw.svb_index[words[1] >> 29 & 3], words[1:4].tobytes(), 12)
+        ffi.memmove(self.raw.svb_index[words[1] >> 29 & 3], words[:4], 16)
 
     def _media_state_pointers(self, words: Words) -> None:
         """Where VFE finds its state at the next MEDIA_OBJECT (spec/70 3.1)."""
@@ -189,12 +190,12 @@ def _in_place(command: Command, name: str, dword: int) -> int:
     return field.mask << field.lo
 
 
-# Commands whose body is kept unchanged: name, member of struct g4_state, dwords.
+# Commands that are kept whole: name, member of struct g4_state.
 _VERBATIM = (
-    ("3DSTATE_DRAWING_RECTANGLE", "drawing_rectangle", 3), ("3DSTATE_CONSTANT_COLOR", "constant_color", 4),
-    ("3DSTATE_DEPTH_BUFFER", "depth_buffer", 5), ("3DSTATE_POLY_STIPPLE_OFFSET", "poly_stipple_offset", 1),
-    ("3DSTATE_POLY_STIPPLE_PATTERN", "poly_stipple", 32),
-    ("3DSTATE_GLOBAL_DEPTH_OFFSET_CLAMP", "depth_offset_clamp", 1), ("3DSTATE_AA_LINE_PARAMETERS", "aa_line", 2),
+    ("3DSTATE_DRAWING_RECTANGLE", "drawing_rectangle"), ("3DSTATE_CONSTANT_COLOR", "constant_color"),
+    ("3DSTATE_DEPTH_BUFFER", "depth_buffer"), ("3DSTATE_POLY_STIPPLE_OFFSET", "poly_stipple_offset"),
+    ("3DSTATE_POLY_STIPPLE_PATTERN", "poly_stipple"), ("3DSTATE_GLOBAL_DEPTH_OFFSET_CLAMP", "depth_offset_clamp"),
+    ("3DSTATE_AA_LINE_PARAMETERS", "aa_line"),
 )
 _BASES = ("general_state_base", "surface_state_base", "indirect_object_base", "general_state_bound",
           "indirect_object_bound")

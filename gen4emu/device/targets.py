@@ -123,7 +123,7 @@ class TargetFinder:
 
     def _depth(self, state: Any) -> Target | None:
         command = command_named("3DSTATE_DEPTH_BUFFER", self.gen)
-        words = (0, *state.depth_buffer)
+        words = tuple(state.depth_buffer)
         depth = command.view(words, gen=self.gen, dwords=command.size(self.gen))
         form = _DEPTH_FORMATS.get(int(depth.surface_format))
         if depth.surface_type == SurfaceType.SURFTYPE_NULL or form is None or depth.surface_base_address == 0:

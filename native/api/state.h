@@ -7,8 +7,8 @@
 #include "api/status.h"
 
 /* The state that commands set, per hardware context (docs/decisions.md 19).  Pointers are resolved graphics addresses:
- * base + offset at the time of the command.  Commands without pointers are kept as their dwords without the header.
- * Python fills it.  Plain data, so saving a context is a copy. */
+ * base + offset at the time of the command.  Commands without pointers are kept whole, with their header, and
+ * unpacked once per draw (draw/load_gen4.c).  Python fills it.  Plain data, so saving a context is a copy. */
 struct g4_state {
     uint32_t general_state_base, surface_state_base, indirect_object_base;
     uint32_t general_state_bound, indirect_object_bound; /* 0: none */
@@ -28,21 +28,21 @@ struct g4_state {
     uint32_t vertex_buffer_valid;  /* bit i */
     uint32_t vertex_element[18][2];
     uint32_t vertex_elements;
-    uint32_t index_buffer[3]; /* with the header: it has the format */
+    uint32_t index_buffer[3];
 
-    uint32_t drawing_rectangle[3];
-    uint32_t constant_color[4];
-    uint32_t depth_buffer[5];
+    uint32_t drawing_rectangle[4];
+    uint32_t constant_color[5];
+    uint32_t depth_buffer[6];
     uint32_t chroma_key[4][2]; /* low, high */
     uint32_t sampler_palette[256];
     uint32_t sampler_palette1[256];
-    uint32_t poly_stipple_offset;
-    uint32_t poly_stipple[32];
-    uint32_t line_stipple[2];
+    uint32_t poly_stipple_offset[2];
+    uint32_t poly_stipple[33];
+    uint32_t line_stipple[3];
     uint32_t line_stipple_position; /* continues from line to line */
-    uint32_t depth_offset_clamp;    /* float bits */
-    uint32_t aa_line[2];
-    uint32_t svb_index[4][3];
+    uint32_t depth_offset_clamp[2];
+    uint32_t aa_line[3];
+    uint32_t svb_index[4][4];
     uint32_t vf_statistics;
 
     uint32_t vfe_state, vfe_extended_state;           /* VLD_STATE or VFE_STATE_EX */

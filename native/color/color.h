@@ -39,9 +39,6 @@ struct g4_pixel_block {
 /* Spec/30 3.8.2 and 3.8.3; pure. */
 struct g4_iz g4_iz_decide(const struct g4_draw_state *draw, bool depth_buffer_present);
 
-/* Is a depth buffer bound that is not SURFTYPE_NULL? */
-bool g4_cc_depth_buffer_present(const struct g4_context *ctx);
-
 /* Once per draw and worker: unpack depth buffer and CC state into worker->eu.cc. */
 enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
 

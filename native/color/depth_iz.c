@@ -46,17 +46,16 @@ static uint32_t late(bool stencil, bool test, bool write, bool computes) {
 }
 
 struct g4_iz g4_iz_decide(const struct g4_draw_state *draw, bool depth_buffer_present) {
-    const struct g4_color_calc_state *const cc = &draw->cc;
-    const struct g4_wm_state *const wm = &draw->wm;
-    const bool test = cc->depth_test_enable && depth_buffer_present;
-    const bool write = cc->depth_buffer_write_enable && depth_buffer_present;
-    const bool stencil = cc->stencil_test_enable && depth_buffer_present;
-    const bool stencil_write = stencil && cc->stencil_buffer_write_enable;
-    const bool computes = wm->pixel_shader_computed_depth;
-    const bool kills = wm->pixel_shader_kill_pixel || cc->alpha_test_enable;
-    const uint32_t cell = wm->early_depth_test_enable
-                              ? early[stencil + stencil_write][2 * test + write][2 * computes + kills]
-                              : late(stencil, test, write, computes);
+    const struct g4_depth_stencil *const tests = &draw->depth_stencil;
+    const struct g4_windower_state *const wm = &draw->windower;
+    const bool test = tests->depth_test && depth_buffer_present;
+    const bool write = tests->depth_write && depth_buffer_present;
+    const bool stencil = tests->stencil_test && depth_buffer_present;
+    const bool stencil_write = stencil && tests->stencil_write;
+    const bool computes = wm->computes_depth;
+    const bool kills = wm->kills_pixels || draw->color.alpha_test.enable;
+    const uint32_t cell = wm->early_depth_test ? early[stencil + stencil_write][2 * test + write][2 * computes + kills]
+                                               : late(stencil, test, write, computes);
     struct g4_iz iz = {
         .mode = (uint8_t)(cell >> 4),
         .source_depth_eu = (cell & SOURCE_EU) != 0,
@@ -64,12 +63,12 @@ struct g4_iz g4_iz_decide(const struct g4_draw_state *draw, bool depth_buffer_pr
         .dest_depth = (cell & DEST_DEPTH) != 0,
         .dest_stencil = (cell & DEST_STENCIL) != 0,
     };
-    if (wm->statistics_enable && kills && iz.mode == G4_IZ_P) {
+    if (draw->stage[G4_STAGE_WM].statistics && kills && iz.mode == G4_IZ_P) {
         /* Pixels can only be counted when it is known who was killed. */
         iz.mode = G4_IZ_N;
         iz.source_depth_rt = true;
         iz.source_depth_eu = true;
     }
-    iz.source_depth_eu |= wm->pixel_shader_uses_source_depth;
+    iz.source_depth_eu |= wm->uses_source_depth;
     return iz;
 }

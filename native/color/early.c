@@ -10,18 +10,6 @@
 static const struct g4_depth_ops *const depth_variants[] = G4_VARIANT_TABLE(g4_depth_ops);
 static const struct g4_color_ops *const color_variants[] = G4_VARIANT_TABLE(g4_color_ops);
 
-bool g4_cc_depth_buffer_present(const struct g4_context *ctx) {
-    const uint32_t *const dw = ctx->state->depth_buffer;
-    struct g4_3dstate_depth_buffer buffer;
-    const uint32_t whole[6] = {0, dw[0], dw[1], dw[2], dw[3], dw[4]};
-
-    if (!(dw[0] | dw[1] | dw[2] | dw[3])) {
-        return false; /* as after reset */
-    }
-    g4_3dstate_depth_buffer_unpack(whole, ctx->gen, &buffer);
-    return buffer.surface_type <= G4_DEPTH_SURFACE_TYPE_SURFTYPE_CUBE;
-}
-
 /* Only one worker speaks for the draw, so that counts do not depend on their number. */
 static void warn(const struct g4_worker *worker, enum g4_event event, uint32_t value) {
     if (worker->index == 0) {
@@ -51,65 +39,37 @@ static bool texel_of(uint32_t depth_format, enum g4_surface_format *format) {
 }
 
 /* Spec/30 3.10: how a colour pixel finds its depth pixel. */
-static void coordinates(struct g4_worker *worker, const struct g4_3dstate_depth_buffer *buffer,
-                        const struct g4_dispatch *dispatch, struct g4_depth *depth) {
-    const struct g4_context *const ctx = worker->ctx;
+static void coordinates(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_depth *depth) {
+    const struct g4_depth_buffer *const buffer = &draw->depth_buffer;
+    const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_WM];
 
-    if (ctx->model->quirks.has_depth_coordinate_offset) {
-        depth->dx = (uint32_t)buffer->depth_coordinate_offset_x;
-        depth->dy = (uint32_t)buffer->depth_coordinate_offset_y;
-        return;
-    }
-    if (buffer->depth_buffer_coordinate_offset_disable) {
-        const uint32_t whole[4] = {0, ctx->state->drawing_rectangle[0], ctx->state->drawing_rectangle[1],
-                                   ctx->state->drawing_rectangle[2]};
-        struct g4_3dstate_drawing_rectangle rectangle;
-        const struct g4_surface *const color = g4_surface_get(worker->surfaces, ctx, &worker->port,
+    depth->dx = buffer->offset_x;
+    depth->dy = buffer->offset_y;
+    if (buffer->follows_drawing_rectangle) {
+        const struct g4_surface *const color = g4_surface_get(worker->surfaces, worker->ctx, &worker->port,
                                                               dispatch->surface_state_base, dispatch->binding_table, 0);
         const uint32_t kept = color->format->block_bits == 16 ? 7 : 3;
-        g4_3dstate_drawing_rectangle_unpack(whole, ctx->gen, &rectangle);
-        depth->dx = 0u - ((uint32_t)rectangle.drawing_rectangle_origin_x & ~kept);
-        depth->dy = 0u - ((uint32_t)rectangle.drawing_rectangle_origin_y & ~3u);
+        depth->dx = 0u - ((uint32_t)draw->drawing_rectangle.origin_x & ~kept);
+        depth->dy = 0u - ((uint32_t)draw->drawing_rectangle.origin_y & ~3u);
     }
 }
 
-static void surface_of(const struct g4_3dstate_depth_buffer *buffer, enum g4_surface_format format,
+static void surface_of(const struct g4_depth_buffer *buffer, enum g4_surface_format format,
                        struct g4_surface *surface) {
     surface->present = true;
     surface->format = &g4_formats[format];
-    surface->type = buffer->surface_type; /* the codes are those of SURFACE_STATE */
-    surface->base = buffer->surface_base_address;
-    surface->pitch = buffer->surface_pitch;
-    surface->tiling = buffer->tiled_surface ? G4_TILING_Y : G4_TILING_LINEAR;
+    surface->type = buffer->type; /* the codes are those of SURFACE_STATE */
+    surface->base = buffer->address;
+    surface->pitch = buffer->pitch_bytes;
+    surface->tiling = buffer->tiled ? G4_TILING_Y : G4_TILING_LINEAR;
     surface->width = buffer->width;
-    surface->height = buffer->surface_type == G4_DEPTH_SURFACE_TYPE_SURFTYPE_1D ? 1 : buffer->height;
-    surface->depth = buffer->surface_type == G4_DEPTH_SURFACE_TYPE_SURFTYPE_CUBE ? 1 : buffer->depth;
-    surface->levels = buffer->lod + 1;
+    surface->height = buffer->type == G4_DEPTH_SURFACE_TYPE_SURFTYPE_1D ? 1 : buffer->height;
+    surface->depth = buffer->type == G4_DEPTH_SURFACE_TYPE_SURFTYPE_CUBE ? 1 : buffer->depth;
+    surface->levels = buffer->level + 1;
     surface->state.surface_type = surface->type;
-    surface->state.mip_count_or_lod = buffer->lod;
-    surface->state.mip_map_layout_mode = buffer->mip_map_layout_mode;
+    surface->state.mip_count_or_lod = buffer->level;
+    surface->state.mip_map_layout_mode = buffer->miptree_layout;
     surface->state.minimum_array_element = buffer->minimum_array_element;
-}
-
-static void stencil_sets(const struct g4_color_calc_state *cc, struct g4_stencil_set sets[2]) {
-    sets[0] = (struct g4_stencil_set){
-        .function = (uint8_t)cc->stencil_test_function,
-        .fail = (uint8_t)cc->stencil_fail_op,
-        .zfail = (uint8_t)cc->stencil_pass_depth_fail_op,
-        .zpass = (uint8_t)cc->stencil_pass_depth_pass_op,
-        .reference = (uint8_t)cc->stencil_reference_value,
-        .test_mask = (uint8_t)cc->stencil_test_mask,
-        .write_mask = (uint8_t)cc->stencil_write_mask,
-    };
-    sets[1] = (struct g4_stencil_set){
-        .function = (uint8_t)cc->backface_stencil_test_function,
-        .fail = (uint8_t)cc->backface_stencil_fail_op,
-        .zfail = (uint8_t)cc->backface_stencil_pass_depth_fail_op,
-        .zpass = (uint8_t)cc->backface_stencil_pass_depth_pass_op,
-        .reference = (uint8_t)cc->backface_stencil_reference_value,
-        .test_mask = (uint8_t)cc->backface_stencil_test_mask,
-        .write_mask = (uint8_t)cc->backface_stencil_write_mask,
-    };
 }
 
 uint32_t g4_cc_slice(const struct g4_surface *surface, uint32_t level, uint32_t array_index) {
@@ -139,48 +99,44 @@ void g4_depth_select(struct g4_depth *depth, uint32_t gen, uint32_t array_index)
 }
 
 static void begin_depth(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc) {
-    const struct g4_context *const ctx = worker->ctx;
-    const struct g4_color_calc_state *const state = &draw->cc;
+    const struct g4_depth_buffer *const buffer = &draw->depth_buffer;
+    const struct g4_depth_stencil *const state = &draw->depth_stencil;
     struct g4_depth *const depth = &cc->depth;
-    struct g4_3dstate_depth_buffer buffer;
     enum g4_surface_format texel;
 
     memset(depth, 0, sizeof *depth);
-    if (!g4_cc_depth_buffer_present(ctx)) {
-        if (draw->wm.pixel_shader_computed_depth) {
-            warn(worker, G4_EVENT_NO_DEPTH_BUFFER, ctx->state->depth_buffer[0]); /* WM-105 */
+    if (!buffer->present) {
+        if (draw->windower.computes_depth) {
+            warn(worker, G4_EVENT_NO_DEPTH_BUFFER, buffer->report_value); /* WM-105 */
         }
         return;
     }
-    const uint32_t *const dw = ctx->state->depth_buffer;
-    const uint32_t whole[6] = {0, dw[0], dw[1], dw[2], dw[3], dw[4]};
-    g4_3dstate_depth_buffer_unpack(whole, ctx->gen, &buffer);
-    if (!texel_of(buffer.surface_format, &texel)) {
-        warn(worker, G4_EVENT_BAD_FORMAT, buffer.surface_format);
+    if (!texel_of(buffer->format, &texel)) {
+        warn(worker, G4_EVENT_BAD_FORMAT, buffer->format);
         return;
     }
-    if (buffer.surface_format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
-        warn(worker, G4_EVENT_BAD_FORMAT, buffer.surface_format); /* quirk Q15: reserved, works all the same */
+    if (buffer->format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
+        warn(worker, G4_EVENT_BAD_FORMAT, buffer->format); /* quirk Q15: reserved, works all the same */
     }
-    if (buffer.tiled_surface && buffer.tile_walk != G4_DEPTH_TILE_WALK_YMAJOR) {
-        warn(worker, G4_EVENT_BAD_STATE, dw[0]);
+    if (buffer->tiled && buffer->tile_walk_x) {
+        warn(worker, G4_EVENT_BAD_STATE, buffer->report_value);
     }
-    const bool has_stencil = buffer.surface_format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT ||
-                             buffer.surface_format == G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT;
-    if (state->stencil_test_enable && !has_stencil) {
-        warn(worker, G4_EVENT_BAD_STATE, buffer.surface_format); /* WM-104 */
+    const bool has_stencil =
+        buffer->format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT || buffer->format == G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT;
+    if (state->stencil_test && !has_stencil) {
+        warn(worker, G4_EVENT_BAD_STATE, buffer->format); /* WM-104 */
     }
-    depth->format = buffer.surface_format;
-    depth->depth_test = state->depth_test_enable;
-    depth->depth_write = state->depth_buffer_write_enable;
-    depth->stencil_test = state->stencil_test_enable && has_stencil;
-    depth->stencil_write = depth->stencil_test && state->stencil_buffer_write_enable;
-    depth->double_sided = state->double_sided_stencil_enable;
-    depth->function = (uint8_t)state->depth_test_function;
-    stencil_sets(state, depth->stencil);
-    surface_of(&buffer, texel, &depth->surface);
-    coordinates(worker, &buffer, &draw->dispatch[G4_STAGE_WM], depth);
-    g4_depth_select(depth, ctx->gen, 0);
+    depth->format = buffer->format;
+    depth->depth_test = state->depth_test;
+    depth->depth_write = state->depth_write;
+    depth->stencil_test = state->stencil_test && has_stencil;
+    depth->stencil_write = depth->stencil_test && state->stencil_write;
+    depth->double_sided = state->double_sided;
+    depth->function = state->depth_function;
+    memcpy(depth->stencil, state->stencil, sizeof depth->stencil);
+    surface_of(buffer, texel, &depth->surface);
+    coordinates(worker, draw, depth);
+    g4_depth_select(depth, worker->ctx->gen, 0);
     if (depth->depth_test || depth->depth_write || depth->stencil_test) {
         depth->test = cc->depth_ops->test[depth->format][depth->stencil_test];
     }
@@ -198,9 +154,8 @@ enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_draw_state 
     }
     cc->depth_ops = depth_variants[g4_variant_current()];
     cc->color_ops = color_variants[g4_variant_current()];
-    cc->state = draw->cc;
-    memcpy(cc->viewport, draw->cc_viewport, sizeof cc->viewport);
-    cc->wm_statistics = draw->wm.statistics_enable;
+    cc->state = draw->color;
+    cc->wm_statistics = draw->stage[G4_STAGE_WM].statistics;
     memset(cc->alpha_passed, 0, sizeof cc->alpha_passed);
     for (int i = 0; i < G4_TARGETS; i++) {
         cc->target[i].valid = false;
@@ -235,8 +190,8 @@ uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16
         struct g4_depth_job job = {
             .live = lit,
             .z = z,
-            .minimum = cc->viewport[viewport & 15].minimum_depth,
-            .maximum = cc->viewport[viewport & 15].maximum_depth,
+            .minimum = cc->state.depth_range[viewport & 15].minimum,
+            .maximum = cc->state.depth_range[viewport & 15].maximum,
             .back_facing = back_facing,
             .update = true,
         };

@@ -128,20 +128,17 @@ bool g4_cc_compare(uint32_t function, float a, float b) {
     }
 }
 
-static uint32_t alpha_test(const struct g4_color_calc_state *state, const float *const alpha[2], uint32_t live) {
-    const bool bytes = state->alpha_test_format == G4_ALPHA_TEST_FORMAT_UNORM8;
-    const float reference =
-        bytes ? (float)state->alpha_reference_value_as_unorm8 : state->alpha_reference_value_as_float32;
+static uint32_t alpha_test(const struct g4_alpha_test *test, const float *const alpha[2], uint32_t live) {
     uint32_t passed = 0;
 
     for (uint32_t left = live; left; left &= left - 1) {
         const uint32_t i = (uint32_t)__builtin_ctz(left);
         float a = alpha[i / 8][i % 8];
-        if (bytes) {
+        if (test->unorm8) {
             a = a > 0 ? a : 0;
             a = floorf((a < 1 ? a : 1) * 255.0f + 0.5f);
         }
-        passed |= (uint32_t)g4_cc_compare(state->alpha_test_function, a, reference) << i;
+        passed |= (uint32_t)g4_cc_compare(test->function, a, test->reference) << i;
     }
     return passed;
 }
@@ -165,8 +162,8 @@ static uint32_t late_test(const struct message *m, const struct g4_pixels *pixel
     }
     struct g4_depth_job job = {
         .live = live,
-        .minimum = m->cc->viewport[viewport].minimum_depth,
-        .maximum = m->cc->viewport[viewport].maximum_depth,
+        .minimum = m->cc->state.depth_range[viewport].minimum,
+        .maximum = m->cc->state.depth_range[viewport].maximum,
         .back_facing = g4_payload_ps_r1_back_facing(m->header[1]),
         .update = m->last,
     };
@@ -239,7 +236,7 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
                                 struct g4_hooks *hooks, bool counting) {
     const bool counted = counting && m->eu->counters;
     const uint32_t live = pixels->live;
-    const struct g4_color_calc_state *const state = &m->cc->state;
+    const struct g4_color_state *const state = &m->cc->state;
     const bool counts = m->last && (m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL));
     float alpha[2][8];
     uint32_t colored = pixels->live;
@@ -255,10 +252,10 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
         pixels->color[1][3] = alpha[1];
     }
     uint32_t tested = colored;
-    if (state->alpha_test_enable) {
+    if (state->alpha_test.enable) {
         if (!m->target->integer) {
             const float *const tried[2] = {pixels->color[0][3], pixels->color[1][3]};
-            colored = alpha_test(state, tried, pixels->live);
+            colored = alpha_test(&state->alpha_test, tried, pixels->live);
         }
         /* Depth and stencil change where any target's alpha passed (WM-83). */
         tested = colored | (*m->alpha_passed >> first & pixels->live);
@@ -268,7 +265,7 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
     const uint32_t past = counted ? past_stencil(m, pixels, tested) : 0;
     if (tested) {
         passed = late_test(m, pixels, tested);
-        if (counts && state->statistics_enable) {
+        if (counts && state->statistics) {
             m->eu->ps_depth_count += (uint32_t)__builtin_popcount(passed);
         }
         colored &= passed;
@@ -411,7 +408,7 @@ static bool is_plain(const struct message *m) {
         COLORS = 8
     };
     return m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 && m->send->mlen == HEADER + COLORS && !m->eu->observed &&
-           !m->cc->state.alpha_test_enable;
+           !m->cc->state.alpha_test.enable;
 }
 
 /* The target of a thread whose header asks for nothing else; NULL: it does, or something is wrong. */

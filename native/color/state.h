@@ -22,12 +22,6 @@ struct g4_pixels {
 
 /* ---- depth and stencil ---- */
 
-struct g4_stencil_set {
-    uint8_t function;           /* enum g4_compare_function */
-    uint8_t fail, zfail, zpass; /* enum g4_stencil_operation */
-    uint8_t reference, test_mask, write_mask;
-};
-
 struct g4_depth_job {
     uint32_t live;
     uint16_t x[4], y[4];
@@ -119,8 +113,7 @@ struct g4_color_ops;
 struct g4_cc {
     const struct g4_depth_ops *depth_ops;
     const struct g4_color_ops *color_ops;
-    struct g4_color_calc_state state;
-    struct g4_cc_viewport viewport[16];
+    struct g4_color_state state;
     bool wm_statistics;
     struct g4_depth depth;
     struct g4_target target[G4_TARGETS];

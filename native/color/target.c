@@ -47,18 +47,17 @@ static void format_range(const struct g4_target *target, uint32_t c, float *low,
     }
 }
 
-static void clamp_ranges(struct g4_target *target, const struct g4_color_calc_state *state) {
+static void clamp_ranges(struct g4_target *target, const struct g4_blend_state *state) {
     for (uint32_t c = 0; c < 4; c++) {
         struct g4_channel *const channel = &target->channel[c];
         float low, high;
         format_range(target, c, &low, &high);
         channel->low = channel->post_low = low;
         channel->high = channel->post_high = high;
-        if (state->color_clamp_range == G4_COLOR_CLAMP_RANGE_UNORM ||
-            state->color_clamp_range == G4_COLOR_CLAMP_RANGE_SNORM) {
-            channel->low = state->color_clamp_range == G4_COLOR_CLAMP_RANGE_UNORM ? 0 : -1;
+        if (state->clamp_range == G4_COLOR_CLAMP_RANGE_UNORM || state->clamp_range == G4_COLOR_CLAMP_RANGE_SNORM) {
+            channel->low = state->clamp_range == G4_COLOR_CLAMP_RANGE_UNORM ? 0 : -1;
             channel->high = 1;
-            if (state->post_blend_color_clamp_enable) {
+            if (state->post_clamp) {
                 channel->post_low = fmaxf(low, channel->low);
                 channel->post_high = 1;
             }
@@ -144,16 +143,10 @@ static void complain(struct g4_target *target, enum g4_event event, uint32_t val
     }
 }
 
-static void set_blend(struct g4_target *target, const struct g4_worker *worker,
-                      const struct g4_color_calc_state *state) {
-    const bool independent = state->independent_alpha_blend_enable;
-    const uint32_t function[2] = {state->color_blend_function,
-                                  independent ? state->alpha_blend_function : state->color_blend_function};
-    const uint32_t source[2] = {state->source_blend_factor,
-                                independent ? state->source_alpha_blend_factor : state->source_blend_factor};
-    const uint32_t destination[2] = {state->destination_blend_factor, independent
-                                                                          ? state->destination_alpha_blend_factor
-                                                                          : state->destination_blend_factor};
+static void set_blend(struct g4_target *target, const struct g4_blend_state *state) {
+    const uint32_t *const function = state->function;
+    const uint32_t *const source = state->source;
+    const uint32_t *const destination = state->destination;
     bool replaces = true;
 
     for (int set = 0; set < 2; set++) {
@@ -175,8 +168,7 @@ static void set_blend(struct g4_target *target, const struct g4_worker *worker,
     }
     target->blend = !(replaces && target->saturate); /* floats are clamped to their format by the blender */
     for (uint32_t c = 0; c < 4; c++) {
-        float k;
-        memcpy(&k, &worker->ctx->state->constant_color[c], sizeof k);
+        float k = state->constant[c];
         if (target->pre_clamp) {
             k = k < target->channel[c].low ? target->channel[c].low : k;
             k = k > target->channel[c].high ? target->channel[c].high : k;
@@ -246,7 +238,7 @@ static bool logic_reads(uint32_t function) {
 
 static void set_operations(struct g4_target *target, struct g4_worker *worker, const struct g4_format *format,
                            const struct g4_surface_state *surface, bool yuv) {
-    const struct g4_color_calc_state *const state = &g4_cc_of(worker)->state;
+    const struct g4_blend_state *const state = &g4_cc_of(worker)->state.blend;
     const uint32_t gen = worker->ctx->gen;
     bool unorm = !yuv && !format->srgb;
 
@@ -258,23 +250,23 @@ static void set_operations(struct g4_target *target, struct g4_worker *worker, c
     }
     for (int c = 0; c < 4; c++) {
         struct g4_channel *const channel = &target->channel[c];
-        channel->dither = state->color_dither_enable && channel->type == G4_CHANNEL_UNORM &&
+        channel->dither = state->dither && channel->type == G4_CHANNEL_UNORM &&
                           (channel->bits < 8 || worker->ctx->options.dither_all); /* decision 13 */
         target->dither |= channel->dither;
     }
-    target->dither_x = (uint8_t)state->x_dither_offset;
-    target->dither_y = (uint8_t)state->y_dither_offset;
+    target->dither_x = (uint8_t)state->dither_x;
+    target->dither_y = (uint8_t)state->dither_y;
     clamp_ranges(target, state);
-    target->pre_clamp = state->pre_blend_color_clamp_enable && !target->integer;
+    target->pre_clamp = state->pre_clamp && !target->integer;
     target->post_clamp = true;
-    target->logic_op = state->logic_op_enable && unorm;
-    target->logic = (uint8_t)state->logic_op_function;
+    target->logic_op = state->logic_op && unorm;
+    target->logic = (uint8_t)state->logic_function;
 
-    const bool wants_blend = state->color_buffer_blend_enable && surface->color_blend_enable;
-    if (wants_blend && state->logic_op_enable) {
-        complain(target, G4_EVENT_BAD_STATE, state->logic_op_function); /* WM-103 */
+    const bool wants_blend = state->enable && surface->color_blend_enable;
+    if (wants_blend && state->logic_op) {
+        complain(target, G4_EVENT_BAD_STATE, state->logic_function); /* WM-103 */
     } else if (wants_blend && (format->blend & gen) && !yuv) {
-        set_blend(target, worker, state);
+        set_blend(target, state);
     } else if (wants_blend && !target->integer) {
         complain(target, G4_EVENT_BAD_FORMAT, surface->surface_format);
     }

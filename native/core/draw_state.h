@@ -1,5 +1,9 @@
 /*
  * The state of one draw: read from memory and unpacked once, before the draw starts; constant while it runs.
+ *
+ * Filled by the model's load_draw function (draw/load_gen4.c), the only place that sees commands and state blocks of
+ * the 3D pipeline.  Members have the manual's words but no encodings: sizes are in rows, pixels or bytes as their names
+ * say, addresses are graphics addresses.  Enumerations are the generated ones, which all generations share.
  */
 #ifndef G4_DRAW_STATE_H
 #define G4_DRAW_STATE_H
@@ -18,25 +22,238 @@ enum {
     G4_STAGES
 };
 enum {
-    G4_WM_ENTRIES = 4
+    G4_WM_ENTRIES = 4, /* entry points of a pixel shader kernel */
+    G4_VIEWPORTS = 16,
+    G4_VERTEX_BUFFERS = 17,
+    G4_VERTEX_ELEMENTS = 18,
+    G4_STIPPLE_ROWS = 32,
 };
 
-struct g4_draw_state {
-    struct g4_vs_state vs;
-    struct g4_gs_state gs;
-    struct g4_clip_state clip;
-    struct g4_sf_state sf;
-    struct g4_wm_state wm;
-    struct g4_color_calc_state cc;
-    struct g4_clip_viewport clip_viewport[16];
-    struct g4_sf_viewport sf_viewport[16];
-    struct g4_cc_viewport cc_viewport[16];
-    struct g4_3dprimitive primitive;
-    bool gs_enable, clip_enable;
+/* ---- vertices ---- */
 
+struct g4_primitive {
+    uint32_t topology; /* enum g4_primitive_topology */
+    bool indexed;
+    bool indirect; /* the vertex count is in memory, at vertex_count_address */
+    uint32_t vertex_count;
+    uint32_t vertex_count_address;
+    uint32_t start_vertex;
+    uint32_t instance_count, start_instance;
+    int32_t base_vertex; /* added to indices */
+};
+
+struct g4_vertex_buffer {
+    uint32_t address, pitch_bytes;
+    uint32_t max_index; /* 0: no check */
+    bool per_instance;
+    uint32_t step_rate; /* instances per element; 0: all use the first one */
+};
+
+struct g4_vertex_element {
+    uint32_t buffer; /* G4_VERTEX_BUFFERS or more: there is no such buffer */
+    uint32_t offset_bytes;
+    uint32_t format;      /* enum g4_surface_format */
+    uint32_t control[4];  /* enum g4_vertex_component_control */
+    uint32_t destination; /* dword of the vertex URB entry */
+};
+
+struct g4_index_buffer {
+    uint32_t address, end; /* `end` is the address of the last byte; 0: no check */
+    uint32_t index_bytes;  /* 1, 2 or 4 */
+    bool cut_enable;
+};
+
+/* ---- stages that run threads ---- */
+
+/* Where the payload of a stage's threads comes from, and how many threads there may be.  A row has 256 bits. */
+struct g4_stage {
+    uint32_t constant_offset, constant_rows; /* of the CURBE */
+    uint32_t input_offset, input_rows;       /* of each URB entry that a thread reads */
+    uint32_t grf_start;                      /* first register after the fixed part of the payload */
+    uint32_t entry_rows;                     /* of a URB entry that the stage writes; even */
+    uint32_t max_threads;
+    bool statistics;
+};
+
+struct g4_geometry_shader {
+    bool reorder;
+    bool discard_adjacency;
+    uint32_t max_viewport;
+};
+
+struct g4_guardband {
+    float x_min, x_max, y_min, y_max;
+};
+
+struct g4_clip {
+    uint32_t mode; /* enum g4_clip_mode */
+    bool test_xy, test_z, test_guardband, test_negative_w;
+    bool user_flags_must_clip;
+    uint32_t user_flags;                     /* bit i: user clip flag i is tested */
+    float x_min, x_max, y_min, y_max, z_min; /* of the volume; its z_max is 1 */
+    bool count_gs_output;                    /* GS_PRIMITIVES */
+    struct g4_guardband guardband[G4_VIEWPORTS];
+};
+
+/* ---- setup and rasterization ---- */
+
+struct g4_viewport {
+    float m00, m11, m22, m30, m31, m32;
+    int32_t scissor_x_min, scissor_y_min, scissor_x_max, scissor_y_max; /* inclusive */
+};
+
+struct g4_drawing_rectangle {
+    int32_t x_min, y_min, x_max, y_max; /* of the clipped rectangle, inclusive */
+    int32_t origin_x, origin_y;
+};
+
+struct g4_line_antialiasing {
+    float region, cap_region; /* pixels */
+    bool true_distance;       /* else the Manhattan distance */
+    bool has_slope;           /* coverage follows from the slopes and biases, not from the regions */
+    float slope, bias, cap_slope, cap_bias;
+    float scale; /* full coverage: 15 or 255 */
+};
+
+struct g4_line_stipple {
+    uint32_t pattern; /* 16 bits */
+    uint32_t repeat;  /* 1 or more */
+};
+
+struct g4_setup_state {
+    bool viewport_transform, scissor;
+    bool coarse_positions;  /* vertices have 4 bits of sub-pixel precision, else 8 */
+    float bias_x, bias_y;   /* destination origin, pixels */
+    uint32_t front_winding; /* enum g4_front_winding */
+    uint32_t cull_mode;     /* enum g4_cull_mode */
+    bool point_width_from_vertex;
+    uint32_t point_width_u8_3;
+    uint32_t point_rule; /* enum g4_point_rasterization_rule */
+    bool sprite_point;
+    float line_width;      /* pixels, 0: cosmetic */
+    float line_cap_region; /* pixels that an antialiased line extends beyond its ends */
+    bool line_antialiasing, line_last_pixel;
+    bool legacy_diamonds;                                      /* cosmetic lines follow the legacy rule */
+    uint8_t provoking_line, provoking_triangle, provoking_fan; /* vertex of the object */
+};
+
+/* The depth offset of triangles. */
+struct g4_depth_bias {
+    bool enable;
+    bool legacy_unit; /* the constant counts in units of 1.0 */
+    float constant, scale, clamp;
+};
+
+/* ---- pixels ---- */
+
+struct g4_windower_state {
+    bool thread_dispatch;
+    bool dispatch_8, dispatch_16, dispatch_32, contiguous_32, contiguous_64; /* thread sizes, in pixels */
+    bool kills_pixels, computes_depth, uses_source_depth;                    /* the pixel shader */
+    bool early_depth_test;
+    bool polygon_stipple, line_stipple;
+    bool setup_transposed; /* setup entries have rows of one coefficient of eight attributes */
+    uint32_t depth_row;    /* row of a setup entry with the coefficients of depth */
+};
+
+struct g4_depth_buffer {
+    bool present;
+    bool tiled, tile_walk_x; /* X-major tile walk is invalid for depth */
+    uint32_t type;           /* enum g4_depth_surface_type */
+    uint32_t format;         /* enum g4_depth_format */
+    uint32_t address, pitch_bytes;
+    uint32_t width, height, depth; /* of level 0 */
+    uint32_t level, miptree_layout, minimum_array_element;
+    uint32_t offset_x, offset_y;    /* added to pixel coordinates */
+    bool follows_drawing_rectangle; /* instead: coordinates are relative to the aligned drawing rectangle origin */
+    uint32_t report_value;          /* for reports: the dword of the command that has type and format */
+};
+
+struct g4_stencil_set {
+    uint8_t function;           /* enum g4_compare_function */
+    uint8_t fail, zfail, zpass; /* enum g4_stencil_operation */
+    uint8_t reference, test_mask, write_mask;
+};
+
+struct g4_depth_range {
+    float minimum, maximum;
+};
+
+struct g4_depth_stencil {
+    bool depth_test, depth_write, stencil_test, stencil_write, double_sided;
+    uint8_t depth_function;           /* enum g4_compare_function */
+    struct g4_stencil_set stencil[2]; /* front, back */
+};
+
+struct g4_alpha_test {
+    bool enable;
+    bool unorm8;       /* alpha is compared as an 8-bit integer */
+    uint32_t function; /* enum g4_compare_function */
+    float reference;   /* 0 to 255 if unorm8 */
+};
+
+struct g4_blend_state {
+    bool enable;
+    uint32_t function[2];               /* color, alpha: enum g4_blend_function */
+    uint32_t source[2], destination[2]; /* enum g4_blend_factor */
+    float constant[4];
+    bool logic_op;
+    uint32_t logic_function; /* enum g4_logic_op_function */
+    bool dither;
+    uint32_t dither_x, dither_y;
+    uint32_t clamp_range; /* enum g4_color_clamp_range */
+    bool pre_clamp, post_clamp;
+};
+
+/* The render target write's share of the state. */
+struct g4_color_state {
+    struct g4_depth_range depth_range[G4_VIEWPORTS];
+    struct g4_alpha_test alpha_test;
+    struct g4_blend_state blend;
+    bool statistics;
+};
+
+/* ---- all of it ---- */
+
+struct g4_draw_state {
+    struct g4_primitive primitive;
+    struct g4_index_buffer index_buffer;
+    struct g4_vertex_buffer vertex_buffer[G4_VERTEX_BUFFERS];
+    struct g4_vertex_element vertex_element[G4_VERTEX_ELEMENTS];
+    uint32_t vertex_elements; /* valid ones */
+    bool vertex_cache;        /* vertices with the same index may be shaded once */
+    bool vertex_statistics;
+
+    bool vs_enable, gs_enable, clip_enable;
+    struct g4_stage stage[G4_STAGES];
     struct g4_dispatch dispatch[G4_STAGES];
-    const struct g4_kernel *kernel[G4_STAGES];        /* NULL where the stage runs none; WM has its own three */
-    const struct g4_kernel *wm_kernel[G4_WM_ENTRIES]; /* entry points, 16 bytes apart (spec/30 3.9) */
+    const struct g4_kernel *kernel[G4_STAGES]; /* NULL where a stage runs none, and for G4_STAGE_WM */
+    const struct g4_kernel *wm_kernel[G4_WM_ENTRIES];
+    struct g4_geometry_shader gs;
+    struct g4_clip clip;
+
+    struct g4_setup_state setup;
+    struct g4_viewport viewport[G4_VIEWPORTS];
+    struct g4_drawing_rectangle drawing_rectangle;
+    struct g4_line_antialiasing line_antialiasing;
+    struct g4_line_stipple line_stipple;
+    uint32_t polygon_stipple[G4_STIPPLE_ROWS]; /* bit x of [y]: pixel (x mod 32, y mod 32) is drawn; if enabled */
+    struct g4_depth_bias depth_bias;
+
+    struct g4_windower_state windower;
+    struct g4_depth_buffer depth_buffer;
+    struct g4_depth_stencil depth_stencil;
+    struct g4_color_state color;
+
+    uint32_t setup_address, windower_address, color_address; /* of the units' state, for reports and payloads */
+};
+
+/* What a load_draw function works with. */
+struct g4_draw_loader {
+    const struct g4_context *ctx;
+    struct g4_port *port;       /* reads that a draw needs */
+    struct g4_port *quiet_port; /* speculative reads: faults are discarded, nothing is marked as accessed */
+    struct g4_kernel_cache *kernels;
 };
 
 #endif

@@ -7,8 +7,7 @@
 #ifndef G4_MODEL_H
 #define G4_MODEL_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "api/status.h"
 
 /* Limits of a chip, generated from gen4emu/hw/chips.py. */
 struct g4_chip {
@@ -61,9 +60,19 @@ struct g4_quirks {
     bool vfe_extends_all_modes; /* VFE_STATE_EX is read in every mode, else only with VLD */
 };
 
+struct g4_draw_loader; /* core/draw_state.h */
+struct g4_draw_state;
+struct g4_fault;
+
+/* Fill the state of a draw from the context's commands, the state blocks in memory and the 3DPRIMITIVE itself.  On
+ * failure the fault says why, and the state is incomplete. */
+typedef enum g4_status g4_load_draw_fn(const struct g4_draw_loader *loader, const uint32_t *primitive,
+                                       struct g4_draw_state *draw, struct g4_fault *fault);
+
 struct g4_model {
     const struct g4_chip *chip;
     struct g4_quirks quirks;
+    g4_load_draw_fn *load_draw;
 };
 
 /* The model of a chip by its G4_GEN_* bit; NULL: none. */

@@ -321,8 +321,8 @@ void g4_debug_draw_started(struct g4_hooks *hooks) {
     for (int s = 0; s < G4_STAGES; s++) {
         draw->dispatch[s].observed = true;
     }
-    const uint64_t vertices = (uint64_t)draw->primitive.vertex_count_per_instance * draw->primitive.instance_count;
-    debug->draw_vertices = draw->primitive.indirect_vertex_count ? 0 : (uint32_t)vertices;
+    const uint64_t vertices = (uint64_t)draw->primitive.vertex_count * draw->primitive.instance_count;
+    debug->draw_vertices = draw->primitive.indirect ? 0 : (uint32_t)vertices;
 }
 
 void g4_debug_draw_ended(struct g4_hooks *hooks) {

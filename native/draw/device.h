@@ -48,7 +48,7 @@ void g4_device_attach(struct g4_device *device, struct g4_hooks *hooks);
 /* Add up what workers executed, and what was wrong with it. */
 void g4_device_collect(struct g4_device *device);
 
-/* Read and unpack what the 3DPRIMITIVE needs; cheap when nothing changed. */
+/* Fill device->draw_state for a 3DPRIMITIVE. */
 enum g4_status g4_load_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);
 
 #endif

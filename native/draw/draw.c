@@ -318,15 +318,12 @@ static void collect_statistics(struct g4_device *device) {
 
 /* Vertices as the command has them, each with an index if there are some. */
 static void count_plan(struct g4_device *device, const struct g4_plan *plan) {
-    const struct g4_3dprimitive *const primitive = &device->draw_state.primitive;
-    struct g4_3dstate_index_buffer buffer;
+    const struct g4_index_buffer *const buffer = &device->draw_state.index_buffer;
 
     device->counters->sum.vertices += plan->vertices;
     device->counters->sum.primitives += plan->primitives;
-    if (primitive->vertex_access_type == G4_VERTEX_ACCESS_TYPE_RANDOM) {
-        g4_3dstate_index_buffer_unpack(device->ctx.state->index_buffer, device->ctx.gen, &buffer);
-        const uint32_t size = 1u << (buffer.index_format > 2 ? 2 : buffer.index_format);
-        g4_count_bytes(device->counters, G4_ROLE_INDEX_BUFFER, buffer.buffer_starting_address, plan->vertices * size,
+    if (device->draw_state.primitive.indexed) {
+        g4_count_bytes(device->counters, G4_ROLE_INDEX_BUFFER, buffer->address, plan->vertices * buffer->index_bytes,
                        0);
     }
 }
@@ -348,7 +345,7 @@ static enum g4_status run_draw(struct draw *draw) {
         if (status != G4_OK) {
             return status;
         }
-        if (device->ctx.state->vf_statistics) {
+        if (device->draw_state.vertex_statistics) {
             device->ctx.state->counter[G4_COUNTER_IA_VERTICES] += plan->vertices;
             device->ctx.state->counter[G4_COUNTER_IA_PRIMITIVES] += plan->primitives;
         }
@@ -370,6 +367,13 @@ static enum g4_status run_draw(struct draw *draw) {
         }
     }
     return G4_OK;
+}
+
+enum g4_status g4_load_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {
+    const struct g4_draw_loader loader = {
+        .ctx = &device->ctx, .port = &device->port, .quiet_port = &device->look, .kernels = device->kernels};
+
+    return device->ctx.model->load_draw(&loader, primitive, &device->draw_state, fault);
 }
 
 enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {

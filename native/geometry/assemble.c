@@ -92,18 +92,18 @@ struct assembly {
 };
 
 static struct g4_vertex_ids ids_of(const struct assembly *a, uint32_t position, uint32_t index) {
-    const struct g4_3dprimitive *const p = &a->draw->primitive;
+    const struct g4_primitive *const p = &a->draw->primitive;
     const uint32_t in_draw = a->range->start + position;
     struct g4_vertex_ids ids = {
-        .vertex_index = p->start_vertex_location + in_draw,
+        .vertex_index = p->start_vertex + in_draw,
         .vertex_id = in_draw,
         .instance_id = a->range->instance,
-        .start_instance = p->start_instance_location,
-        .primitive_id = a->range->primitive_id + g4_topology_primitive_id(p->primitive_topology_type, position),
+        .start_instance = p->start_instance,
+        .primitive_id = a->range->primitive_id + g4_topology_primitive_id(p->topology, position),
     };
     if (a->fetch.indexed) {
         ids.vertex_id = index;
-        ids.vertex_index = index + (uint32_t)p->base_vertex_location;
+        ids.vertex_index = index + (uint32_t)p->base_vertex;
     }
     return ids;
 }
@@ -142,7 +142,7 @@ static uint32_t entry_at(struct assembly *a, uint32_t place, uint32_t position) 
 
 /* The indices of all places, and the hash of those met. */
 static enum g4_status fetch_indices(struct assembly *a, const struct needs *needs, struct g4_arena *arena) {
-    const uint32_t from = a->draw->primitive.start_vertex_location + a->range->start;
+    const uint32_t from = a->draw->primitive.start_vertex + a->range->start;
     uint32_t size = 1024;
 
     if (!a->fetch.indexed) {
@@ -154,7 +154,7 @@ static enum g4_status fetch_indices(struct assembly *a, const struct needs *need
     }
     g4_fetch_indices(&a->worker->port, &a->fetch, from + needs->first, needs->count, a->index + 1);
     a->index[0] = needs->first == 0 && needs->count ? a->index[1] : g4_fetch_index(&a->worker->port, &a->fetch, from);
-    if (a->fetch.uses_primitive_id || a->draw->vs.vertex_cache_disable) {
+    if (a->fetch.uses_primitive_id || !a->draw->vertex_cache) {
         return G4_OK;
     }
     while (size < 2 * a->places && size < 1u << 16) {
@@ -172,14 +172,14 @@ static enum g4_status fetch_indices(struct assembly *a, const struct needs *need
 
 /* Rows of an entry: what VS_STATE allocates, and what VF writes. */
 static uint32_t entry_rows(const struct g4_draw_state *draw, const struct g4_vertex_fetch *fetch) {
-    const uint32_t allocated = 2 * draw->vs.urb_entry_allocation_size;
+    const uint32_t allocated = draw->stage[G4_STAGE_VS].entry_rows;
     const uint32_t fetched = (fetch->rows + 1) & ~1u;
     return allocated > fetched ? allocated : fetched;
 }
 
 static enum g4_status notify_fetched(const struct assembly *a, const struct needs *needs) {
     struct g4_hooks *const hooks = a->worker->eu.hooks;
-    const struct g4_3dprimitive *const p = &a->draw->primitive;
+    const struct g4_primitive *const p = &a->draw->primitive;
     struct g4_port look;
 
     g4_port_init(&look, a->worker->ctx->mem, G4_UNIT_VF, false);
@@ -187,17 +187,17 @@ static enum g4_status notify_fetched(const struct assembly *a, const struct need
     for (uint32_t i = 0; i <= needs->count; i++) { /* the one at position 0 comes last */
         const uint32_t position = i < needs->count ? needs->first + i : 0;
         const uint32_t entry = a->entry_of[i < needs->count ? 1 + i : 0];
-        const uint32_t at = p->start_vertex_location + a->range->start + position;
+        const uint32_t at = p->start_vertex + a->range->start + position;
         const uint32_t index = a->fetch.indexed ? g4_fetch_index(&look, &a->fetch, at) : 0;
         const struct g4_vertex_ids ids = ids_of(a, position, index);
         const struct g4_fetched_vertex vertex = {
             .rows = a->entries.rows + (size_t)entry * a->entries.stride,
-            .sequence = a->range->instance * p->vertex_count_per_instance + a->range->start + position,
+            .sequence = a->range->instance * p->vertex_count + a->range->start + position,
             .index = ids.vertex_index,
             .id = ids.vertex_id,
             .instance = ids.instance_id,
             .primitive_id = ids.primitive_id,
-            .shaded = a->draw->vs.vs_function_enable,
+            .shaded = a->draw->vs_enable,
         };
         if (!hooks->vertex_fetched(hooks, &vertex)) {
             return G4_STOPPED;
@@ -211,7 +211,7 @@ static void count_fetched(const struct assembly *a) {
     struct g4_counters *const counters = a->worker->eu.counters;
 
     counters->sum.vertices_fetched += a->entries.count;
-    counters->sum.vertices_shaded += a->draw->vs.vs_function_enable ? a->entries.count : 0;
+    counters->sum.vertices_shaded += a->draw->vs_enable ? a->entries.count : 0;
     for (uint32_t i = 0; i < a->fetch.elements; i++) {
         const struct g4_fetch *const f = &a->fetch.element[i];
         const uint64_t bytes = f->reads_memory ? f->format->block_bits / 8u : 0;
@@ -253,7 +253,7 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     if (a->worker->eu.hooks) {
         status = notify_fetched(a, needs);
     }
-    if (a->draw->vs.vs_function_enable && status == G4_OK) {
+    if (a->draw->vs_enable && status == G4_OK) {
         status = g4_vs_run(a->worker, a->draw, &a->entries);
     }
     for (uint32_t e = 0; e < a->entries.count; e++) {
@@ -312,7 +312,7 @@ static enum g4_status shade_geometry(struct assembly *a, const struct needs *nee
 
 enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_range *range,
                                struct g4_chunk *chunk) {
-    const uint32_t topology = draw->primitive.primitive_topology_type;
+    const uint32_t topology = draw->primitive.topology;
     struct assembly *const a = g4_arena_alloc(chunk->arena, sizeof *a);
 
     chunk->object = NULL;
@@ -325,7 +325,7 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
     a->draw = draw;
     a->range = range;
     g4_vertex_fetch_setup(worker->ctx, draw, worker->eu.log, &a->fetch);
-    g4_sf_frame_begin(&a->frame, worker->ctx, draw);
+    g4_sf_frame_begin(&a->frame, draw);
     const struct needs needs = needs_of(topology, range, draw->gs_enable);
     if (needs.count == 0) {
         g4_report(worker->eu.log, G4_EVENT_BAD_TOPOLOGY, 0, topology);

@@ -32,23 +32,20 @@ enum {
 
 /* What the vertices of a draw are tested against. */
 struct tests {
-    const struct g4_clip_state *clip;
-    const struct g4_clip_viewport *guardband; /* 16 */
+    const struct g4_clip *clip;
     float x_min, x_max, y_min, y_max, z_min;
     bool tests_negative_w;
 };
 
 static struct tests tests_of(const struct g4_context *ctx, const struct g4_draw_state *draw) {
-    const struct g4_clip_state *const clip = &draw->clip;
-    const bool screen = clip->vertex_position_space == G4_VERTEX_POSITION_SPACE_SCREEN;
+    const struct g4_clip *const clip = &draw->clip;
     return (struct tests){
         .clip = clip,
-        .guardband = draw->clip_viewport,
-        .x_min = screen ? clip->screen_space_viewport_x_min : -1.0f,
-        .x_max = screen ? clip->screen_space_viewport_x_max : 1.0f,
-        .y_min = screen ? clip->screen_space_viewport_y_min : -1.0f,
-        .y_max = screen ? clip->screen_space_viewport_y_max : 1.0f,
-        .z_min = clip->api_mode == G4_API_MODE_D3D ? 0.0f : -1.0f,
+        .x_min = clip->x_min,
+        .x_max = clip->x_max,
+        .y_min = clip->y_min,
+        .y_max = clip->y_max,
+        .z_min = clip->z_min,
         .tests_negative_w = ctx->model->quirks.clip_tests_negative_w,
     };
 }
@@ -66,11 +63,11 @@ static g4_four_i guardband_codes(const struct tests *t, const struct g4_vertex *
                                  const struct g4_four_positions *p, g4_four_i negative) {
     g4_four_f x_min, x_max, y_min, y_max;
     for (uint32_t i = 0; i < G4_FOUR; i++) {
-        const struct g4_clip_viewport *const gb = &t->guardband[vertex[i < count ? i : 0].viewport & 15];
-        x_min[i] = gb->x_min_clip_guardband;
-        x_max[i] = gb->x_max_clip_guardband;
-        y_min[i] = gb->y_min_clip_guardband;
-        y_max[i] = gb->y_max_clip_guardband;
+        const struct g4_guardband *const gb = &t->clip->guardband[vertex[i < count ? i : 0].viewport & 15];
+        x_min[i] = gb->x_min;
+        x_max[i] = gb->x_max;
+        y_min[i] = gb->y_min;
+        y_max[i] = gb->y_max;
     }
     return bit_where((p->x < x_min) ^ negative, GB_X_MIN) | bit_where((p->x > x_max) ^ negative, GB_X_MAX) |
            bit_where((p->y < y_min) ^ negative, GB_Y_MIN) | bit_where((p->y > y_max) ^ negative, GB_Y_MAX);
@@ -84,16 +81,16 @@ static g4_four_i with_nan(g4_four_i code, g4_four_f v, uint32_t bits, bool teste
 
 /* User clip flags, and what a negative w means. */
 static uint32_t other_codes(const struct tests *t, const struct g4_vertex *v) {
-    const struct g4_clip_state *const clip = t->clip;
+    const struct g4_clip *const clip = t->clip;
     const bool negative = signbit(v->rhw) != 0;
-    uint32_t user = v->user_clip & clip->user_clip_flags_clip_test_enable_bitmask;
+    uint32_t user = v->user_clip & clip->user_flags;
     uint32_t code = 0;
 
     if (!t->tests_negative_w) {
         /* [BW-E0], [CL-B]: flag 7 stands for a negative w, and its own value makes the vertex bad (spec/20 3.1) */
         code |= v->user_clip & 0x80 ? BAD : 0;
-        user = (user & 0x7f) | (negative ? clip->user_clip_flags_clip_test_enable_bitmask & 0x80 : 0);
-    } else if (negative && clip->negative_w_clip_test_enable) {
+        user = (user & 0x7f) | (negative ? clip->user_flags & 0x80 : 0);
+    } else if (negative && clip->test_negative_w) {
         code |= NEGW;
     }
     code |= isnan(v->rhw) ? BAD : 0;
@@ -104,9 +101,9 @@ static uint32_t other_codes(const struct tests *t, const struct g4_vertex *v) {
 void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_vertex *vertex,
                       uint32_t count) {
     const struct tests t = tests_of(ctx, draw);
-    const bool test_xy = t.clip->viewport_xy_clip_test_enable;
-    const bool test_guard = t.clip->guardband_clip_test_enable;
-    const bool test_z = t.clip->viewport_z_clip_test_enable;
+    const bool test_xy = t.clip->test_xy;
+    const bool test_guard = t.clip->test_guardband;
+    const bool test_z = t.clip->test_z;
 
     for (uint32_t first = 0; first < count; first += G4_FOUR) {
         const uint32_t some = count - first < G4_FOUR ? count - first : G4_FOUR;
@@ -141,20 +138,20 @@ enum action {
 };
 
 /* ClipDetermination and the clip mode's table, spec/20 3.2 and 3.3. */
-static enum action decide(const struct g4_context *ctx, const struct g4_clip_state *clip, uint32_t all, uint32_t any,
+static enum action decide(const struct g4_context *ctx, const struct g4_clip *clip, uint32_t all, uint32_t any,
                           bool point) {
     const uint32_t w = ctx->model->quirks.clip_tests_negative_w ? NEGW : 0;
     const uint32_t guard = point ? 0 : GB_MASK; /* points have no guardband test */
     const bool reject = (all & (VP_XY_MASK | GB_MASK | VP_Z_MASK | UC_MASK | w)) != 0;
-    const bool user = clip->user_clip_flags_must_clip_enable ? (any & UC_MASK) != 0 : (all & UC_MASK) != 0;
+    const bool user = clip->user_flags_must_clip ? (any & UC_MASK) != 0 : (all & UC_MASK) != 0;
     const bool accept = !reject && !(any & (guard | VP_Z_MASK | w)) && !user;
     const bool bad = (any & BAD) != 0;
     const bool spawn_bad = ctx->model->quirks.clip_spawns_for_bad_vertices;
 
-    if (bad && spawn_bad && clip->clip_mode != G4_CLIP_MODE_REJECT_ALL) {
+    if (bad && spawn_bad && clip->mode != G4_CLIP_MODE_REJECT_ALL) {
         return SPAWN;
     }
-    switch (clip->clip_mode) {
+    switch (clip->mode) {
     case G4_CLIP_MODE_NORMAL:
         if (reject || bad) {
             return DISCARD;
@@ -203,14 +200,14 @@ struct clipping {
 };
 
 static uint8_t provoking(const struct g4_draw_state *draw, const struct g4_topology_object *o) {
-    const struct g4_sf_state *const sf = &draw->sf;
+    const struct g4_setup_state *const setup = &draw->setup;
     switch (o->provoking_kind) {
     case G4_PROVOKING_LINE:
-        return (uint8_t)sf->line_strip_list_provoking_vertex_select;
+        return setup->provoking_line;
     case G4_PROVOKING_TRIANGLE:
-        return (uint8_t)sf->triangle_strip_list_provoking_vertex_select;
+        return setup->provoking_triangle;
     case G4_PROVOKING_FAN:
-        return (uint8_t)sf->triangle_fan_provoking_vertex_select;
+        return setup->provoking_fan;
     default:
         return 0;
     }
@@ -311,19 +308,7 @@ static enum g4_status weave(struct clipping *c, const struct g4_output *out) {
 }
 
 static enum g4_status run_threads(struct clipping *c) {
-    const struct g4_clip_state *const clip = &c->draw->clip;
-    const struct g4_spawn spawn = {
-        .stage = G4_STAGE_CLIP,
-        .constant_offset = clip->constant_urb_entry_read_offset,
-        .constant_rows = clip->constant_urb_entry_read_length,
-        .vertex_offset = clip->vertex_urb_entry_read_offset,
-        .vertex_rows = clip->vertex_urb_entry_read_length,
-        .grf_start = clip->dispatch_grf_start_register,
-        .entry_units = clip->urb_entry_allocation_size,
-        .scratch_space = clip->per_thread_scratch_space,
-        .max_threads = clip->maximum_number_of_threads,
-        .max_viewport = UINT32_MAX,
-    };
+    const struct g4_spawn spawn = {.stage = G4_STAGE_CLIP, .max_viewport = UINT32_MAX};
     struct g4_output *const out = g4_arena_alloc(c->chunk->arena, c->threads * sizeof *out);
     if (!out) {
         return G4_NO_MEMORY;
@@ -332,7 +317,7 @@ static enum g4_status run_threads(struct clipping *c) {
     for (uint32_t i = 0; i < c->threads; i++) {
         out[i].arena = c->chunk->arena;
     }
-    if (c->worker->ctx->model->quirks.clip_counts_threads && clip->clipper_statistics_enable) {
+    if (c->worker->ctx->model->quirks.clip_counts_threads && c->draw->stage[G4_STAGE_CLIP].statistics) {
         c->worker->counter[G4_COUNTER_CL_INVOCATIONS] += c->threads;
     }
     enum g4_status status = g4_spawn_run(c->worker, c->draw, &spawn, c->thread, c->threads, out);
@@ -351,7 +336,7 @@ static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *
     struct g4_topology_object o;
 
     if (strip->topology != G4_PRIMITIVE_TOPOLOGY_TRILIST || i >= strip->objects ||
-        (c->draw->clip_enable && c->draw->clip.clip_mode != G4_CLIP_MODE_NORMAL)) {
+        (c->draw->clip_enable && c->draw->clip.mode != G4_CLIP_MODE_NORMAL)) {
         return i;
     }
     const struct g4_vertex *const *v = &vertex[1 + 3 * (strip->first_object + i) - strip->first];
@@ -378,7 +363,7 @@ enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_draw_state 
     if (!g4_chunk_reserve(chunk, strip->objects)) {
         return G4_NO_MEMORY;
     }
-    if (draw->clip_enable && draw->clip.gs_output_object_statistics_enable) {
+    if (draw->clip_enable && draw->clip.count_gs_output) {
         worker->counter[G4_COUNTER_GS_PRIMITIVES] += strip->objects;
     }
     for (uint32_t i = pass_triangles(&c, strip, vertex, 0); i < strip->objects;
@@ -399,7 +384,7 @@ enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_draw_state 
             any |= v[n]->outcode;
         }
         enum action action = PASS; /* what has no outcodes may */
-        if (draw->clip_enable && (any || draw->clip.clip_mode != G4_CLIP_MODE_NORMAL)) {
+        if (draw->clip_enable && (any || draw->clip.mode != G4_CLIP_MODE_NORMAL)) {
             action = decide(worker->ctx, &draw->clip, all, any, o.type == G4_OBJECT_POINT);
         }
         struct g4_object *const object = &chunk->object[chunk->objects];

@@ -124,37 +124,32 @@ static bool is_simple(struct g4_fetch *f) {
     return simple;
 }
 
-static void setup_element(const struct g4_context *ctx, const uint32_t *dw, struct g4_report_log *log,
+static void setup_element(const struct g4_context *ctx, const struct g4_draw_state *draw,
+                          const struct g4_vertex_element *element, struct g4_report_log *log,
                           struct g4_vertex_fetch *fetch) {
-    struct g4_vertex_element_state e;
-    struct g4_vertex_buffer_state vb;
-    g4_vertex_element_state_unpack(dw, ctx->gen, &e);
-    if (!e.valid) {
-        return;
-    }
     struct g4_fetch *const f = &fetch->element[fetch->elements];
     *f = (struct g4_fetch){
-        .control = {e.component_0_control, e.component_1_control, e.component_2_control, e.component_3_control},
-        .destination = e.destination_element_offset,
-        .format = &g4_formats[e.source_element_format & 511],
+        .destination = element->destination,
+        .format = &g4_formats[element->format & 511],
     };
+    memcpy(f->control, element->control, sizeof f->control);
     for (int c = 0; c < 4; c++) {
         f->reads_memory |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_SRC;
         fetch->uses_vertex_id |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_VID;
         fetch->uses_primitive_id |= f->control[c] == G4_VERTEX_COMPONENT_CONTROL_STORE_PID;
     }
     if (f->reads_memory && !(f->format->vertex_fetch & ctx->gen)) {
-        g4_report(log, G4_EVENT_BAD_FORMAT, 0, e.source_element_format);
+        g4_report(log, G4_EVENT_BAD_FORMAT, 0, element->format);
         f->reads_memory = f->format->block_bits != 0 && f->format->encoding == G4_ENCODING_PLAIN;
     }
-    if (e.vertex_buffer_index < G4_VERTEX_BUFFERS) {
-        g4_vertex_buffer_state_unpack(ctx->state->vertex_buffer[e.vertex_buffer_index], ctx->gen, &vb);
-        f->buffer = vb.buffer_starting_address;
-        f->base = vb.buffer_starting_address + e.source_element_offset;
-        f->pitch = vb.buffer_pitch;
-        f->max_index = vb.max_index;
-        f->per_instance = vb.buffer_access_type != 0;
-        f->step_rate = vb.instance_data_step_rate;
+    if (element->buffer < G4_VERTEX_BUFFERS) {
+        const struct g4_vertex_buffer *const buffer = &draw->vertex_buffer[element->buffer];
+        f->buffer = buffer->address;
+        f->base = buffer->address + element->offset_bytes;
+        f->pitch = buffer->pitch_bytes;
+        f->max_index = buffer->max_index;
+        f->per_instance = buffer->per_instance;
+        f->step_rate = buffer->step_rate;
     } else {
         f->reads_memory = false;
     }
@@ -167,20 +162,18 @@ static void setup_element(const struct g4_context *ctx, const uint32_t *dw, stru
 
 void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_report_log *log,
                            struct g4_vertex_fetch *fetch) {
-    const struct g4_state *const state = ctx->state;
-    struct g4_3dstate_index_buffer ib;
+    const struct g4_index_buffer *const index = &draw->index_buffer;
 
     memset(fetch, 0, sizeof *fetch);
-    for (uint32_t i = 0; i < state->vertex_elements && i < G4_VERTEX_ELEMENTS; i++) {
-        setup_element(ctx, state->vertex_element[i], log, fetch);
+    for (uint32_t i = 0; i < draw->vertex_elements; i++) {
+        setup_element(ctx, draw, &draw->vertex_element[i], log, fetch);
     }
-    fetch->indexed = draw->primitive.vertex_access_type == G4_VERTEX_ACCESS_TYPE_RANDOM;
-    g4_3dstate_index_buffer_unpack(state->index_buffer, ctx->gen, &ib);
-    fetch->index_size = 1u << (ib.index_format > 2 ? 2 : ib.index_format);
+    fetch->indexed = draw->primitive.indexed;
+    fetch->index_size = index->index_bytes;
     fetch->cut_index = UINT32_MAX >> (32 - 8 * fetch->index_size);
-    fetch->cut_enable = fetch->indexed && ib.cut_index_enable;
-    fetch->index_start = ib.buffer_starting_address;
-    fetch->index_end = ib.buffer_ending_address;
+    fetch->cut_enable = fetch->indexed && index->cut_enable;
+    fetch->index_start = index->address;
+    fetch->index_end = index->end;
 }
 
 uint32_t g4_fetch_index(struct g4_port *port, const struct g4_vertex_fetch *fetch, uint32_t position) {

@@ -7,11 +7,6 @@
 #include "core/draw_state.h"
 #include "eu/worker.h"
 
-enum {
-    G4_VERTEX_ELEMENTS = 18,
-    G4_VERTEX_BUFFERS = 17
-};
-
 /* One vertex element, ready to run. */
 struct g4_fetch {
     const struct g4_format *format;

@@ -7,21 +7,9 @@
 
 enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_range *range,
                          const struct g4_vertex *const *vertex_at, uint32_t first_position, struct g4_output *out) {
-    const struct g4_gs_state *const gs = &draw->gs;
-    const uint32_t topology = draw->primitive.primitive_topology_type;
+    const uint32_t topology = draw->primitive.topology;
     const uint32_t total = g4_topology_objects(topology, range->vertices);
-    const struct g4_spawn spawn = {
-        .stage = G4_STAGE_GS,
-        .constant_offset = gs->constant_urb_entry_read_offset,
-        .constant_rows = gs->constant_urb_entry_read_length,
-        .vertex_offset = gs->vertex_urb_entry_read_offset,
-        .vertex_rows = gs->vertex_urb_entry_read_length,
-        .grf_start = gs->dispatch_grf_start_register,
-        .entry_units = gs->urb_entry_allocation_size,
-        .scratch_space = gs->per_thread_scratch_space,
-        .max_threads = gs->maximum_number_of_threads,
-        .max_viewport = gs->maximum_vp_index,
-    };
+    const struct g4_spawn spawn = {.stage = G4_STAGE_GS, .max_viewport = draw->gs.max_viewport};
     struct g4_thread_object *const object = g4_arena_alloc(out[0].arena, range->objects * sizeof *object);
     if (!object) {
         return G4_NO_MEMORY;
@@ -30,8 +18,8 @@ enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_draw_state *d
         const uint32_t k = range->first_object + i;
         uint32_t position[6] = {0};
         uint32_t gs_topology;
-        object[i].vertices = g4_topology_gs_object(topology, range->vertices, k, gs->reorder_enable,
-                                                   gs->discard_adjacency, position, &gs_topology);
+        object[i].vertices = g4_topology_gs_object(topology, range->vertices, k, draw->gs.reorder,
+                                                   draw->gs.discard_adjacency, position, &gs_topology);
         object[i].r0_2 = gs_topology | g4_topology_edges(topology, k, k + 1 == total);
         for (uint32_t v = 0; v < object[i].vertices; v++) {
             /* position 0 of fans and loops is kept in front of the range's own vertices */
@@ -41,7 +29,7 @@ enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_draw_state *d
             object[i].row_count[v] = vertex->row_count;
         }
     }
-    if (gs->gs_statistics_enable) {
+    if (draw->stage[G4_STAGE_GS].statistics) {
         worker->counter[G4_COUNTER_GS_INVOCATIONS] += range->objects;
     }
     return g4_spawn_run(worker, draw, &spawn, object, range->objects, out);

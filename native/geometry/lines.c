@@ -7,16 +7,6 @@ enum {
     HALF_PIXEL = G4_ONE_PIXEL / 2
 };
 
-float g4_line_region(uint32_t code) {
-    static const float width[4] = {
-        [G4_LINE_REGION_WIDTH_HALF_PIXEL] = 0.5f,
-        [G4_LINE_REGION_WIDTH_ONE_PIXEL] = 1.0f,
-        [G4_LINE_REGION_WIDTH_TWO_PIXELS] = 2.0f,
-        [G4_LINE_REGION_WIDTH_FOUR_PIXELS] = 4.0f,
-    };
-    return width[code & 3];
-}
-
 static int32_t ceil_pixel(int32_t v) {
     return (v + G4_ONE_PIXEL - 1) >> G4_SUB_PIXEL_BITS;
 }
@@ -275,37 +265,19 @@ void g4_line_setup(const struct g4_sf_frame *frame, struct g4_setup *setup) {
 
 /* ---- coverage of AA lines ---- */
 
-void g4_line_fade_begin(struct g4_line_fade *fade, const struct g4_context *ctx, const struct g4_draw_state *draw) {
-    const uint32_t command[3] = {0, ctx->state->aa_line[0], ctx->state->aa_line[1]};
-    struct g4_3dstate_aa_line_parameters p;
-    const struct g4_quirks *const quirks = &ctx->model->quirks;
-
-    g4_3dstate_aa_line_parameters_unpack(command, ctx->gen, &p);
-    *fade = (struct g4_line_fade){
-        .region = g4_line_region(draw->wm.line_antialiasing_region_width),
-        .cap_region = g4_line_region(draw->wm.line_end_cap_antialiasing_region_width),
-        .true_distance = draw->sf.aa_line_distance_mode == G4_AA_LINE_DISTANCE_TRUE, /* 0 before [CTG] */
-        .sloped = quirks->has_aa_line_slope && p.aa_coverage_slope_u0_8 != 0,
-        .slope = (float)p.aa_coverage_slope_u0_8 / 256.0f,
-        .bias = (float)p.aa_coverage_bias_u0_8 / 256.0f,
-        .cap_slope = (float)p.aa_coverage_endcap_slope_u0_8 / 256.0f,
-        .cap_bias = (float)p.aa_coverage_endcap_bias_u0_8 / 256.0f,
-        .scale = quirks->has_8_bit_coverage ? 255.0f : 15.0f,
-    };
-}
-
 static double unit(double v) {
     return v < 0.0 ? 0.0 : v > 1.0 ? 1.0 : v;
 }
 
-uint8_t g4_line_coverage(const struct g4_line_fade *fade, const struct g4_setup *setup, int32_t x, int32_t y) {
+uint8_t g4_line_coverage(const struct g4_line_antialiasing *antialiasing, const struct g4_setup *setup, int32_t x,
+                         int32_t y) {
     const double dx = (double)setup->line.x1 - setup->line.x0;
     const double dy = (double)setup->line.y1 - setup->line.y0;
     const double px = x - (double)setup->line.x0;
     const double py = y - (double)setup->line.y0;
     const double length = sqrt(dx * dx + dy * dy);
     /* The Manhattan length of a vector along or across the line is longer than it is by this (spec/30 3.6). */
-    const double stretch = fade->true_distance ? 1.0 : (fabs(dx) + fabs(dy)) / length;
+    const double stretch = antialiasing->true_distance ? 1.0 : (fabs(dx) + fabs(dy)) / length;
     const double half = setup->line.width / 2.0;
     const double u = (px * dx + py * dy) / length;
     const double v = (px * dy - py * dx) / length * stretch;
@@ -313,29 +285,20 @@ uint8_t g4_line_coverage(const struct g4_line_fade *fade, const struct g4_setup 
     const double after = (u - length) * stretch; /* beyond the last */
     double coverage;
 
-    if (fade->sloped) {
-        coverage = unit(fade->slope * (half - v) - fade->bias) * unit(fade->slope * (half + v) - fade->bias) *
-                   unit(fade->cap_slope * (fade->cap_region - before) - fade->cap_bias) *
-                   unit(fade->cap_slope * (fade->cap_region - after) - fade->cap_bias);
+    if (antialiasing->has_slope) {
+        coverage = unit(antialiasing->slope * (half - v) - antialiasing->bias) *
+                   unit(antialiasing->slope * (half + v) - antialiasing->bias) *
+                   unit(antialiasing->cap_slope * (antialiasing->cap_region - before) - antialiasing->cap_bias) *
+                   unit(antialiasing->cap_slope * (antialiasing->cap_region - after) - antialiasing->cap_bias);
     } else {
         const double end = before > after ? before : after;
-        const double side = unit((half - fabs(v)) / (fade->region / 2.0));
-        coverage = side * (end > 0.0 ? unit(1.0 - end / fade->cap_region) : 1.0);
+        const double side = unit((half - fabs(v)) / (antialiasing->region / 2.0));
+        coverage = side * (end > 0.0 ? unit(1.0 - end / antialiasing->cap_region) : 1.0);
     }
-    return (uint8_t)(coverage * fade->scale + 0.5);
+    return (uint8_t)(coverage * antialiasing->scale + 0.5);
 }
 
 /* ---- stipple ---- */
-
-void g4_line_stipple_begin(struct g4_line_stipple *stipple, const struct g4_state *state) {
-    const uint32_t command[3] = {0, state->line_stipple[0], state->line_stipple[1]};
-    struct g4_3dstate_line_stipple s;
-    g4_3dstate_line_stipple_unpack(command, G4_GEN_ALL4, &s);
-    *stipple = (struct g4_line_stipple){
-        .pattern = s.line_stipple_pattern,
-        .repeat = s.line_stipple_repeat_count ? s.line_stipple_repeat_count : 1,
-    };
-}
 
 static bool is_stippled(const struct g4_line_stipple *stipple, const struct g4_setup *setup, int32_t major) {
     const int32_t steps = (major - setup->line.first) * setup->line.step;

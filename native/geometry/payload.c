@@ -29,11 +29,11 @@ struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_
     return slots;
 }
 
-void g4_payload_pointers(const struct g4_dispatch *dispatch, uint32_t scratch_space, uint32_t slot, uint32_t r0[8]) {
+void g4_payload_pointers(const struct g4_dispatch *dispatch, uint32_t slot, uint32_t r0[8]) {
     /* The dwords lie alike in all four payloads; the vertex thread's layout stands for them. */
     const struct g4_payload_vs_r0 in = {
         .sampler_state_pointer = dispatch->sampler_state - dispatch->general_state_base,
-        .per_thread_scratch_space = scratch_space,
+        .per_thread_scratch_space = dispatch->scratch_size,
         .binding_table_pointer = dispatch->binding_table - dispatch->surface_state_base,
         .scratch_space_pointer = dispatch->scratch_base - dispatch->general_state_base + slot * dispatch->scratch_bytes,
         .fftid = slot,
@@ -43,11 +43,11 @@ void g4_payload_pointers(const struct g4_dispatch *dispatch, uint32_t scratch_sp
     memcpy(r0 + 3, packed + 3, 3 * sizeof *r0);
 }
 
-void g4_payload_all_pointers(const struct g4_dispatch *dispatch, uint32_t scratch_space, const struct g4_slots *slots,
+void g4_payload_all_pointers(const struct g4_dispatch *dispatch, const struct g4_slots *slots,
                              uint32_t rows[G4_GANG_THREADS][8]) {
     memset(rows, 0, G4_GANG_THREADS * sizeof rows[0]);
     for (uint32_t t = 0; t < slots->count; t++) {
-        g4_payload_pointers(dispatch, scratch_space, slots->first + t, rows[t]);
+        g4_payload_pointers(dispatch, slots->first + t, rows[t]);
     }
 }
 

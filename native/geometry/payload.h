@@ -17,12 +17,11 @@ struct g4_slots {
 struct g4_slots g4_thread_slots(const struct g4_worker *worker, const struct g4_kernel *kernel, uint32_t unit,
                                 uint32_t max_threads);
 
-/* Dwords 3 to 5 of R0: sampler, binding table and scratch of the thread in `slot`. `scratch_space` is the state's
- * field. */
-void g4_payload_pointers(const struct g4_dispatch *dispatch, uint32_t scratch_space, uint32_t slot, uint32_t r0[8]);
+/* Dwords 3 to 5 of R0: sampler, binding table and scratch of the thread in `slot`. */
+void g4_payload_pointers(const struct g4_dispatch *dispatch, uint32_t slot, uint32_t r0[8]);
 
 /* The same for all threads of a gang, by place in it: rows that are zero but for these dwords. */
-void g4_payload_all_pointers(const struct g4_dispatch *dispatch, uint32_t scratch_space, const struct g4_slots *slots,
+void g4_payload_all_pointers(const struct g4_dispatch *dispatch, const struct g4_slots *slots,
                              uint32_t rows[G4_GANG_THREADS][8]);
 
 /* Put the stage's constants from register `grf` on into threads 0..count-1; returns the next register. */

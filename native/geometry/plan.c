@@ -17,8 +17,8 @@ enum {
 };
 
 static uint32_t vertex_count(const struct g4_draw_state *draw, struct g4_port *port) {
-    return draw->primitive.indirect_vertex_count ? g4_mem_read32(port, draw->primitive.vertex_count_address)
-                                                 : draw->primitive.vertex_count_per_instance;
+    return draw->primitive.indirect ? g4_mem_read32(port, draw->primitive.vertex_count_address)
+                                    : draw->primitive.vertex_count;
 }
 
 /* Vertices from `start` to the next cut or the end.  A search for the cut stops after `most`. */
@@ -29,7 +29,7 @@ static uint32_t run_length(const struct g4_vertex_fetch *fetch, const struct g4_
     }
     uint32_t at = start;
     while (at < count && at - start < most &&
-           g4_fetch_index(port, fetch, draw->primitive.start_vertex_location + at) != fetch->cut_index) {
+           g4_fetch_index(port, fetch, draw->primitive.start_vertex + at) != fetch->cut_index) {
         at++;
     }
     return at - start;
@@ -58,7 +58,7 @@ static uint32_t range_size(uint32_t objects) {
 
 enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_port *port,
                             struct g4_report_log *log, struct g4_plan_cursor *cursor, struct g4_plan *plan) {
-    const uint32_t topology = draw->primitive.primitive_topology_type;
+    const uint32_t topology = draw->primitive.topology;
     const uint32_t count = vertex_count(draw, port);
     const uint64_t limit = g4_watchdog(&ctx->options) / INSTRUCTIONS_PER_VERTEX;
     struct g4_vertex_fetch fetch;

@@ -9,36 +9,32 @@ enum {
     CLAMP = 8192 /* pixels */
 };
 
-void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_context *ctx, const struct g4_draw_state *draw) {
-    const uint32_t *const dw = ctx->state->drawing_rectangle;
-    const uint32_t command[4] = {0, dw[0], dw[1], dw[2]};
-    const struct g4_sf_state *const sf = &draw->sf;
-    struct g4_3dstate_drawing_rectangle rectangle;
+void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_draw_state *draw) {
+    const struct g4_drawing_rectangle *const rectangle = &draw->drawing_rectangle;
+    const struct g4_setup_state *const state = &draw->setup;
 
-    g4_3dstate_drawing_rectangle_unpack(command, ctx->gen, &rectangle);
     *frame = (struct g4_sf_frame){
-        .sf = sf,
-        .viewport = draw->sf_viewport,
-        .bias_x = (float)sf->destination_origin_horizontal_bias_u0_4 / 16.0f,
-        .bias_y = (float)sf->destination_origin_vertical_bias_u0_4 / 16.0f,
-        .origin_x = (float)rectangle.drawing_rectangle_origin_x,
-        .origin_y = (float)rectangle.drawing_rectangle_origin_y,
-        .pixel_origin_x = rectangle.drawing_rectangle_origin_x,
-        .pixel_origin_y = rectangle.drawing_rectangle_origin_y,
-        .x_min = (int32_t)rectangle.clipped_drawing_rectangle_x_min,
-        .y_min = (int32_t)rectangle.clipped_drawing_rectangle_y_min,
-        .x_max = (int32_t)rectangle.clipped_drawing_rectangle_x_max,
-        .y_max = (int32_t)rectangle.clipped_drawing_rectangle_y_max,
-        .line_width = (float)sf->line_width_u3_1 / 2.0f,
-        .line_cap = g4_line_region(sf->line_end_cap_antialiasing_region_width),
-        .legacy_diamonds = draw->wm.legacy_diamond_line_rasterization,
-        .keep_lines = draw->wm.line_stipple_enable,
+        .state = state,
+        .viewport = draw->viewport,
+        .bias_x = state->bias_x,
+        .bias_y = state->bias_y,
+        .origin_x = (float)rectangle->origin_x,
+        .origin_y = (float)rectangle->origin_y,
+        .pixel_origin_x = rectangle->origin_x,
+        .pixel_origin_y = rectangle->origin_y,
+        .x_min = rectangle->x_min,
+        .y_min = rectangle->y_min,
+        .x_max = rectangle->x_max,
+        .y_max = rectangle->y_max,
+        .line_width = state->line_width,
+        .line_cap = state->line_cap_region,
+        .legacy_diamonds = state->legacy_diamonds,
+        .keep_lines = draw->windower.line_stipple,
     };
 }
 
 int32_t g4_sf_quantise(const struct g4_sf_frame *frame, double v) {
-    const bool coarse = frame->sf->vertex_sub_pixel_precision_select == G4_SUB_PIXEL_PRECISION_FOUR_BITS;
-    const int32_t scale = coarse ? 16 : G4_ONE_PIXEL;
+    const int32_t scale = frame->state->coarse_positions ? 16 : G4_ONE_PIXEL;
     const int32_t limit = CLAMP * scale;
     double q = v * scale + 0.5;
 
@@ -60,7 +56,7 @@ struct place {
 };
 
 /* Steps 1 to 5: false when a NaN drops the object. */
-static bool transform(const struct g4_sf_frame *frame, const struct g4_vertex *v, const struct g4_sf_viewport *m,
+static bool transform(const struct g4_sf_frame *frame, const struct g4_vertex *v, const struct g4_viewport *m,
                       struct place *out) {
     if (isnan(v->x) || isnan(v->y) || isnan(v->z) || isnan(v->rhw)) {
         return false;
@@ -68,13 +64,13 @@ static bool transform(const struct g4_sf_frame *frame, const struct g4_vertex *v
     float x = v->x;
     float y = v->y;
     float z = v->z;
-    if (frame->sf->viewport_transform_enable) { /* decision 8: multiply, then add */
-        x = x * m->viewport_matrix_element_m00;
-        y = y * m->viewport_matrix_element_m11;
-        z = z * m->viewport_matrix_element_m22;
-        x = x + m->viewport_matrix_element_m30;
-        y = y + m->viewport_matrix_element_m31;
-        z = z + m->viewport_matrix_element_m32;
+    if (frame->state->viewport_transform) { /* decision 8: multiply, then add */
+        x = x * m->m00;
+        y = y * m->m11;
+        z = z * m->m22;
+        x = x + m->m30;
+        y = y + m->m31;
+        z = z + m->m32;
         if (isnan(x) || isnan(y) || isnan(z)) {
             return false;
         }
@@ -102,13 +98,13 @@ static void find_viewports(const struct g4_sf_frame *frame, const struct g4_vert
         return;
     }
     for (uint32_t i = 0; i < G4_FOUR; i++) {
-        const struct g4_sf_viewport *const from = &frame->viewport[index[i]];
-        m->m00[i] = from->viewport_matrix_element_m00;
-        m->m11[i] = from->viewport_matrix_element_m11;
-        m->m22[i] = from->viewport_matrix_element_m22;
-        m->m30[i] = from->viewport_matrix_element_m30;
-        m->m31[i] = from->viewport_matrix_element_m31;
-        m->m32[i] = from->viewport_matrix_element_m32;
+        const struct g4_viewport *const from = &frame->viewport[index[i]];
+        m->m00[i] = from->m00;
+        m->m11[i] = from->m11;
+        m->m22[i] = from->m22;
+        m->m30[i] = from->m30;
+        m->m31[i] = from->m31;
+        m->m32[i] = from->m32;
     }
     m->all = same ? index[0] : UINT32_MAX;
 }
@@ -119,8 +115,7 @@ static g4_four_f four_of(g4_four_i where, g4_four_f a, g4_four_f b) {
 
 /* g4_sf_quantise, where floats are enough: within the limits all of it is exact. */
 static g4_four_i quantise_four(const struct g4_sf_frame *frame, g4_four_f v) {
-    const bool coarse = frame->sf->vertex_sub_pixel_precision_select == G4_SUB_PIXEL_PRECISION_FOUR_BITS;
-    const int32_t scale = coarse ? 16 : G4_ONE_PIXEL;
+    const int32_t scale = frame->state->coarse_positions ? 16 : G4_ONE_PIXEL;
     const g4_four_f low = g4_four_all((float)(-CLAMP * scale));
     const g4_four_f high = g4_four_all((float)(CLAMP * scale - 1));
     g4_four_f t = v * (float)scale;
@@ -141,7 +136,7 @@ void g4_sf_place(const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint
         struct g4_four_positions p;
         g4_four_load(vertex + first, some, &p);
         g4_four_i nan = g4_four_nan(p.x) | g4_four_nan(p.y) | g4_four_nan(p.z) | g4_four_nan(p.rhw);
-        if (frame->sf->viewport_transform_enable) { /* as in `transform` */
+        if (frame->state->viewport_transform) { /* as in `transform` */
             find_viewports(frame, vertex + first, some, &m);
             p.x = p.x * m.m00;
             p.y = p.y * m.m11;
@@ -237,12 +232,12 @@ static void clip_bounds(const struct g4_sf_frame *frame, struct g4_setup *s) {
     s->y_min = larger(s->y_min, frame->y_min);
     s->x_max = smaller(s->x_max, frame->x_max);
     s->y_max = smaller(s->y_max, frame->y_max);
-    if (frame->sf->scissor_rectangle_enable) {
-        const struct g4_sf_viewport *const m = &frame->viewport[s->viewport];
-        s->x_min = larger(s->x_min, (int32_t)m->scissor_rectangle_x_min + frame->pixel_origin_x);
-        s->y_min = larger(s->y_min, (int32_t)m->scissor_rectangle_y_min + frame->pixel_origin_y);
-        s->x_max = smaller(s->x_max, (int32_t)m->scissor_rectangle_x_max + frame->pixel_origin_x);
-        s->y_max = smaller(s->y_max, (int32_t)m->scissor_rectangle_y_max + frame->pixel_origin_y);
+    if (frame->state->scissor) {
+        const struct g4_viewport *const m = &frame->viewport[s->viewport];
+        s->x_min = larger(s->x_min, m->scissor_x_min + frame->pixel_origin_x);
+        s->y_min = larger(s->y_min, m->scissor_y_min + frame->pixel_origin_y);
+        s->x_max = smaller(s->x_max, m->scissor_x_max + frame->pixel_origin_x);
+        s->y_max = smaller(s->y_max, m->scissor_y_max + frame->pixel_origin_y);
     }
 }
 
@@ -266,7 +261,7 @@ static void payload_deltas(const int32_t x[3], const int32_t y[3], int64_t det, 
 
 /* Step 10. */
 static bool is_culled(const struct g4_sf_frame *frame, bool back_facing) {
-    switch (frame->sf->cull_mode) {
+    switch (frame->state->cull_mode) {
     case G4_CULL_MODE_NONE:
         return false;
     case G4_CULL_MODE_FRONT:
@@ -335,7 +330,7 @@ static bool setup_triangle(const struct g4_sf_frame *frame, const struct g4_obje
     if (!rectangle) {
         const bool clockwise = (det > 0) != object->invert_orientation;
         const uint32_t orientation = clockwise ? G4_FRONT_WINDING_CW : G4_FRONT_WINDING_CCW;
-        setup->back_facing = orientation != frame->sf->front_winding;
+        setup->back_facing = orientation != frame->state->front_winding;
         if (is_culled(frame, setup->back_facing)) {
             return false;
         }
@@ -393,8 +388,8 @@ static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *
     }
     setup->line.width = frame->line_width;
     setup->cosmetic = frame->line_width == 0.0f;
-    setup->antialias = frame->sf->antialiasing_enable && !setup->cosmetic;
-    setup->last_pixel = frame->sf->last_pixel_enable &&
+    setup->antialias = frame->state->line_antialiasing && !setup->cosmetic;
+    setup->last_pixel = frame->state->line_last_pixel &&
                         (object->topology == G4_PRIMITIVE_TOPOLOGY_LINELIST || object->last_of_primitive);
     g4_line_setup(frame, setup);
     if (!setup->cosmetic) {
@@ -405,13 +400,13 @@ static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *
 
 static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object *object, struct g4_setup *setup,
                         struct g4_sf_payload *payload) {
-    const struct g4_sf_state *const sf = frame->sf;
+    const struct g4_setup_state *const state = frame->state;
     struct place place;
 
     if (!transform(frame, object->v[0], &frame->viewport[setup->viewport], &place)) {
         return false;
     }
-    const uint32_t width_u8_3 = sf->use_point_width_state ? sf->point_width_u8_3 : object->v[0]->point_width;
+    const uint32_t width_u8_3 = state->point_width_from_vertex ? object->v[0]->point_width : state->point_width_u8_3;
     const double half = (double)width_u8_3 / 16.0;
     const int32_t left = g4_sf_quantise(frame, place.x - half);
     const int32_t right = g4_sf_quantise(frame, place.x + half);
@@ -435,7 +430,7 @@ static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object 
     setup->corners = 4;
     setup->fills_box = true;
     bounds(setup);
-    if (sf->point_rasterization_rule == G4_POINT_RASTERIZATION_RULE_UPPER_RIGHT) {
+    if (state->point_rule == G4_POINT_RASTERIZATION_RULE_UPPER_RIGHT) {
         setup->x_min = (left >> G4_SUB_PIXEL_BITS) + 1;
         setup->x_max = right >> G4_SUB_PIXEL_BITS;
     }
@@ -475,7 +470,7 @@ bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object
     }
     clip_bounds(frame, setup);
     payload->r1.back_facing = setup->back_facing;
-    payload->r1.sprite_point_enable = frame->sf->sprite_point_enable;
+    payload->r1.sprite_point_enable = frame->state->sprite_point;
     payload->r1.primitive_type = object->topology;
     return !g4_setup_is_empty(setup) || (object->type == G4_OBJECT_LINE && frame->keep_lines);
 }

@@ -14,8 +14,8 @@ enum {
 
 /* What a draw's objects have in common. */
 struct g4_sf_frame {
-    const struct g4_sf_state *sf;
-    const struct g4_sf_viewport *viewport; /* 16 */
+    const struct g4_setup_state *state;
+    const struct g4_viewport *viewport; /* G4_VIEWPORTS */
     float bias_x, bias_y;
     float origin_x, origin_y;
     int32_t pixel_origin_x, pixel_origin_y;
@@ -34,7 +34,7 @@ struct g4_sf_payload {
     uint32_t vertices;
 };
 
-void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_context *ctx, const struct g4_draw_state *draw);
+void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_draw_state *draw);
 
 /* Steps 1 to 8 for vertices that objects are going to share. */
 void g4_sf_place(const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint32_t count);

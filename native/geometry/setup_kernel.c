@@ -34,7 +34,7 @@ static uint32_t urb_event(struct g4_gang *gang, int t, uint32_t descriptor, cons
 }
 
 static void put_payload(struct batch *batch, uint32_t t, uint32_t grf) {
-    const struct g4_sf_state *const sf = &batch->draw->sf;
+    const struct g4_stage *const stage = &batch->draw->stage[G4_STAGE_SF];
     const struct g4_sf_payload *const payload = &batch->payload[t];
     struct g4_gang *const gang = batch->worker->gang;
     const uint32_t gen = batch->worker->ctx->gen;
@@ -46,8 +46,7 @@ static void put_payload(struct batch *batch, uint32_t t, uint32_t grf) {
     g4_payload_sf_r2_pack(&payload->r2, gen, gang->grf[2].ud[t]);
     for (uint32_t i = 0; i < payload->vertices; i++) {
         const struct g4_vertex *const v = payload->v[i];
-        grf = g4_payload_rows(gang, (int)t, v->rows, v->row_count, sf->vertex_urb_entry_read_offset,
-                              sf->vertex_urb_entry_read_length, grf);
+        grf = g4_payload_rows(gang, (int)t, v->rows, v->row_count, stage->input_offset, stage->input_rows, grf);
     }
     g4_gang_set_dmask(gang, (int)t, 0xff); /* spec/20 4.6 */
 }
@@ -95,7 +94,7 @@ static enum g4_status notify_start(const struct batch *batch) {
 static enum g4_status run_batch(struct batch *batch) {
     struct g4_worker *const worker = batch->worker;
     const struct g4_draw_state *const draw = batch->draw;
-    const struct g4_sf_state *const sf = &draw->sf;
+    const struct g4_stage *const stage = &draw->stage[G4_STAGE_SF];
     struct g4_gang *const gang = worker->gang;
     const size_t size = (size_t)batch->entry_rows * sizeof(uint32_t[8]);
     uint32_t(*const entries)[8] = g4_arena_alloc(batch->arena, batch->count * size);
@@ -106,9 +105,8 @@ static enum g4_status run_batch(struct batch *batch) {
     memset(entries, 0, batch->count * size);
     g4_gang_start_for(gang, &draw->dispatch[G4_STAGE_SF], draw->kernel[G4_STAGE_SF], (int)batch->count);
     gang->owner = (struct g4_gang_owner){.urb_event = urb_event};
-    const uint32_t grf =
-        g4_payload_constants(gang, (int)batch->count, worker->ctx->state, sf->constant_urb_entry_read_offset,
-                             sf->constant_urb_entry_read_length, sf->dispatch_grf_start_register);
+    const uint32_t grf = g4_payload_constants(gang, (int)batch->count, worker->ctx->state, stage->constant_offset,
+                                              stage->constant_rows, stage->grf_start);
     for (uint32_t t = 0; t < batch->count; t++) {
         struct g4_setup *const setup = batch->setup[t];
         uint32_t(*const entry)[8] = entries + (size_t)t * batch->entry_rows;
@@ -123,7 +121,7 @@ static enum g4_status run_batch(struct batch *batch) {
     if (status == G4_OK) {
         status = g4_gang_run(&worker->eu, gang, draw->kernel[G4_STAGE_SF]);
     }
-    for (uint32_t t = 0; t < batch->count && draw->wm.transposed_urb_read_enable && status == G4_OK; t++) {
+    for (uint32_t t = 0; t < batch->count && draw->windower.setup_transposed && status == G4_OK; t++) {
         status = transpose(batch->arena, batch->setup[t]) ? G4_OK : G4_NO_MEMORY;
     }
     batch->count = 0;
@@ -157,14 +155,14 @@ static uint32_t span(const int32_t *v, uint32_t count) {
     return (uint32_t)(high - low) / G4_ONE_PIXEL;
 }
 
-static void report_large(struct g4_worker *worker, const struct g4_setup *setup) {
+static void report_large(struct g4_worker *worker, uint32_t address, const struct g4_setup *setup) {
     enum {
         LARGEST = 8192
     };
     const uint32_t width = span(setup->x, setup->corners);
     const uint32_t height = span(setup->y, setup->corners);
     if (width > LARGEST || height > LARGEST) {
-        g4_report(worker->eu.log, G4_EVENT_LARGE_OBJECT, worker->ctx->state->sf_state, width > height ? width : height);
+        g4_report(worker->eu.log, G4_EVENT_LARGE_OBJECT, address, width > height ? width : height);
     }
 }
 
@@ -197,11 +195,11 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_draw_state *d
         .worker = worker,
         .draw = draw,
         .arena = chunk->kept,
-        .entry_rows = 2 * draw->sf.urb_entry_allocation_size,
+        .entry_rows = draw->stage[G4_STAGE_SF].entry_rows,
     };
 
     chunk->setups = 0;
-    if (draw->sf.statistics_enable) {
+    if (draw->stage[G4_STAGE_SF].statistics) {
         worker->counter[G4_COUNTER_CL_PRIMITIVES] += chunk->objects;
     }
     if (worker->eu.counters) {
@@ -217,9 +215,9 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_draw_state *d
     if (!chunk->setup) {
         return G4_NO_MEMORY;
     }
-    g4_sf_frame_begin(&frame, worker->ctx, draw);
-    batch.slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_SF], G4_UNIT_SF, draw->sf.maximum_number_of_threads);
-    g4_payload_all_pointers(&draw->dispatch[G4_STAGE_SF], draw->sf.per_thread_scratch_space, &batch.slots, batch.r0);
+    g4_sf_frame_begin(&frame, draw);
+    batch.slots = g4_thread_slots(worker, draw->kernel[G4_STAGE_SF], G4_UNIT_SF, draw->stage[G4_STAGE_SF].max_threads);
+    g4_payload_all_pointers(&draw->dispatch[G4_STAGE_SF], &batch.slots, batch.r0);
     for (uint32_t i = 0; i < chunk->objects; i++) {
         struct g4_setup *const setup = &chunk->setup[chunk->setups];
         const bool shaped = g4_sf_setup(&frame, &chunk->object[i], setup, &batch.payload[batch.count]);
@@ -235,7 +233,7 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_draw_state *d
         if (g4_setup_is_empty(setup)) {
             continue;
         }
-        report_large(worker, setup);
+        report_large(worker, draw->setup_address, setup);
         batch.setup[batch.count++] = setup;
         if (batch.count == batch.slots.count) {
             const enum g4_status status = run_batch(&batch);
@@ -248,12 +246,9 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_draw_state *d
 }
 
 void g4_sf_count_stipple(struct g4_state *state, const struct g4_draw_state *draw, struct g4_chunk *chunk) {
-    struct g4_line_stipple stipple;
-
-    if (!draw->wm.line_stipple_enable) {
+    if (!draw->windower.line_stipple) {
         return;
     }
-    g4_line_stipple_begin(&stipple, state);
     for (uint32_t i = 0; i < chunk->setups; i++) {
         struct g4_setup *const setup = &chunk->setup[i];
         if (setup->type != G4_OBJECT_LINE) {
@@ -265,7 +260,8 @@ void g4_sf_count_stipple(struct g4_state *state, const struct g4_draw_state *dra
         setup->line.stipple_start = state->line_stipple_position;
         if (!setup->antialias) {
             /* only the place within the pattern matters */
-            state->line_stipple_position = (setup->line.stipple_start + setup->line.length) % (16 * stipple.repeat);
+            state->line_stipple_position =
+                (setup->line.stipple_start + setup->line.length) % (16 * draw->line_stipple.repeat);
         }
     }
 }

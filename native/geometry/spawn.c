@@ -125,13 +125,14 @@ static enum g4_status start(struct g4_worker *worker, const struct g4_draw_state
                             struct thread *thread, struct g4_output *out) {
     struct g4_gang *const gang = worker->gang;
     const struct g4_dispatch *const dispatch = &draw->dispatch[spawn->stage];
+    const struct g4_stage *const stage = &draw->stage[spawn->stage];
 
     g4_gang_start_for(gang, dispatch, draw->kernel[spawn->stage], (int)threads);
     gang->owner = (struct g4_gang_owner){.urb_event = urb_event};
-    const uint32_t grf = g4_payload_constants(gang, (int)threads, worker->ctx->state, spawn->constant_offset,
-                                              spawn->constant_rows, spawn->grf_start);
+    const uint32_t grf = g4_payload_constants(gang, (int)threads, worker->ctx->state, stage->constant_offset,
+                                              stage->constant_rows, stage->grf_start);
     for (uint32_t t = 0; t < threads; t++) {
-        const uint32_t rows = 2 * spawn->entry_units;
+        const uint32_t rows = stage->entry_rows;
         uint32_t(*const window)[8] = g4_arena_alloc(worker->arena, (size_t)HANDLES * rows * sizeof *window);
         if (!window) {
             return G4_NO_MEMORY;
@@ -146,11 +147,11 @@ static enum g4_status start(struct g4_worker *worker, const struct g4_draw_state
         uint32_t *const r0 = gang->grf[0].ud[t];
         r0[0] = take_handle(&thread[t]);
         r0[2] = object[t].r0_2;
-        g4_payload_pointers(dispatch, spawn->scratch_space, gang->slot[t], r0);
+        g4_payload_pointers(dispatch, gang->slot[t], r0);
         uint32_t next = grf;
         for (uint32_t v = 0; v < object[t].vertices; v++) {
-            next = g4_payload_rows(gang, (int)t, object[t].rows[v], object[t].row_count[v], spawn->vertex_offset,
-                                   spawn->vertex_rows, next);
+            next = g4_payload_rows(gang, (int)t, object[t].rows[v], object[t].row_count[v], stage->input_offset,
+                                   stage->input_rows, next);
         }
         g4_gang_set_dmask(gang, (int)t, 0x0f); /* spec/10 3.3: four channels */
     }
@@ -182,7 +183,7 @@ enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_draw_state
         return G4_FAULT;
     }
     const struct g4_slots slots =
-        g4_thread_slots(worker, kernel, draw->dispatch[spawn->stage].unit, spawn->max_threads);
+        g4_thread_slots(worker, kernel, draw->dispatch[spawn->stage].unit, draw->stage[spawn->stage].max_threads);
     for (uint32_t first = 0; first < count; first += slots.count) {
         const uint32_t threads = count - first < slots.count ? count - first : slots.count;
         g4_arena_reset(worker->arena);

@@ -53,11 +53,7 @@ struct g4_thread_object {
 
 /* Which state a GS or CLIP thread runs with. */
 struct g4_spawn {
-    int stage; /* G4_STAGE_GS or G4_STAGE_CLIP */
-    uint32_t constant_offset, constant_rows, vertex_offset, vertex_rows, grf_start;
-    uint32_t entry_units;
-    uint32_t scratch_space;
-    uint32_t max_threads;
+    int stage;             /* G4_STAGE_GS or G4_STAGE_CLIP */
     uint32_t max_viewport; /* for the read-back; UINT32_MAX: low four bits, no check (CLIP) */
 };
 

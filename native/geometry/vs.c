@@ -8,10 +8,10 @@
 
 /* Rows of two vertices side by side: a register holds the same four dwords of both (spec/10 3.3). */
 static void put_pair(struct g4_gang *gang, int t, const uint32_t (*a)[8], const uint32_t (*b)[8], uint32_t row_count,
-                     const struct g4_vs_state *vs, uint32_t grf) {
+                     const struct g4_stage *stage, uint32_t grf) {
     static const uint32_t zero[8];
-    for (uint32_t r = 0; r < vs->vertex_urb_entry_read_length; r++) {
-        const uint32_t row = vs->vertex_urb_entry_read_offset + r;
+    for (uint32_t r = 0; r < stage->input_rows; r++) {
+        const uint32_t row = stage->input_offset + r;
         const uint32_t *const row_a = row < row_count ? a[row] : zero;
         const uint32_t *const row_b = row < row_count ? b[row] : zero;
         for (unsigned half = 0; half < 2 && grf < G4_GRF_COUNT; half++, grf++) {
@@ -26,14 +26,13 @@ static void start_threads(struct g4_worker *worker, const struct g4_draw_state *
                           uint32_t per_thread, uint32_t threads) {
     struct g4_gang *const gang = worker->gang;
     const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_VS];
-    const struct g4_vs_state *const vs = &draw->vs;
+    const struct g4_stage *const stage = &draw->stage[G4_STAGE_VS];
     const uint32_t handle_b = entries->stride / 2;
 
     g4_gang_start_for(gang, dispatch, draw->kernel[G4_STAGE_VS], (int)threads);
     gang->owner = (struct g4_gang_owner){0};
-    const uint32_t grf =
-        g4_payload_constants(gang, (int)threads, worker->ctx->state, vs->constant_urb_entry_read_offset,
-                             vs->constant_urb_entry_read_length, vs->dispatch_grf_start_register);
+    const uint32_t grf = g4_payload_constants(gang, (int)threads, worker->ctx->state, stage->constant_offset,
+                                              stage->constant_rows, stage->grf_start);
     for (uint32_t t = 0; t < threads; t++) {
         const uint32_t vertex = first + t * per_thread;
         const bool pair = per_thread == 2 && vertex + 1 < entries->count;
@@ -48,7 +47,7 @@ static void start_threads(struct g4_worker *worker, const struct g4_draw_state *
             g4_payload_vs_r0_pack(&handles, worker->ctx->gen, packed);
             memcpy(gang->grf[0].ud[t], packed, 3 * sizeof packed[0]); /* before the pointers */
         }
-        put_pair(gang, (int)t, a, pair ? a + entries->stride : a, entries->stride, vs, grf);
+        put_pair(gang, (int)t, a, pair ? a + entries->stride : a, entries->stride, stage, grf);
         g4_gang_set_dmask(gang, (int)t, pair ? 0xff : 0x0f);
         gang->urb[t] = rows;
         gang->urb_rows[t] = pair ? 2 * entries->stride : entries->stride;
@@ -72,11 +71,11 @@ static enum g4_status notify_start(struct g4_worker *worker, const struct g4_ent
 
 enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_entries *entries) {
     const struct g4_slots slots =
-        g4_thread_slots(worker, draw->kernel[G4_STAGE_VS], G4_UNIT_VS, draw->vs.maximum_number_of_threads);
-    const uint32_t per_thread = draw->vs.single_program_flow ? 1 : 2;
+        g4_thread_slots(worker, draw->kernel[G4_STAGE_VS], G4_UNIT_VS, draw->stage[G4_STAGE_VS].max_threads);
+    const uint32_t per_thread = draw->dispatch[G4_STAGE_VS].single_program_flow ? 1 : 2;
     uint32_t r0[G4_GANG_THREADS][8];
 
-    g4_payload_all_pointers(&draw->dispatch[G4_STAGE_VS], draw->vs.per_thread_scratch_space, &slots, r0);
+    g4_payload_all_pointers(&draw->dispatch[G4_STAGE_VS], &slots, r0);
 
     for (uint32_t first = 0; first < entries->count; first += slots.count * per_thread) {
         const uint32_t left = (entries->count - first + per_thread - 1) / per_thread;
@@ -94,7 +93,7 @@ enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_draw_state *d
             return status;
         }
     }
-    if (draw->vs.statistics_enable) {
+    if (draw->stage[G4_STAGE_VS].statistics) {
         worker->counter[G4_COUNTER_VS_INVOCATIONS] += entries->count;
     }
     return G4_OK;

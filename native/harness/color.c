@@ -4,13 +4,15 @@
 #include <stdlib.h>
 
 #include "color/color.h"
+#include "draw/load_gen4.h"
 #include "harness/probe.h"
 #include "raster/windower.h"
 
-static void unpack(const struct g4_worker *worker, const uint32_t *wm_state, const uint32_t *cc_state,
-                   struct g4_draw_state *draw) {
-    g4_wm_state_unpack(wm_state, worker->ctx->gen, &draw->wm);
-    g4_color_calc_state_unpack(cc_state, worker->ctx->gen, &draw->cc);
+static void load(const struct g4_worker *worker, const uint32_t *wm_state, const uint32_t *cc_state,
+                 struct g4_draw_state *draw) {
+    g4_load_commands_gen4(worker->ctx, draw);
+    g4_load_windower_gen4(worker->ctx, wm_state, draw);
+    g4_load_color_gen4(worker->ctx, cc_state, draw);
 }
 
 enum g4_status g4_probe_pixels(struct g4_probe *probe, const uint32_t *wm_state, const uint32_t *cc_state,
@@ -20,10 +22,10 @@ enum g4_status g4_probe_pixels(struct g4_probe *probe, const uint32_t *wm_state,
     if (!draw) {
         return G4_NO_MEMORY;
     }
-    unpack(worker, wm_state, cc_state, draw);
+    load(worker, wm_state, cc_state, draw);
     draw->dispatch[G4_STAGE_WM] = *g4_probe_dispatch(probe);
     for (int i = 0; i < 16; i++) {
-        draw->cc_viewport[i] = (struct g4_cc_viewport){viewports[2 * i], viewports[2 * i + 1]};
+        draw->color.depth_range[i] = (struct g4_depth_range){viewports[2 * i], viewports[2 * i + 1]};
     }
     const enum g4_status status = g4_cc_begin(worker, draw);
     free(draw);
@@ -35,7 +37,7 @@ uint32_t g4_probe_iz(struct g4_probe *probe, const uint32_t *wm_state, const uin
     if (!draw) {
         return UINT32_MAX;
     }
-    unpack(g4_probe_worker(probe), wm_state, cc_state, draw);
+    load(g4_probe_worker(probe), wm_state, cc_state, draw);
     const struct g4_iz iz = g4_iz_decide(draw, depth_buffer);
     free(draw);
     return (uint32_t)iz.mode << 4 | (uint32_t)iz.source_depth_eu << 3 | (uint32_t)iz.source_depth_rt << 2 |

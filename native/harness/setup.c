@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/harness.h"
+#include "draw/load_gen4.h"
 #include "geometry/lines.h"
 #include "geometry/setup.h"
 #include "geometry/stage.h"
@@ -30,11 +31,9 @@ struct g4_bench *g4_bench_new(uint32_t gen, struct g4_state *state, const struct
     bench->ctx.model = g4_model_of(gen);
     bench->ctx.gen = gen;
     bench->ctx.state = state;
-    g4_sf_state_unpack(blocks->sf_state, gen, &bench->draw.sf);
-    g4_wm_state_unpack(blocks->wm_state, gen, &bench->draw.wm);
-    for (int i = 0; i < 16; i++) {
-        g4_sf_viewport_unpack(blocks->sf_viewport[i], gen, &bench->draw.sf_viewport[i]);
-    }
+    g4_load_commands_gen4(&bench->ctx, &bench->draw);
+    g4_load_setup_gen4(&bench->ctx, blocks->sf_state, blocks->sf_viewport, &bench->draw);
+    g4_load_windower_gen4(&bench->ctx, blocks->wm_state, &bench->draw);
     g4_wm_prepare(&bench->wm, &bench->ctx, &bench->draw);
     return bench;
 }
@@ -89,7 +88,7 @@ enum g4_status g4_bench_setup(struct g4_bench *bench, uint32_t topology, const s
     for (uint32_t i = 0; i < count; i++) {
         bench->vertex[i] = vertex_of(&vertices[i]);
     }
-    g4_sf_frame_begin(&frame, &bench->ctx, &bench->draw);
+    g4_sf_frame_begin(&frame, &bench->draw);
     g4_sf_place(&frame, bench->vertex, count);
     for (uint32_t k = 0; k < made; k++) {
         struct g4_topology_object o;
@@ -171,7 +170,7 @@ static void put(const struct g4_bench *bench, const struct g4_setup *setup, cons
                 image->hits[at]++;
             }
             if (image->coverage && setup->antialias) {
-                image->coverage[at] = g4_line_coverage(&bench->wm.fade, setup, (int32_t)x, (int32_t)y);
+                image->coverage[at] = g4_line_coverage(&bench->draw.line_antialiasing, setup, (int32_t)x, (int32_t)y);
             }
         }
     }

@@ -12,11 +12,13 @@
 
 const struct g4_model g4_model_broadwater = {
     .chip = &g4_chip_bw,
+    .load_draw = g4_load_draw_gen4,
     .quirks = {GEN4_QUIRKS},
 };
 
 const struct g4_model g4_model_crestline = {
     .chip = &g4_chip_cl,
+    .load_draw = g4_load_draw_gen4,
     .quirks = {GEN4_QUIRKS, .vfe_has_vld = true},
 };
 
@@ -30,10 +32,12 @@ const struct g4_model g4_model_crestline = {
 
 const struct g4_model g4_model_cantiga = {
     .chip = &g4_chip_ctg,
+    .load_draw = g4_load_draw_gen4,
     .quirks = {GEN45_QUIRKS},
 };
 
 const struct g4_model g4_model_eaglelake = {
     .chip = &g4_chip_el,
+    .load_draw = g4_load_draw_gen4,
     .quirks = {GEN45_QUIRKS},
 };

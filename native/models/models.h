@@ -11,4 +11,7 @@ extern const struct g4_model g4_model_crestline;
 extern const struct g4_model g4_model_cantiga;
 extern const struct g4_model g4_model_eaglelake;
 
+/* Implementations that models choose from; models/ itself has only data. */
+g4_load_draw_fn g4_load_draw_gen4; /* draw/load_gen4.c */
+
 #endif

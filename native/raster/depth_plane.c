@@ -5,19 +5,21 @@
 
 #include "raster/windower_state.h"
 
-void g4_depth_offset_begin(struct g4_depth_offset *offset, const struct g4_context *ctx, const struct g4_wm_state *wm,
-                           uint32_t depth_format, bool depth_present) {
-    const bool is_float = depth_present && (depth_format == G4_DEPTH_FORMAT_D32_FLOAT ||
-                                            depth_format == G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT);
-    const bool is_16 = depth_present && depth_format == G4_DEPTH_FORMAT_D16_UNORM;
+void g4_depth_offset_begin(struct g4_depth_offset *offset, const struct g4_draw_state *draw) {
+    const struct g4_depth_bias *const bias = &draw->depth_bias;
+    const bool present = draw->depth_buffer.present;
+    const uint32_t format = draw->depth_buffer.format;
+    const bool is_float =
+        present && (format == G4_DEPTH_FORMAT_D32_FLOAT || format == G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT);
+    const bool is_16 = present && format == G4_DEPTH_FORMAT_D16_UNORM;
     *offset = (struct g4_depth_offset){
-        .constant = wm->global_depth_offset_constant,
-        .scale = wm->global_depth_offset_scale,
-        .clamp = g4_hw_float(ctx->state->depth_offset_clamp),
-        .unit = wm->legacy_global_depth_bias_enable ? 1.0f
-                : is_float                          ? 0.0f
-                : is_16                             ? 1.0f / 65535.0f
-                                                    : 1.0f / 16777215.0f,
+        .constant = bias->constant,
+        .scale = bias->scale,
+        .clamp = bias->clamp,
+        .unit = bias->legacy_unit ? 1.0f
+                : is_float        ? 0.0f
+                : is_16           ? 1.0f / 65535.0f
+                                  : 1.0f / 16777215.0f,
     };
 }
 
@@ -52,13 +54,13 @@ float g4_depth_offset_of(const struct g4_depth_offset *offset, float cx, float c
 }
 
 void g4_wm_plane(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_plane *plane) {
-    const uint32_t row = wm->draw->wm.depth_coefficient_urb_read_offset;
+    const uint32_t row = wm->draw->windower.depth_row;
     struct g4_attribute_coefficients z = {0};
 
     if (row < setup->entry_rows) {
         g4_attribute_coefficients_unpack(setup->entry[row], wm->ctx->gen, &z);
     }
-    if (wm->draw->wm.global_depth_offset_enable && setup->type == G4_OBJECT_TRIANGLE) {
+    if (wm->draw->depth_bias.enable && setup->type == G4_OBJECT_TRIANGLE) {
         z.c0 += g4_depth_offset_of(&wm->offset, z.cx, z.cy, setup->z);
     }
     *plane = (struct g4_plane){z.cx, z.cy, z.c0, setup->x_start, setup->y_start};

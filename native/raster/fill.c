@@ -170,13 +170,13 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
     const struct g4_draw_state *const draw = wm->draw;
     const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_WM];
     const struct g4_wm_dispatch *const modes = &wm->dispatch;
-    const uint32_t start = draw->wm.dispatch_grf_start_register;
+    const uint32_t start = draw->stage[G4_STAGE_WM].grf_start;
     const struct g4_iz *const iz = &wm->iz;
     /* debuggers and counters see threads and pixels one by one */
     const bool wanted = !wm->ctx->options.general_only && !worker->eu.observed;
 
     wm->flat_depth = wanted && depth_is_constant(&g4_cc_of(worker)->depth);
-    wm->flat = wanted && draw->wm.thread_dispatch_enable && !draw->cc.alpha_test_enable && iz->mode == G4_IZ_P &&
+    wm->flat = wanted && draw->windower.thread_dispatch && !draw->color.alpha_test.enable && iz->mode == G4_IZ_P &&
                !iz->source_depth_rt && !iz->dest_depth && !iz->dest_stencil && !modes->any_contiguous &&
                !modes->enabled[G4_WM_32] && modes->any_normal;
     if (modes->enabled[G4_WM_8]) {

@@ -18,10 +18,10 @@ static const struct {
     {0x18, {0, 0, 0, 0, 1}}, {0x1c, {0, 0, 0, 1, 2}}, {0x1e, {0, 0, 1, 2, 3}},
 };
 
-void g4_wm_dispatch_begin(struct g4_wm_dispatch *dispatch, const struct g4_wm_state *state) {
+void g4_wm_dispatch_begin(struct g4_wm_dispatch *dispatch, const struct g4_windower_state *state) {
     *dispatch = (struct g4_wm_dispatch){
-        .enabled = {state->dispatch_8_pixel_enable, state->dispatch_16_pixel_enable, state->dispatch_32_pixel_enable,
-                    state->contiguous_32_pixel_dispatch_enable, state->contiguous_64_pixel_dispatch_enable},
+        .enabled = {state->dispatch_8, state->dispatch_16, state->dispatch_32, state->contiguous_32,
+                    state->contiguous_64},
     };
     const bool *const on = dispatch->enabled;
     dispatch->any_normal = on[G4_WM_8] || on[G4_WM_16] || on[G4_WM_32];
@@ -35,7 +35,7 @@ void g4_wm_dispatch_begin(struct g4_wm_dispatch *dispatch, const struct g4_wm_st
     }
 }
 
-uint32_t g4_wm_entries(const struct g4_wm_state *state) {
+uint32_t g4_wm_entries(const struct g4_windower_state *state) {
     struct g4_wm_dispatch dispatch;
     uint32_t entries = 0;
     g4_wm_dispatch_begin(&dispatch, state);
@@ -162,8 +162,8 @@ static void fill_block(const struct g4_wm *wm, struct g4_pixel_block *block, uin
     if (wm->setup->antialias) {
         for (uint32_t i = 0; i < 4 * count; i++) {
             const struct g4_subspan *const at = &s[i / 4];
-            block->coverage[i] =
-                g4_line_coverage(&wm->fade, wm->setup, at->x + (int32_t)(i & 1), at->y + (int32_t)(i >> 1 & 1));
+            block->coverage[i] = g4_line_coverage(&wm->draw->line_antialiasing, wm->setup, at->x + (int32_t)(i & 1),
+                                                  at->y + (int32_t)(i >> 1 & 1));
         }
     }
 }
@@ -293,7 +293,7 @@ enum g4_status g4_wm_queue(struct g4_worker *worker, const struct g4_coverage *c
     const bool contiguous = dispatch->any_contiguous && (wm->setup->contiguous || !dispatch->any_normal);
 
     if (!contiguous && !dispatch->any_normal) {
-        g4_report(worker->eu.log, G4_EVENT_BAD_STATE, wm->ctx->state->wm_state, 0);
+        g4_report(worker->eu.log, G4_EVENT_BAD_STATE, wm->draw->windower_address, 0);
         return G4_OK;
     }
     if (clashes(wm, coverage)) {

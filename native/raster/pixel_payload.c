@@ -74,9 +74,8 @@ static uint32_t number_of(const struct g4_wm *wm, const struct g4_setup *setup) 
 
 /* What R0 and R1 have in common in all threads of an object. */
 static void object_header(const struct g4_wm *wm, const struct g4_setup *setup, uint32_t r0[8], uint32_t r1[8]) {
-    const struct g4_state *const state = wm->ctx->state;
     const struct g4_payload_ps_r0 first = {
-        .color_calculator_state_pointer = state->cc_state - state->general_state_base,
+        .color_calculator_state_pointer = wm->draw->color_address - wm->draw->dispatch[G4_STAGE_WM].general_state_base,
         .primitive_thread_id = number_of(wm, setup),
     };
     const struct g4_payload_ps_r1 second = {
@@ -183,9 +182,8 @@ void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_draw_state *d
         if (!kernel) {
             continue;
         }
-        wm->slots[i] = g4_thread_slots(worker, kernel, G4_UNIT_WM, draw->wm.maximum_number_of_threads);
-        g4_payload_all_pointers(&draw->dispatch[G4_STAGE_WM], draw->wm.per_thread_scratch_space, &wm->slots[i],
-                                wm->pointers[i]);
+        wm->slots[i] = g4_thread_slots(worker, kernel, G4_UNIT_WM, draw->stage[G4_STAGE_WM].max_threads);
+        g4_payload_all_pointers(&draw->dispatch[G4_STAGE_WM], &wm->slots[i], wm->pointers[i]);
     }
 }
 
@@ -202,11 +200,11 @@ static void copy_registers(struct g4_gang *gang, int from, int to, uint32_t firs
 
 void g4_wm_payloads(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
-    const struct g4_wm_state *const state = &wm->draw->wm;
+    const struct g4_stage *const stage = &wm->draw->stage[G4_STAGE_WM];
     const uint32_t entry = wm->dispatch.entry[wm->mode];
     struct g4_gang *const gang = worker->gang;
     const int threads = (int)wm->waiting;
-    const uint32_t start = state->dispatch_grf_start_register * (wm->mode == G4_WM_32 ? 2u : 1u);
+    const uint32_t start = stage->grf_start * (wm->mode == G4_WM_32 ? 2u : 1u);
     const struct g4_setup *setup = NULL;
     uint32_t r0[8], r1[8];
     uint16_t x[G4_GANG_THREADS];
@@ -234,13 +232,12 @@ void g4_wm_payloads(struct g4_worker *worker) {
     if (wm->mode < G4_WM_CONTIGUOUS_32) {
         g4_cc_expect(worker, wm->waiting, x, y);
     }
-    const uint32_t grf = g4_payload_constants(gang, threads, wm->ctx->state, state->constant_urb_entry_read_offset,
-                                              state->constant_urb_entry_read_length, start);
+    const uint32_t grf =
+        g4_payload_constants(gang, threads, wm->ctx->state, stage->constant_offset, stage->constant_rows, start);
     for (int t = 0; t < threads; t++) {
         const struct g4_setup *const from = wm->thread[t].block[0].setup;
         const uint32_t next =
-            g4_payload_rows(gang, t, from->entry, from->entry_rows, state->setup_urb_entry_read_offset,
-                            state->setup_urb_entry_read_length, grf);
+            g4_payload_rows(gang, t, from->entry, from->entry_rows, stage->input_offset, stage->input_rows, grf);
         const int first = t;
         while (t + 1 < threads && wm->thread[t + 1].block[0].setup == from) {
             t++;

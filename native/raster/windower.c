@@ -15,50 +15,20 @@ enum {
     NEAR = 2,
 };
 
-static uint32_t reversed(uint32_t v) {
-    uint32_t out = 0;
-    for (int i = 0; i < 32; i++) {
-        out |= (v >> i & 1) << (31 - i);
-    }
-    return out;
-}
-
-/* Tiles are as large as the pattern, so one copy with the offsets applied serves all (spec/30 3.17). */
-static void poly_stipple_begin(struct g4_wm *wm, const struct g4_context *ctx) {
-    const uint32_t command[2] = {0, ctx->state->poly_stipple_offset};
-    struct g4_3dstate_poly_stipple_offset offset;
-    g4_3dstate_poly_stipple_offset_unpack(command, ctx->gen, &offset);
-    for (uint32_t j = 0; j < G4_TILE_SIZE; j++) {
-        const uint32_t row = reversed(ctx->state->poly_stipple[(j + offset.polygon_stipple_y_offset) & 31]);
-        const uint32_t shift = offset.polygon_stipple_x_offset & 31;
-        wm->poly_stipple[j] = row >> shift | (shift ? row << (32 - shift) : 0);
-    }
-}
-
 void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw) {
-    const struct g4_state *const state = ctx->state;
-    const uint32_t *const dw = state->depth_buffer;
-    const uint32_t command[6] = {0, dw[0], dw[1], dw[2], dw[3], dw[4]};
-    const struct g4_color_calc_state *const cc = &draw->cc;
-    struct g4_3dstate_depth_buffer depth;
+    const struct g4_depth_stencil *const tests = &draw->depth_stencil;
+    const bool present = draw->depth_buffer.present;
 
-    g4_3dstate_depth_buffer_unpack(command, ctx->gen, &depth);
-    const bool present = g4_cc_depth_buffer_present(ctx);
     wm->ctx = ctx;
     wm->draw = draw;
     wm->waiting = 0;
     memset(wm->claimed, 0, sizeof wm->claimed);
     wm->iz = g4_iz_decide(draw, present);
-    wm->depth_needed = wm->iz.source_depth_eu || wm->iz.mode != G4_IZ_P ||
-                       (present && (cc->depth_test_enable || cc->depth_buffer_write_enable));
+    wm->depth_needed =
+        wm->iz.source_depth_eu || wm->iz.mode != G4_IZ_P || (present && (tests->depth_test || tests->depth_write));
     wm->single_subspan = ctx->hooks && ctx->hooks->single_subspan && wm->iz.mode != G4_IZ_P;
-    g4_depth_offset_begin(&wm->offset, ctx, &draw->wm, depth.surface_format, present);
-    g4_wm_dispatch_begin(&wm->dispatch, &draw->wm);
-    g4_line_fade_begin(&wm->fade, ctx, draw);
-    g4_line_stipple_begin(&wm->line_stipple, state);
-    if (draw->wm.polygon_stipple_enable) {
-        poly_stipple_begin(wm, ctx);
-    }
+    g4_depth_offset_begin(&wm->offset, draw);
+    g4_wm_dispatch_begin(&wm->dispatch, &draw->windower);
 }
 
 enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state *draw) {
@@ -307,14 +277,14 @@ static void count_covered(struct g4_worker *worker, bool threads, bool watched) 
 }
 
 void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage) {
-    const struct g4_wm_state *const state = &wm->draw->wm;
-    if (state->polygon_stipple_enable && setup->poly_stipple && setup->type == G4_OBJECT_TRIANGLE) {
+    const struct g4_draw_state *const draw = wm->draw;
+    if (draw->windower.polygon_stipple && setup->poly_stipple && setup->type == G4_OBJECT_TRIANGLE) {
         for (int32_t j = coverage->first; j <= coverage->last; j++) {
-            coverage->row[j] &= wm->poly_stipple[j];
+            coverage->row[j] &= draw->polygon_stipple[j];
         }
     }
-    if (state->line_stipple_enable && setup->type == G4_OBJECT_LINE && !setup->antialias) {
-        g4_line_stipple_apply(&wm->line_stipple, setup, coverage);
+    if (draw->windower.line_stipple && setup->type == G4_OBJECT_LINE && !setup->antialias) {
+        g4_line_stipple_apply(&draw->line_stipple, setup, coverage);
     }
 }
 
@@ -324,7 +294,7 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
                                                                          const struct g4_tile *tile,
                                                                          const bool counting) {
     struct g4_wm *const wm = worker->wm;
-    const bool threads = draw->wm.thread_dispatch_enable;
+    const bool threads = draw->windower.thread_dispatch;
     struct g4_coverage coverage;
     enum g4_status status = G4_OK;
 
@@ -339,7 +309,7 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
         }
         const bool watched = worker->eu.hooks && covers(worker->eu.hooks, &coverage);
         g4_wm_stipple(wm, setup, &coverage);
-        if (threads && draw->wm.statistics_enable) {
+        if (threads && draw->stage[G4_STAGE_WM].statistics) {
             worker->eu.ps_invocations += g4_coverage_pixels(&coverage);
         }
         wm->setup = setup;

@@ -26,7 +26,7 @@ enum {
 };
 
 /* Entry points of the kernel that the enabled dispatch modes use, bit by bit. */
-uint32_t g4_wm_entries(const struct g4_wm_state *state);
+uint32_t g4_wm_entries(const struct g4_windower_state *state);
 
 /* Once per draw and worker, before its first tile: read what the draw needs (CC state, depth buffer, kernels). */
 enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state *draw);

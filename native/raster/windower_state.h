@@ -32,7 +32,7 @@ struct g4_wm_dispatch {
     bool any_normal, any_contiguous;
 };
 
-void g4_wm_dispatch_begin(struct g4_wm_dispatch *dispatch, const struct g4_wm_state *state);
+void g4_wm_dispatch_begin(struct g4_wm_dispatch *dispatch, const struct g4_windower_state *state);
 /* The mode of the next thread of an object that has `subspans` (1 or more) left. */
 enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, const struct g4_quirks *quirks, uint32_t subspans);
 /* The same for an 8x8 block in contiguous dispatch. */
@@ -49,8 +49,7 @@ struct g4_depth_offset {
     float unit; /* of the constant; 0: by the exponent of the vertices' depths */
 };
 
-void g4_depth_offset_begin(struct g4_depth_offset *offset, const struct g4_context *ctx, const struct g4_wm_state *wm,
-                           uint32_t depth_format, bool depth_present);
+void g4_depth_offset_begin(struct g4_depth_offset *offset, const struct g4_draw_state *draw);
 float g4_depth_offset_of(const struct g4_depth_offset *offset, float cx, float cy, const float z[3]);
 void g4_wm_plane(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_plane *plane);
 
@@ -74,9 +73,6 @@ struct g4_wm {
     bool
         single_subspan; /* WIZ_CTL bit 6: one subspan a thread where the shader's message tests depth (965v4 3.3.9.1) */
     struct g4_depth_offset offset;
-    struct g4_line_fade fade;
-    struct g4_line_stipple line_stipple;
-    uint32_t poly_stipple[G4_TILE_SIZE]; /* by row of a tile, bit 0 leftmost, offsets applied */
     struct g4_slots slots[G4_WM_ENTRIES];
     uint32_t pointers[G4_WM_ENTRIES][G4_GANG_THREADS][8]; /* R0 with dwords 2 to 5 only, by slot */
 

@@ -204,7 +204,7 @@ def test_depth_coordinate_offset_of_later_parts_is_added() -> None:
 @pytest.mark.parametrize(("format", "kept"), [("R8G8B8A8_UNORM", 3), ("B5G6R5_UNORM", 7)])
 def test_offset_disable_of_early_parts_keeps_the_low_bits(format: str, kept: int) -> None:
     board = Canvas(format, zbuffer=D24, gen=Gen.CL, depth_fields={"depth_buffer_coordinate_offset_disable": True})
-    board.probe.state.drawing_rectangle[2] = 14 << 16 | 14  # origin
+    board.probe.state.drawing_rectangle[3] = 14 << 16 | 14  # origin
     board.begin(cc=ALWAYS)
     board.early(0.5, x=24, y=20)
     assert board.depth_raw(24 - (14 & ~kept), 20 - 12) == 0x800000

@@ -37,10 +37,10 @@ def play(seed: int, rounds: int, variant: int) -> bytes:
             memory.write(SURFACE_STATES + 32 * i, b"".join(word.to_bytes(4, "little") for word in state))
             memory.write(BINDING_TABLE + 4 * i, (SURFACE_STATES + 32 * i).to_bytes(4, "little"))
         for i in range(5):
-            probe.state.depth_buffer[i] = random_bits(rng, rng.randrange(3))
-        probe.state.depth_buffer[1] = REGION + rng.randrange(REGION_BYTES)
+            probe.state.depth_buffer[1 + i] = random_bits(rng, rng.randrange(3))
+        probe.state.depth_buffer[2] = REGION + rng.randrange(REGION_BYTES)
         for i in range(4):
-            probe.state.constant_color[i] = rng.getrandbits(32)
+            probe.state.constant_color[1 + i] = rng.getrandbits(32)
         probe.start(THREADS, binding_table=BINDING_TABLE)
         blocks = [ffi.new("uint32_t[8]", [random_bits(rng, rng.randrange(3)) for _ in range(8)]) for _ in range(2)]
         viewports = ffi.new("float[32]", [rng.choice(floats) for _ in range(32)])

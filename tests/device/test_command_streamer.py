@@ -252,7 +252,7 @@ def test_unknown_commands_are_skipped_by_their_length_or_hang(machine: Machine) 
 
 def test_a_short_command_has_zero_operands_and_is_reported(machine: Machine) -> None:
     machine.run(0x79000002, 1, 2, 3, 0x79000000, 7)
-    assert list(machine.state.drawing_rectangle) == [7, 0, 0]
+    assert list(machine.state.drawing_rectangle) == [0x79000000, 7, 0, 0]
     assert list(machine.device.findings.count) == ["3DSTATE_DRAWING_RECTANGLE has only 2 dwords"]
 
 
@@ -264,16 +264,16 @@ def test_noop_may_store_its_identification(machine: Machine) -> None:
 def test_contexts_keep_their_state_apart(machine: Machine) -> None:
     machine.run(0x0C000000, 0x100108, 0x79060000, 1)
     machine.run(0x0C000000, 0x200108, 0x79060000, 2)
-    assert machine.state.poly_stipple_offset == 2
+    assert machine.state.poly_stipple_offset[1] == 2
     machine.run(0x0C000000, 0x100108)
-    assert machine.state.poly_stipple_offset == 1
+    assert machine.state.poly_stipple_offset[1] == 1
     machine.run(0x0C000000, 0x200109)
-    assert machine.state.poly_stipple_offset == 1  # restore inhibited: what runs goes on
+    assert machine.state.poly_stipple_offset[1] == 1  # restore inhibited: what runs goes on
 
 
 def test_the_same_context_again_does_nothing_unless_forced(machine: Machine) -> None:
     machine.run(0x0C000000, 0x100108, 0x79060000, 1, 0x0C000000, 0x100108)
-    assert machine.state.poly_stipple_offset == 1
+    assert machine.state.poly_stipple_offset[1] == 1
 
 
 def test_interrupts_latch_unless_masked(machine: Machine) -> None:
@@ -309,7 +309,7 @@ def test_two_devices_do_not_know_of_each_other() -> None:
     one, two = Machine(), Machine("965gm")
     one.run(0x79060000, 1)
     two.run(0x79060000, 2)
-    assert (one.state.poly_stipple_offset, two.state.poly_stipple_offset) == (1, 2)
+    assert (one.state.poly_stipple_offset[1], two.state.poly_stipple_offset[1]) == (1, 2)
     assert (one.gen, two.gen) == (Gen.CTG, Gen.CL)
 
 

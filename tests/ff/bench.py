@@ -45,8 +45,8 @@ class Bench:
                  poly_stipple: Sequence[int] = ()) -> None:
         self.gen, self.width, self.height = gen, width, height
         self.state = ffi.new("struct g4_state *")
-        self.state.depth_buffer[0] = 7 << 29
-        for i, row in enumerate(poly_stipple):
+        self.state.depth_buffer[1] = 7 << 29
+        for i, row in enumerate(poly_stipple, 1):
             self.state.poly_stipple[i] = row
         self._command("3DSTATE_DRAWING_RECTANGLE", {"clipped_drawing_rectangle_x_max": width - 1,
                                                     "clipped_drawing_rectangle_y_max": height - 1})
@@ -63,15 +63,8 @@ class Bench:
 
     def _command(self, name: str, fields: Fields) -> None:
         data = command_named(name, self.gen).build(self.gen, **fields)
-        words = struct.unpack(f"<{len(data) // 4 - 1}I", data[4:])
-        if name == "3DSTATE_DRAWING_RECTANGLE":
-            words = words[:3]
-        field = STATE_OF[name]
-        if isinstance(getattr(self.state, field), int):
-            setattr(self.state, field, words[0])
-        else:
-            for i, word in enumerate(words):
-                getattr(self.state, field)[i] = word
+        for i, word in enumerate(struct.unpack(f"<{len(data) // 4}I", data)):
+            getattr(self.state, STATE_OF[name])[i] = word
 
     def primitive(self, vertices: Sequence[Sequence[float]], topology: PrimitiveTopology = PrimitiveTopology.TRILIST,
                   **fields: Sequence[int]) -> list[Setup | None]:

@@ -60,7 +60,7 @@ def pictures(gen: Gen, seed: int, workers: int) -> list[Any]:
         for name, words in (("line_stipple", 2), ("aa_line", 2), ("drawing_rectangle", 0), ("poly_stipple", 32)):
             field = getattr(scene.device.streamers[next(iter(scene.device.streamers))].state.raw, name)
             for i in range(words):
-                field[i] = scene.dice.getrandbits(32)
+                field[1 + i] = scene.dice.getrandbits(32)
         vertices = scene.floats()
         try:
             scene.draw(vertices, scene.dice.choice(TOPOLOGIES))

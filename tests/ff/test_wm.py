@@ -111,7 +111,7 @@ def test_partly_lit_subspans_of_a_16_pixel_thread() -> None:
         *(f"mov(8) g{100 + channel + 4 * half}<1>UD g{source}<0,1,0>UD {{ align1 nomask }};"
           for channel, source in enumerate(["0", "110.1", "110.7", "111"]) for half in (0, 1))])
     for row in (20, 21):
-        dump.raw.poly_stipple[row] = stipple[row]
+        dump.raw.poly_stipple[1 + row] = stipple[row]
     pixels = dump.show([0], [vertex(0, 0), vertex(64, 0), vertex(0, 64)], T.TRILIST)
     assert set(pixels) == {(10, 20), (12, 20), (13, 20), (12, 21), (13, 21)}
     assert set(pixels.values()) == {(0x00F100F1, 7, 7, 0)}
