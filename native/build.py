@@ -41,7 +41,7 @@ NOT_THE_CORE = {"shim", "generated"}  # the shim is a library of its own
 
 # Sources that are compiled once more for each of VECTOR_LEVELS (core/variant.h).
 VARIANTS = ["color/blend_store.c", "color/blend_wide.c", "color/depth.c", "core/tile_copy.c", "eu/fast/double.c",
-            "eu/fast/float.c", "eu/fast/int.c", "functions/math_ops.c", "raster/edges.c", "sampler/bilinear.c",
+            "eu/fast/float.c", "eu/fast/int.c", "functions/math_ops.c", "geometry/edges.c", "sampler/bilinear.c",
             "sampler/inner_loops.c"]
 VECTOR_LEVELS = ["avx2", "avx512"]
 

@@ -11,6 +11,7 @@
 #include "core/hooks.h"
 #include "draw/device.h"
 #include "eu/counters.h"
+#include "geometry/setup_kernel.h"
 #include "raster/windower.h"
 #include "sampler/message.h"
 

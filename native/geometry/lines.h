@@ -4,8 +4,8 @@
 #ifndef G4_FF_LINES_H
 #define G4_FF_LINES_H
 
+#include "geometry/coverage.h"
 #include "geometry/setup.h"
-#include "raster/raster.h"
 
 /* The shape of a line whose quantised end points are x[0..1], y[0..1], as drawn. */
 void g4_line_setup(const struct g4_sf_frame *frame, struct g4_setup *setup);

@@ -134,14 +134,14 @@ static bool lights_nothing(struct g4_setup *setup) {
         SMALL = 8 /* pixels */
     };
     struct g4_coverage coverage;
-    g4_raster_small(setup);
+    g4_coverage_find_small(setup);
     if (setup->small) {
         return setup->mask == 0;
     }
     const int32_t x = setup->x_min & -SMALL;
     const int32_t y = setup->y_min & -SMALL;
     return setup->type == G4_OBJECT_TRIANGLE && setup->x_max - x < 2 * SMALL && setup->y_max - y < 2 * SMALL &&
-           !g4_raster_tile(setup, x, y, &coverage);
+           !g4_coverage_find(setup, x, y, &coverage);
 }
 
 /* Spec/20 7.3.8: software keeps objects within 8K; what is larger is drawn here as anything else. */

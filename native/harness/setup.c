@@ -10,6 +10,7 @@
 #include "geometry/lines.h"
 #include "geometry/setup.h"
 #include "geometry/stage.h"
+#include "geometry/setup_kernel.h"
 #include "raster/windower_state.h"
 
 struct g4_bench {
@@ -105,7 +106,7 @@ enum g4_status g4_bench_setup(struct g4_bench *bench, uint32_t topology, const s
         if (bench->culled[k]) {
             bench->setup[k] = (struct g4_setup){.x_max = -1};
         }
-        g4_raster_small(&bench->setup[k]);
+        g4_coverage_find_small(&bench->setup[k]);
     }
     bench->objects = made;
     struct g4_chunk chunk = {.setup = bench->setup, .setups = made};
@@ -189,7 +190,7 @@ uint64_t g4_bench_raster(const struct g4_bench *bench, uint32_t width, uint32_t 
             for (int32_t y = setup->y_min & -G4_TILE_SIZE; y <= last_y; y += G4_TILE_SIZE) {
                 for (int32_t x = setup->x_min & -G4_TILE_SIZE; x <= last_x; x += G4_TILE_SIZE) {
                     struct g4_coverage tile;
-                    if (!g4_raster_tile(setup, x, y, &tile)) {
+                    if (!g4_coverage_find(setup, x, y, &tile)) {
                         continue;
                     }
                     g4_wm_stipple(&bench->wm, setup, &tile);

@@ -6,7 +6,7 @@
 #include "color/state.h"
 #include "core/hooks.h"
 #include "eu/counters.h"
-#include "raster/raster.h"
+#include "geometry/coverage.h"
 #include "raster/windower_state.h"
 
 enum {
@@ -304,7 +304,7 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
     for (uint32_t i = 0; i < tile->setups && status == G4_OK; i++) {
         const struct g4_setup *const setup = tile->setup[i];
         prefetch(tile, i);
-        if (!g4_raster_tile(setup, tile->x, tile->y, &coverage)) {
+        if (!g4_coverage_find(setup, tile->x, tile->y, &coverage)) {
             continue;
         }
         const bool watched = worker->eu.hooks && covers(worker->eu.hooks, &coverage);

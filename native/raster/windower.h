@@ -8,11 +8,7 @@
 #define G4_FF_WM_H
 
 #include "color/color.h"
-#include "geometry/setup_kernel.h"
-
-enum {
-    G4_TILE_SIZE = 32
-};
+#include "geometry/coverage.h"
 
 struct g4_tile {
     int32_t x, y;                        /* upper-left pixel */

@@ -4,9 +4,9 @@
 #ifndef G4_FF_WM_STATE_H
 #define G4_FF_WM_STATE_H
 
+#include "geometry/coverage.h"
 #include "geometry/lines.h"
 #include "geometry/payload.h"
-#include "raster/raster.h"
 #include "raster/windower.h"
 
 enum {

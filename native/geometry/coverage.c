@@ -1,7 +1,7 @@
-#include "raster/raster.h"
+#include "geometry/coverage.h"
 
+#include "geometry/edges.h"
 #include "geometry/lines.h"
-#include "raster/edges.h"
 
 enum {
     LAST = G4_TILE_SIZE - 1,
@@ -91,7 +91,7 @@ static int32_t span(const int32_t v[3]) {
     return (v[2] > high ? v[2] : high) - (v[2] < low ? v[2] : low);
 }
 
-void g4_raster_small(struct g4_setup *setup) {
+void g4_coverage_find_small(struct g4_setup *setup) {
     setup->small = setup->type == G4_OBJECT_TRIANGLE && (uint32_t)(setup->x_max - setup->x_min) < G4_SMALL_SIZE &&
                    (uint32_t)(setup->y_max - setup->y_min) < G4_SMALL_SIZE && span(setup->x) < G4_SMALL_REACH &&
                    span(setup->y) < G4_SMALL_REACH;
@@ -125,7 +125,7 @@ static bool small(const struct g4_setup *setup, const struct window *w, struct g
     return true;
 }
 
-bool g4_raster_tile(const struct g4_setup *setup, int32_t tile_x, int32_t tile_y, struct g4_coverage *coverage) {
+bool g4_coverage_find(const struct g4_setup *setup, int32_t tile_x, int32_t tile_y, struct g4_coverage *coverage) {
     struct window w = {
         .left = setup->x_min - tile_x,
         .right = setup->x_max - tile_x,

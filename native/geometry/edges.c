@@ -2,7 +2,7 @@
  * Which pixels edges leave (spec/20 4.3): of eight rows at a time, and of small triangles as a whole, where 32 bits
  * hold the edge functions.
  */
-#include "raster/edges.h"
+#include "geometry/edges.h"
 
 #include <string.h>
 
