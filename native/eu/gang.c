@@ -10,7 +10,7 @@
 #include "eu/counters.h"
 #include "eu/fast/fast.h"
 #include "eu/fpenv.h"
-#include "eu/jit/blocks.h"
+#include "eu/jit/jit.h"
 #include "eu/kernel.h"
 #include "eu/run.h"
 #include "eu/worker.h"
@@ -309,18 +309,18 @@ static uint64_t run_group(struct g4_run *run, uint32_t ip, uint32_t limit, uint6
     op = op_at(run, ip, &stray);
     run->split = false;
     for (;;) {
-        const struct g4_stretch *const stretch = op->stretch;
+        const struct g4_jit_block *const block = op->block;
         const uint64_t counted = run->eu->instructions;
-        if (stretch && run->translated && stretch->last_ip < limit && g4_run_stretch(run, op, fuel - count)) {
-            channels += stretch->all.channels;
-            count += stretch->all.count;
+        if (block && run->translated && block->last_ip < limit && g4_jit_run(run, op, fuel - count)) {
+            channels += block->total.channels;
+            count += block->total.count;
             if (run->split) {
                 break;
             }
-            if (stretch->region) {
+            if (block->loop) {
                 fuel = fuel_left(run, fuel, run->eu->instructions - counted);
             }
-            op += stretch->count;
+            op += block->count;
             if (op->ip >= limit || count >= fuel) {
                 g4_run_place(run, op->ip);
                 break;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "eu/fast/fast.h"
-#include "eu/jit/blocks.h"
+#include "eu/jit/jit.h"
 #include "eu/run.h"
 
 enum {

@@ -84,7 +84,7 @@ struct g4_fast_address {
     uint16_t extent;  /* bytes from an address to the end of its last element */
 };
 
-struct g4_stretch;
+struct g4_jit_block;
 
 struct g4_op {
     uint16_t handler; /* enum g4_handler */
@@ -122,7 +122,7 @@ struct g4_op {
     uint16_t ordinary; /* G4_HANDLER_INDIRECT: the handler if all addresses are in range */
     uint8_t addresses; /* indirect operands */
     struct g4_fast_address address[3];
-    struct g4_stretch *stretch; /* that starts here: machine code for this op and some more (translate.h) */
+    struct g4_jit_block *block; /* machine code that starts with this op; NULL: none (jit/jit.h) */
 };
 
 static inline bool g4_op_compares(const struct g4_op *op) {

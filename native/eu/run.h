@@ -11,7 +11,7 @@
 /* A run of threads that stand at the same instruction: the group.  Threads that disagree on a jump leave it; it ends
  * when it meets others (lowest ip first). */
 struct g4_fast_handlers;
-struct g4_stretch;
+struct g4_jit_block;
 
 struct g4_run {
     struct g4_eu *eu;
@@ -19,15 +19,15 @@ struct g4_run {
     const struct g4_kernel *kernel;
     const struct g4_fast_handlers *const *tables; /* by the high byte of a handler's number (fast.h) */
     const struct g4_op *op;
-    g4_lanes exec[2];                 /* AMask & IMask & LMask & CMask of the group */
-    g4_lanes group;                   /* all lanes of its threads */
-    g4_lanes alternate;               /* lanes of threads in ALT mode (spec/40 4.2) */
-    uint8_t threads;                  /* its threads */
-    uint8_t single;                   /* threads in single program flow */
-    bool split;                       /* its threads have an ip of their own now, in gang->ip */
-    bool translated;                  /* machine code may run where there is some (translate.h) */
-    const struct g4_stretch *refused; /* the last one that some threads could not go through */
-    bool stopped;                     /* a thread cannot go on */
+    g4_lanes exec[2];                       /* AMask & IMask & LMask & CMask of the group */
+    g4_lanes group;                         /* all lanes of its threads */
+    g4_lanes alternate;                     /* lanes of threads in ALT mode (spec/40 4.2) */
+    uint8_t threads;                        /* its threads */
+    uint8_t single;                         /* threads in single program flow */
+    bool split;                             /* its threads have an ip of their own now, in gang->ip */
+    bool translated;                        /* machine code may run where there is some (translate.h) */
+    const struct g4_jit_block *failed_loop; /* the last one in which threads failed */
+    bool stopped;                           /* a thread cannot go on */
     enum g4_status status;
     g4_fpenv outside; /* the floating point environment of the caller (fpenv.h) */
     uint32_t next;    /* where the group goes on */

@@ -1,4 +1,4 @@
-"""Kernels as machine code of the host: the same bits and counts as the general handler gives (native/eu/jit/blocks.h).
+"""Kernels as machine code of the host: the same bits and counts as the general handler gives (native/eu/jit/jit.h).
 
 What is compared are programs as compilers lay them out, with loops and branches that become machine code whole, and
 messages to the math unit among them.  On a host without AVX-512 this compares the handlers.

@@ -10,7 +10,7 @@
 #if G4_HAVE_X86_VARIANTS
 
 enum {
-    SHORTEST = 1, /* stretch that is worth a call */
+    MIN_OPS = 1, /* stretch that is worth a call */
 };
 
 /* ---- constants ---- */
@@ -33,24 +33,24 @@ size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size) {
 
 /* ---- stretches ---- */
 
-void g4_block_add(struct g4_block *block, const struct g4_op *op) {
+void g4_block_cost_add(struct g4_block_cost *block, const struct g4_op *op) {
     block->count++;
     block->channels += op->exec_size;
     block->messages += op->opcode == G4_OPCODE_SEND ? op->passes : 0;
 }
 
-struct loop {
+struct pair_loop {
     size_t top;
-    size_t nobody; /* jump when no thread of a pair is there */
+    size_t no_lanes; /* jump when no thread of a pair is there */
 };
 
 /* The code goes from pair to pair by itself; r8 has the bit of the one it is at, r9 those it could not do, r11 the gang
  * as far on as its accumulators are. */
-static void begin(struct translator *t, struct loop *loop) {
+static void begin(struct translator *t, struct pair_loop *loop) {
     struct g4_code *const code = &t->code;
 
     memset(&t->s, 0, sizeof t->s);
-    t->region = false;
+    t->loop = false;
     emit_mov_imm(code, X86_R8, 1);
     emit_alu(code, X86_XOR, X86_R9, X86_R9);
     emit_mov64(code, X86_R11, X86_RDI);
@@ -58,40 +58,40 @@ static void begin(struct translator *t, struct loop *loop) {
     loop->top = code->size;
     emit_mask_load(code, K_GROUP, g4_rm_at(X86_RSI, 2 * sizeof(g4_lanes)));
     emit_kortest(code, K_GROUP, K_GROUP);
-    loop->nobody = emit_jump(code, X86_JZ);
+    loop->no_lanes = emit_jump(code, X86_JZ);
     emit_mask_load(code, K_EXEC_0, g4_rm_at(X86_RSI, 0));
     emit_mask_load(code, K_EXEC_1, g4_rm_at(X86_RSI, sizeof(g4_lanes)));
-    emit_masks(code, G4_K_XOR, K_DOUBT, K_DOUBT, K_DOUBT);
-    emit_evex(code, G4_X_XOR, LARGEST, LARGEST, g4_rm_reg(LARGEST), 0, G4_MERGE);
+    emit_masks(code, G4_K_XOR, K_FAILED, K_FAILED, K_FAILED);
+    emit_evex(code, G4_X_XOR, MAGNITUDE, MAGNITUDE, g4_rm_reg(MAGNITUDE), 0, G4_MERGE);
 }
 
 /* The next pair, or the end. */
-static void finish(struct translator *t, const struct loop *loop) {
+static void finish(struct translator *t, const struct pair_loop *loop) {
     struct g4_code *const code = &t->code;
-    const bool checks = t->s.checks_doubt || t->s.checks_largest;
+    const bool checks = t->s.checks_failed || t->s.checks_magnitude;
     size_t jump = 0;
 
-    if (t->s.checks_largest) {
+    if (t->s.checks_magnitude) {
         const uint32_t limit = 0x7f7fffff;
-        emit_evex_imm(code, G4_X_CMPUD, K_BITS, LARGEST,
+        emit_evex_imm(code, G4_X_CMPUD, K_BITS, MAGNITUDE,
                       g4_rm_all(X86_RCX, g4_constant(&t->constants, &limit, sizeof limit)), 0, G4_MERGE,
                       5 /* not less */);
-        emit_masks(code, G4_K_OR, K_DOUBT, K_DOUBT, K_BITS);
+        emit_masks(code, G4_K_OR, K_FAILED, K_FAILED, K_BITS);
     }
     if (checks) {
-        emit_kortest(code, K_DOUBT, K_DOUBT);
+        emit_kortest(code, K_FAILED, K_FAILED);
         jump = emit_jump(code, X86_JNZ);
     }
-    for (unsigned i = 0; i < CACHED; i++) {
-        const struct holder *const h = &t->s.held[i];
+    for (unsigned i = 0; i < BLOCK_VREGS; i++) {
+        const struct vreg *const h = &t->s.vregs[i];
         if (h->dirty) {
             emit_evex(code, G4_X_STORE, i, 0,
-                      h->what == HOLDS_SUM ? g4_sum_in_memory(h->row, h->element) : g4_row_in_memory(h->row, 0), 0,
+                      h->content == HOLDS_SUM ? g4_sum_in_memory(h->row, h->element) : g4_row_in_memory(h->row, 0), 0,
                       G4_MERGE);
         }
     }
     const size_t next_pair = code->size;
-    patch_jump(code, loop->nobody);
+    patch_jump(code, loop->no_lanes);
     emit_alu64_imm(code, X86_ADD, X86_RDI, ROW_BYTES);
     emit_alu64_imm(code, X86_ADD, X86_R11, 2 * sizeof(((union g4_acc *)0)->f[0]));
     emit_alu64_imm(code, X86_ADD, X86_RSI, 2);
@@ -113,22 +113,22 @@ static void finish(struct translator *t, const struct loop *loop) {
 static uint32_t translate_from(struct translator *t, const struct g4_op *ops, uint32_t left, const bool *is_target) {
     const size_t start = t->code.size;
     uint32_t count = 0;
-    uint32_t worth = 0;
-    struct loop loop;
+    uint32_t ops_lowered = 0;
+    struct pair_loop loop;
 
     begin(t, &loop);
     while (count < left && (count == 0 || !is_target[count])) {
-        const struct state before = t->s;
+        const struct vreg_state before = t->s;
         const size_t size = t->code.size;
-        if (!g4_translate_op(t, &ops[count]) || t->s.out_of_registers) {
+        if (!g4_lower_op(t, &ops[count]) || t->s.out_of_vregs) {
             t->s = before;
             t->code.size = size;
             break;
         }
-        worth += ops[count].handler != G4_HANDLER_NOP;
+        ops_lowered += ops[count].handler != G4_HANDLER_NOP;
         count++;
     }
-    if (worth < SHORTEST) {
+    if (ops_lowered < MIN_OPS) {
         t->code.size = start;
         return 0;
     }
@@ -153,16 +153,16 @@ static void mark_targets(const struct g4_kernel *kernel, bool *is_target) {
     }
 }
 
-static void describe(const struct translator *t, struct g4_stretch *stretch, const struct g4_op *ops, uint32_t count,
+static void describe(const struct translator *t, struct g4_jit_block *block, const struct g4_op *ops, uint32_t count,
                      size_t start) {
-    *stretch = (struct g4_stretch){.start = start,
+    *block = (struct g4_jit_block){.start = start,
                                    .count = count,
                                    .last_ip = ops[count - 1].ip,
                                    .fuel = count,
                                    .top = t->s.top,
                                    .ieee_only = t->s.ieee_only};
     for (uint32_t i = 0; i < count; i++) {
-        g4_block_add(&stretch->all, &ops[i]);
+        g4_block_cost_add(&block->total, &ops[i]);
     }
 }
 
@@ -170,14 +170,14 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
                           const bool *is_target) {
     for (uint32_t i = 0; i < kernel->count;) {
         struct g4_op *const op = &kernel->ops[i];
-        struct g4_stretch *const stretch = &translation->stretches[translation->count];
+        struct g4_jit_block *const block = &translation->blocks[translation->count];
         const size_t start = t->code.size;
         uint32_t count = 1;
 
         if (g4_op_opens(op) && !kernel->reads_stacks) {
-            if (g4_translate_region(t, op, kernel->count - i, stretch)) {
-                stretch->start = start;
-                op->stretch = stretch;
+            if (g4_lower_loop(t, op, kernel->count - i, block)) {
+                block->start = start;
+                op->block = block;
                 translation->count++;
             } else {
                 t->code.size = start;
@@ -185,8 +185,8 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
         } else {
             const uint32_t own = translate_from(t, op, kernel->count - i, is_target + i);
             if (own) {
-                describe(t, stretch, op, own, start);
-                op->stretch = stretch;
+                describe(t, block, op, own, start);
+                op->block = block;
                 translation->count++;
                 count = own;
             }
@@ -203,8 +203,7 @@ void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
     bool *const is_target = calloc(kernel->count + 1, sizeof *is_target);
     struct translator t = {.gen = gen};
 
-    if (!translation || !is_target ||
-        !(translation->stretches = calloc(kernel->count + 1, sizeof *translation->stretches))) {
+    if (!translation || !is_target || !(translation->blocks = calloc(kernel->count + 1, sizeof *translation->blocks))) {
         free(is_target);
         g4_translation_free(translation);
         return;
@@ -217,7 +216,7 @@ void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
         kernel->translation = translation;
     } else {
         for (uint32_t i = 0; i < kernel->count; i++) {
-            kernel->ops[i].stretch = NULL;
+            kernel->ops[i].block = NULL;
         }
         g4_translation_free(translation);
     }

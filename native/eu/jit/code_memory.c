@@ -3,7 +3,7 @@
  * of a stretch.
  */
 #define _DEFAULT_SOURCE
-#include "eu/jit/blocks.h"
+#include "eu/jit/jit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +26,11 @@ void g4_translation_free(struct g4_translation *translation) {
     }
 #endif
     for (uint32_t i = 0; i < translation->count; i++) {
-        free(translation->stretches[i].block);
-        free(translation->stretches[i].unheld);
+        free(translation->blocks[i].basic_blocks);
+        free(translation->blocks[i].stored_rows);
     }
     free(translation->constants);
-    free(translation->stretches);
+    free(translation->blocks);
     free(translation);
 }
 
@@ -39,10 +39,10 @@ size_t g4_translation_memory(const struct g4_translation *translation) {
         return 0;
     }
     size_t memory = sizeof *translation + translation->code_bytes + translation->constants_bytes +
-                    translation->room * sizeof *translation->stretches;
+                    translation->room * sizeof *translation->blocks;
     for (uint32_t i = 0; i < translation->count; i++) {
-        const struct g4_stretch *const stretch = &translation->stretches[i];
-        memory += stretch->blocks * sizeof *stretch->block + stretch->unheld_count;
+        const struct g4_jit_block *const block = &translation->blocks[i];
+        memory += block->basic_block_count * sizeof *block->basic_blocks + block->stored_row_count;
     }
     return memory;
 }
@@ -82,17 +82,17 @@ bool g4_translation_seal(struct g4_translation *translation, const struct g4_cod
         return false;
     }
     for (uint32_t i = 0; i < translation->count; i++) {
-        struct g4_stretch *const stretch = &translation->stretches[i];
-        uint8_t *const start = (uint8_t *)translation->code + stretch->start;
-        memcpy(&stretch->code, &start, sizeof start); /* of data no function can be made by a cast */
-        stretch->constants = translation->constants;
+        struct g4_jit_block *const block = &translation->blocks[i];
+        uint8_t *const start = (uint8_t *)translation->code + block->start;
+        memcpy(&block->code, &start, sizeof start); /* of data no function can be made by a cast */
+        block->constants = translation->constants;
     }
     return true;
 }
 
 enum {
-    TROUBLE = 16, /* of one failure; a success takes 1 away */
-    TOO_MUCH_TROUBLE = 4096,
+    FAILURE_COST = 16, /* of one failure; a success takes 1 away */
+    MAX_FAILURE_SCORE = 4096,
 };
 
 /* The handlers, for some threads of the group. */
@@ -117,12 +117,12 @@ static void interpret(struct g4_run *run, const struct g4_op *first, uint32_t co
 }
 
 /* Other workers do the same at the same time; it matters to nobody which of them is heard. */
-static void note_trouble(struct g4_stretch *stretch, bool failed) {
-    const uint32_t before = __atomic_load_n(&stretch->trouble, __ATOMIC_RELAXED);
+static void update_failure_score(struct g4_jit_block *block, bool failed) {
+    const uint32_t before = __atomic_load_n(&block->failure_score, __ATOMIC_RELAXED);
     if (failed) {
-        __atomic_store_n(&stretch->trouble, before + TROUBLE, __ATOMIC_RELAXED);
+        __atomic_store_n(&block->failure_score, before + FAILURE_COST, __ATOMIC_RELAXED);
     } else if (before) {
-        __atomic_store_n(&stretch->trouble, before - 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&block->failure_score, before - 1, __ATOMIC_RELAXED);
     }
 }
 
@@ -130,20 +130,20 @@ static g4_lanes pair_lanes(int pair) {
     return (g4_lanes)0xffff << (PAIR_LANES * pair);
 }
 
-static uint32_t call(const struct g4_run *run, const struct g4_stretch *stretch, int pair,
-                     struct g4_region_room *room) {
+static uint32_t call_code(const struct g4_run *run, const struct g4_jit_block *block, int pair,
+                          struct g4_loop_scratch *room) {
     struct g4_gang *const gang = run->gang;
-    return stretch->code(gang->grf[0].ud[2 * pair], (const uint8_t *)run->exec + 2 * pair, (uint8_t *)gang + 2 * pair,
-                         stretch->constants, room);
+    return block->code(gang->grf[0].ud[2 * pair], (const uint8_t *)run->exec + 2 * pair, (uint8_t *)gang + 2 * pair,
+                       block->constants, room);
 }
 
-static void run_straight(struct g4_run *run, const struct g4_op *first, struct g4_stretch *stretch) {
+static void run_straight(struct g4_run *run, const struct g4_op *first, struct g4_jit_block *block) {
     struct g4_gang *const gang = run->gang;
     g4_lanes flags[2][2];
     g4_lanes failed = 0;
 
     memcpy(flags, gang->flag, sizeof flags);
-    const uint32_t pairs = call(run, stretch, 0, NULL);
+    const uint32_t pairs = call_code(run, block, 0, NULL);
     for (int pair = 0; pairs && pair < PAIRS; pair++) {
         failed |= pairs >> pair & 1 ? pair_lanes(pair) : 0;
     }
@@ -153,19 +153,19 @@ static void run_straight(struct g4_run *run, const struct g4_op *first, struct g
                 gang->flag[f][h] = (gang->flag[f][h] & ~failed) | (flags[f][h] & failed);
             }
         }
-        interpret(run, first, stretch->count, failed);
+        interpret(run, first, block->count, failed);
     }
-    note_trouble(stretch, failed != 0);
+    update_failure_score(block, failed != 0);
     /* the handlers have counted their own */
     const uint8_t done = run->threads & (uint8_t)~g4_threads_any(failed);
-    run->eu->messages[G4_SFID_MATH] += (uint64_t)stretch->all.messages * (unsigned)__builtin_popcount(done);
+    run->eu->messages[G4_SFID_MATH] += (uint64_t)block->total.messages * (unsigned)__builtin_popcount(done);
 }
 
 /* Everything a region takes for granted.  A system routine may look at what was pushed and popped, which a region does
  * not do. */
-static bool may_enter(const struct g4_run *run, const struct g4_stretch *stretch) {
+static bool can_enter(const struct g4_run *run, const struct g4_jit_block *block) {
     const struct g4_gang *const gang = run->gang;
-    if (run->refused == stretch || run->single || gang->dispatch->exceptions ||
+    if (run->failed_loop == block || run->single || gang->dispatch->exceptions ||
         g4_threads_any(run->exec[0] | run->exec[1]) != run->threads) {
         return false;
     }
@@ -178,99 +178,101 @@ static bool may_enter(const struct g4_run *run, const struct g4_stretch *stretch
     return true;
 }
 
-static void count_blocks(struct g4_run *run, const struct g4_stretch *stretch, const uint32_t *counts) {
+static void count_blocks(struct g4_run *run, const struct g4_jit_block *block, const uint32_t *counts) {
     struct g4_eu *const eu = run->eu;
     uint64_t instructions = 0;
-    for (uint32_t b = 0; b < stretch->blocks; b++) {
-        const struct g4_block *const block = &stretch->block[b];
-        instructions += (uint64_t)counts[b] * block->count;
-        eu->channel_ops += (uint64_t)counts[b] * block->channels;
-        eu->messages[G4_SFID_MATH] += (uint64_t)counts[b] * block->messages;
+    for (uint32_t b = 0; b < block->basic_block_count; b++) {
+        const struct g4_block_cost *const basic = &block->basic_blocks[b];
+        instructions += (uint64_t)counts[b] * basic->count;
+        eu->channel_ops += (uint64_t)counts[b] * basic->channels;
+        eu->messages[G4_SFID_MATH] += (uint64_t)counts[b] * basic->messages;
     }
     eu->instructions += instructions;
     eu->instruction_budget -= instructions < eu->instruction_budget ? instructions : eu->instruction_budget;
 }
 
 /* Those that have done it go on behind the region, the others stay at its beginning. */
-static void part_ways(struct g4_run *run, const struct g4_op *first, const struct g4_stretch *stretch,
-                      g4_lanes failed) {
+static void split_group(struct g4_run *run, const struct g4_op *first, const struct g4_jit_block *block,
+                        g4_lanes failed) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         if (run->threads >> t & 1) {
-            run->gang->ip[t] = failed >> (8 * t) & 1 ? first->ip : first[stretch->count].ip;
+            run->gang->ip[t] = failed >> (8 * t) & 1 ? first->ip : first[block->count].ip;
         }
     }
     run->split = true;
 }
 
 /* What the code of a region writes where it lies: to be put back if it has gone a way that the handlers would not. */
-struct unheld {
-    uint8_t row[G4_REGION_UNHELD][PAIR_LANES * sizeof(uint32_t)];
+struct stored_rows {
+    uint8_t row[G4_LOOP_STORED_ROWS][PAIR_LANES * sizeof(uint32_t)];
 };
 
-static size_t row_offset(const struct g4_stretch *stretch, uint32_t i, int pair) {
-    return stretch->unheld[i] * sizeof(union g4_reg) + (size_t)pair * PAIR_LANES * sizeof(uint32_t);
+static size_t row_offset(const struct g4_jit_block *block, uint32_t i, int pair) {
+    return block->stored_rows[i] * sizeof(union g4_reg) + (size_t)pair * PAIR_LANES * sizeof(uint32_t);
 }
 
-static void keep(const struct g4_gang *gang, const struct g4_stretch *stretch, int pair, struct unheld *before) {
-    for (uint32_t i = 0; i < stretch->unheld_count; i++) {
-        memcpy(before->row[i], (const uint8_t *)gang + row_offset(stretch, i, pair), sizeof before->row[i]);
+static void save_rows(const struct g4_gang *gang, const struct g4_jit_block *block, int pair,
+                      struct stored_rows *before) {
+    for (uint32_t i = 0; i < block->stored_row_count; i++) {
+        memcpy(before->row[i], (const uint8_t *)gang + row_offset(block, i, pair), sizeof before->row[i]);
     }
 }
 
-static void put_back(struct g4_gang *gang, const struct g4_stretch *stretch, int pair, const struct unheld *before) {
-    for (uint32_t i = 0; i < stretch->unheld_count; i++) {
-        memcpy((uint8_t *)gang + row_offset(stretch, i, pair), before->row[i], sizeof before->row[i]);
+static void restore_rows(struct g4_gang *gang, const struct g4_jit_block *block, int pair,
+                         const struct stored_rows *before) {
+    for (uint32_t i = 0; i < block->stored_row_count; i++) {
+        memcpy((uint8_t *)gang + row_offset(block, i, pair), before->row[i], sizeof before->row[i]);
     }
 }
 
-static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_stretch *stretch) {
-    struct unheld before;
+static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_jit_block *block) {
+    struct stored_rows before;
     g4_lanes failed = 0;
 
-    if (!may_enter(run, stretch)) {
+    if (!can_enter(run, block)) {
         return false;
     }
     for (int pair = 0; pair < PAIRS; pair++) {
-        struct g4_region_room room;
+        struct g4_loop_scratch room;
         if (!(run->group & pair_lanes(pair))) {
             continue;
         }
-        memset(room.counts, 0, stretch->blocks * sizeof *room.counts);
-        if (g4_fpenv_get() & G4_DOUBTFUL_FLAGS) {
+        memset(room.counts, 0, block->basic_block_count * sizeof *room.counts);
+        if (g4_fpenv_get() & G4_FAILURE_FLAGS) {
             g4_fpenv_set(g4_fpenv_eu(run->eu->ctx->options.round_to_nearest));
         }
-        keep(run->gang, stretch, pair, &before);
-        if (call(run, stretch, pair, &room)) {
-            put_back(run->gang, stretch, pair, &before);
+        save_rows(run->gang, block, pair, &before);
+        if (call_code(run, block, pair, &room)) {
+            restore_rows(run->gang, block, pair, &before);
             failed |= pair_lanes(pair) & run->group;
         } else {
-            count_blocks(run, stretch, room.counts);
+            count_blocks(run, block, room.counts);
         }
     }
-    note_trouble(stretch, failed != 0);
+    update_failure_score(block, failed != 0);
     if (failed) {
-        run->refused = stretch;
+        run->failed_loop = block;
     }
     if (failed == run->group) {
         return false;
     }
     if (failed) {
-        part_ways(run, first, stretch, failed);
+        split_group(run, first, block, failed);
     }
     return true;
 }
 
-bool g4_run_stretch(struct g4_run *run, const struct g4_op *first, uint64_t fuel) {
-    struct g4_stretch *const stretch = first->stretch;
+bool g4_jit_run(struct g4_run *run, const struct g4_op *first, uint64_t fuel) {
+    struct g4_jit_block *const block = first->block;
 
-    if (stretch->fuel > fuel || stretch->top > g4_owned(run->gang) || (stretch->ieee_only && run->alternate) ||
-        __atomic_load_n(&stretch->trouble, __ATOMIC_RELAXED) > TOO_MUCH_TROUBLE) {
+    if (block->fuel > fuel || block->top > g4_owned(run->gang) || (block->ieee_only && run->alternate) ||
+        __atomic_load_n(&block->failure_score, __ATOMIC_RELAXED) > MAX_FAILURE_SCORE) {
         return false;
     }
-    if (stretch->region) {
-        return run_region(run, first, stretch);
+    if (block->loop) {
+        return run_region(run, first, block);
     }
-    run_straight(run, first, stretch);
+    run_straight(run, first, block);
     return true;
 }
 
@@ -281,7 +283,7 @@ void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
     (void)gen;
 }
 
-bool g4_run_stretch(struct g4_run *run, const struct g4_op *first, uint64_t fuel) {
+bool g4_jit_run(struct g4_run *run, const struct g4_op *first, uint64_t fuel) {
     (void)run;
     (void)first;
     (void)fuel;

@@ -10,7 +10,7 @@
 
 /* ---- single precision ---- */
 
-static bool translate_float_binary(struct translator *t, const struct g4_op *op) {
+static bool lower_float_binary(struct translator *t, const struct g4_op *op) {
     const bool mul = op->opcode == G4_OPCODE_MUL;
     for (int part = 0; part < op->parts; part++) {
         const unsigned a = float_source(t, op, 0, part, TEMP_A, true);
@@ -21,7 +21,7 @@ static bool translate_float_binary(struct translator *t, const struct g4_op *op)
 }
 
 /* Comparisons with NaN are what they are, but in cmpn, where src1 must be none. */
-static bool translate_float_compare(struct translator *t, const struct g4_op *op) {
+static bool lower_float_compare(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
         const unsigned a = float_source(t, op, 0, part, TEMP_A, false);
         const struct g4_rm b = float_operand(t, op, 1, part, TEMP_B, op->opcode == G4_OPCODE_CMPN);
@@ -37,7 +37,7 @@ static void flushed(struct translator *t, unsigned to, unsigned from, unsigned l
     emit_evex(&t->code, G4_X_MULPS, to, from, all(t, 0x3f800000), lanes, G4_ZERO);
 }
 
-static bool translate_float_unary(struct translator *t, const struct g4_op *op) {
+static bool lower_float_unary(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
         const unsigned x = float_source(t, op, 0, part, TEMP_A, true);
         const unsigned lanes = lanes_of(t, op, part, true);
@@ -62,7 +62,7 @@ static bool translate_float_unary(struct translator *t, const struct g4_op *op) 
 }
 
 /* rndz: the integer below, and a flag where it is one short (spec/40 10). */
-static bool translate_round_to_zero(struct translator *t, const struct g4_op *op) {
+static bool lower_round_to_zero(struct translator *t, const struct g4_op *op) {
     struct g4_op plain = *op;
     plain.cond = G4_COND_NONE;
     for (int part = 0; part < op->parts; part++) {
@@ -82,7 +82,7 @@ static bool translate_round_to_zero(struct translator *t, const struct g4_op *op
 
 /* ---- integers and bits ---- */
 
-static bool translate_select(struct translator *t, const struct g4_op *op, bool floats) {
+static bool lower_select(struct translator *t, const struct g4_op *op, bool floats) {
     for (int part = 0; part < op->parts; part++) {
         const unsigned a = floats ? float_source(t, op, 0, part, TEMP_A, true) : int_source(t, op, 0, part, TEMP_A);
         const unsigned b = floats ? float_source(t, op, 1, part, TEMP_B, true) : int_source(t, op, 1, part, TEMP_B);
@@ -99,18 +99,18 @@ static bool translate_select(struct translator *t, const struct g4_op *op, bool 
     return true;
 }
 
-static bool translate_move(struct translator *t, const struct g4_op *op) {
+static bool lower_move(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
-        uint8_t *numbers;
-        const unsigned from = raw_source(t, op, 0, part, TEMP_A, &numbers);
-        const uint8_t known = numbers ? *numbers : 0;
+        uint8_t *finite;
+        const unsigned from = raw_source(t, op, 0, part, TEMP_A, &finite);
+        const uint8_t known = finite ? *finite : 0;
         const unsigned x = negated(t, &op->in[0], from, TEMP_A);
         finish_int(t, op, part, lanes_of(t, op, part, true), x, x == from ? known : 0);
     }
     return true;
 }
 
-static bool translate_int_binary(struct translator *t, const struct g4_op *op, enum g4_form form) {
+static bool lower_int_binary(struct translator *t, const struct g4_op *op, enum g4_form form) {
     const bool shift = form == G4_X_SHL || form == G4_X_SHR || form == G4_X_ASR;
     for (int part = 0; part < op->parts; part++) {
         const unsigned x = int_source(t, op, 0, part, TEMP_A);
@@ -127,7 +127,7 @@ static bool translate_int_binary(struct translator *t, const struct g4_op *op, e
     return true;
 }
 
-static bool translate_not(struct translator *t, const struct g4_op *op) {
+static bool lower_not(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
         const unsigned x = int_source(t, op, 0, part, TEMP_A);
         emit_evex(&t->code, G4_X_XOR, TEMP_RESULT, x, all(t, UINT32_MAX), 0, G4_MERGE);
@@ -136,7 +136,7 @@ static bool translate_not(struct translator *t, const struct g4_op *op) {
     return true;
 }
 
-static bool translate_int_compare(struct translator *t, const struct g4_op *op) {
+static bool lower_int_compare(struct translator *t, const struct g4_op *op) {
     const bool unsigned_numbers = is_biased(&op->in[0]);
     for (int part = 0; part < op->parts; part++) {
         const unsigned x = int_source(t, op, 0, part, TEMP_A);
@@ -155,28 +155,28 @@ static bool in_shapes(unsigned index, unsigned first_of_six) {
     return index >= first_of_six && index < first_of_six + 6;
 }
 
-static bool translate_float(struct translator *t, const struct g4_op *op, unsigned index) {
+static bool lower_float(struct translator *t, const struct g4_op *op, unsigned index) {
     if (in_shapes(index, G4_FAST_CMPF_PP) || index == G4_FAST_CMPN_P) {
-        return translate_float_compare(t, op);
+        return lower_float_compare(t, op);
     }
     switch (index) {
     case G4_FAST_MOVF_P:
     case G4_FAST_FRC_P:
     case G4_FAST_RNDD_P:
     case G4_FAST_RNDU_P:
-        return translate_float_unary(t, op);
+        return lower_float_unary(t, op);
     case G4_FAST_RNDZ_R:
-        return translate_round_to_zero(t, op);
+        return lower_round_to_zero(t, op);
     case G4_FAST_SELF_P:
-        return op->predicate != G4_PRED_NONE && translate_select(t, op, true);
+        return op->predicate != G4_PRED_NONE && lower_select(t, op, true);
     case G4_FAST_RNDE_R:
         return false;
     default:
-        return translate_float_binary(t, op);
+        return lower_float_binary(t, op);
     }
 }
 
-static bool translate_int(struct translator *t, const struct g4_op *op, unsigned index) {
+static bool lower_int(struct translator *t, const struct g4_op *op, unsigned index) {
     static const struct {
         uint8_t first;
         enum g4_form form;
@@ -185,29 +185,29 @@ static bool translate_int(struct translator *t, const struct g4_op *op, unsigned
         {G4_FAST_XOR_PP, G4_X_XOR}, {G4_FAST_SHL_PP, G4_X_SHL}, {G4_FAST_SHR_PP, G4_X_SHR}, {G4_FAST_ASR_PP, G4_X_ASR},
     };
     if (in_shapes(index, G4_FAST_CMP_PP)) {
-        return is_biased(&op->in[0]) == is_biased(&op->in[1]) && translate_int_compare(t, op);
+        return is_biased(&op->in[0]) == is_biased(&op->in[1]) && lower_int_compare(t, op);
     }
     if (in_shapes(index, G4_FAST_SEL_PP)) {
-        return op->predicate != G4_PRED_NONE && translate_select(t, op, false);
+        return op->predicate != G4_PRED_NONE && lower_select(t, op, false);
     }
     for (unsigned i = 0; i < sizeof binary / sizeof *binary; i++) {
         if (in_shapes(index, binary[i].first)) {
-            return translate_int_binary(t, op, binary[i].form);
+            return lower_int_binary(t, op, binary[i].form);
         }
     }
     switch (index) {
     case G4_FAST_MOV_P:
     case G4_FAST_MOV_S:
     case G4_FAST_MOV_I:
-        return translate_move(t, op);
+        return lower_move(t, op);
     case G4_FAST_NOT_P:
-        return translate_not(t, op);
+        return lower_not(t, op);
     default:
         return false;
     }
 }
 
-static bool may_convert(const struct g4_op *op) {
+static bool can_convert(const struct g4_op *op) {
     switch (op->out.store == G4_STORE_NULL ? (unsigned)G4_CONVERT_NONE : op->out.convert) {
     case G4_CONVERT_NONE:
         return true;
@@ -227,19 +227,19 @@ static bool has_integer_condition(const struct g4_op *op) {
            !g4_op_compares(op);
 }
 
-static bool may_translate(const struct g4_op *op) {
+static bool can_lower(const struct g4_op *op) {
     const unsigned sources = g4_opcode_info[op->opcode].sources;
     const unsigned table = op->handler >> 8;
 
     if (op->predicate > G4_PRED_NORMAL || (op->acc_write && (table != G4_TABLE_DOUBLE || op->count != 8)) ||
-        op->half + op->parts > 2 || !may_store(op) || !may_convert(op) || has_integer_condition(op) ||
+        op->half + op->parts > 2 || !can_store(op) || !can_convert(op) || has_integer_condition(op) ||
         pattern(op) * UINT64_C(0x0001000100010001) != op->written) {
         return false;
     }
     for (unsigned s = 0; s < sources; s++) {
         const struct g4_fast_src *const in = &op->in[s];
         const bool as_it_is = in->invert == 0 && in->minus == 0;
-        if (!may_load(in) || (table != G4_TABLE_INT && !immediate_is_number(in)) ||
+        if (!can_load(in) || (table != G4_TABLE_INT && !is_finite_immediate(in)) ||
             !(as_it_is || is_negated(in) || is_biased(in))) {
             return false;
         }
@@ -269,7 +269,7 @@ static unsigned threads_of_first_channel(struct translator *t, const struct g4_o
     return K_TEMP;
 }
 
-static bool translate_flags(struct translator *t, const struct g4_op *op) {
+static bool lower_flags(struct translator *t, const struct g4_op *op) {
     const unsigned threads = threads_of_first_channel(t, op);
     for (unsigned half = 0; half < 2; half++) {
         const struct g4_rm flag = flag_in_memory(op->dst.base / 2u, half);
@@ -283,62 +283,61 @@ static bool translate_flags(struct translator *t, const struct g4_op *op) {
     return true;
 }
 
-bool g4_may_be_in_region(const struct translator *t, const struct g4_op *op) {
+bool g4_can_lower_in_loop(const struct translator *t, const struct g4_op *op) {
     struct g4_extended_math_message message;
     switch (op->handler >> 8) {
     case G4_TABLE_PLAIN:
         return op->handler == G4_HANDLER_NOP ||
-               (op->handler == G4_HANDLER_SEND && !op->nomask && g4_is_plain_math(t, op, &message));
+               (op->handler == G4_HANDLER_SEND && !op->nomask && g4_is_lowered_math(t, op, &message));
     case G4_TABLE_FLOAT:
     case G4_TABLE_INT:
-        return !op->nomask && op->out.store != G4_STORE_WORDS && may_translate(op);
+        return !op->nomask && op->out.store != G4_STORE_WORDS && can_lower(op);
     default:
         return false;
     }
 }
 
-bool g4_translate_op(struct translator *t, const struct g4_op *op) {
+bool g4_lower_op(struct translator *t, const struct g4_op *op) {
     const unsigned index = op->handler & 0xff;
 
     t->s.now++;
     if (op->handler >> 8 == G4_TABLE_PLAIN) {
-        return op->handler == G4_HANDLER_NOP || (op->handler == G4_HANDLER_SEND && g4_translate_math(t, op));
+        return op->handler == G4_HANDLER_NOP || (op->handler == G4_HANDLER_SEND && g4_lower_math(t, op));
     }
     if (moves_flags(op)) {
-        return !t->region && translate_flags(t, op);
+        return !t->loop && lower_flags(t, op);
     }
-    if (!may_translate(op)) {
+    if (!can_lower(op)) {
         return false;
     }
     switch (op->handler >> 8) {
     case G4_TABLE_FLOAT:
-        return translate_float(t, op, index);
+        return lower_float(t, op, index);
     case G4_TABLE_INT:
-        return translate_int(t, op, index);
+        return lower_int(t, op, index);
     default:
-        return g4_translate_double(t, op, index);
+        return g4_lower_double(t, op, index);
     }
 }
 
 /* ---- what an instruction touches ---- */
 
-static void touch_in(struct g4_touched *touched, unsigned half, unsigned row, bool single, unsigned element,
-                     bool floats) {
-    const int i = touched->ins++;
-    touched->in[i].row = (uint8_t)row;
-    touched->in[i].half = (uint8_t)half;
-    touched->in[i].single = single;
-    touched->in[i].element = (uint8_t)element;
-    touched->in[i].floats = floats;
+static void touch_in(struct g4_op_rows *rows, unsigned half, unsigned row, bool single, unsigned element, bool floats) {
+    const int i = rows->ins++;
+    rows->in[i].row = (uint8_t)row;
+    rows->in[i].half = (uint8_t)half;
+    rows->in[i].single = single;
+    rows->in[i].element = (uint8_t)element;
+    rows->in[i].floats = floats;
 }
 
-static void touch_out(struct g4_touched *touched, unsigned half, unsigned row, bool whole, bool number, int copies) {
-    const int i = touched->outs++;
-    touched->out[i].row = (uint8_t)row;
-    touched->out[i].half = (uint8_t)half;
-    touched->out[i].whole = whole;
-    touched->out[i].number = number;
-    touched->out[i].copies = (int16_t)copies;
+static void touch_out(struct g4_op_rows *rows, unsigned half, unsigned row, bool whole, bool number, int copies) {
+    const int i = rows->outs++;
+    rows->out[i].row = (uint8_t)row;
+    rows->out[i].half = (uint8_t)half;
+    rows->out[i].whole = whole;
+    rows->out[i].number = number;
+    rows->out[i].copies = (int16_t)copies;
 }
 
 static bool gives_floats(const struct g4_op *op) {
@@ -348,19 +347,19 @@ static bool gives_floats(const struct g4_op *op) {
     return !g4_op_compares(op) && op->out.convert == G4_CONVERT_NONE;
 }
 
-void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched) {
+void g4_op_rows_of(const struct g4_op *op, struct g4_op_rows *rows) {
     const unsigned sources = g4_opcode_info[op->opcode].sources;
     const bool send = op->handler == G4_HANDLER_SEND;
     const bool moved = send && op->src[0].kind != G4_KIND_NULL;
 
-    memset(touched, 0, sizeof *touched);
+    memset(rows, 0, sizeof *rows);
     for (int pass = 0; send && pass < op->passes; pass++) {
         const unsigned half = half_of(op, pass);
-        touch_in(touched, half, g4_math_source(op, pass), false, 0, false);
+        touch_in(rows, half, g4_math_source(op, pass), false, 0, false);
         if (moved) {
-            touch_out(touched, half, g4_math_payload(op, pass), false, false, -1);
+            touch_out(rows, half, g4_math_payload(op, pass), false, false, -1);
         }
-        touch_out(touched, half, g4_math_destination(op, pass), op->predicate == G4_PRED_NONE && pattern(op) == 0xffff,
+        touch_out(rows, half, g4_math_destination(op, pass), op->predicate == G4_PRED_NONE && pattern(op) == 0xffff,
                   true, -1);
     }
     if (op->handler >> 8 == G4_TABLE_PLAIN) {
@@ -372,7 +371,7 @@ void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched) {
             const struct g4_fast_src *const in = &op->in[s];
             const bool single = in->load == G4_LOAD_SCALAR;
             if (in->load != G4_LOAD_IMM) {
-                touch_in(touched, half_of(op, part), in->reg[part], single, in->sub[part] / 4u,
+                touch_in(rows, half_of(op, part), in->reg[part], single, in->sub[part] / 4u,
                          op->handler >> 8 != G4_TABLE_INT && in->convert == G4_CONVERT_NONE);
                 copied = in->load == G4_LOAD_PACKED && !is_negated(in) ? in->reg[part] : -1;
             }
@@ -380,10 +379,10 @@ void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched) {
         const bool moves =
             op->handler >> 8 == G4_TABLE_INT && op->opcode == G4_OPCODE_MOV && op->out.convert == G4_CONVERT_NONE;
         const bool number = gives_floats(op) || (moves && op->in[0].load == G4_LOAD_IMM &&
-                                                 immediate_is_number(&op->in[0]) && !is_negated(&op->in[0]));
+                                                 is_finite_immediate(&op->in[0]) && !is_negated(&op->in[0]));
         const bool gated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
         if (op->out.store != G4_STORE_NULL) {
-            touch_out(touched, half_of(op, part), row_of(op, part),
+            touch_out(rows, half_of(op, part), row_of(op, part),
                       !gated && pattern(op) == 0xffff && op->out.store == G4_STORE_PACKED, number, moves ? copied : -1);
         }
     }

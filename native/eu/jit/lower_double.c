@@ -11,12 +11,12 @@
 /* ---- accumulators ---- */
 
 static unsigned sum_of(struct translator *t, unsigned acc, unsigned thread) {
-    int reg = holder_of(t, HOLDS_SUM, acc, thread);
+    int reg = vreg_of(t, HOLDS_SUM, acc, thread);
     if (reg < 0) {
-        reg = take(t, HOLDS_SUM, acc, thread);
+        reg = allocate_vreg(t, HOLDS_SUM, acc, thread);
         emit_evex(&t->code, G4_X_LOAD, (unsigned)reg, 0, g4_sum_in_memory(acc, thread), 0, G4_MERGE);
     }
-    t->s.held[reg].used = t->s.now;
+    t->s.vregs[reg].used = t->s.now;
     return (unsigned)reg;
 }
 
@@ -27,26 +27,26 @@ static unsigned acc_of(const struct g4_op *op, int part) {
 /* ---- double precision: line, pln, dot products ---- */
 
 /* Both threads' floats as doubles. */
-static void widen(struct translator *t, struct wide to, unsigned from, unsigned lanes) {
+static void widen(struct translator *t, struct vreg_pair to, unsigned from, unsigned lanes) {
     emit_evex_imm(&t->code, G4_X_HIGH_HALF, from, 0, g4_rm_reg(to.high), 0, G4_MERGE, 1);
     emit_evex(&t->code, G4_X_WIDEN, to.low, 0, g4_rm_reg(from), lanes, G4_ZERO);
     emit_evex(&t->code, G4_X_WIDEN, to.high, 0, g4_rm_reg(to.high), K_HIGH, G4_ZERO);
 }
 
-static void wide_binary(struct translator *t, enum g4_form form, struct wide to, struct wide a, struct wide b,
-                        unsigned lanes) {
+static void wide_binary(struct translator *t, enum g4_form form, struct vreg_pair to, struct vreg_pair a,
+                        struct vreg_pair b, unsigned lanes) {
     emit_evex(&t->code, form, to.low, a.low, g4_rm_reg(b.low), lanes, G4_ZERO);
     emit_evex(&t->code, form, to.high, a.high, g4_rm_reg(b.high), K_HIGH, G4_ZERO);
 }
 
 /* The accumulator gets what the lanes of all threads of the group have, whatever the masks say. */
-static void accumulate(struct translator *t, const struct g4_op *op, int part, struct wide from) {
+static void accumulate(struct translator *t, const struct g4_op *op, int part, struct vreg_pair from) {
     const unsigned low = sum_of(t, acc_of(op, part), 0);
     const unsigned high = sum_of(t, acc_of(op, part), 1);
     emit_evex(&t->code, G4_X_MOVE_PD, low, 0, g4_rm_reg(from.low), K_GROUP, G4_MERGE);
     emit_mask_high(&t->code, K_TEMP, K_GROUP);
     emit_evex(&t->code, G4_X_MOVE_PD, high, 0, g4_rm_reg(from.high), K_TEMP, G4_MERGE);
-    t->s.held[low].dirty = t->s.held[high].dirty = true;
+    t->s.vregs[low].dirty = t->s.vregs[high].dirty = true;
 }
 
 /* The lanes that double arithmetic is done for; K_HIGH has those of the second thread. */
@@ -57,24 +57,24 @@ static unsigned wide_lanes(struct translator *t, const struct g4_op *op, int par
 }
 
 /* To TEMP_RESULT, which must have no NaN. */
-static void finish_wide(struct translator *t, const struct g4_op *op, int part, struct wide from, unsigned lanes) {
+static void finish_wide(struct translator *t, const struct g4_op *op, int part, struct vreg_pair from, unsigned lanes) {
     emit_evex(&t->code, G4_X_NARROW, TEMP_RESULT, 0, g4_rm_reg(from.low), lanes, G4_ZERO);
     emit_evex(&t->code, G4_X_NARROW, TEMP_3, 0, g4_rm_reg(from.high), K_HIGH, G4_ZERO);
     emit_evex_imm(&t->code, G4_X_JOIN, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(TEMP_3), 0, G4_MERGE, 1);
-    check_numbers(t, TEMP_RESULT, lanes);
+    check_finite(t, TEMP_RESULT, lanes);
     if (op->acc_write) {
-        check_size(t, TEMP_RESULT, lanes);
+        check_magnitude(t, TEMP_RESULT, lanes);
         accumulate(t, op, part, from);
         lanes = lanes_of(t, op, part, true);
     }
     finish_float(t, op, part, lanes);
 }
 
-static const struct wide first = {TEMP_0, TEMP_1};
-static const struct wide second = {TEMP_2, TEMP_3};
+static const struct vreg_pair first = {TEMP_0, TEMP_1};
+static const struct vreg_pair second = {TEMP_2, TEMP_3};
 
 /* A dword of a plane, which the kernel must not have written in this stretch, as doubles. */
-static void plane(struct translator *t, const struct g4_op *op, int part, unsigned byte, struct wide to,
+static void plane(struct translator *t, const struct g4_op *op, int part, unsigned byte, struct vreg_pair to,
                   unsigned lanes) {
     struct g4_rm from = g4_row_in_memory(op->in[0].reg[part], byte & 31);
     from.broadcast = true;
@@ -83,11 +83,11 @@ static void plane(struct translator *t, const struct g4_op *op, int part, unsign
     emit_evex(&t->code, G4_X_WIDEN, to.high, 0, from, K_HIGH, G4_ZERO);
 }
 
-static bool translate_plane(struct translator *t, const struct g4_op *op) {
+static bool lower_plane(struct translator *t, const struct g4_op *op) {
     const bool pln = op->opcode == G4_OPCODE_PLN;
-    const struct wide coefficient = {TEMP_A, TEMP_B};
+    const struct vreg_pair coefficient = {TEMP_A, TEMP_B};
 
-    if (op->in[0].keep != UINT32_MAX || op->in[0].flip || t->region) {
+    if (op->in[0].keep != UINT32_MAX || op->in[0].flip || t->loop) {
         return false;
     }
     for (int part = 0; part < op->parts; part++) {
@@ -115,8 +115,8 @@ static bool translate_plane(struct translator *t, const struct g4_op *op) {
 }
 
 /* add and mul that accumulate, mac. */
-static bool translate_accumulate(struct translator *t, const struct g4_op *op) {
-    if (t->region) {
+static bool lower_accumulate(struct translator *t, const struct g4_op *op) {
+    if (t->loop) {
         return false;
     }
     for (int part = 0; part < op->parts; part++) {
@@ -127,7 +127,7 @@ static bool translate_accumulate(struct translator *t, const struct g4_op *op) {
         widen(t, first, y, lanes);
         wide_binary(t, op->opcode == G4_OPCODE_ADD ? G4_X_ADDPD : G4_X_MULPD, first, second, first, lanes);
         if (op->opcode == G4_OPCODE_MAC) {
-            const struct wide sum = {sum_of(t, acc_of(op, part), 0), sum_of(t, acc_of(op, part), 1)};
+            const struct vreg_pair sum = {sum_of(t, acc_of(op, part), 0), sum_of(t, acc_of(op, part), 1)};
             wide_binary(t, G4_X_ADDPD, first, first, sum, lanes);
         }
         finish_wide(t, op, part, first, lanes);
@@ -136,17 +136,17 @@ static bool translate_accumulate(struct translator *t, const struct g4_op *op) {
 }
 
 /* The same element of each group of four. */
-static void tuple(struct translator *t, struct wide to, struct wide from, unsigned element) {
+static void tuple(struct translator *t, struct vreg_pair to, struct vreg_pair from, unsigned element) {
     emit_evex_imm(&t->code, G4_X_PERMUTE_PD, to.low, 0, g4_rm_reg(from.low), 0, G4_MERGE, element * 0x55u);
     emit_evex_imm(&t->code, G4_X_PERMUTE_PD, to.high, 0, g4_rm_reg(from.high), 0, G4_MERGE, element * 0x55u);
 }
 
 /* Products left to right (spec/40 4.3).  All lanes take part whose threads run; who is not enabled is not stored. */
-static bool translate_dot(struct translator *t, const struct g4_op *op) {
-    const struct wide sum = {TEMP_A, TEMP_B};
+static bool lower_dot(struct translator *t, const struct g4_op *op) {
+    const struct vreg_pair sum = {TEMP_A, TEMP_B};
     const unsigned products = op->opcode == G4_OPCODE_DP2 ? 2 : op->opcode == G4_OPCODE_DP4 ? 4 : 3;
 
-    if (op->acc_write || op->parts != 1 || t->region) {
+    if (op->acc_write || op->parts != 1 || t->loop) {
         return false;
     }
     emit_mask_high(&t->code, K_HIGH, K_GROUP);
@@ -159,7 +159,7 @@ static bool translate_dot(struct translator *t, const struct g4_op *op) {
         emit_evex_imm(&t->code, G4_X_PERMUTE_PD, first.low, 0, g4_rm_reg(first.low), 0, G4_MERGE, 0xff);
         emit_evex_imm(&t->code, G4_X_PERMUTE_PD, first.high, 0, g4_rm_reg(first.high), 0, G4_MERGE, 0xff);
     }
-    const struct wide each = {TEMP_RESULT, ZERO}; /* which is made zero again */
+    const struct vreg_pair each = {TEMP_RESULT, ZERO}; /* which is made zero again */
     tuple(t, sum, second, 0);
     for (unsigned i = 1; i < products; i++) {
         tuple(t, each, second, i);
@@ -175,18 +175,18 @@ static bool translate_dot(struct translator *t, const struct g4_op *op) {
     return true;
 }
 
-bool g4_translate_double(struct translator *t, const struct g4_op *op, unsigned index) {
+bool g4_lower_double(struct translator *t, const struct g4_op *op, unsigned index) {
     switch (index) {
     case G4_FAST_PLN:
     case G4_FAST_LINE:
-        return translate_plane(t, op);
+        return lower_plane(t, op);
     case G4_FAST_DP2_P:
     case G4_FAST_DP3_P:
     case G4_FAST_DPH_P:
     case G4_FAST_DP4_P:
-        return translate_dot(t, op);
+        return lower_dot(t, op);
     default:
-        return translate_accumulate(t, op);
+        return lower_accumulate(t, op);
     }
 }
 

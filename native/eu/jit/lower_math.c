@@ -22,7 +22,7 @@ static int moved_register(const struct g4_op *op) {
 }
 
 /* A message of a kind that is worth it: a register of floats in, one out. */
-bool g4_is_plain_math(const struct translator *t, const struct g4_op *op, struct g4_extended_math_message *message) {
+bool g4_is_lowered_math(const struct translator *t, const struct g4_op *op, struct g4_extended_math_message *message) {
     const struct g4_src *const payload = &op->src[0];
     const bool whole =
         op->whole_move && payload->base + payload->pass_bytes * (op->passes - 1u) < G4_GRF_COUNT * G4_REGISTER_BYTES;
@@ -62,8 +62,8 @@ static struct g4_rm one_float(struct translator *t) {
 
 /* Results are rounded to the nearest, whatever the mode of the host. */
 static void root_or_inverse(struct translator *t, unsigned function, unsigned x, unsigned lanes) {
-    const struct wide wide = {TEMP_0, TEMP_1};
-    const struct wide one = {TEMP_2, TEMP_3};
+    const struct vreg_pair vreg_pair = {TEMP_0, TEMP_1};
+    const struct vreg_pair one = {TEMP_2, TEMP_3};
     switch (function) {
     case G4_MATH_FUNCTION_SQRT: /* the root in double, rounded once more, is never another */
         emit_evex_nearest(&t->code, G4_X_SQRTPS, TEMP_RESULT, 0, x, lanes, G4_ZERO);
@@ -74,17 +74,17 @@ static void root_or_inverse(struct translator *t, unsigned function, unsigned x,
         break;
     default: /* here it may be */
         emit_mask_high(&t->code, K_TEMP, lanes);
-        emit_evex_imm(&t->code, G4_X_HIGH_HALF, x, 0, g4_rm_reg(wide.high), 0, G4_MERGE, 1);
-        emit_evex(&t->code, G4_X_WIDEN, wide.low, 0, g4_rm_reg(x), lanes, G4_ZERO);
-        emit_evex(&t->code, G4_X_WIDEN, wide.high, 0, g4_rm_reg(wide.high), K_TEMP, G4_ZERO);
+        emit_evex_imm(&t->code, G4_X_HIGH_HALF, x, 0, g4_rm_reg(vreg_pair.high), 0, G4_MERGE, 1);
+        emit_evex(&t->code, G4_X_WIDEN, vreg_pair.low, 0, g4_rm_reg(x), lanes, G4_ZERO);
+        emit_evex(&t->code, G4_X_WIDEN, vreg_pair.high, 0, g4_rm_reg(vreg_pair.high), K_TEMP, G4_ZERO);
         emit_evex(&t->code, G4_X_WIDEN, one.low, 0, all(t, 0x3f800000), 0, G4_MERGE);
-        emit_evex_nearest(&t->code, G4_X_SQRTPD, wide.low, 0, wide.low, lanes, G4_ZERO);
-        emit_evex_nearest(&t->code, G4_X_SQRTPD, wide.high, 0, wide.high, K_TEMP, G4_ZERO);
-        emit_evex_nearest(&t->code, G4_X_DIVPD, wide.low, one.low, wide.low, lanes, G4_ZERO);
-        emit_evex_nearest(&t->code, G4_X_DIVPD, wide.high, one.low, wide.high, K_TEMP, G4_ZERO);
-        emit_evex_nearest(&t->code, G4_X_NARROW, TEMP_RESULT, 0, wide.low, lanes, G4_ZERO);
-        emit_evex_nearest(&t->code, G4_X_NARROW, wide.high, 0, wide.high, K_TEMP, G4_ZERO);
-        emit_evex_imm(&t->code, G4_X_JOIN, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(wide.high), 0, G4_MERGE, 1);
+        emit_evex_nearest(&t->code, G4_X_SQRTPD, vreg_pair.low, 0, vreg_pair.low, lanes, G4_ZERO);
+        emit_evex_nearest(&t->code, G4_X_SQRTPD, vreg_pair.high, 0, vreg_pair.high, K_TEMP, G4_ZERO);
+        emit_evex_nearest(&t->code, G4_X_DIVPD, vreg_pair.low, one.low, vreg_pair.low, lanes, G4_ZERO);
+        emit_evex_nearest(&t->code, G4_X_DIVPD, vreg_pair.high, one.low, vreg_pair.high, K_TEMP, G4_ZERO);
+        emit_evex_nearest(&t->code, G4_X_NARROW, TEMP_RESULT, 0, vreg_pair.low, lanes, G4_ZERO);
+        emit_evex_nearest(&t->code, G4_X_NARROW, vreg_pair.high, 0, vreg_pair.high, K_TEMP, G4_ZERO);
+        emit_evex_imm(&t->code, G4_X_JOIN, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(vreg_pair.high), 0, G4_MERGE, 1);
         break;
     }
 }
@@ -113,10 +113,10 @@ static unsigned math_operand(struct translator *t, const struct g4_op *op, int p
     return x;
 }
 
-bool g4_translate_math(struct translator *t, const struct g4_op *op) {
+bool g4_lower_math(struct translator *t, const struct g4_op *op) {
     struct g4_extended_math_message message;
 
-    if (!g4_is_plain_math(t, op, &message) ||
+    if (!g4_is_lowered_math(t, op, &message) ||
         (message.math_function != G4_MATH_FUNCTION_SQRT && message.math_function != G4_MATH_FUNCTION_INV &&
          message.math_function != G4_MATH_FUNCTION_RSQ)) {
         return false;
@@ -128,15 +128,15 @@ bool g4_translate_math(struct translator *t, const struct g4_op *op) {
         const bool ungated = lanes == widest(op, pass);
         unsigned result = TEMP_RESULT;
         root_or_inverse(t, message.math_function, x, lanes);
-        check_numbers(t, TEMP_RESULT, lanes);
+        check_finite(t, TEMP_RESULT, lanes);
         if (op->dst.base % G4_REGISTER_BYTES) {
             result = shifted(t, TEMP_RESULT, lanes, op->dst.base % G4_REGISTER_BYTES / 4u);
             lanes = K_LANES;
         }
         store_row(t, g4_math_destination(op, pass), lanes, result);
-        const int to = holder_of(t, HOLDS_ROW, g4_math_destination(op, pass), 0);
-        if (to >= 0 && !t->region && ungated) {
-            t->s.held[to].numbers |= (uint8_t)(1u << lanes);
+        const int to = vreg_of(t, HOLDS_ROW, g4_math_destination(op, pass), 0);
+        if (to >= 0 && !t->loop && ungated) {
+            t->s.vregs[to].finite |= (uint8_t)(1u << lanes);
         }
     }
     return true;

@@ -1,8 +1,8 @@
 /*
  * Operands in and out, for the files that translate single instructions (translator.h).
  */
-#ifndef G4_EU_TRANSLATE_OPERANDS_H
-#define G4_EU_TRANSLATE_OPERANDS_H
+#ifndef G4_EU_JIT_OPERANDS_H
+#define G4_EU_JIT_OPERANDS_H
 
 #include <string.h>
 
@@ -24,10 +24,10 @@ static inline struct g4_rm by_channel(struct translator *t, const int32_t channe
 
 /* ---- what vector registers hold ---- */
 
-static inline int holder_of(const struct translator *t, enum what what, unsigned row, unsigned element) {
-    for (int i = 0; i < HELD_IN_REGION; i++) {
-        const struct holder *const h = &t->s.held[i];
-        if (h->what == what && h->row == row && h->element == element) {
+static inline int vreg_of(const struct translator *t, enum content content, unsigned row, unsigned element) {
+    for (int i = 0; i < LOOP_VREGS; i++) {
+        const struct vreg *const h = &t->s.vregs[i];
+        if (h->content == content && h->row == row && h->element == element) {
             return i;
         }
     }
@@ -35,51 +35,51 @@ static inline int holder_of(const struct translator *t, enum what what, unsigned
 }
 
 /* A register that may be given away: free, or clean and not of this instruction. */
-static inline int take(struct translator *t, enum what what, unsigned row, unsigned element) {
+static inline int allocate_vreg(struct translator *t, enum content content, unsigned row, unsigned element) {
     int best = -1;
-    for (int i = 0; i < CACHED; i++) {
-        const struct holder *const h = &t->s.held[i];
-        if (h->what == HOLDS_NOTHING) {
+    for (int i = 0; i < BLOCK_VREGS; i++) {
+        const struct vreg *const h = &t->s.vregs[i];
+        if (h->content == HOLDS_NOTHING) {
             best = i;
             break;
         }
-        if (!h->dirty && h->used != t->s.now && (best < 0 || h->used < t->s.held[best].used)) {
+        if (!h->dirty && h->used != t->s.now && (best < 0 || h->used < t->s.vregs[best].used)) {
             best = i;
         }
     }
     if (best < 0) {
-        t->s.out_of_registers = true;
+        t->s.out_of_vregs = true;
         best = 0; /* the instruction will be taken back */
     }
-    t->s.held[best] =
-        (struct holder){.what = (uint8_t)what, .row = (uint8_t)row, .element = (uint8_t)element, .used = t->s.now};
+    t->s.vregs[best] =
+        (struct vreg){.content = (uint8_t)content, .row = (uint8_t)row, .element = (uint8_t)element, .used = t->s.now};
     return best;
 }
 
 /* Where a row is that has no register. */
 static inline struct g4_rm row_at(const struct translator *t, unsigned number, unsigned byte) {
-    if (t->region && t->spilled[number]) {
-        return g4_rm_at(X86_RSI, offsetof(struct g4_region_room, rows) + (t->spilled[number] - 1u) * ROW_BYTES + byte);
+    if (t->loop && t->spilled[number]) {
+        return g4_rm_at(X86_RSI, offsetof(struct g4_loop_scratch, rows) + (t->spilled[number] - 1u) * ROW_BYTES + byte);
     }
     return g4_row_in_memory(number, byte);
 }
 
 /* The register of a row; in a region that keeps it in memory, `temp`. */
 static inline unsigned row(struct translator *t, unsigned number, unsigned temp) {
-    int reg = holder_of(t, HOLDS_ROW, number, 0);
+    int reg = vreg_of(t, HOLDS_ROW, number, 0);
     if (reg < 0) {
-        reg = t->region ? (int)temp : take(t, HOLDS_ROW, number, 0);
+        reg = t->loop ? (int)temp : allocate_vreg(t, HOLDS_ROW, number, 0);
         emit_evex(&t->code, G4_X_LOAD, (unsigned)reg, 0, row_at(t, number, 0), 0, G4_MERGE);
     }
-    if (reg < HELD_IN_REGION) {
-        t->s.held[reg].used = t->s.now;
+    if (reg < LOOP_VREGS) {
+        t->s.vregs[reg].used = t->s.now;
     }
     return (unsigned)reg;
 }
 
 static inline bool is_dirty(const struct translator *t, unsigned number) {
-    const int reg = holder_of(t, HOLDS_ROW, number, 0);
-    return reg >= 0 && t->s.held[reg].dirty;
+    const int reg = vreg_of(t, HOLDS_ROW, number, 0);
+    return reg >= 0 && t->s.vregs[reg].dirty;
 }
 
 static inline void spread_element(struct translator *t, unsigned to, unsigned from, unsigned element) {
@@ -96,37 +96,37 @@ static inline void broadcast_element(struct translator *t, unsigned to, unsigned
 }
 
 static inline unsigned element(struct translator *t, unsigned number, unsigned dword, unsigned temp) {
-    int reg = holder_of(t, HOLDS_ELEMENT, number, dword);
+    int reg = vreg_of(t, HOLDS_ELEMENT, number, dword);
     if (reg < 0) {
-        const int whole = holder_of(t, HOLDS_ROW, number, 0);
+        const int whole = vreg_of(t, HOLDS_ROW, number, 0);
         if (whole >= 0) {
-            t->s.held[whole].used = t->s.now;
+            t->s.vregs[whole].used = t->s.now;
         }
-        reg = t->region ? (int)temp : take(t, HOLDS_ELEMENT, number, dword);
+        reg = t->loop ? (int)temp : allocate_vreg(t, HOLDS_ELEMENT, number, dword);
         if (whole >= 0) {
             spread_element(t, (unsigned)reg, (unsigned)whole, dword);
         } else {
             broadcast_element(t, (unsigned)reg, number, dword);
         }
     }
-    if (reg < HELD_IN_REGION) {
-        t->s.held[reg].used = t->s.now;
+    if (reg < LOOP_VREGS) {
+        t->s.vregs[reg].used = t->s.now;
     }
     return (unsigned)reg;
 }
 
 /* The register of a row that is about to be written, in some lanes at least; -1: it is in memory. */
 static inline int written_row(struct translator *t, unsigned number) {
-    if (t->region) {
-        return holder_of(t, HOLDS_ROW, number, 0);
+    if (t->loop) {
+        return vreg_of(t, HOLDS_ROW, number, 0);
     }
     const unsigned reg = row(t, number, 0);
-    for (int i = 0; i < HELD_IN_REGION; i++) {
-        if (t->s.held[i].what == HOLDS_ELEMENT && t->s.held[i].row == number) {
-            t->s.held[i].what = HOLDS_NOTHING;
+    for (int i = 0; i < LOOP_VREGS; i++) {
+        if (t->s.vregs[i].content == HOLDS_ELEMENT && t->s.vregs[i].row == number) {
+            t->s.vregs[i].content = HOLDS_NOTHING;
         }
     }
-    t->s.held[reg].dirty = true;
+    t->s.vregs[reg].dirty = true;
     return (int)reg;
 }
 
@@ -147,7 +147,7 @@ static inline struct g4_rm flag_in_memory(unsigned flag, unsigned half) {
 
 /* The flags of a part, in a mask. */
 static inline unsigned flag_of(struct translator *t, const struct g4_op *op, int part) {
-    if (t->region) { /* which uses but one flag register */
+    if (t->loop) { /* which uses but one flag register */
         return half_of(op, part) ? K_FLAG_1 : K_FLAG_0;
     }
     emit_mask_load(&t->code, K_TEMP, flag_in_memory(op->flag, half_of(op, part)));
@@ -179,8 +179,8 @@ static inline unsigned lanes_of(struct translator *t, const struct g4_op *op, in
 static inline void set_flags(struct translator *t, const struct g4_op *op, int part, unsigned lanes) {
     const unsigned flag = flag_of(t, op, part);
     emit_masks(&t->code, G4_K_ANDN, K_TEMP, lanes, flag);
-    emit_masks(&t->code, G4_K_OR, t->region ? flag : K_TEMP, K_TEMP, K_BITS);
-    if (!t->region) {
+    emit_masks(&t->code, G4_K_OR, t->loop ? flag : K_TEMP, K_TEMP, K_BITS);
+    if (!t->loop) {
         emit_mask_store(&t->code, K_TEMP, flag_in_memory(op->flag, half_of(op, part)));
     }
 }
@@ -188,7 +188,7 @@ static inline void set_flags(struct translator *t, const struct g4_op *op, int p
 /* Whole registers of the threads that are there, in K_TEMP; eax is lost. */
 static inline unsigned whole_threads(struct translator *t) {
     struct g4_code *const code = &t->code;
-    if (!t->region) {
+    if (!t->loop) {
         return K_GROUP;
     }
     emit_masks(&t->code, G4_K_OR, K_TEMP, K_EXEC_0, K_EXEC_1);
@@ -208,30 +208,30 @@ static inline unsigned whole_threads(struct translator *t) {
 
 /* NaN, infinities */
 enum {
-    NO_NUMBER = 0x99
+    NAN_OR_INFINITY = 0x99
 };
 
 /* Lanes in K_BITS make the result worth nothing. */
-static inline void doubt_bits(struct translator *t) {
-    emit_masks(&t->code, G4_K_OR, K_DOUBT, K_DOUBT, K_BITS);
-    t->s.checks_doubt = true;
+static inline void fail_lanes(struct translator *t) {
+    emit_masks(&t->code, G4_K_OR, K_FAILED, K_FAILED, K_BITS);
+    t->s.checks_failed = true;
 }
 
-static inline void check_numbers(struct translator *t, unsigned reg, unsigned lanes) {
-    emit_evex_imm(&t->code, G4_X_CLASS, K_BITS, 0, g4_rm_reg(reg), lanes, G4_MERGE, NO_NUMBER);
-    doubt_bits(t);
+static inline void check_finite(struct translator *t, unsigned reg, unsigned lanes) {
+    emit_evex_imm(&t->code, G4_X_CLASS, K_BITS, 0, g4_rm_reg(reg), lanes, G4_MERGE, NAN_OR_INFINITY);
+    fail_lanes(t);
 }
 
 /* A result must not be as large as can be.  In a region the host's flags tell at the end. */
-static inline void check_size(struct translator *t, unsigned reg, unsigned lanes) {
-    if (!t->region) {
-        emit_evex_imm(&t->code, G4_X_RANGE, LARGEST, LARGEST, g4_rm_reg(reg), lanes, G4_MERGE, G4_RANGE_LARGEST);
-        t->s.checks_largest = true;
+static inline void check_magnitude(struct translator *t, unsigned reg, unsigned lanes) {
+    if (!t->loop) {
+        emit_evex_imm(&t->code, G4_X_RANGE, MAGNITUDE, MAGNITUDE, g4_rm_reg(reg), lanes, G4_MERGE, G4_RANGE_LARGEST);
+        t->s.checks_magnitude = true;
     }
 }
 
-static inline bool known_number(uint8_t numbers, unsigned lanes) {
-    return numbers & (1u << lanes | 1u << K_GROUP);
+static inline bool is_known_finite(uint8_t finite, unsigned lanes) {
+    return finite & (1u << lanes | 1u << K_GROUP);
 }
 
 /* Dwords of each thread's row, by channel. */
@@ -262,19 +262,19 @@ static inline void narrow(struct translator *t, unsigned temp, unsigned from, co
 
 /* The elements of a part as they lie, in some register; *numbers: where they are known to be no NaN. */
 static inline unsigned raw_source(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp,
-                                  uint8_t **numbers) {
+                                  uint8_t **finite) {
     const struct g4_fast_src *const in = &op->in[s];
     unsigned reg;
 
-    *numbers = NULL;
+    *finite = NULL;
     switch (in->load) {
     case G4_LOAD_PACKED:
         reg = row(t, in->reg[part], temp);
-        *numbers = reg < HELD_IN_REGION ? &t->s.held[reg].numbers : &t->spilled_numbers[in->reg[part]];
+        *finite = reg < LOOP_VREGS ? &t->s.vregs[reg].finite : &t->spilled_finite[in->reg[part]];
         return reg;
     case G4_LOAD_SCALAR:
         reg = element(t, in->reg[part], in->sub[part] / 4u, temp);
-        *numbers = reg < HELD_IN_REGION ? &t->s.held[reg].numbers : NULL;
+        *finite = reg < LOOP_VREGS ? &t->s.vregs[reg].finite : NULL;
         return reg;
     case G4_LOAD_IMM:
         emit_evex(&t->code, G4_X_LOAD, temp, 0, by_channel(t, &in->imm[8 * part], 0), 0, G4_MERGE);
@@ -294,7 +294,7 @@ static inline unsigned raw_source(struct translator *t, const struct g4_op *op, 
 }
 
 /* Elements that no dword holds, or no half of one, are left to the handlers. */
-static inline bool may_load(const struct g4_fast_src *in) {
+static inline bool can_load(const struct g4_fast_src *in) {
     switch (in->load) {
     case G4_LOAD_SCALAR:
         return in->sub[0] % 4 == 0 && in->sub[1] % 4 == 0;
@@ -329,8 +329,8 @@ static inline unsigned negated(struct translator *t, const struct g4_fast_src *i
 
 /* A source of integer arithmetic, without the bias. */
 static inline unsigned int_source(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp) {
-    uint8_t *numbers;
-    return negated(t, &op->in[s], raw_source(t, op, s, part, temp, &numbers), temp);
+    uint8_t *finite;
+    return negated(t, &op->in[s], raw_source(t, op, s, part, temp, &finite), temp);
 }
 
 /* A source of arithmetic in floats; with `check` it must be no NaN. */
@@ -338,18 +338,18 @@ static inline unsigned float_source(struct translator *t, const struct g4_op *op
                                     bool check) {
     const struct g4_fast_src *const in = &op->in[s];
     const unsigned lanes = widest(op, part);
-    uint8_t *numbers;
-    unsigned reg = raw_source(t, op, s, part, temp, &numbers);
+    uint8_t *finite;
+    unsigned reg = raw_source(t, op, s, part, temp, &finite);
 
     if (in->convert != G4_CONVERT_NONE) {
         reg = negated(t, in, reg, temp);
         emit_evex(&t->code, in->convert == G4_CONVERT_UD_TO_FLOAT ? G4_X_FROM_UD : G4_X_FROM_D, temp, 0, g4_rm_reg(reg),
                   0, G4_MERGE);
         reg = temp;
-    } else if (check && in->load != G4_LOAD_IMM && !(numbers && known_number(*numbers, lanes))) {
-        check_numbers(t, reg, lanes);
-        if (numbers && !t->region) {
-            *numbers |= (uint8_t)(1u << lanes);
+    } else if (check && in->load != G4_LOAD_IMM && !(finite && is_known_finite(*finite, lanes))) {
+        check_finite(t, reg, lanes);
+        if (finite && !t->loop) {
+            *finite |= (uint8_t)(1u << lanes);
         }
     }
     if (in->keep != UINT32_MAX) {
@@ -392,7 +392,7 @@ static inline struct g4_rm float_operand(struct translator *t, const struct g4_o
     return g4_rm_reg(float_source(t, op, s, part, temp, check));
 }
 
-static inline bool immediate_is_number(const struct g4_fast_src *in) {
+static inline bool is_finite_immediate(const struct g4_fast_src *in) {
     for (int c = 0; in->load == G4_LOAD_IMM && c < 16; c++) {
         if ((in->imm[c] & 0x7fffffff) >= 0x7f800000) {
             return false;
@@ -421,7 +421,7 @@ static inline unsigned shift_of(const struct g4_op *op) {
     return op->out.store == G4_STORE_SCATTER4 ? op->out.off[0] % G4_REGISTER_BYTES / 4u : 0;
 }
 
-static inline bool may_store(const struct g4_op *op) {
+static inline bool can_store(const struct g4_op *op) {
     const bool words = op->out.store == G4_STORE_WORDS && op->handler >> 8 == G4_TABLE_INT &&
                        op->out.off[0] % 16 == 0 && op->out.off[8 * (op->parts - 1)] % 16 == 0;
     return op->out.store == G4_STORE_NULL || op->out.store == G4_STORE_PACKED || words || is_shifted(op);
@@ -443,21 +443,21 @@ static inline unsigned shifted(struct translator *t, unsigned reg, unsigned lane
 }
 
 /* What is known of NaN in a row after a write. */
-static inline void now_numbers(struct translator *t, const struct g4_op *op, int part, unsigned reg, uint8_t result,
-                               bool gated) {
-    if (t->region) {
+static inline void update_finite(struct translator *t, const struct g4_op *op, int part, unsigned reg, uint8_t result,
+                                 bool gated) {
+    if (t->loop) {
         return; /* known beforehand */
     }
-    uint8_t *const numbers = &t->s.held[reg].numbers;
+    uint8_t *const finite = &t->s.vregs[reg].finite;
     const bool whole = pattern(op) == 0xffff && !gated && op->out.store == G4_STORE_PACKED;
     const unsigned lanes = widest(op, part);
     if (whole && lanes == K_GROUP) {
-        *numbers = result;
+        *finite = result;
     } else if (whole) {
         /* only lanes of this mask have changed */
-        *numbers = (uint8_t)((*numbers & result) | (result & 1u << lanes));
+        *finite = (uint8_t)((*finite & result) | (result & 1u << lanes));
     } else {
-        *numbers &= result;
+        *finite &= result;
     }
 }
 
@@ -478,12 +478,12 @@ static inline void store_words(struct translator *t, const struct g4_op *op, int
     emit_evex_imm(&t->code, G4_X_SHUFFLE_128, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(TEMP_RESULT), 0, G4_MERGE, 0x50);
     emit_mask_deposit(&t->code, K_TEMP, lanes, 0x00ff00ffu << shift);
     emit_evex(&t->code, G4_X_MOVE_WORDS, to, 0, g4_rm_reg(TEMP_RESULT), K_TEMP, G4_MERGE);
-    t->s.held[to].numbers = 0;
+    t->s.vregs[to].finite = 0;
 }
 
 /* Store lanes of `reg`, which is not the row's own. */
 static inline void store(struct translator *t, const struct g4_op *op, int part, unsigned lanes, unsigned reg,
-                         uint8_t numbers) {
+                         uint8_t finite) {
     if (op->out.store == G4_STORE_NULL) {
         return;
     }
@@ -497,9 +497,9 @@ static inline void store(struct translator *t, const struct g4_op *op, int part,
         lanes = K_LANES;
     }
     store_row(t, row_of(op, part), lanes, reg);
-    const int to = holder_of(t, HOLDS_ROW, row_of(op, part), 0);
+    const int to = vreg_of(t, HOLDS_ROW, row_of(op, part), 0);
     if (to >= 0) {
-        now_numbers(t, op, part, (unsigned)to, numbers, gated);
+        update_finite(t, op, part, (unsigned)to, finite, gated);
     }
 }
 
@@ -523,7 +523,7 @@ static inline bool is_direct(const struct g4_op *op) {
 
 /* The end of what gives floats, in TEMP_RESULT: saturation, flags, conversion, store. */
 static inline void finish_float(struct translator *t, const struct g4_op *op, int part, unsigned lanes) {
-    check_size(t, TEMP_RESULT, lanes);
+    check_magnitude(t, TEMP_RESULT, lanes);
     if (op->saturate) {
         emit_evex(&t->code, G4_X_MAXPS, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(ZERO), lanes, G4_MERGE);
         emit_evex(&t->code, G4_X_MINPS, TEMP_RESULT, TEMP_RESULT, all(t, 0x3f800000), lanes, G4_MERGE);
@@ -538,10 +538,10 @@ static inline void finish_float(struct translator *t, const struct g4_op *op, in
         /* what the host gives for anything out of range */
         emit_evex_imm(&t->code, G4_X_CMPD, K_BITS, TEMP_RESULT, all(t, 0x80000000), lanes, G4_MERGE,
                       int_condition(G4_COND_Z));
-        doubt_bits(t);
+        fail_lanes(t);
         store(t, op, part, lanes, TEMP_RESULT, 0);
     } else {
-        store(t, op, part, lanes, TEMP_RESULT, ALL_NUMBERS);
+        store(t, op, part, lanes, TEMP_RESULT, ALL_FINITE);
     }
 }
 
@@ -551,8 +551,8 @@ static inline void float_binary(struct translator *t, const struct g4_op *op, in
     const int to = is_direct(op) ? written_row(t, row_of(op, part)) : -1;
     if (to >= 0) {
         emit_evex(&t->code, form, (unsigned)to, a, b, lanes, G4_MERGE);
-        check_size(t, (unsigned)to, lanes);
-        now_numbers(t, op, part, (unsigned)to, ALL_NUMBERS, lanes == K_LANES);
+        check_magnitude(t, (unsigned)to, lanes);
+        update_finite(t, op, part, (unsigned)to, ALL_FINITE, lanes == K_LANES);
     } else {
         emit_evex(&t->code, form, TEMP_RESULT, a, b, lanes, G4_ZERO);
         finish_float(t, op, part, lanes);
@@ -560,7 +560,7 @@ static inline void float_binary(struct translator *t, const struct g4_op *op, in
 }
 
 static inline void finish_int(struct translator *t, const struct g4_op *op, int part, unsigned lanes, unsigned reg,
-                              uint8_t numbers) {
+                              uint8_t finite) {
     if (op->cond != G4_COND_NONE) {
         emit_evex_imm(&t->code, G4_X_CMPD, K_BITS, reg, g4_rm_reg(ZERO), lanes, G4_MERGE, int_condition(op->cond));
         set_flags(t, op, part, lanes);
@@ -568,9 +568,9 @@ static inline void finish_int(struct translator *t, const struct g4_op *op, int 
     if (op->out.store != G4_STORE_NULL && op->out.convert != G4_CONVERT_NONE) {
         emit_evex(&t->code, op->out.convert == G4_CONVERT_UD_TO_FLOAT ? G4_X_FROM_UD : G4_X_FROM_D, TEMP_RESULT, 0,
                   g4_rm_reg(reg), 0, G4_MERGE);
-        store(t, op, part, lanes, TEMP_RESULT, ALL_NUMBERS);
+        store(t, op, part, lanes, TEMP_RESULT, ALL_FINITE);
     } else {
-        store(t, op, part, lanes, reg, numbers);
+        store(t, op, part, lanes, reg, finite);
     }
 }
 

@@ -6,63 +6,74 @@
  * that its instruction enables, as the stores of the handlers do, so that lanes that are off neither change nor raise
  * doubts.
  */
-#ifndef G4_EU_TRANSLATOR_H
-#define G4_EU_TRANSLATOR_H
+#ifndef G4_EU_JIT_TRANSLATOR_H
+#define G4_EU_JIT_TRANSLATOR_H
 
 #include "eu/fast/fast.h"
-#include "eu/jit/blocks.h"
+#include "eu/jit/jit.h"
 #include "eu/jit/x86_emit.h"
 
 enum {
-    ROWS = G4_GRF_COUNT + G4_MRF_COUNT, /* as they lie in the gang, by the size of a register */
-    ROW_BYTES = 2 * G4_REGISTER_BYTES,
+    ROWS = G4_GRF_COUNT + G4_MRF_COUNT, /* of the gang: first the GRF, then the MRF */
+    ROW_BYTES = 2 * G4_REGISTER_BYTES,  /* of a pair of threads */
+};
 
-    /* vector registers */
-    CACHED = 23,  /* the first ones hold rows and single elements, */
-    LARGEST = 23, /* this the largest magnitude of all results in a stretch, */
-    TEMP_A,       /* these live within an instruction */
+/* Registers with one use in blocks and loops. */
+enum {
+    /* vector registers that live within an instruction */
+    TEMP_A = 24,
     TEMP_B,
     TEMP_RESULT,
     TEMP_0,
     TEMP_1,
     TEMP_2,
     TEMP_3,
-    ZERO,
-    HELD_IN_REGION = CACHED + 1, /* a region has no use for LARGEST */
+    ZERO, /* all bits */
 
     /* masks */
-    K_DOUBT = 0, /* lanes of which nothing is known any more */
-    K_EXEC_0 = 1,
+    K_FAILED = 0, /* lanes for which the handlers have to do the work */
+    K_EXEC_0 = 1, /* enabled lanes of the first half */
     K_EXEC_1 = 2,
-    K_GROUP = 3,  /* in a stretch; */
-    K_FLAG_0 = 3, /* in a region: the flags of the first half */
-    K_LANES = 4,  /* of an instruction, if they are none of these */
-    K_BITS,       /* a result */
-    K_TEMP,
-    K_HIGH,       /* in a stretch: of the second thread; */
-    K_FLAG_1 = 7, /* in a region: the flags of the second half */
+    K_LANES = 4, /* lanes of an instruction, if they are none of the above */
+    K_BITS = 5,  /* a result */
+    K_TEMP = 6,
 };
 
-enum what {
+/* Registers of a basic block. */
+enum {
+    BLOCK_VREGS = 23, /* 0 to 22: allocated to rows, elements and sums */
+    MAGNITUDE = 23,   /* the largest magnitude of all results */
+    K_GROUP = 3,      /* lanes of all threads of the group */
+    K_HIGH = 7,       /* lanes of the second thread, in arithmetic in doubles */
+};
+
+/* Registers of a loop. */
+enum {
+    LOOP_VREGS = 24, /* 0 to 23: allocated to rows and elements */
+    K_FLAG_0 = 3,    /* the flags of the first half */
+    K_FLAG_1 = 7,    /* the flags of the second half */
+};
+
+enum content {
     HOLDS_NOTHING,
     HOLDS_ROW,
     HOLDS_ELEMENT, /* one dword of each thread, for all of its lanes */
     HOLDS_SUM,     /* eight channels of an accumulator, of the first or the second thread */
 };
 
-struct holder {
-    uint8_t what;
+struct vreg {
+    uint8_t content;
     uint8_t row, element; /* of a sum: which accumulator, which thread */
     bool dirty;
-    uint8_t numbers; /* bit k: neither NaN nor infinity in the lanes of mask k */
-    uint32_t used;   /* when */
+    uint8_t finite; /* bit k: neither NaN nor infinity in the lanes of mask k */
+    uint32_t used;  /* when */
 };
 
-struct state {
-    struct holder held[HELD_IN_REGION];
+struct vreg_state {
+    struct vreg vregs[LOOP_VREGS];
     uint32_t now;
-    bool out_of_registers;
-    bool checks_doubt, checks_largest;
+    bool out_of_vregs;
+    bool checks_failed, checks_magnitude;
     uint8_t top;    /* more registers than any message reads */
     bool ieee_only; /* ALT mode would give something else */
 };
@@ -71,26 +82,26 @@ struct translator {
     uint32_t gen;
     struct g4_code code;
     struct g4_code constants;
-    bool region;                   /* with flow inside: who holds what is settled beforehand (region.c) */
-    uint8_t spilled[ROWS];         /* of a region: rows in its room, by place + 1 */
-    uint8_t spilled_numbers[ROWS]; /* as in struct holder */
-    struct state s;
+    bool loop;                    /* with flow inside: who holds what is settled beforehand (region.c) */
+    uint8_t spilled[ROWS];        /* of a region: rows in its room, by place + 1 */
+    uint8_t spilled_finite[ROWS]; /* as in struct holder */
+    struct vreg_state s;
 };
 
 /* ---- one instruction (translate_ops.c) ---- */
 
 enum {
-    ALL_NUMBERS = 0xff, /* in any lane */
+    ALL_FINITE = 0xff, /* in any lane */
 };
 
 /* Translate an instruction; false: it cannot be, and what has been written has to be taken back. */
-bool g4_translate_op(struct translator *t, const struct g4_op *op);
+bool g4_lower_op(struct translator *t, const struct g4_op *op);
 
 /* Whether an instruction that is no flow may be part of a region; g4_translate_op may still say no. */
-bool g4_may_be_in_region(const struct translator *t, const struct g4_op *op);
+bool g4_can_lower_in_loop(const struct translator *t, const struct g4_op *op);
 
 /* Rows that an instruction touches, each named once for each part. */
-struct g4_touched {
+struct g4_op_rows {
     struct {
         uint8_t row, element;
         uint8_t half; /* of the masks: in its lanes */
@@ -107,19 +118,19 @@ struct g4_touched {
     int ins, outs;
 };
 
-void g4_translate_touched(const struct g4_op *op, struct g4_touched *touched);
+void g4_op_rows_of(const struct g4_op *op, struct g4_op_rows *rows);
 
 /* Sixteen doubles. */
-struct wide {
+struct vreg_pair {
     unsigned low, high; /* vector registers, of a thread each */
 };
 
 /* Its kinds that have files of their own. */
-bool g4_translate_double(struct translator *t, const struct g4_op *op, unsigned index);
-bool g4_translate_math(struct translator *t, const struct g4_op *op);
+bool g4_lower_double(struct translator *t, const struct g4_op *op, unsigned index);
+bool g4_lower_math(struct translator *t, const struct g4_op *op);
 
 /* A message of a kind that is worth it: a register of floats in, one out; and the rows it has to do with. */
-bool g4_is_plain_math(const struct translator *t, const struct g4_op *op, struct g4_extended_math_message *message);
+bool g4_is_lowered_math(const struct translator *t, const struct g4_op *op, struct g4_extended_math_message *message);
 unsigned g4_math_payload(const struct g4_op *op, int pass);
 unsigned g4_math_source(const struct g4_op *op, int pass);
 unsigned g4_math_destination(const struct g4_op *op, int pass);
@@ -147,7 +158,7 @@ static inline bool g4_op_closes(const struct g4_op *op) {
 }
 
 /* Translate the loop or branch that begins at an op, whole, and fill in the stretch; false: it cannot be. */
-bool g4_translate_region(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_stretch *stretch);
+bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_jit_block *block);
 
 /* ---- what surrounds them (translate.c) ---- */
 
@@ -155,6 +166,6 @@ bool g4_translate_region(struct translator *t, const struct g4_op *ops, uint32_t
 size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size);
 
 /* An op is executed along with the others of a block. */
-void g4_block_add(struct g4_block *block, const struct g4_op *op);
+void g4_block_cost_add(struct g4_block_cost *block, const struct g4_op *op);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * Operands are register numbers; `rm`, the operand that may be in memory, has a type of its own.
  */
-#ifndef G4_EU_X86_EMIT_H
-#define G4_EU_X86_EMIT_H
+#ifndef G4_EU_JIT_X86_EMIT_H
+#define G4_EU_JIT_X86_EMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
  * The part of x86-64 that translated kernels use: registers, opcodes, conditions.  x86_emit.h encodes it.
  */
-#ifndef G4_EU_X86_TARGET_H
-#define G4_EU_X86_TARGET_H
+#ifndef G4_EU_JIT_X86_TARGET_H
+#define G4_EU_JIT_X86_TARGET_H
 
 /* General registers.  Instructions of eight bits use RAX as AL and R10 as R10B; AH is bits 15:8 of RAX. */
 enum x86_reg {
