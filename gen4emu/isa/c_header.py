@@ -1,7 +1,4 @@
-"""The C face of the instruction set: opcodes and their flags, field extraction, compaction, small codes.
-
-Written to a header at build time from the tables of this package, so that no encoding is typed twice.
-"""
+"""Generates isa.h, the C header of the instruction set: opcodes, field accessors, compaction, code tables."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 
 from gen4emu.isa.compaction import TABLES
-from gen4emu.isa.fields import COMPACT_FIELDS, FIELDS, CompactField, InstField
+from gen4emu.isa.fields import GEN4, CompactField, Encoding, InstField
 from gen4emu.isa.opcodes import OPCODES, Flag, Opcode, Shape
 from gen4emu.isa.registers import (
     EXEC_SIZES,
@@ -32,7 +29,7 @@ from gen4emu.isa.registers import (
     RegType,
 )
 
-RESERVED = 0xFF  # in a code table: the code means nothing
+RESERVED = 0xFF  # in a code table: an undefined code
 
 _TOP = """/* Generated from gen4emu/isa: do not edit. */
 #ifndef G4_ISA_H
@@ -55,11 +52,11 @@ _CODES: tuple[tuple[str, Mapping[int, int], int, str], ...] = (
 )
 
 
-def generate() -> str:
-    """The whole header."""
-    parts = [_TOP, *(_enum(name, members) for name, members in _ENUMS), _defines(), _opcode_table(),
-             *(_code_table(*row) for row in _CODES), *(_accessor(f) for f in FIELDS if not f.reserved),
-             *(_compaction_table(name, table) for name, table in TABLES.items()), _expand(), "#endif\n"]
+def generate(encoding: Encoding = GEN4) -> str:
+    """The whole header, with the fields of one encoding."""
+    parts = [_TOP, *(_enum(name, members) for name, members in _ENUMS), _defines(), _opcode_table(encoding),
+             *(_code_table(*row) for row in _CODES), *(_accessor(f) for f in encoding.fields if not f.reserved),
+             *(_compaction_table(name, table) for name, table in TABLES.items()), _expand(encoding), "#endif\n"]
     return "\n".join(parts)
 
 
@@ -76,17 +73,15 @@ def _defines() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _opcode_table() -> str:
+def _opcode_table(encoding: Encoding) -> str:
+    bits = next(f.width for f in encoding.fields if f.name == "opcode")
     lines = ["/* By opcode.  `gens` has the bits of G4_GEN_*; 0: no part has the opcode. */",
              "struct g4_opcode_info {", "    uint16_t flags; /* G4_OPF_* */", "    uint8_t gens;", "    uint8_t shape;",
              "    uint8_t sources;", "    const char *name;", "};", "",
-             f"static const struct g4_opcode_info g4_opcode_info[{1 << _OPCODE_BITS}] = {{"]
+             f"static const struct g4_opcode_info g4_opcode_info[{1 << bits}] = {{"]
     lines += [f"    [0x{o.opcode:02x}] = {{0x{o.flags:x}, 0x{o.gens:x}, G4_SHAPE_{o.shape.name}, {o.sources}, "
               f"\"{o.name}\"}}," for o in OPCODES]
     return "\n".join([*lines, "};\n"])
-
-
-_OPCODE_BITS = next(f.width for f in FIELDS if f.name == "opcode")
 
 
 def _code_table(name: str, codes: Mapping[int, int], size: int, doc: str) -> str:
@@ -106,7 +101,7 @@ def _array(kind: str, name: str, values: Iterable[str], size: int, doc: str) -> 
 
 
 def _accessor(f: InstField) -> str:
-    """One field of a full word.  A value whose low bits are not stored comes out shifted."""
+    """A function that reads one field of a full word."""
     dword, lo = divmod(f.lo, 32)
     kind = "int32_t" if f.signed else "uint32_t"
     if f.signed:  # up against the top, then back with the sign
@@ -124,12 +119,12 @@ def _accessor(f: InstField) -> str:
     return f"static inline {kind} g4_inst_{f.name}(const uint32_t w[4]){note}\n{{\n    return {text};\n}}\n"
 
 
-def _expand() -> str:
-    """The full word of a compacted one."""
-    lines = ["/* The full form of a compacted instruction, its compaction bit cleared (spec/40 6.6). */",
+def _expand(encoding: Encoding) -> str:
+    """The function that expands a compacted word."""
+    lines = ["/* The full form of a compacted instruction, its compaction bit cleared. */",
              "static inline void g4_inst_expand(const uint32_t c[2], uint32_t w[4])", "{",
              "    w[0] = w[1] = w[2] = w[3] = 0;"]
-    for f in COMPACT_FIELDS:
+    for f in encoding.compact_fields:
         if f.to:
             lines += ["    {", f"        uint32_t v = {_compact_value(f)}; /* {f.name} */",
                       *(f"        {line}" for line in _places(f)), "    }"]

@@ -1,7 +1,10 @@
-"""Where every field of an instruction word is (spec/40 6.1 to 6.4, 6.6), as one table.
+"""The fields of an instruction word, one table per encoding (for Gen4: Mesa, src/intel/compiler/brw_inst.h).
 
-Bits are counted from bit 0 of the first dword, 0 to 127, so DW1 bit 5 is bit 37.  Many bits mean different things in
-different forms of an instruction; `when` says in which form a field exists.
+An encoding serves all generations that lay out instructions in the same way; a later one starts from its predecessor's
+table and replaces entries by name (`Encoding.derive`).
+
+Bits are numbered 0 to 127 from bit 0 of the first dword, so DW1 bit 5 is bit 37.  Many bits have several meanings;
+`when` names the form of instruction in which a field exists.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from gen4emu.hw.fields import Field, Mbz
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.messages import MESSAGE_DESCRIPTOR
 
 WORD_BITS = 128
@@ -57,7 +61,7 @@ class InstField:
     lo: int
     when: When = When.ALWAYS
     signed: bool = False
-    shift: int = 0  # low bits of the value that are not stored
+    shift: int = 0  # number of low bits of the value that are not stored
     mask: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,12 +84,12 @@ class InstField:
         return raw << self.shift
 
     def put(self, value: int) -> int:
-        """The value at its place; the caller has checked its range."""
+        """The word with this value in the field's bits; the caller has checked its range."""
         return (value >> self.shift & self.mask) << self.lo
 
 
 def _source(prefix: str, base: int) -> tuple[InstField, ...]:
-    """The fields of one source operand dword, the same for src0 in DW2 and src1 in DW3."""
+    """The fields of a source operand: src0 in DW2, src1 in DW3."""
     def f(name: str, hi: int, lo: int, when: When = When.ALWAYS, **more: bool | int) -> InstField:
         return InstField(f"{prefix}_{name}", base + hi, base + lo, when, **more)  # type: ignore[arg-type]  # by name
     return (
@@ -113,8 +117,8 @@ def _descriptor_name(f: Field) -> str:
     return f"reserved_{96 + f.hi}_{96 + f.lo}" if isinstance(f, Mbz) else f.name
 
 
-FIELDS: tuple[InstField, ...] = (
-    # DW0, spec/40 6.1
+_GEN4_FIELDS: tuple[InstField, ...] = (
+    # DW0
     InstField("opcode", 6, 0),
     InstField("reserved_7", 7, 7),
     InstField("access_mode", 8, 8),
@@ -132,7 +136,7 @@ FIELDS: tuple[InstField, ...] = (
     InstField("compact_control", 29, 29),
     InstField("debug_control", 30, 30),
     InstField("saturate", 31, 31),
-    # DW1, spec/40 6.2
+    # DW1
     InstField("dst_file", 33, 32),
     InstField("dst_type", 36, 34),
     InstField("src0_file", 38, 37),
@@ -149,28 +153,29 @@ FIELDS: tuple[InstField, ...] = (
     InstField("dst_addr_subreg", 60, 58, When.INDIRECT),
     InstField("dst_hstride", 62, 61),
     InstField("dst_addr_mode", 63, 63),
-    # DW2, spec/40 6.3
+    # DW2
     *_source("src0", 64),
     InstField("flag_subreg", 89, 89),
     InstField("reserved_95_90", 95, 90),
-    # DW3, spec/40 6.4
+    # DW3
     *_source("src1", 96),
     InstField("reserved_127_121", 127, 121),
     InstField("immediate", 127, 96, When.IMMEDIATE),
     InstField("jump_count", 111, 96, When.BRANCH, signed=True),
     InstField("pop_count", 115, 112, When.BRANCH),
     InstField("reserved_127_116", 127, 116, When.BRANCH),
-    # the descriptor of a message is laid out with the messages; here it is a part of the word
+    # the message descriptor, whose layout is in hw/messages.py
     *(InstField(_descriptor_name(f), 96 + f.hi, 96 + f.lo, When.SEND) for f in MESSAGE_DESCRIPTOR.all_fields),
 )
-
-F: dict[str, InstField] = {f.name: f for f in FIELDS}
 
 
 @dataclass(frozen=True, slots=True)
 class CompactField:
-    """Bits of the 64-bit word.  `to` are the places (hi, lo) in the full word that the value, or what the table holds
-    at its index, fills from its low bits up."""
+    """Bits `hi`..`lo` of the compacted 64-bit word.
+
+    `to` lists the bits (hi, lo) of the full word that the value fills, from its low bits up.  With a table, the value
+    is the entry at the field's index.
+    """
 
     name: str
     hi: int
@@ -186,8 +191,8 @@ class CompactField:
         return word >> self.lo & self.mask
 
 
-# Spec/40 6.6.  Bits of the full word that no row fills are zero.
-COMPACT_FIELDS: tuple[CompactField, ...] = (
+# Bits of the full word that no row fills are zero.
+_GEN4_COMPACT_FIELDS: tuple[CompactField, ...] = (
     CompactField("opcode", 6, 0, ((6, 0),)),
     CompactField("debug_control", 7, 7, ((30, 30),)),
     CompactField("control_index", 12, 8, ((23, 8), (31, 31)), "control"),
@@ -203,6 +208,41 @@ COMPACT_FIELDS: tuple[CompactField, ...] = (
     CompactField("src0_reg_nr", 55, 48, ((76, 69),)),
     CompactField("src1_reg_nr", 63, 56, ((108, 101),)),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """The instruction words of the generations in `gens`."""
+
+    name: str
+    gens: Gen
+    fields: tuple[InstField, ...]
+    compact_fields: tuple[CompactField, ...]
+
+    def derive(self, name: str, gens: Gen, *, changes: tuple[InstField, ...] = (),
+               without: frozenset[str] = frozenset(),
+               compact_fields: tuple[CompactField, ...] | None = None) -> Encoding:
+        """A later encoding: these fields, except that `changes` replace or extend them and `without` are gone."""
+        table = {f.name: f for f in self.fields if f.name not in without} | {f.name: f for f in changes}
+        return Encoding(name, gens, tuple(table.values()),
+                        self.compact_fields if compact_fields is None else compact_fields)
+
+
+GEN4 = Encoding("gen4", Gen.ALL4, _GEN4_FIELDS, _GEN4_COMPACT_FIELDS)
+ENCODINGS: tuple[Encoding, ...] = (GEN4,)
+
+# The encoding that instruction.py, compaction.py and the C header read and write.
+FIELDS = GEN4.fields
+COMPACT_FIELDS = GEN4.compact_fields
+F: dict[str, InstField] = {f.name: f for f in FIELDS}
+
+
+def encoding_of(gen: Gen) -> Encoding:
+    """The encoding of a device's generation."""
+    for encoding in ENCODINGS:
+        if encoding.gens & gen:
+            return encoding
+    raise ValueError(f"no instruction encoding for {gen!r}")
 
 
 def register_fields(*, align16: bool, dst: bool = False, src0: bool = False, src1: bool = False) -> Iterator[InstField]:

@@ -1,7 +1,7 @@
-"""The opcodes of the execution unit: numbers, generations, operands, accumulator and flag behaviour (spec/40 10).
+"""The opcodes of the execution unit: number, first generation, operands, accumulator and flag behaviour.
 
-One row an opcode.  The decoder, the assembler, the printer and the C header all read this table; what an opcode
-computes is not here.
+The decoder, the assembler, the printer and the C header read this table.  The arithmetic of each opcode is in
+native/eu/general.c.  The numbers are those of Mesa, src/intel/compiler/brw_eu.c.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Opcode(IntEnum):
 
 
 class Shape(IntEnum):
-    """How the operands of an opcode are laid out and written."""
+    """The operands of an opcode, in the word and in assembly text."""
 
     NONE = 0  # nothing: nop
     UNARY = 1  # destination, one source
@@ -79,7 +79,7 @@ class Shape(IntEnum):
 
 
 class Flag(IntFlag):
-    """What an opcode may carry and what it touches besides its operands."""
+    """Modifiers that an opcode may have, and its effects besides the destination."""
 
     COND_MOD = 1  # takes a condition modifier
     SATURATE = 2  # takes .sat
@@ -96,14 +96,26 @@ class Flag(IntFlag):
 
 
 _NO_FLAGS = Flag(0)
+_GENERATIONS = (Gen.GEN4, Gen.GEN45)  # in order
 
 
 @dataclass(frozen=True, slots=True)
 class OpcodeInfo:
+    """An opcode; `since` is the first generation that has it, `until` the last one."""
+
     opcode: Opcode
     shape: Shape
     flags: Flag = _NO_FLAGS
-    gens: Gen = Gen.ALL4
+    since: Gen = _GENERATIONS[0]
+    until: Gen = _GENERATIONS[-1]
+
+    @property
+    def gens(self) -> Gen:
+        """All devices that have the opcode."""
+        found = Gen(0)
+        for generation in _GENERATIONS[_GENERATIONS.index(self.since):_GENERATIONS.index(self.until) + 1]:
+            found |= generation
+        return found
 
     @property
     def name(self) -> str:
@@ -126,7 +138,7 @@ OPCODES: tuple[OpcodeInfo, ...] = (
     OpcodeInfo(Opcode.ILLEGAL, Shape.NONE),
     OpcodeInfo(Opcode.MOV, Shape.UNARY, _ALU),
     OpcodeInfo(Opcode.SEL, Shape.BINARY, _SAT | Flag.NEEDS_PREDICATE),
-    OpcodeInfo(Opcode.MOVI, Shape.UNARY, _SAT, Gen.GEN45),
+    OpcodeInfo(Opcode.MOVI, Shape.UNARY, _SAT, since=Gen.GEN45),
     OpcodeInfo(Opcode.NOT, Shape.UNARY, _CM | Flag.INTEGER),
     OpcodeInfo(Opcode.AND, Shape.BINARY, _CM | Flag.INTEGER),
     OpcodeInfo(Opcode.OR, Shape.BINARY, _CM | Flag.INTEGER),
@@ -170,19 +182,19 @@ OPCODES: tuple[OpcodeInfo, ...] = (
     OpcodeInfo(Opcode.DP3, Shape.BINARY, _ARITH | Flag.FLOAT | Flag.GROUP4),
     OpcodeInfo(Opcode.DP2, Shape.BINARY, _ARITH | Flag.FLOAT | Flag.GROUP4),
     OpcodeInfo(Opcode.LINE, Shape.BINARY, _ARITH | Flag.FLOAT),
-    OpcodeInfo(Opcode.PLN, Shape.BINARY, _ARITH | Flag.FLOAT, Gen.GEN45),
-    OpcodeInfo(Opcode.NENOP, Shape.NONE, gens=Gen.GEN45),
+    OpcodeInfo(Opcode.PLN, Shape.BINARY, _ARITH | Flag.FLOAT, since=Gen.GEN45),
+    OpcodeInfo(Opcode.NENOP, Shape.NONE, since=Gen.GEN45),
     OpcodeInfo(Opcode.NOP, Shape.NONE),
 )
 
 BY_NAME: dict[str, OpcodeInfo] = {o.name: o for o in OPCODES}
 
 
-# plain integers: an `&` of two flag members costs more than the rest of a look-up
+# Integers, because `&` of two Flag members takes longer than the rest of a lookup.
 _ROWS: dict[int, tuple[OpcodeInfo, int]] = {int(o.opcode): (o, int(o.gens)) for o in OPCODES}
 
 
 def opcode_info(code: int, gen: Gen) -> OpcodeInfo | None:
-    """The row of an opcode number on one part, or None when the part does not have it."""
+    """The row of an opcode number, or None if the device does not have the opcode."""
     row = _ROWS.get(code)
     return row[0] if row is not None and row[1] & int(gen) else None

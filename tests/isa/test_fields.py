@@ -8,7 +8,17 @@ import pytest
 
 from gen4emu.hw.gen import Gen
 from gen4emu.isa.compaction import CONTROL, DATA_TYPE, SOURCE, SUBREG, TABLES, compact, expand
-from gen4emu.isa.fields import COMPACT_FIELDS, FIELDS, F, InstField, When, register_fields
+from gen4emu.isa.fields import (
+    COMPACT_FIELDS,
+    ENCODINGS,
+    FIELDS,
+    GEN4,
+    F,
+    InstField,
+    When,
+    encoding_of,
+    register_fields,
+)
 from gen4emu.isa.opcodes import OPCODES, Flag, Opcode, Shape, opcode_info
 
 
@@ -111,3 +121,23 @@ def test_accumulator_readers_and_jump_bases() -> None:
     assert {o.opcode for o in OPCODES if o.flags & Flag.ACC_READ} == {Opcode.MAC, Opcode.MACH, Opcode.SADA2}
     assert [o.opcode for o in OPCODES if o.flags & Flag.JUMP_NEXT] == [Opcode.JMPI]
     assert {o.sources for o in OPCODES if o.shape is Shape.BINARY} == {2}
+
+
+@pytest.mark.parametrize("gen", list(Gen.ALL4))
+def test_every_device_has_one_encoding(gen: Gen) -> None:
+    assert [e for e in ENCODINGS if e.gens & gen] == [encoding_of(gen)]
+
+
+def test_a_device_without_execution_units_that_are_described_has_no_encoding() -> None:
+    with pytest.raises(ValueError, match="no instruction encoding"):
+        encoding_of(Gen.KBL)
+
+
+def test_a_derived_encoding_replaces_adds_and_removes_fields_by_name() -> None:
+    wide = InstField("compression", 14, 12)
+    extra = InstField("dst_reg_file_ex", 47, 47)
+    later = GEN4.derive("later", Gen.KBL, changes=(wide, extra), without=frozenset({"reserved_47"}))
+    fields = {f.name: f for f in later.fields}
+    assert fields["compression"] is wide and fields["dst_reg_file_ex"] is extra and "reserved_47" not in fields
+    assert fields["opcode"] is F["opcode"] and later.compact_fields is GEN4.compact_fields
+    assert [f.name for f in later.fields][:7] == [f.name for f in FIELDS][:7]
