@@ -1,88 +1,91 @@
 /*
- * The execution units: kernels decoded once per content, gangs run until their threads end.
+ * The execution units: kernels are decoded once and cached by content; gangs of threads run until they end.
+ *
+ * Kernels come first in this file, then the interpreter of a worker, then starting and running gangs.
  */
 #ifndef G4_EU_EU_H
 #define G4_EU_EU_H
 
 #include "eu/gang.h"
 
-struct g4_kernel;       /* predecoded micro-ops of one kernel */
-struct g4_kernel_cache; /* content -> kernel; shared by workers, filled between parallel phases */
+struct g4_kernel;       /* a decoded kernel */
+struct g4_kernel_cache; /* kernels by content; shared by workers, filled between parallel phases */
 
 struct g4_kernel_cache *g4_kernel_cache_new(void);
 void g4_kernel_cache_free(struct g4_kernel_cache *cache);
 
-/* The kernel that starts at a graphics address, decoded on first sight of its bytes.  Not thread safe: call before the
- * workers start.  NULL with a fault when the first instruction cannot be read. */
+/* The kernel that starts at a graphics address, decoded if the cache does not have its bytes.  Owned by the cache and
+ * valid until the draw or media command ends.  Not thread safe: call before the workers start.  Returns NULL and sets
+ * the fault if the first instruction cannot be read or memory is short. */
 const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struct g4_context *ctx, uint32_t address,
                                       struct g4_fault *fault);
 
-/* Bit n: the kernel sends to shared function n (all bits when a descriptor comes from a register). */
+/* Bit n is set if the kernel sends to shared function n; all bits are if a descriptor comes from a register. */
 uint32_t g4_kernel_functions(const struct g4_kernel *kernel);
 
-/* The binding table entries that the kernel's render target writes name; returns how many. */
+/* Find the binding table entries that the kernel's render target writes name; returns their number. */
 uint32_t g4_kernel_targets(const struct g4_kernel *kernel, const uint8_t **entries);
 
-/* Addresses of SURFACE_STATEs, each once, in order of first use. */
+/* Addresses of SURFACE_STATEs that were written to, each once, in the order of first use. */
 struct g4_written {
     uint32_t count;
-    uint32_t surface[32]; /* more are forgotten */
+    uint32_t surface[32]; /* further ones are dropped */
 };
 
-/* Interpreter state of one worker.  No locks, nothing shared that is written. */
+/* The interpreter of one worker.  Only this worker writes to it, so it has no locks. */
 struct g4_eu {
     const struct g4_context *ctx;
     struct g4_kernel_cache *kernels;
     struct g4_sampler_cache *samplers; /* unpacked surfaces and samplers of this worker */
-    struct g4_surface_cache *surfaces; /* unpacked surfaces of the data port and colour calculator */
-    struct g4_worker *worker;          /* whose interpreter this is; its port is what messages use */
-    void *cc;                          /* colour calculator state of the draw */
-    g4_message_fn *const *functions;   /* the shared functions, by number; set by the owner */
+    struct g4_surface_cache *surfaces; /* unpacked surfaces of the data port and the color calculator */
+    struct g4_worker *worker;          /* the owner of the interpreter; messages use its port */
+    void *cc;                          /* color calculator state of the draw */
+    g4_message_fn *const *functions;   /* shared functions, by number; set by the owner */
     struct g4_hooks *hooks;            /* NULL unless an observer is attached */
-    struct g4_counters *counters;      /* NULL: nothing is counted but the sums below (counters.h) */
-    bool observed;                     /* there is one of the two */
-    struct g4_written *written;        /* what media block writes went to; NULL: nobody asks */
+    struct g4_counters *counters;      /* NULL unless exact counters are on (counters.h) */
+    bool observed;                     /* an observer is attached or exact counters are on */
+    struct g4_written *written;        /* records targets of media block writes; may be NULL */
 
-    bool alone;                  /* no other worker runs: kernels may be decoded on the way */
-    uint64_t turn;               /* instructions of a gang after which it is left for later; 0: never */
-    uint64_t instruction_budget; /* watchdog: threads still alive when it is used up hang (DESIGN rule 3) */
-    uint64_t instructions;       /* executed, one per thread */
-    uint64_t past_instructions;  /* of earlier draws and media commands */
-    uint64_t channel_ops;        /* executed channels */
-    uint64_t messages[16];
-    uint64_t ps_depth_count; /* statistics gathered by this worker, summed in order afterwards */
+    bool alone;                  /* no other worker runs, so kernels may be decoded during the run */
+    uint64_t turn;               /* instructions after which a run returns, so that other gangs can run; 0: no limit */
+    uint64_t instruction_budget; /* watchdog: threads that are alive when it reaches 0 count as hung */
+    uint64_t instructions;       /* executed instructions, one for each thread */
+    uint64_t past_instructions;  /* executed by earlier draws and media commands */
+    uint64_t channel_ops;        /* executed instructions times their execution sizes */
+    uint64_t messages[16];       /* sent, by shared function */
+    uint64_t ps_depth_count;     /* statistics of this worker; the device adds them up in worker order */
     uint64_t ps_invocations;
 
     struct g4_report_log *log;
-    struct g4_fault fault; /* what made a thread stop for good; `what` is an enum g4_event */
+    struct g4_fault fault; /* the reason for G4_HANG; `what` is an enum g4_event */
 };
 
-/* Every way a kernel or message departs from the rules goes to g4_report(eu->log, ...), with the graphics address of
- * the instruction that did it. */
-
-/* The graphics address of the instruction a thread executes (for reports). */
+/* The graphics address of the instruction that a thread executes, for reports.  Every violation of a rule by a kernel
+ * or message is reported to eu->log with this address. */
 static inline uint32_t g4_gang_address(const struct g4_gang *gang, int thread) {
     return gang->dispatch->kernel_address + gang->ip[thread];
 }
 
-/* Zero registers and masks of threads 0..count-1, set ip, cr0 and masks from the dispatch (spec/40 2.2, spec/60 2.2).
- */
+/* Start threads 0 to count - 1: clear registers and set ip, cr0 and masks from the dispatch. */
 void g4_gang_start(struct g4_gang *gang, const struct g4_dispatch *dispatch, int count);
-/* The same for a run of `kernel`: what it cannot read is left as it is. */
+/* Start threads that run `kernel`.  Faster than g4_gang_start: registers that the kernel cannot read keep their old
+ * contents. */
 void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch, const struct g4_kernel *kernel,
                        int count);
+/* Set the dispatch mask of a started thread. */
 void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask);
 
-/* Run until every thread has ended or waits.  G4_HANG when the budget is used up or a thread cannot go on. */
+/* Run until every thread has ended, waits or is stalled, or eu->turn is over.  Returns G4_HANG if the instruction
+ * budget is used up or a thread has stopped with an error. */
 enum g4_status g4_gang_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 
-/* The same without counting. */
+/* Run without updating exact counters. */
 enum g4_status g4_gang_run_uncounted(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 
-/* Run without hooks even if an observer is attached. */
+/* Run without exact counters and hooks, even if an observer is attached. */
 enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 
-/* The same through the general handler only, for the comparison of fast and general handlers (EU-79). */
+/* Run with the general handler only.  Tests compare it with the fast handlers. */
 enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 
 #endif

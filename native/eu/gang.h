@@ -1,8 +1,8 @@
 /*
- * A gang: up to eight hardware threads of one kernel that run in lockstep (DESIGN.md "EU gang interpreter").
+ * A gang: up to eight hardware threads of one kernel that run in lockstep, and the messages they send.
  *
- * Registers lie as [register][thread][dword], so that a packed SIMD8 operand of the whole gang is 256 contiguous bytes.
- * A lane mask is one 64-bit word: byte t holds channels 0..7 (or 8..15) of thread t.
+ * Registers are stored as [register][thread][dword], so a packed SIMD8 operand of the whole gang is 256 contiguous
+ * bytes.  A lane mask is one 64-bit word: byte t holds channels 0 to 7 (or 8 to 15) of thread t.
  */
 #ifndef G4_EU_GANG_H
 #define G4_EU_GANG_H
@@ -17,7 +17,7 @@ enum {
     G4_GANG_THREADS = 8,
     G4_GRF_COUNT = 128,
     G4_MRF_COUNT = 16,
-    G4_MASK_STACK_DEPTH = 32, /* the hardware has 16; more is reported, not corrupted */
+    G4_MASK_STACK_DEPTH = 32, /* the hardware has 16; deeper pushes work and are reported */
 };
 
 typedef uint64_t g4_lanes;
@@ -34,7 +34,7 @@ union g4_reg {
     _Alignas(64) uint8_t bytes[G4_GANG_THREADS * 32];
 };
 
-/* The accumulator keeps more bits than a register (spec/40 5): floats as double, integers as 64 bits. */
+/* The accumulator has more bits than a register: floats are kept as double, integers as 64 bits. */
 union g4_acc {
     double f[G4_GANG_THREADS][16];
     int64_t i[G4_GANG_THREADS][16];
@@ -48,20 +48,20 @@ struct g4_mask_stack {
 struct g4_gang;
 struct g4_send;
 
-/* The unit that dispatched the threads hears of URB messages and of the end of a thread. */
+/* Callbacks of the unit that dispatched the threads. */
 struct g4_gang_owner {
-    /* Complete/Used/Allocate of thread t's URB_WRITE, after its data is stored; `header` is M0 (8 dwords).
-     * Returns the new handle when Allocate is set, otherwise the value is ignored.  NULL: nothing to hear. */
+    /* A URB_WRITE of thread t, after its data is stored; `header` is M0 (8 dwords).  Returns the new handle if the
+     * descriptor has Allocate set, otherwise the value is ignored.  May be NULL. */
     uint32_t (*urb_event)(struct g4_gang *gang, int thread, uint32_t descriptor, const uint32_t *header);
-    /* A message of thread t to the thread spawner: spawn something, or give back what it holds (spec/70 2.12). */
+    /* A message of thread t to the thread spawner: spawn a thread or dereference a URB handle. */
     void (*spawner_event)(struct g4_gang *gang, int thread, const struct g4_send *send, const uint32_t *header);
-    /* Whom the gateway means by an EU and a thread number; false: nobody.  NULL: the threads of the gang itself, by
-     * what their sr0.0 says. */
+    /* Find the thread that a gateway message addresses by EU and thread ID; false: there is none.  NULL: only threads
+     * of the same gang can be addressed, by the IDs in their sr0.0. */
     bool (*find_thread)(struct g4_gang *gang, uint32_t euid, uint32_t tid, struct g4_gang **recipient, int *thread);
     void *data;
 };
 
-/* What a thread lets others write into its registers (spec/60 7). */
+/* The registers that a thread has opened for gateway messages of others. */
 struct g4_gateway {
     bool open;
     uint16_t key;
@@ -87,12 +87,12 @@ struct g4_gang {
 
     uint8_t live;                   /* bit t: thread t has not ended */
     uint8_t waiting;                /* bit t: thread t sits in a wait (media) */
-    uint8_t waiting_for_host;       /* bit t: in one for n1, when it waits */
-    uint8_t stalled;                /* bit t: thread t is not to go on, until its owner says so (media) */
+    uint8_t waiting_for_host;       /* bit t: the wait of thread t is for n1, which the host notifies */
+    uint8_t stalled;                /* bit t: thread t must not run until its owner clears the bit (media) */
     uint32_t slot[G4_GANG_THREADS]; /* FFTID: which scratch slot the thread owns */
 
-    /* The URB rows thread t may write: handle h starts at row 2*h of its window (spec/60 5.1).  Routing is by thread,
-     * so handles need be unique only within one. */
+    /* The URB rows that thread t may write: handle h starts at row 2 * h.  Each thread has its own window, so handles
+     * are unique only within a thread. */
     uint32_t (*urb[G4_GANG_THREADS])[8];
     uint32_t urb_rows[G4_GANG_THREADS];
 
@@ -101,8 +101,8 @@ struct g4_gang {
     void *unit_data[G4_GANG_THREADS]; /* the owner's record of thread t, e.g. the pixel block for WM threads */
 };
 
-/* A `send` of some threads with one and the same descriptor, payload in place (spec/60 3.3).  The implied move is done,
- * SecHalf is already shifted down: emask[0] holds channels 0..7 of the message. */
+/* A `send` of those threads of a group that have the same descriptor.  The implied move is done and the payload is in
+ * the MRF.  SecHalf is already shifted down: emask[0] holds channels 0 to 7 of the message. */
 struct g4_send {
     uint32_t descriptor;
     uint8_t sfid, mlen, rlen;
@@ -110,7 +110,7 @@ struct g4_send {
     uint8_t mrf;       /* first payload register */
     uint8_t threads;   /* bit t: thread t sends */
     g4_lanes emask[2]; /* channel enables: masks, predicate, ExecSize, in Align16 ChanEn */
-    /* Where the response goes.  Units that write whole registers use dst; math uses the region too. */
+    /* The destination of the response.  Functions that write whole registers use dst; math also uses the region. */
     bool has_dst;       /* false: null or ARF destination, or rlen 0 */
     uint8_t dst;        /* GRF number */
     uint8_t dst_subreg; /* bytes */
@@ -120,11 +120,11 @@ struct g4_send {
 
 struct g4_eu; /* the per-worker state of the interpreter: eu.h */
 
-/* A shared function.  Called with the host's default floating point environment.  Never fails the process: bad messages
- * are recorded with g4_eu_report and the sending threads go on, as spec/60 3.4 "lenient". */
+/* A shared function.  Called with the host's default floating point environment.  Invalid messages are reported to
+ * eu->log, and the sending threads continue. */
 typedef enum g4_status g4_message_fn(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send);
 
-/* The threads that wait for the host (965v4 3.5). */
+/* The threads that wait for the host (965 PRM vol. 4, 3.5). */
 static inline uint8_t g4_gang_waits_for_host(const struct g4_gang *gang) {
     return gang->live & gang->waiting & gang->waiting_for_host;
 }
@@ -133,12 +133,12 @@ enum {
     G4_FUNCTIONS = 16 /* numbers of shared functions */
 };
 
-/* First row of the payload register k of thread t. */
+/* Payload register k of thread t, as eight dwords. */
 static inline const uint32_t *g4_payload(const struct g4_gang *gang, const struct g4_send *send, unsigned k, int t) {
     return gang->mrf[(send->mrf + k) & (G4_MRF_COUNT - 1)].ud[t];
 }
 
-/* Register k of thread t's response; NULL past the end of the register file or without a destination. */
+/* Register k of the response to thread t; NULL past the end of the register file or without a destination. */
 static inline uint32_t *g4_response(struct g4_gang *gang, const struct g4_send *send, unsigned k, int t) {
     unsigned reg = send->dst + k;
     return send->has_dst && k < send->rlen && reg < G4_GRF_COUNT ? gang->grf[reg].ud[t] : 0;
