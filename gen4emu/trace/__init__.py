@@ -1,6 +1,6 @@
-"""Trace containers: AUB, captures of our own, i915 error states, raw dumps; one `open` that sniffs; writers.
+"""Trace containers: readers and writers of AUB files, `.g4c` captures, i915 error states and raw dumps.
 
-The events that a trace consists of are in `gen4emu.trace.events`.
+`open` detects the kind of a file.  The events that a trace consists of are in `gen4emu.trace.events`.
 """
 
 from gen4emu.trace.convert import Converted, convert

@@ -1,4 +1,4 @@
-"""The ascii85 of the kernel, both ways: dwords in host order, `z` for zero, no breaks, no delimiters."""
+"""The kernel's variant of ascii85: dwords in host order, `z` for zero, no line breaks, no delimiters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _POWERS = np.array([85**4, 85**3, 85**2, 85, 1], dtype=np.uint64)
 
 
 class Ascii85Error(Exception):
-    """Characters that no encoder writes."""
+    """The text is not valid ascii85."""
 
 
 def encode(data: bytes) -> bytes:
-    """Whole dwords as text; the last one is filled up with zeros."""
+    """Encode dwords; the last one is padded with zeros."""
     values = np.frombuffer(data + bytes(-len(data) % 4), dtype="<u4").astype(np.uint64)
     digits = (values[:, None] // _POWERS % 85 + _FIRST).astype(np.uint8)
     zeros = values == 0
@@ -25,14 +25,14 @@ def encode(data: bytes) -> bytes:
 
 
 class Decoder:
-    """Decodes text that comes in pieces.  `ended` after the first character that is outside `!`..`z`."""
+    """Decodes text in pieces.  `ended` is set after the first character outside `!`..`z`."""
 
     def __init__(self) -> None:
         self._rest = b""
         self.ended = False
 
     def feed(self, text: bytes) -> bytes:
-        """The dwords that are complete now."""
+        """Decode a piece; return the dwords that are complete."""
         if self.ended:
             return b""
         codes = np.frombuffer(self._rest + text, dtype=np.uint8)
@@ -50,7 +50,7 @@ class Decoder:
         return _decode_groups(codes[:whole], zeros)
 
     def finish(self) -> None:
-        """Say that no more text comes."""
+        """End the text; an incomplete group is an error."""
         if self._rest:
             raise Ascii85Error(f"{len(self._rest)} characters after the last group of five")
 

@@ -1,6 +1,6 @@
-"""AUB files: legacy blocks and memtrace packets, in any mixture.
+"""Reads AUB files: legacy blocks and memtrace packets, in any mixture.
 
-One pass in bounded memory.  Data are handed on as they arrive; what a header promises is never allocated.
+One pass in bounded memory: data are passed on as they arrive, and sizes from headers are never allocated.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from gen4emu.trace.source import Source
 PACKET_CLIENT = 7  # bits 31:29 of every packet header
 OPCODE_LEGACY = 0x01
 OPCODE_MEMTRACE = 0x2E
-MAX_BLOCK_BYTES = 32 << 10  # of data that writers put into one block
-FRAME_NOTE = "frame boundary:"  # opens the comments by which our writer marks a frame without a picture
+MAX_BLOCK_BYTES = 32 << 10  # of data in one written block
+FRAME_NOTE = "frame boundary:"  # starts the comments with which AubWriter marks a frame without a surface dump
 
 
 class Legacy(IntEnum):
     """Sub-opcodes of legacy packets."""
 
     HEADER = 0x05
-    BMP = 0x1E  # written as 0x9E: its bit 7 falls on a bit of the opcode that is set anyway
+    BMP = 0x1E  # written as 0x9E: bit 7 coincides with a bit of the opcode that is set anyway
     BLOCK = 0x41
 
 
@@ -70,7 +70,7 @@ class Memtrace(IntEnum):
 
 
 class Operation(IntEnum):
-    """What a legacy block does."""
+    """Operations of legacy blocks."""
 
     COMMENT = 0
     DATA_WRITE = 1
@@ -100,7 +100,7 @@ class MemtraceSpace(IntEnum):
 ENGINE_OF_RING = {2: Engine.RENDER, 3: Engine.BSD, 4: Engine.BLT}  # types of command writes: PRB0, PRB1, PRB2
 RING_OF_ENGINE = {engine: ring for ring, engine in ENGINE_OF_RING.items()}
 
-# Data writes: (type, subtype) and what events call them.  Subtype 0 stands for those that are not listed.
+# (type, subtype) of data writes, and `MemoryWrite.kind`.  Subtype 0 stands for unlisted ones.
 KINDS: dict[tuple[int, int], str] = {
     (0, 0): "",
     (1, 0): "batch",
@@ -139,7 +139,7 @@ TYPE_OF_KIND = {kind: number for number, kind in KINDS.items()}
 
 @lru_cache(256)
 def kind_name(type_number: int, subtype: int) -> str:
-    """What events call the data of a block: its subtype's name, else its type's, else nothing."""
+    """`MemoryWrite.kind` of a block: the name of its subtype, else of its type, else empty."""
     return KINDS.get((type_number, subtype)) or KINDS.get((type_number, 0), "")
 
 
@@ -152,8 +152,8 @@ def memtrace_header(sub_opcode: int, dwords: int) -> int:
 
 
 # --- reader -----------------------------------------------------------------------------------------------------------
-_MAX_TEXT = 64 << 10  # of a comment; the rest is skipped
-_MAX_KINDS = 64  # of skipped packets that are counted apart
+_MAX_TEXT = 64 << 10  # bytes of a comment; the rest is skipped
+_MAX_KINDS = 64  # kinds of skipped packets that are counted separately
 _PCI_ID = re.compile(r"PCI-ID=\s*(0[xX][0-9a-fA-F]+|\d+)\s*")
 _RECORD = struct.Struct("<QI")
 _DISCONT_RECORDS = 63
@@ -166,7 +166,7 @@ class _Truncated(Exception):
 
 
 class _Malformed(TraceError):
-    """A packet that cannot be: nothing behind it can be read."""
+    """An invalid packet: nothing after it can be read."""
 
 
 class AubReader:
@@ -189,7 +189,7 @@ class AubReader:
         }
 
     def events(self) -> Events:
-        """Everything up to the end of the file, to its zero-filled tail, or to the first thing that is not a packet."""
+        """All events up to the end of the file, to a tail of zeros, or to the first invalid packet."""
         source = self._source
         while True:
             start = source.position
@@ -225,11 +225,11 @@ class AubReader:
                 name = f"memtrace packet {Memtrace(sub_opcode).name}"
         if handler is None:
             yield from self._skip_kind(start, name)
-            self._pass(body, name)
+            self._skip(body, name)
         else:
             yield from handler(start, body)
 
-    # --- legacy ------------------------------------------------------------------------------------------------------
+    # --- legacy -------------------------------------------------------------------------------------------------------
     def _header(self, start: int, body: int) -> Events:
         words = self._take(body, "the header packet: no header", least=48, start=start)
         application = printable(bytes(words[4:36]).split(b"\0")[0])
@@ -250,7 +250,7 @@ class AubReader:
             self._within(start, address, size, limit)
             yield from self._data(start, address, size, Space.GRAPHICS, kind_name(type_number, subtype))
         elif operation == Operation.DATA_WRITE and space in (LegacySpace.GTT_ENTRY, LegacySpace.NONLOCAL):
-            # old libdrm writes the table as nonlocal memory
+            # old versions of libdrm write the page table as nonlocal memory
             yield from self._entries(start, address, size, 4)
         elif operation == Operation.COMMAND_WRITE and type_number in ENGINE_OF_RING:
             self._within(start, address, size, limit)
@@ -266,9 +266,9 @@ class AubReader:
         else:
             name = f"legacy block of operation {operation}, type {type_number}, space {space}"
             yield from self._skip_kind(start, name)
-            self._pass(size, name)
+            self._skip(size, name)
         if padding:
-            self._pass(padding, "a block's padding")
+            self._skip(padding, "a block's padding")
 
     def _bmp(self, start: int, body: int) -> Events:
         words = self._take(body, "a surface dump", least=20, start=start)
@@ -282,12 +282,12 @@ class AubReader:
         for at in range(0, size & ~3, 4):
             value = int.from_bytes(self._take(4, "a register block"), "little")
             yield from self._register_event(RegisterWrite(start, first + at, value))
-        self._pass(size & 3, "a register block")
+        self._skip(size & 3, "a register block")
 
-    # --- memtrace ----------------------------------------------------------------------------------------------------
+    # --- memtrace -----------------------------------------------------------------------------------------------------
     def _version(self, start: int, body: int) -> Events:
         words = self._take(body, "the version packet: no header", least=16, start=start)
-        text = printable(bytes(words[16:]).split(b"\0")[0])  # the name may fill its dwords without a NUL
+        text = printable(bytes(words[16:]).split(b"\0")[0])  # without a NUL if the name fills the last dword
         yield self._check.header(start, _pci_id(text), _PCI_ID.sub("", text).strip(), text)
 
     def _register(self, start: int, body: int) -> Events:
@@ -308,7 +308,7 @@ class AubReader:
         if size > body - 16:
             raise self._error(start, f"memory write: size {size} is more than its packet holds ({body - 16})")
         yield from self._memtrace_data(start, how >> 28, address, size)
-        self._pass(body - 16 - size, "a memory write")
+        self._skip(body - 16 - size, "a memory write")
 
     def _scattered(self, start: int, body: int) -> Events:
         table_bytes = 4 + _DISCONT_RECORDS * _RECORD.size
@@ -320,8 +320,8 @@ class AubReader:
             if left < 0:
                 raise self._error(start, f"scattered write: its sizes are {-left} bytes more than its packet holds")
             yield from self._memtrace_data(start, space, address, size)
-            self._pass(-size % 4, "a scattered write")
-        self._pass(left, "a scattered write")
+            self._skip(-size % 4, "a scattered write")
+        self._skip(left, "a scattered write")
 
     def _memtrace_data(self, start: int, space: int, address: int, size: int) -> Events:
         if space in (MemtraceSpace.GGTT, MemtraceSpace.LOCAL):
@@ -335,17 +335,17 @@ class AubReader:
         else:
             name = f"memory write to space {space}"
             yield from self._skip_kind(start, name)
-            self._pass(size, name)
+            self._skip(size, name)
 
     def _frame(self, start: int, body: int) -> Events:
-        self._pass(body, "a frame marker")
+        self._skip(body, "a frame marker")
         yield FrameBoundary(start)
 
     def _memtrace_comment(self, start: int, body: int) -> Events:
-        self._pass(min(body, 4), "a comment")
+        self._skip(min(body, 4), "a comment")
         yield self._comment(start, max(body - 4, 0))
 
-    # --- shared ------------------------------------------------------------------------------------------------------
+    # --- shared -------------------------------------------------------------------------------------------------------
     def _data(self, start: int, address: int, size: int, space: Space, kind: str,
               shadow: Callable[[int, memoryview], None] | None = None) -> Events:
         left = size
@@ -387,13 +387,13 @@ class AubReader:
 
     def _comment(self, start: int, size: int) -> Event:
         text = printable(bytes(self._take(min(size, _MAX_TEXT), "a comment")).split(b"\0")[0])
-        self._pass(size - min(size, _MAX_TEXT), "a comment")
+        self._skip(size - min(size, _MAX_TEXT), "a comment")
         if text.startswith(FRAME_NOTE):
             return FrameBoundary(start, text.removeprefix(FRAME_NOTE).strip())
         return Comment(start, text)
 
     def _skip_kind(self, start: int, what: str) -> Events:
-        """Say the first time that a kind of packet is skipped; count the others."""
+        """Warn about the first skipped packet of a kind; count the others."""
         if what not in self._skipped and len(self._skipped) >= _MAX_KINDS:
             what = "packets of other kinds"
         self._skipped[what] = self._skipped.get(what, 0) + 1
@@ -408,7 +408,7 @@ class AubReader:
             raise _Truncated(what)
         return data
 
-    def _pass(self, size: int, what: str) -> None:
+    def _skip(self, size: int, what: str) -> None:
         if self._source.skip(size) < size:
             raise _Truncated(what)
 

@@ -1,7 +1,10 @@
-"""Our own container of captures, `.g4c`: what its writer and its reader share (docs/formats.md).
+"""The `.g4c` capture format (docs/formats.md), and its reader.
 
-Records follow each other, each with its length and checksum, so a file is good up to where it was cut.  Pages of memory
-are stored once and named by number afterwards; page 0 is the page of zeros and is not stored.
+A file is a sequence of records, each with its length and checksum, so a truncated file is valid up to the cut.  Pages
+of memory are stored once and referred to by number; page 0 is the page of zeros and is not stored.
+
+The reader makes one pass.  It keeps the compressed pages, so it needs at most as much memory as the file is long.  A
+record with a wrong checksum is skipped with a warning.
 """
 
 from __future__ import annotations
@@ -42,21 +45,21 @@ PAGE_BYTES = 4096
 MAX_RECORD_BYTES = 8 << 20
 DIGEST_BYTES = 16
 
-RECORD = struct.Struct("<HHIII")  # kind, codec, bytes in the file, bytes when unpacked, CRC-32 of those in the file
-TRAILER = struct.Struct("<Q8s")  # where the index is, INDEX_MAGIC
+RECORD = struct.Struct("<HHIII")  # kind, codec, stored bytes, unpacked bytes, CRC-32 of the stored bytes
+TRAILER = struct.Struct("<Q8s")  # offset of the index, INDEX_MAGIC
 
 
 class Kind(IntEnum):
-    """What a record is."""
+    """Kinds of records."""
 
     HEADER = 1
-    PAGES = 2  # numbered on from the last such record
-    WRITE = 3  # pages of memory take the contents of stored pages
-    BYTES = 4  # writes that are not whole pages
+    PAGES = 2  # numbered consecutively across such records
+    WRITE = 3  # copies stored pages to pages of memory
+    BYTES = 4  # a write of less than whole pages
     SUBMISSION = 5
     FRAME = 6
     DUMP = 7
-    EXPECT = 8  # what memory holds now
+    EXPECT = 8  # digest of memory contents at this point
     COMMENT = 9
     REGISTER = 10
     PAGE_TABLE = 11
@@ -72,7 +75,7 @@ ENGINES = ("render", "bsd", "blt")
 TILINGS = ("linear", "x", "y")
 
 HEADER = struct.Struct("<I32s")  # PCI id, program; the name of the writer follows
-WRITE = struct.Struct("<II")  # first page, count; as many page numbers follow
+WRITE = struct.Struct("<II")  # first page, count; `count` numbers of stored pages follow
 BYTES = struct.Struct("<QII")  # address, space (0 graphics, 1 physical), length of the kind; kind and bytes follow
 SUBMISSION = struct.Struct("<II")  # engine, address of the ring contents, which follow
 DUMP = struct.Struct("<10I")  # address, x, y, width, height, bytes of a pixel, pitch, format, tiling, 0
@@ -83,12 +86,12 @@ INDEX = struct.Struct("<II")  # submissions, frames; the offsets of their record
 
 
 def digest(data: bytes | memoryview) -> bytes:
-    """By which pages are told apart and contents are checked."""
+    """The digest that identifies pages and checks memory contents."""
     return digest_of((data,))
 
 
 def digest_of(pieces: Iterable[bytes | memoryview]) -> bytes:
-    """The digest of contents that come in pieces."""
+    """`digest` of contents in pieces."""
     found = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for piece in pieces:
         found.update(piece)
@@ -96,35 +99,35 @@ def digest_of(pieces: Iterable[bytes | memoryview]) -> bytes:
 
 
 # --- reader -----------------------------------------------------------------------------------------------------------
-_KEPT_UNPACKED = 64  # records of pages
+_MAX_UNPACKED = 64  # records of pages kept unpacked
 _RUN_BYTES = 1 << 20
 _ADDRESS_SPACE = 1 << 32
 
 Events = Iterator[Event]
 
 
-class _Bad(Exception):
-    """A record says something impossible."""
+class _InvalidRecord(Exception):
+    """The contents of a record are invalid."""
 
 
 class _Pages:
     """The stored pages, by number."""
 
     def __init__(self) -> None:
-        self._records: list[tuple[int, int, bytes]] = []  # first number, codec, what the file has
+        self._records: list[tuple[int, int, bytes]] = []  # first number, codec, stored bytes
         self._firsts: list[int] = []
         self._count = 1
         self._unpacked: OrderedDict[int, bytes] = OrderedDict()
 
     def add(self, codec: int, stored: bytes, size: int) -> None:
         if size % PAGE_BYTES:
-            raise _Bad("pages that are not whole")
+            raise _InvalidRecord("pages that are not whole")
         self._records.append((self._count, codec, stored))
         self._firsts.append(self._count)
         self._count += size // PAGE_BYTES
 
     def skip(self, size: int) -> None:
-        """A record of pages that is lost keeps its numbers."""
+        """A damaged record of pages keeps its numbers."""
         self._count += size // PAGE_BYTES
 
     def get(self, number: int) -> bytes | None:
@@ -147,7 +150,7 @@ class _Pages:
         if data is None:
             _, codec, stored = self._records[record]
             data = self._unpacked[record] = _unpack(codec, stored)
-            if len(self._unpacked) > _KEPT_UNPACKED:
+            if len(self._unpacked) > _MAX_UNPACKED:
                 self._unpacked.popitem(last=False)
         else:
             self._unpacked.move_to_end(record)
@@ -161,16 +164,16 @@ def _unpack(codec: int, stored: bytes) -> bytes:
     if codec == Codec.RAW:
         return stored
     if codec != Codec.ZLIB:
-        raise _Bad(f"codec {codec}")
+        raise _InvalidRecord(f"codec {codec}")
     stream = zlib.decompressobj()
     try:
         return stream.decompress(stored, MAX_RECORD_BYTES)
     except zlib.error as e:
-        raise _Bad(f"packed data: {e}") from None
+        raise _InvalidRecord(f"packed data: {e}") from None
 
 
 class CaptureReader:
-    """Reads one file from a source."""
+    """Reads one `.g4c` file."""
 
     def __init__(self, source: Source, check: DeviceCheck) -> None:
         self._source = source
@@ -211,21 +214,21 @@ class CaptureReader:
             if zlib.crc32(stored) != checksum:
                 if kind == Kind.PAGES:
                     self._pages.skip(size)
-                raise _Bad("its checksum is wrong")
+                raise _InvalidRecord("its checksum is wrong")
             if kind == Kind.PAGES:
                 self._pages.add(codec, stored, size)
                 return
             reader = self._readers.get(kind)
             if reader is None:
-                raise _Bad(f"kind {kind}")
+                raise _InvalidRecord(f"kind {kind}")
             data = _unpack(codec, stored)
             if len(data) != size:
-                raise _Bad(f"{len(data)} bytes instead of {size}")
+                raise _InvalidRecord(f"{len(data)} bytes instead of {size}")
             yield from reader(start, data)
-        except (_Bad, struct.error) as e:
+        except (_InvalidRecord, struct.error) as e:
             yield Warning(start, f"a record is left out: {e}", damage=True)
 
-    # --- records -----------------------------------------------------------------------------------------------------
+    # --- records ------------------------------------------------------------------------------------------------------
     def _header(self, start: int, data: bytes) -> Events:
         pci_id, name = HEADER.unpack_from(data)
         yield self._check.header(start, pci_id, printable(name.split(b"\0")[0]), printable(data[HEADER.size:]))
@@ -233,7 +236,7 @@ class CaptureReader:
     def _write(self, start: int, data: bytes) -> Events:
         first, count = WRITE.unpack_from(data)
         if len(data) != WRITE.size + 4 * count or (first + count) * PAGE_BYTES > _ADDRESS_SPACE:
-            raise _Bad(f"{count} pages from page 0x{first:x} on")
+            raise _InvalidRecord(f"{count} pages from page 0x{first:x} on")
         numbers = struct.unpack_from(f"<{count}I", data, WRITE.size)
         run: list[bytes] = []
         lost = 0
@@ -254,11 +257,11 @@ class CaptureReader:
     def _bytes(self, start: int, data: bytes) -> Events:
         address, space, length = BYTES.unpack_from(data)
         if length > 64 or len(data) < BYTES.size + length:
-            raise _Bad("the name of a kind")
+            raise _InvalidRecord("the name of a kind")
         kind = printable(data[BYTES.size:BYTES.size + length])
         contents = data[BYTES.size + length:]
         if address + len(contents) > (1 << 52 if space else _ADDRESS_SPACE):
-            raise _Bad(f"{len(contents)} bytes at 0x{address:x}")
+            raise _InvalidRecord(f"{len(contents)} bytes at 0x{address:x}")
         for at in range(0, len(contents), _RUN_BYTES):
             yield MemoryWrite(start, address + at, contents[at:at + _RUN_BYTES],
                               Space.PHYSICAL if space else Space.GRAPHICS, kind)
@@ -267,7 +270,7 @@ class CaptureReader:
         engine, address = SUBMISSION.unpack_from(data)
         ring = data[SUBMISSION.size:]
         if engine >= len(ENGINES) or address + len(ring) > _ADDRESS_SPACE or len(ring) % 4:
-            raise _Bad("a submission")
+            raise _InvalidRecord("a submission")
         yield Submission(start, Engine(ENGINES[engine]), ring, address)
 
     def _frame(self, start: int, data: bytes) -> Events:
@@ -276,13 +279,13 @@ class CaptureReader:
     def _dump(self, start: int, data: bytes) -> Events:
         address, x, y, width, height, cpp, pitch, form, tiling, _ = DUMP.unpack(data)
         if tiling >= len(TILINGS) or max(width, height, x, y) > 0xFFFF:
-            raise _Bad("a picture")
+            raise _InvalidRecord("a picture")
         yield SurfaceDump(start, address, x, y, width, height, cpp, pitch, form, TILINGS[tiling])
 
     def _expect(self, start: int, data: bytes) -> Events:
         address, size, found = EXPECT.unpack(data)
         if address + size > _ADDRESS_SPACE:
-            raise _Bad(f"{size} bytes at 0x{address:x}")
+            raise _InvalidRecord(f"{size} bytes at 0x{address:x}")
         yield ExpectedMemory(start, address, size, found)
 
     def _comment(self, start: int, data: bytes) -> Events:
@@ -294,7 +297,7 @@ class CaptureReader:
     def _page_table(self, start: int, data: bytes) -> Events:
         first, entry_bytes = PAGE_TABLE.unpack_from(data)
         if entry_bytes not in (4, 8) or (len(data) - PAGE_TABLE.size) % entry_bytes:
-            raise _Bad(f"page table entries of {entry_bytes} bytes")
+            raise _InvalidRecord(f"page table entries of {entry_bytes} bytes")
         count = (len(data) - PAGE_TABLE.size) // entry_bytes
         entries = struct.unpack_from(f"<{count}{'I' if entry_bytes == 4 else 'Q'}", data, PAGE_TABLE.size)
         yield GttWrite(start, first, entries, entry_bytes)
@@ -304,7 +307,7 @@ class CaptureReader:
 
 
 def read_index(file: BinaryIO) -> tuple[list[int], list[int]] | None:
-    """The offsets of the submissions and of the frames; None if there is no complete index."""
+    """The offsets of the submissions and of the frames; None if there is no valid index."""
     size = file.seek(0, os.SEEK_END)
     if size < len(MAGIC) + RECORD.size + TRAILER.size:
         return None
@@ -323,6 +326,6 @@ def read_index(file: BinaryIO) -> tuple[list[int], list[int]] | None:
         if len(data) != INDEX.size + 8 * (submissions + frames):
             return None
         offsets = list(struct.unpack_from(f"<{submissions + frames}Q", data, INDEX.size))
-    except (_Bad, struct.error):
+    except (_InvalidRecord, struct.error):
         return None
     return offsets[:submissions], offsets[submissions:]

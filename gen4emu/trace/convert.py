@@ -1,4 +1,4 @@
-"""Copying a trace into an AUB file or a `.g4c` capture, event by event."""
+"""Copies a trace into an AUB file or a `.g4c` capture, event by event, and chooses the writer for a file name."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ CONTAINERS = ("aub", "g4c")
 
 
 def writer_for(file: str | os.PathLike[str], device: Device, application: str, dedup: Dedup) -> TraceWriter:
-    """A capture if the name ends in .g4c, else an AUB file."""
+    """A CaptureWriter if the name ends in .g4c, else an AubWriter."""
     container = "g4c" if SUFFIX in Path(file).suffixes[-2:] else "aub"
     return new_writer(container, file, device, application, dedup)
 
 
 def new_writer(container: str, file: str | os.PathLike[str], device: Device, application: str,
                dedup: Dedup) -> TraceWriter:
-    """`dedup` is for AUB files; a capture stores each page once in any case."""
+    """A writer for "aub" or "g4c".  `dedup` applies to AUB files; a capture stores each page once in any case."""
     if container == "g4c":
         return CaptureWriter(file, device, application=application)
     return AubWriter(file, device, application=application, dedup=dedup)
 
 
 def container_of(file: str | os.PathLike[str]) -> str:
-    """The container that a name stands for; raises TraceError if its suffix is unknown.
+    """The container for a file name; raises TraceError if the suffix is unknown.
 
-    Standard output, pipes and devices get AUB whatever their names are.
+    Standard output, pipes and devices always get AUB.
     """
     name = os.fspath(file)
     if name == "-" or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)):
@@ -73,12 +73,12 @@ _MAX_WARNINGS = 1000
 
 @dataclass(slots=True, frozen=True)
 class Converted:
-    """What went into the new file."""
+    """Counts of a conversion."""
 
     submissions: int
-    frames: int  # that the source marks
-    bytes_read: int  # of memory contents in the source, before repetitions were left out
-    warnings: tuple[Warning, ...]  # of the source's reader; the first thousand
+    frames: int  # marked in the source
+    bytes_read: int  # memory contents in the source, before removing repetitions
+    warnings: tuple[Warning, ...]  # of the source's reader, the first _MAX_WARNINGS
 
 
 def convert(src: str | os.PathLike[str] | reader.Trace, dst: str | os.PathLike[str], *,
@@ -87,10 +87,10 @@ def convert(src: str | os.PathLike[str] | reader.Trace, dst: str | os.PathLike[s
             watch: Callable[[int], object] | None = None) -> Converted:
     """Copy a trace of any kind to an AUB file, or to a `.g4c` capture.  The result replays exactly as the source does.
 
-    `container` is "aub" or "g4c"; by default the name of `dst` decides, and an unknown suffix is an error.  `device`
-    and `base` are those of `open`.  By default a page counts as known only until something runs, because writes of the
-    GPU are unknown here.  A source that is cut short or damaged is an error unless `partial`.  `watch` is called after
-    every event with the number of submissions so far.
+    `container` is "aub" or "g4c"; by default, the suffix of `dst` determines it, and an unknown one is an error.
+    `device` and `base` are those of `open`.  `dedup` is SUBMISSION by default because the writes of the GPU are not
+    known here.  A truncated or damaged source is an error unless `partial`.  `watch` is called after every event with
+    the number of submissions so far.
     """
     container = container_of(dst) if container is None else container
     trace = src if isinstance(src, reader.Trace) else reader.open(src, device=device, base=base)
@@ -140,7 +140,7 @@ def _copy(event: Event, writer: TraceWriter) -> None:
             writer.comment(f"batch addresses go through the page table at 0x{event.page_table:x}")
         writer.submit(event.engine, event.ring[:len(event.ring) & ~3], event.ring_address)
     elif isinstance(event, RegisterWrite):
-        if event.register not in STARTS_WORK:  # the submission that such a write became is copied
+        if event.register not in STARTS_WORK:  # the reader has turned such writes into submissions, which are copied
             writer.write_register(event)
     elif isinstance(event, GttWrite):
         writer.write_gtt(event)
@@ -152,7 +152,7 @@ def _copy(event: Event, writer: TraceWriter) -> None:
         if isinstance(writer, CaptureWriter):
             writer.expect(event.address, event.size, event.digest)
     elif isinstance(event, Comment):
-        if not event.text.startswith(driver_block.NOTE):  # the reader of the copy finds the block again
+        if not event.text.startswith(driver_block.NOTE):  # a reader of the copy makes this comment again
             writer.comment(event.text)
     elif isinstance(event, ErrorState):
         for name, text in event.fields.items():

@@ -1,4 +1,4 @@
-"""Which device a trace is for: what its header says, unless the user says otherwise."""
+"""The device of a trace: the one that its header names, unless the user names another."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ from gen4emu.trace.events import Header
 
 
 class DeviceCheck:
-    """Makes the Header events of one file."""
+    """Creates the Header events of one file."""
 
     def __init__(self, file: str, device: Device | str | int | None, *, force: bool = False) -> None:
-        """`device` is for files that do not name theirs.  One of another generation than the file's is an error.
-
-        `force` accepts that, too.
-        """
+        """`device` is for files that do not name one.  A device of another generation is an error unless `force`."""
         self._file = file
         self._force = force
         self.override = _device(file, device)
 
     def header(self, offset: int, pci_id: int | None, application: str = "", comment: str = "") -> Header:
-        """A Header whose PCI id is the override's, or is known, or is None."""
+        """A Header with the PCI id of the override, with a known one, or with None."""
         named = BY_PCI_ID.get(pci_id) if pci_id is not None else None
         if self.override is not None:
             if named is not None and not self._force and family(named) is not family(self.override):
@@ -36,12 +33,12 @@ class DeviceCheck:
 
 
 def family(device: Device) -> Gen:
-    """The chips that run the same commands: Gen4, Gen4.5."""
+    """The generation whose commands a device runs: Gen4 or Gen4.5."""
     return next((gens for gens in (Gen.GEN4, Gen.GEN45) if device.gen & gens), device.gen)
 
 
 def unnamed(file: str) -> TraceError:
-    """The error of a trace that says no device, where the user says none either."""
+    """The error for a trace without a device, if the user names none either."""
     return TraceError(file, None, "does not say which device it is for: name it with --device (see `gen4emu devices`)")
 
 

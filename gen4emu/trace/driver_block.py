@@ -1,6 +1,6 @@
-"""The block by which Mesa's drivers mark a buffer: who made the batch, and for which frame.
+"""The identifier block in a buffer of Mesa's drivers: the driver, and the number of the frame.
 
-It opens with a magic of 32 bytes; items {type, length, contents} follow, packed without alignment.
+It starts with 32 magic bytes; items {type, length, contents} follow without alignment.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 
 MAGIC = struct.pack("<4Q", *(0xFFEEDDCCBBAA9988, 0x7766554433221100) * 2)
-NOTE = "driver:"  # opens the comment that readers make of a block
+NOTE = "driver:"  # starts the comment that readers make from a block
 _ITEM = struct.Struct("<II")
 _TYPE_END, _TYPE_DRIVER, _TYPE_FRAME = 1, 2, 3
 _PAGE_BYTES = 4096
@@ -26,7 +26,7 @@ class DriverBlock:
 
 
 def find(address: int, data: bytes | memoryview) -> DriverBlock | None:
-    """The block at the start of a buffer, if one is there."""
+    """The block at the start of a buffer, or None."""
     if address % _PAGE_BYTES or data[:len(MAGIC)] != MAGIC:
         return None
     block = bytes(data[:_PAGE_BYTES])
@@ -46,9 +46,9 @@ def find(address: int, data: bytes | memoryview) -> DriverBlock | None:
 
 
 def printable(text: bytes) -> str:
-    """Bytes of a trace as one line that is safe to show.
+    """Bytes of a trace as one printable line.
 
-    Line ends become spaces, so that no text of a trace looks like lines of a decoder; control characters become
+    Line ends become spaces, so that text in a trace cannot imitate lines of a decoder; control characters become
     question marks.
     """
     line = " ".join(text.decode("utf-8", "replace").splitlines())

@@ -1,6 +1,6 @@
-"""i915 error states: the kernel's report of a GPU hang, in every variant that a Gen4 machine gives.
+"""Reads i915 error states: the kernel's reports of GPU hangs, as every kernel since 2.6.30 prints them for Gen4.
 
-One pass over the text; buffers are handed on as they are decoded, only rings are kept, to be unwrapped at the end.
+One pass over the text.  Buffers are passed on as they are decoded; only rings are kept, and unwrapped at the end.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TABLE_TITLE = re.compile(r"((?:Active|Pinned)\b[^\[]*?) ?\[\s*\d+\]:")
 _TABLE_ROW = re.compile(r"\s+(?:0x)?([0-9a-fA-F]{8})(?:[_ ]([0-9a-fA-F]{8})(?=\s+\d))?\s+(\d+)\b")
 _DWORD = re.compile(rb"\s*([0-9a-fA-F]{8}) ?: {0,2}([0-9a-fA-F]{8})\s*$")
 _FOUR_DWORDS = re.compile(rb"\s*\[([0-9a-fA-F]{4,8})\] ((?:[0-9a-fA-F]{8} ){0,3}[0-9a-fA-F]{8})\s*$")
-# What intel_error_decode makes of those: titles and dwords with their addresses, and each explained.
+# The output of intel_error_decode: titles and dwords with their addresses, each with an explanation.
 _EXPLAINED_TITLE = re.compile(r"(batchbuffer|ringbuffer|batch|ring)(?: \((.+?)\))? at 0x([0-9a-fA-F]{8})"
                               r"(?:_([0-9a-fA-F]{8}))?(?:; HEAD points to: 0x[0-9a-fA-F_]{8,17})?:?\s*$")
 _EXPLAINED_DWORD = re.compile(rb"0x(?:0{8}_)?([0-9a-fA-F]{8}):\s+(?:HEAD|TAIL)?\s*0x([0-9a-fA-F]{8}): ")
@@ -53,7 +53,7 @@ _PROCESS = re.compile(r"(?:submitted by|\bin) (.{1,64}?) ?\[\d+\]")
 _ENGINES = {"rcs": Engine.RENDER, "render": Engine.RENDER, "vcs": Engine.BSD, "bsd": Engine.BSD, "video": Engine.BSD,
             "bcs": Engine.BLT, "blt": Engine.BLT, "blitter": Engine.BLT}
 
-# What a section holds, by how its title begins; of two that fit the longer one is meant.
+# Kind of a section by the start of its title; the longest match counts.
 _KINDS = {
     "gtt_offset": "batch", "batch": "batch", "batch buffer": "batch", "ringbuffer": "ring", "ring": "ring",
     "hw context": "hw_context", "hw status": "hw_status", "wa context": "wa_context", "wa batchbuffer": "wa_batch",
@@ -63,23 +63,23 @@ _KINDS = {
 
 @dataclass(slots=True, frozen=True)
 class Title:
-    """The head of a memory dump."""
+    """The title line of a memory dump."""
 
-    engine: str  # an Engine's value, or what the kernel calls another one
+    engine: str  # value of an Engine, or the kernel's name of another engine
     kind: str
     address: int
     process: str
 
 
 def strip_log_prefix(line: bytes) -> bytes:
-    """A line without its end and without what a log puts before it (T15)."""
+    """A line without its end and without the prefix of a kernel log."""
     line = line.rstrip(b"\r\n")
     prefix = _DMESG.match(line)
     return line if prefix is None else line[prefix.end():]
 
 
 def engine_name(text: str) -> str:
-    """`rcs0`, `render ring`, `Video (BSD)` as the value of an Engine; other names as they are."""
+    """The value of the Engine that `rcs0`, `render ring` or `Video (BSD)` means; other names unchanged."""
     word = re.match(r"[a-z]*", text.strip().lower())
     name = "" if word is None else word[0]
     return _ENGINES[name].value if name in _ENGINES else name or Engine.RENDER.value
@@ -112,7 +112,7 @@ def section_kind(what: str) -> str:
 
 
 def parse_process(text: str) -> str:
-    """The program that a line blames."""
+    """The program that a line names, or an empty string."""
     found = _PROCESS.search(text)
     return "" if found is None else found[1]
 
@@ -137,7 +137,7 @@ def parse_table_row(line: str) -> tuple[int, int] | None:
 
 
 def parse_dwords(line: bytes) -> tuple[int, list[int]] | None:
-    """Offset in the section, and one or four dwords."""
+    """The offset in the section, and one to four dwords."""
     found = _DWORD.match(line)
     if found is not None:
         return int(found[1], 16), [int(found[2], 16)]
@@ -171,7 +171,7 @@ def parse_register(line: str) -> tuple[str, str] | None:
 
 
 def parse_values(name: str, text: str) -> dict[str, int]:
-    """The numbers of a register line, by name; empty when it shows none."""
+    """The numbers of a register line, by name; empty if it has none."""
     found = _RANGE.match(text)
     if found is not None:
         words = [int(word, 16) for word in found.groups()]
@@ -204,9 +204,9 @@ class Ring:
 
 def _ring_submission(offset: int, engine: Engine, registers: Mapping[str, int], ring: Ring | None,
                batches: Sequence[tuple[int, int]]) -> Iterator[Submission | Warning]:
-    """What one engine was running.
+    """The submission that one engine was running.
 
-    The ring tells, if the dump has it and says where its head was; else the batch is all there is to start from.
+    Starts at the ring's head if the dump has the ring and its head, else at the batch.
     """
     size = _size(registers, ring)
     acthd = _acthd(registers, ring, size, batches)
@@ -230,7 +230,7 @@ def _ring_submission(offset: int, engine: Engine, registers: Mapping[str, int], 
 
 
 def _size(registers: Mapping[str, int], ring: Ring | None) -> int:
-    """The ring's length: a disabled ring's CTL does not tell."""
+    """The length of the ring.  CTL of a disabled ring does not tell it."""
     ctl = registers.get("CTL", 0)
     if ring_enabled(ctl):
         return ring_size(ctl)
@@ -239,15 +239,15 @@ def _size(registers: Mapping[str, int], ring: Ring | None) -> int:
 
 def _acthd(registers: Mapping[str, int], ring: Ring | None, size: int,
            batches: Sequence[tuple[int, int]]) -> int | None:
-    """The address of the command that hung.  Dumps without START may give an offset in the ring instead.
+    """The address of the command that hung.  In dumps without START, ACTHD may be an offset in the ring.
 
-    Without ACTHD the head is what there is: the command that it stands at, or the batch that was started last.
+    Without ACTHD, the command at the ring's head, or the MI_BATCH_BUFFER_START before it.
     """
     acthd = registers.get("ACTHD")
     if acthd is None:
         head = registers.get("HEAD")
         return None if head is None or ring is None else ring.address + _last_start(ring, size, head_offset(head))
-    acthd &= ~3  # bit 0 says that it is in a batch
+    acthd &= ~3  # bit 0: the address is in a batch
     known = any(address <= acthd < address + length for address, length in batches)
     if ring is None or known or "START" in registers or ring.address <= acthd < ring.address + size:
         return acthd
@@ -255,7 +255,7 @@ def _acthd(registers: Mapping[str, int], ring: Ring | None, size: int,
 
 
 def _guilty(batches: Sequence[tuple[int, int]], acthd: int | None) -> int | None:
-    """The batch that was running: the one that ACTHD points into, or the first."""
+    """The address of the running batch: the one that contains ACTHD, else the first."""
     for address, size in batches:
         if acthd is not None and address <= acthd < address + size:
             return address
@@ -263,9 +263,9 @@ def _guilty(batches: Sequence[tuple[int, int]], acthd: int | None) -> int | None
 
 
 def _position(registers: Mapping[str, int], ring: Ring, size: int) -> RingPosition | None:
-    """Head and tail, if the dump says them.
+    """Head and tail, if the dump has them.
 
-    The start of the guilty request is best; the driver's own head lies before it; the register lies behind the
+    The start of the guilty request is the best head, then the driver's own; the HEAD register points behind the
     MI_BATCH_BUFFER_START that was executed last.
     """
     tail = registers.get("TAIL", registers.get("ring->tail"))
@@ -281,7 +281,7 @@ def _position(registers: Mapping[str, int], ring: Ring, size: int) -> RingPositi
 
 
 def _last_start(ring: Ring, size: int, head: int) -> int:
-    """The offset of the MI_BATCH_BUFFER_START that the head lies behind, else the head."""
+    """The offset of an MI_BATCH_BUFFER_START directly before the head, else the head."""
     before = (head - 8) % size if size else 0
     return before if starts_batch(int.from_bytes(ring.data[before:before + 4], "little")) else head
 
@@ -291,7 +291,7 @@ _LINE_BYTES = 64 << 10
 _RUN_DWORDS = 16384
 _ADDRESS_LIMIT = 1 << 48
 _MAX_FIELDS, _MAX_TEXT, _MAX_REGISTERS, _MAX_BUFFERS, _MAX_SECTIONS = 1024, 512, 4096, 65536, 65536
-_STARTS = ("GPU HANG", "Kernel", "Time", "PCI ID")  # each comes once in a state: a second one is the next state's
+_STARTS = ("GPU HANG", "Kernel", "Time", "PCI ID")  # once in each state: a second one starts the next state
 _COMPRESSED, _PLAIN = b":", b"~"
 
 _ENGINE_OF_VALUE = {engine.value: engine for engine in Engine}
@@ -303,14 +303,14 @@ Events = Iterator[Event]
 class _Section:
     title: Title
     offset: int
-    end: int = 0  # bytes of it that were delivered
+    end: int = 0  # end of the bytes that have been delivered
     run_at: int = 0
-    run: list[int] = field(default_factory=list)  # dwords that were read but not delivered
+    run: list[int] = field(default_factory=list)  # dwords read, but not delivered
 
 
 @dataclass(slots=True)
 class _State:
-    """What is known of one error state."""
+    """The contents of one error state."""
 
     offset: int
     pci_id: int | None = None
@@ -319,7 +319,7 @@ class _State:
     fields: dict[str, str] = field(default_factory=dict)
     registers: dict[str, int] = field(default_factory=dict)
     buffers: list[tuple[str, int, int]] = field(default_factory=list)
-    said: tuple[int, int, int] = (-1, 0, 0)  # how many of those were in an event
+    announced: tuple[int, int, int] = (-1, 0, 0)  # numbers of fields, registers and buffers that events had
     rings: dict[str, Ring] = field(default_factory=dict)
     batches: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # engine: address, size
 
@@ -365,13 +365,13 @@ class ErrorStateReader:
         title = parse_title(text)
         if title is not None:
             yield from self._begin_section(offset, title)
-        elif "---" in text:  # a count of requests or waiters, whose rows are of no use here
+        elif "---" in text:  # requests or waiters, whose rows are not needed
             yield from self._end_section()
         else:
             yield from self._words(offset, text)
 
     def _words(self, offset: int, text: str) -> Events:
-        """A line of the report that is not part of a dump."""
+        """Handle a line that is not part of a dump."""
         engine = parse_engine_title(text)
         if engine is not None:
             yield from self._end_section()
@@ -431,10 +431,10 @@ class ErrorStateReader:
             state.process = parse_process(value)
         elif name == "PCI ID" and number is not None:
             state.pci_id, state.pci_offset = number, offset
-            if state.said[0] >= 0:
+            if state.announced[0] >= 0:
                 yield self._check.header(offset, state.pci_id, state.process, "i915 error state")
 
-    # --- sections ----------------------------------------------------------------------------------------------------
+    # --- sections -----------------------------------------------------------------------------------------------------
     def _begin_section(self, offset: int, title: Title) -> Events:
         yield from self._end_section()
         if not self._state.process:
@@ -467,7 +467,7 @@ class ErrorStateReader:
             yield from self._write(section, section.run_at, data)
 
     def _encoded(self, offset: int, section: _Section | None, line: bytes, complete: bool) -> Events:
-        """One line of ascii85, however long."""
+        """Handle one line of ascii85 of any length."""
         if section is None:
             yield Warning(offset, "buffer contents without a title: skipped")
             return
@@ -497,7 +497,7 @@ class ErrorStateReader:
             yield Warning(offset, f"{_name(section)}: {at} bytes are not whole dwords")
 
     def _write(self, section: _Section, at: int, data: bytes) -> Events:
-        """Deliver bytes of a section, and keep them if they are a ring's."""
+        """Deliver bytes of a section; keep those of a ring."""
         title = section.title
         if title.address + at + len(data) > _ADDRESS_LIMIT:
             yield Warning(section.offset, f"{_name(section)}: goes beyond the address space: skipped")
@@ -512,23 +512,23 @@ class ErrorStateReader:
             self._driver = found
             yield Comment(section.offset, str(found))
 
-    # --- a whole state -----------------------------------------------------------------------------------------------
+    # --- a whole state ------------------------------------------------------------------------------------------------
     def _announce(self) -> Events:
-        """Header and registers, or what came to them since."""
+        """Deliver the header and the registers, or those that are new since the last call."""
         state = self._state
-        fields, registers, buffers = state.said
+        fields, registers, buffers = state.announced
         if fields < 0:
             yield self._check.header(state.pci_offset if state.pci_id is not None else state.offset, state.pci_id,
                                      state.process, "i915 error state")
             fields = 0
         known = (len(state.fields), len(state.registers), len(state.buffers))
-        if known != state.said:
-            state.said = known
+        if known != state.announced:
+            state.announced = known
             yield ErrorState(state.offset, dict(list(state.fields.items())[fields:]),
                              dict(list(state.registers.items())[registers:]), tuple(state.buffers[buffers:]))
 
     def _finish(self) -> Events:
-        """The end of a state: what its rings were running."""
+        """At the end of a state: deliver the submissions that its rings were running."""
         yield from self._end_section()
         self._table = ""
         yield from self._announce()
@@ -540,7 +540,7 @@ class ErrorStateReader:
                 continue
             registers = {key.removeprefix(f"{name}."): value for key, value in state.registers.items()
                          if key.startswith(f"{name}.")}
-            if name == Engine.RENDER.value:  # pasted into a report, lines lose what they are indented by
+            if name == Engine.RENDER.value:  # lines pasted into a bug report lose their indentation
                 registers = {k: v for k, v in state.registers.items() if "." not in k} | registers
             yield from _ring_submission(state.offset, _ENGINE_OF_VALUE[name], registers, state.rings.get(name),
                                   state.batches.get(name, []))
@@ -549,7 +549,7 @@ class ErrorStateReader:
 
 
 def _inflated(stream: zlib._Decompress | None, data: bytes) -> Iterator[bytes]:
-    """Bounded pieces of what the data stand for.  Padding after the end of the stream is dropped."""
+    """The decompressed data in bounded pieces.  Padding after the end of the stream is dropped."""
     if stream is None:
         if data:
             yield data

@@ -1,7 +1,7 @@
-"""What a trace says, as typed events in file order, whatever the container.
+"""The contents of a trace as typed events in file order, independent of the container.
 
-A reader yields these; the decoder, the replay and the writers consume them.  `offset` is the byte position in the
-(decompressed) file, for error messages.
+Readers yield them; the decoder, the replay and the writers consume them.  `offset` is the byte position in the
+decompressed file, for error messages.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ class Engine(Enum):
 
 
 class Space(Enum):
-    """The address space that a memory write names."""
+    """Address spaces of memory writes."""
 
-    GRAPHICS = "graphics"  # through the GTT: what every Gen4 command uses
+    GRAPHICS = "graphics"  # through the GTT, as in all Gen4 commands
     PHYSICAL = "physical"
 
 
 @dataclass(slots=True, frozen=True)
 class Header:
-    """Who made the trace, and on which device.  First event where the container says it; may come again."""
+    """The program that made the trace, and the device.  The first event if the container has it; may be repeated."""
 
     offset: int
     pci_id: int | None
@@ -35,23 +35,23 @@ class Header:
 
 @dataclass(slots=True, frozen=True)
 class MemoryWrite:
-    """Bytes placed in memory by the CPU.  At most 1 MiB an event: larger writes are split."""
+    """Bytes that the CPU wrote to memory.  At most 1 MiB: larger writes are split."""
 
     offset: int
     address: int
     data: bytes | memoryview
     space: Space = Space.GRAPHICS
-    kind: str = ""  # what the container calls it: "batch", "ring", "vs_state", "surface_state", "user", ...
+    kind: str = ""  # the container's name: "batch", "ring", "vs_state", "surface_state", "user", ...
 
 
 @dataclass(slots=True, frozen=True)
 class GttWrite:
-    """Page table entries, from entry number `first` on."""
+    """Consecutive page table entries, starting with number `first`."""
 
     offset: int
     first: int
     entries: tuple[int, ...]
-    entry_bytes: int = 4  # 8 in memtrace packets, even those of Gen4 files
+    entry_bytes: int = 4  # 8 in memtrace packets, even in Gen4 files
 
 
 @dataclass(slots=True, frozen=True)
@@ -63,9 +63,9 @@ class RegisterWrite:
 
 @dataclass(slots=True, frozen=True)
 class Submission:
-    """Ring contents to run, from `head` to the end of `ring`.
+    """Ring contents to run: the dwords in `ring`, which are at `ring_address`.
 
-    `ring` holds dwords that live at `ring_address`.  An error state adds where the command streamer stood.
+    In an error state, `acthd` is the position of the command streamer.
     """
 
     offset: int
@@ -75,11 +75,11 @@ class Submission:
     acthd: int | None = None  # graphics address of the command that hung, error states only
     hung: bool = False
     batch_address: int | None = None  # error states: the batch object that was running
-    wrap: tuple[int, int] | None = None  # start and size of a ring whose end lies inside `ring`: it goes on at start
-    page_table: int | None = None  # Gen8+: the root of the context's own page table; batch addresses go through it
+    wrap: tuple[int, int] | None = None  # start and size of a ring that wraps inside `ring`
+    page_table: int | None = None  # Gen8+: root of the context's page table, which maps batch addresses
 
     def address_of(self, position: int) -> int:
-        """Where the byte `ring[position]` lives."""
+        """The address of the byte `ring[position]`."""
         address = self.ring_address + position
         if self.wrap is None:
             return address
@@ -95,7 +95,7 @@ class FrameBoundary:
 
 @dataclass(slots=True, frozen=True)
 class SurfaceDump:
-    """A request to save a surface as a picture (AUB BMP packet)."""
+    """A request to save a surface as a picture (the AUB BMP packet)."""
 
     offset: int
     address: int
@@ -111,7 +111,7 @@ class SurfaceDump:
 
 @dataclass(slots=True, frozen=True)
 class ExpectedMemory:
-    """What memory held at this point when the trace was made, by `capture_format.digest`."""
+    """The digest (`capture.digest`) of memory contents at this point of the original run."""
 
     offset: int
     address: int
@@ -127,19 +127,19 @@ class Comment:
 
 @dataclass(slots=True, frozen=True)
 class Warning:
-    """Something in the file that was skipped or repaired: what was good is still delivered."""
+    """Something in the file was skipped or repaired; everything valid is still delivered."""
 
     offset: int
     text: str
-    damage: bool = field(default=False, compare=False)  # the file is cut short: what follows is missing
+    damage: bool = field(default=False, compare=False)  # the file is truncated or damaged: contents are missing
 
 
 @dataclass(slots=True, frozen=True)
 class ErrorState:
-    """The registers and tables of an i915 error state that are not memory.
+    """The registers and tables of an i915 error state.
 
-    Kernels since 5.6 print the registers of a second engine after the buffers of the first: then a second event says
-    what is new.
+    Kernels since 5.6 print the registers of a second engine after the buffers of the first one; a second event has
+    only the new ones.
     """
 
     offset: int

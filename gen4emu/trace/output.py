@@ -1,4 +1,4 @@
-"""A file that appears complete or not at all, compressed as its name says."""
+"""Output files that appear complete or not at all, compressed according to their names."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from gen4emu.trace.source import SUFFIXES, MissingCodec, compressor
 
 
 class Output:
-    """Writes to a temporary neighbour and takes the real name at `commit`.  "-" is standard output.
+    """Writes to a temporary file in the same directory, and renames it in `commit`.  "-" is standard output.
 
-    Devices and pipes are written in place: there is nothing to keep whole.
+    Devices and pipes are written directly.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
         self._temporary: Path | None = None
-        self._target = Path(os.path.realpath(self.name))  # a symbolic link stays one
+        self._target = Path(os.path.realpath(self.name))  # a symbolic link is kept
         self._files = ExitStack()
         try:
             raw = self._open()
@@ -55,7 +55,7 @@ class Output:
             raise self._error(e) from None
 
     def commit(self) -> None:
-        """Complete the file and give it its name."""
+        """Complete and rename the file."""
         try:
             self._files.close()
             if self.name == "-":
@@ -68,7 +68,7 @@ class Output:
             raise self._error(e) from None
 
     def discard(self) -> None:
-        """Leave nothing behind."""
+        """Remove the temporary file."""
         with suppress(OSError):
             self._files.close()
         if self._temporary is not None:
@@ -87,22 +87,22 @@ class Output:
 
     def _error(self, error: OSError) -> Exception:
         if self.name == "-" and isinstance(error, BrokenPipeError):
-            return error  # the reader has left
+            return error  # the reader has exited
         return TraceError(self.name, None, f"cannot be written: {error.strerror or error}")
 
 
 class Writer:
-    """Base of the classes that write one file.  Use it in a `with` block: an exception leaves no file."""
+    """Base of the trace writers.  Use it in a `with` block: after an exception there is no file."""
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
         self._output = Output(file)
 
     def close(self) -> None:
-        """Complete the file: it appears under its name."""
+        """Complete and rename the file."""
         self._output.commit()
 
     def discard(self) -> None:
-        """Give up: nothing of the file stays."""
+        """Remove the incomplete file."""
         self._output.discard()
 
     def __enter__(self) -> Self:

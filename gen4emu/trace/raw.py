@@ -1,6 +1,6 @@
-"""Batches without a container: raw dwords, and hexdump text in the layouts of the decoders.
+"""Reads batches without a container: raw dwords, and hexdump text in the layouts of common decoders.
 
-The file names neither its device nor, if raw, its address: both are the user's to give.
+The file names neither its device nor, if raw, its address: the user gives both.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _ONE = re.compile(_DWORD)
 
 
 def is_batch(head: bytes, complete: bool) -> bool:
-    """Whether dwords plainly are a batch: known commands of one chip, back to back, up to MI_BATCH_BUFFER_END.
+    """True if the dwords are a batch: only known commands of one chip, up to MI_BATCH_BUFFER_END.
 
-    `head` is the start of a file; `complete` means that it is all of it.  Of a batch that is longer than the head,
-    every command in the head must be known.
+    `head` is the start of a file, or all of it if `complete`.  If a batch is longer than `head`, all commands in `head`
+    must be known.
     """
     words = struct.unpack(f"<{len(head) // 4}I", head[:len(head) & ~3])
     return any(_ends_well(words, gen, complete) for gen in Gen.ALL4)
@@ -52,7 +52,7 @@ def _ends_well(words: tuple[int, ...], gen: Gen, complete: bool) -> bool:
 
 
 def read_raw(source: Source, check: DeviceCheck, base: int) -> Iterator[Event]:
-    """A file of dwords as one batch at `base`."""
+    """Read a file of dwords as one batch at `base`."""
     _check_base(source, base)
     yield check.header(0, None)
     address = base
@@ -69,12 +69,12 @@ def read_raw(source: Source, check: DeviceCheck, base: int) -> Iterator[Event]:
 
 
 def read_hexdump(source: Source, check: DeviceCheck, base: int) -> Iterator[Event]:
-    """Text that shows dwords, with or without their addresses (to which `base` is added), as one batch."""
+    """Read text with dwords, with or without addresses (to which `base` is added), as one batch."""
     _check_base(source, base)
     yield check.header(0, None)
     first: int | None = None
     run: list[int] = []
-    at = address = base  # of the run, and of the next dword
+    at = address = base  # of `run`, and of the next dword
     ignored = 0
     run_offset = 0
     while True:
@@ -112,7 +112,7 @@ def read_hexdump(source: Source, check: DeviceCheck, base: int) -> Iterator[Even
 
 
 def dwords_in(line: bytes) -> tuple[int | None, list[int]] | None:
-    """The address, if there is one, and the dwords of a line; None if the line is not part of a dump."""
+    """The address, or None, and the dwords of a line; None if the line has no dwords."""
     found = _ADDRESSED.match(line)
     if found is not None:
         return int(found[1], 16), [int(word, 16) for word in _ONE.findall(found[2])]

@@ -1,7 +1,6 @@
-"""Opening a trace: what kind of file it is, by its contents, and a stream of its events that can be read again.
+"""Opens traces: detects the kind of a file from its contents, and reads its events, repeatedly if necessary.
 
-The kinds are AUB, captures of our own, i915 error state, raw batch and hexdump text, each plain or in a
-compressed stream.
+The kinds are AUB, `.g4c` capture, i915 error state, raw batch and hexdump text, each plain or compressed.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from gen4emu.trace.source import Source
 
 # --- traces -----------------------------------------------------------------------------------------------------------
 _SNIFF_BYTES = 256 << 10
-_MAGIC_NAME = 6  # its bytes without the version
-_TEXT_BYTES = 4096  # a control character in the first of them makes the file binary
+_MAGIC_NAME = 6  # bytes of MAGIC before the version
+_TEXT_BYTES = 4096  # a file with a control character among the first ones is binary
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 _ERROR_STATE = re.compile(
     rb"PCI ID: 0x[0-9a-fA-F]|[a-z0-9] command stream:|GPU HANG: ecode|Time: \d+ s \d+ us|EIR: 0x[0-9a-fA-F]{8}"
@@ -41,7 +40,7 @@ _ERROR_STATE = re.compile(
 
 
 class Kind(Enum):
-    """Containers."""
+    """Kinds of traces."""
 
     AUB = "aub"
     CAPTURE = "capture"
@@ -53,9 +52,9 @@ class Kind(Enum):
 class Trace:
     """The events of one trace, in file order.
 
-    Iterating reads the file; every iteration starts at the beginning.  A pipe can be read only once: the second
-    iteration raises an error.  Damage (a file that is cut short, a stream whose checksum is wrong) is a Warning event
-    with `damage` set, after everything that was readable before it.
+    Iterating reads the file; every iteration starts at the beginning.  A pipe can be read only once: a second iteration
+    raises an error.  Damage (a truncated file, a wrong checksum) is a Warning event with `damage` set, after everything
+    that could be read before it.
     """
 
     def __init__(self, path: str, opener: Callable[[], Source], kind: Kind | None, check: DeviceCheck, *, base: int,
@@ -66,8 +65,8 @@ class Trace:
         self._base = base
         self._strict = strict
         self._first: Source | None = None
-        self._reading: Source | None = None  # by the iteration that began last
-        self._damage: list[Warning] | None = None  # known when an iteration has reached the end
+        self._reading: Source | None = None  # by the latest iteration
+        self._damage: list[Warning] | None = None  # None until an iteration has reached the end
         source = opener()
         self._can_restart = source.can_restart
         try:
@@ -100,14 +99,14 @@ class Trace:
 
     @property
     def fraction(self) -> float | None:
-        """The part of the file that the latest iteration has read, from 0 to 1; None if the length is unknown (a pipe).
+        """The part of the file that the latest iteration has read, from 0 to 1; None if unknown (a pipe).
 
-        Of a compressed file, compressed bytes count: good enough to estimate the time left.
+        For a compressed file this counts compressed bytes, which is good enough to estimate the remaining time.
         """
         return 0.0 if self._reading is None else self._reading.fraction
 
     def frame_count(self) -> int | None:
-        """How many frames are marked, by the container's index; None where only reading tells."""
+        """The number of marked frames according to the container's index; None if there is no index."""
         if self._kind is not Kind.CAPTURE or self.compression or not os.path.isfile(self.path):
             return None
         with builtins.open(self.path, "rb") as file:
@@ -115,9 +114,9 @@ class Trace:
         return None if index is None else len(index[1])
 
     def has_marks(self) -> bool:
-        """Whether the trace says where its frames end; where it does not, each submission is a frame.
+        """True if the trace marks the ends of frames; otherwise each submission is a frame.
 
-        Reads the trace up to the first mark if it has no index.
+        Reads the trace up to the first mark if there is no index.
         """
         count = self.frame_count()
         if count is not None:
@@ -125,7 +124,7 @@ class Trace:
         return any(isinstance(event, SurfaceDump | FrameBoundary) for event in self)
 
     def damage(self) -> list[Warning]:
-        """Where the file is cut short or damaged.  Reads the trace to its end, unless that has been done before."""
+        """The damage found in the file.  Reads the trace to its end unless an earlier iteration did."""
         if self._damage is None:
             for _ in self:
                 pass
@@ -140,7 +139,7 @@ class Trace:
         return self._opener()
 
     def _checked(self, source: Source) -> Iterator[Event]:
-        """The reader's events, a Header in front if the user named the device, and the verdict on damage at the end."""
+        """The reader's events, after a Header if the user named the device, and before damage of the stream."""
         named = self._check.override is None
         found: list[Warning] = []
         for event in self._read(source):
@@ -172,7 +171,7 @@ class Trace:
         return read(source, self._check, self._base)
 
     def close(self) -> None:
-        """Let go of a file that was opened but never read."""
+        """Close a file that was opened but never read."""
         if self._first is not None:
             self._first.close()
             self._first = None
@@ -187,15 +186,15 @@ class Trace:
 
 def open(path: str | os.PathLike[str], *, device: Device | str | int | None = None, force_device: bool = False,
          base: int = 0, strict: bool = False, kind: Kind | str | None = None, again: bool = False) -> Trace:
-    """The trace in a file; "-" is standard input.
+    """Open the trace in a file; "-" is standard input.
 
-    `device` is for files that do not name theirs; one of another generation is an error unless `force_device`.  `base`
-    is the address of a raw batch.  `strict` turns Warning events into errors.  `kind` says how to read the file,
-    whatever it looks like.  `again` lets even a pipe be read again, by way of a temporary file.
+    `device` is for files that do not name one; a device of another generation is an error unless `force_device`.
+    `base` is the address of a raw batch.  `strict` turns Warning events into errors.  `kind` overrides the detected
+    kind.  `again` copies a pipe to a temporary file, so that it can be read repeatedly.
     """
     name = os.fspath(path)
     shown = "standard input" if name == "-" else name
-    opener = _kept(name, shown) if again and not _is_seekable(name) else _opener(name, shown)
+    opener = _copied(name, shown) if again and not _is_seekable(name) else _opener(name, shown)
     return Trace(shown, opener, _kind(shown, kind), DeviceCheck(shown, device, force=force_device), base=base,
                  strict=strict)
 
@@ -203,13 +202,16 @@ def open(path: str | os.PathLike[str], *, device: Device | str | int | None = No
 def open_bytes(data: bytes, name: str = "bytes", *, device: Device | str | int | None = None,
                force_device: bool = False, base: int = 0, strict: bool = False,
                kind: Kind | str | None = None) -> Trace:
-    """The trace in a file that is in memory already."""
+    """Open the trace in the bytes of a file."""
     return Trace(name, lambda: Source(BytesIO(data), name), _kind(name, kind),
                  DeviceCheck(name, device, force=force_device), base=base, strict=strict)
 
 
 def contents(path: str, limit: int) -> bytes:
-    """All of a file that is not a trace, decompressed; "-" is standard input.  Damage and excess are errors."""
+    """The decompressed contents of a file that is not a trace; "-" is standard input.
+
+    Damage, and more than `limit` bytes, are errors.
+    """
     shown = "standard input" if path == "-" else path
     source = _opener(path, shown)()
     try:
@@ -247,24 +249,24 @@ def _is_seekable(path: str) -> bool:
     try:
         return not stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):
-        return True  # opening it will say what is wrong
+        return True  # opening it reports the error
 
 
-def _kept(path: str, name: str) -> Callable[[], Source]:
-    """Of a pipe: everything is read now."""
+def _copied(path: str, name: str) -> Callable[[], Source]:
+    """An opener for a pipe, which is copied to a temporary file now."""
     file: BinaryIO = sys.stdin.buffer if path == "-" else _open_file(path)
-    kept = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the trace
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the trace
     try:
-        shutil.copyfileobj(file, kept)
+        shutil.copyfileobj(file, copy)
     except OSError as e:
-        raise TraceError(name, None, f"cannot be kept in {tempfile.gettempdir()}: {e.strerror or e}") from None
+        raise TraceError(name, None, f"cannot be copied to {tempfile.gettempdir()}: {e.strerror or e}") from None
     finally:
         if path != "-":
             file.close()
 
     def restart() -> Source:
-        kept.seek(0)
-        return Source(kept, name, owned=False)
+        copy.seek(0)
+        return Source(copy, name, owned=False)
 
     return restart
 
@@ -289,7 +291,7 @@ def _kind(name: str, kind: Kind | str | None) -> Kind | None:
 
 
 def sniff(source: Source) -> Kind:
-    """What kind of trace the source holds."""
+    """Detect the kind of trace that a source holds."""
     head = bytes(source.peek(_SNIFF_BYTES))
     if not head:
         damage = "" if source.damage is None else f": {source.damage.what}"
@@ -333,10 +335,10 @@ def _is_aub(head: bytes) -> bool:
 # --- files that are not traces ----------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A kind of file that is not a trace."""
+    """A kind of file that is not a trace: pictures, programs, archives, traces of other tools."""
 
-    name: str  # with its article
-    hint: str = ""
+    name: str  # with an article
+    hint: str = ""  # which program reads it
 
     def __str__(self) -> str:
         return f"is {self.name}" + (f": {self.hint}" if self.hint else "")
@@ -344,10 +346,10 @@ class Foreign:
 
 _PICTURE = "`gen4emu diff` compares pictures"
 _UNPACK = "unpack it first"
-_OTHER_API = "it holds API calls, not what a GPU was given; replay it under `gen4emu capture` to get a trace"
+_OTHER_API = "it holds API calls, not GPU commands; replay it under `gen4emu capture` to get a trace"
 _VIDEO = "play it under `gen4emu capture` to get a trace of its decoding"
 
-# Offset, bytes, kind.
+# Offset and bytes that identify a kind.
 _MAGIC: tuple[tuple[int, bytes, Foreign], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", Foreign("a PNG picture", _PICTURE)),
     (0, b"\xff\xd8\xff", Foreign("a JPEG picture")),
@@ -380,11 +382,11 @@ _MAGIC: tuple[tuple[int, bytes, Foreign], ...] = (
 )
 
 _APITRACE = Foreign("an apitrace trace", _OTHER_API)
-_MAX_CHUNK_BYTES = 4 << 20  # of apitrace's snappy container; the program writes chunks of 1 MiB
-# Patterns for the beginning of a text, and for any line of it.
+_MAX_CHUNK_BYTES = 4 << 20  # in apitrace's snappy container; apitrace writes chunks of 1 MiB
+# Patterns for the beginning of a text (_TEXTS) and for any line of it (_LINES).
 _TEXTS: tuple[tuple[str, Foreign], ...] = (
     (r"version https://git-lfs", Foreign("a Git LFS pointer", "`git lfs pull` fetches the file itself")),
-    (r'\s*\{\s*"schema"\s*:\s*"gen4emu\.', Foreign("JSON that gen4emu wrote", "name the trace itself")),
+    (r'\s*\{\s*"schema"\s*:\s*"gen4emu\.', Foreign("JSON written by gen4emu", "name the trace itself")),
     (r'\s*(?:\{\s*["}]|\[\s*(?:[\[{"\d\]-]\s*)+[^\w\s\[])', Foreign("JSON")),
     (r"#![^\n]*python", Foreign("a Python program")),
     (r"#!", Foreign("a script")),
@@ -400,7 +402,7 @@ _LINES: tuple[tuple[str, Foreign], ...] = (
 
 
 def foreign(head: bytes) -> Foreign | None:
-    """The kind of a file that is not a trace, by its first bytes; None if they do not tell."""
+    """The kind of a file that is not a trace, from its first bytes; None if they are not known."""
     for offset, magic, kind in _MAGIC:
         if head.startswith(magic, offset):
             return kind
@@ -410,7 +412,7 @@ def foreign(head: bytes) -> Foreign | None:
 
 
 def foreign_text(head: bytes) -> Foreign:
-    """The kind of a text that shows no dwords."""
+    """The kind of a text without dwords."""
     text = head.decode("utf-8", "replace")
     for pattern, kind in _TEXTS:
         if re.match(pattern, text, re.IGNORECASE):

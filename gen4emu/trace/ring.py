@@ -1,6 +1,6 @@
-"""Rings in a trace: register writes that start work, and the part of memory needed to know which.
+"""Rings in a trace: turns register writes that start work into submissions.
 
-Legacy rings run when TAIL moves, the execution lists of Gen8/9 files when a context is submitted.  Runs nothing.
+Legacy rings start when TAIL moves, the execution lists of Gen8 and Gen9 files when a context is submitted.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from gen4emu.hw.registers import GTT_ENTRY, REGISTERS
 from gen4emu.trace.events import Engine, RegisterWrite, Submission, Warning
 
 PAGE_BYTES = 4096
-MAX_RING_BYTES = 2 << 20  # RING_CTL can name no more
-_GRAPHICS = 1 << 62  # added to page numbers of graphics addresses that nothing maps
+MAX_RING_BYTES = 2 << 20  # the largest buffer length in RING_CTL
+_GRAPHICS = 1 << 62  # flag in the page numbers of unmapped graphics addresses
 _MAX_ENTRIES = 1 << 20
 
 _BY_NAME = {register.name: register for register in REGISTERS}
@@ -26,7 +26,7 @@ _START, _CTL = _BY_NAME["RENDER_RING_START"], _BY_NAME["RENDER_RING_CTL"]
 
 @dataclass(slots=True, frozen=True)
 class RingPosition:
-    """A ring's registers taken apart."""
+    """The decoded registers of a ring."""
 
     start: int
     size: int
@@ -67,7 +67,7 @@ def ring_enabled(ctl: int) -> bool:
 
 
 def command_is_in_ring(acthd: int, start: int | None, size: int) -> bool:
-    """Whether ACTHD points into the ring.  Without START it can only be an offset."""
+    """True if ACTHD points into the ring.  Without START, ACTHD is an offset."""
     return acthd < size if start is None else start <= acthd < start + size
 
 
@@ -81,15 +81,15 @@ def starts_batch(header: int) -> bool:
 
 
 def spare_ring_address(batch_address: int) -> int:
-    """Where a made-up ring can live without lying over its batch: in the 512 MiB that the GTT of every device maps.
+    """An address for a synthetic ring apart from its batch, in the 512 MiB that the GTT of every device maps.
 
-    Only there can it be written back to memory, as a replay of an error state with such a ring does.
+    It must be mapped because the replay of an error state writes the ring to memory.
     """
     return 0 if batch_address >= PAGE_BYTES else 0x1FFFF000
 
 
 class Shadow:
-    """The latest pages of memory, up to a limit: where rings and contexts are looked up.  The oldest pages go first."""
+    """The latest written pages of memory, for reading rings and contexts.  Drops the oldest page at a limit."""
 
     def __init__(self, max_pages: int = 16384) -> None:
         self._pages: dict[int, bytearray] = {}
@@ -97,7 +97,7 @@ class Shadow:
         self._max_pages = max_pages
 
     def map(self, first: int, entries: Sequence[int], entry_bytes: int) -> None:
-        """Note page table entries."""
+        """Apply page table entries."""
         for number, entry in enumerate(entries, first):
             if number >= _MAX_ENTRIES:
                 return
@@ -120,7 +120,7 @@ class Shadow:
         page[at:at + len(piece)] = piece
 
     def read(self, address: int, size: int) -> bytes | None:
-        """Bytes at a graphics address, or None when a page is not known."""
+        """Bytes at a graphics address, or None if a page is unknown."""
         out = bytearray()
         while len(out) < size:
             number, at = divmod(address + len(out), PAGE_BYTES)
@@ -147,7 +147,7 @@ def _by_page(address: int, data: memoryview) -> Iterator[tuple[int, int, memoryv
         done += len(piece)
 
 
-# Offsets from a ring's base, and the bases: Gen4 and 4.5, then those of later files.
+# Bases of the ring registers: Gen4 and Gen4.5, then later generations.
 _BASES = {0x2000: Engine.RENDER, 0x4000: Engine.BSD, 0x12000: Engine.BSD, 0x22000: Engine.BLT}
 _RING_REGISTERS = {base + register.offset - 0x2000: base
                    for base in _BASES for register in (_HEAD, _TAIL, _START, _CTL)}
@@ -173,7 +173,7 @@ class Rings:
         self._ports: dict[int, list[int]] = {}
 
     def write(self, event: RegisterWrite) -> Submission | Warning | None:
-        """What a register write starts, if anything."""
+        """The submission that a register write starts, a warning, or None."""
         register, value = event.register, event.value
         if register in _RING_REGISTERS or register in _QUEUE_LOW:
             self._registers[register] = value
@@ -185,7 +185,7 @@ class Rings:
             if len(words) < 4:
                 return None
             self._ports[register] = []
-            return self._context(event, _SUBMIT_PORTS[register], words[3])  # the last pair, high then low, runs
+            return self._context(event, _SUBMIT_PORTS[register], words[3])  # the last pair (high, low) runs
         if register in _QUEUE_CONTROL and (low := self._registers.get(register - 0x40)) is not None:
             return self._context(event, _QUEUE_CONTROL[register], low)
         return None
@@ -203,7 +203,7 @@ class Rings:
         return started
 
     def _context(self, event: RegisterWrite, engine: Engine, descriptor: int) -> Submission | Warning | None:
-        address = (descriptor & 0xFFFFF000) + PAGE_BYTES  # behind the page of the process
+        address = (descriptor & 0xFFFFF000) + PAGE_BYTES  # the first page is the per-process status page
         image = self._shadow.read(address, _CONTEXT.size)
         if image is None:
             return Warning(event.offset, f"context at 0x{address:08x}: nothing in the file wrote it, so it cannot run")

@@ -1,6 +1,7 @@
-"""The bytes of a trace: a file, standard input or memory, decompressed on the way, behind a window of bounded size.
+"""The bytes of a trace: a file, standard input or memory, decompressed, behind a window of bounded size.
 
-Damage in a compressed stream never loses what came before it: the window ends there, and `damage` says why.
+Compressed streams (.xz, .gz, .zst) are processed in bounded pieces, whatever their headers claim; several concatenated
+streams count as one.  Everything before damage can still be read; `Source.damage` describes the damage.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from gen4emu.errors import Gen4emuError, TraceError
 
 # --- compressed streams -----------------------------------------------------------------------------------------------
 CHUNK_BYTES = 1 << 20
-_INPUT_BYTES = 1 << 14  # small: `Source.fraction` counts input, which may stand for a hundred times as much output
-_PIECE_BYTES = 1 << 13  # of output: small, because what a codec had ready before it met damage is lost with the error
-_XZ_MEMORY_LIMIT = 256 << 20  # of the dictionary that a header may ask for; xz -9 needs 64 MiB
+_INPUT_BYTES = 1 << 14  # small, because `Source.fraction` counts input, and the output may be 100 times as large
+_PIECE_BYTES = 1 << 13  # of output; small, because a codec that meets damage loses its finished output
+_XZ_MEMORY_LIMIT = 256 << 20  # for the dictionary size in the header; xz -9 needs 64 MiB
 _ZSTD_WINDOW_LOG = 27  # 128 MiB: the zstd program accepts as much by default
 
 _MAGIC = {"xz": b"\xfd7zXZ\0", "gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
@@ -28,7 +29,7 @@ SUFFIXES = {".xz": "xz", ".gz": "gzip", ".zst": "zstd"}
 
 
 class Damage(Exception):
-    """The compressed stream is cut short, or (`corrupt`) broken."""
+    """The compressed stream is truncated or, if `corrupt`, invalid."""
 
     def __init__(self, what: str, corrupt: bool) -> None:
         self.what, self.corrupt = what, corrupt
@@ -88,7 +89,7 @@ class _Gzip:
 
 
 class _Zstd(_Xz):
-    """The same interface as lzma's, by design of Python's module."""
+    """Python's zstd module has the interface of its lzma module."""
 
     def __init__(self) -> None:
         zstd = _zstd()
@@ -169,14 +170,14 @@ def compressor(kind: str, file: IO[bytes]) -> IO[bytes]:
 
 # --- sources ----------------------------------------------------------------------------------------------------------
 _HEAD_BYTES = 16
-_FILL_BYTES = 1 << 18  # a stream of tiny pieces is gathered, so that the window is not copied for each
+_FILL_BYTES = 1 << 18  # gathered at a time, so that tiny pieces do not copy the window each
 
 
 class Source:
     """A forward window over the decompressed bytes.  `position` is the offset of the next one."""
 
     def __init__(self, file: BinaryIO, name: str, *, owned: bool = True) -> None:
-        """`owned` files are closed with the source."""
+        """If `owned`, the file is closed with the source."""
         self.name = name
         self.position = 0
         self.damage: Damage | None = None
@@ -189,15 +190,15 @@ class Source:
         self._view = memoryview(self._bytes)
         self._at = 0
         self._ended = False
-        self._looked_at = b""
-        self._looked_at = self._read(_HEAD_BYTES)
-        self.compression = compression_of(self._looked_at)
+        self._head = b""
+        self._head = self._read(_HEAD_BYTES)
+        self.compression = compression_of(self._head)
         self._stream = decompress(self.compression, self._read) if self.compression else self._plain()
 
     def _read(self, size: int) -> bytes:
-        """Up to `size` bytes of the file; only its end gives none."""
-        if self._looked_at:
-            head, self._looked_at = self._looked_at, b""
+        """Read up to `size` bytes of the file; empty only at its end."""
+        if self._head:
+            head, self._head = self._head, b""
             return head
         parts: list[bytes] = []
         missing = size
@@ -216,7 +217,7 @@ class Source:
             yield chunk
 
     def _fill(self) -> bool:
-        """Bring more bytes into the window; False at the end."""
+        """Read more bytes into the window; False at the end."""
         if self._ended:
             return False
         parts = [self._bytes[self._at:]]
@@ -242,15 +243,15 @@ class Source:
 
     @property
     def fraction(self) -> float | None:
-        """The part of the file that was read, from 0 to 1; None of a pipe, whose length is unknown."""
+        """The part of the file that has been read, from 0 to 1; None for a pipe, whose length is unknown."""
         if not self._file_bytes:
             return None
         return min(1.0, (self._bytes_read if self.compression else self.position) / self._file_bytes)
 
     def take(self, size: int) -> memoryview:
-        """The next `size` bytes, or what is left of them.  The view stays valid.  Callers keep `size` to a few MiB."""
+        """The next `size` bytes, fewer at the end of the file.  The view stays valid.  `size` is at most a few MiB."""
         at, end = self._at, self._at + size
-        if end <= len(self._bytes):  # nearly always
+        if end <= len(self._bytes):  # the common case
             self._at = end
             self.position += size
             return self._view[at:end]
@@ -262,24 +263,24 @@ class Source:
         return view
 
     def peek(self, size: int) -> memoryview:
-        """As `take`, but leaves the bytes there."""
+        """The next `size` bytes, without consuming them."""
         view = self.take(size)
         self._at -= len(view)
         self.position -= len(view)
         return view
 
     def pieces(self, size: int) -> Iterator[memoryview]:
-        """The next `size` bytes as they come, at most 1 MiB each; fewer when the file ends."""
+        """The next `size` bytes in pieces of at most 1 MiB; fewer at the end of the file."""
         while size and (piece := self.take(min(size, CHUNK_BYTES))):
             size -= len(piece)
             yield piece
 
     def skip(self, size: int) -> int:
-        """Pass over `size` bytes; gives how many there were."""
+        """Skip `size` bytes; return how many there were."""
         return sum(len(piece) for piece in self.pieces(size))
 
     def line(self, limit: int) -> bytes:
-        """The next bytes up to and with a newline, at most `limit` of them; empty at the end."""
+        """The next line with its newline, but at most `limit` bytes; empty at the end."""
         while True:
             end = self._bytes.find(b"\n", self._at, self._at + limit)
             if end >= 0:
@@ -288,7 +289,7 @@ class Source:
                 return bytes(self.take(limit))
 
     def close(self) -> None:
-        """Let the file go.  Nothing can be read any more."""
+        """Close the file, if owned."""
         self._ended = True
         self._bytes, self._at = b"", 0
         self._view = memoryview(b"")

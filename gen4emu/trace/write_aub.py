@@ -1,6 +1,6 @@
-"""Writing AUB files: the legacy format that aubinator and our own reader take.
+"""Writes AUB files in the legacy format, which aubinator and gen4emu.trace.aub read.
 
-A page that the reader's memory holds already is not written again.  The file appears when it is complete.
+Pages that the memory of the file's reader already holds are not written again.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _REGISTER_DWORD = 2 << 16  # size and space of a register write: a dword, MMIO
 
 
 class Dedup(Enum):
-    """How long a page counts as known to the reader."""
+    """How long a page is assumed to be in the memory of the file's reader."""
 
-    TRACE = "trace"  # until it is written differently: the caller tells what the GPU writes (`gpu_wrote`)
-    SUBMISSION = "submission"  # until something runs, for that may write anywhere
-    NONE = "none"  # every write is written, as readers that forget memory after each submission need it
+    TRACE = "trace"  # until other contents are written; the caller reports writes by the GPU (`gpu_wrote`)
+    SUBMISSION = "submission"  # until the next submission, which may write anywhere
+    NONE = "none"  # never: for readers that forget memory after each submission
 
 
 class AubWriter(Writer):
@@ -48,7 +48,7 @@ class AubWriter(Writer):
 
     def __init__(self, file: str | os.PathLike[str], device: Device, *, application: str = "",
                  dedup: Dedup = Dedup.TRACE) -> None:
-        """The suffix of `file` (.xz, .gz, .zst) says how it is compressed; "-" is standard output."""
+        """The suffix of `file` (.xz, .gz, .zst) selects the compression; "-" is standard output."""
         self._dedup = dedup
         self._known = KnownPages()
         super().__init__(file)
@@ -59,19 +59,19 @@ class AubWriter(Writer):
             raise
 
     def header(self, pci_id: int, application: str = "") -> None:
-        """The header.  Written once at the start; again only where the trace goes on with another machine."""
+        """Write the header.  The constructor does; call it again only if the trace continues on another device."""
         comment = f"PCI-ID=0x{pci_id:04x}".encode()
         name = application.encode("utf-8", "replace")[:31].ljust(32, b"\0")
         self._packet(Legacy.HEADER, struct.pack("<I32sQI", 4 << 24, name, 0, len(comment)) + _padded(comment))
 
-    # --- what a trace consists of ------------------------------------------------------------------------------------
+    # --- events -------------------------------------------------------------------------------------------------------
     def write_memory(self, address: int, data: bytes | bytearray | memoryview, kind: str = "",
                      space: Space = Space.GRAPHICS) -> None:
-        """Bytes that the CPU placed in memory."""
+        """Bytes that the CPU writes to memory."""
         view = memoryview(data).cast("B")
         _check(address, len(view), _ADDRESS_SPACE if space is Space.GRAPHICS else 1 << 52)
         if space is Space.PHYSICAL:
-            self._known.forget_all()  # a page table may make any graphics page of it
+            self._known.forget_all()  # a page table may map it to any graphics page
             self._memtrace_data(MemtraceSpace.PHYSICAL, address, view)
             return
         runs = iter([(address, view)]) if self._dedup is Dedup.NONE else self._known.changed(address, view)
@@ -82,7 +82,7 @@ class AubWriter(Writer):
                             run[at:at + MAX_BLOCK_BYTES])
 
     def gpu_wrote(self, address: int, size: int) -> None:
-        """The GPU may have changed these bytes: the next write of them is written."""
+        """The GPU may have changed these bytes: do not omit the next write of them."""
         if size > 0:
             self._known.forget(address, size)
 
@@ -115,12 +115,12 @@ class AubWriter(Writer):
             dump.height << 16 | dump.width, dump.address, tiling))
 
     def comment(self, text: str) -> None:
-        """A note to the reader of the file."""
+        """A comment."""
         data = text.encode("utf-8", "replace")[:_MAX_COMMENT_BYTES]
         self._block(Operation.COMMENT, 0, LegacySpace.GTT, 0, 0, memoryview(data))
 
     def frame_boundary(self, note: str = "") -> None:
-        """The end of a frame that has no surface to dump.  Other readers see a comment."""
+        """The end of a frame without a surface dump; a comment for other readers."""
         self.comment(f"{FRAME_NOTE} {note}" if note else FRAME_NOTE)
 
     def write_gtt(self, event: GttWrite) -> None:
@@ -146,8 +146,7 @@ class AubWriter(Writer):
         self._memtrace(Memtrace.REG_WRITE, struct.pack("<5I", event.register, _REGISTER_DWORD, 0xFFFFFFFF, 0,
                                                        event.value & 0xFFFFFFFF))
 
-    # --- life --------------------------------------------------------------------------------------------------------
-    # --- packets -----------------------------------------------------------------------------------------------------
+    # --- packets ------------------------------------------------------------------------------------------------------
     def _packet(self, sub_opcode: int, body: bytes) -> None:
         self._output.write(struct.pack("<I", legacy_header(sub_opcode, 1 + len(body) // 4)) + body)
 
@@ -179,17 +178,17 @@ def _check(address: int, size: int, limit: int) -> None:
 
 PAGE_BYTES = 4096
 _DIGEST_BYTES = 16
-_MAX_PIECES = 8  # of one page that are remembered
+_MAX_PIECES = 8  # of one page
 
 
 class KnownPages:
-    """Remembers pieces of pages (whole pages, as a rule).  Some 200 bytes a page, whatever is in it."""
+    """Hashes of the pages, or pieces of pages, in the memory of the file's reader: some 200 bytes for each page."""
 
     def __init__(self) -> None:
         self._pages: dict[int, list[tuple[int, int, bytes]]] = {}  # page: first byte, end, digest
 
     def changed(self, address: int, data: memoryview) -> Iterator[tuple[int, memoryview]]:
-        """The runs of pages, of those that `data` covers, that do not hold these bytes yet.  They do from now on."""
+        """The runs of `data` that the memory does not hold yet; from now on it does."""
         run_start: int | None = None
         at = 0
         while at < len(data):
@@ -205,7 +204,7 @@ class KnownPages:
             yield address + run_start, data[run_start:]
 
     def _note(self, page: int, first: int, piece: memoryview) -> bool:
-        """Whether the piece is news."""
+        """Record a piece; True if it is new."""
         entry = (first, first + len(piece), hashlib.blake2b(piece, digest_size=_DIGEST_BYTES).digest())
         known = self._pages.get(page, [])
         if entry in known:
@@ -215,7 +214,7 @@ class KnownPages:
         return True
 
     def forget(self, address: int, size: int) -> None:
-        """These bytes may have become others."""
+        """The contents of this range are unknown."""
         first, last = address // PAGE_BYTES, (address + size - 1) // PAGE_BYTES
         if last - first >= len(self._pages):
             self._pages = {p: known for p, known in self._pages.items() if not first <= p <= last}

@@ -1,6 +1,6 @@
-"""Writing `.g4c` captures: the same calls as for AUB files, and what memory is expected to hold.
+"""Writes `.g4c` captures, with the interface of AubWriter, and digests of expected memory contents.
 
-Append-only: a file that is cut short is good up to there.  Needs some 100 bytes of memory for each different page.
+Needs some 100 bytes of memory for each different page.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from gen4emu.trace.events import Engine, GttWrite, RegisterWrite, Space, Surface
 from gen4emu.trace.output import Writer
 from gen4emu.trace.source import fast_deflate
 
-_BATCH_PAGES = 64  # new pages that are packed together
+_BATCH_PAGES = 64  # new pages in one record
 _ZEROS = bytes(PAGE_BYTES)
 
 
@@ -49,7 +49,7 @@ class CaptureWriter(Writer):
         super().__init__(file)
         self._at = 0
         self._numbers: dict[bytes, int] = {digest(_ZEROS): 0}
-        self._fresh: list[bytes] = []  # pages that have a number, but are not in the file yet
+        self._fresh: list[bytes] = []  # pages with a number that are not in the file yet
         self._submissions: list[int] = []
         self._frames: list[int] = []
         try:
@@ -59,14 +59,14 @@ class CaptureWriter(Writer):
             self._output.discard()
             raise
 
-    # --- what a trace consists of ------------------------------------------------------------------------------------
+    # --- events -------------------------------------------------------------------------------------------------------
     def header(self, pci_id: int, application: str = "") -> None:
         name = application.encode("utf-8", "replace")[:31]
         self._record(Kind.HEADER, HEADER.pack(pci_id, name) + f"gen4emu {gen4emu.__version__}".encode())
 
     def write_memory(self, address: int, data: bytes | bytearray | memoryview, kind: str = "",
                      space: Space = Space.GRAPHICS) -> None:
-        """Bytes that the CPU placed in memory; whole pages are stored once, whatever their `kind`."""
+        """Bytes that the CPU writes to memory; whole pages are stored once, without their `kind`."""
         view = memoryview(data).cast("B")
         if not 0 <= address <= (1 << 52) - len(view) or (space is Space.GRAPHICS and address + len(view) > 1 << 32):
             raise FieldError(f"address 0x{address:x} with {len(view)} bytes is outside of the address space")
@@ -129,7 +129,7 @@ class CaptureWriter(Writer):
         self._record(Kind.FRAME, note.encode("utf-8", "replace")[:MAX_RECORD_BYTES])
 
     def expect(self, address: int, size: int, found: bytes) -> None:
-        """What a reader's memory must hold now, by `capture_format.digest`."""
+        """The digest (`capture.digest`) that the memory of a reader must have at this point."""
         self._record(Kind.EXPECT, EXPECT.pack(address, size, found))
 
     def comment(self, text: str) -> None:
@@ -147,13 +147,13 @@ class CaptureWriter(Writer):
             raise FieldError(f"page table from entry {event.first} on: {e}") from None
         self._record(Kind.PAGE_TABLE, PAGE_TABLE.pack(event.first, event.entry_bytes) + data)
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- life ---------------------------------------------------------------------------------------------------------
     def close(self) -> None:
-        """Write the index; the file appears under its name."""
+        """Write the index, and complete the file."""
         at = self._at
         offsets = self._submissions + self._frames
         index = INDEX.pack(len(self._submissions), len(self._frames)) + struct.pack(f"<{len(offsets)}Q", *offsets)
-        if len(index) <= MAX_RECORD_BYTES:  # else a reader scans
+        if len(index) <= MAX_RECORD_BYTES:  # otherwise readers scan the file
             self._record(Kind.INDEX, index)
             self._write(TRAILER.pack(at, INDEX_MAGIC))
         super().close()

@@ -1,7 +1,6 @@
-"""Writes an i915 error state as Linux 5.6 and later print it: the text that error_state.py reads.
+"""Writes i915 error states as Linux 5.6 and later print them.
 
-Knows the lines, not the device: what they say comes in a `Report`.  No date is written, so the same hang gives the same
-file.
+Knows the layout, not the device: the contents come in a `Report`.  No date is written, so equal hangs give equal files.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _FILE_FENCE_DIGITS = 16
 
 @dataclass(slots=True, frozen=True)
 class Section:
-    """A piece of memory; `kind` is the kernel's word for it: batch, ring, user, HW Status."""
+    """The contents of a buffer; `kind` is the kernel's name: batch, ring, user, HW Status."""
 
     kind: str
     address: int
@@ -29,7 +28,7 @@ class Section:
 
 @dataclass(slots=True)
 class Report:
-    """Everything that an error state says, in the order in which it is printed."""
+    """The contents of an error state, in the order of printing."""
 
     engine: Engine
     pci_id: int
@@ -49,7 +48,7 @@ class Report:
 
 def write_report(report: Report, sections: Sequence[Section] | Iterator[Section],
                  write: Callable[[bytes], object]) -> None:
-    """The whole file, piece by piece."""
+    """Write the whole file, piece by piece."""
     for line in _lines(report):
         write(line.encode("utf-8", "replace") + b"\n")
     name = _NAMES[report.engine]
@@ -94,5 +93,5 @@ def _register(report: Report, name: str, value: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Text that cannot be taken for another line of the report."""
+    """Text on one line, so that it cannot imitate lines of the report."""
     return "".join(c if c.isprintable() else "?" for c in text).strip()

@@ -1,4 +1,4 @@
-"""Files of the wrong kind are named, and are never taken for a raw batch."""
+"""Files of other kinds are named in the error, and never mistaken for a raw batch."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def database(directory: Path) -> bytes:
     (b"RDOC\0\0\0\0" + bytes(100), "is a RenderDoc capture: it holds API calls"),
     (b"GFXR\0\0\0\0" + bytes(100), "is a gfxreconstruct capture: it holds API calls"),
     (b"BZh91AY&SY", "is compressed with bzip2: unpack it first"),
-    (b'{"schema": "gen4emu.info/2", "file": "x"}', "is JSON that gen4emu wrote: name the trace itself"),
+    (b'{"schema": "gen4emu.info/2", "file": "x"}', "is JSON written by gen4emu: name the trace itself"),
     (b'{"a": [1, 2]}', "is JSON"), (b'[{"a": 1}]', "is JSON"), (b"[[1, 2], [3]]", "is JSON"), (b"{}\n", "is JSON"),
     (b'[[trace]]\nfile = "x.aub"\n', "is a manifest"),
     (b'# comment\n[[trace]]\nfile = "x.aub"\n', "is a manifest: `gen4emu check` reads manifests"),
@@ -97,15 +97,15 @@ def test_a_database_is_named(tmp_path: Path) -> None:
         trace.open_bytes(database(tmp_path))
 
 
-def test_raw_may_be_insisted_on() -> None:
+def test_raw_can_be_forced() -> None:
     assert trace.open_bytes(picture("PNG"), kind="raw").kind == "raw"
 
 
 @pytest.mark.parametrize(("words", "expected"), [
     ((END,), True),
     ((FLUSH, END), True),
-    ((NOOP, FLUSH, PRIMITIVE, 3, 0, 1, 0, 0, END, 0xDEADBEEF), True),  # state may follow
-    ((NOOP, NOOP), False),  # never ends
+    ((NOOP, FLUSH, PRIMITIVE, 3, 0, 1, 0, 0, END, 0xDEADBEEF), True),  # state may follow the end
+    ((NOOP, NOOP), False),  # no end
     ((FLUSH, PRIMITIVE, 3, 0, END), False),  # ends inside a command
     ((0xDEADBEEF, END), False),
     ((FLUSH, 0x7FFF0000, END), False),  # an unknown command
@@ -117,7 +117,7 @@ def test_a_batch_is_raw_if_it_is_known_commands_up_to_its_end(words: tuple[int, 
         assert trace.open_bytes(data).kind == "raw"
 
 
-def test_a_batch_longer_than_the_head_is_raw_if_all_of_the_head_is() -> None:
+def test_a_batch_longer_than_the_head_is_raw_if_the_whole_head_is() -> None:
     head = dwords(*[FLUSH] * 1000)
     assert is_batch(head, complete=False)
     assert not is_batch(head, complete=True)
