@@ -40,7 +40,7 @@ class ProtocolError(Gen4emuError):
     """The shim sent something invalid; the connection ends."""
 
 
-# --- packets ---------------------------------------------------------------------------------------------------------
+# --- packets ----------------------------------------------------------------------------------------------------------
 class PacketSocket:
     """Sends and receives packets, each with at most one descriptor.
 
@@ -143,7 +143,7 @@ def text(field: Any) -> str:
     return "".join(c if c.isprintable() else "?" for c in ffi.string(field).decode("utf-8", "replace"))
 
 
-# --- address space ---------------------------------------------------------------------------------------------------
+# --- address space ----------------------------------------------------------------------------------------------------
 class MappedFile:
     """A memfd of the shim, mapped as a whole.  Its contents are never copied."""
 
@@ -241,7 +241,7 @@ class AddressSpace:
         self._memory = None
 
 
-# --- observers -------------------------------------------------------------------------------------------------------
+# --- observers --------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class BufferUse:
     """A buffer that a submission lists."""
@@ -284,7 +284,7 @@ class Observer:
         """The connection ends; the device's memory still exists."""
 
 
-# --- connections -----------------------------------------------------------------------------------------------------
+# --- connections ------------------------------------------------------------------------------------------------------
 class Host(Protocol):
     """What a connection uses of its server.  Any thread may call the methods."""
 
@@ -386,7 +386,7 @@ class Connection:
     def __str__(self) -> str:
         return f"{self.program}[{self.pid}]"
 
-    # --- packets -----------------------------------------------------------------------------------------------------
+    # --- packets ------------------------------------------------------------------------------------------------------
     def _hello(self) -> bool:
         kind = self._packets.receive()
         if kind == 0:

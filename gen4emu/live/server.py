@@ -102,7 +102,7 @@ class Server:
     def observers(self, connection: Connection, device: Device) -> list[Observer]:
         return [factory(connection, device) for factory in self._factories]
 
-    # --- connections -------------------------------------------------------------------------------------------------
+    # --- connections --------------------------------------------------------------------------------------------------
     def _accept(self) -> None:
         while True:
             try:
@@ -170,7 +170,7 @@ class Server:
         with self._lock:
             return len(self._connections)
 
-    # --- messages, on standard error ---------------------------------------------------------------------------------
+    # --- messages, on standard error ----------------------------------------------------------------------------------
     def log_always(self, message: str) -> None:
         """Print a message even if the server is quiet."""
         sys.stderr.write(f"gen4emu: {message}\n")
@@ -213,7 +213,7 @@ class Server:
             self.totals.captures.append(Capture(path, program, submissions, path.stat().st_size))
         self.log(f"{path}: {number(submissions, 'submission')} of {program}")
 
-    # --- closing -----------------------------------------------------------------------------------------------------
+    # --- closing ------------------------------------------------------------------------------------------------------
     def close(self) -> None:
         """Finish the submissions that have arrived, then end all connections and remove the directory."""
         self._closing = True

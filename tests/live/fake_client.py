@@ -1,4 +1,4 @@
-"""What the shim does, in Python: speaks the protocol to a device server, for tests without a real client program."""
+"""A replacement of the shim in Python: speaks the protocol to a device server, for tests without a real client."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class FakeClient:
         self.received = descriptors
         return packet
 
-    # --- what a shim does ---
+    # --- calls of the shim ---
     def bind(self, address: int, size: int, offset: int, file: int = 0) -> None:
         self.send("bind", lib.G4_LIVE_BIND, [(address, file, offset, size)], "range")
 
@@ -95,16 +95,16 @@ class FakeClient:
         self.send("file", lib.G4_LIVE_FILE, descriptor=descriptor, file=number, size=size)
 
     def objects(self, *objects: tuple[int, int, int, int, int]) -> None:
-        """(address, flags, size, tiling, pitch) each."""
+        """Send (address, flags, size, tiling, pitch) of each buffer."""
         self.send("objects", lib.G4_LIVE_OBJECTS, list(objects), "object")
 
     def start(self, address: int, context: int = 0, engine: int = int(lib.G4_LIVE_RENDER)) -> int:
-        """Submit, without waiting; the sequence number."""
+        """Submit without waiting; return the sequence number."""
         self.send("exec", lib.G4_LIVE_EXEC, context=context, engine=engine, address=address, length=8)
         return self.sequence
 
     def run(self, address: int, context: int = 0, engine: int = int(lib.G4_LIVE_RENDER)) -> int:
-        """Submit and wait; the status."""
+        """Submit and wait; return the status."""
         sequence = self.start(address, context, engine)
         result = self.receive("result")
         assert result.header.sequence == sequence and result.context == context
@@ -136,7 +136,7 @@ PAGE = 4096
 
 
 def play(client: FakeClient, trace: Trace) -> int:
-    """Submit all that a trace has: its addresses are bound to the same offsets of the arena.  How many it was."""
+    """Submit everything in a trace, whose addresses are bound to the same offsets of the arena; return the number."""
     size = len(client.arena)
     client.bind(PAGE, size - PAGE, PAGE)
     touched: set[int] = set()
@@ -149,14 +149,14 @@ def play(client: FakeClient, trace: Trace) -> int:
             for first, count in runs(sorted(touched)):
                 client.objects((first * PAGE, int(lib.G4_LIVE_OBJECT_WRITTEN), count * PAGE, 0, 0))
             start, batch = struct.unpack("<2I", event.ring[:8])
-            assert start & ~0x180 == 0x18800000  # its privilege and address space bits do not matter
+            assert start & ~0x180 == 0x18800000  # except its privilege and address space bits
             assert client.run(batch) == lib.G4_LIVE_DONE
             submissions += 1
     return submissions
 
 
 def runs(pages: list[int]) -> list[tuple[int, int]]:
-    """Neighbours joined: (first, count)."""
+    """The runs of consecutive numbers, as (first, count)."""
     found: list[tuple[int, int]] = []
     for page in pages:
         if found and sum(found[-1]) == page:

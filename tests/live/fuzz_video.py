@@ -2,8 +2,8 @@
 
     python tests/live/fuzz_video.py --count N [--first I] [--batch M]
 
-Streams of random syntax with bits turned, bytes changed and ends cut off; several in one file, because starting
-programs takes longest.  Each stream depends on its number alone.
+Streams of random syntax with inverted bits, changed bytes and truncated ends; several in one file, because starting
+programs takes longest.  Each stream depends on its number only.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _STATS = re.compile(r"(\d+) batches, .* (\d+) hangs")
 
 @dataclass
 class Outcome:
-    """How one file went."""
+    """The result of one file."""
 
     status: int
     seconds: float
-    said: list[str]  # by the emulator
+    messages: list[str]  # of the emulator
     batches: int
     hangs: int
-    complained: int  # lines of ffmpeg
+    complaints: int  # lines of ffmpeg
 
 
 def damaged(number: int) -> bytes:
-    """Mostly slices, sometimes the headers of pictures, too; with another size ffmpeg would give up the file."""
+    """Damages mostly slices, sometimes also headers of pictures; at another size ffmpeg would reject the file."""
     rng = random.Random(f"damage-{number}")
     data = bytearray(random_stream(f"damaged-{number}", *SIZE, rng.choice(STEPS)).data)
     first = data.index(b"\0\0\1\0" if rng.random() < 0.1 else b"\0\0\1\1")  # picture or slice
@@ -84,7 +84,7 @@ def main() -> None:
             numbers = range(first, min(first + options.batch, options.first + options.count))
             outcome = decode([damaged(n) for n in numbers], Path(directory))
             ends[f"status {outcome.status}"] += len(numbers)
-            said.update(re.sub(r"\d[\da-fx]*", "N", line) for line in outcome.said)
+            said.update(re.sub(r"\d[\da-fx]*", "N", line) for line in outcome.messages)
             print(first, outcome, flush=True)
     print(dict(ends))
     for line, count in said.most_common():

@@ -1,5 +1,6 @@
-"""Real client programs: our own in tests/live/programs, compiled when they are needed, drawn by the Mesa that is
-installed.  Tests that use them are marked `client`: skipped where packages are missing, never in CI.
+"""Real client programs: those in tests/live/programs, compiled on demand, with the installed Mesa.
+
+Tests that use them are marked `client`: skipped if packages are missing, but never in CI.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ TIMEOUT = 120
 
 @cache
 def missing() -> str:
-    """Why real clients cannot run here; empty when they can."""
+    """Why real clients cannot run here; empty if they can."""
     if not program.SHIM.exists():
         return "the shim is not built"
     if shutil.which("gcc") is None:
@@ -56,7 +57,7 @@ def scenes(api: str) -> str:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Ours, without what would make Mesa keep shaders from run to run or choose another driver."""
+    """The environment, without variables that make Mesa cache shaders or choose another driver."""
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(("LIBGL_", "GALLIUM_", "MESA_", "EGL_", "GEN4EMU_")) and name != "LD_PRELOAD"}
     return kept | {"MESA_SHADER_CACHE_DISABLE": "1"} | more
@@ -69,12 +70,12 @@ def on_server(directory: Path) -> dict[str, str]:
 
 
 def frames(path: Path, size: int) -> npt.NDArray[np.uint8]:
-    """What a scene wrote: frame, row from the bottom, column, channel."""
+    """The output of a scene: frame, row from the bottom, column, channel."""
     return np.fromfile(path, np.uint8).reshape(-1, size, size, 4)
 
 
 def reference(api: str, scene: str, size: int, count: int, path: Path) -> npt.NDArray[np.uint8]:
-    """The same scene drawn by Mesa's software renderer."""
+    """A scene drawn by Mesa's software renderer."""
     subprocess.run([scenes(api), scene, str(path), str(size), str(count)], check=True, capture_output=True,
                    env=environment(LIBGL_ALWAYS_SOFTWARE="1", GALLIUM_DRIVER="llvmpipe"), timeout=TIMEOUT)
     return frames(path, size)

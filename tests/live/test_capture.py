@@ -1,4 +1,4 @@
-"""Captures of what a client submits: they replay to the same bits and hold each page once."""
+"""Captures of a client: they replay to the same bits and contain each page once."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def test_only_changed_pages_are_written(tmp_path: Path) -> None:
     with session as client:
         submit(client, [])
         submit(client, [])
-        client.words(0x21000, 5)  # the data buffer's second page
+        client.words(0x21000, 5)  # the second page of the data buffer
         submit(client, [])
     assert written(session.events()) == [
         [(BATCH, PAGE), (DATA, 4 * PAGE)], [], [(DATA + PAGE, PAGE)]]
 
 
-def test_what_the_gpu_wrote_is_not_written_again(tmp_path: Path) -> None:
+def test_pages_written_by_the_gpu_are_not_recorded(tmp_path: Path) -> None:
     session = Session(tmp_path / "a.aub")
     with session as client:
         submit(client, [STORE, 0, DATA + 8, 1234])
@@ -116,7 +116,7 @@ def test_a_replay_has_the_same_memory_after_every_submission(name: str, tmp_path
 
 
 def test_contexts_are_replayed_with_their_state(tmp_path: Path) -> None:
-    """Each context counts in its own PS_DEPTH_COUNT; PIPE_CONTROL writes it, per context, to a place of its own."""
+    """Each context has its own PS_DEPTH_COUNT, which PIPE_CONTROL writes to a different address for each context."""
     session = Session(tmp_path / "a.aub")
 
     def report(place: int) -> list[int]:
@@ -159,7 +159,7 @@ def test_a_capture_replays_to_the_golden_pictures(name: str, suffix: str, tmp_pa
     run.close()
 
 
-def test_each_open_device_gets_a_file_of_its_own(tmp_path: Path) -> None:
+def test_each_open_device_has_its_own_file(tmp_path: Path) -> None:
     session = Session(tmp_path / "a.aub.gz")
     with session as client:
         submit(client, [])
@@ -189,7 +189,7 @@ def test_marks_become_surface_dumps(tmp_path: Path) -> None:
         (DATA, 16, 8, 512, "x", 6)
 
 
-def test_a_capture_that_cannot_be_written_leaves_the_program_alone(tmp_path: Path,
+def test_a_capture_that_cannot_be_written_does_not_affect_the_program(tmp_path: Path,
                                                                   capsys: pytest.CaptureFixture[str]) -> None:
     session = Session(tmp_path / "no" / "such" / "directory" / "a.aub")
     with session as client:
@@ -202,7 +202,7 @@ def test_a_capture_that_cannot_be_written_leaves_the_program_alone(tmp_path: Pat
 
 @pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.long)])
 def test_many_submissions_in_bounded_memory(count: int, tmp_path: Path) -> None:
-    """Nothing grows with their number but the file, by little more than what changed."""
+    """Only the file grows with their number, by little more than the changed pages."""
     def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
 
@@ -226,8 +226,8 @@ def test_names_of_further_files() -> None:
     assert [files.next().name for _ in range(3)] == ["app.aub.xz", "app-2.aub.xz", "app-3.aub.xz"]
 
 
-def test_rings_keep_the_rules_of_commands() -> None:
-    """MI_SET_CONTEXT was once followed by MI_BATCH_BUFFER_START: the manual and the kernel have an MI_NOOP between."""
+def test_rings_follow_the_rules_for_mi_set_context() -> None:
+    """An MI_NOOP must follow MI_SET_CONTEXT: regression test for an MI_BATCH_BUFFER_START directly after it."""
     contexts = Contexts(BY_NAME["g45"].gen)
     contexts.create(1)
     for context in (0, 1, 0):

@@ -1,4 +1,4 @@
-"""A client in C without libraries, as it is, with 32 bits and under valgrind; a GL program under valgrind."""
+"""A C client without libraries, in 64 and 32 bits and under valgrind; a GL program under valgrind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def exercise(*flags: str) -> str:
 
 
 def run(*command: str, **environment: str) -> tuple[int, str, str, Server]:
-    """Exit status, standard output, standard error, and the server it ran on."""
+    """Run a client; return exit status, standard output, standard error, and the server."""
     with Server(BY_NAME["g45"], Options(workers=1)) as server:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT,
                               env=on_server(server.directory) | environment)
@@ -48,7 +48,7 @@ def check_batches(server: Server) -> None:
 
 
 @needs_client
-def test_a_client_without_libraries_gets_everything_from_the_device() -> None:
+def test_a_client_without_libraries_can_use_the_whole_device() -> None:
     status, out, err, server = run(exercise())
     assert (status, out, err) == (0, "ok\n", "")
     check_batches(server)
@@ -56,7 +56,7 @@ def test_a_client_without_libraries_gets_everything_from_the_device() -> None:
 
 @needs_client
 @pytest.mark.skipif(not program.SHIM_32.exists(), reason="there was no compiler for 32 bits")
-def test_a_client_of_32_bits_finds_the_same_device() -> None:
+def test_a_32_bit_client_finds_the_same_device() -> None:
     status, out, err, server = run(exercise("-m32"))
     assert (status, out, err) == (0, "ok\n", "")
     check_batches(server)
@@ -64,15 +64,15 @@ def test_a_client_of_32_bits_finds_the_same_device() -> None:
 
 @needs_client
 @pytest.mark.skipif(not program.SHIM_32.exists(), reason="there was no compiler for 32 bits")
-def test_programs_of_both_kinds_may_start_each_other() -> None:
+def test_32_and_64_bit_programs_may_start_each_other() -> None:
     status, out, err, _ = run("sh", "-c", f"{exercise('-m32')} && {exercise()}")
     assert (status, out, err) == (0, "ok\nok\n", "")
 
 
 @needs_client
-def test_a_client_that_is_built_with_sanitizers_runs_and_loses_nothing() -> None:
-    """They open files before libc knows the environment, and want to be the first library unless they are told."""
-    fixed = ("setarch", "-R")  # older sanitizers want their addresses for themselves
+def test_a_client_built_with_sanitizers_runs_without_leaks() -> None:
+    """Sanitizers open files before libc has the environment, and must be the first library unless told otherwise."""
+    fixed = ("setarch", "-R")  # older sanitizers need fixed addresses
     command = (*fixed, exercise("-fsanitize=address,undefined"))
     if subprocess.run((*fixed, "true"), capture_output=True, check=False).returncode:
         command = command[2:]
@@ -94,7 +94,7 @@ def test_valgrind_finds_neither_errors_nor_leaks_in_the_shim() -> None:
 @needs_client
 @missing_tool("valgrind")
 def test_a_gl_program_runs_under_valgrind() -> None:
-    """Leaks are Mesa's affair."""
+    """Leaks are not checked: Mesa has some."""
     status, out, err, server = run(*VALGRIND, scenes("gl"), "texture", "-", "32", "1")
     assert (status, err) == (0, "")
     assert "G45" in out

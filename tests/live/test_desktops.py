@@ -1,6 +1,6 @@
 """Weston and Xorg on the live device's display, each with a GL program in it (docs/live.md).
 
-They want to be root and a virtual terminal; hence not in CI.
+They need root and a virtual terminal, so they do not run in CI.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def desktop(*programs: str) -> object:
 
 
 def show(script: str, directory: Path, **environment: str) -> list[np.ndarray]:
-    """The frames that were shown while a script ran."""
+    """The frames shown while a script runs."""
     frames = directory / "frames"
     done = subprocess.run([sys.executable, "-m", "gen4emu.cli.main", "run", "--strict", "--frames", str(frames), "--",
                            "sh", "-c", script], check=False, capture_output=True, text=True, cwd=directory,
@@ -50,7 +50,7 @@ def show(script: str, directory: Path, **environment: str) -> list[np.ndarray]:
 
 
 def moves(frames: list[np.ndarray]) -> bool:
-    """Whether many pixels change from some frame to another."""
+    """True if many pixels change between two frames."""
     return max((int(np.count_nonzero((a != b).any(axis=2))) for a, b in pairwise(frames)),
                default=0) > SOME_PIXELS
 

@@ -1,4 +1,4 @@
-"""`run --frames` and `capture --frames`: names, numbers and pixels as `replay` of the capture has them."""
+"""`run --frames` and `capture --frames`: names, numbers and pixels equal those of a `replay` of the capture."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STORE, END = 0x10400002, 0x05000000
 
 
 def pictures(directory: Path) -> list[tuple[object, ...]]:
-    """Everything that identifies the pictures of a directory."""
+    """Names and digests of the pictures in a directory."""
     found = json.loads((directory / "index.json").read_text())["pictures"]
     assert sorted(p["file"] for p in found) == sorted(p.name for p in directory.glob("*.png"))
     return [tuple(p[name] for name in ("file", "frame", "submission", "draw", "kind", "address", "width", "height",
@@ -41,7 +41,7 @@ def replayed(trace: Path, directory: Path) -> list[tuple[object, ...]]:
 
 
 def show(client: FakeClient, number: int, fourcc: bytes = b"XR24", width: int = 128) -> None:
-    """Draw (one dword) and show it."""
+    """Draw one dword and show it."""
     client.words(0x10000, STORE, 0, DATA + 4 * number, 0x112233 + number, END, 0)
     client.objects((BATCH, 0, 4096, 0, 0), (DATA, int(lib.G4_LIVE_OBJECT_WRITTEN), 0x10000, 0, 0))
     client.run(BATCH)
@@ -57,7 +57,7 @@ def connected(server: Server) -> FakeClient:
 
 
 @pytest.mark.parametrize("suffix", ["aub", "g4c"])
-def test_frames_that_are_shown_have_the_names_and_digests_of_the_replay(suffix: str, tmp_path: Path) -> None:
+def test_shown_frames_have_the_names_and_digests_of_the_replay(suffix: str, tmp_path: Path) -> None:
     trace, live = tmp_path / f"a.{suffix}", tmp_path / "live"
     with Server(BY_NAME["g45"], Options(workers=1)) as server:
         watch_capture(server, trace)
@@ -92,8 +92,8 @@ def test_every_format_that_is_shown_is_a_picture_of_the_replay_too(suffix: str, 
     assert found == replayed(trace, tmp_path / "replay")
 
 
-def test_only_frames_that_are_shown_remain(tmp_path: Path) -> None:
-    """Batches of a driver's start are not frames of a program that shows some."""
+def test_only_shown_frames_remain(tmp_path: Path) -> None:
+    """The batches with which a driver starts are not frames if the program shows any."""
     trace, live = tmp_path / "a.aub", tmp_path / "live"
     with Server(BY_NAME["gm45"], Options(workers=1)) as server:
         watch_capture(server, trace)
@@ -108,7 +108,7 @@ def test_only_frames_that_are_shown_remain(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["fbo-g4x", "gears-4frames-g4x"])
-def test_frames_of_programs_that_show_none_are_those_of_the_replay(name: str, tmp_path: Path) -> None:
+def test_frames_of_programs_that_show_none_equal_those_of_the_replay(name: str, tmp_path: Path) -> None:
     trace, live = tmp_path / "a.g4c", tmp_path / "live"
     with Server(BY_NAME["gm45"], Options(workers=1)) as server:
         watch_capture(server, trace)
@@ -118,7 +118,7 @@ def test_frames_of_programs_that_show_none_are_those_of_the_replay(name: str, tm
     assert pictures(live) == replayed(trace, tmp_path / "replay") != []
 
 
-def test_further_connections_have_directories_of_their_own(tmp_path: Path) -> None:
+def test_further_connections_have_their_own_directories(tmp_path: Path) -> None:
     trace, live = tmp_path / "a.aub", tmp_path / "live"
     with Server(BY_NAME["g45"], Options(workers=1)) as server:
         watch_capture(server, trace)
@@ -131,7 +131,7 @@ def test_further_connections_have_directories_of_their_own(tmp_path: Path) -> No
     assert pictures(live / "connection-2") == replayed(tmp_path / "a-2.aub", tmp_path / "replay-2")
 
 
-def test_a_picture_that_cannot_be_does_not_end_the_connection(tmp_path: Path) -> None:
+def test_an_impossible_picture_does_not_end_the_connection(tmp_path: Path) -> None:
     with Server(BY_NAME["g45"], Options(workers=1)) as server:
         watch_pictures(server, tmp_path)
         with connected(server) as client:
@@ -143,8 +143,8 @@ def test_a_picture_that_cannot_be_does_not_end_the_connection(tmp_path: Path) ->
 
 @pytest.mark.skipif(bool(real_client.missing()), reason=real_client.missing())
 @pytest.mark.client
-def test_run_pipes_raw_frames_and_keeps_the_program_s_output_apart(tmp_path: Path) -> None:
-    """A program that shows nothing: no frames, and what it prints is on standard error."""
+def test_run_pipes_raw_frames_and_separates_the_program_s_output(tmp_path: Path) -> None:
+    """A program that shows nothing: no frames, and its output is on standard error."""
     done = subprocess.run([sys.executable, "-m", "gen4emu", "run", "--frames", "-", "--", "echo", "hello"],
                           capture_output=True, check=True, cwd=tmp_path)
     assert done.stdout == b"" and b"hello" in done.stderr

@@ -39,13 +39,13 @@ SCENES = ["clear", "triangle", "texture", "gears", "blend", "stencil", "grid", "
 ES_SCENES = ["triangle", "gears", "fbo"]
 NAMES = {"g41": "G41", "g45": "G45", "gm45": "GM45", "g965": "965G", "965gm": "965GM"}
 
-# The share of pixels within 4/255 of llvmpipe's; its bilinear filter has 8 bits of weights in another place than ours,
-# and its arithmetic rounds to nearest, which shows where a picture is chaotic.
+# The share of pixels within 4/255 of those of llvmpipe, whose bilinear filter rounds its weights differently and whose
+# arithmetic rounds to nearest, which is visible in chaotic pictures.
 SHARE = {"texture": 94.0, "fbo": 94.0, "mandelbrot": 97.0}
 
 
 def run_scene(server: Server, api: str, scene: str, path: Path, frames: int = FRAMES) -> str:
-    """The renderer's name."""
+    """Run a scene; return the name of the renderer."""
     done = subprocess.run([real_client.scenes(api), scene, str(path), str(SIZE), str(frames)], check=False,
                           env=real_client.on_server(server.directory), capture_output=True, text=True,
                           timeout=real_client.TIMEOUT)
@@ -60,7 +60,7 @@ def share(drawn: np.ndarray, reference: np.ndarray) -> float:
 
 @needs_client
 @pytest.mark.parametrize(("api", "scene"), [("gl", s) for s in SCENES] + [("es", s) for s in ES_SCENES])
-def test_a_program_draws_what_llvmpipe_draws_and_its_capture_replays_to_the_bit(api: str, scene: str,
+def test_a_program_draws_like_llvmpipe_and_its_capture_replays_exactly(api: str, scene: str,
                                                                                tmp_path: Path) -> None:
     trace = tmp_path / "app.aub"
     with Server(BY_NAME["g45"], Options(workers=2)) as server:
@@ -75,7 +75,7 @@ def test_a_program_draws_what_llvmpipe_draws_and_its_capture_replays_to_the_bit(
 
 @needs_client
 @pytest.mark.parametrize("name", NAMES)
-def test_every_chip_is_known_by_its_name_and_draws(name: str, tmp_path: Path) -> None:
+def test_every_chip_has_its_renderer_name_and_draws(name: str, tmp_path: Path) -> None:
     with Server(BY_NAME[name], Options(workers=2)) as server:
         assert NAMES[name] in run_scene(server, "gl", "gears", tmp_path / "live.raw")
     live = real_client.frames(tmp_path / "live.raw", SIZE)
@@ -83,7 +83,7 @@ def test_every_chip_is_known_by_its_name_and_draws(name: str, tmp_path: Path) ->
 
 
 @needs_client
-def test_two_contexts_in_turn_and_the_replay_of_their_capture(tmp_path: Path) -> None:
+def test_alternating_contexts_and_the_replay_of_their_capture(tmp_path: Path) -> None:
     program, trace = str(real_client.SOURCES / "two_contexts.py"), tmp_path / "two.g4c"
     subprocess.run([sys.executable, program, str(tmp_path / "soft")], check=True, timeout=real_client.TIMEOUT,
                    env=real_client.environment(LIBGL_ALWAYS_SOFTWARE="1"))
@@ -118,7 +118,7 @@ def test_eight_programs_at_once(tmp_path: Path) -> None:
 
 
 def kill_in_the_middle(times: int) -> None:
-    """Start a program, kill it while it draws, many times; then nothing of it may be left."""
+    """Start a program and kill it while it draws, many times; then nothing of it may be left."""
     rng = random.Random(5)
     begun: list[Submission] = []
 
@@ -137,14 +137,14 @@ def kill_in_the_middle(times: int) -> None:
             maps = Path("/proc/self/maps").read_text().splitlines()
             return len(os.listdir("/proc/self/fd")), len([m for m in maps if "memfd:" in m]), len(server.shared)
 
-        gc.collect()  # of what other tests have left: the server itself has to be done when a client is gone
+        gc.collect()  # leftovers of other tests: the server must free everything of a client itself
         threads = threading.active_count()
         before = settled()
         for _ in range(times):
             with subprocess.Popen([real_client.scenes("gl"), "mandelbrot", "-", "512", "100000"],
                                   env=real_client.on_server(server.directory), stdout=subprocess.DEVNULL) as victim:
                 patience, before_it = time.monotonic() + real_client.TIMEOUT, len(begun)
-                while len(begun) < before_it + 2:  # it is in the middle of drawing
+                while len(begun) < before_it + 2:  # while it draws
                     assert time.monotonic() < patience
                     time.sleep(0.005)
                 time.sleep(0.2 * rng.random())
@@ -176,7 +176,7 @@ def test_the_exit_status_is_the_program_s() -> None:
 
 
 @needs_client
-def test_a_program_that_is_not_there_is_127_and_one_that_is_no_program_126(tmp_path: Path) -> None:
+def test_a_missing_program_is_127_and_one_that_is_not_executable_126(tmp_path: Path) -> None:
     missing = command("run", "--", "no-such-program")
     assert (missing.returncode, missing.stderr) == (127, "gen4emu: no-such-program: no such program\n")
     assert command("run", "--", str(tmp_path)).returncode == 126
@@ -204,8 +204,8 @@ def test_run_says_when_a_program_never_opened_the_gpu() -> None:
 
 
 @needs_client
-def test_software_rendering_is_not_taken_for_the_gpu(tmp_path: Path) -> None:
-    """Mesa opens the device to look at it, then falls back."""
+def test_software_rendering_is_not_mistaken_for_the_gpu(tmp_path: Path) -> None:
+    """Mesa opens the device to probe it, then falls back."""
     scene = real_client.scenes("gl")
     what = "opened the GPU but never used it\n"
     for setting in ("LIBGL_ALWAYS_SOFTWARE=1", "MESA_LOADER_DRIVER_OVERRIDE=kms_swrast"):
@@ -226,7 +226,7 @@ def test_a_capture_of_nothing_is_one_message_and_status_1(tmp_path: Path) -> Non
 
 
 @needs_client
-def test_quiet_leaves_errors_and_verbose_tells_who_comes_and_goes(tmp_path: Path) -> None:
+def test_quiet_leaves_errors_and_verbose_reports_connections(tmp_path: Path) -> None:
     scene = (real_client.scenes("gl"), "triangle", "-", "32", "1")
     trace = tmp_path / "app.g4c"
     assert command("capture", "-o", str(trace), "--", *scene).stderr == f"gen4emu: {trace}: 1 submission of scenes-gl\n"
@@ -283,7 +283,7 @@ def test_a_result_that_cannot_be_written_is_an_error_before_the_program_runs(tmp
 
 
 @needs_client
-def test_run_says_what_was_done_and_writes_frames(tmp_path: Path) -> None:
+def test_run_prints_statistics_and_writes_frames(tmp_path: Path) -> None:
     done = command("run", "--stats", "--frames", str(tmp_path / "frames"), "--", real_client.scenes("gl"), "triangle",
                    str(tmp_path / "live.raw"), str(SIZE), "1")
     assert done.returncode == 0
@@ -351,4 +351,4 @@ def test_a_program_gets_errors_when_the_server_dies(tmp_path: Path) -> None:
                               stderr=subprocess.DEVNULL) as client:
             time.sleep(2)
             server.kill()
-            assert client.wait(30) is not None  # Mesa gives up when the device is gone: it does not freeze
+            assert client.wait(30) is not None  # Mesa exits when the device is gone: it does not freeze

@@ -1,4 +1,4 @@
-"""The device server, spoken to by a client in Python."""
+"""The device server, with a client in Python."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_batch_writes_the_client_s_memory(client: FakeClient) -> None:
     assert client.dwords(0x20000, 2) == (0x12345678, 0)
 
 
-def test_results_come_in_order_and_are_not_waited_for(client: FakeClient) -> None:
+def test_submissions_do_not_wait_and_results_arrive_in_order(client: FakeClient) -> None:
     numbers = []
     for i in range(20):
         store(client, i + 1, DATA + 4 * i, BATCH + 64 * i)
@@ -83,15 +83,15 @@ def test_results_come_in_order_and_are_not_waited_for(client: FakeClient) -> Non
     assert client.dwords(0x20000, 20) == tuple(range(1, 21))
 
 
-def test_what_is_unbound_is_written_no_more(client: FakeClient) -> None:
+def test_unbound_pages_are_not_written(client: FakeClient) -> None:
     client.unbind(DATA, 0x1000)
     store(client, 7)
     assert client.run(BATCH) == DONE
     assert client.dwords(0x20000, 1) == (0,)
 
 
-def test_writes_where_nothing_is_bound_are_lost_and_counted(capfd: pytest.CaptureFixture[str]) -> None:
-    """As on the scratch page that the kernel puts behind every free entry of the page table: nothing hangs."""
+def test_writes_to_unbound_addresses_are_dropped_and_counted(capfd: pytest.CaptureFixture[str]) -> None:
+    """The kernel maps free page table entries to a scratch page, so nothing hangs."""
     with Server(BY_NAME["g45"], Options(workers=1), verbose=True) as server:
         with FakeClient(server.directory) as client:
             client.bind(BATCH, 0x10000, 0x10000)
@@ -106,12 +106,12 @@ def test_writes_where_nothing_is_bound_are_lost_and_counted(capfd: pytest.Captur
     assert told + "closed the device after 1 batch" in lines
 
 
-def test_a_note_is_told_once_or_always_when_everything_is(server: Server, client: FakeClient,
+def test_a_note_is_printed_once_or_always_if_verbose(server: Server, client: FakeClient,
                                                           capfd: pytest.CaptureFixture[str]) -> None:
     def note() -> int:
         client.send("note", lib.G4_LIVE_NOTE, text=b"unknown ioctl 0x9e")
         store(client, 1)
-        client.run(BATCH)  # it has been read by then
+        client.run(BATCH)  # by now the note has been handled
         return capfd.readouterr().err.count("]: unknown ioctl 0x9e\n")
 
     assert (note(), note()) == (1, 0)
@@ -128,14 +128,14 @@ def test_a_page_can_move_to_another_file(client: FakeClient) -> None:
     assert client.dwords(0x20000, 1) == (0,)
     assert os.pread(other, 4, 0x1000) == struct.pack("<I", 9)
     client.unbind(DATA, 0x1000)
-    client.file(1, None, 0)  # the file goes
+    client.file(1, None, 0)  # remove the file
     store(client, 10, DATA + 0x1000)
     assert client.run(BATCH) == DONE
     os.close(other)
 
 
 def test_contexts_keep_their_state_and_new_ones_start_clean(client: FakeClient) -> None:
-    """Decision 19: the statistics counters belong to the context; what one sets, another does not see."""
+    """The statistics counters belong to the context (docs/decisions.md 19): one context does not see another's."""
     def depth_count(context: int, add: int | None = None) -> int:
         # MI_LOAD_REGISTER_IMM of PS_DEPTH_COUNT, then PIPE_CONTROL that writes it
         load = () if add is None else (0x11000001, 0x2350, add)
@@ -152,14 +152,14 @@ def test_contexts_keep_their_state_and_new_ones_start_clean(client: FakeClient) 
     assert depth_count(0) == 0
     assert depth_count(2) == 22
     client.context(1, False)
-    client.context(1)  # its place is taken anew
+    client.context(1)  # reuses its image
     assert depth_count(1) == 0
     assert depth_count(2) == 22
 
 
 def test_a_hang_is_answered_with_an_error_state_and_resets_the_context(server: Server, client: FakeClient,
                                                                        tmp_path: Path) -> None:
-    client.words(0x10000, 0x11000001, 0x2350, 5, 0x18800000, BATCH)  # runs in a circle
+    client.words(0x10000, 0x11000001, 0x2350, 5, 0x18800000, BATCH)  # jumps to itself
     server.error_state = ErrorStates(server, tmp_path / "error.txt")
     assert client.run(BATCH) == HANG
     (hang,) = server.totals.hang_reports
@@ -176,7 +176,7 @@ def test_a_hang_is_answered_with_an_error_state_and_resets_the_context(server: S
     assert client.dwords(0x20000, 1) == (0,)
 
 
-def test_a_batch_where_nothing_is_bound_hangs(client: FakeClient) -> None:
+def test_a_batch_at_an_unbound_address_hangs(client: FakeClient) -> None:
     assert client.run(0x7F000000) == HANG
 
 
@@ -218,7 +218,7 @@ def test_shared_buffers_are_found_by_name_and_by_descriptor(server: Server, clie
             assert other.receive("shared").status == lib.G4_LIVE_REFUSED
         client.socket.close()
         wait_until(lambda: server.connections == 1)
-        assert len(server.shared) == 1  # the other one still knows it
+        assert len(server.shared) == 1  # the other connection still holds it
     wait_until(lambda: server.connections == 0)
     assert len(server.shared) == 0
     os.close(buffer)
@@ -236,8 +236,8 @@ def test_a_capture_played_through_the_socket_draws_the_golden_picture(name: str,
     assert golden and all(any(np.array_equal(g, d) for d in drawn) for g in golden)
 
 
-def test_a_mark_becomes_a_picture_of_what_is_shown(tmp_path: Path) -> None:
-    """X tiled, 512 bytes a row: row 9 is the second row of the tile below, 0x1000 on."""
+def test_a_mark_becomes_a_picture_of_the_shown_surface(tmp_path: Path) -> None:
+    """X tiled, 512 bytes a row: row 9 is the second row of the lower tile, which starts at 0x1000."""
     with Server(BY_NAME["g45"], Options(workers=1)) as server:
         watch_pictures(server, tmp_path)
         with FakeClient(server.directory) as client:
@@ -253,10 +253,10 @@ def test_a_mark_becomes_a_picture_of_what_is_shown(tmp_path: Path) -> None:
     assert picture[9, 5, :3].tolist() == [0x11, 0x22, 0x33] and int(picture[..., :3].sum()) == 0x11 + 0x22 + 0x33
 
 
-# --- those who mean no good ------------------------------------------------------------------------------------------
+# --- invalid and hostile clients --------------------------------------------------------------------------------------
 
 def refused(client: FakeClient) -> None:
-    """The server ends the connection."""
+    """Expect the server to end the connection."""
     with pytest.raises((Gone, ConnectionError)):
         for _ in range(20):
             client.receive("result")
@@ -272,7 +272,7 @@ HEADER = struct.Struct("<IIQ")
     HEADER.pack(lib.G4_LIVE_FILE, 32, 0) + struct.pack("<2IQ", 1, 0, 4096),
     HEADER.pack(lib.G4_LIVE_NOTE, 24, 0) + bytes(8), HEADER.pack(lib.G4_LIVE_HELLO, 16, 0), b"\xff" * 65536,
 ], ids=range(11))
-def test_packets_that_make_no_sense_end_the_connection(server: Server, client: FakeClient, data: bytes) -> None:
+def test_invalid_packets_end_the_connection(server: Server, client: FakeClient, data: bytes) -> None:
     client.send_raw(data)
     refused(client)
     with FakeClient(server.directory) as another:
@@ -285,7 +285,7 @@ def test_packets_that_make_no_sense_end_the_connection(server: Server, client: F
     (0x1000, 0, 16 << 20, 0x1000), (0x1000, 0, 0, 1 << 63),
     (0x1000, 0, 0xFFFFFFFFFFFFF000, 0x2000),
 ], ids=str)
-def test_ranges_outside_of_a_file_or_of_the_address_space_end_the_connection(
+def test_ranges_outside_a_file_or_the_address_space_end_the_connection(
         client: FakeClient, bad: tuple[int, int, int, int]) -> None:
     client.send("bind", lib.G4_LIVE_BIND, [bad], "range")
     refused(client)
@@ -298,21 +298,21 @@ def test_a_file_that_could_shrink_is_refused(server: Server, client: FakeClient)
     os.close(unsealed)
 
 
-def test_a_file_smaller_than_it_says_is_refused(client: FakeClient) -> None:
+def test_a_file_smaller_than_declared_is_refused(client: FakeClient) -> None:
     small = memfd(0x1000)
     client.file(1, small, 0x2000)
     refused(client)
     os.close(small)
 
 
-def test_a_file_that_is_no_memory_is_refused(client: FakeClient, tmp_path: Path) -> None:
+def test_a_file_that_is_not_memory_is_refused(client: FakeClient, tmp_path: Path) -> None:
     with (tmp_path / "file").open("wb+") as file:
         file.truncate(0x1000)
         client.file(1, file.fileno(), 0x1000)
         refused(client)
 
 
-def test_a_file_may_not_go_while_it_is_bound(client: FakeClient) -> None:
+def test_a_bound_file_may_not_be_removed(client: FakeClient) -> None:
     other = memfd(0x1000)
     client.file(1, other, 0x1000)
     client.bind(0x300000, 0x1000, 0, 1)
@@ -331,12 +331,12 @@ def test_unknown_contexts_and_engines_end_the_connection(server: Server) -> None
         refused(client)
 
 
-def test_another_version_is_refused(server: Server) -> None:
+def test_another_protocol_version_is_refused(server: Server) -> None:
     with FakeClient(server.directory, hello=False) as client, pytest.raises(Gone):
         client.hello(16 << 20, version=3)
 
 
-def test_who_sends_and_never_reads_does_not_stop_the_server(client: FakeClient, server: Server) -> None:
+def test_a_client_that_never_reads_does_not_stop_the_server(client: FakeClient, server: Server) -> None:
     store(client, 1)
     client.socket.setblocking(False)
     with pytest.raises(BlockingIOError):
@@ -378,7 +378,7 @@ def test_a_connection_without_a_thread_is_refused_and_the_next_one_is_served(
     assert capfd.readouterr().err == "gen4emu: connection refused: can't start new thread\n"
 
 
-def test_connections_are_counted_also_those_that_say_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+def test_silent_connections_are_counted(capfd: pytest.CaptureFixture[str]) -> None:
     with Server(BY_NAME["g45"], max_connections=3) as server:
         silent = [FakeClient(server.directory, hello=False) for _ in range(3)]
         wait_until(lambda: server.connections == 3)
@@ -394,17 +394,17 @@ def test_connections_are_counted_also_those_that_say_nothing(capfd: pytest.Captu
     assert capfd.readouterr().err == "gen4emu: connection refused: 3 are open already\n"
 
 
-# --- coming and going ------------------------------------------------------------------------------------------------
+# --- connecting and disconnecting -------------------------------------------------------------------------------------
 
 def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def test_clients_that_vanish_in_the_middle_leave_nothing_behind(server: Server) -> None:
+def test_clients_that_disconnect_during_a_batch_leave_nothing_behind(server: Server) -> None:
     def come_and_go() -> None:
         client = FakeClient(server.directory)
         client.bind(BATCH, 0x10000, 0x10000)
-        client.words(0x10000, 0x18800000, BATCH)  # a hang, still running when the client is gone
+        client.words(0x10000, 0x18800000, BATCH)  # a hang, still running when the client disconnects
         client.start(BATCH)
         client.close()
 
@@ -412,7 +412,7 @@ def test_clients_that_vanish_in_the_middle_leave_nothing_behind(server: Server) 
         wait_until(lambda: server.connections == 0 and threading.active_count() <= threads, 60)
         return Path("/proc/self/maps").read_text().splitlines()
 
-    gc.collect()  # what earlier tests have left to it may hold descriptors
+    gc.collect()  # leftovers of earlier tests may hold descriptors
     threads, fds = threading.active_count(), descriptors()
     for _ in range(20):
         come_and_go()
@@ -425,7 +425,7 @@ def test_clients_that_vanish_in_the_middle_leave_nothing_behind(server: Server) 
     assert descriptors() == fds
 
 
-def test_the_server_s_end_is_an_error_for_the_client_not_a_freeze() -> None:
+def test_closing_the_server_is_an_error_for_the_client_not_a_freeze() -> None:
     server = Server(BY_NAME["g45"])
     server.start()
     client = FakeClient(server.directory)
@@ -438,7 +438,7 @@ def test_the_server_s_end_is_an_error_for_the_client_not_a_freeze() -> None:
     client.close()
 
 
-# --- the directory ---------------------------------------------------------------------------------------------------
+# --- the directory ----------------------------------------------------------------------------------------------------
 
 STRANGER = 12345
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
@@ -454,7 +454,7 @@ def attaching(directory: Path) -> subprocess.CompletedProcess[str]:
                           capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_a_server_wants_an_empty_directory(tmp_path: Path) -> None:
+def test_a_server_needs_an_empty_directory(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("x")
     done = serving(tmp_path)
     assert (done.returncode, done.stderr) == (
@@ -481,7 +481,7 @@ def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o702, 0o1777])
-def test_a_directory_that_others_can_write_is_refused(mode: int, tmp_path: Path) -> None:
+def test_a_directory_writable_by_others_is_refused(mode: int, tmp_path: Path) -> None:
     directory = tmp_path / "gpu"
     directory.mkdir()
     directory.chmod(mode)
@@ -517,10 +517,10 @@ def test_a_link_to_a_socket_is_not_attached_to(tmp_path: Path, server: Server) -
     assert attaching(tmp_path).stderr == f"gen4emu: {tmp_path}: no server is there (gen4emu run --serve {tmp_path})\n"
 
 
-def test_overhead_of_a_small_batch_is_small(client: FakeClient) -> None:
-    """At most 200 microseconds, there and back; the fastest of many, since the machine is shared.
+def test_a_small_batch_takes_at_most_200_microseconds(client: FakeClient) -> None:
+    """At most 200 microseconds for a round trip; the fastest of many, because the machine is shared.
 
-    Other machines on the same host slow this one down for seconds at a time, so the attempts are spread over some.
+    Other machines on the same host slow this one down for seconds at a time, so the attempts are spread.
     """
     store(client, 1)
     client.run(BATCH)
@@ -544,13 +544,13 @@ def test_sizes_of_the_protocol_s_structures() -> None:
         "header": 16, "hello": 96, "range": 24, "object": 24, "exec": 32, "result": 24}
 
 
-def test_a_program_that_does_not_exist_is_127(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_that_does_not_exist_exits_with_127(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line(["run", "--", "/no/such/program"]) in (2, 127)
     assert "gen4emu: " in capsys.readouterr().err
 
 
-def test_a_program_without_its_server_is_told(tmp_path: Path) -> None:
-    """It would draw with another renderer, and nobody would know."""
+def test_a_program_without_its_server_gets_a_message(tmp_path: Path) -> None:
+    """Otherwise it would silently use another renderer."""
     true = shutil.which("true") or "/bin/true"
     for directory in (tmp_path, tmp_path / "gone"):
         done = subprocess.run([true], env={"GEN4EMU_LIVE": str(directory), "LD_PRELOAD": str(program.SHIM)},

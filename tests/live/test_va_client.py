@@ -1,4 +1,4 @@
-"""The VA driver's surfaces, images and presentation through our own program (spec/70 5.8, 5.9; 7, T21)."""
+"""Surfaces, images and presentation of the VA driver, with the program in tests/live/video."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NONE = 0  # no pixel format
 
 
 @needs_va
-def test_images_are_what_surfaces_hold(tmp_path: Path) -> None:
+def test_images_equal_their_surfaces(tmp_path: Path) -> None:
     sizes = [(64, 32), (64, 36), (720, 32), (720, 36), (736, 32), (736, 36)]
     lines: list[str] = []
     for number, (width, height) in enumerate(sizes):
@@ -55,22 +55,22 @@ def check_images(directory: Path, number: int, size: tuple[int, int], said: list
         assert np.array_equal(whole, image)
         scale = width // whole.shape[1]
         rows, columns = slice(8 // scale, 24 // scale), slice(16 // scale, 48 // scale)
-        assert np.array_equal(whole[rows, columns], part[rows, columns])  # at the same place, says the driver
+        assert np.array_equal(whole[rows, columns], part[rows, columns])  # the driver reads the same position
     assert int(said[6][1]) == INVALID_IMAGE_FORMAT
 
 
 @needs_va
 @pytest.mark.parametrize(("device", "decodes"), [("g41", True), ("965gm", False)])
-def test_mpeg_2_is_there_on_g4x_alone(device: str, decodes: bool) -> None:
-    """The driver has its own list of parts, and asks for the ring of the bitstream engine (spec/70 5.1)."""
+def test_mpeg_2_is_available_on_g4x_only(device: str, decodes: bool) -> None:
+    """The driver has its own list of chips, and queries the ring of the bitstream engine."""
     done = start([f"surfaces 64 32 {I420:x} 1", "context 64 32"], device=device)
     assert (done.returncode == 0) == decodes, done.stderr
     assert decodes or "vaInitialize" in done.stderr
 
 
 @needs_va
-def test_surfaces_without_a_format_get_one_when_they_are_derived(tmp_path: Path) -> None:
-    """I420 where an MPEG-2 context is, else YV12, whose planes are in the other order."""
+def test_deriving_an_image_gives_a_surface_its_format(tmp_path: Path) -> None:
+    """I420 with an MPEG-2 context, else YV12, whose planes are in the other order."""
     alone = run([f"surfaces 64 32 {NONE} 1", f"derive 0 {tmp_path / 'a'}"])
     assert Image.of(alone[0]).fourcc == YV12
     decoder = run([f"surfaces 64 32 {NONE} 1", "context 64 32", f"derive 0 {tmp_path / 'b'}"])
@@ -80,7 +80,7 @@ def test_surfaces_without_a_format_get_one_when_they_are_derived(tmp_path: Path)
 @needs_va
 @pytest.mark.parametrize(("size", "steps"), [((64, 64), WITH_B), ((96, 64), DUAL)], ids=["b", "dual-prime"])
 def test_decoded_frames_are_read_back(size: tuple[int, int], steps: tuple[Step, ...], tmp_path: Path) -> None:
-    """Random syntax; what vaGetImage has equals the model of the kernels."""
+    """Random syntax; the images of vaGetImage equal the model of the kernels."""
     stream = random_stream(f"client-{size}", *size, steps)
     count = max(stream.shown) + 1
     said = run([f"surfaces {size[0]} {size[1]} {I420:x} {count}", f"context {size[0]} {size[1]}",
@@ -95,12 +95,12 @@ def test_decoded_frames_are_read_back(size: tuple[int, int], steps: tuple[Step, 
             assert np.array_equal(a, b.samples[:, :size[0] // scale])
 
 
-# --- vaPutSurface: the 3D pipe, onto a buffer that our program says is a window's ---
+# --- vaPutSurface: the 3D pipe, into a buffer that the program declares as a window ---
 
 BT601 = ((1.164, 0, 1.596), (1.164, -0.392, -0.813), (1.164, 2.017, 0))
 BT709 = ((1.164, 0, 1.793), (1.164, -0.213, -0.533), (1.164, 2.112, 0))
 STANDARDS = {0x10: BT601, 0x20: BT709}  # VA_SRC_BT601, VA_SRC_BT709
-ROUGH = 0x55  # what the buffer holds before
+ROUGH = 0x55  # previous contents of the buffer
 SURFACE = (64, 32)
 ALL = (0, 0, *SURFACE)
 WINDOW, BUFFER = (80, 48), (128, 64)
@@ -123,7 +123,7 @@ def sample(plane: Plane, source: Rectangle, size: tuple[int, int]) -> Plane:
 
 
 def shown(planes: list[Plane], source: Rectangle, size: tuple[int, int], standard: int) -> NDArray[np.uint8]:
-    """Blue, green, red and a full alpha, by the driver's coefficients (spec/70 5.9)."""
+    """Blue, green, red and an alpha of 255, by the driver's coefficients (intel-vaapi-driver, i965_render.c)."""
     luma, cb, cr = (sample(p / 255, source, size) for p in planes)
     values = np.stack([luma - 0.06275, cb - 0.50196, cr - 0.50196])
     colours = [np.tensordot(row, values, 1) for row in reversed(STANDARDS[standard])]

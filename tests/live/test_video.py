@@ -1,4 +1,4 @@
-"""MPEG-2 through ffmpeg and the installed, unmodified VA driver on the emulated GPU (spec/70 5, 7 T19)."""
+"""MPEG-2 with ffmpeg and the installed, unmodified VA driver on the emulated GPU."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def encode(clip: Path, size: str, frames: int, options: list[str]) -> None:
 
 
 def accelerated(clip: Path) -> list[str]:
-    """The command that decodes a clip on the GPU, to nowhere."""
+    """The command that decodes a clip on the GPU and discards the output."""
     return ["ffmpeg", "-hide_banner", "-loglevel", "error", "-y", "-hwaccel", "vaapi", "-hwaccel_device",
             "/dev/dri/renderD128", "-hwaccel_output_format", "vaapi", "-i", str(clip), "-fps_mode", "passthrough", "-f",
             "null", "-"]
@@ -85,9 +85,9 @@ def test_decoded_video_equals_the_model_and_the_replay_of_its_capture(size: str,
 
 @needs_video
 @pytest.mark.parametrize(("size", "steps"), [((48, 32), DUAL), ((96, 64), WITH_B)], ids=["dual-prime", "b"])
-def test_random_syntax_equals_the_model_and_what_its_writer_knows(size: tuple[int, int], steps: tuple[Step, ...],
+def test_random_syntax_equals_the_model_and_the_writer_s_record(size: tuple[int, int], steps: tuple[Step, ...],
                                                                   tmp_path: Path) -> None:
-    """spec/70 7, T20: field pictures, dual prime, 16x8, concealment vectors, all codes; unknown to ffmpeg's encoder."""
+    """Field pictures, dual prime, 16x8, concealment vectors, all codes, which ffmpeg's encoder does not produce."""
     clip, trace = tmp_path / "clip.m2v", tmp_path / "clip.aub"
     stream = random_stream(f"live-{size}", *size, steps)
     clip.write_bytes(stream.data)
@@ -101,7 +101,7 @@ def test_random_syntax_equals_the_model_and_what_its_writer_knows(size: tuple[in
 @needs_video
 @pytest.mark.parametrize("options", [["-bf", "1"], ["-bf", "1", *INTERLACED]], ids=["progressive", "interlaced"])
 def test_television_size_equals_the_model(options: list[str], tmp_path: Path) -> None:
-    """720 is no multiple of 32: what the driver's surfaces make of that is in the model, too (spec/70 5.8)."""
+    """720 is not a multiple of 32; the model follows the layout of the driver's surfaces."""
     clip, trace = tmp_path / "clip.m2v", tmp_path / "clip.aub"
     encode(clip, "720x576", 3, options)
     gen4emu("capture", "--device", "gm45", "-o", str(trace), "--", *accelerated(clip))
@@ -114,22 +114,22 @@ def test_television_size_equals_the_model(options: list[str], tmp_path: Path) ->
 
 
 @needs_video
-def test_damaged_streams_end_well_and_are_told_of(tmp_path: Path) -> None:
-    """Thirty in one file; `fuzz_video.py` does as many as one likes."""
+def test_damaged_streams_end_normally_and_are_reported(tmp_path: Path) -> None:
+    """Thirty in one file; `fuzz_video.py` tests any number."""
     outcome = fuzz_video.decode([fuzz_video.damaged(n) for n in range(30)], tmp_path)
     assert outcome.status == 0
     assert outcome.batches >= 30
     assert outcome.hangs == 0
-    # Vectors of damaged streams lead out of the picture, and out of the buffer.
-    assert {line.partition(":")[0] for line in outcome.said} <= {
+    # Vectors of damaged streams point outside the picture, and outside the buffer.
+    assert {line.partition(":")[0] for line in outcome.messages} <= {
         "illegal code in slice data, the rest of the slice is dropped", "read of an address that nothing maps"}
-    assert any("illegal code" in line for line in outcome.said)
-    assert outcome.complained > 0
+    assert any("illegal code" in line for line in outcome.messages)
+    assert outcome.complaints > 0
 
 
 @needs_video
 def test_the_first_picture_in_a_surface_is_skewed(tmp_path: Path) -> None:
-    """The driver's own bug where the width is no multiple of 32 (spec/70 5.8; 7, T22)."""
+    """A bug of the driver if the width is not a multiple of 32."""
     clip, trace = tmp_path / "clip.m2v", tmp_path / "clip.aub"
     encode(clip, "48x32", 6, ["-bf", "1"])
     gen4emu("capture", "--device", "gm45", "-o", str(trace), "--", *accelerated(clip))

@@ -1,4 +1,4 @@
-"""Our own VA-API program (tests/live/video) on the unmodified driver, and on a window that is no X server's."""
+"""The VA-API program in tests/live/video, on the unmodified driver, with a window that needs no X server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
 
 @cache
 def missing() -> str:
-    """Why the program cannot run here; empty when it can."""
+    """Why the program cannot run here; empty if it can."""
     if not program.SHIM.exists():
         return "the shim is not built"
     if shutil.which("gcc") is None or shutil.which("pkg-config") is None:
@@ -60,7 +60,7 @@ def client() -> str:
 
 
 def start(lines: Sequence[str], *arguments: str, device: str = "gm45") -> subprocess.CompletedProcess[str]:
-    """The program through gen4emu; `arguments`: `run` or `capture`."""
+    """Start the program with gen4emu; `arguments` are `run` or `capture` and their options."""
     return subprocess.run([sys.executable, "-m", "gen4emu.cli.main", *(arguments or ("run",)), "--device", device, "--",
                            client(), "/dev/dri/card0"], input="\n".join(lines) + "\n", capture_output=True, text=True,
                           check=False, timeout=real_client.TIMEOUT,
@@ -68,7 +68,7 @@ def start(lines: Sequence[str], *arguments: str, device: str = "gm45") -> subpro
 
 
 def run(lines: Sequence[str], *arguments: str) -> list[list[str]]:
-    """What the program says to each line, as words."""
+    """The program's answer to each line, as words."""
     done = start(lines, *arguments)
     assert done.returncode == 0, done.stderr
     assert "gen4emu: 0x" not in done.stderr
@@ -77,7 +77,7 @@ def run(lines: Sequence[str], *arguments: str) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Image:
-    """What the program says of an image."""
+    """An image, as the program describes it."""
 
     fourcc: int
     width: int

@@ -1,4 +1,4 @@
-"""Mutates small valid traces of every kind and reads them: only our own errors may escape (spec/06 TR-38).
+"""Mutates small valid traces of every kind and reads them: only Gen4emuError may escape.
 
     python tests/trace/fuzz_trace.py --count 1000000 --seed 7
 """
@@ -69,7 +69,7 @@ def corpus() -> list[bytes]:
 
 
 def read(data: bytes, rng: random.Random) -> list[Event]:
-    """Read a file with random options; give what came out."""
+    """Read a file with random options; return its events."""
     found: list[Event] = []
     try:
         opened = trace.open_bytes(
@@ -87,7 +87,7 @@ def read(data: bytes, rng: random.Random) -> list[Event]:
 
 
 def check(event: Event) -> None:
-    """What every consumer may rely on."""
+    """Check the invariants on which consumers rely."""
     assert event.offset >= 0
     if isinstance(event, MemoryWrite):
         assert event.address >= 0 and event.address + len(event.data) <= 1 << 52
@@ -104,7 +104,7 @@ def check(event: Event) -> None:
 
 
 def run(count: int, seed: int, progress: int = 0) -> tuple[int, int]:
-    """Read `count` mutated files; give how many events and how many refusals that made."""
+    """Read `count` mutated files; return the numbers of events and of refused files."""
     rng = random.Random(seed)
     seeds = corpus()
     events = refused = 0

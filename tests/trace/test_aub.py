@@ -1,4 +1,4 @@
-"""AUB files: every packet, mixtures, truncation, corruption (spec/06 2.1 to 2.6, 3.1, 7)."""
+"""AUB files: every packet, mixtures, truncation, corruption."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def contents(data: bytes) -> dict[int, bytes]:
 
 
 # --- header -----------------------------------------------------------------------------------------------------------
-def test_header_of_the_digest_names_gm45() -> None:
+def test_header_with_a_pci_id_names_gm45() -> None:
     data = header(0x2A42, "glxgears")
     assert len(data) == 68
     assert data[:12] == bytes.fromhex("0f0085e0 00000004 676c7867")
@@ -71,14 +71,14 @@ def test_old_libdrm_header_names_no_device() -> None:
 
 
 @pytest.mark.parametrize("text", ["PCI-ID=0x2a42", "PCI-ID=0X2A42", "PCI-ID=10818", "PCI-ID=025102"])
-def test_pci_id_is_read_in_any_base(text: str) -> None:
+def test_pci_id_may_have_any_base(text: str) -> None:
     comment = text.encode()
     body = dwords(4 << 24) + bytes(32) + dwords(0, 0, len(comment)) + comment + bytes(-len(comment) % 4)
     assert events(dwords(0xE0850000 | (len(body) // 4 - 1)) + body) == [Header(0, 0x2A42, "", text)]
 
 
 def test_version_packet_names_device_and_program() -> None:
-    data = version(b"PCI-ID=0x2A42 gears")  # 19 bytes: the name may fill its dwords without a NUL
+    data = version(b"PCI-ID=0x2A42 gears")  # 19 bytes: no NUL if the name fills the last dword
     assert events(data) == [Header(0, 0x2A42, "gears", "PCI-ID=0x2A42 gears")]
     assert events(version(b"PCI-ID=0x2A42 gear\0\0")) == [Header(0, 0x2A42, "gear", "PCI-ID=0x2A42 gear")]
 
@@ -88,11 +88,11 @@ def test_unknown_pci_id_is_an_error_that_names_it() -> None:
         events(header(0x5916))
 
 
-def test_device_overrides_what_the_file_says() -> None:
+def test_device_option_overrides_the_header() -> None:
     assert events(header(0x5916), device="g45")[0] == Header(0, 0x2E22, "glxgears", "PCI-ID=0x5916")
 
 
-def test_device_stands_in_for_a_missing_header() -> None:
+def test_device_option_replaces_a_missing_header() -> None:
     assert events(run(0x10000), device=0x2A02)[0] == Header(0, 0x2A02)
 
 
@@ -112,7 +112,7 @@ def test_odd_sizes_are_rounded_up_to_dwords() -> None:
     (5, 0, "vertex_buffer"), (12, 0, "constant_urb"), (14, 1, "vs_state"), (14, 0xB, "kernel"), (14, 0x99, "general"),
     (15, 0x100, "binding_table"), (15, 0x200, "surface_state"), (99, 0, ""),
 ])
-def test_types_name_what_libdrm_annotated(kind: int, subtype: int, name: str) -> None:
+def test_types_and_subtypes_become_kinds(kind: int, subtype: int, name: str) -> None:
     assert events(block(b"abcd", 0, kind=kind, subtype=subtype)) == [MemoryWrite(0, 0, b"abcd", kind=name)]
 
 
@@ -122,7 +122,7 @@ def test_command_write_runs_its_ring(kind: int, engine: Engine) -> None:
     assert events(ring_block(0x18800000, 0x10000, kind=kind)) == [Submission(0, engine, ring, 0x1000)]
 
 
-def test_gtt_block_of_the_digest_is_the_identity_map() -> None:
+def test_gtt_entry_block_is_the_identity_map() -> None:
     table = dwords(*range(0x00200003, 0x04200003, 0x1000))
     data = block(table, 0, space=4)
     assert data[:20] == dwords(0xE0C10003, 0x00040001, 0, 0, 0x10000)
@@ -132,7 +132,7 @@ def test_gtt_block_of_the_digest_is_the_identity_map() -> None:
     assert (event.entries[0], event.entries[-1]) == (0x00200003, 0x041FF003)
 
 
-def test_nonlocal_block_is_the_table_of_old_libdrm() -> None:
+def test_nonlocal_block_of_old_libdrm_is_the_page_table() -> None:
     assert events(block(dwords(0x200003, 0x201003), 8, space=2)) == [GttWrite(0, 2, (0x200003, 0x201003))]
 
 
@@ -141,7 +141,7 @@ def test_gen8_block_has_48_address_bits() -> None:
     assert events(data) == [MemoryWrite(0, 0x7F00001000, b"abcd", kind="batch")]
 
 
-def test_register_block_writes_registers_in_a_row() -> None:
+def test_register_block_writes_consecutive_registers() -> None:
     data = block(dwords(1, 2), 0x2080, operation=3)
     assert events(data) == [RegisterWrite(0, 0x2080, 1), RegisterWrite(0, 0x2084, 2)]
 
@@ -150,7 +150,7 @@ def test_comment_block_is_text_without_control_characters() -> None:
     assert events(block(b"a\x1b[31mb\0junk", 0, operation=0)) == [Comment(0, "a?[31mb")]
 
 
-def test_bmp_packet_asks_for_a_surface() -> None:
+def test_bmp_packet_is_a_surface_dump() -> None:
     assert events(bmp()) == [SurfaceDump(0, 0x200000, 16, 32, 200, 100, 4, 1024, 7, "y")]
 
 
@@ -169,7 +169,7 @@ def test_memory_write_of_three_bytes_is_six_dwords() -> None:
     assert events(data + version(b"PCI-ID=0x2a42"))[0] == MemoryWrite(0, 0x1000, b"abc")
 
 
-def test_register_write_of_the_digest() -> None:
+def test_memtrace_register_write() -> None:
     data = register_write(0x2030, 0x10)
     assert data == dwords(0xF7030005, 0x2030, 0x00020000, 0xFFFFFFFF, 0, 0x10)
     assert events(data) == [RegisterWrite(0, 0x2030, 0x10)]
@@ -191,14 +191,14 @@ def test_scattered_write_advances_through_its_data() -> None:
     assert events(data) == [MemoryWrite(0, 0x1000, b"abc"), MemoryWrite(0, 0x2000, b"defgh")]
 
 
-def test_informational_packets_are_passed_over() -> None:
+def test_informational_packets_are_skipped() -> None:
     data = memtrace(0x09, dwords(1, 2)) + memtrace(0x07, dwords(0)) + memtrace(0x08, dwords(0) + b"note\0") + run(0)
     found = events(data)
     assert found[0] == Warning(0, "memtrace packet TRACE_DELAY: skipped")
     assert [type(e) for e in found[1:]] == [FrameBoundary, Comment, Submission]
 
 
-def test_tail_of_a_ring_starts_work() -> None:
+def test_writing_the_tail_of_a_ring_starts_work() -> None:
     found = events(ring_registers_aub())
     assert found[-1] == Submission(found[-1].offset, Engine.RENDER, dwords(0x02000000, 0, 0x18800000, 0x10000), 0x8000)
 
@@ -215,12 +215,12 @@ def test_tail_that_wraps_runs_both_ends() -> None:
     assert [last.address_of(at) for at in (0, 4, 8, 12)] == [0x8FF8, 0x8FFC, 0x8000, 0x8004]
 
 
-def test_ring_goes_on_where_it_stopped() -> None:
+def test_ring_continues_where_it_stopped() -> None:
     found = [e for e in events(ring_registers_aub() + register_write(0x2030, 0x18)) if isinstance(e, Submission)]
     assert [(e.ring_address, len(e.ring)) for e in found] == [(0x8000, 16), (0x8010, 8)]
 
 
-def test_ring_that_nothing_wrote_is_reported() -> None:
+def test_unwritten_ring_is_reported() -> None:
     data = b"".join(register_write(r, v) for r, v in [(0x2038, 0x8000), (0x203C, 1), (0x2030, 8)])
     assert [e.text for e in only(data, Warning)] == [
         "ring at 0x00008000: nothing in the file wrote it, so it cannot run"]
@@ -233,22 +233,22 @@ def test_execution_list_runs_the_ring_of_its_context() -> None:
 
 
 # --- mixtures, truncation, corruption ---------------------------------------------------------------------------------
-def test_mixed_file_of_the_digest_runs_one_batch() -> None:
+def test_mixed_file_runs_one_batch() -> None:
     data = header() + memory_write(0, dwords(1, 0), space=4) + block(BATCH, 0x10000, kind=1) + run(0x10000)
     found = events(data)
     assert [type(e) for e in found] == [Header, GttWrite, MemoryWrite, Submission]
     assert found[1] == GttWrite(68, 0, (1,), 8)
 
 
-def test_zero_filled_tail_ends_the_trace_quietly() -> None:
+def test_tail_of_zeros_ends_the_trace_without_a_warning() -> None:
     assert events(aub() + bytes(4096)) == events(aub())
 
 
-def test_cut_inside_the_header_leaves_none() -> None:
+def test_truncation_in_the_header_leaves_no_event() -> None:
     assert events(header()[:60]) == [Warning(0, "the file ends inside the header packet: no header")]
 
 
-def test_cut_inside_the_second_submission_keeps_the_first() -> None:
+def test_truncation_in_the_second_submission_keeps_the_first() -> None:
     first = header() + block(BATCH, 0x10000) + run(0x10000)
     second = block(b"abcdefgh", 0x10000) + run(0x10000)
     found = events(first + second[:24])
@@ -265,11 +265,11 @@ def test_every_prefix_gives_a_prefix_of_the_events(name: str) -> None:
         part = events(data[:cut])
         good = [e for e in part if not isinstance(e, Warning)]
         same = sum(a == b for a, b in zip(good, whole, strict=False))
-        assert same >= len(good) - 1  # only the piece that was cut may differ
+        assert same >= len(good) - 1  # only the truncated piece may differ
         assert len(part) - len(good) <= 1
 
 
-def test_strict_makes_an_error_of_a_truncation() -> None:
+def test_strict_turns_truncation_into_an_error() -> None:
     with pytest.raises(TraceError, match=r"test.aub: 0x00000044: the file ends inside"):
         events(header() + block(b"abcd", 0)[:20], strict=True)
 
@@ -287,20 +287,20 @@ def test_strict_makes_an_error_of_a_truncation() -> None:
     (scattered_write([(0, b"abcd")])[:-4][:2] + b"\x0b\xf7" + scattered_write([(0, b"abcd")])[4:16]
      + dwords(0xFFFF) + scattered_write([(0, b"abcd")])[20:], "scattered write: its sizes are"),
 ])
-def test_corruption_is_damage_at_its_offset_after_what_was_good(data: bytes, what: str) -> None:
+def test_corruption_is_damage_at_its_offset_after_the_valid_events(data: bytes, what: str) -> None:
     first, last = events(header() + data)
     assert first == Header(0, 0x2A42, "glxgears", "PCI-ID=0x2a42")
     assert isinstance(last, Warning) and last.damage and last.offset == 0x44
     assert what in last.text
     with pytest.raises(TraceError, match=r"test.aub: 0x00000044"):
         events(header() + data, strict=True)
-    with pytest.raises(TraceError, match=r"test.aub: 0x00000000"):  # nothing before it was good
+    with pytest.raises(TraceError, match=r"test.aub: 0x00000000"):  # no valid packet before it
         list(trace.open_bytes(data, "test.aub", kind="aub"))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\u2028"])
-def test_texts_of_a_trace_are_one_line(end: str) -> None:
-    """They cannot show lines that look like a decoder's own."""
+def test_text_in_a_trace_becomes_one_line(end: str) -> None:
+    """It cannot imitate lines of a decoder."""
     forged = f"a comment{end}0x00100000  05000000  MI_BATCH_BUFFER_END".encode()
     (comment,) = [e for e in events(header() + memtrace(0x08, dwords(0) + forged)) if isinstance(e, Comment)]
     assert comment.text == "a comment 0x00100000  05000000  MI_BATCH_BUFFER_END"
@@ -312,7 +312,7 @@ def test_huge_size_is_not_allocated_before_data_arrive() -> None:
     assert found[2] == Warning(68, "the file ends inside a write of 4294901760 bytes, 4294901756 of which are missing")
 
 
-def test_large_writes_come_in_pieces_of_a_megabyte() -> None:
+def test_large_writes_are_split_into_pieces_of_1_mib() -> None:
     found = [e for e in events(block(bytes(2500000), 0x100000)) if isinstance(e, MemoryWrite)]
     assert [(e.address, len(e.data)) for e in found] == [(0x100000, 1 << 20), (0x200000, 1 << 20), (0x300000, 402848)]
 
@@ -320,7 +320,7 @@ def test_large_writes_come_in_pieces_of_a_megabyte() -> None:
 # --- real captures ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("name", "pci_id"), [("triangle-g4x", 0x2A42), ("triangle-brw", 0x2A02),
                                               ("clear-g4x", 0x2A42)])
-def test_captures_of_mesa_are_read_without_complaint(name: str, pci_id: int) -> None:
+def test_captures_of_mesa_are_read_without_warnings(name: str, pci_id: int) -> None:
     found = list(trace.open(TRACES / f"{name}.aub.xz", strict=True))
     assert found[0] == Header(0, pci_id, "glscenes", f"PCI-ID=0x{pci_id:x}")
     assert Comment(found[3].offset, "driver: Crocus 22.3.6 build , frame 0") in found

@@ -1,4 +1,4 @@
-"""The `.g4c` container: what goes in comes out, pages are stored once, damage costs only what was damaged."""
+"""The `.g4c` container: round trips, pages stored once, damage limited to the damaged records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def page(seed: int) -> bytes:
 
 
 def write(path: Path, frames: int = 3, pages: int = 100) -> None:
-    """Frames that each change one page of many."""
+    """Write frames, each of which changes one page of many."""
     with CaptureWriter(path, G45, application="test") as writer:
         for frame in range(frames):
             data = b"".join(page(1000 * frame if i == frame else i) for i in range(pages))
@@ -52,7 +52,7 @@ def contents(path: Path) -> list[bytes]:
 
 
 def records(path: Path) -> list[tuple[int, Kind, int]]:
-    """(offset, kind, bytes in the file)."""
+    """The records of a file, as (offset, kind, stored bytes)."""
     data, at, found = path.read_bytes(), len(MAGIC), []
     while data[at + 8:at + 16] != INDEX_MAGIC:
         kind, _, size, _, _ = RECORD.unpack_from(data, at)
@@ -61,7 +61,7 @@ def records(path: Path) -> list[tuple[int, Kind, int]]:
     return found
 
 
-def test_what_goes_in_comes_out(tmp_path: Path) -> None:
+def test_events_survive_a_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "a.g4c"
     dump = events.SurfaceDump(0, DATA, 1, 2, 640, 480, 4, 2560, 7, "x")
     with CaptureWriter(path, G45, application="program") as writer:
@@ -100,7 +100,7 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
 
 
 def test_a_changed_page_costs_one_page(tmp_path: Path) -> None:
-    """Spec/06 7: three frames, the second changes one page of 100: less than 5 KiB and the list of pages."""
+    """Three frames, the second of which changes one of 100 pages: less than 5 KiB and the list of pages."""
     one, two = tmp_path / "1.g4c", tmp_path / "2.g4c"
     write(one, 1)
     write(two, 2)
@@ -117,7 +117,7 @@ def test_memory_at_every_submission(tmp_path: Path) -> None:
             assert data[i * PAGE_BYTES:(i + 1) * PAGE_BYTES] == expected
 
 
-def test_the_index_names_submissions_and_frames(tmp_path: Path) -> None:
+def test_the_index_lists_submissions_and_frames(tmp_path: Path) -> None:
     path = tmp_path / "a.g4c"
     write(path)
     with path.open("rb") as file:
@@ -128,7 +128,7 @@ def test_the_index_names_submissions_and_frames(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
-def test_a_file_that_is_cut_is_good_up_to_there(share: float, tmp_path: Path) -> None:
+def test_a_truncated_file_is_valid_up_to_the_cut(share: float, tmp_path: Path) -> None:
     path, cut = tmp_path / "a.g4c", tmp_path / "cut.g4c"
     write(path)
     cut.write_bytes(path.read_bytes()[:int(share * path.stat().st_size)])
@@ -141,7 +141,7 @@ def test_a_file_that_is_cut_is_good_up_to_there(share: float, tmp_path: Path) ->
     assert contents(tmp_path / "repaired.g4c") == contents(cut)
 
 
-def test_a_damaged_record_is_left_out(tmp_path: Path) -> None:
+def test_a_damaged_record_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / "a.g4c"
     write(path)
     data = bytearray(path.read_bytes())
@@ -153,7 +153,7 @@ def test_a_damaged_record_is_left_out(tmp_path: Path) -> None:
     assert len(contents(path)) == 2
 
 
-def test_lost_pages_do_not_shift_the_others(tmp_path: Path) -> None:
+def test_lost_pages_do_not_renumber_the_others(tmp_path: Path) -> None:
     path = tmp_path / "a.g4c"
     write(path)
     whole = contents(path)
@@ -177,8 +177,8 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["g4c", "g4c.gz"])
-def test_conversion_there_and_back_draws_the_same(suffix: str, tmp_path: Path) -> None:
-    """From AUB to a capture and back: every submission sees the same memory."""
+def test_conversion_to_a_capture_and_back_keeps_memory(suffix: str, tmp_path: Path) -> None:
+    """Every submission sees the same memory in the AUB file, the capture and the converted capture."""
     source = TRACES / "gears-4frames-g4x.aub.xz"
     there, back = tmp_path / f"a.{suffix}", tmp_path / "b.aub"
     trace.convert(source, there)
@@ -195,7 +195,7 @@ def test_conversion_there_and_back_draws_the_same(suffix: str, tmp_path: Path) -
     assert targets(there) == targets(source) == targets(back)
 
 
-def test_a_replay_says_when_memory_is_not_what_was_expected(tmp_path: Path) -> None:
+def test_a_replay_reports_unexpected_memory_contents(tmp_path: Path) -> None:
     path = tmp_path / "a.g4c"
     store = struct.pack("<6I", 0x10400002, 0, DATA, 1234, 0x05000000, 0)
     with CaptureWriter(path, G45) as writer:
@@ -233,7 +233,7 @@ def test_no_damage_crashes_the_reader(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("installed", [True, False])
-def test_captures_are_good_with_and_without_isal(installed: bool, tmp_path: Path,
+def test_captures_are_valid_with_and_without_isal(installed: bool, tmp_path: Path,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     if not installed:
         monkeypatch.setitem(sys.modules, "isal", None)

@@ -1,4 +1,4 @@
-"""i915 error states of every kernel variant (spec/06 2.7, 3.4, 7)."""
+"""i915 error states of every kernel variant."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def submissions(text: str) -> list[Submission]:
 
 # --- whole files ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("variant", ERROR_STATES)
-def test_every_variant_gives_header_registers_memory_and_what_ran(variant: str) -> None:
+def test_every_variant_gives_header_registers_memory_and_submissions(variant: str) -> None:
     text = ERROR_STATES[variant]
     found = events(text, strict=True)
     assert [type(e) for e in found[:2]] == [Header, ErrorState]
@@ -72,7 +72,7 @@ def test_every_variant_gives_header_registers_memory_and_what_ran(variant: str) 
     assert (run.engine, run.hung, run.acthd, run.batch_address) == (Engine.RENDER, True, 0x100004, 0x100000)
 
 
-def test_registers_count_without_their_indentation() -> None:
+def test_registers_without_indentation_are_read() -> None:
     lines = [line.strip() for line in VARIANT_A.splitlines()]
     (run,) = submissions("\n".join(lines) + "\n")
     assert (run.engine, run.hung, run.acthd, run.batch_address) == (Engine.RENDER, True, 0x100004, 0x100000)
@@ -122,7 +122,7 @@ def test_variant_d_reads_positions_of_the_request_and_plain_ascii85() -> None:
     assert MemoryWrite(VARIANT_D.index("~"), 0x2000, bytes(64), kind="hw_status") in events(VARIANT_D)
 
 
-def test_variant_e_tells_the_registers_of_the_second_engine_afterwards() -> None:
+def test_variant_e_has_the_registers_of_the_second_engine_afterwards() -> None:
     first, second = of(ErrorState, VARIANT_E)
     assert first.registers["render.hung"] == 1
     assert first.fields["Kernel"] == "6.1.0-13-amd64 x86_64"
@@ -131,7 +131,7 @@ def test_variant_e_tells_the_registers_of_the_second_engine_afterwards() -> None
                                 "bsd.request_post": 0, "bsd.request_tail": 0, "bsd.CTL": 0x3001, "bsd.hung": 0}
 
 
-# --- what surrounds the lines -----------------------------------------------------------------------------------------
+# --- line ends and log prefixes ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("variant", ERROR_STATES)
 @pytest.mark.parametrize("mangle", [
     lambda text: text.replace("\n", "\r\n"),
@@ -193,11 +193,11 @@ def test_titles(line: str, engine: str, kind: str, address: int) -> None:
     assert (found.engine, found.kind, found.address) == (engine, kind, address)
 
 
-def test_title_without_an_address_is_none() -> None:
+def test_a_line_without_an_address_is_not_a_title() -> None:
     assert error_state.parse_title("render ring --- 3 requests") is None
 
 
-def test_head_line_of_the_digest() -> None:
+def test_head_line_with_the_head_of_the_request() -> None:
     found = error_state.parse_register("  HEAD:  0x00200010 [0x00000000]")
     assert found is not None
     value = error_state.parse_values(*found)
@@ -207,14 +207,14 @@ def test_head_line_of_the_digest() -> None:
     assert head.view([value["HEAD"]], gen=Gen.CTG).wrap_count == 1
 
 
-def test_ctl_of_the_digest_is_an_enabled_ring_of_16_kib() -> None:
+def test_ctl_of_an_enabled_ring_of_16_kib() -> None:
     assert (ring_size(0x3001), ring_enabled(0x3001), ring_enabled(0x3000)) == (16384, True, False)
 
 
 @pytest.mark.parametrize(("acthd", "start", "in_ring"), [
     (0x1234, 0x1000, True), (0x5234, 0x1000, False), (0x1234, None, True), (0x5234, None, False),
 ])
-def test_acthd_of_the_digest_is_in_ring_or_batch(acthd: int, start: int | None, in_ring: bool) -> None:
+def test_acthd_is_in_the_ring_or_in_a_batch(acthd: int, start: int | None, in_ring: bool) -> None:
     assert command_is_in_ring(acthd, start, 0x4000) is in_ring
 
 
@@ -256,7 +256,7 @@ def test_idle_ring_runs_nothing() -> None:
     assert submissions(ring_text("  HEAD: 0x00000010\n  TAIL: 0x00000010\n  CTL: 0x00003001\n", rows([0] * 12))) == []
 
 
-def test_acthd_chooses_among_batches() -> None:
+def test_acthd_selects_the_running_batch() -> None:
     sections = "".join(f"rcs0 --- batch = 0x00000000 {a:08x}\n" + encoded(bytes(4096)) for a in (0x10000, 0x20000))
     assert submissions(PREAMBLE + "  ACTHD: 0x00000000 00020011\n" + sections)[0].batch_address == 0x20000
     assert submissions(PREAMBLE + "  ACTHD: 0x00000000 00020011\n" + sections)[0].acthd == 0x20010
@@ -274,7 +274,7 @@ def test_state_of_another_engine_is_kept_but_not_followed() -> None:
 TITLE = PREAMBLE + "rcs0 --- user = 0x00000000 00010000\n"
 
 
-def test_compressed_data_that_end_early_keep_their_beginning() -> None:
+def test_truncated_compressed_data_keep_their_beginning() -> None:
     data = bytes(range(256)) * 64
     text = encoded(data)
     found = events(TITLE + text[:-41] + "\n")
@@ -310,7 +310,7 @@ def test_long_lines_are_decoded_in_pieces() -> None:
         assert found[-1].address == 0x10000 + len(data) - len(found[-1].data)
 
 
-def test_rows_that_jump_are_placed_where_they_say() -> None:
+def test_rows_are_placed_at_their_offsets() -> None:
     found = events(PREAMBLE + "rcs0 --- user = 0x00010000\n00000000 :  00000001\n00000100 :  00000002\n")
     assert [(e.address, e.data) for e in found if isinstance(e, MemoryWrite)] == [
         (0x10000, dwords(1)), (0x10100, dwords(2))]

@@ -1,4 +1,4 @@
-"""Opening: sniffing by content, compression, pipes, reading again (spec/06 TR-18, TR-34)."""
+"""Opening traces: detection by contents, compression, pipes, repeated reading."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS = {"aub": "aub", "execlist": "aub", "registers": "aub", "scattered": "aub"
 
 @pytest.mark.parametrize("compression", COMPRESS)
 @pytest.mark.parametrize("name", everything())
-def test_kind_is_told_by_contents_through_any_compression(name: str, compression: str, tmp_path: Path) -> None:
+def test_kind_is_detected_from_the_contents_in_any_compression(name: str, compression: str, tmp_path: Path) -> None:
     data = everything()[name]
     path = tmp_path / "no-telling-suffix.png"
     path.write_bytes(COMPRESS[compression](data))
@@ -45,20 +45,20 @@ def test_kind_is_told_by_contents_through_any_compression(name: str, compression
 
 
 @pytest.mark.parametrize("compression", ["xz", "gzip", "zstd"])
-def test_streams_in_a_row_are_one(compression: str) -> None:
+def test_concatenated_streams_are_one(compression: str) -> None:
     data = aub()
     compress = COMPRESS[compression]
     assert list(trace.open_bytes(compress(data[:100]) + compress(data[100:]))) == list(trace.open_bytes(data))
 
 
-def test_padding_between_xz_streams_is_passed_over() -> None:
+def test_padding_between_xz_streams_is_skipped() -> None:
     data = aub()
     packed = lzma.compress(data[:100]) + bytes(8) + lzma.compress(data[100:]) + bytes(4)
     assert list(trace.open_bytes(packed, strict=True)) == list(trace.open_bytes(data))
 
 
 @pytest.mark.parametrize("compression", ["xz", "gzip", "zstd"])
-def test_cut_stream_gives_what_came_before_and_a_warning(compression: str) -> None:
+def test_truncated_stream_gives_the_bytes_before_it_and_a_warning(compression: str) -> None:
     data = header() + b"".join(block(os.urandom(4096), 0x10000 + 0x1000 * i) for i in range(200))
     packed = COMPRESS[compression](data)
     found = list(trace.open_bytes(packed[:len(packed) * 2 // 3]))
@@ -73,10 +73,10 @@ def test_cut_stream_gives_what_came_before_and_a_warning(compression: str) -> No
 
 
 @pytest.mark.parametrize("compression", ["xz", "gzip"])
-def test_broken_stream_is_damage_after_what_came_before(compression: str) -> None:
+def test_corrupt_stream_is_damage_after_the_bytes_before_it(compression: str) -> None:
     data = header() + b"".join(block(os.urandom(4096), 0x10000 + 0x1000 * i) for i in range(200))
     packed = bytearray(COMPRESS[compression](data))
-    packed[-6] ^= 0xFF  # the check at the end
+    packed[-6] ^= 0xFF  # the checksum at the end
     found = list(trace.open_bytes(bytes(packed)))
     assert len([e for e in found if isinstance(e, MemoryWrite)]) > 50
     assert isinstance(found[-1], Warning) and found[-1].damage
@@ -97,7 +97,7 @@ def test_missing_zstd_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("compression", ["xz", "gzip", "zstd"])
-def test_bomb_is_read_in_bounded_memory(compression: str) -> None:
+def test_decompression_bomb_is_read_in_bounded_memory(compression: str) -> None:
     size = 64 << 20
     packed = COMPRESS[compression](header() + block(b"", 0, size=size) + bytes(size))
     tracemalloc.start()
@@ -105,13 +105,13 @@ def test_bomb_is_read_in_bounded_memory(compression: str) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert total == size
-    assert peak < 32 * CHUNK_BYTES  # the largest window of the three programs' defaults is 8 MiB
+    assert peak < 32 * CHUNK_BYTES  # the largest default window of the three programs is 8 MiB
 
 
 def test_xz_dictionary_beyond_the_limit_is_an_error() -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}]
     packed = bytearray(lzma.compress(aub(), filters=filters))
-    at = packed.index(b"\x21\x01") + 2  # the dictionary's size in the block header
+    at = packed.index(b"\x21\x01") + 2  # the dictionary size in the block header
     packed[at] = 40  # 4 GiB - 1
     end = 12 + (packed[12] + 1) * 4 - 4
     packed[end:end + 4] = zlib.crc32(packed[12:end]).to_bytes(4, "little")
@@ -160,7 +160,7 @@ def test_missing_file_and_directory_are_errors(tmp_path: Path) -> None:
     (b"Dear diary,\n", "is text that shows no dwords"),
     (lzma.compress(aub())[:20], "the file is empty: the xz stream ends early"),
 ])
-def test_what_is_no_trace_is_an_error(data: bytes, what: str) -> None:
+def test_a_file_that_is_not_a_trace_is_an_error(data: bytes, what: str) -> None:
     with pytest.raises(TraceError, match=what):
         trace.open_bytes(data)
 
@@ -205,7 +205,7 @@ def test_standard_input_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None
     assert not sys.stdin.buffer.closed
 
 
-def test_read_errors_are_ours() -> None:
+def test_read_errors_are_trace_errors() -> None:
     class Failing(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             raise OSError(5, "Input/output error")
@@ -214,7 +214,7 @@ def test_read_errors_are_ours() -> None:
         Source(Failing(), "disk")
 
 
-def test_files_are_closed_also_when_reading_stops_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_closed_even_if_reading_stops_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.aub"
     path.write_bytes(aub())
     opened: list[Any] = []

@@ -1,4 +1,4 @@
-"""Raw batches and hexdump text (spec/06 2.9)."""
+"""Raw batches and hexdump text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_raw_batch_is_placed_and_started_at_its_base() -> None:
         Submission(0, Engine.RENDER, dwords(0x18800000, 0x12300000), 0)]
 
 
-def test_made_up_ring_keeps_clear_of_a_batch_at_zero() -> None:
+def test_synthetic_ring_does_not_overlap_a_batch_at_zero() -> None:
     last = events(BATCH)[-1]
     assert isinstance(last, Submission)
     assert (last.ring, last.ring_address) == (dwords(0x18800000, 0), 0x1FFFF000)
@@ -61,7 +61,7 @@ def test_addressed_dumps(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0x61040000\n0x02000000\n0x05000000\n", "{ 0x61040000, 0x02000000, 0x05000000 }"])
-def test_bare_dumps_lie_at_the_base(text: str) -> None:
+def test_dumps_without_addresses_start_at_the_base(text: str) -> None:
     assert events(text.encode(), base=0x4000)[1] == MemoryWrite(0, 0x4000, THREE, kind="batch")
 
 

@@ -1,4 +1,4 @@
-"""The AUB writer and conversion (spec/06 2, 3.7, TR-22)."""
+"""The AUB writer, and conversion."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PAGE = 4096
 
 
 def plain(event: Event) -> Event:
-    """An event without its place in the file."""
+    """An event without its offset."""
     values = {name: getattr(event, name) for name in event.__dataclass_fields__}
     values["offset"] = 0
     return type(event)(**values)
@@ -49,7 +49,7 @@ def written(path: Path) -> list[Event]:
 
 
 def memory_of(path: Path) -> list[dict[int, int]]:
-    """All bytes that a reader's memory holds at each submission."""
+    """The memory of a reader at each submission."""
     memory: dict[int, int] = {}
     states = []
     for event in trace.open(path):
@@ -61,7 +61,7 @@ def memory_of(path: Path) -> list[dict[int, int]]:
 
 
 # --- bytes ------------------------------------------------------------------------------------------------------------
-def test_header_ring_and_data_are_those_of_the_digest(tmp_path: Path) -> None:
+def test_bytes_of_header_ring_and_data(tmp_path: Path) -> None:
     path = tmp_path / "x.aub"
     with AubWriter(path, GM45, application="glxgears") as writer:
         writer.write_memory(0x10000, b"abcdefgh", "batch")
@@ -109,7 +109,7 @@ def test_blocks_hold_32_kib_at_most(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("address", "size"), [(-1, 1), (0xFFFFFFFF, 2), (1 << 32, 0)])
-def test_addresses_that_no_block_can_hold_are_refused(address: int, size: int, tmp_path: Path) -> None:
+def test_addresses_too_large_for_a_block_are_refused(address: int, size: int, tmp_path: Path) -> None:
     with pytest.raises(FieldError), AubWriter(tmp_path / "x.aub", GM45) as writer:
         writer.write_memory(address, bytes(size))
     assert list(tmp_path.iterdir()) == []
@@ -128,7 +128,7 @@ def test_page_that_the_reader_holds_is_not_written_again(tmp_path: Path) -> None
     assert [(e.address, bytes(e.data)) for e in found] == [(0x100000 + 50 * PAGE, bytes(pages[50 * PAGE:51 * PAGE]))]
 
 
-def test_part_of_a_page_counts_only_as_what_it_is(tmp_path: Path) -> None:
+def test_a_known_part_of_a_page_does_not_cover_the_page(tmp_path: Path) -> None:
     path = tmp_path / "x.aub"
     with AubWriter(path, GM45) as writer:
         for data in (b"aaaa", b"aaaa", b"bb", b"aaaa", b"aaaa"):
@@ -139,7 +139,7 @@ def test_part_of_a_page_counts_only_as_what_it_is(tmp_path: Path) -> None:
     assert [bytes(e.data) for e in written(path) if isinstance(e, MemoryWrite)] == [b"aaaa", b"bb", b"aaaa", b"cccc"]
 
 
-def test_what_the_gpu_wrote_is_written_again(tmp_path: Path) -> None:
+def test_pages_written_by_the_gpu_are_written_again(tmp_path: Path) -> None:
     path = tmp_path / "x.aub"
     with AubWriter(path, GM45) as writer:
         for gpu in ((), (0x2FFF, 1), (0, 1 << 32)):
@@ -151,7 +151,7 @@ def test_what_the_gpu_wrote_is_written_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("dedup", "count"), [(Dedup.TRACE, 1), (Dedup.SUBMISSION, 2), (Dedup.NONE, 4)])
-def test_how_long_a_page_is_known(dedup: Dedup, count: int, tmp_path: Path) -> None:
+def test_dedup_limits_how_long_a_page_is_known(dedup: Dedup, count: int, tmp_path: Path) -> None:
     path = tmp_path / "x.aub"
     with AubWriter(path, GM45, dedup=dedup) as writer:
         for _ in range(2):
@@ -176,14 +176,14 @@ def test_memory_is_the_same_with_and_without_repetitions(tmp_path_factory: pytes
 
 # --- files ------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("suffix", "compression"), [("", ""), (".xz", "xz"), (".gz", "gzip"), (".zst", "zstd")])
-def test_suffix_says_the_compression(suffix: str, compression: str, tmp_path: Path) -> None:
+def test_suffix_selects_the_compression(suffix: str, compression: str, tmp_path: Path) -> None:
     path = tmp_path / f"x.aub{suffix}"
     trace.convert(TRACES / "triangle-g4x.aub.xz", path)
     assert trace.open(path).compression == compression
     assert written(path) == [plain(e) for e in trace.open(TRACES / "triangle-g4x.aub.xz")]
 
 
-def test_same_events_give_the_same_bytes(tmp_path: Path) -> None:
+def test_equal_events_give_equal_files(tmp_path: Path) -> None:
     for suffix in ("", ".xz", ".gz", ".zst"):
         paths = [tmp_path / f"{name}.aub{suffix}" for name in "ab"]
         for path in paths:
@@ -201,7 +201,7 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["x.aub"]
 
 
-def test_new_file_has_ordinary_permissions_and_links_stay(tmp_path: Path) -> None:
+def test_new_file_has_default_permissions_and_links_are_kept(tmp_path: Path) -> None:
     link = tmp_path / "link.aub"
     link.symlink_to("real.aub")
     with AubWriter(link, GM45):
@@ -224,7 +224,7 @@ def test_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert capfdbinary.readouterr().out == header()
 
 
-def test_unwritable_place_is_our_error(tmp_path: Path) -> None:
+def test_unwritable_directory_is_a_trace_error(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"absent/x\.aub: cannot be written: No such file or directory"):
         AubWriter(tmp_path / "absent" / "x.aub", GM45)
     with pytest.raises(TraceError, match="cannot be written: No space left on device"), \
@@ -272,7 +272,7 @@ def test_error_state_becomes_an_aub_file(variant: str, tmp_path: Path) -> None:
     assert not any(isinstance(e, ErrorState) for e in found)
 
 
-def test_conversion_without_a_device_asks_for_it(tmp_path: Path) -> None:
+def test_conversion_without_a_device_is_an_error(tmp_path: Path) -> None:
     source = tmp_path / "dump.txt"
     source.write_text(HEXDUMP)
     with pytest.raises(TraceError, match="does not say which device it is for"):
@@ -289,14 +289,14 @@ def test_corrupt_source_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_rewritten_target_survives_conversion(tmp_path: Path) -> None:
-    """A buffer that is cleared before each run is cleared in the copy too: the GPU draws into it in between."""
+    """A buffer cleared before each run is cleared in the copy, too, although the GPU draws into it in between."""
     source = tmp_path / "a.aub"
     source.write_bytes(header() + (block(bytes(PAGE), 0x10000) + run(0x20000)) * 2)
     trace.convert(source, tmp_path / "b.aub")
     assert [type(e) for e in written(tmp_path / "b.aub")] == [Header, MemoryWrite, Submission, MemoryWrite, Submission]
 
 
-def test_physical_writes_end_what_is_known_of_memory(tmp_path: Path) -> None:
+def test_physical_writes_invalidate_known_pages(tmp_path: Path) -> None:
     source = tmp_path / "a.aub"
     source.write_bytes(header() + block(bytes(PAGE), 0x10000) + memory_write(0x5000, b"abcd", space=2)
                        + block(bytes(PAGE), 0x10000))

@@ -1,4 +1,4 @@
-"""Small trace files of every kind, made by hand from spec/06, for the tests and the fuzzer."""
+"""Small handmade trace files of every kind, for the tests and the fuzzer."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ BATCH = dwords(0x61040000, 0x02000000, 0x05000000, 0)
 
 
 def aub() -> bytes:
-    """A legacy file with one of everything."""
+    """A legacy file with one packet of each kind."""
     return (header() + memory_write(0, dwords(1, 0), space=4)
             + block(dwords(*range(0x200003, 0x210003, 0x1000)), 0, space=4)
             + block(BATCH, 0x10000, kind=1) + block(bytes(range(100)), 0x20000, kind=15, subtype=0x200)
@@ -127,13 +127,13 @@ render ring --- gtt_offset = 0x00100000
 """ + rows([0x61040000, 0x02000000, 0x05000000]) + "render ring --- ringbuffer = 0x00001000\n" + rows(RING)
 
 def explained(address: int, values: list[int], *, wide: bool = False) -> str:
-    """As intel_error_decode prints memory: only its first column and the value are looked at."""
+    """Memory as intel_error_decode prints it; the reader uses only the first column and the value."""
     high = "0x00000000_" if wide else "0x"
     return "".join(f"{high}{address + 4 * i:08x}: {'HEAD' if i == 1 else '    '} 0x{value:08x}: MI_NOOP 00000000 :  0\n"
                    for i, value in enumerate(values))
 
 
-# What reports often attach: variant A after intel_error_decode, of 2010 and of 2014.
+# Common attachments of bug reports: variant A after intel_error_decode, of 2010 and of 2014.
 EXPLAINED = VARIANT_A.partition("render ring ---")[0].replace("  INSTDONE1", "    busy: Media\n  INSTDONE1") + (
     "batchbuffer at 0x00100000:\n" + explained(0x100000, [0x61040000, 0x02000000, 0x05000000]) +
     "ringbuffer at 0x00001000:\n" + explained(0x1000, RING))

@@ -1,7 +1,6 @@
-/* exercise: a program that uses the device without any library, 64 or 32 bits.
+/* exercise: a 64-bit or 32-bit program that uses the device without any library.
  *
- * It says "ok", or what went wrong first.  Everything it took it gives back, so that a leak checker finds only what is
- * the shim's.
+ * Prints "ok" or the first failure.  Frees everything, so that a leak checker reports leaks of the shim only.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -78,7 +77,7 @@ static void say_what_it_is(int fd) {
     CHECK(S_ISCHR(status.st_mode) && major(status.st_rdev) == DRM_MAJOR);
 }
 
-/* Store a number into the second buffer by a batch in the first, with a fence; wait for it. */
+/* Run a batch in the first buffer that stores a number in the second, with a fence, and wait for it. */
 static void run_batch(int fd, uint32_t context, uint32_t target, uint32_t offset, uint32_t value) {
     const uint32_t batch = create(fd, 4096);
     uint32_t commands[] = {STORE, 0, 0, value, END, 0};
@@ -109,13 +108,13 @@ static void run_batch(int fd, uint32_t context, uint32_t target, uint32_t offset
     destroy(fd, batch);
 }
 
-/* A buffer of two X tiles a row, through the aperture and as it lies in memory. */
+/* A buffer with two X tiles in a row: compare the aperture with the tiled memory. */
 static void use_tiled_memory(int fd) {
     const uint32_t handle = create(fd, TILED_BYTES);
     struct i915_set_tiling tiling = {.handle = handle, .mode = 1, .stride = 2 * PITCH};
     CHECK(CALL(fd, I915_GEM_SET_TILING, &tiling) == 0);
     uint32_t *const linear = map_linear(fd, handle, TILED_BYTES);
-    linear[(13 * 2 * PITCH + 700) / 4] = 0x12345678; /* spec/80 7: column 700 of row 13 is byte 0x3abc */
+    linear[(13 * 2 * PITCH + 700) / 4] = 0x12345678; /* column 700 of row 13 is byte 0x3abc */
     struct i915_context_create context = {0};
     CHECK(CALL(fd, I915_CONTEXT_CREATE, &context) == 0);
     CHECK(context.context);
@@ -240,7 +239,7 @@ static void make_mistakes(int fd) {
 }
 
 int main(void) {
-    for (int round = 0; round < 2; round++) { /* what the first leaves behind, the second stumbles over */
+    for (int round = 0; round < 2; round++) { /* the second run fails if the first leaves anything behind */
         const int fd = open("/dev/dri/card0", O_RDWR | O_CLOEXEC);
         CHECK(fd >= 0);
         const int same = fcntl(fd, F_DUPFD_CLOEXEC, 20);

@@ -1,4 +1,4 @@
-/* What the scenes share: programs, buffers, textures, matrices. */
+/* Helpers for scenes: programs, buffers, textures, matrices. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Scenes that are made of work: shader loops, ray marching, layers of blended texture, many small draws. */
+/* Expensive scenes: shader loops, ray marching, layers of blended textures, many small draws. */
 #include <stddef.h>
 
 #include "scenes.h"

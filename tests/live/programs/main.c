@@ -1,7 +1,7 @@
 /* scenes SCENE OUTPUT SIZE FRAMES: draws with EGL, without a window, into a framebuffer object.
  *
- * OUTPUT gets the pixels of every frame, RGBA, bottom row first; "-" gives none, but the time of each frame but the
- * first.  The renderer's name goes to standard output.
+ * Writes the pixels of every frame to OUTPUT, RGBA, bottom row first; with "-", prints the time of each frame but the
+ * first instead.  Prints the renderer's name to standard output.
  */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>

@@ -1,4 +1,4 @@
-/* Scenes of the test and benchmark programs: what all of them use. */
+/* The scenes of the test and benchmark programs, and their helpers. */
 #ifndef SCENES_H
 #define SCENES_H
 #include <stddef.h>
@@ -25,14 +25,14 @@ struct scene {
 };
 
 extern const struct scene simple_scenes[], solid_scenes[], heavy_scenes[],
-    volume_scenes[]; /* each ends with a nameless one */
+    volume_scenes[]; /* each array ends with an entry without a name */
 
-/* A program of two shaders; attributes 0, 1, 2 are called position, color, texcoord.  It is in use afterwards. */
+/* Link and use a program of two shaders; attributes 0, 1, 2 are called position, color, texcoord. */
 GLuint make_program(const char *vertex, const char *fragment);
 GLuint make_buffer(GLenum target, const void *data, size_t size);
-/* Floats of the bound buffer as attribute `index`. */
+/* Use floats of the bound buffer as attribute `index`. */
 void attribute(GLuint index, int size, int stride_floats, int offset_floats);
-/* A texture with a checkered picture and all its levels. */
+/* A checkered texture with all mipmap levels. */
 GLuint make_texture(int size, unsigned seed, GLenum minify, GLenum wrap);
 void checker(unsigned char *rgba, int size, unsigned seed);
 void uniform1(GLuint program, const char *name, float x);
@@ -41,7 +41,7 @@ void uniform4(GLuint program, const char *name, float x, float y, float z, float
 void rectangle(float x0, float y0, float x1, float y1);
 float random_float(unsigned *state);
 
-/* Matrices, column after column. */
+/* Matrices, in column-major order. */
 void identity(float m[16]);
 void multiply(float m[16], const float a[16]); /* m = m a */
 void translate(float m[16], float x, float y, float z);

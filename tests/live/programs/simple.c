@@ -1,4 +1,4 @@
-/* Flat scenes: clears, a triangle, textures, blending, stencil, rendering to a texture, sprites. */
+/* Scenes without depth: clears, a triangle, textures, blending, stencil, rendering to a texture, sprites. */
 #include <stddef.h>
 
 #include "scenes.h"

@@ -5,7 +5,7 @@
 #include "scenes.h"
 
 #define PI   3.14159265f
-#define ROOM 60000 /* floats of a mesh */
+#define ROOM 60000 /* floats in a mesh */
 
 static GLuint program, vertices, indices;
 static int count[3];
@@ -28,7 +28,7 @@ struct mesh {
     int used;
 };
 
-/* A vertex: place and normal. */
+/* A vertex: position and normal. */
 static void vertex(struct mesh *mesh, float x, float y, float z, float nx, float ny, float nz) {
     const float data[] = {x, y, z, nx, ny, nz};
     for (int i = 0; i < 6 && mesh->used < ROOM; i++) {
@@ -177,7 +177,7 @@ static const char wave_vertex[] = "attribute vec2 position; uniform float time; 
                                   "  gl_Position = vec4(position.x, position.y * 0.8 + 0.1 * h, 0.3 * h, 1.0); }\n";
 static const char wave_fragment[] = "varying vec3 v; void main() { gl_FragColor = vec4(v, 1.0); }\n";
 
-/* A square of `side` times `side` cells, two triangles each, with indices of 16 bits. */
+/* A grid of `side` times `side` cells, two triangles each, with 16-bit indices. */
 static void make_grid(int cells) {
     const int across = cells + 1;
     float *const places = malloc((size_t)(across * across) * 2 * sizeof(float));

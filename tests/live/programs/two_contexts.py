@@ -1,7 +1,7 @@
-"""Two GL ES contexts that draw in turn, into a framebuffer each: python two_contexts.py OUTPUT.
+"""Two GL ES contexts that draw alternately, each into its own framebuffer: python two_contexts.py OUTPUT.
 
-Without a window and without bindings: EGL and GL ES through ctypes.  Each context has a program, a clear colour and a
-vertex buffer of its own, set up once, so that every batch relies on what its context keeps.
+Uses EGL and GL ES through ctypes, without a window.  Each context has its own program, clear colour and vertex buffer,
+set up once, so that every batch depends on the state in its context.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def generate(function: str) -> int:
 
 
 def set_up(which: int) -> int:
-    """Everything of one context; the location of its uniform."""
+    """Set up one context; return the location of its uniform."""
     program = gl.glCreateProgram()
     for kind, source in ((0x8B31, VERTEX), (0x8B30, FRAGMENTS[which])):
         shader = gl.glCreateShader(kind)

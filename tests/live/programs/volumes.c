@@ -1,5 +1,5 @@
-/* Volumes of many small sizes, with all their levels, that come and go: their buffers come back from the driver's
- * cache, some of them still mapped, with another tiling. */
+/* Short-lived volume textures of many small sizes, with all levels: the driver reuses their buffers from its cache,
+ * some of them still mapped, with another tiling. */
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static int half(int size) {
     return size > 1 ? size / 2 : 1;
 }
 
-/* Whole levels at once: crocus writes all but the first as if their slices lay one below the other, which ends behind
+/* Whole levels at once: crocus writes all but the first as if their slices were stacked vertically, which ends behind
  * the buffer.  Only the first level is drawn. */
 static void upload(int width, int height, int depth, unsigned seed) {
     const size_t size = (size_t)width * (size_t)height * (size_t)depth * 4;
@@ -50,7 +50,7 @@ static void upload(int width, int height, int depth, unsigned seed) {
     free(data);
 }
 
-/* Pictures of the same size between the volumes take their buffers and give them another tiling. */
+/* 2D textures of the same size reuse the buffers of the volumes with another tiling. */
 static void flat(int size) {
     GLuint texture = 0;
     unsigned char *const data = calloc((size_t)size * (size_t)size, 4);

@@ -1,4 +1,4 @@
-"""The process in which the body of a test runs: python child.py FILE FUNCTION."""
+"""The process that runs the body of a test: python child.py FILE FUNCTION."""
 
 import importlib.util
 import sys

@@ -1,7 +1,7 @@
-"""The kernel's DRM interface for programs that run under the shim, and tests that are such programs.
+"""The kernel's DRM interface for programs under the shim, and a decorator for tests that are such programs.
 
-Of the standard library only: clients start quickly.  A function that is marked with `in_client` is a test; its body
-runs in a process of its own, which has the shim, and gets an open device.
+Uses the standard library only, so that clients start quickly.  A function decorated with `in_client` is a test whose
+body runs in a process of its own with the shim, and receives an open device.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ PROT_RW, MAP_SHARED, MAP_FIXED = 3, 1, 0x10
 
 END = 0x05000000
 STORE = 0x10400002  # MI_STORE_DATA_IMM of one dword
-SLEEP, HANG, DIE, GATE = 0xF0000000, 0xF1000000, 0xF2000000, 0xF3000000  # what only the tests' server knows
+SLEEP, HANG, DIE, GATE = 0xF0000000, 0xF1000000, 0xF2000000, 0xF3000000  # commands of the tests' server only
 
-# Numbers of spec/80 2.2.
+# Numbers of ioctls: include/uapi/drm/drm.h and i915_drm.h.
 VERSION, CLOSE, FLINK, OPEN, GET_CAP = 0x00, 0x09, 0x0A, 0x0B, 0x0C
 TO_FD, FROM_FD = 0x2D, 0x2E
 SYNC_CREATE, SYNC_DESTROY, SYNC_TO_FD, SYNC_FROM_FD, SYNC_WAIT, SYNC_RESET, SYNC_SIGNAL = range(0xBF, 0xC6)
@@ -80,7 +80,7 @@ class Map:
 
 
 class Relocs:
-    """The relocations of an object, kept where the kernel may write."""
+    """The relocations of an object, in memory that the kernel may write."""
 
     def __init__(self, *entries: tuple[int, int, int, int, int, int]) -> None:
         """Each (target, delta, offset, presumed, read domains, write domain)."""
@@ -109,7 +109,7 @@ class Device:
         os.close(self.fd)
 
     def call(self, number: int, layout: str, *values: int) -> tuple[int, ...]:
-        """An ioctl whose argument has this layout; what it is afterwards."""
+        """Call an ioctl whose argument has this layout; return the argument afterwards."""
         data = ctypes.create_string_buffer(struct.pack("<" + layout, *values), struct.calcsize("<" + layout))
         request = 3 << 30 | len(data) << 16 | ord("d") << 8 | number
         self.error_data = data
@@ -153,7 +153,7 @@ class Device:
         return value.value
 
     def batch(self, *dwords: int) -> int:
-        """A buffer with commands."""
+        """Create a buffer with commands."""
         handle = self.create(max(PAGE, 4 * len(dwords)))
         self.write(handle, struct.pack(f"<{len(dwords)}I", *dwords))
         return handle
@@ -161,7 +161,7 @@ class Device:
     def exec(self, objects: list[Object], flags: int = RENDER_RING | HANDLE_LUT | BATCH_FIRST, start: int = 0,
              length: int = 0, context: int = 0, fences: list[tuple[int, int]] | None = None, sync: int = 0,
              **other: int) -> int:
-        """EXECBUFFER2; offsets are written back into `objects`; the sync files' field."""
+        """EXECBUFFER2; updates the offsets in `objects` and returns the field of the sync files."""
         array = ctypes.create_string_buffer(b"".join(
             struct.pack("<IIQQQQQQ", o.handle, o.relocs.count if o.relocs else 0,
                         address_of(o.relocs.data) if o.relocs else 0, o.alignment, o.offset, o.flags, 0, 0)
@@ -181,7 +181,7 @@ class Device:
 
     def store(self, target: int, offset: int, value: int, *before: int, flags: int = WRITE, context: int = 0,
               fences: list[tuple[int, int]] | None = None) -> tuple[Object, Object]:
-        """Let the GPU write a dword."""
+        """Submit a batch that writes a dword."""
         at = 4 * len(before)
         batch = self.batch(*before, STORE, 0, 0, value, END, 0)
         objects = [Object(batch, Relocs((1, offset, at + 8, 1, 0, 0))), Object(target, flags=flags)]
@@ -198,7 +198,7 @@ class Device:
         return self.call(SYNC_CREATE, "II", 0, flags)[0]
 
     def sync_wait(self, handles: list[int], flags: int = 0, timeout_ns: int = 0) -> int:
-        """`timeout_ns` from now on; the first that is signalled."""
+        """Wait at most `timeout_ns`; return the index of the first signalled object."""
         array = (ctypes.c_uint32 * len(handles))(*handles)
         return self.call(SYNC_WAIT, "QqIIII", address_of(array), time.monotonic_ns() + timeout_ns, len(handles), flags,
                          0, 0)[4]
@@ -212,7 +212,7 @@ class Device:
 
 @contextmanager
 def fails(*numbers: int) -> Any:
-    """The block ends with one of these errors."""
+    """Expect the block to fail with one of these errors."""
     wanted = [errno.errorcode[n] for n in numbers]
     try:
         yield

@@ -1,7 +1,7 @@
-"""A device server for the shim's tests: it knows the protocol, and of commands only what the tests need.
+"""A device server for the shim's tests: the whole protocol, but only the commands that the tests need.
 
-Batches are lists of dwords: MI_NOOP, MI_STORE_DATA_IMM, MI_BATCH_BUFFER_END and those of tests.live.shim.drm that no
-hardware has.  What it hears, it writes down.
+Batches are lists of dwords: MI_NOOP, MI_STORE_DATA_IMM, MI_BATCH_BUFFER_END, and the artificial commands of
+tests.live.shim.drm.  The server records all packets.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAGE = 4096
 
 
 class Died(Exception):
-    """The server is to vanish."""
+    """A command has requested the end of the server."""
 
 
 class File:
@@ -135,7 +135,7 @@ class Connection:
                 assert offset + size <= len(self.files[file].map)
                 self.pages[(address + at) // PAGE] = file, offset + at
 
-    # --- commands ----------------------------------------------------------------------------------------------------
+    # --- commands -----------------------------------------------------------------------------------------------------
     def _place(self, address: int) -> tuple[mmap.mmap, int]:
         file, offset = self.pages[address // PAGE]
         return self.files[file].map, offset + address % PAGE
@@ -203,7 +203,7 @@ class Connection:
 
 
 class FakeServer:
-    """Listens in a directory, with the files that make a program see a GPU."""
+    """Listens in a directory with the tree in which programs find a GPU."""
 
     def __init__(self, directory: Path, device: str = "g45", gtt_size: int = 0) -> None:
         self.directory, self.part = directory, BY_NAME[device]
@@ -232,7 +232,7 @@ class FakeServer:
                 self._start(connection.serve)
 
     def stop(self) -> None:
-        """Vanish, as if killed."""
+        """End without notice, as if killed."""
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
@@ -252,7 +252,7 @@ class FakeServer:
             os.close(shared["file"])
         assert not self.errors, self.errors
 
-    # --- clients -----------------------------------------------------------------------------------------------------
+    # --- clients ------------------------------------------------------------------------------------------------------
     def environment(self) -> dict[str, str]:
         return {**os.environ, **additions(self.directory, os.environ), "PYTHONPATH": os.fspath(ROOT),
                 "PYTHONDONTWRITEBYTECODE": "1"}
@@ -262,7 +262,7 @@ class FakeServer:
                                 stderr=subprocess.STDOUT, **options)
 
     def call(self, body: Callable[..., None]) -> None:
-        """Run a function of a test file under the shim; the server has heard everything by then."""
+        """Run a function of a test file under the shim, until the server has handled everything."""
         self.finish(self.start_function(body))
         self.until(lambda: not any(connection.open for connection in self.connections))
 
@@ -272,7 +272,7 @@ class FakeServer:
 
     @staticmethod
     def finish(client: subprocess.Popen[str], timeout: float = 60) -> str:
-        """Wait for a client, which has to end well; what it printed."""
+        """Wait for a client, which must exit with status 0; return its output."""
         try:
             output, _ = client.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:

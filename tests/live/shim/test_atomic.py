@@ -1,4 +1,4 @@
-"""Atomic mode setting (spec/80 2.6, 3.8), which is there when it is asked for."""
+"""Atomic mode setting, which is offered with GEN4EMU_ATOMIC=1 only."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FLIP_COMPLETE = 2
 
 
 class Screen:
-    """A device file that may use atomic mode setting, with two pictures and a mode."""
+    """A device file with atomic mode setting, two framebuffers and a mode."""
 
     def __init__(self) -> None:
         os.environ["GEN4EMU_ATOMIC"] = "1"
@@ -55,7 +55,7 @@ class Screen:
         return int(self.d.call(CREATE_BLOB, "QII", address_of(raw), len(data), 0)[2])
 
     def properties(self, thing: int) -> dict[str, tuple[int, int]]:
-        """By name: number and value."""
+        """The number and value of each property, by name."""
         numbers, values = (ctypes.c_uint32 * 16)(), (ctypes.c_uint64 * 16)()
         count = self.d.call(GET_PROPERTIES, "QQ3I4x", address_of(numbers), address_of(values), 16, thing, 0)[2]
         found = {}
@@ -88,8 +88,8 @@ class Screen:
 
 
 @in_client(path=CARD)
-def test_it_is_not_there_unless_it_is_asked_for(d: Device) -> None:
-    """i915 leaves it out before Ironlake, unless its parameter nuclear_pageflip says otherwise."""
+def test_atomic_mode_setting_is_off_by_default(d: Device) -> None:
+    """i915 offers it before Ironlake only with its parameter nuclear_pageflip."""
     with fails(errno.EOPNOTSUPP):
         d.call(SET_CAP, "QQ", 3, 1)
     with fails(errno.EOPNOTSUPP):
@@ -97,7 +97,7 @@ def test_it_is_not_there_unless_it_is_asked_for(d: Device) -> None:
     os.environ["GEN4EMU_ATOMIC"] = "1"
     late = Device(CARD)
     with fails(errno.EINVAL):
-        late.call(ATOMIC, "8Q", *[0] * 8)  # it has to be switched on
+        late.call(ATOMIC, "8Q", *[0] * 8)  # the client capability is not set
     assert late.call(PLANES, "QI4x", 0, 0)[1] == 0
     late.call(SET_CAP, "QQ", 3, 1)
     assert late.call(PLANES, "QI4x", 0, 0)[1] == 2
@@ -105,7 +105,7 @@ def test_it_is_not_there_unless_it_is_asked_for(d: Device) -> None:
 
 
 @in_client(path=CARD)
-def test_properties_tell_what_is_set(d: Device) -> None:
+def test_properties_report_the_state(d: Device) -> None:
     s = Screen()
     assert s.value(CRTC, "ACTIVE") == s.value(CRTC, "MODE_ID") == s.value(PRIMARY, "FB_ID") == 0
     s.commit(ALLOW_MODESET, *s.on(s.pictures[0]))
@@ -124,7 +124,7 @@ def test_properties_tell_what_is_set(d: Device) -> None:
     assert d.call(PLANES, "QI4x", 0, 0)[1] == 0  # another file of the same process
 
 
-def test_commits_show_their_pictures(start_live: Callable) -> None:
+def test_commits_show_their_framebuffers(start_live: Callable) -> None:
     with start_live() as live:
         live.call(client_that_commits)
         (connection,) = [c for c in live.connections if c.marks]
@@ -147,19 +147,19 @@ def client_that_commits(d: Device) -> None:
     s.commit(0, (PRIMARY, {"FB_ID": s.pictures[0], "IN_FENCE_FD": fence.value}))
     s.commit(ALLOW_MODESET, (CRTC, {"ACTIVE": 0}))
     assert (s.value(CRTC, "ACTIVE"), s.value(PRIMARY, "FB_ID")) == (0, s.pictures[0])
-    s.commit(0, (PRIMARY, {"FB_ID": s.pictures[1]}))  # in the dark
+    s.commit(0, (PRIMARY, {"FB_ID": s.pictures[1]}))  # while the CRTC is inactive
     s.commit(ALLOW_MODESET, (CRTC, {"ACTIVE": 1}))
     s.commit(ALLOW_MODESET, *s.off())
     assert s.value(CONNECTOR, "CRTC_ID") == 0
 
 
 @in_client(path=CARD)
-def test_what_makes_no_sense_changes_nothing(d: Device) -> None:
+def test_invalid_commits_change_nothing(d: Device) -> None:
     s = Screen()
     off, on = s.off(), s.on(s.pictures[0])
     connector, crtc, plane = on
     with fails(errno.EINVAL):
-        s.commit(0, *on)  # a mode, and no word that one may be set
+        s.commit(0, *on)  # sets a mode without ALLOW_MODESET
     for changes in ((crtc, plane), (connector, plane), (connector, (CRTC, {"ACTIVE": 1}))):
         with fails(errno.EINVAL):
             s.commit(ALLOW_MODESET, *changes)
@@ -187,11 +187,11 @@ def test_what_makes_no_sense_changes_nothing(d: Device) -> None:
     assert (s.value(CRTC, "ACTIVE"), s.value(PRIMARY, "FB_ID")) == (1, s.pictures[0])
     s.commit(ALLOW_MODESET, *off)
     with fails(errno.EINVAL):
-        s.commit(EVENT, (CRTC, {"ACTIVE": 0}))  # nothing that could happen
+        s.commit(EVENT, (CRTC, {"ACTIVE": 0}))  # an event without a flip
 
 
 @in_client(path=CARD)
-def test_the_older_calls_and_this_one_know_of_each_other(d: Device) -> None:
+def test_legacy_and_atomic_calls_share_state(d: Device) -> None:
     s = Screen()
     set_mode(s.d, s.pictures[1], s.mode)
     assert (s.value(CRTC, "ACTIVE"), s.value(PRIMARY, "FB_ID")) == (1, s.pictures[1])
@@ -206,7 +206,7 @@ def test_the_older_calls_and_this_one_know_of_each_other(d: Device) -> None:
 
 
 @in_client(path=CARD)
-def test_blobs_are_there_without_it(d: Device) -> None:
+def test_blobs_do_not_need_atomic_mode_setting(d: Device) -> None:
     data, raw = ctypes.create_string_buffer(b"hello", 5), ctypes.create_string_buffer(5)
     blob = d.call(CREATE_BLOB, "QII", address_of(data), 5, 0)[2]
     assert d.call(GET_BLOB, "IIQ", blob, 5, address_of(raw))[1] == 5

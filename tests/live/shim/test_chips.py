@@ -1,4 +1,4 @@
-"""What each machine answers (spec/80 2.2, 2.4, 2.5, 5.1)."""
+"""Parameters, capabilities and queries of each chip."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_capabilities(d: Device) -> None:
 
 
 @in_client
-def test_query_items_fail_one_by_one(d: Device) -> None:
+def test_query_items_fail_individually(d: Device) -> None:
     items = ctypes.create_string_buffer(b"".join(struct.pack("<QiIQ", n, 0, 0, 0) for n in (1, 2, 3, 4, 5, 6, 0, 7)))
     d.call(QUERY, "IIQ", 8, 0, address_of(items))
     lengths = [struct.unpack_from("<i", items, 24 * i + 8)[0] for i in range(8)]
@@ -116,12 +116,12 @@ def test_old_and_later_interfaces_fail_as_on_the_real_machine(d: Device) -> None
     assert card.call(0x01, "QQ", 0, 0)[0] == 0
     assert card.call(0x07, "iiii", 1, 4, -1, -1) == (1, 4, 1, 6)
     assert card.call(0x01, "QQ", 0, 0)[0] == len("pci:0000:00:02.0")
-    for number in (0x02, 0x07, 0x0A, 0x0B):  # not for render nodes
+    for number in (0x02, 0x07, 0x0A, 0x0B):  # not allowed on render nodes
         with fails(errno.EACCES):
             d.call(number, "IIII", 0, 0, 0, 0)
 
 
-def test_unknown_ioctls_are_noted_once(start_live: Callable) -> None:
+def test_unknown_ioctls_are_logged_once(start_live: Callable) -> None:
     with start_live() as live:
         live.call(client_of_the_unknown)
         assert live.notes == ["unknown ioctl 0x9e", "unknown ioctl 0xff"]
@@ -134,9 +134,9 @@ def client_of_the_unknown(d: Device) -> None:
 
 
 @in_client(path=RENDER)
-def test_arguments_may_be_shorter_or_longer_or_absent(d: Device) -> None:
+def test_ioctl_arguments_may_be_shorter_or_longer_or_absent(d: Device) -> None:
     handle = d.create()
-    assert d.call(0x5E, "IIQQQ", handle, 0, 0, 4096, 0)[4] > 0  # MMAP without flags, as old libraries have it
+    assert d.call(0x5E, "IIQQQ", handle, 0, 0, 4096, 0)[4] > 0  # MMAP without flags, as in old libraries
     assert d.call(0x57, "IIQQ", handle, 9, 1, 2) == (handle, 0, 1, 2)
     libc = ctypes.CDLL(None, use_errno=True)
     assert libc.ioctl(d.fd, ctypes.c_ulong(0xC0106446), None) == -1
@@ -146,16 +146,16 @@ def test_arguments_may_be_shorter_or_longer_or_absent(d: Device) -> None:
     assert libc.ioctl(d.fd, ctypes.c_ulong(0x6458)) == 0  # THROTTLE
 
 
-def test_the_server_hears_when_a_driver_works_with_the_device(start_live: Callable) -> None:
+def test_the_shim_reports_when_a_driver_uses_the_device(start_live: Callable) -> None:
     with start_live() as live:
-        live.call(client_that_only_looks)
+        live.call(client_that_only_probes)
         assert [c.used for c in live.connections] == [0]
         live.call(client_that_works)
         assert [c.used for c in live.connections] == [0, 1, 0]
 
 
-def client_that_only_looks(d: Device) -> None:
-    """As drivers for other devices do: hasvk asks for parameters and looks for swizzling, kms_swrast for a version."""
+def client_that_only_probes(d: Device) -> None:
+    """As drivers for other devices do: hasvk reads parameters and detects swizzling, kms_swrast reads the version."""
     d.param(4)
     d.call(VERSION, "iiiIQQQQQQ", *[0] * 10)
     d.call(GET_CAP, "QQ", 1, 0)

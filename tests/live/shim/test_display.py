@@ -1,4 +1,4 @@
-"""Mode setting (spec/80 2.6, 3.8)."""
+"""Mode setting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODE_BYTES = 68
 
 
 class Mode:
-    """A mode of the connector; the first one is the preferred one."""
+    """A mode of the connector."""
 
     def __init__(self, d: Device, number: int = 0) -> None:
         count = mode_count(d)
@@ -47,7 +47,7 @@ def all_modes(d: Device) -> list[Mode]:
 
 
 def dumb(d: Device, width: int = 1024, height: int = 768, bpp: int = 32) -> tuple[int, int, int]:
-    """Handle, pitch and size."""
+    """Create a dumb buffer; return handle, pitch and size."""
     result = d.call(CREATE_DUMB, "6IQ", height, width, bpp, 0, 0, 0, 0)
     return result[4], result[5], result[6]
 
@@ -71,9 +71,9 @@ def next_event(d: Device) -> tuple[int, ...]:
     return struct.unpack("<IIQIIII", os.read(d.fd, 1024))
 
 
-# --- what there is ---------------------------------------------------------------------------------------------------
+# --- resources --------------------------------------------------------------------------------------------------------
 @in_client(path=CARD)
-def test_there_is_one_of_everything(d: Device) -> None:
+def test_one_crtc_encoder_and_connector(d: Device) -> None:
     assert d.call(RESOURCES, "QQQQ8I", *[0] * 12)[4:] == (0, 1, 1, 1, 0, 8192, 0, 8192)
     ids = (ctypes.c_uint32 * 3)()
     pointers = [address_of(ids) + 4 * i for i in range(3)]
@@ -90,7 +90,7 @@ def test_there_is_one_of_everything(d: Device) -> None:
 
 
 @in_client(path=CARD)
-def test_the_standard_mode(d: Device) -> None:
+def test_the_default_mode(d: Device) -> None:
     fields = Mode(d).fields
     assert fields[:14] == (65000, 1024, 1048, 1184, 1344, 0, 768, 771, 777, 806, 0, 60, 0xA, 0x48)
     assert round(fields[0] * 1000 / (fields[4] * fields[9])) == 60
@@ -134,7 +134,7 @@ def test_timings_are_those_of_the_standards(d: Device) -> None:
 
 
 @in_client(path=CARD)
-def test_modes_are_written_where_there_is_room_for_all_of_them(d: Device) -> None:
+def test_modes_are_written_if_the_array_has_the_capacity(d: Device) -> None:
     room = ctypes.create_string_buffer(b"\xEE" * MODE_BYTES * 14, MODE_BYTES * 14)
     for count, written in ((1, 0), (12, 0), (13, 13), (14, 13)):
         answer = d.call(GET_CONNECTOR, "QQQQ12I", 0, address_of(room), 0, 0, count, 0, 0, 0, CONNECTOR, *[0] * 7)
@@ -160,7 +160,7 @@ def client_that_sets_every_mode(render: Device) -> None:
     assert render.fd != d.fd
 
 
-def test_another_mode_can_be_asked_for(start_live: Callable) -> None:
+def test_the_preferred_mode_can_be_chosen(start_live: Callable) -> None:
     os.environ["GEN4EMU_MODE"] = "640x480"
     try:
         with start_live() as live:
@@ -178,7 +178,7 @@ def client_with_a_mode(d: Device) -> None:
 
 
 def test_a_monitor_of_a_named_size_has_no_larger_modes(start_live: Callable) -> None:
-    """Some programs take the largest one."""
+    """Some programs choose the largest mode."""
     os.environ["GEN4EMU_MODE"] = "1280x800"
     try:
         with start_live() as live:
@@ -195,7 +195,7 @@ def client_with_a_small_monitor(d: Device) -> None:
     assert d.fd != card.fd
 
 
-def test_the_preferred_size_may_be_no_common_one(start_live: Callable) -> None:
+def test_the_preferred_size_may_be_uncommon(start_live: Callable) -> None:
     os.environ["GEN4EMU_MODE"] = "4096x3000"
     try:
         with start_live() as live:
@@ -208,7 +208,7 @@ def client_with_a_size_of_its_own(d: Device) -> None:
     card = Device(CARD)
     modes = all_modes(card)
     assert [mode.name for mode in modes] == ["4096x3000", *sorted(SIZES, key=area, reverse=True)]
-    assert edid_sizes(read_edid(card)) == set(SIZES)  # it cannot express the large one
+    assert edid_sizes(read_edid(card)) == set(SIZES)  # an EDID cannot express the large one
 
 
 def area(name: str) -> int:
@@ -225,7 +225,7 @@ def read_edid(d: Device) -> bytes:
 
 
 def edid_sizes(edid: bytes) -> set[str]:
-    """All sizes that an EDID of version 1.3 names."""
+    """All sizes that an EDID 1.3 lists."""
     sizes = {name for byte, bit, name in ((35, 0x20, "640x480"), (35, 1, "800x600"), (36, 8, "1024x768"))
              if edid[byte] & bit}
     for at in range(38, 54, 2):
@@ -241,7 +241,7 @@ def edid_sizes(edid: bytes) -> set[str]:
 
 
 @in_client(path=CARD)
-def test_the_edid_names_the_same_modes(d: Device) -> None:
+def test_the_edid_lists_the_modes_of_the_connector(d: Device) -> None:
     edid = read_edid(d)
     assert edid_sizes(edid) == set(SIZES)
     assert b"\0\0\0\xfc\0gen4emu\n" in edid
@@ -290,7 +290,7 @@ def test_properties_and_blobs(d: Device) -> None:
 
 
 @in_client(path=CARD)
-def test_planes_are_there_for_those_who_ask(d: Device) -> None:
+def test_planes_need_the_universal_planes_capability(d: Device) -> None:
     planes = (ctypes.c_uint32 * 2)()
     assert d.call(PLANES, "QI4x", 0, 0)[1] == 0
     d.call(SET_CAP, "QQ", 2, 1)
@@ -304,12 +304,12 @@ def test_planes_are_there_for_those_who_ask(d: Device) -> None:
         d.call(GET_PROPERTIES, "QQ3I4x", address_of(numbers), address_of(values), 4, plane, 0)
         kinds.append(values[0])
     assert kinds == [1, 2]
-    for capability in (3, 5, 99):  # atomic: programs fall back
+    for capability in (3, 5, 99):  # capability 3 is atomic: programs fall back
         with fails(errno.EOPNOTSUPP):
             d.call(SET_CAP, "QQ", capability, 1)
 
 
-# --- framebuffers ----------------------------------------------------------------------------------------------------
+# --- framebuffers -----------------------------------------------------------------------------------------------------
 @in_client(path=CARD)
 def test_dumb_buffers(d: Device) -> None:
     handle, pitch, size = dumb(d, 1000, 10, 16)
@@ -326,7 +326,7 @@ def test_dumb_buffers(d: Device) -> None:
 
 
 @in_client(path=CARD)
-def test_framebuffers_have_to_fit(d: Device) -> None:
+def test_framebuffers_must_fit_into_their_buffers(d: Device) -> None:
     handle, pitch, _ = dumb(d)
     fb = new_fb(d, handle, pitch)
     assert d.call(GET_FB, "7I", fb, 0, 0, 0, 0, 0, 0)[1:6] == (1024, 768, 4096, 32, 24)
@@ -357,8 +357,8 @@ def test_framebuffers_have_to_fit(d: Device) -> None:
         d.call(REMOVE_FB, "I", fb)
 
 
-# --- showing ---------------------------------------------------------------------------------------------------------
-def test_whatever_is_shown_is_marked_for_the_server(start_live: Callable) -> None:
+# --- showing ----------------------------------------------------------------------------------------------------------
+def test_every_shown_framebuffer_sends_a_mark(start_live: Callable) -> None:
     with start_live() as live:
         live.call(client_that_shows)
         (connection,) = [c for c in live.connections if c.marks]
@@ -388,7 +388,7 @@ def client_that_shows(render: Device) -> None:
     d.map(tiled, 4096 * 768, GTT)[5] = 1
     shown = fb2(d, tiled, 4096, X_TILED)
     set_mode(d, shown, mode)
-    d.call(DIRTY, "4IQ", fb, 0, 0, 0, 0)  # not the one that is shown
+    d.call(DIRTY, "4IQ", fb, 0, 0, 0, 0)  # not the shown framebuffer
     d.call(DIRTY, "4IQ", shown, 0, 0, 0, 0)
     d.call(SET_CRTC, f"Q7I{MODE_BYTES}x", 0, 0, CRTC, 0, 0, 0, 0, 0)
     with fails(errno.EBUSY):
@@ -397,7 +397,7 @@ def client_that_shows(render: Device) -> None:
 
 
 @in_client(path=CARD)
-def test_modes_that_make_no_sense_are_refused(d: Device) -> None:
+def test_invalid_modes_are_refused(d: Device) -> None:
     mode = Mode(d)
     handle, pitch, _ = dumb(d)
     small = new_fb(d, handle, pitch, 1024, 700)
@@ -413,7 +413,7 @@ def test_modes_that_make_no_sense_are_refused(d: Device) -> None:
 
 
 @in_client(path=CARD)
-def test_flips_wait_for_the_gpu_and_give_events(d: Device) -> None:
+def test_flips_wait_for_the_gpu_and_send_events(d: Device) -> None:
     mode = Mode(d)
     buffers = [dumb(d) for _ in range(2)]
     fbs = [new_fb(d, handle, pitch) for handle, pitch, _ in buffers]
@@ -447,13 +447,13 @@ def test_flips_wait_for_the_gpu_and_give_events(d: Device) -> None:
 
 
 @in_client(path=CARD)
-def test_vertical_blanks_come_sixty_times_a_second(d: Device) -> None:
+def test_there_are_sixty_vertical_blanks_a_second(d: Device) -> None:
     now = d.call(WAIT_VBLANK, "IIQQ", 1, 0, 0, 0)[1]
     start = time.monotonic()
     later = d.call(WAIT_VBLANK, "IIQQ", 1, 6, 0, 0)[1]
     assert later >= now + 6
     assert 0.06 < time.monotonic() - start < 1
-    assert d.call(WAIT_VBLANK, "IIQQ", 0, now, 0, 0)[1] >= later  # over already
+    assert d.call(WAIT_VBLANK, "IIQQ", 0, now, 0, 0)[1] >= later  # has passed
     d.call(WAIT_VBLANK, "IIQQ", 0x4000001, 1, 0x55, 0)
     assert next_event(d)[:3] == (1, 32, 0x55)
     active, sequence = d.call(GET_SEQUENCE, "IIQQ", CRTC, 0, 0, 0)[1:3]

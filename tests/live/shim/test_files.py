@@ -1,4 +1,4 @@
-"""Nodes, paths and descriptors (spec/80 2.1, 3.1, 3.9)."""
+"""Nodes, paths and descriptors."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PCI = "/sys/devices/pci0000:00/0000:00:02.0"
 KCMP = 312
 
 
-# --- paths -----------------------------------------------------------------------------------------------------------
+# --- paths ------------------------------------------------------------------------------------------------------------
 @in_client
-def test_nodes_are_character_devices_to_every_stat(d: Device) -> None:
+def test_nodes_are_character_devices_for_all_stat_functions(d: Device) -> None:
     for path, minor in ((CARD, 0), (RENDER, 128), ("//dev/./dri//card0", 0), ("/dev/dri/by-path/../card0", 0),
                         ("/dev/dri/by-path/pci-0000:00:02.0-render", 128)):
         for status in (os.stat(path), os.lstat(path) if "render" not in path else os.stat(path)):
@@ -72,7 +72,7 @@ def test_libdrm_finds_the_device(d: Device) -> None:
 
 @in_client
 def test_udev_finds_the_cards_and_their_slot(d: Device) -> None:
-    """Weston and Xorg look for GPUs so.  It takes only what lies in sysfs for a device."""
+    """Weston and Xorg find GPUs through udev, which accepts devices in sysfs only."""
     udev = ctypes.CDLL("libudev.so.1")
     pointer = ctypes.c_void_p
     for name in ("udev_new", "udev_enumerate_new", "udev_enumerate_get_list_entry", "udev_list_entry_get_next",
@@ -96,7 +96,7 @@ def test_udev_finds_the_cards_and_their_slot(d: Device) -> None:
 
 
 @in_client
-def test_the_system_s_directories_list_ours_beside_their_own(d: Device) -> None:
+def test_system_directories_also_list_the_device(d: Device) -> None:
     classes = set(os.listdir("/sys/class/"))
     assert classes >= {"drm", "net", "tty"}
     assert os.path.isdir("/sys/class/net/lo")
@@ -107,7 +107,7 @@ def test_the_system_s_directories_list_ours_beside_their_own(d: Device) -> None:
 
 
 @in_client
-def test_our_part_of_sys_is_sysfs_and_nothing_else(d: Device) -> None:
+def test_only_the_tree_s_sys_is_reported_as_sysfs(d: Device) -> None:
     def kind(where: bytes | int) -> int:
         raw = ctypes.create_string_buffer(256)
         for name in ("statfs", "statfs64"):
@@ -149,7 +149,7 @@ def test_relative_paths_lead_to_the_nodes(d: Device) -> None:
 
 
 @in_client
-def test_programs_that_call_the_kernel_directly_get_the_device(d: Device) -> None:
+def test_programs_that_use_syscall_get_the_device(d: Device) -> None:
     fd = libc.syscall(257, -100, RENDER.encode(), os.O_RDWR)
     value = ctypes.c_int()
     data = ctypes.create_string_buffer(struct.pack("<iIQ", 4, 0, ctypes.addressof(value)))
@@ -159,9 +159,9 @@ def test_programs_that_call_the_kernel_directly_get_the_device(d: Device) -> Non
     assert libc.syscall(39) == os.getpid()
 
 
-# --- descriptors -----------------------------------------------------------------------------------------------------
+# --- descriptors ------------------------------------------------------------------------------------------------------
 @in_client
-def test_duplicates_share_handles_and_other_opens_do_not(d: Device) -> None:
+def test_duplicated_descriptors_share_handles_and_other_open_files_do_not(d: Device) -> None:
     handle = d.create()
     import fcntl
     for fd in (os.dup(d.fd), fcntl.fcntl(d.fd, fcntl.F_DUPFD_CLOEXEC, 50), os.dup2(d.fd, 77)):
@@ -188,7 +188,7 @@ def test_open_flags_are_kept(d: Device) -> None:
 
 
 @in_client
-def test_nothing_is_there_to_read_but_one_may_wait_for_it(d: Device) -> None:
+def test_poll_works_without_events(d: Device) -> None:
     assert select.select([d.fd], [], [], 0)[0] == []
     epoll = select.epoll()
     epoll.register(d.fd, select.EPOLLIN)
@@ -196,7 +196,7 @@ def test_nothing_is_there_to_read_but_one_may_wait_for_it(d: Device) -> None:
 
 
 @in_client
-def test_the_shims_own_descriptors_are_out_of_reach(d: Device) -> None:
+def test_the_program_cannot_close_or_replace_the_shim_s_descriptors(d: Device) -> None:
     handle = d.create()
     used = [int(name) for name in os.listdir("/proc/self/fd")]
     hidden = [fd for fd in used if fd > 100]
@@ -240,8 +240,8 @@ def client_that_closes(d: Device) -> None:
 
 
 @in_client
-def test_a_descriptor_that_came_from_another_process_is_the_device(d: Device) -> None:
-    """As DRI3 passes them: the receiver knows nothing of who opened it."""
+def test_a_descriptor_from_another_process_is_a_device_file(d: Device) -> None:
+    """As DRI3 passes them: the receiver has not opened the file."""
     import socket
     ours, theirs = socket.socketpair()
     script = ("import os, socket, sys; s = socket.socket(fileno=int(sys.argv[1]))\n"
@@ -257,9 +257,9 @@ def test_a_descriptor_that_came_from_another_process_is_the_device(d: Device) ->
     assert d.read(handle, 6) == bytes(6)
 
 
-# --- everything else -------------------------------------------------------------------------------------------------
+# --- everything else --------------------------------------------------------------------------------------------------
 @in_client
-def test_other_files_are_left_alone(d: Device) -> None:
+def test_other_files_are_not_affected(d: Device) -> None:
     handle = d.create()
     path = Path(f"/tmp/shim-test-{os.getpid()}")
     path.write_bytes(b"data")
@@ -277,7 +277,7 @@ def test_other_files_are_left_alone(d: Device) -> None:
     assert handle
 
 
-def test_without_a_server_nothing_is_different(start_live: Callable) -> None:
+def test_without_the_environment_variable_nothing_changes(start_live: Callable) -> None:
     with start_live() as live:
         environment = live.environment()
         del environment["GEN4EMU_LIVE"]
@@ -288,7 +288,7 @@ def test_without_a_server_nothing_is_different(start_live: Callable) -> None:
         assert not live.connections
 
 
-def test_a_server_that_is_not_there_is_an_error(start_live: Callable, tmp_path: Path) -> None:
+def test_a_missing_server_is_an_error(start_live: Callable, tmp_path: Path) -> None:
     with start_live() as live:
         (tmp_path / "socket").unlink()
         script = "import os, errno\ntry: os.open('/dev/dri/card0', os.O_RDWR)\nexcept OSError as e: print(e.errno)"

@@ -1,4 +1,4 @@
-"""Maps that stay while the buffer below them changes its tiling or its memory."""
+"""Mappings that stay while their buffer changes its tiling or its memory."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def is_mapped(address: int) -> bool:
 
 
 def write_behind(view: Map) -> None:
-    """As crocus does with small levels of volumes: it must hit neither a hole nor a buffer."""
+    """Write behind a map, as crocus does with small levels of volumes: there must be memory, but no buffer."""
     ctypes.memset(view.address + view.size, 0xEE, GUARD)
 
 
 def check_tiled(d: Device, handle: int, view: Map) -> None:
-    """The map shows rows, the buffer has X tiles: byte 512 of row 0 is the first of the second tile."""
+    """The map is linear, the buffer has X tiles: byte 512 of row 0 is the first byte of the second tile."""
     for value in (0x51, 0x52):
         view[512] = value
         d.exec([Object(d.batch(END, 0)), Object(handle)])
@@ -71,7 +71,7 @@ def test_the_guard_behind_a_map_outlives_every_change_of_the_tiling(d: Device) -
 
 
 @in_client
-def test_the_memory_behind_a_map_is_not_another_buffer_s_after_the_tiling_has_changed(d: Device) -> None:
+def test_the_memory_behind_a_map_never_belongs_to_another_buffer_after_a_tiling_change(d: Device) -> None:
     handle, neighbour = d.create(SIZE), d.create(SIZE)
     d.set_tiling(handle, X, PITCH)
     view = d.map(handle, SIZE, GTT)
@@ -84,7 +84,7 @@ def test_the_memory_behind_a_map_is_not_another_buffer_s_after_the_tiling_has_ch
 
 @in_client
 def test_every_map_through_the_aperture_has_a_guard(d: Device) -> None:
-    """Of a part of the buffer, the second one of a buffer, and one that is older than the tiling."""
+    """A map of a part of the buffer, a second map of a buffer, and a map older than the tiling."""
     handle = d.create(SIZE)
     old = d.map(handle, SIZE, GTT)
     d.set_tiling(handle, X, PITCH)
@@ -133,7 +133,7 @@ def test_what_the_program_maps_over_a_guard_stays_when_the_map_goes(d: Device) -
 
 
 @in_client
-def test_a_map_that_replaces_its_like_keeps_the_view(d: Device) -> None:
+def test_replacing_a_map_by_an_equal_one_keeps_the_view(d: Device) -> None:
     handle = d.create(SIZE)
     d.set_tiling(handle, X, PITCH)
     view = d.map(handle, SIZE, GTT)
@@ -142,7 +142,7 @@ def test_a_map_that_replaces_its_like_keeps_the_view(d: Device) -> None:
     assert again[512] == 1
     other = d.create(SIZE)
     d.set_tiling(other, X, PITCH)
-    d.map(other, SIZE, GTT).fill(b"\xAA" * SIZE)  # would take the place of a view that is gone
+    d.map(other, SIZE, GTT).fill(b"\xAA" * SIZE)  # would reuse the memory of a freed view
     assert again[512] == 1
     check_tiled(d, handle, again)
 
@@ -166,7 +166,7 @@ def test_a_map_that_moves_or_shrinks_keeps_the_view(d: Device) -> None:
         d.set_tiling(buffer, X, PITCH)
     view = d.map(handle, SIZE, GTT)
     view[512] = 1
-    place = d.map(d.create(2 * PAGE), 2 * PAGE, GTT).address  # a small map with a guard is there
+    place = d.map(d.create(2 * PAGE), 2 * PAGE, GTT).address  # the address of a small map with a guard
     assert libc.mremap(view.address, SIZE, SIZE, may_move | fixed, place) == place
     d.map(other, SIZE, GTT).fill(b"\xAA" * SIZE)
     moved = Map(place, SIZE)
@@ -199,7 +199,7 @@ def test_an_exported_buffer_keeps_its_maps_views_and_guards(d: Device) -> None:
 
 
 @in_client
-def test_a_tiling_that_there_is_no_memory_for_is_refused_and_nothing_changes(d: Device) -> None:
+def test_a_tiling_change_without_memory_is_refused_and_changes_nothing(d: Device) -> None:
     size = 64 << 20
     handle = d.create(size)
     view = d.map(handle, size, GTT)
@@ -216,7 +216,7 @@ def test_a_tiling_that_there_is_no_memory_for_is_refused_and_nothing_changes(d: 
     check_tiled(d, handle, view)
 
 
-def test_a_tiling_that_another_process_has_changed_is_followed(start_live: Callable, tmp_path: Path) -> None:
+def test_a_tiling_change_by_another_process_is_adopted(start_live: Callable, tmp_path: Path) -> None:
     with start_live() as live:
         first = live.start_function(client_with_an_old_tiling)
         live.until((tmp_path / "name").exists)

@@ -1,4 +1,4 @@
-"""Buffer objects (spec/80 3.2)."""
+"""GEM objects."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from tests.live.shim.drm import (
 X, Y = 1, 2
 
 
-# --- life ------------------------------------------------------------------------------------------------------------
+# --- creating and closing ---------------------------------------------------------------------------------------------
 @in_client
 def test_handles_start_at_one_and_the_lowest_free_one_comes_next(d: Device) -> None:
     assert [d.create() for _ in range(3)] == [1, 2, 3]
@@ -52,7 +52,7 @@ def test_handles_start_at_one_and_the_lowest_free_one_comes_next(d: Device) -> N
 
 
 @in_client
-def test_sizes_are_rounded_up_to_pages_and_nothing_is_refused(d: Device) -> None:
+def test_sizes_are_rounded_up_to_pages_and_zero_is_refused(d: Device) -> None:
     assert d.call(CREATE, "QII", 4097, 0, 0)[0] == 8192
     with fails(errno.EINVAL):
         d.create(0)
@@ -62,14 +62,14 @@ def test_sizes_are_rounded_up_to_pages_and_nothing_is_refused(d: Device) -> None
 
 
 @in_client
-def test_create_ext_is_create_unless_it_is_extended(d: Device) -> None:
+def test_create_ext_without_extensions_is_create(d: Device) -> None:
     assert d.call(CREATE_EXT, "QIIQ", 1, 0, 0, 0)[:2] == (4096, 1)
     with fails(errno.EINVAL):
         d.call(CREATE_EXT, "QIIQ", 4096, 0, 0, 64)
 
 
 @in_client
-def test_unknown_handles_are_told(d: Device) -> None:
+def test_unknown_handles_are_errors(d: Device) -> None:
     with fails(errno.EINVAL):
         d.drop(1)
     for number, layout in ((SW_FINISH, "I"), (GET_TILING, "IIII"), (GET_CACHING, "II"), (MAP_OFFSET, "IIQ"),
@@ -79,14 +79,14 @@ def test_unknown_handles_are_told(d: Device) -> None:
 
 
 @in_client
-def test_new_memory_is_zero_also_where_another_buffer_was(d: Device) -> None:
+def test_new_memory_is_zero_even_if_reused(d: Device) -> None:
     first = d.create(16 * PAGE)
     d.write(first, b"\xAA" * 16 * PAGE)
     d.drop(first)
     assert d.read(d.create(16 * PAGE), 16 * PAGE) == bytes(16 * PAGE)
 
 
-# --- contents --------------------------------------------------------------------------------------------------------
+# --- contents ---------------------------------------------------------------------------------------------------------
 @in_client
 def test_pread_returns_what_pwrite_wrote(d: Device) -> None:
     handle = d.create(3 * PAGE)
@@ -104,7 +104,7 @@ def test_pread_returns_what_pwrite_wrote(d: Device) -> None:
             d.call(number, "IIQQQ", handle + 1, 0, 0, 8, 16)
 
 
-# --- maps ------------------------------------------------------------------------------------------------------------
+# --- maps -------------------------------------------------------------------------------------------------------------
 @in_client
 def test_every_kind_of_map_shows_the_same_memory(d: Device) -> None:
     handle = d.create(2 * PAGE)
@@ -146,7 +146,7 @@ def test_a_part_of_a_buffer_can_be_mapped_over_something_else(d: Device) -> None
 
 
 @in_client
-def test_maps_that_make_no_sense_are_refused(d: Device) -> None:
+def test_invalid_maps_are_refused(d: Device) -> None:
     handle = d.create(2 * PAGE)
     offset = d.offset(handle)
     for at, size in ((offset, 3 * PAGE), (offset + PAGE, 2 * PAGE), (offset + 2 * PAGE, PAGE), (0, PAGE),
@@ -180,9 +180,9 @@ def test_device_maps_can_move_and_shrink_but_not_grow(d: Device) -> None:
     assert m[0] == 7
 
 
-# --- tiling (spec/80 3.2) ---------------------------------------------------------------------------------------------
+# --- tiling -----------------------------------------------------------------------------------------------------------
 @in_client
-def test_set_tiling_checks_strides_and_tells_the_truth_when_it_fails(d: Device) -> None:
+def test_set_tiling_checks_strides_and_reports_the_present_tiling_on_failure(d: Device) -> None:
     handle = d.create(64 * PAGE)
     assert d.set_tiling(handle, X, 512) == (X, 512)
     for mode, stride in ((X, 640), (Y, 192), (3, 512), (X, 0x20200), (X, 0)):
@@ -193,7 +193,7 @@ def test_set_tiling_checks_strides_and_tells_the_truth_when_it_fails(d: Device) 
     assert d.set_tiling(handle, Y, 128) == (Y, 128)
     assert d.call(GET_TILING, "IIII", handle, 9, 9, 9)[1:] == (Y, 0, 0)
     assert d.set_tiling(handle, 0, 777) == (0, 0)
-    assert d.set_tiling(d.create(), X, 512) == (X, 512)  # the probe of crocus
+    assert d.set_tiling(d.create(), X, 512) == (X, 512)  # crocus's probe
 
 
 @in_client
@@ -221,12 +221,12 @@ def test_y_tiled_buffers_are_linear_through_the_aperture(d: Device) -> None:
     offset = (45 // 32) * 256 * 32 + (200 // 128) * 4096 + ((200 % 128) // 16) * 512 + (45 % 32) * 16 + 200 % 16
     assert d.read(handle, 1, offset) == b"\x5A"
     d.write(handle, b"\x77", 0x1005)
-    assert view[0x85] == 0x77  # PWRITE is raw, the view follows
+    assert view[0x85] == 0x77  # PWRITE writes tiled memory, and the view is updated
 
 
 @in_client
-def test_what_is_behind_the_last_whole_tile_row_is_not_tiled(d: Device) -> None:
-    handle = d.create(5 * PAGE)  # a tile row has four pages
+def test_bytes_after_the_last_whole_row_of_tiles_are_not_tiled(d: Device) -> None:
+    handle = d.create(5 * PAGE)  # a row of tiles has four pages
     d.set_tiling(handle, X, 2048)
     view = d.map(handle, 5 * PAGE, GTT)
     view[4 * PAGE + 3] = 9
@@ -239,7 +239,7 @@ def test_what_is_behind_the_last_whole_tile_row_is_not_tiled(d: Device) -> None:
 def test_a_new_tiling_changes_the_view_and_not_the_bytes(d: Device) -> None:
     handle = d.create(4 * PAGE)
     view = d.map(handle, 4 * PAGE, GTT)
-    view[5000] = 1  # linear: byte 5000
+    view[5000] = 1  # byte 5000 of the linear buffer
     d.set_tiling(handle, X, 1024)
     data = d.read(handle, 4 * PAGE)
     assert data[5000] == 1
@@ -251,7 +251,7 @@ def test_a_new_tiling_changes_the_view_and_not_the_bytes(d: Device) -> None:
     assert view[0] == 5
 
 
-# --- hints -----------------------------------------------------------------------------------------------------------
+# --- hints ------------------------------------------------------------------------------------------------------------
 @in_client
 def test_memory_is_never_purged(d: Device) -> None:
     handle = d.create()
@@ -262,7 +262,7 @@ def test_memory_is_never_purged(d: Device) -> None:
 
 
 @in_client
-def test_set_domain_knows_the_domains_of_the_cpu_only(d: Device) -> None:
+def test_set_domain_accepts_cpu_domains_only(d: Device) -> None:
     handle = d.create()
     for read, write in ((1, 0), (1, 1), (0x40, 0x40), (0x80, 0x80), (0, 0), (0x41, 0)):
         d.call(SET_DOMAIN, "III", handle, read, write)
@@ -300,14 +300,14 @@ def test_the_aperture_is_the_whole_gtt(d: Device) -> None:
 
 
 @in_client
-def test_there_are_no_user_pointers(d: Device) -> None:
+def test_userptr_is_not_supported(d: Device) -> None:
     with fails(errno.ENODEV):
         d.call(USERPTR, "QQII", PAGE, PAGE, 0, 0)
 
 
-# --- sharing (spec/80 3.2) --------------------------------------------------------------------------------------------
+# --- sharing ----------------------------------------------------------------------------------------------------------
 @in_client
-def test_a_dma_buf_has_a_size_and_gives_the_same_handle_back(d: Device) -> None:
+def test_a_dma_buf_has_a_size_and_imports_as_the_same_handle(d: Device) -> None:
     handle = d.create(4097)
     m = d.map(handle, 8192)
     m[3] = 1
@@ -315,7 +315,7 @@ def test_a_dma_buf_has_a_size_and_gives_the_same_handle_back(d: Device) -> None:
     assert os.lseek(fd, 0, os.SEEK_END) == 8192
     assert d.import_(fd) == handle
     assert os.pread(fd, 4, 0) == b"\0\0\0\1"
-    m[0] = 9  # mappings that were there follow the memory to its new place
+    m[0] = 9  # existing mappings show the memory at its new place
     assert os.pread(fd, 1, 0) == b"\x09"
     other = Device()
     foreign = other.import_(fd)

@@ -1,4 +1,4 @@
-"""Threads, forks, deaths, leaks (spec/80 3.7, 3.9)."""
+"""Threads, forks, killed processes, leaks."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from tests.live.shim.drm import (
 MIB = 1 << 20
 
 
-# --- the server's end ------------------------------------------------------------------------------------------------
+# --- death of the server ----------------------------------------------------------------------------------------------
 @in_client
-def test_when_the_server_dies_work_fails_and_nothing_freezes(d: Device) -> None:
+def test_when_the_server_dies_calls_fail_and_nothing_freezes(d: Device) -> None:
     target, context = d.create(), d.call(CONTEXT_CREATE, "II", 0, 0)[0]
     sync = d.sync()
     batch = d.batch(SLEEP | 50, DIE)
@@ -79,7 +79,7 @@ def client_that_waits(d: Device) -> None:
     print("three threads")
 
 
-# --- forks -----------------------------------------------------------------------------------------------------------
+# --- forks ------------------------------------------------------------------------------------------------------------
 def _in_child(body: Callable[[], None]) -> None:
     pid = os.fork()
     if pid == 0:
@@ -94,7 +94,7 @@ def _in_child(body: Callable[[], None]) -> None:
 
 
 @in_client
-def test_a_child_can_use_what_it_inherits(d: Device) -> None:
+def test_a_child_can_use_inherited_files(d: Device) -> None:
     kept = d.create(4 * PAGE)
     d.write(kept, b"from the parent")
     m = d.map(kept)
@@ -115,13 +115,13 @@ def test_a_child_can_use_what_it_inherits(d: Device) -> None:
     _in_child(child)
     d.wait(kept)
     assert (m[64], m[68], m[100]) == (0x11, 0x22, 0x33)
-    assert d.create() == kept + 2  # after one batch: handles of the child are its own
+    assert d.create() == kept + 2  # the child has handles of its own
     d.store(kept, 72, 0x44)
     assert d.read(kept, 1, 72) == b"\x44"
 
 
 @in_client
-def test_a_fork_while_other_threads_work(d: Device) -> None:
+def test_fork_while_other_threads_submit(d: Device) -> None:
     stop = threading.Event()
     errors: list[BaseException] = []
 
@@ -147,7 +147,7 @@ def test_a_fork_while_other_threads_work(d: Device) -> None:
 
 
 @in_client
-def test_a_program_that_is_started_inherits_the_open_file(d: Device) -> None:
+def test_a_started_program_inherits_the_open_file(d: Device) -> None:
     d.create()
     os.set_inheritable(d.fd, True)
     script = ("import sys\nfrom tests.live.shim.drm import Device\n"
@@ -167,13 +167,13 @@ def test_a_dma_buf_travels_to_another_process(d: Device) -> None:
               "d = Device(); h = d.import_(int(sys.argv[1])); assert d.read(h, 6) == b'across'\n"
               "assert d.import_(int(sys.argv[1])) == h\n"
               "assert d.call(GET_TILING, 'IIII', h, 0, 0, 0)[1] == 1\n"
-              "d.store(h, 8, 0x77, SLEEP | 50)\n"  # done when the ioctl returns: the other end cannot wait for it
+              "d.store(h, 8, 0x77, SLEEP | 50)\n"  # completed when the ioctl returns: the importer cannot wait for it
               "d.write(h, b'A')\n")
     subprocess.run([sys.executable, "-S", "-c", script, str(fd)], pass_fds=[fd], check=True)
     assert d.read(handle, 9) == b"Across\0\0\x77"
 
 
-# --- threads ---------------------------------------------------------------------------------------------------------
+# --- threads ----------------------------------------------------------------------------------------------------------
 @in_client
 def test_eight_threads_on_one_open_file(d: Device) -> None:
     errors: list[BaseException] = []
@@ -191,7 +191,7 @@ def test_eight_threads_on_one_open_file(d: Device) -> None:
                 value = rng.randrange(1, 1 << 32)
                 d.store(handle, 8, value)
                 while rng.random() < 0.5 and d.busy(handle):
-                    pass  # takes results in while others wait for them
+                    pass  # receives results while other threads wait for them
                 d.wait(handle)
                 assert m.dword(8) == value
                 m[PAGE - 1] = seed
@@ -216,9 +216,9 @@ def test_eight_threads_on_one_open_file(d: Device) -> None:
     assert not errors, errors
 
 
-# --- leaks -----------------------------------------------------------------------------------------------------------
+# --- leaks ------------------------------------------------------------------------------------------------------------
 @in_client
-def test_memory_and_descriptors_come_back(d: Device) -> None:
+def test_memory_and_descriptors_are_freed(d: Device) -> None:
     def state() -> tuple[int, int, int]:
         with open("/proc/self/maps") as maps:
             count = sum(1 for _ in maps)
@@ -253,7 +253,7 @@ def test_memory_and_descriptors_come_back(d: Device) -> None:
     assert after[2] <= before[2] + 64
 
 
-def test_clients_that_are_killed_leave_nothing_behind(start_live: Callable) -> None:
+def test_killed_clients_leave_nothing_behind(start_live: Callable) -> None:
     with start_live() as live:
         for _ in range(5):
             number = len(live.execs)
@@ -288,7 +288,7 @@ def test_a_wait_in_one_thread_does_not_stop_another(d: Device) -> None:
     assert d.busy(slow) == 0
 
 
-def test_programs_that_never_open_the_device_never_reach_the_server(start_live: Callable) -> None:
+def test_programs_that_never_open_the_device_never_connect(start_live: Callable) -> None:
     with start_live() as live:
         assert "renderD128" in live.finish(live.start(["sh", "-c", "ls /dev/dri; cat /sys/class/drm/version"]))
         assert not live.connections
@@ -296,7 +296,7 @@ def test_programs_that_never_open_the_device_never_reach_the_server(start_live: 
 
 @in_client
 def test_events_can_be_waited_for_in_a_thread(d: Device) -> None:
-    """A file that is closed while somebody polls it wakes nobody, and breaks nothing."""
+    """Closing a file that a thread polls wakes no thread, and does no harm."""
     fd = os.open(RENDER, os.O_RDWR)
     thread = threading.Thread(target=lambda: select.select([fd], [], [], 0.2))
     thread.start()
@@ -308,7 +308,7 @@ def test_events_can_be_waited_for_in_a_thread(d: Device) -> None:
 
 @in_client
 def test_a_signal_handler_may_use_the_device(d: Device) -> None:
-    """Also when it interrupts a call to the device, or a wait; C code, for Python runs its handlers later."""
+    """Even if it interrupts an ioctl or a wait.  C code, because Python defers its handlers."""
     source = """
         #include <signal.h>
         #include <stdint.h>

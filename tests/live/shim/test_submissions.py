@@ -1,4 +1,4 @@
-"""EXECBUFFER2: checks, addresses, relocations, views (spec/80 3.3, 3.6)."""
+"""EXECBUFFER2: checks, addresses, relocations, CPU views."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ X, Y = 1, 2
 MIB = 1 << 20
 
 
-# --- relocations -----------------------------------------------------------------------------------------------------
+# --- relocations ------------------------------------------------------------------------------------------------------
 @in_client
-def test_relocations_by_index_and_by_handle_put_final_addresses(d: Device) -> None:
+def test_relocations_by_index_and_by_handle_write_final_addresses(d: Device) -> None:
     target = d.create()
     for by_index in (True, False):
         batch = d.batch(END, 0, 0, 0)
@@ -47,7 +47,7 @@ def test_relocations_by_index_and_by_handle_put_final_addresses(d: Device) -> No
         if by_index:
             d.exec(objects)
         else:
-            objects.reverse()  # libdrm's way: the batch last, targets by handle
+            objects.reverse()  # as libdrm: the batch last, targets by handle
             d.exec(objects, flags=RENDER_RING)
             objects.reverse()
         address = objects[1].offset
@@ -61,7 +61,7 @@ def test_relocations_by_index_and_by_handle_put_final_addresses(d: Device) -> No
 
 
 @in_client
-def test_a_right_presumed_offset_leaves_memory_alone(d: Device) -> None:
+def test_a_correct_presumed_offset_writes_nothing(d: Device) -> None:
     target, batch = d.create(), d.batch(END, 0, 0, 0)
     first = Object(target)
     d.exec([Object(batch, Relocs((1, 0, 8, 0, 0, 0))), first])
@@ -71,13 +71,13 @@ def test_a_right_presumed_offset_leaves_memory_alone(d: Device) -> None:
 
 
 @in_client
-def test_relocations_are_not_looked_at_when_the_client_says_so_and_nothing_moved(d: Device) -> None:
+def test_no_reloc_skips_relocations_if_nothing_has_moved(d: Device) -> None:
     target, batch = Object(d.create()), Object(d.batch(END, 0, 0, 0))
     flags = RENDER_RING | LUT_FIRST | 1 << 11
     d.exec([batch, target], flags=flags)
     batch.relocs = Relocs((7, 0, 8, 5, 0, 0))
     d.exec([batch, target], flags=flags)
-    target.offset += PAGE  # it says where it expects the buffer, and that is wrong
+    target.offset += PAGE  # a wrong expected address
     with fails(errno.ENOENT):
         d.exec([batch, target], flags=flags)
     with fails(errno.ENOENT):
@@ -103,7 +103,7 @@ def test_wrong_relocations_are_refused(d: Device) -> None:
 
 
 @in_client
-def test_relocations_that_cannot_be_written_are_applied_all_the_same(d: Device) -> None:
+def test_relocations_in_read_only_memory_are_applied(d: Device) -> None:
     import mmap
     page = mmap.mmap(-1, PAGE)
     entry = Relocs((1, 4, 8, 0, 0, 0))
@@ -117,7 +117,7 @@ def test_relocations_that_cannot_be_written_are_applied_all_the_same(d: Device) 
     assert int.from_bytes(d.read(batch, 4, 8), "little") == target.offset + 4
 
 
-# --- refusals --------------------------------------------------------------------------------------------------------
+# --- refusals ---------------------------------------------------------------------------------------------------------
 @in_client
 def test_each_wrong_argument_has_its_error(d: Device) -> None:
     batch, other = d.batch(END, 0), d.create()
@@ -155,9 +155,9 @@ def test_crestline_has_no_video_engine(d: Device) -> None:
         d.exec([Object(d.batch(END, 0))], flags=BSD_RING)
 
 
-# --- addresses -------------------------------------------------------------------------------------------------------
+# --- addresses --------------------------------------------------------------------------------------------------------
 @in_client
-def test_addresses_stay_and_are_aligned_as_wanted(d: Device) -> None:
+def test_addresses_are_stable_and_aligned_as_requested(d: Device) -> None:
     batch = d.batch(END, 0)
     small, large = Object(d.create()), Object(d.create(), alignment=64 << 10)
     d.exec([Object(batch), small, large])
@@ -171,7 +171,7 @@ def test_addresses_stay_and_are_aligned_as_wanted(d: Device) -> None:
 
 
 @in_client
-def test_pinned_buffers_are_where_they_want_to_be(d: Device) -> None:
+def test_pinned_buffers_get_the_requested_addresses(d: Device) -> None:
     batch, moved, pinned = Object(d.batch(END, 0)), Object(d.create()), Object(d.create(), flags=PINNED)
     d.exec([batch, moved])
     pinned.offset = moved.offset
@@ -186,7 +186,7 @@ def test_pinned_buffers_are_where_they_want_to_be(d: Device) -> None:
 
 
 @in_client(device="g965")
-def test_those_that_were_used_long_ago_make_room(d: Device) -> None:
+def test_the_least_recently_used_buffers_are_evicted(d: Device) -> None:
     batch = Object(d.batch(END, 0))
     large = [Object(d.create(200 * MIB)) for _ in range(4)]  # two of them fit into 512 MiB
     for _ in range(3):
@@ -196,20 +196,20 @@ def test_those_that_were_used_long_ago_make_room(d: Device) -> None:
     assert abs(large[0].offset - large[1].offset) >= 200 * MIB
     with fails(errno.ENOSPC):
         d.exec([batch, *large])
-    odd = Object(d.create(300 * MIB))  # fits only when the others close ranks
+    odd = Object(d.create(300 * MIB))  # fits only if the free space becomes contiguous
     d.exec([batch, large[3], odd])
     d.exec([batch, large[2], large[3]])
     d.exec([batch, odd])
     assert d.call(APERTURE, "QQ", 0, 0)[0] == 512 * MIB
 
 
-def test_the_server_hears_of_changes_only(start_live: Callable) -> None:
+def test_only_changes_of_the_address_space_are_sent(start_live: Callable) -> None:
     with start_live() as live:
         live.call(client_that_binds)
         (connection,) = live.connections
         assert [e["length"] for e in connection.execs] == [PAGE, 16, PAGE - 8]
         bound = [b for b in connection.binds if b[1] == 0]
-        assert len(bound) == 2  # the batch and the data, which then moves into a file of its own
+        assert len(bound) == 2  # the batch and the data, which then moves into its own memfd
         assert [b[0] for b in connection.binds if b[1] == 1] == [bound[1][0]]
         flags = [[o[1] for o in e["objects"]] for e in connection.execs]
         assert flags == [[0, 1], [2, 0], [0]]
@@ -247,9 +247,9 @@ def test_many_objects_in_one_submission(d: Device) -> None:
     assert len({o.offset for o in objects}) == 5000
 
 
-# --- results ---------------------------------------------------------------------------------------------------------
+# --- results ----------------------------------------------------------------------------------------------------------
 @in_client
-def test_what_the_gpu_writes_is_there_for_every_reader(d: Device) -> None:
+def test_every_reader_sees_the_gpu_s_writes(d: Device) -> None:
     target = d.create()
     d.store(target, 8, 0x11, SLEEP | 50)
     assert d.read(target, 4, 8) == b"\x11\0\0\0"
@@ -261,7 +261,7 @@ def test_what_the_gpu_writes_is_there_for_every_reader(d: Device) -> None:
     d.call(0x5F, "III", target, 1, 0)
     assert m[8] == 0x33
     d.store(target, 8, 0x44, SLEEP | 50)
-    d.write(target, b"\x55", 8)  # behind the GPU
+    d.write(target, b"\x55", 8)  # after the GPU
     assert m[8] == 0x55
 
 
@@ -286,7 +286,7 @@ def test_a_submission_does_not_wait(d: Device) -> None:
 
 
 @in_client
-def test_more_submissions_than_may_be_under_way(d: Device) -> None:
+def test_more_submissions_than_may_be_pending(d: Device) -> None:
     target = d.create()
     for i in range(300):
         d.store(target, 4 * i, i + 1)
@@ -295,7 +295,7 @@ def test_more_submissions_than_may_be_under_way(d: Device) -> None:
 
 
 @in_client
-def test_memory_of_a_closed_buffer_is_not_used_again_while_the_gpu_writes_it(d: Device) -> None:
+def test_memory_of_a_closed_buffer_is_not_reused_while_the_gpu_writes_it(d: Device) -> None:
     target = d.create(64 * PAGE)
     d.store(target, 0, 0xFFFFFFFF, SLEEP | 200)
     d.drop(target)
@@ -304,9 +304,9 @@ def test_memory_of_a_closed_buffer_is_not_used_again_while_the_gpu_writes_it(d: 
     assert all(d.read(o, 4) == bytes(4) for o in others)
 
 
-# --- views of tiled buffers (spec/80 3.6) -----------------------------------------------------------------------------
+# --- CPU views of tiled buffers ---------------------------------------------------------------------------------------
 @in_client
-def test_a_view_shows_what_the_gpu_wrote_without_being_asked(d: Device) -> None:
+def test_a_view_shows_the_gpu_s_writes_without_a_call(d: Device) -> None:
     target = d.create(16 * 1024)
     d.set_tiling(target, X, 1024)
     view = d.map(target, 16 * 1024, GTT)
@@ -315,7 +315,7 @@ def test_a_view_shows_what_the_gpu_wrote_without_being_asked(d: Device) -> None:
 
 
 @in_client
-def test_a_submission_sees_what_was_written_through_a_view(d: Device) -> None:
+def test_a_submission_sees_writes_through_a_view(d: Device) -> None:
     target = d.create(16 * 1024)
     d.set_tiling(target, X, 1024)
     view = d.map(target, 16 * 1024, GTT)
@@ -341,18 +341,18 @@ def test_the_program_and_the_gpu_write_different_parts_of_a_view(d: Device) -> N
 
 
 @in_client
-def test_every_write_into_a_view_is_seen_whoever_writes(d: Device) -> None:
+def test_writes_into_a_view_by_the_program_and_by_the_kernel_are_seen(d: Device) -> None:
     size = 1 << 20
     target = d.create(size)
     d.set_tiling(target, X, 4096)
     view, raw = d.map(target, size, GTT), d.map(target, size)
     batch = d.batch(END, 0)
     reader, writer = os.pipe()
-    for i in range(0, 256, 5):  # rows; a row's first 512 bytes are together
+    for i in range(0, 256, 5):  # rows; the first 512 bytes of a row are contiguous
         assert view[4096 * i] == 0
         d.exec([Object(batch), Object(target)])
         os.write(writer, bytes([i % 255 + 1]))
-        os.readv(reader, [(ctypes.c_char * 1).from_address(view.address + 4096 * i)])  # the kernel writes
+        os.readv(reader, [(ctypes.c_char * 1).from_address(view.address + 4096 * i)])  # the kernel writes into the view
         d.exec([Object(batch), Object(target)])
         assert raw[i // 8 * 32768 + i % 8 * 512] == i % 255 + 1
         view[4096 * i + 1] = 9
@@ -361,8 +361,8 @@ def test_every_write_into_a_view_is_seen_whoever_writes(d: Device) -> None:
 
 
 @in_client
-def test_a_view_that_stays_the_same_for_a_while_is_watched_all_the_same(d: Device) -> None:
-    """Pages found unchanged leave the program's page table, those that change often stay."""
+def test_writes_into_a_view_that_was_unchanged_for_a_while_are_seen(d: Device) -> None:
+    """Pages found unchanged are dropped from the program's page table; those that change often are not."""
     size = 64 * PAGE
     target = d.create(size)
     d.set_tiling(target, X, 4096)
@@ -376,12 +376,12 @@ def test_a_view_that_stays_the_same_for_a_while_is_watched_all_the_same(d: Devic
         for row in range(0, 64, 3):
             assert raw[row // 8 * 32768 + row % 8 * 512] == value
             if again:
-                view[4096 * row] = value  # nothing new
+                view[4096 * row] = value  # unchanged
 
 
 @in_client
-def test_behind_a_view_is_memory_that_is_nobodys(d: Device) -> None:
-    """crocus writes small levels of volumes beyond the end."""
+def test_writes_behind_a_view_do_no_harm(d: Device) -> None:
+    """crocus writes small levels of volumes beyond the end of the buffer."""
     target = d.create(16 * 1024)
     d.set_tiling(target, X, 1024)
     views = [d.map(target, 16 * 1024, GTT)]
@@ -404,7 +404,7 @@ def test_behind_a_view_is_memory_that_is_nobodys(d: Device) -> None:
 
 
 @in_client
-def test_two_maps_are_one_view(d: Device) -> None:
+def test_two_maps_share_one_view(d: Device) -> None:
     target = d.create(16 * 1024)
     d.set_tiling(target, X, 1024)
     first, second = d.map(target, 16 * 1024, GTT), d.map(target, 16 * 1024, GTT)
@@ -417,7 +417,7 @@ def test_two_maps_are_one_view(d: Device) -> None:
     assert d.map(target, 16 * 1024, GTT)[101] == 6
 
 
-# --- contexts and hangs (spec/80 3.4, 3.5) ----------------------------------------------------------------------------
+# --- contexts and hangs -----------------------------------------------------------------------------------------------
 @in_client
 def test_contexts_are_numbered_from_one(d: Device) -> None:
     batch = Object(d.batch(END, 0))
@@ -459,7 +459,7 @@ def test_context_parameters(d: Device) -> None:
 
 
 @in_client
-def test_a_hang_is_told_and_bans_a_context_that_wants_no_recovery(d: Device) -> None:
+def test_a_hang_is_reported_and_bans_a_context_without_recovery(d: Device) -> None:
     stubborn, patient = (d.call(CONTEXT_CREATE, "II", 0, 0)[0] for _ in range(2))
     d.call(0x75, "IIQQ", stubborn, 0, 8, 0)
     hang, fine = d.batch(HANG, 0), d.batch(END, 0)
@@ -474,7 +474,7 @@ def test_a_hang_is_told_and_bans_a_context_that_wants_no_recovery(d: Device) -> 
     for _ in range(2):
         d.exec([Object(hang)], context=patient)
     d.wait(hang)
-    with fails(errno.EIO):  # three in a row are too many
+    with fails(errno.EIO):  # the third hang in a row bans the context
         d.exec([Object(fine)], context=patient)
     with fails(errno.EINVAL):
         d.call(RESET_STATS, "IIIIII", 0, 1, 0, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""Synchronisation objects and sync files (spec/80 3.4)."""
+"""Synchronization objects and sync files."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def test_a_submission_signals_and_waits(d: Device) -> None:
     known = other.call(SYNC_FROM_FD, "IIiI", 0, 0, fd, 0)[0]
     start = time.monotonic()
     other.exec([Object(other.batch(END, 0))], fences=[(known, WAIT)])
-    assert time.monotonic() - start > 0.03  # another open file's work comes first
+    assert time.monotonic() - start > 0.03  # after the other file's submission
     assert d.sync_wait([sync]) == 0
 
 
 @in_client
-def test_nobody_may_wait_for_what_nobody_has_submitted(d: Device) -> None:
+def test_waiting_for_an_unsubmitted_point_is_an_error(d: Device) -> None:
     sync, done = d.sync(), d.sync(1)
     with fails(errno.EINVAL):
         d.sync_wait([sync])
@@ -125,9 +125,9 @@ def test_wait_any_ends_with_the_first(d: Device) -> None:
     assert time.monotonic() - start < 0.6
 
 
-# --- sync files ------------------------------------------------------------------------------------------------------
+# --- sync files -------------------------------------------------------------------------------------------------------
 @in_client
-def test_sync_files_are_readable_when_the_work_is_done(d: Device) -> None:
+def test_sync_files_are_readable_when_the_work_has_completed(d: Device) -> None:
     target = d.create()
     batch = d.batch(SLEEP | 50, END)
     fd = d.exec([Object(batch), Object(target)], flags=RENDER_RING | 1 << 18 | FENCE_OUT) >> 32
@@ -150,7 +150,7 @@ def test_sync_files_are_readable_when_the_work_is_done(d: Device) -> None:
 
 
 @in_client
-def test_sync_files_go_in_and_out_of_objects(d: Device) -> None:
+def test_sync_files_are_imported_and_exported(d: Device) -> None:
     sync, other = d.sync(), d.sync()
     with fails(errno.EINVAL):
         d.call(SYNC_TO_FD, "IIiI", sync, 1, -1, 0)
@@ -165,7 +165,7 @@ def test_sync_files_go_in_and_out_of_objects(d: Device) -> None:
 
 
 @in_client
-def test_descriptors_of_objects_name_the_object(d: Device) -> None:
+def test_a_descriptor_refers_to_its_object(d: Device) -> None:
     sync = d.sync()
     fd = d.call(SYNC_TO_FD, "IIiI", sync, 0, -1, 0)[2]
     twin = d.call(SYNC_FROM_FD, "IIiI", 0, 0, os.dup(fd), 0)[0]
@@ -174,7 +174,7 @@ def test_descriptors_of_objects_name_the_object(d: Device) -> None:
     assert d.sync_wait([sync]) == 0
 
 
-# --- timelines -------------------------------------------------------------------------------------------------------
+# --- timelines --------------------------------------------------------------------------------------------------------
 def _query(d: Device, handle: int, flags: int = 0) -> int:
     handles, points = _numbers(ctypes.c_uint32, handle), _numbers(ctypes.c_uint64, 99)
     d.call(TIMELINE_QUERY, "QQII", address_of(handles), address_of(points), 1, flags)
@@ -219,7 +219,7 @@ def test_timelines_reach_points_in_order(d: Device) -> None:
 
 
 @in_client
-def test_points_are_transferred(d: Device) -> None:
+def test_transfer_copies_points(d: Device) -> None:
     line, binary = d.sync(), d.sync()
     _signal(d, line, 2)
     d.call(TRANSFER, "IIQQII", line, binary, 2, 0, 0, 0)

@@ -1,7 +1,7 @@
 /*
- * A VA-API program for tests: does what the lines of its standard input say, and prints what came of each.
+ * A VA-API program for tests: executes the lines of its standard input, and prints the result of each.
  *
- *   surfaces WIDTH HEIGHT FOURCC COUNT     FOURCC 0: no pixel format is asked for
+ *   surfaces WIDTH HEIGHT FOURCC COUNT     FOURCC 0: without a pixel format
  *   context WIDTH HEIGHT
  *   fill SURFACE FILE                      bytes into the surface's buffer, through vaDeriveImage
  *   picture WIDTH HEIGHT TARGET FORWARD BACKWARD TYPE STRUCTURE F_CODES PRECISION TOP_FIRST FRAME_DCT CONCEALMENT
@@ -105,7 +105,7 @@ static unsigned hexadecimal(const char **text) {
     return (unsigned)number_of(text, 16);
 }
 
-/* What is left of the line. */
+/* The rest of the line. */
 static const char *file_name(const char *text) {
     text += strspn(text, " ");
     line[strcspn(line, "\n")] = 0;
@@ -162,7 +162,7 @@ static void matrices(void) {
     render(VAIQMatrixBufferType, sizeof matrix, &matrix);
 }
 
-/* The data begins behind the start code; the slice header has six bits. */
+/* The data start after the start code; the slice header has six bits. */
 static void slice(void) {
     static uint8_t data[LINE];
     VASliceParameterBufferMPEG2 parameters = {.slice_data_flag = VA_SLICE_DATA_FLAG_ALL, .macroblock_offset = 6};
@@ -306,7 +306,7 @@ static void show(const char *text) {
     const int x = number(&text), y = number(&text), width = number(&text), height = number(&text);
     const int to_x = number(&text), to_y = number(&text), to_width = number(&text), to_height = number(&text);
     const unsigned flags = hexadecimal(&text);
-    state->auth_type = VA_DRM_AUTH_DRI2; /* what libva-x11 says of a display that it has connected to */
+    state->auth_type = VA_DRM_AUTH_DRI2; /* as libva-x11 sets it for a connected display */
     const VAStatus status = driver->vtable->vaPutSurface(
         driver, from, NULL, (short)x, (short)y, (unsigned short)width, (unsigned short)height, (short)to_x, (short)to_y,
         (unsigned short)to_width, (unsigned short)to_height, NULL, 0, flags);
@@ -352,7 +352,7 @@ int main(int count, char **arguments) {
     if (!display) {
         fail("no display");
     }
-    /* As the driver sees it, an X display; libva-x11 would want a server. */
+    /* An X display for the driver; libva-x11 itself would need a server. */
     ((VADisplayContextP)display)->vaIsValid = is_valid;
     ((VADisplayContextP)display)->pDriverContext->display_type = VA_DISPLAY_X11;
     must(vaInitialize(display, &major, &minor), "vaInitialize");

@@ -1,6 +1,6 @@
 /*
- * Stands in for libva-x11.so.2: the three functions by which the VA driver gets at the buffer of an X drawable.  The
- * driver loads it by name, and finds this one already there.
+ * Replaces libva-x11.so.2: the three functions with which the VA driver accesses the buffer of an X drawable.  The
+ * driver loads the library by name, and finds this one already loaded.
  */
 #include "window.h"
 

@@ -1,13 +1,13 @@
-/* What shows pictures in place of an X server. */
+/* A window that replaces an X server. */
 #ifndef VIDEO_WINDOW_H
 #define VIDEO_WINDOW_H
 
 struct window {
-    unsigned name; /* of its buffer, as flink gives it */
+    unsigned name; /* global name (flink) of the buffer */
     unsigned pitch;
-    int x, y; /* where it lies in the buffer */
+    int x, y; /* position in the buffer */
     unsigned width, height;
-    unsigned swaps; /* how often it was shown */
+    unsigned swaps; /* number of times it was shown */
 };
 
 extern struct window the_window;
