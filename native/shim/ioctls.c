@@ -95,7 +95,7 @@ static int set_version(struct drm_file *file, void *argument, uint32_t size) {
 /* --- the table --- */
 
 enum {
-    LARGEST = 512
+    MAX_ARGUMENT = 512
 };
 
 static const struct entry {
@@ -259,9 +259,9 @@ static int run(struct drm_file *file, unsigned long request, void *argument) {
     if (file->minor == DRM_MINOR_RENDER && !entry->render) {
         return EACCES;
     }
-    _Alignas(8) uint8_t copy[LARGEST] = {0};
+    _Alignas(8) uint8_t copy[MAX_ARGUMENT] = {0};
     const uint32_t whole = request_size(request);
-    const uint32_t size = whole < LARGEST ? whole : LARGEST;
+    const uint32_t size = whole < MAX_ARGUMENT ? whole : MAX_ARGUMENT;
     if (request_direction(request) & REQUEST_WRITE && !user_read(copy, (uintptr_t)argument, size)) {
         return EFAULT;
     }

@@ -1,6 +1,6 @@
 /* Sockets whose own address, gen4emu/KIND/INODE, tells any process with a shim what they stand for. */
-#ifndef SHIM_TOKENS_H
-#define SHIM_TOKENS_H
+#ifndef SHIM_NAMED_SOCKET_H
+#define SHIM_NAMED_SOCKET_H
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -253,8 +253,10 @@ bool connection_is_done(const struct connection *connection, uint64_t sequence) 
 
 int connection_request(struct connection *connection, void *packet, size_t size, int passed, void *answer,
                        size_t answer_size, int *received) {
-    struct pending_request request = {
-        .sequence = (uint64_t)1 << 63 | ++connection->asked, .answer = answer, .size = answer_size, .passed = -1};
+    struct pending_request request = {.sequence = (uint64_t)1 << 63 | ++connection->last_request,
+                                      .answer = answer,
+                                      .size = answer_size,
+                                      .passed = -1};
     ((struct g4_live_header *)packet)->sequence = request.sequence;
     if (!connection_send(connection, packet, size, passed)) {
         return EIO;

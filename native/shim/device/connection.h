@@ -3,8 +3,8 @@
  * Functions that may wait release the shim's lock meanwhile.  After they return, an object that the caller holds no
  * reference to may be gone.
  */
-#ifndef SHIM_LINK_H
-#define SHIM_LINK_H
+#ifndef SHIM_CONNECTION_H
+#define SHIM_CONNECTION_H
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ struct connection {
     bool polling; /* `poller` waits for packets */
     pthread_t poller;
     uint64_t submitted, completed; /* sequence numbers of submissions */
-    uint64_t asked;
+    uint64_t last_request;
     struct pending_request *requests;
     uint32_t contexts[CONNECTION_MAX_PENDING]; /* of pending submissions, by sequence modulo the capacity */
     struct memfd **files;                      /* by the protocol's file number; NULL: the number is free */

@@ -18,17 +18,17 @@
 
 static const struct drm_driver *driver;
 static struct drm_file *files;
-static bool any;
+static bool ever_opened;
 static uint64_t last_id;
 
-static const int64_t patience = 2000000000; /* ns; the longest wait for submissions of a closed file */
+static const int64_t close_timeout = 2000000000; /* ns; the longest wait for submissions of a closed file */
 
 void drm_file_set_driver(const struct drm_driver *the_driver) {
     driver = the_driver;
 }
 
 bool drm_file_ever_opened(void) {
-    return __atomic_load_n(&any, __ATOMIC_RELAXED);
+    return __atomic_load_n(&ever_opened, __ATOMIC_RELAXED);
 }
 
 static struct drm_file *find(uint64_t inode) {
@@ -54,7 +54,7 @@ static struct drm_file *create(int minor, int peer_fd, uint64_t inode) {
     }
     file->next = files;
     files = file;
-    __atomic_store_n(&any, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&ever_opened, true, __ATOMIC_RELAXED);
     return file;
 }
 
@@ -173,8 +173,8 @@ bool drm_file_is_descriptor(int fd) {
 }
 
 static bool hung_up(const struct drm_file *file) {
-    struct pollfd poll_back = {.fd = file->peer_fd, .events = 0};
-    return file->peer_fd >= 0 && poll(&poll_back, 1, 0) == 1 && (poll_back.revents & (POLLHUP | POLLERR));
+    struct pollfd poll_peer = {.fd = file->peer_fd, .events = 0};
+    return file->peer_fd >= 0 && poll(&poll_peer, 1, 0) == 1 && (poll_peer.revents & (POLLHUP | POLLERR));
 }
 
 void drm_file_sweep(void) {
@@ -185,7 +185,7 @@ void drm_file_sweep(void) {
         }
         file->closed = true;
         /* The server may still be using memory that is about to be reused. */
-        (void)connection_wait(&file->connection, file->connection.submitted, shim_now() + patience);
+        (void)connection_wait(&file->connection, file->connection.submitted, shim_now() + close_timeout);
         drm_file_put(file);
         file = files; /* the list may have changed while we waited */
     }

@@ -4,8 +4,8 @@
  * inode identifies the open file, through any number of duplicates.  When the shim's end reports a hangup, the last
  * descriptor in any process has been closed.
  */
-#ifndef SHIM_FILES_H
-#define SHIM_FILES_H
+#ifndef SHIM_DRM_FILE_H
+#define SHIM_DRM_FILE_H
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -13,8 +13,8 @@
 #include "shim/base/real.h"
 
 /* A 32-bit program needs most of its address space for itself. */
-static const uint64_t largest_arena = sizeof(void *) == 4 ? (uint64_t)512 << 20 : (uint64_t)16 << 30;
-static const uint64_t smallest_arena = (uint64_t)64 << 20;
+static const uint64_t max_arena = sizeof(void *) == 4 ? (uint64_t)512 << 20 : (uint64_t)16 << 30;
+static const uint64_t min_arena = (uint64_t)64 << 20;
 static const uint64_t open_step = (uint64_t)64 << 20;
 
 static struct memfd *memfds;
@@ -76,7 +76,7 @@ static struct memfd *create(const char *name, uint64_t size, uint64_t open) {
 
 /* The largest size that the system allows. */
 static struct memfd *create_arena(const char *name) {
-    for (uint64_t size = largest_arena; size >= smallest_arena; size /= 2) {
+    for (uint64_t size = max_arena; size >= min_arena; size /= 2) {
         struct memfd *const memfd = create(name, size, 0);
         if (memfd && ranges_init(&memfd->free, 0, size)) {
             memfd->shared_out = false;

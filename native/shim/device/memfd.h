@@ -1,6 +1,6 @@
 /* Memory shared with the server: the arena, which holds most buffers, and a memfd of its own for each shared buffer. */
-#ifndef SHIM_STORE_H
-#define SHIM_STORE_H
+#ifndef SHIM_MEMFD_H
+#define SHIM_MEMFD_H
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 /* The program's mappings of GEM objects. */
-#ifndef SHIM_MAPS_H
-#define SHIM_MAPS_H
+#ifndef SHIM_CPU_MAP_H
+#define SHIM_CPU_MAP_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

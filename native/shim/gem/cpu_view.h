@@ -3,8 +3,8 @@
  * A view is a copy.  The program's writes are found by comparison with a second copy and written back to the buffer
  * before the GPU or another reader uses it; the GPU's writes are copied into the view when the GPU is done.
  */
-#ifndef SHIM_VIEWS_H
-#define SHIM_VIEWS_H
+#ifndef SHIM_CPU_VIEW_H
+#define SHIM_CPU_VIEW_H
 #include <stdint.h>
 
 #include "shim/gem/gem_object.h"

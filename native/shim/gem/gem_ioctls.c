@@ -204,9 +204,9 @@ static bool stride_is_right(uint32_t mode, uint32_t stride) {
         X,
         Y,
         UNIT = 128,
-        MOST_UNITS = 1024
+        MAX_UNITS = 1024
     };
-    return stride && stride % (mode == X ? 512 : 128) == 0 && stride / UNIT <= MOST_UNITS && mode <= Y;
+    return stride && stride % (mode == X ? 512 : 128) == 0 && stride / UNIT <= MAX_UNITS && mode <= Y;
 }
 
 int gem_set_tiling(struct drm_file *file, void *argument, uint32_t size) {

@@ -1,6 +1,6 @@
 /* The GEM ioctls. */
-#ifndef SHIM_GEM_H
-#define SHIM_GEM_H
+#ifndef SHIM_GEM_IOCTLS_H
+#define SHIM_GEM_IOCTLS_H
 #include <stdint.h>
 
 #include "shim/device/drm_file.h"

@@ -1,6 +1,6 @@
 /* GEM objects: memory with a tiling, named by handles, reference counted. */
-#ifndef SHIM_OBJECTS_H
-#define SHIM_OBJECTS_H
+#ifndef SHIM_GEM_OBJECT_H
+#define SHIM_GEM_OBJECT_H
 #include <stdbool.h>
 #include <stdint.h>
 

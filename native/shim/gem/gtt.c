@@ -167,13 +167,13 @@ int gtt_bind(struct vma *vma, const struct gtt_request *request, uint64_t stamp)
 
 bool gtt_flush(struct drm_file *file) {
     enum {
-        MOST = (G4_LIVE_MAX_PACKET - sizeof(struct g4_live_bind)) / sizeof(struct g4_live_range)
+        MAX_ITEMS = (G4_LIVE_MAX_PACKET - sizeof(struct g4_live_bind)) / sizeof(struct g4_live_range)
     };
     static _Alignas(8) uint8_t packet[G4_LIVE_MAX_PACKET];
     struct g4_live_bind *const bind = (struct g4_live_bind *)packet;
     for (uint32_t done = 0; done < file->change_count;) {
         const uint32_t left = file->change_count - done;
-        const uint32_t count = left < MOST ? left : MOST;
+        const uint32_t count = left < MAX_ITEMS ? left : MAX_ITEMS;
         *bind = (struct g4_live_bind){.header = {.type = G4_LIVE_BIND}, .count = count};
         memcpy(packet + sizeof *bind, file->changes + done, count * sizeof(struct g4_live_range));
         if (!connection_send(&file->connection, packet, sizeof *bind + count * sizeof(struct g4_live_range), -1)) {

@@ -1,6 +1,6 @@
 /* Redirects the device's paths in /dev and /sys to the tree that the server has built (gen4emu/live/sysfs.py). */
-#ifndef SHIM_PATHS_H
-#define SHIM_PATHS_H
+#ifndef SHIM_REDIRECT_H
+#define SHIM_REDIRECT_H
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>

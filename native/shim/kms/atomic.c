@@ -10,7 +10,7 @@
 #include "shim/submit/sync_file.h"
 
 /* The requested state of the display. */
-struct wanted {
+struct atomic_state {
     struct plane primary, cursor;
     uint64_t connector_crtc;
     bool active;
@@ -65,16 +65,16 @@ static int set_plane(const struct display *display, struct plane *plane, uint32_
     return 0;
 }
 
-static int set_crtc(const struct display *display, struct wanted *wanted, uint32_t property, uint64_t value) {
+static int set_crtc(const struct display *display, struct atomic_state *state, uint32_t property, uint64_t value) {
     if (property == PROPERTY_OUT_FENCE_PTR) {
-        wanted->out_fence = value;
+        state->out_fence = value;
         return 0;
     }
     if (property == PROPERTY_ACTIVE) {
-        wanted->active = value;
+        state->active = value;
         return value > 1 ? EINVAL : 0;
     }
-    wanted->enabled = value != 0;
+    state->enabled = value != 0;
     if (value == 0) {
         return 0;
     }
@@ -82,33 +82,33 @@ static int set_crtc(const struct display *display, struct wanted *wanted, uint32
     if (!mode || mode->hdisplay == 0 || mode->vdisplay == 0) {
         return EINVAL;
     }
-    wanted->mode = *mode;
+    state->mode = *mode;
     return 0;
 }
 
-static int set(const struct display *display, struct wanted *wanted, uint32_t object, uint32_t property,
+static int set(const struct display *display, struct atomic_state *state, uint32_t object, uint32_t property,
                uint64_t value) {
     switch (object) {
     case DISPLAY_PRIMARY:
-        wanted->touches_primary = true;
-        return set_plane(display, &wanted->primary, property, value);
+        state->touches_primary = true;
+        return set_plane(display, &state->primary, property, value);
     case DISPLAY_CURSOR:
-        return set_plane(display, &wanted->cursor, property, value);
+        return set_plane(display, &state->cursor, property, value);
     case DISPLAY_CRTC:
-        wanted->touches_crtc = true;
-        return set_crtc(display, wanted, property, value);
+        state->touches_crtc = true;
+        return set_crtc(display, state, property, value);
     default:
         if (property != PROPERTY_CRTC_ID || (value && value != DISPLAY_CRTC)) {
             return EINVAL;
         }
-        wanted->connector_crtc = value;
+        state->connector_crtc = value;
         return 0;
     }
 }
 
 static bool has_property(const struct display *display, uint32_t object, uint32_t property) {
-    uint32_t numbers[DISPLAY_MOST_PROPERTIES];
-    uint64_t values[DISPLAY_MOST_PROPERTIES];
+    uint32_t numbers[DISPLAY_MAX_PROPERTIES];
+    uint64_t values[DISPLAY_MAX_PROPERTIES];
     uint32_t count = 0;
     if (properties_of(display, object, numbers, values, &count)) {
         return false;
@@ -120,7 +120,7 @@ static bool has_property(const struct display *display, uint32_t object, uint32_
 }
 
 /* Read the program's four arrays: objects, property counts, properties and values. */
-static int read_all(const struct display *display, const struct kms_atomic *request, struct wanted *wanted) {
+static int read_all(const struct display *display, const struct kms_atomic *request, struct atomic_state *state) {
     uint64_t done = 0;
     for (uint64_t i = 0; i < request->count; i++) {
         uint32_t object, count;
@@ -138,7 +138,7 @@ static int read_all(const struct display *display, const struct kms_atomic *requ
             if (!has_property(display, object, property)) {
                 return ENOENT;
             }
-            const int error = set(display, wanted, object, property, value);
+            const int error = set(display, state, object, property, value);
             if (error) {
                 return error;
             }
@@ -150,7 +150,7 @@ static int read_all(const struct display *display, const struct kms_atomic *requ
 /* --- check --- */
 
 /* A plane has both a framebuffer and a CRTC, or neither, and shows a part of the framebuffer unscaled. */
-static int check_plane(const struct display *display, const struct wanted *wanted, const struct plane *plane) {
+static int check_plane(const struct display *display, const struct atomic_state *state, const struct plane *plane) {
     const uint64_t fb = get(plane, PROPERTY_FB_ID);
     if (!fb != !get(plane, PROPERTY_CRTC_ID)) {
         return EINVAL;
@@ -159,7 +159,7 @@ static int check_plane(const struct display *display, const struct wanted *wante
         return 0;
     }
     const struct framebuffer *const framebuffer = framebuffer_lookup(display, (uint32_t)fb);
-    if (!framebuffer || !wanted->enabled) {
+    if (!framebuffer || !state->enabled) {
         return EINVAL;
     }
     const uint64_t x = get(plane, PROPERTY_SRC_X), width = get(plane, PROPERTY_SRC_W);
@@ -174,11 +174,11 @@ static int check_plane(const struct display *display, const struct wanted *wante
 }
 
 /* On these chips, the primary plane must cover the whole screen. */
-static bool fills_screen(const struct wanted *wanted) {
-    const struct plane *const plane = &wanted->primary;
-    return !get(plane, PROPERTY_FB_ID) || (get(plane, PROPERTY_CRTC_X) == 0 && get(plane, PROPERTY_CRTC_Y) == 0 &&
-                                           get(plane, PROPERTY_CRTC_W) == wanted->mode.hdisplay &&
-                                           get(plane, PROPERTY_CRTC_H) == wanted->mode.vdisplay);
+static bool fills_screen(const struct atomic_state *state) {
+    const struct plane *const plane = &state->primary;
+    return !get(plane, PROPERTY_FB_ID) ||
+           (get(plane, PROPERTY_CRTC_X) == 0 && get(plane, PROPERTY_CRTC_Y) == 0 &&
+            get(plane, PROPERTY_CRTC_W) == state->mode.hdisplay && get(plane, PROPERTY_CRTC_H) == state->mode.vdisplay);
 }
 
 static bool same_timing(const struct kms_mode *a, const struct kms_mode *b) {
@@ -186,32 +186,32 @@ static bool same_timing(const struct kms_mode *a, const struct kms_mode *b) {
            a->vtotal == b->vtotal;
 }
 
-static int check(const struct display *display, const struct kms_atomic *request, const struct wanted *wanted) {
+static int check(const struct display *display, const struct kms_atomic *request, const struct atomic_state *state) {
     const bool was_active = display->active && !display->dark;
-    if (wanted->enabled != !!wanted->connector_crtc || (wanted->active && !wanted->enabled)) {
+    if (state->enabled != !!state->connector_crtc || (state->active && !state->enabled)) {
         return EINVAL;
     }
-    int error = check_plane(display, wanted, &wanted->primary);
-    error = error ? error : check_plane(display, wanted, &wanted->cursor);
-    if (error || !fills_screen(wanted)) {
+    int error = check_plane(display, state, &state->primary);
+    error = error ? error : check_plane(display, state, &state->cursor);
+    if (error || !fills_screen(state)) {
         return error ? error : EINVAL;
     }
-    const bool sets_mode = wanted->enabled != display->active || wanted->active != was_active ||
-                           (wanted->enabled && !same_timing(&wanted->mode, &display->current));
+    const bool sets_mode = state->enabled != display->active || state->active != was_active ||
+                           (state->enabled && !same_timing(&state->mode, &display->current));
     if (sets_mode && !(request->flags & KMS_ATOMIC_ALLOW_MODESET)) {
         return EINVAL;
     }
-    const bool touches = wanted->touches_crtc || wanted->touches_primary;
-    const bool reports = request->flags & KMS_FLIP_EVENT || wanted->out_fence;
-    return reports && (!touches || (!was_active && !wanted->active)) ? EINVAL : 0;
+    const bool touches = state->touches_crtc || state->touches_primary;
+    const bool reports = request->flags & KMS_FLIP_EVENT || state->out_fence;
+    return reports && (!touches || (!was_active && !state->active)) ? EINVAL : 0;
 }
 
 /* --- commit --- */
 
-static int commit(struct drm_file *file, const struct kms_atomic *request, const struct wanted *wanted) {
+static int commit(struct drm_file *file, const struct kms_atomic *request, const struct atomic_state *state) {
     struct display *const display = file->display;
-    const uint32_t fb = (uint32_t)get(&wanted->primary, PROPERTY_FB_ID);
-    const bool shows = wanted->active && fb && (wanted->touches_primary || wanted->touches_crtc);
+    const uint32_t fb = (uint32_t)get(&state->primary, PROPERTY_FB_ID);
+    const bool shows = state->active && fb && (state->touches_primary || state->touches_crtc);
     if (display_is_flipping(file)) {
         return EBUSY;
     }
@@ -219,17 +219,17 @@ static int commit(struct drm_file *file, const struct kms_atomic *request, const
     if (error) {
         return error;
     }
-    const int fence = wanted->out_fence ? sync_file_new() : -1;
-    if (wanted->out_fence && (fence < 0 || !user_write(wanted->out_fence, &fence, sizeof fence))) {
+    const int fence = state->out_fence ? sync_file_new() : -1;
+    if (state->out_fence && (fence < 0 || !user_write(state->out_fence, &fence, sizeof fence))) {
         error = fence < 0 ? EMFILE : EFAULT;
     }
-    display->active = wanted->enabled;
-    display->dark = !wanted->active;
-    display->current = wanted->mode;
+    display->active = state->enabled;
+    display->dark = !state->active;
+    display->current = state->mode;
     display->fb = fb;
-    display->x = (uint32_t)(get(&wanted->primary, PROPERTY_SRC_X) >> 16);
-    display->y = (uint32_t)(get(&wanted->primary, PROPERTY_SRC_Y) >> 16);
-    display->cursor = wanted->cursor;
+    display->x = (uint32_t)(get(&state->primary, PROPERTY_SRC_X) >> 16);
+    display->y = (uint32_t)(get(&state->primary, PROPERTY_SRC_Y) >> 16);
+    display->cursor = state->cursor;
     if (shows) {
         display->last_sequence = display_sequence(display) + 1;
         display->flip_until = shim_now() + display_frame;
@@ -252,13 +252,13 @@ int kms_atomic(struct drm_file *file, void *argument, uint32_t size) {
         request->flags & KMS_ATOMIC_ASYNC || (tests && request->flags & KMS_FLIP_EVENT)) {
         return EINVAL;
     }
-    struct wanted wanted = {.primary = display_primary(display),
-                            .cursor = display->cursor,
-                            .connector_crtc = display->active ? DISPLAY_CRTC : 0,
-                            .active = display->active && !display->dark,
-                            .enabled = display->active,
-                            .mode = display->current};
-    int error = read_all(display, request, &wanted);
-    error = error ? error : check(display, request, &wanted);
-    return error || tests ? error : commit(file, request, &wanted);
+    struct atomic_state state = {.primary = display_primary(display),
+                                 .cursor = display->cursor,
+                                 .connector_crtc = display->active ? DISPLAY_CRTC : 0,
+                                 .active = display->active && !display->dark,
+                                 .enabled = display->active,
+                                 .mode = display->current};
+    int error = read_all(display, request, &state);
+    error = error ? error : check(display, request, &state);
+    return error || tests ? error : commit(file, request, &state);
 }

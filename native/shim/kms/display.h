@@ -19,9 +19,9 @@ enum display_ids {
     DISPLAY_PRIMARY = 60,
     DISPLAY_CURSOR = 61,
     DISPLAY_GAMMA_SIZE = 256,
-    DISPLAY_LARGEST = 8192,
+    DISPLAY_MAX_SIZE = 8192,
     DISPLAY_EDID_SIZE = 128,
-    DISPLAY_MOST_MODES = 16,
+    DISPLAY_MAX_MODES = 16,
     DISPLAY_WIDTH_MM = 270,
     DISPLAY_HEIGHT_MM = 203,
 };
@@ -70,9 +70,9 @@ struct blob {
 };
 
 struct display {
-    struct handle_table framebuffers;          /* struct framebuffer */
-    struct handle_table blobs;                 /* struct blob, created by the program */
-    struct kms_mode modes[DISPLAY_MOST_MODES]; /* of the connector, the preferred one first */
+    struct handle_table framebuffers;         /* struct framebuffer */
+    struct handle_table blobs;                /* struct blob, created by the program */
+    struct kms_mode modes[DISPLAY_MAX_MODES]; /* of the connector, the preferred one first */
     uint32_t mode_count;
     uint8_t edid[DISPLAY_EDID_SIZE];
     bool universal_planes;
@@ -132,7 +132,7 @@ kms_handler kms_page_flip, kms_wait_vblank, kms_get_sequence, kms_queue_sequence
 kms_handler kms_get_property, kms_set_property, kms_object_get_properties, kms_object_set_property, kms_get_blob,
     kms_create_blob, kms_destroy_blob;
 enum {
-    DISPLAY_MOST_PROPERTIES = 16
+    DISPLAY_MAX_PROPERTIES = 16
 };
 /* The properties of a mode object that the program may see, and their values.  0 or an errno. */
 int properties_of(const struct display *display, uint32_t object, uint32_t *properties, uint64_t *values,

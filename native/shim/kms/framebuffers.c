@@ -15,7 +15,7 @@ enum {
     LINEAR,
     X,
     PITCH_UNIT = 64,
-    LARGEST_PITCH = 32 << 10,
+    MAX_PITCH = 32 << 10,
     X_TILE_HEIGHT = 8
 };
 
@@ -67,11 +67,11 @@ static uint32_t bpp_of(uint32_t format) {
 static int check(const struct framebuffer *framebuffer) {
     const uint32_t bpp = bpp_of(framebuffer->format);
     const struct gem_object *const object = framebuffer->object;
-    if (!bpp || framebuffer->width == 0 || framebuffer->height == 0 || framebuffer->width > DISPLAY_LARGEST ||
-        framebuffer->height > DISPLAY_LARGEST) {
+    if (!bpp || framebuffer->width == 0 || framebuffer->height == 0 || framebuffer->width > DISPLAY_MAX_SIZE ||
+        framebuffer->height > DISPLAY_MAX_SIZE) {
         return EINVAL;
     }
-    if (framebuffer->pitch < framebuffer->width * bpp / 8 || framebuffer->pitch > LARGEST_PITCH ||
+    if (framebuffer->pitch < framebuffer->width * bpp / 8 || framebuffer->pitch > MAX_PITCH ||
         framebuffer->pitch % (framebuffer->tiling == X ? 512 : PITCH_UNIT)) {
         return EINVAL;
     }

@@ -74,8 +74,8 @@ int kms_get_resources(struct drm_file *file, void *argument, uint32_t size) {
     free(fbs);
     request->min_width = 0;
     request->min_height = 0;
-    request->max_width = DISPLAY_LARGEST;
-    request->max_height = DISPLAY_LARGEST;
+    request->max_width = DISPLAY_MAX_SIZE;
+    request->max_height = DISPLAY_MAX_SIZE;
     return fine ? 0 : EFAULT;
 }
 
@@ -100,8 +100,8 @@ int kms_get_connector(struct drm_file *file, void *argument, uint32_t size) {
     if (!display || request->connector != DISPLAY_CONNECTOR) {
         return display ? ENOENT : ENOMEM;
     }
-    uint32_t numbers[DISPLAY_MOST_PROPERTIES];
-    uint64_t values[DISPLAY_MOST_PROPERTIES];
+    uint32_t numbers[DISPLAY_MAX_PROPERTIES];
+    uint64_t values[DISPLAY_MAX_PROPERTIES];
     const uint32_t count = properties_of_connector(display, numbers, values);
     bool fine = put_numbers(request->encoders, &request->encoder_count, (const uint32_t[]){DISPLAY_ENCODER}, 1);
     if (request->mode_count >= display->mode_count) {
@@ -140,7 +140,7 @@ int kms_get_crtc(struct drm_file *file, void *argument, uint32_t size) {
     return 0;
 }
 
-static int turn_on(struct drm_file *file, const struct kms_crtc *request) {
+static int enable_crtc(struct drm_file *file, const struct kms_crtc *request) {
     struct display *const display = file->display;
     const uint32_t fb = request->fb == UINT32_MAX ? display->fb : request->fb; /* all ones: keep the current one */
     const struct framebuffer *const framebuffer = framebuffer_lookup(display, fb);
@@ -182,7 +182,7 @@ int kms_set_crtc(struct drm_file *file, void *argument, uint32_t size) {
         return display ? ENOENT : ENOMEM;
     }
     if (request->mode_valid) {
-        return turn_on(file, request);
+        return enable_crtc(file, request);
     }
     if (request->connector_count) {
         return EINVAL;

@@ -69,7 +69,7 @@ static const struct timing {
 enum {
     TIMINGS = sizeof timings / sizeof timings[0]
 };
-_Static_assert(TIMINGS + 1 <= DISPLAY_MOST_MODES, "the preferred mode may be another one");
+_Static_assert(TIMINGS + 1 <= DISPLAY_MAX_MODES, "the preferred mode may be another one");
 
 static struct kms_mode mode_of(const struct timing *timing) {
     const uint16_t *const h = timing->horizontal, *const v = timing->vertical;

@@ -14,22 +14,22 @@ enum {
     BLOB_IN_FORMATS,
     BLOB_MODE,         /* the current mode */
     BLOB_FIRST = 1000, /* first blob created by the program */
-    LARGEST_BLOB = 1 << 20
+    MAX_BLOB_SIZE = 1 << 20
 };
 enum {
     OVERLAY,
     PRIMARY,
     CURSOR,
-    MOST_VALUES = 4,
-    MOST_FORMATS = 4
+    MAX_VALUES = 4,
+    MAX_FORMATS = 4
 };
 
 static const struct property {
     uint32_t number, flags;
     const char *name;
     uint32_t count;
-    const char *enums[MOST_VALUES];
-    uint64_t values[MOST_VALUES]; /* limits of a range; an enumeration's values are its indices */
+    const char *enums[MAX_VALUES];
+    uint64_t values[MAX_VALUES]; /* limits of a range; an enumeration's values are its indices */
 } properties[] = {
     {PROPERTY_DPMS, KMS_PROPERTY_ENUM, "DPMS", 4, {"On", "Standby", "Suspend", "Off"}, {0}},
     {PROPERTY_EDID, KMS_PROPERTY_BLOB | KMS_PROPERTY_IMMUTABLE, "EDID", 0, {NULL}, {0}},
@@ -99,18 +99,18 @@ int kms_get_property(struct drm_file *file, void *argument, uint32_t size) {
 
 /* --- values --- */
 
-struct list {
+struct property_list {
     uint32_t *numbers;
     uint64_t *values;
     uint32_t count;
 };
 
-static void add(struct list *list, enum display_property property, uint64_t value) {
+static void add(struct property_list *list, enum display_property property, uint64_t value) {
     list->numbers[list->count] = property;
     list->values[list->count++] = value;
 }
 
-static void add_plane(struct list *list, const struct plane *plane) {
+static void add_plane(struct property_list *list, const struct plane *plane) {
     for (uint32_t i = 0; i < PLANE_VALUES; i++) {
         add(list, PROPERTY_CRTC_ID + i, plane->value[i]);
     }
@@ -118,7 +118,7 @@ static void add_plane(struct list *list, const struct plane *plane) {
 }
 
 uint32_t properties_of_connector(const struct display *display, uint32_t *numbers, uint64_t *values) {
-    struct list list = {numbers, values, 0};
+    struct property_list list = {numbers, values, 0};
     add(&list, PROPERTY_EDID, BLOB_EDID);
     add(&list, PROPERTY_DPMS, display->dpms);
     if (display->atomic) {
@@ -129,7 +129,7 @@ uint32_t properties_of_connector(const struct display *display, uint32_t *number
 
 int properties_of(const struct display *display, uint32_t object, uint32_t *numbers, uint64_t *values,
                   uint32_t *count) {
-    struct list list = {numbers, values, 0};
+    struct property_list list = {numbers, values, 0};
     const struct plane primary = display_primary(display);
     switch (object) {
     case DISPLAY_CONNECTOR:
@@ -165,8 +165,8 @@ int kms_object_get_properties(struct drm_file *file, void *argument, uint32_t si
     (void)size;
     struct kms_object_properties *const request = argument;
     const struct display *const display = display_of(file);
-    uint32_t numbers[DISPLAY_MOST_PROPERTIES];
-    uint64_t values[DISPLAY_MOST_PROPERTIES];
+    uint32_t numbers[DISPLAY_MAX_PROPERTIES];
+    uint64_t values[DISPLAY_MAX_PROPERTIES];
     uint32_t count;
     const int error = display ? properties_of(display, request->object, numbers, values, &count) : ENOMEM;
     if (error) {
@@ -212,7 +212,7 @@ int kms_object_set_property(struct drm_file *file, void *argument, uint32_t size
 /* The IN_FORMATS blob of the primary plane: all formats with both modifiers. */
 struct in_formats {
     uint32_t version, flags, format_count, formats_offset, modifier_count, modifiers_offset;
-    uint32_t formats[MOST_FORMATS];
+    uint32_t formats[MAX_FORMATS];
     struct {
         uint64_t formats;
         uint32_t first, pad;
@@ -271,7 +271,7 @@ int kms_create_blob(struct drm_file *file, void *argument, uint32_t size) {
         return EINVAL;
     }
     struct blob *const blob =
-        display && request->length <= LARGEST_BLOB ? malloc(sizeof *blob + request->length) : NULL;
+        display && request->length <= MAX_BLOB_SIZE ? malloc(sizeof *blob + request->length) : NULL;
     if (!blob) {
         return ENOMEM;
     }

@@ -7,11 +7,11 @@
 #include "shim/submit/sync_file.h"
 
 enum {
-    MOST_FENCES = 65536
+    MAX_FENCES = 65536
 };
 
 static int append(struct submission *submission, uint64_t fences, uint64_t points, uint64_t count) {
-    if (count > MOST_FENCES - submission->fence_count) {
+    if (count > MAX_FENCES - submission->fence_count) {
         return ENOMEM;
     }
     if (count == 0) {
@@ -63,7 +63,7 @@ static int read_extensions(struct submission *submission) {
     return 0;
 }
 
-int fences_read(struct submission *submission) {
+int exec_fences_read(struct submission *submission) {
     const struct i915_execbuffer2 *const exec = submission->exec;
     if (exec->flags & EXEC_USE_EXTENSIONS) {
         return exec->flags & EXEC_FENCE_ARRAY || exec->cliprect_count ? EINVAL : read_extensions(submission);
@@ -71,7 +71,7 @@ int fences_read(struct submission *submission) {
     return exec->flags & EXEC_FENCE_ARRAY ? append(submission, exec->cliprects, 0, exec->cliprect_count) : 0;
 }
 
-int fences_wait(const struct submission *submission) {
+int exec_fences_wait(const struct submission *submission) {
     const struct i915_execbuffer2 *const exec = submission->exec;
     if (exec->flags & (EXEC_FENCE_IN | EXEC_FENCE_SUBMIT)) {
         const int error = sync_file_wait((int)(uint32_t)exec->fences);
@@ -95,7 +95,7 @@ int fences_wait(const struct submission *submission) {
     return 0;
 }
 
-int fences_signal(const struct submission *submission, uint64_t sequence) {
+int exec_fences_signal(const struct submission *submission, uint64_t sequence) {
     int error = 0;
     for (uint32_t i = 0; i < submission->fence_count; i++) {
         const struct submission_fence *const fence = &submission->fences[i];

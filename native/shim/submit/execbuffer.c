@@ -14,7 +14,7 @@
 #include "shim/submit/sync_file.h"
 
 enum {
-    MOST_OBJECTS = 1 << 20
+    MAX_OBJECTS = 1 << 20
 };
 
 static const uint64_t batch_minimum = 0x40000; /* lowest address of a batch with relocations */
@@ -38,7 +38,7 @@ static int check(const struct drm_file *file, struct i915_execbuffer2 *exec) {
     if (flags & EXEC_SECURE) {
         return EPERM;
     }
-    if (exec->count == 0 || exec->count > MOST_OBJECTS) {
+    if (exec->count == 0 || exec->count > MAX_OBJECTS) {
         return EINVAL;
     }
     const uint32_t ring = flags & EXEC_RING_MASK;
@@ -51,7 +51,7 @@ static int check(const struct drm_file *file, struct i915_execbuffer2 *exec) {
 
 /* --- the objects --- */
 
-static int look_up(struct submission *submission) {
+static int lookup_objects(struct submission *submission) {
     struct drm_file *const file = submission->file;
     const uint32_t count = submission->exec->count;
     if (!user_read(submission->objects, submission->exec->objects, count * sizeof submission->objects[0])) {
@@ -122,7 +122,7 @@ static int bind_some(struct submission *submission, bool pinned) {
 }
 
 /* Unbind buffers of this submission that overlap the addresses of pinned ones. */
-static void make_way(struct submission *submission) {
+static void unbind_overlapping(struct submission *submission) {
     for (uint32_t i = 0; i < submission->exec->count; i++) {
         if (!(submission->objects[i].flags & EXEC_OBJECT_PINNED)) {
             continue;
@@ -141,7 +141,7 @@ static void make_way(struct submission *submission) {
 }
 
 static int bind_all(struct submission *submission) {
-    make_way(submission);
+    unbind_overlapping(submission);
     int error = bind_some(submission, true);
     error = error ? error : bind_some(submission, false);
     if (error == ENOSPC) {
@@ -157,7 +157,7 @@ static int bind_all(struct submission *submission) {
 
 static bool send_objects(struct submission *submission) {
     enum {
-        MOST = (G4_LIVE_MAX_PACKET - sizeof(struct g4_live_objects)) / sizeof(struct g4_live_object)
+        MAX_ITEMS = (G4_LIVE_MAX_PACKET - sizeof(struct g4_live_objects)) / sizeof(struct g4_live_object)
     };
     static _Alignas(8) uint8_t packet[G4_LIVE_MAX_PACKET];
     struct g4_live_objects *const header = (struct g4_live_objects *)packet;
@@ -165,7 +165,7 @@ static bool send_objects(struct submission *submission) {
     const uint32_t count = submission->exec->count;
     for (uint32_t done = 0; done < count;) {
         uint32_t part = 0;
-        for (; part < MOST && done < count; part++, done++) {
+        for (; part < MAX_ITEMS && done < count; part++, done++) {
             const struct vma *const vma = submission->vmas[done];
             const bool captured = submission->objects[done].flags & EXEC_OBJECT_CAPTURE;
             objects[part] = (struct g4_live_object){
@@ -214,7 +214,7 @@ static int send(struct submission *submission) {
                              &address, sizeof address);
         }
     }
-    return fences_signal(submission, sequence);
+    return exec_fences_signal(submission, sequence);
 }
 
 /* CPU views must be coherent without a fault, and other processes have no fence to wait on; so wait here. */
@@ -238,7 +238,7 @@ static void wait_where_needed(struct submission *submission) {
     }
 }
 
-static int attempt(struct submission *submission) {
+static int try_submit(struct submission *submission) {
     struct drm_file *const file = submission->file;
     int error = drm_file_connect(file);
     const struct context *const context = context_lookup(file, (uint32_t)submission->exec->context);
@@ -252,9 +252,9 @@ static int attempt(struct submission *submission) {
     if (!error && context->banned) {
         error = EIO;
     }
-    error = error ? error : look_up(submission);
+    error = error ? error : lookup_objects(submission);
     error = error ? error : check_batch(submission);
-    error = error ? error : fences_wait(submission);
+    error = error ? error : exec_fences_wait(submission);
     error = error ? error : bind_all(submission);
     error = error ? error : relocate(submission);
     return error ? error : send(submission);
@@ -275,11 +275,11 @@ int execbuffer_ioctl(struct drm_file *file, void *argument, uint32_t size) {
     if (!submission.objects || !submission.vmas || !submission.written || !submission.seen) {
         error = ENOMEM;
     }
-    error = error ? error : fences_read(&submission);
+    error = error ? error : exec_fences_read(&submission);
     if (!error) {
         connection_receive(&file->connection);
         do {
-            error = attempt(&submission);
+            error = try_submit(&submission);
         } while (error == EAGAIN);
     }
     if (!error) {

@@ -1,6 +1,6 @@
 /* EXECBUFFER2: check, bind, relocate, send to the server. */
-#ifndef SHIM_SUBMISSION_H
-#define SHIM_SUBMISSION_H
+#ifndef SHIM_EXECBUFFER_H
+#define SHIM_EXECBUFFER_H
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,10 +29,10 @@ struct submission {
 
 /* These return 0, an errno, or EAGAIN if the lock was released and everything must be looked up again. */
 int relocate(struct submission *submission);
-int fences_read(struct submission *submission);
-int fences_wait(const struct submission *submission);
+int exec_fences_read(struct submission *submission);
+int exec_fences_wait(const struct submission *submission);
 /* Make the fences signal after submission `sequence`; 0 or an errno. */
-int fences_signal(const struct submission *submission, uint64_t sequence);
+int exec_fences_signal(const struct submission *submission, uint64_t sequence);
 
 int execbuffer_ioctl(struct drm_file *file, void *argument, uint32_t size);
 

@@ -8,7 +8,7 @@
 
 enum {
     CHUNK = 64,
-    MOST = INT32_MAX / (int)sizeof(struct i915_relocation)
+    MAX_RELOCATIONS = INT32_MAX / (int)sizeof(struct i915_relocation)
 };
 
 static struct vma *target_of(const struct submission *submission, uint32_t target) {
@@ -76,7 +76,7 @@ static int relocate_chunk(struct submission *submission, struct gem_object *obje
 }
 
 /* True if the client has written all addresses itself (I915_EXEC_NO_RELOC), and none has changed since. */
-static bool is_done_already(const struct submission *submission) {
+static bool is_relocated_by_client(const struct submission *submission) {
     bool done = submission->exec->flags & EXEC_NO_RELOC;
     for (uint32_t i = 0; i < submission->exec->count && done; i++) {
         done = submission->objects[i].offset == submission->vmas[i]->address;
@@ -85,12 +85,12 @@ static bool is_done_already(const struct submission *submission) {
 }
 
 int relocate(struct submission *submission) {
-    if (is_done_already(submission)) {
+    if (is_relocated_by_client(submission)) {
         return 0;
     }
     for (uint32_t i = 0; i < submission->exec->count; i++) {
         const struct i915_exec_object *const entry = &submission->objects[i];
-        if (entry->relocation_count > MOST) {
+        if (entry->relocation_count > MAX_RELOCATIONS) {
             return EINVAL;
         }
         for (uint32_t done = 0; done < entry->relocation_count; done += CHUNK) {

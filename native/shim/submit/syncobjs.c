@@ -40,7 +40,7 @@ struct export {
 static struct export *exports;
 
 enum {
-    MOST_HANDLES = 65536
+    MAX_HANDLES = 65536
 };
 static const int64_t slice = 1000000; /* ns; polling interval when waiting for several things */
 
@@ -277,13 +277,13 @@ int syncobj_from_fd(struct drm_file *file, void *argument, uint32_t size) {
 /* --- ioctls: arrays of objects --- */
 
 /* Objects, with a reference each, and their points. */
-struct list {
+struct syncobj_list {
     struct syncobj **objects;
     uint64_t *points;
     uint32_t count;
 };
 
-static void list_free(struct list *list) {
+static void list_free(struct syncobj_list *list) {
     for (uint32_t i = 0; i < list->count; i++) {
         drop(list->objects[i]);
     }
@@ -292,10 +292,10 @@ static void list_free(struct list *list) {
 }
 
 /* `points` 0: all zero. */
-static int list_read(struct list *list, const struct drm_file *file, uint64_t handles, uint64_t points,
+static int list_read(struct syncobj_list *list, const struct drm_file *file, uint64_t handles, uint64_t points,
                      uint32_t count) {
-    *list = (struct list){0};
-    if (count > MOST_HANDLES) {
+    *list = (struct syncobj_list){0};
+    if (count > MAX_HANDLES) {
         return ENOMEM;
     }
     uint32_t *const numbers = calloc(count, sizeof *numbers);
@@ -330,7 +330,7 @@ struct progress {
     struct drm_file *pending; /* a file with a pending submission, or NULL */
 };
 
-static struct progress examine(const struct list *list, uint32_t flags) {
+static struct progress examine(const struct syncobj_list *list, uint32_t flags) {
     struct progress progress = {.first_done = UINT32_MAX};
     for (uint32_t i = 0; i < list->count; i++) {
         const bool submitted = fences_until(list->objects[i], list->points[i]) != 0;
@@ -348,7 +348,7 @@ static struct progress examine(const struct list *list, uint32_t flags) {
     return progress;
 }
 
-static int wait_for(const struct list *list, uint32_t flags, int64_t timeout, uint32_t *first) {
+static int wait_for(const struct syncobj_list *list, uint32_t flags, int64_t timeout, uint32_t *first) {
     for (;;) {
         const struct progress progress = examine(list, flags);
         if (progress.unsubmitted && !(flags & (SYNCOBJ_WAIT_FOR_SUBMIT | SYNCOBJ_WAIT_AVAILABLE))) {
@@ -384,7 +384,7 @@ int syncobj_wait(struct drm_file *file, void *argument, uint32_t size) {
     if (request->count == 0) {
         return 0;
     }
-    struct list list;
+    struct syncobj_list list;
     int error = list_read(&list, file, request->handles, 0, request->count);
     if (!error) {
         error = wait_for(&list, request->flags, request->timeout, &request->first_signaled);
@@ -402,7 +402,7 @@ int syncobj_timeline_wait(struct drm_file *file, void *argument, uint32_t size) 
     if (request->count == 0) {
         return 0;
     }
-    struct list list;
+    struct syncobj_list list;
     int error = list_read(&list, file, request->handles, request->points, request->count);
     if (!error) {
         error = wait_for(&list, request->flags, request->timeout, &request->first_signaled);
@@ -414,7 +414,7 @@ int syncobj_timeline_wait(struct drm_file *file, void *argument, uint32_t size) 
 int syncobj_reset(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct drm_syncobj_array *const request = argument;
-    struct list list;
+    struct syncobj_list list;
     if (request->pad || request->count == 0) {
         return EINVAL;
     }
@@ -431,7 +431,7 @@ int syncobj_reset(struct drm_file *file, void *argument, uint32_t size) {
 int syncobj_signal(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct drm_syncobj_array *const request = argument;
-    struct list list;
+    struct syncobj_list list;
     if (request->pad || request->count == 0) {
         return EINVAL;
     }
@@ -448,7 +448,7 @@ int syncobj_signal(struct drm_file *file, void *argument, uint32_t size) {
 int syncobj_timeline_signal(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct drm_syncobj_timeline_array *const request = argument;
-    struct list list;
+    struct syncobj_list list;
     if (request->flags || request->count == 0) {
         return EINVAL;
     }
@@ -474,7 +474,7 @@ static uint64_t reached(const struct syncobj *object, bool submitted) {
 int syncobj_query(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct drm_syncobj_timeline_array *const request = argument;
-    struct list list;
+    struct syncobj_list list;
     if (request->flags & ~(uint32_t)SYNCOBJ_QUERY_LAST_SUBMITTED || request->count == 0) {
         return EINVAL;
     }
