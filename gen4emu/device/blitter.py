@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gen4emu._native import ffi, lib
+from gen4emu.core_enums import BltPattern, BltSource
 from gen4emu.device.counters import BLIT_DESTINATION, BLIT_SOURCE, SurfaceBytes
 from gen4emu.device.memory import Faults, Memory, Missing, Unit, port_faults
 from gen4emu.device.state import Words
@@ -113,16 +114,16 @@ class Blitter:
     def _pattern(self, v: View) -> dict[str, Any]:
         seeds = {"seed_x": self._get(v, "pattern_horizontal_seed"), "seed_y": self._get(v, "pattern_vertical_seed")}
         if self._has(v, "color"):
-            return seeds | {"pattern_kind": lib.G4_BLT_PATTERN_SOLID, "pattern_foreground": v.color}
+            return seeds | {"pattern_kind": BltPattern.SOLID, "pattern_foreground": v.color}
         if self._has(v, "pattern_data_0") or self._has(v, "fixed_pattern"):
             return seeds | self._mono_pattern(v)
         if self._has(v, "pattern_address"):
             size = _BYTES[v.color_depth]
             data = self.memory.read(v.pattern_address, 64 * size, Missing.REPORT, Unit.BLT)
-            return seeds | {"pattern_kind": lib.G4_BLT_PATTERN_COLOR, "pattern": _pixels(data, size)}
+            return seeds | {"pattern_kind": BltPattern.COLOR, "pattern": _pixels(data, size)}
         if _immediate_pattern(v.layout.name):
             size = _BYTES[v.color_depth]
-            return seeds | {"pattern_kind": lib.G4_BLT_PATTERN_COLOR, "pattern": _pixels(_data(v), size)}
+            return seeds | {"pattern_kind": BltPattern.COLOR, "pattern": _pixels(_data(v), size)}
         return {}
 
     def _mono_pattern(self, v: View) -> dict[str, Any]:
@@ -133,7 +134,7 @@ class Blitter:
         prefix = "pattern_" if self._has(v, "pattern_foreground_color") else ""
         solid = bool(self._get(v, "solid_pattern"))
         return {
-            "pattern_kind": lib.G4_BLT_PATTERN_SOLID if solid else lib.G4_BLT_PATTERN_MONO,
+            "pattern_kind": BltPattern.SOLID if solid else BltPattern.MONO,
             "pattern": [row >> (7 - x) & 1 for row in rows for x in range(8)],
             "pattern_foreground": getattr(v, f"{prefix}foreground_color"),
             "pattern_background": getattr(v, f"{prefix}background_color"),
@@ -143,14 +144,14 @@ class Blitter:
     def _source(self, v: View, raw: dict[str, Any]) -> dict[str, Any]:
         if self._has(v, "source_base_address"):
             tiled = bool(self._get(v, "source_tiled"))
-            return {"source_kind": lib.G4_BLT_SOURCE_COLOR, "source": v.source_base_address, "source_tiled": tiled,
+            return {"source_kind": BltSource.COLOR, "source": v.source_base_address, "source_tiled": tiled,
                     "source_pitch": _pitch(v.source_pitch, tiled), "source_x": v.source_x1, "source_y": v.source_y1}
         immediate = v.layout.name in ("XY_MONO_SRC_COPY_IMMEDIATE_BLT",)
         if not immediate and not self._has(v, "source_bits_address"):
             return {}
         start = self._get(v, "monochrome_source_start")
         width = max(0, raw["x2"] - raw["x1"])
-        mono = {"source_kind": lib.G4_BLT_SOURCE_MONO, "bits_start": start, "bits_row": 16 * -(-(start + width) // 16)}
+        mono = {"source_kind": BltSource.MONO, "bits_start": start, "bits_row": 16 * -(-(start + width) // 16)}
         if self._has(v, "source_foreground_color"):
             mono |= {"foreground": v.source_foreground_color, "background": v.source_background_color}
         return mono | ({"bits": _data(v)} if immediate else {"source": v.source_bits_address})
@@ -175,7 +176,7 @@ class Blitter:
             return raw | {"seed_x": v.pattern_horizontal_seed, "seed_y": v.pattern_vertical_seed}
         width = max(0, raw["x2"] - raw["x1"])
         packed = v.text_packing == blt.TextPacking.BYTE
-        raw |= {"source_kind": lib.G4_BLT_SOURCE_MONO, "bits_row": 8 * -(-width // 8) if packed else width}
+        raw |= {"source_kind": BltSource.MONO, "bits_row": 8 * -(-width // 8) if packed else width}
         return raw | ({"source": v.source_bits_address} if name == "XY_TEXT_BLT" else {"bits": _data(v)})
 
     def _rows_of_bytes(self, v: View) -> dict[str, Any]:
@@ -184,9 +185,9 @@ class Blitter:
             "destination": v.destination_address, "destination_pitch": v.destination_pitch, "y2": v.height,
             "x2": v.width_bytes // _BYTES[v.color_depth], "write_mask": 0xFFFFFFFF}
         if self._has(v, "color"):
-            return raw | {"pattern_kind": lib.G4_BLT_PATTERN_SOLID, "pattern_foreground": v.color}
+            return raw | {"pattern_kind": BltPattern.SOLID, "pattern_foreground": v.color}
         return raw | {
-            "bytes": 1, "x2": v.width_bytes, "source_kind": lib.G4_BLT_SOURCE_COLOR, "source": v.source_address,
+            "bytes": 1, "x2": v.width_bytes, "source_kind": BltSource.COLOR, "source": v.source_address,
             "source_pitch": v.source_pitch, "right_to_left": v.direction == blt.CopyDirection.RIGHT_TO_LEFT}
 
     # --- counters --------------------------------------------------------------------------------------------------
@@ -197,9 +198,9 @@ class Blitter:
             return ()
         size = pixels * raw.bytes
         found = [SurfaceBytes(BLIT_DESTINATION, raw.destination, size if _reads_destination(raw) else 0, size)]
-        if raw.source_kind == lib.G4_BLT_SOURCE_COLOR:
+        if raw.source_kind == BltSource.COLOR:
             found.insert(0, SurfaceBytes(BLIT_SOURCE, raw.source, size, 0))
-        elif raw.source_kind == lib.G4_BLT_SOURCE_MONO and raw.bits == ffi.NULL:
+        elif raw.source_kind == BltSource.MONO and raw.bits == ffi.NULL:
             found.insert(0, SurfaceBytes(BLIT_SOURCE, raw.source, -(-pixels // 8), 0))
         return tuple(found)
 

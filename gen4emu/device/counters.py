@@ -10,17 +10,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from gen4emu._native import ffi, lib
+from gen4emu.core_enums import CountedStage, SurfaceRole
 from gen4emu.device.place import DrawKind, Place
 from gen4emu.device.targets import Target
 
-STAGES = ("vs", "gs", "clip", "sf", "wm", "media")
+STAGES = tuple(stage.name.lower() for stage in CountedStage)
 FUNCTIONS = ("null", "math", "sampler", "gateway", "data_port_read", "data_port_write", "urb", "thread_spawner")
-_ROLES = {
-    lib.G4_ROLE_VERTEX_BUFFER: "vertex buffer", lib.G4_ROLE_INDEX_BUFFER: "index buffer",
-    lib.G4_ROLE_TEXTURE: "texture", lib.G4_ROLE_BUFFER: "buffer", lib.G4_ROLE_SCRATCH: "scratch",
-    lib.G4_ROLE_MEDIA_BLOCK: "media block", lib.G4_ROLE_RENDER_TARGET: "render target",
-    lib.G4_ROLE_DEPTH_BUFFER: "depth buffer",
-}
+_ROLES: dict[int, str] = {role: role.name.lower().replace("_", " ") for role in SurfaceRole}
 BLIT_SOURCE, BLIT_DESTINATION = "blit source", "blit destination"
 
 
