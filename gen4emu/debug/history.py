@@ -20,10 +20,12 @@ from gen4emu.debug.model import (
     thread_of,
 )
 from gen4emu.device.device import Device, Options
+from gen4emu.device.listener import Listener
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Trap, Wishes
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
+from gen4emu.device.state import Words
 from gen4emu.device.targets import Target
 from gen4emu.errors import HangError
 from gen4emu.hw.chips import Device as Part
@@ -159,7 +161,7 @@ def some(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
-class Recorder:
+class Recorder(Listener):
     """Collects the history of a pixel while a device draws."""
 
     def __init__(self, device: Device, x: int, y: int, frames: Selection = ALL) -> None:
@@ -175,7 +177,7 @@ class Recorder:
         self._first = 0  # of the draw's entries
         self._colors: dict[Target, Color] = {}
         self.attach()
-        device.on_draw.append(self._drawn)
+        device.add_listener(self)
 
     def attach(self) -> None:
         """Take part while the frame is selected."""
@@ -206,7 +208,11 @@ class Recorder:
             self._candidates[found.number] = found
         return DebugAction.GO
 
-    def _drawn(self) -> None:
+    def draw_started(self, words: Words) -> None:
+        if not self._frames.is_all:
+            self.attach()
+
+    def draw_done(self) -> None:
         """A draw has ended: put its fragments into the order of objects, and notice changes without a fragment."""
         h = self.history
         h.entries[self._first:] = sorted(h.entries[self._first:], key=_object_number)
@@ -249,9 +255,7 @@ def record(trace: Trace, part: Part | None, options: Options, x: int, y: int, un
     try:
         def start(device: Device) -> None:
             nonlocal recorder
-            watching = recorder = Recorder(device, x, y, frames)
-            if not frames.is_all:
-                device.before_draw = lambda words: watching.attach()
+            recorder = Recorder(device, x, y, frames)
 
         def drawn(number: int) -> None:
             if on_draw is not None:

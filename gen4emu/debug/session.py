@@ -9,6 +9,7 @@ from gen4emu.debug.debugger import Debugger, OnStop
 from gen4emu.debug.history import History, record
 from gen4emu.debug.messages import Message
 from gen4emu.device.device import Device, Options
+from gen4emu.device.listener import Listener
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.state import Words
@@ -37,7 +38,7 @@ class DrawStop:
         return self.at is not None and place.draw >= self.at
 
 
-class Session:
+class Session(Listener):
     """One replay after the other of a trace; what to stop at outlives them."""
 
     def __init__(self, trace: Trace, part: Part | None, options: Options, on_stop: OnStop,
@@ -71,7 +72,7 @@ class Session:
         """Replay up to the first submission, and ask there what to do."""
         def start(device: Device) -> None:
             debugger = Debugger(device, self._on_stop, self._on_message)
-            device.before_draw = self._before_draw
+            device.add_listener(self)
             if self.debugger is not None:
                 self.debugger.copy_to(debugger)
             else:
@@ -97,7 +98,7 @@ class Session:
             self.replay.close()
             self.replay = None
 
-    def _before_draw(self, words: Words) -> None:
+    def draw_started(self, words: Words) -> None:
         if self.draw_stop.wanted(self.place()):
             self.draw_stop.at = None
             self._on_draw(words)

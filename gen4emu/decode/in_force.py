@@ -150,7 +150,7 @@ class _Context:
     parts: dict[Part, _Executed] = field(default_factory=dict)
     saved: dict[int, dict[Part, _Executed]] = field(default_factory=dict)
 
-    # device.command_streamer.Listener
+    # device.command_streamer.CommandListener
     def command(self, words: Words) -> None:
         command = catalogue.command_for(words[0], self.streamer.gen)
         if command is None or command.name in _NO_STATE:

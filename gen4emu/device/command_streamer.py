@@ -6,13 +6,14 @@ blitter.
 
 from __future__ import annotations
 
-from collections import Counter
+import collections
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
 from gen4emu._native import lib
+from gen4emu.core_enums import Counter
 from gen4emu.device.interrupts import Interrupts
 from gen4emu.device.memory import Faults, Memory, Missing, Unit, port_faults
 from gen4emu.device.place import DrawKind, DrawNumbers
@@ -60,7 +61,7 @@ class Work:
 class Findings:
     """What was met that is not modelled or not right: kind -> how often, and where first."""
 
-    count: Counter[str] = field(default_factory=Counter)
+    count: collections.Counter[str] = field(default_factory=collections.Counter)
     first: dict[str, str] = field(default_factory=dict)
 
     def add(self, kind: str, where: str) -> None:
@@ -68,8 +69,20 @@ class Findings:
         self.first.setdefault(kind, where)
 
 
-class Listener(Protocol):
-    """Notified by a command streamer of what changes the state that draws use."""
+@dataclass(slots=True, frozen=True)
+class Executor:
+    """The units behind a command streamer, as functions."""
+
+    draw: Handler  # 3DPRIMITIVE
+    blit: Callable[[Command, Words], None]
+    media: Handler  # MEDIA_OBJECT, MEDIA_OBJECT_EX, MEDIA_OBJECT_PRT
+    wait_for_media: Callable[[bool], None]  # until media threads cannot continue or, with True, have ended
+    reset_counts: Callable[[], None]  # MI_FLUSH with Global Snapshot Count Reset
+    flip: Callable[[int], None]  # MI_DISPLAY_FLIP to the surface at an address
+
+
+class CommandListener(Protocol):
+    """Notified by a command streamer of changes of the state that draws use."""
 
     def command(self, words: Words) -> None:
         """A known command of the pipelines or the blitter, header first, is about to be executed."""
@@ -84,12 +97,11 @@ class Listener(Protocol):
 class CommandStreamer:
     """One ring's parser.  `run_ring` and `run_batch` execute until there is nothing left."""
 
-    def __init__(self, gen: Gen, memory: Memory, registers: RegisterFile, draw: Callable[[Words], None],
-                 blit: Callable[[Command, Words], None], strict: bool = False,
+    def __init__(self, gen: Gen, memory: Memory, registers: RegisterFile, executor: Executor, strict: bool = False,
                  max_batch_dwords: int = MAX_BATCH_DWORDS, ring: str = "RENDER",
                  numbers: DrawNumbers | None = None) -> None:
         self.gen, self.memory, self.registers, self.strict = gen, memory, registers, strict
-        self.draw, self.blit = draw, blit
+        self.executor = executor
         self.ring = ring  # what its registers are called
         self.max_batch_dwords = max_batch_dwords
         self.numbers = numbers or DrawNumbers()
@@ -99,19 +111,15 @@ class CommandStreamer:
         self.work = Work()
         self.commands = 0
         self.interrupts = Interrupts(gen, registers, self._write_status_page)
-        self.on_flip: Callable[[int], None] | None = None
-        self.on_count_reset: Callable[[], None] | None = None
-        self.media: Callable[[Words], None] = self._unknown  # MEDIA_OBJECT and its kin
-        self.media_wait: Callable[[bool], None] = self._no_threads  # until threads can do no more, or have all ended
-        self._listener: Listener | None = None
-        self._threads = False  # media threads may be on their way
+        self._listener: CommandListener | None = None
+        self._threads = False  # media threads may be running
         self._contexts: dict[int, bytes] = {}
         self._context: int | None = None  # the address of the context that runs, if there is one
         self._non_secure = False
         self._port = memory.new_port(Unit.CS)
         self._handlers: dict[str, Handler] = {
-            **self.state.handlers, **self._mi_handlers(), "3DPRIMITIVE": self.draw, "PIPE_CONTROL": self._pipe_control,
-            "PIPELINE_SELECT": self._pipeline_select, **dict.fromkeys(_MEDIA_OBJECTS, self._media)}
+            **self.state.handlers, **self._mi_handlers(), **dict.fromkeys(_MEDIA_OBJECTS, self._media),
+            "3DPRIMITIVE": executor.draw, "PIPE_CONTROL": self._pipe_control, "PIPELINE_SELECT": self._pipeline_select}
         if strict:
             for command in mi.COMMANDS:
                 if command.privileged:
@@ -193,7 +201,7 @@ class CommandStreamer:
             handler = self._notifying(handler, self._listener)
         return self._numbered(handler, command) if command.draws else handler
 
-    def listen(self, listener: Listener | None) -> None:
+    def listen(self, listener: CommandListener | None) -> None:
         """Notify `listener` of commands and contexts from now on.  Without one, nothing is spent on it."""
         self._listener = listener
         self._forget_headers()
@@ -202,7 +210,7 @@ class CommandStreamer:
         for headers in self._headers:
             headers.clear()
 
-    def _notifying(self, handler: Handler, listener: Listener) -> Handler:
+    def _notifying(self, handler: Handler, listener: CommandListener) -> Handler:
         def run(words: Words) -> None:
             listener.command(words)
             handler(words)
@@ -225,7 +233,7 @@ class CommandStreamer:
         if known.client == Client.BLT:
             if command is None:
                 return self._unknown
-            blit = partial(self.blit, command)
+            blit = partial(self.executor.blit, command)
             return blit if length >= command.size(self.gen) else self._padded(command, blit)
         handler = self._handlers.get(known.name)
         if handler is None:
@@ -237,16 +245,13 @@ class CommandStreamer:
         return self._unknown if command is None else self._padded(command, handler)
 
     # --- media -----------------------------------------------------------------------------------------------------
-    def _no_threads(self, finish: bool) -> None:
-        """Without a device behind it there are none."""
-
     def _media(self, words: Words) -> None:
         if not self.state.raw.media_selected:
             self.findings.add("MEDIA_OBJECT while the 3D pipeline is selected", self._where())
             return
         if not self._threads:
             self._set_threads(True)
-        self.media(words)
+        self.executor.media(words)
 
     def _set_threads(self, threads: bool) -> None:
         self._threads = threads
@@ -255,7 +260,7 @@ class CommandStreamer:
     def _wait_for_threads(self, finish: bool) -> None:
         if self._threads:
             self._set_threads(not finish)
-            self.media_wait(finish)
+            self.executor.wait_for_media(finish)
 
     def _after_threads(self, handler: Handler, finish: bool) -> Handler:
         """Media threads on their way see the state of their time; some commands wait for their end (spec/70 3.1)."""
@@ -271,7 +276,7 @@ class CommandStreamer:
 
     def _pipe_selected(self) -> None:
         """3DPRIMITIVE means something else to the media pipeline."""
-        handler = self._preload if self.state.raw.media_selected else self.draw
+        handler = self._preload if self.state.raw.media_selected else self.executor.draw
         if self._handlers["3DPRIMITIVE"] != handler:
             self._handlers["3DPRIMITIVE"] = handler
             self._forget_headers()
@@ -281,7 +286,7 @@ class CommandStreamer:
         if not self.gen & Gen.GEN4:
             self.findings.add("3DPRIMITIVE while the media pipeline is selected", self._where())
         elif self.state.raw.vf_statistics:
-            for counter in (lib.G4_COUNTER_IA_VERTICES, lib.G4_COUNTER_IA_PRIMITIVES):  # a list of points
+            for counter in (Counter.IA_VERTICES, Counter.IA_PRIMITIVES):  # a list of points
                 self.state.raw.counter[counter] += words[1]
 
     def _padded(self, command: Command, handler: Handler) -> Handler:
@@ -390,8 +395,8 @@ class CommandStreamer:
             self.registers.poke(self.registers.offset("RENDER_NOPID"), words[0] & _NOOP_IDENTIFICATION)
 
     def _flush(self, words: Words) -> None:
-        if words[0] & _FLUSH_RESETS_COUNT and self.on_count_reset is not None:
-            self.on_count_reset()
+        if words[0] & _FLUSH_RESETS_COUNT:
+            self.executor.reset_counts()
 
     def _user_interrupt(self, words: Words) -> None:
         self.interrupts.notify("user_interrupt")
@@ -423,8 +428,8 @@ class CommandStreamer:
         self.findings.add("MI_OVERLAY_FLIP: there is no overlay", self._where())
 
     def _display_flip(self, words: Words) -> None:
-        if self.on_flip is not None and len(words) >= 3:
-            self.on_flip(self._view(mi.MI_DISPLAY_FLIP, words).base_address)
+        if len(words) >= 3:
+            self.executor.flip(self._view(mi.MI_DISPLAY_FLIP, words).base_address)
 
     def _set_context(self, words: Words) -> None:
         """Switch contexts.  A context is a copy of the state, known by its address, and not an image in memory."""
@@ -526,7 +531,7 @@ _WAITING = {
     "STATE_SIP": False, "MEDIA_STATE_POINTERS": False, "PIPE_CONTROL": True, "PIPELINE_SELECT": True,
 }
 _STATUS_PAGE_RING_HEAD = 4 * 4  # where MI_REPORT_HEAD stores the head pointer
-_PS_DEPTH_COUNT = int(lib.G4_COUNTER_PS_DEPTH)
+_PS_DEPTH_COUNT = int(Counter.PS_DEPTH)
 
 
 def _bits(block: Block, name: str, dword: int) -> int:

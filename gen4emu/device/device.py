@@ -1,166 +1,56 @@
-"""The emulated device: memory, registers, the native core and one command streamer per ring (DESIGN.md "The picture").
+"""The emulated device: memory, registers, the native core and one command streamer per ring.
 
-A device is fed trace events (`apply`) or batches (`run_batch`).  No globals: two devices do not know of each other.
+A device executes trace events (`apply`) or batches (`run_batch`).  Devices share no state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from gen4emu._native import ffi, lib
+from gen4emu.core_enums import Counter, Status
 from gen4emu.device.blitter import Blitter, BlitTooLarge
-from gen4emu.device.command_streamer import MAX_BATCH_DWORDS, CommandStreamer, Findings
+from gen4emu.device.command_streamer import CommandStreamer, Executor, Findings
 from gen4emu.device.counters import CountedDraw, take
-from gen4emu.device.debug import Debug, Reduction
+from gen4emu.device.debug import Debug
+from gen4emu.device.events import EVENT_TEXT, BlitHang, ErrorRecord, EuHang, EventCount
+from gen4emu.device.listener import Listener
 from gen4emu.device.media import MediaPayloads
 from gen4emu.device.memory import Faults, Memory, Unit, log_faults
 from gen4emu.device.observer import Observer
+from gen4emu.device.options import Options
 from gen4emu.device.place import DrawKind, DrawNumbers, Place
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.ring import Ring
 from gen4emu.device.state import Words
 from gen4emu.device.targets import Target, TargetFinder
-from gen4emu.errors import HangError
 from gen4emu.hw import chips
 from gen4emu.hw.layout import Command
 from gen4emu.hw.registers import VIDEO_RING_REGISTERS
 from gen4emu.trace import events
 
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a device behaves where there is a choice; each has its line in docs/decisions.md."""
-
-    round_to_nearest: bool = False  # decision 1
-    general_only: bool = False  # no fast handlers in the EU, no short ways in other units
-    dither_all: bool = False  # decision 13
-    min_lod_erratum: bool = False  # decision 35
-    gateway_time: bool = False  # the gateway answers GetTimeStamp, which Gen4 reserves
-    watchdog: int = 0  # million instructions for a draw, million pixels for the blits of a batch; 0: the default
-    workers: int = 0  # 0: one for each processor
-    strict: bool = False  # unknown commands hang, as real ones do
-    max_batch_dwords: int = MAX_BATCH_DWORDS  # more is a hang
-    reduction: Reduction = field(default_factory=Reduction)  # which part of the draws is done
-    strict_pte: bool = False  # only pages exist that the page table or `Memory.map_external` has
-
+__all__ = ["BlitHang", "Device", "EuHang", "EventCount", "Options"]
 
 _Begun = tuple[Place, DrawKind, int, bytes]  # a draw command: place, kind, address, dwords
-
-
-class BlitHang(HangError):
-    """The blits of a batch go on for too long."""
-
-
-class EuHang(HangError):
-    """Threads of a draw do not end, or a kernel cannot be run."""
-
-
-_STATUS = {lib.G4_FAULT: "a kernel could not be read", lib.G4_BAD_VALUE: "state that cannot be used",
-           lib.G4_NO_MEMORY: "out of memory", lib.G4_HANG: "threads do not end",
-           lib.G4_STOPPED: "stopped by a debugger"}
-
-
-
-def _why(status: int, fault: Any) -> str:
-    """A thread that cannot go on says what it met."""
-    met = _EVENTS.get(fault.what) if status == lib.G4_HANG and fault.address else None
-    return _STATUS[status] if met is None else f"{_STATUS[status]}: {met}"
-
-
 _WATCHDOG = 20000  # as in the core
 
 # Units that wait for threads of a hung draw, as INSTDONE and INSTDONE1 call them.
 _BUSY: dict[int, tuple[str, ...]] = {
-    lib.G4_UNIT_VS: ("vs",), lib.G4_UNIT_GS: ("gs",), lib.G4_UNIT_CLIP: ("clip",),
-    lib.G4_UNIT_SF: ("strips", "setup", "sf"), lib.G4_UNIT_WM: ("windower", "pixel_shader"),
+    Unit.VS: ("vs",), Unit.GS: ("gs",), Unit.CLIP: ("clip",), Unit.SF: ("strips", "setup", "sf"),
+    Unit.WM: ("windower", "pixel_shader"),
 }
-
-# The native core's events, in words.
-_EVENTS: dict[int, str] = {
-    lib.G4_EVENT_BAD_SFID: "message to a function that does not exist",
-    lib.G4_EVENT_BAD_MESSAGE: "message that its function does not know",
-    lib.G4_EVENT_BAD_LENGTH: "message of the wrong length",
-    lib.G4_EVENT_BAD_RESPONSE: "response length that does not fit",
-    lib.G4_EVENT_EOT_IGNORED: "end of thread in a register descriptor",
-    lib.G4_EVENT_EOT_WRONG_UNIT: "end of thread sent to a unit that cannot end one",
-    lib.G4_EVENT_ILLEGAL_OPCODE: "illegal opcode",
-    lib.G4_EVENT_MASK_STACK: "mask stack overflow or underflow",
-    lib.G4_EVENT_GRF_RANGE: "register outside of the thread's allocation",
-    lib.G4_EVENT_INDIRECT_CARRY: "indirect address with a carry that is lost",
-    lib.G4_EVENT_EXCEPTION: "exception",
-    lib.G4_EVENT_URB_RANGE: "URB write beyond the entry",
-    lib.G4_EVENT_URB_PROTOCOL: "URB write with Allocate and end of thread",
-    lib.G4_EVENT_BAD_SURFACE: "surface that the message cannot use",
-    lib.G4_EVENT_BAD_FORMAT: "format that the unit does not support",
-    lib.G4_EVENT_BAD_TOPOLOGY: "topology that the unit cannot take",
-    lib.G4_EVENT_BAD_STATE: "reserved value in a state block",
-    lib.G4_EVENT_RT_FLAGS: "render target write whose length contradicts its header",
-    lib.G4_EVENT_UNMODELLED: "not modelled",
-    lib.G4_EVENT_SILICON_DIFFERS: "real G4x returns something else here",
-    lib.G4_EVENT_BITSTREAM: "illegal code in slice data, the rest of the slice is dropped",
-    lib.G4_EVENT_THREAD_LEAK: "root thread that ended without a word to the thread spawner",
-    lib.G4_EVENT_DEADLOCK: "media threads that wait for each other",
-    lib.G4_EVENT_NO_DEPTH_BUFFER: "a pixel shader computes depth, and there is no depth buffer",
-    lib.G4_EVENT_LARGE_OBJECT: "object of more than 8192 pixels, which the manual asks software to avoid",
-}
-
-
-_NOTES = frozenset({lib.G4_EVENT_SILICON_DIFFERS, lib.G4_EVENT_NO_DEPTH_BUFFER, lib.G4_EVENT_LARGE_OBJECT})
-
-
-@dataclass(frozen=True, slots=True)
-class EventCount:
-    """Something kernels or messages did against the rules."""
-
-    kind: int
-    text: str
-    count: int
-    address: int
-    value: int
-
-    @property
-    def is_note(self) -> bool:
-        """Nothing is wrong; it is only worth knowing."""
-        return self.kind in _NOTES
-
-    def __str__(self) -> str:
-        return f"{self.text}: {self.count} times, first at 0x{self.address:08x} (value 0x{self.value:08x})"
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorRecord:
-    """The first bad message of a shared function, as its debug registers have it."""
-
-    function: int
-    unit: Unit  # whose thread sent it
-    euid: int
-    tid: int
-    descriptor: int
-    header: tuple[int, int]  # dwords 6 and 7
-    cause: int  # bit of the function's error code
-    address: int
-
-    def as_json(self) -> dict[str, object]:
-        return {"function": self.function, "unit": self.unit.name, "euid": self.euid, "tid": self.tid,
-                "descriptor": self.descriptor, "header": list(self.header), "cause": self.cause,
-                "address": self.address}
-
-    def __str__(self) -> str:
-        return (f"function {self.function}: message 0x{self.descriptor:08x} of a {self.unit.name} thread on eu "
-                f"{self.euid}, slot {self.tid}, at 0x{self.address:08x}, R0.6 0x{self.header[0]:08x}, "
-                f"R0.7 0x{self.header[1]:08x}, cause {self.cause}")
 
 
 class Device:
     """One GPU.  Close it (or use `with`) to free its memory at once."""
 
-    def __init__(self, info: chips.Device, options: Options | None = None) -> None:
+    def __init__(self, info: chips.Device, options: Options | None = None, listeners: Sequence[Listener] = ()) -> None:
         self.info = info
         self.options = options or Options()
+        self._listeners = list(listeners)
         self.memory = Memory(info.gtt_entries, strict_pte=self.options.strict_pte)
         self.registers = RegisterFile(info.gen)
         self.native = self._new_native()
@@ -170,14 +60,10 @@ class Device:
         self._engine = events.Engine.RENDER
         self._active = self.streamers[self._engine]
         self.targets = TargetFinder(info.gen)
-        self.finds_targets = True  # whoever never takes them can spare the work
+        self.finds_targets = True  # set to False if `take_targets` is never called
         self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
-        self.on_draw: list[Callable[[], None]] = []
-        self.on_media: list[Callable[[], None]] = []  # told after every media command and wait for threads
-        self.on_counters: list[Callable[[CountedDraw], None]] = []  # called at the end of each draw, while it counts
         self._counting = False
         self._counted_media: _Begun | None = None  # the media object whose threads may still run
-        self.before_draw: Callable[[Words], None] | None = None  # told of every 3DPRIMITIVE that is going to run
         self.submissions = 0  # that have ended
         self.frame = 0  # the frame that is being drawn, as the owner of the device counts them
         self._hook_registers()
@@ -185,7 +71,6 @@ class Device:
         self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state,
                            self.observer)
         self.debug.reduction = self.options.reduction
-        self.streamers[events.Engine.RENDER].on_count_reset = self.debug.restart
         self.rings = {events.Engine.RENDER: Ring("RENDER", self.memory, self.registers,
                                                  self.streamers[events.Engine.RENDER])}
         if info.has_bsd:
@@ -205,14 +90,14 @@ class Device:
 
     def _new_streamer(self, engine: events.Engine) -> CommandStreamer:
         ring = "VIDEO" if engine is events.Engine.BSD and self.info.has_bsd else "RENDER"
-        streamer = CommandStreamer(self.info.gen, self.memory, self.registers, self._draw, self._blit,
-                                   self.options.strict, self.options.max_batch_dwords, ring, self.numbers)
-        streamer.media, streamer.media_wait = self._media, self._media_wait
-        return streamer
+        executor = Executor(draw=self._draw, blit=self._blit, media=self._media, wait_for_media=self._wait_for_media,
+                            reset_counts=self._reset_counts, flip=self._flip)
+        return CommandStreamer(self.info.gen, self.memory, self.registers, executor, self.options.strict,
+                               self.options.max_batch_dwords, ring, self.numbers)
 
     def _hook_registers(self) -> None:
         streamer = self.streamers[events.Engine.RENDER]
-        for i, name in enumerate(_COUNTERS):
+        for i, name in _COUNTERS.items():
             offset = self.registers.offset(name)
             for half in (0, 1):
                 self.registers.on_read(offset + 4 * half, _counter_read(streamer, i, half))
@@ -242,9 +127,13 @@ class Device:
                  traceback: TracebackType | None) -> None:
         self.close()
 
+    def add_listener(self, listener: Listener) -> None:
+        """Notify one more listener from now on, after those that the device has."""
+        self._listeners.append(listener)
+
     # --- execution -------------------------------------------------------------------------------------------------
     def apply(self, event: events.Event) -> None:
-        """Let a trace event happen.  What is only for readers of the trace is ignored."""
+        """Apply a trace event.  Events without side effects are ignored."""
         if isinstance(event, events.MemoryWrite):
             if event.space is events.Space.PHYSICAL:
                 self.memory.write_physical(event.address, event.data)
@@ -289,8 +178,8 @@ class Device:
         return self._active.state.raw
 
     def _run_draw(self, words: Words) -> None:
-        if self.before_draw is not None:
-            self.before_draw(words)
+        for listener in self._listeners:
+            listener.draw_started(words)
         if self._counting:
             self._count_media()
         fault = self._fault
@@ -298,11 +187,7 @@ class Device:
         if status != lib.G4_OK:
             if self._counting:
                 self._count(self._begun())
-            if status == lib.G4_STOPPED:
-                self.observer.raise_stopped()
-            self._active.update_error_registers((*_BUSY.get(fault.unit, ()), "row_0_eu_0", "dispatcher"))
-            raise EuHang(f"hang at 0x{self._active.position.address:08x} in 3DPRIMITIVE: {_why(status, fault)} "
-                         f"(unit {Unit(fault.unit).name}, address 0x{fault.address:08x}, value 0x{fault.value:08x})")
+            self._hang("3DPRIMITIVE", status, _BUSY.get(fault.unit, ()))
         if self.finds_targets:
             self.targets.add_draw(self.native, self._active.state.raw)
         if self._counting:
@@ -330,8 +215,8 @@ class Device:
         """A draw has ended."""
         counters = take(self.native, self.blitter.pixels, self.blitter.requested()) if blit else take(self.native)
         counted = CountedDraw(*draw, targets, counters)
-        for hook in self.on_counters:
-            hook(counted)
+        for listener in self._listeners:
+            listener.draw_counted(counted)
 
     def _count_media(self, targets: tuple[Target, ...] = ()) -> None:
         """The last media object has ended, as far as counters go: its threads have, or the next draw begins."""
@@ -342,8 +227,8 @@ class Device:
     # --- ends ------------------------------------------------------------------------------------------------------
     def _drawn(self) -> None:
         self.numbers.ended = True
-        for hook in self.on_draw:
-            hook()
+        for listener in self._listeners:
+            listener.draw_done()
         if self.observer.attached:
             self.observer.settle()
 
@@ -355,7 +240,7 @@ class Device:
             self._counted_media = self._begun()
         self._media_done(lib.g4_device_media(self.native, raw, len(words), where, self._fault), "MEDIA_OBJECT")
 
-    def _media_wait(self, finish: bool) -> None:
+    def _wait_for_media(self, finish: bool) -> None:
         self._media_done(lib.g4_device_media_run(self.native, finish, self._fault), "the wait for media threads")
         if finish:
             if self.finds_targets:
@@ -365,17 +250,26 @@ class Device:
             self._drawn()
 
     def _media_done(self, status: int, doing: str) -> None:
-        for hook in self.on_media:
-            hook()
+        for listener in self._listeners:
+            listener.media_done()
         if status != lib.G4_OK:
             if self._counting:
                 self._count_media()
-            fault = self._fault
-            if status == lib.G4_STOPPED:
-                self.observer.raise_stopped()
-            self._active.update_error_registers(("row_0_eu_0", "dispatcher"))
-            raise EuHang(f"hang at 0x{self._active.position.address:08x} in {doing}: {_why(status, fault)} "
-                         f"(unit {Unit(fault.unit).name}, address 0x{fault.address:08x}, value 0x{fault.value:08x})")
+            self._hang(doing, status)
+
+    def _hang(self, doing: str, status: int, busy: Sequence[str] = ()) -> NoReturn:
+        """The core could not complete a command."""
+        if status == Status.STOPPED:
+            self.observer.raise_stopped()
+        self._active.update_error_registers((*busy, "row_0_eu_0", "dispatcher"))
+        raise EuHang(self._active.position.address, doing, status, self._fault)
+
+    def _reset_counts(self) -> None:
+        self.debug.restart()
+
+    def _flip(self, address: int) -> None:
+        for listener in self._listeners:
+            listener.flip(address)
 
     def media_payloads(self, room: int) -> MediaPayloads:
         """Collect what the next `room` media threads start with."""
@@ -450,7 +344,7 @@ class Device:
     def events(self) -> list[EventCount]:
         """What kernels and messages did against the rules."""
         found = []
-        for kind, text in _EVENTS.items():
+        for kind, text in EVENT_TEXT.items():
             event = lib.g4_device_event(self.native, kind)
             if event.count:
                 found.append(EventCount(kind, text, event.count, event.address, event.value))
@@ -479,10 +373,13 @@ class Device:
         return counts | {f"media_{name}": int(getattr(media, name)) for name in media_names}
 
 
-# In the order of enum g4_counter.
-_COUNTERS = ("IA_VERTICES_COUNT", "IA_PRIMITIVES_COUNT", "VS_INVOCATION_COUNT", "GS_INVOCATION_COUNT",
-             "GS_PRIMITIVES_COUNT", "CL_INVOCATION_COUNT", "CL_PRIMITIVES_COUNT", "PS_INVOCATION_COUNT",
-             "PS_DEPTH_COUNT")
+_COUNTERS = {
+    Counter.IA_VERTICES: "IA_VERTICES_COUNT", Counter.IA_PRIMITIVES: "IA_PRIMITIVES_COUNT",
+    Counter.VS_INVOCATIONS: "VS_INVOCATION_COUNT", Counter.GS_INVOCATIONS: "GS_INVOCATION_COUNT",
+    Counter.GS_PRIMITIVES: "GS_PRIMITIVES_COUNT", Counter.CL_INVOCATIONS: "CL_INVOCATION_COUNT",
+    Counter.CL_PRIMITIVES: "CL_PRIMITIVES_COUNT", Counter.PS_INVOCATIONS: "PS_INVOCATION_COUNT",
+    Counter.PS_DEPTH: "PS_DEPTH_COUNT",
+}
 
 
 def _counter_read(streamer: CommandStreamer, index: int, half: int) -> Callable[[], int]:

@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import Any, TextIO
 
 from gen4emu.device.device import Device
+from gen4emu.device.listener import Listener
 from gen4emu.device.media import MediaPayload, MediaPayloads
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
@@ -71,7 +72,7 @@ def _coefficients(rows: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
     return [(index, value) for index, value in enumerate(values) if value]
 
 
-class MacroblockWriter:
+class MacroblockWriter(Listener):
     """Writes every thread that a device starts; keeps no more than those of one command."""
 
     def __init__(self, device: Device, output: TextIO, submissions: Selection = ALL) -> None:
@@ -81,9 +82,9 @@ class MacroblockWriter:
 
     def start(self) -> None:
         self._payloads = MediaPayloads(self._device.native, ROOM)
-        self._device.on_media.append(self._drain)
+        self._device.add_listener(self)
 
-    def _drain(self) -> None:
+    def media_done(self) -> None:
         started = self._payloads.started
         if not started:
             return

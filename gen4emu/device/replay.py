@@ -7,8 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from gen4emu.device.counters import CountedDraw
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
+from gen4emu.device.listener import Listener
 from gen4emu.device.memory import Missing
+from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.targets import Target, check_picture_size
 from gen4emu.device.tiling import Tiling
@@ -38,6 +40,20 @@ class Frame:
 
 class _Stop(Exception):
     """Nothing more of the trace is needed."""
+
+
+class _Progress(Listener):
+    """Notifies a replay, after the listeners that were added to the device at the start of the run."""
+
+    def __init__(self, replay: Replay) -> None:
+        self._replay = replay
+
+    def draw_done(self) -> None:
+        self._replay.draw_done()
+
+    def draw_counted(self, draw: CountedDraw) -> None:
+        if self._replay.on_counters is not None:
+            self._replay.on_counters(draw)
 
 
 class Replay:
@@ -146,13 +162,12 @@ class Replay:
     def _submit(self, event: events.Submission, selected: Selection | None) -> Iterator[Frame]:
         device = self._running()
         number = self.submissions
-        if number == 0 and self.on_start is not None:
-            self.on_start(device)
-        if self._after_draw not in device.on_draw:
-            device.on_draw.append(self._after_draw)
-        if self.on_counters is not None and self.on_counters not in device.on_counters:
-            device.on_counters.append(self.on_counters)
-            device.counting = True
+        if number == 0:
+            if self.on_start is not None:
+                self.on_start(device)
+            device.add_listener(_Progress(self))
+            if self.on_counters is not None:
+                device.counting = True
         device.frame = self.frame_count
         shown = selected is not None and number in selected
         before = device.take_targets() if shown and self._marked else []
@@ -167,7 +182,8 @@ class Replay:
         if not self._marked:
             yield self._end_frame(tuple(device.take_targets()))
 
-    def _after_draw(self) -> None:
+    def draw_done(self) -> None:
+        """A draw of the device has ended."""
         if self.on_draw is not None:
             self.on_draw(self.place.draw)
         if self._is_done():

@@ -12,6 +12,7 @@ import pytest
 
 from gen4emu.device.command_streamer import BadCommand
 from gen4emu.device.device import Device, Options
+from gen4emu.device.listener import Listener
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
@@ -300,7 +301,12 @@ def test_waits_and_scan_lines_do_not_hang(machine: Machine) -> None:
 @pytest.mark.parametrize("words", [(0x0A000001, 0x1000, 0x40000), (0x0A000002, 0x1000, 0x40000, 0)])
 def test_a_flip_says_what_is_shown(machine: Machine, words: tuple[int, ...]) -> None:
     shown: list[int] = []
-    machine.streamer.on_flip = shown.append
+
+    class Screen(Listener):
+        def flip(self, address: int) -> None:
+            shown.append(address)
+
+    machine.device.add_listener(Screen())
     machine.run(*words)
     assert shown == [0x40000]
 

@@ -11,6 +11,7 @@ import pytest
 from gen4emu._native import ffi, lib
 from gen4emu.device.counters import CountedDraw, Counters, SurfaceBytes, total
 from gen4emu.device.device import Device, Options
+from gen4emu.device.listener import Listener
 from gen4emu.device.memory import Missing
 from gen4emu.device.observer import Wishes
 from gen4emu.device.place import DrawKind, Place
@@ -41,11 +42,21 @@ def square(x: float, y: float, z: float) -> list[tuple[float, ...]]:
     return [vertex(x + 8, y + 8, z), vertex(x, y + 8, z), vertex(x, y, z)]
 
 
+class Collector(Listener):
+    """Keeps every draw that is counted."""
+
+    def __init__(self, found: list[CountedDraw]) -> None:
+        self.found = found
+
+    def draw_counted(self, draw: CountedDraw) -> None:
+        self.found.append(draw)
+
+
 def count(scene: Scene) -> list[CountedDraw]:
     """Everything that the scene counts from now on."""
     found: list[CountedDraw] = []
     scene.device.counting = True
-    scene.device.on_counters.append(found.append)
+    scene.device.add_listener(Collector(found))
     return found
 
 
@@ -279,7 +290,7 @@ def test_plain_vectors_count_alike(name: str, request: pytest.FixtureRequest) ->
 def test_counters_can_be_switched_on_and_off() -> None:
     scene = Scene()
     found: list[CountedDraw] = []
-    scene.device.on_counters.append(found.append)
+    scene.device.add_listener(Collector(found))
     scene.draw(SQUARE, T.RECTLIST)
     assert not found and not scene.device.counting and lib.g4_device_counters(scene.device.native) == ffi.NULL
     scene.device.counting = True
@@ -318,7 +329,7 @@ def test_a_blit_counts_the_bytes_of_its_rectangle(operation: int, read: int) -> 
         device.memory.write(0x10000, bytes(0x20000))
         found: list[CountedDraw] = []
         device.counting = True
-        device.on_counters.append(found.append)
+        device.add_listener(Collector(found))
         device.run_batch(0x1000, Engine.RENDER)
     assert [(d.kind, d.counters.pixels_blitted) for d in found] == [(DrawKind.BLIT, 8)]
     assert found[0].counters.surfaces == (SurfaceBytes("blit source", 0x20000, 32, 0),
