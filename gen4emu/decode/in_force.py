@@ -152,7 +152,7 @@ class _Context:
 
     # device.command_streamer.CommandListener
     def command(self, words: Words) -> None:
-        command = catalogue.command_for(words[0], self.streamer.gen)
+        command = self.streamer.catalogue.command_for(words[0])
         if command is None or command.name in _NO_STATE:
             return
         if command.draws:

@@ -86,6 +86,7 @@ class Walker:
 
     def __init__(self, peek: Peek, gen: Gen, context: Context, chaser: Chaser, options: Options) -> None:
         self.peek, self.gen, self.context, self.chaser, self.options = peek, gen, context, chaser, options
+        self.catalogue = catalogue.catalogue_of(gen)
         self._headers = Headers(self._header, _HEADERS_KEPT)
         self._kinds: dict[Layout, Kind] = {}
         self._bodies: dict[bytes, Body] = {}
@@ -281,7 +282,7 @@ class Walker:
 
     # --- one command ---------------------------------------------------------------------------------------------
     def _header(self, header: int) -> Header:
-        layout = catalogue.command_for(header, self.gen)
+        layout = self.catalogue.command_for(header)
         kind = None
         if layout is not None:
             kind = self._kinds.get(layout)

@@ -20,7 +20,8 @@ from gen4emu.device.place import DrawKind, DrawNumbers
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.state import ContextState, Words
 from gen4emu.errors import HangError
-from gen4emu.hw import catalogue, common, mi
+from gen4emu.hw import common, mi
+from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Client, Command, View
@@ -101,6 +102,8 @@ class CommandStreamer:
                  max_batch_dwords: int = MAX_BATCH_DWORDS, ring: str = "RENDER",
                  numbers: DrawNumbers | None = None) -> None:
         self.gen, self.memory, self.registers, self.strict = gen, memory, registers, strict
+        self.catalogue = catalogue_of(gen)
+        self._family = catalogue_of(self.catalogue.generation.parts)  # executed even if only other parts document it
         self.executor = executor
         self.ring = ring  # what its registers are called
         self.max_batch_dwords = max_batch_dwords
@@ -110,7 +113,7 @@ class CommandStreamer:
         self.position = Position(0, False)
         self.work = Work()
         self.commands = 0
-        self.interrupts = Interrupts(gen, registers, self._write_status_page)
+        self.interrupts = Interrupts(registers, self._write_status_page)
         self._listener: CommandListener | None = None
         self._threads = False  # media threads may be running
         self._contexts: dict[int, bytes] = {}
@@ -183,17 +186,17 @@ class CommandStreamer:
         return self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS)
 
     def _decode(self, header: int) -> Decoded:
-        length = catalogue.command_length(header)
+        length = self._family.length(header)
         return Decoded(length, self._handler(header, length))
 
     def _handler(self, header: int, length: int) -> Handler:
         """The function that executes a command of which `length` dwords are there."""
-        known = catalogue.command_for(header, _FAMILY)
+        known = self._family.command_for(header)
         if known is None:
             return self._unknown
         if known.client == Client.MI:
             return self._handlers.get(known.name, self._unknown)
-        command = catalogue.command_for(header, self.gen)  # None: only the other generation documents it
+        command = self.catalogue.command_for(header)  # None: only other parts document it
         handler = self._pipeline_handler(known, length, command)
         if command is None:
             return handler
@@ -523,7 +526,6 @@ def _stored(view: View) -> list[int]:
     return [view.data, *(high.value for high in view.data_high[:1])]
 
 
-_FAMILY = Gen.ALL4  # a command that only one of these generations documents is executed on all
 _MEDIA_OBJECTS = ("MEDIA_OBJECT", "MEDIA_OBJECT_EX", "MEDIA_OBJECT_PRT")
 # Commands that change what running media threads see, and (True) those that wait until the threads have ended.
 _WAITING = {

@@ -9,26 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gen4emu.device.registers import RegisterFile
-from gen4emu.hw.catalogue import REGISTERS
-from gen4emu.hw.gen import Gen
 
 
 class Interrupts:
     """Raises interrupts and errors in the register file."""
 
-    def __init__(self, gen: Gen, registers: RegisterFile, write_status_page: Callable[[int, int], None]) -> None:
+    def __init__(self, registers: RegisterFile, write_status_page: Callable[[int, int], None]) -> None:
         self._registers = registers
         self._write_status_page = write_status_page
         offset = registers.offset
         self._isr, self._imr, self._iir = offset("ISR"), offset("IMR"), offset("IIR")
         self._eir, self._emr, self._esr = offset("EIR"), offset("EMR"), offset("ESR")
         self._hwstam, self._pgtbl_er = offset("HWSTAM"), offset("PGTBL_ER")
-        self._bits = {f.name: 1 << f.lo for r in REGISTERS if r.name == "IIR" and r.gens & gen
-                      for f in r.fields_for(gen)}
-        self._errors = {f.name: 1 << f.lo for r in REGISTERS if r.name == "EIR" and r.gens & gen
-                        for f in r.fields_for(gen)}
-        self._table_errors = {f.name: 1 << f.lo for r in REGISTERS if r.name == "PGTBL_ER" and r.gens & gen
-                              for f in r.fields_for(gen)}
+        self._bits, self._errors, self._table_errors = (registers.masks(name) for name in ("IIR", "EIR", "PGTBL_ER"))
         for clear in (self._iir, self._eir):
             registers.on_clear(clear)
 

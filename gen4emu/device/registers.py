@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from gen4emu.hw import catalogue
+from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.fields import Field
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Register, View
@@ -30,9 +30,7 @@ class RegisterFile:
         self._writes: dict[int, Write] = {}
         self._cleared: set[int] = set()  # writing a 1 clears the bit
         self._names: dict[str, Register] = {}
-        for register in catalogue.REGISTERS:
-            if not register.gens & gen:
-                continue
+        for register in catalogue_of(gen).registers:
             self._names[register.name] = register
             for i in range(register.size(gen)):
                 self._values[register.offset + 4 * i] = register.reset >> (32 * i) & 0xFFFFFFFF
@@ -43,10 +41,13 @@ class RegisterFile:
         return self._names[name].offset
 
     def bits(self, name: str, fields: Iterable[str]) -> int:
-        """The bits of a register that these fields have; what it does not know is nothing."""
-        wanted = set(fields)
-        register = self._names[name]
-        return sum(((1 << f.hi - f.lo + 1) - 1) << f.lo for f in register.fields_for(self._gen) if f.name in wanted)
+        """The bits of a register that these fields have.  Fields that it does not have are ignored."""
+        masks = self.masks(name)
+        return sum(masks.get(field, 0) for field in set(fields))
+
+    def masks(self, name: str) -> dict[str, int]:
+        """The bits of each field of a register."""
+        return {f.name: f.mask << f.lo for f in self._names[name].fields_for(self._gen)}
 
     def view(self, name: str) -> View:
         """A register's fields."""

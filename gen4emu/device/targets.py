@@ -8,7 +8,7 @@ from typing import Any
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.tiling import Tiling
-from gen4emu.hw.catalogue import command_named
+from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.surface import SURFACE_STATE, SurfaceType
@@ -122,7 +122,7 @@ class TargetFinder:
         return int(place[0]), int(place[1])
 
     def _depth(self, state: Any) -> Target | None:
-        command = command_named("3DSTATE_DEPTH_BUFFER", self.gen)
+        command = catalogue_of(self.gen).command("3DSTATE_DEPTH_BUFFER")
         words = tuple(state.depth_buffer)
         depth = command.view(words, gen=self.gen, dwords=command.size(self.gen))
         form = _DEPTH_FORMATS.get(int(depth.surface_format))

@@ -1,13 +1,21 @@
-"""Every layout of every unit, and how to find one: commands by header, blocks by name, registers by offset."""
+"""Every layout of every unit, and how to find one: commands by header, blocks by name, registers by offset.
+
+`Catalogue(gen)` holds what one part has; the functions that take a `gen` use its catalogue.
+"""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import TypeVar
 
 from gen4emu.hw import blt, common, gen9, media, messages, mi, pipeline, registers, sampler, state, surface
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Block, Client, Command, Message, Register
+from gen4emu.hw.generation import Generation
+from gen4emu.hw.layout import Block, Client, Command, Message, Register, client_of
+
+B = TypeVar("B", bound=Block)
 
 COMMANDS: tuple[Command, ...] = (*mi.COMMANDS, *blt.COMMANDS, *common.COMMANDS, *pipeline.COMMANDS,
                                  *sampler.COMMANDS, *media.COMMANDS)
@@ -21,32 +29,23 @@ EXTRA_ENUMS: tuple[type[enum.IntEnum], ...] = (*surface.ENUMS, *messages.ENUMS, 
 
 def all_layouts() -> tuple[Block, ...]:
     """Every Gen4 layout that C may want to unpack, items of arrays before the layouts that hold them."""
+    return _ordered((*COMMANDS, *BLOCKS, *MESSAGES, *REGISTERS))
+
+
+def _ordered(blocks: Iterable[Block]) -> tuple[Block, ...]:
     ordered: dict[str, Block] = {}
-    for block in (*COMMANDS, *BLOCKS, *MESSAGES, *REGISTERS):
+    for block in blocks:
         for a in block.all_arrays:
             ordered.setdefault(a.item.name, a.item)
         ordered.setdefault(block.name, block)
     return tuple(ordered.values())
 
 
-@cache
-def _by_opcode(gen: Gen) -> dict[tuple[int, int], Command]:
-    commands = GEN9_COMMANDS if gen & Gen.GEN9 else COMMANDS
-    return {(c.header >> 29, c.header >> c.opcode_low): c for c in commands if c.gens & gen}
-
-
 _LONG_MI_OPCODES = (0x22, 0x24)  # MI_LOAD_REGISTER_IMM and MI_STORE_REGISTER_MEM have 8 bits of length, not 6
-_OPCODE_LOW = {Client.MI: 23, Client.BLT: 22, Client.GFXPIPE: 16}
-
-
-def command_for(header: int, gen: Gen) -> Command | None:
-    """The command that a header dword starts on one part, or None."""
-    low = _OPCODE_LOW.get(header >> 29)
-    return None if low is None else _by_opcode(gen).get((header >> 29, header >> low))
 
 
 def command_length(header: int) -> int:
-    """Total dwords by the rule of the command's client, whether the command is known or not (spec/05 2.1)."""
+    """Total dwords by the rule of the command's client, whether the command is known or not."""
     client = header >> 29
     if client == Client.MI:
         opcode = header >> 23
@@ -62,13 +61,78 @@ def command_length(header: int) -> int:
     return 1
 
 
+GEN4 = Generation("gen4", Gen.ALL4, command_length, COMMANDS, BLOCKS, MESSAGES, REGISTERS)
+GEN9 = Generation("gen9", Gen.GEN9, command_length, GEN9_COMMANDS)
+GENERATIONS: tuple[Generation, ...] = (GEN4, GEN9)  # a new generation is entered here
+
+
+class Catalogue:
+    """The layouts that one part has, or that any part of a set has.  `generation` is the table that lists them."""
+
+    def __init__(self, gen: Gen, generation: Generation | None = None) -> None:
+        self.gen = gen
+        self.generation = generation or next(g for g in reversed(GENERATIONS) if g.parts & gen)
+        table = self.generation
+        self.commands: tuple[Command, ...] = tuple(c for c in table.commands if c.gens & gen)
+        self.blocks: tuple[Block, ...] = tuple(b for b in table.blocks if b.gens & gen)
+        self.messages: tuple[Message, ...] = tuple(m for m in table.messages if m.gens & gen)
+        self.registers: tuple[Register, ...] = tuple(r for r in table.registers if r.gens & gen)
+        self._opcode_low = {c.client: c.opcode_low for c in self.commands}
+        self._by_opcode = {(c.client, c.header >> c.opcode_low): c for c in self.commands}
+        self._written = {c.name: c for c in reversed(self.commands) if c.written_for & gen}
+        self._blocks = {b.name: b for b in self.all_layouts()}
+        self._registers = {r.name: r for r in reversed(self.registers)}
+        self._by_offset = {r.offset + 4 * i: r for r in reversed(self.registers) for i in range(r.size(gen))}
+
+    def all_layouts(self) -> tuple[Block, ...]:
+        """Every layout, items of arrays before the layouts that hold them."""
+        return _ordered((*self.commands, *self.blocks, *self.messages, *self.registers))
+
+    def command_for(self, header: int) -> Command | None:
+        """The command that a header dword starts, or None."""
+        client = client_of(header)
+        low = self._opcode_low.get(client)
+        return None if low is None else self._by_opcode.get((client, header >> low))
+
+    def length(self, header: int) -> int:
+        """Total dwords of a command, known or not, by its header."""
+        command = self.command_for(header)
+        return self.generation.unknown_length(header) if command is None else command.length(header)
+
+    def command(self, name: str) -> Command:
+        """The command with a name, in the encoding that drivers write."""
+        return self._find(self._written, name)
+
+    def block(self, name: str) -> Block:
+        """The block, message, register or command with a name."""
+        return self._find(self._blocks, name)
+
+    def register(self, name: str) -> Register:
+        return self._find(self._registers, name)
+
+    def register_at(self, offset: int) -> Register | None:
+        return self._by_offset.get(offset - offset % 4)
+
+    def _find(self, table: Mapping[str, B], name: str) -> B:
+        try:
+            return table[name]
+        except KeyError:
+            raise KeyError(f"{name} on {self.gen!r}") from None
+
+
 @cache
+def catalogue_of(gen: Gen) -> Catalogue:
+    """The catalogue of a part, or of a set of parts of one generation."""
+    return Catalogue(gen)
+
+
+def command_for(header: int, gen: Gen) -> Command | None:
+    """The command that a header dword starts on one part, or None."""
+    return catalogue_of(gen).command_for(header)
+
+
 def command_named(name: str, gen: Gen) -> Command:
-    commands = GEN9_COMMANDS if gen & Gen.GEN9 else COMMANDS
-    for c in commands:
-        if c.name == name and c.written_for & gen:
-            return c
-    raise KeyError(f"{name} on {gen!r}")
+    return catalogue_of(gen).command(name)
 
 
 @cache
@@ -79,17 +143,9 @@ def block_named(name: str) -> Block:
     raise KeyError(name)
 
 
-@cache
 def register_at(offset: int, gen: Gen) -> Register | None:
-    for r in REGISTERS:
-        if r.gens & gen and r.offset <= offset < r.offset + 4 * r.size(gen):
-            return r
-    return None
+    return catalogue_of(gen).register_at(offset)
 
 
-@cache
 def register_named(name: str, gen: Gen) -> Register:
-    for r in REGISTERS:
-        if r.name == name and r.gens & gen:
-            return r
-    raise KeyError(f"{name} on {gen!r}")
+    return catalogue_of(gen).register(name)

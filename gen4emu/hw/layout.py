@@ -7,9 +7,10 @@ the check for reserved bits and ranges (`complaints`).  `gen4emu.hw.c_header` de
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from gen4emu.errors import FieldError
 from gen4emu.hw.fields import Array, Const, Field, Mbz
@@ -87,8 +88,8 @@ class Block:
                  gens: Gen = Gen.ALL4, align: int = 4, doc: str = "") -> None:
         self.name, self.ref, self.gens, self.align, self.doc = name, ref, gens, align, doc
         self._dwords = dwords
-        self.all_fields = tuple(f for f in fields if isinstance(f, Field))
-        self.all_arrays = tuple(a for a in fields if isinstance(a, Array))
+        self.all_fields: tuple[Field, ...] = tuple(f for f in fields if isinstance(f, Field))
+        self.all_arrays: tuple[Array, ...] = tuple(a for a in fields if isinstance(a, Array))
         self._fields: dict[Gen, tuple[Field, ...]] = {}
         self._by_name: dict[Gen, dict[str, Field]] = {}
         self._arrays: dict[Gen, dict[str, Array]] = {}
@@ -136,6 +137,35 @@ class Block:
     def exists(self, f: Field, words: Sequence[int], at: int, gen: Gen) -> bool:
         """Whether a field of a union is the one in use, by the selectors in the same dwords."""
         return all(w.holds(self.field(w.field, gen).extract(words, at)) for w in f.when)
+
+    # --- generations ---------------------------------------------------------------------------------------------
+    def as_on(self, like: Gen, parts: Gen, items: dict[str, Block]) -> Self:
+        """This layout for other parts, with the fields and the size that it has on the part `like`.
+
+        Arrays of blocks that `items` names have the item from there; blocks that are made here are added to it.
+        """
+        arrays = []
+        for array in self.arrays_for(like):
+            if array.item.name not in items:
+                items[array.item.name] = array.item.as_on(like, parts, items)
+            arrays.append(replace(array, item=items[array.item.name], gens=parts))
+        copied = copy(self)
+        copied._set(parts, self.size(like), (_for_parts(f, parts) for f in self.fields_for(like)), arrays)
+        return copied
+
+    def changed(self, *fields: Field, remove: Collection[str] = ()) -> Self:
+        """This layout with these fields, in place of those with the same names, and without the fields `remove`."""
+        names = {f.name for f in fields} | set(remove)
+        copied = copy(self)
+        copied._set(self.gens, self._dwords, (*(f for f in self.all_fields if f.name not in names), *fields),
+                    self.all_arrays)
+        return copied
+
+    def _set(self, gens: Gen, dwords: int | Mapping[Gen, int], fields: Iterable[Field],
+             arrays: Iterable[Array]) -> None:
+        self.gens, self._dwords = gens, dwords
+        self.all_fields, self.all_arrays = tuple(fields), tuple(arrays)
+        self._fields, self._by_name, self._arrays = {}, {}, {}
 
     # --- reading -------------------------------------------------------------------------------------------------
     def view(self, words: Sequence[int], at: int = 0, *, gen: Gen, dwords: int | None = None) -> View:
@@ -211,6 +241,12 @@ class Client:
     MI, BLT, GFXPIPE = 0, 2, 3
 
 
+def _for_parts(f: Field, parts: Gen) -> Field:
+    copied = copy(f)
+    object.__setattr__(copied, "gens", parts)  # the subclasses with fewer arguments cannot be `replace`d
+    return copied
+
+
 def client_of(header: int) -> int:
     """The client of a command header: a constant of `Client`, or an unassigned number."""
     return header >> 29
@@ -253,6 +289,18 @@ class Command(Block):
         if self.client == Client.BLT:
             return "SETUP" not in self.name
         return self.name == "3DPRIMITIVE" or self.name.startswith("MEDIA_OBJECT")
+
+    def as_on(self, like: Gen, parts: Gen, items: dict[str, Block]) -> Self:
+        copied = super().as_on(like, parts, items)
+        copied.written_for = parts if self.written_for & (like | parts) else Gen(0)
+        return copied
+
+    def renumbered(self, header: int) -> Self:
+        """This command with another opcode: `header` has everything in front of the options and the length."""
+        copied = self.changed(*(replace(f, value=f.extract((header,))) for f in self.all_fields
+                                if isinstance(f, Const) and f.name in ("client", "opcode")))
+        copied.header = header
+        return copied
 
     def length(self, header: int) -> int:
         """Total dwords by the command's own header."""
