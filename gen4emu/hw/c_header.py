@@ -1,6 +1,6 @@
-"""The C face of the hardware description: plain structs, unpack functions, enumerations, opcode and register numbers.
+"""Generates hw.h, the C side of the hardware description: structs, unpack functions, enumerations, opcodes, registers.
 
-Written to a header at build time, so that no layout is typed twice.  Fixed point stays an integer whose format is in
+It is written at build time, so that no layout is typed twice.  Fixed point stays an integer whose format is in
 the member's name (`lod_bias_s4_6`); everything else has the value that the Python view shows.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator
 
-from gen4emu.hw import catalogue, formats_c, message_shapes_c
+from gen4emu.hw import catalogue, emit_c, formats_c, message_shapes_c
+from gen4emu.hw.emit_c import c_name
 from gen4emu.hw.fields import Address, Bool, Const, Enum, Field, Fixed, Float, Mbz, Sint, Uint
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Command
@@ -19,10 +20,7 @@ from gen4emu.hw.payload import PAYLOAD_PS_R1
 # Read once for every message, a field or two at a time: these get a function for each field besides `_unpack`.
 ACCESSIBLE: tuple[Block, ...] = (*MESSAGES, *BLOCKS, PAYLOAD_PS_R1)
 
-_TOP = """/* Generated from gen4emu/hw: do not edit. */
-#ifndef G4_HW_H
-#define G4_HW_H
-
+_TOP = """
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -55,13 +53,8 @@ def generate() -> str:
             parts.append(_pack(block))
         if block in ACCESSIBLE:
             parts.append(_accessors(block))
-    parts += [formats_c.generate(), message_shapes_c.generate(), "#endif\n"]
-    return "\n".join(parts)
-
-
-def c_name(name: str) -> str:
-    """A layout's name as a C identifier, without prefix."""
-    return "".join(c if c.isalnum() else "_" for c in name).lower().strip("_")
+    parts += [formats_c.generate(), message_shapes_c.generate(), ""]
+    return emit_c.guarded("gen4emu/hw", "G4_HW_H", "\n".join(parts))
 
 
 def member(f: Field) -> str:
@@ -94,9 +87,7 @@ def _enums(blocks: Iterable[Block]) -> Iterator[str]:
     for extra in catalogue.EXTRA_ENUMS:
         seen.setdefault(extra.__name__, extra)
     for name, members in seen.items():
-        prefix = f"G4_{_upper(name)}"
-        lines = [f"    {prefix}_{m} = {v.value}," for m, v in members.__members__.items()]
-        yield "\n".join([f"enum g4_{_upper(name).lower()} {{", *lines, "};\n"])
+        yield emit_c.enum(f"g4_{_upper(name).lower()}", f"G4_{_upper(name)}", members)
 
 
 def _defines() -> str:
@@ -106,7 +97,7 @@ def _defines() -> str:
 
 
 def _command_name(command: Command) -> str:
-    """Of two encodings with one name each says which generation writes it."""
+    """The name of a command; of two encodings with one name, each with the generation whose drivers write it."""
     name = c_name(command.name).upper()
     twins = sum(c.name == command.name for c in catalogue.COMMANDS)
     return name if twins == 1 else f"{name}_{command.written_for.name}"
@@ -231,7 +222,7 @@ def _accessors(block: Block) -> str:
 
 
 def _pack(block: Block) -> str:
-    """The way back, for what the core itself writes: thread payloads.  Values are as `_unpack` gives them."""
+    """The inverse of `_unpack`, for thread payloads, which the core writes."""
     name = f"g4_{c_name(block.name)}"
     size = block.size(next(g for g in Gen if g & block.gens))
     lines = [f"static inline void {name}_pack(const struct {name} *in, uint32_t gen, uint32_t *dw)", "{",
@@ -243,7 +234,7 @@ def _pack(block: Block) -> str:
 
 
 def _bits(f: Field) -> str:
-    """A member's value at its place."""
+    """The bits of a member, shifted to their position."""
     if isinstance(f, Float):
         return f"g4_hw_bits(in->{f.name})"
     value = f"(uint32_t)in->{member(f)}"

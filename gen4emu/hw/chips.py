@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gen4emu.hw.emit_c import guarded
 from gen4emu.hw.gen import Gen
 
 
@@ -90,5 +91,4 @@ def generate() -> str:
         limits = ", ".join(f".{member} = {getattr(device, limit)}" for member, limit in _LIMITS.items())
         name = str(gen.name).lower()
         rows.append(f"static const struct g4_chip g4_chip_{name} = {{.gen = {gen.value}, {limits}}};\n")
-    return ("/* Generated from gen4emu/hw/chips.py: do not edit. */\n#ifndef G4_CHIPS_H\n#define G4_CHIPS_H\n\n"
-            '#include "core/model.h"\n\n' + "".join(rows) + "\n#endif\n")
+    return guarded("gen4emu/hw/chips.py", "G4_CHIPS_H", '\n#include "core/model.h"\n\n' + "".join(rows) + "\n")

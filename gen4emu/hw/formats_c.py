@@ -1,13 +1,11 @@
-"""The C face of the format table: `g4_formats`, one entry for each of the 512 codes.
+"""Generates the C format table, `g4_formats`, as part of hw.h: one entry for each of the 512 codes.
 
-Generated from `gen4emu.hw.formats`, as part of the derived header.  Names of formats are not there: the enumeration of
-SURFACE_STATE has them.
+It has no names; those are in the enumeration of SURFACE_STATE.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
-
+from gen4emu.hw.emit_c import enum
 from gen4emu.hw.formats import FORMATS, Channel, ChannelType, DataClass, Encoding, FormatInfo
 
 _CODES = 512
@@ -25,13 +23,13 @@ struct g4_format {
     uint8_t block_width;
     uint8_t block_height;
     uint8_t encoding;   /* enum g4_format_encoding */
-    uint8_t data_class; /* enum g4_format_class: what kernels get, and what they give to a render target */
-    uint8_t components; /* how many of R, G, B, A are stored */
+    uint8_t data_class; /* enum g4_format_class: of the values that kernels receive, and write to a render target */
+    uint8_t components; /* number of channels of R, G, B, A that are stored */
     uint8_t srgb;
     uint8_t palette; /* 0: none, else 1 + the number of the palette */
     uint8_t sample;
     uint8_t filter;            /* as documented */
-    uint8_t filter_on_silicon; /* as it is */
+    uint8_t filter_on_silicon; /* on real chips */
     uint8_t shadow;            /* sample_c */
     uint8_t chroma_key;
     uint8_t render_target;
@@ -48,17 +46,12 @@ def generate() -> str:
     """The text: enumerations, structs and the table.  It needs <stdint.h>."""
     rows = "\n".join(_row(f) for f in FORMATS)
     return "\n".join([
-        _enum("g4_channel_type", "G4_CHANNEL", ChannelType),
-        _enum("g4_format_encoding", "G4_ENCODING", Encoding),
-        _enum("g4_format_class", "G4_CLASS", DataClass),
+        enum("g4_channel_type", "G4_CHANNEL", ChannelType),
+        enum("g4_format_encoding", "G4_ENCODING", Encoding),
+        enum("g4_format_class", "G4_CLASS", DataClass),
         _STRUCTS,
         f"static const struct g4_format g4_formats[{_CODES}] = {{\n{rows}\n}};\n",
     ])
-
-
-def _enum(name: str, prefix: str, members: type[IntEnum]) -> str:
-    lines = [f"    {prefix}_{m.name} = {m.value}," for m in members]
-    return "\n".join([f"enum {name} {{", *lines, "};\n"])
 
 
 def _row(f: FormatInfo) -> str:

@@ -1,7 +1,8 @@
-"""The C face of `gen4emu.hw.message_shapes`: the sampler's messages by type and length, in the derived header."""
+"""Generates the C table of the sampler's messages by type and length, as part of hw.h."""
 
 from __future__ import annotations
 
+from gen4emu.hw.emit_c import enum
 from gen4emu.hw.message_shapes import SAMPLER_MESSAGES, SamplerMessage
 
 _PARAMETERS = ("u", "v", "r", "bias", "lod", "ref", "dudx", "dvdx", "drdx", "dudy", "dvdy", "drdy")
@@ -12,9 +13,9 @@ _HEAD = f"""enum {{
     G4_SAMPLER_NO_PARAMETER = {_ABSENT},
 }};
 
-/* What the sampler is asked: the message's type and length decide.  `slot` counts parameters in the payload. */
+/* A sampler message, by its type and length.  `slot` counts parameters in the payload. */
 struct g4_sampler_shape {{
-    uint8_t simd;     /* 16, 8, or 4 for SIMD4x2; 0: no such message */
+    uint8_t simd;     /* 16, 8, or 4 for SIMD4x2; 0: the message does not exist */
     uint8_t response; /* registers, with no channel masked */
     uint8_t operation;
     uint8_t slot[{len(_PARAMETERS)}]; /* by enum g4_sampler_parameter, or G4_SAMPLER_NO_PARAMETER */
@@ -27,16 +28,11 @@ def generate() -> str:
     names = sorted({m.name for m in SAMPLER_MESSAGES.values()})
     rows = "\n".join(_row(key, m) for key, m in sorted(SAMPLER_MESSAGES.items()))
     return "\n".join([
-        _enum("g4_sampler_operation", "G4_SAMPLER_OP", names),
-        _enum("g4_sampler_parameter", "G4_SAMPLER_PARAMETER", _PARAMETERS),
+        enum("g4_sampler_operation", "G4_SAMPLER_OP", names),
+        enum("g4_sampler_parameter", "G4_SAMPLER_PARAMETER", _PARAMETERS),
         _HEAD,
         f"static const struct g4_sampler_shape g4_sampler_shapes[{_TYPES}][{_LENGTHS}] = {{\n{rows}\n}};\n",
     ])
-
-
-def _enum(name: str, prefix: str, members: list[str] | tuple[str, ...]) -> str:
-    lines = [f"    {prefix}_{m.upper()}," for m in members]
-    return "\n".join([f"enum {name} {{", *lines, "};\n"])
 
 
 def _row(key: tuple[int, int], message: SamplerMessage) -> str:

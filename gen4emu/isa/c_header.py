@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 
+from gen4emu.hw.emit_c import enum
 from gen4emu.isa.compaction import TABLES
 from gen4emu.isa.fields import GEN4, CompactField, Encoding, InstField
 from gen4emu.isa.opcodes import OPCODES, Flag, Opcode, Shape
@@ -61,8 +62,7 @@ def generate(encoding: Encoding = GEN4) -> str:
 
 
 def _enum(name: str, members: type[IntEnum]) -> str:
-    lines = [f"    G4_{name.upper()}_{m.name} = 0x{m.value:x}," for m in members]
-    return "\n".join([f"enum g4_{name} {{", *lines, "};\n"])
+    return enum(f"g4_{name}", f"G4_{name.upper()}", members)
 
 
 def _defines() -> str:

@@ -13,7 +13,8 @@ import pytest
 from everything import parts_of, random_dwords
 
 from gen4emu.hw import c_header, catalogue, messages
-from gen4emu.hw.c_header import c_name, member
+from gen4emu.hw.c_header import member
+from gen4emu.hw.emit_c import c_name
 from gen4emu.hw.fields import Const, Field, Fixed, Float, Mbz
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
