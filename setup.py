@@ -46,7 +46,7 @@ class EggInfo(egg_info):
 
 
 class BuildNative(build_ext):
-    """The extension module, and with it the shim: a library that programs are started with."""
+    """The extension modules, and with them the shim: a library that programs are started with."""
 
     def run(self) -> None:
         self.native = native_build()
@@ -58,14 +58,18 @@ class BuildNative(build_ext):
         in_place = self.target.parent == HERE or "build_ext" in self.distribution.commands
         generated = native.GENERATED if in_place else Path(SCRATCH.name, "generated")
         native.write_derived_headers(generated)
-        (core,) = self.extensions
+        if not in_place:  # the harness is no part of the product
+            self.extensions = [extension for extension in self.extensions if extension.name != native.HARNESS]
         variants = native.write_variants(generated)
-        core.sources += [str(path.relative_to(HERE) if in_place else path) for path in variants]
-        core.include_dirs.append(str(generated.relative_to(HERE)) if in_place else str(generated))
-        core.extra_compile_args += native.compiler_flags()
+        for extension in self.extensions:
+            extension.sources += [str(path.relative_to(HERE) if in_place else path) for path in variants]
+            extension.include_dirs.append(str(generated.relative_to(HERE)) if in_place else str(generated))
+            extension.extra_compile_args += native.compiler_flags()
+        files = {source for extension in self.extensions for source in extension.sources}
         shim = native.Shim(Path(SCRATCH.name, "shim"), generated)
+        finished: set[str] = set()  # objects: the extensions share most of them
 
-        with native.Compilations(len(core.sources) + shim.files, self.parallel or native.jobs()) as compilations:
+        with native.Compilations(len(files) + shim.files, self.parallel or native.jobs()) as compilations:
 
             def compile_all(sources: list[str], output_dir: str, macros: list[tuple[str, str]], include_dirs: list[str],
                             extra_postargs: list[str], **_: Any) -> list[str]:
@@ -74,13 +78,16 @@ class BuildNative(build_ext):
                            *(f"-I{folder}" for folder in [*include_dirs, *compiler.include_dirs])]
                 objects = dict(zip(sources, compiler.object_filenames(sources, output_dir=output_dir), strict=True))
                 started = []
-                for source in sorted(sources, key=native.slowest_first):
+                missing = [source for source in sources if objects[source] not in finished]
+                for source in sorted(missing, key=native.slowest_first):
                     Path(objects[source]).parent.mkdir(parents=True, exist_ok=True)
                     started.append(compilations.start(
                         source, native.run_compiler, [*command, "-c", source, "-o", objects[source], *extra_postargs]))
-                shim.start(compilations)  # many small files: they fill the gaps at the end
+                if not finished:
+                    shim.start(compilations)  # many small files: they fill the gaps at the end
                 for each in started:
                     each.result()
+                finished.update(objects.values())
                 return list(objects.values())
 
             self.compiler.compile = compile_all
@@ -94,5 +101,5 @@ SHARED = [(str(directory.relative_to(HERE)), [str(path.relative_to(HERE)) for pa
                             HERE / "share/zsh/site-functions", HERE / "share/fish/vendor_completions.d")]
 # Without the global interpreter lock there is no limited API.
 one_for_all = {} if sysconfig.get_config_var("Py_GIL_DISABLED") else {"py_limited_api": "cp311"}
-setup(cffi_modules=["native/build.py:ffibuilder"], data_files=SHARED,
+setup(cffi_modules=["native/build.py:ffibuilder", "native/build.py:harness_ffibuilder"], data_files=SHARED,
       cmdclass={"build": Build, "build_ext": BuildNative, "egg_info": EggInfo}, options={"bdist_wheel": one_for_all})

@@ -7,16 +7,20 @@ Million pixels a second of one core, gangs of eight SIMD16 threads over 32x32 ti
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from gen4emu._native import lib
-from gen4emu.device.pixel_probe import PixelProbe
-from gen4emu.device.probe import THREADS
 from gen4emu.hw.formats import SurfaceFormat, format_info
+from tests.harness.pixel_probe import PixelProbe
+from tests.harness.probe import THREADS
 
 VARIANTS = ["plain", "avx2", "avx512"]
 WIDTH, HEIGHT = 1024, 512

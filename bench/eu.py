@@ -9,13 +9,17 @@ that shader-bound scenes spend their time in.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from gen4emu._native import lib
-from gen4emu.device.probe import Probe
 from gen4emu.hw.gen import Gen
+from tests.harness.probe import Probe
 
 VARIANTS = ["plain", "avx2", "avx512"]
 REPEAT = 32  # of the line in a loop

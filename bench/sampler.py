@@ -8,19 +8,23 @@ texels as the pixels of a screen would.  Million lookups a second; the interpret
 
 from __future__ import annotations
 
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from gen4emu._native import lib
 from gen4emu.device.memory import Memory
-from gen4emu.device.probe import Probe
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.sampler import MapFilter, MipFilter, TextureCoordinateMode
 from gen4emu.hw.surface import SURFACE_STATE, TileWalk
+from tests.harness.probe import Probe
 
 GEN = Gen.EL
 SURFACE, TABLE, SAMPLER, TEXTURE = 0x1000, 0x2000, 0x3000, 0x100000

@@ -8,14 +8,19 @@ Million results (math), OWords (data port) or rows (URB) a second of one core, m
 from __future__ import annotations
 
 import struct
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from gen4emu._native import ffi, lib
 from gen4emu.device.memory import Unit
-from gen4emu.device.probe import THREADS, Probe
 from gen4emu.hw.catalogue import block_named
+from tests.harness.native import harness
+from tests.harness.probe import THREADS, Probe
 
 VARIANTS = ["plain", "avx2", "avx512"]
 SECONDS = 0.2
@@ -55,7 +60,7 @@ def rate(probe: Probe, descriptor: int, results: int) -> float:
     handle, count = probe.handle, 0
     start = time.perf_counter()
     while (elapsed := time.perf_counter() - start) < SECONDS:
-        lib.g4_probe_repeat(handle, BATCH, descriptor, mrf, 20, masks)
+        harness().g4_probe_repeat(handle, BATCH, descriptor, mrf, 20, masks)
         count += BATCH
     return count * THREADS * results / elapsed / 1e6
 

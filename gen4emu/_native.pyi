@@ -1,4 +1,4 @@
-"""The C core; what it declares is in native/api/border.h."""
+"""The C core; what it declares is in the headers in native/api."""
 
 from typing import Any
 

@@ -1,9 +1,10 @@
 """Builds the C core and the shim.
 
-The core is the extension module `gen4emu._native`, made by cffi in API mode from the headers of API and
-shim/protocol.h; the shim is a library of its own, gen4emu/live/libgen4emu-shim.so, which does not depend on Python.
+The core is the extension module `gen4emu._native`, made by cffi in API mode from the headers of API; the
+shim is a library of its own, gen4emu/live/libgen4emu-shim.so, which does not depend on Python.
+A build in place also makes `gen4emu._harness`, the core once more with native/harness, for tests and benchmarks.
 
-setup.py names `ffibuilder()` and uses `Compilations` and `Shim` below.  By hand: `python native/build.py` builds
+setup.py names the ffibuilders and uses `Compilations` and `Shim` below.  By hand: `python native/build.py` builds
 in place for developers; `python native/build.py --sanitize --output DIR` makes DIR/gen4emu, the package with a core and
 a shim that check themselves.
 
@@ -34,10 +35,13 @@ from setuptools.errors import CompileError
 ROOT = Path(__file__).resolve().parent.parent
 NATIVE = ROOT / "native"
 GENERATED = NATIVE / "generated"
-# The interface headers in native/api, each after those that it needs.
-API = ["status.h", "variant.h", "memory.h", "tiling.h", "picture.h", "state.h", "device.h", "counters.h", "debugger.h",
-       "media.h", "blitter.h", "live.h", "harness.h"]
-NOT_THE_CORE = {"shim", "generated"}  # the shim is a library of its own
+NOT_THE_CORE = {"shim", "generated", "harness"}  # the shim is a library of its own
+
+# The headers that Python sees, each after those that it needs.
+API = ["api/status.h", "api/variant.h", "api/memory.h", "api/tiling.h", "api/picture.h", "api/state.h", "api/device.h",
+       "api/counters.h", "api/debugger.h", "api/media.h", "api/blitter.h", "api/live.h", "shim/protocol.h"]
+HARNESS_API = ["api/harness.h"]
+HARNESS = "gen4emu._harness"  # the name of its module
 
 # Sources that are compiled once more for each of VECTOR_LEVELS (core/variant.h).
 VARIANTS = ["color/blend_store.c", "color/blend_wide.c", "color/depth.c", "core/tile_copy.c", "eu/fast/double.c",
@@ -78,14 +82,14 @@ SECONDS_ON_ONE_CORE = 100
 # Functions of Python that the core calls: native/api/debugger.h has their types.
 CALLBACKS = 'extern "Python" uint32_t gen4emu_debug_event(void *, const struct g4_debug_event *);'
 
-# What only cffi's own generated file needs.
-INTERFACE = [*(f"api/{name}" for name in API), "shim/protocol.h"]
-GLUE = "".join(f'#include "{name}"\n' for name in INTERFACE) + '#pragma GCC diagnostic ignored "-Wconversion"\n'
-
 
 def sources() -> list[Path]:
     """Every C file of the core; a new file takes part by being there."""
     return sorted(p for p in NATIVE.rglob("*.c") if not NOT_THE_CORE & set(p.relative_to(NATIVE).parts))
+
+
+def harness_sources() -> list[Path]:
+    return sorted((NATIVE / "harness").glob("*.c"))
 
 
 def headers() -> list[Path]:
@@ -126,28 +130,50 @@ def write_variants(folder: Path) -> list[Path]:
     return written
 
 
-def declarations() -> str:
-    """The enumerations and INTERFACE as cffi takes them: without preprocessor lines."""
-    texts = [derived("enums.h")]
-    texts += [(NATIVE / name).read_text(encoding="utf-8") for name in INTERFACE]
-    return "\n".join(line for text in texts for line in text.splitlines() if not line.startswith("#"))
+def without_directives(text: str) -> str:
+    """A header as cffi takes it: without preprocessor lines."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+
+
+def declarations(names: list[str]) -> str:
+    """The declarations of these headers below native/, for cffi."""
+    return "\n".join(without_directives((NATIVE / name).read_text(encoding="utf-8")) for name in names)
 
 
 def ffibuilder() -> cffi.FFI:
-    """The description of the extension.  setup.py adds the derived headers and `compiler_flags()` when it compiles."""
+    """The description of the core.  setup.py adds the derived headers and `compiler_flags()` when it compiles."""
     ffi = cffi.FFI()
-    ffi.cdef(declarations())
+    ffi.cdef(without_directives(derived("enums.h")) + declarations(API))
     ffi.cdef(CALLBACKS)
+    _set_source(ffi, "gen4emu._native", API, sources())
+    return ffi
+
+
+def harness_ffibuilder() -> cffi.FFI:
+    """The description of the harness.  It shares the types of the core's module, so that handles fit both.
+
+    It is linked with a copy of the core, since an extension module shows no symbols to others.  The only variable of
+    that copy is the choice of the vector variant: g4_harness_use_variant sets it.
+    """
+    ffi = cffi.FFI()
+    ffi.include(ffibuilder())
+    ffi.cdef(declarations(HARNESS_API))
+    _set_source(ffi, HARNESS, [*API, *HARNESS_API], [*sources(), *harness_sources()])
+    return ffi
+
+
+def _set_source(ffi: cffi.FFI, module: str, interface: list[str], files: list[Path]) -> None:
+    """INTERFACE: the headers that the module's own C file needs."""
+    includes = [f'#include "{name}"' for name in interface]
     ffi.set_source(
-        "gen4emu._native",
-        GLUE,
-        sources=[str(p.relative_to(ROOT)) for p in sources()],
+        module,
+        "\n".join([*includes, '#pragma GCC diagnostic ignored "-Wconversion"', ""]),
+        sources=[str(p.relative_to(ROOT)) for p in files],
         include_dirs=["native"],
         depends=[str(p.relative_to(ROOT)) for p in headers()],
         extra_compile_args=COMPILE,
         extra_link_args=LINK + (SANITIZE if sanitizing() else []),
     )
-    return ffi
 
 
 def sanitizing() -> bool:
@@ -298,14 +324,15 @@ def _makes_32_bits(compiler: list[str]) -> bool:
 
 
 def build_into(output: Path, sanitize: bool) -> Path:
-    """Compile as setup.py does, and put the module into OUTPUT/gen4emu, the shim with it."""
+    """Compile as setup.py does, and put the modules and the shim into OUTPUT/gen4emu; the core's module."""
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, "setup.py", "-q", "build_ext", "--build-temp", f"{scratch}/temp",
                    "--build-lib", f"{scratch}/lib"]
         subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "GEN4EMU_SANITIZE": "1" if sanitize else "0"})
-        (built,) = Path(scratch, "lib", "gen4emu").glob("_native.*so")
-        target = output / "gen4emu" / built.name
-        replace_file(built, target)
+        for module in ("_harness", "_native"):
+            (built,) = Path(scratch, "lib", "gen4emu").glob(f"{module}.*so")
+            target = output / "gen4emu" / built.name
+            replace_file(built, target)
         for shim in (SHIM, SHIM_32):
             if Path(scratch, "lib", "gen4emu", shim).exists():
                 replace_file(Path(scratch, "lib", "gen4emu", shim), output / "gen4emu" / shim)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gen4emu.device.pixel_probe import PixelProbe
 from gen4emu.device.tiling import SurfaceLayout, Tiling
 from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
+from tests.harness.pixel_probe import PixelProbe
 
 TARGETS, DEPTH = 0x100000, 0x800000
 DEPTH_BYTES = {"D32_FLOAT_S8X24_UINT": 8, "D32_FLOAT": 4, "D24_UNORM_S8_UINT": 4, "D24_UNORM_X8_UINT": 4,

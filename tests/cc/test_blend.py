@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gen4emu.device.probe import Event
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.gen import Gen
 from tests.cc.canvas import AA, Canvas, Color
+from tests.harness.probe import Event
 
 
 def blend(source: str, destination: str, function: str = "ADD", **more: Any) -> dict[str, Any]:

@@ -7,9 +7,10 @@ import random
 import numpy as np
 
 from gen4emu._native import ffi, lib
-from gen4emu.device.pixel_probe import BINDING_TABLE, SURFACE_STATES, PixelProbe
-from gen4emu.device.probe import THREADS
 from gen4emu.hw.gen import Gen
+from tests.harness.native import harness
+from tests.harness.pixel_probe import BINDING_TABLE, SURFACE_STATES, PixelProbe
+from tests.harness.probe import THREADS
 
 REGION, REGION_BYTES = 0x100000, 1 << 18
 
@@ -44,7 +45,7 @@ def play(seed: int, rounds: int, variant: int) -> bytes:
         probe.start(THREADS, binding_table=BINDING_TABLE)
         blocks = [ffi.new("uint32_t[8]", [random_bits(rng, rng.randrange(3)) for _ in range(8)]) for _ in range(2)]
         viewports = ffi.new("float[32]", [rng.choice(floats) for _ in range(32)])
-        assert lib.g4_probe_pixels(probe._probe, *blocks, viewports) == lib.G4_OK
+        assert harness().g4_probe_pixels(probe._probe, *blocks, viewports) == lib.G4_OK
         for _ in range(4):
             for t in range(THREADS):
                 for reg in range(16):

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from gen4emu.device.pixel_probe import IzDecision, PixelProbe
+from tests.harness.pixel_probe import IzDecision, PixelProbe
 
 # Spec/30 3.8.2, the rows S SW, Z ZW and the columns D K = 00, 01, 10, 11.
 TABLE = """

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gen4emu.device.probe import Event, Unit
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.gen import Gen
 from tests.cc.canvas import AA, DEST_DEPTH, DEST_STENCIL, SOURCE_DEPTH, Canvas
+from tests.harness.probe import Event, Unit
 
 ADD: dict[str, Any] = {"color_buffer_blend_enable": True, "source_blend_factor": "ONE",
                        "destination_blend_factor": "ONE"}

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gen4emu.device.probe import Event
 from gen4emu.device.tiling import SurfaceLayout, Tiling
 from gen4emu.hw.formats import FORMATS, Channel, ChannelType, Encoding, FormatInfo
 from gen4emu.hw.gen import Gen
 from tests.cc.canvas import Canvas
+from tests.harness.probe import Event
 
 TARGETS = [info for info in FORMATS if info.support.render_target and info.encoding is Encoding.PLAIN]
 COLORS = [(0.0, 0.25, 0.5, 1.0), (1.0, 0.1, 0.9, 0.5), (2.0, -1.0, 0.3333, 0.999), (math.nan, math.inf, -math.inf, 0.0),

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from gen4emu._native import ffi, lib
-from gen4emu.device.probe import KERNEL_ADDRESS, Event, Probe, Status
+from gen4emu._native import ffi
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import listing
 from gen4emu.isa.instruction import Instruction, encode_bytes
 from tests.eu.generate import Generator, register_dwords
 from tests.eu.reference import Thread, Unspecified, run, step
+from tests.harness.native import harness
+from tests.harness.probe import KERNEL_ADDRESS, Event, Probe, Status
 
 THREADS = 8
 PARTS = (Gen.BW, Gen.CL, Gen.CTG, Gen.EL)
@@ -70,9 +71,9 @@ class Bench:
         self.mrf = self._array(2, 16)
 
     def _array(self, file: int, count: int) -> NDArray[np.uint32]:
-        first = lib.g4_probe_register(self.probe._probe, file, 0, 0)
+        first = harness().g4_probe_register(self.probe._probe, file, 0, 0)
         for reg, thread in ((0, 1), (1, 0), (count - 1, THREADS - 1)):
-            place = lib.g4_probe_register(self.probe._probe, file, reg, thread)
+            place = harness().g4_probe_register(self.probe._probe, file, reg, thread)
             assert place == first + 8 * (THREADS * reg + thread)
         data = np.frombuffer(ffi.buffer(first, 32 * THREADS * count), dtype=np.uint32)
         return data.reshape(count, THREADS, 8)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gen4emu.device.probe import KERNEL_ADDRESS, Probe, Status
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from tests.eu.reference import Thread, run
+from tests.harness.probe import KERNEL_ADDRESS, Probe, Status
 
 DTYPES = {"F": np.float32, "D": np.int32, "UD": np.uint32, "W": np.int16, "UW": np.uint16, "B": np.int8,
           "UB": np.uint8}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gen4emu._native import lib
-from gen4emu.device.probe import Probe
 from gen4emu.hw.gen import Gen
+from tests.harness.probe import Probe
 
 SPECIAL = np.array([0x7FC00000, 0xFFC12345, 0x7F800000, 0xFF800000, 0x3F800000, 0, 0x80000001, 0x7F7FFFFF], np.uint32)
 

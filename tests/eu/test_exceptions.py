@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gen4emu.device.probe import Event, Probe, Status
 from gen4emu.isa import assemble
+from tests.harness.probe import Event, Probe, Status
 
 ILLEGAL = bytes(16)
 UNDEFINED = bytes([0x0A]) + bytes(15)  # rsr, which the hardware lost

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gen4emu.device.probe import Event, Probe, Status
 from gen4emu.hw.gen import Gen
+from tests.harness.probe import Event, Probe, Status
 
 PARTS = pytest.mark.parametrize("gen", [Gen.BW, Gen.EL])
 CHANNELS = np.arange(8)

@@ -14,7 +14,7 @@ STARTS = 160  # of 3 MiB each
 OVERLAPPING = f"""
 from pathlib import Path
 
-from gen4emu.device.probe import KERNEL_ADDRESS, Probe
+from tests.harness.probe import KERNEL_ADDRESS, Probe
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gen4emu.device.probe import Event
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from gen4emu.isa.instruction import Align1Region, DestRegion, Instruction, encode_bytes
@@ -28,6 +27,7 @@ from gen4emu.isa.registers import (
 from tests.eu.differential import PARTS, Bench, Case, Outcome, random_start, straight_case, text
 from tests.eu.flow_programs import flow_case
 from tests.eu.generate import end, grf
+from tests.harness.probe import Event
 
 MANY = 1000  # million instructions: a region is entered only when it cannot use up what is left
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gen4emu.device.probe import Event, Probe, Status
 from gen4emu.hw.gen import Gen
+from tests.harness.probe import Event, Probe, Status
 
 NULL_MESSAGE = 0x00100000  # one register to nobody
 INV = 0x01110001  # math: 1 / x

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gen4emu._native import ffi, lib
+from gen4emu._native import lib
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology
+from tests.harness.native import ffi, harness
 
 Fields = dict[str, Any]
 STATE_OF = {"3DSTATE_DRAWING_RECTANGLE": "drawing_rectangle", "3DSTATE_LINE_STIPPLE": "line_stipple",
@@ -59,7 +60,7 @@ class Bench:
         blocks.wm_state = block_named("WM_STATE").pack(gen, **(wm or {}))
         for i, viewport in enumerate(viewports):
             blocks.sf_viewport[i] = block_named("SF_VIEWPORT").pack(gen, **viewport)
-        self._bench = ffi.gc(lib.g4_bench_new(int(gen), self.state, blocks), lib.g4_bench_free)
+        self._bench = ffi.gc(harness().g4_bench_new(int(gen), self.state, blocks), harness().g4_bench_free)
 
     def _command(self, name: str, fields: Fields) -> None:
         data = command_named(name, self.gen).build(self.gen, **fields)
@@ -75,11 +76,11 @@ class Bench:
             for name, values in fields.items():
                 setattr(given[i], name, values[i])
         count = ffi.new("uint32_t *")
-        assert lib.g4_bench_setup(self._bench, int(topology), given, len(vertices), count) == lib.G4_OK
+        assert harness().g4_bench_setup(self._bench, int(topology), given, len(vertices), count) == lib.G4_OK
         out: list[Setup | None] = []
         for k in range(count[0]):
             view = ffi.new("struct g4_setup_view *")
-            assert lib.g4_bench_view(self._bench, k, view) == lib.G4_OK
+            assert harness().g4_bench_view(self._bench, k, view) == lib.G4_OK
             out.append(None if view.culled else Setup(self.gen, view))
         return out
 
@@ -93,16 +94,18 @@ class Bench:
     def hits(self) -> NDArray[np.uint8]:
         """How often each pixel was lit by the last primitive."""
         image = np.zeros((self.height, self.width), np.uint8)
-        lib.g4_bench_raster(self._bench, self.width, self.height, 1, ffi.from_buffer("uint8_t[]", image), ffi.NULL)
+        hits = ffi.from_buffer("uint8_t[]", image)
+        harness().g4_bench_raster(self._bench, self.width, self.height, 1, hits, ffi.NULL)
         return image
 
     def coverage(self) -> NDArray[np.uint8]:
         image = np.zeros((self.height, self.width), np.uint8)
-        lib.g4_bench_raster(self._bench, self.width, self.height, 1, ffi.NULL, ffi.from_buffer("uint8_t[]", image))
+        coverage = ffi.from_buffer("uint8_t[]", image)
+        harness().g4_bench_raster(self._bench, self.width, self.height, 1, ffi.NULL, coverage)
         return image
 
     def count(self, repeat: int = 1) -> int:
-        return int(lib.g4_bench_raster(self._bench, self.width, self.height, repeat, ffi.NULL, ffi.NULL))
+        return int(harness().g4_bench_raster(self._bench, self.width, self.height, repeat, ffi.NULL, ffi.NULL))
 
     def lit(self, vertices: Sequence[Sequence[float]], topology: PrimitiveTopology = PrimitiveTopology.TRILIST,
             **fields: Sequence[int]) -> set[tuple[int, int]]:
@@ -113,15 +116,15 @@ class Bench:
         return {(int(x), int(y)) for y, x in np.argwhere(hits)}
 
     def depth_offset(self, cx: float, cy: float, z: Sequence[float]) -> float:
-        return float(lib.g4_bench_depth_offset(self._bench, cx, cy, ffi.new("float[]", z)))
+        return float(harness().g4_bench_depth_offset(self._bench, cx, cy, ffi.new("float[]", z)))
 
     def dispatch(self, subspans: int) -> tuple[int, int]:
         """Pixels of the next thread, its kernel entry point."""
-        found = int(lib.g4_bench_dispatch(self._bench, subspans))
+        found = int(harness().g4_bench_dispatch(self._bench, subspans))
         return found & 0xff, found >> 8
 
     def dispatch_contiguous(self, both_halves: bool) -> tuple[int, int]:
-        found = int(lib.g4_bench_dispatch_contiguous(self._bench, both_halves))
+        found = int(harness().g4_bench_dispatch_contiguous(self._bench, both_halves))
         return found & 0xff, found >> 8
 
 

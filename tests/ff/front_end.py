@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from gen4emu._native import ffi, lib
+from gen4emu._native import lib
 from gen4emu.device.device import Device, Options
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_NAME
@@ -14,6 +14,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine
+from tests.harness.native import ffi, harness
 
 STATE, KERNEL, CLIP_KERNEL, GS_KERNEL, VS_KERNEL = 0x20000, 0x30000, 0x31000, 0x32000, 0x33000
 VERTICES, INDICES, BATCH = 0x40000, 0x60000, 0x10000
@@ -90,8 +91,8 @@ class FrontEnd:
             "primitive_topology_type": topology, "vertex_count_per_instance": count, "instance_count": 1} | fields)
         room = 4096
         out, number = ffi.new("struct g4_object_view[]", room), ffi.new("uint32_t *")
-        status = lib.g4_device_objects(self.device.native, ffi.new("uint32_t[]", words), out, room, number,
-                                       ffi.new("struct g4_fault *"))
+        status = harness().g4_device_objects(self.device.native, ffi.new("uint32_t[]", words), out, room, number,
+                                             ffi.new("struct g4_fault *"))
         assert status == lib.G4_OK
         assert number[0] <= room
         self.keep = out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gen4emu.device.probe import Event
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.sampler import ChromaKeyMode, PrefilterOperation
@@ -13,6 +12,7 @@ from gen4emu.hw.sampler import MapFilter as Map
 from gen4emu.hw.sampler import MipFilter as Mip
 from gen4emu.hw.sampler import TextureCoordinateMode as Mode
 from gen4emu.hw.surface import SurfaceType as T
+from tests.harness.probe import Event
 from tests.sampler.texturing import Texturing
 
 

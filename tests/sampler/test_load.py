@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gen4emu.device.probe import Event
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.formats import format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.sampler import MapFilter as Map
 from gen4emu.hw.surface import MipMapLayoutMode
 from gen4emu.hw.surface import SurfaceType as T
+from tests.harness.probe import Event
 from tests.sampler.texturing import TEXTURE, Texturing
 
 ONE = 0x3F800000

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gen4emu.device.probe import Event
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.sampler import MapFilter as Map
 from gen4emu.hw.sampler import MipFilter as Mip
+from tests.harness.probe import Event
 from tests.sampler.texturing import Texturing
 
 NONE, NEAREST, LINEAR = Mip.NONE, Mip.NEAREST, Mip.LINEAR

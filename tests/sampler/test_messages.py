@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gen4emu.device.probe import Event
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.message_shapes import SAMPLER_MESSAGES
 from gen4emu.hw.sampler import MapFilter
 from gen4emu.hw.surface import SurfaceType as T
+from tests.harness.probe import Event
 from tests.sampler.texturing import JUNK, TEXTURE, Texturing, message_of
 
 TEXEL = [np.float32(x) for x in (0.1, 0.2, 0.3, 0.4)]

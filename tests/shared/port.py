@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from gen4emu.device.probe import Probe
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
+from tests.harness.probe import Probe
 
 SURFACE_STATE_BASE = 0x100000
 BINDING_TABLE = 0x101000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gen4emu.device.probe import Event, Status
 from gen4emu.hw.gen import Gen
+from tests.harness.probe import Event, Status
 from tests.shared.port import (
     COMMIT,
     DATA_CACHE,

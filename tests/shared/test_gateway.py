@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gen4emu.device.memory import Unit
-from gen4emu.device.probe import Event, Probe, Status
 from gen4emu.hw.gen import Gen
+from tests.harness.probe import Event, Probe, Status
 
 OPEN, CLOSE, FORWARD, RESERVED = 0x03100000, 0x03100001, 0x03100002, 0x03100003
 ACK = 0x00014000

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from gen4emu._native import lib
-from gen4emu.device.probe import Event, Probe
 from gen4emu.hw.gen import Gen
+from tests.harness.probe import Event, Probe
 
 INV, LOG, EXP, SQRT, RSQ, SIN, COS, SINCOS, POW, DIV_BOTH, DIV_Q, DIV_R = 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13
 SIGNED, SATURATE, SCALAR = 1 << 4, 1 << 6, 1 << 7

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from gen4emu._native import lib
-from gen4emu.device.probe import Event, Status
 from gen4emu.hw.gen import Gen
+from tests.harness.probe import Event, Status
 from tests.shared.port import DATA_CACHE, MEDIA_BLOCK, READ, SAMPLER_CACHE, WRITE, Port, message
 
 OLD = 0xDEADBEEF

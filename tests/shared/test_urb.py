@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gen4emu.device.memory import Unit
-from gen4emu.device.probe import Event, Probe
 from gen4emu.hw.gen import Gen
+from tests.harness.probe import Event, Probe
 
 SFID = 6 << 24
 COMPLETE, USED, ALLOCATE = 1 << 15, 1 << 14, 1 << 13

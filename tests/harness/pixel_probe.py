@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gen4emu._native import ffi, lib
 from gen4emu.core_enums import Status
 from gen4emu.device.memory import Memory
-from gen4emu.device.probe import THREADS, Probe
 from gen4emu.errors import FieldError
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
+from tests.harness.native import ffi, harness
+from tests.harness.probe import THREADS, Probe
 
 BINDING_TABLE = 0x1000
 SURFACE_STATES = 0x2000
@@ -63,7 +63,7 @@ class PixelProbe(Probe):
             raise FieldError(f"{len(viewports)} viewports: there are 16")
         wm_state, cc_state = self._blocks(wm or {}, cc or {})
         bounds = ffi.new("float[]", flat + [0.0] * (32 - len(flat)))
-        if lib.g4_probe_pixels(self._probe, wm_state, cc_state, bounds) != lib.G4_OK:
+        if harness().g4_probe_pixels(self._probe, wm_state, cc_state, bounds) != Status.OK:
             raise MemoryError("no memory for the colour calculator")
 
     def depth_buffer(self, **fields: Any) -> None:
@@ -78,27 +78,28 @@ class PixelProbe(Probe):
 
     def iz(self, *, depth_buffer: bool = True, wm: Fields | None = None, cc: Fields | None = None) -> IzDecision:
         """The IZ table's answer."""
-        found = int(lib.g4_probe_iz(self._probe, *self._blocks(wm or {}, cc or {}), depth_buffer))
+        found = int(harness().g4_probe_iz(self._probe, *self._blocks(wm or {}, cc or {}), depth_buffer))
         return IzDecision("PNC"[found >> 4], found & 15)
 
     def early(self, x: Sequence[int], y: Sequence[int], lit: int, z: Sequence[float], *, viewport: int = 0,
               array_index: int = 0, back_facing: bool = False) -> int:
         """The windower's test of four subspans: the pixels that are left."""
-        return int(lib.g4_probe_early(self._probe, ffi.new("uint16_t[4]", list(x)), ffi.new("uint16_t[4]", list(y)),
-                                      lit, ffi.new("float[16]", list(z)), viewport, array_index, back_facing))
+        columns, rows = ffi.new("uint16_t[4]", list(x)), ffi.new("uint16_t[4]", list(y))
+        return int(harness().g4_probe_early(self._probe, columns, rows, lit, ffi.new("float[16]", list(z)), viewport,
+                                            array_index, back_facing))
 
     def destination(self, x: Sequence[int], y: Sequence[int], lit: int = 0xFFFF, *,
                     array_index: int = 0) -> tuple[list[int], list[int]]:
         """Raw depth and stencil of four subspans, as the payload carries them."""
         depth, stencil = ffi.new("uint32_t[16]"), ffi.new("uint8_t[16]")
-        lib.g4_probe_destination(self._probe, ffi.new("uint16_t[4]", list(x)), ffi.new("uint16_t[4]", list(y)), lit,
-                                 array_index, depth, stencil)
+        columns, rows = ffi.new("uint16_t[4]", list(x)), ffi.new("uint16_t[4]", list(y))
+        harness().g4_probe_destination(self._probe, columns, rows, lit, array_index, depth, stencil)
         return list(depth), list(stencil)
 
     @property
     def depth_count(self) -> int:
         """PS_DEPTH_COUNT since the probe was made."""
-        return int(lib.g4_probe_depth_count(self._probe))
+        return int(harness().g4_probe_depth_count(self._probe))
 
     def header(self, thread: int = 0, *, pixels: int = 0xFFFF, x: Sequence[int] = (0, 2, 4, 6),
                y: Sequence[int] = (0, 0, 0, 0), flags: int = 0, viewport: int = 0, array_index: int = 0) -> None:
@@ -132,8 +133,9 @@ class PixelProbe(Probe):
         """Cover tiles of 32x32 pixels with SIMD16 messages of eight threads whose colours are in place."""
         if self.threads != THREADS:
             raise FieldError(f"fill needs {THREADS} threads")
-        return Status(lib.g4_probe_fill(self._probe, 5 << 24 | 10 << 20 | 4 << 12 | 1 << 11 | index, tiles, across))
+        descriptor = 5 << 24 | 10 << 20 | 4 << 12 | 1 << 11 | index
+        return Status(harness().g4_probe_fill(self._probe, descriptor, tiles, across))
 
     def fill_depth(self, tiles: int, across: int, z: float) -> int:
         """Early tests of all pixels of tiles at one depth: how many passed."""
-        return int(lib.g4_probe_fill_depth(self._probe, z, tiles, across))
+        return int(harness().g4_probe_fill_depth(self._probe, z, tiles, across))

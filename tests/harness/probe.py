@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gen4emu._native import ffi, lib
 from gen4emu.core_enums import Event, Status, Unit
 from gen4emu.device.memory import Memory
 from gen4emu.errors import FieldError, HangError
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
+from tests.harness.native import ffi, harness
 
 THREADS = 8
 ALL_CHANNELS = 0xFFFF
@@ -56,10 +56,10 @@ class Probe:
         options = ffi.new("struct g4_options *", {
             "round_to_nearest": round_to_nearest, "general_only": general_only, "watchdog": watchdog,
             "min_lod_erratum": min_lod_erratum, "gateway_time": gateway_time})
-        handle = lib.g4_probe_new(self.memory.handle, int(gen), options)
+        handle = harness().g4_probe_new(self.memory.handle, int(gen), options)
         if handle == ffi.NULL:
             raise MemoryError("no memory for a probe")
-        self._probe = ffi.gc(handle, lib.g4_probe_free)
+        self._probe = ffi.gc(handle, harness().g4_probe_free)
         self.threads = 0
         self.kernel_address = KERNEL_ADDRESS
         self.start()
@@ -77,7 +77,7 @@ class Probe:
     @property
     def state(self) -> Any:
         """The core's `struct g4_state *`, for messages that look at it."""
-        return lib.g4_probe_state(self._probe)
+        return harness().g4_probe_state(self._probe)
 
     def start(self, threads: int = 1, dmask: int | Sequence[int] = ALL_CHANNELS, *,
               unit: Unit = Unit.WM, kernel_address: int = KERNEL_ADDRESS, general_state_base: int = 0,
@@ -94,7 +94,7 @@ class Probe:
             "scratch_base": scratch_base, "scratch_bytes": scratch_bytes, "grf_count": grf_count,
             "alternate_fp": alternate_fp, "single_program_flow": single_program_flow, "exceptions": exceptions,
             "threads": threads, "urb_rows": urb_rows})
-        if lib.g4_probe_start(self._probe, setup, ffi.new("uint16_t[]", masks)) != lib.G4_OK:
+        if harness().g4_probe_start(self._probe, setup, ffi.new("uint16_t[]", masks)) != Status.OK:
             raise FieldError(f"{threads} threads with {urb_rows} URB rows can not be started")
         self.threads = threads
         self.kernel_address = kernel_address
@@ -108,12 +108,12 @@ class Probe:
         return self._register(2, reg, thread)
 
     def urb_row(self, row: int, thread: int = 0) -> NDArray[np.uint32]:
-        return self._view(lib.g4_probe_urb_row(self._probe, thread, row), f"URB row {row} of thread {thread}")
+        return self._view(harness().g4_probe_urb_row(self._probe, thread, row), f"URB row {row} of thread {thread}")
 
     def _register(self, file: int, reg: int, thread: int) -> NDArray[np.uint32]:
         if min(reg, thread) < 0:
             raise FieldError(f"register {reg} of thread {thread} does not exist")
-        place = lib.g4_probe_register(self._probe, file, reg, thread)
+        place = harness().g4_probe_register(self._probe, file, reg, thread)
         return self._view(place, f"register {reg} of thread {thread}")
 
     @staticmethod
@@ -124,10 +124,10 @@ class Probe:
 
     def flags(self, thread: int = 0) -> int:
         """f0.1 in the high half, f0.0 in the low half."""
-        return int(lib.g4_probe_flags(self._probe, thread))
+        return int(harness().g4_probe_flags(self._probe, thread))
 
     def set_flags(self, flags: int, thread: int = 0) -> None:
-        lib.g4_probe_set_flags(self._probe, thread, flags)
+        harness().g4_probe_set_flags(self._probe, thread, flags)
 
     # --- doing something ---
 
@@ -141,7 +141,7 @@ class Probe:
             if isinstance(code, str):
                 code = assemble(code + "\n" + self.end, self.gen)
             self.load(code)
-        return Status(lib.g4_probe_run(self._probe, general_only))
+        return Status(harness().g4_probe_run(self._probe, general_only))
 
     def run_to_end(self, code: str | bytes | None = None, *, general_only: bool = False) -> None:
         """The same for kernels that are right: anything but a good end is an error."""
@@ -158,17 +158,17 @@ class Probe:
         masks = [emask] * self.threads if isinstance(emask, int) else list(emask)
         if len(masks) != self.threads:
             raise FieldError(f"{len(masks)} channel masks for {self.threads} threads")
-        return Status(lib.g4_probe_send_from(self._probe, threads, descriptor, mrf, 255 if dst is None else dst,
-                                             exec_size, ffi.new("uint16_t[]", masks)))
+        return Status(harness().g4_probe_send_from(self._probe, threads, descriptor, mrf, 255 if dst is None else dst,
+                                                    exec_size, ffi.new("uint16_t[]", masks)))
 
     def listen(self, handle: int = 0) -> None:
         """Be the unit that owns the threads; who allocates an URB handle gets this one.  `start` ends it."""
-        lib.g4_probe_listen(self._probe, handle)
+        harness().g4_probe_listen(self._probe, handle)
 
     def heard(self) -> list[Heard]:
         """The first messages that the owner heard of."""
-        count = min(int(lib.g4_probe_heard_count(self._probe)), 64)
-        found = (lib.g4_probe_heard(self._probe, i) for i in range(count))
+        count = min(int(harness().g4_probe_heard_count(self._probe)), 64)
+        found = (harness().g4_probe_heard(self._probe, i) for i in range(count))
         return [Heard(int(h.thread), int(h.descriptor), tuple(h.header)) for h in found]
 
     # --- what happened ---
@@ -176,19 +176,19 @@ class Probe:
     @property
     def instructions(self) -> int:
         """Executed since the probe was made, one for each thread."""
-        return int(lib.g4_probe_instructions(self._probe))
+        return int(harness().g4_probe_instructions(self._probe))
 
     @property
     def channel_ops(self) -> int:
         """Channels of all executed instructions."""
-        return int(lib.g4_probe_channel_ops(self._probe))
+        return int(harness().g4_probe_channel_ops(self._probe))
 
     def messages(self, sfid: int) -> int:
         """Sent to a shared function since the probe was made."""
-        return int(lib.g4_probe_messages(self._probe, sfid))
+        return int(harness().g4_probe_messages(self._probe, sfid))
 
     def event(self, event: Event) -> EventCount:
-        found = lib.g4_probe_event(self._probe, int(event))
+        found = harness().g4_probe_event(self._probe, int(event))
         return EventCount(int(found.count), int(found.address), int(found.value))
 
     def events(self) -> dict[Event, EventCount]:
