@@ -1,0 +1,201 @@
+"""The order of the layers, in C and in Python: no include, call or import goes up, and there are no circles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.native import layers
+from tests.native.layers import Arrow
+
+ROOT = Path(__file__).resolve().parents[2]
+NATIVE = ROOT / "native"
+
+# Lowest first.  Folders in one row do not need each other.  api/ has no code: its headers are the interface of units to
+# Python.  models/ lists the parts of each generation; shim/ is a library of its own with an order of its own.
+C_ORDER = [{"api"}, {"core"}, {"models", "eu"}, {"sampler", "color"}, {"functions"}, {"geometry"}, {"raster"},
+           {"media", "blitter"}, {"draw"}, {"debugger"}, {"harness"}]
+SHIM_ORDER = [{"uapi.h", "protocol.h"}, {"base"}, {"device"}, {"gem"}, {"submit"}, {"kms"}, {"driver.h"},
+              {"ioctls.h"}, {"ioctls.c", "driver.c"}, {"hooks"}]
+PYTHON_ORDER = [{"_native", "core_enums", "errors", "__init__"}, {"selection"}, {"hw"}, {"isa"}, {"trace"}, {"device"},
+                {"image"}, {"live", "decode"}, {"debug"}, {"api", "check"}, {"cli", "pytest_plugin"}, {"__main__"}]
+
+# Files that include a generated layout.  The others reach it through the headers named here.
+GENERATED = {
+    "enums.h": {"api/status.h"},
+    "chips.h": {"models/gen4.c"},
+    "hw.h": {"core/context.h", "core/memory.c"},
+    "isa.h": {"eu/op.h"},
+    "mpeg2.h": {"media/vlc.c", "media/vld.c", "media/vld_blocks.c", "media/vld_motion.c"},
+}
+
+# Arrows that still go up: (source, target).  Remove an entry with the arrow; the test fails if one is out of date.
+KNOWN = {
+    # the arenas of a worker
+    ("geometry/assemble.c", "draw/worker.c"),
+    ("geometry/clip.c", "draw/worker.c"),
+    ("geometry/gs.c", "draw/worker.c"),
+    ("geometry/setup_kernel.c", "draw/worker.c"),
+    ("geometry/spawn.c", "draw/worker.c"),
+    # setup asks the rasterizer whether a small object covers a sample
+    ("geometry/lines.h", "raster/raster.h"),
+    ("geometry/setup_kernel.c", "raster/raster.c"),
+    # the media pipeline belongs to the device
+    ("media/media.h", "draw/device.h"),
+    ("media/media.c", "draw/draw.c"),
+}
+# Files other than draw/load_*.c that unpack 3DSTATE commands.
+KNOWN_UNPACKING = {"color/early.c", "draw/draw.c", "geometry/fetch.c", "geometry/lines.c", "geometry/setup.c",
+                   "raster/windower.c"}
+KNOWN_CIRCLES = [
+    ["gen4emu/decode/chase", "gen4emu/decode/preview"],
+    ["gen4emu/decode/lint", "gen4emu/decode/lint_state"],
+    ["gen4emu/hw/fields", "gen4emu/hw/layout"],
+    ["gen4emu/live/client", "gen4emu/live/server"],
+]
+
+
+def ranks(order: list[set[str]]) -> dict[str, int]:
+    return {name: rank for rank, row in enumerate(order) for name in row}
+
+
+def upward(arrows: Iterable[Arrow], rank: Mapping[str, int], depth: int = 0) -> list[Arrow]:
+    """Arrows to a higher layer or to another one of the same rank; the layer is the path's part number DEPTH."""
+    found = []
+    for arrow in arrows:
+        source, target = arrow.source.split("/")[depth], arrow.target.split("/")[depth]
+        if source != target and rank[target] >= rank[source]:
+            found.append(arrow)
+    return found
+
+
+@pytest.fixture(scope="module")
+def core() -> dict[str, str]:
+    return layers.c_files(NATIVE, leave_out=("shim", "generated"))
+
+
+def within(arrows: Iterable[Arrow], files: Mapping[str, str]) -> list[Arrow]:
+    return [arrow for arrow in arrows if arrow.target in files]
+
+
+def test_every_folder_of_the_core_has_a_rank(core: dict[str, str]) -> None:
+    assert {name.split("/")[0] for name in core} == set(ranks(C_ORDER))
+
+
+def test_includes_and_calls_of_the_core_do_not_go_up(core: dict[str, str]) -> None:
+    arrows = [*within(layers.includes(core), core), *layers.calls(core)]
+    assert len(arrows) > 1000, "the sources are read"
+    found = upward(arrows, ranks(C_ORDER))
+    assert [arrow for arrow in found if (arrow.source, arrow.target) not in KNOWN] == []
+    assert KNOWN - {(arrow.source, arrow.target) for arrow in found} == set(), "no longer needed"
+
+
+def test_headers_of_the_core_have_no_circles(core: dict[str, str]) -> None:
+    assert layers.circles(a for a in within(layers.includes(core), core) if a.source.endswith(".h")) == []
+
+
+def test_only_the_debugger_includes_its_header(core: dict[str, str]) -> None:
+    assert [a for a in layers.includes(core) if a.target.startswith("debugger/")
+            and not a.source.startswith("debugger/")] == []
+
+
+def test_generated_layouts_are_included_only_where_allowed(core: dict[str, str]) -> None:
+    found: dict[str, set[str]] = {}
+    for arrow in layers.includes(core):
+        if arrow.target not in core:
+            found.setdefault(arrow.target, set()).add(arrow.source)
+    assert found == GENERATED
+
+
+def test_only_the_loader_unpacks_state_commands(core: dict[str, str]) -> None:
+    found = {name for name, text in core.items() if re.search(r"\bg4_3d\w+_unpack\(", text)}
+    loaders = {name for name in found if name.startswith("draw/load_")}
+    assert loaders
+    assert found - loaders == KNOWN_UNPACKING
+
+
+def test_includes_of_the_shim_do_not_go_up() -> None:
+    files = layers.c_files(NATIVE / "shim")
+    own = {name: name for name in files}
+    arrows = [Arrow(a.source, a.target.removeprefix("shim/"), a.reason) for a in layers.includes(files)]
+    inside = [a for a in arrows if a.target in own]
+    assert len(inside) > 50
+    assert upward(inside, ranks(SHIM_ORDER)) == []
+    others = {a.target.split("/")[0] for a in arrows if a.target not in own}
+    assert others <= {"api", "core"}, "of the core, the shim has the copying of tiles"
+
+
+def test_every_module_has_a_rank() -> None:
+    modules = {path.stem for path in (ROOT / "gen4emu").glob("*.py")}
+    packages = {path.parent.name for path in (ROOT / "gen4emu").glob("*/__init__.py")}
+    assert modules | packages <= set(ranks(PYTHON_ORDER))
+
+
+def imports() -> list[Arrow]:
+    """Between modules, by path without the ending; the package itself is `gen4emu/__init__`."""
+    found = []
+    for arrow in layers.python_imports(ROOT, "gen4emu"):
+        source = arrow.source.removesuffix(".py")
+        target = "gen4emu/__init__" if arrow.target == "gen4emu" else arrow.target
+        found.append(Arrow(source, target, arrow.reason))
+    return found
+
+
+def test_imports_do_not_go_up() -> None:
+    # the package offers the API by names that are looked up when they are used
+    arrows = [arrow for arrow in imports() if arrow.source != "gen4emu/__init__"]
+    assert len(arrows) > 500
+    assert upward(arrows, ranks(PYTHON_ORDER), depth=1) == []
+
+
+def test_modules_have_no_circles_but_known_ones() -> None:
+    arrows = [arrow for arrow in imports() if not arrow.source.endswith("/__init__")]
+    assert [circle for circle in layers.circles(arrows) if circle not in KNOWN_CIRCLES] == []
+
+
+# ---- the test itself ----
+
+LOW = '#include "low.h"\nint g4_low(void) {\n    return 1;\n}\n'
+HIGH = '#include "core/low.h"\nint g4_high(void) {\n    return g4_low();\n}\n'
+
+
+def tree(folder: Path, files: Mapping[str, str]) -> dict[str, str]:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return layers.c_files(folder)
+
+
+def test_a_call_upwards_is_found(tmp_path: Path) -> None:
+    rank = ranks([{"core"}, {"draw"}])
+    good = tree(tmp_path / "good", {"core/low.c": LOW, "core/low.h": "int g4_low(void);\n", "draw/high.c": HIGH})
+    assert upward([*within(layers.includes(good), good), *layers.calls(good)], rank) == []
+
+    calling = LOW.replace("return 1", "extern int g4_high(void);\n    return g4_high()")
+    bad = tree(tmp_path / "bad", {"core/low.c": calling, "core/low.h": "int g4_low(void);\n", "draw/high.c": HIGH})
+    assert upward(layers.calls(bad), rank) == [Arrow("core/low.c", "draw/high.c", "g4_high")]
+
+
+def test_a_variable_upwards_is_found_and_a_comment_is_not(tmp_path: Path) -> None:
+    files = tree(tmp_path, {"core/low.c": "int g4_low(void) {\n    return g4_table[0]; /* not g4_other */\n}\n",
+                            "draw/high.c": "const int g4_table[2] = {\n    1,\n};\nint g4_other(void) {\n}\n"})
+    assert list(layers.calls(files)) == [Arrow("core/low.c", "draw/high.c", "g4_table")]
+
+
+def test_an_include_upwards_and_a_circle_are_found(tmp_path: Path) -> None:
+    files = tree(tmp_path, {"core/a.h": '#include "draw/b.h"\n', "draw/b.h": '#include "core/a.h"\n'})
+    assert upward(layers.includes(files), ranks([{"core"}, {"draw"}])) == [Arrow("core/a.h", "draw/b.h", "draw/b.h")]
+    assert layers.circles(layers.includes(files)) == [["core/a.h", "draw/b.h"]]
+
+
+def test_an_import_upwards_is_found(tmp_path: Path) -> None:
+    package = tmp_path / "gen4emu"
+    (package / "hw").mkdir(parents=True)
+    (package / "cli").mkdir()
+    (package / "hw" / "fields.py").write_text("def late():\n    from gen4emu.cli import main\n", encoding="utf-8")
+    (package / "cli" / "main.py").write_text("import gen4emu.hw.fields\n", encoding="utf-8")
+    assert upward(layers.python_imports(tmp_path, "gen4emu"), ranks([{"hw"}, {"cli"}]), depth=1) == [
+        Arrow("gen4emu/hw/fields.py", "gen4emu/cli/main", "gen4emu.cli.main")]
