@@ -11,6 +11,8 @@ _TYPES, _LENGTHS = 4, 16
 
 _HEAD = f"""enum {{
     G4_SAMPLER_NO_PARAMETER = {_ABSENT},
+    G4_SAMPLER_MESSAGE_TYPES = {_TYPES},
+    G4_SAMPLER_MESSAGE_LENGTHS = {_LENGTHS},
 }};
 
 /* A sampler message, by its type and length.  `slot` counts parameters in the payload. */
@@ -31,7 +33,7 @@ def generate() -> str:
         enum("g4_sampler_operation", "G4_SAMPLER_OP", names),
         enum("g4_sampler_parameter", "G4_SAMPLER_PARAMETER", _PARAMETERS),
         _HEAD,
-        f"static const struct g4_sampler_shape g4_sampler_shapes[{_TYPES}][{_LENGTHS}] = {{\n{rows}\n}};\n",
+        f"static const struct g4_sampler_shape g4_sampler_shapes[G4_SAMPLER_MESSAGE_TYPES][G4_SAMPLER_MESSAGE_LENGTHS] = {{\n{rows}\n}};\n",
     ])
 
 

@@ -30,7 +30,6 @@ struct g4_quirks {
     bool killed_mask_includes_disabled; /* pixels that are not enabled count as killed by the chroma key */
     bool resinfo_returns_floats;        /* resinfo honours return format FLOAT32 */
     bool sample_c_with_lod_differs;     /* sample_c with a delivered LOD in SIMD4x2: silicon departs from the manual */
-    bool has_16_sampler_messages;       /* the message type has four bits, in 15:12, else two, in 15:14 */
     bool forced_lod_filters_linear;     /* with Force LOD to Zero, anisotropic filtering becomes linear */
     bool ld_of_deep_volume_levels_differs; /* ld beyond the first slice of volume levels: silicon departs from the
                                               manual */
@@ -40,8 +39,6 @@ struct g4_quirks {
     bool has_media_boundary_mode;      /* SURFACE_STATE has the Media Boundary Pixel Mode */
     bool media_reads_align_x_to_dword; /* media block reads drop the low two bits of X */
     bool gateway_opens_64_registers;
-    bool has_3_bit_read_types;        /* data port read types; else two bits, and bit 11 must be 0 */
-    bool has_unmodelled_write_types;  /* data port write types whose layout is not public */
     bool has_8_bit_coverage;          /* antialiasing alpha is 8 bits a pixel, else 4 */
     bool has_depth_coordinate_offset; /* 3DSTATE_DEPTH_BUFFER has the offset; else it follows from the render target */
     bool has_dual_source_messages;    /* all dual source render target messages are legal */
@@ -69,10 +66,15 @@ struct g4_fault;
 typedef enum g4_status g4_load_draw_fn(const struct g4_draw_loader *loader, const uint32_t *primitive,
                                        struct g4_draw_state *draw, struct g4_fault *fault);
 
+struct g4_sampler_messages;
+struct g4_dataport_messages;
+
 struct g4_model {
     const struct g4_chip *chip;
     struct g4_quirks quirks;
     g4_load_draw_fn *load_draw;
+    const struct g4_sampler_messages *sampler_messages;
+    const struct g4_dataport_messages *dataport_reads, *dataport_writes;
 };
 
 /* The model of a chip by its G4_GEN_* bit; NULL: none. */

@@ -155,8 +155,7 @@ static enum g4_status observe_message(struct g4_eu *eu, struct g4_gang *gang, co
     if (ranges) {
         copy_ranges(debug);
     }
-    g4_message_fn *const *const functions = eu->counters ? g4_counted_functions : g4_message_functions;
-    enum g4_status status = functions[send->sfid](eu, gang, send);
+    enum g4_status status = g4_message_functions[send->sfid](eu, gang, send);
     const uint64_t errors = g4_report_bad_messages(eu->log);
     const bool bad = errors != debug->bad_messages; /* those of `send` itself came before */
     debug->bad_messages = errors;

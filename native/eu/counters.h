@@ -1,10 +1,9 @@
 /*
  * Exact counters: what a draw does in each unit, by worker and summed afterwards.
  *
- * A worker counts if its eu.counters is not NULL.  Units look at that pointer once for a range, a tile or a gang; what
- * happens per message is counted by functions that stand in for the shared functions (functions/counted.c), and per
- * pixel by variants of the windower's and the colour calculator's loops.  Fast paths that hide pixels or threads are
- * off meanwhile; the pictures are the same.
+ * A worker counts if its eu.counters is not NULL.  Units look at that pointer once for a range, a tile, a gang or a
+ * message; pixels are counted by variants of the windower's and the colour calculator's loops.  Fast paths that hide
+ * pixels or threads are off meanwhile; the pictures are the same.
  *
  * Bytes are those that messages and units request: there is no cache in between.  Texture lookups request one texel for
  * each enabled channel, whatever the filter; a pixel that is tested against depth or stencil requests its element of

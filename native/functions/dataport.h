@@ -1,54 +1,54 @@
 /*
- * What the read and the write port share: buffers, their bounds, the block messages' shapes (spec/60 4.1 to 4.6).
+ * The data port: the messages of its read function (SFID 4) and of its write function (SFID 5).
  */
-#ifndef G4_SHARED_DATAPORT_H
-#define G4_SHARED_DATAPORT_H
+#ifndef G4_DATAPORT_H
+#define G4_DATAPORT_H
 
-#include "eu/worker.h"
-#include "eu/message.h"
+#include "eu/eu.h"
 
 enum {
-    G4_BTI_STATELESS = 255
+    G4_BTI_STATELESS = 255,
+    G4_DATAPORT_TYPES = 8,
+    G4_BLOCK_SIZES = 16,
 };
 
-/* A buffer as one thread sees it. */
-struct g4_buffer {
-    bool present; /* false: reads are 0, writes are dropped */
-    uint32_t base;
-    uint64_t bytes; /* accesses at or beyond are out of bounds */
+struct g4_block_access;
+
+/* The size of a block message. */
+struct g4_block_size {
+    uint8_t count;            /* OWords, OWords of each of two blocks, or registers of elements; 0: reserved */
+    uint8_t first_half;       /* 1: a single OWord is in the high half of its register */
+    uint8_t offset_registers; /* in the payload, behind the header */
+    uint8_t data_registers;   /* behind the offsets of a write, or in the response of a read */
 };
 
-/* A block message of one thread after the other: the surface is the same for all of them, stateless memory is not. */
-struct g4_block {
-    struct g4_eu *eu;
-    struct g4_gang *gang;
-    const struct g4_send *send;
-    int thread;
-    bool stateless;
-    struct g4_buffer buffer;
-    uint32_t global_offset; /* M0.2 */
-    unsigned enable[2];     /* channels 0 to 7 and 8 to 15 */
+/* One message type.  Either `sizes` and `transfer` are set, or `handler`, or `is_unmodelled`; else the type is
+ * reserved. */
+struct g4_dataport_message {
+    const struct g4_block_size *sizes; /* by message specific control, G4_BLOCK_SIZES of them */
+    void (*transfer)(const struct g4_block_access *access, const struct g4_block_size *size); /* for one thread */
+    uint32_t alignment;     /* of the surface's base address, in bytes */
+    g4_message_fn *handler; /* does everything, including the check of the lengths */
+    /* Bytes that a thread accesses, for counters; NULL: not counted here. */
+    uint32_t (*bytes)(const struct g4_eu *eu, const uint32_t *header, const struct g4_block_size *size,
+                      const unsigned enable[2], bool write);
+    uint8_t reserved_control; /* bits of the message specific control that must be 0 */
+    bool is_media_block;
+    bool is_unmodelled; /* the message exists, but no public document has its layout */
+    bool may_end_thread;
 };
 
-/* Ready for the first thread; `unit` is what a base address must be a multiple of. */
-void g4_block_begin(struct g4_block *block, struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send,
-                    uint32_t unit);
-/* The header of another thread. */
-void g4_block_thread(struct g4_block *block, int thread);
+/* What a model's data port function understands, by message type. */
+struct g4_dataport_messages {
+    struct g4_dataport_message type[G4_DATAPORT_TYPES];
+};
 
-/* OWords of a block message by its control field, 0 when the field is reserved. */
-uint32_t g4_oword_block_size(uint32_t control);
-/* The same for dual blocks and, in elements of 8, for scattered messages. */
-uint32_t g4_oword_dual_size(uint32_t control);
-uint32_t g4_scattered_registers(uint32_t control);
+extern const struct g4_dataport_messages g4_gen4_dataport_reads, g4_gen4_dataport_writes;
+extern const struct g4_dataport_messages g4_gen45_dataport_reads, g4_gen45_dataport_writes;
 
-/* `count` dwords at an offset that has its low bits dropped; out of bounds reads are 0, writes go nowhere. */
-void g4_block_read(const struct g4_block *block, uint32_t offset, uint32_t *dw, uint32_t count);
-/* enable: one bit a dword */
-void g4_block_write(const struct g4_block *block, uint32_t offset, const uint32_t *dw, uint32_t count, unsigned enable);
-
+/* Media blocks (media_block.c). */
 g4_message_fn g4_media_block_read, g4_media_block_write;
-/* Bytes of the block that a header describes, 0 of one that is too large. */
+/* Bytes of the block that a header describes; 0 if it is too large for a message. */
 uint32_t g4_media_block_bytes(const uint32_t *header, uint32_t gen);
 
 #endif

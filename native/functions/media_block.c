@@ -5,6 +5,8 @@
 
 #include "core/report.h"
 #include "core/tiling.h"
+#include "eu/message.h"
+#include "eu/worker.h"
 #include "functions/dataport.h"
 
 enum {

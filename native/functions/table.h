@@ -12,7 +12,4 @@ g4_message_fn g4_message_null, g4_message_math, g4_message_gateway, g4_message_d
 /* Every shared function; numbers without one report an event. */
 extern g4_message_fn *const g4_message_functions[G4_FUNCTIONS];
 
-/* For workers that count: each runs the message, then adds the bytes that it requests to the worker's counters. */
-extern g4_message_fn *const g4_counted_functions[G4_FUNCTIONS];
-
 #endif

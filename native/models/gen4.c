@@ -3,7 +3,13 @@
  */
 #include "chips.h"
 #include "core/model.h"
+#include "functions/dataport.h"
 #include "models/models.h"
+#include "sampler/message.h"
+
+#define GEN4_MESSAGES                                                                                                  \
+    .sampler_messages = &g4_gen4_sampler_messages, .dataport_reads = &g4_gen4_dataport_reads,                          \
+    .dataport_writes = &g4_gen4_dataport_writes
 
 #define GEN4_QUIRKS                                                                                                    \
     .cmp_converts_to_destination_type = true, .sample_c_a16_nan_is_infinity = true,                                    \
@@ -14,18 +20,23 @@ const struct g4_model g4_model_broadwater = {
     .chip = &g4_chip_bw,
     .load_draw = g4_load_draw_gen4,
     .quirks = {GEN4_QUIRKS},
+    GEN4_MESSAGES,
 };
 
 const struct g4_model g4_model_crestline = {
     .chip = &g4_chip_cl,
     .load_draw = g4_load_draw_gen4,
     .quirks = {GEN4_QUIRKS, .vfe_has_vld = true},
+    GEN4_MESSAGES,
 };
 
+#define GEN45_MESSAGES                                                                                                 \
+    .sampler_messages = &g4_gen4_sampler_messages, .dataport_reads = &g4_gen45_dataport_reads,                         \
+    .dataport_writes = &g4_gen45_dataport_writes
+
 #define GEN45_QUIRKS                                                                                                   \
-    .has_compr4 = true, .has_16_sampler_messages = true, .forced_lod_filters_linear = true,                            \
-    .ld_of_deep_volume_levels_differs = true, .shadow_of_cubes_differs = true, .has_3_bit_read_types = true,           \
-    .has_unmodelled_write_types = true, .has_media_boundary_mode = true, .gateway_opens_64_registers = true,           \
+    .has_compr4 = true, .forced_lod_filters_linear = true, .ld_of_deep_volume_levels_differs = true,                   \
+    .shadow_of_cubes_differs = true, .has_media_boundary_mode = true, .gateway_opens_64_registers = true,              \
     .has_8_bit_coverage = true, .has_depth_coordinate_offset = true, .has_dual_source_messages = true,                 \
     .dispatches_widest_first = true, .clip_tests_negative_w = true, .has_aa_line_slope = true, .vfe_has_vld = true,    \
     .vfe_has_remap_table = true, .vfe_extends_all_modes = true, .vfe_has_avc_and_vc1 = true
@@ -34,10 +45,12 @@ const struct g4_model g4_model_cantiga = {
     .chip = &g4_chip_ctg,
     .load_draw = g4_load_draw_gen4,
     .quirks = {GEN45_QUIRKS},
+    GEN45_MESSAGES,
 };
 
 const struct g4_model g4_model_eaglelake = {
     .chip = &g4_chip_el,
     .load_draw = g4_load_draw_gen4,
     .quirks = {GEN45_QUIRKS},
+    GEN45_MESSAGES,
 };

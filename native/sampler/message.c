@@ -7,6 +7,7 @@
 
 #include "core/report.h"
 #include "core/variant.h"
+#include "eu/counters.h"
 #include "eu/message.h"
 #include "eu/worker.h"
 #include "sampler/contiguous.h"
@@ -568,11 +569,20 @@ static void info(const struct call *c) {
 
 /* ---- messages ---- */
 
+const struct g4_sampler_messages g4_gen4_sampler_messages = {
+    .types = G4_SAMPLER_MESSAGE_TYPES,
+    .shape = g4_sampler_shapes,
+};
+
 static const struct g4_sampler_shape *find_message(const struct call *c) {
-    const bool wide = c->eu->ctx->model->quirks.has_16_sampler_messages;
-    const uint32_t known = wide ? c->send->descriptor >> 12 & 15 : c->send->descriptor >> 14 & 3;
-    const struct g4_sampler_shape *const message = known < 4 ? &g4_sampler_shapes[known][c->send->mlen & 15] : NULL;
-    return message && message->simd ? message : NULL;
+    const struct g4_sampler_messages *const messages = c->eu->ctx->model->sampler_messages;
+    const uint32_t type = g4_sampler_message_message_type(c->send->descriptor, c->eu->ctx->gen);
+
+    if (type >= messages->types || c->send->mlen >= G4_SAMPLER_MESSAGE_LENGTHS) {
+        return NULL;
+    }
+    const struct g4_sampler_shape *const message = &messages->shape[type][c->send->mlen];
+    return message->simd ? message : NULL;
 }
 
 /* No such message: zeros in all registers of the response (spec/50 2.7). */
@@ -631,6 +641,35 @@ static void run(struct call *c) {
     }
 }
 
+/* The texels that thread t looks up: one for each channel or sample that is enabled. */
+static uint32_t lookups_of(const struct call *c, int t) {
+    const struct g4_send *const send = c->send;
+    const g4_lanes first = c->message->simd == 4 ? samples_of(send->emask[0]) : send->emask[0];
+    const unsigned second = c->message->simd == 16 ? g4_thread_lanes(send->emask[1], t) : 0;
+    return (uint32_t)(__builtin_popcount(g4_thread_lanes(first, t)) + __builtin_popcount(second));
+}
+
+static __attribute__((noinline, cold)) void count(const struct call *c) {
+    struct g4_counters *const counters = c->eu->counters;
+    const struct g4_dispatch *const dispatch = c->gang->dispatch;
+    const struct g4_surface *const surface =
+        g4_surface_get(counters->cache, c->eu->ctx, &counters->look, dispatch->surface_state_base,
+                       dispatch->binding_table, binding_table_index(c->send));
+    const struct g4_format *const format = surface->format;
+
+    if (c->message->operation == G4_SAMPLER_OP_RESINFO || !surface->present ||
+        surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL || !format) {
+        return;
+    }
+    const uint32_t texels = (uint32_t)(format->block_width * format->block_height);
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (c->send->threads >> t & 1) {
+            const uint64_t bits = (uint64_t)lookups_of(c, t) * format->block_bits / (texels ? texels : 1);
+            g4_count_bytes(counters, G4_ROLE_TEXTURE, surface->base, (bits + 7) / 8, 0);
+        }
+    }
+}
+
 enum g4_status g4_message_sampler(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     struct call c = {.eu = eu, .gang = gang, .send = send, .cache = eu->samplers, .threads = send->threads};
     struct g4_port *const port = &eu->worker->port;
@@ -667,18 +706,8 @@ enum g4_status g4_message_sampler(struct g4_eu *eu, struct g4_gang *gang, const 
         run(&c);
     }
     port->unit = unit;
-    return G4_OK;
-}
-
-uint32_t g4_sampler_lookups(const struct g4_eu *eu, const struct g4_send *send, int t) {
-    const struct call c = {.eu = (struct g4_eu *)eu, .send = send};
-    const struct g4_sampler_shape *const message = find_message(&c);
-
-    if (!message || message->operation == G4_SAMPLER_OP_RESINFO) {
-        return 0;
+    if (eu->counters) {
+        count(&c);
     }
-    const g4_lanes first = message->simd == 4 ? samples_of(send->emask[0]) : send->emask[0];
-    const unsigned lanes = g4_thread_lanes(first, t);
-    const unsigned more = message->simd == 16 ? g4_thread_lanes(send->emask[1], t) : 0;
-    return (uint32_t)(__builtin_popcount(lanes) + __builtin_popcount(more));
+    return G4_OK;
 }

@@ -17,7 +17,12 @@ void g4_sampler_cache_reset(struct g4_sampler_cache *cache);
 /* Shared function 2. */
 g4_message_fn g4_message_sampler;
 
-/* How many texels thread t of a message looks up, for counters: one for each channel or sample that is enabled. */
-uint32_t g4_sampler_lookups(const struct g4_eu *eu, const struct g4_send *send, int t);
+/* The messages of a model's sampler, by message type and message length. */
+struct g4_sampler_messages {
+    uint32_t types;
+    const struct g4_sampler_shape (*shape)[G4_SAMPLER_MESSAGE_LENGTHS];
+};
+
+extern const struct g4_sampler_messages g4_gen4_sampler_messages;
 
 #endif
