@@ -395,6 +395,9 @@ enum g4_status g4_message_dataport_read(struct g4_eu *eu, struct g4_gang *gang, 
         g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
         return G4_OK;
     }
+    if (g4_data_port_read_message_target_cache(send->descriptor) > G4_TARGET_CACHE_SAMPLER) {
+        g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE); /* and continue: all caches hold the same */
+    }
     const enum g4_status status = run(eu, gang, send, message, control, false);
     if (eu->counters && message->bytes) {
         count(eu, gang, send, message, control, false);

@@ -347,6 +347,7 @@ def test_reads_across_pages_and_beyond_memory_do_not_disturb() -> None:
     (0x04110500, Gen.EL, Event.BAD_MESSAGE),  # six OWords: later parts only
     (0x04211100, Gen.EL, Event.BAD_MESSAGE),  # reserved dual block size
     (0x04213000, Gen.EL, Event.BAD_MESSAGE),  # reserved scattered size
+    (0x0411C200, Gen.EL, Event.BAD_MESSAGE),  # reserved target cache
     (0x05205000, Gen.EL, Event.UNMODELLED),  # streamed vertex buffer
     (0x05206000, Gen.EL, Event.UNMODELLED),  # render target UNORM
     (0x05205000, Gen.CL, Event.BAD_MESSAGE),
