@@ -199,14 +199,14 @@ INLINE void yuv_half(const struct g4_target *target, const struct g4_pixels *pix
 
 /* ---- four channels of eight bits ---- */
 
-enum shape {
+enum blend_shape {
     REPLACE,
     BLEND,
     OVER, /* source alpha, one minus source alpha, everywhere */
 };
 
 INLINE void unorm8_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
-                        uint8_t *const row[4], enum shape shape) {
+                        uint8_t *const row[4], enum blend_shape shape) {
     struct blend_inputs in;
     vu old[4] = {{0}};
     vu new[4] = {{0}};

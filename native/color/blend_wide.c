@@ -68,14 +68,14 @@ INLINE vu encode8(vf v) {
     return (vu)vi_truncate(v * vf_all(255) + vf_all(0.5f));
 }
 
-enum shape {
+enum wide_blend_shape {
     REPLACE,
     BLEND,
     OVER, /* source alpha, one minus source alpha, everywhere */
 };
 
 INLINE bool write_wide(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,
-                       const float *color, enum shape shape) {
+                       const float *color, enum wide_blend_shape shape) {
     struct pieces pieces;
     struct blend_inputs in;
     const bool all = live == 0xffff;

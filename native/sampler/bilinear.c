@@ -66,21 +66,23 @@ INLINE vu row_of(const struct g4_bilinear *job, const struct layout *l, vi y) {
 }
 
 /* How a dimension is addressed, as far as the loop knows it. */
-enum shape {
+enum wrap_shape {
     ANY,
     WRAP_POWER, /* WRAP around a power of two */
     CLAMP,
 };
 
-INLINE enum shape shape_of(const struct g4_axis *axis) {
+INLINE enum wrap_shape shape_of(const struct g4_axis *axis) {
     if (axis->mode == G4_TEXTURE_COORDINATE_MODE_WRAP && axis->round && (axis->size & (axis->size - 1)) == 0) {
         return WRAP_POWER;
     }
     return axis->mode == G4_TEXTURE_COORDINATE_MODE_CLAMP && axis->round ? CLAMP : ANY;
 }
 
-/* Every mode at hand stays inside of the image.  `flat`: a texel of weight 0 may be read, which changes nothing. */
-INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum shape shape, bool flat, const float *coordinate) {
+/* Every mode at hand stays inside of the image.  `contiguous`: a texel of weight 0 may be read, which changes nothing.
+ */
+INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum wrap_shape shape, bool contiguous,
+                                    const float *coordinate) {
     const vi last = vi_all((int32_t)axis->size - 1);
     struct axis_texels out;
 
@@ -106,16 +108,17 @@ INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum shape shape
         out.first = first & last;
         out.second = (first + vi_all(1)) & last;
     }
-    if (!flat) {
+    if (!contiguous) {
         out.second = vi_select(out.weight == vi_all(0), out.first, out.second);
     }
     return out;
 }
 
-INLINE struct weights find_places(const struct g4_bilinear *job, const struct layout *l, enum shape shape_x,
-                                  enum shape shape_y, bool flat, const float *u, const float *v, struct places *out) {
-    const struct axis_texels x = texels_of(&job->axis[0], shape_x, flat, u);
-    const struct axis_texels y = texels_of(&job->axis[1], shape_y, flat, v);
+INLINE struct weights find_places(const struct g4_bilinear *job, const struct layout *l, enum wrap_shape shape_x,
+                                  enum wrap_shape shape_y, bool contiguous, const float *u, const float *v,
+                                  struct places *out) {
+    const struct axis_texels x = texels_of(&job->axis[0], shape_x, contiguous, u);
+    const struct axis_texels y = texels_of(&job->axis[1], shape_y, contiguous, v);
     const vu left = column_of(job, l, x.first) + vu_all(job->base);
     const vu step = column_of(job, l, x.second) + vu_all(job->base) - left;
 
@@ -155,8 +158,9 @@ INLINE vu load_half(const uint8_t *base, const uint32_t *address) {
 }
 
 /* Neighbours in the image mostly are neighbours in memory. */
-INLINE struct pairs load_flat(const struct g4_bilinear *job, const struct places *places) {
-    const uint8_t *const base = (const uint8_t *)job->flat; /* NOLINT(performance-no-int-to-ptr): not of an object */
+INLINE struct pairs load_contiguous(const struct g4_bilinear *job, const struct places *places) {
+    const uint8_t *const base =
+        (const uint8_t *)job->contiguous_base; /* NOLINT(performance-no-int-to-ptr): not of an object */
     uint64_t top[LANES], bottom[LANES];
     struct pairs out;
 
@@ -300,8 +304,8 @@ INLINE void filter(float *const out[G4_BYTES], uint32_t i, const struct pairs *p
 
 /* ---- all of it ---- */
 
-INLINE void run_shape(const struct g4_bilinear *job, enum shape shape_x, enum shape shape_y, bool flat, const float *u,
-                      const float *v, uint32_t n) {
+INLINE void run_shape(const struct g4_bilinear *job, enum wrap_shape shape_x, enum wrap_shape shape_y, bool contiguous,
+                      const float *u, const float *v, uint32_t n) {
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
     struct places places[G4_BATCH / LANES];
@@ -310,12 +314,12 @@ INLINE void run_shape(const struct g4_bilinear *job, enum shape shape_x, enum sh
 
     for
         EACH_VECTOR(i, n) {
-            weights[i / LANES] = find_places(&j, &l, shape_x, shape_y, flat, &u[i], &v[i], &places[i / LANES]);
+            weights[i / LANES] = find_places(&j, &l, shape_x, shape_y, contiguous, &u[i], &v[i], &places[i / LANES]);
         }
     for
         EACH_VECTOR(i, n) {
-            if (flat) {
-                pairs = load_flat(&j, &places[i / LANES]);
+            if (contiguous) {
+                pairs = load_contiguous(&j, &places[i / LANES]);
             } else {
                 load_paged(&j, &places[i / LANES], n - i < LANES ? n - i : LANES, &pairs);
             }
@@ -324,13 +328,13 @@ INLINE void run_shape(const struct g4_bilinear *job, enum shape shape_x, enum sh
 }
 
 static void run(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
-    const enum shape x = shape_of(&job->axis[0]);
-    const enum shape y = shape_of(&job->axis[1]);
-    if (job->flat && x == WRAP_POWER && y == WRAP_POWER) {
+    const enum wrap_shape x = shape_of(&job->axis[0]);
+    const enum wrap_shape y = shape_of(&job->axis[1]);
+    if (job->contiguous_base && x == WRAP_POWER && y == WRAP_POWER) {
         run_shape(job, WRAP_POWER, WRAP_POWER, true, u, v, n);
-    } else if (job->flat && x == CLAMP && y == CLAMP) {
+    } else if (job->contiguous_base && x == CLAMP && y == CLAMP) {
         run_shape(job, CLAMP, CLAMP, true, u, v, n);
-    } else if (job->flat) {
+    } else if (job->contiguous_base) {
         run_shape(job, ANY, ANY, true, u, v, n);
     } else {
         run_shape(job, ANY, ANY, false, u, v, n);
@@ -353,7 +357,8 @@ static void find_texels(const struct g4_bilinear *job, const float *u, const flo
 }
 
 static void load_texels(const struct g4_bilinear *job, uint32_t n, uint32_t *texel) {
-    const uint8_t *const base = (const uint8_t *)job->flat; /* NOLINT(performance-no-int-to-ptr): not of an object */
+    const uint8_t *const base =
+        (const uint8_t *)job->contiguous_base; /* NOLINT(performance-no-int-to-ptr): not of an object */
     const uint32_t whole = (n + LANES - 1) & ~(uint32_t)(LANES - 1);
 
     for (uint32_t i = 0; i < whole && base; i++) {

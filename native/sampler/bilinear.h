@@ -16,8 +16,7 @@ struct g4_bilinear {
     uint32_t column, row; /* of the image's first texel in the surface: texels, lines of memory */
     uint32_t base, pitch;
     enum g4_tiling tiling;
-    /* Host address of graphics address 0, if the image lies there in one piece; NULL: page by page. */
-    uintptr_t flat;
+    uintptr_t contiguous_base; /* of g4_texture_contiguous_base(); 0: read page by page */
     struct g4_port *port;
     /* Where results go, by byte of the texel; NULL: nobody wants it.  Whole vectors are stored. */
     float *out[G4_BYTES];
@@ -31,7 +30,7 @@ struct g4_bilinear_ops {
 };
 
 const struct g4_bilinear_ops *g4_bilinear_of_variant(void);
-/* The job of a level, outputs excepted.  `lookups` as g4_flat_base wants it. */
+/* The job of a level, outputs excepted.  `lookups` as g4_texture_contiguous_base wants it. */
 void g4_bilinear_begin(struct g4_bilinear *job, const struct g4_texture *texture, uint32_t level,
                        const struct g4_axis axis[2], struct g4_port *port, uint32_t lookups);
 

@@ -4,7 +4,7 @@
 
 #include "sampler/bilinear.h"
 
-struct run {
+struct lookup {
     struct g4_batch *b;
     const struct g4_sampler_ops *ops;
     struct g4_texel_reader *reader;
@@ -21,7 +21,7 @@ static int32_t within(int32_t value, uint32_t size) {
     return value < 0 ? 0 : value > last ? last : value;
 }
 
-static void read_at(struct run *r, int32_t slice, int32_t x, int32_t y, uint32_t lane, uint32_t out[4]) {
+static void read_at(struct lookup *r, int32_t slice, int32_t x, int32_t y, uint32_t lane, uint32_t out[4]) {
     const struct g4_texture *const texture = r->b->texture;
     const struct g4_level *const level = r->level;
 
@@ -45,6 +45,52 @@ static void read_at(struct run *r, int32_t slice, int32_t x, int32_t y, uint32_t
     }
 }
 
+/* ---- cubes: the texels that continue a face beyond its edges ---- */
+
+/* The position of texel (i, j) of a face on the lattice of n * n * n points. */
+static void to_lattice(int32_t face, int32_t i, int32_t j, int32_t m, int32_t out[3]) {
+    const int32_t across[6][3] = {
+        {m, m - j, m - i}, {0, m - j, i}, {i, m, j}, {i, 0, m - j}, {i, m - j, m}, {m - i, m - j, 0},
+    };
+    for (int k = 0; k < 3; k++) {
+        out[k] = across[face][k];
+    }
+}
+
+static void from_lattice(int32_t face, const int32_t p[3], int32_t m, int32_t *i, int32_t *j) {
+    const int32_t texel[6][2] = {
+        {m - p[2], m - p[1]}, {p[2], m - p[1]}, {p[0], p[2]}, {p[0], m - p[2]}, {p[0], m - p[1]}, {m - p[0], m - p[1]},
+    };
+    *i = texel[face][0];
+    *j = texel[face][1];
+}
+
+/* Replaces a position beside a face by the one on the adjacent face.  i and j are in -1..n.  False: the position is at
+ * a corner, where three faces meet. */
+static bool cube_neighbour(int32_t *face, int32_t *i, int32_t *j, int32_t n) {
+    const bool x_outside = *i < 0 || *i >= n;
+    const bool y_outside = *j < 0 || *j >= n;
+    int32_t p[3];
+
+    if (x_outside && y_outside) {
+        return false;
+    }
+    if (!x_outside && !y_outside) {
+        return true;
+    }
+    to_lattice(*face, *i, *j, n - 1, p);
+    for (int k = 0; k < 3; k++) {
+        if (p[k] < 0 || p[k] >= n) {
+            *face = 2 * k + (p[k] < 0 ? 1 : 0);
+            p[k] = p[k] < 0 ? 0 : n - 1;
+        }
+    }
+    from_lattice(*face, p, n - 1, i, j);
+    return true;
+}
+
+/* ---- compares ---- */
+
 /* Erratum E12: sample_c of A16_FLOAT on the first generation. */
 static bool nan_counts_as_infinity(const struct g4_texture *texture) {
     return texture->quirks->sample_c_a16_nan_is_infinity &&
@@ -52,7 +98,7 @@ static bool nan_counts_as_infinity(const struct g4_texture *texture) {
 }
 
 /* The component a compare turns into 0 or 1, or all of them. */
-static void read_compared(struct run *r, int32_t slice, int32_t x, int32_t y, uint32_t lane, float out[4]) {
+static void read_compared(struct lookup *r, int32_t slice, int32_t x, int32_t y, uint32_t lane, float out[4]) {
     const struct g4_texture *const texture = r->b->texture;
     uint32_t channel[4];
 
@@ -73,14 +119,14 @@ static void read_compared(struct run *r, int32_t slice, int32_t x, int32_t y, ui
 }
 
 /* Where three faces meet there is no fourth texel: the mean of the three. */
-static void read_cube_corner(struct run *r, int32_t face, int32_t x, int32_t y, uint32_t lane, float out[4]) {
+static void read_cube_corner(struct lookup *r, int32_t face, int32_t x, int32_t y, uint32_t lane, float out[4]) {
     const int32_t n = (int32_t)r->level->width;
     const int32_t inner[2] = {within(x, r->level->width), within(y, r->level->width)};
     float texel[3][4];
 
     for (int i = 0; i < 3; i++) {
         int32_t at[3] = {face, i == 1 ? x : inner[0], i == 2 ? y : inner[1]};
-        (void)g4_cube_neighbour(&at[0], &at[1], &at[2], n);
+        (void)cube_neighbour(&at[0], &at[1], &at[2], n);
         read_compared(r, at[0], at[1], at[2], lane, texel[i]);
     }
     for (uint32_t k = 0; k < r->components; k++) {
@@ -89,9 +135,9 @@ static void read_cube_corner(struct run *r, int32_t face, int32_t x, int32_t y, 
     }
 }
 
-static void read_lane(struct run *r, int32_t slice, int32_t x, int32_t y, uint32_t lane, float out[4]) {
+static void read_lane(struct lookup *r, int32_t slice, int32_t x, int32_t y, uint32_t lane, float out[4]) {
     if (r->b->texture->cube && x != G4_OUTSIDE && y != G4_OUTSIDE &&
-        !g4_cube_neighbour(&slice, &x, &y, (int32_t)r->level->width)) {
+        !cube_neighbour(&slice, &x, &y, (int32_t)r->level->width)) {
         read_cube_corner(r, slice, x, y, lane, out);
         return;
     }
@@ -105,14 +151,14 @@ static bool is_inside(int32_t index, uint32_t size) {
 }
 
 /* Texels of a corner that the vector path cannot have: borders and what lies across a cube's edge. */
-static bool needs_lane(const struct run *r, uint32_t lane, int32_t x, int32_t y) {
+static bool needs_lane(const struct lookup *r, uint32_t lane, int32_t x, int32_t y) {
     const struct g4_texture *const texture = r->b->texture;
     const int32_t slice = r->b->work.slice[lane];
     return !is_inside(x, r->level->width) || !is_inside(y, r->level->height) || slice == G4_OUTSIDE ||
            (texture->cube && !(texture->cube_faces >> slice & 1));
 }
 
-static void store_lane(struct run *r, uint32_t corner, uint32_t lane, int32_t x, int32_t y) {
+static void store_lane(struct lookup *r, uint32_t corner, uint32_t lane, int32_t x, int32_t y) {
     float color[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     if (r->b->work.texels.weight[corner][lane] != 0.0f) {
         read_lane(r, r->b->work.slice[lane], x, y, lane, color);
@@ -130,17 +176,17 @@ static const int32_t *corner_y(const struct g4_batch *b, uint32_t corner) {
     return corner & 2 ? b->work.axis[1].second : b->work.axis[1].first;
 }
 
-static void place_slices(struct run *r) {
+static void place_slices(struct lookup *r) {
     struct g4_batch *const b = r->b;
     r->ops->slices(r->level, b->work.slice, b->n, b->work.x0, b->work.y0);
 }
 
 /* Whether some texel may need read_lane; the other addressing modes never leave the image. */
-static bool may_leave(const struct run *r) {
+static bool may_leave(const struct lookup *r) {
     return r->b->sampler->border_mode || r->b->texture->cube;
 }
 
-static void fetch_packed(struct run *r, uint32_t corners) {
+static void fetch_packed(struct lookup *r, uint32_t corners) {
     struct g4_batch *const b = r->b;
     const bool two = corners > 1;
 
@@ -167,7 +213,7 @@ static void fetch_packed(struct run *r, uint32_t corners) {
     }
 }
 
-static void fetch_blocks(struct run *r, uint32_t corners) {
+static void fetch_blocks(struct lookup *r, uint32_t corners) {
     struct g4_batch *const b = r->b;
 
     place_slices(r);
@@ -188,7 +234,7 @@ static void fetch_blocks(struct run *r, uint32_t corners) {
     }
 }
 
-static void fetch_lanes(struct run *r, uint32_t corners) {
+static void fetch_lanes(struct lookup *r, uint32_t corners) {
     struct g4_batch *const b = r->b;
     for (uint32_t corner = 0; corner < corners; corner++) {
         const int32_t *const x = corner_x(b, corner);
@@ -200,7 +246,7 @@ static void fetch_lanes(struct run *r, uint32_t corners) {
 }
 
 /* Inf and NaN must not come in with weight 0; the other paths leave such texels out themselves. */
-static void drop_weightless(struct run *r) {
+static void drop_weightless(struct lookup *r) {
     struct g4_texel_lanes *const texels = &r->b->work.texels;
     for (uint32_t corner = 0; corner < 4; corner++) {
         for (uint32_t k = 0; k < r->components; k++) {
@@ -211,7 +257,7 @@ static void drop_weightless(struct run *r) {
     }
 }
 
-static void fetch(struct run *r, uint32_t corners) {
+static void fetch(struct lookup *r, uint32_t corners) {
     const struct g4_texture *const texture = r->b->texture;
     /* A compare or a key looks at texels in ways that only the paths for single texels know. */
     const bool single = r->b->keyed || (r->b->shadow && (texture->components > 1 || nan_counts_as_infinity(texture)));
@@ -253,7 +299,7 @@ static struct g4_axis axis_of(const struct g4_batch *b, int dimension, uint32_t 
     };
 }
 
-static void find_axis(struct run *r, int dimension, const float *coordinate, uint32_t size) {
+static void find_axis(struct lookup *r, int dimension, const float *coordinate, uint32_t size) {
     struct g4_batch *const b = r->b;
     const struct g4_axis axis = axis_of(b, dimension, size);
     r->ops->axis(&axis, coordinate, b->n, &b->work.axis[dimension]);
@@ -264,7 +310,7 @@ static void set_slices(struct g4_batch *b, const int32_t *slice) {
 }
 
 /* Four bytes a texel, where this vector variant has a way of its own for them. */
-static bool run_bytes(struct run *r) {
+static bool run_bytes(struct lookup *r) {
     struct g4_batch *const b = r->b;
     const struct g4_texture *const texture = b->texture;
     const struct g4_bilinear_ops *const ops = g4_bilinear_of_variant();
@@ -286,7 +332,7 @@ static bool run_bytes(struct run *r) {
     return true;
 }
 
-static void run_nearest(struct run *r) {
+static void run_nearest(struct lookup *r) {
     struct g4_batch *const b = r->b;
 
     if (run_bytes(r)) {
@@ -309,7 +355,7 @@ static void run_nearest(struct run *r) {
     }
 }
 
-static void run_linear(struct run *r) {
+static void run_linear(struct lookup *r) {
     struct g4_batch *const b = r->b;
 
     if (run_bytes(r)) {
@@ -323,7 +369,7 @@ static void run_linear(struct run *r) {
     r->ops->filter(&b->work.texels, r->components, b->n, b->out);
 }
 
-static void finish_sum(struct run *r) {
+static void finish_sum(struct lookup *r) {
     struct g4_batch *const b = r->b;
     for (uint32_t k = 0; k < r->components; k++) {
         for (uint32_t i = 0; i < b->n; i++) {
@@ -332,14 +378,14 @@ static void finish_sum(struct run *r) {
     }
 }
 
-static void clear_sum(struct run *r) {
+static void clear_sum(struct lookup *r) {
     for (uint32_t k = 0; k < r->components; k++) {
         memset(r->b->work.sum[k], 0, r->b->n * sizeof(double));
     }
 }
 
 /* Two slices of four texels each.  A slice of weight 0 is not looked at. */
-static void run_volume(struct run *r) {
+static void run_volume(struct lookup *r) {
     struct g4_batch *const b = r->b;
     const struct g4_axis_lanes *const z = &b->work.axis[2];
 
@@ -372,7 +418,7 @@ static uint32_t ways_of(float ratio) {
 }
 
 /* Bilinear samples one texel apart along the longer gradient; the two outer ones count less (spec/50 3.14). */
-static void run_anisotropic(struct run *r) {
+static void run_anisotropic(struct lookup *r) {
     struct g4_batch *const b = r->b;
     const struct g4_anisotropy *const a = b->anisotropy;
     uint32_t most = 1;
@@ -410,7 +456,7 @@ static void run_anisotropic(struct run *r) {
 
 /* ---- MAPFILTER_MONO (spec/50 3.11): means of (width + 1) x (height + 1) bits ---- */
 
-static float mono_bit(struct run *r, int32_t x, int32_t y) {
+static float mono_bit(struct lookup *r, int32_t x, int32_t y) {
     uint32_t color[4];
     if (!is_inside(x, r->level->width) || !is_inside(y, r->level->height)) {
         return 0.0f; /* the border is always black */
@@ -432,7 +478,7 @@ static int32_t mono_start(float coordinate, uint32_t size, uint32_t taps, double
     return whole;
 }
 
-static void run_mono(struct run *r) {
+static void run_mono(struct lookup *r) {
     struct g4_batch *const b = r->b;
     const uint32_t columns = mono_size(b->sampler->state.monochrome_filter_width);
     const uint32_t rows = mono_size(b->sampler->state.monochrome_filter_height);
@@ -459,7 +505,7 @@ static void run_mono(struct run *r) {
 
 void g4_filter_run(struct g4_batch *batch, const struct g4_sampler_ops *ops, struct g4_texel_reader *reader) {
     const struct g4_texture_sampler *const sampler = batch->sampler;
-    struct run r = {
+    struct lookup r = {
         .b = batch,
         .ops = ops,
         .reader = reader,

@@ -46,7 +46,4 @@ struct g4_batch {
 
 void g4_filter_run(struct g4_batch *batch, const struct g4_sampler_ops *ops, struct g4_texel_reader *reader);
 
-/* cube.c: the texel across an edge, or two, of a face.  i and j are in -1..n; false: the corner where three meet. */
-bool g4_cube_neighbour(int32_t *face, int32_t *i, int32_t *j, int32_t n);
-
 #endif

@@ -10,7 +10,6 @@
 #include "eu/counters.h"
 #include "eu/message.h"
 #include "eu/worker.h"
-#include "sampler/contiguous.h"
 #include "sampler/fast_path.h"
 #include "sampler/load.h"
 #include "sampler/sample.h"
@@ -27,7 +26,7 @@ struct texture_slot {
     uint32_t epoch; /* of another epoch: empty */
     uint32_t surface_state_base, binding_table, index;
     struct g4_texture texture;
-    struct g4_flat flat[G4_TEXTURE_LEVELS];
+    struct g4_contiguous_level contiguous[G4_TEXTURE_LEVELS];
 };
 
 struct sampler_slot {
@@ -46,7 +45,7 @@ struct g4_sampler_cache {
     float parameter[PARAMETERS][G4_BATCH]; /* of SIMD4x2 messages, sample s of thread t in lane 8t + 4s */
     uint32_t result[4][G4_SAMPLE_LANES];   /* R, G, B, A */
     struct g4_load_work loading;
-    struct g4_quick_work quick;
+    struct g4_fast_path_work fast;
 };
 
 struct g4_sampler_cache *g4_sampler_cache_new(void) {
@@ -112,8 +111,8 @@ static const struct g4_texture *find_texture(const struct call *c, uint32_t inde
         const struct g4_surface *const surface = g4_surface_get(c->eu->surfaces, c->eu->ctx, c->cache->reader.port,
                                                                 d->surface_state_base, d->binding_table, index);
         g4_texture_setup(&slot->texture, surface, &c->cache->reader.gamma, c->eu->ctx->model);
-        memset(slot->flat, 0, sizeof slot->flat);
-        slot->texture.flat = slot->flat;
+        memset(slot->contiguous, 0, sizeof slot->contiguous);
+        slot->texture.contiguous = slot->contiguous;
         slot->texture.bytes = slot->texture.bytes && !c->eu->ctx->options.general_only;
         slot->epoch = c->cache->epoch;
         slot->surface_state_base = d->surface_state_base;
@@ -385,12 +384,12 @@ static void find_rows(const struct call *c, uint32_t *row[G4_SAMPLE_HALVES][4]) 
     }
 }
 
-static bool sample_quickly(const struct call *c, const struct g4_texture_sampler *sampler) {
+static bool sample_fast(const struct call *c, const struct g4_texture_sampler *sampler) {
     if (c->message->operation != G4_SAMPLER_OP_SAMPLE || c->message->simd == 4 || c->header.force_lod_to_zero ||
-        !has(c, G4_SAMPLER_PARAMETER_V) || !g4_quick_suits(c->texture, sampler)) {
+        !has(c, G4_SAMPLER_PARAMETER_V) || !g4_fast_path_suits(c->texture, sampler)) {
         return false;
     }
-    struct g4_quick quick = {
+    struct g4_fast_path fast = {
         .lookups = {.texture = c->texture,
                     .sampler = sampler,
                     .active = {c->active[0], c->active[1]},
@@ -399,15 +398,15 @@ static bool sample_quickly(const struct call *c, const struct g4_texture_sampler
                     .min_lod_erratum = c->eu->ctx->options.min_lod_erratum},
         .offset = {c->header.u_offset, c->header.v_offset},
     };
-    find_rows(c, quick.row);
-    return g4_quick_run(&quick, &c->cache->quick, variants[g4_variant_current()], c->cache->reader.port);
+    find_rows(c, fast.row);
+    return g4_fast_path_run(&fast, &c->cache->fast, variants[g4_variant_current()], c->cache->reader.port);
 }
 
 static void sample(struct call *c) {
     const bool kill = c->message->operation == G4_SAMPLER_OP_SAMPLE_KILLPIX;
     const struct g4_texture_sampler *const sampler = find_sampler(c);
 
-    if (sample_quickly(c, sampler)) {
+    if (sample_fast(c, sampler)) {
         return;
     }
     if (c->texture->null || sampler->state.sampler_disable) {

@@ -55,10 +55,9 @@ void g4_texel_read_entry(struct g4_texel_reader *reader, const struct g4_texture
 const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t x0,
                                uint32_t y0, uint32_t x, uint32_t y);
 
-/* block.c: sixteen texels of a compressed block, right: the second half of an FXT1 block. */
+/* Decode the sixteen texels of a compressed block; right: of the second half of an FXT1 block (compressed.c). */
 void g4_block_decode(const struct g4_format *format, const struct g4_gamma *gamma, const uint8_t *bytes, bool right,
                      float out[16][4]);
-void g4_block_decode_fxt1(const uint8_t *bytes, bool right, float out[16][4]);
 
 /* Graphics address of byte `x_bytes` of row y of a texture; y counts texel (block) rows of the whole surface. */
 static inline uint32_t g4_texel_address(const struct g4_texture *texture, uint32_t x_bytes, uint32_t y) {

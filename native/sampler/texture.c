@@ -230,3 +230,68 @@ void g4_texture_border(const struct g4_texture *texture, const struct g4_texture
                                           : sampler->border[texture->border_channel[c]];
     }
 }
+
+/* ---- levels that are contiguous in host memory ---- */
+
+/* Bytes of a level's first slice from the surface's start; whole tiles, if there are some. */
+struct byte_range {
+    uint64_t from, to;
+};
+
+static struct byte_range bytes_of(const struct g4_texture *texture, const struct g4_level *level) {
+    const struct g4_surface *const surface = &texture->surface;
+    const uint64_t pitch = surface->pitch;
+    const uint64_t texel = texture->bits / 8;
+    const uint64_t left = ((uint64_t)level->x + texture->x_offset) * texel;
+    const uint64_t right = left + level->width * texel;
+    const uint64_t lines = (uint64_t)texture->line_offset + texture->y_offset;
+    const uint64_t first = ((uint64_t)level->y << texture->line_shift) + lines;
+    const uint64_t last = (((uint64_t)level->y + level->height - 1) << texture->line_shift) + lines;
+
+    if (surface->tiling == G4_TILING_LINEAR) {
+        return (struct byte_range){first * pitch + left, last * pitch + right};
+    }
+    const uint64_t width = g4_tile_width(surface->tiling);
+    const uint64_t height = g4_tile_height(surface->tiling);
+    return (struct byte_range){
+        first / height * (pitch * height) + left / width * G4_PAGE_SIZE,
+        last / height * (pitch * height) + ((right - 1) / width + 1) * G4_PAGE_SIZE,
+    };
+}
+
+/* Host address of the first of these pages, if the others follow it. */
+static uint8_t *one_piece(struct g4_mem *mem, uint32_t first, uint32_t last) {
+    uint8_t *const start = g4_mem_ptr(mem, first << G4_PAGE_SHIFT);
+    for (uint32_t page = first; start && page <= last; page++) {
+        if (g4_mem_ptr(mem, page << G4_PAGE_SHIFT) != start + (size_t)(page - first) * G4_PAGE_SIZE) {
+            return NULL;
+        }
+    }
+    return start;
+}
+
+uintptr_t g4_texture_contiguous_base(const struct g4_texture *texture, uint32_t level, struct g4_mem *mem,
+                                     uint32_t lookups) {
+    struct g4_contiguous_level *const contiguous = texture->contiguous ? &texture->contiguous[level] : NULL;
+    if (!contiguous) {
+        return 0;
+    }
+    if (contiguous->state != G4_CONTIGUITY_UNKNOWN) {
+        return contiguous->base;
+    }
+    const struct byte_range bytes = bytes_of(texture, &texture->level[level]);
+    const uint64_t from = texture->surface.base + bytes.from;
+    const uint64_t last = texture->surface.base + bytes.to - 1;
+    if (last > UINT32_MAX) {
+        contiguous->state = G4_NOT_CONTIGUOUS; /* around the end of memory */
+        return 0;
+    }
+    contiguous->lookups += lookups;
+    if (contiguous->lookups >= (last - from) >> G4_PAGE_SHIFT) {
+        const uint32_t page = (uint32_t)from >> G4_PAGE_SHIFT;
+        const uint8_t *const host = one_piece(mem, page, (uint32_t)last >> G4_PAGE_SHIFT);
+        contiguous->state = host ? G4_CONTIGUOUS : G4_NOT_CONTIGUOUS;
+        contiguous->base = host ? (uintptr_t)host - (uintptr_t)page * G4_PAGE_SIZE : 0;
+    }
+    return contiguous->base;
+}

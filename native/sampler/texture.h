@@ -41,7 +41,20 @@ enum g4_fetch_kind {
 };
 
 struct g4_gamma;
-struct g4_flat; /* flat.h */
+
+/* Whether a level of a texture is contiguous in host memory, as it is in guest memory. */
+enum g4_contiguity {
+    G4_CONTIGUITY_UNKNOWN,
+    G4_CONTIGUOUS,
+    G4_NOT_CONTIGUOUS,
+};
+
+/* Valid for a draw, during which the page table does not change. */
+struct g4_contiguous_level {
+    uint8_t state;    /* enum g4_contiguity */
+    uint32_t lookups; /* while the state was unknown */
+    uintptr_t base;   /* if contiguous: host address that graphics address 0 would have; else 0 */
+};
 
 struct g4_texture {
     struct g4_surface surface;
@@ -77,7 +90,7 @@ struct g4_texture {
     struct g4_component component[4];
 
     struct g4_level level[G4_TEXTURE_LEVELS];
-    struct g4_flat *flat; /* of each level: what is known of its place; NULL: nothing, ever */
+    struct g4_contiguous_level *contiguous; /* by level; NULL: never tried */
 };
 
 struct g4_texture_sampler {
@@ -99,5 +112,11 @@ void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port
 
 /* The border colour as a texture of its format shows it (spec/50 2.5). */
 void g4_texture_border(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, uint32_t out[4]);
+
+/* The host address that graphics address 0 would have if all memory were as contiguous as this level; 0: the level is
+ * not contiguous or not known to be.  Its pages are examined once it has had as many lookups as it has pages, because
+ * that does not pay in small draws with large textures. */
+uintptr_t g4_texture_contiguous_base(const struct g4_texture *texture, uint32_t level, struct g4_mem *mem,
+                                     uint32_t lookups);
 
 #endif
