@@ -6,7 +6,7 @@
 
 #include "color/color.h"
 #include "color/pixel_rows.h"
-#include "color/srgb.h"
+#include "core/srgb.h"
 
 enum {
     G4_TARGETS = 16, /* render targets kept ready, a power of two */

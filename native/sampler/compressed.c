@@ -24,24 +24,24 @@ static struct color widen565(uint32_t c) {
 }
 
 /* (wa * a + wb * b) / (255 * (wa + wb)); weights add up to 2 or 3. */
-static float blend(const struct g4_gamma *gamma, bool curved, uint32_t a, uint32_t wa, uint32_t b, uint32_t wb) {
+static float blend(const struct g4_srgb_decoder *srgb, bool curved, uint32_t a, uint32_t wa, uint32_t b, uint32_t wb) {
     const uint32_t sum = wa * a + wb * b;
     if (curved) {
-        return wa + wb == 3 ? gamma->by_thirds[sum] : gamma->by_halves[sum];
+        return wa + wb == 3 ? srgb->by_thirds[sum] : srgb->by_halves[sum];
     }
     return (float)sum / (float)(255 * (wa + wb));
 }
 
-static void blend_color(const struct g4_gamma *gamma, bool curved, const struct color *a, uint32_t wa,
+static void blend_color(const struct g4_srgb_decoder *srgb, bool curved, const struct color *a, uint32_t wa,
                         const struct color *b, uint32_t wb, float out[4]) {
-    out[0] = blend(gamma, curved, a->r, wa, b->r, wb);
-    out[1] = blend(gamma, curved, a->g, wa, b->g, wb);
-    out[2] = blend(gamma, curved, a->b, wa, b->b, wb);
+    out[0] = blend(srgb, curved, a->r, wa, b->r, wb);
+    out[1] = blend(srgb, curved, a->g, wa, b->g, wb);
+    out[2] = blend(srgb, curved, a->b, wa, b->b, wb);
     out[3] = 1.0f;
 }
 
 /* The colour half of BC1 to BC3.  Only BC1 has a mode with three colours and black. */
-static void decode_colors(const uint8_t *bytes, const struct g4_gamma *gamma, bool curved, bool three_allowed,
+static void decode_colors(const uint8_t *bytes, const struct g4_srgb_decoder *srgb, bool curved, bool three_allowed,
                           bool transparent, float out[16][4]) {
     const uint64_t word = load64(bytes);
     const uint32_t c0 = (uint32_t)word & 0xffff;
@@ -50,13 +50,13 @@ static void decode_colors(const uint8_t *bytes, const struct g4_gamma *gamma, bo
     const struct color b = widen565(c1);
     float table[4][4];
 
-    blend_color(gamma, curved, &a, 3, &b, 0, table[0]);
-    blend_color(gamma, curved, &a, 0, &b, 3, table[1]);
+    blend_color(srgb, curved, &a, 3, &b, 0, table[0]);
+    blend_color(srgb, curved, &a, 0, &b, 3, table[1]);
     if (!three_allowed || c0 > c1) {
-        blend_color(gamma, curved, &a, 2, &b, 1, table[2]);
-        blend_color(gamma, curved, &a, 1, &b, 2, table[3]);
+        blend_color(srgb, curved, &a, 2, &b, 1, table[2]);
+        blend_color(srgb, curved, &a, 1, &b, 2, table[3]);
     } else {
-        blend_color(gamma, curved, &a, 1, &b, 1, table[2]);
+        blend_color(srgb, curved, &a, 1, &b, 1, table[2]);
         memset(table[3], 0, sizeof table[3]);
         table[3][3] = transparent ? 0.0f : 1.0f;
     }
@@ -223,21 +223,21 @@ static void decode_fxt1(const uint8_t *bytes, bool right, float out[16][4]) {
 
 /* ---- all formats ---- */
 
-void g4_block_decode(const struct g4_format *format, const struct g4_gamma *gamma, const uint8_t *bytes, bool right,
-                     float out[16][4]) {
+void g4_block_decode(const struct g4_format *format, const struct g4_srgb_decoder *srgb, const uint8_t *bytes,
+                     bool right, float out[16][4]) {
     const bool curved = format->srgb;
     const bool is_signed = format->channel[0].type == G4_CHANNEL_SNORM;
 
     switch (format->encoding) {
     case G4_ENCODING_BC1:
-        decode_colors(bytes, gamma, curved, true, format->channel[3].type != G4_CHANNEL_ONE, out);
+        decode_colors(bytes, srgb, curved, true, format->channel[3].type != G4_CHANNEL_ONE, out);
         break;
     case G4_ENCODING_BC2:
-        decode_colors(bytes + 8, gamma, curved, false, false, out);
+        decode_colors(bytes + 8, srgb, curved, false, false, out);
         decode_alpha4(bytes, out);
         break;
     case G4_ENCODING_BC3:
-        decode_colors(bytes + 8, gamma, curved, false, false, out);
+        decode_colors(bytes + 8, srgb, curved, false, false, out);
         decode_channel(bytes, false, 3, out);
         break;
     case G4_ENCODING_BC4:

@@ -169,9 +169,9 @@ INLINE void decode_component(const struct g4_component *component, const uint32_
             }
         break;
     }
-    case G4_COMPONENT_GAMMA:
+    case G4_COMPONENT_SRGB:
         for (uint32_t i = 0; i < n; i++) {
-            out[i] = component->gamma[word[i] >> shift & component->mask];
+            out[i] = component->decoded[word[i] >> shift & component->mask];
         }
         break;
     case G4_COMPONENT_HALF:

@@ -52,7 +52,7 @@ struct g4_sampler_cache *g4_sampler_cache_new(void) {
     struct g4_sampler_cache *const cache = calloc(1, sizeof *cache);
     if (cache) {
         cache->epoch = 1;
-        g4_gamma_setup(&cache->reader.gamma);
+        g4_srgb_decoder_setup(&cache->reader.srgb);
     }
     return cache;
 }
@@ -110,7 +110,7 @@ static const struct g4_texture *find_texture(const struct call *c, uint32_t inde
         slot->surface_state_base != d->surface_state_base) {
         const struct g4_surface *const surface = g4_surface_get(c->eu->surfaces, c->eu->ctx, c->cache->reader.port,
                                                                 d->surface_state_base, d->binding_table, index);
-        g4_texture_setup(&slot->texture, surface, &c->cache->reader.gamma, c->eu->ctx->model);
+        g4_texture_setup(&slot->texture, surface, &c->cache->reader.srgb, c->eu->ctx->model);
         memset(slot->contiguous, 0, sizeof slot->contiguous);
         slot->texture.contiguous = slot->contiguous;
         slot->texture.bytes = slot->texture.bytes && !c->eu->ctx->options.general_only;

@@ -43,12 +43,12 @@ static uint32_t bits_at(const uint8_t *bytes, uint32_t at, uint32_t count) {
     return (uint32_t)(word >> (at & 7)) & (count >= 32 ? UINT32_MAX : (UINT32_C(1) << count) - 1);
 }
 
-static uint32_t curved(const struct g4_gamma *gamma, uint32_t value, uint32_t bits) {
-    const float *const table = g4_gamma_table(gamma, bits);
+static uint32_t curved(const struct g4_srgb_decoder *srgb, uint32_t value, uint32_t bits) {
+    const float *const table = g4_srgb_decoder_table(srgb, bits);
     return table ? g4_hw_bits(table[value]) : unorm(value, bits);
 }
 
-static uint32_t channel_value(const struct g4_gamma *gamma, const struct g4_format *format, int c,
+static uint32_t channel_value(const struct g4_srgb_decoder *srgb, const struct g4_format *format, int c,
                               const uint8_t *bytes) {
     const struct g4_format_channel *const channel = &format->channel[c];
     const uint32_t value = bits_at(bytes, channel->at, channel->bits);
@@ -57,7 +57,7 @@ static uint32_t channel_value(const struct g4_gamma *gamma, const struct g4_form
     case G4_CHANNEL_ONE:
         return format->data_class == G4_CLASS_FLOAT ? G4_ONE : 1;
     case G4_CHANNEL_UNORM:
-        return format->srgb && c < 3 ? curved(gamma, value, channel->bits) : unorm(value, channel->bits);
+        return format->srgb && c < 3 ? curved(srgb, value, channel->bits) : unorm(value, channel->bits);
     case G4_CHANNEL_SNORM:
         return snorm(value, channel->bits);
     case G4_CHANNEL_UINT:
@@ -88,7 +88,7 @@ static void palette_color(const struct g4_texel_reader *reader, const struct g4_
     out[0] = unorm(entry.palette_color_red, 8);
     out[1] = unorm(entry.palette_color_green, 8);
     out[2] = unorm(entry.palette_color_blue, 8);
-    out[3] = channel_value(&reader->gamma, format, 3, bytes);
+    out[3] = channel_value(&reader->srgb, format, 3, bytes);
 }
 
 static void plain_color(const struct g4_texel_reader *reader, const struct g4_format *format, const uint8_t *bytes,
@@ -98,7 +98,7 @@ static void plain_color(const struct g4_texel_reader *reader, const struct g4_fo
         return;
     }
     for (int c = 0; c < 4; c++) {
-        out[c] = channel_value(&reader->gamma, format, c, bytes);
+        out[c] = channel_value(&reader->srgb, format, c, bytes);
     }
 }
 
@@ -281,7 +281,7 @@ const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_t
     if (block->tag != tag) {
         uint8_t raw[BUFFER] = {0};
         read_bytes(reader->port, address, raw, bytes);
-        g4_block_decode(texture->format, &reader->gamma, raw, right, block->texel);
+        g4_block_decode(texture->format, &reader->srgb, raw, right, block->texel);
         block->tag = tag;
         reader->has_blocks = true;
     }

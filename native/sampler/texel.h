@@ -4,7 +4,7 @@
 #ifndef G4_SAMPLER_TEXEL_H
 #define G4_SAMPLER_TEXEL_H
 
-#include "sampler/srgb.h"
+#include "core/srgb.h"
 #include "sampler/texture.h"
 
 enum {
@@ -20,7 +20,7 @@ struct g4_texel_block {
 struct g4_texel_reader {
     struct g4_port *port;
     const struct g4_state *state; /* palettes, chroma keys */
-    struct g4_gamma gamma;
+    struct g4_srgb_decoder srgb;
     struct g4_texel_block block[G4_BLOCK_SLOTS];
     bool has_blocks; /* some of them */
 };
@@ -56,8 +56,8 @@ const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_t
                                uint32_t y0, uint32_t x, uint32_t y);
 
 /* Decode the sixteen texels of a compressed block; right: of the second half of an FXT1 block (compressed.c). */
-void g4_block_decode(const struct g4_format *format, const struct g4_gamma *gamma, const uint8_t *bytes, bool right,
-                     float out[16][4]);
+void g4_block_decode(const struct g4_format *format, const struct g4_srgb_decoder *srgb, const uint8_t *bytes,
+                     bool right, float out[16][4]);
 
 /* Graphics address of byte `x_bytes` of row y of a texture; y counts texel (block) rows of the whole surface. */
 static inline uint32_t g4_texel_address(const struct g4_texture *texture, uint32_t x_bytes, uint32_t y) {

@@ -1,6 +1,6 @@
 #include "sampler/texture.h"
 
-#include "sampler/srgb.h"
+#include "core/srgb.h"
 
 static bool constant(const struct g4_format_channel *channel) {
     return channel->type == G4_CHANNEL_ZERO || channel->type == G4_CHANNEL_ONE;
@@ -52,7 +52,7 @@ static void find_tested(struct g4_texture *texture) {
 }
 
 /* A component the vector path can decode from a 32-bit word; false: it cannot. */
-static bool packed_component(const struct g4_texture *texture, const struct g4_gamma *gamma, uint8_t c,
+static bool packed_component(const struct g4_texture *texture, const struct g4_srgb_decoder *srgb, uint8_t c,
                              struct g4_component *out) {
     const struct g4_format_channel *const channel = &texture->format->channel[c];
     const bool curved = texture->format->srgb && c < 3;
@@ -60,7 +60,7 @@ static bool packed_component(const struct g4_texture *texture, const struct g4_g
     out->shift = channel->at;
     out->mask = channel->bits >= 32 ? UINT32_MAX : (UINT32_C(1) << channel->bits) - 1;
     out->maximum = (float)out->mask;
-    out->gamma = NULL;
+    out->decoded = NULL;
     if (channel->at >= 32) {
         return false;
     }
@@ -71,10 +71,10 @@ static bool packed_component(const struct g4_texture *texture, const struct g4_g
         }
         out->kind = channel->bits == 8 ? G4_COMPONENT_UNORM8 : G4_COMPONENT_UNORM;
         if (curved) {
-            out->kind = G4_COMPONENT_GAMMA;
-            out->gamma = g4_gamma_table(gamma, channel->bits);
+            out->kind = G4_COMPONENT_SRGB;
+            out->decoded = g4_srgb_decoder_table(srgb, channel->bits);
         }
-        return !curved || out->gamma;
+        return !curved || out->decoded;
     case G4_CHANNEL_FLOAT:
         out->kind = channel->bits == 32 ? G4_COMPONENT_BITS : G4_COMPONENT_HALF;
         return true;
@@ -83,7 +83,7 @@ static bool packed_component(const struct g4_texture *texture, const struct g4_g
     }
 }
 
-static bool packed(struct g4_texture *texture, const struct g4_gamma *gamma) {
+static bool packed(struct g4_texture *texture, const struct g4_srgb_decoder *srgb) {
     const struct g4_surface *const surface = &texture->surface;
     const uint32_t bytes = texture->bits / 8;
     const uint32_t alignment = surface->base | (surface->tiling == G4_TILING_LINEAR ? surface->pitch : 0);
@@ -94,7 +94,7 @@ static bool packed(struct g4_texture *texture, const struct g4_gamma *gamma) {
     }
     bool good = true;
     for (uint8_t k = 0; k < texture->components; k++) {
-        good = good && packed_component(texture, gamma, texture->channel[k], &texture->component[k]);
+        good = good && packed_component(texture, srgb, texture->channel[k], &texture->component[k]);
     }
     return good;
 }
@@ -138,7 +138,7 @@ static uint32_t log2_of(uint32_t size) {
     return size == 8 ? 3 : size == 4 ? 2 : 0;
 }
 
-void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_gamma *gamma,
+void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_srgb_decoder *srgb,
                       const struct g4_model *model) {
     const uint32_t gen = model->chip->gen;
 
@@ -180,7 +180,7 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
     texture->max_level = texture->min_lod + texture->mip_count;
     find_components(texture);
     find_tested(texture);
-    texture->fetch = compressed ? G4_FETCH_BLOCK : packed(texture, gamma) ? G4_FETCH_PACKED : G4_FETCH_TEXEL;
+    texture->fetch = compressed ? G4_FETCH_BLOCK : packed(texture, srgb) ? G4_FETCH_PACKED : G4_FETCH_TEXEL;
     texture->bytes = has_bytes(texture);
     for (uint32_t level = 0; level <= texture->max_level; level++) {
         g4_surface_level(surface, level, &texture->level[level]);

@@ -21,8 +21,8 @@ enum {
 enum g4_component_kind {
     G4_COMPONENT_UNORM8,
     G4_COMPONENT_UNORM,
-    G4_COMPONENT_GAMMA, /* through a table */
-    G4_COMPONENT_BITS,  /* 32 bits as they are */
+    G4_COMPONENT_SRGB, /* through a table */
+    G4_COMPONENT_BITS, /* 32 bits as they are */
     G4_COMPONENT_HALF,
 };
 
@@ -30,7 +30,7 @@ struct g4_component {
     uint32_t shift, mask;
     uint8_t kind;
     float maximum;
-    const float *gamma; /* decoded value of each code, for KIND_GAMMA */
+    const float *decoded; /* by code, for G4_COMPONENT_SRGB */
 };
 
 /* How texels of a surface are read. */
@@ -40,7 +40,7 @@ enum g4_fetch_kind {
     G4_FETCH_BLOCK,  /* compressed, through the cache of decoded blocks */
 };
 
-struct g4_gamma;
+struct g4_srgb_decoder;
 
 /* Whether a level of a texture is contiguous in host memory, as it is in guest memory. */
 enum g4_contiguity {
@@ -103,7 +103,7 @@ struct g4_texture_sampler {
     uint32_t border[4];
 };
 
-void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_gamma *gamma,
+void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_srgb_decoder *srgb,
                       const struct g4_model *model);
 /* Every channel a component of its own, constants too: a chroma key can change them. */
 void g4_texture_keep_channels(struct g4_texture *texture);
