@@ -154,11 +154,6 @@ static uint32_t align(uint32_t value, uint32_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-static uint32_t minify(uint32_t size, uint32_t level) {
-    const uint32_t small = size >> (level > LEVEL_LIMIT ? LEVEL_LIMIT : level);
-    return small ? small : 1;
-}
-
 /* The units levels are aligned to: 4x2 texels, or one block of a compressed format. */
 struct unit {
     uint32_t width, height;
@@ -178,16 +173,16 @@ static void place_2d(const struct g4_surface *surface, struct unit unit, uint32_
     const uint32_t first_beside = right ? 1 : 2;
 
     if (level >= first_beside) {
-        out->x = align(minify(surface->width, first_beside - 1), unit.width);
+        out->x = align(g4_minify(surface->width, first_beside - 1), unit.width);
     }
     if (level >= 1 && !right) {
         out->y = align(surface->height, unit.height);
     }
     for (uint32_t l = first_beside; l < level; l++) {
-        out->y += align(minify(surface->height, l), unit.height);
+        out->y += align(g4_minify(surface->height, l), unit.height);
     }
     out->slice_dy =
-        align(surface->height, unit.height) + align(minify(surface->height, 1), unit.height) + 11 * unit.height;
+        align(surface->height, unit.height) + align(g4_minify(surface->height, 1), unit.height) + 11 * unit.height;
     out->depth = surface->depth;
 }
 
@@ -196,15 +191,15 @@ static void place_3d(const struct g4_surface *surface, struct unit unit, uint32_
     const bool cube = surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE;
 
     for (uint32_t l = 0; l < level; l++) {
-        const uint32_t slices = cube ? 6 : minify(surface->depth, l);
+        const uint32_t slices = cube ? 6 : g4_minify(surface->depth, l);
         const uint32_t rows = (slices + (UINT32_C(1) << l) - 1) >> l;
-        out->y += align(minify(surface->height, l), unit.height) * rows;
+        out->y += align(g4_minify(surface->height, l), unit.height) * rows;
     }
     out->slice_dx = align(out->width, unit.width);
     out->slice_dy = align(out->height, unit.height);
     out->slice_shift = level;
     out->slice_mask = (UINT32_C(1) << level) - 1;
-    out->depth = cube ? 6 : minify(surface->depth, level);
+    out->depth = cube ? 6 : g4_minify(surface->depth, level);
 }
 
 void g4_surface_level(const struct g4_surface *surface, uint32_t level, struct g4_level *out) {
@@ -212,8 +207,8 @@ void g4_surface_level(const struct g4_surface *surface, uint32_t level, struct g
 
     level = level > LEVEL_LIMIT - 1 ? LEVEL_LIMIT - 1 : level;
     memset(out, 0, sizeof *out);
-    out->width = minify(surface->width, level);
-    out->height = minify(surface->height, level);
+    out->width = g4_minify(surface->width, level);
+    out->height = g4_minify(surface->height, level);
     if (surface->type == G4_SURFACE_TYPE_SURFTYPE_3D || surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE) {
         place_3d(surface, unit, level, out);
     } else {

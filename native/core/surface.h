@@ -61,4 +61,10 @@ void g4_surface_level(const struct g4_surface *surface, uint32_t level, struct g
 bool g4_surface_image(const struct g4_surface *surface, uint32_t gen, uint32_t level, uint32_t slice,
                       struct g4_image *image);
 
+/* A dimension of a level, at least 1. */
+static inline uint32_t g4_minify(uint32_t size, uint32_t level) {
+    const uint32_t minified = level > 31 ? 0 : size >> level;
+    return minified ? minified : 1;
+}
+
 #endif

@@ -140,11 +140,6 @@ bool g4_load_batch(struct g4_texel_reader *reader, const struct g4_texture *text
     return differs(texture, number, beyond_first);
 }
 
-static uint32_t minify(uint32_t size, uint32_t level) {
-    const uint32_t small = level > 31 ? 0 : size >> level;
-    return small ? small : 1;
-}
-
 void g4_load_info(const struct g4_texture *texture, uint32_t lod, uint32_t out[4]) {
     const struct g4_surface *const surface = &texture->surface;
 
@@ -162,17 +157,17 @@ void g4_load_info(const struct g4_texture *texture, uint32_t lod, uint32_t out[4
     }
     const uint32_t level = lod + surface->state.surface_min_lod;
     const uint32_t elements = surface->depth > 1 ? surface->depth : 0;
-    out[0] = minify(surface->width, level);
+    out[0] = g4_minify(surface->width, level);
     switch (surface->type) {
     case G4_SURFACE_TYPE_SURFTYPE_1D:
         out[1] = elements;
         break;
     case G4_SURFACE_TYPE_SURFTYPE_3D:
-        out[1] = minify(surface->height, level);
-        out[2] = minify(surface->depth, level);
+        out[1] = g4_minify(surface->height, level);
+        out[2] = g4_minify(surface->depth, level);
         break;
     default:
-        out[1] = minify(surface->height, level);
+        out[1] = g4_minify(surface->height, level);
         out[2] = elements;
         break;
     }
