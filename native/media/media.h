@@ -8,7 +8,7 @@
 
 #include "api/media.h"
 #include "draw/device.h"
-#include "media/vlc.h"
+#include "media/vld.h"
 
 enum {
     G4_MEDIA_ROWS = G4_GRF_COUNT, /* no thread can take more */

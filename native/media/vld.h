@@ -1,39 +1,32 @@
 /*
- * The VLD mode's state while it parses a slice (spec/70 3.4).
+ * The tables of variable length codes that VLD mode parses slices with.
  */
 #ifndef G4_MEDIA_VLD_H
 #define G4_MEDIA_VLD_H
 
-#include "media/media.h"
+#include <stdint.h>
 
-struct g4_vld {
-    struct g4_media *media;
-    const struct g4_media_command *command;
-    const struct g4_vld_state *state;
-    const struct g4_vld_tables *tables;
-    struct g4_bits bits;
-    bool frame; /* a frame picture */
-    uint32_t x, y;
-    uint32_t quantizer;
-    int32_t pmv[2][2][2]; /* [r][s][t] */
-    int32_t dc[3];
-    uint32_t previous; /* enum g4_mpeg2_macroblock of the last macroblock that was coded */
+enum {
+    G4_VLC_BITS = 11,     /* the longest code, coefficients excepted */
+    G4_VLC_ZEROS = 12,    /* the most leading zeros of a coefficient */
+    G4_VLC_AFTER = 8,     /* the most bits of a coefficient from its first one on */
+    G4_BITS_PADDING = 16, /* readable zero bytes that must follow the data */
 };
 
-struct g4_vld_macroblock {
-    uint32_t flags; /* enum g4_mpeg2_macroblock */
-    uint32_t motion_type;
-    uint32_t dct_type;
-    uint32_t pattern;    /* bit 5: Y0 */
-    int32_t mv[2][2][2]; /* [r][s][t] */
-    bool mvfs[2][2];     /* [r][s] */
+struct g4_vlc {
+    uint16_t value;
+    uint8_t length; /* 0: no such code */
 };
 
-/* All motion vectors of a macroblock; false: illegal code. */
-bool g4_vld_motion(struct g4_vld *vld, struct g4_vld_macroblock *mb);
-/* A vector of zero, from the field of the same parity. */
-void g4_vld_no_motion(struct g4_vld *vld, struct g4_vld_macroblock *mb);
-/* A block's coefficients in raster order, 64 words; false: illegal code. */
-bool g4_vld_block(struct g4_vld *vld, bool intra, unsigned component, int16_t *block);
+struct g4_vld_tables {
+    struct g4_vlc address_increment[1 << G4_VLC_BITS];
+    struct g4_vlc macroblock_type[4][1 << G4_VLC_BITS]; /* by picture coding type */
+    struct g4_vlc coded_block_pattern[1 << G4_VLC_BITS];
+    struct g4_vlc motion_code[1 << G4_VLC_BITS];
+    struct g4_vlc dc_size[2][1 << G4_VLC_BITS];                 /* luma, chroma */
+    struct g4_vlc coefficient[2][G4_VLC_ZEROS << G4_VLC_AFTER]; /* B-14, B-15 */
+};
+
+void g4_vld_tables_fill(struct g4_vld_tables *tables);
 
 #endif
