@@ -33,7 +33,8 @@ def generate() -> str:
         enum("g4_sampler_operation", "G4_SAMPLER_OP", names),
         enum("g4_sampler_parameter", "G4_SAMPLER_PARAMETER", _PARAMETERS),
         _HEAD,
-        f"static const struct g4_sampler_shape g4_sampler_shapes[G4_SAMPLER_MESSAGE_TYPES][G4_SAMPLER_MESSAGE_LENGTHS] = {{\n{rows}\n}};\n",
+        "static const struct g4_sampler_shape g4_sampler_shapes[G4_SAMPLER_MESSAGE_TYPES][G4_SAMPLER_MESSAGE_LENGTHS]"
+        f" = {{\n{rows}\n}};\n",
     ])
 
 

@@ -80,7 +80,8 @@ def test_what_is_left_out_counts_and_a_flush_starts_anew() -> None:
 def test_the_drawing_rectangle_is_back_afterwards() -> None:
     scene = Scene(Gen.CTG, 16, 16, options=Options(workers=1, reduction=Reduction(rectangle=(2, 0, 3, 9))))
     lit_columns(scene)
-    assert list(scene.device.streamers[scene.device.engine].state.raw.drawing_rectangle) == [0x79000002, 0, 15 << 16 | 15, 0]
+    raw = scene.device.streamers[scene.device.engine].state.raw
+    assert list(raw.drawing_rectangle) == [0x79000002, 0, 15 << 16 | 15, 0]
 
 
 def test_base_addresses_are_seen_through_their_window() -> None:
