@@ -38,15 +38,16 @@ GENERATED = NATIVE / "generated"
 NOT_THE_CORE = {"shim", "generated", "harness"}  # the shim is a library of its own
 
 # The headers that Python sees, each after those that it needs.
-API = ["api/status.h", "api/variant.h", "api/memory.h", "api/tiling.h", "api/picture.h", "api/state.h", "api/device.h",
-       "api/counters.h", "api/debugger.h", "api/media.h", "api/blitter.h", "api/live.h", "shim/protocol.h"]
+API = ["api/status.h", "api/variant.h", "api/memory.h", "api/tiling.h", "api/picture.h", "api/blake3.h", "api/state.h",
+       "api/device.h", "api/counters.h", "api/debugger.h", "api/media.h", "api/blitter.h", "api/live.h",
+       "shim/protocol.h"]
 HARNESS_API = ["api/harness.h"]
 HARNESS = "gen4emu._harness"  # the name of its module
 
 # Sources that are compiled once more for each of VECTOR_LEVELS (core/variant.h).
 VARIANTS = ["color/blend_store.c", "color/blend_wide.c", "color/depth.c", "core/tile_copy.c", "eu/fast/double.c",
-            "eu/fast/float.c", "eu/fast/int.c", "functions/math_ops.c", "geometry/edges.c", "sampler/bilinear.c",
-            "sampler/inner_loops.c"]
+            "eu/fast/float.c", "eu/fast/int.c", "functions/math_ops.c", "geometry/edges.c", "image/blake3.c",
+            "sampler/bilinear.c", "sampler/inner_loops.c"]
 VECTOR_LEVELS = ["avx2", "avx512"]
 
 # Headers that are derived from descriptions in Python: file name -> module with `generate() -> str`.
