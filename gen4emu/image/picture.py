@@ -254,10 +254,17 @@ _CONVERTED = (ChannelType.UNORM, ChannelType.SNORM, ChannelType.UINT, ChannelTyp
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
-def save_pixels(path: Path, pixels: Pixels) -> None:
-    """Write a PNG file; alpha that is 255 throughout is left out."""
+def save_pixels(path: Path, pixels: Pixels) -> str:
+    """Write a PNG file; alpha that is 255 throughout is left out.  Returns the digest of the pixels."""
+    return save_stripped(path, without_opaque_alpha(pixels))
+
+
+def save_stripped(path: Path, pixels: Pixels) -> str:
+    """As `save_pixels`, of pixels that have no alpha channel that is 255 throughout."""
+    digest = PixelsDigest((*pixels.shape, 1)[:3], pixels.dtype)
     with replacing(path) as file:
-        write_png(file, without_opaque_alpha(pixels))
+        write_png(file, pixels, digest)
+    return digest.hexdigest()
 
 
 def save_npy(path: Path, memory: Memory, target: Target) -> str:

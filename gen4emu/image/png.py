@@ -1,75 +1,65 @@
-"""A PNG encoder for speed: the Up filter and fast deflate, in bands, so that it needs little memory.
+"""PNG files, encoded by the core for speed (native/image/png.c), in bands, so that they need little memory.
 
-Deflate comes from `isal` if that is installed (the extra `fast`), else from zlib.  Files of the two differ; the pixels
-do not, and each gives the same file for the same pixels.
+The same pixels always give the same file.
 """
 
 from __future__ import annotations
 
-import struct
-import zlib
-from collections.abc import Callable
-from contextlib import suppress
-from importlib import import_module
-from typing import Any, BinaryIO
+import threading
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from gen4emu._native import ffi, lib
 from gen4emu.errors import FieldError
+from gen4emu.image.digest import PixelsDigest
 
-isal_zlib: Any = None
-with suppress(ImportError):  # an optional extra
-    isal_zlib = import_module("isal.isal_zlib")
-
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_COLOR_TYPES = {1: 0, 3: 2, 4: 6}  # channels -> grey, RGB, RGBA (PNG specification, table 11.1)
-_UP = 2  # the filter type: each byte is the difference to the one above
-_BAND_BYTES = 1 << 18
+_BAND_BYTES = 1 << 23  # of pixels that one call encodes: any usual picture
 
 
-def _compressor() -> Any:
-    if isal_zlib is not None:
-        return isal_zlib.compressobj(1)
-    return zlib.compressobj(1)
+class _Encoder(threading.local):
+    """An encoder of the core and space for what it writes, for each thread: both are used again."""
+
+    def __init__(self) -> None:
+        handle = lib.g4_png_new()
+        if handle == ffi.NULL:
+            raise MemoryError("no memory for a PNG encoder")
+        self.native = ffi.gc(handle, lib.g4_png_free)
+        self.space = np.empty(0, np.uint8)
+
+    def start(self, width: int, height: int, channels: int, wide: bool, rows: int) -> None:
+        """Begin a picture that comes in bands of up to `rows` rows."""
+        status = lib.g4_png_start(self.native, width, height, channels, wide)
+        if status != lib.G4_OK:
+            raise MemoryError(f"no memory to encode a picture of {width} x {height} pixels")
+        size = int(lib.g4_png_bound(self.native, rows))
+        if self.space.nbytes < size:
+            self.space = np.empty(size, np.uint8)
 
 
-def write_png(file: BinaryIO, pixels: npt.NDArray[np.generic], compressor: Callable[[], Any] = _compressor) -> None:
-    """Write rows of 8-bit grey, RGB or RGBA pixels, or of 16-bit grey ones, as a PNG file."""
+_encoder = _Encoder()
+
+
+def write_png(file: BinaryIO, pixels: npt.NDArray[np.generic], digest: PixelsDigest | None = None) -> None:
+    """Write rows of 8-bit grey, RGB or RGBA pixels, or of 16-bit grey ones, as a PNG file; and add them to `digest`."""
     if pixels.ndim == 2:
         pixels = pixels[:, :, np.newaxis]
     height, width, channels = pixels.shape
-    if pixels.dtype not in (np.uint8, np.uint16) or channels not in _COLOR_TYPES or not height or not width or \
-            (pixels.dtype == np.uint16 and channels != 1):
+    wide = pixels.dtype == np.uint16
+    if pixels.dtype not in (np.uint8, np.uint16) or channels not in (1, 3, 4) or not height or not width or \
+            (wide and channels != 1):
         raise FieldError(f"{width} x {height} pixels of {channels} channels of {pixels.dtype} are not a PNG picture")
-    depth = 8 * pixels.dtype.itemsize
-    file.write(_SIGNATURE)
-    _chunk(file, b"IHDR", struct.pack(">IIBBBBB", width, height, depth, _COLOR_TYPES[channels], 0, 0, 0))
-    stride = width * channels * pixels.dtype.itemsize
-    rows = max(1, _BAND_BYTES // stride)
-    filtered = np.empty((rows, 1 + stride), np.uint8)
-    filtered[:, 0] = _UP
-    above = np.zeros((1, stride), np.uint8)
-    stream = compressor()
+    pixels = np.ascontiguousarray(pixels, pixels.dtype.newbyteorder("="))
+    if digest is not None and digest.spreads:
+        digest.update(pixels)
+        digest = None
+    rows = min(height, max(1, _BAND_BYTES // (pixels.nbytes // height)))
+    _encoder.start(width, height, channels, wide, rows)
+    space, source = _encoder.space, ffi.from_buffer(pixels)
     for top in range(0, height, rows):
-        band = _big_endian(pixels[top:top + rows]).reshape(-1, stride)
-        count = len(band)
-        np.subtract(band[:1], above, out=filtered[:1, 1:])
-        np.subtract(band[1:], band[:-1], out=filtered[1:count, 1:])
-        above = band[-1:]
-        packed = stream.compress(filtered[:count])
-        if packed:
-            _chunk(file, b"IDAT", packed)
-    _chunk(file, b"IDAT", stream.flush())
-    _chunk(file, b"IEND", b"")
-
-
-def _big_endian(rows: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
-    ordered = rows.astype(">u2") if rows.dtype == np.uint16 else rows
-    return np.ascontiguousarray(ordered).view(np.uint8)
-
-
-def _chunk(file: BinaryIO, kind: bytes, data: bytes) -> None:
-    file.write(struct.pack(">I", len(data)) + kind)
-    file.write(data)
-    file.write(struct.pack(">I", zlib.crc32(data, zlib.crc32(kind))))
+        count = lib.g4_png_rows(_encoder.native, source, pixels.nbytes, top, min(rows, height - top),
+                                ffi.from_buffer("uint8_t[]", space), space.nbytes,
+                                ffi.NULL if digest is None else digest.hash.native)
+        assert count
+        file.write(space[:count].data)

@@ -34,8 +34,8 @@ from gen4emu.image.picture import (
     Pixels,
     replacing,
     save_npy,
-    save_pixels,
     save_planes,
+    save_stripped,
 )
 from gen4emu.image.yuv import read_planes
 
@@ -193,8 +193,7 @@ class PictureStore:
     def _write(self, job: _Job, pixels: Pixels, planes: Planes, buffer: Buffer) -> None:
         try:
             if self._error is None:
-                job.entry["digest"] = pixels_digest(pixels)
-                save_pixels(job.path, pixels)
+                job.entry["digest"] = save_stripped(job.path, pixels)
                 job.files.append(job.path)
                 self._write_planes(job, planes)
         except BaseException as e:  # raised again by the next call

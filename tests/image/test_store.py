@@ -69,16 +69,17 @@ def test_pictures_are_of_the_moment_when_they_were_added(tmp_path: Path, device:
 def test_pictures_are_announced_in_order_when_they_are_complete(tmp_path: Path, device: Device,
                                                                monkeypatch: pytest.MonkeyPatch) -> None:
     announced: list[Path] = []
-    second_done, save = threading.Event(), stores.save_pixels
+    second_done, save = threading.Event(), stores.save_stripped
 
-    def slow_first(path: Path, pixels: stores.Pixels) -> None:
+    def slow_first(path: Path, pixels: stores.Pixels) -> str:
         if "00000" in path.name.split("-")[1]:
             assert second_done.wait(20)
-        save(path, pixels)
+        digest = save(path, pixels)
         if "00001" in path.name.split("-")[1]:
             second_done.set()
+        return digest
 
-    monkeypatch.setattr(stores, "save_pixels", slow_first)
+    monkeypatch.setattr(stores, "save_stripped", slow_first)
     monkeypatch.setattr(stores.os, "cpu_count", lambda: 4)
 
     def announce(path: Path) -> None:
@@ -94,14 +95,14 @@ def test_pictures_are_announced_in_order_when_they_are_complete(tmp_path: Path, 
 
 def test_what_waits_for_the_threads_is_bounded(tmp_path: Path, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "_MAX_WAITING_BYTES", 3 * TARGET.width * TARGET.height * 4)
-    go, started, save = threading.Event(), [], stores.save_pixels
+    go, started, save = threading.Event(), [], stores.save_stripped
 
-    def wait(path: Path, pixels: stores.Pixels) -> None:
+    def wait(path: Path, pixels: stores.Pixels) -> str:
         started.append(path)
         assert go.wait(20)
-        save(path, pixels)
+        return save(path, pixels)
 
-    monkeypatch.setattr(stores, "save_pixels", wait)
+    monkeypatch.setattr(stores, "save_stripped", wait)
     store = PictureStore(tmp_path)
     added: list[int] = []
 
