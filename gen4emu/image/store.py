@@ -44,7 +44,7 @@ INDEX = "index.json"
 MAX_PICTURES = 100_000
 _MAX_WAITING_BYTES = 192 << 20  # of pixels that are being encoded; one picture may have more
 _MAX_THREADS = 4
-_NICER = 5
+_NICER = 10
 
 Planes = Sequence[npt.NDArray[np.uint8]]
 
