@@ -121,7 +121,7 @@ class _Pages:
 
     def add(self, codec: int, stored: bytes, size: int) -> None:
         if size % PAGE_BYTES:
-            raise _InvalidRecord("pages that are not whole")
+            raise _InvalidRecord("not a whole number of pages")
         self._records.append((self._count, codec, stored))
         self._firsts.append(self._count)
         self._count += size // PAGE_BYTES
@@ -164,7 +164,7 @@ def _unpack(codec: int, stored: bytes) -> bytes:
     if codec == Codec.RAW:
         return stored
     if codec != Codec.ZLIB:
-        raise _InvalidRecord(f"codec {codec}")
+        raise _InvalidRecord(f"unknown codec {codec}")
     stream = zlib.decompressobj()
     try:
         return stream.decompress(stored, MAX_RECORD_BYTES)
@@ -200,7 +200,7 @@ class CaptureReader:
                 return
             kind, codec, stored_size, size, checksum = RECORD.unpack(head)
             if max(stored_size, size) > MAX_RECORD_BYTES:
-                yield Warning(start, f"a record of {max(stored_size, size)} bytes: what follows cannot be read",
+                yield Warning(start, f"a record of {max(stored_size, size)} bytes: the rest of the file cannot be read",
                               damage=True)
                 return
             stored = bytes(source.take(stored_size))
@@ -214,19 +214,19 @@ class CaptureReader:
             if zlib.crc32(stored) != checksum:
                 if kind == Kind.PAGES:
                     self._pages.skip(size)
-                raise _InvalidRecord("its checksum is wrong")
+                raise _InvalidRecord("wrong checksum")
             if kind == Kind.PAGES:
                 self._pages.add(codec, stored, size)
                 return
             reader = self._readers.get(kind)
             if reader is None:
-                raise _InvalidRecord(f"kind {kind}")
+                raise _InvalidRecord(f"unknown kind {kind}")
             data = _unpack(codec, stored)
             if len(data) != size:
                 raise _InvalidRecord(f"{len(data)} bytes instead of {size}")
             yield from reader(start, data)
         except (_InvalidRecord, struct.error) as e:
-            yield Warning(start, f"a record is left out: {e}", damage=True)
+            yield Warning(start, f"record skipped: {e}", damage=True)
 
     # --- records ------------------------------------------------------------------------------------------------------
     def _header(self, start: int, data: bytes) -> Events:
@@ -257,7 +257,7 @@ class CaptureReader:
     def _bytes(self, start: int, data: bytes) -> Events:
         address, space, length = BYTES.unpack_from(data)
         if length > 64 or len(data) < BYTES.size + length:
-            raise _InvalidRecord("the name of a kind")
+            raise _InvalidRecord("invalid name of a kind")
         kind = printable(data[BYTES.size:BYTES.size + length])
         contents = data[BYTES.size + length:]
         if address + len(contents) > (1 << 52 if space else _ADDRESS_SPACE):
@@ -270,7 +270,7 @@ class CaptureReader:
         engine, address = SUBMISSION.unpack_from(data)
         ring = data[SUBMISSION.size:]
         if engine >= len(ENGINES) or address + len(ring) > _ADDRESS_SPACE or len(ring) % 4:
-            raise _InvalidRecord("a submission")
+            raise _InvalidRecord("invalid submission")
         yield Submission(start, Engine(ENGINES[engine]), ring, address)
 
     def _frame(self, start: int, data: bytes) -> Events:
@@ -279,7 +279,7 @@ class CaptureReader:
     def _dump(self, start: int, data: bytes) -> Events:
         address, x, y, width, height, cpp, pitch, form, tiling, _ = DUMP.unpack(data)
         if tiling >= len(TILINGS) or max(width, height, x, y) > 0xFFFF:
-            raise _InvalidRecord("a picture")
+            raise _InvalidRecord("invalid surface dump")
         yield SurfaceDump(start, address, x, y, width, height, cpp, pitch, form, TILINGS[tiling])
 
     def _expect(self, start: int, data: bytes) -> Events:

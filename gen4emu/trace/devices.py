@@ -24,7 +24,7 @@ class DeviceCheck:
             if named is not None and not self._force and family(named) is not family(self.override):
                 raise TraceError(self._file, offset, (
                     f"was made for {named.marketing} ({named.name}), {self.override.name} is of another generation: "
-                    "leave --device out, or add --force-device to mean it"))
+                    "omit --device, or add --force-device"))
             pci_id = self.override.pci_id
         elif pci_id is not None and named is None:
             raise TraceError(self._file, offset, f"unknown PCI id 0x{pci_id:04x}: name a device that is like it with "

@@ -221,11 +221,11 @@ def _ring_submission(offset: int, engine: Engine, registers: Mapping[str, int], 
         yield Submission(offset, engine, contents, ring.address + position.head, acthd, hung, batch, position.wrap)
     elif batch is not None:
         if batch >= 1 << 32:
-            yield Warning(offset, f"batch at 0x{batch:x}: beyond what a Gen4 command can name")
+            yield Warning(offset, f"batch at 0x{batch:x}: above the 4 GiB that Gen4 commands can address")
             return
         yield Submission(offset, engine, start_batch(batch), spare_ring_address(batch), acthd, hung, batch)
     elif ring is not None and position is None:
-        yield Warning(offset, f"{engine.value} ring: the dump does not say where its head is: all of it is shown")
+        yield Warning(offset, f"{engine.value} ring: the dump does not have its head: showing the whole ring")
         yield Submission(offset, engine, bytes(ring.data), ring.address, acthd, hung)
 
 

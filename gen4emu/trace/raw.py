@@ -105,9 +105,9 @@ def read_hexdump(source: Source, check: DeviceCheck, base: int) -> Iterator[Even
     if run:
         yield _write(run_offset, at, run)
     if ignored:
-        yield Warning(0, f"{ignored} lines show no dwords: skipped")
+        yield Warning(0, f"{ignored} lines without dwords: skipped")
     if first is None:
-        raise TraceError(source.name, None, "no line of this text shows a dword")
+        raise TraceError(source.name, None, "the text contains no dwords")
     yield _run(0, first)
 
 

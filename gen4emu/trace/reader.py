@@ -320,7 +320,7 @@ def sniff(source: Source) -> Kind:
 
 def _unknown(name: str, packed: str) -> TraceError:
     return TraceError(name, None, f"unknown kind of file{packed}: neither an AUB file nor a .g4c capture nor an error "
-                                  "state; if it is a raw batch or ring, say so with --raw")
+                                  "state; use --raw for a raw batch or ring")
 
 
 def _is_aub(head: bytes) -> bool:
@@ -420,4 +420,4 @@ def foreign_text(head: bytes) -> Foreign:
     for pattern, kind in _LINES:
         if re.search(f"^{pattern}", text, re.MULTILINE):
             return kind
-    return Foreign("text that shows no dwords")
+    return Foreign("text without dwords")

@@ -206,7 +206,7 @@ class Rings:
         address = (descriptor & 0xFFFFF000) + PAGE_BYTES  # the first page is the per-process status page
         image = self._shadow.read(address, _CONTEXT.size)
         if image is None:
-            return Warning(event.offset, f"context at 0x{address:08x}: nothing in the file wrote it, so it cannot run")
+            return Warning(event.offset, f"context at 0x{address:08x}: the file does not write it, so it cannot run")
         words = _CONTEXT.unpack(image)
         position = RingPosition.of(words[9], words[11], words[5], words[7])
         return self._run(event, engine, position, words[49] << 32 | words[51])
@@ -222,7 +222,7 @@ class Rings:
         for at, size in position.spans():
             part = self._shadow.read(position.start + at, size)
             if part is None:
-                return Warning(event.offset, f"ring at 0x{position.start:08x}: nothing in the file wrote it, "
+                return Warning(event.offset, f"ring at 0x{position.start:08x}: the file does not write it, "
                                              "so it cannot run")
             ring += part
         return Submission(event.offset, engine, ring, position.start + position.head, wrap=position.wrap,

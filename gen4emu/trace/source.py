@@ -136,7 +136,7 @@ def decompress(kind: str, read: Callable[[int], bytes]) -> Iterator[bytes]:
             if not data:
                 continue
             if streams and not _MAGIC[kind].startswith(data[:len(_MAGIC[kind])]):
-                raise Damage(f"what follows the end of the {kind} stream is not {kind}", corrupt=False)
+                raise Damage(f"data after the end of the {kind} stream are not {kind}", corrupt=False)
             codec = _CODECS[kind]()
         try:
             yield from filter(None, codec.feed(data))

@@ -69,7 +69,7 @@ class CaptureWriter(Writer):
         """Bytes that the CPU writes to memory; whole pages are stored once, without their `kind`."""
         view = memoryview(data).cast("B")
         if not 0 <= address <= (1 << 52) - len(view) or (space is Space.GRAPHICS and address + len(view) > 1 << 32):
-            raise FieldError(f"address 0x{address:x} with {len(view)} bytes is outside of the address space")
+            raise FieldError(f"address 0x{address:x} with {len(view)} bytes is outside the address space")
         head = min(-address % PAGE_BYTES, len(view)) if space is Space.GRAPHICS else len(view)
         tail = (len(view) - head) % PAGE_BYTES
         self._bytes(address, view[:head], kind, space)

@@ -555,7 +555,7 @@ def test_a_program_without_its_server_gets_a_message(tmp_path: Path) -> None:
     for directory in (tmp_path, tmp_path / "gone"):
         done = subprocess.run([true], env={"GEN4EMU_LIVE": str(directory), "LD_PRELOAD": str(program.SHIM)},
                               capture_output=True, text=True, check=True)
-        assert done.stderr == f"gen4emu: no server is at {directory}: this program does not see its GPU\n"
+        assert done.stderr == f"gen4emu: no server in {directory}: this program does not see the emulated GPU\n"
     done = subprocess.run([sys.executable, "-m", "gen4emu", "run", "--attach", str(tmp_path), "--", true],
                           capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (

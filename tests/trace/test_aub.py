@@ -223,7 +223,7 @@ def test_ring_continues_where_it_stopped() -> None:
 def test_unwritten_ring_is_reported() -> None:
     data = b"".join(register_write(r, v) for r, v in [(0x2038, 0x8000), (0x203C, 1), (0x2030, 8)])
     assert [e.text for e in only(data, Warning)] == [
-        "ring at 0x00008000: nothing in the file wrote it, so it cannot run"]
+        "ring at 0x00008000: the file does not write it, so it cannot run"]
 
 
 def test_execution_list_runs_the_ring_of_its_context() -> None:

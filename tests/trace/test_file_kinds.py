@@ -83,8 +83,8 @@ def database(directory: Path) -> bytes:
     (b"<!DOCTYPE html>\n<html></html>\n", "is an HTML page"),
     (b"mov(8) g1<1>F g2<8,8,1>F { align1 };\n", "is EU assembly: `gen4emu asm` reads it"),
     (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "is a Git LFS pointer"),
-    (b"Dear diary,\n", "is text that shows no dwords"),
-    (bytes(4096), "unknown kind of file: .* if it is a raw batch or ring, say so with --raw"),
+    (b"Dear diary,\n", "is text without dwords"),
+    (bytes(4096), "unknown kind of file: .* use --raw for a raw batch or ring"),
     (bytes(range(128, 256)), "unknown kind of file"),
 ])
 def test_the_kind_is_named(data: bytes, name: str) -> None:

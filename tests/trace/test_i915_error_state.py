@@ -247,7 +247,7 @@ def test_ring_dump_that_ends_before_the_tail_is_reported() -> None:
 
 def test_ring_without_head_or_batch_is_shown_whole() -> None:
     found = events(ring_text("  ACTHD: 0x00000008\n", rows(RING)))
-    assert found[-2] == Warning(0, "render ring: the dump does not say where its head is: all of it is shown")
+    assert found[-2] == Warning(0, "render ring: the dump does not have its head: showing the whole ring")
     assert isinstance(found[-1], Submission)
     assert (found[-1].ring, found[-1].acthd) == (dwords(*RING), 0x1008)
 

@@ -87,7 +87,7 @@ def test_corrupt_stream_is_damage_after_the_bytes_before_it(compression: str) ->
 
 def test_other_bytes_after_a_stream_are_reported() -> None:
     found = list(trace.open_bytes(lzma.compress(aub()) + b"garbage"))
-    assert found[-1] == Warning(len(aub()), "what follows the end of the xz stream is not xz")
+    assert found[-1] == Warning(len(aub()), "data after the end of the xz stream are not xz")
 
 
 def test_missing_zstd_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,7 @@ def test_missing_file_and_directory_are_errors(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("data", "what"), [
     (b"", "the file is empty"), (b"\0\1", "unknown kind of file: neither an AUB file"),
-    (b"Dear diary,\n", "is text that shows no dwords"),
+    (b"Dear diary,\n", "is text without dwords"),
     (lzma.compress(aub())[:20], "the file is empty: the xz stream ends early"),
 ])
 def test_a_file_that_is_not_a_trace_is_an_error(data: bytes, what: str) -> None:

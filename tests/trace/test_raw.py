@@ -69,7 +69,7 @@ def test_jumps_start_a_new_write_and_other_lines_are_counted() -> None:
     found = events(b"# a dump\n00001000 : 00000001\n00002000 : 00000002\n00002004 : 00000003\nthe end\n")
     assert found[1:] == [
         MemoryWrite(9, 0x1000, dwords(1), kind="batch"), MemoryWrite(29, 0x2000, dwords(2, 3), kind="batch"),
-        Warning(0, "2 lines show no dwords: skipped"), Submission(0, Engine.RENDER, dwords(0x18800000, 0x1000), 0)]
+        Warning(0, "2 lines without dwords: skipped"), Submission(0, Engine.RENDER, dwords(0x18800000, 0x1000), 0)]
 
 
 def test_base_is_added_to_the_addresses_of_a_dump() -> None:
@@ -84,7 +84,7 @@ def test_dump_beyond_the_address_space_is_an_error() -> None:
 def test_kind_can_be_forced() -> None:
     text = HEXDUMP.encode().ljust(400)
     assert events(text, kind="raw")[1] == MemoryWrite(0, 0, text, kind="batch")
-    with pytest.raises(TraceError, match="no line of this text shows a dword"):
+    with pytest.raises(TraceError, match="the text contains no dwords"):
         events(BATCH, kind="hexdump")
     with pytest.raises(TraceError, match="unknown kind 'bmp' \\(known: aub, capture, error-state, raw, hexdump\\)"):
         events(BATCH, kind="bmp")

@@ -47,7 +47,7 @@ static struct stat64 node_directory;
 static void report_missing_server(const char *directory) {
     char text[PATH_MAX + 96];
     const int size =
-        snprintf(text, sizeof text, "gen4emu: no server is at %s: this program does not see its GPU\n", directory);
+        snprintf(text, sizeof text, "gen4emu: no server in %s: this program does not see the emulated GPU\n", directory);
     const ssize_t written = write(STDERR_FILENO, text, (size_t)size);
     (void)written;
 }
