@@ -20,7 +20,7 @@ from gen4emu.hw.chips import Device as Part
 from gen4emu.image.raw_video import STDOUT
 from gen4emu.live import program, summary
 from gen4emu.live.error_states import ErrorStates
-from gen4emu.live.pictures import watch_pictures
+from gen4emu.live.frames import watch_pictures
 from gen4emu.live.server import Server
 from gen4emu.trace.output import Output
 

@@ -267,7 +267,7 @@ class Mark:
 
 
 class Observer:
-    """Base of classes that follow one connection (gen4emu.live.recorder, gen4emu.live.pictures), in its thread."""
+    """Base of classes that follow one connection (gen4emu.live.recorder, gen4emu.live.frames), in its thread."""
 
     needs_targets = False  # the device must keep track of render targets
 

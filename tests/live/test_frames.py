@@ -15,7 +15,7 @@ from gen4emu.device.device import Options
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.scanout import SCANOUT
 from gen4emu.image.compare import load
-from gen4emu.live.pictures import watch_pictures
+from gen4emu.live.frames import watch_pictures
 from gen4emu.live.recorder import watch_capture
 from gen4emu.live.server import Server
 from gen4emu.trace.reader import open as open_trace

@@ -26,7 +26,7 @@ from gen4emu.image.compare import load
 from gen4emu.image.picture import without_opaque_alpha
 from gen4emu.live import program, summary
 from gen4emu.live.error_states import ErrorStates
-from gen4emu.live.pictures import watch_pictures
+from gen4emu.live.frames import watch_pictures
 from gen4emu.live.server import Server
 from gen4emu.trace.reader import open as open_trace
 from tests.live.fake_client import FakeClient, Gone, memfd, play

@@ -1,4 +1,4 @@
-"""`--frames`: the frames of a program as pictures, or as raw video, as `replay` of its capture would write them."""
+"""`--frames`: writes the frames of programs as pictures or raw video, as `replay` of a capture would."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TILINGS = (Tiling.LINEAR, Tiling.X, Tiling.Y)
 
 
 def shown(mark: Mark) -> Target | None:
-    """The picture that a mark says is shown."""
+    """The picture that a mark shows, or None if there is none or its format is unknown."""
     form = SCANOUT.get(mark.fourcc.to_bytes(4, "little").decode("latin-1"))
     if form is None or not mark.address or mark.tiling >= len(_TILINGS) or \
             check_picture_size(mark.width, mark.height) is not None:
@@ -32,10 +32,10 @@ def shown(mark: Mark) -> Target | None:
 
 
 class Frames(Observer):
-    """Counts the frames of one connection as `replay` counts those of its capture, and hands out their targets.
+    """Numbers the frames of one connection as a `replay` of its capture does, and finds their render targets.
 
-    A program that shows frames has those; any other one has a frame for each submission.  Pictures of submissions
-    before the first frame that is shown are forgotten.
+    If the program shows frames, those count; otherwise each submission is a frame.  Frames before the first shown one
+    are discarded.
     """
 
     needs_targets = True
@@ -65,18 +65,18 @@ class Frames(Observer):
         self.show(place, [t for t in targets if t.kind != "depth"])
 
     def forget(self) -> None:
-        """All frames so far were none."""
+        """Discard all frames so far."""
 
     def show(self, place: Place, targets: Sequence[Target]) -> None:
-        """The frame `place.frame` is complete."""
+        """Write the frame `place.frame`."""
 
 
 class Pictures(Frames):
-    """The pictures of one connection, in a directory of its own."""
+    """Writes the frames of one connection as pictures, into its own directory."""
 
-    def __init__(self, server: Server, client: Connection, device: Device, directory: Callable[[], Path]) -> None:
+    def __init__(self, server: Server, connection: Connection, device: Device, directory: Callable[[], Path]) -> None:
         super().__init__(device)
-        self._server, self._client, self._directory = server, client, directory
+        self._server, self._connection, self._directory = server, connection, directory
         self._store: PictureStore | None = None
         self._failed = False
 
@@ -85,7 +85,7 @@ class Pictures(Frames):
 
     def _opened(self) -> PictureStore:
         if self._store is None:
-            self._store = PictureStore(self._directory(), file=self._client.program)
+            self._store = PictureStore(self._directory(), file=self._connection.program)
             self._store.device = self.device.info.name
         return self._store
 
@@ -98,7 +98,7 @@ class Pictures(Frames):
             self._guarded(partial(store.add, self.device.memory, target, "frame", place.frame, place))
 
     def _guarded(self, work: Callable[[], None]) -> None:
-        """Pictures that fail must not take the program with them."""
+        """Report failures; after a system error, write no more pictures.  The program is not affected."""
         if self._failed:
             return
         try:
@@ -115,7 +115,7 @@ class Pictures(Frames):
 
 
 class Video(Frames):
-    """The frames of one connection as raw video; those of the connection that shows the first one."""
+    """Writes the frames of one connection as raw video."""
 
     def __init__(self, server: Server, device: Device, video: SharedVideo) -> None:
         super().__init__(device)
@@ -132,7 +132,7 @@ class Video(Frames):
 
 
 class SharedVideo:
-    """One stream for a server; other connections than the first to show a frame are left out."""
+    """The raw video of a server: only the frames of the connection that shows the first one."""
 
     def __init__(self, server: Server) -> None:
         self._video = RawVideo(STDOUT, server.log)
@@ -148,7 +148,7 @@ class SharedVideo:
 
 
 class Directories:
-    """The directories of the connections: the one that was named, then `connection-2` and so on inside of it."""
+    """The directories of connections: the given one, then `connection-2` and so on inside it."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -162,11 +162,11 @@ class Directories:
 
 
 def watch_pictures(server: Server, directory: Path) -> None:
-    """Write the frames of every connection of a server that submits something; "-" is raw video on standard output."""
+    """Write the frames of every connection that submits something; "-" is raw video on standard output."""
     if directory == STDOUT:
         video = SharedVideo(server)
-        server.add_observer(lambda client, device: Video(server, device, video))
+        server.add_observer(lambda _, device: Video(server, device, video))
         return
     directory.mkdir(parents=True, exist_ok=True)
     directories = Directories(directory)
-    server.add_observer(lambda client, device: Pictures(server, client, device, directories.next))
+    server.add_observer(lambda connection, device: Pictures(server, connection, device, directories.next))
