@@ -12,11 +12,11 @@ from gen4emu.cli import options
 from gen4emu.cli.lint import write_json, write_text
 from gen4emu.cli.terminal import Progress, Write, complain, damaged, output, some, wants_color
 from gen4emu.decode import select
+from gen4emu.decode.compatible_text import RENDERERS
 from gen4emu.decode.document import Document
 from gen4emu.decode.fieldtext import COLOR, PLAIN
 from gen4emu.decode.findings import Baseline, Report, damage_texts, findings
 from gen4emu.decode.json_text import JsonRenderer, counted
-from gen4emu.decode.layouts import RENDERERS
 from gen4emu.decode.lint_rules import RuleSelection
 from gen4emu.decode.nodes import Item, Tally, TraceStart
 from gen4emu.decode.options import Options

@@ -12,9 +12,9 @@ A `Command` has an address, a `body` with `name`, `words` and `view` (its fields
 state blocks, kernels and data that it leads to.  `Decoder` does the same for memory that a program fills itself.
 """
 
+from gen4emu.decode.compatible_text import RENDERERS, AubinatorRenderer, LibdrmRenderer
 from gen4emu.decode.document import Decoder, Document
 from gen4emu.decode.json_text import SCHEMA, JsonRenderer
-from gen4emu.decode.layouts import RENDERERS, AubinatorRenderer, LibdrmRenderer
 from gen4emu.decode.lint_rules import Severity
 from gen4emu.decode.nodes import (
     BatchEnd,

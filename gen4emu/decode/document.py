@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gen4emu.decode.chase import Chaser
+from gen4emu.decode.commands import CommandWalker, Yielded
 from gen4emu.decode.context import Context
 from gen4emu.decode.error_state import registers
 from gen4emu.decode.kernels import Kernels
 from gen4emu.decode.lint import Linter
+from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.nodes import (
     BatchStart,
     Body,
@@ -23,8 +24,7 @@ from gen4emu.decode.nodes import (
     TraceStart,
 )
 from gen4emu.decode.options import Options
-from gen4emu.decode.peek import Peek
-from gen4emu.decode.walker import Walker, Yielded
+from gen4emu.decode.pointers import PointerFollower
 from gen4emu.device.memory import MAX_GTT_ENTRIES, Memory, MemoryFault
 from gen4emu.errors import DecodeError, FieldError
 from gen4emu.hw.chips import BY_PCI_ID, Device
@@ -48,10 +48,10 @@ class Decoder:
         self.options = Options() if options is None else options
         self.memory = Memory(MAX_GTT_ENTRIES) if memory is None else memory
         self.context = Context()
-        self.peek = Peek(self.memory)
+        self.peek = MemoryReader(self.memory)
         self.kernels = Kernels(self.gen)
-        self.chaser = Chaser(self.peek, self.gen, self.context, self.kernels, self.options)
-        self.walker = Walker(self.peek, self.gen, self.context, self.chaser, self.options)
+        self.follower = PointerFollower(self.peek, self.gen, self.context, self.kernels, self.options)
+        self.walker = CommandWalker(self.peek, self.gen, self.context, self.follower, self.options)
         self.linter = Linter(device, self.context, self.kernels) if self.options.lint else None
 
     def changed(self) -> None:
@@ -61,7 +61,7 @@ class Decoder:
 
     def submission(self, event: events.Submission, number: int = 0) -> Iterator[Item]:
         """One submission, from its start to its end."""
-        self.chaser.new_submission()
+        self.follower.new_submission()
         if self.linter is not None:
             self.linter.submission()
         yield SubmissionStart(number, event.engine.value, event.ring_address, len(event.ring), self.device,
@@ -69,15 +69,15 @@ class Decoder:
         yield from self._linted(self.walker.submission(event))
         if event.batch_address is not None:
             yield from self._linted(self.walker.batch(event.batch_address, "object"))
-        if event.hung and self.chaser.missing:
-            wanted = ", ".join(f"0x{a:08x} ({what})" for a, what in sorted(self.chaser.missing.items())[:64])
+        if event.hung and self.follower.missing:
+            wanted = ", ".join(f"0x{a:08x} ({what})" for a, what in sorted(self.follower.missing.items())[:64])
             yield Note("missing", f"not in the dump: {wanted}", event.offset)
         yield SubmissionEnd(number)
 
     def batch(self, address: int) -> Iterator[Item]:
         """One batch in memory, without a ring."""
         self.changed()
-        self.chaser.new_submission()
+        self.follower.new_submission()
         self.walker.begin()
         yield from self._linted(self.walker.batch(address, "object"))
 
@@ -87,9 +87,9 @@ class Decoder:
             yield from self.batch(address)
             return
         self.changed()
-        self.chaser.new_submission()
+        self.follower.new_submission()
         holder = Command(address, Body(f"({name.upper()} at 0x{address:08x})", None, (), self.gen))
-        self.chaser.named(holder, name.upper(), address, count)
+        self.follower.named(holder, name.upper(), address, count)
         yield holder
 
     def _linted(self, items: Iterator[Yielded]) -> Iterator[Item]:

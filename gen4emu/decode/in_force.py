@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from gen4emu._native import ffi
-from gen4emu.decode.chase import Chaser, diagnose
 from gen4emu.decode.compiled import complaints_of, words_of
 from gen4emu.decode.context import STAGES, Context
 from gen4emu.decode.fieldtext import PLAIN, Theme
 from gen4emu.decode.json_text import JsonRenderer
 from gen4emu.decode.kernels import Kernels
+from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.nodes import Body, Command, Data, Node, State
 from gen4emu.decode.options import Options
-from gen4emu.decode.peek import Peek
+from gen4emu.decode.pointers import PointerFollower, diagnose
 from gen4emu.decode.text import TextRenderer
 from gen4emu.device.command_streamer import CommandStreamer
 from gen4emu.device.device import Device
@@ -273,8 +273,9 @@ class _Builder:
         self.context = Context()
         kernels.forget()
         kernels.new_submission(device.memory.owned_bytes)
-        self.chaser = Chaser(Peek(device.memory), self.gen, self.context, kernels, Options(max_rows=rows))
-        self.chaser.new_submission()
+        memory = MemoryReader(device.memory)
+        self.follower = PointerFollower(memory, self.gen, self.context, kernels, Options(max_rows=rows))
+        self.follower.new_submission()
 
     def body(self, data: bytes) -> Body:
         words = words_of(data)
@@ -304,14 +305,14 @@ class _Builder:
     def draw(self, kind: DrawKind, address: int, body: Body) -> Command:
         node = self.command(address, body)
         if kind is DrawKind.BLIT:
-            self.chaser.blit(node)
+            self.follower.blit(node)
         elif kind is DrawKind.MEDIA_OBJECT:
             self._bases_now()
-            self.chaser.media_object(node)
+            self.follower.media_object(node)
         else:
             self._bases_now()
             self.context.tables_changed, self.context.vertices_changed = False, True
-            self.chaser.primitive(node)
+            self.follower.primitive(node)
         return node
 
     def _bases_now(self) -> None:
@@ -324,7 +325,7 @@ class _Builder:
 
     def _follow(self, node: Command, bases: tuple[int, int, int]) -> None:
         """What is below a command: its own pointers as they were resolved, those of blocks with the bases of now."""
-        name, chaser = node.body.name, self.chaser
+        name, follower = node.body.name, self.follower
         self._bases_now()
         if name == "3DSTATE_PIPELINED_POINTERS":
             self._units(node)
@@ -340,17 +341,17 @@ class _Builder:
             self._constants(node)
         elif name == "MEDIA_STATE_POINTERS":
             self._bases(bases)
-            chaser.media_pointers(node)
+            follower.media_pointers(node)
         elif name == "STATE_SIP":
             self._bases(bases)
-            chaser.pointers(node)
+            follower.pointers(node)
 
     def _units(self, node: Command) -> None:
         """VS, GS, CLIP, SF, WM and CC units with all below them; GS and CLIP only if they are enabled."""
         for stage, block in _UNITS.items():
             if int(getattr(self.raw, f"{stage}_enable", 1)):
                 address = int(getattr(self.raw, _RAW_UNITS.get(stage, f"{stage}_state")))
-                self.chaser.block(node, catalogue.block_named(block), address, "")
+                self.follower.block(node, catalogue.block_named(block), address, "")
 
     def _tables(self, node: Command) -> None:
         """The binding tables of the stages whose kernels use surfaces."""
@@ -358,7 +359,7 @@ class _Builder:
             unit = self.context.units.get(stage)
             if unit is not None and unit.use is not None:
                 declared = int(unit.body.view.binding_table_entry_count)
-                self.chaser.table(node, int(self.raw.binding_table[i]), declared, unit.use, stage)
+                self.follower.table(node, int(self.raw.binding_table[i]), declared, unit.use, stage)
 
     def _constants(self, node: Command) -> None:
         """The constants that were copied when the command was executed: memory may hold others by now."""

@@ -99,7 +99,7 @@ class KernelUses:
                 if unit is not None and unit.kernel is not None:
                     self._use(unit.kernel)._ran_in(draw)
         elif body.name.startswith("MEDIA_OBJECT"):
-            for _, address in decoder.chaser.descriptors(body.view):
+            for _, address in decoder.follower.descriptors(body.view):
                 use = self._media.get(address)
                 if use is not None:
                     use._ran_in(draw)

@@ -7,8 +7,8 @@ business of `gen4emu.isa`.
 from __future__ import annotations
 
 from gen4emu.decode.context import Use
+from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.nodes import KernelCode
-from gen4emu.decode.peek import Peek
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.message_shapes import sampler_message
 from gen4emu.hw.messages import DataPortWriteTypeGen45, SharedFunction, message_for
@@ -45,7 +45,7 @@ class Kernels:
         """Memory was written: what is where must be found out again."""
         self._at.clear()
 
-    def at(self, peek: Peek, address: int) -> KernelCode | None:
+    def at(self, peek: MemoryReader, address: int) -> KernelCode | None:
         """The kernel at an address; None if nothing is there."""
         if address in self._at:
             return self._at[address]

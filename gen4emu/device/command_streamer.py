@@ -14,10 +14,9 @@ from typing import Protocol
 
 from gen4emu._native import lib
 from gen4emu.core_enums import Counter
-from gen4emu.device.interrupts import Interrupts
 from gen4emu.device.memory import Faults, Memory, Missing, Unit, port_faults
 from gen4emu.device.place import DrawKind, DrawNumbers
-from gen4emu.device.registers import RegisterFile
+from gen4emu.device.registers import Interrupts, RegisterFile
 from gen4emu.device.state import ContextState, Words
 from gen4emu.errors import HangError
 from gen4emu.hw import common, mi

@@ -102,3 +102,41 @@ class RegisterFile:
     def dump(self) -> dict[str, int]:
         """The registers that a user would want to see, by name."""
         return {name: self.read(r.offset) for name, r in self._names.items()}
+
+
+class Interrupts:
+    """Raises interrupts and errors in the register file."""
+
+    def __init__(self, registers: RegisterFile, write_status_page: Callable[[int, int], None]) -> None:
+        self._registers = registers
+        self._write_status_page = write_status_page
+        offset = registers.offset
+        self._isr, self._imr, self._iir = offset("ISR"), offset("IMR"), offset("IIR")
+        self._eir, self._emr, self._esr = offset("EIR"), offset("EMR"), offset("ESR")
+        self._hwstam, self._pgtbl_er = offset("HWSTAM"), offset("PGTBL_ER")
+        self._bits, self._errors, self._table_errors = (registers.masks(name) for name in ("IIR", "EIR", "PGTBL_ER"))
+        for clear in (self._iir, self._eir):
+            registers.on_clear(clear)
+
+    def notify(self, name: str) -> None:
+        """An interrupt by its bit's name in IIR: ISR shows it, IIR latches it unless IMR masks it."""
+        r, bit = self._registers, self._bits[name]
+        r.poke(self._isr, r.read(self._isr) | bit)
+        if not r.read(self._imr) & bit:
+            r.poke(self._iir, r.read(self._iir) | bit)
+        if not r.read(self._hwstam) & bit:
+            self._write_status_page(0, r.read(self._isr))
+
+    def error(self, name: str) -> None:
+        """An error by its bit's name in EIR: latched there unless EMR masks it."""
+        r, bit = self._registers, self._errors[name]
+        r.poke(self._esr, r.read(self._esr) | bit)
+        if not r.read(self._emr) & bit:
+            r.poke(self._eir, r.read(self._eir) | bit)
+            self.notify("master_error")
+
+    def page_fault(self, unit: str) -> None:
+        """An access without a valid page table entry; `unit` is the bit's name in PGTBL_ER."""
+        r = self._registers
+        r.poke(self._pgtbl_er, r.read(self._pgtbl_er) | self._table_errors[unit])
+        self.error("page_table")

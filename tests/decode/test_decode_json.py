@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from machine import BATCH, Machine
-from test_chase import pixel_pipeline, table, triangle
+from test_pointers import pixel_pipeline, table, triangle
 
 from gen4emu import trace
 from gen4emu.decode import SCHEMA, Document, JsonRenderer, Options, TraceStart

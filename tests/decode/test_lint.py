@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from machine import PS, Machine, diagnostics, rules
-from test_chase import bases, pixel_pipeline, surface, table, triangle
+from test_pointers import bases, pixel_pipeline, surface, table, triangle
 
 from gen4emu import trace
 from gen4emu.decode import Document, Item, Options, lint_rules

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from machine import BATCH, Machine, commands
-from test_chase import bases, pixel_pipeline, surface, table, triangle
+from test_pointers import bases, pixel_pipeline, surface, table, triangle
 
 from gen4emu.decode import AubinatorRenderer, LibdrmRenderer, TextRenderer
 from gen4emu.decode.fieldtext import COLOR

@@ -17,7 +17,7 @@ _END = 1 << 32
 _WINDOW = 1 << 20  # bytes looked at first: memory full of holes must not cost more than its first one
 
 
-class Peek:
+class MemoryReader:
     """A look into a `Memory`."""
 
     def __init__(self, memory: Memory) -> None:

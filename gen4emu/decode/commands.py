@@ -1,20 +1,20 @@
-"""The command streamer as a reader sees it: ring, batches, commands, one after the other (spec/05 2.1, 3.1).
+"""Walks rings, batches and commands in the order of execution, without executing them.
 
-Yields nodes in order.  Unknown opcodes, short or truncated commands, batches that loop or run into nothing are reported
-where they happen and do not stop the rest.  What commands point to is `gen4emu.decode.chase`'s business.
+Yields nodes.  Unknown opcodes, short or truncated commands, batches that loop or run into unmapped memory are reported
+where they happen and do not stop the rest.  `gen4emu.decode.pointers` adds the data that commands point to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 
-from gen4emu.decode.chase import Chaser, diagnose
 from gen4emu.decode.compiled import complaints_of, follow_of, words_of
 from gen4emu.decode.context import OPAQUE, Context
 from gen4emu.decode.lint_rules import Severity
+from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.nodes import BatchEnd, BatchStart, Body, Command, Diagnostic
 from gen4emu.decode.options import Options
-from gen4emu.decode.peek import Peek
+from gen4emu.decode.pointers import PointerFollower, diagnose
 from gen4emu.hw import catalogue
 from gen4emu.hw.command_reader import CommandReader, Headers, Words
 from gen4emu.hw.common import is_media
@@ -81,11 +81,12 @@ def _unknown_name(header: int) -> str:
     return {Client.BLT: "UNKNOWN_BLT", Client.GFXPIPE: "UNKNOWN_GFXPIPE"}.get(client, "UNKNOWN")
 
 
-class Walker:
+class CommandWalker:
     """Walks the rings and batches of one decoder."""
 
-    def __init__(self, peek: Peek, gen: Gen, context: Context, chaser: Chaser, options: Options) -> None:
-        self.peek, self.gen, self.context, self.chaser, self.options = peek, gen, context, chaser, options
+    def __init__(self, peek: MemoryReader, gen: Gen, context: Context, follower: PointerFollower,
+                 options: Options) -> None:
+        self.peek, self.gen, self.context, self.follower, self.options = peek, gen, context, follower, options
         self.catalogue = catalogue.catalogue_of(gen)
         self._headers = Headers(self._header, _HEADERS_KEPT)
         self._kinds: dict[Layout, Kind] = {}
@@ -93,18 +94,18 @@ class Walker:
         self._actions: dict[str, Callable[[Command], None]] = {
             "STATE_BASE_ADDRESS": lambda node: context.set_bases(node.body),
             "PIPELINE_SELECT": self._pipeline_select,
-            "3DSTATE_PIPELINED_POINTERS": chaser.pipelined,
-            "3DSTATE_BINDING_TABLE_POINTERS": chaser.binding_tables,
+            "3DSTATE_PIPELINED_POINTERS": follower.pipelined,
+            "3DSTATE_BINDING_TABLE_POINTERS": follower.binding_tables,
             "3DSTATE_VERTEX_BUFFERS": lambda node: context.set_vertex_buffers(node.body),
             "3DSTATE_VERTEX_ELEMENTS": lambda node: context.set_vertex_elements(node.body),
             "3DSTATE_INDEX_BUFFER": lambda node: context.set_index_buffer(node.body),
-            "3DPRIMITIVE": chaser.primitive,
-            "MEDIA_STATE_POINTERS": chaser.media_pointers,
-            "MEDIA_OBJECT": chaser.media_object,
-            "MEDIA_OBJECT_EX": chaser.media_object,
-            "MEDIA_OBJECT_PRT": chaser.media_object,
-            "BLT": chaser.blit,
-            "*": chaser.pointers,
+            "3DPRIMITIVE": follower.primitive,
+            "MEDIA_STATE_POINTERS": follower.media_pointers,
+            "MEDIA_OBJECT": follower.media_object,
+            "MEDIA_OBJECT_EX": follower.media_object,
+            "MEDIA_OBJECT_PRT": follower.media_object,
+            "BLT": follower.blit,
+            "*": follower.pointers,
         }
         self.draws = 0  # draw commands so far, of batches that run
         self._runs = True  # whether this batch runs, or is only shown
@@ -276,7 +277,7 @@ class Walker:
         if not (self.context.tables_changed and self.options.follow and self.context.units):
             return
         node = Command(0, Body("(no primitive used this state)", None, (), self.gen))
-        self.chaser.pending_tables(node)
+        self.follower.pending_tables(node)
         if node.children or node.diagnostics:
             yield node
 
