@@ -1,7 +1,7 @@
-"""The commands of the 2D blitter (BLT): fills, copies, patterns, text, and the SETUP commands they lean on.
+"""The commands of the 2D blitter (BLT): fills, copies, patterns, text, and the SETUP commands that others rely on.
 
-Written from spec/05 2.13, which names the common words BR00 (the header) and BR13 (called BR01 in SETUP commands).  The
-choice of operands of each command is in spec/05 3.14; the algorithm is not here.
+The volume of the manual that has these commands is not public for Gen4; the sources are libdrm (intel_decode.c) and
+xf86-video-intel (sna_blt.c).  Common words are BR00, the header, and BR13 (called BR01 in SETUP commands).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TextPacking(IntEnum):
 
 
 class TransparencyRangeMode(IntEnum):
-    """What a colour compare decides in the CHROMA commands (spec/05 3.16)."""
+    """The comparison of colours in the CHROMA commands."""
 
     OFF = 0
     SKIP_SOURCE_IN_RANGE = 1
@@ -74,7 +74,7 @@ def _with_reserved(dword: int, hi: int, lo: int, fields: list[Field]) -> list[Fi
     return out
 
 
-# --- BR00: what each kind of command has in bits 21:8 of its header ---------------------------------------------------
+# --- BR00: bits 21:8 of the header of each kind of command ------------------------------------------------------------
 def _br00(*fields: Field | list[Field]) -> list[Field]:
     flat = [f for item in fields for f in (item if isinstance(item, list) else [item])]
     return _with_reserved(0, 21, 8, flat)
@@ -94,7 +94,7 @@ _SEEDS: list[Field] = [
     Uint("pattern_vertical_seed", 0, 10, 8),
 ]
 
-# --- BR13: what each kind of command has in bits 31:26 of its second dword --------------------------------------------
+# --- BR13: bits 31:26 of the second dword of each kind of command -----------------------------------------------------
 _SOLID = Bool("solid_pattern", 1, 31, doc="the pattern is the foreground colour everywhere")
 _CLIP = Bool("clip_enable", 1, 30)
 _MONO_SOURCE = Bool("monochrome_source_transparency", 1, 29, doc="0-bits do not write")
@@ -173,9 +173,9 @@ def _size(dword: int) -> list[Field]:
     return [Uint("height", dword, 31, 16), Uint("width_bytes", dword, 15, 0)]
 
 
-_REF = "spec/05 2.13"
+_REF = "libdrm intel_decode.c"
 
-# --- setup: what PIXEL, SCANLINES and TEXT draw with ------------------------------------------------------------------
+# --- setup: operands of PIXEL, SCANLINES and TEXT ---------------------------------------------------------------------
 XY_SETUP_BLT = blt("XY_SETUP_BLT", 0x01, 8, [
     *_br00(_BYTE_MASK, _TILED),
     *_br13(_CLIP, _MONO_SOURCE),

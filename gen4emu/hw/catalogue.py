@@ -28,7 +28,7 @@ EXTRA_ENUMS: tuple[type[enum.IntEnum], ...] = (*surface.ENUMS, *messages.ENUMS, 
 
 
 def all_layouts() -> tuple[Block, ...]:
-    """Every Gen4 layout that C may want to unpack, items of arrays before the layouts that hold them."""
+    """Every Gen4 layout, items of arrays before the layouts that hold them."""
     return _ordered((*COMMANDS, *BLOCKS, *MESSAGES, *REGISTERS))
 
 

@@ -13,7 +13,7 @@ from gen4emu.hw.gen import Gen
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What differs between two chips that run the same commands."""
+    """The limits of one chip."""
 
     pci_id: int
     name: str  # the name users type: g965, 965gm, gm45, g45, g41, ...
@@ -56,7 +56,7 @@ DEVICES: tuple[Device, ...] = (
 
 BY_PCI_ID = {d.pci_id: d for d in DEVICES}
 BY_NAME = {d.name: d for d in DEVICES} | {
-    # what the tools of other projects call a generation
+    # names of generations in the tools of other projects
     "brw": BY_PCI_ID[0x2A02], "crestline": BY_PCI_ID[0x2A02], "broadwater": BY_PCI_ID[0x29A2],
     "gen4": BY_PCI_ID[0x2A02], "g4x": BY_PCI_ID[0x2A42], "cantiga": BY_PCI_ID[0x2A42],
     "gen4.5": BY_PCI_ID[0x2A42], "gen45": BY_PCI_ID[0x2A42],

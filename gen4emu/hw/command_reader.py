@@ -15,7 +15,7 @@ Fetch = Callable[[int, int], Words]  # address and dwords; returns fewer dwords 
 
 
 class Decoded(Protocol):
-    """What a client of the reader derives from a header dword; the reader needs the length."""
+    """The information that a client of the reader derives from a header; the reader needs only the length."""
 
     dwords: int
 
@@ -119,7 +119,7 @@ class CommandReader(Generic[T]):
         """
         position = self.position
         left = 1 << 62 if max_dwords is None else max_dwords  # dwords from the start of the window on
-        start = at = asked = available = stop = 0  # the window: address, next command, dwords asked for, read, usable
+        start = at = requested = available = stop = 0  # window: address, next command, dwords requested, read, usable
         words: Words = self.window
         self._moved = True
         while True:
@@ -134,8 +134,8 @@ class CommandReader(Generic[T]):
                     start, at, stop, self._target = self._target, 0, 0, None
             if at >= stop:
                 start, left, at = start + 4 * at, left - at, 0
-                asked = self._before_limit(start, self._window_dwords)
-                self.window = words = self._fetch(start, asked) if asked else memoryview(b"").cast("I")
+                requested = self._before_limit(start, self._window_dwords)
+                self.window = words = self._fetch(start, requested) if requested else memoryview(b"").cast("I")
                 available = stop = len(words)
                 if not stop:
                     self.end = start
@@ -143,10 +143,10 @@ class CommandReader(Generic[T]):
             header = words[at]
             decoded = self.headers[header]
             following = at + decoded.dwords
-            if following > available and (at or following > asked):  # the window ends inside the command
+            if following > available and (at or following > requested):  # the window ends inside the command
                 start, left, at, following = start + 4 * at, left - at, 0, decoded.dwords
-                asked = max(self._before_limit(start, self._window_dwords), following)
-                self.window = words = self._fetch(start, asked)
+                requested = max(self._before_limit(start, self._window_dwords), following)
+                self.window = words = self._fetch(start, requested)
                 available = len(words)
                 stop = self._before_limit(start, available)
             position.address = start + 4 * at
@@ -158,5 +158,5 @@ class CommandReader(Generic[T]):
             at = following if following <= available else available
 
     def _before_limit(self, start: int, dwords: int) -> int:
-        """How many of these dwords lie below the limit."""
+        """The number of these dwords that are below the limit."""
         return dwords if self._limit is None else max(0, min(dwords, self._limit - start >> 2))

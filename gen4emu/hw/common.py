@@ -1,7 +1,7 @@
-"""The commands that the 3D and the media pipeline share: bases, URB, constants, pipeline selection, synchronisation.
+"""Commands that the 3D and the media pipeline share: bases, URB, constants, pipeline selection, synchronisation.
 
-Models the command streamer's common GFXPIPE commands (spec/05 2.3) and PIPE_CONTROL (G45 volume 2, 2.8.4).  The
-commands of one pipeline alone are in `gen4emu.hw.pipeline` and `gen4emu.hw.media`.
+Sources: Mesa's gen4.xml and gen45.xml; PIPE_CONTROL: G45 PRM vol. 2, 2.8.4.  Commands of only one pipeline are in
+`gen4emu.hw.pipeline` and `gen4emu.hw.media`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Pipeline(IntEnum):
 
 
 class PostSyncOperation(IntEnum):
-    """What PIPE_CONTROL writes when it retires."""
+    """The data that PIPE_CONTROL writes when it retires."""
 
     NO_WRITE = 0
     WRITE_IMMEDIATE_DATA = 1
@@ -33,27 +33,27 @@ class PostSyncOperation(IntEnum):
 
 
 class GraphicsAddressType(IntEnum):
-    """The table that translates an address.  Gen4 has one table only, so both mean the same (spec/05 2.8)."""
+    """The table that translates an address.  Gen4 has one table, so both values have the same meaning."""
 
     PROCESS_LOCAL = 0
     GLOBAL = 1
 
 
-# --- PIPELINE_SELECT and 3DSTATE_VF_STATISTICS: two encodings each, both accepted everywhere (spec/05 2.1) -----------
+# --- PIPELINE_SELECT and 3DSTATE_VF_STATISTICS: two encodings each, both accepted everywhere ------------------------
 def _pipeline_select(code: int, written_for: Gen) -> Command:
     return gfx("PIPELINE_SELECT", code, 1, [
         Mbz(0, 15, 1, gens=Gen.GEN4),
         Enum("pipeline_selection", 0, 0, 0, enum=Pipeline, gens=Gen.GEN4),
         Mbz(0, 15, 2, gens=Gen.GEN45),
         Enum("pipeline_selection", 0, 1, 0, enum=Pipeline, gens=Gen.GEN45),
-    ], length=None, ref="spec/05 2.3", written_for=written_for)
+    ], length=None, ref="Mesa gen4.xml, gen45.xml", written_for=written_for)
 
 
 def _vf_statistics(code: int, written_for: Gen) -> Command:
     return gfx("3DSTATE_VF_STATISTICS", code, 1, [
         Mbz(0, 15, 1),
         Bool("statistics_enable", 0, 0, doc="counts IA_VERTICES and IA_PRIMITIVES"),
-    ], length=None, ref="spec/05 2.3", written_for=written_for)
+    ], length=None, ref="Mesa gen4.xml, gen45.xml", written_for=written_for)
 
 
 PIPELINE_SELECT_GEN4 = _pipeline_select(0x6104, Gen.GEN4)
@@ -85,21 +85,21 @@ STATE_BASE_ADDRESS = gfx("STATE_BASE_ADDRESS", 0x6101, 6, [
     *_base("indirect_object_base_address", 3),
     *_base("general_state_access_upper_bound", 4, doc="0 is no bound"),
     *_base("indirect_object_access_upper_bound", 5, doc="0 is no bound"),
-], ref="spec/05 2.3")
+], ref="Mesa gen4.xml, gen45.xml")
 
 STATE_SIP = gfx("STATE_SIP", 0x6102, 2, [
     Mbz(0, 15, 8),
     Address("system_instruction_pointer", 1, 31, 4, base="general_state", target="KERNEL",
             doc="drivers without a system routine write 0"),
     Mbz(1, 3, 0),
-], ref="spec/05 2.3")
+], ref="Mesa gen4.xml, gen45.xml")
 
 STATE_PREFETCH = gfx("STATE_PREFETCH", 0x6003, 2, [
     Mbz(0, 15, 8),
     Address("prefetch_pointer", 1, 31, 6, base="general_state"),
     Mbz(1, 5, 3),
     Uint("prefetch_count", 1, 2, 0, bias=1, doc="lines of 64 bytes"),
-], ref="spec/05 2.3", doc="a hint without an effect that a program can see")
+], ref="Mesa gen4.xml, gen45.xml", doc="a hint without an effect that a program can see")
 
 # --- URB and constants ------------------------------------------------------------------------------------------------
 URB_FENCE = gfx("URB_FENCE", 0x6000, 3, [
@@ -118,7 +118,7 @@ URB_FENCE = gfx("URB_FENCE", 0x6000, 3, [
     Uint("cs_fence", 2, 30, 20),
     Uint("vfe_fence", 2, 19, 10),
     Uint("sf_fence", 2, 9, 0),
-], ref="spec/05 2.3")
+], ref="Mesa gen4.xml, gen45.xml")
 
 CS_URB_STATE = gfx("CS_URB_STATE", 0x6001, 2, [
     Mbz(0, 15, 8),
@@ -126,7 +126,7 @@ CS_URB_STATE = gfx("CS_URB_STATE", 0x6001, 2, [
     Uint("urb_entry_allocation_size", 1, 8, 4, bias=1, doc="rows of 512 bits"),
     Mbz(1, 3, 3),
     Uint("number_of_urb_entries", 1, 2, 0, high=4),
-], ref="spec/05 2.3")
+], ref="Mesa gen4.xml, gen45.xml")
 
 CONSTANT_BUFFER = gfx("CONSTANT_BUFFER", 0x6002, 2, [
     Mbz(0, 15, 9),
@@ -134,7 +134,7 @@ CONSTANT_BUFFER = gfx("CONSTANT_BUFFER", 0x6002, 2, [
     Address("buffer_starting_address", 1, 31, 6, base="general_state", target="CONSTANTS", count="buffer_length",
             doc="absolute when INSTPM says so"),
     Uint("buffer_length", 1, 5, 0, bias=1, high=32, doc="units of 64 bytes, at most a CS URB entry"),
-], ref="spec/05 2.3")
+], ref="Mesa gen4.xml, gen45.xml")
 
 # --- synchronisation --------------------------------------------------------------------------------------------------
 _NO_WRITE = (when("post_sync_operation", PostSyncOperation.NO_WRITE),)
@@ -159,7 +159,7 @@ PIPE_CONTROL = gfx("PIPE_CONTROL", 0x7A00, 4, [
     Uint("immediate_data_high", 3, 31, 0, hex=True, when=_IMMEDIATE),
     Ignored(2, 31, 0, when=_NO_IMMEDIATE),
     Ignored(3, 31, 0, when=_NO_IMMEDIATE),
-], ref="G45v2 2.8.4, spec/05 2.3")
+], ref="G45v2 2.8.4")
 
 COMMANDS: tuple[Command, ...] = (
     URB_FENCE, CS_URB_STATE, CONSTANT_BUFFER, STATE_PREFETCH, STATE_BASE_ADDRESS, STATE_SIP,

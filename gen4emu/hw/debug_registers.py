@@ -1,7 +1,7 @@
 """The debug registers of the fixed functions, the thread dispatcher, the shared functions and the EUs.
 
-965 volume 4, chapter 3 (spec/60 9.2): control, trigger value and return data of each unit.  What the tools make of them
-is elsewhere; here they are only storage with names.  Return data is read only, EU_ATT_CLR write only.
+965 PRM vol. 4, chapter 3: control, trigger value and return data of each unit.  Here they are storage with names.
+Return data is read-only, EU_ATT_CLR write-only.
 """
 
 from __future__ import annotations

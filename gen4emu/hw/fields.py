@@ -1,8 +1,8 @@
 """The kinds of fields a command, state block, message or register is made of.
 
-A field says which bits it owns (`hi`..`lo`, counted from bit 0 of dword `dword`; up to 64 bits may cross dwords), what
-they mean, on which parts it exists and, for unions, when.  It converts raw bits to a value and back; nothing else in
-the project knows where a bit is.
+A field has a range of bits (`hi`..`lo`, counted from bit 0 of dword `dword`; up to 64 bits may cross dwords), a
+meaning, the parts on which it exists and, in a union, a condition.  It converts raw bits to a value and back; no other
+module knows the position of a bit.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Field:
 
     @property
     def mask(self) -> int:
-        """The mask of the raw value, not shifted to its place."""
+        """The mask of the raw value, not shifted to its position."""
         return (1 << self.width) - 1
 
     @property
@@ -84,7 +84,7 @@ class Field:
         if self.hi >= 32:
             words[self.dword + 1] = words[self.dword + 1] & ~(cleared >> 32) & 0xFFFFFFFF | value >> 32
 
-    # --- what the kinds define -----------------------------------------------------------------------------------
+    # --- overridden by the kinds ---------------------------------------------------------------------------------
     def decode(self, raw: int) -> Any:
         return raw
 
@@ -92,7 +92,7 @@ class Field:
         return self._fit(int(value), 0, self.mask)
 
     def complaint(self, raw: int) -> str | None:
-        """What is wrong with these bits, or None."""
+        """The rule that these bits break, or None."""
         return None
 
     def text(self, raw: int) -> str:
@@ -281,7 +281,7 @@ class Enum(Field):
 
 @dataclass(frozen=True, slots=True)
 class Address(Field):
-    """A byte address whose low bits are not stored: the value is the bits at their place.
+    """A byte address whose low bits are not stored: the value is the bits at their position.
 
     `base` names the base register it is relative to; `target` names the block, kernel or data it points to and `count`
     how many of them (a number or the name of a field), which is what lets the decoder follow it.
@@ -307,7 +307,7 @@ class Address(Field):
 
 @dataclass(frozen=True, slots=True)
 class Mbz(Field):
-    """Reserved bits that must be zero.  Declare as `Mbz(dword, hi, lo)`; their name comes from their place."""
+    """Reserved bits that must be zero.  Declare as `Mbz(dword, hi, lo)`; their name comes from their position."""
 
     def __init__(self, dword: int, hi: int = 31, lo: int = 0, *, gens: Gen = Gen.ALL, when: tuple[When, ...] = (),
                  doc: str = "") -> None:
@@ -322,7 +322,7 @@ class Mbz(Field):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Ignored(Mbz):
-    """Bits the hardware does not look at: any value is fine."""
+    """Bits that the hardware ignores: any value is valid."""
 
     def complaint(self, raw: int) -> str | None:
         return None
@@ -359,7 +359,7 @@ class Array:
 
 
 def claimed_bits(fields: Iterable[Field]) -> dict[tuple[int, int], list[Field]]:
-    """Which fields own each bit, as (dword, bit): the basis of the every-bit-once test."""
+    """The fields that own each bit, by (dword, bit): the basis of the every-bit-once test."""
     owners: dict[tuple[int, int], list[Field]] = {}
     for f in fields:
         for bit in range(f.lo, f.hi + 1):

@@ -1,7 +1,7 @@
-"""The surface formats: their codes, where each channel is, and which units accept them on which part.
+"""The surface formats: their codes, the bits of each channel, and the units that accept them on each part.
 
-One table for the sampler, vertex fetch, the render target write and the decoder (965 volume 4, 4.7.2.1; spec/50 2.3,
-spec/30 2.10, spec/10 3.4.3).  How a channel becomes a number is not here: that belongs to the unit that reads it.
+One table for the sampler, vertex fetch, the render target write and the decoder (965 PRM vol. 4, 4.7.2.1; Mesa's
+isl_format.c).  The conversion of a channel to a number belongs to the unit that reads it.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class SurfaceFormat(IntEnum):
 
 
 class ChannelType(IntEnum):
-    """How the bits of a channel are to be read."""
+    """The encoding of a channel."""
 
     UNUSED = 0
     ZERO = 1  # not stored: reads as 0
@@ -205,7 +205,7 @@ class ChannelType(IntEnum):
 
 
 class Encoding(IntEnum):
-    """What a block of texels is: fields side by side, or something to be decompressed."""
+    """The encoding of a block of texels: packed fields, or one of the compressed encodings."""
 
     PLAIN = 0
     YUV_422 = 1
@@ -218,7 +218,7 @@ class Encoding(IntEnum):
 
 
 class DataClass(IntEnum):
-    """What a format's channels are to a kernel: the type of sampler results and of render target data."""
+    """The type of sampler results and of render target data in a kernel."""
 
     FLOAT = 0
     UINT = 1
@@ -240,7 +240,7 @@ _NONE = Gen(0)
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Which parts can do what with a format."""
+    """The parts that support each use of a format."""
 
     sample: Gen = _NONE
     filter: Gen = _NONE  # as documented
@@ -277,7 +277,7 @@ class FormatInfo:
 
     @property
     def components(self) -> int:
-        """How many of R, G, B and A are stored: what vertex fetch can store with STORE_SRC."""
+        """The number of channels of R, G, B and A that are stored, and that vertex fetch can store with STORE_SRC."""
         return sum(c.type not in (ChannelType.ZERO, ChannelType.ONE) for c in self.outputs)
 
     @property
@@ -325,7 +325,7 @@ def _stored(layout: str, kind: ChannelType) -> tuple[Channel, ...]:
 
 
 def _outputs(stored: tuple[Channel, ...]) -> tuple[Channel, Channel, Channel, Channel]:
-    """965v4 4.7.2.1.2, with A from A8_UNORM and 0 for missing colours (spec/50 2.3)."""
+    """965v4 4.7.2.1.2, with A from A8_UNORM and 0 for missing colours."""
     by_name = {c.name: c for c in reversed(stored)}
     grey = by_name.get("L") or by_name.get("I") or by_name.get("P")
     if grey is not None:

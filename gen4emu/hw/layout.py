@@ -1,7 +1,7 @@
-"""Blocks, commands, registers and messages: named groups of fields, and what is derived from them in Python.
+"""Blocks, commands, registers and messages: named groups of fields, and the Python operations on them.
 
-A layout is pure data.  From it come the view (named attributes over dwords, nothing copied), the builder (`pack`) and
-the check for reserved bits and ranges (`complaints`).  `gen4emu.hw.c_header` derives the C side.
+A layout is pure data.  It provides a view (named attributes over dwords, nothing copied), a builder (`pack`) and a
+check for reserved bits and ranges (`complaints`).  `gen4emu.hw.c_header` generates the C side.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Complaint:
 
 
 class View:
-    """Named, typed attributes over the dwords of one layout.  `view.width` decodes when asked; nothing is copied."""
+    """Named, typed attributes over the dwords of one layout.  `view.width` decodes on access; nothing is copied."""
 
     __slots__ = ("at", "dwords", "gen", "layout", "words")
 
@@ -60,8 +60,8 @@ class View:
 
     def array(self, a: Array) -> list[View]:
         step = a.item.size(self.gen)
-        room = (self.dwords - a.dword) // step
-        count = max(0, room if a.count is None else min(a.count, room))
+        capacity = (self.dwords - a.dword) // step
+        count = max(0, capacity if a.count is None else min(a.count, capacity))
         return [a.item.view(self.words, self.at + a.dword + i * step, gen=self.gen, dwords=step) for i in range(count)]
 
     def fields(self) -> Iterator[tuple[Field, int]]:
@@ -253,7 +253,7 @@ def client_of(header: int) -> int:
 
 
 class Command(Block):
-    """A layout whose first dword is a header: client, opcode and mostly a length (spec/05 2.1).
+    """A layout whose first dword is a header: client, opcode and mostly a length.
 
     The fields of the header are added here from the opcode; the caller lists the others, header options included.
     Two encodings of one command share a name: `gens` says where each is accepted, `written_for` where drivers use it.
@@ -337,7 +337,7 @@ def gfx(name: str, code: int, dwords: int | Mapping[Gen, int], fields: Sequence[
 
 
 class Register(Block):
-    """An MMIO register of one or two dwords.  A masked register takes (mask << 16 | value) writes (spec/05 2.4)."""
+    """An MMIO register of one or two dwords.  A masked register takes (mask << 16 | value) writes."""
 
     def __init__(self, name: str, offset: int, fields: Sequence[Field | Array] = (), *, dwords: int = 1,
                  masked: bool = False, reset: int = 0, ref: str = "", gens: Gen = Gen.ALL4, doc: str = "") -> None:

@@ -1,7 +1,7 @@
-"""The media pipeline: its commands, the state of VFE and VLD, and what the thread spawner and threads tell each other.
+"""The media pipeline: its commands, the state of VFE and VLD, and the messages between thread spawner and threads.
 
-G45 volume 2, 10.6 to 10.8, with the corrections of spec/70 2.  What a macroblock looks like in each VFE mode, in a
-command and in a thread's registers, is in `gen4emu.hw.media_inline`.
+G45 PRM vol. 2, 10.6 to 10.8; where the manual contradicts itself, as in intel-vaapi-driver.  The data of a macroblock
+in each VFE mode, in a command and in a thread's registers, is in `gen4emu.hw.media_inline`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _VLD_PARTS = Gen.CL | Gen.GEN45
 
 
 class VfeModeBw(IntEnum):
-    """What VFE does with a MEDIA_OBJECT, on 965G."""
+    """The operation of VFE for a MEDIA_OBJECT, on 965G."""
 
     GENERIC = 0
     IS = 2
@@ -46,7 +46,7 @@ class VfeMode(IntEnum):
 
 
 class DebugCounterControl(IntEnum):
-    """What happens to the counter of root threads."""
+    """The change of the counter of root threads."""
 
     FREE_RUNNING = 0
     FROZEN = 1
@@ -62,7 +62,7 @@ class InverseScanType(IntEnum):
 
 
 class IndirectSubFieldPresent(IntEnum):
-    """What lies before the residual in the indirect data of AVC."""
+    """The data before the residual in the indirect data of AVC."""
 
     NO_MV = 0
     NO_WO = 1
@@ -90,7 +90,7 @@ VFE_STATE = Block("VFE_STATE", 3, [
     Enum("debug_counter_control", 1, 1, 0, DebugCounterControl),
     Address("interface_descriptor_base_pointer", 2, 31, 4, base="general_state", target="INTERFACE_DESCRIPTOR"),
     Mbz(2, 3, 0),
-], ref="G45v2 10.6.2, spec/70 2.3", align=32)
+], ref="G45v2 10.6.2", align=32)
 
 
 def _remap(dword: int, first: int, gens: Gen) -> list[Field]:
@@ -120,7 +120,7 @@ VLD_STATE = Block("VLD_STATE", 4, [
     Ignored(3, gens=Gen.CL),
     *_remap(2, 0, Gen.GEN45),
     *_remap(3, 8, Gen.GEN45),
-], ref="G45v2 10.6.3, spec/70 2.4", gens=_VLD_PARTS, align=32)
+], ref="G45v2 10.6.3", gens=_VLD_PARTS, align=32)
 
 VFE_STATE_EX = Block("VFE_STATE_EX", 8, [
     Uint("object_id", 0, 31, 8, doc="the debug counter starts here if it is initialized once"),
@@ -137,11 +137,11 @@ VFE_STATE_EX = Block("VFE_STATE_EX", 8, [
     *_remap(2, 0, Gen.GEN45),
     *_remap(3, 8, Gen.GEN45),
     *(Mbz(dword) for dword in range(4, 8)),
-], ref="G45v2 10.6.4, spec/70 2.5", gens=Gen.GEN45, align=32)
+], ref="G45v2 10.6.4", gens=Gen.GEN45, align=32)
 
 
 def extended_state(vfe_mode: int) -> Block:
-    """Which layout the extended state pointer of MEDIA_STATE_POINTERS points to."""
+    """The layout that the extended state pointer of MEDIA_STATE_POINTERS points to."""
     return VLD_STATE if vfe_mode == VfeMode.VLD else VFE_STATE_EX
 
 
@@ -161,7 +161,7 @@ INTERFACE_DESCRIPTOR = Block("INTERFACE_DESCRIPTOR", 4, [
     Mbz(2, 1, 0),
     Address("binding_table_pointer", 3, 31, 5, base="surface_state", target="BINDING_TABLE_STATE"),
     Uint("binding_table_entry_count", 3, 4, 0, doc="for prefetching only"),
-], ref="G45v2 10.6.5, spec/70 2.6", align=16, doc="an array; children take the last two dwords from their parent")
+], ref="G45v2 10.6.5", align=16, doc="an array; children take the last two dwords from their parent")
 
 # --- commands ---------------------------------------------------------------------------------------------------------
 INLINE_DATA = Block("INLINE_DATA", 1, [
@@ -170,7 +170,7 @@ INLINE_DATA = Block("INLINE_DATA", 1, [
 
 
 def _indirect_data() -> list[Field]:
-    """The end of dword 2, and dword 3.  Bits 31:29 are for addresses, whatever the manual says (spec/70 2.7)."""
+    """The end of dword 2, and dword 3.  The manual limits the offset to 512 MB, but drivers use bits 31:29, too."""
     return [
         Uint("indirect_data_length", 2, 16, 0, doc="in bytes"),
         Address("indirect_data_start_address", 3, 31, 0, base="indirect_object", target="INDIRECT_DATA",
@@ -192,7 +192,7 @@ COMMANDS: tuple[Command, ...] = (
         Bool("extended_vfe_state_enable", 1, 0),
         Address("pointer_to_vfe_state", 2, 31, 5, base="general_state", target="VFE_STATE"),
         Mbz(2, 4, 0),
-    ], length=_LENGTH, ref="G45v2 10.7.1, spec/70 2.2"),
+    ], length=_LENGTH, ref="G45v2 10.7.1"),
     gfx("MEDIA_OBJECT", 0x7100, 4, [
         Uint("object_id", 1, 31, 8, doc="for the debug counter"),
         Mbz(1, 7, 7),
@@ -204,7 +204,7 @@ COMMANDS: tuple[Command, ...] = (
         Mbz(2, 23, 17),
         *_indirect_data(),
         Array("inline_data", 4, INLINE_DATA),
-    ], length=_LENGTH, ref="G45v2 10.7.2, spec/70 2.7"),
+    ], length=_LENGTH, ref="G45v2 10.7.2"),
     gfx("MEDIA_OBJECT_EX", 0x7101, 4, [
         Mbz(1),
         Mbz(2, 31, 31),
@@ -214,7 +214,7 @@ COMMANDS: tuple[Command, ...] = (
         Mbz(2, 19, 17),
         *_indirect_data(),
         Array("inline_data", 4, INLINE_DATA),
-    ], length=_LENGTH, ref="G45v2 10.7.3, spec/70 2.8", gens=Gen.GEN45),
+    ], length=_LENGTH, ref="G45v2 10.7.3", gens=Gen.GEN45),
     gfx("MEDIA_OBJECT_PRT", 0x7102, 4, [
         Mbz(1),
         Mbz(2, 31, 31),
@@ -225,7 +225,7 @@ COMMANDS: tuple[Command, ...] = (
         Mbz(2, 19, 0),
         Mbz(3),
         Array("inline_data", 4, INLINE_DATA),
-    ], length=_LENGTH, ref="G45v2 10.7.4, spec/70 2.9", gens=Gen.GEN45),
+    ], length=_LENGTH, ref="G45v2 10.7.4", gens=Gen.GEN45),
 )
 
 # --- threads ----------------------------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ PAYLOAD_MEDIA_R0 = Block("PAYLOAD_MEDIA_R0", 8, [
     Bool("snapshot_flag", 7, 31),
     Ignored(7, 30, 24),
     Uint("parent_thread_count", 7, 23, 0, doc="0 in a root thread"),
-], ref="G45v2 10.8.1.1, spec/70 2.10", align=32, doc="of root threads; a child's is what its parent wrote")
+], ref="G45v2 10.8.1.1", align=32, doc="of root threads; a child's is what its parent wrote")
 
 THREAD_SPAWNER_MESSAGE_HEADER = Block("THREAD_SPAWNER_MESSAGE_HEADER", 8, [
     Ignored(0, 31, 16),
@@ -262,7 +262,7 @@ THREAD_SPAWNER_MESSAGE_HEADER = Block("THREAD_SPAWNER_MESSAGE_HEADER", 8, [
     Uint("fftid", 5, 7, 0),
     Ignored(6),
     Ignored(7),
-], ref="G45v2 10.8.2.2, spec/70 2.12", align=32)
+], ref="G45v2 10.8.2.2", align=32)
 
 BLOCKS: tuple[Block, ...] = (
     VFE_STATE, VLD_STATE, VFE_STATE_EX, INTERFACE_DESCRIPTOR, INLINE_DATA, PAYLOAD_MEDIA_R0,

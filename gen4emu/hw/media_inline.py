@@ -1,7 +1,7 @@
-"""One macroblock as each VFE mode knows it: inline data of MEDIA_OBJECT, indirect data, and registers of the thread.
+"""One macroblock in each VFE mode: inline data of MEDIA_OBJECT, indirect data, and registers of the thread.
 
-G45 volume 2, 10.7.2.2 to 10.7.3.6 and 10.8.1.2 to 10.8.1.6; spec/70 2.7, 2.8 and 2.10.  "Used by VFE" is marked in the
-digest; everything else is between the client and its kernels.
+G45 PRM vol. 2, 10.7.2.2 to 10.7.3.6 and 10.8.1.2 to 10.8.1.6.  VFE uses only some of the fields; all others are a
+contract between the client and its kernels.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class MotionType(IntEnum):
 
 
 class DctType(IntEnum):
-    """How the lines of a macroblock are dealt to its blocks."""
+    """The assignment of lines of a macroblock to its blocks."""
 
     FRAME_DCT = 0
     FIELD_DCT = 1
@@ -101,7 +101,7 @@ class AvcSubMbPredMode(IntEnum):
 
 
 class AvcSubMbShape(IntEnum):
-    """How an 8x8 block is divided."""
+    """The partition of an 8x8 block."""
 
     SHAPE_8X8 = 0
     SHAPE_8X4 = 1
@@ -173,7 +173,7 @@ MEDIA_INLINE_VLD = Block("MEDIA_INLINE_VLD", 2, [
     Mbz(1, 31, 29),
     Uint("quantizer_scale_code", 1, 28, 24, low=1),
     Mbz(1, 23, 0),
-], ref="G45v2 10.7.2.3, spec/70 2.7", gens=Gen.CL | Gen.GEN45)
+], ref="G45v2 10.7.2.3", gens=Gen.CL | Gen.GEN45)
 
 PAYLOAD_VLD_R1 = Block("PAYLOAD_VLD_R1", 8, [
     *_mpeg2_mode(Ignored(0, 20, 19)),
@@ -187,7 +187,7 @@ PAYLOAD_VLD_R1 = Block("PAYLOAD_VLD_R1", 8, [
     Uint("quantizer_scale_code", 2, 4, 0),
     *_mpeg2_origin(3),
     *_mpeg2_vectors(4),
-], ref="G45v2 10.8.1.3, spec/70 2.10", gens=Gen.CL | Gen.GEN45, align=32, doc="after the constants; blocks follow")
+], ref="G45v2 10.8.1.3", gens=Gen.CL | Gen.GEN45, align=32, doc="after the constants; blocks follow")
 
 MEDIA_INLINE_IS = Block("MEDIA_INLINE_IS", 10, [
     *_mpeg2_mode(Bool("overlap_transform", 0, 20), Bool("four_motion_vectors", 0, 19)),
@@ -201,14 +201,14 @@ MEDIA_INLINE_IS = Block("MEDIA_INLINE_IS", 10, [
     *_mpeg2_picture(8),
     Ignored(8, 15, 0),
     *_mpeg2_origin(9),
-], ref="G45v2 10.7.2.2, spec/70 2.7", doc="VFE reads the coded blocks only; the thread finds all of it in R1 and R2")
+], ref="G45v2 10.7.2.2", doc="VFE reads the coded blocks only; the thread finds all of it in R1 and R2")
 
 COEFFICIENT = Block("COEFFICIENT", 1, [
     Sint("coefficient", 0, 31, 16),
     Mbz(0, 15, 7),
     Uint("index", 0, 6, 1, doc="row * width + column"),
     Bool("end_of_block", 0, 0),
-], ref="G45v2 10.7.2.2, spec/70 2.7", doc="indirect data of IS, AVC-IT and VC1-IT modes")
+], ref="G45v2 10.7.2.2", doc="indirect data of IS, AVC-IT and VC1-IT modes")
 
 # --- AVC --------------------------------------------------------------------------------------------------------------
 _INTRA, _INTER = (when("intra_mb_flag", 1),), (unless("intra_mb_flag", 1),)
@@ -225,7 +225,7 @@ def _avc_mode(flag_f: Field, *consumed: Field) -> list[Field]:
         Bool("transform_8x8_flag", 0, 15),
         Bool("field_mb_flag", 0, 14),
         Bool("intra_mb_flag", 0, 13),
-        Uint("mb_type", 0, 12, 8, high=25, doc="as the standard numbers I types; others in spec/70 2.8"),
+        Uint("mb_type", 0, 12, 8, high=25, doc="I types as in the standard; inter types have numbers of their own"),
         Enum("weighted_bipred_flag", 0, 7, 6, AvcWeightedPrediction),
         Bool("weighted_pred_flag", 0, 5),
         flag_f,
@@ -278,14 +278,14 @@ MEDIA_INLINE_AVC_IT = Block("MEDIA_INLINE_AVC_IT", 8, [
     Uint("level_scale_cr", 6, 15, 0),
     Mbz(7, 31, 16),
     Uint("level_scale_y", 7, 15, 0),
-], ref="G45v2 10.7.3.1, spec/70 2.8", gens=Gen.GEN45)
+], ref="G45v2 10.7.3.1", gens=Gen.GEN45)
 
 MEDIA_INLINE_AVC_MC = Block("MEDIA_INLINE_AVC_MC", 6, [
     *_avc_mode(_FLAG_F, _MV_SIZE, Mbz(0, 19, 16)),
     Mbz(2, 31, 14),
     *_avc_coded_blocks(),
     *_avc_prediction(),
-], ref="G45v2 10.7.3.3, spec/70 2.8", gens=Gen.GEN45)
+], ref="G45v2 10.7.3.3", gens=Gen.GEN45)
 
 PAYLOAD_AVC_INLINE = Block("PAYLOAD_AVC_INLINE", 8, [
     *_avc_mode(Mbz(0, 4, 4), Mbz(0, 22, 16)),
@@ -294,24 +294,24 @@ PAYLOAD_AVC_INLINE = Block("PAYLOAD_AVC_INLINE", 8, [
     *_avc_prediction(),
     Mbz(6),
     Mbz(7),
-], ref="G45v2 10.8.1.4, spec/70 2.10", gens=Gen.GEN45, align=32, doc="the register after the constants, in both modes")
+], ref="G45v2 10.8.1.4", gens=Gen.GEN45, align=32, doc="the register after the constants, in both modes")
 
 AVC_MOTION_VECTOR = Block("AVC_MOTION_VECTOR", 1, [
     Fixed("vertical", 0, 31, 16, frac=2, signed=True, doc="in pixels"),
     Fixed("horizontal", 0, 15, 0, frac=2, signed=True, doc="in pixels"),
-], ref="G45v2 10.7.3.2.1, spec/70 2.8", gens=Gen.GEN45)
+], ref="G45v2 10.7.3.2.1", gens=Gen.GEN45)
 
 AVC_EXPLICIT_WEIGHT = Block("AVC_EXPLICIT_WEIGHT", 1, [
     Sint("l1_offset", 0, 31, 24),
     Sint("l1_weight", 0, 23, 16),
     Sint("l0_offset", 0, 15, 8),
     Sint("l0_weight", 0, 7, 0),
-], ref="G45v2 10.7.3.2.2, spec/70 2.8", gens=Gen.GEN45, doc="a block of four: Y, Cb, Cr and padding")
+], ref="G45v2 10.7.3.2.2", gens=Gen.GEN45, doc="a block of four: Y, Cb, Cr and padding")
 
 AVC_IMPLICIT_WEIGHT = Block("AVC_IMPLICIT_WEIGHT", 1, [
     Sint("l1_weight", 0, 31, 16, low=-256, high=255),
     Sint("l0_weight", 0, 15, 0, low=-256, high=255),
-], ref="G45v2 10.7.3.2.3, spec/70 2.8", gens=Gen.GEN45)
+], ref="G45v2 10.7.3.2.3", gens=Gen.GEN45)
 
 # --- VC-1 -------------------------------------------------------------------------------------------------------------
 MEDIA_INLINE_VC1_IT = Block("MEDIA_INLINE_VC1_IT", 9, [
@@ -345,7 +345,7 @@ MEDIA_INLINE_VC1_IT = Block("MEDIA_INLINE_VC1_IT", 9, [
     *_subblock_codes(7, "y3", "y2", "y1", "y0"),
     Mbz(8, 31, 16),
     *(f for f in _subblock_codes(8, "unused", "unused", "cr", "cb") if f.hi < 16),
-], ref="G45v2 10.7.3.5, spec/70 2.8", gens=Gen.GEN45)
+], ref="G45v2 10.7.3.5", gens=Gen.GEN45)
 
 BLOCKS: tuple[Block, ...] = (
     MEDIA_INLINE_VLD, PAYLOAD_VLD_R1, MEDIA_INLINE_IS, COEFFICIENT, MEDIA_INLINE_AVC_IT, MEDIA_INLINE_AVC_MC,

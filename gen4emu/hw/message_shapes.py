@@ -1,6 +1,6 @@
-"""How long messages are, and which sampler message a type and a length make: facts that no field of a descriptor holds.
+"""Lengths of messages, and the sampler message that a type and a length select: facts that no field has.
 
-965 volume 4, 4.8.1.4, 5.10, 6.1 and 7; spec/50 2.7, spec/60 4.3, 4.8 and 6.1.
+965 PRM vol. 4, 4.8.1.4, 5.10, 6.1 and 7.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gen4emu.hw.messages import (
 
 @dataclass(frozen=True, slots=True)
 class SamplerMessage:
-    """One kind of sampler message.  A parameter `-` is a place in the payload that nobody reads."""
+    """One kind of sampler message.  A parameter `-` is an unused slot of the payload."""
 
     name: str
     simd: str  # "16": two registers a parameter, "8": one, "4x2": half of one holds four
@@ -106,7 +106,7 @@ _ANY: Lengths = (None, None)
 
 
 def sampler_message(descriptor: int, gen: Gen) -> SamplerMessage | None:
-    """What a descriptor asks of the sampler, or None if that is an error."""
+    """The message that a descriptor selects, or None if it is invalid."""
     message = message_for(descriptor)
     if message is None or message.sfid != SharedFunction.SAMPLER:
         return None
@@ -115,7 +115,7 @@ def sampler_message(descriptor: int, gen: Gen) -> SamplerMessage | None:
 
 
 def expected_lengths(descriptor: int, gen: Gen) -> Lengths:
-    """The lengths that a message must have by its other bits.  Sampler responses are what the channel mask leaves."""
+    """The lengths that a message must have by its other bits.  Sampler responses depend on the channel mask."""
     message = message_for(descriptor)
     if message is None:
         return _ANY

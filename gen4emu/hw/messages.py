@@ -1,7 +1,7 @@
-"""Messages: the descriptor dword of a `send` to each shared function, and the headers and answers that travel with it.
+"""Messages: the descriptor dword of a `send` to each shared function, message headers and responses.
 
-965 volume 4, 4.8, 5.10, 6.1, 7.1 and 8.4; the differences of Gen4.5 as spec/60 3.2 and spec/50 2.7 have them.  The
-payload of a spawned thread is in `gen4emu.hw.media`, what pixel threads are handed in `gen4emu.hw.payload`.
+965 PRM vol. 4, 4.8, 5.10, 6.1, 7.1 and 8.4; differences of Gen4.5: Mesa's brw_eu_defines.h.  The payload of a spawned
+thread is in `gen4emu.hw.media`, payloads of the threads of 3D units in `gen4emu.hw.payload`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gen4emu.hw.topology import PrimitiveTopology
 
 
 class SharedFunction(IntEnum):
-    """SFID; the same on all four parts.  8 to 15 are nobody's."""
+    """SFID, equal on all four parts.  8 to 15 are unassigned."""
 
     NULL = 0
     EXTENDED_MATH = 1
@@ -30,7 +30,7 @@ class SharedFunction(IntEnum):
 
 
 class MathFunction(IntEnum):
-    """What extended math computes; LOG and EXP are base 2, angles are radians."""
+    """The function of the extended math unit; LOG and EXP are base 2, angles are radians."""
 
     INV = 1
     LOG = 2
@@ -47,7 +47,7 @@ class MathFunction(IntEnum):
 
 
 class SamplerReturnFormat(IntEnum):
-    """What a sampler message returns; on Gen4.5 the surface format decides."""
+    """The data type that a sampler message returns; on Gen4.5 the surface format determines it."""
 
     FLOAT32 = 0
     UINT32 = 2
@@ -83,7 +83,7 @@ class DataPortReadTypeGen45(IntEnum):
 
 
 class DataPortWriteTypeGen4(IntEnum):
-    """What a data port write is on 965."""
+    """The type of a data port write on 965."""
 
     OWORD_BLOCK = 0
     OWORD_DUAL_BLOCK = 1
@@ -107,7 +107,7 @@ class DataPortWriteTypeGen45(IntEnum):
 
 
 class OwordBlockSize(IntEnum):
-    """How many OWords; a single one lies in one half of its register."""
+    """The number of OWords; a single one is in one half of its register."""
 
     OWORDS_1_LOW = 0
     OWORDS_1_HIGH = 1
@@ -117,21 +117,21 @@ class OwordBlockSize(IntEnum):
 
 
 class OwordDualBlockSize(IntEnum):
-    """How many OWords in each of the two blocks."""
+    """The number of OWords in each of the two blocks."""
 
     OWORDS_1 = 0
     OWORDS_4 = 2
 
 
 class DwordScatteredSize(IntEnum):
-    """How many offsets."""
+    """The number of offsets."""
 
     DWORDS_8 = 2
     DWORDS_16 = 3
 
 
 class RenderTargetWriteType(IntEnum):
-    """What the color registers of a render target write hold."""
+    """The contents of the color registers of a render target write."""
 
     SIMD16 = 0
     SIMD16_REPLICATED = 1
@@ -141,13 +141,13 @@ class RenderTargetWriteType(IntEnum):
 
 
 class UrbOpcode(IntEnum):
-    """What the URB is asked to do."""
+    """The operation of a URB message."""
 
     URB_WRITE = 0
 
 
 class UrbSwizzle(IntEnum):
-    """How message registers become URB rows."""
+    """The order in which message registers become URB rows."""
 
     NONE = 0
     INTERLEAVED = 1
@@ -155,7 +155,7 @@ class UrbSwizzle(IntEnum):
 
 
 class GatewayFunction(IntEnum):
-    """What the message gateway is asked to do."""
+    """The operation of a message gateway message."""
 
     OPEN_GATEWAY = 0
     CLOSE_GATEWAY = 1
@@ -163,7 +163,7 @@ class GatewayFunction(IntEnum):
 
 
 class GatewaySize(IntEnum):
-    """How many registers others may write."""
+    """The number of registers that others may write."""
 
     REGISTERS_1 = 0
     REGISTERS_2 = 1
@@ -174,7 +174,7 @@ class GatewaySize(IntEnum):
 
 
 class GatewayLength(IntEnum):
-    """How much a message forwards."""
+    """The amount of data that a message forwards."""
 
     BYTE = 0
     DWORDS_1 = 2
@@ -183,7 +183,7 @@ class GatewayLength(IntEnum):
 
 
 class GatewayError(IntEnum):
-    """What the gateway answers."""
+    """The response of the gateway."""
 
     SUCCESSFUL = 0
     GATEWAY_SIZE_EXCEEDED = 1
@@ -195,21 +195,21 @@ class GatewayError(IntEnum):
 
 
 class ThreadSpawnerOpcode(IntEnum):
-    """What the thread spawner is asked to do."""
+    """The operation of a thread spawner message."""
 
     DEREFERENCE_RESOURCE = 0
     SPAWN_THREAD = 1
 
 
 class ThreadSpawnerRequester(IntEnum):
-    """Who sends the message."""
+    """The sender of a message."""
 
     ROOT_THREAD = 0
     CHILD_THREAD = 1
 
 
 class SpawnTarget(IntEnum):
-    """What a spawn message starts."""
+    """The kind of thread that a spawn message starts."""
 
     CHILD_THREAD = 0
     SYNCHRONIZED_ROOT_THREAD = 1
@@ -234,7 +234,7 @@ MESSAGE_DESCRIPTOR = Block("MESSAGE_DESCRIPTOR", 1, [
     Bool("end_of_thread", 0, 31, doc="ignored if the descriptor is in a register"),
     *_lengths(),
     Uint("function_control", 0, 15, 0, hex=True),
-], ref="965v4 2.6, spec/60 3.2", doc="what all descriptors have in common")
+], ref="965v4 2.6", doc="what all descriptors have in common")
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -290,7 +290,7 @@ MESSAGES: tuple[Message, ...] = (
     Message("NULL_MESSAGE", SharedFunction.NULL, [
         *_descriptor(),
         Ignored(0, 15, 0),
-    ], ref="spec/60 8"),
+    ], ref="G45v2 10.9"),
     Message("EXTENDED_MATH_MESSAGE", SharedFunction.EXTENDED_MATH, [
         *_descriptor(may_end_thread=False),
         Mbz(0, 15, 9),
@@ -300,7 +300,7 @@ MESSAGES: tuple[Message, ...] = (
         Bool("partial_precision", 0, 5, doc="a hint, in alternate mode only"),
         Bool("signed_integer", 0, 4, doc="of the three divisions"),
         Enum("math_function", 0, 3, 0, MathFunction),
-    ], ref="965v4 6.1.1.1, spec/60 6.1"),
+    ], ref="965v4 6.1.1.1"),
     Message("SAMPLER_MESSAGE", SharedFunction.SAMPLER, [
         *_descriptor(may_end_thread=False),
         Uint("message_type", 0, 15, 14, gens=Gen.GEN4, doc="with the length: see sampler_message()"),
@@ -308,14 +308,14 @@ MESSAGES: tuple[Message, ...] = (
         Uint("message_type", 0, 15, 12, high=3, gens=Gen.GEN45, doc="with the length: see sampler_message()"),
         Uint("sampler_index", 0, 11, 8, doc="not used by ld and resinfo"),
         _binding_table_index(),
-    ], ref="965v4 4.8.1.1, spec/50 2.7"),
+    ], ref="965v4 4.8.1.1"),
     Message("GATEWAY_MESSAGE", SharedFunction.MESSAGE_GATEWAY, [
         *_descriptor(),
         Bool("notify", 0, 15, doc="bit 16 belongs to the response length"),
         Bool("acknowledge", 0, 14),
         Mbz(0, 13, 2),
         Enum("gateway_function", 0, 1, 0, GatewayFunction),
-    ], ref="965v4 7.1.1, spec/60 7"),
+    ], ref="965v4 7.1.1"),
     Message("DATA_PORT_READ_MESSAGE", SharedFunction.DATA_PORT_READ, [
         *_descriptor(may_end_thread=False),
         Enum("target_cache", 0, 15, 14, TargetCache),
@@ -324,7 +324,7 @@ MESSAGES: tuple[Message, ...] = (
         *_block_messages(DataPortReadTypeGen4, Gen.GEN4, 11),
         *_block_messages(DataPortReadTypeGen45, Gen.GEN45, 10),
         _binding_table_index(),
-    ], ref="965v4 5.10.1.1, spec/60 3.2"),
+    ], ref="965v4 5.10.1.1"),
     Message("DATA_PORT_WRITE_MESSAGE", SharedFunction.DATA_PORT_WRITE, [
         *_descriptor(),
         Bool("send_write_commit_message", 0, 15),
@@ -336,18 +336,18 @@ MESSAGES: tuple[Message, ...] = (
         Enum("render_target_write_type", 0, 10, 8, RenderTargetWriteType, when=_RENDER_TARGET),
         Ignored(0, 11, 8, when=_FLUSH),
         _binding_table_index(),
-    ], ref="965v4 5.10.1.1, spec/60 3.2"),
+    ], ref="965v4 5.10.1.1"),
     Message("URB_MESSAGE", SharedFunction.URB, [
         *_descriptor(),
         Bool("complete", 0, 15, doc="no more writes to the entry"),
         Bool("used", 0, 14, doc="with complete: the entry is output, else it is given back"),
-        Bool("allocate", 0, 13, doc="asks for one more handle"),
+        Bool("allocate", 0, 13, doc="requests one more handle"),
         Mbz(0, 12, 12, gens=Gen.GEN4),
         Bool("fast_composite_restriction_check_pass", 0, 12, gens=Gen.GEN45),
         Enum("swizzle_control", 0, 11, 10, UrbSwizzle),
         Uint("offset", 0, 9, 4, doc="in rows of 256 bits"),
         Enum("urb_opcode", 0, 3, 0, UrbOpcode),
-    ], ref="965v4 8.4.2, spec/60 5.2"),
+    ], ref="965v4 8.4.2"),
     Message("THREAD_SPAWNER_MESSAGE", SharedFunction.THREAD_SPAWNER, [
         *_descriptor(),
         Mbz(0, 15, 5),
@@ -356,7 +356,7 @@ MESSAGES: tuple[Message, ...] = (
         Mbz(0, 3, 2),
         Enum("requester", 0, 1, 1, ThreadSpawnerRequester),
         Enum("opcode", 0, 0, 0, ThreadSpawnerOpcode),
-    ], ref="G45v2 10.8.1, spec/70 2.12"),
+    ], ref="G45v2 10.8.1"),
 )
 
 _BY_SFID = {m.sfid: m for m in MESSAGES}
@@ -395,7 +395,7 @@ SAMPLER_MESSAGE_HEADER = Block("SAMPLER_MESSAGE_HEADER", 8, [
     Address("sampler_state_pointer", 3, 31, 5, base="general_state", target="SAMPLER_STATE"),
     Ignored(3, 4, 0),
     *_ignored(4, 5, 6, 7),
-], ref="965v4 4.8.1.2, spec/50 2.8", align=32)
+], ref="965v4 4.8.1.2", align=32)
 
 DATA_PORT_MESSAGE_HEADER = Block("DATA_PORT_MESSAGE_HEADER", 8, [
     *_ignored(0, 1),
@@ -406,14 +406,14 @@ DATA_PORT_MESSAGE_HEADER = Block("DATA_PORT_MESSAGE_HEADER", 8, [
     Ignored(5, 9, 8),
     Uint("fftid", 5, 7, 0),
     *_ignored(6, 7),
-], ref="965v4 5.10.1.2, spec/60 4.2", align=32, doc="of OWord block, OWord dual block and DWord scattered messages")
+], ref="965v4 5.10.1.2", align=32, doc="of OWord block, OWord dual block and DWord scattered messages")
 
 OWORD_DUAL_BLOCK_OFFSETS = Block("OWORD_DUAL_BLOCK_OFFSETS", 8, [
     Uint("block_offset_0", 0, 31, 0, hex=True, doc="in bytes"),
     *_ignored(1, 2, 3),
     Uint("block_offset_1", 4, 31, 0, hex=True),
     *_ignored(5, 6, 7),
-], ref="965v4 5.10.3.2, spec/60 4.5", align=32)
+], ref="965v4 5.10.3.2", align=32)
 
 MEDIA_BLOCK_MESSAGE_HEADER = Block("MEDIA_BLOCK_MESSAGE_HEADER", 8, [
     Sint("x_offset", 0, 31, 0, doc="in bytes"),
@@ -425,7 +425,7 @@ MEDIA_BLOCK_MESSAGE_HEADER = Block("MEDIA_BLOCK_MESSAGE_HEADER", 8, [
     *_ignored(3, 4),
     *_fftid(),
     *_ignored(6, 7),
-], ref="965v4 5.10.4.2, spec/60 4.7", align=32)
+], ref="965v4 5.10.4.2", align=32)
 
 RENDER_TARGET_WRITE_HEADER = Block("RENDER_TARGET_WRITE_HEADER", 16, [
     Uint("dispatched_pixel_enables", 0, 31, 16, hex=True),
@@ -436,7 +436,7 @@ RENDER_TARGET_WRITE_HEADER = Block("RENDER_TARGET_WRITE_HEADER", 16, [
     *_fftid(),
     *_ignored(6, 7),
     Array("m1", 8, PAYLOAD_PS_R1, 1, doc="R1 as it was dispatched"),
-], ref="965v4 5.10.6.3, spec/60 4.8", align=32)
+], ref="965v4 5.10.6.3", align=32)
 
 URB_WRITE_MESSAGE_HEADER = Block("URB_WRITE_MESSAGE_HEADER", 8, [
     Uint("handle_id_0", 0, 31, 16),
@@ -450,13 +450,13 @@ URB_WRITE_MESSAGE_HEADER = Block("URB_WRITE_MESSAGE_HEADER", 8, [
     *_ignored(3, 4),
     *_fftid(),
     *_ignored(6, 7),
-], ref="965v4 8.4.3.1, spec/60 5.2", align=32)
+], ref="965v4 8.4.3.1", align=32)
 
 URB_ALLOCATE_RESPONSE = Block("URB_ALLOCATE_RESPONSE", 8, [
     Uint("handle_id", 0, 31, 16),
     Uint("urb_return_handle", 0, 15, 0),
     *(Mbz(dword) for dword in range(1, 8)),
-], ref="965v4 8.4.3.3, spec/60 5.4", align=32)
+], ref="965v4 8.4.3.3", align=32)
 
 
 def _gateway_dispatch_id() -> list[Field]:
@@ -472,13 +472,13 @@ GATEWAY_OPEN_PAYLOAD = Block("GATEWAY_OPEN_PAYLOAD", 8, [
     Mbz(5, 20, 11),
     Enum("gateway_size", 5, 10, 8, GatewaySize),
     *_gateway_dispatch_id(),
-], ref="965v4 7.1.2.1, spec/60 7", align=32)
+], ref="965v4 7.1.2.1", align=32)
 
 GATEWAY_CLOSE_PAYLOAD = Block("GATEWAY_CLOSE_PAYLOAD", 8, [
     *_ignored(0, 1, 2, 3, 4),
     Ignored(5, 31, 8),
     *_gateway_dispatch_id(),
-], ref="965v4 7.1.3.1, spec/60 7", align=32)
+], ref="965v4 7.1.3.1", align=32)
 
 GATEWAY_FORWARD_PAYLOAD = Block("GATEWAY_FORWARD_PAYLOAD", 8, [
     *(Uint(f"data_segment_dword_{dword}", dword, 31, 0, hex=True) for dword in range(4)),
@@ -494,7 +494,7 @@ GATEWAY_FORWARD_PAYLOAD = Block("GATEWAY_FORWARD_PAYLOAD", 8, [
     Mbz(5, 15, 11),
     Enum("length", 5, 10, 8, GatewayLength),
     *_gateway_dispatch_id(),
-], ref="965v4 7.1.4.1, spec/60 7", align=32)
+], ref="965v4 7.1.4.1", align=32)
 
 GATEWAY_RESPONSE = Block("GATEWAY_RESPONSE", 8, [
     Ignored(0, 31, 20),
@@ -502,7 +502,7 @@ GATEWAY_RESPONSE = Block("GATEWAY_RESPONSE", 8, [
     Ignored(0, 15, 3),
     Enum("error_code", 0, 2, 0, GatewayError),
     *_ignored(*range(1, 8)),
-], ref="965v4 7.1.2.2, spec/60 7", align=32, doc="only dword 0 is written")
+], ref="965v4 7.1.2.2", align=32, doc="only dword 0 is written")
 
 BLOCKS: tuple[Block, ...] = (
     MESSAGE_DESCRIPTOR, SAMPLER_MESSAGE_HEADER, DATA_PORT_MESSAGE_HEADER, OWORD_DUAL_BLOCK_OFFSETS,

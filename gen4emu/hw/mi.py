@@ -1,7 +1,8 @@
 """The memory interface (MI) commands of the command streamer: batches, flushes, waits, register and memory writes.
 
-Written from spec/05 2.2, since the volume that owns these commands is not public for Gen4 in text form; what later
-generations add is known by name only (`LATER_MI_OPCODES`), so that a decoder can say what it skips.
+The volume of the manual that has these commands is not public for Gen4; the sources are Linux (intel_gpu_commands.h),
+Mesa (gen4.xml) and libdrm (intel_decode.c).  `LATER_MI_OPCODES` names the commands of later generations, which a
+decoder skips.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from gen4emu.hw.layout import Block, Command, mi
 
 
 class DisplayPipe(IntEnum):
-    """The display pipe whose scan lines are meant."""
+    """The display pipe whose scan lines are counted."""
 
     A = 0
     B = 1
@@ -30,7 +31,7 @@ class DisplayPlane(IntEnum):
 
 
 class OverlayFlipMode(IntEnum):
-    """What MI_OVERLAY_FLIP does with the overlay."""
+    """The effect of MI_OVERLAY_FLIP on the overlay."""
 
     CONTINUE = 0
     ON = 1
@@ -38,21 +39,21 @@ class OverlayFlipMode(IntEnum):
 
 
 class BatchMemorySpace(IntEnum):
-    """Where a batch is.  Captures and some drivers leave it 0 and mean the GTT all the same (spec/05 2.2)."""
+    """The memory space of a batch.  Captures and some drivers leave it 0 but mean the GTT."""
 
     UNSPECIFIED = 0
     GTT = 2
 
 
 class ContextAddressSpace(IntEnum):
-    """Where a logical context is."""
+    """The memory space of a logical context."""
 
     PHYSICAL = 0
     GTT = 1
 
 
 class ConditionCode(IntEnum):
-    """The condition code of EXCC that must be clear before the stream goes on."""
+    """The condition code of EXCC that must be clear before the stream continues."""
 
     NONE = 0
     CODE_1 = 1
@@ -66,9 +67,9 @@ class ConditionCode(IntEnum):
 MI_NOOP = mi("MI_NOOP", 0x00, 1, [
     Bool("identification_write_enable", 0, 22),
     Uint("identification", 0, 21, 0, hex=True, doc="goes to NOPID when enabled"),
-], ref="spec/05 2.2")
+], ref="Linux intel_gpu_commands.h")
 
-MI_USER_INTERRUPT = mi("MI_USER_INTERRUPT", 0x02, 1, [Mbz(0, 22, 0)], ref="spec/05 2.2")
+MI_USER_INTERRUPT = mi("MI_USER_INTERRUPT", 0x02, 1, [Mbz(0, 22, 0)], ref="Linux intel_gpu_commands.h")
 
 MI_WAIT_FOR_EVENT = mi("MI_WAIT_FOR_EVENT", 0x03, 1, [
     Mbz(0, 22, 19),
@@ -88,7 +89,7 @@ MI_WAIT_FOR_EVENT = mi("MI_WAIT_FOR_EVENT", 0x03, 1, [
     Bool("plane_a_flip_pending", 0, 2),
     Bool("pipe_a_scan_line_window", 0, 1),
     Mbz(0, 0, 0),
-], ref="spec/05 2.2")
+], ref="Linux intel_gpu_commands.h")
 
 MI_FLUSH = mi("MI_FLUSH", 0x04, 1, [
     Mbz(0, 22, 7),
@@ -100,23 +101,23 @@ MI_FLUSH = mi("MI_FLUSH", 0x04, 1, [
     Bool("render_cache_flush_inhibit", 0, 2),
     Bool("state_instruction_cache_invalidate", 0, 1),
     Bool("sampler_cache_invalidate", 0, 0, doc="happens on Gen4 in any case"),
-], ref="spec/05 2.2")
+], ref="Linux intel_gpu_commands.h")
 
-MI_ARB_CHECK = mi("MI_ARB_CHECK", 0x05, 1, [Mbz(0, 22, 0)], ref="spec/05 2.2")
+MI_ARB_CHECK = mi("MI_ARB_CHECK", 0x05, 1, [Mbz(0, 22, 0)], ref="Linux intel_gpu_commands.h")
 
-MI_REPORT_HEAD = mi("MI_REPORT_HEAD", 0x07, 1, [Mbz(0, 22, 0)], ref="spec/05 2.2")
+MI_REPORT_HEAD = mi("MI_REPORT_HEAD", 0x07, 1, [Mbz(0, 22, 0)], ref="Linux intel_gpu_commands.h")
 
 MI_ARB_ON_OFF = mi("MI_ARB_ON_OFF", 0x08, 1, [
     Mbz(0, 22, 1),
     Bool("arbitration_enable", 0, 0),
-], ref="spec/05 2.2", doc="does nothing before GM45")
+], ref="Linux intel_gpu_commands.h", doc="does nothing before GM45")
 
-MI_BATCH_BUFFER_END = mi("MI_BATCH_BUFFER_END", 0x0A, 1, [Mbz(0, 22, 0)], ref="spec/05 2.2")
+MI_BATCH_BUFFER_END = mi("MI_BATCH_BUFFER_END", 0x0A, 1, [Mbz(0, 22, 0)], ref="Linux intel_gpu_commands.h")
 
 MI_SUSPEND_FLUSH = mi("MI_SUSPEND_FLUSH", 0x0B, 1, [
     Mbz(0, 22, 1),
     Bool("suspend_flush", 0, 0),
-], ref="spec/05 2.2", gens=Gen.GEN45)
+], ref="Linux intel_gpu_commands.h", gens=Gen.GEN45)
 
 # --- display ----------------------------------------------------------------------------------------------------------
 MI_OVERLAY_FLIP = mi("MI_OVERLAY_FLIP", 0x11, 2, [
@@ -125,7 +126,7 @@ MI_OVERLAY_FLIP = mi("MI_OVERLAY_FLIP", 0x11, 2, [
     Address("register_file_address", 1, 31, 3, doc="a physical address on 965GM"),
     Mbz(1, 2, 1),
     Bool("load_coefficients", 1, 0),
-], ref="spec/05 2.2", gens=Gen.GEN4, doc="G4x has no overlay")
+], ref="Linux intel_gpu_commands.h", gens=Gen.GEN4, doc="G4x has no overlay")
 
 
 def _load_scan_lines(name: str, opcode: int, doc: str) -> Command:
@@ -135,11 +136,11 @@ def _load_scan_lines(name: str, opcode: int, doc: str) -> Command:
         Mbz(0, 19, 6),
         Uint("start_scan_line", 1, 31, 16),
         Uint("end_scan_line", 1, 15, 0),
-    ], ref="spec/05 2.2", doc=doc)
+    ], ref="Linux intel_gpu_commands.h", doc=doc)
 
 
 MI_LOAD_SCAN_LINES_INCL = _load_scan_lines("MI_LOAD_SCAN_LINES_INCL", 0x12, "the window to wait for")
-MI_LOAD_SCAN_LINES_EXCL = _load_scan_lines("MI_LOAD_SCAN_LINES_EXCL", 0x13, "the window to stay out of")
+MI_LOAD_SCAN_LINES_EXCL = _load_scan_lines("MI_LOAD_SCAN_LINES_EXCL", 0x13, "the window to avoid")
 
 # Linux ORs the panel fitter's enable bit and the size of the pipe's source, both from registers, into one dword.
 DISPLAY_FLIP_SOURCE = Block("DISPLAY_FLIP_SOURCE", 1, [
@@ -148,7 +149,7 @@ DISPLAY_FLIP_SOURCE = Block("DISPLAY_FLIP_SOURCE", 1, [
     Uint("source_width", 0, 27, 16, bias=1),
     Mbz(0, 15, 12),
     Uint("source_height", 0, 11, 0, bias=1),
-], ref="spec/05 2.2")
+], ref="Linux intel_gpu_commands.h")
 
 MI_DISPLAY_FLIP = mi("MI_DISPLAY_FLIP", 0x14, 3, [
     Bool("asynchronous_flip", 0, 22),
@@ -161,7 +162,7 @@ MI_DISPLAY_FLIP = mi("MI_DISPLAY_FLIP", 0x14, 3, [
     Mbz(2, 11, 1),
     Bool("tiled", 2, 0),
     Array("source", 3, DISPLAY_FLIP_SOURCE, doc="absent in the form of three dwords"),
-], ref="spec/05 2.2")
+], ref="Linux intel_gpu_commands.h")
 
 
 # --- contexts, memory and registers -----------------------------------------------------------------------------------
@@ -177,7 +178,7 @@ MI_SET_CONTEXT = mi("MI_SET_CONTEXT", 0x18, 2, [
     Bool("extended_state_restore_enable", 1, 2),
     Bool("force_restore", 1, 1),
     Bool("restore_inhibit", 1, 0),
-], ref="spec/05 2.2")
+], ref="Linux intel_gpu_commands.h")
 
 
 def _physical_high(hi: int, lo: int) -> list[Field]:
@@ -198,7 +199,7 @@ MI_STORE_DATA_IMM = mi("MI_STORE_DATA_IMM", 0x20, 4, [
     Mbz(2, 1, 0),
     Uint("data", 3, 31, 0, hex=True),
     Array("data_high", 4, DATA_DWORD, doc="the second dword of a qword"),
-], ref="spec/05 2.2", privileged=True)
+], ref="Linux intel_gpu_commands.h", privileged=True)
 
 MI_STORE_DATA_INDEX = mi("MI_STORE_DATA_INDEX", 0x21, 3, [
     Mbz(0, 22, 6),
@@ -207,20 +208,20 @@ MI_STORE_DATA_INDEX = mi("MI_STORE_DATA_INDEX", 0x21, 3, [
     Mbz(1, 1, 0),
     Uint("data", 2, 31, 0, hex=True),
     Array("data_high", 3, DATA_DWORD, doc="the second dword of a qword"),
-], ref="spec/05 2.2")
+], ref="Linux intel_gpu_commands.h")
 
 REGISTER_WRITE = Block("REGISTER_WRITE", 2, [
     Ignored(0, 31, 23),
     Uint("register_offset", 0, 22, 2, scale=4, hex=True),
     Mbz(0, 1, 0),
     Uint("data", 1, 31, 0, hex=True),
-], ref="spec/05 2.2")
+], ref="Linux intel_gpu_commands.h")
 
 MI_LOAD_REGISTER_IMM = mi("MI_LOAD_REGISTER_IMM", 0x22, 1, [
     Mbz(0, 22, 12),
     Uint("byte_write_disables", 0, 11, 8, hex=True, doc="bit i keeps byte i of the register"),
     Array("writes", 1, REGISTER_WRITE),
-], length=(7, 0), ref="spec/05 2.2", privileged=True)
+], length=(7, 0), ref="Linux intel_gpu_commands.h", privileged=True)
 
 MI_STORE_REGISTER_MEM = mi("MI_STORE_REGISTER_MEM", 0x24, 3, [
     Bool("use_global_gtt", 0, 22, doc="else the address is physical"),
@@ -231,7 +232,7 @@ MI_STORE_REGISTER_MEM = mi("MI_STORE_REGISTER_MEM", 0x24, 3, [
     Mbz(1, 1, 0),
     Address("address", 2, 31, 2),
     Mbz(2, 1, 0),
-], length=(7, 0), ref="spec/05 2.2", privileged=True)
+], length=(7, 0), ref="Linux intel_gpu_commands.h", privileged=True)
 
 # --- batches ----------------------------------------------------------------------------------------------------------
 MI_BATCH_BUFFER = mi("MI_BATCH_BUFFER", 0x30, 3, [
@@ -241,7 +242,7 @@ MI_BATCH_BUFFER = mi("MI_BATCH_BUFFER", 0x30, 3, [
     Bool("non_secure", 1, 0),
     Address("end_address", 2, 31, 2, doc="of the last dword"),
     Mbz(2, 1, 0),
-], ref="spec/05 2.2")
+], ref="Linux intel_gpu_commands.h")
 
 MI_BATCH_BUFFER_START = mi("MI_BATCH_BUFFER_START", 0x31, 2, [
     Mbz(0, 22, 9),
@@ -249,7 +250,7 @@ MI_BATCH_BUFFER_START = mi("MI_BATCH_BUFFER_START", 0x31, 2, [
     Enum("memory_space", 0, 7, 6, enum=BatchMemorySpace),
     Address("address", 1, 31, 2, target="BATCH"),
     Ignored(1, 1, 0, doc="bit 0 said non-secure on Gen3"),
-], ref="spec/05 2.2")
+], ref="Linux intel_gpu_commands.h")
 
 COMMANDS: tuple[Command, ...] = (
     MI_NOOP, MI_USER_INTERRUPT, MI_WAIT_FOR_EVENT, MI_FLUSH, MI_ARB_CHECK, MI_REPORT_HEAD, MI_ARB_ON_OFF,

@@ -1,7 +1,7 @@
-"""The codes of an MPEG-2 slice, as ISO/IEC 13818-2 annex B has them, and the orders of its coefficients.
+"""The codes of an MPEG-2 slice (ISO/IEC 13818-2, annex B) and the scan orders of its coefficients.
 
-What VFE's VLD mode parses (G45 volume 2, 10.4.2.3; spec/70 3.4.8).  A table is written as words `bits=value`; the core
-reads it from a generated header.
+VFE parses them in VLD mode (G45 PRM vol. 2, 10.4.2.3).  A table is written as words `bits=value`; the core reads it
+from a generated header.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Code:
 
 
 class MacroblockFlag(IntFlag):
-    """What a macroblock type says."""
+    """The flags of a macroblock type."""
 
     INTRA = 1
     PATTERN = 2
@@ -56,7 +56,7 @@ def _numbered(text: str) -> tuple[Code, ...]:
     return tuple(Code(bits, value) for value, bits in enumerate(text.split()))
 
 
-# B-1; ESC adds 33 to what follows.
+# B-1; ESC adds 33 to the increment that follows.
 ADDRESS_INCREMENT = _codes("""
     1=1 010=3 011=2 0010=5 0011=4 00010=7 00011=6 0000110=9 0000111=8 00000110=15 00000111=14 00001000=13
     00001001=12 00001010=11 00001011=10 0000010010=21 0000010011=20 0000010100=19 0000010101=18 0000010110=17

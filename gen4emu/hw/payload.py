@@ -1,7 +1,7 @@
-"""What the fixed-function units and their threads hand each other in the URB and in the first registers of a thread.
+"""URB entries and the first registers of a thread: data that the fixed-function units and their threads exchange.
 
-The vertex header, the R0 to R2 of each kind of 3D thread, and the plane coefficients that setup threads leave behind
-(G45 volume 2, 2.6.1 and the thread payload tables of chapters 4 to 8).  Media payloads are in `gen4emu.hw.media`.
+The vertex header, R0 to R2 of each kind of 3D thread, and the plane coefficients that setup threads write (G45 PRM
+vol. 2, 2.6.1 and the thread payload tables of chapters 4 to 8).  Media payloads are in `gen4emu.hw.media`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
 from gen4emu.hw.topology import PrimitiveTopology
 
-# "Reserved" in these tables is what the reader must not rely on, so the bits are ignored and not required to be zero.
+# Readers must not rely on bits that these tables call reserved, so they are ignored and not required to be zero.
 
 VERTEX_HEADER = Block("VERTEX_HEADER", 8, [
     Ignored(0, doc="must be zero by the manual; two drivers keep texture coordinates in dwords 0 to 3"),
@@ -25,7 +25,7 @@ VERTEX_HEADER = Block("VERTEX_HEADER", 8, [
     Float("vertex_position_y", 5, 31, 0),
     Float("vertex_position_z", 6, 31, 0),
     Float("vertex_position_rhw", 7, 31, 0, doc="1 / clip space w"),
-], ref="G45v2 2.6.1, spec/10 2.14", align=64)
+], ref="G45v2 2.6.1", align=64)
 
 
 # --- R0 ---------------------------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ PAYLOAD_VS_R0 = Block("PAYLOAD_VS_R0", 8, [
     Ignored(5, 9, 4),
     Uint("fftid", 5, 3, 0),
     *_debug(),
-], ref="G45v2 4.3.1, spec/10 2.15", align=32)
+], ref="G45v2 4.3.1", align=32)
 
 PAYLOAD_GS_R0 = Block("PAYLOAD_GS_R0", 8, [
     *_first_handle(),
@@ -106,7 +106,7 @@ PAYLOAD_GS_R0 = Block("PAYLOAD_GS_R0", 8, [
     *binding_table(),
     *_two_way_fftid(),
     *_debug(),
-], ref="G45v2 5.4.2, spec/10 2.15", align=32)
+], ref="G45v2 5.4.2", align=32)
 
 _OUTCODES = ("vp_x_min", "vp_x_max", "vp_y_min", "vp_y_max", "vp_z_min", "vp_z_max",
              "gb_x_min", "gb_x_max", "gb_y_min", "gb_y_max",
@@ -124,7 +124,7 @@ PAYLOAD_CLIP_R0 = Block("PAYLOAD_CLIP_R0", 8, [
     *binding_table(),
     *_two_way_fftid(),
     *_debug(),
-], ref="G45v2 6.7.2, spec/20 2.6", align=32)
+], ref="G45v2 6.7.2", align=32)
 
 PAYLOAD_SF_R0 = Block("PAYLOAD_SF_R0", 8, [
     Uint("handle_id", 0, 31, 16),
@@ -137,7 +137,7 @@ PAYLOAD_SF_R0 = Block("PAYLOAD_SF_R0", 8, [
     Ignored(5, 9, 8),
     Uint("fftid", 5, 7, 0),
     *_debug(),
-], ref="G45v2 7.5.2, spec/20 2.7", align=32)
+], ref="G45v2 7.5.2", align=32)
 
 PAYLOAD_SF_R1 = Block("PAYLOAD_SF_R1", 8, [
     Ignored(0, 31, 18),
@@ -151,7 +151,7 @@ PAYLOAD_SF_R1 = Block("PAYLOAD_SF_R1", 8, [
     Float("dy0", 5, 31, 0, doc="Y1 - Y0"),
     Float("dy2", 6, 31, 0, doc="Y2 - Y0"),
     Ignored(7),
-], ref="G45v2 7.5.2, spec/20 2.7", align=32)
+], ref="G45v2 7.5.2", align=32)
 
 PAYLOAD_SF_R2 = Block("PAYLOAD_SF_R2", 8, [
     Float("z0", 0, 31, 0),
@@ -162,14 +162,14 @@ PAYLOAD_SF_R2 = Block("PAYLOAD_SF_R2", 8, [
     Float("inverse_w2", 5, 31, 0),
     Ignored(6),
     Ignored(7),
-], ref="G45v2 7.5.2, spec/20 2.7", align=32)
+], ref="G45v2 7.5.2", align=32)
 
 ATTRIBUTE_COEFFICIENTS = Block("ATTRIBUTE_COEFFICIENTS", 4, [
     Float("cx", 0, 31, 0),
     Float("cy", 1, 31, 0),
     Ignored(2),
     Float("c0", 3, 31, 0),
-], ref="G45v2 7.5.4, spec/20 2.8", align=16, doc="the plane of one attribute, attribute-major")
+], ref="G45v2 7.5.4", align=16, doc="the plane of one attribute, attribute-major")
 
 
 # --- PS ---------------------------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ PAYLOAD_PS_R0 = Block("PAYLOAD_PS_R0", 8, [
     Ignored(1, 5, 0),
     Ignored(2),
     *_ps_thread(),
-], ref="G45v2 8.5.2, spec/30 2.7", align=32)
+], ref="G45v2 8.5.2", align=32)
 
 PAYLOAD_PS_R1 = Block("PAYLOAD_PS_R1", 8, [
     Float("x_start", 0, 31, 0),
@@ -221,7 +221,7 @@ PAYLOAD_PS_R1 = Block("PAYLOAD_PS_R1", 8, [
     Uint("viewport_index", 7, 30, 27),
     Uint("render_target_array_index", 7, 26, 16),
     Ignored(7, 15, 0),
-], ref="G45v2 8.5.2, spec/30 2.7", align=32)
+], ref="G45v2 8.5.2", align=32)
 
 PAYLOAD_PS_SUBSPANS_4_7 = Block("PAYLOAD_PS_SUBSPANS_4_7", 8, [
     Uint("pixel_mask", 0, 31, 16, hex=True),
@@ -230,18 +230,18 @@ PAYLOAD_PS_SUBSPANS_4_7 = Block("PAYLOAD_PS_SUBSPANS_4_7", 8, [
     *_subspans(4),
     Ignored(6),
     Ignored(7),
-], ref="G45v2 8.5.2, spec/30 2.7", align=32, doc="of a 32-pixel dispatch")
+], ref="G45v2 8.5.2", align=32, doc="of a 32-pixel dispatch")
 
 SUBSPAN_BYTES = Block("SUBSPAN_BYTES", 1, [
     Uint("pixel_3", 0, 31, 24),
     Uint("pixel_2", 0, 23, 16),
     Uint("pixel_1", 0, 15, 8),
     Uint("pixel_0", 0, 7, 0),
-], ref="spec/30 2.7", doc="a byte for each pixel: upper left, upper right, lower left, lower right")
+], ref="G45v2 8.5.2", doc="a byte for each pixel: upper left, upper right, lower left, lower right")
 
 SUBSPAN_PAIR_NIBBLES = Block("SUBSPAN_PAIR_NIBBLES", 1, [
     Uint(f"subspan_{i >> 2}_pixel_{i & 3}", 0, 4 * i + 3, 4 * i) for i in reversed(range(8))
-], ref="spec/30 2.7", gens=Gen.GEN4)
+], ref="G45v2 8.5.2", gens=Gen.GEN4)
 
 PAYLOAD_PS_ANTIALIAS_STENCIL = Block("PAYLOAD_PS_ANTIALIAS_STENCIL", 8, [
     Array("destination_stencil", 0, SUBSPAN_BYTES, 4),
@@ -249,21 +249,21 @@ PAYLOAD_PS_ANTIALIAS_STENCIL = Block("PAYLOAD_PS_ANTIALIAS_STENCIL", 8, [
     Ignored(5, gens=Gen.GEN4),
     Array("antialias_alpha_u0_4", 6, SUBSPAN_PAIR_NIBBLES, 2, gens=Gen.GEN4),
     Array("antialias_alpha_u0_8", 4, SUBSPAN_BYTES, 4, gens=Gen.GEN45),
-], ref="G45v2 8.5.2, spec/30 2.7", align=32, doc="present with either of the two; also in the render target message")
+], ref="G45v2 8.5.2", align=32, doc="present with either of the two; also in the render target message")
 
 PAYLOAD_PS_CONTIGUOUS_R0 = Block("PAYLOAD_PS_CONTIGUOUS_R0", 8, [
     Uint("x", 0, 31, 0, doc="the upper-left pixel of the block"),
     Uint("y", 1, 31, 0),
     Uint("pixel_mask_0", 2, 31, 0, hex=True),
     *_ps_thread(),
-], ref="G45v2 8.5.3, spec/30 2.8", gens=Gen.GEN45, align=32)
+], ref="G45v2 8.5.3", gens=Gen.GEN45, align=32)
 
 PAYLOAD_PS_CONTIGUOUS_R1 = Block("PAYLOAD_PS_CONTIGUOUS_R1", 8, [
     Float("x_start", 0, 31, 0),
     Float("y_start", 1, 31, 0),
     Uint("pixel_mask_1", 2, 31, 0, hex=True, doc="the lower half of a 64-pixel block"),
     *(Ignored(dword) for dword in range(3, 8)),
-], ref="G45v2 8.5.3, spec/30 2.8", gens=Gen.GEN45, align=32)
+], ref="G45v2 8.5.3", gens=Gen.GEN45, align=32)
 
 BLOCKS: tuple[Block, ...] = (
     VERTEX_HEADER, PAYLOAD_VS_R0, PAYLOAD_GS_R0, PAYLOAD_CLIP_R0, PAYLOAD_SF_R0, PAYLOAD_SF_R1, PAYLOAD_SF_R2,

@@ -1,7 +1,7 @@
 """The commands of the 3D pipeline: pointers to its state, vertex input, non-pipelined state, and the primitive itself.
 
-G45 volume 2, chapters 2, 3, 7 and 8, with the corrections of spec/10 2.2-2.8, spec/20 2.5 and spec/30 2.4-2.5.
-URB_FENCE, PIPE_CONTROL and what 3D shares with media are in `gen4emu.hw.common`, the blocks pointed to in `state`.
+G45 PRM vol. 2, chapters 2, 3, 7 and 8; where the manual contradicts itself, as in Mesa's gen4.xml.  URB_FENCE,
+PIPE_CONTROL and other commands that media shares are in `gen4emu.hw.common`, the state blocks in `gen4emu.hw.state`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from gen4emu.hw.topology import PrimitiveTopology
 
 
 class BufferAccessType(IntEnum):
-    """Which index of a vertex selects the structure in its buffer."""
+    """The index that selects the structure of a vertex in its buffer."""
 
     VERTEXDATA = 0
     INSTANCEDATA = 1
 
 
 class VertexComponentControl(IntEnum):
-    """VFCOMP_*: what VF stores in one component of an element."""
+    """VFCOMP_*: the value that VF stores in one component of an element."""
 
     NOSTORE = 0
     STORE_SRC = 1
@@ -97,7 +97,7 @@ VERTEX_BUFFER_STATE = Block("VERTEX_BUFFER_STATE", 4, [
     Address("buffer_starting_address", 1, 31, 0, target="VERTEX_DATA"),
     Uint("max_index", 2, 31, 0, doc="inclusive; 0 turns the check off"),
     Uint("instance_data_step_rate", 3, 31, 0, doc="of INSTANCEDATA; 0 never advances"),
-], ref="G45v2 3.4.2, spec/10 2.4")
+], ref="G45v2 3.4.2")
 
 VERTEX_ELEMENT_STATE = Block("VERTEX_ELEMENT_STATE", 2, [
     Uint("vertex_buffer_index", 0, 31, 27, high=16),
@@ -116,7 +116,7 @@ VERTEX_ELEMENT_STATE = Block("VERTEX_ELEMENT_STATE", 2, [
     Enum("component_3_control", 1, 18, 16, VertexComponentControl),
     Mbz(1, 15, 8),
     Uint("destination_element_offset", 1, 7, 0, doc="in dwords from the start of the vertex"),
-], ref="G45v2 3.5.2, spec/10 2.5")
+], ref="G45v2 3.5.2")
 
 POLY_STIPPLE_ROW = Block("POLY_STIPPLE_ROW", 1, [
     Uint("pattern", 0, 31, 0, hex=True, doc="bit 31 is the leftmost pixel"),
@@ -144,7 +144,7 @@ _PIPELINED: tuple[Command, ...] = (
         Mbz(5, 4, 0),
         Address("pointer_to_color_calc_state", 6, 31, 6, base="general_state", target="COLOR_CALC_STATE"),
         Mbz(6, 5, 0),
-    ], ref="G45v2 2.5.2, spec/10 2.2"),
+    ], ref="G45v2 2.5.2"),
     gfx("3DSTATE_BINDING_TABLE_POINTERS", 0x7801, 6, [
         Mbz(0, 15, 8),
         Address("pointer_to_vs_binding_table", 1, 31, 5, base="surface_state", target="BINDING_TABLE_STATE"),
@@ -157,22 +157,22 @@ _PIPELINED: tuple[Command, ...] = (
         Mbz(4, 4, 0),
         Address("pointer_to_ps_binding_table", 5, 31, 5, base="surface_state", target="BINDING_TABLE_STATE"),
         Mbz(5, 4, 0),
-    ], ref="G45v2 2.5.3, spec/10 2.3"),
+    ], ref="G45v2 2.5.3"),
     gfx("3DSTATE_VERTEX_BUFFERS", 0x7808, 1, [
         Mbz(0, 15, 8),
         Array("vertex_buffers", 1, VERTEX_BUFFER_STATE),
-    ], ref="G45v2 3.4.1, spec/10 2.4", doc="buffers that are not listed keep their definition"),
+    ], ref="G45v2 3.4.1", doc="buffers that are not listed keep their definition"),
     gfx("3DSTATE_VERTEX_ELEMENTS", 0x7809, 1, [
         Mbz(0, 15, 8),
         Array("vertex_elements", 1, VERTEX_ELEMENT_STATE),
-    ], ref="G45v2 3.5.1, spec/10 2.5", doc="replaces the whole list"),
+    ], ref="G45v2 3.5.1", doc="replaces the whole list"),
     gfx("3DSTATE_INDEX_BUFFER", 0x780A, 3, [
         Mbz(0, 15, 11),
         Bool("cut_index_enable", 0, 10),
         Enum("index_format", 0, 9, 8, IndexFormat),
         Address("buffer_starting_address", 1, 31, 0, target="INDEX_DATA"),
         Address("buffer_ending_address", 2, 31, 0, doc="of the last valid byte; 0 turns the check off"),
-    ], ref="G45v2 3.3.1, spec/10 2.6"),
+    ], ref="G45v2 3.3.1"),
 )
 
 # --- non-pipelined state ----------------------------------------------------------------------------------------------
@@ -192,14 +192,14 @@ _NON_PIPELINED: tuple[Command, ...] = (
         Uint("clipped_drawing_rectangle_x_max", 2, 12, 0, doc="inclusive"),
         Sint("drawing_rectangle_origin_y", 3, 31, 16, low=-8192, high=8191),
         Sint("drawing_rectangle_origin_x", 3, 15, 0, low=-8192, high=8191),
-    ], ref="G45v2 7.3.5.1, spec/20 2.5"),
+    ], ref="G45v2 7.3.5.1"),
     gfx("3DSTATE_CONSTANT_COLOR", 0x7901, 5, [
         Mbz(0, 15, 8),
         Float("blend_constant_color_red", 1, 31, 0),
         Float("blend_constant_color_green", 2, 31, 0),
         Float("blend_constant_color_blue", 3, 31, 0),
         Float("blend_constant_color_alpha", 4, 31, 0),
-    ], ref="spec/30 2.4"),
+    ], ref="Mesa gen4.xml"),
     gfx("3DSTATE_DEPTH_BUFFER", 0x7905, {Gen.GEN4: 5, Gen.GEN45: 6}, [
         Mbz(0, 15, 8),
         Enum("surface_type", 1, 31, 29, DepthSurfaceType),
@@ -227,18 +227,18 @@ _NON_PIPELINED: tuple[Command, ...] = (
         Mbz(4, 0, 0),
         Sint("depth_coordinate_offset_y", 5, 31, 16, low=-8192, high=8191, gens=Gen.GEN45),
         Sint("depth_coordinate_offset_x", 5, 15, 0, low=-8192, high=8191, gens=Gen.GEN45),
-    ], ref="G45v2 8.4.4.1, spec/30 2.5"),
+    ], ref="G45v2 8.4.4.1"),
     gfx("3DSTATE_POLY_STIPPLE_OFFSET", 0x7906, 2, [
         Mbz(0, 15, 8),
         Mbz(1, 31, 13),
         Uint("polygon_stipple_x_offset", 1, 12, 8),
         Mbz(1, 7, 5),
         Uint("polygon_stipple_y_offset", 1, 4, 0),
-    ], ref="G45v2 8.3.3.2, spec/30 2.4"),
+    ], ref="G45v2 8.3.3.2"),
     gfx("3DSTATE_POLY_STIPPLE_PATTERN", 0x7907, 33, [
         Mbz(0, 15, 8),
         Array("rows", 1, POLY_STIPPLE_ROW, 32, doc="from the top"),
-    ], ref="G45v2 8.3.3.3, spec/30 2.4"),
+    ], ref="G45v2 8.3.3.3"),
     gfx("3DSTATE_LINE_STIPPLE", 0x7908, 3, [
         Mbz(0, 15, 8),
         Bool("modify_enable", 1, 31, doc="of the two counters below: context restore only"),
@@ -251,11 +251,11 @@ _NON_PIPELINED: tuple[Command, ...] = (
         Fixed("line_stipple_inverse_repeat_count", 2, 31, 16, frac=13, high=1.0),
         Mbz(2, 15, 9),
         Uint("line_stipple_repeat_count", 2, 8, 0, high=256),
-    ], ref="G45v2 8.3.2.4, spec/30 2.4"),
+    ], ref="G45v2 8.3.2.4"),
     gfx("3DSTATE_GLOBAL_DEPTH_OFFSET_CLAMP", 0x7909, 2, [
         Mbz(0, 15, 8),
         Float("global_depth_offset_clamp", 1, 31, 0),
-    ], ref="G45v2 8.3.3.4, spec/30 2.4"),
+    ], ref="G45v2 8.3.3.4"),
     gfx("3DSTATE_AA_LINE_PARAMETERS", 0x790A, 3, [
         Mbz(0, 15, 8),
         Mbz(1, 31, 24),
@@ -266,7 +266,7 @@ _NON_PIPELINED: tuple[Command, ...] = (
         Fixed("aa_coverage_endcap_bias", 2, 23, 16, frac=8),
         Mbz(2, 15, 8),
         Fixed("aa_coverage_endcap_slope", 2, 7, 0, frac=8),
-    ], ref="G45v2 8.3.2.2, spec/30 2.4", gens=Gen.GEN45),
+    ], ref="G45v2 8.3.2.2", gens=Gen.GEN45),
     # The manual names this command and does not lay it out: the layout is the one that the next generations have.
     gfx("3DSTATE_GS_SVB_INDEX", 0x790B, 4, [
         Mbz(0, 15, 8),
@@ -276,7 +276,7 @@ _NON_PIPELINED: tuple[Command, ...] = (
         Bool("load_internal_vertex_count", 1, 0),
         Uint("streamed_vertex_buffer_index", 2, 31, 0),
         Uint("maximum_index", 3, 31, 0),
-    ], ref="spec/10 2.12", gens=Gen.GEN45),
+    ], ref="Mesa gen6.xml", gens=Gen.GEN45),
 )
 
 # --- the primitive ----------------------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ PRIMITIVE: Command = gfx("3DPRIMITIVE", 0x7B00, 6, [
     Uint("instance_count", 3, 31, 0, low=1),
     Uint("start_instance_location", 4, 31, 0),
     Sint("base_vertex_location", 5, 31, 0, doc="added to indices; RANDOM only"),
-], ref="G45v2 3.6.1, spec/10 2.7")
+], ref="G45v2 3.6.1")
 
 COMMANDS: tuple[Command, ...] = (*_PIPELINED, *_NON_PIPELINED, PRIMITIVE)
 BLOCKS: tuple[Block, ...] = (VERTEX_BUFFER_STATE, VERTEX_ELEMENT_STATE, POLY_STIPPLE_ROW, *payload.BLOCKS)

@@ -1,7 +1,7 @@
-"""The MMIO registers a client, the kernel or an error dump shows: rings, status, errors, statistics, fences; GTT entry.
+"""MMIO registers that clients, the kernel and error states use: rings, status, errors, statistics, fences; GTT entry.
 
-Written from spec/05 2.4 to 2.8 and 2.12.  Undocumented bits are `Ignored`, not `Mbz`: set in a dump they
-are no fault.  The debug registers of 965 volume 4, chapter 3, are in `gen4emu.hw.debug_registers`.
+Sources: Linux 6.1, drivers/gpu/drm/i915 (i915_reg.h, intel_engine_regs.h, intel_ggtt_fencing.c).  Undocumented bits are
+`Ignored`, not `Mbz`: it is not an error if a dump has them set.  Debug registers are in `gen4emu.hw.debug_registers`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Mbz, Uint
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Register
 
-_REF_RING = "spec/05 2.4"
-_REF_OTHER = "spec/05 2.5"
+_REF_RING = "Linux intel_engine_regs.h"
+_REF_OTHER = "Linux i915_reg.h"
 
 
 class AutomaticHeadReport(IntEnum):
-    """How often the ring writes its head to the status page."""
+    """The interval at which the ring writes its head to the status page."""
 
     OFF = 0
     EVERY_64_KIB = 1
@@ -38,7 +38,7 @@ class PageTableSize(IntEnum):
 
 
 class PageTableEntryType(IntEnum):
-    """How the CPU's caches see a page of graphics memory."""
+    """The caching of a page of graphics memory."""
 
     UNCACHED = 0
     SNOOPED = 3
@@ -52,7 +52,7 @@ class FenceTileWalk(IntEnum):
 
 
 class ChannelAddressingMode(IntEnum):
-    """How a mobile memory controller spreads addresses over its channels."""
+    """The distribution of addresses over the channels of a mobile memory controller."""
 
     SINGLE_CHANNEL = 0
     DUAL_CHANNEL_ASYMMETRIC = 1
@@ -80,7 +80,7 @@ def _bits(names: dict[int, str], hi: int = 31, lo: int = 0, *, gens: Gen = Gen.A
 
 
 def _value(name: str = "value") -> list[Field]:
-    """A register that holds one number, or whose bits nobody documents."""
+    """A register that holds one number, or whose bits are undocumented."""
     return [Uint(name, 0, 31, 0, hex=True)]
 
 
@@ -90,7 +90,7 @@ def _masked(names: dict[int, str]) -> list[Field]:
 
 
 # --- rings ------------------------------------------------------------------------------------------------------------
-# spec/05 2.6 swaps the two rows of bits 5:2; the public drivers' names have row 0 in the higher bit of each pair.
+# Bits 5:2: the names in public drivers have row 0 in the higher bit of each pair.
 _INSTDONE = {
     31: "row_0_eu_0", 30: "row_0_eu_1", 29: "row_0_eu_2", 28: "row_0_eu_3",
     27: "row_1_eu_0", 26: "row_1_eu_1", 25: "row_1_eu_2", 24: "row_1_eu_3",
@@ -190,18 +190,18 @@ def _interrupts(name: str, offset: int, doc: str) -> Register:
         Bool("video_user_interrupt", 0, 25, gens=Gen.GEN45),
         Ignored(0, 25, 25, gens=Gen.GEN4),
         *_bits(_INTERRUPTS, 24),
-    ], ref="spec/05 2.7", doc=doc)
+    ], ref="Linux i915_reg.h", doc=doc)
 
 
 def _errors(name: str, offset: int, doc: str) -> Register:
     return Register(name, offset, [
         *_bits({4: "page_table", 1: "memory_refresh", 0: "instruction"}, gens=Gen.GEN4),
         *_bits({5: "page_table", 4: "memory_privilege", 3: "command_privilege", 0: "instruction"}, gens=Gen.GEN45),
-    ], ref="spec/05 2.7", doc=doc)
+    ], ref="Linux i915_reg.h", doc=doc)
 
 
 _RENDER: list[Register] = [
-    Register("RENDER_INSTDONE", 0x206C, _bits(_INSTDONE), ref="spec/05 2.6", doc="1 is idle"),
+    Register("RENDER_INSTDONE", 0x206C, _bits(_INSTDONE), ref="IGT lib/instdone.c", doc="1 is idle"),
     Register("INSTDONE1", 0x207C, [
         *_bits(_INSTDONE1_GEN4, gens=Gen.GEN4),
         *_bits(_INSTDONE1_GEN45, gens=Gen.GEN45),
@@ -255,7 +255,7 @@ _MEMORY: list[Register] = [
         1: "illegal_memory", 0: "host",
     }), ref=_REF_OTHER),
     Register("PGTBL_CTL2", 0x20C4, _value(), ref=_REF_OTHER, gens=Gen.GEN45),
-    # spec/05 2.5 prints 0x10200/0x10600 and 0x10120: Linux reads DCC at 0x10200 and 16 bits at 0x10206/0x10606.
+    # Linux reads DCC at 0x10200 and 16 bits at 0x10206 and 0x10606 (intel_ggtt_fencing.c).
     Register("DCC", 0x10200, _fill([
         Bool("channel_xor_disable", 0, 10),
         Bool("channel_xor_bit_17", 0, 9),
@@ -283,7 +283,7 @@ STATISTICS: tuple[Register, ...] = (
     _counter("CL_PRIMITIVES_COUNT", 0x2340),
     _counter("PS_INVOCATION_COUNT", 0x2348),
     _counter("PS_DEPTH_COUNT", 0x2350),
-    # Their offsets on Gen4.5 are not public; these are Gen6's (spec/05 2.5).
+    # Their offsets on Gen4.5 are not public; these are Gen6's.
     _counter("SO_PRIM_STORAGE_NEEDED", 0x2280, Gen.GEN45),
     _counter("SO_NUM_PRIMS_WRITTEN", 0x2288, Gen.GEN45),
 )
@@ -303,7 +303,7 @@ FENCES: tuple[Register, ...] = tuple(Register(f"FENCE_{i}", 0x3000 + 8 * i, [
     Bool("valid", 0, 0),
     Address("last_page_address", 1, 31, 12),
     Mbz(1, 11, 0),
-], dwords=2, ref="spec/05 2.12") for i in range(FENCE_COUNT))
+], dwords=2, ref="Linux intel_ggtt_fencing.c") for i in range(FENCE_COUNT))
 
 GTT_ENTRY = Block("GTT_ENTRY", 1, [
     Address("physical_address_low", 0, 31, 12),
@@ -312,7 +312,7 @@ GTT_ENTRY = Block("GTT_ENTRY", 1, [
     Mbz(0, 3, 3),
     Enum("entry_type", 0, 2, 1, enum=PageTableEntryType),
     Bool("valid", 0, 0),
-], ref="spec/05 2.8")
+], ref="Linux intel-gtt.c")
 
 BLOCKS: tuple[Block, ...] = (GTT_ENTRY,)
 

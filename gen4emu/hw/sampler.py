@@ -1,7 +1,7 @@
 """The sampler's own state: SAMPLER_STATE, border colors, the chroma key table and the texture palettes.
 
-965 volume 4, 4.7.3 to 4.7.6, with the corrections of spec/50 2.4 to 2.6.  Surfaces are in `gen4emu.hw.surface`, the
-messages that start it all in `gen4emu.hw.messages`.
+965 PRM vol. 4, 4.7.3 to 4.7.6; where the manual contradicts itself, as in Mesa's gen4.xml.  Surfaces are in
+`gen4emu.hw.surface`, the sampler's messages in `gen4emu.hw.messages`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class MapFilter(IntEnum):
 
 
 class PrefilterOperation(IntEnum):
-    """PREFILTEROP_*: true where the texel is to count as zero, the inverse of what an API calls it."""
+    """PREFILTEROP_*: true where the texel counts as zero, the inverse of the function in APIs."""
 
     ALWAYS = 0
     NEVER = 1
@@ -44,7 +44,7 @@ class PrefilterOperation(IntEnum):
 
 
 class CubeSurfaceControlMode(IntEnum):
-    """CUBECTRLMODE_*: what a cube surface makes of the three address control modes."""
+    """CUBECTRLMODE_*: the use of the three address control modes by a cube surface."""
 
     PROGRAMMED = 0
     OVERRIDE = 1
@@ -106,28 +106,28 @@ SAMPLER_STATE = Block("SAMPLER_STATE", 4, [
     Bool("r_address_mag_filter_rounding_enable", 3, 14),
     Bool("r_address_min_filter_rounding_enable", 3, 13),
     Mbz(3, 12, 0),
-], ref="965v4 4.7.3, spec/50 2.4", align=32, doc="an array of up to 16; only its start is aligned")
+], ref="965v4 4.7.3", align=32, doc="an array of up to 16; only its start is aligned")
 
 SAMPLER_BORDER_COLOR_STATE = Block("SAMPLER_BORDER_COLOR_STATE", 4, [
     Float("border_color_red", 0, 31, 0, doc="also for all channels of L and I formats"),
     Float("border_color_green", 1, 31, 0),
     Float("border_color_blue", 2, 31, 0),
     Float("border_color_alpha", 3, 31, 0),
-], ref="965v4 4.7.4, spec/50 2.5", align=32)
+], ref="965v4 4.7.4", align=32)
 
 SAMPLER_PALETTE_RGB_ENTRY = Block("SAMPLER_PALETTE_RGB_ENTRY", 1, [
     Ignored(0, 31, 24, doc="a client keeps an alpha there"),
     Uint("palette_color_red", 0, 23, 16),
     Uint("palette_color_green", 0, 15, 8),
     Uint("palette_color_blue", 0, 7, 0),
-], ref="965v4 4.7.6, spec/50 2.6")
+], ref="965v4 4.7.6")
 
 SAMPLER_PALETTE_ARGB_ENTRY = Block("SAMPLER_PALETTE_ARGB_ENTRY", 1, [
     Uint("palette_color_alpha", 0, 31, 24),
     Uint("palette_color_red", 0, 23, 16),
     Uint("palette_color_green", 0, 15, 8),
     Uint("palette_color_blue", 0, 7, 0),
-], ref="spec/50 2.6", gens=Gen.GEN45)
+], ref="Mesa gen6.xml", gens=Gen.GEN45)
 
 
 def _key(dword: int, bound: str) -> list[Field]:
@@ -140,19 +140,19 @@ COMMANDS: tuple[Command, ...] = (
     gfx("3DSTATE_SAMPLER_PALETTE_LOAD0", 0x7902, 1, [
         Mbz(0, 15, 8),
         Array("palette_colors", 1, SAMPLER_PALETTE_RGB_ENTRY),
-    ], ref="965v4 4.7.6, spec/50 2.6", doc="from entry 0 on; the other entries keep their colors"),
+    ], ref="965v4 4.7.6", doc="from entry 0 on; the other entries keep their colors"),
     gfx("3DSTATE_CHROMA_KEY", 0x7904, 4, [
         Mbz(0, 15, 8),
         Uint("chroma_key_table_index", 1, 31, 30),
         Mbz(1, 29, 0),
         *_key(2, "low"),
         *_key(3, "high"),
-    ], ref="965v4 4.7.5, spec/50 2.6"),
+    ], ref="965v4 4.7.5"),
     # Only later manuals have this command; the second palette exists on Gen4.5, and this is how they load it.
     gfx("3DSTATE_SAMPLER_PALETTE_LOAD1", 0x790C, 1, [
         Mbz(0, 15, 8),
         Array("palette_colors", 1, SAMPLER_PALETTE_ARGB_ENTRY),
-    ], ref="spec/50 2.6", gens=Gen.GEN45),
+    ], ref="Mesa gen6.xml", gens=Gen.GEN45),
 )
 
 BLOCKS: tuple[Block, ...] = (

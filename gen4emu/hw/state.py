@@ -1,7 +1,7 @@
 """The state blocks of the fixed-function units of the 3D pipeline: VS, GS, CLIP, SF, WM and the colour calculator.
 
-G45 volume 2, chapters 4 to 9; bits and corrections as spec/10 2.9-2.10, spec/20 2.1-2.4 and spec/30 2.1-2.3 have them.
-The commands that point here are in `gen4emu.hw.pipeline`.
+G45 PRM vol. 2, chapters 4 to 9; where the manual contradicts itself, as in Mesa's gen4.xml.  The commands that point to
+these blocks are in `gen4emu.hw.pipeline`.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class AaLineDistance(IntEnum):
 
 
 class SubPixelPrecision(IntEnum):
-    """How many fraction bits vertices keep."""
+    """The number of fraction bits of vertex coordinates."""
 
     EIGHT_BITS = 0
     FOUR_BITS = 1
@@ -161,7 +161,7 @@ class BlendFunction(IntEnum):
 
 
 class BlendFactor(IntEnum):
-    """BLENDFACTOR_*.  UNSET is reserved, but it is what every driver leaves behind while blending is off."""
+    """BLENDFACTOR_*.  UNSET is reserved, but every driver leaves it there while blending is off."""
 
     UNSET = 0x00
     ONE = 0x01
@@ -193,7 +193,7 @@ class ColorClampRange(IntEnum):
     RTFORMAT = 2
 
 
-# --- what the thread-spawning units have in common: dwords 0 to 3 -----------------------------------------------------
+# --- dwords 0 to 3, which the thread-spawning units have in common ----------------------------------------------------
 _Used = tuple[When, ...]
 
 
@@ -298,7 +298,7 @@ VS_STATE = Block("VS_STATE", 7, [
     Mbz(6, 31, 2),
     Bool("vertex_cache_disable", 6, 1),
     Bool("vs_function_enable", 6, 0),
-], ref="G45v2 4.2.1.2, spec/10 2.9", align=32)
+], ref="G45v2 4.2.1.2", align=32)
 
 GS_STATE = Block("GS_STATE", 7, [
     *_kernel(),
@@ -327,7 +327,7 @@ GS_STATE = Block("GS_STATE", 7, [
     Bool("discard_adjacency", 6, 29),
     Mbz(6, 28, 4),
     Uint("maximum_vp_index", 6, 3, 0),
-], ref="G45v2 5.2.1.1, spec/10 2.10", align=32)
+], ref="G45v2 5.2.1.1", align=32)
 
 # --- CLIP -------------------------------------------------------------------------------------------------------------
 CLIP_STATE = Block("CLIP_STATE", 11, [
@@ -359,14 +359,14 @@ CLIP_STATE = Block("CLIP_STATE", 11, [
     Float("screen_space_viewport_x_max", 8, 31, 0),
     Float("screen_space_viewport_y_min", 9, 31, 0),
     Float("screen_space_viewport_y_max", 10, 31, 0),
-], ref="G45v2 6.3.1.1, spec/20 2.1", align=32)
+], ref="G45v2 6.3.1.1", align=32)
 
 CLIP_VIEWPORT = Block("CLIP_VIEWPORT", 4, [
     Float("x_min_clip_guardband", 0, 31, 0),
     Float("x_max_clip_guardband", 1, 31, 0),
     Float("y_min_clip_guardband", 2, 31, 0),
     Float("y_max_clip_guardband", 3, 31, 0),
-], ref="G45v2 6.3.1.2, spec/20 2.2", align=32, doc="an array of up to 16")
+], ref="G45v2 6.3.1.2", align=32, doc="an array of up to 16")
 
 # --- SF ---------------------------------------------------------------------------------------------------------------
 SF_STATE = Block("SF_STATE", 8, [
@@ -406,7 +406,7 @@ SF_STATE = Block("SF_STATE", 8, [
     Enum("vertex_sub_pixel_precision_select", 7, 12, 12, SubPixelPrecision),
     Bool("use_point_width_state", 7, 11, doc="else the width in the vertex header"),
     Fixed("point_width", 7, 10, 0, frac=3),
-], ref="G45v2 7.4.1, spec/20 2.3", align=32)
+], ref="G45v2 7.4.1", align=32)
 
 SF_VIEWPORT = Block("SF_VIEWPORT", 8, [
     Float("viewport_matrix_element_m00", 0, 31, 0),
@@ -419,7 +419,7 @@ SF_VIEWPORT = Block("SF_VIEWPORT", 8, [
     Uint("scissor_rectangle_x_min", 6, 15, 0, high=8191),
     Uint("scissor_rectangle_y_max", 7, 31, 16, high=8191),
     Uint("scissor_rectangle_x_max", 7, 15, 0, high=8191),
-], ref="G45v2 7.4.2, spec/20 2.4", align=32, doc="an array of up to 16")
+], ref="G45v2 7.4.2", align=32, doc="an array of up to 16")
 
 # --- WM ---------------------------------------------------------------------------------------------------------------
 WM_STATE = Block("WM_STATE", 8, [
@@ -464,7 +464,7 @@ WM_STATE = Block("WM_STATE", 8, [
     Bool("dispatch_8_pixel_enable", 5, 0),
     Float("global_depth_offset_constant", 6, 31, 0),
     Float("global_depth_offset_scale", 7, 31, 0),
-], ref="G45v2 8.2.1, spec/30 2.1", align=32)
+], ref="G45v2 8.2.1", align=32)
 
 # --- colour calculator ------------------------------------------------------------------------------------------------
 _UNORM8_ALPHA = (when("alpha_test_format", AlphaTestFormat.UNORM8),)
@@ -527,12 +527,12 @@ COLOR_CALC_STATE = Block("COLOR_CALC_STATE", 8, [
     Mbz(7, 31, 8, when=_UNORM8_ALPHA),
     Uint("alpha_reference_value_as_unorm8", 7, 7, 0, when=_UNORM8_ALPHA),
     Float("alpha_reference_value_as_float32", 7, 31, 0, when=_FLOAT32_ALPHA),
-], ref="G45v2 9.2.1, spec/30 2.2", align=64)
+], ref="G45v2 9.2.1", align=64)
 
 CC_VIEWPORT = Block("CC_VIEWPORT", 2, [
     Float("minimum_depth", 0, 31, 0),
     Float("maximum_depth", 1, 31, 0),
-], ref="G45v2 9.2.2, spec/30 2.2", align=32, doc="an array of up to 16")
+], ref="G45v2 9.2.2", align=32, doc="an array of up to 16")
 
 BLOCKS: tuple[Block, ...] = (
     VS_STATE, GS_STATE, CLIP_STATE, CLIP_VIEWPORT, SF_STATE, SF_VIEWPORT, WM_STATE, COLOR_CALC_STATE, CC_VIEWPORT,

@@ -1,7 +1,7 @@
-"""SURFACE_STATE and the binding table: how the sampler and the data port see memory as a surface.
+"""SURFACE_STATE and the binding table: memory as the sampler and the data port address it.
 
-965 volume 4, 4.7.1 and 4.7.2, with the sixth dword and the media boundary modes of Gen4.5 (spec/50 2.1, 2.2).
-The formats are in `gen4emu.hw.formats`; where a texel of a surface lies is not described here.
+965 PRM vol. 4, 4.7.1 and 4.7.2, with the sixth dword and the media boundary modes of Gen4.5 (Mesa's gen45.xml).
+Formats are in `gen4emu.hw.formats`.  The position of a texel in memory is not described here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class MipMapLayoutMode(IntEnum):
 
 
 class MediaBoundaryPixelMode(IntEnum):
-    """Which row a media block read returns for one above or below the surface."""
+    """The row that a media block read returns for rows above or below the surface."""
 
     NORMAL = 0
     PROGRESSIVE = 2
@@ -65,7 +65,7 @@ _TILED, _LINEAR = (when("tiled_surface", 1),), (unless("tiled_surface", 1),)
 BINDING_TABLE_STATE = Block("BINDING_TABLE_STATE", 1, [
     Address("surface_state_pointer", 0, 31, 5, base="surface_state", target="SURFACE_STATE"),
     Mbz(0, 4, 0),
-], ref="965v4 4.7.1, spec/50 2.1", align=32, doc="one entry of up to 256; the table is 32-byte aligned")
+], ref="965v4 4.7.1", align=32, doc="one entry of up to 256; the table is 32-byte aligned")
 
 SURFACE_STATE = Block("SURFACE_STATE", {Gen.GEN4: 5, Gen.GEN45: 6}, [
     Enum("surface_type", 0, 31, 29, SurfaceType),
@@ -117,11 +117,11 @@ SURFACE_STATE = Block("SURFACE_STATE", {Gen.GEN4: 5, Gen.GEN45: 6}, [
     Mbz(5, 24, 24, gens=Gen.GEN45),
     Uint("y_offset", 5, 23, 20, scale=2, gens=Gen.GEN45, doc="in rows"),
     Mbz(5, 19, 0, gens=Gen.GEN45),
-], ref="965v4 4.7.2, spec/50 2.2", align=32)
+], ref="965v4 4.7.2", align=32)
 
 
 def buffer_entries(surface: View) -> int:
-    """How many entries a SURFTYPE_BUFFER has: 1 to 2^27, from the three places that hold the number."""
+    """The number of entries of a SURFTYPE_BUFFER, 1 to 2^27, from the three fields that hold it."""
     last: int = surface.buffer_entries_26_20 << 20 | surface.buffer_entries_19_7 << 7 | surface.buffer_entries_6_0
     return last + 1
 

@@ -1,7 +1,6 @@
-"""The primitive topologies of the 3D pipeline and what the units agree on about each.
+"""The primitive topologies of the 3D pipeline, and facts about each that all units share.
 
-Models the encoding shared by VF, GS, CLIP, SF and WM (G45 volume 2, tables 2-1 and 3-1); how each unit takes a
-topology apart is the unit's own business and not here.
+The encoding of VF, GS, CLIP, SF and WM (G45 PRM vol. 2, tables 2-1 and 3-1).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from enum import IntEnum
 
 
 class PrimitiveTopology(IntEnum):
-    """3D_PrimTopoType (spec/10 2.8)."""
+    """3D_PrimTopoType."""
 
     POINTLIST = 0x01
     LINELIST = 0x02
@@ -35,7 +34,7 @@ class PrimitiveTopology(IntEnum):
     TRIFAN_NOSTIPPLE = 0x16
 
 
-# G45 volume 2, 3.3.1: a cut index is undefined with any other topology.
+# G45 PRM vol. 2, 3.3.1: a cut index is undefined with any other topology.
 CUT_INDEX_TOPOLOGIES: frozenset[PrimitiveTopology] = frozenset(PrimitiveTopology) - {
     PrimitiveTopology.TRIFAN, PrimitiveTopology.QUADLIST, PrimitiveTopology.QUADSTRIP, PrimitiveTopology.POLYGON,
     PrimitiveTopology.RECTLIST, PrimitiveTopology.LINELOOP, PrimitiveTopology.TRIFAN_NOSTIPPLE,
@@ -46,7 +45,7 @@ ADJACENCY_TOPOLOGIES: frozenset[PrimitiveTopology] = frozenset({
     PrimitiveTopology.TRISTRIP_ADJ,
 })
 
-# G45 volume 2, 5.5.1: what may leave the GS stage; CLIP strips adjacency when GS is off, SF knows none of the others.
+# G45 PRM vol. 2, 5.5.1: topologies that may leave the GS stage.  CLIP strips adjacency when GS is off.
 GS_OUTPUT_TOPOLOGIES: frozenset[PrimitiveTopology] = frozenset(PrimitiveTopology) - ADJACENCY_TOPOLOGIES - {
     PrimitiveTopology.QUADLIST, PrimitiveTopology.QUADSTRIP, PrimitiveTopology.LINELOOP,
 }
