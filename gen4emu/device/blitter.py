@@ -1,4 +1,4 @@
-"""The blitter: 2D commands taken apart here and drawn by the C core (spec/05 2.13, 3.13 to 3.16).
+"""The blitter: unpacks 2D commands; the C core draws them.
 
 What a command brings is known from the fields its layout has; PIXEL, SCANLINES and TEXT draw with what the last SETUP
 command left.
@@ -25,8 +25,8 @@ _BYTES = {blt.ColorDepth.BPP_8: 1, blt.ColorDepth.BPP_16_565: 2, blt.ColorDepth.
           blt.ColorDepth.BPP_32: 4}
 _FORMATS = {1: SurfaceFormat.L8_UNORM, 2: SurfaceFormat.B5G6R5_UNORM, 4: SurfaceFormat.B8G8R8A8_UNORM}
 
-# The 8x8 shapes of XY_MONO_PAT_FIXED_BLT, a byte a row, after the hatches of the same names (spec/05 2.13: no public
-# table has the exact bits).
+# The 8x8 shapes of XY_MONO_PAT_FIXED_BLT, a byte a row, after the hatches with these names: no public
+# table has the exact bits.
 _FIXED: dict[int, bytes] = {
     blt.FixedPattern.HORIZONTAL: bytes([0, 0, 0, 0xFF, 0, 0, 0, 0]),
     blt.FixedPattern.VERTICAL: bytes([0x08] * 8),
@@ -48,7 +48,7 @@ class BlitTooLarge(Gen4emuError):
 
 
 class Blitter:
-    """Executes BLT commands; keeps what the SETUP commands set."""
+    """Executes BLT commands and keeps the state that SETUP commands set."""
 
     def __init__(self, memory: Memory, gen: Gen) -> None:
         self.memory, self.gen = memory, gen
@@ -56,16 +56,16 @@ class Blitter:
         self._setup: dict[str, Any] = {}
         self.budget = 1 << 40  # pixels
         self.pixels = 0  # of the last blit, clipped
-        self._drawn: Any = None  # the last blit as the core knows it
+        self._drawn: Any = None  # the last blit: the core's `struct g4_blit`
         self._clip = (0, 0, 0, 0)  # x1, y1, x2, y2 of the last SETUP or SETUP_CLIP
 
     @property
     def faults(self) -> Faults:
-        """What blits met."""
+        """Faults of blits."""
         return port_faults(self._port)
 
     def execute(self, command: Command, words: Words) -> Target | None:
-        """Draw; returns the surface that was drawn to."""
+        """Draw.  Returns the surface that was drawn to."""
         v = command.view(words, gen=self.gen, dwords=len(words))
         self.pixels, self._drawn = 0, None
         if command.name == "XY_SETUP_CLIP_BLT" or command.name in _SETUPS:
@@ -163,7 +163,7 @@ class Blitter:
                 "range_high": v.transparency_color_high}
 
     def _setup_drawing(self, v: View, name: str) -> dict[str, Any]:
-        """PIXEL, SCANLINES, TEXT: with the colours, pattern and destination of the last SETUP."""
+        """PIXEL, SCANLINES and TEXT, with the colours, pattern and destination of the last SETUP."""
         if not self._setup:
             return {}
         raw = dict(self._setup)
@@ -192,7 +192,7 @@ class Blitter:
 
     # --- counters --------------------------------------------------------------------------------------------------
     def requested(self) -> tuple[SurfaceBytes, ...]:
-        """The bytes that the last blit requested: every pixel of its rectangle, whatever transparency leaves out."""
+        """The bytes that the last blit requested: every pixel of its rectangle, transparent ones included."""
         raw, pixels = self._drawn, self.pixels
         if not pixels:
             return ()
@@ -236,7 +236,7 @@ def _reads_destination(raw: Any) -> bool:
 
 
 def _pitch(pitch: int, tiled: bool) -> int:
-    """Bytes; the hardware drops the low two bits of a linear pitch (spec/05 Q14)."""
+    """The pitch in bytes.  The hardware ignores the low two bits of a linear pitch."""
     return pitch * 4 if tiled else pitch & ~3
 
 

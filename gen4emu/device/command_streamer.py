@@ -48,18 +48,18 @@ class Decoded:
 
 @dataclass(slots=True)
 class Work:
-    """What is being executed: for the error state of a hang."""
+    """The ring and the batch that are being executed, for the error state of a hang."""
 
     ring: bytes = b""
     ring_address: int = 0
     wrap: tuple[int, int] | None = None
     ring_at: int = 0  # offset of the command in `ring`
-    batch: int | None = None  # where the batch of that command starts
+    batch: int | None = None  # start of the batch of that command
 
 
 @dataclass(slots=True)
 class Findings:
-    """What was met that is not modelled or not right: kind -> how often, and where first."""
+    """Commands that are not modelled or not valid: by kind, how often, and the first address."""
 
     count: collections.Counter[str] = field(default_factory=collections.Counter)
     first: dict[str, str] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class CommandListener(Protocol):
 
 
 class CommandStreamer:
-    """One ring's parser.  `run_ring` and `run_batch` execute until there is nothing left."""
+    """Parses one ring.  `run_ring` and `run_batch` return after the last command."""
 
     def __init__(self, gen: Gen, memory: Memory, registers: RegisterFile, executor: Executor, strict: bool = False,
                  max_batch_dwords: int = MAX_BATCH_DWORDS, ring: str = "RENDER",
@@ -104,7 +104,7 @@ class CommandStreamer:
         self.catalogue = catalogue_of(gen)
         self._family = catalogue_of(self.catalogue.generation.parts)  # executed even if only other parts document it
         self.executor = executor
-        self.ring = ring  # what its registers are called
+        self.ring = ring  # the prefix of its registers
         self.max_batch_dwords = max_batch_dwords
         self.numbers = numbers or DrawNumbers()
         self.state = ContextState(gen, memory)
@@ -132,7 +132,7 @@ class CommandStreamer:
 
     # --- parsing ---------------------------------------------------------------------------------------------------
     def run_ring(self, ring: bytes, address: int, wrap: tuple[int, int] | None = None) -> None:
-        """Execute ring contents that lie at a graphics address, batches included.
+        """Execute ring contents at a graphics address, batches included.
 
         `wrap` is the start and size of a ring whose end lies inside of the contents.
         """
@@ -169,7 +169,7 @@ class CommandStreamer:
         self._wait_for_threads(finish=True)
 
     def _run_batch(self) -> None:
-        """Execute the batch that the reader was sent to, until MI_BATCH_BUFFER_END."""
+        """Execute the batch at the reader's target, until MI_BATCH_BUFFER_END."""
         self.position.address, self.position.in_batch, self.position.header = 0, True, 0
         try:
             for decoded, command in self._reader.batch(self.max_batch_dwords):
@@ -189,7 +189,7 @@ class CommandStreamer:
         return Decoded(length, self._handler(header, length))
 
     def _handler(self, header: int, length: int) -> Handler:
-        """The function that executes a command of which `length` dwords are there."""
+        """The function that executes a command of which `length` dwords are present."""
         known = self._family.command_for(header)
         if known is None:
             return self._unknown
@@ -204,7 +204,7 @@ class CommandStreamer:
         return self._numbered(handler, command) if command.draws else handler
 
     def listen(self, listener: CommandListener | None) -> None:
-        """Notify `listener` of commands and contexts from now on.  Without one, nothing is spent on it."""
+        """Notify `listener` of commands and contexts from now on.  None costs nothing."""
         self._listener = listener
         self._forget_headers()
 
@@ -265,7 +265,7 @@ class CommandStreamer:
             self.executor.wait_for_media(finish)
 
     def _after_threads(self, handler: Handler, finish: bool) -> Handler:
-        """Media threads on their way see the state of their time; some commands wait for their end (spec/70 3.1)."""
+        """Wait for media threads first: running threads use the state from when they started."""
         def wait(words: Words) -> None:
             self._wait_for_threads(finish)
             handler(words)
@@ -277,14 +277,14 @@ class CommandStreamer:
         self._pipe_selected()
 
     def _pipe_selected(self) -> None:
-        """3DPRIMITIVE means something else to the media pipeline."""
+        """Select the meaning of 3DPRIMITIVE, which depends on the pipeline."""
         handler = self._preload if self.state.raw.media_selected else self.executor.draw
         if self._handlers["3DPRIMITIVE"] != handler:
             self._handlers["3DPRIMITIVE"] = handler
             self._forget_headers()
 
     def _preload(self, words: Words) -> None:
-        """965: vertices go no further than the cache, which is how indirect data gets there early (spec/70 3.1)."""
+        """3DPRIMITIVE of the media pipeline: 965 fetches vertices and drops them, to prefetch indirect data."""
         if not self.gen & Gen.GEN4:
             self.findings.add("3DPRIMITIVE while the media pipeline is selected", self._where())
         elif self.state.raw.vf_statistics:
@@ -292,7 +292,7 @@ class CommandStreamer:
                 self.state.raw.counter[counter] += words[1]
 
     def _padded(self, command: Command, handler: Handler) -> Handler:
-        """A command shorter than its layout has zero operands where it ends (CM-02)."""
+        """Report a command that is shorter than its layout, and execute it with zeros for the missing operands."""
         def pad(words: Words) -> None:
             missing = command.size(self.gen) - len(words)
             if missing > 0:
@@ -314,11 +314,11 @@ class CommandStreamer:
 
     @property
     def faults(self) -> Faults:
-        """What its own writes met."""
+        """Faults of its own writes."""
         return port_faults(self._port)
 
     def reset(self) -> None:
-        """Forget what was running, as a reset of the engine does.  The context that ran starts anew (spec/05 3.3)."""
+        """Drop the running batch, as a reset of the engine does.  The context that ran has its initial state."""
         self._reader.stop()
         self.position.address, self.position.in_batch, self.position.header = 0, False, 0
         self.work = Work()
@@ -338,7 +338,7 @@ class CommandStreamer:
                          f"(header 0x{self.position.header:08x})")
 
     def update_error_registers(self, busy: Sequence[str] = ()) -> None:
-        """IPEHR, ACTHD, IPEIR, INSTDONE as an error state would show them (spec/05 2.4, 2.6).
+        """Set IPEHR, ACTHD, IPEIR and INSTDONE for an error state.
 
         `busy` names units by their bits in INSTDONE and INSTDONE1; the parser waits for them.
         """

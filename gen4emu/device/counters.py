@@ -1,4 +1,4 @@
-"""Exact counters of draws, blits and media objects: what each unit did, which bytes it requested (docs/counters.md).
+"""Exact counters of draws, blits and media objects: work and requested bytes of each unit (docs/counters.md).
 
 The core sums them (native/eu/counters.h); they are the same for any number of workers and for every vector width.
 """
@@ -54,12 +54,12 @@ class Objects(_Sums):
     assembled: int = 0  # that reach the clipper
     clip_discarded: int = 0  # dropped by it
     clipped: int = 0  # given to a thread of the clipper
-    clip_output: int = 0  # that these threads put out
+    clip_output: int = 0  # that these threads emit
     objects: int = 0  # that reach SF: assembled - clip_discarded - clipped + clip_output
     not_a_number: int = 0  # dropped by SF for a NaN in a position
     degenerate: int = 0  # dropped for having no area or length
     culled: int = 0  # dropped by the cull mode
-    outside: int = 0  # dropped because drawing rectangle and scissor leave nothing of their bounds
+    outside: int = 0  # dropped because their bounds are outside of drawing rectangle or scissor
     no_pixel: int = 0  # dropped because they hold no sample point
     set_up: int = 0  # the others
 
@@ -75,7 +75,7 @@ class Fragments(_Sums):
     early_depth_failed: int = 0
     without_shader: int = 0  # that passed where no pixel shader is dispatched
     shaded: int = 0  # that got into pixel shader threads
-    ended: int = 0  # that these threads still had in the render target write that ends them
+    ended: int = 0  # live in the render target write that ends these threads
     alpha_failed: int = 0
     late_tested: int = 0  # against depth or stencil, after the pixel shader
     late_stencil_failed: int = 0
@@ -202,7 +202,7 @@ class Counters:
 
 @dataclass(slots=True, frozen=True)
 class CountedDraw:
-    """A draw command that has been executed, and what it did."""
+    """A draw command that has been executed, with its counters."""
 
     place: Place
     kind: DrawKind
@@ -237,7 +237,7 @@ _ORDER = {role: i for i, role in enumerate((*_ROLES.values(), BLIT_SOURCE, BLIT_
 
 
 def take(native: Any, pixels: int = 0, blits: tuple[SurfaceBytes, ...] = ()) -> Counters:
-    """The core's counters since they were last taken, with what the blitter did; they start from 0 again."""
+    """Take the core's counters, with those of the blitter.  They start from 0 again."""
     raw = lib.g4_device_counters(native)
     if raw == ffi.NULL:
         raise ValueError("the device does not count")

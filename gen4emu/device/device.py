@@ -65,7 +65,7 @@ class Device:
         self._counting = False
         self._counted_media: _Begun | None = None  # the media object whose threads may still run
         self.submissions = 0  # that have ended
-        self.frame = 0  # the frame that is being drawn, as the owner of the device counts them
+        self.frame = 0  # the frame that is being drawn; the owner of the device sets it
         self._hook_registers()
         self.observer = Observer(self.native)
         self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state,
@@ -203,11 +203,11 @@ class Device:
     @counting.setter
     def counting(self, on: bool) -> None:
         if lib.g4_device_count(self.native, on) != lib.G4_OK:
-            raise MemoryError("no room for counters")
+            raise MemoryError("not enough memory for counters")
         self._counting, self._counted_media = on, None
 
     def _begun(self) -> _Begun:
-        """The draw command that began last."""
+        """The most recent draw command."""
         numbers = self.numbers
         return self.place, numbers.kind, numbers.address, numbers.words.tobytes()
 
@@ -219,7 +219,7 @@ class Device:
             listener.draw_counted(counted)
 
     def _count_media(self, targets: tuple[Target, ...] = ()) -> None:
-        """The last media object has ended, as far as counters go: its threads have, or the next draw begins."""
+        """Count the last media object, because its threads have ended or the next draw begins."""
         draw, self._counted_media = self._counted_media, None
         if draw is not None:
             self._count(draw, targets)
@@ -271,9 +271,9 @@ class Device:
         for listener in self._listeners:
             listener.flip(address)
 
-    def media_payloads(self, room: int) -> MediaPayloads:
-        """Collect what the next `room` media threads start with."""
-        return MediaPayloads(self.native, room)
+    def media_payloads(self, capacity: int) -> MediaPayloads:
+        """Collect the payloads of the next `capacity` media threads."""
+        return MediaPayloads(self.native, capacity)
 
     def _blit(self, command: Command, words: Words) -> None:
         if self._counting:
@@ -302,9 +302,9 @@ class Device:
         return self._engine
 
     def reset(self) -> None:
-        """After a hang: every engine drops what it was running, rings are empty, error registers say nothing.
+        """Recover from a hang: every engine drops its batch, rings are empty, error registers are cleared.
 
-        The state of the contexts that ran starts anew; saved contexts and memory stay.
+        Contexts that ran have their initial state; saved contexts and memory stay.
         """
         lib.g4_device_media_reset(self.native)
         for engine, streamer in self.streamers.items():
@@ -318,14 +318,14 @@ class Device:
         for name in ("EIR", "ESR", "PGTBL_ER"):
             self.registers.poke(self.registers.offset(name), 0)
 
-    # --- looking ---------------------------------------------------------------------------------------------------
+    # --- results ---------------------------------------------------------------------------------------------------
     def take_targets(self) -> list[Target]:
         """The surfaces drawn to since the last call, in the order of first use."""
         return self.targets.take()
 
     @property
     def findings(self) -> Findings:
-        """What the command streamers met that is not modelled or not right."""
+        """Commands that are not modelled or not valid, of all command streamers."""
         merged = Findings()
         for streamer in self.streamers.values():
             merged.count += streamer.findings.count
@@ -335,14 +335,14 @@ class Device:
 
     @property
     def faults(self) -> Faults:
-        """Accesses to memory that went wrong: of draws and blits, of command streamers, of whoever looked."""
+        """Failed accesses to memory: of draws, blits, command streamers and the host."""
         found = self.memory.faults + log_faults(lib.g4_device_faults(self.native)) + self.blitter.faults
         for streamer in self.streamers.values():
             found = found + streamer.faults
         return found
 
     def events(self) -> list[EventCount]:
-        """What kernels and messages did against the rules."""
+        """Rules that kernels and messages broke, and how often."""
         found = []
         for kind, text in EVENT_TEXT.items():
             event = lib.g4_device_event(self.native, kind)
@@ -351,7 +351,7 @@ class Device:
         return found
 
     def error_records(self) -> list[ErrorRecord]:
-        """The first bad message that each shared function got (spec/60 9.3)."""
+        """The first bad message of each shared function."""
         found = []
         for function in range(16):
             raw = lib.g4_device_error(self.native, function)

@@ -1,6 +1,6 @@
-"""What a device looks like after a hang, as the text that the kernel writes then (spec/06 2.7, spec/05 2.4).
+"""Writes the state of a hung device in the text format of the kernel's error states.
 
-Unlike the kernel's, this error state holds all of memory up to a limit, so that a replay of it does what hung again.
+Unlike the kernel's, this error state holds all of memory up to a limit, so that a replay of it hangs again.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gen4emu.trace.write_error_state import Report, Section, write_report
 DEFAULT_LIMIT_BYTES = 64 << 20
 _BATCH_BYTES = 256 << 10
 _PIECE_BYTES = 1 << 20
-_RING_BYTES = 2 << 20  # RING_CTL can name no more
-_NEAR_BYTES = 256 << 10  # of what a pointer in the state points to
+_RING_BYTES = 2 << 20  # the maximum of RING_CTL
+_NEAR_BYTES = 256 << 10  # around an address in the state
 
 _GLOBAL = ("EIR", "IER", "PGTBL_ER")
 _FENCES = 16
-# The kernel's names, and ours behind the ring's prefix.
+# The kernel's names, and the project's names after the prefix of the ring.
 _ENGINE = (("IPEIR", "IPEIR"), ("IPEHR", "IPEHR"), ("INSTDONE", "INSTDONE"), ("INSTPS", "INSTPS"), ("HWS", "HWS_PGA"),
            ("FADDR", "DMA_FADD"))
 
@@ -78,7 +78,7 @@ def _report(device: Device, reason: str, process: str, pid: int) -> tuple[Report
 
 
 def _ring(streamer: CommandStreamer) -> Section | None:
-    """The ring as far as it was handed over; None for a batch without a ring."""
+    """The ring contents that were submitted; None for a batch without a ring."""
     work = streamer.work
     if not work.ring:
         return None
@@ -99,7 +99,7 @@ def _ring(streamer: CommandStreamer) -> Section | None:
 
 
 def _batch(memory: Memory, streamer: CommandStreamer) -> tuple[int, int] | None:
-    """The batch that the ring started: from its start to the end of what is known to follow it."""
+    """Start and end of the batch that the ring started: at most to the end of the memory that has contents there."""
     start = streamer.work.batch
     if start is None:
         return None
@@ -110,7 +110,7 @@ def _batch(memory: Memory, streamer: CommandStreamer) -> tuple[int, int] | None:
 
 
 def _sections(device: Device, ring: Section | None, limit: int) -> Iterator[Section]:
-    """The batch, the ring, then everything else in memory, what the state points to first."""
+    """The batch, the ring, then all other memory, beginning with the memory that the state points to."""
     memory = device.memory
     streamer = device.streamers[device.engine]
     batch = _batch(memory, streamer)
@@ -133,7 +133,7 @@ def _sections(device: Device, ring: Section | None, limit: int) -> Iterator[Sect
 
 
 def _pieces(memory: Memory, taken: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Written memory in pieces that are not too large, without what is in sections already."""
+    """Written memory in pieces of limited size, without the parts that are in sections already."""
     for address, size in memory.ranges():
         parts = [(address, address + size)]
         for low, high in taken:
@@ -145,7 +145,7 @@ def _pieces(memory: Memory, taken: list[tuple[int, int]]) -> Iterator[tuple[int,
 
 
 def _pointers(streamer: CommandStreamer) -> list[int]:
-    """Where the state of the context looks for things, most wanted first."""
+    """The addresses in the state of the context, most important first."""
     raw = streamer.state.raw
     addresses = [raw.wm_state, raw.sf_state, raw.vs_state, raw.gs_state, raw.clip_state, raw.cc_state,
                  *raw.binding_table, raw.surface_state_base, raw.general_state_base]

@@ -1,4 +1,4 @@
-"""Media threads as lines of JSON: `gen4emu replay --macroblocks FILE` (spec/70 2.10, 2.11).
+"""Media threads as lines of JSON: `gen4emu replay --macroblocks FILE`.
 
 One line a thread, in the order in which they start.  What VFE's modes make of a macroblock is taken apart by the
 layouts of `gen4emu.hw.media_inline`; docs/media.md has the format.
@@ -20,16 +20,16 @@ from gen4emu.hw.media import VfeMode
 from gen4emu.hw.media_inline import MEDIA_INLINE_IS, MEDIA_INLINE_VC1_IT, PAYLOAD_AVC_INLINE, PAYLOAD_VLD_R1
 from gen4emu.selection import ALL, Selection
 
-ROOM = 512  # threads that one command may start; 2 MB
+MAX_THREADS = 512  # of one command; 2 MB
 BLOCKS = ("y0", "y1", "y2", "y3", "cb", "cr")
 _BLOCK_REGISTERS = 4
 
-# What comes first in a thread's data.
+# The layout at the start of a thread's data.
 _LAYOUTS: dict[int, Block] = {
     VfeMode.VLD: PAYLOAD_VLD_R1, VfeMode.IS: MEDIA_INLINE_IS, VfeMode.AVC_IT: PAYLOAD_AVC_INLINE,
     VfeMode.AVC_MC: PAYLOAD_AVC_INLINE, VfeMode.VC1_IT: MEDIA_INLINE_VC1_IT,
 }
-_WITH_BLOCKS = (VfeMode.VLD, VfeMode.IS, VfeMode.VC1_IT)  # coefficients lie behind it, of coded blocks only
+_WITH_BLOCKS = (VfeMode.VLD, VfeMode.IS, VfeMode.VC1_IT)  # followed by the coefficients of coded blocks
 
 
 def describe(payload: MediaPayload, gen: Gen) -> dict[str, Any]:
@@ -66,22 +66,22 @@ def _plain(value: Any) -> Any:
 
 
 def _coefficients(rows: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
-    """Those that are not 0: index, which is row * 8 + column, and value."""
+    """The coefficients that are not 0: index, which is row * 8 + column, and value."""
     words = [word for row in rows for word in row]
     values = struct.unpack(f"<{2 * len(words)}h", struct.pack(f"<{len(words)}I", *words))
     return [(index, value) for index, value in enumerate(values) if value]
 
 
 class MacroblockWriter(Listener):
-    """Writes every thread that a device starts; keeps no more than those of one command."""
+    """Writes every thread that a device starts.  Keeps only the threads of one command."""
 
     def __init__(self, device: Device, output: TextIO, submissions: Selection = ALL) -> None:
-        """Threads of other submissions are left out."""
+        """Writes only threads of `submissions`."""
         self._gen, self._output, self._submissions = device.info.gen, output, submissions
         self._device, self._last, self._thread = device, -1, 0
 
     def start(self) -> None:
-        self._payloads = MediaPayloads(self._device.native, ROOM)
+        self._payloads = MediaPayloads(self._device.native, MAX_THREADS)
         self._device.add_listener(self)
 
     def media_done(self) -> None:
@@ -94,8 +94,8 @@ class MacroblockWriter(Listener):
         if number in self._submissions:
             for i in range(len(self._payloads)):
                 self._write(1, describe(self._payloads[i], self._gen))
-            if started > ROOM:
-                self._write(started - ROOM, {"lost": started - ROOM})
+            if started > MAX_THREADS:
+                self._write(started - MAX_THREADS, {"lost": started - MAX_THREADS})
         self._payloads.restart()
 
     def _write(self, threads: int, line: dict[str, Any]) -> None:

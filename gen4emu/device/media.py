@@ -1,4 +1,4 @@
-"""Media threads, looked at: the registers they start with (spec/70 2.10, 2.11; native/media/)."""
+"""Payloads of media threads: the registers with which they start (native/media/)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gen4emu._native import ffi, lib
 
 @dataclass(frozen=True, slots=True)
 class MediaPayload:
-    """What one thread starts with.  Registers are tuples of eight dwords."""
+    """The initial registers of one thread.  Registers are tuples of eight dwords."""
 
     descriptor: int  # graphics address of the interface descriptor
     kernel: int  # graphics address of the first instruction
-    mode: int  # of VFE when it made the thread: VfeMode, or a reserved value; of a child: 0
+    mode: int  # the VfeMode that started the thread, or a reserved value; of a child: 0
     child: bool
     first: int  # the register after R0 and the constants
     registers: tuple[tuple[int, ...], ...]
@@ -30,29 +30,29 @@ class MediaPayload:
 
     @property
     def data(self) -> tuple[tuple[int, ...], ...]:
-        """What follows the constants."""
+        """The registers after the constants."""
         return self.registers[self.first:]
 
 
 class MediaPayloads:
-    """The payloads of threads that start from now on, the first `room` of them."""
+    """The payloads of the next `capacity` threads that start."""
 
-    def __init__(self, native: Any, room: int) -> None:
-        self._native, self._room = native, room
+    def __init__(self, native: Any, capacity: int) -> None:
+        self._native, self._capacity = native, capacity
         self.restart()
 
     def restart(self) -> None:
-        """Forget them, and collect as many again."""
-        if lib.g4_device_media_watch(self._native, self._room) != lib.G4_OK:
-            raise MemoryError("no room for so many payloads")
+        """Drop them, and collect as many again."""
+        if lib.g4_device_media_watch(self._native, self._capacity) != lib.G4_OK:
+            raise MemoryError("not enough memory for the payloads")
 
     @property
     def started(self) -> int:
-        """How many threads there were, room or not."""
+        """The number of threads that started, even if their payloads were not kept."""
         return int(lib.g4_device_media_watched(self._native))
 
     def __len__(self) -> int:
-        return min(self.started, self._room)
+        return min(self.started, self._capacity)
 
     def __getitem__(self, index: int) -> MediaPayload:
         raw = lib.g4_device_media_payload(self._native, index if index >= 0 else index + len(self))

@@ -1,4 +1,4 @@
-"""Memory of a device: a 32-bit graphics address space of 4 KiB pages behind a page table (spec/05 2.8, 3.10).
+"""Memory of a device: a 32-bit graphics address space of 4 KiB pages behind a page table.
 
 The pages and the table belong to the C core (native/core/memory.h); this module loads captures into
 them, inspects state and reports faults.  Tiling is in gen4emu.device.tiling.  No ring, no registers: see the device.
@@ -19,19 +19,20 @@ from gen4emu.core_enums import FaultKind as FaultKind
 from gen4emu.core_enums import PageFlags as PageFlags
 from gen4emu.core_enums import Unit as Unit
 from gen4emu.errors import FieldError, Gen4emuError
+from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.registers import GTT_ENTRY, PageTableEntryType
 
 PAGE_SIZE = 4096
-GTT_ENTRIES_GEN4 = 512 * 1024 // 4  # [BW/CL]: 512 KiB of entries map 512 MiB
-GTT_ENTRIES_GEN45 = 2 * 1024 * 1024 // 4  # [CTG/EL]: up to 2 GiB
-MAX_GTT_ENTRIES = 1 << 20  # all that a 32-bit address can name
+GTT_ENTRIES_GEN4 = BY_NAME["965gm"].gtt_entries
+GTT_ENTRIES_GEN45 = BY_NAME["g45"].gtt_entries
+MAX_GTT_ENTRIES = 1 << 20  # a 32-bit address space
 DEFAULT_LIMIT_BYTES = 1 << 30
 _ADDRESS_SPACE = 1 << 32
 
 
 class Missing(Enum):
-    """What a read does about memory that is not there."""
+    """The result of a read of memory that does not exist."""
 
     RAISE = "raise"
     ZERO = "zero"  # reads as zeros, silently
@@ -40,7 +41,7 @@ class Missing(Enum):
 
 @dataclass(slots=True, frozen=True)
 class Pte:
-    """A page table entry taken apart (spec/05 2.8).  Types 1 and 2 are reserved, but captures contain them."""
+    """A page table entry.  Types 1 and 2 are reserved, but captures contain them."""
 
     physical: int
     type: int = PageTableEntryType.UNCACHED
@@ -60,7 +61,7 @@ class Pte:
 
 @dataclass(slots=True, frozen=True)
 class Fault:
-    """One access that went wrong; `entry` is the page table entry of the address."""
+    """One access that failed; `entry` is the page table entry of the address."""
 
     kind: FaultKind
     address: int
@@ -73,7 +74,7 @@ class Fault:
 
 @dataclass(slots=True, frozen=True)
 class Faults:
-    """What went wrong so far: how often, by kind, and what first.  One count is one access to one page."""
+    """Failed accesses: their number by kind, and the first of each.  One count is one access to one page."""
 
     counts: dict[FaultKind, int]
     first: dict[FaultKind, Fault]
@@ -97,7 +98,7 @@ class Page:
 
 
 class MemoryFault(Gen4emuError):
-    """An access from outside to memory that is not there or may not be written."""
+    """A host access to memory that does not exist or is read-only."""
 
     def __init__(self, fault: Fault) -> None:
         self.fault = fault
@@ -110,7 +111,7 @@ class Memory:
     Without `strict_pte` every page below `gtt_entries` exists, reads as zeros until it is written, and is its own
     physical page: what captures need.  With it, only pages with a valid entry (`set_gtt`) exist, and pages of others
     (`map_external`).  `strict` makes a fault stop the unit that meets it; else reads give 0 and writes are dropped.
-    All pages are given back by `close()` or at the end of a `with` block.
+    All pages are freed by `close()` or at the end of a `with` block.
     """
 
     def __init__(self, gtt_entries: int = GTT_ENTRIES_GEN45, strict: bool = False, *, strict_pte: bool = False,
@@ -126,12 +127,12 @@ class Memory:
             raise MemoryError("no memory for a page table")
         self._mem = ffi.gc(handle, lib.g4_mem_destroy)
         self._port = self._new_port(Unit.CPU, quiet=False)
-        self._external: list[tuple[int, int, Any]] = []  # start, end, what keeps the buffer alive; disjoint, sorted
+        self._external: list[tuple[int, int, Any]] = []  # start, end, reference to the buffer; disjoint, sorted
 
     # --- life ---
 
     def close(self) -> None:
-        """Give everything back.  The memory can not be used afterwards."""
+        """Free everything.  The memory cannot be used afterwards."""
         if self._mem is not None:
             ffi.release(self._mem)
             self._mem = None
@@ -179,7 +180,7 @@ class Memory:
     # --- contents ---
 
     def write(self, address: int, data: bytes | bytearray | memoryview) -> None:
-        """Place bytes as the CPU or a capture does.  With `strict_pte`, pages without entry get one (spec/06 3.1).
+        """Place bytes as the CPU or a capture does.  With `strict_pte`, pages without entry get one.
 
         On a MemoryFault the bytes before the page that failed are written.
         """
@@ -192,7 +193,7 @@ class Memory:
             raise MemoryFault(_fault(fault))
 
     def _create_entries(self, address: int, size: int) -> None:
-        """Give unmapped pages a physical page that no capture names: in the last 4 GiB of the 36-bit space."""
+        """Map pages without entry to physical pages that no capture uses: in the last 4 GiB of the 36-bit space."""
         for start, end in self._runs(PageFlags.PRESENT, PageFlags(0), address, address + size):
             pages = range(start // PAGE_SIZE, min(end // PAGE_SIZE, self.gtt_entries))
             self.set_gtt(pages.start, [Pte(0xF_0000_0000 + page * PAGE_SIZE).encode() for page in pages])
@@ -231,7 +232,7 @@ class Memory:
     # --- the map ---
 
     def set_gtt(self, first: int, entries: Sequence[int]) -> None:
-        """Write page table entries from number `first` on.  Kept always, used with `strict_pte`."""
+        """Write page table entries from number `first` on.  They are always stored, but used only with `strict_pte`."""
         if not entries:
             return
         if first < 0 or first + len(entries) > self.gtt_entries:
@@ -252,9 +253,9 @@ class Memory:
         return int(lib.g4_mem_physical(self.handle, address))
 
     def map_external(self, address: int, buffer: Any, read_only: bool = False) -> None:
-        """Let pages be somebody else's memory (an mmap, say), without a copy, until `unmap_external` or `clear`.
+        """Back pages by an external buffer, such as an mmap, without a copy, until `unmap_external` or `clear`.
 
-        `read_only` keeps the device from writing; a buffer that can not be written needs it.
+        `read_only` keeps the device from writing; it is required for read-only buffers.
         """
         view = ffi.from_buffer("uint8_t[]", buffer, require_writable=not read_only)
         size = len(view)
@@ -274,21 +275,21 @@ class Memory:
         self._forget_external(address, address + size)
 
     def _forget_external(self, start: int, end: int) -> None:
-        """Let go of buffers whose last page goes; of one that keeps pages on either side, those stay entered."""
+        """Release buffers whose last page is unmapped.  The pages of a buffer on either side of the range stay."""
         first = bisect_right(self._external, start, key=itemgetter(1))
         last = bisect_left(self._external, end, key=itemgetter(0))
         kept = [part for low, high, view in self._external[first:last]
                 for part in ((low, start, view), (end, high, view)) if part[0] < part[1]]
         self._external[first:last] = kept
 
-    # --- looking at the map ---
+    # --- queries of the map ---
 
     def page_flags(self, address: int) -> PageFlags:
         _check_range(address, 0, _ADDRESS_SPACE)
         return PageFlags(lib.g4_mem_page_flags(self.handle, address // PAGE_SIZE))
 
     def is_mapped(self, address: int, size: int = 1) -> bool:
-        """Whether all these bytes exist: have contents, or (`strict_pte`) a valid page table entry."""
+        """Whether all these bytes exist, that is, have contents or (`strict_pte`) a valid page table entry."""
         return not self.unmapped(address, size)
 
     def unmapped(self, address: int, size: int) -> list[tuple[int, int]]:
@@ -329,17 +330,17 @@ class Memory:
 
     @property
     def owned_bytes(self) -> int:
-        """Host memory used for pages of our own."""
+        """Host memory used for pages that are not external."""
         return int(lib.g4_mem_owned_pages(self.handle)) * PAGE_SIZE
 
-    # --- what changed, what went wrong ---
+    # --- changes and faults ---
 
     def mark(self) -> int:
         """A point in time, for `changed_since`."""
         return int(lib.g4_mem_mark(self.handle))
 
     def changed_since(self, mark: int, address: int, size: int) -> bool:
-        """Whether these pages may have changed since.  Always true for pages of others and with `strict_pte`."""
+        """Whether these pages may have changed since.  Always true for external pages and with `strict_pte`."""
         _check_range(address, size, _ADDRESS_SPACE)
         return bool(lib.g4_mem_changed_since(self.handle, address, size, mark))
 
@@ -349,7 +350,7 @@ class Memory:
 
 
 class ProbePort:
-    """A port for one look from outside, with a log of its own, which is dealt with at the end as `missing` says."""
+    """A port for one host access.  Its log is handled at the end as `missing` says."""
 
     def __init__(self, memory: Memory, missing: Missing, unit: Unit) -> None:
         self._memory, self._missing = memory, missing

@@ -1,4 +1,4 @@
-"""Where in a trace something happens: frame, submission and draw, all numbered from 0 (docs/identity.md)."""
+"""The position of a draw in a trace: frame, submission and draw, all numbered from 0 (docs/identity.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DrawKind(Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """A draw command of a trace.  Before the first one of a submission: the one that comes next."""
+    """A draw command of a trace.  Before the first draw of a submission: the next draw."""
 
     frame: int
     submission: int
@@ -35,7 +35,7 @@ class Place:
 
 
 class DrawNumbers:
-    """Numbers the draw commands of a device, whichever of its engines runs them."""
+    """Numbers the draw commands of a device, across its engines."""
 
     __slots__ = ("address", "counts", "draw", "ended", "first", "kind", "total", "words")
 
@@ -45,7 +45,7 @@ class DrawNumbers:
         # The last one that has begun.
         self.draw = 0
         self.first = 0  # media objects run together: the first one of those that have not ended; else `draw`
-        self.ended = True  # what it drew is in memory
+        self.ended = True  # its results are in memory
         self.kind = DrawKind.PRIMITIVE
         self.address = 0
         self.words: memoryview = memoryview(b"").cast("I")

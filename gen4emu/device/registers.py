@@ -1,7 +1,6 @@
-"""The MMIO register file of a device: 512 KiB, sparse; what is not known is plain storage (spec/05 2.4, 2.5, CM-63).
+"""The MMIO register file of a device: 512 KiB, sparse, and interrupts and errors, which are bits in it.
 
-Masked registers, the ring registers and the statistics have the behaviour of the description; everything else reads
-back what was written.
+Masked registers, ring registers and statistics behave as documented; all others return the value that was written.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Write = Callable[[int], None]
 
 
 class RegisterFile:
-    """Registers by byte offset.  Units hook the offsets whose reads or writes do something."""
+    """Registers by byte offset.  Units hook the offsets whose reads or writes have an effect."""
 
     def __init__(self, gen: Gen) -> None:
         self._gen = gen
@@ -74,7 +73,7 @@ class RegisterFile:
         self._cleared.add(offset)
 
     def read(self, offset: int) -> int:
-        """The dword at an offset; beyond the register space 0, as nothing answers there."""
+        """The dword at an offset; 0 beyond the register space."""
         hook = self._reads.get(offset)
         return hook() & 0xFFFFFFFF if hook is not None else self._values.get(offset, 0)
 
@@ -96,16 +95,16 @@ class RegisterFile:
             hook(value)
 
     def poke(self, offset: int, value: int) -> None:
-        """What the hardware itself puts there: no masks, no hooks."""
+        """Store a value as the hardware does: without masks and hooks."""
         self._values[offset] = value & 0xFFFFFFFF
 
     def dump(self) -> dict[str, int]:
-        """The registers that a user would want to see, by name."""
+        """All registers by name."""
         return {name: self.read(r.offset) for name, r in self._names.items()}
 
 
 class Interrupts:
-    """Raises interrupts and errors in the register file."""
+    """Raises interrupts and errors in the register file.  Software polls: no interrupt is delivered."""
 
     def __init__(self, registers: RegisterFile, write_status_page: Callable[[int, int], None]) -> None:
         self._registers = registers
@@ -119,7 +118,7 @@ class Interrupts:
             registers.on_clear(clear)
 
     def notify(self, name: str) -> None:
-        """An interrupt by its bit's name in IIR: ISR shows it, IIR latches it unless IMR masks it."""
+        """Raise the interrupt with this bit name in IIR: ISR shows it, IIR latches it unless IMR masks it."""
         r, bit = self._registers, self._bits[name]
         r.poke(self._isr, r.read(self._isr) | bit)
         if not r.read(self._imr) & bit:
@@ -128,7 +127,7 @@ class Interrupts:
             self._write_status_page(0, r.read(self._isr))
 
     def error(self, name: str) -> None:
-        """An error by its bit's name in EIR: latched there unless EMR masks it."""
+        """Raise the error with this bit name in EIR: latched there unless EMR masks it."""
         r, bit = self._registers, self._errors[name]
         r.poke(self._esr, r.read(self._esr) | bit)
         if not r.read(self._emr) & bit:
@@ -136,7 +135,7 @@ class Interrupts:
             self.notify("master_error")
 
     def page_fault(self, unit: str) -> None:
-        """An access without a valid page table entry; `unit` is the bit's name in PGTBL_ER."""
+        """Report an access without a valid page table entry; `unit` is the name of a bit in PGTBL_ER."""
         r = self._registers
         r.poke(self._pgtbl_er, r.read(self._pgtbl_er) | self._table_errors[unit])
         self.error("page_table")

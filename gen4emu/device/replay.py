@@ -1,4 +1,4 @@
-"""Replaying a trace on a device: what was drawn, when a frame is complete, what went wrong."""
+"""Replays a trace on a device: frames with the surfaces that were drawn to, and damage of the trace."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gen4emu.trace.reader import Trace
 
 _MAX_DIFFERENCES = 10  # that are listed
 _PIECE_BYTES = 1 << 20
-_LARGE_RANGE = 64 << 20  # of an expectation: no buffer of a program is so large without most of it being there
+_LARGE_RANGE = 64 << 20  # of an expectation: a larger buffer of a program would mostly have contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Frame:
 
 
 class _Stop(Exception):
-    """Nothing more of the trace is needed."""
+    """The rest of the trace is not needed."""
 
 
 class _Progress(Listener):
@@ -65,7 +65,7 @@ class Replay:
         self.device: Device | None = Device(info, options) if info is not None else None
         self.on_start: Callable[[Device], None] | None = None  # called with the device before the first submission
         self.on_draw: Callable[[int], None] | None = None  # called with the number of every draw that has ended
-        self.on_counters: Callable[[CountedDraw], None] | None = None  # called with what each draw did
+        self.on_counters: Callable[[CountedDraw], None] | None = None  # called with the counters of each draw
         self.submissions = 0  # that have begun
         self.frame_count = 0  # frames that have ended
         self.warnings: list[str] = []
@@ -96,20 +96,20 @@ class Replay:
                     return
 
     def look_for_damage(self) -> None:
-        """After a run that has ended early: read the rest of the file, too, so that `damage` is all of it."""
+        """After a run that ended early: read the rest of the file, too, so that `damage` is complete."""
         self.damage += [found for found in self.trace.damage() if found not in self.damage]
 
     def stop(self) -> None:
-        """From `on_draw`: nothing more of the trace."""
+        """For use in `on_draw`: end the run."""
         raise _Stop
 
     @property
     def draws(self) -> int:
-        """How many draw commands have begun: primitives, blits and media objects."""
+        """The number of draw commands that have begun: primitives, blits and media objects."""
         return 0 if self.device is None else self.device.numbers.total
 
     def has_ended(self, draws: Selection) -> bool:
-        """From `on_draw`: whether the draw is selected that has ended, or one of media objects that ran together."""
+        """For use in `on_draw`: whether the draw that has ended is selected, or one of several media objects."""
         assert self.device is not None
         return draws.overlaps(self.device.numbers.first, self.device.numbers.draw)
 
@@ -119,7 +119,7 @@ class Replay:
         return Place(0, 0, 0) if self.device is None else self.device.place
 
     def _is_done(self) -> bool:
-        """Whether nothing is selected of what follows."""
+        """Whether nothing that follows is selected."""
         ended = 0 if self.device is None else self.device.submissions
         following = (self.frame_count, ended, self.draws)
         return all(s is None or s.is_over(n) for s, n in zip(self._selected, following, strict=True))
@@ -190,7 +190,7 @@ class Replay:
             raise _Stop
 
     def _dumped(self, dump: events.SurfaceDump) -> tuple[Target, ...]:
-        """The picture that a trace requests; one that nothing could have is damage."""
+        """The picture that a trace requests.  An impossible size is damage."""
         self._running().take_targets()  # this frame is the surface that is shown
         target = _dump_target(dump)
         problem = check_picture_size(target.width, target.height)
@@ -200,7 +200,7 @@ class Replay:
         return ()
 
     def _compare(self, expected: events.ExpectedMemory) -> None:
-        """Memory against what the capture says it held."""
+        """Compare memory with the expectation of a capture."""
         if self._holds(expected):
             return
         self.differences += 1
@@ -209,7 +209,7 @@ class Replay:
                                  f"0x{expected.address:08x} differ from the memory of the capture")
 
     def _holds(self, expected: events.ExpectedMemory) -> bool:
-        """Large ranges are read in pieces, and only if memory has that much: a record of 40 bytes must stay cheap."""
+        """Large ranges are read in pieces, and only if memory has that much: a record of 40 bytes must be cheap."""
         memory = self._running().memory
         if expected.size > _LARGE_RANGE and memory.owned_bytes < expected.size:
             return False

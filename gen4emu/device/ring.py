@@ -11,7 +11,7 @@ from gen4emu.device.registers import RegisterFile
 
 
 class Ring:
-    """One ring's registers, `prefix` being RENDER or VIDEO."""
+    """The registers of one ring; `prefix` is RENDER or VIDEO."""
 
     def __init__(self, prefix: str, memory: Memory, registers: RegisterFile, streamer: CommandStreamer) -> None:
         self._memory, self._registers, self._streamer = memory, registers, streamer

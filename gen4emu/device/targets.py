@@ -1,4 +1,4 @@
-"""Which surfaces a draw writes to, for saving pictures (spec/06 3.5); the C core finds them (native/draw/drawn.c)."""
+"""The surfaces that a draw writes to, for saving pictures; the C core finds them (native/draw/)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.surface import SURFACE_STATE, SurfaceType
 
-_MOST = 256  # as many as a binding table has entries
+_MOST = 256  # the entries of a binding table
 _STATE_BYTES = ffi.sizeof("uint32_t[6]")
 _KNOWN_STATES = 4096
 
@@ -23,7 +23,7 @@ MOST_PIXELS = 1 << 26  # 8192 x 8192
 
 
 def check_picture_size(width: int, height: int) -> str | None:
-    """What is wrong with the size of a picture that a trace, a program or a user wants; None if nothing is.
+    """Why a picture that a trace, a program or a user requests cannot have this size, or None.
 
     This is the only limit on pictures, so it applies to all of them.
     """
@@ -44,7 +44,7 @@ class Target:
     height: int
     pitch: int
     tiling: Tiling
-    x: int = 0  # where the image starts in the tiled whole: levels, array elements, cube faces
+    x: int = 0  # start of the image in the tiled surface: levels, array elements, cube faces
     y: int = 0
     level: int = 0
     slice: int = 0
@@ -59,8 +59,8 @@ class TargetFinder:
         self.gen = gen
         self.latest: tuple[Target, ...] = ()  # of the last draw or blit alone
         self._found: dict[Target, None] = {}
-        self._known: dict[bytes, tuple[Target, ...]] = {}  # by the states that say so
-        self._last: bytes | None = None  # those of the last draw: its targets have been found already
+        self._known: dict[bytes, tuple[Target, ...]] = {}  # by the state that selects them
+        self._last: bytes | None = None  # of the last draw, whose targets are known
         self._states = ffi.new("uint32_t[][6]", _MOST)
         self._bytes = ffi.buffer(self._states)
 
@@ -70,7 +70,7 @@ class TargetFinder:
         self._last = None
 
     def put_back(self, targets: Iterable[Target]) -> None:
-        """Enter targets that were taken before again, ahead of those found since."""
+        """Put targets that were taken back, before those found since."""
         self._found = dict.fromkeys((*targets, *self._found))
 
     def take(self) -> list[Target]:
@@ -115,7 +115,7 @@ class TargetFinder:
             *self._place(words, level, surface.minimum_array_element), level, surface.minimum_array_element)
 
     def _place(self, words: tuple[int, ...], level: int, element: int) -> tuple[int, int]:
-        """Where an image of a surface starts, in texels; the core knows the miptree layouts (native/core/surface.h)."""
+        """The start of an image in its surface, in texels, by the core's miptree layouts (native/core/surface.h)."""
         place = ffi.new("uint32_t[2]")
         if not lib.g4_surface_place(ffi.new("uint32_t[6]", list(words)), int(self.gen), level, element, place):
             return 0, 0
@@ -134,7 +134,7 @@ class TargetFinder:
 
 
 def join_planes(planes: list[Target]) -> list[Target]:
-    """Luma with the two planes of half its size that come after it, as one target (spec/70 5.5)."""
+    """Luma with the two planes of half its size that follow it, as one target."""
     joined: list[Target] = []
     rest = sorted(planes, key=lambda p: p.address)
     while rest:
@@ -149,7 +149,7 @@ def join_planes(planes: list[Target]) -> list[Target]:
 
 
 def _as_bytes(plane: Target) -> Target:
-    """Media blocks are raw bytes: whether the format has a sign says nothing about the picture."""
+    """The unsigned format: media blocks are raw bytes, so the sign of a format does not matter."""
     grey = plane.format in (SurfaceFormat.R8_SINT, SurfaceFormat.R8_UINT, SurfaceFormat.R8_UNORM)
     return replace(plane, kind="media", format=SurfaceFormat.L8_UNORM if grey else plane.format)
 

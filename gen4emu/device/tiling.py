@@ -1,7 +1,7 @@
-"""How surfaces lie in memory: linear, X, Y and W tiles, the bit-6 swizzle, fences (spec/05 2.11, 2.12, 3.11, 3.12).
+"""The layout of surfaces in memory: linear, X, Y and W tiles, the bit-6 swizzle, fences.
 
 The arithmetic is in the C core (native/core/tiling.h, native/core/aperture.c).
-Coordinates are in bytes and rows where a name says so, else in pixels.  W is no surface mode of Gen4.
+Coordinates are in bytes and rows where a name says so, else in pixels.  W is not a surface mode of Gen4.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WALKS = {Tiling.X: FenceTileWalk.XMAJOR, Tiling.Y: FenceTileWalk.YMAJOR}
 
 
 def tiled_offset(tiling: Tiling, pitch_bytes: int, x_bytes: int, y: int) -> int:
-    """Where a byte lies, from the start of its surface, before any swizzle."""
+    """The offset of a byte from the start of its surface, without swizzle."""
     _check_pitch(tiling, pitch_bytes)
     if not 0 <= x_bytes < pitch_bytes or not 0 <= y < _ADDRESS_SPACE:
         raise FieldError(f"byte {x_bytes} of row {y} is outside of a surface with a pitch of {pitch_bytes} bytes")
@@ -46,9 +46,9 @@ def tiled_coordinates(tiling: Tiling, pitch_bytes: int, offset: int) -> tuple[in
 
 
 def swizzled(swizzle: Swizzle, address: int, physical: int | None = None) -> int:
-    """The address that the memory controller uses; applied again it gives the first one back.
+    """The address that the memory controller uses; applied twice it is the identity.
 
-    Modes with bit 17 look at the physical address, which is taken to be the address itself if not given.
+    Modes with bit 17 use the physical address, which defaults to the address itself.
     """
     physical = address if physical is None else physical
     if not 0 <= address < 1 << 64 or not 0 <= physical < 1 << 64:
@@ -58,7 +58,7 @@ def swizzled(swizzle: Swizzle, address: int, physical: int | None = None) -> int
 
 @dataclass(slots=True, frozen=True)
 class SurfaceLayout:
-    """Where the pixels of a two-dimensional surface are.  `cpp` is bytes per pixel."""
+    """The positions of the pixels of a two-dimensional surface.  `cpp` is bytes per pixel."""
 
     base: int
     pitch_bytes: int
@@ -106,7 +106,7 @@ class SurfaceLayout:
     def write(self, memory: Memory, pixels: bytes | bytearray | memoryview, x: int = 0, y: int = 0,
               width: int | None = None, height: int | None = None, missing: Missing = Missing.RAISE,
               unit: Unit = Unit.CPU) -> None:
-        """The reverse of `read`; what lies outside of the surface is dropped."""
+        """The inverse of `read`; pixels outside of the surface are dropped."""
         rectangle = self._rectangle(x, y, width, height)
         source = ffi.from_buffer("uint8_t[]", pixels)
         if len(source) != rectangle.width_bytes * rectangle.height:
@@ -125,7 +125,7 @@ class SurfaceLayout:
 
 @dataclass(slots=True, frozen=True)
 class Fence:
-    """A fence register: a tiled region of the CPU's aperture (spec/05 2.12)."""
+    """A fence register: a tiled region of the CPU's aperture."""
 
     start: int
     size: int
@@ -159,7 +159,7 @@ class Fence:
 
 
 class Aperture:
-    """What the CPU sees of memory: tiled regions look linear where a fence covers them."""
+    """Memory as the CPU accesses it: regions that a fence covers look linear."""
 
     def __init__(self, memory: Memory, fences: Sequence[int] = (), swizzle_x: Swizzle = Swizzle.NONE,
                  swizzle_y: Swizzle = Swizzle.NONE) -> None:
@@ -171,7 +171,7 @@ class Aperture:
         self._native = ffi.new("struct g4_aperture *", (native, swizzle_x, swizzle_y))
 
     def fence_at(self, address: int) -> int | None:
-        """The number of the fence that covers an address: the lowest, where several do."""
+        """The number of the fence that covers an address; the lowest of several."""
         _check_span(address, 1)
         number = int(lib.g4_aperture_find_fence(self._native, address))
         return None if number < 0 else number
