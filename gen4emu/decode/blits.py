@@ -1,4 +1,4 @@
-"""The operands of 2D commands as surfaces: where, how large, how deep, how tiled (spec/05 2.13).
+"""The operands of 2D commands as surfaces: address, size, depth, tiling.
 
 The fields are spread over the words of a command and mean bytes or dwords by the tiling; here they come together.
 """
@@ -17,7 +17,7 @@ from gen4emu.hw.layout import Block, View
 
 @dataclass(slots=True, frozen=True)
 class Operand:
-    """A rectangle of one surface.  Pitch in bytes, negative for bottom-up; width in bytes where there are no pixels."""
+    """A rectangle of one surface.  Pitch in bytes, negative for bottom-up; width in bytes if there are no pixels."""
 
     side: str  # "destination" or "source"
     address: int
@@ -35,7 +35,7 @@ class Operand:
 
     @property
     def bytes(self) -> int:
-        """What the rectangle spans in memory, for linear surfaces from its first row on."""
+        """The range of memory that the rectangle spans; for linear surfaces, from its first row on."""
         return abs(self.pitch_bytes) * max(0, self.height)
 
     def to_dict(self) -> dict[str, int | str | bool]:

@@ -29,7 +29,7 @@ _BODIES_KEPT = 1 << 16
 _HEADERS_KEPT = 1 << 14
 _SCAN_LIMIT = 1024  # dwords skipped at once in search of a plausible header
 _DEPTH_LIMIT = 8
-_BUDGET_BYTES = 1 << 18  # plus four times what is in memory: batches that overlap must not multiply the work
+_BUDGET_BYTES = 1 << 18  # plus four times the size of memory: overlapping batches must not multiply the work
 
 Yielded = Command | BatchStart | BatchEnd | Diagnostic
 _Run = Generator[Yielded, None, int | None]
@@ -37,7 +37,7 @@ _FLOW = {"MI_BATCH_BUFFER_START": "start", "MI_BATCH_BUFFER": "range", "MI_BATCH
 
 
 class Kind:
-    """What a layout says about all its commands: how long they may be, and what the walker does after them."""
+    """Properties of all commands with one layout: the lengths that they may have, and the walker's action."""
 
     __slots__ = ("action", "draws", "flow", "layout", "least", "limited", "quiet")
 
@@ -56,7 +56,7 @@ class Kind:
 
 
 class Header:
-    """What a header dword alone says about its command."""
+    """Properties of a command that its header determines."""
 
     __slots__ = ("action", "draws", "dwords", "flow", "layout", "least", "most", "name", "plain")
 
@@ -109,7 +109,7 @@ class CommandWalker:
         }
         self.draws = 0  # draw commands so far, of batches that run
         self._runs = True  # whether this batch runs, or is only shown
-        self._draws_of: dict[int, int] = {}  # how many each batch of this submission holds, by its address
+        self._draws_of: dict[int, int] = {}  # the number in each batch of this submission, by its address
         self._started: set[int] = set()  # batches of this submission
         self._budget = 0
         self._watch: int | None = None  # the address at which the command streamer hung
@@ -178,7 +178,7 @@ class CommandWalker:
         return None
 
     def _command(self, reader: CommandReader[Header], info: Header, words: Words) -> Command:
-        """The node of the command that was just read, with its diagnostics and with what it points to."""
+        """The node of the command that was just read, with its diagnostics and everything that it points to."""
         address, dwords = reader.position.address, info.dwords
         raw = words.tobytes()
         if len(words) < dwords:
@@ -195,7 +195,7 @@ class CommandWalker:
         return node
 
     def _examine(self, reader: CommandReader[Header], node: Command, info: Header) -> int:
-        """Complete the node of a command that is not plain.  Returns its length, repetitions and nonsense included."""
+        """Complete the node of a command that is not plain.  Returns its length with repetitions and skipped dwords."""
         window, at = reader.window, reader.at
         following = at + info.dwords
         if node.body.words[0] == 0 and following < len(window) and not window[following]:
@@ -303,7 +303,7 @@ class CommandWalker:
         return body
 
     def _diagnose(self, node: Command, info: Header) -> None:
-        """Complaints about fields, and about the length: it comes from the header, a table only checks it."""
+        """Report invalid fields, and a length in the header that the layout does not allow."""
         if info.dwords < info.least:
             self._complain(node, "short-command", f"{info.dwords} dwords, needs {info.least}; the rest reads as zero")
         elif info.dwords > info.most:
@@ -327,7 +327,7 @@ class CommandWalker:
                                                 f"dword{'s' if skipped > 1 else ''}", header)
 
     def _resynchronise(self, words: memoryview, i: int, end: int) -> int:
-        """Where to go on after an unknown header: behind its length if that looks right, else at the next that does."""
+        """The index after an unknown header: the end by its length if a command is there, else the next command."""
         if client_of(words[i]) in (Client.MI, Client.BLT, Client.GFXPIPE) and self._plausible(words, end):
             return end
         for j in range(i + 1, min(i + _SCAN_LIMIT, len(words))):
@@ -336,7 +336,7 @@ class CommandWalker:
         return min(i + _SCAN_LIMIT, len(words))
 
     def _plausible(self, words: memoryview, i: int) -> bool:
-        """Whether a known command without complaints starts here, and another behind it."""
+        """Whether a known command without complaints starts here, followed by another."""
         for _ in range(2):
             if i >= len(words):
                 return True

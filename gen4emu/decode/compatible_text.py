@@ -1,4 +1,4 @@
-"""The text layouts that users of other decoders know: libdrm's and aubinator's (spec/06 3.6, TR-16, TR-17).
+"""Output in the text layouts of other decoders: libdrm's and aubinator's.
 
 Same nodes, other looks: one line a dword with its address, or one line a field with its name in words.
 """

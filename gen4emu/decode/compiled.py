@@ -17,7 +17,7 @@ from gen4emu.hw.layout import Block
 
 T = TypeVar("T")
 
-_CACHE_LIMIT = 1024  # values kept for one dword: hostile input must not fill memory
+_CACHE_LIMIT = 1024  # values cached for one dword: bounds the memory that hostile input can use
 _FLOAT = struct.Struct("<f")
 _WORD = struct.Struct("<I")
 
@@ -26,7 +26,7 @@ Conditional = tuple[Field, str]  # a field, and a Python expression that says wh
 
 
 class Maker(Protocol[T]):
-    """How one kind of result is made and joined.  Results are added with `+`, so strings and tuples serve."""
+    """Makes and joins one kind of result.  Results are added with `+`, so they are strings or tuples."""
 
     zero: T
 
@@ -40,11 +40,11 @@ class Maker(Protocol[T]):
         """Whether a field can contribute at all."""
 
     def source(self, layout: Block, index: int, fields: Sequence[Conditional], scope: dict[str, Any]) -> str | None:
-        """The same as `dword` as a Python expression of `v`; None where it is not that simple."""
+        """`dword` as a Python expression of `v`, or None if there is no simple one."""
 
 
 class _Cache(dict[Any, Any]):
-    """Results by value, made when first asked for."""
+    """Results by value, made on first use."""
 
     __slots__ = ("make",)
 
@@ -96,7 +96,7 @@ class Compiled(Generic[T]):
         return [f for f in self.layout.fields_for(self.gen) if f.dword == dword and self.maker.relevant(f)]
 
     def _needs(self, dword: int) -> list[int]:
-        """The dwords that decide what this one says, itself first."""
+        """The dwords that the result of this one depends on, itself first."""
         needs = {dword}
         for f in self._fields(dword):
             needs.update(range(f.dword, f.last_dword + 1))
@@ -245,7 +245,7 @@ class _Complaints:
         return type(f).complaint is not Field.complaint and not isinstance(f, Ignored)
 
     def source(self, layout: Block, index: int, fields: Sequence[Conditional], scope: dict[str, Any]) -> str | None:
-        """One condition for all that can be wrong; what is wrong then is found field by field."""
+        """One condition for all rules; only if it fails, fields are checked one by one."""
         mask = want = 0
         terms = []
         for f, condition in fields:
@@ -268,7 +268,7 @@ class _Complaints:
         return f"() if {' and '.join(terms)} else slow(v, ({exist}))"
 
     def _right(self, f: Field, scope: dict[str, Any]) -> str | None:
-        """What must hold for one field; empty if nothing can be wrong, None if only the field knows."""
+        """The condition of one field: empty if every value is valid, None if it is not a simple one."""
         if isinstance(f, Mbz):
             return f"{raw_source(f)} == 0"
         if isinstance(f, Enum):
@@ -322,7 +322,7 @@ def follow_of(layout: Block, gen: Gen) -> Follow:
 
 
 def shown(f: Field, raw: int) -> bool:
-    """Whether a field tells the reader something: not constants, lengths, zero reserved bits."""
+    """Whether a field is informative: not a constant, a length or zero reserved bits."""
     if isinstance(f, Mbz):
         return raw != 0
     return not isinstance(f, Const) and f.name != "dword_length"

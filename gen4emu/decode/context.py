@@ -1,6 +1,6 @@
-"""What earlier commands set and later ones need: bases, units, vertex input; and the counts nobody writes down.
+"""State that earlier commands set and later ones need: bases, units, vertex input; and counts that no field holds.
 
-Most of the decoder follows what the layouts say.  The few things that depend on other state live here, in one table.
+Most of the decoder follows the layouts.  The few exceptions that depend on other state are here, in one table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PARSED_KEPT = 1 << 14
 
 @dataclass(slots=True, frozen=True)
 class Use:
-    """What the messages of a kernel reach, as far as immediate descriptors tell."""
+    """The surfaces and samplers that the messages of a kernel use, as far as descriptors are immediate."""
 
     surfaces: frozenset[int] = frozenset()  # binding table indices
     samplers: frozenset[int] = frozenset()
@@ -50,7 +50,7 @@ class Unit:
 
 @dataclass(slots=True)
 class Context:
-    """The state that pointers and counts depend on (spec/05 3.2)."""
+    """The state that pointers and counts depend on."""
 
     bases: dict[str, int] = field(default_factory=lambda: dict.fromkeys(
         ("", "general_state", "surface_state", "indirect_object", "instruction"), 0))
@@ -72,7 +72,7 @@ class Context:
         return self.bases.get(base, 0) + offset & _MASK
 
     def set_bases(self, body: Body) -> None:
-        """STATE_BASE_ADDRESS: each field counts only with its modify bit (spec/05 3.5)."""
+        """STATE_BASE_ADDRESS: each field applies only with its modify bit."""
         for base, value, bound in self._recall(body, self._bases_of):
             (self.bounds if bound else self.bases)[base] = value
 
@@ -112,7 +112,7 @@ class Context:
         self.vertices_changed = True
 
     def _recall(self, body: Body, parse: Callable[[View], Any]) -> Any:
-        """What a command says, found out once for each content."""
+        """The parsed form of a command, cached by content."""
         found = self._parsed.get(body)
         if found is None:
             if len(self._parsed) >= _PARSED_KEPT:
@@ -124,13 +124,13 @@ class Context:
         return tuple((stage, unit.body) for stage, unit in self.units.items())
 
     def vertices_key(self) -> Hashable:
-        """What decides which vertices a primitive reads, apart from itself."""
+        """The state that determines which vertices a primitive reads."""
         buffers = tuple([(i, *v.words[v.at:v.at + 4]) for i, v in sorted(self.vertex_buffers.items())])
         elements = tuple([(*v.words[v.at:v.at + 2],) for v in self.vertex_elements])
         return buffers, elements, None if self.index_buffer is None else tuple(self.index_buffer.words)
 
     def key(self) -> tuple[int, int]:
-        """The bases that change where state blocks point."""
+        """The bases that pointers in state blocks are relative to."""
         return self.bases["general_state"], self.bases["surface_state"]
 
 
@@ -143,13 +143,13 @@ def stage_of(block: str) -> str:
 
 
 def table_stage(field_name: str) -> str:
-    """The stage whose binding table a field of 3DSTATE_BINDING_TABLE_POINTERS names."""
+    """The stage to whose binding table a field of 3DSTATE_BINDING_TABLE_POINTERS points."""
     return next((s for s in STAGES if f"_{s}_" in field_name), "")
 
 
 # --- the counts -----------------------------------------------------------------------------------------------------
 def surface_count(declared: int, use: Use | None) -> tuple[int, frozenset[int] | None]:
-    """How many binding table entries to show, and which of them are certainly used.
+    """The number of binding table entries to show, and those that are certainly used.
 
     The entry count of a unit is a prefetch hint that may be 0 or too small; the kernel's own messages know better.
     """
@@ -167,7 +167,7 @@ def sampler_count(declared: int, use: Use | None) -> int:
 
 
 def _viewports(context: Context) -> int:
-    """Only a geometry shader can select another viewport than the first (spec/10 2.14)."""
+    """Only a geometry shader can select another viewport than the first."""
     gs = context.units.get("gs")
     return 1 if gs is None else int(gs.body.view.maximum_vp_index) + 1
 
@@ -190,7 +190,7 @@ UNUSED: dict[tuple[str, str], Callable[[Any], bool]] = {
     ("SAMPLER_STATE", "border_color_pointer"): lambda view: not uses_border(view),
 }
 
-# Pointers to state whose extent only a later command knows: kept in the context until then.
+# Pointers to state whose extent depends on a later command: the context stores them until then.
 DEFERRED = frozenset({"BINDING_TABLE_STATE", "VERTEX_DATA", "INDEX_DATA", "INTERFACE_DESCRIPTOR"})
 # Memory that the GPU may be the first to write, or that is not worth showing.
 OPAQUE = frozenset({"SCRATCH", "SURFACE_DATA", "DATA", "BATCH"})

@@ -1,6 +1,6 @@
-"""A whole trace, decoded: events go into memory, submissions come out as nodes.
+"""Decodes a whole trace: events are written to memory, submissions become nodes.
 
-Holds what lives as long as the trace: the memory, the context of the command streamer, the kernels seen so far.
+The memory, the context of the command streamer and the kernels last as long as the trace.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Decoder:
         self.linter = Linter(device, self.context, self.kernels) if self.options.lint else None
 
     def changed(self) -> None:
-        """Memory was written: what was read of it is stale."""
+        """Memory was written: drop cached contents."""
         self.peek.forget()
         self.kernels.forget()
 
@@ -82,7 +82,7 @@ class Decoder:
         yield from self._linted(self.walker.batch(address, "object"))
 
     def block(self, name: str, address: int, count: int = 1) -> Iterator[Item]:
-        """What is at an address, taken for blocks of this name, for a KERNEL, or for a BATCH."""
+        """The contents of memory at an address as blocks of this name, as a KERNEL, or as a BATCH."""
         if name.upper() in ("BATCH", "COMMANDS"):
             yield from self.batch(address)
             return
@@ -115,8 +115,8 @@ class Document:
         self.decoder: Decoder | None = None
         self.number = 0  # submissions so far
         self.frames = 0  # that the trace has marked so far
-        self.damage: list[events.Warning] = []  # where the file is cut short
-        self.written: list[tuple[int, int, str]] = []  # start, end, kind of what the trace placed in memory
+        self.damage: list[events.Warning] = []  # truncations of the file
+        self.written: list[tuple[int, int, str]] = []  # start, end, kind of each write of the trace
         self._batches: list[int] = []
         self._dirty = False
         self._draws = 0  # of error states before this one
@@ -141,7 +141,7 @@ class Document:
             yield from self._unreached()
 
     def block(self, name: str, address: int, count: int = 1) -> Iterator[Item]:
-        """Take in all of the trace, or up to one submission of it; then show one place of memory as a block."""
+        """Read the trace, or up to one submission; then show one address of memory as a block."""
         application = ""
         for event in self.trace:
             if isinstance(event, events.Header):
@@ -176,7 +176,7 @@ class Document:
                                   "the known ones)")
 
     def _restart(self) -> None:
-        """Another error state in the same file (T14): another machine, perhaps."""
+        """Start with the next error state of a file, which may be of another machine."""
         self.memory.close()
         self.memory = self._new_memory()
         if self.decoder is not None:
@@ -261,7 +261,7 @@ class Document:
         return self.decoder
 
     def _unreached(self) -> Iterator[Item]:
-        """Batch objects of an error state that no ring led to (TR-33)."""
+        """Batch objects of an error state that no ring leads to."""
         decoder = self._decoder()
         for address in dict.fromkeys(self._batches):
             if not decoder.walker.reached(address, 1):

@@ -1,4 +1,4 @@
-"""The registers of an i915 error state in words: busy units, causes, ring position, fences (spec/06 2.7, 3.6; TR-31).
+"""The registers of an i915 error state in words: busy units, causes, ring position, fences.
 
 The layouts are those of `gen4emu.hw.registers`; only the names that error states use for them are here.
 """
@@ -25,7 +25,7 @@ _NAMED_BITS = re.compile(r"^(EIR|EMR|ESR|PGTBL_ER|IER|IIR|IMR|ISR|HWSTAM)$")
 
 
 def registers(state: ErrorState, device: Device | None) -> Registers:
-    """All registers of an error state, each with what it means."""
+    """All registers of an error state, each with its meaning."""
     gen = None if device is None else device.gen
     lines = []
     for name, value in state.registers.items():

@@ -21,7 +21,7 @@ _WIDTH = 130  # columns
 
 @dataclass(slots=True, frozen=True)
 class Theme:
-    """Terminal colours; all empty when there are none."""
+    """Terminal colours; empty strings without colours."""
 
     name: str = ""  # commands
     block: str = ""  # state blocks, kernels, data
@@ -39,7 +39,7 @@ COLOR = Theme("\x1b[1;36m", "\x1b[1;34m", "\x1b[32m", "\x1b[2m", "\x1b[1;31m", "
 
 @dataclass(slots=True, frozen=True)
 class Style:
-    """What changes the lines of a dword, and so the compiled functions."""
+    """The options that change the lines of a dword, and so the compiled functions."""
 
     theme: Theme = PLAIN
     offsets: bool = True  # addresses and raw bits
@@ -56,12 +56,12 @@ class _Lines:
         self.before = style.indent
         if command:
             self.before += " " * (12 if style.offsets else 2)
-        self.room = _WIDTH - len(self.before) - 13  # for the fields of a line, as long as they have no colours
+        self.capacity = _WIDTH - len(self.before) - 13  # columns for the fields of a line, without colours
 
     def dword(self, layout: Block, index: int, word: int, alive: Sequence[tuple[Field, int]]) -> str:
         t = self.style.theme
         header = index == 0 and isinstance(layout, Command)
-        quiet = Bool | Uint if header else Bool  # a header's options are told when they are set
+        quiet = Bool | Uint if header else Bool  # options in a header are shown if they are set
         fields = [self._field(f, raw) for f, raw in alive if shown(f, raw) and (raw or not isinstance(f, quiet))]
         bits = f"{t.dim}{word:08x}{t.off}  " if self.style.offsets else ""
         if header:
@@ -90,7 +90,7 @@ class _Lines:
             if text is None:
                 return None
             optional |= isinstance(f, Bool | Mbz) or bool(condition)
-            if header and isinstance(f, Uint):  # a header's options are told when they are set
+            if header and isinstance(f, Uint):  # options in a header are shown if they are set
                 text = f'{text} if {raw_source(f)} else ""'
             texts.append(f'({text}) if {condition} else ""' if condition else text)
         if header:
@@ -98,10 +98,10 @@ class _Lines:
             return f'header(v, ({", ".join(texts)}{"," if texts else ""}))'
         if not texts:
             return f'{bits}\\n"'
-        scope["line"], scope["room"] = self._line, self.room
+        scope["line"], scope["room"] = self._line, self.capacity
         if optional:
             return f'line({bits}    ", ({", ".join(texts)},))'
-        # Fields that are always there make one string, which is taken apart again only if it is too long.
+        # Fields that are always present are joined into one string, which is split only if it is too long.
         whole = "f\"" + ", ".join(text[2:-1] for text in texts) + "\""
         return f'{bits}    {{text}}\\n" if len(text := {whole}) <= room else line({bits}    ", text.split(", "))'
 
@@ -124,7 +124,7 @@ class _Lines:
         text = ", ".join([t for t in texts if t])
         if not text:
             return f"{before[:-4]}\n"
-        if len(text) <= self.room:
+        if len(text) <= self.capacity:
             return f"{before}{text}\n"
         return f"{before}{self._wrapped(self._measured(texts), len(self.before) + 12)}\n"
 
@@ -156,7 +156,7 @@ class _Lines:
         return f'f"{f.name}={t.value}{"0x" if form.endswith("x") else ""}{{{number}{form}}}{t.off}"'
 
     def _wrapped(self, fields: Sequence[tuple[str, int]], start: int) -> str:
-        """The fields with commas; lines that get too long go on below the second column."""
+        """The fields with commas; long lines continue below the second column."""
         out, column = "", start
         margin = f"{self.before}{' ' * 14 if self.style.offsets else '    '}"
         for i, (text, length) in enumerate(fields):
@@ -170,7 +170,7 @@ class _Lines:
         return out
 
     def _field(self, f: Field, raw: int) -> tuple[str, int]:
-        """The text and how many columns it takes."""
+        """The text and its number of columns."""
         t = self.style.theme
         if isinstance(f, Bool):
             return f.name, len(f.name)

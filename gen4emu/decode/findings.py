@@ -19,7 +19,7 @@ from gen4emu.trace.output import Output
 
 @dataclass(slots=True, frozen=True)
 class Finding:
-    """A diagnostic and where it is.  The draw is the command's own, or the first one behind it."""
+    """A diagnostic with its position.  The draw is that of the command, or the first one after it."""
 
     file: str
     place: Place
@@ -51,7 +51,7 @@ class Finding:
 
 
 def findings(items: Iterable[Item], document: Document, marked: bool) -> Iterator[Finding]:
-    """The findings among items of a document, while it is being decoded: it tells frames and draws so far.
+    """The findings among items of a document, while it is being decoded, with the numbers of frames and draws so far.
 
     `marked`: the trace marks its frames; else each submission is one.
     """
@@ -72,13 +72,13 @@ def _place(document: Document, submission: int, draw: int | None, marked: bool) 
 
 
 def damage_texts(document: Document) -> list[str]:
-    """Where a file is cut short.  The last warning is the cause of those before it."""
+    """Truncations of a file.  The last warning is the cause of those before it."""
     return [f"{document.file}: 0x{w.offset:08x}: {w.text}" for w in document.damage[-1:]]
 
 
 @dataclass(slots=True)
 class Report:
-    """Sorts findings into those to report and those that a user does not want to see, and counts all of them."""
+    """Selects the findings to report, and counts all of them."""
 
     selection: RuleSelection
     baseline: Baseline
@@ -99,7 +99,7 @@ class Report:
 
 
 class Baseline:
-    """Known findings: how many of each rule, by trace and by command, block or kernel.
+    """Known findings: the number for each rule, by trace and by command, block or kernel.
 
     Files are compared by name, not by directory, so that a baseline works from everywhere.
     """

@@ -34,7 +34,7 @@ from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Client
 
-Part = tuple[str, int | str]  # a command, and which part of what it sets
+Part = tuple[str, int | str]  # a command, and one part of the state that it sets
 
 # In the order in which a reader follows a draw through the pipeline; others come behind.
 _ORDER = {name: i for i, name in enumerate((
@@ -54,7 +54,7 @@ _MEDIA = frozenset({"PIPELINE_SELECT", "STATE_BASE_ADDRESS", "STATE_SIP", "URB_F
                     "CONSTANT_BUFFER", "MEDIA_STATE_POINTERS"})
 _UNITS = {"vs": "VS_STATE", "gs": "GS_STATE", "clip": "CLIP_STATE", "sf": "SF_STATE", "ps": "WM_STATE",
           "cc": "COLOR_CALC_STATE"}
-_RAW_UNITS = {"ps": "wm_state", "cc": "cc_state"}  # what the core calls their pointers; others as the stage
+_RAW_UNITS = {"ps": "wm_state", "cc": "cc_state"}  # the core's names of their pointers; others are named like the stage
 _USES_SETUP = frozenset({"XY_PIXEL_BLT", "XY_SCANLINES_BLT", "XY_TEXT_BLT", "XY_TEXT_IMMEDIATE_BLT"})
 _NOUNS = {"3DSTATE_VERTEX_BUFFERS": "vertex buffer ", "3DSTATE_CHROMA_KEY": "table ",
           "3DSTATE_GS_SVB_INDEX": "index ", "URB_FENCE": "fence of "}
@@ -70,9 +70,9 @@ class _Executed:
     address: int
     data: bytes
     place: Place  # its draw is the last one that had begun
-    first: bool  # there was none before
+    first: bool  # no draw before it
     bases: tuple[int, int, int]  # general state, surface state, indirect objects: as they were before it
-    parts: tuple[int | str, ...]  # what it set
+    parts: tuple[int | str, ...]  # the parts of the state that it set
 
 
 @dataclass(slots=True)
@@ -178,7 +178,7 @@ class _Context:
 
 
 def _parts(name: str, words: Words, gen: Gen) -> Iterator[int | str]:
-    """What a command sets: all of its state, or those of several independent parts that it names."""
+    """The parts of the state that a command sets; one part for most commands."""
     fields = catalogue.command_named(name, gen).view(words, gen=gen)
     if name == "STATE_BASE_ADDRESS":
         yield from (base for field, base in _BASES.items() if getattr(fields, f"{field}_modify_enable"))
@@ -258,14 +258,14 @@ class StateTracker:
 
 
 def _concerns(kind: DrawKind, draw: str, name: str) -> bool:
-    """Whether a draw uses what a command sets."""
+    """Whether a draw uses the state that a command sets."""
     if kind is DrawKind.BLIT:
         return draw in _USES_SETUP
     return name in _MEDIA if kind is DrawKind.MEDIA_OBJECT else name != "MEDIA_STATE_POINTERS"
 
 
 class _Builder:
-    """Makes nodes of commands and of what they point to, as memory is now."""
+    """Makes nodes of commands and of the data that they point to in memory now."""
 
     def __init__(self, device: Device, streamer: CommandStreamer, kernels: Kernels, rows: int) -> None:
         self.gen, self.streamer, self.raw = device.info.gen, streamer, streamer.state.raw
@@ -324,7 +324,7 @@ class _Builder:
                                        strict=True))
 
     def _follow(self, node: Command, bases: tuple[int, int, int]) -> None:
-        """What is below a command: its own pointers as they were resolved, those of blocks with the bases of now."""
+        """Add the data below a command: its own pointers as resolved at execution, those of blocks by current bases."""
         name, follower = node.body.name, self.follower
         self._bases_now()
         if name == "3DSTATE_PIPELINED_POINTERS":

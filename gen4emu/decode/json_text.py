@@ -62,7 +62,7 @@ class _Members:
         return " + ".join(texts) or "''"
 
     def _member(self, f: Field, scope: dict[str, Any]) -> str | None:
-        """One member as an expression, with its comma; None for what may be no number in JSON."""
+        """One member as an expression, with its comma; None for floats, which may be infinite."""
         if isinstance(f, Bool):
             return f"""('"{f.name}":true,' if v >> {f.lo} & 1 else '"{f.name}":false,')"""
         if isinstance(f, Mbz):
@@ -87,7 +87,7 @@ def _value(f: Field, raw: int) -> str:
 
 
 def number(value: float) -> str:
-    """A number as JSON; what JSON has no number for, as a string."""
+    """A number as JSON; a string for NaN and infinity."""
     if isinstance(value, float) and not math.isfinite(value):
         return '"NaN"' if math.isnan(value) else ('"Infinity"' if value > 0 else '"-Infinity"')
     return repr(value) if isinstance(value, float) else str(value)
@@ -236,7 +236,7 @@ def _rows(values: Sequence[Any]) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """The same with strings for what JSON has no numbers for."""
+    """The value with strings in place of NaN and infinity."""
     if isinstance(value, float):
         return value if math.isfinite(value) else json.loads(number(value))
     if isinstance(value, list | tuple):

@@ -19,7 +19,7 @@ _ADDRESSES = 64  # that are listed of one kernel
 
 @dataclass(slots=True)
 class KernelUse:
-    """One kernel: equal code is one kernel, whatever its addresses."""
+    """One kernel.  Kernels with equal code are the same kernel, at any address."""
 
     number: int  # from 1, in the order in which the trace names them
     code: KernelCode

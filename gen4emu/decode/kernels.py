@@ -1,4 +1,4 @@
-"""Kernels that state blocks start: where they end, what their messages reach, and their text once for each content.
+"""Kernels that state blocks start: their end, the surfaces that their messages use, and their text.
 
 Kernels are told apart by their bytes, since the same code lies at many addresses.  Instructions themselves are the
 business of `gen4emu.isa`.
@@ -17,8 +17,8 @@ from gen4emu.isa.instruction import is_ip
 from gen4emu.isa.opcodes import Opcode
 
 _WINDOW = 1 << 18  # bytes in which a kernel must end
-_BUDGET = 1 << 16  # bytes of kernels looked at, plus some times what is in memory: hostile pointers overlap
-_SCANS = 8  # how often all of memory may be looked at, in bytes of code
+_BUDGET = 1 << 16  # bytes of kernels examined, plus a multiple of the size of memory: hostile pointers overlap
+_SCANS = 8  # the multiple of the size of memory that may be examined
 _KERNELS_KEPT = 1 << 14
 
 
@@ -42,11 +42,11 @@ class Kernels:
         return self._scan <= 0 or self._new <= 0
 
     def forget(self) -> None:
-        """Memory was written: what is where must be found out again."""
+        """Memory was written: drop cached kernels by address."""
         self._at.clear()
 
     def at(self, peek: MemoryReader, address: int) -> KernelCode | None:
-        """The kernel at an address; None if nothing is there."""
+        """The kernel at an address; None if memory has no contents there."""
         if address in self._at:
             return self._at[address]
         if self.exhausted:
@@ -74,7 +74,7 @@ class Kernels:
         return found
 
     def use(self, kernel: KernelCode) -> Use:
-        """What the messages of a kernel reach."""
+        """The surfaces and samplers that the messages of a kernel use."""
         found = self._uses.get(kernel.number)
         if found is None:
             found = self._uses[kernel.number] = use_of(kernel.code, self.gen)
@@ -82,7 +82,7 @@ class Kernels:
 
 
 def _leaves(inst: Instruction) -> bool:
-    """Whether nothing behind this instruction runs: the thread ends, or (returns of subroutines) goes on elsewhere."""
+    """Whether execution never falls through: the thread ends, or a subroutine returns."""
     return inst.eot or is_ip(inst.dst)
 
 

@@ -38,7 +38,7 @@ _LINE = 64  # bytes that URB_FENCE must lie within
 
 @dataclass(slots=True)
 class _State:
-    """What the rules remember of earlier commands."""
+    """State of earlier commands that the rules use."""
 
     pipeline: str = "3D"
     drained: bool = True  # nothing was drawn since the last flush
@@ -99,7 +99,7 @@ _Rule = Callable[[Linter, Command, View], None]
 
 # --- pipeline, flushes, base addresses ------------------------------------------------------------------------------
 def _select(lint: Linter, node: Command, view: View) -> None:
-    """spec/05 3.4: flush before switching, URB_FENCE after."""
+    """Flush before switching pipelines, send URB_FENCE after."""
     to = "media" if is_media(view) else "3D"
     state = lint.state
     if to == state.pipeline:
@@ -114,7 +114,7 @@ def _flush(lint: Linter, node: Command, view: View) -> None:
 
 
 def _bases(lint: Linter, node: Command, view: View) -> None:
-    """spec/05 3.5: pointers must be sent again after new bases."""
+    """Pointers must be sent again after new bases."""
     lint.state.stale = set(_POINTERS_3D | _POINTERS_MEDIA)
 
 
@@ -123,7 +123,7 @@ def _pointers(lint: Linter, node: Command, view: View) -> None:
 
 
 def _media_pointers(lint: Linter, node: Command, view: View) -> None:
-    """spec/70 2.2: the two enables must agree."""
+    """The two enables must agree (G45 PRM vol. 2, 10.7.1)."""
     _pointers(lint, node, view)
     vfe = lint.context.vfe
     if vfe is not None and "extended_vfe_state_present" in vfe.layout.by_name(lint.gen):
@@ -138,7 +138,7 @@ def _batch_start(lint: Linter, node: Command, view: View) -> None:
 
 # --- URB and constants ----------------------------------------------------------------------------------------------
 def _fence(lint: Linter, node: Command, view: View) -> None:
-    """spec/05 3.6, Q1: fences rise, end within the URB, and the command does not cross a 64-byte line."""
+    """Fences rise and end within the URB, and the command does not cross a 64-byte line."""
     state, rows = lint.state, lint.device.urb_rows
     state.fence_needed = False
     for unit in ("vs", "gs", "clip", "sf", "vfe", "cs"):
@@ -167,7 +167,7 @@ def _constant_entries(lint: Linter, node: Command, view: View) -> None:
 
 
 def _constants(lint: Linter, node: Command, view: View) -> None:
-    """spec/05 2.3, 3.6: CS_URB_STATE first, and no more than one entry holds."""
+    """CS_URB_STATE comes first, and the constants fit one entry."""
     state = lint.state
     state.constants = int(view.buffer_length) if view.valid else None
     start = int(view.buffer_starting_address)
@@ -232,7 +232,7 @@ def _index_buffer(lint: Linter, node: Command, view: View) -> None:
 
 
 def _depth_buffer(lint: Linter, node: Command, view: View) -> None:
-    """spec/30 2.5."""
+    """Alignment, pitch and tiling (G45 PRM vol. 2, 8.4.4.1)."""
     if view.raw("surface_type") == 7:
         return
     base, pitch = int(view.surface_base_address), int(view.surface_pitch)
@@ -245,7 +245,7 @@ def _depth_buffer(lint: Linter, node: Command, view: View) -> None:
 
 # --- work -----------------------------------------------------------------------------------------------------------
 def _work(lint: Linter, node: Command, pipeline: str, pointers: frozenset[str]) -> None:
-    """What both kinds of work need."""
+    """Rules for all commands that start threads."""
     state = lint.state
     state.drained = False
     if state.pipeline != pipeline:
@@ -358,7 +358,7 @@ def _media_object(lint: Linter, node: Command, view: View) -> None:
 
 # --- 2D -------------------------------------------------------------------------------------------------------------
 def _blit(lint: Linter, node: Command, view: View) -> None:
-    """spec/05 3.13, Q14."""
+    """Pitches and sizes of blits."""
     names = view.layout.by_name(lint.gen)
     deep = "color_depth" in names and view.raw("color_depth") == 3
     if deep and "write_rgb" in names and not (view.write_rgb or view.write_alpha):
@@ -375,7 +375,7 @@ def _blit(lint: Linter, node: Command, view: View) -> None:
 
 # --- surfaces, samplers, kernels --------------------------------------------------------------------------------------
 def _block(lint: Linter, node: State) -> None:
-    """A state block that is shown: one that was not before."""
+    """Rules for a state block that was not shown before."""
     if node.same:
         return
     view = node.body.view

@@ -13,7 +13,7 @@ from gen4emu.errors import SelectionError
 
 
 class Severity(Enum):
-    """How bad a finding is.  The order is from the worst to the least."""
+    """The severity of a finding, from the most to the least severe."""
 
     ERROR = "error"  # the input is wrong or cannot be followed
     WARNING = "warning"  # it decodes, but hardware may do something else than the driver meant

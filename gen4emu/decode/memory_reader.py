@@ -1,6 +1,6 @@
-"""Reading of memory for the decoder: what is not there is None, and pages are kept while nothing changes.
+"""Reads memory for the decoder, with a bounded cache of pages.
 
-Memory does not change while a submission is decoded (nothing executes), so a page is fetched once.  Bounded.
+Memory does not change while a submission is decoded (nothing executes), so a page is fetched once.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from gen4emu.hw.layout import Block
 
 _PAGES_KEPT = 8192  # 32 MiB
 _END = 1 << 32
-_WINDOW = 1 << 20  # bytes looked at first: memory full of holes must not cost more than its first one
+_WINDOW = 1 << 20  # bytes examined first: only the first hole is needed
 
 
 class MemoryReader:
-    """A look into a `Memory`."""
+    """Reads a `Memory`.  Reads of memory without contents return None."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._pages: dict[int, bytes | None] = {}
 
     def forget(self) -> None:
-        """Something was written: fetch again."""
+        """Memory was written: drop cached pages."""
         self._pages.clear()
 
     def page(self, number: int) -> bytes | None:
@@ -45,7 +45,7 @@ class MemoryReader:
         return data
 
     def available(self, address: int, size: int) -> bytes:
-        """The bytes from an address on, up to `size` or to the first page that is not there."""
+        """The bytes from an address on, up to `size` or to the first page without contents."""
         parts = []
         end = min(address + size, _END)
         while address < end:
@@ -59,7 +59,7 @@ class MemoryReader:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def read(self, address: int, size: int) -> bytes | None:
-        """These bytes, or None if any is not there."""
+        """These bytes, or None if any has no contents."""
         data = self.available(address, size)
         return data if len(data) == size else None
 
@@ -73,7 +73,7 @@ class MemoryReader:
         return None if words is None else block.view(words, gen=gen)
 
     def missing(self, address: int, size: int) -> int | None:
-        """The first address of a range that is not there; None if all is."""
+        """The first address of a range without contents; None if all of it has contents."""
         end = address + size
         window = _WINDOW
         while address < end:

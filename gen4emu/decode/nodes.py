@@ -1,6 +1,6 @@
-"""What the decoder finds, as plain values in the order of execution.
+"""The decoder's results: values in the order of execution.
 
-A submission is a flat stream of starts, commands and ends; what a command points to hangs below it as a small tree.
+A submission is a list of starts, commands and ends; each command has a tree of the data that it points to.
 Renderers turn nodes into text or JSON; programs may use them directly.
 """
 
@@ -19,7 +19,7 @@ from gen4emu.trace.events import ErrorState
 
 @dataclass(slots=True, frozen=True)
 class Diagnostic:
-    """One thing that is wrong: where, in which command or block, which field and value, and what."""
+    """A broken rule: address, command or block, field and value, and text."""
 
     severity: Severity
     rule: str  # a name in lint_rules.RULES: "reserved-bits", "unmapped", "unknown-command", ...
@@ -119,7 +119,7 @@ class State(Node):
 
 @dataclass(slots=True, frozen=True)
 class KernelCode:
-    """One kernel, whatever its address: kernels are told apart by content."""
+    """One kernel.  Kernels are distinguished by content, not by address."""
 
     number: int
     code: bytes
@@ -129,7 +129,7 @@ class KernelCode:
 
 
 class Kernel(Node):
-    """A kernel that a state block starts.  `first` tells the node that shows the code from those that refer to it."""
+    """A kernel that a state block starts.  `first`: this node shows the code, others refer to it."""
 
     __slots__ = ("code", "first")
 
@@ -182,7 +182,7 @@ class Command(Node):
         self.address, self.body, self.repeat = address, body, repeat
         self.role = ""
         self.guilty = False  # the command streamer stopped here
-        self.brief = False  # only a mention: shown for what is below it
+        self.brief = False  # shown only for the nodes below it
         self.draw: int | None = None  # the number of a draw command in its trace
         self.children = []
         self.diagnostics = []
@@ -245,7 +245,7 @@ class Registers:
 
 @dataclass(slots=True, frozen=True)
 class Note:
-    """Something to tell between submissions: a comment, a frame boundary, a damaged packet."""
+    """An item between submissions: a comment, a frame boundary, a damaged packet."""
 
     kind: str  # "comment", "frame", "surface-dump", "warning", "register"
     text: str
@@ -258,7 +258,7 @@ Item = (TraceStart | SubmissionStart | SubmissionEnd | BatchStart | BatchEnd | C
 
 @dataclass(slots=True)
 class Tally:
-    """What went by, for exit statuses and closing lines."""
+    """Counts of items, for exit statuses and summaries."""
 
     submissions: int = 0
     commands: int = 0

@@ -1,4 +1,4 @@
-"""What the user of the decoder may choose, apart from how it looks."""
+"""Options of the decoder, apart from the layout of its output."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Options:
 
     follow: bool = True  # follow pointers to state, kernels and data
     max_rows: int = 4  # rows of vertices, indices, constants shown for each pointer; negative: all
-    repeat: bool = False  # show state again that did not change
-    lint: bool = False  # look for broken rules too
+    repeat: bool = False  # repeat state that did not change
+    lint: bool = False  # also check rules
     all_batches: bool = False  # error states: show the batch objects that the ring does not reach, too
-    forget: bool = False  # memory lasts only until the next submission, as other decoders have it (TR-10)
-    strict_pte: bool = False  # memory exists only where the trace wrote a page table entry (TR-27)
+    forget: bool = False  # memory lasts only until the next submission, as in other decoders
+    strict_pte: bool = False  # memory exists only where the trace wrote a page table entry
     submissions: Selection = ALL  # shows only these

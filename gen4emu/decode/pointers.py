@@ -42,7 +42,7 @@ from gen4emu.hw.layout import Block, View
 from gen4emu.hw.media import extended_state
 
 _BODIES_KEPT = 16384
-_ROWS = 1 << 12  # plus what is in memory: one row is not shown over and over
+_ROWS = 1 << 12  # plus the size of memory: bounds rows that are shown repeatedly
 _STATE_BUDGET = 1 << 18  # nodes per submission: hostile base address changes must not multiply the output
 _INDICES_LIMIT = 1 << 20  # looked at for each primitive
 _INDICES_A_ROW = 16
@@ -52,10 +52,10 @@ _INDEX_CODES: dict[int, Literal["B", "H", "I"]] = {0: "B", 1: "H", 2: "I"}
 
 @dataclass(slots=True)
 class _Known:
-    """What equal pointers led to, once it was only references."""
+    """The results of equal pointers, once they are only references."""
 
     children: Shared | None = None
-    units: dict[str, Unit] | None = None  # of 3DSTATE_PIPELINED_POINTERS: what it sets
+    units: dict[str, Unit] | None = None  # that 3DSTATE_PIPELINED_POINTERS sets
 
 
 class PointerFollower:
@@ -63,10 +63,10 @@ class PointerFollower:
 
     def __init__(self, peek: MemoryReader, gen: Gen, context: Context, kernels: Kernels, options: Options) -> None:
         self.peek, self.gen, self.context, self.kernels, self.options = peek, gen, context, kernels, options
-        self.missing: dict[int, str] = {}  # addresses that had no data, and who wanted them
-        self.rows = _ROWS  # of plain data that may still be shown in this submission
+        self.missing: dict[int, str] = {}  # addresses without contents, and the nodes that point there
+        self.rows = _ROWS  # of data that may still be shown in this submission
         self._bodies: dict[tuple[str, bytes], Body] = {}
-        self._shown: dict[tuple[str, int], Body] = {}  # what a reader of the whole output has seen
+        self._shown: dict[tuple[str, int], Body] = {}  # shown in the output so far
         self._blits: dict[Body, Shared] = {}
         self._known: dict[Hashable, _Known] = {}
         self._visited: dict[tuple[str, int, int, int], State] = {}  # in this submission
@@ -86,12 +86,12 @@ class PointerFollower:
 
     # --- from commands -------------------------------------------------------------------------------------------
     def pointers(self, node: Command) -> None:
-        """Follow what the layout of a command points to."""
+        """Follow all pointers in the layout of a command."""
         if self.options.follow and not self._recall(node, (node.body, *self.context.key())):
             self._below(node, node.body.view, "")
 
     def pipelined(self, node: Command) -> None:
-        """3DSTATE_PIPELINED_POINTERS: the units change, and with them what binding tables contain."""
+        """3DSTATE_PIPELINED_POINTERS: the units change, and so does the use of binding tables."""
         self.context.units = {}
         self.context.tables_changed = True
         self.pointers(node)
@@ -119,11 +119,11 @@ class PointerFollower:
         return True
 
     def binding_tables(self, node: Command) -> None:
-        """3DSTATE_BINDING_TABLE_POINTERS: remembered; how many entries count, the units will tell."""
+        """3DSTATE_BINDING_TABLE_POINTERS: stored until the units are known, which determine the number of entries."""
         self.context.set_tables(node.body)
 
     def primitive(self, node: Command) -> None:
-        """3DPRIMITIVE: what was waiting for it."""
+        """3DPRIMITIVE: resolve binding tables and vertex buffers set by earlier commands."""
         if not self.options.follow:
             return
         tables = None
@@ -158,7 +158,7 @@ class PointerFollower:
             self.table(node, address, declared, unit.use, stage)
 
     def media_pointers(self, node: Command) -> None:
-        """MEDIA_STATE_POINTERS: VFE's mode decides what the extended state is."""
+        """MEDIA_STATE_POINTERS: VFE's mode determines the layout of the extended state."""
         context, view = self.context, node.body.view
         context.vfe = context.vld = None
         context.descriptors_shown.clear()
@@ -173,7 +173,7 @@ class PointerFollower:
         self.pointers(node)
 
     def media_object(self, node: Command) -> None:
-        """MEDIA_OBJECT and its kin: the interface descriptors that they select, then their data."""
+        """MEDIA_OBJECT and its variants: the interface descriptors that they select, then their data."""
         if not self.options.follow:
             return
         context = self.context
@@ -194,7 +194,7 @@ class PointerFollower:
         return [(i, base + size * i & 0xFFFFFFFF) for i in self._descriptors(view)]
 
     def _descriptors(self, view: View) -> list[int]:
-        """The numbers of the interface descriptors that an object can start (spec/70 2.4, 2.5)."""
+        """The numbers of the interface descriptors that an object can start."""
         vld = self.context.vld
         remap = {} if vld is None else {f.name: f.decode(raw) for f, raw in vld.fields() if "remap" in f.name}
         if vld is not None and vld.layout.name == "VLD_STATE":
@@ -205,7 +205,7 @@ class PointerFollower:
         return [index]
 
     def named(self, node: Node, name: str, address: int, count: int) -> None:
-        """What the user says is at an address."""
+        """Blocks at an address, by the user's choice."""
         if name == "KERNEL":
             self._kernel(node, address, "")
         elif name in ("BINDING_TABLE", "BINDING_TABLE_STATE"):
@@ -251,7 +251,7 @@ class PointerFollower:
                 self._below(parent, item, f"{role} {i}".strip())
 
     def _point(self, parent: Node, view: View, f: Address, role: str, use: Use | None) -> Use | None:
-        """One pointer.  Returns what a kernel uses, for the pointers of the same block that come after it."""
+        """Follow one pointer.  Returns the resources of a kernel, for later pointers of the block."""
         address = self.context.absolute(f.base, f.decode(f.extract(view.words, view.at)))
         target = f.target
         if target == "VLD_STATE":
@@ -378,7 +378,7 @@ class PointerFollower:
         return word & ~31
 
     def _plausible_entries(self, address: int) -> int:
-        """Where neither unit nor kernel tells: entries up to the first that is zero, unaligned or leads nowhere."""
+        """The number of entries up to the first that is zero, unaligned or unmapped, if unit and kernel give none."""
         data = words_of(self.peek.available(address, 4 * MAX_BINDING_TABLE))
         for i, word in enumerate(data):
             where = self.context.absolute("surface_state", word)
@@ -403,9 +403,9 @@ class PointerFollower:
         parent.children.append(node)
         return self.kernels.use(code)
 
-    # --- what goes wrong -----------------------------------------------------------------------------------------
+    # --- diagnostics ---------------------------------------------------------------------------------------------
     def lost(self, node: Node, address: int, what: str, role: str) -> None:
-        """A pointer to memory that nothing wrote (TR-09, TR-30)."""
+        """Report a pointer to memory without contents."""
         if what == "CONSTANTS":
             self.unset(node, address, what, role)
         else:
@@ -533,7 +533,7 @@ def _indices(follower: PointerFollower, node: Command, start: int, count: int,
         return None
     code = _INDEX_CODES.get(buffer.raw("index_format"))
     if code is None:
-        return None  # a reserved format: reported where it was set
+        return None  # a reserved format: reported at the element
     size = struct.calcsize(code)
     base = int(buffer.buffer_starting_address)
     address = base + start * size
@@ -569,7 +569,7 @@ def _indices(follower: PointerFollower, node: Command, start: int, count: int,
 
 def _buffer(follower: PointerFollower, node: Command, index: int, buffer: View, elements: list[View],
             numbers: list[int], limits: tuple[int, int], show: bool) -> None:
-    """One vertex buffer: the rows with these numbers; all from limits[0] to limits[1] must be there."""
+    """One vertex buffer: the rows with these numbers; all rows from limits[0] to limits[1] must have contents."""
     base, pitch = int(buffer.buffer_starting_address), int(buffer.buffer_pitch)
     last = int(buffer.max_index)
     low, high = (min(n, last) if last else n for n in limits)

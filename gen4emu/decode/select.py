@@ -66,7 +66,7 @@ def _known_names() -> list[str]:
 
 
 def at(items: Iterable[Item], address: int) -> Iterator[Item]:
-    """What lives at an address, and what points to it."""
+    """The node at an address, and the nodes that point to it."""
 
     def wanted(node: Node) -> bool:
         return node.address <= address < node.address + max(node.size, 1) or _points(node, address)
@@ -84,7 +84,7 @@ def draws(items: Iterable[Item], selection: Selection) -> Iterator[Item]:
 
 
 def frames(items: Iterable[Item], selection: Selection) -> Iterator[Item]:
-    """What belongs to these frames of a trace that marks its frames."""
+    """The items of these frames of a trace that marks its frames."""
     frame = 0
     for item in items:
         if frame in selection or isinstance(item, TraceStart):

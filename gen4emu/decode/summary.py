@@ -1,4 +1,4 @@
-"""What a trace holds, at a glance: memory map, commands by kind, draws, surfaces, kernels (`gen4emu info`).
+"""A summary of a trace: memory map, commands by kind, draws, surfaces, kernels (`gen4emu info`).
 
 Collected from the stream of nodes; nothing here decodes.
 """
@@ -45,7 +45,7 @@ class Surface:
 
 @dataclass(slots=True, frozen=True)
 class Stretch:
-    """A range of memory that the trace wrote, and what the container calls it."""
+    """A range of memory that the trace wrote, and its name in the container."""
 
     start: int
     end: int

@@ -103,7 +103,7 @@ class TextRenderer:
             lines.append(f"{' ' * 12}... {len(rest) - 8 * _RAW_ROWS} more dwords\n")
         return "".join(lines)
 
-    # --- what commands point to ----------------------------------------------------------------------------------
+    # --- data below commands -------------------------------------------------------------------------------------
     def below(self, node: Node, depth: int) -> str:
         indent = "    " * depth
         parts = [f"{indent}{self._head(node)}\n"]

@@ -1,4 +1,4 @@
-"""Error states of a hang in the triangle capture, as every kernel variant prints them (spec/06 2.7)."""
+"""Error states of a hang in the triangle capture, as every kernel variant prints them."""
 
 from __future__ import annotations
 

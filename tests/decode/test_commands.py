@@ -1,4 +1,4 @@
-"""Ring, batches and commands (spec/05 2.1, 3.1)."""
+"""Ring, batches and commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gen4emu.decode import BatchEnd, BatchStart, Command
 
 
 def test_lengths_of_a_real_batch_consume_it_exactly() -> None:
-    """The headers of a GM45 capture and their lengths (spec/05 7)."""
+    """The headers of a GM45 capture and their lengths."""
     headers = [(0x69040000, 1), (0x79090000, 2), (0x61020000, 2), (0x680B0000, 1), (0x61010004, 6), (0x78010004, 6),
                (0x79010003, 5), (0x79050004, 6), (0x78000005, 7), (0x60003F01, 3), (0x60010000, 2), (0x79000002, 4),
                (0x78080003, 5), (0x78090001, 3), (0x60020000, 2), (0x7B001804, 6)]
@@ -34,7 +34,7 @@ def test_ring_calls_a_batch_and_goes_on_after_it() -> None:
 
 
 def test_batch_that_starts_another_leaves_for_good() -> None:
-    """spec/05 3.1: END of the second returns to the ring, not to the first."""
+    """END of the second returns to the ring, not to the first."""
     machine = Machine()
     machine.batch([0x18800000, 0x200000], [0x02000000])
     machine.batch([0x04000000], address=0x200000)

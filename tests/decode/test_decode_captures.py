@@ -96,7 +96,7 @@ def test_one_place_of_memory_as_a_block() -> None:
 
 
 def test_forgotten_memory_is_missed_and_kept_memory_is_not() -> None:
-    """TR-10: decision 40 keeps memory between submissions; aubinator does not."""
+    """Memory lasts between submissions (docs/decisions.md 40); aubinator drops it."""
     opened = list(trace.open(TRIANGLE))
     again = [*opened, next(e for e in opened if isinstance(e, trace.events.Submission))]
     assert diagnostics(list(Document(again))) == []
@@ -105,6 +105,6 @@ def test_forgotten_memory_is_missed_and_kept_memory_is_not() -> None:
 
 
 def test_strict_page_table_hides_what_is_not_mapped() -> None:
-    """TR-27: memory writes map their own pages, as spec/06 3.1 says; nothing else exists."""
+    """Memory writes map their own pages; no other pages exist."""
     found = diagnostics(list(Document(trace.open(TRIANGLE), options=Options(strict_pte=True))))
     assert found == []

@@ -1,4 +1,4 @@
-"""The registers of error states in words (TR-31) and the guilty command (TR-15, TR-30)."""
+"""The registers of error states in words and the guilty command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ TRIANGLE = Path(__file__).parents[2] / "traces" / "triangle-g4x.aub.xz"
     ("nonsense", 1, ""),
 ])
 def test_registers_in_words(name: str, value: int, text: str) -> None:
-    """Values of spec/06 7."""
     assert meaning(name, value, Gen.CTG) == text
 
 
@@ -71,7 +70,7 @@ def test_guilty_command_of_a_hang_is_marked() -> None:
 
 
 def test_what_the_dump_does_not_hold_is_listed() -> None:
-    """TR-30: kernels that capture only flagged objects leave the others out."""
+    """Kernels that capture only flagged objects leave the others out."""
     items = decoded(dump(0x00100268, state=False))
     (note,) = [i for i in items if isinstance(i, Note) and i.kind == "missing"]
     assert "0x001092e0 (VS_STATE)" in note.text
@@ -79,7 +78,7 @@ def test_what_the_dump_does_not_hold_is_listed() -> None:
 
 
 def test_two_error_states_in_one_file_are_two_machines() -> None:
-    """T14: memory of the first is not there in the second."""
+    """Memory of the first is not there in the second."""
     items = decoded(dump(0x00100268, state=True) + dump(0x00100000, state=False))
     assert [c.address for c in commands(items) if c.guilty] == [0x00100268, 0x00100000]
     assert any("0x001092e0" in i.text for i in items if isinstance(i, Note) and i.kind == "missing")
@@ -95,7 +94,6 @@ def test_text_of_an_error_state_names_registers_and_units() -> None:
 
 
 def test_all_batches_shows_what_the_ring_does_not_reach() -> None:
-    """TR-33."""
     text = dump(0x00100268, state=True) + "render ring --- gtt_offset = 0x00900000\n00000000 :  02000000\n" \
                                           "00000004 :  05000000\n"
     assert 0x00900000 not in [c.address for c in commands(decoded(text))]

@@ -1,4 +1,4 @@
-"""The batch that hung and the command that the streamer stood in, for every kernel variant (TR-15, spec/06 3.4)."""
+"""The batch that hung and the command that the streamer stood in, for every kernel variant."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from gen4emu.decode.lint_rules import RULES, Severity, documentation
 from gen4emu.hw.formats import SurfaceFormat
 
 TRACES = Path(__file__).parents[2] / "traces"
-FENCE = [0x60003F01, 0x05212040, 0x18000062]  # 64 72 82 98 0 384 (spec/05 7)
+FENCE = [0x60003F01, 0x05212040, 0x18000062]  # 64 72 82 98 0 384
 
 
 def lint(*commands: list[int], machine: Machine | None = None) -> list[str]:
@@ -70,7 +70,7 @@ def test_new_bases_need_new_pointers() -> None:
 
 
 def test_fences_rise_and_end_within_the_urb() -> None:
-    """384 rows on G4x, 256 on 965 (spec/05 2.3)."""
+    """384 rows on G4x, 256 on 965."""
     assert lint([0x60003F01, 64 | 72 << 10 | 70 << 20, 98 | 384 << 20]) == ["urb-overlap"]
     assert lint([0x60003F01, 0x05212040, 98 | 385 << 20]) == ["urb-capacity"]
     assert lint(FENCE) == []
@@ -191,7 +191,7 @@ def test_surfaces(changes: dict[str, object], found: list[str]) -> None:
     assert lint(*batch, machine=machine) == found
 
 
-# Types 2 and 3 with 9 registers, as G4x has them (spec/50 2.7).
+# Types 2 and 3 with 9 registers, as G4x has them.
 SAMPLE_C = "send(16) 1 g10<1>UW g0<8,8,1>UW 0x02982001 { align1 };\n" + PS
 LD = "send(16) 1 g10<1>UW g0<8,8,1>UW 0x02983001 { align1 };\n" + PS
 
@@ -256,7 +256,7 @@ def _findings(path: Path) -> list[Item]:
 
 def test_captures_have_only_the_deviations_that_are_known() -> None:
     """crocus builds SF and CLIP messages at m0 and never writes the constants of some shaders; the VA driver leaves
-    entries of binding tables unset, and its kernels end with acc0 as destination (decision 26)."""
+    entries of binding tables unset, and its kernels end with acc0 as destination (docs/decisions.md 26)."""
     for path in sorted(TRACES.glob("*.aub*")):
         found = diagnostics(_findings(path))
         assert {d.severity for d in found} <= {Severity.INFO}, path.name

@@ -88,7 +88,7 @@ def test_base_without_its_modify_bit_stays() -> None:
 
 
 def test_kernel_decides_which_surfaces_are_followed_when_the_count_is_zero() -> None:
-    """The entry count is only a prefetch hint (spec/10 2.9)."""
+    """The entry count is only a prefetch hint."""
     machine = Machine()
     pointers = pixel_pipeline(machine, kernel=SAMPLE, samplers=4)
     machine.dwords(0x40, *(0x80 + 0x20 * i for i in range(8)))
@@ -228,7 +228,7 @@ def test_constants_are_shown_as_floats() -> None:
 
 
 def test_picture_of_the_va_driver() -> None:
-    """spec/70 5.2: VLD mode; the remap table of VLD_STATE says which descriptors count."""
+    """VLD mode: the remap table of VLD_STATE says which descriptors count."""
     machine = Machine()
     remap = {f"interface_descriptor_remap_{i}": [0, 1, 0, 1][i % 4] for i in range(16)}
     machine.put("VLD_STATE", 0x100, picture_structure=3, picture_coding_type=1, **remap)
@@ -254,7 +254,7 @@ def test_picture_of_the_va_driver() -> None:
 
 
 def test_operands_of_a_copy_are_surfaces() -> None:
-    """Pitches are dwords when tiled (spec/05 2.13)."""
+    """Pitches are dwords when tiled."""
     machine = Machine()
     copy = machine.command(
         "XY_SRC_COPY_BLT", write_alpha=True, write_rgb=True, color_depth=3, raster_operation=0xCC,

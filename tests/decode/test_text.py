@@ -31,7 +31,7 @@ def test_compact_layout_has_a_line_a_dword() -> None:
 
 
 def test_libdrm_layout() -> None:
-    """TR-17: `0x%08x:      0x%08x: name`, operands indented."""
+    """`0x%08x:      0x%08x: name`, operands indented."""
     lines = text(LibdrmRenderer(), bases(Machine(), 0x1000), [0x02000000]).split("\n")
     assert lines[2] == "0x00100000:      0x61010004: STATE_BASE_ADDRESS"
     assert lines[3] == ("0x00100004:      0x00001001:    general_state_base_address=0x00001000, "
@@ -55,7 +55,6 @@ def test_libdrm_layout_marks_where_the_gpu_stopped() -> None:
 
 
 def test_aubinator_layout_has_a_line_a_field() -> None:
-    """TR-16."""
     out = text(AubinatorRenderer(), [0x680B0001])
     assert "0x00100000:  0x680b0001:  3DSTATE_VF_STATISTICS\n    Statistics Enable: true\n" in out
 

@@ -1,4 +1,4 @@
-"""The blitter, with the numbers of spec/05 7."""
+"""The blitter: fills, copies, patterns and text, pixel by pixel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command streamer, with the numbers of spec/05 7."""
+"""The command streamer: state commands, batches, register and memory writes, contexts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def machine() -> Machine:
     return Machine()
 
 
-def test_urb_fences_of_the_digest(machine: Machine) -> None:
+def test_urb_fences(machine: Machine) -> None:
     machine.run(0x60003F01, 0x05212040, 0x18000062)
     assert list(machine.state.urb_fence) == [64, 72, 82, 98, 0, 384]
     machine.run(0x60003F01, 0x0320A020, 0x10000042)

@@ -1,4 +1,4 @@
-"""Test reduction by debug registers and by options (spec/60 9.2, 9.4 D1, D9, D18)."""
+"""Test reduction by debug registers and by options (965 PRM vol. 4, chapter 3)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def load(scene: Scene, **registers: int) -> bytes:
     (Reduction(), True, [0, 1, 2, 3, 4, 5]),
     (Reduction(skip_primitives=4), True, [4, 5]),
     (Reduction(max_primitives=2), True, [0, 1]),
-    (Reduction(skip_primitives=1, max_primitives=3), True, [1, 2]),  # skipped ones count towards the limit (T21)
+    (Reduction(skip_primitives=1, max_primitives=3), True, [1, 2]),  # skipped ones count towards the limit
     (Reduction(skip_primitives=1, max_primitives=1), True, []),
     (Reduction(max_primitives=0), True, []),
     (Reduction(vertices=(2, 3)), False, [2, 3, 4]),

@@ -1,4 +1,4 @@
-"""Error states of hung devices: readable, marked at the guilty command, hanging again in a replay (spec/06 3.4)."""
+"""Error states of hung devices: readable, marked at the guilty command, hanging again in a replay."""
 
 from __future__ import annotations
 

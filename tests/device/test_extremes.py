@@ -1,4 +1,4 @@
-"""Scenes at the limits of what commands can say: sizes, counts, positions, addresses (spec/10, 20 and 30)."""
+"""Scenes at the limits of what commands can say: sizes, counts, positions, addresses."""
 
 from __future__ import annotations
 

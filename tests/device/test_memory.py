@@ -1,4 +1,4 @@
-"""The graphics address space: page table, entries, faults (spec/05 2.8, 3.10, 7; spec/06 3.1)."""
+"""The graphics address space: page table, entries, faults ."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from gen4emu.hw.registers import PageTableEntryType
     (0x212345000, 0x12345021, 0x12345027),
     (0xFFFFFF000, 0xFFFFF0F1, 0xFFFFF0F7),
 ])
-def test_entries_of_the_digest(physical: int, uncached: int, snooped: int) -> None:
+def test_encoded_entries(physical: int, uncached: int, snooped: int) -> None:
     assert Pte(physical).encode() == uncached
     assert Pte(physical, PageTableEntryType.SNOOPED).encode() == snooped
     assert Pte.decode(uncached) == Pte(physical, PageTableEntryType.UNCACHED)
@@ -262,7 +262,7 @@ def test_write_of_a_capture_creates_the_page_it_did_not_map() -> None:
 
 
 def test_entries_are_kept_but_not_used_without_strict_pte() -> None:
-    identity = [0x00200003 + 0x1000 * i for i in range(16384)]  # what captures begin with (spec/06 3.2)
+    identity = [0x00200003 + 0x1000 * i for i in range(16384)]  # what captures begin with
     with Memory() as memory:
         memory.set_gtt(0, identity)
         memory.write(0x1000, b"flat")

@@ -1,4 +1,4 @@
-"""Debug registers that a batch programs: snapshots, breakpoints, halts, colours (965v4 chapter 3; spec/60 9.2, D19)."""
+"""Debug registers that a batch programs: snapshots, breakpoints, halts, colours (965 PRM vol. 4, chapter 3)."""
 
 from __future__ import annotations
 

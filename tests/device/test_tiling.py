@@ -1,4 +1,4 @@
-"""Tiles, swizzles, rectangles and fences (spec/05 2.11, 2.12, 3.11, 3.12, 7)."""
+"""Tiles, swizzles, rectangles and fences."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TILED = [Tiling.X, Tiling.Y, Tiling.W]
     (Tiling.LINEAR, 100, 99, 3, 399),
     (Tiling.Y, 1024, 160, 35, 32 * 1024 + 0x1000 + 2 * 512 + 3 * 16),
 ])
-def test_offsets_of_the_digest(tiling: Tiling, pitch: int, x: int, y: int, offset: int) -> None:
+def test_offsets_of_known_pixels(tiling: Tiling, pitch: int, x: int, y: int, offset: int) -> None:
     assert tiled_offset(tiling, pitch, x, y) == offset
     assert tiled_coordinates(tiling, pitch, offset) == (x, y)
 
@@ -58,7 +58,7 @@ def test_offsets_of_the_digest(tiling: Tiling, pitch: int, x: int, y: int, offse
     (Swizzle.NONE, 0x3FFF, 0x3FFF),
     (Swizzle.UNKNOWN, 0x3FFF, 0x3FFF),
 ])
-def test_swizzles_of_the_digest(swizzle: Swizzle, before: int, after: int) -> None:
+def test_swizzles_of_known_addresses(swizzle: Swizzle, before: int, after: int) -> None:
     assert swizzled(swizzle, before) == after
 
 
@@ -263,7 +263,7 @@ def test_address_of_a_pixel() -> None:
     (Fence(0x200000, 0x10000, 512, Tiling.Y), 0x0020F000_0020000F),
     (Fence(0, 1 << 32, 131072, Tiling.X, valid=False), 0xFFFFF000_00000FFC),
 ])
-def test_fences_of_the_digest(fence: Fence, value: int) -> None:
+def test_values_of_known_fences(fence: Fence, value: int) -> None:
     assert fence.encode() == value
     assert Fence.decode(value) == fence
 
@@ -301,7 +301,7 @@ def test_aperture_shows_a_tiled_region_as_rows(tiling: Tiling, pitch: int, swizz
         assert aperture.read(0x100123, 3000) == data[0x123:0x123 + 3000]
 
 
-def test_aperture_bytes_of_the_digest() -> None:
+def test_bytes_seen_through_the_aperture() -> None:
     with Memory() as memory:
         fences = [Fence(0x10000, 0x4000, 1024, Tiling.X).encode(), Fence(0x20000, 0x4000, 256, Tiling.Y).encode()]
         aperture = Aperture(memory, fences)

@@ -1,4 +1,4 @@
-"""The 2D commands: every header of spec/05 2.13, the words that clients write, and signed coordinates and pitches."""
+"""The 2D commands: every header, the words that clients write, and signed coordinates and pitches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that 3D and media share, with the numbers of spec/05 2.3, 5 and 7."""
+"""The commands that 3D and media share, as drivers send them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of surface formats, against the tables of the digests (spec/50 2.3, spec/30 2.10, spec/10 3.4.3)."""
+"""The table of surface formats, against a second transcript of the manual's tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def outputs(code: int) -> str:
 
 
 def codes(*ranges: str) -> set[int]:
-    """`043-046 08D`, as the digests write them."""
+    """`043-046 08D`: ranges of codes in hexadecimal."""
     found: set[int] = set()
     for text in " ".join(ranges).split():
         first, _, last = text.partition("-")
@@ -122,7 +122,7 @@ def test_blue_first_formats_have_blue_in_byte_0() -> None:
     assert places(info(F.B5G6R5_UNORM).outputs) == [("R", 11, 5), ("G", 5, 6), ("B", 0, 5), ("1", 0, 0)]
 
 
-def test_packed_channels_are_where_the_digest_puts_them() -> None:
+def test_positions_of_packed_channels() -> None:
     assert places(info(F.R10G10B10A2_UNORM).outputs) == [("R", 0, 10), ("G", 10, 10), ("B", 20, 10), ("A", 30, 2)]
     assert places(info(F.R11G11B10_FLOAT).outputs)[:3] == [("R", 0, 11), ("G", 11, 11), ("B", 22, 10)]
     assert places(info(F.R9G9B9E5_SHAREDEXP).channels)[3] == ("E", 27, 5)

@@ -173,7 +173,7 @@ def test_both_encodings_of_a_command_are_known_everywhere_and_written_in_one_way
         assert catalogue.command_named("3DSTATE_VF_STATISTICS", gen).header == statistics << 16
 
 
-# The first dwords of the commands of a GM45 capture (spec/05 7), and other lengths of spec/05 2.1 and 2.2.
+# The first dwords of the commands of a GM45 capture , and other lengths.
 @pytest.mark.parametrize(("header", "dwords"), [
     (0x69040000, 1), (0x79090000, 2), (0x61020000, 2), (0x680B0000, 1), (0x61010004, 6), (0x78010004, 6),
     (0x79010003, 5), (0x79050004, 6), (0x78000005, 7), (0x60003F01, 3), (0x60010000, 2), (0x79000002, 4),

@@ -1,4 +1,4 @@
-"""The media pipeline's layouts, against the manual, the VA driver's bits and the registers of spec/70 7."""
+"""The media pipeline's layouts, against the manual, the VA driver's bits and registers of threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descriptors and headers of messages, against the numbers of spec/60 T1, spec/50 8.1 and the manual's tables."""
+"""Descriptors and headers of messages, against words that drivers send and the manual's tables."""
 
 from __future__ import annotations
 

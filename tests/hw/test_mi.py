@@ -1,4 +1,4 @@
-"""The MI commands, with the headers and the numbers of spec/05 2.2, 5.1 and 7."""
+"""The MI commands: headers, lengths, and words that drivers send."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gen4emu.hw.layout import Command
 from gen4emu.hw.mi import BatchMemorySpace, ConditionCode, ContextAddressSpace, DisplayPipe, DisplayPlane
 
 
-# spec/05 2.2: header with all options off, dwords.
+# Header with all options off, dwords.
 @pytest.mark.parametrize(("command", "header"), [
     (mi.MI_NOOP, 0x00000000),
     (mi.MI_USER_INTERRUPT, 0x01000000),

@@ -1,4 +1,4 @@
-"""MMIO registers and the GTT entry, with the numbers of spec/05 2.4 to 2.12 and 7."""
+"""MMIO registers and the GTT entry: offsets, fields and values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def view(name: str, *words: int, gen: Gen = Gen.EL) -> View:
     return BY_NAME[name].view(words, gen=gen)
 
 
-# spec/05 2.4, 2.5 and spec/60 9.2
+# Offsets of Linux's i915_reg.h and of 965 PRM vol. 4, chapter 3.
 @pytest.mark.parametrize(("name", "offset"), [
     ("RENDER_RING_TAIL", 0x2030), ("RENDER_RING_HEAD", 0x2034), ("RENDER_RING_START", 0x2038),
     ("RENDER_RING_CTL", 0x203C), ("RENDER_IPEIR", 0x2064), ("RENDER_IPEHR", 0x2068), ("RENDER_INSTDONE", 0x206C),

@@ -1,4 +1,4 @@
-"""Vertex headers and thread payloads, with the numbers of spec/10 7, spec/20 8 and spec/30 7."""
+"""Vertex headers and thread payloads: positions of fields, and values that kernels compute with."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_registers_have_eight_dwords() -> None:
 
 # --- vertex header ----------------------------------------------------------------------------------------------------
 def test_texture_coordinates_in_the_header_are_tolerated() -> None:
-    """spec/10 4, Q1: (s, t, 1, 1) over D0 to D3."""
+    """(s, t, 1, 1) over D0 to D3."""
     words = [0x3F000000, 0x3EAAAAAB, 0x3F800000, 0x3F800000, 0, 0, 0, 0]
     assert VERTEX_HEADER.complaints(words, gen=Gen.CTG) == []
     v = VERTEX_HEADER.view(words, gen=Gen.CTG)
@@ -60,7 +60,7 @@ def test_texture_coordinates_in_the_header_are_tolerated() -> None:
 
 
 def test_point_width_is_what_the_shader_truncates_it_to() -> None:
-    """spec/10 5.1: trunc(size * 2048) & 0x7FF00."""
+    """trunc(size * 2048) & 0x7FF00."""
     for size, width in ((1.0, 1.0), (2.3, 2.25), (255.99, 255.875), (257.0, 1.0)):
         words = [0, 0, 0, int(size * 2048) & 0x7FF00 | 0x81, 0, 0, 0, 0]
         v = VERTEX_HEADER.view(words, gen=Gen.CTG)
@@ -104,7 +104,7 @@ def test_object_outcodes(r0_2: int, flags: set[str], topology: PrimitiveTopology
 
 
 def test_plane_mask_of_the_clip_kernels() -> None:
-    """spec/20 6.4: R0.2 >> 26, ZMax at bit 0 up to XMin at bit 5; user planes by 0xFF << 14."""
+    """R0.2 >> 26, ZMax at bit 0 up to XMin at bit 5; user planes by 0xFF << 14."""
     for bit, name in enumerate(("vp_z_max", "vp_z_min", "vp_y_max", "vp_y_min", "vp_x_max", "vp_x_min")):
         assert PAYLOAD_CLIP_R0.pack(Gen.CL, **{f"object_outcode_{name}": True})[2] >> 26 == 1 << bit
     for plane in range(8):
@@ -124,7 +124,7 @@ def test_sf_r0() -> None:
 
 
 def test_deltas_of_a_rectangle() -> None:
-    """spec/20 4.5: (8,6) (2,6) (2,3) starts upper left; R1.3 on reads dX0, dX2, dY0, dY2."""
+    """(8,6) (2,6) (2,3) starts upper left; R1.3 on reads dX0, dX2, dY0, dY2."""
     words = PAYLOAD_SF_R1.pack(Gen.EL, primitive_type="RECTLIST", provoking_vertex=1, determinant=18.0,
                                dx0=6.0, dx2=0.0, dy0=3.0, dy2=3.0)
     assert words == [0x0F, 1, 0x41900000, 0x40C00000, 0, 0x40400000, 0x40400000, 0]
@@ -141,20 +141,20 @@ def test_depths_and_inverse_ws_alternate() -> None:
 
 
 def test_plane_of_an_attribute() -> None:
-    """spec/20 8: attribute x over the rectangle is {1, 0, -, 2}."""
+    """Attribute x over the rectangle is {1, 0, -, 2}."""
     assert ATTRIBUTE_COEFFICIENTS.pack(Gen.EL, cx=1.0, cy=0.0, c0=2.0) == [0x3F800000, 0, 0, 0x40000000]
 
 
 # --- PS ---------------------------------------------------------------------------------------------------------------
 def test_two_subspans() -> None:
-    """spec/30 7, 6: subspans at (10,20) and (12,20), one pixel of the first and all of the second."""
+    """Subspans at (10,20) and (12,20), one pixel of the first and all of the second."""
     r1 = PAYLOAD_PS_R1.pack(Gen.EL, subspan_0_x=10, subspan_0_y=20, subspan_1_x=12, subspan_1_y=20)
     assert r1[2:4] == [0x0014000A, 0x0014000C]
     assert PAYLOAD_PS_R0.pack(Gen.EL, pixel_mask=0xF1, pixel_mask_copy=0xF1)[0] == 0x00F100F1
 
 
 def test_depth_flags_are_the_iz_outputs() -> None:
-    """spec/30 7, 7: source depth to the EU and to the render target."""
+    """Source depth to the EU and to the render target."""
     words = PAYLOAD_PS_R1.pack(Gen.EL, source_depth_present=True, source_depth_to_render_target=True,
                                primitive_topology_type="TRILIST")
     assert words[6] >> 27 & 0xF == 0b1100

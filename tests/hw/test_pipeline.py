@@ -178,7 +178,7 @@ def test_vertex_buffers_of_a_clear() -> None:
 
 
 def test_pitch_has_twelve_bits() -> None:
-    """spec/10 2.4: drivers advertise a stride of 2048 and write it unmasked."""
+    """Drivers advertise a stride of 2048 and write it unmasked."""
     words = VERTEX_BUFFER_STATE.pack(Gen.EL, buffer_pitch=2048)
     assert words[0] == 0x800
     assert what(VERTEX_BUFFER_STATE, words, Gen.EL) == []
@@ -195,7 +195,7 @@ def test_there_are_17_vertex_buffers() -> None:
 
 
 def test_vertex_elements_of_a_clear() -> None:
-    """spec/10 5.1, blorp: a header of zeros, the position twice with z in it, then flat inputs of the second buffer."""
+    """Mesa's blorp: a header of zeros, the position twice with z in it, then flat inputs of the second buffer."""
     words = hexes("78090009 0c000000 12220000 04400000 11130004 04400000 11130008 0c000010 1111000c 0c000020 11110010")
     elements = COMMAND["3DSTATE_VERTEX_ELEMENTS"].view(words, gen=Gen.CTG).vertex_elements
     src, zero, one = VertexComponentControl.STORE_SRC, VertexComponentControl.STORE_0, VertexComponentControl.STORE_1_FP
@@ -278,8 +278,8 @@ def test_reserved_topologies(code: int) -> None:
     assert [c.raw for c in PRIMITIVE.complaints(words, gen=Gen.EL)] == ([code] if code in reserved else [])
 
 
-def test_topologies_by_what_the_stages_take() -> None:
-    """The two columns of spec/10 2.8."""
+def test_topologies_that_the_stages_accept() -> None:
+    """CUT_INDEX_TOPOLOGIES may have cut indices, GS_OUTPUT_TOPOLOGIES may leave GS."""
     assert {int(t) for t in set(PrimitiveTopology) - CUT_INDEX_TOPOLOGIES} == {
         0x06, 0x07, 0x08, 0x0E, 0x0F, 0x10, 0x16}
     assert {int(t) for t in GS_OUTPUT_TOPOLOGIES} == {
@@ -358,7 +358,7 @@ def test_aa_line_parameters_of_the_manual() -> None:
 
 
 def test_line_stipple() -> None:
-    """spec/30 3.17: 1/3 truncates to 0x0AAA."""
+    """1/3 truncates to 0x0AAA."""
     command = COMMAND["3DSTATE_LINE_STIPPLE"]
     words = hexes("79080001 8045a5a5 0aaa0003")
     v = command.view(words, gen=Gen.EL)

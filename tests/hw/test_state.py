@@ -177,7 +177,7 @@ def test_counts_are_values_and_not_codes() -> None:
 
 
 def test_crocus_gs_state() -> None:
-    """spec/10 5.1: alternate mode, SPF, GRF start 1, two threads of eight entries, no reorder."""
+    """As drivers set it: alternate mode, SPF, GRF start 1, two threads of eight entries, no reorder."""
     words = GS_STATE.pack(Gen.CTG, kernel_start_pointer=0x10E000, grf_register_count=32, single_program_flow=True,
                           floating_point_mode="ALTERNATE", vertex_urb_entry_read_length=2,
                           dispatch_grf_start_register=1, maximum_number_of_threads=2, number_of_urb_entries=8)
@@ -243,7 +243,7 @@ def test_clip_modes_above_accept_all_are_reserved(mode: int) -> None:
 
 
 def test_guardband_of_a_256_pixel_viewport() -> None:
-    """spec/20 6.1: exactly 64 viewport halves in each direction."""
+    """Exactly 64 viewport halves in each direction."""
     v = CLIP_VIEWPORT.view(hexes("c2800000 42800000 c2800000 42800000"), gen=Gen.CTG)
     assert v.to_dict() == {"x_min_clip_guardband": -64.0, "x_max_clip_guardband": 64.0,
                            "y_min_clip_guardband": -64.0, "y_max_clip_guardband": 64.0}
@@ -309,7 +309,7 @@ def test_sf_ranges() -> None:
 
 
 def test_sf_viewport_of_a_window() -> None:
-    """A 256x256 window: row 0 of the surface is the top, so m11 is negative (spec/20 8)."""
+    """A 256x256 window: row 0 of the surface is the top, so m11 is negative."""
     assert SF_VIEWPORT.view(SF_VP, gen=Gen.CTG).to_dict() == {
         "viewport_matrix_element_m00": 128.0, "viewport_matrix_element_m11": -128.0,
         "viewport_matrix_element_m22": 0.5, "viewport_matrix_element_m30": 128.0,
@@ -359,7 +359,7 @@ def test_wm_bits_of_g4x_are_reserved_on_gen4() -> None:
 
 
 def test_setup_read_length_has_six_bits() -> None:
-    """The manual prints bits 17:11; the range and the other units say 16:11 (spec/30 2.1)."""
+    """The manual prints bits 17:11; the range and the other units say 16:11."""
     assert WM_STATE.pack(Gen.EL, setup_urb_entry_read_length=63)[3] == 63 << 11
     with pytest.raises(FieldError, match="setup_urb_entry_read_length"):
         WM_STATE.pack(Gen.EL, setup_urb_entry_read_length=64)
