@@ -69,6 +69,7 @@ def test_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     others = {name for name in names if not name.startswith("gen4emu/") and ".dist-info/" not in name}
     assert all(".data/data/share/" in name for name in others), others
     assert not [name for name in names if name.endswith((".c", ".h", ".o", ".pyc"))]
+    assert not [name for name in names if "harness" in name or "probe" in name], "for tests, built in place only"
 
 
 def test_wheel_replays_a_trace_outside_of_the_checkout(wheel: Path, tmp_path: Path) -> None:
