@@ -189,7 +189,7 @@ class Device:
                 self._count(self._begun())
             self._hang("3DPRIMITIVE", status, _BUSY.get(fault.unit, ()))
         if self.finds_targets:
-            self.targets.add_draw(self.native, self._active.state.raw)
+            self.targets.add_draw(self.native)
         if self._counting:
             self._count(self._begun(), self.targets.latest)
         self._drawn()

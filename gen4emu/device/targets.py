@@ -1,4 +1,4 @@
-"""The surfaces that a draw writes to, for saving pictures; the C core finds them (native/draw/)."""
+"""The surfaces that a draw writes to, for saving pictures; the C core finds them (native/draw/draw.c)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.tiling import Tiling
-from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.surface import SURFACE_STATE, SurfaceType
@@ -63,6 +62,8 @@ class TargetFinder:
         self._last: bytes | None = None  # of the last draw, whose targets are known
         self._states = ffi.new("uint32_t[][6]", _MOST)
         self._bytes = ffi.buffer(self._states)
+        self._depth_target = ffi.new("struct g4_depth_target *")
+        self._depth_bytes = ffi.buffer(self._depth_target)
 
     def add(self, target: Target) -> None:
         self._found.setdefault(target)
@@ -78,10 +79,11 @@ class TargetFinder:
         self._last = None
         return found
 
-    def add_draw(self, native: Any, state: Any) -> None:
+    def add_draw(self, native: Any) -> None:
         """The render targets of the draw that just ran."""
         count = lib.g4_device_targets(native, self._states, _MOST)
-        key = bytes(self._bytes[:_STATE_BYTES * count]) + bytes(ffi.buffer(state.depth_buffer))
+        lib.g4_device_depth_target(native, self._depth_target)
+        key = bytes(self._bytes[:_STATE_BYTES * count]) + bytes(self._depth_bytes)
         if key == self._last:
             return
         self._last = key
@@ -90,7 +92,7 @@ class TargetFinder:
             if len(self._known) >= _KNOWN_STATES:
                 self._known.clear()
             colors = [self._color(tuple(self._states[i])[:SURFACE_STATE.size(self.gen)]) for i in range(count)]
-            known = self._known[key] = tuple(t for t in (*colors, self._depth(state)) if t is not None)
+            known = self._known[key] = tuple(t for t in (*colors, self._depth()) if t is not None)
         self._found.update(dict.fromkeys(known))
         self.latest = known
 
@@ -121,16 +123,13 @@ class TargetFinder:
             return 0, 0
         return int(place[0]), int(place[1])
 
-    def _depth(self, state: Any) -> Target | None:
-        command = catalogue_of(self.gen).command("3DSTATE_DEPTH_BUFFER")
-        words = tuple(state.depth_buffer)
-        depth = command.view(words, gen=self.gen, dwords=command.size(self.gen))
-        form = _DEPTH_FORMATS.get(int(depth.surface_format))
-        if depth.surface_type == SurfaceType.SURFTYPE_NULL or form is None or depth.surface_base_address == 0:
+    def _depth(self) -> Target | None:
+        depth = self._depth_target
+        form = _DEPTH_FORMATS.get(depth.format)
+        if depth.type == SurfaceType.SURFTYPE_NULL or form is None or depth.address == 0:
             return None
-        return Target("depth", depth.surface_base_address, form, depth.width, depth.height, depth.surface_pitch,
-                      _tiling(depth.tiled_surface, depth.tile_walk), 0, 0, depth.lod, depth.minimum_array_element,
-                      stencil=_STENCIL_FORMATS.get(int(depth.surface_format)))
+        return Target("depth", depth.address, form, depth.width, depth.height, depth.pitch_bytes, Tiling(depth.tiling),
+                      0, 0, depth.level, depth.slice, stencil=_STENCIL_FORMATS.get(depth.format))
 
 
 def join_planes(planes: list[Target]) -> list[Target]:

@@ -35,9 +35,20 @@ void g4_device_free(struct g4_device *device);
 void g4_device_use(struct g4_device *device, struct g4_state *state);
 /* Run one 3DPRIMITIVE, six dwords with the header. G4_HANG: the watchdog expired. */
 enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);
-/* The SURFACE_STATEs, six dwords each, of the render targets that the last draw's pixel shader names; at most
- * `capacity` of them.  Returns their number. */
+/* SURFACE_STATEs, six dwords each, of the render targets that the last draw's pixel shader names; at most `capacity` of
+ * them.  Returns how many. */
 uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t capacity);
+
+/* The depth buffer of the last draw. */
+struct g4_depth_target {
+    uint32_t type;    /* enum g4_depth_surface_type */
+    uint32_t format;  /* enum g4_depth_format */
+    uint32_t address; /* 0: none */
+    uint32_t pitch_bytes, width, height;
+    uint32_t tiling; /* enum g4_tiling */
+    uint32_t level, slice;
+};
+void g4_device_depth_target(const struct g4_device *device, struct g4_depth_target *target);
 /* Draw only the objects whose number in R0.7 lies in first..last.  All objects are numbered and counted. */
 void g4_device_objects_range(struct g4_device *device, uint32_t first, uint32_t last);
 /* Number objects from 0 again. */

@@ -409,3 +409,43 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
     }
     return status;
 }
+
+/* ---- targets of the last draw ---- */
+
+uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t capacity) {
+    const struct g4_draw_state *const draw = &device->draw_state;
+    const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_WM];
+    const struct g4_kernel *const kernel = draw->wm_kernel[0];
+    const uint8_t *entries;
+    struct g4_port port;
+
+    if (!kernel) {
+        return 0;
+    }
+    g4_port_init(&port, device->ctx.mem, G4_UNIT_CPU, false); /* missing memory reads as 0, unreported */
+    const uint32_t named = g4_kernel_targets(kernel, &entries);
+    const uint32_t count = named < capacity ? named : capacity;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t entry = g4_mem_read32(&port, dispatch->binding_table + 4u * entries[i]) & ~31u;
+        (void)g4_mem_read(&port, dispatch->surface_state_base + entry, states[i], sizeof states[i]);
+    }
+    return count;
+}
+
+void g4_device_depth_target(const struct g4_device *device, struct g4_depth_target *target) {
+    const struct g4_depth_buffer *const buffer = &device->draw_state.depth_buffer;
+
+    *target = (struct g4_depth_target){
+        .type = buffer->type,
+        .format = buffer->format,
+        .address = buffer->address,
+        .pitch_bytes = buffer->pitch_bytes,
+        .width = buffer->width,
+        .height = buffer->height,
+        .tiling = !buffer->tiled        ? G4_TILING_LINEAR
+                  : buffer->tile_walk_x ? G4_TILING_X
+                                        : G4_TILING_Y,
+        .level = buffer->level,
+        .slice = buffer->minimum_array_element,
+    };
+}
