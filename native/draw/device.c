@@ -52,7 +52,7 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g
         g4_device_free(device);
         return NULL;
     }
-    device->media = g4_media_new(device);
+    device->media = g4_media_new(&device->ctx, &device->port, device->kernels, device->worker[0]);
     if (!device->media) {
         g4_device_free(device);
         return NULL;

@@ -15,14 +15,17 @@ enum {
     DEFAULT_MILLIONS = 1000, /* instructions after a command, before it counts as a hang */
 };
 
-struct g4_media *g4_media_new(struct g4_device *device) {
+struct g4_media *g4_media_new(const struct g4_context *ctx, struct g4_port *port, struct g4_kernel_cache *kernels,
+                              struct g4_worker *worker) {
     struct g4_media *const media = calloc(1, sizeof *media);
     if (!media) {
         return NULL;
     }
-    media->device = device;
-    media->worker = device->worker[0];
-    media->log = media->worker->eu.log;
+    media->ctx = ctx;
+    media->port = port;
+    media->kernels = kernels;
+    media->worker = worker;
+    media->log = worker->eu.log;
     media->indirect = calloc(1, G4_MEDIA_INDIRECT + G4_BITS_PADDING);
     if (!media->indirect) {
         g4_media_free(media);
@@ -71,7 +74,7 @@ static void unpack_remap(struct g4_vfe *vfe, const struct g4_quirks *quirks) {
 /* Read at the first object after MEDIA_STATE_POINTERS, kept with the context (spec/70 3.1). */
 static void latch(struct g4_media *media) {
     struct g4_state *const state = g4_media_context(media)->state;
-    struct g4_port *const port = &media->device->port;
+    struct g4_port *const port = media->port;
 
     if (state->media_pointers_new) {
         state->media_pointers_new = 0;
@@ -164,7 +167,7 @@ static void fetch_indirect(struct g4_media *media, const struct g4_media_command
         g4_media_bad(media, command->indirect_start);
     }
     if (length) {
-        (void)g4_mem_read(&media->device->port, address, media->indirect, length);
+        (void)g4_mem_read(media->port, address, media->indirect, length);
     }
 }
 
@@ -221,16 +224,14 @@ static void enter(struct g4_media *media, struct g4_fault *fault) {
 static enum g4_status leave(struct g4_media *media, enum g4_status status) {
     media->worker->eu.alone = false;
     media->worker->eu.written = NULL;
-    g4_device_collect(media->device);
     if (status != G4_OK) {
         g4_ts_clear(media);
     }
     return status;
 }
 
-enum g4_status g4_device_media(struct g4_device *device, const uint32_t *command, uint32_t dwords, uint32_t address,
+enum g4_status g4_media_object(struct g4_media *media, const uint32_t *command, uint32_t dwords, uint32_t address,
                                struct g4_fault *fault) {
-    struct g4_media *const media = device->media;
     const uint64_t start = g4_now_ns();
 
     if (dwords < 4) {
@@ -240,7 +241,7 @@ enum g4_status g4_device_media(struct g4_device *device, const uint32_t *command
     media->command = address;
     enter(media, fault);
     enum g4_status status = G4_OK;
-    if (device->ctx.state->media_pointers_new) { /* threads on their way still belong to the old state */
+    if (media->ctx->state->media_pointers_new) { /* threads on their way still belong to the old state */
         status = g4_vfe_release_held(media);
         if (status == G4_OK) {
             status = g4_ts_run(media, false);
@@ -254,8 +255,7 @@ enum g4_status g4_device_media(struct g4_device *device, const uint32_t *command
     return leave(media, status);
 }
 
-enum g4_status g4_device_media_run(struct g4_device *device, bool finish, struct g4_fault *fault) {
-    struct g4_media *const media = device->media;
+enum g4_status g4_media_run(struct g4_media *media, bool finish, struct g4_fault *fault) {
     const uint64_t start = g4_now_ns();
 
     enter(media, fault);
@@ -267,20 +267,12 @@ enum g4_status g4_device_media_run(struct g4_device *device, bool finish, struct
     return leave(media, status);
 }
 
-void g4_device_media_reset(struct g4_device *device) {
-    g4_ts_clear(device->media);
-}
-
-void g4_device_media_counts(const struct g4_device *device, struct g4_media_counts *counts) {
-    *counts = device->media->counts;
-}
-
-uint32_t g4_device_media_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t room) {
-    struct g4_written *const written = &device->media->written;
-    const uint32_t count = written->count < room ? written->count : room;
+uint32_t g4_media_targets(struct g4_media *media, uint32_t (*states)[6], uint32_t capacity) {
+    struct g4_written *const written = &media->written;
+    const uint32_t count = written->count < capacity ? written->count : capacity;
     struct g4_port port;
 
-    g4_port_init(&port, device->ctx.mem, G4_UNIT_CPU, false); /* what is missing reads as 0, and is nobody's fault */
+    g4_port_init(&port, media->ctx->mem, G4_UNIT_CPU, false); /* missing memory reads as 0 and is not reported */
     for (uint32_t i = 0; i < count; i++) {
         (void)g4_mem_read(&port, written->surface[i], states[i], sizeof states[i]);
     }
@@ -288,31 +280,24 @@ uint32_t g4_device_media_targets(struct g4_device *device, uint32_t (*states)[6]
     return count;
 }
 
-enum g4_status g4_device_media_watch(struct g4_device *device, uint32_t room) {
-    struct g4_media *const media = device->media;
-
+enum g4_status g4_media_watch(struct g4_media *media, uint32_t capacity) {
     media->watched_count = 0;
-    if (room == media->watched_room) {
+    if (capacity == media->watched_capacity) {
         return G4_OK;
     }
     free(media->watched);
     media->watched = NULL;
-    media->watched_room = 0;
-    if (room) {
-        media->watched = malloc(room * sizeof *media->watched);
+    media->watched_capacity = 0;
+    if (capacity) {
+        media->watched = malloc(capacity * sizeof *media->watched);
         if (!media->watched) {
             return G4_NO_MEMORY;
         }
-        media->watched_room = room;
+        media->watched_capacity = capacity;
     }
     return G4_OK;
 }
 
-uint32_t g4_device_media_watched(const struct g4_device *device) {
-    return device->media->watched_count;
-}
-
-const struct g4_media_payload *g4_device_media_payload(const struct g4_device *device, uint32_t index) {
-    const struct g4_media *const media = device->media;
-    return index < media->watched_count && index < media->watched_room ? &media->watched[index] : NULL;
+const struct g4_media_payload *g4_media_payload(const struct g4_media *media, uint32_t index) {
+    return index < media->watched_count && index < media->watched_capacity ? &media->watched[index] : NULL;
 }

@@ -7,7 +7,8 @@
 #define G4_MEDIA_MEDIA_H
 
 #include "api/media.h"
-#include "draw/device.h"
+#include "core/report.h"
+#include "eu/worker.h"
 #include "media/vld.h"
 
 enum {
@@ -85,8 +86,10 @@ struct g4_media_unit {
 };
 
 struct g4_media {
-    struct g4_device *device;
-    struct g4_worker *worker;
+    const struct g4_context *ctx;
+    struct g4_port *port; /* for everything that threads do not read themselves */
+    struct g4_kernel_cache *kernels;
+    struct g4_worker *worker; /* runs all threads */
     struct g4_report_log *log;
     uint32_t command; /* graphics address of the running command, for reports */
 
@@ -115,16 +118,28 @@ struct g4_media {
 
     struct g4_vld_tables tables;
     struct g4_media_payload *watched;
-    uint32_t watched_room, watched_count;
+    uint32_t watched_capacity, watched_count;
     struct g4_media_counts counts;
     struct g4_written written;
 };
 
-struct g4_media *g4_media_new(struct g4_device *device);
+/* Everything that is passed must live as long as the media pipeline.  NULL without memory. */
+struct g4_media *g4_media_new(const struct g4_context *ctx, struct g4_port *port, struct g4_kernel_cache *kernels,
+                              struct g4_worker *worker);
 void g4_media_free(struct g4_media *media);
 
+/* The functions of api/media.h, without what the device does afterwards. */
+enum g4_status g4_media_object(struct g4_media *media, const uint32_t *command, uint32_t dwords, uint32_t address,
+                               struct g4_fault *fault);
+enum g4_status g4_media_run(struct g4_media *media, bool finish, struct g4_fault *fault);
+uint32_t g4_media_targets(struct g4_media *media, uint32_t (*states)[6], uint32_t capacity);
+enum g4_status g4_media_watch(struct g4_media *media, uint32_t capacity);
+const struct g4_media_payload *g4_media_payload(const struct g4_media *media, uint32_t index);
+/* The threads that wait for the host.  Those in `clear` receive the notification that they wait for. */
+uint64_t g4_media_attention(const struct g4_media *media, uint64_t clear, uint64_t *data);
+
 static inline const struct g4_context *g4_media_context(const struct g4_media *media) {
-    return &media->device->ctx;
+    return media->ctx;
 }
 
 /* A field of the state, or of a command, that cannot be used. */

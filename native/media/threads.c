@@ -76,7 +76,7 @@ static struct g4_media_unit *unused_unit(struct g4_media *media) {
 
 static void read_descriptor(struct g4_media *media, uint32_t address, struct g4_interface_descriptor *descriptor) {
     uint32_t dw[4] = {0};
-    (void)g4_mem_read(&media->device->port, address, dw, sizeof dw); /* what is missing is in the port's log */
+    (void)g4_mem_read(media->port, address, dw, sizeof dw); /* what is missing is in the port's log */
     g4_interface_descriptor_unpack(dw, g4_media_context(media)->gen, descriptor);
 }
 
@@ -150,7 +150,7 @@ static uint32_t put_urb(const struct g4_media *media, const struct g4_media_unit
 /* Remember a payload for those who look on. */
 static void watch(struct g4_media *media, const struct g4_media_unit *unit, uint32_t t, uint32_t mode,
                   uint32_t descriptor, uint32_t first, uint32_t end) {
-    if (media->watched_count < media->watched_room) {
+    if (media->watched_count < media->watched_capacity) {
         struct g4_media_payload *const seen = &media->watched[media->watched_count];
         end = end < G4_GRF_COUNT ? end : G4_GRF_COUNT;
         *seen = (struct g4_media_payload){.descriptor = descriptor,
@@ -163,7 +163,7 @@ static void watch(struct g4_media *media, const struct g4_media_unit *unit, uint
             memcpy(seen->data[r], unit->gang->grf[r].ud[t], sizeof seen->data[r]);
         }
     }
-    media->watched_count += media->watched_room > 0;
+    media->watched_count += media->watched_capacity > 0;
 }
 
 static void root_header(const struct g4_media *media, const struct g4_media_unit *unit,
@@ -223,10 +223,8 @@ static enum g4_status notify_start(const struct g4_media *media, const struct g4
 
 /* ---- attention (965v4 3.5) ---- */
 
-/* Call on each thread that waits for the host. */
-static uint64_t attention(const struct g4_device *device, uint64_t clear, uint64_t *data) {
-    const struct g4_media *const media = device->media;
-    const uint32_t per_unit = device->ctx.model->chip->threads_per_unit;
+uint64_t g4_media_attention(const struct g4_media *media, uint64_t clear, uint64_t *data) {
+    const uint32_t per_unit = media->ctx->model->chip->threads_per_unit;
     uint64_t waiting = 0;
 
     *data = 0;
@@ -249,15 +247,6 @@ static uint64_t attention(const struct g4_device *device, uint64_t clear, uint64
         }
     }
     return waiting;
-}
-
-uint64_t g4_device_attention(const struct g4_device *device, uint64_t *data) {
-    return attention(device, 0, data);
-}
-
-void g4_device_clear_attention(struct g4_device *device, uint64_t threads) {
-    uint64_t data;
-    (void)attention(device, threads, &data);
 }
 
 enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_media_root *const *root, uint32_t count,
@@ -348,7 +337,7 @@ static enum g4_status run_unit(struct g4_media *media, const struct g4_media_uni
     struct g4_eu *const eu = &media->worker->eu;
     const struct g4_context *const ctx = g4_media_context(media);
     const struct g4_kernel *const kernel =
-        g4_kernel_get(media->device->kernels, ctx, unit->dispatch.kernel_address, media->fault);
+        g4_kernel_get(media->kernels, ctx, unit->dispatch.kernel_address, media->fault);
 
     if (!kernel) {
         return G4_FAULT;
