@@ -5,7 +5,7 @@
  */
 #include "color/blend.h"
 #include "color/convert.h"
-#include "color/ops.h"
+#include "color/state.h"
 
 #include "core/lanes.h"
 
@@ -49,16 +49,16 @@ typedef void half_fn(const struct g4_target *target, const struct g4_pixels *pix
 
 INLINE void write_halves(struct g4_target *target, struct g4_port *port, const struct g4_pixels *pixels,
                          half_fn *write_half) {
-    struct g4_rows rows;
+    struct g4_subspan_rows rows;
 
-    g4_view_open(&target->view, port, pixels->x, pixels->y, pixels->live, &rows);
+    g4_pixel_map_open(&target->map, port, pixels->x, pixels->y, pixels->live, &rows);
     const uint32_t live = pixels->live & rows.inside;
     for (uint32_t half = 0; half < 2; half++) {
         if (live >> (8 * half) & 0xff) {
             write_half(target, pixels, half, live >> (8 * half) & 0xff, &rows.row[4 * half]);
         }
     }
-    g4_view_close(&target->view, port, pixels->x, pixels->y, live, &rows);
+    g4_pixel_map_close(&target->map, port, pixels->x, pixels->y, live, &rows);
 }
 
 /* ---- inputs ---- */
@@ -98,7 +98,7 @@ INLINE void general_half(const struct g4_target *target, const struct g4_pixels 
 
     const bool have_old = target->reads || live != 0xff;
     if (have_old) {
-        gather(row, target->view.bytes, old);
+        gather(row, target->map.bytes, old);
     }
     load_source(target, pixels->color[half], target->saturate, in.source);
     if (target->dither) {
@@ -137,7 +137,7 @@ INLINE void general_half(const struct g4_target *target, const struct g4_pixels 
         }
         new[channel->plane] |= (encode(channel, v, pattern) & channel->mask) << channel->shift;
     }
-    store(target, target->view.bytes, live, have_old, row, old, new);
+    store(target, target->map.bytes, live, have_old, row, old, new);
 }
 
 /* ---- integers ---- */
@@ -149,7 +149,7 @@ INLINE void integer_half(const struct g4_target *target, const struct g4_pixels 
 
     const bool have_old = target->reads || live != 0xff;
     if (have_old) {
-        gather(row, target->view.bytes, old);
+        gather(row, target->map.bytes, old);
     }
     for (uint32_t c = 0; c < 4; c++) {
         const struct g4_channel *const channel = &target->channel[c];
@@ -168,7 +168,7 @@ INLINE void integer_half(const struct g4_target *target, const struct g4_pixels 
         }
         new[channel->plane] |= (v & channel->mask) << channel->shift;
     }
-    store(target, target->view.bytes, live, have_old, row, old, new);
+    store(target, target->map.bytes, live, have_old, row, old, new);
 }
 
 /* ---- packed video ---- */

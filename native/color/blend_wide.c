@@ -2,7 +2,7 @@
  * Threads of sixteen pixels side by side, 8x2 of them, in targets of four channels of eight bits: what color.c does for
  * such targets, with the bits of color.c, in vectors of sixteen.
  */
-#include "color/ops.h"
+#include "color/state.h"
 
 #if G4_VARIANT_LEVEL > 1
 
@@ -20,12 +20,12 @@ struct pieces {
 };
 
 INLINE bool find_pieces(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, struct pieces *out) {
-    const struct g4_view *const view = &target->view;
+    const struct g4_pixel_map *const map = &target->map;
     uint8_t *row[2];
-    if (!g4_view_rows(&target->view, port, x, y, 8, row)) {
+    if (!g4_pixel_map_rows(&target->map, port, x, y, 8, row)) {
         return false;
     }
-    if (view->tiling != G4_TILING_Y) {
+    if (map->tiling != G4_TILING_Y) {
         *out = (struct pieces){{row[0], row[0] + 16}, {row[1], row[1] + 16}};
         return true;
     }
@@ -33,7 +33,7 @@ INLINE bool find_pieces(struct g4_target *target, struct g4_port *port, uint32_t
         NEXT_COLUMN = 512
     };
     *out = (struct pieces){{row[0], row[0] + NEXT_COLUMN}, {row[1], row[1] + NEXT_COLUMN}};
-    return (view->x0 + x + view->dx) * 4 % G4_VIEW_COLUMN == 0;
+    return (map->x0 + x + map->dx) * 4 % G4_PIXEL_MAP_COLUMN == 0;
 }
 
 /* Put together in registers: a vector that was stored in parts is slow to load. */

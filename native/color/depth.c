@@ -1,7 +1,6 @@
 /*
  * Stencil and depth of four subspans (spec/30 3.12): the inner loop, built once per vector variant and depth format.
  */
-#include "color/ops.h"
 #include "color/state.h"
 
 #include "core/lanes.h"
@@ -158,12 +157,12 @@ INLINE uint32_t test_half(uint32_t format, bool stencil, const struct g4_depth *
 
 INLINE uint32_t test(uint32_t format, bool stencil, struct g4_depth *depth, struct g4_port *port,
                      const struct g4_depth_job *job) {
-    struct g4_rows rows;
+    struct g4_subspan_rows rows;
     uint32_t passed = 0;
     uint32_t changed = 0;
 
-    g4_view_open(&depth->view, port, job->x, job->y, job->live, &rows);
-    const uint32_t live = job->update && depth->view.writes ? job->live & rows.inside : 0;
+    g4_pixel_map_open(&depth->map, port, job->x, job->y, job->live, &rows);
+    const uint32_t live = job->update && depth->map.writes ? job->live & rows.inside : 0;
     for (uint32_t half = 0; half < 2; half++) {
         uint32_t here = 0;
         if (job->live >> (8 * half) & 0xff) {
@@ -173,7 +172,7 @@ INLINE uint32_t test(uint32_t format, bool stencil, struct g4_depth *depth, stru
             changed |= here << (8 * half);
         }
     }
-    g4_view_close(&depth->view, port, job->x, job->y, changed, &rows);
+    g4_pixel_map_close(&depth->map, port, job->x, job->y, changed, &rows);
     /* What lies outside of the depth buffer passes. */
     return (passed | ~rows.inside) & job->live;
 }

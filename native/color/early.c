@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "color/ops.h"
+#include "color/state.h"
 #include "core/report.h"
 #include "eu/counters.h"
 
@@ -88,12 +88,12 @@ void g4_depth_select(struct g4_depth *depth, uint32_t gen, uint32_t array_index)
     struct g4_image image;
 
     if (g4_surface_image(surface, gen, level, g4_cc_slice(surface, level, array_index), &image)) {
-        g4_view_set(&depth->view, &image, depth->depth_write || depth->stencil_write);
-        depth->view.dx = depth->dx;
-        depth->view.dy = depth->dy;
-        depth->view.fast = depth->view.fast && (depth->dx | depth->dy) % 2 == 0;
+        g4_pixel_map_set(&depth->map, &image, depth->depth_write || depth->stencil_write);
+        depth->map.dx = depth->dx;
+        depth->map.dy = depth->dy;
+        depth->map.fast = depth->map.fast && (depth->dx | depth->dy) % 2 == 0;
     } else {
-        memset(&depth->view, 0, sizeof depth->view);
+        memset(&depth->map, 0, sizeof depth->map);
     }
     depth->array_index = array_index;
 }
@@ -221,7 +221,7 @@ uint32_t g4_cc_stencil_passes(struct g4_worker *worker, const uint16_t x[4], con
     memcpy(job.x, x, sizeof job.x);
     memcpy(job.y, y, sizeof job.y);
     only.depth_test = false;
-    only.view.writes = false;
+    only.map.writes = false;
     g4_port_init(&look, worker->ctx->mem, G4_UNIT_CC, false);
     look.quiet = true;
     return depth->test(&only, &look, &job);
@@ -232,11 +232,11 @@ void g4_cc_count_depth(struct g4_worker *worker, uint32_t tested, uint32_t passe
     const bool stencil = depth->stencil_test && depth->stencil_write;
     const uint32_t stored = stencil ? tested : depth->depth_write && z ? passed : 0;
 
-    if (depth->test && depth->view.present) {
+    if (depth->test && depth->map.present) {
         const uint64_t read = depth->depth_test || depth->stencil_test ? tested : 0;
-        const uint64_t written = update && depth->view.writes ? stored : 0;
-        g4_count_bytes(worker->eu.counters, G4_ROLE_DEPTH_BUFFER, depth->surface.base, read * depth->view.bytes,
-                       written * depth->view.bytes);
+        const uint64_t written = update && depth->map.writes ? stored : 0;
+        g4_count_bytes(worker->eu.counters, G4_ROLE_DEPTH_BUFFER, depth->surface.base, read * depth->map.bytes,
+                       written * depth->map.bytes);
     }
 }
 
@@ -246,7 +246,7 @@ void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint
 
     memset(depth_out, 0, 16 * sizeof *depth_out);
     memset(stencil, 0, 16);
-    if (!depth->view.present) {
+    if (!depth->map.present) {
         return;
     }
     if (array_index != depth->array_index) {
@@ -254,19 +254,19 @@ void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint
     }
     if (worker->eu.counters) {
         g4_count_bytes(worker->eu.counters, G4_ROLE_DEPTH_BUFFER, depth->surface.base,
-                       (uint64_t)__builtin_popcount(lit & 0xffff) * depth->view.bytes, 0);
+                       (uint64_t)__builtin_popcount(lit & 0xffff) * depth->map.bytes, 0);
     }
     for (uint32_t s = 0; s < 4; s++) {
         const uint32_t live = lit >> (4 * s) & 15;
         if (!live) {
             continue;
         }
-        struct g4_rows rows = {.inside = 0};
-        g4_view_stage(&depth->view, &worker->port, x[s], y[s], 0, live, &rows);
+        struct g4_subspan_rows rows = {.inside = 0};
+        g4_pixel_map_stage(&depth->map, &worker->port, x[s], y[s], 0, live, &rows);
         for (uint32_t p = 0; p < 4; p++) {
             uint32_t raw[2] = {0, 0};
-            memcpy(raw, rows.stage[p >> 1] + (p & 1) * depth->view.bytes, depth->view.bytes);
-            const bool d24 = depth->view.bytes == 4 && depth->format != G4_DEPTH_FORMAT_D32_FLOAT;
+            memcpy(raw, rows.stage[p >> 1] + (p & 1) * depth->map.bytes, depth->map.bytes);
+            const bool d24 = depth->map.bytes == 4 && depth->format != G4_DEPTH_FORMAT_D32_FLOAT;
             depth_out[4 * s + p] = d24 ? raw[0] & 0xffffff : raw[0];
             stencil[4 * s + p] = (uint8_t)(depth->format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT ? raw[0] >> 24 : raw[1]);
         }
@@ -275,11 +275,11 @@ void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint
 
 void g4_cc_expect(const struct g4_worker *worker, uint32_t n, const uint16_t *x, const uint16_t *y) {
     const struct g4_target *const target = g4_cc_of(worker)->recent;
-    if (!target || !target->reads || !target->view.fast) {
+    if (!target || !target->reads || !target->map.fast) {
         return;
     }
-    const struct g4_view *const view = &target->view;
+    const struct g4_pixel_map *const map = &target->map;
     for (uint32_t i = 0; i < n; i++) {
-        g4_view_prefetch(view, x[i], y[i]);
+        g4_pixel_map_prefetch(map, x[i], y[i]);
     }
 }

@@ -11,14 +11,14 @@
 #include "core/surface.h"
 
 enum {
-    G4_VIEW_PAGES = 8,
-    G4_VIEW_SUBSPANS = 4,
-    G4_VIEW_COLUMN = 16, /* bytes, of a Y tile */
-    G4_PIXEL_BYTES = 16, /* of the largest format */
-    G4_CACHE_LINE = 64,  /* of the host, as most are */
+    G4_PIXEL_MAP_PAGES = 8,
+    G4_PIXEL_MAP_SUBSPANS = 4,
+    G4_PIXEL_MAP_COLUMN = 16, /* bytes, of a Y tile */
+    G4_PIXEL_BYTES = 16,      /* of the largest format */
+    G4_CACHE_LINE = 64,       /* of the host, as most are */
 };
 
-struct g4_view {
+struct g4_pixel_map {
     bool present; /* false: nothing is read, writes go nowhere */
     bool writes;  /* false: only looked at */
     bool fast;    /* aligned so that the two pixels of a row never part */
@@ -30,65 +30,65 @@ struct g4_view {
     uint32_t width, height;           /* pixels */
     uint32_t line_shift, line_offset; /* vertical line stride */
     /* The host addresses of the pages used last.  The map does not change during a draw. */
-    uint32_t page[G4_VIEW_PAGES];
-    uint8_t *host[G4_VIEW_PAGES];
+    uint32_t page[G4_PIXEL_MAP_PAGES];
+    uint8_t *host[G4_PIXEL_MAP_PAGES];
 };
 
 /* The rows of four subspans: row[2 * s + r] has two pixels. */
-struct g4_rows {
-    uint8_t *row[2 * G4_VIEW_SUBSPANS];
+struct g4_subspan_rows {
+    uint8_t *row[2 * G4_PIXEL_MAP_SUBSPANS];
     uint32_t inside; /* pixels that the surface has: bit 4 * s + p */
     uint32_t staged; /* subspans that are copies: bit s */
-    uint8_t stage[2 * G4_VIEW_SUBSPANS][2 * G4_PIXEL_BYTES];
+    uint8_t stage[2 * G4_PIXEL_MAP_SUBSPANS][2 * G4_PIXEL_BYTES];
 };
 
 /* Fill in a view of an image; the page cache is emptied. */
-void g4_view_set(struct g4_view *view, const struct g4_image *image, bool writes);
+void g4_pixel_map_set(struct g4_pixel_map *map, const struct g4_image *image, bool writes);
 
-uint8_t *g4_view_find_page(struct g4_view *view, struct g4_port *port, uint32_t address);
-void g4_view_stage(const struct g4_view *view, struct g4_port *port, uint32_t x, uint32_t y, uint32_t subspan,
-                   uint32_t live, struct g4_rows *rows);
-void g4_view_unstage(const struct g4_view *view, struct g4_port *port, const uint16_t x[4], const uint16_t y[4],
-                     uint32_t live, const struct g4_rows *rows);
+uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, uint32_t address);
+void g4_pixel_map_stage(const struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y, uint32_t subspan,
+                        uint32_t live, struct g4_subspan_rows *rows);
+void g4_pixel_map_unstage(const struct g4_pixel_map *map, struct g4_port *port, const uint16_t x[4],
+                          const uint16_t y[4], uint32_t live, const struct g4_subspan_rows *rows);
 
-static inline uint32_t g4_view_slot(uint32_t page) {
-    return (page ^ page >> 3 ^ page >> 6) % G4_VIEW_PAGES;
+static inline uint32_t g4_pixel_map_slot(uint32_t page) {
+    return (page ^ page >> 3 ^ page >> 6) % G4_PIXEL_MAP_PAGES;
 }
 
 /* The host address of a byte, good to the end of its page; NULL when it has none. */
-static inline uint8_t *g4_view_host(struct g4_view *view, struct g4_port *port, uint32_t address) {
+static inline uint8_t *g4_pixel_map_host(struct g4_pixel_map *map, struct g4_port *port, uint32_t address) {
     const uint32_t page = address >> G4_PAGE_SHIFT;
-    const uint32_t slot = g4_view_slot(page);
-    if (__builtin_expect(view->page[slot] == page, 1)) {
-        return view->host[slot] + (address & G4_PAGE_OFFSET);
+    const uint32_t slot = g4_pixel_map_slot(page);
+    if (__builtin_expect(map->page[slot] == page, 1)) {
+        return map->host[slot] + (address & G4_PAGE_OFFSET);
     }
-    return g4_view_find_page(view, port, address);
+    return g4_pixel_map_find_page(map, port, address);
 }
 
-static inline uint32_t g4_view_address(const struct g4_view *view, uint32_t x_bytes, uint32_t line) {
-    return view->base + (uint32_t)g4_surface_offset(view->tiling, view->pitch, x_bytes, line);
+static inline uint32_t g4_pixel_map_address(const struct g4_pixel_map *map, uint32_t x_bytes, uint32_t line) {
+    return map->base + (uint32_t)g4_surface_offset(map->tiling, map->pitch, x_bytes, line);
 }
 
 /* The rows of `pixels` pixels, an even number, from ordinary coordinates on; false when they do not follow each other.
  */
-static inline bool g4_view_rows(struct g4_view *view, struct g4_port *port, uint32_t x, uint32_t y, uint32_t pixels,
-                                uint8_t *row[2]) {
-    const uint32_t sx = x + view->dx;
-    const uint32_t sy = y + view->dy;
+static inline bool g4_pixel_map_rows(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y,
+                                     uint32_t pixels, uint8_t *row[2]) {
+    const uint32_t sx = x + map->dx;
+    const uint32_t sy = y + map->dy;
     /* `fast` says that there are at least two rows of two pixels */
-    if (!view->fast || ((x | y) & 1) || view->width < pixels || sx > view->width - pixels || sy > view->height - 2) {
+    if (!map->fast || ((x | y) & 1) || map->width < pixels || sx > map->width - pixels || sy > map->height - 2) {
         return false;
     }
-    const uint32_t xb = (view->x0 + sx) * view->bytes;
-    const uint32_t line = ((view->y0 + sy) << view->line_shift) + view->line_offset;
-    const uint32_t address = g4_view_address(view, xb, line);
-    const uint32_t bytes = pixels * view->bytes;
+    const uint32_t xb = (map->x0 + sx) * map->bytes;
+    const uint32_t line = ((map->y0 + sy) << map->line_shift) + map->line_offset;
+    const uint32_t address = g4_pixel_map_address(map, xb, line);
+    const uint32_t bytes = pixels * map->bytes;
 
-    row[0] = g4_view_host(view, port, address);
-    if (view->tiling == G4_TILING_LINEAR || view->line_shift) {
-        const uint32_t below = g4_view_address(view, xb, line + (1u << view->line_shift));
-        row[1] = g4_view_host(view, port, below);
-        if (view->tiling == G4_TILING_LINEAR &&
+    row[0] = g4_pixel_map_host(map, port, address);
+    if (map->tiling == G4_TILING_LINEAR || map->line_shift) {
+        const uint32_t below = g4_pixel_map_address(map, xb, line + (1u << map->line_shift));
+        row[1] = g4_pixel_map_host(map, port, below);
+        if (map->tiling == G4_TILING_LINEAR &&
             ((address & G4_PAGE_OFFSET) + bytes > G4_PAGE_SIZE || (below & G4_PAGE_OFFSET) + bytes > G4_PAGE_SIZE)) {
             return false;
         }
@@ -96,10 +96,10 @@ static inline bool g4_view_rows(struct g4_view *view, struct g4_port *port, uint
         if (!row[0]) {
             return false;
         }
-        row[1] = row[0] + (view->tiling == G4_TILING_Y ? G4_VIEW_COLUMN : G4_TILE_X_WIDTH);
+        row[1] = row[0] + (map->tiling == G4_TILING_Y ? G4_PIXEL_MAP_COLUMN : G4_TILE_X_WIDTH);
     }
-    if (view->tiling != G4_TILING_LINEAR) {
-        const uint32_t width = g4_tile_width(view->tiling);
+    if (map->tiling != G4_TILING_LINEAR) {
+        const uint32_t width = g4_tile_width(map->tiling);
         if ((xb & (width - 1)) + bytes > width) {
             return false;
         }
@@ -109,30 +109,32 @@ static inline bool g4_view_rows(struct g4_view *view, struct g4_port *port, uint
 
 /* Ask for the cache lines of rows that start here, if their page was used lately.  Inline: GCC 12 thinks that a call of
  * it does nothing. */
-static inline __attribute__((always_inline)) void g4_view_prefetch(const struct g4_view *view, uint32_t x, uint32_t y) {
-    const uint32_t xb = (view->x0 + x + view->dx) * view->bytes;
-    const uint32_t line = ((view->y0 + y + view->dy) << view->line_shift) + view->line_offset;
-    if (view->tiling != G4_TILING_Y && xb % G4_CACHE_LINE) {
+static inline __attribute__((always_inline)) void g4_pixel_map_prefetch(const struct g4_pixel_map *map, uint32_t x,
+                                                                        uint32_t y) {
+    const uint32_t xb = (map->x0 + x + map->dx) * map->bytes;
+    const uint32_t line = ((map->y0 + y + map->dy) << map->line_shift) + map->line_offset;
+    if (map->tiling != G4_TILING_Y && xb % G4_CACHE_LINE) {
         return; /* what is left of it asks for that */
     }
-    const uint32_t address = g4_view_address(view, xb, line);
+    const uint32_t address = g4_pixel_map_address(map, xb, line);
     const uint32_t page = address >> G4_PAGE_SHIFT;
-    const uint32_t slot = g4_view_slot(page);
-    if (view->page[slot] == page) {
-        const uint8_t *const upper = view->host[slot] + (address & G4_PAGE_OFFSET);
+    const uint32_t slot = g4_pixel_map_slot(page);
+    if (map->page[slot] == page) {
+        const uint8_t *const upper = map->host[slot] + (address & G4_PAGE_OFFSET);
         __builtin_prefetch(upper);
-        __builtin_prefetch(upper + (view->tiling == G4_TILING_Y   ? G4_VIEW_COLUMN
-                                    : view->tiling == G4_TILING_X ? G4_TILE_X_WIDTH
-                                                                  : view->pitch));
+        __builtin_prefetch(upper + (map->tiling == G4_TILING_Y   ? G4_PIXEL_MAP_COLUMN
+                                    : map->tiling == G4_TILING_X ? G4_TILE_X_WIDTH
+                                                                 : map->pitch));
     }
 }
 
-static inline bool g4_view_subspan(struct g4_view *view, struct g4_port *port, uint32_t x, uint32_t y, uint8_t **row) {
-    return g4_view_rows(view, port, x, y, 2, row);
+static inline bool g4_pixel_map_subspan(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y,
+                                        uint8_t **row) {
+    return g4_pixel_map_rows(map, port, x, y, 2, row);
 }
 
 /* Four subspans side by side: the usual thread of a large object. */
-static inline bool g4_view_side_by_side(const uint16_t x[4], const uint16_t y[4]) {
+static inline bool g4_pixel_map_side_by_side(const uint16_t x[4], const uint16_t y[4]) {
     const uint64_t each = UINT64_C(0x0001000100010001);
     uint64_t xs, ys;
     memcpy(&xs, x, sizeof xs);
@@ -141,49 +143,51 @@ static inline bool g4_view_side_by_side(const uint16_t x[4], const uint16_t y[4]
 }
 
 /* Their rows, when they are in one piece; else false. */
-static inline bool g4_view_four(struct g4_view *view, struct g4_port *port, uint32_t x, uint32_t y, uint8_t **row) {
-    const uint32_t pair = 2 * view->bytes;
-    if (!g4_view_rows(view, port, x, y, 8, row)) {
+static inline bool g4_pixel_map_four(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y,
+                                     uint8_t **row) {
+    const uint32_t pair = 2 * map->bytes;
+    if (!g4_pixel_map_rows(map, port, x, y, 8, row)) {
         return false;
     }
     /* A Y tile has columns of 16 bytes and 32 rows. */
-    const uint32_t within = view->tiling == G4_TILING_Y ? (view->x0 + x + view->dx) * view->bytes % G4_VIEW_COLUMN : 0;
+    const uint32_t within = map->tiling == G4_TILING_Y ? (map->x0 + x + map->dx) * map->bytes % G4_PIXEL_MAP_COLUMN : 0;
     uint8_t *const upper = row[0] - within;
     const ptrdiff_t below = row[1] - row[0];
     for (uint32_t s = 1; s < 4; s++) {
         const uint32_t at = within + s * pair;
-        row[2 * s] = upper + (view->tiling == G4_TILING_Y ? at / G4_VIEW_COLUMN * 512 + at % G4_VIEW_COLUMN : at);
+        row[2 * s] =
+            upper + (map->tiling == G4_TILING_Y ? at / G4_PIXEL_MAP_COLUMN * 512 + at % G4_PIXEL_MAP_COLUMN : at);
         row[2 * s + 1] = row[2 * s] + below;
     }
     return true;
 }
 
 /* Make four subspans ready; `live` has four bits for each. */
-static inline void g4_view_open(struct g4_view *view, struct g4_port *port, const uint16_t x[4], const uint16_t y[4],
-                                uint32_t live, struct g4_rows *rows) {
+static inline void g4_pixel_map_open(struct g4_pixel_map *map, struct g4_port *port, const uint16_t x[4],
+                                     const uint16_t y[4], uint32_t live, struct g4_subspan_rows *rows) {
     rows->staged = 0;
-    if ((live & 15) && g4_view_side_by_side(x, y) && g4_view_four(view, port, x[0], y[0], rows->row)) {
+    if ((live & 15) && g4_pixel_map_side_by_side(x, y) && g4_pixel_map_four(map, port, x[0], y[0], rows->row)) {
         rows->inside = 0xffff;
         return;
     }
     rows->inside = 0;
-    for (uint32_t s = 0; s < G4_VIEW_SUBSPANS; s++) {
+    for (uint32_t s = 0; s < G4_PIXEL_MAP_SUBSPANS; s++) {
         if ((live >> (4 * s) & 15) == 0) {
             rows->row[2 * s] = rows->stage[2 * s];
             rows->row[2 * s + 1] = rows->stage[2 * s + 1];
-        } else if (__builtin_expect(g4_view_subspan(view, port, x[s], y[s], &rows->row[2 * s]), 1)) {
+        } else if (__builtin_expect(g4_pixel_map_subspan(map, port, x[s], y[s], &rows->row[2 * s]), 1)) {
             rows->inside |= 15u << (4 * s);
         } else {
-            g4_view_stage(view, port, x[s], y[s], s, live >> (4 * s) & 15, rows);
+            g4_pixel_map_stage(map, port, x[s], y[s], s, live >> (4 * s) & 15, rows);
         }
     }
 }
 
 /* After rows were changed: bring the live pixels of copies back. */
-static inline void g4_view_close(const struct g4_view *view, struct g4_port *port, const uint16_t x[4],
-                                 const uint16_t y[4], uint32_t live, const struct g4_rows *rows) {
+static inline void g4_pixel_map_close(const struct g4_pixel_map *map, struct g4_port *port, const uint16_t x[4],
+                                      const uint16_t y[4], uint32_t live, const struct g4_subspan_rows *rows) {
     if (__builtin_expect(rows->staged != 0, 0)) {
-        g4_view_unstage(view, port, x, y, live, rows);
+        g4_pixel_map_unstage(map, port, x, y, live, rows);
     }
 }
 

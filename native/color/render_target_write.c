@@ -207,10 +207,10 @@ static void count_pixels(const struct message *m, uint32_t live, uint32_t tested
     struct g4_draw_counters *const sum = &counters->sum;
     const struct g4_target *const target = m->target;
     const uint32_t written = target->write ? count_of(colored) : 0;
-    const uint64_t bytes = (uint64_t)written * target->view.bytes;
+    const uint64_t bytes = (uint64_t)written * target->map.bytes;
 
     if (written) {
-        g4_count_bytes(counters, G4_ROLE_RENDER_TARGET, target->view.base, target->reads ? bytes : 0, bytes);
+        g4_count_bytes(counters, G4_ROLE_RENDER_TARGET, target->map.base, target->reads ? bytes : 0, bytes);
     }
     if (tested && tests_late(m)) {
         g4_cc_count_depth(m->eu->worker, count_of(tested), count_of(passed), m->flags & SOURCE_DEPTH, m->last);
@@ -330,7 +330,7 @@ ALWAYS_INLINE void write_subspans(const struct message *m, uint32_t first, uint3
         pixels.y[s] = subspan_y(m1, first + s);
     }
     find_colors(m, &pixels, replicated);
-    if (g4_view_side_by_side(pixels.x, pixels.y) || !overlap(&pixels)) {
+    if (g4_pixel_map_side_by_side(pixels.x, pixels.y) || !overlap(&pixels)) {
         write_pixels(m, &pixels, 4 * first, hooks, counting);
         return;
     }

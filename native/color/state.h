@@ -7,6 +7,7 @@
 #include "color/color.h"
 #include "color/pixel_rows.h"
 #include "core/srgb.h"
+#include "core/variant.h"
 
 enum {
     G4_TARGETS = 16, /* render targets kept ready, a power of two */
@@ -42,7 +43,7 @@ struct g4_depth {
     uint32_t format;                  /* enum g4_depth_format */
     struct g4_stencil_set stencil[2]; /* front, back */
     struct g4_surface surface;
-    struct g4_view view; /* of array index `array_index` */
+    struct g4_pixel_map map; /* of array index `array_index` */
     uint32_t array_index;
     uint32_t dx, dy; /* colour to depth coordinates */
 };
@@ -83,7 +84,7 @@ struct g4_target {
     g4_wide_fn *wide;     /* the same for the usual sixteen pixels; NULL: there is none */
     uint32_t event;       /* enum g4_event of what is wrong with the target, G4_EVENTS: nothing */
     uint32_t event_value;
-    struct g4_view view;
+    struct g4_pixel_map map;
     bool integer; /* alpha is no number to test */
     struct g4_channel channel[4];
     uint32_t write_mask[4]; /* by plane */
@@ -105,10 +106,27 @@ struct g4_target {
     uint8_t dither_x, dither_y;
 };
 
-/* ---- all of it ---- */
+/* ---- inner loops, built once per vector variant and chosen when a draw begins ---- */
 
-struct g4_depth_ops;
-struct g4_color_ops;
+struct g4_depth_ops {
+    g4_depth_fn *test[G4_DEPTH_FORMAT_D16_UNORM + 1][2]; /* by format, with stencil test */
+};
+
+struct g4_color_ops {
+    g4_color_fn *general, *integer, *yuv;
+    g4_color_fn *unorm8, *unorm8_blend, *unorm8_over; /* four channels of eight bits */
+};
+
+/* For four channels of eight bits; NULL: this variant has no vectors as wide. */
+struct g4_wide_ops {
+    g4_wide_fn *replace, *blend, *over;
+};
+
+G4_VARIANT_DECLARE(struct g4_depth_ops, g4_depth_ops);
+G4_VARIANT_DECLARE(struct g4_color_ops, g4_color_ops);
+G4_VARIANT_DECLARE(struct g4_wide_ops, g4_wide_ops);
+
+/* ---- all of it ---- */
 
 struct g4_cc {
     const struct g4_depth_ops *depth_ops;

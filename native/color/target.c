@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "color/ops.h"
+#include "color/state.h"
 
 static const float half_largest = 65504;
 
@@ -194,7 +194,7 @@ static bool is_over(const struct g4_target *target) {
 }
 
 static bool is_unorm8(const struct g4_target *target) {
-    bool plain = target->view.bytes == 4 && !target->dither;
+    bool plain = target->map.bytes == 4 && !target->dither;
     for (int c = 0; c < 4; c++) {
         const struct g4_channel *const channel = &target->channel[c];
         plain = plain && channel->stored && channel->type == G4_CHANNEL_UNORM && channel->bits == 8 && !channel->srgb;
@@ -222,7 +222,7 @@ static g4_color_fn *choose(const struct g4_target *target, const struct g4_color
 static g4_wide_fn *choose_wide(const struct g4_target *target, const struct g4_color_ops *ops) {
     static const struct g4_wide_ops *const variants[] = G4_VARIANT_TABLE(g4_wide_ops);
     const struct g4_wide_ops *const wide = variants[g4_variant_current()];
-    if (!target->whole || target->logic_op || target->view.stride != 4) {
+    if (!target->whole || target->logic_op || target->map.stride != 4) {
         return NULL;
     }
     if (target->write == ops->unorm8_blend) {
@@ -273,7 +273,7 @@ static void set_operations(struct g4_target *target, struct g4_worker *worker, c
 }
 
 static void set_whole(struct g4_target *target) {
-    const uint32_t bytes = target->view.bytes;
+    const uint32_t bytes = target->map.bytes;
     const uint32_t full = bytes >= 4 ? UINT32_MAX : (1u << (8 * bytes)) - 1;
     target->whole = true;
     for (uint32_t plane = 0; plane < (bytes + 3) / 4; plane++) {
@@ -302,11 +302,11 @@ static bool set_view(struct g4_target *target, const struct g4_surface *surface,
     if (image.bytes == 0 || image.bytes > G4_PIXEL_BYTES || (image.bytes & (image.bytes - 1))) {
         return false;
     }
-    g4_view_set(&target->view, &image, true);
-    target->view.stride = buffer ? surface->pitch : image.bytes;
+    g4_pixel_map_set(&target->map, &image, true);
+    target->map.stride = buffer ? surface->pitch : image.bytes;
     if (surface->state.vertical_line_stride) { /* must be 0, but video clients draw single fields this way */
-        target->view.line_shift = 1;
-        target->view.line_offset = surface->state.vertical_line_stride_offset;
+        target->map.line_shift = 1;
+        target->map.line_offset = surface->state.vertical_line_stride_offset;
     }
     return true;
 }
@@ -339,7 +339,7 @@ static void prepare(struct g4_target *target, struct g4_worker *worker, const st
         complain(target, G4_EVENT_BAD_SURFACE, target->index);
         return;
     }
-    if (target->view.bytes == 16 && surface->tiling == G4_TILING_Y) {
+    if (target->map.bytes == 16 && surface->tiling == G4_TILING_Y) {
         complain(target, G4_EVENT_BAD_SURFACE, target->index); /* not allowed (spec/30 2.10); written all the same */
     }
     set_operations(target, worker, format, &surface->state, yuv);

@@ -9,22 +9,23 @@
 /* ---- the watched pixel ---- */
 
 /* The raw bytes of a pixel; false: the surface does not have it. */
-static bool peek(struct g4_debug *debug, const struct g4_view *view, uint32_t x, uint32_t y, void *raw, size_t size) {
-    struct g4_rows rows;
+static bool peek(struct g4_debug *debug, const struct g4_pixel_map *map, uint32_t x, uint32_t y, void *raw,
+                 size_t size) {
+    struct g4_subspan_rows rows;
 
     memset(raw, 0, size);
-    if (!view->present) {
+    if (!map->present) {
         return false;
     }
     rows.inside = rows.staged = 0;
-    g4_view_stage(view, &debug->quiet_port, x, y, 0, 1, &rows);
-    memcpy(raw, rows.stage[0], view->bytes < size ? view->bytes : size);
+    g4_pixel_map_stage(map, &debug->quiet_port, x, y, 0, 1, &rows);
+    memcpy(raw, rows.stage[0], map->bytes < size ? map->bytes : size);
     return rows.inside & 1;
 }
 
 static void peek_depth(struct g4_debug *debug, struct g4_worker *worker, uint32_t raw[2]) {
     struct g4_depth *const depth = &g4_cc_of(worker)->depth;
-    (void)peek(debug, &depth->view, debug->setup.x, debug->setup.y, raw, 8);
+    (void)peek(debug, &depth->map, debug->setup.x, debug->setup.y, raw, 8);
 }
 
 static bool stencil_fails(const struct g4_depth *depth, const uint32_t raw[2], bool back_facing) {
@@ -122,8 +123,8 @@ static void tell_pixel(struct g4_debug *debug, struct g4_debug_event *event) {
     fragment->has_thread = true;
     fragment->target = message->target->index;
     fragment->slice = message->slice;
-    fragment->base = message->target->view.base;
-    fragment->bytes = message->target->view.bytes;
+    fragment->base = message->target->map.base;
+    fragment->bytes = message->target->map.bytes;
     fragment->depth_format = g4_cc_of(debug->device->worker[0])->depth.format;
     (void)g4_debug_tell_thread(debug, message->gang, message->thread, message->gang->ip[message->thread], NULL, event);
 }
@@ -170,14 +171,14 @@ int g4_debug_pixels_started(struct g4_hooks *hooks, const struct g4_pixels *pixe
     for (int c = 0; c < 4; c++) {
         pixel->color[c] = pixels->color[pixel->index / 8][c][pixel->index % 8];
     }
-    (void)peek(debug, &pixel->message.target->view, hooks->x, hooks->y, pixel->before, sizeof pixel->before);
+    (void)peek(debug, &pixel->message.target->map, hooks->x, hooks->y, pixel->before, sizeof pixel->before);
     peek_depth(debug, debug->device->worker[0], pixel->depth);
     return pixel->index;
 }
 
 /* The debug colour in all pixels that a flagged thread has written, from the top of the pixel down (965v4 3.4.8). */
 static void paint(struct g4_debug *debug, const struct g4_pixels *pixels) {
-    const struct g4_view *const view = &debug->pixel.message.target->view;
+    const struct g4_pixel_map *const map = &debug->pixel.message.target->map;
     struct g4_port *const port = &debug->device->worker[0]->port;
     const uint32_t color = debug->setup.color;
 
@@ -185,20 +186,20 @@ static void paint(struct g4_debug *debug, const struct g4_pixels *pixels) {
         const uint16_t x[4] = {pixels->x[s]};
         const uint16_t y[4] = {pixels->y[s]};
         const uint32_t live = pixels->live >> (4 * s) & 15;
-        struct g4_rows rows;
+        struct g4_subspan_rows rows;
         if (!live) {
             continue;
         }
         rows.inside = rows.staged = 0;
-        g4_view_stage(view, &debug->quiet_port, x[0], y[0], 0, live, &rows);
+        g4_pixel_map_stage(map, &debug->quiet_port, x[0], y[0], 0, live, &rows);
         memset(rows.stage, 0, sizeof rows.stage);
         for (uint32_t p = 0; p < 4; p++) {
-            uint8_t *const at = rows.stage[p >> 1] + (p & 1) * view->bytes;
-            const uint32_t size = view->bytes < 4 ? view->bytes : 4;
+            uint8_t *const at = rows.stage[p >> 1] + (p & 1) * map->bytes;
+            const uint32_t size = map->bytes < 4 ? map->bytes : 4;
             const uint32_t bits = color >> (32 - 8 * size);
-            memcpy(at + view->bytes - size, &bits, size);
+            memcpy(at + map->bytes - size, &bits, size);
         }
-        g4_view_unstage(view, port, x, y, live & rows.inside, &rows);
+        g4_pixel_map_unstage(map, port, x, y, live & rows.inside, &rows);
     }
 }
 
@@ -210,7 +211,7 @@ void g4_debug_pixels_ended(struct g4_hooks *hooks, const struct g4_pixels *pixel
     const struct g4_target *const target = message->target;
     const struct g4_depth *const depth = &g4_cc_of(debug->device->worker[0])->depth;
     const bool paints = debug->setup.debug_color && debug->current->thread[message->thread].flagged && target->write &&
-                        target->view.present && target->view.bytes;
+                        target->map.present && target->map.bytes;
 
     if (paints) {
         paint(debug, pixels);
@@ -221,7 +222,7 @@ void g4_debug_pixels_ended(struct g4_hooks *hooks, const struct g4_pixels *pixel
     const uint32_t bit = 1u << pixel->index;
     struct g4_debug_event event = {.fragment = {.back_facing = message->back_facing, .tested = message->tests_late}};
     struct g4_debug_fragment *const fragment = &event.fragment;
-    const bool inside = peek(debug, &target->view, hooks->x, hooks->y, fragment->after, sizeof fragment->after);
+    const bool inside = peek(debug, &target->map, hooks->x, hooks->y, fragment->after, sizeof fragment->after);
 
     memcpy(fragment->color, pixel->color, sizeof fragment->color);
     memcpy(fragment->before, pixel->before, sizeof fragment->before);

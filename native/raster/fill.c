@@ -58,14 +58,14 @@ static void fill_pixels(const struct fill *fill, uint8_t *const row[2], uint32_t
     }
 }
 
-static void fill_subspan(const struct fill *fill, struct g4_view *view, struct g4_port *port,
+static void fill_subspan(const struct fill *fill, struct g4_pixel_map *map, struct g4_port *port,
                          const struct g4_subspan *s) {
     const uint16_t x[4] = {s->x};
     const uint16_t y[4] = {s->y};
-    struct g4_rows rows;
-    g4_view_open(view, port, x, y, s->lit, &rows);
+    struct g4_subspan_rows rows;
+    g4_pixel_map_open(map, port, x, y, s->lit, &rows);
     fill_pixels(fill, rows.row, s->lit & rows.inside);
-    g4_view_close(view, port, x, y, s->lit & rows.inside, &rows);
+    g4_pixel_map_close(map, port, x, y, s->lit & rows.inside, &rows);
 }
 
 /* Whole subspans side by side, from the first on. */
@@ -78,38 +78,39 @@ static uint32_t run_length(const struct g4_subspan *s, uint32_t count) {
 }
 
 /* Pixels from (x, y) that follow each other in memory, at most `most` of them. */
-static uint32_t in_one_piece(const struct g4_view *view, uint32_t x, uint32_t most) {
-    if (view->tiling != G4_TILING_Y) {
+static uint32_t in_one_piece(const struct g4_pixel_map *map, uint32_t x, uint32_t most) {
+    if (map->tiling != G4_TILING_Y) {
         return most;
     }
-    const uint32_t left = (G4_VIEW_COLUMN - (view->x0 + x + view->dx) * view->bytes % G4_VIEW_COLUMN) / view->bytes;
+    const uint32_t left =
+        (G4_PIXEL_MAP_COLUMN - (map->x0 + x + map->dx) * map->bytes % G4_PIXEL_MAP_COLUMN) / map->bytes;
     return left < most ? left : most;
 }
 
-static void fill_run(const struct fill *fill, struct g4_view *view, struct g4_port *port, const struct g4_subspan *s,
-                     uint32_t count) {
+static void fill_run(const struct fill *fill, struct g4_pixel_map *map, struct g4_port *port,
+                     const struct g4_subspan *s, uint32_t count) {
     for (uint32_t done = 0; done < count;) {
         uint8_t *row[2];
-        const uint32_t pixels = in_one_piece(view, s[done].x, 2 * (count - done));
-        if (pixels >= 2 && g4_view_rows(view, port, s[done].x, s[done].y, pixels, row)) {
+        const uint32_t pixels = in_one_piece(map, s[done].x, 2 * (count - done));
+        if (pixels >= 2 && g4_pixel_map_rows(map, port, s[done].x, s[done].y, pixels, row)) {
             fill_row(fill, row[0], pixels * fill->bytes);
             fill_row(fill, row[1], pixels * fill->bytes);
             done += pixels / 2;
         } else {
-            fill_subspan(fill, view, port, &s[done++]);
+            fill_subspan(fill, map, port, &s[done++]);
         }
     }
 }
 
 /* A whole tile of ours in one of memory with Y tiling: columns of 16 bytes, their 32 rows one after the other. */
-static bool fill_columns(const struct g4_wm *wm, const struct fill *fill, struct g4_view *view, struct g4_port *port) {
-    const uint32_t pixels = G4_VIEW_COLUMN / view->bytes;
-    const uint32_t sx = (uint32_t)wm->tile_x + view->dx;
-    const uint32_t sy = (uint32_t)wm->tile_y + view->dy;
+static bool fill_columns(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map,
+                         struct g4_port *port) {
+    const uint32_t pixels = G4_PIXEL_MAP_COLUMN / map->bytes;
+    const uint32_t sx = (uint32_t)wm->tile_x + map->dx;
+    const uint32_t sy = (uint32_t)wm->tile_y + map->dy;
 
-    if (view->tiling != G4_TILING_Y || view->line_shift || wm->subspans != G4_TILE_SUBSPANS ||
-        (view->x0 + sx) % pixels || (view->y0 + sy) % G4_TILE_SIZE || view->height < G4_TILE_SIZE ||
-        sy > view->height - G4_TILE_SIZE) {
+    if (map->tiling != G4_TILING_Y || map->line_shift || wm->subspans != G4_TILE_SUBSPANS || (map->x0 + sx) % pixels ||
+        (map->y0 + sy) % G4_TILE_SIZE || map->height < G4_TILE_SIZE || sy > map->height - G4_TILE_SIZE) {
         return false;
     }
     for (uint32_t i = 0; i < G4_TILE_SUBSPANS; i++) {
@@ -119,37 +120,37 @@ static bool fill_columns(const struct g4_wm *wm, const struct fill *fill, struct
     }
     for (uint32_t x = 0; x < G4_TILE_SIZE; x += pixels) {
         uint8_t *row[2];
-        if (!g4_view_rows(view, port, (uint32_t)wm->tile_x + x, (uint32_t)wm->tile_y, pixels, row)) {
+        if (!g4_pixel_map_rows(map, port, (uint32_t)wm->tile_x + x, (uint32_t)wm->tile_y, pixels, row)) {
             return false;
         }
-        fill_row(fill, row[0], G4_TILE_SIZE * G4_VIEW_COLUMN);
+        fill_row(fill, row[0], G4_TILE_SIZE * G4_PIXEL_MAP_COLUMN);
     }
     return true;
 }
 
-static void fill_all(const struct g4_wm *wm, const struct fill *fill, struct g4_view *view, struct g4_port *port) {
-    if (fill_columns(wm, fill, view, port)) {
+static void fill_all(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map, struct g4_port *port) {
+    if (fill_columns(wm, fill, map, port)) {
         return;
     }
     for (uint32_t i = 0; i < wm->subspans;) {
         const uint32_t run = run_length(&wm->subspan[i], wm->subspans - i);
         if (run) {
-            fill_run(fill, view, port, &wm->subspan[i], run);
+            fill_run(fill, map, port, &wm->subspan[i], run);
             i += run;
         } else {
-            fill_subspan(fill, view, port, &wm->subspan[i++]);
+            fill_subspan(fill, map, port, &wm->subspan[i++]);
         }
     }
 }
 
 /* Where the first lit pixel of a subspan lies, when that is an ordinary place. */
-static const uint8_t *first_pixel(struct g4_view *view, struct g4_port *port, const struct g4_subspan *s) {
+static const uint8_t *first_pixel(struct g4_pixel_map *map, struct g4_port *port, const struct g4_subspan *s) {
     const uint32_t p = (uint32_t)__builtin_ctz(s->lit | 16);
     uint8_t *row[2];
-    if (p > 3 || !g4_view_rows(view, port, s->x, s->y, 2, row)) {
+    if (p > 3 || !g4_pixel_map_rows(map, port, s->x, s->y, 2, row)) {
         return NULL;
     }
-    return row[p >> 1] + (size_t)(p & 1) * view->bytes;
+    return row[p >> 1] + (size_t)(p & 1) * map->bytes;
 }
 
 /* ---- colour ---- */
@@ -160,9 +161,9 @@ static bool fits(const struct g4_kernel *kernel, const struct g4_dispatch *dispa
 }
 
 static bool depth_is_constant(const struct g4_depth *depth) {
-    return depth->test && !depth->stencil_test && depth->depth_write && depth->view.writes &&
+    return depth->test && !depth->stencil_test && depth->depth_write && depth->map.writes &&
            (!depth->depth_test || depth->function == G4_COMPARE_FUNCTION_ALWAYS) &&
-           (depth->view.bytes == 2 || depth->view.bytes == 4);
+           (depth->map.bytes == 2 || depth->map.bytes == 4);
 }
 
 void g4_wm_fill_begin(struct g4_worker *worker) {
@@ -216,14 +217,14 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
     const struct g4_flat *const flat = &wm->draw->wm_kernel[wm->dispatch.entry[mode]]->flat;
     struct g4_target *const target =
         g4_target_get(worker, &wm->draw->dispatch[G4_STAGE_WM], flat->target, wm->setup->array_index);
-    if (!target->write || target->reads || target->dither || target->event != G4_EVENTS || target->view.bytes != 4) {
+    if (!target->write || target->reads || target->dither || target->event != G4_EVENTS || target->map.bytes != 4) {
         return false;
     }
     struct g4_port *const port = &worker->port;
     const uint32_t unit = port->unit;
     const struct g4_coverage nothing = {.first = 0, .last = -1};
     port->unit = G4_UNIT_CC;
-    const uint8_t *const sample = first_pixel(&target->view, port, &wm->subspan[0]);
+    const uint8_t *const sample = first_pixel(&target->map, port, &wm->subspan[0]);
     port->unit = unit;
     if (!sample) {
         return false;
@@ -236,7 +237,7 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
     if (*status == G4_OK) {
         const struct fill fill = {.bytes = 4, .value = get(sample, 4)};
         port->unit = G4_UNIT_CC;
-        fill_all(wm, &fill, &target->view, port);
+        fill_all(wm, &fill, &target->map, port);
         port->unit = unit;
         count_threads(worker, subspans - G4_WM_SAMPLE);
     }
@@ -260,22 +261,22 @@ bool g4_wm_depth_is_flat(struct g4_worker *worker) {
     if (wm->setup->array_index != depth->array_index) {
         g4_depth_select(depth, wm->ctx->gen, wm->setup->array_index);
     }
-    return first_pixel(&depth->view, &worker->port, &wm->subspan[0]) != NULL;
+    return first_pixel(&depth->map, &worker->port, &wm->subspan[0]) != NULL;
 }
 
 void g4_wm_fill_depth(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     struct g4_cc *const cc = g4_cc_of(worker);
-    struct g4_view *const view = &cc->depth.view;
-    struct fill fill = {.bytes = view->bytes};
-    const uint8_t *const sample = first_pixel(view, &worker->port, &wm->subspan[0]);
+    struct g4_pixel_map *const map = &cc->depth.map;
+    struct fill fill = {.bytes = map->bytes};
+    const uint8_t *const sample = first_pixel(map, &worker->port, &wm->subspan[0]);
 
     if (cc->depth.format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT ||
         cc->depth.format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
         fill.keep = 0xff000000;
     }
     fill.value = sample ? get(sample, fill.bytes) & ~fill.keep : 0;
-    fill_all(wm, &fill, view, &worker->port);
+    fill_all(wm, &fill, map, &worker->port);
     for (uint32_t i = G4_WM_SAMPLE; i < wm->subspans && cc->wm_statistics; i++) {
         worker->eu.ps_depth_count += (uint32_t)__builtin_popcount(wm->subspan[i].lit);
     }
