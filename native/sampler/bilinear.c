@@ -29,19 +29,19 @@ typedef uint64_t vq __attribute__((vector_size(4 * LANES)));
 
 struct places {
     uint32_t top[LANES], bottom[LANES]; /* graphics addresses of the left texels */
-    uint32_t step[LANES];               /* from there to the right ones */
-    bool neighbours;                    /* all of these are next to them */
+    uint32_t step[LANES];               /* distance to the right texels */
+    bool neighbours;                    /* every right texel is adjacent to its left texel */
 };
 
 struct weights {
-    vu x; /* of the right texels, twice */
-    vu y; /* of the upper and of the lower ones */
+    vu x; /* weights of the right texels, each twice */
+    vu y; /* weights of the upper and of the lower texels */
 };
 
-/* What tilings differ in.  A row of a tile comes in pieces, and the rows of a tile follow each other. */
+/* The layout of a tiling: a row of a tile is split into pieces, and the rows of a tile follow each other. */
 struct layout {
-    uint32_t piece, piece_shift; /* columns inside of a piece; how far pieces are apart */
-    uint32_t rows, row_shift;    /* the same for the rows of a tile */
+    uint32_t piece, piece_shift; /* columns in a piece; distance between pieces */
+    uint32_t rows, row_shift;    /* rows of a tile; distance between tiles */
 };
 
 INLINE struct layout layout_of(enum g4_tiling tiling) {
@@ -65,7 +65,7 @@ INLINE vu row_of(const struct g4_bilinear *job, const struct layout *l, vi y) {
     return (line & vu_all(~l->rows)) * vu_all(job->pitch) + ((line & vu_all(l->rows)) << l->row_shift);
 }
 
-/* How a dimension is addressed, as far as the loop knows it. */
+/* The addressing modes that the loop distinguishes. */
 enum wrap_shape {
     ANY,
     WRAP_POWER, /* WRAP around a power of two */
@@ -79,8 +79,8 @@ INLINE enum wrap_shape shape_of(const struct g4_axis *axis) {
     return axis->mode == G4_TEXTURE_COORDINATE_MODE_CLAMP && axis->round ? CLAMP : ANY;
 }
 
-/* Every mode at hand stays inside of the image.  `contiguous`: a texel of weight 0 may be read, which changes nothing.
- */
+/* All supported modes yield coordinates inside the image.  `contiguous`: texels of weight 0 may be read, which changes
+ * nothing. */
 INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum wrap_shape shape, bool contiguous,
                                     const float *coordinate) {
     const vi last = vi_all((int32_t)axis->size - 1);
@@ -88,7 +88,7 @@ INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum wrap_shape 
 
     if (shape == ANY) {
         out = axis_texels(axis, axis->mode, vf_load(coordinate));
-        /* whatever happens, nothing else is read */
+        /* guards against reads outside the image */
         out.first = (vi)inside(out.first, axis->size);
         out.second = (vi)inside(out.second, axis->size);
         return out;
@@ -131,7 +131,7 @@ INLINE struct weights find_places(const struct g4_bilinear *job, const struct la
 
 /* ---- the texels, two by two ---- */
 
-/* Of a vector of lookups: half of them each. */
+/* The texels of a vector of lookups; each element has half of the lookups. */
 struct pairs {
     vu top[2], bottom[2]; /* left texel first */
 };
@@ -140,7 +140,7 @@ INLINE uint64_t pair_of(uint32_t left, uint32_t right) {
     return left | (uint64_t)right << 32;
 }
 
-/* Two pairs.  Vectors are put together in registers: one that was stored in parts is slow to load. */
+/* Loads two pairs.  Vectors are assembled in registers, because loading one that was stored in parts is slow. */
 INLINE __m128i load_two(const uint8_t *base, const uint32_t *address) {
     return _mm_set_epi64x((int64_t)load64(base + address[1]), (int64_t)load64(base + address[0]));
 }
@@ -157,7 +157,7 @@ INLINE vu load_half(const uint8_t *base, const uint32_t *address) {
 #endif
 }
 
-/* Neighbours in the image mostly are neighbours in memory. */
+/* Adjacent texels of the image are mostly adjacent in memory, too. */
 INLINE struct pairs load_contiguous(const struct g4_bilinear *job, const struct places *places) {
     const uint8_t *const base =
         (const uint8_t *)job->contiguous_base; /* NOLINT(performance-no-int-to-ptr): not of an object */
@@ -178,7 +178,7 @@ INLINE struct pairs load_contiguous(const struct g4_bilinear *job, const struct 
     return out;
 }
 
-/* Texels are aligned, so none lies in two pages. */
+/* Texels are aligned, so none crosses a page. */
 INLINE uint32_t load_texel(struct g4_port *port, uint32_t address) {
     return load32(g4_mem_read_ptr(port, address));
 }
@@ -204,7 +204,7 @@ static void load_paged(const struct g4_bilinear *job, const struct places *place
 
 /* ---- the filter ---- */
 
-/* Left and right texels of a vector's pairs. */
+/* Separates the left and the right texels of pairs. */
 INLINE void split_pairs(const vu pairs[2], vu *left, vu *right) {
     const vu a = pairs[0];
     const vu b = pairs[1];
@@ -217,7 +217,7 @@ INLINE void split_pairs(const vu pairs[2], vu *left, vu *right) {
 #endif
 }
 
-/* The highest bit of each byte, by halves of it. */
+/* The highest bit of each byte, for each half of the lookups. */
 INLINE vu top_bits(vu bytes) {
     const vu low = bytes & vu_all(0x0f0f0f0f);
     const vu high = bytes >> 4 & vu_all(0x0f0f0f0f);
@@ -234,7 +234,7 @@ INLINE vu top_bits(vu bytes) {
 #endif
 }
 
-/* Two sums of two products each: of the signed halves of dwords. */
+/* Two sums of two products each, of the signed halves of dwords. */
 INLINE vi products(vu a, vu b) {
 #ifdef G4_LANES_WIDE
     return (vi)_mm512_madd_epi16((__m512i)a, (__m512i)b);
@@ -243,12 +243,13 @@ INLINE vi products(vu a, vu b) {
 #endif
 }
 
-/* Two channels of two texels side by side, in the halves of dwords: 256 * left + x * (right - left). */
+/* Interpolates two channels of two horizontally adjacent texels, in the halves of dwords: 256 * left + x * (right -
+ * left). */
 INLINE vh across(vu left, vu right, vu x) {
     return (vh)(left << 8) + ((vh)right - (vh)left) * (vh)x;
 }
 
-/* One above the other, of the channel in the low or high halves, which are signed. */
+/* Interpolates vertically the channel in the low or the high halves, which are signed. */
 INLINE vi down(vh top, vh bottom, vu y, bool high) {
     const vu low_half = vu_all(0xffff);
     const vu t = (vu)top;
@@ -256,18 +257,18 @@ INLINE vi down(vh top, vh bottom, vu y, bool high) {
     return products(high ? (t >> 16) | (b & ~low_half) : (t & low_half) | b << 16, y);
 }
 
-/* Sums of bytes fill sixteen bits: they go down less 0x8000. */
+/* Sums of bytes need all sixteen bits; they are passed with 0x8000 subtracted. */
 INLINE vi down_bytes(vh top, vh bottom, vu y, bool high) {
     const vh half = (vh)vu_all(0x80008000);
     return down(top ^ half, bottom ^ half, y, high) + vi_all(0x8000 * G4_WEIGHT_ONE);
 }
 
-/* `minus_top_sum`: sums of highest bits reach 0x8000, which only a negative half can be. */
+/* `minus_top_sum`: a sum of highest bits can be 0x8000, which fits only negated into a signed half. */
 INLINE vf result(vi sum, vi minus_top_sum) {
-    const float scale = 65793.0f / 1099511627776.0f;    /* 2^40: that of weights, too */
+    const float scale = 65793.0f / 1099511627776.0f;    /* 2^40, the scale of the weights included */
     const float top_scale = -1.0f / 140737488355328.0f; /* 2^47 */
 #ifdef G4_LANES_WIDE
-    /* The one fused operation that there is: the products are exact, so it is the double's sum, rounded once. */
+    /* The only fused operation: the products are exact, so the result is the sum in double precision, rounded once. */
     const __m512 rest = (__m512)(vf_of_int(minus_top_sum) * vf_all(top_scale));
     return (vf)_mm512_fmadd_ps((__m512)vf_of_int(sum), (__m512)vf_all(scale), rest);
 #else
@@ -370,7 +371,7 @@ static void load_texels(const struct g4_bilinear *job, uint32_t n, uint32_t *tex
 }
 
 static void nearest(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
-    uint32_t texel[G4_BATCH]; /* its address, then itself */
+    uint32_t texel[G4_BATCH]; /* first its address, then its value */
 
     find_texels(job, u, v, n, texel);
     load_texels(job, n, texel);
@@ -387,6 +388,6 @@ const struct g4_bilinear_ops G4_V(g4_bilinear_ops) = {.run = run, .nearest = nea
 
 #include "sampler/bilinear.h"
 
-const struct g4_bilinear_ops G4_V(g4_bilinear_ops) = {NULL, NULL}; /* the general path */
+const struct g4_bilinear_ops G4_V(g4_bilinear_ops) = {NULL, NULL}; /* none: the general path is used */
 
 #endif

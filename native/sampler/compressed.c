@@ -23,7 +23,7 @@ static struct color widen565(uint32_t c) {
     return (struct color){r << 3 | r >> 2, g << 2 | g >> 4, b << 3 | b >> 2};
 }
 
-/* (wa * a + wb * b) / (255 * (wa + wb)); weights add up to 2 or 3. */
+/* (wa * a + wb * b) / (255 * (wa + wb)); the weights add up to 2 or 3. */
 static float blend(const struct g4_srgb_decoder *srgb, bool curved, uint32_t a, uint32_t wa, uint32_t b, uint32_t wb) {
     const uint32_t sum = wa * a + wb * b;
     if (curved) {
@@ -40,7 +40,7 @@ static void blend_color(const struct g4_srgb_decoder *srgb, bool curved, const s
     out[3] = 1.0f;
 }
 
-/* The colour half of BC1 to BC3.  Only BC1 has a mode with three colours and black. */
+/* Decodes the colors of BC1 to BC3.  Only BC1 has a mode with three colors and black. */
 static void decode_colors(const uint8_t *bytes, const struct g4_srgb_decoder *srgb, bool curved, bool three_allowed,
                           bool transparent, float out[16][4]) {
     const uint64_t word = load64(bytes);
@@ -65,7 +65,7 @@ static void decode_colors(const uint8_t *bytes, const struct g4_srgb_decoder *sr
     }
 }
 
-/* One channel with two endpoints and three-bit indices: the alpha of BC3, BC4, each half of BC5. */
+/* Decodes a channel with two endpoints and three-bit indices: the alpha of BC3, BC4, and each half of BC5. */
 static void decode_channel(const uint8_t *bytes, bool is_signed, int channel, float out[16][4]) {
     const uint64_t word = load64(bytes);
     const int32_t unit = is_signed ? 127 : 255;

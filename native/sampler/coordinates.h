@@ -1,5 +1,6 @@
 /*
- * Coordinates to texel numbers, a vector of lookups at a time; for files that are built once per vector variant.
+ * Converts coordinates to texel numbers, a vector of lookups at a time.  For files that are built once per vector
+ * variant.
  */
 #ifndef G4_SAMPLER_COORDINATES_H
 #define G4_SAMPLER_COORDINATES_H
@@ -8,7 +9,7 @@
 
 #include "core/lanes.h"
 
-/* Loops run over whole vectors: what lies behind the last lookup is computed along, and nobody looks. */
+/* Loops run over whole vectors; the results beyond the last lookup are unused. */
 #define EACH_VECTOR(i, n) (uint32_t i = 0; (i) < (n); (i) += LANES)
 
 INLINE vi vi_load(const int32_t *from) {
@@ -55,9 +56,9 @@ INLINE vf magnitude(vf v) {
     return (vf)((vu)v & vu_all(0x7fffffff));
 }
 
-/* ---- coordinates (spec/50 3.6, 3.7) ---- */
+/* ---- coordinates ---- */
 
-/* Numbers beyond 2^23 have no fraction.  The sign of a zero is nobody's business here. */
+/* Rounds down.  Numbers beyond 2^23 have no fraction.  The sign of a zero is not preserved. */
 INLINE vf round_down(vf x) {
 #if defined(G4_LANES_WIDE)
     return (vf)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
@@ -72,13 +73,13 @@ INLINE vf round_down(vf x) {
 #endif
 }
 
-/* What a mode does to the coordinate itself.  NaN, and infinities that become NaN, count as 0. */
+/* Applies an address mode to the coordinate itself.  NaN, and infinities that become NaN, count as 0. */
 INLINE vf preprocess(vf c, uint8_t mode) {
     const vf one = vf_all(1.0f);
     const vf two = vf_all(2.0f);
     vf x = c;
     if (mode == G4_TEXTURE_COORDINATE_MODE_WRAP) {
-        return vf_max(c - round_down(c), vf_all(0.0f)); /* the second when the first is NaN */
+        return vf_max(c - round_down(c), vf_all(0.0f)); /* vf_max returns the second operand if the first is NaN */
     }
     if (mode == G4_TEXTURE_COORDINATE_MODE_MIRROR) {
         const vf there = c - two * round_down(c * vf_all(0.5f));
@@ -90,27 +91,27 @@ INLINE vf preprocess(vf c, uint8_t mode) {
     return (vf)((vi)x & number);
 }
 
-/* Fixed point with 8 fraction bits.  The limit is beyond any texel of 8192 and any offset, and keeps the trick of
- * adding 1.5 * 2^23 exact. */
+/* Converts to fixed point with 8 fraction bits.  The limit is beyond any texel of 8192 and any offset, and keeps the
+ * trick of adding 1.5 * 2^23 exact. */
 INLINE vi fixed_point(vf x, bool round) {
     const vf limited = vf_max(vf_min(x, vf_all(12288.0f)), vf_all(-12288.0f)) * vf_all(256.0f);
     const vi nearest = (vi)(limited + vf_all(12582912.0f)) - vi_all(0x4b400000);
     return round ? nearest : nearest + (vi)(vf_of_int(nearest) > limited);
 }
 
-/* The same, to nearest, for what is known to be within the limit. */
+/* fixed_point() to nearest, for values that are within the limit. */
 INLINE vi fixed_point_of_small(vf x) {
     return (vi)(x * vf_all(256.0f) + vf_all(12582912.0f)) - vi_all(0x4b400000);
 }
 
-/* i modulo n for numbers that preprocessing left close to 0..n. */
+/* i modulo n, for numbers that preprocessing left close to 0..n. */
 INLINE vi modulo(vi i, int32_t n) {
     const vf turns = round_down((vf_of_int(i) + vf_all(0.5f)) * vf_all(1.0f / (float)n));
     return i - vi_truncate(turns) * vi_all(n);
 }
 
 enum {
-    LARGE = 32 /* texels: no preprocessed number is further outside */
+    LARGE = 32 /* texels; no preprocessed number is further outside */
 };
 
 INLINE vi address(vi i, uint8_t mode, int32_t n) {
@@ -136,7 +137,7 @@ INLINE vi address(vi i, uint8_t mode, int32_t n) {
     }
 }
 
-/* Where a coordinate lies in an axis: two texels and the weight of the second, or one. */
+/* The position of a coordinate on an axis: two texels and the weight of the second, or one texel. */
 struct axis_texels {
     vi first, second, weight;
 };
@@ -157,7 +158,7 @@ INLINE struct axis_texels axis_texels(const struct g4_axis *axis, uint8_t mode, 
 
 /* ---- into the image ---- */
 
-/* Texel numbers that are inside of 0..size-1 as they are, others moved there. */
+/* Clamps texel numbers to 0..size-1. */
 INLINE vu inside(vi index, uint32_t size) {
     return (vu)vi_max(vi_min(index, vi_all((int32_t)size - 1)), vi_all(0));
 }

@@ -24,7 +24,7 @@ void g4_bilinear_begin(struct g4_bilinear *job, const struct g4_texture *texture
     };
 }
 
-/* The same when minified and magnified, and one that the texture can do. */
+/* True if the min and mag filters agree and the texture supports them. */
 static bool one_filter(const struct g4_texture *texture, const struct g4_texture_sampler *sampler) {
     const uint8_t filter = sampler->filter[0];
     return filter == sampler->filter[1] && memcmp(sampler->round[0], sampler->round[1], 2) == 0 &&
@@ -50,7 +50,8 @@ static struct g4_axis axis_of(const struct g4_fast_path *q, int dimension, uint3
     };
 }
 
-/* Memory in one piece can be read for lanes that are off, or not mixed, too. */
+/* If memory is contiguous, lanes that are off or not mixed may be read, too.  False: the level cannot use the fast
+ * path. */
 static bool begin_level(const struct g4_fast_path *q, uint32_t level, bool all, struct g4_port *port,
                         struct g4_bilinear *job) {
     const struct g4_texture *const texture = q->lookups.texture;
@@ -80,7 +81,7 @@ static void set_constants(const struct g4_fast_path *q, uint32_t half) {
     }
 }
 
-/* Where the bytes of texels go: to a row itself, if all of its lanes are on and there is nothing to mix. */
+/* Chooses where the bytes of texels go: directly to the response if all lanes are on and there is nothing to mix. */
 static void find_outputs(const struct g4_fast_path *q, uint32_t half, struct g4_fast_path_work *work, bool mixed,
                          struct g4_bilinear jobs[2]) {
     const struct g4_texture *const texture = q->lookups.texture;

@@ -91,13 +91,13 @@ static bool cube_neighbour(int32_t *face, int32_t *i, int32_t *j, int32_t n) {
 
 /* ---- compares ---- */
 
-/* Erratum E12: sample_c of A16_FLOAT on the first generation. */
+/* Erratum of Gen4: sample_c of A16_FLOAT takes NaN for infinity. */
 static bool nan_counts_as_infinity(const struct g4_texture *texture) {
     return texture->quirks->sample_c_a16_nan_is_infinity &&
            texture->surface.state.surface_format == G4_SURFACE_FORMAT_A16_FLOAT;
 }
 
-/* The component a compare turns into 0 or 1, or all of them. */
+/* Reads the component that a compare turns into 0 or 1, or all components. */
 static void read_compared(struct lookup *r, int32_t slice, int32_t x, int32_t y, uint32_t lane, float out[4]) {
     const struct g4_texture *const texture = r->b->texture;
     uint32_t channel[4];
@@ -118,7 +118,7 @@ static void read_compared(struct lookup *r, int32_t slice, int32_t x, int32_t y,
     }
 }
 
-/* Where three faces meet there is no fourth texel: the mean of the three. */
+/* Where three faces meet there is no fourth texel: returns the mean of the three (docs/decisions.md 63). */
 static void read_cube_corner(struct lookup *r, int32_t face, int32_t x, int32_t y, uint32_t lane, float out[4]) {
     const int32_t n = (int32_t)r->level->width;
     const int32_t inner[2] = {within(x, r->level->width), within(y, r->level->width)};
@@ -150,7 +150,7 @@ static bool is_inside(int32_t index, uint32_t size) {
     return index >= 0 && index < (int32_t)size;
 }
 
-/* Texels of a corner that the vector path cannot have: borders and what lies across a cube's edge. */
+/* True if texels of this corner are beyond the vector path: borders, and texels across a cube's edge. */
 static bool needs_lane(const struct lookup *r, uint32_t lane, int32_t x, int32_t y) {
     const struct g4_texture *const texture = r->b->texture;
     const int32_t slice = r->b->work.slice[lane];
@@ -181,7 +181,7 @@ static void place_slices(struct lookup *r) {
     r->ops->slices(r->level, b->work.slice, b->n, b->work.x0, b->work.y0);
 }
 
-/* Whether some texel may need read_lane; the other addressing modes never leave the image. */
+/* True if some texel may need read_lane(); the other addressing modes never leave the image. */
 static bool may_leave(const struct lookup *r) {
     return r->b->sampler->border_mode || r->b->texture->cube;
 }
@@ -245,7 +245,7 @@ static void fetch_lanes(struct lookup *r, uint32_t corners) {
     }
 }
 
-/* Inf and NaN must not come in with weight 0; the other paths leave such texels out themselves. */
+/* Texels of weight 0 must not contribute Inf or NaN; the other paths leave such texels out themselves. */
 static void drop_weightless(struct lookup *r) {
     struct g4_texel_lanes *const texels = &r->b->work.texels;
     for (uint32_t corner = 0; corner < 4; corner++) {
@@ -259,7 +259,7 @@ static void drop_weightless(struct lookup *r) {
 
 static void fetch(struct lookup *r, uint32_t corners) {
     const struct g4_texture *const texture = r->b->texture;
-    /* A compare or a key looks at texels in ways that only the paths for single texels know. */
+    /* Only the paths for single texels support compares and chroma keys. */
     const bool single = r->b->keyed || (r->b->shadow && (texture->components > 1 || nan_counts_as_infinity(texture)));
 
     if (texture->fetch == G4_FETCH_PACKED && !single) {
@@ -288,7 +288,7 @@ static uint8_t mode_of(const struct g4_batch *b, int dimension) {
 
 static struct g4_axis axis_of(const struct g4_batch *b, int dimension, uint32_t size) {
     const bool mode_is_of_cubes = !b->texture->cube && b->sampler->mode[dimension] == G4_TEXTURE_COORDINATE_MODE_CUBE;
-    /* A 32-bit float texture cannot be filtered: the texel the coordinate is in (decision of spec/50 4.3). */
+    /* 32-bit float textures are not filtered: returns the texel that contains the coordinate (docs/decisions.md 61). */
     return (struct g4_axis){
         .size = size,
         .mode = mode_is_of_cubes ? G4_TEXTURE_COORDINATE_MODE_CLAMP : mode_of(b, dimension),
@@ -309,7 +309,7 @@ static void set_slices(struct g4_batch *b, const int32_t *slice) {
     memcpy(b->work.slice, slice, b->n * sizeof *slice);
 }
 
-/* Four bytes a texel, where this vector variant has a way of its own for them. */
+/* The path for four bytes a texel.  False: this vector variant has none. */
 static bool run_bytes(struct lookup *r) {
     struct g4_batch *const b = r->b;
     const struct g4_texture *const texture = b->texture;
@@ -384,7 +384,7 @@ static void clear_sum(struct lookup *r) {
     }
 }
 
-/* Two slices of four texels each.  A slice of weight 0 is not looked at. */
+/* Filters two slices of four texels each.  A slice of weight 0 is not read. */
 static void run_volume(struct lookup *r) {
     struct g4_batch *const b = r->b;
     const struct g4_axis_lanes *const z = &b->work.axis[2];
@@ -417,7 +417,7 @@ static uint32_t ways_of(float ratio) {
     return ways;
 }
 
-/* Bilinear samples one texel apart along the longer gradient; the two outer ones count less (spec/50 3.14). */
+/* Bilinear samples one texel apart along the longer gradient; the two outer ones fade in (docs/decisions.md 66). */
 static void run_anisotropic(struct lookup *r) {
     struct g4_batch *const b = r->b;
     const struct g4_anisotropy *const a = b->anisotropy;
@@ -442,7 +442,7 @@ static void run_anisotropic(struct lookup *r) {
         find_axis(r, 0, b->work.coordinate[0], r->level->width);
         find_axis(r, 1, b->work.coordinate[1], r->level->height);
         r->ops->weights(&b->work.axis[0], &b->work.axis[1], b->n, b->work.texels.weight);
-        for (uint32_t i = 0; i < b->n; i++) { /* ways that a lookup does not have are not fetched */
+        for (uint32_t i = 0; i < b->n; i++) { /* samples beyond a lookup's own number are not fetched */
             for (int corner = 0; corner < 4; corner++) {
                 b->work.texels.weight[corner][i] = b->work.scale[i] > 0.0 ? b->work.texels.weight[corner][i] : 0.0f;
             }
@@ -454,12 +454,12 @@ static void run_anisotropic(struct lookup *r) {
     finish_sum(r);
 }
 
-/* ---- MAPFILTER_MONO (spec/50 3.11): means of (width + 1) x (height + 1) bits ---- */
+/* ---- MAPFILTER_MONO: means of (width + 1) x (height + 1) bits ---- */
 
 static float mono_bit(struct lookup *r, int32_t x, int32_t y) {
     uint32_t color[4];
     if (!is_inside(x, r->level->width) || !is_inside(y, r->level->height)) {
-        return 0.0f; /* the border is always black */
+        return 0.0f; /* the border of MONO8 is always black */
     }
     read_at(r, 0, x, y, 0, color);
     return color[0] ? 1.0f : 0.0f;
@@ -469,7 +469,7 @@ static uint32_t mono_size(uint32_t size) {
     return size ? size : 1;
 }
 
-/* A coordinate's first texel and how far into it the filter starts. */
+/* The first texel of a coordinate, and the filter's start within that texel. */
 static int32_t mono_start(float coordinate, uint32_t size, uint32_t taps, double *fraction) {
     const float place = coordinate * (float)size - (float)taps * 0.5f;
     const float limited = place == place ? (place < -32768.0f ? -32768.0f : place > 32768.0f ? 32768.0f : place) : 0.0f;

@@ -1,5 +1,5 @@
 /*
- * Lookups of one level with one filter: texels, weights, sums (spec/50 3.5 to 3.14).
+ * Lookups of one level with one filter: texels, weights and sums (965 PRM vol. 4, 4.2).
  */
 #ifndef G4_SAMPLER_FILTER_H
 #define G4_SAMPLER_FILTER_H
@@ -7,30 +7,30 @@
 #include "sampler/inner_loops.h"
 #include "sampler/texel.h"
 
-/* What the samples of an anisotropic lookup are spread along. */
+/* The line along which the samples of an anisotropic lookup lie. */
 struct g4_anisotropy {
-    float step[2][G4_BATCH]; /* one texel of level 0, in texels of level 0 */
+    float step[2][G4_BATCH]; /* the step of one texel, in texels of level 0 */
     float ratio[G4_BATCH];
 };
 
-/* Up to 64 lookups.  Coordinates are normalized; of a cube they lie on the face that `slice` names. */
+/* Up to 64 lookups.  Coordinates are normalized; for cubes they are on the face that `slice` names. */
 struct g4_batch {
     const struct g4_texture *texture;
     const struct g4_texture_sampler *sampler;
     uint32_t n;
     uint32_t level;
     bool magnified;
-    uint8_t filter; /* enum g4_map_filter, as this texture can do it */
+    uint8_t filter; /* enum g4_map_filter that this texture supports */
     bool shadow;
     bool keyed; /* chroma key */
     int32_t offset[3];
     const float *u, *v, *r;
     const float *reference;
-    const int32_t *slice;                   /* array element or face; of volumes unused */
-    const struct g4_anisotropy *anisotropy; /* of filter ANISOTROPIC */
+    const int32_t *slice;                   /* array element or face; unused for volumes */
+    const struct g4_anisotropy *anisotropy; /* for filter ANISOTROPIC */
 
     uint64_t killed;        /* bit i: a texel of lookup i matched the chroma key */
-    float out[4][G4_BATCH]; /* by component; with shadow only the first */
+    float out[4][G4_BATCH]; /* by component; only the first if `shadow` */
 
     struct {
         struct g4_axis_lanes axis[3];

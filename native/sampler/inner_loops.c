@@ -4,7 +4,7 @@
 
 #include "sampler/coordinates.h"
 
-/* ---- coordinates (spec/50 3.6, 3.7) ---- */
+/* ---- coordinates ---- */
 
 INLINE void axis_of_mode(const struct g4_axis *axis, uint8_t mode, const float *coordinate, uint32_t n,
                          struct g4_axis_lanes *out) {
@@ -44,7 +44,7 @@ static void axis_lanes(const struct g4_axis *axis, const float *coordinate, uint
     }
 }
 
-/* ---- addresses: the part of x plus the part of y (spec/50 3.8) ---- */
+/* ---- addresses: the part of x plus the part of y ---- */
 
 static void slices(const struct g4_level *level, const int32_t *slice, uint32_t n, uint32_t *x0, uint32_t *y0) {
     const vu mask = vu_all(level->slice_mask);
@@ -99,7 +99,7 @@ INLINE const uint8_t *host_of(struct g4_port *port, const struct g4_page *pages,
     return __builtin_expect(host != NULL, 1) ? host + (address & G4_PAGE_OFFSET) : g4_mem_read_ptr(port, address);
 }
 
-/* Texels are aligned, so none lies in two pages. */
+/* Texels are aligned, so none crosses a page. */
 INLINE uint32_t load_word(struct g4_port *port, const struct g4_page *pages, uint32_t bytes, uint32_t address) {
     uint32_t value = 0;
     memcpy(&value, host_of(port, pages, address), bytes);
@@ -114,7 +114,7 @@ INLINE void load_words(struct g4_port *port, uint32_t bytes, const uint32_t *col
     }
 }
 
-/* Two texels that mostly are neighbours in memory. */
+/* Loads two texels that are mostly adjacent in memory. */
 INLINE void load_pairs(struct g4_port *port, uint32_t bytes, uint32_t column[2][G4_BATCH], const uint32_t *row,
                        uint32_t n, uint32_t (*word)[G4_BATCH]) {
     const struct g4_page *const pages = port->mem->pages;
@@ -143,7 +143,7 @@ INLINE void load_corners(struct g4_port *port, uint32_t bytes, uint32_t column[2
     load_pairs(port, bytes, column, row[1], n, &word[2]);
 }
 
-/* Exact, denormals and NaN included. */
+/* Exact, including denormals and NaN. */
 INLINE vf half_float(vu h) {
     const vf scaled = (vf)((h & vu_all(0x7fff)) << 13) * vf_all(5192296858534827628530496329220096.0f); /* 2^112 */
     const vu special = (vu)((h & vu_all(0x7c00)) == vu_all(0x7c00)) & vu_all(0x7f800000);
@@ -201,7 +201,7 @@ static void fetch(const struct g4_texture *texture, struct g4_port *port, uint32
         load_corners(port, 4, column, row, corners, n, word);
         break;
     }
-    for (uint32_t i = n; i % LANES; i++) { /* whole vectors are decoded */
+    for (uint32_t i = n; i % LANES; i++) { /* because whole vectors are decoded */
         word[0][i] = word[1][i] = word[2][i] = word[3][i] = 0;
     }
     for (uint32_t corner = 0; corner < corners; corner++) {
@@ -211,7 +211,7 @@ static void fetch(const struct g4_texture *texture, struct g4_port *port, uint32
     }
 }
 
-/* ---- filter (spec/50 3.13) ---- */
+/* ---- filter ---- */
 
 static void weights(const struct g4_axis_lanes *x, const struct g4_axis_lanes *y, uint32_t n,
                     float weight[4][G4_BATCH]) {
@@ -291,7 +291,7 @@ static void filter(const struct g4_texel_lanes *texels, uint32_t components, uin
     }
 }
 
-/* ---- shadow compare (spec/50 3.12): 0 where it holds, 1 where not ---- */
+/* ---- shadow compare: 0 where it holds, 1 where not ---- */
 
 INLINE vi holds(uint32_t function, vf t, vf r) {
     switch (function) {
@@ -334,7 +334,7 @@ static void between(const float *a, const float *b, const int32_t *beta, uint32_
         }
 }
 
-/* ---- cubes (spec/50 3.3): ties go to Z, then Y ---- */
+/* ---- cubes: ties go to Z, then Y ---- */
 
 static void project(const float *x, const float *y, const float *z, uint32_t n, int32_t *face, float *u, float *v) {
     for
@@ -362,7 +362,7 @@ static void project(const float *x, const float *y, const float *z, uint32_t n, 
         }
 }
 
-/* ---- gradients (spec/50 3.4) ---- */
+/* ---- gradients ---- */
 
 INLINE double square_length(const float d[3][G4_BATCH], uint32_t i) {
     const double x = d[0][i];
@@ -371,8 +371,8 @@ INLINE double square_length(const float d[3][G4_BATCH], uint32_t i) {
     return x * x + y * y + z * z;
 }
 
-/* To 16 significant bits, so that noise does not make an exact 2:1 less than that; then 7 bits of mantissa.  NaN is 0.
- */
+/* log2 as exponent * 128 + 7 bits of mantissa.  The length is rounded to 16 bits first, so that noise does not turn an
+ * exact 2:1 into less.  NaN counts as 0. */
 INLINE int32_t logarithm(double x, double y) {
     const double longer = x > y ? x : y;
     const double root = sqrt(longer);
@@ -389,7 +389,8 @@ static void length(const struct g4_gradient_lanes *gradients, uint32_t n, int32_
     }
 }
 
-/* What a coordinate changes by from the upper left pixels of eight subspans to the upper right and lower left ones. */
+/* The differences of a coordinate from the upper left pixels of eight subspans to the upper right and lower left ones.
+ */
 INLINE void differences(const float *coordinate, float texels, float *dx, float *dy) {
     const vf a = vf_load(coordinate);
     const vf b = vf_load(coordinate + LANES);
@@ -423,7 +424,7 @@ static void lengths(const float *const u[2], const float *const v[2], float widt
     }
 }
 
-/* ---- the choice of levels (spec/50 3.4) ---- */
+/* ---- the choice of levels ---- */
 
 INLINE void store_bytes(uint8_t *to, vi v) {
     const v8_u8 bytes = __builtin_convertvector(v, v8_u8);

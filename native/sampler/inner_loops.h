@@ -8,23 +8,23 @@
 
 enum {
     G4_BATCH = 64,
-    G4_BATCH_LEAST = 8,         /* arrays have a multiple of this: loops run over whole vectors */
-    G4_OUTSIDE = INT32_MIN,     /* a texel index: the border colour */
-    G4_WEIGHT_ONE = 256,        /* 8 bits of weight (decision 35) */
-    G4_SUBSPANS = G4_BATCH / 2, /* of two batches */
+    G4_BATCH_LEAST = 8,         /* array sizes are a multiple of this, because loops run over whole vectors */
+    G4_OUTSIDE = INT32_MIN,     /* texel index of the border color */
+    G4_WEIGHT_ONE = 256,        /* 8 bits of weight (docs/decisions.md 35) */
+    G4_SUBSPANS = G4_BATCH / 2, /* subspans of two batches */
 };
 
-/* One dimension of the lookups: how a coordinate becomes texel numbers. */
+/* One dimension of lookups: converts a coordinate to texel numbers. */
 struct g4_axis {
-    uint32_t size;  /* texels of the level */
-    uint8_t mode;   /* enum g4_texture_coordinate_mode; of cubes CUBE or CLAMP */
-    bool linear;    /* two texels and a weight, else one */
-    bool round;     /* to nearest even at 1/256 texel, else down */
-    int32_t offset; /* texels, added before addressing */
+    uint32_t size;  /* size of the level in texels */
+    uint8_t mode;   /* enum g4_texture_coordinate_mode; for cubes CUBE or CLAMP */
+    bool linear;    /* true: two texels and a weight, false: one texel */
+    bool round;     /* true: to the nearest 1/256 texel, ties to even; false: down */
+    int32_t offset; /* in texels, added before addressing */
 };
 
-/* Texel numbers; outside of 0..size-1: G4_OUTSIDE, or -1 and size in mode CUBE.  `second` counts with weight / 256; it
- * equals `first` where that is 0. */
+/* Texel numbers; outside 0..size-1 they are G4_OUTSIDE, or -1 and size in mode CUBE. `second` counts with weight / 256
+ * and equals `first` if the weight is 0. */
 struct g4_axis_lanes {
     int32_t first[G4_BATCH], second[G4_BATCH];
     int32_t weight[G4_BATCH];
@@ -34,13 +34,13 @@ struct g4_gradient_lanes {
     float dx[3][G4_BATCH], dy[3][G4_BATCH]; /* texels of level 0 */
 };
 
-/* How a level of detail, in 1/64, becomes one or two levels (spec/50 3.4, lod.c). */
+/* How a level of detail, in 1/64, selects one or two levels (lod.c). */
 struct g4_level_choice {
-    int32_t bias, base; /* at and below `base`, lookups are magnified */
+    int32_t bias, base; /* lookups with a level at or below `base` are magnified */
     int32_t low, high;
-    bool clamp;   /* to these, before the choice of filter */
-    bool mixed;   /* of two levels when minified, */
-    bool rounded; /* or to the nearest one, from `rounded_low` on */
+    bool clamp;   /* clamps to the limits before the filter is chosen */
+    bool mixed;   /* minified lookups mix two levels */
+    bool rounded; /* minified lookups use the nearest level, the next one from `rounded_low` on */
     int32_t floor_low, ceil_high, rounded_low;
 };
 
@@ -52,33 +52,34 @@ struct g4_texel_lanes {
 
 struct g4_sampler_ops {
     void (*axis)(const struct g4_axis *axis, const float *coordinate, uint32_t n, struct g4_axis_lanes *out);
-    /* Where slices start in their surface. */
+    /* Computes the position of slices in their surface. */
     void (*slices)(const struct g4_level *level, const int32_t *slice, uint32_t n, uint32_t *x0, uint32_t *y0);
-    /* Byte offsets of columns x0 + x, and of rows y0 + y with the base added; texels outside are moved inside. */
+    /* Computes the byte offsets of columns x0 + x, and of rows y0 + y with the base added.  Texels outside are clamped.
+     */
     void (*columns)(const struct g4_texture *texture, const uint32_t *x0, const int32_t *x, uint32_t size, uint32_t n,
                     uint32_t *out);
     void (*rows)(const struct g4_texture *texture, const uint32_t *y0, const int32_t *y, uint32_t size, uint32_t n,
                  uint32_t *out);
-    /* One or four packed texels each, at the sums of columns and rows. */
+    /* Fetches one or four packed texels for each lookup, at the sums of columns and rows. */
     void (*fetch)(const struct g4_texture *texture, struct g4_port *port, uint32_t column[2][G4_BATCH],
                   uint32_t row[2][G4_BATCH], uint32_t corners, uint32_t n, float out[4][4][G4_BATCH]);
     void (*weights)(const struct g4_axis_lanes *x, const struct g4_axis_lanes *y, uint32_t n,
                     float weight[4][G4_BATCH]);
-    /* sum += scale * weighted texels, corner after corner */
+    /* sum += scale * weighted texels, corner by corner */
     void (*accumulate)(const struct g4_texel_lanes *texels, const double *scale, uint32_t components, uint32_t n,
                        double sum[4][G4_BATCH]);
     void (*filter)(const struct g4_texel_lanes *texels, uint32_t components, uint32_t n, float out[4][G4_BATCH]);
     void (*compare)(uint32_t function, const float *reference, uint32_t n, float *texel);
-    /* Between two levels: a + (b - a) * beta / 64. */
+    /* Mixes two levels: a + (b - a) * beta / 64. */
     void (*between)(const float *a, const float *b, const int32_t *beta, uint32_t n, float *out);
     void (*project)(const float *x, const float *y, const float *z, uint32_t n, int32_t *face, float *u, float *v);
-    /* The level, the weight of the next one in 1/64, and whether the lookup is magnified.  `n` is a multiple of
-     * G4_BATCH_LEAST. */
+    /* Computes the level, the weight of the next level in 1/64, and whether the lookup is magnified.  `n` is a multiple
+     * of G4_BATCH_LEAST. */
     void (*choose)(const struct g4_level_choice *choice, const int32_t *lod, uint32_t n, uint8_t *level,
                    uint8_t *magnified, int32_t *beta);
-    /* The longer gradient's logarithm: exponent * 128 + seven bits of mantissa. */
+    /* Computes the logarithm of the longer gradient as exponent * 128 + 7 bits of mantissa. */
     void (*length)(const struct g4_gradient_lanes *gradients, uint32_t n, int32_t *out);
-    /* The same of the subspans of a message, [half][lane], in an image of so many texels. */
+    /* Computes length() for the subspans of a message, [half][lane], in an image of so many texels. */
     void (*lengths)(const float *const u[2], const float *const v[2], float width, float height,
                     int32_t out[G4_SUBSPANS]);
 };

@@ -7,13 +7,13 @@ static void outside(const struct g4_texture *texture, uint32_t out[4]) {
     }
 }
 
-/* The texel that a lane asks for.  False: it is outside of the level. */
+/* Finds the texel of a lane.  False: it is outside the level. */
 static inline bool locate(const struct g4_texture *texture, const struct g4_level *level, const uint32_t uvr[3],
                           const int32_t offset[3], uint32_t *x, uint32_t *y, uint32_t *slice) {
     const bool one_dimension = texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D;
     *x = uvr[0] + (uint32_t)offset[0];
     *y = one_dimension ? 0 : uvr[1] + (uint32_t)offset[1];
-    /* An array's index takes no offset. */
+    /* Offsets do not apply to the index of an array. */
     *slice = (one_dimension ? uvr[1] : uvr[2]) + (texture->volume ? (uint32_t)offset[2] : 0);
     return *x < level->width && *y < level->height && *slice < level->depth;
 }
@@ -22,7 +22,7 @@ static uint32_t first_slice(const struct g4_texture *texture) {
     return texture->volume ? 0 : texture->surface.state.minimum_array_element;
 }
 
-/* Real G4x returns something else (decision 34). */
+/* True if G4x silicon returns something else (docs/decisions.md 34). */
 static bool differs(const struct g4_texture *texture, uint32_t level, bool beyond_first_slice) {
     return texture->volume && level >= 1 && beyond_first_slice && texture->quirks->ld_of_deep_volume_levels_differs;
 }
@@ -64,7 +64,7 @@ bool g4_load_texel(struct g4_texel_reader *reader, const struct g4_texture *text
 
 /* ---- many at once ---- */
 
-/* Lanes that are inside of the level; x, y and slice of the others repeat those of the first that is. */
+/* Returns the lanes that are inside the level; x, y and slice of the others repeat those of the first lane inside. */
 static g4_lanes place(const struct g4_texture *texture, const struct g4_level *level, const struct g4_load_lanes *load,
                       g4_lanes active, int32_t x[G4_BATCH], int32_t y[G4_BATCH], int32_t slice[G4_BATCH]) {
     const uint32_t minimum = first_slice(texture);

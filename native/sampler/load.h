@@ -1,5 +1,5 @@
 /*
- * ld and resinfo: what a surface is without a sampler (spec/50 3.17, 3.18).
+ * ld and resinfo: messages that use no sampler (965 PRM vol. 4, 4.8.1.4).
  */
 #ifndef G4_SAMPLER_LOAD_H
 #define G4_SAMPLER_LOAD_H
@@ -13,13 +13,13 @@ struct g4_load {
     int32_t offset[3];
 };
 
-/* One texel, R to A.  True: real hardware returns something else here (decision 34). */
+/* Reads one texel, R to A. True: silicon returns something else here (docs/decisions.md 34). */
 bool g4_load_texel(struct g4_texel_reader *reader, const struct g4_texture *texture, const struct g4_load *load,
                    uint32_t out[4]);
 
-/* The same for the lanes of a message, where they agree in `lod` and texels are packed. */
+/* Lanes of a message that have the same `lod`; texels must be packed. */
 struct g4_load_lanes {
-    const uint32_t *u, *v, *r, *lod; /* of G4_BATCH lanes */
+    const uint32_t *u, *v, *r, *lod; /* G4_BATCH values each */
     int32_t offset[3];
 };
 
@@ -31,12 +31,12 @@ struct g4_load_work {
 };
 
 bool g4_load_can_batch(const struct g4_texture *texture, const struct g4_load_lanes *load, g4_lanes active);
-/* R to A of all lanes, active or not.  True as above. */
+/* Reads R to A for all lanes, active or not.  True: see g4_load_texel(). */
 bool g4_load_batch(struct g4_texel_reader *reader, const struct g4_texture *texture, const struct g4_sampler_ops *ops,
                    const struct g4_load_lanes *load, g4_lanes active, struct g4_load_work *work,
                    uint32_t *const out[4]);
 
-/* Width, height, depth, levels. */
+/* Returns width, height, depth and number of levels. */
 void g4_load_info(const struct g4_texture *texture, uint32_t lod, uint32_t out[4]);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Level of detail (spec/50 3.4), in 1/64 levels throughout.
+ * Level of detail (965 PRM vol. 4, 4.2.1), in 1/64 levels throughout.
  */
 #include "sampler/sample.h"
 
@@ -15,7 +15,7 @@ static int32_t at_most(int32_t value, int32_t high) {
     return value > high ? high : value;
 }
 
-/* A delivered number, rounded down; NaN counts as 0. */
+/* Quantizes a delivered level: rounds down; NaN counts as 0. */
 static int32_t quantize(float lod) {
     const float scaled = lod == lod ? lod * LOD_ONE : 0.0f;
     if (scaled <= LOD_LOW) {
@@ -38,13 +38,13 @@ static const uint8_t log2_table[128] = {
     54, 55, 55, 56, 56, 56, 57, 57, 58, 58, 58, 59, 59, 59, 60, 60, 61, 61, 61, 62, 62, 62, 63, 63,
 };
 
-/* The logarithm of a length given as exponent * 128 + mantissa (decision 35).  It may leave the range that delivered
- * numbers saturate to: on silicon, a bias brings even levels beyond 16 back (docs/decisions.md). */
+/* The logarithm of a length given as exponent * 128 + mantissa (docs/decisions.md 35).  It may exceed the range that
+ * delivered levels saturate to: on silicon, a bias brings even levels beyond 16 back (docs/decisions.md 58). */
 static int32_t log2_lod(int32_t number) {
     return (number >> 7) * LOD_ONE + log2_table[number & 127];
 }
 
-/* Its numbers for the subspans of a message. */
+/* The lengths for the subspans of a message. */
 static void plane_lengths(const struct g4_texture *texture, const struct g4_parameter *u, const struct g4_parameter *v,
                           const struct g4_sampler_ops *ops, int32_t number[G4_SUBSPANS]) {
     ops->lengths(u->half, v->half, (float)texture->surface.width, (float)texture->surface.height, number);
@@ -77,18 +77,18 @@ static void seen_from(int32_t face, const float p[3], float out[3]) {
     out[2] = sign * p[axis];
 }
 
-/* How far from `from`, whose component across the face is 1, to `to` it is along dimension d.
- *
- * Dividing by the other pixel's component gives the exact projection, which shows a wrong level at corners; not
- * dividing at all (directions come divided, by their largest component) falls short where steps are half a face wide.
- * Silicon is right in both cases, as is the mean of the two (docs/decisions.md). */
+/* The distance along dimension d from `from`, whose component across the face is 1, to `to`. Dividing by the other
+ * pixel's component gives the exact projection, which yields a wrong level at corners; not dividing at all (directions
+ * arrive divided by their largest component) falls short where steps are half a face wide.  The mean of the two matches
+ * silicon in both cases (docs/decisions.md 62). */
 static float step_on_face(const float from[3], const float to[3], int d) {
     const float first_order = to[d] - from[d] * to[2];
-    const float least = 1.0f / 64.0f; /* the other pixel may be behind the face's horizon */
+    const float least = 1.0f / 64.0f; /* bounds the divisor: the other pixel may be behind the face's horizon */
     return first_order / sqrtf(to[2] > least ? to[2] : least);
 }
 
-/* Upper left to upper right and lower left of a subspan, on the upper left one's face. */
+/* The gradients from the upper left pixel of a subspan to the upper right and lower left ones, on the face of the upper
+ * left pixel. */
 static void cube_gradients(const struct g4_request *request, const struct g4_sample_work *work,
                            struct g4_gradient_lanes *out) {
     const float half = 0.5f * level_0_size(request->texture, 0);
@@ -106,7 +106,7 @@ static void cube_gradients(const struct g4_request *request, const struct g4_sam
     }
 }
 
-/* The gradients of subspan `first` and the 31 after it, or of lanes with delivered gradients. */
+/* Collects the gradients of subspan `first` and the 31 after it, or of lanes with delivered gradients. */
 static void computed(const struct g4_request *request, const struct g4_sample_work *work,
                      struct g4_gradient_lanes *out) {
     const struct g4_texture *const texture = request->texture;
@@ -117,7 +117,7 @@ static void computed(const struct g4_request *request, const struct g4_sample_wo
         cube_gradients(request, work, out);
         return;
     }
-    /* 1D and 2D arrays deliver the index as the last coordinate, which has no size here. */
+    /* In 1D and 2D arrays the last coordinate is the index, which has no gradient. */
     const int dimensions = texture->volume ? 3 : texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D ? 1 : 2;
     for (int d = 0; d < dimensions; d++) {
         const float size = level_0_size(texture, d);
@@ -132,7 +132,7 @@ static void computed(const struct g4_request *request, const struct g4_sample_wo
 static void delivered(const struct g4_request *request, uint32_t half, struct g4_gradient_lanes *out) {
     const struct g4_texture *const texture = request->texture;
     const int dimensions = texture->volume ? 3 : texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D ? 1 : 2;
-    const float unit = texture->cube ? 0.5f : 1.0f; /* face coordinates run from -1 to 1 there */
+    const float unit = texture->cube ? 0.5f : 1.0f; /* face coordinates run from -1 to 1 */
 
     memset(out, 0, sizeof *out);
     for (int d = 0; d < dimensions; d++) {
@@ -144,7 +144,7 @@ static void delivered(const struct g4_request *request, uint32_t half, struct g4
     }
 }
 
-/* ---- anisotropy (spec/50 3.14) ---- */
+/* ---- anisotropy ---- */
 
 struct direction {
     float step[2];
@@ -298,7 +298,7 @@ static struct range range_of(const struct g4_texture *texture, const struct g4_t
     return range;
 }
 
-/* Erratum E2: a fraction of Min LOD below one half takes one level too many. */
+/* Erratum: a fraction of Min LOD below one half selects one level too many. */
 static int32_t nearest_low(const struct range *range, bool erratum) {
     const int32_t fraction = range->low & (LOD_ONE - 1);
     return erratum && fraction > 0 && fraction < LOD_ONE / 2 ? range->floor_low + LOD_ONE : range->floor_low;
@@ -321,7 +321,7 @@ static struct g4_level_choice choice_of(const struct g4_texture_sampler *sampler
     };
 }
 
-/* Nothing to compute when there is one level to choose and both filters are the same. */
+/* True if there is only one level to choose from and both filters are the same. */
 static bool always_the_same(const struct g4_texture_sampler *sampler, const struct range *range) {
     return range->low == range->high && (range->low & (LOD_ONE - 1)) == 0 && sampler->filter[0] == sampler->filter[1] &&
            memcmp(sampler->round[0], sampler->round[1], 3) == 0;
@@ -345,13 +345,13 @@ void g4_sample_lod(const struct g4_request *request, struct g4_sample_work *work
 
 /* ---- the same for lookups that have one level in common ---- */
 
-/* Subspans some lane of which is on: bit 4 * s. */
+/* Subspans with an active lane: bit 4 * s. */
 static g4_lanes subspans_of(g4_lanes lanes) {
     const g4_lanes pairs = lanes | lanes >> 1;
     return (pairs | pairs >> 2) & UINT64_C(0x1111111111111111);
 }
 
-/* Whether all of the subspans have the value of the first. */
+/* True if all subspans have the value of the first. */
 static bool alike(const int32_t *value, const g4_lanes subspans[G4_SAMPLE_HALVES], int32_t first) {
     uint64_t others = 0;
     for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {

@@ -1,5 +1,5 @@
 /*
- * The sampler's messages: payload in, lookups, writeback (spec/50 2.7 to 2.9, 3.1, 3.21).
+ * The sampler's messages: reads the payload, looks texels up and writes the response (965 PRM vol. 4, 4.8).
  */
 #include "sampler/message.h"
 
@@ -19,11 +19,11 @@ G4_VARIANT_DECLARE(struct g4_sampler_ops, g4_sampler_ops);
 enum {
     TEXTURE_SLOTS = 64,
     SAMPLER_SLOTS = 32,
-    PARAMETERS = 12, /* slots a SIMD4x2 message has room for */
+    PARAMETERS = 12, /* the most parameters of a SIMD4x2 message */
 };
 
 struct texture_slot {
-    uint32_t epoch; /* of another epoch: empty */
+    uint32_t epoch; /* a slot of another epoch is empty */
     uint32_t surface_state_base, binding_table, index;
     struct g4_texture texture;
     struct g4_contiguous_level contiguous[G4_TEXTURE_LEVELS];
@@ -39,10 +39,10 @@ struct g4_sampler_cache {
     uint32_t epoch;
     struct texture_slot texture[TEXTURE_SLOTS];
     struct sampler_slot sampler[SAMPLER_SLOTS];
-    struct g4_texture keyed; /* of the message at hand, if a chroma key replaces texels */
+    struct g4_texture keyed; /* of the current message, if a chroma key replaces texels */
     struct g4_texel_reader reader;
     struct g4_sample_work work;
-    float parameter[PARAMETERS][G4_BATCH]; /* of SIMD4x2 messages, sample s of thread t in lane 8t + 4s */
+    float parameter[PARAMETERS][G4_BATCH]; /* of SIMD4x2 messages; sample s of thread t is in lane 8t + 4s */
     uint32_t result[4][G4_SAMPLE_LANES];   /* R, G, B, A */
     struct g4_load_work loading;
     struct g4_fast_path_work fast;
@@ -76,7 +76,7 @@ void g4_sampler_cache_reset(struct g4_sampler_cache *cache) {
 
 static const struct g4_sampler_ops *const variants[] = G4_VARIANT_TABLE(g4_sampler_ops);
 
-/* A message of some threads on its way through. */
+/* A message that is being executed. */
 struct call {
     struct g4_eu *eu;
     struct g4_gang *gang;
@@ -84,10 +84,10 @@ struct call {
     struct g4_sampler_cache *cache;
     const struct g4_sampler_shape *message;
     const struct g4_texture *texture;
-    /* of the threads at hand, whose headers agree */
+    /* The members below describe threads with equal headers. */
     uint32_t threads;
     struct g4_sampler_message_header header;
-    uint32_t channel_mask; /* bit 0: R is not wanted, ... */
+    uint32_t channel_mask; /* bit 0: R is not returned, ... */
     g4_lanes active[G4_SAMPLE_HALVES];
 };
 
@@ -142,7 +142,7 @@ static const struct g4_texture_sampler *find_sampler(const struct call *c) {
 static const float zeros[G4_BATCH];
 static const struct g4_parameter no_parameter = {{zeros, zeros}};
 
-/* Samples of SIMD4x2 messages, parameters side by side in their half of a register. */
+/* Gathers the parameters of SIMD4x2 messages, which lie side by side in half a register. */
 static void spread_4x2(const struct call *c) {
     const unsigned registers = c->send->mlen > 1 ? c->send->mlen - 1u : 0;
     for (unsigned slot = 0; slot < PARAMETERS; slot++) {
@@ -187,7 +187,7 @@ static enum g4_lod_source lod_source(const struct call *c) {
     return c->message->simd == 4 ? G4_LOD_ZERO : G4_LOD_COMPUTED;
 }
 
-/* ---- writeback (spec/50 2.9) ---- */
+/* ---- writeback ---- */
 
 static void write_lanes(uint32_t *row, const uint32_t *value, g4_lanes lanes) {
     if (lanes == ~(g4_lanes)0) {
@@ -200,7 +200,7 @@ static void write_lanes(uint32_t *row, const uint32_t *value, g4_lanes lanes) {
 }
 
 static void write_wide(const struct call *c) {
-    const bool packed = c->message->simd == 16; /* masked channels are left out, later ones move down */
+    const bool packed = c->message->simd == 16; /* masked channels have no registers; later ones move down */
     unsigned next = 0;
     for (unsigned channel = 0; channel < 4; channel++) {
         if (c->channel_mask >> channel & 1) {
@@ -243,7 +243,7 @@ static void write_zeros(const struct call *c) {
     write_back(c);
 }
 
-/* Which pixels live: [BW/CL] say that those off in the mask do not (erratum E11). */
+/* Writes the pixels that the chroma key did not kill.  Erratum of Gen4: pixels that are not enabled count as killed. */
 static void write_kill_mask(const struct call *c, g4_lanes killed) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         uint32_t *const row = g4_response(c->gang, c->send, 4, t);
@@ -257,7 +257,8 @@ static void write_kill_mask(const struct call *c, g4_lanes killed) {
 
 /* ---- sample ---- */
 
-/* Surfaces that sample messages cannot use: zeros, and what to report; G4_EVENTS: it can. */
+/* Checks whether sample messages can use the surface.  Returns the event to report, with zeros as the result;
+ * G4_EVENTS: none. */
 static enum g4_event refusal(const struct call *c, const struct g4_texture_sampler *sampler) {
     const struct g4_texture *const texture = c->texture;
     const bool shadow = is_shadow(c);
@@ -272,7 +273,7 @@ static enum g4_event refusal(const struct call *c, const struct g4_texture_sampl
     return G4_EVENTS;
 }
 
-/* What is accepted although the manual does not have it. */
+/* Reports uses that the manual does not allow, but that work. */
 static void report_doubts(const struct call *c, const struct g4_texture_sampler *sampler) {
     const struct g4_texture *const texture = c->texture;
     const bool shadow = is_shadow(c);
@@ -284,7 +285,7 @@ static void report_doubts(const struct call *c, const struct g4_texture_sampler 
         report(c, G4_EVENT_BAD_FORMAT, format);
     }
     if (shadow && texture->cube && quirks->shadow_of_cubes_differs) {
-        report(c, G4_EVENT_SILICON_DIFFERS, c->send->descriptor); /* decision 34 */
+        report(c, G4_EVENT_SILICON_DIFFERS, c->send->descriptor); /* docs/decisions.md 34 */
     }
     if (c->message->simd == 4 && shadow) {
         const bool needs_level = lod_source(c) == G4_LOD_ZERO && !c->header.force_lod_to_zero;
@@ -303,7 +304,7 @@ static void find_gradients(const struct call *c, struct g4_request *request) {
     }
 }
 
-/* S1.14: the nearest 1/16384 from -2 to below 2 (spec/50 3.16). */
+/* Rounds to S1.14: to the nearest 1/16384 from -2 to below 2. */
 static void round_s1_14(uint32_t *value) {
     for (uint32_t i = 0; i < G4_SAMPLE_LANES; i++) {
         const float f = g4_hw_float(value[i]);
@@ -360,7 +361,7 @@ static void map_channels(const struct call *c) {
     }
 }
 
-/* A key that replaces texels also changes the alpha of formats that have none (spec/50 3.20). */
+/* A chroma key that replaces texels also changes the alpha of formats that have none (965 PRM vol. 4, 4.3.1). */
 static const struct g4_texture *keyed_texture(const struct call *c, const struct g4_texture_sampler *sampler) {
     const struct g4_texture *const texture = c->texture;
     if (!sampler->state.chroma_key_enable || !(texture->format->chroma_key & texture->gen) ||
@@ -372,7 +373,7 @@ static const struct g4_texture *keyed_texture(const struct call *c, const struct
     return &c->cache->keyed;
 }
 
-/* Where the response's halves of the wanted channels go. */
+/* Finds the registers of the response for each half of the channels that are returned. */
 static void find_rows(const struct call *c, uint32_t *row[G4_SAMPLE_HALVES][4]) {
     const bool packed = c->message->simd == 16;
     unsigned next = 0;
@@ -467,7 +468,7 @@ static bool can_load(const struct call *c) {
     const struct g4_texture *const texture = c->texture;
     const bool right = texture->surface.state.mip_map_layout_mode == G4_MIP_MAP_LAYOUT_MODE_RIGHT && texture->array;
     const bool buffer = texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_BUFFER;
-    /* an element of a buffer is one texel, not a block or a pair that share their bits */
+    /* an element of a buffer is one texel, not a block or a pair that shares its bits */
     const bool indivisible = buffer && texture->format->encoding != G4_ENCODING_PLAIN;
 
     if (!texture->can_sample || indivisible || texture->surface.state.surface_format == G4_SURFACE_FORMAT_MONO8) {
@@ -481,7 +482,7 @@ static bool can_load(const struct call *c) {
     return true;
 }
 
-/* Half a message at once, if that is possible. */
+/* Loads half a message at once.  False: impossible, nothing was done. */
 static bool load_half(const struct call *c, uint32_t half, const struct g4_parameter parameters[4], bool *differs) {
     const struct g4_load_lanes lanes = {
         (const uint32_t *)parameters[0].half[half],
@@ -531,7 +532,7 @@ static void load(const struct call *c) {
                 integer(&lod, lane),
                 {c->header.u_offset, c->header.v_offset, c->header.r_offset},
             };
-            if (!have || memcmp(&load, &last, sizeof load) != 0) { /* constants: all lanes want the same */
+            if (!have || memcmp(&load, &last, sizeof load) != 0) { /* often all lanes load the same texel */
                 differs |= g4_load_texel(&c->cache->reader, c->texture, &load, texel);
                 last = load;
                 have = true;
@@ -584,7 +585,7 @@ static const struct g4_sampler_shape *find_message(const struct call *c) {
     return message->simd ? message : NULL;
 }
 
-/* No such message: zeros in all registers of the response (spec/50 2.7). */
+/* Unknown messages write zeros to all registers of the response. */
 static void refuse_message(const struct call *c) {
     report(c, G4_EVENT_BAD_LENGTH, c->send->descriptor);
     for (unsigned k = 0; k < c->send->rlen; k++) {
@@ -595,13 +596,13 @@ static void refuse_message(const struct call *c) {
     }
 }
 
-/* Bytes of threads. */
+/* The lanes of threads: one byte for each. */
 static g4_lanes lanes_of(uint32_t threads) {
     const g4_lanes own = threads * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201); /* bit t of byte t */
     return ((own + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101)) * 0xff;
 }
 
-/* SIMD4x2: a sample is wanted if any of its four channels is on; it works in the first of them. */
+/* A SIMD4x2 sample is active if any of its four channels is enabled; its lane is the first of them. */
 static g4_lanes samples_of(g4_lanes lanes) {
     lanes |= lanes >> 2;
     lanes |= lanes >> 1;
@@ -640,7 +641,7 @@ static void run(struct call *c) {
     }
 }
 
-/* The texels that thread t looks up: one for each channel or sample that is enabled. */
+/* The number of texels that thread t looks up: one for each channel or sample that is enabled. */
 static uint32_t lookups_of(const struct call *c, int t) {
     const struct g4_send *const send = c->send;
     const g4_lanes first = c->message->simd == 4 ? samples_of(send->emask[0]) : send->emask[0];
@@ -689,7 +690,7 @@ enum g4_status g4_message_sampler(struct g4_eu *eu, struct g4_gang *gang, const 
     if (c.message->simd == 4) {
         spread_4x2(&c);
     }
-    /* Threads whose headers say the same go together. */
+    /* Execute threads with equal headers together. */
     for (uint32_t pending = send->threads; pending;) {
         const uint32_t *const first = g4_payload(gang, send, 0, __builtin_ctz(pending));
         c.threads = 0;

@@ -1,5 +1,5 @@
 /*
- * The sampling engine (spec/50).
+ * The sampling engine (965 PRM vol. 4, 4).
  */
 #ifndef G4_SAMPLER_SAMPLER_H
 #define G4_SAMPLER_SAMPLER_H
@@ -7,11 +7,11 @@
 #include "core/surface.h"
 #include "eu/eu.h"
 
-struct g4_sampler_cache; /* per worker: SAMPLER_STATE and surfaces as the sampler wants them */
+struct g4_sampler_cache; /* SAMPLER_STATE and surfaces of one worker, unpacked */
 
 struct g4_sampler_cache *g4_sampler_cache_new(void);
 void g4_sampler_cache_free(struct g4_sampler_cache *cache);
-/* At the start of each draw: state in memory may have changed. */
+/* Call it at the start of each draw, because state in memory may have changed. */
 void g4_sampler_cache_reset(struct g4_sampler_cache *cache);
 
 /* Shared function 2. */

@@ -7,16 +7,16 @@ struct sampling {
     struct g4_sample_work *work;
     const struct g4_sampler_ops *ops;
     struct g4_texel_reader *reader;
-    struct g4_parameter u, v, r; /* on the face, for cubes */
+    struct g4_parameter u, v, r; /* for cubes on the face */
     bool anisotropic;
     bool keyed;
 };
 
-/* ---- coordinates (spec/50 3.3) ---- */
+/* ---- coordinates ---- */
 
 static const float no_coordinate[G4_BATCH];
 
-/* To nearest even, then into 0..last. */
+/* Rounds to nearest even and clamps to 0..last. */
 static int32_t array_index(float index, uint32_t last) {
     const float limit = (float)last;
     const float inside = index > 0.0f ? (index < limit ? index : limit) : 0.0f;
@@ -29,7 +29,7 @@ static void array_slices(struct sampling *s, const struct g4_parameter *index) {
     const struct g4_texture *const texture = s->q->texture;
     const uint32_t first = texture->surface.state.minimum_array_element;
     const uint32_t last = texture->surface.depth - 1;
-    /* A compare looks at the first element only; on the 965G not even that counts (spec/50 3.12). */
+    /* A compare reads the first element only; on the 965G not even the index selects another. */
     const bool only_first = s->q->shadow || last == 0;
     const int32_t start = s->q->shadow && (texture->gen & G4_GEN_BW) ? 0 : (int32_t)first;
 
@@ -43,7 +43,8 @@ static void array_slices(struct sampling *s, const struct g4_parameter *index) {
     }
 }
 
-/* Faces, and where on them.  Gradients are delivered together with face coordinates and a face's number. */
+/* Computes faces and the coordinates on them.  Messages with gradients deliver face coordinates and the face's number.
+ */
 static void cube_coordinates(struct sampling *s) {
     const struct g4_request *const q = s->q;
     struct g4_sample_work *const work = s->work;
@@ -66,7 +67,7 @@ static void cube_coordinates(struct sampling *s) {
     }
 }
 
-/* After the level of detail is known, which wants the face itself. */
+/* Runs after the level of detail is known, because that needs the face itself. */
 static void add_first_face(struct sampling *s) {
     const int32_t first = (int32_t)s->q->texture->surface.state.minimum_array_element;
     for (uint32_t i = 0; first && i < G4_SAMPLE_LANES; i++) {
@@ -102,7 +103,7 @@ static void find_references(struct sampling *s) {
     }
 }
 
-/* ---- filters (spec/50 3.5) ---- */
+/* ---- filters ---- */
 
 static uint8_t filter_of(const struct g4_request *q, bool magnified) {
     const struct g4_texture *const texture = q->texture;
@@ -116,14 +117,15 @@ static uint8_t filter_of(const struct g4_request *q, bool magnified) {
         (!texture->can_filter && !q->shadow)) {
         return G4_MAP_FILTER_NEAREST;
     }
-    const bool forced = q->force_lod_zero && texture->quirks->forced_lod_filters_linear; /* erratum E9 */
+    const bool forced =
+        q->force_lod_zero && texture->quirks->forced_lod_filters_linear; /* erratum of Gen4: it does not */
     const bool plain = texture->volume || forced || q->lod_source == G4_LOD_DELIVERED || q->lod_source == G4_LOD_ZERO;
     return plain ? G4_MAP_FILTER_LINEAR : filter;
 }
 
 /* ---- batches ---- */
 
-/* Lanes of a half that look at the same level with the same filter. */
+/* Lanes of a half that use the same level and filter as its first lane. */
 static uint64_t lanes_alike(const struct g4_sample_work *work, uint32_t half, uint32_t like) {
     const uint8_t *const level = &work->level[half * G4_BATCH];
     const uint8_t *const magnified = &work->magnified[half * G4_BATCH];
@@ -231,7 +233,7 @@ static void run_half(struct sampling *s, uint32_t half, uint64_t lanes, uint32_t
     }
 }
 
-/* Lanes that lie between two levels. */
+/* Lanes that mix two levels. */
 static uint64_t lanes_between(const struct g4_sample_work *work, uint32_t half) {
     uint64_t lanes = 0;
     int32_t any = 0;

@@ -1,5 +1,5 @@
 /*
- * The sample messages: level of detail, lookups sorted by level, levels mixed (spec/50 3.1 to 3.5).
+ * The sample messages: level of detail, lookups grouped by level, mixing of levels (965 PRM vol. 4, 4.2).
  */
 #ifndef G4_SAMPLER_SAMPLE_H
 #define G4_SAMPLER_SAMPLE_H
@@ -14,19 +14,19 @@ enum {
     G4_GRADIENTS = 6, /* dudx dvdx drdx dudy dvdy drdy */
 };
 
-/* One parameter of all lanes: channels 0..7 of eight threads, then channels 8..15. */
+/* One parameter of all lanes: channels 0 to 7 of eight threads, then channels 8 to 15. */
 struct g4_parameter {
     const float *half[G4_SAMPLE_HALVES];
 };
 
 enum g4_lod_source {
-    G4_LOD_COMPUTED,  /* from the differences inside subspans */
+    G4_LOD_COMPUTED,  /* from differences within subspans */
     G4_LOD_GRADIENTS, /* from delivered gradients */
     G4_LOD_DELIVERED,
-    G4_LOD_ZERO, /* no subspans, no gradients */
+    G4_LOD_ZERO, /* neither subspans nor gradients exist: level 0 */
 };
 
-/* A sample message of the lanes whose headers agree. */
+/* A sample message of lanes with equal headers. */
 struct g4_request {
     const struct g4_texture *texture;
     const struct g4_texture_sampler *sampler;
@@ -37,11 +37,11 @@ struct g4_request {
     bool has_bias;
     bool shadow;
     bool force_lod_zero;
-    bool min_lod_erratum; /* E2 */
+    bool min_lod_erratum; /* erratum of Min LOD, see lod.c */
     int32_t offset[3];
 };
 
-/* Scratch and results of one worker. */
+/* Scratch memory and results of one worker. */
 struct g4_sample_work {
     float coordinate[3][G4_SAMPLE_LANES];
     int32_t slice[G4_SAMPLE_LANES];
@@ -52,10 +52,10 @@ struct g4_sample_work {
     float reference[G4_SAMPLE_LANES];
     float step[2][G4_SAMPLE_LANES], ratio[G4_SAMPLE_LANES];
 
-    float result[2][4][G4_SAMPLE_LANES]; /* [level of the two][component] */
+    float result[2][4][G4_SAMPLE_LANES]; /* [first or second level][component] */
     g4_lanes killed[G4_SAMPLE_HALVES];
 
-    /* lookups of one batch */
+    /* The members below belong to one batch of lookups. */
     uint8_t lane[G4_BATCH];
     float u[G4_BATCH], v[G4_BATCH], r[G4_BATCH], batch_reference[G4_BATCH];
     int32_t batch_slice[G4_BATCH];
@@ -63,7 +63,7 @@ struct g4_sample_work {
     struct g4_batch batch;
 };
 
-/* Results of active lanes: work->result[0], by component of the texture. */
+/* Executes a sample message.  The results of active lanes are in work->result[0], by component of the texture. */
 void g4_sample(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
                struct g4_texel_reader *reader);
 
@@ -73,7 +73,7 @@ void g4_sample(const struct g4_request *request, struct g4_sample_work *work, co
 void g4_sample_lod(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
                    bool anisotropic);
 
-/* Lookups in a 2D image whose level comes from subspans alone, with filters that are the same at all levels.  Some lane
+/* Lookups in a 2D image whose level depends on subspans only, with the same filters at all levels.  At least one lane
  * is active. */
 struct g4_common_level {
     const struct g4_texture *texture;
@@ -83,7 +83,8 @@ struct g4_common_level {
     bool min_lod_erratum;
 };
 
-/* The level of all of them, and, if some are mixed with the next, the weight of that; false: they do not agree. */
+/* Returns the common level and, if some lanes mix it with the next one, the weight of that.  False: the lanes need
+ * different levels. */
 bool g4_sample_common_level(const struct g4_common_level *in, const struct g4_sampler_ops *ops, uint32_t *level,
                             int32_t beta[G4_SUBSPANS], bool *mixed);
 

@@ -19,7 +19,7 @@ static uint32_t snorm(uint32_t value, uint32_t bits) {
     return g4_hw_bits(quotient < -1.0f ? -1.0f : quotient);
 }
 
-/* Five exponent bits with bias 15 above `mantissa` bits, no sign. */
+/* Decodes five exponent bits with bias 15 above `mantissa` bits, without sign. */
 static uint32_t small_float(uint32_t value, uint32_t mantissa_bits) {
     const uint32_t shift = 23 - mantissa_bits;
     const uint32_t exponent = value >> mantissa_bits;
@@ -105,7 +105,7 @@ static void plain_color(const struct g4_texel_reader *reader, const struct g4_fo
 /* ---- memory ---- */
 
 enum {
-    BUFFER = 24 /* the widest texel, and what bits_at may read beyond it */
+    BUFFER = 24 /* bytes: the widest texel, and those that bits_at() may read behind it */
 };
 
 static void read_bytes(struct g4_port *port, uint32_t address, uint8_t *bytes, uint32_t count) {
@@ -116,7 +116,7 @@ static void read_bytes(struct g4_port *port, uint32_t address, uint8_t *bytes, u
     }
 }
 
-/* The bytes of a plain texel; of less than a byte: its bits, as the first of a byte. */
+/* Reads the bytes of a plain texel.  A texel of less than a byte is moved to the lowest bits of a byte. */
 static void read_plain(struct g4_texel_reader *reader, const struct g4_texture *texture,
                        const struct g4_texel_place *place, uint8_t bytes[BUFFER]) {
     const uint32_t x = place->x0 + place->x + texture->x_offset;
@@ -128,7 +128,7 @@ static void read_plain(struct g4_texel_reader *reader, const struct g4_texture *
         read_bytes(reader->port, g4_texel_address(texture, x * size, y), bytes, size);
         return;
     }
-    const uint32_t at = x * texture->bits; /* least significant bits first (spec/50 Q11) */
+    const uint32_t at = x * texture->bits; /* texels start at the least significant bit (docs/decisions.md 65) */
     read_bytes(reader->port, g4_texel_address(texture, at / 8, y), bytes, 1);
     bytes[0] = (uint8_t)(bytes[0] >> (at & 7) & ((1u << texture->bits) - 1));
 }
@@ -137,7 +137,7 @@ static void read_plain(struct g4_texel_reader *reader, const struct g4_texture *
 
 struct yuv {
     uint32_t y;
-    uint32_t cr2, cb2; /* doubled: the mean of two texels is exact */
+    uint32_t cr2, cb2; /* doubled, so that the mean of two texels is exact */
 };
 
 static void read_pair(struct g4_texel_reader *reader, const struct g4_texture *texture,
@@ -147,7 +147,8 @@ static void read_pair(struct g4_texel_reader *reader, const struct g4_texture *t
     read_bytes(reader->port, g4_texel_address(texture, (x & ~1u) * 2, place->y0 + place->y), bytes, 4);
 }
 
-/* The chroma of the second texel of a pair lies between two pairs when the lookup filters (spec/50 3.10, Q7). */
+/* The chroma of the second texel of a pair is the mean with the next pair if the lookup filters (docs/decisions.md 65).
+ */
 static struct yuv read_yuv(struct g4_texel_reader *reader, const struct g4_texture *texture,
                            const struct g4_texel_place *place) {
     const struct g4_format_channel *const channel = texture->format->channel;
@@ -168,7 +169,7 @@ static struct yuv read_yuv(struct g4_texel_reader *reader, const struct g4_textu
     return yuv;
 }
 
-/* ---- chroma keys (spec/50 2.6, 3.20) ---- */
+/* ---- chroma keys ---- */
 
 static uint32_t replicate(uint32_t value, uint32_t bits, uint32_t wanted) {
     uint32_t wide = value << (wanted - bits);
@@ -178,7 +179,7 @@ static uint32_t replicate(uint32_t value, uint32_t bits, uint32_t wanted) {
     return wide;
 }
 
-/* SNORM: the sign and seven bits of magnitude. */
+/* The value of an SNORM channel that chroma keys compare: a sign and seven bits of magnitude. */
 static int32_t signed_key_value(uint32_t value, uint32_t bits) {
     const int32_t number = sign_extend(value, bits);
     const uint32_t limit = (UINT32_C(1) << (bits - 1)) - 1;
@@ -191,7 +192,7 @@ static int32_t sign_magnitude(uint32_t key) {
     return key & 0x80 ? -(int32_t)(key & 0x7f) : (int32_t)(key & 0x7f);
 }
 
-static const uint8_t key_byte[4] = {16, 8, 0, 24}; /* of R, G, B, A */
+static const uint8_t key_byte[4] = {16, 8, 0, 24}; /* bit positions of R, G, B, A */
 
 static bool plain_matches(const struct g4_format *format, const uint8_t *bytes, const struct g4_texel_key *key) {
     bool has_sign = false;

@@ -1,5 +1,5 @@
 /*
- * One texel of any format: its address, its bits, its value (spec/50 3.8 to 3.10, 3.20).
+ * One texel of any format: address, bits and value (965 PRM vol. 4, 4.7.2).
  */
 #ifndef G4_SAMPLER_TEXEL_H
 #define G4_SAMPLER_TEXEL_H
@@ -8,7 +8,7 @@
 #include "sampler/texture.h"
 
 enum {
-    G4_BLOCK_SLOTS = 512, /* decoded 4x4 blocks a worker keeps, a power of two */
+    G4_BLOCK_SLOTS = 512, /* decoded 4x4 blocks that a worker keeps, a power of two */
 };
 
 struct g4_texel_block {
@@ -16,26 +16,26 @@ struct g4_texel_block {
     float texel[16][4];
 };
 
-/* What reading texels needs, of one worker. */
+/* Reads texels for one worker. */
 struct g4_texel_reader {
     struct g4_port *port;
     const struct g4_state *state; /* palettes, chroma keys */
     struct g4_srgb_decoder srgb;
     struct g4_texel_block block[G4_BLOCK_SLOTS];
-    bool has_blocks; /* some of them */
+    bool has_blocks; /* some block slot is in use */
 };
 
 void g4_texel_forget_blocks(struct g4_texel_reader *reader);
 
-/* Chroma keys of a sampler; `hit` is set when a texel matches. */
+/* The chroma key of a sampler; `hit` is set if a texel matches. */
 struct g4_texel_key {
     bool enable, replace;
     uint32_t low, high;
     bool hit;
 };
 
-/* A texel of an image whose first texel lies at (x0, y0) of the surface, x and y inside of it.
- * smooth: the lookup filters, which matters for the chroma of YUV.  key may be NULL. */
+/* A texel of an image whose first texel is at (x0, y0) of the surface; x and y are inside the image. smooth: the lookup
+ * filters, which matters for the chroma of YUV. */
 struct g4_texel_place {
     const struct g4_level *level;
     uint32_t x0, y0; /* texels, or blocks if compressed */
@@ -43,15 +43,15 @@ struct g4_texel_place {
     bool smooth;
 };
 
-/* R, G, B, A: bits of floats, or integers. */
+/* Reads R, G, B and A: bits of floats, or integers. key may be NULL. */
 void g4_texel_read(struct g4_texel_reader *reader, const struct g4_texture *texture, const struct g4_texel_place *place,
                    struct g4_texel_key *key, uint32_t out[4]);
 
-/* A texel of a buffer surface. */
+/* Reads a texel of a buffer surface. */
 void g4_texel_read_entry(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t index,
                          uint32_t out[4]);
 
-/* The four floats of a texel in a compressed surface, whole block decoded if it was not yet. */
+/* Returns the four floats of a texel of a compressed surface.  Decodes the block unless it is cached. */
 const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t x0,
                                uint32_t y0, uint32_t x, uint32_t y);
 
@@ -59,7 +59,8 @@ const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_t
 void g4_block_decode(const struct g4_format *format, const struct g4_srgb_decoder *srgb, const uint8_t *bytes,
                      bool right, float out[16][4]);
 
-/* Graphics address of byte `x_bytes` of row y of a texture; y counts texel (block) rows of the whole surface. */
+/* The graphics address of byte `x_bytes` of row y of a texture; y counts rows of texels or blocks of the whole surface.
+ */
 static inline uint32_t g4_texel_address(const struct g4_texture *texture, uint32_t x_bytes, uint32_t y) {
     const uint32_t row = (y << texture->line_shift) + texture->line_offset + texture->y_offset;
     return texture->surface.base +

@@ -10,7 +10,7 @@ static bool same_channel(const struct g4_format_channel *a, const struct g4_form
     return a->type == b->type && a->bits == b->bits && a->at == b->at;
 }
 
-/* Output channels that show the same bits share a component: L and I formats. */
+/* Output channels with the same bits share a component, as in L and I formats. */
 static void find_components(struct g4_texture *texture) {
     const struct g4_format *const format = texture->format;
     const bool share = format->encoding == G4_ENCODING_PLAIN && format->palette == 0;
@@ -51,7 +51,7 @@ static void find_tested(struct g4_texture *texture) {
     texture->clamp_ref = channel->type == G4_CHANNEL_UNORM;
 }
 
-/* A component the vector path can decode from a 32-bit word; false: it cannot. */
+/* Describes a component of 32-bit words for the vector path.  False: it cannot be decoded there. */
 static bool packed_component(const struct g4_texture *texture, const struct g4_srgb_decoder *srgb, uint8_t c,
                              struct g4_component *out) {
     const struct g4_format_channel *const channel = &texture->format->channel[c];
@@ -99,7 +99,7 @@ static bool packed(struct g4_texture *texture, const struct g4_srgb_decoder *srg
     return good;
 }
 
-/* What bilinear.c can do. */
+/* True if bilinear.c supports the texture. */
 static bool has_bytes(const struct g4_texture *texture) {
     bool good = texture->fetch == G4_FETCH_PACKED && texture->bits == 32 && texture->surface.depth == 1 &&
                 !texture->line_shift && texture->surface.state.minimum_array_element == 0 &&
@@ -119,7 +119,7 @@ static bool can_be_infinite(const struct g4_format *format) {
     return false;
 }
 
-/* Erratum E5: formats with 8 bits per channel and without alpha. */
+/* Formats of the erratum of `black_outside`: 8 bits per channel and no alpha. */
 static bool eight_bit_without_alpha(const struct g4_format *format) {
     bool eight = format->encoding == G4_ENCODING_PLAIN && constant(&format->channel[3]);
     for (int c = 0; c < 3; c++) {
@@ -187,7 +187,7 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
     }
 }
 
-/* Reserved codes act as WRAP. */
+/* Reserved address modes act as WRAP. */
 static uint8_t known_mode(uint32_t mode) {
     return (uint8_t)(mode > G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE ? G4_TEXTURE_COORDINATE_MODE_WRAP : mode);
 }
@@ -198,7 +198,7 @@ void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port
     uint32_t dw[4];
 
     memset(sampler, 0, sizeof *sampler);
-    (void)g4_mem_read(port, address, dw, sizeof dw); /* what is missing reads as 0 and is in the port's log */
+    (void)g4_mem_read(port, address, dw, sizeof dw); /* missing memory reads as 0 and is in the port's log */
     g4_sampler_state_unpack(dw, gen, state);
     sampler->mode[0] = known_mode(state->tcx_address_control_mode);
     sampler->mode[1] = known_mode(state->tcy_address_control_mode);
@@ -215,7 +215,8 @@ void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port
     for (int i = 0; i < 3; i++) {
         sampler->border_mode = sampler->border_mode || sampler->mode[i] == G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER;
     }
-    /* Also a cube's disabled faces show it, so it is always read; a missing one is no fault of a mode without. */
+    /* The border color is always read, because disabled faces of cubes show it, too; a missing one is not reported for
+     * modes that do not use it. */
     const uint32_t border_address = general_state_base + state->border_color_pointer;
     if (sampler->border_mode || g4_mem_ptr(port->mem, border_address)) {
         (void)g4_mem_read(port, border_address, sampler->border, sizeof sampler->border);
@@ -233,7 +234,7 @@ void g4_texture_border(const struct g4_texture *texture, const struct g4_texture
 
 /* ---- levels that are contiguous in host memory ---- */
 
-/* Bytes of a level's first slice from the surface's start; whole tiles, if there are some. */
+/* The bytes of a level's first slice, from the start of the surface; whole tiles if the surface is tiled. */
 struct byte_range {
     uint64_t from, to;
 };
@@ -259,7 +260,7 @@ static struct byte_range bytes_of(const struct g4_texture *texture, const struct
     };
 }
 
-/* Host address of the first of these pages, if the others follow it. */
+/* The host address of the first of these pages if they are contiguous, else NULL. */
 static uint8_t *one_piece(struct g4_mem *mem, uint32_t first, uint32_t last) {
     uint8_t *const start = g4_mem_ptr(mem, first << G4_PAGE_SHIFT);
     for (uint32_t page = first; start && page <= last; page++) {
@@ -283,7 +284,7 @@ uintptr_t g4_texture_contiguous_base(const struct g4_texture *texture, uint32_t 
     const uint64_t from = texture->surface.base + bytes.from;
     const uint64_t last = texture->surface.base + bytes.to - 1;
     if (last > UINT32_MAX) {
-        contiguous->state = G4_NOT_CONTIGUOUS; /* around the end of memory */
+        contiguous->state = G4_NOT_CONTIGUOUS; /* it wraps around the end of memory */
         return 0;
     }
     contiguous->lookups += lookups;

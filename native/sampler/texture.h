@@ -1,5 +1,5 @@
 /*
- * A surface and a sampler as the sampling engine wants them: unpacked once per draw and worker (spec/50 2.2 to 2.5).
+ * A surface and a sampler, unpacked for the sampling engine once per draw and worker (965 PRM vol. 4, 4.7).
  */
 #ifndef G4_SAMPLER_TEXTURE_H
 #define G4_SAMPLER_TEXTURE_H
@@ -11,18 +11,18 @@ enum {
     G4_ONE = 0x3f800000,    /* 1.0f */
 };
 
-/* Where an output channel comes from: one of the stored components, or a constant. */
+/* The source of an output channel: a stored component, or a constant. */
 enum {
     G4_SOURCE_ZERO = 4,
     G4_SOURCE_ONE = 5,
 };
 
-/* How the vector path turns the bits of a component into a float. */
+/* How the vector path converts the bits of a component to a float. */
 enum g4_component_kind {
     G4_COMPONENT_UNORM8,
     G4_COMPONENT_UNORM,
-    G4_COMPONENT_SRGB, /* through a table */
-    G4_COMPONENT_BITS, /* 32 bits as they are */
+    G4_COMPONENT_SRGB, /* by a table */
+    G4_COMPONENT_BITS, /* 32 bits, not converted */
     G4_COMPONENT_HALF,
 };
 
@@ -35,9 +35,9 @@ struct g4_component {
 
 /* How texels of a surface are read. */
 enum g4_fetch_kind {
-    G4_FETCH_TEXEL,  /* one by one, any format */
-    G4_FETCH_PACKED, /* 1, 2 or 4 bytes, components by shift and mask */
-    G4_FETCH_BLOCK,  /* compressed, through the cache of decoded blocks */
+    G4_FETCH_TEXEL,  /* one texel at a time, any format */
+    G4_FETCH_PACKED, /* 1, 2 or 4 bytes; components by shift and mask */
+    G4_FETCH_BLOCK,  /* compressed: through the cache of decoded blocks */
 };
 
 struct g4_srgb_decoder;
@@ -62,31 +62,31 @@ struct g4_texture {
     uint32_t gen;
     const struct g4_quirks *quirks;
     bool null;       /* reads as zeros */
-    bool can_sample; /* a format this part samples */
-    bool array;      /* 1D or 2D with an index */
+    bool can_sample; /* the chip samples this format */
+    bool array;      /* 1D or 2D array */
     bool volume, cube;
     bool can_filter;
     bool finite;    /* components are never Inf or NaN */
-    bool clamp_ref; /* shadow: UNORM texels */
+    bool clamp_ref; /* shadow compares clamp the reference: texels are UNORM */
     bool integers;
-    bool black_outside; /* erratum E5: ld out of bounds gives alpha 0 although the format has none */
-    uint8_t cube_faces; /* bit f: face enabled */
+    bool black_outside; /* erratum: ld out of bounds returns alpha 0 although the format has no alpha */
+    uint8_t cube_faces; /* bit f: face f is enabled */
     uint32_t one;       /* 1.0 or integer 1 */
-    uint32_t bits;      /* of a texel, or of a block if compressed */
+    uint32_t bits;      /* bits of a texel, or of a block if compressed */
     uint32_t block_shift_x, block_shift_y;
     uint32_t line_shift, line_offset; /* vertical line stride */
-    uint32_t x_offset, y_offset;      /* texels, blocks */
+    uint32_t x_offset, y_offset;      /* in texels or blocks */
     uint32_t min_lod, mip_count, max_level;
 
-    /* A 2D image, no array or line stride, whose packed texels are four bytes: numbers in [0, 1], or nothing. */
+    /* A 2D image, not an array and without line stride, with four 8-bit channels: UNORM or unused. */
     bool bytes;
 
     uint8_t fetch;             /* enum g4_fetch_kind */
-    uint8_t components;        /* distinct ones */
-    uint8_t source[4];         /* of R, G, B, A: a component or G4_SOURCE_* */
-    uint8_t channel[4];        /* an output channel that shows component k */
-    uint8_t border_channel[4]; /* which border colour channel an output channel shows */
-    uint8_t tested;            /* the output channel that shadow compares test */
+    uint8_t components;        /* number of distinct components */
+    uint8_t source[4];         /* for R, G, B, A: a component or G4_SOURCE_* */
+    uint8_t channel[4];        /* an output channel whose source is component k */
+    uint8_t border_channel[4]; /* the border color channel of an output channel */
+    uint8_t tested;            /* the output channel that shadow compares use */
     struct g4_component component[4];
 
     struct g4_level level[G4_TEXTURE_LEVELS];
@@ -105,12 +105,12 @@ struct g4_texture_sampler {
 
 void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_srgb_decoder *srgb,
                       const struct g4_model *model);
-/* Every channel a component of its own, constants too: a chroma key can change them. */
+/* Gives every channel a component of its own, constants included, because a chroma key can change them. */
 void g4_texture_keep_channels(struct g4_texture *texture);
 void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
                               uint32_t general_state_base, uint32_t address);
 
-/* The border colour as a texture of its format shows it (spec/50 2.5). */
+/* The border color, converted as the texture's format requires (965 PRM vol. 4, 4.7.4). */
 void g4_texture_border(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, uint32_t out[4]);
 
 /* The host address that graphics address 0 would have if all memory were as contiguous as this level; 0: the level is
