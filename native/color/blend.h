@@ -1,5 +1,5 @@
 /*
- * Blending of eight pixels (spec/30 3.13), for files built once per vector variant.
+ * Blending of eight pixels (G45 PRM vol. 2, 9), for files that are built once per vector variant.
  */
 #ifndef G4_CC_BLEND_H
 #define G4_CC_BLEND_H
@@ -8,7 +8,7 @@
 
 #include "core/lanes.h"
 
-/* R, G, B, A of what a factor can name. */
+/* R, G, B, A of the colors that blend factors name. */
 struct blend_inputs {
     vf source[4], source1[4], destination[4], constant[4];
 };
@@ -17,7 +17,7 @@ INLINE vf complement(vf v) {
     return vf_all(1) - v;
 }
 
-/* The lesser; a NaN is the greater (spec/30 3.13: the API's min(NaN, x) is x). */
+/* The lesser of two numbers.  A NaN counts as the greater: min(NaN, x) is x in the API. */
 INLINE vf lesser(vf a, vf b) {
     return vf_select(vf_is_nan(b), a, vf_min(a, b));
 }
@@ -26,7 +26,7 @@ INLINE vf greater(vf a, vf b) {
     return vf_select(vf_is_nan(b), a, vf_max(a, b));
 }
 
-/* value * factor of channel c.  A factor of ZERO takes the term away, NaN or not. */
+/* value * factor of channel c.  A factor of ZERO removes the term, even if the value is NaN. */
 INLINE vf term(uint32_t factor, const struct blend_inputs *in, uint32_t c, vf value) {
     switch (factor) {
     case G4_BLEND_FACTOR_ONE:
@@ -66,7 +66,7 @@ INLINE vf term(uint32_t factor, const struct blend_inputs *in, uint32_t c, vf va
     case G4_BLEND_FACTOR_INV_SRC1_ALPHA:
         return value * complement(in->source1[3]);
     default:
-        return vf_all(0); /* ZERO, and the reserved codes (WM-106) */
+        return vf_all(0); /* ZERO, and the reserved codes */
     }
 }
 

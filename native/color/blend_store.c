@@ -1,7 +1,8 @@
 /*
- * Colour of four subspans into a render target: clamp, blend, convert, logic op, masks, store (spec/30 3.13 to 3.15).
- * Built once per vector variant.  What a target needs was decided when it was made ready (target.c); the shapes that
- * clients use most have functions of their own in which those decisions are constants.
+ * Writes the color of four subspans to a render target: clamp, blend, convert, logic op, masks, store.
+ *
+ * Built once per vector variant.  target.c has decided what a target needs; the combinations that clients use most
+ * have functions of their own, in which those decisions are constants.
  */
 #include "color/blend.h"
 #include "color/convert.h"
@@ -24,7 +25,7 @@ INLINE uint32_t planes_of(uint32_t bytes) {
     return bytes <= 4 ? 1 : bytes / 4;
 }
 
-/* New contents into the live pixels; `old` has been read when target->reads or a pixel is not live. */
+/* Stores new contents in the live pixels.  `old` must have been read if target->reads or if some pixel is not live. */
 INLINE void store(const struct g4_target *target, uint32_t bytes, uint32_t live, bool have_old, uint8_t *const row[4],
                   const vu old[4], vu new[4]) {
     const vi live_mask = vi_mask(live);
@@ -43,7 +44,7 @@ INLINE void store(const struct g4_target *target, uint32_t bytes, uint32_t live,
     scatter(row, bytes, new);
 }
 
-/* One half of the pixels, two subspans; `live` of them. */
+/* Writes one half of the pixels, two subspans; `live`: pixels to write. */
 typedef void half_fn(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
                      uint8_t *const row[4]);
 
@@ -75,7 +76,7 @@ INLINE void load_source(const struct g4_target *target, const float *const color
     }
 }
 
-/* The dither pattern lies fixed on the screen (spec/30 3.14). */
+/* The dither pattern is fixed to the screen. */
 static vi dither_pattern(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half) {
     static const uint8_t bayer[4][4] = {{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}};
     vi pattern;
@@ -131,7 +132,7 @@ INLINE void general_half(const struct g4_target *target, const struct g4_pixels 
                 v = vf_clamp(v, channel->post_low, channel->post_high);
             }
             if (target->floats) {
-                /* Which NaN a sum of NaNs is depends on the order of its operands. */
+                /* The NaN that a sum of NaNs yields depends on the order of the operands, so make it canonical. */
                 v = vf_select(vf_is_nan(v), (vf)vu_all(0x7fc00000), v);
             }
         }
@@ -173,7 +174,7 @@ INLINE void integer_half(const struct g4_target *target, const struct g4_pixels 
 
 /* ---- packed video ---- */
 
-/* R is Cr, G is Y, B is Cb; two pixels share the chroma, which is the even one's (spec/30 3.15). */
+/* R is Cr, G is Y, B is Cb; two pixels share the chroma of the even one. */
 INLINE void yuv_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
                      uint8_t *const row[4]) {
     vu code[3];
@@ -202,7 +203,7 @@ INLINE void yuv_half(const struct g4_target *target, const struct g4_pixels *pix
 enum blend_shape {
     REPLACE,
     BLEND,
-    OVER, /* source alpha, one minus source alpha, everywhere */
+    OVER, /* factors: source alpha and one minus source alpha, for color and alpha */
 };
 
 INLINE void unorm8_half(const struct g4_target *target, const struct g4_pixels *pixels, uint32_t half, uint32_t live,
@@ -230,7 +231,7 @@ INLINE void unorm8_half(const struct g4_target *target, const struct g4_pixels *
         if (shape == BLEND) {
             v = vf_saturate(blend_channel(target, &in, c));
         } else if (shape == OVER) {
-            /* Rounding may leave it a little above 1, which becomes 255 all the same. */
+            /* Rounding may leave the result slightly above 1, which still becomes 255. */
             v = v * in.source[3] + in.destination[c] * complement(in.source[3]);
         }
         new[0] |= unorm_encode(v, 255) << target->channel[c].shift;

@@ -1,6 +1,6 @@
 /*
- * Threads of sixteen pixels side by side, 8x2 of them, in targets of four channels of eight bits: what color.c does for
- * such targets, with the bits of color.c, in vectors of sixteen.
+ * Threads whose sixteen pixels are 8x2 adjacent ones, in targets of four 8-bit channels.  The results are those of
+ * blend_store.c, computed in vectors of sixteen.
  */
 #include "color/state.h"
 
@@ -10,11 +10,11 @@
 
 #include "color/blend.h"
 
-/* Four pixels of each row, left and right, and back: lane 4 * s + p is pixel p of subspan s. */
+/* Orders of lanes: four pixels of each row, left and right, and back.  Lane 4 * s + p is pixel p of subspan s. */
 #define SUBSPANS_OF_ROWS 0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15
 #define ROWS_OF_SUBSPANS 0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15
 
-/* Rows come in two pieces of 16 bytes each: columns of Y tiles. */
+/* A row has two pieces of 16 bytes each: columns of Y tiles. */
 struct pieces {
     uint8_t *upper[2], *lower[2];
 };
@@ -36,7 +36,7 @@ INLINE bool find_pieces(struct g4_target *target, struct g4_port *port, uint32_t
     return (map->x0 + x + map->dx) * 4 % G4_PIXEL_MAP_COLUMN == 0;
 }
 
-/* Put together in registers: a vector that was stored in parts is slow to load. */
+/* Vectors are assembled in registers, because loading one that was stored in parts is slow. */
 INLINE vu load_pieces(const struct pieces *at) {
     const __m128i *const part[4] = {
         (const __m128i *)(const void *)at->upper[0], (const __m128i *)(const void *)at->upper[1],
@@ -63,7 +63,7 @@ INLINE vf load_color(const float *color, uint32_t c) {
     return vf_saturate((vf)_mm512_insertf32x8(low, _mm256_loadu_ps(high), 1));
 }
 
-/* To nearest, half up; a little above 1 is 255. */
+/* Rounds to nearest, half up; slightly above 1 becomes 255. */
 INLINE vu encode8(vf v) {
     return (vu)vi_truncate(v * vf_all(255) + vf_all(0.5f));
 }
@@ -71,7 +71,7 @@ INLINE vu encode8(vf v) {
 enum wide_blend_shape {
     REPLACE,
     BLEND,
-    OVER, /* source alpha, one minus source alpha, everywhere */
+    OVER, /* factors: source alpha and one minus source alpha, for color and alpha */
 };
 
 INLINE bool write_wide(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,

@@ -1,5 +1,6 @@
 /*
- * Colour channels of eight pixels between memory and floats (spec/30 3.14), for files built once per vector variant.
+ * Conversion of the color channels of eight pixels between memory and floats, for files that are built once per
+ * vector variant.
  */
 #ifndef G4_CC_CONVERT_H
 #define G4_CC_CONVERT_H
@@ -9,7 +10,7 @@
 #include "core/lanes.h"
 
 enum {
-    FLOAT_BIAS = 127 - 15, /* between the exponents of a float and of a small float */
+    FLOAT_BIAS = 127 - 15, /* difference between the exponent biases of floats and small floats */
     HALF_MANTISSA = 10,
     SMALLEST_NORMAL = 0x38800000, /* 2^-14 */
     TWO_TO_16 = 0x47800000,
@@ -18,12 +19,12 @@ enum {
 
 /* ---- floats with five bits of exponent ---- */
 
-/* 1 / 2^(14 + mantissa), the step of the denormal numbers */
+/* The step of denormal numbers: 1 / 2^(14 + mantissa). */
 INLINE float denormal_step(uint32_t mantissa) {
     return 1.0f / (float)(1u << (14 + mantissa));
 }
 
-/* Unsigned, `mantissa` bits; the sign of a half goes extra. */
+/* Decodes an unsigned float with `mantissa` bits; the sign of a half is handled separately. */
 INLINE vu small_decode(vu bits, uint32_t mantissa) {
     const uint32_t up = 23 - mantissa;
     const vu normal = (bits << up) + ((uint32_t)FLOAT_BIAS << 23);
@@ -38,13 +39,13 @@ INLINE vf half_decode(vu bits) {
     return (vf)(small_decode(bits & 0x7fff, HALF_MANTISSA) | (bits & 0x8000) << 16);
 }
 
-/* To nearest, ties to even; too large becomes infinite. */
+/* Rounds to nearest, ties to even; too large numbers become infinite. */
 INLINE vu half_encode(vf v) {
     const vu bits = (vu)v & 0x7fffffff;
     const vu sign = (vu)v >> 16 & 0x8000;
     const vu odd = bits >> 13 & 1;
     const vu normal = ((bits + 0xfff + odd) >> 13) - ((uint32_t)FLOAT_BIAS << HALF_MANTISSA);
-    /* Beside 0.5 a float's last place is the step of the denormal halves. */
+    /* Near 0.5 the last place of a float is the step of denormal halves. */
     const vi is_denormal = (vi)bits < SMALLEST_NORMAL;
     const vf tiny = vf_select(is_denormal, (vf)bits, vf_all(0)) + vf_all(0.5f);
     const vu denormal = (vu)tiny - 0x3f000000;
@@ -53,7 +54,7 @@ INLINE vu half_encode(vf v) {
     return vu_select((vi)bits >= TWO_TO_16, nan, finite) | sign;
 }
 
-/* Unsigned floats: negative becomes 0, the rest is cut off (spec/30 8, point 7). */
+/* Encodes unsigned floats: negative numbers become 0, the rest is truncated. */
 INLINE vu ufloat_encode(vf v, uint32_t mantissa) {
     const vu bits = (vu)v & 0x7fffffff;
     const vu normal = (bits >> (23 - mantissa)) - ((uint32_t)FLOAT_BIAS << mantissa);
@@ -127,12 +128,12 @@ INLINE vf decode(const struct g4_channel *channel, const vu raw[4]) {
     }
 }
 
-/* To nearest, half up; `v` is in [0, 1]. */
+/* Rounds to nearest, half up; `v` is in [0, 1]. */
 INLINE vu unorm_encode(vf v, float scale) {
     return (vu)vi_truncate(v * vf_all(scale) + vf_all(0.5f));
 }
 
-/* Four bits below the last place, then the pattern, then cut off. */
+/* Keeps four bits below the last place, adds the pattern and truncates. */
 INLINE vu unorm_dither(const struct g4_channel *channel, vf v, vi pattern) {
     const vi fine = vi_truncate(v * vf_all(channel->scale * 16) + vf_all(0.5f));
     const vi code = (fine + pattern) >> 4;

@@ -1,5 +1,6 @@
 /*
- * Stencil and depth of four subspans (spec/30 3.12): the inner loop, built once per vector variant and depth format.
+ * Stencil and depth test of four subspans (G45 PRM vol. 2, 9): the inner loop, built once per vector variant and
+ * depth format.
  */
 #include "color/state.h"
 
@@ -46,7 +47,7 @@ INLINE vf clamp_depth(vf z, float minimum, float maximum) {
     return vf_select(above <= high, above, high);
 }
 
-/* floor(z * scale + 0.5) without rounding in between */
+/* floor(z * scale + 0.5) with a single rounding. */
 INLINE vi to_unorm(vf z, double scale) {
     const vd wide = __builtin_convertvector(vf_saturate(z), vd);
     const vd scaled = wide * scale + 0.5;
@@ -99,7 +100,7 @@ INLINE bool is_d24(uint32_t format) {
     return format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT || format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT;
 }
 
-/* The source depth as the buffer keeps it: an integer, or the bits of a float. */
+/* The source depth in the buffer's format: an integer, or the bits of a float. */
 INLINE vi source_depth(uint32_t format, const struct g4_depth_job *job, const float *from) {
     const vf z = clamp_depth(vf_load(from), job->minimum, job->maximum);
     if (is_float(format)) {
@@ -108,7 +109,7 @@ INLINE vi source_depth(uint32_t format, const struct g4_depth_job *job, const fl
     return to_unorm(z, is_d24(format) ? 16777215.0 : 65535.0);
 }
 
-/* Two subspans: the pixels that pass; in *changed those whose memory is different now. */
+/* Tests two subspans.  Returns the pixels that pass, and in *changed those whose memory changes. */
 INLINE uint32_t test_half(uint32_t format, bool stencil, const struct g4_depth *depth, const struct g4_depth_job *job,
                           const float *source, uint32_t live, uint8_t *const row[4], uint32_t *changed) {
     const vi all = (vi)vu_all(UINT32_MAX);
@@ -173,7 +174,7 @@ INLINE uint32_t test(uint32_t format, bool stencil, struct g4_depth *depth, stru
         }
     }
     g4_pixel_map_close(&depth->map, port, job->x, job->y, changed, &rows);
-    /* What lies outside of the depth buffer passes. */
+    /* Pixels outside the depth buffer pass. */
     return (passed | ~rows.inside) & job->live;
 }
 

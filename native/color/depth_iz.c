@@ -1,5 +1,6 @@
 /*
- * The IZ unit's decision: who does depth and stencil, and what the payload and the message carry (spec/30 3.8).
+ * The IZ unit decides which unit tests depth and stencil, and which of them the payload and the message carry (965
+ * PRM vol. 2, 8.5).
  */
 #include "color/color.h"
 
@@ -64,7 +65,7 @@ struct g4_iz g4_iz_decide(const struct g4_draw_state *draw, bool depth_buffer_pr
         .dest_stencil = (cell & DEST_STENCIL) != 0,
     };
     if (draw->stage[G4_STAGE_WM].statistics && kills && iz.mode == G4_IZ_P) {
-        /* Pixels can only be counted when it is known who was killed. */
+        /* Pixels can only be counted once the killed ones are known. */
         iz.mode = G4_IZ_N;
         iz.source_depth_rt = true;
         iz.source_depth_eu = true;

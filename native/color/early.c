@@ -1,5 +1,5 @@
 /*
- * The colour calculator at the start of a draw: its state, the depth buffer, the ends of the early path.
+ * The color calculator at the start of a draw: its state and the depth buffer; and the early tests of the windower.
  */
 #include <stdlib.h>
 
@@ -10,14 +10,14 @@
 static const struct g4_depth_ops *const depth_variants[] = G4_VARIANT_TABLE(g4_depth_ops);
 static const struct g4_color_ops *const color_variants[] = G4_VARIANT_TABLE(g4_color_ops);
 
-/* Only one worker speaks for the draw, so that counts do not depend on their number. */
+/* Only one worker reports for the draw, so that counts do not depend on the number of workers. */
 static void warn(const struct g4_worker *worker, enum g4_event event, uint32_t value) {
     if (worker->index == 0) {
         g4_report(worker->eu.log, event, worker->ctx->state->cc_state, value);
     }
 }
 
-/* The surface format whose texels are as large as a depth format's pixels; false for formats that do not exist. */
+/* Finds the surface format whose texels have the size of a depth format's pixels.  False: no such depth format. */
 static bool texel_of(uint32_t depth_format, enum g4_surface_format *format) {
     switch (depth_format) {
     case G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT:
@@ -38,7 +38,7 @@ static bool texel_of(uint32_t depth_format, enum g4_surface_format *format) {
     }
 }
 
-/* Spec/30 3.10: how a colour pixel finds its depth pixel. */
+/* Computes the offset from color to depth coordinates. */
 static void coordinates(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_depth *depth) {
     const struct g4_depth_buffer *const buffer = &draw->depth_buffer;
     const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_WM];
@@ -107,7 +107,7 @@ static void begin_depth(struct g4_worker *worker, const struct g4_draw_state *dr
     memset(depth, 0, sizeof *depth);
     if (!buffer->present) {
         if (draw->windower.computes_depth) {
-            warn(worker, G4_EVENT_NO_DEPTH_BUFFER, buffer->report_value); /* WM-105 */
+            warn(worker, G4_EVENT_NO_DEPTH_BUFFER, buffer->report_value);
         }
         return;
     }
@@ -116,7 +116,7 @@ static void begin_depth(struct g4_worker *worker, const struct g4_draw_state *dr
         return;
     }
     if (buffer->format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT) {
-        warn(worker, G4_EVENT_BAD_FORMAT, buffer->format); /* quirk Q15: reserved, works all the same */
+        warn(worker, G4_EVENT_BAD_FORMAT, buffer->format); /* reserved, but it works */
     }
     if (buffer->tiled && buffer->tile_walk_x) {
         warn(worker, G4_EVENT_BAD_STATE, buffer->report_value);
@@ -124,7 +124,7 @@ static void begin_depth(struct g4_worker *worker, const struct g4_draw_state *dr
     const bool has_stencil =
         buffer->format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT || buffer->format == G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT;
     if (state->stencil_test && !has_stencil) {
-        warn(worker, G4_EVENT_BAD_STATE, buffer->format); /* WM-104 */
+        warn(worker, G4_EVENT_BAD_STATE, buffer->format);
     }
     depth->format = buffer->format;
     depth->depth_test = state->depth_test;

@@ -22,19 +22,19 @@ void g4_pixel_map_set(struct g4_pixel_map *map, const struct g4_image *image, bo
     } else {
         aligned = image->base % G4_PAGE_SIZE == 0 && image->pitch % g4_tile_width(image->tiling) == 0;
     }
-    /* A row of a Y tile is in pieces of 16 bytes. */
+    /* A row of a Y tile is split into pieces of 16 bytes. */
     map->fast = aligned && (image->x0 | image->y0) % 2 == 0 && image->width >= 2 && image->height >= 2 &&
                 (pair & (pair - 1)) == 0 && (pair <= 16 || image->tiling != G4_TILING_Y);
 }
 
 uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, uint32_t address) {
-    /* A view that only reads never stores through the pointer. */
+    /* A map that only reads never stores through the pointer. */
     uint8_t *const host = map->writes ? g4_mem_write_ptr(port, address) : (uint8_t *)g4_mem_read_ptr(port, address);
     if (!host) {
         return NULL;
     }
     uint8_t *const start = host - (address & G4_PAGE_OFFSET);
-    if (start != g4_zero_page) { /* somebody may write the page yet */
+    if (start != g4_zero_page) { /* a write may replace the zero page later */
         const uint32_t page = address >> G4_PAGE_SHIFT;
         map->page[g4_pixel_map_slot(page)] = page;
         map->host[g4_pixel_map_slot(page)] = start;
@@ -42,7 +42,7 @@ uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, 
     return host;
 }
 
-/* Where pixel p of a subspan lies; false outside of the surface. */
+/* Computes the address of pixel p of a subspan.  False: it is outside the surface. */
 static bool pixel_address(const struct g4_pixel_map *map, uint32_t x, uint32_t y, uint32_t p, uint32_t *address) {
     const uint32_t sx = ((x + (p & 1)) & 0xffff) + map->dx;
     const uint32_t sy = ((y + (p >> 1)) & 0xffff) + map->dy;
@@ -65,7 +65,7 @@ void g4_pixel_map_stage(const struct g4_pixel_map *map, struct g4_port *port, ui
         uint8_t *const pixel = rows->stage[2 * subspan + (p >> 1)] + (p & 1) * map->bytes;
         if ((live >> p & 1) && pixel_address(map, x, y, p, &address)) {
             rows->inside |= 1u << (4 * subspan + p);
-            (void)g4_mem_read(port, address, pixel, map->bytes); /* missing memory is in the log and reads as 0 */
+            (void)g4_mem_read(port, address, pixel, map->bytes); /* missing memory reads as 0 and is in the log */
         }
     }
     rows->row[2 * subspan] = rows->stage[2 * subspan];

@@ -1,35 +1,34 @@
 /*
- * Where the pixels of a render target or depth buffer lie in memory, four subspans of a thread at a time (spec/30 3.10,
- * spec/50 3.8).
+ * Maps the pixels of a render target or depth buffer to host memory, four subspans of a thread at a time.
  *
- * The usual subspan has its two rows of two pixels at two host addresses, good to read and write as a whole.  Every
- * other one (at the surface's edge, at odd coordinates, across pages, unmapped) is worked on in a copy.
+ * Usually the two rows of a subspan are at two host addresses that can be read and written directly.  All other
+ * subspans (at the edge of the surface, at odd coordinates, across pages, unmapped) are processed in a copy.
  */
-#ifndef G4_CC_VIEW_H
-#define G4_CC_VIEW_H
+#ifndef G4_PIXEL_ROWS_H
+#define G4_PIXEL_ROWS_H
 
 #include "core/surface.h"
 
 enum {
     G4_PIXEL_MAP_PAGES = 8,
     G4_PIXEL_MAP_SUBSPANS = 4,
-    G4_PIXEL_MAP_COLUMN = 16, /* bytes, of a Y tile */
+    G4_PIXEL_MAP_COLUMN = 16, /* width of a column of a Y tile in bytes */
     G4_PIXEL_BYTES = 16,      /* of the largest format */
-    G4_CACHE_LINE = 64,       /* of the host, as most are */
+    G4_CACHE_LINE = 64,       /* of most hosts */
 };
 
 struct g4_pixel_map {
-    bool present; /* false: nothing is read, writes go nowhere */
-    bool writes;  /* false: only looked at */
-    bool fast;    /* aligned so that the two pixels of a row never part */
+    bool present; /* false: reads return 0, writes are dropped */
+    bool writes;  /* false: read only */
+    bool fast;    /* true if the two pixels of a row are always adjacent */
     enum g4_tiling tiling;
     uint32_t base, pitch;
-    uint32_t bytes, stride;           /* of a pixel; from pixel to pixel */
+    uint32_t bytes, stride;           /* size of a pixel; distance between pixels */
     uint32_t dx, dy;                  /* added to pixel coordinates, modulo 2^32 */
-    uint32_t x0, y0;                  /* of the image inside the surface */
+    uint32_t x0, y0;                  /* position of the image in the surface */
     uint32_t width, height;           /* pixels */
     uint32_t line_shift, line_offset; /* vertical line stride */
-    /* The host addresses of the pages used last.  The map does not change during a draw. */
+    /* A cache of the host addresses of pages.  The page table does not change during a draw. */
     uint32_t page[G4_PIXEL_MAP_PAGES];
     uint8_t *host[G4_PIXEL_MAP_PAGES];
 };
@@ -37,12 +36,12 @@ struct g4_pixel_map {
 /* The rows of four subspans: row[2 * s + r] has two pixels. */
 struct g4_subspan_rows {
     uint8_t *row[2 * G4_PIXEL_MAP_SUBSPANS];
-    uint32_t inside; /* pixels that the surface has: bit 4 * s + p */
-    uint32_t staged; /* subspans that are copies: bit s */
+    uint32_t inside; /* pixels inside the surface: bit 4 * s + p */
+    uint32_t staged; /* subspans that are copies in `stage`: bit s */
     uint8_t stage[2 * G4_PIXEL_MAP_SUBSPANS][2 * G4_PIXEL_BYTES];
 };
 
-/* Fill in a view of an image; the page cache is emptied. */
+/* Describes an image and empties the page cache. */
 void g4_pixel_map_set(struct g4_pixel_map *map, const struct g4_image *image, bool writes);
 
 uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, uint32_t address);
@@ -55,7 +54,7 @@ static inline uint32_t g4_pixel_map_slot(uint32_t page) {
     return (page ^ page >> 3 ^ page >> 6) % G4_PIXEL_MAP_PAGES;
 }
 
-/* The host address of a byte, good to the end of its page; NULL when it has none. */
+/* The host address of a byte, valid to the end of its page; NULL if it has none. */
 static inline uint8_t *g4_pixel_map_host(struct g4_pixel_map *map, struct g4_port *port, uint32_t address) {
     const uint32_t page = address >> G4_PAGE_SHIFT;
     const uint32_t slot = g4_pixel_map_slot(page);
@@ -69,13 +68,13 @@ static inline uint32_t g4_pixel_map_address(const struct g4_pixel_map *map, uint
     return map->base + (uint32_t)g4_surface_offset(map->tiling, map->pitch, x_bytes, line);
 }
 
-/* The rows of `pixels` pixels, an even number, from ordinary coordinates on; false when they do not follow each other.
- */
+/* Finds the two rows of an even number of pixels from (x, y) on.  False: the pixels are not adjacent in host memory, or
+ * (x, y) is odd or outside. */
 static inline bool g4_pixel_map_rows(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y,
                                      uint32_t pixels, uint8_t *row[2]) {
     const uint32_t sx = x + map->dx;
     const uint32_t sy = y + map->dy;
-    /* `fast` says that there are at least two rows of two pixels */
+    /* `fast` implies that the surface has at least two rows of two pixels */
     if (!map->fast || ((x | y) & 1) || map->width < pixels || sx > map->width - pixels || sy > map->height - 2) {
         return false;
     }
@@ -107,14 +106,14 @@ static inline bool g4_pixel_map_rows(struct g4_pixel_map *map, struct g4_port *p
     return row[0] && row[1];
 }
 
-/* Ask for the cache lines of rows that start here, if their page was used lately.  Inline: GCC 12 thinks that a call of
- * it does nothing. */
+/* Prefetches the cache lines of rows that start here if their page is in the cache.  Always inline, because GCC 12
+ * considers a call of it to have no effect. */
 static inline __attribute__((always_inline)) void g4_pixel_map_prefetch(const struct g4_pixel_map *map, uint32_t x,
                                                                         uint32_t y) {
     const uint32_t xb = (map->x0 + x + map->dx) * map->bytes;
     const uint32_t line = ((map->y0 + y + map->dy) << map->line_shift) + map->line_offset;
     if (map->tiling != G4_TILING_Y && xb % G4_CACHE_LINE) {
-        return; /* what is left of it asks for that */
+        return; /* the pixels to the left prefetch it */
     }
     const uint32_t address = g4_pixel_map_address(map, xb, line);
     const uint32_t page = address >> G4_PAGE_SHIFT;
@@ -133,7 +132,7 @@ static inline bool g4_pixel_map_subspan(struct g4_pixel_map *map, struct g4_port
     return g4_pixel_map_rows(map, port, x, y, 2, row);
 }
 
-/* Four subspans side by side: the usual thread of a large object. */
+/* True if four subspans are side by side, as in most threads of a large object. */
 static inline bool g4_pixel_map_side_by_side(const uint16_t x[4], const uint16_t y[4]) {
     const uint64_t each = UINT64_C(0x0001000100010001);
     uint64_t xs, ys;
@@ -142,7 +141,7 @@ static inline bool g4_pixel_map_side_by_side(const uint16_t x[4], const uint16_t
     return x[0] < UINT16_MAX - 6 && xs == x[0] * each + UINT64_C(0x0006000400020000) && ys == y[0] * each;
 }
 
-/* Their rows, when they are in one piece; else false. */
+/* Finds the rows of four subspans side by side.  False: they are not contiguous. */
 static inline bool g4_pixel_map_four(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y,
                                      uint8_t **row) {
     const uint32_t pair = 2 * map->bytes;
@@ -162,7 +161,7 @@ static inline bool g4_pixel_map_four(struct g4_pixel_map *map, struct g4_port *p
     return true;
 }
 
-/* Make four subspans ready; `live` has four bits for each. */
+/* Makes four subspans accessible; `live` has four bits for each. */
 static inline void g4_pixel_map_open(struct g4_pixel_map *map, struct g4_port *port, const uint16_t x[4],
                                      const uint16_t y[4], uint32_t live, struct g4_subspan_rows *rows) {
     rows->staged = 0;
@@ -183,7 +182,7 @@ static inline void g4_pixel_map_open(struct g4_pixel_map *map, struct g4_port *p
     }
 }
 
-/* After rows were changed: bring the live pixels of copies back. */
+/* Writes the live pixels of copies back to memory. */
 static inline void g4_pixel_map_close(const struct g4_pixel_map *map, struct g4_port *port, const uint16_t x[4],
                                       const uint16_t y[4], uint32_t live, const struct g4_subspan_rows *rows) {
     if (__builtin_expect(rows->staged != 0, 0)) {

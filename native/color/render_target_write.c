@@ -1,6 +1,5 @@
 /*
- * The render target write of the data port (spec/30 3.11 and 3.16, spec/60 4.8): what a message says, thread by thread
- * in order.
+ * The render target write message of the data port (965 PRM vol. 4, 5.10.6), executed thread by thread in order.
  */
 #include <math.h>
 
@@ -17,7 +16,7 @@ enum {
     DEST_STENCIL = G4_PAYLOAD_PS_R1_DESTINATION_STENCIL_PRESENT_MASK,
     AA_ALPHA = G4_PAYLOAD_PS_R1_ANTIALIAS_ALPHA_TO_RENDER_TARGET_MASK,
     ALL_FLAGS = SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL | AA_ALPHA,
-    FLAGS = 6,    /* the dword of M1 that has them */
+    FLAGS = 6,    /* dword of M1 */
     SUBSPANS = 2, /* the first of the four dwords of M1 with the positions of subspans, x in the low half */
 };
 
@@ -34,7 +33,7 @@ struct message {
     uint32_t flags;                   /* M1.6 */
     uint32_t aa, color, source_depth; /* payload registers */
     struct g4_target *target;
-    uint16_t *alpha_passed; /* pixels that an earlier message of the thread let through */
+    uint16_t *alpha_passed; /* pixels that passed the alpha test of an earlier message of the thread */
 };
 
 static void report(const struct message *m, enum g4_event event, uint32_t value) {
@@ -81,7 +80,7 @@ static void find_payload(struct message *m) {
     uint32_t next = 2;
 
     if (m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED && (m->flags & ALL_FLAGS)) {
-        report(m, G4_EVENT_RT_FLAGS, m->send->descriptor); /* has room for colour only */
+        report(m, G4_EVENT_RT_FLAGS, m->send->descriptor); /* this type has registers for color only */
         m->flags &= ~(uint32_t)ALL_FLAGS;
     }
     m->aa = next;
@@ -92,7 +91,7 @@ static void find_payload(struct message *m) {
     next += (m->flags & SOURCE_DEPTH) ? depth_registers : 0;
     next += (m->flags & DEST_DEPTH) ? depth_registers : 0;
     if (next != m->send->mlen) {
-        /* The compiler's idea of the IZ table is not ours.  M1.6 is what counts (spec/30 5.2). */
+        /* The kernel was compiled for other results of the IZ unit.  M1.6 decides. */
         report(m, G4_EVENT_RT_FLAGS, m->send->descriptor);
     }
 }
@@ -155,7 +154,7 @@ static uint32_t late_test(const struct message *m, const struct g4_pixels *pixel
     const uint32_t array_index = g4_payload_ps_r1_render_target_array_index(m->header[1]);
 
     if (!tests_late(m)) {
-        return live; /* done before the shader, or not at all */
+        return live; /* tested before the shader, or not at all */
     }
     if (array_index != depth->array_index) {
         g4_depth_select(depth, m->eu->ctx->gen, array_index);
@@ -192,7 +191,7 @@ static uint32_t count_of(uint32_t pixels) {
     return (uint32_t)__builtin_popcount(pixels);
 }
 
-/* Of the pixels that go into the late tests, those that the stencil test alone lets through. */
+/* The pixels that pass the stencil test alone, of those that enter the late tests. */
 static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pixels, uint32_t tested) {
     return tests_late(m) ? g4_cc_stencil_passes(m->eu->worker, pixels->x, pixels->y, tested,
                                                 g4_payload_ps_r1_render_target_array_index(m->header[1]),
@@ -200,7 +199,7 @@ static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pi
                          : tested;
 }
 
-/* What became of the pixels of a message; their ends are those of the message that ends them. */
+/* Counts the pixels of a message by their fate.  Pixels end with the last message of their thread. */
 static void count_pixels(const struct message *m, uint32_t live, uint32_t tested, uint32_t past, uint32_t passed,
                          uint32_t colored) {
     struct g4_counters *const counters = m->eu->counters;
@@ -230,8 +229,8 @@ static void count_pixels(const struct message *m, uint32_t live, uint32_t tested
     sum->depth_passed += m->flags & (SOURCE_DEPTH | DEST_DEPTH | DEST_STENCIL) ? count_of(passed) : 0;
 }
 
-/* Spec/30 3.11. `first` is the number of the first pixel in the thread.  `counting` may be true where nothing is
- * counted in the end. */
+/* Tests and writes pixels.  `first` is the number of the first pixel in the thread.  If `counting`, counters may be
+ * attached. */
 ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixels, uint32_t first,
                                 struct g4_hooks *hooks, bool counting) {
     const bool counted = counting && m->eu->counters;
@@ -257,7 +256,7 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
             const float *const tried[2] = {pixels->color[0][3], pixels->color[1][3]};
             colored = alpha_test(&state->alpha_test, tried, pixels->live);
         }
-        /* Depth and stencil change where any target's alpha passed (WM-83). */
+        /* Depth and stencil change where the alpha test of any target passed. */
         tested = colored | (*m->alpha_passed >> first & pixels->live);
         *m->alpha_passed |= (uint16_t)(colored << first);
     }
@@ -282,7 +281,8 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
     }
 }
 
-/* Do two subspans share a pixel?  Never in what the windower dispatches, but kernels can say anything. */
+/* True if two subspans share a pixel.  The windower never dispatches such subspans, but kernels can send any position.
+ */
 static bool overlap(const struct g4_pixels *pixels) {
     for (uint32_t a = 0; a < 4; a++) {
         for (uint32_t b = a + 1; b < 4; b++) {
@@ -297,7 +297,7 @@ static bool overlap(const struct g4_pixels *pixels) {
     return false;
 }
 
-/* Where the colours of all pixels are.  Messages of eight pixels have no second half. */
+/* Finds the colors of all pixels.  Messages of eight pixels have no second half. */
 static void find_colors(const struct message *m, struct g4_pixels *pixels, float replicated[4][8]) {
     for (uint32_t c = 0; c < 4; c++) {
         if (m->type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED) {
@@ -314,7 +314,7 @@ static void find_colors(const struct message *m, struct g4_pixels *pixels, float
     }
 }
 
-/* Subspans from `first` on, four or two of them. */
+/* Writes two or four subspans from `first` on. */
 ALWAYS_INLINE void write_subspans(const struct message *m, uint32_t first, uint32_t count, struct g4_hooks *hooks,
                                   bool counting) {
     const uint32_t *const m1 = m->header[1];
@@ -349,11 +349,11 @@ static void check_target(const struct message *m) {
         report(m, (enum g4_event)target->event, target->event_value);
     }
     if (target->blend && target->dual_source && !is_dual(m->type)) {
-        report(m, G4_EVENT_BAD_STATE, m->send->descriptor); /* WM-107: the first colour serves as the second */
+        report(m, G4_EVENT_BAD_STATE, m->send->descriptor); /* the first color serves as the second */
     }
 }
 
-/* The subspans that the message has. */
+/* Writes the subspans of a message. */
 ALWAYS_INLINE void write_message(const struct message *m, struct g4_hooks *hooks, bool counting) {
     switch (m->type) {
     case G4_RENDER_TARGET_WRITE_TYPE_SIMD16:
@@ -400,7 +400,7 @@ static void write_observed(const struct message *m) {
     }
 }
 
-/* ---- the usual message: sixteen pixels of colour, nothing to test ---- */
+/* ---- the most common message: sixteen pixels of color, nothing to test ---- */
 
 static bool is_plain(const struct message *m) {
     enum {
@@ -411,7 +411,7 @@ static bool is_plain(const struct message *m) {
            !m->cc->state.alpha_test.enable;
 }
 
-/* The target of a thread whose header asks for nothing else; NULL: it does, or something is wrong. */
+/* Returns the target of a thread whose header has no flags; NULL if it has some, or if the target is not usable. */
 static struct g4_target *plain_target(const struct message *m, const uint32_t *m1, struct g4_target *last) {
     const uint32_t array_index = g4_payload_ps_r1_render_target_array_index(m1);
     if (m1[FLAGS] & ALL_FLAGS) {
@@ -500,7 +500,7 @@ enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, co
         return G4_OK;
     }
     if (is_dual(m.type) && !eu->ctx->model->quirks.has_dual_source_messages) {
-        g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, 0), send->descriptor); /* quirk Q11 */
+        g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, 0), send->descriptor);
     }
     port->unit = G4_UNIT_CC;
     const bool plain = is_plain(&m);

@@ -1,5 +1,5 @@
 /*
- * The colour calculator's state of one worker and one draw, unpacked for the inner loops.
+ * The color calculator's state of one worker and one draw, unpacked for the inner loops.
  */
 #ifndef G4_CC_STATE_H
 #define G4_CC_STATE_H
@@ -10,15 +10,15 @@
 #include "core/variant.h"
 
 enum {
-    G4_TARGETS = 16, /* render targets kept ready, a power of two */
+    G4_TARGETS = 16, /* render targets that are cached, a power of two */
 };
 
 /* Four subspans of one thread: pixel 4 * s + p, p = 0 upper left, 1 upper right, 2 lower left, 3 lower right. */
 struct g4_pixels {
     uint16_t x[4], y[4];
-    uint32_t live;             /* pixels to work on */
-    const float *color[2][4];  /* of two subspans: eight values of each channel; integers for integer targets */
-    const float *color1[2][4]; /* if the target wants a second colour */
+    uint32_t live;             /* pixels to process */
+    const float *color[2][4];  /* for each two subspans eight values of each channel; integers for integer targets */
+    const float *color1[2][4]; /* the second color, if the target uses one */
 };
 
 /* ---- depth and stencil ---- */
@@ -26,10 +26,10 @@ struct g4_pixels {
 struct g4_depth_job {
     uint32_t live;
     uint16_t x[4], y[4];
-    const float *z;         /* sixteen source depths, NULL: the message has none */
-    float minimum, maximum; /* the viewport's */
+    const float *z;         /* sixteen source depths; NULL: the message has none */
+    float minimum, maximum; /* depth range of the viewport */
     bool back_facing;
-    bool update; /* false: only the verdict */
+    bool update; /* false: test only */
 };
 
 struct g4_depth;
@@ -37,7 +37,7 @@ struct g4_depth;
 typedef uint32_t g4_depth_fn(struct g4_depth *depth, struct g4_port *port, const struct g4_depth_job *job);
 
 struct g4_depth {
-    g4_depth_fn *test; /* NULL: no test, nothing to write */
+    g4_depth_fn *test; /* NULL: there is nothing to test or write */
     bool depth_test, depth_write, stencil_test, stencil_write, double_sided;
     uint8_t function;
     uint32_t format;                  /* enum g4_depth_format */
@@ -45,7 +45,7 @@ struct g4_depth {
     struct g4_surface surface;
     struct g4_pixel_map map; /* of array index `array_index` */
     uint32_t array_index;
-    uint32_t dx, dy; /* colour to depth coordinates */
+    uint32_t dx, dy; /* from color to depth coordinates */
 };
 
 /* ---- render targets ---- */
@@ -53,12 +53,12 @@ struct g4_depth {
 struct g4_channel {
     uint8_t type; /* enum g4_channel_type */
     uint8_t bits;
-    uint8_t plane, shift; /* dword of the pixel, bit in it */
-    bool stored;          /* the format has it */
+    uint8_t plane, shift; /* dword of the pixel, lowest bit in it */
+    bool stored;          /* the format has this channel */
     bool written;         /* stored and not disabled */
     bool dither;
     uint32_t mask;             /* of `bits` bits */
-    float scale;               /* 1.0 in a normalised channel */
+    float scale;               /* 1.0 in a normalized channel */
     float low, high;           /* pre-blend clamp */
     float post_low, post_high; /* post-blend clamp, the format's range included */
     const struct g4_srgb *srgb;
@@ -71,8 +71,8 @@ enum {
     G4_COLOR_STRIDE = G4_GANG_THREADS * 8 /* floats between the payload registers of a thread */
 };
 
-/* Four subspans side by side, the first at (x, y) and lit; colours are as in a SIMD16 message: R, G, B, A of two
- * subspans, then of the other two.  False: they lie in no ordinary place, and nothing was done. */
+/* Writes four subspans side by side, the first at (x, y) and lit; colors are as in a SIMD16 message: R, G, B, A of two
+ * subspans, then of the other two.  False: the pixels are not contiguous; nothing was done. */
 typedef bool g4_wide_fn(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,
                         const float *color);
 
@@ -80,25 +80,25 @@ struct g4_target {
     bool valid;
     uint32_t index;       /* binding table index */
     uint32_t array_index; /* of the message */
-    g4_color_fn *write;   /* NULL: no colour is written */
-    g4_wide_fn *wide;     /* the same for the usual sixteen pixels; NULL: there is none */
-    uint32_t event;       /* enum g4_event of what is wrong with the target, G4_EVENTS: nothing */
+    g4_color_fn *write;   /* NULL: no color is written */
+    g4_wide_fn *wide;     /* for four subspans side by side; NULL: no such function */
+    uint32_t event;       /* the problem with the target, enum g4_event; G4_EVENTS: none */
     uint32_t event_value;
     struct g4_pixel_map map;
-    bool integer; /* alpha is no number to test */
+    bool integer; /* alpha cannot be tested */
     struct g4_channel channel[4];
     uint32_t write_mask[4]; /* by plane */
     bool whole;             /* every bit of a pixel is written */
     bool reads;             /* blending, logic op or partial pixels need the old contents */
 
-    bool saturate;   /* UNORM: sources into [0, 1] whatever the clamps say (decision 14) */
+    bool saturate;   /* UNORM: sources saturate regardless of the clamps (docs/decisions.md 14) */
     bool pre_clamp;  /* to channel[].low, high */
     bool post_clamp; /* after blending, to channel[].post_low, post_high */
     bool blend;
-    bool floats;                       /* some channel is a float: NaN out of the blender is made canonical */
-    uint8_t function[2];               /* colour, alpha: enum g4_blend_function */
+    bool floats;                       /* some channel is a float: NaN results of blending become canonical */
+    uint8_t function[2];               /* color, alpha: enum g4_blend_function */
     uint8_t source[2], destination[2]; /* enum g4_blend_factor */
-    bool dual_source;                  /* some factor wants the second colour */
+    bool dual_source;                  /* some factor uses the second color */
     float constant[4];
     bool logic_op;
     uint8_t logic; /* enum g4_logic_op_function */
@@ -117,7 +117,7 @@ struct g4_color_ops {
     g4_color_fn *unorm8, *unorm8_blend, *unorm8_over; /* four channels of eight bits */
 };
 
-/* For four channels of eight bits; NULL: this variant has no vectors as wide. */
+/* For four 8-bit channels; NULL: this variant has no vectors of that width. */
 struct g4_wide_ops {
     g4_wide_fn *replace, *blend, *over;
 };
@@ -135,27 +135,27 @@ struct g4_cc {
     bool wm_statistics;
     struct g4_depth depth;
     struct g4_target target[G4_TARGETS];
-    const struct g4_target *recent;         /* the one that was written last; NULL: none yet */
+    const struct g4_target *recent;         /* the target that was written last; NULL: none yet */
     uint16_t alpha_passed[G4_GANG_THREADS]; /* of threads without a pixel block */
     struct g4_srgb_tables srgb;
 };
 
-/* The state of the worker's draw; NULL before the first g4_cc_begin. */
+/* The state of the worker's draw; NULL before the first g4_cc_begin(). */
 static inline struct g4_cc *g4_cc_of(const struct g4_worker *worker) {
     return worker->eu.cc;
 }
 
-/* Make depth->view show the slice of an array index. */
+/* Makes depth->map describe the slice of an array index. */
 void g4_depth_select(struct g4_depth *depth, uint32_t gen, uint32_t array_index);
 
-/* The render target that a message names.  Never NULL. */
+/* Returns the render target of a message.  Never NULL. */
 struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispatch *dispatch, uint32_t index,
                                 uint32_t array_index);
 
-/* The comparison that an alpha test makes, source on the left. */
+/* The comparison of alpha tests, with the source on the left. */
 bool g4_cc_compare(uint32_t function, float a, float b);
 
-/* Array index to slice: what is out of range becomes the minimum element (decisions 20 and 24). */
+/* The slice of an array index; indices out of range become the minimum element (docs/decisions.md 20). */
 uint32_t g4_cc_slice(const struct g4_surface *surface, uint32_t level, uint32_t array_index);
 
 #endif

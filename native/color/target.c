@@ -1,6 +1,6 @@
 /*
- * Render targets made ready: everything that the surface, its format and the colour calculator's state decide together,
- * once per draw and target (spec/30 2.10, 3.13 to 3.15).
+ * Unpacks render targets, once per draw and target: everything that the surface, its format and the color
+ * calculator's state decide together (G45 PRM vol. 2, 9).
  */
 #include <math.h>
 
@@ -10,12 +10,12 @@ static const float half_largest = 65504;
 
 /* ---- channels ---- */
 
-/* The largest number of an unsigned float without sign: 65024 with six bits of mantissa, 64512 with five. */
+/* The largest finite number of an unsigned float: 65024 with six bits of mantissa, 64512 with five. */
 static float ufloat_largest(uint32_t bits) {
     return bits == 11 ? 65024 : 64512;
 }
 
-/* The numbers that a channel can hold; channels that the format lacks go with the others. */
+/* The range of a channel; channels that the format lacks have the range of the others. */
 static void format_range(const struct g4_target *target, uint32_t c, float *low, float *high) {
     const struct g4_channel *const like = &target->channel[target->channel[c].stored   ? c
                                                            : target->channel[0].stored ? 0
@@ -38,7 +38,7 @@ static void format_range(const struct g4_target *target, uint32_t c, float *low,
         }
         break;
     case G4_CHANNEL_UFLOAT:
-        /* R11G11B10 treats the alpha it lacks as a half (spec/30 3.13). */
+        /* R11G11B10 treats its missing alpha as a half */
         *low = c == 3 ? -half_largest : 0;
         *high = c == 3 ? half_largest : ufloat_largest(like->bits);
         break;
@@ -85,7 +85,7 @@ static bool encodable(const struct g4_format_channel *channel) {
     return channel->bits > 0 && channel->at % 32 + channel->bits <= 32;
 }
 
-/* False when a pixel cannot be put together from channels. */
+/* False if the format's pixels do not consist of channels. */
 static bool set_channels(struct g4_target *target, struct g4_srgb_tables *srgb, const struct g4_format *format,
                          const struct g4_surface_state *surface) {
     const bool disabled[4] = {surface->color_write_disable_red, surface->color_write_disable_green,
@@ -133,7 +133,7 @@ static bool is_source1(uint32_t factor) {
 
 static bool is_reserved(uint32_t factor) {
     const uint32_t low = factor & 15;
-    return low == 0 || low > 10 || factor == 22; /* spec/30 2.3; 22 is the place of an inverted SATURATE */
+    return low == 0 || low > 10 || factor == 22; /* reserved codes; 22 would be an inverted SATURATE */
 }
 
 static void complain(struct g4_target *target, enum g4_event event, uint32_t value) {
@@ -166,7 +166,7 @@ static void set_blend(struct g4_target *target, const struct g4_blend_state *sta
             complain(target, G4_EVENT_BAD_STATE, function[set]);
         }
     }
-    target->blend = !(replaces && target->saturate); /* floats are clamped to their format by the blender */
+    target->blend = !(replaces && target->saturate); /* the blender clamps floats to their format */
     for (uint32_t c = 0; c < 4; c++) {
         float k = state->constant[c];
         if (target->pre_clamp) {
@@ -218,7 +218,7 @@ static g4_color_fn *choose(const struct g4_target *target, const struct g4_color
     return is_over(target) ? ops->unorm8_over : ops->unorm8_blend;
 }
 
-/* The same for sixteen pixels at once; NULL: there is none. */
+/* The function for four subspans side by side; NULL: there is none. */
 static g4_wide_fn *choose_wide(const struct g4_target *target, const struct g4_color_ops *ops) {
     static const struct g4_wide_ops *const variants[] = G4_VARIANT_TABLE(g4_wide_ops);
     const struct g4_wide_ops *const wide = variants[g4_variant_current()];
@@ -232,7 +232,7 @@ static g4_wide_fn *choose_wide(const struct g4_target *target, const struct g4_c
 }
 
 static bool logic_reads(uint32_t function) {
-    /* Does the result depend on the destination?  Compare the truth table's halves D=1 and D=0. */
+    /* True if the result depends on the destination: the halves D=1 and D=0 of the truth table differ. */
     return (function >> 3 & 1) != (function >> 2 & 1) || (function >> 1 & 1) != (function & 1);
 }
 
@@ -251,7 +251,7 @@ static void set_operations(struct g4_target *target, struct g4_worker *worker, c
     for (int c = 0; c < 4; c++) {
         struct g4_channel *const channel = &target->channel[c];
         channel->dither = state->dither && channel->type == G4_CHANNEL_UNORM &&
-                          (channel->bits < 8 || worker->ctx->options.dither_all); /* decision 13 */
+                          (channel->bits < 8 || worker->ctx->options.dither_all); /* docs/decisions.md 13 */
         target->dither |= channel->dither;
     }
     target->dither_x = (uint8_t)state->dither_x;
@@ -264,7 +264,7 @@ static void set_operations(struct g4_target *target, struct g4_worker *worker, c
 
     const bool wants_blend = state->enable && surface->color_blend_enable;
     if (wants_blend && state->logic_op) {
-        complain(target, G4_EVENT_BAD_STATE, state->logic_function); /* WM-103 */
+        complain(target, G4_EVENT_BAD_STATE, state->logic_function);
     } else if (wants_blend && (format->blend & gen) && !yuv) {
         set_blend(target, state);
     } else if (wants_blend && !target->integer) {
@@ -340,7 +340,7 @@ static void prepare(struct g4_target *target, struct g4_worker *worker, const st
         return;
     }
     if (target->map.bytes == 16 && surface->tiling == G4_TILING_Y) {
-        complain(target, G4_EVENT_BAD_SURFACE, target->index); /* not allowed (spec/30 2.10); written all the same */
+        complain(target, G4_EVENT_BAD_SURFACE, target->index); /* not allowed, but written */
     }
     set_operations(target, worker, format, &surface->state, yuv);
     set_whole(target);
