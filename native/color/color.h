@@ -65,7 +65,7 @@ void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint
                        uint32_t array_index, uint32_t depth[16], uint8_t stencil[16]);
 
 /* Prefetches the destination pixels of threads that are about to start at these positions. */
-void g4_cc_expect(const struct g4_worker *worker, uint32_t n, const uint16_t *x, const uint16_t *y);
+void g4_cc_prefetch(const struct g4_worker *worker, uint32_t n, const uint16_t *x, const uint16_t *y);
 
 /* The render target write of the data port. */
 g4_message_fn g4_render_target_write;

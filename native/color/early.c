@@ -273,7 +273,7 @@ void g4_cc_destination(struct g4_worker *worker, const uint16_t x[4], const uint
     }
 }
 
-void g4_cc_expect(const struct g4_worker *worker, uint32_t n, const uint16_t *x, const uint16_t *y) {
+void g4_cc_prefetch(const struct g4_worker *worker, uint32_t n, const uint16_t *x, const uint16_t *y) {
     const struct g4_target *const target = g4_cc_of(worker)->recent;
     if (!target || !target->reads || !target->map.fast) {
         return;

@@ -402,7 +402,7 @@ static void write_observed(const struct message *m) {
 
 /* ---- the most common message: sixteen pixels of color, nothing to test ---- */
 
-static bool is_plain(const struct message *m) {
+static bool can_write_fast(const struct message *m) {
     enum {
         HEADER = 2,
         COLORS = 8
@@ -412,7 +412,7 @@ static bool is_plain(const struct message *m) {
 }
 
 /* Returns the target of a thread whose header has no flags; NULL if it has some, or if the target is not usable. */
-static struct g4_target *plain_target(const struct message *m, const uint32_t *m1, struct g4_target *last) {
+static struct g4_target *fast_target(const struct message *m, const uint32_t *m1, struct g4_target *last) {
     const uint32_t array_index = g4_payload_ps_r1_render_target_array_index(m1);
     if (m1[FLAGS] & ALL_FLAGS) {
         return NULL;
@@ -435,7 +435,7 @@ static bool is_row(const uint32_t *m1, uint32_t live) {
 }
 
 /* False: its subspans share pixels. */
-static bool write_plain(const struct message *m, struct g4_target *target, uint32_t live, const uint32_t *m1) {
+static bool write_fast(const struct message *m, struct g4_target *target, uint32_t live, const uint32_t *m1) {
     const bool row = is_row(m1, live);
     struct g4_port *const port = &m->eu->worker->port;
     struct g4_pixels pixels;
@@ -503,7 +503,7 @@ enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, co
         g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, 0), send->descriptor);
     }
     port->unit = G4_UNIT_CC;
-    const bool plain = is_plain(&m);
+    const bool fast = can_write_fast(&m);
     struct g4_target *target = NULL;
     for (m.thread = 0; m.thread < G4_GANG_THREADS; m.thread++) {
         if (!(send->threads >> m.thread & 1)) {
@@ -511,8 +511,8 @@ enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, co
         }
         const uint32_t *const m1 = g4_payload(gang, send, 1, m.thread);
         const uint32_t live = g4_render_target_write_header_pixel_enables(g4_payload(gang, send, 0, m.thread));
-        target = plain ? plain_target(&m, m1, target) : NULL;
-        if (!target || (live && !write_plain(&m, target, live, m1))) {
+        target = fast ? fast_target(&m, m1, target) : NULL;
+        if (!target || (live && !write_fast(&m, target, live, m1))) {
             write_thread(&m);
         }
     }

@@ -1,5 +1,5 @@
 /*
- * The message gateway, SFID 3: threads write into registers of others that have opened them (spec/60 7).
+ * The message gateway, SFID 3: threads write to registers that other threads have opened (965 PRM vol. 4, 7).
  */
 #include <string.h>
 
@@ -8,14 +8,14 @@
 #include "functions/table.h"
 
 enum {
-    GET_TIME_STAMP = 3,                 /* a function that Gen4's descriptors reserve */
-    QUARTERS_OF_AN_INSTRUCTION = 4 * 4, /* of a nanosecond */
+    GET_TIME_STAMP = 3,                 /* reserved in the descriptors of Gen4 */
+    QUARTERS_OF_AN_INSTRUCTION = 4 * 4, /* in quarters of a nanosecond */
     REGISTER_FILE_BYTES = G4_GRF_COUNT * 32
 };
 
 static enum g4_gateway_error open_gateway(const struct g4_eu *eu, struct g4_gang *gang, int thread,
                                           const uint32_t *payload) {
-    /* 64 registers are more than the manual has, and work on G4x (spec/60 7) */
+    /* G4x also opens 64 registers, which the manual does not list. */
     const uint32_t largest = G4_GATEWAY_SIZE_REGISTERS_32 + (eu->ctx->model->quirks.gateway_opens_64_registers ? 1 : 0);
     struct g4_gateway_open_payload open;
 
@@ -32,7 +32,7 @@ static enum g4_gateway_error open_gateway(const struct g4_eu *eu, struct g4_gang
     return G4_GATEWAY_ERROR_SUCCESSFUL;
 }
 
-/* Without a scheduler the gang is the whole machine. */
+/* Without a scheduler the gang holds all threads. */
 static bool find_in_gang(const struct g4_eu *eu, struct g4_gang *gang, uint32_t euid, uint32_t tid, int *thread) {
     const uint32_t tid_mask = eu->ctx->model->chip->tid_mask;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
@@ -54,7 +54,7 @@ static bool find_recipient(const struct g4_eu *eu, struct g4_gang *gang, const s
     return find_in_gang(eu, gang, to->euid, to->tid, thread);
 }
 
-/* Bytes by length code, 0: not to be had. */
+/* Bytes by length code; 0: reserved. */
 static uint32_t forward_bytes(uint32_t length) {
     switch (length) {
     case G4_GATEWAY_LENGTH_BYTE:
@@ -70,7 +70,7 @@ static uint32_t forward_bytes(uint32_t length) {
     }
 }
 
-/* The order of the checks is not written anywhere: spec/60 7 has this one. */
+/* The manual does not give the order of the checks. */
 static enum g4_gateway_error forward(const struct g4_eu *eu, struct g4_gang *gang, const uint32_t *payload,
                                      bool notify) {
     struct g4_gateway_forward_payload message;
@@ -104,7 +104,7 @@ static enum g4_gateway_error forward(const struct g4_eu *eu, struct g4_gang *gan
     return G4_GATEWAY_ERROR_SUCCESSFUL;
 }
 
-/* A thread that ends only closes its gateway, whatever it asked for to be opened (965v4 7.1.2). */
+/* A thread that ends only closes its gateway, whatever the message says (965 PRM vol. 4, 7.1.2). */
 static enum g4_gateway_error serve(const struct g4_eu *eu, struct g4_gang *gang, int thread,
                                    const struct g4_gateway_message *message, bool eot, const uint32_t *payload) {
     switch (message->gateway_function) {
@@ -124,8 +124,8 @@ static enum g4_gateway_error serve(const struct g4_eu *eu, struct g4_gang *gang,
     return G4_GATEWAY_ERROR_SUCCESSFUL;
 }
 
-/* 965v4 7.1.5.  Time goes by with the instructions that were executed, four nanoseconds each, so that runs repeat;
- * there is one context, hence one time.  Like an acknowledgement it is only given when asked for. */
+/* The time stamp (965 PRM vol. 4, 7.1.5).  Time advances by four nanoseconds for each instruction executed, so that
+ * runs repeat.  There is one context, hence one time.  Like an acknowledgement it is only returned if requested. */
 static void time_stamp(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, int thread) {
     const uint64_t quarters = (eu->past_instructions + eu->instructions) * QUARTERS_OF_AN_INSTRUCTION;
     const uint32_t low = (uint32_t)(quarters & 0xfff) << 20;
@@ -162,7 +162,7 @@ enum g4_status g4_message_gateway(struct g4_eu *eu, struct g4_gang *gang, const 
             gang->gateway[t].open = false;
         }
         uint32_t *const response = message.acknowledge ? g4_response(gang, send, 0, t) : NULL;
-        if (response) { /* the other dwords stay as they are */
+        if (response) { /* the other dwords are unchanged */
             response[0] = (uint32_t)G4_SHARED_FUNCTION_MESSAGE_GATEWAY << 16 | (uint32_t)error;
         }
     }

@@ -1,6 +1,6 @@
 /*
- * The extended math function, SFID 1: operands from the MRF, results where an ordinary instruction would put its
- * channels (spec/60 6.1, 6.2).
+ * The extended math function, SFID 1: operands from the MRF, results to the channels that an ordinary instruction
+ * would write (965 PRM vol. 4, 6).
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 G4_VARIANT_DECLARE(struct g4_math_ops, g4_math_ops);
 
-/* What a function needs and gives, by code; mlen 0: reserved. */
+/* Registers of the message and of the response by function; mlen 0: reserved. */
 static const struct {
     uint8_t mlen, rlen;
     bool integer;
@@ -37,7 +37,7 @@ struct operands {
 
 static void load(const struct g4_gang *gang, const struct g4_send *send, unsigned k, bool scalar, uint32_t *out) {
     memcpy(out, gang->mrf[(send->mrf + k) & (G4_MRF_COUNT - 1)].ud, G4_MATH_LANES * sizeof *out);
-    if (scalar) { /* channels 0 and 4 stand for their group of four */
+    if (scalar) { /* channels 0 and 4 are the operands of their groups of four */
         for (int i = 0; i < G4_MATH_LANES; i++) {
             out[i] = out[i & ~3];
         }
@@ -48,7 +48,7 @@ static bool is_nan(uint32_t bits) {
     return (bits & 0x7fffffff) > 0x7f800000;
 }
 
-/* ALT mode: logarithm and roots of |x| (spec/60 6.3).  `alternate` has a bit for each thread. */
+/* ALT mode: logarithms and roots take |x|.  `alternate` has a bit for each thread. */
 static void absolute(uint32_t *x, unsigned alternate) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         for (int i = 8 * t; (alternate >> t & 1) && i < 8 * t + 8; i++) {
@@ -57,7 +57,7 @@ static void absolute(uint32_t *x, unsigned alternate) {
     }
 }
 
-/* ALT mode's own rows of POW: anything to the power of 0 is 1, NaN stays. */
+/* Special cases of POW in ALT mode: anything to the power of 0 is 1, NaN stays. */
 static void alternate_pow(struct operands *o, unsigned alternate) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         for (int i = 8 * t; (alternate >> t & 1) && i < 8 * t + 8; i++) {
@@ -69,7 +69,7 @@ static void alternate_pow(struct operands *o, unsigned alternate) {
     }
 }
 
-/* ALT mode: infinities become the largest number; saturation: [0, 1], NaN is 0. */
+/* ALT mode: infinities become the largest number.  Saturation clamps to [0, 1], NaN to 0. */
 static void finish(uint32_t *out, unsigned alternate, bool saturate) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         for (int i = 8 * t; (alternate >> t & 1) && i < 8 * t + 8; i++) {
@@ -125,7 +125,7 @@ static void compute_float(uint32_t op, unsigned alternate, bool saturate, g4_lan
     finish(o->out[0], alternate, saturate);
 }
 
-/* Truncating; division by zero and overflow as spec/60 6.3 has them (decision 25). */
+/* Truncating division; for division by zero and overflow see docs/decisions.md 25. */
 static void divide(uint32_t numerator, uint32_t denominator, bool is_signed, uint32_t *quotient, uint32_t *remainder) {
     if (!is_signed) {
         *quotient = denominator ? numerator / denominator : UINT32_MAX;
@@ -140,7 +140,7 @@ static void divide(uint32_t numerator, uint32_t denominator, bool is_signed, uin
     }
 }
 
-/* M0 is the denominator, M1 the numerator (spec/60 6.1). */
+/* M0 is the denominator, M1 the numerator. */
 static void compute_integer(uint32_t op, bool is_signed, struct operands *o) {
     for (int i = 0; i < G4_MATH_LANES; i++) {
         uint32_t quotient;
@@ -151,8 +151,8 @@ static void compute_integer(uint32_t op, bool is_signed, struct operands *o) {
     }
 }
 
-/* Channel c of a result goes to byte subreg + 4 * stride * c of the destination, which may run into the next register.
- */
+/* Channel c of a result goes to byte subreg + 4 * stride * c of the destination, which may extend into the next
+ * register. */
 static void store(struct g4_gang *gang, const struct g4_send *send, unsigned k, const uint32_t *out) {
     if (send->dst_subreg == 0 && send->dst_stride == 1 && send->dst + k < G4_GRF_COUNT) {
         for (int t = 0; t < G4_GANG_THREADS; t++) {
@@ -177,7 +177,7 @@ static void store(struct g4_gang *gang, const struct g4_send *send, unsigned k, 
     }
 }
 
-/* Threads whose cr0 says ALT mode at this moment: a kernel may change it. */
+/* Threads in ALT mode now: a kernel may change the mode. */
 static unsigned alternate_threads(const struct g4_gang *gang) {
     unsigned threads = 0;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
@@ -201,7 +201,7 @@ enum g4_status g4_message_math(struct g4_eu *eu, struct g4_gang *gang, const str
     }
     load(gang, send, 0, message.scalar, o.x);
     if (shapes[op].mlen > 1) {
-        load(gang, send, 1, false, o.y); /* decision 22: the second operand is never broadcast */
+        load(gang, send, 1, false, o.y); /* the second operand is never broadcast (docs/decisions.md 22) */
     }
     if (shapes[op].integer) {
         compute_integer(op, message.signed_integer, &o);

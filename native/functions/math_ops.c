@@ -1,8 +1,9 @@
 /*
  * Extended math in double precision, rounded once to the nearest float.
  *
- * Own series instead of libm: the bits must not depend on the host's library or on the width of its vectors.  Their
- * errors stay below 2^-60 of the result, so a float differs from the correctly rounded one in about one case of 2^30.
+ * The series are our own instead of libm's, because the bits must not depend on the host's library or on the width
+ * of its vectors.  Their errors are below 2^-60 of the result, so a float differs from the correctly rounded one in
+ * about one case of 2^30.
  */
 #include "functions/math_ops.h"
 
@@ -14,7 +15,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
-    LANES = 8 /* of a thread */
+    LANES = 8 /* channels of a thread */
 };
 
 /* ---- vectors of doubles, as wide as the variant's registers ---- */
@@ -46,7 +47,7 @@ INLINE vu load(const uint32_t *from) {
     return v;
 }
 
-/* Denormals are zero of their sign. */
+/* Flushes denormals to zero, with their sign. */
 INLINE vu flushed(vu bits) {
     const vu small = (vu)((vi)(bits & 0x7f800000) == 0);
     return bits & ~(small & 0x7fffffff);
@@ -56,7 +57,7 @@ INLINE vd operand(vu bits) {
     return __builtin_convertvector((vf)flushed(bits), vd);
 }
 
-/* A result: rounded once; the NaN of an operand stays, made quiet. */
+/* Rounds a result once; the NaN of an operand is kept, made quiet. */
 INLINE vu result(vd d, vu source) {
     const vu bits = flushed((vu) __builtin_convertvector(d, vf));
     const vu is_nan = (vu)((vi)(bits & 0x7fffffff) > 0x7f800000);
@@ -65,13 +66,13 @@ INLINE vu result(vd d, vu source) {
     return (is_nan & nan) | (bits & ~is_nan);
 }
 
-/* The integer nearest to d, ties to even, as a double; |d| < 2^51. */
+/* Rounds d to the nearest integer, ties to even; |d| < 2^51. */
 INLINE vd nearest(vd d) {
     const vd shift = all(6755399441055744.0); /* 1.5 * 2^52 */
     return (d + shift) - shift;
 }
 
-/* The integer below, of any number. */
+/* Rounds any number down. */
 INLINE vd floor_of(vd d) {
     const vl sign = (vl)d & INT64_MIN;
     const vd magnitude = (vd)((vl)d ^ sign);
@@ -149,7 +150,7 @@ INLINE vd sin_quarter(vd x, double quarter) {
     const vl far = (x > 1e9) | (x < -1e9);
     vd k = nearest(x * 0.63661977236758134308);
     vd r = ((x - k * 1.57079632673412561417) - k * 6.07710050630396597660e-11) - k * 2.02226624879595063154e-21;
-    if (any(far)) { /* what is left of a turn when x is beyond the accurate range */
+    if (any(far)) { /* reduces x beyond the accurate range to a fraction of a turn */
         const vd turns = x * 0.15915494309189533577;
         const vd quarters = (turns - floor_of(turns)) * 4.0;
         const vd whole = nearest(quarters);
@@ -183,7 +184,7 @@ INLINE vd log2_any(vd d) {
     return choose(ordinary, value, choose(d > 0.0, all(HUGE_VAL), zero_or_negative));
 }
 
-/* 2^x, NaN too. */
+/* 2^x, including NaN. */
 INLINE vd exp2_full(vd x) {
     const vl number = x == x;
     return choose(number, exp2_any((vd)((vl)x & number)), all((double)NAN));
@@ -220,12 +221,12 @@ INLINE vd cosine(vd x) {
     return sine_full(x, 1.0);
 }
 
-/* -0 gives -inf by itself, as the table has it (spec/60 6.3). */
+/* The result of -0 is -inf without a special case. */
 INLINE vd inverse_root(vd x) {
     return 1.0 / root(x);
 }
 
-/* ---- the gang, without threads that nobody asks about ---- */
+/* ---- the gang, without inactive threads ---- */
 
 #define EACH_THREAD(t)                                                                                                 \
     memset(out, 0, G4_MATH_LANES * sizeof *out);                                                                       \
@@ -254,12 +255,12 @@ UNARY(cos_lanes, cosine)
 static void sin_lanes(const uint32_t *restrict x, uint32_t *restrict out, g4_lanes lanes) {
     sine_lanes(x, out, lanes);
     for (int i = 0; i < G4_MATH_LANES; i++) {
-        const bool zero = (x[i] & 0x7f800000) == 0; /* keeps its sign */
+        const bool zero = (x[i] & 0x7f800000) == 0; /* with its sign */
         out[i] = zero ? x[i] & 0x80000000 : out[i];
     }
 }
 
-/* Infinities and zeros follow from 2^(y * log2|x|) by themselves; 0 * inf is NaN (spec/60 6.3). */
+/* Infinities and zeros follow from 2^(y * log2|x|); 0 * inf is NaN. */
 static void pow_lanes(const uint32_t *restrict x, const uint32_t *restrict y, uint32_t *restrict out, g4_lanes lanes) {
     EACH_THREAD(t) {
         for (int i = t; i < t + LANES; i += VD) {

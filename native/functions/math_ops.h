@@ -1,5 +1,5 @@
 /*
- * The arithmetic of the extended math unit over a whole gang: 64 lanes in, 64 lanes out (spec/60 6.3).
+ * The arithmetic of the extended math unit for a whole gang: 64 lanes in, 64 lanes out.
  */
 #ifndef G4_SHARED_MATH_OPS_H
 #define G4_SHARED_MATH_OPS_H
@@ -10,8 +10,8 @@ enum {
     G4_MATH_LANES = G4_GANG_THREADS * 8
 };
 
-/* Bits of floats; of threads without a lane the results are 0.  Denormal operands count as zero and denormal results
- * become zero, both with their sign; the results are those of IEEE mode, before the alternate mode's clamp. */
+/* Bits of floats; inactive lanes return 0.  Denormal operands and results become zero, with their sign.  The results
+ * are those of IEEE mode, before the clamp of ALT mode. */
 typedef void g4_math_unary_fn(const uint32_t *restrict x, uint32_t *restrict out, g4_lanes lanes);
 typedef void g4_math_binary_fn(const uint32_t *restrict x, const uint32_t *restrict y, uint32_t *restrict out,
                                g4_lanes lanes);

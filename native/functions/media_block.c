@@ -1,5 +1,5 @@
 /*
- * Media block read and write: rectangles of bytes of 2D surfaces, with the edges replicated (spec/60 4.7).
+ * Media block read and write: rectangles of bytes of 2D surfaces, with replicated edges (965 PRM vol. 4, 5.10.4).
  */
 #include <string.h>
 
@@ -15,23 +15,23 @@ enum {
     BASE_ALIGNMENT = 32
 };
 
-/* A block, taken from the header of one thread and the surface. */
+/* A block as the header of a thread describes it. */
 struct media_block {
     int32_t x, y;           /* bytes, rows */
     uint32_t width, height; /* bytes, rows */
-    uint32_t pitch;         /* bytes from row to row in the registers */
+    uint32_t pitch;         /* bytes between rows in the registers */
     uint32_t registers;
 };
 
-/* The surface as the message sees it. */
+/* The surface, with the overrides of the message applied. */
 struct media_surface {
-    const struct g4_surface *surface; /* NULL: reads are 0, writes are dropped */
+    const struct g4_surface *surface; /* NULL: reads return 0, writes are dropped */
     int32_t width;                    /* bytes */
-    int32_t rows;                     /* of the field that the message sees */
-    bool fields;                      /* VLS, with the override applied */
-    uint32_t first_line;              /* VLSO */
+    int32_t rows;                     /* rows of the field or frame */
+    bool fields;                      /* vertical line stride */
+    uint32_t first_line;              /* vertical line stride offset */
     uint32_t boundary_mode;
-    int32_t unit; /* bytes of a pixel, which is what the edges repeat */
+    int32_t unit; /* bytes of a pixel, the unit of replication */
     int32_t luma; /* packed 4:2:2: the byte of the first Y in its four, else -1 */
 };
 
@@ -39,7 +39,7 @@ static uint32_t row_pitch(uint32_t width) {
     return width <= 4 ? 4 : width <= 8 ? 8 : width <= 16 ? 16 : 32;
 }
 
-/* False when the block has more registers than a message can carry. */
+/* Unpacks a header.  False: the block has more registers than a message can carry. */
 static bool block_of(const uint32_t *header, uint32_t gen, struct media_block *block) {
     struct g4_media_block_message_header fields;
 
@@ -53,7 +53,8 @@ static bool block_of(const uint32_t *header, uint32_t gen, struct media_block *b
     return block->registers <= MAX_REGISTERS;
 }
 
-/* How the edges repeat: by pixels, and 4:2:2 pairs repeat the luma next to the edge with the chroma of the pair. */
+/* Sets how edges are replicated: by pixels; 4:2:2 pairs replicate the luma next to the edge, with the chroma of the
+ * pair. */
 static void edges(struct media_surface *media) {
     switch (media->surface->state.surface_format) {
     case G4_SURFACE_FORMAT_YCRCB_NORMAL:
@@ -75,7 +76,7 @@ static void edges(struct media_surface *media) {
     }
 }
 
-/* The stride and offset of lines: the surface's, or those of the descriptor, which change the height (spec/60 4.7). */
+/* Sets the stride and offset of lines: those of the surface, or those of the descriptor, which change the height. */
 static bool lines(struct media_surface *media, uint32_t descriptor) {
     const struct g4_surface_state *const state = &media->surface->state;
     const int32_t height = (int32_t)media->surface->height;
@@ -100,7 +101,7 @@ static bool lines(struct media_surface *media, uint32_t descriptor) {
     return even;
 }
 
-/* The surface of a message, without one where it is no good, which is reported. */
+/* Returns the surface of a message, or none if it cannot be used, which is reported. */
 static struct media_surface surface_of(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_send *send) {
     const struct g4_dispatch *const dispatch = gang->dispatch;
     const uint32_t index = g4_data_port_read_message_binding_table_index(send->descriptor);
@@ -114,7 +115,7 @@ static struct media_surface surface_of(struct g4_eu *eu, const struct g4_gang *g
             eu->surfaces, eu->ctx, &eu->worker->port, dispatch->surface_state_base, dispatch->binding_table, index);
         if (surface->present && surface->type == G4_SURFACE_TYPE_SURFTYPE_2D) {
             media.surface = surface;
-            media.width = (int32_t)surface->width * 4; /* decision 23: in dwords */
+            media.width = (int32_t)surface->width * 4; /* the width is in dwords (docs/decisions.md 23) */
             media.boundary_mode = eu->ctx->model->quirks.has_media_boundary_mode
                                       ? surface->state.media_boundary_pixel_mode
                                       : G4_MEDIA_BOUNDARY_PIXEL_MODE_NORMAL;
@@ -136,7 +137,7 @@ static uint32_t address_of(const struct g4_surface *surface, uint32_t x, uint32_
     return surface->base + (uint32_t)g4_surface_offset(surface->tiling, surface->pitch, x, line);
 }
 
-/* Bytes from column x on that follow each other in memory, and in one page. */
+/* The number of bytes from column x on that are contiguous in memory and in one page. */
 static uint32_t run_of(const struct g4_surface *surface, uint32_t x, uint32_t address) {
     const uint32_t page = G4_PAGE_SIZE - (address & G4_PAGE_OFFSET);
     const uint32_t tile = surface->tiling == G4_TILING_X   ? 512 - (x & 511)
@@ -153,7 +154,7 @@ static int32_t clamp(int64_t value, int32_t high) {
     return value < 0 ? 0 : value > high ? high : (int32_t)value;
 }
 
-/* The memory line of row y, rows outside of the surface replaced as the boundary mode says. */
+/* The memory line of row y.  Rows outside the surface are replaced according to the boundary mode. */
 static uint32_t line_of(const struct media_surface *media, int64_t y) {
     const int32_t last = media->rows - 1;
 
@@ -168,7 +169,7 @@ static uint32_t line_of(const struct media_surface *media, int64_t y) {
     return media->fields ? 2 * (uint32_t)row + media->first_line : (uint32_t)row;
 }
 
-/* Where the byte comes from that stands for column x, which is outside. */
+/* The column whose byte replaces column x, which is outside. */
 static uint32_t edge_column(const struct media_surface *media, int64_t x) {
     int32_t within = (int32_t)(x & (media->unit - 1));
     if (x < 0) {
@@ -209,7 +210,7 @@ static void read_block(struct g4_port *port, const struct media_surface *media, 
 
 enum g4_status g4_media_block_read(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     if (g4_data_port_read_message_target_cache(send->descriptor) ==
-        G4_TARGET_CACHE_DATA) { /* it has linear memory only */
+        G4_TARGET_CACHE_DATA) { /* the data cache has linear memory only */
         g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
         return G4_OK;
     }
@@ -231,7 +232,7 @@ enum g4_status g4_media_block_read(struct g4_eu *eu, struct g4_gang *gang, const
             g4_message_error(eu, gang, send, t, G4_EVENT_BAD_RESPONSE, send->descriptor);
         }
         if (eu->ctx->model->quirks.media_reads_align_x_to_dword) {
-            block.x &= ~3; /* decision 33 */
+            block.x &= ~3; /* docs/decisions.md 33 */
         }
         read_block(&eu->worker->port, &media, &block, bytes);
         for (unsigned reg = 0; reg < block.registers; reg++) {
@@ -292,7 +293,8 @@ enum g4_status g4_media_block_write(struct g4_eu *eu, struct g4_gang *gang, cons
     if (eu->written && media.surface) {
         remember(eu->written, media.surface->address);
     }
-    if (send->rlen != g4_data_port_write_message_send_write_commit_message(send->descriptor)) { /* the commit */
+    if (send->rlen !=
+        g4_data_port_write_message_send_write_commit_message(send->descriptor)) { /* the response of a commit */
         g4_message_report(eu, gang, send, G4_EVENT_BAD_RESPONSE);
     }
     for (int t = 0; t < G4_GANG_THREADS; t++) {

@@ -1,5 +1,6 @@
 /*
- * URB_WRITE (spec/60 5): rows into the window of the sending thread, then the owner hears of Complete and Allocate.
+ * URB_WRITE (965 PRM vol. 4, 8.4): writes rows to the window of the sending thread, then notifies the owner of
+ * Complete and Allocate.
  */
 #include <string.h>
 
@@ -13,10 +14,10 @@ struct urb_write {
     const struct g4_send *send;
     int thread;
     uint32_t offset; /* rows, relative to the entry */
-    uint32_t data;   /* registers behind the header */
+    uint32_t data;   /* registers after the header */
 };
 
-/* Row `row` of the thread's window, NULL beyond it (which is reported: hardware would hit a neighbour). */
+/* Row `row` of the thread's window; NULL beyond it, which is reported: hardware would hit a neighbor. */
 static uint32_t *window_row(const struct urb_write *w, uint64_t row) {
     if (row < w->gang->urb_rows[w->thread]) {
         return w->gang->urb[w->thread][row];
@@ -25,7 +26,7 @@ static uint32_t *window_row(const struct urb_write *w, uint64_t row) {
     return NULL;
 }
 
-static void write_plain(const struct urb_write *w, uint32_t handle) {
+static void write_unswizzled(const struct urb_write *w, uint32_t handle) {
     for (uint32_t k = 0; k < w->data; k++) {
         uint32_t *const row = window_row(w, 2u * handle + w->offset + k);
         if (row) {
@@ -63,7 +64,8 @@ static quad load_quad(const uint32_t *from) {
     return v;
 }
 
-/* Groups of three registers Cx, Cy, C0 of eight attributes become four attribute-major rows: Cx, Cy, 0, C0 of two. */
+/* Groups of three registers Cx, Cy, C0 of eight attributes become four rows, ordered by attribute: Cx, Cy, 0, C0 of two
+ * attributes each. */
 static void write_transposed(const struct urb_write *w, uint32_t handle) {
     const quad zero = {0};
     for (uint32_t g = 0; g < w->data / 3; g++) {
@@ -88,8 +90,8 @@ static void write_transposed(const struct urb_write *w, uint32_t handle) {
     }
 }
 
-/* Threads of GS and CLIP may ask for handles and give them back unused; a thread that ends asks for nothing
- * (spec/60 5.2). */
+/* Checks the use of handles: threads of GS and CLIP may allocate handles and release them unused; a thread that ends
+ * must not allocate. */
 static bool protocol_kept(const struct g4_gang *gang, const struct g4_urb_message *message, bool eot) {
     const enum g4_unit unit = gang->dispatch->unit;
     const bool owns_handles = unit == G4_UNIT_GS || unit == G4_UNIT_CLIP;
@@ -97,14 +99,14 @@ static bool protocol_kept(const struct g4_gang *gang, const struct g4_urb_messag
     return !(message->allocate && eot) && (owns_handles || !(message->allocate || unused));
 }
 
-static void tell_owner(const struct urb_write *w, const struct g4_urb_message *message, const uint32_t *header) {
+static void notify_owner(const struct urb_write *w, const struct g4_urb_message *message, const uint32_t *header) {
     struct g4_gang *const gang = w->gang;
     uint32_t allocated = 0;
 
     if (gang->owner.urb_event && (message->complete || message->allocate)) {
         allocated = gang->owner.urb_event(gang, w->thread, w->send->descriptor, header);
     }
-    /* It may go to the very register that the header was built in: CLIP's R0 (spec/60 5.4). */
+    /* The response may go to the register that the header was built in, such as R0 of CLIP threads. */
     uint32_t *const response = message->allocate ? g4_response(gang, w->send, 0, w->thread) : NULL;
     if (response) {
         memset(response, 0, 32);
@@ -122,7 +124,7 @@ static void write_rows(const struct urb_write *w, uint32_t swizzle, const uint32
         write_transposed(w, handle[0]);
         break;
     default:
-        write_plain(w, handle[0]);
+        write_unswizzled(w, handle[0]);
         break;
     }
 }
@@ -135,7 +137,7 @@ enum g4_status g4_message_urb(struct g4_eu *eu, struct g4_gang *gang, const stru
         g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
         return G4_OK;
     }
-    const uint32_t mlen = send->mlen ? send->mlen : 1; /* as long as the kernel wants it, but with a header */
+    const uint32_t mlen = send->mlen ? send->mlen : 1; /* of any length, but with a header */
     if (!g4_message_lengths(eu, gang, send, mlen, message.allocate ? 1 : 0)) {
         return G4_OK;
     }
@@ -150,7 +152,7 @@ enum g4_status g4_message_urb(struct g4_eu *eu, struct g4_gang *gang, const stru
             const struct urb_write w = {eu, gang, send, t, message.offset, mlen - 1};
             const uint32_t *const header = g4_payload(gang, send, 0, t);
             write_rows(&w, message.swizzle_control, header);
-            tell_owner(&w, &message, header);
+            notify_owner(&w, &message, header);
         }
     }
     return G4_OK;

@@ -1,7 +1,7 @@
 /*
- * AVC-IT and AVC-MC modes: motion vectors, weights and residual of one macroblock into registers; IT transforms the
- * residual (spec/70 2.8, 2.10, 3.5).  The manual does not say where DC blocks and coded block bits are: see
- * docs/decisions.md.
+ * AVC-IT and AVC-MC modes (G45 PRM vol. 2, 10.7.3): motion vectors, weights and residual of a macroblock become
+ * registers; IT mode transforms the residual.  The manual does not give the positions of DC blocks and coded block
+ * bits: see docs/decisions.md.
  */
 #include "media/media.h"
 #include "media/transform.h"
@@ -9,18 +9,18 @@
 enum {
     BLOCKS = 6,
     BLOCK_ROWS = 4,
-    PCM_BYTES = 64, /* of a block */
+    PCM_BYTES = 64, /* bytes of a block */
     WEIGHT_ROWS = 2,
     I_PCM = 25,
     INLINE_IT = 8, /* dwords */
     INLINE_MC = 6,
 };
 
-/* One macroblock; dwords of the indirect data are taken in order. */
+/* A macroblock.  The indirect data is read in order. */
 struct macroblock {
     struct g4_media *media;
     struct g4_media_root *root;
-    struct g4_media_inline_avc_it mode; /* in MC mode the dwords that both have */
+    struct g4_media_inline_avc_it mode; /* in MC mode only the dwords common to both modes */
     uint32_t coded;                     /* bit 5: Y0 */
     uint32_t next, end;                 /* dwords of indirect data */
     int16_t block[BLOCKS][64];
@@ -45,7 +45,7 @@ static struct sizes sizes_of(uint32_t mv_size) {
     }
 }
 
-/* `count` dwords to rows from `row` on, of which `rows` are cleared first. */
+/* Copies `count` dwords to rows from `row` on.  The first `rows` of them are cleared before. */
 static void place(struct macroblock *mb, uint32_t row, uint32_t rows, uint32_t count) {
     for (uint32_t r = row; r < row + rows && r < G4_MEDIA_ROWS; r++) {
         memset(mb->root->data[r], 0, sizeof mb->root->data[r]);
@@ -55,7 +55,7 @@ static void place(struct macroblock *mb, uint32_t row, uint32_t rows, uint32_t c
     }
 }
 
-/* Motion vectors and weights; the row where the residual starts. */
+/* Places motion vectors and weights.  Returns the row where the residual starts. */
 static uint32_t place_vectors(struct macroblock *mb) {
     const struct g4_vfe_state_ex *const more = &mb->media->vfe.more;
     const bool any = more->indirect_sub_field_present_flag != G4_INDIRECT_SUB_FIELD_PRESENT_NO_MV;
@@ -74,7 +74,7 @@ static uint32_t place_vectors(struct macroblock *mb) {
     return 1 + residual_at;
 }
 
-/* Where the residual lies (spec/70 2.5, 2.8). */
+/* Finds the residual in the indirect data. */
 static void find_residual(struct macroblock *mb) {
     const struct g4_vfe_state_ex *const more = &mb->media->vfe.more;
     mb->next = more->residual_data_fixed_source_offset_flag ? more->residual_data_source_offset : (mb->next + 7) & ~7u;
@@ -106,7 +106,7 @@ static int16_t *quarter(int16_t *block, unsigned sub) {
     return block + 8 * 4 * (sub / 2) + 4 * (sub % 2);
 }
 
-/* Four 4x4 blocks, whose coded bits are `coded` from bit 3 down; `dc` overrides their first coefficients. */
+/* Transforms four 4x4 blocks, whose coded bits are `coded` from bit 3 down; `dc` overrides their first coefficients. */
 static void quarters(struct macroblock *mb, unsigned b, uint32_t coded, const int16_t *dc) {
     for (unsigned sub = 0; sub < 4; sub++) {
         int16_t *const block = quarter(mb->block[b], sub);
@@ -144,7 +144,7 @@ static void luma(struct macroblock *mb) {
             }
             continue;
         }
-        int16_t own[4]; /* the DC matrix is in raster order over the macroblock */
+        int16_t own[4]; /* the DC matrix is in raster order of the macroblock */
         for (unsigned sub = 0; sub < 4; sub++) {
             own[sub] = out[4 * (2 * (b / 2) + sub / 2) + 2 * (b % 2) + sub % 2];
         }
@@ -174,7 +174,7 @@ static bool is_pcm(const struct macroblock *mb) {
     return mb->mode.intra_mb_flag && mb->mode.mb_type == I_PCM;
 }
 
-/* `bytes` of a block as they are; absent blocks stay zero. */
+/* Copies `bytes` of each block without a transform; absent blocks stay zero. */
 static void copy_blocks(struct macroblock *mb, uint32_t present, size_t bytes) {
     for (unsigned b = 0; b < BLOCKS; b++) {
         if (!(present >> (BLOCKS - 1 - b) & 1)) {
@@ -195,7 +195,7 @@ static void put_residual(struct macroblock *mb, uint32_t row) {
     }
 }
 
-/* The inline data as the thread gets it: without what VFE uses up (spec/70 2.10). */
+/* Copies the inline data to the thread, without the parts that VFE consumes. */
 static void put_inline(struct macroblock *mb, const struct g4_media_command *command, bool it) {
     uint32_t *const row = mb->root->data[0];
     struct g4_payload_avc_inline seen;
@@ -212,7 +212,7 @@ static void put_inline(struct macroblock *mb, const struct g4_media_command *com
         seen.coded_block_cr = mb->coded & 1;
     }
     g4_payload_avc_inline_pack(&seen, g4_media_context(mb->media)->gen, row);
-    memcpy(row + 3, command->words + 3, 3 * sizeof *row); /* intra and inter share these bits */
+    memcpy(row + 3, command->words + 3, 3 * sizeof *row); /* intra and inter macroblocks share these bits */
 }
 
 static uint32_t pattern_of(const struct g4_media_command *command, uint32_t gen) {

@@ -1,5 +1,5 @@
 /*
- * The media pipeline as the device sees it: commands in, state read when an object needs it, ends and hangs.
+ * Entry points of the media pipeline: commands, the state that objects read, ends and hangs.
  */
 #include "media/media.h"
 
@@ -12,7 +12,7 @@
 
 enum {
     MILLION = 1000000,
-    DEFAULT_MILLIONS = 1000, /* instructions after a command, before it counts as a hang */
+    DEFAULT_MILLIONS = 1000, /* instructions after a command until it counts as a hang */
 };
 
 struct g4_media *g4_media_new(const struct g4_context *ctx, struct g4_port *port, struct g4_kernel_cache *kernels,
@@ -67,11 +67,11 @@ static void unpack_remap(struct g4_vfe *vfe, const struct g4_quirks *quirks) {
 
     memcpy(vfe->remap, is_vld ? vld : more, sizeof vfe->remap);
     for (uint8_t i = 0; i < 16 && !quirks->vfe_has_remap_table; i++) {
-        vfe->remap[i] = i; /* 965GM has no table */
+        vfe->remap[i] = i; /* the 965GM has no table */
     }
 }
 
-/* Read at the first object after MEDIA_STATE_POINTERS, kept with the context (spec/70 3.1). */
+/* Reads the state at the first object after MEDIA_STATE_POINTERS; it is kept with the context. */
 static void latch(struct g4_media *media) {
     struct g4_state *const state = g4_media_context(media)->state;
     struct g4_port *const port = media->port;
@@ -105,7 +105,7 @@ static bool mode_allowed(const struct g4_media *media, uint32_t code) {
         return true;
     case G4_VFE_MODE_IS:
         return !ex;
-    case G4_VFE_MODE_VLD: /* 965G has no such mode (spec/70 1) */
+    case G4_VFE_MODE_VLD: /* the 965G has no such mode */
         return !ex && !prt && quirks->vfe_has_vld;
     case G4_VFE_MODE_AVC_IT:
     case G4_VFE_MODE_AVC_MC:
@@ -153,7 +153,7 @@ static struct g4_media_command parse(const uint32_t *words, uint32_t dwords, uin
     return command;
 }
 
-/* The object's data with zeros behind it; beyond the upper bound there are only zeros, too. */
+/* Reads the object's data and adds zeros; data beyond the upper bound is zero, too. */
 static void fetch_indirect(struct g4_media *media, const struct g4_media_command *command) {
     const struct g4_state *const state = g4_media_context(media)->state;
     const uint32_t address = state->indirect_object_base + command->indirect_start;
@@ -241,7 +241,7 @@ enum g4_status g4_media_object(struct g4_media *media, const uint32_t *command, 
     media->command = address;
     enter(media, fault);
     enum g4_status status = G4_OK;
-    if (media->ctx->state->media_pointers_new) { /* threads on their way still belong to the old state */
+    if (media->ctx->state->media_pointers_new) { /* running threads still belong to the old state */
         status = g4_vfe_release_held(media);
         if (status == G4_OK) {
             status = g4_ts_run(media, false);

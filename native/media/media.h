@@ -1,7 +1,7 @@
 /*
- * The media pipeline: VFE makes root threads out of MEDIA_OBJECTs, the thread spawner (TS) keeps queues and starts
- * them, threads run interleaved (G45v2 chapter 10, spec/70).  One of it in a device; what belongs to a hardware context
- * is in struct g4_state.
+ * The media pipeline: VFE makes root threads from MEDIA_OBJECTs, the thread spawner (TS) queues and starts them,
+ * threads run interleaved (G45 PRM vol. 2, 10).  A device has one; the state of a hardware context is in struct
+ * g4_state.
  */
 #ifndef G4_MEDIA_MEDIA_H
 #define G4_MEDIA_MEDIA_H
@@ -12,35 +12,35 @@
 #include "media/vld.h"
 
 enum {
-    G4_MEDIA_ROWS = G4_GRF_COUNT, /* no thread can take more */
-    G4_MEDIA_ROOTS = 64,          /* VFE has at most as many URB entries */
-    G4_MEDIA_CHILDREN = 8,        /* depth of the child queue (spec/70 3.6) */
-    G4_MEDIA_THREADS = 50,        /* hardware threads of the largest part */
+    G4_MEDIA_ROWS = G4_GRF_COUNT, /* the most rows of a thread */
+    G4_MEDIA_ROOTS = 64,          /* the most URB entries of VFE */
+    G4_MEDIA_CHILDREN = 8,        /* depth of the child queue */
+    G4_MEDIA_THREADS = 50,        /* hardware threads of the largest chip */
     G4_MEDIA_FFTIDS = 64,
     G4_MEDIA_URB_ROWS = 2 * 384,
-    G4_MEDIA_INDIRECT = 1 << 17, /* the length field has 17 bits */
+    G4_MEDIA_INDIRECT = 1 << 17, /* limit of the 17-bit length field */
     G4_MEDIA_NO_ENTRY = G4_MEDIA_ROOTS,
 };
 
-/* The state VFE works with, read at the first object after MEDIA_STATE_POINTERS. */
+/* The state of VFE, read at the first object after MEDIA_STATE_POINTERS. */
 struct g4_vfe {
     struct g4_vfe_state state;
-    bool extended;               /* VLD_STATE or VFE_STATE_EX is there */
-    struct g4_vld_state vld;     /* in VLD mode */
-    struct g4_vfe_state_ex more; /* in all others */
-    uint8_t remap[16];           /* descriptor numbers */
+    bool extended;               /* VLD_STATE or VFE_STATE_EX is present */
+    struct g4_vld_state vld;     /* of VLD mode */
+    struct g4_vfe_state_ex more; /* of all other modes */
+    uint8_t remap[16];           /* interface descriptor numbers */
 };
 
-/* A root thread on its way from VFE to TS. */
+/* A root thread in the queue from VFE to TS. */
 struct g4_media_root {
-    uint32_t mode;         /* what made it: enum g4_vfe_mode */
+    uint32_t mode;         /* enum g4_vfe_mode at its creation */
     uint32_t descriptor;   /* graphics address */
-    uint32_t thread_count; /* the debug counter's value */
-    uint32_t entry;        /* of the URB, or G4_MEDIA_NO_ENTRY */
-    bool synchronized;     /* SRT */
-    bool fence;            /* PRT_Fence */
+    uint32_t thread_count; /* value of the debug counter */
+    uint32_t entry;        /* URB entry, or G4_MEDIA_NO_ENTRY */
+    bool synchronized;     /* synchronized root thread */
+    bool fence;            /* parent root thread with a fence (PRT_Fence) */
     uint32_t rows;
-    uint32_t data[G4_MEDIA_ROWS][8]; /* what follows the constants */
+    uint32_t data[G4_MEDIA_ROWS][8]; /* registers after the constants */
 };
 
 /* A macroblock of VC1-IT that waits for its right-hand neighbour. */
@@ -54,11 +54,11 @@ struct g4_media_vc1 {
     int16_t block[6][64];
 };
 
-/* What a thread asked TS to start. */
+/* A spawn request of a thread. */
 struct g4_media_spawn {
-    bool root;           /* release a synchronized root thread, else a child */
+    bool root;           /* true: releases a synchronized root thread, false: starts a child */
     uint32_t descriptor; /* graphics address */
-    uint32_t row;        /* of the URB, 256 bits */
+    uint32_t row;        /* URB row of 256 bits */
     uint32_t length;     /* rows */
 };
 
@@ -67,14 +67,14 @@ struct g4_media;
 struct g4_media_thread {
     struct g4_media *media;
     enum {
-        G4_MEDIA_NOBODY,
+        G4_MEDIA_UNUSED,
         G4_MEDIA_ROOT,
         G4_MEDIA_CHILD
     } kind;
-    uint32_t fftid; /* of a root; also its scratch slot */
-    uint32_t slot;  /* where in the execution units */
-    bool said_end;  /* to TS */
-    bool stalled;   /* its spawn message waits for room in the queue */
+    uint32_t fftid; /* of roots; also the scratch slot */
+    uint32_t slot;  /* position in the execution units */
+    bool has_ended; /* has told TS that it ends */
+    bool stalled;   /* its spawn message waits because the queue is full */
     struct g4_media_spawn pending;
 };
 
@@ -96,13 +96,13 @@ struct g4_media {
     struct g4_vfe vfe;
     uint32_t debug_counter;
     uint32_t indirect_length;
-    uint8_t *indirect; /* the running object's data, with zeros behind */
+    uint8_t *indirect; /* data of the current object, followed by zeros */
     struct g4_media_vc1 vc1;
 
     uint32_t urb[G4_MEDIA_URB_ROWS][8];
     uint64_t entries_used;
 
-    /* TS */
+    /* The members below belong to the thread spawner. */
     struct g4_media_root root[G4_MEDIA_ROOTS]; /* a ring */
     uint32_t roots_first, roots;
     struct g4_media_spawn child[G4_MEDIA_CHILDREN]; /* a ring */
@@ -114,7 +114,7 @@ struct g4_media {
     struct g4_media_unit unit[G4_MEDIA_THREADS];
     uint8_t order[G4_MEDIA_THREADS]; /* units with threads, oldest first */
     uint32_t units;
-    struct g4_fault *fault; /* of the running call */
+    struct g4_fault *fault; /* fault of the current call */
 
     struct g4_vld_tables tables;
     struct g4_media_payload *watched;
@@ -128,7 +128,7 @@ struct g4_media *g4_media_new(const struct g4_context *ctx, struct g4_port *port
                               struct g4_worker *worker);
 void g4_media_free(struct g4_media *media);
 
-/* The functions of api/media.h, without what the device does afterwards. */
+/* The functions of api/media.h; draw/media.c calls them and then collects counts and reports. */
 enum g4_status g4_media_object(struct g4_media *media, const uint32_t *command, uint32_t dwords, uint32_t address,
                                struct g4_fault *fault);
 enum g4_status g4_media_run(struct g4_media *media, bool finish, struct g4_fault *fault);
@@ -142,14 +142,14 @@ static inline const struct g4_context *g4_media_context(const struct g4_media *m
     return media->ctx;
 }
 
-/* A field of the state, or of a command, that cannot be used. */
+/* Reports a field of the state, or of a command, that is not usable. */
 static inline void g4_media_bad(const struct g4_media *media, uint32_t value) {
     g4_report(media->log, G4_EVENT_BAD_STATE, media->command, value);
 }
 
 static inline uint32_t g4_media_dword(const struct g4_media *media, uint32_t index) {
     uint32_t value = 0;
-    if (index < G4_MEDIA_INDIRECT / 4) { /* zeros lie behind the data */
+    if (index < G4_MEDIA_INDIRECT / 4) { /* zeros follow the data */
         memcpy(&value, media->indirect + 4 * (size_t)index, sizeof value);
     }
     return value;
@@ -157,7 +157,7 @@ static inline uint32_t g4_media_dword(const struct g4_media *media, uint32_t ind
 
 /* ---- VFE: vfe.c ---- */
 
-/* An object as its command says, whichever of the three it is. */
+/* The contents of any of the three object commands. */
 struct g4_media_command {
     uint32_t object_id;
     uint32_t descriptor_offset;
@@ -168,9 +168,9 @@ struct g4_media_command {
     uint32_t count;
 };
 
-/* The value of the debug counter for the next thread. */
+/* Returns the value of the debug counter for the next thread. */
 uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *command);
-/* Which descriptor an object names, as a graphics address. */
+/* Returns the graphics address of an object's descriptor. */
 uint32_t g4_vfe_descriptor(const struct g4_media *media, uint32_t number);
 
 enum g4_status g4_vfe_generic(struct g4_media *media, const struct g4_media_command *command);
@@ -178,40 +178,40 @@ enum g4_status g4_vfe_is(struct g4_media *media, const struct g4_media_command *
 enum g4_status g4_vfe_vld(struct g4_media *media, const struct g4_media_command *command);
 enum g4_status g4_vfe_avc(struct g4_media *media, const struct g4_media_command *command);
 enum g4_status g4_vfe_vc1(struct g4_media *media, const struct g4_media_command *command);
-/* Nothing comes after the macroblock that is kept back. */
+/* Completes the macroblock of VC1-IT that is held back, because none follows. */
 enum g4_status g4_vfe_release_held(struct g4_media *media);
 
-/* A root that is not yet in the queue, with nothing but its descriptor and count; NULL: see the status. */
+/* Begins a root thread with only its descriptor and count set; it is not queued yet.  NULL: see the status. */
 struct g4_media_root *g4_vfe_new_root(struct g4_media *media, const struct g4_media_command *command,
                                       uint32_t descriptor, enum g4_status *status);
-/* Words into rows from `row` on, zeros up to a whole one; the next row. */
+/* Copies words to rows from `row` on and pads the last one with zeros.  Returns the next row. */
 uint32_t g4_vfe_fill(struct g4_media *media, struct g4_media_root *root, uint32_t row, const void *data, size_t size);
 
 /* ---- TS: spawner.c ---- */
 
-/* The next free place of the root queue, with an URB entry; waits for both.  It may be filled and left, as long as
- * g4_ts_put does not say that it is complete.  NULL: see the status. */
+/* Returns the next free root of the queue, with an URB entry; waits for both.  It may be filled and abandoned until
+ * g4_ts_put() queues it.  NULL: see the status. */
 struct g4_media_root *g4_ts_take(struct g4_media *media, enum g4_status *status);
-/* What g4_ts_take gave is complete. */
+/* Queues the root that g4_ts_take() returned. */
 void g4_ts_put(struct g4_media *media);
-/* Run what can run.  `finish`: until all threads have ended, and a deadlock is a hang. */
+/* Runs threads until none can continue.  `finish`: until all have ended; a deadlock is a hang. */
 enum g4_status g4_ts_run(struct g4_media *media, bool finish);
-/* Forget all threads. */
+/* Drops all threads. */
 void g4_ts_clear(struct g4_media *media);
-/* A spawner message of thread t. */
+/* Handles a spawner message of thread t. */
 void g4_ts_message(struct g4_gang *gang, int t, const struct g4_send *send, const uint32_t *header);
 
 /* ---- threads: threads.c ---- */
 
-/* Start roots (one or several with the same descriptor), or a child. */
+/* Starts roots, one or several with the same descriptor, or a child. */
 enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_media_root *const *root, uint32_t count,
                                     const struct g4_media_spawn *release);
 enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_media_spawn *spawn);
-/* Give every thread that can run a turn; *progress: one did. */
+/* Gives every runnable thread a turn; *progress: at least one ran. */
 enum g4_status g4_media_turn(struct g4_media *media, bool *progress);
 uint32_t g4_media_slots_free(const struct g4_media *media);
 
-/* Lowest clear bit below `count`, or `count`. */
+/* The lowest clear bit below `count`, else `count`. */
 static inline uint32_t g4_first_free(uint64_t used, uint32_t count) {
     const uint32_t first = ~used ? (uint32_t)__builtin_ctzll(~used) : 64;
     return first < count ? first : count;

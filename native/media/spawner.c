@@ -1,10 +1,11 @@
 /*
- * The thread spawner's queues: root threads from VFE, children from messages, and who goes first (spec/70 3.6).
+ * The thread spawner's queues: root threads from VFE, children from messages, and their order (G45 PRM vol. 2,
+ * 10.5).
  */
 #include "media/media.h"
 
 enum {
-    QUIET_ROUNDS = 64 /* turns for threads that poll, when nobody asks for the end of all */
+    QUIET_ROUNDS = 64 /* turns for polling threads while the end of all threads is not required */
 };
 
 static uint32_t entry_count(const struct g4_media *media) {
@@ -34,7 +35,7 @@ static void push_child(struct g4_media *media, const struct g4_media_spawn *spaw
     media->child[(media->children_first + media->children++) % G4_MEDIA_CHILDREN] = *spawn;
 }
 
-/* Messages that found the queue full enter it in the order of their threads. */
+/* Moves messages that found the queue full into it, in the order of their threads. */
 static void unstall(struct g4_media *media) {
     for (uint32_t u = 0; u < media->units; u++) {
         struct g4_media_unit *const unit = &media->unit[media->order[u]];
@@ -51,23 +52,23 @@ static void unstall(struct g4_media *media) {
 
 /* ---- starting threads ---- */
 
-/* How many roots may start now. */
-static uint32_t room_for_roots(const struct g4_media *media) {
+/* The number of roots that may start now. */
+static uint32_t root_capacity(const struct g4_media *media) {
     const uint32_t most = media->vfe.state.maximum_number_of_threads;
     const uint32_t limit = most < G4_MEDIA_FFTIDS ? most : G4_MEDIA_FFTIDS;
-    const uint32_t room = media->live_roots < limit ? limit - media->live_roots : 0;
+    const uint32_t capacity = media->live_roots < limit ? limit - media->live_roots : 0;
     const uint32_t slots = g4_media_slots_free(media);
-    return room < slots ? room : slots;
+    return capacity < slots ? capacity : slots;
 }
 
-/* Roots at the head of the queue that can start together. */
-static uint32_t alike(const struct g4_media *media) {
+/* The number of roots at the head of the queue that can start together. */
+static uint32_t count_similar_roots(const struct g4_media *media) {
     const struct g4_media_root *const first = &media->root[media->roots_first];
-    const uint32_t room = room_for_roots(media);
+    const uint32_t capacity = root_capacity(media);
     uint32_t most = media->roots < G4_GANG_THREADS ? media->roots : G4_GANG_THREADS;
     uint32_t count = 1;
 
-    most = most < room ? most : room;
+    most = most < capacity ? most : capacity;
     while (count < most && !first->fence) {
         const struct g4_media_root *const next = &media->root[(media->roots_first + count) % G4_MEDIA_ROOTS];
         if (next->descriptor != first->descriptor || next->synchronized || next->fence) {
@@ -80,7 +81,7 @@ static uint32_t alike(const struct g4_media *media) {
 
 static enum g4_status start_roots(struct g4_media *media, bool *progress) {
     const struct g4_media_root *group[G4_GANG_THREADS];
-    const uint32_t count = alike(media);
+    const uint32_t count = count_similar_roots(media);
 
     for (uint32_t i = 0; i < count; i++) {
         group[i] = &media->root[(media->roots_first + i) % G4_MEDIA_ROOTS];
@@ -92,7 +93,7 @@ static enum g4_status start_roots(struct g4_media *media, bool *progress) {
     return status;
 }
 
-/* A synchronized root thread and the message that releases it wait for each other at the heads of their queues. */
+/* Starts a synchronized root thread with the message that releases it, both at the heads of their queues. */
 static enum g4_status start_pair(struct g4_media *media, bool *progress) {
     const struct g4_media_root *const root = first_root(media);
     const struct g4_media_spawn release = *first_child(media);
@@ -105,7 +106,7 @@ static enum g4_status start_pair(struct g4_media *media, bool *progress) {
     return status;
 }
 
-/* Children before roots. */
+/* Starts threads, children before roots. */
 static enum g4_status dispatch(struct g4_media *media, bool *progress) {
     enum g4_status status = G4_OK;
 
@@ -113,7 +114,7 @@ static enum g4_status dispatch(struct g4_media *media, bool *progress) {
         unstall(media);
         const bool child = media->children > 0 && !first_child(media)->root;
         const bool release = media->children > 0 && first_child(media)->root;
-        const bool root = media->roots > 0 && !media->fenced && room_for_roots(media) > 0;
+        const bool root = media->roots > 0 && !media->fenced && root_capacity(media) > 0;
         if (child && g4_media_slots_free(media) > 0) {
             const struct g4_media_spawn spawn = *first_child(media);
             pop_child(media);
@@ -139,7 +140,7 @@ static enum g4_status round_of(struct g4_media *media, bool *progress) {
     return status;
 }
 
-/* Everybody waits, and nothing that could still happen here would wake them. */
+/* Reports a hang: all threads wait, and no event is left that could wake them. */
 static enum g4_status deadlock(struct g4_media *media) {
     struct g4_fault *const fault = media->fault;
 
@@ -195,7 +196,7 @@ struct g4_media_root *g4_ts_take(struct g4_media *media, enum g4_status *status)
     }
 }
 
-/* Children may be handed what VFE has written, so it is really there. */
+/* Writes the entry to the URB, because parents may pass it to children. */
 static void write_entry(struct g4_media *media, const struct g4_media_root *root) {
     const uint32_t first = 2 * root->entry * media->vfe.state.urb_entry_allocation_size;
     for (uint32_t r = 0; r < root->rows && first + r < G4_MEDIA_URB_ROWS; r++) {
@@ -232,7 +233,7 @@ static void dereference(struct g4_media *media, const struct g4_gang *gang, int 
     const uint32_t entry = handle / units;
 
     if (!media->vfe.state.children_present) {
-        return; /* it was given back when the thread started */
+        return; /* it was released when the thread started */
     }
     if (handle % units || entry >= G4_MEDIA_ROOTS || !(media->entries_used >> entry & 1)) {
         g4_report(media->log, G4_EVENT_URB_PROTOCOL, g4_gang_address(gang, t), handle);
@@ -244,7 +245,7 @@ static void dereference(struct g4_media *media, const struct g4_gang *gang, int 
 static void spawn(struct g4_media_thread *thread, struct g4_gang *gang, int t,
                   const struct g4_thread_spawner_message_header *header, bool root) {
     struct g4_media *const media = thread->media;
-    const struct g4_media_spawn wanted = {
+    const struct g4_media_spawn request = {
         .root = root,
         .descriptor = gang->dispatch->general_state_base + header->interface_descriptor_pointer,
         .row = 2 * header->dispatch_urb_handle + header->urb_handle_offset,
@@ -252,10 +253,10 @@ static void spawn(struct g4_media_thread *thread, struct g4_gang *gang, int t,
     };
     media->fenced = false;
     if (media->children < G4_MEDIA_CHILDREN) {
-        push_child(media, &wanted);
+        push_child(media, &request);
         return;
     }
-    thread->pending = wanted;
+    thread->pending = request;
     thread->stalled = true;
     gang->stalled |= (uint8_t)(1u << t);
 }
@@ -275,5 +276,5 @@ void g4_ts_message(struct g4_gang *gang, int t, const struct g4_send *send, cons
     if (message.dereference_target == G4_DEREFERENCE_TARGET_DEREFERENCE_URB_HANDLE) {
         dereference(thread->media, gang, t, fields.dispatch_urb_handle);
     }
-    thread->said_end |= send->eot;
+    thread->has_ended |= send->eot;
 }

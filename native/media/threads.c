@@ -1,6 +1,6 @@
 /*
- * Threads of the media pipeline: their registers, their turns, their end.  Roots with the same descriptor run as a
- * gang; all others alone (spec/70 2.10, 2.11, 3.6; DESIGN.md "Media").
+ * Threads of the media pipeline: registers, turns and ends.  Roots with the same descriptor run as a gang, all
+ * others alone (G45 PRM vol. 2, 10.5).
  */
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@
 #include "media/media.h"
 
 enum {
-    TURN = 20000,  /* instructions of a gang before others get their turn */
-    GRF_UNIT = 16, /* registers are allocated by so many (spec/70 2.6) */
+    TURN = 20000,  /* instructions of a gang until the next gang's turn */
+    GRF_UNIT = 16, /* registers are allocated in units of 16 */
 };
 
 static uint32_t thread_slots(const struct g4_media *media) {
@@ -28,7 +28,7 @@ uint32_t g4_media_slots_free(const struct g4_media *media) {
 
 /* ---- where threads are ---- */
 
-/* Threads are dealt to the execution units in turn. */
+/* Threads are assigned to the execution units in turn. */
 static uint32_t identity(const struct g4_chip *chip, uint32_t slot) {
     const uint32_t units = chip->execution_units;
     return slot % units << 8 | slot / units;
@@ -56,7 +56,7 @@ static struct g4_media_unit *unused_unit(struct g4_media *media) {
         struct g4_media_unit *const unit = &media->unit[u];
         bool used = false;
         for (int t = 0; t < G4_GANG_THREADS; t++) {
-            used |= unit->thread[t].kind != G4_MEDIA_NOBODY;
+            used |= unit->thread[t].kind != G4_MEDIA_UNUSED;
         }
         if (used) {
             continue;
@@ -76,11 +76,11 @@ static struct g4_media_unit *unused_unit(struct g4_media *media) {
 
 static void read_descriptor(struct g4_media *media, uint32_t address, struct g4_interface_descriptor *descriptor) {
     uint32_t dw[4] = {0};
-    (void)g4_mem_read(media->port, address, dw, sizeof dw); /* what is missing is in the port's log */
+    (void)g4_mem_read(media->port, address, dw, sizeof dw); /* missing memory is in the port's log */
     g4_interface_descriptor_unpack(dw, g4_media_context(media)->gen, descriptor);
 }
 
-/* Everything but where tables are, which roots and children learn in different ways. */
+/* The dispatch without binding table and samplers, which roots and children receive in different ways. */
 static struct g4_dispatch dispatch_of(const struct g4_media *media, const struct g4_interface_descriptor *descriptor) {
     const struct g4_state *const state = g4_media_context(media)->state;
     const struct g4_vfe_state *const vfe = &media->vfe.state;
@@ -102,7 +102,7 @@ static struct g4_dispatch dispatch_of(const struct g4_media *media, const struct
     };
 }
 
-/* Threads 0 to count - 1 exist, their registers are empty. */
+/* Sets up threads 0 to count - 1 with empty registers. */
 static void begin(struct g4_media *media, struct g4_media_unit *unit, uint32_t count, int kind) {
     struct g4_gang *const gang = unit->gang;
 
@@ -124,7 +124,7 @@ static void begin(struct g4_media *media, struct g4_media_unit *unit, uint32_t c
     }
 }
 
-/* One register of the payload; what does not fit is reported. */
+/* Writes one register of the payload; registers beyond the limit are reported. */
 static void put_row(const struct g4_media *media, const struct g4_media_unit *unit, uint32_t t, uint32_t reg,
                     const uint32_t *row) {
     if (reg < unit->dispatch.grf_count && reg < G4_GRF_COUNT) {
@@ -147,7 +147,7 @@ static uint32_t put_urb(const struct g4_media *media, const struct g4_media_unit
     return reg;
 }
 
-/* Remember a payload for those who look on. */
+/* Records a payload for g4_device_media_watch(). */
 static void watch(struct g4_media *media, const struct g4_media_unit *unit, uint32_t t, uint32_t mode,
                   uint32_t descriptor, uint32_t first, uint32_t end) {
     if (media->watched_count < media->watched_capacity) {
@@ -221,7 +221,7 @@ static enum g4_status notify_start(const struct g4_media *media, const struct g4
     return hooks->threads_started(hooks, unit->gang, start, count);
 }
 
-/* ---- attention (965v4 3.5) ---- */
+/* ---- attention (965 PRM vol. 4, 3.5) ---- */
 
 uint64_t g4_media_attention(const struct g4_media *media, uint64_t clear, uint64_t *data) {
     const uint32_t per_unit = media->ctx->model->chip->threads_per_unit;
@@ -271,7 +271,7 @@ enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_medi
     return notify_start(media, unit, (int)count);
 }
 
-/* R0 is what the parent has written, tables included; constants go between it and the rest (spec/70 2.11). */
+/* The parent wrote R0, tables included; constants go between R0 and the rest. */
 enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_media_spawn *spawn) {
     struct g4_media_unit *const unit = unused_unit(media);
     struct g4_interface_descriptor descriptor;
@@ -308,7 +308,7 @@ static void end_thread(struct g4_media *media, const struct g4_media_unit *unit,
     if (thread.kind == G4_MEDIA_CHILD) {
         return;
     }
-    if (!thread.said_end) { /* TS never hears of it: what the thread holds is lost (spec/70 2.12) */
+    if (!thread.has_ended) { /* TS does not learn of the end: the thread's resources are lost */
         g4_report(media->log, G4_EVENT_THREAD_LEAK, unit->dispatch.kernel_address, thread.fftid);
         return;
     }
@@ -316,11 +316,11 @@ static void end_thread(struct g4_media *media, const struct g4_media_unit *unit,
     media->live_roots--;
 }
 
-/* Take threads that have ended off the books; false: others are left. */
+/* Removes threads that have ended.  False: others are left. */
 static bool retire(struct g4_media *media, struct g4_media_unit *unit) {
     bool empty = true;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
-        if (unit->thread[t].kind == G4_MEDIA_NOBODY) {
+        if (unit->thread[t].kind == G4_MEDIA_UNUSED) {
             continue;
         }
         if (unit->gang->live >> t & 1) {

@@ -70,10 +70,10 @@ static void hadamard4(const int32_t in[4], int32_t out[4]) {
 }
 
 enum {
-    QP_STEPS = 16 /* of a factor two: more do not fit into what is stored */
+    QP_STEPS = 16 /* steps of a factor of two; more do not fit the stored result */
 };
 
-/* Shifts by guest values: on 64 bits, and never too far. */
+/* Shifts by guest values use 64 bits and limited distances. */
 static int16_t scaled_luma(int32_t f, uint32_t level_scale, uint32_t qp) {
     const int64_t product = (int64_t)f * level_scale;
     const uint32_t step = qp / 6 < QP_STEPS ? qp / 6 : QP_STEPS;
@@ -118,7 +118,7 @@ void g4_avc_chroma_dc(const int16_t in[4], uint32_t level_scale, uint32_t qp, in
 
 /* ---- VC-1 ---- */
 
-/* Basis vectors: row u is what coefficient u adds to the samples. */
+/* Basis vectors: row u is the contribution of coefficient u to the samples. */
 static const int8_t vc1_8[8][8] = {
     {12, 12, 12, 12, 12, 12, 12, 12}, {16, 15, 9, 4, -4, -9, -15, -16},     {16, 6, -6, -16, -16, -6, 6, 16},
     {15, -4, -16, -9, 9, 16, 4, -15}, {12, -12, -12, 12, 12, -12, -12, 12}, {9, -16, 4, 15, -15, -4, 16, -9},

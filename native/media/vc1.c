@@ -1,15 +1,16 @@
 /*
- * VC1-IT mode: transforms by sub-block, smoothing of vertical block edges, one macroblock late (spec/70 2.10, 3.5).
+ * VC1-IT mode (G45 PRM vol. 2, 10.7.3): transforms by sub-block and smoothing of vertical block edges, one
+ * macroblock late.
  */
 #include "media/media.h"
 #include "media/transform.h"
 
 enum {
     BLOCKS = 6,
-    INLINE = 9, /* dwords, in two registers; the manual's own figures disagree */
+    INLINE = 9, /* dwords, in two registers; the figures of the manual disagree with each other */
 };
 
-/* How an 8x8 block is divided, by its partition code. */
+/* Sub-blocks of an 8x8 block by its partition code. */
 static const struct { unsigned columns, rows, count; } partition[4] = {{8, 8, 1}, {8, 4, 2}, {4, 8, 2}, {4, 4, 4}};
 
 struct code {
@@ -42,7 +43,7 @@ static void take_block(struct g4_media *media, uint32_t *next, struct code code,
     }
 }
 
-/* Edges with the macroblock to the left, which has been kept back, and inside. */
+/* Smooths the edges with the macroblock to the left, which was held back, and those inside. */
 static void smooth(struct g4_media_vc1 *now, struct g4_media_vc1 *left, const struct g4_media_inline_vc1_it *mode) {
     const bool edge[BLOCKS] = {mode->edge_mask_left_y0, mode->edge_mask_left_y1,     mode->edge_mask_left_y2,
                                mode->edge_mask_left_y3, mode->edge_mask_left_chroma, mode->edge_mask_left_chroma};

@@ -1,5 +1,5 @@
 /*
- * VFE's plain modes: generic objects, with their retained data, and the IS mode's coefficients (spec/70 3.2, 3.3, 3.7).
+ * VFE's generic mode, with retained data, and the coefficients of IS mode (G45 PRM vol. 2, 10.4.2).
  */
 #include "media/media.h"
 
@@ -8,7 +8,7 @@ enum {
     IS_BLOCKS = 6,
 };
 
-/* Value, then increment (spec/70 3.7). */
+/* Returns the value, then increments (G45 PRM vol. 2, 10.4.3). */
 uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *command) {
     const struct g4_vfe *const vfe = &media->vfe;
     struct g4_state *const state = g4_media_context(media)->state;
@@ -60,14 +60,14 @@ struct g4_media_root *g4_vfe_new_root(struct g4_media *media, const struct g4_me
 
 uint32_t g4_vfe_fill(struct g4_media *media, struct g4_media_root *root, uint32_t row, const void *data, size_t size) {
     const size_t rows = (size + ROW_BYTES - 1) / ROW_BYTES;
-    const size_t room = row < G4_MEDIA_ROWS ? G4_MEDIA_ROWS - row : 0;
+    const size_t capacity = row < G4_MEDIA_ROWS ? G4_MEDIA_ROWS - row : 0;
 
-    if (rows > room) {
+    if (rows > capacity) {
         g4_media_bad(media, (uint32_t)(row + rows));
-        size = room * ROW_BYTES;
+        size = capacity * ROW_BYTES;
     }
     if (size) {
-        const size_t fit = rows < room ? rows : room;
+        const size_t fit = rows < capacity ? rows : capacity;
         memset(root->data[row], 0, fit * ROW_BYTES);
         memcpy(root->data[row], data, size);
         row += (uint32_t)fit;
@@ -76,13 +76,13 @@ uint32_t g4_vfe_fill(struct g4_media *media, struct g4_media_root *root, uint32_
     return row;
 }
 
-/* The descriptor of an object, through the table of the extended state (spec/70 3.2). */
+/* The descriptor number of an object, through the table of the extended state. */
 static uint32_t remapped(const struct g4_vfe *vfe, uint32_t offset) {
     const bool remaps = vfe->extended && vfe->state.vfe_mode != G4_VFE_MODE_VLD && offset < 16;
     return remaps ? vfe->remap[offset] : offset;
 }
 
-/* The last 256 bits of an object's data come first in that of the next one, which has them in its length. */
+/* The last 256 bits of an object's data precede the data of the next one, whose length includes them. */
 static void retain(struct g4_media *media, const struct g4_media_command *command) {
     struct g4_state *const state = g4_media_context(media)->state;
 
@@ -100,7 +100,7 @@ enum g4_status g4_vfe_generic(struct g4_media *media, const struct g4_media_comm
     if (!root) {
         return status;
     }
-    root->mode = G4_VFE_MODE_GENERIC; /* also of MEDIA_OBJECT_PRT in other modes */
+    root->mode = G4_VFE_MODE_GENERIC; /* MEDIA_OBJECT_PRT is generic in all modes */
     uint32_t row = g4_vfe_fill(media, root, 0, command->words, command->count * sizeof *command->words);
     if (command->indirect_length) {
         uint32_t length = media->indirect_length;
@@ -135,7 +135,7 @@ enum g4_status g4_vfe_is(struct g4_media *media, const struct g4_media_command *
     for (int b = 0; b < IS_BLOCKS; b++) {
         int16_t block[64] = {0};
         bool end = !coded[b];
-        while (!end && at < units) { /* data that runs out ends the block */
+        while (!end && at < units) { /* the end of the data ends the block */
             const uint32_t dword = g4_media_dword(media, at++);
             struct g4_coefficient unit;
             g4_coefficient_unpack(&dword, g4_media_context(media)->gen, &unit);

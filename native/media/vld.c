@@ -9,9 +9,9 @@
 
 enum {
     BAD_CODE = 0xfffd, /* no code has this value */
-    NO_LIMIT = 127,    /* macroblock count of clients that do not count (decision 31) */
+    NO_LIMIT = 127,    /* macroblock count: no limit (docs/decisions.md 31) */
     LAST_COLUMN = 127, /* the origin has seven bits */
-    END_BITS = 23,     /* so many zeros end a slice */
+    END_BITS = 23,     /* number of zeros that end a slice */
     BLOCKS = 6,
     BLOCK_ROWS = 4,
 };
@@ -20,7 +20,7 @@ enum {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Every index that starts with a code gives that code. */
+/* Enters each code at every index that starts with it. */
 static void fill(struct g4_vlc *table, const struct g4_mpeg2_code *codes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const uint32_t spare = G4_VLC_BITS - codes[i].length;
@@ -31,7 +31,7 @@ static void fill(struct g4_vlc *table, const struct g4_mpeg2_code *codes, size_t
     }
 }
 
-/* By the number of leading zeros, then the bits from the first one on. */
+/* Enters codes by their number of leading zeros, then by the bits from the first one on. */
 static void fill_coefficients(struct g4_vlc *table, const struct g4_mpeg2_code *codes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const uint32_t used = 32 - (uint32_t)__builtin_clz(codes[i].bits);
@@ -149,7 +149,7 @@ static int32_t take_differential(struct slice *slice) {
     return take_bits(&slice->bits, 1) ? -1 : 1;
 }
 
-/* Into [-16 f, 16 f - 1]. */
+/* Wraps into [-16 f, 16 f - 1]. */
 static int32_t wrapped(int32_t v, uint32_t code) {
     const int32_t limit = 16 << (code - 1);
     if (v < -limit) {
@@ -188,7 +188,7 @@ static int32_t half(int32_t a) {
     return (a + (a > 0)) >> 1;
 }
 
-/* The vectors to the fields of the other parity. */
+/* Derives the vectors to the fields of opposite parity. */
 static void derive_dual_prime(const struct slice *slice, struct macroblock *mb, const int32_t dm[2]) {
     const int32_t x = mb->mv[0][0][0], y = mb->mv[0][0][1];
     const bool bottom = slice->state->picture_structure == G4_PICTURE_STRUCTURE_BOTTOM_FIELD;
@@ -228,7 +228,7 @@ static bool take_vectors(struct slice *slice, struct macroblock *mb, int s) {
     return true;
 }
 
-/* Concealment vectors move the predictors, but nobody is told of them (G45v2 10.4.2.3.4). */
+/* Concealment vectors update the predictors but are not passed to kernels (G45 PRM vol. 2, 10.4.2.3.4). */
 static bool take_concealment(struct slice *slice) {
     struct macroblock hidden = {.motion_type = slice->frame ? G4_MOTION_TYPE_FRAME_OR_16X8 : G4_MOTION_TYPE_FIELD};
     if (!take_vectors(slice, &hidden, 0)) {
@@ -272,8 +272,8 @@ static bool take_motion(struct slice *slice, struct macroblock *mb) {
 
 /* ---- coefficients, not yet quantised (ISO/IEC 13818-2, 7.2) ---- */
 
-/* The difference of a block's first coefficient to that of the block before; the base is 0, because kernels add the
- * middle of the range themselves. */
+/* Parses the first coefficient as a difference from that of the previous block.  Prediction starts at 0, because
+ * kernels add the middle of the range themselves. */
 static bool take_dc(struct slice *slice, unsigned component, int16_t *dc) {
     const uint32_t size = take_code(&slice->bits, slice->tables->dc_size[component > 0]);
     if (size == BAD_CODE) {
@@ -282,7 +282,7 @@ static bool take_dc(struct slice *slice, unsigned component, int16_t *dc) {
     const int32_t bits = (int32_t)take_bits(&slice->bits, size);
     const bool negative = size && !(bits >> (size - 1));
     slice->dc[component] += negative ? bits - ((1 << size) - 1) : bits;
-    slice->dc[component] = (int16_t)slice->dc[component]; /* no stream in the rules goes that far */
+    slice->dc[component] = (int16_t)slice->dc[component]; /* legal streams never exceed this range */
     *dc = (int16_t)slice->dc[component];
     return true;
 }
@@ -354,7 +354,7 @@ static uint32_t index_of(const struct slice *slice, const struct macroblock *mb)
     return index + (slice->frame && mb->dct_type == G4_DCT_TYPE_FIELD_DCT ? 8 : 0);
 }
 
-/* spec/70 3.4.6: the bit as it is, kernels and driver agree about what it means. */
+/* Passes the bit unchanged; kernels and driver agree on its meaning. */
 static bool second_field(const struct slice *slice) {
     const struct g4_vld_state *const state = slice->state;
     const uint32_t second = state->top_field_first ? G4_PICTURE_STRUCTURE_BOTTOM_FIELD : G4_PICTURE_STRUCTURE_TOP_FIELD;
@@ -398,7 +398,7 @@ static void describe(const struct slice *slice, const struct macroblock *mb, uin
     g4_payload_vld_r1_pack(&in, g4_media_context(slice->media)->gen, r1);
 }
 
-/* Complete the thread whose blocks are in place, and queue it. */
+/* Completes and queues the thread whose blocks are in place. */
 static void put_macroblock(struct slice *slice, const struct macroblock *mb, struct g4_media_root *root) {
     struct g4_media *const media = slice->media;
 
@@ -499,7 +499,7 @@ static bool take_blocks(struct slice *slice, const struct macroblock *mb, struct
     return true;
 }
 
-/* *good: the codes were legal. */
+/* Parses a macroblock.  *good: the codes were legal. */
 static enum g4_status take_macroblock(struct slice *slice, bool *good) {
     struct macroblock mb = {0};
     enum g4_status status = G4_OK;
@@ -520,7 +520,7 @@ static enum g4_status take_macroblock(struct slice *slice, bool *good) {
     return G4_OK;
 }
 
-/* How far the next macroblock is from the last one; 0: illegal code. */
+/* Parses the distance to the next macroblock; 0: illegal code. */
 static uint32_t take_increment(struct slice *slice) {
     uint32_t increment = 0;
     for (;;) {
@@ -541,13 +541,13 @@ static bool slice_ended(const struct slice *slice) {
     return slice->bits.at >= slice->bits.end || peek_bits(&slice->bits) >> (32 - END_BITS) == 0;
 }
 
-/* Illegal codes end the slice, what came before them stays (spec/70 3.4.1). */
+/* Parses a slice.  Illegal codes end it; the macroblocks before them stay. */
 static enum g4_status run_slice(struct slice *slice, uint32_t limit) {
     uint32_t done = 0;
 
     for (;;) {
         const uint32_t increment = take_increment(slice);
-        /* The first one is parsed, but the position is the command's (decision 31). */
+        /* The first increment is parsed, but the position comes from the command (docs/decisions.md 31). */
         const uint32_t skipped = done == 0 ? 0 : increment - 1;
         if (increment == 0 || slice->x + skipped > LAST_COLUMN) {
             break;

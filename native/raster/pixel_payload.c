@@ -230,7 +230,7 @@ void g4_wm_payloads(struct g4_worker *worker) {
         add(gang->grf[0].ud[t], gang->grf[0].ud[t], wm->pointers[entry][t]);
     }
     if (wm->mode < G4_WM_CONTIGUOUS_32) {
-        g4_cc_expect(worker, wm->waiting, x, y);
+        g4_cc_prefetch(worker, wm->waiting, x, y);
     }
     const uint32_t grf =
         g4_payload_constants(gang, threads, wm->ctx->state, stage->constant_offset, stage->constant_rows, start);
