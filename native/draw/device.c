@@ -29,8 +29,8 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g
     device->ctx.options = *options;
     device->last_object = UINT32_MAX;
     g4_port_init(&device->port, mem, G4_UNIT_CS, false);
-    g4_port_init(&device->look, mem, G4_UNIT_CS, false);
-    device->look.quiet = true;
+    g4_port_init(&device->quiet_port, mem, G4_UNIT_CS, false);
+    device->quiet_port.quiet = true;
 
     device->pool = g4_pool_new(worker_count(options));
     device->kernels = g4_kernel_cache_new();

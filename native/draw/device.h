@@ -24,9 +24,9 @@ struct g4_device {
     struct g4_draw_state draw_state;
     struct g4_draw_frame *frame;
     struct g4_media *media;
-    struct g4_port port;      /* for what the device reads outside of workers */
-    struct g4_port look;      /* for what it reads although it may not be needed: its log is nobody's */
-    struct g4_report_log log; /* of all workers, merged after each draw */
+    struct g4_port port;       /* reads of the device outside of workers */
+    struct g4_port quiet_port; /* speculative reads; faults on it are discarded */
+    struct g4_report_log log;  /* of all workers, merged after each draw */
     struct g4_device_counts counts;
     struct g4_counters *counters;        /* of all workers, merged as the log is; NULL: they do not count */
     struct g4_media_counts media_before; /* when the counters were cleared */

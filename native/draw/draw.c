@@ -54,7 +54,7 @@ struct g4_draw_frame *g4_draw_frame_new(void) {
     frame->grid = calloc((size_t)GRID * GRID, sizeof *frame->grid);
     frame->used = malloc((size_t)GRID * GRID * sizeof *frame->used);
     frame->plan.range = malloc(RANGES_PER_BATCH * sizeof *frame->plan.range);
-    frame->plan.room = RANGES_PER_BATCH;
+    frame->plan.capacity = RANGES_PER_BATCH;
     if (!frame->arena || !frame->grid || !frame->used || !frame->plan.range) {
         g4_draw_frame_free(frame);
         return NULL;
@@ -94,7 +94,7 @@ static struct g4_tile_box tiles_of(const struct g4_setup *setup) {
 }
 
 static enum g4_status find_tiles(struct g4_chunk *chunk) {
-    chunk->tiles = g4_arena_alloc(chunk->kept, chunk->setups * sizeof *chunk->tiles + 1);
+    chunk->tiles = g4_arena_alloc(chunk->batch_arena, chunk->setups * sizeof *chunk->tiles + 1);
     if (!chunk->tiles) {
         return G4_NO_MEMORY;
     }
@@ -109,9 +109,9 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     struct g4_worker *const worker = draw->device->worker[worker_index];
     struct g4_chunk *const chunk = &draw->frame->chunk[job];
 
-    g4_arena_reset(worker->range);
-    chunk->arena = worker->range;
-    chunk->kept = worker->kept;
+    g4_arena_reset(worker->range_arena);
+    chunk->range_arena = worker->range_arena;
+    chunk->batch_arena = worker->batch_arena;
     chunk->index = (uint16_t)job;
     chunk->objects = 0;
     chunk->setups = 0;
@@ -151,7 +151,7 @@ static void bin_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk,
     }
 }
 
-static enum g4_status bins_make_room(struct g4_draw_frame *frame) {
+static enum g4_status allocate_bins(struct g4_draw_frame *frame) {
     for (uint32_t i = 0; i < frame->used_count; i++) {
         struct bin *const bin = &frame->grid[frame->used[i]];
         bin->setup = g4_arena_alloc(frame->arena, bin->count * sizeof(const struct g4_setup *));
@@ -168,14 +168,14 @@ static enum g4_status bin_chunks(struct g4_draw_frame *frame, uint32_t chunks) {
         for (uint32_t c = 0; c < chunks; c++) {
             bin_chunk(frame, &frame->chunk[c], fill);
         }
-        if (!fill && bins_make_room(frame) != G4_OK) {
+        if (!fill && allocate_bins(frame) != G4_OK) {
             return G4_NO_MEMORY;
         }
     }
     return G4_OK;
 }
 
-static void bins_clear(struct g4_draw_frame *frame) {
+static void clear_bins(struct g4_draw_frame *frame) {
     for (uint32_t i = 0; i < frame->used_count; i++) {
         memset(&frame->grid[frame->used[i]], 0, sizeof frame->grid[0]);
     }
@@ -257,7 +257,7 @@ static enum g4_status draw_tiles(struct draw *draw, uint32_t chunks) {
         run_jobs(draw, run_tile, frame->used_count, brief);
         status = (enum g4_status)atomic_load(&draw->failed);
     }
-    bins_clear(frame);
+    clear_bins(frame);
     return status;
 }
 
@@ -356,7 +356,7 @@ static enum g4_status run_draw(struct draw *draw) {
         }
         const uint64_t start = g4_now_ns();
         for (uint32_t i = 0; i < device->workers; i++) {
-            g4_arena_reset(device->worker[i]->kept);
+            g4_arena_reset(device->worker[i]->batch_arena);
         }
         run_jobs(draw, run_range, plan->count, false);
         const uint64_t middle = g4_now_ns();
@@ -372,7 +372,7 @@ static enum g4_status run_draw(struct draw *draw) {
 
 enum g4_status g4_load_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {
     const struct g4_draw_loader loader = {
-        .ctx = &device->ctx, .port = &device->port, .quiet_port = &device->look, .kernels = device->kernels};
+        .ctx = &device->ctx, .port = &device->port, .quiet_port = &device->quiet_port, .kernels = device->kernels};
 
     return device->ctx.model->load_draw(&loader, primitive, &device->draw_state, fault);
 }

@@ -22,15 +22,15 @@ static struct g4_surface_counters *find(struct g4_counters *counters, uint32_t r
 }
 
 static struct g4_surface_counters *add(struct g4_counters *counters, uint32_t role, uint32_t address) {
-    if (counters->surfaces == counters->room) {
-        const uint32_t room = counters->room ? 2 * counters->room : 32;
-        struct g4_surface_counters *const more = realloc(counters->surface, room * sizeof *more);
+    if (counters->surfaces == counters->capacity) {
+        const uint32_t capacity = counters->capacity ? 2 * counters->capacity : 32;
+        struct g4_surface_counters *const more = realloc(counters->surface, capacity * sizeof *more);
         if (!more) {
             counters->no_memory = true;
             return &counters->spill;
         }
         counters->surface = more;
-        counters->room = room;
+        counters->capacity = capacity;
     }
     counters->recent[role] = counters->surfaces;
     struct g4_surface_counters *const surface = &counters->surface[counters->surfaces++];

@@ -19,7 +19,7 @@
 struct g4_counters {
     struct g4_draw_counters sum;
     struct g4_surface_counters *surface; /* in the order of first use */
-    uint32_t surfaces, room;
+    uint32_t surfaces, capacity;
     uint32_t recent[G4_SURFACE_ROLES]; /* index of the surface used last */
     struct g4_surface_counters spill;  /* takes what there was no memory for */
     bool no_memory;

@@ -5,17 +5,10 @@
 #ifndef G4_WORKER_H
 #define G4_WORKER_H
 
+#include "core/arena.h"
 #include "core/context.h"
 #include "core/surface.h"
 #include "eu/eu.h"
-
-/* A bump allocator that is emptied as a whole; blocks are kept for the next use. */
-struct g4_arena;
-struct g4_arena *g4_arena_new(void);
-void g4_arena_free(struct g4_arena *arena);
-void g4_arena_reset(struct g4_arena *arena);
-/* 64-byte aligned, not zeroed; NULL when the host has no memory. */
-void *g4_arena_alloc(struct g4_arena *arena, size_t size);
 
 struct g4_worker {
     const struct g4_context *ctx;
@@ -25,9 +18,9 @@ struct g4_worker {
     struct g4_port port; /* of the unit that runs at the moment */
     struct g4_surface_cache *surfaces;
     struct g4_wm *wm;              /* the windower's, raster/windower.h */
-    struct g4_arena *arena;        /* for a unit's use within one job */
-    struct g4_arena *range;        /* what geometry needs for one range of a draw, and no longer */
-    struct g4_arena *kept;         /* what it leaves for the tiles */
+    struct g4_arena *gang_arena;   /* URB entries of the running gang */
+    struct g4_arena *range_arena;  /* vertices and objects of the range that the worker assembles */
+    struct g4_arena *batch_arena;  /* set-up objects, until the tiles of a batch of ranges are drawn */
     uint64_t counter[G4_COUNTERS]; /* this draw's part of the statistics */
 };
 

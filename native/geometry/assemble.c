@@ -34,7 +34,7 @@ void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8]
     }
 }
 
-/* The vertices a range needs: position 0 where fans and loops come back to it, then a run of positions. */
+/* The vertices of a range: position 0, which fans and loops use again, and a run of positions. */
 struct needs {
     bool zero;
     uint32_t first, count; /* positions first .. first+count-1 */
@@ -44,7 +44,7 @@ static struct needs needs_of(uint32_t topology, const struct g4_range *range, bo
     struct needs n = {.zero = true, .first = UINT32_MAX};
     uint32_t last = 0;
     for (uint32_t i = 0; i < range->objects; i++) {
-        /* only the ends matter: everything between lies between */
+        /* the positions of the first two and last two objects enclose those of all others */
         if (i != 0 && i + 1 != range->objects && i != 1 && i + 2 != range->objects) {
             continue;
         }
@@ -64,7 +64,7 @@ static struct needs needs_of(uint32_t topology, const struct g4_range *range, bo
         }
         for (uint32_t v = 0; v < count; v++) {
             if (position[v] == 0 && range->first_object != 0) {
-                continue; /* the fan's hub, or where a loop closes */
+                continue; /* the center of a fan, or the end of a loop */
             }
             n.first = position[v] < n.first ? position[v] : n.first;
             last = position[v] > last ? position[v] : last;
@@ -82,12 +82,14 @@ struct assembly {
     struct g4_vertex_fetch fetch;
     struct g4_sf_frame frame;
     struct g4_entries entries;
-    uint32_t *entry_of;             /* by place: 0 the zero vertex, 1 + position - first */
-    const struct g4_vertex **place; /* the same, as vertices */
-    uint32_t places;
-    uint32_t *index;    /* by place, where there are indices; */
-    uint32_t *index_of; /* by entry, where vertices are reused */
-    uint16_t *hash;     /* of indices: 0, or an entry + 1 */
+    /* By slot: slot 0 is the vertex at position 0, slot 1 + i the one at position `first` + i. */
+    uint32_t *entry_of;
+    const struct g4_vertex **vertex_of;
+    uint32_t *index; /* NULL unless indexed */
+    uint32_t slots;
+
+    uint32_t *index_of; /* by entry; NULL unless vertices are reused */
+    uint16_t *hash;     /* of indices: an entry + 1, or 0; NULL unless vertices are reused */
     uint32_t hash_mask;
 };
 
@@ -120,9 +122,9 @@ static uint32_t fetch_at(struct assembly *a, uint32_t position, uint32_t index) 
     return entry;
 }
 
-/* The entry of the vertex at a position, fetched when it is new to the range. */
-static uint32_t entry_at(struct assembly *a, uint32_t place, uint32_t position) {
-    const uint32_t index = a->index ? a->index[place] : 0;
+/* The entry of the vertex at a position, fetched unless the range already has a vertex with its index. */
+static uint32_t entry_at(struct assembly *a, uint32_t slot_number, uint32_t position) {
+    const uint32_t index = a->index ? a->index[slot_number] : 0;
     if (!a->hash) {
         return fetch_at(a, position, index);
     }
@@ -140,7 +142,7 @@ static uint32_t entry_at(struct assembly *a, uint32_t place, uint32_t position) 
     return entry;
 }
 
-/* The indices of all places, and the hash of those met. */
+/* Fetch the indices of all slots, and allocate the hash of indices already fetched. */
 static enum g4_status fetch_indices(struct assembly *a, const struct needs *needs, struct g4_arena *arena) {
     const uint32_t from = a->draw->primitive.start_vertex + a->range->start;
     uint32_t size = 1024;
@@ -148,7 +150,7 @@ static enum g4_status fetch_indices(struct assembly *a, const struct needs *need
     if (!a->fetch.indexed) {
         return G4_OK;
     }
-    a->index = g4_arena_alloc(arena, a->places * sizeof *a->index);
+    a->index = g4_arena_alloc(arena, a->slots * sizeof *a->index);
     if (!a->index) {
         return G4_NO_MEMORY;
     }
@@ -157,10 +159,10 @@ static enum g4_status fetch_indices(struct assembly *a, const struct needs *need
     if (a->fetch.uses_primitive_id || !a->draw->vertex_cache) {
         return G4_OK;
     }
-    while (size < 2 * a->places && size < 1u << 16) {
+    while (size < 2 * a->slots && size < 1u << 16) {
         size *= 2;
     }
-    a->index_of = g4_arena_alloc(arena, a->places * sizeof *a->index_of);
+    a->index_of = g4_arena_alloc(arena, a->slots * sizeof *a->index_of);
     a->hash = g4_arena_alloc(arena, size * sizeof *a->hash);
     a->hash_mask = size - 1;
     if (!a->index_of || !a->hash) {
@@ -170,7 +172,7 @@ static enum g4_status fetch_indices(struct assembly *a, const struct needs *need
     return G4_OK;
 }
 
-/* Rows of an entry: what VS_STATE allocates, and what VF writes. */
+/* Rows of an entry: as many as the VS allocates, or VF writes if those are more. */
 static uint32_t entry_rows(const struct g4_draw_state *draw, const struct g4_vertex_fetch *fetch) {
     const uint32_t allocated = draw->stage[G4_STAGE_VS].entry_rows;
     const uint32_t fetched = (fetch->rows + 1) & ~1u;
@@ -219,22 +221,22 @@ static void count_fetched(const struct assembly *a) {
     }
 }
 
-/* What CLIP and SF do with every vertex, before there are objects. */
-static void look_at_vertices(const struct assembly *a, struct g4_vertex *vertex, uint32_t count) {
+/* The share of CLIP and SF that depends on the vertex alone: outcodes and screen positions. */
+static void prepare_vertices(const struct assembly *a, struct g4_vertex *vertex, uint32_t count) {
     if (a->draw->clip_enable) {
         g4_clip_outcodes(a->worker->ctx, a->draw, vertex, count);
     }
-    g4_sf_place(&a->frame, vertex, count);
+    g4_sf_transform(&a->frame, vertex, count);
 }
 
 static enum g4_status fetch_vertices(struct assembly *a, const struct needs *needs, struct g4_arena *arena) {
-    a->places = 1 + needs->count;
+    a->slots = 1 + needs->count;
     a->entries.stride = entry_rows(a->draw, &a->fetch);
-    a->entries.rows = g4_arena_alloc(arena, (size_t)a->places * a->entries.stride * sizeof *a->entries.rows);
-    a->entry_of = g4_arena_alloc(arena, a->places * sizeof *a->entry_of);
-    a->place = g4_arena_alloc(arena, a->places * sizeof(const struct g4_vertex *));
-    struct g4_vertex *const vertex = g4_arena_alloc(arena, a->places * sizeof *vertex);
-    if (!a->entries.rows || !a->entry_of || !a->place || !vertex) {
+    a->entries.rows = g4_arena_alloc(arena, (size_t)a->slots * a->entries.stride * sizeof *a->entries.rows);
+    a->entry_of = g4_arena_alloc(arena, a->slots * sizeof *a->entry_of);
+    a->vertex_of = g4_arena_alloc(arena, a->slots * sizeof(const struct g4_vertex *));
+    struct g4_vertex *const vertex = g4_arena_alloc(arena, a->slots * sizeof *vertex);
+    if (!a->entries.rows || !a->entry_of || !a->vertex_of || !vertex) {
         return G4_NO_MEMORY;
     }
     a->worker->port.unit = G4_UNIT_VF;
@@ -261,34 +263,34 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
         g4_vertex_read_back(a->worker->ctx, rows, a->entries.stride, 15, &vertex[e]);
     }
     if (!a->draw->gs_enable) {
-        look_at_vertices(a, vertex, a->entries.count);
+        prepare_vertices(a, vertex, a->entries.count);
     }
-    for (uint32_t i = 0; i < a->places; i++) {
-        a->place[i] = &vertex[a->entry_of[i]];
+    for (uint32_t i = 0; i < a->slots; i++) {
+        a->vertex_of[i] = &vertex[a->entry_of[i]];
     }
     return status;
 }
 
-/* What GS threads put out, strip by strip, into the clipper. */
+/* Clip the output of GS threads, strip by strip. */
 static enum g4_status clip_gs_output(struct assembly *a, const struct g4_output *out, struct g4_chunk *chunk) {
     for (uint32_t i = 0; i < a->range->objects; i++) {
-        look_at_vertices(a, out[i].vertex, out[i].vertices);
+        prepare_vertices(a, out[i].vertex, out[i].vertices);
         for (uint32_t s = 0; s < out[i].strips; s++) {
             struct g4_strip strip = out[i].strip[s];
-            const struct g4_vertex **const place =
-                g4_arena_alloc(chunk->arena, (strip.count + 1) * sizeof(const struct g4_vertex *));
-            if (!place) {
+            const struct g4_vertex **const vertex_of =
+                g4_arena_alloc(chunk->range_arena, (strip.count + 1) * sizeof(const struct g4_vertex *));
+            if (!vertex_of) {
                 return G4_NO_MEMORY;
             }
             for (uint32_t v = 0; v < strip.count; v++) {
-                place[1 + v] = &out[i].vertex[strip.first + v];
+                vertex_of[1 + v] = &out[i].vertex[strip.first + v];
             }
-            place[0] = place[1];
-            const uint32_t kept = g4_topology_kept(strip.topology, strip.count);
+            vertex_of[0] = vertex_of[1];
+            const uint32_t used = g4_topology_used(strip.topology, strip.count);
             strip.first = 0;
-            strip.objects = g4_topology_objects(strip.topology, kept);
+            strip.objects = g4_topology_objects(strip.topology, used);
             strip.ends_primitive = true;
-            const enum g4_status status = g4_clip_run(a->worker, a->draw, &strip, place, chunk);
+            const enum g4_status status = g4_clip_run(a->worker, a->draw, &strip, vertex_of, chunk);
             if (status != G4_OK) {
                 return status;
             }
@@ -298,25 +300,25 @@ static enum g4_status clip_gs_output(struct assembly *a, const struct g4_output 
 }
 
 static enum g4_status shade_geometry(struct assembly *a, const struct needs *needs, struct g4_chunk *chunk) {
-    struct g4_output *const out = g4_arena_alloc(chunk->arena, a->range->objects * sizeof *out);
+    struct g4_output *const out = g4_arena_alloc(chunk->range_arena, a->range->objects * sizeof *out);
     if (!out) {
         return G4_NO_MEMORY;
     }
     memset(out, 0, a->range->objects * sizeof *out);
     for (uint32_t i = 0; i < a->range->objects; i++) {
-        out[i].arena = chunk->arena;
+        out[i].arena = chunk->range_arena;
     }
-    const enum g4_status status = g4_gs_run(a->worker, a->draw, a->range, a->place, needs->first, out);
+    const enum g4_status status = g4_gs_run(a->worker, a->draw, a->range, a->vertex_of, needs->first, out);
     return status == G4_OK ? clip_gs_output(a, out, chunk) : status;
 }
 
 enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_range *range,
                                struct g4_chunk *chunk) {
     const uint32_t topology = draw->primitive.topology;
-    struct assembly *const a = g4_arena_alloc(chunk->arena, sizeof *a);
+    struct assembly *const a = g4_arena_alloc(chunk->range_arena, sizeof *a);
 
     chunk->object = NULL;
-    chunk->objects = chunk->object_room = 0;
+    chunk->objects = chunk->object_capacity = 0;
     if (!a) {
         return G4_NO_MEMORY;
     }
@@ -331,7 +333,7 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
         g4_report(worker->eu.log, G4_EVENT_BAD_TOPOLOGY, 0, topology);
         return G4_OK;
     }
-    const enum g4_status status = fetch_vertices(a, &needs, chunk->arena);
+    const enum g4_status status = fetch_vertices(a, &needs, chunk->range_arena);
     if (status != G4_OK) {
         return status;
     }
@@ -346,5 +348,5 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
         .objects = range->objects,
         .ends_primitive = range->first_object + range->objects == total,
     };
-    return g4_clip_run(worker, draw, &strip, a->place, chunk);
+    return g4_clip_run(worker, draw, &strip, a->vertex_of, chunk);
 }

@@ -6,8 +6,8 @@
 
 #include "core/report.h"
 #include "eu/counters.h"
-#include "geometry/four.h"
 #include "geometry/stage.h"
+#include "geometry/vertex_vectors.h"
 
 /* Outcode bits where R0.2 of a CLIP thread has them (spec/20 2.6). */
 enum {
@@ -50,19 +50,19 @@ static struct tests tests_of(const struct g4_context *ctx, const struct g4_draw_
     };
 }
 
-static g4_four_i bit_where(g4_four_i mask, uint32_t bits) {
+static g4_int4 bit_where(g4_int4 mask, uint32_t bits) {
     return mask & (int32_t)bits;
 }
 
-static g4_four_i viewport_codes(const struct tests *t, const struct g4_four_positions *p, g4_four_i negative) {
+static g4_int4 viewport_codes(const struct tests *t, const struct g4_positions *p, g4_int4 negative) {
     return bit_where((p->x < t->x_min) ^ negative, VP_X_MIN) | bit_where((p->x > t->x_max) ^ negative, VP_X_MAX) |
            bit_where((p->y < t->y_min) ^ negative, VP_Y_MIN) | bit_where((p->y > t->y_max) ^ negative, VP_Y_MAX);
 }
 
-static g4_four_i guardband_codes(const struct tests *t, const struct g4_vertex *vertex, uint32_t count,
-                                 const struct g4_four_positions *p, g4_four_i negative) {
-    g4_four_f x_min, x_max, y_min, y_max;
-    for (uint32_t i = 0; i < G4_FOUR; i++) {
+static g4_int4 guardband_codes(const struct tests *t, const struct g4_vertex *vertex, uint32_t count,
+                               const struct g4_positions *p, g4_int4 negative) {
+    g4_float4 x_min, x_max, y_min, y_max;
+    for (uint32_t i = 0; i < G4_VECTOR_VERTICES; i++) {
         const struct g4_guardband *const gb = &t->clip->guardband[vertex[i < count ? i : 0].viewport & 15];
         x_min[i] = gb->x_min;
         x_max[i] = gb->x_max;
@@ -74,9 +74,9 @@ static g4_four_i guardband_codes(const struct tests *t, const struct g4_vertex *
 }
 
 /* Neither inside nor outside: both sides' codes, if they are tested at all. */
-static g4_four_i with_nan(g4_four_i code, g4_four_f v, uint32_t bits, bool tested) {
-    const g4_four_i nan = g4_four_nan(v);
-    return (code & ~bit_where(nan, bits)) | (tested ? bit_where(nan, bits) : (g4_four_i){0});
+static g4_int4 with_nan(g4_int4 code, g4_float4 v, uint32_t bits, bool tested) {
+    const g4_int4 nan = g4_float4_is_nan(v);
+    return (code & ~bit_where(nan, bits)) | (tested ? bit_where(nan, bits) : (g4_int4){0});
 }
 
 /* User clip flags, and what a negative w means. */
@@ -105,19 +105,19 @@ void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_draw_state *
     const bool test_guard = t.clip->test_guardband;
     const bool test_z = t.clip->test_z;
 
-    for (uint32_t first = 0; first < count; first += G4_FOUR) {
-        const uint32_t some = count - first < G4_FOUR ? count - first : G4_FOUR;
-        struct g4_four_positions p;
-        g4_four_load(vertex + first, some, &p);
-        const g4_four_i negative = (g4_four_i)p.rhw >> 31;
-        g4_four_i code = {0};
+    for (uint32_t first = 0; first < count; first += G4_VECTOR_VERTICES) {
+        const uint32_t some = count - first < G4_VECTOR_VERTICES ? count - first : G4_VECTOR_VERTICES;
+        struct g4_positions p;
+        g4_positions_load(vertex + first, some, &p);
+        const g4_int4 negative = (g4_int4)p.rhw >> 31;
+        g4_int4 code = {0};
         if (test_xy) {
             code |= viewport_codes(&t, &p, negative);
-            code |= test_guard ? (g4_four_i){0} : code >> 6 & (int32_t)GB_MASK;
+            code |= test_guard ? (g4_int4){0} : code >> 6 & (int32_t)GB_MASK;
         }
         if (test_guard) {
-            const g4_four_i guard = guardband_codes(&t, vertex + first, some, &p, negative);
-            code |= guard | (test_xy ? (g4_four_i){0} : guard << 6);
+            const g4_int4 guard = guardband_codes(&t, vertex + first, some, &p, negative);
+            code |= guard | (test_xy ? (g4_int4){0} : guard << 6);
         }
         if (test_z) {
             code |= bit_where((p.z < t.z_min) ^ negative, VP_Z_MIN) | bit_where((p.z > 1.0f) ^ negative, VP_Z_MAX);
@@ -169,14 +169,14 @@ static enum action decide(const struct g4_context *ctx, const struct g4_clip *cl
 }
 
 bool g4_chunk_reserve(struct g4_chunk *chunk, uint32_t more) {
-    if (chunk->objects + more <= chunk->object_room) {
+    if (chunk->objects + more <= chunk->object_capacity) {
         return true;
     }
-    uint32_t room = chunk->object_room ? chunk->object_room : 256;
-    while (room < chunk->objects + more) {
-        room *= 2;
+    uint32_t capacity = chunk->object_capacity ? chunk->object_capacity : 256;
+    while (capacity < chunk->objects + more) {
+        capacity *= 2;
     }
-    struct g4_object *const bigger = g4_arena_alloc(chunk->arena, room * sizeof *bigger);
+    struct g4_object *const bigger = g4_arena_alloc(chunk->range_arena, capacity * sizeof *bigger);
     if (!bigger) {
         return false;
     }
@@ -184,7 +184,7 @@ bool g4_chunk_reserve(struct g4_chunk *chunk, uint32_t more) {
         memcpy(bigger, chunk->object, chunk->objects * sizeof *bigger);
     }
     chunk->object = bigger;
-    chunk->object_room = room;
+    chunk->object_capacity = capacity;
     return true;
 }
 
@@ -196,7 +196,7 @@ struct clipping {
     uint32_t first;                  /* of the strip's objects in the chunk */
     struct g4_thread_object *thread; /* for objects that are clipped */
     uint32_t *before;                /* how many objects of the strip pass before each of them */
-    uint32_t threads, room;
+    uint32_t threads, capacity;
 };
 
 static uint8_t provoking(const struct g4_draw_state *draw, const struct g4_topology_object *o) {
@@ -236,8 +236,8 @@ struct g4_object g4_object_of(const struct g4_draw_state *draw, const struct g4_
 
 static bool add_thread(struct clipping *c, const struct g4_object *object, uint32_t any, uint32_t edges) {
     if (!c->thread) { /* most strips need none */
-        c->thread = g4_arena_alloc(c->chunk->arena, c->room * sizeof *c->thread);
-        c->before = g4_arena_alloc(c->chunk->arena, c->room * sizeof *c->before);
+        c->thread = g4_arena_alloc(c->chunk->range_arena, c->capacity * sizeof *c->thread);
+        c->before = g4_arena_alloc(c->chunk->range_arena, c->capacity * sizeof *c->before);
         if (!c->thread || !c->before) {
             return false;
         }
@@ -256,8 +256,8 @@ static bool add_thread(struct clipping *c, const struct g4_object *object, uint3
 static bool emit_output(struct clipping *c, const struct g4_output *out) {
     for (uint32_t s = 0; s < out->strips; s++) {
         const struct g4_strip *const strip = &out->strip[s];
-        const uint32_t kept = g4_topology_kept(strip->topology, strip->count);
-        const uint32_t objects = g4_topology_objects(strip->topology, kept);
+        const uint32_t used = g4_topology_used(strip->topology, strip->count);
+        const uint32_t objects = g4_topology_objects(strip->topology, used);
         if (!g4_chunk_reserve(c->chunk, objects)) {
             return false;
         }
@@ -282,14 +282,14 @@ static bool emit_output(struct clipping *c, const struct g4_output *out) {
 /* Weave what the threads put out in between the objects that pass. */
 static enum g4_status weave(struct clipping *c, const struct g4_output *out) {
     const uint32_t passed = c->chunk->objects - c->first;
-    struct g4_object *const kept = g4_arena_alloc(c->chunk->arena, passed * sizeof *kept + 1);
+    struct g4_object *const passing = g4_arena_alloc(c->chunk->range_arena, passed * sizeof *passing + 1);
     uint32_t next = 0;
 
-    if (!kept) {
+    if (!passing) {
         return G4_NO_MEMORY;
     }
     if (passed) {
-        memcpy(kept, c->chunk->object + c->first, passed * sizeof *kept);
+        memcpy(passing, c->chunk->object + c->first, passed * sizeof *passing);
     }
     c->chunk->objects = c->first;
     for (uint32_t t = 0; t <= c->threads; t++) {
@@ -298,7 +298,7 @@ static enum g4_status weave(struct clipping *c, const struct g4_output *out) {
             return G4_NO_MEMORY;
         }
         while (next < until) {
-            c->chunk->object[c->chunk->objects++] = kept[next++];
+            c->chunk->object[c->chunk->objects++] = passing[next++];
         }
         if (t < c->threads && !emit_output(c, &out[t])) {
             return G4_NO_MEMORY;
@@ -309,13 +309,13 @@ static enum g4_status weave(struct clipping *c, const struct g4_output *out) {
 
 static enum g4_status run_threads(struct clipping *c) {
     const struct g4_spawn spawn = {.stage = G4_STAGE_CLIP, .max_viewport = UINT32_MAX};
-    struct g4_output *const out = g4_arena_alloc(c->chunk->arena, c->threads * sizeof *out);
+    struct g4_output *const out = g4_arena_alloc(c->chunk->range_arena, c->threads * sizeof *out);
     if (!out) {
         return G4_NO_MEMORY;
     }
     memset(out, 0, c->threads * sizeof *out);
     for (uint32_t i = 0; i < c->threads; i++) {
-        out[i].arena = c->chunk->arena;
+        out[i].arena = c->chunk->range_arena;
     }
     if (c->worker->ctx->model->quirks.clip_counts_threads && c->draw->stage[G4_STAGE_CLIP].statistics) {
         c->worker->counter[G4_COUNTER_CL_INVOCATIONS] += c->threads;
@@ -356,7 +356,7 @@ static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *
 enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
                            const struct g4_vertex *const *vertex, struct g4_chunk *chunk) {
     struct clipping c = {
-        .worker = worker, .draw = draw, .chunk = chunk, .first = chunk->objects, .room = strip->objects};
+        .worker = worker, .draw = draw, .chunk = chunk, .first = chunk->objects, .capacity = strip->objects};
     struct g4_topology_object o;
     bool broken = false; /* a piece of a line strip is missing: the stipple starts anew */
 

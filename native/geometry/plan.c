@@ -71,7 +71,7 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_s
     }
     g4_vertex_fetch_setup(ctx, draw, log, &fetch);
     uint32_t planned = 0;
-    while (!cursor->done && plan->count < plan->room && planned < PLAN_OBJECTS) {
+    while (!cursor->done && plan->count < plan->capacity && planned < PLAN_OBJECTS) {
         if (!cursor->inside) {
             cursor->vertices = run_length(&fetch, draw, port, cursor->position, count, limit - cursor->visited);
             cursor->inside = true;
@@ -81,8 +81,8 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_s
         if (cursor->visited > limit) {
             return G4_HANG;
         }
-        const uint32_t kept = g4_topology_kept(topology, cursor->vertices);
-        const uint32_t objects = g4_topology_objects(topology, kept);
+        const uint32_t used = g4_topology_used(topology, cursor->vertices);
+        const uint32_t objects = g4_topology_objects(topology, used);
         if (cursor->object < objects) {
             const uint32_t left = objects - cursor->object;
             const uint32_t size = range_size(objects);
@@ -90,7 +90,7 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_s
             plan->range[plan->count++] = (struct g4_range){
                 .instance = cursor->instance,
                 .start = cursor->position,
-                .vertices = kept,
+                .vertices = used,
                 .first_object = cursor->object,
                 .objects = here,
                 .primitive_id = cursor->primitive_id,
@@ -99,7 +99,7 @@ enum g4_status g4_draw_plan(const struct g4_context *ctx, const struct g4_draw_s
             planned += here;
         }
         if (cursor->object >= objects) {
-            plan->primitives += g4_topology_counted(topology, kept);
+            plan->primitives += g4_topology_counted(topology, used);
             next_primitive(&fetch, draw, cursor, count, objects);
         }
     }

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "geometry/four.h"
 #include "geometry/lines.h"
+#include "geometry/vertex_vectors.h"
 
 enum {
     CLAMP = 8192 /* pixels */
@@ -51,13 +51,13 @@ int32_t g4_sf_clamp(int32_t v) {
 }
 
 /* A vertex on the screen. */
-struct place {
+struct screen_position {
     float x, y, z;
 };
 
 /* Steps 1 to 5: false when a NaN drops the object. */
 static bool transform(const struct g4_sf_frame *frame, const struct g4_vertex *v, const struct g4_viewport *m,
-                      struct place *out) {
+                      struct screen_position *out) {
     if (isnan(v->x) || isnan(v->y) || isnan(v->z) || isnan(v->rhw)) {
         return false;
     }
@@ -77,27 +77,27 @@ static bool transform(const struct g4_sf_frame *frame, const struct g4_vertex *v
     }
     x = x - frame->bias_x;
     y = y - frame->bias_y;
-    *out = (struct place){x + frame->origin_x, y + frame->origin_y, z};
+    *out = (struct screen_position){x + frame->origin_x, y + frame->origin_y, z};
     return true;
 }
 
 /* The viewport transforms of four vertices. */
 struct four_viewports {
     uint32_t all; /* the one viewport they are of; more than 15: they differ */
-    g4_four_f m00, m11, m22, m30, m31, m32;
+    g4_float4 m00, m11, m22, m30, m31, m32;
 };
 
 static void find_viewports(const struct g4_sf_frame *frame, const struct g4_vertex *vertex, uint32_t count,
                            struct four_viewports *m) {
-    uint32_t index[G4_FOUR];
-    for (uint32_t i = 0; i < G4_FOUR; i++) {
+    uint32_t index[G4_VECTOR_VERTICES];
+    for (uint32_t i = 0; i < G4_VECTOR_VERTICES; i++) {
         index[i] = vertex[i < count ? i : 0].viewport & 15;
     }
     const bool same = index[0] == index[1] && index[0] == index[2] && index[0] == index[3];
     if (same && index[0] == m->all) {
         return;
     }
-    for (uint32_t i = 0; i < G4_FOUR; i++) {
+    for (uint32_t i = 0; i < G4_VECTOR_VERTICES; i++) {
         const struct g4_viewport *const from = &frame->viewport[index[i]];
         m->m00[i] = from->m00;
         m->m11[i] = from->m11;
@@ -109,33 +109,33 @@ static void find_viewports(const struct g4_sf_frame *frame, const struct g4_vert
     m->all = same ? index[0] : UINT32_MAX;
 }
 
-static g4_four_f four_of(g4_four_i where, g4_four_f a, g4_four_f b) {
-    return (g4_four_f)((where & (g4_four_i)a) | (~where & (g4_four_i)b));
+static g4_float4 four_of(g4_int4 where, g4_float4 a, g4_float4 b) {
+    return (g4_float4)((where & (g4_int4)a) | (~where & (g4_int4)b));
 }
 
 /* g4_sf_quantise, where floats are enough: within the limits all of it is exact. */
-static g4_four_i quantise_four(const struct g4_sf_frame *frame, g4_four_f v) {
+static g4_int4 quantise_four(const struct g4_sf_frame *frame, g4_float4 v) {
     const int32_t scale = frame->state->coarse_positions ? 16 : G4_ONE_PIXEL;
-    const g4_four_f low = g4_four_all((float)(-CLAMP * scale));
-    const g4_four_f high = g4_four_all((float)(CLAMP * scale - 1));
-    g4_four_f t = v * (float)scale;
+    const g4_float4 low = g4_float4_all((float)(-CLAMP * scale));
+    const g4_float4 high = g4_float4_all((float)(CLAMP * scale - 1));
+    g4_float4 t = v * (float)scale;
 
     t = four_of(t > low, t, low); /* also what is no number */
     t = four_of(t < high, t, high);
-    g4_four_i n = __builtin_convertvector(t, g4_four_i);
-    n += __builtin_convertvector(n, g4_four_f) > t; /* the conversion rounds toward zero */
-    n -= t - __builtin_convertvector(n, g4_four_f) >= 0.5f;
+    g4_int4 n = __builtin_convertvector(t, g4_int4);
+    n += __builtin_convertvector(n, g4_float4) > t; /* the conversion rounds toward zero */
+    n -= t - __builtin_convertvector(n, g4_float4) >= 0.5f;
     return n * (G4_ONE_PIXEL / scale);
 }
 
-void g4_sf_place(const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint32_t count) {
+void g4_sf_transform(const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint32_t count) {
     struct four_viewports m = {.all = UINT32_MAX};
 
-    for (uint32_t first = 0; first < count; first += G4_FOUR) {
-        const uint32_t some = count - first < G4_FOUR ? count - first : G4_FOUR;
-        struct g4_four_positions p;
-        g4_four_load(vertex + first, some, &p);
-        g4_four_i nan = g4_four_nan(p.x) | g4_four_nan(p.y) | g4_four_nan(p.z) | g4_four_nan(p.rhw);
+    for (uint32_t first = 0; first < count; first += G4_VECTOR_VERTICES) {
+        const uint32_t some = count - first < G4_VECTOR_VERTICES ? count - first : G4_VECTOR_VERTICES;
+        struct g4_positions p;
+        g4_positions_load(vertex + first, some, &p);
+        g4_int4 nan = g4_float4_is_nan(p.x) | g4_float4_is_nan(p.y) | g4_float4_is_nan(p.z) | g4_float4_is_nan(p.rhw);
         if (frame->state->viewport_transform) { /* as in `transform` */
             find_viewports(frame, vertex + first, some, &m);
             p.x = p.x * m.m00;
@@ -144,16 +144,16 @@ void g4_sf_place(const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint
             p.x = p.x + m.m30;
             p.y = p.y + m.m31;
             p.z = p.z + m.m32;
-            nan |= g4_four_nan(p.x) | g4_four_nan(p.y) | g4_four_nan(p.z);
+            nan |= g4_float4_is_nan(p.x) | g4_float4_is_nan(p.y) | g4_float4_is_nan(p.z);
         }
-        const g4_four_i x = quantise_four(frame, p.x - frame->bias_x + frame->origin_x);
-        const g4_four_i y = quantise_four(frame, p.y - frame->bias_y + frame->origin_y);
+        const g4_int4 x = quantise_four(frame, p.x - frame->bias_x + frame->origin_x);
+        const g4_int4 y = quantise_four(frame, p.y - frame->bias_y + frame->origin_y);
         for (uint32_t i = 0; i < some; i++) {
             struct g4_vertex *const v = &vertex[first + i];
             v->screen_x = x[i];
             v->screen_y = y[i];
             v->screen_z = p.z[i];
-            v->place = nan[i] ? G4_PLACE_NOWHERE : G4_PLACE_KNOWN;
+            v->position = nan[i] ? G4_VERTEX_NAN : G4_VERTEX_TRANSFORMED;
         }
     }
 }
@@ -166,7 +166,7 @@ struct corners {
 
 /* The usual triangle: all of its vertices are known, and are of one viewport. */
 static inline bool known_corners(const struct g4_vertex *const v[3], struct corners *out) {
-    const bool known = (v[0]->place & v[1]->place & v[2]->place) == G4_PLACE_KNOWN;
+    const bool known = (v[0]->position & v[1]->position & v[2]->position) == G4_VERTEX_TRANSFORMED;
     if (!known || v[0]->viewport != v[1]->viewport || v[0]->viewport != v[2]->viewport) {
         return false;
     }
@@ -183,8 +183,8 @@ static bool find_corners(const struct g4_sf_frame *frame, const struct g4_object
                          struct corners *out) {
     for (uint32_t i = 0; i < object->vertices && i < 3; i++) {
         const struct g4_vertex *const v = object->v[i];
-        if (v->place != G4_PLACE_UNKNOWN && v->viewport == viewport) {
-            if (v->place == G4_PLACE_NOWHERE) {
+        if (v->position != G4_VERTEX_UNTRANSFORMED && v->viewport == viewport) {
+            if (v->position == G4_VERTEX_NAN) {
                 return false;
             }
             out->x[i] = v->screen_x;
@@ -192,13 +192,13 @@ static bool find_corners(const struct g4_sf_frame *frame, const struct g4_object
             out->z[i] = v->screen_z;
             continue;
         }
-        struct place place;
-        if (!transform(frame, v, &frame->viewport[viewport], &place)) {
+        struct screen_position position;
+        if (!transform(frame, v, &frame->viewport[viewport], &position)) {
             return false;
         }
-        out->x[i] = g4_sf_quantise(frame, place.x);
-        out->y[i] = g4_sf_quantise(frame, place.y);
-        out->z[i] = place.z;
+        out->x[i] = g4_sf_quantise(frame, position.x);
+        out->y[i] = g4_sf_quantise(frame, position.y);
+        out->z[i] = position.z;
     }
     return true;
 }
@@ -278,9 +278,9 @@ static int first_vertex(const int32_t *x, const int32_t *y, int n) {
     int64_t least = y[0] * INT64_C(0x100000000) + x[0];
     int first = 0;
     for (int i = 1; i < n; i++) {
-        const int64_t place = y[i] * INT64_C(0x100000000) + x[i];
-        first = place < least ? i : first;
-        least = place < least ? place : least;
+        const int64_t position = y[i] * INT64_C(0x100000000) + x[i];
+        first = position < least ? i : first;
+        least = position < least ? position : least;
     }
     return first;
 }
@@ -401,17 +401,17 @@ static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *
 static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object *object, struct g4_setup *setup,
                         struct g4_sf_payload *payload) {
     const struct g4_setup_state *const state = frame->state;
-    struct place place;
+    struct screen_position position;
 
-    if (!transform(frame, object->v[0], &frame->viewport[setup->viewport], &place)) {
+    if (!transform(frame, object->v[0], &frame->viewport[setup->viewport], &position)) {
         return false;
     }
     const uint32_t width_u8_3 = state->point_width_from_vertex ? object->v[0]->point_width : state->point_width_u8_3;
     const double half = (double)width_u8_3 / 16.0;
-    const int32_t left = g4_sf_quantise(frame, place.x - half);
-    const int32_t right = g4_sf_quantise(frame, place.x + half);
-    const int32_t top = g4_sf_quantise(frame, place.y - half);
-    const int32_t bottom = g4_sf_quantise(frame, place.y + half);
+    const int32_t left = g4_sf_quantise(frame, position.x - half);
+    const int32_t right = g4_sf_quantise(frame, position.x + half);
+    const int32_t top = g4_sf_quantise(frame, position.y - half);
+    const int32_t bottom = g4_sf_quantise(frame, position.y + half);
     static const int order[3] = {0};
 
     if (left == right || top == bottom) {
@@ -420,7 +420,7 @@ static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object 
     const int32_t x[4] = {left, right, left, right}; /* UL, LR, LL; the fourth only completes the box */
     const int32_t y[4] = {top, bottom, bottom, top};
     payload_deltas(x, y, determinant(x, y), &payload->r1);
-    payload_vertices(object, &place.z, order, 1, setup, payload);
+    payload_vertices(object, &position.z, order, 1, setup, payload);
     const struct g4_payload_sf_r2 *const c = &payload->r2;
     payload->r2 = (struct g4_payload_sf_r2){c->z0, c->inverse_w0, c->z0, c->inverse_w0, c->z0, c->inverse_w0};
     setup->x_start = pixels(left);
@@ -478,12 +478,12 @@ bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object
 enum g4_dropped g4_sf_why_dropped(const struct g4_sf_frame *frame, const struct g4_object *object,
                                   const struct g4_setup *setup) {
     struct corners c;
-    struct place place;
+    struct screen_position position;
     const bool point = object->type == G4_OBJECT_POINT;
-    const bool placed = point ? transform(frame, object->v[0], &frame->viewport[setup->viewport], &place)
-                              : find_corners(frame, object, setup->viewport, &c);
+    const bool transformed = point ? transform(frame, object->v[0], &frame->viewport[setup->viewport], &position)
+                                   : find_corners(frame, object, setup->viewport, &c);
 
-    if (!placed) {
+    if (!transformed) {
         return G4_DROPPED_NOT_A_NUMBER;
     }
     if (point) {

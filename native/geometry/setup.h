@@ -37,7 +37,7 @@ struct g4_sf_payload {
 void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_draw_state *draw);
 
 /* Steps 1 to 8 for vertices that objects are going to share. */
-void g4_sf_place(const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint32_t count);
+void g4_sf_transform(const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint32_t count);
 
 /* False: the object is culled and leaves no trace. */
 bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object, struct g4_setup *setup,

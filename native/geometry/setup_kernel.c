@@ -194,7 +194,7 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_draw_state *d
     struct batch batch = {
         .worker = worker,
         .draw = draw,
-        .arena = chunk->kept,
+        .arena = chunk->batch_arena,
         .entry_rows = draw->stage[G4_STAGE_SF].entry_rows,
     };
 
@@ -211,7 +211,7 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_draw_state *d
     if (!draw->kernel[G4_STAGE_SF]) {
         return G4_FAULT;
     }
-    chunk->setup = g4_arena_alloc(chunk->kept, chunk->objects * sizeof *chunk->setup);
+    chunk->setup = g4_arena_alloc(chunk->batch_arena, chunk->objects * sizeof *chunk->setup);
     if (!chunk->setup) {
         return G4_NO_MEMORY;
     }

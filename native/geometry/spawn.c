@@ -43,9 +43,9 @@ static uint32_t take_handle(struct thread *thread) {
 }
 
 static bool output_grow(struct g4_output *out) {
-    if (out->vertices == out->vertex_room) {
-        const uint32_t room = out->vertex_room ? 2 * out->vertex_room : 32;
-        struct g4_vertex *const more = g4_arena_alloc(out->arena, room * sizeof *more);
+    if (out->vertices == out->vertex_capacity) {
+        const uint32_t capacity = out->vertex_capacity ? 2 * out->vertex_capacity : 32;
+        struct g4_vertex *const more = g4_arena_alloc(out->arena, capacity * sizeof *more);
         if (!more) {
             return false;
         }
@@ -53,11 +53,11 @@ static bool output_grow(struct g4_output *out) {
             memcpy(more, out->vertex, out->vertices * sizeof *more);
         }
         out->vertex = more;
-        out->vertex_room = room;
+        out->vertex_capacity = capacity;
     }
-    if (out->strips == out->strip_room) {
-        const uint32_t room = out->strip_room ? 2 * out->strip_room : 8;
-        struct g4_strip *const more = g4_arena_alloc(out->arena, room * sizeof *more);
+    if (out->strips == out->strip_capacity) {
+        const uint32_t capacity = out->strip_capacity ? 2 * out->strip_capacity : 8;
+        struct g4_strip *const more = g4_arena_alloc(out->arena, capacity * sizeof *more);
         if (!more) {
             return false;
         }
@@ -65,7 +65,7 @@ static bool output_grow(struct g4_output *out) {
             memcpy(more, out->strip, out->strips * sizeof *more);
         }
         out->strip = more;
-        out->strip_room = room;
+        out->strip_capacity = capacity;
     }
     return true;
 }
@@ -79,13 +79,13 @@ static void output_vertex(struct thread *thread, uint32_t handle, uint32_t m0_2)
     if (first_row + rows > HANDLES * rows || thread->vertices >= MAX_VERTICES_A_THREAD) {
         return;
     }
-    uint32_t(*const kept)[8] = g4_arena_alloc(out->arena, rows * sizeof *kept);
-    if (!kept || !output_grow(out)) {
+    uint32_t(*const copy)[8] = g4_arena_alloc(out->arena, rows * sizeof *copy);
+    if (!copy || !output_grow(out)) {
         out->no_memory = true;
         return;
     }
-    memcpy(kept, thread->window[first_row], rows * sizeof *kept);
-    g4_vertex_read_back(thread->worker->ctx, (const uint32_t(*)[8])kept, rows, thread->spawn->max_viewport,
+    memcpy(copy, thread->window[first_row], rows * sizeof *copy);
+    g4_vertex_read_back(thread->worker->ctx, (const uint32_t(*)[8])copy, rows, thread->spawn->max_viewport,
                         &out->vertex[out->vertices]);
 
     const bool starts = (m0_2 >> 1 & 1) || out->strips == 0 || out->strip[out->strips - 1].ends_primitive;
@@ -133,7 +133,7 @@ static enum g4_status start(struct g4_worker *worker, const struct g4_draw_state
                                               stage->constant_rows, stage->grf_start);
     for (uint32_t t = 0; t < threads; t++) {
         const uint32_t rows = stage->entry_rows;
-        uint32_t(*const window)[8] = g4_arena_alloc(worker->arena, (size_t)HANDLES * rows * sizeof *window);
+        uint32_t(*const window)[8] = g4_arena_alloc(worker->gang_arena, (size_t)HANDLES * rows * sizeof *window);
         if (!window) {
             return G4_NO_MEMORY;
         }
@@ -186,7 +186,7 @@ enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_draw_state
         g4_thread_slots(worker, kernel, draw->dispatch[spawn->stage].unit, draw->stage[spawn->stage].max_threads);
     for (uint32_t first = 0; first < count; first += slots.count) {
         const uint32_t threads = count - first < slots.count ? count - first : slots.count;
-        g4_arena_reset(worker->arena);
+        g4_arena_reset(worker->gang_arena);
         enum g4_status status = start(worker, draw, spawn, &slots, object + first, threads, thread, out + first);
         if (status == G4_OK && worker->eu.hooks) {
             status = notify_start(worker, object + first, threads);

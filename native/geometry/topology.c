@@ -22,7 +22,7 @@ static const struct shape {
     [T(QUADSTRIP)] = {4, 2, 3, 1},
 };
 
-uint32_t g4_topology_kept(uint32_t topology, uint32_t n) {
+uint32_t g4_topology_used(uint32_t topology, uint32_t n) {
     const struct shape *const s = &shapes[topology & 31];
     if (s->size == 0 || n < s->size) {
         return 0;
@@ -30,13 +30,13 @@ uint32_t g4_topology_kept(uint32_t topology, uint32_t n) {
     return s->size + (n - s->size) / s->step * s->step;
 }
 
-uint32_t g4_topology_counted(uint32_t topology, uint32_t kept) {
+uint32_t g4_topology_counted(uint32_t topology, uint32_t used) {
     const struct shape *const s = &shapes[topology & 31];
-    return kept < s->size || s->size == 0 ? 0 : (kept - s->size) / s->step + 1;
+    return used < s->size || s->size == 0 ? 0 : (used - s->size) / s->step + 1;
 }
 
-uint32_t g4_topology_objects(uint32_t topology, uint32_t kept) {
-    const uint32_t counted = g4_topology_counted(topology, kept);
+uint32_t g4_topology_objects(uint32_t topology, uint32_t used) {
+    const uint32_t counted = g4_topology_counted(topology, used);
     return topology == T(LINELOOP) && counted ? counted + 1 : counted;
 }
 
@@ -59,9 +59,9 @@ static uint32_t strip_triangle(uint32_t k, bool reversed, bool reorder, uint32_t
     return reorder && flipped ? put(position, k, k + 2, k + 1, 3) : put(position, k, k + 1, k + 2, 3);
 }
 
-static uint32_t strip_with_adjacency(uint32_t kept, uint32_t k, uint32_t *p) {
+static uint32_t strip_with_adjacency(uint32_t used, uint32_t k, uint32_t *p) {
     const uint32_t first = 2 * k;
-    const uint32_t after = k == kept / 2 - 3 ? first + 5 : first + 6;
+    const uint32_t after = k == used / 2 - 3 ? first + 5 : first + 6;
     const uint32_t before = k == 0 ? 1 : first - 2;
     const uint32_t even[6] = {first, before, first + 2, after, first + 4, first + 3};
     const uint32_t odd[6] = {first, first + 3, first + 4, after, first + 2, before};
@@ -84,7 +84,7 @@ static uint32_t without_adjacency(uint32_t topology, uint32_t count, uint32_t *p
     }
 }
 
-uint32_t g4_topology_gs_object(uint32_t topology, uint32_t kept, uint32_t k, bool reorder, bool discard_adjacency,
+uint32_t g4_topology_gs_object(uint32_t topology, uint32_t used, uint32_t k, bool reorder, bool discard_adjacency,
                                uint32_t position[6], uint32_t *gs_topology) {
     const struct shape *const s = &shapes[topology & 31];
     uint32_t count = s->size;
@@ -95,7 +95,7 @@ uint32_t g4_topology_gs_object(uint32_t topology, uint32_t kept, uint32_t k, boo
     }
     switch (topology) {
     case T(LINELOOP):
-        position[1] = (k + 1) % kept;
+        position[1] = (k + 1) % used;
         break;
     case T(TRISTRIP):
     case T(TRISTRIP_REVERSE):
@@ -109,7 +109,7 @@ uint32_t g4_topology_gs_object(uint32_t topology, uint32_t kept, uint32_t k, boo
         position[3] = 2 * k + 2;
         break;
     case T(TRISTRIP_ADJ):
-        count = strip_with_adjacency(kept, k, position);
+        count = strip_with_adjacency(used, k, position);
         break;
     default:
         break;

@@ -7,17 +7,17 @@
 #include "core/context.h"
 
 /* Vertices that stay of a primitive of n, dangling ones dropped. */
-uint32_t g4_topology_kept(uint32_t topology, uint32_t n);
-/* Objects in a primitive of `kept` vertices, as the GS sees them (LINELOOP closes). */
-uint32_t g4_topology_objects(uint32_t topology, uint32_t kept);
+uint32_t g4_topology_used(uint32_t topology, uint32_t n);
+/* Objects in a primitive of `used` vertices, as the GS sees them (LINELOOP closes). */
+uint32_t g4_topology_objects(uint32_t topology, uint32_t used);
 /* What IA_PRIMITIVES counts: a LINELOOP's closing segment is not among it. */
-uint32_t g4_topology_counted(uint32_t topology, uint32_t kept);
+uint32_t g4_topology_counted(uint32_t topology, uint32_t used);
 /* PrimitiveID of the vertex at `position`, from the primitive's first (spec/10 3.4.4). */
 uint32_t g4_topology_primitive_id(uint32_t topology, uint32_t position);
 
 /* Vertex positions of object k, in the payload order of a GS thread; returns how many (1..6).
  * `gs_topology` is what R0.2 says. */
-uint32_t g4_topology_gs_object(uint32_t topology, uint32_t kept, uint32_t k, bool reorder, bool discard_adjacency,
+uint32_t g4_topology_gs_object(uint32_t topology, uint32_t used, uint32_t k, bool reorder, bool discard_adjacency,
                                uint32_t position[6], uint32_t *gs_topology);
 
 /* Edge indicators of R0.2, bits 8 and 9: whether the first and the last edge of triangle k are a POLYGON's own. */

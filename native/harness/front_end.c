@@ -36,17 +36,17 @@ static void view(const struct g4_object *object, struct g4_object_view *out) {
 enum g4_status g4_device_objects(struct g4_device *device, const uint32_t *primitive, struct g4_object_view *objects,
                                  uint32_t room, uint32_t *count, struct g4_fault *fault) {
     struct g4_range range[RANGES];
-    struct g4_plan plan = {.range = range, .room = RANGES};
+    struct g4_plan plan = {.range = range, .capacity = RANGES};
     struct g4_plan_cursor cursor = {0};
-    struct g4_chunk chunk = {.arena = g4_arena_new()}; /* nothing is set up */
-    enum g4_status status = chunk.arena ? g4_load_draw(device, primitive, fault) : G4_NO_MEMORY;
+    struct g4_chunk chunk = {.range_arena = g4_arena_new()}; /* nothing is set up */
+    enum g4_status status = chunk.range_arena ? g4_load_draw(device, primitive, fault) : G4_NO_MEMORY;
 
     *count = 0;
     device->worker[0]->eu.instruction_budget = g4_watchdog(&device->ctx.options);
     while (status == G4_OK && !cursor.done) {
         status = g4_draw_plan(&device->ctx, &device->draw_state, &device->port, &device->log, &cursor, &plan);
         for (uint32_t r = 0; status == G4_OK && r < plan.count; r++) {
-            g4_arena_reset(chunk.arena);
+            g4_arena_reset(chunk.range_arena);
             status = g4_geometry_run(device->worker[0], &device->draw_state, &range[r], &chunk);
             for (uint32_t i = 0; status == G4_OK && i < chunk.objects; i++, (*count)++) {
                 if (*count < room) {
@@ -57,6 +57,6 @@ enum g4_status g4_device_objects(struct g4_device *device, const uint32_t *primi
     }
     g4_report_merge(&device->log, device->worker[0]->eu.log);
     g4_report_clear(device->worker[0]->eu.log);
-    g4_arena_free(chunk.arena);
+    g4_arena_free(chunk.range_arena);
     return status;
 }

@@ -72,8 +72,8 @@ static struct g4_vertex vertex_of(const struct g4_bench_vertex *v) {
 
 enum g4_status g4_bench_setup(struct g4_bench *bench, uint32_t topology, const struct g4_bench_vertex *vertices,
                               uint32_t count, uint32_t *objects) {
-    const uint32_t kept = g4_topology_kept(topology, count);
-    const uint32_t made = g4_topology_objects(topology, kept);
+    const uint32_t used = g4_topology_used(topology, count);
+    const uint32_t made = g4_topology_objects(topology, used);
     struct g4_sf_frame frame;
 
     *objects = 0;
@@ -90,7 +90,7 @@ enum g4_status g4_bench_setup(struct g4_bench *bench, uint32_t topology, const s
         bench->vertex[i] = vertex_of(&vertices[i]);
     }
     g4_sf_frame_begin(&frame, &bench->draw);
-    g4_sf_place(&frame, bench->vertex, count);
+    g4_sf_transform(&frame, bench->vertex, count);
     for (uint32_t k = 0; k < made; k++) {
         struct g4_topology_object o;
         const struct g4_vertex *v[3] = {NULL};

@@ -9,7 +9,7 @@
 #include "raster/windower_state.h"
 
 enum {
-    FEW = 16, /* subspans: fewer are not worth it */
+    MIN_SUBSPANS = 16, /* subspans: fewer are not worth it */
 };
 
 /* What goes where: `keep` are the bits that stay. */
@@ -176,15 +176,15 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
     /* debuggers and counters see threads and pixels one by one */
     const bool wanted = !wm->ctx->options.general_only && !worker->eu.observed;
 
-    wm->flat_depth = wanted && depth_is_constant(&g4_cc_of(worker)->depth);
-    wm->flat = wanted && draw->windower.thread_dispatch && !draw->color.alpha_test.enable && iz->mode == G4_IZ_P &&
-               !iz->source_depth_rt && !iz->dest_depth && !iz->dest_stencil && !modes->any_contiguous &&
-               !modes->enabled[G4_WM_32] && modes->any_normal;
+    wm->constant_depth = wanted && depth_is_constant(&g4_cc_of(worker)->depth);
+    wm->uniform_color = wanted && draw->windower.thread_dispatch && !draw->color.alpha_test.enable &&
+                        iz->mode == G4_IZ_P && !iz->source_depth_rt && !iz->dest_depth && !iz->dest_stencil &&
+                        !modes->any_contiguous && !modes->enabled[G4_WM_32] && modes->any_normal;
     if (modes->enabled[G4_WM_8]) {
-        wm->flat = wm->flat && fits(draw->wm_kernel[modes->entry[G4_WM_8]], dispatch, 8, start);
+        wm->uniform_color = wm->uniform_color && fits(draw->wm_kernel[modes->entry[G4_WM_8]], dispatch, 8, start);
     }
     if (modes->enabled[G4_WM_16]) {
-        wm->flat = wm->flat && fits(draw->wm_kernel[modes->entry[G4_WM_16]], dispatch, 16, start);
+        wm->uniform_color = wm->uniform_color && fits(draw->wm_kernel[modes->entry[G4_WM_16]], dispatch, 16, start);
     }
 }
 
@@ -210,7 +210,7 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
     struct g4_wm *const wm = worker->wm;
     const uint32_t subspans = wm->subspans;
 
-    if (!wm->flat || subspans < FEW || wm->setup->antialias) {
+    if (!wm->uniform_color || subspans < MIN_SUBSPANS || wm->setup->antialias) {
         return false;
     }
     const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans);
@@ -246,12 +246,12 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
 
 /* ---- depth ---- */
 
-bool g4_wm_depth_is_flat(struct g4_worker *worker) {
+bool g4_wm_depth_is_constant(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     struct g4_depth *const depth = &g4_cc_of(worker)->depth;
     struct g4_plane plane;
 
-    if (!wm->flat_depth || wm->subspans < FEW) {
+    if (!wm->constant_depth || wm->subspans < MIN_SUBSPANS) {
         return false;
     }
     g4_wm_plane(wm, wm->setup, &plane);

@@ -126,8 +126,8 @@ enum g4_status g4_wm_flush(struct g4_worker *worker) {
 static struct g4_pixel_thread *next_thread(struct g4_worker *worker, enum g4_wm_mode mode, const struct g4_subspan *s,
                                            uint32_t subspans, enum g4_status *status) {
     struct g4_wm *const wm = worker->wm;
-    const uint32_t room = wm->slots[wm->dispatch.entry[mode]].count;
-    bool full = wm->waiting != 0 && (wm->mode != mode || wm->waiting >= room);
+    const uint32_t limit = wm->slots[wm->dispatch.entry[mode]].count;
+    bool full = wm->waiting != 0 && (wm->mode != mode || wm->waiting >= limit);
 
     for (uint32_t i = 0; wm->clash && i < subspans && !full; i++) {
         const uint32_t column = s[i].x & (G4_TILE_SIZE - 1);

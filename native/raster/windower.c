@@ -10,9 +10,9 @@
 #include "raster/windower_state.h"
 
 enum {
-    FEW = 12, /* subspans */
-    FAR = 16, /* objects ahead */
-    NEAR = 2,
+    FEW_SUBSPANS = 12, /* subspans */
+    PREFETCH_FAR = 16, /* objects ahead */
+    PREFETCH_NEAR = 2,
 };
 
 void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw) {
@@ -98,7 +98,7 @@ static void interpolate_depth(struct g4_wm *wm) {
         return;
     }
     g4_wm_plane(wm, wm->setup, &plane);
-    if (wm->subspans <= FEW) {
+    if (wm->subspans <= FEW_SUBSPANS) {
         interpolate_few(wm, &plane);
         return;
     }
@@ -120,7 +120,7 @@ static void interpolate_depth(struct g4_wm *wm) {
 static void test_early(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     const struct g4_setup *const setup = wm->setup;
-    uint32_t kept = 0;
+    uint32_t survivors = 0;
 
     if (!g4_cc_tests(worker)) {
         return;
@@ -139,15 +139,15 @@ static void test_early(struct g4_worker *worker) {
         lit = g4_cc_early(worker, x, y, lit, wm->z[first], setup->viewport, setup->array_index, setup->back_facing);
         for (uint32_t i = 0; i < count; i++, lit >>= 4) {
             if (lit & 15) {
-                wm->subspan[kept] = (struct g4_subspan){.x = x[i], .y = y[i], .lit = lit & 15};
-                if (kept != first + i) {
-                    memcpy(wm->z[kept], wm->z[first + i], sizeof wm->z[0]);
+                wm->subspan[survivors] = (struct g4_subspan){.x = x[i], .y = y[i], .lit = lit & 15};
+                if (survivors != first + i) {
+                    memcpy(wm->z[survivors], wm->z[first + i], sizeof wm->z[0]);
                 }
-                kept++;
+                survivors++;
             }
         }
     }
-    wm->subspans = kept;
+    wm->subspans = survivors;
 }
 
 /* Is the watched pixel covered? */
@@ -190,15 +190,15 @@ static void work_on_watched_depth(struct g4_worker *worker, bool threads) {
 /* Objects come from memory: say early which are next, and again soon before, as gangs need all of the nearest cache.
  * Their coefficients lie behind a pointer in them. */
 static void prefetch(const struct g4_tile *tile, uint32_t i) {
-    if (i + FAR < tile->setups) {
-        __builtin_prefetch(tile->setup[i + FAR]);
-        const uint8_t *const entry = (const uint8_t *)tile->setup[i + FAR / 2]->entry;
+    if (i + PREFETCH_FAR < tile->setups) {
+        __builtin_prefetch(tile->setup[i + PREFETCH_FAR]);
+        const uint8_t *const entry = (const uint8_t *)tile->setup[i + PREFETCH_FAR / 2]->entry;
         __builtin_prefetch(entry);
         __builtin_prefetch(entry + 64);
     }
-    if (i + NEAR < tile->setups) {
-        __builtin_prefetch(tile->setup[i + NEAR]);
-        __builtin_prefetch(tile->setup[i + NEAR - 1]->entry);
+    if (i + PREFETCH_NEAR < tile->setups) {
+        __builtin_prefetch(tile->setup[i + PREFETCH_NEAR]);
+        __builtin_prefetch(tile->setup[i + PREFETCH_NEAR - 1]->entry);
     }
 }
 
@@ -207,7 +207,7 @@ static void work_on_depth(struct g4_worker *worker, bool threads) {
     struct g4_wm *const wm = worker->wm;
     const uint32_t subspans = wm->subspans;
     const bool early = wm->iz.mode == G4_IZ_P || !threads;
-    const bool flat = early && g4_wm_depth_is_flat(worker);
+    const bool flat = early && g4_wm_depth_is_constant(worker);
 
     wm->subspans = flat ? G4_WM_SAMPLE : subspans;
     interpolate_depth(wm);

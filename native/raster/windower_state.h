@@ -76,8 +76,8 @@ struct g4_wm {
     struct g4_slots slots[G4_WM_ENTRIES];
     uint32_t pointers[G4_WM_ENTRIES][G4_GANG_THREADS][8]; /* R0 with dwords 2 to 5 only, by slot */
 
-    bool flat;       /* the kernels that may run are flat, and nothing else makes pixels differ */
-    bool flat_depth; /* the early test does nothing but write depth */
+    bool uniform_color;  /* the kernels that may run are flat, and nothing else makes pixels differ */
+    bool constant_depth; /* the early test does nothing but write depth */
 
     /* The object at work: its subspans in the tile, and their depths. */
     const struct g4_setup *setup;
@@ -108,7 +108,7 @@ void g4_wm_fill_begin(struct g4_worker *worker);
  * nothing was done. */
 bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status);
 /* Whether the early test does nothing but write the same depth everywhere; */
-bool g4_wm_depth_is_flat(struct g4_worker *worker);
+bool g4_wm_depth_is_constant(struct g4_worker *worker);
 /* then give all pixels what it wrote to the first G4_WM_SAMPLE subspans. */
 void g4_wm_fill_depth(struct g4_worker *worker);
 /* Run what waits. */
