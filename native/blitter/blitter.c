@@ -1,5 +1,5 @@
 /*
- * The 2D engine: one rectangle at a time, pixel by pixel in the hardware's order (spec/05 3.13 to 3.16); fills and
+ * The 2D engine: one rectangle at a time, pixel by pixel in the hardware's order; fills and
  * plain copies take rows at once where that cannot be noticed.
  */
 #include <string.h>
@@ -234,7 +234,7 @@ enum g4_status g4_blt(struct g4_port *port, const struct g4_blt *b) {
     const bool color = b->source_kind == G4_BLT_SOURCE_COLOR;
     const bool same = color && b->source == b->destination && b->source_pitch == b->destination_pitch &&
                       b->source_tiled == b->destination_tiled;
-    /* A copy within one surface behaves as if the source were read first (spec/05 3.15). */
+    /* A copy within one surface behaves as if the source were read first. */
     const bool from_below = same && b->source_y < b->y1;
     const bool from_right = b->right_to_left || (same && b->source_x < b->x1);
     const bool fill = plain(b, ROP_COPY_PATTERN) && b->pattern_kind == G4_BLT_PATTERN_SOLID && !color &&

@@ -1,4 +1,4 @@
-/* What the CPU sees of memory through the aperture and its fences (spec/05 2.12, 3.12).
+/* Memory as the CPU sees it through the aperture and its fences.
  *
  * A fence makes a tiled region look linear, with the fence's pitch.  Only the CPU looks through fences: the units of
  * the GPU know the tiling of each surface from its state.

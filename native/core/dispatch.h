@@ -18,7 +18,7 @@ struct g4_dispatch {
     uint32_t scratch_bytes; /* per thread */
     uint8_t scratch_size;   /* the field of the state, which payloads repeat: 2^n KB */
     uint32_t grf_count;     /* registers the thread owns */
-    uint8_t alternate_fp;   /* 1: alternate floating point mode (965 PRM vol. 4, 3.2.1) */
+    uint8_t alternate_fp;   /* 1: alternate floating point mode */
     uint8_t single_program_flow;
     uint8_t exceptions; /* enabled exceptions: cr0.1 bits 15:11 >> 11 */
     bool observed;      /* a debugger may read registers that the kernel never touches */

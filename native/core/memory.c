@@ -35,7 +35,7 @@ static uint32_t entry_flags(const struct g4_mem *mem, uint32_t page) {
     return mem->strict_pte && unpack_entry(mem->gtt[page]).valid ? G4_PAGE_PRESENT : 0;
 }
 
-/* The physical page behind a graphics page.  Reserved types are no obstacle: captures are full of them (spec/06 3.2) */
+/* The physical page behind a graphics page.  Entries of reserved types are valid: captures contain many. */
 static bool translate(const struct g4_mem *mem, uint32_t page, uint32_t *physical_page) {
     if (page >= mem->gtt_entries) {
         return false;

@@ -1,4 +1,4 @@
-/* The memory of a device as its units see it: 4 KiB pages of a 32-bit graphics address space (spec/05 2.8, 3.10).
+/* The memory of a device as its units see it: 4 KiB pages of a 32-bit graphics address space.
  *
  * One table entry per page says where the page lives in the host.  Own pages are made when they are first written;
  * pages of others are mapped (g4_mem_map_external).  An entry without host page is resolved through the page table:

@@ -31,7 +31,7 @@ static int compare_records(const struct g4_error_record *a, const struct g4_erro
     return order;
 }
 
-/* "First error wins" (spec/60 9.3); which that is must not depend on the order in which workers run. */
+/* The first error wins, and must not depend on the order in which workers run. */
 void g4_report_error(struct g4_report_log *log, uint32_t function, const struct g4_error_record *record) {
     struct g4_error_record *const kept = &log->error[function % G4_ERROR_RECORDS];
     const uint32_t bit = 1u << function % G4_ERROR_RECORDS;

@@ -17,15 +17,15 @@ struct g4_report_log {
 };
 
 void g4_report(struct g4_report_log *log, enum g4_event event, uint32_t address, uint32_t value);
-/* Forget everything. */
+/* Clear all counts and records. */
 void g4_report_clear(struct g4_report_log *log);
-/* Keep what a bad message was, unless there is one already (spec/60 9.3). */
+/* Record a bad message, unless its function has a record already. */
 void g4_report_error(struct g4_report_log *log, uint32_t function, const struct g4_error_record *record);
-/* Does the event say that a message was bad? */
+/* Whether the event is about a bad message. */
 bool g4_report_is_bad_message(enum g4_event event);
-/* How many messages were bad (spec/60 3.4). */
+/* The number of bad messages. */
 uint64_t g4_report_bad_messages(const struct g4_report_log *log);
-/* Add a worker's log; the first case kept is the one of the log merged first. */
+/* Add a worker's log.  Of two first cases, the one of the log merged first remains. */
 void g4_report_merge(struct g4_report_log *into, const struct g4_report_log *from);
 
 #endif

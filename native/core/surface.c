@@ -1,5 +1,5 @@
 /*
- * Surfaces: binding table entry, SURFACE_STATE, and where levels and slices lie (spec/50 2.1, 2.2, 3.8).
+ * Surfaces: binding table entry, SURFACE_STATE, and where levels and slices lie (965 PRM vol. 4, 4.7.1 and 4.7.2).
  */
 #include "core/surface.h"
 #include "api/picture.h"

@@ -1,6 +1,6 @@
 /*
  * SURFACE_STATE unpacked once, found by binding table index, shared by the sampler, the data port and the colour
- * calculator; and where the image of one mip level and array slice lies in memory (spec/50 2.1, 2.2, 3.8).
+ * calculator; and where the image of one mip level and array slice lies in memory (965 PRM vol. 4, 4.7.1 and 4.7.2).
  */
 #ifndef G4_SURFACE_H
 #define G4_SURFACE_H

@@ -1,4 +1,4 @@
-/* Copies between one tile and rows of pixels (tile_copy.h; spec/05 2.11, 3.11).
+/* Copies between one tile and rows of pixels (tile_copy.h).
  *
  * Both directions are one loop: `to_tile` is a constant where these functions are inlined.
  */

@@ -1,4 +1,4 @@
-/* Where a byte of a surface lies in memory: linear, X, Y and W tiling and the bit-6 swizzle (spec/05 2.11, 3.11).
+/* Where a byte of a surface lies in memory: linear, X, Y and W tiling and the bit-6 swizzle.
  *
  * The formulas are here, once, inline, for the units that address single texels; tiling.c copies rectangles.
  * Coordinates are in bytes and rows.  W is no surface mode of Gen4: tools want it.

@@ -17,7 +17,7 @@
 
 enum {
     RANGES_PER_BATCH = 256,     /* chunks between two tile phases; plan.c bounds their objects */
-    GRID = 8192 / G4_TILE_SIZE, /* the clipped drawing rectangle ends at 8191 (spec/20 2.5) */
+    GRID = 8192 / G4_TILE_SIZE, /* the clipped drawing rectangle ends at 8191 */
     BRIEF_TILES = 4,            /* so few tiles, with so few objects, may not be worth waking a thread */
     BRIEF_SETUPS = 64,
 };

@@ -2,7 +2,7 @@
  * Gen4 and Gen4.5: commands and state blocks of the 3D pipeline become struct g4_draw_state, once per 3DPRIMITIVE.
  *
  * Commands are kept whole in struct g4_state; state blocks are read from memory through the pointers of
- * 3DSTATE_PIPELINED_POINTERS (965 PRM vol. 2, 1.6).  No other file unpacks either.
+ * 3DSTATE_PIPELINED_POINTERS (G45 PRM vol. 2, 2.5.2).  No other file unpacks either.
  */
 #include "draw/load_gen4.h"
 
@@ -140,7 +140,7 @@ static uint32_t reversed(uint32_t v) {
     return out;
 }
 
-/* The pattern has bit 31 leftmost; the offsets move it against the screen (965 PRM vol. 2, 8.4.14, 8.4.15). */
+/* The pattern has bit 31 leftmost; the offsets move it against the screen (G45 PRM vol. 2, 8.3.3.2). */
 static void load_polygon_stipple(const struct g4_context *ctx, struct g4_draw_state *draw) {
     const uint32_t *const rows = ctx->state->poly_stipple + 1; /* past the header */
     struct g4_3dstate_poly_stipple_offset offset;
@@ -585,7 +585,7 @@ static void load_color(const struct g4_draw_loader *loader, struct g4_draw_state
     }
 }
 
-/* Thread sizes enter the kernel at jumps, its first instructions of 16 bytes each (965 PRM vol. 2, 8.3.6.1). */
+/* Thread sizes enter the kernel at jumps, its first instructions of 16 bytes each (G45 PRM vol. 2, 8.5.1). */
 static enum g4_status load_pixel_kernels(const struct g4_draw_loader *loader, struct g4_draw_state *draw,
                                          struct g4_fault *fault) {
     const uint32_t entries = g4_wm_entries(&draw->windower);

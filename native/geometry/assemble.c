@@ -1,5 +1,5 @@
 /*
- * A range of a draw through the front end: fetch, shade, GS, clip (spec/10 3.4 to 3.6, spec/20 3).
+ * A range of a draw through the stages of the front end: fetch, VS, GS, clip.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * The clipper: outcodes, the decision for each object, clip threads (spec/20 3).
+ * The clipper: outcodes, the decision for each object, clip threads (G45 PRM vol. 2, chapter 6).
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "geometry/stage.h"
 #include "geometry/vertex_vectors.h"
 
-/* Outcode bits where R0.2 of a CLIP thread has them (spec/20 2.6). */
+/* Outcode bits, at their positions in R0.2 of a CLIP thread (G45 PRM vol. 2, 6.7.2). */
 enum {
     NEGW = 1u << 12,
     BAD = 1u << 13,
@@ -30,7 +30,7 @@ enum {
     VP_XY_MASK = 15u << 28,
 };
 
-/* What the vertices of a draw are tested against. */
+/* The tests of all vertices of a draw. */
 struct tests {
     const struct g4_clip *clip;
     float x_min, x_max, y_min, y_max, z_min;
@@ -73,13 +73,13 @@ static g4_int4 guardband_codes(const struct tests *t, const struct g4_vertex *ve
            bit_where((p->y < y_min) ^ negative, GB_Y_MIN) | bit_where((p->y > y_max) ^ negative, GB_Y_MAX);
 }
 
-/* Neither inside nor outside: both sides' codes, if they are tested at all. */
+/* A NaN is neither inside nor outside: it gets the codes of both sides, if they are tested. */
 static g4_int4 with_nan(g4_int4 code, g4_float4 v, uint32_t bits, bool tested) {
     const g4_int4 nan = g4_float4_is_nan(v);
     return (code & ~bit_where(nan, bits)) | (tested ? bit_where(nan, bits) : (g4_int4){0});
 }
 
-/* User clip flags, and what a negative w means. */
+/* The codes of user clip flags, negative w and bad vertices. */
 static uint32_t other_codes(const struct tests *t, const struct g4_vertex *v) {
     const struct g4_clip *const clip = t->clip;
     const bool negative = signbit(v->rhw) != 0;
@@ -87,7 +87,7 @@ static uint32_t other_codes(const struct tests *t, const struct g4_vertex *v) {
     uint32_t code = 0;
 
     if (!t->tests_negative_w) {
-        /* [BW-E0], [CL-B]: flag 7 stands for a negative w, and its own value makes the vertex bad (spec/20 3.1) */
+        /* [BW-E0], [CL-B]: flag 7 stands for a negative w, and a set flag 7 makes the vertex bad */
         code |= v->user_clip & 0x80 ? BAD : 0;
         user = (user & 0x7f) | (negative ? clip->user_flags & 0x80 : 0);
     } else if (negative && clip->test_negative_w) {
@@ -97,7 +97,7 @@ static uint32_t other_codes(const struct tests *t, const struct g4_vertex *v) {
     return code | user << UC_SHIFT;
 }
 
-/* VertexClipTest of spec/20 3.1. */
+/* VertexClipTest (G45 PRM vol. 2, 6.4). */
 void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_vertex *vertex,
                       uint32_t count) {
     const struct tests t = tests_of(ctx, draw);
@@ -137,7 +137,7 @@ enum action {
     SPAWN
 };
 
-/* ClipDetermination and the clip mode's table, spec/20 3.2 and 3.3. */
+/* ClipDetermination (G45 PRM vol. 2, 6.5.2) and the actions of the clip modes (6.5.3). */
 static enum action decide(const struct g4_context *ctx, const struct g4_clip *clip, uint32_t all, uint32_t any,
                           bool point) {
     const uint32_t w = ctx->model->quirks.clip_tests_negative_w ? NEGW : 0;
@@ -188,7 +188,7 @@ bool g4_chunk_reserve(struct g4_chunk *chunk, uint32_t more) {
     return true;
 }
 
-/* The clipper's work on one strip, until it is handed on. */
+/* The clipper's work on one strip. */
 struct clipping {
     struct g4_worker *worker;
     const struct g4_draw_state *draw;
@@ -252,7 +252,7 @@ static bool add_thread(struct clipping *c, const struct g4_object *object, uint3
     return true;
 }
 
-/* Objects of what a clip thread put out; they are not clipped again. */
+/* Append the objects in the output of a clip thread, which are not clipped again (G45 PRM vol. 2, 6.1.1). */
 static bool emit_output(struct clipping *c, const struct g4_output *out) {
     for (uint32_t s = 0; s < out->strips; s++) {
         const struct g4_strip *const strip = &out->strip[s];
@@ -279,7 +279,7 @@ static bool emit_output(struct clipping *c, const struct g4_output *out) {
     return true;
 }
 
-/* Weave what the threads put out in between the objects that pass. */
+/* Insert the output of threads between the objects that pass, in object order (G45 PRM vol. 2, 6.10). */
 static enum g4_status weave(struct clipping *c, const struct g4_output *out) {
     const uint32_t passed = c->chunk->objects - c->first;
     struct g4_object *const passing = g4_arena_alloc(c->chunk->range_arena, passed * sizeof *passing + 1);
@@ -358,7 +358,7 @@ enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_draw_state 
     struct clipping c = {
         .worker = worker, .draw = draw, .chunk = chunk, .first = chunk->objects, .capacity = strip->objects};
     struct g4_topology_object o;
-    bool broken = false; /* a piece of a line strip is missing: the stipple starts anew */
+    bool broken = false; /* a piece of a line strip is missing: the stipple restarts */
 
     if (!g4_chunk_reserve(chunk, strip->objects)) {
         return G4_NO_MEMORY;
@@ -378,12 +378,12 @@ enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_draw_state 
             return G4_OK;
         }
         for (int n = 0; n < o.vertices; n++) {
-            /* position 0 of fans stands in front of the strip's own vertices */
+            /* slot 0 holds position 0 of fans */
             v[n] = o.position[n] < strip->first ? vertex[0] : vertex[1 + o.position[n] - strip->first];
             all &= v[n]->outcode;
             any |= v[n]->outcode;
         }
-        enum action action = PASS; /* what has no outcodes may */
+        enum action action = PASS; /* objects without outcodes */
         if (draw->clip_enable && (any || draw->clip.mode != G4_CLIP_MODE_NORMAL)) {
             action = decide(worker->ctx, &draw->clip, all, any, o.type == G4_OBJECT_POINT);
         }

@@ -1,5 +1,5 @@
 /*
- * Coverage: which pixels of a 32x32 tile an object lights (965 PRM vol. 2, 8.2 and 8.3).
+ * Coverage: which pixels of a 32x32 tile an object lights (G45 PRM vol. 2, 8.3).
  */
 #ifndef G4_COVERAGE_H
 #define G4_COVERAGE_H

@@ -1,6 +1,6 @@
 /*
- * Which pixels edges leave (spec/20 4.3): of eight rows at a time, and of small triangles as a whole, where 32 bits
- * hold the edge functions.
+ * The pixels inside of edges (G45 PRM vol. 2, 8.3.3): of eight rows at a time, and of whole small triangles, whose edge
+ * functions fit into 32 bits.
  */
 #include "geometry/edges.h"
 

@@ -9,7 +9,7 @@ enum {
     ONE_FLOAT = 0x3f800000
 };
 
-/* ---- conversion (spec/10 3.4.3) ---- */
+/* ---- conversion (G45 PRM vol. 2, 3.6.11) ---- */
 
 static uint32_t bits_of(float f) {
     uint32_t bits;
@@ -100,7 +100,7 @@ static bool copies_dwords(const struct g4_format *format) {
     return true;
 }
 
-/* What each component is of a source that is copied, and of nothing: then there is no more to it than two masks. */
+/* Compute the masks of an element whose components are copied channels or constants; false for other elements. */
 static bool is_simple(struct g4_fetch *f) {
     bool simple = f->plain_floats && f->reads_memory;
     for (int c = 0; c < 4; c++) {
@@ -189,7 +189,7 @@ uint32_t g4_fetch_index(struct g4_port *port, const struct g4_vertex_fetch *fetc
     return index;
 }
 
-/* Indices that follow each other in one page, all of them before the end. */
+/* Indices within one page, all of them before the end. */
 static void widen_indices(const uint8_t *from, uint32_t size, uint32_t count, uint32_t *indices) {
     for (uint32_t i = 0; i < count && size == 1; i++) {
         indices[i] = from[i];
@@ -215,7 +215,7 @@ void g4_fetch_indices(struct g4_port *port, const struct g4_vertex_fetch *fetch,
         if (from && some && (fetch->index_end == 0 || address + (some - 1) * size <= fetch->index_end)) {
             widen_indices(from, size, some, indices + done);
             done += some;
-        } else { /* over a page's or the buffer's end, or missing */
+        } else { /* across the end of a page or of the buffer, or unmapped */
             indices[done] = g4_fetch_index(port, fetch, first + done);
             done++;
         }
@@ -255,7 +255,7 @@ static void fetch_source(struct g4_port *port, const struct g4_fetch *f, uint32_
         }
         memcpy(data, g4_mem_read_ptr(port, address), bytes);
     } else {
-        (void)g4_mem_read(port, address, data, bytes); /* wild reads are normal and read as 0 (spec/10 3.4.2) */
+        (void)g4_mem_read(port, address, data, bytes); /* drivers read beyond buffers; unmapped memory is 0 */
     }
     if (f->plain_floats) {
         memcpy(source, data, 16);

@@ -1,13 +1,13 @@
 /*
- * Vertex fetch (spec/10 3.4): indices, and vertex elements from buffers into URB entries.
+ * Vertex fetch (G45 PRM vol. 2, chapter 3): indices, and vertex elements from buffers into URB entries.
  */
-#ifndef G4_FF_VF_H
-#define G4_FF_VF_H
+#ifndef G4_FETCH_H
+#define G4_FETCH_H
 
 #include "core/draw_state.h"
 #include "eu/worker.h"
 
-/* One vertex element, ready to run. */
+/* One vertex element, prepared for fetching. */
 struct g4_fetch {
     const struct g4_format *format;
     uint32_t control[4];  /* enum g4_vertex_component_control */
@@ -19,8 +19,9 @@ struct g4_fetch {
     uint32_t step_rate;
     bool per_instance;
     bool reads_memory; /* some component is STORE_SRC */
-    bool plain_floats; /* 32-bit channels side by side that are copied as they are */
-    bool simple;       /* these, and components that are one of them or a constant: */
+    bool plain_floats; /* adjacent 32-bit channels that are copied unchanged */
+    bool simple;       /* plain_floats, and each component is a channel or a constant */
+    /* If simple: component c is (source[c] & taken[c]) | constant[c]. */
     uint32_t taken[4], constant[4];
 };
 
@@ -36,14 +37,14 @@ struct g4_vertex_fetch {
     uint32_t cut_index;
 };
 
-/* Everything that does not change in a draw. */
+/* Prepare everything that is constant in a draw. */
 void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_report_log *log,
                            struct g4_vertex_fetch *fetch);
 
-/* The raw index at a position of the index buffer (spec/10 3.4.1). */
+/* The raw index at a position of the index buffer; 0 beyond its end (G45 PRM vol. 2, 3.3.1). */
 uint32_t g4_fetch_index(struct g4_port *port, const struct g4_vertex_fetch *fetch, uint32_t position);
 
-/* The same for `count` positions from `first` on. */
+/* The raw indices at `count` positions from `first` on. */
 void g4_fetch_indices(struct g4_port *port, const struct g4_vertex_fetch *fetch, uint32_t first, uint32_t count,
                       uint32_t *indices);
 
@@ -53,7 +54,7 @@ struct g4_vertex_ids {
     uint32_t start_instance;
 };
 
-/* Fill the rows that the elements reach; the rest of the entry is left alone. */
+/* Write the rows that the elements reach; other rows of the entry stay unchanged. */
 void g4_fetch_vertex(struct g4_port *port, const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids,
                      uint32_t (*rows)[8]);
 

@@ -1,5 +1,5 @@
 /*
- * The geometry shader stage: objects staged, threads run, their output in order (spec/10 3.6).
+ * The geometry shader stage: one thread per object, output in object order (G45 PRM vol. 2, chapter 5).
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_draw_state *d
                                                    draw->gs.discard_adjacency, position, &gs_topology);
         object[i].r0_2 = gs_topology | g4_topology_edges(topology, k, k + 1 == total);
         for (uint32_t v = 0; v < object[i].vertices; v++) {
-            /* position 0 of fans and loops is kept in front of the range's own vertices */
+            /* slot 0 holds position 0 of fans and loops */
             const struct g4_vertex *const vertex =
                 position[v] < first_position ? vertex_at[0] : vertex_at[1 + position[v] - first_position];
             object[i].rows[v] = vertex->rows;

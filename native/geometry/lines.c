@@ -93,7 +93,7 @@ static bool meets_inside(const struct segment *s) {
     return meet(&span_a, &span_b);
 }
 
-/* Parts of the diamond's border belong to it, depending on the slope of the line (spec/20 4.4). */
+/* Parts of the diamond's border belong to it, depending on the slope of the line (G45 PRM vol. 2, 7.3.13). */
 static bool meets_border(const struct segment *s, int64_t line_du, int64_t line_dv) {
     const int64_t a = s->u + s->v;
     const int64_t b = s->u - s->v;
@@ -251,7 +251,7 @@ void g4_line_setup(const struct g4_sf_frame *frame, struct g4_setup *setup) {
         cosmetic_setup(setup);
         return;
     }
-    /* One pixel for each sample point in the half-open range between the ends (spec/30 3.6). */
+    /* One pixel for each sample point in the half-open range between the ends. */
     const int32_t low = ceil_pixel(smaller(major[0], major[1]));
     const int32_t high = ceil_pixel(larger(major[0], major[1]));
     setup->line.first = setup->line.step > 0 ? low : high - 1;
@@ -276,7 +276,7 @@ uint8_t g4_line_coverage(const struct g4_line_antialiasing *antialiasing, const 
     const double px = x - (double)setup->line.x0;
     const double py = y - (double)setup->line.y0;
     const double length = sqrt(dx * dx + dy * dy);
-    /* The Manhattan length of a vector along or across the line is longer than it is by this (spec/30 3.6). */
+    /* Manhattan length per unit of length, along and across the line. */
     const double stretch = antialiasing->true_distance ? 1.0 : (fabs(dx) + fabs(dy)) / length;
     const double half = setup->line.width / 2.0;
     const double u = (px * dx + py * dy) / length;

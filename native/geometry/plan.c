@@ -1,5 +1,5 @@
 /*
- * Cutting a 3DPRIMITIVE into ranges of objects (spec/10 3.4.1, 3.4.4).
+ * The plan of a draw: a 3DPRIMITIVE split into ranges of objects.
  */
 #include <string.h>
 
@@ -10,10 +10,10 @@
 
 enum {
     SMALLEST_RANGE = 256,         /* objects */
-    LARGEST_RANGE = 2048,         /* a larger one has vertices that no cache holds */
-    SHARES = 16,                  /* ranges that a large primitive should give at least */
-    PLAN_OBJECTS = 16384,         /* so many are set up before they are drawn */
-    INSTRUCTIONS_PER_VERTEX = 64, /* what a vertex counts against the watchdog */
+    LARGEST_RANGE = 2048,         /* the vertices of a larger one exceed the host's caches */
+    SHARES = 16,                  /* ranges of a large primitive, at least */
+    PLAN_OBJECTS = 16384,         /* set up before their tiles are drawn */
+    INSTRUCTIONS_PER_VERTEX = 64, /* cost of a vertex for the watchdog */
 };
 
 static uint32_t vertex_count(const struct g4_draw_state *draw, struct g4_port *port) {
@@ -21,7 +21,7 @@ static uint32_t vertex_count(const struct g4_draw_state *draw, struct g4_port *p
                                     : draw->primitive.vertex_count;
 }
 
-/* Vertices from `start` to the next cut or the end.  A search for the cut stops after `most`. */
+/* Vertices from `start` to the next cut or the end.  The search for a cut stops after `most` vertices. */
 static uint32_t run_length(const struct g4_vertex_fetch *fetch, const struct g4_draw_state *draw, struct g4_port *port,
                            uint32_t start, uint32_t count, uint64_t most) {
     if (!fetch->cut_enable) {
@@ -50,7 +50,7 @@ static void next_primitive(const struct g4_vertex_fetch *fetch, const struct g4_
     cursor->done = cursor->instance >= draw->primitive.instance_count;
 }
 
-/* Ranges share no vertices: the larger, the fewer are shaded twice; the smaller, the more workers have some. */
+/* Ranges share no vertices: larger ones shade fewer vertices twice, smaller ones occupy more workers. */
 static uint32_t range_size(uint32_t objects) {
     const uint32_t size = objects / SHARES & ~(uint32_t)(SMALLEST_RANGE - 1);
     return size < SMALLEST_RANGE ? SMALLEST_RANGE : size > LARGEST_RANGE ? LARGEST_RANGE : size;

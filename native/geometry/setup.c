@@ -55,7 +55,7 @@ struct screen_position {
     float x, y, z;
 };
 
-/* Steps 1 to 5: false when a NaN drops the object. */
+/* Steps 1 to 5.  False if a NaN drops the object. */
 static bool transform(const struct g4_sf_frame *frame, const struct g4_vertex *v, const struct g4_viewport *m,
                       struct screen_position *out) {
     if (isnan(v->x) || isnan(v->y) || isnan(v->z) || isnan(v->rhw)) {
@@ -64,7 +64,7 @@ static bool transform(const struct g4_sf_frame *frame, const struct g4_vertex *v
     float x = v->x;
     float y = v->y;
     float z = v->z;
-    if (frame->state->viewport_transform) { /* decision 8: multiply, then add */
+    if (frame->state->viewport_transform) { /* multiply, then add (docs/decisions.md 8) */
         x = x * m->m00;
         y = y * m->m11;
         z = z * m->m22;
@@ -113,14 +113,14 @@ static g4_float4 four_of(g4_int4 where, g4_float4 a, g4_float4 b) {
     return (g4_float4)((where & (g4_int4)a) | (~where & (g4_int4)b));
 }
 
-/* g4_sf_quantise, where floats are enough: within the limits all of it is exact. */
+/* g4_sf_quantise in single precision, which is exact within the limits. */
 static g4_int4 quantise_four(const struct g4_sf_frame *frame, g4_float4 v) {
     const int32_t scale = frame->state->coarse_positions ? 16 : G4_ONE_PIXEL;
     const g4_float4 low = g4_float4_all((float)(-CLAMP * scale));
     const g4_float4 high = g4_float4_all((float)(CLAMP * scale - 1));
     g4_float4 t = v * (float)scale;
 
-    t = four_of(t > low, t, low); /* also what is no number */
+    t = four_of(t > low, t, low); /* also for NaNs */
     t = four_of(t < high, t, high);
     g4_int4 n = __builtin_convertvector(t, g4_int4);
     n += __builtin_convertvector(n, g4_float4) > t; /* the conversion rounds toward zero */
@@ -164,7 +164,7 @@ struct corners {
     float z[3];
 };
 
-/* The usual triangle: all of its vertices are known, and are of one viewport. */
+/* Fast path: a triangle whose vertices are transformed, by one viewport. */
 static inline bool known_corners(const struct g4_vertex *const v[3], struct corners *out) {
     const bool known = (v[0]->position & v[1]->position & v[2]->position) == G4_VERTEX_TRANSFORMED;
     if (!known || v[0]->viewport != v[1]->viewport || v[0]->viewport != v[2]->viewport) {
@@ -178,7 +178,7 @@ static inline bool known_corners(const struct g4_vertex *const v[3], struct corn
     return true;
 }
 
-/* False when a NaN drops the object.  All of its vertices go through one viewport, its first vertex'. */
+/* False if a NaN drops the object.  All vertices are transformed by the viewport of the first one. */
 static bool find_corners(const struct g4_sf_frame *frame, const struct g4_object *object, uint8_t viewport,
                          struct corners *out) {
     for (uint32_t i = 0; i < object->vertices && i < 3; i++) {
@@ -241,7 +241,7 @@ static void clip_bounds(const struct g4_sf_frame *frame, struct g4_setup *s) {
     }
 }
 
-/* The exact determinant of spec/20 2.7, in 1/65536 square pixels. */
+/* The exact determinant (docs/decisions.md 7), in 1/65536 square pixels. */
 static int64_t determinant(const int32_t x[3], const int32_t y[3]) {
     return ((int64_t)x[1] - x[0]) * ((int64_t)y[2] - y[0]) - ((int64_t)x[2] - x[0]) * ((int64_t)y[1] - y[0]);
 }
@@ -285,7 +285,7 @@ static int first_vertex(const int32_t *x, const int32_t *y, int n) {
     return first;
 }
 
-/* Which corner of the object becomes V0, V1, V2 (spec/20 4.5): by direction and by the first of them. */
+/* The corners that become V0, V1, V2 (G45 PRM vol. 2, 7.5.1.1): by direction and first vertex. */
 static const int orders[2][3][3] = {
     {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}},
     {{0, 2, 1}, {1, 0, 2}, {2, 1, 0}},
@@ -382,7 +382,7 @@ static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *
     payload->r1.determinant = (float)((double)(dx * dx + dy * dy) / (G4_ONE_PIXEL * G4_ONE_PIXEL));
     payload_vertices(object, c.z, order, 2, setup, payload);
     if (dx == 0 && dy == 0) {
-        /* drawn by nobody, but it starts a strip for the stipple */
+        /* not drawn, but it may restart the stipple */
         setup->x_max = setup->x_min - 1;
         return frame->keep_lines;
     }

@@ -1,8 +1,11 @@
 /*
- * Object setup: from the vertices of an object to fixed-point geometry and the setup thread's payload (spec/20 4.2).
+ * Object setup: fixed-point geometry and the setup thread's payload (G45 PRM vol. 2, 7.3).
+ *
+ * The steps, in order: 1 drop NaNs, 2 viewport transform, 3 destination bias, 4 point rule, 5 drawing rectangle origin,
+ * 6 point width, 7 fourth corner of rectangles, 8 quantise, 9 drop degenerate objects, 10 cull, 11 scissor.
  */
-#ifndef G4_FF_SF_SETUP_H
-#define G4_FF_SF_SETUP_H
+#ifndef G4_SETUP_H
+#define G4_SETUP_H
 
 #include "core/draw_state.h"
 #include "geometry/object.h"
@@ -12,7 +15,7 @@ enum {
     G4_ONE_PIXEL = 1 << G4_SUB_PIXEL_BITS,
 };
 
-/* What a draw's objects have in common. */
+/* Facts that all objects of a draw share. */
 struct g4_sf_frame {
     const struct g4_setup_state *state;
     const struct g4_viewport *viewport; /* G4_VIEWPORTS */
@@ -26,7 +29,7 @@ struct g4_sf_frame {
     bool keep_lines; /* line stipple is on: lines that draw nothing still count */
 };
 
-/* What the setup thread is given besides the common parts. */
+/* The setup thread's payload, without the parts that all stages have. */
 struct g4_sf_payload {
     struct g4_payload_sf_r1 r1;
     struct g4_payload_sf_r2 r2;
@@ -36,14 +39,14 @@ struct g4_sf_payload {
 
 void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_draw_state *draw);
 
-/* Steps 1 to 8 for vertices that objects are going to share. */
+/* Steps 1 to 8 for shared vertices: compute screen_x, screen_y, screen_z and position. */
 void g4_sf_transform(const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint32_t count);
 
-/* False: the object is culled and leaves no trace. */
+/* False if the object is dropped. */
 bool g4_sf_setup(const struct g4_sf_frame *frame, const struct g4_object *object, struct g4_setup *setup,
                  struct g4_sf_payload *payload);
 
-/* Why g4_sf_setup has just dropped an object. */
+/* Reasons of g4_sf_setup to drop an object. */
 enum g4_dropped {
     G4_DROPPED_NOT_A_NUMBER,
     G4_DROPPED_DEGENERATE, /* without area or length */
@@ -58,10 +61,10 @@ static inline bool g4_setup_is_empty(const struct g4_setup *setup) {
     return setup->x_min > setup->x_max || setup->y_min > setup->y_max;
 }
 
-/* Nearest 1/256 (or 1/16, scaled up) of a pixel, ties up, clamped to [-8192, 8192) (spec/20 4.2 step 8, decisions 7
- * and 10). */
+/* Nearest 1/256 (or 1/16, scaled up) of a pixel, ties up, clamped to [-8192, 8192)
+ * (docs/decisions.md 7 and 10). */
 int32_t g4_sf_quantise(const struct g4_sf_frame *frame, double v);
-/* The same limits for what is quantised already. */
+/* Clamp a quantised coordinate to these limits. */
 int32_t g4_sf_clamp(int32_t v);
 
 #endif

@@ -48,11 +48,11 @@ static void put_payload(struct batch *batch, uint32_t t, uint32_t grf) {
         const struct g4_vertex *const v = payload->v[i];
         grf = g4_payload_rows(gang, (int)t, v->rows, v->row_count, stage->input_offset, stage->input_rows, grf);
     }
-    g4_gang_set_dmask(gang, (int)t, 0xff); /* spec/20 4.6 */
+    g4_gang_set_dmask(gang, (int)t, 0xff);
 }
 
-/* What a kernel wrote coefficient-major, three rows for eight attributes, as the windower reads it: four rows of two
- * attributes (spec/20 2.8). */
+/* Transpose an entry: from coefficient-major, three rows for eight attributes, to four rows of two attributes, as the
+ * windower reads it (G45 PRM vol. 2, 7.5.4). */
 static bool transpose(struct g4_arena *arena, struct g4_setup *setup) {
     const uint32_t groups = setup->entry_rows / 3;
     uint32_t(*const rows)[8] = g4_arena_alloc(arena, (size_t)(groups * 4 + 1) * sizeof *rows);
@@ -128,7 +128,7 @@ static enum g4_status run_batch(struct batch *batch) {
     return status;
 }
 
-/* Small triangles often hold no sample point at all: finding that out costs less than a setup thread. */
+/* Whether a small triangle contains no sample point, which costs less to find than a setup thread. */
 static bool lights_nothing(struct g4_setup *setup) {
     enum {
         SMALL = 8 /* pixels */
@@ -144,7 +144,7 @@ static bool lights_nothing(struct g4_setup *setup) {
            !g4_coverage_find(setup, x, y, &coverage);
 }
 
-/* Spec/20 7.3.8: software keeps objects within 8K; what is larger is drawn here as anything else. */
+/* Software must keep objects within 8K pixels (G45 PRM vol. 2, 7.3.8); larger ones are drawn like any other. */
 static uint32_t span(const int32_t *v, uint32_t count) {
     int32_t low = v[0];
     int32_t high = v[0];
@@ -166,7 +166,7 @@ static void report_large(struct g4_worker *worker, uint32_t address, const struc
     }
 }
 
-/* An object that leaves no trace; `shaped`: it has a place on the screen, but no pixel. */
+/* Count a dropped object.  `shaped`: it was set up, but has no pixel. */
 static void count_dropped(struct g4_draw_counters *sum, const struct g4_sf_frame *frame, const struct g4_object *object,
                           const struct g4_setup *setup, bool shaped) {
     if (shaped) {

@@ -1,15 +1,15 @@
 /*
- * Strips and Fans: culling, viewport, fixed-point setup, the setup thread (spec/20 4).
+ * Strips and Fans with setup threads: they compute the coefficients of attributes (G45 PRM vol. 2, 7.5).
  */
-#ifndef G4_FF_SF_H
-#define G4_FF_SF_H
+#ifndef G4_SETUP_KERNEL_H
+#define G4_SETUP_KERNEL_H
 
 #include "geometry/assemble.h"
 
-/* Set up chunk->object[], in order, into chunk->setup[]: culled objects leave no trace but their statistics. */
+/* Set up chunk->object[], in order, into chunk->setup[]: culled objects are only counted. */
 enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_chunk *chunk);
 
-/* Number the pixels of lines for the stipple; chunks in order, one after the other. */
+/* Compute where the stipple of each line starts.  Call for all chunks of a draw, in order. */
 void g4_sf_count_stipple(struct g4_state *state, const struct g4_draw_state *draw, struct g4_chunk *chunk);
 
 #endif

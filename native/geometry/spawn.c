@@ -1,6 +1,6 @@
 /*
- * Threads of GS and CLIP: one an object, output through URB handles that they allocate (spec/10 3.6.3, spec/20 3.5,
- * spec/60 5.4).
+ * Threads of GS and CLIP: one per object, with output through URB handles that they allocate (G45 PRM vol. 2, 2.7.9,
+ * 5.5.1 and 6.8).
  */
 #include <string.h>
 
@@ -12,11 +12,11 @@ enum {
     URB_COMPLETE = 1 << 15,
     URB_USED = 1 << 14,
     URB_ALLOCATE = 1 << 13,
-    HANDLES = 16, /* a thread may hold, spec/20 3.5 */
+    HANDLES = 16, /* a thread may hold */
     MAX_VERTICES_A_THREAD = 4096,
 };
 
-/* One running thread: its handles, and what it has put out. */
+/* One running thread: its handles and its output. */
 struct thread {
     struct g4_worker *worker;
     const struct g4_spawn *spawn;
@@ -31,7 +31,7 @@ static uint32_t handle_of(const struct thread *thread, uint32_t slot) {
     return slot * (thread->entry_rows / 2);
 }
 
-/* A free handle; with all of them taken the last one is shared, which is the kernel's mistake. */
+/* A free handle.  A kernel that holds too many shares the last one. */
 static uint32_t take_handle(struct thread *thread) {
     uint32_t slot = 0;
     while (slot < HANDLES - 1 && (thread->used >> slot & 1)) {
@@ -70,7 +70,7 @@ static bool output_grow(struct g4_output *out) {
     return true;
 }
 
-/* A finished vertex: keep its rows, add it to the primitive that M0.2 says it belongs to. */
+/* Copy a finished vertex, and append it to the current primitive or, by M0.2, to a new one. */
 static void output_vertex(struct thread *thread, uint32_t handle, uint32_t m0_2) {
     struct g4_output *const out = thread->out;
     const uint32_t rows = thread->entry_rows;
@@ -153,7 +153,7 @@ static enum g4_status start(struct g4_worker *worker, const struct g4_draw_state
             next = g4_payload_rows(gang, (int)t, object[t].rows[v], object[t].row_count[v], stage->input_offset,
                                    stage->input_rows, next);
         }
-        g4_gang_set_dmask(gang, (int)t, 0x0f); /* spec/10 3.3: four channels */
+        g4_gang_set_dmask(gang, (int)t, 0x0f); /* four channels */
     }
     return G4_OK;
 }

@@ -7,7 +7,7 @@
 /* How a primitive of N vertices becomes objects: object k starts at vertex k * step and takes `size` vertices. */
 static const struct shape {
     uint8_t size, step; /* 0: no such topology */
-    uint8_t s, r;       /* the counters of PrimitiveID (spec/10 3.4.4) */
+    uint8_t s, r;       /* the counters of PrimitiveID */
 } shapes[32] = {
     [T(POINTLIST)] = {1, 1, 1, 0},        [T(POINTLIST_BF)] = {1, 1, 1, 0},
     [T(LINELIST)] = {2, 2, 1, 1},         [T(LINELIST_ADJ)] = {4, 4, 1, 3},
@@ -52,7 +52,7 @@ static uint32_t put(uint32_t *position, uint32_t a, uint32_t b, uint32_t c, uint
     return count;
 }
 
-/* The even triangles of a strip have its own winding, the odd ones the other (spec/10 3.6.2). */
+/* The even triangles of a strip have its winding, the odd ones the opposite. */
 static uint32_t strip_triangle(uint32_t k, bool reversed, bool reorder, uint32_t *position, uint32_t *gs_topology) {
     const bool flipped = ((k & 1) != 0) != reversed;
     *gs_topology = flipped ? T(TRISTRIP_REVERSE) : T(TRISTRIP);

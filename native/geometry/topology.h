@@ -1,18 +1,18 @@
 /*
- * Primitive topologies as the front end takes them apart (spec/10 2.8, 3.4.4, 3.6.2; spec/20 3.5, 4.1).
+ * Primitive topologies and the objects that they consist of (G45 PRM vol. 2, 3.7, 5.4.1, 6.7.1 and 7.2).
  */
-#ifndef G4_FF_TOPOLOGY_H
-#define G4_FF_TOPOLOGY_H
+#ifndef G4_TOPOLOGY_H
+#define G4_TOPOLOGY_H
 
 #include "core/context.h"
 
-/* Vertices that stay of a primitive of n, dangling ones dropped. */
+/* The vertices that complete objects of a primitive of n vertices use. */
 uint32_t g4_topology_used(uint32_t topology, uint32_t n);
 /* Objects in a primitive of `used` vertices, as the GS sees them (LINELOOP closes). */
 uint32_t g4_topology_objects(uint32_t topology, uint32_t used);
-/* What IA_PRIMITIVES counts: a LINELOOP's closing segment is not among it. */
+/* The objects that IA_PRIMITIVES counts: without the closing segment of a LINELOOP. */
 uint32_t g4_topology_counted(uint32_t topology, uint32_t used);
-/* PrimitiveID of the vertex at `position`, from the primitive's first (spec/10 3.4.4). */
+/* PrimitiveID of the vertex at `position`, from the primitive's first (G45 PRM vol. 2, 3.6.13). */
 uint32_t g4_topology_primitive_id(uint32_t topology, uint32_t position);
 
 /* Vertex positions of object k, in the payload order of a GS thread; returns how many (1..6).

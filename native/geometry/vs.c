@@ -1,12 +1,12 @@
 /*
- * The vertex shader stage: two vertices a thread, in place in their URB entries (spec/10 3.5).
+ * The vertex shader stage: two vertices per thread, in place in their URB entries (G45 PRM vol. 2, chapter 4).
  */
 #include <string.h>
 
 #include "core/hooks.h"
 #include "geometry/stage.h"
 
-/* Rows of two vertices side by side: a register holds the same four dwords of both (spec/10 3.3). */
+/* Load the rows of two vertices: each register has the same four dwords of both (G45 PRM vol. 2, 4.3.1). */
 static void put_pair(struct g4_gang *gang, int t, const uint32_t (*a)[8], const uint32_t (*b)[8], uint32_t row_count,
                      const struct g4_stage *stage, uint32_t grf) {
     static const uint32_t zero[8];

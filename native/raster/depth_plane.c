@@ -1,5 +1,5 @@
 /*
- * The depth plane of an object, and the global depth offset (spec/30 3.7).
+ * The depth plane of an object, and the global depth offset (G45 PRM vol. 2, 8.4.1 and 8.4.2).
  */
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /*
- * Which threads an object's subspans become (spec/30 3.9), and the gangs they run in.
+ * Pixel dispatch: an object's subspans become threads (G45 PRM vol. 2, 8.5.1), which run in gangs.
  */
 #include <string.h>
 
@@ -122,7 +122,7 @@ enum g4_status g4_wm_flush(struct g4_worker *worker) {
     return status;
 }
 
-/* The place for the next thread; NULL with `status` when what had to run first failed. */
+/* A slot for the next thread, after a flush if necessary; NULL if the flush failed, with its status. */
 static struct g4_pixel_thread *next_thread(struct g4_worker *worker, enum g4_wm_mode mode, const struct g4_subspan *s,
                                            uint32_t subspans, enum g4_status *status) {
     struct g4_wm *const wm = worker->wm;
@@ -206,7 +206,7 @@ static enum g4_status queue_block(struct g4_worker *worker, enum g4_wm_mode mode
     return status;
 }
 
-/* Threads of whole 8x8 blocks or their 8x4 halves (spec/30 2.8). */
+/* Threads of whole 8x8 blocks or their 8x4 halves (G45 PRM vol. 2, 8.5.3). */
 static enum g4_status queue_contiguous(struct g4_worker *worker) {
     enum {
         BLOCKS = G4_TILE_SIZE / 8
@@ -253,7 +253,7 @@ static enum g4_status queue_contiguous(struct g4_worker *worker) {
     return G4_OK;
 }
 
-/* The object's own threads share no pixel: those of the objects before are what they may clash with. */
+/* Whether the object has pixels of waiting threads.  Threads of one object share no pixel. */
 static bool clashes(const struct g4_wm *wm, const struct g4_coverage *coverage) {
     uint32_t both = 0;
     for (int32_t j = coverage->first; j <= coverage->last; j++) {
@@ -268,7 +268,7 @@ static void claim(struct g4_wm *wm, const struct g4_coverage *coverage) {
     }
 }
 
-/* Leave only what waits.  Threads of contiguous dispatch have no subspans: all stays. */
+/* Reduce the claimed pixels to those of waiting threads, except in contiguous dispatch, which records no subspans. */
 static void claim_exactly(struct g4_wm *wm) {
     if (wm->mode >= G4_WM_CONTIGUOUS_32) {
         return;

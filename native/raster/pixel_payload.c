@@ -1,5 +1,5 @@
 /*
- * The payload of pixel shader threads (spec/30 2.7, 2.8).
+ * The payload of pixel shader threads (G45 PRM vol. 2, 8.5.2 and 8.5.3).
  */
 #include <string.h>
 

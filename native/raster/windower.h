@@ -1,11 +1,12 @@
 /*
- * The windower: rasterization into 2x2 subspans, early depth and stencil, pixel shader dispatch (spec/30 3).
+ * The windower: rasterization into 2x2 subspans, early depth and stencil, pixel shader dispatch (G45 PRM vol. 2,
+ * chapter 8).
  *
  * The screen is cut into tiles of 32x32 pixels; objects of a draw are binned, and each tile is worked through in object
  * order by one worker.  No two tiles share a pixel, so the picture does not depend on the number of workers.
  */
-#ifndef G4_FF_WM_H
-#define G4_FF_WM_H
+#ifndef G4_WINDOWER_H
+#define G4_WINDOWER_H
 
 #include "color/color.h"
 #include "geometry/coverage.h"
@@ -21,10 +22,10 @@ enum {
     G4_OBJECT_NUMBERS = 0xffffff /* 24 bits in R0.7 */
 };
 
-/* Entry points of the kernel that the enabled dispatch modes use, bit by bit. */
+/* The entry points of the kernel that the enabled thread sizes use: one bit each. */
 uint32_t g4_wm_entries(const struct g4_windower_state *state);
 
-/* Once per draw and worker, before its first tile: read what the draw needs (CC state, depth buffer, kernels). */
+/* Prepare the worker for a draw, before its first tile. */
 enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
 enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_tile *tile);
 

@@ -1,8 +1,8 @@
 /*
- * The windower's own state: what is constant during a draw, and the threads that wait to fill a gang.
+ * The windower's state of one worker: facts of the draw, and the threads that wait for a full gang.
  */
-#ifndef G4_FF_WM_STATE_H
-#define G4_FF_WM_STATE_H
+#ifndef G4_WINDOWER_STATE_H
+#define G4_WINDOWER_STATE_H
 
 #include "geometry/coverage.h"
 #include "geometry/lines.h"
@@ -13,10 +13,10 @@ enum {
     G4_TILE_SUBSPANS = (G4_TILE_SIZE / 2) * (G4_TILE_SIZE / 2),
     G4_BLOCK_SUBSPANS = 4, /* in a pixel block */
     G4_BLOCKS = 2,         /* in the widest normal thread */
-    G4_WM_SAMPLE = 4,      /* subspans that show what all are going to be */
+    G4_WM_SAMPLE = 4,      /* subspans that run when all pixels of an object get the same value */
 };
 
-/* Pixels a thread works on, and how they are arranged (spec/30 3.9). */
+/* Thread sizes in pixels, and how the pixels are arranged. */
 enum g4_wm_mode {
     G4_WM_8,
     G4_WM_16,
@@ -35,7 +35,7 @@ struct g4_wm_dispatch {
 void g4_wm_dispatch_begin(struct g4_wm_dispatch *dispatch, const struct g4_windower_state *state);
 /* The mode of the next thread of an object that has `subspans` (1 or more) left. */
 enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, const struct g4_quirks *quirks, uint32_t subspans);
-/* The same for an 8x8 block in contiguous dispatch. */
+/* The mode of the next thread of an 8x8 block in contiguous dispatch. */
 enum g4_wm_mode g4_wm_choose_contiguous(const struct g4_wm_dispatch *dispatch, bool both_halves);
 
 /* z = c0 + cx * (x - x_start) + cy * (y - y_start) */
@@ -43,7 +43,7 @@ struct g4_plane {
     double cx, cy, c0, x_start, y_start;
 };
 
-/* How triangles are offset in depth (spec/30 3.7). */
+/* The depth offset of triangles (G45 PRM vol. 2, 8.4.2). */
 struct g4_depth_offset {
     float constant, scale, clamp;
     float unit; /* of the constant; 0: by the exponent of the vertices' depths */
@@ -58,7 +58,7 @@ struct g4_subspan {
     uint32_t lit;  /* bit p: 0 upper left, 1 upper right, 2 lower left, 3 lower right */
 };
 
-/* A thread that waits. */
+/* A waiting thread. */
 struct g4_pixel_thread {
     struct g4_pixel_block block[G4_BLOCKS]; /* the second one of 32-pixel threads */
     uint32_t x, y, mask[2];                 /* contiguous dispatch */
@@ -69,7 +69,7 @@ struct g4_wm {
     const struct g4_draw_state *draw;
     struct g4_iz iz;
     struct g4_wm_dispatch dispatch;
-    bool depth_needed; /* somebody looks at the source depth */
+    bool depth_needed; /* the source depth is tested, written or part of the payload */
     bool
         single_subspan; /* WIZ_CTL bit 6: one subspan a thread where the shader's message tests depth (965v4 3.3.9.1) */
     struct g4_depth_offset offset;
@@ -79,43 +79,43 @@ struct g4_wm {
     bool uniform_color;  /* the kernels that may run are flat, and nothing else makes pixels differ */
     bool constant_depth; /* the early test does nothing but write depth */
 
-    /* The object at work: its subspans in the tile, and their depths. */
+    /* The current object: its subspans in the tile, and their depths. */
     const struct g4_setup *setup;
     uint32_t subspans;
     struct g4_subspan subspan[G4_TILE_SUBSPANS];
-    /* if depth_needed; they are read four subspans at a time */
+    /* valid if depth_needed; padded, because they are read four subspans at a time */
     float z[G4_TILE_SUBSPANS + G4_BLOCK_SUBSPANS][4];
 
-    /* Threads of one mode.  No two of them share a pixel, so that what the gang does first does not matter. */
+    /* Waiting threads of one mode.  No two of them share a pixel, so their order does not matter. */
     uint32_t waiting;
     enum g4_wm_mode mode;
     struct g4_pixel_thread thread[G4_GANG_THREADS];
     int32_t tile_x, tile_y;
     const uint32_t *first_number;   /* as in g4_tile */
-    uint32_t claimed[G4_TILE_SIZE]; /* pixels of the objects before that still wait, and perhaps some more */
-    bool clash;                     /* the object at work has some of these */
+    uint32_t claimed[G4_TILE_SIZE]; /* pixels of waiting threads of earlier objects, and possibly more */
+    bool clash;                     /* the current object has claimed pixels */
 };
 
-/* What does not depend on the worker. */
+/* Prepare the parts that do not depend on the worker. */
 void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct g4_draw_state *draw);
-/* Take the pixels away that the stipples leave out. */
+/* Remove the pixels that the stipples mask. */
 void g4_wm_stipple(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_coverage *coverage);
-/* Cut the object's subspans into threads; gangs run when they are full. */
+/* Split the current object's subspans into threads; full gangs run. */
 enum g4_status g4_wm_queue(struct g4_worker *worker, const struct g4_coverage *coverage);
-/* What wm_fill.c may do in the draw. */
+/* Decide which fills of fill.c the draw permits. */
 void g4_wm_fill_begin(struct g4_worker *worker);
-/* An object of one colour: run its first thread and give all pixels what it wrote.  False: it is not that simple, and
- * nothing was done. */
+/* Draw an object of one color: run its first thread, and copy its output to all pixels.  False if the object is not
+ * that simple; then nothing was done. */
 bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status);
-/* Whether the early test does nothing but write the same depth everywhere; */
+/* Whether the early test only writes the same depth to all pixels of the current object. */
 bool g4_wm_depth_is_constant(struct g4_worker *worker);
-/* then give all pixels what it wrote to the first G4_WM_SAMPLE subspans. */
+/* Copy the depth that was written to the first G4_WM_SAMPLE subspans to all pixels of the current object. */
 void g4_wm_fill_depth(struct g4_worker *worker);
-/* Run what waits. */
+/* Run the waiting threads. */
 enum g4_status g4_wm_flush(struct g4_worker *worker);
-/* What payloads have in common during a draw. */
+/* Prepare the parts that all payloads of a draw share. */
 void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
-/* Put the payloads of the waiting threads into the worker's gang. */
+/* Start the waiting threads in the worker's gang, with their payloads. */
 void g4_wm_payloads(struct g4_worker *worker);
 
 #endif
