@@ -1,6 +1,6 @@
 /*
  * The 2D engine: one rectangle at a time, pixel by pixel in the hardware's order; fills and
- * plain copies take rows at once where that cannot be noticed.
+ * simple copies work on rows if the result is the same.
  */
 #include <string.h>
 
@@ -36,7 +36,7 @@ static uint32_t read_pixel(struct g4_port *port, uint32_t address, uint32_t byte
     if ((address & G4_PAGE_OFFSET) + bytes <= G4_PAGE_SIZE) {
         memcpy(&value, g4_mem_read_ptr(port, address), bytes);
     } else {
-        (void)g4_mem_read(port, address, &value, bytes); /* the port's log keeps what is missing */
+        (void)g4_mem_read(port, address, &value, bytes); /* missing memory is in the port's log */
     }
     return value;
 }
@@ -79,7 +79,7 @@ static bool in_range(const struct g4_blt *b, uint32_t value) {
            component_in_range(value, b->range_low, b->range_high, 5 + green, 5);
 }
 
-/* What the pattern gives at a pixel; false where a transparent pattern does not write. */
+/* The value of the pattern at a pixel; false where a transparent pattern does not write. */
 static bool pattern_at(const struct g4_blt *b, int32_t x, int32_t y, uint32_t *value) {
     const uint32_t p = b->pattern[(((uint32_t)y + b->seed_y) & 7) * 8 + (((uint32_t)x + b->seed_x) & 7)];
     switch (b->pattern_kind) {
@@ -144,7 +144,7 @@ static bool plain(const struct g4_blt *b, uint32_t rop) {
     return b->rop == rop && (b->write_mask & full) == full && b->range_mode == 0;
 }
 
-/* Bytes from an address on that lie one after the other: to the end of the page, or of the tile's row. */
+/* The number of contiguous bytes from an address on: to the end of the page, or of the tile's row. */
 static uint32_t run_length(uint32_t address, bool tiled) {
     const uint32_t unit = tiled ? G4_TILE_X_WIDTH : G4_PAGE_SIZE;
     return unit - (address & (unit - 1));
@@ -164,7 +164,7 @@ static void copy_run(struct g4_port *port, uint32_t to, uint32_t from, uint32_t 
     }
 }
 
-/* One row as runs; false if the pixels do not lie so that runs work. */
+/* Draw one row as runs; false if the layout does not permit it. */
 static bool row_at_once(struct g4_port *port, const struct g4_blt *b, int32_t x1, int32_t x2, int32_t y, bool copy) {
     for (int32_t x = x1; x < x2;) {
         const uint32_t to = address_of(b->destination, b->destination_pitch, b->destination_tiled, b->bytes, x, y);
@@ -206,7 +206,7 @@ static struct box visible(const struct g4_blt *b) {
     return box;
 }
 
-/* Whether two byte ranges, widely taken, cannot touch; then the order of pixels does not matter. */
+/* Whether two byte ranges, rounded outwards, do not overlap; then the order of pixels does not matter. */
 static bool apart(const struct g4_blt *b, const struct box *box) {
     if (b->destination_tiled || b->source_tiled || b->destination_pitch < 0 || b->source_pitch < 0 || box->x1 < 0 ||
         box->y1 < 0 || b->source_x < 0 || b->source_y < 0) {

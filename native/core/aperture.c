@@ -1,7 +1,7 @@
 /* Memory as the CPU sees it through the aperture and its fences.
  *
- * A fence makes a tiled region look linear, with the fence's pitch.  Only the CPU looks through fences: the units of
- * the GPU know the tiling of each surface from its state.
+ * A fence makes a tiled region look linear, with the fence's pitch.  Only accesses of the CPU use fences: the units of
+ * the GPU read the tiling of each surface from its state.
  */
 #include "api/tiling.h"
 #include "core/memory.h"
@@ -20,7 +20,7 @@ int g4_aperture_find_fence(const struct g4_aperture *aperture, uint32_t address)
     return -1;
 }
 
-/* A run of bytes that one copy serves: inside of one page of the aperture and of one row of one fence. */
+/* Bytes that one copy transfers: within one page of the aperture and one row of a fence. */
 struct run {
     bool fenced;
     size_t size;

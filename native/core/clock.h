@@ -1,5 +1,5 @@
 /*
- * Wall time, for counts and for how to share work out; never for results.
+ * Wall time, for statistics and for the distribution of work; never for results.
  */
 #ifndef G4_CLOCK_H
 #define G4_CLOCK_H

@@ -1,6 +1,5 @@
 /*
- * What every unit of the pipeline is handed: the device, the state of the running hardware context, the ports to
- * memory.
+ * The context of all units of a device: memory, model, options, and the state of the running hardware context.
  */
 #ifndef G4_CONTEXT_H
 #define G4_CONTEXT_H

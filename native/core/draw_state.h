@@ -248,7 +248,7 @@ struct g4_draw_state {
     uint32_t setup_address, windower_address, color_address; /* of the units' state, for reports and payloads */
 };
 
-/* What a load_draw function works with. */
+/* The parameters of a load_draw function. */
 struct g4_draw_loader {
     const struct g4_context *ctx;
     struct g4_port *port;       /* reads that a draw needs */

@@ -1,4 +1,4 @@
-/* What the device server needs of the core: files of other processes, and which pages changed between submissions. */
+/* Memory for the device server: files of other processes, and the pages that changed between submissions. */
 #define _DEFAULT_SOURCE
 #include <sys/mman.h>
 

@@ -17,7 +17,7 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* How much of an access stays inside the page of its first byte. */
+/* The bytes of an access within the page of its first byte. */
 static size_t in_page(uint64_t address, size_t size) {
     return least(size, G4_PAGE_SIZE - (size_t)(address & G4_PAGE_OFFSET));
 }
@@ -30,7 +30,7 @@ static struct g4_gtt_entry unpack_entry(uint32_t dword) {
     return entry;
 }
 
-/* What the entry alone says about its page. */
+/* The flags of a page that follow from its entry alone. */
 static uint32_t entry_flags(const struct g4_mem *mem, uint32_t page) {
     return mem->strict_pte && unpack_entry(mem->gtt[page]).valid ? G4_PAGE_PRESENT : 0;
 }
@@ -50,7 +50,7 @@ static bool translate(const struct g4_mem *mem, uint32_t page, uint32_t *physica
     return entry.valid;
 }
 
-/* --- life --- */
+/* --- creation --- */
 
 static void *zeroed_table(size_t size, void *in_place_of) {
     const int fixed = in_place_of ? MAP_FIXED : 0;
@@ -162,7 +162,7 @@ uint32_t g4_mem_gtt_entry(const struct g4_mem *mem, uint32_t index) {
 
 uint64_t g4_mem_physical(const struct g4_mem *mem, uint32_t address) {
     uint32_t page = address >> G4_PAGE_SHIFT;
-    (void)translate(mem, page, &page); /* what has no translation stays where it is */
+    (void)translate(mem, page, &page); /* without a translation the page is its own */
     return (uint64_t)page << G4_PAGE_SHIFT | (address & G4_PAGE_OFFSET);
 }
 
@@ -196,7 +196,7 @@ enum g4_status g4_mem_unmap_external(struct g4_mem *mem, uint32_t address, size_
     return G4_OK;
 }
 
-/* --- looking at the map --- */
+/* --- inspection of the map --- */
 
 uint32_t g4_mem_page_flags(struct g4_mem *mem, uint32_t page) {
     if (page >= G4_PAGE_COUNT) {
@@ -215,7 +215,7 @@ uint32_t g4_mem_find_page(struct g4_mem *mem, uint32_t page, uint32_t end, uint3
 
 uint32_t g4_mem_mark(struct g4_mem *mem) {
     const uint32_t mark = mem->epoch;
-    mem->epoch += mark != UINT32_MAX; /* at the end of the numbers everything counts as changed */
+    mem->epoch += mark != UINT32_MAX; /* at the last epoch everything counts as changed */
     return mark;
 }
 
@@ -276,7 +276,7 @@ void g4_mem_missed_read(struct g4_port *port, uint32_t address) {
     report(port, exists ? G4_FAULT_UNWRITTEN_READ : G4_FAULT_UNMAPPED_READ, address);
 }
 
-/* The host byte of an address that is about to be written, made if need be; else why not. */
+/* The host byte of an address to write, its page allocated if necessary; or the fault. */
 static uint8_t *writable(struct g4_mem *mem, uint32_t address, enum g4_fault_kind *why) {
     struct g4_page *const page = &mem->pages[address >> G4_PAGE_SHIFT];
     if (flags_of(page) & G4_PAGE_READ_ONLY) {
@@ -312,7 +312,7 @@ uint8_t *g4_mem_write_ptr_slow(struct g4_port *port, uint32_t address) {
 
 /* --- accesses of any length; addresses wrap at 4 GiB as the address adders do --- */
 
-/* All of it, or false and no report. */
+/* Reads all bytes, or returns false without a report. */
 bool g4_mem_peek(struct g4_mem *mem, uint32_t address, void *data, size_t size) {
     uint8_t *to = data;
     while (size) {

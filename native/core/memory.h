@@ -1,12 +1,13 @@
 /* The memory of a device as its units see it: 4 KiB pages of a 32-bit graphics address space.
  *
- * One table entry per page says where the page lives in the host.  Own pages are made when they are first written;
- * pages of others are mapped (g4_mem_map_external).  An entry without host page is resolved through the page table:
+ * One table entry per page points to the page in the host.  Pages of the device are allocated when they are first
+ * written; external pages are mapped (g4_mem_map_external).  An entry without host page is resolved through the page
+ * table:
  *   - strict_pte: the entries given to g4_mem_set_gtt, 36-bit physical addresses; invalid entries fault;
- *   - otherwise every page below gtt_entries exists and is its own physical page.  Captures need that: theirs say
- *     nothing useful about the page table.
- * Several threads may read and write through ports of their own at the same time, and see each other's bytes as
- * threads of one program do.  Changing the map (gtt, external, clear, poke) while others access memory is not allowed.
+ *   - otherwise every page below gtt_entries exists and is its own physical page.  Captures need this, because their
+ *     page tables are incomplete.
+ * Several threads may read and write at the same time, each through its own port, under the rules for threads of one
+ * program.  Changing the map (gtt, external, clear, poke) while others access memory is not allowed.
  */
 #ifndef G4_MEMORY_H
 #define G4_MEMORY_H
@@ -28,7 +29,7 @@ enum {
 };
 
 struct g4_page {
-    _Atomic(uint8_t *) host; /* NULL: not there, or not yet resolved */
+    _Atomic(uint8_t *) host; /* NULL: absent, or not yet resolved */
     _Atomic uint32_t generation;
     atomic_uchar flags; /* enum g4_page_flags */
 };
@@ -40,7 +41,7 @@ struct g4_mem {
     uint32_t *gtt;
     uint32_t gtt_entries;
     bool strict_pte;
-    uint32_t epoch;      /* what a write leaves in `generation` */
+    uint32_t epoch;      /* stored in `generation` by a write */
     uint32_t cleared_at; /* the epoch of the last g4_mem_clear */
     struct g4_mem_physical *physical;
 };
@@ -51,13 +52,13 @@ uint8_t *g4_mem_resolve(struct g4_mem *mem, uint32_t address);
 uint8_t *g4_mem_write_ptr_slow(struct g4_port *port, uint32_t address);
 void g4_mem_missed_read(struct g4_port *port, uint32_t address);
 
-/* The host byte of an address, good up to the end of its page, or NULL when there is none.  Reports nothing. */
+/* The host byte of an address, valid up to the end of its page; NULL if there is no page.  Reports nothing. */
 static inline uint8_t *g4_mem_ptr(struct g4_mem *mem, uint32_t address) {
     uint8_t *const host = atomic_load_explicit(&mem->pages[address >> G4_PAGE_SHIFT].host, memory_order_acquire);
     return __builtin_expect(host != NULL, 1) ? host + (address & G4_PAGE_OFFSET) : g4_mem_resolve(mem, address);
 }
 
-/* The same for reading; what is missing is reported and reads as zeros.  Never NULL. */
+/* The host byte of an address to read.  A missing page is reported and reads as zeros.  Never NULL. */
 static inline const uint8_t *g4_mem_read_ptr(struct g4_port *port, uint32_t address) {
     const uint8_t *const host = g4_mem_ptr(port->mem, address);
     if (__builtin_expect(host != NULL, 1)) {
@@ -67,7 +68,7 @@ static inline const uint8_t *g4_mem_read_ptr(struct g4_port *port, uint32_t addr
     return g4_zero_page + (address & G4_PAGE_OFFSET);
 }
 
-/* The same for writing; NULL when the write is to be dropped, which is reported. */
+/* The host byte of an address to write; NULL if the write is dropped, which is reported. */
 static inline uint8_t *g4_mem_write_ptr(struct g4_port *port, uint32_t address) {
     struct g4_page *const page = &port->mem->pages[address >> G4_PAGE_SHIFT];
     uint8_t *const host = atomic_load_explicit(&page->host, memory_order_acquire);
@@ -84,7 +85,7 @@ static inline uint32_t g4_mem_read32(struct g4_port *port, uint32_t address) {
     if (__builtin_expect((address & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - sizeof value, 1)) {
         memcpy(&value, g4_mem_read_ptr(port, address), sizeof value);
     } else {
-        (void)g4_mem_read(port, address, &value, sizeof value); /* the port's status keeps the answer */
+        (void)g4_mem_read(port, address, &value, sizeof value); /* the port records a fault */
     }
     return value;
 }

@@ -1,8 +1,8 @@
 /*
  * A model of a GPU: the limits of its chip and the behaviour in which its generation differs from others.
  *
- * This is the only place where the core may ask for a generation by behaviour.  Units read a limit or a named quirk,
- * or call through a pointer; they never compare generation numbers.  The models are in models/, one file per family.
+ * This is the only description of generations in the core.  Units read a limit or a named quirk, or call through a
+ * pointer; they never compare generation numbers.  The models are in models/, one file per family.
  */
 #ifndef G4_MODEL_H
 #define G4_MODEL_H

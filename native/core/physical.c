@@ -1,6 +1,6 @@
 /* Host pages by physical page number: two levels of table, pages cut from chunks of 1 MiB.
  *
- * Lookups take no lock.  A page, once made, stays where it is until all are freed.
+ * Lookups take no lock.  An allocated page does not move until all are freed.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "core/physical.h"
@@ -31,7 +31,7 @@ struct chunk {
 struct g4_mem_physical {
     _Atomic(struct leaf *) leaves[LEAVES];
     pthread_mutex_t making;
-    struct chunk *chunks; /* the newest first; its first `used` pages are given away */
+    struct chunk *chunks; /* the newest first; its first `used` pages are allocated */
     uint32_t used;
     uint32_t max_pages;
     atomic_uint count;

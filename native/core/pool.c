@@ -8,7 +8,7 @@
 
 enum {
     G4_POOL_MAX = 64,
-    ALONE_NS = 15000, /* as long as it takes to wake a thread */
+    ALONE_NS = 15000, /* about the time to wake a thread */
 };
 
 struct g4_pool_thread {
@@ -23,7 +23,7 @@ struct g4_pool {
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     uint64_t round; /* counts calls to work */
-    bool open;      /* threads may join this round: one that wakes late finds it over, and nobody waits for it */
+    bool open;      /* threads may join this round; one that wakes later finds it closed and does not delay it */
     uint32_t busy;  /* threads that joined and are not done */
     bool stop;
     g4_job_fn *fn;
@@ -115,7 +115,7 @@ uint32_t g4_pool_workers(const struct g4_pool *pool) {
     return pool->workers;
 }
 
-/* The caller's part of a round, with whoever joins. */
+/* Run jobs on the calling thread while others may join. */
 static void run_together(struct g4_pool *pool) {
     pthread_mutex_lock(&pool->lock);
     pool->open = true;
@@ -144,7 +144,7 @@ void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count
     if (job == count) {
         return;
     }
-    pool->fn = fn; /* no thread looks at these while the round is closed */
+    pool->fn = fn; /* no thread reads these while the round is closed */
     pool->data = data;
     pool->count = count;
     atomic_store_explicit(&pool->next, job, memory_order_relaxed);

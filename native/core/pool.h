@@ -1,6 +1,6 @@
 /*
  * A pool of threads that work through numbered jobs.  The caller is worker 0 and works too; with one worker no thread
- * exists.  Jobs are handed out in order, so a job may rely on lower-numbered ones having been started, not finished.
+ * exists.  Jobs start in order, so a job may rely on lower-numbered ones having started, not on their end.
  */
 #ifndef G4_POOL_H
 #define G4_POOL_H
@@ -12,12 +12,12 @@ struct g4_pool;
 
 typedef void g4_job_fn(void *data, uint32_t worker, uint32_t job);
 
-/* NULL when the host refuses memory or threads. */
+/* NULL if the host has no memory or threads. */
 struct g4_pool *g4_pool_new(uint32_t workers);
 void g4_pool_free(struct g4_pool *pool);
 uint32_t g4_pool_workers(const struct g4_pool *pool);
-/* Run jobs 0..count-1; returns when all are done.  `brief`: they may well be done before another thread is awake, so
- * the caller begins alone. */
+/* Run jobs 0..count-1; returns when all are done.  `brief`: they may take less time than to wake
+ * a thread, so the caller starts alone. */
 void g4_pool_run(struct g4_pool *pool, g4_job_fn *fn, void *data, uint32_t count, bool brief);
 
 #endif

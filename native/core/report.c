@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-/* The case kept for a kind is the one with the smallest address, then value: the same whoever came first. */
-static bool before(uint32_t address, uint32_t value, const struct g4_event_count *kept) {
-    return kept->count == 0 || address < kept->address || (address == kept->address && value < kept->value);
+/* The recorded case of an event has the smallest address, then value: independent of the order of workers. */
+static bool before(uint32_t address, uint32_t value, const struct g4_event_count *recorded) {
+    return recorded->count == 0 || address < recorded->address ||
+           (address == recorded->address && value < recorded->value);
 }
 
 void g4_report(struct g4_report_log *log, enum g4_event event, uint32_t address, uint32_t value) {
@@ -33,12 +34,12 @@ static int compare_records(const struct g4_error_record *a, const struct g4_erro
 
 /* The first error wins, and must not depend on the order in which workers run. */
 void g4_report_error(struct g4_report_log *log, uint32_t function, const struct g4_error_record *record) {
-    struct g4_error_record *const kept = &log->error[function % G4_ERROR_RECORDS];
+    struct g4_error_record *const recorded = &log->error[function % G4_ERROR_RECORDS];
     const uint32_t bit = 1u << function % G4_ERROR_RECORDS;
 
-    if (!(log->errors & bit) || compare_records(record, kept) < 0) {
-        *kept = *record;
-        kept->valid = true;
+    if (!(log->errors & bit) || compare_records(record, recorded) < 0) {
+        *recorded = *record;
+        recorded->valid = true;
         log->errors |= bit;
     }
 }

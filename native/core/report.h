@@ -1,5 +1,5 @@
 /*
- * The log of what kernels and messages do against the rules: a counter and the first case of each kind.
+ * The log of rule violations by kernels and messages: a counter and a first case for each kind.
  */
 #ifndef G4_REPORT_H
 #define G4_REPORT_H
@@ -12,7 +12,7 @@ enum {
 
 struct g4_report_log {
     struct g4_event_count event[G4_EVENTS];
-    uint32_t errors; /* bit n: there is an error[n]; the others are nothing */
+    uint32_t errors; /* bit n: error[n] is valid */
     struct g4_error_record error[G4_ERROR_RECORDS];
 };
 

@@ -9,7 +9,7 @@
 enum {
     SLOTS = 512,  /* of the hash table, a power of two */
     BLOCK = 32,   /* surfaces allocated at once */
-    BLOCKS = 128, /* most of them: hostile streams of binding tables reuse the pool */
+    BLOCKS = 128, /* at most; beyond that the pool is reused */
     LEVEL_LIMIT = 31,
 };
 
@@ -19,7 +19,7 @@ struct entry {
     struct entry *next; /* of the same slot */
 };
 
-/* Entries keep their place until the cache is reset, so callers may hold on to what they got. */
+/* Entries do not move until the cache is reset, so callers may keep pointers to them. */
 struct g4_surface_cache {
     uint32_t epoch;
     uint32_t used;
@@ -106,7 +106,7 @@ static void load(struct g4_surface *surface, const struct g4_context *ctx, struc
     surface->type = G4_SURFACE_TYPE_SURFTYPE_NULL;
     const bool entry_present = g4_mem_ptr(port->mem, entry_address) != NULL;
     struct g4_binding_table_state entry;
-    const uint32_t entry_bits = g4_mem_read32(port, entry_address); /* what is missing is in the port's log */
+    const uint32_t entry_bits = g4_mem_read32(port, entry_address); /* a missing entry is in the port's log */
     if (!entry_present) {
         return;
     }

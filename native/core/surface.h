@@ -37,7 +37,7 @@ struct g4_surface_cache; /* per worker */
 
 struct g4_surface_cache *g4_surface_cache_new(void);
 void g4_surface_cache_free(struct g4_surface_cache *cache);
-/* Forget everything: at the start of each draw, and whenever memory that holds state may have changed. */
+/* Empty the cache.  Call at the start of each draw, and after state in memory may have changed. */
 void g4_surface_cache_reset(struct g4_surface_cache *cache);
 
 /* The surface that entry `index` of a binding table names.  Never NULL. */

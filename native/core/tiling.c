@@ -1,7 +1,7 @@
 /* Rectangles of surfaces to and from rows of pixels, through the page table (tiling.h).
  *
- * A tile is a page: one look at the page table serves 4 KiB.  Where part of a surface is not in memory, reads give
- * zeros and writes are dropped, reported in the port as by any other access.
+ * A tile is a page, so one lookup serves 4 KiB.  Missing pages read as zeros and drop writes; the port reports them, as
+ * for any other access.
  */
 #include "core/tiling.h"
 
@@ -69,13 +69,13 @@ enum g4_status g4_layout_check(const struct g4_surface_layout *layout) {
         layout->width_bytes > layout->pitch_bytes || (tiled && layout->base % G4_PAGE_SIZE != 0)) {
         return G4_BAD_VALUE;
     }
-    /* The last row of a linear surface ends with its width: what follows may belong to somebody else. */
+    /* The last row of a linear surface ends with its width: the bytes behind it may belong to another surface. */
     const uint64_t gap = tiled || rows == 0 ? 0 : layout->pitch_bytes - layout->width_bytes;
     const uint64_t size = rows * layout->pitch_bytes - gap;
     return layout->base + size <= address_space ? G4_OK : G4_BAD_VALUE;
 }
 
-/* A rectangle cut to its surface, and where in the rows of pixels the part that is left starts. */
+/* A rectangle clipped to its surface, and the start of the remaining part in the rows of pixels. */
 struct clipped {
     uint32_t x0, x1, y0, y1;
     size_t start;
@@ -115,7 +115,7 @@ static uint32_t lesser(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* One tile of a rectangle: its address, the part of it that is wanted, and the pixels of that part. */
+/* One tile of a rectangle: its address, the box inside it, and the pixels of the box. */
 struct piece {
     uint32_t address;
     struct g4_tile_box box;

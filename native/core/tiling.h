@@ -1,7 +1,7 @@
-/* Where a byte of a surface lies in memory: linear, X, Y and W tiling and the bit-6 swizzle.
+/* The address of a byte of a surface: linear, X, Y and W tiling and the bit-6 swizzle.
  *
  * The formulas are here, once, inline, for the units that address single texels; tiling.c copies rectangles.
- * Coordinates are in bytes and rows.  W is no surface mode of Gen4: tools want it.
+ * Coordinates are in bytes and rows.  Gen4 surfaces cannot be W tiled; tools use the formula.
  */
 #ifndef G4_TILING_H
 #define G4_TILING_H

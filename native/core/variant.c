@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The answer of cpuid and of the environment, kept: the only state of the core that belongs to the process. */
+/* The result of cpuid and the environment: the only global state of the core. */
 static atomic_int chosen = -1;
 
 enum g4_variant g4_variant_best(void) {
@@ -24,7 +24,7 @@ enum g4_variant g4_variant_best(void) {
 static enum g4_variant from_environment(void) {
     static const char *const names[G4_VARIANT_COUNT] = {"plain", "avx2", "avx512"};
     const enum g4_variant best = g4_variant_best();
-    const char *const wish = getenv("GEN4EMU_VARIANT"); /* NOLINT(concurrency-mt-unsafe): nobody here calls setenv */
+    const char *const wish = getenv("GEN4EMU_VARIANT"); /* NOLINT(concurrency-mt-unsafe): nothing here calls setenv */
     for (enum g4_variant variant = G4_VARIANT_PLAIN; wish && variant < best; variant++) {
         if (strcmp(wish, names[variant]) == 0) {
             return variant;

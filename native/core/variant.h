@@ -1,4 +1,4 @@
-/* One source, several sets of vector instructions, the same bits; which one runs is decided when the program runs.
+/* One source, several sets of vector instructions, the same bits; chosen at run time.
  *
  * A unit whose inner loops gain from wider vectors keeps them in a file of its own, say native/eu/alu.c, and
  *   1. names everything that is not static with G4_V():     const struct alu_ops G4_V(alu_ops) = {...};
@@ -13,8 +13,8 @@
  * order depends on the vector's width.  Vectors wider than 16 bytes never cross a function that is not inlined: how
  * they are passed depends on the variant.
  *
- * The choice is the widest that the processor has, or what GEN4EMU_VARIANT=plain|avx2|avx512 or g4_set_variant() say.
- * It is the same for the whole process, which nobody can notice but by a clock: results do not depend on it.
+ * The choice is the widest set that the processor has, unless GEN4EMU_VARIANT=plain|avx2|avx512 or g4_set_variant()
+ * select another one.  It applies to the whole process and changes only the speed: results do not depend on it.
  */
 #ifndef G4_VARIANT_H
 #define G4_VARIANT_H
@@ -26,7 +26,7 @@
 #define G4_HAVE_X86_VARIANTS 0
 #endif
 
-/* What variants/ *_avx2.c set before they include a unit's source; nobody else does. */
+/* Set only by the generated variants/ *_avx2.c and *_avx512.c, before they include a unit's source. */
 #ifndef G4_VARIANT_SUFFIX
 #define G4_VARIANT_SUFFIX plain
 #define G4_VARIANT_LEVEL  0 /* 1: AVX2, 2: AVX-512 */

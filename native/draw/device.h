@@ -1,5 +1,5 @@
 /*
- * The device: everything that lives longer than a draw, and is not memory.
+ * The device: everything but memory that lives longer than a draw.
  */
 #ifndef G4_DEVICE_H
 #define G4_DEVICE_H
@@ -11,7 +11,7 @@
 #include "eu/worker.h"
 #include "geometry/assemble.h"
 
-struct g4_draw_frame; /* draw.c: bins, chunks and arenas, kept from draw to draw */
+struct g4_draw_frame; /* draw.c: bins, chunks and arenas, reused by each draw */
 
 struct g4_media; /* media/media.h */
 
@@ -28,7 +28,7 @@ struct g4_device {
     struct g4_port quiet_port; /* speculative reads; faults on it are discarded */
     struct g4_report_log log;  /* of all workers, merged after each draw */
     struct g4_device_counts counts;
-    struct g4_counters *counters;        /* of all workers, merged as the log is; NULL: they do not count */
+    struct g4_counters *counters;        /* of all workers, merged after each draw; NULL unless counting */
     struct g4_media_counts media_before; /* when the counters were cleared */
     uint32_t next_object;                /* 24 bits: the number of the next object that is set up, for R0.7 */
     uint32_t first_object, last_object;  /* those that are drawn */
@@ -45,7 +45,7 @@ void g4_device_observe(struct g4_device *device);
 /* Attach hooks to the device and all its workers; NULL removes them. */
 void g4_device_attach(struct g4_device *device, struct g4_hooks *hooks);
 
-/* Add up what workers executed, and what was wrong with it. */
+/* Merge the counts, reports and faults of all workers into the device. */
 void g4_device_collect(struct g4_device *device);
 
 /* Fill device->draw_state for a 3DPRIMITIVE. */

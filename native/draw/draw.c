@@ -18,7 +18,7 @@
 enum {
     RANGES_PER_BATCH = 256,     /* chunks between two tile phases; plan.c bounds their objects */
     GRID = 8192 / G4_TILE_SIZE, /* the clipped drawing rectangle ends at 8191 */
-    BRIEF_TILES = 4,            /* so few tiles, with so few objects, may not be worth waking a thread */
+    BRIEF_TILES = 4,            /* fewer tiles and objects may take less time than to wake a thread */
     BRIEF_SETUPS = 64,
 };
 
@@ -133,7 +133,7 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
 
 /* ---- binning ---- */
 
-/* Put the objects into the bins they touch: count only while the bins have no lists yet. */
+/* Add the objects to the bins they touch; unless `fill`, only count them. */
 static void bin_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk, bool fill) {
     for (uint32_t i = 0; i < chunk->setups; i++) {
         const struct g4_tile_box box = chunk->tiles[i];
@@ -202,7 +202,7 @@ static void run_tile(void *data, uint32_t worker_index, uint32_t job) {
     }
 }
 
-/* For whoever looks on: number the objects for good, and leave those out that a reduced draw does not have. */
+/* With hooks or an object range active: assign final object numbers, and drop objects outside the range. */
 static void number_objects(const struct g4_device *device, struct g4_draw_frame *frame, struct g4_chunk *chunk) {
     for (uint32_t i = 0; i < chunk->setups; i++) {
         struct g4_setup *const setup = &chunk->setup[i];
@@ -317,7 +317,7 @@ static void collect_statistics(struct g4_device *device) {
     }
 }
 
-/* Vertices as the command has them, each with an index if there are some. */
+/* Count the vertices of the command, and the bytes of their indices. */
 static void count_plan(struct g4_device *device, const struct g4_plan *plan) {
     const struct g4_index_buffer *const buffer = &device->draw_state.index_buffer;
 

@@ -1,6 +1,6 @@
 /*
- * A worker thread's own things: interpreter, gang, ports, caches, scratch memory.  Nothing in it is shared while
- * workers run, so nothing needs a lock; what they count is summed in worker-independent order afterwards.
+ * The state of one worker thread: interpreter, gang, port, caches, arenas.  Nothing in it is shared while workers run,
+ * so nothing needs a lock; counts are summed afterwards, independent of the order of workers.
  */
 #ifndef G4_WORKER_H
 #define G4_WORKER_H
@@ -15,9 +15,9 @@ struct g4_worker {
     uint32_t index;
     struct g4_eu eu;
     struct g4_gang *gang;
-    struct g4_port port; /* of the unit that runs at the moment */
+    struct g4_port port; /* of the running unit */
     struct g4_surface_cache *surfaces;
-    struct g4_wm *wm;              /* the windower's, raster/windower.h */
+    struct g4_wm *wm;              /* raster/windower_state.h */
     struct g4_arena *gang_arena;   /* URB entries of the running gang */
     struct g4_arena *range_arena;  /* vertices and objects of the range that the worker assembles */
     struct g4_arena *batch_arena;  /* set-up objects, until the tiles of a batch of ranges are drawn */

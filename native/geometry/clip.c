@@ -329,7 +329,7 @@ static enum g4_status run_threads(struct clipping *c) {
     return status;
 }
 
-/* The objects of a triangle list from number i on that pass without a question; returns the first one that may not. */
+/* Fast path: append triangles of a list from number i on whose outcodes are 0; returns the number of the next one. */
 static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *strip,
                                const struct g4_vertex *const *vertex, uint32_t i) {
     struct g4_chunk *const chunk = c->chunk;

@@ -24,7 +24,7 @@ struct window {
     int32_t left, right, top, bottom; /* pixels of the tile, inclusive */
 };
 
-/* Where the edge leaves the window: -1 it has no pixel inside, 1 all of them, 0 some. */
+/* The pixels of the window inside the edge: -1 none, 1 all, 0 some. */
 static int classify(const struct g4_edge *edge, const struct window *w) {
     const int64_t dx = edge->dx;
     const int64_t dy = edge->dy;

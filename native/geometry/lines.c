@@ -25,7 +25,7 @@ static int32_t smaller(int32_t a, int32_t b) {
 
 /* ---- cosmetic lines ---- */
 
-/* A directed segment as seen from a pixel's sample point. */
+/* A directed segment, relative to a pixel's sample point. */
 struct segment {
     int64_t u, v;   /* start */
     int64_t du, dv; /* to the end */
@@ -41,7 +41,7 @@ struct span {
 /* Where |start + t * delta| < 1/2 pixel. */
 static struct span between(int64_t start, int64_t delta) {
     if (delta == 0) {
-        /* all t, or none; the unit interval is as good as all */
+        /* all t, for which [-1, 2] stands, or none */
         return (struct span){-1, 2, 1, start <= -HALF_PIXEL || start >= HALF_PIXEL};
     }
     const int64_t a = delta > 0 ? -HALF_PIXEL - start : start - HALF_PIXEL;
@@ -126,7 +126,7 @@ static bool cosmetic_pixel(const struct g4_setup *setup, int32_t x, int32_t y) {
     return meets_diamond(&line, du, dv) && (setup->last_pixel || !meets_diamond(&end, du, dv));
 }
 
-/* The minor coordinate of the line where its major one is at a pixel, kept within the line's ends. */
+/* The minor coordinate of the line at a pixel's major one, clamped to the line's ends. */
 static int32_t minor_at(const struct g4_setup *setup, int32_t pixel) {
     const int32_t *const major = setup->line.x_major ? setup->x : setup->y;
     const int32_t *const minor = setup->line.x_major ? setup->y : setup->x;

@@ -50,7 +50,7 @@ int32_t g4_sf_clamp(int32_t v) {
     return v < -limit ? -limit : v > limit - 1 ? limit - 1 : v;
 }
 
-/* A vertex on the screen. */
+/* The screen position of a vertex. */
 struct screen_position {
     float x, y, z;
 };
@@ -83,7 +83,7 @@ static bool transform(const struct g4_sf_frame *frame, const struct g4_vertex *v
 
 /* The viewport transforms of four vertices. */
 struct four_viewports {
-    uint32_t all; /* the one viewport they are of; more than 15: they differ */
+    uint32_t all; /* their common viewport; above 15 if they differ */
     g4_float4 m00, m11, m22, m30, m31, m32;
 };
 

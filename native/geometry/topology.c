@@ -149,7 +149,7 @@ static void triangle(struct g4_topology_object *o, uint32_t topology, bool stipp
     };
 }
 
-/* Spec/20 3.5 and 4.1.  `first` is the step from triangle to triangle of the strip. */
+/* `first` is the step from triangle to triangle of the strip. */
 static void strip(struct g4_topology_object *o, uint32_t k, bool reversed, uint32_t first, uint32_t spread) {
     const bool flipped = ((k & 1) != 0) != reversed;
     triangle(o, flipped ? T(TRISTRIP_REVERSE) : T(TRISTRIP), true, G4_PROVOKING_TRIANGLE, first, first + spread,

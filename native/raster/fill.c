@@ -1,6 +1,6 @@
 /*
- * Objects that give many pixels the same value: clears most of all.  One thread, or one early test, of the usual kind
- * shows what that value is; the other pixels get it without.  Counts are those of the threads that did not have to run.
+ * Fast path for objects that give all their pixels the same value, such as clears.  One thread, or one early test,
+ * computes the value, and the other pixels are filled with it.  Statistics count the threads that were not run.
  */
 #include <string.h>
 
@@ -9,13 +9,14 @@
 #include "raster/windower_state.h"
 
 enum {
-    MIN_SUBSPANS = 16, /* subspans: fewer are not worth it */
+    MIN_SUBSPANS = 16, /* of an object; for fewer, threads are faster */
 };
 
-/* What goes where: `keep` are the bits that stay. */
+/* The value of all pixels. */
 struct fill {
-    uint32_t bytes;       /* of a pixel: 2 or 4 */
-    uint32_t value, keep; /* none is kept of small pixels */
+    uint32_t bytes; /* of a pixel: 2 or 4 */
+    uint32_t value;
+    uint32_t keep; /* bits of a pixel that are not written; 0 for pixels of 2 bytes */
 };
 
 static uint32_t get(const uint8_t *pixel, uint32_t bytes) {
@@ -29,14 +30,14 @@ static void fill_pixel(const struct fill *fill, uint8_t *pixel) {
     memcpy(pixel, &v, fill->bytes == 2 ? 2 : 4);
 }
 
-/* `bytes` is a multiple of two pixels; eight at a time, then one pair of the smaller pixels that may be left. */
+/* `bytes` is a multiple of two pixels; eight at a time, then the last pair of small pixels. */
 static void fill_row(const struct fill *fill, uint8_t *row, uint32_t bytes) {
     const uint32_t once = fill->bytes == 2 ? fill->value * 0x10001u : fill->value;
     const uint64_t value = once * UINT64_C(0x100000001);
     const uint64_t keep = fill->keep * UINT64_C(0x100000001);
     uint32_t at = 0;
 
-    for (; keep == 0 && at + 8 <= bytes; at += 8) { /* without a look at what was there */
+    for (; keep == 0 && at + 8 <= bytes; at += 8) { /* without reading */
         memcpy(row + at, &value, sizeof value);
     }
     for (; at + 8 <= bytes; at += 8) {
@@ -68,7 +69,7 @@ static void fill_subspan(const struct fill *fill, struct g4_pixel_map *map, stru
     g4_pixel_map_close(map, port, x, y, s->lit & rows.inside, &rows);
 }
 
-/* Whole subspans side by side, from the first on. */
+/* The number of adjacent, completely lit subspans from the first on. */
 static uint32_t run_length(const struct g4_subspan *s, uint32_t count) {
     uint32_t n = 0;
     while (n < count && s[n].lit == 15 && s[n].y == s[0].y && s[n].x == s[0].x + 2 * n) {
@@ -77,7 +78,7 @@ static uint32_t run_length(const struct g4_subspan *s, uint32_t count) {
     return n;
 }
 
-/* Pixels from (x, y) that follow each other in memory, at most `most` of them. */
+/* The number of pixels from (x, y) on that are contiguous in memory, at most `most`. */
 static uint32_t in_one_piece(const struct g4_pixel_map *map, uint32_t x, uint32_t most) {
     if (map->tiling != G4_TILING_Y) {
         return most;
@@ -102,7 +103,7 @@ static void fill_run(const struct fill *fill, struct g4_pixel_map *map, struct g
     }
 }
 
-/* A whole tile of ours in one of memory with Y tiling: columns of 16 bytes, their 32 rows one after the other. */
+/* Fill a whole tile of the windower in a Y tile: columns of 16 bytes, each of 32 contiguous rows. */
 static bool fill_columns(const struct g4_wm *wm, const struct fill *fill, struct g4_pixel_map *map,
                          struct g4_port *port) {
     const uint32_t pixels = G4_PIXEL_MAP_COLUMN / map->bytes;
@@ -143,7 +144,7 @@ static void fill_all(const struct g4_wm *wm, const struct fill *fill, struct g4_
     }
 }
 
-/* Where the first lit pixel of a subspan lies, when that is an ordinary place. */
+/* The first lit pixel of a subspan in memory; NULL unless it is directly accessible. */
 static const uint8_t *first_pixel(struct g4_pixel_map *map, struct g4_port *port, const struct g4_subspan *s) {
     const uint32_t p = (uint32_t)__builtin_ctz(s->lit | 16);
     uint8_t *row[2];
@@ -173,7 +174,7 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
     const struct g4_wm_dispatch *const modes = &wm->dispatch;
     const uint32_t start = draw->stage[G4_STAGE_WM].grf_start;
     const struct g4_iz *const iz = &wm->iz;
-    /* debuggers and counters see threads and pixels one by one */
+    /* debuggers and counters observe each thread and pixel */
     const bool wanted = !wm->ctx->options.general_only && !worker->eu.observed;
 
     wm->constant_depth = wanted && depth_is_constant(&g4_cc_of(worker)->depth);
@@ -188,7 +189,7 @@ void g4_wm_fill_begin(struct g4_worker *worker) {
     }
 }
 
-/* Threads that do not have to run for `subspans` of an object. */
+/* Count the threads that are not run for `subspans` of an object. */
 static void count_threads(struct g4_worker *worker, uint32_t subspans) {
     const struct g4_wm *const wm = worker->wm;
     struct g4_eu *const eu = &worker->eu;

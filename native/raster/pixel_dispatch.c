@@ -7,7 +7,7 @@
 #include "core/report.h"
 #include "raster/windower_state.h"
 
-/* Kernel entry points by the modes enabled: contiguous 64, contiguous 32, 32, 16, 8 from bit 4 down. */
+/* Kernel entry points by the enabled modes: contiguous 64, contiguous 32, 32, 16, 8 from bit 4 down. */
 static const struct {
     uint8_t enables;
     uint8_t entry[G4_WM_MODES]; /* 8, 16, 32, contiguous 32, contiguous 64 */
@@ -66,9 +66,9 @@ enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, const struct
 }
 
 enum g4_wm_mode g4_wm_choose_contiguous(const struct g4_wm_dispatch *dispatch, bool both_halves) {
-    const enum g4_wm_mode want = both_halves ? G4_WM_CONTIGUOUS_64 : G4_WM_CONTIGUOUS_32;
+    const enum g4_wm_mode preferred = both_halves ? G4_WM_CONTIGUOUS_64 : G4_WM_CONTIGUOUS_32;
     const enum g4_wm_mode other = both_halves ? G4_WM_CONTIGUOUS_32 : G4_WM_CONTIGUOUS_64;
-    return dispatch->enabled[want] ? want : other;
+    return dispatch->enabled[preferred] ? preferred : other;
 }
 
 /* ---- the gang ---- */

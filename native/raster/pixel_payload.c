@@ -37,7 +37,7 @@ static void put_coverage_stencil(const struct g4_wm *wm, struct g4_gang *gang, i
     put_words(gang, t, grf, dw, sizeof dw);
 }
 
-/* Whether threads of an object get registers beside those that all have. */
+/* Whether threads of an object have optional payload registers. */
 static bool has_optional(const struct g4_wm *wm, const struct g4_setup *setup) {
     const struct g4_iz *const iz = &wm->iz;
     return iz->source_depth_eu || iz->dest_depth || iz->dest_stencil || setup->antialias;
@@ -72,7 +72,7 @@ static uint32_t number_of(const struct g4_wm *wm, const struct g4_setup *setup) 
     return (wm->first_number[setup->chunk] + setup->primitive) & G4_OBJECT_NUMBERS;
 }
 
-/* What R0 and R1 have in common in all threads of an object. */
+/* The parts of R0 and R1 that all threads of an object share. */
 static void object_header(const struct g4_wm *wm, const struct g4_setup *setup, uint32_t r0[8], uint32_t r1[8]) {
     const struct g4_payload_ps_r0 first = {
         .color_calculator_state_pointer = wm->draw->color_address - wm->draw->dispatch[G4_STAGE_WM].general_state_base,
@@ -187,7 +187,7 @@ void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_draw_state *d
     }
 }
 
-/* What thread `from` has in registers first..next-1, for the threads after it, up to `to`. */
+/* Copy registers first..next-1 of thread `from` to the threads after it, up to `to`. */
 static void copy_registers(struct g4_gang *gang, int from, int to, uint32_t first, uint32_t next) {
     for (uint32_t grf = first; grf < next; grf++) {
         uint32_t row[8];

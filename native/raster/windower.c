@@ -10,7 +10,7 @@
 #include "raster/windower_state.h"
 
 enum {
-    FEW_SUBSPANS = 12, /* subspans */
+    FEW_SUBSPANS = 12,
     PREFETCH_FAR = 16, /* objects ahead */
     PREFETCH_NEAR = 2,
 };
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) void collect(struct g4_wm *wm, cons
     wm->subspans = n;
 }
 
-/* The same as below for so few subspans that columns and rows are not worth a table. */
+/* interpolate_depth for at most FEW_SUBSPANS, without tables of columns and rows. */
 static void interpolate_few(struct g4_wm *wm, const struct g4_plane *plane) {
     for (uint32_t s = 0; s < wm->subspans; s++) {
         const int32_t i = wm->subspan[s].x;
@@ -116,7 +116,7 @@ static void interpolate_depth(struct g4_wm *wm) {
     }
 }
 
-/* Mode P: test and write before the shader; what fails goes, subspans that lose all pixels too. */
+/* Mode P: depth and stencil before the shader.  Removes failing pixels, and subspans without pixels. */
 static void test_early(struct g4_worker *worker) {
     struct g4_wm *const wm = worker->wm;
     const struct g4_setup *const setup = wm->setup;
@@ -187,8 +187,7 @@ static void work_on_watched_depth(struct g4_worker *worker, bool threads) {
     }
 }
 
-/* Objects come from memory: say early which are next, and again soon before, as gangs need all of the nearest cache.
- * Their coefficients lie behind a pointer in them. */
+/* Prefetch the next objects and their coefficients twice: gangs evict the first-level cache in between. */
 static void prefetch(const struct g4_tile *tile, uint32_t i) {
     if (i + PREFETCH_FAR < tile->setups) {
         __builtin_prefetch(tile->setup[i + PREFETCH_FAR]);
@@ -202,19 +201,19 @@ static void prefetch(const struct g4_tile *tile, uint32_t i) {
     }
 }
 
-/* Interpolation, and what is done before threads run. */
+/* Interpolate depth, and test it if that comes before the shader. */
 static void work_on_depth(struct g4_worker *worker, bool threads) {
     struct g4_wm *const wm = worker->wm;
     const uint32_t subspans = wm->subspans;
     const bool early = wm->iz.mode == G4_IZ_P || !threads;
-    const bool flat = early && g4_wm_depth_is_constant(worker);
+    const bool constant = early && g4_wm_depth_is_constant(worker);
 
-    wm->subspans = flat ? G4_WM_SAMPLE : subspans;
+    wm->subspans = constant ? G4_WM_SAMPLE : subspans;
     interpolate_depth(wm);
     if (early) {
         test_early(worker);
     }
-    if (flat) {
+    if (constant) {
         wm->subspans = subspans;
         g4_wm_fill_depth(worker);
     }
@@ -230,7 +229,7 @@ static uint32_t lit_pixels(const struct g4_wm *wm) {
     return pixels;
 }
 
-/* The pixels of the object that the stencil test alone lets through. */
+/* The number of pixels of the object that pass the stencil test. */
 static uint32_t stencil_passes(struct g4_worker *worker) {
     const struct g4_wm *const wm = worker->wm;
     uint32_t pixels = 0;
@@ -244,7 +243,7 @@ static uint32_t stencil_passes(struct g4_worker *worker) {
     return pixels;
 }
 
-/* What becomes of the pixels that an object covers in a tile, up to its shader. */
+/* Work on depth, and count the pixels that each test before the shader drops. */
 static void count_covered(struct g4_worker *worker, bool threads, bool watched) {
     struct g4_wm *const wm = worker->wm;
     struct g4_draw_counters *const sum = &worker->eu.counters->sum;

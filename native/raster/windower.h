@@ -2,8 +2,8 @@
  * The windower: rasterization into 2x2 subspans, early depth and stencil, pixel shader dispatch (G45 PRM vol. 2,
  * chapter 8).
  *
- * The screen is cut into tiles of 32x32 pixels; objects of a draw are binned, and each tile is worked through in object
- * order by one worker.  No two tiles share a pixel, so the picture does not depend on the number of workers.
+ * The screen is divided into tiles of 32x32 pixels; the objects of a draw are binned, and one worker draws the objects
+ * of a tile in order.  No two tiles share a pixel, so the picture does not depend on the number of workers.
  */
 #ifndef G4_WINDOWER_H
 #define G4_WINDOWER_H
