@@ -1,5 +1,5 @@
 /*
- * Memory shared with other processes, and hashes of it (core/live.c).
+ * Memory shared with other processes, and hashes of it (core/live_memory.c).
  */
 #ifndef G4_API_LIVE_H
 #define G4_API_LIVE_H

@@ -7,6 +7,7 @@
 
 #include "core/memory.h"
 #include "core/tile_copy.h"
+#include "core/util.h"
 #include "core/variant.h"
 
 G4_VARIANT_DECLARE(struct g4_tile_copy, g4_tile_copy);
@@ -111,10 +112,6 @@ static bool pixels_fit(const struct g4_rectangle *rectangle, size_t size, size_t
            rectangle->width_bytes <= size - last_row;
 }
 
-static uint32_t lesser(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 /* One tile of a rectangle: its address, the box inside it, and the pixels of the box. */
 struct piece {
     uint32_t address;
@@ -131,7 +128,7 @@ static struct piece piece_at(const struct g4_surface_layout *layout, const struc
     const uint32_t top = y / height * height;
     return (struct piece){
         .address = layout->base + (uint32_t)g4_surface_offset(layout->tiling, layout->pitch_bytes, left, top),
-        .box = {x - left, lesser(area->x1 - left, width), y - top, lesser(area->y1 - top, height)},
+        .box = {x - left, g4_min_u32(area->x1 - left, width), y - top, g4_min_u32(area->y1 - top, height)},
         .start = area->start + (size_t)(y - area->y0) * pitch + (x - area->x0),
     };
 }

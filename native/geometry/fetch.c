@@ -11,12 +11,6 @@ enum {
 
 /* ---- conversion (G45 PRM vol. 2, 3.6.11) ---- */
 
-static uint32_t bits_of(float f) {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits;
-}
-
 static uint64_t field(const uint8_t *data, uint32_t at, uint32_t bits) {
     uint64_t value = 0;
     memcpy(&value, data + at / 8, (at % 8 + bits + 7) / 8);
@@ -39,7 +33,7 @@ static uint32_t widen_float(uint32_t value, uint32_t bits, bool has_sign) {
         return sign | 0x7f800000 | mantissa << (23 - mantissa_bits);
     }
     if (exponent == 0) {
-        return sign | bits_of(ldexpf((float)mantissa, -14 - (int)mantissa_bits));
+        return sign | g4_hw_bits(ldexpf((float)mantissa, -14 - (int)mantissa_bits));
     }
     return sign | (exponent + 112) << 23 | mantissa << (23 - mantissa_bits);
 }
@@ -51,7 +45,7 @@ static uint32_t convert_float(uint64_t raw, uint32_t bits) {
     if (bits == 64) {
         double d;
         memcpy(&d, &raw, sizeof d);
-        return bits_of((float)d);
+        return g4_hw_bits((float)d);
     }
     return widen_float((uint32_t)raw, bits, true);
 }
@@ -64,15 +58,15 @@ static uint32_t convert(const struct g4_format_channel *channel, const uint8_t *
     const uint64_t raw = field(data, channel->at, bits);
     switch (channel->type) {
     case G4_CHANNEL_UNORM:
-        return bits_of((float)((double)raw / (double)(UINT64_MAX >> (64 - bits))));
+        return g4_hw_bits((float)((double)raw / (double)(UINT64_MAX >> (64 - bits))));
     case G4_CHANNEL_SNORM: {
         const double value = (double)sign_extend(raw, bits) / (double)((UINT64_MAX >> (64 - bits)) >> 1);
-        return bits_of(value < -1.0 ? -1.0f : (float)value);
+        return g4_hw_bits(value < -1.0 ? -1.0f : (float)value);
     }
     case G4_CHANNEL_USCALED:
-        return bits_of((float)raw);
+        return g4_hw_bits((float)raw);
     case G4_CHANNEL_SSCALED:
-        return bits_of((float)sign_extend(raw, bits));
+        return g4_hw_bits((float)sign_extend(raw, bits));
     case G4_CHANNEL_SINT:
         return (uint32_t)sign_extend(raw, bits);
     case G4_CHANNEL_FLOAT:

@@ -7,20 +7,8 @@ enum {
     HALF_PIXEL = G4_ONE_PIXEL / 2
 };
 
-static int32_t ceil_pixel(int32_t v) {
-    return (v + G4_ONE_PIXEL - 1) >> G4_SUB_PIXEL_BITS;
-}
-
 static int32_t floor_pixel(int32_t v) {
     return v >> G4_SUB_PIXEL_BITS;
-}
-
-static int32_t larger(int32_t a, int32_t b) {
-    return a > b ? a : b;
-}
-
-static int32_t smaller(int32_t a, int32_t b) {
-    return a < b ? a : b;
 }
 
 /* ---- cosmetic lines ---- */
@@ -130,8 +118,8 @@ static bool cosmetic_pixel(const struct g4_setup *setup, int32_t x, int32_t y) {
 static int32_t minor_at(const struct g4_setup *setup, int32_t pixel) {
     const int32_t *const major = setup->line.x_major ? setup->x : setup->y;
     const int32_t *const minor = setup->line.x_major ? setup->y : setup->x;
-    const int32_t low = smaller(major[0], major[1]);
-    const int32_t high = larger(major[0], major[1]);
+    const int32_t low = g4_min_s32(major[0], major[1]);
+    const int32_t high = g4_max_s32(major[0], major[1]);
     int64_t at = (int64_t)pixel * G4_ONE_PIXEL;
     at = at < low ? low : at > high ? high : at;
     return (int32_t)(minor[0] + (at - major[0]) * (minor[1] - (int64_t)minor[0]) / (major[1] - (int64_t)major[0]));
@@ -155,10 +143,10 @@ static void cosmetic_setup(struct g4_setup *setup) {
     const int32_t step = setup->line.step;
 
     setup->corners = 2;
-    setup->x_min = floor_pixel(smaller(setup->x[0], setup->x[1]) - HALF_PIXEL);
-    setup->y_min = floor_pixel(smaller(setup->y[0], setup->y[1]) - HALF_PIXEL);
-    setup->x_max = ceil_pixel(larger(setup->x[0], setup->x[1]) + HALF_PIXEL);
-    setup->y_max = ceil_pixel(larger(setup->y[0], setup->y[1]) + HALF_PIXEL);
+    setup->x_min = floor_pixel(g4_min_s32(setup->x[0], setup->x[1]) - HALF_PIXEL);
+    setup->y_min = floor_pixel(g4_min_s32(setup->y[0], setup->y[1]) - HALF_PIXEL);
+    setup->x_max = g4_ceil_pixel(g4_max_s32(setup->x[0], setup->x[1]) + HALF_PIXEL);
+    setup->y_max = g4_ceil_pixel(g4_max_s32(setup->y[0], setup->y[1]) + HALF_PIXEL);
     /* at most two pixels at either end may not be lit */
     first -= 2 * step;
     last += 2 * step;
@@ -174,9 +162,9 @@ static void cosmetic_setup(struct g4_setup *setup) {
 
 void g4_line_cosmetic(const struct g4_setup *setup, struct g4_coverage *coverage) {
     uint32_t mask[G4_TILE_SIZE] = {0};
-    const int32_t begin = setup->line.x_major ? larger(setup->x_min, coverage->x) : coverage->y + coverage->first;
+    const int32_t begin = setup->line.x_major ? g4_max_s32(setup->x_min, coverage->x) : coverage->y + coverage->first;
     const int32_t end =
-        setup->line.x_major ? smaller(setup->x_max, coverage->x + G4_TILE_SIZE - 1) : coverage->y + coverage->last;
+        setup->line.x_major ? g4_min_s32(setup->x_max, coverage->x + G4_TILE_SIZE - 1) : coverage->y + coverage->last;
     for (int32_t major = begin; major <= end; major++) {
         const int32_t middle = floor_pixel(minor_at(setup, major));
         for (int32_t minor = middle - 1; minor <= middle + 2; minor++) {
@@ -252,8 +240,8 @@ void g4_line_setup(const struct g4_sf_frame *frame, struct g4_setup *setup) {
         return;
     }
     /* One pixel for each sample point in the half-open range between the ends. */
-    const int32_t low = ceil_pixel(smaller(major[0], major[1]));
-    const int32_t high = ceil_pixel(larger(major[0], major[1]));
+    const int32_t low = g4_ceil_pixel(g4_min_s32(major[0], major[1]));
+    const int32_t high = g4_ceil_pixel(g4_max_s32(major[0], major[1]));
     setup->line.first = setup->line.step > 0 ? low : high - 1;
     setup->line.length = (uint32_t)(high - low);
     if (setup->antialias) {

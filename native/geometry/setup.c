@@ -203,41 +203,29 @@ static bool find_corners(const struct g4_sf_frame *frame, const struct g4_object
     return true;
 }
 
-static int32_t ceil_pixel(int32_t v) {
-    return (v + G4_ONE_PIXEL - 1) >> G4_SUB_PIXEL_BITS;
-}
-
-static int32_t smaller(int32_t a, int32_t b) {
-    return a < b ? a : b;
-}
-
-static int32_t larger(int32_t a, int32_t b) {
-    return a > b ? a : b;
-}
-
 /* Pixels of a shape that includes its left and top, not its right and bottom. */
 static void bounds(struct g4_setup *s) {
     const int32_t *const x = s->x;
     const int32_t *const y = s->y;
     const int last = s->corners - 1; /* 2 or 3 */
-    s->x_min = ceil_pixel(smaller(smaller(x[0], x[1]), smaller(x[2], x[last])));
-    s->y_min = ceil_pixel(smaller(smaller(y[0], y[1]), smaller(y[2], y[last])));
-    s->x_max = ceil_pixel(larger(larger(x[0], x[1]), larger(x[2], x[last]))) - 1;
-    s->y_max = ceil_pixel(larger(larger(y[0], y[1]), larger(y[2], y[last]))) - 1;
+    s->x_min = g4_ceil_pixel(g4_min_s32(g4_min_s32(x[0], x[1]), g4_min_s32(x[2], x[last])));
+    s->y_min = g4_ceil_pixel(g4_min_s32(g4_min_s32(y[0], y[1]), g4_min_s32(y[2], y[last])));
+    s->x_max = g4_ceil_pixel(g4_max_s32(g4_max_s32(x[0], x[1]), g4_max_s32(x[2], x[last]))) - 1;
+    s->y_max = g4_ceil_pixel(g4_max_s32(g4_max_s32(y[0], y[1]), g4_max_s32(y[2], y[last]))) - 1;
 }
 
 /* Step 11: scissor and drawing rectangle. */
 static void clip_bounds(const struct g4_sf_frame *frame, struct g4_setup *s) {
-    s->x_min = larger(s->x_min, frame->x_min);
-    s->y_min = larger(s->y_min, frame->y_min);
-    s->x_max = smaller(s->x_max, frame->x_max);
-    s->y_max = smaller(s->y_max, frame->y_max);
+    s->x_min = g4_max_s32(s->x_min, frame->x_min);
+    s->y_min = g4_max_s32(s->y_min, frame->y_min);
+    s->x_max = g4_min_s32(s->x_max, frame->x_max);
+    s->y_max = g4_min_s32(s->y_max, frame->y_max);
     if (frame->state->scissor) {
         const struct g4_viewport *const m = &frame->viewport[s->viewport];
-        s->x_min = larger(s->x_min, m->scissor_x_min + frame->pixel_origin_x);
-        s->y_min = larger(s->y_min, m->scissor_y_min + frame->pixel_origin_y);
-        s->x_max = smaller(s->x_max, m->scissor_x_max + frame->pixel_origin_x);
-        s->y_max = smaller(s->y_max, m->scissor_y_max + frame->pixel_origin_y);
+        s->x_min = g4_max_s32(s->x_min, m->scissor_x_min + frame->pixel_origin_x);
+        s->y_min = g4_max_s32(s->y_min, m->scissor_y_min + frame->pixel_origin_y);
+        s->x_max = g4_min_s32(s->x_max, m->scissor_x_max + frame->pixel_origin_x);
+        s->y_max = g4_min_s32(s->y_max, m->scissor_y_max + frame->pixel_origin_y);
     }
 }
 

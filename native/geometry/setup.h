@@ -8,12 +8,18 @@
 #define G4_SETUP_H
 
 #include "core/draw_state.h"
+#include "core/util.h"
 #include "geometry/object.h"
 
 enum {
     G4_SUB_PIXEL_BITS = 8,
     G4_ONE_PIXEL = 1 << G4_SUB_PIXEL_BITS,
 };
+
+/* The first pixel whose sample point is not left of or above a fixed-point coordinate. */
+static inline int32_t g4_ceil_pixel(int32_t v) {
+    return (v + G4_ONE_PIXEL - 1) >> G4_SUB_PIXEL_BITS;
+}
 
 /* Facts that all objects of a draw share. */
 struct g4_sf_frame {

@@ -1,0 +1,21 @@
+/*
+ * Small arithmetic helpers.
+ */
+#ifndef G4_UTIL_H
+#define G4_UTIL_H
+
+#include <stdint.h>
+
+static inline int32_t g4_min_s32(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
+
+static inline int32_t g4_max_s32(int32_t a, int32_t b) {
+    return a > b ? a : b;
+}
+
+static inline uint32_t g4_min_u32(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+#endif
