@@ -1,13 +1,13 @@
 /*
- * Exact counters: what a draw does in each unit, by worker and summed afterwards.
+ * Exact counters of the work of a draw in each unit, kept per worker and added up afterwards.
  *
  * A worker counts if its eu.counters is not NULL.  Units look at that pointer once for a range, a tile, a gang or a
  * message; pixels are counted by variants of the windower's and the colour calculator's loops.  Fast paths that hide
  * pixels or threads are off meanwhile; the pictures are the same.
  *
- * Bytes are those that messages and units request: there is no cache in between.  Texture lookups request one texel for
- * each enabled channel, whatever the filter; a pixel that is tested against depth or stencil requests its element of
- * the depth buffer, one that is blended its element of the render target.
+ * Bytes are those that messages and units request; no cache is modelled.  A texture lookup requests one texel for each
+ * enabled channel, whatever the filter.  A pixel that is tested against depth or stencil requests its element of the
+ * depth buffer, a blended one its element of the render target.
  */
 #ifndef G4_COUNTERS_H
 #define G4_COUNTERS_H
@@ -21,17 +21,17 @@ struct g4_counters {
     struct g4_surface_counters *surface; /* in the order of first use */
     uint32_t surfaces, capacity;
     uint32_t recent[G4_SURFACE_ROLES]; /* index of the surface used last */
-    struct g4_surface_counters spill;  /* takes what there was no memory for */
+    struct g4_surface_counters spill;  /* counts for surfaces without an entry, if memory is short */
     bool no_memory;
-    struct g4_surface_cache *cache; /* not the worker's own: what is missing in memory is reported only there */
-    struct g4_port look;            /* reads for the counters are not the draw's */
+    struct g4_surface_cache *cache; /* separate from the worker's, whose reads report faults */
+    struct g4_port look;            /* its faults are not those of the draw */
 };
 
-/* Bytes of a surface.  Zero bytes leave no trace. */
+/* Add bytes of a surface.  Zero bytes do not count as a use. */
 void g4_count_bytes(struct g4_counters *counters, enum g4_surface_role role, uint32_t address, uint64_t read,
                     uint64_t written);
 
-/* Run a gang, and count its threads and what they execute. */
+/* Run a gang, and count its threads and instructions. */
 enum g4_status g4_counted_run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel);
 
 /* NULL without memory. */

@@ -1,5 +1,5 @@
 /*
- * Instruction words to g4_op (spec/40 6, 7, 8.4).  What the words say, nothing about how to run it fast.
+ * Decodes the instruction words of Gen4 and Gen4.5 into struct g4_op.
  */
 #include "eu/op.h"
 
@@ -7,7 +7,7 @@
 
 #include "eu/run.h"
 
-/* The fields of a source operand dword: the same places in DW2 and DW3, so one set of functions reads both. */
+/* The region of a source operand.  DW2 and DW3 have the same layout, so the accessors of src0 read both. */
 static void source_region(struct g4_src *src, const uint32_t w[4], bool align16, bool indirect) {
     const uint32_t vstride = g4_inst_src0_vstride(w);
     const uint8_t rows = g4_vstride_elements[vstride];
@@ -52,7 +52,7 @@ static void immediate(struct g4_src *src, uint32_t type, uint32_t bits) {
             value = (uint32_t)((int32_t)(bits << (28 - 4 * c)) >> 28);
             break;
         case G4_IMM_VF: {
-            /* s eee ffff: exponent e + 124, and zero is all seven low bits zero (decision 4) */
+            /* s eee ffff: exponent e + 124, and zero is all seven low bits zero (docs/decisions.md 4) */
             const uint32_t v = bits >> (8 * (c & 3)) & 0xff;
             src->type = G4_TYPE_F;
             value = (v & 0x80) << 24 | ((v & 0x7f) ? ((v >> 4 & 7) + 124) << 23 | (v & 15) << 19 : 0);
@@ -66,7 +66,7 @@ static void immediate(struct g4_src *src, uint32_t type, uint32_t bits) {
     src->size = g4_type_bytes[src->type];
 }
 
-/* Operands in registers have no type for code 6: its 32 bits count as UD. */
+/* The type of a register operand; the reserved code 6 means UD (docs/decisions.md 44). */
 static uint8_t register_type(uint32_t code) {
     return (uint8_t)(code == G4_TYPE_RESERVED ? G4_TYPE_UD : code);
 }
@@ -97,7 +97,7 @@ static void decode_source(struct g4_src *src, uint32_t file, uint32_t type, cons
         src->kind = G4_KIND_ACC;
         src->reg = reg & 1;
         src->base = (uint16_t)sub;
-        src->abs = src->negate = false; /* spec/40 3.3: no modifiers on accumulators */
+        src->abs = src->negate = false; /* accumulators have no modifiers */
     } else if (file == G4_FILE_ARF && reg >> 4 != G4_ARF_NULL) {
         src->kind = G4_KIND_ARF;
         src->base = (uint16_t)sub;
@@ -143,7 +143,7 @@ static void decode_dst(struct g4_dst *dst, const uint32_t w[4], bool align16) {
     }
 }
 
-/* spec/40 8.4: where the second pass reads. */
+/* Set the distance to the source of the second pass. */
 static void source_pass(struct g4_src *src, const struct g4_op *op, bool plane) {
     if (src->kind != G4_KIND_GRF) {
         return;
@@ -171,7 +171,7 @@ static enum g4_exec_type exec_type(const struct g4_op *op, const struct g4_opcod
     return type;
 }
 
-/* Opcodes on bits take what they get as integers; a float operand is only ever a null register of theirs (EU-63). */
+/* Logic opcodes treat operands as integers.  Compilers give them type F only on null registers. */
 static void integers_only(struct g4_op *op) {
     for (int s = 0; s < 2; s++) {
         if (op->src[s].type == G4_TYPE_F) {
@@ -183,7 +183,7 @@ static void integers_only(struct g4_op *op) {
 static void decode_branch(struct g4_op *op, const uint32_t w[4], const struct g4_opcode_info *info) {
     enum {
         JUMP_UNIT = 16
-    }; /* spec/40 9.1: in compacted code, too */
+    }; /* in units of 16 bytes, in compacted code too */
     op->pop = (uint8_t)g4_inst_pop_count(w);
     if (info->shape == G4_SHAPE_JUMP) {
         const int32_t count = op->src[1].kind == G4_KIND_IMM ? (int32_t)op->src[1].imm[0] : 0;

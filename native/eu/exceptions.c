@@ -1,10 +1,10 @@
 /*
- * Exceptions and the system routine (spec/40 12).  No known client enables one.
+ * Exceptions and the system routine.  No known driver enables an exception.
  */
 #include "core/hooks.h"
 #include "eu/run.h"
 
-/* Where the routine begins, as an offset from the kernel; false: nobody has set one. */
+/* The start of the system routine, as an offset from the kernel; false: STATE_SIP has not set one. */
 static bool system_routine(const struct g4_run *run, uint32_t *ip) {
     const struct g4_state *const state = run->eu->ctx->state;
     if (!state || state->system_instruction_pointer == 0) {
@@ -48,7 +48,7 @@ static bool each_thread(struct g4_run *run, enum g4_exception which) {
     return taken;
 }
 
-/* Opcode 0 ends whoever runs into it; opcodes that do not exist do nothing but are told of. */
+/* Opcode 0 terminates the thread; undefined opcodes are no-ops and are reported. */
 void g4_illegal(struct g4_run *run, const struct g4_op *op) {
     if (each_thread(run, G4_EXCEPTION_ILLEGAL)) {
         return;
@@ -64,7 +64,7 @@ void g4_illegal(struct g4_run *run, const struct g4_op *op) {
     }
 }
 
-/* Before the instruction; `suppress` lets one breakpoint pass and clears itself (spec/40 12). */
+/* Taken before the instruction.  Breakpoint suppress in cr0.0 skips one breakpoint and clears itself. */
 void g4_breakpoint(struct g4_run *run, const struct g4_op *op) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         uint32_t *const cr0 = run->gang->cr0[t];

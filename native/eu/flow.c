@@ -1,6 +1,6 @@
 /*
- * Flow control: masks, their stacks, jumps (spec/40 9).  Works on the whole group at once; only threads whose channels
- * all go elsewhere are looked at one by one.
+ * Flow control: predicates, masks and their stacks, jumps.  Instructions work on all threads of the group at once; only
+ * stacks and jumps are handled thread by thread.
  */
 #include "eu/run.h"
 
@@ -9,7 +9,7 @@
 #define NIBBLES UINT64_C(0x1111111111111111)
 #define PAIRS   UINT64_C(0x5555555555555555)
 
-/* Every lane of a group of n gets whether any of the group's is set. */
+/* Sets all lanes of each group of n in which any lane is set. */
 static g4_lanes any_of(g4_lanes x, unsigned n) {
     switch (n) {
     case 2:
@@ -66,7 +66,7 @@ static void push(struct g4_run *run, struct g4_mask_stack *stack, int t, unsigne
     }
 }
 
-/* Pop n entries; what is left is the deepest of them, or `mask` when there were none. */
+/* Pop n entries.  Returns the last one popped, or `mask` if n is 0 or the stack is empty. */
 static unsigned pop(struct g4_run *run, struct g4_mask_stack *stack, int t, unsigned n, unsigned mask) {
     for (; n > 0; n--) {
         if (stack->depth == 0) {
@@ -105,7 +105,7 @@ static struct pair enabled(const struct g4_run *run) {
     return (struct pair){{run->exec[0], run->exec[1]}};
 }
 
-/* spec/40 9.2: the predicate over channels below the execution size, 0 above. */
+/* The predicate of channels below the execution size; 0 above. */
 static struct pair predicate(const struct g4_run *run, const struct g4_op *op) {
     struct pair p;
     for (int h = 0; h < 2; h++) {
@@ -116,7 +116,7 @@ static struct pair predicate(const struct g4_run *run, const struct g4_op *op) {
         p.half[1] = 0;
     }
     for (unsigned left = run->threads & run->single; left; left &= left - 1) {
-        /* single program flow: channel 0 decides for all (spec/40 9.2) */
+        /* single program flow: channel 0 decides for all */
         const int t = __builtin_ctz(left);
         g4_set_mask16((g4_lanes *)p.half, t, p.half[0] >> (8 * t) & 1 ? 0xffff : 0);
     }
@@ -254,7 +254,7 @@ static void flow_halt(struct g4_run *run, const struct g4_op *op) {
     g4_run_jump(run, none(run, gang->amask[0], gang->amask[1]), op->target);
 }
 
-/* Channel 0 decides, if it runs at all. */
+/* Channel 0 decides, if it is enabled. */
 static void flow_jmpi(struct g4_run *run, const struct g4_op *op) {
     const g4_lanes first = g4_predicate(run->gang, op, 0) & (op->nomask ? run->group : run->exec[0]) & G4_FIRST_LANES;
     const uint8_t jumps = g4_threads_any(first);
@@ -306,14 +306,14 @@ void g4_flow(struct g4_run *run, const struct g4_op *op) {
     g4_run_masks(run);
 }
 
-/* ---- stacks by hand: msave, mrest, push, pop (spec/40 9.4) ---- */
+/* ---- push and pop ---- */
 
 static bool first_channel(const struct g4_run *run, const struct g4_op *op, int t) {
     const g4_lanes on = g4_predicate(run->gang, op, 0) & (op->nomask ? run->group : run->exec[0]);
     return on >> (8 * t) & 1;
 }
 
-/* The stack of mask0.n, n in words: 1 IMask, 2 LMask, 3 CMask; AMask has none. */
+/* The stack of word n of mask0: 1 IMask, 2 LMask, 3 CMask.  AMask (0) has none. */
 static struct g4_mask_stack *stack_of(struct g4_gang *gang, int t, unsigned word, g4_lanes **mask) {
     switch (word) {
     case 1:

@@ -1,5 +1,5 @@
 /*
- * The host's floating point while instructions run: toward zero, denormals flushed on both sides (spec/40 4.1).
+ * The floating point mode of the host while instructions run: round toward zero, flush denormal inputs and results.
  */
 #ifndef G4_EU_FPENV_H
 #define G4_EU_FPENV_H

@@ -1,6 +1,6 @@
 /*
- * Running a gang: threads that stand at the same instruction go together, lowest instruction pointer first, and merge
- * when they meet again (DESIGN.md "EU gang interpreter").
+ * Runs a gang.  Threads with the same instruction pointer run as a group, the one with the lowest pointer first, and
+ * groups merge when they meet.
  */
 #include <string.h>
 
@@ -52,7 +52,7 @@ void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch,
                        int count) {
     const size_t owned = dispatch->grf_count < G4_GRF_COUNT ? dispatch->grf_count : G4_GRF_COUNT;
 
-    if (dispatch->exceptions || dispatch->observed) { /* a system routine may read anything, a debugger too */
+    if (dispatch->exceptions || dispatch->observed) { /* a system routine or a debugger may read any register */
         g4_gang_start(gang, dispatch, count);
         return;
     }
@@ -65,7 +65,7 @@ void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch,
     if (kernel->reads_stacks) {
         CLEAR(gang, if_stack, a0);
     }
-    for (int t = 0; t < G4_GANG_THREADS; t++) { /* what lies above the top of a stack is not looked at */
+    for (int t = 0; t < G4_GANG_THREADS; t++) { /* entries above the top of a stack are never read */
         gang->if_stack[t].depth = gang->loop_stack[0][t].depth = gang->loop_stack[1][t].depth = 0;
     }
     CLEAR_REST(gang, a0);
@@ -159,7 +159,7 @@ void g4_nop(struct g4_run *run, const struct g4_op *op) {
     (void)op;
 }
 
-/* spec/40 9.5: with nothing to be notified of, the thread stays here and asks again when it is resumed. */
+/* Clears the notification count.  A thread whose count is 0 waits, and executes the instruction again when resumed. */
 void g4_wait(struct g4_run *run, const struct g4_op *op) {
     struct g4_gang *const gang = run->gang;
     const struct g4_src *const src = &op->src[0];
@@ -214,7 +214,7 @@ enum g4_handler g4_handler_of(const struct g4_op *op) {
     return op->breakpoint ? G4_HANDLER_BREAKPOINT : plain_handler(op);
 }
 
-/* What no vector variant changes; the general handler can do what `dot` and `indirect` do as well. */
+/* Handlers that are the same for all vector variants.  `dot` and `indirect` may be the general handler. */
 #define PLAIN(dot, indirect)                                                                                           \
     {                                                                                                                  \
         {                                                                                                              \
@@ -232,8 +232,8 @@ void g4_execute(struct g4_run *run, const struct g4_op *op) {
     plain.handler[plain_handler(op)](run, op);
 }
 
-/* Code that the walk from the kernel's start did not find: decoded as a part of the kernel when that is allowed, and
- * the group starts over there; else each time. */
+/* Code that was not decoded with the kernel: decode it as a part of the kernel and run it from there.  If parts cannot
+ * be added, decode and run this one instruction. */
 void g4_stray(struct g4_run *run, const struct g4_op *op) {
     const uint32_t ip = op->ip;
     uint32_t words[4];
@@ -256,7 +256,7 @@ void g4_stray(struct g4_run *run, const struct g4_op *op) {
 
 /* ---- the loop ---- */
 
-/* The threads at the lowest instruction pointer, and in *limit the next higher one. */
+/* The threads at the lowest instruction pointer; *limit receives the next higher one. */
 static uint8_t lowest(const struct g4_gang *gang, uint8_t runnable, uint32_t *ip, uint32_t *limit) {
     uint8_t threads = 0;
     *ip = *limit = UINT32_MAX;
@@ -278,7 +278,7 @@ static uint8_t lowest(const struct g4_gang *gang, uint8_t runnable, uint32_t *ip
     return threads;
 }
 
-/* An op that is not of the kernel has an odd `next`: nothing comes after it by itself. */
+/* The op at an address.  `stray` stands for code that is not decoded; its odd `next` never equals the ip of an op. */
 static const struct g4_op *op_at(const struct g4_run *run, uint32_t ip, struct g4_op *stray) {
     const struct g4_op *const op = g4_kernel_find(run->kernel, ip);
     if (op) {
@@ -290,15 +290,15 @@ static const struct g4_op *op_at(const struct g4_run *run, uint32_t ip, struct g
     return stray;
 }
 
-/* Of each thread's fuel, what is left when a region has counted the instructions of all of them by itself. */
+/* The remaining fuel of each thread, after a loop has counted the instructions of all threads. */
 static uint64_t fuel_left(const struct g4_run *run, uint64_t fuel, uint64_t instructions) {
     const unsigned width = (unsigned)__builtin_popcount(run->threads);
     const uint64_t used = (instructions + width - 1) / width;
     return used < fuel ? fuel - used : 0;
 }
 
-/* Run the group until it splits, meets others, or has executed `fuel` instructions; returns how many it has, without
- * those that have been counted. */
+/* Run the group until it splits, reaches `limit`, or has executed `fuel` instructions.  Returns the number of executed
+ * instructions that eu->instructions does not include yet. */
 static uint64_t run_group(struct g4_run *run, uint32_t ip, uint32_t limit, uint64_t fuel) {
     struct g4_op stray;
     uint64_t count = 0;
@@ -371,7 +371,7 @@ enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const st
     const uint64_t until = eu->turn ? eu->instructions + eu->turn : UINT64_MAX - G4_GANG_THREADS;
     uint8_t runnable;
 
-    gang->waiting = 0; /* who still has nothing to be notified of will say so */
+    gang->waiting = 0; /* set again by each wait whose notification has not come */
     g4_run_control(&run);
     g4_fpenv_set(g4_fpenv_eu(eu->ctx->options.round_to_nearest));
     while (run.status == G4_OK && eu->instructions < until &&
@@ -415,7 +415,7 @@ enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, co
     const struct g4_fast_handlers *const tables[G4_TABLES] = {&plain, float_variants[variant], int_variants[variant],
                                                               double_variants[variant]};
 
-    /* registers the thread does not own are looked after by the general handler alone */
+    /* only the general handler checks whether a thread owns a register */
     if (eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang)) {
         return g4_gang_run_general(eu, gang, kernel);
     }

@@ -1,13 +1,13 @@
 /*
- * The general handler: any instruction that computes, thread by thread and channel by channel, as the manual tells it
- * (spec/40 8.1).  Slow, and what the fast handlers are compared with.
+ * The general handler: executes any arithmetic, logic or move instruction, thread by thread and channel by channel.
+ * It is slow; the fast handlers are tested against it.
  */
 #include <math.h>
 #include <string.h>
 
 #include "eu/run.h"
 
-/* A channel's value: `f` when the arithmetic is floating point, else `i`; `raw` has the bits a source had. */
+/* The value of a channel: `f` in floating point arithmetic, else `i`; `raw` has the bits of the source. */
 struct g4_value {
     double f;
     int64_t i;
@@ -16,10 +16,10 @@ struct g4_value {
 
 struct g4_operands {
     struct g4_value a[G4_PASS_CHANNELS], b[G4_PASS_CHANNELS];
-    struct g4_value v[G4_PASS_CHANNELS]; /* pln: the second coordinate */
+    struct g4_value v[G4_PASS_CHANNELS]; /* pln: second coordinate */
     double plane[4];                     /* line, pln: the 16-byte group of src0 */
     struct g4_value result[G4_PASS_CHANNELS];
-    bool raw[G4_PASS_CHANNELS]; /* store the source's bits as they are */
+    bool raw[G4_PASS_CHANNELS]; /* store the bits of the source unchanged */
 };
 
 struct g4_pass {
@@ -27,14 +27,14 @@ struct g4_pass {
     int thread;
     int index; /* 1: second pass of a compressed instruction */
     unsigned channels;
-    unsigned first_flag; /* of the 32 flag bits, channel 0's */
+    unsigned first_flag; /* flag bit of channel 0, 0 to 31 */
     uint32_t enabled;    /* channels that are stored and set flags */
     uint32_t predicate;
     int acc;
     bool alternate;
 };
 
-/* The low bits of a value, as its type has them. */
+/* The low bits of a value, extended as its type demands. */
 static int64_t truncate_to(int64_t value, unsigned type) {
     switch (type) {
     case G4_TYPE_D:
@@ -59,13 +59,13 @@ static int64_t signed_element(uint32_t raw, unsigned type) {
     case G4_TYPE_D:
     case G4_TYPE_W:
     case G4_TYPE_B:
-        return (int32_t)raw; /* extended when it was read */
+        return (int32_t)raw; /* extended by g4_read_raw */
     default:
         return raw;
     }
 }
 
-/* Integers: a D is negated at its own width, a UD gains a 33rd bit, the others are wider by now (spec/40 3.3). */
+/* Modifiers of an integer.  A D is negated in 32 bits, a UD gains a 33rd bit, narrower types have been widened. */
 static int64_t modified_integer(int64_t value, const struct g4_src *src) {
     const bool own_width = src->type == G4_TYPE_D;
     if (src->abs && value < 0) {
@@ -96,7 +96,7 @@ static void read_accumulator(const struct g4_pass *pass, const struct g4_src *sr
     }
 }
 
-/* One source in the type the arithmetic happens in; `raw` keeps its bits as they are. */
+/* Read a source and convert it to the type of the arithmetic. */
 static void read_source(const struct g4_pass *pass, const struct g4_src *src, bool as_floats, struct g4_value *out) {
     uint32_t raw[G4_PASS_CHANNELS];
 
@@ -120,7 +120,7 @@ static void read_source(const struct g4_pass *pass, const struct g4_src *src, bo
     }
 }
 
-/* line and pln take dwords of the 16-byte group that the scalar src0 is in (spec/40 10). */
+/* Read the 16-byte group around the scalar src0 of line and pln. */
 static void read_plane(const struct g4_pass *pass, const struct g4_src *src, double plane[4]) {
     struct g4_src group = *src;
     struct g4_value values[G4_PASS_CHANNELS];
@@ -177,7 +177,7 @@ static double float_ceil(const struct g4_operands *o, unsigned c) {
     return ceil(o->a[c].f);
 }
 
-/* plane: p, q, -, r at dwords 0, 1, 3; line multiplies src0 itself. */
+/* The plane has p, q and r in dwords 0, 1 and 3; line multiplies src0 itself. */
 static double float_line(const struct g4_operands *o, unsigned c) {
     return o->a[c].f * o->b[c].f + o->plane[3];
 }
@@ -245,14 +245,14 @@ static int64_t dot(const struct g4_operands *o, unsigned c, unsigned n) {
     return sum;
 }
 
-/* Sums of pairs; the odd channel has its even neighbour's (spec/40 10). */
+/* The sum of a pair of channels, for both of them. */
 static int64_t sad2(const struct g4_operands *o, unsigned c) {
     const unsigned even = c & ~1u;
     return wrapping_add(distance(o->a[even].i, o->b[even].i), distance(o->a[even + 1].i, o->b[even + 1].i));
 }
 
-/* The multiplier has 32 by 16 bits: of two dwords the first one's low half takes part.  The accumulator gets the
- * product without sign, which mach completes; a register gets it with the sign of the type (docs/decisions.md). */
+/* The multiplier has 32 by 16 bits: of two dwords, it uses the low half of the first.  The accumulator receives the
+ * unsigned product, which mach completes; a register receives it with the sign of the type (docs/decisions.md 41). */
 static bool is_partial_product(const struct g4_op *op) {
     return op->opcode == G4_OPCODE_MUL && op->src[0].size == 4 && op->src[1].size == 4;
 }
@@ -285,7 +285,7 @@ static int64_t integer_result(const struct g4_op *op, const struct g4_operands *
         return a ^ b;
     case G4_OPCODE_SHL:
         return (int64_t)((uint64_t)a << count);
-    case G4_OPCODE_SHR: /* decision 30: signed data is sign-filled */
+    case G4_OPCODE_SHR: /* fills signed types with the sign (docs/decisions.md 30) */
     case G4_OPCODE_ASR:
         return a >> count;
     case G4_OPCODE_ADD:
@@ -327,11 +327,11 @@ static void compute(const struct g4_pass *pass, const struct g4_op *op, struct g
     }
 }
 
-/* spec/40 10: the register from the first address, the byte in it from each channel's own. */
+/* movi: the first address selects the register, the address of each channel the byte in it. */
 static void move_indexed(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
     const struct g4_src *const src = &op->src[0];
     for (unsigned c = 0; c < pass->channels && src->kind == G4_KIND_INDIRECT; c++) {
-        /* the first address has been counted when the source was read */
+        /* reading the source has counted events of the first address */
         const unsigned first = g4_indirect_byte(pass->run->gang, pass->thread, src->addr_sub, src->addr_imm);
         const unsigned own = c ? g4_indirect_base(pass->run, pass->thread, src->addr_sub + c, src->addr_imm) : first;
         struct g4_src one = *src;
@@ -361,7 +361,7 @@ static int64_t type_max(unsigned type) {
     return most[type & 7];
 }
 
-/* Toward zero, clamped, NaN is 0 (spec/40 3.4). */
+/* Rounds toward zero and clamps; NaN becomes 0. */
 static int64_t float_to_integer(double f, unsigned type) {
     if (f != f) {
         return 0;
@@ -379,7 +379,7 @@ static int64_t clamp_integer(int64_t value, unsigned type) {
     return value > type_max(type) ? type_max(type) : value;
 }
 
-/* A result as the 32-bit float it is stored as: flushed, overflow to infinity, or to FLT_MAX in ALT mode; one NaN. */
+/* The 32-bit float that is stored: overflow gives infinity, or FLT_MAX in ALT mode; NaN has one pattern. */
 static float rounded(double f, bool alternate) {
     const float single = (float)f;
     if (f != f) {
@@ -429,7 +429,7 @@ static bool integer_condition(unsigned cond, int64_t a, int64_t b) {
     return condition(cond, (a > b) - (a < b), false);
 }
 
-/* spec/40 4.4: a NaN loses whichever side it is on. */
+/* cmpn: if one operand is NaN, the other is selected (965 PRM vol. 4, tables 10-3 to 10-8). */
 static bool float_condition_n(unsigned cond, double a, double b) {
     if (b != b) {
         return cond != G4_COND_NZ;
@@ -437,7 +437,7 @@ static bool float_condition_n(unsigned cond, double a, double b) {
     return float_condition(cond, a, b);
 }
 
-/* The value of a compare's operand after the conversion that [BW/CL] apply first (spec/40 13.1). */
+/* Convert an operand of a comparison to the destination type (quirk cmp_converts_to_destination_type). */
 static void convert_operand(struct g4_value *value, bool is_float, unsigned type) {
     if (is_float && type != G4_TYPE_F) {
         value->i = float_to_integer(value->f, type);
@@ -467,13 +467,13 @@ static bool is_logic(const struct g4_op *op) {
     return op->opcode >= G4_OPCODE_NOT && op->opcode <= G4_OPCODE_XOR;
 }
 
-/* mov and sel copy bits when nothing is asked of them (spec/40 3.5). */
+/* mov and sel without conversion, modifiers and saturation copy bits, including denormals and NaN payloads. */
 static bool is_raw(const struct g4_op *op, const struct g4_src *src) {
     return (op->opcode == G4_OPCODE_MOV || op->opcode == G4_OPCODE_SEL || op->opcode == G4_OPCODE_MOVI) &&
            !op->saturate && src->type == op->dst.type && src->kind != G4_KIND_ACC && !src->abs && !src->negate;
 }
 
-/* What is stored, and what the condition modifier sees. */
+/* The stored bits, and the result of the condition modifier. */
 struct outcome {
     uint32_t bits;
     bool flag;
@@ -506,7 +506,7 @@ static struct outcome finish_float(const struct g4_pass *pass, const struct g4_o
     } else {
         const int64_t value = float_to_integer(single, op->dst.type);
         out.bits = (uint32_t)value;
-        /* tested as stored: compilers fold a compare of an integer with zero into the conversion (docs/decisions.md) */
+        /* the condition tests the stored integer (docs/decisions.md 42) */
         out.flag = float_condition(op->cond, op->cond == G4_COND_U ? (double)single : (double)value, 0);
     }
     if (op->cond == G4_COND_R) {
@@ -521,12 +521,12 @@ static struct outcome finish_integer(const struct g4_op *op, int64_t i) {
     const unsigned type = op->dst.type;
     struct outcome out;
 
-    if (is_logic(op)) { /* the bits that are stored, with the sign they have there (spec/40 8.3) */
+    if (is_logic(op)) { /* the condition tests the stored bits with the sign of the destination type */
         i = truncate_to(i, type == G4_TYPE_F ? G4_TYPE_D : type);
     } else if (op->saturate) {
         i = type == G4_TYPE_F ? (i > 0) : clamp_integer(i, type);
     }
-    /* bits that shl has shifted out are no part of its result (docs/decisions.md) */
+    /* bits that shl has shifted out are not part of its result (docs/decisions.md 43) */
     const bool shifted = op->opcode == G4_OPCODE_SHL && !op->saturate && type != G4_TYPE_F;
     out.flag = op->cond == G4_COND_O ? i < type_min(type) || i > type_max(type)
                                      : integer_condition(op->cond, shifted ? truncate_to(i, type) : i, 0);
@@ -551,12 +551,12 @@ static struct outcome outcome(const struct g4_pass *pass, const struct g4_op *op
     if (op->exec_type == G4_EXEC_F) {
         return finish_float(pass, op, o->result[c].f, o->a[c].f);
     }
-    /* mach leaves the whole product in the accumulator and stores its high part */
+    /* mach stores the high part; the accumulator receives the whole product */
     return finish_integer(op, op->opcode == G4_OPCODE_MACH ? o->result[c].i >> 32 : o->result[c].i);
 }
 
 static bool selects(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o, unsigned c) {
-    if (op->cond != G4_COND_NONE) { /* not on these parts: what cmpn and a select would do */
+    if (op->cond != G4_COND_NONE) { /* not defined before Gen6; executed as cmpn and a select */
         return compare(pass, op, o->a[c], o->b[c]);
     }
     return pass->predicate >> c & 1;
@@ -570,7 +570,7 @@ static void select_sources(const struct g4_pass *pass, const struct g4_op *op, s
     }
 }
 
-/* The same NaN whoever made it: its bits may be looked at as an integer. */
+/* NaN has one pattern in the accumulator, because an instruction may read its bits as an integer. */
 static double one_nan(double f) {
     return f != f ? (double)NAN : f;
 }
@@ -588,7 +588,7 @@ static void write_accumulator(const struct g4_pass *pass, const struct g4_op *op
     }
 }
 
-/* An accumulator as the destination keeps all the precision there is (spec/40 5). */
+/* Store to an explicit accumulator, which keeps full precision. */
 static void store_accumulator(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o,
                               uint32_t enabled) {
     union g4_acc *const acc = &pass->run->gang->acc[pass->acc];
@@ -625,7 +625,7 @@ static void store_architecture(const struct g4_pass *pass, const struct g4_dst *
 
 static uint8_t *destination_byte(const struct g4_pass *pass, const struct g4_dst *dst, unsigned byte) {
     struct g4_gang *const gang = pass->run->gang;
-    if (dst->kind == G4_KIND_MRF) { /* past m15: nothing there */
+    if (dst->kind == G4_KIND_MRF) { /* writes past m15 are ignored */
         return byte < G4_MRF_COUNT * G4_REGISTER_BYTES ? &gang->mrf[byte / 32].ub[pass->thread][byte % 32] : NULL;
     }
     return g4_grf_byte(gang, pass->thread, byte);
@@ -718,7 +718,7 @@ static unsigned flag_bit(const struct g4_pass *pass, uint32_t flags, unsigned c)
     return flags >> ((pass->first_flag + c) & 31) & 1;
 }
 
-/* Any or all of the aligned group of n flags that has the channel's (spec/40 8.2). */
+/* Any or all of the aligned group of n flags that contains the flag of channel c. */
 static bool group_predicate(const struct g4_pass *pass, uint32_t flags, unsigned c, unsigned n, bool all) {
     const unsigned at = (pass->first_flag + c) & 31;
     const uint32_t mask = n >= 32 ? 0xffffffff : ((1u << n) - 1) << (at & ~(n - 1));
@@ -755,7 +755,7 @@ static void pass_masks(struct g4_pass *pass, const struct g4_op *op) {
     const bool wide = pass->channels > 8;
     const unsigned shift = op->sechalf ? 8u : (unsigned)pass->index * op->channels;
 
-    /* spec/40 8.5: a second sixteen channels have flags of their own, but share the masks */
+    /* channels 16 to 31 have flags of their own, but the masks of channels 0 to 15 */
     pass->first_flag = 16u * op->flag + (wide ? 0 : shift);
     if (wide && (op->sechalf || pass->index)) {
         pass->first_flag = 16;

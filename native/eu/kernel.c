@@ -1,6 +1,6 @@
 /*
- * Kernels: walk the instructions from the first one, decode them once, keep the result by content (memory is mutable,
- * so the same address may hold another kernel at the next draw).
+ * Decodes kernels and caches them by content: memory is mutable, so an address may hold another kernel in the next
+ * draw.
  */
 #include "eu/kernel.h"
 
@@ -14,8 +14,8 @@
 enum {
     BUCKETS = 256,
     MAX_KERNELS = 2048,
-    MAX_BYTES = 256 << 20, /* a 64 KiB kernel weighs 3 to 7 MiB */
-    KERNELS_OF_A_DRAW = 8, /* VS, GS, CLIP, SF and four entry points of the pixel shader */
+    MAX_BYTES = 256 << 20, /* a decoded kernel of 64 KiB takes 3 to 7 MiB */
+    KERNELS_OF_A_DRAW = 8, /* VS, GS, CLIP, SF, and four entry points of the pixel shader */
 };
 
 struct g4_kernel_cache {
@@ -87,7 +87,7 @@ bool g4_op_writes_ip(const struct g4_op *op) {
            op->opcode != G4_OPCODE_SEND;
 }
 
-/* `add ip ip imm`: its target; false when only running it can tell. */
+/* The target of `add ip ip imm`; false for other writes of ip, whose target is known only at run time. */
 bool g4_op_ip_target(const struct g4_op *op, uint32_t *target) {
     const bool relative = op->opcode == G4_OPCODE_ADD && op->src[0].kind == G4_KIND_ARF &&
                           op->src[0].reg >> 4 == G4_ARF_IP && op->src[1].kind == G4_KIND_IMM;
@@ -95,7 +95,7 @@ bool g4_op_ip_target(const struct g4_op *op, uint32_t *target) {
     return relative;
 }
 
-/* How far the code from `base` on is known to go on after this instruction. */
+/* The highest offset from `base` that the instruction is known to jump to. */
 static uint32_t reach(const struct g4_op *op, uint32_t base) {
     uint32_t target = 0;
     if (g4_op_branches(op)) {
@@ -111,7 +111,7 @@ bool g4_op_ends_thread(const struct g4_op *op) {
     return op->opcode == G4_OPCODE_SEND && (op->descriptor >> 31);
 }
 
-/* One more than the last register that a direct operand reaches. */
+/* One more than the highest register of a direct source. */
 static uint32_t src_top(const struct g4_op *op, const struct g4_src *src) {
     uint32_t furthest = 0;
     const unsigned moved = op->opcode == G4_OPCODE_SEND ? G4_REGISTER_BYTES / src->size : 0; /* whole registers */
@@ -138,14 +138,15 @@ static uint32_t op_top(const struct g4_op *op) {
                                  G4_REGISTER_BYTES +
                              1
                        : 0;
-    for (unsigned s = 0; s < sources && op->opcode != G4_OPCODE_SEND; s++) { /* its move looks for itself */
+    for (unsigned s = 0; s < sources && op->opcode != G4_OPCODE_SEND;
+         s++) { /* its implied move checks registers at run time */
         const uint32_t other = src_top(op, &op->src[s]);
         top = other > top ? other : top;
     }
     return top;
 }
 
-/* The most ops a walk can find: all compacted, and the end. */
+/* The maximum number of ops of a walk: all compacted, and the end. */
 enum {
     MAX_OPS = G4_KERNEL_MAX_BYTES / 8 + 1
 };
@@ -188,7 +189,7 @@ static bool walk(struct g4_kernel *kernel, struct g4_port *port, const struct g4
     return true;
 }
 
-/* Threads may go to code that the walk has not seen. */
+/* Whether threads may jump to code that the walk has not found. */
 static bool may_leave(const struct g4_kernel *kernel) {
     for (uint32_t i = 0; i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
@@ -223,7 +224,7 @@ static bool is_stack(uint8_t kind, uint8_t reg) {
     return kind == G4_KIND_ARF && (reg >> 4 == G4_ARF_MS || reg >> 4 == G4_ARF_MSD);
 }
 
-/* What has to be zero before the kernel runs, because it may read it before it has written it. */
+/* Find the state that must be zero before the kernel runs, because the kernel may read it before writing it. */
 static void find_reads(struct g4_kernel *kernel) {
     uint32_t top = kernel->leaves ? G4_GRF_COUNT : 0;
 
@@ -277,7 +278,11 @@ uint32_t g4_kernel_targets(const struct g4_kernel *kernel, const uint8_t **entri
     return kernel->target_count;
 }
 
-/* ---- implicit accumulator writes ---- */
+/* ---- implicit accumulator writes ----
+ *
+ * Nearly every instruction writes the accumulator, but hardly any reads it.  A backward data flow analysis finds the
+ * writes that may be read.  Implicit writes are not masked, so each one hides all earlier writes of its slots.
+ */
 
 /* Slots of acc0 in the low half, of acc1 in the high half. */
 typedef uint32_t slots;
@@ -288,7 +293,7 @@ static slots slots_of(unsigned acc, unsigned channels) {
     return (channels < 16 ? (1u << channels) - 1 : 0xffffu) << (16 * (acc & 1));
 }
 
-/* The implicit accumulator of the passes; an operand that names one decides for all (spec/40 5). */
+/* The implicit accumulators of the passes.  An explicit accumulator operand overrides them. */
 static slots implicit_slots(const struct g4_op *op) {
     slots found = 0;
     for (unsigned pass = 0; pass < op->passes; pass++) {
@@ -318,7 +323,7 @@ static slots live_at(const struct g4_kernel *kernel, const slots *live, uint32_t
     return op ? live[op - kernel->ops] : ALL_SLOTS;
 }
 
-/* What may be read after op i. */
+/* The slots that may be read after op i. */
 static slots live_after(const struct g4_kernel *kernel, const slots *live, uint32_t i) {
     const struct g4_op *const op = &kernel->ops[i];
     uint32_t target = 0;
@@ -339,7 +344,7 @@ static slots live_after(const struct g4_kernel *kernel, const slots *live, uint3
     return after;
 }
 
-/* cr0 can switch implicit writes off: then nothing can be told. */
+/* cr0 can disable implicit writes, so the analysis does not apply to kernels that write it. */
 static bool writes_control(const struct g4_kernel *kernel) {
     for (uint32_t i = 0; i < kernel->count; i++) {
         const struct g4_dst *const dst = &kernel->ops[i].dst;
@@ -366,7 +371,7 @@ void g4_liveness(struct g4_kernel *kernel, uint32_t *live) {
         return;
     }
     while (spread(kernel, live)) {
-        /* sets only grow: it ends */
+        /* sets only grow, so this terminates */
     }
     for (uint32_t i = 0; i < kernel->count; i++) {
         struct g4_op *const op = &kernel->ops[i];
@@ -418,7 +423,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
     for (uint32_t i = 0; i < kernel->count; i++) {
         kernel->index[(kernel->ops[i].ip - base) >> 3] = i;
     }
-    /* what follows the last op: nothing that is decoded */
+    /* the end of the decoded code */
     struct g4_op *const end = &kernel->ops[kernel->count];
     memset(end, 0, sizeof *end);
     end->ip = end->next = base + kernel->bytes;
@@ -427,14 +432,14 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
     kernel->functions = functions_of(kernel);
     find_reads(kernel);
     uint32_t *const live = calloc(kernel->count + 1, sizeof *live);
-    if (live) { /* without, all writes stay */
+    if (live) { /* on failure, all accumulator writes are kept */
         g4_liveness(kernel, live);
         free(live);
     }
     for (uint32_t i = 0; i < kernel->count; i++) {
         (void)g4_fast_select(&kernel->ops[i], &ctx->model->quirks);
     }
-    g4_flat_find(kernel, &kernel->flat);
+    g4_uniform_color_find(kernel, &kernel->flat);
     g4_translate(kernel, ctx->gen);
     (void)g4_mem_read(&port, address, kernel->content, kernel->bytes);
     kernel->memory = own_memory(kernel);
@@ -455,7 +460,7 @@ bool g4_kernel_same_content(const struct g4_kernel *kernel, struct g4_port *port
     return true;
 }
 
-/* Free the kernel that was looked up least recently; false: all that are left may be those of the running draw. */
+/* Free the least recently used kernel; false: those that are left may belong to the running draw. */
 static bool evict(struct g4_kernel_cache *cache) {
     struct g4_kernel **oldest = NULL;
     for (int i = 0; i < BUCKETS; i++) {
@@ -517,7 +522,11 @@ const struct g4_kernel *g4_kernel_get(struct g4_kernel_cache *cache, const struc
     return kernel;
 }
 
-/* ---- parts ---- */
+/* ---- parts ----
+ *
+ * Code in other buffers that threads reach by writing ip.  It is decoded when the first thread arrives, with
+ * instruction pointers relative to the kernel that reaches it.
+ */
 
 const struct g4_op *g4_kernel_find_part(const struct g4_kernel *kernel, uint32_t ip) {
     for (uint32_t i = 0; i < kernel->parts->count; i++) {
@@ -537,7 +546,7 @@ bool g4_kernel_extend(struct g4_kernel_cache *cache, const struct g4_kernel *ker
         return false;
     }
     struct g4_kernel *const part = g4_kernel_decode(ctx, kernel->address + ip, ip);
-    if (!part || part->grf_top > registers) { /* fast handlers do not look at what a thread owns */
+    if (!part || part->grf_top > registers) { /* fast handlers do not check whether a thread owns a register */
         g4_kernel_free(part);
         return false;
     }

@@ -1,12 +1,12 @@
 /*
- * Registers as instructions name them: flat bytes, regions, addresses, architecture registers (spec/40 2.3, 7).
+ * Access to registers as instructions address them: regions, indirect addresses, architecture registers.
  */
 #include <string.h>
 
 #include "eu/fast/fast.h"
 #include "eu/run.h"
 
-/* The low bits of an address, of which a carry is lost. */
+/* The low five bits of an indirect address: the carry out of them is lost. */
 static unsigned low_bits(unsigned address, int addr_imm) {
     return (address & 31) + ((unsigned)addr_imm & 31);
 }
@@ -19,7 +19,7 @@ unsigned g4_indirect_byte(const struct g4_gang *gang, int thread, unsigned addr_
 
 unsigned g4_indirect_base(struct g4_run *run, int thread, unsigned addr_sub, int addr_imm) {
     const unsigned address = run->gang->a0[thread][addr_sub & 7];
-    if (low_bits(address, addr_imm) > 31) { /* no compiler expects this */
+    if (low_bits(address, addr_imm) > 31) { /* compilers avoid this case */
         g4_run_report(run, G4_EVENT_INDIRECT_CARRY, address);
     }
     return g4_indirect_byte(run->gang, thread, addr_sub, addr_imm);
@@ -27,7 +27,7 @@ unsigned g4_indirect_base(struct g4_run *run, int thread, unsigned addr_sub, int
 
 typedef uint16_t address_row __attribute__((vector_size(16))); /* a0 of a thread */
 
-/* Whether the addresses of an operand have no carry, and lead to registers of their thread. */
+/* Whether no address of an operand carries, and all lead to registers that the threads own. */
 static bool in_range(const struct g4_run *run, const struct g4_fast_address *operand) {
     const int least = operand->imm < 0 ? -operand->imm : 0;
     const int most = (int)(g4_owned(run->gang) * G4_REGISTER_BYTES) - operand->extent - operand->imm;
@@ -52,7 +52,8 @@ static bool in_range(const struct g4_run *run, const struct g4_fast_address *ope
     return (halves[0] | halves[1]) == 0;
 }
 
-/* Events are counted by the general handler alone, which knows of each channel. */
+/* Runs the fast handler if all addresses are in range; otherwise the general handler, which counts events by channel.
+ */
 void g4_indirect(struct g4_run *run, const struct g4_op *op) {
     for (unsigned i = 0; i < op->addresses; i++) {
         if (!in_range(run, &op->address[i])) {
@@ -69,7 +70,7 @@ static uint32_t load(const uint8_t *bytes, unsigned size) {
     return value;
 }
 
-/* An element of the register file; elements may straddle two registers. */
+/* An element of the register file, which may straddle two registers. */
 static uint32_t grf_element(struct g4_run *run, int thread, unsigned byte, unsigned size) {
     const uint8_t *const first = g4_grf_byte(run->gang, thread, byte);
     if (first && byte % 32 + size <= 32) {
@@ -187,7 +188,7 @@ void g4_arf_read(struct g4_run *run, int t, unsigned reg, uint8_t image[32]) {
     case G4_ARF_N << 4 | 1:
         put32(image, 0, gang->notify[t][reg & 1]);
         break;
-    case G4_ARF_IP << 4: /* spec/40 2.3: its own address, relative to the general state base */
+    case G4_ARF_IP << 4: /* the address of this instruction, relative to the general state base */
         put32(image, 0, dispatch->kernel_address - dispatch->general_state_base + run->op->ip);
         break;
     default:
@@ -211,7 +212,7 @@ static void write_control(struct g4_run *run, int t, const uint8_t image[32]) {
 
     memcpy(cr0, image, sizeof run->gang->cr0[t]);
     g4_run_control(run);
-    if ((before & ~cr0[0]) & G4_CR0_MASTER) { /* spec/40 12.1: back from the system routine */
+    if ((before & ~cr0[0]) & G4_CR0_MASTER) { /* return from the system routine */
         g4_run_jump_one(run, t, cr0[2] - run->gang->dispatch->kernel_address + run->gang->dispatch->general_state_base);
     } else if (raised) {
         (void)g4_exception_take(run, t, G4_EXCEPTION_SOFTWARE);
@@ -265,7 +266,7 @@ void g4_arf_write(struct g4_run *run, int t, unsigned reg, const uint8_t image[3
             g4_run_jump_one(run, t, load(now, 4) - gang->dispatch->kernel_address + gang->dispatch->general_state_base);
         }
         break;
-    default: /* read only, or not there */
+    default: /* read-only or undefined */
         break;
     }
 }

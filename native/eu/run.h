@@ -1,5 +1,5 @@
 /*
- * What the files of the interpreter share: the state of one g4_gang_run, and the handlers.
+ * The state of one g4_gang_run, and the handlers of instructions.
  */
 #ifndef G4_EU_RUN_H
 #define G4_EU_RUN_H
@@ -8,30 +8,30 @@
 #include "eu/fpenv.h"
 #include "eu/op.h"
 
-/* A run of threads that stand at the same instruction: the group.  Threads that disagree on a jump leave it; it ends
- * when it meets others (lowest ip first). */
 struct g4_fast_handlers;
 struct g4_jit_block;
 
+/* Runs a group: the threads at the lowest ip.  The group ends when its threads jump to different places, or when it
+ * reaches the ip of other threads. */
 struct g4_run {
     struct g4_eu *eu;
     struct g4_gang *gang;
     const struct g4_kernel *kernel;
-    const struct g4_fast_handlers *const *tables; /* by the high byte of a handler's number (fast.h) */
+    const struct g4_fast_handlers *const *tables; /* by the high byte of a handler number (fast/fast.h) */
     const struct g4_op *op;
     g4_lanes exec[2];                       /* AMask & IMask & LMask & CMask of the group */
-    g4_lanes group;                         /* all lanes of its threads */
-    g4_lanes alternate;                     /* lanes of threads in ALT mode (spec/40 4.2) */
-    uint8_t threads;                        /* its threads */
-    uint8_t single;                         /* threads in single program flow */
-    bool split;                             /* its threads have an ip of their own now, in gang->ip */
-    bool translated;                        /* machine code may run where there is some (translate.h) */
+    g4_lanes group;                         /* all lanes of the threads of the group */
+    g4_lanes alternate;                     /* lanes of threads in ALT floating point mode */
+    uint8_t threads;                        /* threads of the group */
+    uint8_t single;                         /* threads in single program flow mode */
+    bool split;                             /* the threads have different ips, in gang->ip */
+    bool translated;                        /* machine code may run (jit/jit.h) */
     const struct g4_jit_block *failed_loop; /* the last one in which threads failed */
-    bool stopped;                           /* a thread cannot go on */
+    bool stopped;                           /* a thread has stopped with an error */
     enum g4_status status;
-    g4_fpenv outside; /* the floating point environment of the caller (fpenv.h) */
-    uint32_t next;    /* where the group goes on */
-    float one;        /* 1, which no compiler knows */
+    g4_fpenv outside; /* floating point environment of the caller */
+    uint32_t next;    /* ip of the next instruction of the group */
+    float one;        /* 1, unknown to the compiler: products with it are not optimized away */
 };
 
 typedef void g4_handler_fn(struct g4_run *run, const struct g4_op *op);
@@ -45,14 +45,14 @@ enum g4_handler {
     G4_HANDLER_MASK_STACK, /* msave, mrest, push, pop */
     G4_HANDLER_NOP,
     G4_HANDLER_ILLEGAL,
-    G4_HANDLER_BREAKPOINT,  /* general, after a look at cr0 */
-    G4_HANDLER_DOT_INTEGER, /* general, in one shape of its operands */
-    G4_HANDLER_INDIRECT,    /* a fast one, after a look at the addresses */
-    G4_HANDLER_STRAY,       /* not decoded with the kernel: decoded when it runs */
+    G4_HANDLER_BREAKPOINT,  /* general, after checking cr0 for breakpoints */
+    G4_HANDLER_DOT_INTEGER, /* dot products of words and dwords of media kernels */
+    G4_HANDLER_INDIRECT,    /* a fast one, if all addresses are in range */
+    G4_HANDLER_STRAY,       /* not decoded with the kernel */
     G4_HANDLERS,
 };
 
-/* The handler of an instruction when no fast one is wanted. */
+/* The handler of an instruction without a fast one. */
 enum g4_handler g4_handler_of(const struct g4_op *op);
 
 g4_handler_fn g4_general, g4_flow, g4_send_message, g4_wait, g4_mask_stack_op, g4_nop, g4_illegal, g4_breakpoint,
@@ -60,7 +60,7 @@ g4_handler_fn g4_general, g4_flow, g4_send_message, g4_wait, g4_mask_stack_op, g
 
 bool g4_is_dot_integer(const struct g4_op *op);
 
-/* Run a gang with these handlers, and with translated code if there is some. */
+/* Run a gang with these handlers; `translated`: and with machine code. */
 enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel,
                                 const struct g4_fast_handlers *const *tables, bool translated);
 
@@ -74,7 +74,7 @@ static inline g4_lanes g4_lanes_of(uint8_t threads) {
     return (((spread + UINT64_C(0x7f7f7f7f7f7f7f7f)) | spread) >> 7 & G4_FIRST_LANES) * 0xff;
 }
 
-/* The threads with any lane. */
+/* The threads that have any lane set. */
 static inline uint8_t g4_threads_any(g4_lanes lanes) {
     const g4_lanes low = UINT64_C(0x7f7f7f7f7f7f7f7f);
     const g4_lanes any = (((lanes & low) + low) | lanes) >> 7 & G4_FIRST_LANES;
@@ -110,7 +110,7 @@ static inline void g4_run_masks(struct g4_run *run) {
     }
 }
 
-/* The predicate of eight channels from `half` on, of all threads, for other than plain predicates (flow.c). */
+/* The predicate of a half of the channels, for modes that combine flags. */
 g4_lanes g4_predicate_combined(const struct g4_gang *gang, const struct g4_op *op, int half);
 
 static inline g4_lanes g4_predicate(const struct g4_gang *gang, const struct g4_op *op, int half) {
@@ -124,21 +124,21 @@ static inline g4_lanes g4_predicate(const struct g4_gang *gang, const struct g4_
 
 /* ---- threads ---- */
 
-/* Let the group's threads stand at `ip`, each by itself. */
+/* Store `ip` as the ip of each thread of the group. */
 void g4_run_place(struct g4_run *run, uint32_t ip);
-/* Some of the group go elsewhere, the others to run->next. */
+/* Let these threads jump, and the others of the group continue at run->next. */
 void g4_run_jump(struct g4_run *run, uint8_t threads, uint32_t target);
-/* A thread of the group goes elsewhere: all have ips of their own from here on. */
+/* Let a thread jump, and split the group. */
 void g4_run_jump_one(struct g4_run *run, int thread, uint32_t target);
-/* Record an event of the instruction that runs. */
+/* Report an event of the current instruction. */
 void g4_run_report(struct g4_run *run, enum g4_event event, uint32_t value);
-/* A thread cannot go on. */
+/* Stop a thread with an error, and report it. */
 void g4_run_stop(struct g4_run *run, int thread, enum g4_event why, uint32_t value);
-/* A thread that has jumped takes no further part in the group. */
+/* Remove a thread that has jumped from the group. */
 void g4_run_leave(struct g4_run *run, int thread);
-/* Run an instruction whose breakpoint has been dealt with. */
+/* Run an instruction whose breakpoint has been handled. */
 void g4_execute(struct g4_run *run, const struct g4_op *op);
-/* cr0 of a thread has changed. */
+/* Update the run after cr0 of a thread has changed. */
 void g4_run_control(struct g4_run *run);
 
 /* ---- registers (registers.c) ---- */
@@ -147,39 +147,39 @@ enum {
     G4_NO_ADDRESS = -1
 };
 
-/* How many registers a thread owns. */
+/* The number of registers that a thread owns. */
 static inline unsigned g4_owned(const struct g4_gang *gang) {
     const uint32_t count = gang->dispatch->grf_count;
     return count - 1 < G4_GRF_COUNT ? count : G4_GRF_COUNT;
 }
 
-/* The place of a byte of the register file, or NULL outside of what the thread owns. */
+/* A byte of the register file; NULL if the thread does not own the register. */
 static inline uint8_t *g4_grf_byte(struct g4_gang *gang, int thread, unsigned byte) {
     return byte < g4_owned(gang) * G4_REGISTER_BYTES ? &gang->grf[byte / 32].ub[thread][byte % 32] : 0;
 }
 
-/* The byte in the register file where an indirect operand starts (spec/40 7.3).  An address whose low bits carry is
- * an event, counted once for each thread, pass, operand and row of the instruction. */
+/* The byte offset in the register file of an indirect operand.  An address whose low five bits carry is an event,
+ * counted once for each thread, pass, operand and row. */
 unsigned g4_indirect_base(struct g4_run *run, int thread, unsigned addr_sub, int addr_imm);
-/* The same byte of an address that has been counted. */
+/* As g4_indirect_base, without counting an event. */
 unsigned g4_indirect_byte(const struct g4_gang *gang, int thread, unsigned addr_sub, int addr_imm);
-/* An architecture register as its 32 bytes. */
+/* Read an architecture register as 32 bytes. */
 void g4_arf_read(struct g4_run *run, int thread, unsigned reg, uint8_t image[32]);
-/* Put back the bytes of an architecture register whose bits are set in `written`. */
+/* Write the bytes of an architecture register whose bits are set in `written`. */
 void g4_arf_write(struct g4_run *run, int thread, unsigned reg, const uint8_t image[32], uint32_t written);
 
-/* The raw elements of a source for `channels` channels of one thread, in their own type, without modifiers. */
+/* Read the elements of a source for `channels` channels of one thread, widened to 32 bits, without modifiers. */
 void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels, uint32_t *raw);
 
 /* ---- the general handler (general.c) ---- */
 
-/* One pass of an instruction, only for the channels of the pass in `channels`. */
+/* Execute one pass of an instruction, for those of its channels that are in `channels`. */
 void g4_general_pass(struct g4_run *run, const struct g4_op *op, int pass, uint32_t channels);
-/* Store raw results of a thread where the destination of an instruction is. */
+/* Store the results of a thread to the destination. */
 void g4_general_store(struct g4_run *run, const struct g4_op *op, int pass, int thread, const uint32_t *bits,
                       uint32_t enabled);
 
-/* ---- exceptions (exception.c) ---- */
+/* ---- exceptions (exceptions.c) ---- */
 
 enum g4_exception {
     G4_EXCEPTION_MASK_STACK = 0,
@@ -193,13 +193,13 @@ enum {
     G4_CR0_ACC_DISABLE = 1 << 1,
     G4_CR0_SINGLE_FLOW = 1 << 2,
     G4_CR0_SUPPRESS = 1 << 15,
-    G4_CR0_ENABLE_SHIFT = 11, /* of cr0.1: + enum g4_exception */
+    G4_CR0_ENABLE_SHIFT = 11, /* bit of cr0.1 is this + enum g4_exception */
     G4_CR0_STATUS_SHIFT = 27,
 };
 
 #define G4_CR0_MASTER 0x80000000u
 
-/* Let a thread enter its system routine if it has enabled the exception; false: nothing happened. */
+/* Let a thread enter the system routine if the exception is enabled; false: it is not, and nothing has changed. */
 bool g4_exception_take(struct g4_run *run, int thread, enum g4_exception which);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * send: the implied move, who is enabled, one call of the shared function for all threads with the same descriptor
- * (spec/40 11, spec/60 3).
+ * send: does the implied move, finds the enabled channels, and calls the shared function once for all threads with the
+ * same descriptor.
  */
 #include <string.h>
 
@@ -9,10 +9,12 @@
 #include "eu/run.h"
 
 enum {
-    MAY_END_THREAD = 1 << 0 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7, /* by SFID (spec/60 2.1) */
+    MAY_END_THREAD =
+        1 << 0 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7, /* by SFID: null, gateway, data port write, URB, thread spawner */
 };
 
-/* A float that a modifier makes arithmetic: denormals flushed, infinities clamped in ALT mode, one NaN. */
+/* A float that a source modifier turns into an arithmetic value: denormals are flushed, infinities clamped in ALT mode,
+ * and NaN has one pattern. */
 static uint32_t moved_float(uint32_t bits, const struct g4_src *src, bool alternate) {
     bits = (bits & (src->abs ? 0x7fffffff : 0xffffffff)) ^ (src->negate ? 0x80000000 : 0);
     const uint32_t magnitude = bits & 0x7fffffff;
@@ -31,7 +33,7 @@ static uint32_t moved_integer(uint32_t value, const struct g4_src *src) {
     return src->negate ? 0u - value : value;
 }
 
-/* One whole register, whatever the execution size; bits stay as they are unless a modifier asks (spec/40 11.2). */
+/* Copies one whole register, whatever the execution size.  Bits are unchanged unless there is a source modifier. */
 static void implied_move(struct g4_run *run, const struct g4_op *op, int pass) {
     const struct g4_src *const src = &op->src[0];
     union g4_reg *const mrf = &run->gang->mrf[(op->mrf + pass) & (G4_MRF_COUNT - 1)];
@@ -80,7 +82,7 @@ static void implied_move(struct g4_run *run, const struct g4_op *op, int pass) {
 static void enables(const struct g4_run *run, const struct g4_op *op, int pass, struct g4_send *send) {
     const bool shifted = op->half || pass; /* channels 8 to 15 are delivered as 0 to 7 */
 
-    /* Vertex shaders write single components to scratch: the data port gets ChanEn as part of the enables. */
+    /* Vertex shaders write single components to scratch, so the enables of the message include the channel enables. */
     const g4_lanes written = UINT64_C(0x1111111111111111) * op->dst.writemask;
 
     send->emask[1] = 0;
@@ -91,7 +93,7 @@ static void enables(const struct g4_run *run, const struct g4_op *op, int pass, 
     }
 }
 
-/* The threads among `threads` that send the same as the first of them. */
+/* Those of `threads` that have the same descriptor as the first of them. */
 static uint8_t same_descriptor(const struct g4_run *run, const struct g4_op *op, uint8_t threads,
                                uint32_t *descriptor) {
     uint8_t same = 0;
@@ -173,11 +175,11 @@ static void send_pass(struct g4_run *run, const struct g4_op *op, int pass) {
 }
 
 void g4_send_message(struct g4_run *run, const struct g4_op *op) {
-    g4_run_place(run, op->ip); /* where reports find it */
+    g4_run_place(run, op->ip); /* the address in reports */
     for (int pass = 0; pass < op->passes && run->status == G4_OK; pass++) {
         send_pass(run, op, pass);
     }
     if (run->status != G4_OK && !run->split) {
-        run->split = true; /* leave the loop; the threads stand at the message */
+        run->split = true; /* leave the loop; the ip of the threads is that of the message */
     }
 }

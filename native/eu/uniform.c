@@ -1,9 +1,9 @@
 /*
- * Kernels that give every pixel of an object the same colour: clears, and shaders that only pass a constant on.
+ * Finds pixel shaders that give every pixel of an object the same color: clears, and shaders that return a constant.
  *
- * What is looked for is that no colour register of the one render target write depends on the channel or the thread:
- * from immediates and from single elements of registers that all threads of an object have in common.  What the colour
- * is, is not asked: whoever wants it runs a thread.
+ * The color registers of the only render target write must not depend on the channel or the thread: they come from
+ * immediates and from single elements of registers that all threads of an object have in common.  Only detects
+ * uniformity; callers run one thread to obtain the color.
  */
 #include "eu/kernel.h"
 
@@ -13,16 +13,16 @@ enum {
     SFID_DATAPORT_WRITE = 5,
 };
 
-struct look {
-    bool flat_grf[G4_GRF_COUNT]; /* written, all channels alike */
+struct analysis {
+    bool uniform_grf[G4_GRF_COUNT]; /* written, with one value in all channels */
     bool written_grf[G4_GRF_COUNT];
-    bool flat_mrf[G4_MRF_COUNT];
-    uint32_t header_mrf; /* the payload register that has to be R1 as it was dispatched, */
-    bool header;         /* and is */
-    uint32_t from;       /* the lowest register that all threads have to have in common */
+    bool uniform_mrf[G4_MRF_COUNT];
+    uint32_t header_mrf; /* payload register that must hold R1 as dispatched */
+    bool header;         /* it does */
+    uint32_t from;       /* lowest register that all threads must have in common */
 };
 
-static bool is_plain(const struct g4_op *op) {
+static bool is_simple(const struct g4_op *op) {
     return !op->undefined && !op->breakpoint && op->predicate == 0 && !op->align16 && !op->half;
 }
 
@@ -31,17 +31,17 @@ static bool is_contiguous(const struct g4_src *src) {
            src->base % G4_REGISTER_BYTES == 0;
 }
 
-/* A whole register of eight dwords, unchanged: G1 into the payload. */
-static bool is_header_move(const struct look *look, const struct g4_op *op) {
+/* Copies R1 to the payload, unchanged. */
+static bool is_header_move(const struct analysis *state, const struct g4_op *op) {
     const struct g4_src *const src = &op->src[0];
     return op->opcode == G4_OPCODE_MOV && op->exec_size == 8 && op->nomask && op->cond == 0 && !op->saturate &&
-           op->dst.kind == G4_KIND_MRF && op->dst.base == look->header_mrf * G4_REGISTER_BYTES &&
+           op->dst.kind == G4_KIND_MRF && op->dst.base == state->header_mrf * G4_REGISTER_BYTES &&
            op->dst.hstride == 1 && op->dst.type == src->type && (src->type == G4_TYPE_UD || src->type == G4_TYPE_D) &&
            src->kind == G4_KIND_GRF && src->base == G4_REGISTER_BYTES && is_contiguous(src) && !src->abs &&
            !src->negate;
 }
 
-static bool flat_source(struct look *look, const struct g4_op *op, const struct g4_src *src) {
+static bool is_uniform_source(struct analysis *state, const struct g4_op *op, const struct g4_src *src) {
     if (src->kind == G4_KIND_IMM) {
         for (int c = 1; c < 8; c++) {
             if (src->imm[c] != src->imm[0]) {
@@ -58,21 +58,21 @@ static bool flat_source(struct look *look, const struct g4_op *op, const struct 
         return false;
     }
     if (g4_src_scalar(src) && src->pass_bytes == 0) {
-        if (!look->written_grf[reg]) {
-            look->from = reg < look->from ? reg : look->from;
+        if (!state->written_grf[reg]) {
+            state->from = reg < state->from ? reg : state->from;
             return true;
         }
-        return look->flat_grf[reg];
+        return state->uniform_grf[reg];
     }
-    bool flat = is_contiguous(src);
-    for (uint32_t pass = 0; pass < op->passes && flat; pass++) {
+    bool uniform = is_contiguous(src);
+    for (uint32_t pass = 0; pass < op->passes && uniform; pass++) {
         const uint32_t part = reg + pass * src->pass_bytes / G4_REGISTER_BYTES;
-        flat = part < G4_GRF_COUNT && look->flat_grf[part];
+        uniform = part < G4_GRF_COUNT && state->uniform_grf[part];
     }
-    return flat;
+    return uniform;
 }
 
-/* Arithmetic whose result depends on its operands alone. */
+/* Arithmetic whose result depends on nothing but its operands. */
 static bool is_arithmetic(const struct g4_op *op) {
     switch (op->opcode) {
     case G4_OPCODE_MOV:
@@ -89,7 +89,7 @@ static bool is_arithmetic(const struct g4_op *op) {
     }
 }
 
-static bool flat_op(struct look *look, const struct g4_op *op) {
+static bool is_uniform_op(struct analysis *state, const struct g4_op *op) {
     const unsigned sources = g4_opcode_info[op->opcode].sources;
     const struct g4_dst *const dst = &op->dst;
     const uint32_t reg = dst->base / G4_REGISTER_BYTES;
@@ -99,39 +99,39 @@ static bool flat_op(struct look *look, const struct g4_op *op) {
         return false;
     }
     for (unsigned s = 0; s < sources; s++) {
-        if (!flat_source(look, op, &op->src[s])) {
+        if (!is_uniform_source(state, op, &op->src[s])) {
             return false;
         }
     }
     for (uint32_t pass = 0; pass < op->passes; pass++) {
         const uint32_t part = reg + pass * dst->pass_bytes / G4_REGISTER_BYTES;
         if (dst->kind == G4_KIND_MRF) {
-            look->flat_mrf[part & (G4_MRF_COUNT - 1)] = true;
-            look->header = look->header && (part & (G4_MRF_COUNT - 1)) != look->header_mrf;
+            state->uniform_mrf[part & (G4_MRF_COUNT - 1)] = true;
+            state->header = state->header && (part & (G4_MRF_COUNT - 1)) != state->header_mrf;
         } else if (part < 2 || part >= G4_GRF_COUNT) {
             return false;
         } else {
-            look->flat_grf[part] = look->written_grf[part] = true;
+            state->uniform_grf[part] = state->written_grf[part] = true;
         }
     }
     return true;
 }
 
-/* The last one: a write of colour alone to one target, with R0 and R1 in front. */
-static bool is_flat_write(const struct look *look, const struct g4_op *op, struct g4_flat *flat) {
+/* The last instruction: writes only color to one target, with a header of R0 and R1. */
+static bool is_uniform_write(const struct analysis *state, const struct g4_op *op, struct g4_uniform_color *flat) {
     const uint32_t type = op->descriptor >> 8 & 7;
     const uint32_t colors = COLORS * (type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 ? 2u : 1u);
 
-    if (op->opcode != G4_OPCODE_SEND || !is_plain(op) || op->src[1].kind != G4_KIND_IMM || !op->whole_move ||
+    if (op->opcode != G4_OPCODE_SEND || !is_simple(op) || op->src[1].kind != G4_KIND_IMM || !op->whole_move ||
         op->src[0].kind != G4_KIND_GRF || op->src[0].base != 0 || op->passes != 1 ||
         (op->descriptor >> 24) != (0x80 | SFID_DATAPORT_WRITE) ||
         (op->descriptor >> 12 & 7) != G4_DATA_PORT_WRITE_TYPE_GEN45_RENDER_TARGET || !(op->descriptor >> 11 & 1) ||
         (type != G4_RENDER_TARGET_WRITE_TYPE_SIMD16 && type != G4_RENDER_TARGET_WRITE_TYPE_SIMD8_SUBSPANS_01) ||
-        (op->descriptor >> 20 & 15) != HEADER_REGISTERS + colors || !look->header) {
+        (op->descriptor >> 20 & 15) != HEADER_REGISTERS + colors || !state->header) {
         return false;
     }
     for (uint32_t c = 0; c < colors; c++) {
-        if (!look->flat_mrf[(op->mrf + HEADER_REGISTERS + c) & (G4_MRF_COUNT - 1)]) {
+        if (!state->uniform_mrf[(op->mrf + HEADER_REGISTERS + c) & (G4_MRF_COUNT - 1)]) {
             return false;
         }
     }
@@ -140,24 +140,24 @@ static bool is_flat_write(const struct look *look, const struct g4_op *op, struc
     return true;
 }
 
-void g4_flat_find(const struct g4_kernel *kernel, struct g4_flat *flat) {
+void g4_uniform_color_find(const struct g4_kernel *kernel, struct g4_uniform_color *flat) {
     const struct g4_op *const last = &kernel->ops[kernel->count - (kernel->count > 0)];
-    struct look look = {.from = G4_GRF_COUNT, .header_mrf = (last->mrf + 1u) & (G4_MRF_COUNT - 1)};
+    struct analysis state = {.from = G4_GRF_COUNT, .header_mrf = (last->mrf + 1u) & (G4_MRF_COUNT - 1)};
 
-    *flat = (struct g4_flat){.pixels = 0};
+    *flat = (struct g4_uniform_color){.pixels = 0};
     if (kernel->count < 2 || kernel->leaves) {
         return;
     }
     for (const struct g4_op *op = kernel->ops; op < last; op++) {
         flat->channel_ops += op->exec_size;
-        if (is_plain(op) && is_header_move(&look, op)) {
-            look.header = true;
-            look.flat_mrf[look.header_mrf] = false;
-        } else if (!is_plain(op) || !flat_op(&look, op)) {
+        if (is_simple(op) && is_header_move(&state, op)) {
+            state.header = true;
+            state.uniform_mrf[state.header_mrf] = false;
+        } else if (!is_simple(op) || !is_uniform_op(&state, op)) {
             return;
         }
     }
     flat->channel_ops += last->exec_size;
-    flat->from = look.from;
-    (void)is_flat_write(&look, last, flat);
+    flat->from = state.from;
+    (void)is_uniform_write(&state, last, flat);
 }

@@ -1,7 +1,7 @@
 /*
- * Vectors of lanes for the fast handlers, as wide as the processor's registers: one thread's eight channels (AVX2), two
- * threads' (AVX-512), or half of a thread's (SSE2, NEON).  GCC compares vectors wider than a register lane by lane:
- * with eight lanes, the handlers for SSE2 were three times as large.
+ * Vectors of lanes for the fast handlers, as wide as the registers of the host: the eight channels of one thread
+ * (AVX2), of two threads (AVX-512), or half of them (SSE2, NEON).  GCC compares vectors wider than a register lane by
+ * lane: with eight lanes, the handlers for SSE2 were three times as large.
  */
 #ifndef G4_EU_VEC_H
 #define G4_EU_VEC_H
@@ -20,7 +20,7 @@
 #endif
 #define G4_VN (64 / G4_VL)
 
-/* Vector i begins in this thread, at this channel. */
+/* The thread and the channel of the first lane of vector i. */
 #define G4_V_THREAD(i)  (G4_VL * (i) / 8)
 #define G4_V_CHANNEL(i) (G4_VL * (i) % 8)
 
@@ -32,11 +32,11 @@ typedef int32_t vi __attribute__((vector_size(4 * G4_VL)));
 typedef uint32_t vu __attribute__((vector_size(4 * G4_VL)));
 typedef double vd __attribute__((vector_size(8 * G4_VL)));
 typedef int64_t vl __attribute__((vector_size(8 * G4_VL)));
-/* The same, where nothing is known of the alignment or the type of what lies there. */
+/* Vectors in memory of any alignment and type. */
 typedef int32_t vi_any __attribute__((vector_size(4 * G4_VL), aligned(4), may_alias));
 typedef double vd_any __attribute__((vector_size(8 * G4_VL), aligned(8), may_alias));
 
-/* 64 lanes of 32 bits: what one operand is for the whole gang. */
+/* An operand of the whole gang: 64 lanes of 32 bits. */
 union g4_vals {
     _Alignas(64) int32_t d[64];
     float f[64];
@@ -56,7 +56,7 @@ G4_INLINE void v_store(void *to, int i, vi x) {
     ((vi_any *)to)[i] = x;
 }
 
-/* A dword of each thread, for all of its channels; `from` points to thread 0's. */
+/* One dword of each thread for all channels of the thread; `from` points to that of thread 0. */
 G4_INLINE vi v_load_scalar(const void *from, int i) {
     const uint8_t *const bytes = from;
     int32_t s[2];
@@ -71,7 +71,7 @@ G4_INLINE vi v_load_scalar(const void *from, int i) {
 #endif
 }
 
-/* All bits of the lanes whose bit is set. */
+/* A vector with all bits set in the lanes of the mask. */
 G4_INLINE vi v_lanes(g4_lanes lanes, int i) {
 #if G4_VL == 16
     const vi bit = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
@@ -101,7 +101,7 @@ G4_INLINE void v_store_lanes(void *to, int i, vi x, g4_lanes lanes) {
 #endif
 }
 
-/* One bit for each lane of a vector of lane masks, at the lanes' place. */
+/* The lanes of vector i that are set, as bits of g4_lanes. */
 G4_INLINE g4_lanes v_bits(vi mask, int i) {
 #if G4_VARIANT_LEVEL >= 2
     return (g4_lanes)_mm512_movepi32_mask((__m512i)mask) << (16 * i);
@@ -142,17 +142,17 @@ G4_INLINE vf v_narrow(vd x) {
 #endif
 }
 
-/* Integers to floats, rounded as the host is told to. */
+/* Integers to floats, in the rounding mode of the host. */
 G4_INLINE vf v_to_float(vi x) {
     return __builtin_convertvector(x, vf);
 }
 
-/* Toward zero; the value must be within the range. */
+/* Floats to integers, toward zero.  The values must be in range. */
 G4_INLINE vi v_to_int(vf x) {
     return __builtin_convertvector(x, vi);
 }
 
-/* The largest integer not above, of numbers that are not denormal; -0, infinities and NaN as they are. */
+/* Rounds down.  Inputs must not be denormal; -0, infinities and NaN are unchanged. */
 G4_INLINE vf v_floor(vf x) {
 #if G4_VARIANT_LEVEL >= 2
     return (vf)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);

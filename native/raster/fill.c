@@ -215,7 +215,7 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
         return false;
     }
     const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans);
-    const struct g4_flat *const flat = &wm->draw->wm_kernel[wm->dispatch.entry[mode]]->flat;
+    const struct g4_uniform_color *const flat = &wm->draw->wm_kernel[wm->dispatch.entry[mode]]->flat;
     struct g4_target *const target =
         g4_target_get(worker, &wm->draw->dispatch[G4_STAGE_WM], flat->target, wm->setup->array_index);
     if (!target->write || target->reads || target->dither || target->event != G4_EVENTS || target->map.bytes != 4) {
