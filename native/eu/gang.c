@@ -179,7 +179,7 @@ void g4_wait(struct g4_run *run, const struct g4_op *op) {
     }
 }
 
-static enum g4_handler plain_handler(const struct g4_op *op) {
+static enum g4_handler common_handler(const struct g4_op *op) {
     if (op->undefined || op->opcode == G4_OPCODE_ILLEGAL) {
         return G4_HANDLER_ILLEGAL;
     }
@@ -211,11 +211,11 @@ static enum g4_handler plain_handler(const struct g4_op *op) {
 }
 
 enum g4_handler g4_handler_of(const struct g4_op *op) {
-    return op->breakpoint ? G4_HANDLER_BREAKPOINT : plain_handler(op);
+    return op->breakpoint ? G4_HANDLER_BREAKPOINT : common_handler(op);
 }
 
 /* Handlers that are the same for all vector variants.  `dot` and `indirect` may be the general handler. */
-#define PLAIN(dot, indirect)                                                                                           \
+#define COMMON_HANDLERS(dot, indirect)                                                                                 \
     {                                                                                                                  \
         {                                                                                                              \
             [G4_HANDLER_GENERAL] = g4_general, [G4_HANDLER_FLOW] = g4_flow, [G4_HANDLER_SEND] = g4_send_message,       \
@@ -225,11 +225,11 @@ enum g4_handler g4_handler_of(const struct g4_op *op) {
         }                                                                                                              \
     }
 
-static const struct g4_fast_handlers plain = PLAIN(g4_dot_integer, g4_indirect);
-static const struct g4_fast_handlers only_general = PLAIN(g4_general, g4_general);
+static const struct g4_fast_handlers common_handlers = COMMON_HANDLERS(g4_dot_integer, g4_indirect);
+static const struct g4_fast_handlers common_general_handlers = COMMON_HANDLERS(g4_general, g4_general);
 
 void g4_execute(struct g4_run *run, const struct g4_op *op) {
-    plain.handler[plain_handler(op)](run, op);
+    common_handlers.handler[common_handler(op)](run, op);
 }
 
 /* Code that was not decoded with the kernel: decode it as a part of the kernel and run it from there.  If parts cannot
@@ -250,7 +250,7 @@ void g4_stray(struct g4_run *run, const struct g4_op *op) {
     g4_decode(&decoded, words, run->eu->ctx->model, ip, length);
     run->op = &decoded;
     run->next = decoded.next;
-    run->tables[G4_TABLE_PLAIN]->handler[decoded.handler](run, &decoded);
+    run->tables[G4_TABLE_COMMON]->handler[decoded.handler](run, &decoded);
     run->op = op;
 }
 
@@ -403,17 +403,18 @@ static const struct g4_fast_handlers *const float_variants[] = G4_VARIANT_TABLE(
 static const struct g4_fast_handlers *const int_variants[] = G4_VARIANT_TABLE(g4_fast_int);
 static const struct g4_fast_handlers *const double_variants[] = G4_VARIANT_TABLE(g4_fast_double);
 
-static const struct g4_fast_handlers general = {{[0 ... G4_FAST_ROOM - 1] = g4_general}};
+static const struct g4_fast_handlers general_handlers = {{[0 ... G4_FAST_ROOM - 1] = g4_general}};
 
 enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    const struct g4_fast_handlers *const tables[G4_TABLES] = {&only_general, &general, &general, &general};
+    const struct g4_fast_handlers *const tables[G4_TABLES] = {&common_general_handlers, &general_handlers,
+                                                              &general_handlers, &general_handlers};
     return g4_gang_run_with(eu, gang, kernel, tables, false);
 }
 
 enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
     const enum g4_variant variant = g4_variant_current();
-    const struct g4_fast_handlers *const tables[G4_TABLES] = {&plain, float_variants[variant], int_variants[variant],
-                                                              double_variants[variant]};
+    const struct g4_fast_handlers *const tables[G4_TABLES] = {&common_handlers, float_variants[variant],
+                                                              int_variants[variant], double_variants[variant]};
 
     /* only the general handler checks whether a thread owns a register */
     if (eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang)) {

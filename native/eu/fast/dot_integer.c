@@ -1,6 +1,6 @@
 /*
- * Dot products of words with dwords, two halves of eight channels: three quarters of what an inverse transform executes
- * (spec/70 5.4).  Everything that is not quite of this shape goes to the general handler.
+ * Dot products of words with dwords in two passes of eight channels.  They are three quarters of the instructions of an
+ * inverse transform of MPEG-2.  The handler has no vector variants.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "eu/run.h"
 
 enum {
-    ROW_BYTES = 16, /* of eight words */
+    ROW_BYTES = 16, /* channels of a dot product */
     TUPLE = 4,
 };
 
@@ -26,7 +26,7 @@ bool g4_is_dot_integer(const struct g4_op *op) {
            op->dst.hstride == 1 && op->dst.base % G4_REGISTER_BYTES == 0 && op->dst.pass_bytes == G4_REGISTER_BYTES;
 }
 
-/* The words of every thread for both halves; false: some lie where only the general handler knows its way. */
+/* Find the words of every thread for both passes; false: only the general handler can read some of them. */
 static bool find_words(struct g4_run *run, const struct g4_op *op, const int16_t *words[2][G4_GANG_THREADS]) {
     const struct g4_gang *const gang = run->gang;
     const unsigned end = g4_owned(gang) * G4_REGISTER_BYTES;

@@ -1,12 +1,13 @@
 /*
- * Fast handlers of the operations that keep more than single precision until the end: exact products, sums rounded in
- * double, one truncation (spec/40 4.3); and of what an accumulator is read or written by.
+ * Fast handlers in double precision: of operations that keep more than single precision until the end (965 PRM vol. 4,
+ * table 11-9) and of those that read or write an accumulator.  Products are exact, sums are rounded in double
+ * precision, and the result is truncated once.
  */
 #include "eu/fast/float.h"
 
 #include "core/variant.h"
 
-/* lanes of a vector that belong to one thread */
+/* Lanes of a vector that belong to one thread. */
 #if G4_VL < 8
 #define ROW G4_VL
 #else
@@ -26,7 +27,7 @@ G4_INLINE vd load_acc(const struct g4_run *run, int acc, int i) {
     return u.v;
 }
 
-/* Of NaN there is only one. */
+/* NaN has one pattern. */
 G4_INLINE vl one_nan(vd x) {
 #if G4_VL >= 8
     const vl number = (vl)(x == x);
@@ -46,7 +47,7 @@ G4_INLINE vl one_nan(vd x) {
     return ((vl)x & number) | (~number & INT64_C(0x7ff8000000000000));
 }
 
-/* Implicit writes are not masked, but belong to the threads of the group. */
+/* Write the slots of vector i in all threads of the group: implicit writes are not masked. */
 G4_INLINE void store_acc(struct g4_run *run, int acc, int i, vd x, unsigned count) {
     double(*const slots)[16] = run->gang->acc[acc & 1].f;
     union {
@@ -60,7 +61,7 @@ G4_INLINE void store_acc(struct g4_run *run, int acc, int i, vd x, unsigned coun
         }
 #if G4_VL >= 8
         memcpy(slots[t], u.each[k], count * sizeof u.each[k][0]);
-#else /* the common case does not call: memcpy would wait for the two halves of its wider load */
+#else /* not memcpy in the common case: its wider load would wait for two narrow stores */
         const unsigned channel = G4_V_CHANNEL(i);
         if (count >= channel + ROW) {
             *(vd_any *)&slots[t][channel] = (vd)u.v;
@@ -71,10 +72,10 @@ G4_INLINE void store_acc(struct g4_run *run, int acc, int i, vd x, unsigned coun
     }
 }
 
-/* x, y: the sources in double; acc: the accumulator before. */
+/* The expression computes a result from the sources x and y. */
 #define DOUBLE(name, expression)                                                                                       \
     static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
-        const struct modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                               \
+        const struct float_modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                         \
         for (int part = 0; part < op->parts; part++) {                                                                 \
             const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
             union g4_vals scratch[2];                                                                                  \
@@ -95,7 +96,7 @@ G4_INLINE void store_acc(struct g4_run *run, int acc, int i, vd x, unsigned coun
         }                                                                                                              \
     }
 
-/* When the general handler has to take over, the accumulators must still be as they were. */
+/* Finish a part.  If the general handler has to execute it, the accumulators are unchanged. */
 G4_INLINE void finish_double(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, vi r[G4_VN],
                              const vd sum[G4_VN]) {
     if (!settle_float(run, lanes, r)) {
@@ -114,8 +115,8 @@ DOUBLE(ADDA_P, x + y)
 DOUBLE(MULA_P, x *y)
 DOUBLE(MAC_P, x *y + load_acc(run, op->acc + part, i))
 
-/* The dwords of line and pln that belong to each thread, as doubles. */
-struct plane {
+/* The plane equation of each thread. */
+struct plane_equation {
     double x[G4_GANG_THREADS], y[G4_GANG_THREADS], constant[G4_GANG_THREADS];
 };
 
@@ -134,7 +135,7 @@ G4_INLINE void load_plane(const struct g4_run *run, const struct g4_op *op, int 
     }
 }
 
-/* A number of each thread for all of its channels: as bits, since 0 + -0 would be 0. */
+/* One number of each thread for all of its channels.  Bits, because adding 0 would change -0. */
 G4_INLINE vd spread(const double each[G4_GANG_THREADS], int i) {
     int64_t bits[G4_VL / ROW];
     memcpy(bits, &each[G4_V_THREAD(i)], sizeof bits);
@@ -150,14 +151,14 @@ G4_INLINE vd spread(const double each[G4_GANG_THREADS], int i) {
 #endif
 }
 
-/* accumulates: somebody reads what the accumulator gets, which hardly ever happens. */
+/* accumulates: the accumulator write is read later, which is rare. */
 G4_INLINE void line(struct g4_run *run, const struct g4_op *op, const bool accumulates) {
-    const struct modifiers m1 = float_modifiers(op, 1);
+    const struct float_modifiers m1 = float_modifiers(op, 1);
     for (int part = 0; part < op->parts; part++) {
         const g4_lanes lanes = part_lanes(run, op, part, true);
         const unsigned sub = op->in[0].sub[part];
         union g4_vals scratch;
-        struct plane p;
+        struct plane_equation p;
         vi r[G4_VN];
         vd sum[G4_VN];
         if (lanes == 0 && !accumulates) {
@@ -183,11 +184,11 @@ G4_INLINE void line(struct g4_run *run, const struct g4_op *op, const bool accum
 }
 
 G4_INLINE void pln(struct g4_run *run, const struct g4_op *op, const bool accumulates) {
-    const struct modifiers m1 = float_modifiers(op, 1);
+    const struct float_modifiers m1 = float_modifiers(op, 1);
     for (int part = 0; part < op->parts; part++) {
         const g4_lanes lanes = part_lanes(run, op, part, true);
         const unsigned group = op->in[0].sub[part] & 16;
-        struct plane p;
+        struct plane_equation p;
         vi r[G4_VN];
         vd sum[G4_VN];
         if (lanes == 0 && !accumulates) {
@@ -231,7 +232,7 @@ static void PLN(struct g4_run *run, const struct g4_op *op) {
     }
 }
 
-/* The same element of each 4-tuple, for the whole tuple. */
+/* Element k of each 4-tuple, in all channels of the tuple. */
 G4_INLINE vd tuple_element(vd x, const int k) {
 #if G4_VARIANT_LEVEL >= 2
     union {
@@ -259,10 +260,10 @@ G4_INLINE vd tuple_element(vd x, const int k) {
 #endif
 }
 
-/* Products left to right (spec/40 4.3), the sum for all four channels. */
+/* Sums of products from left to right, for all channels of a tuple. */
 #define DOT(name, expression)                                                                                          \
     static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
-        const struct modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                               \
+        const struct float_modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                         \
         for (int part = 0; part < op->parts; part++) {                                                                 \
             const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
             union g4_vals scratch[2];                                                                                  \

@@ -1,8 +1,8 @@
 /*
- * Fast handlers: the shapes of instructions that clients emit, for all threads of a gang at once (spec/40 15.3).
+ * Fast handlers: the forms of instructions that compilers emit, for all threads of a gang at once.
  *
- * Operand shapes in names: P lanes in memory (a whole register in place, or anything once it is gathered), S one dword
- * of each thread, I an immediate.
+ * Names end with the shapes of the operands: P lanes in memory (a whole register in place, or gathered elements), S one
+ * dword of each thread, I an immediate.
  */
 #ifndef G4_EU_FAST_H
 #define G4_EU_FAST_H
@@ -10,28 +10,28 @@
 #include "eu/run.h"
 
 enum g4_fast_load {
-    G4_LOAD_PACKED, /* a register, in place */
-    G4_LOAD_SCALAR,
+    G4_LOAD_PACKED, /* a whole register, in place */
+    G4_LOAD_SCALAR, /* one dword of each thread */
     G4_LOAD_IMM,
     G4_LOAD_PERMUTE,  /* any dwords of one register */
     G4_LOAD_NARROW,   /* any words or bytes of one register */
-    G4_LOAD_WORDS,    /* eight words in a row */
-    G4_LOAD_GATHER,   /* any elements at fixed places */
+    G4_LOAD_WORDS,    /* eight contiguous words */
+    G4_LOAD_GATHER,   /* any elements of direct regions */
     G4_LOAD_A0,       /* one address register */
-    G4_LOAD_INDIRECT, /* dwords in a row behind an address */
-    G4_LOAD_READ,     /* as the general handler reads */
+    G4_LOAD_INDIRECT, /* contiguous dwords at an address */
+    G4_LOAD_READ,     /* read by the general handler */
 };
 
 enum g4_fast_store {
     G4_STORE_NULL,
-    G4_STORE_PACKED,   /* a register, in place */
-    G4_STORE_SCATTER4, /* fixed places, by element size */
+    G4_STORE_PACKED,   /* a whole register, in place */
+    G4_STORE_SCATTER4, /* direct destinations, by element size */
     G4_STORE_SCATTER2,
     G4_STORE_SCATTER1,
-    G4_STORE_WORDS,    /* eight words in a row */
+    G4_STORE_WORDS,    /* eight contiguous words */
     G4_STORE_A0,       /* one address register */
-    G4_STORE_INDIRECT, /* dwords in a row behind an address */
-    G4_STORE_WRITE,    /* as the general handler writes */
+    G4_STORE_INDIRECT, /* contiguous dwords at an address */
+    G4_STORE_WRITE,    /* written by the general handler */
 };
 
 enum g4_fast_convert {
@@ -44,28 +44,28 @@ enum g4_fast_convert {
     G4_CONVERT_TO_W,
     G4_CONVERT_TO_UB,
     G4_CONVERT_TO_B,
-    G4_CONVERT_CLAMP_UD, /* integers to narrower ones, clamped */
+    G4_CONVERT_CLAMP_UD, /* dwords to narrower integers, clamped */
     G4_CONVERT_CLAMP_UW,
     G4_CONVERT_CLAMP_W,
     G4_CONVERT_CLAMP_UB,
     G4_CONVERT_CLAMP_B,
 };
 
-/* What two-operand handlers exist in six shapes: PP PS PI SP SS SI. */
+/* The six handlers of an operation with two operands. */
 #define G4_FAST_SHAPES(X, name) X(name##_PP) X(name##_PS) X(name##_PI) X(name##_SP) X(name##_SS) X(name##_SI)
 
-/* Floats in place and nothing but the operation: PP PS PI. */
-#define G4_FAST_PLAIN(X, name) X(name##_PLAIN_PP) X(name##_PLAIN_PS) X(name##_PLAIN_PI)
+/* The three handlers of an operation on floats in place, without modifiers. */
+#define G4_FAST_DIRECT(X, name) X(name##_DIRECT_PP) X(name##_DIRECT_PS) X(name##_DIRECT_PI)
 
 #define G4_FAST_FLOAT(X)                                                                                               \
     G4_FAST_SHAPES(X, ADDF)                                                                                            \
     G4_FAST_SHAPES(X, MULF)                                                                                            \
     G4_FAST_SHAPES(X, CMPF)                                                                                            \
-    G4_FAST_PLAIN(X, ADDF)                                                                                             \
-    G4_FAST_PLAIN(X, SUBF)                                                                                             \
-    G4_FAST_PLAIN(X, RSUBF)                                                                                            \
-    G4_FAST_PLAIN(X, MULF)                                                                                             \
-    G4_FAST_PLAIN(X, MULNF)                                                                                            \
+    G4_FAST_DIRECT(X, ADDF)                                                                                            \
+    G4_FAST_DIRECT(X, SUBF)                                                                                            \
+    G4_FAST_DIRECT(X, RSUBF)                                                                                           \
+    G4_FAST_DIRECT(X, MULF)                                                                                            \
+    G4_FAST_DIRECT(X, MULNF)                                                                                           \
     X(CMPN_P)                                                                                                          \
     X(MOVF_P)                                                                                                          \
     X(SELF_P)                                                                                                          \
@@ -117,11 +117,11 @@ enum g4_fast_double {
 
 enum {
     G4_FAST_ROOM = 128
-}; /* for the handlers of any one table */
+}; /* capacity of a table of handlers */
 
-/* g4_op.handler is table * 256 + index. */
+/* Tables of handlers; g4_op.handler is table * 256 + index. */
 enum g4_table {
-    G4_TABLE_PLAIN, /* enum g4_handler */
+    G4_TABLE_COMMON, /* enum g4_handler */
     G4_TABLE_FLOAT,
     G4_TABLE_INT,
     G4_TABLE_DOUBLE,

@@ -1,6 +1,6 @@
 /*
- * Fast handlers that compute in single precision (spec/40 4.1): the host's vector unit rounds toward zero and flushes
- * denormals while they run.
+ * Fast handlers in single precision.  The vector unit of the host rounds toward zero and flushes denormals while they
+ * run.
  */
 #include "eu/fast/float.h"
 
@@ -8,7 +8,7 @@
 
 #define BINARY(name, a, b, expression)                                                                                 \
     static void name##_##a##b(struct g4_run *run, const struct g4_op *op) {                                            \
-        const struct modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                               \
+        const struct float_modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                         \
         for (int part = 0; part < op->parts; part++) {                                                                 \
             const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
             union g4_vals scratch[2];                                                                                  \
@@ -32,18 +32,18 @@
 G4_FAST_EACH_SHAPE(ADDF, _)
 G4_FAST_EACH_SHAPE(MULF, _)
 
-/* The same for what most instructions are: floats in place as they are, into a register, nothing else asked.  Special
- * results are looked for before anything is stored. */
-#define PLAIN(name, a, b, expression)                                                                                  \
-    static void name##_PLAIN_##a##b(struct g4_run *run, const struct g4_op *op) {                                      \
+/* Handlers of the most frequent form: unmodified floats from registers in place to a register, without flags and
+ * saturation.  Special results are handled before anything is stored. */
+#define DIRECT(name, a, b, expression)                                                                                 \
+    static void name##_DIRECT_##a##b(struct g4_run *run, const struct g4_op *op) {                                     \
         for (int part = 0; part < op->parts; part++) {                                                                 \
             const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
             vi r[G4_VN];                                                                                               \
             if (lanes == 0) {                                                                                          \
                 continue;                                                                                              \
             }                                                                                                          \
-            const void *const from0 = plain_##a(run, op, 0, part);                                                     \
-            const void *const from1 = plain_##b(run, op, 1, part);                                                     \
+            const void *const from0 = direct_##a(run, op, 0, part);                                                    \
+            const void *const from1 = direct_##b(run, op, 1, part);                                                    \
             for (int i = 0; i < G4_VN; i++) {                                                                          \
                 const vf x = (vf)load_##a(from0, i);                                                                   \
                 const vf y = (vf)load_##b(from1, i);                                                                   \
@@ -62,31 +62,31 @@ static __attribute__((noinline)) void finish_special(struct g4_run *run, const s
     finish_float(run, op, part, lanes, r);
 }
 
-G4_INLINE const void *plain_P(const struct g4_run *run, const struct g4_op *op, int s, int part) {
+G4_INLINE const void *direct_P(const struct g4_run *run, const struct g4_op *op, int s, int part) {
     return run->gang->grf[op->in[s].reg[part] & (G4_GRF_COUNT - 1)].bytes;
 }
 
-G4_INLINE const void *plain_S(const struct g4_run *run, const struct g4_op *op, int s, int part) {
+G4_INLINE const void *direct_S(const struct g4_run *run, const struct g4_op *op, int s, int part) {
     return run->gang->grf[op->in[s].reg[part] & (G4_GRF_COUNT - 1)].bytes + op->in[s].sub[part];
 }
 
-G4_INLINE const void *plain_I(const struct g4_run *run, const struct g4_op *op, int s, int part) {
+G4_INLINE const void *direct_I(const struct g4_run *run, const struct g4_op *op, int s, int part) {
     (void)run;
     (void)part;
     return op->in[s].imm;
 }
 
-#define PLAIN_SHAPES(name, expression)                                                                                 \
-    PLAIN(name, P, P, expression) PLAIN(name, P, S, expression) PLAIN(name, P, I, expression)
+#define DIRECT_SHAPES(name, expression)                                                                                \
+    DIRECT(name, P, P, expression) DIRECT(name, P, S, expression) DIRECT(name, P, I, expression)
 
-/* Negation of a source: of the sum's other side or of the product, which comes to the same. */
-PLAIN_SHAPES(ADDF, x + y)
-PLAIN_SHAPES(SUBF, x - y)
-PLAIN_SHAPES(RSUBF, y - x)
-PLAIN_SHAPES(MULF, x *y)
-PLAIN_SHAPES(MULNF, (vf)((vi)(x *y) ^ INT32_MIN))
+/* A negated source becomes a difference or a negated product. */
+DIRECT_SHAPES(ADDF, x + y)
+DIRECT_SHAPES(SUBF, x - y)
+DIRECT_SHAPES(RSUBF, y - x)
+DIRECT_SHAPES(MULF, x *y)
+DIRECT_SHAPES(MULNF, (vf)((vi)(x *y) ^ INT32_MIN))
 
-/* Ones or zeros, where anything is stored at all. */
+/* Set flags, and store ones or zeros unless the destination is null. */
 static void store_truth(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, g4_lanes bits) {
     vi r[G4_VN];
     set_part_flags(run, op, part, lanes, bits);
@@ -101,7 +101,7 @@ static void store_truth(struct g4_run *run, const struct g4_op *op, int part, g4
 
 #define COMPARE(_, a, b)                                                                                               \
     static void CMPF_##a##b(struct g4_run *run, const struct g4_op *op) {                                              \
-        const struct modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                               \
+        const struct float_modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                         \
         for (int part = 0; part < op->parts; part++) {                                                                 \
             const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
             union g4_vals scratch[2];                                                                                  \
@@ -118,10 +118,10 @@ static void store_truth(struct g4_run *run, const struct g4_op *op, int part, g4
 
 G4_FAST_EACH_SHAPE(COMPARE, _)
 
-/* spec/40 4.4: whoever is compared with a NaN wins. */
+/* If one operand is NaN, the other is selected (965 PRM vol. 4, tables 10-3 to 10-8). */
 static void CMPN_P(struct g4_run *run, const struct g4_op *op) {
-    const struct modifiers m0 = float_modifiers(op, 0);
-    const struct modifiers m1 = float_modifiers(op, 1);
+    const struct float_modifiers m0 = float_modifiers(op, 0);
+    const struct float_modifiers m1 = float_modifiers(op, 1);
     for (int part = 0; part < op->parts; part++) {
         const g4_lanes lanes = part_lanes(run, op, part, true);
         union g4_vals scratch[2];
@@ -144,7 +144,7 @@ static void CMPN_P(struct g4_run *run, const struct g4_op *op) {
 
 #define UNARY(name, expression)                                                                                        \
     static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
-        const struct modifiers m0 = float_modifiers(op, 0);                                                            \
+        const struct float_modifiers m0 = float_modifiers(op, 0);                                                      \
         for (int part = 0; part < op->parts; part++) {                                                                 \
             const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
             union g4_vals scratch;                                                                                     \
@@ -154,7 +154,7 @@ static void CMPN_P(struct g4_run *run, const struct g4_op *op) {
             }                                                                                                          \
             const void *const from = lanes_P(run, op, 0, part, &scratch);                                              \
             for (int i = 0; i < G4_VN; i++) {                                                                          \
-                /* the product, which no compiler sees through, flushes denormals */                                   \
+                /* the product flushes denormals */                                                                    \
                 const vf x = modified(load_P(from, i), m0) * run->one;                                                 \
                 r[i] = (vi)(expression);                                                                               \
             }                                                                                                          \
@@ -167,10 +167,10 @@ UNARY(FRC_P, x - v_floor(x))
 UNARY(RNDD_P, v_floor(x))
 UNARY(RNDU_P, (vf)((vi)v_floor((vf)((vi)x ^ INT32_MIN)) ^ INT32_MIN))
 
-/* Rounding in two steps: the integer below, and a flag where one has to be added to it (spec/40 10). */
+/* The first of two steps of rounding: the next lower integer, and a flag where 1 must be added to it. */
 #define ROUND(name, increment)                                                                                         \
     static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
-        const struct modifiers m0 = float_modifiers(op, 0);                                                            \
+        const struct float_modifiers m0 = float_modifiers(op, 0);                                                      \
         for (int part = 0; part < op->parts; part++) {                                                                 \
             const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
             union g4_vals scratch;                                                                                     \
@@ -201,10 +201,10 @@ UNARY(RNDU_P, (vf)((vi)v_floor((vf)((vi)x ^ INT32_MIN)) ^ INT32_MIN))
 ROUND(RNDZ_R, (x < 0) & (x != below))
 ROUND(RNDE_R, (x - below > 0.5f) | ((x - below == 0.5f) & IS_ODD(below)))
 
-/* Where nothing is asked of a source, its bits are taken as they are (spec/40 3.5). */
+/* Sources without conversion, modifiers and saturation keep their bits. */
 static void SELF_P(struct g4_run *run, const struct g4_op *op) {
-    const struct modifiers m0 = float_modifiers(op, 0);
-    const struct modifiers m1 = float_modifiers(op, 1);
+    const struct float_modifiers m0 = float_modifiers(op, 0);
+    const struct float_modifiers m1 = float_modifiers(op, 1);
     for (int part = 0; part < op->parts; part++) {
         const g4_lanes lanes = part_lanes(run, op, part, false);
         const g4_lanes first = g4_predicate(run->gang, op, part_half(op, part));

@@ -1,26 +1,26 @@
 /*
- * The end of every fast handler that computes floats: special results, saturation, flags, store.
+ * The last steps of every fast handler that computes floats: special results, saturation, flags, store.
  */
 #ifndef G4_EU_FAST_FLOAT_H
 #define G4_EU_FAST_FLOAT_H
 
 #include "eu/fast/operands.h"
 
-/* The modifiers of a source: value & keep ^ flip. */
-struct modifiers {
+/* The modifiers of a source: (bits & keep) ^ flip. */
+struct float_modifiers {
     vi keep, flip;
 };
 
-G4_INLINE struct modifiers float_modifiers(const struct g4_op *op, int s) {
-    return (struct modifiers){v_splat((int32_t)op->in[s].keep), v_splat((int32_t)op->in[s].flip)};
+G4_INLINE struct float_modifiers float_modifiers(const struct g4_op *op, int s) {
+    return (struct float_modifiers){v_splat((int32_t)op->in[s].keep), v_splat((int32_t)op->in[s].flip)};
 }
 
-G4_INLINE vf modified(vi x, struct modifiers m) {
+G4_INLINE vf modified(vi x, struct float_modifiers m) {
     return (vf)((x & m.keep) ^ m.flip);
 }
 
-/* Results that rounding toward zero alone does not give (spec/40 4.1, 4.2): one NaN, infinities clamped in ALT mode.
- * True when a result may have overflowed, which takes the exact value to tell. */
+/* Correct the results that the host computes differently: NaN has one pattern, infinities are clamped in ALT mode.
+ * Returns true if a result may have overflowed, which only the exact value shows. */
 G4_COLD bool special_results(const struct g4_run *run, g4_lanes lanes, vi r[G4_VN]) {
     g4_lanes doubtful = 0;
     for (int i = 0; i < G4_VN; i++) {
@@ -34,10 +34,10 @@ G4_COLD bool special_results(const struct g4_run *run, g4_lanes lanes, vi r[G4_V
     return (doubtful & lanes) != 0;
 }
 
-/* Is any lane infinite, NaN, or as large as a float can be? */
+/* Whether any lane is infinite, NaN, or the largest float. */
 G4_INLINE bool any_special(const vi r[G4_VN]) {
 #if G4_VARIANT_LEVEL >= 2
-    __m512i largest = _mm512_slli_epi32((__m512i)r[0], 1); /* without its sign */
+    __m512i largest = _mm512_slli_epi32((__m512i)r[0], 1); /* shift out the sign */
     for (int i = 1; i < G4_VN; i++) {
         largest = _mm512_max_epu32(largest, _mm512_slli_epi32((__m512i)r[i], 1));
     }
@@ -66,7 +66,7 @@ G4_INLINE bool any_special(const vi r[G4_VN]) {
 #endif
 }
 
-/* Put right what the host gives otherwise than the hardware; false: the general handler has to do the part. */
+/* Correct special results; false: the general handler must execute the part. */
 G4_INLINE bool settle_float(const struct g4_run *run, g4_lanes lanes, vi r[G4_VN]) {
     return __builtin_expect(!any_special(r), 1) || !special_results(run, lanes, r);
 }
@@ -79,7 +79,7 @@ G4_INLINE void saturate_float(const struct g4_op *op, vi r[G4_VN]) {
     }
 }
 
-/* What a condition sees of a float that is stored as an integer: 0 where the integer is 0. */
+/* The value that a condition tests if a float is stored as an integer: 0 where the integer is 0. */
 G4_INLINE vi seen_as_integer(unsigned type, vi r) {
     const bool is_signed = type == G4_TYPE_D || type == G4_TYPE_W || type == G4_TYPE_B;
     const vf one = (vf){0} + 1.0f;
@@ -102,7 +102,7 @@ G4_INLINE void store_float(struct g4_run *run, const struct g4_op *op, int part,
     store_part(run, op, part, lanes, r);
 }
 
-/* r: results as the host rounds them. */
+/* Finish a part.  r: results in the rounding of the host. */
 G4_INLINE void finish_float(struct g4_run *run, const struct g4_op *op, int part, g4_lanes lanes, vi r[G4_VN]) {
     if (settle_float(run, lanes, r)) {
         store_float(run, op, part, lanes, r);

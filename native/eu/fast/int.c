@@ -1,21 +1,20 @@
 /*
- * Fast handlers on integers and on bits.  Lanes hold 32 bits; select.c lets through only what those bits are enough
- * for.
+ * Fast handlers on integers and bits.  Lanes have 32 bits; table.c selects a handler only if 32 bits are enough.
  */
 #include "eu/fast/operands.h"
 
 #include "core/variant.h"
 
-/* (value ^ invert) - minus: negation, or the bias that makes unsigned numbers compare as signed ones. */
-struct modifiers {
+/* (value ^ invert) - minus: a negation, or the bias with which unsigned numbers compare as signed ones. */
+struct int_modifiers {
     vi invert, minus;
 };
 
-G4_INLINE struct modifiers int_modifiers(const struct g4_op *op, int s) {
-    return (struct modifiers){v_splat(op->in[s].invert), v_splat(op->in[s].minus)};
+G4_INLINE struct int_modifiers int_modifiers(const struct g4_op *op, int s) {
+    return (struct int_modifiers){v_splat(op->in[s].invert), v_splat(op->in[s].minus)};
 }
 
-G4_INLINE vi modified(vi x, struct modifiers m) {
+G4_INLINE vi modified(vi x, struct int_modifiers m) {
     return (vi)((vu)(x ^ m.invert) - (vu)m.minus);
 }
 
@@ -31,7 +30,7 @@ G4_INLINE void finish_int(struct g4_run *run, const struct g4_op *op, int part, 
 
 #define BINARY(name, a, b, gate, expression)                                                                           \
     static void name##_##a##b(struct g4_run *run, const struct g4_op *op) {                                            \
-        const struct modifiers m0 = int_modifiers(op, 0), m1 = int_modifiers(op, 1);                                   \
+        const struct int_modifiers m0 = int_modifiers(op, 0), m1 = int_modifiers(op, 1);                               \
         for (int part = 0; part < op->parts; part++) {                                                                 \
             const g4_lanes lanes = part_lanes(run, op, part, gate);                                                    \
             const g4_lanes first = (gate) ? 0 : g4_predicate(run->gang, op, part_half(op, part));                      \
@@ -72,18 +71,18 @@ G4_FAST_EACH_SHAPE(SHR, _)
 G4_FAST_EACH_SHAPE(ASR, _)
 G4_FAST_EACH_SHAPE(SEL, _)
 
-/* Rounds up, without a bit more than 32. */
+/* The average, rounded up without a 33rd bit. */
 #define AVG(a, b) BINARY(AVGX, a, b, true, (vu)(x | y) - (vu)((x ^ y) >> 1))
 AVG(P, P)
 #define AVG_P AVGX_PP
 
-/* Only the low half of a dword src0 takes part (spec/40 13.4), with the sign that its type gives it. */
+/* Of a dword src0 only the low half is multiplied, with the sign of its type (docs/decisions.md 41). */
 #define MULD(a, b)                                                                                                     \
     BINARY(MULDX, a, b, true, (vu)((x & 0xffff) - ((x & (op->src[0].type == G4_TYPE_D ? 0x8000 : 0)) << 1)) * (vu)y)
 MULD(P, P)
 #define MULD_P MULDX_PP
 
-/* With flags or saturation: what does not fit goes to the end of the range, so that its sign is right. */
+/* A sum for flags or saturation: it is clamped on overflow, so its sign is right. */
 G4_INLINE vi saturating_add(vi x, vi y) {
     const vi sum = (vi)((vu)x + (vu)y);
     const vi overflow = ((x ^ sum) & (y ^ sum)) < 0;
@@ -91,8 +90,8 @@ G4_INLINE vi saturating_add(vi x, vi y) {
 }
 
 static void ADDW_P(struct g4_run *run, const struct g4_op *op) {
-    const struct modifiers m0 = int_modifiers(op, 0);
-    const struct modifiers m1 = int_modifiers(op, 1);
+    const struct int_modifiers m0 = int_modifiers(op, 0);
+    const struct int_modifiers m1 = int_modifiers(op, 1);
     for (int part = 0; part < op->parts; part++) {
         const g4_lanes lanes = part_lanes(run, op, part, true);
         union g4_vals scratch[2];
@@ -120,7 +119,7 @@ static void ADDW_P(struct g4_run *run, const struct g4_op *op) {
 
 #define UNARY(name, a, expression)                                                                                     \
     static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
-        const struct modifiers m0 = int_modifiers(op, 0);                                                              \
+        const struct int_modifiers m0 = int_modifiers(op, 0);                                                          \
         for (int part = 0; part < op->parts; part++) {                                                                 \
             const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
             union g4_vals scratch;                                                                                     \
@@ -144,7 +143,7 @@ UNARY(NOT_P, P, ~x)
 
 #define COMPARE(_, a, b)                                                                                               \
     static void CMP_##a##b(struct g4_run *run, const struct g4_op *op) {                                               \
-        const struct modifiers m0 = int_modifiers(op, 0), m1 = int_modifiers(op, 1);                                   \
+        const struct int_modifiers m0 = int_modifiers(op, 0), m1 = int_modifiers(op, 1);                               \
         for (int part = 0; part < op->parts; part++) {                                                                 \
             const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
             union g4_vals scratch[2];                                                                                  \
@@ -168,7 +167,7 @@ UNARY(NOT_P, P, ~x)
 
 G4_FAST_EACH_SHAPE(COMPARE, _)
 
-/* add ip ip imm: how clip kernels branch. */
+/* add ip ip imm: the branch of clip kernels */
 static void IPADD(struct g4_run *run, const struct g4_op *op) {
     const g4_lanes lanes = part_lanes(run, op, 0, true) & G4_FIRST_LANES;
     g4_run_jump(run, g4_threads_any(lanes), (op->ip + (uint32_t)op->in[1].imm[0]) & ~7u);

@@ -1,5 +1,5 @@
 /*
- * Operands of the fast handlers in and out: lanes from registers, lanes to registers and flags.
+ * Operands of the fast handlers: loads lanes from registers, stores lanes to registers and flags.
  */
 #ifndef G4_EU_FAST_OPERANDS_H
 #define G4_EU_FAST_OPERANDS_H
@@ -7,25 +7,25 @@
 #include "eu/fast/fast.h"
 #include "eu/vec.h"
 
-/* define(..., a, b) for each pair of operand shapes that handlers of two operands come in. */
+/* Expands define(..., a, b) for each pair of operand shapes. */
 #define G4_FAST_EACH_SHAPE(define, ...)                                                                                \
     define(__VA_ARGS__, P, P) define(__VA_ARGS__, P, S) define(__VA_ARGS__, P, I) define(__VA_ARGS__, S, P)            \
         define(__VA_ARGS__, S, S) define(__VA_ARGS__, S, I)
 
-/* ---- which lanes ---- */
+/* ---- lanes ---- */
 
 G4_INLINE int part_half(const struct g4_op *op, int part) {
     return op->half + part;
 }
 
-/* The lanes of a part that are stored; sel's predicate is no gate. */
+/* The enabled lanes of a part.  `gate`: the predicate disables lanes, as in all instructions but sel. */
 G4_INLINE g4_lanes part_lanes(const struct g4_run *run, const struct g4_op *op, int part, bool gate) {
     const int half = part_half(op, part);
     const g4_lanes exec = (op->nomask ? run->group : run->exec[half]) & op->written;
     return gate ? exec & g4_predicate(run->gang, op, half) : exec;
 }
 
-/* Let the general handler do a part of which nothing has been stored. */
+/* Let the general handler execute a part, of which nothing has been stored. */
 __attribute__((unused)) G4_COLD void general_part(struct g4_run *run, const struct g4_op *op, int part) {
     if (op->passes == 2) {
         g4_general_pass(run, op, part, UINT32_MAX);
@@ -34,7 +34,7 @@ __attribute__((unused)) G4_COLD void general_part(struct g4_run *run, const stru
     }
 }
 
-/* ---- in ---- */
+/* ---- loads ---- */
 
 static void load_permuted(const uint8_t *reg, const int32_t *idx, union g4_vals *out) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
@@ -61,7 +61,7 @@ static void load_words(const uint8_t *bytes, bool is_signed, union g4_vals *out)
     }
 }
 
-/* Words and bytes: permuted dwords, shifted to the top and back down with the right sign. */
+/* Words and bytes: the dwords they are in, shifted to the top and back with the right sign. */
 static void load_narrow(const uint8_t *reg, const struct g4_fast_src *src, int part, union g4_vals *out) {
     const int32_t *const left = &src->left[8 * part];
     const int right = 32 - 8 * src->size;
@@ -82,17 +82,17 @@ static void load_narrow(const uint8_t *reg, const struct g4_fast_src *src, int p
     }
 }
 
-/* Where a row of dwords behind an address lies: two runs of bytes, of which the second may be empty. */
+/* Contiguous dwords at an address, as one or two ranges of bytes; the second may be empty. */
 struct row {
     uint8_t *first, *second;
     unsigned first_bytes, second_bytes;
 };
 
-/* The address is in range, and its low bits do not carry (G4_HANDLER_INDIRECT). */
+/* The address must be in range and its low bits must not carry (G4_HANDLER_INDIRECT). */
 static struct row indirect_row(struct g4_gang *gang, int thread, unsigned addr_sub, int addr_imm, unsigned bytes) {
     const unsigned base = (unsigned)(gang->a0[thread][addr_sub & 7] + addr_imm) % (G4_GRF_COUNT * G4_REGISTER_BYTES);
-    const unsigned room = 32 - base % 32;
-    const unsigned first_bytes = bytes < room ? bytes : room;
+    const unsigned to_end = 32 - base % 32;
+    const unsigned first_bytes = bytes < to_end ? bytes : to_end;
 
     return (struct row){
         .first = &gang->grf[base / 32].ub[thread][base % 32],
@@ -102,7 +102,7 @@ static struct row indirect_row(struct g4_gang *gang, int thread, unsigned addr_s
     };
 }
 
-/* A row's usual lengths have moves of their own. */
+/* Copies of the usual lengths are inlined. */
 G4_INLINE void move_row(uint8_t *to, const uint8_t *from, unsigned bytes) {
     switch (bytes) {
     case 4:
@@ -179,7 +179,7 @@ static void load_read(struct g4_run *run, const struct g4_op *op, const struct g
 }
 
 G4_INLINE vf v_from_ud(vi x) {
-    /* exact in double, then rounded once */
+    /* exact in double precision, then rounded once */
     const vd wide = __builtin_convertvector(x ^ (int32_t)0x80000000, vd) + 0x1p31;
     return v_narrow(wide);
 }
@@ -193,7 +193,7 @@ static void load_convert(const struct g4_fast_src *src, union g4_vals *vals) {
     }
 }
 
-/* What is not a whole register in place is brought together in `out`. */
+/* Load a source that is not a whole register in place. */
 static __attribute__((noinline)) const void *load_other(struct g4_run *run, const struct g4_op *op, int s, int part,
                                                         union g4_vals *out) {
     const struct g4_fast_src *const src = &op->in[s];
@@ -275,7 +275,7 @@ G4_INLINE vi load_I(const void *from, int i) {
     return v_splat(*(const int32_t *)from);
 }
 
-/* ---- out ---- */
+/* ---- stores ---- */
 
 G4_INLINE vi v_clamp(vi x, int32_t least, int32_t most) {
     const vi low = v_splat(least);
@@ -284,7 +284,7 @@ G4_INLINE vi v_clamp(vi x, int32_t least, int32_t most) {
     return v_select(x > high, high, x);
 }
 
-/* spec/40 3.4: toward zero, clamped, NaN is 0. */
+/* Rounds toward zero and clamps; NaN becomes 0. */
 G4_INLINE vi v_float_to_range(vf x, int32_t least, int32_t most) {
     const vf low = (vf){0} + (float)least;
     const vf high = (vf){0} + (float)most;
@@ -390,7 +390,7 @@ static void store_words(struct g4_gang *gang, const struct g4_op *op, int part, 
 
 static void store_written(struct g4_run *run, const struct g4_op *op, int part, int t, unsigned enabled,
                           const union g4_vals *vals) {
-    uint32_t bits[G4_PASS_CHANNELS] = {0}; /* of the channels beyond these eight none is enabled */
+    uint32_t bits[G4_PASS_CHANNELS] = {0}; /* channels from 8 on are not enabled */
     memcpy(bits, &vals->ud[8 * t], 8 * sizeof *bits);
     g4_general_store(run, op, op->passes == 2 ? part : 0, t, bits, enabled);
 }
@@ -460,7 +460,7 @@ static __attribute__((noinline)) void store_other(struct g4_run *run, const stru
     }
 }
 
-/* A register in place. */
+/* Store to a whole register. */
 G4_INLINE void store_packed(uint8_t *to, g4_lanes lanes, const vi r[G4_VN]) {
     if (lanes == G4_EVERY_LANE) {
         for (int i = 0; i < G4_VN; i++) {
@@ -498,7 +498,7 @@ G4_INLINE void set_part_flags(struct g4_run *run, const struct g4_op *op, int pa
     }                                                                                                                  \
     break
 
-/* One bit for each lane where `x cond y`, of vectors named by expressions in i. */
+/* Set the bits of lanes with `x cond y`; x and y are expressions in the vector index i. */
 #define G4_CONDITION(bits, cond, x, y)                                                                                 \
     switch (cond) {                                                                                                    \
     case G4_COND_Z:                                                                                                    \

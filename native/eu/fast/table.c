@@ -33,7 +33,7 @@ enum fact {
 };
 
 /* The part of a handler's number that follows from the shapes of operands, in the order of fast.h. */
-enum shapes {
+enum by_shape {
     ANY_SHAPE,
     BY_SRC0,   /* P S I */
     BY_BOTH,   /* PP PS PI SP SS SI; an immediate src0 is spread to lanes */
@@ -50,18 +50,18 @@ struct rule {
     uint32_t when;     /* facts that must all be true */
     uint32_t unless;   /* facts that must all be false */
     result_fn *result; /* NULL in rows without a handler */
-    enum shapes shapes;
+    enum by_shape shapes;
     uint16_t handler;   /* of the first shape */
     const char *reason; /* instead of a handler: why there is none */
 };
 
-enum shape {
+enum operand_shape {
     SHAPE_P,
     SHAPE_S,
     SHAPE_I
 };
 
-static enum shape shape_of(const struct g4_fast_src *in) {
+static enum operand_shape shape_of(const struct g4_fast_src *in) {
     if (in->load == G4_LOAD_IMM) {
         for (int c = 1; c < 16; c++) {
             if (in->imm[c] != in->imm[0]) {
@@ -264,9 +264,9 @@ static const struct rule rules[] = {
 
     FAST(ADD,  F, ACCUMULATES,            0,                      float_value,    ANY_SHAPE, DOUBLE, ADDA_P)
     GENERAL(ADD, F, ACCUMULATES, FLOAT_FLAGS)
-    FAST(ADD,  F, IN_PLACE,               NEGATES_0 | NEGATES_1,  float_value,    BY_SECOND, FLOAT,  ADDF_PLAIN_PP)
-    FAST(ADD,  F, IN_PLACE | NEGATES_0,   NEGATES_1,              float_value,    BY_SECOND, FLOAT,  RSUBF_PLAIN_PP)
-    FAST(ADD,  F, IN_PLACE | NEGATES_1,   NEGATES_0,              float_value,    BY_SECOND, FLOAT,  SUBF_PLAIN_PP)
+    FAST(ADD,  F, IN_PLACE,               NEGATES_0 | NEGATES_1,  float_value,    BY_SECOND, FLOAT,  ADDF_DIRECT_PP)
+    FAST(ADD,  F, IN_PLACE | NEGATES_0,   NEGATES_1,              float_value,    BY_SECOND, FLOAT,  RSUBF_DIRECT_PP)
+    FAST(ADD,  F, IN_PLACE | NEGATES_1,   NEGATES_0,              float_value,    BY_SECOND, FLOAT,  SUBF_DIRECT_PP)
     FAST(ADD,  F, 0,                      0,                      float_value,    BY_BOTH,   FLOAT,  ADDF_PP)
     GENERAL(ADD, F, 0, FLOAT_FLAGS)
     FAST(ADD,  I, 0,                      ACCUMULATES,            low_bits,       BY_BOTH,   INT,    ADD_PP)
@@ -277,9 +277,9 @@ static const struct rule rules[] = {
 
     FAST(MUL,  F, ACCUMULATES,            0,                      float_value,    ANY_SHAPE, DOUBLE, MULA_P)
     GENERAL(MUL, F, ACCUMULATES, FLOAT_FLAGS)
-    FAST(MUL,  F, IN_PLACE,               NEGATES_0 | NEGATES_1,  float_value,    BY_SECOND, FLOAT,  MULF_PLAIN_PP)
-    FAST(MUL,  F, IN_PLACE | NEGATES_BOTH,0,                      float_value,    BY_SECOND, FLOAT,  MULF_PLAIN_PP)
-    FAST(MUL,  F, IN_PLACE,               0,                      float_value,    BY_SECOND, FLOAT,  MULNF_PLAIN_PP)
+    FAST(MUL,  F, IN_PLACE,               NEGATES_0 | NEGATES_1,  float_value,    BY_SECOND, FLOAT,  MULF_DIRECT_PP)
+    FAST(MUL,  F, IN_PLACE | NEGATES_BOTH,0,                      float_value,    BY_SECOND, FLOAT,  MULF_DIRECT_PP)
+    FAST(MUL,  F, IN_PLACE,               0,                      float_value,    BY_SECOND, FLOAT,  MULNF_DIRECT_PP)
     FAST(MUL,  F, 0,                      0,                      float_value,    BY_BOTH,   FLOAT,  MULF_PP)
     GENERAL(MUL, F, 0, FLOAT_FLAGS)
     FAST(MUL,  I, DWORDS,                 ACCUMULATES,            low_bits,       ANY_SHAPE, INT,    MULD_P)

@@ -286,7 +286,7 @@ static bool lower_flags(struct translator *t, const struct g4_op *op) {
 bool g4_can_lower_in_loop(const struct translator *t, const struct g4_op *op) {
     struct g4_extended_math_message message;
     switch (op->handler >> 8) {
-    case G4_TABLE_PLAIN:
+    case G4_TABLE_COMMON:
         return op->handler == G4_HANDLER_NOP ||
                (op->handler == G4_HANDLER_SEND && !op->nomask && g4_is_lowered_math(t, op, &message));
     case G4_TABLE_FLOAT:
@@ -301,7 +301,7 @@ bool g4_lower_op(struct translator *t, const struct g4_op *op) {
     const unsigned index = op->handler & 0xff;
 
     t->s.now++;
-    if (op->handler >> 8 == G4_TABLE_PLAIN) {
+    if (op->handler >> 8 == G4_TABLE_COMMON) {
         return op->handler == G4_HANDLER_NOP || (op->handler == G4_HANDLER_SEND && g4_lower_math(t, op));
     }
     if (moves_flags(op)) {
@@ -362,7 +362,7 @@ void g4_op_rows_of(const struct g4_op *op, struct g4_op_rows *rows) {
         touch_out(rows, half, g4_math_destination(op, pass), op->predicate == G4_PRED_NONE && pattern(op) == 0xffff,
                   true, -1);
     }
-    if (op->handler >> 8 == G4_TABLE_PLAIN) {
+    if (op->handler >> 8 == G4_TABLE_COMMON) {
         return;
     }
     for (int part = 0; part < op->parts; part++) {
