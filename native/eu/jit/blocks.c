@@ -1,5 +1,5 @@
 /*
- * Kernels taken apart into stretches and regions, and those into machine code (translate.h).
+ * Divides kernels into blocks and translates basic blocks (jit.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #if G4_HAVE_X86_VARIANTS
 
 enum {
-    MIN_OPS = 1, /* stretch that is worth a call */
+    MIN_OPS = 1, /* of a block that is worth a call */
 };
 
 /* ---- constants ---- */
@@ -31,7 +31,7 @@ size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size) {
     return at;
 }
 
-/* ---- stretches ---- */
+/* ---- basic blocks ---- */
 
 void g4_block_cost_add(struct g4_block_cost *block, const struct g4_op *op) {
     block->count++;
@@ -41,11 +41,11 @@ void g4_block_cost_add(struct g4_block_cost *block, const struct g4_op *op) {
 
 struct pair_loop {
     size_t top;
-    size_t no_lanes; /* jump when no thread of a pair is there */
+    size_t no_lanes; /* jump if no thread of a pair is in the group */
 };
 
-/* The code goes from pair to pair by itself; r8 has the bit of the one it is at, r9 those it could not do, r11 the gang
- * as far on as its accumulators are. */
+/* The code loops over the pairs of threads.  R8 has the bit of the current pair, R9 the bits of failed pairs, R11
+ * points to the accumulators of the pair. */
 static void begin(struct translator *t, struct pair_loop *loop) {
     struct g4_code *const code = &t->code;
 
@@ -65,7 +65,7 @@ static void begin(struct translator *t, struct pair_loop *loop) {
     emit_evex(code, G4_X_XOR, MAGNITUDE, MAGNITUDE, g4_rm_reg(MAGNITUDE), 0, G4_MERGE);
 }
 
-/* The next pair, or the end. */
+/* Store the results of the pair, and continue with the next one or return. */
 static void finish(struct translator *t, const struct pair_loop *loop) {
     struct g4_code *const code = &t->code;
     const bool checks = t->s.checks_failed || t->s.checks_magnitude;
@@ -109,7 +109,7 @@ static void finish(struct translator *t, const struct pair_loop *loop) {
     }
 }
 
-/* Translate from an op on, as far as it goes; returns how many, 0: none, and no code. */
+/* Translate as many ops as possible; returns their number.  0: none, and no code is emitted. */
 static uint32_t translate_from(struct translator *t, const struct g4_op *ops, uint32_t left, const bool *is_target) {
     const size_t start = t->code.size;
     uint32_t count = 0;
@@ -136,7 +136,7 @@ static uint32_t translate_from(struct translator *t, const struct g4_op *ops, ui
     return count;
 }
 
-/* Where instructions jump to. */
+/* Mark the ops that instructions jump to. */
 static void mark_targets(const struct g4_kernel *kernel, bool *is_target) {
     for (uint32_t i = 0; i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
@@ -208,7 +208,7 @@ void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
         g4_translation_free(translation);
         return;
     }
-    translation->room = kernel->count + 1;
+    translation->capacity = kernel->count + 1;
     mark_targets(kernel, is_target);
     translate_all(&t, kernel, translation, is_target);
     if (!t.code.failed && !t.constants.failed && translation->count &&

@@ -1,6 +1,5 @@
 /*
- * Translated kernels at rest and at work: their memory, which is never writable and executable at a time, and the run
- * of a stretch.
+ * Executable memory for translated kernels, and entry into them.  Memory is never writable and executable at once.
  */
 #define _DEFAULT_SOURCE
 #include "eu/jit/jit.h"
@@ -39,7 +38,7 @@ size_t g4_translation_memory(const struct g4_translation *translation) {
         return 0;
     }
     size_t memory = sizeof *translation + translation->code_bytes + translation->constants_bytes +
-                    translation->room * sizeof *translation->blocks;
+                    translation->capacity * sizeof *translation->blocks;
     for (uint32_t i = 0; i < translation->count; i++) {
         const struct g4_jit_block *const block = &translation->blocks[i];
         memory += block->basic_block_count * sizeof *block->basic_blocks + block->stored_row_count;
@@ -57,7 +56,7 @@ bool g4_may_run_translated(const struct g4_eu *eu) {
 enum {
     PAIRS = G4_GANG_THREADS / 2,
     PAIR_LANES = 16,
-    DEEP = 8, /* a mask stack with room for what regions push (G4_REGION_DEPTH) */
+    DEEP = 8, /* depth of a mask stack from which on the pushes of a loop could overflow it */
 };
 
 bool g4_translation_seal(struct g4_translation *translation, const struct g4_code *code,
@@ -84,18 +83,18 @@ bool g4_translation_seal(struct g4_translation *translation, const struct g4_cod
     for (uint32_t i = 0; i < translation->count; i++) {
         struct g4_jit_block *const block = &translation->blocks[i];
         uint8_t *const start = (uint8_t *)translation->code + block->start;
-        memcpy(&block->code, &start, sizeof start); /* of data no function can be made by a cast */
+        memcpy(&block->code, &start, sizeof start); /* ISO C has no cast from an object to a function pointer */
         block->constants = translation->constants;
     }
     return true;
 }
 
 enum {
-    FAILURE_COST = 16, /* of one failure; a success takes 1 away */
+    FAILURE_COST = 16, /* added by a failure; a success subtracts 1 */
     MAX_FAILURE_SCORE = 4096,
 };
 
-/* The handlers, for some threads of the group. */
+/* Let the handlers execute ops for some lanes of the group. */
 static void interpret(struct g4_run *run, const struct g4_op *first, uint32_t count, g4_lanes lanes) {
     const g4_lanes group = run->group;
     const g4_lanes exec[2] = {run->exec[0], run->exec[1]};
@@ -116,7 +115,7 @@ static void interpret(struct g4_run *run, const struct g4_op *first, uint32_t co
     run->threads = threads;
 }
 
-/* Other workers do the same at the same time; it matters to nobody which of them is heard. */
+/* Other workers do the same concurrently.  Lost updates do not matter. */
 static void update_failure_score(struct g4_jit_block *block, bool failed) {
     const uint32_t before = __atomic_load_n(&block->failure_score, __ATOMIC_RELAXED);
     if (failed) {
@@ -156,13 +155,12 @@ static void run_straight(struct g4_run *run, const struct g4_op *first, struct g
         interpret(run, first, block->count, failed);
     }
     update_failure_score(block, failed != 0);
-    /* the handlers have counted their own */
+    /* the handlers have counted the messages of failed threads */
     const uint8_t done = run->threads & (uint8_t)~g4_threads_any(failed);
     run->eu->messages[G4_SFID_MATH] += (uint64_t)block->total.messages * (unsigned)__builtin_popcount(done);
 }
 
-/* Everything a region takes for granted.  A system routine may look at what was pushed and popped, which a region does
- * not do. */
+/* Check the preconditions of a loop.  A loop does not push masks, so no system routine may look at the stacks. */
 static bool can_enter(const struct g4_run *run, const struct g4_jit_block *block) {
     const struct g4_gang *const gang = run->gang;
     if (run->failed_loop == block || run->single || gang->dispatch->exceptions ||
@@ -191,7 +189,7 @@ static void count_blocks(struct g4_run *run, const struct g4_jit_block *block, c
     eu->instruction_budget -= instructions < eu->instruction_budget ? instructions : eu->instruction_budget;
 }
 
-/* Those that have done it go on behind the region, the others stay at its beginning. */
+/* Threads that have executed the loop continue after it, the others stay at its start. */
 static void split_group(struct g4_run *run, const struct g4_op *first, const struct g4_jit_block *block,
                         g4_lanes failed) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
@@ -202,7 +200,7 @@ static void split_group(struct g4_run *run, const struct g4_op *first, const str
     run->split = true;
 }
 
-/* What the code of a region writes where it lies: to be put back if it has gone a way that the handlers would not. */
+/* The old contents of rows that the code of a loop writes in place, to restore them on failure. */
 struct stored_rows {
     uint8_t row[G4_LOOP_STORED_ROWS][PAIR_LANES * sizeof(uint32_t)];
 };
@@ -238,7 +236,7 @@ static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_
             continue;
         }
         memset(room.counts, 0, block->basic_block_count * sizeof *room.counts);
-        if (g4_fpenv_get() & G4_FAILURE_FLAGS) {
+        if (g4_fpenv_get() & (X86_MXCSR_INVALID | X86_MXCSR_OVERFLOW)) {
             g4_fpenv_set(g4_fpenv_eu(run->eu->ctx->options.round_to_nearest));
         }
         save_rows(run->gang, block, pair, &before);

@@ -1,12 +1,15 @@
 /*
- * Kernels as machine code of the host: straight runs of instructions, translated when the kernel is decoded.
+ * Translates kernels to machine code of the host when they are decoded, and runs it.
  *
- * A stretch is instructions in a row that neither jump nor send nor are jumped to.  Its code does for two threads at a
- * time what the fast handlers do for eight with each instruction in turn: the same operations in the same order on the
- * same lanes, but with registers that stay in the host's.  Nothing is stored before the end, or it is put back; when a
- * result might be one that rounding toward zero alone does not give (NaN, infinity, overflow), the handlers do the work
- * from the beginning.  Only on hosts with AVX-512, and where it changes nothing: not for general handlers only, not
- * while debugging, in ALT mode not with roots of -0.
+ * A block is a sequence of instructions that neither jump nor send nor are jump targets (a basic block; messages to the
+ * math unit may be part of it), or a whole loop or branch.  The code of a block executes two threads at a time.  It
+ * does the operations of the fast handlers on the same lanes in the same order, but keeps registers of the gang in
+ * vector registers.  Results are stored at the end, or the old contents are restored on failure: if a result may be
+ * NaN, infinite or overflowed, which rounding toward zero alone does not get right, the handlers execute the whole
+ * block.
+ *
+ * Only on hosts with AVX-512.  Not used if only the general handler may run, while a debugger is attached, or in ALT
+ * mode for square roots of -0.
  */
 #ifndef G4_EU_JIT_H
 #define G4_EU_JIT_H
@@ -14,82 +17,81 @@
 #include "eu/kernel.h"
 #include "eu/run.h"
 
-/* The code of a stretch does all pairs of threads, that of a region one.  A pair has 64 bytes of each register; what it
- * is given is the first byte of its own in register 0, its word of the first mask in struct g4_run, the gang at the
- * same distance, the kernel's constants, and the room of a region.  Returns a bit for each pair for which the handlers
- * have to do it. */
 struct g4_loop_scratch;
+
+/* The code of a block.  A basic block executes all pairs of threads, a loop one pair.  `rows` is the row of the first
+ * pair in R0, `masks` the word of that pair in g4_run.exec, `flags` the gang, offset as the word of that pair is in
+ * each mask.  Returns a bit for each pair for which the handlers must execute the block. */
 typedef uint32_t g4_jit_fn(void *rows, const void *masks, void *flags, const void *constants,
                            struct g4_loop_scratch *room);
 
 enum {
-    G4_SFID_MATH = 1,               /* the shared function whose messages are translated (spec/60 2.1) */
-    G4_FAILURE_FLAGS = 0x01 | 0x08, /* of the host: an operation without a meaning, overflow */
+    G4_SFID_MATH = 1, /* the shared function whose messages are translated */
     G4_LOOP_BLOCKS = 32,
-    G4_LOOP_DEPTH = 6,        /* of loops and branches in each other */
-    G4_LOOP_TURNS = 65536,    /* of its loops, after which the handlers take over */
-    G4_LOOP_SPILLS = 64,      /* rows that find no vector register */
-    G4_LOOP_STORED_ROWS = 32, /* rows that it writes but never reads */
+    G4_LOOP_DEPTH = 6,        /* nested loops and branches */
+    G4_LOOP_TURNS = 65536,    /* iterations after which the handlers take over */
+    G4_LOOP_SPILLS = 64,      /* rows without a vector register */
+    G4_LOOP_STORED_ROWS = 32, /* rows that are written but never read */
 };
 
-/* What the code of a region needs of its own: at first threads counted by block, the masks that loops and branches
- * began with, rows. */
+/* Scratch memory of the code of a loop: executed threads per basic block, the masks at the start of each open loop and
+ * branch, spilled rows. */
 struct g4_loop_scratch {
     uint32_t counts[G4_LOOP_BLOCKS];
     uint16_t masks[G4_LOOP_DEPTH][2];
     _Alignas(64) uint8_t rows[G4_LOOP_SPILLS][64];
 };
 
-/* Instructions of a region that the same threads execute. */
+/* The statistics of a basic block. */
 struct g4_block_cost {
-    uint32_t count, channels, messages; /* of one thread; messages to the math unit */
+    uint32_t count, channels, messages; /* per thread; messages to the math unit */
 };
 
 struct g4_jit_block {
     g4_jit_fn *code;
     const void *constants;
-    size_t start;   /* of the code, in all of it */
-    uint32_t count; /* of ops, the first of which points here */
+    size_t start;   /* offset of its code in the code of the kernel */
+    uint32_t count; /* of ops; the first one points to the block */
     uint32_t last_ip;
-    uint32_t top;               /* registers that a thread must own for its messages */
-    bool ieee_only;             /* not for ALT mode */
-    uint64_t fuel;              /* a thread needs at most */
-    struct g4_block_cost total; /* without flow: all of it */
-    const struct g4_op *loop;   /* its first op; NULL: there is no flow in it */
+    uint32_t top;               /* one more than the highest register that messages read: threads must own them */
+    bool ieee_only;             /* not for threads in ALT mode */
+    uint64_t fuel;              /* maximum number of instructions of a thread */
+    struct g4_block_cost total; /* of a basic block */
+    const struct g4_op *loop;   /* first op of a loop or branch; NULL: a basic block */
     uint32_t basic_block_count;
     struct g4_block_cost *basic_blocks;
-    uint8_t *stored_rows; /* rows, as they lie in the gang, that its code writes before the end */
+    uint8_t *stored_rows; /* rows that the code of a loop writes in place before the end */
     uint32_t stored_row_count;
-    uint32_t failure_score; /* grows when the handlers had to take over; given up when it is too much */
+    uint32_t failure_score; /* grows with each failure; beyond a maximum the block is always interpreted */
 };
 
 struct g4_translation {
-    void *code; /* pages of their own */
+    void *code; /* in pages of its own */
     size_t code_bytes;
     void *constants;
     size_t constants_bytes;
-    struct g4_jit_block *blocks; /* a region's ops may have stretches of their own */
+    struct g4_jit_block *blocks; /* ops inside of a loop may start blocks, too */
     uint32_t count;
-    uint32_t room; /* stretches that there is memory for */
+    uint32_t capacity; /* of blocks */
 };
 
 struct g4_code;
 
-/* Make code of its bytes; false: the host does not let us. */
+/* Copy the code to executable memory; false: the host does not allow it. */
 bool g4_translation_seal(struct g4_translation *translation, const struct g4_code *code,
                          const struct g4_code *constants);
 
-/* Translate what can be; nothing when the host cannot run it, or there is no memory. */
+/* Translate the blocks of a kernel.  Does nothing if the host has no AVX-512 or no memory. */
 void g4_translate(struct g4_kernel *kernel, uint32_t gen);
 void g4_translation_free(struct g4_translation *translation);
-/* The bytes that a translation holds; 0 without one. */
+/* The memory of a translation in bytes; 0 for NULL. */
 size_t g4_translation_memory(const struct g4_translation *translation);
 
-/* Whether threads may go through translated code. */
+/* Whether machine code may run. */
 bool g4_may_run_translated(const struct g4_eu *eu);
 
-/* Run what starts at an op for the group, if that may be: then true, and the group stands behind it, or has been split
- * in those that do and those for which the handlers have to do it. */
+/* Run the block that starts at an op for the group.  False: it may not run now, and nothing has changed.  True: the
+ * group has executed it, or is split into threads that have and threads that are still at its start. */
 bool g4_jit_run(struct g4_run *run, const struct g4_op *first, uint64_t fuel);
 
 #endif

@@ -1,13 +1,14 @@
 /*
- * Loops and branches as machine code (translator.h): a region, from DO to its WHILE or from IF to its ENDIF.
+ * Translates a loop, from DO to its WHILE, or a branch, from IF to its ENDIF, with everything inside.
  *
- * Both threads of a pair go together; the masks say which lanes still take part, and the code leaves a loop or passes
- * over a branch when there are none.  So the masks at the end are those of the beginning, the stacks are as they were,
- * and nothing but registers and flags has changed.  They are stored after the end, but for rows that are never read:
- * those are written where they lie, and who runs the region puts them back when it fails.  Threads are counted at the
- * beginning of each block (r9, from block to block), since a thread without lanes would have jumped.  To make that so,
- * a branch has a break only as its last instruction and directly in the loop, and a region no cont and no instruction
- * that ignores masks.
+ * Both threads of a pair run together.  Masks say which lanes still take part; the code leaves a loop or skips a branch
+ * if none do.  At the end the masks are those of the start, the mask stacks are unchanged, and only registers and flags
+ * have new values.  They are stored at the end, except for rows that are never read: these are written in place, and
+ * the caller restores them on failure.
+ *
+ * Threads are counted at the start of each basic block (R9 has their number), because a thread without lanes would have
+ * jumped.  For the counts to be right, a branch may have a break only as its last instruction and directly inside of a
+ * loop, and there may be no cont and no instruction that ignores masks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,9 @@
 
 #if G4_HAVE_X86_VARIANTS
 
-/* ---- is it one? ---- */
+/* ---- can this code be translated as a loop? ---- */
 
-/* How many ops there are from DO or IF to the matching end; 0: none within reach. */
+/* The number of ops from DO or IF to the matching end; 0: there is none within MAX_OPS. */
 static uint32_t flow_length(const struct g4_op *ops, uint32_t left) {
     int depth = 0;
     for (uint32_t i = 0; i < left && i < MAX_OPS; i++) {
@@ -31,14 +32,14 @@ static uint32_t flow_length(const struct g4_op *ops, uint32_t left) {
     return 0;
 }
 
-static bool uses_one_flag(struct loop *r, const struct g4_op *op) {
+static bool uses_one_flag(struct loop *loop, const struct g4_op *op) {
     if (op->predicate == G4_PRED_NONE && op->cond == G4_COND_NONE) {
         return true;
     }
-    if (r->flag < 0) {
-        r->flag = op->flag;
+    if (loop->flag < 0) {
+        loop->flag = op->flag;
     }
-    return r->flag == op->flag;
+    return loop->flag == op->flag;
 }
 
 static bool is_simple_flow(const struct g4_op *op) {
@@ -46,10 +47,10 @@ static bool is_simple_flow(const struct g4_op *op) {
            !op->nomask && !op->breakpoint && !op->undefined;
 }
 
-static bool can_lower_all(struct loop *r) {
-    for (uint32_t i = 0; i < r->count; i++) {
-        const struct g4_op *const op = &r->ops[i];
-        if (!uses_one_flag(r, op) || !(is_flow(op) ? is_simple_flow(op) : g4_can_lower_in_loop(r->t, op))) {
+static bool can_lower_all(struct loop *loop) {
+    for (uint32_t i = 0; i < loop->count; i++) {
+        const struct g4_op *const op = &loop->ops[i];
+        if (!uses_one_flag(loop, op) || !(is_flow(op) ? is_simple_flow(op) : g4_can_lower_in_loop(loop->t, op))) {
             return false;
         }
     }
@@ -58,63 +59,63 @@ static bool can_lower_all(struct loop *r) {
 
 /* ---- blocks ---- */
 
-/* r9: the threads with lanes in either mask. */
-static void count_threads(struct loop *r, unsigned low, unsigned high) {
-    struct g4_code *const code = &r->t->code;
+/* Emit r9 = the number of threads with lanes in either mask. */
+static void count_threads(struct loop *loop, unsigned low, unsigned high) {
+    struct g4_code *const code = &loop->t->code;
     emit_masks(code, G4_K_OR, K_TEMP, low, high);
     emit_reg_from_mask(code, X86_RAX, K_TEMP);
     emit_alu(code, X86_XOR, X86_R9, X86_R9);
-    emit_alu8_imm(code, X86_CMP, X86_RAX, 1); /* borrows if the byte is 0: then sbb adds 0, else 1 */
+    emit_alu8_imm(code, X86_CMP, X86_RAX, 1); /* borrows if the byte is 0; then sbb adds 0, else 1 */
     emit_alu_imm(code, X86_SBB, X86_R9, -1);
     emit_alu8_imm(code, X86_CMP, X86_AH, 1);
     emit_alu_imm(code, X86_SBB, X86_R9, -1);
 }
 
-/* A new block, to which the threads in r9 come. */
-static bool begin_block(struct loop *r) {
-    if (r->basic_block_count == G4_LOOP_BLOCKS) {
+/* Begin a basic block that the number of threads in r9 executes; false: there are too many blocks. */
+static bool begin_block(struct loop *loop) {
+    if (loop->basic_block_count == G4_LOOP_BLOCKS) {
         return false;
     }
-    const size_t count = offsetof(struct g4_loop_scratch, counts) + sizeof(uint32_t) * r->basic_block_count++;
-    emit_alu_to_memory(&r->t->code, X86_ADD, g4_rm_at(X86_RSI, count), X86_R9);
+    const size_t count = offsetof(struct g4_loop_scratch, counts) + sizeof(uint32_t) * loop->basic_block_count++;
+    emit_alu_to_memory(&loop->t->code, X86_ADD, g4_rm_at(X86_RSI, count), X86_R9);
     return true;
 }
 
-/* One to which those come that have lanes in these masks. */
-static bool begin_block_of(struct loop *r, unsigned low, unsigned high) {
-    count_threads(r, low, high);
-    return begin_block(r);
+/* Begin a basic block that threads with lanes in these masks execute. */
+static bool begin_block_of(struct loop *loop, unsigned low, unsigned high) {
+    count_threads(loop, low, high);
+    return begin_block(loop);
 }
 
-static bool begin_block_of_exec(struct loop *r) {
-    return begin_block_of(r, K_EXEC_0, K_EXEC_1);
+static bool begin_block_of_exec(struct loop *loop) {
+    return begin_block_of(loop, K_EXEC_0, K_EXEC_1);
 }
 
-static void count_op(struct loop *r, const struct g4_op *op) {
-    g4_block_cost_add(&r->basic_blocks[r->basic_block_count - 1], op);
+static void count_op(struct loop *loop, const struct g4_op *op) {
+    g4_block_cost_add(&loop->basic_blocks[loop->basic_block_count - 1], op);
 }
 
 /* ---- masks ---- */
 
-/* What a frame began with. */
+/* The saved mask of a half at the start of a frame. */
 static struct g4_rm saved(int depth, int half) {
     return g4_rm_at(X86_RSI,
                     offsetof(struct g4_loop_scratch, masks) + (2 * (size_t)depth + (size_t)half) * sizeof(uint16_t));
 }
 
-static void save(struct loop *r, int depth, unsigned low, unsigned high) {
-    emit_mask_store(&r->t->code, low, saved(depth, 0));
-    emit_mask_store(&r->t->code, high, saved(depth, 1));
+static void save(struct loop *loop, int depth, unsigned low, unsigned high) {
+    emit_mask_store(&loop->t->code, low, saved(depth, 0));
+    emit_mask_store(&loop->t->code, high, saved(depth, 1));
 }
 
-static void restore(struct loop *r, int depth, unsigned low, unsigned high) {
-    emit_mask_load(&r->t->code, low, saved(depth, 0));
-    emit_mask_load(&r->t->code, high, saved(depth, 1));
+static void restore(struct loop *loop, int depth, unsigned low, unsigned high) {
+    emit_mask_load(&loop->t->code, low, saved(depth, 0));
+    emit_mask_load(&loop->t->code, high, saved(depth, 1));
 }
 
-/* The lanes of a half that pass the predicate; with eight channels none of the second half does (spec/40 9.2). */
-static void passing_lanes(struct loop *r, const struct g4_op *op, int half, unsigned to) {
-    struct g4_code *const code = &r->t->code;
+/* The lanes of a half that pass the predicate.  With eight channels, none of the second half does. */
+static void passing_lanes(struct loop *loop, const struct g4_op *op, int half, unsigned to) {
+    struct g4_code *const code = &loop->t->code;
     const unsigned exec = K_EXEC_0 + (unsigned)half;
     if (half == 1 && op->exec_size <= 8) {
         emit_masks(code, G4_K_XOR, to, to, to);
@@ -125,42 +126,43 @@ static void passing_lanes(struct loop *r, const struct g4_op *op, int half, unsi
     }
 }
 
-static void keep_passing_lanes(struct loop *r, const struct g4_op *op) {
-    passing_lanes(r, op, 0, K_EXEC_0);
-    passing_lanes(r, op, 1, K_EXEC_1);
+static void keep_passing_lanes(struct loop *loop, const struct g4_op *op) {
+    passing_lanes(loop, op, 0, K_EXEC_0);
+    passing_lanes(loop, op, 1, K_EXEC_1);
 }
 
-/* Jump if neither mask has a lane. */
-static size_t jump_if_none_of(struct loop *r, unsigned low, unsigned high) {
-    emit_kortest(&r->t->code, low, high);
-    return emit_jump(&r->t->code, X86_JZ);
+/* Emit a jump that is taken if neither mask has a lane. */
+static size_t jump_if_none_of(struct loop *loop, unsigned low, unsigned high) {
+    emit_kortest(&loop->t->code, low, high);
+    return emit_jump(&loop->t->code, X86_JZ);
 }
 
-static size_t jump_if_none(struct loop *r) {
-    return jump_if_none_of(r, K_EXEC_0, K_EXEC_1);
+static size_t jump_if_none(struct loop *loop) {
+    return jump_if_none_of(loop, K_EXEC_0, K_EXEC_1);
 }
 
 /* ---- flow ---- */
 
-static struct frame *innermost(struct loop *r) {
-    return &r->frame[r->depth - 1];
+static struct frame *innermost(struct loop *loop) {
+    return &loop->frame[loop->depth - 1];
 }
 
-static bool push_frame(struct loop *r, uint32_t at) {
-    if (r->depth == G4_LOOP_DEPTH) {
+static bool push_frame(struct loop *loop, uint32_t at) {
+    if (loop->depth == G4_LOOP_DEPTH) {
         return false;
     }
-    r->frame[r->depth] = (struct frame){.begin = at, .end = at + flow_length(r->ops + at, r->count - at) - 1};
-    save(r, r->depth++, K_EXEC_0, K_EXEC_1);
-    return r->frame[r->depth - 1].end > at;
+    loop->frame[loop->depth] =
+        (struct frame){.begin = at, .end = at + flow_length(loop->ops + at, loop->count - at) - 1};
+    save(loop, loop->depth++, K_EXEC_0, K_EXEC_1);
+    return loop->frame[loop->depth - 1].end > at;
 }
 
-static void pop_frame(struct loop *r) {
-    const struct frame *const frame = innermost(r);
+static void pop_frame(struct loop *loop) {
+    const struct frame *const frame = innermost(loop);
     for (int i = 0; i < frame->exit_count; i++) {
-        patch_jump(&r->t->code, frame->exits[i]);
+        patch_jump(&loop->t->code, frame->exits[i]);
     }
-    restore(r, --r->depth, K_EXEC_0, K_EXEC_1);
+    restore(loop, --loop->depth, K_EXEC_0, K_EXEC_1);
 }
 
 static bool add_exit(struct frame *frame, size_t jump) {
@@ -171,123 +173,126 @@ static bool add_exit(struct frame *frame, size_t jump) {
     return true;
 }
 
-static uint32_t ip_after(const struct loop *r, uint32_t at) {
-    return r->ops[at].next;
+static uint32_t ip_after(const struct loop *loop, uint32_t at) {
+    return loop->ops[at].next;
 }
 
-static bool flow_do(struct loop *r, uint32_t at) {
-    count_op(r, &r->ops[at]);
-    if (!push_frame(r, at) || r->ops[innermost(r)->end].opcode != G4_OPCODE_WHILE) {
+static bool flow_do(struct loop *loop, uint32_t at) {
+    count_op(loop, &loop->ops[at]);
+    if (!push_frame(loop, at) || loop->ops[innermost(loop)->end].opcode != G4_OPCODE_WHILE) {
         return false;
     }
-    innermost(r)->top = r->t->code.size;
-    return begin_block(r);
+    innermost(loop)->top = loop->t->code.size;
+    return begin_block(loop);
 }
 
-static bool flow_while(struct loop *r, uint32_t at) {
-    const struct g4_op *const op = &r->ops[at];
-    struct g4_code *const code = &r->t->code;
-    struct frame *const frame = innermost(r);
+static bool flow_while(struct loop *loop, uint32_t at) {
+    const struct g4_op *const op = &loop->ops[at];
+    struct g4_code *const code = &loop->t->code;
+    struct frame *const frame = innermost(loop);
 
-    if (r->ops[frame->begin].opcode != G4_OPCODE_DO || op->target != ip_after(r, frame->begin) ||
-        r->failure_count == MAX_EXITS) {
+    if (loop->ops[frame->begin].opcode != G4_OPCODE_DO || op->target != ip_after(loop, frame->begin) ||
+        loop->failure_count == MAX_EXITS) {
         return false;
     }
-    count_op(r, op);
-    keep_passing_lanes(r, op);
-    if (!add_exit(frame, jump_if_none(r))) {
+    count_op(loop, op);
+    keep_passing_lanes(loop, op);
+    if (!add_exit(frame, jump_if_none(loop))) {
         return false;
     }
-    count_threads(r, K_EXEC_0, K_EXEC_1);
+    count_threads(loop, K_EXEC_0, K_EXEC_1);
     emit_inc(code, X86_R11);
     emit_alu_imm(code, X86_CMP, X86_R11, G4_LOOP_TURNS);
     emit_jump_to(code, X86_JNA, frame->top);
-    r->failures[r->failure_count++] = emit_jump(code, X86_JMP);
-    pop_frame(r);
-    return begin_block_of_exec(r);
+    loop->failures[loop->failure_count++] = emit_jump(code, X86_JMP);
+    pop_frame(loop);
+    return begin_block_of_exec(loop);
 }
 
-/* Dead threads pass over the ENDIF, having popped, or stop at it. */
-static bool else_passes_over(const struct loop *r, const struct frame *frame) {
-    return r->ops[frame->other].pop == 1 && r->ops[frame->other].target == ip_after(r, frame->end);
+/* Threads without lanes jump past the ENDIF and pop the mask stack. */
+static bool else_passes_over(const struct loop *loop, const struct frame *frame) {
+    return loop->ops[frame->other].pop == 1 && loop->ops[frame->other].target == ip_after(loop, frame->end);
 }
 
-static bool else_stops_at(const struct loop *r, const struct frame *frame) {
-    return r->ops[frame->other].pop == 0 && r->ops[frame->other].target == r->ops[frame->end].ip;
+/* Threads without lanes jump to the ENDIF. */
+static bool else_stops_at(const struct loop *loop, const struct frame *frame) {
+    return loop->ops[frame->other].pop == 0 && loop->ops[frame->other].target == loop->ops[frame->end].ip;
 }
 
-/* Threads without lanes execute the ENDIF, too. */
-static bool dead_threads_end(const struct loop *r, const struct frame *branch) {
-    return branch->other ? else_stops_at(r, branch) : r->ops[branch->begin].opcode == G4_OPCODE_IF;
+/* Threads without lanes execute the ENDIF. */
+static bool dead_threads_end(const struct loop *loop, const struct frame *branch) {
+    return branch->other ? else_stops_at(loop, branch) : loop->ops[branch->begin].opcode == G4_OPCODE_IF;
 }
 
-/* At the end of a branch that lies directly in a loop: all lanes of the branch leave the loop.  What is saved of the
- * branch's beginning are the lanes that stay, and threads that have some go on to the branch's end. */
-static bool break_from_branch(struct loop *r, uint32_t at) {
-    const struct g4_op *const op = &r->ops[at];
-    struct g4_code *const code = &r->t->code;
-    struct frame *const branch = innermost(r);
-    struct frame *const outer = r->depth > 1 ? branch - 1 : NULL;
+/* A break at the end of a branch that is directly inside of a loop: all lanes of the branch leave the loop.  The lanes
+ * that stay replace the saved masks of the branch; their threads continue at its end. */
+static bool break_from_branch(struct loop *loop, uint32_t at) {
+    const struct g4_op *const op = &loop->ops[at];
+    struct g4_code *const code = &loop->t->code;
+    struct frame *const branch = innermost(loop);
+    struct frame *const outer = loop->depth > 1 ? branch - 1 : NULL;
 
-    if (!outer || r->ops[outer->begin].opcode != G4_OPCODE_DO || op->pop != 1 || op->predicate != G4_PRED_NONE ||
-        op->target != ip_after(r, outer->end) || (at + 1 != branch->end && at + 1 != branch->other)) {
+    if (!outer || loop->ops[outer->begin].opcode != G4_OPCODE_DO || op->pop != 1 || op->predicate != G4_PRED_NONE ||
+        op->target != ip_after(loop, outer->end) || (at + 1 != branch->end && at + 1 != branch->other)) {
         return false;
     }
-    count_op(r, op);
-    restore(r, r->depth - 1, K_LANES, K_BITS);
+    count_op(loop, op);
+    restore(loop, loop->depth - 1, K_LANES, K_BITS);
     emit_masks(code, G4_K_ANDN, K_LANES, K_EXEC_0, K_LANES);
     if (op->exec_size > 8) {
         emit_masks(code, G4_K_ANDN, K_BITS, K_EXEC_1, K_BITS);
     }
-    save(r, r->depth - 1, K_LANES, K_BITS);
+    save(loop, loop->depth - 1, K_LANES, K_BITS);
     emit_masks(code, G4_K_OR, K_LANES, K_LANES, K_BITS);
-    if (!add_exit(outer, jump_if_none_of(r, K_LANES, K_LANES))) {
+    if (!add_exit(outer, jump_if_none_of(loop, K_LANES, K_LANES))) {
         return false;
     }
-    if (at + 1 == branch->end && !dead_threads_end(r, branch)) { /* those of the branch that stay come to its end */
-        whole_threads(r->t);
+    if (at + 1 == branch->end &&
+        !dead_threads_end(loop, branch)) { /* threads with lanes that stay reach the end of the branch */
+        whole_threads(loop->t);
         emit_masks(code, G4_K_AND, K_LANES, K_LANES, K_TEMP);
-        return begin_block_of(r, K_LANES, K_LANES);
+        return begin_block_of(loop, K_LANES, K_LANES);
     }
     return true;
 }
 
-static bool flow_break(struct loop *r, uint32_t at) {
-    const struct g4_op *const op = &r->ops[at];
-    struct g4_code *const code = &r->t->code;
-    struct frame *const frame = innermost(r);
+static bool flow_break(struct loop *loop, uint32_t at) {
+    const struct g4_op *const op = &loop->ops[at];
+    struct g4_code *const code = &loop->t->code;
+    struct frame *const frame = innermost(loop);
 
-    if (r->ops[frame->begin].opcode != G4_OPCODE_DO) {
-        return break_from_branch(r, at);
+    if (loop->ops[frame->begin].opcode != G4_OPCODE_DO) {
+        return break_from_branch(loop, at);
     }
-    if (op->pop != 0 || op->target != ip_after(r, frame->end)) {
+    if (op->pop != 0 || op->target != ip_after(loop, frame->end)) {
         return false;
     }
-    count_op(r, op);
-    passing_lanes(r, op, 0, K_LANES);
-    passing_lanes(r, op, 1, K_BITS);
-    const size_t no_lanes = jump_if_none_of(r, K_LANES, K_BITS); /* as most of the time: nothing depends on it then */
+    count_op(loop, op);
+    passing_lanes(loop, op, 0, K_LANES);
+    passing_lanes(loop, op, 1, K_BITS);
+    const size_t no_lanes =
+        jump_if_none_of(loop, K_LANES, K_BITS); /* the common case, without a dependency on the masks */
     emit_masks(code, G4_K_ANDN, K_EXEC_0, K_LANES, K_EXEC_0);
     emit_masks(code, G4_K_ANDN, K_EXEC_1, K_BITS, K_EXEC_1);
-    if (!add_exit(frame, jump_if_none(r))) {
+    if (!add_exit(frame, jump_if_none(loop))) {
         return false;
     }
-    count_threads(r, K_EXEC_0, K_EXEC_1);
+    count_threads(loop, K_EXEC_0, K_EXEC_1);
     patch_jump(code, no_lanes);
-    return begin_block(r);
+    return begin_block(loop);
 }
 
-static bool flow_if(struct loop *r, uint32_t at) {
-    const struct g4_op *const op = &r->ops[at];
+static bool flow_if(struct loop *loop, uint32_t at) {
+    const struct g4_op *const op = &loop->ops[at];
 
-    count_op(r, op);
-    if (!push_frame(r, at)) {
+    count_op(loop, op);
+    if (!push_frame(loop, at)) {
         return false;
     }
-    struct frame *const frame = innermost(r);
+    struct frame *const frame = innermost(loop);
     int depth = 0;
     for (uint32_t i = at + 1; i < frame->end; i++) {
-        const struct g4_op *const inner = &r->ops[i];
+        const struct g4_op *const inner = &loop->ops[i];
         depth += g4_op_opens(inner) - g4_op_closes(inner);
         if (is_flow(inner) && inner->opcode == G4_OPCODE_ELSE && depth == 0) {
             if (frame->other) {
@@ -297,88 +302,88 @@ static bool flow_if(struct loop *r, uint32_t at) {
         }
     }
     const bool iff = op->opcode == G4_OPCODE_IFF;
-    const uint32_t dead_go_to = frame->other ? r->ops[frame->other].ip
-                                : iff        ? ip_after(r, frame->end)
-                                             : r->ops[frame->end].ip;
-    if (op->target != dead_go_to || (iff && frame->other) || r->ops[frame->end].opcode != G4_OPCODE_ENDIF) {
+    const uint32_t dead_go_to = frame->other ? loop->ops[frame->other].ip
+                                : iff        ? ip_after(loop, frame->end)
+                                             : loop->ops[frame->end].ip;
+    if (op->target != dead_go_to || (iff && frame->other) || loop->ops[frame->end].opcode != G4_OPCODE_ENDIF) {
         return false;
     }
-    keep_passing_lanes(r, op);
-    frame->to_other = jump_if_none(r);
-    return begin_block_of_exec(r);
+    keep_passing_lanes(loop, op);
+    frame->to_other = jump_if_none(loop);
+    return begin_block_of_exec(loop);
 }
 
-static bool flow_else(struct loop *r, uint32_t at) {
-    struct g4_code *const code = &r->t->code;
-    struct frame *const frame = innermost(r);
+static bool flow_else(struct loop *loop, uint32_t at) {
+    struct g4_code *const code = &loop->t->code;
+    struct frame *const frame = innermost(loop);
 
-    if (!is_if(&r->ops[frame->begin]) || frame->other != at ||
-        !(else_passes_over(r, frame) || else_stops_at(r, frame))) {
+    if (!is_if(&loop->ops[frame->begin]) || frame->other != at ||
+        !(else_passes_over(loop, frame) || else_stops_at(loop, frame))) {
         return false;
     }
     patch_jump(code, frame->to_other);
-    restore(r, r->depth - 1, K_LANES, K_BITS);
-    if (!begin_block_of(r, K_LANES, K_BITS)) {
+    restore(loop, loop->depth - 1, K_LANES, K_BITS);
+    if (!begin_block_of(loop, K_LANES, K_BITS)) {
         return false;
     }
-    count_op(r, &r->ops[at]);
+    count_op(loop, &loop->ops[at]);
     emit_masks(code, G4_K_ANDN, K_EXEC_0, K_EXEC_0, K_LANES);
     emit_masks(code, G4_K_ANDN, K_EXEC_1, K_EXEC_1, K_BITS);
-    return add_exit(frame, jump_if_none(r)) && begin_block_of_exec(r);
+    return add_exit(frame, jump_if_none(loop)) && begin_block_of_exec(loop);
 }
 
-static bool flow_endif(struct loop *r, uint32_t at) {
-    struct frame *const frame = innermost(r);
-    const struct g4_op *const begin = &r->ops[frame->begin];
+static bool flow_endif(struct loop *loop, uint32_t at) {
+    struct frame *const frame = innermost(loop);
+    const struct g4_op *const begin = &loop->ops[frame->begin];
 
     if (!is_if(begin)) {
         return false;
     }
-    const bool all = dead_threads_end(r, frame);
+    const bool all = dead_threads_end(loop, frame);
     if (!all) {
-        count_op(r, &r->ops[at]);
+        count_op(loop, &loop->ops[at]);
     }
     if (!frame->other) {
-        patch_jump(&r->t->code, frame->to_other);
+        patch_jump(&loop->t->code, frame->to_other);
     }
-    pop_frame(r);
-    if (!begin_block_of_exec(r)) {
+    pop_frame(loop);
+    if (!begin_block_of_exec(loop)) {
         return false;
     }
     if (all) {
-        count_op(r, &r->ops[at]);
+        count_op(loop, &loop->ops[at]);
     }
     return true;
 }
 
-static bool flow(struct loop *r, uint32_t at) {
-    const unsigned opcode = r->ops[at].opcode;
-    if (r->depth == 0 && at != 0) {
+static bool flow(struct loop *loop, uint32_t at) {
+    const unsigned opcode = loop->ops[at].opcode;
+    if (loop->depth == 0 && at != 0) {
         return false;
     }
     switch (opcode) {
     case G4_OPCODE_DO:
-        return flow_do(r, at);
+        return flow_do(loop, at);
     case G4_OPCODE_WHILE:
-        return flow_while(r, at);
+        return flow_while(loop, at);
     case G4_OPCODE_BREAK:
-        return flow_break(r, at);
+        return flow_break(loop, at);
     case G4_OPCODE_IF:
     case G4_OPCODE_IFF:
-        return flow_if(r, at);
+        return flow_if(loop, at);
     case G4_OPCODE_ELSE:
-        return flow_else(r, at);
+        return flow_else(loop, at);
     case G4_OPCODE_ENDIF:
-        return flow_endif(r, at);
+        return flow_endif(loop, at);
     default:
         return false;
     }
 }
 
-/* ---- the whole ---- */
+/* ---- entry and exit ---- */
 
-static void enter(struct loop *r) {
-    struct g4_code *const code = &r->t->code;
+static void enter(struct loop *loop) {
+    struct g4_code *const code = &loop->t->code;
 
     emit_mask_load(code, K_EXEC_0, g4_rm_at(X86_RSI, 0));
     emit_mask_load(code, K_EXEC_1, g4_rm_at(X86_RSI, sizeof(g4_lanes)));
@@ -386,80 +391,80 @@ static void enter(struct loop *r) {
     emit_mov64(code, X86_RSI, X86_R8);
     emit_masks(code, G4_K_XOR, K_FAILED, K_FAILED, K_FAILED);
     emit_evex(code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
-    if (r->flag >= 0) {
-        emit_mask_load(code, K_FLAG_0, flag_in_memory((unsigned)r->flag, 0));
-        emit_mask_load(code, K_FLAG_1, flag_in_memory((unsigned)r->flag, 1));
+    if (loop->flag >= 0) {
+        emit_mask_load(code, K_FLAG_0, flag_in_memory((unsigned)loop->flag, 0));
+        emit_mask_load(code, K_FLAG_1, flag_in_memory((unsigned)loop->flag, 1));
     }
-    g4_loop_load(r);
+    g4_loop_load(loop);
 }
 
 enum {
-    BELOW_STACK = -8, /* from rsp: the red zone of the calling convention */
+    BELOW_STACK = -8, /* offset from rsp: in the red zone of the calling convention */
 };
 
-static void leave(struct loop *r) {
-    struct g4_code *const code = &r->t->code;
+static void leave(struct loop *loop) {
+    struct g4_code *const code = &loop->t->code;
 
     emit_kortest(code, K_FAILED, K_FAILED);
     const size_t lanes_failed = emit_jump(code, X86_JNZ);
     emit_stmxcsr_stack(code, BELOW_STACK);
-    emit_test_stack(code, BELOW_STACK, G4_FAILURE_FLAGS);
+    emit_test_stack(code, BELOW_STACK, X86_MXCSR_INVALID | X86_MXCSR_OVERFLOW);
     const size_t flags_raised = emit_jump(code, X86_JNZ);
-    g4_loop_store(r);
-    if (r->flag >= 0) {
-        emit_mask_store(code, K_FLAG_0, flag_in_memory((unsigned)r->flag, 0));
-        emit_mask_store(code, K_FLAG_1, flag_in_memory((unsigned)r->flag, 1));
+    g4_loop_store(loop);
+    if (loop->flag >= 0) {
+        emit_mask_store(code, K_FLAG_0, flag_in_memory((unsigned)loop->flag, 0));
+        emit_mask_store(code, K_FLAG_1, flag_in_memory((unsigned)loop->flag, 1));
     }
     emit_return(code, 0);
     patch_jump(code, lanes_failed);
     patch_jump(code, flags_raised);
-    for (int i = 0; i < r->failure_count; i++) {
-        patch_jump(code, r->failures[i]);
+    for (int i = 0; i < loop->failure_count; i++) {
+        patch_jump(code, loop->failures[i]);
     }
     emit_return(code, 1);
 }
 
 bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_jit_block *block) {
-    struct loop loop = {.t = t, .ops = ops, .count = flow_length(ops, left), .flag = -1};
-    struct loop *const r = &loop;
+    struct loop state = {.t = t, .ops = ops, .count = flow_length(ops, left), .flag = -1};
+    struct loop *const loop = &state;
     uint8_t stored_rows[ROWS];
 
-    if (r->count == 0 || !can_lower_all(r)) {
+    if (loop->count == 0 || !can_lower_all(loop)) {
         return false;
     }
     t->loop = true;
-    if (!g4_loop_allocate(r)) {
+    if (!g4_loop_allocate(loop)) {
         return false;
     }
-    enter(r);
-    if (!begin_block_of_exec(r)) {
+    enter(loop);
+    if (!begin_block_of_exec(loop)) {
         return false;
     }
-    for (uint32_t i = 0; i < r->count; i++) {
+    for (uint32_t i = 0; i < loop->count; i++) {
         if (is_flow(&ops[i])) {
-            if (!flow(r, i)) {
+            if (!flow(loop, i)) {
                 return false;
             }
         } else {
-            count_op(r, &ops[i]);
+            count_op(loop, &ops[i]);
             if (!g4_lower_op(t, &ops[i])) {
                 return false;
             }
         }
     }
-    leave(r);
-    const uint32_t stored_row_count = g4_loop_stored_rows(r, stored_rows);
+    leave(loop);
+    const uint32_t stored_row_count = g4_loop_stored_rows(loop, stored_rows);
     if (stored_row_count > G4_LOOP_STORED_ROWS) {
         return false;
     }
-    *block = (struct g4_jit_block){.count = r->count,
-                                   .last_ip = ops[r->count - 1].ip,
-                                   .fuel = (uint64_t)r->count * (G4_LOOP_TURNS + 2),
+    *block = (struct g4_jit_block){.count = loop->count,
+                                   .last_ip = ops[loop->count - 1].ip,
+                                   .fuel = (uint64_t)loop->count * (G4_LOOP_TURNS + 2),
                                    .loop = ops,
                                    .top = t->s.top,
                                    .ieee_only = t->s.ieee_only,
-                                   .basic_block_count = r->basic_block_count,
-                                   .basic_blocks = malloc(r->basic_block_count * sizeof *r->basic_blocks),
+                                   .basic_block_count = loop->basic_block_count,
+                                   .basic_blocks = malloc(loop->basic_block_count * sizeof *loop->basic_blocks),
                                    .stored_rows = malloc(stored_row_count + 1),
                                    .stored_row_count = stored_row_count};
     if (!block->basic_blocks || !block->stored_rows) {
@@ -468,7 +473,7 @@ bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left,
         *block = (struct g4_jit_block){0};
         return false;
     }
-    memcpy(block->basic_blocks, r->basic_blocks, r->basic_block_count * sizeof *r->basic_blocks);
+    memcpy(block->basic_blocks, loop->basic_blocks, loop->basic_block_count * sizeof *loop->basic_blocks);
     memcpy(block->stored_rows, stored_rows, stored_row_count);
     return true;
 }

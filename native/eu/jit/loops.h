@@ -1,5 +1,5 @@
 /*
- * A region while it is translated: what the flow of it (region.c) and its registers (region_registers.c) share.
+ * The state of a loop during its translation: control flow (loops.c) and register allocation (registers.c).
  */
 #ifndef G4_EU_JIT_LOOPS_H
 #define G4_EU_JIT_LOOPS_H
@@ -13,16 +13,16 @@ enum {
     MAX_COPIES = 64,
 };
 
-/* A loop or branch that is open. */
+/* An open loop or branch. */
 struct frame {
     uint32_t begin, end, other; /* ops; `other`: the ELSE, or 0 */
-    size_t top;                 /* code of a loop's first instruction */
+    size_t top;                 /* code position of the first instruction of a loop */
     size_t exits[MAX_EXITS];
     int exit_count;
-    size_t to_other; /* jump from IF */
+    size_t to_other; /* the jump of an IF to its ELSE or ENDIF */
 };
 
-/* One dword of each thread that instructions want in all lanes. */
+/* One dword of each thread that instructions read in all lanes. */
 struct element {
     uint8_t row, dword;
     bool floats;
@@ -35,16 +35,16 @@ struct loop {
     uint32_t count;
     uint32_t basic_block_count;
     struct g4_block_cost basic_blocks[G4_LOOP_BLOCKS];
-    int flag; /* the one that is used, or -1 */
+    int flag; /* flag register that is used; -1: none */
     struct frame frame[G4_LOOP_DEPTH];
     int depth;
     size_t failures[MAX_EXITS];
     int failure_count;
 
-    /* what it does with registers */
+    /* use of registers */
     bool read[ROWS], written[ROWS], floats[ROWS], may_be_nan[ROWS];
-    bool exposed[ROWS];    /* read in lanes that may still have what they had before the region */
-    uint8_t covered[ROWS]; /* bit h: the lanes of half h have been written */
+    bool exposed[ROWS];    /* read in lanes that may not have been written since the start */
+    uint8_t covered[ROWS]; /* bit h: all lanes of half h have been written */
     uint32_t score[ROWS];
     struct element elements[MAX_ELEMENTS];
     int element_count;
@@ -60,13 +60,13 @@ static inline bool is_flow(const struct g4_op *op) {
     return op->handler == G4_HANDLER_FLOW;
 }
 
-/* Hand out vector registers; false: there is not enough room for its rows. */
-bool g4_loop_allocate(struct loop *r);
-/* Its rows and elements from the gang; where they must be numbers, they are looked at. */
-void g4_loop_load(struct loop *r);
-/* What it has written, back to the gang. */
-void g4_loop_store(struct loop *r);
-/* Rows that are only written are stored where they belong; which ones, and how many. */
-uint32_t g4_loop_stored_rows(const struct loop *r, uint8_t rows[ROWS]);
+/* Allocate vector registers; false: too many rows have to be spilled. */
+bool g4_loop_allocate(struct loop *loop);
+/* Emit loads of all rows and elements of the loop, and check those that must not be NaN or infinite. */
+void g4_loop_load(struct loop *loop);
+/* Emit stores of all rows that the loop has written. */
+void g4_loop_store(struct loop *loop);
+/* List the rows that are written but never read, which are stored in place; returns their number. */
+uint32_t g4_loop_stored_rows(const struct loop *loop, uint8_t rows[ROWS]);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Translation of single instructions: floats, integers, moves; and what an instruction touches (translator.h).
+ * Translates single instructions on floats and integers, and finds the rows that an instruction reads and writes.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static bool lower_float_binary(struct translator *t, const struct g4_op *op) {
     return true;
 }
 
-/* Comparisons with NaN are what they are, but in cmpn, where src1 must be none. */
+/* The host compares NaN as cmp does; for cmpn, src1 must not be NaN. */
 static bool lower_float_compare(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
         const unsigned a = float_source(t, op, 0, part, TEMP_A, false);
@@ -32,7 +32,7 @@ static bool lower_float_compare(struct translator *t, const struct g4_op *op) {
     return true;
 }
 
-/* The product with one flushes denormals. */
+/* Flush denormals by a product with one. */
 static void flushed(struct translator *t, unsigned to, unsigned from, unsigned lanes) {
     emit_evex(&t->code, G4_X_MULPS, to, from, all(t, 0x3f800000), lanes, G4_ZERO);
 }
@@ -61,7 +61,7 @@ static bool lower_float_unary(struct translator *t, const struct g4_op *op) {
     return true;
 }
 
-/* rndz: the integer below, and a flag where it is one short (spec/40 10). */
+/* rndz: the next lower integer, and a flag where 1 must be added to it. */
 static bool lower_round_to_zero(struct translator *t, const struct g4_op *op) {
     struct g4_op plain = *op;
     plain.cond = G4_COND_NONE;
@@ -86,7 +86,7 @@ static bool lower_select(struct translator *t, const struct g4_op *op, bool floa
     for (int part = 0; part < op->parts; part++) {
         const unsigned a = floats ? float_source(t, op, 0, part, TEMP_A, true) : int_source(t, op, 0, part, TEMP_A);
         const unsigned b = floats ? float_source(t, op, 1, part, TEMP_B, true) : int_source(t, op, 1, part, TEMP_B);
-        const unsigned chosen = lanes_of(t, op, part, true); /* K_LANES, as there is a predicate */
+        const unsigned chosen = lanes_of(t, op, part, true); /* K_LANES, because there is a predicate */
         emit_evex(&t->code, G4_X_BLEND, TEMP_RESULT, b, g4_rm_reg(a), chosen, G4_MERGE);
         const unsigned lanes = lanes_of(t, op, part, false);
         if (floats) {
@@ -221,7 +221,7 @@ static bool can_convert(const struct g4_op *op) {
     }
 }
 
-/* The condition of a float that becomes an integer, which the integer decides. */
+/* Whether a float becomes an integer and a condition tests the integer. */
 static bool has_integer_condition(const struct g4_op *op) {
     return op->cond != G4_COND_NONE && op->dst.type != G4_TYPE_F && op->handler >> 8 != G4_TABLE_INT &&
            !g4_op_compares(op);
@@ -247,7 +247,7 @@ static bool can_lower(const struct g4_op *op) {
     return true;
 }
 
-/* ---- flags from a number ---- */
+/* ---- moves to flags ---- */
 
 static bool moves_flags(const struct g4_op *op) {
     return op->opcode == G4_OPCODE_MOV && op->handler >> 8 == G4_TABLE_INT && op->dst.kind == G4_KIND_ARF &&
@@ -257,7 +257,7 @@ static bool moves_flags(const struct g4_op *op) {
            op->out.convert == G4_CONVERT_NONE && op->in[0].invert == 0 && op->in[0].minus == 0 && !op->align16;
 }
 
-/* All bytes of the threads whose first channel runs. */
+/* A mask with all lanes of the threads whose channel 0 is enabled. */
 static unsigned threads_of_first_channel(struct translator *t, const struct g4_op *op) {
     if (op->nomask) {
         return K_GROUP;
@@ -320,7 +320,7 @@ bool g4_lower_op(struct translator *t, const struct g4_op *op) {
     }
 }
 
-/* ---- what an instruction touches ---- */
+/* ---- rows of an instruction ---- */
 
 static void touch_in(struct g4_op_rows *rows, unsigned half, unsigned row, bool single, unsigned element, bool floats) {
     const int i = rows->ins++;

@@ -1,5 +1,5 @@
 /*
- * Translation of what keeps more than single precision until the end: accumulators, line and pln, dot products.
+ * Translates operations that keep more than single precision until the end: accumulators, line and pln, dot products.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ static unsigned acc_of(const struct g4_op *op, int part) {
 
 /* ---- double precision: line, pln, dot products ---- */
 
-/* Both threads' floats as doubles. */
+/* Convert the floats of both threads to doubles. */
 static void widen(struct translator *t, struct vreg_pair to, unsigned from, unsigned lanes) {
     emit_evex_imm(&t->code, G4_X_HIGH_HALF, from, 0, g4_rm_reg(to.high), 0, G4_MERGE, 1);
     emit_evex(&t->code, G4_X_WIDEN, to.low, 0, g4_rm_reg(from), lanes, G4_ZERO);
@@ -39,7 +39,7 @@ static void wide_binary(struct translator *t, enum g4_form form, struct vreg_pai
     emit_evex(&t->code, form, to.high, a.high, g4_rm_reg(b.high), K_HIGH, G4_ZERO);
 }
 
-/* The accumulator gets what the lanes of all threads of the group have, whatever the masks say. */
+/* Write the accumulator in all lanes of the threads of the group; masks do not apply. */
 static void accumulate(struct translator *t, const struct g4_op *op, int part, struct vreg_pair from) {
     const unsigned low = sum_of(t, acc_of(op, part), 0);
     const unsigned high = sum_of(t, acc_of(op, part), 1);
@@ -49,14 +49,14 @@ static void accumulate(struct translator *t, const struct g4_op *op, int part, s
     t->s.vregs[low].dirty = t->s.vregs[high].dirty = true;
 }
 
-/* The lanes that double arithmetic is done for; K_HIGH has those of the second thread. */
+/* The lanes of arithmetic in doubles.  K_HIGH receives those of the second thread. */
 static unsigned wide_lanes(struct translator *t, const struct g4_op *op, int part) {
     const unsigned lanes = op->acc_write ? (unsigned)K_GROUP : lanes_of(t, op, part, true);
     emit_mask_high(&t->code, K_HIGH, lanes);
     return lanes;
 }
 
-/* To TEMP_RESULT, which must have no NaN. */
+/* Narrow the result to TEMP_RESULT, which must not be NaN, and finish it. */
 static void finish_wide(struct translator *t, const struct g4_op *op, int part, struct vreg_pair from, unsigned lanes) {
     emit_evex(&t->code, G4_X_NARROW, TEMP_RESULT, 0, g4_rm_reg(from.low), lanes, G4_ZERO);
     emit_evex(&t->code, G4_X_NARROW, TEMP_3, 0, g4_rm_reg(from.high), K_HIGH, G4_ZERO);
@@ -73,7 +73,7 @@ static void finish_wide(struct translator *t, const struct g4_op *op, int part, 
 static const struct vreg_pair first = {TEMP_0, TEMP_1};
 static const struct vreg_pair second = {TEMP_2, TEMP_3};
 
-/* A dword of a plane, which the kernel must not have written in this stretch, as doubles. */
+/* Load a dword of a plane equation as doubles.  The block must not have written its row. */
 static void plane(struct translator *t, const struct g4_op *op, int part, unsigned byte, struct vreg_pair to,
                   unsigned lanes) {
     struct g4_rm from = g4_row_in_memory(op->in[0].reg[part], byte & 31);
@@ -114,7 +114,7 @@ static bool lower_plane(struct translator *t, const struct g4_op *op) {
     return true;
 }
 
-/* add and mul that accumulate, mac. */
+/* mac, and add and mul that write the accumulator. */
 static bool lower_accumulate(struct translator *t, const struct g4_op *op) {
     if (t->loop) {
         return false;
@@ -135,13 +135,13 @@ static bool lower_accumulate(struct translator *t, const struct g4_op *op) {
     return true;
 }
 
-/* The same element of each group of four. */
+/* One element of each 4-tuple, in all channels of the tuple. */
 static void tuple(struct translator *t, struct vreg_pair to, struct vreg_pair from, unsigned element) {
     emit_evex_imm(&t->code, G4_X_PERMUTE_PD, to.low, 0, g4_rm_reg(from.low), 0, G4_MERGE, element * 0x55u);
     emit_evex_imm(&t->code, G4_X_PERMUTE_PD, to.high, 0, g4_rm_reg(from.high), 0, G4_MERGE, element * 0x55u);
 }
 
-/* Products left to right (spec/40 4.3).  All lanes take part whose threads run; who is not enabled is not stored. */
+/* Sums of products from left to right.  Disabled lanes of running threads take part, but are not stored. */
 static bool lower_dot(struct translator *t, const struct g4_op *op) {
     const struct vreg_pair sum = {TEMP_A, TEMP_B};
     const unsigned products = op->opcode == G4_OPCODE_DP2 ? 2 : op->opcode == G4_OPCODE_DP4 ? 4 : 3;
@@ -155,11 +155,11 @@ static bool lower_dot(struct translator *t, const struct g4_op *op) {
     widen(t, second, x, K_GROUP);
     widen(t, first, y, K_GROUP);
     wide_binary(t, G4_X_MULPD, second, second, first, K_GROUP);
-    if (op->opcode == G4_OPCODE_DPH) { /* y's last, before the room is wanted */
+    if (op->opcode == G4_OPCODE_DPH) { /* the last element of y, before its register is reused */
         emit_evex_imm(&t->code, G4_X_PERMUTE_PD, first.low, 0, g4_rm_reg(first.low), 0, G4_MERGE, 0xff);
         emit_evex_imm(&t->code, G4_X_PERMUTE_PD, first.high, 0, g4_rm_reg(first.high), 0, G4_MERGE, 0xff);
     }
-    const struct vreg_pair each = {TEMP_RESULT, ZERO}; /* which is made zero again */
+    const struct vreg_pair each = {TEMP_RESULT, ZERO}; /* ZERO is cleared again below */
     tuple(t, sum, second, 0);
     for (unsigned i = 1; i < products; i++) {
         tuple(t, each, second, i);

@@ -1,5 +1,5 @@
 /*
- * Translation of messages to the extended math unit: roots and inverses (spec/60 6).
+ * Translates messages to the extended math unit: square roots and inverses.
  */
 #include <string.h>
 
@@ -8,9 +8,7 @@
 
 #if G4_HAVE_X86_VARIANTS
 
-/* ---- extended math (spec/60 6) ---- */
-
-/* The register that the implied move takes its dwords from, if it is one. */
+/* The register of all dwords of the implied move; -1: there are several. */
 static int moved_register(const struct g4_op *op) {
     const unsigned first = op->in[0].off[0] / (unsigned)sizeof(union g4_reg);
     for (int c = 1; c < 8; c++) {
@@ -21,7 +19,7 @@ static int moved_register(const struct g4_op *op) {
     return (int)first;
 }
 
-/* A message of a kind that is worth it: a register of floats in, one out. */
+/* Whether a message has one register of floats as its payload and one as its response. */
 bool g4_is_lowered_math(const struct translator *t, const struct g4_op *op, struct g4_extended_math_message *message) {
     const struct g4_src *const payload = &op->src[0];
     const bool whole =
@@ -60,19 +58,19 @@ static struct g4_rm one_float(struct translator *t) {
     return rm;
 }
 
-/* Results are rounded to the nearest, whatever the mode of the host. */
+/* Compute a root or an inverse, rounded to nearest. */
 static void root_or_inverse(struct translator *t, unsigned function, unsigned x, unsigned lanes) {
     const struct vreg_pair vreg_pair = {TEMP_0, TEMP_1};
     const struct vreg_pair one = {TEMP_2, TEMP_3};
     switch (function) {
-    case G4_MATH_FUNCTION_SQRT: /* the root in double, rounded once more, is never another */
+    case G4_MATH_FUNCTION_SQRT: /* a root in double precision, rounded once more, would be the same */
         emit_evex_nearest(&t->code, G4_X_SQRTPS, TEMP_RESULT, 0, x, lanes, G4_ZERO);
         break;
     case G4_MATH_FUNCTION_INV:
         emit_evex(&t->code, G4_X_BROADCAST, TEMP_0, 0, one_float(t), 0, G4_MERGE);
         emit_evex_nearest(&t->code, G4_X_DIVPS, TEMP_RESULT, TEMP_0, x, lanes, G4_ZERO);
         break;
-    default: /* here it may be */
+    default: /* here it could differ */
         emit_mask_high(&t->code, K_TEMP, lanes);
         emit_evex_imm(&t->code, G4_X_HIGH_HALF, x, 0, g4_rm_reg(vreg_pair.high), 0, G4_MERGE, 1);
         emit_evex(&t->code, G4_X_WIDEN, vreg_pair.low, 0, g4_rm_reg(x), lanes, G4_ZERO);
@@ -89,7 +87,7 @@ static void root_or_inverse(struct translator *t, unsigned function, unsigned x,
     }
 }
 
-/* The payload, which also stays where the message has it. */
+/* The operand of a message.  The implied move also stores it to the payload register. */
 static unsigned math_operand(struct translator *t, const struct g4_op *op, int pass, bool scalar) {
     const unsigned from = g4_math_source(op, pass);
     unsigned x = row(t, from, TEMP_A);
@@ -106,7 +104,7 @@ static unsigned math_operand(struct translator *t, const struct g4_op *op, int p
         t->s.top = from + 1 > t->s.top ? (uint8_t)(from + 1) : t->s.top;
         store_row(t, g4_math_payload(op, pass), whole_threads(t), x);
     }
-    if (scalar) { /* channels 0 and 4 stand for their group of four */
+    if (scalar) { /* channels 0 and 4 apply to their groups of four */
         emit_evex_imm(&t->code, G4_X_PERMUTE_PS, TEMP_B, 0, g4_rm_reg(x), 0, G4_MERGE, 0);
         x = TEMP_B;
     }
@@ -121,7 +119,7 @@ bool g4_lower_math(struct translator *t, const struct g4_op *op) {
          message.math_function != G4_MATH_FUNCTION_RSQ)) {
         return false;
     }
-    t->s.ieee_only |= message.math_function == G4_MATH_FUNCTION_SQRT; /* of -0 */
+    t->s.ieee_only |= message.math_function == G4_MATH_FUNCTION_SQRT; /* sqrt(-0) differs in ALT mode */
     for (int pass = 0; pass < op->passes; pass++) {
         const unsigned x = math_operand(t, op, pass, message.scalar);
         unsigned lanes = lanes_of(t, op, pass, true);

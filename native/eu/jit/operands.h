@@ -1,5 +1,5 @@
 /*
- * Operands in and out, for the files that translate single instructions (translator.h).
+ * Emits code that loads and stores operands, for the files that translate single instructions.
  */
 #ifndef G4_EU_JIT_OPERANDS_H
 #define G4_EU_JIT_OPERANDS_H
@@ -8,12 +8,12 @@
 
 #include "eu/jit/translator.h"
 
-/* One dword for all lanes. */
+/* A constant, one dword for all lanes. */
 static inline struct g4_rm all(struct translator *t, uint32_t value) {
     return g4_rm_all(X86_RCX, g4_constant(&t->constants, &value, sizeof value));
 }
 
-/* A dword for each channel, the same in both threads. */
+/* A constant, a dword by channel; `step` is added in the second thread. */
 static inline struct g4_rm by_channel(struct translator *t, const int32_t channel[8], int32_t step) {
     int32_t lanes[16];
     for (int c = 0; c < 16; c++) {
@@ -22,7 +22,7 @@ static inline struct g4_rm by_channel(struct translator *t, const int32_t channe
     return g4_rm_at(X86_RCX, g4_constant(&t->constants, lanes, sizeof lanes));
 }
 
-/* ---- what vector registers hold ---- */
+/* ---- vector registers ---- */
 
 static inline int vreg_of(const struct translator *t, enum content content, unsigned row, unsigned element) {
     for (int i = 0; i < LOOP_VREGS; i++) {
@@ -34,7 +34,7 @@ static inline int vreg_of(const struct translator *t, enum content content, unsi
     return -1;
 }
 
-/* A register that may be given away: free, or clean and not of this instruction. */
+/* Allocate a register: a free one, or the least recently used one that is clean and not used by this instruction. */
 static inline int allocate_vreg(struct translator *t, enum content content, unsigned row, unsigned element) {
     int best = -1;
     for (int i = 0; i < BLOCK_VREGS; i++) {
@@ -49,14 +49,14 @@ static inline int allocate_vreg(struct translator *t, enum content content, unsi
     }
     if (best < 0) {
         t->s.out_of_vregs = true;
-        best = 0; /* the instruction will be taken back */
+        best = 0; /* the caller removes the instruction */
     }
     t->s.vregs[best] =
         (struct vreg){.content = (uint8_t)content, .row = (uint8_t)row, .element = (uint8_t)element, .used = t->s.now};
     return best;
 }
 
-/* Where a row is that has no register. */
+/* The memory of a row without a register. */
 static inline struct g4_rm row_at(const struct translator *t, unsigned number, unsigned byte) {
     if (t->loop && t->spilled[number]) {
         return g4_rm_at(X86_RSI, offsetof(struct g4_loop_scratch, rows) + (t->spilled[number] - 1u) * ROW_BYTES + byte);
@@ -64,7 +64,7 @@ static inline struct g4_rm row_at(const struct translator *t, unsigned number, u
     return g4_row_in_memory(number, byte);
 }
 
-/* The register of a row; in a region that keeps it in memory, `temp`. */
+/* Load a row; returns its register.  In a loop that has spilled the row, that is `temp`. */
 static inline unsigned row(struct translator *t, unsigned number, unsigned temp) {
     int reg = vreg_of(t, HOLDS_ROW, number, 0);
     if (reg < 0) {
@@ -115,7 +115,7 @@ static inline unsigned element(struct translator *t, unsigned number, unsigned d
     return (unsigned)reg;
 }
 
-/* The register of a row that is about to be written, in some lanes at least; -1: it is in memory. */
+/* The register of a row that is about to be written in some lanes; -1: the row is in memory. */
 static inline int written_row(struct translator *t, unsigned number) {
     if (t->loop) {
         return vreg_of(t, HOLDS_ROW, number, 0);
@@ -140,26 +140,26 @@ static inline unsigned pattern(const struct g4_op *op) {
     return (unsigned)(op->written & 0xffff);
 }
 
-/* Of flag register f0.`flag`, the pair's word of a half. */
+/* The word of the pair in a half of flag register f0.`flag`. */
 static inline struct g4_rm flag_in_memory(unsigned flag, unsigned half) {
     return g4_rm_at(X86_RDX, offsetof(struct g4_gang, flag) + (2 * flag + half) * sizeof(g4_lanes));
 }
 
-/* The flags of a part, in a mask. */
+/* Load the flags of a part to a mask. */
 static inline unsigned flag_of(struct translator *t, const struct g4_op *op, int part) {
-    if (t->loop) { /* which uses but one flag register */
+    if (t->loop) { /* a loop uses only one flag register */
         return half_of(op, part) ? K_FLAG_1 : K_FLAG_0;
     }
     emit_mask_load(&t->code, K_TEMP, flag_in_memory(op->flag, half_of(op, part)));
     return K_TEMP;
 }
 
-/* The lanes that an instruction may look at, as one of the three masks that stay. */
+/* The lanes that an instruction may use before predication, as one of the masks that do not change in a block. */
 static inline unsigned widest(const struct g4_op *op, int part) {
     return op->nomask ? K_GROUP : K_EXEC_0 + half_of(op, part);
 }
 
-/* The mask of a part's lanes: those that are on and, with `gate`, pass the predicate. */
+/* A mask of the enabled lanes of a part; `gate`: that pass the predicate. */
 static inline unsigned lanes_of(struct translator *t, const struct g4_op *op, int part, bool gate) {
     unsigned mask = widest(op, part);
     if (pattern(op) != 0xffff) {
@@ -175,7 +175,7 @@ static inline unsigned lanes_of(struct translator *t, const struct g4_op *op, in
     return mask;
 }
 
-/* flag = flag & ~lanes | K_BITS, which has no other bits. */
+/* flag = (flag & ~lanes) | K_BITS.  K_BITS must be a subset of lanes. */
 static inline void set_flags(struct translator *t, const struct g4_op *op, int part, unsigned lanes) {
     const unsigned flag = flag_of(t, op, part);
     emit_masks(&t->code, G4_K_ANDN, K_TEMP, lanes, flag);
@@ -185,7 +185,7 @@ static inline void set_flags(struct translator *t, const struct g4_op *op, int p
     }
 }
 
-/* Whole registers of the threads that are there, in K_TEMP; eax is lost. */
+/* A mask of all lanes of the running threads; eax and r10 are lost. */
 static inline unsigned whole_threads(struct translator *t) {
     struct g4_code *const code = &t->code;
     if (!t->loop) {
@@ -193,7 +193,7 @@ static inline unsigned whole_threads(struct translator *t) {
     }
     emit_masks(&t->code, G4_K_OR, K_TEMP, K_EXEC_0, K_EXEC_1);
     emit_reg_from_mask(code, X86_RAX, K_TEMP);
-    emit_alu8_imm(code, X86_CMP, X86_RAX, 1); /* borrows if the byte is 0: then sbb gives 0xff, else 0 */
+    emit_alu8_imm(code, X86_CMP, X86_RAX, 1); /* borrows if the byte is 0; then sbb gives 0xff, else 0 */
     emit_alu8(code, X86_SBB, X86_R10, X86_R10);
     emit_alu8_imm(code, X86_CMP, X86_AH, 1);
     emit_alu8(code, X86_SBB, X86_RAX, X86_RAX);
@@ -204,14 +204,14 @@ static inline unsigned whole_threads(struct translator *t) {
     return K_TEMP;
 }
 
-/* ---- operands in ---- */
+/* ---- sources ---- */
 
-/* NaN, infinities */
+/* classes of vfpclassps */
 enum {
     NAN_OR_INFINITY = 0x99
 };
 
-/* Lanes in K_BITS make the result worth nothing. */
+/* Fail in the lanes of K_BITS. */
 static inline void fail_lanes(struct translator *t) {
     emit_masks(&t->code, G4_K_OR, K_FAILED, K_FAILED, K_BITS);
     t->s.checks_failed = true;
@@ -222,7 +222,7 @@ static inline void check_finite(struct translator *t, unsigned reg, unsigned lan
     fail_lanes(t);
 }
 
-/* A result must not be as large as can be.  In a region the host's flags tell at the end. */
+/* Fail if a result has overflowed.  A loop checks the exception flags of the host at its end instead. */
 static inline void check_magnitude(struct translator *t, unsigned reg, unsigned lanes) {
     if (!t->loop) {
         emit_evex_imm(&t->code, G4_X_RANGE, MAGNITUDE, MAGNITUDE, g4_rm_reg(reg), lanes, G4_MERGE, G4_RANGE_LARGEST);
@@ -234,13 +234,13 @@ static inline bool is_known_finite(uint8_t finite, unsigned lanes) {
     return finite & (1u << lanes | 1u << K_GROUP);
 }
 
-/* Dwords of each thread's row, by channel. */
+/* Permute the dwords of the row of each thread. */
 static inline void permute(struct translator *t, unsigned to, unsigned from, const int32_t dword[8], unsigned index) {
     emit_evex(&t->code, G4_X_LOAD, index, 0, by_channel(t, dword, 8), 0, G4_MERGE);
     emit_evex(&t->code, G4_X_PERMUTE, to, index, g4_rm_reg(from), 0, G4_MERGE);
 }
 
-/* Elements narrower than a dword: the dword they are in, moved up, and back down with the right sign. */
+/* Load words or bytes: the dwords they are in, shifted to the top and back with the right sign. */
 static inline void narrow(struct translator *t, unsigned temp, unsigned from, const struct g4_fast_src *in, int part) {
     int32_t dword[8];
     int32_t left[8];
@@ -260,7 +260,8 @@ static inline void narrow(struct translator *t, unsigned temp, unsigned from, co
                   32u - 8u * in->size);
 }
 
-/* The elements of a part as they lie, in some register; *numbers: where they are known to be no NaN. */
+/* Load the elements of a part without modifiers; returns their register.  *finite: where the lanes without NaN and
+ * infinity are recorded, or NULL. */
 static inline unsigned raw_source(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp,
                                   uint8_t **finite) {
     const struct g4_fast_src *const in = &op->in[s];
@@ -293,7 +294,7 @@ static inline unsigned raw_source(struct translator *t, const struct g4_op *op, 
     }
 }
 
-/* Elements that no dword holds, or no half of one, are left to the handlers. */
+/* Whether a source can be loaded.  Misaligned elements are left to the handlers. */
 static inline bool can_load(const struct g4_fast_src *in) {
     switch (in->load) {
     case G4_LOAD_SCALAR:
@@ -310,7 +311,7 @@ static inline bool can_load(const struct g4_fast_src *in) {
     }
 }
 
-/* Modifiers of integers: none, the negative, or the bias that comparisons without sign have. */
+/* Modifiers of integers: a negation, or the bias of unsigned comparisons. */
 static inline bool is_negated(const struct g4_fast_src *in) {
     return in->invert == -1 && in->minus == -1;
 }
@@ -327,13 +328,13 @@ static inline unsigned negated(struct translator *t, const struct g4_fast_src *i
     return reg;
 }
 
-/* A source of integer arithmetic, without the bias. */
+/* Load a source of integer arithmetic, without the bias. */
 static inline unsigned int_source(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp) {
     uint8_t *finite;
     return negated(t, &op->in[s], raw_source(t, op, s, part, temp, &finite), temp);
 }
 
-/* A source of arithmetic in floats; with `check` it must be no NaN. */
+/* Load a source of float arithmetic; `check`: fail if it is NaN or infinite. */
 static inline unsigned float_source(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp,
                                     bool check) {
     const struct g4_fast_src *const in = &op->in[s];
@@ -363,7 +364,7 @@ static inline unsigned float_source(struct translator *t, const struct g4_op *op
     return reg;
 }
 
-/* An immediate that is the same in all channels. */
+/* An immediate with one value in all channels. */
 static inline bool is_uniform(const struct g4_fast_src *in) {
     for (int c = 1; in->load == G4_LOAD_IMM && c < 16; c++) {
         if (in->imm[c] != in->imm[0]) {
@@ -373,7 +374,7 @@ static inline bool is_uniform(const struct g4_fast_src *in) {
     return in->load == G4_LOAD_IMM;
 }
 
-/* The same two as operands that may lie in memory: where immediates are. */
+/* A source of integer arithmetic, as an operand that may be in memory, where uniform immediates are. */
 static inline struct g4_rm int_operand(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp) {
     const struct g4_fast_src *const in = &op->in[s];
     if (is_uniform(in)) {
@@ -383,6 +384,7 @@ static inline struct g4_rm int_operand(struct translator *t, const struct g4_op 
     return g4_rm_reg(int_source(t, op, s, part, temp));
 }
 
+/* A source of float arithmetic, as an operand that may be in memory. */
 static inline struct g4_rm float_operand(struct translator *t, const struct g4_op *op, int s, int part, unsigned temp,
                                          bool check) {
     const struct g4_fast_src *const in = &op->in[s];
@@ -401,9 +403,9 @@ static inline bool is_finite_immediate(const struct g4_fast_src *in) {
     return true;
 }
 
-/* ---- results out ---- */
+/* ---- results ---- */
 
-/* Dwords in a row within one register, but not from its beginning. */
+/* The destination is contiguous dwords of one register, not from its start. */
 static inline bool is_shifted(const struct g4_op *op) {
     if (op->out.store != G4_STORE_SCATTER4 || op->parts != 1 || op->out.off[0] % 4 != 0) {
         return false;
@@ -416,7 +418,7 @@ static inline bool is_shifted(const struct g4_op *op) {
     return op->out.off[0] % G4_REGISTER_BYTES + 4u * op->count <= G4_REGISTER_BYTES;
 }
 
-/* How far from its lane the first channel is stored. */
+/* The distance of the destination from the lane of channel 0. */
 static inline unsigned shift_of(const struct g4_op *op) {
     return op->out.store == G4_STORE_SCATTER4 ? op->out.off[0] % G4_REGISTER_BYTES / 4u : 0;
 }
@@ -431,7 +433,7 @@ static inline unsigned row_of(const struct g4_op *op, int part) {
     return op->out.off[8 * part] / (unsigned)sizeof(union g4_reg);
 }
 
-/* Move lanes up within their threads; the mask of them is K_LANES then. */
+/* Shift lanes up within their threads.  K_LANES receives the shifted mask. */
 static inline unsigned shifted(struct translator *t, unsigned reg, unsigned lanes, unsigned shift) {
     int32_t from[8];
     for (int c = 0; c < 8; c++) {
@@ -442,11 +444,11 @@ static inline unsigned shifted(struct translator *t, unsigned reg, unsigned lane
     return TEMP_RESULT;
 }
 
-/* What is known of NaN in a row after a write. */
+/* Update which lanes of a row are known to be finite, after a write. */
 static inline void update_finite(struct translator *t, const struct g4_op *op, int part, unsigned reg, uint8_t result,
                                  bool gated) {
     if (t->loop) {
-        return; /* known beforehand */
+        return; /* found before the translation (registers.c) */
     }
     uint8_t *const finite = &t->s.vregs[reg].finite;
     const bool whole = pattern(op) == 0xffff && !gated && op->out.store == G4_STORE_PACKED;
@@ -470,7 +472,7 @@ static inline void store_row(struct translator *t, unsigned number, unsigned mas
     }
 }
 
-/* Eight words of each thread, in one half of its registers. */
+/* Store eight words of each thread to one half of a row. */
 static inline void store_words(struct translator *t, const struct g4_op *op, int part, unsigned lanes, unsigned reg) {
     const unsigned shift = op->out.off[8 * part] % G4_REGISTER_BYTES / 2u;
     const unsigned to = (unsigned)written_row(t, row_of(op, part));
@@ -481,7 +483,7 @@ static inline void store_words(struct translator *t, const struct g4_op *op, int
     t->s.vregs[to].finite = 0;
 }
 
-/* Store lanes of `reg`, which is not the row's own. */
+/* Store lanes of `reg`, which is not the register of the row. */
 static inline void store(struct translator *t, const struct g4_op *op, int part, unsigned lanes, unsigned reg,
                          uint8_t finite) {
     if (op->out.store == G4_STORE_NULL) {
@@ -515,13 +517,13 @@ static inline unsigned int_condition(unsigned cond) {
     return predicate[cond & 7];
 }
 
-/* Nothing is asked of a float result but to be stored where it is computed. */
+/* A float result is only stored, so it can be computed in the register of its row. */
 static inline bool is_direct(const struct g4_op *op) {
     return op->out.store == G4_STORE_PACKED && op->out.convert == G4_CONVERT_NONE && !op->saturate &&
            op->cond == G4_COND_NONE;
 }
 
-/* The end of what gives floats, in TEMP_RESULT: saturation, flags, conversion, store. */
+/* Finish a float result in TEMP_RESULT: saturation, flags, conversion, store. */
 static inline void finish_float(struct translator *t, const struct g4_op *op, int part, unsigned lanes) {
     check_magnitude(t, TEMP_RESULT, lanes);
     if (op->saturate) {
@@ -535,7 +537,7 @@ static inline void finish_float(struct translator *t, const struct g4_op *op, in
     }
     if (op->out.convert == G4_CONVERT_TO_D) {
         emit_evex(&t->code, G4_X_TO_D, TEMP_RESULT, 0, g4_rm_reg(TEMP_RESULT), lanes, G4_MERGE);
-        /* what the host gives for anything out of range */
+        /* the result of the host for values out of range */
         emit_evex_imm(&t->code, G4_X_CMPD, K_BITS, TEMP_RESULT, all(t, 0x80000000), lanes, G4_MERGE,
                       int_condition(G4_COND_Z));
         fail_lanes(t);
@@ -574,7 +576,7 @@ static inline void finish_int(struct translator *t, const struct g4_op *op, int 
     }
 }
 
-/* K_BITS decides: flags, and ones or zeros where anything is stored. */
+/* Finish a comparison whose truth is in K_BITS. */
 static inline void finish_truth(struct translator *t, const struct g4_op *op, int part, unsigned lanes) {
     set_flags(t, op, part, lanes);
     if (op->out.store != G4_STORE_NULL) {

@@ -1,10 +1,9 @@
 /*
- * Inside the translation of kernels (translate.h): what its files share.
+ * The state of a translation, shared by the files of the JIT.
  *
- * Sixteen lanes are two threads with eight channels each: one row of a register in the gang.  A row that is touched is
- * kept in a vector register, and stored at the end if it was written.  Every operation runs under the mask of the lanes
- * that its instruction enables, as the stores of the handlers do, so that lanes that are off neither change nor raise
- * doubts.
+ * A row is the eight channels of two threads in one register of the gang: sixteen lanes.  Rows that instructions use
+ * are kept in vector registers (vreg) and stored at the end if they were written.  Every operation is masked by the
+ * enabled lanes of its instruction, so disabled lanes neither change nor fail.
  */
 #ifndef G4_EU_JIT_TRANSLATOR_H
 #define G4_EU_JIT_TRANSLATOR_H
@@ -28,10 +27,10 @@ enum {
     TEMP_1,
     TEMP_2,
     TEMP_3,
-    ZERO, /* all bits */
+    ZERO, /* always 0 */
 
     /* masks */
-    K_FAILED = 0, /* lanes for which the handlers have to do the work */
+    K_FAILED = 0, /* lanes for which the handlers must execute the block */
     K_EXEC_0 = 1, /* enabled lanes of the first half */
     K_EXEC_1 = 2,
     K_LANES = 4, /* lanes of an instruction, if they are none of the above */
@@ -57,16 +56,16 @@ enum {
 enum content {
     HOLDS_NOTHING,
     HOLDS_ROW,
-    HOLDS_ELEMENT, /* one dword of each thread, for all of its lanes */
+    HOLDS_ELEMENT, /* one dword of each thread, in all lanes of the thread */
     HOLDS_SUM,     /* eight channels of an accumulator, of the first or the second thread */
 };
 
 struct vreg {
     uint8_t content;
-    uint8_t row, element; /* of a sum: which accumulator, which thread */
+    uint8_t row, element; /* HOLDS_SUM: accumulator and thread */
     bool dirty;
-    uint8_t finite; /* bit k: neither NaN nor infinity in the lanes of mask k */
-    uint32_t used;  /* when */
+    uint8_t finite; /* bit k: no NaN and no infinity in the lanes of mask k */
+    uint32_t used;  /* time of the last use */
 };
 
 struct vreg_state {
@@ -74,46 +73,46 @@ struct vreg_state {
     uint32_t now;
     bool out_of_vregs;
     bool checks_failed, checks_magnitude;
-    uint8_t top;    /* more registers than any message reads */
-    bool ieee_only; /* ALT mode would give something else */
+    uint8_t top;    /* one more than the highest register that messages read */
+    bool ieee_only; /* ALT mode would give other results */
 };
 
 struct translator {
     uint32_t gen;
     struct g4_code code;
     struct g4_code constants;
-    bool loop;                    /* with flow inside: who holds what is settled beforehand (region.c) */
-    uint8_t spilled[ROWS];        /* of a region: rows in its room, by place + 1 */
-    uint8_t spilled_finite[ROWS]; /* as in struct holder */
+    bool loop;                    /* translating a loop: vector registers are allocated beforehand */
+    uint8_t spilled[ROWS];        /* loops: index + 1 of the row in g4_loop_scratch.rows */
+    uint8_t spilled_finite[ROWS]; /* as vreg.finite */
     struct vreg_state s;
 };
 
-/* ---- one instruction (translate_ops.c) ---- */
+/* ---- single instructions (lower.c) ---- */
 
 enum {
-    ALL_FINITE = 0xff, /* in any lane */
+    ALL_FINITE = 0xff, /* in all lanes */
 };
 
-/* Translate an instruction; false: it cannot be, and what has been written has to be taken back. */
+/* Translate an instruction; false: it cannot be translated, and the caller has to remove its code. */
 bool g4_lower_op(struct translator *t, const struct g4_op *op);
 
-/* Whether an instruction that is no flow may be part of a region; g4_translate_op may still say no. */
+/* Whether an instruction without control flow may be part of a loop; g4_lower_op may still fail. */
 bool g4_can_lower_in_loop(const struct translator *t, const struct g4_op *op);
 
-/* Rows that an instruction touches, each named once for each part. */
+/* The rows that an instruction reads and writes, once per part. */
 struct g4_op_rows {
     struct {
         uint8_t row, element;
-        uint8_t half; /* of the masks: in its lanes */
-        bool single;  /* only this element of it */
-        bool floats;  /* must be a number */
+        uint8_t half; /* half of the masks */
+        bool single;  /* only one element */
+        bool floats;  /* must be finite */
     } in[8];
     struct {
         uint8_t row;
         uint8_t half;
-        bool whole;     /* in all lanes of the half that are on */
-        bool number;    /* never NaN */
-        int16_t copies; /* the row whose bits it gets, or -1 */
+        bool whole;     /* in all enabled lanes of the half */
+        bool number;    /* the result is never NaN */
+        int16_t copies; /* row whose bits are copied, or -1 */
     } out[4];
     int ins, outs;
 };
@@ -122,14 +121,14 @@ void g4_op_rows_of(const struct g4_op *op, struct g4_op_rows *rows);
 
 /* Sixteen doubles. */
 struct vreg_pair {
-    unsigned low, high; /* vector registers, of a thread each */
+    unsigned low, high; /* vector registers of the first and the second thread */
 };
 
-/* Its kinds that have files of their own. */
+/* Instructions with files of their own: lower_double.c, lower_math.c. */
 bool g4_lower_double(struct translator *t, const struct g4_op *op, unsigned index);
 bool g4_lower_math(struct translator *t, const struct g4_op *op);
 
-/* A message of a kind that is worth it: a register of floats in, one out; and the rows it has to do with. */
+/* Whether a message to the math unit can be translated, and its rows. */
 bool g4_is_lowered_math(const struct translator *t, const struct g4_op *op, struct g4_extended_math_message *message);
 unsigned g4_math_payload(const struct g4_op *op, int pass);
 unsigned g4_math_source(const struct g4_op *op, int pass);
@@ -145,9 +144,9 @@ static inline struct g4_rm g4_sum_in_memory(unsigned acc, unsigned thread) {
                                  thread * sizeof(((union g4_acc *)0)->f[0]));
 }
 
-/* ---- flow (region.c) ---- */
+/* ---- loops (loops.c) ---- */
 
-/* A loop or branch begins, or ends. */
+/* Whether an instruction begins (ends) a loop or branch. */
 static inline bool g4_op_opens(const struct g4_op *op) {
     return op->handler == G4_HANDLER_FLOW &&
            (op->opcode == G4_OPCODE_DO || op->opcode == G4_OPCODE_IF || op->opcode == G4_OPCODE_IFF);
@@ -157,15 +156,15 @@ static inline bool g4_op_closes(const struct g4_op *op) {
     return op->handler == G4_HANDLER_FLOW && (op->opcode == G4_OPCODE_WHILE || op->opcode == G4_OPCODE_ENDIF);
 }
 
-/* Translate the loop or branch that begins at an op, whole, and fill in the stretch; false: it cannot be. */
+/* Translate the loop or branch that begins at an op, and describe it in `block`; false: not possible. */
 bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_jit_block *block);
 
-/* ---- what surrounds them (translate.c) ---- */
+/* ---- blocks (blocks.c) ---- */
 
-/* The place of a constant. */
+/* The offset of a constant, which is added unless it exists. */
 size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size);
 
-/* An op is executed along with the others of a block. */
+/* Add an op to the statistics of a block. */
 void g4_block_cost_add(struct g4_block_cost *block, const struct g4_op *op);
 
 #endif
