@@ -108,7 +108,7 @@ static uint32_t reach(const struct g4_op *op, uint32_t base) {
 }
 
 bool g4_op_ends_thread(const struct g4_op *op) {
-    return op->opcode == G4_OPCODE_SEND && (op->descriptor >> 31);
+    return op->opcode == G4_OPCODE_SEND && g4_message_descriptor_end_of_thread(op->descriptor);
 }
 
 /* One more than the highest register of a direct source. */
@@ -210,7 +210,8 @@ static uint32_t functions_of(const struct g4_kernel *kernel) {
     for (uint32_t i = 0; i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
         if (op->opcode == G4_OPCODE_SEND) {
-            functions |= op->src[1].kind == G4_KIND_IMM ? 1u << (op->descriptor >> 24 & 15) : UINT32_MAX;
+            functions |= op->src[1].kind == G4_KIND_IMM ? 1u << g4_message_descriptor_shared_function(op->descriptor)
+                                                        : UINT32_MAX;
         }
     }
     return functions;
@@ -254,18 +255,16 @@ enum {
 };
 
 static bool find_targets(struct g4_kernel *kernel) {
-    enum {
-        SFID_DATAPORT_WRITE = 5,
-    };
     bool seen[KERNEL_TARGETS] = {false};
 
     kernel->targets = malloc(KERNEL_TARGETS);
     for (uint32_t i = 0; kernel->targets && i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
-        const uint32_t entry = op->descriptor & (KERNEL_TARGETS - 1);
+        const uint32_t entry = g4_data_port_write_message_binding_table_index(op->descriptor);
         if (op->opcode == G4_OPCODE_SEND && op->src[1].kind == G4_KIND_IMM &&
-            (op->descriptor >> 24 & 15) == SFID_DATAPORT_WRITE &&
-            (op->descriptor >> 12 & 7) == G4_DATA_PORT_WRITE_TYPE_GEN45_RENDER_TARGET && !seen[entry]) {
+            g4_message_descriptor_shared_function(op->descriptor) == G4_SHARED_FUNCTION_DATA_PORT_WRITE &&
+            g4_data_port_write_message_message_type(op->descriptor) == G4_DATA_PORT_WRITE_TYPE_GEN45_RENDER_TARGET &&
+            !seen[entry]) {
             seen[entry] = true;
             kernel->targets[kernel->target_count++] = (uint8_t)entry;
         }

@@ -9,8 +9,10 @@
 #include "eu/run.h"
 
 enum {
-    MAY_END_THREAD =
-        1 << 0 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7, /* by SFID: null, gateway, data port write, URB, thread spawner */
+    /* shared functions that messages may end a thread with */
+    MAY_END_THREAD = 1 << G4_SHARED_FUNCTION_NULL | 1 << G4_SHARED_FUNCTION_MESSAGE_GATEWAY |
+                     1 << G4_SHARED_FUNCTION_DATA_PORT_WRITE | 1 << G4_SHARED_FUNCTION_URB |
+                     1 << G4_SHARED_FUNCTION_THREAD_SPAWNER,
 };
 
 /* A float that a source modifier turns into an arithmetic value: denormals are flushed, infinities clamped in ALT mode,
@@ -120,12 +122,12 @@ static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *
     for (int h = 0; h < 2; h++) {
         send->emask[h] = whole->emask[h] & lanes;
     }
-    send->sfid = send->descriptor >> 24 & 15;
-    send->mlen = send->descriptor >> 20 & 15;
-    send->rlen = send->descriptor >> 16 & 15;
+    send->sfid = (uint8_t)g4_message_descriptor_shared_function(send->descriptor);
+    send->mlen = (uint8_t)g4_message_descriptor_message_length(send->descriptor);
+    send->rlen = (uint8_t)g4_message_descriptor_response_length(send->descriptor);
     send->has_dst = send->rlen > 0 && op->dst.kind == G4_KIND_GRF;
-    send->eot = send->descriptor >> 31 && op->src[1].kind == G4_KIND_IMM;
-    if (send->descriptor >> 31 && !send->eot) {
+    send->eot = g4_message_descriptor_end_of_thread(send->descriptor) && op->src[1].kind == G4_KIND_IMM;
+    if (g4_message_descriptor_end_of_thread(send->descriptor) && !send->eot) {
         g4_message_report(run->eu, gang, send, G4_EVENT_EOT_IGNORED);
     }
     if (send->eot && !(MAY_END_THREAD >> send->sfid & 1)) {

@@ -10,7 +10,6 @@
 enum {
     HEADER_REGISTERS = 2,
     COLORS = 4,
-    SFID_DATAPORT_WRITE = 5,
 };
 
 struct analysis {
@@ -119,15 +118,17 @@ static bool is_uniform_op(struct analysis *state, const struct g4_op *op) {
 
 /* The last instruction: writes only color to one target, with a header of R0 and R1. */
 static bool is_uniform_write(const struct analysis *state, const struct g4_op *op, struct g4_uniform_color *flat) {
-    const uint32_t type = op->descriptor >> 8 & 7;
+    const uint32_t type = g4_data_port_write_message_render_target_write_type(op->descriptor);
     const uint32_t colors = COLORS * (type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 ? 2u : 1u);
 
     if (op->opcode != G4_OPCODE_SEND || !is_simple(op) || op->src[1].kind != G4_KIND_IMM || !op->whole_move ||
         op->src[0].kind != G4_KIND_GRF || op->src[0].base != 0 || op->passes != 1 ||
-        (op->descriptor >> 24) != (0x80 | SFID_DATAPORT_WRITE) ||
-        (op->descriptor >> 12 & 7) != G4_DATA_PORT_WRITE_TYPE_GEN45_RENDER_TARGET || !(op->descriptor >> 11 & 1) ||
+        !g4_message_descriptor_end_of_thread(op->descriptor) ||
+        g4_message_descriptor_shared_function(op->descriptor) != G4_SHARED_FUNCTION_DATA_PORT_WRITE ||
+        g4_data_port_write_message_message_type(op->descriptor) != G4_DATA_PORT_WRITE_TYPE_GEN45_RENDER_TARGET ||
+        !g4_data_port_write_message_last_render_target_select(op->descriptor) ||
         (type != G4_RENDER_TARGET_WRITE_TYPE_SIMD16 && type != G4_RENDER_TARGET_WRITE_TYPE_SIMD8_SUBSPANS_01) ||
-        (op->descriptor >> 20 & 15) != HEADER_REGISTERS + colors || !state->header) {
+        g4_message_descriptor_message_length(op->descriptor) != HEADER_REGISTERS + colors || !state->header) {
         return false;
     }
     for (uint32_t c = 0; c < colors; c++) {
@@ -136,7 +137,7 @@ static bool is_uniform_write(const struct analysis *state, const struct g4_op *o
         }
     }
     flat->pixels = type == G4_RENDER_TARGET_WRITE_TYPE_SIMD16 ? 16 : 8;
-    flat->target = op->descriptor & 0xff;
+    flat->target = g4_data_port_write_message_binding_table_index(op->descriptor);
     return true;
 }
 

@@ -48,7 +48,7 @@ size_t g4_translation_memory(const struct g4_translation *translation) {
 
 bool g4_may_run_translated(const struct g4_eu *eu) {
     return g4_variant_current() == G4_VARIANT_AVX512 && !eu->ctx->options.round_to_nearest &&
-           !eu->hooks; /* translated code sends no math messages, which a hook would have to see */
+           !eu->hooks; /* machine code computes math messages inline, so hooks would miss them */
 }
 
 #if G4_HAVE_X86_VARIANTS
@@ -130,10 +130,10 @@ static g4_lanes pair_lanes(int pair) {
 }
 
 static uint32_t call_code(const struct g4_run *run, const struct g4_jit_block *block, int pair,
-                          struct g4_loop_scratch *room) {
+                          struct g4_loop_scratch *scratch) {
     struct g4_gang *const gang = run->gang;
     return block->code(gang->grf[0].ud[2 * pair], (const uint8_t *)run->exec + 2 * pair, (uint8_t *)gang + 2 * pair,
-                       block->constants, room);
+                       block->constants, scratch);
 }
 
 static void run_straight(struct g4_run *run, const struct g4_op *first, struct g4_jit_block *block) {
@@ -157,7 +157,8 @@ static void run_straight(struct g4_run *run, const struct g4_op *first, struct g
     update_failure_score(block, failed != 0);
     /* the handlers have counted the messages of failed threads */
     const uint8_t done = run->threads & (uint8_t)~g4_threads_any(failed);
-    run->eu->messages[G4_SFID_MATH] += (uint64_t)block->total.messages * (unsigned)__builtin_popcount(done);
+    run->eu->messages[G4_SHARED_FUNCTION_EXTENDED_MATH] +=
+        (uint64_t)block->total.messages * (unsigned)__builtin_popcount(done);
 }
 
 /* Check the preconditions of a loop.  A loop does not push masks, so no system routine may look at the stacks. */
@@ -183,7 +184,7 @@ static void count_blocks(struct g4_run *run, const struct g4_jit_block *block, c
         const struct g4_block_cost *const basic = &block->basic_blocks[b];
         instructions += (uint64_t)counts[b] * basic->count;
         eu->channel_ops += (uint64_t)counts[b] * basic->channels;
-        eu->messages[G4_SFID_MATH] += (uint64_t)counts[b] * basic->messages;
+        eu->messages[G4_SHARED_FUNCTION_EXTENDED_MATH] += (uint64_t)counts[b] * basic->messages;
     }
     eu->instructions += instructions;
     eu->instruction_budget -= instructions < eu->instruction_budget ? instructions : eu->instruction_budget;
@@ -231,20 +232,20 @@ static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_
         return false;
     }
     for (int pair = 0; pair < PAIRS; pair++) {
-        struct g4_loop_scratch room;
+        struct g4_loop_scratch scratch;
         if (!(run->group & pair_lanes(pair))) {
             continue;
         }
-        memset(room.counts, 0, block->basic_block_count * sizeof *room.counts);
+        memset(scratch.counts, 0, block->basic_block_count * sizeof *scratch.counts);
         if (g4_fpenv_get() & (X86_MXCSR_INVALID | X86_MXCSR_OVERFLOW)) {
             g4_fpenv_set(g4_fpenv_eu(run->eu->ctx->options.round_to_nearest));
         }
         save_rows(run->gang, block, pair, &before);
-        if (call_code(run, block, pair, &room)) {
+        if (call_code(run, block, pair, &scratch)) {
             restore_rows(run->gang, block, pair, &before);
             failed |= pair_lanes(pair) & run->group;
         } else {
-            count_blocks(run, block, room.counts);
+            count_blocks(run, block, scratch.counts);
         }
     }
     update_failure_score(block, failed != 0);

@@ -23,10 +23,9 @@ struct g4_loop_scratch;
  * pair in R0, `masks` the word of that pair in g4_run.exec, `flags` the gang, offset as the word of that pair is in
  * each mask.  Returns a bit for each pair for which the handlers must execute the block. */
 typedef uint32_t g4_jit_fn(void *rows, const void *masks, void *flags, const void *constants,
-                           struct g4_loop_scratch *room);
+                           struct g4_loop_scratch *scratch);
 
 enum {
-    G4_SFID_MATH = 1, /* the shared function whose messages are translated */
     G4_LOOP_BLOCKS = 32,
     G4_LOOP_DEPTH = 6,        /* nested loops and branches */
     G4_LOOP_TURNS = 65536,    /* iterations after which the handlers take over */

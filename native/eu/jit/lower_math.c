@@ -28,10 +28,13 @@ bool g4_is_lowered_math(const struct translator *t, const struct g4_op *op, stru
     const unsigned first = op->dst.base % G4_REGISTER_BYTES;
 
     g4_extended_math_message_unpack(&op->descriptor, t->gen, message);
-    return op->src[1].kind == G4_KIND_IMM && (op->descriptor >> 24 & 15) == G4_SFID_MATH && !(op->descriptor >> 31) &&
-           (moved || payload->kind == G4_KIND_NULL) && (op->descriptor >> 20 & 15) == 1 &&
-           (op->descriptor >> 16 & 15) == 1 && !message->saturate && op->dst.kind == G4_KIND_GRF &&
-           op->dst.hstride == 1 && first % 4 == 0 && first + 4u * op->channels <= G4_REGISTER_BYTES &&
+    return op->src[1].kind == G4_KIND_IMM &&
+           g4_message_descriptor_shared_function(op->descriptor) == G4_SHARED_FUNCTION_EXTENDED_MATH &&
+           !g4_message_descriptor_end_of_thread(op->descriptor) && (moved || payload->kind == G4_KIND_NULL) &&
+           g4_message_descriptor_message_length(op->descriptor) == 1 &&
+           g4_message_descriptor_response_length(op->descriptor) == 1 && !message->saturate &&
+           op->dst.kind == G4_KIND_GRF && op->dst.hstride == 1 && first % 4 == 0 &&
+           first + 4u * op->channels <= G4_REGISTER_BYTES &&
            op->dst.base / G4_REGISTER_BYTES + op->passes <= G4_GRF_COUNT && op->half + op->passes <= 2 &&
            op->predicate <= G4_PRED_NORMAL && !op->breakpoint;
 }
