@@ -1,7 +1,7 @@
-"""The EU instruction set as data: decode, disassemble, assemble (spec/40).
+"""The instruction set of the execution units: decode, disassemble, assemble.
 
 `decode`/`encode` turn words into `Instruction` values and back; `disassemble`, `listing` and `kernel_length` read
-code; `assemble` makes it.  All of them take the part they work for as a `gen4emu.hw.gen.Gen`.
+code; `assemble` writes it.  All of them take the device as a `gen4emu.hw.gen.Gen`.
 """
 
 from gen4emu.isa.assembler import assemble, detect_syntax

@@ -1,7 +1,7 @@
 """The assembler: text to bytes, with labels and errors that name file, line and column.
 
-Reads the syntax of Mesa's and of IGT's assembler; `syntax` chooses, or the text gives itself away.  One pass over the
-text, one over the branches; memory and time grow linearly with the text.
+Reads the syntax of Mesa's and of IGT's assembler, as chosen by `syntax` or detected.  One pass reads the text, a second
+one resolves branches; time and memory are linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gen4emu.isa.parser import LabelUse, Parser, Statement
 
 MAX_CODE_BYTES = 64 << 20
 Labels = dict[str, list[int]]
-_SAMPLE = 1 << 18  # how much text is looked at to tell the syntax
+_SAMPLE = 1 << 18  # bytes of text that detection reads
 
 
 def assemble(text: str, gen: Gen, file: str = "<string>", *, syntax: Syntax | None = None) -> bytes:
-    """The code of an assembly text for one part.  Raises AssemblyError."""
+    """Assemble a text for one device.  Raises AssemblyError."""
     parser = Parser(text, gen, file, syntax or detect_syntax(text))
     code = bytearray()
     labels: Labels = {}
@@ -35,7 +35,7 @@ def assemble(text: str, gen: Gen, file: str = "<string>", *, syntax: Syntax | No
                 parser.lex.fail(f"label {statement.label[:40]} is defined twice", statement.pos)
             places.append(len(code))
         elif statement.inst is not None:
-            if statement.use is not None:  # written below, when every label has its place
+            if statement.use is not None:  # written below, when the addresses of all labels are known
                 branches.append((len(code), statement))
                 code += bytes(statement.inst.size)
             else:
@@ -51,8 +51,8 @@ def assemble(text: str, gen: Gen, file: str = "<string>", *, syntax: Syntax | No
 
 
 def detect_syntax(text: str) -> Syntax:
-    """Whose syntax a text is in: a `.syntax` directive, else words only one of the two has, else how most statements
-    write their execution size (`mov(8)` or `mov (8)`)."""
+    """The syntax of a text: by a `.syntax` directive, else by words that only one of the two has, else by the way most
+    statements write their execution size (`mov(8)` or `mov (8)`)."""
     sample = text[:_SAMPLE]
     chosen = _DIRECTIVE.search(sample)
     if chosen:
@@ -77,11 +77,11 @@ _APART = re.compile(_STATEMENT + r"[ \t]+(?:\([0-9]|[^\s(:])", re.MULTILINE)
 
 
 def _linked(parser: Parser, inst: Instruction, use: LabelUse, offset: int, labels: Labels) -> Instruction:
-    """The branch with its count: in units of 16 bytes, from itself or from what follows it (spec/40 9.1)."""
+    """The branch with its jump count, in units of 16 bytes from itself or from the next instruction."""
     places = labels.get(use.name)
     if places is None:
         parser.lex.fail(f"unknown label {use.name[:40]}", use.pos)
-    # IGT's kernels use a name several times: the next place counts, or the first of all
+    # IGT's kernels define a name several times: the next definition counts, else the first
     following = bisect_left(places, offset)
     target = places[following if following < len(places) else 0]
     info = inst.info

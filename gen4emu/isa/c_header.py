@@ -104,7 +104,7 @@ def _accessor(f: InstField) -> str:
     """A function that reads one field of a full word."""
     dword, lo = divmod(f.lo, 32)
     kind = "int32_t" if f.signed else "uint32_t"
-    if f.signed:  # up against the top, then back with the sign
+    if f.signed:  # shift to the top and back with the sign
         up = 31 - f.hi % 32
         text = f"(int32_t)(w[{dword}]{f' << {up}' if up else ''}) >> {32 - f.width}"
         if f.shift:

@@ -1,4 +1,4 @@
-"""Machine code written as text: bytes as Mesa's tools write them (`40 20 80 ...`), dwords as IGT's (`{ 0x..., },`)."""
+"""Machine code as text: bytes as Mesa's tools write them (`40 20 80 ...`), dwords as IGT's (`{ 0x..., },`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BETWEEN_DWORDS = str.maketrans("{},", "   ")
 
 
 def code_from(data: bytes) -> bytes:
-    """The code in a file: decoded when the whole file is one of the two kinds of text, else the bytes themselves."""
+    """The code in a file: decoded if the whole file is text of one of the two kinds, else the bytes themselves."""
     if not data.isascii():
         return data
     text = without_comments(data.decode("ascii")).strip()

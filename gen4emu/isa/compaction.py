@@ -1,7 +1,7 @@
-"""The 64-bit compacted instruction: its four tables and both directions (spec/40 6.6).
+"""Compacted 64-bit instructions: the four tables, expansion and compaction (Mesa, brw_eu_compact.c).
 
-A compacted word has indices into tables of common field combinations.  What the tables hold fills the places that
-`fields.COMPACT_FIELDS` lists; everything else is zero in the full word.
+A compacted word has indices into tables of common field combinations.  Table entries fill the bits that
+`fields.COMPACT_FIELDS` lists; all other bits of the full word are zero.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _COMPACT_BIT = F["compact_control"].put(1)
 
 
 def is_compacted(low_dword: int) -> bool:
-    """Whether the first dword of an instruction starts a compacted one."""
+    """Whether the first dword of an instruction has the compaction bit."""
     return bool(low_dword & _COMPACT_BIT)
 
 
 def expand(word: int) -> int:
-    """The 128-bit word of a compacted one, compaction bit cleared."""
+    """The 128-bit form of a compacted word, with the compaction bit cleared."""
     full = 0
     for f in COMPACT_FIELDS:
         if f.to:
@@ -57,7 +57,7 @@ def expand(word: int) -> int:
 
 
 def compact(word: int) -> int | None:
-    """The 64-bit form of a full word, or None when it has none.  The compaction bit of the argument is ignored."""
+    """The 64-bit form of a full word, or None if it has none.  The compaction bit of the argument is ignored."""
     word &= ~_COMPACT_BIT
     out = 0
     for f in COMPACT_FIELDS:

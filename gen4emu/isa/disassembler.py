@@ -1,7 +1,7 @@
 """The disassembler: bytes to lines of assembly, with labels, and where a kernel ends.
 
-What it prints, `gen4emu.isa.assembler` reads back to the identical bytes; what has no meaning becomes `.dword`.  Any
-bytes are fine.  Text is cached by the bytes of an instruction, since kernels repeat themselves and each other.
+`gen4emu.isa.assembler` assembles the output to the identical bytes; words without a meaning become `.dword`.  Any
+bytes are accepted.  Text is cached by the bytes of an instruction, because kernels have many instructions in common.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from gen4emu.isa.compaction import is_compacted
 from gen4emu.isa.instruction import Instruction, decode_word
 from gen4emu.isa.opcodes import Opcode
 
-# Programs of drivers have some thousand instructions; a walk over anything else has to stop somewhere.
+# Programs of drivers have a few thousand instructions; this limits a walk over other data.
 MAX_KERNEL_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One instruction, or bytes that are none."""
+    """One instruction, or bytes that are not one."""
 
     offset: int  # from the start of the code
     address: int  # offset + base
     data: bytes
     inst: Instruction | None  # None: not enough bytes for an instruction
     text: str  # the statement
-    label: str = ""  # of this place, when something jumps here
+    label: str = ""  # of this instruction, if it is a jump target
     comment: str = ""
 
     @property
@@ -41,7 +41,7 @@ class Line:
         return self.inst is not None and self.inst.compacted
 
     def render(self, *, offsets: bool = True, hexadecimal: bool = False) -> str:
-        """The line as a listing has it, which still assembles: places and bytes stand in comments."""
+        """The line of a listing.  Addresses and bytes are comments, so listings assemble."""
         prefix = f"{self.label}:\n" if self.label else ""
         notes = [f"{self.address:08x}"] if offsets else []
         if hexadecimal:
@@ -53,7 +53,7 @@ class Line:
 
 def disassemble(code: bytes, gen: Gen, *, base: int = 0, start: int = 0, end: int | None = None,
                 labels: bool = True) -> Iterator[Line]:
-    """The lines of `code[start:end]`; without `end`, of the kernel that starts there (`kernel_length`)."""
+    """Disassemble `code[start:end]`; without `end`, the kernel that starts there (`kernel_length`)."""
     if end is None:
         end = start + kernel_length(code, gen, start)
     end = min(end, len(code))
@@ -80,15 +80,15 @@ def disassemble(code: bytes, gen: Gen, *, base: int = 0, start: int = 0, end: in
 
 
 def instructions(code: bytes, gen: Gen, start: int = 0, end: int | None = None) -> Iterator[tuple[int, Instruction]]:
-    """Offsets and instructions, without text, while there are whole ones."""
+    """Offsets and instructions, without text, as long as they are complete."""
     for offset, inst, _ in _walk(code, gen, start, len(code) if end is None else min(end, len(code))):
         yield offset, inst
 
 
 def kernel_length(code: bytes, gen: Gen, start: int = 0) -> int:
-    """Bytes of the kernel at `start`: to the end of the thread that no forward branch jumps over.
+    """Bytes of the kernel at `start`: up to an end of thread that no forward branch jumps over.
 
-    Without such an end: to the first opcode that the part does not have, or that is zero, or to the end of the bytes.
+    Without one: up to an opcode that is zero or that the device does not have, or to the end of the bytes.
     """
     end = min(len(code), start + MAX_KERNEL_BYTES)
     furthest = start
@@ -105,19 +105,19 @@ def kernel_length(code: bytes, gen: Gen, start: int = 0) -> int:
 
 def listing(code: bytes, gen: Gen, *, base: int = 0, start: int = 0, end: int | None = None, offsets: bool = True,
             hexadecimal: bool = False, labels: bool = True) -> str:
-    """The same as one text."""
+    """The disassembly as one text."""
     lines = disassemble(code, gen, base=base, start=start, end=end, labels=labels)
     return "".join(f"{line.render(offsets=offsets, hexadecimal=hexadecimal)}\n" for line in lines)
 
 
 def clear_cache() -> None:
-    """Forget the instructions seen so far."""
+    """Empty the caches of decoded instructions and text."""
     _decoded.cache_clear()
     _text.cache_clear()
 
 
 def _fetch(code: bytes, offset: int, end: int) -> bytes:
-    """The bytes of the instruction at an offset, or none when it is cut off."""
+    """The bytes of the instruction at an offset; empty if it is cut off."""
     if offset + 8 > end:
         return b""
     size = 8 if is_compacted(int.from_bytes(code[offset:offset + 4], "little")) else 16
@@ -125,7 +125,7 @@ def _fetch(code: bytes, offset: int, end: int) -> bytes:
 
 
 def _walk(code: bytes, gen: Gen, start: int, end: int) -> Iterator[tuple[int, Instruction, int | None]]:
-    """Offsets, instructions and how far each may jump, while there are whole instructions."""
+    """Offsets, instructions and jump distances, as long as instructions are complete."""
     offset, part = start, int(gen)
     while offset < end:
         data = _fetch(code, offset, end)
@@ -136,17 +136,17 @@ def _walk(code: bytes, gen: Gen, start: int, end: int) -> Iterator[tuple[int, In
         offset += len(data)
 
 
-# The part is a plain number in the keys of these caches: a flag member takes longer to hash than the whole look-up.
+# Keys of these caches have the device as an int: hashing a Flag member takes longer than the rest of the lookup.
 @lru_cache(maxsize=1 << 16)
 def _decoded(data: bytes, part: int) -> tuple[Instruction, int | None]:
-    """The instruction and the distance to where it may jump."""
+    """The instruction and the distance of its jump, if it is constant."""
     inst = decode_word(int.from_bytes(data, "little"), Gen(part), compacted=len(data) == 8)
     return inst, inst.branch_target(0)
 
 
 @lru_cache(maxsize=1 << 16)
 def _text(data: bytes, part: int) -> tuple[str, str]:
-    """Statement and comment of an instruction whose branch, if any, is written as a number."""
+    """Statement and comment of an instruction, with its jump count as a number."""
     inst, _ = _decoded(data, part)
     text = printer.statement(inst)
     if text is not None:
@@ -156,7 +156,7 @@ def _text(data: bytes, part: int) -> tuple[str, str]:
 
 
 def _targets(code: bytes, gen: Gen, base: int, start: int, end: int) -> dict[int, str]:
-    """Names for the places in the range that branches lead to, where an instruction starts."""
+    """Labels for the instructions in the range that branches jump to."""
     wanted: set[int] = set()
     starts: set[int] = set()
     for offset, _, distance in _walk(code, gen, start, end):

@@ -1,6 +1,6 @@
-"""The message of a `send` as IGT's assembler writes it: `urb 0 transpose used complete mlen 4 rlen 0` (spec/60 3.2).
+"""The message of a `send` as IGT's assembler writes it: `urb 0 transpose used complete mlen 4 rlen 0`.
 
-Values are put into the descriptor through the layouts of `gen4emu.hw.messages`.
+Descriptors are built through the layouts of `gen4emu.hw.messages`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def parse_igt_target(lex: Lexer, gen: Gen, syntax: Syntax) -> int:
     name = lex.advance()
     sfid = SFIDS[name.text.lower()]
     values: dict[str, int] = {}
-    # IGT numbers data port read types as 965 does, in two bits, which G4x reads as its own even types
+    # IGT uses the two-bit data port read types of the 965, which are the even types of G4x
     layout_gen = Gen.CL if sfid in (SharedFunction.DATA_PORT_READ, SharedFunction.DATA_PORT_WRITE) else gen
     if sfid == SharedFunction.EXTENDED_MATH:
         _math_target(lex, values)
@@ -100,7 +100,7 @@ def _arguments(lex: Lexer, syntax: Syntax, values: dict[str, int], names: tuple[
         if i:
             lex.punct(",")
         values[name] = integer(lex, syntax).value
-    if lex.token.is_(","):  # later parts say whether there is a header; here there always is
+    if lex.token.is_(","):  # later generations have a header bit; Gen4 messages always have a header
         lex.advance()
         integer(lex, syntax)
     lex.punct(")")

@@ -1,7 +1,7 @@
-"""An instruction as a typed value: decoded from its words and encoded back to the identical bits (spec/40 6).
+"""An instruction as a typed value: decoded from its words and encoded to the identical bits.
 
-`decode` never fails.  What a form of instruction does not use or what no field can hold goes to `residue`, an
-exclusive-or over the bits that the other members encode to, so that encoding any decoded word gives that word.
+`decode` never fails.  Bits that a form of instruction does not use go to `residue`, which is combined by exclusive-or
+with the bits of the other members.  So encoding any decoded word gives that word.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Align1Region:
 @dataclass(frozen=True, slots=True)
 class Align16Region:
     vstride: int
-    swizzle: int = SWIZZLE_XYZW  # two bits a channel, x lowest
+    swizzle: int = SWIZZLE_XYZW  # two bits per channel, x lowest
 
 
 @dataclass(frozen=True, slots=True)
 class DestRegion:
     hstride: int
-    writemask: int | None = None  # Align16 only, where None stands for all channels
+    writemask: int | None = None  # Align16 only; None: all channels
 
 
 Region = Align1Region | Align16Region | DestRegion
@@ -88,7 +88,7 @@ Operand = DirectOperand | IndirectOperand | Immediate
 
 
 class Implied(IntEnum):
-    """Who fills the operand bits that the language does not show (flow control, src1 of a unary with an immediate)."""
+    """The compiler whose convention fills operand bits that assembly does not show (flow control, unused src1)."""
 
     MESA = 0
     IGT = 1
@@ -170,19 +170,19 @@ class Instruction:
 
     @property
     def descriptor(self) -> Descriptor | None:
-        """The descriptor of a `send` that has it as an immediate."""
+        """The immediate descriptor of a `send`."""
         if self.opcode == Opcode.SEND and isinstance(self.src1, Immediate):
             return Descriptor(self.src1.bits)
         return None
 
     @property
     def eot(self) -> bool:
-        """Whether the instruction ends the thread (only an immediate descriptor can, spec/40 11.1)."""
+        """Whether the instruction ends the thread (only an immediate descriptor can)."""
         descriptor = self.descriptor
         return descriptor is not None and descriptor.eot
 
     def branch_target(self, address: int) -> int | None:
-        """Where the instruction at `address` may jump to when that is a constant.  Units of 16 bytes (spec/40 9.1)."""
+        """The constant jump target of the instruction at `address`, or None.  Jump counts are in units of 16 bytes."""
         info = self.info
         if info is None:
             return None
@@ -197,7 +197,7 @@ class Instruction:
 
 
 def decode(words: Sequence[int], gen: Gen) -> Instruction:
-    """The instruction of four dwords, or of two when the first has the compaction bit."""
+    """Decode four dwords, or two if the first one has the compaction bit."""
     if len(words) not in (2, 4):
         raise FieldError(f"an instruction has 2 or 4 dwords, not {len(words)}")
     word = sum((w & 0xFFFFFFFF) << 32 * i for i, w in enumerate(words))
@@ -205,7 +205,7 @@ def decode(words: Sequence[int], gen: Gen) -> Instruction:
 
 
 def decode_word(word: int, gen: Gen, *, compacted: bool = False) -> Instruction:
-    """The same from one integer: 128 bits, or 64 bits of a compacted instruction."""
+    """Decode an integer of 128 bits, or of 64 bits for a compacted instruction."""
     full = compaction.expand(word) if compacted else word
     found = _decode(full, gen, compacted)
     residue = full ^ (full & _read_bits(found) | _implied_bits(found))
@@ -213,13 +213,13 @@ def decode_word(word: int, gen: Gen, *, compacted: bool = False) -> Instruction:
         other = replace(found, implied=Implied.IGT)
         if full == full & _read_bits(other) | _implied_bits(other):
             found, residue = other, 0
-    if compacted and not _COMPACT.get(word):  # a 64-bit word without its mark: the mark's absence is kept, too
+    if compacted and not _COMPACT.get(word):  # a 64-bit word without the compaction bit: encode it without, too
         residue ^= _COMPACT.put(1)
     return replace(found, residue=residue) if residue else found
 
 
 def encode(inst: Instruction) -> tuple[int, ...]:
-    """The dwords: four, or two for a compacted instruction.  FieldError when a member does not fit its field."""
+    """Encode to four dwords, or two for a compacted instruction.  Raises FieldError if a member does not fit."""
     word = encode_word(inst)
     return tuple(word >> 32 * i & 0xFFFFFFFF for i in range(inst.size // 4))
 
@@ -239,13 +239,13 @@ def encode_bytes(inst: Instruction) -> bytes:
 
 
 def compact(inst: Instruction) -> int | None:
-    """The 64-bit word of an instruction, or None when the tables do not hold it."""
+    """The compacted 64-bit word of an instruction, or None if it has none."""
     return compaction.compact(_pack(inst) ^ inst.residue)
 
 
 def signed_immediate(imm: Immediate) -> int:
     """The value of an integer immediate."""
-    if imm.type in (ImmType.D, ImmType.UD):  # ip arithmetic wraps at 32 bits, so UD -16 is a jump backwards as well
+    if imm.type in (ImmType.D, ImmType.UD):  # ip arithmetic wraps at 32 bits, so UD -16 jumps backwards, too
         return imm.bits - (1 << 32) if imm.bits >> 31 else imm.bits
     low = imm.bits & 0xFFFF
     return low - (1 << 16) if imm.type is ImmType.W and low >> 15 else low
@@ -294,7 +294,7 @@ _DST_FILE, _DST_TYPE, _DST_HSTRIDE, _DST_ADDR_MODE = (F[f"dst_{n}"] for n in ("f
 _DST_MASK, _DST_REG, _DST_SUB, _DST_SUB16 = (F[f"dst_{n}"] for n in ("writemask", "reg_nr", "subreg_nr", "subreg16"))
 _DST_ADDR_IMM, _DST_ADDR_IMM16, _DST_ADDR_SUB = (F[f"dst_{n}"] for n in ("addr_imm", "addr_imm16", "addr_subreg"))
 
-# member of Instruction -> its field, for the bits that mean the same in every form
+# member of Instruction and its field, for bits with one meaning in all forms
 _CONTROL: tuple[tuple[str, InstField], ...] = tuple((member, F[name]) for member, name in (
     ("exec_size", "exec_size"), ("align16", "access_mode"), ("nomask", "mask_control"), ("no_dd_clear", "no_dd_clear"),
     ("no_dd_check", "no_dd_check"), ("compression", "compression"), ("thread_control", "thread_control"),
@@ -382,7 +382,7 @@ def _decode_src(word: int, f: _SourceFields, align16: bool) -> Operand:
 
 
 def _put(f: InstField, value: int) -> int:
-    """The value at its place, after a check that it fits."""
+    """The value in the bits of its field.  Raises FieldError if it does not fit."""
     raw = value >> f.shift
     low, high = (-(f.mask + 1 >> 1), f.mask >> 1) if f.signed else (0, f.mask)
     if not low <= raw <= high or raw << f.shift != value:
@@ -391,7 +391,7 @@ def _put(f: InstField, value: int) -> int:
 
 
 def _pack(inst: Instruction) -> int:
-    """The 128 bits that the members stand for, residue left out."""
+    """The 128 bits of all members other than residue."""
     info = inst.info
     word = _put(_OPCODE, inst.opcode)
     if info is None:
@@ -448,7 +448,7 @@ def _pack_src(src: Operand, f: _SourceFields, align16: bool) -> int:
 
 
 def _read_bits(inst: Instruction) -> int:
-    """The bits of its word that a decoded instruction keeps in its members other than residue."""
+    """The bits of the word that members other than residue represent."""
     info = inst.info
     if info is None:
         return _OPCODE.put(_OPCODE.mask)
@@ -458,7 +458,7 @@ def _read_bits(inst: Instruction) -> int:
 
 @cache
 def _form_bits(shape: Shape, align16: bool, dst: str, src0: str, src1: str) -> int:
-    """The same by form, operands by the names of their classes: the union of the fields that decoding reads."""
+    """These bits by form of instruction and operand classes: the union of the fields that decoding reads."""
     fields = [_OPCODE, *_CONTROL_FIELDS, _BASE_MRF if shape is Shape.SEND else _COND]
     if shape is Shape.BRANCH:
         fields += [_JUMP, _POP]
@@ -475,15 +475,15 @@ def _form_bits(shape: Shape, align16: bool, dst: str, src0: str, src1: str) -> i
 
 
 def _implied_bits(inst: Instruction) -> int:
-    """The operand bits that the text of an instruction does not show.
+    """The operand bits that assembly text does not show.
 
-    Both conventions are facts about existing kernels: Mesa's compiler and assembler, and IGT's assembler.
+    Both conventions are those of existing kernels: of Mesa's compiler and assembler, and of IGT's assembler.
     """
     info = inst.info
     if info is None or info.shape in (Shape.BINARY, Shape.SEND):
         return 0
     igt = inst.implied is Implied.IGT
-    if info.shape is Shape.NONE:  # the tables of a compacted nop cannot help naming some operands
+    if info.shape is Shape.NONE:  # the compaction tables always fill some operand bits of a nop
         return compaction.expand(inst.opcode) if inst.compacted else 0
     if info.shape is Shape.UNARY:
         if isinstance(inst.src0, Immediate) and not igt:
@@ -517,7 +517,7 @@ def _implied_ip(inst: Instruction, igt: bool) -> int:
         region = Align16Region(3)
     elif igt:
         region = Align1Region(0, 0, 1)
-    else:  # Mesa's ip register is <4,1,0>, which its emitter turns into a scalar for one channel
+    else:  # Mesa's ip register is <4,1,0>, which its emitter makes scalar for one channel
         region = Align1Region(0 if inst.exec_size == 0 else 3, 0, 0)
     src = DirectOperand(RegFile.ARF, RegType.UD, Arf.IP << 4, 0, region)
     return _pack_dst(dst, inst.align16) | _pack_src(src, _SRC0, inst.align16)
@@ -533,6 +533,6 @@ def _implied_null(inst: Instruction, f: _SourceFields, kind: RegType) -> int:
 
 
 def subregister_elements(operand: DirectOperand) -> int | None:
-    """The subregister counted in elements of the operand's type, as the language writes it; None between elements."""
+    """The subregister in elements of the operand's type, as in assembly; None if it is between elements."""
     count, rest = divmod(operand.subnr, TYPE_BYTES[operand.type])
     return None if rest else count

@@ -1,7 +1,7 @@
 """Tokens of EU assembly, in the syntax of Mesa's assembler and of IGT's.
 
-Linear in the length of the text, one token at a time.  Knows comments, line markers of a preprocessor and where a
-position is (file, line, column) for error messages.
+Time is linear in the length of the text.  Skips comments, and follows the line markers of a preprocessor, so that error
+messages name file, line and column.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gen4emu.isa.registers import ImmType
 
 
 class Syntax(Enum):
-    """Whose assembler's language a text is in."""
+    """The assembler whose language a text is in."""
 
     MESA = "mesa"
     IGT = "igt"
@@ -25,7 +25,7 @@ class Syntax(Enum):
 
 class Number(NamedTuple):
     value: int
-    kind: ImmType | None  # a type glued to hexadecimal digits
+    kind: ImmType | None  # a type suffix of hexadecimal digits
     digits: int  # of a hexadecimal number, 0 for a decimal one
 
 
@@ -47,7 +47,7 @@ class Token:
         return self.kind is Kind.PUNCT and self.text == text
 
     def shown(self) -> str:
-        """The token as an error message quotes it."""
+        """The token as error messages quote it."""
         return self.kind.value if self.kind is Kind.END else repr(self.text[:40])
 
 
@@ -79,7 +79,7 @@ class Lexer:
         self.token = self._scan()
 
     def advance(self) -> Token:
-        """The current token; the cursor moves on."""
+        """Return the current token and move to the next one."""
         token = self.token
         self.token = self._next if self._next is not None else self._scan()
         self._next = None
@@ -91,20 +91,20 @@ class Lexer:
         return self._next
 
     def punct(self, text: str) -> None:
-        """Step over a punctuation mark that has to be here."""
+        """Skip a required punctuation mark."""
         if not self.token.is_(text):
             self.fail(f"expected '{text}', not {self.token.shown()}")
         self.advance()
 
     def skip_line(self) -> None:
-        """Drop the rest of the current token's line, from the token on."""
+        """Skip the rest of the line, from the current token on."""
         end = self.text.find("\n", self.token.pos)
         self._pos = len(self.text) if end < 0 else end
         self._next = None
         self.token = self._scan()
 
     def skip_to(self, stop: str) -> None:
-        """Drop text up to `stop`, not including it; nothing in between is read as tokens."""
+        """Skip text up to `stop`, without reading tokens."""
         end = self.text.find(stop, self.token.pos)
         if end < 0:
             self.fail(f"no '{stop}' follows")
@@ -113,7 +113,7 @@ class Lexer:
         self.token = self._scan()
 
     def fail(self, what: str, at: Token | int | None = None) -> NoReturn:
-        """Raise the error that names a place; the current token's by default."""
+        """Raise an error at a position, by default that of the current token."""
         pos = self.token.pos if at is None else at.pos if isinstance(at, Token) else at
         raise AssemblyError(*self.where(pos), what)
 
@@ -159,13 +159,13 @@ class Lexer:
         if found is None or text[text.rfind("\n", 0, pos) + 1:pos].strip():
             self.fail("only line markers (# 12 \"file\") may start with '#'", pos)
         self._pos = found.end()
-        # the marker names the line after it; the newline in between counts one
+        # the marker names the line after it
         file = found.group(2) or (self._markers[-1][2] if self._markers else self.file)
         self._markers.append((self._pos, int(found.group(1)) - 1, file))
 
 
 def integer(lex: Lexer, syntax: Syntax) -> Number:
-    """The number at the cursor, with the type that its hexadecimal digits may run into."""
+    """The number at the cursor, and a type suffix that follows hexadecimal digits directly."""
     token = lex.token
     if token.kind is not Kind.NUMBER:
         lex.fail(f"expected a number, not {token.shown()}")
@@ -175,11 +175,11 @@ def integer(lex: Lexer, syntax: Syntax) -> Number:
         lex.fail(f"number too large: {text[:40]}", token)
     if text[:2].lower() != "0x":
         return Number(int(text), None, 0)
-    if syntax is Syntax.IGT:  # digits are taken as long as they go; only an overlong number ends in its type
+    if syntax is Syntax.IGT:  # all digits belong to the number, unless it is too long
         found = _HEX_GREEDY.fullmatch(text)
         if found and len(found[1]) == 9 and not found[2] and found[1][-1] in "FD":
             return Number(int(found[1][:-1], 16), ImmType[found[1][-1]], 8)
-    else:  # capital letters behind lower-case digits are a type
+    else:  # capital letters after lower-case digits are a type
         found = _HEX_LOWER.fullmatch(text) or _HEX_ANY.fullmatch(text)
     if found is None:
         lex.fail(f"not a hexadecimal number with a type: {text}", token)
@@ -187,7 +187,7 @@ def integer(lex: Lexer, syntax: Syntax) -> Number:
 
 
 def without_comments(text: str) -> str:
-    """The text with a blank for each comment; one without end goes to the end of the text."""
+    """The text with a blank for each comment.  An unterminated comment extends to the end of the text."""
     parts, pos = [], 0
     while (found := _COMMENT_START.search(text, pos)) is not None:
         parts.append(text[pos:found.start()])

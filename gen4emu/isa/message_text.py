@@ -1,6 +1,4 @@
-"""What a `send` asks for, in words (spec/60 3.2, spec/50 2.7).
-
-Everything is read through the layouts of `gen4emu.hw.messages`; here are only the words.
+"""Describes the message of a `send` in words, from the layouts of `gen4emu.hw.messages`.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from gen4emu.hw.layout import View
 from gen4emu.hw.message_shapes import SAMPLER_MESSAGES
 from gen4emu.hw.messages import MESSAGE_DESCRIPTOR, MathFunction, SharedFunction, message_for
 
-# the names that the language has for shared functions
+# names of shared functions in assembly
 _SFID_NAMES = {
     SharedFunction.NULL: "null", SharedFunction.EXTENDED_MATH: "math", SharedFunction.SAMPLER: "sampler",
     SharedFunction.MESSAGE_GATEWAY: "gateway", SharedFunction.DATA_PORT_READ: "read",
@@ -33,7 +31,7 @@ def sfid_name(sfid: int) -> str:
 
 @lru_cache(maxsize=4096)
 def describe(descriptor: int, gen: Gen) -> str:
-    """The message in words: what is done, to which surface, how many registers go and come."""
+    """The message in words: operation, surface, lengths of payload and response."""
     message = message_for(descriptor)
     common = MESSAGE_DESCRIPTOR.view((descriptor,), gen=gen)
     lengths = f"mlen {common.message_length} rlen {common.response_length}"
@@ -44,12 +42,12 @@ def describe(descriptor: int, gen: Gen) -> str:
 
 
 def _name(value: IntEnum | int) -> str:
-    """An enumeration value in lower case; a number that has no name says so."""
+    """The name of an enumeration value in lower case, or `reserved` and the number."""
     return value.name.lower().replace("_", " ") if isinstance(value, IntEnum) else f"reserved{value}"
 
 
 def _flags(view: View, **words: str) -> str:
-    """The words of the Boolean fields that are set."""
+    """The names of the Boolean fields that are set."""
     names = view.layout.by_name(view.gen)
     return "".join(f" {word}" for name, word in words.items() if name in names and view.raw(name))
 
@@ -80,7 +78,7 @@ _SIZES = ("oword_block_size", "oword_dual_block_size", "dword_scattered_block_si
 
 
 def _block(view: View, direction: str) -> str:
-    """A data port message but for its cache and commit bit."""
+    """A data port message without its cache and commit bit."""
     text = f"{_name(view.message_type)} {direction}"
     for f, raw in view.fields():
         if f.name in _SIZES:

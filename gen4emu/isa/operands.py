@@ -1,7 +1,7 @@
 """Operands of EU assembly: registers, regions, immediates, IGT's declared registers and expressions.
 
-The access mode of an instruction is written behind its operands, so a register is read into a `Draft` and becomes an
-operand in `OperandParser.resolve`.  Numbers are checked against their fields here, where their column is known.
+The access mode of an instruction follows its operands, so a register is read into a `Draft`, which
+`OperandParser.resolve` turns into an operand.  Numbers are checked here, where their column is known.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from gen4emu.isa.registers import (
 
 _REG_TYPES = {t.name: t for t in RegType if t is not RegType.RESERVED}
 _IMM_TYPES = {t.name: t for t in ImmType}
-# small letters are channels, capitals a type (.W is an empty write mask of words); IGT does not mind the case
+# lower-case letters are channels, capitals a type (.W is an empty write mask of words); IGT ignores case
 _CHANNELS_AND_TYPE = re.compile(rf"([xyzw]*)({'|'.join(_REG_TYPES)})?")
 _ANY_CASE = re.compile(_CHANNELS_AND_TYPE.pattern, re.IGNORECASE)
 _REGISTER = re.compile(r"([a-z]+)([0-9]{0,9})")
 
 _ARF_PREFIXES = {a.name.lower(): a for a in Arf if a not in (Arf.NULL, Arf.IP)}
-# how many registers of a kind exist; what is not listed has one
+# number of registers of a kind; kinds that are not listed have one
 _ARF_COUNTS = {Arf.ACC: 2, Arf.N: 2, Arf.MS: 2}
-# IGT's names for parts of registers: register, byte of the subregister
+# IGT's names for parts of registers: register, byte offset
 _ALIASES = {"amask": (Arf.MASK, 0), "imask": (Arf.MASK, 2), "lmask": (Arf.MASK, 4), "cmask": (Arf.MASK, 6),
             "ims": (Arf.MS, 0), "lms": (Arf.MS, 16), "imsd": (Arf.MSD, 0), "lmsd": (Arf.MSD, 2)}
 _MAX_NESTING = 32
@@ -65,7 +65,7 @@ class Draft:
     file: RegFile = RegFile.ARF
     nr: int = 0
     sub: int = 0  # as written
-    sub_bytes: int | None = None  # for names that mean a part of a register
+    sub_bytes: int | None = None  # for names of a part of a register
     indirect: bool = False
     addr_imm: int = 0
     type: RegType = RegType.F
@@ -77,7 +77,7 @@ class Draft:
 
 @dataclass(slots=True)
 class Declared:
-    """A register that `.declare` gave a name."""
+    """A register named by `.declare`."""
 
     base: Draft | None = None
     element_size: int = 1
@@ -104,7 +104,7 @@ class OperandParser:
         return self._register(destination=False)
 
     def is_register(self, token: Token) -> bool:
-        """Whether a name is a register's (and so cannot be a label here)."""
+        """Whether a name is that of a register and so cannot be a label."""
         word = token.text.lower()
         if word in ("null", "ip", "g", "r", "m") or word in _ALIASES:
             return True
@@ -112,7 +112,7 @@ class OperandParser:
         return bool(found and found[2] and (found[1] in ("g", "r", "m") or found[1] in _ARF_PREFIXES))
 
     def resolve(self, operand: Draft | Immediate, align16: bool) -> Operand:
-        """The operand proper, once the access mode is known."""
+        """The operand, when the access mode is known."""
         if isinstance(operand, Immediate):
             return operand
         return self._resolve_destination(operand, align16) if operand.destination else self._resolve_source(
@@ -287,7 +287,7 @@ class OperandParser:
         if kind is not None:
             draft.type = kind
         if draft.indirect and draft.channels is None and lex.token.is_(".") and lex.peek().kind is Kind.IDENT:
-            lex.advance()  # IGT writes an indirect operand's swizzle behind its type
+            lex.advance()  # IGT writes the swizzle of an indirect operand after its type
             draft.channels = lex.advance().text.lower()
 
     def _region(self) -> tuple[int | None, ...]:
@@ -346,7 +346,7 @@ class OperandParser:
         region = draft.region
         if align16:
             if len(region) > 1 or (region and region[0] not in VSTRIDE_CODES):
-                # a scalar written out for Align1 means the same here
+                # an Align1 scalar is a scalar in Align16, too
                 if tuple(region) != (0, 1, 0):
                     lex.fail("the region of an align16 source is <4> or <0>", draft.token)
                 region = (0,)
@@ -354,7 +354,7 @@ class OperandParser:
             return self._operand(draft, Align16Region(vstride, self._swizzle(draft)), align16)
         if draft.channels is not None:
             lex.fail("only align16 instructions have a swizzle", draft.token)
-        if len(region) == 2:  # <w,h>: one address register a row
+        if len(region) == 2:  # <w,h>: one address register per row
             region = (None, *region)
         elif len(region) == 1:
             region = (region[0], 1, 0)
@@ -364,7 +364,7 @@ class OperandParser:
         if w not in WIDTH_CODES:
             lex.fail(f"width {w}: must be 1, 2, 4, 8 or 16", draft.token)
         if h not in HSTRIDE_CODES:
-            # with a width of 1 it does not matter, IGT never checked it, and the MPEG-2 kernels have <8,1,8>
+            # irrelevant for a width of 1; IGT does not check it, and the MPEG-2 kernels have <8,1,8>
             if self.syntax is not Syntax.IGT or w != 1 or h not in VSTRIDE_CODES:
                 lex.fail(f"horizontal stride {h}: must be 0, 1, 2 or 4", draft.token)
             h = 0
@@ -501,7 +501,7 @@ class OperandParser:
                 value = int(abs(value) // abs(factor)) * (1 if (value < 0) == (factor < 0) else -1)
             else:
                 self.lex.fail("division by zero", operator)
-            if abs(value) >= 1 << 63:  # also keeps a long product from growing without end
+            if abs(value) >= 1 << 63:  # also limits the size of a long product
                 self.lex.fail("number too large", operator)
         return value
 

@@ -1,7 +1,7 @@
-"""Statements of EU assembly to instructions: Mesa's syntax and IGT's through one grammar (spec/40 15.4).
+"""Parses statements of EU assembly: Mesa's syntax and IGT's, with one grammar.
 
-The two differ in what a subregister number counts, what an integer with a float type means, which operand bits they
-imply and how a `send` names its message; `Syntax` carries those differences.  Labels stay names here.
+The two differ in the unit of subregister numbers, the meaning of integers with a float type, implied operand bits, and
+the message of a `send`; `Syntax` selects them.  Labels remain names until assembler.py resolves them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from gen4emu.isa.registers import (
 _PREDICATES: dict[str, int] = {p.name.lower(): int(p) for e in (Predicate, Align16Predicate) for p in e if p > 1}
 _CONDITIONS: dict[str, int] = {c.name.lower(): int(c) for c in CondMod if c} | {"e": CondMod.Z, "ne": CondMod.NZ}
 
-# option -> member of Instruction it sets to true
+# option and the member of Instruction that it sets
 _SWITCHES = {
     "align16": "align16", "nomask": "nomask", "mask_disable": "nomask", "noddclr": "no_dd_clear",
     "noddchk": "no_dd_check", "breakpoint": "breakpoint", "maskctrlex": "mask_control_ex", "compacted": "compacted",
@@ -54,7 +54,7 @@ _COMPRESSIONS = {"sechalf": Compression.SECHALF, "2q": Compression.SECHALF, "com
                  "compr4": Compression.COMPR}
 _THREADS = {"atomic": ThreadCtrl.ATOMIC, "switch": ThreadCtrl.SWITCH}
 
-# what IGT's assembler leaves in the field when neither the statement nor a pragma gives an execution size
+# IGT's execution size if neither the statement nor a pragma gives one
 _IGT_NO_EXEC_SIZE = 7
 
 
@@ -82,7 +82,7 @@ class Statement:
 
 @dataclass(slots=True)
 class _Draft:
-    """What has been read of one instruction."""
+    """The members of an instruction that have been read."""
 
     info: OpcodeInfo
     pos: int
@@ -103,7 +103,7 @@ class Parser:
         self.operands = OperandParser(self.lex, syntax, self.declared)
 
     def statement(self) -> Statement | None:
-        """The next statement, None at the end of the text."""
+        """The next statement; None at the end of the text."""
         lex = self.lex
         while lex.token.is_(";"):
             lex.advance()
@@ -138,7 +138,7 @@ class Parser:
             self.operands.expression()
         elif word in ("kernel", "end_kernel", "code", "end_code"):
             lex.skip_line()
-        elif word == "syntax":  # read by the caller, who chose the syntax from it
+        elif word == "syntax":  # read by detect_syntax
             self._ident("mesa or igt")
         else:
             lex.fail(f"unknown directive .{name.text}", name)
@@ -216,7 +216,7 @@ class Parser:
         name = self._ident("a flag register")
         if name.text.lower() != "f0":
             self.lex.fail(f"{name.text} is not a flag register: there is only f0", name)
-        # `f0.1` and `f0.any4h` both go on with a dot
+        # `f0.1` and `f0.any4h` both continue with a dot
         if not (self.lex.token.is_(".") and self.lex.peek().kind is Kind.NUMBER):
             return 0
         self.lex.advance()
@@ -269,7 +269,7 @@ class Parser:
     def _operand_list(self, draft: _Draft) -> None:
         shape = draft.info.shape
         read = self.operands
-        # the access mode stands behind the operands but decides how they read: operands keep both readings until then
+        # the access mode follows the operands but selects their meaning: operands keep both until then
         if shape in (Shape.UNARY, Shape.BINARY):
             draft.members["dst"] = read.destination()
             draft.members["src0"] = read.source()
@@ -313,7 +313,7 @@ class Parser:
                 draft.use = LabelUse(token.text, token.pos)
             else:
                 jump = self._signed()
-                if igt and jump > 0x7FFF and jump >> 20 == 0:  # both counts in one number, as they lie in the word
+                if igt and jump > 0x7FFF and jump >> 20 == 0:  # jump and pop count in one number, as in the word
                     jump, pop = (jump & 0xFFFF ^ 0x8000) - 0x8000, jump >> 16
                 if not -0x8000 <= jump <= 0x7FFF:
                     self.lex.fail(f"jump count {jump} does not fit 16 bits", token)
@@ -330,7 +330,7 @@ class Parser:
         return token.kind is Kind.IDENT and token.text.lower() in names and self.lex.peek().is_(":")
 
     def _field(self, *names: str) -> Token:
-        """Skip an optional `Jump:` or `Pop:`; the token of the value."""
+        """Skip an optional `Jump:` or `Pop:`, and return the token of the value."""
         if self._has_field(*names):
             self.lex.advance()
             self.lex.advance()
@@ -462,10 +462,10 @@ class Parser:
         return Statement(draft.pos, inst=inst, use=draft.use)
 
     def _igt_habits(self, draft: _Draft) -> None:
-        """What IGT's assembler does unasked: its own implied operands, and compression for two-register results."""
+        """Conventions of IGT's assembler: its implied operands, and compression for results of two registers."""
         members = draft.members
         shape = draft.info.shape
-        # ip has one region in its tests, where jmpi takes a number, and another in kernels, where it takes the rest
+        # the region of ip in IGT's tests, where jmpi has a number; kernels have another one
         jumps_by_number = shape is Shape.JUMP and draft.use is None and isinstance(members["src1"], Immediate)
         if shape in (Shape.BRANCH, Shape.BARE, Shape.WAIT, Shape.UNARY) or jumps_by_number:
             members["implied"] = Implied.IGT

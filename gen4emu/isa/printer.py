@@ -1,7 +1,7 @@
-"""An instruction as assembly text in Mesa's syntax, such that `gen4emu.isa.assembler` gives the same bits back.
+"""Prints an instruction in Mesa's syntax, so that `gen4emu.isa.assembler` gives the same bits.
 
-Bits that no part of the syntax shows are written as `dwN^0x...` among the options.  An instruction with a meaning the
-syntax has no words for (reserved types, strides, opcodes) has no text; the caller prints its raw dwords.
+Bits without a syntax are printed as `dwN^0x...` among the options.  Instructions with reserved types, strides or
+opcodes have no text; the caller prints their dwords.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ from gen4emu.isa.registers import (
 
 _FLOAT_ONLY = frozenset(o.opcode for o in OPCODES if o.flags & Flag.FLOAT)
 _POPS = frozenset(o.opcode for o in OPCODES if o.flags & Flag.POPS)
-# columns of the operands, as Mesa's disassembler has them
+# columns of the operands, as in Mesa's disassembler
 _COLUMNS = (16, 32, 48, 64)
 
 
 class _NoWords(Exception):
-    """The syntax cannot say this."""
+    """The syntax cannot express this."""
 
 
 def statement(inst: Instruction, target: str | None = None) -> str | None:
-    """One statement with its semicolon, or None.  `target` is the label a branch jumps to; without, its count."""
+    """One statement with its semicolon, or None.  `target` is the label of a branch; otherwise the count is printed."""
     info = inst.info
     if info is None:
         return None
@@ -70,7 +70,7 @@ def statement(inst: Instruction, target: str | None = None) -> str | None:
 
 
 def raw_statement(data: bytes) -> str:
-    """Bytes as data; short input (a truncated instruction) byte by byte."""
+    """Bytes as data: dwords, or single bytes of a truncated instruction."""
     if len(data) % 4:
         return ".byte " + " ".join(f"0x{b:02x}" for b in data) + ";"
     return ".dword " + " ".join(f"0x{d:08x}" for (d,) in struct.iter_unpack("<I", data)) + ";"
@@ -122,7 +122,7 @@ def _columns(parts: list[str], options: str) -> str:
 
 
 def _head(inst: Instruction, info: OpcodeInfo) -> tuple[str, int]:
-    """Predicate, mnemonic, modifiers and execution size; and the set bits among these fields that mean nothing."""
+    """Predicate, mnemonic, modifiers and execution size; and bits of their fields that are set without a meaning."""
     unused = 0
     text = ""
     flag = f"f0.{inst.flag_subreg}"
@@ -276,7 +276,7 @@ def _swizzle(swizzle: int) -> str:
 
 
 def immediate(imm: Immediate) -> str:
-    """An immediate with its type.  A 16-bit one fills both halves of its dword unless it has more than four digits."""
+    """An immediate with its type.  A 16-bit one is in both halves of the dword, unless it has more digits."""
     bits, kind = imm.bits, imm.type
     if kind is ImmType.D:
         return f"{bits - (1 << 32) if bits >> 31 else bits}D"
@@ -298,7 +298,7 @@ def _float(bits: int) -> float:
 
 
 def restricted_float(byte: int) -> float:
-    """The value of one byte of a VF immediate (spec/40 3.1)."""
+    """The value of one byte of a VF immediate: s eee ffff, exponent eee + 124 (docs/decisions.md 4)."""
     sign = -1.0 if byte & 0x80 else 1.0
     if not byte & 0x7F:
         return sign * 0.0

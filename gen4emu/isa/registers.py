@@ -1,6 +1,6 @@
-"""Register files, types, strides, predicates and the other small codes of an instruction word (spec/40 2, 3, 6, 8).
+"""Codes of instruction words: register files, types, strides, predicates and others (Mesa, brw_eu_defines.h).
 
-Numbers are the hardware's; names are those of the assembly language where it has one.
+Names are those of the assembly language where it has one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RegType(IntEnum):
 
 
 class ImmType(IntEnum):
-    """Data type of an immediate: two codes differ from a register's (spec/40 3.1)."""
+    """Data type of an immediate; two codes differ from those of registers."""
 
     UD = 0
     D = 1
@@ -96,7 +96,7 @@ class CondMod(IntEnum):
     L = 5
     LE = 6
     R = 7
-    O = 8  # noqa: E741  # the language's own letter
+    O = 8  # noqa: E741  # its letter in assembly
     U = 9
 
 
@@ -117,12 +117,12 @@ class ThreadCtrl(IntEnum):
 TYPE_BYTES: dict[RegType, int] = {RegType.UD: 4, RegType.D: 4, RegType.UW: 2, RegType.W: 2, RegType.UB: 1, RegType.B: 1,
                                   RegType.RESERVED: 4, RegType.F: 4}
 
-# Codes to element counts (spec/40 6.5); a code that is not listed is reserved.
+# Elements by code; codes that are not listed are reserved.
 HSTRIDES: dict[int, int] = {0: 0, 1: 1, 2: 2, 3: 4}
 WIDTHS: dict[int, int] = {0: 1, 1: 2, 2: 4, 3: 8, 4: 16}
 VSTRIDES: dict[int, int] = {0: 0, 1: 1, 2: 2, 3: 4, 4: 8, 5: 16, 6: 32}
 EXEC_SIZES: dict[int, int] = {0: 1, 1: 2, 2: 4, 3: 8, 4: 16, 5: 32}
-VSTRIDE_INDEXED = 15  # Vx1 and VxH: one address register a row (spec/40 7.3)
+VSTRIDE_INDEXED = 15  # Vx1 and VxH: one address register per row
 
 HSTRIDE_CODES = {v: k for k, v in HSTRIDES.items()}
 WIDTH_CODES = {v: k for k, v in WIDTHS.items()}
@@ -132,7 +132,7 @@ EXEC_SIZE_CODES = {v: k for k, v in EXEC_SIZES.items()}
 GRF_COUNT = 128
 MRF_COUNT = 16
 REGISTER_BYTES = 32
-MRF_COMPR4 = 0x80  # bit of the MRF number (spec/40 8.4)
+MRF_COMPR4 = 0x80  # bit of the MRF number
 SWIZZLE_XYZW = 0 | 1 << 2 | 2 << 4 | 3 << 6
 WRITEMASK_XYZW = 15
 CHANNELS = "xyzw"

@@ -1,4 +1,4 @@
-"""Every test that asks for a machine runs on the reference and on both ways of the C core, for both generations."""
+"""Tests with a `machine` run on the reference and on both kinds of handlers of the C core, for both generations."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def machine(request: pytest.FixtureRequest) -> MakeMachine:
 
 @pytest.fixture(params=list(MACHINES))
 def machine_45(request: pytest.FixtureRequest) -> MakeMachine:
-    """What only the later generation has."""
+    """A machine of Gen4.5 only."""
     return lambda **setup: MACHINES[request.param](Gen.EL, **setup)

@@ -1,7 +1,7 @@
-"""The same program on the reference and on the C core, and where their registers differ.
+"""Runs a program on the reference and on the C core, and lists the registers that differ.
 
-Straight programs grow instruction by instruction on the reference; one that runs into something the digest leaves open
-is dropped and another one is tried.
+Straight programs grow instruction by instruction on the reference; an instruction with an undefined result is dropped
+and another one is tried.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DMASKS = (0xFFFF, 0xFFFF, 0xFFFF, 0x00FF, 0x000F, 0x0001, 0xF0F0, 0x0FF0, 0x8001
 
 @dataclass
 class Case:
-    """A program and what its threads start with."""
+    """A program and the initial state of its threads."""
 
     gen: Gen
     code: bytes
@@ -48,7 +48,7 @@ class Case:
 
 @dataclass
 class Outcome:
-    """What a core left in its threads."""
+    """The final state of the threads of a core."""
 
     status: Status
     grf: NDArray[np.uint32]
@@ -61,10 +61,10 @@ class Outcome:
 
 
 class Bench:
-    """A probe of one part whose registers are two arrays: register, thread, dword."""
+    """A probe of one device, with registers as two arrays: register, thread, dword."""
 
     def __init__(self, gen: Gen, watchdog: int = 1) -> None:
-        """`watchdog` in million instructions: loops become machine code only where there are enough left for them."""
+        """`watchdog` is in million instructions: machine code of loops runs only if enough of them are left."""
         self.probe = Probe(gen, watchdog=watchdog)
         self.probe.start(THREADS)
         self.grf = self._array(1, 128)
@@ -118,7 +118,7 @@ def random_start(seed: int, gen: Gen) -> Case:
 
 @dataclass
 class Straight:
-    """A case with its reference threads at the end of it."""
+    """A case, and its threads on the reference after the program."""
 
     case: Case
     threads: list[Thread]
@@ -142,7 +142,7 @@ def straight_case(seed: int, gen: Gen, length: int) -> Straight:
 
 
 def extend(straight: Straight, inst: Instruction) -> bool:
-    """One more instruction; False when the digest leaves open what it does."""
+    """Append an instruction; False if its result is undefined."""
     moved = [t.clone() for t in straight.threads]
     try:
         for t in moved:
@@ -163,7 +163,7 @@ def reference_run(case: Case) -> list[Thread]:
 
 
 def differences(threads: list[Thread], outcome: Outcome) -> list[str]:
-    """One line for each register dword or flag that is not the reference's."""
+    """One line for each register dword or flag that differs from the reference."""
     found = [] if outcome.status is Status.OK else [f"status {outcome.status.name}"]
     for t, thread in enumerate(threads):
         for name, data, marks, other in (("r", thread.grf, thread.grf_marks, outcome.grf[t]),

@@ -1,4 +1,4 @@
-"""Random programs with branches: nested ifs and loops as a compiler lays them out (spec/40 9.2), small bodies."""
+"""Random programs with nested ifs and loops as compilers emit them, with small bodies."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ COUNTERS = 100  # r100 and up, two registers for each depth of loops
 
 
 class FlowProgram:
-    """Integers in r10 to r29, floats in r40 to r59, loop counters above; no integer instruction looks at a NaN.
+    """Integers in r10 to r29, floats in r40 to r59, loop counters above; no integer instruction reads a NaN.
 
-    `plain`: with nothing in loops and branches but what a compiler has there most of the time, which is what the
-    machine code of a kernel can do (native/eu/jit/loops.c).
+    `plain`: loops and branches contain only common instructions, those that native/eu/jit/loops.c can translate.
     """
 
     def __init__(self, seed: int, gen: Gen, *, plain: bool = False) -> None:
@@ -66,7 +65,7 @@ class FlowProgram:
         return 40 + 2 * self.rng.randrange(10)
 
     def float_operand(self, *, raw: bool = False) -> DirectOperand:
-        """Packed, now and then a scalar or, unless `raw`, with a modifier."""
+        """Packed; sometimes scalar or, unless `raw`, with a modifier."""
         rng = self.rng
         found = grf(self.float_register(), T.F, _SCALAR if rng.random() < 0.2 else _PACKED)
         return found if raw else replace(found, negate=rng.random() < 0.2, abs=rng.random() < 0.1)
@@ -96,7 +95,7 @@ class FlowProgram:
             self.emit(op, dst=dst, src0=first, src1=second, **more)
 
     def message(self, dst: DirectOperand) -> None:
-        """One of the functions of the math unit, as compilers ask for them."""
+        """A message to the math unit, as compilers emit it."""
         function = self.rng.choice((1, 4, 5, 4, 5, 1, 2, 6))
         source = grf(self.float_register(), T.F, _PACKED)
         self.emit(Opcode.SEND, dst=dst, src0=source, src1=Immediate(ImmType.UD, 0x01110000 | function), base_mrf=2)
@@ -117,7 +116,7 @@ class FlowProgram:
                       cond_modifier=rng.choice((0, 0, 0, 2)) if op in (Opcode.ADD, Opcode.MOV) else 0)
 
     def condition(self) -> dict[str, object]:
-        """A flag from data or left from before, and a predicate on it."""
+        """A flag from data or from an earlier instruction, and a predicate on it."""
         rng = self.rng
         if rng.random() < 0.8:
             src1 = rng.choice((grf(self.register(), T.D, _PACKED), Immediate(ImmType.D, rng.choice(
@@ -164,7 +163,7 @@ class FlowProgram:
             self.statement(depth)
 
     def branch(self, depth: int) -> None:
-        """A block; now and then all that come here leave the loop."""
+        """A block, in which sometimes all channels leave the loop."""
         self.block(depth)
         if self.loops and self.rng.random() < (0.3 if self.plain else 0.05):
             leaving = self.emit(Opcode.BREAK, pop=self.ifs - self.loops[-1][2])
@@ -186,7 +185,7 @@ class FlowProgram:
         self.ifs -= 1
 
     def loop(self, depth: int) -> None:
-        """At most a few turns: a counter of its own ends each channel, and also counts turns that end with cont."""
+        """A few iterations: a counter ends each channel and also counts iterations that end with cont."""
         rng = self.rng
         counter = COUNTERS + 4 * len(self.loops)
         packed = grf(counter, T.D, _PACKED)

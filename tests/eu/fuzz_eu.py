@@ -1,4 +1,4 @@
-"""Compare the reference EU and the C core for as long as you like.
+"""Compares the reference EU and the C core on random programs.
 
     python tests/eu/fuzz_eu.py --count 1000000 --seed 1
 
@@ -43,7 +43,7 @@ def check(bench: Bench, case: Case, threads: list[Thread], seed: int, *, fast: b
 
 
 def shortest(bench: Bench, straight: Straight, seed: int, *, fast: bool) -> tuple[str, list[str]]:
-    """The first instruction of a program with which it differs, alone if that is enough."""
+    """The instruction from which on a program differs, and the differences."""
     start = straight.case
     for count in range(1, len(straight.program) + 1):
         case = Case(start.gen, b"", start.dmasks, start.grf, start.mrf, start.flags, start.alternate)

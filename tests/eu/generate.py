@@ -1,6 +1,6 @@
 """Random instructions, programs and register contents for the comparison of two EUs.
 
-Field by field, over everything the reference takes, with a bias to what drivers emit (spec/40 15.2).
+All fields of everything that the reference executes are random, with a bias to instructions that drivers emit.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _ACC_READERS = (Opcode.MAC, Opcode.MACH, Opcode.SADA2)
 
 
 class Generator:
-    """Instructions for one part from one source of randomness."""
+    """Instructions for one device, from one source of randomness."""
 
     def __init__(self, rng: random.Random, gen: Gen, *, client: bool = False) -> None:
         """A client's instructions have packed, scalar and immediate operands at whole registers, as compilers do."""
@@ -304,7 +304,7 @@ class Generator:
     # --- other families ---
 
     def _accumulator_reader(self, last: Instruction) -> Instruction | None:
-        """Something that reads what the last instruction left in the accumulator: same form, same channels."""
+        """An instruction that reads the accumulator after the last one, with its form and channels."""
         rng = self.rng
         if last.src0 is None:
             return None
@@ -342,7 +342,7 @@ class Generator:
         return replace(base, opcode=op, dst=dst, src0=acc, src1=self._source(kind, base, immediate=True))
 
     def accumulator(self) -> Instruction:
-        """Something into an explicit accumulator."""
+        """An instruction with an explicit accumulator as its destination."""
         rng = self.rng
         kind = rng.choice((T.F, T.F, T.D, T.W))
         compressed = kind is not T.W and rng.random() < 0.5
@@ -395,7 +395,7 @@ class Generator:
                 return replace(base, dst=out, src0=sr)
 
     def message(self) -> Instruction:
-        """To nobody: only its implied move counts."""
+        """A message to the null function, for its implied move."""
         rng = self.rng
         kind = rng.choice((T.F, T.F, T.UD, T.D, T.UW, T.W, T.UB))
         base = Instruction(Opcode.SEND, self.gen, EXEC_SIZE_CODES[rng.choice((1, 4, 8, 8, 16))],
@@ -411,7 +411,7 @@ class Generator:
     # --- fixed pieces ---
 
     def prologue(self) -> list[Instruction]:
-        """a0 from r127, the masks sometimes from numbers."""
+        """Loads a0 from r127, and sometimes sets masks."""
         rng = self.rng
         found = [move(self.gen, 8, arf(0x10, 0, DestRegion(1)), grf(127, T.UW, _PACKED))]
         for index in range(1, 4):
@@ -421,7 +421,7 @@ class Generator:
         return found
 
     def epilogue(self) -> list[Instruction]:
-        """What the bench does not show goes to r124 and r125; the end of the thread."""
+        """Copies state that the bench does not read to r124 and r125, and ends the thread."""
         quad = Align1Region(VSTRIDE_CODES[4], WIDTH_CODES[4], HSTRIDE_CODES[1])
         return [move(self.gen, 8, grf(125, T.UW, DestRegion(1)), arf(0x10, 0, _PACKED)),
                 move(self.gen, 4, grf(124, T.UW, DestRegion(1)), arf(0x40, 0, quad)), end(self.gen)]

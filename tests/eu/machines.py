@@ -1,4 +1,4 @@
-"""One thread of one kernel, on the reference or on the C core, behind the same face."""
+"""One thread of one kernel on the reference or on the C core, with one interface."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Machine(ABC):
         self.flags = 0  # f0.1 in the high half
 
     def put(self, reg: int, kind: str, values: Sequence[float] | float, byte: int = 0) -> None:
-        """Values in elements of a type, from a byte of a GRF on."""
+        """Write elements of a type to a GRF, starting at a byte."""
         data = np.atleast_1d(np.asarray(values)).astype(DTYPES[kind])
         self._grf.reshape(-1)[32 * reg + byte:][:data.nbytes] = data.view(np.uint8)
 
@@ -38,7 +38,7 @@ class Machine(ABC):
         return self._read(self._grf, reg, kind, count, byte)
 
     def message(self, reg: int, kind: str = "UD", count: int = 8) -> list[int] | list[float]:
-        """The same of an MRF."""
+        """Write elements of a type to an MRF."""
         return self._read(self._mrf, reg, kind, count, 0)
 
     @staticmethod
@@ -48,12 +48,12 @@ class Machine(ABC):
         return found
 
     def run(self, text: str) -> None:
-        """Assemble with an end, and execute."""
+        """Assemble a text, append the end of thread, and execute."""
         self.execute(assemble(text + "\n" + END, self.gen))
 
     @abstractmethod
     def execute(self, code: bytes) -> None:
-        """Run it from the registers that were put, to its end."""
+        """Run the code with the registers that were written."""
 
 
 class ReferenceMachine(Machine):

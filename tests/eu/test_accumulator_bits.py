@@ -1,4 +1,4 @@
-"""Bits of the accumulator that an integer instruction can look at are the same for all handlers and variants."""
+"""All handlers and variants write the same bits to the accumulator, as integer instructions read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Illegal code, exceptions and the system routine, wait (spec/40 9.5, 12)."""
+"""Illegal code, exceptions and the system routine, wait."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_suppressed_breakpoint_lets_one_instruction_pass() -> None:
 
 
 def test_a_thread_waits_until_its_count_is_set_and_takes_it_along() -> None:
-    """wait as IGT encodes it (spec/40 9.5); n0 written by the kernel itself stands for a notification."""
+    """wait as IGT encodes it; the kernel writes n0 itself instead of a notification."""
     wait = bytes.fromhex("30000000 00000020 00120000 00000100".replace(" ", ""))
     probe = Probe()
     probe.start(1, 0xFF)

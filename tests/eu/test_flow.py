@@ -1,4 +1,4 @@
-"""Flow control of gangs: masks, their stacks, threads that part and meet (spec/40 9)."""
+"""Flow control of gangs: masks and their stacks, groups that split and merge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHANNELS = np.arange(8)
 
 
 def counting_loop(probe: Probe, limits: list[list[int]]) -> list[list[int]]:
-    """Each channel counts up to its own limit: do, cmp, break, add, while (spec/40 17)."""
+    """Each channel counts up to its own limit: do, cmp, break, add, while."""
     probe.start(len(limits), 0xFF)
     for t, row in enumerate(limits):
         probe.grf(2, t)[:] = row
@@ -83,7 +83,7 @@ def test_iff_pushes_nothing_when_it_jumps() -> None:
 
 
 def test_cont_skips_the_rest_of_one_turn_only() -> None:
-    """Channels with an odd count go on before the sum; break inside an if pops its mask (spec/40 9.2)."""
+    """Channels with an odd count continue before the sum; break inside an if pops its mask."""
     probe = Probe()
     probe.start(3, 0xFF)
     for t in range(3):
@@ -146,7 +146,7 @@ def test_halted_channels_come_back_with_the_dispatch_mask() -> None:
 
 @PARTS
 def test_jmpi_counts_from_the_next_instruction(gen: Gen) -> None:
-    """By an immediate, and by a register with a count of its own for each thread (spec/40 9.1)."""
+    """By an immediate, and by a register with a different count in each thread."""
     probe = Probe(gen)
     probe.start(4, 0xFF)
     for t in range(4):
@@ -165,7 +165,7 @@ def test_jmpi_counts_from_the_next_instruction(gen: Gen) -> None:
 
 
 def test_ip_is_the_own_address_and_a_place_to_go() -> None:
-    """Call and return as MPEG-2 kernels do: mov g ip, add ip g 32 (spec/40 9.3); ip is relative to the state base."""
+    """Call and return of MPEG-2 kernels: mov g ip, add ip g 32; ip is relative to the state base."""
     probe = Probe()
     probe.start(2, 0xFF, general_state_base=0x8000)
     probe.run_to_end("""
@@ -235,7 +235,7 @@ def test_stacks_deeper_than_the_hardware_has_are_reported_and_bounded() -> None:
 
 @PARTS
 def test_merged_threads_do_not_run_what_others_skip(gen: Gen) -> None:
-    """Threads jump over different stretches; everyone executes exactly its own."""
+    """Threads jump over different instructions; each thread executes exactly its own."""
     probe = Probe(gen)
     probe.start(8, 0xFF)
     for t in range(8):

@@ -1,4 +1,4 @@
-"""The cache of decoded kernels is bounded by the memory that they hold (native/eu/kernel.c)."""
+"""The memory of decoded kernels in the cache is limited (native/eu/kernel.c)."""
 
 from __future__ import annotations
 

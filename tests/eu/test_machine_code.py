@@ -1,7 +1,7 @@
-"""Kernels as machine code of the host: the same bits and counts as the general handler gives (native/eu/jit/jit.h).
+"""Machine code gives the bits and counts of the general handler (native/eu/jit/jit.h).
 
-What is compared are programs as compilers lay them out, with loops and branches that become machine code whole, and
-messages to the math unit among them.  On a host without AVX-512 this compares the handlers.
+The programs are like those of compilers, with loops and branches that are translated as a whole and messages to the
+math unit.  On a host without AVX-512 this compares the fast handlers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.eu.flow_programs import flow_case
 from tests.eu.generate import end, grf
 from tests.harness.probe import Event
 
-MANY = 1000  # million instructions: a region is entered only when it cannot use up what is left
+MANY = 1000  # million instructions: the code of a loop runs only if it cannot use up the rest
 
 
 def compare(bench: Bench, case: Case) -> None:
@@ -87,7 +87,7 @@ NEWTON = """
     [1.0, 2.0, 3.0, 0.5], [1.0, np.inf, 2.0], [np.nan, 1.0], [0.0, 1.0], [3e38, 1.0], [1e-38, 1.0], [-0.0, -1.0]],
     ids=str)
 def test_a_loop_whose_lanes_leave_one_by_one(start: list[float]) -> None:
-    """Square roots; also where a lane meets infinities, NaN, overflow and denormals on the way."""
+    """Square roots; also in lanes with infinities, NaN, overflow and denormals."""
     compare(Bench(Gen.EL, MANY), program(NEWTON, g10=start, g14=[2.0, 3.0, 4.0, 1e6, 1e-6]))
 
 
@@ -107,7 +107,7 @@ def test_a_loop_without_end_is_stopped_as_ever() -> None:
 
 
 def test_an_endless_loop_around_others_is_stopped_as_ever() -> None:
-    """What a region has executed counts, also for the group that goes on behind it."""
+    """Instructions of a loop count against the budget of the group that continues after it."""
     source = """
         again:
         mov(16) g20<1>D 0D {align1 compr};
@@ -129,7 +129,7 @@ def test_an_endless_loop_around_others_is_stopped_as_ever() -> None:
 
 
 def test_what_is_only_written_stays_when_a_lane_took_a_wrong_way() -> None:
-    """3e9 becomes 0x7fffffff (spec/40 3.4), where the host has 0x80000000, which would go into the branch."""
+    """3e9 becomes 0x7fffffff; the host gives 0x80000000, which would enter the branch."""
     source = """
         do(16) {align1};
         start:
@@ -147,7 +147,7 @@ def test_what_is_only_written_stays_when_a_lane_took_a_wrong_way() -> None:
 
 
 def test_lanes_of_the_other_half_have_not_been_written() -> None:
-    """A NaN in a lane that the first half does not enable, and that the second half reads."""
+    """A NaN in a lane that is disabled in the first half and read in the second half."""
     source = """
         do(16) {align1};
         start:

@@ -1,4 +1,4 @@
-"""The send instruction as the EU sees it: implied move, enables, descriptors, the end of threads (spec/40 11)."""
+"""The send instruction in the EU: implied move, enables, descriptors, end of threads."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_implied_move_honours_region_and_modifiers() -> None:
 
 
 def test_math_writes_only_the_channels_of_the_execution_size() -> None:
-    """Clip kernels keep counters beside the result (spec/40 17)."""
+    """Clip kernels keep counters in the register of the result."""
     probe = Probe()
     probe.start(1, 0xF)
     probe.grf(19).view(np.float32)[:] = [4, 1, 2, 3, 4, 5, 6, 7]
@@ -136,7 +136,7 @@ def test_the_dummy_destination_of_shipped_kernels_may_end_a_thread() -> None:
 
 
 def test_messages_run_in_the_usual_floating_point_environment() -> None:
-    """1/3 rounds to nearest in the math box however the EU rounds (its result is a float that is just above)."""
+    """1/3 rounds to nearest in the math unit, whatever the rounding of the EU (the result is just above 1/3)."""
     values = []
     for to_nearest in (False, True):
         probe = Probe(round_to_nearest=to_nearest)

@@ -1,4 +1,4 @@
-"""The numbers of spec/40 17, on the reference and on the C core."""
+"""Instructions with exact results, on the reference and on the C core."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def f(value: float) -> int:
 
 
 def one(make: MakeMachine, text: str, sources: list[tuple[str, float]], kind: str = "UD", **setup: object) -> float:
-    """Element 0 of r10 after a text that finds its sources in element 0 of r2, r3, ..."""
+    """Element 0 of r10 after a text whose sources are in element 0 of r2, r3, ..."""
     m = make(**setup)
     for i, (t, value) in enumerate(sources):
         m.put(2 + i, t, value)
@@ -51,7 +51,7 @@ ENCODINGS = {
 
 
 @pytest.mark.parametrize("text", ENCODINGS)
-def test_an_instruction_assembles_to_the_words_of_the_digest(text: str) -> None:
+def test_an_instruction_assembles_to_its_words(text: str) -> None:
     assert assemble(text, Gen.EL).hex() == ENCODINGS[text]
 
 
@@ -175,7 +175,7 @@ def test_mul_of_dwords_takes_sixteen_bits_and_mach_the_rest(machine: MakeMachine
 
 @pytest.mark.parametrize(("kind", "product"), [("D", -(0x10000 - 37800) * 7), ("UD", 37800 * 7)])
 def test_a_lone_mul_of_dwords_has_the_sign_of_its_type(machine: MakeMachine, kind: str, product: int) -> None:
-    """Compilers multiply by small constants so (docs/decisions.md); mach after it is exact all the same."""
+    """Compilers multiply by small constants this way (docs/decisions.md 41); a following mach is exact."""
     m = machine()
     m.put(2, "D", [37800] * 8)
     m.put(3, "D", [7] * 8)
@@ -188,7 +188,7 @@ def test_a_lone_mul_of_dwords_has_the_sign_of_its_type(machine: MakeMachine, kin
 
 
 def test_mul_of_a_dword_and_a_word_is_exact(machine: MakeMachine) -> None:
-    m = machine()  # inverse quantization: spec/70 5.6 K2, MD-49
+    m = machine()  # inverse quantization of MPEG-2
     m.put(2, "D", [-52, 0x12345] * 4)
     m.put(3, "UW", [8, 3] * 4)
     m.run("""mul(8) g10<1>D g2<8,8,1>D g3<8,8,1>UW {align1};
@@ -199,7 +199,7 @@ def test_mul_of_a_dword_and_a_word_is_exact(machine: MakeMachine) -> None:
 
 @pytest.mark.parametrize(("dmask", "second"), [(0xFFFF, 0x430), (0xF0F6, 0x430), (0xFFFF, 0x438)])
 def test_dp4_of_words_and_dwords(machine: MakeMachine, dmask: int, second: int) -> None:
-    m = machine(dmask=dmask)  # the inverse transform of spec/70 5.6 K3; words that straddle registers, too
+    m = machine(dmask=dmask)  # the inverse transform of MPEG-2, also with words that straddle registers
     words = [7 * i * (-1) ** i for i in range(48)]
     dwords = [100003 * i - 800024 for i in range(16)]
     m.put(32, "W", words)
@@ -430,7 +430,7 @@ LOOP = """
 
 
 def loop(middle: str, size: int) -> str:
-    """The loop of the digest with something in its middle, of so many instructions."""
+    """A counting loop with something in its middle that has `size` instructions."""
     text = LOOP % middle
     return text.replace("JumpPop", "Jump: 3 Pop: 0").replace("Back", f"Jump: {-(size + 3)}")
 
@@ -446,7 +446,7 @@ def test_each_channel_leaves_a_loop_on_its_own(machine: MakeMachine) -> None:
 
 
 def test_cont_inside_an_if_starts_the_next_turn(machine: MakeMachine) -> None:
-    """Odd turns only count; even turns also add to r21."""
+    """Odd iterations only count; even ones also add to r21."""
     m = machine(dmask=0xFF)
     m.put(3, "D", [5, 4, 3, 2, 6, 1, 0, 7])
     m.run("""
@@ -516,7 +516,7 @@ def test_a_break_of_all_inside_two_ifs_leaves_them_behind(machine: MakeMachine) 
 
 
 def test_a_break_beside_a_cont_does_not_leave_the_loop(machine: MakeMachine) -> None:
-    """Channels 0-3 continue in the first turn while channels 4-7 break; the former go on."""
+    """In the first iteration channels 0 to 3 execute cont and channels 4 to 7 break; the former stay in the loop."""
     m = machine(dmask=0xFF)
     m.flags = 0x0F
     m.run("""

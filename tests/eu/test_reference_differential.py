@@ -1,5 +1,7 @@
-"""Random programs: the reference, the general handler, the fast handlers in every vector variant, all with the same
-bits (EU-79).  `tests/eu/fuzz_eu.py` goes on from here."""
+"""Random programs give the same bits on the reference, the general handler and the fast handlers of every variant.
+
+`tests/eu/fuzz_eu.py` runs more of them.
+"""
 
 from __future__ import annotations
 

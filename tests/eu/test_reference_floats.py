@@ -1,4 +1,4 @@
-"""The reference's arithmetic against exact fractions."""
+"""The arithmetic of the reference agrees with exact fractions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.eu.reference import floats
 
 
 def toward_zero(value: Fraction, bits: int) -> Fraction:
-    """The nearest number of so many significant bits that is not further from zero."""
+    """The nearest number of `bits` significant bits that is not further from zero."""
     if not value:
         return value
     magnitude, exponent = abs(value), 0

@@ -1,8 +1,8 @@
 """Hostile input for the decoder, the disassembler and the assembler.
 
-`python tests/isa/fuzz_isa.py --count N` runs N inputs and says how many of each kind; `test_fuzz.py` runs a few.
-Only AssemblyError may come out of the assembler, nothing at all out of the other two; every listing must assemble
-back to its bytes, and no input may take long.
+`python tests/isa/fuzz_isa.py --count N` runs N inputs and counts them by kind; `test_fuzz.py` runs a few.
+The assembler may raise only AssemblyError, the other two nothing; every listing must assemble to its bytes, and no
+input may take long.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ CODE_SEEDS = tuple(assemble(text, Gen.CTG) for text in (
 
 
 def mutated_code(rng: random.Random) -> bytes:
-    """Good instructions with up to four bits flipped."""
+    """Valid instructions with up to four bits flipped."""
     code = bytearray(b"".join(rng.choice(CODE_SEEDS) for _ in range(rng.randrange(1, 5))))
     for _ in range(rng.randrange(5)):
         bit = rng.randrange(8 * len(code))
@@ -62,7 +62,7 @@ def mutated_code(rng: random.Random) -> bytes:
 
 
 def random_code(rng: random.Random) -> bytes:
-    """Noise, instructions with known opcodes and random rest, or nearly good ones; compacted or not."""
+    """Noise, known opcodes with random operands, or nearly valid instructions; compacted or not."""
     kind = rng.random()
     if kind < 0.1:
         return rng.randbytes(rng.randrange(64))
@@ -82,7 +82,7 @@ def random_code(rng: random.Random) -> bytes:
 
 
 def random_text(rng: random.Random) -> str:
-    """A seed with pieces cut, doubled, swapped or thrown in."""
+    """A seed with pieces removed, doubled, swapped or inserted."""
     text = rng.choice(SEEDS)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         at = rng.randrange(len(text) + 1)
@@ -129,7 +129,7 @@ CHECKS: tuple[Callable[[random.Random], str], ...] = (check_code, check_text)
 
 
 def fuzz(count: int, seed: int, progress: bool = False) -> Counter[str]:
-    """Runs inputs and counts their outcomes; an input is named by its own seed when something is wrong."""
+    """Run inputs and count their outcomes; failures name the seed of the input."""
     outcomes: Counter[str] = Counter()
     for i in range(count):
         rng = random.Random(f"{seed}:{i}")

@@ -1,4 +1,4 @@
-"""The assembler: encodings of spec/40 17, both syntaxes, labels, and errors that say where."""
+"""The assembler: encodings, both syntaxes, labels, and errors with their position."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def asm(text: str, gen: Gen = Gen.CTG, syntax: Syntax | None = None) -> str:
     return assemble(text, gen, syntax=syntax).hex(" ")
 
 
-# spec/40 17, spec/60 3.1 and the branches of spec/40 9
+# instructions of drivers and their words
 MESA = [
     ("add(16) g6<1>F g6<8,8,1>F g8<8,8,1>F { align1 compr };", "40 20 80 00 bd 77 c0 20 c0 00 8d 00 00 01 8d 00"),
     ("add(16) g6<1>F g6<8,8,1>F g8<8,8,1>F { align1 compr compacted };", "40 66 00 60 08 06 06 08"),
@@ -44,7 +44,7 @@ def test_mesa_syntax(text: str, code: str) -> None:
     assert asm(text) == code
 
 
-# spec/40 9.5, and what one-line programs of IGT's assembler give
+# one-line programs and the output of IGT's assembler
 IGT = [
     ("mov (1) g0<1>UD g1<0,1,0>UD { align1 };", "01 00 00 00 21 00 00 20 20 00 00 00 00 00 00 00"),
     ("mov (1) g0<1>UD -2147483648D { align1 };", "01 00 00 00 e1 00 00 20 00 00 00 00 00 00 00 80"),

@@ -1,4 +1,4 @@
-"""The disassembler: what it prints assembles to the same bytes, whatever the bytes are."""
+"""The disassembler: its output assembles to the same bytes, whatever they are."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ PARTS = st.sampled_from([Gen.CL, Gen.CTG])
 
 
 def one(text: str, gen: Gen = Gen.CTG) -> str:
-    """The statement of one instruction, blanks squeezed."""
+    """The statement of one instruction, with single blanks."""
     code = bytes.fromhex(text)
     (line,) = disassemble(code, gen, end=len(code))
     return " ".join(line.text.split())
 
 
-# spec/40 17 and spec/60 3.1
+# instructions of drivers
 PRINTED = [
     ("40 20 80 00 bd 77 c0 20 c0 00 8d 00 00 01 8d 00", "add(16) g6<1>F g6<8,8,1>F g8<8,8,1>F { align1 compr };"),
     ("40 66 00 60 08 06 06 08", "add(16) g6<1>F g6<8,8,1>F g8<8,8,1>F { align1 compr compacted };"),
@@ -138,7 +138,7 @@ def test_own_text_is_recognised_as_mesa_syntax() -> None:
     assert detect_syntax(listing(assemble(LOOP, Gen.CTG), Gen.CTG)) is Syntax.MESA
 
 
-# spec/60 11.1 and 11.2, spec/50 2.7
+# descriptors of drivers
 MESSAGES = [
     (0x0121008A, "pow scalar mlen 2 rlen 1"),
     (0x0121009C, "intdiv signed scalar mlen 2 rlen 1"),
@@ -172,7 +172,7 @@ def test_any_descriptor_has_words_without_braces(descriptor: int, gen: Gen) -> N
     assert not set(text) & set("{};\n") and "mlen" in text
 
 
-def test_restricted_floats() -> None:  # spec/40 17
+def test_restricted_floats() -> None:
     values = {0x30: 1.0, 0x20: 0.5, 0x48: 3.0, 0x01: 0.1328125, 0x0F: 0.2421875, 0xFF: -31.0}
     assert {byte: restricted_float(byte) for byte in values} == values
     assert str(restricted_float(0x80)) == "-0.0"

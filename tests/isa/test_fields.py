@@ -1,4 +1,4 @@
-"""The tables: every bit of every form has one owner, codes are what spec/40 6 and 10 say."""
+"""The tables of fields and opcodes: every bit of every form has one owner."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_field_names_are_unique() -> None:
     ("src0_vstride", 2, 24, 21), ("flag_subreg", 2, 25, 25), ("src1_negate", 3, 14, 14), ("pop_count", 3, 19, 16),
     ("message_length", 3, 23, 20), ("shared_function", 3, 27, 24), ("end_of_thread", 3, 31, 31),
 ])
-def test_fields_are_where_the_digest_has_them(name: str, dword: int, hi: int, lo: int) -> None:
+def test_fields_are_at_the_bits_of_mesa(name: str, dword: int, hi: int, lo: int) -> None:
     assert (F[name].hi, F[name].lo) == (32 * dword + hi, 32 * dword + lo)
 
 
@@ -73,7 +73,7 @@ def test_tables_have_32_different_entries() -> None:
     assert all(len(t) == len(set(t)) == 32 for t in TABLES.values())
 
 
-def test_table_entries_mean_what_the_digest_says() -> None:
+def test_compaction_table_entries_have_their_meaning() -> None:
     assert CONTROL[14] == 0x18020  # (16) sat compr
     assert DATA_TYPE[3] == 0x0F7BD  # g:F<1> g:F g:F
     assert SUBREG[27] == 24 | 16 << 5
@@ -84,7 +84,7 @@ def word(text: str) -> int:
     return int.from_bytes(bytes.fromhex(text), "little")
 
 
-# spec/40 17
+# from Mesa's tests: full and compacted words
 COMPACTED = [
     ("40 20 80 00 bd 77 c0 20 c0 00 8d 00 00 01 8d 00", "40 66 00 60 08 06 06 08"),
     ("5a 20 80 00 bd 77 c0 20 70 00 00 00 00 01 8d 00", "5a 66 08 20 08 06 03 08"),

@@ -53,7 +53,7 @@ def test_dwords_encode_back(words: list[int]) -> None:
 
 
 def test_align1_registers() -> None:
-    inst = native("40 10 60 00 3d 75 40 21 50 00 8d 00 20 40 00 00")  # spec/40 17
+    inst = native("40 10 60 00 3d 75 40 21 50 00 8d 00 20 40 00 00")
     grf = RegFile.GRF
     assert inst.opcode == Opcode.ADD and inst.channels == 8 and inst.compression is Compression.SECHALF
     assert inst.dst == DirectOperand(grf, RegType.F, 10, 0, DestRegion(1))
@@ -63,7 +63,7 @@ def test_align1_registers() -> None:
 
 
 def test_align16_swizzles_and_write_mask() -> None:
-    inst = native("41 01 60 00 bd 77 a7 20 84 00 6a 00 af 00 6f 00")  # spec/40 17
+    inst = native("41 01 60 00 bd 77 a7 20 84 00 6a 00 af 00 6f 00")
     assert inst.align16 and inst.dst is not None
     assert inst.dst.region == DestRegion(1, 0b0111)
     assert isinstance(inst.src0, DirectOperand) and isinstance(inst.src1, DirectOperand)
@@ -72,7 +72,7 @@ def test_align16_swizzles_and_write_mask() -> None:
 
 
 def test_a_vector_immediate() -> None:
-    inst = native("40 00 80 00 29 6d 40 20 28 00 48 00 10 10 10 10")  # spec/40 17
+    inst = native("40 00 80 00 29 6d 40 20 28 00 48 00 10 10 10 10")
     assert inst.src1 == Immediate(ImmType.V, 0x10101010)
 
 
@@ -86,7 +86,7 @@ def test_an_indirect_source_with_a_negative_offset() -> None:
 
 
 def test_a_message() -> None:
-    inst = native("31 10 60 02 bd 0f a0 21 60 01 8d 00 01 00 11 01")  # spec/60 3.1
+    inst = native("31 10 60 02 bd 0f a0 21 60 01 8d 00 01 00 11 01")
     assert inst.base_mrf == 2 and inst.compression is Compression.SECHALF and not inst.eot
     descriptor = inst.descriptor
     assert descriptor is not None

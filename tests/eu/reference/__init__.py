@@ -1,7 +1,7 @@
-"""A second EU, in plain Python: one thread, one channel after the other, from spec/40 alone.
+"""A second EU in plain Python, written from the documentation: one thread, channel by channel.
 
-It shares nothing with the C core but the decoder of instruction words, so that where the two agree, both read the
-digest the same way.  Messages are out of scope: a `send` does its implied move and nothing else.
+It shares nothing with the C core but the decoder of instruction words, so the two check each other.  Messages are out
+of scope: a `send` only does its implied move.
 """
 
 from tests.eu.reference.machine import run, step

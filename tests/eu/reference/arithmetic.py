@@ -1,4 +1,4 @@
-"""What each opcode computes, before saturation and conversion (spec/40 10)."""
+"""The operation of each opcode, before saturation and conversion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def total(a: Number, b: Number) -> Number:
 
 
 def low_half(a: int, *, signed: bool) -> int:
-    """What takes part of a dword that is multiplied by a dword, with the sign that its type gives it."""
+    """The low half of a dword that is multiplied by a dword, with the sign of its type (docs/decisions.md 41)."""
     return (a & 0x7FFF) - (a & 0x8000) if signed else a & 0xFFFF
 
 
@@ -42,7 +42,7 @@ def whole(opcode: int, value: Number) -> Number:
 
 
 def needs_increment(opcode: int, value: float) -> bool:
-    """The `.r` flag: what rnde and rndz leave to the next instruction."""
+    """The `.r` flag of rnde and rndz: whether the next instruction must add 1."""
     if not math.isfinite(value):
         return False
     if opcode == Opcode.RNDE:
@@ -86,7 +86,7 @@ def leading_zeros(value: Number) -> int:
 
 
 def dot(opcode: int, a: list[Number], b: list[Number]) -> Number:
-    """Of one 4-tuple, summed in the order of the channels; the last term of dph is a number by itself."""
+    """The dot product of a 4-tuple, in the order of the channels; dph adds the fourth element of src1."""
     count = {Opcode.DP4: 4, Opcode.DPH: 3, Opcode.DP3: 3, Opcode.DP2: 2}[Opcode(opcode)]
     found = product(a[0], b[0])
     for i in range(1, count):
@@ -95,7 +95,7 @@ def dot(opcode: int, a: list[Number], b: list[Number]) -> Number:
 
 
 def compare(condition: int, a: Number, b: Number) -> bool:
-    """Any comparison with NaN is false, except for `nz` (4.4)."""
+    """Any comparison with NaN is false, except for `nz`."""
     match condition:
         case 1:
             return a == b
@@ -114,7 +114,7 @@ def compare(condition: int, a: Number, b: Number) -> bool:
 
 
 def compare_ordered(condition: int, a: Number, b: Number) -> bool:
-    """CMPN: the second source being NaN makes it true, the first makes it false; `nz` the other way round."""
+    """CMPN with NaN: true if src1 is NaN, false if only src0 is; inverted for `nz`."""
     if math.isnan(b):
         return condition != 2
     if math.isnan(a):

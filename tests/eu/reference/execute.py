@@ -1,4 +1,4 @@
-"""One arithmetic, logic or move instruction of one thread (spec/40 8)."""
+"""Executes an arithmetic, logic or move instruction of one thread."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NEVER = (Opcode.MOVI, Opcode.MSAVE, Opcode.MREST, Opcode.PUSH, Opcode.POP, Opco
 
 @dataclass(frozen=True)
 class Pass:
-    """Which channels of the thread one pass works on."""
+    """The channels of one pass."""
 
     half: int
     n: int
@@ -45,7 +45,7 @@ class Pass:
 
 
 def passes(inst: Instruction) -> list[Pass]:
-    """One, or two for a compressed instruction (8.4, 8.5)."""
+    """One, or two for a compressed instruction."""
     n, word = inst.channels, inst.flag_subreg
     if inst.compression in (Compression.COMPR, Compression.RESERVED):
         if n == 32:
@@ -63,7 +63,7 @@ def passes(inst: Instruction) -> list[Pass]:
 
 
 def predicate(thread: Thread, inst: Instruction, where: Pass, channel: int) -> bool:
-    """The predicate of a channel, true without one (8.2)."""
+    """The predicate of a channel, true without one."""
     control = inst.predicate
     if not control:
         return True
@@ -90,7 +90,7 @@ def unmasked(thread: Thread, inst: Instruction, where: Pass, channel: int) -> bo
 
 
 def enabled_channels(thread: Thread, inst: Instruction, where: Pass) -> list[bool]:
-    """Which channels are written (2.4)."""
+    """The channels that are written."""
     gated = inst.opcode != Opcode.SEL or inst.cond_modifier != CondMod.NONE
     mask = inst.dst.region.writemask if inst.dst is not None and isinstance(inst.dst.region, DestRegion) else None
     return [unmasked(thread, inst, where, c) and (not gated or predicate(thread, inst, where, c))
@@ -108,7 +108,7 @@ def dword_execution(inst: Instruction) -> bool:
 
 
 def execute(thread: Thread, inst: Instruction) -> None:
-    """Everything but sends and branches."""
+    """Execute any instruction other than sends and branches."""
     if inst.opcode in _NEVER or inst.info is None:
         raise Unspecified(f"opcode 0x{inst.opcode:02x}")
     for where in passes(inst):
@@ -165,7 +165,7 @@ def _sources(thread: Thread, inst: Instruction, where: Pass, acc: int) -> list[l
 
 @dataclass
 class Result:
-    """Of one channel: the full precision, the flag where the opcode decides about it, bits to copy unchanged."""
+    """The result of a channel: its value in full precision, the flag of a comparison, bits to copy unchanged."""
 
     value: Number
     flag: bool | None = None
@@ -175,7 +175,7 @@ class Result:
 
 
 def _raw(inst: Instruction, operand: object, element: Element) -> int | None:
-    """The bits that a move keeps (3.5)."""
+    """The bits that a move keeps."""
     if inst.saturate or inst.dst is None or operands.is_accumulator(inst.dst):
         return None
     if isinstance(operand, Immediate):
@@ -189,7 +189,7 @@ def _raw(inst: Instruction, operand: object, element: Element) -> int | None:
 
 def _results(thread: Thread, inst: Instruction, where: Pass, acc: int, sources: list[list[Element]], kind: Exec,
              on: list[bool]) -> list[Result | None]:
-    """Of all channels; None for those that are off."""
+    """The results of all channels; None for disabled ones."""
     found: list[Result | None] = []
     for c in range(where.n):
         if not on[c]:
@@ -285,7 +285,7 @@ def _plane(values: list[Number]) -> Number:
 
 
 def _logic(inst: Instruction, values: list[Number], kind: Exec) -> Result:
-    """The condition looks at the bits of the result with the sign of the destination's type (8.3)."""
+    """A logic result; its condition tests the bits with the sign of the destination type."""
     assert inst.dst is not None
     value = arithmetic.logic(inst.opcode, values[0], values[-1])
     condition = inst.cond_modifier
@@ -336,7 +336,7 @@ def _selected(thread: Thread, inst: Instruction, where: Pass, c: int, sources: l
 
 def _differences(thread: Thread, inst: Instruction, where: Pass, acc: int, c: int,
                  sources: list[list[Element]]) -> Result:
-    """Of a pair; the odd channel gets what the even one gets."""
+    """The sum of absolute differences of a pair, for both channels."""
     even = c & ~1
     if even + 1 >= where.n:
         raise Unspecified("half a pair")
@@ -415,7 +415,7 @@ def _saturated(inst: Instruction, value: Number, to: RegType) -> Number:
 
 
 def _seen(inst: Instruction, value: Number) -> Number:
-    """The value that a condition tests: the stored integer of a float, the bits that shl keeps (docs/decisions.md)."""
+    """The value that a condition tests: a stored integer, or the bits that shl keeps (docs/decisions.md 42, 43)."""
     assert inst.dst is not None
     if (inst.opcode == Opcode.SHL and isinstance(value, int) and not inst.saturate and inst.dst.type is not RegType.F
             and inst.cond_modifier != CondMod.O):
@@ -441,7 +441,7 @@ def _explicit_kind(to: RegType, kind: Exec) -> Exec:
 
 
 def _write_accumulator(thread: Thread, acc: int, results: list[Result | None], kind: Exec) -> None:
-    """Of channels that are off, the content is undefined afterwards (2.4)."""
+    """Write the accumulator.  The content of disabled channels is undefined afterwards."""
     if kind is not Exec.W and len(results) > 8:  # eight channels are all there are
         results = []
     limit = 1 << (32 if kind is Exec.W else 63)
@@ -458,7 +458,7 @@ def _write_accumulator(thread: Thread, acc: int, results: list[Result | None], k
 
 
 def store(thread: Thread, inst: Instruction, where: Pass, stored: list[tuple[int, bool] | None]) -> None:
-    """The bytes of the enabled channels (7.4)."""
+    """The bytes of the enabled channels."""
     dst = inst.dst
     assert dst is not None and isinstance(dst.region, DestRegion)
     size = TYPE_BYTES[dst.type]

@@ -1,4 +1,4 @@
-"""Floating point of the EU, exact (spec/40 4): values are Python floats, rounded toward zero at every step.
+"""Exact floating point of the EU: values are Python floats, rounded toward zero at every step.
 
 A 32-bit float and the product of two are exact in a double.  A sum is not; its rounding error is found without error
 (Knuth's TwoSum) and says whether the nearest double lies further from zero than the sum.
@@ -15,14 +15,14 @@ SIGN = 0x80000000
 
 
 def from_bits(bits: int) -> float:
-    """A 32-bit float; a denormal is a zero with its sign (4.1)."""
+    """A 32-bit float; a denormal is a zero with its sign."""
     if not bits & INF_BITS:
         return -0.0 if bits & SIGN else 0.0
     return float(struct.unpack("<f", struct.pack("<I", bits))[0])
 
 
 def to_bits(value: float, *, alternate: bool = False) -> int:
-    """Truncated to 24 bits, denormals flushed; overflow is infinity, or the largest number in ALT mode (4.2)."""
+    """Truncated to 24 bits, denormals flushed; overflow is infinity, or the largest number in ALT mode."""
     if math.isnan(value):
         return 0x7FC00000
     bits = struct.unpack("<Q", struct.pack("<d", value))[0]
@@ -53,7 +53,7 @@ def add(a: float, b: float) -> float:
 
 
 def from_int(value: int) -> float:
-    """24 significant bits, the others dropped (3.4)."""
+    """Truncated to 24 significant bits."""
     magnitude = abs(value)
     drop = max(0, magnitude.bit_length() - 24)
     magnitude = magnitude >> drop << drop
@@ -61,7 +61,7 @@ def from_int(value: int) -> float:
 
 
 def to_int(value: float, low: int, high: int) -> int:
-    """Toward zero, clamped; NaN is 0 (3.4)."""
+    """Toward zero, clamped; NaN is 0."""
     if math.isnan(value):
         return 0
     if math.isinf(value):
@@ -74,7 +74,7 @@ def floor(value: float) -> float:
 
 
 def vector_element(byte: int) -> float:
-    """One byte of a VF immediate (3.1)."""
+    """One byte of a VF immediate."""
     sign = -1.0 if byte & 0x80 else 1.0
     if not byte & 0x7F:
         return sign * 0.0

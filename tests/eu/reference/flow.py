@@ -1,4 +1,4 @@
-"""Flow control on 16-bit masks, line by line after spec/40 9.2."""
+"""Flow control on 16-bit masks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BRANCHES = (Opcode.IF, Opcode.IFF, Opcode.ELSE, Opcode.ENDIF, Opcode.DO, Opcode.
 
 
 def pop(thread: Thread, count: int) -> None:
-    """IMask becomes the deepest of `count` entries."""
+    """Pop `count` entries; IMask becomes the last one."""
     for _ in range(count):
         if not thread.if_stack:
             raise Unspecified("an empty mask stack")

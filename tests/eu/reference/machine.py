@@ -1,4 +1,4 @@
-"""Fetching and stepping a thread (spec/40 6.6, 8.1, 11.2)."""
+"""Fetches and steps the instructions of a thread."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fetch(code: bytes, offset: int, gen: Gen) -> Instruction:
 
 
 def run(thread: Thread, code: bytes, address: int, limit: int = 10000) -> None:
-    """From the kernel's first instruction, which lies at `address`, to the end of the thread."""
+    """Run a thread from the first instruction of the kernel, at `address`, to its end."""
     thread.ip = address
     for _ in range(limit):
         if thread.ended:
@@ -59,7 +59,7 @@ def step(thread: Thread, inst: Instruction) -> None:
 
 
 def send(thread: Thread, inst: Instruction) -> None:
-    """The implied move, whose size is a register whatever the execution size; then nothing, or the end."""
+    """Do the implied move, which copies a whole register, and end the thread if the message does."""
     src = inst.src0
     if inst.descriptor is None or inst.descriptor.sfid or inst.descriptor.rlen:
         raise Unspecified("a message to somebody")

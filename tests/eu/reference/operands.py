@@ -1,4 +1,4 @@
-"""Where operands lie and what is read from them (spec/40 3.3, 7, 8.4)."""
+"""The addresses of operands, and reading them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Element:
     free: bool = False  # a NaN with a free payload
 
     def number(self, kind: Exec) -> float | int:
-        """In the execution type (3.2)."""
+        """In the execution type."""
         if not self.known:
             raise Unspecified("bits of a NaN")
         if kind is Exec.F:
@@ -53,7 +53,7 @@ def sign_extended(bits: int, kind: RegType) -> int:
 
 
 def modified(value: float | int, kind: RegType | ImmType, absolute: bool, negate: bool) -> float | int:
-    """abs, then negate; D at its own width, UD and narrower types with room for the sign (3.3)."""
+    """abs, then negate; D at its own width, UD and narrower types with room for the sign."""
     if isinstance(value, float):
         value = math.fabs(value) if absolute else value
         return -value if negate else value
@@ -88,7 +88,7 @@ def immediate_element(imm: Immediate, channel: int) -> Element:
 
 
 def indirect_address(thread: Thread, operand: IndirectOperand, index: int) -> int:
-    """Register and sub-register are added apart, the carry between them is lost (7.3)."""
+    """Register and subregister are added separately; the carry between them is lost."""
     if not 0 <= index < 8:
         raise Unspecified("address register beyond a0.7")
     address, offset = thread.address[index], operand.addr_imm
@@ -101,7 +101,7 @@ def is_scalar(region: Align1Region | Align16Region) -> bool:
 
 
 def second_pass(src: DirectOperand, dword_execution: bool) -> int:
-    """Bytes by which a source moves in the second pass of a compressed instruction (8.4)."""
+    """Bytes by which a source moves in the second pass of a compressed instruction."""
     region = src.region
     assert isinstance(region, Align1Region)
     if is_scalar(region):
@@ -112,7 +112,7 @@ def second_pass(src: DirectOperand, dword_execution: bool) -> int:
 
 
 def offsets(region: object, n: int, size: int) -> list[int]:
-    """Byte offsets of n channels from the operand's first byte (7.1, 7.2)."""
+    """Byte offsets of n channels from the operand's first byte."""
     if isinstance(region, Align16Region):
         if region.vstride not in (0, 3):
             raise Unspecified("Align16 with another vertical stride than 0 and 4")
@@ -145,7 +145,7 @@ def grf_element(thread: Thread, address: int, src: RegisterOperand) -> Element:
     size = TYPE_BYTES[src.type]
     data, marks = bytearray(size), bytearray(size)
     for i in range(size):
-        if 0 <= address + i < len(thread.grf):  # beyond the registers there is 0 (2.1)
+        if 0 <= address + i < len(thread.grf):  # beyond the registers there is 0
             data[i], marks[i] = thread.grf[address + i], thread.grf_marks[address + i]
     bits = int.from_bytes(data, "little")
     if src.type is RegType.F:
@@ -159,7 +159,7 @@ def grf_element(thread: Thread, address: int, src: RegisterOperand) -> Element:
 
 
 def accumulator_element(thread: Thread, index: int, channel: int, kind: Exec) -> Element:
-    """All the bits an accumulator has, modifiers ignored (3.3, 5)."""
+    """All the bits an accumulator has, modifiers ignored."""
     slot = thread.acc[index][channel]
     return Element(0, slot.value, slot.kind is kind)
 

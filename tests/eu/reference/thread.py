@@ -1,8 +1,8 @@
-"""The state of one EU thread (spec/40 2): byte arrays, masks, stacks and accumulators.
+"""The state of one EU thread: byte arrays, masks, stacks and accumulators.
 
-Beside every register byte stands a mark: 0, or 1 to 4 for the bytes of a NaN whose payload the digest leaves open.
-Reading such a byte as anything but that whole float raises `Unspecified`, and so does everything else that the digest
-leaves open; a comparison with another implementation ends there.
+Every register byte has a mark: 0, or 1 to 4 for the bytes of a NaN whose payload is undefined.  Reading such a byte as
+anything but that whole float raises `Unspecified`, and so does everything else that the documentation leaves open; a
+comparison with another implementation ends there.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ NAN_MARKS = bytes((1, 2, 3, 4))
 
 
 class Unspecified(Exception):
-    """The digest does not say what happens here."""
+    """The documentation does not define the result."""
 
 
 @dataclass
 class Slot:
-    """One channel of an accumulator: what kind of number was written last; None: undefined."""
+    """One channel of an accumulator, and the kind of number that was written last; None: undefined."""
 
     kind: Exec | None
     value: float | int
@@ -80,7 +80,7 @@ class Thread:
         return (self.mrf, self.mrf_marks) if file is RegFile.MRF else (self.grf, self.grf_marks)
 
     def arf(self, nr: int) -> bytearray:
-        """The bytes of an architecture register; those that do not exist read as 0 (2.3)."""
+        """The bytes of an architecture register; those that do not exist read as 0."""
         kind, index = nr >> 4, nr & 15
         words: list[int] = []
         if kind == Arf.A and not index:

@@ -1,4 +1,4 @@
-"""Data types of operands and what the EU does when it goes from one to another (spec/40 3)."""
+"""Data types of operands and conversions between them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gen4emu.isa.registers import ImmType, RegType
 
 
 class Exec(Enum):
-    """Execution type (3.2)."""
+    """Execution type."""
 
     F = "F"
     D = "D"
