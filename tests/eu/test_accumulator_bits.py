@@ -36,7 +36,7 @@ def run(general_only: bool) -> list[int]:
     return [int(x) for t in range(8) for reg in (5, 6) for x in probe.grf(reg, t)]
 
 
-def test_every_variant_leaves_the_same_bits(variants: range) -> None:
+def test_every_variant_writes_the_same_bits(variants: range) -> None:
     expected = run(general_only=True)
     assert 0x7FC00000 in expected and 0x7FF80000 in expected  # one NaN, in single and in double
     for variant in variants:

@@ -6,7 +6,7 @@ from gen4emu.isa import assemble
 from tests.harness.probe import Event, Probe, Status
 
 ILLEGAL = bytes(16)
-UNDEFINED = bytes([0x0A]) + bytes(15)  # rsr, which the hardware lost
+UNDEFINED = bytes([0x0A]) + bytes(15)  # rsr, which the hardware does not have
 SYSTEM_ROUTINE = 0x40000
 
 
@@ -16,7 +16,7 @@ def place(probe: Probe, address: int, text: str) -> None:
     probe.kernel_address = kernel
 
 
-def test_opcode_zero_stops_the_thread_and_says_where() -> None:
+def test_opcode_zero_stops_the_thread_and_reports_its_address() -> None:
     probe = Probe()
     probe.start(2, 0xFF)
     assert probe.run(ILLEGAL) == Status.HANG
@@ -24,13 +24,13 @@ def test_opcode_zero_stops_the_thread_and_says_where() -> None:
     assert (found.count, found.address) == (2, probe.kernel_address)
 
 
-def test_a_kernel_that_nothing_wrote_does_not_start() -> None:
+def test_a_kernel_in_unwritten_memory_does_not_start() -> None:
     probe = Probe()
     probe.start(1, 0xFF, kernel_address=0x700000)
     assert probe.run() == Status.FAULT
 
 
-def test_running_on_into_memory_that_nothing_wrote_is_illegal_code() -> None:
+def test_unwritten_memory_after_a_kernel_is_illegal_code() -> None:
     probe = Probe()
     probe.start(1, 0xFF)
     probe.load("mov(8) g2<1>D 1D { align1 };")
@@ -38,7 +38,7 @@ def test_running_on_into_memory_that_nothing_wrote_is_illegal_code() -> None:
     assert probe.event(Event.ILLEGAL_OPCODE).address == probe.kernel_address + 16
 
 
-def test_an_opcode_that_does_not_exist_does_nothing_but_is_reported() -> None:
+def test_an_undefined_opcode_does_nothing_and_is_reported() -> None:
     probe = Probe()
     probe.start(1, 0xFF)
     code = UNDEFINED + assemble("mov(8) g2<1>D 1D { align1 };\n" + probe.end, probe.gen)
@@ -66,7 +66,7 @@ def test_an_enabled_illegal_opcode_enters_the_system_routine_and_comes_back() ->
     assert probe.event(Event.EXCEPTION).count == 1
 
 
-def test_a_software_exception_goes_the_same_way() -> None:
+def test_a_software_exception_enters_the_system_routine() -> None:
     probe = Probe()
     probe.state.system_instruction_pointer = SYSTEM_ROUTINE
     probe.start(2, 0xFF, exceptions=4)  # cr0.1[13]
@@ -105,7 +105,7 @@ def test_a_suppressed_breakpoint_lets_one_instruction_pass() -> None:
     assert probe.grf(2)[0] == 1 and probe.grf(3)[0] == 0
 
 
-def test_a_thread_waits_until_its_count_is_set_and_takes_it_along() -> None:
+def test_a_thread_waits_until_its_count_is_set_and_clears_it() -> None:
     """wait as IGT encodes it; the kernel writes n0 itself instead of a notification."""
     wait = bytes.fromhex("30000000 00000020 00120000 00000100".replace(" ", ""))
     probe = Probe()
@@ -121,4 +121,4 @@ def test_a_thread_waits_until_its_count_is_set_and_takes_it_along() -> None:
     assert probe.grf(3)[0] == 0
     executed = probe.instructions
     assert probe.run() == Status.OK
-    assert probe.instructions == executed + 1  # asked once more
+    assert probe.instructions == executed + 1  # the wait was executed once more

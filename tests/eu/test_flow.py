@@ -38,17 +38,17 @@ def test_each_channel_leaves_a_loop_when_it_is_done(gen: Gen) -> None:
 
 
 @PARTS
-def test_threads_that_loop_longer_than_others_meet_them_again(gen: Gen) -> None:
+def test_threads_that_loop_longer_than_others_merge_with_them_afterwards(gen: Gen) -> None:
     limits = [[(t * 7 + c * 3) % 11 for c in range(8)] for t in range(8)]
     assert counting_loop(Probe(gen), limits) == limits
 
 
 @PARTS
-def test_if_and_else_split_channels_and_endif_brings_them_back(gen: Gen) -> None:
+def test_if_and_else_split_channels_and_endif_merges_them(gen: Gen) -> None:
     probe = Probe(gen)
     probe.start(2, 0xFF)
     probe.set_flags(0x2A, 0)
-    probe.set_flags(0x00, 1)  # nobody: the jump to else is taken
+    probe.set_flags(0x00, 1)  # no channel: the jump to else is taken
     probe.run_to_end("""
         (+f0.0) if(8) Jump: L_else { align1 };
         mov(8) g2<1>D 1D { align1 };
@@ -82,7 +82,7 @@ def test_iff_pushes_nothing_when_it_jumps() -> None:
     assert probe.grf(3, 0)[0] == 0 and probe.grf(3, 1)[0] == 0
 
 
-def test_cont_skips_the_rest_of_one_turn_only() -> None:
+def test_cont_skips_the_rest_of_one_iteration_only() -> None:
     """Channels with an odd count continue before the sum; break inside an if pops its mask."""
     probe = Probe()
     probe.start(3, 0xFF)
@@ -128,7 +128,7 @@ def test_predicated_while_drops_channels_whose_predicate_is_false() -> None:
         assert list(probe.grf(3, t)) == [1 + (c + t) % 4 for c in range(8)]
 
 
-def test_halted_channels_come_back_with_the_dispatch_mask() -> None:
+def test_the_dispatch_mask_restores_halted_channels() -> None:
     probe = Probe()
     probe.start(1, 0xFF)
     probe.set_flags(0x0F)
@@ -164,7 +164,7 @@ def test_jmpi_counts_from_the_next_instruction(gen: Gen) -> None:
     assert [probe.grf(3, t)[0] for t in range(4)] == [15, 14, 12, 8]
 
 
-def test_ip_is_the_own_address_and_a_place_to_go() -> None:
+def test_ip_reads_as_the_address_of_the_instruction_and_writes_jump() -> None:
     """Call and return of MPEG-2 kernels: mov g ip, add ip g 32; ip is relative to the state base."""
     probe = Probe()
     probe.start(2, 0xFF, general_state_base=0x8000)
@@ -195,7 +195,7 @@ def test_clip_kernels_branch_by_adding_to_ip() -> None:
     assert [probe.grf(2, t)[0] for t in range(2)] == [3, 2]
 
 
-def test_code_before_the_kernel_is_found_when_it_is_reached() -> None:
+def test_code_before_the_kernel_is_decoded_when_threads_reach_it() -> None:
     probe = Probe()
     probe.start(1, 0xFF, kernel_address=0x20000)
     probe.kernel_address = 0x1FFE0
@@ -217,7 +217,7 @@ def test_an_endless_loop_hangs_when_its_budget_is_used_up() -> None:
     assert {probe.grf(2, t)[0] for t in range(8)} == {1_000_000 // 8 // 2}
 
 
-def test_a_jump_to_itself_right_behind_the_kernel_hangs_and_nothing_worse() -> None:
+def test_a_jump_to_itself_after_the_end_of_a_kernel_hangs() -> None:
     probe = Probe(watchdog=1)
     probe.start(1, 0xFFFF)
     assert probe.run("add(1) ip<1>UD ip<0,1,0>UD 0D { align1 nomask };") == Status.HANG

@@ -47,7 +47,7 @@ def compare(bench: Bench, case: Case) -> None:
 
 
 @pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
-def test_programs_of_compilers_agree(gen: Gen) -> None:
+def test_programs_like_those_of_compilers_agree(gen: Gen) -> None:
     bench = Bench(gen, MANY)
     for seed in range(60):
         compare(bench, flow_case(7000 * int(gen) + seed, gen, plain=True))
@@ -91,7 +91,7 @@ def test_a_loop_whose_lanes_leave_one_by_one(start: list[float]) -> None:
     compare(Bench(Gen.EL, MANY), program(NEWTON, g10=start, g14=[2.0, 3.0, 4.0, 1e6, 1e-6]))
 
 
-def test_a_loop_without_end_is_stopped_as_ever() -> None:
+def test_an_endless_loop_is_stopped_by_the_watchdog() -> None:
     source = """
         do(16) {align1};
         start:
@@ -106,7 +106,7 @@ def test_a_loop_without_end_is_stopped_as_ever() -> None:
     assert found.instructions == expected.instructions
 
 
-def test_an_endless_loop_around_others_is_stopped_as_ever() -> None:
+def test_an_endless_loop_around_other_loops_is_stopped_by_the_watchdog() -> None:
     """Instructions of a loop count against the budget of the group that continues after it."""
     source = """
         again:
@@ -128,7 +128,7 @@ def test_an_endless_loop_around_others_is_stopped_as_ever() -> None:
     assert found.instructions == expected.instructions == 1_000_000
 
 
-def test_what_is_only_written_stays_when_a_lane_took_a_wrong_way() -> None:
+def test_rows_that_are_only_written_are_restored_on_failure() -> None:
     """3e9 becomes 0x7fffffff; the host gives 0x80000000, which would enter the branch."""
     source = """
         do(16) {align1};
@@ -146,7 +146,7 @@ def test_what_is_only_written_stays_when_a_lane_took_a_wrong_way() -> None:
     compare(Bench(Gen.EL, MANY), program(source, g10=[3e9, 1.0, -3.0], g20=[5.0]))
 
 
-def test_lanes_of_the_other_half_have_not_been_written() -> None:
+def test_lanes_of_the_other_half_keep_their_old_values() -> None:
     """A NaN in a lane that is disabled in the first half and read in the second half."""
     source = """
         do(16) {align1};
@@ -244,7 +244,7 @@ BEYOND = 0xFFC  # the last dword of register 127
     "mov(8) g[a0 16]<2>W g20<8,8,1>D { align1 };",
     "(+f0.0) mov(8) g[a0.1 16]<1>F g[a0 16]<8,8,1>F { align1 };",
     "add(8) g20<1>F g[a0 16]<8,8,1>F g[a0.1 16]<8,8,1>F { align1 };",
-    "mul(8) g20<1>F g[a0 16]<8,8,1>F g[a0 16]<8,8,1>F { align1 };",  # overflows below, which only the general one can
+    "mul(8) g20<1>F g[a0 16]<8,8,1>F g[a0 16]<8,8,1>F { align1 };",  # overflows: only the general handler
     "(-f0.0) sel(8) g20<1>F g[a0 16]<8,8,1>F g22<8,8,1>F { align1 };",
     "cmp.l.f0.0(8) null<1>D g[a0 16]<8,8,1>D g22<8,8,1>D { align1 };",
 ], ids=str)

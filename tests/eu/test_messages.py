@@ -8,7 +8,7 @@ import pytest
 from gen4emu.hw.gen import Gen
 from tests.harness.probe import Event, Probe, Status
 
-NULL_MESSAGE = 0x00100000  # one register to nobody
+NULL_MESSAGE = 0x00100000  # one register to the null function
 INV = 0x01110001  # math: 1 / x
 
 
@@ -17,7 +17,7 @@ def send(dst: str, src: str, descriptor: int, size: int = 8, mrf: int = 2, optio
 
 
 @pytest.mark.parametrize("size", [1, 8, 16])
-def test_the_implied_move_copies_a_whole_register_whatever_the_size(size: int) -> None:
+def test_the_implied_move_copies_a_whole_register_for_every_execution_size(size: int) -> None:
     probe = Probe()
     probe.start(2, 0)
     probe.grf(5, 1)[:] = [0x00000001, 0x80000001, 0x7F800001, 3, 4, 5, 6, 7]  # bits survive
@@ -112,7 +112,7 @@ def test_an_end_in_a_register_descriptor_is_ignored_and_reported() -> None:
     assert list(probe.grf(5)) == [1] * 8
 
 
-def test_an_unknown_function_is_reported_and_leaves_everything_as_it_was() -> None:
+def test_a_message_to_an_unknown_function_is_reported_and_changes_nothing() -> None:
     probe = Probe()
     probe.start(1, 0xFF)
     probe.run_to_end(send("g5<1>F", "g4<8,8,1>F", 0x0B110000))
@@ -121,7 +121,7 @@ def test_an_unknown_function_is_reported_and_leaves_everything_as_it_was() -> No
     assert not probe.grf(5).any()
 
 
-def test_ending_through_the_math_box_is_reported_but_ends() -> None:
+def test_an_end_of_thread_sent_to_the_math_unit_is_reported_and_ends_the_thread() -> None:
     probe = Probe()
     probe.start(1, 0xFF)
     assert probe.run(send("null<1>F", "g4<8,8,1>F", 0x81100001) + "mov(8) g5<1>D 1D { align1 };\n") == Status.OK

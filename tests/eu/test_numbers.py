@@ -111,7 +111,7 @@ def test_frc_is_the_distance_from_the_floor(machine: MakeMachine, value: float, 
 @pytest.mark.parametrize(("kind", "value", "bits"), [
     ("D", 16777217, 0x4B800000), ("D", -16777219, 0xCB800001), ("D", 0x7FFFFFFF, 0x4EFFFFFF),
     ("UD", 0xFFFFFFFF, 0x4F7FFFFF)])
-def test_integers_lose_low_bits_on_their_way_to_float(machine: MakeMachine, kind: str, value: int, bits: int) -> None:
+def test_integers_lose_low_bits_when_they_become_floats(machine: MakeMachine, kind: str, value: int, bits: int) -> None:
     assert one(machine, op("mov", "F", kind), [(kind, value)]) == bits
 
 
@@ -272,7 +272,7 @@ def test_dot_products_are_replicated(machine: MakeMachine, name: str, expected: 
 # --- comparisons ---
 
 @pytest.mark.parametrize("kind", ["D", "F"])
-def test_cmp_writes_all_ones_whatever_the_type(machine: MakeMachine, kind: str) -> None:
+def test_cmp_writes_all_ones_for_every_type(machine: MakeMachine, kind: str) -> None:
     m = machine()
     m.put(2, "F", [1, 3])
     m.put(3, "F", [2, 2])
@@ -445,7 +445,7 @@ def test_each_channel_leaves_a_loop_on_its_own(machine: MakeMachine) -> None:
     assert m.get(31, count=1) == [0]
 
 
-def test_cont_inside_an_if_starts_the_next_turn(machine: MakeMachine) -> None:
+def test_cont_inside_an_if_starts_the_next_iteration(machine: MakeMachine) -> None:
     """Odd iterations only count; even ones also add to r21."""
     m = machine(dmask=0xFF)
     m.put(3, "D", [5, 4, 3, 2, 6, 1, 0, 7])
@@ -467,7 +467,7 @@ def test_cont_inside_an_if_starts_the_next_turn(machine: MakeMachine) -> None:
     assert m.get(21, "D") == [2, 2, 1, 1, 3, 0, 0, 3]
 
 
-def test_an_if_that_nobody_takes_runs_its_else_with_all(machine: MakeMachine) -> None:
+def test_an_if_without_taken_channels_runs_its_else_with_all_channels(machine: MakeMachine) -> None:
     m = machine(dmask=0xF)
     m.run("""
     (+f0.0) if(16) Jump: 2 {align1};
@@ -482,7 +482,7 @@ def test_an_if_that_nobody_takes_runs_its_else_with_all(machine: MakeMachine) ->
     assert (m.get(11, count=1)[0] & 0xF, m.get(12, count=1)) == (0xF, [0])
 
 
-def test_an_iff_that_nobody_takes_pushes_nothing(machine: MakeMachine) -> None:
+def test_an_iff_without_taken_channels_pushes_nothing(machine: MakeMachine) -> None:
     m = machine(dmask=0xF)
     m.run("""
     (+f0.0) iff(16) Jump: 3 {align1};
@@ -494,7 +494,7 @@ def test_an_iff_that_nobody_takes_pushes_nothing(machine: MakeMachine) -> None:
     assert m.get(11, count=1) == [0]
 
 
-def test_a_break_of_all_inside_two_ifs_leaves_them_behind(machine: MakeMachine) -> None:
+def test_a_break_of_all_channels_inside_two_ifs_pops_both_ifs(machine: MakeMachine) -> None:
     m = machine(dmask=0xFF)
     m.flags = 0xFF
     m.run("""
@@ -567,7 +567,7 @@ def test_jmpi_counts_from_the_next_instruction(machine: MakeMachine) -> None:
 @pytest.mark.parametrize(("source", "expected"), [
     ("g2<8,8,1>D", list(range(1, 9))), ("g2.4<4,4,1>D", list(range(5, 13))), ("g2<0,1,0>D", [1] * 8),
     ("-g2<8,8,1>D", list(range(-1, -9, -1)))])
-def test_the_implied_move_fills_a_register_whatever_the_size(machine: MakeMachine, source: str,
+def test_the_implied_move_fills_a_register_for_every_execution_size(machine: MakeMachine, source: str,
                                                              expected: list[int]) -> None:
     m = machine()
     m.put(2, "D", range(1, 17))

@@ -52,7 +52,7 @@ def test_results_are_truncated_to_a_float() -> None:
         assert bits >> 31 == (math.copysign(1, a) != math.copysign(1, b))
 
 
-def test_every_float_survives_its_way_through_a_double() -> None:
+def test_every_float_is_unchanged_by_conversion_to_double_and_back() -> None:
     for d in register_dwords(np.random.default_rng(4), 4000, finite=True):
         bits = int(d)
         if bits & 0x7F800000:

@@ -19,7 +19,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.isa import Syntax, assemble, detect_syntax, kernel_length, listing
 from gen4emu.isa.opcodes import OPCODES
 
-SLOW_SECONDS = 2.0  # of the processor, whatever else the machine does
+SLOW_SECONDS = 2.0  # of processor time
 _PARTS = (Gen.BW, Gen.CL, Gen.CTG, Gen.EL)
 
 SEEDS = (

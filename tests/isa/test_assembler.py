@@ -94,8 +94,8 @@ def test_igt_declared_registers_and_pragmas() -> None:
     assert asm(text) == asm("mov (8) g100<1>F g101.4<0,1,0>F {align1};", syntax=Syntax.IGT)
 
 
-def test_igt_habits_that_its_kernels_need() -> None:
-    # a label may be there several times: the next one counts
+def test_igt_conventions_that_its_kernels_need() -> None:
+    # a label may be defined several times: the next one counts
     code = assemble("a: jmpi a; nop; jmpi a; a: nop; jmpi a;", Gen.CTG, syntax=Syntax.IGT)
     assert [int.from_bytes(code[at:at + 4], "little", signed=True) for at in (12, 44, 76)] == [-1, 0, -5]
     # only a number behind jmpi brings the odd region for ip; a stride that cannot matter may be anything
@@ -194,7 +194,7 @@ def test_errors_name_line_column_and_cause(text: str, line: int, column: int, wh
     assert error.file == ("x.g4i" if line == 70 else "k.asm")
 
 
-def test_an_opcode_of_another_generation_is_refused() -> None:
+def test_an_opcode_of_another_generation_is_rejected() -> None:
     text = "pln(8) g6<1>F g3.4<0,1,0>F g8<8,8,1>F { align1 };"
     assert assemble(text, Gen.CTG)
     with pytest.raises(AssemblyError, match=r"1:1: pln does not exist on gen4$"):
@@ -219,5 +219,5 @@ def test_nesting_is_bounded() -> None:
     ("send (8) 1 null<1>F g0<4>F 0 urb MsgDesc: 0 mlen 4 rlen 0 { align16 };", Syntax.MESA),
     ("nop;", Syntax.MESA),
 ])
-def test_a_text_tells_whose_syntax_it_is_in(text: str, syntax: Syntax) -> None:
+def test_the_syntax_of_a_text_is_detected(text: str, syntax: Syntax) -> None:
     assert detect_syntax(text) is syntax

@@ -16,7 +16,7 @@ SEND = "send(8) 1 null<1>F g0<8,8,1>F 0x86108000 urb { align1 EOT };\n"
 ADD_BYTES = "40 20 80 00 bd 77 c0 20 c0 00 8d 00 00 01 8d 00"
 
 
-def test_there_and_back(tmp_path: Path) -> None:
+def test_asm_reverses_disasm(tmp_path: Path) -> None:
     source, code, listing, again = (tmp_path / n for n in ("k.g4a", "k.bin", "k.txt", "again.bin"))
     source.write_text(ADD + SEND)
     assert run(["asm", str(source), "-o", str(code)]) == 0

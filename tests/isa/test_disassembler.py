@@ -58,19 +58,19 @@ def test_pln_is_data_on_a_part_without_it() -> None:
 
 
 @given(st.binary(max_size=200), PARTS)
-def test_any_bytes_come_back(code: bytes, gen: Gen) -> None:
+def test_the_disassembly_of_any_bytes_assembles_to_them(code: bytes, gen: Gen) -> None:
     text = listing(code, gen, end=len(code), hexadecimal=True)
     assert assemble(text, gen, syntax=Syntax.MESA) == code
 
 
 @given(st.lists(st.tuples(st.sampled_from(list(Opcode)), st.integers(0, (1 << 128) - 1)), max_size=6), PARTS)
-def test_any_operands_come_back(words: list[tuple[Opcode, int]], gen: Gen) -> None:
+def test_the_disassembly_of_any_operands_assembles_to_them(words: list[tuple[Opcode, int]], gen: Gen) -> None:
     code = b"".join((word & ~(0x7F | 1 << 29) | opcode).to_bytes(16, "little") for opcode, word in words)
     assert assemble(listing(code, gen, end=len(code)), gen, syntax=Syntax.MESA) == code
 
 
 @given(st.lists(st.tuples(st.sampled_from(list(Opcode)), st.integers(0, (1 << 64) - 1)), max_size=6), PARTS)
-def test_any_compacted_words_come_back(words: list[tuple[Opcode, int]], gen: Gen) -> None:
+def test_the_disassembly_of_any_compacted_words_assembles_to_them(words: list[tuple[Opcode, int]], gen: Gen) -> None:
     code = b"".join((word & ~0x7F | opcode | 1 << 29).to_bytes(8, "little") for opcode, word in words)
     text = listing(code, gen, end=len(code))
     assert assemble(text, gen, syntax=Syntax.MESA) == code
@@ -95,7 +95,7 @@ L_0080:
 """
 
 
-def test_labels_stand_where_branches_lead() -> None:
+def test_labels_are_at_branch_targets() -> None:
     code = assemble(LOOP, Gen.CTG)
     lines = list(disassemble(code, Gen.CTG, end=len(code)))
     assert [line.label for line in lines] == ["L_0000", "L_0010", "", "", "L_0040", "", "L_0060", "", "L_0080", ""]
@@ -105,13 +105,13 @@ def test_labels_stand_where_branches_lead() -> None:
     assert "L_" not in numbers and assemble(numbers, Gen.CTG) == code
 
 
-def test_a_kernel_ends_behind_the_last_message_that_nothing_jumps_over() -> None:
+def test_a_kernel_ends_after_the_last_end_of_thread_that_no_branch_jumps_over() -> None:
     code = assemble(LOOP, Gen.CTG)
     assert kernel_length(code + code, Gen.CTG) == len(code)
     assert [line.offset for line in disassemble(bytes(48) + code + code, Gen.CTG, start=48)][-1] == 48 + len(code) - 16
 
 
-def test_a_kernel_without_an_end_stops_at_what_is_no_instruction() -> None:
+def test_a_kernel_without_an_end_stops_at_an_undefined_opcode() -> None:
     nops = assemble("nop; nop;", Gen.CTG)
     assert kernel_length(nops, Gen.CTG) == 32
     assert kernel_length(nops + bytes(64), Gen.CTG) == 32

@@ -84,7 +84,7 @@ def word(text: str) -> int:
     return int.from_bytes(bytes.fromhex(text), "little")
 
 
-# from Mesa's tests: full and compacted words
+# full and compacted words
 COMPACTED = [
     ("40 20 80 00 bd 77 c0 20 c0 00 8d 00 00 01 8d 00", "40 66 00 60 08 06 06 08"),
     ("5a 20 80 00 bd 77 c0 20 70 00 00 00 00 01 8d 00", "5a 66 08 20 08 06 03 08"),

@@ -32,23 +32,23 @@ def native(text: str, gen: Gen = Gen.CTG) -> Instruction:
 
 
 @given(st.integers(0, (1 << 128) - 1), PARTS)
-def test_any_128_bits_encode_back(word: int, gen: Gen) -> None:
+def test_any_128_bits_encode_to_themselves(word: int, gen: Gen) -> None:
     assert encode_word(decode_word(word, gen)) == word
 
 
 @given(st.integers(0, (1 << 128) - 1), st.sampled_from(list(Opcode)), PARTS)
-def test_any_bits_behind_a_known_opcode_encode_back(word: int, opcode: Opcode, gen: Gen) -> None:
+def test_any_bits_after_a_known_opcode_encode_to_themselves(word: int, opcode: Opcode, gen: Gen) -> None:
     word = word & ~0x7F | opcode
     assert encode_word(decode_word(word, gen)) == word
 
 
 @given(st.integers(0, (1 << 64) - 1), PARTS)
-def test_any_64_bits_encode_back(word: int, gen: Gen) -> None:
+def test_any_64_bits_encode_to_themselves(word: int, gen: Gen) -> None:
     assert encode_word(decode_word(word, gen, compacted=True)) == word
 
 
 @given(st.lists(st.integers(0, (1 << 32) - 1), min_size=4, max_size=4))
-def test_dwords_encode_back(words: list[int]) -> None:
+def test_dwords_encode_to_themselves(words: list[int]) -> None:
     assert encode(decode(words, Gen.CTG)) == tuple(words)
 
 
@@ -120,13 +120,13 @@ def test_a_compacted_word_decodes_to_the_full_instruction() -> None:
     assert compact(full) == 0x0806060860006640
 
 
-def test_compacted_nenop_and_nop_have_nothing_left_over() -> None:
+def test_compacted_nenop_and_nop_have_no_residue() -> None:
     for text in ("7d00002000000000", "7e00002000000000"):
         inst = decode_word(int.from_bytes(bytes.fromhex(text), "little"), Gen.CTG, compacted=True)
         assert inst == Instruction(inst.opcode, Gen.CTG, compacted=True)
 
 
-def test_what_does_not_fit_a_field_is_refused_by_name() -> None:
+def test_a_value_that_does_not_fit_is_rejected_with_the_name_of_its_field() -> None:
     dst = DirectOperand(RegFile.GRF, RegType.F, 256, 0, DestRegion(1))
     src = DirectOperand(RegFile.GRF, RegType.F, 1, 0, Align1Region(4, 3, 1))
     with pytest.raises(FieldError, match="dst_reg_nr: 256 does not fit bits 28:21 of dword 1"):

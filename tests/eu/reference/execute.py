@@ -38,8 +38,8 @@ class Pass:
 
     half: int
     n: int
-    mask_base: int  # of channel 0, in the execution masks
-    flag_base: int  # and in the flag register
+    mask_base: int  # bit of channel 0 in the execution masks
+    flag_base: int  # bit of channel 0 in the flag register
     flag_word: int
     acc: int
 
@@ -171,7 +171,7 @@ class Result:
     flag: bool | None = None
     raw: int | None = None
     free: bool = False  # raw bits of a NaN with a free payload
-    partial: int | None = None  # what the accumulator gets instead
+    partial: int | None = None  # the value of the accumulator, if it differs
 
 
 def _raw(inst: Instruction, operand: object, element: Element) -> int | None:
@@ -311,7 +311,7 @@ def _is_null(inst: Instruction) -> bool:
 
 def _comparison(thread: Thread, inst: Instruction, values: list[Number]) -> Result:
     assert inst.dst is not None
-    if thread.gen in Gen.BW | Gen.CL:  # quirk 1: both are converted to the destination's type first
+    if thread.gen in Gen.BW | Gen.CL:  # both are converted to the destination type first
         values = [_converted(v, inst.dst.type, thread) for v in values]
     test = arithmetic.compare if inst.opcode == Opcode.CMP else arithmetic.compare_ordered
     flag = test(inst.cond_modifier, *values)
@@ -349,7 +349,7 @@ def _differences(thread: Thread, inst: Instruction, where: Pass, acc: int, c: in
     return Result(value)
 
 
-# --- what happens to a result ---
+# --- results ---
 
 
 def _write(thread: Thread, inst: Instruction, where: Pass, acc: int, results: list[Result | None], kind: Exec,
@@ -442,7 +442,7 @@ def _explicit_kind(to: RegType, kind: Exec) -> Exec:
 
 def _write_accumulator(thread: Thread, acc: int, results: list[Result | None], kind: Exec) -> None:
     """Write the accumulator.  The content of disabled channels is undefined afterwards."""
-    if kind is not Exec.W and len(results) > 8:  # eight channels are all there are
+    if kind is not Exec.W and len(results) > 8:  # an accumulator has eight channels
         results = []
     limit = 1 << (32 if kind is Exec.W else 63)
     for c in range(16):

@@ -62,7 +62,7 @@ def send(thread: Thread, inst: Instruction) -> None:
     """Do the implied move, which copies a whole register, and end the thread if the message does."""
     src = inst.src0
     if inst.descriptor is None or inst.descriptor.sfid or inst.descriptor.rlen:
-        raise Unspecified("a message to somebody")
+        raise Unspecified("a message to a shared function")
     halves = 2 if inst.compression is Compression.COMPR and thread.gen in Gen.GEN45 else 1
     if isinstance(src, DirectOperand) and src.file is RegFile.ARF and src.nr >> 4 == Arf.NULL:
         src = None

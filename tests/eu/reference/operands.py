@@ -145,7 +145,7 @@ def grf_element(thread: Thread, address: int, src: RegisterOperand) -> Element:
     size = TYPE_BYTES[src.type]
     data, marks = bytearray(size), bytearray(size)
     for i in range(size):
-        if 0 <= address + i < len(thread.grf):  # beyond the registers there is 0
+        if 0 <= address + i < len(thread.grf):  # reads past the registers give 0
             data[i], marks[i] = thread.grf[address + i], thread.grf_marks[address + i]
     bits = int.from_bytes(data, "little")
     if src.type is RegType.F:
