@@ -6,7 +6,7 @@ enum {
     NO_CAUSE = 15
 };
 
-/* The bit of the unit's error code: 965v4 3.3.11, 3.4.2, 3.4.6 and 3.4.7. */
+/* The bit of an event in the error code of the unit (965 PRM vol. 4, 3.3.11, 3.4.2, 3.4.6 and 3.4.7). */
 static uint32_t cause_of(uint32_t function, enum g4_event event) {
     static const uint8_t data_port[G4_EVENTS] = {
         [G4_EVENT_BAD_RESPONSE] = 13, [G4_EVENT_BAD_FORMAT] = 12, [G4_EVENT_BAD_LENGTH] = 8,
@@ -32,10 +32,11 @@ static uint32_t cause_of(uint32_t function, enum g4_event event) {
 void g4_message_error(struct g4_eu *eu, const struct g4_gang *gang, const struct g4_send *send, int t,
                       enum g4_event event, uint32_t value) {
     const uint32_t address = g4_gang_address(gang, t);
-    /* the URB is who decodes functions that do not exist (965v4 3.7.1.1) */
+    /* the URB decodes undefined functions (965 PRM vol. 4, 3.7.1.1) */
     const uint32_t function = event == G4_EVENT_BAD_SFID ? (uint32_t)G4_SHARED_FUNCTION_URB : send->sfid;
     const uint32_t *const header = g4_payload(gang, send, 0, t);
-    const bool placed = gang->dispatch->unit == G4_UNIT_TS || eu->hooks; /* others have no meaningful place */
+    const bool placed =
+        gang->dispatch->unit == G4_UNIT_TS || eu->hooks; /* the position is meaningless for other units */
     const struct g4_error_record record = {
         .unit = gang->dispatch->unit,
         .euid = placed ? gang->sr0[t] >> 8 & 15 : 0,

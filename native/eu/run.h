@@ -110,7 +110,8 @@ static inline void g4_run_masks(struct g4_run *run) {
     }
 }
 
-/* The predicate of a half of the channels, for modes that combine flags. */
+/* The predicate of a half of the channels, for modes that combine flags (registers.c: inlined in
+ * flow.c, it made its callers spill registers, 23 % more instructions in predicate()). */
 g4_lanes g4_predicate_combined(const struct g4_gang *gang, const struct g4_op *op, int half);
 
 static inline g4_lanes g4_predicate(const struct g4_gang *gang, const struct g4_op *op, int half) {
