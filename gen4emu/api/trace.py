@@ -32,7 +32,7 @@ from gen4emu.selection import ALL, Selection
 from gen4emu.trace import events, reader
 
 if TYPE_CHECKING:
-    from gen4emu.debug.history import History
+    from gen4emu.debugger.history import History
 
 Numbers = Selection | str | int | Iterable[int] | None
 _ROWS_SHOWN = 20
@@ -277,7 +277,7 @@ class Trace:
 
         `draw` ends it behind that draw.  The trace is executed for it from the start.
         """
-        from gen4emu.debug.history import record
+        from gen4emu.debugger.history import record
 
         until = None if draw is None else Place(0, 0, draw)
         return record(self._source, self.device, self._options or Options(), x, y, until)

@@ -17,8 +17,8 @@ from gen4emu._native import lib
 from gen4emu.cli import options
 from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, some
 from gen4emu.core_enums import ErrorPolicy
-from gen4emu.debug.history import trap_pixel
-from gen4emu.device.debug import Reduction
+from gen4emu.debugger.history import trap_pixel
+from gen4emu.device.debug_registers import Reduction
 from gen4emu.device.device import Device, Options
 from gen4emu.device.error_state import write_error_state
 from gen4emu.device.macroblocks import MacroblockWriter

@@ -15,7 +15,7 @@ from gen4emu.core_enums import Counter, Status
 from gen4emu.device.blitter import Blitter, BlitTooLarge
 from gen4emu.device.command_streamer import CommandStreamer, Executor, Findings
 from gen4emu.device.counters import CountedDraw, take
-from gen4emu.device.debug import Debug
+from gen4emu.device.debug_registers import Debug
 from gen4emu.device.events import EVENT_TEXT, BlitHang, ErrorRecord, EuHang, EventCount
 from gen4emu.device.listener import Listener
 from gen4emu.device.media import MediaPayloads

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gen4emu.device.command_streamer import MAX_BATCH_DWORDS
-from gen4emu.device.debug import Reduction
+from gen4emu.device.debug_registers import Reduction
 
 
 @dataclass(frozen=True, slots=True)

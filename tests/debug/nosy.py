@@ -6,10 +6,9 @@ import random
 from typing import Any
 
 from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, ErrorPolicy, TrapKind
-from gen4emu.debug.look import Look, thread_lines
-from gen4emu.debug.messages import message_lines, message_of
-from gen4emu.debug.model import fragment_of, object_of, thread_of
-from gen4emu.debug.places import origin_of_thread, surfaces
+from gen4emu.debugger.inspect import Look, origin_of_thread, surfaces, thread_lines
+from gen4emu.debugger.messages import message_lines, message_of
+from gen4emu.debugger.model import fragment_of, object_of, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Breakpoint, Trap, Wishes

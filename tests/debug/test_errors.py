@@ -10,7 +10,7 @@ import pytest
 
 from gen4emu.cli.main import run
 from gen4emu.core_enums import DebugAction, DebugKind, ErrorPolicy, TrapKind
-from gen4emu.debug.debugger import Debugger, Stop
+from gen4emu.debugger.debugger import Debugger, Stop
 from gen4emu.device.device import EuHang, Options
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Trap

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gen4emu.cli.main import run
-from gen4emu.debug.history import Change, History, Recorder, history_lines, record, trap_pixel
-from gen4emu.debug.model import Fate, Fragment, Place
+from gen4emu.debugger.history import Change, History, Recorder, history_lines, record, trap_pixel
+from gen4emu.debugger.model import Fate, Fragment, Place
 from gen4emu.device.device import Options
 from gen4emu.device.memory import Unit
 from gen4emu.hw.blt import XY_COLOR_BLT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gen4emu.core_enums import DebugAction, DebugKind, TrapKind
-from gen4emu.debug.debugger import Debugger, Stop
+from gen4emu.debugger.debugger import Debugger, Stop
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Trap
 from tests.media.machine import END, TARGETS, Media, store

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gen4emu.cli.main import run
-from gen4emu.debug.shell import COMMANDS, completions
+from gen4emu.debugger.shell import COMMANDS, completions
 from gen4emu.device.device import Device
 from gen4emu.device.state import Words
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from gen4emu.core_enums import DebugAction, TrapKind
-from gen4emu.debug.debugger import Debugger, Stop
+from gen4emu.debugger.debugger import Debugger, Stop
+from gen4emu.device.debug_registers import FFID
 from gen4emu.device.device import EuHang, Options
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Trap
-from gen4emu.device.snapshots import FFID
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
@@ -239,8 +239,8 @@ def run_with_routine(scene: Scene, **registers: int) -> list[tuple[int, int]]:
     marks: list[tuple[int, int]] = []
 
     def note(event: object) -> DebugAction:
-        from gen4emu.debug.look import Look
-        from gen4emu.debug.model import thread_of
+        from gen4emu.debugger.inspect import Look
+        from gen4emu.debugger.model import thread_of
 
         look = Look(scene.device, thread_of(event), 0)
         marks.append((int(look.grf(120)[0]), int(look.grf(121)[0])))

@@ -14,9 +14,9 @@ from typing import Any
 
 from gen4emu._native import lib
 from gen4emu.core_enums import DebugAction, DebugKind
-from gen4emu.debug.look import Look, code_lines
-from gen4emu.debug.messages import Message, message_of
-from gen4emu.debug.model import STAGES, Origin, Thread, origin_of, thread_of
+from gen4emu.debugger.inspect import Look, code_lines
+from gen4emu.debugger.messages import Message, message_of
+from gen4emu.debugger.model import STAGES, Origin, Thread, origin_of, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Breakpoint, Trap, Wishes

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gen4emu.debug.debugger import Debugger, OnStop
-from gen4emu.debug.history import History, record
-from gen4emu.debug.messages import Message
+from gen4emu.debugger.debugger import Debugger, OnStop
+from gen4emu.debugger.history import History, record
+from gen4emu.debugger.messages import Message
 from gen4emu.device.device import Device, Options
 from gen4emu.device.listener import Listener
 from gen4emu.device.place import Place

@@ -1,7 +1,9 @@
-"""A look at the thread that stopped: registers, masks, code, payload."""
+"""The thread that stopped and its surroundings: registers, masks, code, payload, draw, surfaces, memory."""
 
 from __future__ import annotations
 
+import difflib
+import re
 import struct
 import textwrap
 from collections.abc import Iterator
@@ -12,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gen4emu._native import ffi, lib
-from gen4emu.debug.model import Thread
+from gen4emu.debugger.history import origin_lines
+from gen4emu.debugger.model import STAGES, Thread, surface_words
 from gen4emu.device.device import Device
-from gen4emu.device.memory import Missing, Unit
+from gen4emu.device.memory import MemoryFault, Missing, Unit
+from gen4emu.device.state import Words
 from gen4emu.errors import FieldError
+from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.fields import Const, Ignored, Mbz
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
@@ -30,8 +35,88 @@ from gen4emu.hw.payload import (
     PAYLOAD_SF_R2,
     PAYLOAD_VS_R0,
 )
+from gen4emu.hw.surface import SURFACE_STATE, SurfaceType
 from gen4emu.isa import disassemble
 from gen4emu.isa.disassembler import Line
+from gen4emu.isa.message_text import SFIDS
+from gen4emu.isa.opcodes import Opcode
+
+_RANGE = re.compile(r"(?P<file>[gm])(?P<first>\d{1,3})(?:\.\.(?:[gm])?(?P<last>\d{1,3}))?")
+_ELEMENT = re.compile(r"(?P<file>[gm])(?P<number>\d{1,3})\.(?P<element>\d{1,2})(?::(?P<type>\w+))?")
+_SPECIAL = re.compile(r"(?P<file>f0|cr0)\.(?P<number>[0-2])")
+_TYPES = {"f": "f", "d": "i", "ud": "I", "w": "h", "uw": "H", "b": "b", "ub": "B"}
+
+
+def opcode(name: str) -> int:
+    """By name or number."""
+    if name.upper() in Opcode.__members__:
+        return int(Opcode[name.upper()])
+    if name.isdigit() and int(name) < 128:
+        return int(name)
+    raise FieldError(f"unknown opcode {name!r}{_meant(name, [o.name.lower() for o in Opcode])}")
+
+
+def _meant(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name.lower(), known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def function(name: str) -> int:
+    """A shared function by the assembler's names, or its number."""
+    if name in SFIDS:
+        return SFIDS[name]
+    if name.isdigit() and int(name) < 16:
+        return int(name)
+    raise FieldError(f"unknown shared function {name!r} (known: {', '.join(n for n in SFIDS if 'sfid' not in n)})")
+
+
+def units(bits: int) -> Iterator[Unit]:
+    return (unit for unit in STAGES if bits >> unit & 1)
+
+
+def registers(name: str) -> tuple[str, range]:
+    """`g4`, `g0..g9`, `m2..5`."""
+    m = _RANGE.fullmatch(name)
+    if m is None:
+        raise FieldError(f"invalid register {name!r} (examples: g4, g0..g9, m2..m5)")
+    first = int(m["first"])
+    return m["file"], range(first, int(m["last"] or first) + 1)
+
+
+def assign(look: Look, name: str, text: str) -> None:
+    """Give a register or a part of it a value."""
+    special = _SPECIAL.fullmatch(name)
+    if special is not None:
+        value = _integer(text)
+        if special["file"] == "cr0":
+            look.set_control(int(special["number"]), value)
+        elif special["number"] == "2":
+            raise FieldError("f0.0 and f0.1 are the flags")
+        else:
+            look.set_flag(int(special["number"]), value)
+        return
+    m = _ELEMENT.fullmatch(name)
+    kind = _TYPES.get(m["type"] or "ud") if m is not None else None
+    if m is None or kind is None:
+        raise FieldError(f"invalid part of a register {name!r} (examples: g4.2, g4.2:f, m2.0:uw, f0.0, cr0.1)")
+    words = look.grf(int(m["number"])) if m["file"] == "g" else look.mrf(int(m["number"]))
+    size = struct.calcsize(kind)
+    at = int(m["element"]) * size
+    if at + size > 32:
+        raise FieldError(f"{name}: a register has {32 // size} elements of that type")
+    try:
+        packed = struct.pack(f"<{kind}", float(text) if kind == "f" else _integer(text))
+    except (ValueError, struct.error, OverflowError):
+        raise FieldError(f"{text!r} does not fit {name}") from None
+    words.view(np.uint8)[at:at + size] = np.frombuffer(packed, np.uint8)
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise FieldError(f"invalid number {text!r}") from None
+
 
 _BLOCKS = {
     Unit.VS: (PAYLOAD_VS_R0,), Unit.GS: (PAYLOAD_GS_R0,), Unit.CLIP: (PAYLOAD_CLIP_R0,),
@@ -212,3 +297,92 @@ def state_json(look: Look) -> dict[str, Any]:
     found["grf"] = [[int(w) for w in look.grf(n)] for n in range(s.grf_count)]
     found["mrf"] = [[int(w) for w in look.mrf(n)] for n in range(int(lib.G4_DEBUG_MRF))]
     return found
+
+
+_STATES = (("vs", "VS_STATE", "vs_state"), ("gs", "GS_STATE", "gs_state"), ("clip", "CLIP_STATE", "clip_state"),
+           ("sf", "SF_STATE", "sf_state"), ("wm", "WM_STATE", "wm_state"))
+_ENTRIES = 32  # of a binding table that are shown
+_ROW = 32  # bytes of memory in a line
+
+
+def peek(device: Device, address: int, size: int) -> bytes:
+    return device.memory.read(address, min(size, (1 << 32) - address), Missing.ZERO)
+
+
+def is_there(device: Device, address: int) -> bool:
+    """Whether there is memory at an address."""
+    try:
+        device.memory.read(address, 1)
+    except MemoryFault:
+        return False
+    return True
+
+
+def dump(address: int, data: bytes) -> Iterator[str]:
+    for at in range(0, len(data), _ROW):
+        row = data[at:at + _ROW]
+        words = struct.unpack(f"<{len(row) // 4}I", row[:len(row) // 4 * 4])
+        rest = row[len(row) // 4 * 4:].hex(" ")
+        yield f"0x{address + at:08x}  {' '.join(f'{w:08x}' for w in words)} {rest}".rstrip()
+
+
+def draw_lines(device: Device, words: Words) -> Iterator[str]:
+    """The 3DPRIMITIVE that is about to start, and which kernels it has."""
+    gen = device.info.gen
+    p = command_named("3DPRIMITIVE", gen).view(words, gen=gen, dwords=len(words))
+    access = "indexed" if p.vertex_access_type else "sequential"
+    topology = getattr(p.primitive_topology_type, "name", p.primitive_topology_type)
+    instances = f", {p.instance_count} instances" if p.instance_count != 1 else ""
+    yield (f"{device.place}: 3DPRIMITIVE {topology}, {p.vertex_count_per_instance} vertices from "
+           f"{p.start_vertex_location}, {access}{instances}")
+    state = device.state
+    kernels = []
+    for stage, block, pointer in _STATES:
+        if (stage == "gs" and not state.gs_enable) or (stage == "clip" and not state.clip_enable):
+            continue
+        layout = block_named(block)
+        size = layout.size(gen)
+        view = layout.view(struct.unpack(f"<{size}I", peek(device, getattr(state, pointer), 4 * size)), gen=gen)
+        if stage == "vs" and not view.vs_function_enable:
+            continue
+        kernels.append(f"{stage} 0x{state.general_state_base + view.kernel_start_pointer & 0xFFFFFFFF:08x}")
+    yield f"  kernels: {', '.join(kernels)}"
+
+
+def base_lines(device: Device) -> Iterator[str]:
+    """965v4 3.3.3: what SVG shows of the context that runs."""
+    state = device.state
+    for name in ("general_state_base", "surface_state_base", "indirect_object_base", "general_state_bound",
+                 "indirect_object_bound", "system_instruction_pointer"):
+        yield f"{name.replace('_', ' ')} 0x{getattr(state, name):08x}"
+
+
+def surfaces(device: Device, thread: Thread) -> list[tuple[int, str]]:
+    """The thread's binding table, up to the first entry that is empty."""
+    found = []
+    for index in range(_ENTRIES):
+        (entry,) = struct.unpack("<I", peek(device, thread.binding_table + 4 * index & 0xFFFFFFFF, 4).ljust(4, b"\0"))
+        if entry == 0:
+            break
+        s = SURFACE_STATE.view(surface_words(device, thread, index), gen=device.info.gen)
+        kind = getattr(s.surface_type, "name", str(s.surface_type)).removeprefix("SURFTYPE_")
+        form = getattr(s.surface_format, "name", str(s.surface_format))
+        if s.surface_type == SurfaceType.SURFTYPE_BUFFER:
+            text = f"{kind} 0x{s.surface_base_address:08x} {form}"
+        else:
+            tiling = "linear" if not s.tiled_surface else "tiled " + getattr(s.tile_walk, "name", "?")[0]
+            text = (f"{kind} 0x{s.surface_base_address:08x} {form} {s.width}x{s.height}x{s.depth}, "
+                    f"pitch {s.surface_pitch}, {tiling}")
+        found.append((index, text))
+    return found
+
+
+def origin_of_thread(thread: Thread) -> Iterator[str]:
+    """What the thread works on."""
+    if thread.unit is Unit.WM:
+        blocks = " ".join(f"({x},{y})" for x, y in thread.subspans)
+        yield f"object {thread.object}, thread {thread.in_object} of it, 2x2 blocks {blocks}"
+    elif thread.object is not None:
+        yield f"object {thread.object}"
+    for vertex in thread.vertices:
+        yield from origin_lines(vertex, "  ")

@@ -11,14 +11,14 @@ from enum import Enum
 from typing import Any
 
 from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, ErrorPolicy, TrapKind
-from gen4emu.debug import inspect, places
-from gen4emu.debug.debugger import Debugger, Stop, stop_lines, units_of
-from gen4emu.debug.history import SCHEMA as HISTORY_SCHEMA
-from gen4emu.debug.history import Change, fragment_lines, history_lines, object_lines, some
-from gen4emu.debug.look import FORMATS, Look, code_at, code_lines, register_text, state_json, thread_lines
-from gen4emu.debug.messages import Message, message_lines
-from gen4emu.debug.model import UNITS, Fate
-from gen4emu.debug.session import Leave, Restart, Session
+from gen4emu.debugger import inspect
+from gen4emu.debugger.debugger import Debugger, Stop, stop_lines, units_of
+from gen4emu.debugger.history import SCHEMA as HISTORY_SCHEMA
+from gen4emu.debugger.history import Change, fragment_lines, history_lines, object_lines, some
+from gen4emu.debugger.inspect import FORMATS, Look, code_at, code_lines, register_text, state_json, thread_lines
+from gen4emu.debugger.messages import Message, message_lines
+from gen4emu.debugger.model import UNITS, Fate
+from gen4emu.debugger.session import Leave, Restart, Session
 from gen4emu.device.device import Options
 from gen4emu.device.observer import Breakpoint, Trap
 from gen4emu.device.place import Place
@@ -114,7 +114,7 @@ class Shell:
 
     def _draw_stopped(self, words: Words) -> None:
         self.primitive = words
-        lines = list(places.draw_lines(self.session.device, words))
+        lines = list(inspect.draw_lines(self.session.device, words))
         self._answer("draw", lines, {"draw": self.session.place().draw, "text": lines})
         try:
             self._ask()
@@ -409,7 +409,7 @@ def _thread(shell: Shell, arguments: list[str]) -> None:
 
 def _thread_text(look: Look) -> Iterator[str]:
     yield from thread_lines(look)
-    yield from places.origin_of_thread(look.thread)
+    yield from inspect.origin_of_thread(look.thread)
 
 
 def _registers(shell: Shell, arguments: list[str]) -> None:
@@ -443,14 +443,14 @@ def _disasm(shell: Shell, arguments: list[str]) -> None:
 def _memory(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 1, "x ADDRESS [BYTES]")
     size = number(arguments[1], "size", 1 << 16) if len(arguments) > 1 else 64
-    if not places.is_there(shell.session.device, number(arguments[0], "address")):
+    if not inspect.is_there(shell.session.device, number(arguments[0], "address")):
         raise Usage(f"nothing has written memory at 0x{number(arguments[0]):08x}")
-    data = places.peek(shell.session.device, number(arguments[0], "address"), size)
-    shell.answer(places.dump(number(arguments[0]), data), {"address": number(arguments[0]), "data": data.hex()})
+    data = inspect.peek(shell.session.device, number(arguments[0], "address"), size)
+    shell.answer(inspect.dump(number(arguments[0]), data), {"address": number(arguments[0]), "data": data.hex()})
 
 
 def _surfaces(shell: Shell, arguments: list[str]) -> None:
-    found = places.surfaces(shell.session.device, shell.look.thread)
+    found = inspect.surfaces(shell.session.device, shell.look.thread)
     shell.answer((f"{i}: {text}" for i, text in found), {"surfaces": dict(found)})
 
 
@@ -459,13 +459,13 @@ def _where(shell: Shell, arguments: list[str]) -> None:
     if shell.stop is not None:
         shell.answer(stop_lines(shell.stop), shell.stop.as_json())
     elif shell.primitive is not None:
-        shell.answer(places.draw_lines(device, shell.primitive))
+        shell.answer(inspect.draw_lines(device, shell.primitive))
     else:
         shell.answer(["at the end of the trace" if shell.ended else "before the first submission"])
 
 
 def _bases(shell: Shell, arguments: list[str]) -> None:
-    shell.answer(places.base_lines(shell.session.device))
+    shell.answer(inspect.base_lines(shell.session.device))
 
 
 def _errors(shell: Shell, arguments: list[str]) -> None:

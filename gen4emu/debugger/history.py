@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gen4emu.core_enums import DebugAction, DebugKind, TrapKind
-from gen4emu.debug.model import (
+from gen4emu.debugger.model import (
     Color,
     Fate,
     Fragment,

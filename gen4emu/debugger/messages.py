@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gen4emu._native import ffi, lib
-from gen4emu.debug.model import Thread, thread_of
+from gen4emu.debugger.model import Thread, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.place import Place
 from gen4emu.hw.gen import Gen
