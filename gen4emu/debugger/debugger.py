@@ -27,12 +27,12 @@ _EXCEPTIONS = {0: "mask stack exception", 1: "illegal opcode exception", 2: "sof
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Somewhere in a draw."""
+    """A stop within a draw."""
 
     kind: DebugKind
     place: Place
     reason: str
-    number: int | None  # of what the user asked for
+    number: int | None  # of the trap or breakpoint
     address: int = 0
     value: int = 0
     instance: int = 0
@@ -107,9 +107,9 @@ class Debugger:
         else:
             self.device.observer.remove(self.wishes)
 
-    # --- what to stop at ------------------------------------------------------------------------------------------
+    # --- traps and breakpoints ------------------------------------------------------------------------------------
     def add(self, what: Trap | Breakpoint, text: str, once: bool = False) -> int:
-        """Stop there from now on; the number is good for `remove`."""
+        """Add a trap or breakpoint; returns its number, for `remove`."""
         item = _Item(self._next, what, text, once)
         self._items.append(item)
         try:
@@ -129,11 +129,11 @@ class Debugger:
         return found
 
     def items(self) -> list[tuple[int, str, int]]:
-        """Number, text and hits of everything asked for."""
+        """Number, text and hits of all traps and breakpoints."""
         return [(item.number, item.text, item.hits) for item in self._items]
 
     def copy_to(self, other: Debugger) -> None:
-        """The same for another device."""
+        """A debugger with the same traps and settings for another device."""
         other._items = [_Item(i.number, i.what, i.text, i.once) for i in self._items]
         other._next = self._next
         handlers = other.wishes.handlers
@@ -211,13 +211,13 @@ class Debugger:
     def _in_flight(self, event: Any) -> DebugAction:
         return self._stop(event, f"g{event.value} is in flight for ever: the GPU hangs")
 
-    # --- what the host does ---------------------------------------------------------------------------------------
+    # --- actions of the host --------------------------------------------------------------------------------------
     def clear_attention(self) -> None:
-        """The thread of an attention stop goes on."""
+        """Let the thread of an attention stop continue."""
         lib.g4_debug_clear_attention(self.device.native)
 
     def write_code(self, address: int, code: bytes) -> None:
-        """Change a kernel while it runs; threads that are stopped see it, too."""
+        """Change a kernel while it runs; stopped threads run the new code, too."""
         self.device.memory.write(address, code)
         lib.g4_debug_code_changed(self.device.native)
 

@@ -1,4 +1,4 @@
-"""The history of a pixel: every fragment that reached it, what became of it, and where it came from."""
+"""The history of a pixel: every fragment that reached it, its fate and its origin."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MOST_GROUPS = 8  # that the text shows
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A pixel that became something else without a fragment: a blit, or memory that was written from outside."""
+    """A change of a pixel without a fragment: a blit, or a write to memory from outside."""
 
     place: Place
     target: int
@@ -56,7 +56,7 @@ class Change:
 
 @dataclass(slots=True)
 class History:
-    """What happened to a pixel, in order."""
+    """All entries of a pixel, in order."""
 
     x: int
     y: int
@@ -78,7 +78,7 @@ class History:
         return list(dict.fromkeys(e.target for e in self.entries if e.target is not None))
 
     def target_of(self, entry: Fragment | Change) -> int | None:
-        """The surface that an entry is about: of fragments that never had a thread, the one that their draw writes."""
+        """The surface of an entry; for fragments without a thread, the one that their draw writes."""
         return entry.target if entry.target is not None else self.draw_targets.get(entry.place.draw)
 
     def groups(self, target: int | None = None) -> list[Group]:
@@ -106,18 +106,18 @@ class History:
 
     @property
     def why(self) -> str:
-        """Why the pixel is as it is, in one line."""
+        """The cause of the pixel's value, in one line."""
         return self.verdict()
 
     def verdict(self, target: int | None = None) -> str:
-        """What the pixel shows, and why, in a line."""
+        """The pixel's value and its cause, in one line."""
         groups = self.groups(target)
         return groups[0].verdict if groups else "nothing covered it"
 
 
 @dataclass(slots=True)
 class Group:
-    """What happened to one pixel of one target in one frame, newest first."""
+    """The entries of one pixel of one target in one frame, newest first."""
 
     frame: int
     target: int | None
@@ -125,7 +125,7 @@ class Group:
 
     @property
     def verdict(self) -> str:
-        """The entry that the pixel shows, and what became of later ones."""
+        """The entry that the pixel shows, and the fate of later ones."""
         last = next((i for i, e in enumerate(self.entries) if isinstance(e, Change) or e.fate in _SHOWN), None)
         if last is None:
             return _rejected(some(len(self.entries), "fragment"), self.entries)
@@ -165,7 +165,7 @@ class Recorder(Listener):
     """Collects the history of a pixel while a device draws."""
 
     def __init__(self, device: Device, x: int, y: int, frames: Selection = ALL) -> None:
-        """Outside of `frames` the device draws at full speed, and only colours are looked at."""
+        """Outside `frames` the device draws at full speed, and only colours are compared."""
         self.device = device
         self.history = History(x, y)
         self._frames = frames
@@ -180,7 +180,7 @@ class Recorder(Listener):
         device.add_listener(self)
 
     def attach(self) -> None:
-        """Take part while the frame is selected."""
+        """Subscribe while the frame is selected."""
         wanted = self.device.frame in self._frames
         if wanted != self._attached:
             self._attached = wanted
@@ -213,7 +213,7 @@ class Recorder(Listener):
             self.attach()
 
     def draw_done(self) -> None:
-        """A draw has ended: put its fragments into the order of objects, and notice changes without a fragment."""
+        """After a draw: sort its fragments by object, and record changes without a fragment."""
         h = self.history
         h.entries[self._first:] = sorted(h.entries[self._first:], key=_object_number)
         if len(h.entries) > self._first:
@@ -289,7 +289,7 @@ def color_text(color: Color) -> str:
 
 
 def origin_lines(origin: Origin | None, indent: str) -> Iterator[str]:
-    """A vertex, and the vertices that it was made of."""
+    """A vertex, and the vertices that it was derived from."""
     if origin is None:
         yield f"{indent}not known"
     elif origin.unit is Unit.VF:
@@ -392,7 +392,7 @@ class Occurrence:
 
 def trap_pixel(device: Device, x: int, y: int, instance: int = 0,
                tell: Callable[[Occurrence], object] | None = None) -> list[Occurrence]:
-    """From now on note when a pixel's 2x2 block is dispatched: the n-th time, or whenever it is."""
+    """Record dispatches of a pixel's 2x2 block: the n-th one, or all."""
     found: list[Occurrence] = []
 
     def handle(event: Any) -> DebugAction:

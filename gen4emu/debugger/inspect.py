@@ -48,7 +48,7 @@ _TYPES = {"f": "f", "d": "i", "ud": "I", "w": "h", "uw": "H", "b": "b", "ub": "B
 
 
 def opcode(name: str) -> int:
-    """By name or number."""
+    """An opcode by name or number."""
     if name.upper() in Opcode.__members__:
         return int(Opcode[name.upper()])
     if name.isdigit() and int(name) < 128:
@@ -84,7 +84,7 @@ def registers(name: str) -> tuple[str, range]:
 
 
 def assign(look: Look, name: str, text: str) -> None:
-    """Give a register or a part of it a value."""
+    """Set a register or a part of it."""
     special = _SPECIAL.fullmatch(name)
     if special is not None:
         value = _integer(text)
@@ -123,13 +123,13 @@ _BLOCKS = {
     Unit.SF: (PAYLOAD_SF_R0, PAYLOAD_SF_R1, PAYLOAD_SF_R2), Unit.WM: (PAYLOAD_PS_R0, PAYLOAD_PS_R1),
     Unit.TS: (PAYLOAD_MEDIA_R0,),
 }
-_CODE = 1 << 16  # bytes around an instruction that are looked at
+_CODE = 1 << 16  # bytes around an instruction that are disassembled
 CR0_STATUS = {27: "mask stack", 28: "illegal opcode", 29: "software", 30: "external halt", 31: "breakpoint"}
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a thread has besides its general registers."""
+    """The state of a thread besides its general registers."""
 
     ip: int
     grf_count: int
@@ -168,7 +168,7 @@ class Look:
         return np.frombuffer(ffi.buffer(raw, 32), np.uint32)
 
     def grf(self, number: int) -> NDArray[np.uint32]:
-        """Eight dwords that may be written, too."""
+        """Eight dwords, which may also be written."""
         return self._register(1, number, "g")
 
     def mrf(self, number: int) -> NDArray[np.uint32]:
@@ -228,7 +228,7 @@ def code_at(device: Device, address: int) -> list[Line]:
 
 
 def code_lines(lines: list[Line], address: int) -> Iterator[str]:
-    """A listing with an arrow where the thread stands."""
+    """A listing with an arrow at the next instruction."""
     for line in lines:
         if line.label:
             yield f"{line.label}:"
@@ -261,7 +261,7 @@ def _value(value: Any) -> str:
 
 
 def thread_lines(look: Look) -> Iterator[str]:
-    """Everything about a thread but its many registers."""
+    """Everything about a thread except its general registers."""
     t, s = look.thread, look.state()
     flagged = ", flagged" if t.flagged else ""
     yield f"{t.name}{flagged}: eu {t.euid}, slot {t.tid}, scratch slot {t.fftid}, kernel 0x{t.kernel:08x}"
@@ -327,7 +327,7 @@ def dump(address: int, data: bytes) -> Iterator[str]:
 
 
 def draw_lines(device: Device, words: Words) -> Iterator[str]:
-    """The 3DPRIMITIVE that is about to start, and which kernels it has."""
+    """The 3DPRIMITIVE that is about to start, and its kernels."""
     gen = device.info.gen
     p = command_named("3DPRIMITIVE", gen).view(words, gen=gen, dwords=len(words))
     access = "indexed" if p.vertex_access_type else "sequential"
@@ -350,7 +350,7 @@ def draw_lines(device: Device, words: Words) -> Iterator[str]:
 
 
 def base_lines(device: Device) -> Iterator[str]:
-    """965v4 3.3.3: what SVG shows of the context that runs."""
+    """The state that SVG shows of the running context (965 PRM vol. 4, 3.3.3)."""
     state = device.state
     for name in ("general_state_base", "surface_state_base", "indirect_object_base", "general_state_bound",
                  "indirect_object_bound", "system_instruction_pointer"):
@@ -378,7 +378,7 @@ def surfaces(device: Device, thread: Thread) -> list[tuple[int, str]]:
 
 
 def origin_of_thread(thread: Thread) -> Iterator[str]:
-    """What the thread works on."""
+    """The object, pixels or vertices of the thread."""
     if thread.unit is Unit.WM:
         blocks = " ".join(f"({x},{y})" for x, y in thread.subspans)
         yield f"object {thread.object}, thread {thread.in_object} of it, 2x2 blocks {blocks}"

@@ -1,4 +1,4 @@
-"""What the core tells a debugger, as values: threads, vertices, objects, fragments (native/debugger/)."""
+"""The core's debugger events as values: threads, vertices, objects, fragments (native/debugger)."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ UNITS = {name: unit for unit, name in STAGES.items()}
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a vertex comes from: fetched (and shaded), or put out by a GS or CLIP thread."""
+    """The origin of a vertex: fetched (and shaded), or emitted by a GS or CLIP thread."""
 
     unit: Unit
-    thread: int | None  # of VS, GS or CLIP; None: nothing shaded it
-    output: int  # which of the thread's vertices; of VF: its sequence number
+    thread: int | None  # of VS, GS or CLIP; None: unshaded
+    output: int  # index among the thread's vertices; VF: the sequence number
     index: int
     vertex_id: int
     instance: int
     primitive_id: int
-    inputs: tuple[Origin | None, ...]  # the object that a GS or CLIP thread got
+    inputs: tuple[Origin | None, ...]  # the object of a GS or CLIP thread
 
     def as_json(self) -> dict[str, Any]:
         if self.unit is Unit.VF:
@@ -46,7 +46,7 @@ class Origin:
 
 
 def origin_of(event: Any, number: int, depth: int = 4) -> Origin | None:
-    """The origin with a number; vertices of vertices of vertices end somewhere."""
+    """The origin with a number, with its inputs down to a limited depth."""
     if number >= event.origins or depth == 0:
         return None
     raw = event.origin[number]
@@ -132,7 +132,7 @@ def object_of(device: Device, event: Any) -> Object:
 
 
 class Fate(Enum):
-    """What became of a fragment; the value is what a report says."""
+    """The fate of a fragment; the value is its text in reports."""
 
     STIPPLED = "left out by the stipple pattern"
     EARLY_STENCIL = "failed the stencil test before the shader"
@@ -178,7 +178,7 @@ Color = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """What an object did to a pixel, or did not."""
+    """The effect of an object on a pixel, if any."""
 
     place: Place
     fate: Fate
@@ -236,7 +236,7 @@ def _format(device: Device, thread: Thread, index: int) -> FormatInfo | None:
 
 
 def surface_words(device: Device, thread: Thread, index: int) -> tuple[int, ...]:
-    """The SURFACE_STATE that a thread knows by an index."""
+    """The SURFACE_STATE at an index of the thread's binding table."""
     memory, size = device.memory, SURFACE_STATE.size(device.info.gen)
     at = thread.binding_table + 4 * index & 0xFFFFFFFF
     (entry,) = struct.unpack("<I", memory.read(at, 4, Missing.ZERO))

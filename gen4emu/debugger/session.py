@@ -39,7 +39,7 @@ class DrawStop:
 
 
 class Session(Listener):
-    """One replay after the other of a trace; what to stop at outlives them."""
+    """Replays of a trace, one after the other; traps and breakpoints are kept between them."""
 
     def __init__(self, trace: Trace, part: Part | None, options: Options, on_stop: OnStop,
                  on_draw: Callable[[Words], None], on_message: Callable[[Message], None],
@@ -53,7 +53,7 @@ class Session(Listener):
         self.draw_stop = DrawStop()
         self.replay: Replay | None = None
         self.debugger: Debugger | None = None
-        self._fresh: Debugger | None = None  # of the last replay: its traps go over to the next one
+        self._fresh: Debugger | None = None  # of the last replay: its traps are taken over by the next one
 
     @property
     def device(self) -> Device:
@@ -69,7 +69,7 @@ class Session(Listener):
         return self.device.place if self.started else Place(0, 0, 0)
 
     def prepare(self, prompt: Callable[[], None]) -> None:
-        """Replay up to the first submission, and ask there what to do."""
+        """Replay up to the first submission, and stop there."""
         def start(device: Device) -> None:
             debugger = Debugger(device, self._on_stop, self._on_message)
             device.add_listener(self)
@@ -105,12 +105,12 @@ class Session(Listener):
         self._attach_for_the_next_draw()
 
     def _attach_for_the_next_draw(self) -> None:
-        """On the way to a draw, with nothing to stop at before it, the trace runs at full speed."""
+        """On the way to a draw the trace runs at full speed if there is nothing to stop at before it."""
         assert self.debugger is not None
         self.debugger.attach(self.draw_stop.at is None or self.debugger.is_watching)
 
     def history(self, x: int, y: int, until: Place | None, frames: Selection = ALL) -> History:
-        """Of a pixel, in a replay of its own."""
+        """The history of a pixel, from a replay of its own."""
         found = record(self.trace, self.part, self.options, x, y, until, frames, self._on_progress)
         self.damage = self.damage or found.damage
         self.hung = self.hung or bool(found.hang)

@@ -39,19 +39,19 @@ SCHEMA = "gen4emu.debug/1"  # of the lines with --json
 
 
 class Usage(Gen4emuError):
-    """A command that is unknown, or that does not fit where the session stands."""
+    """A command that is unknown, or not possible at this stop."""
 
 
 class OnError(Enum):
-    """What a command that fails does to the session."""
+    """The effect of a failed command on the session."""
 
     STOP = "stop"  # it ends with status 2: commands of a script
-    COUNT = "count"  # it goes on, and ends with status 2
-    FORGIVE = "forgive"  # it goes on: a person types again
+    COUNT = "count"  # it continues, and ends with status 2
+    FORGIVE = "forgive"  # it continues: a person types again
 
 
 class Shell:
-    """Reads commands, answers them, and decides how the draw goes on."""
+    """Reads and executes commands; their result decides how the draw continues."""
 
     def __init__(self, trace: Trace, part: Part | None, options: Options, read: Read, say: Say,
                  as_json: bool = False, complain: Say | None = None, on_error: OnError = OnError.FORGIVE,
@@ -89,7 +89,7 @@ class Shell:
                 self.session.close()
 
     def _check_draw(self) -> None:
-        """At the end: a draw that was asked for must have come."""
+        """At the end: fail if a requested draw was not reached."""
         stop = self.session.draw_stop
         wanted, stop.at = stop.at, None
         if wanted is not None and stop.required:
@@ -125,7 +125,7 @@ class Shell:
         self._answer("message", message_lines(message), message.as_json())
 
     def _ask(self) -> DebugAction:
-        """Commands until one of them goes on."""
+        """Execute commands until one of them continues the draw."""
         while True:
             line = self._read(self._prompt())
             if line is None:
@@ -164,7 +164,7 @@ class Shell:
         self._answer(kind, lines, data if data is not None else {"text": lines})
 
     def command(self, line: str) -> DebugAction | None:
-        """Run one; an action when the draw is to go on."""
+        """Execute one command; returns an action if the draw is to continue."""
         try:
             words = shlex.split(line, comments=True)
         except ValueError as e:
@@ -173,7 +173,7 @@ class Shell:
             return None
         return _find(words[0])(self, words[1:])
 
-    # --- what commands need ---------------------------------------------------------------------------------------
+    # --- helpers of commands --------------------------------------------------------------------------------------
     @property
     def debugger(self) -> Debugger:
         if self.session.debugger is None:
@@ -255,7 +255,7 @@ def _qualified(arguments: list[str]) -> tuple[list[str], int, bool]:
     return rest, units, flagged
 
 
-# --- going on ---------------------------------------------------------------------------------------------------------
+# --- continuing -------------------------------------------------------------------------------------------------------
 def _continue(shell: Shell, arguments: list[str]) -> DebugAction:
     shell.running()
     return DebugAction.GO
@@ -375,7 +375,7 @@ def _break(shell: Shell, arguments: list[str]) -> None:
 
 
 def _halt(shell: Shell, arguments: list[str]) -> None:
-    """External halt (965v4 3.4.1.1): the next thread, once."""
+    """External halt of the next thread, once (965 PRM vol. 4, 3.4.1.1)."""
     rest, units, _ = _qualified(arguments)
     _added(shell, Trap(TrapKind.EVERY_THREAD, units=units, unflagged=True), " ".join(["halt", *rest]), "trap", True)
 
@@ -401,7 +401,7 @@ def _delete(shell: Shell, arguments: list[str]) -> None:
             raise Usage(f"no trap or breakpoint {n}")
 
 
-# --- looking ----------------------------------------------------------------------------------------------------------
+# --- inspection -------------------------------------------------------------------------------------------------------
 def _thread(shell: Shell, arguments: list[str]) -> None:
     look = shell.look
     shell.answer(_thread_text(look), {"thread": look.thread.as_json(), "state": state_json(look)})
@@ -653,7 +653,7 @@ def _find(word: str) -> Command:
 
 
 def completions(before: str, word: str) -> list[str]:
-    """Words that may stand at a place of a command line: commands first, then their arguments and registers."""
+    """Completions of a command line: commands first, then their arguments and registers."""
     words = before.split()
     if not words:
         return sorted(n for n in _BY_NAME if n.startswith(word))

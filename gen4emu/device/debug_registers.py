@@ -40,7 +40,7 @@ _MATH, _SAMPLER, _READ, _WRITE, _URB, _SPAWNER = 1, 2, 4, 5, 6, 7
 
 
 class Snapshots:
-    """What the debug registers of one device ask for, and what they show."""
+    """The debug registers of one device: their effects, and the values that they show."""
 
     def __init__(self, native: Any, observer: Observer, registers: RegisterFile, gen: Gen) -> None:
         self._native, self._observer, self._registers, self._gen = native, observer, registers, gen
@@ -51,7 +51,7 @@ class Snapshots:
         observer.add(self._wishes)
         for name in _CONTROLS:
             registers.on_write(registers.offset(name), self._written(name))
-        # SF_CTL and VF_CTL have other uses, too: whoever hooks them calls `program`.
+        # SF_CTL and VF_CTL have other uses, too: `Debug` hooks them and calls `program`.
         reads: dict[str, Callable[[], int]] = {
             f"{unit}_RDATA": self._latched_reader(unit) for unit in ("VF", "VS", "GS", "CL", "SF", "WIZ", "VFE")}
         reads |= {"MATH_RDATA": self._math, "SAMPLER_RDATA": self._error("SAMPLER_CTL", (_SAMPLER,)),
@@ -71,9 +71,9 @@ class Snapshots:
     def _view(self, name: str) -> View:
         return self._registers.view(name)
 
-    # --- what is asked for ----------------------------------------------------------------------------------------
+    # --- effects -------------------------------------------------------------------------------------------------
     def program(self) -> None:
-        """Make wishes of what the registers hold."""
+        """Translate the registers into a subscription."""
         w = self._wishes
         w.traps, w.breakpoints = [], []
         self._vertex_fetch()
@@ -167,9 +167,9 @@ class Snapshots:
         if not (self._wishes.break_all or self._wishes.break_flagged):
             found.clear()  # "no effect when Breakpoint Enable is unset"
 
-    # --- what happened --------------------------------------------------------------------------------------------
+    # --- events ---------------------------------------------------------------------------------------------------
     def _complete(self, name: str, data: dict[int, int], whole: bool) -> None:
-        """A snapshot was taken; without `whole`, there is none until software clears the bit."""
+        """Record a snapshot.  Without `whole`, there is no other until software clears the bit."""
         self._latched[name] = data
         offset = self._registers.offset(f"{name}_CTL")
         self._registers.poke(offset, self._registers.read(offset) | _COMPLETE)
@@ -211,13 +211,13 @@ class Snapshots:
         return DebugAction.GO
 
     def _interface_descriptor(self) -> dict[int, int]:
-        """965v4 3.3.11.1: mux 3 of TS, from R0.2."""
+        """965 PRM vol. 4, 3.3.11.1: mux 3 of TS, from R0.2."""
         return {3: int(lib.g4_debug_register(self._native, 1, 0)[2]) >> 4}
 
     def _payload(self, number: int) -> list[int]:
         return list(ffi.unpack(lib.g4_debug_register(self._native, 2, number & 15), 8))
 
-    # --- what is read ---------------------------------------------------------------------------------------------
+    # --- values ---------------------------------------------------------------------------------------------------
     def _latched_reader(self, name: str) -> Callable[[], int]:
         def read() -> int:
             return self._latched.get(name, {}).get(self._view(f"{name}_CTL").output_mux_select, 0)
@@ -230,7 +230,7 @@ class Snapshots:
         return found[0] if found else None
 
     def _error(self, control: str, functions: tuple[int, ...]) -> Callable[[], int]:
-        """Mux 0: who and why; 1 and 2: dwords 6 and 7 of the header (965v4 3.4.6.1, 3.4.9.1)."""
+        """Mux 0: thread and cause; 1 and 2: dwords 6 and 7 of the header (965 PRM vol. 4, 3.4.6.1, 3.4.9.1)."""
         def read() -> int:
             record, mux = self._record(functions), self._view(control).output_mux_select
             if record is None or mux > 2:
@@ -242,7 +242,7 @@ class Snapshots:
         return read
 
     def _data_port(self) -> int:
-        """As others, but the header's dwords change places (965v4 3.4.7.1)."""
+        """Like other records, but with the header's dwords swapped (965 PRM vol. 4, 3.4.7.1)."""
         record, mux = self._record((_WRITE, _READ)), self._view("DP_CTL").output_mux_select
         if record is None or mux > 2:
             return 0
@@ -275,7 +275,7 @@ class Snapshots:
 
     # --- attention ------------------------------------------------------------------------------------------------
     def _hook_attention(self) -> None:
-        """965v4 3.5: EU 0 thread 0 is the highest bit of what is read, and the lowest of what is written."""
+        """965 PRM vol. 4, 3.5: EU 0 thread 0 is the highest bit of what is read, and the lowest of what is written."""
         r = self._registers
         attention, data, clear = (r.offset(f"EU_ATT{name}") for name in ("", "_DATA", "_CLR"))
         for half in (0, 1):
@@ -306,7 +306,7 @@ def _vertices(event: Any) -> list[Any]:
 
 
 def _debug_id(origin: Any) -> int:
-    """FFID and number: of vertices, their sequence numbers; of what GS and CLIP make, their threads."""
+    """FFID and number: sequence numbers of fetched vertices; threads of vertices from GS and CLIP."""
     if origin.unit == Unit.VF:
         return FFID[Unit.VF if origin.thread == NONE else Unit.VS] << 28 | int(origin.output)
     return FFID[Unit(origin.unit)] << 28 | int(origin.thread)
@@ -351,10 +351,10 @@ _SF = ("SF_CTL", "SF_MIN_PR_IND", "SF_MAX_PR_IND", "SF_CLIP_RMIN", "SF_CLIP_RMAX
 
 @dataclass(slots=True)
 class Reduction:
-    """Which part of the work is done; everything, unless told."""
+    """The part of each draw that is executed; all of it by default."""
 
     skip_primitives: int = 0  # 3DPRIMITIVEs from the start
-    max_primitives: int | None = None  # counted from the start, skipped ones too (965v4 3.3.4.6)
+    max_primitives: int | None = None  # counted from the start, skipped ones too (965 PRM vol. 4, 3.3.4.6)
     vertices: tuple[int, int] | None = None  # start and count that every 3DPRIMITIVE takes
     objects: tuple[int, int] | None = None  # first and last object, as numbered in R0.7
     rectangle: tuple[int, int, int, int] | None = None  # x and y of both corners, inclusive
@@ -391,7 +391,7 @@ class Debug:
         lib.g4_device_restart_objects(self._native)
 
     def draw(self, words: Words, run: Callable[[Words], None]) -> None:
-        """A 3DPRIMITIVE, or what is left of it."""
+        """Draw a 3DPRIMITIVE, or the part of it that is left."""
         number = self._primitives
         self._primitives += 1
         if not self._active:

@@ -1,4 +1,4 @@
-"""The core's debugger as Python sees it: what to look for, and whom to tell (native/debugger/, spec/60 9.4).
+"""Subscriptions to the events of the core's debugger (native/debugger).
 
 An `Observer` belongs to a device.  While nothing is asked of it the core does not know of it.  Requests come from
 several sides (a user's debugger, the debug registers that a trace programs): each has a `Wishes`, all are fulfilled.
@@ -20,7 +20,7 @@ ALL_UNITS = 0xFFFFFFFF
 
 @dataclass(frozen=True, slots=True)
 class Trap:
-    """Threads that are flagged, and told of before they start."""
+    """Threads that are flagged, and reported before they start."""
 
     kind: TrapKind
     units: int = ALL_UNITS  # bit n: Unit n
@@ -35,12 +35,12 @@ class Trap:
     quiet: bool = False
     unflagged: bool = False
     halt: bool = False  # the thread begins in its system routine
-    owner: str = ""  # for whoever set it
+    owner: str = ""  # names the side that has set it
 
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """Instructions before which to stop; of writes, messages after which."""
+    """Instructions before which a thread stops; for writes, messages after which it stops."""
 
     kind: BreakKind
     low: int = 0
@@ -55,7 +55,7 @@ Handler = Callable[[Any], DebugAction]
 
 @dataclass(slots=True)
 class Wishes:
-    """What one side wants to know, and who answers: `handlers` by the kind of event get a `struct g4_debug_event`."""
+    """The events that one client wants, and their handlers, which get a `struct g4_debug_event`."""
 
     traps: list[Trap] = field(default_factory=list)
     breakpoints: list[Breakpoint] = field(default_factory=list)
@@ -63,12 +63,12 @@ class Wishes:
     messages: bool = False
     messages_flagged: bool = False
     message_units: int = ALL_UNITS
-    pixel: tuple[int, int] | None = None  # whose fragments are told of
+    pixel: tuple[int, int] | None = None  # whose fragments are reported
     gang: int = 0  # threads in lockstep; 0: as many as without a debugger
     break_flagged: bool = False
     break_all: bool = False
     system_routine: bool = False
-    exceptions: int | None = None  # instead of what states say: mask stack 1, illegal opcode 2, software 4
+    exceptions: int | None = None  # replaces the enables of the state: mask stack 1, illegal opcode 2, software 4
     color: int | None = None  # flagged threads paint this, in the target's format
     single_subspan: bool = False
     threads_per_eu: int = 0
@@ -76,7 +76,7 @@ class Wishes:
     errors: ErrorPolicy = ErrorPolicy.LENIENT
 
     def anything(self) -> bool:
-        """Whether the core must know of it."""
+        """Whether the core has to be attached for it."""
         return bool(self.traps or self.breakpoints or self.messages or self.pixel is not None or self.gang
                     or self.break_flagged or self.break_all or self.system_routine or self.exceptions is not None
                     or self.color is not None or self.single_subspan or self.threads_per_eu or self.eu_masks
@@ -93,12 +93,12 @@ class Observer:
         self._owners: tuple[list[tuple[Wishes, Trap]], list[tuple[Wishes, Breakpoint]]] = ([], [])
         self._raised: BaseException | None = None
         self._inside = 0
-        self._trapped = False  # a thread's traps are being told of: they change when that is over
+        self._trapped = False  # a thread's traps are being reported: changes wait until that is done
         self._changed = False
         self.attached = False
 
     def add(self, wishes: Wishes) -> None:
-        """Take part from now on; `update` after each change of what is wished."""
+        """Add a subscription.  Call `update` after each change of it."""
         if not any(w is wishes for w in self._wishes):
             self._wishes.append(wishes)
         self.update()
@@ -108,11 +108,11 @@ class Observer:
         self.update()
 
     def close(self) -> None:
-        """The device has gone."""
+        """Detach from a device that is being freed."""
         self._wishes, self._handle, self.attached, self._native = [], None, False, None
 
     def update(self) -> None:
-        """Let the core know what everybody wants."""
+        """Pass all subscriptions to the core."""
         active = [w for w in self._wishes if w.anything()]
         _check(active)
         if self._native is None:
@@ -144,7 +144,7 @@ class Observer:
         return self._owners[1][event.which] if event.which < len(self._owners[1]) else None
 
     def tell(self, event: Any) -> int:
-        """The core's call: nothing may leave it but an action."""
+        """Called by the core.  Returns an action; exceptions are kept for `raise_stopped`."""
         self._inside += 1
         try:
             self._trapped = event.kind == DebugKind.THREAD
@@ -166,7 +166,7 @@ class Observer:
             self._inside -= 1
 
     def _asked(self, event: Any) -> list[Wishes]:
-        """Whose event it is; everybody's when nobody's trap or breakpoint stands for it."""
+        """The owner of the trap or breakpoint that the event is for; all if there is none."""
         if event.kind in (DebugKind.THREAD, DebugKind.VERTEX):
             found: tuple[Wishes, Any] | None = self.trap_of(event)
         elif event.kind in (DebugKind.INSTRUCTION, DebugKind.WRITE):
@@ -176,7 +176,7 @@ class Observer:
         return [found[0]] if found is not None else list(self._wishes)
 
     def raise_stopped(self) -> None:
-        """A draw ended with G4_STOPPED: by what was raised meanwhile."""
+        """After a draw that ended with G4_STOPPED: raise the exception of the handler that stopped it."""
         raised, self._raised = self._raised, None
         self._trapped = False
         if not self._inside:
@@ -185,7 +185,7 @@ class Observer:
             raise raised
 
     def settle(self) -> None:
-        """After a draw: take off what is no longer wanted."""
+        """After a draw: detach if no subscription is left."""
         if self.attached and not any(w.anything() for w in self._wishes):
             self.update()
 
@@ -203,7 +203,7 @@ def gen4emu_debug_event(data: Any, event: Any) -> int:
 
 
 def _check(active: list[Wishes]) -> None:
-    """There is only so much room in the core."""
+    """Raise FieldError if the subscriptions exceed the capacity of the core."""
     breakpoints = [b for w in active for b in w.breakpoints]
     watched = sum(b.high - b.low + 1 for b in breakpoints if b.kind is BreakKind.WRITE)
     for what, count, room in (("traps", sum(len(w.traps) for w in active), lib.G4_DEBUG_TRAPS),

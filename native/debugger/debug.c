@@ -1,5 +1,5 @@
 /*
- * The debugger: attached and taken off, what it tells, and what may be seen from within (spec/60 9.4 D2, D7).
+ * The debugger: attaching and detaching, events, and access to the thread of an event.
  */
 #include "debugger/debug.h"
 
@@ -82,7 +82,7 @@ static uint64_t watched_bytes(const struct g4_debug_setup *setup) {
     return bytes;
 }
 
-/* Does it count the same occurrences? */
+/* True if both traps count the same occurrences. */
 static bool same_trap(const struct g4_debug_trap *a, const struct g4_debug_trap *b) {
     return a->kind == b->kind && a->x == b->x && a->y == b->y && a->instance == b->instance &&
            a->of_object == b->of_object && a->object == b->object;
@@ -94,7 +94,7 @@ enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_s
 
     if (!setup) {
         if (debug && debug->seen) {
-            return G4_BAD_VALUE; /* not from within an event */
+            return G4_BAD_VALUE; /* an event is being handled */
         }
         if (debug) {
             detach(&debug->hooks);
@@ -164,7 +164,7 @@ struct g4_debug_gang *g4_debug_gang_of(struct g4_debug *debug, const struct g4_g
             unused = known;
         }
     }
-    if (!unused) { /* gangs of the device do not get that many */
+    if (!unused) { /* not reached: a device has fewer gangs */
         unused = &debug->gang[0];
     }
     memset(unused, 0, sizeof *unused);
@@ -237,7 +237,7 @@ bool g4_debug_look(const struct g4_device *device, struct g4_debug_state *state)
         .loop_depth = gang->loop_stack[0][t].depth,
     };
     memcpy(state->a0, gang->a0[t], sizeof state->a0);
-    for (uint32_t i = 0; i < G4_MASK_STACK_DEPTH; i++) { /* above the top of a stack lies nothing */
+    for (uint32_t i = 0; i < G4_MASK_STACK_DEPTH; i++) { /* entries above the top read as 0 */
         state->if_stack[i] = i < gang->if_stack[t].depth ? gang->if_stack[t].entry[i] : 0;
         state->lmask_stack[i] = i < gang->loop_stack[0][t].depth ? gang->loop_stack[0][t].entry[i] : 0;
         state->cmask_stack[i] = i < gang->loop_stack[1][t].depth ? gang->loop_stack[1][t].entry[i] : 0;

@@ -1,6 +1,5 @@
 /*
- * The history of one pixel: what the windower and the colour calculator did with each fragment of it (spec/60 9.4 D8,
- * D10).
+ * The history of one pixel: the fate of each of its fragments in the windower and the colour calculator.
  */
 #include <string.h>
 
@@ -8,7 +7,7 @@
 
 /* ---- the watched pixel ---- */
 
-/* The raw bytes of a pixel; false: the surface does not have it. */
+/* Read the raw bytes of a pixel; false if it is outside the surface. */
 static bool peek(struct g4_debug *debug, const struct g4_pixel_map *map, uint32_t x, uint32_t y, void *raw,
                  size_t size) {
     struct g4_subspan_rows rows;
@@ -72,7 +71,7 @@ void g4_debug_pixel_tested(struct g4_hooks *hooks, struct g4_worker *worker, con
     uint32_t after[2];
 
     peek_depth(debug, worker, after);
-    if (passed && threads) { /* the colour calculator tells the rest of the story */
+    if (passed && threads) { /* its render target write will report the fate */
         struct g4_debug_early *const early = &debug->early[debug->early_next++ % G4_DEBUG_EARLY];
         *early =
             (struct g4_debug_early){.valid = depth->test != NULL, .object = setup->primitive, .z = debug->covered_z};
@@ -99,7 +98,7 @@ void g4_debug_pixel_tested(struct g4_hooks *hooks, struct g4_worker *worker, con
 
 /* ---- the colour calculator ---- */
 
-/* The early test that belongs to a thread's fragment. */
+/* Fill in the early test of a thread's fragment. */
 static void take_early(struct g4_debug *debug, uint32_t object, struct g4_debug_fragment *fragment) {
     for (int i = 0; i < G4_DEBUG_EARLY; i++) {
         const struct g4_debug_early *const early = &debug->early[i];
@@ -176,7 +175,8 @@ int g4_debug_pixels_started(struct g4_hooks *hooks, const struct g4_pixels *pixe
     return pixel->index;
 }
 
-/* The debug colour in all pixels that a flagged thread has written, from the top of the pixel down (965v4 3.4.8). */
+/* Write the debug colour to all pixels of a flagged thread, aligned to the top bits of the pixel
+ * (965 PRM vol. 4, 3.4.8). */
 static void paint(struct g4_debug *debug, const struct g4_pixels *pixels) {
     const struct g4_pixel_map *const map = &debug->pixel.message.target->map;
     struct g4_port *const port = &debug->device->worker[0]->port;
@@ -236,7 +236,7 @@ void g4_debug_pixels_ended(struct g4_hooks *hooks, const struct g4_pixels *pixel
     if ((tested & bit) && !(passed & bit)) {
         fragment->fate = stencil_fails(depth, pixel->depth, message->back_facing) ? G4_FATE_STENCIL : G4_FATE_DEPTH;
     } else if (!(colored & bit)) {
-        fragment->fate = G4_FATE_ALPHA; /* of this target, if not of all */
+        fragment->fate = G4_FATE_ALPHA; /* in this target at least */
     } else if (!target->write) {
         fragment->fate = G4_FATE_NO_COLOR;
     } else {

@@ -1,6 +1,6 @@
 /*
- * Threads under observation: every instruction goes through one handler, which looks for breakpoints and steps before
- * it has the instruction executed as ever (965v4 3.6 "Breakpoints", "Single Stepping"; spec/60 9.4 D4 to D6, D12, D17).
+ * Observed threads: every instruction goes through one handler, which checks breakpoints and steps before it executes
+ * the instruction (965 PRM vol. 4, 3.6, "Breakpoints" and "Single Stepping").
  */
 #include <string.h>
 
@@ -10,10 +10,10 @@
 #include "eu/kernel.h"
 
 enum {
-    EXTENDED_STATUS = 1u << 31, /* of cr0.1: a breakpoint is what the system routine was entered for */
+    EXTENDED_STATUS = 1u << 31, /* of cr0.1: the system routine was entered for a breakpoint */
 };
 
-/* ---- what an instruction is ---- */
+/* ---- breakpoints ---- */
 
 static uint32_t descriptor_of(const struct g4_run *run, const struct g4_op *op, int t) {
     return op->src[1].kind == G4_KIND_IMM ? op->descriptor : run->gang->a0[t][0] | (uint32_t)run->gang->a0[t][1] << 16;
@@ -56,7 +56,7 @@ static uint32_t find_breakpoint(const struct g4_debug *debug, const struct g4_ru
 
 /* ---- one instruction ---- */
 
-/* The callback runs as any other function of the host. */
+/* Report an event with the floating point environment of the host, which the callback expects. */
 static bool tell(struct g4_debug *debug, struct g4_run *run, int t, uint32_t ip, struct g4_debug_event *event) {
     const g4_fpenv inside = g4_fpenv_get();
     g4_fpenv_set(run->outside);
@@ -71,8 +71,8 @@ static void stop_run(struct g4_run *run, enum g4_status status) {
     run->split = true;
 }
 
-/* Breakpoints for the client's own system routine: taken unless suppressed; while the status bit stays set, before
- * every instruction (965v4 "Single Stepping"). */
+/* Breakpoints for the client's own system routine: taken unless suppressed, and before every instruction while the
+ * status bit stays set (965 PRM vol. 4, 3.6, "Single Stepping"). */
 static bool enter_routine(struct g4_run *run, int t, bool stands) {
     uint32_t *const cr0 = run->gang->cr0[t];
     if ((cr0[0] & G4_CR0_MASTER) || !(stands || (cr0[1] & EXTENDED_STATUS))) {
@@ -85,7 +85,7 @@ static bool enter_routine(struct g4_run *run, int t, bool stands) {
     return g4_exception_take(run, t, G4_EXCEPTION_BREAKPOINT);
 }
 
-/* Before thread t executes: false: the draw is to end, or the thread has left. */
+/* Checks before thread t executes.  False: the draw is to end, or the thread has left. */
 static bool before(struct g4_debug *debug, struct g4_run *run, const struct g4_op *op, int t) {
     struct g4_debug_gang *const known = debug->current;
     const struct g4_debug_thread *const thread = &known->thread[t];
@@ -125,7 +125,7 @@ static void observe(struct g4_run *run, const struct g4_op *op) {
     struct g4_op fresh;
 
     if (op->handler == G4_HANDLER_STRAY) {
-        g4_stray(run, op); /* comes back with the instruction decoded */
+        g4_stray(run, op); /* decodes the instruction and runs it through this handler */
         return;
     }
     if (debug->code_changed) {
@@ -149,7 +149,7 @@ static void observe(struct g4_run *run, const struct g4_op *op) {
     if (run->threads == 0) {
         return;
     }
-    g4_run_masks(run); /* which the debugger may have changed */
+    g4_run_masks(run); /* the debugger may have changed them */
     g4_execute(run, op);
 }
 
@@ -158,7 +158,7 @@ static void observe(struct g4_run *run, const struct g4_op *op) {
 static const struct g4_fast_handlers observed = {{[0 ... G4_FAST_ROOM - 1] = observe}};
 static const struct g4_fast_handlers *const observed_tables[G4_TABLES] = {&observed, &observed, &observed, &observed};
 
-/* Tell of each thread that wants attention; *cleared: some may go on. */
+/* Report each thread that waits for attention.  *cleared: some of them may continue. */
 static enum g4_status attend(struct g4_debug *debug, struct g4_gang *gang, uint8_t threads, bool *cleared) {
     *cleared = false;
     for (int t = 0; t < G4_GANG_THREADS; t++) {

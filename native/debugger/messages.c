@@ -1,6 +1,6 @@
 /*
- * Messages of observed threads: told of when they are answered, with memory before and after for those who watch it
- * (spec/60 9.4 D3, D4, D15), and what becomes of bad ones (spec/60 3.4).
+ * Messages of observed threads: reported when they are answered; watched memory is compared before and after.  Bad
+ * messages are handled by the error policy.
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void copy_ranges(struct g4_debug *debug) {
     }
 }
 
-/* The first byte of a range that is not what it was. */
+/* Find the first byte of a range that has changed. */
 static bool changed(struct g4_debug *debug, const struct g4_debug_breakpoint *b, const uint8_t *was,
                     uint32_t *address) {
     uint8_t now[4096];
@@ -52,7 +52,7 @@ static bool tell_write(struct g4_debug *debug, struct g4_gang *gang, int t, uint
     return g4_debug_tell_thread(debug, gang, t, gang->ip[t], NULL, &event);
 }
 
-/* With several threads in one message the lowest stands for them. */
+/* A change by several threads in one message is reported for the lowest. */
 static bool check_ranges(struct g4_debug *debug, struct g4_gang *gang, const struct g4_send *send) {
     const struct g4_debug_gang *const known = debug->current;
     const uint32_t generation = debug->generation;
@@ -68,7 +68,7 @@ static bool check_ranges(struct g4_debug *debug, struct g4_gang *gang, const str
             changed(debug, b, was, &address)) {
             const bool go_on = tell_write(debug, gang, t, i, address);
             if (!go_on || debug->generation != generation) {
-                return go_on; /* other ranges have no copies */
+                return go_on; /* a changed setup has no copies of its ranges */
             }
         }
         was += b->high - b->low + 1;
@@ -157,7 +157,7 @@ static enum g4_status observe_message(struct g4_eu *eu, struct g4_gang *gang, co
     }
     enum g4_status status = g4_message_functions[send->sfid](eu, gang, send);
     const uint64_t errors = g4_report_bad_messages(eu->log);
-    const bool bad = errors != debug->bad_messages; /* those of `send` itself came before */
+    const bool bad = errors != debug->bad_messages; /* errors of the send instruction itself are earlier */
     debug->bad_messages = errors;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         const struct g4_debug_thread *const thread = &debug->current->thread[t];

@@ -1,6 +1,6 @@
 /*
- * Where vertices come from: what VF fetched, which thread shaded or put them out (965v4 3.3.1, spec/60 9.4 D8).  Known
- * for the range that is worked on, by the place of a vertex' rows.
+ * Origins of vertices: fetched by VF, shaded or emitted by a thread (965 PRM vol. 4, 3.3.1).  They are known for the
+ * current range, by the URB entry of the vertex.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static bool grow_slots(struct g4_debug *debug) {
     return true;
 }
 
-/* Room for one more; false: it stays unknown. */
+/* Reserve capacity for one more origin; false: it stays unknown. */
 static bool reserve(struct g4_debug *debug) {
     if (debug->origins >= MOST_ORIGINS) {
         return false;
@@ -80,7 +80,7 @@ uint32_t g4_debug_find_vertex(const struct g4_debug *debug, const void *rows) {
     return slot && slot->origin ? slot->origin - 1 : G4_DEBUG_NONE;
 }
 
-/* Without a vertex shader there is no thread to stop: the vertex itself is told of. */
+/* Without a vertex shader there is no thread to stop: report the vertex itself. */
 static bool trap_vertex(struct g4_debug *debug, const struct g4_debug_origin *origin) {
     for (uint32_t i = 0; i < debug->setup.trap_count; i++) {
         const struct g4_debug_trap *const trap = &debug->setup.trap[i];
@@ -98,7 +98,7 @@ static bool trap_vertex(struct g4_debug *debug, const struct g4_debug_origin *or
 bool g4_debug_vertex_fetched(struct g4_hooks *hooks, const struct g4_fetched_vertex *vertex) {
     struct g4_debug *const debug = g4_debug_of(hooks);
     if (g4_debug_find_vertex(debug, vertex->rows) != G4_DEBUG_NONE) {
-        return true; /* by an earlier position with the same index */
+        return true; /* an earlier position has the same index */
     }
     const struct g4_debug_origin fetched = {
         .unit = G4_UNIT_VF,

@@ -1,6 +1,6 @@
 /*
- * Threads as they start: numbers, debug fields of R0, snapshot flags, traps, and where they run (965v4 3.2, 3.3,
- * 3.4.1; spec/60 9.4 D1 to D3, D5, D11, D13, D14).
+ * Starting threads: numbers, debug fields of R0, snapshot flags, traps, and their execution unit (965 PRM vol. 4, 3.2,
+ * 3.3, 3.4.1).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static uint32_t threads_of(const struct g4_debug *debug) {
 static uint32_t mask_of(const struct g4_debug *debug, uint32_t unit) {
     const uint32_t all = (1u << units_of(debug)) - 1;
     const uint32_t mask = unit < G4_DEBUG_STAGES ? debug->setup.eu_mask[unit] & all : 0;
-    return mask ? mask : all; /* nowhere to run would be a hang of the hardware's */
+    return mask ? mask : all; /* hardware hangs without an execution unit */
 }
 
 static uint32_t place_of(const struct g4_debug *debug, uint32_t unit, uint32_t n) {
@@ -64,7 +64,7 @@ uint32_t g4_debug_gang_limit(const struct g4_hooks *hooks, uint32_t unit, uint32
 
 /* ---- traps ---- */
 
-/* A trap that looks at vertices: does one of the thread's match? */
+/* True if one of the vertices of the thread matches a trap for vertices. */
 static bool vertex_matches(const struct g4_debug *debug, const struct g4_debug_trap *trap,
                            const struct g4_debug_thread *thread) {
     for (uint32_t i = 0; i < thread->vertices; i++) {
@@ -125,7 +125,7 @@ static void number(struct g4_debug *debug, struct g4_gang *gang, int t, struct g
 
     thread->serial = ++debug->serial;
     thread->unit = dispatch->unit;
-    thread->number = dispatch->unit == G4_UNIT_SF ? thread->object : *count; /* 965v4 3.3.8 */
+    thread->number = dispatch->unit == G4_UNIT_SF ? thread->object : *count; /* 965 PRM vol. 4, 3.3.8 */
     *count = (*count + 1) & G4_DEBUG_NUMBERS;
     thread->kernel = dispatch->kernel_address;
     thread->general_state_base = dispatch->general_state_base;
@@ -137,15 +137,15 @@ static void number(struct g4_debug *debug, struct g4_gang *gang, int t, struct g
     if (debug->setup.override_exceptions) {
         gang->cr0[t][1] = (debug->setup.exceptions & 7) << G4_CR0_ENABLE_SHIFT;
     }
-    if (!media) { /* whose numbers are VFE's and the parents' */
+    if (!media) { /* media threads have numbers from VFE or their parent */
         uint32_t *const r0 = gang->grf[0].ud[t];
         r0[6] = (r0[6] & ~(uint32_t)ID_BITS) | (dispatch->unit == G4_UNIT_WM ? thread->in_object : thread->number);
         gang->sr0[t] = place;
     }
 }
 
-/* The exception that needs no enable: the thread begins in its system routine (965v4 3.4.1.1, spec/40 12.1).  Without
- * one it goes on, as breakpoints without one do. */
+/* An external halt, which needs no enable: the thread begins in its system routine (965 PRM vol. 4, 3.4.1.1).  Without
+ * a routine it continues, as with breakpoints. */
 static void external_halt(const struct g4_debug *debug, struct g4_gang *gang, int t) {
     const uint32_t routine = debug->device->ctx.state->system_instruction_pointer;
     uint32_t *const cr0 = gang->cr0[t];
@@ -158,7 +158,7 @@ static void external_halt(const struct g4_debug *debug, struct g4_gang *gang, in
     }
 }
 
-/* The last event of a thread's start changes nothing about where it goes on. */
+/* Report the end of a thread's start; the answer does not change stepping. */
 static bool settle(struct g4_debug *debug, struct g4_gang *gang, int t, struct g4_debug_event *event) {
     const uint64_t stepping = debug->stepping;
     const uint64_t finishing = debug->finishing;
@@ -345,7 +345,7 @@ void g4_debug_range_ended(struct g4_hooks *hooks, uint32_t objects) {
         const uint32_t capacity = 2 * count;
         uint32_t *const more = realloc(debug->object_threads, (size_t)capacity * sizeof *more);
         if (!more) {
-            return; /* what comes after is not counted */
+            return; /* threads of later objects are not counted */
         }
         debug->object_threads = more;
         debug->object_capacity = capacity;

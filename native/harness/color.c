@@ -1,5 +1,5 @@
 /*
- * The colour calculator on a bench: state from the caller, no windower, no shader (tests and benchmarks).
+ * The colour calculator alone: state from the caller, no windower, no shader.
  */
 #include <stdlib.h>
 

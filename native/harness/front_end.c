@@ -1,5 +1,5 @@
 /*
- * The front end alone, for tests and for study: what a 3DPRIMITIVE hands to SF.
+ * The front end alone: the objects that a 3DPRIMITIVE sends to SF.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * One gang on a bench: registers in, a kernel or a message, registers out.  For tests and for study.
+ * One gang: registers in, a kernel or a message, registers out.
  */
 #include <stdlib.h>
 #include <string.h>

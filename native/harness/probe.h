@@ -1,5 +1,5 @@
 /*
- * The inside of a probe, for units that add a bench of their own.
+ * The members of a probe, for files that drive other units through it.
  */
 #ifndef G4_PROBE_H
 #define G4_PROBE_H

@@ -1,6 +1,5 @@
 /*
- * Setup and rasterization on a bench: no memory, no threads of shaders, only fixed functions.  For tests, benchmarks
- * and study.
+ * Setup and rasterization alone: fixed functions, without memory and shader threads.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +8,8 @@
 #include "draw/load_gen4.h"
 #include "geometry/lines.h"
 #include "geometry/setup.h"
-#include "geometry/stage.h"
 #include "geometry/setup_kernel.h"
+#include "geometry/stage.h"
 #include "raster/windower_state.h"
 
 struct g4_bench {

@@ -1,4 +1,4 @@
-"""The colour calculator on a bench: render target writes and early tests, without windower and shaders.
+"""The colour calculator alone: render target writes and early tests, without windower and shaders.
 
 For tests, benchmarks and study (native/harness/color.c).  State is given as fields of WM_STATE and COLOR_CALC_STATE.
 """
@@ -29,7 +29,7 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class IzDecision:
-    """Who tests, and bits 30:27 of R1.6 (spec/30 3.8)."""
+    """The unit that tests, and bits 30:27 of R1.6."""
 
     mode: str  # P, N or C
     flags: int
@@ -43,7 +43,7 @@ class PixelProbe(Probe):
         self.surfaces = 0
 
     def add_surface(self, **fields: Any) -> int:
-        """A SURFACE_STATE of its own; the binding table index."""
+        """Add a SURFACE_STATE; returns its binding table index."""
         address = SURFACE_STATES + 32 * self.surfaces
         self.memory.write(address, block_named("SURFACE_STATE").build(self.gen, **fields))
         self.memory.write(BINDING_TABLE + 4 * self.surfaces, struct.pack("<I", address))
@@ -83,7 +83,7 @@ class PixelProbe(Probe):
 
     def early(self, x: Sequence[int], y: Sequence[int], lit: int, z: Sequence[float], *, viewport: int = 0,
               array_index: int = 0, back_facing: bool = False) -> int:
-        """The windower's test of four subspans: the pixels that are left."""
+        """The windower's test of four subspans; returns the pixels that are left."""
         columns, rows = ffi.new("uint16_t[4]", list(x)), ffi.new("uint16_t[4]", list(y))
         return int(harness().g4_probe_early(self._probe, columns, rows, lit, ffi.new("float[16]", list(z)), viewport,
                                             array_index, back_facing))
@@ -120,7 +120,7 @@ class PixelProbe(Probe):
                     np.ascontiguousarray(slots[8 * half:8 * half + 8, channel]).view(np.uint32))
 
     def color8(self, color: NDArray[Any], thread: int = 0, first: int = 2) -> None:
-        """The same of eight slots."""
+        """The colours of eight slots, as in `color16`."""
         for channel in range(4):
             self.mrf(first + channel, thread)[:] = np.ascontiguousarray(color[:8, channel]).view(np.uint32)
 
@@ -137,5 +137,5 @@ class PixelProbe(Probe):
         return Status(harness().g4_probe_fill(self._probe, descriptor, tiles, across))
 
     def fill_depth(self, tiles: int, across: int, z: float) -> int:
-        """Early tests of all pixels of tiles at one depth: how many passed."""
+        """Early tests of all pixels of tiles at one depth; returns the number that passed."""
         return int(harness().g4_probe_fill_depth(self._probe, z, tiles, across))

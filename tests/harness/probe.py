@@ -1,6 +1,6 @@
 """One gang of EU threads: registers in, a kernel or a single message, registers out (native/harness/probe.c).
 
-For tests and for study.  No fixed functions: what a thread starts with is what the caller puts into its registers.
+No fixed functions: the caller fills the registers that a thread starts with.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class EventCount:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A message that the owner of a thread hears of: to the URB with Complete or Allocate, or to the spawner."""
+    """A message to the owner of a thread: to the URB with Complete or Allocate, or to the spawner."""
 
     thread: int
     descriptor: int
@@ -71,12 +71,12 @@ class Probe:
 
     @property
     def end(self) -> str:
-        """An instruction that ends a thread: a message to nobody."""
+        """An instruction that ends a thread: a message to the null function."""
         return "send(8) 0 null<1>UD null<8,8,1>UD 0x80100000UD { align1 };\n"
 
     @property
     def state(self) -> Any:
-        """The core's `struct g4_state *`, for messages that look at it."""
+        """The core's `struct g4_state *`, for messages that use it."""
         return harness().g4_probe_state(self._probe)
 
     def start(self, threads: int = 1, dmask: int | Sequence[int] = ALL_CHANNELS, *,
@@ -84,7 +84,7 @@ class Probe:
               surface_state_base: int = 0, binding_table: int = 0, sampler_state: int = 0, scratch_base: int = 0,
               scratch_bytes: int = 0, grf_count: int = 128, alternate_fp: bool = False,
               single_program_flow: bool = False, exceptions: int = 0, urb_rows: int = 0) -> None:
-        """Threads from the beginning: registers zero, dispatch masks from `dmask`, one for each or one for all."""
+        """Reset the threads: registers zero, dispatch masks from `dmask`, one for each or one for all."""
         masks = [dmask] * threads if isinstance(dmask, int) else list(dmask)
         if not 1 <= threads <= THREADS or len(masks) != threads:
             raise FieldError(f"{threads} threads with {len(masks)} dispatch masks: 1 to {THREADS}, as many masks")
@@ -129,7 +129,7 @@ class Probe:
     def set_flags(self, flags: int, thread: int = 0) -> None:
         harness().g4_probe_set_flags(self._probe, thread, flags)
 
-    # --- doing something ---
+    # --- actions ---
 
     def load(self, code: str | bytes) -> None:
         """Place a kernel where the threads start."""
@@ -144,7 +144,7 @@ class Probe:
         return Status(harness().g4_probe_run(self._probe, general_only))
 
     def run_to_end(self, code: str | bytes | None = None, *, general_only: bool = False) -> None:
-        """The same for kernels that are right: anything but a good end is an error."""
+        """`run` for kernels that must end: any other status is an error."""
         status = self.run(code, general_only=general_only)
         if status != Status.OK:
             raise HangError(f"the kernel at 0x{self.kernel_address:08x} did not end: {status.name}")
@@ -162,16 +162,16 @@ class Probe:
                                                     exec_size, ffi.new("uint16_t[]", masks)))
 
     def listen(self, handle: int = 0) -> None:
-        """Be the unit that owns the threads; who allocates an URB handle gets this one.  `start` ends it."""
+        """Record messages to the owner of the threads until `start`; an URB handle that is allocated is this one."""
         harness().g4_probe_listen(self._probe, handle)
 
     def heard(self) -> list[Heard]:
-        """The first messages that the owner heard of."""
+        """The first messages to the owner."""
         count = min(int(harness().g4_probe_heard_count(self._probe)), 64)
         found = (harness().g4_probe_heard(self._probe, i) for i in range(count))
         return [Heard(int(h.thread), int(h.descriptor), tuple(h.header)) for h in found]
 
-    # --- what happened ---
+    # --- results ---
 
     @property
     def instructions(self) -> int:
