@@ -22,7 +22,7 @@ C_ORDER = [{"api"}, {"core"}, {"eu"}, {"sampler", "color"}, {"functions"}, {"geo
 SHIM_ORDER = [{"uapi.h", "protocol.h"}, {"base"}, {"device"}, {"gem"}, {"submit"}, {"kms"}, {"driver.h"},
               {"ioctls.h"}, {"ioctls.c", "driver.c"}, {"hooks"}]
 PYTHON_ORDER = [{"_native", "core_enums", "errors", "__init__"}, {"selection"}, {"hw"}, {"isa"}, {"trace"}, {"device"},
-                {"image"}, {"live", "decode"}, {"debug"}, {"api", "check"}, {"cli", "pytest_plugin"}, {"__main__"}]
+                {"image"}, {"live", "decode"}, {"debugger"}, {"api", "check"}, {"cli", "pytest_plugin"}, {"__main__"}]
 
 # Files that include a generated layout.  The others reach it through the headers named here.
 GENERATED = {
