@@ -17,7 +17,7 @@ NATIVE = ROOT / "native"
 # Lowest first.  Folders in one row do not need each other.  api/ has no code: its headers are the interface of units to
 # Python.  models/ names the units of each generation, so it stands above them; units see core/model.h.  shim/ is a
 # library of its own with an order of its own.
-C_ORDER = [{"api"}, {"core"}, {"eu"}, {"sampler", "color"}, {"functions"}, {"geometry"}, {"raster"},
+C_ORDER = [{"api"}, {"core"}, {"eu", "image"}, {"sampler", "color"}, {"functions"}, {"geometry"}, {"raster"},
            {"media", "blitter"}, {"draw"}, {"models"}, {"debugger"}, {"harness"}]
 SHIM_ORDER = [{"uapi.h", "protocol.h"}, {"base"}, {"device"}, {"gem"}, {"submit"}, {"kms"}, {"driver.h"},
               {"ioctls.h"}, {"ioctls.c", "driver.c"}, {"hooks"}]
@@ -45,9 +45,6 @@ KNOWN = {
     ("geometry/gs.c", "draw/worker.c"),
     ("geometry/setup_kernel.c", "draw/worker.c"),
     ("geometry/spawn.c", "draw/worker.c"),
-    # the media pipeline belongs to the device
-    ("media/media.h", "draw/device.h"),
-    ("media/media.c", "draw/draw.c"),
 }
 KNOWN_CIRCLES = [
     ["gen4emu/decode/chase", "gen4emu/decode/preview"],
