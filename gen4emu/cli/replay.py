@@ -23,7 +23,7 @@ from gen4emu.device.device import Device, Options
 from gen4emu.device.error_state import write_error_state
 from gen4emu.device.macroblocks import MacroblockWriter
 from gen4emu.device.memory import FaultKind
-from gen4emu.device.observer import Wishes
+from gen4emu.device.observer import Subscription
 from gen4emu.device.place import DrawKind, Place
 from gen4emu.device.replay import Frame, Replay
 from gen4emu.device.targets import Target
@@ -213,7 +213,7 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
     def start(found: Device) -> None:
         for x, y, instance in traps:
             trap_pixel(found, x, y, instance, lambda text: click.echo(text, err=silent))
-        found.observer.add(Wishes(errors=ErrorPolicy[policy.upper()]))
+        found.observer.add(Subscription(errors=ErrorPolicy[policy.upper()]))
         if lines is not None:
             MacroblockWriter(found, lines, submissions or ALL).start()
         if report.store is not None:

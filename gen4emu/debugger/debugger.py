@@ -14,12 +14,12 @@ from typing import Any
 
 from gen4emu._native import lib
 from gen4emu.core_enums import DebugAction, DebugKind
-from gen4emu.debugger.inspect import Look, code_lines
+from gen4emu.debugger.inspect import LiveThread, code_lines
 from gen4emu.debugger.messages import Message, message_of
 from gen4emu.debugger.model import STAGES, Origin, Thread, origin_of, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Unit
-from gen4emu.device.observer import Breakpoint, Trap, Wishes
+from gen4emu.device.observer import Breakpoint, Subscription, Trap
 from gen4emu.device.place import Place
 
 _EXCEPTIONS = {0: "mask stack exception", 1: "illegal opcode exception", 2: "software exception", 4: "breakpoint"}
@@ -38,7 +38,7 @@ class Stop:
     instance: int = 0
     thread: Thread | None = None
     vertex: Origin | None = None
-    look: Look | None = None
+    live_thread: LiveThread | None = None
 
     def as_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"stop": self.kind.name.lower(), **self.place.as_json(), "reason": self.reason,
@@ -59,8 +59,8 @@ def stop_lines(stop: Stop) -> Iterator[str]:
     t = stop.thread
     of = f" of object {t.object}" if t.object is not None else ""
     yield f"{stop.place}, {t.name}{of}: {stop.reason}"
-    if stop.look is not None:
-        yield from code_lines(stop.look.around(0, 0), stop.address)
+    if stop.live_thread is not None:
+        yield from code_lines(stop.live_thread.around(0, 0), stop.address)
 
 
 @dataclass(slots=True)
@@ -80,22 +80,22 @@ class Debugger:
 
     def __init__(self, device: Device, on_stop: OnStop, on_message: Callable[[Message], None] | None = None) -> None:
         self.device, self.on_stop, self.on_message = device, on_stop, on_message
-        self.wishes = Wishes(handlers={
+        self.subscription = Subscription(handlers={
             DebugKind.THREAD: self._trapped, DebugKind.VERTEX: self._vertex, DebugKind.INSTRUCTION: self._instruction,
             DebugKind.WRITE: self._write, DebugKind.MESSAGE: self._message, DebugKind.EXCEPTION: self._exception,
             DebugKind.ATTENTION: self._attention, DebugKind.IN_FLIGHT: self._in_flight})
         self._items: list[_Item] = []
         self._next = 1
         self._attached = True
-        device.observer.add(self.wishes)
+        device.observer.add(self.subscription)
 
     def close(self) -> None:
-        self.device.observer.remove(self.wishes)
+        self.device.observer.remove(self.subscription)
 
     @property
     def is_watching(self) -> bool:
         """Whether there is something to stop at or to report; the size of gangs alone does not count."""
-        return replace(self.wishes, gang=0).anything()
+        return replace(self.subscription, gang=0).anything()
 
     def attach(self, wanted: bool) -> None:
         """Whether the device draws under the debugger.  Without it, it draws at full speed.  Only between draws."""
@@ -103,9 +103,9 @@ class Debugger:
             return
         self._attached = wanted
         if wanted:
-            self.device.observer.add(self.wishes)
+            self.device.observer.add(self.subscription)
         else:
-            self.device.observer.remove(self.wishes)
+            self.device.observer.remove(self.subscription)
 
     # --- traps and breakpoints ------------------------------------------------------------------------------------
     def add(self, what: Trap | Breakpoint, text: str, once: bool = False) -> int:
@@ -136,16 +136,16 @@ class Debugger:
         """A debugger with the same traps and settings for another device."""
         other._items = [_Item(i.number, i.what, i.text, i.once) for i in self._items]
         other._next = self._next
-        handlers = other.wishes.handlers
-        for name in self.wishes.__slots__:
-            setattr(other.wishes, name, getattr(self.wishes, name))
-        other.wishes.handlers = handlers
+        handlers = other.subscription.handlers
+        for name in self.subscription.__slots__:
+            setattr(other.subscription, name, getattr(self.subscription, name))
+        other.subscription.handlers = handlers
         other.update()
 
     def update(self) -> None:
-        """`wishes` have changed."""
-        self.wishes.traps = [item.what for item in self._items if isinstance(item.what, Trap)]
-        self.wishes.breakpoints = [item.what for item in self._items if isinstance(item.what, Breakpoint)]
+        """`subscription` have changed."""
+        self.subscription.traps = [item.what for item in self._items if isinstance(item.what, Trap)]
+        self.subscription.breakpoints = [item.what for item in self._items if isinstance(item.what, Breakpoint)]
         self.device.observer.update()
 
     def _hit(self, what: Trap | Breakpoint | None) -> _Item | None:
@@ -161,7 +161,7 @@ class Debugger:
     def _stop(self, event: Any, reason: str, item: _Item | None = None, **more: Any) -> DebugAction:
         thread = thread_of(event)
         stop = Stop(DebugKind(event.kind), self.device.place, reason, item.number if item else None, event.address,
-                    event.value, thread=thread, look=Look(self.device, thread, event.address), **more)
+                    event.value, thread=thread, live_thread=LiveThread(self.device, thread, event.address), **more)
         return self.on_stop(stop)
 
     def _trapped(self, event: Any) -> DebugAction:
@@ -198,7 +198,7 @@ class Debugger:
         return self._stop(event, f"breakpoint {item.number} ({item.text}), 0x{event.value:08x} has changed", item)
 
     def _message(self, event: Any) -> DebugAction:
-        if self.wishes.messages and self.on_message is not None:
+        if self.subscription.messages and self.on_message is not None:
             self.on_message(message_of(self.device, event))
         return DebugAction.GO
 

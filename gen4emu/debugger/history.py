@@ -22,7 +22,7 @@ from gen4emu.debugger.model import (
 from gen4emu.device.device import Device, Options
 from gen4emu.device.listener import Listener
 from gen4emu.device.memory import Unit
-from gen4emu.device.observer import Trap, Wishes
+from gen4emu.device.observer import Subscription, Trap
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.state import Words
@@ -170,7 +170,7 @@ class Recorder(Listener):
         self.history = History(x, y)
         self._frames = frames
         self._attached = False
-        self._wishes = Wishes(pixel=(x, y), handlers={DebugKind.FRAGMENT: self._fragment,
+        self._subscriptions = Subscription(pixel=(x, y), handlers={DebugKind.FRAGMENT: self._fragment,
                                                       DebugKind.OBJECT: self._object})
         self._candidates: dict[int, Object] = {}  # of the draw that runs
         self._seen: set[int] = set()
@@ -184,10 +184,10 @@ class Recorder(Listener):
         wanted = self.device.frame in self._frames
         if wanted != self._attached:
             self._attached = wanted
-            (self.device.observer.add if wanted else self.device.observer.remove)(self._wishes)
+            (self.device.observer.add if wanted else self.device.observer.remove)(self._subscriptions)
 
     def close(self) -> None:
-        self.device.observer.remove(self._wishes)
+        self.device.observer.remove(self._subscriptions)
 
     def _fragment(self, event: Any) -> DebugAction:
         fragment = fragment_of(self.device, event)
@@ -402,6 +402,6 @@ def trap_pixel(device: Device, x: int, y: int, instance: int = 0,
                 tell(found[-1])
         return DebugAction.GO
 
-    device.observer.add(Wishes(traps=[Trap(TrapKind.PIXEL, x=x, y=y, instance=instance)],
+    device.observer.add(Subscription(traps=[Trap(TrapKind.PIXEL, x=x, y=y, instance=instance)],
                                handlers={DebugKind.THREAD: handle}))
     return found

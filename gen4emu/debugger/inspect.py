@@ -83,23 +83,23 @@ def registers(name: str) -> tuple[str, range]:
     return m["file"], range(first, int(m["last"] or first) + 1)
 
 
-def assign(look: Look, name: str, text: str) -> None:
+def assign(live_thread: LiveThread, name: str, text: str) -> None:
     """Set a register or a part of it."""
     special = _SPECIAL.fullmatch(name)
     if special is not None:
         value = _integer(text)
         if special["file"] == "cr0":
-            look.set_control(int(special["number"]), value)
+            live_thread.set_control(int(special["number"]), value)
         elif special["number"] == "2":
             raise FieldError("f0.0 and f0.1 are the flags")
         else:
-            look.set_flag(int(special["number"]), value)
+            live_thread.set_flag(int(special["number"]), value)
         return
     m = _ELEMENT.fullmatch(name)
     kind = _TYPES.get(m["type"] or "ud") if m is not None else None
     if m is None or kind is None:
         raise FieldError(f"invalid part of a register {name!r} (examples: g4.2, g4.2:f, m2.0:uw, f0.0, cr0.1)")
-    words = look.grf(int(m["number"])) if m["file"] == "g" else look.mrf(int(m["number"]))
+    words = live_thread.grf(int(m["number"])) if m["file"] == "g" else live_thread.mrf(int(m["number"]))
     size = struct.calcsize(kind)
     at = int(m["element"]) * size
     if at + size > 32:
@@ -155,7 +155,7 @@ class State:
         return self.amask & self.imask & self.lmask & self.cmask
 
 
-class Look:
+class LiveThread:
     """The thread of an event, as long as its handler has not returned."""
 
     def __init__(self, device: Device, thread: Thread, address: int) -> None:
@@ -176,7 +176,7 @@ class Look:
 
     def state(self) -> State:
         raw = ffi.new("struct g4_debug_state *")
-        if not lib.g4_debug_look(self.device.native, raw):
+        if not lib.g4_debug_read_thread(self.device.native, raw):
             raise FieldError("no thread is stopped")
         return State(
             raw.ip, raw.grf_count, raw.dmask, raw.amask, raw.imask, raw.lmask, raw.cmask,
@@ -260,12 +260,12 @@ def _value(value: Any) -> str:
     return hex(value) if isinstance(value, int) and not isinstance(value, bool) and value > 9 else str(value)
 
 
-def thread_lines(look: Look) -> Iterator[str]:
+def thread_lines(live_thread: LiveThread) -> Iterator[str]:
     """Everything about a thread except its general registers."""
-    t, s = look.thread, look.state()
+    t, s = live_thread.thread, live_thread.state()
     flagged = ", flagged" if t.flagged else ""
     yield f"{t.name}{flagged}: eu {t.euid}, slot {t.tid}, scratch slot {t.fftid}, kernel 0x{t.kernel:08x}"
-    yield f"next 0x{look.address:08x} (ip 0x{s.ip:x}), {s.grf_count} registers"
+    yield f"next 0x{live_thread.address:08x} (ip 0x{s.ip:x}), {s.grf_count} registers"
     yield (f"channels {s.channels:04x}: dispatched {s.dmask:04x}, amask {s.amask:04x}, imask {s.imask:04x}, "
            f"lmask {s.lmask:04x}, cmask {s.cmask:04x}")
     yield f"f0.0 {s.flags[0]:04x}, f0.1 {s.flags[1]:04x}, a0 {' '.join(f'{a:04x}' for a in s.a0)}"
@@ -284,18 +284,18 @@ def thread_lines(look: Look) -> Iterator[str]:
         if any(s.acc_integer[i]):
             yield f"acc{i} {' '.join(f'{v:.9g}' for v in s.acc_float[i])} as floats"
             yield f"acc{i} {' '.join(str(v) for v in s.acc_integer[i])} as integers"
-    for name, fields in look.payload().items():
+    for name, fields in live_thread.payload().items():
         yield from textwrap.wrap(f"{name}: {', '.join(f'{k} {_value(v)}' for k, v in fields.items())}", 120,
                                  subsequent_indent="    ")
 
 
-def state_json(look: Look) -> dict[str, Any]:
-    s = look.state()
+def state_json(live_thread: LiveThread) -> dict[str, Any]:
+    s = live_thread.state()
     found: dict[str, Any] = {name: getattr(s, name) for name in (
         "ip", "dmask", "amask", "imask", "lmask", "cmask", "flags", "a0", "cr0", "sr0", "notify", "if_stack",
         "lmask_stack", "cmask_stack", "acc_integer")}
-    found["grf"] = [[int(w) for w in look.grf(n)] for n in range(s.grf_count)]
-    found["mrf"] = [[int(w) for w in look.mrf(n)] for n in range(int(lib.G4_DEBUG_MRF))]
+    found["grf"] = [[int(w) for w in live_thread.grf(n)] for n in range(s.grf_count)]
+    found["mrf"] = [[int(w) for w in live_thread.mrf(n)] for n in range(int(lib.G4_DEBUG_MRF))]
     return found
 
 

@@ -76,7 +76,7 @@ class Session(Listener):
             if self.debugger is not None:
                 self.debugger.copy_to(debugger)
             else:
-                debugger.wishes.gang = 1  # threads one after the other are easier to follow
+                debugger.subscription.gang = 1  # threads one after the other are easier to follow
                 debugger.update()
             self.debugger = debugger
             prompt()

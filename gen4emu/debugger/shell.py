@@ -15,7 +15,7 @@ from gen4emu.debugger import inspect
 from gen4emu.debugger.debugger import Debugger, Stop, stop_lines, units_of
 from gen4emu.debugger.history import SCHEMA as HISTORY_SCHEMA
 from gen4emu.debugger.history import Change, fragment_lines, history_lines, object_lines, some
-from gen4emu.debugger.inspect import FORMATS, Look, code_at, code_lines, register_text, state_json, thread_lines
+from gen4emu.debugger.inspect import FORMATS, LiveThread, code_at, code_lines, register_text, state_json, thread_lines
 from gen4emu.debugger.messages import Message, message_lines
 from gen4emu.debugger.model import UNITS, Fate
 from gen4emu.debugger.session import Leave, Restart, Session
@@ -181,10 +181,10 @@ class Shell:
         return self.session.debugger
 
     @property
-    def look(self) -> Look:
-        if self.stop is None or self.stop.look is None:
+    def live_thread(self) -> LiveThread:
+        if self.stop is None or self.stop.live_thread is None:
             raise Usage("no thread is stopped")
-        return self.stop.look
+        return self.stop.live_thread
 
     def running(self) -> None:
         if self.ended:
@@ -262,13 +262,13 @@ def _continue(shell: Shell, arguments: list[str]) -> DebugAction:
 
 
 def _step(shell: Shell, arguments: list[str]) -> DebugAction:
-    _ = shell.look
+    _ = shell.live_thread
     shell.go(number(arguments[0], "count", 1 << 32) if arguments else 1)
     return DebugAction.STEP
 
 
 def _finish(shell: Shell, arguments: list[str]) -> DebugAction:
-    _ = shell.look
+    _ = shell.live_thread
     return DebugAction.FINISH
 
 
@@ -403,24 +403,24 @@ def _delete(shell: Shell, arguments: list[str]) -> None:
 
 # --- inspection -------------------------------------------------------------------------------------------------------
 def _thread(shell: Shell, arguments: list[str]) -> None:
-    look = shell.look
-    shell.answer(_thread_text(look), {"thread": look.thread.as_json(), "state": state_json(look)})
+    live_thread = shell.live_thread
+    shell.answer(_thread_text(live_thread), {"thread": live_thread.thread.as_json(), "state": state_json(live_thread)})
 
 
-def _thread_text(look: Look) -> Iterator[str]:
-    yield from thread_lines(look)
-    yield from inspect.origin_of_thread(look.thread)
+def _thread_text(live_thread: LiveThread) -> Iterator[str]:
+    yield from thread_lines(live_thread)
+    yield from inspect.origin_of_thread(live_thread.thread)
 
 
 def _registers(shell: Shell, arguments: list[str]) -> None:
     """regs [gA..gB|mA..mB] [f|d|ud|...]"""
     form = next((a for a in arguments if a in FORMATS), "ud")
-    names = [a for a in arguments if a not in FORMATS] or [f"g0..g{shell.look.state().grf_count - 1}"]
+    names = [a for a in arguments if a not in FORMATS] or [f"g0..g{shell.live_thread.state().grf_count - 1}"]
     found = {}
     for name in names:
         file, numbers = inspect.registers(name)
         for n in numbers:
-            found[f"{file}{n}"] = shell.look.grf(n) if file == "g" else shell.look.mrf(n)
+            found[f"{file}{n}"] = shell.live_thread.grf(n) if file == "g" else shell.live_thread.mrf(n)
     shell.answer((f"{name:<5}{register_text(words, form)}" for name, words in found.items()),
                  {"registers": {name: [int(w) for w in words] for name, words in found.items()}})
 
@@ -428,14 +428,14 @@ def _registers(shell: Shell, arguments: list[str]) -> None:
 def _set(shell: Shell, arguments: list[str]) -> None:
     """set g4.2[:f] VALUE; f0.0, f0.1, cr0.0 to cr0.2 too."""
     _need(arguments, 2, "set gN.M[:TYPE] VALUE | f0.N VALUE | cr0.N VALUE")
-    inspect.assign(shell.look, arguments[0], arguments[1])
+    inspect.assign(shell.live_thread, arguments[0], arguments[1])
 
 
 def _disasm(shell: Shell, arguments: list[str]) -> None:
     if arguments and arguments[0] != "all":
         lines = code_at(shell.session.device, number(arguments[0], "address"))
     else:
-        lines = shell.look.code() if arguments else shell.look.around(6, 10)
+        lines = shell.live_thread.code() if arguments else shell.live_thread.around(6, 10)
     at = shell.stop.address if shell.stop is not None else 0
     shell.answer(code_lines(lines, at))
 
@@ -450,7 +450,7 @@ def _memory(shell: Shell, arguments: list[str]) -> None:
 
 
 def _surfaces(shell: Shell, arguments: list[str]) -> None:
-    found = inspect.surfaces(shell.session.device, shell.look.thread)
+    found = inspect.surfaces(shell.session.device, shell.live_thread.thread)
     shell.answer((f"{i}: {text}" for i, text in found), {"surfaces": dict(found)})
 
 
@@ -518,14 +518,14 @@ def _trace(shell: Shell, arguments: list[str]) -> None:
     rest, units, flagged = _qualified(arguments)
     if rest not in (["messages"], ["off"]):
         raise Usage("usage: trace messages [in STAGE,...] [flagged] | trace off")
-    w = shell.debugger.wishes
+    w = shell.debugger.subscription
     w.messages, w.message_units, w.messages_flagged = rest == ["messages"], units, flagged
     shell.debugger.update()
 
 
 def _gang(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 1, "gang 1..8")
-    shell.debugger.wishes.gang = number(arguments[0], "count of threads", 8, 1)
+    shell.debugger.subscription.gang = number(arguments[0], "count of threads", 8, 1)
     shell.debugger.update()
 
 
@@ -534,26 +534,26 @@ def _exceptions(shell: Shell, arguments: list[str]) -> None:
     unknown = set(arguments) - set(bits) - {"state", "none"}
     if not arguments or unknown:
         raise Usage(f"usage: exceptions {'|'.join(bits)} ... | none | state")
-    shell.debugger.wishes.exceptions = None if "state" in arguments else sum(bits.get(a, 0) for a in arguments)
+    shell.debugger.subscription.exceptions = None if "state" in arguments else sum(bits.get(a, 0) for a in arguments)
     shell.debugger.update()
 
 
 def _color(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 1, "color VALUE|off")
-    shell.debugger.wishes.color = None if arguments[0] == "off" else number(arguments[0], "colour")
+    shell.debugger.subscription.color = None if arguments[0] == "off" else number(arguments[0], "colour")
     shell.debugger.update()
 
 
 def _policy(shell: Shell, arguments: list[str]) -> None:
     if len(arguments) != 1 or arguments[0].upper() not in ErrorPolicy.__members__:
         raise Usage("usage: policy lenient|strict|hardware")
-    shell.debugger.wishes.errors = ErrorPolicy[arguments[0].upper()]
+    shell.debugger.subscription.errors = ErrorPolicy[arguments[0].upper()]
     shell.debugger.update()
 
 
 def _limit(shell: Shell, arguments: list[str]) -> None:
     _need(arguments, 1, "limit THREADS (of an execution unit; 0: no limit)")
-    shell.debugger.wishes.threads_per_eu = number(arguments[0], "count", 5)
+    shell.debugger.subscription.threads_per_eu = number(arguments[0], "count", 5)
     shell.debugger.update()
 
 
@@ -564,7 +564,7 @@ def _eu(shell: Shell, arguments: list[str]) -> None:
     except ValueError as e:
         raise Usage(str(e)) from None
     for unit in inspect.units(units):
-        shell.debugger.wishes.eu_masks[unit] = number(arguments[1], "mask", 0xFFFF)
+        shell.debugger.subscription.eu_masks[unit] = number(arguments[1], "mask", 0xFFFF)
     shell.debugger.update()
 
 
@@ -572,7 +572,7 @@ def _toggle(name: str) -> Command:
     def run(shell: Shell, arguments: list[str]) -> None:
         if arguments not in (["on"], ["off"]):
             raise Usage("expected `on` or `off`")
-        setattr(shell.debugger.wishes, name, arguments == ["on"])
+        setattr(shell.debugger.subscription, name, arguments == ["on"])
         shell.debugger.update()
 
     return run

@@ -17,7 +17,7 @@ from typing import Any
 from gen4emu._native import ffi, lib
 from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, TrapKind
 from gen4emu.device.memory import Unit
-from gen4emu.device.observer import ALL_UNITS, NONE, Breakpoint, Observer, Trap, Wishes
+from gen4emu.device.observer import ALL_UNITS, NONE, Breakpoint, Observer, Subscription, Trap
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.state import ContextState, Words
 from gen4emu.hw.gen import Gen
@@ -44,11 +44,11 @@ class Snapshots:
 
     def __init__(self, native: Any, observer: Observer, registers: RegisterFile, gen: Gen) -> None:
         self._native, self._observer, self._registers, self._gen = native, observer, registers, gen
-        self._wishes = Wishes(handlers={DebugKind.THREAD: self._thread, DebugKind.VERTEX: self._vertex,
+        self._subscriptions = Subscription(handlers={DebugKind.THREAD: self._thread, DebugKind.VERTEX: self._vertex,
                                         DebugKind.MESSAGE: self._message})
         self._latched: dict[str, dict[int, int]] = {}
         self._halt_pending = False
-        observer.add(self._wishes)
+        observer.add(self._subscriptions)
         for name in _CONTROLS:
             registers.on_write(registers.offset(name), self._written(name))
         # SF_CTL and VF_CTL have other uses, too: `Debug` hooks them and calls `program`.
@@ -74,7 +74,7 @@ class Snapshots:
     # --- effects -------------------------------------------------------------------------------------------------
     def program(self) -> None:
         """Translate the registers into a subscription."""
-        w = self._wishes
+        w = self._subscriptions
         w.traps, w.breakpoints = [], []
         self._vertex_fetch()
         for name, unit in _STAGES.items():
@@ -91,7 +91,7 @@ class Snapshots:
         self._observer.update()
 
     def _add(self, owner: str, trap: Trap) -> None:
-        self._wishes.traps.append(replace(trap, owner=owner))
+        self._subscriptions.traps.append(replace(trap, owner=owner))
 
     def _vertex_fetch(self) -> None:
         control = self._view("VF_CTL")
@@ -110,7 +110,7 @@ class Snapshots:
 
     def _windower(self) -> None:
         control, trigger = self._view("WIZ_CTL"), self._view("WIZ_STRG_VAL")
-        self._wishes.single_subspan = bool(control.single_subspan_dispatch)
+        self._subscriptions.single_subspan = bool(control.single_subspan_dispatch)
         unflagged = not control.thread_snapshot_enable
         if control.snapshot_all_threads:
             self._add("WIZ", Trap(TrapKind.EVERY_THREAD, units=1 << Unit.WM, unflagged=unflagged))
@@ -133,7 +133,7 @@ class Snapshots:
                                  self._view("TS_STRG_0_7_VAL").r0_7_value, 0xFFFFFF))
 
     def _dispatcher(self) -> None:
-        w, control, more = self._wishes, self._view("TD_CTL"), self._view("TD_CTL2")
+        w, control, more = self._subscriptions, self._view("TD_CTL"), self._view("TD_CTL2")
         w.break_flagged, w.break_all = bool(control.breakpoint_enable), bool(control.force_thread_breakpoint_enable)
         w.exceptions = None
         if control.exception_mask_override:
@@ -153,7 +153,7 @@ class Snapshots:
                                 or control.external_halt_on_r0_match or self._halt_pending)
 
     def _instruction_cache(self) -> None:
-        found = self._wishes.breakpoints
+        found = self._subscriptions.breakpoints
         for name in ("ISC_L1CA_BP_ADR1", "ISC_L1CA_BP_ADR2"):
             at = self._view(name)
             if at.enable:
@@ -164,7 +164,7 @@ class Snapshots:
                 found.append(Breakpoint(BreakKind.OPCODE, at.opcode & 0x7F))
         if self._view("ISC_L1CA_BP_OPC1").end_of_thread_enable:
             found.append(Breakpoint(BreakKind.END))
-        if not (self._wishes.break_all or self._wishes.break_flagged):
+        if not (self._subscriptions.break_all or self._subscriptions.break_flagged):
             found.clear()  # "no effect when Breakpoint Enable is unset"
 
     # --- events ---------------------------------------------------------------------------------------------------

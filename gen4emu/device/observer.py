@@ -1,7 +1,7 @@
 """Subscriptions to the events of the core's debugger (native/debugger).
 
-An `Observer` belongs to a device.  While nothing is asked of it the core does not know of it.  Requests come from
-several sides (a user's debugger, the debug registers that a trace programs): each has a `Wishes`, all are fulfilled.
+An `Observer` belongs to a device, and is attached to the core only while a subscription is active.  A user's debugger
+and the debug registers that a trace programs each have a `Subscription`; all of them are served.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Handler = Callable[[Any], DebugAction]
 
 
 @dataclass(slots=True)
-class Wishes:
+class Subscription:
     """The events that one client wants, and their handlers, which get a `struct g4_debug_event`."""
 
     traps: list[Trap] = field(default_factory=list)
@@ -89,31 +89,31 @@ class Observer:
     def __init__(self, native: Any) -> None:
         self._native = native
         self._handle: Any = None  # while attached: it keeps this object alive
-        self._wishes: list[Wishes] = []
-        self._owners: tuple[list[tuple[Wishes, Trap]], list[tuple[Wishes, Breakpoint]]] = ([], [])
+        self._subscriptions: list[Subscription] = []
+        self._owners: tuple[list[tuple[Subscription, Trap]], list[tuple[Subscription, Breakpoint]]] = ([], [])
         self._raised: BaseException | None = None
         self._inside = 0
         self._trapped = False  # a thread's traps are being reported: changes wait until that is done
         self._changed = False
         self.attached = False
 
-    def add(self, wishes: Wishes) -> None:
+    def add(self, subscription: Subscription) -> None:
         """Add a subscription.  Call `update` after each change of it."""
-        if not any(w is wishes for w in self._wishes):
-            self._wishes.append(wishes)
+        if not any(w is subscription for w in self._subscriptions):
+            self._subscriptions.append(subscription)
         self.update()
 
-    def remove(self, wishes: Wishes) -> None:
-        self._wishes = [w for w in self._wishes if w is not wishes]
+    def remove(self, subscription: Subscription) -> None:
+        self._subscriptions = [w for w in self._subscriptions if w is not subscription]
         self.update()
 
     def close(self) -> None:
         """Detach from a device that is being freed."""
-        self._wishes, self._handle, self.attached, self._native = [], None, False, None
+        self._subscriptions, self._handle, self.attached, self._native = [], None, False, None
 
     def update(self) -> None:
         """Pass all subscriptions to the core."""
-        active = [w for w in self._wishes if w.anything()]
+        active = [w for w in self._subscriptions if w.anything()]
         _check(active)
         if self._native is None:
             return
@@ -136,14 +136,14 @@ class Observer:
         self.attached = True
 
     # --- events ---------------------------------------------------------------------------------------------------
-    def trap_of(self, event: Any) -> tuple[Wishes, Trap] | None:
+    def trap_of(self, event: Any) -> tuple[Subscription, Trap] | None:
         """The trap that an event is for."""
         return self._owners[0][event.which] if event.which < len(self._owners[0]) else None
 
-    def breakpoint_of(self, event: Any) -> tuple[Wishes, Breakpoint] | None:
+    def breakpoint_of(self, event: Any) -> tuple[Subscription, Breakpoint] | None:
         return self._owners[1][event.which] if event.which < len(self._owners[1]) else None
 
-    def tell(self, event: Any) -> int:
+    def dispatch(self, event: Any) -> int:
         """Called by the core.  Returns an action; exceptions are kept for `raise_stopped`."""
         self._inside += 1
         try:
@@ -154,8 +154,8 @@ class Observer:
                     self.update()
                 return int(DebugAction.GO)
             action = DebugAction.GO
-            for wishes in self._asked(event):
-                handler = wishes.handlers.get(DebugKind(event.kind))
+            for subscription in self._asked(event):
+                handler = subscription.handlers.get(DebugKind(event.kind))
                 if handler is not None:
                     action = max(action, handler(event))
             return int(action)
@@ -165,15 +165,15 @@ class Observer:
         finally:
             self._inside -= 1
 
-    def _asked(self, event: Any) -> list[Wishes]:
+    def _asked(self, event: Any) -> list[Subscription]:
         """The owner of the trap or breakpoint that the event is for; all if there is none."""
         if event.kind in (DebugKind.THREAD, DebugKind.VERTEX):
-            found: tuple[Wishes, Any] | None = self.trap_of(event)
+            found: tuple[Subscription, Any] | None = self.trap_of(event)
         elif event.kind in (DebugKind.INSTRUCTION, DebugKind.WRITE):
             found = self.breakpoint_of(event)
         else:
             found = None
-        return [found[0]] if found is not None else list(self._wishes)
+        return [found[0]] if found is not None else list(self._subscriptions)
 
     def raise_stopped(self) -> None:
         """After a draw that ended with G4_STOPPED: raise the exception of the handler that stopped it."""
@@ -186,7 +186,7 @@ class Observer:
 
     def settle(self) -> None:
         """After a draw: detach if no subscription is left."""
-        if self.attached and not any(w.anything() for w in self._wishes):
+        if self.attached and not any(w.anything() for w in self._subscriptions):
             self.update()
 
     # --- the event's thread ---------------------------------------------------------------------------------------
@@ -199,10 +199,10 @@ class Observer:
 def gen4emu_debug_event(data: Any, event: Any) -> int:
     observer = ffi.from_handle(data)
     assert isinstance(observer, Observer)
-    return observer.tell(event)
+    return observer.dispatch(event)
 
 
-def _check(active: list[Wishes]) -> None:
+def _check(active: list[Subscription]) -> None:
     """Raise FieldError if the subscriptions exceed the capacity of the core."""
     breakpoints = [b for w in active for b in w.breakpoints]
     watched = sum(b.high - b.low + 1 for b in breakpoints if b.kind is BreakKind.WRITE)
@@ -213,8 +213,8 @@ def _check(active: list[Wishes]) -> None:
             raise FieldError(f"{count} {what}: there is room for {room}")
 
 
-def _setup(active: list[Wishes], traps: list[tuple[Wishes, Trap]],
-           breakpoints: list[tuple[Wishes, Breakpoint]]) -> Any:
+def _setup(active: list[Subscription], traps: list[tuple[Subscription, Trap]],
+           breakpoints: list[tuple[Subscription, Breakpoint]]) -> Any:
     setup = ffi.new("struct g4_debug_setup *")
     setup.trap_count, setup.breakpoint_count = len(traps), len(breakpoints)
     for i, (_, t) in enumerate(traps):

@@ -148,7 +148,7 @@ struct g4_debug_state {
     int64_t acc_integer[2][16];
 };
 /* Only inside `fn`: read the event's thread; false if the event has none. */
-bool g4_debug_look(const struct g4_device *device, struct g4_debug_state *state);
+bool g4_debug_read_thread(const struct g4_device *device, struct g4_debug_state *state);
 /* Only inside `fn`: change the event's thread. */
 void g4_debug_set_flags(struct g4_device *device, uint32_t flags);
 void g4_debug_set_control(struct g4_device *device, uint32_t index, uint32_t value);

@@ -172,7 +172,7 @@ struct g4_debug_gang *g4_debug_gang_of(struct g4_debug *debug, const struct g4_g
     return unused;
 }
 
-bool g4_debug_tell(struct g4_debug *debug, struct g4_debug_event *event) {
+bool g4_debug_report(struct g4_debug *debug, struct g4_debug_event *event) {
     if (debug->abandoned) {
         return false;
     }
@@ -186,8 +186,8 @@ bool g4_debug_tell(struct g4_debug *debug, struct g4_debug_event *event) {
     return !debug->abandoned;
 }
 
-bool g4_debug_tell_thread(struct g4_debug *debug, struct g4_gang *gang, int t, uint32_t ip, struct g4_run *run,
-                          struct g4_debug_event *event) {
+bool g4_debug_report_thread(struct g4_debug *debug, struct g4_gang *gang, int t, uint32_t ip, struct g4_run *run,
+                            struct g4_debug_event *event) {
     const struct g4_debug_gang *const known = g4_debug_gang_of(debug, gang);
     event->thread = known->thread[t];
     event->address = gang->dispatch->kernel_address + ip;
@@ -195,10 +195,10 @@ bool g4_debug_tell_thread(struct g4_debug *debug, struct g4_gang *gang, int t, u
     debug->seen_thread = t;
     debug->seen_ip = ip;
     debug->seen_run = run;
-    const bool go_on = g4_debug_tell(debug, event);
+    const bool proceed = g4_debug_report(debug, event);
     debug->seen = NULL;
     debug->seen_run = NULL;
-    return go_on;
+    return proceed;
 }
 
 /* ---- the thread of an event ---- */
@@ -214,7 +214,7 @@ uint32_t *g4_debug_register(struct g4_device *device, uint32_t file, uint32_t re
     return file == 2 && reg < G4_MRF_COUNT ? debug->seen->mrf[reg].ud[debug->seen_thread] : NULL;
 }
 
-bool g4_debug_look(const struct g4_device *device, struct g4_debug_state *state) {
+bool g4_debug_read_thread(const struct g4_device *device, struct g4_debug_state *state) {
     const struct g4_debug *const debug = debugger_of(device);
     if (!debug || !debug->seen) {
         return false;

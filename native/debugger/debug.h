@@ -103,10 +103,10 @@ static inline struct g4_debug *g4_debug_of(struct g4_hooks *hooks) {
 /* ---- events (debug.c) ---- */
 
 /* Report an event; false: the draw is to end. */
-bool g4_debug_tell(struct g4_debug *debug, struct g4_debug_event *event);
+bool g4_debug_report(struct g4_debug *debug, struct g4_debug_event *event);
 /* Report an event of thread t, which is at `ip`. */
-bool g4_debug_tell_thread(struct g4_debug *debug, struct g4_gang *gang, int t, uint32_t ip, struct g4_run *run,
-                          struct g4_debug_event *event);
+bool g4_debug_report_thread(struct g4_debug *debug, struct g4_gang *gang, int t, uint32_t ip, struct g4_run *run,
+                            struct g4_debug_event *event);
 struct g4_debug_gang *g4_debug_gang_of(struct g4_debug *debug, const struct g4_gang *gang);
 
 static inline bool g4_debug_unit_in(uint32_t units, uint32_t unit) {

@@ -37,11 +37,11 @@ static bool stencil_fails(const struct g4_depth *depth, const uint32_t raw[2], b
 
 /* ---- the windower ---- */
 
-static void tell_fragment(struct g4_debug *debug, struct g4_debug_event *event) {
+static void report_fragment(struct g4_debug *debug, struct g4_debug_event *event) {
     event->kind = G4_DEBUG_FRAGMENT;
     event->which = G4_DEBUG_NONE;
     event->thread.unit = G4_UNIT_WM;
-    (void)g4_debug_tell(debug, event);
+    (void)g4_debug_report(debug, event);
 }
 
 void g4_debug_pixel_covered(struct g4_hooks *hooks, struct g4_worker *worker, const struct g4_setup *setup, bool lit,
@@ -60,7 +60,7 @@ void g4_debug_pixel_covered(struct g4_hooks *hooks, struct g4_worker *worker, co
             .object = setup->primitive,
             .fragment = {
                 .fate = G4_FATE_STIPPLED, .object = setup->primitive, .back_facing = setup->back_facing, .z = z}};
-        tell_fragment(debug, &event);
+        report_fragment(debug, &event);
     }
 }
 
@@ -93,7 +93,7 @@ void g4_debug_pixel_tested(struct g4_hooks *hooks, struct g4_worker *worker, con
                                    }};
     memcpy(event.fragment.depth_before, debug->covered_depth, sizeof debug->covered_depth);
     memcpy(event.fragment.depth_after, after, sizeof after);
-    tell_fragment(debug, &event);
+    report_fragment(debug, &event);
 }
 
 /* ---- the colour calculator ---- */
@@ -111,7 +111,7 @@ static void take_early(struct g4_debug *debug, uint32_t object, struct g4_debug_
     }
 }
 
-static void tell_pixel(struct g4_debug *debug, struct g4_debug_event *event) {
+static void report_pixel(struct g4_debug *debug, struct g4_debug_event *event) {
     const struct g4_pixel_message *const message = &debug->pixel.message;
     struct g4_debug_fragment *const fragment = &event->fragment;
     const struct g4_debug_thread *const thread = &debug->current->thread[message->thread];
@@ -125,7 +125,8 @@ static void tell_pixel(struct g4_debug *debug, struct g4_debug_event *event) {
     fragment->base = message->target->map.base;
     fragment->bytes = message->target->map.bytes;
     fragment->depth_format = g4_cc_of(debug->device->worker[0])->depth.format;
-    (void)g4_debug_tell_thread(debug, message->gang, message->thread, message->gang->ip[message->thread], NULL, event);
+    (void)g4_debug_report_thread(debug, message->gang, message->thread, message->gang->ip[message->thread], NULL,
+                                 event);
 }
 
 /* Reports the watched pixel if the kernel has removed it from the message. */
@@ -148,7 +149,7 @@ void g4_debug_pixel_message(struct g4_hooks *hooks, const struct g4_pixel_messag
         const uint32_t bit = p < 0 ? 0 : 1u << (4 * s + (uint32_t)p);
         if ((block->lit & bit) && !(message->header[0][0] & bit)) {
             struct g4_debug_event event = {.fragment = {.fate = G4_FATE_KILLED, .z = block->z[4 * s + (uint32_t)p]}};
-            tell_pixel(debug, &event);
+            report_pixel(debug, &event);
         }
     }
 }
@@ -242,5 +243,5 @@ void g4_debug_pixels_ended(struct g4_hooks *hooks, const struct g4_pixels *pixel
     } else {
         fragment->fate = inside ? G4_FATE_WRITTEN : G4_FATE_OUTSIDE;
     }
-    tell_pixel(debug, &event);
+    report_pixel(debug, &event);
 }

@@ -57,12 +57,12 @@ static uint32_t find_breakpoint(const struct g4_debug *debug, const struct g4_ru
 /* ---- one instruction ---- */
 
 /* Report an event with the floating point environment of the host, which the callback expects. */
-static bool tell(struct g4_debug *debug, struct g4_run *run, int t, uint32_t ip, struct g4_debug_event *event) {
+static bool report(struct g4_debug *debug, struct g4_run *run, int t, uint32_t ip, struct g4_debug_event *event) {
     const g4_fpenv inside = g4_fpenv_get();
     g4_fpenv_set(run->outside);
-    const bool go_on = g4_debug_tell_thread(debug, run->gang, t, ip, run, event);
+    const bool proceed = g4_debug_report_thread(debug, run->gang, t, ip, run, event);
     g4_fpenv_set(inside);
-    return go_on;
+    return proceed;
 }
 
 static void stop_run(struct g4_run *run, enum g4_status status) {
@@ -95,7 +95,7 @@ static bool before(struct g4_debug *debug, struct g4_run *run, const struct g4_o
         const int reg = g4_debug_touches_in_flight(known, t, op);
         if (reg >= 0) {
             struct g4_debug_event event = {.kind = G4_DEBUG_IN_FLIGHT, .which = G4_DEBUG_NONE, .value = (uint32_t)reg};
-            (void)tell(debug, run, t, op->ip, &event);
+            (void)report(debug, run, t, op->ip, &event);
             g4_run_stop(run, t, G4_EVENT_BAD_RESPONSE, (uint32_t)reg);
             return false;
         }
@@ -117,7 +117,7 @@ static bool before(struct g4_debug *debug, struct g4_run *run, const struct g4_o
     debug->stepping = stepped ? 0 : debug->stepping;
     debug->finishing = finished ? 0 : debug->finishing;
     struct g4_debug_event event = {.kind = G4_DEBUG_INSTRUCTION, .which = found, .stepped = stepped || finished};
-    return tell(debug, run, t, op->ip, &event);
+    return report(debug, run, t, op->ip, &event);
 }
 
 static void observe(struct g4_run *run, const struct g4_op *op) {
@@ -167,7 +167,7 @@ static enum g4_status attend(struct g4_debug *debug, struct g4_gang *gang, uint8
         }
         struct g4_debug_event event = {
             .kind = G4_DEBUG_ATTENTION, .which = G4_DEBUG_NONE, .value = gang->cr0[t][0] >> 2 & 1};
-        if (!g4_debug_tell_thread(debug, gang, t, gang->ip[t], NULL, &event)) {
+        if (!g4_debug_report_thread(debug, gang, t, gang->ip[t], NULL, &event)) {
             return G4_STOPPED;
         }
         *cleared |= gang->notify[t][1] != 0;
@@ -181,8 +181,8 @@ enum g4_status g4_debug_run_gang(struct g4_hooks *hooks, struct g4_eu *eu, struc
     for (;;) {
         debug->current = g4_debug_gang_of(debug, gang);
         debug->bad_messages = g4_report_bad_messages(eu->log);
-        const bool look = debug->see_instructions || debug->stepping || debug->finishing || debug->code_changed;
-        enum g4_status status = look ? g4_gang_run_with(eu, gang, kernel, observed_tables, false)
+        const bool each = debug->see_instructions || debug->stepping || debug->finishing || debug->code_changed;
+        enum g4_status status = each ? g4_gang_run_with(eu, gang, kernel, observed_tables, false)
                                      : g4_gang_run_unobserved(eu, gang, kernel);
         if (debug->abandoned) {
             return G4_STOPPED;
@@ -207,7 +207,7 @@ bool g4_debug_exception(struct g4_hooks *hooks, struct g4_run *run, int thread, 
         return false;
     }
     struct g4_debug_event event = {.kind = G4_DEBUG_EXCEPTION, .which = G4_DEBUG_NONE, .value = which};
-    if (!tell(debug, run, thread, run->op->ip, &event)) {
+    if (!report(debug, run, thread, run->op->ip, &event)) {
         stop_run(run, G4_STOPPED);
     }
     return true;

@@ -47,9 +47,9 @@ static bool changed(struct g4_debug *debug, const struct g4_debug_breakpoint *b,
     return false;
 }
 
-static bool tell_write(struct g4_debug *debug, struct g4_gang *gang, int t, uint32_t which, uint32_t address) {
+static bool report_write(struct g4_debug *debug, struct g4_gang *gang, int t, uint32_t which, uint32_t address) {
     struct g4_debug_event event = {.kind = G4_DEBUG_WRITE, .which = which, .value = address};
-    return g4_debug_tell_thread(debug, gang, t, gang->ip[t], NULL, &event);
+    return g4_debug_report_thread(debug, gang, t, gang->ip[t], NULL, &event);
 }
 
 /* A change by several threads in one message is reported for the lowest. */
@@ -66,9 +66,9 @@ static bool check_ranges(struct g4_debug *debug, struct g4_gang *gang, const str
         }
         if (g4_debug_unit_in(b->units, known->thread[t].unit) && (known->thread[t].flagged || !b->flagged) &&
             changed(debug, b, was, &address)) {
-            const bool go_on = tell_write(debug, gang, t, i, address);
-            if (!go_on || debug->generation != generation) {
-                return go_on; /* a changed setup has no copies of its ranges */
+            const bool proceed = report_write(debug, gang, t, i, address);
+            if (!proceed || debug->generation != generation) {
+                return proceed; /* a changed setup has no copies of its ranges */
             }
         }
         was += b->high - b->low + 1;
@@ -132,7 +132,7 @@ int g4_debug_touches_in_flight(const struct g4_debug_gang *known, int t, const s
 
 /* ---- one message ---- */
 
-static bool tell_message(struct g4_debug *debug, struct g4_gang *gang, const struct g4_send *send, int t, bool bad) {
+static bool report_message(struct g4_debug *debug, struct g4_gang *gang, const struct g4_send *send, int t, bool bad) {
     struct g4_debug_event event = {
         .kind = G4_DEBUG_MESSAGE,
         .which = G4_DEBUG_NONE,
@@ -144,7 +144,7 @@ static bool tell_message(struct g4_debug *debug, struct g4_gang *gang, const str
         .has_dst = send->has_dst,
         .bad = bad,
     };
-    return g4_debug_tell_thread(debug, gang, t, gang->ip[t], NULL, &event);
+    return g4_debug_report_thread(debug, gang, t, gang->ip[t], NULL, &event);
 }
 
 static enum g4_status observe_message(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
@@ -162,7 +162,7 @@ static enum g4_status observe_message(struct g4_eu *eu, struct g4_gang *gang, co
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         const struct g4_debug_thread *const thread = &debug->current->thread[t];
         if ((send->threads >> t & 1) && setup->messages && g4_debug_unit_in(setup->message_units, thread->unit) &&
-            (thread->flagged || !setup->messages_flagged) && !tell_message(debug, gang, send, t, bad)) {
+            (thread->flagged || !setup->messages_flagged) && !report_message(debug, gang, send, t, bad)) {
             return G4_STOPPED;
         }
     }

@@ -89,7 +89,7 @@ static bool trap_vertex(struct g4_debug *debug, const struct g4_debug_origin *or
         if (hit && !trap->quiet) {
             struct g4_debug_event event = {
                 .kind = G4_DEBUG_VERTEX, .which = i, .value = debug->origins - 1, .thread.unit = G4_UNIT_VF};
-            return g4_debug_tell(debug, &event);
+            return g4_debug_report(debug, &event);
         }
     }
     return true;

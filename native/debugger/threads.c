@@ -163,18 +163,18 @@ static bool settle(struct g4_debug *debug, struct g4_gang *gang, int t, struct g
     const uint64_t stepping = debug->stepping;
     const uint64_t finishing = debug->finishing;
     const bool before_first = debug->before_first;
-    const bool go_on = g4_debug_tell_thread(debug, gang, t, 0, NULL, event);
+    const bool proceed = g4_debug_report_thread(debug, gang, t, 0, NULL, event);
     debug->stepping = stepping;
     debug->finishing = finishing;
     debug->before_first = before_first;
-    return go_on;
+    return proceed;
 }
 
 static bool start_thread(struct g4_debug *debug, struct g4_gang *gang, int t, struct g4_debug_thread *thread) {
     uint32_t *const r0 = gang->grf[0].ud[t];
     bool hit[G4_DEBUG_TRAPS] = {false};
     bool halted = false;
-    bool told = false;
+    bool reported = false;
 
     for (uint32_t i = 0; i < debug->setup.trap_count; i++) {
         const struct g4_debug_trap *const trap = &debug->setup.trap[i];
@@ -196,13 +196,13 @@ static bool start_thread(struct g4_debug *debug, struct g4_gang *gang, int t, st
     g4_debug_gang_of(debug, gang)->thread[t] = *thread;
     for (uint32_t i = 0; i < debug->setup.trap_count; i++) {
         struct g4_debug_event event = {.kind = G4_DEBUG_THREAD, .which = i, .occurrence = debug->occurrences[i]};
-        if (hit[i] && !g4_debug_tell_thread(debug, gang, t, 0, NULL, &event)) {
+        if (hit[i] && !g4_debug_report_thread(debug, gang, t, 0, NULL, &event)) {
             return false;
         }
-        told |= hit[i];
+        reported |= hit[i];
     }
     struct g4_debug_event settled = {.kind = G4_DEBUG_SETTLED, .which = G4_DEBUG_NONE};
-    return !told || settle(debug, gang, t, &settled);
+    return !reported || settle(debug, gang, t, &settled);
 }
 
 static enum g4_status start_threads(struct g4_debug *debug, struct g4_gang *gang, struct g4_debug_thread *thread,
@@ -236,7 +236,7 @@ static bool wanted(const struct g4_debug *debug, const struct g4_setup *setup, u
     return want->watch_pixel && x >= setup->x_min && x <= setup->x_max && y >= setup->y_min && y <= setup->y_max;
 }
 
-static bool tell_object(struct g4_debug *debug, struct g4_gang *gang, int t, const struct g4_thread_start *object) {
+static bool report_object(struct g4_debug *debug, struct g4_gang *gang, int t, const struct g4_thread_start *object) {
     const struct g4_setup *const setup = object->setup;
     const struct g4_debug_gang *const known = g4_debug_gang_of(debug, gang);
     struct g4_debug_event event = {
@@ -257,7 +257,7 @@ static bool tell_object(struct g4_debug *debug, struct g4_gang *gang, int t, con
         event.corner[i] = known->thread[t].vertex[i];
         memcpy(event.position[i], position, sizeof position);
     }
-    return g4_debug_tell_thread(debug, gang, t, 0, NULL, &event);
+    return g4_debug_report_thread(debug, gang, t, 0, NULL, &event);
 }
 
 /* ---- the hook ---- */
@@ -302,7 +302,7 @@ enum g4_status g4_debug_threads_started(struct g4_hooks *hooks, struct g4_gang *
     }
     const enum g4_status status = start_threads(debug, gang, thread, count);
     for (int t = 0; t < count && unit == G4_UNIT_SF && status == G4_OK; t++) {
-        if (wanted(debug, start[t].setup, thread[t].object) && !tell_object(debug, gang, t, &start[t])) {
+        if (wanted(debug, start[t].setup, thread[t].object) && !report_object(debug, gang, t, &start[t])) {
             return G4_STOPPED;
         }
     }

@@ -6,12 +6,12 @@ import random
 from typing import Any
 
 from gen4emu.core_enums import BreakKind, DebugAction, DebugKind, ErrorPolicy, TrapKind
-from gen4emu.debugger.inspect import Look, origin_of_thread, surfaces, thread_lines
+from gen4emu.debugger.inspect import LiveThread, origin_of_thread, surfaces, thread_lines
 from gen4emu.debugger.messages import message_lines, message_of
 from gen4emu.debugger.model import fragment_of, object_of, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.memory import Unit
-from gen4emu.device.observer import Breakpoint, Trap, Wishes
+from gen4emu.device.observer import Breakpoint, Subscription, Trap
 from gen4emu.errors import Gen4emuError
 
 _STAGES = (Unit.VS, Unit.GS, Unit.CLIP, Unit.SF, Unit.WM, Unit.TS)
@@ -29,12 +29,13 @@ class Nosy:
         self.device = device
         self.rng = random.Random(0)
         self.events = 0
-        self.wishes = Wishes(handlers={kind: self._event for kind in DebugKind if kind is not DebugKind.SETTLED})
-        device.observer.add(self.wishes)
+        kinds = [kind for kind in DebugKind if kind is not DebugKind.SETTLED]
+        self.subscription = Subscription(handlers=dict.fromkeys(kinds, self._event))
+        device.observer.add(self.subscription)
 
     def change(self, seed: int) -> None:
         rng = self.rng = random.Random(seed)
-        w = self.wishes
+        w = self.subscription
         self.events = 0
         w.traps = [self._trap() for _ in range(rng.randrange(4))]
         w.breakpoints = [self._breakpoint() for _ in range(rng.randrange(4))]
@@ -72,7 +73,7 @@ class Nosy:
         self.events += 1
         if self.events > _PATIENCE:
             if self.events == _PATIENCE + 1:
-                self.wishes.traps, self.wishes.breakpoints, self.wishes.messages = [], [], False
+                self.subscription.traps, self.subscription.breakpoints, self.subscription.messages = [], [], False
                 self.device.observer.update()
             return DebugAction.GO
         kind = DebugKind(event.kind)
@@ -84,26 +85,26 @@ class Nosy:
             list(message_lines(message_of(self.device, event)))
         elif kind is not DebugKind.VERTEX:
             thread = thread_of(event)
-            look = Look(self.device, thread, event.address)
-            list(thread_lines(look))
+            live_thread = LiveThread(self.device, thread, event.address)
+            list(thread_lines(live_thread))
             list(origin_of_thread(thread))
             surfaces(self.device, thread)
-            self._meddle(look)
+            self._meddle(live_thread)
         if self.rng.random() < 0.01:
             raise Enough
         return self.rng.choice((DebugAction.GO, DebugAction.GO, DebugAction.STEP, DebugAction.FINISH))
 
-    def _meddle(self, look: Look) -> None:
+    def _meddle(self, live_thread: LiveThread) -> None:
         """Debuggers may change what threads have."""
         rng = self.rng
         choice = rng.randrange(12)
         if choice == 0:
-            look.grf(rng.randrange(128))[rng.randrange(8)] = rng.getrandbits(32)
+            live_thread.grf(rng.randrange(128))[rng.randrange(8)] = rng.getrandbits(32)
         elif choice == 1:
-            look.set_flag(rng.randrange(2), rng.getrandbits(16))
+            live_thread.set_flag(rng.randrange(2), rng.getrandbits(16))
         elif choice == 2:
-            look.set_control(rng.randrange(3), rng.getrandbits(32) & 0x8000F807)
+            live_thread.set_control(rng.randrange(3), rng.getrandbits(32) & 0x8000F807)
         elif choice == 3:
-            self.wishes.pixel = (rng.randrange(40), rng.randrange(40))
-            self.wishes.breakpoints = [self._breakpoint() for _ in range(rng.randrange(3))]
+            self.subscription.pixel = (rng.randrange(40), rng.randrange(40))
+            self.subscription.breakpoints = [self._breakpoint() for _ in range(rng.randrange(3))]
             self.device.observer.update()

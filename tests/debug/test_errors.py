@@ -64,7 +64,7 @@ def hang(scene: Scene, policy: ErrorPolicy) -> tuple[list[Stop], str | None]:
         return DebugAction.GO
 
     debugger = Debugger(scene.device, stop)
-    debugger.wishes.errors, debugger.wishes.gang = policy, 1
+    debugger.subscription.errors, debugger.subscription.gang = policy, 1
     debugger.update()
     try:
         scene.draw(TRIANGLE)
@@ -137,7 +137,7 @@ def test_a_thread_that_wants_attention_goes_on_when_the_host_says_so() -> None:
 
     def stop(at: Stop) -> DebugAction:
         stops.append(at)
-        assert at.look is not None
+        assert at.live_thread is not None
         debugger.clear_attention()
         return DebugAction.GO
 

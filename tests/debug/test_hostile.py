@@ -24,5 +24,5 @@ def test_what_a_nosy_debugger_wants_depends_on_its_seed_alone(monkeypatch: objec
         with Device(BY_NAME["g45"]) as device:
             nosy = Nosy(device)
             nosy.change(random.Random(5).getrandbits(32))
-            wanted.append((list(nosy.wishes.traps), list(nosy.wishes.breakpoints), nosy.wishes.pixel))
+            wanted.append((list(nosy.subscription.traps), list(nosy.subscription.breakpoints), nosy.subscription.pixel))
     assert wanted[0] == wanted[1]

@@ -29,9 +29,9 @@ def test_a_root_thread_is_trapped_by_its_debug_id() -> None:
 
     def stop(at: Stop) -> DebugAction:
         stops.append(at)
-        assert at.look is not None
-        assert at.look.grf(0)[7] >> 31 == 1
-        assert at.look.payload()["g0"]["thread_count"] == 2
+        assert at.live_thread is not None
+        assert at.live_thread.grf(0)[7] >> 31 == 1
+        assert at.live_thread.payload()["g0"]["thread_count"] == 2
         return DebugAction.STEP if len(stops) < 3 else DebugAction.GO
 
     media = machine(MARK, objects=3)
@@ -78,8 +78,8 @@ def test_media_threads_run_on_the_execution_units_that_they_may() -> None:
 
     media = machine(MARK, objects=6)
     debugger = Debugger(media.device, stop)
-    debugger.wishes.eu_masks = {Unit.TS: 0b1010}
-    debugger.wishes.threads_per_eu = 1
+    debugger.subscription.eu_masks = {Unit.TS: 0b1010}
+    debugger.subscription.threads_per_eu = 1
     debugger.add(Trap(TrapKind.EVERY_THREAD, 1 << Unit.TS), "all")
     media.execute()
     assert len(places) == 6
@@ -90,7 +90,7 @@ def test_messages_of_media_threads_are_traced() -> None:
     texts: list[str] = []
     media = machine(MARK)
     debugger = Debugger(media.device, lambda stop: DebugAction.GO, lambda message: texts.append(message.text))
-    debugger.wishes.messages = True
+    debugger.subscription.messages = True
     debugger.update()
     media.execute()
     assert len(texts) == 2

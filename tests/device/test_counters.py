@@ -13,7 +13,7 @@ from gen4emu.device.counters import CountedDraw, Counters, SurfaceBytes, total
 from gen4emu.device.device import Device, Options
 from gen4emu.device.listener import Listener
 from gen4emu.device.memory import Missing
-from gen4emu.device.observer import Wishes
+from gen4emu.device.observer import Subscription
 from gen4emu.device.place import DrawKind, Place
 from gen4emu.device.replay import Replay
 from gen4emu.errors import HangError
@@ -302,7 +302,7 @@ def test_counters_can_be_switched_on_and_off() -> None:
 
 def test_a_debugger_changes_no_counter() -> None:
     plain, debugged = Scene(), Scene()
-    debugged.device.observer.add(Wishes(messages=True))
+    debugged.device.observer.add(Subscription(messages=True))
     assert drawn(debugged, SQUARE, T.RECTLIST) == drawn(plain, SQUARE, T.RECTLIST)
 
 

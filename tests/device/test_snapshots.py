@@ -136,8 +136,8 @@ def test_thread_numbers_and_flags_stand_in_r0(scene: Scene) -> None:
     found = []
 
     def stop(stop: Stop) -> DebugAction:
-        assert stop.look is not None
-        r0 = stop.look.grf(0)
+        assert stop.live_thread is not None
+        r0 = stop.live_thread.grf(0)
         found.append((stop.thread.unit if stop.thread else None, int(r0[6]), int(r0[7])))
         return DebugAction.GO
 
@@ -157,8 +157,8 @@ def test_execution_units_and_slots_are_those_that_the_masks_leave(scene: Scene) 
 
     def stop(stop: Stop) -> DebugAction:
         assert stop.thread is not None
-        assert stop.look is not None
-        assert stop.look.state().sr0 == stop.thread.euid << 8 | stop.thread.tid
+        assert stop.live_thread is not None
+        assert stop.live_thread.state().sr0 == stop.thread.euid << 8 | stop.thread.tid
         places.add((stop.thread.euid, stop.thread.tid))
         return DebugAction.GO
 
@@ -228,10 +228,10 @@ def run_with_routine(scene: Scene, **registers: int) -> list[tuple[int, int]]:
     found = []
 
     def stop(stop: Stop) -> DebugAction:
-        assert stop.look is not None
+        assert stop.live_thread is not None
         if stop.kind.name == "MESSAGE":
             return DebugAction.GO
-        found.append((int(stop.look.grf(120)[0]), int(stop.look.grf(121)[0])))
+        found.append((int(stop.live_thread.grf(120)[0]), int(stop.live_thread.grf(121)[0])))
         return DebugAction.GO
 
     observed = Debugger(scene.device, stop)
@@ -239,17 +239,17 @@ def run_with_routine(scene: Scene, **registers: int) -> list[tuple[int, int]]:
     marks: list[tuple[int, int]] = []
 
     def note(event: object) -> DebugAction:
-        from gen4emu.debugger.inspect import Look
+        from gen4emu.debugger.inspect import LiveThread
         from gen4emu.debugger.model import thread_of
 
-        look = Look(scene.device, thread_of(event), 0)
-        marks.append((int(look.grf(120)[0]), int(look.grf(121)[0])))
+        live_thread = LiveThread(scene.device, thread_of(event), 0)
+        marks.append((int(live_thread.grf(120)[0]), int(live_thread.grf(121)[0])))
         return DebugAction.GO
 
     from gen4emu.device.observer import DebugKind
 
-    observed.wishes.handlers[DebugKind.MESSAGE] = note
-    observed.wishes.messages, observed.wishes.message_units = True, 1 << Unit.WM
+    observed.subscription.handlers[DebugKind.MESSAGE] = note
+    observed.subscription.messages, observed.subscription.message_units = True, 1 << Unit.WM
     observed.update()
     batch = scene.prepare([vertex(1, 1), vertex(3, 1), vertex(1, 3)]) + with_routine(scene)
     scene.run(batch + load(scene, **registers) + scene.primitive(T.TRILIST, 3))
