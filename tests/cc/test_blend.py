@@ -1,4 +1,4 @@
-"""Alpha test, clamps, blending, logic ops, masks (spec/30 3.11, 3.13, 3.15)."""
+"""Alpha test, clamps, blending, logic ops, masks (G45 PRM vol. 2, 9)."""
 
 from __future__ import annotations
 
@@ -50,20 +50,19 @@ def floats(cc: dict[str, Any], source: Color, destination: Color = (0, 0, 0, 0),
 
 # --- blending ---
 
-def test_source_alpha_example_of_the_digest() -> None:
-    """Spec/30 7, example 11."""
+def test_source_alpha_blends_with_its_complement() -> None:
     assert result(OVER, (0.5, 0.25, 1, 0.5), rgba(64, 128, 255, 255)) == [96, 96, 255, 191]
 
 
 def test_unorm_targets_saturate_sources_and_the_constant_before_blending() -> None:
-    """Spec/30 7, example 11; decision 14: no clamp enable is set."""
+    """No clamp enable is set (docs/decisions.md 14)."""
     assert result(blend("ONE", "ONE"), (2, 0, 0, 1)) == [255, 0, 0, 255]
     assert result(blend("CONST_COLOR", "ZERO"), (2, 2, 2, 2), constant=(0.5, 0.5, 0.5, 0.5)) == [128] * 4
     assert result(blend("CONST_COLOR", "ZERO"), (0.5, 0.5, 0.5, 0.5), constant=(2, -1, 1, 1)) == [128, 0, 128, 128]
 
 
-def test_saturate_factor_example_of_the_digest() -> None:
-    """Spec/30 7, example 12: f = min(0.75, 1 - 0.5) for the colours, 1 for alpha."""
+def test_saturate_factor_is_limited_by_destination_alpha() -> None:
+    """F = min(0.75, 1 - 0.5) for the colours, 1 for alpha."""
     assert floats(blend("SRC_ALPHA_SATURATE", "ZERO"), (1, 2, 4, 0.75), (0, 0, 0, 0.5)) == [0.5, 1, 2, 0.75]
 
 
@@ -94,7 +93,7 @@ def test_every_factor_on_the_destination(name: str) -> None:
     ("ADD", [5, 1, 2.5, 1.5]), ("SUBTRACT", [-3, -0.5, 1.5, 0.5]), ("REVERSE_SUBTRACT", [3, 0.5, -1.5, -0.5]),
     ("MIN", [1, 0.25, 0.5, 0.5]), ("MAX", [4, 0.75, 2, 1])])
 def test_every_function_after_the_factors(function: str, expected: list[float]) -> None:
-    """MIN and MAX multiply, too: WM-46."""
+    """MIN and MAX multiply by the factors, too."""
     cc = blend("CONST_COLOR", "CONST_COLOR", function)
     assert floats(cc, (0.5, 0.5, 4, 2), (2, 1.5, 1, 1), constant=(2, 0.5, 0.5, 0.5)) == expected
 
@@ -234,7 +233,7 @@ def test_alpha_test_in_eight_bits_rounds_before_it_compares() -> None:
     (Gen.EL, [0, 0, 0, 0, 0x804000FF, 0, 0, 0xFF000000], [255, 0, 64, 128]),
     (Gen.CL, [0, 0, 0, 0, 0, 0, 0x0000840F, 0xF0000000], [255, 0, 68, 136])])
 def test_coverage_scales_alpha_before_the_alpha_test(gen: Gen, register: list[int], expected: list[int]) -> None:
-    """Eight bits a pixel on later parts, four on the first; spec/30 2.7."""
+    """Eight bits a pixel on later parts, four on the first."""
     board = Canvas(gen=gen)
     cc = {"alpha_test_enable": True, "alpha_test_format": "FLOAT32", "alpha_test_function": "GREATER",
           "alpha_reference_value_as_float32": 0.0}
@@ -260,8 +259,7 @@ def test_every_logic_op_on_raw_bits(function: int) -> None:
     assert result(cc, (s / 255, s / 255, s / 255, s / 255), rgba(d, d, d, d)) == [expected] * 4
 
 
-def test_logic_op_example_of_the_digest() -> None:
-    """Spec/30 7, example 13."""
+def test_logic_op_combines_bytes() -> None:
     cc = {"logic_op_enable": True, "logic_op_function": "XOR"}
     assert result(cc, (0.94118, 0, 0, 0), 0xAA)[0] == 0x5A
 

@@ -1,4 +1,4 @@
-"""Depth and stencil, before and after the shader (spec/30 3.10 to 3.12, 3.18)."""
+"""Depth and stencil, before and after the shader (G45 PRM vol. 2, 8.4.3 and 9)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ def canvas(format: str, cc: dict[str, Any], clear: int = 0, **more: Any) -> Canv
     (D24, 0.25, 0x400000), (D24, 0.5, 0x800000), (D24, 1 / 3, 0x555555), (D24, 0.75, 0xBFFFFF), (D24, 1.0, 0xFFFFFF),
     (D24, 0.0, 0), (D16, 0.75, 49151), (D16, 1.0, 65535), (D32, 0.3, bits(0.3)), (D32S8, 0.3, bits(0.3)),
 ])
-def test_source_depth_is_converted_as_the_digest_says(format: str, z: float, raw: int) -> None:
-    """Spec/30 7, example 8."""
+def test_source_depth_is_converted_to_the_format(format: str, z: float, raw: int) -> None:
     board = canvas(format, ALWAYS)
     assert board.early(z) == 0xFFFF
     assert board.depth_raw(0, 0) == raw
@@ -100,13 +99,13 @@ def test_reserved_x8_format_works_and_is_reported() -> None:
     board.early(0.5)
     assert board.depth_raw(0, 0) == 0x12800000
     assert board.probe.event(Event.BAD_FORMAT).count == 1
-    assert board.probe.event(Event.BAD_STATE).count == 1  # the stencil test that it cannot do (WM-104)
+    assert board.probe.event(Event.BAD_STATE).count == 1  # the stencil test that it cannot do
 
 
 # --- stencil ---
 
-def test_stencil_example_of_the_digest() -> None:
-    """Spec/30 7, example 10: the reference is on the left, the write mask keeps the low half."""
+def test_stencil_operations_of_a_quad() -> None:
+    """The reference is on the left, the write mask keeps the low half."""
     board = canvas(D24, STENCIL | {
         "stencil_test_function": "LESS", "stencil_reference_value": 0x0F, "stencil_write_mask": 0xF0,
         "stencil_pass_depth_pass_op": "INVERT"}, clear=0x5A123456)
@@ -170,7 +169,7 @@ def test_linear_depth_buffer() -> None:
 
 
 def test_level_and_minimum_array_element_select_the_image() -> None:
-    """Spec/50 3.8: slices are al(H0) + al(H1) + 22 rows apart, level 1 is under level 0."""
+    """Slices are al(H0) + al(H1) + 22 rows apart, level 1 is under level 0."""
     board = canvas(D24, ALWAYS, depth_fields={"lod": 1, "minimum_array_element": 1, "depth": 2})
     board.early(0.5)
     assert board.depth_raw(0, 0) == 0
@@ -254,7 +253,6 @@ def test_header_without_depth_flags_means_that_the_windower_has_tested() -> None
 
 
 def test_only_the_last_target_writes_depth_but_all_obey_it() -> None:
-    """Spec/30 7, example 19."""
     board = Canvas(zbuffer=D24)
     second = board.add()
     board.clear_depth(0x800000)
@@ -280,8 +278,8 @@ def test_windower_counts_what_it_tests(wm: bool, cc: bool, count: int) -> None:
     assert board.probe.depth_count == count
 
 
-def test_count_of_the_digests_quad() -> None:
-    """Spec/30 7, example 20: 8x8 pixels, the left half fails, odd columns are discarded."""
+def test_ps_depth_count_of_a_quad() -> None:
+    """8x8 pixels, the left half fails, odd columns are discarded."""
     board = canvas(D24, LESS | {"statistics_enable": True}, clear=0x800000)
     for y in range(0, 8, 2):
         board.late([0.75 if i < 8 else 0.25 for i in range(16)], y=y, pixels=0x5555)

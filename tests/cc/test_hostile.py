@@ -1,4 +1,4 @@
-"""Any state, any message: no crash, and the same bits again (DESIGN hard rule 3)."""
+"""Any state, any message: no crash, and the same bits again."""
 
 from __future__ import annotations
 

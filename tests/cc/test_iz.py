@@ -1,4 +1,4 @@
-"""Who tests depth and stencil, and what goes into payload and message (spec/30 3.8)."""
+"""Which unit tests depth and stencil, and what payload and message carry (G45 PRM vol. 2, 8.4.3)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.harness.pixel_probe import IzDecision, PixelProbe
 
-# Spec/30 3.8.2, the rows S SW, Z ZW and the columns D K = 00, 01, 10, 11.
+# G45 PRM vol. 2, 8.4.3.2: the rows S SW, Z ZW and the columns D K = 00, 01, 10, 11.
 TABLE = """
 00 00 P0000 P0000 P0000 P0000
 00 01 P0000 N1100 N0100 N0100
@@ -69,7 +69,7 @@ def test_alpha_test_counts_as_killing() -> None:
 
 
 def test_statistics_turn_promoted_killers_into_non_promoted_ones_with_source_depth() -> None:
-    """Spec/30 7, example 7: discard inside an occlusion query."""
+    """Discard inside an occlusion query."""
     assert decide("00", "00", False, True, statistics_enable=True) == cell("N1100")
     assert decide("00", "00", False, False, statistics_enable=True) == cell("P0000")
     assert decide("00", "00", True, True, statistics_enable=True) == cell("N1100")

@@ -1,4 +1,4 @@
-"""The message: which pixels, which registers, in which order (spec/30 2.9, 3.11, 3.16; spec/60 4.8)."""
+"""The message: which pixels, which registers, in which order (965 PRM vol. 4, 5.10.6)."""
 
 from __future__ import annotations
 
@@ -155,7 +155,6 @@ def test_subspans_at_odd_coordinates_are_written_where_they_say() -> None:
 
 
 def test_targets_have_blending_and_masks_of_their_own() -> None:
-    """Spec/30 7, example 19."""
     board = Canvas(color_blend_enable=False, color_write_disable_red=True, color_write_disable_green=True,
                    color_write_disable_blue=True)
     second = board.add("B8G8R8A8_UNORM")
@@ -169,7 +168,7 @@ def test_targets_have_blending_and_masks_of_their_own() -> None:
 
 
 def test_alpha_test_is_per_target_and_depth_follows_any_of_them() -> None:
-    """WM-83."""
+    """Depth changes where the alpha test of any target passed."""
     board = Canvas(zbuffer="D24_UNORM_S8_UINT")
     second = board.add()
     board.begin(cc={"alpha_test_enable": True, "alpha_test_format": "FLOAT32", "alpha_test_function": "GREATER",

@@ -1,4 +1,4 @@
-"""What a render target makes of a colour, format by format, and where it puts it (spec/30 2.10, 3.14, 3.15)."""
+"""How render targets encode and place colors, format by format (G45 PRM vol. 2, 9)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def small_float(value: float, mantissa: int) -> int:
 
 
 def code_of(channel: Channel, value: float, linear: bool) -> int:
-    """The digest's rules in plain words (spec/30 3.14)."""
+    """The rules of the encoding, in exact arithmetic."""
     v = np.float32(value)
     top = (1 << channel.bits) - 1
     match channel.type:
@@ -65,7 +65,7 @@ def code_of(channel: Channel, value: float, linear: bool) -> int:
 
 
 @pytest.mark.parametrize("info", TARGETS, ids=lambda info: info.name)
-def test_every_target_format_encodes_by_the_digests_rules(info: FormatInfo) -> None:
+def test_every_target_format_encodes_by_the_rules(info: FormatInfo) -> None:
     integer = info.data_class.name in ("UINT", "SINT")
     tiling = Tiling.X if info.block_bits == 128 else Tiling.Y
     board = Canvas(info.name, tiling=tiling)
@@ -100,8 +100,7 @@ def test_format_that_is_no_target_is_reported() -> None:
 
 
 @pytest.mark.parametrize(("linear", "code"), [(0.1, 89), (0.5, 188), (0.002, 7), (1.0, 255), (0.0, 0)])
-def test_srgb_examples_of_the_digest(linear: float, code: int) -> None:
-    """Spec/30 7, example 17."""
+def test_srgb_codes_of_these_numbers(linear: float, code: int) -> None:
     board = Canvas("B8G8R8A8_UNORM_SRGB")
     board.begin()
     board.draw((linear, linear, linear, linear))
@@ -136,8 +135,7 @@ def dithered(value: float, **cc: Any) -> list[list[int]]:
     return [[board.target.channels(x, y)[0] for x in range(8)] for y in range(4)]
 
 
-def test_dither_examples_of_the_digest() -> None:
-    """Spec/30 7, example 14."""
+def test_dither_of_these_pixels() -> None:
     assert dithered(0.5)[0][:4] == [15, 16, 15, 16]
     assert dithered(0.5)[1][:4] == [16, 15, 16, 15]
     assert dithered(10 / 31) == [[10] * 8] * 4
@@ -164,7 +162,7 @@ def test_channels_of_eight_bits_do_not_dither() -> None:
     ("YCRCB_NORMAL", [0x80, 0x20, 0x40, 0xFF]), ("YCRCB_SWAPUV", [0x80, 0xFF, 0x40, 0x20]),
     ("YCRCB_SWAPY", [0x20, 0x80, 0xFF, 0x40]), ("YCRCB_SWAPUVY", [0xFF, 0x80, 0x20, 0x40])])
 def test_video_targets_share_the_even_pixels_chroma(name: str, expected: list[int]) -> None:
-    """R is Cr, G is Y, B is Cb (spec/30 3.15)."""
+    """R is Cr, G is Y, B is Cb."""
     board = Canvas(name)
     board.begin()
     colors = np.zeros((16, 4), np.float32)
@@ -242,7 +240,7 @@ def test_linear_surface_at_any_address_and_pitch() -> None:
 
 
 def test_level_and_slice_select_the_image() -> None:
-    """Spec/50 3.8: level 1 lies under level 0, slices are al(H0) + al(H1) + 22 rows apart."""
+    """Level 1 lies under level 0, slices are al(H0) + al(H1) + 22 rows apart."""
     board = Canvas(width=64, height=32, mip_count_or_lod=1, minimum_array_element=1, depth=3)
     board.begin()
     board.draw((1, 1, 1, 1), array_index=1)

@@ -1,4 +1,4 @@
-"""Sixteen pixels at once have the bits of eight at a time and of one at a time (spec/30 3.13, 3.14)."""
+"""Sixteen pixels at once have the bits of eight at a time and of one at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the VA driver's MPEG-2 kernels compute, written from their closed form (spec/70 5.6, K1 to K11).
+"""What the VA driver's MPEG-2 kernels compute, written from their closed form.
 
 Independent of the emulator: payloads and pictures in, pictures out, in plain numpy.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Plane:
-    """A part of a buffer that others may lie behind: what goes beyond it meets those (spec/70 5.8)."""
+    """A part of a buffer that others may lie behind: what goes beyond it meets those."""
 
     memory: NDArray[np.int64]  # bytes
     offset: int

@@ -83,7 +83,7 @@ class Media:
         self.words(0x10400002, 0, address, value)
 
     def select(self) -> None:
-        """What comes before the objects."""
+        """The commands before the objects."""
         self.command("MI_FLUSH")
         self.command("PIPELINE_SELECT", pipeline_selection=1)
         self.command("STATE_BASE_ADDRESS", **{f"{base}_modify_enable": True for base in (

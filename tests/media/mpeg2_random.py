@@ -1,4 +1,4 @@
-"""MPEG-2 pictures of random syntax, within the rules of ISO/IEC 13818-2, and what VFE must make of them (spec/70 2.10).
+"""MPEG-2 pictures of random syntax, within the rules of ISO/IEC 13818-2, and what VFE must make of them.
 
 Vectors stay inside of the picture, coefficients within the range of the inverse quantiser; everything else is chance:
 macroblock types, motion types, skipped macroblocks, slices, quantisers, patterns, and every word of every code in turn.
@@ -63,7 +63,7 @@ class Turns(Generic[T]):
 
 
 def half(a: int) -> int:
-    """Half, away from zero (spec/70 3.4.3)."""
+    """Half, away from zero (ISO/IEC 13818-2, 7.6.3)."""
     return (a + (a > 0)) >> 1
 
 
@@ -294,7 +294,7 @@ class _Slice:
         return 0, -4 if bottom else 4 if self.row == 0 else 0
 
     def _derive(self, vector: Vector, dm: Vector) -> dict[tuple[int, int], Vector]:
-        """Vectors of dual prime (spec/70 3.4.3)."""
+        """Vectors of dual prime (ISO/IEC 13818-2, 7.6.3)."""
         (x, y), picture = vector, self.picture
         if not picture.frame:
             sign = 1 if picture.structure == BOTTOM else -1
@@ -398,7 +398,7 @@ class _Slice:
         return next(self.writer.codes[table])
 
     def _dc(self, component: int) -> int:
-        """The first coefficient: a difference of the next size that stays in range, from base 0 (spec/70 3.4.5)."""
+        """The first coefficient: a difference of the next size that stays in range, from base 0."""
         limit = 128 << self.picture.intra_dc_precision
         before = self.dc[component]
         size = min(next(self.writer.dc_sizes), 8 + self.picture.intra_dc_precision)

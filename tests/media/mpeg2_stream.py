@@ -1,6 +1,6 @@
 """Writes MPEG-2 video: syntax elements in, bits out (ISO/IEC 13818-2 6.2).
 
-Headers, and the codes of macroblocks.  What to write is for the caller to choose; `mpeg2_random.py` does so by chance.
+Headers, and the codes of macroblocks.  The caller chooses the contents; `mpeg2_random.py` chooses them at random.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class Picture:
-    """What the headers of a picture say."""
+    """The contents of the headers of a picture."""
 
     coding_type: int
     structure: int = FRAME

@@ -1,4 +1,4 @@
-"""Every kernel of the VA driver with random macroblocks against the model (spec/70 7, T14, T15, T18).
+"""Every kernel of the VA driver with random macroblocks against the model.
 
 The kernels, their constants and surfaces come from a capture; generic objects hand them what VLD mode would.
 """
@@ -110,7 +110,7 @@ class Kernels:
         return self.state.planes(TARGET), model.target
 
 
-# Descriptor number, flags, motion type (spec/70 5.3).
+# Descriptor number, flags, motion type.
 FRAME_KERNELS = [(0, INTRA_BIT, 0), (1, FORWARD_BIT, 2), (2, BACKWARD_BIT, 2), (3, FORWARD_BIT | BACKWARD_BIT, 2),
                  (4, FORWARD_BIT, 1), (5, BACKWARD_BIT, 1), (6, FORWARD_BIT | BACKWARD_BIT, 1), (6, FORWARD_BIT, 3)]
 FIELD_KERNELS = [(8, INTRA_BIT, 0), (9, FORWARD_BIT, 1), (11, BACKWARD_BIT, 1), (13, FORWARD_BIT | BACKWARD_BIT, 1),

@@ -1,4 +1,4 @@
-"""Generic mode: payloads, R0, descriptors, constants, the debug counter (spec/70 2.6, 2.10, 3.2, 3.7; T23, T24)."""
+"""Generic mode: payloads, R0, descriptors, constants, the debug counter (G45 PRM vol. 2, 10.4.2.1)."""
 
 from __future__ import annotations
 

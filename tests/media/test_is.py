@@ -1,4 +1,4 @@
-"""IS mode (spec/70 3.3; T25)."""
+"""IS mode (G45 PRM vol. 2, 10.4.2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model of the kernels' arithmetic against the figures of spec/70 7, T8, T9, T11 to T15."""
+"""The model of the kernels' arithmetic against figures computed by hand."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_transform_of_waves() -> None:
     assert mixed[7].tolist() == [-1, 0, 3, 6, 10, 13, 16, 17]
 
 
-# --- whole macroblocks: T11 to T15 ---
+# --- whole macroblocks ---
 
 FORWARD, BACKWARD, INTRA = 1 << 17, 1 << 18, 1 << 16
 
@@ -65,7 +65,7 @@ def frame(luma: NDArray[np.int64], cb: NDArray[np.int64], cr: NDArray[np.int64])
 
 
 def waves() -> Planes:
-    """The reference of T12."""
+    """The reference picture."""
     y, x = np.mgrid[:32, :32]
     v, u = np.mgrid[:16, :16]
     return frame((3 * x + 5 * y) % 256, (7 * u + 11 * v) % 256, (255 - 7 * u + v) % 256)
@@ -92,7 +92,6 @@ def moved(flags: int, *vectors: int, structure: int = 3, motion_type: int = 2, p
 
 
 def test_intra_samples() -> None:
-    """T11."""
     blocks = [block(v).reshape(8, 8) for v in ({}, {0: 10}, {0: -10}, {1: 4}, {0: 100}, {0: -128})]
     luma, cb, cr = decoded(Macroblock((INTRA, 0, 1 << 18 | 3 << 16 | 63 << 6 | 4, 0, 0, 0, 0, 0), blocks), plain(7),
                            plain(9))
@@ -111,7 +110,6 @@ def test_intra_samples() -> None:
     ((4, 0), (134, 137, 140, 143, 146, 149), (151, 158, 165, 172), (200, 193, 186, 179)),
     ((-3, 2), (129, 132, 135, 138, 141, 144), (143, 150, 157, 164), (215, 208, 201, 194))])
 def test_motion(move: tuple[int, int], luma: tuple[int, ...], cb: tuple[int, ...], cr: tuple[int, ...]) -> None:
-    """T12."""
     planes = decoded(moved(FORWARD, vector(*move)), plain(0), waves())
     assert tuple(planes[0].samples[16, 16:22]) == luma
     assert tuple(planes[1].samples[8, 8:12]) == cb
@@ -119,7 +117,7 @@ def test_motion(move: tuple[int, int], luma: tuple[int, ...], cb: tuple[int, ...
 
 
 def test_bidirectional_chroma_takes_its_half_steps_from_behind() -> None:
-    """T13: forward chroma at +1, +1 with the half flags of the backward vector."""
+    """Forward chroma at +1, +1 with the half flags of the backward vector."""
     forward, backward = waves(), plain(40)
     planes = decoded(moved(FORWARD | BACKWARD, vector(4, 4), vector(2, 2)), plain(0), forward, backward)
     u = forward[1].samples
@@ -128,7 +126,6 @@ def test_bidirectional_chroma_takes_its_half_steps_from_behind() -> None:
 
 
 def test_16x8_macroblocks_come_out_white() -> None:
-    """T14."""
     planes = decoded(moved(FORWARD, structure=1, place=0), plain(3), waves())
     assert (planes[0].samples[::2, :16] == 255).all()
     assert all((p.samples[::2, :8] == 127).all() for p in planes[1:])
@@ -138,7 +135,7 @@ def test_16x8_macroblocks_come_out_white() -> None:
 @pytest.mark.parametrize(("structure", "second", "select", "source"), [
     (2, 0, 0, "target"), (2, 0, 1, "forward"), (1, 1, 1, "forward"), (1, 1, 0, "forward")])
 def test_which_frame_a_predicted_field_is_read_from(structure: int, second: int, select: int, source: str) -> None:
-    """T15, and the bug of streams that start with the bottom field (spec/70 5.7)."""
+    """Also the bug of streams that start with the bottom field."""
     target = plain(0)
     for plane in target:
         plane.samples[:] = 10 + np.arange(plane.rows)[:, None] % 2

@@ -1,4 +1,4 @@
-"""Threads as lines of JSON, `replay --macroblocks` (spec/70 6, MD-112)."""
+"""Threads as lines of JSON, `replay --macroblocks`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lines(media: Media, submission: int = 0, only: Selection = ALL) -> list[dict
 
 
 def test_a_line_has_the_whole_payload_of_a_macroblock() -> None:
-    """The example T1 of the digest."""
+    """An intra macroblock."""
     media = vld()
     media.slice(bytes.fromhex("EDD4921153C0"), q=4)
     (line,) = lines(media)
@@ -52,7 +52,7 @@ def test_a_line_has_the_whole_payload_of_a_macroblock() -> None:
 
 
 def test_vectors_are_in_samples() -> None:
-    """The example T2 of the digest: +3, -1 half samples."""
+    """A vector of +3, -1 half samples."""
     media = vld(picture_coding_type=2)
     media.slice(bytes.fromhex("91356554"), y=1, q=4)
     found = lines(media)

@@ -45,7 +45,7 @@ def planes(name: str, **options: object) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_the_same_bits_whoever_works(name: str) -> None:
+def test_pictures_do_not_depend_on_workers_or_variants(name: str) -> None:
     expected = planes(name, workers=1)
     assert len(set(expected)) == 5
     assert planes(name, workers=4) == expected

@@ -1,4 +1,4 @@
-"""MPEG-2 of random syntax through VLD mode and the VA driver's kernels (spec/70 7, T20).
+"""MPEG-2 of random syntax through VLD mode and the VA driver's kernels.
 
 What VFE tells threads equals what the writer of the stream knows; pictures equal the closed form of the kernels in
 every sample; and the streams are what we say they are, because ffmpeg makes the same of them as a model of the standard
@@ -104,7 +104,7 @@ def test_every_setting_of_a_picture_is_used() -> None:
 
 @pytest.mark.parametrize("rows", [220, 228, 244, 252])
 def test_what_lies_below_a_surface_is_dropped_or_spills(rows: int) -> None:
-    """Heights between multiples of 16: field pictures run into the chroma planes and what is behind (spec/70 5.8)."""
+    """Heights between multiples of 16: field pictures run into the chroma planes and what is behind."""
     stream = random_stream(f"below-{rows}", 96, 256, BELOW)
     for result in Player(96, rows).play(stream):
         assert result.wrong_threads == []

@@ -1,4 +1,4 @@
-"""The thread spawner: children, synchronized roots, fences, limits, URB entries, waits (spec/70 3.6; T26, T27, T30)."""
+"""The thread spawner: children, synchronized roots, fences, limits, URB entries, waits (G45 PRM vol. 2, 10.5)."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def test_a_parent_waits_for_notifications_of_its_children(children: int, general
     assert media.complaints() == []
 
 
-def test_a_thread_that_nobody_notifies_is_a_deadlock_with_a_place() -> None:
+def test_a_thread_that_is_never_notified_is_a_deadlock_with_an_address() -> None:
     media = Media()
     media.select()
     address = media.kernel(0, "mov(8) g2<1>UD 0UD { align1 };\n" + WAIT + END)

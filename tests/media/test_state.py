@@ -1,4 +1,4 @@
-"""The command streamer's side: pointers and when they are read, pipeline switches, contexts (spec/70 3.1)."""
+"""The command streamer's side: pointers and when they are read, pipeline switches, contexts (G45 PRM vol. 2, 10.3)."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_an_extended_pointer_that_is_not_enabled_is_ignored() -> None:
 
 
 def test_a_fence_of_the_media_units_leaves_the_others_alone() -> None:
-    """The VA driver's, 0x60003001 (spec/70 5.2)."""
+    """0x60003001, as the VA driver sends it."""
     media = generic()
     media.command("URB_FENCE", **{f"{unit}_urb_reallocation_request": True for unit in ("vs", "gs", "clip", "sf")},
                   vs_fence=10, gs_fence=20, clip_fence=30, sf_fence=40)

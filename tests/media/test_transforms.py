@@ -1,4 +1,4 @@
-"""AVC-IT, AVC-MC and VC1-IT: payloads, transforms, smoothing (spec/70 2.8, 2.10, 3.5; T28, T29)."""
+"""AVC-IT, AVC-MC and VC1-IT: payloads, transforms, smoothing (G45 PRM vol. 2, 10.7.3)."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def smooth(x: list[int], even: bool) -> list[int]:
             x[0] + x[1] + 7 * x[2] - x[3] + r0 >> 3, x[0] + 7 * x[3] + r1 >> 3]
 
 
-def test_the_smoothing_example_of_the_digest() -> None:
+def test_smoothing_of_one_edge() -> None:
     assert smooth([10, 20, 60, 70], True) == [18, 32, 48, 62]
     assert smooth([10, 20, 60, 70], False) == [17, 33, 47, 63]
 
@@ -295,7 +295,7 @@ def test_macroblocks_that_are_not_beside_each_other_share_no_edge() -> None:
 # --- what VFE keeps to itself ---
 
 def test_a_thread_does_not_see_what_vfe_consumed() -> None:
-    """spec/70 2.10: bits 22:16 and 4 of dword 0, the quantisers, the scales; a derived pattern instead."""
+    """Bits 22:16 and 4 of dword 0, the quantisers, the scales; a derived pattern instead."""
     media = machine(VfeMode.AVC_IT)
     luma, chroma = [unit(0, 64, True)] * 4, [unit(0, 64, True)]
     rows = run(media, "MEDIA_INLINE_AVC_IT", unit(0, 1, True) + b"".join([*luma, *chroma]), intra_mb_flag=True,
@@ -321,7 +321,7 @@ def test_the_scoreboard_of_a_later_part_is_ignored() -> None:
 
 @pytest.mark.parametrize(("control", "expected"), [(0, (0, 1, 2)), (1, (0, 0, 0)), (2, (70, 71, 72))])
 def test_the_debug_counter_starts_at_the_id_of_the_state(control: int, expected: tuple[int, ...]) -> None:
-    """spec/70 3.7: in these modes VFE_STATE_EX has the object id."""
+    """In these modes VFE_STATE_EX has the object id."""
     media = Media(mode=VfeMode.AVC_MC, extended={"object_id": 70} | MC_STATE, extended_vfe_state_present=True,
                   debug_counter_control=control)
     media.select()
@@ -333,7 +333,7 @@ def test_the_debug_counter_starts_at_the_id_of_the_state(control: int, expected:
 
 
 def test_an_intra_macroblock_of_vc1_has_all_its_blocks() -> None:
-    """One coefficient each, which may be 0 (spec/70 2.8)."""
+    """One coefficient each, which may be 0."""
     media = machine(VfeMode.VC1_IT)
     coded = {f"coded_block_{name}": True for name in ("y0", "y1", "y2", "y3", "cb", "cr")}
     rows = run(media, "MEDIA_INLINE_VC1_IT", unit(0, 0, True) * 6, intra_macroblock=True, **coded)

@@ -1,4 +1,4 @@
-"""VLD mode with the examples T1 to T7 of spec/70: slices in, thread payloads out."""
+"""VLD mode: slices in, thread payloads out (G45 PRM vol. 2, 10.4.2.3)."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_concealment_vectors_are_parsed_and_not_delivered() -> None:
     assert coefficients(thread)[0] == {0: 5, 1: 1}
 
 
-def test_dc_starts_anew_after_other_macroblocks() -> None:
+def test_dc_prediction_restarts_after_other_macroblocks() -> None:
     media = vld(picture_coding_type=2)
     intra = "00011" + INTRA_BITS[1:47]
     media.slice(packed("1" + intra), q=4)
@@ -269,7 +269,7 @@ def test_codes_are_complete_and_none_begins_another() -> None:
 @pytest.mark.parametrize(("structure", "tff", "expected"), [
     (1, False, 1), (2, False, 0), (1, True, 0), (2, True, 1), (3, False, 0), (3, True, 0)])
 def test_the_second_field_is_named_by_the_bit_as_it_is(structure: int, tff: bool, expected: int) -> None:
-    """spec/70 3.4.6: of P pictures alone."""
+    """Only in P pictures."""
     for coding_type, backward in ((2, 0), (3, 1)):
         media = vld(picture_coding_type=coding_type, picture_structure=structure, top_field_first=tff)
         motion = "" if structure == 3 else "01 0"  # from the field, its parity

@@ -1,4 +1,4 @@
-"""Batches like those of XvMC, which decodes MPEG-2 in generic mode: the host has done the transform (spec/70 5.10).
+"""Batches like those of XvMC, which decodes MPEG-2 in generic mode: the host has done the transform.
 
 The kernel is ours: residual to samples, as for an intra macroblock.  965G's reads the residual from a buffer by OWord
 blocks; on later parts it comes with the thread.

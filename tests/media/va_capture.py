@@ -1,4 +1,4 @@
-"""Captures of the VA driver decoding MPEG-2, next to the model of its kernels (spec/70 5.2, 5.5)."""
+"""Captures of the VA driver decoding MPEG-2, next to the model of its kernels."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def differences(ones: Planes, others: Planes) -> list[int]:
 
 
 class State:
-    """What the batch of one picture points to."""
+    """The memory that the batch of one picture points to."""
 
     def __init__(self, device: Device, batch: int) -> None:
         self.device = device

@@ -1,4 +1,4 @@
-"""Plays coded pictures on a device as the VA driver would, with the driver's own kernels (spec/70 5.2 to 5.5).
+"""Plays coded pictures on a device as the VA driver would, with the driver's own kernels.
 
 Kernels, their descriptors and constants come from a capture; everything else is written here.
 """
@@ -29,7 +29,7 @@ from .va_capture import State, differences, wrong_threads
 
 VFE, EXTENDED, STATES, BATCH, SLICES, FRAMES = 0x3000000, 0x3001000, 0x3002000, 0x3100000, 0x3200000, 0x4000000
 ROOM = 0x200000  # for a frame
-# Descriptor of each macroblock index (spec/70 5.3).
+# Descriptor of each macroblock index.
 FRAME_KERNELS = (0, 1, 4, 6, 2, 5, 3, 6) * 2
 FIELD_KERNELS = (8, 9, 10, 13, 11, 12, 13, 14, *([0] * 8))
 WHOLE = (3, 10, 11)  # binding table entries of a field picture's frame

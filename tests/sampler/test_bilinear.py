@@ -1,4 +1,4 @@
-"""The fixed-point way of bilinear lookups has the bits of the general one (spec/50 3.6 to 3.13)."""
+"""The fixed-point fast path of bilinear lookups returns the bits of the general path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From coordinates to texels: wrapping, rounding, weights, arrays (spec/50 3.3, 3.6, 3.7, 8.3)."""
+"""From coordinates to texels: wrapping, rounding, weights, arrays (965 PRM vol. 4, 4.1 and 4.2.4)."""
 
 from __future__ import annotations
 

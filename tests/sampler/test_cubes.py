@@ -1,4 +1,4 @@
-"""Cube maps: faces, edges, corners, gradients (spec/50 3.3, 3.7, 8.5)."""
+"""Cube maps: faces, edges, corners, gradients (965 PRM vol. 4, 4.1 and 4.2.4)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cube(size: int = 1, levels: int = 1, *, face: int = 1, level: int = 0, **fie
 
 
 def coordinates(size: int, face: int, i: float, j: float) -> tuple[float, float, float]:
-    """The direction through the point (i, j), in texels, of a face: the inverse of the table in spec/50 3.3."""
+    """The direction through the point (i, j), in texels, of a face: the inverse of the table of major axes."""
     s, t = 2 * i / size - 1, 2 * j / size - 1
     return [(1, -t, -s), (-1, -t, s), (s, 1, t), (s, -1, -t), (s, -t, 1), (-s, -t, -1)][face]
 

@@ -1,4 +1,4 @@
-"""Filters: sums, mixed levels, anisotropy, MONO8, shadow compares, chroma keys (spec/50 3.11 to 3.14, 3.20, 8.5)."""
+"""Filters: sums, mixed levels, anisotropy, MONO8, shadow compares, chroma keys (965 PRM vol. 4, 4.2 to 4.4)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.sampler.texturing import Texturing
 
 
 def weighted(texels: np.ndarray, x: float, y: float, bits: int = 8) -> np.float32:
-    """The four texels around (x, y) in texel units, in double precision, rounded once (spec/50 3.13)."""
+    """The four texels around (x, y) in texel units, in double precision, rounded once."""
     one = 1 << bits
     fx, fy = int(np.floor(x * one)), int(np.floor(y * one))
     i, j, wx, wy = fx >> bits, fy >> bits, fx & (one - 1), fy & (one - 1)
@@ -98,7 +98,7 @@ def test_depth_of_24_bits_is_filtered() -> None:
 
 @pytest.mark.parametrize(("beta", "color"), [(21, (173, 85, 0)), (22, (165, 89, 0))])
 def test_levels_are_mixed_in_64ths(beta: int, color: tuple[int, int, int]) -> None:
-    """spec/50 4.4: what a 565 frame buffer shows between red and green."""
+    """A measurement of G41: what a 565 frame buffer shows between red and green."""
     t = Texturing()
     t.surface(F.R8G8B8A8_UNORM, 8, 8, levels=2)
     t.texels(np.full((8, 8, 4), [255, 0, 0, 255], np.uint8))
@@ -133,7 +133,7 @@ def row_response(ratio: float, most: int) -> list[float]:
 
 
 def test_a_ratio_of_3_is_four_samples_of_which_the_outer_two_count_half() -> None:
-    """spec/50 8.5: 4 ways at +-0.5, +-1.5 texel, weights 1/6 1/3 1/3 1/6; u = 0.5 lies between texels 31 and 32."""
+    """4 ways at +-0.5, +-1.5 texel, weights 1/6 1/3 1/3 1/6; u = 0.5 lies between texels 31 and 32."""
     response = row_response(3, 4)
     assert response[9:15] == pytest.approx([0, 1 / 6, 1 / 3, 1 / 3, 1 / 6, 0], abs=1e-6)
     assert sum(response) == pytest.approx(1.0)

@@ -1,4 +1,4 @@
-"""What texels become: every format, compressed blocks, YUV, palettes, sRGB (spec/50 2.3, 3.9, 3.10, 8.5)."""
+"""Values of texels: every format, compressed blocks, YUV, palettes, sRGB (965 PRM vol. 4, 4.7.2)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def srgb(c: float) -> float:
 
 
 def channel(info: FormatInfo, index: int, word: int) -> int:
-    """The 32 bits that a channel of a plain format gives, by the rules of spec/50 3.9."""
+    """The 32 bits of a channel of an uncompressed format."""
     c = info.outputs[index]
     integers = info.data_class.value != 0
     if c.type in (ChannelType.ZERO, ChannelType.ONE):
@@ -99,8 +99,8 @@ def test_the_vector_path_and_the_path_of_single_texels_agree(info: FormatInfo) -
 
 
 def test_srgb_is_the_standard_curve_applied_before_filtering(t: Texturing) -> None:
-    digest = {0: 0.0, 1: 0.00030353, 10: 0.00303527, 11: 0.00334654, 64: 0.05126946, 128: 0.21586050, 188: 0.50288646}
-    for code, value in digest.items():
+    curve = {0: 0.0, 1: 0.00030353, 10: 0.00303527, 11: 0.00334654, 64: 0.05126946, 128: 0.21586050, 188: 0.50288646}
+    for code, value in curve.items():
         red, green, blue, alpha = one(t, F.R8G8B8A8_UNORM_SRGB, bytes([code] * 4))
         assert (red, green, blue) == pytest.approx((value,) * 3, abs=2e-8)
         assert alpha == np.float32(code / 255)
@@ -124,7 +124,7 @@ def test_a_border_is_not_srgb_decoded(t: Texturing) -> None:
     (F.R8G8B8A8_SNORM, 0x7F008180, (-1.0, -1.0, 0.0, 1.0)),
     (F.R24_UNORM_X8_TYPELESS, 0xAB800000, (float(np.float32(8388608 / 16777215)), 0.0, 0.0, 1.0)),
 ])
-def test_packed_words_have_the_values_of_the_digest(t: Texturing, format: F, word: int,
+def test_packed_words_have_these_values(t: Texturing, format: F, word: int,
                                                     color: tuple[float, ...]) -> None:
     assert one(t, format, struct.pack("<I", word)) == list(color)
 

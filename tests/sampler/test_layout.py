@@ -1,4 +1,4 @@
-"""Where levels, slices and texels lie (spec/50 3.8, 8.2)."""
+"""Positions of levels, slices and texels in a surface (965 PRM vol. 4, 4.7.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ld and resinfo (spec/50 3.17, 3.18, 8.5)."""
+"""ld and resinfo (965 PRM vol. 4, 4.8.1.4)."""
 
 from __future__ import annotations
 

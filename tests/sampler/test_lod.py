@@ -1,4 +1,4 @@
-"""Levels of detail (spec/50 3.4, 8.4)."""
+"""Levels of detail (965 PRM vol. 4, 4.2.1)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def level_of(t: Texturing, length: float) -> float:
     return float(t.sample(gradient(length), 0.3, 0.0)[0, 0])
 
 
-def test_lengths_give_the_logarithms_of_the_digest() -> None:
+def test_lengths_give_their_logarithms() -> None:
     t = mipmapped(4)
     filters(t, LINEAR)
     lengths = {1.19811: 16, 1.22130: 18, 1.24540: 20, 1.27055: 21, 2.0: 64, 4.0: 128, 2.0000001: 64, 1.9999999: 64,

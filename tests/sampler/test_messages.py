@@ -1,4 +1,4 @@
-"""Descriptors, payloads, masks and write-back (spec/50 2.7 to 2.9, 8.1)."""
+"""Descriptors, payloads, masks and write-back (965 PRM vol. 4, 4.8)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_simd4x2_sample_is_written_whole_if_one_of_its_channels_is_on(t: Textu
 
 
 def test_inactive_lanes_feed_the_gradients_of_their_subspan(t: Texturing) -> None:
-    """spec/50 8.1: EMask 0x00FE, lane 0 unchanged, its subspan's level still computed from it."""
+    """EMask 0x00FE, lane 0 unchanged, its subspan's level still computed from it."""
     t.surface(F.R8_UNORM, 64, 64, levels=2)
     t.texels(np.full((64, 64), 0, np.uint8))
     t.texels(np.full((32, 32), 255, np.uint8), level=1)

@@ -1,4 +1,4 @@
-"""Any state and any message: no crash, and the same bits from every vector variant (SM-82, SM-83)."""
+"""Any state and any message: no crash, and the same bits from every vector variant."""
 
 from __future__ import annotations
 

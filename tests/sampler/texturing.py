@@ -30,7 +30,7 @@ Words = NDArray[np.uint32]
 
 
 class Texturing:
-    """Surface 1 and sampler 0.  What is not said is a 2D texture, linear memory, NEAREST, CLAMP, LOD pre-clamp."""
+    """Surface 1 and sampler 0.  The defaults are a 2D texture, linear memory, NEAREST, CLAMP, LOD pre-clamp."""
 
     def __init__(self, gen: Gen = Gen.EL, threads: int = 1, **options: Any) -> None:
         self.gen = gen

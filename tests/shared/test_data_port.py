@@ -1,4 +1,4 @@
-"""OWord block, OWord dual block and DWord scattered messages (spec/60 4.1 to 4.6, 4.9; T1, T6 to T8, T18 of its 14)."""
+"""OWord block, OWord dual block and DWord scattered messages (965 PRM vol. 4, 5.10)."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_writes_outside_are_dropped_oword_by_oword() -> None:
 
 
 def test_a_commit_leaves_its_register_alone() -> None:
-    """0x053190ff: one OWord for each of two vertices, to scratch, committed to g0 (spec/60 4.9, T6)."""
+    """0x053190ff: one OWord for each of two vertices, to scratch, committed to g0."""
     p = port()
     p.memory.write(0x400000, bytes(0x1000))
     header(p, 0, base=0x400000)
@@ -151,7 +151,7 @@ def test_a_commit_leaves_its_register_alone() -> None:
 
 
 def test_a_destination_mask_picks_the_components_written() -> None:
-    """A vertex shader stores m[i].y: ChanEn is part of the enables, also of a send with a commit (spec/40 11.2)."""
+    """A vertex shader stores m[i].y: ChanEn is part of the enables, also of a send with a commit."""
     p = port()
     p.memory.write(0x400000, bytes(0x1000))
     p.grf(0)[:] = 0, 0, 0, 0, 0, 0x400000, 0, 0
@@ -408,7 +408,7 @@ def test_any_descriptor_and_any_header_is_survived() -> None:
 
 
 def test_r0_as_a_header_shifts_the_fetch_by_what_its_third_dword_says() -> None:
-    """T20: the reason why R0.2 of vertex shader threads is zero, and what a debugger that puts 16 there would see."""
+    """The reason why R0.2 of vertex shader threads is zero, and what a debugger that puts 16 there would see."""
     for global_offset in (0, 16):
         p = port()
         p.grf(0)[:] = 0, 0, global_offset, 0, 0, 0, 0, 0

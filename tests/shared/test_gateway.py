@@ -1,4 +1,4 @@
-"""The message gateway and the thread spawner's messages (spec/60 7, 8; spec/70 2.12; example T16 of spec/60 14)."""
+"""The message gateway and the thread spawner's messages (965 PRM vol. 4, 7; G45 PRM vol. 2, 10.8)."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_thread_that_ends_closes_its_gateway_whatever_it_asks() -> None:
 
 
 def test_notification_wakes_a_waiting_thread() -> None:
-    """Thread 1 forwards to thread 0, which waits before it looks; both run the same kernel (spec/40 9.5)."""
+    """Thread 1 forwards to thread 0, which waits before it looks; both run the same kernel."""
     probe = Probe(Gen.EL)
     probe.start(2, unit=Unit.TS)
     opened = [0, 0, 0, 0, 0x55, 10 << 21, 0, 0]

@@ -1,4 +1,4 @@
-"""Extended math: special values, channels, precision (spec/60 6; T1, T10 to T12 of its 14; decisions 22 and 25)."""
+"""Extended math: special values, channels, precision (965 PRM vol. 4, 6; docs/decisions.md 22, 25)."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def flushed(bits: U32) -> U32:
 
 
 def test_reciprocals_and_roots_are_the_nearest_floats(ieee: Math) -> None:
-    """Exact arithmetic: the float next to the result on either side is no nearer (within 1 ULP, spec/60 6.3)."""
+    """Exact arithmetic: the float next to the result on either side is no nearer (within 1 ULP)."""
     x = operands(1, 2, 252)
     exact = [Fraction(float(v)) for v in x.view(np.float32)]
     half_powers: dict[int, Callable[[Fraction, Fraction], Fraction]] = {
@@ -282,7 +282,7 @@ def test_bits_do_not_depend_on_the_vectors() -> None:
 # --- channels ---
 
 def test_disabled_channels_stay() -> None:
-    """T12: send(8) with the write mask .w and channels 3 and 7."""
+    """send(8) with the write mask .w and channels 3 and 7."""
     p = Probe(Gen.EL)
     p.mrf(0)[:] = f(4.0)
     p.grf(4)[:] = 7
@@ -293,7 +293,7 @@ def test_disabled_channels_stay() -> None:
 
 
 def test_scalar_operands_stand_for_groups_of_four() -> None:
-    """decision 22: the second operand is the channel's own."""
+    """The second operand is the channel's own (docs/decisions.md 22)."""
     p = Probe(Gen.EL)
     p.mrf(0)[:] = [f(v) for v in (2, 9, 9, 9, 4, 9, 9, 9)]
     p.mrf(1)[:] = [f(v) for v in range(8)]

@@ -1,4 +1,4 @@
-"""Media block messages: edges, fields, shapes (spec/60 4.7, T9 and T18 of its 14)."""
+"""Media block messages: edges, fields, shapes (965 PRM vol. 4, 5.10.4)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_blocks_far_outside_are_all_edge() -> None:
 
 
 def test_x_is_in_bytes_on_gen45_and_in_dwords_before() -> None:
-    """decision 33"""
+    """docs/decisions.md 33"""
     assert read(positions(Gen.EL), 3, 1, 4, 1) == ["13 14 15 16"]
     assert read(positions(Gen.CTG), 5, 1, 1, 1) == ["15"]
     assert read(positions(Gen.CL), 3, 1, 4, 1) == ["10 11 12 13"]
@@ -124,7 +124,7 @@ def test_modes_of_gen45_do_not_exist_before() -> None:
 
 
 def test_an_override_sees_one_field_of_a_frame() -> None:
-    """spec/60 14: height 2, row 0 is line 1, row 5 is line 3; without the override's stride a field becomes a frame."""
+    """Height 2, row 0 is line 1, row 5 is line 3; without the override's stride a field becomes a frame."""
     assert read(positions(), 0, 0, 4, 1, flags=OVERRIDE | VLS | VLSO) == ["10 11 12 13"]
     assert read(positions(), 0, 5, 4, 1, flags=OVERRIDE | VLS | VLSO) == ["30 31 32 33"]
     p = Port()
@@ -260,7 +260,7 @@ def test_surfaces_that_have_no_blocks_are_reported() -> None:
 
 
 def test_a_block_beyond_memory_reads_as_zero() -> None:
-    """MPEG-2's states call the width four times too large: reads run past the last plane (spec/60 Q-08)."""
+    """MPEG-2's states call the width four times too large: reads run past the last plane (docs/decisions.md 23)."""
     p = Port()
     p.image(bytes([7] * 0x1000), 1024, 16, 4096)
     assert read(p, 0, 0, 4, 2) == ["07 07 07 07", "00 00 00 00"]

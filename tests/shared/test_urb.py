@@ -1,4 +1,4 @@
-"""URB_WRITE: where rows go, what the owner of the thread hears (spec/60 5, examples T2 to T5 of spec/60 14)."""
+"""URB_WRITE: destinations of rows, notifications of the owner of the thread (965 PRM vol. 4, 8.4)."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_complete_tells_the_owner_with_the_header() -> None:
 
 
 def test_a_thread_may_allocate_into_the_register_that_holds_its_header() -> None:
-    """spec/60 14, T5: CLIP's R0 becomes the handle, the other dwords zero; its next header still counts as its own."""
+    """CLIP's R0 becomes the handle, the other dwords zero; its next header still counts as its own."""
     probe = started(Unit.CLIP)
     probe.listen(handle=0x00090004)
     probe.mrf(0)[:] = probe.grf(0)[:] = 2, 0, 0x21, 0, 0, 0xAB, 0x1234, 0x5678
