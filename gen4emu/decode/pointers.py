@@ -40,7 +40,9 @@ from gen4emu.hw.formats import Channel, ChannelType, FormatInfo, format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, View
 from gen4emu.hw.media import extended_state
+from gen4emu.hw.surface import BINDING_TABLE_STATE
 
+_ENTRY = BINDING_TABLE_STATE.field("surface_state_pointer", Gen.EL)
 _BODIES_KEPT = 16384
 _ROWS = 1 << 12  # plus the size of memory: bounds rows that are shown repeatedly
 _STATE_BUDGET = 1 << 18  # nodes per submission: hostile base address changes must not multiply the output
@@ -375,14 +377,14 @@ class PointerFollower:
     def _entry(self, block: Block, word: int) -> int:
         for f in follow_of(block, self.gen).fields:
             return int(f.decode(f.extract((word,))))
-        return word & ~31
+        return int(_ENTRY.decode(_ENTRY.extract((word,))))
 
     def _plausible_entries(self, address: int) -> int:
         """The number of entries up to the first that is zero, unaligned or unmapped, if unit and kernel give none."""
         data = words_of(self.peek.available(address, 4 * MAX_BINDING_TABLE))
         for i, word in enumerate(data):
             where = self.context.absolute("surface_state", word)
-            if not word or word & 31 or self.peek.page(where >> 12) is None:
+            if not word or word & ~_ENTRY.mask_in(0) or self.peek.page(where >> 12) is None:
                 return i
         return len(data)
 

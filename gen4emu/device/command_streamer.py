@@ -536,11 +536,8 @@ _PS_DEPTH_COUNT = int(Counter.PS_DEPTH)
 
 
 def _bits(block: Block, name: str, dword: int) -> int:
-    """The mask of a field in the dword where the handlers of frequent commands expect it."""
-    field = block.field(name, Gen.CTG)
-    if field.dword != dword or field.hi >= 32:
-        raise ValueError(f"{block.name}: {name} is not in dword {dword}")
-    return field.mask << field.lo
+    """The mask of a field, for the handlers of frequent commands."""
+    return block.field(name, Gen.CTG).mask_in(dword)
 
 
 _NOOP_WRITES = _bits(mi.MI_NOOP, "identification_write_enable", 0)

@@ -1,4 +1,4 @@
-"""The state of a hardware context, and the commands that only change it (spec/05 3.2, spec/10 3.1).
+"""The state of a hardware context, and the commands that only change it.
 
 The state itself is `struct g4_state` of the C core: pointers resolved when their command arrives, other commands kept
 whole for the core to unpack when a draw needs them.  A context is saved by copying the struct.
@@ -16,6 +16,7 @@ from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.fields import Field
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Command
+from gen4emu.hw.pipeline import VERTEX_BUFFER_STATE
 
 CURBE_ROWS = 64  # 32 units of 64 bytes
 _U32 = 0xFFFFFFFF
@@ -65,7 +66,7 @@ class ContextState:
         ffi.memmove(self.raw, saved, len(saved))
 
     def reset(self) -> None:
-        """The state of a new context (spec/05 3.3)."""
+        """Set the state of a new context."""
         ffi.memmove(self.raw, bytes(ffi.sizeof("struct g4_state")), ffi.sizeof("struct g4_state"))
 
     # --- commands --------------------------------------------------------------------------------------------------
@@ -89,12 +90,12 @@ class ContextState:
         self.raw.vf_statistics = _VF_ENABLE.extract(words)
 
     def _state_base_address(self, words: Words) -> None:
-        for dword, member in enumerate(_BASES, 1):
-            if words[dword] & 1:
-                setattr(self.raw, member, words[dword] & 0xFFFFF000)
+        for dword, modify, address, member in _BASES:
+            if words[dword] & modify:
+                setattr(self.raw, member, words[dword] & address)
 
     def _state_sip(self, words: Words) -> None:
-        self.raw.system_instruction_pointer = self.raw.general_state_base + words[1] & _U32 & ~15
+        self.raw.system_instruction_pointer = self.raw.general_state_base + (words[1] & _SIP) & _U32
 
     def _urb_fence(self, words: Words) -> None:
         for i, (request, fence) in enumerate(_FENCES):
@@ -107,13 +108,13 @@ class ContextState:
         self.raw.curbe_rows = 0  # the constants are invalid until the next CONSTANT_BUFFER
 
     def _constant_buffer(self, words: Words) -> None:
-        """Copies now: what happens to the buffer later must not change what follows (CM-14)."""
+        """Copy the constants now: later writes to the buffer must not change the draws that follow."""
         if not words[0] & _CONSTANTS_VALID:
             self.raw.curbe_rows = 0
             return
         base = 0 if self.constants_absolute else self.raw.general_state_base
         rows = min(2 * ((words[1] & _CONSTANTS_LENGTH) + 1), CURBE_ROWS)
-        address = base + (words[1] & ~63) & _U32
+        address = base + (words[1] & _CONSTANTS_ADDRESS) & _U32
         if not lib.g4_mem_peek(self.memory.handle, address, self._curbe, 32 * rows):
             data = self.memory.read(address, 32 * rows, Missing.ZERO, Unit.CS)
             ffi.memmove(self._curbe, data, len(data))
@@ -121,23 +122,23 @@ class ContextState:
 
     def _pipelined_pointers(self, words: Words) -> None:
         raw, base = self.raw, self.raw.general_state_base
-        raw.vs_state = base + (words[1] & ~31) & _U32
-        raw.gs_state = base + (words[2] & ~31) & _U32
-        raw.gs_enable = words[2] & 1
-        raw.clip_state = base + (words[3] & ~31) & _U32
-        raw.clip_enable = words[3] & 1
-        raw.sf_state = base + (words[4] & ~31) & _U32
-        raw.wm_state = base + (words[5] & ~31) & _U32
-        raw.cc_state = base + (words[6] & ~63) & _U32
+        raw.vs_state = base + (words[1] & _VS_STATE) & _U32
+        raw.gs_state = base + (words[2] & _GS_STATE) & _U32
+        raw.gs_enable = words[2] & _GS_ENABLE != 0
+        raw.clip_state = base + (words[3] & _CLIP_STATE) & _U32
+        raw.clip_enable = words[3] & _CLIP_ENABLE != 0
+        raw.sf_state = base + (words[4] & _SF_STATE) & _U32
+        raw.wm_state = base + (words[5] & _WM_STATE) & _U32
+        raw.cc_state = base + (words[6] & _CC_STATE) & _U32
 
     def _binding_table_pointers(self, words: Words) -> None:
         base = self.raw.surface_state_base
-        for i in range(5):
-            self.raw.binding_table[i] = base + (words[1 + i] & ~31) & _U32
+        for i, (dword, pointer) in enumerate(_BINDING_TABLES):
+            self.raw.binding_table[i] = base + (words[dword] & pointer) & _U32
 
     def _vertex_buffers(self, words: Words) -> None:
         for at in range(1, len(words) - 3, 4):
-            index = words[at] >> 27
+            index = _VERTEX_BUFFER_INDEX.extract(words, at)
             if index < 17:
                 ffi.memmove(self.raw.vertex_buffer[index], words[at:at + 4], 16)
                 self.raw.vertex_buffer_valid |= 1 << index
@@ -159,7 +160,7 @@ class ContextState:
         ffi.memmove(self.raw.sampler_palette1, data, len(data))
 
     def _chroma_key(self, words: Words) -> None:
-        ffi.memmove(self.raw.chroma_key[words[1] >> 30], words[2:4].tobytes(), 8)
+        ffi.memmove(self.raw.chroma_key[_CHROMA_KEY_INDEX.extract(words)], words[2:4].tobytes(), 8)
 
     def _line_stipple(self, words: Words) -> None:
         ffi.memmove(self.raw.line_stipple, words[:3], 12)
@@ -168,14 +169,14 @@ class ContextState:
             self.raw.line_stipple_position = _STIPPLE_INDEX.extract(words) * repeat + _STIPPLE_COUNTER.extract(words)
 
     def _svb_index(self, words: Words) -> None:
-        ffi.memmove(self.raw.svb_index[words[1] >> 29 & 3], words[:4], 16)
+        ffi.memmove(self.raw.svb_index[_SVB_INDEX.extract(words)], words[:4], 16)
 
     def _media_state_pointers(self, words: Words) -> None:
-        """Where VFE finds its state at the next MEDIA_OBJECT (spec/70 3.1)."""
+        """Set the addresses at which VFE finds its state at the next MEDIA_OBJECT."""
         raw, base = self.raw, self.raw.general_state_base
-        raw.vfe_state = base + (words[2] & ~31) & _U32
-        raw.vfe_extended_state = base + (words[1] & ~31) & _U32
-        raw.vfe_extended = words[1] & 1
+        raw.vfe_state = base + (words[2] & _VFE_STATE) & _U32
+        raw.vfe_extended_state = base + (words[1] & _VFE_EXTENDED_STATE) & _U32
+        raw.vfe_extended = words[1] & _VFE_EXTENDED != 0
         raw.media_pointers_new = 1
 
 
@@ -183,11 +184,9 @@ def _field(command: Command, name: str) -> Field:
     return command.field(name, Gen.CTG)
 
 
-def _in_place(command: Command, name: str, dword: int) -> int:
-    """The bits of a field in the dword where it is expected."""
-    field = _field(command, name)
-    assert field.dword == dword and field.hi < 32
-    return field.mask << field.lo
+def _bits(command: Command, name: str, dword: int) -> int:
+    """The mask of a field, for commands that come with nearly every draw."""
+    return _field(command, name).mask_in(dword)
 
 
 # Commands that are kept whole: name, member of struct g4_state.
@@ -197,8 +196,15 @@ _VERBATIM = (
     ("3DSTATE_POLY_STIPPLE_PATTERN", "poly_stipple"), ("3DSTATE_GLOBAL_DEPTH_OFFSET_CLAMP", "depth_offset_clamp"),
     ("3DSTATE_AA_LINE_PARAMETERS", "aa_line"),
 )
-_BASES = ("general_state_base", "surface_state_base", "indirect_object_base", "general_state_bound",
-          "indirect_object_bound")
+_BASES = tuple(
+    (dword, _bits(common.STATE_BASE_ADDRESS, f"{name}_modify_enable", dword),
+     _bits(common.STATE_BASE_ADDRESS, name, dword), member)
+    for dword, (name, member) in enumerate((
+        ("general_state_base_address", "general_state_base"), ("surface_state_base_address", "surface_state_base"),
+        ("indirect_object_base_address", "indirect_object_base"),
+        ("general_state_access_upper_bound", "general_state_bound"),
+        ("indirect_object_access_upper_bound", "indirect_object_bound")), 1))
+_SIP = _bits(common.STATE_SIP, "system_instruction_pointer", 1)
 _PIPELINE = _field(common.PIPELINE_SELECT_GEN45, "pipeline_selection")
 _VF_ENABLE = _field(common.VF_STATISTICS_GEN45, "statistics_enable")
 _FENCES = tuple(
@@ -206,8 +212,24 @@ _FENCES = tuple(
     for unit in ("vs", "gs", "clip", "sf", "vfe", "cs"))
 _CS_SIZE = _field(common.CS_URB_STATE, "urb_entry_allocation_size")
 _CS_ENTRIES = _field(common.CS_URB_STATE, "number_of_urb_entries")
-_CONSTANTS_VALID = _in_place(common.CONSTANT_BUFFER, "valid", 0)  # of a command that comes with nearly every draw
-_CONSTANTS_LENGTH = _in_place(common.CONSTANT_BUFFER, "buffer_length", 1)
+_CONSTANTS_VALID = _bits(common.CONSTANT_BUFFER, "valid", 0)
+_CONSTANTS_ADDRESS = _bits(common.CONSTANT_BUFFER, "buffer_starting_address", 1)
+_CONSTANTS_LENGTH = _bits(common.CONSTANT_BUFFER, "buffer_length", 1)
+_UNITS = command_named("3DSTATE_PIPELINED_POINTERS", Gen.CTG)
+_VS_STATE, _GS_STATE, _CLIP_STATE, _SF_STATE, _WM_STATE, _CC_STATE = (
+    _bits(_UNITS, f"pointer_to_{unit}_state", dword)
+    for dword, unit in enumerate(("vs", "gs", "clip", "sf", "wm", "color_calc"), 1))
+_GS_ENABLE, _CLIP_ENABLE = _bits(_UNITS, "gs_enable", 2), _bits(_UNITS, "clip_enable", 3)
+_TABLES = command_named("3DSTATE_BINDING_TABLE_POINTERS", Gen.CTG)
+_BINDING_TABLES = tuple((dword, _bits(_TABLES, f"pointer_to_{unit}_binding_table", dword))
+                        for dword, unit in enumerate(("vs", "gs", "clip", "sf", "ps"), 1))
+_VERTEX_BUFFER_INDEX = VERTEX_BUFFER_STATE.field("vertex_buffer_index", Gen.CTG)
+_CHROMA_KEY_INDEX = _field(command_named("3DSTATE_CHROMA_KEY", Gen.CTG), "chroma_key_table_index")
+_SVB_INDEX = _field(command_named("3DSTATE_GS_SVB_INDEX", Gen.CTG), "index_number")
+_MEDIA = command_named("MEDIA_STATE_POINTERS", Gen.CTG)
+_VFE_STATE = _bits(_MEDIA, "pointer_to_vfe_state", 2)
+_VFE_EXTENDED_STATE = _bits(_MEDIA, "extended_state_pointer", 1)
+_VFE_EXTENDED = _bits(_MEDIA, "extended_vfe_state_enable", 1)
 _STIPPLE = command_named("3DSTATE_LINE_STIPPLE", Gen.CTG)
 _STIPPLE_MODIFY = _field(_STIPPLE, "modify_enable")
 _STIPPLE_REPEAT = _field(_STIPPLE, "line_stipple_repeat_count")

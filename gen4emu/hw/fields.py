@@ -66,6 +66,12 @@ class Field:
         """The mask of the raw value, not shifted to its position."""
         return (1 << self.width) - 1
 
+    def mask_in(self, dword: int) -> int:
+        """The mask in a dword, for code that expects the field there: it is an error if the field is elsewhere."""
+        if self.dword != dword or self.hi >= 32:
+            raise ValueError(f"{self.name} is not in dword {dword}")
+        return self.mask << self.lo
+
     @property
     def last_dword(self) -> int:
         return self.dword + self.hi // 32
