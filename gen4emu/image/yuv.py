@@ -1,4 +1,4 @@
-"""Decoded video: the planes of a picture, and what an eye sees of them (spec/70 5.5, 5.8).
+"""Decoded video: the planes of a picture, and their conversion to RGB (docs/decisions.md 79).
 
 Planes are 8 bits, chroma has half the size; colours are BT.601 with limited range, as MPEG-2 at these sizes means them.
 """

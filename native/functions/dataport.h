@@ -38,7 +38,7 @@ struct g4_dataport_message {
     bool may_end_thread;
 };
 
-/* What a model's data port function understands, by message type. */
+/* The messages of a data port function of a model, by message type. */
 struct g4_dataport_messages {
     struct g4_dataport_message type[G4_DATAPORT_TYPES];
 };

@@ -1,4 +1,4 @@
-"""Bad messages: records and what becomes of who sent them (spec/60 3.4, 9.3; SH-140, SH-141), and attention (D12)."""
+"""Bad messages: error records, the policies for their senders, and attention (965 PRM vol. 4, 3.4 and 3.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pixels: who drew them, what became of every fragment, and where each comes from (spec/60 9.4 D2, D8, T21)."""
+"""The history of a pixel: the draws that reached it, the fate of every fragment, and its origin."""
 
 from __future__ import annotations
 

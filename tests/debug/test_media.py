@@ -50,7 +50,7 @@ def test_a_thread_that_waits_for_the_host_is_seen_and_released_through_registers
     attention, data, clear = (r.offset(f"EU_ATT{name}") for name in ("", "_DATA", "_CLR"))
     media.memory.write(0x10000, media.commands + b"\0\0\0\x05")
     with pytest.raises(Exception, match="wait for each other"):
-        media.device.run_batch(0x10000)  # nobody answers
+        media.device.run_batch(0x10000)  # there is no answer
     media.device.reset()
     seen: list[tuple[int, int]] = []
 

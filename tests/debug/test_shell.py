@@ -1,4 +1,4 @@
-"""The debugger's commands on captures and small scenes (spec/60 9.4 D2 to D8, D15 to D18)."""
+"""The commands of the debugger, on captures and small scenes."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_without_a_count_the_first_occurrence_is_trapped_and_then_no_more(scene:
     assert returned(scene, "WIZ", 2) == 0
     scene.draw(triangle())
     assert returned(scene, "WIZ", 2) == 0
-    assert not scene.device.observer.attached  # nobody waits for anything
+    assert not scene.device.observer.attached  # no subscriber is left
     scene.run(load(scene, WIZ_CTL=1))  # the bit cleared
     scene.draw(triangle())
     assert returned(scene, "WIZ", 2) == 3

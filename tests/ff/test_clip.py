@@ -1,4 +1,4 @@
-"""The clipper's decisions, with the table of spec/20 8."""
+"""The decisions of the clipper, for every row of its table of modes."""
 
 from __future__ import annotations
 

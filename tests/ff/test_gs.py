@@ -1,4 +1,4 @@
-"""The geometry shader stage: how objects are staged and what threads put out (spec/10 3.6, 7)."""
+"""The geometry shader stage: the objects in its payloads, and the vertices that its threads emit."""
 
 from __future__ import annotations
 

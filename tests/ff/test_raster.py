@@ -1,4 +1,4 @@
-"""Inclusion rules of triangles, rectangles, points and lines: the tables of spec/20 4.3, 4.4 and spec/30 7."""
+"""Inclusion rules of triangles, rectangles, points and lines (G45 PRM vol. 2, "Strips and Fans Unit")."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_two_halves_of_a_square_light_all_its_pixels_once() -> None:
 
 
 def inside(corners: list[tuple[int, int]]) -> set[tuple[int, int]]:
-    """spec/20 4.3 in exact integers, for 64x64 pixels."""
+    """The inclusion rule in exact integers, for 64x64 pixels."""
     (x0, y0), (x1, y1), (x2, y2) = corners
     det = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
     if det == 0:
@@ -284,14 +284,14 @@ def smooth(gen: Gen = Gen.EL, *, width: float = 1.5, region: int = 0, cap: int =
 
 @pytest.mark.parametrize(("y", "expected"), [(10.5, 255), (10.0, 255), (9.875, 128), (9.75, 0)])
 def test_coverage_falls_off_within_the_region_at_the_side(y: float, expected: int) -> None:
-    """spec/30 7.15: width 1.5, region 0.5; the samples of row 10 lie at distance |y - 10.5|."""
+    """Width 1.5, region 0.5; the samples of row 10 are at distance |y - 10.5|."""
     bench = smooth()
     bench.primitive([(5.5, y), (25.5, y)], T.LINELIST)
     assert bench.coverage()[10, 15] == expected
 
 
 def test_coverage_falls_off_beyond_the_ends() -> None:
-    """spec/30 7.15: end cap 1.0, u = -0.25 on the axis."""
+    """End cap 1.0, u = -0.25 on the axis."""
     bench = smooth()
     bench.primitive([(5.75, 10.5), (25.5, 10.5)], T.LINELIST)
     assert bench.coverage()[10, 5] == 191
@@ -299,7 +299,7 @@ def test_coverage_falls_off_beyond_the_ends() -> None:
 
 
 def test_slopes_of_aa_line_parameters_replace_the_regions() -> None:
-    """spec/30 7.16: the manual's own targets 148 and 54."""
+    """The values that the manual gives for its slopes: 148 and 54 (docs/decisions.md 47)."""
     parameters = {"aa_coverage_slope": 141 / 256, "aa_coverage_bias": 87 / 256,
                   "aa_coverage_endcap_slope": 255 / 256, "aa_coverage_endcap_bias": 0.0}
     bench = smooth(width=4.0, parameters=parameters)
@@ -389,7 +389,7 @@ SQUARE: list[Point] = [(0, 0), (128, 0), (0, 128)]
     (T.TRILIST, True), (T.TRISTRIP, True), (T.TRISTRIP_REVERSE, True), (T.TRIFAN, True), (T.POLYGON, True),
     (T.TRIFAN_NOSTIPPLE, False), (T.RECTLIST, False)])
 def test_the_polygon_stipple_masks_triangles_only(topology: T, masked: bool) -> None:
-    """spec/30 7.18: row 0 = 0x80000000 leaves px = 0 mod 32 on py = 0 mod 32."""
+    """Row 0 = 0x80000000 leaves the pixels with x = 0 mod 32 and y = 0 mod 32."""
     bench = Bench(wm={"polygon_stipple_enable": True}, poly_stipple=[0x80000000])
     vertices = [(64, 64), (0, 64), (0, 0)] if topology == T.RECTLIST else SQUARE
     lit = bench.lit(vertices, topology)

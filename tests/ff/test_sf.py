@@ -1,4 +1,4 @@
-"""Object setup: spec/20 4.1, 4.2, 4.5 and 8."""
+"""Object setup: positions, culling, payloads, scissor."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_point_gives_the_corners_of_its_square_and_one_vertex() -> None:
 
 
 def test_a_sprites_start_is_its_biased_corner() -> None:
-    """spec/20 8: s is (pixel - 5.5) / 4, so 0.125 at pixel 6 and 0.875 at 9."""
+    """s is (pixel - 5.5) / 4, so 0.125 at pixel 6 and 0.875 at pixel 9."""
     setup = Bench(sf={"point_width": 4.0}).one([(8, 8)], T.POINTLIST)
     assert setup.start == (5.5, 5.5)
     assert [(x - setup.start[0]) / setup.r1["dx0"] for x in (6, 9)] == [.125, .875]
@@ -105,7 +105,7 @@ CW, CCW = 0, 1
 def test_both_triangles_of_a_strip_face_the_same_way(winding: int) -> None:
     for setup in bench(front_winding=winding).primitive([A, B, C, D], T.TRISTRIP):
         assert setup is not None
-        assert setup.r1["determinant"] > 0  # spec/20 4.5: positive when clockwise after the strip's correction
+        assert setup.r1["determinant"] > 0  # positive if clockwise, after the correction for strips
         assert setup.view.back_facing == (winding == CCW)
         assert setup.r1["back_facing"] == (winding == CCW)
 
@@ -127,7 +127,7 @@ def test_cull_modes_drop_triangles(mode: str, kept: tuple[bool, bool]) -> None:
 
 
 def test_zeroed_state_culls_triangles_and_draws_rectangles() -> None:
-    """spec/20 Q15: cull mode 0 is BOTH."""
+    """Cull mode 0 is BOTH."""
     assert bench(cull_mode=0).primitive([A, B, C]) == [None]
     assert bench(cull_mode=0).lit([D, C, A], T.RECTLIST) == box(range(4), range(4))
     assert len(bench(cull_mode=0).lit([(0, 1), (4, 1)], T.LINELIST)) == 4
@@ -203,7 +203,7 @@ def test_four_bits_of_position_are_kept_as_multiples_of_16() -> None:
 
 
 def test_the_viewport_multiplies_then_adds() -> None:
-    """spec/20 8: 256x256 window."""
+    """A window of 256x256."""
     viewport = {"viewport_matrix_element_m00": 128.0, "viewport_matrix_element_m30": 128.0,
                 "viewport_matrix_element_m11": -128.0, "viewport_matrix_element_m31": 128.0,
                 "viewport_matrix_element_m22": .5, "viewport_matrix_element_m32": .5}
@@ -225,7 +225,7 @@ def test_each_object_takes_the_viewport_and_slice_of_its_leading_vertex() -> Non
 
 
 def test_the_origin_moves_vertices_and_scissor() -> None:
-    """spec/20 8: origin (10, 20), scissor 0..4."""
+    """Origin (10, 20), scissor 0 to 4."""
     rectangle = {"clipped_drawing_rectangle_x_max": 63, "clipped_drawing_rectangle_y_max": 63,
                  "drawing_rectangle_origin_x": 10, "drawing_rectangle_origin_y": 20}
     scissor = {"scissor_rectangle_x_max": 4, "scissor_rectangle_y_max": 4}

@@ -1,4 +1,4 @@
-"""Vertex fetch: conversions, indices, instances, topologies (spec/10 7)."""
+"""Vertex fetch: conversions, indices, instances, topologies."""
 
 from __future__ import annotations
 

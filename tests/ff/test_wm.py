@@ -1,4 +1,4 @@
-"""The windower: dispatch, payloads, early tests, depth, statistics (spec/30 2.7, 2.8, 3.7 to 3.9, 3.18, 7)."""
+"""The windower: dispatch, payloads, early tests, depth, statistics."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_r0_and_r1_of_an_8_pixel_thread(gen: Gen) -> None:
 
 
 def test_partly_lit_subspans_of_a_16_pixel_thread() -> None:
-    """spec/30 7.6: only UL of the subspan at (10,20) and all of (12,20): R0.0 = 0x00F100F1."""
+    """Only the upper left pixel of the subspan at (10,20) and all of (12,20): R0.0 = 0x00F100F1."""
     stipple = [0] * 32
     stipple[20], stipple[21] = (1 << 21 | 3 << 18), 3 << 18
     dump = Dump(wide=True, wm={"polygon_stipple_enable": True}, before=[
@@ -158,7 +158,7 @@ def test_source_depth_comes_first_and_takes_two_registers() -> None:
     ({}, {"pixel_shader_kill_pixel": True, "statistics_enable": True}, 0b1100, 4),
 ])
 def test_the_iz_decision_shapes_the_payload(cc: dict[str, Any], wm: dict[str, Any], flags: int, setup_at: int) -> None:
-    """spec/30 7.7; the setup data stands where the optional registers end."""
+    """Setup data follow the optional registers."""
     dump = Dump(wm=wm | {"dispatch_grf_start_register": setup_at}, cc=cc, depth_format=D24, depth_clear=0xffffff)
     r1, setup = dump.registers([1, setup_at + 3], SLOPE)
     assert r1[6] >> 27 & 15 == flags
@@ -234,7 +234,7 @@ def test_32_pixel_threads_name_eight_subspans_and_double_the_start() -> None:
 
 
 def test_contiguous_threads_are_given_a_block_and_its_masks() -> None:
-    """spec/30 2.8; the kernel builds an ordinary header to show its registers in the block's corner."""
+    """The kernel builds an ordinary header to show its registers in the corner of the block."""
     before = ["mov(1) m1.4<1>UW g0<0,1,0>UW { align1 nomask };", "mov(1) m1.5<1>UW g0.2<0,1,0>UW { align1 nomask };",
               "add(1) m1.6<1>UW g0<0,1,0>UW 0x2UW { align1 nomask };",
               "mov(1) m1.7<1>UW g0.2<0,1,0>UW { align1 nomask };",
@@ -273,7 +273,7 @@ def test_early_tests_remove_pixels_before_the_shader_runs() -> None:
 
 
 def test_depth_is_written_without_pixel_threads() -> None:
-    """WM-17: ThreadDispatchEnable = 0 is how crocus clears depth."""
+    """Crocus clears depth with ThreadDispatchEnable = 0."""
     scene = depth_scene(cc=TEST | WRITE | {"depth_test_function": "ALWAYS"}, wm={"thread_dispatch_enable": False})
     scene.draw(rectangle(0, 0, 32, 32, .5), T.RECTLIST)
     assert {z for row in scene.depths() for z in row} == {0x800000}
@@ -281,7 +281,7 @@ def test_depth_is_written_without_pixel_threads() -> None:
 
 
 def test_invocations_and_samples_are_counted() -> None:
-    """spec/30 7.20: PS_INVOCATION_COUNT counts what the early test removes too."""
+    """PS_INVOCATION_COUNT includes the pixels that the early test removes."""
     def counters(scene: Scene) -> tuple[int, int]:
         counter = scene.device.streamers[Engine.RENDER].state.raw.counter
         return int(counter[7]), int(counter[8])
@@ -297,7 +297,7 @@ def test_invocations_and_samples_are_counted() -> None:
 @pytest.mark.parametrize(("constant", "expected"), [(0.0, 0x800000), (2.0, 0x800001), (-2.0, 0x7FFFFE),
                                                     (1.0, 0x800000)])
 def test_the_constant_depth_offset_is_in_units_of_24_bits(constant: float, expected: int) -> None:
-    """spec/30 7.9; units of GL are sent doubled."""
+    """Depth offset in units of GL, which the driver doubles."""
     scene = depth_scene(cc=TEST | WRITE | {"depth_test_function": "ALWAYS"},
                         wm={"global_depth_offset_enable": True, "global_depth_offset_constant": constant})
     scene.draw([vertex(0, 0, .5), vertex(64, 0, .5), vertex(0, 64, .5)])
@@ -325,14 +325,14 @@ def offset(constant: float = 0.0, scale: float = 0.0, clamp: float = 0.0, depth_
 
 @pytest.mark.parametrize(("clamp", "expected"), [(0.0, -.0045), (-.001, -.001), (.001, -.0045)])
 def test_the_sloped_offset_and_its_clamp(clamp: float, expected: float) -> None:
-    """spec/30 7.9."""
+    """A slope of 0.0045 with a scale of -1; a clamp of 0 does not limit it."""
     assert offset(scale=-1.0, clamp=clamp).depth_offset(.0045, -.001, [.5] * 3) == single(expected)
 
 
 @pytest.mark.parametrize(("depth_format", "z", "bits"), [
     (2, .5, 0x33800001), (5, .5, 0x37800080), (1, 1.5, 0x34000000), (1, .5, 0x33800000), (0, .75, 0x33800000)])
 def test_the_unit_depends_on_the_depth_format(depth_format: int, z: float, bits: int) -> None:
-    """spec/30 3.7: r of UNORM formats, 2^(exponent - 23) of floats."""
+    """The smallest step: a constant for UNORM formats, 2^(exponent - 23) for floats."""
     assert offset(1.0, depth_format=depth_format).depth_offset(0, 0, [-z, 0.0, z / 4]) == f32(bits)
 
 

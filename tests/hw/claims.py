@@ -41,7 +41,7 @@ def misclaimed(layout: Block, gen: Gen) -> list[str]:
                 for bit in range(32):
                     owners.setdefault((dword, bit), []).append(a.name)
         expected = set(product(range(size), range(32)))
-        wrong += [f"dword {d} bit {b}: nobody" for d, b in sorted(expected - owners.keys())]
+        wrong += [f"dword {d} bit {b}: unclaimed" for d, b in sorted(expected - owners.keys())]
         wrong += [f"dword {d} bit {b}: {', '.join(names)}" for (d, b), names in sorted(owners.items())
                   if len(names) > 1 or (d, b) not in expected]
     return wrong

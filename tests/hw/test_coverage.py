@@ -46,7 +46,7 @@ def _wrong(*fields: Uint | Bool | Mbz | Array) -> list[str]:
 
 
 def test_a_gap_is_noticed() -> None:
-    assert _wrong(Uint("a", 0, 31, 1)) == ["dword 0 bit 0: nobody"]
+    assert _wrong(Uint("a", 0, 31, 1)) == ["dword 0 bit 0: unclaimed"]
 
 
 def test_an_overlap_is_noticed() -> None:
@@ -55,7 +55,7 @@ def test_an_overlap_is_noticed() -> None:
 
 def test_a_gap_in_one_shape_of_a_union_is_noticed() -> None:
     assert _wrong(Bool("s", 0, 31), Uint("a", 0, 30, 0, when=(when("s", 1),)), Mbz(0, 30, 1, when=(when("s", 0),))) == [
-        "dword 0 bit 0: nobody"]
+        "dword 0 bit 0: unclaimed"]
 
 
 def test_a_field_beyond_the_end_is_noticed() -> None:

@@ -29,7 +29,7 @@ def what(words: list[int], gen: Gen) -> list[str]:
     return [str(c) for c in SURFACE_STATE.complaints(words, gen=gen)]
 
 
-# What crocus binds in draws on GM45: the window, a cube map, constants.
+# SURFACE_STATEs that crocus binds in draws on GM45: the window, a cube map, constants.
 WINDOW = hexes("2300203f 00113000 07f83fc0 00001ffa 00000000 00000000")
 CUBE = hexes("631c003f 00397000 01f80fc0 00000ffa 00000000 00000000")
 CONSTANTS = hexes("80000000 00154040 000003c0 00000000 00000000 00000000")

@@ -1,4 +1,4 @@
-"""Texels of formats as arrays (spec/50 2.3)."""
+"""Texels of every format as arrays."""
 
 from __future__ import annotations
 

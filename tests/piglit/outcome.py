@@ -18,7 +18,7 @@ GOOD = ("pass", "skip", "warn")
 _REPORT = re.compile(r"PIGLIT: *(\{.*\})")
 _SKIPPED = 77
 _KEPT = 2000  # characters of what a test printed
-# What drivers and our own shim say when something is not as it should be.
+# Messages of drivers and of the shim that report a problem.
 _WARNING = re.compile(r"crocus|i915|intel_do_flush|libdrm|drmIoctl|gen4emu|MESA-LOADER|execbuf|GPU hang|"
                       r"mesa: (warning|error|info)|INTEL-MESA|libEGL warning", re.IGNORECASE)
 

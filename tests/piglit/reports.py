@@ -66,6 +66,6 @@ class Reports:
         self._thread.join()
 
     def rest(self) -> list[str]:
-        """What was said of programs that nobody asked about, such as tests' children."""
+        """Warnings of programs that are not tests, such as children of tests."""
         with self._changed:
             return [text for texts in self._said.values() for text in texts]
