@@ -17,7 +17,7 @@ enum {
 };
 
 /* A macroblock.  The indirect data is read in order. */
-struct macroblock {
+struct avc_macroblock {
     struct g4_media *media;
     struct g4_media_root *root;
     struct g4_media_inline_avc_it mode; /* in MC mode only the dwords common to both modes */
@@ -46,7 +46,7 @@ static struct sizes sizes_of(uint32_t mv_size) {
 }
 
 /* Copies `count` dwords to rows from `row` on.  The first `rows` of them are cleared before. */
-static void place(struct macroblock *mb, uint32_t row, uint32_t rows, uint32_t count) {
+static void place(struct avc_macroblock *mb, uint32_t row, uint32_t rows, uint32_t count) {
     for (uint32_t r = row; r < row + rows && r < G4_MEDIA_ROWS; r++) {
         memset(mb->root->data[r], 0, sizeof mb->root->data[r]);
     }
@@ -56,7 +56,7 @@ static void place(struct macroblock *mb, uint32_t row, uint32_t rows, uint32_t c
 }
 
 /* Places motion vectors and weights.  Returns the row where the residual starts. */
-static uint32_t place_vectors(struct macroblock *mb) {
+static uint32_t place_vectors(struct avc_macroblock *mb) {
     const struct g4_vfe_state_ex *const more = &mb->media->vfe.more;
     const bool any = more->indirect_sub_field_present_flag != G4_INDIRECT_SUB_FIELD_PRESENT_NO_MV;
     const bool weights = more->indirect_sub_field_present_flag == G4_INDIRECT_SUB_FIELD_PRESENT_MV_AND_WO;
@@ -75,14 +75,14 @@ static uint32_t place_vectors(struct macroblock *mb) {
 }
 
 /* Finds the residual in the indirect data. */
-static void find_residual(struct macroblock *mb) {
+static void find_residual(struct avc_macroblock *mb) {
     const struct g4_vfe_state_ex *const more = &mb->media->vfe.more;
     mb->next = more->residual_data_fixed_source_offset_flag ? more->residual_data_source_offset : (mb->next + 7) & ~7u;
 }
 
 /* ---- AVC-IT: coefficients ---- */
 
-static bool take_units(struct macroblock *mb, int16_t *block, unsigned columns, unsigned size, size_t stride) {
+static bool take_units(struct avc_macroblock *mb, int16_t *block, unsigned columns, unsigned size, size_t stride) {
     bool any = false;
     while (mb->next < mb->end) {
         const uint32_t dword = g4_media_dword(mb->media, mb->next++);
@@ -107,7 +107,7 @@ static int16_t *quarter(int16_t *block, unsigned sub) {
 }
 
 /* Transforms four 4x4 blocks, whose coded bits are `coded` from bit 3 down; `dc` overrides their first coefficients. */
-static void quarters(struct macroblock *mb, unsigned b, uint32_t coded, const int16_t *dc) {
+static void quarters(struct avc_macroblock *mb, unsigned b, uint32_t coded, const int16_t *dc) {
     for (unsigned sub = 0; sub < 4; sub++) {
         int16_t *const block = quarter(mb->block[b], sub);
         const bool present = coded >> (3 - sub) & 1;
@@ -126,7 +126,7 @@ static void quarters(struct macroblock *mb, unsigned b, uint32_t coded, const in
     }
 }
 
-static void luma(struct macroblock *mb) {
+static void luma(struct avc_macroblock *mb) {
     int16_t dc[16] = {0}, out[16] = {0};
     const bool has_dc = mb->mode.dc_block_coded_y_flag;
 
@@ -152,7 +152,8 @@ static void luma(struct macroblock *mb) {
     }
 }
 
-static void chroma(struct macroblock *mb, unsigned b, bool has_dc, uint32_t coded, uint32_t level_scale, uint32_t qp) {
+static void chroma(struct avc_macroblock *mb, unsigned b, bool has_dc, uint32_t coded, uint32_t level_scale,
+                   uint32_t qp) {
     int16_t dc[4] = {0}, out[4];
     if (has_dc) {
         (void)take_units(mb, dc, 4, 4, 0);
@@ -161,7 +162,7 @@ static void chroma(struct macroblock *mb, unsigned b, bool has_dc, uint32_t code
     quarters(mb, b, coded, has_dc ? out : NULL);
 }
 
-static void transform(struct macroblock *mb) {
+static void transform(struct avc_macroblock *mb) {
     const struct g4_media_inline_avc_it *const mode = &mb->mode;
     luma(mb);
     chroma(mb, 4, mode->dc_block_coded_cb_flag, mode->cbp_cb, mode->level_scale_cb, mode->qp_prime_cb);
@@ -170,12 +171,12 @@ static void transform(struct macroblock *mb) {
 
 /* ---- both ---- */
 
-static bool is_pcm(const struct macroblock *mb) {
+static bool is_pcm(const struct avc_macroblock *mb) {
     return mb->mode.intra_mb_flag && mb->mode.mb_type == I_PCM;
 }
 
 /* Copies `bytes` of each block without a transform; absent blocks stay zero. */
-static void copy_blocks(struct macroblock *mb, uint32_t present, size_t bytes) {
+static void copy_blocks(struct avc_macroblock *mb, uint32_t present, size_t bytes) {
     for (unsigned b = 0; b < BLOCKS; b++) {
         if (!(present >> (BLOCKS - 1 - b) & 1)) {
             continue;
@@ -188,7 +189,7 @@ static void copy_blocks(struct macroblock *mb, uint32_t present, size_t bytes) {
     }
 }
 
-static void put_residual(struct macroblock *mb, uint32_t row) {
+static void put_residual(struct avc_macroblock *mb, uint32_t row) {
     for (unsigned b = 0; b < BLOCKS; b++) {
         const size_t bytes = is_pcm(mb) ? PCM_BYTES : sizeof mb->block[b];
         row = g4_vfe_fill(mb->media, mb->root, row, mb->block[b], bytes);
@@ -196,7 +197,7 @@ static void put_residual(struct macroblock *mb, uint32_t row) {
 }
 
 /* Copies the inline data to the thread, without the parts that VFE consumes. */
-static void put_inline(struct macroblock *mb, const struct g4_media_command *command, bool it) {
+static void put_inline(struct avc_macroblock *mb, const struct g4_media_command *command, bool it) {
     uint32_t *const row = mb->root->data[0];
     struct g4_payload_avc_inline seen;
 
@@ -225,7 +226,7 @@ static uint32_t pattern_of(const struct g4_media_command *command, uint32_t gen)
 enum g4_status g4_vfe_avc(struct g4_media *media, const struct g4_media_command *command) {
     const uint32_t gen = g4_media_context(media)->gen;
     const bool it = media->vfe.state.vfe_mode == G4_VFE_MODE_AVC_IT;
-    struct macroblock mb = {.media = media, .end = media->indirect_length / 4};
+    struct avc_macroblock mb = {.media = media, .end = media->indirect_length / 4};
     uint32_t words[INLINE_IT] = {0};
     enum g4_status status;
 

@@ -13,11 +13,11 @@ enum {
 /* Sub-blocks of an 8x8 block by its partition code. */
 static const struct { unsigned columns, rows, count; } partition[4] = {{8, 8, 1}, {8, 4, 2}, {4, 8, 2}, {4, 4, 4}};
 
-struct code {
+struct vc1_code {
     uint32_t present, partitioning;
 };
 
-static void take_block(struct g4_media *media, uint32_t *next, struct code code, int16_t *block) {
+static void take_block(struct g4_media *media, uint32_t *next, struct vc1_code code, int16_t *block) {
     const unsigned columns = partition[code.partitioning].columns, rows = partition[code.partitioning].rows;
 
     for (unsigned sub = 0; sub < partition[code.partitioning].count; sub++) {
@@ -99,7 +99,7 @@ enum g4_status g4_vfe_vc1(struct g4_media *media, const struct g4_media_command 
     g4_media_inline_vc1_it_unpack(command->words, g4_media_context(media)->gen, &mode);
     const bool coded[BLOCKS] = {mode.coded_block_y0, mode.coded_block_y1, mode.coded_block_y2,
                                 mode.coded_block_y3, mode.coded_block_cb, mode.coded_block_cr};
-    const struct code code[BLOCKS] = {
+    const struct vc1_code code[BLOCKS] = {
         {mode.subblock_present_y0, mode.subblock_partitioning_y0},
         {mode.subblock_present_y1, mode.subblock_partitioning_y1},
         {mode.subblock_present_y2, mode.subblock_partitioning_y2},
