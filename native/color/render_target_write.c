@@ -377,11 +377,11 @@ static __attribute__((noinline, cold)) void write_watched(const struct message *
         .thread = m->thread,
         .last = m->last,
         .target = m->target,
-        .slice = m->header[1][7] >> 16 & 0x7ff,
+        .slice = g4_payload_ps_r1_render_target_array_index(m->header[1]),
         .header = {m->header[0], m->header[1]},
         .type = m->type,
         .tests_late = tests_late(m),
-        .back_facing = m->header[1][6] >> 31,
+        .back_facing = g4_payload_ps_r1_back_facing(m->header[1]),
     };
     hooks->pixel_message(hooks, &message);
     write_message(m, hooks, true);

@@ -20,7 +20,8 @@ static uint32_t descriptor_of(const struct g4_run *run, const struct g4_op *op, 
 }
 
 static bool ends_thread(const struct g4_op *op) {
-    return op->opcode == G4_OPCODE_SEND && op->src[1].kind == G4_KIND_IMM && op->descriptor >> 31;
+    return op->opcode == G4_OPCODE_SEND && op->src[1].kind == G4_KIND_IMM &&
+           g4_message_descriptor_end_of_thread(op->descriptor);
 }
 
 static bool stands_at(const struct g4_run *run, const struct g4_op *op, int t, const struct g4_debug_breakpoint *b) {

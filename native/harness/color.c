@@ -75,8 +75,8 @@ enum g4_status g4_probe_fill(struct g4_probe *probe, uint32_t descriptor, uint32
     struct g4_worker *const worker = g4_probe_worker(probe);
     const struct g4_send send = {
         .descriptor = descriptor,
-        .sfid = descriptor >> 24 & 15,
-        .mlen = descriptor >> 20 & 15,
+        .sfid = (uint8_t)g4_message_descriptor_shared_function(descriptor),
+        .mlen = (uint8_t)g4_message_descriptor_message_length(descriptor),
         .threads = 0xff,
     };
     enum g4_status status = across ? G4_OK : G4_BAD_VALUE;

@@ -161,13 +161,13 @@ enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint
                                   uint32_t dst_grf, uint32_t exec_size, const uint16_t *emask) {
     struct g4_send send = {
         .descriptor = descriptor,
-        .sfid = descriptor >> 24 & 15,
-        .mlen = descriptor >> 20 & 15,
-        .rlen = descriptor >> 16 & 15,
-        .eot = descriptor >> 31,
+        .sfid = (uint8_t)g4_message_descriptor_shared_function(descriptor),
+        .mlen = (uint8_t)g4_message_descriptor_message_length(descriptor),
+        .rlen = (uint8_t)g4_message_descriptor_response_length(descriptor),
+        .eot = g4_message_descriptor_end_of_thread(descriptor),
         .mrf = mrf & (G4_MRF_COUNT - 1),
         .threads = (uint8_t)(threads & ((1u << probe->threads) - 1)),
-        .has_dst = dst_grf < G4_GRF_COUNT && (descriptor >> 16 & 15),
+        .has_dst = dst_grf < G4_GRF_COUNT && g4_message_descriptor_response_length(descriptor),
         .dst = (uint8_t)(dst_grf & (G4_GRF_COUNT - 1)),
         .dst_stride = 1,
         .exec_size = (uint8_t)exec_size,

@@ -202,7 +202,7 @@ static void count_threads(struct g4_worker *worker, uint32_t subspans) {
         subspans -= subspans < capacity ? subspans : capacity;
         eu->instructions += instructions;
         eu->channel_ops += kernel->flat.channel_ops;
-        eu->messages[kernel->ops[kernel->count - 1].descriptor >> 24 & 15]++;
+        eu->messages[g4_message_descriptor_shared_function(kernel->ops[kernel->count - 1].descriptor)]++;
         eu->instruction_budget -= instructions < eu->instruction_budget ? instructions : eu->instruction_budget;
     }
 }
