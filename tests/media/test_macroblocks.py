@@ -99,7 +99,7 @@ def test_generic_threads_and_children_are_registers() -> None:
                      "count": 0xA0, "registers": [" ".join(["000000a1"] * 8)]}
 
 
-def test_threads_beyond_the_room_of_a_command_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_beyond_the_capacity_of_a_command_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(macroblocks, "ROOM", 3)
     media = vld(picture_coding_type=2)
     media.slice(packed(P_MACROBLOCK * 20), q=4)
