@@ -100,7 +100,7 @@ def test_generic_threads_and_children_are_registers() -> None:
 
 
 def test_threads_beyond_the_capacity_of_a_command_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(macroblocks, "ROOM", 3)
+    monkeypatch.setattr(macroblocks, "MAX_THREADS", 3)
     media = vld(picture_coding_type=2)
     media.slice(packed(P_MACROBLOCK * 20), q=4)
     media.command("MI_FLUSH")
