@@ -132,9 +132,9 @@ class ContextState:
         raw.cc_state = base + (words[6] & _CC_STATE) & _U32
 
     def _binding_table_pointers(self, words: Words) -> None:
-        base = self.raw.surface_state_base
+        base, table = self.raw.surface_state_base, self.raw.binding_table
         for i, (dword, pointer) in enumerate(_BINDING_TABLES):
-            self.raw.binding_table[i] = base + (words[dword] & pointer) & _U32
+            table[i] = base + (words[dword] & pointer) & _U32
 
     def _vertex_buffers(self, words: Words) -> None:
         for at in range(1, len(words) - 3, 4):
