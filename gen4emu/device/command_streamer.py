@@ -47,7 +47,7 @@ class Decoded:
 
 
 @dataclass(slots=True)
-class Work:
+class Progress:
     """The ring and the batch that are being executed, for the error state of a hang."""
 
     ring: bytes = b""
@@ -110,7 +110,7 @@ class CommandStreamer:
         self.state = ContextState(gen, memory)
         self.findings = Findings()
         self.position = Position(0, False)
-        self.work = Work()
+        self.progress = Progress()
         self.commands = 0
         self.interrupts = Interrupts(registers, self._write_status_page)
         self._listener: CommandListener | None = None
@@ -141,20 +141,20 @@ class CommandStreamer:
             return where if wrap is None else wrap[0] + (where - wrap[0]) % wrap[1]
 
         words = memoryview(ring + bytes(-len(ring) % 4)).cast("I")
-        work = self.work = Work(ring, address, wrap)
+        progress = self.progress = Progress(ring, address, wrap)
         batches, position = self._reader, self.position
         batches.stop()
         reader = CommandReader(self._headers[self._threads], self._fetch, _FETCH_DWORDS, position)
         position.in_batch = False
         for decoded, command in reader.ring(words, address_of):
-            work.ring_at, work.batch = 4 * reader.at, None
+            progress.ring_at, progress.batch = 4 * reader.at, None
             self.commands += 1
             if len(command) == decoded.dwords:
                 decoded.execute(command)
             else:  # the ring's contents end inside the command
                 self._handler(command[0], len(command))(command)
             if batches.target is not None:
-                work.batch = batches.target
+                progress.batch = batches.target
                 self._run_batch()
                 position.in_batch = False
             reader.headers = self._headers[self._threads]
@@ -162,7 +162,7 @@ class CommandStreamer:
 
     def run_batch(self, address: int) -> None:
         start = address & ~3
-        self.work = Work(batch=start)
+        self.progress = Progress(batch=start)
         self._non_secure = False
         self._reader.jump(start)
         self._run_batch()
@@ -321,7 +321,7 @@ class CommandStreamer:
         """Drop the running batch, as a reset of the engine does.  The context that ran has its initial state."""
         self._reader.stop()
         self.position.address, self.position.in_batch, self.position.header = 0, False, 0
-        self.work = Work()
+        self.progress = Progress()
         self.state.reset()
         if self._listener is not None:
             self._listener.reset()

@@ -60,10 +60,10 @@ def _report(device: Device, reason: str, process: str, pid: int) -> tuple[Report
     ring = _ring(streamer)
     start, size, head, tail = (read(f"{prefix}_RING_START"), 0, 0, 0)
     if ring is not None:
-        at = streamer.work.ring_address - ring.address
+        at = streamer.progress.ring_address - ring.address
         start, size = ring.address, len(ring.data)
-        head = (at + streamer.work.ring_at) % size
-        tail = (at + len(streamer.work.ring)) % size
+        head = (at + streamer.progress.ring_at) % size
+        tail = (at + len(streamer.progress.ring)) % size
         report.request_head, report.request_tail = head, tail
     report.engine_registers = [
         ("CCID", read("CCID")), ("START", start), ("HEAD", head), ("TAIL", tail),
@@ -79,28 +79,28 @@ def _report(device: Device, reason: str, process: str, pid: int) -> tuple[Report
 
 def _ring(streamer: CommandStreamer) -> Section | None:
     """The ring contents that were submitted; None for a batch without a ring."""
-    work = streamer.work
-    if not work.ring:
+    progress = streamer.progress
+    if not progress.ring:
         return None
-    if work.wrap is not None:
-        start, size = work.wrap
+    if progress.wrap is not None:
+        start, size = progress.wrap
     else:
-        start = work.ring_address & ~(PAGE_SIZE - 1)
-        used = work.ring_address - start + len(work.ring)
+        start = progress.ring_address & ~(PAGE_SIZE - 1)
+        used = progress.ring_address - start + len(progress.ring)
         size = (used // PAGE_SIZE + 1) * PAGE_SIZE  # head and tail differ
     if not 0 < size <= _RING_BYTES:
         return None
     data = bytearray(size)
-    at = work.ring_address - start
-    first = work.ring[:size - at]
+    at = progress.ring_address - start
+    first = progress.ring[:size - at]
     data[at:at + len(first)] = first
-    data[:len(work.ring) - len(first)] = work.ring[len(first):]
+    data[:len(progress.ring) - len(first)] = progress.ring[len(first):]
     return Section("ring", start, bytes(data))
 
 
 def _batch(memory: Memory, streamer: CommandStreamer) -> tuple[int, int] | None:
     """Start and end of the batch that the ring started: at most to the end of the memory that has contents there."""
-    start = streamer.work.batch
+    start = streamer.progress.batch
     if start is None:
         return None
     for address, size in memory.ranges():
