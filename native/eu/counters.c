@@ -74,7 +74,8 @@ enum g4_status g4_counted_run(struct g4_eu *eu, struct g4_gang *gang, const stru
     uint64_t messages[G4_FUNCTIONS];
 
     memcpy(messages, eu->messages, sizeof messages);
-    if (gang->dispatch->unit != G4_UNIT_TS) { /* those run in turns; the media pipeline counts them as they start */
+    if (gang->dispatch->unit !=
+        G4_UNIT_TS) { /* media threads run in turns; the media pipeline counts them when they start */
         stage->threads += (unsigned)__builtin_popcount(gang->live);
     }
     const enum g4_status status = g4_gang_run_uncounted(eu, gang, kernel);
@@ -89,7 +90,7 @@ enum g4_status g4_counted_run(struct g4_eu *eu, struct g4_gang *gang, const stru
 /* ---- sums ---- */
 
 enum {
-    SUMS = offsetof(struct g4_draw_counters, surfaces) / sizeof(uint64_t), /* members that are nothing but sums */
+    SUMS = offsetof(struct g4_draw_counters, surfaces) / sizeof(uint64_t), /* number of members that are plain sums */
 };
 
 void g4_counters_begin(struct g4_counters *counters) {
