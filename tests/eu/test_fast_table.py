@@ -12,7 +12,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 
 NATIVE = Path(__file__).parents[2] / "native"
-SOURCES = ("eu/fast/table.c", "eu/fast/prepare.c", "eu/decode_gen4.c", "models/gen4.c", "models/models.c")
+SOURCES = ("eu/fast/table.c", "eu/fast/prepare.c", "eu/decode_gen4.c")
 
 # Prints the name of each instruction's handler, or the reason why there is none.
 PROGRAM = """
@@ -33,10 +33,12 @@ int main(void) {
     uint32_t in[6]; /* generation, whether the accumulator is read later, instruction */
     while (fread(in, sizeof in, 1, stdin) == 1) {
         struct g4_op op;
-        const struct g4_model *const model = g4_model_of(in[0]);
-        g4_decode(&op, in + 2, model, 0, 16);
+        const struct g4_chip chip = {.gen = in[0]};
+        const bool is_gen4 = in[0] & G4_GEN_GEN4;
+        const struct g4_model model = {.chip = &chip, .quirks = {.cmp_converts_to_destination_type = is_gen4}};
+        g4_decode(&op, in + 2, &model, 0, 16);
         op.acc_write = op.acc_write && in[1];
-        const char *const reason = g4_fast_select(&op, &model->quirks);
+        const char *const reason = g4_fast_select(&op, &model.quirks);
         const unsigned handler = op.handler == G4_HANDLER_INDIRECT ? op.ordinary : op.handler;
         puts(reason ? reason : names[handler >> 8][handler & 255] ? names[handler >> 8][handler & 255] : "-");
     }
