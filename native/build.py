@@ -59,16 +59,18 @@ DERIVED = {"enums.h": "gen4emu.core_enums", "hw.h": "gen4emu.hw.c_header", "chip
 COMPILE = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", "-fvisibility=hidden",
            "-pthread", "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Wno-psabi"]
 LINK = ["-pthread"]
-# Names and lines for backtraces.  The full information, which most builds of Python ask for, takes a third of the time.
+# Names and lines for backtraces.  Full debugging information, the default of most Python builds, takes a third of the
+# build time.
 DEBUG = ["-g1"]
-# GCC's own choice for structs of some hundred bytes, `rep stos` and `rep movs`, takes longer to start than to do.
+# GCC copies and clears structs of some hundred bytes with `rep movs` and `rep stos`, whose start-up costs more than the
+# work itself.
 STRATEGIES = [f"-mmem{what}-strategy=vector_loop:1024:noalign,libcall:-1:noalign" for what in ("cpy", "set")]
-# -fno-wrapv: many builds of Python hand down -fwrapv, with which signed overflow would not be reported.
+# -fno-wrapv: many Python builds pass -fwrapv, which would hide signed overflow.
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-wrapv", "-fno-omit-frame-pointer",
             "-O1", "-g"]
 
-# The shim is loaded into programs that know nothing of it: it shows its hooks only, and needs libc only.  No
-# AddressSanitizer, which wants to be loaded first: valgrind looks after its memory.
+# The shim is loaded into arbitrary programs: it exports its hooks only, and needs libc only.  It is built without
+# AddressSanitizer, which must be loaded first: tests run it under valgrind instead.
 SHIM = Path("live", "libgen4emu-shim.so")
 SHIM_32 = Path("live", "libgen4emu-shim-32.so")  # for programs of 32 bits, where the compiler can make such
 SHIM_COMPILE = ["-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-strict-aliasing", "-pthread",
@@ -85,7 +87,7 @@ CALLBACKS = 'extern "Python" uint32_t gen4emu_debug_event(void *, const struct g
 
 
 def sources() -> list[Path]:
-    """Every C file of the core; a new file takes part by being there."""
+    """Every C file of the core: new files are found by themselves."""
     return sorted(p for p in NATIVE.rglob("*.c") if not NOT_THE_CORE & set(p.relative_to(NATIVE).parts))
 
 
@@ -98,7 +100,7 @@ def headers() -> list[Path]:
 
 
 def write_if_changed(path: Path, text: str) -> None:
-    """An unchanged file keeps its time."""
+    """Write a file unless it has this text already, so that its time stays."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -200,12 +202,12 @@ def jobs() -> int:
 
 
 def slowest_first(source: str) -> tuple[bool, bool]:
-    """A key for sorting: files that take ten seconds must not begin last, when the other processors have no work."""
+    """A key for sorting: the slowest files start first, so that no processor waits for them at the end."""
     return "fast" not in source, "variants" not in source and "jit" not in source
 
 
 def run_compiler(command: list[str]) -> None:
-    """Run it without output, but for warnings; the error that is raised has the command and its messages."""
+    """Run a compiler and print its warnings.  If it fails, the CompileError has the command and its messages."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
                           errors="replace", check=False)
     if done.returncode != 0:
@@ -240,7 +242,7 @@ class Compilations:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """After an error, files that have not begun are left out."""
+        """After an error, compilations that have not started are cancelled."""
         self._pool.shutdown(cancel_futures=True)
 
 
@@ -249,7 +251,7 @@ def shim_sources() -> list[Path]:
 
 
 def replace_file(built: Path, target: Path) -> None:
-    """Never write over a library that a running process has mapped."""
+    """Replace a library by renaming: a running process may have mapped the old one."""
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = target.with_suffix(".new")
     shutil.copy2(built, fresh)
@@ -257,7 +259,7 @@ def replace_file(built: Path, target: Path) -> None:
 
 
 class Shim:
-    """The library of programs of 64 bits and, where the compiler can make it, the one of 32 bits."""
+    """The libraries for programs of 64 bits and, if the compiler supports it, of 32 bits."""
 
     def __init__(self, scratch: Path, generated: Path) -> None:
         compiler = _compiler()
@@ -282,7 +284,7 @@ class Shim:
                     [*command, "-c", str(source), "-o", str(self._object(library, source))]))
 
     def finish(self, package: Path) -> None:
-        """Wait for what was started, and put the libraries into PACKAGE."""
+        """Wait for the compilations, and put the libraries into PACKAGE."""
         for started in self._objects:
             started.result()
         for library, command in self._commands.items():
@@ -317,7 +319,7 @@ def _accepts(command: list[str], source: str) -> bool:
 
 
 def _makes_32_bits(compiler: list[str]) -> bool:
-    """Whether there are a second C library and the kernel's headers for it (Debian: gcc-multilib)."""
+    """True if a C library and kernel headers for 32 bits are installed (Debian: gcc-multilib)."""
     if platform.machine() != "x86_64":
         return False
     source = "#include <errno.h>\n#include <stdlib.h>\nint x = ENOENT;\n"

@@ -41,7 +41,7 @@ def fates(found: History) -> list[Fate]:
     return [e.fate for e in found.entries if isinstance(e, Fragment)]
 
 
-# --- T21 ------------------------------------------------------------------------------------------------------------
+# --- objects and threads --------------------------------------------------------------------------------------------
 @GENS
 def test_the_second_overdraw_of_a_pixel_is_instance_2_of_the_second_primitive(gen: Gen) -> None:
     scene = Scene(gen, 16, 16)
@@ -64,7 +64,7 @@ def test_occurrences_count_over_draws_until_a_flush_resets_them() -> None:
 
 
 def test_culled_objects_have_numbers_too() -> None:
-    """965v4 3.3.8: the primitive count goes up for culled ones."""
+    """965 PRM vol. 4, 3.3.8: culled primitives are counted, too."""
     scene = Scene(Gen.CTG, 16, 16, sf={"cull_mode": "FRONT"})
     found = trap_pixel(scene.device, 1, 1)
     front = triangle()

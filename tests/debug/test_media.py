@@ -1,4 +1,4 @@
-"""Media threads under the debugger: traps by debug ID, flags, attention by registers (965v4 3.3.10, 3.5; D2, D12)."""
+"""Media threads under the debugger: traps by debug ID, flags, attention (965 PRM vol. 4, 3.3.10, 3.5)."""
 
 from __future__ import annotations
 

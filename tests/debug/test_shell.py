@@ -155,7 +155,7 @@ def test_every_message_is_traced_with_payload_and_response(capsys: Text) -> None
 
 
 def test_code_can_be_changed_while_it_runs(capsys: Text) -> None:
-    """D17: what is patched is what the thread executes next."""
+    """The thread executes the patched instruction."""
     lines = debug(capsys, FBO, "trap pixel 100 100 2", "c",
                   "patch 0x0010e5c0 'mov(8) g100<1>F 3.5F { align1 nomask };'", "disasm", "step", "regs g100 f")
     assert any(line.startswith("=> 0x0010e5c0  mov(8)") for line in lines)

@@ -122,7 +122,7 @@ def test_all_threads_leave_the_last_one_s_data(scene: Scene) -> None:
 
 
 def test_a_flagged_thread_s_urb_message_is_captured(scene: Scene) -> None:
-    """965v4 3.4.9: register n of the message of a thread whose R0 has the flag."""
+    """965 PRM vol. 4, 3.4.9: register n of the message of a thread whose R0 has the flag."""
     scene.run(load(scene, SF_STRG_VAL=1, SF_CTL=3, URB_CTL=3 << 16 | 1))
     scene.draw([*triangle(), vertex(0, 0, 0.5), vertex(16, 0, 0.5), vertex(0, 16, 0.25)])
     assert read(scene, "URB_CTL") & COMPLETE
@@ -270,7 +270,7 @@ def test_an_address_breakpoint_enters_the_system_routine_once(scene: Scene) -> N
 
 
 def test_leaving_the_status_bit_set_is_single_stepping(scene: Scene) -> None:
-    """965v4 "Single Stepping": every instruction from the breakpoint on meets it again."""
+    """965 PRM vol. 4, 3.6, "Single Stepping": every instruction after the breakpoint meets it again."""
     routine(scene, SUPPRESS, 0)
     marks = run_with_routine(scene, TD_CTL=1 << 4, ISC_L1CA_BP_ADR1=KERNELS + 0x1010 | 1)
     instructions = len(scene.pixel_kernel) // 16
