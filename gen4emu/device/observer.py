@@ -206,11 +206,11 @@ def _check(active: list[Subscription]) -> None:
     """Raise FieldError if the subscriptions exceed the capacity of the core."""
     breakpoints = [b for w in active for b in w.breakpoints]
     watched = sum(b.high - b.low + 1 for b in breakpoints if b.kind is BreakKind.WRITE)
-    for what, count, room in (("traps", sum(len(w.traps) for w in active), lib.G4_DEBUG_TRAPS),
-                              ("breakpoints", len(breakpoints), lib.G4_DEBUG_BREAKPOINTS),
-                              ("bytes to watch", watched, lib.G4_DEBUG_RANGE)):
-        if count > room:
-            raise FieldError(f"{count} {what}: there is room for {room}")
+    for what, count, capacity in (("traps", sum(len(w.traps) for w in active), lib.G4_DEBUG_TRAPS),
+                                  ("breakpoints", len(breakpoints), lib.G4_DEBUG_BREAKPOINTS),
+                                  ("bytes to watch", watched, lib.G4_DEBUG_RANGE)):
+        if count > capacity:
+            raise FieldError(f"{count} {what}: there is room for {capacity}")
 
 
 def _setup(active: list[Subscription], traps: list[tuple[Subscription, Trap]],

@@ -49,13 +49,13 @@ static bool reserve(struct g4_debug *debug) {
         return false;
     }
     if (debug->origins == debug->origin_capacity) {
-        const uint32_t room = debug->origin_capacity ? 2 * debug->origin_capacity : FIRST_SLOTS / 2;
-        struct g4_debug_origin *const more = realloc(debug->origin, room * sizeof *more);
+        const uint32_t capacity = debug->origin_capacity ? 2 * debug->origin_capacity : FIRST_SLOTS / 2;
+        struct g4_debug_origin *const more = realloc(debug->origin, capacity * sizeof *more);
         if (!more) {
             return false;
         }
         debug->origin = more;
-        debug->origin_capacity = room;
+        debug->origin_capacity = capacity;
     }
     return 2 * debug->origins < debug->slots || grow_slots(debug);
 }

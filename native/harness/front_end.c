@@ -34,7 +34,7 @@ static void view(const struct g4_object *object, struct g4_object_view *out) {
 }
 
 enum g4_status g4_device_objects(struct g4_device *device, const uint32_t *primitive, struct g4_object_view *objects,
-                                 uint32_t room, uint32_t *count, struct g4_fault *fault) {
+                                 uint32_t capacity, uint32_t *count, struct g4_fault *fault) {
     struct g4_range range[RANGES];
     struct g4_plan plan = {.range = range, .capacity = RANGES};
     struct g4_plan_cursor cursor = {0};
@@ -49,7 +49,7 @@ enum g4_status g4_device_objects(struct g4_device *device, const uint32_t *primi
             g4_arena_reset(chunk.range_arena);
             status = g4_geometry_run(device->worker[0], &device->draw_state, &range[r], &chunk);
             for (uint32_t i = 0; status == G4_OK && i < chunk.objects; i++, (*count)++) {
-                if (*count < room) {
+                if (*count < capacity) {
                     view(&chunk.object[i], &objects[*count]);
                 }
             }

@@ -89,12 +89,12 @@ class FrontEnd:
     def objects(self, topology: PrimitiveTopology, count: int, **fields: Any) -> list[Any]:
         words = command_named("3DPRIMITIVE", self.gen).pack(self.gen, **{
             "primitive_topology_type": topology, "vertex_count_per_instance": count, "instance_count": 1} | fields)
-        room = 4096
-        out, number = ffi.new("struct g4_object_view[]", room), ffi.new("uint32_t *")
-        status = harness().g4_device_objects(self.device.native, ffi.new("uint32_t[]", words), out, room, number,
+        capacity = 4096
+        out, number = ffi.new("struct g4_object_view[]", capacity), ffi.new("uint32_t *")
+        status = harness().g4_device_objects(self.device.native, ffi.new("uint32_t[]", words), out, capacity, number,
                                              ffi.new("struct g4_fault *"))
         assert status == lib.G4_OK
-        assert number[0] <= room
+        assert number[0] <= capacity
         self.keep = out
         return [out[i] for i in range(number[0])]
 
