@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.ff.bench import Bench
+from tests.harness.setup import Bench
 
 SIZE = 1024
 SECONDS = 0.5

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from gen4emu._native import ffi, lib
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.topology import PrimitiveTopology
-from tests.scene import Scene, vertex
+from tests.harness.scene import Scene, vertex
 
 COMMANDS = ("MI_NOOP", "MI_FLUSH", "PIPE_CONTROL", "3DSTATE_PIPELINED_POINTERS", "3DSTATE_BINDING_TABLE_POINTERS",
             "3DSTATE_DRAWING_RECTANGLE", "URB_FENCE", "CS_URB_STATE")

@@ -9,7 +9,7 @@ import pytest
 
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.gen import Gen
-from tests.cc.canvas import AA, Canvas, Color
+from tests.harness.canvas import AA, Canvas, Color
 from tests.harness.probe import Event
 
 

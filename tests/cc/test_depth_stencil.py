@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gen4emu.hw.gen import Gen
-from tests.cc.canvas import BACK, DEPTH, DEST_STENCIL, SOURCE_DEPTH, Canvas
+from tests.harness.canvas import BACK, DEPTH, DEST_STENCIL, SOURCE_DEPTH, Canvas
 from tests.harness.probe import Event
 
 D24, D16, D32, D32S8 = "D24_UNORM_S8_UINT", "D16_UNORM", "D32_FLOAT", "D32_FLOAT_S8X24_UINT"

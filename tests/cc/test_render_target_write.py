@@ -9,7 +9,7 @@ import pytest
 
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.gen import Gen
-from tests.cc.canvas import AA, DEST_DEPTH, DEST_STENCIL, SOURCE_DEPTH, Canvas
+from tests.harness.canvas import AA, DEST_DEPTH, DEST_STENCIL, SOURCE_DEPTH, Canvas
 from tests.harness.probe import Event, Unit
 
 ADD: dict[str, Any] = {"color_buffer_blend_enable": True, "source_blend_factor": "ONE",

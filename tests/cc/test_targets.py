@@ -12,7 +12,7 @@ import pytest
 from gen4emu.device.tiling import SurfaceLayout, Tiling
 from gen4emu.hw.formats import FORMATS, Channel, ChannelType, Encoding, FormatInfo
 from gen4emu.hw.gen import Gen
-from tests.cc.canvas import Canvas
+from tests.harness.canvas import Canvas
 from tests.harness.probe import Event
 
 TARGETS = [info for info in FORMATS if info.support.render_target and info.encoding is Encoding.PLAIN]

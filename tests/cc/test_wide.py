@@ -10,7 +10,7 @@ import pytest
 
 from gen4emu._native import lib
 from gen4emu.device.tiling import Tiling
-from tests.cc.canvas import Canvas
+from tests.harness.canvas import Canvas
 
 VARIANTS = range(lib.g4_variant_best() + 1)
 OVER: dict[str, Any] = {"color_buffer_blend_enable": True, "source_blend_factor": "SRC_ALPHA",

@@ -16,7 +16,7 @@ from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Trap
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
-from tests.scene import KERNELS, Scene, vertex
+from tests.harness.scene import KERNELS, Scene, vertex
 
 TRIANGLE = [vertex(0, 0), vertex(16, 0), vertex(0, 16)]
 NO_FUNCTION, NO_OPCODE, TOO_LONG = 0x09110000, 0x01110000, 0x01210001

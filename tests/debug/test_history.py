@@ -17,7 +17,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
 from gen4emu.trace.reader import open as open_trace
-from tests.scene import KERNELS, TARGET, Scene, vertex
+from tests.harness.scene import KERNELS, TARGET, Scene, vertex
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
 GENS = pytest.mark.parametrize("gen", [Gen.CL, Gen.CTG])

@@ -8,7 +8,7 @@ from gen4emu.core_enums import DebugAction, DebugKind, TrapKind
 from gen4emu.debugger.debugger import Debugger, Stop
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Trap
-from tests.media.machine import END, TARGETS, Media, store
+from tests.harness.media import END, TARGETS, Media, store
 
 MARK = f"mov(8) g10<1>UD 0x1234UD {{ align1 nomask }};\n{store(10, f'0x{TARGETS:x}UD')}{END}"
 WAIT = f"mov(1) cr0<1>UD 4UD {{ align1 nomask }};\nwait n1;\n{MARK}"

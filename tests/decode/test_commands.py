@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from machine import BATCH, END, Machine, commands, diagnostics, names, rules
-
 from gen4emu.decode import BatchEnd, BatchStart, Command
+from tests.harness.batch import BATCH, END, Machine, commands, diagnostics, names, rules
 
 
 def test_lengths_of_a_real_batch_consume_it_exactly() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from machine import commands, diagnostics, names, nodes, states
 
 from gen4emu import trace
 from gen4emu.decode import Document, Kernel, Note, Options, State, summarize
 from gen4emu.decode.select import at, only
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
+from tests.harness.batch import commands, diagnostics, names, nodes, states
 
 TRACES = Path(__file__).parents[2] / "traces"
 ALL = sorted(TRACES.glob("*.aub*"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz_decode import fuzz
+from tests.decode.fuzz_decode import fuzz
 
 
 def test_hostile_input_never_gets_out_of_hand() -> None:

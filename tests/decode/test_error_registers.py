@@ -6,12 +6,12 @@ import struct
 from pathlib import Path
 
 import pytest
-from machine import commands, diagnostics, names
 
 from gen4emu import trace
 from gen4emu.decode import Document, Item, Note, Options, Registers, TextRenderer
 from gen4emu.decode.error_state import meaning
 from gen4emu.hw.gen import Gen
+from tests.harness.batch import commands, diagnostics, names
 
 TRIANGLE = Path(__file__).parents[2] / "traces" / "triangle-g4x.aub.xz"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hang_dumps import BATCH, RING_AT, RING_BYTES, VARIANTS, Hang, dump
-from machine import commands, diagnostics
 
 from gen4emu import trace
 from gen4emu.decode import BatchStart, Command, Document, Item, SubmissionStart, TextRenderer
+from tests.decode.hang_dumps import BATCH, RING_AT, RING_BYTES, VARIANTS, Hang, dump
+from tests.harness.batch import commands, diagnostics
 
 DRAW = 0x00100268
 FLUSH, NOOP, START = 0x02000000, 0, 0x18800180

@@ -18,7 +18,7 @@ from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.trace import open as open_trace
-from tests.scene import BATCH, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
+from tests.harness.scene import BATCH, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 TRACES = Path(__file__).parents[2] / "traces"
 SQUARE = [vertex(8, 8), vertex(0, 8), vertex(0, 0)]

@@ -6,13 +6,13 @@ import random
 import struct
 
 import pytest
-from machine import PS, Machine, commands, diagnostics, nodes, rules, states
 
 from gen4emu.decode import Data, Kernel
 from gen4emu.decode.blits import operands
 from gen4emu.hw import blt
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
+from tests.harness.batch import PS, Machine, commands, diagnostics, nodes, rules, states
 
 GENERAL, SURFACE = 0x0040_0000, 0x0080_0000
 SAMPLE = """

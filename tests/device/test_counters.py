@@ -24,7 +24,7 @@ from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
 from gen4emu.trace import open as open_trace
 from gen4emu.trace.events import Engine
-from tests.scene import DEPTH, INDICES, KERNELS, TARGET, VERTICES, Scene, vertex
+from tests.harness.scene import DEPTH, INDICES, KERNELS, TARGET, VERTICES, Scene, vertex
 
 TRACES = sorted((Path(__file__).parents[2] / "traces").glob("*.aub.xz"))
 D24S8 = 2

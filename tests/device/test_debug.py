@@ -10,7 +10,7 @@ from gen4emu.device.debug_registers import Reduction
 from gen4emu.device.device import Options
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
-from tests.scene import Scene, vertex
+from tests.harness.scene import Scene, vertex
 
 POINTS = [vertex(x + 0.5, 3.5) for x in range(6)]
 

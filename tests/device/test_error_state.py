@@ -22,7 +22,7 @@ from gen4emu.trace.reader import Trace
 from gen4emu.trace.reader import open as open_trace
 from gen4emu.trace.write_aub import AubWriter
 from tests.device.test_command_streamer import BATCH, DATA, END, NOOP, RING, Machine
-from tests.scene import Scene, vertex
+from tests.harness.scene import Scene, vertex
 
 UNKNOWN = 0x7FFF0001
 ENDLESS = "while(8) -32 { align1 };"

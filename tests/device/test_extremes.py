@@ -16,7 +16,7 @@ from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
-from tests.scene import KERNELS, TARGET, VERTICES, Scene, vertex
+from tests.harness.scene import KERNELS, TARGET, VERTICES, Scene, vertex
 
 R8 = SurfaceFormat.R8_UNORM
 WHITE = 0xFFFFFFFF

@@ -16,7 +16,7 @@ from gen4emu.device.observer import Trap
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
-from tests.scene import KERNELS, Scene, vertex
+from tests.harness.scene import KERNELS, Scene, vertex
 
 COMPLETE = 1 << 31
 ROUTINE = 0x70000

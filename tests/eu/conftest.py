@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gen4emu.hw.gen import Gen
-from tests.eu.machines import MACHINES, Machine
+from tests.harness.machines import MACHINES, Machine
 
 MakeMachine = Callable[..., Machine]
 

@@ -11,7 +11,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine
-from tests.scene import TARGET, Scene
+from tests.harness.scene import TARGET, Scene
 
 SHOWN = 4
 UNTOUCHED = 0xEE

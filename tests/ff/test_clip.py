@@ -8,7 +8,7 @@ import pytest
 
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
-from tests.ff.front_end import FrontEnd
+from tests.harness.front_end import FrontEnd
 
 NAN = float("nan")
 TESTS = {"viewport_xy_clip_test_enable": True, "viewport_z_clip_test_enable": True, "guardband_clip_test_enable": True,

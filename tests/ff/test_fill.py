@@ -15,7 +15,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
 from gen4emu.trace.events import Engine
-from tests.scene import DEPTH, TARGET, Scene, vertex
+from tests.harness.scene import DEPTH, TARGET, Scene, vertex
 
 D32, D24S8, D24X8, D16 = 1, 2, 3, 5
 HEADER = "mov(8) m1<1>UD g1<8,8,1>UD { align1 nomask };"

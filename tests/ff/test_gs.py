@@ -7,7 +7,7 @@ import pytest
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
-from tests.ff.front_end import GS_KERNEL, FrontEnd, numbered
+from tests.harness.front_end import GS_KERNEL, FrontEnd, numbered
 
 # Puts out one point: row 0 is dword 0 of up to six vertices (one register each from g1 on), then R0.2 and R0.0.
 STAGED = """

@@ -13,7 +13,7 @@ from gen4emu.device.device import Options
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
-from tests.scene import STATE, TARGET, Scene, vertex
+from tests.harness.scene import STATE, TARGET, Scene, vertex
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 31.5, 32.0, 8191.99, 8192.0, -8192.0, 1e9, -1e30, 3e38, 1e-40,
            float("inf"), float("-inf"), float("nan")]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
-from tests.ff.bench import Bench, box
+from tests.harness.setup import Bench, box
 
 Point = tuple[float, float]
 LEFT, RIGHT = {"point_rasterization_rule": 0}, {"point_rasterization_rule": 1}

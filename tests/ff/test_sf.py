@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
-from tests.ff.bench import Bench, box
+from tests.harness.setup import Bench, box
 
 NAN, INF = float("nan"), float("inf")
 CORNER = {"destination_origin_horizontal_bias": 0.0, "destination_origin_vertical_bias": 0.0}

@@ -9,7 +9,7 @@ import pytest
 
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.topology import PrimitiveTopology as T
-from tests.ff.front_end import INDICES, STORE, VERTICES, FrontEnd, numbered, tuples
+from tests.harness.front_end import INDICES, STORE, VERTICES, FrontEnd, numbered, tuples
 
 
 def fetched(name: str, data: bytes) -> list[int]:

@@ -14,9 +14,9 @@ from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.trace.events import Engine
-from tests.ff.bench import Bench
 from tests.ff.dump import Dump, rectangle
-from tests.scene import KERNELS, STATE, SURFACES, Scene, setup_kernel, vertex
+from tests.harness.scene import KERNELS, STATE, SURFACES, Scene, setup_kernel, vertex
+from tests.harness.setup import Bench
 
 D24 = 2
 TEST = {"depth_test_enable": True, "depth_test_function": "LESS"}

@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from claims import shapes
-
 from gen4emu.hw import catalogue
 from gen4emu.hw.fields import Const
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
+from tests.hw.claims import shapes
 
 # Two encodings of one command have one name, so the commands come whole and not by name.
 LAYOUTS: tuple[Block, ...] = tuple(dict.fromkeys(

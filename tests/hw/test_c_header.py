@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from everything import parts_of, random_dwords
 
 from gen4emu.hw import c_header, catalogue, messages
 from gen4emu.hw.c_header import member
@@ -18,6 +17,7 @@ from gen4emu.hw.emit_c import c_name
 from gen4emu.hw.fields import Const, Field, Fixed, Float, Mbz
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
+from tests.hw.everything import parts_of, random_dwords
 
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from claims import misclaimed
-from everything import LAYOUTS, names, parts_of
 
 from gen4emu.hw.fields import Array, Bool, Mbz, Uint, when
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
+from tests.hw.claims import misclaimed
+from tests.hw.everything import LAYOUTS, names, parts_of
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=names)

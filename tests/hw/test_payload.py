@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from claims import PARTS, misclaimed, repacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from gen4emu.hw.payload import (
     VERTEX_HEADER,
 )
 from gen4emu.hw.topology import PrimitiveTopology
+from tests.hw.claims import PARTS, misclaimed, repacked
 
 LAYOUTS = (*payload.BLOCKS, payload.SUBSPAN_BYTES, payload.SUBSPAN_PAIR_NIBBLES)
 ON_PARTS = [pytest.param(b, g, id=f"{b.name}-{g.name}") for b in LAYOUTS for g in PARTS if b.gens & g]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from claims import PARTS, misclaimed, repacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +28,7 @@ from gen4emu.hw.topology import (
     GS_OUTPUT_TOPOLOGIES,
     PrimitiveTopology,
 )
+from tests.hw.claims import PARTS, misclaimed, repacked
 
 COMMAND = {c.name: c for c in pipeline.COMMANDS}
 LAYOUTS = (*pipeline.COMMANDS, pipeline.VERTEX_BUFFER_STATE, pipeline.VERTEX_ELEMENT_STATE, pipeline.POLY_STIPPLE_ROW)

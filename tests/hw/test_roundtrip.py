@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from everything import LAYOUTS, names, parts_of, random_dwords
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gen4emu.hw.fields import Const, Field, Float, Mbz
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, View
+from tests.hw.everything import LAYOUTS, names, parts_of, random_dwords
 
 
 def _is_nan(f: Field, raw: int) -> bool:

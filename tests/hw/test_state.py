@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from claims import PARTS, misclaimed, repacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,6 +39,7 @@ from gen4emu.hw.state import (
     SubPixelPrecision,
     VertexPositionSpace,
 )
+from tests.hw.claims import PARTS, misclaimed, repacked
 
 
 def hexes(text: str) -> list[int]:

@@ -25,7 +25,7 @@ from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.hw.media import VfeMode
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
-from tests.media.machine import CURBE, DATA, DESCRIPTORS, END, EXTENDED, KERNELS, TABLES, VFE, Media, vld
+from tests.harness.media import CURBE, DATA, DESCRIPTORS, END, EXTENDED, KERNELS, TABLES, VFE, Media, vld
 from tests.media.test_spawner import CHILD_END, SPAWN_CHILD, WAIT, forward, open_gateway, spawn, urb_write
 
 TRACES = Path(__file__).parents[2] / "traces"

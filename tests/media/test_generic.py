@@ -9,8 +9,20 @@ import pytest
 
 from gen4emu.device.media import MediaPayload
 from gen4emu.hw.media import VfeMode
-
-from .machine import CURBE, DATA, DESCRIPTORS, END, EXTENDED, KERNELS, SCRATCH, TABLES, TARGETS, VFE, Media, store
+from tests.harness.media import (
+    CURBE,
+    DATA,
+    DESCRIPTORS,
+    END,
+    EXTENDED,
+    KERNELS,
+    SCRATCH,
+    TABLES,
+    TARGETS,
+    VFE,
+    Media,
+    store,
+)
 
 WORDS = tuple(range(0x100, 0x109))
 BYTES = bytes(range(256)) * 3

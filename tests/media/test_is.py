@@ -6,8 +6,7 @@ import struct
 
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.media import VfeMode
-
-from .machine import Media
+from tests.harness.media import Media
 
 
 def unit(index: int, value: int, end: bool = False) -> bytes:

@@ -15,8 +15,8 @@ from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.media import VfeMode
 from gen4emu.hw.media_inline import PAYLOAD_VLD_R1
 from gen4emu.selection import ALL, Selection
+from tests.harness.media import DESCRIPTORS, END, KERNEL_ROOM, KERNELS, Media, vld
 
-from .machine import DESCRIPTORS, END, KERNEL_ROOM, KERNELS, Media, vld
 from .test_is import unit, words
 from .test_pictures import TRACES
 from .test_spawner import CHILD_END, fill, parent, spawn, urb_write

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from gen4emu.device.device import EuHang, Options
-
-from .machine import DESCRIPTORS, END, SCRATCH, TARGETS, Media, store
+from tests.harness.media import DESCRIPTORS, END, SCRATCH, TARGETS, Media, store
 
 CHILD_END = "send(8) 0 null<1>UD g0<8,8,1>UD 0x87100012 { align1 nomask EOT };"
 KEEP_END = "send(8) 0 null<1>UD g0<8,8,1>UD 0x87100010 { align1 nomask EOT };"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gen4emu.hw.catalogue import block_named
-
-from .machine import DESCRIPTORS, END, EXTENDED, KERNELS, TARGETS, VFE, Media, store
+from tests.harness.media import DESCRIPTORS, END, EXTENDED, KERNELS, TARGETS, VFE, Media, store
 
 WORD = (1,)
 

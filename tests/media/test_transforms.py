@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.media import VfeMode
+from tests.harness.media import DATA, DESCRIPTORS, EXTENDED, Media
 
-from .machine import DATA, DESCRIPTORS, EXTENDED, Media
 from .test_is import unit
 
 Block = NDArray[np.int64]

@@ -8,8 +8,7 @@ from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.mpeg2 import ALTERNATE, ZIGZAG
 from gen4emu.hw.mpeg2 import TABLES as TABLES_OF_CODES
-
-from .machine import DESCRIPTORS, END, TABLES, VFE, Media, coefficients, vld
+from tests.harness.media import DESCRIPTORS, END, TABLES, VFE, Media, coefficients, vld
 
 
 def test_an_intra_slice_of_one_macroblock() -> None:

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from gen4emu.device.media import MediaPayload
 from gen4emu.hw.catalogue import block_named
-
-from .machine import DATA, END, SURFACES, TABLES, TARGETS, Media
+from tests.harness.media import DATA, END, SURFACES, TABLES, TARGETS, Media
 
 WIDTH, HEIGHT = 64, 48
 BLOCKS = 3  # binding table entry of the residual

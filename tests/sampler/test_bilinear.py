@@ -13,7 +13,7 @@ from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.sampler import MapFilter as Map
 from gen4emu.hw.sampler import MipFilter as Mip
 from gen4emu.hw.sampler import TextureCoordinateMode as Mode
-from tests.sampler.texturing import TEXTURE, Texturing, Words
+from tests.harness.texturing import TEXTURE, Texturing, Words
 
 VARIANTS = range(lib.g4_variant_best() + 1)
 MODES = (Mode.WRAP, Mode.MIRROR, Mode.CLAMP, Mode.MIRROR_ONCE, Mode.CUBE, Mode.CLAMP_BORDER)

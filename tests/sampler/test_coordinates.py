@@ -10,7 +10,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.sampler import MapFilter as Map
 from gen4emu.hw.sampler import TextureCoordinateMode as Mode
 from gen4emu.hw.surface import SurfaceType as T
-from tests.sampler.texturing import Texturing
+from tests.harness.texturing import Texturing
 
 WHITE = [1.0, 1.0, 1.0, 1.0]
 

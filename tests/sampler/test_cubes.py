@@ -12,7 +12,7 @@ from gen4emu.hw.sampler import MipFilter as Mip
 from gen4emu.hw.sampler import TextureCoordinateMode as Mode
 from gen4emu.hw.surface import SurfaceType as T
 from tests.harness.probe import Event
-from tests.sampler.texturing import Texturing
+from tests.harness.texturing import Texturing
 
 DIRECTIONS = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]
 

@@ -13,7 +13,7 @@ from gen4emu.hw.sampler import MipFilter as Mip
 from gen4emu.hw.sampler import TextureCoordinateMode as Mode
 from gen4emu.hw.surface import SurfaceType as T
 from tests.harness.probe import Event
-from tests.sampler.texturing import Texturing
+from tests.harness.texturing import Texturing
 
 
 def weighted(texels: np.ndarray, x: float, y: float, bits: int = 8) -> np.float32:

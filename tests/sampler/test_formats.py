@@ -12,7 +12,7 @@ from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.sampler import MapFilter as Map
 from gen4emu.hw.sampler import TextureCoordinateMode as Mode
-from tests.sampler.texturing import TEXTURE, Texturing
+from tests.harness.texturing import TEXTURE, Texturing
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.surface import MipMapLayoutMode
 from gen4emu.hw.surface import SurfaceType as T
-from tests.sampler.texturing import TEXTURE, Texturing
+from tests.harness.texturing import TEXTURE, Texturing
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from gen4emu.hw.sampler import MapFilter as Map
 from gen4emu.hw.surface import MipMapLayoutMode
 from gen4emu.hw.surface import SurfaceType as T
 from tests.harness.probe import Event
-from tests.sampler.texturing import TEXTURE, Texturing
+from tests.harness.texturing import TEXTURE, Texturing
 
 ONE = 0x3F800000
 

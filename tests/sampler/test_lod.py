@@ -10,7 +10,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.sampler import MapFilter as Map
 from gen4emu.hw.sampler import MipFilter as Mip
 from tests.harness.probe import Event
-from tests.sampler.texturing import Texturing
+from tests.harness.texturing import Texturing
 
 NONE, NEAREST, LINEAR = Mip.NONE, Mip.NEAREST, Mip.LINEAR
 SIZE = 512

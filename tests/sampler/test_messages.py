@@ -11,7 +11,7 @@ from gen4emu.hw.message_shapes import SAMPLER_MESSAGES
 from gen4emu.hw.sampler import MapFilter
 from gen4emu.hw.surface import SurfaceType as T
 from tests.harness.probe import Event
-from tests.sampler.texturing import JUNK, TEXTURE, Texturing, message_of
+from tests.harness.texturing import JUNK, TEXTURE, Texturing, message_of
 
 TEXEL = [np.float32(x) for x in (0.1, 0.2, 0.3, 0.4)]
 BITS = np.array(TEXEL, np.float32).view(np.uint32)

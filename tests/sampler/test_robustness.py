@@ -10,7 +10,7 @@ from gen4emu.hw.formats import FORMATS
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.message_shapes import SAMPLER_MESSAGES
 from gen4emu.hw.surface import SURFACE_STATE
-from tests.sampler.texturing import PAYLOAD, RESPONSE, SAMPLERS, SURFACES, TABLE, TEXTURE, Texturing
+from tests.harness.texturing import PAYLOAD, RESPONSE, SAMPLERS, SURFACES, TABLE, TEXTURE, Texturing
 
 
 def noise(t: Texturing, rng: np.random.Generator, plausible: bool) -> int:

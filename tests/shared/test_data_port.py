@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gen4emu.hw.gen import Gen
-from tests.harness.probe import Event, Status
-from tests.shared.port import (
+from tests.harness.data_port import (
     COMMIT,
     DATA_CACHE,
     DUAL_BLOCK,
@@ -21,6 +20,7 @@ from tests.shared.port import (
     Port,
     message,
 )
+from tests.harness.probe import Event, Status
 
 INDEX = bytes(range(256))
 OLD = 0xDEADBEEF

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from gen4emu._native import lib
 from gen4emu.hw.gen import Gen
+from tests.harness.data_port import DATA_CACHE, MEDIA_BLOCK, READ, SAMPLER_CACHE, WRITE, Port, message
 from tests.harness.probe import Event, Status
-from tests.shared.port import DATA_CACHE, MEDIA_BLOCK, READ, SAMPLER_CACHE, WRITE, Port, message
 
 OLD = 0xDEADBEEF
 OVERRIDE, VLS, VLSO = 1 << 10, 1 << 9, 1 << 8

@@ -15,11 +15,13 @@ import time
 from pathlib import Path
 
 from backports import zstd
-from trace_files import everything
+
+sys.path.append(str(Path(__file__).parents[2]))
 
 from gen4emu import trace
 from gen4emu.errors import Gen4emuError
 from gen4emu.trace.events import Event, GttWrite, MemoryWrite, RegisterWrite, Submission, Warning
+from tests.trace.trace_files import everything
 
 INTERESTING = (0, 1, 3, 4, 7, 0x7F, 0x80, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF, 0x1000, 0x8000,
                0xE0C10003, 0xE0850000, 0xE09E0004, 0xF7060005, 0xF7030005, 0xF70B0000, 0xF70E0000)

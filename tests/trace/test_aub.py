@@ -7,23 +7,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from trace_files import (
-    BATCH,
-    aub,
-    block,
-    bmp,
-    dwords,
-    execlist_aub,
-    header,
-    memory_write,
-    memtrace,
-    register_write,
-    ring_block,
-    ring_registers_aub,
-    run,
-    scattered_write,
-    version,
-)
 
 from gen4emu import trace
 from gen4emu.errors import TraceError
@@ -40,6 +23,23 @@ from gen4emu.trace.events import (
     Submission,
     SurfaceDump,
     Warning,
+)
+from tests.trace.trace_files import (
+    BATCH,
+    aub,
+    block,
+    bmp,
+    dwords,
+    execlist_aub,
+    header,
+    memory_write,
+    memtrace,
+    register_write,
+    ring_block,
+    ring_registers_aub,
+    run,
+    scattered_write,
+    version,
 )
 
 _Kind = TypeVar("_Kind")

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from trace_files import BATCH, aub, dwords
 
 from gen4emu import trace
 from gen4emu.errors import TraceError
 from gen4emu.trace.raw import is_batch
+from tests.trace.trace_files import BATCH, aub, dwords
 
 NOOP, FLUSH, END, PRIMITIVE = 0x00000000, 0x02000000, 0x05000000, 0x7B000004
 

@@ -6,18 +6,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import pytest
-from trace_files import (
-    ERROR_STATES,
-    RING,
-    VARIANT_A,
-    VARIANT_B,
-    VARIANT_C,
-    VARIANT_D,
-    VARIANT_E,
-    dwords,
-    encoded,
-    rows,
-)
 
 from gen4emu import trace
 from gen4emu.errors import TraceError
@@ -34,6 +22,18 @@ from gen4emu.trace.events import (
     Warning,
 )
 from gen4emu.trace.ring import command_is_in_ring, head_offset, ring_enabled, ring_size
+from tests.trace.trace_files import (
+    ERROR_STATES,
+    RING,
+    VARIANT_A,
+    VARIANT_B,
+    VARIANT_C,
+    VARIANT_D,
+    VARIANT_E,
+    dwords,
+    encoded,
+    rows,
+)
 
 _Kind = TypeVar("_Kind")
 PREAMBLE = "PCI ID: 0x2a42\nEIR: 0x00000000\nrcs0 command stream:\n"

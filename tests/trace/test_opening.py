@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 from backports import zstd
-from trace_files import aub, block, everything, header
 
 from gen4emu import trace
 from gen4emu.errors import TraceError
 from gen4emu.trace.events import Header, MemoryWrite, Warning
 from gen4emu.trace.source import CHUNK_BYTES, Source
+from tests.trace.trace_files import aub, block, everything, header
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "xz": lzma.compress, "gzip": gzip.compress, "zstd": zstd.compress, "": bytes}

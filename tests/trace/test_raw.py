@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from trace_files import BATCH, HEXDUMP, dwords
 
 from gen4emu import trace
 from gen4emu.errors import TraceError
 from gen4emu.trace.events import Engine, Event, Header, MemoryWrite, Submission, Warning
+from tests.trace.trace_files import BATCH, HEXDUMP, dwords
 
 THREE = dwords(0x61040000, 0x02000000, 0x05000000)
 

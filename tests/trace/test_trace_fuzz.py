@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from fuzz_trace import check, read, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from tests.trace.fuzz_trace import check, read, run
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trace_files import ERROR_STATES, HEXDUMP, aub, block, dwords, everything, header, memory_write, run
 
 from gen4emu import trace
 from gen4emu.errors import FieldError, TraceError
@@ -31,6 +30,7 @@ from gen4emu.trace.events import (
     Submission,
     SurfaceDump,
 )
+from tests.trace.trace_files import ERROR_STATES, HEXDUMP, aub, block, dwords, everything, header, memory_write, run
 
 GM45 = BY_NAME["gm45"]
 TRACES = Path(__file__).parents[2] / "traces"
