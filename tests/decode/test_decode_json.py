@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_pointers import pixel_pipeline, table, triangle
 
 from gen4emu import trace
 from gen4emu.decode import SCHEMA, Document, JsonRenderer, Options, TraceStart
@@ -16,6 +15,7 @@ from gen4emu.decode.json_text import counted
 from gen4emu.decode.nodes import Tally
 from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
+from tests.decode.test_pointers import pixel_pipeline, table, triangle
 from tests.harness.batch import BATCH, Machine
 
 TRACES = Path(__file__).parents[2] / "traces"

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from test_pointers import bases, pixel_pipeline, surface, table, triangle
 
 from gen4emu import trace
 from gen4emu.decode import Document, Item, Options, lint_rules
 from gen4emu.decode.lint_rules import RULES, Severity, documentation
 from gen4emu.hw.formats import SurfaceFormat
+from tests.decode.test_pointers import bases, pixel_pipeline, surface, table, triangle
 from tests.harness.batch import PS, Machine, diagnostics, rules
 
 TRACES = Path(__file__).parents[2] / "traces"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from test_pointers import bases, pixel_pipeline, surface, table, triangle
-
 from gen4emu.decode import AubinatorRenderer, LibdrmRenderer, TextRenderer
 from gen4emu.decode.fieldtext import COLOR
+from tests.decode.test_pointers import bases, pixel_pipeline, surface, table, triangle
 from tests.harness.batch import BATCH, Machine, commands
 
 RECTANGLE = [0x79000002, 0x00000000, 0x00FF00FF, 0x00000000]
