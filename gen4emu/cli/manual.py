@@ -15,7 +15,7 @@ ENVIRONMENT = {
     "PAGER": "The pager if GEN4EMU_PAGER is not set; less by default.",
     "LESS": "Options of less. If it is not set, the pager gets FRX, so that colours show.",
     "NO_COLOR": "If set and not empty, output has no colours unless --color always.",
-    "GEN4EMU_VARIANT": "The variant of the C core: plain, avx2 or avx512; by default the best of the processor.",
+    "GEN4EMU_VARIANT": "The variant of the C core: plain, avx2 or avx512; by default the best that the processor has.",
     "GEN4EMU_MODE": "run, capture: preferred and largest mode, WIDTHxHEIGHT; by default 1024x768 and larger ones.",
     "GEN4EMU_ATOMIC": "run, capture: 1 offers atomic mode setting.",
     "GEN4EMU_LIVE": "The directory of the device server. Set by run and capture for the program; see run --serve.",

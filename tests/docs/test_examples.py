@@ -28,6 +28,7 @@ NOT_RUN = {
     ("docs/live.md", "export XDG_RUNTIME_DIR"): "needs root and Weston; tests/live/test_desktops.py runs it",
     ("docs/live.md", "printf 'Section"): "needs root and Xorg; tests/live/test_desktops.py runs it",
     ("docs/live.md", "python -m tests.piglit"): "needs an installed piglit; CI runs its sample",
+    ("docs/testing.md", "python -m pytest"): "runs the tests that run the examples",
     ("docs/api.md", ""): "tests/api/test_docs.py runs the page in order",
     ("docs/hardware-description.md", "CS_URB_STATE = gfx"): "an excerpt of gen4emu/hw/pipeline.py",
 }

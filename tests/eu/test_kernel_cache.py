@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
 LIMIT = 256 * MIB  # of the cache
 STARTS = 160  # of 3 MiB each
@@ -36,6 +38,7 @@ print(peak_bytes() - before)
 def test_overlapping_kernels_hold_no_more_memory_than_the_limit() -> None:
     # AddressSanitizer keeps what is freed, which is not what is measured here
     sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
+    path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)])
     done = subprocess.run([sys.executable, "-c", OVERLAPPING], capture_output=True, text=True, check=True,
-                          env={**os.environ, "ASAN_OPTIONS": sanitizer, "PYTHONSAFEPATH": "1"})
+                          env={**os.environ, "ASAN_OPTIONS": sanitizer, "PYTHONSAFEPATH": "1", "PYTHONPATH": path})
     assert 0 < int(done.stdout) < LIMIT + 48 * MIB
