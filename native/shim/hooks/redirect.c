@@ -46,8 +46,8 @@ static struct stat64 node_directory;
 /* Without a message, the program would silently use another renderer. */
 static void report_missing_server(const char *directory) {
     char text[PATH_MAX + 96];
-    const int size =
-        snprintf(text, sizeof text, "gen4emu: no server in %s: this program does not see the emulated GPU\n", directory);
+    const int size = snprintf(text, sizeof text,
+                              "gen4emu: no server in %s: this program does not see the emulated GPU\n", directory);
     const ssize_t written = write(STDERR_FILENO, text, (size_t)size);
     (void)written;
 }
