@@ -17,8 +17,7 @@ enum {
     LEAST = 4, /* bytes of a piece of a match; matches begin with 8 equal bytes */
     MOST = 258,
     HASH_BITS = 12,
-    SKIP_SHIFT = 1, /* after 1 << SKIP_SHIFT positions without a match, every second one is tried, and so on */
-    TAIL = 16,      /* bytes at the end of a block that no match begins in: loads of 8 bytes stay inside */
+    TAIL = 16, /* bytes at the end of a block that no match begins in: loads of 8 bytes stay inside */
     LITERALS = 286,
     END_OF_BLOCK = 256,
     DISTANCES = 30,
@@ -484,7 +483,7 @@ static void parse(struct g4_png *png, const uint8_t *block, uint32_t size) {
                 }
             }
             if (!length) {
-                at += 1 + (misses++ >> SKIP_SHIFT);
+                at += ++misses; /* steps grow until the next match */
                 continue;
             }
             at -= back;
