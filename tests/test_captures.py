@@ -26,7 +26,7 @@ SHARE = {"mandelbrot": 97.0}
 
 
 def pictures(case: Case, **options: object) -> list[np.ndarray]:
-    drawn = dict(draw(case, Task(options=Options(**options))))  # type: ignore[arg-type]
+    drawn = dict(draw(case, Task(options=Options(**options))))
     return [without_opaque_alpha(drawn[name]) for name in sorted(drawn)]
 
 

@@ -52,4 +52,4 @@ def test_importing_the_package_is_cheap() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'gen4emu' has no attribute 'Trance'"):
-        _ = gen4emu.Trance  # type: ignore[attr-defined]
+        _ = gen4emu.Trance

@@ -40,7 +40,7 @@ def test_draws_come_in_order_with_their_commands() -> None:
                                                 (range(2, 4), [2, 3])])
 def test_draws_can_be_selected(numbers: object, found: list[int]) -> None:
     with gen4emu.open(GEARS) as trace:
-        assert [d.number for d in trace.draws(numbers)] == found  # type: ignore[arg-type]
+        assert [d.number for d in trace.draws(numbers)] == found
 
 
 def test_frames_are_the_golden_pictures() -> None:

@@ -95,7 +95,7 @@ def test_partial_means_that_a_cut_trace_is_meant(make: Make, capsys: Capture) ->
     (path / "manifest.toml").write_text(text + "partial = true\n")
     assert run(["check", ".", "--update"]) == 0
     status, cases = checked(path, capsys)
-    assert status == 0 and any("part.aub: 0x" in str(note) for note in cases["part"]["notes"])  # type: ignore[attr-defined]
+    assert status == 0 and any("part.aub: 0x" in str(note) for note in cases["part"]["notes"])
 
 
 def test_update_refuses_a_trace_that_draws_nothing(tmp_path: Path, capsys: Capture) -> None:
@@ -115,7 +115,7 @@ def test_a_raw_batch_with_a_base_and_a_device(tmp_path: Path, capsys: Capture) -
         '[[trace]]\nfile = "fill.bin"\nraw = true\nbase = 0x20000\ndevice = "g45"\nexpect = {}\n')
     update(tmp_path)
     status, cases = checked(tmp_path, capsys)
-    assert (status, cases["fill"]["device"], len(cases["fill"]["pictures"])) == (0, "g45", 1)  # type: ignore[arg-type]
+    assert (status, cases["fill"]["device"], len(cases["fill"]["pictures"])) == (0, "g45", 1)
 
 
 def test_a_hang_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
@@ -152,7 +152,7 @@ def test_a_table_of_digests_says_which_picture_differs(make: Make, capsys: Captu
     first = re.findall('"([0-9a-f]{32})"', text)[0]
     (path / "manifest.toml").write_text(text.replace(first, "0" * 32, 1) + f'frame-00009-color-0 = "{first}"\n')
     status, cases = checked(path, capsys)
-    wrong, right, missing = cases[CLEAR]["pictures"]  # type: ignore[misc]
+    wrong, right, missing = cases[CLEAR]["pictures"]
     assert status == 1 and wrong["message"] == f"the digest is {first}, expected {'0' * 32}"
     assert right["message"] is None and missing["message"] == "was not drawn"
     update(path)

@@ -214,7 +214,7 @@ def capture(path: Path, dumps: list[events.SurfaceDump], batch: list[int] | None
         for dump in dumps:
             writer.dump_surface(dump)
         if expect is not None:
-            writer.expect(*expect)  # type: ignore[attr-defined]
+            writer.expect(*expect)
 
 
 LIMITED = """

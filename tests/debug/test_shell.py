@@ -144,13 +144,13 @@ def test_registers_can_be_set_and_change_the_picture(capsys: Text) -> None:
 def test_every_message_is_traced_with_payload_and_response(capsys: Text) -> None:
     found = as_json(capsys, FBO, "draw 1", "trace messages in vs,sf", "next", "trace off", "c")
     messages = [m for m in found if m["kind"] == "message"]
-    assert {m["thread"]["stage"] for m in messages} == {"vs", "sf"}  # type: ignore[index]
+    assert {m["thread"]["stage"] for m in messages} == {"vs", "sf"}
     urb = [m for m in messages if m["function"] == "urb"]
     assert len(urb) >= 3
-    assert all(m["end"] for m in urb if m["thread"]["stage"] == "vs")  # type: ignore[index]
+    assert all(m["end"] for m in urb if m["thread"]["stage"] == "vs")
     math = [m for m in messages if m["function"] == "math"]
     assert math
-    assert all(len(m["payload"]) == 1 and len(m["response"]) == 1 for m in math)  # type: ignore[arg-type]
+    assert all(len(m["payload"]) == 1 and len(m["response"]) == 1 for m in math)
     assert {m["draw"] for m in messages} == {1}
 
 
@@ -289,8 +289,8 @@ def test_answers_are_json_too(capsys: Text) -> None:
     kinds = [line["kind"] for line in found]
     assert kinds == ["answer", "stop", "answer", "history", "answer"]
     assert found[3]["schema"] == "gen4emu.history/1"
-    assert found[1]["thread"]["object"] == 974  # type: ignore[index]
-    assert len(found[2]["state"]["grf"]) == 128  # type: ignore[index]
+    assert found[1]["thread"]["object"] == 974
+    assert len(found[2]["state"]["grf"]) == 128
     assert found[4]["errors"] == []
 
 

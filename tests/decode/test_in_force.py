@@ -129,7 +129,7 @@ def test_constants_are_those_that_the_command_copied() -> None:
     primitive = scene.primitive(T.RECTLIST, 3)
     scene.run(batch + constants + store + primitive + urb + primitive)
     data = seen.states[0]["CONSTANT_BUFFER"].children[0]
-    assert data.address == 0x90000 and data.values[0] == [1.0] * 4  # type: ignore[attr-defined]
+    assert data.address == 0x90000 and data.values[0] == [1.0] * 4
     assert "CONSTANT_BUFFER" not in seen.states[1]  # CS_URB_STATE makes it invalid
 
 

@@ -40,7 +40,7 @@ def hang(machine: Machine, *words: int) -> str:
 
 def text_of(machine: Machine, **how: object) -> str:
     stream = io.BytesIO()
-    write_error_state(machine.device, stream, **how)  # type: ignore[arg-type]
+    write_error_state(machine.device, stream, **how)
     return stream.getvalue().decode()
 
 

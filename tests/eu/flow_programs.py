@@ -51,7 +51,7 @@ class FlowProgram:
         if op < 0x20 or op >= 0x40:
             wide = self.size == EXEC_SIZE_CODES[16]
             base = replace(base, compression=Compression.COMPR if wide else Compression.NONE)
-        self.code.append(replace(base, **members))  # type: ignore[arg-type]
+        self.code.append(replace(base, **members))
         return len(self.code) - 1
 
     def jump(self, branch: int, target: int, pop: int | None = None) -> None:

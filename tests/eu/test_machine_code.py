@@ -181,7 +181,7 @@ def test_operands_between_dwords_agree(op: Opcode, size: int, dst: tuple[RegType
     if src1:
         members["src1"] = source(*src1, 14)
     case = program("nop;")
-    case.code = encode_bytes(Instruction(op, Gen.EL, EXEC_SIZE_CODES[size], **members)) + case.code  # type: ignore[arg-type]
+    case.code = encode_bytes(Instruction(op, Gen.EL, EXEC_SIZE_CODES[size], **members)) + case.code
     compare(Bench(Gen.EL), case)
 
 
@@ -220,10 +220,10 @@ def test_the_reserved_type_is_unsigned_dwords_for_all_handlers(op: Opcode, other
     for place in range(3):
         types = [other] * 3
         types[place] = RegType.UD
-        expected = run(tuple(types), general_only=True)  # type: ignore[arg-type]
+        expected = run(tuple(types), general_only=True)
         types[place] = RegType.RESERVED
         for general_only in (True, False):
-            found = run(tuple(types), general_only=general_only)  # type: ignore[arg-type]
+            found = run(tuple(types), general_only=general_only)
             assert np.array_equal(found.grf, expected.grf)
             assert found.flags == expected.flags
 

@@ -99,7 +99,7 @@ def test_flat_kernels_fill_what_their_threads_would(name: str, tiling: Tiling) -
     rng = random.Random(name)
     for _ in range(4):
         vertices = large(rng, 67, 45)
-        same(FLAT[name], lambda scene, v=vertices: scene.draw(v), tiling=tiling)  # type: ignore[misc]
+        same(FLAT[name], lambda scene, v=vertices: scene.draw(v), tiling=tiling)
 
 
 @pytest.mark.parametrize("name", VARIED)
@@ -147,7 +147,7 @@ def test_wide_threads_of_a_flat_kernel() -> None:
     wide = {"dispatch_8_pixel_enable": False, "dispatch_16_pixel_enable": True}
     for seed in range(6):
         vertices = large(random.Random(seed), 130, 90)
-        same(code, lambda scene, v=vertices: scene.draw(v), size=(130, 90),  # type: ignore[misc]
+        same(code, lambda scene, v=vertices: scene.draw(v), size=(130, 90),
              tiling=[Tiling.X, Tiling.Y][seed & 1], wm=wide)
 
 

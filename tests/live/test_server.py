@@ -54,7 +54,7 @@ def client(server: Server) -> Iterator[FakeClient]:
 
 def wait_until(condition: object, seconds: float = 20) -> None:
     end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.005)
 

@@ -121,7 +121,7 @@ def decode(stream: Stream, width: int, height: int) -> list[Frame]:
         picture = coded.picture
         second = shown in frames
         if not second:
-            frames[shown] = tuple(np.zeros((height // d, width // d), np.int64) for d in (1, 2, 2))  # type: ignore[assignment]
+            frames[shown] = tuple(np.zeros((height // d, width // d), np.int64) for d in (1, 2, 2))
         target = frames[shown]
         past = [n for n in anchors if n != shown][-2:]
         if picture.coding_type == B_PICTURE:

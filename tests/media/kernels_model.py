@@ -105,7 +105,7 @@ class Macroblock:
 
     def vector(self, r: int, s: int) -> tuple[int, int]:
         word = self.row[4 + 2 * r + s]
-        return tuple((v ^ 0x8000) - 0x8000 for v in (word & 0xFFFF, word >> 16))  # type: ignore[return-value]
+        return tuple((v ^ 0x8000) - 0x8000 for v in (word & 0xFFFF, word >> 16))
 
     def residual(self, intra_matrix: NDArray[np.int64], matrix: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Six blocks of differences (K1 to K3)."""

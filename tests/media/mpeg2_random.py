@@ -473,7 +473,7 @@ def _headers(writer: Writer, step: Step) -> Iterator[Picture]:
         forward = coding_type != I_PICTURE or concealment
         yield Picture(
             coding_type, structure, step.shown,
-            tuple((rng.randint(1, 7), rng.randint(1, 5)) if moves else (15, 15)  # type: ignore[arg-type]
+            tuple((rng.randint(1, 7), rng.randint(1, 5)) if moves else (15, 15)
                   for moves in (forward, coding_type == B_PICTURE)),
             intra_dc_precision=rng.randint(0, 3), top_field_first=frame and rng.random() < 0.5,
             frame_pred_frame_dct=frame and not step.dual_prime and rng.random() < 0.2, concealment=concealment,

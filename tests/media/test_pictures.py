@@ -31,7 +31,7 @@ def test_every_picture_equals_the_model(name: str) -> None:
 
 
 def planes(name: str, **options: object) -> list[bytes]:
-    run = Replay(open_trace(str(TRACES / f"{name}-g4x.aub.xz")), None, Options(**options))  # type: ignore[arg-type]
+    run = Replay(open_trace(str(TRACES / f"{name}-g4x.aub.xz")), None, Options(**options))
     found = []
     try:
         for frame in run.frames():

@@ -57,11 +57,11 @@ def responses(t: Texturing, payloads: list[list[list[np.ndarray]]], emask: int =
 
 def same_in_all_variants(t: Texturing, payloads: list[list[list[np.ndarray]]], **more: object) -> None:
     lib.g4_set_variant(lib.G4_VARIANT_PLAIN)
-    general = responses(t, payloads, **more)  # type: ignore[arg-type]
+    general = responses(t, payloads, **more)
     events = t.events()
     for variant in VARIANTS:
         lib.g4_set_variant(variant)
-        for got, want in zip(responses(t, payloads, **more), general, strict=True):  # type: ignore[arg-type]
+        for got, want in zip(responses(t, payloads, **more), general, strict=True):
             assert np.array_equal(got, want)
         assert t.events() == events
 

@@ -148,7 +148,7 @@ def _sources(thread: Thread, inst: Instruction, where: Pass, acc: int) -> list[l
     plane, u = inst.src0, inst.src1
     if not (isinstance(plane, DirectOperand) and isinstance(u, DirectOperand) and plane.file is RegFile.GRF
             and operands.is_scalar(plane.region) and plane.type is RegType.F and u.type is RegType.F
-            and not plane.negate and not plane.abs and not inst.align16):  # type: ignore[arg-type]
+            and not plane.negate and not plane.abs and not inst.align16):
         raise Unspecified("an unusual plane")
     first = 32 * plane.nr + plane.subnr
     group = first & ~15

@@ -226,7 +226,7 @@ def in_client(function: Callable[..., None] | None = None, *, device: str = "g45
     """A test whose body runs under the shim, with an open device."""
     def mark(body: Callable[[Device], None]) -> Callable[..., None]:
         if "GEN4EMU_LIVE" in os.environ:
-            body.path = path  # type: ignore[attr-defined]
+            body.path = path
             return body
 
         def test(start_live: Callable[[str], Any]) -> None:
