@@ -154,8 +154,6 @@ void g4_debug_set_flags(struct g4_device *device, uint32_t flags);
 void g4_debug_set_control(struct g4_device *device, uint32_t index, uint32_t value);
 /* Call after the code of kernels was changed in memory: instructions are decoded again from here on. */
 void g4_debug_code_changed(struct g4_device *device);
-/* Number threads from 0 again. */
-void g4_debug_restart(struct g4_device *device);
 /* Let a thread that waits for attention continue. */
 void g4_debug_clear_attention(struct g4_device *device);
 

@@ -20,7 +20,7 @@ struct g4_options {
 
 struct g4_device;
 
-/* Counts since g4_device_new or g4_device_reset_counts. */
+/* Counts since g4_device_new. */
 struct g4_device_counts {
     uint64_t draws, vertices, objects, setups, tiles;
     uint64_t instructions; /* executed by EU threads */
@@ -57,7 +57,6 @@ struct g4_event_count g4_device_event(const struct g4_device *device, enum g4_ev
 /* Failed accesses of draws. */
 const struct g4_fault_log *g4_device_faults(const struct g4_device *device);
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts);
-void g4_device_reset_counts(struct g4_device *device);
 
 struct g4_error_record g4_device_error(const struct g4_device *device, uint32_t function);
 

@@ -76,7 +76,6 @@ uint64_t g4_probe_instructions(const struct g4_probe *probe);
 uint64_t g4_probe_channel_ops(const struct g4_probe *probe);
 uint64_t g4_probe_messages(const struct g4_probe *probe, uint32_t sfid);
 struct g4_event_count g4_probe_event(const struct g4_probe *probe, enum g4_event event);
-struct g4_fault g4_probe_fault(const struct g4_probe *probe);
 
 /* State blocks as dwords. */
 struct g4_bench_blocks {

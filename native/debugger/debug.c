@@ -138,12 +138,6 @@ enum g4_status g4_device_debug(struct g4_device *device, const struct g4_debug_s
     return G4_OK;
 }
 
-void g4_debug_restart(struct g4_device *device) {
-    if (device->ctx.hooks) {
-        restart_numbers(device->ctx.hooks);
-    }
-}
-
 void g4_debug_code_changed(struct g4_device *device) {
     struct g4_debug *const debug = debugger_of(device);
     if (debug) {

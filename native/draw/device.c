@@ -129,9 +129,3 @@ const struct g4_fault_log *g4_device_faults(const struct g4_device *device) {
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts) {
     *counts = device->counts;
 }
-
-void g4_device_reset_counts(struct g4_device *device) {
-    memset(&device->counts, 0, sizeof device->counts);
-    g4_report_clear(&device->log);
-    memset(&device->port.log, 0, sizeof device->port.log);
-}

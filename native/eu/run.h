@@ -144,10 +144,6 @@ void g4_run_control(struct g4_run *run);
 
 /* ---- registers (registers.c) ---- */
 
-enum {
-    G4_NO_ADDRESS = -1
-};
-
 /* The number of registers that a thread owns. */
 static inline unsigned g4_owned(const struct g4_gang *gang) {
     const uint32_t count = gang->dispatch->grf_count;

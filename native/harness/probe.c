@@ -252,10 +252,6 @@ struct g4_event_count g4_probe_event(const struct g4_probe *probe, enum g4_event
     return (unsigned)event < G4_EVENTS ? probe->worker->eu.log->event[event] : none;
 }
 
-struct g4_fault g4_probe_fault(const struct g4_probe *probe) {
-    return probe->worker->eu.fault.what ? probe->worker->eu.fault : probe->fault;
-}
-
 struct g4_worker *g4_probe_worker(struct g4_probe *probe) {
     return probe->worker;
 }

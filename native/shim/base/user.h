@@ -9,7 +9,7 @@
 
 /* ioctl arguments hold addresses as integers. */
 static inline void *user_pointer(uint64_t address) {
-    return (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr) */
+    return (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr): the kernel interface has integers */
 }
 
 /* False if a part of the range is not mapped. */
