@@ -20,21 +20,20 @@ _ROLES: dict[int, str] = {role: role.name.lower().replace("_", " ") for role in 
 BLIT_SOURCE, BLIT_DESTINATION = "blit source", "blit destination"
 
 
+@dataclass(slots=True, frozen=True)
 class _Sums:
     """Values that are added member by member."""
 
-    __slots__ = ()
-
     def __add__(self, other: Self) -> Self:
-        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))  # type: ignore[arg-type]
+        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def as_json(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @classmethod
     def of(cls, raw: Any) -> Self:
         """From the core's struct, whose members have the same names."""
-        return cls(**{f.name: int(getattr(raw, f.name)) for f in fields(cls)})  # type: ignore[arg-type]
+        return cls(**{f.name: int(getattr(raw, f.name)) for f in fields(cls)})
 
 
 @dataclass(slots=True, frozen=True)
@@ -81,7 +80,7 @@ class Fragments(_Sums):
     late_stencil_failed: int = 0
     late_depth_failed: int = 0
     written: int = 0  # whose colour went to a render target
-    unwritten: int = 0  # that passed all tests where there is no render target to write
+    unwritten: int = 0  # passed all tests, but no render target is bound
     depth_passed: int = 0  # as PS_DEPTH_COUNT has them with statistics enabled
 
     @property

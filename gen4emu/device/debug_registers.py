@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from gen4emu._native import ffi, lib
@@ -279,10 +280,15 @@ class Snapshots:
         r = self._registers
         attention, data, clear = (r.offset(f"EU_ATT{name}") for name in ("", "_DATA", "_CLR"))
         for half in (0, 1):
-            r.on_read(attention + 4 * half, lambda half=half: self._attention(0) >> (32 * half))  # type: ignore[misc]
-            r.on_read(data + 4 * half, lambda half=half: self._attention(1) >> (32 * half))  # type: ignore[misc]
-            r.on_write(clear + 4 * half, lambda value, half=half: lib.g4_device_clear_attention(  # type: ignore[misc]
-                self._native, value << (32 * half)))
+            r.on_read(attention + 4 * half, partial(self._attention_half, 0, half))
+            r.on_read(data + 4 * half, partial(self._attention_half, 1, half))
+            r.on_write(clear + 4 * half, partial(self._clear_attention, half))
+
+    def _clear_attention(self, half: int, value: int) -> None:
+        lib.g4_device_clear_attention(self._native, value << (32 * half))
+
+    def _attention_half(self, which: int, half: int) -> int:
+        return self._attention(which) >> (32 * half)
 
     def _attention(self, which: int) -> int:
         data = ffi.new("uint64_t *")

@@ -195,7 +195,7 @@ class Observer:
         return self._native
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern()  # type: ignore[untyped-decorator]  # cffi has no types for it
 def gen4emu_debug_event(data: Any, event: Any) -> int:
     observer = ffi.from_handle(data)
     assert isinstance(observer, Observer)
