@@ -203,7 +203,7 @@ class DebugKind(CoreEnum):
 
     THREAD = 0, "a thread has its payload and is about to start"
     SETTLED = 1, "all traps of a thread have been reported: now they may be changed"
-    VERTEX = 2, "the vertex of a trap was fetched, and there is no vertex shader"
+    VERTEX = 2, "a trap's vertex was fetched, in a draw without a vertex shader"
     INSTRUCTION = 3, "a thread is about to execute an instruction"
     WRITE = 4, "a message of the thread has changed a watched range"
     MESSAGE = 5, "a message of the thread was answered"

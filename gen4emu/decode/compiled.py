@@ -40,7 +40,7 @@ class Maker(Protocol[T]):
         """Whether a field can contribute at all."""
 
     def source(self, layout: Block, index: int, fields: Sequence[Conditional], scope: dict[str, Any]) -> str | None:
-        """`dword` as a Python expression of `v`, or None if there is no simple one."""
+        """`dword` as a Python expression of `v`, or None if the field has no simple expression."""
 
 
 class _Cache(dict[Any, Any]):

@@ -152,9 +152,9 @@ _INFO = _rules(
      "acceleration name acc0 in each of their last messages and end on every device: an architecture register "
      "receives no response."),
     ("unset-constants", "CONSTANT_BUFFER loads from memory that the trace never wrote.",
-     "Mesa makes each vertex shader read at least one register of constants, and binds a buffer that it never wrote "
-     "if there is no constant. The contents have no effect if no kernel reads the registers; if one does, the draw "
-     "has the warning `constants-unwritten`."),
+     "Mesa makes each vertex shader read at least one register of constants. For a shader without constants it binds "
+     "a buffer that it never wrote. The contents have no effect if no kernel reads the registers; if one does, the "
+     "draw has the warning `constants-unwritten`."),
     ("unset-surface", "A kernel names an entry of a binding table that is zero.",
      "The VA driver gives each picture the kernels of all kinds of prediction. A picture without references leaves "
      "the entries for them zero and starts none of the kernels that read them."),
