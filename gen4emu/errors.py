@@ -40,6 +40,10 @@ class AssemblyError(Gen4emuError):
         super().__init__(f"{file}:{line}:{column}: {what}")
 
 
+class NotExecutedError(Gen4emuError):
+    """A device that can be decoded is asked to execute."""
+
+
 class HangError(Gen4emuError):
     """The GPU hung: the command line exits with status 3.
 

@@ -9,7 +9,7 @@ import click
 
 from gen4emu.cli.tables import table
 from gen4emu.hw.chips import BY_NAME, DEVICES, Device
-from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen import Gen, family_name
 
 SCHEMA = "gen4emu.devices/1"
 
@@ -32,7 +32,8 @@ def devices(as_json: bool) -> None:
              f"{e['eu_count']} x {e['threads_per_eu']}", str(e["urb_rows"]), e["video"]) for e in entries]
     heads = ("name", "aliases", "PCI id", "generation", "chip", "EUs x threads", "URB rows", "VA driver")
     click.echo("\n".join(table(heads, rows, indent="")))
-    click.echo("\nEach device runs decode, lint, replay, debug, run and capture; drivers see its PCI id.")
+    click.echo("\nDevices of gen4 and gen4.5 execute. Those of later generations do not yet: decode, info, lint,\n"
+               "kernels, asm, disasm, convert and capture know them. Drivers see the PCI id.")
 
 
 def _entry(device: Device) -> dict[str, Any]:
@@ -42,10 +43,11 @@ def _entry(device: Device) -> dict[str, Any]:
         "aliases": [name for name, known in BY_NAME.items() if known is device and name != device.name],
         "pci_id": device.pci_id,
         "marketing": device.marketing,
-        "generation": "gen4.5" if g4x else "gen4",
+        "generation": family_name(device.gen),
         "eu_count": device.eu_count,
         "threads_per_eu": device.threads_per_eu,
         "urb_rows": device.urb_rows,
         "gtt_entries": device.gtt_entries,
+        "executes": device.executes,
         "video": "MPEG-2" if g4x else "-",
     }

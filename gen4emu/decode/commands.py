@@ -19,6 +19,7 @@ from gen4emu.hw import catalogue
 from gen4emu.hw.command_reader import CommandReader, Headers, Words
 from gen4emu.hw.common import is_media
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.generation import Generation
 from gen4emu.hw.layout import Client, View, client_of
 from gen4emu.hw.layout import Command as Layout
 from gen4emu.hw.mi import later_name
@@ -60,9 +61,9 @@ class Header:
 
     __slots__ = ("action", "draws", "dwords", "flow", "layout", "least", "most", "name", "plain")
 
-    def __init__(self, header: int, kind: Kind | None) -> None:
+    def __init__(self, header: int, kind: Kind | None, generation: Generation) -> None:
         if kind is None:
-            self.dwords, self.name = catalogue.command_length(header), _unknown_name(header)
+            self.dwords, self.name = generation.unknown_length(header), _unknown_name(header)
             self.layout: Layout | None = None
             self.action: Callable[[Command], None] | None = None
             self.flow, self.least, self.most, self.plain, self.draws = "", 0, self.dwords, False, False
@@ -289,7 +290,7 @@ class CommandWalker:
             kind = self._kinds.get(layout)
             if kind is None:
                 kind = self._kinds[layout] = Kind(layout, self.gen, self._actions)
-        return Header(header, kind)
+        return Header(header, kind, self.catalogue.generation)
 
     def _body(self, raw: bytes, info: Header) -> Body:
         if len(self._bodies) >= _BODIES_KEPT:

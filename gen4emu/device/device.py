@@ -27,6 +27,7 @@ from gen4emu.device.registers import RegisterFile
 from gen4emu.device.ring import Ring
 from gen4emu.device.state import Words
 from gen4emu.device.targets import Target, TargetFinder
+from gen4emu.errors import NotExecutedError
 from gen4emu.hw import chips
 from gen4emu.hw.layout import Command
 from gen4emu.hw.registers import VIDEO_RING_REGISTERS
@@ -48,6 +49,9 @@ class Device:
     """One GPU.  Close it (or use `with`) to free its memory at once."""
 
     def __init__(self, info: chips.Device, options: Options | None = None, listeners: Sequence[Listener] = ()) -> None:
+        if not info.executes:
+            raise NotExecutedError(f"{info.name} ({info.marketing}) cannot execute yet: its traces can be decoded "
+                                   "(decode, info, lint, kernels, convert)")
         self.info = info
         self.options = options or Options()
         self._listeners = list(listeners)

@@ -10,21 +10,22 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TypeVar
 
-from gen4emu.hw import blt, common, gen9, media, messages, mi, pipeline, registers, sampler, state, surface
+from gen4emu.hw import messages, pipeline, surface
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import GEN4
+from gen4emu.hw.gen6 import GEN6
+from gen4emu.hw.gen7 import GEN7
+from gen4emu.hw.gen8 import GEN8
+from gen4emu.hw.gen9 import GEN9
+from gen4emu.hw.gen75 import GEN75
 from gen4emu.hw.generation import Generation
-from gen4emu.hw.layout import Block, Client, Command, Message, Register, client_of
+from gen4emu.hw.layout import Block, Command, Message, Register, client_of
 
 B = TypeVar("B", bound=Block)
 
-COMMANDS: tuple[Command, ...] = (*mi.COMMANDS, *blt.COMMANDS, *common.COMMANDS, *pipeline.COMMANDS,
-                                 *sampler.COMMANDS, *media.COMMANDS)
-GEN9_COMMANDS: tuple[Command, ...] = gen9.COMMANDS
-BLOCKS: tuple[Block, ...] = (*pipeline.BLOCKS, *state.BLOCKS, *surface.BLOCKS, *sampler.BLOCKS, *messages.BLOCKS,
-                             *media.BLOCKS, *registers.BLOCKS)
-MESSAGES: tuple[Message, ...] = messages.MESSAGES
-REGISTERS: tuple[Register, ...] = registers.REGISTERS
+COMMANDS, BLOCKS, MESSAGES, REGISTERS = GEN4.commands, GEN4.blocks, GEN4.messages, GEN4.registers
 EXTRA_ENUMS: tuple[type[enum.IntEnum], ...] = (*surface.ENUMS, *messages.ENUMS, *pipeline.ENUMS)
+GENERATIONS: tuple[Generation, ...] = (GEN4, GEN6, GEN7, GEN75, GEN8, GEN9)  # a new generation is entered here
 
 
 def all_layouts() -> tuple[Block, ...]:
@@ -39,31 +40,6 @@ def _ordered(blocks: Iterable[Block]) -> tuple[Block, ...]:
             ordered.setdefault(a.item.name, a.item)
         ordered.setdefault(block.name, block)
     return tuple(ordered.values())
-
-
-_LONG_MI_OPCODES = (0x22, 0x24)  # MI_LOAD_REGISTER_IMM and MI_STORE_REGISTER_MEM have 8 bits of length, not 6
-
-
-def command_length(header: int) -> int:
-    """Total dwords by the rule of the command's client, whether the command is known or not."""
-    client = header >> 29
-    if client == Client.MI:
-        opcode = header >> 23
-        return 1 if opcode < 0x10 else (header & (0xFF if opcode in _LONG_MI_OPCODES else 0x3F)) + 2
-    if client == Client.BLT:
-        return (header & 0xFF) + 2
-    if client == Client.GFXPIPE:
-        code = header >> 16
-        pipeline_number = header >> 27 & 3
-        if pipeline_number == 1 or code in (0x6104, 0x780B):
-            return 1
-        return (header & (0xFFFF if pipeline_number == 2 else 0xFF)) + 2
-    return 1
-
-
-GEN4 = Generation("gen4", Gen.ALL4, command_length, COMMANDS, BLOCKS, MESSAGES, REGISTERS)
-GEN9 = Generation("gen9", Gen.GEN9, command_length, GEN9_COMMANDS)
-GENERATIONS: tuple[Generation, ...] = (GEN4, GEN9)  # a new generation is entered here
 
 
 class Catalogue:

@@ -26,6 +26,8 @@ class Device:
     surface_state_dwords: int
     gtt_entries: int
     has_bsd: bool
+    executes: bool = True  # or only decode, lint, kernels, convert and capture know it
+    address_bits: int = 32  # of the addresses in commands
 
 
 def _gen4(pci_id: int, name: str, marketing: str, gen: Gen) -> Device:
@@ -36,6 +38,13 @@ def _gen4(pci_id: int, name: str, marketing: str, gen: Gen) -> Device:
 def _gen45(pci_id: int, name: str, marketing: str, gen: Gen) -> Device:
     return Device(pci_id, name, marketing, gen, eu_count=10, threads_per_eu=5, tid_mask=0x7, urb_rows=384,
                   surface_state_dwords=6, gtt_entries=2 * 1024 * 1024 // 4, has_bsd=True)
+
+
+def _newer(pci_id: int, name: str, marketing: str, gen: Gen, eu_count: int, threads_per_eu: int, urb_kib: int,
+           surface_state_dwords: int, gtt_mib: int = 2048, address_bits: int = 32) -> Device:
+    return Device(pci_id, name, marketing, gen, eu_count, threads_per_eu, tid_mask=0, urb_rows=urb_kib * 1024 // 64,
+                  surface_state_dwords=surface_state_dwords, gtt_entries=gtt_mib * 1024 // 4, has_bsd=True,
+                  executes=False, address_bits=address_bits)
 
 
 DEVICES: tuple[Device, ...] = (
@@ -52,6 +61,13 @@ DEVICES: tuple[Device, ...] = (
     _gen45(0x2E32, "g41", "Intel G41", Gen.EL),
     _gen45(0x2E42, "b43", "Intel B43", Gen.EL),
     _gen45(0x2E92, "b43-2", "Intel B43", Gen.EL),
+    _newer(0x0126, "snb", "Intel HD Graphics 3000 (Sandy Bridge)", Gen.SNB, 12, 5, 64, 6),
+    _newer(0x0162, "ivb", "Intel HD Graphics 4000 (Ivy Bridge)", Gen.IVB, 16, 8, 256, 8),
+    _newer(0x0F31, "byt", "Intel HD Graphics (Bay Trail)", Gen.BYT, 4, 8, 128, 8),
+    _newer(0x0412, "hsw", "Intel HD Graphics 4600 (Haswell)", Gen.HSW, 20, 7, 256, 8),
+    _newer(0x1616, "bdw", "Intel HD Graphics 5500 (Broadwell)", Gen.BDW, 24, 7, 384, 16, 4096, 48),
+    _newer(0x1912, "skl", "Intel HD Graphics 530 (Skylake)", Gen.SKL, 24, 7, 384, 16, 4096, 48),
+    _newer(0x5912, "kbl", "Intel HD Graphics 630 (Kaby Lake)", Gen.KBL, 24, 7, 384, 16, 4096, 48),
 )
 
 BY_PCI_ID = {d.pci_id: d for d in DEVICES}
@@ -60,6 +76,8 @@ BY_NAME = {d.name: d for d in DEVICES} | {
     "brw": BY_PCI_ID[0x2A02], "crestline": BY_PCI_ID[0x2A02], "broadwater": BY_PCI_ID[0x29A2],
     "gen4": BY_PCI_ID[0x2A02], "g4x": BY_PCI_ID[0x2A42], "cantiga": BY_PCI_ID[0x2A42],
     "gen4.5": BY_PCI_ID[0x2A42], "gen45": BY_PCI_ID[0x2A42],
+    "gen6": BY_PCI_ID[0x0126], "gen7": BY_PCI_ID[0x0162], "gen7.5": BY_PCI_ID[0x0412], "gen75": BY_PCI_ID[0x0412],
+    "gen8": BY_PCI_ID[0x1616], "gen9": BY_PCI_ID[0x1912],
 }
 
 
@@ -82,7 +100,7 @@ _LIMITS = {"execution_units": "eu_count", "threads_per_unit": "threads_per_eu", 
 def generate() -> str:
     """chips.h: a `struct g4_chip` for each part, named g4_chip_bw and so on."""
     parts: dict[Gen, Device] = {}
-    for device in DEVICES:
+    for device in (device for device in DEVICES if device.executes):
         first = parts.setdefault(device.gen, device)
         if any(getattr(first, limit) != getattr(device, limit) for limit in _LIMITS.values()):
             raise ValueError(f"{device.name} and {first.name} are one part with different limits")

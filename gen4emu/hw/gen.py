@@ -12,9 +12,33 @@ class Gen(IntFlag):
     CL = 2  # 965GM, 965GME ("Crestline")
     CTG = 4  # GM45 ("Cantiga")
     EL = 8  # G45, G41, Q45, B43 ("Eaglelake")
-    KBL = 16  # Kaby Lake: a few commands only, which keep the description language general
+    SNB = 16  # Sandy Bridge
+    IVB = 32  # Ivy Bridge
+    BYT = 64  # Bay Trail
+    HSW = 128  # Haswell
+    BDW = 256  # Broadwell
+    SKL = 512  # Skylake
+    KBL = 1024  # Kaby Lake
     GEN4 = BW | CL
     GEN45 = CTG | EL
     ALL4 = GEN4 | GEN45
-    GEN9 = KBL
-    ALL = ALL4 | GEN9
+    GEN6 = SNB
+    GEN7 = IVB | BYT
+    GEN75 = HSW
+    GEN8 = BDW
+    GEN9 = SKL | KBL
+    ALL = ALL4 | GEN6 | GEN7 | GEN75 | GEN8 | GEN9
+
+
+_NAMES = {Gen.GEN4: "gen4", Gen.GEN45: "gen4.5", Gen.GEN6: "gen6", Gen.GEN7: "gen7", Gen.GEN75: "gen7.5",
+          Gen.GEN8: "gen8", Gen.GEN9: "gen9"}
+
+
+def family(part: Gen) -> Gen:
+    """All parts of the generation that one part belongs to."""
+    return next(generation for generation in _NAMES if generation & part)
+
+
+def family_name(part: Gen) -> str:
+    """The generation of a part as people write it: gen4.5, gen7, ..."""
+    return _NAMES[family(part)]

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 
 from gen4emu.errors import TraceError
-from gen4emu.hw.catalogue import command_for, command_length
+from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.gen import Gen
 from gen4emu.trace.devices import DeviceCheck
 from gen4emu.trace.events import Engine, Event, MemoryWrite, Submission, Warning
@@ -40,14 +40,15 @@ def is_batch(head: bytes, complete: bool) -> bool:
 
 
 def _ends_well(words: tuple[int, ...], gen: Gen, complete: bool) -> bool:
+    catalogue = catalogue_of(gen)
     at = 0
     while at < len(words):
-        command = command_for(words[at], gen)
+        command = catalogue.command_for(words[at])
         if command is None:
             return False
         if command.name == "MI_BATCH_BUFFER_END":
             return True
-        at += command_length(words[at])
+        at += catalogue.length(words[at])
     return not complete
 
 

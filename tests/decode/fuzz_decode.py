@@ -21,13 +21,13 @@ from gen4emu.decode.json_text import counted
 from gen4emu.decode.select import at, only
 from gen4emu.decode.summary import summarize
 from gen4emu.errors import Gen4emuError
-from gen4emu.hw import catalogue
-from gen4emu.hw.chips import DEVICES
+from gen4emu.hw import catalogue, chips
 from gen4emu.hw.fields import Address, Const, Enum, Mbz
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
 from gen4emu.trace.events import Engine, MemoryWrite, Submission
 
+DEVICES = [device for device in chips.DEVICES if device.executes]
 TRACES = Path(__file__).parents[2] / "traces"
 SECONDS = 10.0  # of the processor: no input may take longer
 _BATCH, _STATE, _PAGES = 0x1000, 0x4000, 16

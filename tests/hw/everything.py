@@ -13,10 +13,11 @@ from tests.hw.claims import shapes
 
 # Two encodings of one command have one name, so the commands come whole and not by name.
 LAYOUTS: tuple[Block, ...] = tuple(dict.fromkeys(
-    (*catalogue.COMMANDS, *catalogue.all_layouts(), *catalogue.GEN9_COMMANDS)))
+    layout for table in catalogue.GENERATIONS
+    for layout in (*table.commands, *catalogue.Catalogue(table.parts).all_layouts())))
 LAYOUTS += tuple({a.item: None for layout in LAYOUTS for a in layout.all_arrays if a.item not in LAYOUTS})
 
-PARTS = (Gen.BW, Gen.CL, Gen.CTG, Gen.EL, Gen.KBL)
+PARTS = tuple(Gen)
 
 
 def parts_of(layout: Block) -> Iterator[Gen]:

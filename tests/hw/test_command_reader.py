@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from gen4emu.hw.catalogue import command_length, command_named
+from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Words
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import command_length
 
 WINDOW = 8
 BATCH = 0x1000

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gen4emu.hw import catalogue, gen9
+from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen9 import commands as gen9
 
 BY_NAME = {c.name: c for c in gen9.COMMANDS}
 

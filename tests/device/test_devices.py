@@ -1,0 +1,26 @@
+"""The devices that execute, and those that do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from gen4emu.device.device import Device
+from gen4emu.errors import NotExecutedError
+from gen4emu.hw import chips
+from gen4emu.hw.gen import Gen, family_name
+
+
+@pytest.mark.parametrize("info", chips.DEVICES, ids=lambda info: info.name)
+def test_devices_of_later_generations_refuse_to_execute(info: chips.Device) -> None:
+    assert info.executes == bool(info.gen & Gen.ALL4)
+    if info.executes:
+        with Device(info) as device:
+            assert device.info is info
+        return
+    with pytest.raises(NotExecutedError, match=rf"^{info.name} \(Intel .*\) cannot execute yet"):
+        Device(info)
+
+
+def test_every_part_has_a_generation_with_a_name() -> None:
+    assert [family_name(part) for part in Gen] == [
+        "gen4", "gen4", "gen4.5", "gen4.5", "gen6", "gen7", "gen7", "gen7.5", "gen8", "gen9", "gen9"]
