@@ -84,6 +84,7 @@ class Summary:
     warnings: Counter[str]  # kinds of what drivers, the shim and the server said, and how many tests made them
     excused: Counter[str]  # the same, known, or of tests that fail on silicon
     example: dict[str, str]  # a test for each
+    stalls: list[tuple[str, str]] = field(default_factory=list)  # tests that ended at the second try, and their threads
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome], known: Expectations, rest: Iterable[str] = ()) -> Summary:
@@ -92,6 +93,8 @@ class Summary:
         for outcome in outcomes:
             verdicts = known.judge(outcome)
             summary.tests += 1
+            if outcome.stall and outcome.result != "timeout":
+                summary.stalls.append((outcome.name, outcome.stall))
             summary.counts.update(verdicts.values())
             summary.bad += [(name, verdict) for name, verdict in verdicts.items() if verdict in BAD]
             fails_there = bool({Verdict.FLAKE, Verdict.EXPECTED_FAIL} & set(verdicts.values()))
@@ -123,6 +126,7 @@ class Summary:
             lines.append(f"{100 * passed / wanted:7.2f}% of what silicon passes")
         lines += [f"  {verdict}: {name}" for name, verdict in self.bad]
         lines += [f"  stale: {name}" for name in self.stale]
+        lines += [f"  ended at the second try only: {name}\n{stall}" for name, stall in self.stalls]
         for title, warnings in (("warning", self.warnings), ("excused warning", self.excused)):
             lines += [f"  {title}, {count} tests, such as {self.example[text]}: {text}"
                       for text, count in warnings.most_common()]

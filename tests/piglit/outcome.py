@@ -10,7 +10,8 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 from tests.piglit.profiles import Case
 
@@ -32,6 +33,7 @@ class Outcome:
     output: str = ""  # of tests that did not pass
     warnings: list[str] = field(default_factory=list)  # of drivers and the shim
     reports: list[str] = field(default_factory=list)  # of the device server
+    stall: str = ""  # the threads of a test that took too long, even if a second run of it ended
 
     def results(self) -> dict[str, str]:
         """By full name: of the subtests if there are any and the test got to its end."""
@@ -49,8 +51,15 @@ class Outcome:
 
 def run(test: Case, environment: Mapping[str, str], seconds: float,
         reports: Callable[[int], list[str]] = lambda pid: []) -> Outcome:
-    """Without a window system; a test that gives up because it wants a window gets one of GBM's."""
-    outcome, status = _run(test, test.command, {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}, seconds, reports)
+    """Without a window system; a test that gives up because it wants a window gets one of GBM's.
+
+    A test that takes too long runs a second time, which tells a loop from a stall that does not repeat.
+    """
+    surfaceless = {**environment, "PIGLIT_PLATFORM": "surfaceless_egl"}
+    outcome, status = _run(test, test.command, surfaceless, seconds, reports)
+    if outcome.stall:
+        again, status = _run(test, test.command, surfaceless, seconds, reports)
+        outcome = replace(again, stall=outcome.stall)
     if status == -signal.SIGABRT and not _REPORT.search(outcome.output):
         command = tuple(argument for argument in test.command if argument != "-fbo")
         outcome, _ = _run(test, command, {**environment, "PIGLIT_PLATFORM": "gbm",
@@ -67,22 +76,38 @@ def _run(test: Case, command: tuple[str, ...], environment: Mapping[str, str], s
                                    stderr=subprocess.PIPE, process_group=0)
     except FileNotFoundError:
         return Outcome(test.name, "skip"), 0  # not built
-    late = False
+    stall = ""
     try:
         stdout, stderr = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        late = True
+        stall = _threads(process.pid)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         stdout, stderr = process.communicate()
     text, talk = stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
     result, subtests = parse(text, process.returncode)
-    if late:
+    if stall:
         result = "timeout"
     done = Outcome(test.name, result, subtests, round(time.monotonic() - start, 2),
                    "" if result in GOOD and set(subtests.values()) <= set(GOOD) else (text[-_KEPT:] + talk[-_KEPT:]),
-                   sorted({line.strip() for line in talk.splitlines() if _WARNING.search(line)}), reports(process.pid))
+                   sorted({line.strip() for line in talk.splitlines() if _WARNING.search(line)}), reports(process.pid),
+                   stall + text[-_KEPT:] + talk[-_KEPT:] if stall else "")
     return done, process.returncode
+
+
+def _threads(pid: int) -> str:
+    """A line for each thread of a process: its name, its state, and the system call that it waits in."""
+    lines = []
+    for task in sorted(Path(f"/proc/{pid}/task").glob("*")):
+        about = []
+        for name in ("comm", "stat", "wchan", "syscall"):
+            try:
+                found = (task / name).read_text()
+            except OSError as e:  # the thread has ended, or the system hides it
+                found = e.strerror or ""
+            about.append(found.rpartition(")")[2].split()[0] if name == "stat" and ")" in found else found.strip())
+        lines.append(" ".join(about) + "\n")
+    return "".join(lines) or "no threads\n"
 
 
 def parse(text: str, status: int) -> tuple[str, dict[str, str]]:

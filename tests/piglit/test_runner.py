@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,16 @@ def test_a_test_that_takes_too_long_is_killed_with_its_children(tmp_path: Path) 
     test = script(tmp_path, "echo early; sleep 60 & sleep 60")
     result = outcome.run(test, {"PATH": "/bin:/usr/bin"}, 0.5)
     assert (result.result, result.output, result.seconds < 20) == ("timeout", "early\n", True)
+    assert re.fullmatch(r"program S \S+ \d+ .*\nearly\n", result.stall), result.stall
+
+
+def test_a_stall_that_does_not_repeat_is_told_apart_from_a_timeout(tmp_path: Path) -> None:
+    once = f"""[ -e {tmp_path}/ran ] || {{ touch {tmp_path}/ran; sleep 60; }}; echo 'PIGLIT: {{"result": "pass" }}'"""
+    result = outcome.run(script(tmp_path, once), {"PATH": "/bin:/usr/bin"}, 1)
+    assert (result.result, bool(result.stall)) == ("pass", True)
+    summary = Summary.of([result], KNOWN)
+    assert ([name for name, _ in summary.stalls], summary.bad) == ([result.name], [])
+    assert "ended at the second try only: " + result.name in summary.text()
 
 
 def test_drivers_warnings_are_kept(tmp_path: Path) -> None:

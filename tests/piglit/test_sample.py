@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,7 @@ def test_the_sample_passes_where_silicon_does() -> None:
     summary = Summary.of(outcomes, Expectations.load(), server.rest)
     assert (summary.bad, summary.stale, summary.warnings) == ([], [], {}), summary.text()
     assert summary.counts[Verdict.PASS] > 600
+    # One run in some ten thousand stalls after its last batch, for a reason not known: seen once, never reproduced.
+    assert len(summary.stalls) <= 1, summary.text()
+    if summary.stalls:
+        warnings.warn(summary.text(), stacklevel=1)
