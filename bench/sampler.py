@@ -22,8 +22,8 @@ from gen4emu.device.tiling import Tiling
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.sampler import MapFilter, MipFilter, TextureCoordinateMode
-from gen4emu.hw.surface import SURFACE_STATE, TileWalk
+from gen4emu.hw.gen4.sampler import MapFilter, MipFilter, TextureCoordinateMode
+from gen4emu.hw.gen4.surface import SURFACE_STATE, TileWalk
 from tests.harness.probe import Probe
 
 GEN = Gen.EL

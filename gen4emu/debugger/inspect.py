@@ -23,9 +23,8 @@ from gen4emu.errors import FieldError
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.fields import Const, Ignored, Mbz
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Block
-from gen4emu.hw.media import PAYLOAD_MEDIA_R0
-from gen4emu.hw.payload import (
+from gen4emu.hw.gen4.media import PAYLOAD_MEDIA_R0
+from gen4emu.hw.gen4.payload import (
     PAYLOAD_CLIP_R0,
     PAYLOAD_GS_R0,
     PAYLOAD_PS_R0,
@@ -35,7 +34,8 @@ from gen4emu.hw.payload import (
     PAYLOAD_SF_R2,
     PAYLOAD_VS_R0,
 )
-from gen4emu.hw.surface import SURFACE_STATE, SurfaceType
+from gen4emu.hw.gen4.surface import SURFACE_STATE, SurfaceType
+from gen4emu.hw.layout import Block
 from gen4emu.isa import disassemble
 from gen4emu.isa.disassembler import Line
 from gen4emu.isa.message_text import SFIDS

@@ -12,7 +12,7 @@ from gen4emu.debugger.model import Thread, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.place import Place
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.messages import MESSAGE_DESCRIPTOR, SharedFunction
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, SharedFunction
 from gen4emu.isa.message_text import describe, sfid_name
 
 Words = tuple[int, ...]

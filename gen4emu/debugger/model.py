@@ -15,8 +15,8 @@ from gen4emu.device.memory import Missing, Unit
 from gen4emu.device.observer import NONE
 from gen4emu.device.place import Place
 from gen4emu.hw.formats import Encoding, FormatInfo, SurfaceFormat, format_info
-from gen4emu.hw.pipeline import DepthFormat
-from gen4emu.hw.surface import SURFACE_STATE
+from gen4emu.hw.gen4.pipeline import DepthFormat
+from gen4emu.hw.gen4.surface import SURFACE_STATE
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.image.texels import decode
 

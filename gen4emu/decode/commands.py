@@ -17,12 +17,12 @@ from gen4emu.decode.options import Options
 from gen4emu.decode.pointers import PointerFollower, diagnose
 from gen4emu.hw import catalogue
 from gen4emu.hw.command_reader import CommandReader, Headers, Words
-from gen4emu.hw.common import is_media
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.common import is_media
+from gen4emu.hw.gen4.mi import later_name
 from gen4emu.hw.generation import Generation
 from gen4emu.hw.layout import Client, View, client_of
 from gen4emu.hw.layout import Command as Layout
-from gen4emu.hw.mi import later_name
 from gen4emu.trace.events import Submission
 
 _WINDOW_DWORDS = 1 << 16  # of a batch fetched at once

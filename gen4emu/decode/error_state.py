@@ -1,6 +1,6 @@
 """The registers of an i915 error state in words: busy units, causes, ring position, fences.
 
-The layouts are those of `gen4emu.hw.registers`; only the names that error states use for them are here.
+The layouts are those of `gen4emu.hw.gen4.registers`; only the names that error states use for them are here.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from gen4emu.decode.context import Use
 from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.nodes import KernelCode
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.message_shapes import sampler_message
-from gen4emu.hw.messages import DataPortWriteTypeGen45, SharedFunction, message_for
+from gen4emu.hw.gen4.message_shapes import sampler_message
+from gen4emu.hw.gen4.messages import DataPortWriteTypeGen45, SharedFunction, message_for
 from gen4emu.isa import Instruction, Line, disassemble, instructions, kernel_length
 from gen4emu.isa.instruction import is_ip
 from gen4emu.isa.opcodes import Opcode

@@ -16,15 +16,15 @@ from gen4emu.decode.kernels import Kernels, sends
 from gen4emu.decode.lint_rules import RULES
 from gen4emu.decode.nodes import BatchStart, Command, Diagnostic, Kernel, KernelCode, Node, State
 from gen4emu.hw.chips import Device
-from gen4emu.hw.common import is_media
 from gen4emu.hw.formats import format_info
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.common import is_media
+from gen4emu.hw.gen4.message_shapes import RENDER_TARGET_WRITE_SHAPES, expected_lengths, sampler_message
+from gen4emu.hw.gen4.messages import DataPortWriteTypeGen45, SharedFunction, UrbSwizzle, message_for
+from gen4emu.hw.gen4.sampler import MapFilter
+from gen4emu.hw.gen4.surface import SurfaceType
 from gen4emu.hw.layout import Command as Layout
 from gen4emu.hw.layout import View
-from gen4emu.hw.message_shapes import RENDER_TARGET_WRITE_SHAPES, expected_lengths, sampler_message
-from gen4emu.hw.messages import DataPortWriteTypeGen45, SharedFunction, UrbSwizzle, message_for
-from gen4emu.hw.sampler import MapFilter
-from gen4emu.hw.surface import SurfaceType
 from gen4emu.hw.topology import ADJACENCY_TOPOLOGIES, CUT_INDEX_TOPOLOGIES, GS_OUTPUT_TOPOLOGIES
 from gen4emu.isa import instructions
 from gen4emu.isa.instruction import Align1Region, DirectOperand, IndirectOperand, Instruction, Operand

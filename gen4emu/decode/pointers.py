@@ -38,9 +38,9 @@ from gen4emu.hw import catalogue
 from gen4emu.hw.fields import Address
 from gen4emu.hw.formats import Channel, ChannelType, FormatInfo, format_info
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.media import extended_state
+from gen4emu.hw.gen4.surface import BINDING_TABLE_STATE
 from gen4emu.hw.layout import Block, View
-from gen4emu.hw.media import extended_state
-from gen4emu.hw.surface import BINDING_TABLE_STATE
 
 _ENTRY = BINDING_TABLE_STATE.field("surface_state_pointer", Gen.EL)
 _BODIES_KEPT = 16384

@@ -24,8 +24,8 @@ from gen4emu.decode.nodes import (
     Tally,
     TraceStart,
 )
+from gen4emu.hw.gen4.surface import buffer_entries
 from gen4emu.hw.layout import View
-from gen4emu.hw.surface import buffer_entries
 
 DRAW_KINDS = ("draws", "blits", "media_objects")
 

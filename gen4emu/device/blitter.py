@@ -16,9 +16,9 @@ from gen4emu.device.state import Words
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling
 from gen4emu.errors import Gen4emuError
-from gen4emu.hw import blt
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import blt
 from gen4emu.hw.layout import Command, View
 
 _BYTES = {blt.ColorDepth.BPP_8: 1, blt.ColorDepth.BPP_16_565: 2, blt.ColorDepth.BPP_16_1555: 2,

@@ -19,12 +19,12 @@ from gen4emu.device.place import DrawKind, DrawNumbers
 from gen4emu.device.registers import Interrupts, RegisterFile
 from gen4emu.device.state import ContextState, Words
 from gen4emu.errors import HangError
-from gen4emu.hw import common, mi
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import common, mi
+from gen4emu.hw.gen4.registers import TIMESTAMP
 from gen4emu.hw.layout import Block, Client, Command, View
-from gen4emu.hw.registers import TIMESTAMP
 
 Handler = Callable[[Words], None]
 

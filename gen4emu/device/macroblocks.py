@@ -1,7 +1,7 @@
 """Media threads as lines of JSON: `gen4emu replay --macroblocks FILE`.
 
 One line a thread, in the order in which they start.  What VFE's modes make of a macroblock is taken apart by the
-layouts of `gen4emu.hw.media_inline`; docs/media.md has the format.
+layouts of `gen4emu.hw.gen4.media_inline`; docs/media.md has the format.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
 from gen4emu.device.media import MediaPayload, MediaPayloads
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.media import VfeMode
+from gen4emu.hw.gen4.media_inline import MEDIA_INLINE_IS, MEDIA_INLINE_VC1_IT, PAYLOAD_AVC_INLINE, PAYLOAD_VLD_R1
 from gen4emu.hw.layout import Block
-from gen4emu.hw.media import VfeMode
-from gen4emu.hw.media_inline import MEDIA_INLINE_IS, MEDIA_INLINE_VC1_IT, PAYLOAD_AVC_INLINE, PAYLOAD_VLD_R1
 from gen4emu.selection import ALL, Selection
 
 MAX_THREADS = 512  # of one command; 2 MB

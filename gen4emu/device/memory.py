@@ -21,7 +21,7 @@ from gen4emu.core_enums import Unit as Unit
 from gen4emu.errors import FieldError, Gen4emuError
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.registers import GTT_ENTRY, PageTableEntryType
+from gen4emu.hw.gen4.registers import GTT_ENTRY, PageTableEntryType
 
 PAGE_SIZE = 4096
 GTT_ENTRIES_GEN4 = BY_NAME["965gm"].gtt_entries

@@ -11,12 +11,12 @@ from typing import Any
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.memory import Memory, Missing, Unit
-from gen4emu.hw import common
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.fields import Field
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import common
+from gen4emu.hw.gen4.pipeline import VERTEX_BUFFER_STATE
 from gen4emu.hw.layout import Command
-from gen4emu.hw.pipeline import VERTEX_BUFFER_STATE
 
 CURBE_ROWS = 64  # 32 units of 64 bytes
 _U32 = 0xFFFFFFFF

@@ -10,7 +10,7 @@ from gen4emu._native import ffi, lib
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.surface import SURFACE_STATE, SurfaceType
+from gen4emu.hw.gen4.surface import SURFACE_STATE, SurfaceType
 
 _MOST = 256  # the entries of a binding table
 _STATE_BYTES = ffi.sizeof("uint32_t[6]")

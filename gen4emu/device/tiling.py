@@ -16,7 +16,7 @@ from gen4emu.core_enums import Tiling as Tiling
 from gen4emu.device.memory import PAGE_SIZE, Memory, Missing, ProbePort, Unit
 from gen4emu.errors import FieldError
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.registers import FENCE_COUNT, FENCES, FenceTileWalk
+from gen4emu.hw.gen4.registers import FENCE_COUNT, FENCES, FenceTileWalk
 
 MAX_COPY_BYTES = 8192 * 8192 * 16  # the largest surface that a Gen4 surface state can describe
 _ADDRESS_SPACE = 1 << 32

@@ -13,9 +13,9 @@ from gen4emu.hw import catalogue, emit_c, formats_c, message_shapes_c
 from gen4emu.hw.emit_c import c_name
 from gen4emu.hw.fields import Address, Bool, Const, Enum, Field, Fixed, Float, Mbz, Sint, Uint
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.messages import BLOCKS, GATEWAY_RESPONSE, MESSAGE_DESCRIPTOR, MESSAGES
+from gen4emu.hw.gen4.payload import PAYLOAD_PS_R1
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.messages import BLOCKS, GATEWAY_RESPONSE, MESSAGE_DESCRIPTOR, MESSAGES
-from gen4emu.hw.payload import PAYLOAD_PS_R1
 
 # Read once for every message, a field or two at a time: these get a function for each field besides `_unpack`.
 ACCESSIBLE: tuple[Block, ...] = (*MESSAGES, *BLOCKS, PAYLOAD_PS_R1)

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TypeVar
 
-from gen4emu.hw import messages, pipeline, surface
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4 import GEN4
+from gen4emu.hw.gen4 import GEN4, messages, pipeline, surface
 from gen4emu.hw.gen6 import GEN6
 from gen4emu.hw.gen7 import GEN7
 from gen4emu.hw.gen8 import GEN8

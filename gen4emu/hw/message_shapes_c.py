@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gen4emu.hw.emit_c import enum
-from gen4emu.hw.message_shapes import SAMPLER_MESSAGES, SamplerMessage
+from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES, SamplerMessage
 
 _PARAMETERS = ("u", "v", "r", "bias", "lod", "ref", "dudx", "dvdx", "drdx", "dudy", "dvdy", "drdy")
 _ABSENT = 255

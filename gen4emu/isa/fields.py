@@ -15,7 +15,7 @@ from enum import Enum
 
 from gen4emu.hw.fields import Field, Mbz
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.messages import MESSAGE_DESCRIPTOR
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
 
 WORD_BITS = 128
 COMPACT_BITS = 64
@@ -164,7 +164,7 @@ _GEN4_FIELDS: tuple[InstField, ...] = (
     InstField("jump_count", 111, 96, When.BRANCH, signed=True),
     InstField("pop_count", 115, 112, When.BRANCH),
     InstField("reserved_127_116", 127, 116, When.BRANCH),
-    # the message descriptor, whose layout is in hw/messages.py
+    # the message descriptor, whose layout is in hw/gen4/messages.py
     *(InstField(_descriptor_name(f), 96 + f.hi, 96 + f.lo, When.SEND) for f in MESSAGE_DESCRIPTOR.all_fields),
 )
 

@@ -1,13 +1,13 @@
 """The message of a `send` as IGT's assembler writes it: `urb 0 transpose used complete mlen 4 rlen 0`.
 
-Descriptors are built through the layouts of `gen4emu.hw.messages`.
+Descriptors are built through the layouts of `gen4emu.hw.gen4.messages`.
 """
 
 from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, MESSAGES, SharedFunction
 from gen4emu.hw.layout import Message
-from gen4emu.hw.messages import MESSAGE_DESCRIPTOR, MESSAGES, SharedFunction
 from gen4emu.isa.lexer import Lexer, Syntax, Token, integer
 from gen4emu.isa.message_text import MATH_NAMES, SFIDS
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gen4emu.errors import FieldError
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.messages import MESSAGE_DESCRIPTOR
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
 from gen4emu.isa import compaction
 from gen4emu.isa.fields import F, InstField
 from gen4emu.isa.opcodes import Opcode, OpcodeInfo, Shape, opcode_info
@@ -96,7 +96,7 @@ class Implied(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """The immediate of a `send`; its layout is `gen4emu.hw.messages.MESSAGE_DESCRIPTOR`."""
+    """The immediate of a `send`; its layout is `gen4emu.hw.gen4.messages.MESSAGE_DESCRIPTOR`."""
 
     bits: int
 

@@ -1,4 +1,4 @@
-"""Describes the message of a `send` in words, from the layouts of `gen4emu.hw.messages`.
+"""Describes the message of a `send` in words, from the layouts of `gen4emu.hw.gen4.messages`.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from enum import IntEnum
 from functools import lru_cache
 
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, MathFunction, SharedFunction, message_for
 from gen4emu.hw.layout import View
-from gen4emu.hw.message_shapes import SAMPLER_MESSAGES
-from gen4emu.hw.messages import MESSAGE_DESCRIPTOR, MathFunction, SharedFunction, message_for
 
 # names of shared functions in assembly
 _SFID_NAMES = {

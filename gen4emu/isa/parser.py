@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.messages import MESSAGE_DESCRIPTOR
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
 from gen4emu.isa.igt_messages import parse_igt_target
 from gen4emu.isa.instruction import (
     Descriptor,

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.mi import MI_BATCH_BUFFER_START
-from gen4emu.hw.registers import GTT_ENTRY, REGISTERS
+from gen4emu.hw.gen4.mi import MI_BATCH_BUFFER_START
+from gen4emu.hw.gen4.registers import GTT_ENTRY, REGISTERS
 from gen4emu.trace.events import Engine, RegisterWrite, Submission, Warning
 
 PAGE_BYTES = 4096

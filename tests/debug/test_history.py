@@ -12,8 +12,8 @@ from gen4emu.debugger.history import Change, History, Recorder, history_lines, r
 from gen4emu.debugger.model import Fate, Fragment, Place
 from gen4emu.device.device import Options
 from gen4emu.device.memory import Unit
-from gen4emu.hw.blt import XY_COLOR_BLT
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.blt import XY_COLOR_BLT
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble
 from gen4emu.trace.reader import open as open_trace

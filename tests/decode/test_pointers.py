@@ -9,9 +9,9 @@ import pytest
 
 from gen4emu.decode import Data, Kernel
 from gen4emu.decode.blits import operands
-from gen4emu.hw import blt
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import blt
 from tests.harness.batch import PS, Machine, commands, diagnostics, nodes, rules, states
 
 GENERAL, SURFACE = 0x0040_0000, 0x0080_0000

@@ -10,8 +10,8 @@ import pytest
 from gen4emu._native import lib
 from gen4emu.device.blitter import Blitter
 from gen4emu.device.memory import Memory
-from gen4emu.hw import blt
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import blt
 from gen4emu.hw.layout import Command
 
 GEN = Gen.CTG

@@ -23,7 +23,7 @@ from gen4emu.device.memory import (
     Unit,
 )
 from gen4emu.errors import FieldError
-from gen4emu.hw.registers import PageTableEntryType
+from gen4emu.hw.gen4.registers import PageTableEntryType
 
 # --- page table entries ---------------------------------------------------------------------------------------------
 

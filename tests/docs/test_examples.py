@@ -30,7 +30,7 @@ NOT_RUN = {
     ("docs/live.md", "python -m tests.piglit"): "needs an installed piglit; CI runs its sample",
     ("docs/testing.md", "python -m pytest"): "runs the tests that run the examples",
     ("docs/api.md", ""): "tests/api/test_docs.py runs the page in order",
-    ("docs/hardware-description.md", "CS_URB_STATE = gfx"): "an excerpt of gen4emu/hw/common.py",
+    ("docs/hardware-description.md", "CS_URB_STATE = gfx"): "an excerpt of gen4emu/hw/gen4/common.py",
 }
 # Programs behind these words draw with the installed Mesa or VA driver.
 CLIENTS = ("./my-gl-program", "ffmpeg", "glmark2", "valgrind")

@@ -11,7 +11,7 @@ from gen4emu.device.media import MediaPayload, MediaPayloads
 from gen4emu.device.memory import Missing
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_NAME
-from gen4emu.hw.media import VfeMode
+from gen4emu.hw.gen4.media import VfeMode
 from gen4emu.isa import assemble
 
 BATCH, VFE, EXTENDED, DESCRIPTORS, CURBE, DATA = 0x10000, 0x20000, 0x20100, 0x21000, 0x22000, 0x100000

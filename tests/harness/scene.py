@@ -18,7 +18,7 @@ from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.surface import SURFACE_STATE, SurfaceType, TileWalk
+from gen4emu.hw.gen4.surface import SURFACE_STATE, SurfaceType, TileWalk
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 

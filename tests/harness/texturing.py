@@ -14,9 +14,9 @@ from gen4emu.device.tiling import Tiling
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.message_shapes import SAMPLER_MESSAGES, SamplerMessage
-from gen4emu.hw.sampler import MapFilter, MipFilter, TextureCoordinateMode
-from gen4emu.hw.surface import SURFACE_STATE, SurfaceType, TileWalk, buffer_entry_fields
+from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES, SamplerMessage
+from gen4emu.hw.gen4.sampler import MapFilter, MipFilter, TextureCoordinateMode
+from gen4emu.hw.gen4.surface import SURFACE_STATE, SurfaceType, TileWalk, buffer_entry_fields
 from tests.harness.probe import Event, Probe
 
 SURFACES, TABLE, SAMPLERS, BORDER, TEXTURE = 0x1000, 0x2000, 0x3000, 0x4000, 0x100000

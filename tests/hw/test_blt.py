@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gen4emu.hw import blt
-from gen4emu.hw.blt import ColorDepth, CopyDirection, TextPacking
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import blt
+from gen4emu.hw.gen4.blt import ColorDepth, CopyDirection, TextPacking
 
 HEADERS = {
     "XY_SETUP_BLT": 0x40400006, "XY_SETUP_CLIP_BLT": 0x40C00001, "XY_SETUP_MONO_PATTERN_SL_BLT": 0x44400007,

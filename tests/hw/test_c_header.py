@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from gen4emu.hw import c_header, catalogue, messages
+from gen4emu.hw import c_header, catalogue
 from gen4emu.hw.c_header import member
 from gen4emu.hw.emit_c import c_name
 from gen4emu.hw.fields import Const, Field, Fixed, Float, Mbz
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import messages
 from gen4emu.hw.layout import Block
 from tests.hw.everything import parts_of, random_dwords
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gen4emu.errors import FieldError
-from gen4emu.hw import common
-from gen4emu.hw.common import GraphicsAddressType, Pipeline, PostSyncOperation
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import common
+from gen4emu.hw.gen4.common import GraphicsAddressType, Pipeline, PostSyncOperation
 
 
 @pytest.mark.parametrize(("words", "fences"), [

@@ -7,10 +7,10 @@ import struct
 import pytest
 
 from gen4emu.errors import FieldError
-from gen4emu.hw import catalogue, common, mi
+from gen4emu.hw import catalogue
 from gen4emu.hw.fields import Address, Array, Bool, Const, Float, Mbz, Uint, unless, when
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4 import command_length
+from gen4emu.hw.gen4 import command_length, common, mi
 from gen4emu.hw.layout import Block, Client, gfx
 from gen4emu.hw.layout import mi as mi_command
 

@@ -7,8 +7,7 @@ import pytest
 from gen4emu.errors import FieldError
 from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.media import (
+from gen4emu.hw.gen4.media import (
     INTERFACE_DESCRIPTOR,
     PAYLOAD_MEDIA_R0,
     THREAD_SPAWNER_MESSAGE_HEADER,
@@ -21,7 +20,7 @@ from gen4emu.hw.media import (
     VfeMode,
     extended_state,
 )
-from gen4emu.hw.media_inline import (
+from gen4emu.hw.gen4.media_inline import (
     AVC_EXPLICIT_WEIGHT,
     AVC_IMPLICIT_WEIGHT,
     AVC_MOTION_VECTOR,
@@ -42,7 +41,8 @@ from gen4emu.hw.media_inline import (
     PictureStructure,
     QuantizerScaleType,
 )
-from gen4emu.hw.state import FloatingPointMode
+from gen4emu.hw.gen4.state import FloatingPointMode
+from gen4emu.hw.layout import Block, Command
 
 
 def hexes(text: str) -> list[int]:

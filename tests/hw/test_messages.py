@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 
 from gen4emu.errors import FieldError
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Message
-from gen4emu.hw.message_shapes import (
+from gen4emu.hw.gen4.message_shapes import (
     MATH_LENGTHS,
     RENDER_TARGET_WRITE_SHAPES,
     SAMPLER_MESSAGES,
     expected_lengths,
     sampler_message,
 )
-from gen4emu.hw.messages import (
+from gen4emu.hw.gen4.messages import (
     DATA_PORT_MESSAGE_HEADER,
     GATEWAY_FORWARD_PAYLOAD,
     GATEWAY_OPEN_PAYLOAD,
@@ -40,6 +39,7 @@ from gen4emu.hw.messages import (
     SharedFunction,
     message_for,
 )
+from gen4emu.hw.layout import Message
 from gen4emu.hw.topology import PrimitiveTopology
 
 MATH, SAMPLER, READ, WRITE, URB, SPAWNER = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gen4emu.hw import mi
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import mi
+from gen4emu.hw.gen4.mi import BatchMemorySpace, ConditionCode, ContextAddressSpace, DisplayPipe, DisplayPlane
 from gen4emu.hw.layout import Command
-from gen4emu.hw.mi import BatchMemorySpace, ConditionCode, ContextAddressSpace, DisplayPipe, DisplayPlane
 
 
 # Header with all options off, dwords.

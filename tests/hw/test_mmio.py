@@ -6,10 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from gen4emu.hw import catalogue, registers
+from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import registers
+from gen4emu.hw.gen4.registers import AutomaticHeadReport, FenceTileWalk, PageTableEntryType, PageTableSize
 from gen4emu.hw.layout import Register, View
-from gen4emu.hw.registers import AutomaticHeadReport, FenceTileWalk, PageTableEntryType, PageTableSize
 
 BY_NAME = {r.name: r for r in registers.REGISTERS}
 

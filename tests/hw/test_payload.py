@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gen4emu.hw import payload
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Block
-from gen4emu.hw.payload import (
+from gen4emu.hw.gen4 import payload
+from gen4emu.hw.gen4.payload import (
     ATTRIBUTE_COEFFICIENTS,
     PAYLOAD_CLIP_R0,
     PAYLOAD_GS_R0,
@@ -24,6 +23,7 @@ from gen4emu.hw.payload import (
     PAYLOAD_VS_R0,
     VERTEX_HEADER,
 )
+from gen4emu.hw.layout import Block
 from gen4emu.hw.topology import PrimitiveTopology
 from tests.hw.claims import PARTS, misclaimed, repacked
 

@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gen4emu.errors import FieldError
-from gen4emu.hw import pipeline
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.pipeline import (
+from gen4emu.hw.gen4 import pipeline
+from gen4emu.hw.gen4.pipeline import (
     PRIMITIVE,
     VERTEX_BUFFER_STATE,
     BufferAccessType,
@@ -22,6 +21,7 @@ from gen4emu.hw.pipeline import (
     VertexAccessType,
     VertexComponentControl,
 )
+from gen4emu.hw.layout import Block, Command
 from gen4emu.hw.topology import (
     ADJACENCY_TOPOLOGIES,
     CUT_INDEX_TOPOLOGIES,

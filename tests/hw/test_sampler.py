@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gen4emu.errors import FieldError
 from gen4emu.hw import catalogue
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.sampler import (
+from gen4emu.hw.gen4.sampler import (
     SAMPLER_BORDER_COLOR_STATE,
     SAMPLER_STATE,
     ChromaKeyMode,

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gen4emu.errors import FieldError
-from gen4emu.hw import state
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import Block
-from gen4emu.hw.state import (
+from gen4emu.hw.gen4 import state
+from gen4emu.hw.gen4.state import (
     CC_VIEWPORT,
     CLIP_STATE,
     CLIP_VIEWPORT,
@@ -39,6 +38,7 @@ from gen4emu.hw.state import (
     SubPixelPrecision,
     VertexPositionSpace,
 )
+from gen4emu.hw.layout import Block
 from tests.hw.claims import PARTS, misclaimed, repacked
 
 

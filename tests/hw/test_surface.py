@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gen4emu.errors import FieldError
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.surface import (
+from gen4emu.hw.gen4.surface import (
     BINDING_TABLE_STATE,
     SURFACE_STATE,
     MediaBoundaryPixelMode,

@@ -22,7 +22,7 @@ from gen4emu.device.device import Device, Options
 from gen4emu.device.memory import Missing
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import BY_PCI_ID
-from gen4emu.hw.media import VfeMode
+from gen4emu.hw.gen4.media import VfeMode
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 from tests.harness.media import CURBE, DATA, DESCRIPTORS, END, EXTENDED, KERNELS, TABLES, VFE, Media, vld

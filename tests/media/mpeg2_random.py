@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gen4emu.hw.media_inline import PictureCodingType
+from gen4emu.hw.gen4.media_inline import PictureCodingType
 from gen4emu.hw.mpeg2 import END_OF_BLOCK, ESCAPE, TABLES
 
 from . import mpeg2_stream as stream

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from gen4emu.hw.media_inline import MotionType, PictureCodingType, PictureStructure
+from gen4emu.hw.gen4.media_inline import MotionType, PictureCodingType, PictureStructure
 from gen4emu.hw.mpeg2 import ALTERNATE, END_OF_BLOCK, ESCAPE, TABLES, ZIGZAG, MacroblockFlag
 
 INTRA, PATTERN, BACKWARD, FORWARD, QUANT = (MacroblockFlag[n] for n in ("INTRA", "PATTERN", "BACKWARD", "FORWARD",

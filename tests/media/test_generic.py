@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gen4emu.device.media import MediaPayload
-from gen4emu.hw.media import VfeMode
+from gen4emu.hw.gen4.media import VfeMode
 from tests.harness.media import (
     CURBE,
     DATA,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from gen4emu.hw.catalogue import block_named
-from gen4emu.hw.media import VfeMode
+from gen4emu.hw.gen4.media import VfeMode
 from tests.harness.media import Media
 
 

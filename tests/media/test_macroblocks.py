@@ -12,8 +12,8 @@ import pytest
 from gen4emu.cli.main import run
 from gen4emu.device import macroblocks
 from gen4emu.hw.catalogue import block_named
-from gen4emu.hw.media import VfeMode
-from gen4emu.hw.media_inline import PAYLOAD_VLD_R1
+from gen4emu.hw.gen4.media import VfeMode
+from gen4emu.hw.gen4.media_inline import PAYLOAD_VLD_R1
 from gen4emu.selection import ALL, Selection
 from tests.harness.media import DESCRIPTORS, END, KERNEL_ROOM, KERNELS, Media, vld
 

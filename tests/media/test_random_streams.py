@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gen4emu.hw.media_inline import PictureCodingType
+from gen4emu.hw.gen4.media_inline import PictureCodingType
 from gen4emu.hw.mpeg2 import TABLES
 
 from . import iso_model

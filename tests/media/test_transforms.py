@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gen4emu.hw.catalogue import block_named
-from gen4emu.hw.media import VfeMode
+from gen4emu.hw.gen4.media import VfeMode
 from tests.harness.media import DATA, DESCRIPTORS, EXTENDED, Media
 
 from .test_is import unit

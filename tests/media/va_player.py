@@ -17,7 +17,7 @@ from gen4emu.device.media import MediaPayloads
 from gen4emu.device.memory import Missing
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_PCI_ID
-from gen4emu.hw.surface import SURFACE_STATE
+from gen4emu.hw.gen4.surface import SURFACE_STATE
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 

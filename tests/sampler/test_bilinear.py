@@ -10,9 +10,9 @@ import pytest
 from gen4emu._native import lib
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.formats import SurfaceFormat as F
-from gen4emu.hw.sampler import MapFilter as Map
-from gen4emu.hw.sampler import MipFilter as Mip
-from gen4emu.hw.sampler import TextureCoordinateMode as Mode
+from gen4emu.hw.gen4.sampler import MapFilter as Map
+from gen4emu.hw.gen4.sampler import MipFilter as Mip
+from gen4emu.hw.gen4.sampler import TextureCoordinateMode as Mode
 from tests.harness.texturing import TEXTURE, Texturing, Words
 
 VARIANTS = range(lib.g4_variant_best() + 1)

@@ -7,9 +7,9 @@ import pytest
 
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.sampler import MapFilter as Map
-from gen4emu.hw.sampler import TextureCoordinateMode as Mode
-from gen4emu.hw.surface import SurfaceType as T
+from gen4emu.hw.gen4.sampler import MapFilter as Map
+from gen4emu.hw.gen4.sampler import TextureCoordinateMode as Mode
+from gen4emu.hw.gen4.surface import SurfaceType as T
 from tests.harness.texturing import Texturing
 
 WHITE = [1.0, 1.0, 1.0, 1.0]

@@ -7,11 +7,11 @@ import pytest
 
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.sampler import ChromaKeyMode, PrefilterOperation
-from gen4emu.hw.sampler import MapFilter as Map
-from gen4emu.hw.sampler import MipFilter as Mip
-from gen4emu.hw.sampler import TextureCoordinateMode as Mode
-from gen4emu.hw.surface import SurfaceType as T
+from gen4emu.hw.gen4.sampler import ChromaKeyMode, PrefilterOperation
+from gen4emu.hw.gen4.sampler import MapFilter as Map
+from gen4emu.hw.gen4.sampler import MipFilter as Mip
+from gen4emu.hw.gen4.sampler import TextureCoordinateMode as Mode
+from gen4emu.hw.gen4.surface import SurfaceType as T
 from tests.harness.probe import Event
 from tests.harness.texturing import Texturing
 

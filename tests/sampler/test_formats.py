@@ -10,8 +10,8 @@ import pytest
 from gen4emu.hw.formats import FORMATS, ChannelType, Encoding, FormatInfo
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.sampler import MapFilter as Map
-from gen4emu.hw.sampler import TextureCoordinateMode as Mode
+from gen4emu.hw.gen4.sampler import MapFilter as Map
+from gen4emu.hw.gen4.sampler import TextureCoordinateMode as Mode
 from tests.harness.texturing import TEXTURE, Texturing
 
 

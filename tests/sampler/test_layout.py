@@ -8,8 +8,8 @@ import pytest
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.surface import MipMapLayoutMode
-from gen4emu.hw.surface import SurfaceType as T
+from gen4emu.hw.gen4.surface import MipMapLayoutMode
+from gen4emu.hw.gen4.surface import SurfaceType as T
 from tests.harness.texturing import TEXTURE, Texturing
 
 

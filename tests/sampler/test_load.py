@@ -8,9 +8,9 @@ import pytest
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.formats import format_info
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.sampler import MapFilter as Map
-from gen4emu.hw.surface import MipMapLayoutMode
-from gen4emu.hw.surface import SurfaceType as T
+from gen4emu.hw.gen4.sampler import MapFilter as Map
+from gen4emu.hw.gen4.surface import MipMapLayoutMode
+from gen4emu.hw.gen4.surface import SurfaceType as T
 from tests.harness.probe import Event
 from tests.harness.texturing import TEXTURE, Texturing
 

@@ -7,8 +7,8 @@ import pytest
 
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.sampler import MapFilter as Map
-from gen4emu.hw.sampler import MipFilter as Mip
+from gen4emu.hw.gen4.sampler import MapFilter as Map
+from gen4emu.hw.gen4.sampler import MipFilter as Mip
 from tests.harness.probe import Event
 from tests.harness.texturing import Texturing
 

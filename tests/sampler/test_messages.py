@@ -7,9 +7,9 @@ import pytest
 
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.message_shapes import SAMPLER_MESSAGES
-from gen4emu.hw.sampler import MapFilter
-from gen4emu.hw.surface import SurfaceType as T
+from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES
+from gen4emu.hw.gen4.sampler import MapFilter
+from gen4emu.hw.gen4.surface import SurfaceType as T
 from tests.harness.probe import Event
 from tests.harness.texturing import JUNK, TEXTURE, Texturing, message_of
 

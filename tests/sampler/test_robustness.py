@@ -8,8 +8,8 @@ import pytest
 from gen4emu._native import lib
 from gen4emu.hw.formats import FORMATS
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.message_shapes import SAMPLER_MESSAGES
-from gen4emu.hw.surface import SURFACE_STATE
+from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES
+from gen4emu.hw.gen4.surface import SURFACE_STATE
 from tests.harness.texturing import PAYLOAD, RESPONSE, SAMPLERS, SURFACES, TABLE, TEXTURE, Texturing
 
 

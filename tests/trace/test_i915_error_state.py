@@ -10,7 +10,7 @@ import pytest
 from gen4emu import trace
 from gen4emu.errors import TraceError
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.registers import REGISTERS
+from gen4emu.hw.gen4.registers import REGISTERS
 from gen4emu.trace import error_state
 from gen4emu.trace.events import (
     Engine,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gen4emu.hw import blt, common, media, messages, mi, pipeline, registers, sampler, state, surface
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import blt, common, media, messages, mi, pipeline, registers, sampler, state, surface
 from gen4emu.hw.generation import Generation
 from gen4emu.hw.layout import Client
 

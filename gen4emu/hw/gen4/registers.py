@@ -1,7 +1,7 @@
 """MMIO registers that clients, the kernel and error states use: rings, status, errors, statistics, fences; GTT entry.
 
 Sources: Linux 6.1, drivers/gpu/drm/i915 (i915_reg.h, intel_engine_regs.h, intel_ggtt_fencing.c).  Undocumented bits are
-`Ignored`, not `Mbz`: it is not an error if a dump has them set.  Debug registers are in `gen4emu.hw.debug_registers`.
+`Ignored`, not `Mbz`: it is not an error if a dump has them set.  Debug registers are in `debug_registers`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-from gen4emu.hw import debug_registers
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Mbz, Uint
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import debug_registers
 from gen4emu.hw.layout import Block, Register
 
 _REF_RING = "Linux intel_engine_regs.h"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw.common import DATA_DWORD
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Mbz, Sint, Uint
+from gen4emu.hw.gen4.common import DATA_DWORD
 from gen4emu.hw.layout import Command, blt
 
 

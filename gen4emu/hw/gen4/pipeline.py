@@ -1,19 +1,19 @@
 """The commands of the 3D pipeline: pointers to its state, vertex input, non-pipelined state, and the primitive itself.
 
 G45 PRM vol. 2, chapters 2, 3, 7 and 8; where the manual contradicts itself, as in Mesa's gen4.xml.  URB_FENCE,
-PIPE_CONTROL and other commands that media shares are in `gen4emu.hw.common`, the state blocks in `gen4emu.hw.state`.
+PIPE_CONTROL and other commands that media shares are in `common`, the state blocks in `state`.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw import payload
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Fixed, Float, Ignored, Mbz, Sint, Uint, unless, when
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import payload
+from gen4emu.hw.gen4.surface import MipMapLayoutMode
 from gen4emu.hw.layout import Block, Command, gfx
-from gen4emu.hw.surface import MipMapLayoutMode
 from gen4emu.hw.topology import PrimitiveTopology
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.layout import View
-from gen4emu.hw.messages import (
+from gen4emu.hw.gen4.messages import (
     DataPortWriteTypeGen45,
     DwordScatteredSize,
     GatewayFunction,
@@ -20,6 +19,7 @@ from gen4emu.hw.messages import (
     SharedFunction,
     message_for,
 )
+from gen4emu.hw.layout import View
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The state blocks of the fixed-function units of the 3D pipeline: VS, GS, CLIP, SF, WM and the colour calculator.
 
 G45 PRM vol. 2, chapters 4 to 9; where the manual contradicts itself, as in Mesa's gen4.xml.  The commands that point to
-these blocks are in `gen4emu.hw.pipeline`.
+these blocks are in `gen4emu.hw.gen4.pipeline`.
 """
 
 from __future__ import annotations

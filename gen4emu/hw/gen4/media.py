@@ -1,20 +1,20 @@
 """The media pipeline: its commands, the state of VFE and VLD, and the messages between thread spawner and threads.
 
 G45 PRM vol. 2, 10.6 to 10.8; where the manual contradicts itself, as in intel-vaapi-driver.  The data of a macroblock
-in each VFE mode, in a command and in a thread's registers, is in `gen4emu.hw.media_inline`.
+in each VFE mode, in a command and in a thread's registers, is in `gen4emu.hw.gen4.media_inline`.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw import media_inline
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Ignored, Mbz, Uint, unless, when
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import media_inline
+from gen4emu.hw.gen4.media_inline import PictureCodingType, PictureStructure, QuantizerScaleType
+from gen4emu.hw.gen4.payload import binding_table, sampler_and_scratch, scratch_pointer
+from gen4emu.hw.gen4.state import FloatingPointMode, ThreadPriority, exception_enables
 from gen4emu.hw.layout import Block, Command, gfx
-from gen4emu.hw.media_inline import PictureCodingType, PictureStructure, QuantizerScaleType
-from gen4emu.hw.payload import binding_table, sampler_and_scratch, scratch_pointer
-from gen4emu.hw.state import FloatingPointMode, ThreadPriority, exception_enables
 
 _VLD_PARTS = Gen.CL | Gen.GEN45
 

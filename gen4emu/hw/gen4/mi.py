@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw.common import DATA_DWORD
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Ignored, Mbz, Uint, when
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.common import DATA_DWORD
 from gen4emu.hw.layout import Block, Command, mi
 
 

@@ -1,7 +1,7 @@
 """Messages: the descriptor dword of a `send` to each shared function, message headers and responses.
 
 965 PRM vol. 4, 4.8, 5.10, 6.1, 7.1 and 8.4; differences of Gen4.5: Mesa's brw_eu_defines.h.  The payload of a spawned
-thread is in `gen4emu.hw.media`, payloads of the threads of 3D units in `gen4emu.hw.payload`.
+thread is in `gen4emu.hw.gen4.media`, payloads of the threads of 3D units in `gen4emu.hw.gen4.payload`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Ignored, Mbz, Sint, Uint, unless, when
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4.payload import PAYLOAD_PS_R1
 from gen4emu.hw.layout import Block, Message
-from gen4emu.hw.payload import PAYLOAD_PS_R1
 from gen4emu.hw.topology import PrimitiveTopology
 
 

@@ -1,7 +1,7 @@
 """URB entries and the first registers of a thread: data that the fixed-function units and their threads exchange.
 
 The vertex header, R0 to R2 of each kind of 3D thread, and the plane coefficients that setup threads write (G45 PRM
-vol. 2, 2.6.1 and the thread payload tables of chapters 4 to 8).  Media payloads are in `gen4emu.hw.media`.
+vol. 2, 2.6.1 and the thread payload tables of chapters 4 to 8).  Media payloads are in `gen4emu.hw.gen4.media`.
 """
 
 from __future__ import annotations

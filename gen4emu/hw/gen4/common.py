@@ -1,7 +1,7 @@
 """Commands that the 3D and the media pipeline share: bases, URB, constants, pipeline selection, synchronisation.
 
 Sources: Mesa's gen4.xml and gen45.xml; PIPE_CONTROL: G45 PRM vol. 2, 2.8.4.  Commands of only one pipeline are in
-`gen4emu.hw.pipeline` and `gen4emu.hw.media`.
+`gen4emu.hw.gen4.pipeline` and `gen4emu.hw.gen4.media`.
 """
 
 from __future__ import annotations

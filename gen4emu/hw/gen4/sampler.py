@@ -1,7 +1,7 @@
 """The sampler's own state: SAMPLER_STATE, border colors, the chroma key table and the texture palettes.
 
 965 PRM vol. 4, 4.7.3 to 4.7.6; where the manual contradicts itself, as in Mesa's gen4.xml.  Surfaces are in
-`gen4emu.hw.surface`, the sampler's messages in `gen4emu.hw.messages`.
+`gen4emu.hw.gen4.surface`, the sampler's messages in `gen4emu.hw.gen4.messages`.
 """
 
 from __future__ import annotations
