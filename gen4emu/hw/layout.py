@@ -154,11 +154,17 @@ class Block:
         return copied
 
     def changed(self, *fields: Field, remove: Collection[str] = ()) -> Self:
-        """This layout with these fields, in place of those with the same names, and without the fields `remove`."""
+        """This layout with these fields, in place of those with the same names, and without the fields `remove`.
+
+        A field that is new comes behind the last one that does not follow it in the order of the bits.
+        """
         names = {f.name for f in fields} | set(remove)
+        kept = [f for f in self.all_fields if f.name not in names]
+        for new in fields:
+            before = [i for i, f in enumerate(kept) if (f.dword, -f.lo) <= (new.dword, -new.lo)]
+            kept.insert(before[-1] + 1 if before else 0, new)
         copied = copy(self)
-        copied._set(self.gens, self._dwords, (*(f for f in self.all_fields if f.name not in names), *fields),
-                    self.all_arrays)
+        copied._set(self.gens, self._dwords, kept, self.all_arrays)
         return copied
 
     def _set(self, gens: Gen, dwords: int | Mapping[Gen, int], fields: Iterable[Field],
@@ -292,7 +298,8 @@ class Command(Block):
 
     def as_on(self, like: Gen, parts: Gen, items: dict[str, Block]) -> Self:
         copied = super().as_on(like, parts, items)
-        copied.written_for = parts if self.written_for & (like | parts) else Gen(0)
+        every_part = self.written_for == self.gens  # of those that accept it
+        copied.written_for = parts if every_part or self.written_for & (like | parts) else Gen(0)
         return copied
 
     def renumbered(self, header: int) -> Self:

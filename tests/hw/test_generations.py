@@ -56,6 +56,18 @@ def test_a_field_moves(toy: Catalogue) -> None:
     assert command.view((command.header, 9 << 24), gen=TOY).polygon_stipple_x_offset == 9
 
 
+def test_a_changed_field_stays_in_the_order_of_the_bits(toy: Catalogue) -> None:
+    fields = toy.command("3DSTATE_POLY_STIPPLE_OFFSET").fields_for(TOY)
+    assert [f.name for f in fields if f.dword == 1] == [
+        "polygon_stipple_x_offset", "reserved_1_7_5", "polygon_stipple_y_offset", "new_field"]
+
+
+def test_a_new_command_of_a_second_generation_is_found_by_its_name(toy: Catalogue) -> None:
+    second = Gen(1 << 13)
+    table = toy.generation.derive("second", second, like=TOY, add=[gfx("3DSTATE_NEW", 0x7A7D, 1)])
+    assert Catalogue(second, table).command("3DSTATE_NEW").header == 0x7A7D0000
+
+
 def test_an_opcode_is_renumbered(toy: Catalogue) -> None:
     assert toy.command_for(0x26 << 23) is toy.command("MI_FLUSH")
     assert toy.command_for(0x04 << 23) is None
