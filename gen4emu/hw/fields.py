@@ -289,12 +289,14 @@ class Enum(Field):
 class Address(Field):
     """A byte address whose low bits are not stored: the value is the bits at their position.
 
-    `base` names the base register it is relative to; `target` names the block, kernel or data it points to and `count`
-    how many of them (a number or the name of a field), which is what lets the decoder follow it.
+    `base` names the base register it is relative to: "general_state", "surface_state", "indirect_object",
+    "instruction", from Gen6 on "dynamic_state", and those of later generations.  `target` names the block, kernel or
+    data it points to and `count` how many of them (a number or the name of a field), which is what lets the decoder
+    follow it.
     """
 
     _: KW_ONLY
-    base: str = ""  # "", "general_state", "surface_state", "indirect_object", "instruction"
+    base: str = ""  # "" is a graphics address
     target: str = ""
     count: int | str = 1
 
@@ -306,6 +308,12 @@ class Address(Field):
         if value & ((1 << self.lo) - 1):
             raise FieldError(f"{self.name}: 0x{value:x} is not aligned to {1 << self.lo} bytes")
         return self._fit(value >> self.lo, 0, self.mask, f"0x{value:x}")
+
+    def complaint(self, raw: int) -> str | None:
+        """A field that reaches bit 63 holds a canonical address: of 48 bits, sign-extended."""
+        if self.hi < 63 or raw << self.lo >> 47 in (0, 0x1FFFF):
+            return None
+        return f"{self.text(raw)} is not canonical: bits 63:48 must equal bit 47"
 
     def text(self, raw: int) -> str:
         return f"0x{self.decode(raw):08x}"
