@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from gen4emu.errors import FieldError
-from gen4emu.hw.fields import Array, Const, Field, Mbz
+from gen4emu.hw.fields import Array, Const, Field, Mbz, claimed_bits
 from gen4emu.hw.gen import Gen
 
 
@@ -153,18 +153,20 @@ class Block:
         copied._set(parts, self.size(like), (_for_parts(f, parts) for f in self.fields_for(like)), arrays)
         return copied
 
-    def changed(self, *fields: Field, remove: Collection[str] = ()) -> Self:
+    def changed(self, *fields: Field, remove: Collection[str] = (), dwords: int | None = None) -> Self:
         """This layout with these fields, in place of those with the same names, and without the fields `remove`.
 
-        A field that is new comes behind the last one that does not follow it in the order of the bits.
+        Reserved bits that a field takes are reserved no more.  A field that is new comes behind the last one that does
+        not follow it in the order of the bits.  `dwords` is the size, if it changes.
         """
         names = {f.name for f in fields} | set(remove)
-        kept = [f for f in self.all_fields if f.name not in names]
+        taken = claimed_bits(fields)
+        kept = [rest for f in self.all_fields if f.name not in names for rest in _without(f, taken)]
         for new in fields:
             before = [i for i, f in enumerate(kept) if (f.dword, -f.lo) <= (new.dword, -new.lo)]
             kept.insert(before[-1] + 1 if before else 0, new)
         copied = copy(self)
-        copied._set(self.gens, self._dwords, kept, self.all_arrays)
+        copied._set(self.gens, self._dwords if dwords is None else dwords, kept, self.all_arrays)
         return copied
 
     def _set(self, gens: Gen, dwords: int | Mapping[Gen, int], fields: Iterable[Field],
@@ -251,6 +253,18 @@ def _for_parts(f: Field, parts: Gen) -> Field:
     copied = copy(f)
     object.__setattr__(copied, "gens", parts)  # the subclasses with fewer arguments cannot be `replace`d
     return copied
+
+
+def _without(f: Field, taken: Collection[tuple[int, int]]) -> list[Field]:
+    """A field as it is, or a reserved one without the bits `taken`, which are given by (dword, bit)."""
+    if not isinstance(f, Mbz) or f.when:
+        return [f]
+    free = [bit for bit in range(f.hi, f.lo - 1, -1) if (f.dword + bit // 32, bit % 32) not in taken]
+    if len(free) == f.width:
+        return [f]
+    tops = [bit for bit in free if bit + 1 not in free]
+    bottoms = [bit for bit in free if bit - 1 not in free]
+    return [type(f)(f.dword, hi, lo, gens=f.gens, doc=f.doc) for hi, lo in zip(tops, bottoms, strict=True)]
 
 
 def client_of(header: int) -> int:

@@ -17,8 +17,7 @@ TOY = Gen(1 << 12)
 G45 = catalogue_of(Gen.EL)
 FLUSH = G45.command("MI_FLUSH").renumbered(0x26 << 23)
 OFFSET = G45.command("3DSTATE_POLY_STIPPLE_OFFSET").changed(
-    Uint("polygon_stipple_x_offset", 1, 28, 24), Uint("new_field", 1, 2, 0),
-    remove=["reserved_1_31_13"])
+    Uint("polygon_stipple_x_offset", 1, 28, 24), Uint("new_field", 1, 15, 14))
 BUFFER = G45.block("VERTEX_BUFFER_STATE").changed(Uint("buffer_pitch", 0, 12, 1), remove=["reserved_0_25_13"])
 
 
@@ -52,14 +51,20 @@ def test_the_predecessor_does_not_change(toy: Catalogue) -> None:
 
 def test_a_field_moves(toy: Catalogue) -> None:
     command = toy.command("3DSTATE_POLY_STIPPLE_OFFSET")
-    assert command.pack(TOY, polygon_stipple_x_offset=3, new_field=5)[1] == 3 << 24 | 5
+    assert command.pack(TOY, polygon_stipple_x_offset=3, new_field=2)[1] == 3 << 24 | 2 << 14
     assert command.view((command.header, 9 << 24), gen=TOY).polygon_stipple_x_offset == 9
 
 
 def test_a_changed_field_stays_in_the_order_of_the_bits(toy: Catalogue) -> None:
     fields = toy.command("3DSTATE_POLY_STIPPLE_OFFSET").fields_for(TOY)
     assert [f.name for f in fields if f.dword == 1] == [
-        "polygon_stipple_x_offset", "reserved_1_7_5", "polygon_stipple_y_offset", "new_field"]
+        "reserved_1_31_29", "polygon_stipple_x_offset", "reserved_1_23_16", "new_field", "reserved_1_13_13",
+        "reserved_1_7_5", "polygon_stipple_y_offset"]
+
+
+def test_a_changed_layout_may_have_another_size() -> None:
+    grown = G45.command("3DSTATE_POLY_STIPPLE_OFFSET").changed(Uint("more", 2, 31, 0), dwords=3)
+    assert grown.pack(Gen.EL, more=7) == [0x79060001, 0, 7]
 
 
 def test_a_new_command_of_a_second_generation_is_found_by_its_name(toy: Catalogue) -> None:
