@@ -7,10 +7,8 @@ A block is shown where it is first met and again when it changed; its other ment
 from __future__ import annotations
 
 import difflib
-import struct
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
 
 from gen4emu.decode.blits import Operand, operands
 from gen4emu.decode.compiled import complaints_of, follow_of, words_of
@@ -33,10 +31,10 @@ from gen4emu.decode.lint_rules import RULES, Severity
 from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.nodes import Body, Command, Data, Diagnostic, Kernel, Node, Shared, State
 from gen4emu.decode.options import Options
+from gen4emu.decode.plain_data import plain, vertices
 from gen4emu.errors import DecodeError
 from gen4emu.hw import catalogue
 from gen4emu.hw.fields import Address
-from gen4emu.hw.formats import Channel, ChannelType, FormatInfo, format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.media import extended_state
 from gen4emu.hw.gen4.surface import BINDING_TABLE_STATE
@@ -46,10 +44,6 @@ _ENTRY = BINDING_TABLE_STATE.field("surface_state_pointer", Gen.EL)
 _BODIES_KEPT = 16384
 _ROWS = 1 << 12  # plus the size of memory: bounds rows that are shown repeatedly
 _STATE_BUDGET = 1 << 18  # nodes per submission: hostile base address changes must not multiply the output
-_INDICES_LIMIT = 1 << 20  # looked at for each primitive
-_INDICES_A_ROW = 16
-_UNITS = {"CONSTANTS": 64, "INDIRECT_DATA": 1}  # bytes that a count of such data stands for
-_INDEX_CODES: dict[int, Literal["B", "H", "I"]] = {0: "B", 1: "H", 2: "I"}
 
 
 @dataclass(slots=True)
@@ -140,7 +134,7 @@ class PointerFollower:
             return
         if self.context.tables_changed:
             self.pending_tables(node)
-        _vertices(self, node, show)
+        vertices(self, node, show)
         self.context.vertices_changed = False
         self._below(node, node.body.view, "")
         if known is None and len(self._known) < _STATE_BUDGET:
@@ -213,7 +207,7 @@ class PointerFollower:
         elif name in ("BINDING_TABLE", "BINDING_TABLE_STATE"):
             self.table(node, address, count if count > 1 else 0, None, "")
         elif name in ("CONSTANTS", "INDIRECT_DATA"):
-            _plain(self, node, address, name, count, "")
+            plain(self, node, address, name, count, "")
         else:
             try:
                 block = catalogue.block_named(name)
@@ -272,7 +266,7 @@ class PointerFollower:
         elif target in DEFERRED:
             return None
         elif target in ("CONSTANTS", "INDIRECT_DATA"):
-            _plain(self, parent, address, target, self._count(view, f), role)
+            plain(self, parent, address, target, self._count(view, f), role)
         else:
             count = COUNTS[target](self.context) if target in COUNTS else self._count(view, f)
             self._array(parent, target, address, count, role)
@@ -457,174 +451,3 @@ def diagnose(body: Body, address: int) -> Iterable[Diagnostic]:
 def _meant(name: str) -> str:
     near = difflib.get_close_matches(name, [b.name for b in catalogue.BLOCKS], 1)
     return f"; did you mean {near[0]}?" if near else ""
-
-
-# --- plain data -------------------------------------------------------------------------------------------------------
-# Vertices by their elements' formats, indices, constants, indirect data.  The first rows are shown; whether all data of
-# a primitive is there is checked for the whole of it.
-def _vertices(follower: PointerFollower, node: Command, show: bool) -> None:
-    """The vertices that a 3DPRIMITIVE reads, and its indices; shown when the buffers are new, checked always."""
-    view, context = node.body.view, follower.context
-    count = int(getattr(view, "vertex_count_per_instance", 0))
-    if not count or not view.instance_count:
-        return
-    start = int(view.start_vertex_location)
-    if view.raw("vertex_access_type"):
-        found = _indices(follower, node, start, count, show)
-        if not found:
-            return
-        base = int(view.base_vertex_location)
-        numbers = [i + base for i in found[0]]
-        low, high = found[1] + base, found[2] + base
-    else:
-        numbers = list(range(start, start + min(count, _rows(follower))))
-        low, high = start, start + count - 1
-    elements: dict[int, list[View]] = {}
-    for e in context.vertex_elements:
-        elements.setdefault(e.vertex_buffer_index, []).append(e)
-    for index, used in elements.items():
-        buffer = context.vertex_buffers.get(index)
-        if buffer is None:
-            if follower.first_time("vertex buffer", index, 0):
-                follower.complain(node, "no-vertex-buffer", f"vertex element from buffer {index}, which was never set")
-        elif buffer.raw("buffer_access_type"):
-            first = int(view.start_instance_location)
-            instances = int(view.instance_count)
-            step = int(buffer.instance_data_step_rate)
-            last = first + ((instances - 1) // step if step else 0)
-            _buffer(follower, node, index, buffer, used, [first], (first, last), show)
-        else:
-            _buffer(follower, node, index, buffer, used, numbers, (low, high), show)
-
-
-def _plain(follower: PointerFollower, parent: Node, address: int, target: str, count: int, role: str) -> None:
-    """Constants as floats, other data as bytes."""
-    size = count * _UNITS[target]
-    if not size:
-        return
-    missing = follower.peek.missing(address, size)
-    if missing is not None:
-        follower.lost(parent, missing, target, role)
-    node = Data(address, role, target, size)
-    shown = follower.peek.available(address, min(size, 16 * _rows(follower)))
-    for at in range(0, len(shown), 16):
-        row = shown[at:at + 16]
-        if target == "CONSTANTS":
-            values: Any = [v[0] for v in struct.iter_unpack("<f", row[:len(row) & ~3])]
-            node.rows.append(" ".join(f"{v:.6g}" for v in values))
-        else:
-            values = row.hex(" ")
-            node.rows.append(values)
-        node.values.append(values)
-        follower.rows -= 1
-    node.more = -(-size // 16) - len(node.rows)
-    parent.children.append(node)
-
-
-def _rows(follower: PointerFollower) -> int:
-    limit, left = follower.options.max_rows, max(follower.rows, 0)
-    return left if limit < 0 else min(limit, left)
-
-
-def _indices(follower: PointerFollower, node: Command, start: int, count: int,
-             show: bool) -> tuple[list[int], int, int] | None:
-    """The first indices, the smallest and the largest."""
-    buffer = follower.context.index_buffer
-    if buffer is None:
-        follower.complain(node, "no-index-buffer", "random access without 3DSTATE_INDEX_BUFFER")
-        return None
-    code = _INDEX_CODES.get(buffer.raw("index_format"))
-    if code is None:
-        return None  # a reserved format: reported at the element
-    size = struct.calcsize(code)
-    base = int(buffer.buffer_starting_address)
-    address = base + start * size
-    end = int(buffer.buffer_ending_address)
-    if end and address + count * size > end + 1:
-        count = max(0, (end + 1 - address) // size)
-    missing = follower.peek.missing(address, count * size)
-    if missing is not None:
-        follower.lost(node, missing, "INDEX_DATA", "")
-    if not count:
-        return None
-    data = follower.peek.available(address, min(count, _INDICES_LIMIT) * size)
-    values = memoryview(data[:len(data) - len(data) % size]).cast(code)
-    if not values:
-        return None
-    cut = {0: 0xFF, 1: 0xFFFF, 2: 0xFFFFFFFF}[buffer.raw("index_format")] if buffer.cut_index_enable else None
-    if show:
-        shown = Data(address, "", "INDEX_DATA", count * size)
-        rows = _rows(follower)
-        for at in range(0, min(len(values), rows * _INDICES_A_ROW), _INDICES_A_ROW):
-            row = list(values[at:at + _INDICES_A_ROW])
-            shown.values.append(row)
-            shown.rows.append(" ".join("cut" if v == cut else str(v) for v in row))
-        follower.rows -= len(shown.rows)
-        shown.more = -(-count // _INDICES_A_ROW) - len(shown.rows)
-        node.children.append(shown)
-    first = [v for v in values[:_rows(follower)] if v != cut]
-    if cut is None:
-        return first, min(values), max(values)
-    used = set(values) - {cut}
-    return (first, min(used), max(used)) if used else None
-
-
-def _buffer(follower: PointerFollower, node: Command, index: int, buffer: View, elements: list[View],
-            numbers: list[int], limits: tuple[int, int], show: bool) -> None:
-    """One vertex buffer: the rows with these numbers; all rows from limits[0] to limits[1] must have contents."""
-    base, pitch = int(buffer.buffer_starting_address), int(buffer.buffer_pitch)
-    last = int(buffer.max_index)
-    low, high = (min(n, last) if last else n for n in limits)
-    formats = [(e, format_info(e.raw("source_element_format"))) for e in elements]
-    reach = max(int(e.source_element_offset) + (f.block_bits // 8 if f else 4) for e, f in formats)
-    first = base + max(low, 0) * pitch
-    size = max(0, high - max(low, 0)) * pitch + reach
-    if follower.first_time("VERTEX_DATA", first, size):
-        missing = follower.peek.missing(first, size)
-        if missing is not None:
-            follower.lost(node, missing, "VERTEX_DATA", f"buffer {index}")
-    if not show:
-        return
-    shown = Data(first, f"buffer {index}", "VERTEX_DATA", size)
-    for number in numbers[:_rows(follower)]:
-        at = base + number * pitch
-        row: list[list[float | int] | None] = []
-        for e, info in formats:
-            data = None if info is None else follower.peek.read(at + int(e.source_element_offset) & 0xFFFFFFFF,
-                                                              info.block_bits // 8)
-            row.append(None if info is None or data is None else texel(info, data))
-        follower.rows -= len(row)
-        shown.values.append({"vertex": number, "elements": row})
-        shown.rows.append(f"[{number}] " + " ".join(_tuple(values) for values in row))
-    shown.more = max(0, high - low + 1 - len(shown.rows))
-    node.children.append(shown)
-
-
-def _tuple(values: list[float | int] | None) -> str:
-    if values is None:
-        return "(?)"
-    return "(" + ", ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values) + ")"
-
-
-# --- formats ----------------------------------------------------------------------------------------------------------
-def texel(info: FormatInfo, data: bytes) -> list[float | int]:
-    """The channels of an uncompressed texel or vertex element, as stored."""
-    bits = int.from_bytes(data, "little")
-    return [_channel(c, bits >> c.at & (1 << c.bits) - 1) for c in info.channels if c.type is not ChannelType.UNUSED]
-
-
-def _channel(c: Channel, raw: int) -> float | int:
-    kind, top = c.type, (1 << c.bits) - 1
-    if kind is ChannelType.FLOAT:
-        code, whole = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}.get(c.bits, ("", ""))
-        return float(struct.unpack(code, struct.pack(whole, raw))[0]) if code else raw
-    signed = raw - (top + 1) if raw > top >> 1 else raw
-    if kind is ChannelType.UNORM:
-        return raw / top
-    if kind is ChannelType.SNORM:
-        return max(-1.0, signed / (top >> 1)) if c.bits > 1 else float(signed)
-    if kind is ChannelType.SINT:
-        return signed
-    if kind is ChannelType.SSCALED:
-        return float(signed)
-    return float(raw) if kind is ChannelType.USCALED else raw
