@@ -70,7 +70,7 @@ coordinate = st.one_of(st.integers(-256 * 8, 256 * 72), st.integers(0, 64).map(l
 corner = st.tuples(coordinate, coordinate)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(corner, min_size=3, max_size=3))
 def test_any_triangle_agrees_with_the_formula_in_exact_integers(corners: list[tuple[int, int]]) -> None:
     lit = Bench(sf=NO_BIAS).lit([(x / 256, y / 256) for x, y in corners])
@@ -80,7 +80,7 @@ def test_any_triangle_agrees_with_the_formula_in_exact_integers(corners: list[tu
 near = st.tuples(st.integers(-256 * 5, 256 * 5), st.integers(-256 * 5, 256 * 5))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.tuples(st.integers(-256, 256 * 65), st.integers(-256, 256 * 65)), st.lists(near, min_size=3, max_size=3),
        st.integers(0, 8))
 def test_small_triangles_agree_with_the_formula_wherever_tiles_end(middle: tuple[int, int],
@@ -100,7 +100,7 @@ def test_a_scissor_leaves_a_corner_of_a_long_triangle() -> None:
     assert lit == inside(corners) & box(range(30, 35), range(29, 34))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.tuples(st.integers(0, 64 * 256), st.integers(0, 64 * 256)), st.integers(3, 9))
 def test_a_fan_around_any_point_lights_every_pixel_of_its_hull_once(center: tuple[int, int], sides: int) -> None:
     ring = [(32 + 100 * math.cos(i * 2 * math.pi / sides), 32 + 100 * math.sin(i * 2 * math.pi / sides))
@@ -237,7 +237,7 @@ def in_diamond(u: Any, v: Any, du: int, dv: int, legacy: bool) -> bool:
 sixteenth = st.integers(0, 16 * 6).map(lambda v: v * 16)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.tuples(sixteenth, sixteenth), st.tuples(sixteenth, sixteenth), st.booleans(), st.booleans())
 def test_cosmetic_lines_follow_the_diamond_rules(a: tuple[int, int], b: tuple[int, int], legacy: bool,
                                                  last: bool) -> None:

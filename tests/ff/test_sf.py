@@ -183,7 +183,7 @@ def test_positions_round_half_up_and_clamp(x: float, q: int) -> None:
     assert q in list(setups[0].view.x)[:3]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.floats(-8300, 8300, width=32), st.sampled_from([0, 1]))
 def test_any_float_is_the_nearest_position_ties_up(x: float, bits: int) -> None:
     """Decision 7, in exact fractions; whole vertices share groups of four with others."""

@@ -58,7 +58,7 @@ def test_every_layout_packs_what_it_showed(layout: Block) -> None:
             check(layout, part, words)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.sampled_from(LAYOUTS), st.data())
 def test_any_dwords_pack_as_they_were(layout: Block, data: st.DataObject) -> None:
     part = data.draw(st.sampled_from(list(parts_of(layout))))

@@ -18,7 +18,7 @@ def test_mutated_files_raise_only_gen4emu_errors(seed: int) -> None:
     assert 0 < refused < 1500 // 2
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=300), st.integers())
 def test_random_bytes_raise_only_gen4emu_errors(data: bytes, seed: int) -> None:
     for event in read(data, random.Random(seed)):

@@ -161,7 +161,7 @@ def test_dedup_limits_how_long_a_page_is_known(dedup: Dedup, count: int, tmp_pat
     assert len([e for e in written(path) if isinstance(e, MemoryWrite)]) == count
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 3 * PAGE), st.integers(0, 2), st.integers(0, 2 * PAGE)), max_size=20))
 def test_memory_is_the_same_with_and_without_repetitions(tmp_path_factory: pytest.TempPathFactory,
                                                          writes: list[tuple[int, int, int]]) -> None:
