@@ -5,8 +5,9 @@ code; `assemble` writes it.  All of them take the device as a `gen4emu.hw.gen.Ge
 """
 
 from gen4emu.isa.assembler import assemble, detect_syntax
+from gen4emu.isa.codec import compact, decode, decode_word, encode, encode_bytes
 from gen4emu.isa.disassembler import Line, disassemble, instructions, kernel_length, listing
-from gen4emu.isa.instruction import Instruction, compact, decode, decode_word, encode, encode_bytes
+from gen4emu.isa.instruction import Instruction
 from gen4emu.isa.lexer import Syntax
 
 __all__ = [

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from gen4emu.errors import FieldError
 from gen4emu.hw.gen import Gen
-from gen4emu.isa.instruction import Immediate, Instruction, encode_bytes
+from gen4emu.isa.codec import encode_bytes
+from gen4emu.isa.instruction import Immediate, Instruction
 from gen4emu.isa.lexer import Syntax, without_comments
 from gen4emu.isa.opcodes import Flag
 from gen4emu.isa.parser import LabelUse, Parser, Statement

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 
-from gen4emu.hw.emit_c import enum
-from gen4emu.isa.compaction import TABLES
-from gen4emu.isa.fields import GEN4, CompactField, Encoding, InstField
-from gen4emu.isa.opcodes import OPCODES, Flag, Opcode, Shape
+from gen4emu.isa.fields import CompactField, Encoding, InstField
+from gen4emu.isa.gen4 import GEN4
+from gen4emu.isa.opcodes import GEN4_FLAGS, OPCODES, Flag, Opcode, Shape
 from gen4emu.isa.registers import (
     EXEC_SIZES,
     GRF_COUNT,
@@ -39,34 +38,43 @@ _TOP = """/* Generated from gen4emu/isa: do not edit. */
 #include <stdint.h>
 """
 
-_ENUMS: tuple[tuple[str, type[IntEnum]], ...] = (
-    ("opcode", Opcode), ("shape", Shape), ("file", RegFile), ("type", RegType), ("imm", ImmType), ("arf", Arf),
-    ("pred", Predicate), ("pred16", Align16Predicate), ("cond", CondMod), ("compression", Compression),
-)
+def _enums(encoding: Encoding) -> tuple[tuple[str, Iterable[IntEnum]], ...]:
+    """The enumerations, with the members that the encoding has."""
+    shapes = {o.shape for o in OPCODES if o.gens & encoding.gens}
+    types = {*encoding.register_types.values(), RegType.RESERVED}
+    immediates = {*encoding.immediate_types.values()}
+    return (
+        ("opcode", Opcode), ("shape", (s for s in Shape if s in shapes)), ("file", RegFile),
+        ("type", (t for t in RegType if t in types)), ("imm", (t for t in ImmType if t in immediates)),
+        ("arf", (a for a in Arf if a in encoding.architecture_registers)),
+        ("pred", Predicate), ("pred16", Align16Predicate), ("cond", CondMod), ("compression", Compression),
+    )
 
 _CODES: tuple[tuple[str, Mapping[int, int], int, str], ...] = (
     ("hstride_elements", HSTRIDES, 4, "by the code of a horizontal stride"),
     ("width_elements", WIDTHS, 8, "by the code of a region's width"),
     ("vstride_elements", VSTRIDES, 16, "by the code of a vertical stride; G4_VSTRIDE_INDEXED stands apart"),
     ("exec_size_channels", EXEC_SIZES, 8, "by the code of an execution size"),
-    ("type_bytes", {int(t): size for t, size in TYPE_BYTES.items()}, 8, "by the code of a register's type"),
+    ("type_bytes", {int(t): size for t, size in TYPE_BYTES.items() if t < 8}, 8, "by the code of a register's type"),
 )
 
 
 def generate(encoding: Encoding = GEN4) -> str:
-    """The whole header, with the fields of one encoding."""
-    parts = [_TOP, *(_enum(name, members) for name, members in _ENUMS), _defines(), _opcode_table(encoding),
+    """The whole header, for one encoding."""
+    parts = [_TOP, *(_enum(name, members) for name, members in _enums(encoding)), _defines(), _opcode_table(encoding),
              *(_code_table(*row) for row in _CODES), *(_accessor(f) for f in encoding.fields if not f.reserved),
-             *(_compaction_table(name, table) for name, table in TABLES.items()), _expand(encoding), "#endif\n"]
+             *(_compaction_table(name, table) for name, table in encoding.compact_form.tables.items()),
+             _expand(encoding), "#endif\n"]
     return "\n".join(parts)
 
 
-def _enum(name: str, members: type[IntEnum]) -> str:
-    return enum(f"g4_{name}", f"G4_{name.upper()}", members)
+def _enum(name: str, members: Iterable[IntEnum]) -> str:
+    lines = [f"    G4_{name.upper()}_{member.name} = {member.value}," for member in members]
+    return "\n".join([f"enum g4_{name} {{", *lines, "};\n"])
 
 
 def _defines() -> str:
-    lines = [f"#define G4_OPF_{f.name} 0x{f.value:x}u" for f in Flag]
+    lines = [f"#define G4_OPF_{f.name} 0x{f.value:x}u" for f in Flag if f & GEN4_FLAGS]
     lines += [f"#define G4_CODE_RESERVED 0x{RESERVED:x}u", f"#define G4_VSTRIDE_INDEXED {VSTRIDE_INDEXED}u",
               f"#define G4_GRF_COUNT {GRF_COUNT}u", f"#define G4_MRF_COUNT {MRF_COUNT}u",
               f"#define G4_REGISTER_BYTES {REGISTER_BYTES}u", f"#define G4_MRF_COMPR4 0x{MRF_COMPR4:x}u"]
@@ -79,8 +87,9 @@ def _opcode_table(encoding: Encoding) -> str:
              "struct g4_opcode_info {", "    uint16_t flags; /* G4_OPF_* */", "    uint8_t gens;", "    uint8_t shape;",
              "    uint8_t sources;", "    const char *name;", "};", "",
              f"static const struct g4_opcode_info g4_opcode_info[{1 << bits}] = {{"]
-    lines += [f"    [0x{o.opcode:02x}] = {{0x{o.flags:x}, 0x{o.gens:x}, G4_SHAPE_{o.shape.name}, {o.sources}, "
-              f"\"{o.name}\"}}," for o in OPCODES]
+    lines += [f"    [0x{o.number:02x}] = {{0x{o.flags & GEN4_FLAGS:x}, 0x{o.gens & encoding.gens:x}, "
+              f"G4_SHAPE_{o.shape.name}, {o.sources}, \"{o.name}\"}},"
+              for o in OPCODES if o.gens & encoding.gens]
     return "\n".join([*lines, "};\n"])
 
 
@@ -124,7 +133,7 @@ def _expand(encoding: Encoding) -> str:
     lines = ["/* The full form of a compacted instruction, its compaction bit cleared. */",
              "static inline void g4_inst_expand(const uint32_t c[2], uint32_t w[4])", "{",
              "    w[0] = w[1] = w[2] = w[3] = 0;"]
-    for f in encoding.compact_fields:
+    for f in encoding.compact_form.fields:
         if f.to:
             lines += ["    {", f"        uint32_t v = {_compact_value(f)}; /* {f.name} */",
                       *(f"        {line}" for line in _places(f)), "    }"]

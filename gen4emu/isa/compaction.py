@@ -1,44 +1,16 @@
-"""Compacted 64-bit instructions: the four tables, expansion and compaction (Mesa, brw_eu_compact.c).
+"""Compacted 64-bit instructions: expansion and compaction (Mesa, brw_eu_compact.c).
 
-A compacted word has indices into tables of common field combinations.  Table entries fill the bits that
-`fields.COMPACT_FIELDS` lists; all other bits of the full word are zero.
+A compacted word has indices into tables of common field combinations.  The tables, and the bits of the full word that
+their entries fill, are in the encoding; all other bits of the full word are zero.
 """
 
 from __future__ import annotations
 
-from gen4emu.isa.fields import COMPACT_FIELDS, CompactField, F
+from gen4emu.isa.fields import COMPACT_BITS, CompactField, CompactForm, Encoding
+from gen4emu.isa.registers import RegFile
 
-CONTROL: tuple[int, ...] = (
-    0x00000, 0x08000, 0x06000, 0x00002, 0x04000, 0x02000, 0x08020, 0x08100,
-    0x0A020, 0x00102, 0x18000, 0x01102, 0x09100, 0x00100, 0x18020, 0x01100,
-    0x16000, 0x1A020, 0x06100, 0x04100, 0x08008, 0x08004, 0x07800, 0x05600,
-    0x06010, 0x02100, 0x08024, 0x08028, 0x06006, 0x0000A, 0x0A028, 0x0A024,
-)
-
-DATA_TYPE: tuple[int, ...] = (
-    0x08021, 0x0B5AD, 0x08231, 0x0F7BD, 0x0B5AC, 0x081AD, 0x08020, 0x145B1,
-    0x0C62D, 0x08022, 0x08236, 0x10231, 0x08232, 0x18232, 0x0F7BC, 0x08128,
-    0x14631, 0x0A529, 0x08229, 0x10236, 0x28231, 0x0B62D, 0x08109, 0x0B62C,
-    0x34631, 0x083BD, 0x30231, 0x1812A, 0x28229, 0x0B58C, 0x081A1, 0x0A508,
-)
-
-# (destination, source 0, source 1) in bytes
-_SUBREG_BYTES: tuple[tuple[int, int, int], ...] = (
-    (0, 0, 0), (0, 4, 0), (0, 16, 0), (0, 0, 2), (0, 1, 0), (0, 0, 16), (16, 0, 0), (0, 0, 6),
-    (0, 0, 5), (0, 8, 0), (0, 0, 4), (8, 0, 0), (0, 2, 0), (1, 0, 0), (0, 0, 1), (0, 5, 0),
-    (7, 0, 0), (0, 17, 0), (0, 0, 12), (0, 12, 0), (2, 0, 0), (4, 0, 0), (0, 3, 0), (2, 0, 2),
-    (6, 6, 7), (8, 8, 7), (6, 6, 3), (24, 16, 0), (4, 4, 3), (6, 0, 6), (6, 4, 0), (16, 17, 0),
-)
-SUBREG: tuple[int, ...] = tuple(dst | src0 << 5 | src1 << 10 for dst, src0, src1 in _SUBREG_BYTES)
-
-SOURCE: tuple[int, ...] = (
-    0x000, 0x468, 0x588, 0x690, 0x348, 0x58A, 0x570, 0x678, 0x228, 0x028, 0x450, 0xF6C, 0x58C, 0x46C, 0x694, 0x44C,
-    0x328, 0x002, 0xF4C, 0x668, 0x548, 0x004, 0x02C, 0x46A, 0x038, 0x558, 0x120, 0x580, 0x404, 0x438, 0x160, 0xF74,
-)
-
-TABLES: dict[str, tuple[int, ...]] = {"control": CONTROL, "data_type": DATA_TYPE, "subreg": SUBREG, "source": SOURCE}
-
-_COMPACT_BIT = F["compact_control"].put(1)
+_COMPACT_BIT = 1 << 29  # in all generations
+_OPCODE_MASK = 0x7F
 
 
 def is_compacted(low_dword: int) -> bool:
@@ -46,53 +18,95 @@ def is_compacted(low_dword: int) -> bool:
     return bool(low_dword & _COMPACT_BIT)
 
 
-def expand(word: int) -> int:
-    """The 128-bit form of a compacted word, with the compaction bit cleared."""
-    full = 0
-    for f in COMPACT_FIELDS:
-        if f.to:
+class Compactor:
+    """Expands and compacts the words of one form."""
+
+    def __init__(self, encoding: Encoding, form: CompactForm) -> None:
+        self._form = form
+        self._fields = tuple(f for f in form.fields if f.to)
+        self._constant = sum(1 << f.lo for f in form.fields if f.name == "compact_control")
+        self._scattered = {f.name: tuple(_scatter(f.to, value) for value in form.tables[f.table])
+                           for f in self._fields if f.table}
+        self._index = {f.name: self._indices(f) for f in self._fields if f.table}
+        self._is_one_to_one = not form.immediate and sum(f.hi - f.lo + 1 for f in form.fields) == COMPACT_BITS and all(
+            len(table) == len(set(table)) for table in form.tables.values())
+        # with an immediate, the fields of source 1 hold its bits
+        self._immediate = encoding.by_name["immediate"]
+        self._files = tuple(encoding.by_name[name] for name in ("src0_file", "src1_file"))
+        self._with_immediate = tuple(
+            CompactField(f.name, f.hi, f.lo, tuple(place for place in f.to if place[1] < self._immediate.lo), f.table)
+            for f in self._fields if f.to[0][1] < self._immediate.lo)
+        self._index_with_immediate = {f.name: self._indices(f) for f in self._with_immediate if f.table}
+
+    def expand(self, word: int) -> int:
+        """The 128-bit form of a compacted word, with the compaction bit cleared."""
+        full = 0
+        for f in self._fields:
             value = f.get(word)
-            full |= _SCATTERED[f.name][value] if f.table else _scatter(f, value)
-    return full
+            full |= self._scattered[f.name][value] if f.table else _scatter(f.to, value)
+        if self._form.immediate and self._has_immediate(full):
+            return full & ~self._immediate.put(-1) | self._immediate.put(self._expand_immediate(word))
+        return full
+
+    def compact(self, word: int) -> int | None:
+        """The 64-bit form of a full word, or None if it has none.  Its compaction bit is ignored."""
+        word &= ~_COMPACT_BIT
+        out = self._constant
+        fields, indices = self._fields, self._index
+        if self._form.immediate and self._has_immediate(word):
+            fields, indices = self._with_immediate, self._index_with_immediate
+            value = self._immediate.get(word)
+            for hi, lo in self._form.immediate:
+                out |= (value & (2 << hi - lo) - 1) << lo
+                value >>= hi - lo + 1
+        for f in fields:
+            value = _gather(f.to, word)
+            if f.table:
+                index = indices[f.name].get(value)
+                if index is None:
+                    return None
+                value = index
+            out |= value << f.lo
+        return out if self.expand(out) == word else None
+
+    def unusual_bits(self, word: int, full: int) -> int:
+        """How a compacted word differs from the one that `compact` makes of its full form."""
+        if self._is_one_to_one:
+            return 0
+        short = self.compact(full)
+        return 0 if short is None else short ^ word
+
+    def _indices(self, f: CompactField) -> dict[int, int]:
+        """Index by value of the bits that a field fills: of the first entry that has no other bits, else of any."""
+        width = sum(hi - lo + 1 for hi, lo in f.to)
+        table = tuple(enumerate(self._form.tables[f.table]))
+        return {value & (1 << width) - 1: index
+                for index, value in sorted(table, key=lambda entry: (entry[1] >> width == 0, -entry[0]))}
+
+    def _has_immediate(self, full: int) -> bool:
+        return any(f.get(full) == RegFile.IMM for f in self._files)
+
+    def _expand_immediate(self, word: int) -> int:
+        value = bits = 0
+        for hi, lo in self._form.immediate:
+            value |= (word >> lo & (2 << hi - lo) - 1) << bits
+            bits += hi - lo + 1
+        return value - (1 << bits) if value >> bits - 1 else value
 
 
-def compact(word: int) -> int | None:
-    """The 64-bit form of a full word, or None if it has none.  The compaction bit of the argument is ignored."""
-    word &= ~_COMPACT_BIT
+def _scatter(places: tuple[tuple[int, int], ...], value: int) -> int:
     out = 0
-    for f in COMPACT_FIELDS:
-        if not f.to:
-            out |= 1 << f.lo
-            continue
-        value: int | None = _gather(f, word)
-        if f.table:
-            value = _INDEX[f.table].get(_gather(f, word))
-            if value is None:
-                return None
-        assert value is not None
-        out |= value << f.lo
-    return out if expand(out) == word else None
-
-
-def _scatter(f: CompactField, value: int) -> int:
-    out = 0
-    for hi, lo in f.to:
+    for hi, lo in places:
         width = hi - lo + 1
         out |= (value & (1 << width) - 1) << lo
         value >>= width
     return out
 
 
-def _gather(f: CompactField, word: int) -> int:
+def _gather(places: tuple[tuple[int, int], ...], word: int) -> int:
     out = at = 0
-    for hi, lo in f.to:
+    for hi, lo in places:
         width = hi - lo + 1
         out |= (word >> lo & (1 << width) - 1) << at
         at += width
     return out
-
-
-_SCATTERED: dict[str, tuple[int, ...]] = {
-    f.name: tuple(_scatter(f, value) for value in TABLES[f.table]) for f in COMPACT_FIELDS if f.table}
-_INDEX: dict[str, dict[int, int]] = {
-    name: {value: index for index, value in reversed(tuple(enumerate(table)))} for name, table in TABLES.items()}

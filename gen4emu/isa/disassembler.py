@@ -12,8 +12,9 @@ from functools import lru_cache
 
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import printer
+from gen4emu.isa.codec import decode_word
 from gen4emu.isa.compaction import is_compacted
-from gen4emu.isa.instruction import Instruction, decode_word
+from gen4emu.isa.instruction import Instruction
 from gen4emu.isa.opcodes import Opcode
 
 # Programs of drivers have a few thousand instructions; this limits a walk over other data.

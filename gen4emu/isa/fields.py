@@ -1,7 +1,8 @@
-"""The fields of an instruction word, one table per encoding (for Gen4: Mesa, src/intel/compiler/brw_inst.h).
+"""The kinds of table that describe an instruction word: fields, compacted fields, encodings.
 
-An encoding serves all generations that lay out instructions in the same way; a later one starts from its predecessor's
-table and replaces entries by name (`Encoding.derive`).
+An encoding serves all generations that lay out instructions in the same way.  The tables are in `gen4emu.isa.gen4`,
+`gen6`, `gen7`, `gen8` and `gen9`; a later one starts from its predecessor's and replaces entries by name
+(`Encoding.derive`).
 
 Bits are numbered 0 to 127 from bit 0 of the first dword, so DW1 bit 5 is bit 37.  Many bits have several meanings;
 `when` names the form of instruction in which a field exists.
@@ -9,13 +10,14 @@ Bits are numbered 0 to 127 from bit 0 of the first dword, so DW1 bit 5 is bit 37
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, IntEnum
+from typing import Any
 
-from gen4emu.hw.fields import Field, Mbz
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
+from gen4emu.hw.layout import Block
+from gen4emu.isa.registers import Arf, ImmType, RegType
 
 WORD_BITS = 128
 COMPACT_BITS = 64
@@ -35,8 +37,14 @@ class When(Enum):
     ALIGN16 = ("align16", True, None)
     # other uses of the same bits
     IMMEDIATE = ("with an immediate source", None, None)
+    IMMEDIATE64 = ("with a 64-bit immediate source", None, None)
     BRANCH = ("branches", None, None)
+    MATH = ("math", None, None)
     SEND = ("send", None, None)
+    SPLIT_SEND = ("sends", None, None)
+    SPLIT_SEND_DIRECT = ("sends, direct", None, False)
+    SPLIT_SEND_INDIRECT = ("sends, indirect", None, True)
+    TERNARY = ("three sources", None, None)
 
     @property
     def text(self) -> str:
@@ -44,7 +52,7 @@ class When(Enum):
 
     @property
     def other_use(self) -> bool:
-        return self in (When.IMMEDIATE, When.BRANCH, When.SEND)
+        return self in _OTHER_USES
 
     def holds(self, *, align16: bool, indirect: bool) -> bool:
         """Whether a field exists for a register operand of this form."""
@@ -52,9 +60,16 @@ class When(Enum):
         return not self.other_use and on_align16 in (None, align16) and on_indirect in (None, indirect)
 
 
+_OTHER_USES = frozenset({When.IMMEDIATE, When.IMMEDIATE64, When.BRANCH, When.MATH, When.SEND, When.SPLIT_SEND,
+                         When.SPLIT_SEND_DIRECT, When.SPLIT_SEND_INDIRECT, When.TERNARY})
+
+
 @dataclass(frozen=True, slots=True)
 class InstField:
-    """Bits `hi`..`lo` of the 128-bit (or compacted 64-bit) word."""
+    """Bits `hi`..`lo` of the 128-bit (or compacted 64-bit) word.
+
+    `more` has the places (hi, lo) of the value's higher bits if they lie elsewhere, the next higher ones first.
+    """
 
     name: str
     hi: int
@@ -62,16 +77,23 @@ class InstField:
     when: When = When.ALWAYS
     signed: bool = False
     shift: int = 0  # number of low bits of the value that are not stored
+    more: tuple[tuple[int, int], ...] = ()
     mask: int = field(init=False)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.lo <= self.hi < WORD_BITS or self.hi // 32 != self.lo // 32:
-            raise ValueError(f"{self.name}: bits {self.hi}:{self.lo}")
-        object.__setattr__(self, "mask", (1 << (self.hi - self.lo + 1)) - 1)
+        for hi, lo in self.parts:
+            if not 0 <= lo <= hi < WORD_BITS or (hi // 32 != lo // 32 and lo % 64):
+                raise ValueError(f"{self.name}: bits {hi}:{lo}")
+        object.__setattr__(self, "mask", (1 << sum(hi - lo + 1 for hi, lo in self.parts)) - 1)
+
+    @property
+    def parts(self) -> tuple[tuple[int, int], ...]:
+        """The places of the value's bits, from its low bits up."""
+        return ((self.hi, self.lo), *self.more)
 
     @property
     def width(self) -> int:
-        return self.hi - self.lo + 1
+        return self.mask.bit_length()
 
     @property
     def reserved(self) -> bool:
@@ -79,19 +101,31 @@ class InstField:
 
     def get(self, word: int) -> int:
         raw = word >> self.lo & self.mask
+        if self.more:
+            raw = at = 0
+            for hi, lo in self.parts:
+                raw |= (word >> lo & (2 << hi - lo) - 1) << at
+                at += hi - lo + 1
         if self.signed and raw > self.mask >> 1:
             raw -= self.mask + 1
         return raw << self.shift
 
     def put(self, value: int) -> int:
         """The word with this value in the field's bits; the caller has checked its range."""
-        return (value >> self.shift & self.mask) << self.lo
+        raw = value >> self.shift & self.mask
+        if not self.more:
+            return raw << self.lo
+        word = 0
+        for hi, lo in self.parts:
+            word |= (raw & (2 << hi - lo) - 1) << lo
+            raw >>= hi - lo + 1
+        return word
 
 
-def _source(prefix: str, base: int) -> tuple[InstField, ...]:
+def source_fields(prefix: str, base: int) -> tuple[InstField, ...]:
     """The fields of a source operand: src0 in DW2, src1 in DW3."""
-    def f(name: str, hi: int, lo: int, when: When = When.ALWAYS, **more: bool | int) -> InstField:
-        return InstField(f"{prefix}_{name}", base + hi, base + lo, when, **more)  # type: ignore[arg-type]  # by name
+    def f(name: str, hi: int, lo: int, when: When = When.ALWAYS, *, signed: bool = False, shift: int = 0) -> InstField:
+        return InstField(f"{prefix}_{name}", base + hi, base + lo, when, signed, shift)
     return (
         f("subreg_nr", 4, 0, When.ALIGN1_DIRECT),
         f("addr_imm", 9, 0, When.ALIGN1_INDIRECT, signed=True),
@@ -111,62 +145,6 @@ def _source(prefix: str, base: int) -> tuple[InstField, ...]:
         InstField(f"reserved_{prefix}_20", base + 20, base + 20, When.ALIGN16),
         f("vstride", 24, 21),
     )
-
-
-def _descriptor_name(f: Field) -> str:
-    return f"reserved_{96 + f.hi}_{96 + f.lo}" if isinstance(f, Mbz) else f.name
-
-
-_GEN4_FIELDS: tuple[InstField, ...] = (
-    # DW0
-    InstField("opcode", 6, 0),
-    InstField("reserved_7", 7, 7),
-    InstField("access_mode", 8, 8),
-    InstField("mask_control", 9, 9),
-    InstField("no_dd_clear", 10, 10),
-    InstField("no_dd_check", 11, 11),
-    InstField("compression", 13, 12),
-    InstField("thread_control", 15, 14),
-    InstField("predicate_control", 19, 16),
-    InstField("predicate_inverse", 20, 20),
-    InstField("exec_size", 23, 21),
-    InstField("cond_modifier", 27, 24),
-    InstField("base_mrf", 27, 24, When.SEND),
-    InstField("mask_control_ex", 28, 28),
-    InstField("compact_control", 29, 29),
-    InstField("debug_control", 30, 30),
-    InstField("saturate", 31, 31),
-    # DW1
-    InstField("dst_file", 33, 32),
-    InstField("dst_type", 36, 34),
-    InstField("src0_file", 38, 37),
-    InstField("src0_type", 41, 39),
-    InstField("src1_file", 43, 42),
-    InstField("src1_type", 46, 44),
-    InstField("reserved_47", 47, 47),
-    InstField("dst_subreg_nr", 52, 48, When.ALIGN1_DIRECT),
-    InstField("dst_addr_imm", 57, 48, When.ALIGN1_INDIRECT, signed=True),
-    InstField("dst_writemask", 51, 48, When.ALIGN16),
-    InstField("dst_subreg16", 52, 52, When.ALIGN16_DIRECT, shift=4),
-    InstField("dst_addr_imm16", 57, 52, When.ALIGN16_INDIRECT, signed=True, shift=4),
-    InstField("dst_reg_nr", 60, 53, When.DIRECT),
-    InstField("dst_addr_subreg", 60, 58, When.INDIRECT),
-    InstField("dst_hstride", 62, 61),
-    InstField("dst_addr_mode", 63, 63),
-    # DW2
-    *_source("src0", 64),
-    InstField("flag_subreg", 89, 89),
-    InstField("reserved_95_90", 95, 90),
-    # DW3
-    *_source("src1", 96),
-    InstField("reserved_127_121", 127, 121),
-    InstField("immediate", 127, 96, When.IMMEDIATE),
-    InstField("jump_count", 111, 96, When.BRANCH, signed=True),
-    InstField("pop_count", 115, 112, When.BRANCH),
-    InstField("reserved_127_116", 127, 116, When.BRANCH),
-    # the message descriptor, whose layout is in hw/gen4/messages.py
-    *(InstField(_descriptor_name(f), 96 + f.hi, 96 + f.lo, When.SEND) for f in MESSAGE_DESCRIPTOR.all_fields),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,64 +169,85 @@ class CompactField:
         return word >> self.lo & self.mask
 
 
-# Bits of the full word that no row fills are zero.
-_GEN4_COMPACT_FIELDS: tuple[CompactField, ...] = (
-    CompactField("opcode", 6, 0, ((6, 0),)),
-    CompactField("debug_control", 7, 7, ((30, 30),)),
-    CompactField("control_index", 12, 8, ((23, 8), (31, 31)), "control"),
-    CompactField("data_type_index", 17, 13, ((46, 32), (63, 61)), "data_type"),
-    CompactField("subreg_index", 22, 18, ((52, 48), (68, 64), (100, 96)), "subreg"),
-    CompactField("mask_control_ex", 23, 23, ((28, 28),)),
-    CompactField("cond_modifier", 27, 24, ((27, 24),)),
-    CompactField("flag_subreg", 28, 28, ((89, 89),)),
-    CompactField("compact_control", 29, 29, ()),
-    CompactField("src0_index", 34, 30, ((88, 77),), "source"),
-    CompactField("src1_index", 39, 35, ((120, 109),), "source"),
-    CompactField("dst_reg_nr", 47, 40, ((60, 53),)),
-    CompactField("src0_reg_nr", 55, 48, ((76, 69),)),
-    CompactField("src1_reg_nr", 63, 56, ((108, 101),)),
-)
+@dataclass(frozen=True, eq=False, slots=True)
+class CompactForm:
+    """A layout of compacted words.  Bits of the full word that no field fills are zero.
+
+    An immediate of a compacted word has 13 bits on Gen6 and later: `immediate` lists their places (hi, lo) from the
+    low bits up, where the fields of source 1 are otherwise.  Its top bit repeats to the left.
+    """
+
+    fields: tuple[CompactField, ...]
+    tables: Mapping[str, tuple[int, ...]]
+    immediate: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+class Hidden(Enum):
+    """An operand that assembly text does not show and that a compiler fills in."""
+
+    NULL_F = "null:F"
+    NULL_D = "null:D"
+    SCALAR_NULL_D = "null<0,1,0>:D"
+    IP = "ip"
+    IP_IGT = "ip<0,1,1>"
+    IMMEDIATE_W = "immediate:W"  # its bits are the jump counts
+    IMMEDIATE_D = "immediate:D"
+    SOURCE = "the register of source 0"
+    STRIDE_1 = "a horizontal stride of 1"
+
+
+class Implied(IntEnum):
+    """The compiler whose convention fills operand bits that assembly does not show (flow control, unused src1)."""
+
+    MESA = 0
+    IGT = 1
+
+
+HiddenOperands = tuple[Hidden | None, Hidden | None, Hidden | None]  # destination, source 0, source 1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Encoding:
     """The instruction words of the generations in `gens`."""
 
     name: str
     gens: Gen
     fields: tuple[InstField, ...]
-    compact_fields: tuple[CompactField, ...]
+    register_types: Mapping[int, RegType]  # by code; codes that are not listed are reserved
+    immediate_types: Mapping[int, ImmType]
+    message_descriptor: Block  # what the descriptors of all shared functions have in common
+    compact_form: CompactForm
+    hidden: Mapping[Implied, Mapping[str, HiddenOperands]]  # by convention and opcode
+    architecture_registers: Mapping[Arf, int]  # number of registers of each kind
+    mrf_count: int
+    address_subregs: int  # of a0, words
+    flag_registers: int
+    jump_unit: int  # bytes that a jump count of one means
+    compacted_jump_size: int  # distance from a compacted jmpi to the base of its jump count
+    ternary_types: Mapping[int, RegType] = field(default_factory=dict)
+    ternary_compact_form: CompactForm | None = None
+    compaction_clears_src1_type: bool = False  # of an instruction whose only source is an immediate
+    negation_complements: bool = False  # of the sources of logic opcodes
+    by_name: Mapping[str, InstField] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_name", {f.name: f for f in self.fields})
 
     def derive(self, name: str, gens: Gen, *, changes: tuple[InstField, ...] = (),
-               without: frozenset[str] = frozenset(),
-               compact_fields: tuple[CompactField, ...] | None = None) -> Encoding:
-        """A later encoding: these fields, except that `changes` replace or extend them and `without` are gone."""
+               without: frozenset[str] = frozenset(), **members: Any) -> Encoding:
+        """A later encoding: this one, except that the fields `changes` replace or extend its fields, `without` are
+        gone, and `members` have other values."""
+        unknown = without - set(self.by_name)
+        if unknown:
+            raise KeyError(f"{self.name} has no field {', '.join(sorted(unknown))}")
         table = {f.name: f for f in self.fields if f.name not in without} | {f.name: f for f in changes}
-        return Encoding(name, gens, tuple(table.values()),
-                        self.compact_fields if compact_fields is None else compact_fields)
+        return replace(self, name=name, gens=gens, fields=tuple(table.values()), **members)
 
-
-GEN4 = Encoding("gen4", Gen.ALL4, _GEN4_FIELDS, _GEN4_COMPACT_FIELDS)
-ENCODINGS: tuple[Encoding, ...] = (GEN4,)
-
-# The encoding that instruction.py, compaction.py and the C header read and write.
-FIELDS = GEN4.fields
-COMPACT_FIELDS = GEN4.compact_fields
-F: dict[str, InstField] = {f.name: f for f in FIELDS}
-
-
-def encoding_of(gen: Gen) -> Encoding:
-    """The encoding of a device's generation."""
-    for encoding in ENCODINGS:
-        if encoding.gens & gen:
-            return encoding
-    raise ValueError(f"no instruction encoding for {gen!r}")
-
-
-def register_fields(*, align16: bool, dst: bool = False, src0: bool = False, src1: bool = False) -> Iterator[InstField]:
-    """The fields of an instruction without immediates, by access mode and by which of its operands are indirect."""
-    indirect = {"dst": dst, "src0": src0, "src1": src1}
-    for f in FIELDS:
-        operand = f.name.removeprefix("reserved_").split("_")[0]
-        if f.when.holds(align16=align16, indirect=indirect.get(operand, False)):
-            yield f
+    def register_fields(self, *, align16: bool, dst: bool = False, src0: bool = False,
+                        src1: bool = False) -> Iterator[InstField]:
+        """The fields of an instruction without immediates, by access mode and by which operands are indirect."""
+        indirect = {"dst": dst, "src0": src0, "src1": src1}
+        for f in self.fields:
+            operand = f.name.removeprefix("reserved_").split("_")[0]
+            if f.when.holds(align16=align16, indirect=indirect.get(operand, False)):
+                yield f

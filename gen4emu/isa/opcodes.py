@@ -1,7 +1,8 @@
-"""The opcodes of the execution unit: number, first generation, operands, accumulator and flag behaviour.
+"""The opcodes of the execution unit: number, generations, operands, accumulator and flag behaviour.
 
 The decoder, the assembler, the printer and the C header read this table.  The arithmetic of each opcode is in
-native/eu/general.c.  The numbers are those of Mesa, src/intel/compiler/brw_eu.c.
+native/eu/general.c.  The numbers are those of Mesa, src/intel/compiler/brw_eu.c.  Later generations use some numbers of
+Gen4 for other opcodes, so a number or a name means an opcode together with a device (`opcode_info`, `opcode_named`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from gen4emu.hw.gen import Gen
 
 
 class Opcode(IntEnum):
+    """The opcodes of Gen4 and Gen4.5."""
+
     ILLEGAL = 0x00
     MOV = 0x01
     SEL = 0x02
@@ -76,6 +79,13 @@ class Shape(IntEnum):
     BRANCH = 5  # jump count and pop count in DW3; destination and sources are implied
     BARE = 6  # do: implied null operands, nothing is written
     WAIT = 7  # one notification register, source and destination
+    # since Gen6
+    MATH = 8  # destination, two sources; the condition modifier is the function
+    TERNARY = 9  # destination, three sources
+    BRANCH_JIP = 10  # one jump count
+    BRANCH_JIP_UIP = 11  # two jump counts
+    BRANCH_COMPARE = 12  # one jump count and two sources, which it may compare
+    SPLIT_SEND = 13  # destination, two payloads, descriptor, extended descriptor
 
 
 class Flag(IntFlag):
@@ -83,7 +93,7 @@ class Flag(IntFlag):
 
     COND_MOD = 1  # takes a condition modifier
     SATURATE = 2  # takes .sat
-    ACC_WRITE = 4  # writes the accumulator implicitly
+    ACC_WRITE = 4  # writes the accumulator implicitly (since Gen6 only with AccWrEnable)
     ACC_READ = 8  # reads the accumulator implicitly
     BRANCH = 16  # may change ip by other means than its destination
     JUMP_NEXT = 32  # its jump count starts from the following instruction, not from itself
@@ -93,33 +103,26 @@ class Flag(IntFlag):
     NO_PREDICATE = 512
     NEEDS_PREDICATE = 1024  # the predicate selects, it does not gate
     GROUP4 = 2048  # works on 4-tuples of channels
+    # since Gen6
+    LOGIC = 4096  # a negated source may be a complement (Encoding.negation_complements)
+    NO_FLAG_WRITE = 8192  # a condition modifier selects or branches, and no flag is written
+    BRANCH_CONTROL = 16384  # the bit of AccWrEn is BranchCtrl (Gen8)
+    IMMEDIATE64 = 32768  # an immediate source has 64 bits whatever its type
 
 
 _NO_FLAGS = Flag(0)
-_GENERATIONS = (Gen.GEN4, Gen.GEN45)  # in order
+GEN4_FLAGS = Flag(Flag.LOGIC - 1)  # those that mean something on Gen4
 
 
 @dataclass(frozen=True, slots=True)
 class OpcodeInfo:
-    """An opcode; `since` is the first generation that has it, `until` the last one."""
+    """An opcode of the parts `gens`."""
 
-    opcode: Opcode
+    name: str
+    number: int
     shape: Shape
     flags: Flag = _NO_FLAGS
-    since: Gen = _GENERATIONS[0]
-    until: Gen = _GENERATIONS[-1]
-
-    @property
-    def gens(self) -> Gen:
-        """All devices that have the opcode."""
-        found = Gen(0)
-        for generation in _GENERATIONS[_GENERATIONS.index(self.since):_GENERATIONS.index(self.until) + 1]:
-            found |= generation
-        return found
-
-    @property
-    def name(self) -> str:
-        return self.opcode.name.lower()
+    gens: Gen = Gen.ALL
 
     @property
     def sources(self) -> int:
@@ -127,7 +130,8 @@ class OpcodeInfo:
 
 
 _SOURCES = {Shape.NONE: 0, Shape.UNARY: 1, Shape.BINARY: 2, Shape.SEND: 2, Shape.JUMP: 2, Shape.BRANCH: 0,
-            Shape.BARE: 0, Shape.WAIT: 1}
+            Shape.BARE: 0, Shape.WAIT: 1, Shape.MATH: 2, Shape.TERNARY: 3, Shape.BRANCH_JIP: 0,
+            Shape.BRANCH_JIP_UIP: 0, Shape.BRANCH_COMPARE: 2, Shape.SPLIT_SEND: 2}
 
 _CM, _SAT, _ACCW, _ACCR = Flag.COND_MOD, Flag.SATURATE, Flag.ACC_WRITE, Flag.ACC_READ
 _ALU = _CM | _SAT
@@ -135,66 +139,80 @@ _ARITH = _CM | _SAT | _ACCW
 _FLOW = Flag.BRANCH
 
 OPCODES: tuple[OpcodeInfo, ...] = (
-    OpcodeInfo(Opcode.ILLEGAL, Shape.NONE),
-    OpcodeInfo(Opcode.MOV, Shape.UNARY, _ALU),
-    OpcodeInfo(Opcode.SEL, Shape.BINARY, _SAT | Flag.NEEDS_PREDICATE),
-    OpcodeInfo(Opcode.MOVI, Shape.UNARY, _SAT, since=Gen.GEN45),
-    OpcodeInfo(Opcode.NOT, Shape.UNARY, _CM | Flag.INTEGER),
-    OpcodeInfo(Opcode.AND, Shape.BINARY, _CM | Flag.INTEGER),
-    OpcodeInfo(Opcode.OR, Shape.BINARY, _CM | Flag.INTEGER),
-    OpcodeInfo(Opcode.XOR, Shape.BINARY, _CM | Flag.INTEGER),
-    OpcodeInfo(Opcode.SHR, Shape.BINARY, _ALU | Flag.INTEGER),
-    OpcodeInfo(Opcode.SHL, Shape.BINARY, _ALU | Flag.INTEGER),
-    OpcodeInfo(Opcode.ASR, Shape.BINARY, _ALU | Flag.INTEGER),
-    OpcodeInfo(Opcode.CMP, Shape.BINARY, _CM),
-    OpcodeInfo(Opcode.CMPN, Shape.BINARY, _CM),
-    OpcodeInfo(Opcode.JMPI, Shape.JUMP, _FLOW | Flag.JUMP_NEXT),
-    OpcodeInfo(Opcode.IF, Shape.BRANCH, _FLOW),
-    OpcodeInfo(Opcode.IFF, Shape.BRANCH, _FLOW),
-    OpcodeInfo(Opcode.ELSE, Shape.BRANCH, _FLOW | Flag.POPS | Flag.NO_PREDICATE),
-    OpcodeInfo(Opcode.ENDIF, Shape.BRANCH, Flag.POPS | Flag.NO_PREDICATE),
-    OpcodeInfo(Opcode.DO, Shape.BARE, Flag.NO_PREDICATE),
-    OpcodeInfo(Opcode.WHILE, Shape.BRANCH, _FLOW),
-    OpcodeInfo(Opcode.BREAK, Shape.BRANCH, _FLOW | Flag.POPS),
-    OpcodeInfo(Opcode.CONT, Shape.BRANCH, _FLOW | Flag.POPS),
-    OpcodeInfo(Opcode.HALT, Shape.BRANCH, _FLOW),
-    OpcodeInfo(Opcode.MSAVE, Shape.UNARY),
-    OpcodeInfo(Opcode.MREST, Shape.UNARY),
-    OpcodeInfo(Opcode.PUSH, Shape.UNARY),
-    OpcodeInfo(Opcode.POP, Shape.BINARY),
-    OpcodeInfo(Opcode.WAIT, Shape.WAIT),
-    OpcodeInfo(Opcode.SEND, Shape.SEND),
-    OpcodeInfo(Opcode.ADD, Shape.BINARY, _ARITH),
-    OpcodeInfo(Opcode.MUL, Shape.BINARY, _ARITH),
-    OpcodeInfo(Opcode.AVG, Shape.BINARY, _ARITH | Flag.INTEGER),
-    OpcodeInfo(Opcode.FRC, Shape.UNARY, _ARITH | Flag.FLOAT),
-    OpcodeInfo(Opcode.RNDU, Shape.UNARY, _ARITH | Flag.FLOAT),
-    OpcodeInfo(Opcode.RNDD, Shape.UNARY, _ARITH | Flag.FLOAT),
-    OpcodeInfo(Opcode.RNDE, Shape.UNARY, _ARITH | Flag.FLOAT),
-    OpcodeInfo(Opcode.RNDZ, Shape.UNARY, _ARITH | Flag.FLOAT),
-    OpcodeInfo(Opcode.MAC, Shape.BINARY, _ARITH | _ACCR),
-    OpcodeInfo(Opcode.MACH, Shape.BINARY, _ARITH | _ACCR | Flag.INTEGER),
-    OpcodeInfo(Opcode.LZD, Shape.UNARY, _ARITH | Flag.INTEGER),
-    OpcodeInfo(Opcode.SAD2, Shape.BINARY, _ARITH | Flag.INTEGER),
-    OpcodeInfo(Opcode.SADA2, Shape.BINARY, _ARITH | _ACCR | Flag.INTEGER),
-    OpcodeInfo(Opcode.DP4, Shape.BINARY, _ARITH | Flag.GROUP4),
-    OpcodeInfo(Opcode.DPH, Shape.BINARY, _ARITH | Flag.FLOAT | Flag.GROUP4),
-    OpcodeInfo(Opcode.DP3, Shape.BINARY, _ARITH | Flag.FLOAT | Flag.GROUP4),
-    OpcodeInfo(Opcode.DP2, Shape.BINARY, _ARITH | Flag.FLOAT | Flag.GROUP4),
-    OpcodeInfo(Opcode.LINE, Shape.BINARY, _ARITH | Flag.FLOAT),
-    OpcodeInfo(Opcode.PLN, Shape.BINARY, _ARITH | Flag.FLOAT, since=Gen.GEN45),
-    OpcodeInfo(Opcode.NENOP, Shape.NONE, since=Gen.GEN45),
-    OpcodeInfo(Opcode.NOP, Shape.NONE),
+    OpcodeInfo("illegal", Opcode.ILLEGAL, Shape.NONE),
+    OpcodeInfo("mov", Opcode.MOV, Shape.UNARY, _ALU),
+    OpcodeInfo("sel", Opcode.SEL, Shape.BINARY, _SAT | Flag.NEEDS_PREDICATE),
+    OpcodeInfo("movi", Opcode.MOVI, Shape.UNARY, _SAT, gens=Gen.GEN45),
+    OpcodeInfo("not", Opcode.NOT, Shape.UNARY, _CM | Flag.INTEGER),
+    OpcodeInfo("and", Opcode.AND, Shape.BINARY, _CM | Flag.INTEGER),
+    OpcodeInfo("or", Opcode.OR, Shape.BINARY, _CM | Flag.INTEGER),
+    OpcodeInfo("xor", Opcode.XOR, Shape.BINARY, _CM | Flag.INTEGER),
+    OpcodeInfo("shr", Opcode.SHR, Shape.BINARY, _ALU | Flag.INTEGER),
+    OpcodeInfo("shl", Opcode.SHL, Shape.BINARY, _ALU | Flag.INTEGER),
+    OpcodeInfo("asr", Opcode.ASR, Shape.BINARY, _ALU | Flag.INTEGER),
+    OpcodeInfo("cmp", Opcode.CMP, Shape.BINARY, _CM),
+    OpcodeInfo("cmpn", Opcode.CMPN, Shape.BINARY, _CM),
+    OpcodeInfo("jmpi", Opcode.JMPI, Shape.JUMP, _FLOW | Flag.JUMP_NEXT),
+    OpcodeInfo("if", Opcode.IF, Shape.BRANCH, _FLOW, gens=Gen.ALL4),
+    OpcodeInfo("iff", Opcode.IFF, Shape.BRANCH, _FLOW, gens=Gen.ALL4),
+    OpcodeInfo("else", Opcode.ELSE, Shape.BRANCH, _FLOW | Flag.POPS | Flag.NO_PREDICATE, gens=Gen.ALL4),
+    OpcodeInfo("endif", Opcode.ENDIF, Shape.BRANCH, Flag.POPS | Flag.NO_PREDICATE, gens=Gen.ALL4),
+    OpcodeInfo("do", Opcode.DO, Shape.BARE, Flag.NO_PREDICATE, gens=Gen.ALL4),
+    OpcodeInfo("while", Opcode.WHILE, Shape.BRANCH, _FLOW, gens=Gen.ALL4),
+    OpcodeInfo("break", Opcode.BREAK, Shape.BRANCH, _FLOW | Flag.POPS, gens=Gen.ALL4),
+    OpcodeInfo("cont", Opcode.CONT, Shape.BRANCH, _FLOW | Flag.POPS, gens=Gen.ALL4),
+    OpcodeInfo("halt", Opcode.HALT, Shape.BRANCH, _FLOW, gens=Gen.ALL4),
+    OpcodeInfo("msave", Opcode.MSAVE, Shape.UNARY, gens=Gen.ALL4),
+    OpcodeInfo("mrest", Opcode.MREST, Shape.UNARY, gens=Gen.ALL4),
+    OpcodeInfo("push", Opcode.PUSH, Shape.UNARY, gens=Gen.ALL4),
+    OpcodeInfo("pop", Opcode.POP, Shape.BINARY, gens=Gen.ALL4),
+    OpcodeInfo("wait", Opcode.WAIT, Shape.WAIT),
+    OpcodeInfo("send", Opcode.SEND, Shape.SEND, gens=Gen.ALL4),
+    OpcodeInfo("add", Opcode.ADD, Shape.BINARY, _ARITH),
+    OpcodeInfo("mul", Opcode.MUL, Shape.BINARY, _ARITH),
+    OpcodeInfo("avg", Opcode.AVG, Shape.BINARY, _ARITH | Flag.INTEGER),
+    OpcodeInfo("frc", Opcode.FRC, Shape.UNARY, _ARITH | Flag.FLOAT),
+    OpcodeInfo("rndu", Opcode.RNDU, Shape.UNARY, _ARITH | Flag.FLOAT),
+    OpcodeInfo("rndd", Opcode.RNDD, Shape.UNARY, _ARITH | Flag.FLOAT),
+    OpcodeInfo("rnde", Opcode.RNDE, Shape.UNARY, _ARITH | Flag.FLOAT),
+    OpcodeInfo("rndz", Opcode.RNDZ, Shape.UNARY, _ARITH | Flag.FLOAT),
+    OpcodeInfo("mac", Opcode.MAC, Shape.BINARY, _ARITH | _ACCR),
+    OpcodeInfo("mach", Opcode.MACH, Shape.BINARY, _ARITH | _ACCR | Flag.INTEGER),
+    OpcodeInfo("lzd", Opcode.LZD, Shape.UNARY, _ARITH | Flag.INTEGER),
+    OpcodeInfo("sad2", Opcode.SAD2, Shape.BINARY, _ARITH | Flag.INTEGER),
+    OpcodeInfo("sada2", Opcode.SADA2, Shape.BINARY, _ARITH | _ACCR | Flag.INTEGER),
+    OpcodeInfo("dp4", Opcode.DP4, Shape.BINARY, _ARITH | Flag.GROUP4),
+    OpcodeInfo("dph", Opcode.DPH, Shape.BINARY, _ARITH | Flag.FLOAT | Flag.GROUP4),
+    OpcodeInfo("dp3", Opcode.DP3, Shape.BINARY, _ARITH | Flag.FLOAT | Flag.GROUP4),
+    OpcodeInfo("dp2", Opcode.DP2, Shape.BINARY, _ARITH | Flag.FLOAT | Flag.GROUP4),
+    OpcodeInfo("line", Opcode.LINE, Shape.BINARY, _ARITH | Flag.FLOAT),
+    OpcodeInfo("pln", Opcode.PLN, Shape.BINARY, _ARITH | Flag.FLOAT, gens=Gen.GEN45),
+    OpcodeInfo("nenop", Opcode.NENOP, Shape.NONE, gens=Gen.GEN45),
+    OpcodeInfo("nop", Opcode.NOP, Shape.NONE),
 )
 
-BY_NAME: dict[str, OpcodeInfo] = {o.name: o for o in OPCODES}
-
-
-# Integers, because `&` of two Flag members takes longer than the rest of a lookup.
-_ROWS: dict[int, tuple[OpcodeInfo, int]] = {int(o.opcode): (o, int(o.gens)) for o in OPCODES}
+# Rows and generations by number.  Integers, because `&` of two Flag members takes longer than the rest of a lookup.
+_BY_NUMBER: dict[int, list[tuple[OpcodeInfo, int]]] = {}
+_BY_NAME: dict[str, list[OpcodeInfo]] = {}
+for _info in OPCODES:
+    _BY_NUMBER.setdefault(_info.number, []).append((_info, int(_info.gens)))
+    _BY_NAME.setdefault(_info.name, []).append(_info)
 
 
 def opcode_info(code: int, gen: Gen) -> OpcodeInfo | None:
     """The row of an opcode number, or None if the device does not have the opcode."""
-    row = _ROWS.get(code)
-    return row[0] if row is not None and row[1] & int(gen) else None
+    part = int(gen)
+    for info, gens in _BY_NUMBER.get(code, ()):
+        if gens & part:
+            return info
+    return None
+
+
+def opcode_named(name: str, gen: Gen) -> OpcodeInfo | None:
+    """The row of an opcode's name, or None if the device does not have the opcode."""
+    return next((info for info in _BY_NAME.get(name, ()) if info.gens & gen), None)
+
+
+def is_opcode_name(name: str) -> bool:
+    """Whether any device has an opcode of this name."""
+    return name in _BY_NAME

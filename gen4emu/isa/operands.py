@@ -10,6 +10,7 @@ import re
 import struct
 from dataclasses import dataclass
 
+from gen4emu.isa.fields import Encoding
 from gen4emu.isa.instruction import (
     Align1Region,
     Align16Region,
@@ -26,7 +27,6 @@ from gen4emu.isa.registers import (
     CHANNELS,
     GRF_COUNT,
     HSTRIDE_CODES,
-    MRF_COUNT,
     REGISTER_BYTES,
     SWIZZLE_XYZW,
     TYPE_BYTES,
@@ -40,16 +40,13 @@ from gen4emu.isa.registers import (
     RegType,
 )
 
-_REG_TYPES = {t.name: t for t in RegType if t is not RegType.RESERVED}
-_IMM_TYPES = {t.name: t for t in ImmType}
+_REG_TYPE_NAMES = "|".join(t.name for t in RegType if t is not RegType.RESERVED)
 # lower-case letters are channels, capitals a type (.W is an empty write mask of words); IGT ignores case
-_CHANNELS_AND_TYPE = re.compile(rf"([xyzw]*)({'|'.join(_REG_TYPES)})?")
+_CHANNELS_AND_TYPE = re.compile(rf"([xyzw]*)({_REG_TYPE_NAMES})?")
 _ANY_CASE = re.compile(_CHANNELS_AND_TYPE.pattern, re.IGNORECASE)
 _REGISTER = re.compile(r"([a-z]+)([0-9]{0,9})")
 
-_ARF_PREFIXES = {a.name.lower(): a for a in Arf if a not in (Arf.NULL, Arf.IP)}
-# number of registers of a kind; kinds that are not listed have one
-_ARF_COUNTS = {Arf.ACC: 2, Arf.N: 2, Arf.MS: 2}
+_ARF_PREFIXES = {a.name.lower(): a for a in Arf if a not in (Arf.NULL, Arf.IP)} | {"ce": Arf.MASK}
 # IGT's names for parts of registers: register, byte offset
 _ALIASES = {"amask": (Arf.MASK, 0), "imask": (Arf.MASK, 2), "lmask": (Arf.MASK, 4), "cmask": (Arf.MASK, 6),
             "ims": (Arf.MS, 0), "lms": (Arf.MS, 16), "imsd": (Arf.MSD, 0), "lmsd": (Arf.MSD, 2)}
@@ -87,8 +84,10 @@ class Declared:
 
 
 class OperandParser:
-    def __init__(self, lex: Lexer, syntax: Syntax, declared: dict[str, Declared]) -> None:
-        self.lex, self.syntax, self.declared = lex, syntax, declared
+    def __init__(self, lex: Lexer, encoding: Encoding, syntax: Syntax, declared: dict[str, Declared]) -> None:
+        self.lex, self.encoding, self.syntax, self.declared = lex, encoding, syntax, declared
+        self._reg_types = {t.name: t for t in encoding.register_types.values()}
+        self._imm_types = {t.name: t for t in encoding.immediate_types.values()}
         self.default_type = RegType.F
 
     # --- entry points --------------------------------------------------------------------------------------------
@@ -109,7 +108,11 @@ class OperandParser:
         if word in ("null", "ip", "g", "r", "m") or word in _ALIASES:
             return True
         found = _REGISTER.fullmatch(word)
-        return bool(found and found[2] and (found[1] in ("g", "r", "m") or found[1] in _ARF_PREFIXES))
+        return bool(found and found[2] and (found[1] in ("g", "r", "m") or self._is_arf(found[1])))
+
+    def _is_arf(self, prefix: str) -> bool:
+        """Whether a name without its number is that of an architecture register."""
+        return _ARF_PREFIXES.get(prefix) in self.encoding.architecture_registers
 
     def resolve(self, operand: Draft | Immediate, align16: bool) -> Operand:
         """The operand, when the access mode is known."""
@@ -121,12 +124,13 @@ class OperandParser:
     def register_type(self) -> RegType:
         kind = self._optional_type()
         if kind is None:
-            self.lex.fail("expected a register type: UD, D, UW, W, UB, B or F")
+            *names, last = self._reg_types
+            self.lex.fail(f"expected a register type: {', '.join(names)} or {last}")
         return kind
 
     def immediate_type(self) -> ImmType:
         token = self.lex.token
-        found = _IMM_TYPES.get(token.text.upper()) if token.kind is Kind.IDENT else None
+        found = self._imm_types.get(token.text.upper()) if token.kind is Kind.IDENT else None
         if found is None:
             self.lex.fail("expected an immediate type")
         self.lex.advance()
@@ -210,10 +214,10 @@ class OperandParser:
             lex.fail(f"unknown register {token.text[:40]}", token)
         elif found[1] in ("g", "r", "m"):
             draft.file = RegFile.MRF if found[1] == "m" else RegFile.GRF
-            draft.nr = self._number(token, int(found[2]), MRF_COUNT if found[1] == "m" else GRF_COUNT)
-        elif found[1] in _ARF_PREFIXES:
+            draft.nr = self._number(token, int(found[2]), self._mrf_count(token) if found[1] == "m" else GRF_COUNT)
+        elif self._is_arf(found[1]):
             kind = _ARF_PREFIXES[found[1]]
-            count = 16 if self.syntax is Syntax.MESA else _ARF_COUNTS.get(kind, 1)
+            count = 16 if self.syntax is Syntax.MESA else self.encoding.architecture_registers[kind]
             draft.nr = kind << 4 | self._number(token, int(found[2]), count)
             if kind in (Arf.CR, Arf.SR, Arf.N):
                 draft.type = RegType.UD
@@ -226,6 +230,11 @@ class OperandParser:
             draft.sub = integer(lex, self.syntax).value
         return draft
 
+    def _mrf_count(self, token: Token) -> int:
+        if not self.encoding.mrf_count:
+            self.lex.fail(f"{token.text} does not exist on {self.encoding.name}: messages are in g registers", token)
+        return self.encoding.mrf_count
+
     def _number(self, token: Token, nr: int, count: int) -> int:
         if nr >= count:
             last = f"{token.text.rstrip('0123456789')}{count - 1}"
@@ -236,6 +245,8 @@ class OperandParser:
         """g[a0.3 16], g[a0.3, -16]."""
         lex = self.lex
         draft.file, draft.indirect = file, True
+        if file is RegFile.MRF:
+            self._mrf_count(lex.token)
         lex.advance()
         lex.advance()
         if lex.token.text.lower() != "a0":
@@ -248,7 +259,7 @@ class OperandParser:
             draft.sub = integer(lex, self.syntax).value
         unit = 2 if self.syntax is Syntax.IGT else 1
         index, rest = divmod(draft.sub, unit)
-        if rest or index > 7:
+        if rest or index >= self.encoding.address_subregs:
             lex.fail(f"address subregister {draft.sub} is out of range or odd", token)
         draft.sub = index
         if lex.token.is_(","):
@@ -279,9 +290,9 @@ class OperandParser:
                 lex.fail(f"not a channel selection: .{token.text[:40]}", token)
             draft.channels = found[1].lower()
             if found[2]:
-                kind = _REG_TYPES.get(found[2].upper())
+                kind = self._reg_types.get(found[2].upper())
                 if kind is None:
-                    lex.fail(f"{found[2]} is not a register type", token)
+                    lex.fail(f"{found[2]} is not a register type of {self.encoding.name}", token)
         if kind is None:
             kind = self._optional_type()
         if kind is not None:
@@ -315,12 +326,12 @@ class OperandParser:
         if token.is_(":"):
             lex.advance()
             token = lex.token
-            if token.kind is not Kind.IDENT or token.text.upper() not in _REG_TYPES:
+            if token.kind is not Kind.IDENT or token.text.upper() not in self._reg_types:
                 lex.fail("expected a register type behind ':'")
-        elif token.kind is not Kind.IDENT or token.text.upper() not in _REG_TYPES:
+        elif token.kind is not Kind.IDENT or token.text.upper() not in self._reg_types:
             return None
         lex.advance()
-        return _REG_TYPES[token.text.upper()]
+        return self._reg_types[token.text.upper()]
 
     # --- resolving -----------------------------------------------------------------------------------------------
 
@@ -467,9 +478,9 @@ class OperandParser:
             lex.advance()
             return self.immediate_type()
         token = lex.token
-        if token.kind is Kind.IDENT and token.text.upper() in _IMM_TYPES:
+        if token.kind is Kind.IDENT and token.text.upper() in self._imm_types:
             lex.advance()
-            return _IMM_TYPES[token.text.upper()]
+            return self._imm_types[token.text.upper()]
         return None
 
     # --- expressions ---------------------------------------------------------------------------------------------

@@ -11,20 +11,24 @@ from enum import Enum
 from typing import Any
 
 from gen4emu.hw.gen import Gen
+<<<<<<< HEAD
 from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
+=======
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
+from gen4emu.isa.encodings import encoding_of
+from gen4emu.isa.fields import Implied
+>>>>>>> 9d1a6da (isa: take fields, types and compaction from the encoding of the device)
 from gen4emu.isa.igt_messages import parse_igt_target
 from gen4emu.isa.instruction import (
-    Descriptor,
     DirectOperand,
     Immediate,
-    Implied,
     IndirectOperand,
     Instruction,
     is_float,
 )
 from gen4emu.isa.lexer import Kind, Lexer, Syntax, Token, integer
 from gen4emu.isa.message_text import SFIDS
-from gen4emu.isa.opcodes import BY_NAME, Flag, Opcode, OpcodeInfo, Shape
+from gen4emu.isa.opcodes import Flag, Opcode, OpcodeInfo, Shape, is_opcode_name, opcode_named
 from gen4emu.isa.operands import Declared, OperandParser
 from gen4emu.isa.registers import (
     EXEC_SIZE_CODES,
@@ -100,7 +104,7 @@ class Parser:
         self.syntax = syntax
         self.declared: dict[str, Declared] = {}
         self.default_exec_size: int | None = None
-        self.operands = OperandParser(self.lex, syntax, self.declared)
+        self.operands = OperandParser(self.lex, encoding_of(gen), syntax, self.declared)
 
     def statement(self) -> Statement | None:
         """The next statement; None at the end of the text."""
@@ -173,11 +177,12 @@ class Parser:
         pos = lex.token.pos
         predicate = self._predicate() if lex.token.is_("(") else None
         name = self._ident("an opcode")
-        info = BY_NAME.get(name.text.lower())
+        word = name.text.lower()
+        info = opcode_named(word, self.gen)
+        if info is None and is_opcode_name(word):
+            lex.fail(f"{word} does not exist on {'gen4' if self.gen & Gen.GEN4 else 'gen4.5'}", name)
         if info is None:
             lex.fail(f"unknown opcode {name.text}", name)
-        if not info.gens & self.gen:
-            lex.fail(f"{info.name} does not exist on {'gen4' if self.gen & Gen.GEN4 else 'gen4.5'}", name)
         draft = _Draft(info, pos)
         if predicate is not None:
             if info.shape is Shape.NONE:
@@ -305,8 +310,8 @@ class Parser:
 
     def _branch(self, draft: _Draft) -> None:
         info, igt = draft.info, self.syntax is Syntax.IGT
-        pop = 1 if igt and info.opcode in (Opcode.ELSE, Opcode.ENDIF) else 0
-        if info.opcode is not Opcode.ENDIF:
+        pop = 1 if igt and info.number in (Opcode.ELSE, Opcode.ENDIF) else 0
+        if info.number != Opcode.ENDIF:
             token = self._field("jump", "jip")
             if token.kind is Kind.IDENT:
                 self.lex.advance()
@@ -387,7 +392,7 @@ class Parser:
         if name.kind is Kind.IDENT and name.text.lower() in SFIDS:
             lex.advance()
             sfid = SFIDS[name.text.lower()]
-            named = Descriptor(bits).sfid
+            named = bits >> 24 & 15
             if named not in (0, sfid):
                 lex.fail(f"the descriptor 0x{bits:08x} is not for {name.text}", name)
             bits |= MESSAGE_DESCRIPTOR.pack(self.gen, shared_function=sfid)[0]
@@ -458,7 +463,7 @@ class Parser:
             members["dst"] = DirectOperand(dst.file, dst.type, dst.nr | MRF_COMPR4, dst.subnr, dst.region)
         if self.syntax is Syntax.IGT:
             self._igt_habits(draft)
-        inst = Instruction(int(info.opcode), self.gen, residue=draft.residue, **members)
+        inst = Instruction(int(info.number), self.gen, residue=draft.residue, **members)
         return Statement(draft.pos, inst=inst, use=draft.use)
 
     def _igt_habits(self, draft: _Draft) -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import struct
 
-from gen4emu.isa.fields import F
+from gen4emu.isa.encodings import encoding_of
+from gen4emu.isa.fields import Encoding, Implied
 from gen4emu.isa.instruction import (
     Align1Region,
     Align16Region,
     DestRegion,
     DirectOperand,
     Immediate,
-    Implied,
     IndirectOperand,
     Instruction,
     Operand,
@@ -24,14 +24,13 @@ from gen4emu.isa.instruction import (
     subregister_elements,
 )
 from gen4emu.isa.message_text import describe, sfid_name
-from gen4emu.isa.opcodes import OPCODES, Flag, Opcode, OpcodeInfo, Shape
+from gen4emu.isa.opcodes import Flag, Opcode, OpcodeInfo, Shape
 from gen4emu.isa.registers import (
     CHANNELS,
     EXEC_SIZES,
     GRF_COUNT,
     HSTRIDES,
     MRF_COMPR4,
-    MRF_COUNT,
     SWIZZLE_XYZW,
     VSTRIDE_INDEXED,
     VSTRIDES,
@@ -48,8 +47,6 @@ from gen4emu.isa.registers import (
     ThreadCtrl,
 )
 
-_FLOAT_ONLY = frozenset(o.opcode for o in OPCODES if o.flags & Flag.FLOAT)
-_POPS = frozenset(o.opcode for o in OPCODES if o.flags & Flag.POPS)
 # columns of the operands, as in Mesa's disassembler
 _COLUMNS = (16, 32, 48, 64)
 
@@ -81,6 +78,7 @@ def _statement(inst: Instruction, info: OpcodeInfo, target: str | None) -> str:
         if inst != Instruction(inst.opcode, inst.gen, compacted=inst.compacted):
             raise _NoWords
         return f"{info.name} {{ compacted }};" if inst.compacted else f"{info.name};"
+    fields = encoding_of(inst.gen).by_name
     hidden = inst.residue
     head, unused = _head(inst, info)
     parts = [head]
@@ -88,7 +86,7 @@ def _statement(inst: Instruction, info: OpcodeInfo, target: str | None) -> str:
         parts[0] += f" {inst.base_mrf}"
         parts += _send(inst)
     elif info.shape in (Shape.UNARY, Shape.BINARY):
-        if info.opcode in _FLOAT_ONLY and not all(s is None or is_float(s) for s in (inst.src0, inst.src1)):
+        if info.flags & Flag.FLOAT and not all(s is None or is_float(s) for s in (inst.src0, inst.src1)):
             raise _NoWords
         parts += [_dst(inst.dst, inst), _src(inst.src0, inst)]
         if info.shape is Shape.BINARY:
@@ -100,14 +98,14 @@ def _statement(inst: Instruction, info: OpcodeInfo, target: str | None) -> str:
     elif info.shape is Shape.JUMP:
         parts.append(_jump_index(inst, target))
     elif info.shape is Shape.BRANCH:
-        if info.opcode is not Opcode.ENDIF:
+        if info.number != Opcode.ENDIF:
             parts.append(f"Jump: {inst.jump if target is None else target}")
         elif inst.jump:
-            unused |= F["jump_count"].put(inst.jump)
-        if info.opcode in _POPS:
+            unused |= fields["jump_count"].put(inst.jump)
+        if info.flags & Flag.POPS:
             parts.append(f"Pop: {inst.pop}")
         elif inst.pop:
-            unused |= F["pop_count"].put(inst.pop)
+            unused |= fields["pop_count"].put(inst.pop)
     options = _options(inst, hidden ^ unused)
     return _columns(parts, options)
 
@@ -124,6 +122,7 @@ def _columns(parts: list[str], options: str) -> str:
 def _head(inst: Instruction, info: OpcodeInfo) -> tuple[str, int]:
     """Predicate, mnemonic, modifiers and execution size; and bits of their fields that are set without a meaning."""
     unused = 0
+    fields = encoding_of(inst.gen).by_name
     text = ""
     flag = f"f0.{inst.flag_subreg}"
     if inst.predicate:
@@ -133,23 +132,23 @@ def _head(inst: Instruction, info: OpcodeInfo) -> tuple[str, int]:
         name = names(inst.predicate).name.lower()
         text = f"({'-' if inst.predicate_inverse else '+'}{flag}{'' if name == 'normal' else '.' + name}) "
     elif inst.predicate_inverse:
-        unused |= F["predicate_inverse"].put(1)
+        unused |= fields["predicate_inverse"].put(1)
     text += info.name
     modifiers = info.shape in (Shape.UNARY, Shape.BINARY)
     if inst.saturate:
         if modifiers:
             text += ".sat"
         else:
-            unused |= F["saturate"].put(1)
+            unused |= fields["saturate"].put(1)
     if inst.cond_modifier:
         if not modifiers:
-            unused |= F["cond_modifier"].put(inst.cond_modifier)
+            unused |= fields["cond_modifier"].put(inst.cond_modifier)
         elif inst.cond_modifier not in CondMod._value2member_map_:
             raise _NoWords
         else:
             text += f".{CondMod(inst.cond_modifier).name.lower()}.{flag}"
     if inst.flag_subreg and not inst.predicate and not (inst.cond_modifier and modifiers):
-        unused |= F["flag_subreg"].put(inst.flag_subreg)
+        unused |= fields["flag_subreg"].put(inst.flag_subreg)
     size = EXEC_SIZES.get(inst.exec_size)
     if size is None:
         raise _NoWords
@@ -198,7 +197,7 @@ def _type(kind: RegType) -> str:
     return kind.name
 
 
-def _register(operand: RegisterOperand, compr4: bool = False) -> str:
+def _register(operand: RegisterOperand, encoding: Encoding, compr4: bool = False) -> str:
     """Register number and subregister, or the address of an indirect operand."""
     if isinstance(operand, IndirectOperand):
         file = _INDIRECT_FILES.get(operand.file)
@@ -207,7 +206,7 @@ def _register(operand: RegisterOperand, compr4: bool = False) -> str:
         index = f".{operand.addr_subreg}" if operand.addr_subreg else ""
         offset = f" {operand.addr_imm}" if operand.addr_imm else ""
         return f"{file}[a0{index}{offset}]"
-    name = _register_name(operand, compr4)
+    name = _register_name(operand, encoding, compr4)
     sub = subregister_elements(operand)
     if sub is None:
         raise _NoWords
@@ -217,13 +216,13 @@ def _register(operand: RegisterOperand, compr4: bool = False) -> str:
 _INDIRECT_FILES = {RegFile.GRF: "g", RegFile.MRF: "m"}
 
 
-def _register_name(operand: DirectOperand, compr4: bool) -> str:
+def _register_name(operand: DirectOperand, encoding: Encoding, compr4: bool) -> str:
     nr = operand.nr & ~MRF_COMPR4 if compr4 else operand.nr
     if operand.file is RegFile.GRF and nr < GRF_COUNT:
         return f"g{nr}"
-    if operand.file is RegFile.MRF and nr < MRF_COUNT:
+    if operand.file is RegFile.MRF and nr < encoding.mrf_count:
         return f"m{nr}"
-    if operand.file is RegFile.ARF and nr >> 4 in Arf._value2member_map_:
+    if operand.file is RegFile.ARF and nr >> 4 in encoding.architecture_registers:
         kind, index = Arf(nr >> 4), nr & 15
         if kind not in (Arf.NULL, Arf.IP):
             return f"{kind.name.lower()}{index}"
@@ -244,7 +243,8 @@ def _dst(dst: RegisterOperand | None, inst: Instruction) -> str:
     mask = dst.region.writemask
     channels = "" if mask is None or mask == WRITEMASK_XYZW else "." + "".join(
         c for i, c in enumerate(CHANNELS) if mask >> i & 1)
-    return f"{_register(dst, _is_compr4(inst))}<{HSTRIDES[dst.region.hstride]}>{channels}{_type(dst.type)}"
+    name = _register(dst, encoding_of(inst.gen), _is_compr4(inst))
+    return f"{name}<{HSTRIDES[dst.region.hstride]}>{channels}{_type(dst.type)}"
 
 
 def _src(src: Operand | None, inst: Instruction) -> str:
@@ -254,7 +254,7 @@ def _src(src: Operand | None, inst: Instruction) -> str:
         return immediate(src)
     if src == _PLAIN_IP_SRC:
         return "ip"
-    text = ("-" if src.negate else "") + ("(abs)" if src.abs else "") + _register(src)
+    text = ("-" if src.negate else "") + ("(abs)" if src.abs else "") + _register(src, encoding_of(inst.gen))
     region = src.region
     if isinstance(region, Align16Region):
         if region.vstride not in VSTRIDES:

@@ -1,6 +1,7 @@
 """Codes of instruction words: register files, types, strides, predicates and others (Mesa, brw_eu_defines.h).
 
-Names are those of the assembly language where it has one.
+Names are those of the assembly language where it has one.  The values of types are their codes on Gen4; the codes of
+other generations are in their encodings (`gen4emu.isa.fields.Encoding`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ class RegFile(IntEnum):
 
 
 class RegType(IntEnum):
-    """Data type of a register operand."""
+    """Data type of a register operand.  No Gen4 part has those behind F."""
 
     UD = 0
     D = 1
@@ -26,10 +27,14 @@ class RegType(IntEnum):
     B = 5
     RESERVED = 6
     F = 7
+    DF = 8
+    UQ = 9
+    Q = 10
+    HF = 11
 
 
 class ImmType(IntEnum):
-    """Data type of an immediate; two codes differ from those of registers."""
+    """Data type of an immediate; two codes differ from those of registers.  No Gen4 part has those behind F."""
 
     UD = 0
     D = 1
@@ -39,6 +44,12 @@ class ImmType(IntEnum):
     VF = 5
     V = 6
     F = 7
+    UV = 8
+    DF = 9
+    UQ = 10
+    Q = 11
+    HF = 12
+    RESERVED = 13
 
 
 class Arf(IntEnum):
@@ -55,6 +66,8 @@ class Arf(IntEnum):
     CR = 0x8
     N = 0x9
     IP = 0xA
+    TDR = 0xB
+    TM = 0xC
 
 
 class Predicate(IntEnum):
@@ -115,7 +128,9 @@ class ThreadCtrl(IntEnum):
 
 
 TYPE_BYTES: dict[RegType, int] = {RegType.UD: 4, RegType.D: 4, RegType.UW: 2, RegType.W: 2, RegType.UB: 1, RegType.B: 1,
-                                  RegType.RESERVED: 4, RegType.F: 4}
+                                  RegType.RESERVED: 4, RegType.F: 4, RegType.DF: 8, RegType.UQ: 8, RegType.Q: 8,
+                                  RegType.HF: 2}
+IMM64_TYPES = frozenset({ImmType.DF, ImmType.UQ, ImmType.Q})  # `dim` also has a 64-bit immediate, of type F
 
 # Elements by code; codes that are not listed are reserved.
 HSTRIDES: dict[int, int] = {0: 0, 1: 1, 2: 2, 3: 4}
@@ -130,7 +145,7 @@ VSTRIDE_CODES = {v: k for k, v in VSTRIDES.items()}
 EXEC_SIZE_CODES = {v: k for k, v in EXEC_SIZES.items()}
 
 GRF_COUNT = 128
-MRF_COUNT = 16
+MRF_COUNT = 16  # of Gen4
 REGISTER_BYTES = 32
 MRF_COMPR4 = 0x80  # bit of the MRF number
 SWIZZLE_XYZW = 0 | 1 << 2 | 2 << 4 | 3 << 6

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from gen4emu._native import ffi
 from gen4emu.hw.gen import Gen
-from gen4emu.isa import listing
-from gen4emu.isa.instruction import Instruction, encode_bytes
+from gen4emu.isa import Instruction, encode_bytes, listing
 from tests.eu.generate import Generator, register_dwords
 from tests.eu.reference import Thread, Unspecified, run, step
 from tests.harness.native import harness

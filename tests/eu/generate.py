@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gen4emu.hw.gen import Gen
+from gen4emu.isa import encode_bytes
 from gen4emu.isa.instruction import (
     Align1Region,
     Align16Region,
-    Descriptor,
     DestRegion,
     DirectOperand,
     Immediate,
@@ -23,7 +23,6 @@ from gen4emu.isa.instruction import (
     Instruction,
     Operand,
     RegisterOperand,
-    encode_bytes,
 )
 from gen4emu.isa.opcodes import Opcode
 from gen4emu.isa.registers import (
@@ -40,7 +39,7 @@ from gen4emu.isa.registers import (
 )
 
 T = RegType
-END_OF_THREAD = Descriptor(0x80100000)
+END_OF_THREAD = Immediate(ImmType.UD, 0x80100000)
 _SPECIALS = (
     0, 0x80000000, 1, 0x80000001, 0x007FFFFF, 0x807FFFFF, 0x00800000, 0x80800000, 0x00FFFFFF, 0x7F7FFFFF, 0xFF7FFFFF,
     0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC12345, 0x7FA00001, 0x3F800000, 0xBF800000, 0x3F7FFFFF, 0x3F800001,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from gen4emu.hw.gen import Gen
-from gen4emu.isa import assemble
-from gen4emu.isa.instruction import Align1Region, DestRegion, Instruction, encode_bytes
+from gen4emu.isa import assemble, encode_bytes
+from gen4emu.isa.instruction import Align1Region, DestRegion, Instruction
 from gen4emu.isa.opcodes import Opcode
 from gen4emu.isa.registers import (
     EXEC_SIZE_CODES,

@@ -11,8 +11,7 @@ import pytest
 
 from gen4emu._native import lib
 from gen4emu.hw.gen import Gen
-from gen4emu.isa import assemble
-from gen4emu.isa.instruction import encode_bytes
+from gen4emu.isa import assemble, encode_bytes
 from tests.eu.differential import PARTS, Bench, Case, differences, random_start, reference_run, straight_case, text
 from tests.eu.flow_programs import flow_case
 from tests.eu.generate import end

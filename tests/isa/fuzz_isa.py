@@ -17,7 +17,7 @@ from collections.abc import Callable
 from gen4emu.errors import AssemblyError
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import Syntax, assemble, detect_syntax, kernel_length, listing
-from gen4emu.isa.opcodes import OPCODES
+from gen4emu.isa.opcodes import Opcode
 
 SLOW_SECONDS = 2.0  # of processor time
 _PARTS = (Gen.BW, Gen.CL, Gen.CTG, Gen.EL)
@@ -70,7 +70,7 @@ def random_code(rng: random.Random) -> bytes:
         return mutated_code(rng)
     out = b""
     for _ in range(rng.randrange(1, 4)):
-        opcode = int(rng.choice(OPCODES).opcode)
+        opcode = int(rng.choice(tuple(Opcode)))
         compacted = rng.random() < 0.3
         size = 8 if compacted else 16
         word = rng.getrandbits(8 * size)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gen4emu.errors import FieldError
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import compact, decode, decode_word, encode, encode_bytes
+from gen4emu.isa.codec import encode_word
 from gen4emu.isa.instruction import (
     Align1Region,
     Align16Region,
@@ -19,7 +20,6 @@ from gen4emu.isa.instruction import (
     Immediate,
     IndirectOperand,
     Instruction,
-    encode_word,
 )
 from gen4emu.isa.opcodes import Opcode
 from gen4emu.isa.registers import Compression, ImmType, RegFile, RegType

@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gen4emu.hw.gen import Gen
-from gen4emu.isa.instruction import DestRegion, DirectOperand, IndirectOperand, Instruction, decode_word
+from gen4emu.isa import decode_word
+from gen4emu.isa.instruction import DestRegion, DirectOperand, IndirectOperand, Instruction
 from gen4emu.isa.opcodes import Opcode
 from gen4emu.isa.registers import TYPE_BYTES, Arf, Compression, RegFile, RegType
 from tests.eu.reference import floats, operands
