@@ -1,29 +1,27 @@
-/* A PNG encoder for speed: the Up filter, matches from a small hash table, Huffman codes made for each block
+/* A PNG encoder for speed: the Up filter, matches of equal bytes and of equal pixels, Huffman codes made for each block
  * (PNG specification, third edition; RFC 1950, RFC 1951).
  *
- * Most bytes of a rendered picture are zero behind the Up filter, so runs of zeros have a path of their own.  The
- * parser writes sequences (some literals, then a match) and counts symbols; the second pass emits codes.
+ * Most bytes of a rendered picture are zero behind the Up filter, and most others are equal to the byte or to the pixel
+ * before.  Bit masks of equal bytes find those runs.  A block becomes tokens, of one literal or one match each; one
+ * table has the complete code of every token, so that the loops that count and write tokens have no branches.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/png.h"
-
-#define INLINE static inline __attribute__((always_inline))
+#include "core/variant.h"
+#include "image/png_tokens.h"
 
 enum {
     BLOCK_BYTES = 1 << 18, /* of filtered rows, at least: one set of codes, and the reach of matches */
-    WINDOW = 32768,
-    LEAST = 4, /* bytes of a piece of a match; matches begin with 8 equal bytes */
-    MOST = 258,
-    HASH_BITS = 12,
-    TAIL = 16, /* bytes at the end of a block that no match begins in: loads of 8 bytes stay inside */
+    LEAST = G4_PNG_LEAST,
+    MOST = G4_PNG_MOST,
     LITERALS = 286,
     END_OF_BLOCK = 256,
     DISTANCES = 30,
     LENGTH_CODES = 19,
-    LITERAL_LIMIT = 12, /* bits of a code: four literals fit between two stores */
-    DISTANCE_LIMIT = 15,
+    LITERAL_LIMIT = 12,                                     /* bits of a code */
+    DISTANCE_LIMIT = G4_PNG_TOKEN_BITS - 5 - LITERAL_LIMIT, /* for two distances; 5: extra bits of a length */
     LENGTH_LIMIT = 7,
     STORED_MOST = 65535,
     CRC_TABLES = 16,
@@ -32,27 +30,11 @@ enum {
     IDAT = 0x49444154,
     IEND = 0x49454E44,
     MAX_HEADER_BYTES = 1024, /* of a block with its own codes */
-    ADLER_MODULUS = 65521,
-    ADLER_COLUMNS = 32,
-    ADLER_ROWS = 16, /* 255 * 16 * 17 / 2 fits 16 bits */
-};
-
-struct sequence {
-    uint32_t literals;
-    uint16_t length; /* 0: the end of the block */
-    uint16_t distance;
 };
 
 struct code {
     uint16_t bits; /* reversed: the first bit is bit 0 */
     uint16_t size;
-};
-
-struct writer {
-    uint8_t *at;
-    const uint8_t *end;
-    uint64_t bits; /* that do not fill a byte */
-    uint32_t count;
 };
 
 struct g4_png {
@@ -62,17 +44,22 @@ struct g4_png {
     uint32_t adler;
     uint64_t bits; /* of the last byte of the stream so far */
     uint32_t bit_count;
-    uint8_t *filtered; /* rows of one block */
-    struct sequence *sequences;
+    uint32_t pixel_distance; /* of matches of pixels: the bytes of one, but at least 2 */
+    uint8_t *filtered;       /* rows of one block */
+    uint64_t *masks;
+    uint16_t *tokens;
     size_t capacity; /* of `filtered` */
-    uint32_t frequency[4][LITERALS];
+    uint32_t frequency[LITERALS];
     uint32_t distance_frequency[DISTANCES];
+    uint32_t counts[4][G4_PNG_TOKENS];
+    struct g4_png_codes codes;
     struct code literal[LITERALS], distance[DISTANCES];
-    uint32_t table[1 << HASH_BITS]; /* 1 + position in the block */
     uint16_t length_code[MOST + 1];
-    uint8_t distance_code[512]; /* of distance - 1, and beyond 256 of (distance - 1) >> 7 */
     uint32_t crc[CRC_TABLES][256];
 };
+
+G4_VARIANT_DECLARE(struct g4_png_kernels, g4_png_kernels);
+static const struct g4_png_kernels *const variants[] = G4_VARIANT_TABLE(g4_png_kernels);
 
 static const uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
 
@@ -81,11 +68,6 @@ static const uint16_t length_base[29] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13
                                          31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
 static const uint8_t length_extra[29] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
                                          2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
-static const uint16_t distance_base[DISTANCES] = {1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
-                                                  33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
-                                                  1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
-static const uint8_t distance_extra[DISTANCES] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
-                                                  6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
 
 /* ---- life ---- */
 
@@ -98,12 +80,6 @@ struct g4_png *g4_png_new(void) {
         const uint32_t end = code == 28 ? MOST + 1u : code == 27 ? MOST : length_base[code + 1];
         for (uint32_t length = length_base[code]; length < end; length++) {
             png->length_code[length] = (uint16_t)(END_OF_BLOCK + 1 + code);
-        }
-    }
-    for (uint32_t code = 0; code < DISTANCES; code++) {
-        const uint32_t end = code + 1 == DISTANCES ? WINDOW + 1u : distance_base[code + 1];
-        for (uint32_t distance = distance_base[code]; distance < end; distance++) {
-            png->distance_code[distance <= 256 ? distance - 1 : 256 + ((distance - 1) >> 7)] = (uint8_t)code;
         }
     }
     for (uint32_t byte = 0; byte < 256; byte++) {
@@ -122,10 +98,16 @@ struct g4_png *g4_png_new(void) {
     return png;
 }
 
+static void free_buffers(struct g4_png *png) {
+    free(png->filtered);
+    free(png->masks);
+    free(png->tokens);
+    png->capacity = 0;
+}
+
 void g4_png_free(struct g4_png *png) {
     if (png) {
-        free(png->filtered);
-        free(png->sequences);
+        free_buffers(png);
         free(png);
     }
 }
@@ -138,12 +120,11 @@ enum g4_status g4_png_start(struct g4_png *png, uint32_t width, uint32_t height,
     }
     const size_t capacity = BLOCK_BYTES + (size_t)stride + 1;
     if (capacity > png->capacity) {
-        free(png->filtered);
-        free(png->sequences);
-        png->capacity = 0;
-        png->filtered = malloc(capacity);
-        png->sequences = malloc((capacity / LEAST + 2) * sizeof *png->sequences);
-        if (!png->filtered || !png->sequences) {
+        free_buffers(png);
+        png->filtered = calloc(1, capacity + G4_PNG_PADDING);
+        png->masks = malloc(G4_PNG_MASKS(capacity) * sizeof *png->masks);
+        png->tokens = malloc((capacity + G4_PNG_PADDING) * sizeof *png->tokens);
+        if (!png->filtered || !png->masks || !png->tokens) {
             return G4_NO_MEMORY;
         }
         png->capacity = capacity;
@@ -153,6 +134,7 @@ enum g4_status g4_png_start(struct g4_png *png, uint32_t width, uint32_t height,
     png->stride = (uint32_t)stride;
     png->channels = (uint8_t)channels;
     png->wide = wide;
+    png->pixel_distance = wide || channels == 1 ? 2 : channels;
     png->adler = 1;
     png->bits = 0;
     png->bit_count = 0;
@@ -169,12 +151,6 @@ size_t g4_png_bound(const struct g4_png *png, uint32_t rows) {
 
 static uint32_t load_32(const uint8_t *from) {
     uint32_t word;
-    memcpy(&word, from, sizeof word);
-    return word;
-}
-
-static uint64_t load_64(const uint8_t *from) {
-    uint64_t word;
     memcpy(&word, from, sizeof word);
     return word;
 }
@@ -196,38 +172,6 @@ static uint32_t crc_of(const struct g4_png *png, const uint8_t *data, size_t siz
         crc = crc >> 8 ^ t[0][(crc ^ *data++) & 255];
     }
     return ~crc;
-}
-
-/* Sums of columns, and sums of those sums after each row, instead of one byte after the other (RFC 1950, 8.2). */
-static uint32_t adler_of(uint32_t adler, const uint8_t *data, size_t size) {
-    const size_t piece = (size_t)ADLER_ROWS * ADLER_COLUMNS;
-    uint32_t low = adler & 0xFFFF;
-    uint32_t high = adler >> 16;
-    for (; size >= piece; size -= piece) {
-        uint16_t column[ADLER_COLUMNS] = {0};
-        uint16_t running[ADLER_COLUMNS] = {0};
-        for (int row = 0; row < ADLER_ROWS; row++, data += ADLER_COLUMNS) {
-            for (int i = 0; i < ADLER_COLUMNS; i++) {
-                column[i] = (uint16_t)(column[i] + data[i]);
-                running[i] = (uint16_t)(running[i] + column[i]);
-            }
-        }
-        uint32_t sum = 0;
-        uint32_t rows = 0;
-        uint32_t beyond = 0;
-        for (uint32_t i = 0; i < ADLER_COLUMNS; i++) {
-            sum += column[i];
-            rows += running[i];
-            beyond += i * column[i];
-        }
-        high = (high + (uint32_t)piece * low + ADLER_COLUMNS * rows - beyond) % ADLER_MODULUS;
-        low = (low + sum) % ADLER_MODULUS;
-    }
-    for (; size; size--) {
-        low = (low + *data++) % ADLER_MODULUS;
-        high = (high + low) % ADLER_MODULUS;
-    }
-    return high << 16 | low;
 }
 
 /* ---- Huffman codes ---- */
@@ -359,147 +303,59 @@ static void make_codes(const uint32_t *frequency, int symbols, uint32_t limit, s
 
 /* ---- bits ---- */
 
-/* Stores whole bytes.  The caller has seen to it that there are 8 bytes of space. */
-INLINE void store_bits(struct writer *w) {
-    memcpy(w->at, &w->bits, sizeof w->bits);
-    w->at += w->count >> 3;
-    w->bits = w->count >= 64 ? 0 : w->bits >> (w->count & ~7u);
-    w->count &= 7;
+static void add_code(struct g4_png_writer *w, struct code code) {
+    g4_png_add_bits(w, code.bits, code.size);
 }
 
-INLINE void add_bits(struct writer *w, uint64_t bits, uint32_t count) {
-    w->bits |= bits << w->count;
-    w->count += count;
-}
+/* ---- symbols ---- */
 
-INLINE void add_code(struct writer *w, struct code code) {
-    add_bits(w, code.bits, code.size);
-}
-
-/* ---- matches ---- */
-
-static uint32_t hash_of(uint64_t word) {
-    return (uint32_t)(word * UINT64_C(0x9E3779B97F4A7C15) >> (64 - HASH_BITS));
-}
-
-/* Equal bytes from two positions on, at most up to `end` of the later one. */
-static uint32_t equal_bytes(const uint8_t *earlier, const uint8_t *later, const uint8_t *end) {
-    const uint8_t *const start = later;
-    for (; end - later >= 8; later += 8, earlier += 8) {
-        const uint64_t difference = load_64(earlier) ^ load_64(later);
-        if (difference) {
-            return (uint32_t)(later - start) + ((uint32_t)__builtin_ctzll(difference) >> 3);
-        }
-    }
-    while (later < end && *earlier == *later) {
-        earlier++;
-        later++;
-    }
-    return (uint32_t)(later - start);
-}
-
-static uint32_t zero_bytes(const uint8_t *from, const uint8_t *end) {
-    const uint8_t *at = from;
-    while (end - at >= 32 && !(load_64(at) | load_64(at + 8) | load_64(at + 16) | load_64(at + 24))) {
-        at += 32;
-    }
-    for (; end - at >= 8; at += 8) {
-        const uint64_t word = load_64(at);
-        if (word) {
-            return (uint32_t)(at - from) + ((uint32_t)__builtin_ctzll(word) >> 3);
-        }
-    }
-    while (at < end && !*at) {
-        at++;
-    }
-    return (uint32_t)(at - from);
-}
-
-static uint32_t distance_code(const struct g4_png *png, uint32_t distance) {
-    return png->distance_code[distance <= 256 ? distance - 1 : 256 + ((distance - 1) >> 7)];
-}
-
-static void count_literals(struct g4_png *png, const uint8_t *from, uint32_t count) {
+static void count_symbols(struct g4_png *png, uint32_t count) {
+    const uint16_t *const tokens = png->tokens;
     uint32_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-        png->frequency[0][from[i]]++;
-        png->frequency[1][from[i + 1]]++;
-        png->frequency[2][from[i + 2]]++;
-        png->frequency[3][from[i + 3]]++;
-    }
-    for (; i < count; i++) {
-        png->frequency[0][from[i]]++;
-    }
-}
-
-/* A match of any length as pieces of LEAST to MOST bytes. */
-static struct sequence *add_match(struct g4_png *png, struct sequence *next, uint32_t literals, uint32_t length,
-                                  uint32_t distance) {
-    const uint32_t code = distance_code(png, distance);
-    while (length) {
-        const uint32_t left = length > MOST ? length - MOST : 0;
-        const uint32_t piece = left == 0 ? length : left < LEAST ? length - LEAST : MOST;
-        *next++ = (struct sequence){literals, (uint16_t)piece, (uint16_t)distance};
-        png->frequency[0][png->length_code[piece]]++;
-        png->distance_frequency[code]++;
-        literals = 0;
-        length -= piece;
-    }
-    return next;
-}
-
-/* A block as sequences, and how often each symbol occurs. */
-static void parse(struct g4_png *png, const uint8_t *block, uint32_t size) {
-    const uint8_t *const end = block + size;
-    struct sequence *next = png->sequences;
-    uint32_t at = 0;
-    uint32_t anchor = 0; /* what lies before is in sequences */
-    uint32_t misses = 0;
-
+    memset(png->counts, 0, sizeof png->counts);
     memset(png->frequency, 0, sizeof png->frequency);
     memset(png->distance_frequency, 0, sizeof png->distance_frequency);
-    memset(png->table, 0, sizeof png->table);
-    while (at + TAIL < size) {
-        const uint64_t word = load_64(block + at);
-        uint32_t length = 0;
-        uint32_t distance = 1;
-        if (word == 0) {
-            while (at > anchor && !block[at - 1]) {
-                at--;
-            }
-            at += at == 0 || block[at - 1] != 0; /* a zero to copy from */
-            length = zero_bytes(block + at, end);
-        } else {
-            uint32_t *const place = &png->table[hash_of(word)];
-            const uint32_t candidate = *place;
-            *place = at + 1;
-            distance = at + 1 - candidate;
-            uint32_t back = 0;
-            if (candidate && distance <= WINDOW && load_64(block + candidate - 1) == word) {
-                length = equal_bytes(block + candidate - 1, block + at, end);
-                while (back + 1 < candidate && back < at - anchor &&
-                       block[candidate - 2 - back] == block[at - 1 - back]) {
-                    back++;
-                }
-            }
-            if (!length) {
-                at += ++misses; /* steps grow until the next match */
-                continue;
-            }
-            at -= back;
-            length += back;
-        }
-        count_literals(png, block + anchor, at - anchor);
-        next = add_match(png, next, at - anchor, length, distance);
-        at += length;
-        anchor = at;
-        misses = 0;
+    for (; i + 4 <= count; i += 4) {
+        png->counts[0][tokens[i]]++;
+        png->counts[1][tokens[i + 1]]++;
+        png->counts[2][tokens[i + 2]]++;
+        png->counts[3][tokens[i + 3]]++;
     }
-    count_literals(png, block + anchor, size - anchor);
-    *next = (struct sequence){size - anchor, 0, 0};
-    png->frequency[0][END_OF_BLOCK] = 1;
-    for (int i = 0; i < END_OF_BLOCK; i++) {
-        png->frequency[0][i] += png->frequency[1][i] + png->frequency[2][i] + png->frequency[3][i];
+    for (; i < count; i++) {
+        png->counts[0][tokens[i]]++;
+    }
+    for (uint32_t token = 0; token < G4_PNG_TOKENS; token++) {
+        const uint32_t n =
+            png->counts[0][token] + png->counts[1][token] + png->counts[2][token] + png->counts[3][token];
+        if (token < G4_PNG_BYTE_MATCH) {
+            png->frequency[token] = n;
+        } else {
+            png->frequency[png->length_code[LEAST + token % G4_PNG_BYTE_MATCH]] += n;
+            png->distance_frequency[token < G4_PNG_PIXEL_MATCH ? 0 : png->pixel_distance - 1] += n;
+        }
+    }
+    png->frequency[END_OF_BLOCK] = 1;
+}
+
+static void set_code(struct g4_png *png, uint32_t token, uint32_t bits, uint32_t size) {
+    png->codes.bits[token] = bits;
+    png->codes.size[token] = (uint8_t)size;
+}
+
+/* Distances of 1 to 4 bytes have the codes 0 to 3 and no extra bits (RFC 1951, 3.2.5). */
+static void make_token_codes(struct g4_png *png) {
+    const struct code byte = png->distance[0];
+    const struct code pixel = png->distance[png->pixel_distance - 1];
+    for (uint32_t token = 0; token < G4_PNG_BYTE_MATCH; token++) {
+        set_code(png, token, png->literal[token].bits, png->literal[token].size);
+    }
+    for (uint32_t i = 0; i <= MOST - LEAST; i++) {
+        const uint32_t number = png->length_code[LEAST + i] - END_OF_BLOCK - 1u;
+        const struct code code = png->literal[png->length_code[LEAST + i]];
+        const uint32_t size = code.size + length_extra[number];
+        const uint32_t bits = code.bits | (LEAST + i - length_base[number]) << code.size;
+        set_code(png, G4_PNG_BYTE_MATCH + i, bits | (uint32_t)byte.bits << size, size + byte.size);
+        set_code(png, G4_PNG_PIXEL_MATCH + i, bits | (uint32_t)pixel.bits << size, size + pixel.size);
     }
 }
 
@@ -566,23 +422,23 @@ static void pack_lengths(const struct g4_png *png, struct lengths *out) {
     make_codes(frequency, LENGTH_CODES, LENGTH_LIMIT, out->codes);
 }
 
-static void write_lengths(struct writer *w, const struct lengths *lengths) {
+static void write_lengths(struct g4_png_writer *w, const struct lengths *lengths) {
     uint32_t ordered = LENGTH_CODES;
     while (ordered > 4 && !lengths->codes[length_order[ordered - 1]].size) {
         ordered--;
     }
-    add_bits(w, lengths->literals - (END_OF_BLOCK + 1), 5);
-    add_bits(w, lengths->distances - 1, 5);
-    add_bits(w, ordered - 4, 4);
-    store_bits(w);
+    g4_png_add_bits(w, lengths->literals - (END_OF_BLOCK + 1), 5);
+    g4_png_add_bits(w, lengths->distances - 1, 5);
+    g4_png_add_bits(w, ordered - 4, 4);
+    g4_png_store_bits(w);
     for (uint32_t i = 0; i < ordered; i++) {
-        add_bits(w, lengths->codes[length_order[i]].size, 3);
-        store_bits(w);
+        g4_png_add_bits(w, lengths->codes[length_order[i]].size, 3);
+        g4_png_store_bits(w);
     }
     for (uint32_t i = 0; i < lengths->count; i++) {
         add_code(w, lengths->codes[lengths->symbol[i]]);
-        add_bits(w, lengths->repeat[i], repeat_bits[lengths->symbol[i]]);
-        store_bits(w);
+        g4_png_add_bits(w, lengths->repeat[i], repeat_bits[lengths->symbol[i]]);
+        g4_png_store_bits(w);
     }
 }
 
@@ -591,55 +447,22 @@ static uint64_t coded_bits(const struct g4_png *png) {
     uint64_t bits = 0;
     for (uint32_t i = 0; i < LITERALS; i++) {
         const uint32_t extra = i > END_OF_BLOCK ? length_extra[i - END_OF_BLOCK - 1] : 0;
-        bits += (uint64_t)png->frequency[0][i] * (png->literal[i].size + extra);
+        bits += (uint64_t)png->frequency[i] * (png->literal[i].size + extra);
     }
     for (uint32_t i = 0; i < DISTANCES; i++) {
-        bits += (uint64_t)png->distance_frequency[i] * (png->distance[i].size + distance_extra[i]);
+        bits += (uint64_t)png->distance_frequency[i] * png->distance[i].size;
     }
     return bits;
 }
 
-static void write_sequences(const struct g4_png *png, struct writer *out, const uint8_t *block) {
-    struct writer w = *out;
-    for (const struct sequence *s = png->sequences;; s++) {
-        uint32_t left = s->literals;
-        for (; left >= 4; left -= 4, block += 4) {
-            add_code(&w, png->literal[block[0]]);
-            add_code(&w, png->literal[block[1]]);
-            add_code(&w, png->literal[block[2]]);
-            add_code(&w, png->literal[block[3]]);
-            store_bits(&w);
-        }
-        for (; left; left--) {
-            add_code(&w, png->literal[*block++]);
-        }
-        store_bits(&w);
-        if (!s->length) {
-            break;
-        }
-        const uint32_t symbol = png->length_code[s->length];
-        const uint32_t number = symbol - END_OF_BLOCK - 1;
-        const uint32_t code = distance_code(png, s->distance);
-        add_code(&w, png->literal[symbol]);
-        add_bits(&w, s->length - length_base[number], length_extra[number]);
-        add_code(&w, png->distance[code]);
-        add_bits(&w, s->distance - distance_base[code], distance_extra[code]);
-        store_bits(&w);
-        block += s->length;
-    }
-    add_code(&w, png->literal[END_OF_BLOCK]);
-    store_bits(&w);
-    *out = w;
-}
-
-static void write_stored(struct writer *w, const uint8_t *block, uint32_t size, bool last) {
+static void write_stored(struct g4_png_writer *w, const uint8_t *block, uint32_t size, bool last) {
     while (size) {
         const uint32_t some = lesser(size, STORED_MOST);
-        add_bits(w, last && some == size, 3);
+        g4_png_add_bits(w, last && some == size, 3);
         w->count = (w->count + 7) & ~7u;
-        store_bits(w);
-        add_bits(w, some | (some ^ 0xFFFFu) << 16, 32);
-        store_bits(w);
+        g4_png_store_bits(w);
+        g4_png_add_bits(w, some | (some ^ 0xFFFFu) << 16, 32);
+        g4_png_store_bits(w);
         memcpy(w->at, block, some);
         w->at += some;
         block += some;
@@ -648,10 +471,13 @@ static void write_stored(struct writer *w, const uint8_t *block, uint32_t size, 
 }
 
 /* False: no space. */
-static bool write_block(struct g4_png *png, struct writer *w, const uint8_t *block, uint32_t size, bool last) {
+static bool write_block(struct g4_png *png, struct g4_png_writer *w, uint32_t size, bool last) {
     struct lengths lengths;
-    parse(png, block, size);
-    make_codes(png->frequency[0], LITERALS, LITERAL_LIMIT, png->literal);
+    const struct g4_png_kernels *const kernels = variants[g4_variant_current()];
+    const uint32_t tokens =
+        kernels->parse(png->filtered, size, png->pixel_distance, png->masks, png->tokens, &png->adler);
+    count_symbols(png, tokens);
+    make_codes(png->frequency, LITERALS, LITERAL_LIMIT, png->literal);
     make_codes(png->distance_frequency, DISTANCES, DISTANCE_LIMIT, png->distance);
     pack_lengths(png, &lengths);
     const uint64_t coded = coded_bits(png) / 8 + MAX_HEADER_BYTES;
@@ -661,22 +487,19 @@ static bool write_block(struct g4_png *png, struct writer *w, const uint8_t *blo
         return false;
     }
     if (coded >= stored) {
-        write_stored(w, block, size, last);
+        write_stored(w, png->filtered, size, last);
         return true;
     }
-    add_bits(w, (last ? 1u : 0u) | 2u << 1, 3);
+    g4_png_add_bits(w, (last ? 1u : 0u) | 2u << 1, 3);
     write_lengths(w, &lengths);
-    write_sequences(png, w, block);
+    make_token_codes(png);
+    kernels->write(w, &png->codes, png->tokens, tokens);
+    add_code(w, png->literal[END_OF_BLOCK]);
+    g4_png_store_bits(w);
     return true;
 }
 
 /* ---- rows ---- */
-
-static void filter_up(uint8_t *restrict to, const uint8_t *restrict row, const uint8_t *restrict above, size_t size) {
-    for (size_t i = 0; i < size; i++) {
-        to[i] = (uint8_t)(row[i] - above[i]);
-    }
-}
 
 /* Samples of 16 bits, which the file has with the high byte first. */
 static void filter_up_wide(uint8_t *restrict to, const uint8_t *restrict row, const uint8_t *restrict above,
@@ -705,7 +528,7 @@ static void filter_row(const struct g4_png *png, const uint8_t *pixels, uint32_t
     } else if (png->wide) {
         filter_up_wide(to, row, row - png->stride, png->stride);
     } else {
-        filter_up(to, row, row - png->stride, png->stride);
+        variants[g4_variant_current()]->subtract(to, row, row - png->stride, png->stride);
     }
 }
 
@@ -746,9 +569,9 @@ size_t g4_png_rows(struct g4_png *png, const void *pixels, size_t size, uint32_t
     }
     uint8_t *const chunk = top == 0 ? write_head(png, file) : file;
     store_big_endian(chunk + 4, IDAT);
-    struct writer w = {chunk + 8, file + capacity, png->bits, png->bit_count};
+    struct g4_png_writer w = {chunk + 8, file + capacity, png->bits, png->bit_count};
     if (top == 0) {
-        add_bits(&w, 0x0178, 16); /* RFC 1950: deflate, a window of 32 KiB, the fastest algorithm */
+        g4_png_add_bits(&w, 0x0178, 16); /* RFC 1950: deflate, a window of 32 KiB, the fastest algorithm */
     }
     for (uint32_t y = top, end = top + rows; y < end;) {
         const uint8_t *const first = (const uint8_t *)pixels + (size_t)y * png->stride;
@@ -759,15 +582,14 @@ size_t g4_png_rows(struct g4_png *png, const void *pixels, size_t size, uint32_t
         if (digest) {
             g4_blake3_add(digest, first, (size_t)(filled / (png->stride + 1)) * png->stride);
         }
-        png->adler = adler_of(png->adler, png->filtered, filled);
-        if (!write_block(png, &w, png->filtered, filled, y == png->height)) {
+        if (!write_block(png, &w, filled, y == png->height)) {
             return 0;
         }
     }
     const bool last = top + rows == png->height;
     if (last) {
         w.count = (w.count + 7) & ~7u;
-        store_bits(&w);
+        g4_png_store_bits(&w);
         w.at = store_big_endian(w.at, png->adler);
     }
     png->bits = w.bits;

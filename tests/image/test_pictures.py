@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -155,13 +157,36 @@ def contents(kind: str, shape: tuple[int, ...]) -> np.ndarray:
         noise = np.minimum(rng.geometric(0.4, shape), 255).astype(np.uint8)
     elif kind == "repeats":
         noise.reshape(-1)[:] = np.resize(noise.reshape(-1)[:max(1, noise.size // 7)], noise.size)
+    elif kind == "bytes":  # runs of equal bytes and of equal pixels, of any length, behind the filter
+        noise[:] = np.cumsum(runs(rng, noise.size, 1).reshape(shape), axis=0, dtype=np.uint8)
+    elif kind == "pixels":
+        noise[:] = np.cumsum(runs(rng, noise.size, shape[-1]).reshape(shape), axis=0, dtype=np.uint8)
     return noise
 
 
-@pytest.mark.parametrize("kind", ["noise", "flat", "half", "sparse", "skewed", "repeats"])
+def runs(rng: np.random.Generator, size: int, distance: int) -> np.ndarray:
+    """Bytes that repeat the `distance` bytes before them 1 to 1000 times."""
+    pieces, total = [], 0
+    while total < size:
+        count = distance * int(rng.choice([1, 2, 3, 5, 86, 87, 129, 130, rng.integers(1, 1000)]))
+        pieces.append(np.resize(rng.integers(0, 3, distance, np.uint8), count))
+        total += count
+    return np.concatenate(pieces)[:size]
+
+
+@pytest.fixture(params=range(lib.g4_variant_best() + 1))
+def variant(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Each set of vector instructions in turn."""
+    before = lib.g4_variant_current()
+    assert lib.g4_set_variant(request.param) == lib.G4_OK
+    yield request.param
+    lib.g4_set_variant(before)
+
+
+@pytest.mark.parametrize("kind", ["noise", "flat", "half", "sparse", "skewed", "repeats", "bytes", "pixels"])
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5, 3), (37, 1, 4), (1, 300, 3), (700, 900, 3), (257, 256, 4),
                                    (600, 700), (2, 16384, 4)])
-def test_png_files_hold_the_pixels(kind: str, shape: tuple[int, ...]) -> None:
+def test_png_files_hold_the_pixels(kind: str, shape: tuple[int, ...], variant: int) -> None:
     pixels = contents(kind, shape)
     file = png(pixels)
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(file))), pixels)
@@ -169,6 +194,39 @@ def test_png_files_hold_the_pixels(kind: str, shape: tuple[int, ...]) -> None:
     assert len(file) < pixels.size * 1.01 + 200
     if kind == "flat" and pixels.size > 100_000:
         assert len(file) < pixels.size / 100
+    if kind in ("bytes", "pixels") and pixels.size > 100_000 and len(shape) == 3:
+        assert len(file) < pixels.size / 20
+
+
+@pytest.mark.parametrize("kind", ["noise", "sparse", "bytes", "pixels"])
+def test_the_file_depends_on_the_pixels_only(kind: str) -> None:
+    """Not on the vector instructions, nor on the pictures before it or the thread."""
+    before, files = lib.g4_variant_current(), []
+    pixels = contents(kind, (300, 500, 3))
+    try:
+        for variant in range(lib.g4_variant_best() + 1):
+            assert lib.g4_set_variant(variant) == lib.G4_OK
+            files.append(png(pixels))
+            png(contents("noise", (variant + 1, 900, 4)))
+            files.append(png(pixels))
+    finally:
+        lib.g4_set_variant(before)
+    with ThreadPoolExecutor(1) as thread:
+        files.append(thread.submit(png, pixels).result())
+    assert all(file == files[0] for file in files)
+
+
+@pytest.mark.parametrize("length", [*range(1, 9), 63, 64, 65, *range(257, 266), *range(515, 525)])
+@pytest.mark.parametrize("start", [0, 1, 60, 63, 64])
+def test_runs_of_any_length_and_place_hold_the_pixels(start: int, length: int, variant: int) -> None:
+    row = np.arange(1, 801, dtype=np.uint8) * 7
+    for distance in (1, 3):
+        pixels = row.copy()
+        pixels[start:start + length] = np.resize(row[start:start + distance], length)
+        for width in (start + length, 800):
+            picture_of_row = pixels[:width - width % 3].reshape(1, -1, 3)
+            if picture_of_row.size:
+                assert np.array_equal(np.asarray(Image.open(io.BytesIO(png(picture_of_row)))), picture_of_row)
 
 
 @pytest.mark.parametrize("kind", ["noise", "half"])
@@ -183,22 +241,16 @@ def test_a_picture_in_bands_holds_the_pixels_and_has_the_digest(kind: str, monke
     assert digest.hexdigest() == pixels_digest(pixels)
 
 
-@pytest.mark.parametrize("variant", range(lib.g4_variant_best() + 1))
 @pytest.mark.parametrize("form", [SurfaceFormat.B8G8R8X8_UNORM, SurfaceFormat.R8G8B8X8_UNORM,
                                   SurfaceFormat.B8G8R8A8_UNORM, SurfaceFormat.R8G8B8A8_UNORM])
 def test_rows_of_x_tiles_are_converted_from_any_column_and_row(variant: int, form: SurfaceFormat,
                                                               memory: Memory) -> None:
-    before = lib.g4_variant_current()
-    assert lib.g4_set_variant(variant) == lib.G4_OK
     memory.write(0, np.random.default_rng(3).bytes(1024 * 64))
-    try:
-        for x, y, width, height in ((0, 0, 256, 64), (1, 3, 200, 9), (127, 7, 2, 2), (5, 0, 7, 1), (120, 15, 136, 17)):
-            target = Target("shown", 0, form, width, height, 1024, Tiling.X, x=x, y=y)
-            assert np.array_equal(read_pixels(memory, target), to_pixels(read_channels(memory, target)))
-        memory.write(0, b"\xff" * 1024 * 64)
-        assert read_pixels(memory, target).shape == (17, 136, 3)
-    finally:
-        lib.g4_set_variant(before)
+    for x, y, width, height in ((0, 0, 256, 64), (1, 3, 200, 9), (127, 7, 2, 2), (5, 0, 7, 1), (120, 15, 136, 17)):
+        target = Target("shown", 0, form, width, height, 1024, Tiling.X, x=x, y=y)
+        assert np.array_equal(read_pixels(memory, target), to_pixels(read_channels(memory, target)))
+    memory.write(0, b"\xff" * 1024 * 64)
+    assert read_pixels(memory, target).shape == (17, 136, 3)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (400, 500), (33, 20, 1)])
