@@ -18,7 +18,7 @@ from gen4emu.hw.gen8 import GEN8
 from gen4emu.hw.gen9 import GEN9
 from gen4emu.hw.gen75 import GEN75
 from gen4emu.hw.generation import Generation
-from gen4emu.hw.layout import Block, Command, Message, Register, client_of
+from gen4emu.hw.layout import Block, Command, Engine, Message, Register, client_of
 
 B = TypeVar("B", bound=Block)
 
@@ -53,7 +53,7 @@ class Catalogue:
         self.messages: tuple[Message, ...] = tuple(m for m in table.messages if m.gens & gen)
         self.registers: tuple[Register, ...] = tuple(r for r in table.registers if r.gens & gen)
         self._opcode_low = {c.client: c.opcode_low for c in self.commands}
-        self._by_opcode = {(c.client, c.header >> c.opcode_low): c for c in self.commands}
+        self._by_opcode = {(c.engine, c.client, c.header >> c.opcode_low): c for c in self.commands}
         self._written = {c.name: c for c in reversed(self.commands) if c.written_for & gen}
         self._blocks = {b.name: b for b in self.all_layouts()}
         self._registers = {r.name: r for r in reversed(self.registers)}
@@ -63,15 +63,18 @@ class Catalogue:
         """Every layout, items of arrays before the layouts that hold them."""
         return _ordered((*self.commands, *self.blocks, *self.messages, *self.registers))
 
-    def command_for(self, header: int) -> Command | None:
-        """The command that a header dword starts, or None."""
+    def command_for(self, header: int, engine: Engine = Engine.RENDER) -> Command | None:
+        """The command that a header dword starts on an engine, or None."""
         client = client_of(header)
         low = self._opcode_low.get(client)
-        return None if low is None else self._by_opcode.get((client, header >> low))
+        if low is None:
+            return None
+        opcode = header >> low
+        return self._by_opcode.get((engine, client, opcode)) or self._by_opcode.get((None, client, opcode))
 
-    def length(self, header: int) -> int:
+    def length(self, header: int, engine: Engine = Engine.RENDER) -> int:
         """Total dwords of a command, known or not, by its header."""
-        command = self.command_for(header)
+        command = self.command_for(header, engine)
         return self.generation.unknown_length(header) if command is None else command.length(header)
 
     def command(self, name: str) -> Command:

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import Any, Self
 
 from gen4emu.errors import FieldError
@@ -169,6 +170,15 @@ class Block:
         copied._set(self.gens, self._dwords if dwords is None else dwords, kept, self.all_arrays)
         return copied
 
+    def with_fields(self, dwords: int, fields: Sequence[Field | Array], *, name: str = "", ref: str = "",
+                    doc: str = "") -> Self:
+        """This layout with another size and other fields; `name`, `ref` and `doc` replace the old ones if given."""
+        copied = copy(self)
+        copied._set(self.gens, dwords, (f for f in fields if isinstance(f, Field)),
+                    (a for a in fields if isinstance(a, Array)))
+        copied.name, copied.ref, copied.doc = name or self.name, ref or self.ref, doc or self.doc
+        return copied
+
     def _set(self, gens: Gen, dwords: int | Mapping[Gen, int], fields: Iterable[Field],
              arrays: Iterable[Array]) -> None:
         self.gens, self._dwords = gens, dwords
@@ -249,6 +259,18 @@ class Client:
     MI, BLT, GFXPIPE = 0, 2, 3
 
 
+class Engine(IntEnum):
+    """An engine, each of which has a ring of its own, by the kernel's I915_EXEC_* numbers.
+
+    From Gen6 on, the media commands of the render engine and the MFX commands of the video engine share their opcodes.
+    """
+
+    RENDER = 1
+    VIDEO = 2
+    BLITTER = 3
+    VIDEO_ENHANCEMENT = 4
+
+
 def _for_parts(f: Field, parts: Gen) -> Field:
     copied = copy(f)
     object.__setattr__(copied, "gens", parts)  # the subclasses with fewer arguments cannot be `replace`d
@@ -277,12 +299,13 @@ class Command(Block):
 
     The fields of the header are added here from the opcode; the caller lists the others, header options included.
     Two encodings of one command share a name: `gens` says where each is accepted, `written_for` where drivers use it.
+    `engine` is the only engine on which the opcode means this command, or None.
     """
 
     def __init__(self, name: str, header: int, opcode_low: int, length: tuple[int, int] | None,
                  dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array], *, ref: str = "",
                  gens: Gen = Gen.ALL4, written_for: Gen | None = None, privileged: bool = False,
-                 doc: str = "") -> None:
+                 engine: Engine | None = None, doc: str = "") -> None:
         opcode_bits = header >> opcode_low & (1 << (29 - opcode_low)) - 1
         top: list[Field | Array] = [
             Const("client", 0, 31, 29, header >> 29),
@@ -296,6 +319,7 @@ class Command(Block):
         self.header = header
         self.opcode_low = opcode_low
         self.privileged = privileged
+        self.engine = engine
         self.written_for = gens if written_for is None else written_for
 
     @property
@@ -352,9 +376,10 @@ def blt(name: str, opcode: int, dwords: int, fields: Sequence[Field | Array] = (
 
 def gfx(name: str, code: int, dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array] = (), *,
         length: tuple[int, int] | None = (7, 0), ref: str = "", gens: Gen = Gen.ALL4,
-        written_for: Gen | None = None, doc: str = "") -> Command:
+        written_for: Gen | None = None, engine: Engine | None = None, doc: str = "") -> Command:
     """A 3D, media or common command by the upper 16 bits of its header."""
-    return Command(name, code << 16, 16, length, dwords, fields, ref=ref, gens=gens, written_for=written_for, doc=doc)
+    return Command(name, code << 16, 16, length, dwords, fields, ref=ref, gens=gens, written_for=written_for,
+                   engine=engine, doc=doc)
 
 
 class Register(Block):
