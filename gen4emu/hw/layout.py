@@ -179,15 +179,6 @@ class Block:
         copied.name, copied.ref, copied.doc = name or self.name, ref or self.ref, doc or self.doc
         return copied
 
-    def with_fields(self, dwords: int, fields: Sequence[Field | Array], *, name: str = "", ref: str = "",
-                    doc: str = "") -> Self:
-        """This layout with another size and other fields; `name`, `ref` and `doc` replace the old ones if given."""
-        copied = copy(self)
-        copied._set(self.gens, dwords, (f for f in fields if isinstance(f, Field)),
-                    (a for a in fields if isinstance(a, Array)))
-        copied.name, copied.ref, copied.doc = name or self.name, ref or self.ref, doc or self.doc
-        return copied
-
     def _set(self, gens: Gen, dwords: int | Mapping[Gen, int], fields: Iterable[Field],
              arrays: Iterable[Array]) -> None:
         self.gens, self._dwords = gens, dwords

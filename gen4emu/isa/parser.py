@@ -11,13 +11,9 @@ from enum import Enum
 from typing import Any
 
 from gen4emu.hw.gen import Gen
-<<<<<<< HEAD
-from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
-=======
 from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
 from gen4emu.isa.encodings import encoding_of
 from gen4emu.isa.fields import Implied
->>>>>>> 9d1a6da (isa: take fields, types and compaction from the encoding of the device)
 from gen4emu.isa.igt_messages import parse_igt_target
 from gen4emu.isa.instruction import (
     DirectOperand,

@@ -1,4 +1,4 @@
-"""Layouts that list only the fields of the manual: what is between them is reserved, in them and in their successors."""
+"""Layouts that list only the fields of the manual: the bits between them are reserved, also in successors."""
 
 from __future__ import annotations
 
