@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gen4emu.hw import payload
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4 import GEN4
+from gen4emu.hw.gen4 import GEN4, payload
 from gen4emu.hw.gen6 import common, media, mi, pipeline, state
 from gen4emu.hw.layout import Client
 

@@ -6,9 +6,9 @@ MEDIA_VFE_STATE and 3DSTATE_CONSTANT_* replace them.
 
 from __future__ import annotations
 
-from gen4emu.hw import common as gen4
-from gen4emu.hw.common import GraphicsAddressType, PostSyncOperation
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Uint, unless, when
+from gen4emu.hw.gen4 import common as gen4
+from gen4emu.hw.gen4.common import GraphicsAddressType, PostSyncOperation
 from gen4emu.hw.layout import Block
 from gen4emu.hw.reserved import bits, changed, gfx
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw import media as gen4
-from gen4emu.hw.common import DATA_DWORD
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Sint, Uint
+from gen4emu.hw.gen4 import media as gen4
+from gen4emu.hw.gen4.common import DATA_DWORD
+from gen4emu.hw.gen4.media import INLINE_DATA
+from gen4emu.hw.gen4.state import FloatingPointMode
 from gen4emu.hw.gen6.pipeline import ThreadDispatchPriority, kernel, scratch
 from gen4emu.hw.layout import Block
-from gen4emu.hw.media import INLINE_DATA
 from gen4emu.hw.reserved import block, gfx
-from gen4emu.hw.state import FloatingPointMode
 
 _REF = "SNB PRM vol2 part2 "
 LENGTH = (15, 0)

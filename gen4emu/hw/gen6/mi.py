@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw import mi as gen4
-from gen4emu.hw.common import DATA_DWORD, GraphicsAddressType, PostSyncOperation
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Ignored, Uint, unless, when
+from gen4emu.hw.gen4 import mi as gen4
+from gen4emu.hw.gen4.common import DATA_DWORD, GraphicsAddressType, PostSyncOperation
+from gen4emu.hw.gen4.mi import DisplayPlane
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.mi import DisplayPlane
 from gen4emu.hw.reserved import bits, changed, mi, must_be_one
 
 _REF = "SNB PRM vol1 part2 "

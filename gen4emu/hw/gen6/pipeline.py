@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw import pipeline as gen4
-from gen4emu.hw import sampler
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Fixed, Float, Ignored, Sint, Uint, When, unless, when
-from gen4emu.hw.gen6.state import PALETTE_ENTRY, SF_OUTPUT_ATTRIBUTE_DETAIL
-from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.reserved import block, changed, gfx
-from gen4emu.hw.state import (
+from gen4emu.hw.gen4 import pipeline as gen4
+from gen4emu.hw.gen4 import sampler
+from gen4emu.hw.gen4.state import (
     AaLineDistance,
     ApiMode,
     CullMode,
@@ -23,6 +20,9 @@ from gen4emu.hw.state import (
     PointRasterizationRule,
     SubPixelPrecision,
 )
+from gen4emu.hw.gen6.state import PALETTE_ENTRY, SF_OUTPUT_ATTRIBUTE_DETAIL
+from gen4emu.hw.layout import Block, Command
+from gen4emu.hw.reserved import block, changed, gfx
 
 _REF = "SNB PRM vol2 part1 "
 

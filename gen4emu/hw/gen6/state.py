@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw import pipeline as gen4_pipeline
-from gen4emu.hw import sampler as gen4_sampler
-from gen4emu.hw import state as gen4_state
-from gen4emu.hw import surface as gen4_surface
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Float, Mbz, Sint, Uint, when
-from gen4emu.hw.later_formats import LaterSurfaceFormat
-from gen4emu.hw.layout import Block
-from gen4emu.hw.reserved import block, changed
-from gen4emu.hw.state import (
+from gen4emu.hw.gen4 import pipeline as gen4_pipeline
+from gen4emu.hw.gen4 import sampler as gen4_sampler
+from gen4emu.hw.gen4 import state as gen4_state
+from gen4emu.hw.gen4 import surface as gen4_surface
+from gen4emu.hw.gen4.state import (
     AlphaTestFormat,
     BlendFactor,
     BlendFunction,
@@ -24,6 +21,9 @@ from gen4emu.hw.state import (
     LogicOpFunction,
     StencilOperation,
 )
+from gen4emu.hw.later_formats import LaterSurfaceFormat
+from gen4emu.hw.layout import Block
+from gen4emu.hw.reserved import block, changed
 
 _REF = "SNB PRM vol2 part1 "
 _SAMPLER = "SNB PRM vol4 part1 "
