@@ -70,7 +70,7 @@ FIELDS: tuple[InstField, ...] = (
     InstField("jump_count", 111, 96, When.BRANCH, signed=True),
     InstField("pop_count", 115, 112, When.BRANCH),
     InstField("reserved_127_116", 127, 116, When.BRANCH),
-    # the message descriptor, whose layout is in hw/messages.py
+    # the message descriptor, whose layout is in hw/gen4/messages.py
     *(InstField(_descriptor_name(f), 96 + f.hi, 96 + f.lo, When.SEND) for f in MESSAGE_DESCRIPTOR.all_fields),
 )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen import Gen, family_name
 from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
 from gen4emu.isa.encodings import encoding_of
 from gen4emu.isa.fields import Implied
@@ -176,7 +176,7 @@ class Parser:
         word = name.text.lower()
         info = opcode_named(word, self.gen)
         if info is None and is_opcode_name(word):
-            lex.fail(f"{word} does not exist on {'gen4' if self.gen & Gen.GEN4 else 'gen4.5'}", name)
+            lex.fail(f"{word} does not exist on {family_name(self.gen)}", name)
         if info is None:
             lex.fail(f"unknown opcode {name.text}", name)
         draft = _Draft(info, pos)
