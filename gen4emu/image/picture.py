@@ -7,7 +7,8 @@ Formats whose channels have at most 16 bits are converted by the core (native/co
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -291,39 +292,45 @@ def save_planes(path: Path, planes: Iterable[npt.NDArray[np.uint8]]) -> None:
             file.write(plane.tobytes())
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-# Read once, while there is one thread: to read it is to change it for a moment, for all threads.
-_UMASK = _umask()
-
-
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file that takes the place of `path` when it is complete; nothing half-written stays behind.
 
     Devices and pipes are written in place: they must not be replaced by a file.
     """
-    path = Path(os.path.realpath(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        if path.exists() and not path.is_file():
-            with path.open("wb") as there:
-                yield there
-            return
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
+        if not _is_missing_or_regular(path):
+            path = Path(os.path.realpath(path))
+            if path.exists() and not path.is_file():
+                with path.open("wb") as there:
+                    yield there
+                return
+        with _create_beside(path) as file:
+            try:
                 yield file
-            os.chmod(temporary, 0o666 & ~_UMASK)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+                file.close()
+                os.replace(file.name, path)
+            except BaseException:
+                os.unlink(file.name)
+                raise
     except OSError as e:
         if e.filename is None:  # of a write: a full disk
             raise OSError(e.errno, e.strerror, os.fspath(path)) from None
         raise
+
+
+def _is_missing_or_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+
+
+def _create_beside(path: Path) -> BinaryIO:
+    """A new file in the directory of `path`, which is made if it is missing."""
+    temporary = f"{path}{secrets.token_hex(4)}.part"
+    try:
+        return open(temporary, "xb")
+    except (FileNotFoundError, NotADirectoryError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return open(temporary, "xb")
