@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.hw.chips import device_named
 from gen4emu.live.server import Server
 from tests.live import real_client

@@ -10,7 +10,8 @@ import statistics
 import time
 from pathlib import Path
 
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
+from gen4emu.device.options import Options
 from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace

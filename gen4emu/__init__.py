@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gen4emu.api.device import Device
     from gen4emu.api.surface import Surface
     from gen4emu.api.trace import Draw, Moment, Trace, open
-    from gen4emu.device.device import Options
+    from gen4emu.device.options import Options
     from gen4emu.device.place import Place
     from gen4emu.errors import (
         AssemblyError,
@@ -42,7 +42,7 @@ _MODULES = {
     "gen4emu.api.device": ("Device",),
     "gen4emu.api.surface": ("Surface",),
     "gen4emu.api.trace": ("Draw", "Moment", "Trace", "open"),
-    "gen4emu.device.device": ("Options",),
+    "gen4emu.device.options": ("Options",),
     "gen4emu.device.place": ("Place",),
     "gen4emu.errors": ("AssemblyError", "DecodeError", "FieldError", "Gen4emuError", "HangError", "SelectionError",
                        "StaleError", "TraceError"),

@@ -13,7 +13,7 @@ from gen4emu._native import lib
 from gen4emu.check.execute import Task, draw, run_case
 from gen4emu.check.manifest import Case, read_manifest
 from gen4emu.cli.main import run
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.image.compare import load
 from gen4emu.image.picture import without_opaque_alpha
 

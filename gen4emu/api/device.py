@@ -8,7 +8,7 @@ from typing import Any
 from gen4emu.api.surface import Surface
 from gen4emu.api.trace import surface_target
 from gen4emu.device import device as model
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.errors import FieldError
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import Device as Part

@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
+from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.targets import Target

@@ -19,8 +19,9 @@ from gen4emu.decode.nodes import Body, Command, Item
 from gen4emu.decode.options import Options as DecodeOptions
 from gen4emu.decode.summary import Summary, summarize
 from gen4emu.device.counters import CountedDraw, Counters
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
 from gen4emu.device.memory import Memory, Missing
+from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.targets import Target
 from gen4emu.device.tiling import Tiling

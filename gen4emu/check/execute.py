@@ -16,7 +16,7 @@ from PIL import Image
 
 from gen4emu.check.manifest import Case
 from gen4emu.check.results import Outcome, PictureResult, Result
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.errors import DecodeError, Gen4emuError, HangError
 from gen4emu.hw.chips import Device

@@ -24,7 +24,7 @@ from gen4emu.check.verdict import judge, skipped
 from gen4emu.cli import options
 from gen4emu.cli.printable import printable
 from gen4emu.cli.terminal import Progress, is_quiet, is_verbose, some, wants_color
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.hw.chips import Device
 
 _SIZE = re.compile(r"(\d{1,12})\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)

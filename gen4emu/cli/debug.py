@@ -11,7 +11,7 @@ from gen4emu.cli import options
 from gen4emu.cli.terminal import Progress, complain, damaged
 from gen4emu.debugger.shell import OnError, Read, Shell, completions
 from gen4emu.device.debug_registers import Reduction
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.hw.chips import Device as Part
 from gen4emu.trace.reader import open as open_trace
 

@@ -19,11 +19,12 @@ from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, some
 from gen4emu.core_enums import ErrorPolicy
 from gen4emu.debugger.history import trap_pixel
 from gen4emu.device.debug_registers import Reduction
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
 from gen4emu.device.error_state import write_error_state
 from gen4emu.device.macroblocks import MacroblockWriter
 from gen4emu.device.memory import FaultKind
 from gen4emu.device.observer import Subscription
+from gen4emu.device.options import Options
 from gen4emu.device.place import DrawKind, Place
 from gen4emu.device.replay import Frame, Replay
 from gen4emu.device.targets import Target

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from gen4emu.cli.options import device
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.image.raw_video import STDOUT

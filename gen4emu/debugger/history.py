@@ -19,10 +19,11 @@ from gen4emu.debugger.model import (
     object_of,
     thread_of,
 )
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Subscription, Trap
+from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.state import Words

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from gen4emu.debugger.debugger import Debugger, OnStop
 from gen4emu.debugger.history import History, record
 from gen4emu.debugger.messages import Message
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
+from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.replay import Replay
 from gen4emu.device.state import Words

@@ -19,8 +19,8 @@ from gen4emu.debugger.inspect import FORMATS, LiveThread, code_at, code_lines, r
 from gen4emu.debugger.messages import Message, message_lines
 from gen4emu.debugger.model import UNITS, Fate
 from gen4emu.debugger.session import Leave, Restart, Session
-from gen4emu.device.device import Options
 from gen4emu.device.observer import Breakpoint, Trap
+from gen4emu.device.options import Options
 from gen4emu.device.place import Place
 from gen4emu.device.state import Words
 from gen4emu.errors import Gen4emuError

@@ -33,8 +33,6 @@ from gen4emu.hw.gen4.registers import VIDEO_RING_REGISTERS
 from gen4emu.hw.layout import Command
 from gen4emu.trace import events
 
-__all__ = ["BlitHang", "Device", "EuHang", "EventCount", "Options"]
-
 _Begun = tuple[Place, DrawKind, int, bytes]  # a draw command: place, kind, address, dwords
 _WATCHDOG = 20000  # as in the core
 

@@ -19,7 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
+from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device as Chip
 from gen4emu.live import program, socket_directory, sysfs

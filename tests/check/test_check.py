@@ -20,7 +20,7 @@ import pytest
 from PIL import Image
 
 from gen4emu.cli.main import run
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 
 Make = Callable[..., Path]
 Capture = pytest.CaptureFixture[str]

@@ -19,7 +19,7 @@ from PIL import Image
 from gen4emu._native import lib
 from gen4emu.cli.main import run
 from gen4emu.cli.replay import trace_name
-from gen4emu.device.device import EventCount
+from gen4emu.device.events import EventCount
 from gen4emu.hw.chips import device_named
 from gen4emu.image.compare import load
 from gen4emu.image.digest import pixels_digest

@@ -11,9 +11,10 @@ import pytest
 from gen4emu.cli.main import run
 from gen4emu.core_enums import DebugAction, DebugKind, ErrorPolicy, TrapKind
 from gen4emu.debugger.debugger import Debugger, Stop
-from gen4emu.device.device import EuHang, Options
+from gen4emu.device.events import EuHang
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Trap
+from gen4emu.device.options import Options
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble
 from tests.harness.scene import KERNELS, Scene, vertex

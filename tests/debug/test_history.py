@@ -10,8 +10,8 @@ import pytest
 from gen4emu.cli.main import run
 from gen4emu.debugger.history import Change, History, Recorder, history_lines, record, trap_pixel
 from gen4emu.debugger.model import Fate, Fragment, Place
-from gen4emu.device.device import Options
 from gen4emu.device.memory import Unit
+from gen4emu.device.options import Options
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.blt import XY_COLOR_BLT
 from gen4emu.hw.topology import PrimitiveTopology as T

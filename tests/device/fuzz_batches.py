@@ -25,8 +25,9 @@ import numpy as np
 sys.path.append(str(Path(__file__).parent.parent.parent))
 
 from gen4emu._native import lib
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
 from gen4emu.device.memory import Missing
+from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.chips import BY_NAME

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from gen4emu.device.command_streamer import BadCommand
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
+from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen

@@ -10,10 +10,11 @@ import pytest
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.counters import CountedDraw, Counters, SurfaceBytes, total
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
 from gen4emu.device.memory import Missing
 from gen4emu.device.observer import Subscription
+from gen4emu.device.options import Options
 from gen4emu.device.place import DrawKind, Place
 from gen4emu.device.replay import Replay
 from gen4emu.errors import HangError

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from gen4emu.device.debug_registers import Reduction
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from tests.harness.scene import Scene, vertex

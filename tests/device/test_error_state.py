@@ -10,8 +10,9 @@ import pytest
 
 from gen4emu.cli.main import run as gen4emu
 from gen4emu.device.command_streamer import BadCommand
-from gen4emu.device.device import EuHang, Options
 from gen4emu.device.error_state import write_error_state
+from gen4emu.device.events import EuHang
+from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.errors import HangError
 from gen4emu.hw.chips import BY_NAME

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from gen4emu.device.device import BlitHang, Options
+from gen4emu.device.events import BlitHang
 from gen4emu.device.memory import FaultKind
+from gen4emu.device.options import Options
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.formats import SurfaceFormat

@@ -10,9 +10,10 @@ import pytest
 from gen4emu.core_enums import DebugAction, TrapKind
 from gen4emu.debugger.debugger import Debugger, Stop
 from gen4emu.device.debug_registers import FFID
-from gen4emu.device.device import EuHang, Options
+from gen4emu.device.events import EuHang
 from gen4emu.device.memory import Unit
 from gen4emu.device.observer import Trap
+from gen4emu.device.options import Options
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
 from gen4emu.isa import assemble

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen

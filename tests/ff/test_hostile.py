@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError, HangError
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T

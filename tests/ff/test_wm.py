@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gen4emu._native import lib
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T

@@ -6,7 +6,8 @@ import struct
 from typing import Any
 
 from gen4emu._native import lib
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
+from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.formats import SurfaceFormat

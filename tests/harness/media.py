@@ -6,9 +6,10 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
 from gen4emu.device.media import MediaPayload, MediaPayloads
 from gen4emu.device.memory import Missing
+from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen4.media import VfeMode

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gen4emu._native import lib
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
 from gen4emu.device.memory import Missing
+from gen4emu.device.options import Options
 from gen4emu.device.tiling import SurfaceLayout, Tiling
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_NAME

@@ -14,8 +14,9 @@ from gen4emu.check.execute import draw
 from gen4emu.check.manifest import Case
 from gen4emu.decode import Command, Decoder
 from gen4emu.decode.options import Options as DecodeOptions
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
 from gen4emu.device.memory import Missing
+from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.image.compare import load

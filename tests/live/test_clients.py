@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 
 import pytest
 
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.live import program
 from gen4emu.live.server import Server

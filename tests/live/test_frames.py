@@ -11,7 +11,7 @@ import pytest
 
 from gen4emu._native import lib
 from gen4emu.cli.main import run
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.scanout import SCANOUT
 from gen4emu.image.compare import load

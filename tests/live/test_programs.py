@@ -19,7 +19,7 @@ import pytest
 
 from gen4emu.check.execute import draw
 from gen4emu.check.manifest import Case
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.image.compare import load

@@ -20,7 +20,7 @@ import pytest
 
 from gen4emu._native import ffi, lib
 from gen4emu.cli.main import run as command_line
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.image.compare import load
 from gen4emu.image.picture import without_opaque_alpha

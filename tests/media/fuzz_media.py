@@ -18,8 +18,9 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent.parent.parent))
 
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
 from gen4emu.device.memory import Missing
+from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.hw.gen4.media import VfeMode

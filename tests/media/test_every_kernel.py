@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gen4emu.device.device import Device, Options
+from gen4emu.device.device import Device
+from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.hw.gen4.surface import SURFACE_STATE

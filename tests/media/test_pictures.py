@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gen4emu._native import lib
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.image.picture import read_channels
 from gen4emu.image.yuv import read_planes, to_rgb

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gen4emu.device.device import EuHang, Options
+from gen4emu.device.events import EuHang
+from gen4emu.device.options import Options
 from tests.harness.media import DESCRIPTORS, END, SCRATCH, TARGETS, Media, store
 
 CHILD_END = "send(8) 0 null<1>UD g0<8,8,1>UD 0x87100012 { align1 nomask EOT };"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gen4emu import trace
-from gen4emu.device.device import Options
+from gen4emu.device.options import Options
 from gen4emu.device.replay import Replay
 from gen4emu.errors import TraceError
 from gen4emu.hw.chips import BY_NAME
