@@ -7,6 +7,7 @@ where they happen and do not stop the rest.  `gen4emu.decode.pointers` adds the 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 
 from gen4emu.decode.compiled import complaints_of, follow_of, words_of
 from gen4emu.decode.context import OPAQUE, Context
@@ -95,18 +96,13 @@ class CommandWalker:
         self._actions: dict[str, Callable[[Command], None]] = {
             "STATE_BASE_ADDRESS": lambda node: context.set_bases(node.body),
             "PIPELINE_SELECT": self._pipeline_select,
-            "3DSTATE_PIPELINED_POINTERS": follower.pipelined,
-            "3DSTATE_BINDING_TABLE_POINTERS": follower.binding_tables,
             "3DSTATE_VERTEX_BUFFERS": lambda node: context.set_vertex_buffers(node.body),
             "3DSTATE_VERTEX_ELEMENTS": lambda node: context.set_vertex_elements(node.body),
             "3DSTATE_INDEX_BUFFER": lambda node: context.set_index_buffer(node.body),
             "3DPRIMITIVE": follower.primitive,
-            "MEDIA_STATE_POINTERS": follower.media_pointers,
-            "MEDIA_OBJECT": follower.media_object,
-            "MEDIA_OBJECT_EX": follower.media_object,
-            "MEDIA_OBJECT_PRT": follower.media_object,
             "BLT": follower.blit,
             "*": follower.pointers,
+            **{name: partial(action, follower) for name, action in follower.model.actions.items()},
         }
         self.draws = 0  # draw commands so far, of batches that run
         self._runs = True  # whether this batch runs, or is only shown
@@ -275,10 +271,10 @@ class CommandWalker:
 
     def _leftovers(self) -> Iterator[Yielded]:
         """State that was set and that no primitive used any more."""
-        if not (self.context.tables_changed and self.options.follow and self.context.units):
+        if not (self.context.state_changed and self.options.follow and self.context.units):
             return
         node = Command(0, Body("(no primitive used this state)", None, (), self.gen))
-        self.follower.pending_tables(node)
+        self.follower.pending_state(node)
         if node.children or node.diagnostics:
             yield node
 

@@ -13,12 +13,8 @@ from gen4emu.decode.nodes import Body, KernelCode
 from gen4emu.hw.fields import Address, Bool
 from gen4emu.hw.layout import View
 
-STAGES = ("vs", "gs", "clip", "sf", "ps")
-_STAGE_OF_BLOCK = {"VS_STATE": "vs", "GS_STATE": "gs", "CLIP_STATE": "clip", "SF_STATE": "sf", "WM_STATE": "ps",
-                   "COLOR_CALC_STATE": "cc", "INTERFACE_DESCRIPTOR": "media"}
 MAX_BINDING_TABLE = 256
 MAX_SAMPLERS = 16
-_MASK = 0xFFFFFFFF
 _PARSED_KEPT = 1 << 14
 
 
@@ -40,40 +36,45 @@ class Use:
 
 @dataclass(slots=True)
 class Unit:
-    """One stage as the last pointer command left it."""
+    """One stage as the last command for it left it."""
 
     body: Body
     address: int
-    kernel: KernelCode | None = None
-    use: Use | None = None
+    kernels: tuple[KernelCode, ...] = ()  # more than one where a stage chooses by the size of its threads
+    use: Use | None = None  # of all of them
+
+    @property
+    def kernel(self) -> KernelCode | None:
+        return self.kernels[0] if self.kernels else None
 
 
 @dataclass(slots=True)
 class Context:
     """The state that pointers and counts depend on."""
 
-    bases: dict[str, int] = field(default_factory=lambda: dict.fromkeys(
-        ("", "general_state", "surface_state", "indirect_object", "instruction"), 0))
+    bases: dict[str, int]  # by name, "" is 0
+    mask: int = 0xFFFFFFFF  # of addresses
     bounds: dict[str, int] = field(default_factory=dict)
     pipeline: str = "3D"
     units: dict[str, Unit] = field(default_factory=dict)
     tables: dict[str, int] = field(default_factory=dict)  # stage -> address of its binding table
-    tables_changed: bool = False
+    state_changed: bool = False  # since the last draw, state that the next one follows
     vertex_buffers: dict[int, View] = field(default_factory=dict)
     vertex_elements: list[View] = field(default_factory=list)
     index_buffer: View | None = None
     vertices_changed: bool = False
     vfe: View | None = None
     vld: View | None = None  # VLD_STATE or VFE_STATE_EX
+    extended: str = "VLD_STATE"  # the name of its layout
     _parsed: dict[Body, Any] = field(default_factory=dict)
     descriptors_shown: set[int] = field(default_factory=set)  # since the last MEDIA_STATE_POINTERS
 
     def absolute(self, base: str, offset: int) -> int:
-        return self.bases.get(base, 0) + offset & _MASK
+        return self.bases.get(base, 0) + offset & self.mask
 
     def set_bases(self, body: Body) -> None:
         """STATE_BASE_ADDRESS: each field applies only with its modify bit."""
-        for base, value, bound in self._recall(body, self._bases_of):
+        for base, value, bound in self.recall(body, self._bases_of):
             (self.bounds if bound else self.bases)[base] = value
 
     def _bases_of(self, view: View) -> list[tuple[str, int, bool]]:
@@ -90,28 +91,22 @@ class Context:
                     found.append((base, int(f.decode(raw)), "bound" in name))
         return found
 
-    def set_tables(self, body: Body) -> None:
-        """3DSTATE_BINDING_TABLE_POINTERS: absolute addresses, as the bases are now."""
-        base = self.bases["surface_state"]
-        self.tables = {stage: base + offset & _MASK for stage, offset in self._recall(body, _tables_of)}
-        self.tables_changed = True
-
     def set_vertex_buffers(self, body: Body) -> None:
         """3DSTATE_VERTEX_BUFFERS: those that are not listed stay."""
-        self.vertex_buffers.update(self._recall(body, lambda view: [(v.vertex_buffer_index, v)
+        self.vertex_buffers.update(self.recall(body, lambda view: [(v.vertex_buffer_index, v)
                                                                     for v in view.vertex_buffers]))
         self.vertices_changed = True
 
     def set_vertex_elements(self, body: Body) -> None:
         """3DSTATE_VERTEX_ELEMENTS: the whole list."""
-        self.vertex_elements = self._recall(body, lambda view: [v for v in view.vertex_elements if v.valid])
+        self.vertex_elements = self.recall(body, lambda view: [v for v in view.vertex_elements if v.valid])
         self.vertices_changed = True
 
     def set_index_buffer(self, body: Body) -> None:
         self.index_buffer = body.view
         self.vertices_changed = True
 
-    def _recall(self, body: Body, parse: Callable[[View], Any]) -> Any:
+    def recall(self, body: Body, parse: Callable[[View], Any]) -> Any:
         """The parsed form of a command, cached by content."""
         found = self._parsed.get(body)
         if found is None:
@@ -129,22 +124,9 @@ class Context:
         elements = tuple([(*v.words[v.at:v.at + 2],) for v in self.vertex_elements])
         return buffers, elements, None if self.index_buffer is None else tuple(self.index_buffer.words)
 
-    def key(self) -> tuple[int, int]:
+    def key(self) -> tuple[int, ...]:
         """The bases that pointers in state blocks are relative to."""
-        return self.bases["general_state"], self.bases["surface_state"]
-
-
-def _tables_of(view: View) -> list[tuple[str, int]]:
-    return [(table_stage(f.name), int(f.decode(raw))) for f, raw in view.fields() if isinstance(f, Address)]
-
-
-def stage_of(block: str) -> str:
-    return _STAGE_OF_BLOCK.get(block, "")
-
-
-def table_stage(field_name: str) -> str:
-    """The stage to whose binding table a field of 3DSTATE_BINDING_TABLE_POINTERS points."""
-    return next((s for s in STAGES if f"_{s}_" in field_name), "")
+        return tuple(self.bases.values())
 
 
 # --- the counts -----------------------------------------------------------------------------------------------------
@@ -166,32 +148,6 @@ def sampler_count(declared: int, use: Use | None) -> int:
     return max((i + 1 for i in use.samplers), default=0)
 
 
-def _viewports(context: Context) -> int:
-    """Only a geometry shader can select another viewport than the first."""
-    gs = context.units.get("gs")
-    return 1 if gs is None else int(gs.body.view.maximum_vp_index) + 1
-
-
-COUNTS: dict[str, Callable[[Context], int]] = {
-    "CLIP_VIEWPORT": _viewports,
-    "SF_VIEWPORT": _viewports,
-    "CC_VIEWPORT": _viewports,
-}
-
-# Pointers that mean nothing unless another field of the same block says so.
-UNUSED: dict[tuple[str, str], Callable[[Any], bool]] = {
-    ("WM_STATE", "kernel_start_pointer"): lambda view: not view.thread_dispatch_enable,
-    ("WM_STATE", "sampler_state_pointer"): lambda view: not view.thread_dispatch_enable,
-    ("SF_STATE", "setup_viewport_state_offset"):
-        lambda view: not (view.viewport_transform_enable or view.scissor_rectangle_enable),
-    ("CLIP_STATE", "clipper_viewport_state_pointer"): lambda view: not view.guardband_clip_test_enable,
-    ("STATE_SIP", "system_instruction_pointer"): lambda view: not view.system_instruction_pointer,
-    ("CONSTANT_BUFFER", "buffer_starting_address"): lambda view: not view.valid,
-    ("SAMPLER_STATE", "border_color_pointer"): lambda view: not uses_border(view),
-}
-
-# Pointers to state whose extent depends on a later command: the context stores them until then.
-DEFERRED = frozenset({"BINDING_TABLE_STATE", "VERTEX_DATA", "INDEX_DATA", "INTERFACE_DESCRIPTOR"})
 # Memory that the GPU may be the first to write, or that is not worth showing.
 OPAQUE = frozenset({"SCRATCH", "SURFACE_DATA", "DATA", "BATCH"})
 

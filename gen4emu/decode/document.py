@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gen4emu.decode.commands import CommandWalker, Yielded
-from gen4emu.decode.context import Context
 from gen4emu.decode.error_state import registers
 from gen4emu.decode.kernels import Kernels
 from gen4emu.decode.lint import Linter
 from gen4emu.decode.memory_reader import MemoryReader
+from gen4emu.decode.models import model_of
 from gen4emu.decode.nodes import (
     BatchStart,
     Body,
@@ -47,10 +47,11 @@ class Decoder:
         self.device, self.gen = device, device.gen
         self.options = Options() if options is None else options
         self.memory = Memory(MAX_GTT_ENTRIES) if memory is None else memory
-        self.context = Context()
+        self.model = model_of(self.gen)
+        self.context = self.model.new_context(device.address_bits)
         self.peek = MemoryReader(self.memory)
         self.kernels = Kernels(self.gen)
-        self.follower = PointerFollower(self.peek, self.gen, self.context, self.kernels, self.options)
+        self.follower = PointerFollower(self.peek, self.gen, self.model, self.context, self.kernels, self.options)
         self.walker = CommandWalker(self.peek, self.gen, self.context, self.follower, self.options)
         self.linter = Linter(device, self.context, self.kernels) if self.options.lint else None
 

@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from gen4emu._native import ffi
+from gen4emu.decode import gen4
 from gen4emu.decode.compiled import complaints_of, words_of
-from gen4emu.decode.context import STAGES, Context
 from gen4emu.decode.fieldtext import PLAIN, Theme
 from gen4emu.decode.json_text import JsonRenderer
 from gen4emu.decode.kernels import Kernels
 from gen4emu.decode.memory_reader import MemoryReader
+from gen4emu.decode.model import Model
+from gen4emu.decode.models import model_of
 from gen4emu.decode.nodes import Body, Command, Data, Node, State
 from gen4emu.decode.options import Options
 from gen4emu.decode.pointers import PointerFollower, diagnose
@@ -36,13 +38,6 @@ from gen4emu.hw.layout import Client
 
 Part = tuple[str, int | str]  # a command, and one part of the state that it sets
 
-# In the order in which a reader follows a draw through the pipeline; others come behind.
-_ORDER = {name: i for i, name in enumerate((
-    "PIPELINE_SELECT", "STATE_BASE_ADDRESS", "STATE_SIP", "URB_FENCE", "CS_URB_STATE", "CONSTANT_BUFFER",
-    "MEDIA_STATE_POINTERS", "3DSTATE_VF_STATISTICS", "3DSTATE_VERTEX_BUFFERS", "3DSTATE_VERTEX_ELEMENTS",
-    "3DSTATE_INDEX_BUFFER", "3DSTATE_PIPELINED_POINTERS", "3DSTATE_BINDING_TABLE_POINTERS",
-    "3DSTATE_DRAWING_RECTANGLE", "3DSTATE_DEPTH_BUFFER", "3DSTATE_GLOBAL_DEPTH_OFFSET_CLAMP",
-    "3DSTATE_CONSTANT_COLOR"))}
 _BASES = {
     "general_state_base_address": "general_state_base", "surface_state_base_address": "surface_state_base",
     "indirect_object_base_address": "indirect_object_base", "general_state_access_upper_bound": "general_state_bound",
@@ -50,8 +45,6 @@ _BASES = {
 }  # fields of STATE_BASE_ADDRESS, and the parts of the state that they set
 _FENCES = ("vs", "gs", "clip", "sf", "vfe", "cs")
 _NO_STATE = frozenset({"PIPE_CONTROL", "STATE_PREFETCH"})
-_MEDIA = frozenset({"PIPELINE_SELECT", "STATE_BASE_ADDRESS", "STATE_SIP", "URB_FENCE", "CS_URB_STATE",
-                    "CONSTANT_BUFFER", "MEDIA_STATE_POINTERS"})
 _UNITS = {"vs": "VS_STATE", "gs": "GS_STATE", "clip": "CLIP_STATE", "sf": "SF_STATE", "ps": "WM_STATE",
           "cc": "COLOR_CALC_STATE"}
 _RAW_UNITS = {"ps": "wm_state", "cc": "cc_state"}  # the core's names of their pointers; others are named like the stage
@@ -251,17 +244,17 @@ class StateTracker:
             in_force = [(key[1], executed) for key, executed in self._contexts[self.device.engine].parts.items()]
         groups: dict[_Executed, list[int | str]] = {}
         for part, executed in in_force:
-            if _concerns(kind, draw.name, executed.name):
+            if _concerns(kind, draw.name, executed.name, view.model):
                 groups.setdefault(executed, []).append(part)
         settings = view.settings(groups)
         return StateInForce(self.device.place, kind, view.draw(kind, numbers.address, draw), settings)
 
 
-def _concerns(kind: DrawKind, draw: str, name: str) -> bool:
+def _concerns(kind: DrawKind, draw: str, name: str, model: Model) -> bool:
     """Whether a draw uses the state that a command sets."""
     if kind is DrawKind.BLIT:
         return draw in _USES_SETUP
-    return name in _MEDIA if kind is DrawKind.MEDIA_OBJECT else name != "MEDIA_STATE_POINTERS"
+    return name in model.media_state if kind is DrawKind.MEDIA_OBJECT else name != "MEDIA_STATE_POINTERS"
 
 
 class _Builder:
@@ -270,11 +263,12 @@ class _Builder:
     def __init__(self, device: Device, streamer: CommandStreamer, kernels: Kernels, rows: int) -> None:
         self.gen, self.streamer, self.raw = device.info.gen, streamer, streamer.state.raw
         self.rows = rows
-        self.context = Context()
+        self.model = model_of(self.gen)
+        self.context = self.model.new_context()
         kernels.forget()
         kernels.new_submission(device.memory.owned_bytes)
         memory = MemoryReader(device.memory)
-        self.follower = PointerFollower(memory, self.gen, self.context, kernels, Options(max_rows=rows))
+        self.follower = PointerFollower(memory, self.gen, self.model, self.context, kernels, Options(max_rows=rows))
         self.follower.new_submission()
 
     def body(self, data: bytes) -> Body:
@@ -297,7 +291,8 @@ class _Builder:
             place = executed.place
             found.append((executed, Setting(node, place.frame, place.submission,
                                             None if executed.first else place.draw, some)))
-        found.sort(key=lambda f: (_ORDER.get(f[0].name, len(_ORDER)), f[0].serial))
+        position = self.model.position
+        found.sort(key=lambda f: (position.get(f[0].name, len(position)), f[0].serial))
         for executed, setting in found:
             self._follow(setting.command, executed.bases)
         return tuple(setting for _, setting in found)
@@ -308,10 +303,10 @@ class _Builder:
             self.follower.blit(node)
         elif kind is DrawKind.MEDIA_OBJECT:
             self._bases_now()
-            self.follower.media_object(node)
+            gen4.media_object(self.follower, node)
         else:
             self._bases_now()
-            self.context.tables_changed, self.context.vertices_changed = False, True
+            self.context.state_changed, self.context.vertices_changed = False, True
             self.follower.primitive(node)
         return node
 
@@ -341,7 +336,7 @@ class _Builder:
             self._constants(node)
         elif name == "MEDIA_STATE_POINTERS":
             self._bases(bases)
-            follower.media_pointers(node)
+            gen4.media_pointers(follower, node)
         elif name == "STATE_SIP":
             self._bases(bases)
             follower.pointers(node)
@@ -355,7 +350,7 @@ class _Builder:
 
     def _tables(self, node: Command) -> None:
         """The binding tables of the stages whose kernels use surfaces."""
-        for i, stage in enumerate(STAGES):
+        for i, stage in enumerate(gen4.STAGES):
             unit = self.context.units.get(stage)
             if unit is not None and unit.use is not None:
                 declared = int(unit.body.view.binding_table_entry_count)

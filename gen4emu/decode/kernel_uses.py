@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from gen4emu.decode.context import STAGES
 from gen4emu.decode.document import Document
 from gen4emu.decode.nodes import Command, Item, Kernel, KernelCode, State
 from gen4emu.hw.gen import Gen
@@ -82,24 +81,25 @@ class KernelUses:
         return found if self.draws is None else [use for use in found if use.draws]
 
     def _command(self, command: Command) -> None:
+        decoder = self.document.decoder
         for node in command.walk() if command.children else ():
             if isinstance(node, Kernel):
                 self._kernel(node)
-            elif isinstance(node, State) and node.title == "INTERFACE_DESCRIPTOR":
+            elif isinstance(node, State) and decoder is not None and node.title == decoder.model.descriptor:
                 for child in node.children:
                     if isinstance(child, Kernel):
                         self._media[node.address] = self._use(child.code)
-        draw, decoder = command.draw, self.document.decoder
+        draw = command.draw
         if draw is None or decoder is None or draw not in (self.draws or ALL):
             return
         context, body = decoder.context, command.body
         if body.name == "3DPRIMITIVE":
-            for stage in STAGES:
+            for stage in decoder.model.stages:
                 unit = context.units.get(stage)
-                if unit is not None and unit.kernel is not None:
-                    self._use(unit.kernel)._ran_in(draw)
-        elif body.name.startswith("MEDIA_OBJECT"):
-            for _, address in decoder.follower.descriptors(body.view):
+                for kernel in unit.kernels if unit is not None else ():
+                    self._use(kernel)._ran_in(draw)
+        elif body.layout is not None and "BLT" not in body.name:
+            for _, address in decoder.model.descriptors(decoder.follower, body.view):
                 use = self._media.get(address)
                 if use is not None:
                     use._ran_in(draw)
