@@ -41,13 +41,14 @@ _FLOW = {"MI_BATCH_BUFFER_START": "start", "MI_BATCH_BUFFER": "range", "MI_BATCH
 class Kind:
     """Properties of all commands with one layout: the lengths that they may have, and the walker's action."""
 
-    __slots__ = ("action", "draws", "flow", "layout", "least", "limited", "quiet")
+    __slots__ = ("action", "draws", "flow", "layout", "least", "limited", "quiet", "target")
 
     def __init__(self, layout: Layout, gen: Gen, actions: dict[str, Callable[[Command], None]]) -> None:
         self.layout = layout
         self.least = layout.size(gen)
         self.limited = not any(a.count is None for a in layout.arrays_for(gen))
         self.flow = _FLOW.get(layout.name, "")
+        self.target = _target_field(layout, gen) if self.flow else ""
         self.action = actions.get(layout.name)
         if self.action is None and any(f.target not in OPAQUE for f in follow_of(layout, gen).fields):
             self.action = actions["*"]
@@ -60,17 +61,19 @@ class Kind:
 class Header:
     """Properties of a command that its header determines."""
 
-    __slots__ = ("action", "draws", "dwords", "flow", "layout", "least", "most", "name", "plain")
+    __slots__ = ("action", "draws", "dwords", "flow", "layout", "least", "most", "name", "plain", "target")
 
     def __init__(self, header: int, kind: Kind | None, generation: Generation) -> None:
         if kind is None:
             self.dwords, self.name = generation.unknown_length(header), _unknown_name(header)
             self.layout: Layout | None = None
             self.action: Callable[[Command], None] | None = None
-            self.flow, self.least, self.most, self.plain, self.draws = "", 0, self.dwords, False, False
+            self.flow, self.target, self.least, self.most = "", "", 0, self.dwords
+            self.plain = self.draws = False
             return
         self.draws = kind.draws
         self.layout, self.action, self.flow, self.least = kind.layout, kind.action, kind.flow, kind.least
+        self.target = kind.target
         self.dwords, self.name = kind.layout.length(header), kind.layout.name
         self.most = kind.least if kind.limited else max(self.dwords, kind.least)
         self.plain = kind.quiet and self.least <= self.dwords <= self.most
@@ -169,7 +172,7 @@ class CommandWalker:
                 return None
             if not _second_level(node.body.view):
                 yield BatchEnd(start, dwords, "chain")
-                return _target(node, info)
+                return self._target(node, info)
             yield from self._call(node, info, "call", depth)
         yield from self._ran_out(start, reader.end, limit)
         return None
@@ -221,7 +224,7 @@ class CommandWalker:
         return address <= watched < address + size
 
     def _call(self, node: Command, info: Header, origin: str, depth: int) -> Iterator[Yielded]:
-        to = _target(node, info)
+        to = self._target(node, info)
         if depth >= _DEPTH_LIMIT:
             yield self._diagnostic(node, "batch-depth", f"batches are nested more than {_DEPTH_LIMIT} deep", to)
         elif to in self._started:
@@ -231,6 +234,9 @@ class CommandWalker:
         else:
             limit = int(node.body.view.end_address) + 4 if info.flow == "range" else None
             yield from self._enter(to, origin, depth + 1, limit)
+
+    def _target(self, node: Command, info: Header) -> int:
+        return int(getattr(node.body.view, info.target)) & self.context.mask
 
     def _enter(self, address: int, origin: str, depth: int, limit: int | None) -> Iterator[Yielded]:
         """A batch and those it chains to."""
@@ -366,14 +372,14 @@ class CommandWalker:
 
 
 def _second_level(view: View) -> bool:
-    """Later generations can call from a batch and return; on Gen4 a batch that starts another leaves for good."""
-    return bool(view.layout.by_name(view.gen).get("second_level_batch_buffer") and view.second_level_batch_buffer)
+    """Gen7.5 and later can call from a batch and return; before, a batch that starts another leaves for good."""
+    return "second_level_batch_buffer" in view.layout.by_name(view.gen) and bool(view.raw("second_level_batch_buffer"))
 
 
-def _target(node: Command, info: Header) -> int:
-    """The address of the batch that a command starts."""
-    view = node.body.view
-    return int(view.address if info.flow == "start" else view.start_address)
+def _target_field(layout: Layout, gen: Gen) -> str:
+    """The field with the address of the batch that a command starts."""
+    return next((name for name in ("address", "batch_buffer_start_address", "start_address")
+                 if name in layout.by_name(gen)), "")
 
 
 def _dwords(data: bytes) -> Words:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gen4emu.decode.nodes import Body, KernelCode
-from gen4emu.hw.fields import Address, Bool
+from gen4emu.decode.nodes import Body, Command, KernelCode
+from gen4emu.hw.fields import Address, Bool, Uint
 from gen4emu.hw.layout import View
 
 MAX_BINDING_TABLE = 256
@@ -32,6 +32,24 @@ class Use:
         if index in self.targets:
             return "render target"
         return "texture" if index in self.textures else "surface"
+
+
+MERGED_NOTHING = Use()
+
+
+def merged(first: Use, second: Use) -> Use:
+    """What either of two kernels uses."""
+    return Use(first.surfaces | second.surfaces, first.samplers | second.samplers, first.targets | second.targets,
+               first.textures | second.textures, first.dynamic or second.dynamic)
+
+
+@dataclass(slots=True)
+class Pointer:
+    """A pointer whose target is followed at the draw: what it counts from, and the state with which it was shown."""
+
+    base: str
+    offset: int
+    shown: Hashable = None
 
 
 @dataclass(slots=True)
@@ -62,39 +80,55 @@ class Context:
     vertex_buffers: dict[int, View] = field(default_factory=dict)
     vertex_elements: list[View] = field(default_factory=list)
     index_buffer: View | None = None
+    step_rates: dict[int, int] = field(default_factory=dict)  # Gen8 on: of elements with a value for each instance
     vertices_changed: bool = False
     vfe: View | None = None
     vld: View | None = None  # VLD_STATE or VFE_STATE_EX
     extended: str = "VLD_STATE"  # the name of its layout
     _parsed: dict[Body, Any] = field(default_factory=dict)
+    pending: dict[tuple[str, str], Pointer] = field(default_factory=dict)  # Gen6 on: by target and stage
+    gates: dict[str, bool] = field(default_factory=dict)  # stages that another command than their own enables
+    late: dict[str, Callable[[Any, Command], Unit]] = field(default_factory=dict)  # stages set up while disabled
+    current: dict[str, View] = field(default_factory=dict)  # the last commands of some names
+    drawn: Hashable = None  # the key of the state that the last draw followed
+    absolute_constants: bool = False  # the first constant buffer does not count from dynamic state
+    descriptors: int = 0  # address of the interface descriptors
     descriptors_shown: set[int] = field(default_factory=set)  # since the last MEDIA_STATE_POINTERS
 
     def absolute(self, base: str, offset: int) -> int:
         return self.bases.get(base, 0) + offset & self.mask
 
+    def running(self, stage: str) -> Unit | None:
+        """A stage that executes kernels."""
+        return self.units.get(stage) if self.gates.get(stage, True) else None
+
+    def rebase(self, base: str, address: int) -> None:
+        self.bases[base] = address & self.mask
+
     def set_bases(self, body: Body) -> None:
         """STATE_BASE_ADDRESS: each field applies only with its modify bit."""
         for base, value, bound in self.recall(body, self._bases_of):
-            (self.bounds if bound else self.bases)[base] = value
+            (self.bounds if bound else self.bases)[base] = value & self.mask
 
     def _bases_of(self, view: View) -> list[tuple[str, int, bool]]:
         found = []
         names = {f.name: (f, raw) for f, raw in view.fields()}
         for name, (f, raw) in names.items():
-            if not isinstance(f, Address):
+            if not isinstance(f, Address | Uint) or not name.endswith(("base_address", "bound", "size")):
                 continue
             modify = names.get(f"{name}_modify_enable")
             if modify is not None and isinstance(modify[0], Bool) and not modify[1]:
                 continue
             for base in self.bases:
                 if base and name.startswith(base):
-                    found.append((base, int(f.decode(raw)), "bound" in name))
+                    found.append((base, int(f.decode(raw)), not name.endswith("base_address")))
         return found
 
     def set_vertex_buffers(self, body: Body) -> None:
         """3DSTATE_VERTEX_BUFFERS: those that are not listed stay."""
-        self.vertex_buffers.update(self.recall(body, lambda view: [(v.vertex_buffer_index, v)
-                                                                    for v in view.vertex_buffers]))
+        for index, buffer, keeps in self.recall(body, _vertex_buffers_of):
+            old = self.vertex_buffers.get(index) if keeps else None
+            self.vertex_buffers[index] = buffer if old is None else _with_address_of(buffer, old)
         self.vertices_changed = True
 
     def set_vertex_elements(self, body: Body) -> None:
@@ -122,11 +156,40 @@ class Context:
         """The state that determines which vertices a primitive reads."""
         buffers = tuple([(i, *v.words[v.at:v.at + 4]) for i, v in sorted(self.vertex_buffers.items())])
         elements = tuple([(*v.words[v.at:v.at + 2],) for v in self.vertex_elements])
-        return buffers, elements, None if self.index_buffer is None else tuple(self.index_buffer.words)
+        cut = self.current.get("3DSTATE_VF")
+        return (buffers, elements, None if self.index_buffer is None else tuple(self.index_buffer.words),
+                tuple(self.step_rates.items()), None if cut is None else tuple(cut.words))
+
+    def cut_index(self, buffer: View, largest: int) -> int | None:
+        """The index that cuts a strip, or None: the largest one until Gen7.5, which has a command for it."""
+        cut = self.current.get("3DSTATE_VF")
+        if cut is not None and "cut_index" in cut.layout.by_name(cut.gen):
+            return int(cut.cut_index) & largest if cut.indexed_draw_cut_index_enable else None
+        enabled = "cut_index_enable" in buffer.layout.by_name(buffer.gen) and buffer.cut_index_enable
+        return largest if enabled else None
 
     def key(self) -> tuple[int, ...]:
         """The bases that pointers in state blocks are relative to."""
         return tuple(self.bases.values())
+
+
+def _vertex_buffers_of(view: View) -> list[tuple[int, View, bool]]:
+    """Number and state of each buffer, and whether it keeps the address that it has."""
+    found = []
+    for buffer in view.vertex_buffers:
+        modify = "address_modify_enable" in buffer.layout.by_name(buffer.gen)
+        found.append((int(buffer.vertex_buffer_index), buffer, modify and not buffer.address_modify_enable))
+    return found
+
+
+def _with_address_of(buffer: View, old: View) -> View:
+    """A vertex buffer with the address and the end of another one."""
+    size = buffer.dwords
+    words = list(buffer.words[buffer.at:buffer.at + size])
+    for f, raw in old.fields():
+        if f.name in ("buffer_starting_address", "end_address", "buffer_size"):
+            f.insert(words, raw)
+    return buffer.layout.view(words, gen=buffer.gen)
 
 
 # --- the counts -----------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gen4emu.decode.address_space import AddressSpace
 from gen4emu.decode.commands import CommandWalker, Yielded
 from gen4emu.decode.error_state import registers
 from gen4emu.decode.kernels import Kernels
@@ -28,7 +29,6 @@ from gen4emu.decode.pointers import PointerFollower
 from gen4emu.device.memory import MAX_GTT_ENTRIES, Memory, MemoryFault
 from gen4emu.errors import DecodeError, FieldError
 from gen4emu.hw.chips import BY_PCI_ID, Device
-from gen4emu.hw.gen import Gen
 from gen4emu.trace import events
 from gen4emu.trace.devices import unnamed
 
@@ -43,10 +43,11 @@ class Decoder:
     >>> for item in decoder.batch(0x100000): print(TextRenderer().render(item), end="")
     """
 
-    def __init__(self, device: Device, memory: Memory | None = None, options: Options | None = None) -> None:
+    def __init__(self, device: Device, memory: Memory | AddressSpace | None = None,
+                 options: Options | None = None) -> None:
         self.device, self.gen = device, device.gen
         self.options = Options() if options is None else options
-        self.memory = Memory(MAX_GTT_ENTRIES) if memory is None else memory
+        self.memory = memory_of(device, self.options) if memory is None else memory
         self.model = model_of(self.gen)
         self.context = self.model.new_context(device.address_bits)
         self.peek = MemoryReader(self.memory)
@@ -63,6 +64,8 @@ class Decoder:
     def submission(self, event: events.Submission, number: int = 0) -> Iterator[Item]:
         """One submission, from its start to its end."""
         self.follower.new_submission()
+        if isinstance(self.memory, AddressSpace) and self.memory.select(event.page_table):
+            self.changed()
         if self.linter is not None:
             self.linter.submission()
         yield SubmissionStart(number, event.engine.value, event.ring_address, len(event.ring), self.device,
@@ -105,6 +108,13 @@ class Decoder:
             yield item
 
 
+def memory_of(device: Device | None, options: Options) -> Memory | AddressSpace:
+    """Empty memory for the traces of a device."""
+    if device is None or device.executes:
+        return Memory(MAX_GTT_ENTRIES, strict_pte=options.strict_pte)
+    return AddressSpace(device.address_bits, MAX_GTT_ENTRIES, strict_pte=options.strict_pte)
+
+
 class Document:
     """A trace as a stream of nodes.  Iterate once."""
 
@@ -112,7 +122,7 @@ class Document:
                  device: Device | None = None, options: Options | None = None) -> None:
         self.trace, self.file, self.container, self.device = trace, file, container, device
         self.options = Options() if options is None else options
-        self.memory = self._new_memory()
+        self.memory = memory_of(device, self.options)
         self.decoder: Decoder | None = None
         self.number = 0  # submissions so far
         self.frames = 0  # that the trace has marked so far
@@ -175,18 +185,17 @@ class Document:
             if self.device is None:
                 raise DecodeError(f"{self.file}: unknown device, PCI id 0x{event.pci_id:04x} (`gen4emu devices` lists "
                                   "the known ones)")
+            if not self.device.executes and isinstance(self.memory, Memory):
+                self.memory = memory_of(self.device, self.options)
 
     def _restart(self) -> None:
         """Start with the next error state of a file, which may be of another machine."""
         self.memory.close()
-        self.memory = self._new_memory()
+        self.memory = memory_of(self.device, self.options)
         if self.decoder is not None:
             self._draws = self.decoder.walker.draws
         self.decoder = None
         self._batches.clear()
-
-    def _new_memory(self) -> Memory:
-        return Memory(MAX_GTT_ENTRIES, strict_pte=self.options.strict_pte)
 
     def _event(self, event: events.Event) -> Iterator[Item]:
         if isinstance(event, events.MemoryWrite):
@@ -255,8 +264,6 @@ class Document:
         if self.decoder is None:
             if self.device is None:
                 raise unnamed(self.file)
-            if not self.device.gen & Gen.ALL4:
-                raise DecodeError(f"{self.device.name} cannot be decoded")
             self.decoder = Decoder(self.device, self.memory, self.options)
             self.decoder.walker.draws = self._draws
         return self.decoder

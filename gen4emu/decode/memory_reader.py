@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from gen4emu.decode.address_space import AddressSpace
 from gen4emu.decode.compiled import words_of
 from gen4emu.device.memory import PAGE_SIZE, Memory, Missing, PageFlags
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
 
 _PAGES_KEPT = 8192  # 32 MiB
-_END = 1 << 32
 _WINDOW = 1 << 20  # bytes examined first: only the first hole is needed
 
 
 class MemoryReader:
-    """Reads a `Memory`.  Reads of memory without contents return None."""
+    """Reads memory.  Reads of memory without contents return None."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory | AddressSpace) -> None:
         self.memory = memory
+        self.end = memory.end if isinstance(memory, AddressSpace) else 1 << 32
         self._pages: dict[int, bytes | None] = {}
 
     def forget(self) -> None:
@@ -39,7 +40,7 @@ class MemoryReader:
             self._pages.clear()
         address = number * PAGE_SIZE
         data = None
-        if number < _END // PAGE_SIZE and self.memory.page_flags(address) & PageFlags.PRESENT:
+        if number < self.end // PAGE_SIZE and self.memory.page_flags(address) & PageFlags.PRESENT:
             data = self.memory.read(address, PAGE_SIZE, Missing.ZERO)
         self._pages[number] = data
         return data
@@ -47,7 +48,7 @@ class MemoryReader:
     def available(self, address: int, size: int) -> bytes:
         """The bytes from an address on, up to `size` or to the first page without contents."""
         parts = []
-        end = min(address + size, _END)
+        end = min(address + size, self.end)
         while address < end:
             page = self.page(address // PAGE_SIZE)
             if page is None:

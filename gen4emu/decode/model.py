@@ -42,6 +42,7 @@ class Model:
     unused: Mapping[tuple[str, str], Callable[[View], bool]] = field(default_factory=dict)
     # pointers, by layout and field, that mean nothing unless another field says so
     deferred: frozenset[str] = frozenset()  # targets that a later command determines: their command has an action
+    constant_row_bytes: int = 64  # of a count of CONSTANTS
     position: Mapping[str, int] = field(init=False)  # in `order`
 
     def __post_init__(self) -> None:

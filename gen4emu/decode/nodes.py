@@ -117,6 +117,18 @@ class State(Node):
         return 4 * len(self.body.words)
 
 
+class Register(State):
+    """The value that a command loads into a register; `address` is the register's offset."""
+
+    __slots__ = ()
+
+    kind = "register"
+
+    @property
+    def size(self) -> int:
+        return 0
+
+
 @dataclass(slots=True, frozen=True)
 class KernelCode:
     """One kernel.  Kernels are distinguished by content, not by address."""

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 _INDICES_LIMIT = 1 << 20  # looked at for each primitive
 _INDICES_A_ROW = 16
-_UNITS = {"CONSTANTS": 64, "INDIRECT_DATA": 1}  # bytes that a count of such data stands for
+_STORE_SRC = 1  # VertexComponentControl
 _INDEX_CODES: dict[int, Literal["B", "H", "I"]] = {0: "B", 1: "H", 2: "I"}
 
 
 def vertices(follower: PointerFollower, node: Command, show: bool) -> None:
     """The vertices that a 3DPRIMITIVE reads, and its indices; shown when the buffers are new, checked always."""
     view, context = node.body.view, follower.context
+    if _is_indirect(view):
+        return  # registers say which
     count = int(getattr(view, "vertex_count_per_instance", 0))
     if not count or not view.instance_count:
         return
@@ -38,27 +40,41 @@ def vertices(follower: PointerFollower, node: Command, show: bool) -> None:
     else:
         numbers = list(range(start, start + min(count, _rows(follower))))
         low, high = start, start + count - 1
-    elements: dict[int, list[View]] = {}
-    for e in context.vertex_elements:
-        elements.setdefault(e.vertex_buffer_index, []).append(e)
-    for index, used in elements.items():
+    elements: dict[tuple[int, int | None], list[View]] = {}  # by buffer and step rate of instances
+    for i, e in enumerate(context.vertex_elements):
+        elements.setdefault((e.vertex_buffer_index, context.step_rates.get(i)), []).append(e)
+    for (index, rate), used in elements.items():
         buffer = context.vertex_buffers.get(index)
         if buffer is None:
-            if follower.first_time("vertex buffer", index, 0):
+            if any(map(_reads_memory, used)) and follower.first_time("vertex buffer", index, 0):
                 follower.complain(node, "no-vertex-buffer", f"vertex element from buffer {index}, which was never set")
-        elif buffer.raw("buffer_access_type"):
-            first = int(view.start_instance_location)
-            instances = int(view.instance_count)
-            step = int(buffer.instance_data_step_rate)
-            last = first + ((instances - 1) // step if step else 0)
-            _buffer(follower, node, index, buffer, used, [first], (first, last), show)
-        else:
+            continue
+        names = buffer.layout.by_name(buffer.gen)
+        if "null_vertex_buffer" in names and buffer.null_vertex_buffer:
+            continue
+        if rate is None and "buffer_access_type" in names and buffer.raw("buffer_access_type"):
+            rate = int(buffer.instance_data_step_rate)
+        if rate is None:
             _buffer(follower, node, index, buffer, used, numbers, (low, high), show)
+        else:
+            first = int(view.start_instance_location)
+            last = first + ((int(view.instance_count) - 1) // rate if rate else 0)
+            _buffer(follower, node, index, buffer, used, [first], (first, last), show)
 
 
-def plain(follower: PointerFollower, parent: Node, address: int, target: str, count: int, role: str) -> None:
+def _is_indirect(view: View) -> bool:
+    """Whether the counts of a primitive come from somewhere else."""
+    names = view.layout.by_name(view.gen)
+    return any(name in names and getattr(view, name) for name in ("indirect_parameter_enable", "end_offset_enable"))
+
+
+def _reads_memory(element: View) -> bool:
+    """Whether a component of a vertex element comes from its buffer."""
+    return any(element.raw(f"component_{i}_control") == _STORE_SRC for i in range(4))
+
+
+def plain(follower: PointerFollower, parent: Node, address: int, target: str, size: int, role: str) -> None:
     """Constants as floats, other data as bytes."""
-    size = count * _UNITS[target]
     if not size:
         return
     missing = follower.peek.missing(address, size)
@@ -98,9 +114,9 @@ def _indices(follower: PointerFollower, node: Command, start: int, count: int,
     size = struct.calcsize(code)
     base = int(buffer.buffer_starting_address)
     address = base + start * size
-    end = int(buffer.buffer_ending_address)
-    if end and address + count * size > end + 1:
-        count = max(0, (end + 1 - address) // size)
+    end = _end(buffer, base)
+    if end is not None and address + count * size > end:
+        count = max(0, (end - address) // size)
     missing = follower.peek.missing(address, count * size)
     if missing is not None:
         follower.lost(node, missing, "INDEX_DATA", "")
@@ -110,7 +126,7 @@ def _indices(follower: PointerFollower, node: Command, start: int, count: int,
     values = memoryview(data[:len(data) - len(data) % size]).cast(code)
     if not values:
         return None
-    cut = {0: 0xFF, 1: 0xFFFF, 2: 0xFFFFFFFF}[buffer.raw("index_format")] if buffer.cut_index_enable else None
+    cut = follower.context.cut_index(buffer, (1 << 8 * size) - 1)
     if show:
         shown = Data(address, "", "INDEX_DATA", count * size)
         rows = _rows(follower)
@@ -132,12 +148,16 @@ def _buffer(follower: PointerFollower, node: Command, index: int, buffer: View, 
             numbers: list[int], limits: tuple[int, int], show: bool) -> None:
     """One vertex buffer: the rows with these numbers; all rows from limits[0] to limits[1] must have contents."""
     base, pitch = int(buffer.buffer_starting_address), int(buffer.buffer_pitch)
-    last = int(buffer.max_index)
+    names = buffer.layout.by_name(buffer.gen)
+    last = int(buffer.max_index) if "max_index" in names else 0
     low, high = (min(n, last) if last else n for n in limits)
     formats = [(e, format_info(e.raw("source_element_format"))) for e in elements]
     reach = max(int(e.source_element_offset) + (f.block_bits // 8 if f else 4) for e, f in formats)
     first = base + max(low, 0) * pitch
     size = max(0, high - max(low, 0)) * pitch + reach
+    end = None if "max_index" in names else _end(buffer, base)
+    if end is not None:  # what is behind it reads as 0
+        size = max(0, min(size, end - first))
     if follower.first_time("VERTEX_DATA", first, size):
         missing = follower.peek.missing(first, size)
         if missing is not None:
@@ -149,14 +169,23 @@ def _buffer(follower: PointerFollower, node: Command, index: int, buffer: View, 
         at = base + number * pitch
         row: list[list[float | int] | None] = []
         for e, info in formats:
-            data = None if info is None else follower.peek.read(at + int(e.source_element_offset) & 0xFFFFFFFF,
-                                                              info.block_bits // 8)
+            where = at + int(e.source_element_offset) & follower.context.mask
+            data = None if info is None else follower.peek.read(where, info.block_bits // 8)
             row.append(None if info is None or data is None else texel(info, data))
         follower.rows -= len(row)
         shown.values.append({"vertex": number, "elements": row})
         shown.rows.append(f"[{number}] " + " ".join(_tuple(values) for values in row))
     shown.more = max(0, high - low + 1 - len(shown.rows))
     node.children.append(shown)
+
+
+def _end(buffer: View, base: int) -> int | None:
+    """The address behind a vertex or index buffer; None if it is not known."""
+    names = buffer.layout.by_name(buffer.gen)
+    if "buffer_size" in names:
+        return base + int(buffer.buffer_size)
+    last = int(buffer.end_address if "end_address" in names else buffer.buffer_ending_address)
+    return last + 1 if last or "end_address" in names else None
 
 
 def _tuple(values: list[float | int] | None) -> str:

@@ -19,7 +19,7 @@ from gen4emu.decode.kernels import Kernels
 from gen4emu.decode.lint_rules import RULES, Severity
 from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.model import Model
-from gen4emu.decode.nodes import Body, Command, Data, Diagnostic, Kernel, Node, Shared, State
+from gen4emu.decode.nodes import Body, Command, Data, Diagnostic, Kernel, KernelCode, Node, Register, Shared, State
 from gen4emu.decode.options import Options
 from gen4emu.decode.plain_data import plain, vertices
 from gen4emu.errors import DecodeError
@@ -123,6 +123,15 @@ class PointerFollower:
         self.context.state_changed = False
         self.model.draw_state(self, node)
 
+    def registers(self, node: Command, loaded: Iterable[tuple[int, int]]) -> None:
+        """What the values mean that a command loads into registers: offset and value of each."""
+        if not self.options.follow:
+            return
+        for offset, value in loaded:
+            register = self.catalogue.register_at(offset)
+            if register is not None and register.size(self.gen) == 1 and len(register.fields_for(self.gen)) > 1:
+                node.children.append(Register(offset, "", self._body(register, value.to_bytes(4, "little"))))
+
     def named(self, node: Node, name: str, address: int, count: int) -> None:
         """Blocks at an address, by the user's choice."""
         if name == "KERNEL":
@@ -130,7 +139,8 @@ class PointerFollower:
         elif name in ("BINDING_TABLE", "BINDING_TABLE_STATE"):
             self.table(node, address, count if count > 1 else 0, None, "")
         elif name in ("CONSTANTS", "INDIRECT_DATA"):
-            plain(self, node, address, name, count, "")
+            row = self.model.constant_row_bytes if name == "CONSTANTS" else 1
+            plain(self, node, address, name, count * row, "")
         else:
             try:
                 block = self.catalogue.block(name)
@@ -160,8 +170,7 @@ class PointerFollower:
         for f in follow.fields:
             if (f.when and not view.layout.exists(f, view.words, view.at, self.gen)) or f.last_dword >= view.dwords:
                 continue
-            unused = self.model.unused.get((view.layout.name, f.name))
-            if unused is not None and unused(view):
+            if self.is_unused(view, f):
                 continue
             found = self._point(parent, view, f, role, use)
             use = found if found is not None else use
@@ -188,7 +197,7 @@ class PointerFollower:
         elif target in self.model.deferred:
             return None
         elif target in ("CONSTANTS", "INDIRECT_DATA"):
-            plain(self, parent, address, target, self._count(view, f), role)
+            plain(self, parent, address, target, self.size_of(view, f), role)
         else:
             counts = self.model.counts
             count = counts[target](self.context) if target in counts else self._count(view, f)
@@ -197,6 +206,20 @@ class PointerFollower:
 
     def _count(self, view: View, f: Address) -> int:
         return int(getattr(view, f.count)) if isinstance(f.count, str) else f.count
+
+    def size_of(self, view: View, f: Address) -> int:
+        """The bytes of plain data that a pointer leads to: constants are counted in rows, unless the field says so."""
+        count = self._count(view, f)
+        in_bytes = f.target != "CONSTANTS" or (isinstance(f.count, str) and f.count.endswith("_data_length"))
+        return count if in_bytes else count * self.model.constant_row_bytes
+
+    def plain(self, parent: Node, address: int, target: str, size: int, role: str) -> None:
+        plain(self, parent, address, target, size, role)
+
+    def is_unused(self, view: View, f: Address) -> bool:
+        """Whether another field says that a pointer means nothing."""
+        unused = self.model.unused.get((view.layout.name, f.name))
+        return unused is not None and unused(view)
 
     def array(self, parent: Node, target: str, address: int, count: int, role: str) -> None:
         block = self.catalogue.block(target)
@@ -306,6 +329,12 @@ class PointerFollower:
         return len(data)
 
     def kernel(self, parent: Node, address: int, role: str) -> Use | None:
+        """A kernel as a child of `parent`; returns the resources that it uses."""
+        code = self.kernel_at(parent, address, role)
+        return None if code is None else self.kernels.use(code)
+
+    def kernel_at(self, parent: Node, address: int, role: str) -> KernelCode | None:
+        """A kernel as a child of `parent`."""
         code = self.kernels.at(self.peek, address)
         if code is None:
             if self.kernels.exhausted:
@@ -320,7 +349,7 @@ class PointerFollower:
             what = "no end of thread found" if code.instructions else "no instruction here"
             self.complain(node, "kernel-end", what, address)
         parent.children.append(node)
-        return self.kernels.use(code)
+        return code
 
     # --- diagnostics ---------------------------------------------------------------------------------------------
     def lost(self, node: Node, address: int, what: str, role: str) -> None:

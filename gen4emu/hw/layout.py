@@ -179,6 +179,12 @@ class Block:
         copied.name, copied.ref, copied.doc = name or self.name, ref or self.ref, doc or self.doc
         return copied
 
+    def with_count(self, array: str, count: int) -> Self:
+        """This block with so many items in its last array, and as long as they are."""
+        found = next(a for a in self.all_arrays if a.name == array)
+        dwords = found.dword + count * found.item.size(self.gens)
+        return self.with_fields(dwords, [*self.all_fields, replace(found, count=count)])
+
     def _set(self, gens: Gen, dwords: int | Mapping[Gen, int], fields: Iterable[Field],
              arrays: Iterable[Array]) -> None:
         self.gens, self._dwords = gens, dwords
@@ -332,7 +338,7 @@ class Command(Block):
         """Whether it is a draw: commands that draw are numbered through a trace (docs/identity.md)."""
         if self.client == Client.BLT:
             return "SETUP" not in self.name
-        return self.name == "3DPRIMITIVE" or self.name.startswith("MEDIA_OBJECT")
+        return self.name == "3DPRIMITIVE" or self.name.startswith(("MEDIA_OBJECT", "GPGPU_OBJECT", "GPGPU_WALKER"))
 
     def as_on(self, like: Gen, parts: Gen, items: dict[str, Block]) -> Self:
         copied = super().as_on(like, parts, items)
