@@ -50,7 +50,7 @@ def unique(size: int) -> tuple[Device, list[MemoryWrite], bytes]:
     device = device_named("gm45")
     assert device is not None
     chance = random.Random(1)
-    commands = [c for c in catalogue.COMMANDS if c.gens & device.gen and c.name not in _SKIPPED
+    commands = [c for c in catalogue.catalogue_of(device.gen).commands if c.name not in _SKIPPED
                 and not any(f.name == "dword_length" and f.width < 6 for f in c.all_fields)]
     out = bytearray()
     while len(out) < size:

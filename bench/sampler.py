@@ -23,7 +23,7 @@ from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.sampler import MapFilter, MipFilter, TextureCoordinateMode
-from gen4emu.hw.gen4.surface import SURFACE_STATE, TileWalk
+from gen4emu.hw.gen4.surface import TileWalk
 from tests.harness.probe import Probe
 
 GEN = Gen.EL
@@ -37,7 +37,7 @@ def texture(memory: Memory, format: SurfaceFormat, levels: int, tiling: Tiling) 
     info = format_info(format)
     assert info is not None
     pitch = 2 * SIZE * info.block_bits // 8 // info.block_width
-    words = SURFACE_STATE.pack(
+    words = block_named("SURFACE_STATE", GEN).pack(
         GEN, surface_type=1, surface_format=format, width=SIZE, height=SIZE, mip_count_or_lod=levels - 1,
         surface_base_address=TEXTURE, surface_pitch=max(pitch, 512), tiled_surface=tiling is not Tiling.LINEAR,
         **({"tile_walk": TileWalk.XMAJOR} if tiling is Tiling.X else {}))
@@ -47,7 +47,7 @@ def texture(memory: Memory, format: SurfaceFormat, levels: int, tiling: Tiling) 
 
 
 def sampler(memory: Memory, filter: MapFilter, mip: MipFilter, mode: TextureCoordinateMode) -> None:
-    words = block_named("SAMPLER_STATE").pack(
+    words = block_named("SAMPLER_STATE", GEN).pack(
         GEN, lod_preclamp_enable=1, min_mode_filter=filter, mag_mode_filter=filter, mip_mode_filter=mip, max_lod=13.0,
         tcx_address_control_mode=mode, tcy_address_control_mode=mode, tcz_address_control_mode=mode,
         maximum_anisotropy=4, u_address_mag_filter_rounding_enable=1, u_address_min_filter_rounding_enable=1,

@@ -41,7 +41,7 @@ CASES = [
 def bench_probe() -> Probe:
     probe = Probe()
     probe.start(THREADS, unit=Unit.SF, surface_state_base=BASE, binding_table=TABLE, urb_rows=64)
-    probe.memory.write(BASE + 0x40, block_named("SURFACE_STATE").build(
+    probe.memory.write(BASE + 0x40, block_named("SURFACE_STATE", probe.gen).build(
         probe.gen, surface_type="SURFTYPE_BUFFER", surface_base_address=DATA, buffer_entries_19_7=16))
     probe.memory.write(TABLE, struct.pack("<I", 0x40))
     probe.memory.write(DATA, bytes(0x8000))

@@ -39,7 +39,7 @@ class Device(model.Device):
     def block(self, name: str, **fields: Any) -> bytes:
         """A state block by the names of its fields, as it lies in memory."""
         try:
-            layout = block_named(name)
+            layout = block_named(name, self.info.gen)
         except KeyError:
             raise FieldError(f"no state block is called {name}") from None
         return layout.build(self.info.gen, **fields)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gen4emu._native import ffi, lib
 from gen4emu.debugger.history import origin_lines
-from gen4emu.debugger.model import STAGES, Thread, surface_words
+from gen4emu.debugger.model import STAGES, Thread, surface_state
 from gen4emu.device.device import Device
 from gen4emu.device.memory import MemoryFault, Missing, Unit
 from gen4emu.device.state import Words
@@ -23,18 +23,7 @@ from gen4emu.errors import FieldError
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.fields import Const, Ignored, Mbz
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.media import PAYLOAD_MEDIA_R0
-from gen4emu.hw.gen4.payload import (
-    PAYLOAD_CLIP_R0,
-    PAYLOAD_GS_R0,
-    PAYLOAD_PS_R0,
-    PAYLOAD_PS_R1,
-    PAYLOAD_SF_R0,
-    PAYLOAD_SF_R1,
-    PAYLOAD_SF_R2,
-    PAYLOAD_VS_R0,
-)
-from gen4emu.hw.gen4.surface import SURFACE_STATE, SurfaceType
+from gen4emu.hw.gen4.surface import SurfaceType
 from gen4emu.hw.layout import Block
 from gen4emu.isa import disassemble
 from gen4emu.isa.disassembler import Line
@@ -119,9 +108,9 @@ def _integer(text: str) -> int:
 
 
 _BLOCKS = {
-    Unit.VS: (PAYLOAD_VS_R0,), Unit.GS: (PAYLOAD_GS_R0,), Unit.CLIP: (PAYLOAD_CLIP_R0,),
-    Unit.SF: (PAYLOAD_SF_R0, PAYLOAD_SF_R1, PAYLOAD_SF_R2), Unit.WM: (PAYLOAD_PS_R0, PAYLOAD_PS_R1),
-    Unit.TS: (PAYLOAD_MEDIA_R0,),
+    Unit.VS: ("PAYLOAD_VS_R0",), Unit.GS: ("PAYLOAD_GS_R0",), Unit.CLIP: ("PAYLOAD_CLIP_R0",),
+    Unit.SF: ("PAYLOAD_SF_R0", "PAYLOAD_SF_R1", "PAYLOAD_SF_R2"), Unit.WM: ("PAYLOAD_PS_R0", "PAYLOAD_PS_R1"),
+    Unit.TS: ("PAYLOAD_MEDIA_R0",),
 }
 _CODE = 1 << 16  # bytes around an instruction that are disassembled
 CR0_STATUS = {27: "mask stack", 28: "illegal opcode", 29: "software", 30: "external halt", 31: "breakpoint"}
@@ -211,9 +200,9 @@ class LiveThread:
     def payload(self) -> dict[str, dict[str, Any]]:
         """The fields of the registers that the fixed function filled, as they are now."""
         found = {}
-        for number, block in enumerate(_BLOCKS[self.thread.unit]):
+        for number, name in enumerate(_BLOCKS[self.thread.unit]):
             words = [int(w) for w in self.grf(number)]
-            found[f"g{number}"] = _fields(block, words, self.device.info.gen)
+            found[f"g{number}"] = _fields(block_named(name, self.device.info.gen), words, self.device.info.gen)
         return found
 
 
@@ -340,7 +329,7 @@ def draw_lines(device: Device, words: Words) -> Iterator[str]:
     for stage, block, pointer in _STATES:
         if (stage == "gs" and not state.gs_enable) or (stage == "clip" and not state.clip_enable):
             continue
-        layout = block_named(block)
+        layout = block_named(block, gen)
         size = layout.size(gen)
         view = layout.view(struct.unpack(f"<{size}I", peek(device, getattr(state, pointer), 4 * size)), gen=gen)
         if stage == "vs" and not view.vs_function_enable:
@@ -364,7 +353,7 @@ def surfaces(device: Device, thread: Thread) -> list[tuple[int, str]]:
         (entry,) = struct.unpack("<I", peek(device, thread.binding_table + 4 * index & 0xFFFFFFFF, 4).ljust(4, b"\0"))
         if entry == 0:
             break
-        s = SURFACE_STATE.view(surface_words(device, thread, index), gen=device.info.gen)
+        s = surface_state(device, thread, index)
         kind = getattr(s.surface_type, "name", str(s.surface_type)).removeprefix("SURFTYPE_")
         form = getattr(s.surface_format, "name", str(s.surface_format))
         if s.surface_type == SurfaceType.SURFTYPE_BUFFER:

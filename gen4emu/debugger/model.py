@@ -14,9 +14,10 @@ from gen4emu.device.device import Device
 from gen4emu.device.memory import Missing, Unit
 from gen4emu.device.observer import NONE
 from gen4emu.device.place import Place
+from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import Encoding, FormatInfo, SurfaceFormat, format_info
 from gen4emu.hw.gen4.pipeline import DepthFormat
-from gen4emu.hw.gen4.surface import SURFACE_STATE
+from gen4emu.hw.layout import View
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.image.texels import decode
 
@@ -230,18 +231,20 @@ def fragment_of(device: Device, event: Any) -> Fragment:
 
 def _format(device: Device, thread: Thread, index: int) -> FormatInfo | None:
     """The format of a surface by its binding table index."""
-    words = surface_words(device, thread, index)
-    form = SURFACE_STATE.view(words, gen=device.info.gen).surface_format
+    form = surface_state(device, thread, index).surface_format
     return format_info(form) if isinstance(form, SurfaceFormat) else None
 
 
-def surface_words(device: Device, thread: Thread, index: int) -> tuple[int, ...]:
+def surface_state(device: Device, thread: Thread, index: int) -> View:
     """The SURFACE_STATE at an index of the thread's binding table."""
-    memory, size = device.memory, SURFACE_STATE.size(device.info.gen)
+    memory, gen = device.memory, device.info.gen
+    layout = block_named("SURFACE_STATE", gen)
+    size = layout.size(gen)
     at = thread.binding_table + 4 * index & 0xFFFFFFFF
     (entry,) = struct.unpack("<I", memory.read(at, 4, Missing.ZERO))
     at = thread.surface_state_base + (entry & ~31) & 0xFFFFFFFF
-    return struct.unpack(f"<{size}I", memory.read(at, 4 * size, Missing.ZERO))
+    return layout.view(struct.unpack(f"<{size}I", memory.read(at, 4 * size, Missing.ZERO)), gen=gen)
+
 
 
 def _sent(raw: Any, info: FormatInfo | None) -> tuple[float, ...]:

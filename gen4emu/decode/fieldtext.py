@@ -201,7 +201,8 @@ class _Lines:
 @cache
 def _registers(gen: Gen) -> dict[int, str]:
     """Names by offset, of both halves of the wide ones."""
-    return {r.offset + 4 * i: r.name for r in reversed(catalogue.REGISTERS) if r.gens & gen for i in range(r.size(gen))}
+    registers = catalogue.catalogue_of(gen).registers
+    return {r.offset + 4 * i: r.name for r in reversed(registers) for i in range(r.size(gen))}
 
 
 @cache

@@ -13,7 +13,7 @@ from gen4emu.decode.nodes import Command, Node
 from gen4emu.decode.pointers import PointerFollower
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.fields import Address
-from gen4emu.hw.gen4.media import extended_state
+from gen4emu.hw.gen4.media import VfeMode
 from gen4emu.hw.layout import Block, View
 
 STAGES = ("vs", "gs", "clip", "sf", "ps")
@@ -79,7 +79,7 @@ def media_pointers(follower: PointerFollower, node: Command) -> None:
     address = context.absolute("general_state", view.pointer_to_vfe_state)
     context.vfe = follower.peek.view(catalogue_of(gen).block("VFE_STATE"), address, gen)
     if context.vfe is not None:
-        context.extended = extended_state(context.vfe.raw("vfe_mode")).name
+        context.extended = "VLD_STATE" if context.vfe.raw("vfe_mode") == VfeMode.VLD else "VFE_STATE_EX"
         block = _extended(follower)
         if view.extended_vfe_state_enable and block is not None:
             at = context.absolute("general_state", view.extended_state_pointer)

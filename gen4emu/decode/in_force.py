@@ -346,7 +346,7 @@ class _Builder:
         for stage, block in _UNITS.items():
             if int(getattr(self.raw, f"{stage}_enable", 1)):
                 address = int(getattr(self.raw, _RAW_UNITS.get(stage, f"{stage}_state")))
-                self.follower.block(node, catalogue.block_named(block), address, "")
+                self.follower.block(node, catalogue.block_named(block, self.gen), address, "")
 
     def _tables(self, node: Command) -> None:
         """The binding tables of the stages whose kernels use surfaces."""

@@ -10,8 +10,8 @@ from gen4emu.decode.context import Use
 from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.nodes import KernelCode
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.message_shapes import sampler_message
-from gen4emu.hw.gen4.messages import DataPortWriteTypeGen45, SharedFunction, message_for
+from gen4emu.hw.gen4.message_shapes import message_for, sampler_message
+from gen4emu.hw.gen4.messages import DataPortWriteTypeGen4, SharedFunction
 from gen4emu.isa import Instruction, Line, disassemble, instructions, kernel_length
 from gen4emu.isa.instruction import is_ip
 from gen4emu.isa.opcodes import Opcode
@@ -106,7 +106,7 @@ def use_of(code: bytes, gen: Gen) -> Use:
         if descriptor is None:
             dynamic = True
             continue
-        message = message_for(descriptor.bits)
+        message = message_for(descriptor.bits, gen)
         if message is None:
             continue
         view = message.view((descriptor.bits,), gen=gen)
@@ -115,7 +115,7 @@ def use_of(code: bytes, gen: Gen) -> Use:
             continue
         index = int(view.binding_table_index)
         surfaces.setdefault(message.sfid, set()).add(index)
-        if message.sfid == SharedFunction.DATA_PORT_WRITE and view.message_type == DataPortWriteTypeGen45.RENDER_TARGET:
+        if message.sfid == SharedFunction.DATA_PORT_WRITE and view.message_type == DataPortWriteTypeGen4.RENDER_TARGET:
             targets.add(index)
         sample = sampler_message(descriptor.bits, gen)
         if sample is not None and sample.uses_sampler:

@@ -19,8 +19,8 @@ from gen4emu.hw.chips import Device
 from gen4emu.hw.formats import format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.common import is_media
-from gen4emu.hw.gen4.message_shapes import RENDER_TARGET_WRITE_SHAPES, expected_lengths, sampler_message
-from gen4emu.hw.gen4.messages import DataPortWriteTypeGen45, SharedFunction, UrbSwizzle, message_for
+from gen4emu.hw.gen4.message_shapes import RENDER_TARGET_WRITE_SHAPES, expected_lengths, message_for, sampler_message
+from gen4emu.hw.gen4.messages import DataPortWriteTypeGen4, SharedFunction, UrbSwizzle
 from gen4emu.hw.gen4.sampler import MapFilter
 from gen4emu.hw.gen4.surface import SurfaceType
 from gen4emu.hw.layout import Command as Layout
@@ -438,7 +438,7 @@ def _message(send: Instruction, gen: Gen) -> list[tuple[str, str]]:
     if descriptor is None:
         return []
     found = []
-    message = message_for(descriptor.bits)
+    message = message_for(descriptor.bits, gen)
     if message is None:
         return [("message", f"SFID {descriptor.sfid} does not exist")]
     view = message.view((descriptor.bits,), gen=gen)
@@ -456,7 +456,7 @@ def _message(send: Instruction, gen: Gen) -> list[tuple[str, str]]:
         found.append(("message-length", f"expects {descriptor.rlen} registers; the response has {response}"))
     if message.sfid == SharedFunction.SAMPLER and sampler_message(descriptor.bits, gen) is None:
         found.append(("message", f"no sampler message has type {view.message_type} and {descriptor.mlen} registers"))
-    if message.sfid == SharedFunction.DATA_PORT_WRITE and view.message_type == DataPortWriteTypeGen45.RENDER_TARGET:
+    if message.sfid == SharedFunction.DATA_PORT_WRITE and view.message_type == DataPortWriteTypeGen4.RENDER_TARGET:
         shape = RENDER_TARGET_WRITE_SHAPES.get(view.render_target_write_type)
         if shape is not None and shape.may_have_more and \
                 descriptor.mlen == shape.message_length(stencil_or_alpha=True):
@@ -532,7 +532,7 @@ class Shading:
             for _, send in sends(code.code, self.gen):
                 descriptor = send.descriptor
                 message = None if descriptor is None else sampler_message(descriptor.bits, self.gen)
-                layout = None if descriptor is None else message_for(descriptor.bits)
+                layout = None if descriptor is None else message_for(descriptor.bits, self.gen)
                 if descriptor is not None and message is not None and layout is not None:
                     view = layout.view((descriptor.bits,), gen=self.gen)
                     pairs.append((message.name, int(view.binding_table_index), int(view.sampler_index)))

@@ -146,7 +146,7 @@ class PointerFollower:
                 block = self.catalogue.block(name)
                 step = 4 * block.size(self.gen)
             except KeyError:
-                raise DecodeError(f"unknown block {name!r}{_meant(name)}") from None
+                raise DecodeError(f"unknown block {name!r}{_meant(name, self.gen)}") from None
             for i in range(count):
                 self.block(node, block, address + i * step, "")
 
@@ -404,6 +404,6 @@ def diagnose(body: Body, address: int) -> Iterable[Diagnostic]:
             for rule, name, raw, what in body.complaints]
 
 
-def _meant(name: str) -> str:
-    near = difflib.get_close_matches(name, [b.name for b in catalogue.BLOCKS], 1)
+def _meant(name: str, gen: Gen) -> str:
+    near = difflib.get_close_matches(name, [b.name for b in catalogue.catalogue_of(gen).blocks], 1)
     return f"; did you mean {near[0]}?" if near else ""

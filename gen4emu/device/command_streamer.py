@@ -19,12 +19,11 @@ from gen4emu.device.place import DrawKind, DrawNumbers
 from gen4emu.device.registers import Interrupts, RegisterFile
 from gen4emu.device.state import ContextState, Words
 from gen4emu.errors import HangError
-from gen4emu.hw.catalogue import catalogue_of
+from gen4emu.hw.catalogue import catalogue_of, family_of
 from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4 import common, mi
-from gen4emu.hw.gen4.registers import TIMESTAMP
-from gen4emu.hw.layout import Block, Client, Command, View
+from gen4emu.hw.gen4.common import PostSyncOperation
+from gen4emu.hw.layout import Client, Command, View
 
 Handler = Callable[[Words], None]
 
@@ -102,7 +101,8 @@ class CommandStreamer:
                  numbers: DrawNumbers | None = None) -> None:
         self.gen, self.memory, self.registers, self.strict = gen, memory, registers, strict
         self.catalogue = catalogue_of(gen)
-        self._family = catalogue_of(self.catalogue.generation.parts)  # executed even if only other parts document it
+        # Commands are executed even if only other parts of the family document them.
+        self._family = [catalogue_of(generation.parts) for generation in family_of(gen)]
         self.executor = executor
         self.ring = ring  # the prefix of its registers
         self.max_batch_dwords = max_batch_dwords
@@ -121,11 +121,12 @@ class CommandStreamer:
         self._port = memory.new_port(Unit.CS)
         self._handlers: dict[str, Handler] = {
             **self.state.handlers, **self._mi_handlers(), **dict.fromkeys(_MEDIA_OBJECTS, self._media),
-            "3DPRIMITIVE": executor.draw, "PIPE_CONTROL": self._pipe_control, "PIPELINE_SELECT": self._pipeline_select}
+            "3DPRIMITIVE": executor.draw, "PIPE_CONTROL": self._pipe_control(),
+            "PIPELINE_SELECT": self._pipeline_select}
+        self._timestamp_mask = self.catalogue.register("TIMESTAMP").field("ticks", gen).mask
         if strict:
-            for command in mi.COMMANDS:
-                if command.privileged:
-                    self._handlers[command.name] = self._privileged(command, self._handlers[command.name])
+            for name in {c.name for catalogue in self._family for c in catalogue.commands if c.privileged}:
+                self._handlers[name] = self._privileged(name, self._handlers[name])
         self._headers = tuple(Headers(self._decode, _DECODED_HEADERS) for _ in range(2))  # by `_threads`
         self._reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS)
         self.position = self._reader.position
@@ -185,12 +186,23 @@ class CommandStreamer:
         return self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS)
 
     def _decode(self, header: int) -> Decoded:
-        length = self._family.length(header)
+        known = self._known(header)
+        length = self.catalogue.generation.unknown_length(header) if known is None else known.length(header)
         return Decoded(length, self._handler(header, length))
+
+    def _known(self, header: int) -> Command | None:
+        """The command that a header starts, on this part or on another one of the family."""
+        found = (catalogue.command_for(header) for catalogue in self._family)
+        return next((command for command in found if command is not None), None)
+
+    def _least_dwords(self, header: int) -> int:
+        """The dwords that a command has on the part of the family where it is shortest."""
+        found = ((catalogue.command_for(header), catalogue.gen) for catalogue in self._family)
+        return min(command.size(parts) for command, parts in found if command is not None)
 
     def _handler(self, header: int, length: int) -> Handler:
         """The function that executes a command of which `length` dwords are present."""
-        known = self._family.command_for(header)
+        known = self._known(header)
         if known is None:
             return self._unknown
         if known.client == Client.MI:
@@ -242,7 +254,7 @@ class CommandStreamer:
             return self._unknown
         if self._threads and known.name in _WAITING:
             handler = self._after_threads(handler, _WAITING[known.name])
-        if length >= min(known.size(Gen.GEN4), known.size(Gen.GEN45)):
+        if length >= self._least_dwords(known.header):
             return handler
         return self._unknown if command is None else self._padded(command, handler)
 
@@ -352,10 +364,10 @@ class CommandStreamer:
     # --- MI --------------------------------------------------------------------------------------------------------
     def _mi_handlers(self) -> dict[str, Handler]:
         return {
-            "MI_NOOP": self._noop,
+            "MI_NOOP": self._noop(),
             "MI_USER_INTERRUPT": self._user_interrupt,
             "MI_WAIT_FOR_EVENT": self._nothing,
-            "MI_FLUSH": self._after_threads(self._flush, finish=True),
+            "MI_FLUSH": self._after_threads(self._flush(), finish=True),
             "MI_ARB_CHECK": self._nothing,
             "MI_REPORT_HEAD": self._report_head,
             "MI_ARB_ON_OFF": self._nothing,
@@ -374,31 +386,48 @@ class CommandStreamer:
             "MI_BATCH_BUFFER_START": self._batch_buffer_start,
         }
 
-    def _privileged(self, command: Command, handler: Handler) -> Handler:
+    def _privileged(self, name: str, handler: Handler) -> Handler:
         """Drop a privileged command in a non-secure batch, and report an error (docs/decisions.md 37)."""
+        errors = self.catalogue.register("EIR").by_name(self.gen)
+        error = "command_privilege" if "command_privilege" in errors else "instruction"
 
         def checked(words: Words) -> None:
             if not (self.position.in_batch and self._non_secure):
                 handler(words)
                 return
-            self.interrupts.error("command_privilege" if self.gen & Gen.GEN45 else "instruction")
-            self.findings.add(f"{command.name} in a non-secure batch", self._where())
+            self.interrupts.error(error)
+            self.findings.add(f"{name} in a non-secure batch", self._where())
 
         return checked
 
-    def _view(self, command: Command, words: Words) -> View:
-        return command.view(words, gen=self.gen)
+    def _view(self, name: str, words: Words) -> View:
+        return self.catalogue.command(name).view(words, gen=self.gen)
+
+    def _mask(self, name: str, field: str, dword: int) -> int:
+        """The mask of a field, for the handlers of frequent commands."""
+        return self.catalogue.command(name).field(field, self.gen).mask_in(dword)
 
     def _nothing(self, words: Words) -> None:
         """Without effect in an emulator that executes in order and has no caches."""
 
-    def _noop(self, words: Words) -> None:
-        if words[0] & _NOOP_WRITES:
-            self.registers.poke(self.registers.offset("RENDER_NOPID"), words[0] & _NOOP_IDENTIFICATION)
+    def _noop(self) -> Handler:
+        writes, identification = (self._mask("MI_NOOP", name, 0)
+                                  for name in ("identification_write_enable", "identification"))
 
-    def _flush(self, words: Words) -> None:
-        if words[0] & _FLUSH_RESETS_COUNT:
-            self.executor.reset_counts()
+        def noop(words: Words) -> None:
+            if words[0] & writes:
+                self.registers.poke(self.registers.offset("RENDER_NOPID"), words[0] & identification)
+
+        return noop
+
+    def _flush(self) -> Handler:
+        resets_count = self._mask("MI_FLUSH", "global_snapshot_count_reset", 0)
+
+        def flush(words: Words) -> None:
+            if words[0] & resets_count:
+                self.executor.reset_counts()
+
+        return flush
 
     def _user_interrupt(self, words: Words) -> None:
         self.interrupts.notify("user_interrupt")
@@ -415,14 +444,14 @@ class CommandStreamer:
     def _batch_buffer_start(self, words: Words) -> None:
         if len(words) < 2:
             self._hang("MI_BATCH_BUFFER_START without an address")
-        view = self._view(mi.MI_BATCH_BUFFER_START, words)
+        view = self._view("MI_BATCH_BUFFER_START", words)
         self._non_secure = view.non_secure or (self.position.in_batch and self._non_secure)
         self._reader.jump(view.address)
 
     def _batch_buffer(self, words: Words) -> None:
         if len(words) < 3:
             self._hang("MI_BATCH_BUFFER without its addresses")
-        view = self._view(mi.MI_BATCH_BUFFER, words)
+        view = self._view("MI_BATCH_BUFFER", words)
         self._non_secure = view.non_secure
         self._reader.jump(view.start_address, limit=view.end_address + 4 if view.end_address else None)
 
@@ -431,13 +460,13 @@ class CommandStreamer:
 
     def _display_flip(self, words: Words) -> None:
         if len(words) >= 3:
-            self.executor.flip(self._view(mi.MI_DISPLAY_FLIP, words).base_address)
+            self.executor.flip(self._view("MI_DISPLAY_FLIP", words).base_address)
 
     def _set_context(self, words: Words) -> None:
         """Switch contexts.  A context is a copy of the state, known by its address, and not an image in memory."""
         if len(words) < 2:
             return
-        view = self._view(mi.MI_SET_CONTEXT, words)
+        view = self._view("MI_SET_CONTEXT", words)
         address = view.logical_context_address
         if address == self._context and not view.force_restore:
             return
@@ -451,8 +480,8 @@ class CommandStreamer:
         if self._listener is not None:
             self._listener.context(self._context, address, restored)
         self._context = address
-        r = self.registers
-        r.poke(r.offset("CCID"), words[1] & ~_FORCE_RESTORE | r.bits("CCID", ("valid",)))
+        r, force_restore = self.registers, self._mask("MI_SET_CONTEXT", "force_restore", 1)
+        r.poke(r.offset("CCID"), words[1] & ~force_restore | r.bits("CCID", ("valid",)))
 
     def _write(self, address: int, data: bytes, physical: bool = False) -> None:
         if physical:
@@ -476,18 +505,18 @@ class CommandStreamer:
         if len(words) < 4:
             self.findings.add("MI_STORE_DATA_IMM without data", self._where())
             return
-        view = self._view(mi.MI_STORE_DATA_IMM, words)
+        view = self._view("MI_STORE_DATA_IMM", words)
         self._store(view, b"".join(value.to_bytes(4, "little") for value in _stored(view)))
 
     def _store_data_index(self, words: Words) -> None:
         if len(words) < 3:
             return
-        view = self._view(mi.MI_STORE_DATA_INDEX, words)
+        view = self._view("MI_STORE_DATA_INDEX", words)
         for i, value in enumerate(_stored(view)):
             self._write_status_page(view.offset + 4 * i, value)
 
     def _load_register_imm(self, words: Words) -> None:
-        view = self._view(mi.MI_LOAD_REGISTER_IMM, words)
+        view = self._view("MI_LOAD_REGISTER_IMM", words)
         keep = view.byte_write_disables
         for write in view.writes:
             self.registers.write(write.register_offset, write.data, keep)
@@ -495,29 +524,39 @@ class CommandStreamer:
     def _store_register_mem(self, words: Words) -> None:
         if len(words) < 3:
             return
-        view = self._view(mi.MI_STORE_REGISTER_MEM, words)
+        view = self._view("MI_STORE_REGISTER_MEM", words)
         self._store(view, self.registers.read(view.register_offset).to_bytes(4, "little"))
 
     # --- PIPE_CONTROL ----------------------------------------------------------------------------------------------
-    def _pipe_control(self, words: Words) -> None:
-        header = words[0]
-        operation = header & _POST_SYNC
-        if operation:
-            address = words[1] & _DESTINATION
-            if operation == _WRITE_IMMEDIATE:
-                self._write(address, words[2:4].tobytes())
-            else:
-                value = self.read_counter(_PS_DEPTH_COUNT) if operation == _WRITE_DEPTH_COUNT else self.timestamp()
-                self._write(address, value.to_bytes(8, "little"))
-        if header & _NOTIFY:
-            self.interrupts.notify("pipe_control_notify")
+    def _pipe_control(self) -> Handler:
+        command = self.catalogue.command("PIPE_CONTROL")
+        post_sync, destination, notify = (self._mask("PIPE_CONTROL", name, dword) for name, dword in (
+            ("post_sync_operation", 0), ("destination_address", 1), ("notify_enable", 0)))
+        immediate, depth_count = (
+            command.pack(self.gen, post_sync_operation=operation)[0] & post_sync
+            for operation in (PostSyncOperation.WRITE_IMMEDIATE_DATA, PostSyncOperation.WRITE_PS_DEPTH_COUNT))
+
+        def synchronize(words: Words) -> None:
+            header = words[0]
+            operation = header & post_sync
+            if operation:
+                address = words[1] & destination
+                if operation == immediate:
+                    self._write(address, words[2:4].tobytes())
+                else:
+                    value = self.read_counter(_PS_DEPTH_COUNT) if operation == depth_count else self.timestamp()
+                    self._write(address, value.to_bytes(8, "little"))
+            if header & notify:
+                self.interrupts.notify("pipe_control_notify")
+
+        return synchronize
 
     def read_counter(self, index: int) -> int:
         return int(self.state.raw.counter[index])
 
     def timestamp(self) -> int:
         """36 bits in units of 80 ns.  Time is the number of commands executed, so that every run reads the same."""
-        return self.commands & _TICKS
+        return self.commands & self._timestamp_mask
 
 
 def _stored(view: View) -> list[int]:
@@ -533,22 +572,3 @@ _WAITING = {
 }
 _STATUS_PAGE_RING_HEAD = 4 * 4  # where MI_REPORT_HEAD stores the head pointer
 _PS_DEPTH_COUNT = int(Counter.PS_DEPTH)
-
-
-def _bits(block: Block, name: str, dword: int) -> int:
-    """The mask of a field, for the handlers of frequent commands."""
-    return block.field(name, Gen.CTG).mask_in(dword)
-
-
-_NOOP_WRITES = _bits(mi.MI_NOOP, "identification_write_enable", 0)
-_NOOP_IDENTIFICATION = _bits(mi.MI_NOOP, "identification", 0)
-_FLUSH_RESETS_COUNT = _bits(mi.MI_FLUSH, "global_snapshot_count_reset", 0)
-_FORCE_RESTORE = _bits(mi.MI_SET_CONTEXT, "force_restore", 1)
-_TICKS = TIMESTAMP.field("ticks", Gen.CTG).mask
-
-_POST_SYNC = _bits(common.PIPE_CONTROL, "post_sync_operation", 0)
-_DESTINATION = _bits(common.PIPE_CONTROL, "destination_address", 1)
-_NOTIFY = _bits(common.PIPE_CONTROL, "notify_enable", 0)
-_WRITE_IMMEDIATE, _WRITE_DEPTH_COUNT = (
-    common.PIPE_CONTROL.pack(Gen.CTG, post_sync_operation=operation)[0] & _POST_SYNC
-    for operation in (common.PostSyncOperation.WRITE_IMMEDIATE_DATA, common.PostSyncOperation.WRITE_PS_DEPTH_COUNT))

@@ -29,7 +29,7 @@ from gen4emu.device.state import Words
 from gen4emu.device.targets import Target, TargetFinder
 from gen4emu.errors import NotExecutedError
 from gen4emu.hw import chips
-from gen4emu.hw.gen4.registers import VIDEO_RING_REGISTERS
+from gen4emu.hw.gen45.registers import VIDEO_RING_REGISTERS
 from gen4emu.hw.layout import Command
 from gen4emu.trace import events
 

@@ -1,7 +1,7 @@
 """Media threads as lines of JSON: `gen4emu replay --macroblocks FILE`.
 
 One line a thread, in the order in which they start.  What VFE's modes make of a macroblock is taken apart by the
-layouts of `gen4emu.hw.gen4.media_inline`; docs/media.md has the format.
+layouts of `media_inline` in gen4emu.hw.gen4 and gen45; docs/media.md has the format.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from typing import Any, TextIO
 from gen4emu.device.device import Device
 from gen4emu.device.listener import Listener
 from gen4emu.device.media import MediaPayload, MediaPayloads
+from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.media import VfeMode
-from gen4emu.hw.gen4.media_inline import MEDIA_INLINE_IS, MEDIA_INLINE_VC1_IT, PAYLOAD_AVC_INLINE, PAYLOAD_VLD_R1
-from gen4emu.hw.layout import Block
 from gen4emu.selection import ALL, Selection
 
 MAX_THREADS = 512  # of one command; 2 MB
@@ -25,9 +24,9 @@ BLOCKS = ("y0", "y1", "y2", "y3", "cb", "cr")
 _BLOCK_REGISTERS = 4
 
 # The layout at the start of a thread's data.
-_LAYOUTS: dict[int, Block] = {
-    VfeMode.VLD: PAYLOAD_VLD_R1, VfeMode.IS: MEDIA_INLINE_IS, VfeMode.AVC_IT: PAYLOAD_AVC_INLINE,
-    VfeMode.AVC_MC: PAYLOAD_AVC_INLINE, VfeMode.VC1_IT: MEDIA_INLINE_VC1_IT,
+_LAYOUTS: dict[int, str] = {
+    VfeMode.VLD: "PAYLOAD_VLD_R1", VfeMode.IS: "MEDIA_INLINE_IS", VfeMode.AVC_IT: "PAYLOAD_AVC_INLINE",
+    VfeMode.AVC_MC: "PAYLOAD_AVC_INLINE", VfeMode.VC1_IT: "MEDIA_INLINE_VC1_IT",
 }
 _WITH_BLOCKS = (VfeMode.VLD, VfeMode.IS, VfeMode.VC1_IT)  # followed by the coefficients of coded blocks
 
@@ -39,9 +38,10 @@ def describe(payload: MediaPayload, gen: Gen) -> dict[str, Any]:
         **child, "mode": _mode(payload.mode), "descriptor": f"0x{payload.descriptor:08x}",
         "kernel": f"0x{payload.kernel:08x}", "count": payload.header[6] & 0xFFFFFF}
     rows = payload.data
-    layout = _LAYOUTS.get(payload.mode)
+    name = _LAYOUTS.get(payload.mode)
     taken = 0
-    if layout is not None:
+    if name is not None:
+        layout = block_named(name, gen)
         words = [word for row in rows for word in row]
         view = layout.view(words, gen=gen, dwords=layout.size(gen))
         found["macroblock"] = {name: _plain(value) for name, value in view.to_dict().items()}

@@ -11,12 +11,9 @@ from typing import Any
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.memory import Memory, Missing, Unit
-from gen4emu.hw.catalogue import command_named
+from gen4emu.hw.catalogue import executed_command
 from gen4emu.hw.fields import Field
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4 import common
-from gen4emu.hw.gen4.pipeline import VERTEX_BUFFER_STATE
-from gen4emu.hw.layout import Command
 
 CURBE_ROWS = 64  # 32 units of 64 bytes
 _U32 = 0xFFFFFFFF
@@ -25,7 +22,7 @@ Words = Any  # a memoryview of dwords: one whole command, header first
 
 
 class ContextState:
-    """One `struct g4_state` with the commands that write it.  `handlers` maps a command's name to a method."""
+    """One `struct g4_state` with the commands that write it.  `handlers` maps a command's name to its function."""
 
     def __init__(self, gen: Gen, memory: Memory) -> None:
         self.gen = gen
@@ -37,25 +34,25 @@ class ContextState:
         for name, member in _VERBATIM:
             self.handlers[name] = self._verbatim(member)
         self.handlers |= {
-            "STATE_BASE_ADDRESS": self._state_base_address,
-            "STATE_SIP": self._state_sip,
+            "STATE_BASE_ADDRESS": self._state_base_address(),
+            "STATE_SIP": self._state_sip(),
             "STATE_PREFETCH": self._nothing,
-            "URB_FENCE": self._urb_fence,
-            "CS_URB_STATE": self._cs_urb_state,
-            "CONSTANT_BUFFER": self._constant_buffer,
-            "PIPELINE_SELECT": self._pipeline_select,
-            "3DSTATE_VF_STATISTICS": self._vf_statistics,
-            "3DSTATE_PIPELINED_POINTERS": self._pipelined_pointers,
-            "3DSTATE_BINDING_TABLE_POINTERS": self._binding_table_pointers,
-            "3DSTATE_VERTEX_BUFFERS": self._vertex_buffers,
+            "URB_FENCE": self._urb_fence(),
+            "CS_URB_STATE": self._cs_urb_state(),
+            "CONSTANT_BUFFER": self._constant_buffer(),
+            "PIPELINE_SELECT": self._pipeline_select(),
+            "3DSTATE_VF_STATISTICS": self._vf_statistics(),
+            "3DSTATE_PIPELINED_POINTERS": self._pipelined_pointers(),
+            "3DSTATE_BINDING_TABLE_POINTERS": self._binding_table_pointers(),
+            "3DSTATE_VERTEX_BUFFERS": self._vertex_buffers(),
             "3DSTATE_VERTEX_ELEMENTS": self._vertex_elements,
             "3DSTATE_INDEX_BUFFER": self._index_buffer,
             "3DSTATE_SAMPLER_PALETTE_LOAD0": self._sampler_palette,
             "3DSTATE_SAMPLER_PALETTE_LOAD1": self._sampler_palette1,
-            "3DSTATE_CHROMA_KEY": self._chroma_key,
-            "3DSTATE_LINE_STIPPLE": self._line_stipple,
-            "3DSTATE_GS_SVB_INDEX": self._svb_index,
-            "MEDIA_STATE_POINTERS": self._media_state_pointers,
+            "3DSTATE_CHROMA_KEY": self._chroma_key(),
+            "3DSTATE_LINE_STIPPLE": self._line_stipple(),
+            "3DSTATE_GS_SVB_INDEX": self._svb_index(),
+            "MEDIA_STATE_POINTERS": self._media_state_pointers(),
         }
 
     # --- saving ----------------------------------------------------------------------------------------------------
@@ -83,65 +80,144 @@ class ContextState:
     def _nothing(self, words: Words) -> None:
         """A hint."""
 
-    def _pipeline_select(self, words: Words) -> None:
-        self.raw.media_selected = words[0] & _PIPELINE.mask
+    def _field(self, command: str, name: str) -> Field:
+        """A field of a command, as this part executes it."""
+        layout = executed_command(command, self.gen)
+        part = self.gen if layout.gens & self.gen else layout.gens
+        return layout.field(name, part)
 
-    def _vf_statistics(self, words: Words) -> None:
-        self.raw.vf_statistics = _VF_ENABLE.extract(words)
+    def _mask(self, command: str, name: str, dword: int) -> int:
+        """The mask of a field, for commands that come with nearly every draw."""
+        return self._field(command, name).mask_in(dword)
 
-    def _state_base_address(self, words: Words) -> None:
-        for dword, modify, address, member in _BASES:
-            if words[dword] & modify:
-                setattr(self.raw, member, words[dword] & address)
+    # Each of these makes the handler of one command, with the positions of its fields on this part.
+    def _pipeline_select(self) -> Callable[[Words], None]:
+        raw, selection = self.raw, self._field("PIPELINE_SELECT", "pipeline_selection").mask
 
-    def _state_sip(self, words: Words) -> None:
-        self.raw.system_instruction_pointer = self.raw.general_state_base + (words[1] & _SIP) & _U32
+        def select(words: Words) -> None:
+            raw.media_selected = words[0] & selection
 
-    def _urb_fence(self, words: Words) -> None:
-        for i, (request, fence) in enumerate(_FENCES):
-            if request.extract(words):
-                self.raw.urb_fence[i] = fence.extract(words)
+        return select
 
-    def _cs_urb_state(self, words: Words) -> None:
-        self.raw.cs_urb_entry_units = _CS_SIZE.extract(words) + 1
-        self.raw.cs_urb_entries = _CS_ENTRIES.extract(words)
-        self.raw.curbe_rows = 0  # the constants are invalid until the next CONSTANT_BUFFER
+    def _vf_statistics(self) -> Callable[[Words], None]:
+        raw, enable = self.raw, self._mask("3DSTATE_VF_STATISTICS", "statistics_enable", 0)
 
-    def _constant_buffer(self, words: Words) -> None:
-        """Copy the constants now: later writes to the buffer must not change the draws that follow."""
-        if not words[0] & _CONSTANTS_VALID:
-            self.raw.curbe_rows = 0
-            return
-        base = 0 if self.constants_absolute else self.raw.general_state_base
-        rows = min(2 * ((words[1] & _CONSTANTS_LENGTH) + 1), CURBE_ROWS)
-        address = base + (words[1] & _CONSTANTS_ADDRESS) & _U32
-        if not lib.g4_mem_peek(self.memory.handle, address, self._curbe, 32 * rows):
-            data = self.memory.read(address, 32 * rows, Missing.ZERO, Unit.CS)
-            ffi.memmove(self._curbe, data, len(data))
-        self.raw.curbe_rows = rows
+        def switch(words: Words) -> None:
+            raw.vf_statistics = words[0] & enable != 0
 
-    def _pipelined_pointers(self, words: Words) -> None:
-        raw, base = self.raw, self.raw.general_state_base
-        raw.vs_state = base + (words[1] & _VS_STATE) & _U32
-        raw.gs_state = base + (words[2] & _GS_STATE) & _U32
-        raw.gs_enable = words[2] & _GS_ENABLE != 0
-        raw.clip_state = base + (words[3] & _CLIP_STATE) & _U32
-        raw.clip_enable = words[3] & _CLIP_ENABLE != 0
-        raw.sf_state = base + (words[4] & _SF_STATE) & _U32
-        raw.wm_state = base + (words[5] & _WM_STATE) & _U32
-        raw.cc_state = base + (words[6] & _CC_STATE) & _U32
+        return switch
 
-    def _binding_table_pointers(self, words: Words) -> None:
-        base, table = self.raw.surface_state_base, self.raw.binding_table
-        for i, (dword, pointer) in enumerate(_BINDING_TABLES):
-            table[i] = base + (words[dword] & pointer) & _U32
+    def _state_base_address(self) -> Callable[[Words], None]:
+        raw = self.raw
+        bases = [(dword, self._mask("STATE_BASE_ADDRESS", f"{name}_modify_enable", dword),
+                  self._mask("STATE_BASE_ADDRESS", name, dword), member)
+                 for dword, (name, member) in enumerate(_BASES, 1)]
 
-    def _vertex_buffers(self, words: Words) -> None:
-        for at in range(1, len(words) - 3, 4):
-            index = _VERTEX_BUFFER_INDEX.extract(words, at)
-            if index < 17:
-                ffi.memmove(self.raw.vertex_buffer[index], words[at:at + 4], 16)
-                self.raw.vertex_buffer_valid |= 1 << index
+        def set_bases(words: Words) -> None:
+            for dword, modify, address, member in bases:
+                if words[dword] & modify:
+                    setattr(raw, member, words[dword] & address)
+
+        return set_bases
+
+    def _state_sip(self) -> Callable[[Words], None]:
+        raw, pointer = self.raw, self._mask("STATE_SIP", "system_instruction_pointer", 1)
+
+        def set_pointer(words: Words) -> None:
+            raw.system_instruction_pointer = raw.general_state_base + (words[1] & pointer) & _U32
+
+        return set_pointer
+
+    def _urb_fence(self) -> Callable[[Words], None]:
+        raw = self.raw
+        fences = [(self._field("URB_FENCE", f"{unit}_urb_reallocation_request"),
+                   self._field("URB_FENCE", f"{unit}_fence")) for unit in _FENCES]
+
+        def set_fences(words: Words) -> None:
+            for i, (request, fence) in enumerate(fences):
+                if request.extract(words):
+                    raw.urb_fence[i] = fence.extract(words)
+
+        return set_fences
+
+    def _cs_urb_state(self) -> Callable[[Words], None]:
+        raw = self.raw
+        size, entries = (self._field("CS_URB_STATE", name)
+                         for name in ("urb_entry_allocation_size", "number_of_urb_entries"))
+
+        def allocate(words: Words) -> None:
+            raw.cs_urb_entry_units = size.decode(size.extract(words))
+            raw.cs_urb_entries = entries.extract(words)
+            raw.curbe_rows = 0  # the constants are invalid until the next CONSTANT_BUFFER
+
+        return allocate
+
+    def _constant_buffer(self) -> Callable[[Words], None]:
+        """Copies the constants now: later writes to the buffer must not change the draws that follow."""
+        raw = self.raw
+        valid, start, length = (self._mask("CONSTANT_BUFFER", name, dword) for name, dword in (
+            ("valid", 0), ("buffer_starting_address", 1), ("buffer_length", 1)))
+
+        def copy(words: Words) -> None:
+            if not words[0] & valid:
+                raw.curbe_rows = 0
+                return
+            base = 0 if self.constants_absolute else raw.general_state_base
+            rows = min(2 * ((words[1] & length) + 1), CURBE_ROWS)
+            address = base + (words[1] & start) & _U32
+            if not lib.g4_mem_peek(self.memory.handle, address, self._curbe, 32 * rows):
+                data = self.memory.read(address, 32 * rows, Missing.ZERO, Unit.CS)
+                ffi.memmove(self._curbe, data, len(data))
+            raw.curbe_rows = rows
+
+        return copy
+
+    def _pipelined_pointers(self) -> Callable[[Words], None]:
+        raw = self.raw
+        vs, gs, clip, sf, wm, cc = (
+            self._mask("3DSTATE_PIPELINED_POINTERS", f"pointer_to_{unit}_state", dword)
+            for dword, unit in enumerate(("vs", "gs", "clip", "sf", "wm", "color_calc"), 1))
+        gs_enable = self._mask("3DSTATE_PIPELINED_POINTERS", "gs_enable", 2)
+        clip_enable = self._mask("3DSTATE_PIPELINED_POINTERS", "clip_enable", 3)
+
+        def set_pointers(words: Words) -> None:
+            base = raw.general_state_base
+            raw.vs_state = base + (words[1] & vs) & _U32
+            raw.gs_state = base + (words[2] & gs) & _U32
+            raw.gs_enable = words[2] & gs_enable != 0
+            raw.clip_state = base + (words[3] & clip) & _U32
+            raw.clip_enable = words[3] & clip_enable != 0
+            raw.sf_state = base + (words[4] & sf) & _U32
+            raw.wm_state = base + (words[5] & wm) & _U32
+            raw.cc_state = base + (words[6] & cc) & _U32
+
+        return set_pointers
+
+    def _binding_table_pointers(self) -> Callable[[Words], None]:
+        raw = self.raw
+        tables = [(dword, self._mask("3DSTATE_BINDING_TABLE_POINTERS", f"pointer_to_{unit}_binding_table", dword))
+                  for dword, unit in enumerate(_BINDING_TABLES, 1)]
+
+        def set_pointers(words: Words) -> None:
+            base, table = raw.surface_state_base, raw.binding_table
+            for i, (dword, pointer) in enumerate(tables):
+                table[i] = base + (words[dword] & pointer) & _U32
+
+        return set_pointers
+
+    def _vertex_buffers(self) -> Callable[[Words], None]:
+        raw = self.raw
+        (array,) = executed_command("3DSTATE_VERTEX_BUFFERS", self.gen).all_arrays
+        number = array.item.field("vertex_buffer_index", self.gen)
+
+        def set_buffers(words: Words) -> None:
+            for at in range(1, len(words) - 3, 4):
+                index = number.extract(words, at)
+                if index < 17:
+                    ffi.memmove(raw.vertex_buffer[index], words[at:at + 4], 16)
+                    raw.vertex_buffer_valid |= 1 << index
+
+        return set_buffers
 
     def _vertex_elements(self, words: Words) -> None:
         count = min((len(words) - 1) // 2, 18)
@@ -159,34 +235,49 @@ class ContextState:
         data = words[1:257].tobytes()
         ffi.memmove(self.raw.sampler_palette1, data, len(data))
 
-    def _chroma_key(self, words: Words) -> None:
-        ffi.memmove(self.raw.chroma_key[_CHROMA_KEY_INDEX.extract(words)], words[2:4].tobytes(), 8)
+    def _chroma_key(self) -> Callable[[Words], None]:
+        raw, number = self.raw, self._field("3DSTATE_CHROMA_KEY", "chroma_key_table_index")
 
-    def _line_stipple(self, words: Words) -> None:
-        ffi.memmove(self.raw.line_stipple, words[:3], 12)
-        if _STIPPLE_MODIFY.extract(words):
-            repeat = max(1, _STIPPLE_REPEAT.extract(words))
-            self.raw.line_stipple_position = _STIPPLE_INDEX.extract(words) * repeat + _STIPPLE_COUNTER.extract(words)
+        def set_key(words: Words) -> None:
+            ffi.memmove(raw.chroma_key[number.extract(words)], words[2:4].tobytes(), 8)
 
-    def _svb_index(self, words: Words) -> None:
-        ffi.memmove(self.raw.svb_index[_SVB_INDEX.extract(words)], words[:4], 16)
+        return set_key
 
-    def _media_state_pointers(self, words: Words) -> None:
-        """Set the addresses at which VFE finds its state at the next MEDIA_OBJECT."""
-        raw, base = self.raw, self.raw.general_state_base
-        raw.vfe_state = base + (words[2] & _VFE_STATE) & _U32
-        raw.vfe_extended_state = base + (words[1] & _VFE_EXTENDED_STATE) & _U32
-        raw.vfe_extended = words[1] & _VFE_EXTENDED != 0
-        raw.media_pointers_new = 1
+    def _line_stipple(self) -> Callable[[Words], None]:
+        raw = self.raw
+        modify, repeat_count, index, counter = (self._field("3DSTATE_LINE_STIPPLE", name) for name in (
+            "modify_enable", "line_stipple_repeat_count", "current_stipple_index", "current_repeat_counter"))
 
+        def set_stipple(words: Words) -> None:
+            ffi.memmove(raw.line_stipple, words[:3], 12)
+            if modify.extract(words):
+                repeat = max(1, repeat_count.extract(words))
+                raw.line_stipple_position = index.extract(words) * repeat + counter.extract(words)
 
-def _field(command: Command, name: str) -> Field:
-    return command.field(name, Gen.CTG)
+        return set_stipple
 
+    def _svb_index(self) -> Callable[[Words], None]:
+        raw, number = self.raw, self._field("3DSTATE_GS_SVB_INDEX", "index_number")
 
-def _bits(command: Command, name: str, dword: int) -> int:
-    """The mask of a field, for commands that come with nearly every draw."""
-    return _field(command, name).mask_in(dword)
+        def set_index(words: Words) -> None:
+            ffi.memmove(raw.svb_index[number.extract(words)], words[:4], 16)
+
+        return set_index
+
+    def _media_state_pointers(self) -> Callable[[Words], None]:
+        """Sets the addresses at which VFE finds its state at the next MEDIA_OBJECT."""
+        raw = self.raw
+        vfe, extended, enable = (self._mask("MEDIA_STATE_POINTERS", name, dword) for name, dword in (
+            ("pointer_to_vfe_state", 2), ("extended_state_pointer", 1), ("extended_vfe_state_enable", 1)))
+
+        def set_pointers(words: Words) -> None:
+            base = raw.general_state_base
+            raw.vfe_state = base + (words[2] & vfe) & _U32
+            raw.vfe_extended_state = base + (words[1] & extended) & _U32
+            raw.vfe_extended = words[1] & enable != 0
+            raw.media_pointers_new = 1
+
+        return set_pointers
 
 
 # Commands that are kept whole: name, member of struct g4_state.
@@ -196,42 +287,10 @@ _VERBATIM = (
     ("3DSTATE_POLY_STIPPLE_PATTERN", "poly_stipple"), ("3DSTATE_GLOBAL_DEPTH_OFFSET_CLAMP", "depth_offset_clamp"),
     ("3DSTATE_AA_LINE_PARAMETERS", "aa_line"),
 )
-_BASES = tuple(
-    (dword, _bits(common.STATE_BASE_ADDRESS, f"{name}_modify_enable", dword),
-     _bits(common.STATE_BASE_ADDRESS, name, dword), member)
-    for dword, (name, member) in enumerate((
-        ("general_state_base_address", "general_state_base"), ("surface_state_base_address", "surface_state_base"),
-        ("indirect_object_base_address", "indirect_object_base"),
-        ("general_state_access_upper_bound", "general_state_bound"),
-        ("indirect_object_access_upper_bound", "indirect_object_bound")), 1))
-_SIP = _bits(common.STATE_SIP, "system_instruction_pointer", 1)
-_PIPELINE = _field(common.PIPELINE_SELECT_GEN45, "pipeline_selection")
-_VF_ENABLE = _field(common.VF_STATISTICS_GEN45, "statistics_enable")
-_FENCES = tuple(
-    (_field(common.URB_FENCE, f"{unit}_urb_reallocation_request"), _field(common.URB_FENCE, f"{unit}_fence"))
-    for unit in ("vs", "gs", "clip", "sf", "vfe", "cs"))
-_CS_SIZE = _field(common.CS_URB_STATE, "urb_entry_allocation_size")
-_CS_ENTRIES = _field(common.CS_URB_STATE, "number_of_urb_entries")
-_CONSTANTS_VALID = _bits(common.CONSTANT_BUFFER, "valid", 0)
-_CONSTANTS_ADDRESS = _bits(common.CONSTANT_BUFFER, "buffer_starting_address", 1)
-_CONSTANTS_LENGTH = _bits(common.CONSTANT_BUFFER, "buffer_length", 1)
-_UNITS = command_named("3DSTATE_PIPELINED_POINTERS", Gen.CTG)
-_VS_STATE, _GS_STATE, _CLIP_STATE, _SF_STATE, _WM_STATE, _CC_STATE = (
-    _bits(_UNITS, f"pointer_to_{unit}_state", dword)
-    for dword, unit in enumerate(("vs", "gs", "clip", "sf", "wm", "color_calc"), 1))
-_GS_ENABLE, _CLIP_ENABLE = _bits(_UNITS, "gs_enable", 2), _bits(_UNITS, "clip_enable", 3)
-_TABLES = command_named("3DSTATE_BINDING_TABLE_POINTERS", Gen.CTG)
-_BINDING_TABLES = tuple((dword, _bits(_TABLES, f"pointer_to_{unit}_binding_table", dword))
-                        for dword, unit in enumerate(("vs", "gs", "clip", "sf", "ps"), 1))
-_VERTEX_BUFFER_INDEX = VERTEX_BUFFER_STATE.field("vertex_buffer_index", Gen.CTG)
-_CHROMA_KEY_INDEX = _field(command_named("3DSTATE_CHROMA_KEY", Gen.CTG), "chroma_key_table_index")
-_SVB_INDEX = _field(command_named("3DSTATE_GS_SVB_INDEX", Gen.CTG), "index_number")
-_MEDIA = command_named("MEDIA_STATE_POINTERS", Gen.CTG)
-_VFE_STATE = _bits(_MEDIA, "pointer_to_vfe_state", 2)
-_VFE_EXTENDED_STATE = _bits(_MEDIA, "extended_state_pointer", 1)
-_VFE_EXTENDED = _bits(_MEDIA, "extended_vfe_state_enable", 1)
-_STIPPLE = command_named("3DSTATE_LINE_STIPPLE", Gen.CTG)
-_STIPPLE_MODIFY = _field(_STIPPLE, "modify_enable")
-_STIPPLE_REPEAT = _field(_STIPPLE, "line_stipple_repeat_count")
-_STIPPLE_INDEX = _field(_STIPPLE, "current_stipple_index")
-_STIPPLE_COUNTER = _field(_STIPPLE, "current_repeat_counter")
+_BASES = (
+    ("general_state_base_address", "general_state_base"), ("surface_state_base_address", "surface_state_base"),
+    ("indirect_object_base_address", "indirect_object_base"),
+    ("general_state_access_upper_bound", "general_state_bound"),
+    ("indirect_object_access_upper_bound", "indirect_object_bound"))
+_FENCES = ("vs", "gs", "clip", "sf", "vfe", "cs")  # in the order of struct g4_state
+_BINDING_TABLES = ("vs", "gs", "clip", "sf", "ps")

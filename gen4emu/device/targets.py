@@ -8,9 +8,10 @@ from typing import Any
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.tiling import Tiling
+from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.surface import SURFACE_STATE, SurfaceType
+from gen4emu.hw.gen4.surface import SurfaceType
 
 _MOST = 256  # the entries of a binding table
 _STATE_BYTES = ffi.sizeof("uint32_t[6]")
@@ -56,6 +57,8 @@ class TargetFinder:
 
     def __init__(self, gen: Gen) -> None:
         self.gen = gen
+        self._surface_state = block_named("SURFACE_STATE", gen)
+        self._state_dwords = self._surface_state.size(gen)
         self.latest: tuple[Target, ...] = ()  # of the last draw or blit alone
         self._found: dict[Target, None] = {}
         self._known: dict[bytes, tuple[Target, ...]] = {}  # by the state that selects them
@@ -91,7 +94,7 @@ class TargetFinder:
         if known is None:
             if len(self._known) >= _KNOWN_STATES:
                 self._known.clear()
-            colors = [self._color(tuple(self._states[i])[:SURFACE_STATE.size(self.gen)]) for i in range(count)]
+            colors = [self._color(tuple(self._states[i])[:self._state_dwords]) for i in range(count)]
             known = self._known[key] = tuple(t for t in (*colors, self._depth()) if t is not None)
         self._found.update(dict.fromkeys(known))
         self.latest = known
@@ -99,13 +102,13 @@ class TargetFinder:
     def add_media(self, native: Any) -> None:
         """The surfaces that media threads have written blocks to, the planes of a picture as one."""
         count = lib.g4_device_media_targets(native, self._states, _MOST)
-        planes = [self._color(tuple(self._states[i])[:SURFACE_STATE.size(self.gen)]) for i in range(count)]
+        planes = [self._color(tuple(self._states[i])[:self._state_dwords]) for i in range(count)]
         pictures = tuple(join_planes([_as_bytes(p) for p in planes if p is not None]))
         self._found.update(dict.fromkeys(pictures))
         self.latest, self._last = pictures, None
 
     def _color(self, words: tuple[int, ...]) -> Target | None:
-        surface = SURFACE_STATE.view(words, gen=self.gen)
+        surface = self._surface_state.view(words, gen=self.gen)
         if surface.surface_type in (SurfaceType.SURFTYPE_NULL, SurfaceType.SURFTYPE_BUFFER):
             return None
         if not isinstance(surface.surface_format, SurfaceFormat):

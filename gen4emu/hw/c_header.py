@@ -1,7 +1,8 @@
-"""Generates hw.h, the C side of the hardware description: structs, unpack functions, enumerations, opcodes, registers.
+"""Generates the C side of the hardware description: structs, unpack functions, enumerations, opcodes, registers.
 
-It is written at build time, so that no layout is typed twice.  Fixed point stays an integer whose format is in
-the member's name (`lod_bias_s4_6`); everything else has the value that the Python view shows.
+A header is written for a family of generations, at build time, so that no layout is typed twice.  All its names have
+the prefix of the family.  Fixed point stays an integer whose format is in the member's name (`lod_bias_s4_6`);
+everything else has the value that the Python view shows.
 """
 
 from __future__ import annotations
@@ -9,21 +10,29 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator
 
-from gen4emu.hw import catalogue, emit_c, formats_c, message_shapes_c
+from gen4emu.hw import emit_c, formats_c, message_shapes_c
+from gen4emu.hw.catalogue import FAMILIES
 from gen4emu.hw.emit_c import c_name
+from gen4emu.hw.family import Family
 from gen4emu.hw.fields import Address, Bool, Const, Enum, Field, Fixed, Float, Mbz, Sint, Uint
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.messages import BLOCKS, GATEWAY_RESPONSE, MESSAGE_DESCRIPTOR, MESSAGES
-from gen4emu.hw.gen4.payload import PAYLOAD_PS_R1
-from gen4emu.hw.layout import Block, Command
+from gen4emu.hw.layout import Block, Command, Message
 
-# Read once for every message, a field or two at a time: these get a function for each field besides `_unpack`.
-ACCESSIBLE: tuple[Block, ...] = (*MESSAGES, *BLOCKS, PAYLOAD_PS_R1)
+# These are read once for every message, a field or two at a time: they get a function for each field besides `_unpack`,
+# as do all message descriptors.
+ACCESSIBLE = frozenset({
+    "MESSAGE_DESCRIPTOR", "SAMPLER_MESSAGE_HEADER", "DATA_PORT_MESSAGE_HEADER", "OWORD_DUAL_BLOCK_OFFSETS",
+    "MEDIA_BLOCK_MESSAGE_HEADER", "RENDER_TARGET_WRITE_HEADER", "URB_WRITE_MESSAGE_HEADER", "URB_ALLOCATE_RESPONSE",
+    "GATEWAY_OPEN_PAYLOAD", "GATEWAY_CLOSE_PAYLOAD", "GATEWAY_FORWARD_PAYLOAD", "GATEWAY_RESPONSE", "PAYLOAD_PS_R1",
+})
 
 _TOP = """
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+#ifndef G4_HW_FLOAT
+#define G4_HW_FLOAT
 
 static inline float g4_hw_float(uint32_t bits)
 {
@@ -39,22 +48,32 @@ static inline uint32_t g4_hw_bits(float f)
     return bits;
 }
 
+#endif
+
 """
 
 
 def generate() -> str:
-    """The whole header."""
-    blocks = catalogue.all_layouts()
-    parts = [_TOP, _gens(), *_enums(blocks)]
-    parts += [_defines()]
-    for block in blocks:
-        parts += [_struct(block), _unpack(block)]
-        if block.name.startswith("PAYLOAD_") or block is GATEWAY_RESPONSE:
-            parts.append(_pack(block))
-        if block in ACCESSIBLE:
-            parts.append(_accessors(block))
-    parts += [formats_c.generate(), message_shapes_c.generate(), ""]
-    return emit_c.guarded("gen4emu/hw", "G4_HW_H", "\n".join(parts))
+    """hw.h: the layouts of Gen4 and Gen4.5, and the tables that all generations share."""
+    return family_header(FAMILIES[0], "G4_HW_H", _gens(), [formats_c.generate(), message_shapes_c.generate()])
+
+
+def family_header(family: Family, guard: str, before: str = "", after: Iterable[str] = ()) -> str:
+    """A header with the layouts of a family.  Headers of two families can be included by one file."""
+    writer = _Writer(family)
+    parts = [_TOP, before, *writer.enums(), writer.defines()]
+    for block in family.layouts:
+        parts += [writer.struct(block), writer.unpack(block)]
+        if block.name.startswith("PAYLOAD_") or block.name == "GATEWAY_RESPONSE":
+            parts.append(writer.pack(block))
+        if is_accessible(block):
+            parts.append(writer.accessors(block))
+    return emit_c.guarded("gen4emu/hw", guard, "\n".join([*parts, *after, ""]))
+
+
+def is_accessible(block: Block) -> bool:
+    """Whether every field of a layout has a function of its own."""
+    return isinstance(block, Message) or block.name in ACCESSIBLE
 
 
 def member(f: Field) -> str:
@@ -66,7 +85,7 @@ def member(f: Field) -> str:
 
 
 def _gens() -> str:
-    return "".join(f"#define G4_GEN_{g.name} {int(g)}u\n" for g in (*Gen, Gen.GEN4, Gen.GEN45, Gen.ALL4, Gen.ALL))
+    return "".join(f"#define G4_GEN_{g.name} {int(g)}u\n" for g in (*Gen, Gen.GEN4, Gen.GEN45, Gen.ALL4))
 
 
 def _upper(name: str) -> str:
@@ -76,31 +95,6 @@ def _upper(name: str) -> str:
             out += "_"
         out += c.upper()
     return out
-
-
-def _enums(blocks: Iterable[Block]) -> Iterator[str]:
-    seen: dict[str, type[enum.IntEnum]] = {}
-    for block in blocks:
-        for f in block.all_fields:
-            if isinstance(f, Enum):
-                seen.setdefault(f.enum.__name__, f.enum)
-    for extra in catalogue.EXTRA_ENUMS:
-        seen.setdefault(extra.__name__, extra)
-    for name, members in seen.items():
-        yield emit_c.enum(f"g4_{_upper(name).lower()}", f"G4_{_upper(name)}", members)
-
-
-def _defines() -> str:
-    lines = [f"#define G4_CMD_{_command_name(c)} 0x{c.header:08x}u" for c in catalogue.COMMANDS]
-    lines += [f"#define G4_REG_{c_name(r.name).upper()} 0x{r.offset:x}u" for r in catalogue.REGISTERS]
-    return "\n".join(lines) + "\n"
-
-
-def _command_name(command: Command) -> str:
-    """The name of a command; of two encodings with one name, each with the generation whose drivers write it."""
-    name = c_name(command.name).upper()
-    twins = sum(c.name == command.name for c in catalogue.COMMANDS)
-    return name if twins == 1 else f"{name}_{command.written_for.name}"
 
 
 def _members(block: Block) -> dict[str, list[Field]]:
@@ -123,20 +117,6 @@ def _type(f: Field) -> str:
     if isinstance(f, Uint) and f.bias < 0:
         return "int32_t"
     return "uint64_t" if wide else "uint32_t"
-
-
-def _struct(block: Block) -> str:
-    lines = [f"struct g4_{c_name(block.name)} {{"]
-    for name, fields in _members(block).items():
-        kinds = {_type(f) for f in fields}
-        kind = kinds.pop() if len(kinds) == 1 else ("float" if "float" in kinds else "uint64_t")
-        lines.append(f"    {kind} {name};")
-    for a in block.all_arrays:
-        if a.count is not None:
-            lines.append(f"    struct g4_{c_name(a.item.name)} {a.name}[{a.count}];")
-    if len(lines) == 1:
-        lines.append("    uint32_t unused;")
-    return "\n".join([*lines, "};\n"])
 
 
 def _raw(f: Field) -> str:
@@ -170,69 +150,6 @@ def _value(f: Field) -> str:
     return text
 
 
-def _unpack(block: Block) -> str:
-    name = f"g4_{c_name(block.name)}"
-    lines = [f"static inline void {name}_unpack(const uint32_t *dw, uint32_t gen, struct {name} *out)", "{",
-             "    (void)gen;", "    memset(out, 0, sizeof *out);"]
-    if not _members(block):
-        lines.append("    (void)dw;")
-    for fields in _members(block).values():
-        for f in fields:
-            assign = f"out->{member(f)} = {_value(f)};"
-            everywhere = (f.gens & block.gens) == block.gens and len(fields) == 1
-            guard = "" if everywhere else f"if (gen & {int(f.gens)}u)\n        "
-            lines.append(f"    {guard}{assign}")
-    for a in block.all_arrays:
-        if a.count is not None:
-            step = a.item.size(next(g for g in Gen if g & block.gens))
-            item = f"g4_{c_name(a.item.name)}_unpack(dw + {a.dword} + i * {step}, gen, &out->{a.name}[i]);"
-            everywhere = (a.gens & block.gens) == block.gens
-            guard = f"i < {a.count}" if everywhere else f"gen & {int(a.gens)}u && i < {a.count}"
-            lines.append(f"    for (int i = 0; {guard}; i++)\n        {item}")
-    lines.append("}\n")
-    text = "\n".join(lines)
-    if isinstance(block, Command) or block.all_arrays or block.ref:
-        text = f"/* {block.name}{', ' + block.ref if block.ref else ''} */\n" + text
-    return text
-
-
-def _accessors(block: Block) -> str:
-    """One function per field.  It takes the descriptor, or a pointer to the header, and `gen` if generations differ.
-
-    A field of a union is read whether or not its selector chooses it.  Flags of headers also have their mask.
-    """
-    name = f"g4_{c_name(block.name)}"
-    by_value = block in MESSAGES or block is MESSAGE_DESCRIPTOR
-    source = "uint32_t descriptor" if by_value else "const uint32_t *dw"
-    parts = []
-    for field, fields in _members(block).items():
-        where: dict[str, Gen] = {}
-        for f in fields:
-            value = _value(f).replace("dw[0]", "descriptor") if by_value else _value(f)
-            where[value] = where.get(value, Gen(0)) | f.gens & block.gens
-        everywhere = where if list(where.values()) == [block.gens] else {}
-        choice = "".join(f"gen & {int(gens)}u ? {value} : " for value, gens in where.items())
-        arguments = source if everywhere else f"{source}, uint32_t gen"
-        parts.append(f"static inline {_type(fields[0])} {name}_{field}({arguments})\n{{\n"
-                     f"    return {next(iter(everywhere), f'{choice}0')};\n}}\n")
-        if not by_value and isinstance(fields[0], Bool):
-            mask = fields[0].mask << fields[0].lo
-            parts.append(f"#define {name.upper()}_{field.upper()}_MASK 0x{mask:x}u\n")
-    return "\n".join(parts)
-
-
-def _pack(block: Block) -> str:
-    """The inverse of `_unpack`, for thread payloads, which the core writes."""
-    name = f"g4_{c_name(block.name)}"
-    size = block.size(next(g for g in Gen if g & block.gens))
-    lines = [f"static inline void {name}_pack(const struct {name} *in, uint32_t gen, uint32_t *dw)", "{",
-             "    (void)in;", "    (void)gen;", f"    memset(dw, 0, {4 * size});"]
-    for f in (f for fields in _members(block).values() for f in fields):
-        guard = "" if (f.gens & block.gens) == block.gens else f"if (gen & {int(f.gens)}u)\n        "
-        lines.append(f"    {guard}dw[{f.dword}] |= {_bits(f)};")
-    return "\n".join([*lines, "}\n"])
-
-
 def _bits(f: Field) -> str:
     """The bits of a member, shifted to their position."""
     if isinstance(f, Float):
@@ -244,3 +161,107 @@ def _bits(f: Field) -> str:
         value = f"({value} / {f.scale} - {f.bias})" if f.bias or f.scale != 1 else value
     text = value if f.width == 32 else f"({value} & 0x{f.mask:x}u)"
     return f"{text} << {f.lo}" if f.lo else text
+
+
+class _Writer:
+    """Writes the C of one family."""
+
+    def __init__(self, family: Family) -> None:
+        self._family = family
+        self._prefix, self._macro = family.prefix, family.prefix.upper()
+
+    def _name(self, block: Block) -> str:
+        return f"{self._prefix}_{c_name(block.name)}"
+
+    def enums(self) -> Iterator[str]:
+        seen: dict[str, type[enum.IntEnum]] = {}
+        for block in self._family.layouts:
+            for f in block.all_fields:
+                if isinstance(f, Enum):
+                    seen.setdefault(f.enum.__name__, f.enum)
+        for name, members in seen.items():
+            yield emit_c.enum(f"{self._prefix}_{_upper(name).lower()}", f"{self._macro}_{_upper(name)}", members)
+
+    def defines(self) -> str:
+        lines = [f"#define {self._macro}_CMD_{self._command_name(c)} 0x{c.header:08x}u" for c in self._family.commands]
+        lines += [f"#define {self._macro}_REG_{c_name(r.name).upper()} 0x{r.offset:x}u" for r in self._family.registers]
+        return "\n".join(lines) + "\n"
+
+    def _command_name(self, command: Command) -> str:
+        """The name of a command; of two encodings, each with the first generation whose drivers write it."""
+        name = c_name(command.name).upper()
+        twins = sum(c.name == command.name for c in self._family.commands)
+        return name if twins == 1 else f"{name}_{self._family.written_in(command).name.upper()}"
+
+    def struct(self, block: Block) -> str:
+        lines = [f"struct {self._name(block)} {{"]
+        for name, fields in _members(block).items():
+            kinds = {_type(f) for f in fields}
+            kind = kinds.pop() if len(kinds) == 1 else ("float" if "float" in kinds else "uint64_t")
+            lines.append(f"    {kind} {name};")
+        for a in block.all_arrays:
+            if a.count is not None:
+                lines.append(f"    struct {self._name(a.item)} {a.name}[{a.count}];")
+        if len(lines) == 1:
+            lines.append("    uint32_t unused;")
+        return "\n".join([*lines, "};\n"])
+
+    def unpack(self, block: Block) -> str:
+        name = self._name(block)
+        lines = [f"static inline void {name}_unpack(const uint32_t *dw, uint32_t gen, struct {name} *out)", "{",
+                 "    (void)gen;", "    memset(out, 0, sizeof *out);"]
+        if not _members(block):
+            lines.append("    (void)dw;")
+        for fields in _members(block).values():
+            for f in fields:
+                assign = f"out->{member(f)} = {_value(f)};"
+                everywhere = (f.gens & block.gens) == block.gens and len(fields) == 1
+                guard = "" if everywhere else f"if (gen & {int(f.gens)}u)\n        "
+                lines.append(f"    {guard}{assign}")
+        for a in block.all_arrays:
+            if a.count is not None:
+                step = a.item.size(next(g for g in Gen if g & block.gens))
+                item = f"{self._name(a.item)}_unpack(dw + {a.dword} + i * {step}, gen, &out->{a.name}[i]);"
+                everywhere = (a.gens & block.gens) == block.gens
+                guard = f"i < {a.count}" if everywhere else f"gen & {int(a.gens)}u && i < {a.count}"
+                lines.append(f"    for (int i = 0; {guard}; i++)\n        {item}")
+        lines.append("}\n")
+        text = "\n".join(lines)
+        if isinstance(block, Command) or block.all_arrays or block.ref:
+            text = f"/* {block.name}{', ' + block.ref if block.ref else ''} */\n" + text
+        return text
+
+    def accessors(self, block: Block) -> str:
+        """One function per field: of the descriptor, or of a pointer to the header, and of `gen` if generations differ.
+
+        A field of a union is read whether or not its selector chooses it.  Flags of headers also have their mask.
+        """
+        name = self._name(block)
+        by_value = isinstance(block, Message) or block.name == "MESSAGE_DESCRIPTOR"
+        source = "uint32_t descriptor" if by_value else "const uint32_t *dw"
+        parts = []
+        for field, fields in _members(block).items():
+            where: dict[str, Gen] = {}
+            for f in fields:
+                value = _value(f).replace("dw[0]", "descriptor") if by_value else _value(f)
+                where[value] = where.get(value, Gen(0)) | f.gens & block.gens
+            everywhere = where if list(where.values()) == [block.gens] else {}
+            choice = "".join(f"gen & {int(gens)}u ? {value} : " for value, gens in where.items())
+            arguments = source if everywhere else f"{source}, uint32_t gen"
+            parts.append(f"static inline {_type(fields[0])} {name}_{field}({arguments})\n{{\n"
+                         f"    return {next(iter(everywhere), f'{choice}0')};\n}}\n")
+            if not by_value and isinstance(fields[0], Bool):
+                mask = fields[0].mask << fields[0].lo
+                parts.append(f"#define {name.upper()}_{field.upper()}_MASK 0x{mask:x}u\n")
+        return "\n".join(parts)
+
+    def pack(self, block: Block) -> str:
+        """The inverse of `_unpack`, for thread payloads, which the core writes."""
+        name = self._name(block)
+        size = block.size(next(g for g in Gen if g & block.gens))
+        lines = [f"static inline void {name}_pack(const struct {name} *in, uint32_t gen, uint32_t *dw)", "{",
+                 "    (void)in;", "    (void)gen;", f"    memset(dw, 0, {4 * size});"]
+        for f in (f for fields in _members(block).values() for f in fields):
+            guard = "" if (f.gens & block.gens) == block.gens else f"if (gen & {int(f.gens)}u)\n        "
+            lines.append(f"    {guard}dw[{f.dword}] |= {_bits(f)};")
+        return "\n".join([*lines, "}\n"])

@@ -5,40 +5,42 @@
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import TypeVar
 
+from gen4emu.hw.family import Family
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4 import GEN4, messages, pipeline, surface
+from gen4emu.hw.gen4 import GEN4
 from gen4emu.hw.gen6 import GEN6
 from gen4emu.hw.gen7 import GEN7
 from gen4emu.hw.gen8 import GEN8
 from gen4emu.hw.gen9 import GEN9
+from gen4emu.hw.gen45 import GEN45
 from gen4emu.hw.gen75 import GEN75
-from gen4emu.hw.generation import Generation
+from gen4emu.hw.generation import Generation, ordered
 from gen4emu.hw.layout import Block, Command, Engine, Message, Register, client_of
 
 B = TypeVar("B", bound=Block)
 
-COMMANDS, BLOCKS, MESSAGES, REGISTERS = GEN4.commands, GEN4.blocks, GEN4.messages, GEN4.registers
-EXTRA_ENUMS: tuple[type[enum.IntEnum], ...] = (*surface.ENUMS, *messages.ENUMS, *pipeline.ENUMS)
-GENERATIONS: tuple[Generation, ...] = (GEN4, GEN6, GEN7, GEN75, GEN8, GEN9)  # a new generation is entered here
+# A new generation is entered here.
+GENERATIONS: tuple[Generation, ...] = (GEN4, GEN45, GEN6, GEN7, GEN75, GEN8, GEN9)
+FAMILIES: tuple[Family, ...] = (Family("g4", (GEN4, GEN45)),)  # any other generation is a family of its own
 
 
-def all_layouts() -> tuple[Block, ...]:
-    """Every Gen4 layout, items of arrays before the layouts that hold them."""
-    return _ordered((*COMMANDS, *BLOCKS, *MESSAGES, *REGISTERS))
+def generation_of(gen: Gen) -> Generation:
+    """The generation of a part, or of several parts that belong to one."""
+    for generation in GENERATIONS:
+        if gen & generation.parts == gen:
+            return generation
+    raise ValueError(f"{gen!r} is not a part of one generation")
 
 
-def _ordered(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    ordered: dict[str, Block] = {}
-    for block in blocks:
-        for a in block.all_arrays:
-            ordered.setdefault(a.item.name, a.item)
-        ordered.setdefault(block.name, block)
-    return tuple(ordered.values())
+def family_of(gen: Gen) -> tuple[Generation, ...]:
+    """The generations whose commands a part executes: its own first, then those with which it shares a loader."""
+    own = generation_of(gen)
+    family = next((family.generations for family in FAMILIES if own in family.generations), ())
+    return own, *(generation for generation in family if generation is not own)
 
 
 class Catalogue:
@@ -46,22 +48,24 @@ class Catalogue:
 
     def __init__(self, gen: Gen, generation: Generation | None = None) -> None:
         self.gen = gen
-        self.generation = generation or next(g for g in reversed(GENERATIONS) if g.parts & gen)
+        self.generation = generation or generation_of(gen)
         table = self.generation
         self.commands: tuple[Command, ...] = tuple(c for c in table.commands if c.gens & gen)
         self.blocks: tuple[Block, ...] = tuple(b for b in table.blocks if b.gens & gen)
         self.messages: tuple[Message, ...] = tuple(m for m in table.messages if m.gens & gen)
         self.registers: tuple[Register, ...] = tuple(r for r in table.registers if r.gens & gen)
+        self.names = frozenset(c.name for c in self.commands)
         self._opcode_low = {c.client: c.opcode_low for c in self.commands}
         self._by_opcode = {(c.engine, c.client, c.header >> c.opcode_low): c for c in self.commands}
-        self._written = {c.name: c for c in reversed(self.commands) if c.written_for & gen}
+        self._written = {c.name: c for c in reversed(self.commands) if c.written}
         self._blocks = {b.name: b for b in self.all_layouts()}
         self._registers = {r.name: r for r in reversed(self.registers)}
+        self._messages = {m.sfid: m for m in self.messages}
         self._by_offset = {r.offset + 4 * i: r for r in reversed(self.registers) for i in range(r.size(gen))}
 
     def all_layouts(self) -> tuple[Block, ...]:
         """Every layout, items of arrays before the layouts that hold them."""
-        return _ordered((*self.commands, *self.blocks, *self.messages, *self.registers))
+        return ordered((*self.commands, *self.blocks, *self.messages, *self.registers))
 
     def command_for(self, header: int, engine: Engine = Engine.RENDER) -> Command | None:
         """The command that a header dword starts on an engine, or None."""
@@ -84,6 +88,10 @@ class Catalogue:
     def block(self, name: str) -> Block:
         """The block, message, register or command with a name."""
         return self._find(self._blocks, name)
+
+    def message(self, sfid: int) -> Message | None:
+        """The layout of the descriptors that a shared function takes, or None."""
+        return self._messages.get(sfid)
 
     def register(self, name: str) -> Register:
         return self._find(self._registers, name)
@@ -113,12 +121,17 @@ def command_named(name: str, gen: Gen) -> Command:
     return catalogue_of(gen).command(name)
 
 
-@cache
-def block_named(name: str) -> Block:
-    for b in all_layouts():
-        if b.name == name:
-            return b
-    raise KeyError(name)
+def executed_command(name: str, gen: Gen) -> Command:
+    """A command as a part executes it: with the layout of another generation if its own does not document it."""
+    catalogues = [catalogue_of(gen), *(catalogue_of(generation.parts) for generation in family_of(gen))]
+    for catalogue in catalogues:
+        if name in catalogue.names:
+            return catalogue.command(name)
+    raise KeyError(f"{name} on {gen!r} and its relatives")
+
+
+def block_named(name: str, gen: Gen) -> Block:
+    return catalogue_of(gen).block(name)
 
 
 def register_at(offset: int, gen: Gen) -> Register | None:

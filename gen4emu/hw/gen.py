@@ -6,7 +6,7 @@ from enum import IntFlag
 
 
 class Gen(IntFlag):
-    """A set of hardware parts.  A layout or a field names the parts that have it."""
+    """A set of hardware parts.  A layout or field of a table may be marked as one that only some of its parts have."""
 
     BW = 1  # 965G, G35, 946GZ, 965Q ("Broadwater")
     CL = 2  # 965GM, 965GME ("Crestline")
@@ -27,7 +27,7 @@ class Gen(IntFlag):
     GEN75 = HSW
     GEN8 = BDW
     GEN9 = SKL | KBL
-    ALL = ALL4 | GEN6 | GEN7 | GEN75 | GEN8 | GEN9
+    ALL = (1 << 32) - 1  # of a layout or a field: all parts of the table that has it
 
 
 _NAMES = {Gen.GEN4: "gen4", Gen.GEN45: "gen4.5", Gen.GEN6: "gen6", Gen.GEN7: "gen7", Gen.GEN75: "gen7.5",

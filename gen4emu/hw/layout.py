@@ -11,11 +11,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from gen4emu.errors import FieldError
 from gen4emu.hw.fields import Array, Const, Field, Mbz, claimed_bits
 from gen4emu.hw.gen import Gen
+
+E = TypeVar("E", Field, Array)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Block:
     """A group of fields in consecutive dwords."""
 
     def __init__(self, name: str, dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array], *, ref: str = "",
-                 gens: Gen = Gen.ALL4, align: int = 4, doc: str = "") -> None:
+                 gens: Gen = Gen.ALL, align: int = 4, doc: str = "") -> None:
         self.name, self.ref, self.gens, self.align, self.doc = name, ref, gens, align, doc
         self._dwords = dwords
         self.all_fields: tuple[Field, ...] = tuple(f for f in fields if isinstance(f, Field))
@@ -141,40 +143,60 @@ class Block:
 
     # --- generations ---------------------------------------------------------------------------------------------
     def as_on(self, like: Gen, parts: Gen, items: dict[str, Block]) -> Self:
-        """This layout for other parts, with the fields and the size that it has on the part `like`.
+        """This layout for a table of other parts, with the fields and the size that it has on the part `like`.
 
-        Arrays of blocks that `items` names have the item from there; blocks that are made here are added to it.
+        Fields that are marked for some of `parts` keep this mark.  Arrays of blocks that `items` names have the item
+        from there; items that are made here are added to it.  A layout that this would not change is not copied.
         """
-        arrays = []
-        for array in self.arrays_for(like):
-            if array.item.name not in items:
-                items[array.item.name] = array.item.as_on(like, parts, items)
-            arrays.append(replace(array, item=items[array.item.name], gens=parts))
+        fields = [(f, _inherited(f.gens, like, parts)) for f in self.all_fields]
+        arrays: list[Array] = []
+        for array in self.all_arrays:
+            gens = _inherited(array.gens, like, parts)
+            if gens:
+                if array.item.name not in items:
+                    items[array.item.name] = array.item.as_on(like, parts, items)
+                item = items[array.item.name]
+                same = item is array.item and gens == array.gens
+                arrays.append(array if same else replace(array, item=item, gens=gens))
+        own = _inherited(self.gens, like, parts)
+        if (own == self.gens and isinstance(self._dwords, int) and arrays == list(self.all_arrays)
+                and all(gens == f.gens for f, gens in fields)):
+            return self
         copied = copy(self)
-        copied._set(parts, self.size(like), (_for_parts(f, parts) for f in self.fields_for(like)), arrays)
+        copied.define(own, self.size(like), (marked(f, gens) for f, gens in fields if gens), arrays)
         return copied
 
-    def changed(self, *fields: Field, remove: Collection[str] = (), dwords: int | None = None) -> Self:
-        """This layout with these fields, in place of those with the same names, and without the fields `remove`.
+    def changed(self, *entries: Field | Array, remove: Collection[str] = (), dwords: int | None = None) -> Self:
+        """This layout with other fields, arrays or another size, and without the entries that `remove` names.
 
-        Reserved bits that a field takes are reserved no more.  A field that is new comes behind the last one that does
-        not follow it in the order of the bits.  `dwords` is the size, if it changes.
+        An entry replaces those with the same name.  A field that is new or moved goes where its bits are, and reserved
+        bits that it takes are reserved no more.
         """
-        names = {f.name for f in fields} | set(remove)
-        taken = claimed_bits(fields)
-        kept = [rest for f in self.all_fields if f.name not in names for rest in _without(f, taken)]
-        for new in fields:
-            before = [i for i, f in enumerate(kept) if (f.dword, -f.lo) <= (new.dword, -new.lo)]
-            kept.insert(before[-1] + 1 if before else 0, new)
+        names = {*(f.name for f in self.all_fields), *(a.name for a in self.all_arrays)}
+        unknown = sorted(set(remove) - names)
+        if unknown:
+            raise KeyError(f"{self.name} has no {', '.join(unknown)}")
+        replaced = {entry.name for entry in entries}
+        taken = claimed_bits(entry for entry in entries if isinstance(entry, Field))
+        fields = [rest for f in self.all_fields if f.name not in remove
+                  for rest in ([f] if f.name in replaced else _without(f, taken))]
+        arrays = [a for a in self.all_arrays if a.name not in remove]
+        old = {*(f.name for f in fields), *(a.name for a in arrays)} & replaced
+        for entry in entries:
+            if isinstance(entry, Array):
+                _put(arrays, entry, entry.name in old)
+            else:
+                _put(fields, entry, entry.name in old)
+            old.discard(entry.name)
         copied = copy(self)
-        copied._set(self.gens, self._dwords if dwords is None else dwords, kept, self.all_arrays)
+        copied.define(self.gens, self._dwords if dwords is None else dwords, fields, arrays)
         return copied
 
     def with_fields(self, dwords: int, fields: Sequence[Field | Array], *, name: str = "", ref: str = "",
                     doc: str = "") -> Self:
         """This layout with another size and other fields; `name`, `ref` and `doc` replace the old ones if given."""
         copied = copy(self)
-        copied._set(self.gens, dwords, (f for f in fields if isinstance(f, Field)),
+        copied.define(self.gens, dwords, (f for f in fields if isinstance(f, Field)),
                     (a for a in fields if isinstance(a, Array)))
         copied.name, copied.ref, copied.doc = name or self.name, ref or self.ref, doc or self.doc
         return copied
@@ -185,8 +207,9 @@ class Block:
         dwords = found.dword + count * found.item.size(self.gens)
         return self.with_fields(dwords, [*self.all_fields, replace(found, count=count)])
 
-    def _set(self, gens: Gen, dwords: int | Mapping[Gen, int], fields: Iterable[Field],
-             arrays: Iterable[Array]) -> None:
+    def define(self, gens: Gen, dwords: int | Mapping[Gen, int], fields: Iterable[Field],
+               arrays: Iterable[Array]) -> None:
+        """Give a fresh copy of a layout other contents."""
         self.gens, self._dwords = gens, dwords
         self.all_fields, self.all_arrays = tuple(fields), tuple(arrays)
         self._fields, self._by_name, self._arrays = {}, {}, {}
@@ -277,9 +300,20 @@ class Engine(IntEnum):
     VIDEO_ENHANCEMENT = 4
 
 
-def _for_parts(f: Field, parts: Gen) -> Field:
+def _inherited(gens: Gen, like: Gen, parts: Gen) -> Gen:
+    """The parts, of `parts`, that inherit from `like` something that `gens` have: Gen.ALL for all of them."""
+    own = gens & parts
+    if gens == Gen.ALL or own == parts or (not own and gens & like):
+        return Gen.ALL
+    return own
+
+
+def marked(f: Field, gens: Gen) -> Field:
+    """This field, on these parts."""
+    if f.gens == gens:
+        return f
     copied = copy(f)
-    object.__setattr__(copied, "gens", parts)  # the subclasses with fewer arguments cannot be `replace`d
+    object.__setattr__(copied, "gens", gens)  # the subclasses with fewer arguments cannot be `replace`d
     return copied
 
 
@@ -295,6 +329,24 @@ def _without(f: Field, taken: Collection[tuple[int, int]]) -> list[Field]:
     return [type(f)(f.dword, hi, lo, gens=f.gens, doc=f.doc) for hi, lo in zip(tops, bottoms, strict=True)]
 
 
+def _put(entries: list[E], new: E, replaces: bool) -> None:
+    """Insert an entry in the order of the bits; if it replaces those with its name, in their place unless it moved."""
+    at = None
+    if replaces:
+        same = [i for i, entry in enumerate(entries) if entry.name == new.name]
+        at = next((i for i in same[:1] if _start(entries[i]) == _start(new)), None)
+        entries[:] = [entry for entry in entries if entry.name != new.name]
+    if at is None:
+        before = [i for i, entry in enumerate(entries) if _start(entry) <= _start(new)]
+        at = before[-1] + 1 if before else 0
+    entries.insert(at, new)
+
+
+def _start(entry: Field | Array) -> tuple[int, int]:
+    """The place of an entry in the order of the bits."""
+    return entry.dword, 0 if isinstance(entry, Array) else -entry.hi
+
+
 def client_of(header: int) -> int:
     """The client of a command header: a constant of `Client`, or an unassigned number."""
     return header >> 29
@@ -304,13 +356,13 @@ class Command(Block):
     """A layout whose first dword is a header: client, opcode and mostly a length.
 
     The fields of the header are added here from the opcode; the caller lists the others, header options included.
-    Two encodings of one command share a name: `gens` says where each is accepted, `written_for` where drivers use it.
+    Two encodings of one command share a name: both are accepted, and drivers write the one that is `written`.
     `engine` is the only engine on which the opcode means this command, or None.
     """
 
     def __init__(self, name: str, header: int, opcode_low: int, length: tuple[int, int] | None,
                  dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array], *, ref: str = "",
-                 gens: Gen = Gen.ALL4, written_for: Gen | None = None, privileged: bool = False,
+                 gens: Gen = Gen.ALL, written: bool = True, privileged: bool = False,
                  engine: Engine | None = None, doc: str = "") -> None:
         opcode_bits = header >> opcode_low & (1 << (29 - opcode_low)) - 1
         top: list[Field | Array] = [
@@ -326,7 +378,7 @@ class Command(Block):
         self.opcode_low = opcode_low
         self.privileged = privileged
         self.engine = engine
-        self.written_for = gens if written_for is None else written_for
+        self.written = written
 
     @property
     def client(self) -> int:
@@ -339,12 +391,6 @@ class Command(Block):
         if self.client == Client.BLT:
             return "SETUP" not in self.name
         return self.name == "3DPRIMITIVE" or self.name.startswith(("MEDIA_OBJECT", "GPGPU_OBJECT", "GPGPU_WALKER"))
-
-    def as_on(self, like: Gen, parts: Gen, items: dict[str, Block]) -> Self:
-        copied = super().as_on(like, parts, items)
-        every_part = self.written_for == self.gens  # of those that accept it
-        copied.written_for = parts if every_part or self.written_for & (like | parts) else Gen(0)
-        return copied
 
     def renumbered(self, header: int) -> Self:
         """This command with another opcode: `header` has everything in front of the options and the length."""
@@ -368,31 +414,31 @@ class Command(Block):
 
 
 def mi(name: str, opcode: int, dwords: int, fields: Sequence[Field | Array] = (), *, length: tuple[int, int] = (5, 0),
-       ref: str = "", gens: Gen = Gen.ALL4, privileged: bool = False, doc: str = "") -> Command:
+       ref: str = "", gens: Gen = Gen.ALL, privileged: bool = False, doc: str = "") -> Command:
     """A memory interface command; opcodes below 0x10 are one dword without a length."""
     return Command(name, Client.MI << 29 | opcode << 23, 23, length if opcode >= 0x10 else None, dwords, fields,
                    ref=ref, gens=gens, privileged=privileged, doc=doc)
 
 
 def blt(name: str, opcode: int, dwords: int, fields: Sequence[Field | Array] = (), *, ref: str = "",
-        gens: Gen = Gen.ALL4, doc: str = "") -> Command:
+        gens: Gen = Gen.ALL, doc: str = "") -> Command:
     """A 2D command."""
     return Command(name, Client.BLT << 29 | opcode << 22, 22, (7, 0), dwords, fields, ref=ref, gens=gens, doc=doc)
 
 
 def gfx(name: str, code: int, dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array] = (), *,
-        length: tuple[int, int] | None = (7, 0), ref: str = "", gens: Gen = Gen.ALL4,
-        written_for: Gen | None = None, engine: Engine | None = None, doc: str = "") -> Command:
+        length: tuple[int, int] | None = (7, 0), ref: str = "", gens: Gen = Gen.ALL,
+        written: bool = True, engine: Engine | None = None, doc: str = "") -> Command:
     """A 3D, media or common command by the upper 16 bits of its header."""
-    return Command(name, code << 16, 16, length, dwords, fields, ref=ref, gens=gens, written_for=written_for,
-                   engine=engine, doc=doc)
+    return Command(name, code << 16, 16, length, dwords, fields, ref=ref, gens=gens, written=written, engine=engine,
+                   doc=doc)
 
 
 class Register(Block):
     """An MMIO register of one or two dwords.  A masked register takes (mask << 16 | value) writes."""
 
     def __init__(self, name: str, offset: int, fields: Sequence[Field | Array] = (), *, dwords: int = 1,
-                 masked: bool = False, reset: int = 0, ref: str = "", gens: Gen = Gen.ALL4, doc: str = "") -> None:
+                 masked: bool = False, reset: int = 0, ref: str = "", gens: Gen = Gen.ALL, doc: str = "") -> None:
         super().__init__(name, dwords, fields, ref=ref, gens=gens, doc=doc)
         self.offset, self.masked, self.reset = offset, masked, reset
 
@@ -401,6 +447,6 @@ class Message(Block):
     """The descriptor dword of a `send` to one shared function."""
 
     def __init__(self, name: str, sfid: int, fields: Sequence[Field | Array], *, ref: str = "",
-                 gens: Gen = Gen.ALL4, doc: str = "") -> None:
+                 gens: Gen = Gen.ALL, doc: str = "") -> None:
         super().__init__(name, 1, fields, ref=ref, gens=gens, doc=doc)
         self.sfid = sfid

@@ -14,8 +14,6 @@ from gen4emu.hw.fields import Array, Bool, Const, Field, Ignored, Mbz
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Command, Engine, Register
 
-_LAST_GEN4 = Gen.EL  # Gen6 starts from its fields; the layouts of later generations have the same fields everywhere
-
 B = TypeVar("B", bound=Block)
 _Fields = Iterable[Field | Array]
 
@@ -93,15 +91,14 @@ def changed(old: B, *fields: Field | Array, remove: Collection[str] = (), dwords
 
     `remove` names fields that are gone.  Bits that become free are reserved; reserved bits may be claimed.
     """
-    was = old.as_on(_LAST_GEN4, Gen.ALL, {})
-    items: tuple[Field | Array, ...] = (*was.all_fields, *was.all_arrays)
+    items: tuple[Field | Array, ...] = (*old.all_fields, *old.all_arrays)
     missing = set(remove) - {item.name for item in items}
     if missing:
         raise KeyError(f"{old.name} has no {', '.join(sorted(missing))}")
     names = {f.name for f in fields} | set(remove)
     kept = [item for item in items if item.name not in names and not (type(item) is Mbz and not item.when)]
-    size = was.size(Gen.ALL) if dwords is None else dwords
-    return was.with_fields(size, with_reserved((*kept, *fields), size), name=name, ref=ref, doc=doc)
+    size = old.size(Gen.ALL) if dwords is None else dwords
+    return old.with_fields(size, with_reserved((*kept, *fields), size), name=name, ref=ref, doc=doc)
 
 
 def must_be_one(dword: int, bit: int) -> Const:

@@ -5,14 +5,14 @@ Descriptors are built through the layouts of `gen4emu.hw.gen4.messages`.
 
 from __future__ import annotations
 
+from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, MESSAGES, SharedFunction
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, SharedFunction
 from gen4emu.hw.layout import Message
 from gen4emu.isa.lexer import Lexer, Syntax, Token, integer
 from gen4emu.isa.message_text import MATH_NAMES, SFIDS
 
 _MATH_FUNCTIONS = {name: f for f, name in MATH_NAMES.items()}
-_LAYOUTS: dict[int, Message] = {m.sfid: m for m in MESSAGES}
 _URB_WORDS = {"transpose": ("swizzle_control", 2), "interleave": ("swizzle_control", 1), "allocate": ("allocate", 1),
               "used": ("used", 1), "complete": ("complete", 1)}
 _MATH_WORDS = {"signed": "signed_integer", "scalar": "scalar", "sat": "saturate"}
@@ -50,7 +50,7 @@ def parse_igt_target(lex: Lexer, gen: Gen, syntax: Syntax) -> int:
             lex.fail(f"expected '{word}' and the number of registers")
         lex.advance()
         values[member] = integer(lex, syntax).value
-    return _fill(lex, name, _LAYOUTS.get(sfid), values, layout_gen)
+    return _fill(lex, name, catalogue_of(layout_gen).message(sfid), values, layout_gen)
 
 
 def _fill(lex: Lexer, at: Token, layout: Message | None, values: dict[str, int], gen: Gen) -> int:

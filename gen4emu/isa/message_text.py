@@ -8,8 +8,8 @@ from enum import IntEnum
 from functools import lru_cache
 
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES
-from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, MathFunction, SharedFunction, message_for
+from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES, message_for
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, MathFunction, SharedFunction
 from gen4emu.hw.layout import View
 
 # names of shared functions in assembly
@@ -32,7 +32,7 @@ def sfid_name(sfid: int) -> str:
 @lru_cache(maxsize=4096)
 def describe(descriptor: int, gen: Gen) -> str:
     """The message in words: operation, surface, lengths of payload and response."""
-    message = message_for(descriptor)
+    message = message_for(descriptor, gen)
     common = MESSAGE_DESCRIPTOR.view((descriptor,), gen=gen)
     lengths = f"mlen {common.message_length} rlen {common.response_length}"
     if message is None:

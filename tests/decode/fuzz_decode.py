@@ -43,8 +43,8 @@ class Fuzzer:
         self.captures = [[e for e in trace.open(p) if isinstance(e, MemoryWrite | Submission)]
                          for p in sorted(TRACES.glob("*.aub*"))]
         self.files = [p.read_bytes() for p in sorted(TRACES.glob("*.aub*"))]
-        self.commands = {g: [c for c in catalogue.COMMANDS if c.gens & g] for g in Gen if g & Gen.ALL4}
-        self.blocks = {g: [b for b in catalogue.BLOCKS if b.gens & g] for g in Gen if g & Gen.ALL4}
+        self.commands = {g: list(catalogue.catalogue_of(g).commands) for g in Gen.ALL4}
+        self.blocks = {g: list(catalogue.catalogue_of(g).blocks) for g in Gen.ALL4}
         self.pools: dict[tuple[str, Gen], list[list[int]]] = {}
         self.decoder: Decoder | None = None
         self.age = 0

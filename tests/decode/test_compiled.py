@@ -15,7 +15,7 @@ from gen4emu.hw.fields import Const, Float, Ignored, Mbz
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, View
 
-LAYOUTS = [(layout, gen) for layout in catalogue.all_layouts() for gen in (Gen.CL, Gen.CTG) if layout.gens & gen]
+LAYOUTS = [(layout, gen) for gen in (Gen.CL, Gen.CTG) for layout in catalogue.catalogue_of(gen).all_layouts()]
 
 
 def random_words(layout: Block, gen: Gen, chance: random.Random) -> list[int]:
@@ -82,7 +82,7 @@ def test_caches_are_bounded() -> None:
 
 
 def test_ignored_bits_are_no_complaint_and_are_told_as_ignored() -> None:
-    surface = catalogue.block_named("SURFACE_STATE")
+    surface = catalogue.block_named("SURFACE_STATE", Gen.CTG)
     words = surface.pack(Gen.CTG, surface_type=1)
     words[0] |= 0x3F
     assert not complaints_of(surface, Gen.CTG)(words)

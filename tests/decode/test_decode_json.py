@@ -91,7 +91,7 @@ def test_fields_of_captures_pack_back_to_their_dwords(path: Path) -> None:
         if item["kind"] not in ("command", "state") or item.get("same"):
             continue
         layout = catalogue.command_for(item["dwords"][0], gen) if item["kind"] == "command" else None
-        layout = layout or catalogue.block_named(item["name"])
+        layout = layout or catalogue.block_named(item["name"], gen)
         values = {k: v for k, v in item["fields"].items() if not k.startswith("reserved")}
         packed = layout.pack(gen, **values)
         ignored = [f for f in layout.fields_for(gen) if f.name in item["fields"] and f.name.startswith("reserved")]

@@ -236,4 +236,4 @@ def test_the_block_of_a_state_is_built_from_the_layout() -> None:
     seen = Seen(scene.device)
     scene.draw(SQUARE, T.RECTLIST)
     block = seen.states[0].blocks("COLOR_CALC_STATE")[0]
-    assert block.body.layout is block_named("COLOR_CALC_STATE") and block.body.view.depth_test_enable
+    assert block.body.layout is block_named("COLOR_CALC_STATE", scene.gen) and block.body.view.depth_test_enable

@@ -91,7 +91,7 @@ def test_contiguous_blocks_have_theirs(enabled: tuple[int, ...], contiguous: tup
 @pytest.mark.parametrize("gen", [Gen.CL, Gen.CTG])
 def test_r0_and_r1_of_an_8_pixel_thread(gen: Gen) -> None:
     r0, r1 = Dump(gen).registers([0, 1], rectangle(10, 20, 14, 22), at=(10, 20))
-    first = block_named("PAYLOAD_PS_R0").view(r0, gen=gen)
+    first = block_named("PAYLOAD_PS_R0", gen).view(r0, gen=gen)
     assert (first.pixel_mask, first.pixel_mask_copy) == (0xff, 0xff)
     assert first.color_calculator_state_pointer == STATE + 0x100
     assert first.binding_table_pointer == SURFACES + 0x400
@@ -162,7 +162,7 @@ def test_the_iz_decision_shapes_the_payload(cc: dict[str, Any], wm: dict[str, An
     dump = Dump(wm=wm | {"dispatch_grf_start_register": setup_at}, cc=cc, depth_format=D24, depth_clear=0xffffff)
     r1, setup = dump.registers([1, setup_at + 3], SLOPE)
     assert r1[6] >> 27 & 15 == flags
-    z = block_named("ATTRIBUTE_COEFFICIENTS").view(setup, gen=dump.gen)
+    z = block_named("ATTRIBUTE_COEFFICIENTS", dump.gen).view(setup, gen=dump.gen)
     assert (z.cx, z.cy, z.c0) == (1 / 64, -1 / 128, .5)
 
 

@@ -28,7 +28,7 @@ class Machine:
         self.decoder = Decoder(found, options=Options(**options))
 
     def put(self, name: str, address: int, **values: Any) -> int:
-        block = catalogue.block_named(name)
+        block = catalogue.block_named(name, self.gen)
         self.decoder.memory.write(address, block.build(self.gen, **values))
         return address
 

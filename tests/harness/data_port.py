@@ -31,7 +31,7 @@ class Port(Probe):
         index, base = self.surfaces, DATA + 0x10000 * self.surfaces + base_offset
         state = 0x40 * (index + 1)
         self.memory.write(base, content)
-        self.memory.write(SURFACE_STATE_BASE + state, block_named("SURFACE_STATE").build(
+        self.memory.write(SURFACE_STATE_BASE + state, block_named("SURFACE_STATE", self.gen).build(
             self.gen, surface_base_address=base, **fields))
         self.memory.write(BINDING_TABLE + 4 * index, struct.pack("<I", state))
         self.surfaces += 1

@@ -48,7 +48,7 @@ class FrontEnd:
         return self.device.streamers[Engine.RENDER].state.raw
 
     def _block(self, name: str, address: int, fields: dict[str, Any]) -> None:
-        self.memory.write(address, block_named(name).build(self.gen, **fields))
+        self.memory.write(address, block_named(name, self.gen).build(self.gen, **fields))
 
     def command(self, name: str, **fields: Any) -> bytes:
         return command_named(name, self.gen).build(self.gen, **fields)

@@ -50,10 +50,10 @@ class Media:
             self.kernel(number, END)
 
     def write_state(self) -> None:
-        self.memory.write(VFE, block_named("VFE_STATE").build(self.gen, **self.vfe))
+        self.memory.write(VFE, block_named("VFE_STATE", self.gen).build(self.gen, **self.vfe))
         if self.extended is not None:
             name = "VLD_STATE" if self.mode == VfeMode.VLD else "VFE_STATE_EX"
-            self.memory.write(EXTENDED, block_named(name).build(self.gen, **self.extended))
+            self.memory.write(EXTENDED, block_named(name, self.gen).build(self.gen, **self.extended))
         if self.constants is not None:
             self.memory.write(CURBE, self.constants)
 
@@ -61,14 +61,14 @@ class Media:
         """The kernel of an interface descriptor; returns its address."""
         address = KERNELS + KERNEL_ROOM * number
         self.memory.write(address, assemble(text, self.gen))
-        self.memory.write(DESCRIPTORS + 16 * number, block_named("INTERFACE_DESCRIPTOR").build(self.gen, **{
+        self.memory.write(DESCRIPTORS + 16 * number, block_named("INTERFACE_DESCRIPTOR", self.gen).build(self.gen, **{
             "kernel_start_pointer": address, "grf_register_count": 128, "binding_table_pointer": TABLES} | descriptor))
         return address
 
     def surface(self, index: int, address: int, width: int, height: int, pitch: int, **fields: Any) -> None:
         """Width as media blocks see it is in dwords; drivers store pixels."""
         state = SURFACES + 0x40 * index
-        self.memory.write(state, block_named("SURFACE_STATE").build(self.gen, **{
+        self.memory.write(state, block_named("SURFACE_STATE", self.gen).build(self.gen, **{
             "surface_type": "SURFTYPE_2D", "surface_format": "R8_SINT", "width": width, "height": height,
             "surface_pitch": pitch, "surface_base_address": address} | fields))
         self.memory.write(TABLES + 4 * index, struct.pack("<I", state))
@@ -109,7 +109,7 @@ class Media:
     def slice(self, data: bytes, *, x: int = 0, y: int = 0, q: int, bit: int = 0, count: int = 127, at: int = DATA,
               **fields: Any) -> None:
         """A MEDIA_OBJECT of VLD mode."""
-        words = block_named("MEDIA_INLINE_VLD").pack(
+        words = block_named("MEDIA_INLINE_VLD", self.gen).pack(
             self.gen, slice_horizontal_position=x, slice_vertical_position=y, macroblock_count=count,
             first_macroblock_bit_offset=bit, quantizer_scale_code=q)
         self.object(words, data, at=at, **fields)

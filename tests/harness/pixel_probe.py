@@ -45,14 +45,14 @@ class PixelProbe(Probe):
     def add_surface(self, **fields: Any) -> int:
         """Add a SURFACE_STATE; returns its binding table index."""
         address = SURFACE_STATES + 32 * self.surfaces
-        self.memory.write(address, block_named("SURFACE_STATE").build(self.gen, **fields))
+        self.memory.write(address, block_named("SURFACE_STATE", self.gen).build(self.gen, **fields))
         self.memory.write(BINDING_TABLE + 4 * self.surfaces, struct.pack("<I", address))
         self.surfaces += 1
         return self.surfaces - 1
 
     def _blocks(self, wm: Fields, cc: Fields) -> tuple[Any, Any]:
-        return (ffi.new("uint32_t[]", block_named("WM_STATE").pack(self.gen, **wm)),
-                ffi.new("uint32_t[]", block_named("COLOR_CALC_STATE").pack(self.gen, **cc)))
+        return (ffi.new("uint32_t[]", block_named("WM_STATE", self.gen).pack(self.gen, **wm)),
+                ffi.new("uint32_t[]", block_named("COLOR_CALC_STATE", self.gen).pack(self.gen, **cc)))
 
     def begin(self, threads: int = 1, *, wm: Fields | None = None, cc: Fields | None = None,
               viewports: Sequence[tuple[float, float]] = ((0.0, 1.0),)) -> None:
@@ -68,7 +68,7 @@ class PixelProbe(Probe):
 
     def depth_buffer(self, **fields: Any) -> None:
         """3DSTATE_DEPTH_BUFFER, for the draws that begin from now on."""
-        words = block_named("3DSTATE_DEPTH_BUFFER").pack(self.gen, **fields)
+        words = block_named("3DSTATE_DEPTH_BUFFER", self.gen).pack(self.gen, **fields)
         for i, word in enumerate(words):
             self.state.depth_buffer[i] = word
 

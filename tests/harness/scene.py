@@ -19,7 +19,7 @@ from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.surface import SURFACE_STATE, SurfaceType, TileWalk
+from gen4emu.hw.gen4.surface import SurfaceType, TileWalk
 from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 
@@ -103,7 +103,7 @@ class Scene:
 
     def _block(self, name: str, key: str, address: int, **fields: Any) -> None:
         fields |= self.blocks.get(key, {})
-        self.memory.write(address, block_named(name).build(self.gen, **fields))
+        self.memory.write(address, block_named(name, self.gen).build(self.gen, **fields))
 
     def _command(self, name: str, **fields: Any) -> bytes:
         return command_named(name, self.gen).build(self.gen, **fields)
@@ -136,7 +136,7 @@ class Scene:
             "height": self.height, "depth": 1, "surface_pitch": self.pitch, "surface_base_address": TARGET,
             "tiled_surface": tiled, "tile_walk": TileWalk.YMAJOR if self.tiling is Tiling.Y else TileWalk.XMAJOR,
             "render_target_view_extent": 1} | self.blocks.get("surface", {})
-        self.memory.write(SURFACES, SURFACE_STATE.build(self.gen, **surface))
+        self.memory.write(SURFACES, block_named("SURFACE_STATE", self.gen).build(self.gen, **surface))
         self.memory.write(SURFACES + 0x400, struct.pack("<I", SURFACES))
 
     def state_commands(self) -> bytes:

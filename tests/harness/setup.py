@@ -27,8 +27,8 @@ class Setup:
 
     def __init__(self, gen: Gen, view: Any) -> None:
         self.view = view
-        self.r1 = block_named("PAYLOAD_SF_R1").view(list(view.r1), gen=gen).to_dict()
-        self.r2 = block_named("PAYLOAD_SF_R2").view(list(view.r2), gen=gen).to_dict()
+        self.r1 = block_named("PAYLOAD_SF_R1", gen).view(list(view.r1), gen=gen).to_dict()
+        self.r2 = block_named("PAYLOAD_SF_R2", gen).view(list(view.r2), gen=gen).to_dict()
         self.vertices = tuple(view.vertex[i] for i in range(view.vertices))
         self.start = (view.x_start, view.y_start)
 
@@ -54,12 +54,12 @@ class Bench:
         for name, fields in (commands or {}).items():
             self._command(name, fields)
         blocks = ffi.new("struct g4_bench_blocks *")
-        blocks.sf_state = block_named("SF_STATE").pack(gen, **{
+        blocks.sf_state = block_named("SF_STATE", gen).pack(gen, **{
             "cull_mode": "NONE", "destination_origin_horizontal_bias": 0.5, "destination_origin_vertical_bias": 0.5,
             "use_point_width_state": True, "point_width": 1.0, "line_width": 1.0} | (sf or {}))
-        blocks.wm_state = block_named("WM_STATE").pack(gen, **(wm or {}))
+        blocks.wm_state = block_named("WM_STATE", gen).pack(gen, **(wm or {}))
         for i, viewport in enumerate(viewports):
-            blocks.sf_viewport[i] = block_named("SF_VIEWPORT").pack(gen, **viewport)
+            blocks.sf_viewport[i] = block_named("SF_VIEWPORT", gen).pack(gen, **viewport)
         self._bench = ffi.gc(harness().g4_bench_new(int(gen), self.state, blocks), harness().g4_bench_free)
 
     def _command(self, name: str, fields: Fields) -> None:

@@ -16,14 +16,12 @@ from gen4emu.hw.formats import SurfaceFormat, format_info
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES, SamplerMessage
 from gen4emu.hw.gen4.sampler import MapFilter, MipFilter, TextureCoordinateMode
-from gen4emu.hw.gen4.surface import SURFACE_STATE, SurfaceType, TileWalk, buffer_entry_fields
+from gen4emu.hw.gen4.surface import SurfaceType, TileWalk, buffer_entry_fields
 from tests.harness.probe import Event, Probe
 
 SURFACES, TABLE, SAMPLERS, BORDER, TEXTURE = 0x1000, 0x2000, 0x3000, 0x4000, 0x100000
 RESPONSE, PAYLOAD = 20, 1
 JUNK = 0xDEADBEEF
-SAMPLER_STATE = block_named("SAMPLER_STATE")
-HEADER = block_named("SAMPLER_MESSAGE_HEADER")
 
 Floats = NDArray[np.float32]
 Words = NDArray[np.uint32]
@@ -68,7 +66,7 @@ class Texturing:
             fields = {f"cube_face_enable_{face}": 1 for face in faces} | fields
         if type != SurfaceType.SURFTYPE_NULL:
             fields["surface_base_address"] = base
-        self.state = SURFACE_STATE.pack(
+        self.state = block_named("SURFACE_STATE", self.gen).pack(
             self.gen, surface_type=type, surface_format=format, mip_count_or_lod=levels - 1,
             surface_pitch=self.pitch, tiled_surface=tiling is not Tiling.LINEAR, **fields)
         self.memory.write(SURFACES + 0x100, np.array(self.state, np.uint32).tobytes())
@@ -85,7 +83,7 @@ class Texturing:
         }
         values |= {f"{axis}_address_{which}_filter_rounding_enable": int(rounding)
                    for axis in "uvr" for which in ("mag", "min")}
-        words = SAMPLER_STATE.pack(self.gen, **(values | fields))
+        words = block_named("SAMPLER_STATE", self.gen).pack(self.gen, **(values | fields))
         self.memory.write(SAMPLERS, np.array(words, np.uint32).tobytes())
         if border is not None:
             self.memory.write(BORDER, np.array(border, np.float32).tobytes())
@@ -131,7 +129,8 @@ class Texturing:
         """The response registers [thread][register][8].  `parameters`: registers of the payload, for each thread."""
         if start:
             self.probe.start(self.threads, surface_state_base=0, binding_table=TABLE)
-        words = HEADER.pack(self.gen, **{"sampler_state_pointer": SAMPLERS, **(header or {})})
+        words = block_named("SAMPLER_MESSAGE_HEADER", self.gen).pack(
+            self.gen, **{"sampler_state_pointer": SAMPLERS, **(header or {})})
         for t in range(self.threads):
             self.probe.mrf(PAYLOAD, t)[:] = words
             for i, register in enumerate(parameters[t % len(parameters)]):

@@ -1,27 +1,28 @@
-"""Every layout of the catalogue on every part that has it, with random contents for every shape of its unions."""
+"""Every layout of every generation on every part that has it, with random contents for every shape of its unions."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
 
-from gen4emu.hw import catalogue
+from gen4emu.hw.catalogue import GENERATIONS
 from gen4emu.hw.fields import Const
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
 from tests.hw.claims import shapes
 
-# Two encodings of one command have one name, so the commands come whole and not by name.
-LAYOUTS: tuple[Block, ...] = tuple(dict.fromkeys(
-    layout for table in catalogue.GENERATIONS
-    for layout in (*table.commands, *catalogue.Catalogue(table.parts).all_layouts())))
-LAYOUTS += tuple({a.item: None for layout in LAYOUTS for a in layout.all_arrays if a.item not in LAYOUTS})
+PARTS: tuple[Gen, ...] = tuple(part for generation in GENERATIONS for part in generation.parts)
 
-PARTS = tuple(Gen)
+# A generation shares the layouts of its predecessor that it does not change.  Two encodings of a command share a name.
+_PARTS_OF: dict[Block, list[Gen]] = {}
+for _generation in GENERATIONS:
+    for _layout in {*_generation.commands, *_generation.layouts()}:
+        _PARTS_OF.setdefault(_layout, []).extend(part for part in _generation.parts if _layout.gens & part)
+LAYOUTS: tuple[Block, ...] = tuple(sorted(_PARTS_OF, key=lambda layout: (layout.name, _PARTS_OF[layout])))
 
 
 def parts_of(layout: Block) -> Iterator[Gen]:
-    return (part for part in PARTS if layout.gens & part)
+    return iter(_PARTS_OF[layout])
 
 
 def names(layout: Block) -> str:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from gen4emu.errors import FieldError
+from gen4emu.hw.catalogue import command_for, command_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import common
 from gen4emu.hw.gen4.common import GraphicsAddressType, Pipeline, PostSyncOperation
+from tests.hw.by_name import ByName
+
+PIPE_CONTROL = ByName("PIPE_CONTROL")
 
 
 @pytest.mark.parametrize(("words", "fences"), [
@@ -60,20 +64,22 @@ def test_the_bases_of_crocus() -> None:
 
 
 def test_pipeline_select_in_both_encodings() -> None:
-    assert common.PIPELINE_SELECT_GEN4.pack(Gen.CL, pipeline_selection=Pipeline.MEDIA) == [0x61040001]
-    assert common.PIPELINE_SELECT_GEN45.pack(Gen.EL, pipeline_selection=Pipeline.THREE_D) == [0x69040000]
-    assert common.PIPELINE_SELECT_GEN45.view([0x69040001], gen=Gen.CL).pipeline_selection is Pipeline.MEDIA
-    assert [c.what for c in common.PIPELINE_SELECT_GEN45.complaints([0x69040002], gen=Gen.EL)] == ["2 is reserved"]
-    assert len(common.PIPELINE_SELECT_GEN4.complaints([0x61040002], gen=Gen.CL)) == 1
+    gen4, gen45 = command_named("PIPELINE_SELECT", Gen.CL), command_named("PIPELINE_SELECT", Gen.EL)
+    assert gen4.pack(Gen.CL, pipeline_selection=Pipeline.MEDIA) == [0x61040001]
+    assert gen45.pack(Gen.EL, pipeline_selection=Pipeline.THREE_D) == [0x69040000]
+    other = command_for(0x69040001, Gen.CL)
+    assert other is not None and other.view([0x69040001], gen=Gen.CL).pipeline_selection is Pipeline.MEDIA
+    assert [c.what for c in gen45.complaints([0x69040002], gen=Gen.EL)] == ["2 is reserved"]
+    assert len(gen4.complaints([0x61040002], gen=Gen.CL)) == 1
 
 
 def test_vf_statistics_in_both_encodings() -> None:
-    assert common.VF_STATISTICS_GEN4.pack(Gen.CL, statistics_enable=True) == [0x780B0001]
-    assert common.VF_STATISTICS_GEN45.pack(Gen.EL, statistics_enable=True) == [0x680B0001]
+    for gen, header in ((Gen.CL, 0x780B0001), (Gen.EL, 0x680B0001)):
+        assert command_named("3DSTATE_VF_STATISTICS", gen).pack(gen, statistics_enable=True) == [header]
 
 
 def test_pipe_control_writes_an_immediate() -> None:
-    words = common.PIPE_CONTROL.pack(
+    words = PIPE_CONTROL.pack(
         Gen.EL, post_sync_operation=PostSyncOperation.WRITE_IMMEDIATE_DATA, destination_address=0x00123450,
         destination_address_type=GraphicsAddressType.GLOBAL, immediate_data_low=1, immediate_data_high=2)
     assert words == [0x7A004002, 0x00123454, 1, 2]
@@ -88,7 +94,7 @@ def test_pipe_control_writes_an_immediate() -> None:
     (0x7A000102, PostSyncOperation.NO_WRITE, {"notify_enable"}),
 ])
 def test_pipe_controls_of_crocus(header: int, operation: PostSyncOperation, set_bits: set[str]) -> None:
-    view = common.PIPE_CONTROL.view([header, 4, 0, 0], gen=Gen.EL)
+    view = PIPE_CONTROL.view([header, 4, 0, 0], gen=Gen.EL)
     values = view.to_dict()
     assert values["post_sync_operation"] is operation
     assert {name for name, value in values.items() if value is True} == set_bits
@@ -96,14 +102,14 @@ def test_pipe_controls_of_crocus(header: int, operation: PostSyncOperation, set_
 
 def test_without_a_write_the_operands_are_nobody_s_business() -> None:
     words = [0x7A001002, 0xFFFFFFFC, 0xFFFFFFFF, 0xFFFFFFFF]
-    assert common.PIPE_CONTROL.complaints(words, gen=Gen.EL) == []
-    assert "destination_address" not in common.PIPE_CONTROL.view(words, gen=Gen.EL).to_dict()
+    assert PIPE_CONTROL.complaints(words, gen=Gen.EL) == []
+    assert "destination_address" not in PIPE_CONTROL.view(words, gen=Gen.EL).to_dict()
 
 
 def test_pipe_control_bits_of_gm45_are_reserved_before_it() -> None:
     words = [0x7A000602, 0, 0, 0]
-    assert common.PIPE_CONTROL.complaints(words, gen=Gen.CTG) == []
-    assert [c.field.name for c in common.PIPE_CONTROL.complaints(words, gen=Gen.CL)] == ["reserved_0_10_9"]
+    assert PIPE_CONTROL.complaints(words, gen=Gen.CTG) == []
+    assert [c.field.name for c in PIPE_CONTROL.complaints(words, gen=Gen.CL)] == ["reserved_0_10_9"]
 
 
 def test_prefetch_and_system_routine() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from gen4emu.hw.catalogue import GEN4, Catalogue, catalogue_of
+import gen4emu
+from gen4emu.hw.catalogue import FAMILIES, GEN4, GEN45, GENERATIONS, Catalogue, catalogue_of
 from gen4emu.hw.command_reader import CommandReader, Headers, Words
-from gen4emu.hw.fields import Array, Uint
+from gen4emu.hw.fields import Array, Mbz, Uint
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.generation import Generation
 from gen4emu.hw.layout import Block, Register, gfx
@@ -23,7 +27,7 @@ BUFFER = G45.block("VERTEX_BUFFER_STATE").changed(Uint("buffer_pitch", 0, 12, 1)
 
 @pytest.fixture(scope="module")
 def toy() -> Catalogue:
-    table = GEN4.derive("toy", TOY, like=Gen.EL, replace=[FLUSH, OFFSET, BUFFER],
+    table = GEN45.derive("toy", TOY, like=Gen.EL, replace=[FLUSH, OFFSET, BUFFER],
                         add=[gfx("3DSTATE_TOY", 0x7A7E, 2, [Uint("value", 1, 31, 0)]), Register("TOY", 0x9000)],
                         remove=["URB_FENCE", "CS_URB_STATE"])
     return Catalogue(TOY, table)
@@ -41,12 +45,16 @@ def test_entries_are_inherited_with_the_layout_of_the_predecessor(toy: Catalogue
 
 
 def test_the_predecessor_does_not_change(toy: Catalogue) -> None:
-    assert toy.command("3DSTATE_TOY").gens == TOY
     assert G45.command_for(0x7A7E0000) is None and G45.register_at(0x9000) is None
     assert G45.command("MI_FLUSH").header == 0x04 << 23
     assert G45.command_for(0x26 << 23) is None
     assert G45.command("3DSTATE_POLY_STIPPLE_OFFSET").pack(Gen.EL, polygon_stipple_x_offset=3)[1] == 3 << 8
-    assert not any(f.gens == TOY for block in GEN4.commands for f in block.all_fields)
+    assert toy.command("3DSTATE_POLY_STIPPLE_OFFSET") is not G45.command("3DSTATE_POLY_STIPPLE_OFFSET")
+
+
+def test_a_layout_that_does_not_change_is_shared(toy: Catalogue) -> None:
+    assert toy.command("3DSTATE_LINE_STIPPLE") is G45.command("3DSTATE_LINE_STIPPLE")
+    assert toy.block("SURFACE_STATE") is G45.block("SURFACE_STATE")
 
 
 def test_a_field_moves(toy: Catalogue) -> None:
@@ -96,9 +104,11 @@ def test_removed_commands_are_unknown(toy: Catalogue) -> None:
 
 def test_names_that_the_predecessor_does_not_have_are_errors() -> None:
     with pytest.raises(KeyError, match="NO_SUCH_COMMAND"):
-        GEN4.derive("toy", TOY, like=Gen.EL, remove=["NO_SUCH_COMMAND"])
+        GEN45.derive("toy", TOY, like=Gen.EL, remove=["NO_SUCH_COMMAND"])
     with pytest.raises(KeyError, match="3DSTATE_TOY"):
-        GEN4.derive("toy", TOY, like=Gen.EL, replace=[gfx("3DSTATE_TOY", 0x7A7E, 2)])
+        GEN45.derive("toy", TOY, like=Gen.EL, replace=[gfx("3DSTATE_TOY", 0x7A7E, 2)])
+    with pytest.raises(KeyError, match="no_such_field"):
+        G45.command("MI_FLUSH").changed(remove=["no_such_field"])
 
 
 def test_what_other_parts_have_is_not_inherited() -> None:
@@ -114,8 +124,8 @@ GEN4_FLUSH = catalogue_of(Gen.BW).command("MI_FLUSH")
 
 
 def test_a_generation_of_its_own_has_its_own_length_rule() -> None:
-    item = Block("TOY_ITEM", 1, [Uint("value", 0, 31, 0, gens=TOY)], gens=TOY)
-    command = gfx("TOY_LIST", 0x7A7E, 1, [Array("items", 1, item, gens=TOY)], length=(9, 0), gens=TOY)
+    item = Block("TOY_ITEM", 1, [Uint("value", 0, 31, 0)])
+    command = gfx("TOY_LIST", 0x7A7E, 1, [Array("items", 1, item)], length=(9, 0))
     toy = Catalogue(TOY, Generation("toy", TOY, lambda header: 3, (command,)))
     assert toy.length(0x7A7E0000 | 0x3FE) == 0x400
     assert toy.length(0x12345678) == 3
@@ -142,3 +152,56 @@ def test_the_reader_reads_its_commands(toy: Catalogue) -> None:
     reader.jump(0)
     assert [(entry.name, len(words)) for entry, words in reader.batch()] == [
         ("MI_FLUSH", 1), ("3DSTATE_TOY", 2), ("", 3)]
+
+
+def test_a_new_field_goes_where_its_bits_are() -> None:
+    block = Block("B", 2, [Uint("a", 0, 31, 16), Mbz(0, 15, 0), Uint("b", 1, 31, 0)])
+    changed = block.changed(Uint("c", 0, 15, 8), Mbz(0, 7, 0), Uint("d", 2, 31, 0), remove=["reserved_0_15_0"],
+                            dwords=3)
+    assert [f.name for f in changed.all_fields] == ["a", "c", "reserved_0_7_0", "b", "d"]
+    assert changed.size(TOY) == 3 and block.size(TOY) == 2
+    assert [f.name for f in changed.changed(Uint("a", 0, 31, 20)).all_fields] == [f.name for f in changed.all_fields]
+
+
+def test_a_mark_of_the_new_parts_stays_and_one_of_the_old_parts_is_resolved() -> None:
+    first, second = Gen(1 << 12), Gen(1 << 13)
+    mode = Block("MODE", 1, [Uint("mode", 0, 31, 0, gens=Gen.CL), Mbz(0, gens=Gen.BW),
+                             Uint("late", 0, 7, 0, gens=second)])
+    old = Generation("old", Gen.GEN4, lambda header: 1, (), (mode,))
+    table = old.derive("new", first | second, like=Gen.CL)
+    names = [[f.name for f in Catalogue(part, table).block("MODE").fields_for(part)] for part in (first, second)]
+    assert names == [["mode"], ["mode", "late"]]
+
+
+def test_gen45_is_written_as_differences() -> None:
+    shared = {id(layout) for layout in GEN4.layouts()}
+    inherited = [layout for layout in GEN45.layouts() if id(layout) in shared]
+    assert len(inherited) > 200 and len(GEN45.layouts()) - len(inherited) < 100
+
+
+def test_no_table_marks_parts_of_another_generation() -> None:
+    for generation in GENERATIONS:
+        for layout in generation.layouts():
+            marks = [layout.gens, *(f.gens for f in layout.all_fields), *(a.gens for a in layout.all_arrays)]
+            assert all(gens == Gen.ALL or gens & generation.parts for gens in marks), layout.name
+
+
+def _imported_layouts() -> Iterator[tuple[str, Block]]:
+    """Layouts that modules outside of the description import by name."""
+    package = Path(gen4emu.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).with_suffix("").parts
+        if parts[0] != "hw" and not parts[-1].startswith("__"):
+            module = ".".join(("gen4emu", *parts))
+            for value in vars(importlib.import_module(module)).values():
+                if isinstance(value, Block):
+                    yield module, value
+
+
+def test_code_imports_only_layouts_that_are_the_same_on_all_parts_that_execute() -> None:
+    """Any other layout has to come from the catalogue of the device's part."""
+    tables = [{layout.name: layout for layout in generation.layouts()} for generation in FAMILIES[0].generations]
+    imported = list(_imported_layouts())
+    assert imported
+    for module, layout in imported:
+        assert all(table[layout.name] is layout for table in tables), (module, layout.name)

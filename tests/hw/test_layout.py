@@ -10,7 +10,7 @@ from gen4emu.errors import FieldError
 from gen4emu.hw import catalogue
 from gen4emu.hw.fields import Address, Array, Bool, Const, Float, Mbz, Uint, unless, when
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4 import command_length, common, mi
+from gen4emu.hw.gen4 import GEN4, command_length, common, mi
 from gen4emu.hw.layout import Block, Client, gfx
 from gen4emu.hw.layout import mi as mi_command
 
@@ -193,7 +193,7 @@ def test_long_register_lists_have_eight_bits_of_length() -> None:
 
 
 def test_every_command_agrees_with_the_length_rule_of_its_client() -> None:
-    for command in catalogue.COMMANDS:
+    for command in (*GEN4.commands, *catalogue.GEN45.commands):
         for length in (0, 1, 0x3F):
             words = [command.header]
             if command.length_field is not None:
@@ -203,26 +203,27 @@ def test_every_command_agrees_with_the_length_rule_of_its_client() -> None:
 
 def test_names_and_headers_are_not_given_twice() -> None:
     for part in (Gen.BW, Gen.CL, Gen.CTG, Gen.EL):
-        written = [c.name for c in catalogue.COMMANDS if c.written_for & part]
-        accepted = [(c.header >> 29, c.header) for c in catalogue.COMMANDS if c.gens & part]
+        table = catalogue.catalogue_of(part)
+        written = [c.name for c in table.commands if c.written]
+        accepted = [(c.header >> 29, c.header) for c in table.commands]
         assert len(set(written)) == len(written)
         assert len(set(accepted)) == len(accepted)
-        registers = [r.offset + 4 * i for r in catalogue.REGISTERS if r.gens & part for i in range(r.size(part))]
+        registers = [r.offset + 4 * i for r in table.registers for i in range(r.size(part))]
         assert len(set(registers)) == len(registers)
-    headers_by_name: dict[str, set[int]] = {}
-    for c in catalogue.COMMANDS:
-        headers_by_name.setdefault(c.name, set()).add(c.header)
-    assert {name for name, headers in headers_by_name.items() if len(headers) > 1} == {
-        "PIPELINE_SELECT", "3DSTATE_VF_STATISTICS"}
-    by_name: dict[str, list[Block]] = {}
-    for layout in (*catalogue.BLOCKS, *catalogue.MESSAGES, *catalogue.REGISTERS):
-        by_name.setdefault(layout.name, []).append(layout)
-    assert [name for name, layouts in by_name.items() if len(layouts) > 1] == []
+        headers_by_name: dict[str, set[int]] = {}
+        for c in table.commands:
+            headers_by_name.setdefault(c.name, set()).add(c.header)
+        assert {name for name, headers in headers_by_name.items() if len(headers) > 1} == {
+            "PIPELINE_SELECT", "3DSTATE_VF_STATISTICS"}
+        by_name: dict[str, list[Block]] = {}
+        for layout in (*table.blocks, *table.messages, *table.registers):
+            by_name.setdefault(layout.name, []).append(layout)
+        assert [name for name, layouts in by_name.items() if len(layouts) > 1] == []
 
 
 def test_an_enumeration_s_name_means_one_class() -> None:
     classes: dict[str, set[type]] = {}
-    for layout in catalogue.all_layouts():
+    for layout in catalogue.FAMILIES[0].layouts:
         for f in layout.all_fields:
             enum = getattr(f, "enum", None)
             if enum is not None:
@@ -233,9 +234,9 @@ def test_an_enumeration_s_name_means_one_class() -> None:
 def test_pointers_point_to_layouts_and_counts_are_fields() -> None:
     words = {"KERNEL", "SCRATCH", "VERTEX_DATA", "INDEX_DATA", "CONSTANTS", "SURFACE_DATA", "INDIRECT_DATA", "BATCH",
              "DATA", ""}
-    names = {b.name for b in catalogue.all_layouts()} | words
+    names = {b.name for b in catalogue.FAMILIES[0].layouts} | words
     bases = {"", "general_state", "surface_state", "indirect_object", "instruction"}
-    for layout in catalogue.all_layouts():
+    for layout in catalogue.FAMILIES[0].layouts:
         for f in layout.all_fields:
             if isinstance(f, Address):
                 assert f.target in names, (layout.name, f.name, f.target)
@@ -254,15 +255,15 @@ def test_registers_are_found_by_any_of_their_dwords() -> None:
 
 
 def test_blocks_are_found_by_name() -> None:
-    assert catalogue.block_named("PIPE_CONTROL") is common.PIPE_CONTROL
+    assert catalogue.block_named("PIPE_CONTROL", Gen.CL) is common.PIPE_CONTROL
     with pytest.raises(KeyError):
-        catalogue.block_named("NO_SUCH_STATE")
+        catalogue.block_named("NO_SUCH_STATE", Gen.CL)
     with pytest.raises(KeyError):
         catalogue.command_named("NO_SUCH_COMMAND", Gen.EL)
 
 
 def test_later_mi_opcodes_are_none_of_ours() -> None:
-    ours = {c.header >> 23 for c in catalogue.COMMANDS if c.header >> 29 == Client.MI}
+    ours = {c.header >> 23 for c in catalogue.FAMILIES[0].commands if c.header >> 29 == Client.MI}
     assert not ours & set(mi.LATER_MI_OPCODES)
     assert mi.LATER_MI_OPCODES[0x26] == "MI_FLUSH_DW"
     assert len(mi.LATER_MI_OPCODES) == 19

@@ -11,30 +11,13 @@ from gen4emu.hw.gen4.media import (
     INTERFACE_DESCRIPTOR,
     PAYLOAD_MEDIA_R0,
     THREAD_SPAWNER_MESSAGE_HEADER,
-    VFE_STATE,
-    VFE_STATE_EX,
-    VLD_STATE,
     DebugCounterControl,
-    IndirectSubFieldPresent,
     InverseScanType,
     VfeMode,
-    extended_state,
 )
 from gen4emu.hw.gen4.media_inline import (
-    AVC_EXPLICIT_WEIGHT,
-    AVC_IMPLICIT_WEIGHT,
-    AVC_MOTION_VECTOR,
     COEFFICIENT,
-    MEDIA_INLINE_AVC_IT,
-    MEDIA_INLINE_AVC_MC,
     MEDIA_INLINE_IS,
-    MEDIA_INLINE_VC1_IT,
-    MEDIA_INLINE_VLD,
-    PAYLOAD_AVC_INLINE,
-    PAYLOAD_VLD_R1,
-    AvcMotionVectorSize,
-    AvcSubMbPredMode,
-    AvcSubMbShape,
     DctType,
     MotionType,
     PictureCodingType,
@@ -42,7 +25,23 @@ from gen4emu.hw.gen4.media_inline import (
     QuantizerScaleType,
 )
 from gen4emu.hw.gen4.state import FloatingPointMode
+from gen4emu.hw.gen45.media import IndirectSubFieldPresent
+from gen4emu.hw.gen45.media_inline import AvcMotionVectorSize, AvcSubMbPredMode, AvcSubMbShape
 from gen4emu.hw.layout import Block, Command
+from tests.hw.by_name import ByName, parts_with
+
+AVC_EXPLICIT_WEIGHT = ByName("AVC_EXPLICIT_WEIGHT")
+AVC_IMPLICIT_WEIGHT = ByName("AVC_IMPLICIT_WEIGHT")
+AVC_MOTION_VECTOR = ByName("AVC_MOTION_VECTOR")
+MEDIA_INLINE_AVC_IT = ByName("MEDIA_INLINE_AVC_IT")
+MEDIA_INLINE_AVC_MC = ByName("MEDIA_INLINE_AVC_MC")
+MEDIA_INLINE_VC1_IT = ByName("MEDIA_INLINE_VC1_IT")
+MEDIA_INLINE_VLD = ByName("MEDIA_INLINE_VLD")
+PAYLOAD_AVC_INLINE = ByName("PAYLOAD_AVC_INLINE")
+PAYLOAD_VLD_R1 = ByName("PAYLOAD_VLD_R1")
+VFE_STATE = ByName("VFE_STATE")
+VFE_STATE_EX = ByName("VFE_STATE_EX")
+VLD_STATE = ByName("VLD_STATE")
 
 
 def hexes(text: str) -> list[int]:
@@ -53,7 +52,7 @@ def command(name: str) -> Command:
     return catalogue.command_named(name, Gen.EL)
 
 
-def what(layout: Block, words: list[int], gen: Gen) -> list[str]:
+def what(layout: Block | ByName, words: list[int], gen: Gen) -> list[str]:
     return [str(c) for c in layout.complaints(words, gen=gen)]
 
 
@@ -108,7 +107,7 @@ def test_vld_state_fields() -> None:
 
 def test_vld_does_not_remap_on_965gm_and_does_not_exist_on_965g() -> None:
     assert "interface_descriptor_remap_0" not in VLD_STATE.view([0] * 4, gen=Gen.CL).to_dict()
-    assert VLD_STATE.gens == Gen.CL | Gen.GEN45
+    assert parts_with("VLD_STATE") == {Gen.CL, Gen.CTG, Gen.EL}
     assert what(VLD_STATE, [0x1111303F, 0x33FF, 0xFFFFFFFF, 0xFFFFFFFF], Gen.CL) == []
 
 
@@ -121,11 +120,6 @@ def test_vfe_state_ex_places_the_parts_of_an_avc_payload() -> None:
     assert words == [0xABCDEF00, 1 << 26 | 3 << 24 | 48 << 16 | 4 << 8 | 6, 0x20, 0x30000000, 0, 0, 0, 0]
     scoreboard = [0, 0, 0, 0, 1 << 31 | 1 << 30 | 0xFF, 0, 0, 0]
     assert [c.split(" ")[1] for c in what(VFE_STATE_EX, scoreboard, Gen.EL)] == ["reserved_4_31_0"]
-
-
-def test_the_mode_says_what_the_extended_state_is() -> None:
-    assert extended_state(VfeMode.VLD) is VLD_STATE
-    assert {extended_state(m) for m in (VfeMode.GENERIC, VfeMode.AVC_IT, VfeMode.VC1_IT)} == {VFE_STATE_EX}
 
 
 def test_an_interface_descriptor_with_all_128_registers() -> None:

@@ -15,11 +15,11 @@ from gen4emu.hw.gen4.message_shapes import (
     RENDER_TARGET_WRITE_SHAPES,
     SAMPLER_MESSAGES,
     expected_lengths,
+    message_for,
     sampler_message,
 )
 from gen4emu.hw.gen4.messages import (
     DATA_PORT_MESSAGE_HEADER,
-    GATEWAY_FORWARD_PAYLOAD,
     GATEWAY_OPEN_PAYLOAD,
     GATEWAY_RESPONSE,
     MEDIA_BLOCK_MESSAGE_HEADER,
@@ -37,10 +37,12 @@ from gen4emu.hw.gen4.messages import (
     RenderTargetWriteType,
     SamplerReturnFormat,
     SharedFunction,
-    message_for,
 )
 from gen4emu.hw.layout import Message
 from gen4emu.hw.topology import PrimitiveTopology
+from tests.hw.by_name import ByName
+
+GATEWAY_FORWARD_PAYLOAD = ByName("GATEWAY_FORWARD_PAYLOAD")
 
 MATH, SAMPLER, READ, WRITE, URB, SPAWNER = (
     f"{name}_MESSAGE" for name in ("EXTENDED_MATH", "SAMPLER", "DATA_PORT_READ", "DATA_PORT_WRITE", "URB",
@@ -48,20 +50,20 @@ MATH, SAMPLER, READ, WRITE, URB, SPAWNER = (
 PARTS = (Gen.BW, Gen.CL, Gen.CTG, Gen.EL)
 
 
-def layout_of(descriptor: int) -> Message:
-    found = message_for(descriptor)
+def layout_of(descriptor: int, gen: Gen) -> Message:
+    found = message_for(descriptor, gen)
     assert found is not None
     return found
 
 
 def text_of(descriptor: int, gen: Gen) -> dict[str, str]:
     """The fields as a person reads them."""
-    view = layout_of(descriptor).view((descriptor,), gen=gen)
+    view = layout_of(descriptor, gen).view((descriptor,), gen=gen)
     return {f.name: f.text(raw) for f, raw in view.fields()}
 
 
 def what(descriptor: int, gen: Gen) -> list[str]:
-    return [str(c) for c in layout_of(descriptor).complaints((descriptor,), gen=gen)]
+    return [str(c) for c in layout_of(descriptor, gen).complaints((descriptor,), gen=gen)]
 
 
 # --- descriptors ----------------------------------------------------------------------------------------------------
@@ -120,7 +122,7 @@ DESCRIPTORS: list[tuple[int, str, dict[str, str]]] = [
 @pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
 @pytest.mark.parametrize(("descriptor", "name", "expected"), DESCRIPTORS, ids=[f"{d[0]:08x}" for d in DESCRIPTORS])
 def test_descriptors_that_all_parts_read_alike(descriptor: int, name: str, expected: dict[str, str], gen: Gen) -> None:
-    assert layout_of(descriptor).name == name
+    assert layout_of(descriptor, Gen.EL).name == name
     found = text_of(descriptor, gen)
     assert {key: found[key] for key in expected} == expected
     assert what(descriptor, gen) == []
@@ -150,7 +152,7 @@ def test_writes_that_came_with_g4x_are_reserved_on_965() -> None:
 
 
 def test_a_media_block_may_override_the_line_stride() -> None:
-    view = layout_of(0x0418A704).view((0x0418A704,), gen=Gen.EL)
+    view = layout_of(0x0418A704, Gen.EL).view((0x0418A704,), gen=Gen.EL)
     assert (view.vertical_line_stride_override, view.override_vertical_line_stride,
             view.override_vertical_line_stride_offset) == (True, True, 1)
 
@@ -171,11 +173,11 @@ def test_the_resource_of_the_thread_spawner_depends_on_the_opcode() -> None:
 @pytest.mark.parametrize("descriptor", [0x81110001, 0x82580001, 0x84120301])
 def test_units_that_cannot_end_a_thread_say_so(descriptor: int) -> None:
     assert what(descriptor, Gen.EL) == [
-        f"{layout_of(descriptor).name}: end_of_thread (dword 0, bits 31) is not allowed here"]
+        f"{layout_of(descriptor, Gen.EL).name}: end_of_thread (dword 0, bits 31) is not allowed here"]
 
 
 def test_nobody_listens_above_7() -> None:
-    assert [message_for(sfid << 24) for sfid in range(8, 16)] == [None] * 8
+    assert [message_for(sfid << 24, Gen.EL) for sfid in range(8, 16)] == [None] * 8
     assert [m.sfid for m in MESSAGES] == list(SharedFunction)
 
 
@@ -183,7 +185,7 @@ def test_nobody_listens_above_7() -> None:
 def test_the_common_part_is_the_same_in_every_descriptor(descriptor: int) -> None:
     common = MESSAGE_DESCRIPTOR.view((descriptor,), gen=Gen.EL)
     assert common.raw("shared_function") == descriptor >> 24 & 15
-    message = message_for(descriptor)
+    message = message_for(descriptor, Gen.EL)
     if message is not None:
         view = message.view((descriptor,), gen=Gen.EL)
         for name in ("end_of_thread", "message_length", "response_length", "shared_function"):
@@ -218,9 +220,9 @@ def test_sampler_descriptors(descriptor: int, gen: Gen, name: str, simd: str, pa
 
 
 def test_only_965_says_what_to_return() -> None:
-    view = layout_of(0x0298E001).view((0x0298E001,), gen=Gen.BW)
+    view = layout_of(0x0298E001, Gen.BW).view((0x0298E001,), gen=Gen.BW)
     assert (view.message_type, view.return_format) == (3, SamplerReturnFormat.UINT32)
-    assert "return_format" not in layout_of(0x02983001).view((0x02983001,), gen=Gen.EL).to_dict()
+    assert "return_format" not in layout_of(0x02983001, Gen.EL).view((0x02983001,), gen=Gen.EL).to_dict()
     assert what(0x02589001, Gen.CL) == [f"{SAMPLER}: return_format (dword 0, bits 13:12) 1 is reserved"]
     assert what(0x02584001, Gen.EL) == [f"{SAMPLER}: message_type (dword 0, bits 15:12) 4 is above 3"]
 

@@ -10,10 +10,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import payload
 from gen4emu.hw.gen4.payload import (
     ATTRIBUTE_COEFFICIENTS,
-    PAYLOAD_CLIP_R0,
     PAYLOAD_GS_R0,
-    PAYLOAD_PS_ANTIALIAS_STENCIL,
-    PAYLOAD_PS_CONTIGUOUS_R0,
     PAYLOAD_PS_R0,
     PAYLOAD_PS_R1,
     PAYLOAD_PS_SUBSPANS_4_7,
@@ -23,12 +20,18 @@ from gen4emu.hw.gen4.payload import (
     PAYLOAD_VS_R0,
     VERTEX_HEADER,
 )
+from gen4emu.hw.gen45.payload import ADDED
 from gen4emu.hw.layout import Block
 from gen4emu.hw.topology import PrimitiveTopology
-from tests.hw.claims import PARTS, misclaimed, repacked
+from tests.hw.by_name import ByName, on_parts, parts_with
+from tests.hw.claims import misclaimed, repacked
 
-LAYOUTS = (*payload.BLOCKS, payload.SUBSPAN_BYTES, payload.SUBSPAN_PAIR_NIBBLES)
-ON_PARTS = [pytest.param(b, g, id=f"{b.name}-{g.name}") for b in LAYOUTS for g in PARTS if b.gens & g]
+PAYLOAD_CLIP_R0 = ByName("PAYLOAD_CLIP_R0")
+PAYLOAD_PS_ANTIALIAS_STENCIL = ByName("PAYLOAD_PS_ANTIALIAS_STENCIL")
+PAYLOAD_PS_CONTIGUOUS_R0 = ByName("PAYLOAD_PS_CONTIGUOUS_R0")
+
+LAYOUTS = [b.name for b in (*payload.BLOCKS, *ADDED, payload.SUBSPAN_BYTES, payload.SUBSPAN_PAIR_NIBBLES)]
+ON_PARTS = [pytest.param(b, g, id=f"{b.name}-{g.name}") for b, g in on_parts(LAYOUTS)]
 
 
 @pytest.mark.parametrize(("layout", "gen"), ON_PARTS)
@@ -47,7 +50,7 @@ def test_values_pack_to_the_bits_they_came_from(layout: Block, gen: Gen, data: s
 
 
 def test_registers_have_eight_dwords() -> None:
-    assert {b.size(Gen.EL) for b in payload.BLOCKS if b.name.startswith("PAYLOAD_")} == {8}
+    assert {ByName(name).size(Gen.EL) for name in LAYOUTS if name.startswith("PAYLOAD_")} == {8}
 
 
 # --- vertex header ----------------------------------------------------------------------------------------------------
@@ -198,6 +201,6 @@ def test_coverage_has_a_byte_a_pixel_on_g4x() -> None:
 
 
 def test_contiguous_dispatch_is_of_g4x() -> None:
-    assert PAYLOAD_PS_CONTIGUOUS_R0.gens == Gen.GEN45
+    assert parts_with("PAYLOAD_PS_CONTIGUOUS_R0") == {Gen.CTG, Gen.EL}
     words = PAYLOAD_PS_CONTIGUOUS_R0.pack(Gen.EL, x=64, y=8, pixel_mask_0=0xFFFF0000, fftid=3)
     assert words == [64, 8, 0xFFFF0000, 0, 0, 3, 0, 0]

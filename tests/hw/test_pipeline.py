@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gen4emu.errors import FieldError
+from gen4emu.hw import catalogue
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import pipeline
 from gen4emu.hw.gen4.pipeline import (
-    PRIMITIVE,
     VERTEX_BUFFER_STATE,
     BufferAccessType,
     DepthFormat,
@@ -21,6 +21,7 @@ from gen4emu.hw.gen4.pipeline import (
     VertexAccessType,
     VertexComponentControl,
 )
+from gen4emu.hw.gen45.pipeline import ADDED
 from gen4emu.hw.layout import Block, Command
 from gen4emu.hw.topology import (
     ADJACENCY_TOPOLOGIES,
@@ -28,18 +29,22 @@ from gen4emu.hw.topology import (
     GS_OUTPUT_TOPOLOGIES,
     PrimitiveTopology,
 )
-from tests.hw.claims import PARTS, misclaimed, repacked
+from tests.hw.by_name import ByName, on_parts, parts_with
+from tests.hw.claims import misclaimed, repacked
 
-COMMAND = {c.name: c for c in pipeline.COMMANDS}
-LAYOUTS = (*pipeline.COMMANDS, pipeline.VERTEX_BUFFER_STATE, pipeline.VERTEX_ELEMENT_STATE, pipeline.POLY_STIPPLE_ROW)
-ON_PARTS = [pytest.param(b, g, id=f"{b.name}-{g.name}") for b in LAYOUTS for g in PARTS if b.gens & g]
+PRIMITIVE = ByName("3DPRIMITIVE")
+
+COMMANDS = [c.name for c in (*pipeline.COMMANDS, *ADDED)]
+COMMAND = {name: ByName(name) for name in COMMANDS}
+LAYOUTS = (*COMMANDS, "VERTEX_BUFFER_STATE", "VERTEX_ELEMENT_STATE", "POLY_STIPPLE_ROW")
+ON_PARTS = [pytest.param(b, g, id=f"{b.name}-{g.name}") for b, g in on_parts(LAYOUTS)]
 
 
 def hexes(text: str) -> list[int]:
     return [int(word, 16) for word in text.split()]
 
 
-def what(layout: Block, words: list[int], gen: Gen) -> list[str]:
+def what(layout: Block | ByName, words: list[int], gen: Gen) -> list[str]:
     return [str(c) for c in layout.complaints(words, gen=gen)]
 
 
@@ -79,7 +84,7 @@ def test_values_pack_to_the_bits_they_came_from(layout: Block, gen: Gen, data: s
     ("3DPRIMITIVE", Gen.BW, 0x7B000004),
 ])
 def test_headers(name: str, gen: Gen, header: int) -> None:
-    command = COMMAND[name]
+    command = catalogue.command_named(name, gen)
     words = command.pack(gen)
     assert words[0] == header
     assert command.length(header) == len(words)
@@ -87,9 +92,9 @@ def test_headers(name: str, gen: Gen, header: int) -> None:
 
 
 def test_commands_of_g4x_are_not_on_gen4() -> None:
-    later = {c.name for c in pipeline.COMMANDS if not c.gens & Gen.GEN4}
+    later = {name for name in COMMANDS if not parts_with(name) & {Gen.BW, Gen.CL}}
     assert later == {"3DSTATE_AA_LINE_PARAMETERS", "3DSTATE_GS_SVB_INDEX"}
-    assert all(c.gens & Gen.GEN45 == Gen.GEN45 for c in pipeline.COMMANDS)
+    assert all(parts_with(name) >= {Gen.CTG, Gen.EL} for name in COMMANDS)
 
 
 # Commands of crocus and blorp: a clear, then a draw.
@@ -119,7 +124,7 @@ DRIVER = [
 
 @pytest.mark.parametrize(("name", "gen", "text"), DRIVER)
 def test_what_a_driver_writes_is_legal_and_packs_again(name: str, gen: Gen, text: str) -> None:
-    command, words = COMMAND[name], hexes(text)
+    command, words = catalogue.command_named(name, gen), hexes(text)
     assert command.length(words[0]) == len(words)
     assert what(command, words, gen) == []
     assert command.pack(gen, **command.view(words, gen=gen).to_dict()) == words
@@ -153,13 +158,14 @@ def test_color_calc_pointer_is_64_byte_aligned_and_the_rest_32() -> None:
 
 
 def test_pointers_know_their_base_and_target() -> None:
-    command = COMMAND["3DSTATE_PIPELINED_POINTERS"]
+    command = catalogue.command_named("3DSTATE_PIPELINED_POINTERS", Gen.EL)
     targets = {f.name.removeprefix("pointer_to_").upper(): f for f in command.all_fields
                if f.name.startswith("pointer_to_")}
     assert list(targets) == ["VS_STATE", "GS_STATE", "CLIP_STATE", "SF_STATE", "WM_STATE", "COLOR_CALC_STATE"]
     for name, f in targets.items():
         assert (getattr(f, "target", None), getattr(f, "base", None)) == (name, "general_state")
-    tables = [f for f in COMMAND["3DSTATE_BINDING_TABLE_POINTERS"].all_fields if f.name.startswith("pointer_to_")]
+    command = catalogue.command_named("3DSTATE_BINDING_TABLE_POINTERS", Gen.EL)
+    tables = [f for f in command.all_fields if f.name.startswith("pointer_to_")]
     assert [f.dword for f in tables] == [1, 2, 3, 4, 5]
     assert {getattr(f, "base", None) for f in tables} == {"surface_state"}
 

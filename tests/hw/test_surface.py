@@ -11,7 +11,6 @@ from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.surface import (
     BINDING_TABLE_STATE,
-    SURFACE_STATE,
     MediaBoundaryPixelMode,
     MipMapLayoutMode,
     SurfaceType,
@@ -19,6 +18,9 @@ from gen4emu.hw.gen4.surface import (
     buffer_entries,
     buffer_entry_fields,
 )
+from tests.hw.by_name import ByName
+
+SURFACE_STATE = ByName("SURFACE_STATE")
 
 
 def hexes(text: str) -> list[int]:

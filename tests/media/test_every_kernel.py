@@ -15,7 +15,6 @@ from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_PCI_ID
-from gen4emu.hw.gen4.surface import SURFACE_STATE
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 
@@ -57,12 +56,13 @@ class Kernels:
     def _view_fields(self) -> None:
         """The target is written by lines of one field, and read as a frame through entries 3, 10 and 11."""
         for i, (surface, whole) in enumerate(zip(self.state.surfaces[TARGET], (3, 10, 11), strict=True)):
-            names = SURFACE_STATE.by_name(self.device.info.gen)
-            fields = {n: getattr(surface, n) for n in names if not n.startswith("reserved")}
+            gen = self.device.info.gen
+            layout = block_named("SURFACE_STATE", gen)
+            fields = {n: getattr(surface, n) for n in layout.by_name(gen) if not n.startswith("reserved")}
             for entry, more in ((i, {"vertical_line_stride": 1, "vertical_line_stride_offset": self.structure - 1}),
                                 (whole, {})):
                 address = STATES + 64 * entry
-                self.device.memory.write(address, SURFACE_STATE.build(self.device.info.gen, **fields | more))
+                self.device.memory.write(address, layout.build(gen, **fields | more))
                 self.device.memory.write(self.table + 4 * entry, struct.pack("<I", address))
 
     def macroblock(self, column: int, row: int, flags: int, motion_type: int, *, precision: int = 0) -> Macroblock:
@@ -86,7 +86,7 @@ class Kernels:
         sizes = tuple((4 * s.width, s.height) for s in self.state.surfaces[TARGET])
         model = Decoder(self.state.planes(TARGET), self.state.planes(FORWARD), self.state.planes(BACKWARD),
                         *self.state.matrices, sizes)
-        self.device.memory.write(VFE, block_named("VFE_STATE").build(
+        self.device.memory.write(VFE, block_named("VFE_STATE", gen).build(
             gen, maximum_number_of_threads=28, urb_entry_allocation_size=13, number_of_urb_entries=28,
             interface_descriptor_base_pointer=self.descriptors))
 

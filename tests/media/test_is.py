@@ -14,7 +14,7 @@ def unit(index: int, value: int, end: bool = False) -> bytes:
 
 
 def words(media: Media, *blocks: str, count: int = 10) -> list[int]:
-    inline = list(block_named("MEDIA_INLINE_IS").pack(
+    inline = list(block_named("MEDIA_INLINE_IS", media.gen).pack(
         media.gen, motion_type=2, picture_coding_type=2, **{f"coded_block_{b}": True for b in blocks}))
     return inline + list(range(count - 10))
 

@@ -76,7 +76,7 @@ def test_is_mode_knows_blocks_behind_long_inline_data() -> None:
 
 def test_avc_has_registers_behind_its_fields() -> None:
     media = machine(VfeMode.AVC_MC, residual_data_fixed_source_offset_flag=True)
-    media.object(block_named("MEDIA_INLINE_AVC_MC").pack(media.gen, vertical_origin=3, intra_mb_flag=True,
+    media.object(block_named("MEDIA_INLINE_AVC_MC", media.gen).pack(media.gen, vertical_origin=3, intra_mb_flag=True,
                                                          coded_block_y0=True),
                  b"\x01\x02" * 64, name="MEDIA_OBJECT_EX")
     (line,) = lines(media)

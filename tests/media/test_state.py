@@ -33,7 +33,7 @@ def test_the_last_pointers_win_and_use_the_base_of_their_time() -> None:
     media = generic()
     other = VFE + 0x800
     media.vfe["interface_descriptor_base_pointer"] = 0x20000 + 16 * 2
-    media.memory.write(other, block_named("VFE_STATE").build(media.gen, **media.vfe))
+    media.memory.write(other, block_named("VFE_STATE", media.gen).build(media.gen, **media.vfe))
     media.memory.write(0x20000 + 0x1000 + 16 * 2, media.memory.read(DESCRIPTORS, 16))
     media.memory.write(KERNELS + 0x1000, media.memory.read(KERNELS, 64))
     media.command("STATE_BASE_ADDRESS", general_state_base_address=0x1000,

@@ -26,7 +26,7 @@ def machine(mode: VfeMode, **extended: Any) -> Media:
 
 
 def run(media: Media, inline: str, data: bytes, **fields: Any) -> tuple[tuple[int, ...], ...]:
-    media.object(block_named(inline).pack(media.gen, **fields), data, name="MEDIA_OBJECT_EX")
+    media.object(block_named(inline, media.gen).pack(media.gen, **fields), data, name="MEDIA_OBJECT_EX")
     (thread,) = media.run()
     assert media.complaints() == []
     return thread.data
@@ -200,7 +200,7 @@ def test_pcm_samples_are_bytes(mode: VfeMode) -> None:
 
 def test_descriptors_are_remapped() -> None:
     media = machine(VfeMode.AVC_IT, **{f"interface_descriptor_remap_{i}": 15 - i for i in range(16)})
-    media.object(block_named("MEDIA_INLINE_AVC_IT").pack(media.gen), name="MEDIA_OBJECT_EX",
+    media.object(block_named("MEDIA_INLINE_AVC_IT", media.gen).pack(media.gen), name="MEDIA_OBJECT_EX",
                  interface_descriptor_offset=4)
     assert [t.descriptor for t in media.run()] == [DESCRIPTORS + 16 * 11]
 
@@ -251,7 +251,8 @@ def overlap(columns: tuple[int, int], **edges: bool) -> list[Block]:
     media = machine(VfeMode.VC1_IT)
     for i, column in enumerate(columns):
         coded = [random_block(40 + 6 * i + b, (8, 8), step=3) for b in range(6)]
-        media.object(block_named("MEDIA_INLINE_VC1_IT").pack(media.gen, **INTRA | edges, horizontal_origin=column),
+        inline = block_named("MEDIA_INLINE_VC1_IT", media.gen)
+        media.object(inline.pack(media.gen, **INTRA | edges, horizontal_origin=column),
                      b"".join(units(b) for b in coded), at=DATA + 0x1000 * i, name="MEDIA_OBJECT_EX")
     threads = media.run()
     assert [t.data[0][1] & 0xFF for t in threads] == list(columns)
@@ -307,7 +308,8 @@ def test_a_thread_does_not_see_what_vfe_consumed() -> None:
 
 
 def test_the_scoreboard_of_a_later_part_is_ignored() -> None:
-    inline = block_named("MEDIA_INLINE_AVC_MC").pack(machine(VfeMode.AVC_MC).gen, mb_type=3, horizontal_origin=1)
+    gen = machine(VfeMode.AVC_MC).gen
+    inline = block_named("MEDIA_INLINE_AVC_MC", gen).pack(gen, mb_type=3, horizontal_origin=1)
     payloads = []
     for dwords in ((0, 0, 0, 0), (0xC00000FF, 0x12345678, 0x9ABCDEF0, 0xFFFFFFFF)):
         media = machine(VfeMode.AVC_MC, **MC_STATE)
@@ -326,7 +328,7 @@ def test_the_debug_counter_starts_at_the_id_of_the_state(control: int, expected:
                   debug_counter_control=control)
     media.select()
     for _ in range(3):
-        media.object(block_named("MEDIA_INLINE_AVC_MC").pack(media.gen, mb_type=3), name="MEDIA_OBJECT_EX")
+        media.object(block_named("MEDIA_INLINE_AVC_MC", media.gen).pack(media.gen, mb_type=3), name="MEDIA_OBJECT_EX")
     threads = media.run()
     assert tuple(t.header[6] for t in threads) == expected
     assert all(t.header[7] == 0 for t in threads)  # no snapshot flag, no parents

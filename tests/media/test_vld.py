@@ -235,7 +235,7 @@ def test_965gm_has_no_table() -> None:
 
 def test_965g_has_no_such_mode() -> None:
     media = Media("g965")
-    media.memory.write(VFE, block_named("VFE_STATE").build(Gen.CL, **media.vfe | {"vfe_mode": 1}))
+    media.memory.write(VFE, block_named("VFE_STATE", Gen.CL).build(Gen.CL, **media.vfe | {"vfe_mode": 1}))
     media.select()
     media.object((0, 1 << 24), b"\xFF")
     assert media.run() == []

@@ -76,7 +76,7 @@ class Client:
         """The residual of all macroblocks.  XvMC counts bytes where the message counts OWords."""
         state = SURFACES + 0x40 * BLOCKS
         last = size - 1
-        self.media.memory.write(state, block_named("SURFACE_STATE").build(
+        self.media.memory.write(state, block_named("SURFACE_STATE", self.media.gen).build(
             self.media.gen, surface_type="SURFTYPE_BUFFER", surface_format="R8_UINT", surface_base_address=DATA,
             buffer_entries_6_0=last & 0x7F, buffer_entries_19_7=last >> 7 & 0x1FFF, buffer_entries_26_20=last >> 20,
             surface_pitch=size))

@@ -15,7 +15,6 @@ from gen4emu.device.memory import Missing
 from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.chips import BY_PCI_ID
-from gen4emu.hw.gen4.surface import SURFACE_STATE
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 
@@ -64,11 +63,12 @@ class State:
     def __init__(self, device: Device, batch: int) -> None:
         self.device = device
         words = self.dwords(batch, 64)
-        vfe = block_named("VFE_STATE").view(self.dwords(words[words.index(_POINTERS) + 2], 3), gen=device.info.gen)
+        gen = device.info.gen
+        vfe = block_named("VFE_STATE", gen).view(self.dwords(words[words.index(_POINTERS) + 2], 3), gen=gen)
         self.descriptors = vfe.interface_descriptor_base_pointer
         self.table = self.dwords(self.descriptors, 4)[3]
         self.surfaces: list[Any] = [
-            SURFACE_STATE.view(self.dwords(entry, 6), gen=device.info.gen) if entry else None
+            block_named("SURFACE_STATE", gen).view(self.dwords(entry, 6), gen=gen) if entry else None
             for entry in self.dwords(self.table, 12)]
         self.constants = words[words.index(_CONSTANTS) + 1] & ~63
         constants = device.memory.read(self.constants, 128)

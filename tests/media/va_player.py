@@ -18,7 +18,6 @@ from gen4emu.device.memory import Missing
 from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_PCI_ID
-from gen4emu.hw.gen4.surface import SURFACE_STATE
 from gen4emu.trace import events
 from gen4emu.trace.reader import open as open_trace
 
@@ -110,7 +109,7 @@ class Player:
     def _state(self, coded: Coded) -> None:
         picture = coded.picture
         remap = FRAME_KERNELS if picture.frame else FIELD_KERNELS
-        self.device.memory.write(EXTENDED, block_named("VLD_STATE").build(
+        self.device.memory.write(EXTENDED, block_named("VLD_STATE", self.gen).build(
             self.gen, **{f"f_code_{way}_{axis}": picture.f_code[s][t] for s, way in enumerate(("forward", "backward"))
                          for t, axis in enumerate(("horizontal", "vertical"))},
             intra_dc_precision=picture.intra_dc_precision, picture_structure=picture.structure,
@@ -119,7 +118,7 @@ class Player:
             intra_vlc_format=picture.intra_vlc, scan_order=int(picture.alternate),
             picture_coding_type=picture.coding_type,
             **{f"interface_descriptor_remap_{i}": number for i, number in enumerate(remap)}))
-        self.device.memory.write(VFE, block_named("VFE_STATE").build(
+        self.device.memory.write(VFE, block_named("VFE_STATE", self.gen).build(
             self.gen, extended_vfe_state_present=True, maximum_number_of_threads=28, urb_entry_allocation_size=13,
             number_of_urb_entries=28, vfe_mode=1, interface_descriptor_base_pointer=self.descriptors))
         self.device.memory.write(self.constants, b"".join(m.astype(np.uint8).tobytes() for m in picture.matrices))
@@ -137,7 +136,7 @@ class Player:
     def _frame(self, entries: tuple[int, ...], frame: int, more: dict[str, Any]) -> None:
         for entry, plane, d in zip(entries, self.planes(frame), (1, 2, 2), strict=True):
             state = STATES + 64 * entry
-            self.device.memory.write(state, SURFACE_STATE.build(
+            self.device.memory.write(state, block_named("SURFACE_STATE", self.gen).build(
                 self.gen, surface_type="SURFTYPE_2D", surface_format="R8_SINT", width=self.pitch // d,
                 height=self.rows // d, surface_pitch=self.pitch // d, surface_base_address=frame + plane.offset,
                 **more))
@@ -158,7 +157,7 @@ class Player:
         at = SLICES
         for column, row, quantizer, data in coded.slices:
             self.device.memory.write(at, data)
-            words = block_named("MEDIA_INLINE_VLD").pack(
+            words = block_named("MEDIA_INLINE_VLD", self.gen).pack(
                 self.gen, slice_horizontal_position=column, slice_vertical_position=row, macroblock_count=127,
                 first_macroblock_bit_offset=6, quantizer_scale_code=quantizer)
             batch += command("MEDIA_OBJECT", inline_data=[{"data": word} for word in words],

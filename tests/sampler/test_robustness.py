@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from gen4emu._native import lib
+from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import FORMATS
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES
-from gen4emu.hw.gen4.surface import SURFACE_STATE
 from tests.harness.texturing import PAYLOAD, RESPONSE, SAMPLERS, SURFACES, TABLE, TEXTURE, Texturing
 
 
@@ -19,7 +19,8 @@ def noise(t: Texturing, rng: np.random.Generator, plausible: bool) -> int:
     if plausible:
         formats = [f.format for f in FORMATS if f.support.sample & t.gen]
         width, height, depth = (int(2 ** rng.uniform(0, 7)) for _ in range(3))
-        surface[:SURFACE_STATE.size(t.gen)] = SURFACE_STATE.pack(
+        layout = block_named("SURFACE_STATE", t.gen)
+        surface[:layout.size(t.gen)] = layout.pack(
             t.gen, surface_type=int(rng.choice([0, 1, 1, 1, 2, 3])), surface_format=formats[rng.integers(len(formats))],
             width=width, height=height, depth=min(depth, 9), mip_count_or_lod=int(rng.integers(0, 8)),
             surface_base_address=TEXTURE, surface_pitch=int(rng.integers(1, 9)) * 512,

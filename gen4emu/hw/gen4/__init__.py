@@ -1,4 +1,4 @@
-"""Gen4 and Gen4.5: 965G to G45."""
+"""The layouts of Gen4: 965G and 965GM ("Broadwater" and "Crestline"), the first generation that this project knows."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def command_length(header: int) -> int:
 
 
 GEN4 = Generation(
-    "gen4", Gen.ALL4, command_length,
+    "gen4", Gen.GEN4, command_length,
     commands=(*mi.COMMANDS, *blt.COMMANDS, *common.COMMANDS, *pipeline.COMMANDS, *sampler.COMMANDS, *media.COMMANDS),
     blocks=(*pipeline.BLOCKS, *state.BLOCKS, *surface.BLOCKS, *sampler.BLOCKS, *messages.BLOCKS, *media.BLOCKS,
             *registers.BLOCKS),
-    messages=messages.MESSAGES, registers=registers.REGISTERS)
+    messages=messages.MESSAGES,
+    registers=registers.REGISTERS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Mbz, Uint, unless, when
-from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Command, View, gfx
 
 DATA_DWORD = Block("DATA_DWORD", 1, [Uint("value", 0, 31, 0, hex=True)],
@@ -40,33 +39,28 @@ class GraphicsAddressType(IntEnum):
 
 
 # --- PIPELINE_SELECT and 3DSTATE_VF_STATISTICS: two encodings each, both accepted everywhere ------------------------
-def _pipeline_select(code: int, written_for: Gen) -> Command:
-    return gfx("PIPELINE_SELECT", code, 1, [
-        Mbz(0, 15, 1, gens=Gen.GEN4),
-        Enum("pipeline_selection", 0, 0, 0, enum=Pipeline, gens=Gen.GEN4),
-        Mbz(0, 15, 2, gens=Gen.GEN45),
-        Enum("pipeline_selection", 0, 1, 0, enum=Pipeline, gens=Gen.GEN45),
-    ], length=None, ref="Mesa gen4.xml, gen45.xml", written_for=written_for)
+def pipeline_select(code: int, *fields: Field, written: bool) -> Command:
+    return gfx("PIPELINE_SELECT", code, 1, fields, length=None, ref="Mesa gen4.xml, gen45.xml", written=written)
 
 
-def _vf_statistics(code: int, written_for: Gen) -> Command:
+def vf_statistics(code: int, *, written: bool) -> Command:
     return gfx("3DSTATE_VF_STATISTICS", code, 1, [
         Mbz(0, 15, 1),
         Bool("statistics_enable", 0, 0, doc="counts IA_VERTICES and IA_PRIMITIVES"),
-    ], length=None, ref="Mesa gen4.xml, gen45.xml", written_for=written_for)
+    ], length=None, ref="Mesa gen4.xml, gen45.xml", written=written)
 
 
-PIPELINE_SELECT_GEN4 = _pipeline_select(0x6104, Gen.GEN4)
-PIPELINE_SELECT_GEN45 = _pipeline_select(0x6904, Gen.GEN45)
+_SELECTION = (Mbz(0, 15, 1), Enum("pipeline_selection", 0, 0, 0, enum=Pipeline))
+
+PIPELINE_SELECTS = (pipeline_select(0x6104, *_SELECTION, written=True),
+                    pipeline_select(0x6904, *_SELECTION, written=False))
+VF_STATISTICS = (vf_statistics(0x780B, written=True), vf_statistics(0x680B, written=False))
 
 
 def is_media(selection: View) -> bool:
     """Whether a PIPELINE_SELECT selects the media pipeline.  Of G4x's two bits, the low one decides."""
     return bool(selection.raw("pipeline_selection") & Pipeline.MEDIA)
 
-
-VF_STATISTICS_GEN4 = _vf_statistics(0x780B, Gen.GEN4)
-VF_STATISTICS_GEN45 = _vf_statistics(0x680B, Gen.GEN45)
 
 
 # --- bases ------------------------------------------------------------------------------------------------------------
@@ -147,9 +141,7 @@ PIPE_CONTROL = gfx("PIPE_CONTROL", 0x7A00, 4, [
     Bool("depth_stall_enable", 0, 13),
     Bool("write_cache_flush_enable", 0, 12, doc="ignored with a depth stall"),
     Bool("instruction_state_cache_flush_enable", 0, 11),
-    Bool("texture_cache_flush_enable", 0, 10, gens=Gen.GEN45),
-    Bool("indirect_state_pointers_disable", 0, 9, gens=Gen.GEN45),
-    Mbz(0, 10, 9, gens=Gen.GEN4),
+    Mbz(0, 10, 9),
     Bool("notify_enable", 0, 8),
     Address("destination_address", 1, 31, 3, target="DATA", when=_WRITE),
     Enum("destination_address_type", 1, 2, 2, enum=GraphicsAddressType, when=_WRITE),
@@ -163,5 +155,5 @@ PIPE_CONTROL = gfx("PIPE_CONTROL", 0x7A00, 4, [
 
 COMMANDS: tuple[Command, ...] = (
     URB_FENCE, CS_URB_STATE, CONSTANT_BUFFER, STATE_PREFETCH, STATE_BASE_ADDRESS, STATE_SIP,
-    PIPELINE_SELECT_GEN4, PIPELINE_SELECT_GEN45, VF_STATISTICS_GEN4, VF_STATISTICS_GEN45, PIPE_CONTROL,
+    *PIPELINE_SELECTS, *VF_STATISTICS, PIPE_CONTROL,
 )

@@ -16,8 +16,6 @@ from gen4emu.hw.gen4.payload import binding_table, sampler_and_scratch, scratch_
 from gen4emu.hw.gen4.state import FloatingPointMode, ThreadPriority, exception_enables
 from gen4emu.hw.layout import Block, Command, gfx
 
-_VLD_PARTS = Gen.CL | Gen.GEN45
-
 
 class VfeModeBw(IntEnum):
     """The operation of VFE for a MEDIA_OBJECT, on 965G."""
@@ -35,7 +33,7 @@ class VfeModeCl(IntEnum):
 
 
 class VfeMode(IntEnum):
-    """All modes, which G4x has."""
+    """The modes of all generations; G4x has all of them."""
 
     GENERIC = 0
     VLD = 1
@@ -61,42 +59,25 @@ class InverseScanType(IntEnum):
     ALTERNATE_VERTICAL = 1
 
 
-class IndirectSubFieldPresent(IntEnum):
-    """The data before the residual in the indirect data of AVC."""
-
-    NO_MV = 0
-    NO_WO = 1
-    MV_AND_WO = 3
-
-
 # --- state ------------------------------------------------------------------------------------------------------------
 VFE_STATE = Block("VFE_STATE", 3, [
     Address("scratch_space_base_pointer", 0, 31, 10, base="general_state", target="SCRATCH"),
     Mbz(0, 9, 8),
-    Mbz(0, 7, 7, gens=Gen.GEN4),
-    Bool("extended_vfe_state_present", 0, 7, gens=Gen.GEN45, doc="the bit in MEDIA_STATE_POINTERS decides"),
+    Mbz(0, 7, 7),
     Mbz(0, 6, 4),
     Uint("per_thread_scratch_space", 0, 3, 0, bias=1, scale=1024, high=12 * 1024,
          doc="in bytes; linear, unlike that of the 3D units"),
-    Uint("maximum_number_of_threads", 1, 31, 25, bias=1, high=32, gens=Gen.GEN4, doc="root threads"),
-    Uint("maximum_number_of_threads", 1, 31, 25, bias=1, high=50, gens=Gen.GEN45, doc="root threads"),
+    Uint("maximum_number_of_threads", 1, 31, 25, bias=1, high=32, doc="root threads"),
     Uint("urb_entry_allocation_size", 1, 24, 16, bias=1, high=256, doc="in units of 512 bits"),
     Uint("number_of_urb_entries", 1, 15, 9, low=1, high=64),
     Mbz(1, 8, 7),
     Enum("vfe_mode", 1, 6, 3, VfeModeBw, gens=Gen.BW),
     Enum("vfe_mode", 1, 6, 3, VfeModeCl, gens=Gen.CL),
-    Enum("vfe_mode", 1, 6, 3, VfeMode, gens=Gen.GEN45),
     Bool("children_present", 1, 2, doc="threads may spawn; not in VLD mode"),
     Enum("debug_counter_control", 1, 1, 0, DebugCounterControl),
     Address("interface_descriptor_base_pointer", 2, 31, 4, base="general_state", target="INTERFACE_DESCRIPTOR"),
     Mbz(2, 3, 0),
 ], ref="G45v2 10.6.2", align=32)
-
-
-def _remap(dword: int, first: int, gens: Gen) -> list[Field]:
-    """Eight nibbles of a table from the index of a descriptor to its number."""
-    return [Uint(f"interface_descriptor_remap_{first + i}", dword, 4 * i + 3, 4 * i, gens=gens)
-            for i in reversed(range(8))]
 
 
 VLD_STATE = Block("VLD_STATE", 4, [
@@ -116,34 +97,9 @@ VLD_STATE = Block("VLD_STATE", 4, [
     Ignored(1, 31, 11),
     Enum("picture_coding_type", 1, 10, 9, PictureCodingType),
     Ignored(1, 8, 0),
-    Ignored(2, gens=Gen.CL),
-    Ignored(3, gens=Gen.CL),
-    *_remap(2, 0, Gen.GEN45),
-    *_remap(3, 8, Gen.GEN45),
-], ref="G45v2 10.6.3", gens=_VLD_PARTS, align=32)
-
-VFE_STATE_EX = Block("VFE_STATE_EX", 8, [
-    Uint("object_id", 0, 31, 8, doc="the debug counter starts here if it is initialized once"),
-    Mbz(0, 7, 0),
-    # AVC-IT and AVC-MC; the whole dword must be zero in VC1-IT mode.
-    Mbz(1, 31, 27),
-    Bool("residual_data_fixed_source_offset_flag", 1, 26),
-    Enum("indirect_sub_field_present_flag", 1, 25, 24, IndirectSubFieldPresent),
-    Uint("residual_data_source_offset", 1, 23, 16, doc="in dwords, a multiple of 8"),
-    Mbz(1, 15, 13),
-    Uint("inter_weight_offset_grf_destination_offset", 1, 12, 8, doc="in registers from the motion vectors"),
-    Mbz(1, 7, 5),
-    Uint("inter_residual_data_grf_destination_offset", 1, 4, 0, doc="in registers from the motion vectors"),
-    *_remap(2, 0, Gen.GEN45),
-    *_remap(3, 8, Gen.GEN45),
-    *(Mbz(dword) for dword in range(4, 8)),
-], ref="G45v2 10.6.4", gens=Gen.GEN45, align=32)
-
-
-def extended_state(vfe_mode: int) -> Block:
-    """The layout that the extended state pointer of MEDIA_STATE_POINTERS points to."""
-    return VLD_STATE if vfe_mode == VfeMode.VLD else VFE_STATE_EX
-
+    Ignored(2),
+    Ignored(3),
+], ref="G45v2 10.6.3", gens=Gen.CL, align=32)
 
 INTERFACE_DESCRIPTOR = Block("INTERFACE_DESCRIPTOR", 4, [
     Address("kernel_start_pointer", 0, 31, 6, base="general_state", target="KERNEL"),
@@ -169,7 +125,7 @@ INLINE_DATA = Block("INLINE_DATA", 1, [
 ], ref="G45v2 10.7.2")
 
 
-def _indirect_data() -> list[Field]:
+def indirect_data() -> list[Field]:
     """The end of dword 2, and dword 3.  The manual limits the offset to 512 MB, but drivers use bits 31:29, too."""
     return [
         Uint("indirect_data_length", 2, 16, 0, doc="in bytes"),
@@ -179,7 +135,7 @@ def _indirect_data() -> list[Field]:
     ]
 
 
-_LENGTH = (15, 0)
+LENGTH = (15, 0)
 _EXTENDED = (when("extended_vfe_state_enable", 1),)
 _NOT_EXTENDED = (unless("extended_vfe_state_enable", 1),)
 
@@ -192,7 +148,7 @@ COMMANDS: tuple[Command, ...] = (
         Bool("extended_vfe_state_enable", 1, 0),
         Address("pointer_to_vfe_state", 2, 31, 5, base="general_state", target="VFE_STATE"),
         Mbz(2, 4, 0),
-    ], length=_LENGTH, ref="G45v2 10.7.1"),
+    ], length=LENGTH, ref="G45v2 10.7.1"),
     gfx("MEDIA_OBJECT", 0x7100, 4, [
         Uint("object_id", 1, 31, 8, doc="for the debug counter"),
         Mbz(1, 7, 7),
@@ -202,30 +158,9 @@ COMMANDS: tuple[Command, ...] = (
         Mbz(2, 27, 25),
         Bool("thread_synchronization", 2, 24, doc="waits for a spawn root thread message"),
         Mbz(2, 23, 17),
-        *_indirect_data(),
+        *indirect_data(),
         Array("inline_data", 4, INLINE_DATA),
-    ], length=_LENGTH, ref="G45v2 10.7.2"),
-    gfx("MEDIA_OBJECT_EX", 0x7101, 4, [
-        Mbz(1),
-        Mbz(2, 31, 31),
-        Uint("interface_descriptor_offset", 2, 30, 24, doc="before the remapping"),
-        Mbz(2, 23, 21),
-        Bool("thread_synchronization", 2, 20),
-        Mbz(2, 19, 17),
-        *_indirect_data(),
-        Array("inline_data", 4, INLINE_DATA),
-    ], length=_LENGTH, ref="G45v2 10.7.3", gens=Gen.GEN45),
-    gfx("MEDIA_OBJECT_PRT", 0x7102, 4, [
-        Mbz(1),
-        Mbz(2, 31, 31),
-        Uint("interface_descriptor_offset", 2, 30, 24),
-        Bool("prt_fence_needed", 2, 23),
-        Mbz(2, 22, 21),
-        Bool("thread_synchronization", 2, 20),
-        Mbz(2, 19, 0),
-        Mbz(3),
-        Array("inline_data", 4, INLINE_DATA),
-    ], length=_LENGTH, ref="G45v2 10.7.4", gens=Gen.GEN45),
+    ], length=LENGTH, ref="G45v2 10.7.2"),
 )
 
 # --- threads ----------------------------------------------------------------------------------------------------------
@@ -265,6 +200,6 @@ THREAD_SPAWNER_MESSAGE_HEADER = Block("THREAD_SPAWNER_MESSAGE_HEADER", 8, [
 ], ref="G45v2 10.8.2.2", align=32)
 
 BLOCKS: tuple[Block, ...] = (
-    VFE_STATE, VLD_STATE, VFE_STATE_EX, INTERFACE_DESCRIPTOR, INLINE_DATA, PAYLOAD_MEDIA_R0,
+    VFE_STATE, VLD_STATE, INTERFACE_DESCRIPTOR, INLINE_DATA, PAYLOAD_MEDIA_R0,
     THREAD_SPAWNER_MESSAGE_HEADER, *media_inline.BLOCKS,
 )

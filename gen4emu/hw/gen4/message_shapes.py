@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.messages import (
-    DataPortWriteTypeGen45,
+    DataPortWriteTypeGen4,
     DwordScatteredSize,
     GatewayFunction,
     MathFunction,
@@ -17,9 +18,8 @@ from gen4emu.hw.gen4.messages import (
     OwordDualBlockSize,
     RenderTargetWriteType,
     SharedFunction,
-    message_for,
 )
-from gen4emu.hw.layout import View
+from gen4emu.hw.layout import Message, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,14 @@ Lengths = tuple[int | None, int | None]  # of message and response; None: the de
 _ANY: Lengths = (None, None)
 
 
+def message_for(descriptor: int, gen: Gen) -> Message | None:
+    """The layout of a descriptor, or None if no unit listens to its SFID."""
+    return catalogue_of(gen).message(descriptor >> 24 & 0xF)
+
+
 def sampler_message(descriptor: int, gen: Gen) -> SamplerMessage | None:
     """The message that a descriptor selects, or None if it is invalid."""
-    message = message_for(descriptor)
+    message = message_for(descriptor, gen)
     if message is None or message.sfid != SharedFunction.SAMPLER:
         return None
     view = message.view((descriptor,), gen=gen)
@@ -116,7 +121,7 @@ def sampler_message(descriptor: int, gen: Gen) -> SamplerMessage | None:
 
 def expected_lengths(descriptor: int, gen: Gen) -> Lengths:
     """The lengths that a message must have by its other bits.  Sampler responses depend on the channel mask."""
-    message = message_for(descriptor)
+    message = message_for(descriptor, gen)
     if message is None:
         return _ANY
     view = message.view((descriptor,), gen=gen)
@@ -164,4 +169,4 @@ def _write_length(view: View) -> int | None:
     registers = _data_registers(view)
     if registers is not None:
         return 1 + sum(registers)
-    return 1 if view.message_type == DataPortWriteTypeGen45.FLUSH_RENDER_CACHE else None
+    return 1 if view.message_type == DataPortWriteTypeGen4.FLUSH_RENDER_CACHE else None

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Ignored, Mbz, Sint, Uint, unless, when
-from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.payload import PAYLOAD_PS_R1
 from gen4emu.hw.layout import Block, Message
 from gen4emu.hw.topology import PrimitiveTopology
@@ -71,17 +70,6 @@ class DataPortReadTypeGen4(IntEnum):
     DWORD_SCATTERED = 3
 
 
-class DataPortReadTypeGen45(IntEnum):
-    """Three bits on G4x; those without the lowest bit are the ones of 965."""
-
-    OWORD_BLOCK = 0
-    RENDER_TARGET_UNORM = 1
-    OWORD_DUAL_BLOCK = 2
-    AVC_LOOP_FILTER = 3
-    MEDIA_BLOCK = 4
-    DWORD_SCATTERED = 6
-
-
 class DataPortWriteTypeGen4(IntEnum):
     """The type of a data port write on 965."""
 
@@ -90,19 +78,6 @@ class DataPortWriteTypeGen4(IntEnum):
     MEDIA_BLOCK = 2
     DWORD_SCATTERED = 3
     RENDER_TARGET = 4
-    FLUSH_RENDER_CACHE = 7
-
-
-class DataPortWriteTypeGen45(IntEnum):
-    """G4x adds two, which no client sends and no source lays out."""
-
-    OWORD_BLOCK = 0
-    OWORD_DUAL_BLOCK = 1
-    MEDIA_BLOCK = 2
-    DWORD_SCATTERED = 3
-    RENDER_TARGET = 4
-    STREAMED_VERTEX_BUFFER = 5
-    RENDER_TARGET_UNORM = 6
     FLUSH_RENDER_CACHE = 7
 
 
@@ -253,7 +228,7 @@ def _descriptor(*, may_end_thread: bool = True) -> list[Field]:
 _BLOCK_MESSAGES = ("OWORD_BLOCK", "OWORD_DUAL_BLOCK", "MEDIA_BLOCK", "DWORD_SCATTERED")
 
 
-def _block_messages(types: type[IntEnum], gens: Gen, top: int, *others: int) -> list[Field]:
+def _block_messages(types: type[IntEnum], top: int, *others: int) -> list[Field]:
     """The message specific control, bits `top`..8, of the four messages that both directions have.
 
     `others` are the types whose control the caller lays out; that of the rest is in no source.
@@ -262,18 +237,18 @@ def _block_messages(types: type[IntEnum], gens: Gen, top: int, *others: int) -> 
     oword, dual, media, scattered = ((when("message_type", value),) for value in values)
     unknown = (unless("message_type", *values, *others),)
     fields: list[Field] = [
-        Enum("oword_block_size", 0, 10, 8, OwordBlockSize, gens=gens, when=oword),
-        Mbz(0, 10, 10, gens=gens, when=dual),
-        Enum("oword_dual_block_size", 0, 9, 8, OwordDualBlockSize, gens=gens, when=dual),
-        Bool("vertical_line_stride_override", 0, 10, gens=gens, when=media),
-        Bool("override_vertical_line_stride", 0, 9, gens=gens, when=media),
-        Uint("override_vertical_line_stride_offset", 0, 8, 8, gens=gens, when=media),
-        Mbz(0, 10, 10, gens=gens, when=scattered),
-        Enum("dword_scattered_block_size", 0, 9, 8, DwordScatteredSize, gens=gens, when=scattered),
-        Uint("message_specific_control", 0, top, 8, hex=True, gens=gens, when=unknown),
+        Enum("oword_block_size", 0, 10, 8, OwordBlockSize, when=oword),
+        Mbz(0, 10, 10, when=dual),
+        Enum("oword_dual_block_size", 0, 9, 8, OwordDualBlockSize, when=dual),
+        Bool("vertical_line_stride_override", 0, 10, when=media),
+        Bool("override_vertical_line_stride", 0, 9, when=media),
+        Uint("override_vertical_line_stride_offset", 0, 8, 8, when=media),
+        Mbz(0, 10, 10, when=scattered),
+        Enum("dword_scattered_block_size", 0, 9, 8, DwordScatteredSize, when=scattered),
+        Uint("message_specific_control", 0, top, 8, hex=True, when=unknown),
     ]
     if top == 11:
-        fields.append(Mbz(0, 11, 11, gens=gens, when=(when("message_type", *values),)))
+        fields.append(Mbz(0, 11, 11, when=(when("message_type", *values),)))
     return fields
 
 
@@ -281,8 +256,19 @@ def _binding_table_index() -> Field:
     return Uint("binding_table_index", 0, 7, 0)
 
 
-_RENDER_TARGET = (when("message_type", DataPortWriteTypeGen45.RENDER_TARGET),)
-_FLUSH = (when("message_type", DataPortWriteTypeGen45.FLUSH_RENDER_CACHE),)
+def data_port_read_message(types: type[IntEnum], type_low: int) -> Message:
+    """The descriptor of a read, whose type is in bits 13..`type_low`."""
+    return Message("DATA_PORT_READ_MESSAGE", SharedFunction.DATA_PORT_READ, [
+        *_descriptor(may_end_thread=False),
+        Enum("target_cache", 0, 15, 14, TargetCache),
+        Enum("message_type", 0, 13, type_low, types),
+        *_block_messages(types, type_low - 1),
+        _binding_table_index(),
+    ], ref="965v4 5.10.1.1")
+
+
+_RENDER_TARGET = (when("message_type", DataPortWriteTypeGen4.RENDER_TARGET),)
+_FLUSH = (when("message_type", DataPortWriteTypeGen4.FLUSH_RENDER_CACHE),)
 _SPAWN = (when("opcode", ThreadSpawnerOpcode.SPAWN_THREAD),)
 _DEREFERENCE = (when("opcode", ThreadSpawnerOpcode.DEREFERENCE_RESOURCE),)
 
@@ -303,9 +289,8 @@ MESSAGES: tuple[Message, ...] = (
     ], ref="965v4 6.1.1.1"),
     Message("SAMPLER_MESSAGE", SharedFunction.SAMPLER, [
         *_descriptor(may_end_thread=False),
-        Uint("message_type", 0, 15, 14, gens=Gen.GEN4, doc="with the length: see sampler_message()"),
-        Enum("return_format", 0, 13, 12, SamplerReturnFormat, gens=Gen.GEN4),
-        Uint("message_type", 0, 15, 12, high=3, gens=Gen.GEN45, doc="with the length: see sampler_message()"),
+        Uint("message_type", 0, 15, 14, doc="with the length: see sampler_message()"),
+        Enum("return_format", 0, 13, 12, SamplerReturnFormat),
         Uint("sampler_index", 0, 11, 8, doc="not used by ld and resinfo"),
         _binding_table_index(),
     ], ref="965v4 4.8.1.1"),
@@ -316,22 +301,13 @@ MESSAGES: tuple[Message, ...] = (
         Mbz(0, 13, 2),
         Enum("gateway_function", 0, 1, 0, GatewayFunction),
     ], ref="965v4 7.1.1"),
-    Message("DATA_PORT_READ_MESSAGE", SharedFunction.DATA_PORT_READ, [
-        *_descriptor(may_end_thread=False),
-        Enum("target_cache", 0, 15, 14, TargetCache),
-        Enum("message_type", 0, 13, 12, DataPortReadTypeGen4, gens=Gen.GEN4),
-        Enum("message_type", 0, 13, 11, DataPortReadTypeGen45, gens=Gen.GEN45),
-        *_block_messages(DataPortReadTypeGen4, Gen.GEN4, 11),
-        *_block_messages(DataPortReadTypeGen45, Gen.GEN45, 10),
-        _binding_table_index(),
-    ], ref="965v4 5.10.1.1"),
+    data_port_read_message(DataPortReadTypeGen4, 12),
     Message("DATA_PORT_WRITE_MESSAGE", SharedFunction.DATA_PORT_WRITE, [
         *_descriptor(),
         Bool("send_write_commit_message", 0, 15),
-        Enum("message_type", 0, 14, 12, DataPortWriteTypeGen4, gens=Gen.GEN4),
-        Enum("message_type", 0, 14, 12, DataPortWriteTypeGen45, gens=Gen.GEN45),
-        *_block_messages(DataPortWriteTypeGen45, Gen.ALL4, 11, DataPortWriteTypeGen45.RENDER_TARGET,
-                         DataPortWriteTypeGen45.FLUSH_RENDER_CACHE),
+        Enum("message_type", 0, 14, 12, DataPortWriteTypeGen4),
+        *_block_messages(DataPortWriteTypeGen4, 11, DataPortWriteTypeGen4.RENDER_TARGET,
+                         DataPortWriteTypeGen4.FLUSH_RENDER_CACHE),
         Bool("last_render_target_select", 0, 11, when=_RENDER_TARGET),
         Enum("render_target_write_type", 0, 10, 8, RenderTargetWriteType, when=_RENDER_TARGET),
         Ignored(0, 11, 8, when=_FLUSH),
@@ -342,8 +318,7 @@ MESSAGES: tuple[Message, ...] = (
         Bool("complete", 0, 15, doc="no more writes to the entry"),
         Bool("used", 0, 14, doc="with complete: the entry is output, else it is given back"),
         Bool("allocate", 0, 13, doc="requests one more handle"),
-        Mbz(0, 12, 12, gens=Gen.GEN4),
-        Bool("fast_composite_restriction_check_pass", 0, 12, gens=Gen.GEN45),
+        Mbz(0, 12, 12),
         Enum("swizzle_control", 0, 11, 10, UrbSwizzle),
         Uint("offset", 0, 9, 4, doc="in rows of 256 bits"),
         Enum("urb_opcode", 0, 3, 0, UrbOpcode),
@@ -358,13 +333,6 @@ MESSAGES: tuple[Message, ...] = (
         Enum("opcode", 0, 0, 0, ThreadSpawnerOpcode),
     ], ref="G45v2 10.8.1"),
 )
-
-_BY_SFID = {m.sfid: m for m in MESSAGES}
-
-
-def message_for(descriptor: int) -> Message | None:
-    """The layout of a descriptor, or None if no unit listens to its SFID."""
-    return _BY_SFID.get(descriptor >> 24 & 0xF)
 
 
 # --- headers and answers ----------------------------------------------------------------------------------------------
@@ -484,10 +452,8 @@ GATEWAY_FORWARD_PAYLOAD = Block("GATEWAY_FORWARD_PAYLOAD", 8, [
     *(Uint(f"data_segment_dword_{dword}", dword, 31, 0, hex=True) for dword in range(4)),
     Ignored(4, 31, 28),
     Uint("euid", 4, 27, 24),
-    Ignored(4, 23, 18, gens=Gen.GEN4),
-    Ignored(4, 23, 19, gens=Gen.GEN45),
-    Uint("tid", 4, 17, 16, gens=Gen.GEN4),
-    Uint("tid", 4, 18, 16, gens=Gen.GEN45, doc="an EU has five threads"),
+    Ignored(4, 23, 18),
+    Uint("tid", 4, 17, 16),
     Uint("key", 4, 15, 0, hex=True),
     Mbz(5, 31, 29),
     Uint("offset", 5, 28, 16, high=4095, doc="in bytes from the register base of the recipient"),
@@ -509,4 +475,3 @@ BLOCKS: tuple[Block, ...] = (
     MEDIA_BLOCK_MESSAGE_HEADER, RENDER_TARGET_WRITE_HEADER, URB_WRITE_MESSAGE_HEADER, URB_ALLOCATE_RESPONSE,
     GATEWAY_OPEN_PAYLOAD, GATEWAY_CLOSE_PAYLOAD, GATEWAY_FORWARD_PAYLOAD, GATEWAY_RESPONSE,
 )
-ENUMS: tuple[type[IntEnum], ...] = ()

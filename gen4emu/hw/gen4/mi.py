@@ -10,7 +10,6 @@ from __future__ import annotations
 from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Ignored, Mbz, Uint, when
-from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.common import DATA_DWORD
 from gen4emu.hw.layout import Block, Command, mi
 
@@ -93,9 +92,7 @@ MI_WAIT_FOR_EVENT = mi("MI_WAIT_FOR_EVENT", 0x03, 1, [
 
 MI_FLUSH = mi("MI_FLUSH", 0x04, 1, [
     Mbz(0, 22, 7),
-    Bool("protected_memory_enable", 0, 6, gens=Gen.GEN45, doc="video ring only"),
-    Bool("indirect_state_pointers_disable", 0, 5, gens=Gen.GEN45),
-    Mbz(0, 6, 5, gens=Gen.GEN4),
+    Mbz(0, 6, 5),
     Bool("generic_media_state_clear", 0, 4),
     Bool("global_snapshot_count_reset", 0, 3, doc="zeroes the debug counters, not the statistics"),
     Bool("render_cache_flush_inhibit", 0, 2),
@@ -114,11 +111,6 @@ MI_ARB_ON_OFF = mi("MI_ARB_ON_OFF", 0x08, 1, [
 
 MI_BATCH_BUFFER_END = mi("MI_BATCH_BUFFER_END", 0x0A, 1, [Mbz(0, 22, 0)], ref="Linux intel_gpu_commands.h")
 
-MI_SUSPEND_FLUSH = mi("MI_SUSPEND_FLUSH", 0x0B, 1, [
-    Mbz(0, 22, 1),
-    Bool("suspend_flush", 0, 0),
-], ref="Linux intel_gpu_commands.h", gens=Gen.GEN45)
-
 # --- display ----------------------------------------------------------------------------------------------------------
 MI_OVERLAY_FLIP = mi("MI_OVERLAY_FLIP", 0x11, 2, [
     Enum("mode", 0, 22, 21, enum=OverlayFlipMode),
@@ -126,7 +118,7 @@ MI_OVERLAY_FLIP = mi("MI_OVERLAY_FLIP", 0x11, 2, [
     Address("register_file_address", 1, 31, 3, doc="a physical address on 965GM"),
     Mbz(1, 2, 1),
     Bool("load_coefficients", 1, 0),
-], ref="Linux intel_gpu_commands.h", gens=Gen.GEN4, doc="G4x has no overlay")
+], ref="Linux intel_gpu_commands.h", doc="G4x has no overlay")
 
 
 def _load_scan_lines(name: str, opcode: int, doc: str) -> Command:
@@ -168,10 +160,8 @@ MI_DISPLAY_FLIP = mi("MI_DISPLAY_FLIP", 0x14, 3, [
 # --- contexts, memory and registers -----------------------------------------------------------------------------------
 MI_SET_CONTEXT = mi("MI_SET_CONTEXT", 0x18, 2, [
     Mbz(0, 22, 6),
-    Address("logical_context_address", 1, 31, 12, gens=Gen.GEN4),
-    Mbz(1, 11, 9, gens=Gen.GEN4),
-    Address("logical_context_address", 1, 31, 11, gens=Gen.GEN45),
-    Mbz(1, 10, 9, gens=Gen.GEN45),
+    Address("logical_context_address", 1, 31, 12),
+    Mbz(1, 11, 9),
     Enum("address_space", 1, 8, 8, enum=ContextAddressSpace),
     Mbz(1, 7, 4),
     Bool("extended_state_save_enable", 1, 3),
@@ -254,7 +244,7 @@ MI_BATCH_BUFFER_START = mi("MI_BATCH_BUFFER_START", 0x31, 2, [
 
 COMMANDS: tuple[Command, ...] = (
     MI_NOOP, MI_USER_INTERRUPT, MI_WAIT_FOR_EVENT, MI_FLUSH, MI_ARB_CHECK, MI_REPORT_HEAD, MI_ARB_ON_OFF,
-    MI_BATCH_BUFFER_END, MI_SUSPEND_FLUSH, MI_OVERLAY_FLIP, MI_LOAD_SCAN_LINES_INCL, MI_LOAD_SCAN_LINES_EXCL,
+    MI_BATCH_BUFFER_END, MI_OVERLAY_FLIP, MI_LOAD_SCAN_LINES_INCL, MI_LOAD_SCAN_LINES_EXCL,
     MI_DISPLAY_FLIP, MI_SET_CONTEXT, MI_STORE_DATA_IMM, MI_STORE_DATA_INDEX, MI_LOAD_REGISTER_IMM,
     MI_STORE_REGISTER_MEM, MI_BATCH_BUFFER, MI_BATCH_BUFFER_START,
 )

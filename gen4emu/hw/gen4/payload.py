@@ -7,7 +7,6 @@ vol. 2, 2.6.1 and the thread payload tables of chapters 4 to 8).  Media payloads
 from __future__ import annotations
 
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Fixed, Float, Ignored, Uint
-from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
 from gen4emu.hw.topology import PrimitiveTopology
 
@@ -116,8 +115,7 @@ _OUTCODES = ("vp_x_min", "vp_x_max", "vp_y_min", "vp_y_max", "vp_z_min", "vp_z_m
 PAYLOAD_CLIP_R0 = Block("PAYLOAD_CLIP_R0", 8, [
     *_first_handle(),
     *(Bool(f"object_outcode_{plane}", 2, 31 - i) for i, plane in enumerate(_OUTCODES)),
-    Ignored(2, 12, 12, gens=Gen.GEN4),
-    Bool("object_outcode_neg_w", 2, 12, gens=Gen.GEN45),
+    Ignored(2, 12, 12),
     Ignored(2, 11, 10),
     *_object_topology(),
     *_scratch_only(),
@@ -173,7 +171,7 @@ ATTRIBUTE_COEFFICIENTS = Block("ATTRIBUTE_COEFFICIENTS", 4, [
 
 
 # --- PS ---------------------------------------------------------------------------------------------------------------
-def _ps_thread() -> list[Field]:
+def ps_thread() -> list[Field]:
     """R0.3 to R0.7, the same in normal and contiguous dispatch."""
     return [
         *sampler_and_scratch(),
@@ -201,7 +199,7 @@ PAYLOAD_PS_R0 = Block("PAYLOAD_PS_R0", 8, [
     Address("color_calculator_state_pointer", 1, 31, 6, base="general_state", target="COLOR_CALC_STATE"),
     Ignored(1, 5, 0),
     Ignored(2),
-    *_ps_thread(),
+    *ps_thread(),
 ], ref="G45v2 8.5.2", align=32)
 
 PAYLOAD_PS_R1 = Block("PAYLOAD_PS_R1", 8, [
@@ -241,32 +239,16 @@ SUBSPAN_BYTES = Block("SUBSPAN_BYTES", 1, [
 
 SUBSPAN_PAIR_NIBBLES = Block("SUBSPAN_PAIR_NIBBLES", 1, [
     Uint(f"subspan_{i >> 2}_pixel_{i & 3}", 0, 4 * i + 3, 4 * i) for i in reversed(range(8))
-], ref="G45v2 8.5.2", gens=Gen.GEN4)
+], ref="G45v2 8.5.2")
 
 PAYLOAD_PS_ANTIALIAS_STENCIL = Block("PAYLOAD_PS_ANTIALIAS_STENCIL", 8, [
     Array("destination_stencil", 0, SUBSPAN_BYTES, 4),
-    Ignored(4, gens=Gen.GEN4),
-    Ignored(5, gens=Gen.GEN4),
-    Array("antialias_alpha_u0_4", 6, SUBSPAN_PAIR_NIBBLES, 2, gens=Gen.GEN4),
-    Array("antialias_alpha_u0_8", 4, SUBSPAN_BYTES, 4, gens=Gen.GEN45),
+    Ignored(4),
+    Ignored(5),
+    Array("antialias_alpha_u0_4", 6, SUBSPAN_PAIR_NIBBLES, 2),
 ], ref="G45v2 8.5.2", align=32, doc="present with either of the two; also in the render target message")
-
-PAYLOAD_PS_CONTIGUOUS_R0 = Block("PAYLOAD_PS_CONTIGUOUS_R0", 8, [
-    Uint("x", 0, 31, 0, doc="the upper-left pixel of the block"),
-    Uint("y", 1, 31, 0),
-    Uint("pixel_mask_0", 2, 31, 0, hex=True),
-    *_ps_thread(),
-], ref="G45v2 8.5.3", gens=Gen.GEN45, align=32)
-
-PAYLOAD_PS_CONTIGUOUS_R1 = Block("PAYLOAD_PS_CONTIGUOUS_R1", 8, [
-    Float("x_start", 0, 31, 0),
-    Float("y_start", 1, 31, 0),
-    Uint("pixel_mask_1", 2, 31, 0, hex=True, doc="the lower half of a 64-pixel block"),
-    *(Ignored(dword) for dword in range(3, 8)),
-], ref="G45v2 8.5.3", gens=Gen.GEN45, align=32)
 
 BLOCKS: tuple[Block, ...] = (
     VERTEX_HEADER, PAYLOAD_VS_R0, PAYLOAD_GS_R0, PAYLOAD_CLIP_R0, PAYLOAD_SF_R0, PAYLOAD_SF_R1, PAYLOAD_SF_R2,
     ATTRIBUTE_COEFFICIENTS, PAYLOAD_PS_R0, PAYLOAD_PS_R1, PAYLOAD_PS_SUBSPANS_4_7, PAYLOAD_PS_ANTIALIAS_STENCIL,
-    PAYLOAD_PS_CONTIGUOUS_R0, PAYLOAD_PS_CONTIGUOUS_R1,
 )

@@ -10,7 +10,6 @@ from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Fixed, Float, Ignored, Mbz, Sint, Uint, unless, when
 from gen4emu.hw.formats import SurfaceFormat
-from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import payload
 from gen4emu.hw.gen4.surface import MipMapLayoutMode
 from gen4emu.hw.layout import Block, Command, gfx
@@ -76,14 +75,6 @@ class DepthTileWalk(IntEnum):
     """A tiled depth buffer is tiled in Y."""
 
     YMAJOR = 1
-
-
-class SoftwareTiledRendering(IntEnum):
-    """Restrictions that the driver promises to keep, for less memory traffic.  The picture is the same."""
-
-    NORMAL = 0
-    STR1 = 1
-    STR2 = 3
 
 
 # --- vertex input -----------------------------------------------------------------------------------------------------
@@ -179,6 +170,32 @@ _PIPELINED: tuple[Command, ...] = (
 _DEPTH, _NO_DEPTH = ((rule("surface_type", DepthSurfaceType.SURFTYPE_NULL),) for rule in (unless, when))
 _TILED, _LINEAR = (when("tiled_surface", 1),), (unless("tiled_surface", 1),)
 
+DEPTH_BUFFER: Command = gfx("3DSTATE_DEPTH_BUFFER", 0x7905, 5, [
+    Mbz(0, 15, 8),
+    Enum("surface_type", 1, 31, 29, DepthSurfaceType),
+    Mbz(1, 28, 28),
+    Bool("tiled_surface", 1, 27),
+    Enum("tile_walk", 1, 26, 26, DepthTileWalk, when=_TILED),
+    Ignored(1, 26, 26, when=_LINEAR),
+    Bool("depth_buffer_coordinate_offset_disable", 1, 25, doc="without effect where dword 5 exists"),
+    Mbz(1, 24, 23),
+    Mbz(1, 22, 21),
+    Enum("surface_format", 1, 20, 18, DepthFormat),
+    Mbz(1, 17, 17),
+    Uint("surface_pitch", 1, 16, 0, bias=1, doc="in bytes"),
+    Address("surface_base_address", 2, 31, 0, target="SURFACE_DATA", when=_DEPTH),
+    Ignored(2, when=_NO_DEPTH),
+    Uint("height", 3, 31, 19, bias=1),
+    Uint("width", 3, 18, 6, bias=1),
+    Uint("lod", 3, 5, 2, high=13),
+    Enum("mip_map_layout_mode", 3, 1, 1, MipMapLayoutMode),
+    Mbz(3, 0, 0),
+    Uint("depth", 4, 31, 21, bias=1),
+    Uint("minimum_array_element", 4, 20, 10),
+    Uint("render_target_view_extent", 4, 9, 1, bias=1),
+    Mbz(4, 0, 0),
+], ref="G45v2 8.4.4.1")
+
 _NON_PIPELINED: tuple[Command, ...] = (
     gfx("3DSTATE_DRAWING_RECTANGLE", 0x7900, 4, [
         Mbz(0, 15, 8),
@@ -200,34 +217,7 @@ _NON_PIPELINED: tuple[Command, ...] = (
         Float("blend_constant_color_blue", 3, 31, 0),
         Float("blend_constant_color_alpha", 4, 31, 0),
     ], ref="Mesa gen4.xml"),
-    gfx("3DSTATE_DEPTH_BUFFER", 0x7905, {Gen.GEN4: 5, Gen.GEN45: 6}, [
-        Mbz(0, 15, 8),
-        Enum("surface_type", 1, 31, 29, DepthSurfaceType),
-        Mbz(1, 28, 28),
-        Bool("tiled_surface", 1, 27),
-        Enum("tile_walk", 1, 26, 26, DepthTileWalk, when=_TILED),
-        Ignored(1, 26, 26, when=_LINEAR),
-        Bool("depth_buffer_coordinate_offset_disable", 1, 25, doc="without effect where dword 5 exists"),
-        Mbz(1, 24, 23, gens=Gen.GEN4),
-        Enum("software_tiled_rendering_mode", 1, 24, 23, SoftwareTiledRendering, gens=Gen.GEN45),
-        Mbz(1, 22, 21),
-        Enum("surface_format", 1, 20, 18, DepthFormat),
-        Mbz(1, 17, 17),
-        Uint("surface_pitch", 1, 16, 0, bias=1, doc="in bytes"),
-        Address("surface_base_address", 2, 31, 0, target="SURFACE_DATA", when=_DEPTH),
-        Ignored(2, when=_NO_DEPTH),
-        Uint("height", 3, 31, 19, bias=1),
-        Uint("width", 3, 18, 6, bias=1),
-        Uint("lod", 3, 5, 2, high=13),
-        Enum("mip_map_layout_mode", 3, 1, 1, MipMapLayoutMode),
-        Mbz(3, 0, 0),
-        Uint("depth", 4, 31, 21, bias=1),
-        Uint("minimum_array_element", 4, 20, 10),
-        Uint("render_target_view_extent", 4, 9, 1, bias=1),
-        Mbz(4, 0, 0),
-        Sint("depth_coordinate_offset_y", 5, 31, 16, low=-8192, high=8191, gens=Gen.GEN45),
-        Sint("depth_coordinate_offset_x", 5, 15, 0, low=-8192, high=8191, gens=Gen.GEN45),
-    ], ref="G45v2 8.4.4.1"),
+    DEPTH_BUFFER,
     gfx("3DSTATE_POLY_STIPPLE_OFFSET", 0x7906, 2, [
         Mbz(0, 15, 8),
         Mbz(1, 31, 13),
@@ -256,39 +246,15 @@ _NON_PIPELINED: tuple[Command, ...] = (
         Mbz(0, 15, 8),
         Float("global_depth_offset_clamp", 1, 31, 0),
     ], ref="G45v2 8.3.3.4"),
-    gfx("3DSTATE_AA_LINE_PARAMETERS", 0x790A, 3, [
-        Mbz(0, 15, 8),
-        Mbz(1, 31, 24),
-        Fixed("aa_coverage_bias", 1, 23, 16, frac=8),
-        Mbz(1, 15, 8),
-        Fixed("aa_coverage_slope", 1, 7, 0, frac=8, doc="0 is the legacy coverage"),
-        Mbz(2, 31, 24),
-        Fixed("aa_coverage_endcap_bias", 2, 23, 16, frac=8),
-        Mbz(2, 15, 8),
-        Fixed("aa_coverage_endcap_slope", 2, 7, 0, frac=8),
-    ], ref="G45v2 8.3.2.2", gens=Gen.GEN45),
-    # The manual names this command and does not lay it out: the layout is the one that the next generations have.
-    gfx("3DSTATE_GS_SVB_INDEX", 0x790B, 4, [
-        Mbz(0, 15, 8),
-        Mbz(1, 31, 31),
-        Uint("index_number", 1, 30, 29),
-        Mbz(1, 28, 1),
-        Bool("load_internal_vertex_count", 1, 0),
-        Uint("streamed_vertex_buffer_index", 2, 31, 0),
-        Uint("maximum_index", 3, 31, 0),
-    ], ref="Mesa gen6.xml", gens=Gen.GEN45),
 )
 
 # --- the primitive ----------------------------------------------------------------------------------------------------
 PRIMITIVE: Command = gfx("3DPRIMITIVE", 0x7B00, 6, [
     Enum("vertex_access_type", 0, 15, 15, VertexAccessType),
     Enum("primitive_topology_type", 0, 14, 10, PrimitiveTopology),
-    Mbz(0, 9, 9, gens=Gen.GEN4),
-    Bool("indirect_vertex_count", 0, 9, gens=Gen.GEN45),
+    Mbz(0, 9, 9),
     Mbz(0, 8, 8),
-    Uint("vertex_count_per_instance", 1, 31, 0, gens=Gen.GEN4, doc="0 is a no-op"),
-    Uint("vertex_count_per_instance", 1, 31, 0, gens=Gen.GEN45, when=(unless("indirect_vertex_count", 1),)),
-    Address("vertex_count_address", 1, 31, 0, target="DATA", gens=Gen.GEN45, when=(when("indirect_vertex_count", 1),)),
+    Uint("vertex_count_per_instance", 1, 31, 0, doc="0 is a no-op"),
     Uint("start_vertex_location", 2, 31, 0, doc="a structure, or a place in the index buffer"),
     Uint("instance_count", 3, 31, 0, low=1),
     Uint("start_instance_location", 4, 31, 0),
@@ -297,4 +263,3 @@ PRIMITIVE: Command = gfx("3DPRIMITIVE", 0x7B00, 6, [
 
 COMMANDS: tuple[Command, ...] = (*_PIPELINED, *_NON_PIPELINED, PRIMITIVE)
 BLOCKS: tuple[Block, ...] = (VERTEX_BUFFER_STATE, VERTEX_ELEMENT_STATE, POLY_STIPPLE_ROW, *payload.BLOCKS)
-ENUMS: tuple[type[IntEnum], ...] = ()

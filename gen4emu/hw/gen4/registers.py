@@ -14,8 +14,8 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import debug_registers
 from gen4emu.hw.layout import Block, Register
 
-_REF_RING = "Linux intel_engine_regs.h"
-_REF_OTHER = "Linux i915_reg.h"
+REF_RING = "Linux intel_engine_regs.h"
+REF_OTHER = "Linux i915_reg.h"
 
 
 class AutomaticHeadReport(IntEnum):
@@ -60,33 +60,33 @@ class ChannelAddressingMode(IntEnum):
 
 
 # --- shapes that several registers share ------------------------------------------------------------------------------
-def _fill(fields: Sequence[Field], hi: int = 31, lo: int = 0, *, gens: Gen = Gen.ALL) -> list[Field]:
+def _fill(fields: Sequence[Field], hi: int = 31, lo: int = 0) -> list[Field]:
     """One-dword fields, the highest first, and `Ignored` for the bits of `hi`..`lo` between them."""
     out: list[Field] = []
     top = hi
     for f in fields:
         if f.hi < top:
-            out.append(Ignored(0, top, f.hi + 1, gens=gens))
+            out.append(Ignored(0, top, f.hi + 1))
         out.append(f)
         top = f.lo - 1
     if top >= lo:
-        out.append(Ignored(0, top, lo, gens=gens))
+        out.append(Ignored(0, top, lo))
     return out
 
 
-def _bits(names: dict[int, str], hi: int = 31, lo: int = 0, *, gens: Gen = Gen.ALL) -> list[Field]:
+def bits(names: dict[int, str], hi: int = 31, lo: int = 0) -> list[Field]:
     """Single bits by number, the highest first; the others are ignored."""
-    return _fill([Bool(names[bit], 0, bit, gens=gens) for bit in sorted(names, reverse=True)], hi, lo, gens=gens)
+    return _fill([Bool(names[bit], 0, bit) for bit in sorted(names, reverse=True)], hi, lo)
 
 
-def _value(name: str = "value") -> list[Field]:
+def value(name: str = "value") -> list[Field]:
     """A register that holds one number, or whose bits are undocumented."""
     return [Uint(name, 0, 31, 0, hex=True)]
 
 
 def _masked(names: dict[int, str]) -> list[Field]:
     """Bits 15:0 of which a write changes those whose mask bit is set."""
-    return [Uint("mask", 0, 31, 16, hex=True, doc="on writes: bits 15:0 that change"), *_bits(names, 15)]
+    return [Uint("mask", 0, 31, 16, hex=True, doc="on writes: bits 15:0 that change"), *bits(names, 15)]
 
 
 # --- rings ------------------------------------------------------------------------------------------------------------
@@ -100,25 +100,17 @@ _INSTDONE = {
     5: "message_arbiter_row_0", 4: "message_arbiter_row_1", 3: "instruction_cache_row_0",
     2: "instruction_cache_row_1", 1: "command_parser", 0: "ring_enabled",
 }
-_INSTDONE1_GEN4 = dict(enumerate((
+_INSTDONE1 = dict(enumerate((
     "vf", "vs", "gs", "clip", "isc", "urb", "uc_0", "uc_1", "em_0", "em_1", "maw", "masf", "masm", "svtw", "svrr",
     "svrw", "svdr", "svdw", "svsm", "gateway",
 )))
-_INSTDONE1_GEN45 = dict(enumerate((
-    "vf", "vs", "gs", "clip", "sf", "urb", "windower", "pl", "so", "si", "dg", "ft", "dm", "sc", "fl", "qc", "masm",
-    "svsm", "blt_busy", "mt_idle", "mawb", "dap", "rc", "mt", "isc", "svrr", "svrw", "svdr", "svdw", "masf", "cs",
-    "bcs",
-)))
 
 
-VIDEO_RING_REGISTERS = range(0x4000, 0x5000)
-
-
-def _ring(name: str, base: int, gens: Gen) -> list[Register]:
-    """The registers that every ring has, at the same offsets from its base."""
+def ring(name: str, base: int, *status_page: Field) -> list[Register]:
+    """The registers that every ring has, at the same offsets from its base.  `status_page` are bits 7:4 of HWS_PGA."""
 
     def register(suffix: str, offset: int, fields: list[Field], *, masked: bool = False, doc: str = "") -> Register:
-        return Register(f"{name}_{suffix}", base + offset, fields, masked=masked, ref=_REF_RING, gens=gens, doc=doc)
+        return Register(f"{name}_{suffix}", base + offset, fields, masked=masked, ref=REF_RING, doc=doc)
 
     return [
         register("RING_TAIL", 0x30, [
@@ -141,9 +133,9 @@ def _ring(name: str, base: int, gens: Gen) -> list[Register]:
             Enum("automatic_head_report", 0, 2, 1, enum=AutomaticHeadReport),
             Bool("enable", 0, 0),
         ]),
-        register("IPEIR", 0x64, _bits({3: "in_batch"}), doc="the failing instruction: where it came from"),
-        register("IPEHR", 0x68, _value("header"), doc="the header of the command that executes or executed last"),
-        register("INSTPS", 0x70, _value(), doc="state of the parser"),
+        register("IPEIR", 0x64, bits({3: "in_batch"}), doc="the failing instruction: where it came from"),
+        register("IPEHR", 0x68, value("header"), doc="the header of the command that executes or executed last"),
+        register("INSTPS", 0x70, value(), doc="state of the parser"),
         register("ACTHD", 0x74, [
             Address("address", 0, 31, 2),
             Ignored(0, 1, 1),
@@ -153,8 +145,7 @@ def _ring(name: str, base: int, gens: Gen) -> list[Register]:
         register("HWS_PGA", 0x80, [
             Address("status_page_address", 0, 31, 12, doc="physical before GM45"),
             Mbz(0, 11, 8),
-            Uint("physical_address_high", 0, 7, 4, hex=True, gens=Gen.GEN4, doc="bits 35:32"),
-            Mbz(0, 7, 4, gens=Gen.GEN45),
+            *status_page,
             Mbz(0, 3, 0),
         ]),
         register("NOPID", 0x94, [
@@ -167,7 +158,7 @@ def _ring(name: str, base: int, gens: Gen) -> list[Register]:
         register("INSTPM", 0xC0, _masked({
             9: "tlb_invalidate", 6: "constant_buffer_address_offset_disable", 5: "sync_flush_enable",
         }), masked=True),
-        register("BBSTATE", 0x110, _value()),
+        register("BBSTATE", 0x110, value()),
         register("BBADDR", 0x140, [
             Address("address", 0, 31, 3),
             Ignored(0, 2, 1),
@@ -187,56 +178,53 @@ _INTERRUPTS = {
 def _interrupts(name: str, offset: int, doc: str) -> Register:
     return Register(name, offset, [
         Ignored(0, 31, 26),
-        Bool("video_user_interrupt", 0, 25, gens=Gen.GEN45),
-        Ignored(0, 25, 25, gens=Gen.GEN4),
-        *_bits(_INTERRUPTS, 24),
+        Ignored(0, 25, 25),
+        *bits(_INTERRUPTS, 24),
     ], ref="Linux i915_reg.h", doc=doc)
 
 
-def _errors(name: str, offset: int, doc: str) -> Register:
-    return Register(name, offset, [
-        *_bits({4: "page_table", 1: "memory_refresh", 0: "instruction"}, gens=Gen.GEN4),
-        *_bits({5: "page_table", 4: "memory_privilege", 3: "command_privilege", 0: "instruction"}, gens=Gen.GEN45),
-    ], ref="Linux i915_reg.h", doc=doc)
+def error_registers(names: dict[int, str]) -> list[Register]:
+    """EIR, EMR and ESR, whose bits are those errors."""
+    return [Register(name, offset, bits(names), ref="Linux i915_reg.h", doc=doc) for name, offset, doc in (
+        ("EIR", 0x20B0, "identity, cleared by writing 1"), ("EMR", 0x20B4, "mask"), ("ESR", 0x20B8, "status"))]
+
+
+def instdone1(names: dict[int, str]) -> Register:
+    return Register("INSTDONE1", 0x207C, bits(names), ref=REF_RING, doc="1 is idle")
 
 
 _RENDER: list[Register] = [
-    Register("RENDER_INSTDONE", 0x206C, _bits(_INSTDONE), ref="IGT lib/instdone.c", doc="1 is idle"),
-    Register("INSTDONE1", 0x207C, [
-        *_bits(_INSTDONE1_GEN4, gens=Gen.GEN4),
-        *_bits(_INSTDONE1_GEN45, gens=Gen.GEN45),
-    ], ref=_REF_RING, doc="1 is idle"),
-    Register("3D_CHICKEN", 0x2084, _value(), ref=_REF_RING),
-    Register("3D_CHICKEN_1", 0x208C, _value(), ref=_REF_RING),
-    Register("3D_CHICKEN_2", 0x2090, _value(), ref=_REF_RING),
+    Register("RENDER_INSTDONE", 0x206C, bits(_INSTDONE), ref="IGT lib/instdone.c", doc="1 is idle"),
+    instdone1(_INSTDONE1),
+    Register("3D_CHICKEN", 0x2084, value(), ref=REF_RING),
+    Register("3D_CHICKEN_1", 0x208C, value(), ref=REF_RING),
+    Register("3D_CHICKEN_2", 0x2090, value(), ref=REF_RING),
     _interrupts("HWSTAM", 0x2098, "1 keeps that interrupt out of dword 0 of the status page"),
     _interrupts("IER", 0x20A0, "enable"),
     _interrupts("IIR", 0x20A4, "identity, cleared by writing 1"),
     _interrupts("IMR", 0x20A8, "mask"),
     _interrupts("ISR", 0x20AC, "status"),
-    _errors("EIR", 0x20B0, "identity, cleared by writing 1"),
-    _errors("EMR", 0x20B4, "mask"),
-    _errors("ESR", 0x20B8, "status"),
+    *error_registers({4: "page_table", 1: "memory_refresh", 0: "instruction"}),
     Register("CACHE_MODE_0", 0x2120, _masked({
         8: "pipelined_render_flush_disable", 6: "iz_optimization_disable", 5: "zr_optimization_disable",
         4: "depth_evict_disable", 3: "color_evict_disable", 1: "depth_write_disable",
         0: "render_cache_operational_flush",
-    }), masked=True, ref=_REF_RING),
-    Register("CACHE_MODE_1", 0x2124, _masked({12: "media_indirect_load"}), masked=True, ref=_REF_RING,
+    }), masked=True, ref=REF_RING),
+    Register("CACHE_MODE_1", 0x2124, _masked({12: "media_indirect_load"}), masked=True, ref=REF_RING,
              doc="bit 12 is what the media start sequence toggles (G45v2 10.3, whose text says bit 15)"),
-    Register("GFX_FLSH_CNTL", 0x2170, _value(), ref=_REF_RING, doc="a write flushes writes through the GTT"),
+    Register("GFX_FLSH_CNTL", 0x2170, value(), ref=REF_RING, doc="a write flushes writes through the GTT"),
     Register("CCID", 0x2180, _fill([
         Address("logical_context_address", 0, 31, 12),
         Bool("global_gtt", 0, 8),
         Bool("extended_state_save_enable", 0, 3),
         Bool("extended_state_restore_enable", 0, 2),
         Bool("valid", 0, 0),
-    ]), ref=_REF_RING, doc="the logical context that runs"),
+    ]), ref=REF_RING, doc="the logical context that runs"),
     Register("CXT_SIZE", 0x21A0, [
         Ignored(0, 31, 16),
         Uint("size", 0, 15, 0, bias=1, scale=64, doc="bytes"),
-    ], ref=_REF_RING),
-    Register("ECOSKPD", 0x21D0, _masked({4: "constant_buffer_save_restore_disable"}), masked=True, ref=_REF_RING),
+    ], ref=REF_RING),
+    Register("ECOSKPD", 0x21D0, _masked({4: "constant_buffer_save_restore_disable"}), masked=True, ref=REF_RING),
 ]
 
 # --- page table and memory controller ---------------------------------------------------------------------------------
@@ -246,52 +234,55 @@ _MEMORY: list[Register] = [
         Ignored(0, 11, 8),
         Uint("physical_address_high", 0, 7, 4, hex=True, doc="bits 35:32"),
         Enum("size", 0, 3, 1, enum=PageTableSize),
-        Bool("enable", 0, 0, gens=Gen.GEN4),
-        Ignored(0, 0, 0, gens=Gen.GEN45),
-    ], ref=_REF_OTHER),
-    Register("PGTBL_ER", 0x2024, _bits({
+        Bool("enable", 0, 0),
+    ], ref=REF_OTHER),
+    Register("PGTBL_ER", 0x2024, bits({
         26: "sampler", 24: "render", 23: "instruction_state", 21: "vertex_fetch", 20: "command_fetch",
         19: "command_streamer", 18: "cursor", 17: "overlay", 8: "display_b", 4: "display_a",
         1: "illegal_memory", 0: "host",
-    }), ref=_REF_OTHER),
-    Register("PGTBL_CTL2", 0x20C4, _value(), ref=_REF_OTHER, gens=Gen.GEN45),
-    # Linux reads DCC at 0x10200 and 16 bits at 0x10206 and 0x10606 (intel_ggtt_fencing.c).
-    Register("DCC", 0x10200, _fill([
-        Bool("channel_xor_disable", 0, 10),
-        Bool("channel_xor_bit_17", 0, 9),
-        Enum("addressing_mode", 0, 1, 0, enum=ChannelAddressingMode),
-    ]), ref=_REF_OTHER, gens=Gen.CL | Gen.CTG),
-    *(Register(name, offset, [
-        Uint("rank_boundary", 0, 31, 16, hex=True, doc="C0DRB3 and C1DRB3 differ: no swizzle"),
-        Ignored(0, 15, 0),
-    ], ref=_REF_OTHER, gens=Gen.BW | Gen.EL) for name, offset in (("C0DRB2_3", 0x10204), ("C1DRB2_3", 0x10604))),
+    }), ref=REF_OTHER),
 ]
 
 
+def memory_controller(mobile: Gen, desktop: Gen) -> list[Register]:
+    """The registers that tell about swizzling; mobile parts have others than desktop parts.
+
+    Linux reads DCC at 0x10200 and 16 bits at 0x10206 and 0x10606 (intel_ggtt_fencing.c).
+    """
+    boundary = [Uint("rank_boundary", 0, 31, 16, hex=True, doc="C0DRB3 and C1DRB3 differ: no swizzle"),
+                Ignored(0, 15, 0)]
+    return [
+        Register("DCC", 0x10200, _fill([
+            Bool("channel_xor_disable", 0, 10),
+            Bool("channel_xor_bit_17", 0, 9),
+            Enum("addressing_mode", 0, 1, 0, enum=ChannelAddressingMode),
+        ]), ref=REF_OTHER, gens=mobile),
+        Register("C0DRB2_3", 0x10204, boundary, ref=REF_OTHER, gens=desktop),
+        Register("C1DRB2_3", 0x10604, boundary, ref=REF_OTHER, gens=desktop),
+    ]
+
+
 # --- statistics -------------------------------------------------------------------------------------------------------
-def _counter(name: str, offset: int, gens: Gen = Gen.ALL4) -> Register:
-    return Register(name, offset, [Uint("count", 0, 63, 0)], dwords=2, ref=_REF_OTHER, gens=gens)
+def counter(name: str, offset: int) -> Register:
+    return Register(name, offset, [Uint("count", 0, 63, 0)], dwords=2, ref=REF_OTHER)
 
 
 STATISTICS: tuple[Register, ...] = (
-    _counter("IA_VERTICES_COUNT", 0x2310),
-    _counter("IA_PRIMITIVES_COUNT", 0x2318),
-    _counter("VS_INVOCATION_COUNT", 0x2320),
-    _counter("GS_INVOCATION_COUNT", 0x2328),
-    _counter("GS_PRIMITIVES_COUNT", 0x2330),
-    _counter("CL_INVOCATION_COUNT", 0x2338),
-    _counter("CL_PRIMITIVES_COUNT", 0x2340),
-    _counter("PS_INVOCATION_COUNT", 0x2348),
-    _counter("PS_DEPTH_COUNT", 0x2350),
-    # Their offsets on Gen4.5 are not public; these are Gen6's.
-    _counter("SO_PRIM_STORAGE_NEEDED", 0x2280, Gen.GEN45),
-    _counter("SO_NUM_PRIMS_WRITTEN", 0x2288, Gen.GEN45),
+    counter("IA_VERTICES_COUNT", 0x2310),
+    counter("IA_PRIMITIVES_COUNT", 0x2318),
+    counter("VS_INVOCATION_COUNT", 0x2320),
+    counter("GS_INVOCATION_COUNT", 0x2328),
+    counter("GS_PRIMITIVES_COUNT", 0x2330),
+    counter("CL_INVOCATION_COUNT", 0x2338),
+    counter("CL_PRIMITIVES_COUNT", 0x2340),
+    counter("PS_INVOCATION_COUNT", 0x2348),
+    counter("PS_DEPTH_COUNT", 0x2350),
 )
 
 TIMESTAMP = Register("TIMESTAMP", 0x2358, [
     Uint("ticks", 0, 35, 0, doc="80 ns each"),
     Ignored(0, 63, 36),
-], dwords=2, ref=_REF_OTHER)
+], dwords=2, ref=REF_OTHER)
 
 # --- fences -----------------------------------------------------------------------------------------------------------
 FENCE_COUNT = 16
@@ -317,12 +308,10 @@ GTT_ENTRY = Block("GTT_ENTRY", 1, [
 BLOCKS: tuple[Block, ...] = (GTT_ENTRY,)
 
 REGISTERS: tuple[Register, ...] = (
-    *_ring("RENDER", 0x2000, Gen.ALL4),
+    *ring("RENDER", 0x2000, Uint("physical_address_high", 0, 7, 4, hex=True, doc="bits 35:32")),
     *_RENDER,
-    *_ring("VIDEO", 0x4000, Gen.GEN45),
-    Register("VIDEO_INSTDONE", 0x406C, _value(), ref=_REF_RING, gens=Gen.GEN45),
-    Register("VIDEO_HWSTAM", 0x4098, _value(), ref=_REF_RING, gens=Gen.GEN45),
     *_MEMORY,
+    *memory_controller(mobile=Gen.CL, desktop=Gen.BW),
     *STATISTICS,
     TIMESTAMP,
     *FENCES,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Fixed, Float, Ignored, Mbz, Uint, unless, when
-from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Command, gfx
 
 
@@ -122,13 +121,6 @@ SAMPLER_PALETTE_RGB_ENTRY = Block("SAMPLER_PALETTE_RGB_ENTRY", 1, [
     Uint("palette_color_blue", 0, 7, 0),
 ], ref="965v4 4.7.6")
 
-SAMPLER_PALETTE_ARGB_ENTRY = Block("SAMPLER_PALETTE_ARGB_ENTRY", 1, [
-    Uint("palette_color_alpha", 0, 31, 24),
-    Uint("palette_color_red", 0, 23, 16),
-    Uint("palette_color_green", 0, 15, 8),
-    Uint("palette_color_blue", 0, 7, 0),
-], ref="Mesa gen6.xml", gens=Gen.GEN45)
-
 
 def _key(dword: int, bound: str) -> list[Field]:
     """One bound of a key, inclusive: unsigned bytes, or sign and magnitude for SNORM formats."""
@@ -148,13 +140,8 @@ COMMANDS: tuple[Command, ...] = (
         *_key(2, "low"),
         *_key(3, "high"),
     ], ref="965v4 4.7.5"),
-    # Only later manuals have this command; the second palette exists on Gen4.5, and this is how they load it.
-    gfx("3DSTATE_SAMPLER_PALETTE_LOAD1", 0x790C, 1, [
-        Mbz(0, 15, 8),
-        Array("palette_colors", 1, SAMPLER_PALETTE_ARGB_ENTRY),
-    ], ref="Mesa gen6.xml", gens=Gen.GEN45),
 )
 
 BLOCKS: tuple[Block, ...] = (
-    SAMPLER_STATE, SAMPLER_BORDER_COLOR_STATE, SAMPLER_PALETTE_RGB_ENTRY, SAMPLER_PALETTE_ARGB_ENTRY,
+    SAMPLER_STATE, SAMPLER_BORDER_COLOR_STATE, SAMPLER_PALETTE_RGB_ENTRY,
 )

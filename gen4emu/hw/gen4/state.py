@@ -82,13 +82,6 @@ class PointRasterizationRule(IntEnum):
     UPPER_RIGHT = 1
 
 
-class AaLineDistance(IntEnum):
-    """AALINEDISTANCE_*."""
-
-    MANHATTAN = 0
-    TRUE = 1
-
-
 class SubPixelPrecision(IntEnum):
     """The number of fraction bits of vertex coordinates."""
 
@@ -276,24 +269,22 @@ def _samplers(used: _Used = ()) -> list[Field]:
 
 
 # --- VS, GS -----------------------------------------------------------------------------------------------------------
-_VS_ON = (when("vs_function_enable", 1),)
+VS_ON = (when("vs_function_enable", 1),)
 _VS_OFF = (unless("vs_function_enable", 1),)
 
 VS_STATE = Block("VS_STATE", 7, [
-    *_vertex_thread(_VS_ON),
+    *_vertex_thread(VS_ON),
     *(Ignored(dword, when=_VS_OFF) for dword in range(4)),
     Mbz(4, 31, 31),
-    Uint("maximum_number_of_threads", 4, 30, 25, bias=1, high=16, gens=Gen.GEN4, when=_VS_ON),
-    Uint("maximum_number_of_threads", 4, 30, 25, bias=1, high=32, gens=Gen.GEN45, when=_VS_ON),
+    Uint("maximum_number_of_threads", 4, 30, 25, bias=1, high=16, when=VS_ON),
     Ignored(4, 30, 25, when=_VS_OFF),
     Mbz(4, 24, 24),
     _urb_entry_size(),
     Mbz(4, 18, 18),
-    Uint("number_of_urb_entries", 4, 17, 11, low=8, high=32, gens=Gen.GEN4),
-    Uint("number_of_urb_entries", 4, 17, 11, low=8, high=64, gens=Gen.GEN45),
+    Uint("number_of_urb_entries", 4, 17, 11, low=8, high=32),
     Bool("statistics_enable", 4, 10),
     Mbz(4, 9, 0),
-    *_samplers(_VS_ON),
+    *_samplers(VS_ON),
     Ignored(5, when=_VS_OFF),
     Mbz(6, 31, 2),
     Bool("vertex_cache_disable", 6, 1),
@@ -318,8 +309,7 @@ GS_STATE = Block("GS_STATE", 7, [
     Uint("number_of_urb_entries", 4, 17, 11, low=1, high=32),
     Bool("gs_statistics_enable", 4, 10),
     Mbz(4, 9, 9),
-    Mbz(4, 8, 8, gens=Gen.GEN4),
-    Ignored(4, 8, 8, gens=Gen.GEN45, doc="a rendering enable by some accounts; quads draw with it clear"),
+    Mbz(4, 8, 8),
     Mbz(4, 7, 0),
     *_samplers(),
     Mbz(6, 31, 31),
@@ -347,8 +337,7 @@ CLIP_STATE = Block("CLIP_STATE", 11, [
     Bool("viewport_xy_clip_test_enable", 5, 28),
     Bool("viewport_z_clip_test_enable", 5, 27),
     Bool("guardband_clip_test_enable", 5, 26),
-    Mbz(5, 25, 25, gens=Gen.GEN4),
-    Bool("negative_w_clip_test_enable", 5, 25, gens=Gen.GEN45),
+    Mbz(5, 25, 25),
     Bool("user_clip_flags_must_clip_enable", 5, 24),
     Uint("user_clip_flags_clip_test_enable_bitmask", 5, 23, 16, hex=True, doc="bit i tests user clip flag i"),
     Enum("clip_mode", 5, 15, 13, ClipMode),
@@ -376,8 +365,7 @@ SF_STATE = Block("SF_STATE", 8, [
     Mbz(4, 24, 24),
     _urb_entry_size(),
     Uint("number_of_urb_entries", 4, 18, 11, low=1, high=64),
-    Ignored(4, 10, 10, gens=Gen.GEN4, doc="two drivers set it there"),
-    Bool("statistics_enable", 4, 10, gens=Gen.GEN45),
+    Ignored(4, 10, 10, doc="two drivers set it there"),
     Mbz(4, 9, 0),
     Address("setup_viewport_state_offset", 5, 31, 5, base="general_state", target="SF_VIEWPORT"),
     Mbz(5, 4, 2),
@@ -400,8 +388,7 @@ SF_STATE = Block("SF_STATE", 8, [
     Uint("line_strip_list_provoking_vertex_select", 7, 28, 27, high=1),
     Uint("triangle_fan_provoking_vertex_select", 7, 26, 25, high=2),
     Mbz(7, 24, 15),
-    Mbz(7, 14, 14, gens=Gen.GEN4),
-    Enum("aa_line_distance_mode", 7, 14, 14, AaLineDistance, gens=Gen.GEN45),
+    Mbz(7, 14, 14),
     Bool("sprite_point_enable", 7, 13),
     Enum("vertex_sub_pixel_precision_select", 7, 12, 12, SubPixelPrecision),
     Bool("use_point_width_state", 7, 11, doc="else the width in the vertex header"),
@@ -439,10 +426,8 @@ WM_STATE = Block("WM_STATE", 8, [
     Uint("sampler_count", 4, 4, 2, scale=4, high=16, doc="rounded up to 4; for prefetching only"),
     Mbz(4, 1, 1),
     Bool("statistics_enable", 4, 0),
-    Uint("maximum_number_of_threads", 5, 31, 25, bias=1, high=32, gens=Gen.GEN4),
-    Uint("maximum_number_of_threads", 5, 31, 25, bias=1, high=50, gens=Gen.GEN45),
-    Mbz(5, 24, 24, gens=Gen.GEN4),
-    Bool("transposed_urb_read_enable", 5, 24, gens=Gen.GEN45),
+    Uint("maximum_number_of_threads", 5, 31, 25, bias=1, high=32),
+    Mbz(5, 24, 24),
     Bool("legacy_diamond_line_rasterization", 5, 23),
     Bool("pixel_shader_kill_pixel", 5, 22),
     Bool("pixel_shader_computed_depth", 5, 21),
@@ -456,9 +441,7 @@ WM_STATE = Block("WM_STATE", 8, [
     Bool("line_stipple_enable", 5, 11),
     Bool("legacy_global_depth_bias_enable", 5, 10),
     Mbz(5, 9, 5),
-    Mbz(5, 4, 3, gens=Gen.GEN4),
-    Bool("contiguous_64_pixel_dispatch_enable", 5, 4, gens=Gen.GEN45),
-    Bool("contiguous_32_pixel_dispatch_enable", 5, 3, gens=Gen.GEN45),
+    Mbz(5, 4, 3),
     Bool("dispatch_32_pixel_enable", 5, 2),
     Bool("dispatch_16_pixel_enable", 5, 1),
     Bool("dispatch_8_pixel_enable", 5, 0),
@@ -507,7 +490,7 @@ COLOR_CALC_STATE = Block("COLOR_CALC_STATE", 8, [
     Mbz(4, 4, 0),
     Bool("color_dither_enable", 5, 31),
     Mbz(5, 30, 30, gens=Gen.BW),
-    Bool("round_disable_function_disable", 5, 30, gens=Gen.CL | Gen.GEN45),
+    Bool("round_disable_function_disable", 5, 30, gens=Gen.CL),
     Mbz(5, 29, 20),
     Enum("logic_op_function", 5, 19, 16, LogicOpFunction),
     Bool("statistics_enable", 5, 15),

@@ -1,6 +1,6 @@
 """SURFACE_STATE and the binding table: memory as the sampler and the data port address it.
 
-965 PRM vol. 4, 4.7.1 and 4.7.2, with the sixth dword and the media boundary modes of Gen4.5 (Mesa's gen45.xml).
+965 PRM vol. 4, 4.7.1 and 4.7.2.
 Formats are in `gen4emu.hw.formats`.  The position of a texel in memory is not described here.
 """
 
@@ -10,7 +10,6 @@ from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Bool, Enum, Ignored, Mbz, Uint, unless, when
 from gen4emu.hw.formats import SurfaceFormat
-from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, View
 
 
@@ -67,7 +66,7 @@ BINDING_TABLE_STATE = Block("BINDING_TABLE_STATE", 1, [
     Mbz(0, 4, 0),
 ], ref="965v4 4.7.1", align=32, doc="one entry of up to 256; the table is 32-byte aligned")
 
-SURFACE_STATE = Block("SURFACE_STATE", {Gen.GEN4: 5, Gen.GEN45: 6}, [
+SURFACE_STATE = Block("SURFACE_STATE", 5, [
     Enum("surface_type", 0, 31, 29, SurfaceType),
     Mbz(0, 28, 28),
     Enum("data_return_format", 0, 27, 27, DataReturnFormat),
@@ -82,8 +81,7 @@ SURFACE_STATE = Block("SURFACE_STATE", {Gen.GEN4: 5, Gen.GEN45: 6}, [
     Enum("mip_map_layout_mode", 0, 10, 10, MipMapLayoutMode),
     Mbz(0, 9, 9),
     Bool("render_cache_read_write_mode", 0, 8),
-    Uint("media_boundary_pixel_mode", 0, 7, 6, high=MediaBoundaryPixelMode.NORMAL, gens=Gen.GEN4),
-    Enum("media_boundary_pixel_mode", 0, 7, 6, MediaBoundaryPixelMode, gens=Gen.GEN45),
+    Uint("media_boundary_pixel_mode", 0, 7, 6, high=MediaBoundaryPixelMode.NORMAL),
     Bool("cube_face_enable_negative_x", 0, 5, when=_CUBE, doc="the border color stands for a disabled face"),
     Bool("cube_face_enable_positive_x", 0, 4, when=_CUBE),
     Bool("cube_face_enable_negative_y", 0, 3, when=_CUBE),
@@ -113,10 +111,6 @@ SURFACE_STATE = Block("SURFACE_STATE", {Gen.GEN4: 5, Gen.GEN45: 6}, [
     Uint("minimum_array_element", 4, 27, 17, doc="added to the array index"),
     Uint("render_target_view_extent", 4, 16, 8, bias=1),
     Mbz(4, 7, 0),
-    Uint("x_offset", 5, 31, 25, scale=4, gens=Gen.GEN45, doc="in texels"),
-    Mbz(5, 24, 24, gens=Gen.GEN45),
-    Uint("y_offset", 5, 23, 20, scale=2, gens=Gen.GEN45, doc="in rows"),
-    Mbz(5, 19, 0, gens=Gen.GEN45),
 ], ref="965v4 4.7.2", align=32)
 
 
@@ -134,4 +128,3 @@ def buffer_entry_fields(entries: int) -> dict[str, int]:
 
 
 BLOCKS: tuple[Block, ...] = (BINDING_TABLE_STATE, SURFACE_STATE)
-ENUMS: tuple[type[IntEnum], ...] = ()

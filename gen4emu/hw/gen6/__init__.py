@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4 import GEN4, payload
+from gen4emu.hw.gen4 import payload
 from gen4emu.hw.gen6 import common, media, mi, pipeline, state
+from gen4emu.hw.gen45 import GEN45
+from gen4emu.hw.gen45 import payload as gen45_payload
 from gen4emu.hw.layout import Client
 
 _ONE_DWORD_PIPELINE = 1  # of PIPELINE_SELECT, 3DSTATE_VF_STATISTICS and MFX_WAIT
@@ -29,9 +31,9 @@ def command_length(header: int) -> int:
     return 1
 
 
-GEN6 = GEN4.derive(
+GEN6 = GEN45.derive(
     "gen6", Gen.GEN6, like=Gen.EL, unknown_length=command_length,
     replace=(*mi.REPLACED, *common.REPLACED, *pipeline.REPLACED, *media.REPLACED, *state.REPLACED),
     add=(*mi.ADDED, *pipeline.ADDED, *media.ADDED, *state.ADDED),
     remove=(*mi.REMOVED, *common.REMOVED, *pipeline.REMOVED, *media.REMOVED, *state.REMOVED,
-            *(block.name for block in payload.BLOCKS)))
+            *(block.name for block in (*payload.BLOCKS, *gen45_payload.ADDED))))

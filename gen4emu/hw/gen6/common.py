@@ -7,8 +7,8 @@ MEDIA_VFE_STATE and 3DSTATE_CONSTANT_* replace them.
 from __future__ import annotations
 
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Uint, unless, when
-from gen4emu.hw.gen4 import common as gen4
 from gen4emu.hw.gen4.common import GraphicsAddressType, PostSyncOperation
+from gen4emu.hw.gen45 import GEN45
 from gen4emu.hw.layout import Block
 from gen4emu.hw.reserved import bits, changed, gfx
 
@@ -45,7 +45,7 @@ STATE_SIP = gfx("STATE_SIP", 0x6102, 2, [
 
 # 6104 is no second encoding from here on: it becomes GPGPU_CSR_BASE_ADDRESS on Haswell.  3DSTATE_VF_STATISTICS keeps
 # 780B as its second one: nothing else has that code before Gen8.
-PIPELINE_SELECT = changed(gen4.PIPELINE_SELECT_GEN45, ref="SNB PRM vol1 part1 PIPELINE_SELECT")
+PIPELINE_SELECT = changed(GEN45.command("PIPELINE_SELECT"), ref="SNB PRM vol1 part1 PIPELINE_SELECT")
 
 NO_WRITE = (when("post_sync_operation", PostSyncOperation.NO_WRITE),)
 WRITE = (unless("post_sync_operation", PostSyncOperation.NO_WRITE),)

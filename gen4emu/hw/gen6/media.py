@@ -13,7 +13,9 @@ from gen4emu.hw.gen4.common import DATA_DWORD
 from gen4emu.hw.gen4.media import INLINE_DATA
 from gen4emu.hw.gen4.state import FloatingPointMode
 from gen4emu.hw.gen6.pipeline import ThreadDispatchPriority, kernel, scratch
-from gen4emu.hw.layout import Block
+from gen4emu.hw.gen45 import media as gen45
+from gen4emu.hw.gen45 import media_inline
+from gen4emu.hw.layout import Block, Command
 from gen4emu.hw.reserved import block, gfx
 
 _REF = "SNB PRM vol2 part2 "
@@ -202,7 +204,8 @@ OBJECT_EX = gfx("MEDIA_OBJECT_EX", 0x7101, 1, [Array("data", 1, DATA_DWORD)], le
                 ref=_REF + "MEDIA_OBJECT_EX")
 
 # The Gen4 blocks of VFE and VLD, the layouts of its inline data, and the payloads of threads that they made.
-_GEN4_BLOCKS = tuple(b.name for b in gen4.BLOCKS if b is not INLINE_DATA)
+_GEN4_BLOCKS = tuple(b.name for b in (*gen4.BLOCKS, *gen45.ADDED, *media_inline.ADDED)
+                     if b is not INLINE_DATA and not isinstance(b, Command))
 
 REPLACED: tuple[Block, ...] = (OBJECT, OBJECT_EX, OBJECT_PRT)
 ADDED: tuple[Block, ...] = (

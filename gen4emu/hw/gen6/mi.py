@@ -11,6 +11,7 @@ from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Ignored, Uint, 
 from gen4emu.hw.gen4 import mi as gen4
 from gen4emu.hw.gen4.common import DATA_DWORD, GraphicsAddressType, PostSyncOperation
 from gen4emu.hw.gen4.mi import DisplayPlane
+from gen4emu.hw.gen45 import GEN45
 from gen4emu.hw.layout import Block, Command
 from gen4emu.hw.reserved import bits, changed, mi, must_be_one
 
@@ -59,7 +60,7 @@ MI_WAIT_FOR_EVENT = mi("MI_WAIT_FOR_EVENT", 0x03, 1, [
     }),
 ], ref=_REF + "MI_WAIT_FOR_EVENT", doc="every bit moved: sprites and, later, a third pipe got places between them")
 
-MI_FLUSH = changed(gen4.MI_FLUSH, remove=["protected_memory_enable", "sampler_cache_invalidate"],
+MI_FLUSH = changed(GEN45.command("MI_FLUSH"), remove=["protected_memory_enable", "sampler_cache_invalidate"],
                    ref=_REF + "MI_FLUSH", doc="render ring only; the other rings have MI_FLUSH_DW")
 
 

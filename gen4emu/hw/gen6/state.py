@@ -21,6 +21,7 @@ from gen4emu.hw.gen4.state import (
     LogicOpFunction,
     StencilOperation,
 )
+from gen4emu.hw.gen45 import GEN45
 from gen4emu.hw.later_formats import LaterSurfaceFormat
 from gen4emu.hw.layout import Block
 from gen4emu.hw.reserved import block, changed
@@ -218,7 +219,7 @@ BINDING_TABLE_STATE = changed(
 
 # Blending and write masks are in BLEND_STATE.
 RENDER_SURFACE_STATE = changed(
-    gen4_surface.SURFACE_STATE,
+    GEN45.layout("SURFACE_STATE"),
     Enum("surface_format", 0, 26, 18, LaterSurfaceFormat),
     Enum("cube_map_corner_mode", 0, 9, 9, CubeMapCornerMode),
     Enum("render_target_rotation", 2, 1, 0, RenderTargetRotation),

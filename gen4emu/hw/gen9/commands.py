@@ -10,6 +10,8 @@ from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Fixed, Ignored, Mbz, Sint, Uint, unless, when
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen4 import command_length
+from gen4emu.hw.generation import Generation
 from gen4emu.hw.layout import Block, Command, gfx
 
 
@@ -51,7 +53,7 @@ PRIMITIVE = gfx("3DPRIMITIVE", 0x7B00, 7, [
     Uint("start_instance_location", 5, 31, 0, when=_DIRECT),
     Sint("base_vertex_location", 6, 31, 0, when=_DIRECT),
     *(Ignored(dword, 31, 0, when=_INDIRECT) for dword in range(2, 7)),
-], ref="KBLv2a 3DPRIMITIVE", gens=Gen.GEN9)
+], ref="KBLv2a 3DPRIMITIVE")
 
 
 def _coverage(name: str, dword: int, hi: int) -> Field:
@@ -68,14 +70,14 @@ AA_LINE_PARAMETERS = gfx("3DSTATE_AA_LINE_PARAMETERS", 0x790A, 3, [
     _coverage("aa_coverage_endcap_bias", 2, 23),
     _coverage("aa_point_coverage_endcap_slope", 2, 15),
     _coverage("aa_coverage_endcap_slope", 2, 7),
-], ref="KBLv2a 3DSTATE_AA_LINE_PARAMETERS", gens=Gen.GEN9)
+], ref="KBLv2a 3DSTATE_AA_LINE_PARAMETERS")
 
 # --- binding tables ---------------------------------------------------------------------------------------------------
 BINDING_TABLE_EDIT_ENTRY = Block("BINDING_TABLE_EDIT_ENTRY", 1, [
     Mbz(0, 31, 24),
     Uint("binding_table_index", 0, 23, 16),
     Uint("surface_state_pointer", 0, 15, 0, scale=64, hex=True, doc="bytes from the surface state base"),
-], ref="KBLv2d BINDING_TABLE_EDIT_ENTRY", gens=Gen.GEN9)
+], ref="KBLv2d BINDING_TABLE_EDIT_ENTRY")
 
 
 def _binding_table_edit(stage: str, code: int) -> Command:
@@ -86,7 +88,7 @@ def _binding_table_edit(stage: str, code: int) -> Command:
         Mbz(1, 15, 2),
         Enum("binding_table_edit_target", 1, 1, 0, enum=BindingTableEditTarget),
         Array("entries", 2, BINDING_TABLE_EDIT_ENTRY),
-    ], length=(8, 0), ref=f"KBLv2a {name}", gens=Gen.GEN9)
+    ], length=(8, 0), ref=f"KBLv2a {name}")
 
 
 def _binding_table_pointers(stage: str, code: int) -> Command:
@@ -97,7 +99,7 @@ def _binding_table_pointers(stage: str, code: int) -> Command:
         Address("binding_table_pointer", 1, 15, 5, base="surface_state", target="BINDING_TABLE_STATE",
                 doc="counts from the pool, in units of 64 bytes, when a binding table pool is enabled"),
         Mbz(1, 4, 0),
-    ], ref=f"KBLv2a {name}", gens=Gen.GEN9)
+    ], ref=f"KBLv2a {name}")
 
 
 BINDING_TABLE_POOL_ALLOC = gfx("3DSTATE_BINDING_TABLE_POOL_ALLOC", 0x7919, 4, [
@@ -108,7 +110,7 @@ BINDING_TABLE_POOL_ALLOC = gfx("3DSTATE_BINDING_TABLE_POOL_ALLOC", 0x7919, 4, [
     Uint("surface_object_control_state", 1, 6, 0, hex=True),
     Uint("binding_table_pool_buffer_size", 3, 31, 12, doc="pages of 4 KiB"),
     Mbz(3, 11, 0),
-], ref="KBLv2a 3DSTATE_BINDING_TABLE_POOL_ALLOC", gens=Gen.GEN9)
+], ref="KBLv2a 3DSTATE_BINDING_TABLE_POOL_ALLOC")
 
 COMMANDS: tuple[Command, ...] = (
     PRIMITIVE,
@@ -125,3 +127,5 @@ COMMANDS: tuple[Command, ...] = (
     _binding_table_pointers("VS", 0x7826),
     BINDING_TABLE_POOL_ALLOC,
 )
+
+GEN9 = Generation("gen9", Gen.GEN9, command_length, COMMANDS)
