@@ -97,7 +97,8 @@ class MemtraceSpace(IntEnum):
     GGTT_ENTRY = 4
 
 
-ENGINE_OF_RING = {2: Engine.RENDER, 3: Engine.BSD, 4: Engine.BLT}  # types of command writes: PRB0, PRB1, PRB2
+# Types of command writes: PRB0, PRB1, PRB2; the last one is ours.
+ENGINE_OF_RING = {2: Engine.RENDER, 3: Engine.BSD, 4: Engine.BLT, 5: Engine.VEBOX}
 RING_OF_ENGINE = {engine: ring for ring, engine in ENGINE_OF_RING.items()}
 
 # (type, subtype) of data writes, and `MemoryWrite.kind`.  Subtype 0 stands for unlisted ones.

@@ -71,7 +71,7 @@ class Codec(IntEnum):
     ZLIB = 1
 
 
-ENGINES = ("render", "bsd", "blt")
+ENGINES = ("render", "bsd", "blt", "vebox")
 TILINGS = ("linear", "x", "y")
 
 HEADER = struct.Struct("<I32s")  # PCI id, program; the name of the writer follows

@@ -31,6 +31,7 @@ from gen4emu.trace.ring import STARTS_WORK
 from gen4emu.trace.source import SUFFIXES
 from gen4emu.trace.write_aub import AubWriter, Dedup
 from gen4emu.trace.write_capture import CaptureWriter
+from gen4emu.trace.write_memtrace import MemtraceWriter
 
 # --- choice of the writer ---------------------------------------------------------------------------------------------
 TraceWriter = AubWriter | CaptureWriter
@@ -48,6 +49,8 @@ def new_writer(container: str, file: str | os.PathLike[str], device: Device, app
     """A writer for "aub" or "g4c".  `dedup` applies to AUB files; a capture stores each page once in any case."""
     if container == "g4c":
         return CaptureWriter(file, device, application=application)
+    if device.address_bits > 32:
+        return MemtraceWriter(file, device, application=application, dedup=dedup)
     return AubWriter(file, device, application=application, dedup=dedup)
 
 

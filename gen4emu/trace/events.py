@@ -14,6 +14,7 @@ class Engine(Enum):
     RENDER = "render"
     BSD = "bsd"
     BLT = "blt"
+    VEBOX = "vebox"
 
 
 class Space(Enum):
@@ -77,6 +78,7 @@ class Submission:
     batch_address: int | None = None  # error states: the batch object that was running
     wrap: tuple[int, int] | None = None  # start and size of a ring that wraps inside `ring`
     page_table: int | None = None  # Gen8+: root of the context's page table, which maps batch addresses
+    context: int = 0  # number of the logical context, in the container or in the run that is recorded
 
     def address_of(self, position: int) -> int:
         """The address of the byte `ring[position]`."""

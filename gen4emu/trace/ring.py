@@ -13,6 +13,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.mi import MI_BATCH_BUFFER_START
 from gen4emu.hw.gen4.registers import GTT_ENTRY, REGISTERS
 from gen4emu.trace.events import Engine, RegisterWrite, Submission, Warning
+from gen4emu.trace.logical_context import IMAGE_BYTES, REGISTER_BASES, decode
 
 PAGE_BYTES = 4096
 MAX_RING_BYTES = 2 << 20  # the largest buffer length in RING_CTL
@@ -148,17 +149,16 @@ def _by_page(address: int, data: memoryview) -> Iterator[tuple[int, int, memoryv
 
 
 # Bases of the ring registers: Gen4 and Gen4.5, then later generations.
-_BASES = {0x2000: Engine.RENDER, 0x4000: Engine.BSD, 0x12000: Engine.BSD, 0x22000: Engine.BLT}
+_BASES = {0x2000: Engine.RENDER, 0x4000: Engine.BSD} | {base: engine for engine, base in REGISTER_BASES.items()}
 _RING_REGISTERS = {base + register.offset - 0x2000: base
                    for base in _BASES for register in (_HEAD, _TAIL, _START, _CTL)}
 _TAILS = {base + _TAIL.offset - 0x2000: base for base in _BASES}
 
 # Execution lists of Gen8+: registers by offset from the render engine's.
-_ENGINE_STEP = {0x0: Engine.RENDER, 0x10000: Engine.BSD, 0x20000: Engine.BLT}
+_ENGINE_STEP = {base - REGISTER_BASES[Engine.RENDER]: engine for engine, base in REGISTER_BASES.items()}
 _SUBMIT_PORTS = {0x2230 + step: engine for step, engine in _ENGINE_STEP.items()}
 _QUEUE_LOW = {0x2510 + step for step in _ENGINE_STEP}
 _QUEUE_CONTROL = {0x2550 + step: engine for step, engine in _ENGINE_STEP.items()}
-_CONTEXT = struct.Struct("<52I")
 
 STARTS_WORK = frozenset(_TAILS) | frozenset(_SUBMIT_PORTS) | frozenset(_QUEUE_CONTROL)
 """Registers whose writes may become a Submission."""
@@ -204,12 +204,12 @@ class Rings:
 
     def _context(self, event: RegisterWrite, engine: Engine, descriptor: int) -> Submission | Warning | None:
         address = (descriptor & 0xFFFFF000) + PAGE_BYTES  # the first page is the per-process status page
-        image = self._shadow.read(address, _CONTEXT.size)
+        image = self._shadow.read(address, IMAGE_BYTES)
         if image is None:
             return Warning(event.offset, f"context at 0x{address:08x}: the file does not write it, so it cannot run")
-        words = _CONTEXT.unpack(image)
-        position = RingPosition.of(words[9], words[11], words[5], words[7])
-        return self._run(event, engine, position, words[49] << 32 | words[51])
+        context = decode(image)
+        position = RingPosition.of(context.start, context.ctl, context.head, context.tail)
+        return self._run(event, engine, position, context.page_table)
 
     def _run(self, event: RegisterWrite, engine: Engine, position: RingPosition,
              page_table: int | None) -> Submission | Warning | None:

@@ -108,7 +108,7 @@ class CaptureWriter(Writer):
             self._record(Kind.BYTES, BYTES.pack(address + at, space is Space.PHYSICAL, len(name)) + name
                          + bytes(view[at:at + MAX_RECORD_BYTES // 2]))
 
-    def submit(self, engine: Engine, ring_bytes: bytes, ring_address: int) -> None:
+    def submit(self, engine: Engine, ring_bytes: bytes, ring_address: int, context: int = 0) -> None:
         """Ring contents to run."""
         self._submissions.append(self._at)
         self._record(Kind.SUBMISSION, SUBMISSION.pack(ENGINES.index(engine.value), ring_address) + ring_bytes)

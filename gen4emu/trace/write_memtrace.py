@@ -1,0 +1,159 @@
+"""Writes AUB files of memtrace packets for Gen8 and later: 48-bit addresses, page tables, execution lists.
+
+The addresses of the trace are those of one address space, that of the program.  Its pages get physical pages in the
+order of their first write; four levels of page tables map them (PPGTT).  Rings and context images lie in the global
+address space.  aubinator reads these files.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+
+from gen4emu.errors import FieldError
+from gen4emu.hw.chips import Device
+from gen4emu.trace.aub import FRAME_NOTE, MAX_BLOCK_BYTES, Memtrace, MemtraceSpace
+from gen4emu.trace.events import Engine, RegisterWrite, Space, SurfaceDump
+from gen4emu.trace.logical_context import REGISTER_BASES, STATUS_BYTES, LogicalContext, encode
+from gen4emu.trace.ring import MAX_RING_BYTES
+from gen4emu.trace.write_aub import AubWriter, Dedup
+
+PAGE_BYTES = 4096
+_LEVELS = 4
+_INDEX_BITS = 9
+_PRESENT_WRITABLE = 3
+_SUBMIT_PORT = 0x230
+_DESCRIPTOR_FLAGS = 0x119  # valid, 64-bit page tables, privileged
+_RING_CTL_ENABLE = 1
+
+
+class PageTables:
+    """The page tables of one address space, and the physical pages they map to."""
+
+    def __init__(self) -> None:
+        self._next = 1  # the first page stays free
+        self.root = self.allocate()
+        self._tables: dict[tuple[int, int], int] = {(_LEVELS, 0): self.root}  # level, address bits above it
+        self._pages: dict[int, int] = {}
+
+    def allocate(self) -> int:
+        """A physical page."""
+        self._next += 1
+        return (self._next - 1) * PAGE_BYTES
+
+    def map(self, page: int) -> tuple[int, list[tuple[int, int]]]:
+        """The physical address of a page, and the table entries (physical address, value) that are new."""
+        physical = self._pages.get(page)
+        if physical is not None:
+            return physical, []
+        new: list[tuple[int, int]] = []
+        table = self.root
+        for level in range(_LEVELS, 0, -1):
+            above = page >> _INDEX_BITS * (level - 1)
+            below = self._tables.get((level - 1, above))
+            if below is None:
+                below = self._tables[level - 1, above] = self.allocate()
+                new.append((table + 8 * (above & (1 << _INDEX_BITS) - 1), below | _PRESENT_WRITABLE))
+            table = below
+        del self._tables[0, page]
+        self._pages[page] = table
+        return table, new
+
+
+class MemtraceWriter(AubWriter):
+    """Writes one AUB file for a device with 48-bit addresses."""
+
+    def __init__(self, file: str | os.PathLike[str], device: Device, *, application: str = "",
+                 dedup: Dedup = Dedup.TRACE) -> None:
+        self._address_space = 1 << device.address_bits
+        self._tables = PageTables()
+        self._global_pages = 1
+        self._images: dict[tuple[Engine, int], int] = {}  # graphics address of the status page
+        self._rings: dict[tuple[Engine, int], tuple[int, int]] = {}  # address and size
+        super().__init__(file, device, application=application, dedup=dedup)
+
+    def header(self, pci_id: int, application: str = "") -> None:
+        name = f"PCI-ID=0x{pci_id:04X} {application}".encode("utf-8", "replace")[:31]
+        self._memtrace(Memtrace.VERSION_EXT, struct.pack("<4I", 1, 0, 0, 0) + name + bytes(4 - len(name) % 4))
+
+    # --- events -------------------------------------------------------------------------------------------------------
+    def write_memory(self, address: int, data: bytes | bytearray | memoryview, kind: str = "",
+                     space: Space = Space.GRAPHICS) -> None:
+        view = memoryview(data).cast("B")
+        if space is Space.PHYSICAL or not 0 <= address <= self._address_space - len(view):
+            raise FieldError(f"address 0x{address:x} with {len(view)} bytes is not inside the address space")
+        runs = iter([(address, view)]) if self._dedup is Dedup.NONE else self._known.changed(address, view)
+        for start, run in runs:
+            for physical, piece in self._physical_runs(start, run):
+                self._memtrace_data(MemtraceSpace.PHYSICAL, physical, piece)
+
+    def _physical_runs(self, address: int, data: memoryview) -> Iterator[tuple[int, memoryview]]:
+        """The parts of a write that are consecutive physically; writes the page tables for them."""
+        first = at = 0
+        start = expected = -1
+        while at < len(data):
+            page, inside = divmod(address + at, PAGE_BYTES)
+            physical, entries = self._tables.map(page)
+            for place, entry in entries:
+                self._memtrace_data(MemtraceSpace.PHYSICAL, place, memoryview(struct.pack("<Q", entry)))
+            if physical + inside != expected:
+                if start >= 0:
+                    yield start, data[first:at]
+                start, first = physical + inside, at
+            at = min(at + PAGE_BYTES - inside, len(data))
+            expected = physical + PAGE_BYTES
+        if start >= 0:
+            yield start, data[first:]
+
+    def submit(self, engine: Engine, ring_bytes: bytes, ring_address: int, context: int = 0) -> None:
+        """Ring contents to run in a context; their address in the program's run is not kept."""
+        if len(ring_bytes) > MAX_RING_BYTES // 2 or len(ring_bytes) % 4:
+            raise FieldError(f"ring contents of {len(ring_bytes)} bytes: not whole dwords, or more than a ring holds")
+        contents = ring_bytes + bytes(-len(ring_bytes) % 8)
+        ring, size = self._ring(engine, context, len(contents))
+        self._memtrace_data(MemtraceSpace.GGTT, ring, memoryview(contents))
+        image = encode(LogicalContext(0, len(contents), ring, (size - PAGE_BYTES) | _RING_CTL_ENABLE,
+                                      self._tables.root), engine)
+        status = self._images[engine, context]
+        self._memtrace_data(MemtraceSpace.GGTT, status + STATUS_BYTES, memoryview(image))
+        port = REGISTER_BASES[engine] + _SUBMIT_PORT
+        for value in (0, 0, context, status | _DESCRIPTOR_FLAGS):
+            self.write_register(RegisterWrite(0, port, value))
+        if self._dedup is Dedup.SUBMISSION:
+            self._known.forget_all()
+
+    def _ring(self, engine: Engine, context: int, size: int) -> tuple[int, int]:
+        """The ring of a context; both are created by the first submission."""
+        key = engine, context
+        if key not in self._images:
+            self._images[key] = self._map_globally(STATUS_BYTES // PAGE_BYTES + 1)
+        known = self._rings.get(key)
+        if known is None or known[1] <= size:  # a full ring would look empty
+            pages = size // PAGE_BYTES + 1
+            known = self._rings[key] = self._map_globally(pages), pages * PAGE_BYTES
+        return known
+
+    def _map_globally(self, count: int) -> int:
+        """Consecutive pages of the global address space, filled with zeros."""
+        first = self._global_pages
+        self._global_pages += count
+        entries = struct.pack(f"<{count}Q", *(self._tables.allocate() | 1 for _ in range(count)))
+        self._memtrace_data(MemtraceSpace.GGTT_ENTRY, 8 * first, memoryview(entries))
+        self._memtrace_data(MemtraceSpace.GGTT, first * PAGE_BYTES, memoryview(bytes(count * PAGE_BYTES)))
+        return first * PAGE_BYTES
+
+    def dump_surface(self, dump: SurfaceDump) -> None:
+        """A request for a picture; only a comment can hold an address beyond 32 bits."""
+        if dump.address < 1 << 32:
+            super().dump_surface(dump)
+            return
+        self.frame_boundary(f"0x{dump.address:x}, {dump.width}x{dump.height} at {dump.x},{dump.y}, pitch "
+                            f"{dump.pitch_bytes}, {dump.bytes_per_pixel} bytes, format {dump.format}, {dump.tiling}")
+
+    def comment(self, text: str) -> None:
+        data = text.encode("utf-8", "replace")[:MAX_BLOCK_BYTES]
+        self._memtrace(Memtrace.COMMENT, bytes(4) + data + bytes(4 - len(data) % 4))
+
+    def frame_boundary(self, note: str = "") -> None:
+        self.comment(f"{FRAME_NOTE} {note}" if note else FRAME_NOTE)
