@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from gen4emu.cli.run import PASS_ON, LiveOptions, live_options, make_server, run_program
+from gen4emu.errors import NotExecutedError
 from gen4emu.live.recorder import watch_capture
 from gen4emu.trace.output import Output
 
@@ -20,14 +21,21 @@ from gen4emu.trace.output import Output
 def capture(command: tuple[str, ...], output: Path, options: LiveOptions) -> int:
     """Run PROGRAM on the emulated GPU and write what it submits to FILE; `gen4emu replay` draws the same pictures.
 
+    Chips after Gen4 (snb to kbl) are not executed yet: their batches are recorded and complete at once, but draw
+    nothing.
+
     A program that opens the device several times, or several processes, give FILE, then FILE with numbers.
 
     \b
     Example:
       gen4emu capture -o app.aub.xz -- ./my-gl-program
     """
+    if not options.device.executes and options.frames is not None:
+        raise NotExecutedError(f"--frames: {options.device.name} does not execute yet, so there are no pictures")
     if not output.exists() or output.is_file():
         Output(output).discard()  # a file that cannot be written is an error before the program runs
     server = make_server(options)
     watch_capture(server, output)
+    if not options.device.executes:
+        server.log(f"{options.device.name} does not execute yet: batches are recorded, pictures stay empty")
     return run_program(server, command, options, output)

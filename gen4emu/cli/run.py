@@ -15,7 +15,7 @@ import click
 
 from gen4emu.cli.options import device
 from gen4emu.device.options import Options
-from gen4emu.errors import Gen4emuError
+from gen4emu.errors import Gen4emuError, NotExecutedError
 from gen4emu.hw.chips import Device as Part
 from gen4emu.image.raw_video import STDOUT
 from gen4emu.live import program, summary
@@ -61,7 +61,8 @@ def live_options(command: Command) -> Command:
 
     for option in reversed((
         click.option("-d", "--device", callback=device, metavar="DEVICE", default="g45", show_default=True,
-                     help="The GPU that programs see: g41, g45, gm45, g965, 965gm, ... or a PCI id."),
+                     help="The GPU that programs see: g41, g45, gm45, g965, 965gm, ... or a PCI id.  `capture` also "
+                          "knows snb, ivb, byt, hsw, bdw, skl, kbl."),
         click.option("--frames", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                      help="Write every frame that a program shows as a picture, or each batch's render targets if it "
                           "shows none.  -: raw video (rgb24) of shown frames on standard output, for ffmpeg; PROGRAM's "
@@ -168,6 +169,9 @@ def run(command: tuple[str, ...], options: LiveOptions, serve: Path | None, atta
         except program.ProgramError as e:
             click.echo(f"gen4emu: {e}", err=True)
             return e.status
+    if not options.device.executes:
+        raise NotExecutedError(f"{options.device.name} only captures, it does not execute yet: gen4emu capture "
+                               f"--device {options.device.name} records what a program submits")
     server = make_server(options, serve)
     if serve is None:
         return run_program(server, command, options)

@@ -14,6 +14,9 @@ from operator import itemgetter
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+
 from gen4emu._native import ffi, lib
 from gen4emu.core_enums import FaultKind as FaultKind
 from gen4emu.core_enums import PageFlags as PageFlags
@@ -282,6 +285,17 @@ class Memory:
                 for part in ((low, start, view), (end, high, view)) if part[0] < part[1]]
         self._external[first:last] = kept
 
+    def bind(self, address: int, host: Any, size: int) -> bool:
+        """Back whole pages by host memory (`uint8_t *`), which the caller keeps until `unbind`; false: not possible."""
+        return bool(lib.g4_mem_map_external(self.handle, address, host, size, False) == lib.G4_OK)
+
+    def unbind(self, address: int, size: int) -> None:
+        lib.g4_mem_unmap_external(self.handle, address, size)
+
+    def uses(self, host: Any, size: int) -> bool:
+        """Whether a page lies in this range of host memory."""
+        return bool(lib.g4_mem_uses(self.handle, host, size))
+
     # --- queries of the map ---
 
     def page_flags(self, address: int) -> PageFlags:
@@ -343,6 +357,23 @@ class Memory:
         """Whether these pages may have changed since.  Always true for external pages and with `strict_pte`."""
         _check_range(address, size, _ADDRESS_SPACE)
         return bool(lib.g4_mem_changed_since(self.handle, address, size, mark))
+
+    def hash_pages(self, first: int, count: int) -> npt.NDArray[np.uint64]:
+        """128 bits for the contents of each page, as two numbers.  Absent pages are like pages of zeros."""
+        hashes = np.empty((count, 2), np.uint64)
+        lib.g4_mem_hash(self.handle, first, count, ffi.cast("uint64_t *", ffi.from_buffer(hashes)))
+        return hashes
+
+    def written_since(self, first: int, count: int, mark: int) -> npt.NDArray[np.uint8]:
+        """1 for each page that the device has written since."""
+        written = np.zeros(count, np.uint8)
+        lib.g4_mem_written_since(self.handle, first, count, mark, ffi.cast("uint8_t *", ffi.from_buffer(written)))
+        return written
+
+    @property
+    def page_count(self) -> int:
+        """The size of the address space in pages."""
+        return self.gtt_entries
 
     @property
     def faults(self) -> Faults:

@@ -5,10 +5,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gen4emu.hw.emit_c import guarded
 from gen4emu.hw.gen import Gen
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFacts:
+    """What the i915 driver of Linux 6.1 reports about a chip (include/uapi/drm/i915_drm.h, I915_PARAM_*)."""
+
+    revision: int  # PCI revision of the final stepping
+    engines: tuple[str, ...] = ("render",)  # of render, video, blitter, video_enhance
+    fences: int = 16
+    can_snoop: bool = False
+    has_llc: bool = False
+    ppgtt: int = 0  # HAS_ALIASING_PPGTT: 0 none, 1 aliasing, 2 full
+    isolation: int = 0  # HAS_CONTEXT_ISOLATION: bits of engine classes
+    scheduler: int = 0  # HAS_SCHEDULER: capabilities
+    parser: int = 0  # CMD_PARSER_VERSION
+    timestamp: int = 12_500_000  # CS_TIMESTAMP_FREQUENCY, Hz
+    subslices: int = 0  # of the one slice; 0: no topology is reported
+    units: int = 0  # EUs of a subslice
+    slice_limit: int = 0  # of the topology query, for the whole family
+    subslice_limit: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +46,47 @@ class Device:
     surface_state_dwords: int
     gtt_entries: int
     has_bsd: bool
+    kernel: KernelFacts
     executes: bool = True  # or only decode, lint, kernels, convert and capture know it
     address_bits: int = 32  # of the addresses in commands
+
+    @property
+    def address_space_bytes(self) -> int:
+        """The size of the address space that programs have."""
+        return self.gtt_entries * 4096 if self.address_bits == 32 else 1 << self.address_bits
 
 
 def _gen4(pci_id: int, name: str, marketing: str, gen: Gen) -> Device:
     return Device(pci_id, name, marketing, gen, eu_count=8, threads_per_eu=4, tid_mask=0x3, urb_rows=256,
-                  surface_state_dwords=5, gtt_entries=512 * 1024 // 4, has_bsd=False)
+                  surface_state_dwords=5, gtt_entries=512 * 1024 // 4, has_bsd=False,
+                  kernel=KernelFacts(0x02 if gen is Gen.BW else 0x0C))
 
 
 def _gen45(pci_id: int, name: str, marketing: str, gen: Gen) -> Device:
     return Device(pci_id, name, marketing, gen, eu_count=10, threads_per_eu=5, tid_mask=0x7, urb_rows=384,
-                  surface_state_dwords=6, gtt_entries=2 * 1024 * 1024 // 4, has_bsd=True)
+                  surface_state_dwords=6, gtt_entries=2 * 1024 * 1024 // 4, has_bsd=True,
+                  kernel=KernelFacts(0x07 if gen is Gen.CTG else 0x03, ("render", "video"), can_snoop=True))
 
 
 def _newer(pci_id: int, name: str, marketing: str, gen: Gen, eu_count: int, threads_per_eu: int, urb_kib: int,
-           surface_state_dwords: int, gtt_mib: int = 2048, address_bits: int = 32) -> Device:
+           surface_state_dwords: int, kernel: KernelFacts) -> Device:
+    wide = bool(gen & (Gen.GEN8 | Gen.GEN9))
     return Device(pci_id, name, marketing, gen, eu_count, threads_per_eu, tid_mask=0, urb_rows=urb_kib * 1024 // 64,
-                  surface_state_dwords=surface_state_dwords, gtt_entries=gtt_mib * 1024 // 4, has_bsd=True,
-                  executes=False, address_bits=address_bits)
+                  surface_state_dwords=surface_state_dwords, gtt_entries=(4096 if wide else 2048) * 1024 // 4,
+                  has_bsd=True, kernel=kernel, executes=False, address_bits=48 if wide else 32)
+
+
+_ENGINES6 = ("render", "video", "blitter")
+_ENGINES75 = (*_ENGINES6, "video_enhance")
+_EXECLISTS = 0x1B  # scheduler: enabled, priorities, semaphores, busy statistics; 4: preemption
+_SNB = KernelFacts(0x09, _ENGINES6, can_snoop=True, has_llc=True, ppgtt=1, isolation=1)
+_IVB = replace(_SNB, fences=32, parser=10)
+_BYT = replace(_IVB, revision=0x0E, has_llc=False)
+_HSW = replace(_IVB, revision=0x06, engines=_ENGINES75, subslices=2, units=10, slice_limit=1, subslice_limit=2)
+_BDW = replace(_SNB, engines=_ENGINES75, fences=32, ppgtt=2, isolation=0xF, scheduler=_EXECLISTS, subslices=3, units=8,
+               slice_limit=3, subslice_limit=3)
+_SKL = replace(_BDW, revision=0x06, scheduler=_EXECLISTS | 4, parser=10, timestamp=12_000_000, subslice_limit=4)
+_KBL = replace(_SKL, revision=0x04)
 
 
 DEVICES: tuple[Device, ...] = (
@@ -61,13 +103,13 @@ DEVICES: tuple[Device, ...] = (
     _gen45(0x2E32, "g41", "Intel G41", Gen.EL),
     _gen45(0x2E42, "b43", "Intel B43", Gen.EL),
     _gen45(0x2E92, "b43-2", "Intel B43", Gen.EL),
-    _newer(0x0126, "snb", "Intel HD Graphics 3000 (Sandy Bridge)", Gen.SNB, 12, 5, 64, 6),
-    _newer(0x0162, "ivb", "Intel HD Graphics 4000 (Ivy Bridge)", Gen.IVB, 16, 8, 256, 8),
-    _newer(0x0F31, "byt", "Intel HD Graphics (Bay Trail)", Gen.BYT, 4, 8, 128, 8),
-    _newer(0x0412, "hsw", "Intel HD Graphics 4600 (Haswell)", Gen.HSW, 20, 7, 256, 8),
-    _newer(0x1616, "bdw", "Intel HD Graphics 5500 (Broadwell)", Gen.BDW, 24, 7, 384, 16, 4096, 48),
-    _newer(0x1912, "skl", "Intel HD Graphics 530 (Skylake)", Gen.SKL, 24, 7, 384, 16, 4096, 48),
-    _newer(0x5912, "kbl", "Intel HD Graphics 630 (Kaby Lake)", Gen.KBL, 24, 7, 384, 16, 4096, 48),
+    _newer(0x0126, "snb", "Intel HD Graphics 3000 (Sandy Bridge)", Gen.SNB, 12, 5, 64, 6, _SNB),
+    _newer(0x0162, "ivb", "Intel HD Graphics 4000 (Ivy Bridge)", Gen.IVB, 16, 8, 256, 8, _IVB),
+    _newer(0x0F31, "byt", "Intel HD Graphics (Bay Trail)", Gen.BYT, 4, 8, 128, 8, _BYT),
+    _newer(0x0412, "hsw", "Intel HD Graphics 4600 (Haswell)", Gen.HSW, 20, 7, 256, 8, _HSW),
+    _newer(0x1616, "bdw", "Intel HD Graphics 5500 (Broadwell)", Gen.BDW, 24, 7, 384, 16, _BDW),
+    _newer(0x1912, "skl", "Intel HD Graphics 530 (Skylake)", Gen.SKL, 24, 7, 384, 16, _SKL),
+    _newer(0x5912, "kbl", "Intel HD Graphics 630 (Kaby Lake)", Gen.KBL, 24, 7, 384, 16, _KBL),
 )
 
 BY_PCI_ID = {d.pci_id: d for d in DEVICES}

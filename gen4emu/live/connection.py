@@ -15,26 +15,34 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.device import Device
 from gen4emu.device.memory import PAGE_SIZE, Memory
 from gen4emu.device.options import Options
-from gen4emu.errors import Gen4emuError
+from gen4emu.errors import Gen4emuError, NotExecutedError
+from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.chips import Device as Chip
-from gen4emu.live.contexts import RING_ADDRESS, Contexts, InvalidContext
+from gen4emu.hw.gen import Gen
+from gen4emu.live.acknowledger import Acknowledger
+from gen4emu.live.buffer_memory import BufferMemory
+from gen4emu.live.contexts import RING_ADDRESS, InvalidContext, contexts_of
 from gen4emu.live.shared_buffers import SharedBuffer, SharedBuffers
 from gen4emu.trace.events import Engine, Submission
 
 _HEADER_BYTES = ffi.sizeof("struct g4_live_header")
 _ANCILLARY_BYTES = socket.CMSG_SPACE(4 * 4)
-_ENGINES = {int(lib.G4_LIVE_RENDER): Engine.RENDER, int(lib.G4_LIVE_VIDEO): Engine.BSD}
 F_GET_SEALS = getattr(fcntl, "F_GET_SEALS", 1034)
 F_SEAL_SHRINK = getattr(fcntl, "F_SEAL_SHRINK", 2)
 _MAX_FILE_BYTES = 1 << 44
 _MAX_FILES = int(lib.G4_LIVE_MAX_FILES)
+
+
+_TIMESTAMP = catalogue_of(Gen.ALL4).register("TIMESTAMP").offset  # of all generations
+
+LiveDevice = Device | Acknowledger
 
 
 class ProtocolError(Gen4emuError):
@@ -188,12 +196,12 @@ class AddressSpace:
     Used by one thread.
     """
 
-    def __init__(self, pages: int) -> None:
+    def __init__(self, size: int) -> None:
         self._files: dict[int, MappedFile] = {}
-        self._bytes = pages * PAGE_SIZE
-        self._memory: Memory | None = None
+        self._bytes = size
+        self._memory: Memory | BufferMemory | None = None
 
-    def attach(self, memory: Memory) -> None:
+    def attach(self, memory: Memory | BufferMemory) -> None:
         self._memory = memory
 
     def add(self, number: int, descriptor: int, size: int) -> None:
@@ -209,7 +217,7 @@ class AddressSpace:
         if old is None:
             return None
         # The core must not keep pointers into a mapping that disappears.
-        if self._memory is not None and lib.g4_mem_uses(self._memory.handle, old.host, old.size):
+        if self._memory is not None and self._memory.uses(old.host, old.size):
             raise ProtocolError(f"file {number} removed while pages of it are bound")
         del self._files[number]
         old.close()
@@ -218,20 +226,20 @@ class AddressSpace:
     def bind(self, ranges: Any, count: int) -> None:
         """Bind and unbind ranges: an array of `struct g4_live_range`."""
         assert self._memory is not None
-        handle, limit = self._memory.handle, self._bytes
+        memory, limit = self._memory, self._bytes
         for i in range(count):
             r = ranges[i]
             address, size, offset = r.address, r.size, r.offset
             if (address | size | offset) & PAGE_SIZE - 1 or not 0 < size <= limit - address:
                 raise ProtocolError(f"bind: 0x{size:x} bytes at 0x{address:08x}")
             if r.file == lib.G4_LIVE_UNBOUND:
-                lib.g4_mem_unmap_external(handle, address, size)
+                memory.unbind(address, size)
                 continue
             file = self._files.get(r.file)
             if file is None or offset > file.size or size > file.size - offset:
                 raise ProtocolError(f"bind: 0x{size:x} bytes at 0x{offset:x} of file {r.file}")
             host = ffi.cast("uint8_t *", file.host)
-            if lib.g4_mem_map_external(handle, address, host + offset, size, False) != lib.G4_OK:
+            if not memory.bind(address, host + offset, size):
                 raise ProtocolError(f"bind: 0x{size:x} bytes at 0x{address:08x}")
 
     def close(self) -> None:
@@ -285,19 +293,33 @@ class Observer:
         """The connection ends; the device's memory still exists."""
 
 
+# --- the chip ---------------------------------------------------------------------------------------------------------
+_ENGINES = {int(lib.G4_LIVE_RENDER): Engine.RENDER, int(lib.G4_LIVE_VIDEO): Engine.BSD,
+            int(lib.G4_LIVE_BLITTER): Engine.BLT, int(lib.G4_LIVE_VIDEO_ENHANCE): Engine.VEBOX}
+_ENGINE_NAMES = {"render": lib.G4_LIVE_RENDER, "video": lib.G4_LIVE_VIDEO, "blitter": lib.G4_LIVE_BLITTER,
+                 "video_enhance": lib.G4_LIVE_VIDEO_ENHANCE}
+
+
+def chip_facts(chip: Chip) -> dict[str, int]:
+    """The fields of `struct g4_live_chip`."""
+    facts = {field.name: getattr(chip.kernel, field.name) for field in fields(chip.kernel) if field.name != "engines"}
+    engines = sum(1 << int(_ENGINE_NAMES[name]) for name in chip.kernel.engines)
+    return facts | {"pci_id": chip.pci_id, "engines": engines, "wide": chip.address_bits > 32,
+                    "gtt_size": chip.address_space_bytes}
+
+
 # --- connections ------------------------------------------------------------------------------------------------------
 class Host(Protocol):
     """What a connection uses of its server.  Any thread may call the methods."""
 
     chip: Chip
     options: Options
-    revision: int
     shared: SharedBuffers
     records_buffers: bool
 
-    def observers(self, connection: Connection, device: Device) -> list[Observer]: ...
+    def observers(self, connection: Connection, device: LiveDevice) -> list[Observer]: ...
     def connection_ended(self, connection: Connection) -> None: ...
-    def report_hang(self, connection: Connection, device: Device, reason: str) -> None: ...
+    def report_hang(self, connection: Connection, device: LiveDevice, reason: str) -> None: ...
     def log_always(self, message: str) -> None: ...
     def log_verbose(self, message: str) -> None: ...
     def warn_once(self, message: str, connection: Connection | None = None) -> None: ...
@@ -326,9 +348,10 @@ class Connection:
         self.pid = 0
         self.program = "?"
         self.activity = Activity()
-        self.device: Device | None = None
-        self._space = AddressSpace(host.chip.gtt_entries)
-        self._contexts = Contexts(host.chip.gen)
+        self.device: LiveDevice | None = None
+        self._engines = chip_facts(host.chip)["engines"]  # bits by number in the protocol
+        self._space = AddressSpace(host.chip.address_space_bytes)
+        self._contexts = contexts_of(host.chip)
         self._observers: list[Observer] = []
         self._buffers: list[BufferUse] = []
         self._result = ffi.new("struct g4_live_result *")
@@ -402,8 +425,7 @@ class Connection:
         chip = self._host.chip
         welcome = ffi.new("struct g4_live_welcome *", {
             "header": {"type": lib.G4_LIVE_WELCOME, "sequence": self._packets.sequence}, "version": lib.G4_LIVE_VERSION,
-            "pci_id": chip.pci_id, "revision": self._host.revision, "strict": self._host.options.strict,
-            "gtt_size": chip.gtt_entries * PAGE_SIZE})
+            "strict": self._host.options.strict, "chip": chip_facts(chip)})
         self.activity.opened = True
         self._host.log_verbose(f"{self}: opened the device")
         self._packets.send(welcome)
@@ -447,18 +469,19 @@ class Connection:
         sequence, context, address = self._packets.sequence, int(packet.context), int(packet.address)
         device = self._running_device()
         engine = _ENGINES.get(int(packet.engine))
-        if engine is None or (engine is not Engine.RENDER and not device.info.has_bsd):
+        if engine is None or not self._engines >> int(packet.engine) & 1:
             raise ProtocolError(f"exec: unknown engine {packet.engine}")
-        if address & 3:
-            raise ProtocolError(f"exec: unaligned batch at 0x{address:08x}")
+        if address & 3 or address >= self._host.chip.address_space_bytes:
+            raise ProtocolError(f"exec: batch at 0x{address:08x}")
         ring = self._contexts.ring(context, address) if engine is Engine.RENDER else self._contexts.bare_ring(address)
-        status = self._execute(device, Submission(0, engine, ring, RING_ADDRESS), context)
+        submission = Submission(0, engine, ring, RING_ADDRESS, batch_address=address, context=context)
+        status = self._execute(device, submission, context)
         self._buffers = []
         self._result.header.sequence = sequence
         self._result.status, self._result.context = status, context
         self._packets.send(self._result)
 
-    def _execute(self, device: Device, submission: Submission, context: int) -> int:
+    def _execute(self, device: LiveDevice, submission: Submission, context: int) -> int:
         for observer in self._observers:
             observer.before(submission, self._buffers)
         self.activity.batches += 1
@@ -491,11 +514,9 @@ class Connection:
         answer = ffi.new("struct g4_live_register *", {
             "header": {"type": lib.G4_LIVE_REGISTER, "sequence": self._packets.sequence}, "offset": offset,
             "status": lib.G4_LIVE_REFUSED})
-        registers = self._running_device().registers
-        time_offset = registers.offset("TIMESTAMP")
-        if offset & ~1 == time_offset:
+        if offset & ~1 == _TIMESTAMP:
             answer.status = lib.G4_LIVE_DONE
-            answer.value = registers.read(time_offset) | registers.read(time_offset + 4) << 32
+            answer.value = _timestamp(self._running_device())
         self._packets.send(answer)
 
     def _share(self) -> None:
@@ -548,14 +569,28 @@ class Connection:
     def _used(self) -> None:
         self.activity.used = True
 
-    def _running_device(self) -> Device:
+    def _running_device(self) -> LiveDevice:
         """The device, created on first use: many programs open device files only to probe them."""
         if self.device is None:
-            self.device = Device(self._host.chip, self._host.options)
+            chip = self._host.chip
+            self.device = Device(chip, self._host.options) if chip.executes else Acknowledger(chip)
             self._space.attach(self.device.memory)
             self._observers = self._host.observers(self, self.device)
             self.device.finds_targets = any(o.needs_targets for o in self._observers)
         return self.device
+
+
+def executing(device: LiveDevice) -> Device:
+    """The device of an observer that looks at pictures, which only devices that execute draw."""
+    if isinstance(device, Device):
+        return device
+    raise NotExecutedError(f"{device.info.name} does not execute yet, so there are no pictures")
+
+
+def _timestamp(device: LiveDevice) -> int:
+    if isinstance(device, Acknowledger):
+        return device.timestamp()
+    return device.registers.read(_TIMESTAMP) | device.registers.read(_TIMESTAMP + 4) << 32
 
 
 @contextmanager

@@ -10,12 +10,16 @@ import struct
 
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.catalogue import command_named
+from gen4emu.hw.chips import Device
 from gen4emu.hw.gen import Gen
 
 RING_ADDRESS = 0x1000  # the shim binds buffers from 1 MiB up
 _PRISTINE_IMAGE = 0x10000
 _IMAGE_BYTES = 0x1000
 _MAX_CONTEXTS = 4096
+
+
+_LOGICAL_START, _LOGICAL_START_HEADER = struct.Struct("<IQI"), 0x18800101
 
 
 class InvalidContext(Gen4emuError):
@@ -86,3 +90,39 @@ class Contexts:
                                extended_state_save_enable=True, extended_state_restore_enable=True,
                                restore_inhibit=inhibit)
         return struct.pack(f"<{len(words) + 2}I", 0, *words, 0)
+
+
+class LogicalContexts:
+    """The contexts of execution lists (Gen8 and later), which the hardware switches: no command names them."""
+
+    def __init__(self) -> None:
+        self._known = {0}
+
+    def create(self, context: int) -> None:
+        if context in self._known:
+            raise InvalidContext(f"context {context} exists already")
+        if len(self._known) >= _MAX_CONTEXTS:
+            raise InvalidContext(f"more than {_MAX_CONTEXTS} contexts")
+        self._known.add(context)
+
+    def destroy(self, context: int) -> None:
+        if context == 0 or context not in self._known:
+            raise InvalidContext(f"context {context} does not exist")
+        self._known.remove(context)
+
+    def reset(self, context: int) -> None:
+        """Contexts have no state here."""
+
+    def ring(self, context: int, batch: int) -> bytes:
+        """The ring contents with which the kernel runs a batch in a context."""
+        if context not in self._known:
+            raise InvalidContext(f"context {context} does not exist")
+        return self.bare_ring(batch)
+
+    def bare_ring(self, batch: int) -> bytes:
+        return _LOGICAL_START.pack(_LOGICAL_START_HEADER, batch, 0)
+
+
+def contexts_of(chip: Device) -> Contexts | LogicalContexts:
+    """Contexts as the kernel has them on a chip."""
+    return LogicalContexts() if chip.address_bits > 32 else Contexts(chip.gen)

@@ -15,7 +15,7 @@ from gen4emu.errors import Gen4emuError
 from gen4emu.hw.scanout import SCANOUT
 from gen4emu.image.raw_video import STDOUT, RawVideo
 from gen4emu.image.store import PictureStore
-from gen4emu.live.connection import BufferUse, Connection, Mark, Observer
+from gen4emu.live.connection import BufferUse, Connection, Mark, Observer, executing
 from gen4emu.live.server import Server
 from gen4emu.trace.events import Submission
 
@@ -165,8 +165,8 @@ def watch_pictures(server: Server, directory: Path) -> None:
     """Write the frames of every connection that submits something; "-" is raw video on standard output."""
     if directory == STDOUT:
         video = SharedVideo(server)
-        server.add_observer(lambda _, device: Video(server, device, video))
+        server.add_observer(lambda _, device: Video(server, executing(device), video))
         return
     directory.mkdir(parents=True, exist_ok=True)
     directories = Directories(directory)
-    server.add_observer(lambda connection, device: Pictures(server, connection, device, directories.next))
+    server.add_observer(lambda connection, device: Pictures(server, connection, executing(device), directories.next))

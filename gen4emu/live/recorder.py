@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gen4emu._native import ffi, lib
-from gen4emu.device.device import Device
 from gen4emu.device.memory import PAGE_SIZE, Memory
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.formats import format_info
 from gen4emu.hw.scanout import DUMP_NUMBERS, SCANOUT
-from gen4emu.live.connection import BufferUse, Connection, Mark, Observer
+from gen4emu.live.buffer_memory import BufferMemory, Hashes
+from gen4emu.live.connection import BufferUse, Connection, LiveDevice, Mark, Observer
 from gen4emu.live.server import Server
 from gen4emu.trace.capture import digest
 from gen4emu.trace.convert import TraceWriter, writer_for
@@ -31,45 +30,64 @@ from gen4emu.trace.write_capture import CaptureWriter
 _RUN_PAGES = 256  # 1 MiB, the largest event of a reader
 _TILINGS = ("linear", "x", "y")
 
+_CHUNK_PAGES = 512
+
 Pages = npt.NDArray[np.int64]
 
 
-class ChangedPages:
-    """The memory of the trace's reader, as one hash of 16 bytes for each page of the address space."""
+class KnownHashes:
+    """A hash of 16 bytes for each page of a large address space; (0, 0) for pages that were never written here."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self) -> None:
+        self._chunks: dict[int, Hashes] = {}
+
+    def read(self, first: int, count: int) -> Hashes:
+        return np.concatenate([chunk[start:end] for chunk, start, end in self._parts(first, count)])
+
+    def write(self, first: int, hashes: Hashes) -> None:
+        done = 0
+        for chunk, start, end in self._parts(first, len(hashes)):
+            chunk[start:end] = hashes[done:done + end - start]
+            done += end - start
+
+    def _parts(self, first: int, count: int) -> Iterator[tuple[Hashes, int, int]]:
+        end = first + count
+        while first < end:
+            number, start = divmod(first, _CHUNK_PAGES)
+            chunk = self._chunks.get(number)
+            if chunk is None:
+                chunk = self._chunks[number] = np.zeros((_CHUNK_PAGES, 2), np.uint64)
+            stop = min(_CHUNK_PAGES, start + end - first)
+            yield chunk, start, stop
+            first += stop - start
+
+
+class ChangedPages:
+    """The memory of the trace's reader, as one hash for each page."""
+
+    def __init__(self, memory: Memory | BufferMemory) -> None:
         self._memory = memory
-        self._known = np.zeros((memory.gtt_entries, 2), np.uint64)  # 0, 0: nothing
+        self._known = KnownHashes()
         self._mark = memory.mark()
 
     def changed(self, buffers: Sequence[BufferUse]) -> Iterator[tuple[int, int]]:
         """The (address, size) of pages that differ from the reader's; the caller writes them to the trace."""
         self._mark = self._memory.mark()
-        for first, count in _page_ranges(buffers, self._memory.gtt_entries):
-            fresh = self._hash(first, count)
-            known = self._known[first:first + count]
+        for first, count in _page_ranges(buffers, self._memory.page_count):
+            fresh = self._memory.hash_pages(first, count)
+            known = self._known.read(first, count)
             for start, end in _runs(np.flatnonzero((fresh != known).any(axis=1))):
                 for at in range(start, end, _RUN_PAGES):
                     yield (first + at) * PAGE_SIZE, (min(at + _RUN_PAGES, end) - at) * PAGE_SIZE
-            known[:] = fresh
+            self._known.write(first, fresh)
 
     def learn(self, buffers: Sequence[BufferUse]) -> Iterator[tuple[int, int]]:
         """The (address, size) of pages written since `changed`: the reader's replay will write them, too."""
-        for first, count in _page_ranges(buffers, self._memory.gtt_entries):
-            written = np.zeros(count, np.uint8)
-            lib.g4_mem_written_since(self._memory.handle, first, count, self._mark, _pointer("uint8_t *", written))
+        for first, count in _page_ranges(buffers, self._memory.page_count):
+            written = self._memory.written_since(first, count, self._mark)
             for start, end in _runs(np.flatnonzero(written)):
-                self._known[first + start:first + end] = self._hash(first + start, end - start)
+                self._known.write(first + start, self._memory.hash_pages(first + start, end - start))
                 yield (first + start) * PAGE_SIZE, (end - start) * PAGE_SIZE
-
-    def _hash(self, first: int, count: int) -> npt.NDArray[np.uint64]:
-        hashes = np.empty((count, 2), np.uint64)
-        lib.g4_mem_hash(self._memory.handle, first, count, _pointer("uint64_t *", hashes))
-        return hashes
-
-
-def _pointer(kind: str, array: npt.NDArray[Any]) -> Any:
-    return ffi.cast(kind, ffi.from_buffer(array))
 
 
 def _page_ranges(buffers: Sequence[BufferUse], pages: int) -> Iterator[tuple[int, int]]:
@@ -94,7 +112,7 @@ def _runs(indices: Pages) -> Iterator[tuple[int, int]]:
 class Recorder(Observer):
     """Records one connection into one file, which gets its name when the connection ends."""
 
-    def __init__(self, connection: Connection, device: Device, path: Callable[[], Path], server: Server) -> None:
+    def __init__(self, connection: Connection, device: LiveDevice, path: Callable[[], Path], server: Server) -> None:
         self._program = connection.program
         self._device = device
         self._make_path = path
@@ -110,12 +128,12 @@ class Recorder(Observer):
 
     def _record(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
         writer = self._opened()
-        batch = int.from_bytes(submission.ring[-4:], "little")
+        batch = submission.batch_address or 0
         memory = self._device.memory
         for address, size in self._pages.changed(buffers):
             kind = "batch" if address <= batch < address + size else ""
             writer.write_memory(address, memory.read(address, size), kind)
-        writer.submit(submission.engine, submission.ring, submission.ring_address)
+        writer.submit(submission.engine, submission.ring, submission.ring_address, submission.context)
         self._submissions += 1
 
     def _opened(self) -> TraceWriter:
@@ -194,7 +212,7 @@ def watch_capture(server: Server, path: Path) -> CaptureFiles:
     """Record every connection of a server that submits something, into one file each."""
     files = CaptureFiles(path)
 
-    def observe(connection: Connection, device: Device) -> Observer:
+    def observe(connection: Connection, device: LiveDevice) -> Observer:
         return Recorder(connection, device, files.next, server)
 
     server.add_observer(observe, buffers=True)

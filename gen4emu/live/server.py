@@ -24,7 +24,7 @@ from gen4emu.device.options import Options
 from gen4emu.errors import Gen4emuError
 from gen4emu.hw.chips import Device as Chip
 from gen4emu.live import program, socket_directory, sysfs
-from gen4emu.live.connection import Connection, Observer, PacketSocket
+from gen4emu.live.connection import Connection, LiveDevice, Observer, PacketSocket, executing
 from gen4emu.live.shared_buffers import SharedBuffers
 from gen4emu.live.summary import Capture, Hang, Totals, number
 
@@ -40,7 +40,7 @@ _CREDENTIALS = struct.Struct("3i")
 # The default of 5 ms is too long for a thread that waits while the commands of another connection are parsed.
 _SWITCH_SECONDS = 0.0005
 
-ObserverFactory = Callable[[Connection, Device], Observer]
+ObserverFactory = Callable[[Connection, LiveDevice], Observer]
 
 
 class ServerError(Gen4emuError):
@@ -54,7 +54,6 @@ class Server:
                  quiet: bool = False, verbose: bool = False, max_connections: int = _MAX_CONNECTIONS) -> None:
         self.chip = chip
         self.options = replace(options or Options(), strict_pte=True)
-        self.revision = sysfs.revision(chip)
         self.quiet = quiet  # print errors only
         self.verbose = verbose
         self.shared = SharedBuffers()
@@ -100,7 +99,7 @@ class Server:
         sys.setswitchinterval(_SWITCH_SECONDS)
         self._thread.start()
 
-    def observers(self, connection: Connection, device: Device) -> list[Observer]:
+    def observers(self, connection: Connection, device: LiveDevice) -> list[Observer]:
         return [factory(connection, device) for factory in self._factories]
 
     # --- connections --------------------------------------------------------------------------------------------------
@@ -153,7 +152,7 @@ class Server:
                 self.log(f"{connection}: {complaint}")
         self.log_verbose(f"{connection}: closed the device after {number(activity.batches, 'batch', 'batches')}")
 
-    def _add(self, connection: Connection, device: Device) -> None:
+    def _add(self, connection: Connection, device: LiveDevice) -> None:
         totals, activity = self.totals, connection.activity
         totals.connections += 1
         totals.batches += activity.batches
@@ -200,9 +199,10 @@ class Server:
         self.totals.errors.append(message)
         self.log_always(message)
 
-    def report_hang(self, connection: Connection, device: Device, reason: str) -> None:
-        path = None if self.error_state is None else self.error_state(device, reason, connection.program,
-                                                                      connection.pid)
+    def report_hang(self, connection: Connection, device: LiveDevice, reason: str) -> None:
+        path = None
+        if self.error_state is not None:
+            path = self.error_state(executing(device), reason, connection.program, connection.pid)
         with self._lock:
             if len(self.totals.hang_reports) < _MAX_HANGS:
                 self.totals.hang_reports.append(Hang(connection.program, connection.pid, reason, path))
@@ -245,7 +245,7 @@ class Server:
         self.close()
 
 
-def _complaints(device: Device) -> Iterator[str]:
+def _complaints(device: LiveDevice) -> Iterator[str]:
     """Unmodelled or invalid operations, one line for each kind."""
     yield from (f"{text}: {number(count, 'time')}" for text, count in device.findings.count.items())
     yield from (f"{kind.text}: {number(count, 'time')}" for kind, count in device.faults.counts.items())

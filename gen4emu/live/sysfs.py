@@ -26,11 +26,6 @@ ERROR = f"{_DEVICE}/drm/card0/error"
 NO_ERROR = "No error state collected\n"
 
 
-def revision(chip: Chip) -> int:
-    """The PCI revision of the final stepping."""
-    return {Gen.BW: 0x02, Gen.CL: 0x0C, Gen.CTG: 0x07, Gen.EL: 0x03}[chip.gen]
-
-
 def build(root: Path, chip: Chip) -> None:
     """Create the tree in an empty directory."""
     _nodes(root)
@@ -65,7 +60,7 @@ def _pci(root: Path, chip: Chip) -> None:
     files = {
         "vendor": f"0x{_VENDOR:04x}", "device": f"0x{chip.pci_id:04x}", "class": "0x030000",
         "subsystem_vendor": f"0x{_SUBSYSTEM_VENDOR:04x}", "subsystem_device": f"0x{_SUBSYSTEM:04x}",
-        "revision": f"0x{revision(chip):02x}", "irq": "16", "enable": "1", "boot_vga": "1", "numa_node": "-1",
+        "revision": f"0x{chip.kernel.revision:02x}", "irq": "16", "enable": "1", "boot_vga": "1", "numa_node": "-1",
         "resource": _resource(chip),
         "uevent": "\n".join((
             "DRIVER=i915", "PCI_CLASS=30000", f"PCI_ID={_VENDOR:04X}:{chip.pci_id:04X}",
@@ -99,8 +94,8 @@ def _resource(chip: Chip) -> str:
 def _config(chip: Chip) -> bytes:
     """The standard PCI header; the rest of the 256 bytes is zero."""
     config = bytearray(256)
-    struct.pack_into("<4HBBHBBBB", config, 0, _VENDOR, chip.pci_id, 0x0007, 0x0090, revision(chip), 0, 0x0300, 0, 0, 0,
-                     0)
+    struct.pack_into("<4HBBHBBBB", config, 0, _VENDOR, chip.pci_id, 0x0007, 0x0090, chip.kernel.revision, 0, 0x0300, 0,
+                     0, 0, 0)
     for number, (start, _, flags) in enumerate(_ranges(chip)[:6]):
         struct.pack_into("<I", config, 0x10 + 4 * number, start | flags & 0xF)
     struct.pack_into("<2H", config, 0x2C, _SUBSYSTEM_VENDOR, _SUBSYSTEM)

@@ -63,6 +63,12 @@ void g4_mem_hash(struct g4_mem *mem, uint32_t page, uint32_t count, uint64_t *ha
     }
 }
 
+void g4_hash_pages(const uint8_t *host, size_t count, uint64_t *hashes) {
+    for (size_t i = 0; i < count; i++) {
+        hash_page(host + i * G4_PAGE_SIZE, hashes + 2 * i);
+    }
+}
+
 void g4_mem_written_since(const struct g4_mem *mem, uint32_t page, uint32_t count, uint32_t mark, uint8_t *written) {
     for (uint32_t i = 0; i < count; i++) {
         written[i] =

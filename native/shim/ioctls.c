@@ -295,7 +295,7 @@ bool ioctl_dispatch(int fd, unsigned long request, void *argument, int *result) 
     if (file) {
         ours = true;
         /* The answers depend on the chip, which only the server knows. */
-        const int unconnected = file->connection.welcome.pci_id ? 0 : drm_file_connect(file);
+        const int unconnected = file->connection.welcome.chip.pci_id ? 0 : drm_file_connect(file);
         error = unconnected ? unconnected : run(file, request, argument);
         drm_file_put(file);
     } else if (type == SYNC_FILE_IOCTL_TYPE) {

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum g4_live_limits {
-    G4_LIVE_VERSION = 2,
+    G4_LIVE_VERSION = 3,
     G4_LIVE_MAX_PACKET = 65536, /* bytes; longer lists are split into several packets */
     G4_LIVE_MAX_FILES = 65536,
     G4_LIVE_UNBOUND = 0xffffffff, /* as a file: unbind the range */
@@ -53,13 +53,40 @@ struct g4_live_hello {
     char program[64];
 };
 
+enum g4_live_engine {
+    G4_LIVE_RENDER,
+    G4_LIVE_VIDEO,
+    G4_LIVE_BLITTER,
+    G4_LIVE_VIDEO_ENHANCE,
+    G4_LIVE_ENGINES,
+};
+
+/* What an i915 kernel driver reports about the chip (gen4emu/hw/chips.py). */
+struct g4_live_chip {
+    uint32_t pci_id;
+    uint32_t revision;
+    uint32_t engines; /* bits by enum g4_live_engine */
+    uint32_t fences;
+    uint32_t can_snoop; /* buffers may be cached */
+    uint32_t has_llc;
+    uint32_t ppgtt;       /* I915_PARAM_HAS_ALIASING_PPGTT */
+    uint32_t wide;        /* addresses have 48 bits, relocations 8 bytes */
+    uint32_t isolation;   /* I915_PARAM_HAS_CONTEXT_ISOLATION */
+    uint32_t scheduler;   /* I915_PARAM_HAS_SCHEDULER */
+    uint32_t parser;      /* I915_PARAM_CMD_PARSER_VERSION */
+    uint32_t timestamp;   /* I915_PARAM_CS_TIMESTAMP_FREQUENCY, Hz */
+    uint32_t subslices;   /* of the one slice, 0: the kernel does not report a topology */
+    uint32_t units;       /* EUs of a subslice */
+    uint32_t slice_limit; /* of the chip's family, as the topology query reports it */
+    uint32_t subslice_limit;
+    uint64_t gtt_size; /* of the graphics address space, bytes */
+};
+
 struct g4_live_welcome {
     struct g4_live_header header;
     uint32_t version;
-    uint32_t pci_id;
-    uint32_t revision;
-    uint32_t strict;   /* privileged commands in batches are refused, as by the kernel */
-    uint64_t gtt_size; /* of the graphics address space, bytes */
+    uint32_t strict; /* privileged commands in batches are refused, as by the kernel */
+    struct g4_live_chip chip;
 };
 
 struct g4_live_file {
@@ -70,10 +97,11 @@ struct g4_live_file {
 };
 
 struct g4_live_range {
-    uint32_t address; /* all three are multiples of the page size */
-    uint32_t file;    /* or G4_LIVE_UNBOUND */
+    uint64_t address; /* this, offset and size are multiples of the page size */
     uint64_t offset;  /* into the file */
     uint64_t size;
+    uint32_t file; /* or G4_LIVE_UNBOUND */
+    uint32_t pad;
 };
 
 struct g4_live_bind {
@@ -89,11 +117,12 @@ enum g4_live_object_flags {
 };
 
 struct g4_live_object {
-    uint32_t address;
-    uint32_t flags;
+    uint64_t address;
     uint64_t size;
+    uint32_t flags;
     uint32_t tiling; /* 0 linear, 1 X, 2 Y */
     uint32_t pitch;  /* bytes */
+    uint32_t pad;
 };
 
 struct g4_live_objects {
@@ -103,17 +132,13 @@ struct g4_live_objects {
     /* struct g4_live_object objects[count] */
 };
 
-enum g4_live_engine {
-    G4_LIVE_RENDER,
-    G4_LIVE_VIDEO,
-};
-
 struct g4_live_exec {
     struct g4_live_header header;
     uint32_t context; /* 0: the default one of this connection */
-    uint32_t engine;
-    uint32_t address; /* of the first command */
+    uint32_t engine;  /* enum g4_live_engine */
+    uint64_t address; /* of the first command */
     uint32_t length;  /* bytes, a multiple of 8 */
+    uint32_t pad;
 };
 
 enum g4_live_status {
@@ -152,12 +177,13 @@ struct g4_live_shared {
 
 struct g4_live_mark {
     struct g4_live_header header;
-    uint32_t address; /* of the picture; 0: nothing is shown */
+    uint64_t address; /* of the picture; 0: nothing is shown */
     uint32_t width;
     uint32_t height;
     uint32_t pitch;
     uint32_t tiling;
     uint32_t fourcc; /* DRM format */
+    uint32_t pad;
 };
 
 struct g4_live_note {

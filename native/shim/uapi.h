@@ -277,8 +277,7 @@ struct i915_exec_fence {
 };
 
 enum {
-    EXEC_RING_MASK = 7,
-    EXEC_RING_BSD = 2,
+    EXEC_RING_MASK = 0x3f,
     EXEC_CONSTANTS_MASK = 3 << 6,
     EXEC_SECURE = 1 << 9,
     EXEC_NO_RELOC = 1 << 11,
@@ -294,6 +293,7 @@ enum {
     EXEC_KNOWN_FLAGS = (1 << 22) - 1,
 
     EXEC_OBJECT_WRITE = 1 << 2,
+    EXEC_OBJECT_48_BITS = 1 << 3,
     EXEC_OBJECT_PINNED = 1 << 4,
     EXEC_OBJECT_PAD_TO_SIZE = 1 << 5,
     EXEC_OBJECT_CAPTURE = 1 << 7,

@@ -86,7 +86,7 @@ class FakeClient:
 
     # --- calls of the shim ---
     def bind(self, address: int, size: int, offset: int, file: int = 0) -> None:
-        self.send("bind", lib.G4_LIVE_BIND, [(address, file, offset, size)], "range")
+        self.send("bind", lib.G4_LIVE_BIND, [(address, offset, size, file)], "range")
 
     def unbind(self, address: int, size: int) -> None:
         self.bind(address, size, 0, int(lib.G4_LIVE_UNBOUND))
@@ -96,7 +96,8 @@ class FakeClient:
 
     def objects(self, *objects: tuple[int, int, int, int, int]) -> None:
         """Send (address, flags, size, tiling, pitch) of each buffer."""
-        self.send("objects", lib.G4_LIVE_OBJECTS, list(objects), "object")
+        items = [(address, size, flags, tiling, pitch) for address, flags, size, tiling, pitch in objects]
+        self.send("objects", lib.G4_LIVE_OBJECTS, items, "object")
 
     def start(self, address: int, context: int = 0, engine: int = int(lib.G4_LIVE_RENDER)) -> int:
         """Submit without waiting; return the sequence number."""

@@ -65,7 +65,8 @@ def store(client: FakeClient, value: int, address: int = DATA, at: int = BATCH) 
 
 def test_the_welcome_names_the_chip(client: FakeClient) -> None:
     welcome = client.welcome
-    assert (welcome.version, welcome.pci_id, welcome.gtt_size) == (2, 0x2E22, 2 << 30)
+    assert (welcome.version, welcome.chip.pci_id, welcome.chip.gtt_size) == (
+        lib.G4_LIVE_VERSION, 0x2E22, 2 << 30)
 
 
 def test_a_batch_writes_the_client_s_memory(client: FakeClient) -> None:
@@ -276,14 +277,14 @@ def test_invalid_packets_end_the_connection(server: Server, client: FakeClient, 
     client.send_raw(data)
     refused(client)
     with FakeClient(server.directory) as another:
-        assert another.welcome.pci_id == 0x2E22
+        assert another.welcome.chip.pci_id == 0x2E22
 
 
-@pytest.mark.parametrize("bad", [
-    (0x1001, 0, 0, 0x1000), (0x1000, 0, 1, 0x1000), (0x1000, 0, 0, 0xFFF), (0x1000, 0, 0, 0),
-    (0x7FFFF000, 0, 0, 0x2000), (0xFFFFF000, 0, 0, 0x1000), (0x1000, 7, 0, 0x1000),
-    (0x1000, 0, 16 << 20, 0x1000), (0x1000, 0, 0, 1 << 63),
-    (0x1000, 0, 0xFFFFFFFFFFFFF000, 0x2000),
+@pytest.mark.parametrize("bad", [  # address, offset, size, file
+    (0x1001, 0, 0x1000, 0), (0x1000, 1, 0x1000, 0), (0x1000, 0, 0xFFF, 0), (0x1000, 0, 0, 0),
+    (0x7FFFF000, 0, 0x2000, 0), (0xFFFFF000, 0, 0x1000, 0), (0x1000, 0, 0x1000, 7),
+    (0x1000, 16 << 20, 0x1000, 0), (0x1000, 0, 1 << 63, 0), (1 << 63, 0, 0x1000, 0),
+    (0x1000, 0xFFFFFFFFFFFFF000, 0x2000, 0),
 ], ids=str)
 def test_ranges_outside_a_file_or_the_address_space_end_the_connection(
         client: FakeClient, bad: tuple[int, int, int, int]) -> None:
@@ -333,7 +334,7 @@ def test_unknown_contexts_and_engines_end_the_connection(server: Server) -> None
 
 def test_another_protocol_version_is_refused(server: Server) -> None:
     with FakeClient(server.directory, hello=False) as client, pytest.raises(Gone):
-        client.hello(16 << 20, version=3)
+        client.hello(16 << 20, version=int(lib.G4_LIVE_VERSION) + 1)
 
 
 def test_a_client_that_never_reads_does_not_stop_the_server(client: FakeClient, server: Server) -> None:
@@ -372,7 +373,7 @@ def test_a_connection_without_a_thread_is_refused_and_the_next_one_is_served(
     assert server.connections == 0
     monkeypatch.undo()
     with FakeClient(server.directory) as client:
-        assert client.welcome.pci_id == 0x2E22
+        assert client.welcome.chip.pci_id == 0x2E22
     server.close()
     assert not server.directory.exists()
     assert capfd.readouterr().err == "gen4emu: connection refused: can't start new thread\n"
@@ -388,7 +389,7 @@ def test_silent_connections_are_counted(capfd: pytest.CaptureFixture[str]) -> No
         silent.pop().close()
         wait_until(lambda: server.connections == 2)
         with FakeClient(server.directory) as client:
-            assert client.welcome.pci_id == 0x2E22
+            assert client.welcome.chip.pci_id == 0x2E22
         for client in silent:
             client.close()
     assert capfd.readouterr().err == "gen4emu: connection refused: 3 are open already\n"
@@ -541,7 +542,7 @@ def test_a_small_batch_takes_at_most_200_microseconds(client: FakeClient) -> Non
 def test_sizes_of_the_protocol_s_structures() -> None:
     names = ("header", "hello", "range", "object", "exec", "result")
     assert {name: ffi.sizeof(f"struct g4_live_{name}") for name in names} == {
-        "header": 16, "hello": 96, "range": 24, "object": 24, "exec": 32, "result": 24}
+        "header": 16, "hello": 96, "range": 32, "object": 32, "exec": 40, "result": 24}
 
 
 def test_a_program_that_does_not_exist_exits_with_127(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,17 +8,37 @@
 #include "shim/base/user.h"
 #include "shim/uapi.h"
 
-static bool is_g4x(const struct drm_file *file) {
-    const uint32_t id = file->connection.welcome.pci_id;
-    return id == 0x2a42 || (id & 0xff00) == 0x2e00;
+static const struct g4_live_chip *chip_of(const struct drm_file *file) {
+    return &file->connection.welcome.chip;
 }
 
-bool chip_has_video_engine(const struct drm_file *file) {
-    return is_g4x(file);
+static bool has_engine(const struct g4_live_chip *chip, enum g4_live_engine engine) {
+    return chip->engines >> engine & 1;
+}
+
+bool chip_has_engine(const struct drm_file *file, enum g4_live_engine engine) {
+    return has_engine(chip_of(file), engine);
 }
 
 bool chip_can_snoop(const struct drm_file *file) {
-    return is_g4x(file);
+    return chip_of(file)->can_snoop;
+}
+
+bool chip_is_wide(const struct drm_file *file) {
+    return chip_of(file)->wide;
+}
+
+uint64_t chip_gtt_size(const struct drm_file *file) {
+    return chip_of(file)->gtt_size;
+}
+
+uint64_t chip_address_to_client(const struct drm_file *file, uint64_t address) {
+    const uint64_t sign = (uint64_t)1 << 47;
+    return chip_is_wide(file) ? ((address & (2 * sign - 1)) ^ sign) - sign : address;
+}
+
+uint64_t chip_address_from_client(const struct drm_file *file, uint64_t address) {
+    return chip_is_wide(file) ? address & (((uint64_t)1 << 48) - 1) : address;
 }
 
 /* --- version --- */
@@ -48,71 +68,118 @@ int chip_version(struct drm_file *file, void *argument, uint32_t size) {
 /* --- parameters --- */
 
 enum {
-    IS_ID = -1,
-    IS_REVISION = -2,
-    IS_G4X = -3,
-    IS_ABSENT = -4
+    IS_ABSENT = -1,
+    IS_OF_CHIP = -2
 };
 
 /* Indexed by I915_PARAM_*, from 1 on (include/uapi/drm/i915_drm.h). */
 static const int32_t params[] = {
-    [1] = IS_ABSENT,    /* IRQ_ACTIVE */
-    [2] = IS_ABSENT,    /* ALLOW_BATCHBUFFER */
-    [3] = IS_ABSENT,    /* LAST_DISPATCH */
-    [4] = IS_ID,        /* CHIPSET_ID */
-    [5] = 1,            /* HAS_GEM */
-    [6] = 16,           /* NUM_FENCES_AVAIL */
-    [7] = 0,            /* HAS_OVERLAY */
-    [8] = 1,            /* HAS_PAGEFLIPPING */
-    [9] = 1,            /* HAS_EXECBUF2 */
-    [10] = IS_G4X,      /* HAS_BSD */
-    [11] = 0,           /* HAS_BLT */
-    [12] = 1,           /* HAS_RELAXED_FENCING */
-    [13] = 1,           /* HAS_COHERENT_RINGS */
-    [14] = IS_ABSENT,   /* HAS_EXEC_CONSTANTS */
-    [15] = 1,           /* HAS_RELAXED_DELTA */
-    [16] = 1,           /* HAS_GEN7_SOL_RESET */
-    [17] = 0,           /* HAS_LLC */
-    [18] = 0,           /* HAS_ALIASING_PPGTT */
-    [19] = 1,           /* HAS_WAIT_TIMEOUT */
-    [20] = 0,           /* HAS_SEMAPHORES */
-    [21] = 1,           /* HAS_PRIME_VMAP_FLUSH */
-    [22] = 0,           /* HAS_VEBOX */
-    [23] = 0,           /* HAS_SECURE_BATCHES */
-    [24] = 1,           /* HAS_PINNED_BATCHES */
-    [25] = 1,           /* HAS_EXEC_NO_RELOC */
-    [26] = 1,           /* HAS_EXEC_HANDLE_LUT */
-    [27] = 0,           /* HAS_WT */
-    [28] = 0,           /* CMD_PARSER_VERSION */
-    [29] = 1,           /* HAS_COHERENT_PHYS_GTT */
-    [30] = 1,           /* MMAP_VERSION */
-    [31] = 0,           /* HAS_BSD2 */
-    [32] = IS_REVISION, /* REVISION */
-    [33] = IS_ABSENT,   /* SUBSLICE_TOTAL */
-    [34] = IS_ABSENT,   /* EU_TOTAL */
-    [35] = 1,           /* HAS_GPU_RESET */
-    [36] = 0,           /* HAS_RESOURCE_STREAMER */
-    [37] = 1,           /* HAS_EXEC_SOFTPIN */
-    [38] = 0,           /* HAS_POOLED_EU */
-    [39] = 0,           /* MIN_EU_IN_POOL */
-    [40] = 4,           /* MMAP_GTT_VERSION */
-    [41] = 0,           /* HAS_SCHEDULER */
-    [42] = IS_ABSENT,   /* HUC_STATUS */
-    [43] = 1,           /* HAS_EXEC_ASYNC */
-    [44] = 1,           /* HAS_EXEC_FENCE */
-    [45] = 1,           /* HAS_EXEC_CAPTURE */
-    [46] = IS_ABSENT,   /* SLICE_MASK */
-    [47] = IS_ABSENT,   /* SUBSLICE_MASK */
-    [48] = 1,           /* HAS_EXEC_BATCH_FIRST */
-    [49] = 1,           /* HAS_EXEC_FENCE_ARRAY */
-    [50] = 0,           /* HAS_CONTEXT_ISOLATION */
-    [51] = 12500000,    /* CS_TIMESTAMP_FREQUENCY */
-    [52] = 1,           /* MMAP_GTT_COHERENT */
-    [53] = 1,           /* HAS_EXEC_SUBMIT_FENCE */
-    [54] = 5,           /* PERF_REVISION */
-    [55] = 1,           /* HAS_EXEC_TIMELINE_FENCES */
-    [56] = 1,           /* HAS_USERPTR_PROBE */
+    [1] = IS_ABSENT,   /* IRQ_ACTIVE */
+    [2] = IS_ABSENT,   /* ALLOW_BATCHBUFFER */
+    [3] = IS_ABSENT,   /* LAST_DISPATCH */
+    [4] = IS_OF_CHIP,  /* CHIPSET_ID */
+    [5] = 1,           /* HAS_GEM */
+    [6] = IS_OF_CHIP,  /* NUM_FENCES_AVAIL */
+    [7] = 0,           /* HAS_OVERLAY */
+    [8] = 1,           /* HAS_PAGEFLIPPING */
+    [9] = 1,           /* HAS_EXECBUF2 */
+    [10] = IS_OF_CHIP, /* HAS_BSD */
+    [11] = IS_OF_CHIP, /* HAS_BLT */
+    [12] = 1,          /* HAS_RELAXED_FENCING */
+    [13] = 1,          /* HAS_COHERENT_RINGS */
+    [14] = IS_ABSENT,  /* HAS_EXEC_CONSTANTS */
+    [15] = 1,          /* HAS_RELAXED_DELTA */
+    [16] = 1,          /* HAS_GEN7_SOL_RESET */
+    [17] = IS_OF_CHIP, /* HAS_LLC */
+    [18] = IS_OF_CHIP, /* HAS_ALIASING_PPGTT */
+    [19] = 1,          /* HAS_WAIT_TIMEOUT */
+    [20] = IS_OF_CHIP, /* HAS_SEMAPHORES */
+    [21] = 1,          /* HAS_PRIME_VMAP_FLUSH */
+    [22] = IS_OF_CHIP, /* HAS_VEBOX */
+    [23] = 0,          /* HAS_SECURE_BATCHES */
+    [24] = 1,          /* HAS_PINNED_BATCHES */
+    [25] = 1,          /* HAS_EXEC_NO_RELOC */
+    [26] = 1,          /* HAS_EXEC_HANDLE_LUT */
+    [27] = 0,          /* HAS_WT */
+    [28] = IS_OF_CHIP, /* CMD_PARSER_VERSION */
+    [29] = 1,          /* HAS_COHERENT_PHYS_GTT */
+    [30] = 1,          /* MMAP_VERSION */
+    [31] = 0,          /* HAS_BSD2 */
+    [32] = IS_OF_CHIP, /* REVISION */
+    [33] = IS_OF_CHIP, /* SUBSLICE_TOTAL */
+    [34] = IS_OF_CHIP, /* EU_TOTAL */
+    [35] = 1,          /* HAS_GPU_RESET */
+    [36] = 0,          /* HAS_RESOURCE_STREAMER */
+    [37] = 1,          /* HAS_EXEC_SOFTPIN */
+    [38] = 0,          /* HAS_POOLED_EU */
+    [39] = 0,          /* MIN_EU_IN_POOL */
+    [40] = 4,          /* MMAP_GTT_VERSION */
+    [41] = IS_OF_CHIP, /* HAS_SCHEDULER */
+    [42] = IS_ABSENT,  /* HUC_STATUS */
+    [43] = 1,          /* HAS_EXEC_ASYNC */
+    [44] = 1,          /* HAS_EXEC_FENCE */
+    [45] = 1,          /* HAS_EXEC_CAPTURE */
+    [46] = IS_OF_CHIP, /* SLICE_MASK */
+    [47] = IS_OF_CHIP, /* SUBSLICE_MASK */
+    [48] = 1,          /* HAS_EXEC_BATCH_FIRST */
+    [49] = 1,          /* HAS_EXEC_FENCE_ARRAY */
+    [50] = IS_OF_CHIP, /* HAS_CONTEXT_ISOLATION */
+    [51] = IS_OF_CHIP, /* CS_TIMESTAMP_FREQUENCY */
+    [52] = 1,          /* MMAP_GTT_COHERENT */
+    [53] = 1,          /* HAS_EXEC_SUBMIT_FENCE */
+    [54] = 5,          /* PERF_REVISION */
+    [55] = 1,          /* HAS_EXEC_TIMELINE_FENCES */
+    [56] = 1,          /* HAS_USERPTR_PROBE */
 };
+
+/* As the kernel does: a topology of zeros is absent. */
+static int32_t unless_zero(uint32_t value) {
+    return value ? (int32_t)value : IS_ABSENT;
+}
+
+static int32_t param_of_chip(const struct g4_live_chip *chip, int32_t param) {
+    enum {
+        SEMAPHORES = 8 /* in the scheduler's capabilities */
+    };
+    switch (param) {
+    case 4:
+        return (int32_t)chip->pci_id;
+    case 6:
+        return (int32_t)chip->fences;
+    case 10:
+        return has_engine(chip, G4_LIVE_VIDEO);
+    case 11:
+        return has_engine(chip, G4_LIVE_BLITTER);
+    case 17:
+        return (int32_t)chip->has_llc;
+    case 18:
+        return (int32_t)chip->ppgtt;
+    case 20:
+        return (chip->scheduler & SEMAPHORES) != 0;
+    case 22:
+        return has_engine(chip, G4_LIVE_VIDEO_ENHANCE);
+    case 28:
+        return (int32_t)chip->parser;
+    case 32:
+        return (int32_t)chip->revision;
+    case 33:
+        return unless_zero(chip->subslices);
+    case 34:
+        return unless_zero(chip->subslices * chip->units);
+    case 41:
+        return (int32_t)chip->scheduler;
+    case 46:
+        return unless_zero(chip->subslices ? 1 : 0);
+    case 47:
+        return unless_zero((1U << chip->subslices) - 1);
+    case 50:
+        return (int32_t)chip->isolation;
+    case 51:
+        return (int32_t)chip->timestamp;
+    default:
+        return IS_ABSENT;
+    }
+}
 
 int chip_get_param(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
@@ -121,20 +188,11 @@ int chip_get_param(struct drm_file *file, void *argument, uint32_t size) {
         return EINVAL;
     }
     int32_t value = params[request->param];
-    switch (value) {
-    case IS_ABSENT:
+    if (value == IS_OF_CHIP) {
+        value = param_of_chip(chip_of(file), request->param);
+    }
+    if (value == IS_ABSENT) {
         return ENODEV;
-    case IS_ID:
-        value = (int32_t)file->connection.welcome.pci_id;
-        break;
-    case IS_REVISION:
-        value = (int32_t)file->connection.welcome.revision;
-        break;
-    case IS_G4X:
-        value = is_g4x(file);
-        break;
-    default:
-        break;
     }
     return user_write(request->value, &value, sizeof value) ? 0 : EFAULT;
 }
@@ -182,15 +240,29 @@ struct engines {
         uint64_t flags, capabilities;
         uint16_t logical_instance, reserved1[3];
         uint64_t reserved2[3];
-    } engine[2];
+    } engine[G4_LIVE_ENGINES];
 };
 enum {
-    CLASS_RENDER = 0,
-    CLASS_VIDEO = 2,
+    QUERY_TOPOLOGY = 1,
     QUERY_ENGINES = 2,
     QUERY_REGIONS = 4,
     QUERY_LAST = 6
 };
+
+/* Classes of engines (I915_ENGINE_CLASS_*) in the order of the kernel's list. */
+static const struct {
+    uint16_t class;
+    enum g4_live_engine engine;
+} classes[] = {{0, G4_LIVE_RENDER}, {1, G4_LIVE_BLITTER}, {2, G4_LIVE_VIDEO}, {3, G4_LIVE_VIDEO_ENHANCE}};
+
+int chip_engine_of_class(const struct drm_file *file, uint16_t class, uint16_t instance) {
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+        if (classes[i].class == class && instance == 0 && chip_has_engine(file, classes[i].engine)) {
+            return (int)classes[i].engine;
+        }
+    }
+    return -1;
+}
 
 struct regions {
     uint32_t count, reserved[3];
@@ -215,11 +287,55 @@ static int32_t put_item(const struct i915_query_item *item, const void *data, in
     return user_write(item->data, data, (size_t)size) ? size : -EFAULT;
 }
 
+/* drm_i915_query_topology_info: masks of slices, of the subslices of each slice, and of the EUs of each subslice. */
+static int32_t put_topology(const struct g4_live_chip *chip, const struct i915_query_item *item) {
+    enum {
+        MAX_SLICES = 8,
+        MAX_SUBSLICES = 8,
+        MAX_UNITS = 16
+    };
+    struct {
+        uint16_t flags, max_slices, max_subslices, max_units;
+        uint16_t subslice_offset, subslice_stride, unit_offset, unit_stride;
+        uint8_t masks[1 + MAX_SLICES + MAX_SLICES * MAX_SUBSLICES * MAX_UNITS / 8];
+    } topology = {0};
+    if (!chip->subslices || chip->slice_limit > MAX_SLICES || chip->subslice_limit > MAX_SUBSLICES ||
+        chip->units > MAX_UNITS || chip->subslices > chip->subslice_limit) {
+        return -ENODEV;
+    }
+    topology.max_slices = (uint16_t)chip->slice_limit;
+    topology.max_subslices = (uint16_t)chip->subslice_limit;
+    topology.max_units = (uint16_t)chip->units;
+    topology.subslice_offset = 1;
+    topology.subslice_stride = 1;
+    topology.unit_offset = (uint16_t)(1 + chip->slice_limit);
+    topology.unit_stride = (uint16_t)((chip->units + 7) / 8);
+    topology.masks[0] = 1;
+    topology.masks[1] = (uint8_t)((1U << chip->subslices) - 1);
+    for (uint32_t i = 0; i < chip->subslices; i++) {
+        const uint32_t units = (1U << chip->units) - 1;
+        uint8_t *const mask = topology.masks + topology.unit_offset + (size_t)i * topology.unit_stride;
+        mask[0] = (uint8_t)units;
+        if (chip->units > 8) {
+            mask[1] = (uint8_t)(units >> 8);
+        }
+    }
+    const size_t size = offsetof(__typeof__(topology), masks) + topology.unit_offset +
+                        (size_t)chip->slice_limit * chip->subslice_limit * topology.unit_stride;
+    return put_item(item, &topology, (int32_t)size);
+}
+
 static int32_t answer(const struct drm_file *file, const struct i915_query_item *item) {
+    if (item->id == QUERY_TOPOLOGY) {
+        return put_topology(chip_of(file), item);
+    }
     if (item->id == QUERY_ENGINES) {
-        struct engines engines = {.count = is_g4x(file) ? 2 : 1};
-        engines.engine[0].class = CLASS_RENDER;
-        engines.engine[1].class = CLASS_VIDEO;
+        struct engines engines = {0};
+        for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+            if (chip_has_engine(file, classes[i].engine)) {
+                engines.engine[engines.count++].class = classes[i].class;
+            }
+        }
         const size_t size = offsetof(struct engines, engine) + engines.count * sizeof engines.engine[0];
         return put_item(item, &engines, (int32_t)size);
     }

@@ -6,9 +6,16 @@
 
 #include "shim/device/drm_file.h"
 
-/* True for Cantiga and Eaglelake, false for Broadwater and Crestline. */
-bool chip_has_video_engine(const struct drm_file *file);
+bool chip_has_engine(const struct drm_file *file, enum g4_live_engine engine);
+/* The engine of an I915_ENGINE_CLASS_* and an instance; -1 if the chip has none. */
+int chip_engine_of_class(const struct drm_file *file, uint16_t class, uint16_t instance);
 bool chip_can_snoop(const struct drm_file *file);
+/* True if addresses have 48 bits. */
+bool chip_is_wide(const struct drm_file *file);
+uint64_t chip_gtt_size(const struct drm_file *file);
+/* Clients see 48-bit addresses in canonical form: bits 63 to 48 repeat bit 47. */
+uint64_t chip_address_to_client(const struct drm_file *file, uint64_t address);
+uint64_t chip_address_from_client(const struct drm_file *file, uint64_t address);
 
 int chip_version(struct drm_file *file, void *argument, uint32_t size);
 int chip_get_param(struct drm_file *file, void *argument, uint32_t size);

@@ -73,8 +73,8 @@ static bool greet(struct connection *connection, const struct memfd *arena) {
         REAL(close)(passed);
     }
     return got == sizeof connection->welcome && connection->welcome.header.type == G4_LIVE_WELCOME &&
-           connection->welcome.version == G4_LIVE_VERSION && connection->welcome.gtt_size >= (uint64_t)16 << 20 &&
-           connection->welcome.gtt_size <= (uint64_t)1 << 32;
+           connection->welcome.version == G4_LIVE_VERSION && connection->welcome.chip.gtt_size >= (uint64_t)16 << 20 &&
+           connection->welcome.chip.gtt_size <= (uint64_t)1 << (connection->welcome.chip.wide ? 48 : 32);
 }
 
 int connection_open(struct connection *connection) {

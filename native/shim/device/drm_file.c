@@ -199,7 +199,7 @@ int drm_file_connect(struct drm_file *file) {
     if (error) {
         return error;
     }
-    if (!file->addresses.free && !ranges_init(&file->addresses, 0, file->connection.welcome.gtt_size)) {
+    if (!file->addresses.free && !ranges_init(&file->addresses, 0, file->connection.welcome.chip.gtt_size)) {
         return ENOMEM;
     }
     return driver->connected(file) ? 0 : EIO;

@@ -28,7 +28,7 @@ struct vma {
     struct vma *previous, *next; /* list of the file */
     uint32_t handles;
     bool bound;
-    uint32_t address;
+    uint64_t address;
     uint32_t file_number;          /* the protocol's number of the memfd, while bound */
     uint64_t last_use, last_write; /* sequence numbers of submissions */
     uint64_t stamp;                /* of the last EXECBUFFER2 that lists it */

@@ -309,7 +309,8 @@ int gem_madvise(struct drm_file *file, void *argument, uint32_t size) {
 int gem_aperture(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     struct i915_aperture *const request = argument;
-    request->size = file->connection.welcome.gtt_size;
+    static const uint64_t largest_ggtt = (uint64_t)1 << 32;
+    request->size = chip_gtt_size(file) < largest_ggtt ? chip_gtt_size(file) : largest_ggtt;
     request->available = request->size;
     return 0;
 }

@@ -102,7 +102,7 @@ static bool overlaps(const struct vma *vma, uint64_t start, uint64_t size) {
 
 static int bind_at(struct vma *vma, uint64_t address) {
     vma->bound = true;
-    vma->address = (uint32_t)address;
+    vma->address = address;
     const int error = add_binding(vma);
     if (error) {
         gtt_unbind(vma);
@@ -147,15 +147,20 @@ int gtt_bind(struct vma *vma, const struct gtt_request *request, uint64_t stamp)
         return bind_pinned(vma, request->address, stamp);
     }
     const uint64_t minimum = request->minimum > lowest_address ? request->minimum : lowest_address;
-    if (vma->bound && vma->address >= request->minimum && (vma->address & (alignment - 1)) == 0) {
+    const uint64_t limit = request->limit ? request->limit : UINT64_MAX;
+    const uint64_t size = vma->object->size;
+    if (vma->bound && vma->address >= request->minimum && (vma->address & (alignment - 1)) == 0 &&
+        vma->address + size <= limit) {
         return 0;
     }
     gtt_unbind(vma);
-    const uint64_t size = vma->object->size;
     for (;;) {
         const uint64_t address = ranges_take(&file->addresses, size, alignment, minimum);
-        if (address != RANGES_NONE) {
+        if (address != RANGES_NONE && size <= limit && address <= limit - size) {
             return bind_at(vma, address);
+        }
+        if (address != RANGES_NONE) {
+            ranges_give(&file->addresses, address, size);
         }
         struct vma *const victim = oldest(file, stamp);
         if (!victim) {

@@ -16,6 +16,7 @@ void vma_rebind(struct vma *vma);
 struct gtt_request {
     uint64_t alignment; /* 0 or a power of two */
     uint64_t minimum;
+    uint64_t limit; /* end of the addresses that the client accepts; 0: any */
     bool pinned;
     uint64_t address;
 };

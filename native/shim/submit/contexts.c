@@ -7,6 +7,7 @@
 #include "shim/base/handle_table.h"
 #include "shim/base/lock.h"
 #include "shim/base/user.h"
+#include "shim/device/chips.h"
 #include "shim/uapi.h"
 
 enum param {
@@ -90,7 +91,55 @@ void context_result(void *owner, uint32_t number, uint32_t status) {
     context->hung_at[1] = now;
 }
 
-static int set(struct context *context, const struct i915_context_param *param) {
+/* An engine map: EXECBUFFER2's ring is an index into it from then on. */
+static int set_engines(const struct drm_file *file, struct context *context, const struct i915_context_param *param) {
+    struct {
+        uint16_t class, instance;
+    } engines[CONTEXT_MAX_ENGINES];
+    uint64_t extensions = 0;
+    if (param->size == 0) {
+        context->has_map = false;
+        return 0;
+    }
+    const uint32_t count = (param->size - (uint32_t)sizeof extensions) / (uint32_t)sizeof engines[0];
+    if (param->size < sizeof extensions || (param->size - sizeof extensions) % sizeof engines[0] ||
+        count > CONTEXT_MAX_ENGINES) {
+        return EINVAL;
+    }
+    if (!user_read(&extensions, param->value, sizeof extensions) ||
+        !user_read(engines, param->value + sizeof extensions, count * sizeof engines[0])) {
+        return EFAULT;
+    }
+    if (extensions) {
+        return EINVAL; /* virtual and bonded engines */
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const bool is_hole = engines[i].class == UINT16_MAX && engines[i].instance == UINT16_MAX;
+        const int engine = chip_engine_of_class(file, engines[i].class, engines[i].instance);
+        if (engine < 0 && !is_hole) {
+            return ENOENT;
+        }
+        context->map[i] = (int8_t)engine;
+    }
+    context->map_count = count;
+    context->has_map = true;
+    return 0;
+}
+
+int context_engine(const struct drm_file *file, const struct context *context, uint64_t flags) {
+    static const enum g4_live_engine rings[] = {G4_LIVE_RENDER, G4_LIVE_RENDER, G4_LIVE_VIDEO, G4_LIVE_BLITTER,
+                                                G4_LIVE_VIDEO_ENHANCE};
+    const uint64_t ring = flags & EXEC_RING_MASK;
+    if (context->has_map) {
+        return ring < context->map_count ? context->map[ring] : -1;
+    }
+    if (ring >= sizeof rings / sizeof rings[0] || !chip_has_engine(file, rings[ring])) {
+        return -1;
+    }
+    return (int)rings[ring];
+}
+
+static int set(const struct drm_file *file, struct context *context, const struct i915_context_param *param) {
     if (param->size != 0 && param->param != PARAM_ENGINES && param->param != PARAM_SSEU) {
         return EINVAL;
     }
@@ -122,7 +171,7 @@ static int set(struct context *context, const struct i915_context_param *param) 
         context->persistence = param->value != 0;
         return 0;
     case PARAM_ENGINES:
-        return param->size == 0 ? 0 : EINVAL;
+        return set_engines(file, context, param);
     case PARAM_SSEU:
     case PARAM_VM:
     case PARAM_RINGSIZE:
@@ -133,7 +182,7 @@ static int set(struct context *context, const struct i915_context_param *param) 
 }
 
 /* The extensions of CONTEXT_CREATE: a chain of parameters for the new context. */
-static int apply_extensions(struct context *context, uint64_t address) {
+static int apply_extensions(const struct drm_file *file, struct context *context, uint64_t address) {
     struct {
         struct i915_extension base;
         struct i915_context_param param;
@@ -154,7 +203,7 @@ static int apply_extensions(struct context *context, uint64_t address) {
         if (extension.param.context) {
             return EINVAL; /* must be 0: the new context has no number yet */
         }
-        const int error = set(context, &extension.param);
+        const int error = set(file, context, &extension.param);
         if (error) {
             return error;
         }
@@ -177,8 +226,9 @@ int context_create(struct drm_file *file, void *argument, uint32_t size) {
     if (!context) {
         return ENOMEM;
     }
-    const int refused =
-        extended && request->flags & CONTEXT_CREATE_USE_EXTENSIONS ? apply_extensions(context, request->extensions) : 0;
+    const int refused = extended && request->flags & CONTEXT_CREATE_USE_EXTENSIONS
+                            ? apply_extensions(file, context, request->extensions)
+                            : 0;
     const uint32_t number = refused ? 0 : handle_add(&file->contexts, context);
     if (!number) {
         free(context);
@@ -213,7 +263,7 @@ int context_get_param(struct drm_file *file, void *argument, uint32_t size) {
     }
     switch (param->param) {
     case PARAM_GTT_SIZE:
-        param->value = file->connection.welcome.gtt_size;
+        param->value = chip_gtt_size(file);
         break;
     case PARAM_NO_ZEROMAP:
     case PARAM_NO_ERROR_CAPTURE:
@@ -247,7 +297,7 @@ int context_set_param(struct drm_file *file, void *argument, uint32_t size) {
     (void)size;
     const struct i915_context_param *const param = argument;
     struct context *const context = context_lookup(file, param->context);
-    return context ? set(context, param) : ENOENT;
+    return context ? set(file, context, param) : ENOENT;
 }
 
 int context_reset_stats(struct drm_file *file, void *argument, uint32_t size) {

@@ -6,6 +6,10 @@
 
 #include "shim/device/drm_file.h"
 
+enum {
+    CONTEXT_MAX_ENGINES = 64 /* as many as EXEC_RING_MASK selects */
+};
+
 struct context {
     uint32_t number; /* 0: the default context of the open file */
     uint32_t hangs;
@@ -13,12 +17,17 @@ struct context {
     bool recoverable, bannable, banned;
     int32_t priority;
     uint64_t persistence;
+    bool has_map; /* of engines (I915_CONTEXT_PARAM_ENGINES) */
+    uint32_t map_count;
+    int8_t map[CONTEXT_MAX_ENGINES]; /* enum g4_live_engine, or -1 */
 };
 
 /* Create the default context of a new file; false: no memory. */
 bool context_open(struct drm_file *file);
 /* NULL if it does not exist. */
 struct context *context_lookup(const struct drm_file *file, uint32_t number);
+/* The enum g4_live_engine that the flags of an EXECBUFFER2 select, or -1. */
+int context_engine(const struct drm_file *file, const struct context *context, uint64_t flags);
 void context_free_all(struct drm_file *file);
 /* Create the file's contexts in the server of a new connection; false: it is gone. */
 bool context_announce_all(struct drm_file *file);

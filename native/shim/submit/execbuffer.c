@@ -41,9 +41,8 @@ static int check(const struct drm_file *file, struct i915_execbuffer2 *exec) {
     if (exec->count == 0 || exec->count > MAX_OBJECTS) {
         return EINVAL;
     }
-    const uint32_t ring = flags & EXEC_RING_MASK;
-    if (ring > EXEC_RING_BSD || (ring == EXEC_RING_BSD && !chip_has_video_engine(file)) ||
-        flags & EXEC_BSD_SELECT_MASK) {
+    const struct context *const context = context_lookup(file, (uint32_t)exec->context);
+    if (context && (context_engine(file, context, flags) < 0 || flags & EXEC_BSD_SELECT_MASK)) {
         return EINVAL;
     }
     return (flags & EXEC_FENCE_IN) && (flags & EXEC_FENCE_SUBMIT) ? EINVAL : 0;
@@ -76,9 +75,15 @@ static int lookup_objects(struct submission *submission) {
         const bool pinned = object->flags & EXEC_OBJECT_PINNED;
         const bool padded = object->flags & EXEC_OBJECT_PAD_TO_SIZE;
         if (object->flags & ~(uint64_t)EXEC_OBJECT_KNOWN_FLAGS || object->alignment & (object->alignment - 1) ||
-            (pinned && object->offset & 4095) || (padded && object->reserved1 & 4095)) {
+            (padded && object->reserved1 & 4095)) {
             return EINVAL;
         }
+        if (pinned &&
+            (object->offset & 4095 ||
+             object->offset != chip_address_to_client(file, chip_address_from_client(file, object->offset)))) {
+            return EINVAL;
+        }
+        submission->objects[i].offset = chip_address_from_client(file, object->offset);
     }
     return 0;
 }
@@ -96,19 +101,26 @@ static int check_batch(struct submission *submission) {
 
 /* --- addresses --- */
 
+/* Without the flag for wider ones, clients expect addresses of 32 bits. */
+static uint64_t address_limit(const struct drm_file *file, const struct i915_exec_object *object) {
+    static const uint64_t narrow = (uint64_t)1 << 32;
+    const uint64_t size = chip_gtt_size(file);
+    return object->flags & EXEC_OBJECT_48_BITS || size < narrow ? size : narrow;
+}
+
 static int bind_some(struct submission *submission, bool pinned) {
     for (uint32_t i = 0; i < submission->exec->count; i++) {
         const struct i915_exec_object *const object = &submission->objects[i];
         if (!!(object->flags & EXEC_OBJECT_PINNED) != pinned) {
             continue;
         }
-        if (pinned &&
-            (object->offset >= submission->file->connection.welcome.gtt_size ||
-             submission->vmas[i]->object->size > submission->file->connection.welcome.gtt_size - object->offset)) {
+        const uint64_t limit = address_limit(submission->file, object);
+        if (pinned && (object->offset >= limit || submission->vmas[i]->object->size > limit - object->offset)) {
             return EINVAL;
         }
         const struct gtt_request request = {
             .alignment = object->alignment,
+            .limit = limit,
             .minimum = i == submission->batch && object->relocation_count ? batch_minimum : 0,
             .pinned = pinned,
             .address = object->offset,
@@ -170,9 +182,9 @@ static bool send_objects(struct submission *submission) {
             const bool captured = submission->objects[done].flags & EXEC_OBJECT_CAPTURE;
             objects[part] = (struct g4_live_object){
                 .address = vma->address,
+                .size = vma->object->size,
                 .flags = (submission->written[done] ? G4_LIVE_OBJECT_WRITTEN : 0u) |
                          (captured ? G4_LIVE_OBJECT_CAPTURE : 0u),
-                .size = vma->object->size,
                 .tiling = vma->object->tiling,
                 .pitch = vma->object->pitch,
             };
@@ -194,7 +206,7 @@ static int send(struct submission *submission) {
     const struct vma *const batch = submission->vmas[submission->batch];
     struct g4_live_exec packet = {
         .context = (uint32_t)exec->context,
-        .engine = (exec->flags & EXEC_RING_MASK) == EXEC_RING_BSD ? G4_LIVE_VIDEO : G4_LIVE_RENDER,
+        .engine = (uint32_t)submission->engine,
         .address = batch->address + exec->start,
         .length = exec->length ? exec->length : (uint32_t)(batch->object->size - exec->start),
     };
@@ -207,8 +219,8 @@ static int send(struct submission *submission) {
         vma->last_use = sequence;
         vma->object->used = true;
         vma->last_write = submission->written[i] ? sequence : vma->last_write;
-        const uint64_t address = vma->address;
-        if (submission->objects[i].offset != address) {
+        const uint64_t address = chip_address_to_client(file, vma->address);
+        if (submission->objects[i].offset != vma->address) {
             (void)user_write(exec->objects + i * sizeof submission->objects[0] +
                                  offsetof(struct i915_exec_object, offset),
                              &address, sizeof address);
@@ -251,6 +263,10 @@ static int try_submit(struct submission *submission) {
     }
     if (!error && context->banned) {
         error = EIO;
+    }
+    submission->engine = error ? -1 : context_engine(file, context, submission->exec->flags);
+    if (!error && submission->engine < 0) {
+        error = EINVAL;
     }
     error = error ? error : lookup_objects(submission);
     error = error ? error : check_batch(submission);

@@ -23,7 +23,7 @@ struct submission {
     struct submission_fence *fences;
     uint32_t fence_count;
     uint32_t batch; /* index in `objects` */
-    uint32_t engine;
+    int engine;     /* enum g4_live_engine */
     uint64_t stamp;
 };
 

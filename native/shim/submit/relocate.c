@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "shim/base/user.h"
+#include "shim/device/chips.h"
 #include "shim/submit/execbuffer.h"
 
 enum {
@@ -33,10 +34,12 @@ static int relocate_one(struct submission *submission, struct gem_object *object
     if (relocation->write) {
         submission->written[target->index] = true;
     }
-    if (relocation->presumed == target->address) {
+    const bool wide = chip_is_wide(submission->file);
+    const uint64_t address = chip_address_to_client(submission->file, target->address);
+    if (relocation->presumed == address) {
         return 0;
     }
-    if (relocation->offset & 3 || relocation->offset > object->size - 4) {
+    if (relocation->offset & 3 || relocation->offset > object->size - (wide ? 8 : 4)) {
         return EINVAL;
     }
     if (gem_object_is_busy(object, false)) {
@@ -45,9 +48,9 @@ static int relocate_one(struct submission *submission, struct gem_object *object
         gem_object_put(object);
         return EAGAIN;
     }
-    const uint32_t value = target->address + relocation->delta;
-    memcpy(gem_object_memory(object) + relocation->offset, &value, sizeof value);
-    relocation->presumed = target->address;
+    const uint64_t value = chip_address_to_client(submission->file, target->address + relocation->delta);
+    memcpy(gem_object_memory(object) + relocation->offset, &value, wide ? 8 : 4);
+    relocation->presumed = address;
     *changed = true;
     return 0;
 }

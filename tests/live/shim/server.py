@@ -22,7 +22,7 @@ from typing import Any
 from gen4emu._native import ffi, lib
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.live import sysfs
-from gen4emu.live.connection import PacketSocket
+from gen4emu.live.connection import PacketSocket, chip_facts
 from gen4emu.live.program import additions
 from tests.live.shim.drm import DIE, END, GATE, HANG, SLEEP, STORE
 
@@ -79,8 +79,8 @@ class Connection:
             hello = self.packets.packet("hello")
             self.hello = {"pid": hello.pid, "program": ffi.string(hello.program).decode(), "size": hello.arena_size}
             self._add(0, hello.arena_size)
-            self._answer("welcome", lib.G4_LIVE_WELCOME, version=lib.G4_LIVE_VERSION, pci_id=self.server.part.pci_id,
-                         revision=3, gtt_size=self.server.gtt_size)
+            self._answer("welcome", lib.G4_LIVE_WELCOME, version=lib.G4_LIVE_VERSION,
+                         chip=chip_facts(self.server.part) | {"revision": 3, "gtt_size": self.server.gtt_size})
         elif kind == lib.G4_LIVE_FILE:
             packet = self.packets.packet("file")
             if packet.size:
@@ -207,7 +207,7 @@ class FakeServer:
 
     def __init__(self, directory: Path, device: str = "g45", gtt_size: int = 0) -> None:
         self.directory, self.part = directory, BY_NAME[device]
-        self.gtt_size = gtt_size or self.part.gtt_entries * PAGE
+        self.gtt_size = gtt_size or self.part.address_space_bytes
         self.connections: list[Connection] = []
         self.shared: dict[tuple[int, int], dict[str, Any]] = {}
         self.gate = threading.Event()
