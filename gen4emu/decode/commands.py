@@ -22,8 +22,9 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.common import is_media
 from gen4emu.hw.gen4.mi import later_name
 from gen4emu.hw.generation import Generation
-from gen4emu.hw.layout import Client, View, client_of
+from gen4emu.hw.layout import Client, Engine, View, client_of
 from gen4emu.hw.layout import Command as Layout
+from gen4emu.trace import events
 from gen4emu.trace.events import Submission
 
 _WINDOW_DWORDS = 1 << 16  # of a batch fetched at once
@@ -35,6 +36,7 @@ _BUDGET_BYTES = 1 << 18  # plus four times the size of memory: overlapping batch
 
 Yielded = Command | BatchStart | BatchEnd | Diagnostic
 _Run = Generator[Yielded, None, int | None]
+_ENGINES = {events.Engine.RENDER: Engine.RENDER, events.Engine.BSD: Engine.VIDEO, events.Engine.BLT: Engine.BLITTER}
 _FLOW = {"MI_BATCH_BUFFER_START": "start", "MI_BATCH_BUFFER": "range", "MI_BATCH_BUFFER_END": "end"}
 
 
@@ -93,7 +95,8 @@ class CommandWalker:
                  options: Options) -> None:
         self.peek, self.gen, self.context, self.follower, self.options = peek, gen, context, follower, options
         self.catalogue = catalogue.catalogue_of(gen)
-        self._headers = Headers(self._header, _HEADERS_KEPT)
+        self._headers_of = {engine: Headers(partial(self._header, engine), _HEADERS_KEPT) for engine in Engine}
+        self._headers = self._headers_of[Engine.RENDER]
         self._kinds: dict[Layout, Kind] = {}
         self._bodies: dict[bytes, Body] = {}
         self._actions: dict[str, Callable[[Command], None]] = {
@@ -117,14 +120,15 @@ class CommandWalker:
 
     def submission(self, event: Submission) -> Iterator[Yielded]:
         """Everything that the ring's contents run."""
-        self.begin()
+        self.begin(_ENGINES[event.engine])
         self._watch = event.acthd if event.hung else None
         self._ring = event
         yield from self._ring_commands(event)
         yield from self._leftovers()
 
-    def begin(self) -> None:
-        """Forget the batches of the last submission."""
+    def begin(self, engine: Engine = Engine.RENDER) -> None:
+        """Forget the batches of the last submission; the next one is for this engine."""
+        self._headers = self._headers_of[engine]
         self._started.clear()
         self._draws_of.clear()
         self._watch = self._ring = None
@@ -285,8 +289,8 @@ class CommandWalker:
             yield node
 
     # --- one command ---------------------------------------------------------------------------------------------
-    def _header(self, header: int) -> Header:
-        layout = self.catalogue.command_for(header)
+    def _header(self, engine: Engine, header: int) -> Header:
+        layout = self.catalogue.command_for(header, engine)
         kind = None
         if layout is not None:
             kind = self._kinds.get(layout)

@@ -17,6 +17,12 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Command
 
 _WIDTH = 130  # columns
+# Items of one dword that have a line each; the dwords of others flow together.
+_LISTED = frozenset({"MI_MATH_ALU_INSTRUCTION", "BINDING_TABLE_EDIT_ENTRY", "GATHER_CONSTANT_ENTRY",
+                     "SF_OUTPUT_ATTRIBUTE_DETAIL"})
+_ALU_OPERANDS = {"LOAD": 2, "LOADINV": 2, "STORE": 2, "STOREINV": 2, "LOAD0": 1, "LOAD1": 1}
+_REGISTER_FIELDS = frozenset({"register_offset", "register_address", "source_register_address",
+                              "destination_register_address"})
 
 
 @dataclass(slots=True, frozen=True)
@@ -46,6 +52,11 @@ class Style:
     indent: str = ""
 
 
+def address_digits(gen: Gen) -> int:
+    """Hexadecimal digits of the addresses of commands."""
+    return 12 if gen & (Gen.GEN8 | Gen.GEN9) else 8
+
+
 class _Lines:
     """One line a dword.  The header of a command ends the line that its address began."""
 
@@ -55,7 +66,7 @@ class _Lines:
         self.style, self.command, self.gen = style, command, gen
         self.before = style.indent
         if command:
-            self.before += " " * (12 if style.offsets else 2)
+            self.before += " " * (4 + address_digits(gen) if style.offsets else 2)
         self.capacity = _WIDTH - len(self.before) - 13  # columns for the fields of a line, without colours
 
     def dword(self, layout: Block, index: int, word: int, alive: Sequence[tuple[Field, int]]) -> str:
@@ -64,8 +75,11 @@ class _Lines:
         quiet = Bool | Uint if header else Bool  # options in a header are shown if they are set
         fields = [self._field(f, raw) for f, raw in alive if shown(f, raw) and (raw or not isinstance(f, quiet))]
         bits = f"{t.dim}{word:08x}{t.off}  " if self.style.offsets else ""
+        if layout.name == "MI_MATH_ALU_INSTRUCTION" and alive:
+            return f"{self.before}{bits}  {t.value}{_alu_text(alive)}{t.off}\n"
         if header:
-            start = len(self.style.indent) + (22 if self.style.offsets else 0) + len(layout.name) + 2
+            column = 14 + address_digits(self.gen) if self.style.offsets else 0
+            start = len(self.style.indent) + column + len(layout.name) + 2
             text = self._wrapped(fields, start)
             return f"{bits}{t.name}{layout.name}{t.off}{'  ' if text else ''}{text}\n"
         if not fields and not self.style.offsets:
@@ -79,7 +93,7 @@ class _Lines:
     def source(self, layout: Block, index: int, fields: Sequence[Conditional], scope: dict[str, Any]) -> str | None:
         """The line as formatted strings; flags come and go, so a line with some is joined when it is made."""
         t = self.style.theme
-        if not self.style.offsets:
+        if not self.style.offsets or layout.name == "MI_MATH_ALU_INSTRUCTION":
             return None
         header = isinstance(layout, Command) and index == 0
         bits = f'f"{self.before}{t.dim}{{v:08x}}{t.off}'
@@ -112,7 +126,8 @@ class _Lines:
         fields = self._measured(texts)
         if not fields:
             return f"{before}\n"
-        return f"{before}  {self._wrapped(fields, len(self.style.indent) + 24 + len(name))}\n"
+        column = len(self.style.indent) + 16 + address_digits(self.gen)
+        return f"{before}  {self._wrapped(fields, column + len(name))}\n"
 
     def _measured(self, texts: Sequence[str]) -> list[tuple[str, int]]:
         """The fields that have a text, with the columns they take."""
@@ -139,7 +154,7 @@ class _Lines:
             return f'f"{name}={t.value}0x{{{raw}:x}}{t.off}" if {raw} else ""'
         if isinstance(f, Enum):
             return f'f"{f.name}={t.value}{{{named_source(f, scope, f.text)}}}{t.off}"'
-        if f.name == "register_offset":
+        if f.name in _REGISTER_FIELDS:
             return None
         number = number_source(f, scope)
         if number is None:
@@ -175,7 +190,7 @@ class _Lines:
         if isinstance(f, Bool):
             return f.name, len(f.name)
         value = f.text(raw)
-        if f.name == "register_offset":
+        if f.name in _REGISTER_FIELDS:
             register = _registers(self.gen).get(int(f.decode(raw)))
             value += f" ({register})" if register is not None else ""
         name = f.name
@@ -185,7 +200,7 @@ class _Lines:
 
     def array(self, array: Array, items: Sequence[str]) -> str:
         """Items of several dwords start with a dash; items of one flow together."""
-        if array.item.size(self.gen) == 1:
+        if array.item.size(self.gen) == 1 and array.item.name not in _LISTED:
             return self._flow(array, items)
         n = len(self.before)
         if self.style.offsets:
@@ -203,6 +218,12 @@ def _registers(gen: Gen) -> dict[int, str]:
     """Names by offset, of both halves of the wide ones."""
     registers = catalogue.catalogue_of(gen).registers
     return {r.offset + 4 * i: r.name for r in reversed(registers) for i in range(r.size(gen))}
+
+
+def _alu_text(fields: Sequence[tuple[Field, int]]) -> str:
+    """An instruction of MI_MATH: `LOAD SRCA R0`, `ADD`, `STORE R2 ACCU`."""
+    texts = [f.text(raw) for f, raw in fields if not isinstance(f, Mbz)]
+    return " ".join(texts[:1 + _ALU_OPERANDS.get(texts[0], 0)])
 
 
 @cache

@@ -235,13 +235,7 @@ def load_register(follower: PointerFollower, node: Command) -> None:
 
 def registers_of(view: View) -> list[tuple[int, int]]:
     """The offset and the value of each register that a command loads."""
-    found = []
-    for item in (view, *(v for a in view.layout.arrays_for(view.gen) for v in view.array(a))):
-        names = item.layout.by_name(item.gen)
-        value = next((n for n in ("data_dword", "data", "value") if n in names), "")
-        if "register_offset" in names and value:
-            found.append((int(item.register_offset), item.raw(value)))
-    return found
+    return [(int(write.register_offset), int(write.data)) for write in view.writes]
 
 
 # --- other state ------------------------------------------------------------------------------------------------------

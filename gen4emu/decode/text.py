@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from gen4emu.decode.fieldtext import PLAIN, Style, Theme, lines_of
+from gen4emu.decode.fieldtext import PLAIN, Style, Theme, address_digits, lines_of
 from gen4emu.decode.lint_rules import Severity
 from gen4emu.decode.nodes import (
     BatchEnd,
@@ -18,6 +18,7 @@ from gen4emu.decode.nodes import (
     Kernel,
     Node,
     Note,
+    Register,
     Registers,
     Shared,
     State,
@@ -68,7 +69,8 @@ class TextRenderer:
         if self.headers or node.brief:
             text = text[:text.index("\n") + 1]
         if self.offsets:
-            text = f"{self.theme.dim}0x{node.address:08x}{self.theme.off}  {text}"
+            digits = address_digits(body.gen)
+            text = f"{self.theme.dim}0x{node.address:0{digits}x}{self.theme.off}  {text}"
         if node.draw is not None:
             first, _, rest = text.partition("\n")
             text = f"{first}  {self.theme.title}draw {node.draw}{self.theme.off}\n{rest}"
@@ -96,11 +98,11 @@ class TextRenderer:
         t = self.theme
         bits = f"{t.dim}{body.words[0]:08x}{t.off}  " if body.words and self.offsets else ""
         lines = [f"{bits}{t.name}{body.name}{t.off}\n"]
-        rest = body.words[1:]
+        rest, margin = body.words[1:], " " * (4 + address_digits(body.gen))
         for i in range(0, min(len(rest), 8 * _RAW_ROWS), 8):
-            lines.append(f"{' ' * 12}{' '.join(f'{w:08x}' for w in rest[i:i + 8])}\n")
+            lines.append(f"{margin}{' '.join(f'{w:08x}' for w in rest[i:i + 8])}\n")
         if len(rest) > 8 * _RAW_ROWS:
-            lines.append(f"{' ' * 12}... {len(rest) - 8 * _RAW_ROWS} more dwords\n")
+            lines.append(f"{margin}... {len(rest) - 8 * _RAW_ROWS} more dwords\n")
         return "".join(lines)
 
     # --- data below commands -------------------------------------------------------------------------------------
@@ -128,6 +130,8 @@ class TextRenderer:
         address = f"{t.dim}0x{node.address:08x}{t.off}  " if self.offsets else ""
         role = f" ({node.role})" if node.role else ""
         text = f"{address}{t.block}{node.title}{t.off}"
+        if isinstance(node, Register):
+            return f"{text} (register)"
         if isinstance(node, State):
             return f"{text}{role}{' as above' if node.same else ''}"
         if isinstance(node, Kernel):
