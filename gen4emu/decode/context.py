@@ -6,7 +6,7 @@ Most of the decoder follows the layouts.  The few exceptions that depend on othe
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from gen4emu.decode.nodes import Body, Command, KernelCode
@@ -16,6 +16,7 @@ from gen4emu.hw.layout import View
 MAX_BINDING_TABLE = 256
 MAX_SAMPLERS = 16
 _PARSED_KEPT = 1 << 14
+_CONTEXTS_KEPT = 256
 
 
 @dataclass(slots=True, frozen=True)
@@ -94,6 +95,22 @@ class Context:
     absolute_constants: bool = False  # the first constant buffer does not count from dynamic state
     descriptors: int = 0  # address of the interface descriptors
     descriptors_shown: set[int] = field(default_factory=set)  # since the last MEDIA_STATE_POINTERS
+    number: int = 0  # of the logical context whose state this is
+    _saved: dict[int, dict[str, Any]] = field(default_factory=dict)  # the state of the others
+
+    def switch(self, number: int) -> None:
+        """Save the state, and continue with that of another logical context."""
+        if number == self.number:
+            return
+        kept = ("mask", "number", "_saved", "_parsed")
+        names = [f.name for f in fields(self) if f.name not in kept]
+        self._saved[self.number] = {name: getattr(self, name) for name in names}
+        if len(self._saved) > _CONTEXTS_KEPT:
+            del self._saved[next(iter(self._saved))]
+        fresh = Context(dict.fromkeys(self.bases, 0))
+        for name, value in (self._saved.pop(number, None) or {name: getattr(fresh, name) for name in names}).items():
+            setattr(self, name, value)
+        self.number = number
 
     def absolute(self, base: str, offset: int) -> int:
         return self.bases.get(base, 0) + offset & self.mask

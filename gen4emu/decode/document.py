@@ -66,6 +66,8 @@ class Decoder:
         self.follower.new_submission()
         if isinstance(self.memory, AddressSpace) and self.memory.select(event.page_table):
             self.changed()
+        if event.page_table is not None:
+            self.context.switch(getattr(event, "context", 0))
         if self.linter is not None:
             self.linter.submission()
         yield SubmissionStart(number, event.engine.value, event.ring_address, len(event.ring), self.device,

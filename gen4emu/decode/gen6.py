@@ -246,6 +246,11 @@ def remember(follower: PointerFollower, node: Command) -> None:
     follower.pointers(node)
 
 
+def set_context(follower: PointerFollower, node: Command) -> None:
+    """MI_SET_CONTEXT: the state of another context is in force."""
+    follower.context.switch(int(node.body.view.logical_context_address))
+
+
 def pipeline_select(follower: PointerFollower, node: Command) -> None:
     view = node.body.view
     names = view.layout.by_name(view.gen)
@@ -292,6 +297,7 @@ COMMON_ACTIONS: dict[str, Action] = {
     "3DSTATE_CLIP": remember,
     "3DSTATE_GS": stage_command("gs", "enable", one_kernel("gs")),
     "MI_LOAD_REGISTER_IMM": load_register,
+    "MI_SET_CONTEXT": set_context,
     "MEDIA_INTERFACE_DESCRIPTOR_LOAD": descriptor_load,
     "PIPELINE_SELECT": pipeline_select,
 }

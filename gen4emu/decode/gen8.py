@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gen4emu.decode import gen6, gen7
 from gen4emu.decode.gen6 import STAGES, gate, one_kernel, remember, stage_command
 from gen4emu.decode.model import Model
 from gen4emu.decode.nodes import Command
 from gen4emu.decode.pointers import PointerFollower
+from gen4emu.hw.layout import View
 
+_SINGLE_OR_DUAL_PATCH = 2  # of the dispatch modes of 3DSTATE_DS
 _CS_DEBUG_MODE2, _OFFSET_DISABLE = 0x20D8, 1 << 4
 
 
@@ -18,6 +22,14 @@ def load_register(follower: PointerFollower, node: Command) -> None:
         if offset == _CS_DEBUG_MODE2 and value >> 16 & _OFFSET_DISABLE:
             follower.context.absolute_constants = bool(value & _OFFSET_DISABLE)
     follower.registers(node, loaded)
+
+
+def _domain_kernels(view: View) -> Iterable[tuple[str, str]]:
+    """Gen9 has a second kernel, for two patches at once."""
+    yield "kernel_start_pointer", "ds"
+    name = "dual_patch_kernel_start_pointer"
+    if name in view.layout.by_name(view.gen) and view.raw("dispatch_mode") == _SINGLE_OR_DUAL_PATCH:
+        yield name, "ds dual patch"
 
 
 def instancing(follower: PointerFollower, node: Command) -> None:
@@ -38,7 +50,7 @@ MODEL = Model(
     actions={
         **gen7.COMMON_ACTIONS,
         "3DSTATE_VS": stage_command("vs", "enable", one_kernel("vs")),
-        "3DSTATE_DS": stage_command("ds", "enable", one_kernel("ds")),
+        "3DSTATE_DS": stage_command("ds", "function_enable", _domain_kernels),
         "3DSTATE_PS_EXTRA": gate("ps", "pixel_shader_valid"),
         "3DSTATE_VF_TOPOLOGY": remember,
         "3DSTATE_VF_INSTANCING": instancing,

@@ -112,7 +112,7 @@ def _indices(follower: PointerFollower, node: Command, start: int, count: int,
     if code is None:
         return None  # a reserved format: reported at the element
     size = struct.calcsize(code)
-    base = int(buffer.buffer_starting_address)
+    base = int(buffer.buffer_starting_address) & follower.context.mask
     address = base + start * size
     end = _end(buffer, base)
     if end is not None and address + count * size > end:
@@ -147,7 +147,7 @@ def _indices(follower: PointerFollower, node: Command, start: int, count: int,
 def _buffer(follower: PointerFollower, node: Command, index: int, buffer: View, elements: list[View],
             numbers: list[int], limits: tuple[int, int], show: bool) -> None:
     """One vertex buffer: the rows with these numbers; all rows from limits[0] to limits[1] must have contents."""
-    base, pitch = int(buffer.buffer_starting_address), int(buffer.buffer_pitch)
+    base, pitch = int(buffer.buffer_starting_address) & follower.context.mask, int(buffer.buffer_pitch)
     names = buffer.layout.by_name(buffer.gen)
     last = int(buffer.max_index) if "max_index" in names else 0
     low, high = (min(n, last) if last else n for n in limits)
