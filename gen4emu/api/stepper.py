@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gen4emu.device.counters import CountedDraw
 from gen4emu.device.device import Device
 from gen4emu.device.options import Options
 from gen4emu.device.place import Place
@@ -39,10 +40,9 @@ class Stepper:
     """One run of a trace.  `advance` continues it; `close` ends it at once."""
 
     def __init__(self, trace: Trace, part: Part | None, options: Options | None, partial: bool,
-                 on_start: Callable[[Device], None] | None = None, on_progress: OnProgress | None = None) -> None:
-        self.replay = Replay(trace, part, options)
-        self.replay.on_draw = self._draw
-        self.replay.on_start = on_start
+                 on_start: Callable[[Device], None] | None = None, on_progress: OnProgress | None = None,
+                 on_counters: Callable[[CountedDraw], None] | None = None) -> None:
+        self.replay = Replay(trace, part, options, on_start=on_start, on_draw=self._draw, on_counters=on_counters)
         self.stop: Stop | None = None
         self.ended = self.closed = False
         self.counts = {"draw": 0, "submission": 0, "frame": 0}  # that have ended

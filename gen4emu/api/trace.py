@@ -201,15 +201,14 @@ class Trace:
 
     def _counted(self, selection: Selection) -> Iterator[Draw]:
         """Draws are counted before the stop behind them; media objects may be counted when the next draw begins."""
-        stepper = self._stepper()
-        self._all.append(stepper)
         counted: deque[CountedDraw] = deque()
 
         def count(draw: CountedDraw) -> None:
             if draw.place.draw in selection:
                 counted.append(draw)
 
-        stepper.replay.on_counters = count
+        stepper = self._stepper(on_counters=count)
+        self._all.append(stepper)
         last: int | None = None
         error: Gen4emuError | None = None
         try:
@@ -233,8 +232,10 @@ class Trace:
             stepper.close()
             self._all.remove(stepper)
 
-    def _stepper(self, on_start: Callable[[Device], None] | None = None) -> Stepper:
-        stepper = Stepper(self._source, self.device, self._options, self._partial, on_start, self._progress)
+    def _stepper(self, on_start: Callable[[Device], None] | None = None,
+                 on_counters: Callable[[CountedDraw], None] | None = None) -> Stepper:
+        stepper = Stepper(self._source, self.device, self._options, self._partial, on_start, self._progress,
+                          on_counters)
         stepper.replay.damage = self._seen
         return stepper
 
@@ -242,8 +243,8 @@ class Trace:
         """Counting is slower than drawing, so it is done once, when it is first wanted, for the whole trace."""
         if self._counters is None:
             counters: dict[int, Counters] = {}
-            stepper = self._stepper()
-            stepper.replay.on_counters = lambda counted: counters.update({counted.place.draw: counted.counters})
+            stepper = self._stepper(
+                on_counters=lambda counted: counters.update({counted.place.draw: counted.counters}))
             try:
                 stepper.advance(lambda unit, numbers: False)
             finally:

@@ -199,11 +199,6 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
     choices = Options(round_to_nearest=fp_rounding == "rtne", general_only=general, watchdog=watchdog,
                       workers=workers, strict=strict,
                       reduction=Reduction(skip_primitives, max_primitives, None, objects, clip))
-    run = Replay(open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True),
-                 device, choices)
-    directory = output or Path("frames", trace_name(trace))
-    report = Report(run, trace, directory, strict, partial)
-    progress = Progress(f"replaying {trace}", lambda: run.trace.fraction, scrolls=not silent and not no_pictures)
 
     def after_draw(number: int) -> None:
         assert run.device is not None
@@ -221,8 +216,11 @@ def replay(trace: str, output: Path | None, kind: str | None, base: int, device:
             report.store.device = found.info.name
 
     lines: TextIO | None = None
-    run.on_start = start
-    run.on_draw = after_draw
+    run = Replay(open_trace(trace, device=device, force_device=force_device, base=base, kind=kind, again=True),
+                 device, choices, on_start=start, on_draw=after_draw)
+    directory = output or Path("frames", trace_name(trace))
+    report = Report(run, trace, directory, strict, partial)
+    progress = Progress(f"replaying {trace}", lambda: run.trace.fraction, scrolls=not silent and not no_pictures)
     try:
         with ExitStack() as stack:
             video = None if raw_video is None else stack.enter_context(RawVideo(raw_video, complain))

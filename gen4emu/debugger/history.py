@@ -251,20 +251,20 @@ def record(trace: Trace, part: Part | None, options: Options, x: int, y: int, un
 
     `on_draw` is called after every draw with its number.  A hang ends the history, and is noted in it.
     """
-    run = Replay(trace, part, options)
     recorder: Recorder | None = None
+
+    def start(device: Device) -> None:
+        nonlocal recorder
+        recorder = Recorder(device, x, y, frames)
+
+    def drawn(number: int) -> None:
+        if on_draw is not None:
+            on_draw(number)
+        if until is not None and number >= until.draw:
+            run.stop()
+
+    run = Replay(trace, part, options, on_start=start, on_draw=drawn)
     try:
-        def start(device: Device) -> None:
-            nonlocal recorder
-            recorder = Recorder(device, x, y, frames)
-
-        def drawn(number: int) -> None:
-            if on_draw is not None:
-                on_draw(number)
-            if until is not None and number >= until.draw:
-                run.stop()
-
-        run.on_start, run.on_draw = start, drawn
         if until is not None and until.draw < 0:
             return History(x, y)
         hang = ""

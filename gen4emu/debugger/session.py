@@ -83,9 +83,7 @@ class Session(Listener):
             prompt()
             self._attach_for_the_next_draw()
 
-        self.replay = Replay(self.trace, self.part, self.options)
-        self.replay.on_start = start
-        self.replay.on_draw = self._on_progress
+        self.replay = Replay(self.trace, self.part, self.options, on_start=start, on_draw=self._on_progress)
 
     def run(self) -> None:
         """All of the trace, or until Leave is raised."""

@@ -45,27 +45,29 @@ class _Stop(Exception):
 class _Progress(Listener):
     """Notifies a replay, after the listeners that were added to the device at the start of the run."""
 
-    def __init__(self, replay: Replay) -> None:
-        self._replay = replay
+    def __init__(self, draw_done: Callable[[], None], draw_counted: Callable[[CountedDraw], None] | None) -> None:
+        self._draw_done, self._draw_counted = draw_done, draw_counted
 
     def draw_done(self) -> None:
-        self._replay.draw_done()
+        self._draw_done()
 
     def draw_counted(self, draw: CountedDraw) -> None:
-        if self._replay.on_counters is not None:
-            self._replay.on_counters(draw)
+        if self._draw_counted is not None:
+            self._draw_counted(draw)
 
 
 class Replay:
     """Feeds a trace to a device and stops where pictures are wanted."""
 
-    def __init__(self, trace: Trace, info: chips.Device | None = None, options: Options | None = None) -> None:
+    def __init__(self, trace: Trace, info: chips.Device | None = None, options: Options | None = None, *,
+                 on_start: Callable[[Device], None] | None = None, on_draw: Callable[[int], None] | None = None,
+                 on_counters: Callable[[CountedDraw], None] | None = None) -> None:
+        """`on_start` is called with the device before the first submission, `on_draw` with the number of every draw
+        that has ended, `on_counters` with the counters of each draw.  Draws are counted if `on_counters` is given."""
         self.trace = trace
         self.options = options
         self.device: Device | None = Device(info, options) if info is not None else None
-        self.on_start: Callable[[Device], None] | None = None  # called with the device before the first submission
-        self.on_draw: Callable[[int], None] | None = None  # called with the number of every draw that has ended
-        self.on_counters: Callable[[CountedDraw], None] | None = None  # called with the counters of each draw
+        self._on_start, self._on_draw, self._on_counters = on_start, on_draw, on_counters
         self.submissions = 0  # that have begun
         self.frame_count = 0  # frames that have ended
         self.warnings: list[str] = []
@@ -163,10 +165,10 @@ class Replay:
         device = self._running()
         number = self.submissions
         if number == 0:
-            if self.on_start is not None:
-                self.on_start(device)
-            device.add_listener(_Progress(self))
-            if self.on_counters is not None:
+            if self._on_start is not None:
+                self._on_start(device)
+            device.add_listener(_Progress(self._draw_done, self._on_counters))
+            if self._on_counters is not None:
                 device.counting = True
         device.frame = self.frame_count
         shown = selected is not None and number in selected
@@ -182,10 +184,10 @@ class Replay:
         if not self._marked:
             yield self._end_frame(tuple(device.take_targets()))
 
-    def draw_done(self) -> None:
+    def _draw_done(self) -> None:
         """A draw of the device has ended."""
-        if self.on_draw is not None:
-            self.on_draw(self.place.draw)
+        if self._on_draw is not None:
+            self._on_draw(self.place.draw)
         if self._is_done():
             raise _Stop
 

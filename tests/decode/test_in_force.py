@@ -187,13 +187,12 @@ def test_a_blit_has_the_setup_that_it_uses() -> None:
 
 def states_of(name: str) -> Iterator[StateInForce]:
     found: list[StateInForce] = []
-    run = Replay(open_trace(str(TRACES / f"{name}.aub.xz")))
 
     def start(device: Device) -> None:
         found_by = Seen(device)
         found_by.states = found
 
-    run.on_start = start
+    run = Replay(open_trace(str(TRACES / f"{name}.aub.xz")), on_start=start)
     for _ in run.frames():
         pass
     run.close()

@@ -236,10 +236,8 @@ def test_statistics_counters_agree() -> None:
 # --- sums and equality ----------------------------------------------------------------------------------------------
 def replayed(path: Path, counting: bool = True, **options: Any) -> tuple[list[CountedDraw], bytes, dict[str, int], Any]:
     """The counters of all draws, what the targets hold, the totals."""
-    run = Replay(open_trace(str(path)), None, Options(**options))
     found: list[CountedDraw] = []
-    if counting:
-        run.on_counters = found.append
+    run = Replay(open_trace(str(path)), None, Options(**options), on_counters=found.append if counting else None)
     pixels = [run.device.memory.read(t.address, t.pitch * t.height, Missing.ZERO)
               for frame in run.frames() for t in frame.targets if run.device is not None]
     assert run.device is not None

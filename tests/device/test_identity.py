@@ -33,8 +33,7 @@ def executed(path: Path) -> list[tuple[int, int, int]]:
         for streamer in device.streamers.values():
             streamer.numbers = Watched()
 
-    run = Replay(open_trace(str(path)))
-    run.on_start = start
+    run = Replay(open_trace(str(path)), on_start=start)
     for _ in run.frames():
         pass
     run.close()
@@ -76,8 +75,7 @@ def test_a_selected_submission_has_pictures_of_its_own() -> None:
 
 def test_a_replay_ends_behind_the_last_selected_draw() -> None:
     ended: list[int] = []
-    run = Replay(open_trace(str(TRACES / "gears-g4x.aub.xz")))
-    run.on_draw = ended.append
+    run = Replay(open_trace(str(TRACES / "gears-g4x.aub.xz")), on_draw=ended.append)
     assert list(run.frames(None, None, Selection.parse("0,2"))) == []
     assert ended == [0, 1, 2]
     assert run.place == Place(0, 0, 2)
