@@ -40,7 +40,7 @@ _MAX_FILE_BYTES = 1 << 44
 _MAX_FILES = int(lib.G4_LIVE_MAX_FILES)
 
 
-_TIMESTAMP = catalogue_of(Gen.ALL4).register("TIMESTAMP").offset  # of all generations
+_TIMESTAMP = catalogue_of(Gen.GEN4).register("TIMESTAMP").offset  # of all generations
 
 LiveDevice = Device | Acknowledger
 
