@@ -251,6 +251,8 @@ class Codec:
             self._decode_ternary(word, members)
         elif shape is Shape.SPLIT_SEND:
             self._decode_split_send(word, members)
+        elif shape is Shape.WAIT_DESTINATION:
+            members["dst"] = self._decode_dst(word, align16)
         elif shape is Shape.WAIT:
             members["src0"] = self._decode_src(word, self._src0, align16, info)
         elif shape is Shape.JUMP:
@@ -540,7 +542,7 @@ class Codec:
         hidden = self.encoding.hidden[inst.implied].get(info.name)
         if hidden is None:
             return 0
-        if hidden[0] is Hidden.SOURCE:
+        if hidden[0] is Hidden.SOURCE or hidden[1] is Hidden.DESTINATION:
             return self._find_hidden_bits(inst, info, hidden)
         key = (info.number, inst.implied, inst.align16, inst.exec_size == 0)
         bits = self._hidden.get(key)
@@ -572,6 +574,9 @@ class Codec:
     def _hidden_source(self, inst: Instruction, which: Hidden, f: _SourceFields, info: OpcodeInfo) -> int:
         if which is Hidden.STRIDE_1:
             return _put(f.hstride, 1)
+        if which is Hidden.DESTINATION:
+            return self._pack_src(_as_source(inst.dst), f, inst.align16, info) if isinstance(
+                inst.dst, DirectOperand) else 0
         kind = _HIDDEN_TYPES[which]
         if which in (Hidden.IMMEDIATE_W, Hidden.IMMEDIATE_D):
             word = _put(f.file, RegFile.IMM) | self._put_type(f.type, kind)
@@ -598,6 +603,19 @@ def _hidden_region(inst: Instruction, which: Hidden) -> Region:
     if which is Hidden.IP:  # Mesa's ip register is <4,1,0>, which its emitter makes scalar for one channel
         return Align1Region(0 if inst.exec_size == 0 else 3, 0, 0)
     return Align1Region(0, 0, 1) if which is Hidden.IP_IGT else Align1Region(4, 3, 1)
+
+
+def _as_source(dst: DirectOperand) -> DirectOperand:
+    """The register of a destination as a scalar, whose swizzle has the channels of the write mask."""
+    mask = dst.region.writemask if isinstance(dst.region, DestRegion) else None
+    if mask is None:
+        return replace(dst, region=Align1Region(0, 0, 0))
+    channel = next((c for c in range(4) if mask >> c & 1), 0)
+    swizzle = 0
+    for c in range(4):
+        channel = c if mask >> c & 1 else channel
+        swizzle |= channel << 2 * c
+    return replace(dst, region=Align16Region(0, swizzle))
 
 
 def _is_reserved(operand: Operand) -> bool:

@@ -28,7 +28,8 @@ class Compactor:
         self._scattered = {f.name: tuple(_scatter(f.to, value) for value in form.tables[f.table])
                            for f in self._fields if f.table}
         self._index = {f.name: self._indices(f) for f in self._fields if f.table}
-        self._is_one_to_one = not form.immediate and sum(f.hi - f.lo + 1 for f in form.fields) == COMPACT_BITS and all(
+        used = sum(f.hi - f.lo + 1 for f in form.fields if f.to or f.name == "compact_control")
+        self._is_one_to_one = not form.immediate and used == COMPACT_BITS and all(
             len(table) == len(set(table)) for table in form.tables.values())
         # with an immediate, the fields of source 1 hold its bits
         self._immediate = encoding.by_name["immediate"]

@@ -82,7 +82,7 @@ class InstField:
 
     def __post_init__(self) -> None:
         for hi, lo in self.parts:
-            if not 0 <= lo <= hi < WORD_BITS or (hi // 32 != lo // 32 and lo % 64):
+            if not 0 <= lo <= hi < WORD_BITS:
                 raise ValueError(f"{self.name}: bits {hi}:{lo}")
         object.__setattr__(self, "mask", (1 << sum(hi - lo + 1 for hi, lo in self.parts)) - 1)
 
@@ -193,6 +193,7 @@ class Hidden(Enum):
     IMMEDIATE_W = "immediate:W"  # its bits are the jump counts
     IMMEDIATE_D = "immediate:D"
     SOURCE = "the register of source 0"
+    DESTINATION = "the register of the destination"
     STRIDE_1 = "a horizontal stride of 1"
 
 

@@ -1,9 +1,11 @@
 """Describes the message of a `send` in words, from the layouts of `gen4emu.hw.gen4.messages`.
+
+Those of later generations are in `later_message_text`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from functools import lru_cache
 
@@ -11,9 +13,11 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES, message_for
 from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, MathFunction, SharedFunction
 from gen4emu.hw.layout import View
+from gen4emu.isa.encodings import encoding_of
+from gen4emu.isa.later_message_text import SFID_NAMES, describe_message
 
 # names of shared functions in assembly
-_SFID_NAMES = {
+_SFID_NAMES: dict[int, str] = {
     SharedFunction.NULL: "null", SharedFunction.EXTENDED_MATH: "math", SharedFunction.SAMPLER: "sampler",
     SharedFunction.MESSAGE_GATEWAY: "gateway", SharedFunction.DATA_PORT_READ: "read",
     SharedFunction.DATA_PORT_WRITE: "write", SharedFunction.URB: "urb", SharedFunction.THREAD_SPAWNER: "thread_spawner",
@@ -25,13 +29,22 @@ MATH_NAMES = {f: f.name.lower() for f in MathFunction} | {
     MathFunction.INT_DIV_REMAINDER: "intmod"}
 
 
-def sfid_name(sfid: int) -> str:
-    return _SFID_NAMES[SharedFunction(sfid)] if sfid in _SFID_NAMES else f"sfid{sfid}"
+def sfid_name(sfid: int, gen: Gen = Gen.ALL4) -> str:
+    return sfid_names(gen).get(sfid, f"sfid{sfid}")
+
+
+def sfid_names(gen: Gen) -> Mapping[int, str]:
+    """The names of the shared functions of a device in assembly."""
+    return _SFID_NAMES if gen & Gen.ALL4 else SFID_NAMES
 
 
 @lru_cache(maxsize=4096)
-def describe(descriptor: int, gen: Gen) -> str:
-    """The message in words: operation, surface, lengths of payload and response."""
+def describe(descriptor: int, gen: Gen, sfid: int | None = None) -> str:
+    """The message in words: operation, surface, lengths of payload and response.  Only Gen4 does not need the SFID."""
+    if sfid is not None and not gen & Gen.ALL4:
+        common = encoding_of(gen).message_descriptor.view((descriptor,), gen=gen)
+        words = describe_message(descriptor, sfid, gen)
+        return f"{words} mlen {common.message_length} rlen {common.response_length}".lstrip()
     message = message_for(descriptor, gen)
     common = MESSAGE_DESCRIPTOR.view((descriptor,), gen=gen)
     lengths = f"mlen {common.message_length} rlen {common.response_length}"

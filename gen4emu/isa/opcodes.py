@@ -86,6 +86,7 @@ class Shape(IntEnum):
     BRANCH_JIP_UIP = 11  # two jump counts
     BRANCH_COMPARE = 12  # one jump count and two sources, which it may compare
     SPLIT_SEND = 13  # destination, two payloads, descriptor, extended descriptor
+    WAIT_DESTINATION = 14  # as WAIT, but text has the destination
 
 
 class Flag(IntFlag):
@@ -131,22 +132,29 @@ class OpcodeInfo:
 
 _SOURCES = {Shape.NONE: 0, Shape.UNARY: 1, Shape.BINARY: 2, Shape.SEND: 2, Shape.JUMP: 2, Shape.BRANCH: 0,
             Shape.BARE: 0, Shape.WAIT: 1, Shape.MATH: 2, Shape.TERNARY: 3, Shape.BRANCH_JIP: 0,
-            Shape.BRANCH_JIP_UIP: 0, Shape.BRANCH_COMPARE: 2, Shape.SPLIT_SEND: 2}
+            Shape.BRANCH_JIP_UIP: 0, Shape.BRANCH_COMPARE: 2, Shape.SPLIT_SEND: 2,
+            Shape.WAIT_DESTINATION: 0}
 
 _CM, _SAT, _ACCW, _ACCR = Flag.COND_MOD, Flag.SATURATE, Flag.ACC_WRITE, Flag.ACC_READ
 _ALU = _CM | _SAT
 _ARITH = _CM | _SAT | _ACCW
 _FLOW = Flag.BRANCH
+_LOGIC = _CM | Flag.INTEGER | Flag.LOGIC
+
+_GEN6_ON = Gen.ALL & ~Gen.ALL4
+_GEN7_ON = _GEN6_ON & ~Gen.GEN6
+_GEN75_ON = _GEN7_ON & ~Gen.GEN7
+_GEN8_ON = _GEN75_ON & ~Gen.GEN75
 
 OPCODES: tuple[OpcodeInfo, ...] = (
     OpcodeInfo("illegal", Opcode.ILLEGAL, Shape.NONE),
     OpcodeInfo("mov", Opcode.MOV, Shape.UNARY, _ALU),
-    OpcodeInfo("sel", Opcode.SEL, Shape.BINARY, _SAT | Flag.NEEDS_PREDICATE),
-    OpcodeInfo("movi", Opcode.MOVI, Shape.UNARY, _SAT, gens=Gen.GEN45),
-    OpcodeInfo("not", Opcode.NOT, Shape.UNARY, _CM | Flag.INTEGER),
-    OpcodeInfo("and", Opcode.AND, Shape.BINARY, _CM | Flag.INTEGER),
-    OpcodeInfo("or", Opcode.OR, Shape.BINARY, _CM | Flag.INTEGER),
-    OpcodeInfo("xor", Opcode.XOR, Shape.BINARY, _CM | Flag.INTEGER),
+    OpcodeInfo("sel", Opcode.SEL, Shape.BINARY, _SAT | Flag.NEEDS_PREDICATE, gens=Gen.ALL4),
+    OpcodeInfo("movi", Opcode.MOVI, Shape.UNARY, _SAT, gens=Gen.GEN45 | _GEN6_ON),
+    OpcodeInfo("not", Opcode.NOT, Shape.UNARY, _LOGIC),
+    OpcodeInfo("and", Opcode.AND, Shape.BINARY, _LOGIC),
+    OpcodeInfo("or", Opcode.OR, Shape.BINARY, _LOGIC),
+    OpcodeInfo("xor", Opcode.XOR, Shape.BINARY, _LOGIC),
     OpcodeInfo("shr", Opcode.SHR, Shape.BINARY, _ALU | Flag.INTEGER),
     OpcodeInfo("shl", Opcode.SHL, Shape.BINARY, _ALU | Flag.INTEGER),
     OpcodeInfo("asr", Opcode.ASR, Shape.BINARY, _ALU | Flag.INTEGER),
@@ -166,7 +174,7 @@ OPCODES: tuple[OpcodeInfo, ...] = (
     OpcodeInfo("mrest", Opcode.MREST, Shape.UNARY, gens=Gen.ALL4),
     OpcodeInfo("push", Opcode.PUSH, Shape.UNARY, gens=Gen.ALL4),
     OpcodeInfo("pop", Opcode.POP, Shape.BINARY, gens=Gen.ALL4),
-    OpcodeInfo("wait", Opcode.WAIT, Shape.WAIT),
+    OpcodeInfo("wait", Opcode.WAIT, Shape.WAIT, gens=Gen.ALL4),
     OpcodeInfo("send", Opcode.SEND, Shape.SEND, gens=Gen.ALL4),
     OpcodeInfo("add", Opcode.ADD, Shape.BINARY, _ARITH),
     OpcodeInfo("mul", Opcode.MUL, Shape.BINARY, _ARITH),
@@ -186,9 +194,53 @@ OPCODES: tuple[OpcodeInfo, ...] = (
     OpcodeInfo("dp3", Opcode.DP3, Shape.BINARY, _ARITH | Flag.FLOAT | Flag.GROUP4),
     OpcodeInfo("dp2", Opcode.DP2, Shape.BINARY, _ARITH | Flag.FLOAT | Flag.GROUP4),
     OpcodeInfo("line", Opcode.LINE, Shape.BINARY, _ARITH | Flag.FLOAT),
-    OpcodeInfo("pln", Opcode.PLN, Shape.BINARY, _ARITH | Flag.FLOAT, gens=Gen.GEN45),
+    OpcodeInfo("pln", Opcode.PLN, Shape.BINARY, _ARITH | Flag.FLOAT, gens=Gen.GEN45 | _GEN6_ON),
     OpcodeInfo("nenop", Opcode.NENOP, Shape.NONE, gens=Gen.GEN45),
     OpcodeInfo("nop", Opcode.NOP, Shape.NONE),
+    # --- Gen6 and later ---
+    OpcodeInfo("sel", 0x02, Shape.BINARY, _CM | _SAT | Flag.NO_FLAG_WRITE, gens=_GEN6_ON),
+    OpcodeInfo("dim", 0x0A, Shape.UNARY, Flag.IMMEDIATE64, gens=Gen.GEN75),
+    OpcodeInfo("smov", 0x0A, Shape.BINARY, gens=_GEN8_ON),
+    OpcodeInfo("csel", 0x12, Shape.TERNARY, _CM | _SAT | Flag.NO_FLAG_WRITE, gens=_GEN8_ON),
+    OpcodeInfo("f32to16", 0x13, Shape.UNARY, _ALU, gens=Gen.GEN7 | Gen.GEN75),
+    OpcodeInfo("f16to32", 0x14, Shape.UNARY, _ALU, gens=Gen.GEN7 | Gen.GEN75),
+    OpcodeInfo("bfrev", 0x17, Shape.UNARY, Flag.INTEGER, gens=_GEN7_ON),
+    OpcodeInfo("bfe", 0x18, Shape.TERNARY, Flag.INTEGER, gens=_GEN7_ON),
+    OpcodeInfo("bfi1", 0x19, Shape.BINARY, Flag.INTEGER, gens=_GEN7_ON),
+    OpcodeInfo("bfi2", 0x1A, Shape.TERNARY, Flag.INTEGER, gens=_GEN7_ON),
+    OpcodeInfo("brd", 0x21, Shape.BRANCH_JIP, _FLOW, gens=_GEN7_ON),
+    OpcodeInfo("if", 0x22, Shape.BRANCH_COMPARE, _FLOW | _CM | Flag.NO_FLAG_WRITE, gens=Gen.GEN6),
+    OpcodeInfo("if", 0x22, Shape.BRANCH_JIP_UIP, _FLOW, gens=Gen.GEN7 | Gen.GEN75),
+    OpcodeInfo("if", 0x22, Shape.BRANCH_JIP_UIP, _FLOW | Flag.BRANCH_CONTROL, gens=_GEN8_ON),
+    OpcodeInfo("brc", 0x23, Shape.BRANCH_JIP_UIP, _FLOW, gens=_GEN7_ON),
+    OpcodeInfo("else", 0x24, Shape.BRANCH_JIP, _FLOW | Flag.NO_PREDICATE, gens=Gen.GEN6 | Gen.GEN7 | Gen.GEN75),
+    OpcodeInfo("else", 0x24, Shape.BRANCH_JIP_UIP, _FLOW | Flag.NO_PREDICATE | Flag.BRANCH_CONTROL, gens=_GEN8_ON),
+    OpcodeInfo("endif", 0x25, Shape.BRANCH_JIP, _FLOW | Flag.NO_PREDICATE, gens=_GEN6_ON),
+    OpcodeInfo("case", 0x26, Shape.BRANCH_JIP, _FLOW, gens=Gen.GEN6),
+    OpcodeInfo("while", 0x27, Shape.BRANCH_JIP, _FLOW, gens=_GEN6_ON),
+    OpcodeInfo("break", 0x28, Shape.BRANCH_JIP_UIP, _FLOW, gens=_GEN6_ON),
+    OpcodeInfo("cont", 0x29, Shape.BRANCH_JIP_UIP, _FLOW, gens=_GEN6_ON),
+    OpcodeInfo("halt", 0x2A, Shape.BRANCH_JIP_UIP, _FLOW, gens=_GEN6_ON),
+    OpcodeInfo("calla", 0x2B, Shape.BINARY, _FLOW, gens=_GEN75_ON),
+    OpcodeInfo("call", 0x2C, Shape.BINARY, _FLOW, gens=_GEN6_ON),
+    OpcodeInfo("ret", 0x2D, Shape.UNARY, _FLOW, gens=_GEN6_ON),
+    OpcodeInfo("fork", 0x2E, Shape.BRANCH_JIP, _FLOW, gens=Gen.GEN6),
+    OpcodeInfo("goto", 0x2E, Shape.BRANCH_JIP_UIP, _FLOW | Flag.BRANCH_CONTROL, gens=_GEN8_ON),
+    OpcodeInfo("join", 0x2F, Shape.BRANCH_JIP, _FLOW, gens=_GEN8_ON),
+    OpcodeInfo("wait", 0x30, Shape.WAIT_DESTINATION, gens=_GEN6_ON),
+    OpcodeInfo("send", 0x31, Shape.SEND, gens=_GEN6_ON),
+    OpcodeInfo("sendc", 0x32, Shape.SEND, gens=_GEN6_ON),
+    OpcodeInfo("sends", 0x33, Shape.SPLIT_SEND, gens=Gen.GEN9),
+    OpcodeInfo("sendsc", 0x34, Shape.SPLIT_SEND, gens=Gen.GEN9),
+    OpcodeInfo("math", 0x38, Shape.MATH, _SAT, gens=_GEN6_ON),
+    OpcodeInfo("fbh", 0x4B, Shape.UNARY, Flag.INTEGER, gens=_GEN7_ON),
+    OpcodeInfo("fbl", 0x4C, Shape.UNARY, Flag.INTEGER, gens=_GEN7_ON),
+    OpcodeInfo("cbit", 0x4D, Shape.UNARY, Flag.INTEGER, gens=_GEN7_ON),
+    OpcodeInfo("addc", 0x4E, Shape.BINARY, _ARITH | Flag.INTEGER, gens=_GEN7_ON),
+    OpcodeInfo("subb", 0x4F, Shape.BINARY, _ARITH | Flag.INTEGER, gens=_GEN7_ON),
+    OpcodeInfo("mad", 0x5B, Shape.TERNARY, _ARITH, gens=_GEN6_ON),
+    OpcodeInfo("lrp", 0x5C, Shape.TERNARY, _ARITH | Flag.FLOAT, gens=_GEN6_ON),
+    OpcodeInfo("madm", 0x5D, Shape.TERNARY, _ARITH, gens=_GEN8_ON),
 )
 
 # Rows and generations by number.  Integers, because `&` of two Flag members takes longer than the rest of a lookup.

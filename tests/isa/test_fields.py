@@ -2,39 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 
 import pytest
 
 from gen4emu.hw.gen import Gen
+from gen4emu.isa.codec import Codec
 from gen4emu.isa.compaction import Compactor
 from gen4emu.isa.encodings import ENCODINGS, encoding_of
-from gen4emu.isa.fields import InstField, When
+from gen4emu.isa.fields import Encoding, InstField, When
 from gen4emu.isa.gen4 import COMPACT, COMPACT_FIELDS, CONTROL, DATA_TYPE, FIELDS, GEN4, SOURCE, SUBREG
-from gen4emu.isa.opcodes import OPCODES, Flag, Opcode, Shape, opcode_info
+from gen4emu.isa.gen9 import GEN9
+from gen4emu.isa.opcodes import OPCODES, Flag, Opcode, Shape, opcode_info, opcode_named
 
 F = GEN4.by_name
 COMPACTOR = Compactor(GEN4, COMPACT)
 
 
-def owners(fields: list[InstField]) -> list[int]:
+def owners(fields: Iterable[InstField]) -> list[int]:
     count = [0] * 128
     for f in fields:
-        for bit in range(f.lo, f.hi + 1):
-            count[bit] += 1
+        for hi, lo in f.parts:
+            for bit in range(lo, hi + 1):
+                count[bit] += 1
     return count
 
 
-@pytest.mark.parametrize("form", list(product([False, True], repeat=4)))
-def test_every_bit_of_a_register_form_has_one_owner(form: tuple[bool, ...]) -> None:
+FORMS = list(product([False, True], repeat=4))
+LATER = ENCODINGS[1:]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS, ids=lambda e: e.name)
+@pytest.mark.parametrize("form", FORMS)
+def test_every_bit_of_a_register_form_has_one_owner(encoding: Encoding, form: tuple[bool, ...]) -> None:
     align16, dst, src0, src1 = form
-    assert owners(list(GEN4.register_fields(align16=align16, dst=dst, src0=src0, src1=src1))) == [1] * 128
+    assert owners(encoding.register_fields(align16=align16, dst=dst, src0=src0, src1=src1)) == [1] * 128
 
 
 @pytest.mark.parametrize("use", [When.IMMEDIATE, When.BRANCH, When.SEND])
 def test_every_bit_of_the_last_dword_has_one_owner_in_its_other_uses(use: When) -> None:
     count = owners([f for f in FIELDS if f.when is use and f.lo >= 96])
     assert count == [0] * 96 + [1] * 32
+
+
+@pytest.mark.parametrize("encoding", LATER, ids=lambda e: e.name)
+def test_every_bit_of_a_send_since_gen6_has_one_owner(encoding: Encoding) -> None:
+    count = owners(f for f in encoding.fields if f.when is When.SEND)
+    assert count == [0] * 24 + [1] * 4 + [0] * 68 + [1] * 32
+
+
+def control(encoding: Encoding, *, ternary: bool = False) -> set[InstField]:
+    """The fields that all forms have."""
+    codec = Codec(encoding)
+    found = {f for _, f, _ in (codec._ternary_control if ternary else codec._control)}
+    return found | {encoding.by_name[name] for name in ("opcode", "reserved_7", "compact_control")}
+
+
+@pytest.mark.parametrize("encoding", LATER, ids=lambda e: e.name)
+def test_every_bit_of_an_instruction_with_three_sources_has_one_owner(encoding: Encoding) -> None:
+    fields = control(encoding, ternary=True) | {f for f in encoding.fields if f.when is When.TERNARY}
+    assert owners(fields | {encoding.by_name["cond_modifier"]}) == [1] * 128
+
+
+@pytest.mark.parametrize("form", [When.SPLIT_SEND_DIRECT, When.SPLIT_SEND_INDIRECT])
+def test_every_bit_of_a_split_send_has_one_owner(form: When) -> None:
+    fields = control(GEN9) | {f for f in GEN9.fields if f.when in (When.SPLIT_SEND, form)}
+    count = owners(fields | {GEN9.by_name["sfid"]})
+    if form is When.SPLIT_SEND_INDIRECT:  # the number of the register has more bits than its address
+        count = [1 if bit in (*range(52, 61), *range(68, 77)) and n <= 1 else n for bit, n in enumerate(count)]
+    assert count == [1] * 128
+
+
+@pytest.mark.parametrize("encoding", LATER, ids=lambda e: e.name)
+def test_codes_of_types_are_unique(encoding: Encoding) -> None:
+    for types in (encoding.register_types, encoding.immediate_types, encoding.ternary_types):
+        assert len(set(types.values())) == len(types)
 
 
 def test_field_names_are_unique() -> None:
@@ -121,14 +164,16 @@ def test_accumulator_readers_and_jump_bases() -> None:
     assert {o.sources for o in OPCODES if o.shape is Shape.BINARY} == {2}
 
 
-@pytest.mark.parametrize("gen", list(Gen.ALL4))
+@pytest.mark.parametrize("gen", list(Gen.ALL))
 def test_every_device_has_one_encoding(gen: Gen) -> None:
     assert [e for e in ENCODINGS if e.gens & gen] == [encoding_of(gen)]
 
 
-def test_a_device_without_execution_units_that_are_described_has_no_encoding() -> None:
-    with pytest.raises(ValueError, match="no instruction encoding"):
-        encoding_of(Gen.KBL)
+@pytest.mark.parametrize("gen", list(Gen.ALL))
+def test_a_device_has_one_opcode_by_number_and_by_name(gen: Gen) -> None:
+    rows = [o for o in OPCODES if o.gens & gen]
+    assert len({o.number for o in rows}) == len({o.name for o in rows}) == len(rows)
+    assert all(opcode_info(o.number, gen) is o and opcode_named(o.name, gen) is o for o in rows)
 
 
 def test_a_derived_encoding_replaces_adds_and_removes_fields_by_name() -> None:

@@ -1,0 +1,44 @@
+"""Messages of Gen9: those of Gen8, render target reads and, at data cache 1, atomics on floats and OWord blocks.
+
+Skylake PRM vol. 7; Mesa, src/intel/compiler/brw_inst.h and brw_eu_defines.h.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from gen4emu.hw.fields import Bool, Uint, unless, when
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen6.messages import descriptor
+from gen4emu.hw.gen7.messages import render_cache_message
+from gen4emu.hw.gen8.messages import ACCESSES, ATOMICS, gen8_messages
+from gen4emu.hw.gen75.messages import DataCache1Type, data_cache_1_message
+from gen4emu.hw.layout import Message
+
+
+class RenderCacheTypeGen9(IntEnum):
+    """The type of a message to the render cache."""
+
+    MEDIA_BLOCK_READ = 4
+    MEDIA_BLOCK_WRITE = 10
+    RENDER_TARGET_WRITE = 12
+    RENDER_TARGET_READ = 13
+
+
+_READ = (when("message_type", RenderCacheTypeGen9.RENDER_TARGET_READ),)
+
+MESSAGE_DESCRIPTOR = descriptor(Gen.GEN9, "SKLv7")
+MESSAGES: tuple[Message, ...] = (
+    *gen8_messages(Gen.GEN9, "SKLv7"),
+    render_cache_message(
+        RenderCacheTypeGen9, Gen.GEN9, "SKLv7",
+        Bool("read_per_sample", 0, 13, when=_READ),
+        Uint("reserved_read", 0, 12, 9, when=_READ),
+        Bool("read_simd8", 0, 8, when=_READ),
+        others=(unless("message_type", RenderCacheTypeGen9.RENDER_TARGET_WRITE,
+                       RenderCacheTypeGen9.RENDER_TARGET_READ),)),
+    data_cache_1_message(
+        18, Gen.GEN9, "SKLv7", atomics=ATOMICS, accesses=ACCESSES,
+        floats=(DataCache1Type.UNTYPED_ATOMIC_FLOAT, DataCache1Type.A64_UNTYPED_ATOMIC_FLOAT),
+        blocks=(DataCache1Type.A64_OWORD_BLOCK_READ, DataCache1Type.A64_OWORD_BLOCK_WRITE)),
+)
