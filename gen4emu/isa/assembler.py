@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from gen4emu.errors import FieldError
 from gen4emu.hw.gen import Gen
-from gen4emu.isa.codec import encode_bytes
+from gen4emu.isa.codec import codec_of, encode_bytes
 from gen4emu.isa.instruction import Immediate, Instruction
 from gen4emu.isa.lexer import Syntax, without_comments
-from gen4emu.isa.opcodes import Flag
+from gen4emu.isa.opcodes import Flag, Shape
 from gen4emu.isa.parser import LabelUse, Parser, Statement
 
 MAX_CODE_BYTES = 64 << 20
@@ -36,7 +38,7 @@ def assemble(text: str, gen: Gen, file: str = "<string>", *, syntax: Syntax | No
                 parser.lex.fail(f"label {statement.label[:40]} is defined twice", statement.pos)
             places.append(len(code))
         elif statement.inst is not None:
-            if statement.use is not None:  # written below, when the addresses of all labels are known
+            if any(statement.uses):  # written below, when the addresses of all labels are known
                 branches.append((len(code), statement))
                 code += bytes(statement.inst.size)
             else:
@@ -45,8 +47,8 @@ def assemble(text: str, gen: Gen, file: str = "<string>", *, syntax: Syntax | No
         if len(code) > MAX_CODE_BYTES:
             parser.lex.fail("program too large", statement.pos)
     for offset, statement in branches:
-        assert statement.inst is not None and statement.use is not None
-        inst = _linked(parser, statement.inst, statement.use, offset, labels)
+        assert statement.inst is not None
+        inst = _linked(parser, statement.inst, statement.uses, offset, labels)
         code[offset:offset + inst.size] = _encoded(parser, statement, inst)
     return bytes(code)
 
@@ -77,24 +79,40 @@ _GLUED = re.compile(_STATEMENT + r"\([0-9]", re.MULTILINE)
 _APART = re.compile(_STATEMENT + r"[ \t]+(?:\([0-9]|[^\s(:])", re.MULTILINE)
 
 
-def _linked(parser: Parser, inst: Instruction, use: LabelUse, offset: int, labels: Labels) -> Instruction:
-    """The branch with its jump count, in units of 16 bytes from itself or from the next instruction."""
+def _linked(parser: Parser, inst: Instruction, uses: Sequence[LabelUse | None], offset: int,
+            labels: Labels) -> Instruction:
+    """The branch with its jump counts, in the units of the device from itself or from the next instruction."""
+    info = inst.info
+    assert info is not None
+    encoding = parser.encoding
+    members = {Shape.BRANCH: ("jump",), Shape.JUMP: ("src1",)}.get(info.shape, ("jip", "uip"))
+    for member, use in zip(members, uses, strict=False):
+        if use is None:
+            continue
+        base = encoding.compacted_jump_size if inst.compacted else 16
+        distance = _distance(parser, use, offset, labels)
+        count, rest = divmod(distance - (base if info.flags & Flag.JUMP_NEXT else 0), encoding.jump_unit)
+        if rest:
+            parser.lex.fail(f"label {use.name[:40]} is {distance} bytes away, not a multiple of {encoding.jump_unit}",
+                            use.pos)
+        if isinstance(inst.src1, Immediate) and member == "src1":
+            inst = replace(inst, src1=Immediate(inst.src1.type, count & 0xFFFFFFFF))
+            continue
+        f = codec_of(parser.gen).jump_field(info.shape, member)
+        if not -(f.mask + 1 >> 1) <= count <= f.mask >> 1:
+            parser.lex.fail(f"label {use.name[:40]} is too far away", use.pos)
+        change: dict[str, Any] = {member: count}
+        inst = replace(inst, **change)
+    return inst
+
+
+def _distance(parser: Parser, use: LabelUse, offset: int, labels: Labels) -> int:
     places = labels.get(use.name)
     if places is None:
         parser.lex.fail(f"unknown label {use.name[:40]}", use.pos)
     # IGT's kernels define a name several times: the next definition counts, else the first
     following = bisect_left(places, offset)
-    target = places[following if following < len(places) else 0]
-    info = inst.info
-    assert info is not None
-    count, rest = divmod(target - offset - (16 if info.flags & Flag.JUMP_NEXT else 0), 16)
-    if rest:
-        parser.lex.fail(f"label {use.name[:40]} is {target - offset} bytes away, not a multiple of 16", use.pos)
-    if isinstance(inst.src1, Immediate):
-        return replace(inst, src1=Immediate(inst.src1.type, count & 0xFFFFFFFF))
-    if not -0x8000 <= count <= 0x7FFF:
-        parser.lex.fail(f"label {use.name[:40]} is too far away", use.pos)
-    return replace(inst, jump=count)
+    return places[following if following < len(places) else 0] - offset
 
 
 def _encoded(parser: Parser, statement: Statement, inst: Instruction) -> bytes:

@@ -222,6 +222,10 @@ class Codec:
         return {Shape.BRANCH_JIP: one, Shape.BRANCH_COMPARE: one,
                 Shape.BRANCH_JIP_UIP: (("jip", names["jip"]), ("uip", names["uip"]))}
 
+    def jump_field(self, shape: Shape, member: str) -> InstField:
+        """The field of a jump count."""
+        return dict(self._jumps[shape])[member]
+
     def compactor(self, word: int) -> Compactor:
         """The compactor for a word: compacted and full words have the opcode in the same place."""
         return self._ternary_compactor if word & self._opcode.mask in self._ternary_opcodes else self._compactor

@@ -62,20 +62,20 @@ def disassemble(code: bytes, gen: Gen, *, base: int = 0, start: int = 0, end: in
     offset, part = start, int(gen)
     while offset < end:
         data = _fetch(code, offset, end)
-        inst, distance = _decoded(data, part) if data else (None, None)
+        inst, distances = _decoded(data, part) if data else (None, ())
         label = names.get(offset, "")
         if inst is None:
             rest = code[offset:end]
             yield Line(offset, base + offset, rest, None, printer.raw_statement(rest), label, "not a whole instruction")
             return
-        name = names.get(offset + distance) if distance is not None else None
-        if name is not None and inst.opcode != Opcode.ADD:
-            text = printer.statement(inst, name)
+        targets = [names.get(offset + distance) for distance in distances]
+        if any(targets) and inst.opcode != Opcode.ADD:
+            text = printer.statement(inst, targets)
             comment = ""
         else:
             text, comment = _text(data, part)
-            if name is not None:
-                comment = f"to {name}"
+            if any(targets):
+                comment = f"to {targets[0]}"
         yield Line(offset, base + offset, data, inst, text or printer.raw_statement(data), label, comment)
         offset += len(data)
 
@@ -93,14 +93,15 @@ def kernel_length(code: bytes, gen: Gen, start: int = 0) -> int:
     """
     end = min(len(code), start + MAX_KERNEL_BYTES)
     furthest = start
-    for offset, inst, distance in _walk(code, gen, start, end):
+    for offset, inst, distances in _walk(code, gen, start, end):
         if inst.info is None or inst.opcode == Opcode.ILLEGAL:
             return offset - start
         after = offset + inst.size
         if inst.eot and after > furthest:
             return after - start
-        if distance is not None and offset + distance < end:
-            furthest = max(furthest, offset + distance + 1)
+        for distance in distances:
+            if offset + distance < end:
+                furthest = max(furthest, offset + distance + 1)
     return end - start
 
 
@@ -125,24 +126,24 @@ def _fetch(code: bytes, offset: int, end: int) -> bytes:
     return bytes(code[offset:offset + size]) if offset + size <= end else b""
 
 
-def _walk(code: bytes, gen: Gen, start: int, end: int) -> Iterator[tuple[int, Instruction, int | None]]:
+def _walk(code: bytes, gen: Gen, start: int, end: int) -> Iterator[tuple[int, Instruction, tuple[int, ...]]]:
     """Offsets, instructions and jump distances, as long as instructions are complete."""
     offset, part = start, int(gen)
     while offset < end:
         data = _fetch(code, offset, end)
         if not data:
             return
-        inst, distance = _decoded(data, part)
-        yield offset, inst, distance
+        inst, distances = _decoded(data, part)
+        yield offset, inst, distances
         offset += len(data)
 
 
 # Keys of these caches have the device as an int: hashing a Flag member takes longer than the rest of the lookup.
 @lru_cache(maxsize=1 << 16)
-def _decoded(data: bytes, part: int) -> tuple[Instruction, int | None]:
-    """The instruction and the distance of its jump, if it is constant."""
+def _decoded(data: bytes, part: int) -> tuple[Instruction, tuple[int, ...]]:
+    """The instruction and the distances of its jumps, if they are constant."""
     inst = decode_word(int.from_bytes(data, "little"), Gen(part), compacted=len(data) == 8)
-    return inst, inst.branch_target(0)
+    return inst, inst.branch_targets(0)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -153,15 +154,15 @@ def _text(data: bytes, part: int) -> tuple[str, str]:
     if text is not None:
         return text, ""
     info = inst.info
-    return printer.raw_statement(data), info.name if info else f"opcode 0x{inst.opcode:02x}"
+    name = info.name if info else f"opcode 0x{inst.opcode:02x}"
+    return printer.raw_statement(data), f"{name}, compacted in an unusual way" if inst.compact_residue else name
 
 
 def _targets(code: bytes, gen: Gen, base: int, start: int, end: int) -> dict[int, str]:
     """Labels for the instructions in the range that branches jump to."""
     wanted: set[int] = set()
     starts: set[int] = set()
-    for offset, _, distance in _walk(code, gen, start, end):
+    for offset, _, distances in _walk(code, gen, start, end):
         starts.add(offset)
-        if distance is not None:
-            wanted.add(offset + distance)
+        wanted.update(offset + distance for distance in distances)
     return {t: f"L_{base + t:04x}" for t in wanted & starts}

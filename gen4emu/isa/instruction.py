@@ -247,6 +247,12 @@ def is_ip(operand: Operand | None) -> bool:
     return isinstance(operand, DirectOperand) and operand.file is RegFile.ARF and operand.nr >> 4 == Arf.IP
 
 
+def null_compared(align16: bool) -> DirectOperand:
+    """Both sources of a Gen6 `if` that compares nothing."""
+    region = Align16Region(0) if align16 else Align1Region(0, 0, 0)
+    return DirectOperand(RegFile.ARF, RegType.D, Arf.NULL << 4, 0, region)
+
+
 def is_float(operand: Operand) -> bool:
     """Whether an operand has a floating point type (immediates and registers number their types differently)."""
     if isinstance(operand, Immediate):

@@ -54,6 +54,12 @@ def describe(descriptor: int, gen: Gen, sfid: int | None = None) -> str:
     return f"{words} {lengths}" if words else lengths
 
 
+def split_words(text: str) -> tuple[str, str]:
+    """The words of `describe` and the lengths behind them."""
+    words, lengths = text[:text.rindex("mlen ")], text[text.rindex("mlen "):]
+    return words.rstrip(), lengths
+
+
 def _name(value: IntEnum | int) -> str:
     """The name of an enumeration value in lower case, or `reserved` and the number."""
     return value.name.lower().replace("_", " ") if isinstance(value, IntEnum) else f"reserved{value}"

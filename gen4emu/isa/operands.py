@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gen4emu.isa.fields import Encoding
 from gen4emu.isa.instruction import (
@@ -18,15 +18,18 @@ from gen4emu.isa.instruction import (
     DirectOperand,
     Immediate,
     IndirectOperand,
+    MessageRegion,
     Operand,
     Region,
     RegisterOperand,
+    TernaryRegion,
 )
 from gen4emu.isa.lexer import Kind, Lexer, Number, Syntax, Token, integer
 from gen4emu.isa.registers import (
     CHANNELS,
     GRF_COUNT,
     HSTRIDE_CODES,
+    IMM64_TYPES,
     REGISTER_BYTES,
     SWIZZLE_XYZW,
     TYPE_BYTES,
@@ -50,6 +53,7 @@ _ARF_PREFIXES = {a.name.lower(): a for a in Arf if a not in (Arf.NULL, Arf.IP)} 
 # IGT's names for parts of registers: register, byte offset
 _ALIASES = {"amask": (Arf.MASK, 0), "imask": (Arf.MASK, 2), "lmask": (Arf.MASK, 4), "cmask": (Arf.MASK, 6),
             "ims": (Arf.MS, 0), "lms": (Arf.MS, 16), "imsd": (Arf.MSD, 0), "lmsd": (Arf.MSD, 2)}
+_WHOLE_REGISTER = re.compile(r"(?:([gr])([0-9]{1,9})|null)UD")
 _MAX_NESTING = 32
 
 
@@ -89,6 +93,8 @@ class OperandParser:
         self._reg_types = {t.name: t for t in encoding.register_types.values()}
         self._imm_types = {t.name: t for t in encoding.immediate_types.values()}
         self.default_type = RegType.F
+        # dim, which only Gen7.5 has, takes an F of 64 bits
+        self._wide_types = {ImmType.F} if "immediate64" in encoding.by_name else set()
 
     # --- entry points --------------------------------------------------------------------------------------------
 
@@ -120,6 +126,56 @@ class OperandParser:
             return operand
         return self._resolve_destination(operand, align16) if operand.destination else self._resolve_source(
             operand, align16)
+
+    def resolve_ternary(self, operand: Draft | Immediate, align16: bool) -> Operand:
+        """An operand of an instruction with three sources, which all are in g registers."""
+        lex = self.lex
+        if isinstance(operand, Immediate):
+            lex.fail("no source of an instruction with three may be an immediate")
+        if operand.indirect or operand.file not in (RegFile.GRF, RegFile.MRF):
+            lex.fail("the operands of an instruction with three sources are g registers", operand.token)
+        region = tuple(operand.region)
+        if operand.destination:
+            if region not in ((), (1,)):
+                lex.fail("the destination of an instruction with three sources is <1>", operand.token)
+            return self._resolve_destination(replace(operand, region=(1,)), True, unit=4)
+        if region == (0, 1, 0):
+            swizzle = self._swizzle(operand) if operand.channels is not None else 0
+            return self._operand(operand, TernaryRegion(True, swizzle), align16=True, unit_bytes=2)
+        if region not in ((), (4, 4, 1), (4,)):
+            lex.fail("a source of an instruction with three is <4,4,1> or <0,1,0>", operand.token)
+        return self._operand(operand, TernaryRegion(False, self._swizzle(operand)), align16=True, unit_bytes=2)
+
+    def whole_registers(self) -> RegisterOperand:
+        """An operand of a split send: g5UD, g5.1UD (its second half), nullUD, g[a0.1 16]UD."""
+        lex = self.lex
+        token = lex.token
+        merged = _WHOLE_REGISTER.fullmatch(token.text) if token.kind is Kind.IDENT else None
+        if merged:  # g5UD is one name
+            lex.advance()
+            if merged[2] is None:
+                return DirectOperand(RegFile.ARF, RegType.UD, Arf.NULL << 4, 0, MessageRegion())
+            nr = self._number(token, int(merged[2]), GRF_COUNT, merged[1])
+            return DirectOperand(RegFile.GRF, RegType.UD, nr, 0, MessageRegion())
+        draft = self._base(Draft(token, destination=False))
+        self._optional_type()
+        if draft.indirect:
+            if draft.addr_imm % 16:
+                lex.fail("the address offset of a split send is a multiple of 16", token)
+            return IndirectOperand(draft.file, RegType.UD, draft.sub, draft.addr_imm, MessageRegion())
+        if draft.file is RegFile.MRF or draft.sub > 1:
+            lex.fail("an operand of a split send is a g register or its second half, .1", token)
+        return DirectOperand(draft.file, RegType.UD, draft.nr, 16 * draft.sub, MessageRegion())
+
+    def address_register(self) -> DirectOperand:
+        """a0<0>UD or a0.2<0>UD: a descriptor in a register.  Older disassemblers of Mesa write g[a0]UD."""
+        lex = self.lex
+        draft = self._register(destination=False)
+        if draft.indirect and not draft.sub and not draft.addr_imm:
+            return DirectOperand(RegFile.ARF, RegType.UD, Arf.A << 4, 0, Align1Region(0, 0, 0))
+        if draft.file is not RegFile.ARF or draft.nr >> 4 != Arf.A or draft.type is not RegType.UD or draft.sub > 7:
+            lex.fail("a descriptor is a number or in a0, such as a0.2<0>UD", draft.token)
+        return DirectOperand(RegFile.ARF, RegType.UD, Arf.A << 4, 4 * draft.sub, Align1Region(0, 0, 0))
 
     def register_type(self) -> RegType:
         kind = self._optional_type()
@@ -235,9 +291,9 @@ class OperandParser:
             self.lex.fail(f"{token.text} does not exist on {self.encoding.name}: messages are in g registers", token)
         return self.encoding.mrf_count
 
-    def _number(self, token: Token, nr: int, count: int) -> int:
+    def _number(self, token: Token, nr: int, count: int, prefix: str = "") -> int:
         if nr >= count:
-            last = f"{token.text.rstrip('0123456789')}{count - 1}"
+            last = f"{prefix or token.text.rstrip('0123456789')}{count - 1}"
             self.lex.fail(f"register {token.text} is out of range: the last is {last}", token)
         return nr
 
@@ -335,7 +391,7 @@ class OperandParser:
 
     # --- resolving -----------------------------------------------------------------------------------------------
 
-    def _resolve_destination(self, draft: Draft, align16: bool) -> RegisterOperand:
+    def _resolve_destination(self, draft: Draft, align16: bool, unit: int = 0) -> RegisterOperand:
         lex = self.lex
         region = draft.region or (1,)
         if len(region) != 1 or region[0] not in HSTRIDE_CODES:
@@ -350,7 +406,7 @@ class OperandParser:
         elif draft.channels is not None and draft.channels != CHANNELS:
             lex.fail("only align16 instructions have a write mask", draft.token)
         target = DestRegion(HSTRIDE_CODES[region[0]], mask)
-        return self._operand(draft, target, align16)
+        return self._operand(draft, target, align16, unit)
 
     def _resolve_source(self, draft: Draft, align16: bool) -> RegisterOperand:
         lex = self.lex
@@ -390,7 +446,8 @@ class OperandParser:
             self.lex.fail(f"swizzle .{draft.channels}: one or four of x, y, z, w", draft.token)
         return sum(CHANNELS.index(c) << 2 * i for i, c in enumerate(letters))
 
-    def _operand(self, draft: Draft, region: Region, align16: bool) -> RegisterOperand:
+    def _operand(self, draft: Draft, region: Region, align16: bool, unit_bytes: int = 0) -> RegisterOperand:
+        """The operand with this region; its subregister is a multiple of `unit_bytes`, if not of the access mode's."""
         lex = self.lex
         if draft.indirect:
             if align16 and draft.addr_imm % 16:
@@ -400,8 +457,8 @@ class OperandParser:
         byte = draft.sub * unit if draft.sub_bytes is None else draft.sub_bytes
         if byte >= REGISTER_BYTES:
             lex.fail(f"subregister {draft.sub} of type {draft.type.name} is out of range", draft.token)
-        if align16 and byte % 16:
-            lex.fail("the subregister of an align16 operand is a multiple of 16 bytes", draft.token)
+        if align16 and byte % (unit_bytes or 16):
+            lex.fail(f"the subregister of an align16 operand is a multiple of {unit_bytes or 16} bytes", draft.token)
         if draft.file is RegFile.GRF and not 0 <= draft.nr < GRF_COUNT:
             lex.fail(f"register g{draft.nr} is out of range: the last is g{GRF_COUNT - 1}", draft.token)
         return DirectOperand(draft.file, draft.type, draft.nr, byte, region, draft.negate, draft.abs)
@@ -432,8 +489,14 @@ class OperandParser:
         lex = self.lex
         if kind is ImmType.F and self.syntax is Syntax.IGT and number.kind is None:
             return _float_bits(float(value))
-        if not -(1 << 31) <= value < 1 << 32:
-            lex.fail(f"{value} does not fit 32 bits", token)
+        wide = kind in IMM64_TYPES or (kind is ImmType.F and ImmType.F in self._wide_types)
+        bits = 64 if wide else 32
+        if not -(1 << bits - 1) <= value < 1 << bits:
+            lex.fail(f"{value} does not fit {bits} bits", token)
+        if wide:
+            return value & (1 << 64) - 1
+        if kind is ImmType.HF and number.digits <= 4:
+            return (value & 0xFFFF) * 0x10001
         if kind in (ImmType.UW, ImmType.W) and number.digits <= 4:
             if not -(1 << 15) <= value < 1 << 16:
                 lex.fail(f"{value} does not fit 16 bits", token)

@@ -17,10 +17,11 @@ from collections.abc import Callable
 from gen4emu.errors import AssemblyError
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import Syntax, assemble, detect_syntax, kernel_length, listing
-from gen4emu.isa.opcodes import Opcode
+from gen4emu.isa.opcodes import OPCODES
 
 SLOW_SECONDS = 2.0  # of processor time
-_PARTS = (Gen.BW, Gen.CL, Gen.CTG, Gen.EL)
+_PARTS = tuple(Gen.ALL)
+_NUMBERS = {part: sorted(o.number for o in OPCODES if o.gens & part) for part in _PARTS}
 
 SEEDS = (
     "add(16) g6<1>F g6<8,8,1>F -(abs)g8<8,8,1>F { align1 compr compacted };",
@@ -61,7 +62,7 @@ def mutated_code(rng: random.Random) -> bytes:
     return bytes(code)
 
 
-def random_code(rng: random.Random) -> bytes:
+def random_code(rng: random.Random, gen: Gen) -> bytes:
     """Noise, known opcodes with random operands, or nearly valid instructions; compacted or not."""
     kind = rng.random()
     if kind < 0.1:
@@ -70,7 +71,7 @@ def random_code(rng: random.Random) -> bytes:
         return mutated_code(rng)
     out = b""
     for _ in range(rng.randrange(1, 4)):
-        opcode = int(rng.choice(tuple(Opcode)))
+        opcode = rng.choice(_NUMBERS[gen])
         compacted = rng.random() < 0.3
         size = 8 if compacted else 16
         word = rng.getrandbits(8 * size)
@@ -102,7 +103,8 @@ def random_text(rng: random.Random) -> str:
 
 
 def check_code(rng: random.Random) -> str:
-    code, gen = random_code(rng), rng.choice(_PARTS)
+    gen = rng.choice(_PARTS)
+    code = random_code(rng, gen)
     kernel_length(code, gen)
     text = listing(code, gen, end=len(code), hexadecimal=rng.random() < 0.5)
     back = assemble(text, gen, syntax=Syntax.MESA)

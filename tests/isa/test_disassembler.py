@@ -9,10 +9,13 @@ from hypothesis import strategies as st
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import Syntax, assemble, detect_syntax, disassemble, instructions, kernel_length, listing
 from gen4emu.isa.message_text import describe
-from gen4emu.isa.opcodes import Opcode
+from gen4emu.isa.opcodes import OPCODES
 from gen4emu.isa.printer import restricted_float
 
-PARTS = st.sampled_from([Gen.CL, Gen.CTG])
+PARTS = st.sampled_from([Gen.CL, Gen.CTG, Gen.SNB, Gen.IVB, Gen.HSW, Gen.BDW, Gen.KBL])
+BY_PART = {part: sorted(o.number for o in OPCODES if o.gens & part) for part in Gen.ALL}
+WORDS = PARTS.flatmap(lambda part: st.tuples(st.just(part), st.lists(
+    st.tuples(st.sampled_from(BY_PART[part]), st.integers(0, (1 << 128) - 1)), max_size=6)))
 
 
 def one(text: str, gen: Gen = Gen.CTG) -> str:
@@ -63,18 +66,20 @@ def test_the_disassembly_of_any_bytes_assembles_to_them(code: bytes, gen: Gen) -
     assert assemble(text, gen, syntax=Syntax.MESA) == code
 
 
-@given(st.lists(st.tuples(st.sampled_from(list(Opcode)), st.integers(0, (1 << 128) - 1)), max_size=6), PARTS)
-def test_the_disassembly_of_any_operands_assembles_to_them(words: list[tuple[Opcode, int]], gen: Gen) -> None:
-    code = b"".join((word & ~(0x7F | 1 << 29) | opcode).to_bytes(16, "little") for opcode, word in words)
+@given(WORDS)
+def test_the_disassembly_of_any_operands_assembles_to_them(words: tuple[Gen, list[tuple[int, int]]]) -> None:
+    gen, pairs = words
+    code = b"".join((word & ~(0x7F | 1 << 29) | opcode).to_bytes(16, "little") for opcode, word in pairs)
     assert assemble(listing(code, gen, end=len(code)), gen, syntax=Syntax.MESA) == code
 
 
-@given(st.lists(st.tuples(st.sampled_from(list(Opcode)), st.integers(0, (1 << 64) - 1)), max_size=6), PARTS)
-def test_the_disassembly_of_any_compacted_words_assembles_to_them(words: list[tuple[Opcode, int]], gen: Gen) -> None:
-    code = b"".join((word & ~0x7F | opcode | 1 << 29).to_bytes(8, "little") for opcode, word in words)
+@given(WORDS)
+def test_the_disassembly_of_any_compacted_words_assembles_to_them(words: tuple[Gen, list[tuple[int, int]]]) -> None:
+    gen, pairs = words
+    code = b"".join((word >> 64 & ~0x7F | opcode | 1 << 29).to_bytes(8, "little") for opcode, word in pairs)
     text = listing(code, gen, end=len(code))
     assert assemble(text, gen, syntax=Syntax.MESA) == code
-    assert ".dword" in text or text.count("compacted") == len(words)
+    assert ".dword" in text or text.count("compacted") == len(pairs)
 
 
 LOOP = """
@@ -166,9 +171,9 @@ def test_the_return_format_is_in_the_descriptor_on_gen4_only() -> None:
     assert "sample_l SIMD16 (u v r lod) Surface = 1 Sampler = 0 mlen" in describe(0x02981001, Gen.CTG)
 
 
-@given(st.integers(0, (1 << 32) - 1), PARTS)
-def test_any_descriptor_has_words_without_braces(descriptor: int, gen: Gen) -> None:
-    text = describe(descriptor, gen)
+@given(st.integers(0, (1 << 32) - 1), st.integers(0, 15), PARTS)
+def test_any_descriptor_has_words_without_braces(descriptor: int, sfid: int, gen: Gen) -> None:
+    text = describe(descriptor, gen, sfid)
     assert not set(text) & set("{};\n") and "mlen" in text
 
 
