@@ -6,7 +6,7 @@ Mesa, src/intel/compiler/brw_inst.h, brw_reg_type.c and brw_eu_compact.c; Sandy 
 from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen6.messages import MESSAGE_DESCRIPTOR
+from gen4emu.hw.gen6 import messages
 from gen4emu.isa import gen4
 from gen4emu.isa.fields import (
     CompactField,
@@ -106,7 +106,7 @@ HIDDEN: dict[str, HiddenOperands] = {
 GEN6 = GEN4.derive(
     "gen6", Gen.GEN6, changes=_FIELDS, without=_GONE,
     immediate_types={code: ImmType.UV if t is ImmType.UB else t for code, t in GEN4.immediate_types.items()},
-    message_descriptor=MESSAGE_DESCRIPTOR, compact_form=_COMPACT, ternary_types={0: RegType.F},
+    message_descriptor=messages.MESSAGE_DESCRIPTOR, compact_form=_COMPACT, ternary_types={0: RegType.F},
     hidden={Implied.MESA: HIDDEN},
     architecture_registers={**GEN4.architecture_registers, Arf.N: 1, Arf.TDR: 1, Arf.TM: 1},
     mrf_count=24, jump_unit=8, compacted_jump_size=8, compaction_clears_src1_type=True,

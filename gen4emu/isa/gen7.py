@@ -6,7 +6,7 @@ Mesa, src/intel/compiler/brw_inst.h, brw_reg_type.c and brw_eu_compact.c; Ivy Br
 from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen7.messages import MESSAGE_DESCRIPTOR
+from gen4emu.hw.gen7 import messages
 from gen4emu.isa import gen6
 from gen4emu.isa.fields import CompactField, CompactForm, Hidden, HiddenOperands, Implied, InstField, When
 from gen4emu.isa.gen6 import GEN6, IMMEDIATE, ternary_reserved
@@ -73,7 +73,7 @@ _HIDDEN: dict[str, HiddenOperands] = {name: operands for name, operands in gen6.
 GEN7 = GEN6.derive(
     "gen7", Gen.GEN7 | Gen.GEN75, changes=_FIELDS, without=_GONE,
     register_types={**GEN6.register_types, 6: RegType.DF},
-    message_descriptor=MESSAGE_DESCRIPTOR, compact_form=_COMPACT,
+    message_descriptor=messages.MESSAGE_DESCRIPTOR, compact_form=_COMPACT,
     ternary_types={0: RegType.F, 1: RegType.D, 2: RegType.UD, 3: RegType.DF},
     hidden={Implied.MESA: _HIDDEN},
     architecture_registers={**{kind: count for kind, count in GEN6.architecture_registers.items()

@@ -6,7 +6,7 @@ Mesa, src/intel/compiler/brw_inst.h, brw_reg_type.c and brw_eu_compact.c; Broadw
 from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen8.messages import MESSAGE_DESCRIPTOR
+from gen4emu.hw.gen8 import messages
 from gen4emu.isa.fields import CompactField, CompactForm, Hidden, HiddenOperands, Implied, InstField, When
 from gen4emu.isa.gen6 import IMMEDIATE, ternary_reserved, ternary_source
 from gen4emu.isa.gen7 import CONTROL, GEN7, SOURCE
@@ -121,7 +121,7 @@ GEN8 = GEN7.derive(
     "gen8", Gen.GEN8, changes=_FIELDS, without=_GONE,
     register_types={**GEN7.register_types, 8: RegType.UQ, 9: RegType.Q, 10: RegType.HF},
     immediate_types={**GEN7.immediate_types, 8: ImmType.UQ, 9: ImmType.Q, 10: ImmType.DF, 11: ImmType.HF},
-    message_descriptor=MESSAGE_DESCRIPTOR, compact_form=_COMPACT,
+    message_descriptor=messages.MESSAGE_DESCRIPTOR, compact_form=_COMPACT,
     ternary_types={**GEN7.ternary_types, 4: RegType.HF},
     ternary_compact_form=ternary_compact_form(((28, 8), (34, 32)),
                                               (*TERNARY_SOURCE_PLACES, (104, 104), (125, 125))),

@@ -6,7 +6,7 @@ Mesa, src/intel/compiler/brw_inst.h and brw_eu_compact.c; Skylake PRM vol. 7.
 from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen9.messages import MESSAGE_DESCRIPTOR
+from gen4emu.hw.gen9 import messages
 from gen4emu.isa.fields import InstField, When
 from gen4emu.isa.gen8 import GEN8, TERNARY_SOURCE_PLACES, ternary_compact_form
 
@@ -61,7 +61,7 @@ _GONE = frozenset({"reserved_ternary_36_35", "reserved_ternary_84_84", "reserved
                    "reserved_ternary_127_126"})
 
 GEN9 = GEN8.derive(
-    "gen9", Gen.GEN9, changes=_FIELDS, without=_GONE, message_descriptor=MESSAGE_DESCRIPTOR,
+    "gen9", Gen.GEN9, changes=_FIELDS, without=_GONE, message_descriptor=messages.MESSAGE_DESCRIPTOR,
     ternary_compact_form=ternary_compact_form(((28, 8), (34, 32), (36, 35)),
                                               (*TERNARY_SOURCE_PLACES, (84, 84), (105, 104), (126, 125))),
 )

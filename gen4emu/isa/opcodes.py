@@ -115,6 +115,13 @@ _NO_FLAGS = Flag(0)
 GEN4_FLAGS = Flag(Flag.LOGIC - 1)  # those that mean something on Gen4
 
 
+_GEN8_ON = Gen.GEN8 | Gen.GEN9
+_GEN75_ON = Gen.GEN75 | _GEN8_ON
+_GEN7_ON = Gen.GEN7 | _GEN75_ON
+_GEN6_ON = Gen.GEN6 | _GEN7_ON
+_ALL_PARTS = Gen.ALL4 | _GEN6_ON
+
+
 @dataclass(frozen=True, slots=True)
 class OpcodeInfo:
     """An opcode of the parts `gens`."""
@@ -123,7 +130,7 @@ class OpcodeInfo:
     number: int
     shape: Shape
     flags: Flag = _NO_FLAGS
-    gens: Gen = Gen.ALL
+    gens: Gen = _ALL_PARTS
 
     @property
     def sources(self) -> int:
@@ -141,10 +148,6 @@ _ARITH = _CM | _SAT | _ACCW
 _FLOW = Flag.BRANCH
 _LOGIC = _CM | Flag.INTEGER | Flag.LOGIC
 
-_GEN6_ON = Gen.ALL & ~Gen.ALL4
-_GEN7_ON = _GEN6_ON & ~Gen.GEN6
-_GEN75_ON = _GEN7_ON & ~Gen.GEN7
-_GEN8_ON = _GEN75_ON & ~Gen.GEN75
 
 OPCODES: tuple[OpcodeInfo, ...] = (
     OpcodeInfo("illegal", Opcode.ILLEGAL, Shape.NONE),
