@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4 import command_length
-from gen4emu.hw.gen9 import commands
-from gen4emu.hw.generation import Generation
+from gen4emu.hw.gen8 import GEN8
+from gen4emu.hw.gen9 import commands, resource_streamer, state
 
-GEN9 = Generation("gen9", Gen.GEN9, command_length, commands.COMMANDS)
+GEN9 = GEN8.derive(
+    "gen9", Gen.GEN9, like=Gen.BDW,
+    replace=(*commands.CHANGED, *resource_streamer.CHANGED, *state.CHANGED),
+    add=(*commands.ADDED, *resource_streamer.ADDED, *resource_streamer.BLOCKS),
+    remove=commands.REMOVED)

@@ -1,131 +1,216 @@
-"""The first commands of the Kaby Lake command reference: proof that the language carries later generations.
+"""The commands of Gen9 that differ from those of Gen8, and new ones: MI, common, 3D and media.
 
-"Kaby Lake PRM volume 2a", in its order from 3DPRIMITIVE on; the first one with a 64-bit address is among them.  No
-device runs these: a decoder can name them and a builder can make them.
+Kaby Lake PRM vol. 2a; for commands that the published part of that volume lacks, Mesa's gen9.xml.  The commands of the
+resource streamer are in `gen4emu.hw.gen9.resource_streamer`.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Fixed, Ignored, Mbz, Sint, Uint, unless, when
-from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4 import command_length
-from gen4emu.hw.generation import Generation
-from gen4emu.hw.layout import Block, Command, gfx
+from gen4emu.hw.fields import Address, Bool, Enum, Fixed, Ignored, Mbz, Uint, unless, when
+from gen4emu.hw.gen8 import common, media, mi, output, setup, shader_stages, vertex_fetch
+from gen4emu.hw.gen8.vertex_fetch import memory_object_control_state
+from gen4emu.hw.layout import Command
+from gen4emu.hw.reserved import gfx
+from gen4emu.hw.reserved import mi as mi_command
 
 
-class BindingTableEditTarget(IntEnum):
-    """The core that takes an edit of a binding table."""
+class TiledResourceMode(IntEnum):
+    """The size of the tiles of a Y-tiled surface."""
 
-    CORE_0 = 1
-    CORE_1 = 2
-    ALL_CORES = 3
-
-
-class VertexAccess(IntEnum):
-    """Whether vertices come in order or by way of the index buffer."""
-
-    SEQUENTIAL = 0
-    RANDOM = 1
+    NONE = 0
+    TILEYF = 1
+    TILEYS = 2
 
 
-# With "indirect" set, registers replace dwords 2 to 6; an end offset replaces the vertex count alone.
-_INDIRECT = (when("indirect_parameter_enable", 1),)
-_DIRECT = (unless("indirect_parameter_enable", 1),)
-_COUNTED = (*_DIRECT, unless("end_offset_enable", 1))
-_TO_THE_END = (*_DIRECT, when("end_offset_enable", 1))
+class HsDispatchMode(IntEnum):
+    """The patches that an HS thread works on."""
 
-PRIMITIVE = gfx("3DPRIMITIVE", 0x7B00, 7, [
-    Mbz(0, 15, 11),
-    Bool("indirect_parameter_enable", 0, 10),
-    Bool("uav_coherency_required", 0, 9),
-    Bool("predicate_enable", 0, 8),
-    Mbz(1, 31, 10),
-    Bool("end_offset_enable", 1, 9),
-    Enum("vertex_access_type", 1, 8, 8, enum=VertexAccess),
-    Mbz(1, 7, 6),
-    Ignored(1, 5, 0, doc="3DSTATE_VF_TOPOLOGY gives the topology"),
-    Uint("vertex_count_per_instance", 2, 31, 0, when=_COUNTED),
-    Ignored(2, 31, 0, when=_TO_THE_END),
-    Uint("start_vertex_location", 3, 31, 0, when=_DIRECT),
-    Uint("instance_count", 4, 31, 0, when=_DIRECT),
-    Uint("start_instance_location", 5, 31, 0, when=_DIRECT),
-    Sint("base_vertex_location", 6, 31, 0, when=_DIRECT),
-    *(Ignored(dword, 31, 0, when=_INDIRECT) for dword in range(2, 7)),
-], ref="KBLv2a 3DPRIMITIVE")
+    SINGLE_PATCH = 0
+    DUAL_PATCH = 1
+    EIGHT_PATCH = 2
 
 
-def _coverage(name: str, dword: int, hi: int) -> Field:
-    return Fixed(name, dword, hi, hi - 7, frac=8)
+class DualPatchDispatchMode(IntEnum):
+    """The domain points that a DS thread works on."""
+
+    SIMD4X2 = 0
+    SIMD8_SINGLE_PATCH = 1
+    SIMD8_SINGLE_OR_DUAL_PATCH = 2
 
 
-AA_LINE_PARAMETERS = gfx("3DSTATE_AA_LINE_PARAMETERS", 0x790A, 3, [
-    Mbz(0, 15, 8),
-    _coverage("aa_point_coverage_bias", 1, 31),
-    _coverage("aa_coverage_bias", 1, 23),
-    _coverage("aa_point_coverage_slope", 1, 15),
-    _coverage("aa_coverage_slope", 1, 7),
-    _coverage("aa_point_coverage_endcap_bias", 2, 31),
-    _coverage("aa_coverage_endcap_bias", 2, 23),
-    _coverage("aa_point_coverage_endcap_slope", 2, 15),
-    _coverage("aa_coverage_endcap_slope", 2, 7),
-], ref="KBLv2a 3DSTATE_AA_LINE_PARAMETERS")
+class RenderTargetResolveType(IntEnum):
+    """Whether clear values, or compressed pixels as well, are replaced."""
 
-# --- binding tables ---------------------------------------------------------------------------------------------------
-BINDING_TABLE_EDIT_ENTRY = Block("BINDING_TABLE_EDIT_ENTRY", 1, [
-    Mbz(0, 31, 24),
-    Uint("binding_table_index", 0, 23, 16),
-    Uint("surface_state_pointer", 0, 15, 0, scale=64, hex=True, doc="bytes from the surface state base"),
-], ref="KBLv2d BINDING_TABLE_EDIT_ENTRY")
+    DISABLED = 0
+    PARTIAL = 1
+    FULL = 3
 
 
-def _binding_table_edit(stage: str, code: int) -> Command:
-    name = f"3DSTATE_BINDING_TABLE_EDIT_{stage}"
-    return gfx(name, code, 2, [
-        Mbz(0, 15, 9),
-        Uint("binding_table_block_clear", 1, 31, 16, hex=True, doc="bit i clears entries 16i to 16i + 15 first"),
-        Mbz(1, 15, 2),
-        Enum("binding_table_edit_target", 1, 1, 0, enum=BindingTableEditTarget),
-        Array("entries", 2, BINDING_TABLE_EDIT_ENTRY),
-    ], length=(8, 0), ref=f"KBLv2a {name}")
+class InputCoverageMaskState(IntEnum):
+    """ICMS_*: the coverage that a pixel shader reads."""
+
+    NONE = 0
+    NORMAL = 1
+    INNER_CONSERVATIVE = 2
+    DEPTH_COVERAGE = 3
 
 
-def _binding_table_pointers(stage: str, code: int) -> Command:
-    name = f"3DSTATE_BINDING_TABLE_POINTERS_{stage}"
-    return gfx(name, code, 2, [
-        Mbz(0, 15, 8),
-        Mbz(1, 31, 16),
-        Address("binding_table_pointer", 1, 15, 5, base="surface_state", target="BINDING_TABLE_STATE",
-                doc="counts from the pool, in units of 64 bytes, when a binding table pool is enabled"),
-        Mbz(1, 4, 0),
-    ], ref=f"KBLv2a {name}")
+class ActiveComponents(IntEnum):
+    """ACF_*: the components of an attribute that have deltas."""
+
+    DISABLED = 0
+    XY = 1
+    XYZ = 2
+    XYZW = 3
 
 
-BINDING_TABLE_POOL_ALLOC = gfx("3DSTATE_BINDING_TABLE_POOL_ALLOC", 0x7919, 4, [
-    Mbz(0, 15, 8),
-    Address("binding_table_pool_base_address", 1, 63, 12),
-    Bool("binding_table_pool_enable", 1, 11),
-    Mbz(1, 10, 7),
-    Uint("surface_object_control_state", 1, 6, 0, hex=True),
-    Uint("binding_table_pool_buffer_size", 3, 31, 12, doc="pages of 4 KiB"),
-    Mbz(3, 11, 0),
-], ref="KBLv2a 3DSTATE_BINDING_TABLE_POOL_ALLOC")
+class FlipType(IntEnum):
+    """When a flip takes effect."""
 
-COMMANDS: tuple[Command, ...] = (
-    PRIMITIVE,
-    AA_LINE_PARAMETERS,
-    _binding_table_edit("DS", 0x7846),
-    _binding_table_edit("GS", 0x7844),
-    _binding_table_edit("HS", 0x7845),
-    _binding_table_edit("PS", 0x7847),
-    _binding_table_edit("VS", 0x7843),
-    _binding_table_pointers("DS", 0x7828),
-    _binding_table_pointers("GS", 0x7829),
-    _binding_table_pointers("HS", 0x7827),
-    _binding_table_pointers("PS", 0x782A),
-    _binding_table_pointers("VS", 0x7826),
-    BINDING_TABLE_POOL_ALLOC,
+    SYNC_FLIP = 0
+    ASYNC_FLIP = 1
+    STEREO_3D_FLIP = 2
+
+
+# --- MI ---------------------------------------------------------------------------------------------------------------
+MI_WAIT_FOR_EVENT = mi.wait_for_event({
+    21: "plane_1_c_vertical_blank", 20: "plane_6_flip_pending", 19: "plane_12_flip_pending",
+    18: "plane_11_flip_pending", 17: "plane_10_flip_pending", 16: "plane_9_flip_pending", 15: "plane_3_flip_pending",
+    14: "plane_1_c_scan_line", 11: "plane_1_b_vertical_blank", 10: "plane_5_flip_pending", 9: "plane_2_flip_pending",
+    8: "plane_1_b_scan_line", 7: "plane_8_flip_pending", 6: "plane_7_flip_pending", 3: "plane_1_a_vertical_blank",
+    2: "plane_4_flip_pending", 1: "plane_1_flip_pending", 0: "plane_1_a_scan_line",
+})
+
+MI_DISPLAY_FLIP = mi_command("MI_DISPLAY_FLIP", 0x14, 3, [
+    Bool("async_flip_indicator", 0, 22),
+    Uint("display_plane_select", 0, 12, 8, doc="plane 1 is 0, but planes 4 to 12 have their own number"),
+    Bool("stereoscopic_3d_mode", 1, 31),
+    Uint("display_buffer_pitch", 1, 15, 6),
+    Uint("tile_parameter", 1, 2, 0),
+    Address("display_buffer_base_address", 2, 31, 12),
+    Enum("flip_type", 2, 1, 0, enum=FlipType),
+], length=(7, 0), privileged=True, ref="Mesa gen9.xml MI_DISPLAY_FLIP",
+    doc="a stereo flip has a fourth dword, for the left eye")
+
+_POLL, _MEMORY = (when("register_poll_mode", 1),), (unless("register_poll_mode", 1),)
+
+MI_SEMAPHORE_WAIT = mi.MI_SEMAPHORE_WAIT.changed(
+    Bool("register_poll_mode", 0, 16),
+    Address("semaphore_address", 2, 63, 2, target="DATA", when=_MEMORY),
+    Mbz(2, 31, 23, when=_POLL),
+    Uint("register_address", 2, 22, 2, scale=4, hex=True, when=_POLL),
+    Ignored(3, 31, 0, when=_POLL),
+    remove=["reserved_2_63_48"])
+
+MI_FLUSH_DW = mi.MI_FLUSH_DW.changed(Bool("flush_llc", 0, 9))
+
+MI_CONDITIONAL_BATCH_BUFFER_END = mi.MI_CONDITIONAL_BATCH_BUFFER_END.changed(
+    Bool("compare_mask_mode", 0, 19),
+    Address("compare_address", 2, 63, 3, target="DATA"),
+    remove=["reserved_2_63_48"])
+
+# --- common -----------------------------------------------------------------------------------------------------------
+STATE_BASE_ADDRESS = common.STATE_BASE_ADDRESS.changed(
+    *common.base_address("bindless_surface_state", 16),
+    Uint("bindless_surface_state_size", 18, 31, 12, bias=1, doc="in surface states"),
+    Mbz(18, 11, 0),
+    dwords=19)
+
+PIPELINE_SELECT = common.PIPELINE_SELECT.changed(
+    Uint("mask_bits", 0, 15, 8, hex=True, doc="bits 7:0 that change"),
+    Bool("force_media_awake", 0, 5),
+    Bool("media_sampler_dop_clock_gate_enable", 0, 4))
+
+PIPE_CONTROL = common.PIPE_CONTROL.changed(Bool("flush_llc", 1, 26))
+
+# --- vertex fetch -----------------------------------------------------------------------------------------------------
+VF = vertex_fetch.VF.changed(
+    Bool("sequential_draw_cut_index_enable", 0, 10),
+    Bool("component_packing_enable", 0, 9))
+
+VF_COMPONENT_PACKING = gfx("3DSTATE_VF_COMPONENT_PACKING", 0x7855, 5, [
+    Uint(f"vertex_element_{i:02}_enables", 1 + i // 8, i % 8 * 4 + 3, i % 8 * 4, hex=True) for i in range(32)
+], ref="Mesa gen9.xml 3DSTATE_VF_COMPONENT_PACKING", doc="the components of each element that are stored")
+
+# --- shader stages ----------------------------------------------------------------------------------------------------
+HS = shader_stages.HS.changed(
+    Uint("dispatch_grf_start_register_for_urb_data_5", 7, 28, 28, doc="bit 5 of the number in bits 23:19"),
+    Enum("dispatch_mode", 7, 18, 17, enum=HsDispatchMode),
+    Bool("include_primitive_id", 7, 0, doc="in DUAL_PATCH mode; in SINGLE_PATCH, R0 has it"))
+
+DS = shader_stages.DS.changed(
+    Mbz(3, 31, 31),
+    Enum("dispatch_mode", 7, 4, 3, enum=DualPatchDispatchMode),
+    shader_stages.kernel(9, "dual_patch_kernel_start_pointer"),
+    Mbz(9, 5, 0),
+    remove=["single_domain_point_dispatch"], dwords=11)
+
+GS = shader_stages.GS.changed(
+    Uint("dispatch_grf_start_register_for_urb_data_5_4", 6, 30, 29, doc="bits 5:4 of the number in bits 3:0"),
+    Mbz(7, 31, 24),
+    Uint("maximum_number_of_threads", 8, 8, 0, bias=1, low=8, high=336, when=shader_stages.GS_ON),
+    Ignored(8, 8, 0, when=shader_stages.GS_OFF))
+
+PS = shader_stages.PS.changed(
+    Enum("render_target_resolve_type", 6, 7, 6, enum=RenderTargetResolveType),
+    remove=["render_target_resolve_enable"])
+
+PS_EXTRA = setup.PS_EXTRA.changed(
+    Bool("pixel_shader_computes_stencil", 1, 5),
+    Bool("pixel_shader_pulls_bary", 1, 3),
+    Enum("input_coverage_mask_state", 1, 1, 0, enum=InputCoverageMaskState),
+    remove=["pixel_shader_uses_input_coverage_mask"])
+
+CONSTANTS: tuple[Command, ...] = tuple(
+    command.changed(memory_object_control_state("constant_buffer_object_control_state", 0, 14, 8))
+    for command in shader_stages.CONSTANTS)
+
+URB_CLEAR = gfx("3DSTATE_URB_CLEAR", 0x791D, 2, [
+    Uint("urb_clear_length", 1, 29, 16),
+    Uint("urb_address", 1, 14, 0, hex=True),
+], ref="Mesa gen9.xml 3DSTATE_URB_CLEAR")
+
+# --- setup and depth --------------------------------------------------------------------------------------------------
+SF = setup.SF.changed(
+    Fixed("line_width", 1, 29, 12, frac=7, doc="0 is the thinnest line"),
+    Mbz(2, 27, 18))
+
+RASTER = setup.RASTER.changed(
+    Bool("viewport_z_far_clip_test_enable", 1, 26),
+    Bool("conservative_rasterization_enable", 1, 24),
+    Bool("viewport_z_near_clip_test_enable", 1, 0),
+    remove=["viewport_z_clip_test_enable"])
+
+SBE = setup.SBE.changed(
+    *(Enum(f"attribute_{i}_active_component_format", 4 + i // 16, i % 16 * 2 + 1, i % 16 * 2, enum=ActiveComponents)
+      for i in range(32)), dwords=6)
+
+WM_DEPTH_STENCIL = setup.WM_DEPTH_STENCIL.changed(
+    Mbz(3, 31, 16),
+    Uint("stencil_reference_value", 3, 15, 8),
+    Uint("backface_stencil_reference_value", 3, 7, 0),
+    dwords=4)
+
+SAMPLE_PATTERN = setup.SAMPLE_PATTERN.changed(
+    *setup.sample_offsets(16, [(1 + i // 4, i % 4 * 8) for i in range(16)]))
+
+DEPTH_BUFFER = output.DEPTH_BUFFER.changed(
+    Enum("tiled_resource_mode", 6, 31, 30, enum=TiledResourceMode),
+    Uint("mip_tail_start_lod", 6, 29, 26))
+
+# --- media ------------------------------------------------------------------------------------------------------------
+MEDIA_VFE_STATE = media.MEDIA_VFE_STATE.changed(Mbz(3, 6, 6), remove=["bypass_gateway_control"])
+MEDIA_OBJECT = media.MEDIA_OBJECT.changed(Uint("slice_destination_select_msbs", 2, 26, 25))
+MEDIA_OBJECT_GRPID = media.MEDIA_OBJECT_GRPID.changed(Uint("slice_destination_select_msb", 2, 24, 24))
+MEDIA_OBJECT_WALKER = media.media_object_walker(12, Uint("masked_dispatch", 2, 23, 22))
+
+CHANGED: tuple[Command, ...] = (
+    MI_WAIT_FOR_EVENT, mi.math((7, 0)), MI_SEMAPHORE_WAIT, MI_FLUSH_DW, MI_CONDITIONAL_BATCH_BUFFER_END,
+    STATE_BASE_ADDRESS, PIPELINE_SELECT, PIPE_CONTROL, VF, HS, DS, GS, PS, PS_EXTRA, *CONSTANTS, SF, RASTER, SBE,
+    WM_DEPTH_STENCIL, SAMPLE_PATTERN, DEPTH_BUFFER, MEDIA_VFE_STATE, MEDIA_OBJECT, MEDIA_OBJECT_GRPID,
+    MEDIA_OBJECT_WALKER,
 )
-
-GEN9 = Generation("gen9", Gen.GEN9, command_length, COMMANDS)
+ADDED: tuple[Command, ...] = (MI_DISPLAY_FLIP, mi.MI_FORCE_WAKEUP, VF_COMPONENT_PACKING, URB_CLEAR)
+REMOVED: tuple[str, ...] = ("MI_URB_CLEAR", "SWTESS_BASE_ADDRESS")
