@@ -58,7 +58,10 @@ class Generation:
             new = block.as_on(like, parts, items)
             replaced.setdefault(block.name, []).append(new)
             items.setdefault(block.name, new)
-        added = [block.as_on(like, parts, items) for block in add]
+        added: list[Block] = []
+        for block in sorted(add, key=lambda block: bool(block.all_arrays)):
+            added.append(block.as_on(like, parts, items))
+            items.setdefault(block.name, added[-1])
         known = {block.name for block in (*self.commands, *self.blocks, *self.messages, *self.registers)}
         unknown = sorted({*replaced, *remove} - known)
         if unknown:
