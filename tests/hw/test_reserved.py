@@ -1,4 +1,4 @@
-"""Layouts that list only the fields of the manual: the bits between them are reserved, also in successors."""
+"""Layouts that list only the fields of the manual: the bits between them are reserved, also in their successors."""
 
 from __future__ import annotations
 

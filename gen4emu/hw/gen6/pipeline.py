@@ -478,6 +478,7 @@ DRAWING_RECTANGLE = gfx("3DSTATE_DRAWING_RECTANGLE", 0x7900, 4, [
     Sint("drawing_rectangle_origin_x", 3, 15, 0),
 ], ref=_REF + "3DSTATE_DRAWING_RECTANGLE")
 
+LINE_STIPPLE = changed(GEN45.command("3DSTATE_LINE_STIPPLE"), ref=_REF + "3DSTATE_LINE_STIPPLE")
 GS_SVB_INDEX = changed(GEN45.command("3DSTATE_GS_SVB_INDEX"), ref=_REF + "3DSTATE_GS_SVB_INDEX")
 
 # --- the primitive ----------------------------------------------------------------------------------------------------
@@ -488,7 +489,8 @@ PRIMITIVE = changed(
     remove=["indirect_vertex_count", "vertex_count_address"], ref=_REF + "3DPRIMITIVE")
 
 REPLACED: tuple[Block, ...] = (
-    BINDING_TABLE_POINTERS, INDEX_BUFFER, DEPTH_BUFFER, DRAWING_RECTANGLE, GS_SVB_INDEX, *PALETTE_LOADS, PRIMITIVE,
+    BINDING_TABLE_POINTERS, INDEX_BUFFER, DEPTH_BUFFER, DRAWING_RECTANGLE, LINE_STIPPLE, GS_SVB_INDEX, *PALETTE_LOADS,
+    PRIMITIVE,
 )
 ADDED: tuple[Block, ...] = (
     SAMPLER_STATE_POINTERS, URB, VIEWPORT_STATE_POINTERS, CC_STATE_POINTERS, SCISSOR_STATE_POINTERS, VS, GS, CLIP, SF,

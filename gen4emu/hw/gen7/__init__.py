@@ -4,5 +4,10 @@ from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen6 import GEN6
+from gen4emu.hw.gen7 import common, media, mi, pipeline, state
 
-GEN7 = GEN6.derive("gen7", Gen.GEN7, like=Gen.SNB)
+GEN7 = GEN6.derive(
+    "gen7", Gen.GEN7, like=Gen.SNB,
+    replace=(*mi.REPLACED, *common.REPLACED, *pipeline.REPLACED, *media.REPLACED, *state.REPLACED),
+    add=(*mi.ADDED, *common.ADDED, *pipeline.ADDED, *media.ADDED, *state.ADDED),
+    remove=(*pipeline.REMOVED, *media.REMOVED, *state.REMOVED))
