@@ -89,16 +89,18 @@ def changed(old: B, *fields: Field | Array, remove: Collection[str] = (), dwords
             ref: str = "", doc: str = "") -> B:
     """A layout of the predecessor with other fields: those in `fields` replace those with the same names.
 
-    `remove` names fields that are gone.  Bits that become free are reserved; reserved bits may be claimed.
+    `remove` names fields that are gone.  Bits that become free are reserved (of a register, ignored), and reserved
+    bits may be claimed.
     """
+    kind = Ignored if isinstance(old, Register) else Mbz
     items: tuple[Field | Array, ...] = (*old.all_fields, *old.all_arrays)
     missing = set(remove) - {item.name for item in items}
     if missing:
         raise KeyError(f"{old.name} has no {', '.join(sorted(missing))}")
     names = {f.name for f in fields} | set(remove)
-    kept = [item for item in items if item.name not in names and not (type(item) is Mbz and not item.when)]
+    kept = [item for item in items if item.name not in names and not (type(item) is kind and not item.when)]
     size = old.size(Gen.ALL) if dwords is None else dwords
-    return old.with_fields(size, with_reserved((*kept, *fields), size), name=name, ref=ref, doc=doc)
+    return old.with_fields(size, with_reserved((*kept, *fields), size, kind), name=name, ref=ref, doc=doc)
 
 
 def must_be_one(dword: int, bit: int) -> Const:

@@ -38,6 +38,7 @@ def test_undocumented_bits_of_a_register_are_ignored() -> None:
     bit = register("REGISTER", 0x2000, [Bool("enable", 0, 0)], ref="a manual")
     assert bit.complaints([0xFFFFFFFF], gen=Gen.SNB) == []
     assert isinstance(bit.all_fields[0], Ignored)
+    assert changed(bit, Bool("enable", 0, 4), Uint("n", 0, 3, 0)).complaints([0xFFFFFFFF], gen=Gen.SNB) == []
 
 
 def test_a_successor_replaces_adds_and_removes() -> None:

@@ -155,13 +155,13 @@ OBJECT = gfx("MEDIA_OBJECT", 0x7100, 6, [
     Array("inline_data", 6, INLINE_DATA),
 ], length=LENGTH, ref=_REF + "MEDIA_OBJECT")
 
-OBJECT_PRT = gfx("MEDIA_OBJECT_PRT", 0x7102, 4, [
+OBJECT_PRT = gfx("MEDIA_OBJECT_PRT", 0x7102, 16, [
     descriptor(),
     Bool("children_present", 2, 31),
     Bool("prt_fence_needed", 2, 23),
     Enum("prt_fencetype", 2, 22, 22, PrtFenceType),
-    Array("inline_data", 4, INLINE_DATA),
-], length=LENGTH, ref=_REF + "MEDIA_OBJECT_PRT", doc="twelve dwords of inline data")
+    Array("inline_data", 4, INLINE_DATA, 12),
+], length=LENGTH, ref=_REF + "MEDIA_OBJECT_PRT")
 
 
 def _pair(name: str, dword: int, hi: int, kind: type[Uint | Sint] = Uint) -> list[Field]:

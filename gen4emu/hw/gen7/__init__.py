@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen6 import GEN6
-from gen4emu.hw.gen7 import common, media, mi, pipeline, state
+from gen4emu.hw.gen7 import common, media, media_sampling, mi, pipeline, registers, state
 
 GEN7 = GEN6.derive(
     "gen7", Gen.GEN7, like=Gen.SNB,
-    replace=(*mi.REPLACED, *common.REPLACED, *pipeline.REPLACED, *media.REPLACED, *state.REPLACED),
-    add=(*mi.ADDED, *common.ADDED, *pipeline.ADDED, *media.ADDED, *state.ADDED),
-    remove=(*pipeline.REMOVED, *media.REMOVED, *state.REMOVED))
+    replace=(*mi.REPLACED, *common.REPLACED, *pipeline.REPLACED, *media.REPLACED, *state.REPLACED,
+             *registers.REPLACED, *media_sampling.REPLACED),
+    add=(*mi.ADDED, *common.ADDED, *pipeline.ADDED, *media.ADDED, *state.ADDED, *registers.ADDED),
+    remove=(*pipeline.REMOVED, *media.REMOVED, *state.REMOVED, *registers.REMOVED))
