@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
-from gen4emu.hw import registers as gen4
+from gen4emu.hw.gen4 import registers as gen4
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Mbz, Uint
 from gen4emu.hw.layout import Block, Register
-from gen4emu.hw.registers import FENCE_COUNT, FenceTileWalk
+from gen4emu.hw.gen4.registers import FENCE_COUNT, FenceTileWalk
 from gen4emu.hw.reserved import bits, block, register
 
 RING_REF = "Linux intel_engine_regs.h"

@@ -19,9 +19,9 @@ from gen4emu.hw.gen6.pipeline import (
 )
 from gen4emu.hw.gen7.state import SO_DECL_ENTRY
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.pipeline import DepthFormat, DepthSurfaceType, VertexAccessType
+from gen4emu.hw.gen4.pipeline import DepthFormat, DepthSurfaceType, VertexAccessType
 from gen4emu.hw.reserved import block, changed, gfx, must_be_one
-from gen4emu.hw.state import (
+from gen4emu.hw.gen4.state import (
     CullMode,
     FloatingPointMode,
     FrontWinding,
