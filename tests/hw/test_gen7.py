@@ -281,8 +281,8 @@ def test_predicates(values: dict[str, str], header: int) -> None:
 
 def test_a_walker() -> None:
     assert packed("GPGPU_WALKER", IVB, simd_size="SIMD16", thread_width_counter_maximum=2,
-                  thread_group_id_x_dimension=2, thread_group_id_y_dimension=3, thread_group_id_z_dimension=1, right_execution_mask=0xFF,
-                  bottom_execution_mask=0xFFFFFFFF) == [
+                  thread_group_id_x_dimension=2, thread_group_id_y_dimension=3, thread_group_id_z_dimension=1,
+                  right_execution_mask=0xFF, bottom_execution_mask=0xFFFFFFFF) == [
         0x71050009, 0, 0x40000002, 0, 2, 0, 3, 0, 1, 0xFF, 0xFFFFFFFF]
 
 
