@@ -33,7 +33,7 @@ def duplicates(part: Gen) -> list[object]:
     seen: set[object] = set()
     twice: list[object] = []
     for key in (*((c.engine, c.header) for c in catalogue.commands),
-                *(c.name for c in catalogue.commands if c.written_for),
+                *(c.name for c in catalogue.commands if c.written),
                 *(block.name for block in (*catalogue.blocks, *catalogue.registers)),
                 *(r.offset + 4 * i for r in catalogue.registers for i in range(r.size(part)))):
         if key in seen:

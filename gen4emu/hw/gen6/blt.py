@@ -6,8 +6,8 @@ is tiled; that it is tiled in Y, the register BCS_SWCTRL says.
 
 from __future__ import annotations
 
-from gen4emu.hw.gen4 import blt as gen4
 from gen4emu.hw.fields import Bool, Field
+from gen4emu.hw.gen4 import blt as gen4
 from gen4emu.hw.layout import Block, Command
 from gen4emu.hw.reserved import changed
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Fixed, Sint, Uint
+from gen4emu.hw.gen4.surface import TileWalk
 from gen4emu.hw.layout import Block
 from gen4emu.hw.reserved import block
-from gen4emu.hw.gen4.surface import TileWalk
 
 _REF = "intel-vaapi-driver i965_structs.h"
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-from gen4emu.hw.gen4.common import DATA_DWORD
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Sint, Uint
-from gen4emu.hw.gen6.media_sampling import MediaSurfaceFormat
-from gen4emu.hw.layout import Block, Command, Engine
+from gen4emu.hw.gen4.common import DATA_DWORD
 from gen4emu.hw.gen4.media import InverseScanType
 from gen4emu.hw.gen4.media_inline import PictureCodingType, PictureStructure, QuantizerScaleType
-from gen4emu.hw.reserved import gfx
 from gen4emu.hw.gen4.surface import TileWalk
+from gen4emu.hw.gen6.media_sampling import MediaSurfaceFormat
+from gen4emu.hw.layout import Block, Command, Engine
+from gen4emu.hw.reserved import gfx
 
 _REF = "SNB PRM vol2 part3 "
 

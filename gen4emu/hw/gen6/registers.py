@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
-from gen4emu.hw.gen4 import registers as gen4
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Mbz, Uint
-from gen4emu.hw.layout import Block, Register
+from gen4emu.hw.gen4 import registers as gen4
 from gen4emu.hw.gen4.registers import FENCE_COUNT, FenceTileWalk
+from gen4emu.hw.gen45 import GEN45
+from gen4emu.hw.layout import Block, Register
 from gen4emu.hw.reserved import bits, block, register
 
 RING_REF = "Linux intel_engine_regs.h"
@@ -270,7 +271,7 @@ REGISTERS: list[Register] = [
 ]
 
 _INHERITED = {register.name for register in (*gen4.STATISTICS, gen4.TIMESTAMP)}
-_GEN4_NAMES = {register.name for register in gen4.REGISTERS}
+_GEN4_NAMES = {register.name for register in GEN45.registers}
 _OURS = {register.name for register in REGISTERS}
 
 REPLACED: tuple[Block, ...] = (*(r for r in REGISTERS if r.name in _GEN4_NAMES), GTT_ENTRY)

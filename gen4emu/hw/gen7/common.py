@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw.gen4.common import GraphicsAddressType
 from gen4emu.hw.fields import Address, Bool, Enum, Ignored, Mbz, Uint, unless, when
+from gen4emu.hw.gen4.common import GraphicsAddressType
 from gen4emu.hw.gen6 import common as gen6
 from gen4emu.hw.layout import Block
 from gen4emu.hw.reserved import changed, gfx

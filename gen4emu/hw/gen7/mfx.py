@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Sint, Uint
+from gen4emu.hw.gen4.media_inline import PictureCodingType
 from gen4emu.hw.gen6 import mfx as gen6
 from gen4emu.hw.gen6.mfx import buffer, dwords, flags, indirect, numbers, vc1_raw, vc1_size, vc1_tables
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.gen4.media_inline import PictureCodingType
 from gen4emu.hw.reserved import block, changed
 
 _REF = "IVB PRM vol2 part3 "

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw.gen4.common import DATA_DWORD
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Uint
+from gen4emu.hw.gen4.common import DATA_DWORD
 from gen4emu.hw.gen6 import mi as gen6
 from gen4emu.hw.layout import Block
 from gen4emu.hw.reserved import bits, changed, mi

@@ -10,6 +10,15 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Fixed, Float, Ignored, Sint, Uint, unless, when
+from gen4emu.hw.gen4.pipeline import DepthFormat, DepthSurfaceType, VertexAccessType
+from gen4emu.hw.gen4.state import (
+    CullMode,
+    FloatingPointMode,
+    FrontWinding,
+    LineRegionWidth,
+    PointRasterizationRule,
+    SubPixelPrecision,
+)
 from gen4emu.hw.gen6 import pipeline as gen6
 from gen4emu.hw.gen6.pipeline import (
     MultisampleRasterizationMode,
@@ -19,16 +28,7 @@ from gen4emu.hw.gen6.pipeline import (
 )
 from gen4emu.hw.gen7.state import SO_DECL_ENTRY
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.gen4.pipeline import DepthFormat, DepthSurfaceType, VertexAccessType
 from gen4emu.hw.reserved import block, changed, gfx, must_be_one
-from gen4emu.hw.gen4.state import (
-    CullMode,
-    FloatingPointMode,
-    FrontWinding,
-    LineRegionWidth,
-    PointRasterizationRule,
-    SubPixelPrecision,
-)
 from gen4emu.hw.topology import PatchTopology
 
 _REF = "IVB PRM vol2 part1 "

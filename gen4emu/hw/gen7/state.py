@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Fixed, Float, Ignored, Mbz, Uint, When, unless, when
+from gen4emu.hw.gen4.sampler import CubeSurfaceControlMode, PrefilterOperation, TextureCoordinateMode
+from gen4emu.hw.gen4.surface import MediaBoundaryPixelMode, TileWalk
 from gen4emu.hw.gen6 import state as gen6
 from gen4emu.hw.gen6.state import RenderTargetRotation, SurfaceMultisamples, SurfaceVerticalAlignment
 from gen4emu.hw.later_formats import LaterSurfaceFormat
 from gen4emu.hw.layout import Block
 from gen4emu.hw.reserved import block, changed
-from gen4emu.hw.gen4.sampler import CubeSurfaceControlMode, PrefilterOperation, TextureCoordinateMode
-from gen4emu.hw.gen4.surface import MediaBoundaryPixelMode, TileWalk
 
 _REF = "IVB PRM vol2 part1 "
 _SAMPLER = "IVB PRM vol4 part1 "

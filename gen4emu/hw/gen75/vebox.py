@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Uint
+from gen4emu.hw.gen4.surface import TileWalk
 from gen4emu.hw.gen6.media_sampling import MediaSurfaceFormat
 from gen4emu.hw.layout import Block, Command, Engine
 from gen4emu.hw.reserved import gfx
-from gen4emu.hw.gen4.surface import TileWalk
 
 
 class DiOutputFrames(IntEnum):
