@@ -12,6 +12,7 @@ from gen4emu.errors import Gen4emuError
 from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.chips import Device
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Command
 
 RING_ADDRESS = 0x1000  # the shim binds buffers from 1 MiB up
 _PRISTINE_IMAGE = 0x10000
@@ -33,7 +34,8 @@ class Contexts:
         self._gen = gen
         self._set = command_named("MI_SET_CONTEXT", gen)
         self._start = struct.Struct("<2I")
-        self._start_header = command_named("MI_BATCH_BUFFER_START", gen).pack(gen)[0]
+        start = command_named("MI_BATCH_BUFFER_START", gen)
+        self._start_header = _pack(start, gen, address_space_indicator=1, non_privileged=True)[0]
         self._images = {0: _PRISTINE_IMAGE + _IMAGE_BYTES}  # context: address of its image
         self._free: list[int] = []
         self._next = _PRISTINE_IMAGE + 2 * _IMAGE_BYTES
@@ -86,10 +88,15 @@ class Contexts:
 
     def _switch(self, image: int, inhibit: bool = False) -> bytes:
         """MI_SET_CONTEXT between two MI_NOOPs, as the kernel writes it: one must follow, and the length stays even."""
-        words = self._set.pack(self._gen, logical_context_address=image, address_space="GTT",
-                               extended_state_save_enable=True, extended_state_restore_enable=True,
-                               restore_inhibit=inhibit)
+        words = _pack(self._set, self._gen, logical_context_address=image, address_space="GTT",
+                      extended_state_save_enable=True, extended_state_restore_enable=True, restore_inhibit=inhibit)
         return struct.pack(f"<{len(words) + 2}I", 0, *words, 0)
+
+
+def _pack(command: Command, gen: Gen, **values: int | str) -> list[int]:
+    """The dwords of a command, without the fields that the chip does not have."""
+    known = {field.name for field in command.fields_for(gen)}
+    return command.pack(gen, **{name: value for name, value in values.items() if name in known})
 
 
 class LogicalContexts:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from enum import IntEnum
 from functools import lru_cache
 
@@ -21,6 +22,7 @@ from gen4emu.trace.events import (
     Event,
     FrameBoundary,
     GttWrite,
+    Header,
     MemoryWrite,
     RegisterWrite,
     Space,
@@ -28,7 +30,7 @@ from gen4emu.trace.events import (
     SurfaceDump,
     Warning,
 )
-from gen4emu.trace.ring import MAX_RING_BYTES, Rings, Shadow
+from gen4emu.trace.ring import MAX_RING_BYTES, RingContexts, Rings, Shadow, ring_contexts
 from gen4emu.trace.source import Source
 
 # --- numbers of AUB packets -------------------------------------------------------------------------------------------
@@ -179,6 +181,7 @@ class AubReader:
         self._shadow = Shadow()
         self._rings = Rings(self._shadow)
         self._skipped: dict[str, int] = {}
+        self._contexts: RingContexts | None = None
         self._driver: driver_block.DriverBlock | None = None
         self._legacy: dict[int, Callable[[int, int], Events]] = {
             Legacy.HEADER: self._header, Legacy.BLOCK: self._block, Legacy.BMP: self._bmp,
@@ -236,7 +239,16 @@ class AubReader:
         application = printable(bytes(words[4:36]).split(b"\0")[0])
         size = int.from_bytes(words[44:48], "little")
         comment = printable(bytes(words[48:48 + size]).split(b"\0")[0])
-        yield self._check.header(start, _pci_id(comment), application, comment)
+        yield self._named(self._check.header(start, _pci_id(comment), application, comment))
+
+    def _named(self, header: Header) -> Header:
+        self._contexts = ring_contexts(header.pci_id)
+        return header
+
+    def _in_context(self, submission: Submission) -> Submission:
+        if self._contexts is None:
+            return submission
+        return replace(submission, context=self._contexts.number(submission.engine, submission.ring))
 
     def _block(self, start: int, body: int) -> Events:
         words = self._take(body, "a block's header", least=16, start=start)
@@ -258,7 +270,7 @@ class AubReader:
             if size > MAX_RING_BYTES:
                 raise self._error(start, f"ring block: size {size} is more than a ring can hold ({MAX_RING_BYTES})")
             ring = bytes(self._take(size, "a ring block"))
-            yield Submission(start, ENGINE_OF_RING[type_number], ring, address)
+            yield self._in_context(Submission(start, ENGINE_OF_RING[type_number], ring, address))
         elif operation == Operation.MMIO_WRITE:
             self._within(start, address, size, 1 << 32)
             yield from self._registers(start, address, size)
@@ -289,7 +301,7 @@ class AubReader:
     def _version(self, start: int, body: int) -> Events:
         words = self._take(body, "the version packet: no header", least=16, start=start)
         text = printable(bytes(words[16:]).split(b"\0")[0])  # without a NUL if the name fills the last dword
-        yield self._check.header(start, _pci_id(text), _PCI_ID.sub("", text).strip(), text)
+        yield self._named(self._check.header(start, _pci_id(text), _PCI_ID.sub("", text).strip(), text))
 
     def _register(self, start: int, body: int) -> Events:
         words = self._take(body, "a register write", least=20, start=start)
@@ -384,7 +396,7 @@ class AubReader:
         yield event
         started = self._rings.write(event)
         if started is not None:
-            yield started
+            yield self._in_context(started) if isinstance(started, Submission) else started
 
     def _comment(self, start: int, size: int) -> Event:
         text = printable(bytes(self._take(min(size, _MAX_TEXT), "a comment")).split(b"\0")[0])

@@ -19,6 +19,7 @@ from enum import IntEnum
 from typing import BinaryIO
 
 from gen4emu.errors import TraceError
+from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.trace.devices import DeviceCheck
 from gen4emu.trace.driver_block import printable
 from gen4emu.trace.events import (
@@ -35,6 +36,7 @@ from gen4emu.trace.events import (
     SurfaceDump,
     Warning,
 )
+from gen4emu.trace.ring import RingContexts, ring_contexts
 from gen4emu.trace.source import Source
 
 # --- format -----------------------------------------------------------------------------------------------------------
@@ -64,6 +66,9 @@ class Kind(IntEnum):
     REGISTER = 10
     PAGE_TABLE = 11
     INDEX = 12
+    WIDE_WRITE = 13  # as 3, 5 and 7, for addresses of more than 32 bits
+    WIDE_SUBMISSION = 14
+    WIDE_DUMP = 15
 
 
 class Codec(IntEnum):
@@ -75,14 +80,20 @@ ENGINES = ("render", "bsd", "blt", "vebox")
 TILINGS = ("linear", "x", "y")
 
 HEADER = struct.Struct("<I32s")  # PCI id, program; the name of the writer follows
+WIDE_WRITE = struct.Struct("<QI")
 WRITE = struct.Struct("<II")  # first page, count; `count` numbers of stored pages follow
 BYTES = struct.Struct("<QII")  # address, space (0 graphics, 1 physical), length of the kind; kind and bytes follow
 SUBMISSION = struct.Struct("<II")  # engine, address of the ring contents, which follow
+WIDE_SUBMISSION = struct.Struct("<IIQQ")  # engine, context, address, root of the page tables or NO_TABLES; the contents
+WIDE_DUMP = struct.Struct("<Q9I")
 DUMP = struct.Struct("<10I")  # address, x, y, width, height, bytes of a pixel, pitch, format, tiling, 0
 EXPECT = struct.Struct("<QI16s")  # address, bytes, digest
 REGISTER = struct.Struct("<II")  # offset, value
 PAGE_TABLE = struct.Struct("<II")  # first entry, bytes of an entry; the entries follow
 INDEX = struct.Struct("<II")  # submissions, frames; the offsets of their records follow, eight bytes each
+
+
+NO_TABLES = (1 << 64) - 1  # the addresses are those of the writes
 
 
 def digest(data: bytes | memoryview) -> bytes:
@@ -183,8 +194,11 @@ class CaptureReader:
             Kind.HEADER: self._header, Kind.WRITE: self._write, Kind.BYTES: self._bytes,
             Kind.SUBMISSION: self._submission, Kind.FRAME: self._frame, Kind.DUMP: self._dump,
             Kind.EXPECT: self._expect, Kind.COMMENT: self._comment, Kind.REGISTER: self._register,
-            Kind.PAGE_TABLE: self._page_table, Kind.INDEX: self._nothing,
+            Kind.PAGE_TABLE: self._page_table, Kind.INDEX: self._nothing, Kind.WIDE_WRITE: self._wide_write,
+            Kind.WIDE_SUBMISSION: self._wide_submission, Kind.WIDE_DUMP: self._wide_dump,
         }
+        self._contexts: RingContexts | None = None
+        self._end = _ADDRESS_SPACE
 
     def events(self) -> Events:
         source = self._source
@@ -231,13 +245,23 @@ class CaptureReader:
     # --- records ------------------------------------------------------------------------------------------------------
     def _header(self, start: int, data: bytes) -> Events:
         pci_id, name = HEADER.unpack_from(data)
-        yield self._check.header(start, pci_id, printable(name.split(b"\0")[0]), printable(data[HEADER.size:]))
+        header = self._check.header(start, pci_id, printable(name.split(b"\0")[0]), printable(data[HEADER.size:]))
+        self._contexts = ring_contexts(header.pci_id)
+        if header.pci_id is not None:
+            self._end = 1 << BY_PCI_ID[header.pci_id].address_bits
+        yield header
 
     def _write(self, start: int, data: bytes) -> Events:
-        first, count = WRITE.unpack_from(data)
-        if len(data) != WRITE.size + 4 * count or (first + count) * PAGE_BYTES > _ADDRESS_SPACE:
+        yield from self._copies(start, data, WRITE)
+
+    def _wide_write(self, start: int, data: bytes) -> Events:
+        yield from self._copies(start, data, WIDE_WRITE)
+
+    def _copies(self, start: int, data: bytes, head: struct.Struct) -> Events:
+        first, count = head.unpack_from(data)
+        if len(data) != head.size + 4 * count or (first + count) * PAGE_BYTES > self._end:
             raise _InvalidRecord(f"{count} pages from page 0x{first:x} on")
-        numbers = struct.unpack_from(f"<{count}I", data, WRITE.size)
+        numbers = struct.unpack_from(f"<{count}I", data, head.size)
         run: list[bytes] = []
         lost = 0
         for at, number in enumerate(numbers):
@@ -260,7 +284,7 @@ class CaptureReader:
             raise _InvalidRecord("invalid name of a kind")
         kind = printable(data[BYTES.size:BYTES.size + length])
         contents = data[BYTES.size + length:]
-        if address + len(contents) > (1 << 52 if space else _ADDRESS_SPACE):
+        if address + len(contents) > (1 << 52 if space else self._end):
             raise _InvalidRecord(f"{len(contents)} bytes at 0x{address:x}")
         for at in range(0, len(contents), _RUN_BYTES):
             yield MemoryWrite(start, address + at, contents[at:at + _RUN_BYTES],
@@ -269,22 +293,38 @@ class CaptureReader:
     def _submission(self, start: int, data: bytes) -> Events:
         engine, address = SUBMISSION.unpack_from(data)
         ring = data[SUBMISSION.size:]
-        if engine >= len(ENGINES) or address + len(ring) > _ADDRESS_SPACE or len(ring) % 4:
+        if engine >= len(ENGINES) or address + len(ring) > self._end or len(ring) % 4:
             raise _InvalidRecord("invalid submission")
-        yield Submission(start, Engine(ENGINES[engine]), ring, address)
+        kind = Engine(ENGINES[engine])
+        context = 0 if self._contexts is None else self._contexts.number(kind, ring)
+        yield Submission(start, kind, ring, address, context=context)
+
+    def _wide_submission(self, start: int, data: bytes) -> Events:
+        engine, context, address, tables = WIDE_SUBMISSION.unpack_from(data)
+        ring = data[WIDE_SUBMISSION.size:]
+        if engine >= len(ENGINES) or address + len(ring) > self._end or len(ring) % 4:
+            raise _InvalidRecord("invalid submission")
+        yield Submission(start, Engine(ENGINES[engine]), ring, address, context=context,
+                         page_table=None if tables == NO_TABLES else tables)
 
     def _frame(self, start: int, data: bytes) -> Events:
         yield FrameBoundary(start, printable(data))
 
     def _dump(self, start: int, data: bytes) -> Events:
-        address, x, y, width, height, cpp, pitch, form, tiling, _ = DUMP.unpack(data)
+        yield from self._picture(start, DUMP.unpack(data))
+
+    def _wide_dump(self, start: int, data: bytes) -> Events:
+        yield from self._picture(start, WIDE_DUMP.unpack(data))
+
+    def _picture(self, start: int, fields: tuple[int, ...]) -> Events:
+        address, x, y, width, height, cpp, pitch, form, tiling, _ = fields
         if tiling >= len(TILINGS) or max(width, height, x, y) > 0xFFFF:
             raise _InvalidRecord("invalid surface dump")
         yield SurfaceDump(start, address, x, y, width, height, cpp, pitch, form, TILINGS[tiling])
 
     def _expect(self, start: int, data: bytes) -> Events:
         address, size, found = EXPECT.unpack(data)
-        if address + size > _ADDRESS_SPACE:
+        if address + size > self._end:
             raise _InvalidRecord(f"{size} bytes at 0x{address:x}")
         yield ExpectedMemory(start, address, size, found)
 

@@ -139,9 +139,8 @@ def _copy(event: Event, writer: TraceWriter) -> None:
         if event.hung:
             where = "" if event.acthd is None else f" at 0x{event.acthd:08x}"
             writer.comment(f"the {event.engine.value} engine hung{where}")
-        if event.page_table is not None:
-            writer.comment(f"batch addresses go through the page table at 0x{event.page_table:x}")
-        writer.submit(event.engine, event.ring[:len(event.ring) & ~3], event.ring_address)
+        writer.submit(event.engine, event.ring[:len(event.ring) & ~3], event.ring_address, event.context,
+                      event.page_table)
     elif isinstance(event, RegisterWrite):
         if event.register not in STARTS_WORK:  # the reader has turned such writes into submissions, which are copied
             writer.write_register(event)

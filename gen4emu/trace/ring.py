@@ -9,6 +9,8 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gen4emu.hw.catalogue import catalogue_of
+from gen4emu.hw.chips import BY_PCI_ID
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.mi import MI_BATCH_BUFFER_START
 from gen4emu.hw.gen4.registers import GTT_ENTRY, REGISTERS
@@ -19,6 +21,7 @@ PAGE_BYTES = 4096
 MAX_RING_BYTES = 2 << 20  # the largest buffer length in RING_CTL
 _GRAPHICS = 1 << 62  # flag in the page numbers of unmapped graphics addresses
 _MAX_ENTRIES = 1 << 20
+_SPARED = 16  # pages that are looked at to find one to drop
 
 _BY_NAME = {register.name: register for register in REGISTERS}
 _HEAD, _TAIL = _BY_NAME["RENDER_RING_HEAD"], _BY_NAME["RENDER_RING_TAIL"]
@@ -95,6 +98,7 @@ class Shadow:
     def __init__(self, max_pages: int = 16384) -> None:
         self._pages: dict[int, bytearray] = {}
         self._entries: dict[int, int] = {}
+        self._mapped: set[int] = set()  # physical pages in the entries
         self._max_pages = max_pages
 
     def map(self, first: int, entries: Sequence[int], entry_bytes: int) -> None:
@@ -102,7 +106,8 @@ class Shadow:
         for number, entry in enumerate(entries, first):
             if number >= _MAX_ENTRIES:
                 return
-            self._entries[number] = _physical_page(entry, entry_bytes)
+            self._entries[number] = page = _physical_page(entry, entry_bytes)
+            self._mapped.add(page)
 
     def write_graphics(self, address: int, data: memoryview) -> None:
         for page, at, piece in _by_page(address, data):
@@ -116,9 +121,19 @@ class Shadow:
         page = self._pages.get(key)
         if page is None:
             if len(self._pages) >= self._max_pages:
-                del self._pages[next(iter(self._pages))]
+                self._drop_one()
             page = self._pages[key] = bytearray(PAGE_BYTES)
         page[at:at + len(piece)] = piece
+
+    def _drop_one(self) -> None:
+        """Drop the oldest page, preferably one without an entry: rings and contexts have entries."""
+        for _ in range(_SPARED):
+            key = next(iter(self._pages))
+            page = self._pages.pop(key)
+            if key not in self._mapped:
+                return
+            self._pages[key] = page
+        del self._pages[next(iter(self._pages))]
 
     def read(self, address: int, size: int) -> bytes | None:
         """Bytes at a graphics address, or None if a page is unknown."""
@@ -171,6 +186,7 @@ class Rings:
         self._shadow = shadow
         self._registers: dict[int, int] = {}
         self._ports: dict[int, list[int]] = {}
+        self._contexts: dict[int, int] = {}  # address of the image: number, in the order of their first submission
 
     def write(self, event: RegisterWrite) -> Submission | Warning | None:
         """The submission that a register write starts, a warning, or None."""
@@ -209,10 +225,11 @@ class Rings:
             return Warning(event.offset, f"context at 0x{address:08x}: the file does not write it, so it cannot run")
         context = decode(image)
         position = RingPosition.of(context.start, context.ctl, context.head, context.tail)
-        return self._run(event, engine, position, context.page_table)
+        number = self._contexts.setdefault(address, len(self._contexts))
+        return self._run(event, engine, position, context.page_table, number)
 
     def _run(self, event: RegisterWrite, engine: Engine, position: RingPosition,
-             page_table: int | None) -> Submission | Warning | None:
+             page_table: int | None, context: int = 0) -> Submission | Warning | None:
         if position.head == position.tail:
             return None
         if max(position.head, position.tail) >= position.size:
@@ -226,4 +243,34 @@ class Rings:
                                              "so it cannot run")
             ring += part
         return Submission(event.offset, engine, ring, position.start + position.head, wrap=position.wrap,
-                          page_table=page_table)
+                          page_table=page_table, context=context)
+
+
+class RingContexts:
+    """The hardware contexts that commands in rings select: those of Gen6 to Gen7.5, which have no execution lists."""
+
+    def __init__(self, gen: Gen) -> None:
+        self._catalogue = catalogue_of(gen)
+        self._set = self._catalogue.command("MI_SET_CONTEXT")
+        self._gen = gen
+        self._numbers: dict[int, int] = {}  # address of the image: number, in the order of their first use
+        self._current = 0
+
+    def number(self, engine: Engine, ring: bytes) -> int:
+        """The number of the context in which a submission runs its batch."""
+        words = memoryview(ring[:len(ring) & ~3]).cast("I")
+        at = 0
+        while engine is Engine.RENDER and at < len(words):
+            command = self._catalogue.command_for(words[at])
+            end = at + self._catalogue.length(words[at])
+            if command is self._set and end <= len(words):
+                address = self._set.view(words[at:end], gen=self._gen).logical_context_address
+                self._current = self._numbers.setdefault(address, len(self._numbers))
+            at = end
+        return self._current
+
+
+def ring_contexts(pci_id: int | None) -> RingContexts | None:
+    """For the chips whose traces have the numbers of contexts only in their rings."""
+    chip = None if pci_id is None else BY_PCI_ID.get(pci_id)
+    return None if chip is None or chip.executes or chip.address_bits > 32 else RingContexts(chip.gen)

@@ -86,7 +86,8 @@ class AubWriter(Writer):
         if size > 0:
             self._known.forget(address, size)
 
-    def submit(self, engine: Engine, ring_bytes: bytes, ring_address: int, context: int = 0) -> None:
+    def submit(self, engine: Engine, ring_bytes: bytes, ring_address: int, context: int = 0,
+               page_table: int | None = None) -> None:
         """Ring contents to run; commands in them switch contexts."""
         if len(ring_bytes) > MAX_RING_BYTES or len(ring_bytes) % 4:
             raise FieldError(f"ring contents of {len(ring_bytes)} bytes: not whole dwords, or more than a ring holds")

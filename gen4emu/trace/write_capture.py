@@ -22,6 +22,7 @@ from gen4emu.trace.capture import (
     INDEX_MAGIC,
     MAGIC,
     MAX_RECORD_BYTES,
+    NO_TABLES,
     PAGE_BYTES,
     PAGE_TABLE,
     RECORD,
@@ -29,6 +30,9 @@ from gen4emu.trace.capture import (
     SUBMISSION,
     TILINGS,
     TRAILER,
+    WIDE_DUMP,
+    WIDE_SUBMISSION,
+    WIDE_WRITE,
     WRITE,
     Codec,
     Kind,
@@ -47,6 +51,7 @@ class CaptureWriter(Writer):
 
     def __init__(self, file: str | os.PathLike[str], device: Device, *, application: str = "") -> None:
         super().__init__(file)
+        self._address_bits = device.address_bits
         self._at = 0
         self._numbers: dict[bytes, int] = {digest(_ZEROS): 0}
         self._fresh: list[bytes] = []  # pages with a number that are not in the file yet
@@ -68,7 +73,8 @@ class CaptureWriter(Writer):
                      space: Space = Space.GRAPHICS) -> None:
         """Bytes that the CPU writes to memory; whole pages are stored once, without their `kind`."""
         view = memoryview(data).cast("B")
-        if not 0 <= address <= (1 << 52) - len(view) or (space is Space.GRAPHICS and address + len(view) > 1 << 32):
+        end = 1 << (52 if space is Space.PHYSICAL else self._address_bits)
+        if not 0 <= address <= end - len(view):
             raise FieldError(f"address 0x{address:x} with {len(view)} bytes is outside the address space")
         head = min(-address % PAGE_BYTES, len(view)) if space is Space.GRAPHICS else len(view)
         tail = (len(view) - head) % PAGE_BYTES
@@ -84,8 +90,8 @@ class CaptureWriter(Writer):
         step = MAX_RECORD_BYTES // 8
         for at in range(0, len(numbers), step):
             part = numbers[at:at + step]
-            self._record(Kind.WRITE, WRITE.pack(address // PAGE_BYTES + at, len(part))
-                         + struct.pack(f"<{len(part)}I", *part))
+            kind, head = (Kind.WIDE_WRITE, WIDE_WRITE) if self._address_bits > 32 else (Kind.WRITE, WRITE)
+            self._record(kind, head.pack(address // PAGE_BYTES + at, len(part)) + struct.pack(f"<{len(part)}I", *part))
 
     def _number(self, page: memoryview) -> int:
         key = digest(page)
@@ -108,20 +114,27 @@ class CaptureWriter(Writer):
             self._record(Kind.BYTES, BYTES.pack(address + at, space is Space.PHYSICAL, len(name)) + name
                          + bytes(view[at:at + MAX_RECORD_BYTES // 2]))
 
-    def submit(self, engine: Engine, ring_bytes: bytes, ring_address: int, context: int = 0) -> None:
+    def submit(self, engine: Engine, ring_bytes: bytes, ring_address: int, context: int = 0,
+               page_table: int | None = None) -> None:
         """Ring contents to run."""
         self._submissions.append(self._at)
+        if self._address_bits > 32:
+            self._record(Kind.WIDE_SUBMISSION, WIDE_SUBMISSION.pack(
+                ENGINES.index(engine.value), context, ring_address, NO_TABLES if page_table is None else page_table)
+                + ring_bytes)
+            return
         self._record(Kind.SUBMISSION, SUBMISSION.pack(ENGINES.index(engine.value), ring_address) + ring_bytes)
 
     def dump_surface(self, dump: SurfaceDump) -> None:
         """The end of a frame, and its picture."""
         self._frames.append(self._at)
         try:
-            data = DUMP.pack(dump.address, dump.x, dump.y, dump.width, dump.height, dump.bytes_per_pixel,
-                             dump.pitch_bytes, dump.format, TILINGS.index(dump.tiling), 0)
+            kind, layout = (Kind.WIDE_DUMP, WIDE_DUMP) if self._address_bits > 32 else (Kind.DUMP, DUMP)
+            data = layout.pack(dump.address, dump.x, dump.y, dump.width, dump.height, dump.bytes_per_pixel,
+                               dump.pitch_bytes, dump.format, TILINGS.index(dump.tiling), 0)
         except (struct.error, ValueError) as e:
             raise FieldError(f"surface dump: {e}") from None
-        self._record(Kind.DUMP, data)
+        self._record(kind, data)
 
     def frame_boundary(self, note: str = "") -> None:
         """The end of a frame."""

@@ -1,8 +1,10 @@
 """Writes AUB files of memtrace packets for Gen8 and later: 48-bit addresses, page tables, execution lists.
 
-The addresses of the trace are those of one address space, that of the program.  Its pages get physical pages in the
+The addresses of a capture are those of one address space, that of the program.  Its pages get physical pages in the
 order of their first write; four levels of page tables map them (PPGTT).  Rings and context images lie in the global
 address space.  aubinator reads these files.
+
+A trace that brings its own physical pages keeps them and its page tables, and graphics addresses are global ones.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections.abc import Iterator
 from gen4emu.errors import FieldError
 from gen4emu.hw.chips import Device
 from gen4emu.trace.aub import FRAME_NOTE, MAX_BLOCK_BYTES, Memtrace, MemtraceSpace
-from gen4emu.trace.events import Engine, RegisterWrite, Space, SurfaceDump
+from gen4emu.trace.events import Engine, GttWrite, RegisterWrite, Space, SurfaceDump
 from gen4emu.trace.logical_context import REGISTER_BASES, STATUS_BYTES, LogicalContext, encode
 from gen4emu.trace.ring import MAX_RING_BYTES
 from gen4emu.trace.write_aub import AubWriter, Dedup
@@ -26,6 +28,9 @@ _PRESENT_WRITABLE = 3
 _SUBMIT_PORT = 0x230
 _DESCRIPTOR_FLAGS = 0x119  # valid, 64-bit page tables, privileged
 _RING_CTL_ENABLE = 1
+# Where our pages lie in a trace with page tables of its own: above all memory, and at the end of the global space.
+_OWN_PHYSICAL_PAGE = 1 << 27
+_OWN_GLOBAL_PAGE = 0xF0000
 
 
 class PageTables:
@@ -36,6 +41,10 @@ class PageTables:
         self.root = self.allocate()
         self._tables: dict[tuple[int, int], int] = {(_LEVELS, 0): self.root}  # level, address bits above it
         self._pages: dict[int, int] = {}
+
+    def move(self, page: int) -> None:
+        """Allocate from this physical page on."""
+        self._next = max(self._next, page)
 
     def allocate(self) -> int:
         """A physical page."""
@@ -69,6 +78,7 @@ class MemtraceWriter(AubWriter):
         self._address_space = 1 << device.address_bits
         self._tables = PageTables()
         self._global_pages = 1
+        self._is_translated = False  # the trace has physical pages and page tables
         self._images: dict[tuple[Engine, int], int] = {}  # graphics address of the status page
         self._rings: dict[tuple[Engine, int], tuple[int, int]] = {}  # address and size
         super().__init__(file, device, application=application, dedup=dedup)
@@ -81,12 +91,30 @@ class MemtraceWriter(AubWriter):
     def write_memory(self, address: int, data: bytes | bytearray | memoryview, kind: str = "",
                      space: Space = Space.GRAPHICS) -> None:
         view = memoryview(data).cast("B")
-        if space is Space.PHYSICAL or not 0 <= address <= self._address_space - len(view):
+        end = 1 << 52 if space is Space.PHYSICAL else self._address_space
+        if not 0 <= address <= end - len(view):
             raise FieldError(f"address 0x{address:x} with {len(view)} bytes is not inside the address space")
+        if space is Space.PHYSICAL:
+            self._keep_tables()
+            self._memtrace_data(MemtraceSpace.PHYSICAL, address, view)
+            return
+        if self._is_translated:
+            self._memtrace_data(MemtraceSpace.GGTT, address, view)
+            return
         runs = iter([(address, view)]) if self._dedup is Dedup.NONE else self._known.changed(address, view)
         for start, run in runs:
             for physical, piece in self._physical_runs(start, run):
                 self._memtrace_data(MemtraceSpace.PHYSICAL, physical, piece)
+
+    def write_gtt(self, event: GttWrite) -> None:
+        self._keep_tables()
+        super().write_gtt(event)
+
+    def _keep_tables(self) -> None:
+        if not self._is_translated:
+            self._is_translated = True
+            self._tables.move(_OWN_PHYSICAL_PAGE)
+            self._global_pages = max(self._global_pages, _OWN_GLOBAL_PAGE)
 
     def _physical_runs(self, address: int, data: memoryview) -> Iterator[tuple[int, memoryview]]:
         """The parts of a write that are consecutive physically; writes the page tables for them."""
@@ -106,15 +134,16 @@ class MemtraceWriter(AubWriter):
         if start >= 0:
             yield start, data[first:]
 
-    def submit(self, engine: Engine, ring_bytes: bytes, ring_address: int, context: int = 0) -> None:
+    def submit(self, engine: Engine, ring_bytes: bytes, ring_address: int, context: int = 0,
+               page_table: int | None = None) -> None:
         """Ring contents to run in a context; their address in the program's run is not kept."""
         if len(ring_bytes) > MAX_RING_BYTES // 2 or len(ring_bytes) % 4:
             raise FieldError(f"ring contents of {len(ring_bytes)} bytes: not whole dwords, or more than a ring holds")
         contents = ring_bytes + bytes(-len(ring_bytes) % 8)
         ring, size = self._ring(engine, context, len(contents))
         self._memtrace_data(MemtraceSpace.GGTT, ring, memoryview(contents))
-        image = encode(LogicalContext(0, len(contents), ring, (size - PAGE_BYTES) | _RING_CTL_ENABLE,
-                                      self._tables.root), engine)
+        root = self._tables.root if page_table is None else page_table
+        image = encode(LogicalContext(0, len(contents), ring, (size - PAGE_BYTES) | _RING_CTL_ENABLE, root), engine)
         status = self._images[engine, context]
         self._memtrace_data(MemtraceSpace.GGTT, status + STATUS_BYTES, memoryview(image))
         port = REGISTER_BASES[engine] + _SUBMIT_PORT
