@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gen4emu.hw.emit_c import guarded
@@ -112,7 +113,37 @@ DEVICES: tuple[Device, ...] = (
     _newer(0x5912, "kbl", "Intel HD Graphics 630 (Kaby Lake)", Gen.KBL, 24, 7, 384, 16, _KBL),
 )
 
-BY_PCI_ID = {d.pci_id: d for d in DEVICES}
+# Chips with the commands and state of a modelled one; only their numbers of units differ: its name, theirs, PCI ids.
+_SIMILAR: tuple[tuple[str, str, str], ...] = (
+    ("snb", "Sandy Bridge", "0102 0106 010a 0112 0116 0122"),
+    ("ivb", "Ivy Bridge", "0152 0156 015a 0166 016a"),
+    ("byt", "Bay Trail", "0155 0157 0f30 0f32 0f33"),
+    ("hsw", "Haswell", "0402 0406 040a 040b 040e 0416 041a 041b 041e 0422 0426 042a 042b 042e 0a02 0a06 0a0a 0a0b 0a0e "
+                       "0a12 0a16 0a1a 0a1b 0a1e 0a22 0a26 0a2a 0a2b 0a2e 0c02 0c06 0c0a 0c0b 0c0e 0c12 0c16 0c1a 0c1b "
+                       "0c1e 0c22 0c26 0c2a 0c2b 0c2e 0d02 0d06 0d0a 0d0b 0d0e 0d12 0d16 0d1a 0d1b 0d1e 0d22 0d26 0d2a "
+                       "0d2b 0d2e"),
+    ("bdw", "Broadwell", "1602 1606 160a 160b 160d 160e 1612 161a 161b 161d 161e 1622 1626 162a 162b 162d 162e"),
+    ("bdw", "Cherryview", "22b0 22b1 22b2 22b3"),
+    ("skl", "Skylake", "1902 1906 190a 190b 190e 1913 1915 1916 1917 191a 191b 191d 191e 1921 1923 1926 1927 192a 192b "
+                       "192d 1932 193a 193b 193d"),
+    ("skl", "Broxton", "0a84 1a84 1a85 5a84 5a85"),
+    ("kbl", "Kaby Lake", "5902 5906 5908 590a 590b 590e 5913 5915 5916 5917 591a 591b 591c 591d 591e 5921 5923 5926 "
+                         "5927 593b 87c0"),
+    ("kbl", "Gemini Lake", "3184 3185"),
+    ("kbl", "Coffee Lake", "3e90 3e91 3e92 3e93 3e94 3e96 3e98 3e99 3e9a 3e9b 3e9c 3ea0 3ea1 3ea2 3ea3 3ea4 3ea5 3ea6 "
+                           "3ea7 3ea8 3ea9 87ca 9b21 9b41 9ba0 9ba2 9ba4 9ba5 9ba8 9baa 9bab 9bac 9bc0 9bc2 9bc4 9bc5 "
+                           "9bc6 9bc8 9bca 9bcb 9bcc 9be6 9bf6"),
+)
+
+
+def _similar() -> Iterator[Device]:
+    modelled = {device.name: device for device in DEVICES}
+    for name, marketing, ids in _SIMILAR:
+        for pci_id in ids.split():
+            yield replace(modelled[name], pci_id=int(pci_id, 16), marketing=f"Intel {marketing}, like {name}")
+
+
+BY_PCI_ID = {d.pci_id: d for d in (*DEVICES, *_similar())}
 BY_NAME = {d.name: d for d in DEVICES} | {
     # names of generations in the tools of other projects
     "brw": BY_PCI_ID[0x2A02], "crestline": BY_PCI_ID[0x2A02], "broadwater": BY_PCI_ID[0x29A2],
