@@ -13,14 +13,13 @@ from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.chips import Device
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Command
+from gen4emu.trace.ring import start_batch
 
 RING_ADDRESS = 0x1000  # the shim binds buffers from 1 MiB up
 _PRISTINE_IMAGE = 0x10000
 _IMAGE_BYTES = 0x1000
 _MAX_CONTEXTS = 4096
 
-
-_LOGICAL_START, _LOGICAL_START_HEADER = struct.Struct("<IQI"), 0x18800101
 
 
 class InvalidContext(Gen4emuError):
@@ -127,7 +126,7 @@ class LogicalContexts:
         return self.bare_ring(batch)
 
     def bare_ring(self, batch: int) -> bytes:
-        return _LOGICAL_START.pack(_LOGICAL_START_HEADER, batch, 0)
+        return start_batch(batch, is_wide=True)
 
 
 def contexts_of(chip: Device) -> Contexts | LogicalContexts:

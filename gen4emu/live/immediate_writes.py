@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from gen4emu.hw.chips import Device
 from gen4emu.hw.gen import Gen
+from gen4emu.trace.events import from_canonical
 
 _MAX_COMMANDS = 1 << 18
 _MAX_DEPTH = 3
@@ -34,17 +35,17 @@ def writes(chip: Device, read: Read, batch: int, clock: Callable[[], int]) -> It
             target = words[1] | (words[2] << 32 if wide else 0)
             if head >> 22 & 1 and len(returns) < _MAX_DEPTH:
                 returns.append(address)
-            address = target & (1 << chip.address_bits) - 4
+            address = from_canonical(target & ~3)
         elif client == 0 and opcode == 0x20:
             at, data = (words[1] | words[2] << 32, words[3:]) if wide else (words[2], words[3:])
-            yield at, struct.pack(f"<{len(data)}I", *data)
+            yield from_canonical(at), struct.pack(f"<{len(data)}I", *data)
         elif client == 0 and opcode == 0x26 and length >= 4:
             at, data = (words[1] | words[2] << 32, words[3:]) if wide else (words[1], words[2:])
-            yield from _post_sync(head >> 14 & 3, at & ~7, data, clock)
+            yield from _post_sync(head >> 14 & 3, from_canonical(at) & ~7, data, clock)
         elif head >> 16 == 0x7A00 and length >= 4:
             at, data = (words[2] | words[3] << 32, words[4:]) if wide else (words[2], words[3:])
             if not (gen6 and words[2] & 4):
-                yield from _post_sync(words[1] >> 14 & 3, at & ~7, data, clock)
+                yield from _post_sync(words[1] >> 14 & 3, from_canonical(at) & ~7, data, clock)
 
 
 def _post_sync(operation: int, address: int, data: tuple[int, ...],

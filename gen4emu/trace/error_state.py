@@ -1,4 +1,4 @@
-"""Reads i915 error states: the kernel's reports of GPU hangs, as every kernel since 2.6.30 prints them for Gen4.
+"""Reads i915 error states: the kernel's reports of GPU hangs, as every kernel since 2.6.30 prints them.
 
 One pass over the text.  Buffers are passed on as they are decoded; only rings are kept, and unwrapped at the end.
 """
@@ -12,10 +12,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from gen4emu.hw.chips import BY_PCI_ID, Device
+from gen4emu.hw.gen import Gen
 from gen4emu.trace import ascii85, driver_block
 from gen4emu.trace.devices import DeviceCheck
 from gen4emu.trace.driver_block import printable
-from gen4emu.trace.events import Comment, Engine, ErrorState, Event, MemoryWrite, Submission, Warning
+from gen4emu.trace.events import (
+    Comment,
+    Engine,
+    ErrorState,
+    Event,
+    MemoryWrite,
+    Space,
+    Submission,
+    Warning,
+    from_canonical,
+)
 from gen4emu.trace.ring import (
     MAX_RING_BYTES,
     RingPosition,
@@ -47,11 +59,18 @@ _FIELD = re.compile(r"([A-Za-z][^:]{0,79}?)\s*: ?(.*)$")
 _REGISTER = re.compile(r"\s+([A-Za-z][\w>\[\] -]{0,39}?)\s*: *(.*)$")
 _VALUE = re.compile(r"0x([0-9a-fA-F]{1,16})(?:[ _]([0-9a-fA-F]{8})\b)?"
                     r"(?: \[0x([0-9a-fA-F]{1,8})(?:, 0x([0-9a-fA-F]{1,8}))?\])?")
+_SECOND = re.compile(r"0x[0-9a-fA-F]{1,8} 0x([0-9a-fA-F]{1,8})$")
 _RANGE = re.compile(r"\[0x([0-9a-fA-F]{8})_([0-9a-fA-F]{8}), 0x([0-9a-fA-F]{8})_([0-9a-fA-F]{8})\]")
 _PROCESS = re.compile(r"(?:submitted by|\bin) (.{1,64}?) ?\[\d+\]")
 
 _ENGINES = {"rcs": Engine.RENDER, "render": Engine.RENDER, "vcs": Engine.BSD, "bsd": Engine.BSD, "video": Engine.BSD,
-            "bcs": Engine.BLT, "blt": Engine.BLT, "blitter": Engine.BLT}
+            "bcs": Engine.BLT, "blt": Engine.BLT, "blitter": Engine.BLT, "vecs": Engine.VEBOX, "vebox": Engine.VEBOX,
+            "video enhancement": Engine.VEBOX}
+_ENGINE = re.compile(r"(?:gen\d+ )?(video enhancement|[a-z]*)(\d*)")
+_FIRST_INSTANCE = {"bsd": 1}  # of engines that are not numbered from 0: "bsd2 ring" is the second one
+# Sections that lie in the global address space on chips whose programs have their own.
+_GLOBAL_KINDS = frozenset({"ring", "hw_context", "hw_status", "wa_context", "wa_batch", "null_context", "semaphores",
+                           "guc_log"})
 
 # Kind of a section by the start of its title; the longest match counts.
 _KINDS = {
@@ -71,6 +90,11 @@ class Title:
     process: str
 
 
+def _address(first: str, second: str | None) -> int:
+    """An address of one word, or of two, the high one first."""
+    return int(first, 16) if second is None else from_canonical(int(first, 16) << 32 | int(second, 16))
+
+
 def strip_log_prefix(line: bytes) -> bytes:
     """A line without its end and without the prefix of a kernel log."""
     line = line.rstrip(b"\r\n")
@@ -79,10 +103,16 @@ def strip_log_prefix(line: bytes) -> bytes:
 
 
 def engine_name(text: str) -> str:
-    """The value of the Engine that `rcs0`, `render ring` or `Video (BSD)` means; other names unchanged."""
-    word = re.match(r"[a-z]*", text.strip().lower())
-    name = "" if word is None else word[0]
-    return _ENGINES[name].value if name in _ENGINES else name or Engine.RENDER.value
+    """The value of the Engine that `rcs0`, `render ring` or `Video (BSD)` means, with the number of a further one.
+
+    Other names are unchanged.
+    """
+    found = _ENGINE.match(text.strip().lower())
+    name, digits = ("", "") if found is None else found.groups()
+    if name not in _ENGINES:
+        return name or Engine.RENDER.value
+    instance = int(digits[:2]) - _FIRST_INSTANCE.get(name, 0) if digits else 0
+    return _ENGINES[name].value + (str(instance) if instance > 0 else "")
 
 
 def parse_title(line: str) -> Title | None:
@@ -90,7 +120,7 @@ def parse_title(line: str) -> Title | None:
     if found is None:
         return _explained_title(line)
     who, what, first, second = found.groups()
-    address = int(first, 16) if second is None else int(first, 16) << 32 | int(second, 16)
+    address = _address(first, second)
     kind = section_kind(what)
     if kind == "batch" and "(w/a)" in who:
         kind = "wa_batch"
@@ -102,7 +132,7 @@ def _explained_title(line: str) -> Title | None:
     if found is None:
         return None
     what, who, first, second = found.groups()
-    address = int(first, 16) if second is None else int(first, 16) << 32 | int(second, 16)
+    address = _address(first, second)
     return Title(engine_name(who or ""), "ring" if what.startswith("ring") else "batch", address, "")
 
 
@@ -133,7 +163,7 @@ def parse_table_row(line: str) -> tuple[int, int] | None:
     if found is None:
         return None
     first, second, size = found.groups()
-    return (int(first, 16) if second is None else int(first, 16) << 32 | int(second, 16)), int(size[:12])
+    return _address(first, second), int(size[:12])
 
 
 def parse_dwords(line: bytes) -> tuple[int, list[int]] | None:
@@ -174,13 +204,15 @@ def parse_values(name: str, text: str) -> dict[str, int]:
     """The numbers of a register line, by name; empty if it has none."""
     found = _RANGE.match(text)
     if found is not None:
-        words = [int(word, 16) for word in found.groups()]
-        return {f"{name}_start": words[0] << 32 | words[1], f"{name}_end": words[2] << 32 | words[3]}
+        first, low, last, last_low = found.groups()
+        return {f"{name}_start": _address(first, low), f"{name}_end": _address(last, last_low)}
     found = _VALUE.match(text)
     if found is None:
         return {name: int(text)} if re.fullmatch(r"\d{1,10}", text) else {}
     first, low, third, fourth = found.groups()
-    out = {name: int(first, 16) if low is None else int(first, 16) << 32 | int(low, 16)}
+    out = {name: _address(first, low)}
+    if (second := _SECOND.match(text)) is not None:
+        out[f"{name}_1"] = int(second[1], 16)
     if fourth is not None:
         out["request_post"], out["request_tail"] = int(third, 16), int(fourth, 16)
     elif third is not None:
@@ -203,8 +235,8 @@ class Ring:
 
 
 def _ring_submission(offset: int, engine: Engine, registers: Mapping[str, int], ring: Ring | None,
-               batches: Sequence[tuple[int, int]]) -> Iterator[Submission | Warning]:
-    """The submission that one engine was running.
+                     batches: Sequence[tuple[int, int]], is_wide: bool) -> Iterator[Submission | Warning]:
+    """The submission that one engine was running; `is_wide` on chips with 48-bit addresses.
 
     Starts at the ring's head if the dump has the ring and its head, else at the batch.
     """
@@ -220,10 +252,10 @@ def _ring_submission(offset: int, engine: Engine, registers: Mapping[str, int], 
             yield Warning(offset, f"{engine.value} ring: the dump ends before the tail 0x{position.tail:x}")
         yield Submission(offset, engine, contents, ring.address + position.head, acthd, hung, batch, position.wrap)
     elif batch is not None:
-        if batch >= 1 << 32:
-            yield Warning(offset, f"batch at 0x{batch:x}: above the 4 GiB that Gen4 commands can address")
+        if batch >= 1 << 32 and not is_wide:
+            yield Warning(offset, f"batch at 0x{batch:x}: above the 4 GiB that commands of this device can address")
             return
-        yield Submission(offset, engine, start_batch(batch), spare_ring_address(batch), acthd, hung, batch)
+        yield Submission(offset, engine, start_batch(batch, is_wide), spare_ring_address(batch), acthd, hung, batch)
     elif ring is not None and position is None:
         yield Warning(offset, f"{engine.value} ring: the dump does not have its head: showing the whole ring")
         yield Submission(offset, engine, bytes(ring.data), ring.address, acthd, hung)
@@ -282,8 +314,11 @@ def _position(registers: Mapping[str, int], ring: Ring, size: int) -> RingPositi
 
 def _last_start(ring: Ring, size: int, head: int) -> int:
     """The offset of an MI_BATCH_BUFFER_START directly before the head, else the head."""
-    before = (head - 8) % size if size else 0
-    return before if starts_batch(int.from_bytes(ring.data[before:before + 4], "little")) else head
+    for length in (8, 12, 16):  # Gen8's has three dwords, and a MI_NOOP behind it
+        before = (head - length) % size if size else 0
+        if starts_batch(int.from_bytes(ring.data[before:before + 4], "little")):
+            return before
+    return head
 
 
 # --- reader -----------------------------------------------------------------------------------------------------------
@@ -295,6 +330,7 @@ _STARTS = ("GPU HANG", "Kernel", "Time", "PCI ID")  # once in each state: a seco
 _COMPRESSED, _PLAIN = b":", b"~"
 
 _ENGINE_OF_VALUE = {engine.value: engine for engine in Engine}
+_DIGITS = "0123456789"
 _Value = TypeVar("_Value", int, str)
 Events = Iterator[Event]
 
@@ -420,9 +456,11 @@ class ErrorStateReader:
             self._state = _State(offset)
             self._engine = Engine.RENDER.value
         state = self._state
-        number = parse_values(name, value).get(name)
+        numbers = parse_values(name, value)
+        number = numbers.get(name)
         if number is not None and name.isupper() and " " not in name:
-            _put(state.registers, name, number, _MAX_REGISTERS)
+            for key, part in numbers.items():
+                _put(state.registers, key, part, _MAX_REGISTERS)
             return
         _put(state.fields, name, value[:_MAX_TEXT], _MAX_FIELDS)
         if name.startswith("Active process") and not state.process:
@@ -507,10 +545,24 @@ class ErrorStateReader:
             ring = self._state.rings.setdefault(title.engine, Ring(title.address))
             if title.address == ring.address and at + len(data) <= MAX_RING_BYTES:
                 ring.put(at, data)
-        yield MemoryWrite(section.offset, title.address + at, data, kind=title.kind)
+        is_global = self._is_wide() and (title.kind in _GLOBAL_KINDS or title.engine == "global")
+        yield MemoryWrite(section.offset, title.address + at, data, Space.GLOBAL if is_global else Space.GRAPHICS,
+                          title.kind)
         if at == 0 and (found := driver_block.find(title.address, data)) and found != self._driver:
             self._driver = found
             yield Comment(section.offset, str(found))
+
+    def _chip(self) -> Device | None:
+        return self._check.override or BY_PCI_ID.get(self._state.pci_id or 0)
+
+    def _is_gen4(self) -> bool:
+        chip = self._chip()
+        return chip is None or bool(chip.gen & Gen.ALL4)
+
+    def _is_wide(self) -> bool:
+        """Whether programs have 48-bit address spaces of their own on the device of this state."""
+        chip = self._chip()
+        return chip is not None and chip.address_bits > 32
 
     # --- a whole state ------------------------------------------------------------------------------------------------
     def _announce(self) -> Events:
@@ -535,15 +587,16 @@ class ErrorStateReader:
         state = self._state
         engines = dict.fromkeys([*state.rings, *state.batches])
         for name in engines:
-            if name not in _ENGINE_OF_VALUE:
-                yield Warning(state.offset, f"engine {name} does not exist on these devices: its ring is not followed")
+            engine = _ENGINE_OF_VALUE.get(name.rstrip(_DIGITS))
+            if engine is None or (engine is Engine.VEBOX and self._is_gen4()):
+                yield Warning(state.offset, f"engine {name} does not exist on this device: its ring is not followed")
                 continue
             registers = {key.removeprefix(f"{name}."): value for key, value in state.registers.items()
                          if key.startswith(f"{name}.")}
             if name == Engine.RENDER.value:  # lines pasted into a bug report lose their indentation
                 registers = {k: v for k, v in state.registers.items() if "." not in k} | registers
-            yield from _ring_submission(state.offset, _ENGINE_OF_VALUE[name], registers, state.rings.get(name),
-                                  state.batches.get(name, []))
+            yield from _ring_submission(state.offset, engine, registers, state.rings.get(name),
+                                        state.batches.get(name, []), self._is_wide())
         if not engines:
             yield Warning(state.offset, "the error state holds neither a ring nor a batch")
 

@@ -22,6 +22,12 @@ class Space(Enum):
 
     GRAPHICS = "graphics"  # through the GTT, as in all Gen4 commands
     PHYSICAL = "physical"
+    GLOBAL = "global"  # through the GTT, of chips whose programs have address spaces of their own: rings, contexts
+
+
+def from_canonical(address: int) -> int:
+    """A 48-bit address from its canonical form, in which bits 63 to 48 repeat bit 47; other numbers unchanged."""
+    return address & (1 << 48) - 1 if address >> 47 == 0x1FFFF else address
 
 
 @dataclass(slots=True, frozen=True)

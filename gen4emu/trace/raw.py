@@ -17,7 +17,6 @@ from gen4emu.trace.events import Engine, Event, MemoryWrite, Submission, Warning
 from gen4emu.trace.ring import spare_ring_address, start_batch
 from gen4emu.trace.source import Source
 
-_ADDRESS_SPACE = 1 << 32
 _RUN_DWORDS = 16384
 _LINE_BYTES = 4096
 
@@ -54,10 +53,11 @@ def _ends_well(words: tuple[int, ...], gen: Gen, complete: bool) -> bool:
 
 def read_raw(source: Source, check: DeviceCheck, base: int) -> Iterator[Event]:
     """Read a file of dwords as one batch at `base`."""
-    _check_base(source, base)
+    end = _address_space(check)
+    _check_base(source, base, end)
     yield check.header(0, None)
     address = base
-    for piece in source.pieces(_ADDRESS_SPACE - base):
+    for piece in source.pieces(end - base):
         whole = len(piece) & ~3
         if whole:
             yield MemoryWrite(source.position - len(piece), address, piece[:whole], kind="batch")
@@ -66,12 +66,13 @@ def read_raw(source: Source, check: DeviceCheck, base: int) -> Iterator[Event]:
             yield Warning(source.position - len(piece) + whole, "the file does not end with a whole dword")
     if source.peek(1):
         raise TraceError(source.name, source.position, f"the batch at 0x{base:08x} goes beyond the address space")
-    yield _run(0, base)
+    yield _run(0, base, check)
 
 
 def read_hexdump(source: Source, check: DeviceCheck, base: int) -> Iterator[Event]:
     """Read text with dwords, with or without addresses (to which `base` is added), as one batch."""
-    _check_base(source, base)
+    end = _address_space(check)
+    _check_base(source, base, end)
     yield check.header(0, None)
     first: int | None = None
     run: list[int] = []
@@ -95,7 +96,7 @@ def read_hexdump(source: Source, check: DeviceCheck, base: int) -> Iterator[Even
             run = []
         if where is not None:
             address = where
-        if address + 4 * len(words) > _ADDRESS_SPACE:
+        if address + 4 * len(words) > end:
             raise TraceError(source.name, offset, f"dword at 0x{address:08x} is beyond the address space")
         if not run:
             at, run_offset = address, offset
@@ -109,7 +110,7 @@ def read_hexdump(source: Source, check: DeviceCheck, base: int) -> Iterator[Even
         yield Warning(0, f"{ignored} lines without dwords: skipped")
     if first is None:
         raise TraceError(source.name, None, "the text contains no dwords")
-    yield _run(0, first)
+    yield _run(0, first, check)
 
 
 def dwords_in(line: bytes) -> tuple[int | None, list[int]] | None:
@@ -123,14 +124,20 @@ def dwords_in(line: bytes) -> tuple[int | None, list[int]] | None:
     return None
 
 
-def _check_base(source: Source, base: int) -> None:
-    if not 0 <= base < _ADDRESS_SPACE or base % 4:
-        raise TraceError(source.name, None, f"base address 0x{base:x} is not a multiple of 4 below 4 GiB")
+def _address_space(check: DeviceCheck) -> int:
+    return 1 << (32 if check.override is None else check.override.address_bits)
+
+
+def _check_base(source: Source, base: int, end: int) -> None:
+    if not 0 <= base < end or base % 4:
+        limit = f"{end >> 30} GiB" if end >> 40 == 0 else f"{end >> 40} TiB"
+        raise TraceError(source.name, None, f"base address 0x{base:x} is not a multiple of 4 below {limit}")
 
 
 def _write(offset: int, address: int, words: list[int]) -> MemoryWrite:
     return MemoryWrite(offset, address, struct.pack(f"<{len(words)}I", *words), kind="batch")
 
 
-def _run(offset: int, batch: int) -> Submission:
-    return Submission(offset, Engine.RENDER, start_batch(batch), spare_ring_address(batch))
+def _run(offset: int, batch: int, check: DeviceCheck) -> Submission:
+    ring = start_batch(batch, is_wide=_address_space(check) > 1 << 32)
+    return Submission(offset, Engine.RENDER, ring, spare_ring_address(batch))

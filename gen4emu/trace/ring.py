@@ -23,6 +23,8 @@ _GRAPHICS = 1 << 62  # flag in the page numbers of unmapped graphics addresses
 _MAX_ENTRIES = 1 << 20
 _SPARED = 16  # pages that are looked at to find one to drop
 
+_WIDE_START, _WIDE_START_HEADER = struct.Struct("<IQI"), 0x18800101
+
 _BY_NAME = {register.name: register for register in REGISTERS}
 _HEAD, _TAIL = _BY_NAME["RENDER_RING_HEAD"], _BY_NAME["RENDER_RING_TAIL"]
 _START, _CTL = _BY_NAME["RENDER_RING_START"], _BY_NAME["RENDER_RING_CTL"]
@@ -75,8 +77,10 @@ def command_is_in_ring(acthd: int, start: int | None, size: int) -> bool:
     return acthd < size if start is None else start <= acthd < start + size
 
 
-def start_batch(address: int) -> bytes:
-    """Ring contents that run one batch."""
+def start_batch(address: int, is_wide: bool = False) -> bytes:
+    """Ring contents that run one batch; `is_wide` for chips with 48-bit addresses."""
+    if is_wide:
+        return _WIDE_START.pack(_WIDE_START_HEADER, address & ~3, 0)
     return struct.pack("<2I", *MI_BATCH_BUFFER_START.pack(Gen.BW, address=address & 0xFFFFFFFC))
 
 

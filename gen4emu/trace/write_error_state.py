@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from gen4emu.trace import ascii85
 from gen4emu.trace.events import Engine
 
-_NAMES = {Engine.RENDER: "rcs0", Engine.BSD: "vcs0", Engine.BLT: "bcs0"}
-_MASKS = {Engine.RENDER: 1, Engine.BSD: 2, Engine.BLT: 4}
+_NAMES = {Engine.RENDER: "rcs0", Engine.BSD: "vcs0", Engine.BLT: "bcs0", Engine.VEBOX: "vecs0"}
+_MASKS = {Engine.RENDER: 1, Engine.BSD: 2, Engine.BLT: 4, Engine.VEBOX: 8}
 _FILE_FENCE_DIGITS = 16
 
 

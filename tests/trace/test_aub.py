@@ -84,12 +84,12 @@ def test_version_packet_names_device_and_program() -> None:
 
 
 def test_unknown_pci_id_is_an_error_that_names_it() -> None:
-    with pytest.raises(TraceError, match="0x00000000: unknown PCI id 0x5916"):
-        events(header(0x5916))
+    with pytest.raises(TraceError, match="0x00000000: unknown PCI id 0x8a52"):
+        events(header(0x8a52))
 
 
 def test_device_option_overrides_the_header() -> None:
-    assert events(header(0x5916), device="g45")[0] == Header(0, 0x2E22, "glxgears", "PCI-ID=0x5916")
+    assert events(header(0x8a52), device="g45")[0] == Header(0, 0x2E22, "glxgears", "PCI-ID=0x8a52")
 
 
 def test_device_option_replaces_a_missing_header() -> None:

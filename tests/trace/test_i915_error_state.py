@@ -159,8 +159,8 @@ def test_concatenated_states_are_split() -> None:
 
 
 def test_unknown_pci_id_is_an_error_unless_the_device_is_given() -> None:
-    text = VARIANT_A.replace("0x2a42", "0x0166")
-    with pytest.raises(TraceError, match=r"error: 0x0000001d: unknown PCI id 0x0166"):
+    text = VARIANT_A.replace("0x2a42", "0x8a52")
+    with pytest.raises(TraceError, match=r"error: 0x0000001d: unknown PCI id 0x8a52"):
         events(text)
     assert events(text, device="gm45")[0] == Header(0x1D, 0x2A42, "", "i915 error state")
 
@@ -185,7 +185,7 @@ def test_no_error_state_says_so() -> None:
     ("rcs0 --- WA batchbuffer = 0x00000000 00100000", "render", "wa_batch", 0x100000),
     ("rcs0 --- NULL context = 0x00000000 00100000", "render", "null_context", 0x100000),
     ("render ring --- batch buffer = 0x00100000", "render", "batch", 0x100000),
-    ("vecs0 --- mystery = 0x00000000 00100000", "vecs", "unknown", 0x100000),
+    ("vecs0 --- mystery = 0x00000000 00100000", "vebox", "unknown", 0x100000),
 ])
 def test_titles(line: str, engine: str, kind: str, address: int) -> None:
     found = error_state.parse_title(line)
@@ -267,7 +267,7 @@ def test_state_of_another_engine_is_kept_but_not_followed() -> None:
     found = events(PREAMBLE + "vecs0 --- ring = 0x00000000 00001000\n" + encoded(b"abcd"))
     assert isinstance(found[2], MemoryWrite)
     assert found[2].data == b"abcd"
-    assert found[-1] == Warning(0, "engine vecs does not exist on these devices: its ring is not followed")
+    assert found[-1] == Warning(0, "engine vebox does not exist on this device: its ring is not followed")
 
 
 # --- damaged contents -------------------------------------------------------------------------------------------------
