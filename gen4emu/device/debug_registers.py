@@ -370,22 +370,16 @@ class Debug:
     """The reduction of one device, and the registers that set it."""
 
     def __init__(self, native: Any, registers: RegisterFile, gen: Gen, state: Callable[[], ContextState],
-                 observer: Observer) -> None:
+                 observer: Observer, reduction: Reduction) -> None:
         self._native, self._registers, self._gen, self._state = native, registers, gen, state
         self._primitives = 0
-        self._reduction = Reduction()
-        self._active = False
+        self._reduce(reduction)
         self.snapshots = Snapshots(native, observer, registers, gen)
         for name in _VF + _SF:
             registers.on_write(registers.offset(name), lambda _: self._from_registers())
         registers.on_read(registers.offset("SVG_RDATA"), self._base_address)
 
-    @property
-    def reduction(self) -> Reduction:
-        return self._reduction
-
-    @reduction.setter
-    def reduction(self, reduction: Reduction) -> None:
+    def _reduce(self, reduction: Reduction) -> None:
         self._reduction = reduction
         self._active = reduction != Reduction()
         first, last = reduction.objects or (0, _ALL)
@@ -445,7 +439,7 @@ class Debug:
         if sf.debug_clip_rectangle_enable:
             low, high = self._view("SF_CLIP_RMIN"), self._view("SF_CLIP_RMAX")
             reduction.rectangle = low.minimum_x, low.minimum_y, high.maximum_x, high.maximum_y
-        self.reduction = reduction
+        self._reduce(reduction)
 
     def _base_address(self) -> int:
         """SVG_RDATA: the base address or bound that SVG_CTL selects."""

@@ -46,7 +46,9 @@ _BUSY: dict[int, tuple[str, ...]] = {
 class Device:
     """One GPU.  Close it (or use `with`) to free its memory at once."""
 
-    def __init__(self, info: chips.Device, options: Options | None = None, listeners: Sequence[Listener] = ()) -> None:
+    def __init__(self, info: chips.Device, options: Options | None = None, listeners: Sequence[Listener] = (),
+                 finds_targets: bool = True) -> None:
+        """`finds_targets` is False if `take_targets` is never called: finding them takes time."""
         if not info.executes:
             raise NotExecutedError(f"{info.name} ({info.marketing}) cannot execute yet: its traces can be decoded "
                                    "(decode, info, lint, kernels, convert)")
@@ -62,7 +64,7 @@ class Device:
         self._engine = events.Engine.RENDER
         self._active = self.streamers[self._engine]
         self.targets = TargetFinder(info.gen)
-        self.finds_targets = True  # set to False if `take_targets` is never called
+        self._finds_targets = finds_targets
         self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
         self._counting = False
         self._counted_media: _Begun | None = None  # the media object whose threads may still run
@@ -70,9 +72,8 @@ class Device:
         self.frame = 0  # the frame that is being drawn; the owner of the device sets it
         self._hook_registers()
         self.observer = Observer(self.native)
-        self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state,
-                           self.observer)
-        self.debug.reduction = self.options.reduction
+        self.debug = Debug(self.native, self.registers, info.gen, lambda: self._active.state, self.observer,
+                           self.options.reduction)
         self.rings = {events.Engine.RENDER: Ring("RENDER", self.memory, self.registers,
                                                  self.streamers[events.Engine.RENDER])}
         if info.has_bsd:
@@ -190,7 +191,7 @@ class Device:
             if self._counting:
                 self._count(self._begun())
             self._hang("3DPRIMITIVE", status, _BUSY.get(fault.unit, ()))
-        if self.finds_targets:
+        if self._finds_targets:
             self.targets.add_draw(self.native)
         if self._counting:
             self._count(self._begun(), self.targets.latest)
@@ -245,7 +246,7 @@ class Device:
     def _wait_for_media(self, finish: bool) -> None:
         self._media_done(lib.g4_device_media_run(self.native, finish, self._fault), "the wait for media threads")
         if finish:
-            if self.finds_targets:
+            if self._finds_targets:
                 self.targets.add_media(self.native)
             if self._counting:
                 self._count_media(self.targets.latest)
@@ -287,7 +288,7 @@ class Device:
             raise BlitHang(f"hang at 0x{self._active.position.address:08x} in {command.name}: {e}") from None
         if target is None:
             self.targets.latest = ()
-        elif self.finds_targets:
+        elif self._finds_targets:
             self.targets.add(target)
         if self._counting and command.draws:
             self._count(self._begun(), self.targets.latest, blit=True)

@@ -31,7 +31,6 @@ class Acknowledger:
         self.memory = BufferMemory(info.address_space_bytes)
         self.findings = Findings()
         self.faults = Faults({}, {})
-        self.finds_targets = False
         self._ticks = 0
 
     def timestamp(self) -> int:

@@ -278,8 +278,6 @@ class Mark:
 class Observer:
     """Base of classes that follow one connection (gen4emu.live.recorder, gen4emu.live.frames), in its thread."""
 
-    needs_targets = False  # the device must keep track of render targets
-
     def before(self, submission: Submission, buffers: Sequence[BufferUse]) -> None:
         """A submission is about to run."""
 
@@ -316,6 +314,7 @@ class Host(Protocol):
     options: Options
     shared: SharedBuffers
     records_buffers: bool
+    finds_targets: bool
 
     def observers(self, connection: Connection, device: LiveDevice) -> list[Observer]: ...
     def connection_ended(self, connection: Connection) -> None: ...
@@ -572,11 +571,11 @@ class Connection:
     def _running_device(self) -> LiveDevice:
         """The device, created on first use: many programs open device files only to probe them."""
         if self.device is None:
-            chip = self._host.chip
-            self.device = Device(chip, self._host.options) if chip.executes else Acknowledger(chip)
+            chip, options = self._host.chip, self._host.options
+            self.device = (Device(chip, options, finds_targets=self._host.finds_targets) if chip.executes
+                           else Acknowledger(chip))
             self._space.attach(self.device.memory)
             self._observers = self._host.observers(self, self.device)
-            self.device.finds_targets = any(o.needs_targets for o in self._observers)
         return self.device
 
 

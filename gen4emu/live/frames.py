@@ -38,8 +38,6 @@ class Frames(Observer):
     are discarded.
     """
 
-    needs_targets = True
-
     def __init__(self, device: Device) -> None:
         self.device = device
         self._frames = self._submissions = 0
@@ -165,8 +163,9 @@ def watch_pictures(server: Server, directory: Path) -> None:
     """Write the frames of every connection that submits something; "-" is raw video on standard output."""
     if directory == STDOUT:
         video = SharedVideo(server)
-        server.add_observer(lambda _, device: Video(server, executing(device), video))
+        server.add_observer(lambda _, device: Video(server, executing(device), video), targets=True)
         return
     directory.mkdir(parents=True, exist_ok=True)
     directories = Directories(directory)
-    server.add_observer(lambda connection, device: Pictures(server, connection, executing(device), directories.next))
+    server.add_observer(lambda connection, device: Pictures(server, connection, executing(device), directories.next),
+                        targets=True)

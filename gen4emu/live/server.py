@@ -60,6 +60,7 @@ class Server:
         self.totals = Totals()
         self.error_state: Callable[[Device, str, str, int], Path | None] | None = None  # returns the file
         self.records_buffers = False
+        self.finds_targets = False
         self._max_connections = max_connections
         self._factories: list[ObserverFactory] = []
         self._warnings: set[str] = set()
@@ -87,13 +88,15 @@ class Server:
         listener.listen(_BACKLOG)
         return listener
 
-    def add_observer(self, factory: ObserverFactory, buffers: bool = False) -> None:
+    def add_observer(self, factory: ObserverFactory, buffers: bool = False, targets: bool = False) -> None:
         """Before `start`: create an observer for each connection that uses the device.
 
-        With `buffers`, observers receive the buffers of each submission.
+        With `buffers`, observers receive the buffers of each submission; with `targets`, devices keep track of their
+        render targets.
         """
         self._factories.append(factory)
         self.records_buffers |= buffers
+        self.finds_targets |= targets
 
     def start(self) -> None:
         sys.setswitchinterval(_SWITCH_SECONDS)
