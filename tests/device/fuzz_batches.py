@@ -36,7 +36,7 @@ from gen4emu.hw.topology import PrimitiveTopology
 from gen4emu.isa import assemble
 from gen4emu.trace.events import MemoryWrite, Submission
 from gen4emu.trace.reader import open as open_trace
-from tests.debug.nosy import Nosy
+from tests.debugger.nosy import Nosy
 from tests.harness.scene import BATCH, DEPTH, DEVICES, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 ROOT = Path(__file__).parent.parent.parent

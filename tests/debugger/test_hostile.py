@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from gen4emu.device.device import Device
-from tests.debug.nosy import Nosy
+from tests.debugger.nosy import Nosy
 from tests.device.fuzz_batches import Fuzzer
 
 
