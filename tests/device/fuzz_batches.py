@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import struct
 import sys
 import time
 from collections import Counter
@@ -37,6 +36,7 @@ from gen4emu.isa import assemble
 from gen4emu.trace.events import MemoryWrite, Submission
 from gen4emu.trace.reader import open as open_trace
 from tests.debugger.nosy import Nosy
+from tests.harness.commands import END, command, joined, load_register
 from tests.harness.scene import BATCH, DEPTH, DEVICES, KERNELS, STATE, SURFACES, TARGET, VERTICES, Scene, vertex
 
 ROOT = Path(__file__).parent.parent.parent
@@ -44,7 +44,7 @@ SLOW_SECONDS = 20.0
 MOST_PAGES = 4096  # of one subject: what draws have written all over the place is forgotten then
 INTERESTING = [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F800000, 0x7FC00000, 0xFF800000, 0x3F800000, 0x00010000]
 OPTIONS = Options(workers=1, watchdog=1, max_batch_dwords=1 << 12)
-DRAWING_RECTANGLE = 0x79000002
+DRAWING_RECTANGLE = command("3DSTATE_DRAWING_RECTANGLE")[0]
 CAPTURES = ("clear", "triangle", "texture", "blend", "stencil", "fbo", "sprites", "cubemap", "mandelbrot")
 
 
@@ -151,12 +151,12 @@ def blits(gen: Gen) -> Subject:
         ("CS_URB_STATE", {}), ("STATE_SIP", {}), ("3DSTATE_CHROMA_KEY", {}),
         ("3DSTATE_LINE_STIPPLE", {}),
     ]
-    words: list[int] = [0x11000001, 0x2310, 5]  # MI_LOAD_REGISTER_IMM
+    words = load_register(device.registers.offset("IA_VERTICES_COUNT"), 5)
     for name, values in fields:
-        command = command_named(name, gen)
-        known = {key: value for key, value in values.items() if key in command.by_name(gen)}
-        words += command.pack(gen, **known)
-    data = struct.pack(f"<{len(words) + 1}I", *words, 0x05000000)
+        layout = command_named(name, gen)
+        known = {key: value for key, value in values.items() if key in layout.by_name(gen)}
+        words += layout.pack(gen, **known)
+    data = joined(words, END)
     device.memory.write(BATCH, data)
     device.memory.write(TARGET, bytes(range(256)) * 32)
     return Subject(f"blits {gen.name}", device, lambda: device.run_batch(BATCH), [(BATCH, data)])

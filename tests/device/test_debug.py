@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import struct
-
 import pytest
 
 from gen4emu.device.debug_registers import Reduction
 from gen4emu.device.options import Options
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology as T
+from tests.harness.commands import command, joined, load_register
 from tests.harness.scene import Scene, vertex
 
 POINTS = [vertex(x + 0.5, 3.5) for x in range(6)]
@@ -28,8 +27,7 @@ def lit_columns(scene: Scene, batch_head: bytes = b"", separate: bool = True) ->
 
 def load(scene: Scene, **registers: int) -> bytes:
     """MI_LOAD_REGISTER_IMM of each."""
-    return b"".join(struct.pack("<3I", 0x11000001, scene.device.registers.offset(name), value)
-                    for name, value in registers.items())
+    return joined(*(load_register(scene.device.registers.offset(name), value) for name, value in registers.items()))
 
 
 @pytest.mark.parametrize(("reduction", "separate", "expected"), [
@@ -73,7 +71,7 @@ def test_what_is_left_out_counts_and_a_flush_starts_anew() -> None:
     assert lit_columns(scene, separate=False) == [0, 1, 2]
     scene.memory.write(0x8000000, bytes(0x2000))
     assert lit_columns(scene, separate=False) == []  # these are objects 6 to 11
-    flush = struct.pack("<I", 0x02000008)  # global snapshot count reset
+    flush = joined(command("MI_FLUSH", global_snapshot_count_reset=True))
     assert lit_columns(scene, flush, separate=False) == [0, 1, 2]
 
 
@@ -81,7 +79,8 @@ def test_the_drawing_rectangle_is_back_afterwards() -> None:
     scene = Scene(Gen.CTG, 16, 16, options=Options(workers=1, reduction=Reduction(rectangle=(2, 0, 3, 9))))
     lit_columns(scene)
     raw = scene.device.streamers[scene.device.engine].state.raw
-    assert list(raw.drawing_rectangle) == [0x79000002, 0, 15 << 16 | 15, 0]
+    assert list(raw.drawing_rectangle) == command(
+        "3DSTATE_DRAWING_RECTANGLE", clipped_drawing_rectangle_x_max=15, clipped_drawing_rectangle_y_max=15)
 
 
 def test_base_addresses_are_seen_through_their_window() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -22,10 +22,10 @@ from gen4emu.trace.events import Engine, ErrorState, MemoryWrite, Submission
 from gen4emu.trace.reader import Trace
 from gen4emu.trace.reader import open as open_trace
 from gen4emu.trace.write_aub import AubWriter
-from tests.device.test_command_streamer import BATCH, DATA, END, NOOP, RING, Machine
+from tests.harness.commands import BATCH, DATA, END, NOOP, RING, Machine, command, joined, start_batch, store
 from tests.harness.scene import Scene, vertex
 
-UNKNOWN = 0x7FFF0001
+UNKNOWN = [0x7FFF0001, 0, 0]  # no command, of three dwords
 ENDLESS = "while(8) -32 { align1 };"
 
 
@@ -33,9 +33,9 @@ def strict() -> Machine:
     return Machine(strict=True, max_batch_dwords=1 << 14)
 
 
-def hang(machine: Machine, *words: int) -> str:
+def hang(machine: Machine, *commands: Sequence[int]) -> str:
     with pytest.raises(BadCommand) as caught:
-        machine.run(*words)
+        machine.run(*commands)
     return str(caught.value)
 
 
@@ -47,14 +47,14 @@ def text_of(machine: Machine, **how: object) -> str:
 
 def test_the_text_has_the_lines_of_the_kernel() -> None:
     machine = strict()
-    reason = hang(machine, NOOP, UNKNOWN, 0, 0)
+    reason = hang(machine, NOOP, UNKNOWN)
     lines = text_of(machine, reason=reason, process="gears", pid=77).splitlines()
     assert lines[0].startswith("GPU HANG: ecode 4:1:") and lines[0].endswith(", in gears [77]")
     assert "PCI ID: 0x2a42" in lines
     assert "EIR: 0x00000001" in lines
     assert "rcs0 command stream:" in lines
     assert f"  ACTHD: 0x00000000 {BATCH + 4 | 1:08x}" in lines
-    assert f"  IPEHR: 0x{UNKNOWN:08x}" in lines
+    assert f"  IPEHR: 0x{UNKNOWN[0]:08x}" in lines
     assert "  IPEIR: 0x00000008" in lines
     assert "  INSTDONE: 0xfffffffd" in lines
     assert f"rcs0 --- batch = 0x00000000 {BATCH:08x}" in lines
@@ -63,7 +63,7 @@ def test_the_text_has_the_lines_of_the_kernel() -> None:
 
 def test_names_cannot_forge_lines() -> None:
     machine = strict()
-    hang(machine, UNKNOWN, 0, 0)
+    hang(machine, UNKNOWN)
     assert "\nPCI ID: 0x2a42\n" in text_of(machine, process="a\nPCI ID: 0x0001", reason="b\r\nc")
     assert text_of(machine, process="a\nPCI ID: 0x0001").count("\nPCI ID") == 1
 
@@ -71,8 +71,8 @@ def test_names_cannot_forge_lines() -> None:
 def test_the_reader_gives_back_memory_registers_and_the_submission(tmp_path: Path) -> None:
     machine = strict()
     machine.device.memory.write(0x700000, b"far away")
-    ring = struct.pack("<6I", NOOP, NOOP, 0x18800080, BATCH, NOOP, NOOP)
-    machine.device.memory.write(BATCH, struct.pack("<4I", NOOP, UNKNOWN, 0, END))
+    ring = joined(NOOP, NOOP, start_batch(BATCH), NOOP, NOOP)
+    machine.put(BATCH, NOOP, UNKNOWN, END)
     with pytest.raises(BadCommand):
         machine.device.submit(Submission(0, Engine.RENDER, ring, RING + 0x40))
     path = tmp_path / "hang.error"
@@ -80,31 +80,31 @@ def test_the_reader_gives_back_memory_registers_and_the_submission(tmp_path: Pat
     events = list(open_trace(str(path)))
     written = {e.address: bytes(e.data) for e in events if isinstance(e, MemoryWrite)}
     assert written[0x700000].startswith(b"far away")
-    assert written[BATCH].startswith(struct.pack("<2I", NOOP, UNKNOWN))
+    assert written[BATCH].startswith(joined(NOOP, UNKNOWN))
     [state] = [e for e in events if isinstance(e, ErrorState)]
     assert state.registers["render.HEAD"] == 0x48  # where the request begins that hung
     assert state.registers["render.TAIL"] == 0x58
     assert state.registers["render.CTL"] == 1
     [submission] = [e for e in events if isinstance(e, Submission)]
     assert submission.hung and submission.acthd == BATCH + 4
-    assert submission.ring_address == RING + 0x48 and submission.ring[:8] == struct.pack("<2I", 0x18800080, BATCH)
+    assert submission.ring_address == RING + 0x48 and submission.ring[:8] == joined(start_batch(BATCH))
 
 
 def test_a_hang_in_a_wrapped_ring(tmp_path: Path) -> None:
     machine = strict()
-    ring = struct.pack("<6I", NOOP, NOOP, NOOP, UNKNOWN, 0, 0)
+    ring = joined(NOOP, NOOP, NOOP, UNKNOWN)
     with pytest.raises(BadCommand):
         machine.device.submit(Submission(0, Engine.RENDER, ring, RING + 0xFF8, wrap=(RING, 0x1000)))
     write_error_state(machine.device, tmp_path / "hang.error")
     [submission] = [e for e in open_trace(str(tmp_path / "hang.error")) if isinstance(e, Submission)]
     assert submission.acthd == RING + 4
-    assert submission.ring == struct.pack("<3I", UNKNOWN, 0, 0)
+    assert submission.ring == joined(UNKNOWN)
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
 def test_decode_marks_the_guilty_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str) -> None:
     machine = strict()
-    hang(machine, NOOP, 0x61010004, 1, 1, 1, 1, 1, UNKNOWN, 0, 0)
+    hang(machine, NOOP, command("STATE_BASE_ADDRESS"), UNKNOWN)
     path = tmp_path / f"hang.error{suffix}"
     write_error_state(machine.device, path)
     gen4emu(["decode", str(path)])
@@ -115,10 +115,10 @@ def test_decode_marks_the_guilty_command(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_an_endless_batch_and_an_unmapped_one_say_where() -> None:
     machine = strict()
-    hang(machine, *[NOOP] * 1022, 0x18800080, BATCH)
+    hang(machine, *[NOOP] * 1022, start_batch(BATCH))
     assert "Reason: " not in text_of(machine)
     machine = strict()
-    hang(machine, 0x18800080, 0xF0000000)
+    hang(machine, start_batch(0xF0000000))
     text = text_of(machine)
     assert "PGTBL_ER: 0x00100000" in text
     assert f"batch = 0x00000000 {BATCH:08x}" in text
@@ -159,8 +159,8 @@ def test_a_reset_device_draws_again() -> None:
 
 def test_after_a_hang_in_a_batch_the_next_ring_does_not_go_on_with_it() -> None:
     machine = strict()
-    hang(machine, NOOP, UNKNOWN, 0, 0x10400002, 0, DATA, 5)
-    machine.device.submit(Submission(0, Engine.RENDER, struct.pack("<2I", NOOP, NOOP), RING))
+    hang(machine, NOOP, UNKNOWN, store(DATA, 5))
+    machine.submit(NOOP, NOOP)
     assert machine.dwords(DATA, 1) == [0]
 
 
@@ -168,7 +168,7 @@ def test_large_memories_are_cut_to_what_the_state_points_to() -> None:
     machine = strict()
     for i in range(8):
         machine.device.memory.write(0x4000000 + 2 * (i << 20), b"x" * (1 << 20))
-    hang(machine, 0x78000005, 0, 0, 0, 0, 0x4600000, 0, UNKNOWN, 0, 0)
+    hang(machine, command("3DSTATE_PIPELINED_POINTERS", pointer_to_wm_state=0x4600000), UNKNOWN)
     machine.state.wm_state = 0x4A00000
     sections = [line[-8:] for line in text_of(machine, limit_bytes=(1 << 20) + 0x1000).splitlines() if "--- " in line]
     assert sections == [f"{BATCH:08x}", f"{DATA:08x}", "04a00000"]
@@ -177,8 +177,8 @@ def test_large_memories_are_cut_to_what_the_state_points_to() -> None:
 def test_replay_writes_the_error_state_of_a_hang(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     aub = tmp_path / "bad.aub"
     with AubWriter(str(aub), BY_NAME["gm45"]) as writer:
-        writer.write_memory(BATCH, struct.pack("<4I", NOOP, UNKNOWN, 0, END))
-        writer.submit(Engine.RENDER, struct.pack("<2I", 0x18800080, BATCH), RING)
+        writer.write_memory(BATCH, joined(NOOP, UNKNOWN, END))
+        writer.submit(Engine.RENDER, joined(start_batch(BATCH)), RING)
     out = tmp_path / "out"
     assert gen4emu(["replay", str(aub), "--strict", "-o", str(out)]) == 3
     (path,) = out.glob("*.error.*")
@@ -192,7 +192,7 @@ def test_replay_writes_the_error_state_of_a_hang(tmp_path: Path, capsys: pytest.
 def test_the_hang_of_a_raw_batch_hangs_again(base: int, device: str, tmp_path: Path) -> None:
     """Its ring was made up: the error state must have it at an address that the page table maps."""
     batch, state = tmp_path / "h.bin", tmp_path / "h.error.gz"
-    batch.write_bytes(struct.pack("<2I", UNKNOWN, END))
+    batch.write_bytes(joined(UNKNOWN, END))
 
     def hang_of(trace: Trace) -> tuple[str, Replay]:
         run = Replay(trace, options=Options(strict=True))
