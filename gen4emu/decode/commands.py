@@ -36,7 +36,8 @@ _BUDGET_BYTES = 1 << 18  # plus four times the size of memory: overlapping batch
 
 Yielded = Command | BatchStart | BatchEnd | Diagnostic
 _Run = Generator[Yielded, None, int | None]
-_ENGINES = {events.Engine.RENDER: Engine.RENDER, events.Engine.BSD: Engine.VIDEO, events.Engine.BLT: Engine.BLITTER}
+_ENGINES = {events.Engine.RENDER: Engine.RENDER, events.Engine.BSD: Engine.VIDEO, events.Engine.BLT: Engine.BLITTER,
+            events.Engine.VEBOX: Engine.VIDEO_ENHANCEMENT}
 _FLOW = {"MI_BATCH_BUFFER_START": "start", "MI_BATCH_BUFFER": "range", "MI_BATCH_BUFFER_END": "end"}
 
 

@@ -12,6 +12,7 @@ from gen4emu.decode.commands import CommandWalker, Yielded
 from gen4emu.decode.error_state import registers
 from gen4emu.decode.kernels import Kernels
 from gen4emu.decode.lint import Linter
+from gen4emu.decode.lint_order import LaterLinter
 from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.models import model_of
 from gen4emu.decode.nodes import (
@@ -29,6 +30,7 @@ from gen4emu.decode.pointers import PointerFollower
 from gen4emu.device.memory import MAX_GTT_ENTRIES, Memory, MemoryFault
 from gen4emu.errors import DecodeError, FieldError
 from gen4emu.hw.chips import BY_PCI_ID, Device
+from gen4emu.hw.gen import Gen
 from gen4emu.trace import events
 from gen4emu.trace.devices import unnamed
 
@@ -54,7 +56,12 @@ class Decoder:
         self.kernels = Kernels(self.gen)
         self.follower = PointerFollower(self.peek, self.gen, self.model, self.context, self.kernels, self.options)
         self.walker = CommandWalker(self.peek, self.gen, self.context, self.follower, self.options)
-        self.linter = Linter(device, self.context, self.kernels) if self.options.lint else None
+        self.linter = self._linter() if self.options.lint else None
+
+    def _linter(self) -> Linter | LaterLinter:
+        if self.gen & Gen.ALL4:
+            return Linter(self.device, self.context, self.kernels)
+        return LaterLinter(self.device, self.context, self.peek)
 
     def changed(self) -> None:
         """Memory was written: drop cached contents."""
@@ -67,9 +74,9 @@ class Decoder:
         if isinstance(self.memory, AddressSpace) and self.memory.select(event.page_table):
             self.changed()
         if event.page_table is not None:
-            self.context.switch(getattr(event, "context", 0))
+            self.context.switch(event.context)
         if self.linter is not None:
-            self.linter.submission()
+            self.linter.submission(event.engine.value)
         yield SubmissionStart(number, event.engine.value, event.ring_address, len(event.ring), self.device,
                               event.hung, event.acthd)
         yield from self._linted(self.walker.submission(event))
@@ -101,7 +108,7 @@ class Decoder:
     def _linted(self, items: Iterator[Yielded]) -> Iterator[Item]:
         return items if self.linter is None else self._lint(self.linter, items)
 
-    def _lint(self, linter: Linter, items: Iterator[Yielded]) -> Iterator[Item]:
+    def _lint(self, linter: Linter | LaterLinter, items: Iterator[Yielded]) -> Iterator[Item]:
         for item in items:
             if isinstance(item, Command):
                 linter.command(item)

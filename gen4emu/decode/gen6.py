@@ -218,7 +218,8 @@ def _buffers(follower: PointerFollower, node: Command) -> None:
     for item in (view, *(v for a in view.layout.arrays_for(view.gen) for v in view.array(a))):
         for f, raw in item.fields():
             if isinstance(f, Address) and f.target == "CONSTANTS":
-                address = follower.context.absolute("" if absolute else f.base, int(f.decode(raw)))
+                base = "dynamic_state" if f.name.endswith("_buffer_0") and not absolute else ""
+                address = follower.context.absolute(base, int(f.decode(raw)))
                 size = follower.size_of(item, f)
                 follower.plain(node, address, "CONSTANTS", size, f"{stage} {number}")
                 number += 1

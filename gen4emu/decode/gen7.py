@@ -55,7 +55,11 @@ MODEL = Model(
     descriptor=gen6.DESCRIPTOR,
     surface="RENDER_SURFACE_STATE",
     targets={"BLEND_STATE": gen6.blend_state},
-    unused=gen6.COMMON_UNUSED,
+    unused={
+        **gen6.COMMON_UNUSED,
+        # Haswell's drivers end a batch with such a pointer, as a workaround.
+        ("3DSTATE_CC_STATE_POINTERS", "color_calc_state_pointer"): lambda view: not view.color_calc_state_pointer,
+    },
     deferred=gen6.DEFERRED,
     constant_row_bytes=32,
     order=(*gen6.FIRST, "3DSTATE_VF_STATISTICS", "3DSTATE_VF", "3DSTATE_INDEX_BUFFER", "3DSTATE_VERTEX_BUFFERS",

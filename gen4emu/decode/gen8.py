@@ -70,7 +70,7 @@ MODEL = Model(
             lambda view: not view.color_calc_state_pointer_valid,
     },
     deferred=gen6.DEFERRED,
-    constant_row_bytes=32,
+    constant_row_bytes=1,
     order=(*gen6.FIRST, "3DSTATE_VF_STATISTICS", "3DSTATE_VF", "3DSTATE_VF_TOPOLOGY", "3DSTATE_INDEX_BUFFER",
            "3DSTATE_VERTEX_BUFFERS", "3DSTATE_VERTEX_ELEMENTS", "3DSTATE_VF_INSTANCING", "3DSTATE_VF_SGVS",
            "3DSTATE_VF_COMPONENT_PACKING",

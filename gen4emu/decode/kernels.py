@@ -9,12 +9,10 @@ from __future__ import annotations
 from gen4emu.decode.context import Use
 from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.nodes import KernelCode
+from gen4emu.decode.resources import Kind, resource_of
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.message_shapes import message_for, sampler_message
-from gen4emu.hw.gen4.messages import DataPortWriteTypeGen4, SharedFunction
 from gen4emu.isa import Instruction, Line, disassemble, instructions, kernel_length
 from gen4emu.isa.instruction import is_ip
-from gen4emu.isa.opcodes import Opcode
 
 _WINDOW = 1 << 18  # bytes in which a kernel must end
 _BUDGET = 1 << 16  # bytes of kernels examined, plus a multiple of the size of memory: hostile pointers overlap
@@ -94,32 +92,23 @@ def _text(line: Line) -> str:
 
 def sends(code: bytes, gen: Gen) -> list[tuple[int, Instruction]]:
     """The `send` instructions of a kernel, each with its offset."""
-    return [(offset, inst) for offset, inst in instructions(code, gen) if inst.opcode == Opcode.SEND]
+    return [(offset, inst) for offset, inst in instructions(code, gen) if inst.is_send]
 
 
 def use_of(code: bytes, gen: Gen) -> Use:
     """The binding table entries and samplers that the immediate descriptors of a kernel name."""
-    surfaces: dict[int, set[int]] = {}
-    samplers, targets, dynamic = set(), set(), False
+    found: dict[Kind, set[int]] = {kind: set() for kind in Kind}
+    samplers, dynamic = set(), False
     for _, send in sends(code, gen):
         descriptor = send.descriptor
         if descriptor is None:
             dynamic = True
             continue
-        message = message_for(descriptor.bits, gen)
-        if message is None:
+        resource = resource_of(descriptor, gen)
+        if resource is None:
             continue
-        view = message.view((descriptor.bits,), gen=gen)
-        names = message.by_name(gen)
-        if "binding_table_index" not in names:
-            continue
-        index = int(view.binding_table_index)
-        surfaces.setdefault(message.sfid, set()).add(index)
-        if message.sfid == SharedFunction.DATA_PORT_WRITE and view.message_type == DataPortWriteTypeGen4.RENDER_TARGET:
-            targets.add(index)
-        sample = sampler_message(descriptor.bits, gen)
-        if sample is not None and sample.uses_sampler:
-            samplers.add(int(view.sampler_index))
-    every = frozenset().union(*surfaces.values()) if surfaces else frozenset()
-    textures = frozenset(surfaces.get(SharedFunction.SAMPLER, ()))
-    return Use(every, frozenset(samplers), frozenset(targets), textures, dynamic)
+        found[resource.kind].add(resource.index)
+        if resource.sampler is not None:
+            samplers.add(resource.sampler)
+    return Use(frozenset().union(*found.values()), frozenset(samplers), frozenset(found[Kind.TARGET]),
+               frozenset(found[Kind.TEXTURE]), dynamic)

@@ -66,7 +66,7 @@ class Linter:
     def batch(self, node: BatchStart) -> None:
         self.state.in_batch = True
 
-    def submission(self) -> None:
+    def submission(self, engine: str) -> None:
         self.state.in_batch = False
         self.state.unwritten.clear()
 

@@ -1,0 +1,315 @@
+"""Rules of Gen6 and later: `LaterLinter` applies those of one command and of a draw, and has those about order here.
+
+Flushes and stalls between commands, state that must be sent again, commands of another engine or pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gen4emu.decode.context import Context
+from gen4emu.decode.lint_commands import COMMAND_RULES, CommandRule, flag, has
+from gen4emu.decode.lint_draws import DRAW_RULES, STAGES, LintState
+from gen4emu.decode.lint_rules import RULES
+from gen4emu.decode.memory_reader import MemoryReader
+from gen4emu.decode.nodes import BatchStart, Command, Diagnostic, Node
+from gen4emu.hw.chips import Device
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.layout import Client, View
+from gen4emu.hw.layout import Command as Layout
+
+_GEN8_ON = Gen.GEN8 | Gen.GEN9
+_L3_REGISTERS = {Gen.GEN7 | Gen.GEN75: (0xB010, 0xB020, 0xB024), _GEN8_ON: (0x7034,)}
+_CHECKED_KEPT = 1 << 14
+_STREAMER_COMMANDS = ("3DSTATE_BINDING_TABLE_EDIT", "3DSTATE_GATHER_CONSTANT", "3DSTATE_DX9_CONSTANT",
+                      "3DSTATE_DX9_GENERATE", "3DSTATE_DX9_LOCAL")
+
+
+@dataclass(slots=True)
+class _Order(LintState):
+    """What came before, in one logical context."""
+
+    pipeline: str = "3D"
+    worked: bool = False  # since the last stall
+    flushed: bool = True  # write caches, since the last work
+    invalidated: bool = True  # read caches, since the base addresses changed
+    walker: str = ""  # the last one, until MEDIA_STATE_FLUSH
+    stale: set[str] = field(default_factory=set)
+    so_buffers: set[int] = field(default_factory=set)  # since the last draw
+    high_bits: dict[int, int] = field(default_factory=dict)  # of the addresses of vertex buffers
+    streamer: bool = False  # the resource streamer parses
+    stalled_gs: bool = True  # since 3DSTATE_GS
+    stalled_ds: bool = True  # since the allocation of the constants of DS
+    threads: int = 0  # of PS in the last draw
+    scoreboard: bool = True  # stalled at it since
+    constants: dict[str, tuple[int, ...]] = field(default_factory=dict)  # sizes at the last draw
+    flushed_3d: bool = True  # since the last draw
+
+
+class LaterLinter:
+    """Looks at the commands of one decoder as they come."""
+
+    def __init__(self, device: Device, context: Context, peek: MemoryReader) -> None:
+        self.device, self.gen, self.context, self.peek = device, device.gen, context, peek
+        self.engine = "render"
+        self._states: dict[int, _Order] = {}
+        self._rules: dict[Layout, tuple[CommandRule, ...]] = {}
+        self._draw_rules = tuple(rule for rule in DRAW_RULES if rule.gens & self.gen)
+        self._last: View | None = None  # the command before, of any kind
+        self._last_name = ""
+
+    def submission(self, engine: str) -> None:
+        """The kernel stalls, flushes and invalidates between submissions."""
+        self.engine = engine
+        self._last, self._last_name = None, ""
+        for state in self._states.values():
+            state.worked, state.walker = False, ""
+            state.flushed = state.flushed_3d = state.scoreboard = state.invalidated = True
+            state.high_bits.clear()
+
+    def batch(self, node: BatchStart) -> None:
+        """Batches need nothing."""
+
+    def find(self, node: Node, rule: str, text: str) -> None:
+        node.diagnostics.append(Diagnostic(RULES[rule].severity, rule, node.address, node.title, text))
+
+    def command(self, node: Command) -> None:
+        layout = node.body.layout
+        if not isinstance(layout, Layout):
+            return
+        name, view = layout.name, node.body.view
+        state = self._states.get(self.context.number)
+        if state is None:
+            state = self._states[self.context.number] = _Order(self.gen)
+        for rule in self._rules_of(layout, view):
+            text = rule.broken(view)
+            if text:
+                self.find(node, rule.rule, text)
+        self._engine(node, layout)
+        order = _ORDER_RULES.get(name)
+        if order is not None:
+            order(self, node, view, state)
+        if name == "3DSTATE_VERTEX_BUFFERS" and self.gen & _GEN8_ON:
+            _vertex_buffers(self, node, view, state)
+        if layout.draws and layout.client != Client.BLT:
+            self._draw(node, view, state)
+        elif name.startswith(_STREAMER_COMMANDS) and not state.streamer:
+            self.find(node, "resource-streamer", "while the resource streamer does not parse")
+        state.serial += 1
+        state.commands[name], state.serials[name] = view, state.serial
+        state.stale.discard(name)
+        self._last, self._last_name = view, name
+
+    def _rules_of(self, layout: Layout, view: View) -> tuple[CommandRule, ...]:
+        found = self._rules.get(layout)
+        if found is None:
+            found = self._rules[layout] = tuple(
+                rule for rule in COMMAND_RULES if layout.name in rule.commands and rule.applies(view))
+        return found
+
+    def _engine(self, node: Command, layout: Layout) -> None:
+        if layout.client == Client.BLT and self.engine == "render":
+            self.find(node, "wrong-engine", "a 2D command on the render engine")
+        elif layout.name.startswith("3D") and self.engine != "render":
+            self.find(node, "wrong-engine", f"a 3D command on the engine {self.engine}")
+
+    def _draw(self, node: Command, view: View, state: _Order) -> None:
+        wanted = "3D" if layout_is_3d(node) else "GPGPU" if node.body.name.startswith("GPGPU") else "media"
+        if state.pipeline != wanted and not (wanted == "media" and state.pipeline == "GPGPU"):
+            self.find(node, "wrong-pipeline", f"while {state.pipeline} is selected")
+        if wanted == "3D":
+            self._primitive(node, view, state)
+        else:
+            state.walker = node.body.name
+        state.worked, state.flushed, state.flushed_3d = True, False, False
+        state.so_buffers.clear()
+
+    def _primitive(self, node: Command, view: View, state: _Order) -> None:
+        for name in sorted(state.stale):
+            if self._is_used(name, state):
+                self.find(node, "stale-pointers", f"no {name} since STATE_BASE_ADDRESS")
+                state.stale.discard(name)
+        if not state.invalidated and state.gen & _GEN8_ON:
+            self.find(node, "base-invalidate", "no PIPE_CONTROL invalidates caches since STATE_BASE_ADDRESS")
+            state.invalidated = True
+        state.draw = view
+        key = (*[id(v.words) for v in state.commands.values()], *view.words[view.at:view.at + 2])
+        if key not in state.checked:
+            if len(state.checked) >= _CHECKED_KEPT:
+                state.checked.clear()
+            state.checked[key] = None
+            for rule in self._draw_rules:
+                for text in rule.check(state, self.context, self.peek):
+                    self.find(node, rule.rule, text)
+        self._since_the_last(node, state)
+
+    def _is_used(self, name: str, state: _Order) -> bool:
+        """Whether a draw looks where these pointers lead: at tables only if a kernel names an entry."""
+        stages = (name.rpartition("_")[2].lower(),) if name.endswith(STAGES) else ("vs", "gs", "ps")
+        uses = [unit.use for stage in stages if (unit := self.context.running(stage)) is not None and unit.use]
+        if "BINDING_TABLE" in name:
+            return any(use.surfaces for use in uses)
+        if "SAMPLER" in name:
+            return any(use.samplers for use in uses)
+        if "VIEWPORT" in name:
+            return bool(state.value("3DSTATE_SF", "viewport_transform_enable", True))
+        return "SCISSOR" not in name
+
+    def _since_the_last(self, node: Command, state: _Order) -> None:
+        """State that may change only behind a stall or a flush."""
+        threads = int(state.value("3DSTATE_PS", "maximum_number_of_threads_per_psd", 0))
+        if state.threads and threads != state.threads and not state.scoreboard:
+            self.find(node, "threads-change", f"{threads} threads after {state.threads}, without a stall at the "
+                                              "scoreboard")
+        state.threads, state.scoreboard = threads, False
+        gs = state.get("3DSTATE_GS")
+        if not state.stalled_gs and gs is not None and state.is_on("GS") and has(gs, "dispatch_mode") and \
+                str(getattr(gs.dispatch_mode, "name", "")) == "SIMD8" and \
+                state.value("3DSTATE_URB_GS", "gs_number_of_urb_entries", 16) < 16:
+            self.find(node, "gs-stall", "SIMD8 with less than 16 URB entries, and no stall since 3DSTATE_GS")
+        if not state.stalled_ds and state.is_on("DS"):
+            self.find(node, "push-stall", "no stall since 3DSTATE_PUSH_CONSTANT_ALLOC_DS")
+            state.stalled_ds = True
+        if state.gen & Gen.GEN9:
+            for stage in STAGES:
+                view = state.get(f"3DSTATE_CONSTANT_{stage}")
+                sizes = () if view is None else tuple(
+                    int(getattr(view, f"constant_buffer_{i}_read_length")) for i in range(4))
+                old = state.constants.get(stage, ())
+                if old and sizes and not old[3] and any(old) and sizes[0] and sizes[3] and not state.flushed_3d:
+                    self.find(node, "constants-slots", f"{stage}: buffers 0 and 3 after a set without buffer 3, and "
+                                                       "no flush between")
+                state.constants[stage] = sizes
+
+
+def layout_is_3d(node: Command) -> bool:
+    return node.body.name == "3DPRIMITIVE"
+
+
+_Rule = Callable[[LaterLinter, Command, Any, _Order], None]
+
+
+def _pipe_control(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    stall, write = flag(view, "command_streamer_stall_enable"), view.raw("post_sync_operation")
+    if view.gen & Gen.GEN9 and flag(view, "vf_cache_invalidation_enable"):
+        previous = lint._last
+        empty = previous is not None and not any(previous.words[previous.at + 1:previous.at + previous.dwords])
+        if lint._last_name != "PIPE_CONTROL" or not empty:
+            lint.find(node, "vf-invalidate", "vf_cache_invalidation_enable without an empty PIPE_CONTROL before it")
+    if state.pipeline == "GPGPU" and view.gen & _GEN8_ON:
+        if write and not stall and state.worked:
+            lint.find(node, "gpgpu-post-sync", "a post-sync operation without a stall before it")
+        if flag(view, "texture_cache_invalidation_enable") and not stall and state.worked:
+            lint.find(node, "gpgpu-post-sync", "texture_cache_invalidation_enable without a stall")
+    if stall:
+        state.worked, state.stalled_gs, state.stalled_ds = False, True, True
+    if stall or flag(view, "render_target_cache_flush_enable"):
+        state.flushed = state.flushed_3d = True
+    if flag(view, "stall_at_pixel_scoreboard") or stall:
+        state.scoreboard = True
+    if any(flag(view, f"{cache}_enable") for cache in (
+            "state_cache_invalidation", "texture_cache_invalidation", "constant_cache_invalidation")):
+        state.invalidated = True
+    if flag(view, "vf_cache_invalidation_enable"):
+        state.high_bits.clear()
+
+
+def _select(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    to = lint.context.pipeline
+    if to != state.pipeline and state.worked:
+        lint.find(node, "select-flush", f"switches to {to} without a PIPE_CONTROL that stalls after the last work")
+    state.pipeline = to
+
+
+def _bases(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    if state.worked and not state.flushed:
+        lint.find(node, "base-flush", "comes after work that no PIPE_CONTROL has flushed")
+    if flag(view, "surface_state_base_address_modify_enable"):
+        state.invalidated = False
+        state.stale |= {name for name in state.commands if name.startswith("3DSTATE_BINDING_TABLE_POINTERS")}
+    old = state.get("STATE_BASE_ADDRESS")
+    if flag(view, "dynamic_state_base_address_modify_enable") and old is not None and \
+            old.dynamic_state_base_address != view.dynamic_state_base_address:
+        state.stale |= {name for name in state.commands if "_STATE_POINTERS" in name}
+    if old is not None and old.surface_state_base_address == view.surface_state_base_address:
+        state.stale = {name for name in state.stale if not name.startswith("3DSTATE_BINDING_TABLE_POINTERS")}
+
+
+def _vfe(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    if state.worked:
+        lint.find(node, "vfe-stall", "comes after work without a PIPE_CONTROL that stalls")
+
+
+def _media_load(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    if state.walker and state.worked:
+        lint.find(node, "walker-flush", f"comes after {state.walker} without MEDIA_STATE_FLUSH")
+
+
+def _state_flush(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    state.walker = ""
+
+
+def _so_buffer(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    index = int(view.so_buffer_index)
+    if index in state.so_buffers:
+        lint.find(node, "so-buffer-twice", f"buffer {index} was set already since the last primitive")
+    state.so_buffers.add(index)
+
+
+def _vertex_buffers(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    """The cache of the vertex fetcher compares 32 bits of an address."""
+    for buffer in view.vertex_buffers:
+        if not buffer.buffer_size or flag(buffer, "null_vertex_buffer"):
+            continue
+        index, high = int(buffer.vertex_buffer_index), int(buffer.buffer_starting_address) >> 32 & 0xFFFF
+        if state.high_bits.get(index, high) != high:
+            lint.find(node, "vertex-cache", f"buffer {index} moves to another 4 GiB without "
+                                            "vf_cache_invalidation_enable")
+        state.high_bits[index] = high
+
+
+def _registers(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    registers = next((r for gens, r in _L3_REGISTERS.items() if gens & lint.gen), ())
+    if state.worked and any(int(write.register_offset) in registers for write in view.writes):
+        lint.find(node, "l3-idle", "configures L3 after work without a PIPE_CONTROL that stalls")
+
+
+def _gs(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    state.stalled_gs = False
+
+
+def _alloc_ds(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    state.stalled_ds = False
+
+
+def _streamer(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    state.streamer = bool(view.raw("resource_streamer_control"))
+
+
+def _batch_start(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    state.streamer = flag(view, "resource_streamer_enable")
+
+
+def _pool(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    if view.binding_table_pool_enable and not state.streamer:
+        lint.find(node, "resource-streamer", "enables the pool while the resource streamer does not parse")
+
+
+_ORDER_RULES: dict[str, _Rule] = {
+    "PIPE_CONTROL": _pipe_control,
+    "PIPELINE_SELECT": _select,
+    "STATE_BASE_ADDRESS": _bases,
+    "MEDIA_VFE_STATE": _vfe,
+    "MEDIA_CURBE_LOAD": _media_load,
+    "MEDIA_INTERFACE_DESCRIPTOR_LOAD": _media_load,
+    "MEDIA_STATE_FLUSH": _state_flush,
+    "3DSTATE_SO_BUFFER": _so_buffer,
+    "MI_LOAD_REGISTER_IMM": _registers,
+    "3DSTATE_GS": _gs,
+    "3DSTATE_PUSH_CONSTANT_ALLOC_DS": _alloc_ds,
+    "MI_RS_CONTROL": _streamer,
+    "MI_BATCH_BUFFER_START": _batch_start,
+    "3DSTATE_BINDING_TABLE_POOL_ALLOC": _pool,
+}
