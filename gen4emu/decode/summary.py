@@ -5,6 +5,7 @@ Collected from the stream of nodes; nothing here decodes.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -27,6 +28,10 @@ from gen4emu.decode.nodes import (
 from gen4emu.hw.gen4.surface import buffer_entries
 from gen4emu.hw.layout import View
 
+_SURFACES = ("SURFACE_STATE", "RENDER_SURFACE_STATE")
+_NULL = 7  # a surface type
+_ADDRESS_MASK = (1 << 48) - 1
+_ENTRIES = re.compile(r"buffer_entries_(\d+)_(\d+)$")
 DRAW_KINDS = ("draws", "blits", "media_objects")
 
 
@@ -65,6 +70,7 @@ class Summary:
     vertices: int = 0
     surfaces: dict[Surface, int] = field(default_factory=dict)
     kernels: dict[int, dict[str, Any]] = field(default_factory=dict)
+    topology: str = ""  # Gen8 on: of the draws that follow
     problems: list[str] = field(default_factory=list)
     registers: Registers | None = None
 
@@ -98,15 +104,18 @@ def _command(summary: Summary, node: Command) -> None:
     if current is not None:
         current["commands"] += node.repeat
     if node.draw is not None:
-        kind = "draws" if name == "3DPRIMITIVE" else "media_objects" if name.startswith("MEDIA") else "blits"
+        kind = "draws" if name == "3DPRIMITIVE" else "blits" if "BLT" in name else "media_objects"
         for counts in (summary.counts, current):
             if counts is not None:
                 counts[kind] += 1
     if name == "3DPRIMITIVE":
         view = node.body.view
-        summary.topologies[_text(view, "primitive_topology_type")] += 1
-        summary.vertices += int(view.vertex_count_per_instance) * int(view.instance_count)
-    elif name == "3DSTATE_DEPTH_BUFFER" and node.body.view.raw("surface_type") != 7:
+        summary.topologies[summary.topology or _text(view, "primitive_topology_type")] += 1
+        if not (_has(view, "indirect_parameter_enable") and view.indirect_parameter_enable):
+            summary.vertices += int(view.vertex_count_per_instance) * int(view.instance_count)
+    elif name == "3DSTATE_VF_TOPOLOGY":
+        summary.topology = _text(node.body.view, "primitive_topology_type")
+    elif name == "3DSTATE_DEPTH_BUFFER" and node.body.view.raw("surface_type") != _NULL:
         _count(summary, _depth(node.body.view))
     elif "BLT" in name and node.body.layout is not None:
         for surface in _blit(node.body.view):
@@ -124,7 +133,7 @@ def _child(summary: Summary, node: Node) -> None:
             entry["addresses"].append(node.address)
         if node.role not in entry["stages"] and len(entry["stages"]) < 64:
             entry["stages"].append(node.role)
-    elif isinstance(node, State) and node.body.name == "SURFACE_STATE":
+    elif isinstance(node, State) and node.body.name in _SURFACES:
         _count(summary, _surface(node.body.view, node.role))
 
 
@@ -137,29 +146,50 @@ def _text(view: View, name: str) -> str:
     return view.layout.field(name, view.gen).text(view.raw(name))
 
 
+def _has(view: View, name: str) -> bool:
+    return name in view.layout.by_name(view.gen)
+
+
 def _tiling(view: View) -> str:
+    """Gen4 to Gen7.5 have a flag and a walk, Gen8 and later a mode; their depth buffers are tiled in Y."""
+    if _has(view, "tile_mode"):
+        return {"LINEAR": "linear", "XMAJOR": "X", "YMAJOR": "Y", "WMAJOR": "W"}.get(
+            _text(view, "tile_mode"), _text(view, "tile_mode"))
+    if not _has(view, "tiled_surface"):
+        return "Y"
     if not view.tiled_surface:
         return "linear"
     return "Y" if view.raw("tile_walk") else "X"
 
 
+def _entries(view: View) -> int:
+    """The number of entries of a buffer, which is spread over several fields."""
+    last = 0
+    for f, raw in view.fields():
+        found = _ENTRIES.match(f.name)
+        if found is not None:
+            last |= raw << int(found[2])
+    return last + 1 if _has(view, "buffer_entries_6_0") else buffer_entries(view)
+
+
 def _surface(view: View, role: str) -> Surface:
     kind = _text(view, "surface_type").removeprefix("SURFTYPE_")
     what = next((w for w in ("render target", "texture") if w in role), "surface")
-    if kind == "BUFFER":
-        size = f"{buffer_entries(view)} entries"
+    if kind in ("BUFFER", "STRBUF"):
+        size = f"{_entries(view)} entries"
     elif kind == "NULL":
         size = "-"
     else:
         size = f"{view.width}x{view.height}" + (f"x{view.depth}" if view.depth > 1 else "")
-    address = 0 if kind == "NULL" else int(view.surface_base_address)
+    address = 0 if kind == "NULL" else int(view.surface_base_address) & _ADDRESS_MASK
     return Surface(address, what, kind, _text(view, "surface_format"), size, int(view.surface_pitch), _tiling(view))
 
 
 def _depth(view: View) -> Surface:
     kind = _text(view, "surface_type").removeprefix("SURFTYPE_")
-    return Surface(int(view.surface_base_address), "depth buffer", kind, _text(view, "surface_format"),
-                   f"{view.width}x{view.height}", int(view.surface_pitch), _tiling(view))
+    return Surface(int(view.surface_base_address) & _ADDRESS_MASK, "depth buffer", kind,
+                   _text(view, "surface_format"), f"{view.width}x{view.height}", int(view.surface_pitch),
+                   _tiling(view))
 
 
 def _blit(view: View) -> Iterable[Surface]:
