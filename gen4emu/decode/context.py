@@ -27,6 +27,8 @@ class Use:
     samplers: frozenset[int] = frozenset()
     targets: frozenset[int] = frozenset()  # those of the surfaces that render target writes go to
     textures: frozenset[int] = frozenset()  # those that the sampler reads
+    media_surfaces: frozenset[int] = frozenset()  # those that the media functions of the sampler read
+    media_samplers: frozenset[tuple[str, int]] = frozenset()  # the blocks of their state, and the indices
     dynamic: bool = False  # some descriptor is computed: anything may be reached
 
     def surface_role(self, index: int) -> str:
@@ -41,7 +43,8 @@ MERGED_NOTHING = Use()
 def merged(first: Use, second: Use) -> Use:
     """What either of two kernels uses."""
     return Use(first.surfaces | second.surfaces, first.samplers | second.samplers, first.targets | second.targets,
-               first.textures | second.textures, first.dynamic or second.dynamic)
+               first.textures | second.textures, first.media_surfaces | second.media_surfaces,
+               first.media_samplers | second.media_samplers, first.dynamic or second.dynamic)
 
 
 @dataclass(slots=True)

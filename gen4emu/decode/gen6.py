@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
-from gen4emu.decode.context import MERGED_NOTHING, Context, Pointer, Unit, Use, merged, sampler_count, uses_border
+from gen4emu.decode.context import MERGED_NOTHING, Context, Pointer, Unit, Use, merged, uses_border
 from gen4emu.decode.model import Action, Model
 from gen4emu.decode.nodes import Command, KernelCode, Node
 from gen4emu.decode.pointers import PointerFollower
@@ -173,8 +173,7 @@ def draw_state(follower: PointerFollower, node: Command) -> None:
             if target == "BINDING_TABLE_STATE":
                 follower.table(node, address, int(unit.body.view.binding_table_entry_count), unit.use, stage)
             else:
-                count = sampler_count(int(unit.body.view.sampler_count), unit.use)
-                follower.array(node, target, address, count, f"{stage} sampler")
+                follower.samplers(node, address, int(unit.body.view.sampler_count), unit.use, stage)
     context.drawn = draw_key(context)
 
 

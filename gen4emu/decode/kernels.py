@@ -98,7 +98,9 @@ def sends(code: bytes, gen: Gen) -> list[tuple[int, Instruction]]:
 def use_of(code: bytes, gen: Gen) -> Use:
     """The binding table entries and samplers that the immediate descriptors of a kernel name."""
     found: dict[Kind, set[int]] = {kind: set() for kind in Kind}
-    samplers, dynamic = set(), False
+    samplers: set[int] = set()
+    media: set[tuple[int, str, int]] = set()
+    dynamic = False
     for _, send in sends(code, gen):
         descriptor = send.descriptor
         if descriptor is None:
@@ -108,7 +110,10 @@ def use_of(code: bytes, gen: Gen) -> Use:
         if resource is None:
             continue
         found[resource.kind].add(resource.index)
-        if resource.sampler is not None:
+        if resource.media_state and resource.sampler is not None:
+            media.add((resource.index, resource.media_state, resource.sampler))
+        elif resource.sampler is not None:
             samplers.add(resource.sampler)
     return Use(frozenset().union(*found.values()), frozenset(samplers), frozenset(found[Kind.TARGET]),
-               frozenset(found[Kind.TEXTURE]), dynamic)
+               frozenset(found[Kind.TEXTURE]), frozenset(index for index, _, _ in media),
+               frozenset((state, sampler) for _, state, sampler in media), dynamic)

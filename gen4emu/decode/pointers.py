@@ -30,6 +30,7 @@ from gen4emu.hw.layout import Block, View
 
 _BODIES_KEPT = 16384
 _ROWS = 1 << 12  # plus the size of memory: bounds rows that are shown repeatedly
+_SAMPLER_BYTES = 16  # that an index of a sampler counts
 _STATE_BUDGET = 1 << 18  # nodes per submission: hostile base address changes must not multiply the output
 
 
@@ -192,8 +193,7 @@ class PointerFollower:
         elif target == "BINDING_TABLE_STATE" and view.layout.name == self.model.descriptor:
             self.table(parent, address, int(view.binding_table_entry_count), use, role)
         elif target == "SAMPLER_STATE":
-            count = sampler_count(self._count(view, f), use)
-            self.array(parent, target, address, count, f"{role} sampler")
+            self.samplers(parent, address, self._count(view, f), use, role)
         elif target in self.model.deferred:
             return None
         elif target in ("CONSTANTS", "INDIRECT_DATA"):
@@ -206,6 +206,12 @@ class PointerFollower:
 
     def _count(self, view: View, f: Address) -> int:
         return int(getattr(view, f.count)) if isinstance(f.count, str) else f.count
+
+    def samplers(self, parent: Node, address: int, declared: int, use: Use | None, stage: str) -> None:
+        """The samplers of a stage, as far as its kernel uses them."""
+        self.array(parent, "SAMPLER_STATE", address, sampler_count(declared, use), f"{stage} sampler")
+        for name, index in sorted(use.media_samplers) if use is not None else ():
+            self.block(parent, self.catalogue.block(name), address + _SAMPLER_BYTES * index, f"{stage} sampler {index}")
 
     def size_of(self, view: View, f: Address) -> int:
         """The bytes of plain data that a pointer leads to: constants are counted in rows, unless the field says so."""
@@ -309,10 +315,12 @@ class PointerFollower:
                 self.complain(table, rule, f"entry {i}: {name}: {what}", address + 4 * i, raw)
             role = "surface" if use is None else use.surface_role(i)
             where = self.context.absolute("surface_state", offset)
+            block = self.catalogue.block("MEDIA_SURFACE_STATE") if use is not None and i in use.media_surfaces \
+                else surface
             if not offset and self.peek.page(where >> 12) is None:
                 self.unset(table, where, surface.name, f"{stage} {role} {i}")
             else:
-                self.block(table, surface, where, f"{stage} {role} {i}")
+                self.block(table, block, where, f"{stage} {role} {i}")
 
     @cached_property
     def _entry(self) -> Field:

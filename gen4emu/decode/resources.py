@@ -8,7 +8,7 @@ from enum import Enum
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.message_shapes import message_for, sampler_message
 from gen4emu.hw.gen4.messages import DataPortWriteTypeGen4, SharedFunction
-from gen4emu.hw.gen6.messages import SamplerMessageType, SharedFunctionGen6
+from gen4emu.hw.gen6.messages import SamplerMessageType, SamplerSimdMode, SharedFunctionGen6
 from gen4emu.isa.instruction import Descriptor
 from gen4emu.isa.later_message_text import message_of
 
@@ -16,6 +16,9 @@ _FIRST_SPECIAL_INDEX = 252  # from Gen6 on: bindless, shared local and stateless
 _WITHOUT_SAMPLER = frozenset({
     SamplerMessageType.LD, SamplerMessageType.LD_LZ, SamplerMessageType.LD_MCS, SamplerMessageType.LD2DMS,
     SamplerMessageType.LD2DMS_W, SamplerMessageType.LD2DSS, SamplerMessageType.RESINFO, SamplerMessageType.SAMPLEINFO})
+
+
+_MEDIA_STATES = {8: "DNDI_STATE", 11: "SAMPLER_8x8"}  # by message type: deinterlace, sample_8x8
 
 
 class Kind(Enum):
@@ -33,6 +36,7 @@ class Resource:
     kind: Kind
     index: int
     sampler: int | None = None
+    media_state: str = ""  # the block of the sampler's state, for the media functions; the surface is a media surface
 
 
 def resource_of(descriptor: Descriptor, gen: Gen) -> Resource | None:
@@ -63,7 +67,10 @@ def _later(descriptor: Descriptor, gen: Gen) -> Resource | None:
     if index >= _FIRST_SPECIAL_INDEX:
         return None
     if descriptor.sfid == SharedFunctionGen6.SAMPLER:
-        uses_sampler = names["message_type"] not in _WITHOUT_SAMPLER
+        kind = names["message_type"]
+        if names["simd_mode"] == SamplerSimdMode.SIMD32_64 and kind in _MEDIA_STATES:
+            return Resource(Kind.TEXTURE, index, names["sampler_index"], _MEDIA_STATES[kind])
+        uses_sampler = kind not in _WITHOUT_SAMPLER
         return Resource(Kind.TEXTURE, index, names["sampler_index"] if uses_sampler else None)
     is_target = descriptor.sfid == SharedFunctionGen6.RENDER_CACHE_DATA_PORT and \
         str(getattr(view.message_type, "name", "")).startswith("RENDER_TARGET")
