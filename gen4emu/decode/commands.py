@@ -7,7 +7,7 @@ where they happen and do not stop the rest.  `gen4emu.decode.pointers` adds the 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from functools import partial
+from functools import lru_cache, partial
 
 from gen4emu.decode.compiled import complaints_of, follow_of, words_of
 from gen4emu.decode.context import OPAQUE, Context
@@ -18,7 +18,7 @@ from gen4emu.decode.options import Options
 from gen4emu.decode.pointers import PointerFollower, diagnose
 from gen4emu.hw import catalogue
 from gen4emu.hw.command_reader import CommandReader, Headers, Words
-from gen4emu.hw.gen import Gen
+from gen4emu.hw.gen import Gen, family_name
 from gen4emu.hw.gen4.common import is_media
 from gen4emu.hw.gen4.mi import later_name
 from gen4emu.hw.generation import Generation
@@ -87,6 +87,18 @@ def _unknown_name(header: int) -> str:
     if client == Client.MI:
         return later_name(header) or "UNKNOWN_MI"
     return {Client.BLT: "UNKNOWN_BLT", Client.GFXPIPE: "UNKNOWN_GFXPIPE"}.get(client, "UNKNOWN")
+
+
+@lru_cache(1024)
+def _elsewhere(header: int, gen: Gen) -> str:
+    """The meaning of an opcode on other generations: `URB_FENCE of gen4, gen4.5`."""
+    found: dict[str, list[str]] = {}
+    for generation in catalogue.GENERATIONS:
+        if not generation.parts & gen:
+            layout = catalogue.catalogue_of(generation.parts).command_for(header)
+            if layout is not None:
+                found.setdefault(layout.name, []).append(family_name(generation.parts))
+    return "; ".join(f"{name} of {', '.join(names)}" for name, names in found.items())
 
 
 class CommandWalker:
@@ -328,8 +340,11 @@ class CommandWalker:
     def _unknown(self, node: Command, info: Header, raw: bytes) -> None:
         node.body = Body(info.name, None, words_of(raw), self.gen)
         header = node.body.words[0]
-        later = info.name == later_name(header)
-        what = "a command of later generations" if later else "not a command of this device"
+        elsewhere = _elsewhere(header, self.gen)
+        if info.name == later_name(header):
+            what = "a command of later generations"
+        else:
+            what = f"not a command of this device{f' ({elsewhere})' if elsewhere else ''}"
         skipped = len(node.body.words)
         self._complain(node, "unknown-command", f"0x{header:08x} is {what}; skipped {skipped} "
                                                 f"dword{'s' if skipped > 1 else ''}", header)

@@ -200,8 +200,8 @@ class _Lines:
 
     def array(self, array: Array, items: Sequence[str]) -> str:
         """Items of several dwords start with a dash; items of one flow together."""
-        if array.item.size(self.gen) == 1 and array.item.name not in _LISTED:
-            return self._flow(array, items)
+        if array.item.size(self.gen) == 1:
+            return "".join(items) if array.item.name in _LISTED else self._flow(array, items)
         n = len(self.before)
         if self.style.offsets:
             n += len(self.style.theme.dim) + 8 + len(self.style.theme.off) + 2
