@@ -229,6 +229,7 @@ class Encoding:
     ternary_compact_form: CompactForm | None = None
     compaction_clears_src1_type: bool = False  # of an instruction whose only source is an immediate
     negation_complements: bool = False  # of the sources of logic opcodes
+    flag_follows_group: bool = False  # compilers name f0.1 in instructions for channels from 16 on, used or not
     by_name: Mapping[str, InstField] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -177,6 +177,11 @@ class Instruction:
         return EXEC_SIZES.get(self.exec_size, 0)
 
     @property
+    def unused_flag_subreg(self) -> int:
+        """The flag subregister that compilers name in an instruction without a flag."""
+        return int(encoding_of(self.gen).flag_follows_group and self.quarter >= 2)
+
+    @property
     def is_send(self) -> bool:
         info = self.info
         return info is not None and info.shape in SENDS

@@ -385,6 +385,8 @@ class OperandParser:
             if token.kind is not Kind.IDENT or token.text.upper() not in self._reg_types:
                 lex.fail("expected a register type behind ':'")
         elif token.kind is not Kind.IDENT or token.text.upper() not in self._reg_types:
+            if token.kind is Kind.IDENT and token.text in RegType.__members__:
+                lex.fail(f"{token.text} is not a register type of {self.encoding.name}")
             return None
         lex.advance()
         return self._reg_types[token.text.upper()]

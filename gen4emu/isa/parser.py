@@ -609,6 +609,8 @@ class Parser:
         if self.syntax is Syntax.IGT:
             self._igt_habits(draft)
         inst = Instruction(int(info.number), self.gen, residue=draft.residue, **members)
+        if "flag_subreg" not in members and inst.unused_flag_subreg:
+            inst = replace(inst, flag_subreg=inst.unused_flag_subreg)
         if draft.last_dword is not None:
             inst = self._with_last_dword(inst, draft.last_dword, draft.pos)
         return Statement(draft.pos, inst=inst, uses=draft.uses if draft.use is None else (draft.use,))

@@ -189,7 +189,7 @@ def _head(inst: Instruction, info: OpcodeInfo) -> tuple[str, int]:
             text += f".{CondMod(inst.cond_modifier).name.lower()}{f'.{flag}' if writes_flag else ''}"
     if not inst.predicate and not writes_flag:
         prefix = "ternary_" if info.shape is Shape.TERNARY and "ternary_flag_subreg" in fields else ""
-        unused |= fields[f"{prefix}flag_subreg"].put(inst.flag_subreg)
+        unused |= fields[f"{prefix}flag_subreg"].put(inst.flag_subreg ^ inst.unused_flag_subreg)
         if inst.flag_reg:
             unused |= fields[f"{prefix}flag_reg"].put(inst.flag_reg)
     size = EXEC_SIZES.get(inst.exec_size)
@@ -217,6 +217,8 @@ def _later_options(inst: Instruction, info: OpcodeInfo, hidden: int) -> str:
         words.append("breakpoint")
     if inst.acc_write:
         words.append("BranchCtrl" if info.flags & Flag.BRANCH_CONTROL else "AccWrEnable")
+    if inst.implied is Implied.IGT:
+        words.append("igt")
     if inst.eot:
         words.append("EOT")
     return " ".join([*words, *_hidden_words(hidden)])
@@ -390,6 +392,8 @@ def immediate(imm: Immediate) -> str:
         return f"0x{bits & 0xFFFF:04x}HF /* {_half(bits & 0xFFFF):g}HF */"
     if kind is ImmType.F and bits >> 32:  # of dim
         return f"0x{bits:x}F /* {_double(bits):g}F */"
+    if bits >> 32:
+        raise _NoWords
     if kind is ImmType.D:
         return f"{bits - (1 << 32) if bits >> 31 else bits}D"
     if kind is ImmType.F:
