@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import payload
-from gen4emu.hw.gen6 import blt, common, media, media_sampling, mfx, mi, pipeline, registers, state
+from gen4emu.hw.gen6 import blt, common, media, media_sampling, messages, mfx, mi, pipeline, registers, state
 from gen4emu.hw.gen45 import GEN45
 from gen4emu.hw.gen45 import payload as gen45_payload
 from gen4emu.hw.layout import Client
@@ -34,8 +34,9 @@ def command_length(header: int) -> int:
 GEN6 = GEN45.derive(
     "gen6", Gen.GEN6, like=Gen.EL, unknown_length=command_length,
     replace=(*mi.REPLACED, *blt.REPLACED, *common.REPLACED, *pipeline.REPLACED, *media.REPLACED, *state.REPLACED,
-             *registers.REPLACED),
-    add=(*mi.ADDED, *pipeline.ADDED, *media.ADDED, *state.ADDED, *registers.ADDED,
+             *messages.REPLACED, *registers.REPLACED),
+    add=(*mi.ADDED, *pipeline.ADDED, *media.ADDED, *state.ADDED, *messages.ADDED, *registers.ADDED,
          *media_sampling.ADDED, *mfx.ADDED),
-    remove=(*mi.REMOVED, *common.REMOVED, *pipeline.REMOVED, *media.REMOVED, *state.REMOVED, *registers.REMOVED,
+    remove=(*mi.REMOVED, *common.REMOVED, *pipeline.REMOVED, *media.REMOVED, *state.REMOVED, *messages.REMOVED,
+            *registers.REMOVED,
             *(block.name for block in (*payload.BLOCKS, *gen45_payload.ADDED))))

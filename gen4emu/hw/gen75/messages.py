@@ -71,26 +71,26 @@ def data_cache_1_message(type_top: int, gens: Gen, ref: str, *, atomics: Iterabl
                          accesses: Iterable[int] = SURFACE_ACCESS, floats: Iterable[int] = (),
                          blocks: Iterable[int] = ()) -> Message:
     """A message to data cache 1, with the types whose control is laid out in each of four ways."""
-    atomic, access, float_atomic, block = (when("message_type", *types) if types else None for types in (
-        tuple(atomics), tuple(accesses), tuple(floats), tuple(blocks)))
-    fields: list[Field] = [Enum("message_type", 0, type_top, 14, DataCache1Type), binding_table_index()]
-    if atomic:
-        fields += [Bool("return_data", 0, 13, when=(atomic,)),
-                   Bool("simd8", 0, 12, when=(atomic,), doc="of A64 messages: 64-bit data"),
-                   Enum("atomic_operation", 0, 11, 8, AtomicOperation, when=(atomic,))]
-    if access:
-        fields += [Enum("simd_mode", 0, 13, 12, SurfaceSimdMode, when=(access,)),
-                   Uint("channel_mask", 0, 11, 8, hex=True, when=(access,), doc="1: the channel is not transferred")]
-    if float_atomic:
-        fields += [Bool("return_data", 0, 13, when=(float_atomic,)),
-                   Bool("simd8", 0, 12, when=(float_atomic,)),
-                   Enum("float_atomic_operation", 0, 11, 8, FloatAtomicOperation, when=(float_atomic,))]
+    integer, access, floating, block = (tuple(types) for types in (atomics, accesses, floats, blocks))
+    fields: list[Field] = [
+        Enum("message_type", 0, type_top, 14, DataCache1Type),
+        binding_table_index(),
+        Bool("return_data", 0, 13, when=(when("message_type", *integer, *floating),)),
+        Bool("simd8", 0, 12, when=(when("message_type", *integer, *floating),), doc="of A64 messages: 64-bit data"),
+        Enum("atomic_operation", 0, 11, 8, AtomicOperation, when=(when("message_type", *integer),)),
+        Enum("simd_mode", 0, 13, 12, SurfaceSimdMode, when=(when("message_type", *access),)),
+        Uint("channel_mask", 0, 11, 8, hex=True, when=(when("message_type", *access),),
+             doc="1: the channel is not transferred"),
+    ]
+    if floating:
+        fields.append(Enum("float_atomic_operation", 0, 11, 8, FloatAtomicOperation,
+                           when=(when("message_type", *floating),)))
     if block:
-        fields += [Uint("reserved_control", 0, 13, 13, when=(block,)),
-                   Uint("alignment", 0, 12, 11, when=(block,)),
-                   Enum("oword_block_size", 0, 10, 8, OwordBlockSizeGen7, when=(block,))]
-    known = (*atomics, *accesses, *floats, *blocks)
-    fields.append(Uint("message_control", 0, 13, 8, hex=True, when=(unless("message_type", *known),)))
+        fields += [Uint("reserved_control", 0, 13, 13, when=(when("message_type", *block),)),
+                   Uint("alignment", 0, 12, 11, when=(when("message_type", *block),)),
+                   Enum("oword_block_size", 0, 10, 8, OwordBlockSizeGen7, when=(when("message_type", *block),))]
+    others = (unless("message_type", *integer, *floating, *access, *block),)
+    fields.append(Uint("message_control", 0, 13, 8, hex=True, when=others))
     return message("DATA_CACHE_DATA_PORT_1_MESSAGE", SharedFunctionGen6.DATA_CACHE_DATA_PORT_1, fields, gens, ref)
 
 

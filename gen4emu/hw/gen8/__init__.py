@@ -8,6 +8,7 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen8 import (
     common,
     media,
+    messages,
     mi,
     output,
     pointers,
@@ -40,7 +41,7 @@ LAYOUTS: tuple[Block, ...] = (
     *mi.COMMANDS, *common.COMMANDS, *vertex_fetch.COMMANDS, *shader_stages.COMMANDS, *setup.COMMANDS, *output.COMMANDS,
     *pointers.COMMANDS, *media.COMMANDS,
     *mi.BLOCKS, *vertex_fetch.BLOCKS, *shader_stages.BLOCKS, *setup.BLOCKS, *output.BLOCKS, *pointers.BLOCKS,
-    *media.BLOCKS, *state.BLOCKS, *surface.BLOCKS,
+    *media.BLOCKS, *state.BLOCKS, *surface.BLOCKS, *messages.REPLACED,
 )
 
 GEN8 = dataclasses.replace(GEN75, commands=(), blocks=(), messages=(), registers=()).derive(

@@ -24,7 +24,7 @@ from gen4emu.hw.gen75.messages import (
     check_and_refinement_message,
     data_cache_1_message,
 )
-from gen4emu.hw.layout import Message
+from gen4emu.hw.layout import Block, Message
 
 _SIMD8 = (UrbOpcodeGen7.SIMD8_WRITE, UrbOpcodeGen7.SIMD8_READ)
 ATOMICS = (*INTEGER_ATOMICS, DataCache1Type.A64_UNTYPED_ATOMIC)
@@ -63,3 +63,6 @@ MESSAGES: tuple[Message, ...] = (
     render_cache_message(RenderCacheTypeGen7, Gen.GEN8, "BDWv7"),
     data_cache_1_message(18, Gen.GEN8, "BDWv7", atomics=ATOMICS, accesses=ACCESSES),
 )
+
+# against Gen7.5: the same shared functions
+REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, *MESSAGES)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen8 import GEN8
-from gen4emu.hw.gen9 import commands, resource_streamer, state
+from gen4emu.hw.gen9 import commands, messages, resource_streamer, state
 
 GEN9 = GEN8.derive(
     "gen9", Gen.GEN9, like=Gen.BDW,
-    replace=(*commands.CHANGED, *resource_streamer.CHANGED, *state.CHANGED),
+    replace=(*commands.CHANGED, *resource_streamer.CHANGED, *state.CHANGED, *messages.REPLACED),
     add=(*commands.ADDED, *resource_streamer.ADDED, *resource_streamer.BLOCKS),
     remove=commands.REMOVED)

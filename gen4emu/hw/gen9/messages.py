@@ -13,7 +13,7 @@ from gen4emu.hw.gen6.messages import descriptor
 from gen4emu.hw.gen7.messages import render_cache_message
 from gen4emu.hw.gen8.messages import ACCESSES, ATOMICS, gen8_messages
 from gen4emu.hw.gen75.messages import DataCache1Type, data_cache_1_message
-from gen4emu.hw.layout import Message
+from gen4emu.hw.layout import Block, Message
 
 
 class RenderCacheTypeGen9(IntEnum):
@@ -42,3 +42,6 @@ MESSAGES: tuple[Message, ...] = (
         floats=(DataCache1Type.UNTYPED_ATOMIC_FLOAT, DataCache1Type.A64_UNTYPED_ATOMIC_FLOAT),
         blocks=(DataCache1Type.A64_OWORD_BLOCK_READ, DataCache1Type.A64_OWORD_BLOCK_WRITE)),
 )
+
+# against Gen8: the same shared functions
+REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, *MESSAGES)
