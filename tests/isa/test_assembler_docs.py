@@ -12,18 +12,41 @@ from gen4emu.hw.gen import Gen
 from gen4emu.isa import Syntax, assemble, disassemble
 
 PAGE = (Path(__file__).parents[2] / "docs" / "assembler.md").read_text()
+_BEFORE, _FROM, _REST = PAGE.partition("## From Gen6 on\n")
+LATER, _, _AFTER = _REST.partition("\n## ")
+GEN4 = _BEFORE + _AFTER
 
 
-def block(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+def block(language: str, page: str = GEN4) -> str:
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert isinstance(found, str)
     return found
 
 
-def cell(name: str) -> list[str]:
+def cell(name: str, page: str = GEN4) -> list[str]:
     """The code in one cell of the table of statements."""
-    (row,) = re.findall(rf"^\| {name} \| (.*) \|$", PAGE, re.MULTILINE)
+    (row,) = re.findall(rf"^\| {name} \| (.*) \|$", page, re.MULTILINE)
     return re.findall(r"`([^`]+)`", row)
+
+
+@pytest.mark.parametrize("gen", [Gen.IVB, Gen.HSW, Gen.BDW, Gen.SKL, Gen.KBL])
+def test_example_of_later_generations_is_what_the_disassembler_writes(gen: Gen) -> None:
+    code = assemble(block("asm", LATER), gen)
+    lines = [re.sub(r"/\*.*?\*/|MsgDesc.*?(?=\{)", "", line.text) for line in disassemble(code, gen, end=len(code))]
+    assert [" ".join(line.split()) for line in lines] == [" ".join(line.split())
+                                                          for line in block("asm", LATER).splitlines()]
+
+
+@pytest.mark.parametrize("option", cell("options", LATER)[0].split())
+def test_options_of_later_generations(option: str) -> None:
+    text = {"EOT": "send(8) null<1>UD g2<8,8,1>UD 0x02000000 urb", "BranchCtrl": "else(8) JIP: 8 UIP: 8"}.get(
+        option, "mov(8) g1<1>F g2<4>F" if option == "align16" else "mov(8) g1<1>F g2<8,8,1>F")
+    assert assemble(f"{text} {{ {option} }};", Gen.KBL, syntax=Syntax.MESA)
+
+
+def test_split_send_of_the_page() -> None:
+    (text,) = [t for t in cell("split sends", LATER) if "sends" in t]
+    assert assemble(f"{text} {{ align1 1Q }};", Gen.SKL, syntax=Syntax.MESA)[12:].hex() == "01500304"
 
 
 def test_example_assembles_to_the_code_shown() -> None:

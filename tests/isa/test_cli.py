@@ -43,6 +43,23 @@ def test_hex_text_goes_both_ways(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert not code.exists()
 
 
+@pytest.mark.parametrize("device", ["snb", "ivb", "byt", "hsw", "bdw", "skl", "kbl"])
+def test_asm_reverses_disasm_on_later_devices(device: str, tmp_path: Path) -> None:
+    source, code, listing, again = (tmp_path / n for n in ("k.g4a", "k.bin", "k.txt", "again.bin"))
+    source.write_text("""
+        (+f0.0) if(8) JIP: L UIP: L { align1 1Q };
+        add(8) g2<1>F g3<8,8,1>F g4<8,8,1>F { align1 1Q compacted };
+        L: endif(8) JIP: M { align1 1Q };
+        M: send(8) g2<1>UW g6<8,8,1>UD 0x82410001 sampler { align1 1Q EOT };
+    """.replace("UIP: L", "" if device == "snb" else "UIP: L"))
+    assert run(["asm", "--device", device, str(source), "-o", str(code)]) == 0
+    assert len(code.read_bytes()) == 56
+    assert run(["disasm", "--device", device, "--offset", "0", str(code), "-o", str(listing)]) == 0
+    assert listing.read_text().count("L_00") == (4 if device == "snb" else 5)
+    assert run(["asm", "--device", device, str(listing), "-o", str(again)]) == 0
+    assert again.read_bytes() == code.read_bytes()
+
+
 def test_an_offset_shows_one_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, code = tmp_path / "k.asm", tmp_path / "k.bin"
     source.write_text(ADD + SEND + ADD + SEND)
