@@ -13,7 +13,7 @@ from gen4emu.device.events import EventCount
 from gen4emu.device.memory import Faults
 from gen4emu.hw import chips
 from gen4emu.live.buffer_memory import BufferMemory
-from gen4emu.live.immediate_writes import writes
+from gen4emu.live.immediate_writes import ImmediateWrites
 from gen4emu.trace.events import Submission
 
 
@@ -31,6 +31,7 @@ class Acknowledger:
         self.memory = BufferMemory(info.address_space_bytes)
         self.findings = Findings()
         self.faults = Faults({}, {})
+        self._writes = ImmediateWrites(info)
         self._ticks = 0
 
     def timestamp(self) -> int:
@@ -40,7 +41,7 @@ class Acknowledger:
 
     def submit(self, submission: Submission) -> None:
         self._ticks += 1
-        for address, data in writes(self.info, self.memory.read, submission.batch_address or 0, self.timestamp):
+        for address, data in self._writes.of(submission.batch_address or 0, self.memory.read, self.timestamp):
             self.memory.write(address, data)
 
     def reset(self) -> None:

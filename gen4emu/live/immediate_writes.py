@@ -4,67 +4,79 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from enum import IntEnum
 
+from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.chips import Device
-from gen4emu.hw.gen import Gen
-from gen4emu.trace.events import from_canonical
+from gen4emu.hw.layout import Command
 
-_MAX_COMMANDS = 1 << 18
-_MAX_DEPTH = 3
+_MAX_COMMANDS = 1 << 18  # a batch that chains to itself never ends
+_MAX_DEPTH = 3  # of batches that return
 
 Read = Callable[[int, int], bytes]
+Clock = Callable[[], int]
 
 
-def writes(chip: Device, read: Read, batch: int, clock: Callable[[], int]) -> Iterator[tuple[int, bytes]]:
-    """(address, data) of each write, in order.  Statistics and depth counts are 0; `clock` gives timestamps."""
-    wide = chip.address_bits > 32
-    gen6 = bool(chip.gen & Gen.GEN6)
-    returns: list[int] = []
-    address = batch
-    for _ in range(_MAX_COMMANDS):
-        head = int.from_bytes(read(address, 4), "little")
-        length = _length(head)
-        words = struct.unpack(f"<{length}I", read(address, 4 * length))
-        address += 4 * length
-        client, opcode = head >> 29, head >> 23
-        if client == 0 and opcode == 0x0A:
-            if not returns:
-                return
-            address = returns.pop()
-        elif client == 0 and opcode == 0x31:
-            target = words[1] | (words[2] << 32 if wide else 0)
-            if head >> 22 & 1 and len(returns) < _MAX_DEPTH:
-                returns.append(address)
-            address = from_canonical(target & ~3)
-        elif client == 0 and opcode == 0x20:
-            at, data = (words[1] | words[2] << 32, words[3:]) if wide else (words[2], words[3:])
-            yield from_canonical(at), struct.pack(f"<{len(data)}I", *data)
-        elif client == 0 and opcode == 0x26 and length >= 4:
-            at, data = (words[1] | words[2] << 32, words[3:]) if wide else (words[1], words[2:])
-            yield from _post_sync(head >> 14 & 3, from_canonical(at) & ~7, data, clock)
-        elif head >> 16 == 0x7A00 and length >= 4:
-            at, data = (words[2] | words[3] << 32, words[4:]) if wide else (words[2], words[3:])
-            if not (gen6 and words[2] & 4):
-                yield from _post_sync(words[1] >> 14 & 3, from_canonical(at) & ~7, data, clock)
+class PostSync(IntEnum):
+    """Post-Sync Operation of PIPE_CONTROL and MI_FLUSH_DW, which has no depth count."""
+
+    NOTHING = 0
+    IMMEDIATE_DATA = 1
+    DEPTH_COUNT = 2
+    TIMESTAMP = 3
 
 
-def _post_sync(operation: int, address: int, data: tuple[int, ...],
-               clock: Callable[[], int]) -> Iterator[tuple[int, bytes]]:
-    if operation == 1:
-        yield address, struct.pack(f"<{len(data)}I", *data)
-    elif operation == 2:
-        yield address, bytes(8)
-    elif operation == 3:
-        yield address, struct.pack("<Q", clock())
+class ImmediateWrites:
+    """Finds these writes in batches for one chip."""
+
+    def __init__(self, chip: Device) -> None:
+        self._gen = chip.gen
+        self._catalogue = catalogue_of(chip.gen)
+        start, end = (self._catalogue.command(f"MI_BATCH_BUFFER_{name}") for name in ("START", "END"))
+        self._start, self._end = start, end
+        self._returns = "second_level_batch_buffer" in {field.name for field in start.fields_for(chip.gen)}
+        stores = (self._catalogue.command(name) for name in ("MI_STORE_DATA_IMM", "PIPE_CONTROL", "MI_FLUSH_DW"))
+        self._stores = {command: _data_start(command, chip) for command in stores}
+
+    def of(self, batch: int, read: Read, clock: Clock) -> Iterator[tuple[int, bytes]]:
+        """(address, data) of each write, in order.  Depth counts are 0; `clock` gives the timestamps."""
+        callers: list[int] = []
+        address = batch
+        for _ in range(_MAX_COMMANDS):
+            header = int.from_bytes(read(address, 4), "little")
+            command = self._catalogue.command_for(header)
+            length = self._catalogue.length(header)
+            end = address + 4 * length
+            if command is self._end:
+                if not callers:
+                    return
+                end = callers.pop()
+            elif command is self._start and length >= command.size(self._gen):
+                view = command.view(_words(read, address, length), gen=self._gen)
+                if self._returns and view.raw("second_level_batch_buffer") and len(callers) < _MAX_DEPTH:
+                    callers.append(end)
+                end = view.batch_buffer_start_address
+            elif command in self._stores and length > self._stores[command]:
+                yield from self._written(command, _words(read, address, length), clock)
+            address = end
+
+    def _written(self, command: Command, words: list[int], clock: Clock) -> Iterator[tuple[int, bytes]]:
+        view = command.view(words, gen=self._gen)
+        operation = PostSync.IMMEDIATE_DATA
+        if command.name != "MI_STORE_DATA_IMM":
+            operation = PostSync(view.raw("post_sync_operation"))
+        if operation is PostSync.IMMEDIATE_DATA:
+            data = words[self._stores[command]:]
+            yield view.address, struct.pack(f"<{len(data)}I", *data)
+        elif operation is not PostSync.NOTHING:
+            yield view.address, struct.pack("<Q", clock() if operation is PostSync.TIMESTAMP else 0)
 
 
-def _length(head: int) -> int:
-    client = head >> 29
-    if client == 0:
-        return 1 if head >> 23 < 0x10 else (head & 0xFF) + 2
-    if client == 2:
-        return (head & 0xFF) + 2
-    if client == 3:
-        pipeline = head >> 27 & 3
-        return 1 if pipeline == 1 else (head & (0xFFFF if pipeline == 2 else 0xFF)) + 2
-    return 1
+def _data_start(command: Command, chip: Device) -> int:
+    """The dword behind the address."""
+    field = next(field for field in command.fields_for(chip.gen) if field.name == "address")
+    return field.dword + 1 + field.hi // 32
+
+
+def _words(read: Read, address: int, count: int) -> list[int]:
+    return list(struct.unpack(f"<{count}I", read(address, 4 * count)))

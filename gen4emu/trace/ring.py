@@ -23,7 +23,9 @@ _GRAPHICS = 1 << 62  # flag in the page numbers of unmapped graphics addresses
 _MAX_ENTRIES = 1 << 20
 _SPARED = 16  # pages that are looked at to find one to drop
 
-_WIDE_START, _WIDE_START_HEADER = struct.Struct("<IQI"), 0x18800101
+_WIDE_START = struct.Struct("<IQI")  # MI_BATCH_BUFFER_START of Gen8, and a MI_NOOP
+_WIDE_START_HEADER = catalogue_of(Gen.BDW).command("MI_BATCH_BUFFER_START").pack(
+    Gen.BDW, address_space_indicator=1)[0]
 
 _BY_NAME = {register.name: register for register in REGISTERS}
 _HEAD, _TAIL = _BY_NAME["RENDER_RING_HEAD"], _BY_NAME["RENDER_RING_TAIL"]
