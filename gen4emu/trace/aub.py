@@ -99,9 +99,9 @@ class MemtraceSpace(IntEnum):
     GGTT_ENTRY = 4
 
 
-# Types of command writes: PRB0, PRB1, PRB2; the last one is ours.
-ENGINE_OF_RING = {2: Engine.RENDER, 3: Engine.BSD, 4: Engine.BLT, 5: Engine.VEBOX}
-RING_OF_ENGINE = {engine: ring for ring, engine in ENGINE_OF_RING.items()}
+ENGINE_OF_RING = {2: Engine.RENDER, 3: Engine.BSD, 4: Engine.BLT}  # types of command writes: PRB0, PRB1, PRB2
+RING_OF_ENGINE = {engine: ring for ring, engine in ENGINE_OF_RING.items()} | {Engine.VEBOX: 3}
+VEBOX_NOTE = "engine: vebox"  # a comment before command writes of this engine, which has no type of its own
 
 # (type, subtype) of data writes, and `MemoryWrite.kind`.  Subtype 0 stands for unlisted ones.
 KINDS: dict[tuple[int, int], str] = {
@@ -182,6 +182,7 @@ class AubReader:
         self._rings = Rings(self._shadow)
         self._skipped: dict[str, int] = {}
         self._contexts: RingContexts | None = None
+        self._is_vebox = False  # the next command write
         self._driver: driver_block.DriverBlock | None = None
         self._legacy: dict[int, Callable[[int, int], Events]] = {
             Legacy.HEADER: self._header, Legacy.BLOCK: self._block, Legacy.BMP: self._bmp,
@@ -270,12 +271,14 @@ class AubReader:
             if size > MAX_RING_BYTES:
                 raise self._error(start, f"ring block: size {size} is more than a ring can hold ({MAX_RING_BYTES})")
             ring = bytes(self._take(size, "a ring block"))
-            yield self._in_context(Submission(start, ENGINE_OF_RING[type_number], ring, address))
+            engine = Engine.VEBOX if self._is_vebox else ENGINE_OF_RING[type_number]
+            self._is_vebox = False
+            yield self._in_context(Submission(start, engine, ring, address))
         elif operation == Operation.MMIO_WRITE:
             self._within(start, address, size, 1 << 32)
             yield from self._registers(start, address, size)
         elif operation == Operation.COMMENT:
-            yield self._comment(start, size)
+            yield from self._comment(start, size)
         else:
             name = f"legacy block of operation {operation}, type {type_number}, space {space}"
             yield from self._skip_kind(start, name)
@@ -356,7 +359,7 @@ class AubReader:
 
     def _memtrace_comment(self, start: int, body: int) -> Events:
         self._skip(min(body, 4), "a comment")
-        yield self._comment(start, max(body - 4, 0))
+        yield from self._comment(start, max(body - 4, 0))
 
     # --- shared -------------------------------------------------------------------------------------------------------
     def _data(self, start: int, address: int, size: int, space: Space, kind: str,
@@ -398,12 +401,15 @@ class AubReader:
         if started is not None:
             yield self._in_context(started) if isinstance(started, Submission) else started
 
-    def _comment(self, start: int, size: int) -> Event:
+    def _comment(self, start: int, size: int) -> Events:
         text = printable(bytes(self._take(min(size, _MAX_TEXT), "a comment")).split(b"\0")[0])
         self._skip(size - min(size, _MAX_TEXT), "a comment")
-        if text.startswith(FRAME_NOTE):
-            return FrameBoundary(start, text.removeprefix(FRAME_NOTE).strip())
-        return Comment(start, text)
+        if text == VEBOX_NOTE:
+            self._is_vebox = True
+        elif text.startswith(FRAME_NOTE):
+            yield FrameBoundary(start, text.removeprefix(FRAME_NOTE).strip())
+        else:
+            yield Comment(start, text)
 
     def _skip_kind(self, start: int, what: str) -> Events:
         """Warn about the first skipped packet of a kind; count the others."""

@@ -18,6 +18,7 @@ from gen4emu.trace.aub import (
     MAX_BLOCK_BYTES,
     RING_OF_ENGINE,
     TYPE_OF_KIND,
+    VEBOX_NOTE,
     Legacy,
     LegacySpace,
     Memtrace,
@@ -92,6 +93,8 @@ class AubWriter(Writer):
         if len(ring_bytes) > MAX_RING_BYTES or len(ring_bytes) % 4:
             raise FieldError(f"ring contents of {len(ring_bytes)} bytes: not whole dwords, or more than a ring holds")
         _check(ring_address, len(ring_bytes), _ADDRESS_SPACE)
+        if engine is Engine.VEBOX:
+            self.comment(VEBOX_NOTE)
         self._block(Operation.COMMAND_WRITE, RING_OF_ENGINE[engine], LegacySpace.GTT, 0, ring_address,
                     memoryview(ring_bytes))
         if self._dedup is Dedup.SUBMISSION:
@@ -117,7 +120,7 @@ class AubWriter(Writer):
 
     def comment(self, text: str) -> None:
         """A comment."""
-        data = text.encode("utf-8", "replace")[:_MAX_COMMENT_BYTES]
+        data = _padded(text.encode("utf-8", "replace")[:_MAX_COMMENT_BYTES])  # aubinator cuts other sizes off
         self._block(Operation.COMMENT, 0, LegacySpace.GTT, 0, 0, memoryview(data))
 
     def frame_boundary(self, note: str = "") -> None:
