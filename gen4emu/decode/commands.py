@@ -44,11 +44,12 @@ _FLOW = {"MI_BATCH_BUFFER_START": "start", "MI_BATCH_BUFFER": "range", "MI_BATCH
 class Kind:
     """Properties of all commands with one layout: the lengths that they may have, and the walker's action."""
 
-    __slots__ = ("action", "draws", "flow", "layout", "least", "limited", "quiet", "target")
+    __slots__ = ("action", "draws", "flow", "layout", "least", "limited", "most", "quiet", "target")
 
     def __init__(self, layout: Layout, gen: Gen, actions: dict[str, Callable[[Command], None]]) -> None:
         self.layout = layout
-        self.least = layout.size(gen)
+        self.least = layout.least(gen)
+        self.most = layout.size(gen)
         self.limited = not any(a.count is None for a in layout.arrays_for(gen))
         self.flow = _FLOW.get(layout.name, "")
         self.target = _target_field(layout, gen) if self.flow else ""
@@ -78,7 +79,7 @@ class Header:
         self.layout, self.action, self.flow, self.least = kind.layout, kind.action, kind.flow, kind.least
         self.target = kind.target
         self.dwords, self.name = kind.layout.length(header), kind.layout.name
-        self.most = kind.least if kind.limited else max(self.dwords, kind.least)
+        self.most = kind.most if kind.limited else max(self.dwords, kind.most)
         self.plain = kind.quiet and self.least <= self.dwords <= self.most
 
 

@@ -357,13 +357,14 @@ class Command(Block):
 
     The fields of the header are added here from the opcode; the caller lists the others, header options included.
     Two encodings of one command share a name: both are accepted, and drivers write the one that is `written`.
-    `engine` is the only engine on which the opcode means this command, or None.
+    `engine` is the only engine on which the opcode means this command, or None.  `optional` is the number of dwords at
+    the end that a shorter form of the command leaves out.
     """
 
     def __init__(self, name: str, header: int, opcode_low: int, length: tuple[int, int] | None,
                  dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array], *, ref: str = "",
                  gens: Gen = Gen.ALL, written: bool = True, privileged: bool = False,
-                 engine: Engine | None = None, doc: str = "") -> None:
+                 engine: Engine | None = None, optional: int = 0, doc: str = "") -> None:
         opcode_bits = header >> opcode_low & (1 << (29 - opcode_low)) - 1
         top: list[Field | Array] = [
             Const("client", 0, 31, 29, header >> 29),
@@ -379,6 +380,11 @@ class Command(Block):
         self.privileged = privileged
         self.engine = engine
         self.written = written
+        self.optional = optional
+
+    def least(self, gen: Gen) -> int:
+        """Dwords of the shortest form."""
+        return self.size(gen) - self.optional
 
     @property
     def client(self) -> int:
@@ -428,10 +434,10 @@ def blt(name: str, opcode: int, dwords: int, fields: Sequence[Field | Array] = (
 
 def gfx(name: str, code: int, dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array] = (), *,
         length: tuple[int, int] | None = (7, 0), ref: str = "", gens: Gen = Gen.ALL,
-        written: bool = True, engine: Engine | None = None, doc: str = "") -> Command:
+        written: bool = True, engine: Engine | None = None, optional: int = 0, doc: str = "") -> Command:
     """A 3D, media or common command by the upper 16 bits of its header."""
     return Command(name, code << 16, 16, length, dwords, fields, ref=ref, gens=gens, written=written, engine=engine,
-                   doc=doc)
+                   optional=optional, doc=doc)
 
 
 class Register(Block):

@@ -58,11 +58,11 @@ def block(name: str, dwords: int, fields: _Fields, *, ref: str, align: int = 4, 
 
 
 def gfx(name: str, code: int, dwords: int, fields: _Fields = (), *, length: tuple[int, int] | None = (7, 0), ref: str,
-        engine: Engine | None = None, doc: str = "") -> Command:
+        engine: Engine | None = None, optional: int = 0, doc: str = "") -> Command:
     """A 3D, media or common command by the upper 16 bits of its header."""
     header = (*range(16, 32), *(range(length[0] + 1) if length else ()))
     return layout.gfx(name, code, dwords, with_reserved(fields, dwords, header=header), length=length, ref=ref,
-                      engine=engine, doc=doc)
+                      engine=engine, optional=optional, doc=doc)
 
 
 def mi(name: str, opcode: int, dwords: int, fields: _Fields = (), *, length: tuple[int, int] = (5, 0), ref: str,

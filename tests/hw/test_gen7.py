@@ -169,6 +169,12 @@ def test_the_enable_of_gs_moved_to_dword_5() -> None:
     assert words == [0x78110005, 0, 0, 0, 0x008A0000, 0xFF101005, 0]
 
 
+def test_the_output_of_a_gs_that_is_off_is_ignored() -> None:
+    assert unclaimed("3DSTATE_GS", IVB, 0x78110005, 0, 0, 0, 0, 0, 0) == []
+    assert unclaimed("3DSTATE_GS", IVB, 0x78110005, 0, 0, 0, 0, 1, 0) == [
+        "3DSTATE_GS: output_topology (dword 4, bits 22:17) 0 is reserved"]
+
+
 def test_tessellation() -> None:
     assert packed("3DSTATE_HS", IVB, maximum_number_of_threads=128, enable=True, instance_count=2,
                   kernel_start_pointer=0x100, include_vertex_handles=True,

@@ -140,6 +140,12 @@ def test_the_length_of_an_open_array_is_written() -> None:
         command.pack(Gen.BW, pairs=[(0, 0)] * 129)
 
 
+def test_a_command_may_have_a_shorter_form() -> None:
+    command = gfx("3DSTATE_NAME", 0x7801, 3, [Uint("low", 1, 31, 0), Uint("high", 2, 31, 0)], optional=1)
+    assert (command.least(Gen.EL), command.size(Gen.EL)) == (2, 3)
+    assert command.view([0x78010000, 7], gen=Gen.EL).to_dict() == {"dword_length": 0, "low": 7, "high": 0}
+
+
 def test_mi_opcodes_below_16_have_no_length() -> None:
     assert mi_command("A", 0x0F, 1).length_field is None
     assert mi_command("B", 0x10, 2).length_field is not None

@@ -69,7 +69,7 @@ PIPE_CONTROL = gfx("PIPE_CONTROL", 0x7A00, 5, [
     Enum("destination_address_type", 2, 2, 2, GraphicsAddressType),
     Uint("immediate_data_low", 3, 31, 0, hex=True),
     Uint("immediate_data_high", 4, 31, 0, hex=True),
-], ref=_REF + "PIPE_CONTROL")
+], optional=1, ref=_REF + "PIPE_CONTROL", doc="in the form of four dwords, 32 bits are written")
 
 REPLACED: tuple[Block, ...] = (STATE_BASE_ADDRESS, STATE_SIP, PIPELINE_SELECT, PIPE_CONTROL)
 REMOVED: tuple[str, ...] = ("URB_FENCE", "CS_URB_STATE", "CONSTANT_BUFFER")

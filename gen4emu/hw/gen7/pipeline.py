@@ -272,7 +272,8 @@ DS = gfx("3DSTATE_DS", 0x781D, 6, [
 GS = changed(
     gen6.GS,
     Uint("output_vertex_size", 4, 28, 23, bias=1, doc="in units of 128 bits"),
-    Enum("output_topology", 4, 22, 17, PatchTopology),
+    Enum("output_topology", 4, 22, 17, PatchTopology, when=(when("enable", 1),)),
+    Ignored(4, 22, 17, when=(unless("enable", 1),)),
     Bool("include_vertex_handles", 4, 10),
     Uint("maximum_number_of_threads", 5, 31, 25, bias=1, high=128),
     Enum("control_data_format", 5, 24, 24, ControlDataFormat),
