@@ -84,7 +84,7 @@ def test_a_cut_compressed_trace_is_status_2(make: Make) -> None:
     assert {p.name: p.read_bytes() for p in (Path("golden") / CLEAR).iterdir()} == golden
 
 
-def test_partial_means_that_a_cut_trace_is_meant(make: Make, capsys: Capture) -> None:
+def test_partial_accepts_a_cut_trace(make: Make, capsys: Capture) -> None:
     """What the cut trace draws before its end is compared; the damage is a note."""
     path = make("gears-g4x")
     data = lzma.decompress(Path("gears-g4x.aub.xz").read_bytes())
@@ -363,7 +363,7 @@ def test_equal_names_in_two_manifests_leave_pictures_apart(make: Make, tmp_path:
 
 
 @pytest.mark.parametrize("size", ["x", "12", "-1G", "4Q"])
-def test_sizes_that_make_no_sense(size: str, make: Make, capsys: Capture) -> None:
+def test_invalid_sizes_are_refused(size: str, make: Make, capsys: Capture) -> None:
     make(CLEAR)
     assert run(["check", ".", "--memory", size]) == 2
     assert "Invalid value for '--memory'" in capsys.readouterr().err

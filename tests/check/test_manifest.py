@@ -151,7 +151,7 @@ reason = "r"
     '[[trace]]\nfile = "a"\nexpect = """\n"""\n',
     '[[trace]]\nfile = """\n[[trace]]\n"""\nexpect = ""\n',
 ])
-def test_a_layout_that_cannot_be_edited_is_refused_and_not_spoiled(text: str) -> None:
+def test_a_layout_that_cannot_be_edited_is_refused_and_left_unchanged(text: str) -> None:
     with pytest.raises(DecodeError, match="too unusual to update"):
         with_digests(Path("m"), text, {0: DIGEST})
 

@@ -122,7 +122,7 @@ def test_output_that_cannot_be_written(verb: str, tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize("verb", ["decode", "disasm", "asm", "convert"])
-def test_pipes_and_links_stay_what_they_are(verb: str, tmp_path: Path) -> None:
+def test_pipes_and_links_are_not_replaced(verb: str, tmp_path: Path) -> None:
     """A file that takes the place of a pipe or of a device would be bad news for everyone else who uses it."""
     source = source_for(verb, tmp_path)
     whole, link, pipe = tmp_path / "whole.aub", tmp_path / "link.aub", tmp_path / "pipe"
@@ -184,7 +184,7 @@ def test_a_pipe_is_replayed_and_debugged_like_a_file(tmp_path: Path) -> None:
     assert done.returncode == 0 and done.stdout.startswith(b"draw 1: 3DPRIMITIVE")
 
 
-def test_a_full_disk_is_told_with_the_name_of_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_of_a_full_disk_names_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "a.png"
     save_pixels(picture, np.zeros((40, 40, 4), np.uint8))
     assert run(["diff", str(picture), str(picture), "--heatmap", "/dev/full"]) == 2
@@ -192,7 +192,7 @@ def test_a_full_disk_is_told_with_the_name_of_the_picture(tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_disk_that_gets_full_is_told_whatever_python_buffers(unbuffered: str, tmp_path: Path) -> None:
+def test_a_disk_that_fills_up_is_reported_whatever_python_buffers(unbuffered: str, tmp_path: Path) -> None:
     """A limit on the size of files stands in for the disk: the first write is a short one."""
     code = ("import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
             "from gen4emu.cli.main import main; main()")

@@ -32,7 +32,7 @@ def test_the_file_may_follow_the_option(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == expected
 
 
-def test_a_selection_leaves_the_others_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_selected_draws_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["info", str(TRACES / "gears-4frames-g4x.aub.xz"), "--draws", "4,10-12"]) == 0
     rows = capsys.readouterr().out.splitlines()[1:]
     assert [row.split()[0] for row in rows] == ["4", "10", "11", "12"]

@@ -154,7 +154,7 @@ def test_draws_are_numbered_through_the_trace(tmp_path: Path, capsys: pytest.Cap
     (["--at", "0x7000"], "nothing at 0x00007000 or pointing there in this trace"),
     (["--only", "VS_STATE", "--at", "0x7000"], "no VS_STATE at 0x00007000 or pointing there in this trace"),
 ])
-def test_a_choice_that_leaves_nothing_is_an_error(options: list[str], text: str,
+def test_an_empty_selection_is_an_error(options: list[str], text: str,
                                                   capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decode", *options, TRIANGLE]) == 2
     assert capsys.readouterr().err == f"gen4emu: {TRIANGLE}: {text}\n"
@@ -263,7 +263,7 @@ def test_standard_input(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(("pager", "lines"), [("head -n 1", 1), ("cat", None), ("", None)])
-def test_pager_on_a_terminal_may_leave_early(pager: str, lines: int | None) -> None:
+def test_the_pager_may_exit_early(pager: str, lines: int | None) -> None:
     command = [sys.executable, "-m", "gen4emu.cli.main", "decode", TRIANGLE]
     leader, follower = pty.openpty()
     with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower,
@@ -303,7 +303,7 @@ def test_convert_does_not_replace_its_source_unless_forced(tmp_path: Path, capsy
     assert run(["info", str(source)]) == 0
 
 
-def test_convert_says_what_was_saved_unless_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert_reports_the_saved_bytes_unless_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, copy = tmp_path / "a.aub", tmp_path / "b.g4c"
     source.write_bytes(lzma.decompress(Path(TRIANGLE).read_bytes()))
     assert run(["convert", str(source), str(copy)]) == 0
@@ -339,7 +339,7 @@ def test_progress_shows_the_share_and_the_time_left(monkeypatch: pytest.MonkeyPa
     assert progress(monkeypatch, stdout=False, stderr=False) == ""
 
 
-def test_progress_is_for_the_verbose_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_without_a_terminal_needs_verbose(monkeypatch: pytest.MonkeyPatch) -> None:
     with click.Context(cli) as context:
         context.meta["gen4emu.verbose"] = True
         assert progress(monkeypatch, stdout=False, stderr=False) == "reading x: 50 %, 0:10 left, 7 draws\n"
@@ -347,7 +347,7 @@ def test_progress_is_for_the_verbose_where_there_is_no_terminal(monkeypatch: pyt
         assert progress(monkeypatch, stdout=False, stderr=True) == ""
 
 
-def test_progress_promises_no_end_when_all_of_the_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_estimates_no_end_once_the_whole_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert progress(monkeypatch, stdout=True, stderr=True, share=1.0) == "\r\x1b[Kreading x: 99 %, 7 draws"
 
 

@@ -59,7 +59,7 @@ def test_man_prints_and_writes_pages(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("shell", PLACES)
 def test_completion_scripts_are_printed_and_committed(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Which words are completed is the program's answer; the scripts only ask it."""
+    """The program chooses the words; the scripts only call it."""
     assert run(["completion", shell]) == 0
     for script in (capsys.readouterr().out, (ROOT / PLACES[shell]).read_text()):
         assert f"_GEN4EMU_COMPLETE={shell}_complete" in script

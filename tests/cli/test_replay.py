@@ -73,7 +73,7 @@ def test_a_surface_is_any_piece_of_memory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("surface", ["1,R8_UNORM,0x4,linear,64", "1,R8_UNORM,4x9999999999,linear,64",
                                      "0xfffff000,R8_UNORM,64x64,linear,512", "zz", "1,NOTHING,4x4,linear,64"])
-def test_a_surface_that_cannot_be_is_bad_usage(surface: str, tmp_path: Path) -> None:
+def test_an_impossible_surface_is_bad_usage(surface: str, tmp_path: Path) -> None:
     assert run(["replay", str(TRACES / "clear-g4x.aub.xz"), "--surface", surface, "-o", str(tmp_path)]) == 2
 
 
@@ -83,7 +83,7 @@ def test_a_real_driver_s_batches_are_in_order(trace: Path, tmp_path: Path, capsy
     assert "gen4emu:" not in capsys.readouterr().err
 
 
-def test_notes_are_no_complaints() -> None:
+def test_notes_are_not_complaints() -> None:
     notes = {kind for kind in range(lib.G4_EVENTS) if EventCount(kind, "", 1, 0, 0).is_note}
     assert notes == {lib.G4_EVENT_SILICON_DIFFERS, lib.G4_EVENT_NO_DEPTH_BUFFER, lib.G4_EVENT_LARGE_OBJECT}
 
@@ -196,7 +196,7 @@ def test_a_damaged_trace_is_status_2_after_its_pictures(tmp_path: Path, capsys: 
     assert f"gen4emu: warning: {path}: 0x" in capsys.readouterr().err
 
 
-# --- what a trace may ask for ----------------------------------------------------------------------------------------
+# --- limits on what a trace requests ----------------------------------------------------------------------------------
 def shown(address: int = 0x200000, width: int = 16, height: int = 8, pitch: int = 64) -> events.SurfaceDump:
     return events.SurfaceDump(0, address, 0, 0, width, height, 4, pitch, 6, "linear")
 
@@ -317,7 +317,7 @@ def test_a_raw_batch_draws(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["trace", "frame.png", "batch.bin"])
-def test_a_container_is_known_whatever_its_name(name: str, tmp_path: Path) -> None:
+def test_a_container_is_recognized_whatever_its_name(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(TRIANGLE.read_bytes())
     assert run(["replay", str(tmp_path / name), "-o", str(tmp_path / "o")]) == 0
     assert len(names(tmp_path / "o")) == 2

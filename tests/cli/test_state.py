@@ -31,6 +31,6 @@ def test_the_json_is_that_of_the_api(capsys: pytest.CaptureFixture[str]) -> None
     assert (document["schema"], document["device"], document["status"]) == ("gen4emu.state/1", "gm45", 0)
 
 
-def test_a_draw_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_draw_that_does_not_exist_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["state", GEARS, "--draw", "6"]) == 2
     assert capsys.readouterr().err == f"gen4emu: {GEARS}: no draw 6: it has 6 draws, 0 to 5\n"

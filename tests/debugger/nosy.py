@@ -1,4 +1,4 @@
-"""A debugger that wants to know everything about anything, for fuzzing: random traps, random answers."""
+"""A debugger for fuzzing: random traps and breakpoints on everything, random answers."""
 
 from __future__ import annotations
 

@@ -118,11 +118,11 @@ def test_outside_of_all_objects_nothing_happens() -> None:
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_the_depth_test_s_victims_keep_what_was_there(early: bool) -> None:
+def test_fragments_that_fail_the_depth_test_leave_the_pixel_unchanged(early: bool) -> None:
     scene = Scene(Gen.CTG, 16, 16, depth_format=D24S8, depth_clear=0x07FFFFFF, cc={
         "depth_test_enable": True, "depth_buffer_write_enable": True, "depth_test_function": "LESS"},
         wm={"pixel_shader_kill_pixel": not early})
-    if not early:  # the source depth comes in g2 and goes on with the message
+    if not early:  # the source depth arrives in g2 and is passed on with the message
         code = scene.pixel_kernel[:-16] + assemble(
             "mov(8) m6<1>F g2<8,8,1>F { align1 };"
             "send(8) 0 null<1>UW g0<8,8,1>UW 0x85704c00 write { align1 EOT };", Gen.CTG)
@@ -140,7 +140,7 @@ def test_the_depth_test_s_victims_keep_what_was_there(early: bool) -> None:
     assert (failed.thread is None) == early
 
 
-def test_the_stencil_test_s_victims_are_told_apart() -> None:
+def test_fragments_that_fail_the_stencil_test_have_a_fate_of_their_own() -> None:
     scene = Scene(Gen.CTG, 16, 16, depth_format=D24S8, depth_clear=0x03FFFFFF, cc={
         "stencil_test_enable": True, "stencil_test_function": "EQUAL", "stencil_reference_value": 3,
         "stencil_test_mask": 255, "stencil_write_mask": 255, "stencil_buffer_write_enable": True,
@@ -221,7 +221,7 @@ def test_real_draws_lead_back_through_vertex_shader_threads() -> None:
     assert {c.thread for c in of.corners if c is not None} == {0, 1}  # two vertices a thread
 
 
-def test_a_history_ends_where_it_is_told_to() -> None:
+def test_a_history_ends_at_the_given_draw() -> None:
     trace = open_trace(str(TRACES / "fbo-g4x.aub.xz"))
     whole = record(trace, None, Options(), 100, 100)
     part = record(trace, None, Options(), 100, 100, Place(0, 0, 1))
@@ -238,7 +238,7 @@ def test_histories_are_the_same_however_often_and_wherever() -> None:
     assert places == sorted(places)
 
 
-def test_blits_are_told_of() -> None:
+def test_a_history_includes_blits() -> None:
     scene = Scene(Gen.CTG, 16, 16)
     recorder = Recorder(scene.device, 2, 2)
     scene.draw(triangle())
@@ -269,9 +269,9 @@ def test_pictures_are_the_same_while_somebody_looks(tmp_path: Path) -> None:
 
 def test_a_history_is_json_too() -> None:
     found = history(Scene(Gen.CTG, 16, 16), 3, 4, triangle())
-    told = json.loads(json.dumps(found.as_json()))
-    assert told["pixel"] == [3, 4]
-    (entry,) = told["history"]
+    document = json.loads(json.dumps(found.as_json()))
+    assert document["pixel"] == [3, 4]
+    (entry,) = document["history"]
     assert entry["fate"] == "written"
     assert entry["from"]["vertices"][0]["origin"]["unit"] == "vf"
 

@@ -266,7 +266,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
     parser.add_argument("--only", default="", help="subjects whose name contains this")
-    parser.add_argument("--debug", action="store_true", help="with a debugger that wants to know everything")
+    parser.add_argument("--debug", action="store_true", help="with a debugger that watches everything")
     parser.add_argument("--trace", action="store_true")
     args = parser.parse_args()
     fuzzer = Fuzzer(args.seed, args.only, nosy=args.debug)

@@ -82,7 +82,7 @@ def test_base_addresses_change_one_by_one(machine: Machine) -> None:
         0x1000000, 0x6000000, 0x3000000, 0xFFFFF000)
 
 
-def test_pointers_are_resolved_with_the_base_of_their_time(machine: Machine) -> None:
+def test_pointers_are_resolved_against_the_base_in_force(machine: Machine) -> None:
     machine.run(
         bases(general_state_base_address=0x100000, surface_state_base_address=0x200000),
         command("3DSTATE_PIPELINED_POINTERS", pointer_to_vs_state=0x20, pointer_to_gs_state=0x40, gs_enable=True,
@@ -193,7 +193,7 @@ def constants(address: int, rows: int = 1, valid: bool = True) -> Words:
     return command("CONSTANT_BUFFER", valid=valid, buffer_starting_address=address, buffer_length=rows)
 
 
-def test_the_constants_are_those_of_the_time_of_the_command(machine: Machine) -> None:
+def test_constants_are_read_when_the_command_executes(machine: Machine) -> None:
     machine.device.memory.write(DATA, bytes([1]) * 128)
     machine.run(command("CS_URB_STATE", number_of_urb_entries=1, urb_entry_allocation_size=2),
                 constants(DATA, rows=2), store(DATA, 0))

@@ -121,7 +121,8 @@ def test_indices_are_fetched_once_where_they_repeat() -> None:
     ([(1.1, 1.1), (1.3, 1.1), (1.1, 1.3)], {}, "outside"),  # its bounds hold no sample point
     ([(1.1, 1.6), (2.6, 3.1), (2.6, 2.9)], {}, "no_pixel"),
 ])
-def test_a_dropped_triangle_says_why(points: list[tuple[float, float]], fields: dict[str, Any], reason: str) -> None:
+def test_dropped_triangles_are_counted_by_reason(points: list[tuple[float, float]], fields: dict[str, Any],
+                                                 reason: str) -> None:
     objects = drawn(Scene(sf=fields), [vertex(*p) for p in points]).objects
     names = ("not_a_number", "degenerate", "culled", "outside", "no_pixel")
     assert {name: getattr(objects, name) for name in names} == {name: int(name == reason) for name in names}
@@ -149,7 +150,7 @@ DEPTH_TEST = {"depth_test_enable": True, "depth_test_function": "LESS", "depth_b
 
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("threads", [True, False])
-def test_two_squares_that_overlap_fail_the_depth_test_where_they_do(late: bool, threads: bool) -> None:
+def test_the_overlap_of_two_squares_fails_the_depth_test(late: bool, threads: bool) -> None:
     wm: dict[str, Any] = {"thread_dispatch_enable": threads}
     if late:
         wm["pixel_shader_kill_pixel"] = True
@@ -187,7 +188,7 @@ def test_the_stencil_test_comes_before_the_depth_test() -> None:
     assert (other.early_stencil_failed, other.early_depth_failed, other.written) == (64, 0, 0)
 
 
-def test_what_a_kernel_leaves_out_is_killed() -> None:
+def test_pixels_that_a_kernel_masks_off_are_killed() -> None:
     scene = Scene()
     scene.pixel_kernel = assemble("\n".join([ONE_PIXEL, *CONSTANT, HEADER, SEND8]), Gen.CTG)
     f = drawn(scene, SQUARE, T.RECTLIST).fragments
@@ -279,7 +280,7 @@ def plain_vectors() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", ["cubemap-g4x", "stencil-brw", "sprites-g4x", "mpeg2-g4x"])
-def test_plain_vectors_count_alike(name: str, request: pytest.FixtureRequest) -> None:
+def test_counters_do_not_depend_on_the_vector_variant(name: str, request: pytest.FixtureRequest) -> None:
     path = next(p for p in TRACES if p.name.startswith(name))
     wide = replayed(path)[0]
     request.getfixturevalue("plain_vectors")

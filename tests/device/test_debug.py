@@ -44,7 +44,7 @@ def load(scene: Scene, **registers: int) -> bytes:
     (Reduction(rectangle=(2, 0, 3, 9)), False, [2, 3]),
     (Reduction(rectangle=(2, 4, 3, 9)), False, []),
 ])
-def test_a_reduction_leaves_the_rest_out(reduction: Reduction, separate: bool, expected: list[int]) -> None:
+def test_a_reduction_draws_only_its_part(reduction: Reduction, separate: bool, expected: list[int]) -> None:
     scene = Scene(Gen.CTG, 16, 16, options=Options(workers=1, reduction=reduction))
     assert lit_columns(scene, separate=separate) == expected
 
@@ -58,7 +58,7 @@ def test_a_reduction_leaves_the_rest_out(reduction: Reduction, separate: bool, e
     ({"SF_CLIP_RMIN": 4, "SF_CLIP_RMAX": 9 << 16 | 9, "SF_CTL": 1 << 3}, False, [4, 5]),
     ({"SF_CTL": 1 << 30, "VF_CTL": 0, "SF_MAX_PR_IND": 0}, False, []),
 ])
-def test_a_batch_that_programs_the_registers_gets_it(registers: dict[str, int], separate: bool,
+def test_a_batch_can_program_a_reduction(registers: dict[str, int], separate: bool,
                                                      expected: list[int]) -> None:
     scene = Scene(Gen.CTG, 16, 16)
     assert lit_columns(scene, load(scene, **registers), separate) == expected
@@ -66,7 +66,7 @@ def test_a_batch_that_programs_the_registers_gets_it(registers: dict[str, int], 
     assert lit_columns(scene, off, separate) == [0, 1, 2, 3, 4, 5]
 
 
-def test_what_is_left_out_counts_and_a_flush_starts_anew() -> None:
+def test_skipped_objects_count_until_a_flush_resets_the_count() -> None:
     scene = Scene(Gen.CTG, 16, 16, options=Options(workers=1, reduction=Reduction(objects=(0, 2))))
     assert lit_columns(scene, separate=False) == [0, 1, 2]
     scene.memory.write(0x8000000, bytes(0x2000))
@@ -75,7 +75,7 @@ def test_what_is_left_out_counts_and_a_flush_starts_anew() -> None:
     assert lit_columns(scene, flush, separate=False) == [0, 1, 2]
 
 
-def test_the_drawing_rectangle_is_back_afterwards() -> None:
+def test_a_reduction_restores_the_drawing_rectangle() -> None:
     scene = Scene(Gen.CTG, 16, 16, options=Options(workers=1, reduction=Reduction(rectangle=(2, 0, 3, 9))))
     lit_columns(scene)
     raw = scene.device.streamers[scene.device.engine].state.raw
@@ -83,7 +83,7 @@ def test_the_drawing_rectangle_is_back_afterwards() -> None:
         "3DSTATE_DRAWING_RECTANGLE", clipped_drawing_rectangle_x_max=15, clipped_drawing_rectangle_y_max=15)
 
 
-def test_base_addresses_are_seen_through_their_window() -> None:
+def test_svg_rdata_shows_the_selected_base_address() -> None:
     scene = Scene(Gen.CTG, 16, 16)
     state = scene.device.streamers[scene.device.engine].state.raw
     state.general_state_base, state.surface_state_base, state.system_instruction_pointer = 0x1000, 0x2000, 0x3000

@@ -113,7 +113,7 @@ def test_decode_marks_the_guilty_command(tmp_path: Path, capsys: pytest.CaptureF
     assert f"{BATCH + 28:08x}" in lines[mark + 1]
 
 
-def test_an_endless_batch_and_an_unmapped_one_say_where() -> None:
+def test_error_states_locate_endless_and_unmapped_batches() -> None:
     machine = strict()
     hang(machine, *[NOOP] * 1022, start_batch(BATCH))
     assert "Reason: " not in text_of(machine)
@@ -157,14 +157,14 @@ def test_a_reset_device_draws_again() -> None:
     assert len(scene.lit()) > 50
 
 
-def test_after_a_hang_in_a_batch_the_next_ring_does_not_go_on_with_it() -> None:
+def test_the_next_ring_does_not_resume_a_batch_that_hung() -> None:
     machine = strict()
     hang(machine, NOOP, UNKNOWN, store(DATA, 5))
     machine.submit(NOOP, NOOP)
     assert machine.dwords(DATA, 1) == [0]
 
 
-def test_large_memories_are_cut_to_what_the_state_points_to() -> None:
+def test_the_error_state_of_a_large_memory_keeps_what_the_state_points_to() -> None:
     machine = strict()
     for i in range(8):
         machine.device.memory.write(0x4000000 + 2 * (i << 20), b"x" * (1 << 20))

@@ -95,7 +95,7 @@ def zigzag(count: int, width: int = 128) -> list[tuple[float, ...]]:
 
 
 @pytest.mark.parametrize(("workers", "gen"), [(1, Gen.CTG), (2, Gen.CTG), (1, Gen.CL)])
-def test_a_strip_of_8194_vertices_is_its_triangles(workers: int, gen: Gen) -> None:
+def test_a_strip_of_8194_vertices_draws_8192_triangles(workers: int, gen: Gen) -> None:
     corners = zigzag(8194)
     strip = Scene(gen, 128, 136, options=Options(workers=workers))
     strip.draw(corners, T.TRISTRIP)
@@ -126,7 +126,7 @@ def test_more_vertices_than_sixteen_bits_can_count(topology: T) -> None:
     assert len(scene.lit()) == 65536 - (len(turns) if topology is T.LINESTRIP else 0)
 
 
-def test_instances_without_end_are_stopped_by_the_watchdog() -> None:
+def test_the_watchdog_stops_endless_instances() -> None:
     scene = Scene(Gen.CTG, 16, 16, options=Options(workers=1, watchdog=1))
     batch = scene.prepare([vertex(1.5, 1.5)])
     started = time.monotonic()
@@ -138,7 +138,7 @@ def test_instances_without_end_are_stopped_by_the_watchdog() -> None:
 # --- small, empty and invalid targets ---------------------------------------------------------------------------------
 @pytest.mark.parametrize("gen", GENS)
 @pytest.mark.parametrize("tiling", [Tiling.LINEAR, Tiling.X, Tiling.Y])
-def test_a_target_of_one_pixel_takes_just_that_pixel(gen: Gen, tiling: Tiling) -> None:
+def test_a_target_of_one_pixel_receives_only_that_pixel(gen: Gen, tiling: Tiling) -> None:
     scene = Scene(gen, 1, 1, tiling=tiling, rectangle={"clipped_drawing_rectangle_x_max": 99,
                                                         "clipped_drawing_rectangle_y_max": 99})
     scene.draw([vertex(-50, -50), vertex(200, -50), vertex(-50, 200)])
@@ -161,7 +161,7 @@ BIG = [vertex(-50, -50), vertex(200, -50), vertex(-50, 200)]
     {"sf": {"viewport_transform_enable": True}},  # all scales are 0: the viewport is a point
     {"sf": {"viewport_transform_enable": True}, "sf_viewport": {"viewport_matrix_element_m11": 1.0}},
 ], ids=["no width", "no height", "null", "viewport without area", "viewport without width"])
-def test_nothing_is_drawn_where_there_is_nothing(blocks: dict[str, dict[str, Any]]) -> None:
+def test_null_targets_and_empty_rectangles_draw_nothing(blocks: dict[str, dict[str, Any]]) -> None:
     scene = Scene(Gen.CTG, 16, 16, **blocks)
     scene.draw(BIG)
     assert everything(scene) == bytes(len(everything(scene)))
@@ -173,7 +173,7 @@ def test_nothing_is_drawn_where_there_is_nothing(blocks: dict[str, dict[str, Any
     {"surface_format": 0x1FF}, {"surface_pitch": 1}, {"surface_pitch": 4}, {"mip_count_or_lod": 14},
     {"minimum_array_element": 400}, {"surface_base_address": 0xFFFFF000}, {"surface_base_address": 0x1FFFF003},
 ], ids=str)
-def test_targets_that_make_no_sense_leave_the_rest_of_memory_alone(gen: Gen, surface: dict[str, Any]) -> None:
+def test_invalid_targets_leave_other_memory_alone(gen: Gen, surface: dict[str, Any]) -> None:
     scene = Scene(gen, 16, 16, surface=surface)
     before = scene.peek(VERTICES, 0x1000)
     scene.draw(BIG)
@@ -231,14 +231,14 @@ def test_huge_positions_end_at_the_guardband_and_tiny_ones_at_zero(topology: T, 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, INF, -INF, 1e38, 1e-45])
 @pytest.mark.parametrize("topology", list(OBJECTS))
-def test_without_clipping_w_decides_nothing_about_pixels(topology: T, value: float) -> None:
+def test_without_clipping_w_does_not_affect_pixels(topology: T, value: float) -> None:
     plain = strange(topology, 0, 3, 1.0)
     assert strange(topology, 0, 3, value).lit() == plain.lit() != set()
 
 
 @pytest.mark.parametrize("value", [INF, -INF, 1e38, -1e38, 1e-45])
 @pytest.mark.parametrize("topology", [T.TRILIST, T.LINELIST, T.POINTLIST])
-def test_strange_depths_are_clamped_to_the_viewport(topology: T, value: float) -> None:
+def test_out_of_range_depths_are_clamped_to_the_viewport(topology: T, value: float) -> None:
     depth = {"depth_format": 1, "cc": {"depth_test_enable": True, "depth_test_function": 0,
                                        "depth_buffer_write_enable": True}}
     scene = strange(topology, 0, 2, value, **depth)
@@ -268,7 +268,7 @@ def test_the_clipper_survives_every_special_number(gen: Gen, mode: str) -> None:
 
 
 # --- memory that is not there -----------------------------------------------------------------------------------------
-def test_vertices_that_nothing_maps_are_zeros() -> None:
+def test_unmapped_vertices_read_as_zeros() -> None:
     scene = Scene(Gen.CL, 16, 16, vertices={"buffer_starting_address": 0x30000000})  # beyond the table's 512 MiB
     scene.draw([vertex(1, 1), vertex(14, 2), vertex(3, 13)])
     assert not scene.lit()
@@ -276,7 +276,7 @@ def test_vertices_that_nothing_maps_are_zeros() -> None:
     assert scene.lit() <= {(0, 0)}
 
 
-def test_what_lies_beyond_the_page_table_is_dropped_and_the_rest_drawn() -> None:
+def test_pixels_beyond_the_page_table_are_dropped_and_the_rest_is_drawn() -> None:
     last = 0x20000000
     scene = Scene(Gen.CL, 16, 16, surface={"surface_base_address": last - 0x1000})  # eight rows of 512 bytes
     scene.draw([vertex(-50, -50), vertex(200, -50), vertex(-50, 200)])
@@ -285,7 +285,7 @@ def test_what_lies_beyond_the_page_table_is_dropped_and_the_rest_drawn() -> None
     assert scene.device.targets.take()
 
 
-def test_a_clip_kernel_is_missed_by_the_draw_that_needs_it_alone() -> None:
+def test_an_unmapped_clip_kernel_fails_only_draws_that_need_it() -> None:
     scene = Scene(Gen.CL, 16, 16, clip={"kernel_start_pointer": 0x30000000, "viewport_z_clip_test_enable": True})
     scene.draw([vertex(2, 2, 0.5), vertex(13, 3, 0.5), vertex(4, 12, 0.5)])
     assert scene.lit()
@@ -344,7 +344,7 @@ def test_every_topology_with_few_vertices(gen: Gen, code: int) -> None:
     assert (objects_of(code, 9) is None) == (not scene.lit())
 
 
-def test_blits_without_end_are_stopped_by_the_watchdog() -> None:
+def test_the_watchdog_stops_endless_blits() -> None:
     scene = Scene(Gen.CTG, 16, 16, options=Options(workers=1, watchdog=1))
     blit = command_named("XY_COLOR_BLT", Gen.CTG).build(
         Gen.CTG, destination_x2=1000, destination_y2=500, color_depth=3, raster_operation=0xF0, write_rgb=True,

@@ -60,7 +60,7 @@ def test_entry_that_does_not_fit_its_bits_is_refused(pte: Pte) -> None:
 # --- contents -------------------------------------------------------------------------------------------------------
 
 
-def test_bytes_come_back_across_pages() -> None:
+def test_writes_across_pages_read_back() -> None:
     with Memory() as memory:
         memory.write(0x1FFE, b"\x01\x02\x03\x04\x05")
         assert memory.read(0x1FFE, 5) == b"\x01\x02\x03\x04\x05"
@@ -99,7 +99,7 @@ class Model:
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 6 * PAGE_SIZE), st.integers(0, 2 * PAGE_SIZE), st.integers(0, 255)),
                 max_size=8), st.integers(0, 6 * PAGE_SIZE), st.integers(0, 3 * PAGE_SIZE))
-def test_any_writes_read_back_as_a_plain_model_says(writes: list[tuple[int, int, int]], at: int, size: int) -> None:
+def test_random_writes_read_back_as_in_a_model(writes: list[tuple[int, int, int]], at: int, size: int) -> None:
     model = Model()
     with Memory() as memory:
         for address, length, value in writes:
@@ -113,7 +113,7 @@ def test_any_writes_read_back_as_a_plain_model_says(writes: list[tuple[int, int,
         assert holes == sum(1 for a in range(at, at + size) if a // PAGE_SIZE * PAGE_SIZE not in written)
 
 
-def test_two_memories_do_not_know_of_each_other() -> None:
+def test_two_memories_share_no_state() -> None:
     with Memory() as one, Memory() as other:
         one.write(0x1000, b"one")
         other.write(0x1000, b"two")
@@ -141,7 +141,7 @@ def test_read_of_unwritten_memory_says_where_and_what() -> None:
                                  "(page table entry 0x00000000)")
 
 
-def test_missing_memory_reads_as_zeros_and_is_reported_on_wish() -> None:
+def test_missing_memory_reads_as_zeros_and_is_reported_on_request() -> None:
     with Memory() as memory:
         assert memory.read(0x5000, 4, Missing.ZERO) == bytes(4)
         assert memory.faults.total == 0
@@ -319,7 +319,7 @@ def test_read_only_pages_refuse_writes() -> None:
     shared.close()
 
 
-def test_what_was_under_an_external_page_comes_back() -> None:
+def test_unmapping_an_external_page_restores_the_page_below() -> None:
     shared = mmap.mmap(-1, PAGE_SIZE)
     with Memory() as memory:
         memory.write(0x10000, b"own")
@@ -331,7 +331,7 @@ def test_what_was_under_an_external_page_comes_back() -> None:
     shared.close()
 
 
-def test_buffer_is_let_go_with_its_last_page() -> None:
+def test_buffer_is_released_with_its_last_page() -> None:
     shared = mmap.mmap(-1, 3 * PAGE_SIZE)
     with Memory() as memory:
         memory.map_external(0x10000, shared)
@@ -347,7 +347,7 @@ def test_buffer_is_let_go_with_its_last_page() -> None:
         assert memory.ranges() == []
 
 
-def test_buffer_that_another_covers_is_let_go() -> None:
+def test_buffer_that_another_covers_is_released() -> None:
     first, second = mmap.mmap(-1, 2 * PAGE_SIZE), mmap.mmap(-1, 2 * PAGE_SIZE)
     with Memory() as memory:
         memory.map_external(0x10000, first)
@@ -373,7 +373,7 @@ def test_mapping_that_is_not_whole_pages_of_the_table_is_refused(address: int, s
 # --- life and change ------------------------------------------------------------------------------------------------
 
 
-def test_closing_gives_everything_back() -> None:
+def test_closing_releases_all_memory() -> None:
     shared = mmap.mmap(-1, PAGE_SIZE)
     memory = Memory()
     memory.map_external(0, shared)
@@ -384,7 +384,7 @@ def test_closing_gives_everything_back() -> None:
         memory.read(0, 1)
 
 
-def test_clear_forgets_all() -> None:
+def test_clear_unmaps_everything() -> None:
     shared = mmap.mmap(-1, PAGE_SIZE)
     with strict_pte() as memory:
         memory.write(0x1000, b"x")
@@ -401,7 +401,7 @@ def test_clear_forgets_all() -> None:
         assert memory.changed_since(mark, 0x1000, 1)
 
 
-def test_changes_show_per_page() -> None:
+def test_changes_are_tracked_per_page() -> None:
     with Memory() as memory:
         memory.write(0x1000, bytes(0x3000))
         mark = memory.mark()
@@ -416,7 +416,7 @@ def test_changes_show_per_page() -> None:
         assert memory.changed_since(later, 0x3000, 1)
 
 
-def test_memory_of_others_may_always_have_changed() -> None:
+def test_external_memory_always_counts_as_changed() -> None:
     shared = mmap.mmap(-1, PAGE_SIZE)
     with Memory() as memory:
         memory.map_external(0x1000, shared)

@@ -41,11 +41,11 @@ def is_number(node: ast.AST) -> bool:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_no_bit_of_a_command_is_picked_by_hand(path: Path) -> None:
+def test_no_command_bits_are_extracted_by_hand(path: Path) -> None:
     assert list(typed(ast.parse(path.read_text()))) == []
 
 
 @pytest.mark.parametrize("text", ["words[0] >> 14 & 3", "words[at] >> 27", "words[1] & ~31", "header >> 29 == 3",
                                   "header == 0x05000000", "(words[2] & 0xFFF) + 4"])
-def test_the_check_finds_them(text: str) -> None:
+def test_the_check_finds_bits_extracted_by_hand(text: str) -> None:
     assert list(typed(ast.parse(text)))

@@ -60,7 +60,7 @@ def test_a_pixel_s_snapshot_has_kernel_count_and_primitive(scene: Scene) -> None
     assert [returned(scene, "WIZ", mux) for mux in range(4)] == [KERNELS + 0x1000, 2, 1, 0]
 
 
-def test_without_a_count_the_first_occurrence_is_trapped_and_then_no_more(scene: Scene) -> None:
+def test_without_a_count_only_the_first_occurrence_is_trapped(scene: Scene) -> None:
     scene.run(load(scene, WIZ_STRG_VAL=3 << 16 | 2, WIZ_CTL=1))
     scene.draw([*triangle(), *triangle()])
     assert returned(scene, "WIZ", 2) == 0
@@ -72,7 +72,7 @@ def test_without_a_count_the_first_occurrence_is_trapped_and_then_no_more(scene:
     assert returned(scene, "WIZ", 2) == 3
 
 
-def test_a_pixel_of_the_upstream_primitive_only(scene: Scene) -> None:
+def test_a_pixel_trap_can_be_limited_to_the_upstream_primitive(scene: Scene) -> None:
     scene.run(load(scene, SF_STRG_VAL=1, WIZ_STRG_VAL=3 << 16 | 2, WIZ_CTL=1 << 3 | 1))
     scene.draw([*triangle(), *triangle()])
     assert (returned(scene, "WIZ", 1), returned(scene, "WIZ", 2)) == (1, 1)
@@ -94,7 +94,7 @@ def test_a_vertex_that_is_not_shaded_completes_its_snapshot(scene: Scene) -> Non
     assert returned(scene, "VF", 0) == 0
 
 
-def test_vertex_shader_threads_show_indices_and_which_thread_shaded_whom() -> None:
+def test_vertex_shader_snapshots_show_the_index_and_the_thread_of_a_vertex() -> None:
     scene = shaded_scene()
     scene.run(load(scene, VF_STRG_VAL=2, VF_CTL=1, VS_STRG_VAL=1, VS_CTL=1))  # sequence 2; thread 1
     scene.draw(triangle(), indices=[2, 1, 0])
@@ -115,7 +115,7 @@ def shaded_scene() -> Scene:
     return scene
 
 
-def test_all_threads_leave_the_last_one_s_data(scene: Scene) -> None:
+def test_a_snapshot_of_all_threads_keeps_the_last_one(scene: Scene) -> None:
     scene.run(load(scene, SF_CTL=1 << 2))
     scene.draw([*triangle(), *triangle()])
     scene.draw(triangle())
@@ -133,7 +133,7 @@ def test_a_flagged_thread_s_urb_message_is_captured(scene: Scene) -> None:
 
 
 # --- what a thread sees -----------------------------------------------------------------------------------------------
-def test_thread_numbers_and_flags_stand_in_r0(scene: Scene) -> None:
+def test_r0_holds_thread_numbers_and_flags(scene: Scene) -> None:
     found = []
 
     def stop(stop: Stop) -> DebugAction:
@@ -153,7 +153,7 @@ def test_thread_numbers_and_flags_stand_in_r0(scene: Scene) -> None:
     assert next(six for six, seven in pixels if seven == 1) == 0  # counted within the primitive
 
 
-def test_execution_units_and_slots_are_those_that_the_masks_leave(scene: Scene) -> None:
+def test_threads_run_on_the_execution_units_and_slots_left_by_the_masks(scene: Scene) -> None:
     places = set()
 
     def stop(stop: Stop) -> DebugAction:
@@ -278,7 +278,7 @@ def test_leaving_the_status_bit_set_is_single_stepping(scene: Scene) -> None:
     assert {calls for calls, _ in marks} == {instructions - 1}  # all but the first
 
 
-def test_breakpoints_mean_nothing_to_threads_that_are_not_flagged(scene: Scene) -> None:
+def test_unflagged_threads_ignore_breakpoints(scene: Scene) -> None:
     routine(scene, SUPPRESS, BREAKPOINT)
     assert {calls for calls, _ in run_with_routine(scene, TD_CTL=1 << 2, ISC_L1CA_BP_OPC1=0x31 << 16 | 1)} == {0}
 
@@ -296,7 +296,7 @@ def test_an_external_halt_starts_threads_in_their_system_routine(scene: Scene) -
     assert all(cr1 >> 30 & 1 for _, cr1 in marks)
 
 
-def test_a_forced_halt_is_the_next_thread_s_alone(scene: Scene) -> None:
+def test_a_forced_halt_stops_only_the_next_thread(scene: Scene) -> None:
     routine(scene, 0, 0)
     assert {calls for calls, _ in run_with_routine(scene, TD_CTL=1 << 6)} == {0}  # it was the setup thread
 
@@ -322,7 +322,7 @@ def test_a_forced_exception_without_a_routine_is_a_hang(scene: Scene) -> None:
         scene.draw(triangle())
 
 
-def test_registers_that_ask_for_nothing_leave_the_device_alone(scene: Scene) -> None:
+def test_the_debugger_detaches_when_the_registers_enable_nothing(scene: Scene) -> None:
     scene.run(load(scene, WIZ_CTL=1, TD_CTL2=1 << 25, SF_CTL=0, WIZ_STRG_VAL=5))
     assert scene.device.observer.attached
     scene.run(load(scene, WIZ_CTL=0))

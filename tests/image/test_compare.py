@@ -77,14 +77,14 @@ def test_sizes_must_agree(tmp_path: Path) -> None:
         pair(a, b)
 
 
-def test_what_is_no_picture_is_an_error(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_picture_is_an_error(tmp_path: Path) -> None:
     junk = tmp_path / "junk.png"
     junk.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(40))
     with pytest.raises(DecodeError, match=r"junk\.png"):
         load(junk)
 
 
-def test_the_command_tells_by_its_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_status_says_whether_pictures_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a = picture(tmp_path / "a.png", np.zeros((8, 8, 3), np.uint8))
     b = picture(tmp_path / "b.png", np.ones((8, 8, 3), np.uint8))
     heat = tmp_path / "heat.png"

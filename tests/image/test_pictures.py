@@ -72,7 +72,7 @@ def reference(memory: Memory, target: Target, swizzle: Swizzle = Swizzle.NONE) -
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
-def test_every_format_converts_as_the_definition_says(form: SurfaceFormat, memory: Memory) -> None:
+def test_every_format_converts_like_the_reference(form: SurfaceFormat, memory: Memory) -> None:
     fill(memory, int(form))
     for tiling, x, y in PLACES:
         target = surface(form, 70, 37, tiling, x, y)
@@ -82,7 +82,7 @@ def test_every_format_converts_as_the_definition_says(form: SurfaceFormat, memor
         assert found.dtype == expected.dtype and np.array_equal(found, expected), (tiling, x, y)
 
 
-def test_every_code_of_16_bits_converts_as_the_definition_says(memory: Memory) -> None:
+def test_every_code_of_16_bits_converts_like_the_reference(memory: Memory) -> None:
     for form in (SurfaceFormat.R16_UNORM, SurfaceFormat.R16_FLOAT, SurfaceFormat.B5G6R5_UNORM,
                  SurfaceFormat.B4G4R4A4_UNORM, SurfaceFormat.R8G8_SNORM):
         memory.write(BASE, np.arange(1 << 16, dtype="<u2").tobytes())
@@ -92,13 +92,13 @@ def test_every_code_of_16_bits_converts_as_the_definition_says(memory: Memory) -
 
 @pytest.mark.parametrize("tiling", [Tiling.X, Tiling.Y])
 @pytest.mark.parametrize("swizzle", [Swizzle.BIT_9, Swizzle.BIT_9_10, Swizzle.BIT_9_11])
-def test_swizzled_surfaces_are_read_as_their_layout_says(tiling: Tiling, swizzle: Swizzle, memory: Memory) -> None:
+def test_swizzled_surfaces_are_read_by_their_layout(tiling: Tiling, swizzle: Swizzle, memory: Memory) -> None:
     fill(memory, 7)
     target = surface(SurfaceFormat.B8G8R8A8_UNORM, 300, 90, tiling, 5, 3)
     assert np.array_equal(read_pixels(memory, target, swizzle), reference(memory, target, swizzle))
 
 
-def test_memory_that_is_not_there_reads_as_black(memory: Memory) -> None:
+def test_unmapped_memory_reads_as_black(memory: Memory) -> None:
     target = surface(SurfaceFormat.B8G8R8X8_UNORM, 64, 64, address=0x8000000)
     pixels = read_pixels(memory, target)
     assert pixels.shape == (64, 64, 3) and not pixels.any()
@@ -115,7 +115,7 @@ def test_opaque_alpha_is_left_out_and_any_other_stays(memory: Memory) -> None:
     assert pixels.shape == (64, 128, 4) and pixels[-1, -1].tolist() == [3, 2, 1, 254]
 
 
-def test_a_buffer_is_used_again(memory: Memory) -> None:
+def test_pixels_are_read_into_the_given_buffer(memory: Memory) -> None:
     fill(memory, 3)
     reader = picture.PixelReader(memory, surface(SurfaceFormat.B8G8R8X8_UNORM, 32, 32))
     buffer = np.empty(reader.max_bytes, np.uint8)
@@ -153,7 +153,7 @@ def contents(kind: str, shape: tuple[int, ...]) -> np.ndarray:
         noise[::2] = 7
     elif kind == "sparse":
         noise[rng.random(shape) < 0.97] = 0
-    elif kind == "skewed":  # the rarest bytes want codes longer than there are
+    elif kind == "skewed":  # the rarest bytes would have codes that are too long
         noise = np.minimum(rng.geometric(0.4, shape), 255).astype(np.uint8)
     elif kind == "repeats":
         noise.reshape(-1)[:] = np.resize(noise.reshape(-1)[:max(1, noise.size // 7)], noise.size)
@@ -261,7 +261,7 @@ def test_16_bit_grey_is_big_endian_in_the_file(shape: tuple[int, ...]) -> None:
         assert np.array_equal(np.asarray(image), pixels.reshape(shape[:2]))
 
 
-def test_the_decoder_finds_no_mistake_in_the_file() -> None:
+def test_the_checksums_of_every_chunk_are_right() -> None:
     with Image.open(io.BytesIO(png(np.zeros((50, 60, 3), np.uint8)))) as image:
         image.verify()  # checks every chunk
 

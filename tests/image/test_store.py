@@ -54,7 +54,7 @@ def test_two_pictures_of_one_moment_have_two_names(tmp_path: Path, device: Devic
     assert load(tmp_path / names[2]).shape == (8, 64, 3)
 
 
-def test_pictures_are_of_the_moment_when_they_were_added(tmp_path: Path, device: Device) -> None:
+def test_a_picture_shows_memory_as_it_was_when_added(tmp_path: Path, device: Device) -> None:
     expected = []
     store = PictureStore(tmp_path)
     for number in range(40):
@@ -93,7 +93,7 @@ def test_pictures_are_announced_in_order_when_they_are_complete(tmp_path: Path, 
     assert [p.name.split("-")[1] for p in announced] == ["00000", "00001", "00002"]
 
 
-def test_what_waits_for_the_threads_is_bounded(tmp_path: Path, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pictures_that_wait_are_bounded(tmp_path: Path, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "_MAX_WAITING_BYTES", 3 * TARGET.width * TARGET.height * 4)
     go, started, save = threading.Event(), [], stores.save_stripped
 
@@ -121,7 +121,7 @@ def test_what_waits_for_the_threads_is_bounded(tmp_path: Path, device: Device, m
     assert len(index(tmp_path)) == 8
 
 
-def test_only_changes_are_written_where_wanted(tmp_path: Path, device: Device) -> None:
+def test_unchanged_pictures_are_skipped_on_request(tmp_path: Path, device: Device) -> None:
     store = PictureStore(tmp_path)
     for number, byte in enumerate((1, 1, 2, 2, 1)):
         device.memory.write(BASE, bytes([byte]))
@@ -161,7 +161,7 @@ def test_there_is_a_bound_on_pictures(tmp_path: Path, device: Device) -> None:
     assert len(index(tmp_path)) == 2
 
 
-def test_a_surface_that_cannot_be_leaves_the_store_working(tmp_path: Path, device: Device) -> None:
+def test_an_impossible_surface_leaves_the_store_working(tmp_path: Path, device: Device) -> None:
     store = PictureStore(tmp_path)
     for number in range(40):  # more than there are buffers
         with pytest.raises(FieldError, match="pitch"):
@@ -171,7 +171,7 @@ def test_a_surface_that_cannot_be_leaves_the_store_working(tmp_path: Path, devic
     assert [p["number"] for p in index(tmp_path)] == [99]
 
 
-def test_forgotten_pictures_are_gone(tmp_path: Path, device: Device) -> None:
+def test_forget_removes_pictures(tmp_path: Path, device: Device) -> None:
     store = PictureStore(tmp_path)
     store.add(device.memory, TARGET, "frame", 0, place())
     store.forget()
