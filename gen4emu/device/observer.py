@@ -55,7 +55,7 @@ Handler = Callable[[Any], DebugAction]
 
 @dataclass(slots=True)
 class Subscription:
-    """The events that one client wants, and their handlers, which get a `struct g4_debug_event`."""
+    """The events that one client subscribes to, and their handlers, which take a `struct g4_debug_event`."""
 
     traps: list[Trap] = field(default_factory=list)
     breakpoints: list[Breakpoint] = field(default_factory=list)

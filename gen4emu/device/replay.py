@@ -57,7 +57,7 @@ class _Progress(Listener):
 
 
 class Replay:
-    """Feeds a trace to a device and stops where pictures are wanted."""
+    """Feeds a trace to a device and stops at selected frames and submissions."""
 
     def __init__(self, trace: Trace, info: chips.Device | None = None, options: Options | None = None, *,
                  on_start: Callable[[Device], None] | None = None, on_draw: Callable[[int], None] | None = None,
@@ -91,8 +91,8 @@ class Replay:
         self._selected = frames, submissions, draws
         with suppress(_Stop):
             for frame in self._all_frames(submissions):
-                wanted = submissions if frame.unit == "submission" else frames
-                if wanted is not None and frame.number in wanted:
+                selected = submissions if frame.unit == "submission" else frames
+                if selected is not None and frame.number in selected:
                     yield frame
                 if self._is_done():
                     return

@@ -20,7 +20,7 @@ STDOUT = Path("-")
 
 
 def _rgb(pixels: Pixels) -> npt.NDArray[np.uint8]:
-    """8 bits of red, green and blue, whatever there is."""
+    """8 bits of red, green and blue, from pixels of any kind."""
     narrow = (pixels >> 8 if pixels.dtype == np.uint16 else pixels).astype(np.uint8, copy=False)
     return np.ascontiguousarray(np.stack([narrow] * 3, axis=2) if narrow.ndim == 2 else narrow[:, :, :3])
 
@@ -29,7 +29,7 @@ class RawVideo:
     """Writes one picture a frame, all of the size of the first; "-" is standard output."""
 
     def __init__(self, path: Path, say: Callable[[str], None]) -> None:
-        """`say` is told the size, and at the end of frames that were left out."""
+        """`say` reports the size, and at the end the number of frames that were left out."""
         self._say = say
         self._name = "standard output" if path == STDOUT else str(path)
         self._files = ExitStack()

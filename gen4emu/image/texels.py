@@ -1,7 +1,7 @@
 """Texels of any uncompressed surface format as numpy arrays, by the format table.
 
-Channels come out as the hardware would give them to a kernel, except that sRGB stays encoded: pictures want it so.
-Compressed and palette formats are the sampler's business and not decoded here.
+Channels have the values that the hardware gives a kernel, except that sRGB stays encoded, as in picture files.
+Compressed and palette formats are decoded by the sampler, not here.
 """
 
 from __future__ import annotations
