@@ -14,7 +14,7 @@ struct g4_hooks; /* core/hooks.h */
 struct g4_context {
     struct g4_mem *mem;
     const struct g4_model *model;
-    uint32_t gen; /* the model's G4_GEN_* bit, for the generated unpack functions */
+    uint32_t gen; /* the model's layout_gen, for the generated unpack functions */
     struct g4_options options;
     struct g4_state *state; /* of the running hardware context */
     struct g4_hooks *hooks; /* NULL unless an observer is attached */

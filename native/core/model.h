@@ -11,7 +11,7 @@
 
 /* Limits of a chip, generated from gen4emu/hw/chips.py. */
 struct g4_chip {
-    uint32_t gen; /* exactly one of the bits G4_GEN_*, which the generated unpack functions take */
+    uint32_t gen; /* exactly one of the bits G4_GEN_* */
     uint32_t execution_units;
     uint32_t threads_per_unit;
     uint32_t tid_mask; /* the bits of sr0.0 that hold the thread ID */
@@ -66,13 +66,35 @@ struct g4_fault;
 typedef enum g4_status g4_load_draw_fn(const struct g4_draw_loader *loader, const uint32_t *primitive,
                                        struct g4_draw_state *draw, struct g4_fault *fault);
 
+struct g4_op;
+struct g4_model;
+
+/* The full form of a compacted instruction, of which `low` are the first two dwords; false: it is not compacted. */
+typedef bool g4_expand_instruction_fn(const uint32_t low[2], uint32_t words[4]);
+/* Decode an instruction.  `words` is its full form; it occupies `length` bytes at `ip`.  Opcodes become G4_OPCODE_*,
+ * whatever their numbers. */
+typedef void g4_decode_instruction_fn(struct g4_op *op, const uint32_t words[4], const struct g4_model *model,
+                                      uint32_t ip, uint32_t length);
+
+struct g4_worker;
+struct g4_chunk;
+
+/* Set up chunk->object[], in order, into chunk->setup[]: culled objects are only counted. */
+typedef enum g4_status g4_setup_fn(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_chunk *chunk);
+
 struct g4_sampler_messages;
 struct g4_dataport_messages;
 
 struct g4_model {
     const struct g4_chip *chip;
+    /* The part whose messages, thread payloads and surface formats this one has, as a bit G4_GEN_*: the units of the
+     * core pass it to the generated functions of hw.h. */
+    uint32_t layout_gen;
     struct g4_quirks quirks;
     g4_load_draw_fn *load_draw;
+    g4_expand_instruction_fn *expand_instruction;
+    g4_decode_instruction_fn *decode_instruction;
+    g4_setup_fn *run_setup;
     const struct g4_sampler_messages *sampler_messages;
     const struct g4_dataport_messages *dataport_reads, *dataport_writes;
 };

@@ -132,8 +132,9 @@ static void observe(struct g4_run *run, const struct g4_op *op) {
     if (debug->code_changed) {
         uint32_t words[4];
         uint32_t length;
-        g4_kernel_fetch(&debug->quiet_port, run->gang->dispatch->kernel_address + op->ip, words, &length);
-        g4_decode(&fresh, words, run->eu->ctx->model, op->ip, length);
+        const struct g4_model *const model = run->eu->ctx->model;
+        g4_kernel_fetch(model, &debug->quiet_port, run->gang->dispatch->kernel_address + op->ip, words, &length);
+        model->decode_instruction(&fresh, words, model, op->ip, length);
         op = run->op = &fresh;
         run->next = fresh.next;
     }

@@ -25,7 +25,7 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g
     }
     device->ctx.mem = mem;
     device->ctx.model = model;
-    device->ctx.gen = gen;
+    device->ctx.gen = model->layout_gen;
     device->ctx.options = *options;
     device->last_object = UINT32_MAX;
     g4_port_init(&device->port, mem, G4_UNIT_CS, false);

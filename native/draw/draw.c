@@ -120,7 +120,7 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
     }
     enum g4_status status = g4_geometry_run(worker, &draw->device->draw_state, &draw->frame->plan.range[job], chunk);
     if (status == G4_OK) {
-        status = g4_sf_run(worker, &draw->device->draw_state, chunk);
+        status = draw->device->ctx.model->run_setup(worker, &draw->device->draw_state, chunk);
     }
     if (status == G4_OK) {
         status = find_tiles(chunk);

@@ -194,7 +194,17 @@ static void decode_branch(struct g4_op *op, const uint32_t w[4], const struct g4
     op->target &= ~7u;
 }
 
-void g4_decode(struct g4_op *op, const uint32_t w[4], const struct g4_model *model, uint32_t ip, uint32_t length) {
+bool g4_expand_gen4(const uint32_t low[2], uint32_t words[4]) {
+    const uint32_t w[4] = {low[0], low[1]};
+
+    if (!g4_inst_compact_control(w)) {
+        return false;
+    }
+    g4_inst_expand(low, words);
+    return true;
+}
+
+void g4_decode_gen4(struct g4_op *op, const uint32_t w[4], const struct g4_model *model, uint32_t ip, uint32_t length) {
     const uint32_t src1[4] = {w[0], w[1], w[3], w[3]};
     const uint32_t compression = g4_inst_compression(w);
     const uint8_t size = g4_exec_size_channels[g4_inst_exec_size(w)];
@@ -202,7 +212,7 @@ void g4_decode(struct g4_op *op, const uint32_t w[4], const struct g4_model *mod
     memset(op, 0, sizeof *op);
     op->opcode = (uint8_t)g4_inst_opcode(w);
     const struct g4_opcode_info *const info = &g4_opcode_info[op->opcode];
-    op->undefined = !(info->gens & model->chip->gen);
+    op->undefined = !(info->gens & model->layout_gen);
     op->ip = ip;
     op->next = ip + length;
     op->word0 = w[0];

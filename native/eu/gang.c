@@ -246,8 +246,9 @@ void g4_stray(struct g4_run *run, const struct g4_op *op) {
         run->split = true;
         return;
     }
-    g4_kernel_fetch(&run->eu->worker->port, run->gang->dispatch->kernel_address + ip, words, &length);
-    g4_decode(&decoded, words, run->eu->ctx->model, ip, length);
+    const struct g4_model *const model = run->eu->ctx->model;
+    g4_kernel_fetch(model, &run->eu->worker->port, run->gang->dispatch->kernel_address + ip, words, &length);
+    model->decode_instruction(&decoded, words, model, ip, length);
     run->op = &decoded;
     run->next = decoded.next;
     run->tables[G4_TABLE_COMMON]->handler[decoded.handler](run, &decoded);

@@ -61,14 +61,12 @@ void g4_kernel_cache_free(struct g4_kernel_cache *cache) {
 
 /* ---- the walk ---- */
 
-void g4_kernel_fetch(struct g4_port *port, uint32_t address, uint32_t words[4], uint32_t *length) {
-    uint32_t low[4] = {0};
+void g4_kernel_fetch(const struct g4_model *model, struct g4_port *port, uint32_t address, uint32_t words[4],
+                     uint32_t *length) {
+    const uint32_t low[2] = {g4_mem_read32(port, address), g4_mem_read32(port, address + 4)};
 
-    low[0] = g4_mem_read32(port, address);
-    low[1] = g4_mem_read32(port, address + 4);
-    if (g4_inst_compact_control(low)) {
+    if (model->expand_instruction(low, words)) {
         *length = 8;
-        g4_inst_expand(low, words);
         return;
     }
     *length = 16;
@@ -168,9 +166,9 @@ static bool walk(struct g4_kernel *kernel, struct g4_port *port, const struct g4
             kernel->ops = more;
             capacity *= 2;
         }
-        g4_kernel_fetch(port, kernel->address + ip, words, &length);
+        g4_kernel_fetch(model, port, kernel->address + ip, words, &length);
         struct g4_op *const op = &kernel->ops[kernel->count++];
-        g4_decode(op, words, model, kernel->base + ip, length);
+        model->decode_instruction(op, words, model, kernel->base + ip, length);
         const uint32_t top = op_top(op);
         kernel->grf_top = top > kernel->grf_top ? top : kernel->grf_top;
         const uint32_t target = reach(op, kernel->base);

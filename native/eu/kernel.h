@@ -81,7 +81,8 @@ size_t g4_kernel_drop_stale_parts(const struct g4_kernel *kernel, struct g4_port
 void g4_kernel_cache_grow(struct g4_kernel_cache *cache, size_t bytes);
 
 /* Read the instruction at an address in its full form, and its length in memory. */
-void g4_kernel_fetch(struct g4_port *port, uint32_t address, uint32_t words[4], uint32_t *length);
+void g4_kernel_fetch(const struct g4_model *model, struct g4_port *port, uint32_t address, uint32_t words[4],
+                     uint32_t *length);
 
 /* Clear acc_write of ops whose implicit accumulator write is never read.  `live` is zeroed scratch memory, a word per
  * op and one more. */

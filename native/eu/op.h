@@ -145,8 +145,9 @@ static inline bool g4_src_scalar(const struct g4_src *src) {
     return !src->align16 && src->vstride == 0 && src->width == 1;
 }
 
-/* Decode an instruction.  `w` is its full form; it occupies `length` bytes at `ip`. */
-void g4_decode(struct g4_op *op, const uint32_t w[4], const struct g4_model *model, uint32_t ip, uint32_t length);
+/* Models point to these (core/model.h). */
+g4_expand_instruction_fn g4_expand_gen4;
+g4_decode_instruction_fn g4_decode_gen4;
 
 /* Whether an instruction may read the accumulator. */
 bool g4_op_reads_acc(const struct g4_op *op);

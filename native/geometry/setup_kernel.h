@@ -6,8 +6,7 @@
 
 #include "geometry/assemble.h"
 
-/* Set up chunk->object[], in order, into chunk->setup[]: culled objects are only counted. */
-enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_chunk *chunk);
+g4_setup_fn g4_sf_run;
 
 /* Compute where the stipple of each line starts.  Call for all chunks of a draw, in order. */
 void g4_sf_count_stipple(struct g4_state *state, const struct g4_draw_state *draw, struct g4_chunk *chunk);

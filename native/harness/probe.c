@@ -41,7 +41,7 @@ struct g4_probe *g4_probe_new(struct g4_mem *mem, uint32_t gen, const struct g4_
     }
     probe->ctx.mem = mem;
     probe->ctx.model = g4_model_of(gen);
-    probe->ctx.gen = gen;
+    probe->ctx.gen = probe->ctx.model->layout_gen;
     probe->ctx.options = *options;
     probe->ctx.state = &probe->state;
     probe->kernels = g4_kernel_cache_new();

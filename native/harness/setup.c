@@ -29,7 +29,7 @@ struct g4_bench *g4_bench_new(uint32_t gen, struct g4_state *state, const struct
         return NULL;
     }
     bench->ctx.model = g4_model_of(gen);
-    bench->ctx.gen = gen;
+    bench->ctx.gen = bench->ctx.model->layout_gen;
     bench->ctx.state = state;
     g4_load_commands_gen4(&bench->ctx, &bench->draw);
     g4_load_setup_gen4(&bench->ctx, blocks->sf_state, blocks->sf_viewport, &bench->draw);

@@ -3,9 +3,16 @@
  */
 #include "chips.h"
 #include "core/model.h"
+#include "eu/op.h"
 #include "functions/dataport.h"
+#include "geometry/setup_kernel.h"
 #include "models/models.h"
 #include "sampler/message.h"
+
+/* The units that all four have. */
+#define UNITS                                                                                                          \
+    .load_draw = g4_load_draw_gen4, .expand_instruction = g4_expand_gen4, .decode_instruction = g4_decode_gen4,        \
+    .run_setup = g4_sf_run
 
 #define GEN4_MESSAGES                                                                                                  \
     .sampler_messages = &g4_gen4_sampler_messages, .dataport_reads = &g4_gen4_dataport_reads,                          \
@@ -18,14 +25,16 @@
 
 const struct g4_model g4_model_broadwater = {
     .chip = &g4_chip_bw,
-    .load_draw = g4_load_draw_gen4,
+    .layout_gen = G4_GEN_BW,
+    UNITS,
     .quirks = {GEN4_QUIRKS},
     GEN4_MESSAGES,
 };
 
 const struct g4_model g4_model_crestline = {
     .chip = &g4_chip_cl,
-    .load_draw = g4_load_draw_gen4,
+    .layout_gen = G4_GEN_CL,
+    UNITS,
     .quirks = {GEN4_QUIRKS, .vfe_has_vld = true},
     GEN4_MESSAGES,
 };
@@ -43,14 +52,16 @@ const struct g4_model g4_model_crestline = {
 
 const struct g4_model g4_model_cantiga = {
     .chip = &g4_chip_ctg,
-    .load_draw = g4_load_draw_gen4,
+    .layout_gen = G4_GEN_CTG,
+    UNITS,
     .quirks = {GEN45_QUIRKS},
     GEN45_MESSAGES,
 };
 
 const struct g4_model g4_model_eaglelake = {
     .chip = &g4_chip_el,
-    .load_draw = g4_load_draw_gen4,
+    .layout_gen = G4_GEN_EL,
+    UNITS,
     .quirks = {GEN45_QUIRKS},
     GEN45_MESSAGES,
 };

@@ -140,7 +140,7 @@ static uint32_t log2_of(uint32_t size) {
 
 void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_srgb_decoder *srgb,
                       const struct g4_model *model) {
-    const uint32_t gen = model->chip->gen;
+    const uint32_t gen = model->layout_gen;
 
     const struct g4_surface_state *const state = &surface->state;
     const struct g4_format *const format = surface->format;

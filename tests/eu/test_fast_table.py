@@ -35,8 +35,9 @@ int main(void) {
         struct g4_op op;
         const struct g4_chip chip = {.gen = in[0]};
         const bool is_gen4 = in[0] & G4_GEN_GEN4;
-        const struct g4_model model = {.chip = &chip, .quirks = {.cmp_converts_to_destination_type = is_gen4}};
-        g4_decode(&op, in + 2, &model, 0, 16);
+        const struct g4_model model = {
+            .chip = &chip, .layout_gen = in[0], .quirks = {.cmp_converts_to_destination_type = is_gen4}};
+        g4_decode_gen4(&op, in + 2, &model, 0, 16);
         op.acc_write = op.acc_write && in[1];
         const char *const reason = g4_fast_select(&op, &model.quirks);
         const unsigned handler = op.handler == G4_HANDLER_INDIRECT ? op.ordinary : op.handler;
