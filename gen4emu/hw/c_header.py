@@ -191,7 +191,10 @@ class _Writer:
         """The name of a command; of two encodings, each with the first generation whose drivers write it."""
         name = c_name(command.name).upper()
         twins = sum(c.name == command.name for c in self._family.commands)
-        return name if twins == 1 else f"{name}_{self._family.written_in(command).name.upper()}"
+        if twins == 1:
+            return name
+        written_in = self._family.written_in(command)
+        return f"{name}_{command.header >> 16:X}" if written_in is None else f"{name}_{written_in.name.upper()}"
 
     def struct(self, block: Block) -> str:
         lines = [f"struct {self._name(block)} {{"]

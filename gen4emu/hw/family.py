@@ -52,10 +52,10 @@ class Family:
     def registers(self) -> tuple[Register, ...]:
         return self._merge(lambda generation: generation.registers)
 
-    def written_in(self, command: Command) -> Generation:
+    def written_in(self, command: Command) -> Generation | None:
         """The first generation whose drivers write this encoding."""
-        return next(generation for generation in self.generations for c in generation.commands
-                    if (c.name, c.header) == (command.name, command.header) and c.written)
+        return next((generation for generation in self.generations for c in generation.commands
+                     if (c.name, c.header) == (command.name, command.header) and c.written), None)
 
     @cached_property
     def _items(self) -> dict[str, Block]:
