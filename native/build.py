@@ -342,12 +342,36 @@ def build_into(output: Path, sanitize: bool) -> Path:
     return target
 
 
+def build_core(scratch: Path) -> Path:
+    """Compile the core alone, unoptimized, and put its module in place: for tests that change a copy of the tree."""
+    write_derived_headers(GENERATED)
+    module = GENERATED / "_native.c"
+    ffibuilder().emit_c_code(str(module))
+    files = [*sources(), *write_variants(GENERATED), module]
+    command = [*_compiler(), *COMPILE, "-O0", "-w", "-fPIC", "-I", str(NATIVE), "-I", str(GENERATED),
+               "-I", sysconfig.get_path("include")]
+    objects = [scratch / f"{i}.o" for i in range(len(files))]
+    with Compilations(len(files), jobs()) as compilations:
+        started = [compilations.start(file.name, run_compiler, [*command, "-c", str(file), "-o", str(object_file)])
+                   for file, object_file in zip(files, objects, strict=True)]
+        for each in started:
+            each.result()
+    target = ROOT / "gen4emu" / f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
+    run_compiler([*_compiler(), "-shared", *(str(object_file) for object_file in objects), "-o", str(target), *LINK])
+    return target
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Build the C core of gen4emu.")
     parser.add_argument("--sanitize", action="store_true", help="with AddressSanitizer and UBSan")
     parser.add_argument("--output", type=Path, default=ROOT,
                         help="make a copy of the package there, instead of building in place")
+    parser.add_argument("--core", action="store_true", help="the core alone, in place and unoptimized")
     options = parser.parse_args()
+    if options.core:
+        with tempfile.TemporaryDirectory() as scratch:
+            print(build_core(Path(scratch)))
+        return
     if options.output.resolve() != ROOT:
         shutil.copytree(ROOT / "gen4emu", options.output / "gen4emu", dirs_exist_ok=True,
                         ignore=shutil.ignore_patterns("__pycache__", "*.so"))

@@ -1,0 +1,28 @@
+/*
+ * The toy: a chip with a limit of its own, its loader, decoder and setup; everything else is Eaglelake's.
+ */
+#include "chips.h"
+#include "eu/op.h"
+#include "functions/dataport.h"
+#include "models/models.h"
+#include "sampler/message.h"
+
+g4_decode_instruction_fn g4_decode_toy;
+g4_setup_fn g4_setup_toy;
+g4_load_draw_fn g4_load_draw_toy;
+
+const struct g4_model g4_model_toy = {
+    .chip = &g4_chip_toy,
+    .layout_gen = G4_GEN_EL,
+    .quirks = {.has_compr4 = true,
+               .has_8_bit_coverage = true,
+               .has_depth_coordinate_offset = true,
+               .dispatches_widest_first = true},
+    .load_draw = g4_load_draw_toy,
+    .expand_instruction = g4_expand_gen4,
+    .decode_instruction = g4_decode_toy,
+    .run_setup = g4_setup_toy,
+    .sampler_messages = &g4_gen4_sampler_messages,
+    .dataport_reads = &g4_gen45_dataport_reads,
+    .dataport_writes = &g4_gen45_dataport_writes,
+};
