@@ -21,29 +21,29 @@ int g4_aperture_find_fence(const struct g4_aperture *aperture, uint32_t address)
 }
 
 /* Bytes that one copy transfers: within one page of the aperture and one row of a fence. */
-struct run {
+struct fence_run {
     bool fenced;
     size_t size;
     struct g4_surface_layout layout;
     struct g4_rectangle rectangle;
 };
 
-static struct run run_at(const struct g4_aperture *aperture, uint32_t address, size_t size) {
+static struct fence_run run_at(const struct g4_aperture *aperture, uint32_t address, size_t size) {
     const size_t rest_of_page = G4_PAGE_SIZE - (address & G4_PAGE_OFFSET);
     const size_t wanted = size < rest_of_page ? size : rest_of_page;
     const int number = g4_aperture_find_fence(aperture, address);
     if (number < 0) {
-        return (struct run){.size = wanted};
+        return (struct fence_run){.size = wanted};
     }
     const struct g4_aperture_fence fence = aperture->fences[number];
     if (fence.pitch_bytes == 0) {
-        return (struct run){.fenced = true, .size = wanted}; /* a layout that no copy accepts */
+        return (struct fence_run){.fenced = true, .size = wanted}; /* a layout that no copy accepts */
     }
     const uint32_t y = (address - fence.start) / fence.pitch_bytes;
     const uint32_t x = (address - fence.start) % fence.pitch_bytes;
     const uint32_t rest_of_row = fence.pitch_bytes - x;
     const uint32_t part = wanted < rest_of_row ? (uint32_t)wanted : rest_of_row;
-    return (struct run){
+    return (struct fence_run){
         .fenced = true,
         .size = part,
         .layout =
@@ -63,7 +63,7 @@ enum g4_status g4_aperture_read(struct g4_port *port, const struct g4_aperture *
                                 size_t size) {
     uint8_t *to = data;
     while (size) {
-        const struct run run = run_at(aperture, address, size);
+        const struct fence_run run = run_at(aperture, address, size);
         const enum g4_status status = run.fenced
                                           ? g4_surface_read(port, &run.layout, &run.rectangle, to, run.size, run.size)
                                           : g4_mem_read(port, address, to, run.size);
@@ -81,7 +81,7 @@ enum g4_status g4_aperture_write(struct g4_port *port, const struct g4_aperture 
                                  const void *data, size_t size) {
     const uint8_t *from = data;
     while (size) {
-        const struct run run = run_at(aperture, address, size);
+        const struct fence_run run = run_at(aperture, address, size);
         const enum g4_status status =
             run.fenced ? g4_surface_write(port, &run.layout, &run.rectangle, from, run.size, run.size)
                        : g4_mem_write(port, address, from, run.size);

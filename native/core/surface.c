@@ -13,10 +13,10 @@ enum {
     LEVEL_LIMIT = 31,
 };
 
-struct entry {
+struct surface_entry {
     struct g4_surface surface;
     uint32_t surface_state_base, binding_table, index;
-    struct entry *next; /* of the same slot */
+    struct surface_entry *next; /* of the same slot */
 };
 
 /* Entries do not move until the cache is reset, so callers may keep pointers to them. */
@@ -24,9 +24,9 @@ struct g4_surface_cache {
     uint32_t epoch;
     uint32_t used;
     uint32_t slot_epoch[SLOTS]; /* a slot of another epoch is empty */
-    struct entry *slot[SLOTS];
-    struct entry *block[BLOCKS];
-    struct entry spare; /* when the host has no memory left */
+    struct surface_entry *slot[SLOTS];
+    struct surface_entry *block[BLOCKS];
+    struct surface_entry spare; /* when the host has no memory left */
 };
 
 struct g4_surface_cache *g4_surface_cache_new(void) {
@@ -55,11 +55,11 @@ void g4_surface_cache_reset(struct g4_surface_cache *cache) {
     }
 }
 
-static struct entry *take_entry(struct g4_surface_cache *cache) {
+static struct surface_entry *take_entry(struct g4_surface_cache *cache) {
     if (cache->used == BLOCK * BLOCKS) {
         g4_surface_cache_reset(cache);
     }
-    struct entry **const block = &cache->block[cache->used / BLOCK];
+    struct surface_entry **const block = &cache->block[cache->used / BLOCK];
     if (!*block) {
         *block = malloc(BLOCK * sizeof **block);
         if (!*block) {
@@ -127,13 +127,13 @@ const struct g4_surface *g4_surface_get(struct g4_surface_cache *cache, const st
     const uint32_t slot = hash % SLOTS;
 
     if (cache->slot_epoch[slot] == cache->epoch) {
-        for (struct entry *e = cache->slot[slot]; e; e = e->next) {
+        for (struct surface_entry *e = cache->slot[slot]; e; e = e->next) {
             if (e->index == index && e->binding_table == binding_table && e->surface_state_base == surface_state_base) {
                 return &e->surface;
             }
         }
     }
-    struct entry *const e = take_entry(cache);
+    struct surface_entry *const e = take_entry(cache);
     if (!e) {
         load(&cache->spare.surface, ctx, port, surface_state_base, binding_table, index);
         return &cache->spare.surface;

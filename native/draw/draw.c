@@ -75,7 +75,7 @@ void g4_draw_frame_free(struct g4_draw_frame *frame) {
 
 /* ---- phase 1: geometry ---- */
 
-static struct g4_tile_box tiles_of(const struct g4_setup *setup) {
+static struct g4_touched_tiles tiles_of(const struct g4_setup *setup) {
     const int32_t limit = GRID * G4_TILE_SIZE - 1;
     const int32_t x_min = setup->x_min < 0 ? 0 : setup->x_min;
     const int32_t y_min = setup->y_min < 0 ? 0 : setup->y_min;
@@ -83,9 +83,9 @@ static struct g4_tile_box tiles_of(const struct g4_setup *setup) {
     const int32_t y_max = setup->y_max > limit ? limit : setup->y_max;
 
     if (x_min > x_max || y_min > y_max) {
-        return (struct g4_tile_box){.x_min = 1};
+        return (struct g4_touched_tiles){.x_min = 1};
     }
-    return (struct g4_tile_box){
+    return (struct g4_touched_tiles){
         .x_min = (uint8_t)(x_min / G4_TILE_SIZE),
         .y_min = (uint8_t)(y_min / G4_TILE_SIZE),
         .x_max = (uint8_t)(x_max / G4_TILE_SIZE),
@@ -136,7 +136,7 @@ static void run_range(void *data, uint32_t worker_index, uint32_t job) {
 /* Add the objects to the bins they touch; unless `fill`, only count them. */
 static void bin_chunk(struct g4_draw_frame *frame, const struct g4_chunk *chunk, bool fill) {
     for (uint32_t i = 0; i < chunk->setups; i++) {
-        const struct g4_tile_box box = chunk->tiles[i];
+        const struct g4_touched_tiles box = chunk->tiles[i];
         for (uint32_t ty = box.y_min; ty <= box.y_max; ty++) {
             for (uint32_t tx = box.x_min; tx <= box.x_max; tx++) {
                 struct bin *const bin = &frame->grid[ty * GRID + tx];
@@ -208,7 +208,7 @@ static void number_objects(const struct g4_device *device, struct g4_draw_frame 
         struct g4_setup *const setup = &chunk->setup[i];
         setup->primitive = (device->next_object + setup->primitive) & G4_OBJECT_NUMBERS;
         if (setup->primitive < device->first_object || setup->primitive > device->last_object) {
-            chunk->tiles[i] = (struct g4_tile_box){.x_min = 1};
+            chunk->tiles[i] = (struct g4_touched_tiles){.x_min = 1};
         }
     }
     frame->first_number[chunk->index] = 0;

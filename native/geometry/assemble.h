@@ -31,7 +31,7 @@ struct g4_plan {
 };
 
 /* In tiles of the windower, inclusive; x_min > x_max: none. */
-struct g4_tile_box {
+struct g4_touched_tiles {
     uint8_t x_min, y_min, x_max, y_max;
 };
 
@@ -43,8 +43,8 @@ struct g4_chunk {
     uint32_t objects, object_capacity;
     struct g4_setup *setup; /* filled by g4_sf_run */
     uint32_t setups;
-    uint16_t index;            /* in the batch */
-    struct g4_tile_box *tiles; /* that setup[i] may touch */
+    uint16_t index;                 /* in the batch */
+    struct g4_touched_tiles *tiles; /* that setup[i] may touch */
 };
 
 /* The position of g4_draw_plan in a draw.  All zero at the start. */

@@ -282,15 +282,15 @@ static void add_delivered(const struct g4_request *request, struct g4_sample_wor
 
 /* ---- the choice of levels ---- */
 
-struct range {
+struct lod_range {
     int32_t low, high; /* 1/64 */
     int32_t floor_low, ceil_high;
 };
 
-static struct range range_of(const struct g4_texture *texture, const struct g4_texture_sampler *sampler) {
+static struct lod_range range_of(const struct g4_texture *texture, const struct g4_texture_sampler *sampler) {
     const int32_t last = (int32_t)texture->mip_count * LOD_ONE;
     const int32_t first = (int32_t)texture->min_lod * LOD_ONE;
-    struct range range;
+    struct lod_range range;
     range.high = at_most((int32_t)sampler->state.max_lod_u4_6, last) + first;
     range.low = at_most((int32_t)sampler->state.min_lod_u4_6, last) + first;
     range.floor_low = range.low & ~(LOD_ONE - 1);
@@ -299,12 +299,12 @@ static struct range range_of(const struct g4_texture *texture, const struct g4_t
 }
 
 /* Erratum: a fraction of Min LOD below one half selects one level too many. */
-static int32_t nearest_low(const struct range *range, bool erratum) {
+static int32_t nearest_low(const struct lod_range *range, bool erratum) {
     const int32_t fraction = range->low & (LOD_ONE - 1);
     return erratum && fraction > 0 && fraction < LOD_ONE / 2 ? range->floor_low + LOD_ONE : range->floor_low;
 }
 
-static struct g4_level_choice choice_of(const struct g4_texture_sampler *sampler, const struct range *range,
+static struct g4_level_choice choice_of(const struct g4_texture_sampler *sampler, const struct lod_range *range,
                                         bool min_lod_erratum) {
     const struct g4_sampler_state *const state = &sampler->state;
     return (struct g4_level_choice){
@@ -322,14 +322,14 @@ static struct g4_level_choice choice_of(const struct g4_texture_sampler *sampler
 }
 
 /* True if there is only one level to choose from and both filters are the same. */
-static bool always_the_same(const struct g4_texture_sampler *sampler, const struct range *range) {
+static bool always_the_same(const struct g4_texture_sampler *sampler, const struct lod_range *range) {
     return range->low == range->high && (range->low & (LOD_ONE - 1)) == 0 && sampler->filter[0] == sampler->filter[1] &&
            memcmp(sampler->round[0], sampler->round[1], 3) == 0;
 }
 
 void g4_sample_lod(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
                    bool anisotropic) {
-    const struct range range = range_of(request->texture, request->sampler);
+    const struct lod_range range = range_of(request->texture, request->sampler);
 
     if (!anisotropic && always_the_same(request->sampler, &range)) {
         memset(work->magnified, 0, sizeof work->magnified);
@@ -364,7 +364,7 @@ static bool alike(const int32_t *value, const g4_lanes subspans[G4_SAMPLE_HALVES
 
 bool g4_sample_common_level(const struct g4_common_level *in, const struct g4_sampler_ops *ops, uint32_t *level,
                             int32_t beta[G4_SUBSPANS], bool *mixed) {
-    const struct range range = range_of(in->texture, in->sampler);
+    const struct lod_range range = range_of(in->texture, in->sampler);
     const g4_lanes subspans[G4_SAMPLE_HALVES] = {subspans_of(in->active[0]), subspans_of(in->active[1])};
     const uint32_t half = subspans[0] ? 0 : 1;
     const uint32_t first = half * (G4_SUBSPANS / 2) + (uint32_t)__builtin_ctzll(subspans[half]) / 4;
