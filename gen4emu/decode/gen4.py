@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from gen4emu.decode.context import Context, Use, uses_border
+from gen4emu.decode.follower import Follower
 from gen4emu.decode.model import Model
 from gen4emu.decode.nodes import Command, Node
-from gen4emu.decode.pointers import PointerFollower
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.fields import Address
 from gen4emu.hw.gen4.media import VfeMode
@@ -20,7 +20,7 @@ STAGES = ("vs", "gs", "clip", "sf", "ps")
 
 
 # --- 3D ---------------------------------------------------------------------------------------------------------------
-def pipelined(follower: PointerFollower, node: Command) -> None:
+def pipelined(follower: Follower, node: Command) -> None:
     """3DSTATE_PIPELINED_POINTERS: the units change, and so does the use of binding tables."""
     context = follower.context
     context.units = {}
@@ -29,12 +29,12 @@ def pipelined(follower: PointerFollower, node: Command) -> None:
         context.units = follower.once(node, (node.body, *context.key()), _units)
 
 
-def _units(follower: PointerFollower, node: Command) -> object:
+def _units(follower: Follower, node: Command) -> object:
     follower.below(node, node.body.view, "")
     return follower.context.units
 
 
-def binding_tables(follower: PointerFollower, node: Command) -> None:
+def binding_tables(follower: Follower, node: Command) -> None:
     """3DSTATE_BINDING_TABLE_POINTERS: stored until the units are known, which determine the number of entries."""
     context = follower.context
     base = context.bases["surface_state"]
@@ -52,7 +52,7 @@ def draw_key(context: Context) -> Hashable:
     return (context.units_key(), *context.tables.items())
 
 
-def pending_tables(follower: PointerFollower, node: Node) -> None:
+def pending_tables(follower: Follower, node: Node) -> None:
     """Binding tables of the stages that run kernels."""
     context = follower.context
     for stage in STAGES:
@@ -71,7 +71,7 @@ def _viewports(context: Context) -> int:
 
 
 # --- media ------------------------------------------------------------------------------------------------------------
-def media_pointers(follower: PointerFollower, node: Command) -> None:
+def media_pointers(follower: Follower, node: Command) -> None:
     """MEDIA_STATE_POINTERS: VFE's mode determines the layout of the extended state."""
     context, view, gen = follower.context, node.body.view, follower.gen
     context.vfe = context.vld = None
@@ -87,14 +87,14 @@ def media_pointers(follower: PointerFollower, node: Command) -> None:
     follower.pointers(node)
 
 
-def _extended_state(follower: PointerFollower, parent: Node, view: View, address: int, role: str,
+def _extended_state(follower: Follower, parent: Node, view: View, address: int, role: str,
                     use: Use | None) -> None:
     block = _extended(follower)
     if block is not None:
         follower.block(parent, block, address, role)
 
 
-def _extended(follower: PointerFollower) -> Block | None:
+def _extended(follower: Follower) -> Block | None:
     """The layout of the extended state, if the part has one."""
     try:
         return catalogue_of(follower.gen).block(follower.context.extended)
@@ -102,7 +102,7 @@ def _extended(follower: PointerFollower) -> Block | None:
         return None
 
 
-def media_object(follower: PointerFollower, node: Command) -> None:
+def media_object(follower: Follower, node: Command) -> None:
     """MEDIA_OBJECT and its variants: the interface descriptors that they select, then their data."""
     if not follower.options.follow:
         return
@@ -116,7 +116,7 @@ def media_object(follower: PointerFollower, node: Command) -> None:
     follower.pointers(node)
 
 
-def descriptors(follower: PointerFollower, view: View) -> list[tuple[int, int]]:
+def descriptors(follower: Follower, view: View) -> list[tuple[int, int]]:
     """Number and address of the interface descriptors that an object can start."""
     context = follower.context
     if context.vfe is None:

@@ -11,9 +11,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from gen4emu.decode.context import MERGED_NOTHING, Context, Pointer, Unit, Use, merged, uses_border
+from gen4emu.decode.follower import Follower
 from gen4emu.decode.model import Action, Model
 from gen4emu.decode.nodes import Command, KernelCode, Node
-from gen4emu.decode.pointers import PointerFollower
 from gen4emu.hw.fields import Address, Array
 from gen4emu.hw.layout import Block, View
 
@@ -33,7 +33,7 @@ def stage_command(stage: str, enable: str, kernels: Kernels) -> Action:
     return partial(_stage, stage, enable, kernels)
 
 
-def _stage(stage: str, enable: str, kernels: Kernels, follower: PointerFollower, node: Command) -> None:
+def _stage(stage: str, enable: str, kernels: Kernels, follower: Follower, node: Command) -> None:
     context, view = follower.context, node.body.view
     context.state_changed = True
     context.late.pop(stage, None)
@@ -49,7 +49,7 @@ def _stage(stage: str, enable: str, kernels: Kernels, follower: PointerFollower,
         context.units[stage] = follower.once(node, key, lambda follower, at: _unit(stage, kernels, node, follower, at))
 
 
-def _unit(stage: str, kernels: Kernels, command: Command, follower: PointerFollower, node: Command) -> Unit:
+def _unit(stage: str, kernels: Kernels, command: Command, follower: Follower, node: Command) -> Unit:
     """The stage that a command sets up; its kernels become children of `node`."""
     context, view = follower.context, command.body.view
     found: list[KernelCode] = []
@@ -85,7 +85,7 @@ def pixel_pointer(view: View) -> str:
 
 def gate(stage: str, enable: str) -> Action:
     """The action of a command that enables the threads of a stage which another command sets up."""
-    def action(follower: PointerFollower, node: Command) -> None:
+    def action(follower: Follower, node: Command) -> None:
         follower.context.gates[stage] = bool(getattr(node.body.view, enable))
         follower.context.state_changed = True
         follower.pointers(node)
@@ -93,7 +93,7 @@ def gate(stage: str, enable: str) -> Action:
 
 
 # --- pointers that wait for the draw ----------------------------------------------------------------------------------
-def stage_pointers(follower: PointerFollower, node: Command) -> None:
+def stage_pointers(follower: Follower, node: Command) -> None:
     """3DSTATE_BINDING_TABLE_POINTERS* and 3DSTATE_SAMPLER_STATE_POINTERS*: of one stage, or of several."""
     context = follower.context
     for target, stage, base, offset in context.recall(node.body, _stage_pointers_of):
@@ -107,7 +107,7 @@ def _stage_pointers_of(view: View) -> list[tuple[str, str, str, int]]:
              int(f.decode(raw))) for f, raw in view.fields() if isinstance(f, Address) and f.target]
 
 
-def dynamic_pointers(follower: PointerFollower, node: Command) -> None:
+def dynamic_pointers(follower: Follower, node: Command) -> None:
     """Pointers to arrays of state: the first element is shown here, the others when a draw tells their number."""
     context = follower.context
     for f, raw in node.body.view.fields():
@@ -133,7 +133,7 @@ ARRAYS: Mapping[str, Callable[[Context], int]] = {
 }
 
 
-def blend_state(follower: PointerFollower, parent: Node, view: View, address: int, role: str, use: Use | None) -> None:
+def blend_state(follower: Follower, parent: Node, view: View, address: int, role: str, use: Use | None) -> None:
     """Only the first entry: drivers leave others out, and what lies there is not blend state."""
     follower.block(parent, _first_entry(follower.catalogue.block("BLEND_STATE")), address, role)
 
@@ -150,7 +150,7 @@ def draw_key(context: Context) -> Hashable:
             tuple([(key, p.base, p.offset) for key, p in context.pending.items() if not p.shown]))
 
 
-def draw_state(follower: PointerFollower, node: Command) -> None:
+def draw_state(follower: Follower, node: Command) -> None:
     """Kernels that were enabled late, then the tables and the arrays that were set since the last draw."""
     context = follower.context
     for stage, set_up in list(context.late.items()):
@@ -184,7 +184,7 @@ def table_address(context: Context, target: str, pointer: Pointer) -> int:
     return context.absolute(pointer.base, pointer.offset)
 
 
-def _rest(follower: PointerFollower, node: Command, target: str, pointer: Pointer, count: int) -> None:
+def _rest(follower: Follower, node: Command, target: str, pointer: Pointer, count: int) -> None:
     """The elements of an array behind the first."""
     key = (count, follower.context.key())
     if pointer.shown == key and not follower.options.repeat:
@@ -202,7 +202,7 @@ def _rest(follower: PointerFollower, node: Command, target: str, pointer: Pointe
 
 
 # --- constants --------------------------------------------------------------------------------------------------------
-def constants(follower: PointerFollower, node: Command) -> None:
+def constants(follower: Follower, node: Command) -> None:
     """3DSTATE_CONSTANT_*: the first buffer counts from dynamic state, unless a register says that it does not."""
     if not follower.options.follow:
         return
@@ -210,7 +210,7 @@ def constants(follower: PointerFollower, node: Command) -> None:
     follower.once(node, (node.body, absolute, *follower.context.key()), _buffers)
 
 
-def _buffers(follower: PointerFollower, node: Command) -> None:
+def _buffers(follower: Follower, node: Command) -> None:
     view, absolute = node.body.view, follower.context.absolute_constants
     stage = node.body.name.rpartition("_")[2].lower()
     number = 0
@@ -224,7 +224,7 @@ def _buffers(follower: PointerFollower, node: Command) -> None:
                 number += 1
 
 
-def load_register(follower: PointerFollower, node: Command) -> None:
+def load_register(follower: Follower, node: Command) -> None:
     """MI_LOAD_REGISTER_IMM: what the values say, and whether the first constant buffer has an absolute address."""
     loaded = follower.context.recall(node.body, registers_of)
     for offset, value in loaded:
@@ -239,19 +239,19 @@ def registers_of(view: View) -> list[tuple[int, int]]:
 
 
 # --- other state ------------------------------------------------------------------------------------------------------
-def remember(follower: PointerFollower, node: Command) -> None:
+def remember(follower: Follower, node: Command) -> None:
     """State that a draw looks at: the last command of this name."""
     follower.context.current[node.body.name] = node.body.view
     follower.context.state_changed = True
     follower.pointers(node)
 
 
-def set_context(follower: PointerFollower, node: Command) -> None:
+def set_context(follower: Follower, node: Command) -> None:
     """MI_SET_CONTEXT: the state of another context is in force."""
     follower.context.switch(int(node.body.view.logical_context_address))
 
 
-def pipeline_select(follower: PointerFollower, node: Command) -> None:
+def pipeline_select(follower: Follower, node: Command) -> None:
     view = node.body.view
     names = view.layout.by_name(view.gen)
     if "mask_bits" in names and not int(view.mask_bits) & 3:
@@ -261,7 +261,7 @@ def pipeline_select(follower: PointerFollower, node: Command) -> None:
 
 
 # --- media ------------------------------------------------------------------------------------------------------------
-def descriptor_load(follower: PointerFollower, node: Command) -> None:
+def descriptor_load(follower: Follower, node: Command) -> None:
     """MEDIA_INTERFACE_DESCRIPTOR_LOAD: the descriptors, from which objects and walkers choose."""
     context, view = follower.context, node.body.view
     f = next((f for f, _ in view.fields() if isinstance(f, Address) and f.target == DESCRIPTOR), None)
@@ -272,7 +272,7 @@ def descriptor_load(follower: PointerFollower, node: Command) -> None:
         follower.once(node, (node.body, context.pipeline, *context.key()), _descriptors)
 
 
-def _descriptors(follower: PointerFollower, node: Command) -> None:
+def _descriptors(follower: Follower, node: Command) -> None:
     view, context = node.body.view, follower.context
     count = int(view.interface_descriptor_total_length) // DESCRIPTOR_BYTES
     role = "cs" if context.pipeline == "GPGPU" else "media"
@@ -281,7 +281,7 @@ def _descriptors(follower: PointerFollower, node: Command) -> None:
         follower.block(node, block, context.descriptors + DESCRIPTOR_BYTES * i, f"{role} {i}")
 
 
-def descriptors(follower: PointerFollower, view: View) -> list[tuple[int, int]]:
+def descriptors(follower: Follower, view: View) -> list[tuple[int, int]]:
     """Number and address of the interface descriptor that an object or a walker starts."""
     if "interface_descriptor_offset" not in view.layout.by_name(view.gen):
         return []

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from gen4emu.decode import gen6
+from gen4emu.decode.follower import Follower
 from gen4emu.decode.gen6 import STAGES, dynamic_pointers, gate, one_kernel, pixel_kernels, stage_command, stage_pointers
 from gen4emu.decode.model import Action, Model
 from gen4emu.decode.nodes import Command
-from gen4emu.decode.pointers import PointerFollower
 
 
 def pool(base: str) -> Action:
     """The action of a command that allocates a pool, a base of its own while it is enabled."""
-    def action(follower: PointerFollower, node: Command) -> None:
+    def action(follower: Follower, node: Command) -> None:
         view = node.body.view
         follower.context.rebase(base, int(getattr(view, f"{base}_base_address"))
                                 if getattr(view, f"{base}_enable") else 0)
@@ -19,7 +19,7 @@ def pool(base: str) -> Action:
     return action
 
 
-def cut_index(follower: PointerFollower, node: Command) -> None:
+def cut_index(follower: Follower, node: Command) -> None:
     """3DSTATE_VF: which index cuts a strip."""
     follower.context.current[node.body.name] = node.body.view
     follower.context.vertices_changed = True

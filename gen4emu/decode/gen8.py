@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gen4emu.decode import gen6, gen7
+from gen4emu.decode.follower import Follower
 from gen4emu.decode.gen6 import STAGES, gate, one_kernel, remember, stage_command
 from gen4emu.decode.model import Model
 from gen4emu.decode.nodes import Command
-from gen4emu.decode.pointers import PointerFollower
 from gen4emu.hw.layout import View
 
 _SINGLE_OR_DUAL_PATCH = 2  # of the dispatch modes of 3DSTATE_DS
 _CS_DEBUG_MODE2, _OFFSET_DISABLE = 0x20D8, 1 << 4
 
 
-def load_register(follower: PointerFollower, node: Command) -> None:
+def load_register(follower: Follower, node: Command) -> None:
     """MI_LOAD_REGISTER_IMM: the switch of the first constant buffer is in another register."""
     loaded = follower.context.recall(node.body, gen6.registers_of)
     for offset, value in loaded:
@@ -32,7 +32,7 @@ def _domain_kernels(view: View) -> Iterable[tuple[str, str]]:
         yield name, "ds dual patch"
 
 
-def instancing(follower: PointerFollower, node: Command) -> None:
+def instancing(follower: Follower, node: Command) -> None:
     """3DSTATE_VF_INSTANCING: whether one vertex element has a value for each instance."""
     context, view = follower.context, node.body.view
     index = int(view.vertex_element_index)

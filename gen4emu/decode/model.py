@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from gen4emu.decode.context import Context, Use
+from gen4emu.decode.follower import Follower
 from gen4emu.decode.nodes import Command, Node
 from gen4emu.hw.layout import View
 
-if TYPE_CHECKING:
-    from gen4emu.decode.pointers import PointerFollower
-
-Action = Callable[["PointerFollower", Command], None]
-Target = Callable[["PointerFollower", Node, View, int, str, Use | None], None]  # parent, its fields, address, role, use
+Action = Callable[[Follower, Command], None]
+Target = Callable[[Follower, Node, View, int, str, Use | None], None]  # parent, its fields, address, role, use
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -30,7 +27,7 @@ class Model:
     actions: Mapping[str, Action]  # by command; the pointers of other commands are followed where they stand
     draw_key: Callable[[Context], Hashable]  # equal keys: `draw_state` finds the same
     draw_state: Action  # follows pointers that had to wait for the rest of the state
-    descriptors: Callable[[PointerFollower, View], list[tuple[int, int]]]
+    descriptors: Callable[[Follower, View], list[tuple[int, int]]]
     # the number and the address of the interface descriptors that a media object can start
     descriptor: str  # the block of an interface descriptor
     surface: str  # and of a surface

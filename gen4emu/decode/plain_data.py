@@ -6,14 +6,12 @@ The first rows are shown; whether all data of a primitive is there is checked fo
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from gen4emu.decode.follower import Follower
 from gen4emu.decode.nodes import Command, Data, Node
 from gen4emu.hw.formats import Channel, ChannelType, FormatInfo, format_info
 from gen4emu.hw.layout import View
-
-if TYPE_CHECKING:
-    from gen4emu.decode.pointers import PointerFollower
 
 _INDICES_LIMIT = 1 << 20  # looked at for each primitive
 _INDICES_A_ROW = 16
@@ -21,7 +19,7 @@ _STORE_SRC = 1  # VertexComponentControl
 _INDEX_CODES: dict[int, Literal["B", "H", "I"]] = {0: "B", 1: "H", 2: "I"}
 
 
-def vertices(follower: PointerFollower, node: Command, show: bool) -> None:
+def vertices(follower: Follower, node: Command, show: bool) -> None:
     """The vertices that a 3DPRIMITIVE reads, and its indices; shown when the buffers are new, checked always."""
     view, context = node.body.view, follower.context
     if _is_indirect(view):
@@ -73,7 +71,7 @@ def _reads_memory(element: View) -> bool:
     return any(element.raw(f"component_{i}_control") == _STORE_SRC for i in range(4))
 
 
-def plain(follower: PointerFollower, parent: Node, address: int, target: str, size: int, role: str) -> None:
+def plain(follower: Follower, parent: Node, address: int, target: str, size: int, role: str) -> None:
     """Constants as floats, other data as bytes."""
     if not size:
         return
@@ -96,12 +94,12 @@ def plain(follower: PointerFollower, parent: Node, address: int, target: str, si
     parent.children.append(node)
 
 
-def _rows(follower: PointerFollower) -> int:
+def _rows(follower: Follower) -> int:
     limit, left = follower.options.max_rows, max(follower.rows, 0)
     return left if limit < 0 else min(limit, left)
 
 
-def _indices(follower: PointerFollower, node: Command, start: int, count: int,
+def _indices(follower: Follower, node: Command, start: int, count: int,
              show: bool) -> tuple[list[int], int, int] | None:
     """The first indices, the smallest and the largest."""
     buffer = follower.context.index_buffer
@@ -144,7 +142,7 @@ def _indices(follower: PointerFollower, node: Command, start: int, count: int,
     return (first, min(used), max(used)) if used else None
 
 
-def _buffer(follower: PointerFollower, node: Command, index: int, buffer: View, elements: list[View],
+def _buffer(follower: Follower, node: Command, index: int, buffer: View, elements: list[View],
             numbers: list[int], limits: tuple[int, int], show: bool) -> None:
     """One vertex buffer: the rows with these numbers; all rows from limits[0] to limits[1] must have contents."""
     base, pitch = int(buffer.buffer_starting_address) & follower.context.mask, int(buffer.buffer_pitch)
