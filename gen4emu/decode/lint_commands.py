@@ -307,8 +307,6 @@ COMMAND_RULES: tuple[CommandRule, ...] = (
                 if v.modify_enable and (v.current_repeat_counter, v.current_stipple_index) != (1, 0) else "", _GEN8_ON),
     CommandRule("stipple-inverse", ("3DSTATE_LINE_STIPPLE",), ("line_stipple_inverse_repeat_count",), _inverse),
     CommandRule("chroma-range", ("3DSTATE_CHROMA_KEY",), ("chromakey_low_value_alpha",), _chroma),
-    CommandRule("palette-length", ("3DSTATE_SAMPLER_PALETTE_LOAD0", "3DSTATE_SAMPLER_PALETTE_LOAD1"), (),
-                lambda v: "" if 1 <= v.dwords - 1 <= 256 else f"{v.dwords - 1} entries; 1 to 256 are possible"),
     # depth and stencil
     CommandRule("depth-pitch", ("3DSTATE_DEPTH_BUFFER", "3DSTATE_STENCIL_BUFFER", "3DSTATE_HIER_DEPTH_BUFFER"),
                 ("surface_pitch",), _depth_pitch, Gen.GEN7 | Gen.GEN75 | _GEN8_ON),

@@ -454,7 +454,7 @@ DRAW_RULES: tuple[DrawRule, ...] = (
     DrawRule("tessellation-stages", _tessellation, _GEN7_ON),
     DrawRule("patch-topology", _patches, _GEN7_ON),
     DrawRule("no-topology", _no_topology, _GEN8_ON),
-    DrawRule("primitive-end-offset", _end_offset, _GEN7_ON),
+    DrawRule("end-offset-buffer", _end_offset, _GEN7_ON),
     DrawRule("rectangle-fill", _rectangle_fill),
     DrawRule("provoking-vertex", _provoking),
     DrawRule("sub-pixel-precision", _precision),

@@ -138,7 +138,8 @@ _LATER_WARNINGS = _rules(
     Severity.WARNING,
     # Gen6 and later: primitives and vertices
     ("primitive-counts", "3DPRIMITIVE takes its counts from registers and to the end of a buffer at once."),
-    ("primitive-end-offset", "3DPRIMITIVE to the end of a buffer has random access, a start, or no vertex buffer 0."),
+    ("primitive-end-offset", "3DPRIMITIVE to the end of a buffer has random access or a start."),
+    ("end-offset-buffer", "3DPRIMITIVE to the end of vertex buffer 0, which is not set."),
     ("vertex-elements", "3DSTATE_VERTEX_ELEMENTS lists no element, or more than 34."),
     ("edge-flag", "A vertex element other than the last one is the edge flag."),
     ("no-topology", "A primitive before the first 3DSTATE_VF_TOPOLOGY."),
@@ -201,7 +202,6 @@ _LATER_WARNINGS = _rules(
     ("cc-pointer", "A primitive while the pointer to COLOR_CALC_STATE is not valid."),
     ("dynamic-bound", "A pointer leads behind the dynamic state of STATE_BASE_ADDRESS."),
     ("chroma-range", "A chroma key has a high value below its low value."),
-    ("palette-length", "A sampler palette has no entry, or more than 256."),
     # depth and stencil
     ("depth-cube", "A cubic depth buffer is not square, or has a depth."),
     ("depth-extent", "The depth buffer and its view have different extents."),

@@ -34,7 +34,7 @@ class LaterMachine(Machine):
         self.decoder.memory.write(self.high + KERNELS + at, assemble(text, self.gen))
         return self.high + KERNELS + at
 
-    # --- commands ------------------------------------------------------------------------------------------------------
+    # --- commands -----------------------------------------------------------------------------------------------------
     def has(self, name: str) -> bool:
         return any(c.name == name for c in self.catalogue.commands)
 
