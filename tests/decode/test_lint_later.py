@@ -523,6 +523,6 @@ def test_the_kernel_flushes_between_submissions() -> None:
 
 def test_every_rule_has_a_case() -> None:
     tested = {case[0] for cases in (CASES, DRAW_CASES, ORDER_CASES) for case in cases}
-    assert {rule.rule for rule in (*COMMAND_RULES, *DRAW_RULES)} <= tested
+    assert {rule.rule for rule in COMMAND_RULES} | {rule.rule for rule in DRAW_RULES} <= tested
     later = {name for name in RULES if RULES[name] in _LATER_WARNINGS}
     assert later - tested == {"wrong-engine"}  # above
