@@ -112,7 +112,8 @@ class CommandWalker:
         self._headers_of = {engine: Headers(partial(self._header, engine), _HEADERS_KEPT) for engine in Engine}
         self._headers = self._headers_of[Engine.RENDER]
         self._kinds: dict[Layout, Kind] = {}
-        self._bodies: dict[bytes, Body] = {}
+        self._bodies_of: dict[Engine, dict[bytes, Body]] = {engine: {} for engine in Engine}
+        self._bodies = self._bodies_of[Engine.RENDER]
         self._actions: dict[str, Callable[[Command], None]] = {
             "STATE_BASE_ADDRESS": lambda node: context.set_bases(node.body),
             "PIPELINE_SELECT": self._pipeline_select,
@@ -142,7 +143,7 @@ class CommandWalker:
 
     def begin(self, engine: Engine = Engine.RENDER) -> None:
         """Forget the batches of the last submission; the next one is for this engine."""
-        self._headers = self._headers_of[engine]
+        self._headers, self._bodies = self._headers_of[engine], self._bodies_of[engine]
         self._started.clear()
         self._draws_of.clear()
         self._watch = self._ring = None

@@ -184,6 +184,8 @@ class PointerFollower:
         address = self.context.absolute(f.base, f.decode(f.extract(view.words, view.at)))
         target = f.target
         if target == "KERNEL":
+            if view.layout.name == self.model.descriptor and not address and self.peek.page(0) is None:
+                return None  # a descriptor that is not used
             return self.kernel(parent, address, role)
         if target in OPAQUE:
             return None
