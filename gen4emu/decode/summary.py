@@ -110,7 +110,8 @@ def _command(summary: Summary, node: Command) -> None:
                 counts[kind] += 1
     if name == "3DPRIMITIVE":
         view = node.body.view
-        summary.topologies[summary.topology or _text(view, "primitive_topology_type")] += 1
+        own = _text(view, "primitive_topology_type") if _has(view, "primitive_topology_type") else "unknown"
+        summary.topologies[summary.topology or own] += 1
         if not (_has(view, "indirect_parameter_enable") and view.indirect_parameter_enable):
             summary.vertices += int(view.vertex_count_per_instance) * int(view.instance_count)
     elif name == "3DSTATE_VF_TOPOLOGY":

@@ -21,13 +21,15 @@ from gen4emu.decode.json_text import counted
 from gen4emu.decode.select import at, only
 from gen4emu.decode.summary import summarize
 from gen4emu.errors import Gen4emuError
-from gen4emu.hw import catalogue, chips
+from gen4emu.hw import chips
+from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.fields import Address, Const, Enum, Mbz
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
 from gen4emu.trace.events import Engine, MemoryWrite, Submission
 
-DEVICES = [device for device in chips.DEVICES if device.executes]
+DEVICES = chips.DEVICES
+ENGINES = (*[Engine.RENDER] * 8, Engine.BLT, Engine.BSD)
 TRACES = Path(__file__).parents[2] / "traces"
 SECONDS = 10.0  # of the processor: no input may take longer
 _BATCH, _STATE, _PAGES = 0x1000, 0x4000, 16
@@ -43,8 +45,8 @@ class Fuzzer:
         self.captures = [[e for e in trace.open(p) if isinstance(e, MemoryWrite | Submission)]
                          for p in sorted(TRACES.glob("*.aub*"))]
         self.files = [p.read_bytes() for p in sorted(TRACES.glob("*.aub*"))]
-        self.commands = {g: list(catalogue.catalogue_of(g).commands) for g in Gen.ALL4}
-        self.blocks = {g: list(catalogue.catalogue_of(g).blocks) for g in Gen.ALL4}
+        self.commands = {device.gen: catalogue_of(device.gen).commands for device in DEVICES}
+        self.blocks = {device.gen: catalogue_of(device.gen).blocks for device in DEVICES}
         self.pools: dict[tuple[str, Gen], list[list[int]]] = {}
         self.decoder: Decoder | None = None
         self.age = 0
@@ -105,9 +107,9 @@ class Fuzzer:
             words[chance.randrange(len(words))] ^= 1 << chance.randrange(32)
         decoder.memory.write(_BATCH, _bytes(words[:4096]))
         decoder.changed()
-        ring = [0x18800000, _BATCH] + [chance.choice(_EDGES) for _ in range(chance.randrange(3))]
+        ring = _starts(gen) + [chance.choice(_EDGES) for _ in range(chance.randrange(3))]
         acthd = self._somewhere(chance) if chance.random() < 0.2 else None
-        return list(decoder.submission(Submission(0, Engine.RENDER, _bytes(ring), 0x800, acthd=acthd,
+        return list(decoder.submission(Submission(0, chance.choice(ENGINES), _bytes(ring), 0x800, acthd=acthd,
                                                   hung=acthd is not None)))
 
     def _pooled(self, layout: Block, gen: Gen, chance: random.Random) -> list[int]:
@@ -205,6 +207,13 @@ def _check_json(items: list[Item]) -> None:
             parts.append(renderer.render(item))
     parts.append(renderer.finish(tally))
     json.loads("".join(parts))
+
+
+def _starts(gen: Gen) -> list[int]:
+    """A command that starts the batch."""
+    start = catalogue_of(gen).command("MI_BATCH_BUFFER_START")
+    name = next(f.name for f in start.fields_for(gen) if isinstance(f, Address))
+    return start.pack(gen, **{name: _BATCH})
 
 
 def _bytes(words: list[int]) -> bytes:
