@@ -10,7 +10,7 @@ Bits are numbered 0 to 127 from bit 0 of the first dword, so DW1 bit 5 is bit 37
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from typing import Any
@@ -217,6 +217,7 @@ class Encoding:
     register_types: Mapping[int, RegType]  # by code; codes that are not listed are reserved
     immediate_types: Mapping[int, ImmType]
     message_descriptor: Block  # what the descriptors of all shared functions have in common
+    shared_functions: Mapping[int, str]  # their names in assembly, by SFID
     compact_form: CompactForm
     hidden: Mapping[Implied, Mapping[str, HiddenOperands]]  # by convention and opcode
     architecture_registers: Mapping[Arf, int]  # number of registers of each kind
@@ -229,6 +230,8 @@ class Encoding:
     ternary_compact_form: CompactForm | None = None
     compaction_clears_src1_type: bool = False  # of an instruction whose only source is an immediate
     negation_complements: bool = False  # of the sources of logic opcodes
+    math_functions: Mapping[int, str] = field(default_factory=dict)  # of the opcode, by code
+    describe_message: Callable[[int, int, Gen], str] | None = None  # words for descriptor and SFID; None: message_text
     flag_follows_group: bool = False  # compilers name f0.1 in instructions for channels from 16 on, used or not
     by_name: Mapping[str, InstField] = field(init=False)
 

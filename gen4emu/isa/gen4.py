@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gen4emu.hw.fields import Field, Mbz
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
+from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, SharedFunction
 from gen4emu.isa.fields import (
     CompactField,
     CompactForm,
@@ -139,13 +139,19 @@ _IGT: dict[str, HiddenOperands] = {
     "wait": (Hidden.STRIDE_1, None, Hidden.STRIDE_1),
 }
 
+SHARED_FUNCTIONS: dict[int, str] = {
+    SharedFunction.NULL: "null", SharedFunction.EXTENDED_MATH: "math", SharedFunction.SAMPLER: "sampler",
+    SharedFunction.MESSAGE_GATEWAY: "gateway", SharedFunction.DATA_PORT_READ: "read",
+    SharedFunction.DATA_PORT_WRITE: "write", SharedFunction.URB: "urb", SharedFunction.THREAD_SPAWNER: "thread_spawner",
+}
+
 GEN4 = Encoding(
     "gen4", Gen.ALL4, FIELDS,
     register_types={int(t): t for t in (RegType.UD, RegType.D, RegType.UW, RegType.W, RegType.UB, RegType.B,
                                         RegType.F)},
     immediate_types={int(t): t for t in (ImmType.UD, ImmType.D, ImmType.UW, ImmType.W, ImmType.UB, ImmType.VF,
                                          ImmType.V, ImmType.F)},
-    message_descriptor=MESSAGE_DESCRIPTOR, compact_form=COMPACT,
+    message_descriptor=MESSAGE_DESCRIPTOR, shared_functions=SHARED_FUNCTIONS, compact_form=COMPACT,
     hidden={Implied.MESA: _MESA, Implied.IGT: _IGT},
     architecture_registers={Arf.NULL: 1, Arf.A: 1, Arf.ACC: 2, Arf.F: 1, Arf.MASK: 1, Arf.MS: 2, Arf.MSD: 1,
                             Arf.SR: 1, Arf.CR: 1, Arf.N: 2, Arf.IP: 1},

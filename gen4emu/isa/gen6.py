@@ -18,6 +18,7 @@ from gen4emu.isa.fields import (
     When,
 )
 from gen4emu.isa.gen4 import GEN4
+from gen4emu.isa.later_message_text import MATH_NAMES, SFID_NAMES, describe_message
 from gen4emu.isa.registers import Arf, ImmType, RegType
 
 
@@ -106,7 +107,8 @@ HIDDEN: dict[str, HiddenOperands] = {
 GEN6 = GEN4.derive(
     "gen6", Gen.GEN6, changes=_FIELDS, without=_GONE,
     immediate_types={code: ImmType.UV if t is ImmType.UB else t for code, t in GEN4.immediate_types.items()},
-    message_descriptor=messages.MESSAGE_DESCRIPTOR, compact_form=_COMPACT, ternary_types={0: RegType.F},
+    message_descriptor=messages.MESSAGE_DESCRIPTOR, shared_functions=SFID_NAMES, math_functions=MATH_NAMES,
+    describe_message=describe_message, compact_form=_COMPACT, ternary_types={0: RegType.F},
     hidden={Implied.MESA: HIDDEN, Implied.IGT: {}},
     architecture_registers={**GEN4.architecture_registers, Arf.N: 1, Arf.TDR: 1, Arf.TM: 1},
     mrf_count=24, jump_unit=8, compacted_jump_size=8, compaction_clears_src1_type=True,

@@ -14,15 +14,9 @@ from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES, message_for
 from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, MathFunction, SharedFunction
 from gen4emu.hw.layout import View
 from gen4emu.isa.encodings import encoding_of
-from gen4emu.isa.later_message_text import SFID_NAMES, describe_message
+from gen4emu.isa.gen4 import SHARED_FUNCTIONS
 
-# names of shared functions in assembly
-_SFID_NAMES: dict[int, str] = {
-    SharedFunction.NULL: "null", SharedFunction.EXTENDED_MATH: "math", SharedFunction.SAMPLER: "sampler",
-    SharedFunction.MESSAGE_GATEWAY: "gateway", SharedFunction.DATA_PORT_READ: "read",
-    SharedFunction.DATA_PORT_WRITE: "write", SharedFunction.URB: "urb", SharedFunction.THREAD_SPAWNER: "thread_spawner",
-}
-SFIDS: dict[str, int] = {name: int(s) for s, name in _SFID_NAMES.items()} | {f"sfid{i}": i for i in range(16)}
+SFIDS: dict[str, int] = {name: int(s) for s, name in SHARED_FUNCTIONS.items()} | {f"sfid{i}": i for i in range(16)}
 
 MATH_NAMES = {f: f.name.lower() for f in MathFunction} | {
     MathFunction.INT_DIV_BOTH: "intdivmod", MathFunction.INT_DIV_QUOTIENT: "intdiv",
@@ -35,15 +29,16 @@ def sfid_name(sfid: int, gen: Gen = Gen.ALL4) -> str:
 
 def sfid_names(gen: Gen) -> Mapping[int, str]:
     """The names of the shared functions of a device in assembly."""
-    return _SFID_NAMES if gen & Gen.ALL4 else SFID_NAMES
+    return encoding_of(gen).shared_functions
 
 
 @lru_cache(maxsize=4096)
 def describe(descriptor: int, gen: Gen, sfid: int | None = None) -> str:
     """The message in words: operation, surface, lengths of payload and response.  Only Gen4 does not need the SFID."""
-    if sfid is not None and not gen & Gen.ALL4:
-        common = encoding_of(gen).message_descriptor.view((descriptor,), gen=gen)
-        words = describe_message(descriptor, sfid, gen)
+    encoding = encoding_of(gen)
+    if sfid is not None and encoding.describe_message is not None:
+        common = encoding.message_descriptor.view((descriptor,), gen=gen)
+        words = encoding.describe_message(descriptor, sfid, gen)
         return f"{words} mlen {common.message_length} rlen {common.response_length}".lstrip()
     message = message_for(descriptor, gen)
     common = MESSAGE_DESCRIPTOR.view((descriptor,), gen=gen)

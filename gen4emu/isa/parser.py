@@ -27,7 +27,6 @@ from gen4emu.isa.instruction import (
     is_float,
     null_compared,
 )
-from gen4emu.isa.later_message_text import MATH_NAMES
 from gen4emu.isa.lexer import Kind, Lexer, Syntax, Token, integer
 from gen4emu.isa.message_text import SFIDS, sfid_names
 from gen4emu.isa.opcodes import Flag, Opcode, OpcodeInfo, Shape, is_opcode_name, opcode_named
@@ -67,7 +66,6 @@ _THREADS = {"atomic": ThreadCtrl.ATOMIC, "switch": ThreadCtrl.SWITCH}
 
 _MODIFIED = (Shape.UNARY, Shape.BINARY, Shape.MATH, Shape.TERNARY)  # destination, sources and modifiers
 _FLAGS = ("f0", "f1")
-_MATH_FUNCTIONS = {name: function for function, name in MATH_NAMES.items()}
 
 # IGT's execution size if neither the statement nor a pragma gives one
 _IGT_NO_EXEC_SIZE = 7
@@ -272,9 +270,10 @@ class Parser:
                 lex.fail(f"unknown modifier .{name.text}", name)
         if shape is Shape.MATH:
             name = self._ident("a math function")
-            function = _MATH_FUNCTIONS.get(name.text.lower())
+            functions = {known: code for code, known in self.encoding.math_functions.items()}
+            function = functions.get(name.text.lower())
             if function is None:
-                lex.fail(f"unknown math function {name.text[:40]} (known: {', '.join(_MATH_FUNCTIONS)})", name)
+                lex.fail(f"unknown math function {name.text[:40]} (known: {', '.join(functions)})", name)
             draft.members["math_function"] = function
 
     def _exec_size(self, draft: _Draft) -> None:

@@ -29,7 +29,6 @@ from gen4emu.isa.instruction import (
     null_compared,
     subregister_elements,
 )
-from gen4emu.isa.later_message_text import MATH_NAMES
 from gen4emu.isa.message_text import describe, sfid_name, split_words
 from gen4emu.isa.opcodes import Flag, Opcode, OpcodeInfo, Shape
 from gen4emu.isa.registers import (
@@ -175,7 +174,7 @@ def _head(inst: Instruction, info: OpcodeInfo) -> tuple[str, int]:
             unused |= fields["saturate"].put(1)
     writes_flag = False
     if info.shape is Shape.MATH:
-        function = MATH_NAMES.get(inst.math_function)
+        function = encoding_of(inst.gen).math_functions.get(inst.math_function)
         if function is None:
             raise _NoWords
         text += f" {function}"

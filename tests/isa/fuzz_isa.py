@@ -17,11 +17,11 @@ from collections.abc import Callable
 from gen4emu.errors import AssemblyError
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import Syntax, assemble, detect_syntax, kernel_length, listing
-from gen4emu.isa.encodings import ENCODINGS
+from gen4emu.isa.encodings import encodings
 from gen4emu.isa.opcodes import OPCODES
 
 SLOW_SECONDS = 2.0  # of processor time
-_PARTS = tuple(part for encoding in ENCODINGS for part in encoding.gens)
+_PARTS = tuple(part for encoding in encodings() for part in encoding.gens)
 _NUMBERS = {part: sorted(o.number for o in OPCODES if o.gens & part) for part in _PARTS}
 
 SEEDS = (

@@ -11,13 +11,13 @@ import pytest
 from gen4emu.hw.gen import Gen
 from gen4emu.isa.c_header import RESERVED, generate
 from gen4emu.isa.codec import Codec
-from gen4emu.isa.encodings import ENCODINGS
+from gen4emu.isa.encodings import encodings
 from gen4emu.isa.fields import Encoding
 from gen4emu.isa.gen4 import GEN4
 from gen4emu.isa.gen8 import GEN8
 from gen4emu.isa.opcodes import GEN4_FLAGS, OPCODES
 
-EVERY = pytest.mark.parametrize("encoding", ENCODINGS, ids=lambda e: e.name)
+EVERY = pytest.mark.parametrize("encoding", encodings(), ids=lambda e: e.name)
 
 
 def run(tmp_path: Path, body: str, data: bytes, encoding: Encoding = GEN4) -> list[str]:

@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import Syntax, assemble, detect_syntax, disassemble, instructions, kernel_length, listing
-from gen4emu.isa.encodings import ENCODINGS
+from gen4emu.isa.encodings import encodings
 from gen4emu.isa.message_text import describe
 from gen4emu.isa.opcodes import OPCODES
 from gen4emu.isa.printer import restricted_float
 
 PARTS = st.sampled_from([Gen.CL, Gen.CTG, Gen.SNB, Gen.IVB, Gen.HSW, Gen.BDW, Gen.KBL])
-BY_PART = {part: sorted(o.number for o in OPCODES if o.gens & part) for encoding in ENCODINGS for part in encoding.gens}
+BY_PART = {part: sorted(o.number for o in OPCODES if o.gens & part)
+           for encoding in encodings() for part in encoding.gens}
 WORDS = PARTS.flatmap(lambda part: st.tuples(st.just(part), st.lists(
     st.tuples(st.sampled_from(BY_PART[part]), st.integers(0, (1 << 128) - 1)), max_size=6)))
 
