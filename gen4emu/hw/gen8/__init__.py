@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen8 import (
     common,
@@ -19,7 +17,7 @@ from gen4emu.hw.gen8 import (
     vertex_fetch,
 )
 from gen4emu.hw.gen75 import GEN75
-from gen4emu.hw.layout import Block, Client
+from gen4emu.hw.layout import Client
 
 
 def command_length(header: int) -> int:
@@ -37,12 +35,10 @@ def command_length(header: int) -> int:
     return 1
 
 
-LAYOUTS: tuple[Block, ...] = (
-    *mi.COMMANDS, *common.COMMANDS, *vertex_fetch.COMMANDS, *shader_stages.COMMANDS, *setup.COMMANDS, *output.COMMANDS,
-    *pointers.COMMANDS, *media.COMMANDS,
-    *mi.BLOCKS, *vertex_fetch.BLOCKS, *shader_stages.BLOCKS, *setup.BLOCKS, *output.BLOCKS, *pointers.BLOCKS,
-    *media.BLOCKS, *state.BLOCKS, *surface.BLOCKS, *messages.REPLACED,
-)
-
-GEN8 = dataclasses.replace(GEN75, commands=(), blocks=(), messages=(), registers=()).derive(
-    "gen8", Gen.GEN8, like=Gen.HSW, add=LAYOUTS, unknown_length=command_length)
+GEN8 = GEN75.derive(
+    "gen8", Gen.GEN8, like=Gen.HSW, unknown_length=command_length,
+    replace=(*mi.REPLACED, *common.REPLACED, *vertex_fetch.REPLACED, *shader_stages.REPLACED, *setup.REPLACED,
+             *output.REPLACED, *pointers.REPLACED, *media.REPLACED, *state.REPLACED, *surface.REPLACED,
+             *messages.REPLACED),
+    add=(*mi.ADDED, *vertex_fetch.ADDED, *setup.ADDED, *output.ADDED, *media.ADDED),
+    remove=(*mi.REMOVED, *pointers.REMOVED, *media.REMOVED))

@@ -21,14 +21,6 @@ class AddressSpace(IntEnum):
     GGTT = 1
 
 
-class PipelineSelection(IntEnum):
-    """The pipeline that PIPELINE_SELECT switches to."""
-
-    THREE_D = 0
-    MEDIA = 1
-    GPGPU = 2
-
-
 # --- bases ------------------------------------------------------------------------------------------------------------
 def base_address(name: str, dword: int) -> list[Field]:
     return [
@@ -64,23 +56,9 @@ STATE_SIP = gfx("STATE_SIP", 0x6102, 3, [
     Address("system_instruction_pointer", 1, 63, 4, base="instruction", target="KERNEL"),
 ], ref="Mesa gen8.xml STATE_SIP")
 
-STATE_PREFETCH = gfx("STATE_PREFETCH", 0x6003, 2, [
-    Address("prefetch_pointer", 1, 31, 6, base="general_state"),
-    Uint("prefetch_count", 1, 2, 0, bias=1, doc="lines of 64 bytes"),
-], ref="Mesa gen8.xml STATE_PREFETCH", doc="a hint without an effect that a program can see")
-
 GPGPU_CSR_BASE_ADDRESS = gfx("GPGPU_CSR_BASE_ADDRESS", 0x6104, 3, [
     Address("gpgpu_csr_base_address", 1, 63, 12, target="DATA"),
 ], ref="Mesa gen8.xml GPGPU_CSR_BASE_ADDRESS", doc="where preempted threads are saved")
-
-SWTESS_BASE_ADDRESS = gfx("SWTESS_BASE_ADDRESS", 0x6103, 2, [
-    Address("sw_tessellation_base_address", 1, 31, 12, target="DATA"),
-    memory_object_control_state("sw_tessellation_memory_object_control_state", 1, 11, 8),
-], ref="Mesa gen8.xml SWTESS_BASE_ADDRESS")
-
-PIPELINE_SELECT = gfx("PIPELINE_SELECT", 0x6904, 1, [
-    Enum("pipeline_selection", 0, 1, 0, enum=PipelineSelection),
-], length=None, ref="Mesa gen8.xml PIPELINE_SELECT")
 
 # --- synchronisation --------------------------------------------------------------------------------------------------
 _LRI = (when("lri_post_sync_operation", 1),)
@@ -127,7 +105,4 @@ PIPE_CONTROL = gfx("PIPE_CONTROL", 0x7A00, 6, [
     Ignored(4, 63, 0, when=_NO_IMMEDIATE),
 ], ref="Mesa gen8.xml PIPE_CONTROL")
 
-COMMANDS: tuple[Command, ...] = (
-    STATE_BASE_ADDRESS, STATE_SIP, STATE_PREFETCH, GPGPU_CSR_BASE_ADDRESS, SWTESS_BASE_ADDRESS, PIPELINE_SELECT,
-    PIPE_CONTROL,
-)
+REPLACED: tuple[Command, ...] = (STATE_BASE_ADDRESS, STATE_SIP, GPGPU_CSR_BASE_ADDRESS, PIPE_CONTROL)

@@ -10,7 +10,10 @@ from enum import IntEnum
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Ignored, Sint, Uint, unless, when
 from gen4emu.hw.gen4.common import DATA_DWORD
 from gen4emu.hw.gen4.state import FloatingPointMode
-from gen4emu.hw.gen8.shader_stages import DispatchPriority, RoundingMode
+from gen4emu.hw.gen6.media import ScoreboardType
+from gen4emu.hw.gen6.pipeline import ThreadDispatchPriority
+from gen4emu.hw.gen7.media import SharedLocalMemorySize, SimdSize
+from gen4emu.hw.gen7.pipeline import RoundingMode
 from gen4emu.hw.layout import Block, Command
 from gen4emu.hw.reserved import block, gfx
 
@@ -30,28 +33,6 @@ class SliceDisable(IntEnum):
     SLICE_0_SUBSLICE_0 = 3
 
 
-class ScoreboardType(IntEnum):
-    """Whether a thread waits before or after dispatch."""
-
-    STALLING = 0
-    NON_STALLING = 1
-
-
-class WalkerSimdSize(IntEnum):
-    """The channels of a GPGPU thread."""
-
-    SIMD8 = 0
-    SIMD16 = 1
-    SIMD32 = 2
-
-
-class PrtFenceType(IntEnum):
-    """What a persistent root thread is a fence for."""
-
-    ROOT_THREAD_QUEUE = 0
-    VFE_STATE_FLUSH = 1
-
-
 class GroupIdLoop(IntEnum):
     """The loop of a media walker that counts groups."""
 
@@ -63,17 +44,6 @@ class GroupIdLoop(IntEnum):
     INNER_GLOBAL_GROUPS = 5
 
 
-class SharedLocalMemorySize(IntEnum):
-    """The shared local memory of a thread group, in KiB; Gen9 has another code."""
-
-    NONE = 0
-    KIB_4 = 1
-    KIB_8 = 2
-    KIB_16 = 4
-    KIB_32 = 8
-    KIB_64 = 16
-
-
 _LENGTH = (15, 0)
 
 # --- state ------------------------------------------------------------------------------------------------------------
@@ -81,7 +51,7 @@ INTERFACE_DESCRIPTOR_DATA = block("INTERFACE_DESCRIPTOR_DATA", 8, [
     Address("kernel_start_pointer", 0, 47, 6, base="instruction", target="KERNEL"),
     Enum("denorm_mode", 2, 19, 19, enum=DenormMode),
     Bool("single_program_flow", 2, 18),
-    Enum("thread_priority", 2, 17, 17, enum=DispatchPriority),
+    Enum("thread_priority", 2, 17, 17, enum=ThreadDispatchPriority),
     Enum("floating_point_mode", 2, 16, 16, enum=FloatingPointMode),
     Bool("illegal_opcode_exception_enable", 2, 13),
     Bool("mask_stack_exception_enable", 2, 11),
@@ -126,19 +96,6 @@ MEDIA_VFE_STATE = gfx("MEDIA_VFE_STATE", 0x7000, 9, [
     *_scoreboard(8, 4),
 ], length=_LENGTH, ref="Mesa gen8.xml MEDIA_VFE_STATE")
 
-MEDIA_CURBE_LOAD = gfx("MEDIA_CURBE_LOAD", 0x7001, 4, [
-    Uint("curbe_total_data_length", 2, 16, 0, doc="in bytes; a multiple of 64"),
-    Address("curbe_data_start_address", 3, 31, 0, base="dynamic_state", target="CONSTANTS",
-            count="curbe_total_data_length"),
-], length=_LENGTH, ref="Mesa gen8.xml MEDIA_CURBE_LOAD")
-
-MEDIA_INTERFACE_DESCRIPTOR_LOAD = gfx("MEDIA_INTERFACE_DESCRIPTOR_LOAD", 0x7002, 4, [
-    Uint("interface_descriptor_total_length", 2, 16, 0, doc="in bytes; a multiple of 32"),
-    Address("interface_descriptor_data_start_address", 3, 31, 0, base="dynamic_state",
-            target="INTERFACE_DESCRIPTOR_DATA"),
-], length=_LENGTH, ref="Mesa gen8.xml MEDIA_INTERFACE_DESCRIPTOR_LOAD",
-    doc="loads as many descriptors as the length holds")
-
 MEDIA_STATE_FLUSH = gfx("MEDIA_STATE_FLUSH", 0x7004, 2, [
     Bool("flush_to_go", 1, 7),
     Bool("watermark_required", 1, 6),
@@ -153,7 +110,7 @@ GPGPU_WALKER = gfx("GPGPU_WALKER", 0x7105, 15, [
     Address("indirect_data_start_address", 3, 31, 6, base="indirect_object", target="INDIRECT_DATA",
             count="indirect_data_length", when=(unless("indirect_data_length", 0),)),
     Ignored(3, 31, 6, when=(when("indirect_data_length", 0),)),
-    Enum("simd_size", 4, 31, 30, enum=WalkerSimdSize),
+    Enum("simd_size", 4, 31, 30, enum=SimdSize),
     Uint("thread_depth_counter_maximum", 4, 21, 16),
     Uint("thread_height_counter_maximum", 4, 13, 8),
     Uint("thread_width_counter_maximum", 4, 5, 0),
@@ -208,15 +165,6 @@ MEDIA_OBJECT_GRPID = gfx("MEDIA_OBJECT_GRPID", 0x7106, 7, [
     Array("inline_data", 7, DATA_DWORD),
 ], length=_LENGTH, ref="Mesa gen8.xml MEDIA_OBJECT_GRPID")
 
-MEDIA_OBJECT_PRT = gfx("MEDIA_OBJECT_PRT", 0x7102, 16, [
-    Uint("interface_descriptor_offset", 1, 5, 0, doc="in descriptors"),
-    Bool("children_present", 2, 31),
-    Bool("prt_fence_needed", 2, 23),
-    Enum("prt_fence_type", 2, 22, 22, enum=PrtFenceType),
-    Array("inline_data", 4, DATA_DWORD, 12),
-], length=_LENGTH, ref="Mesa gen8.xml MEDIA_OBJECT_PRT")
-
-
 def walker_loops(bits: int) -> list[Field]:
     """Dwords 7 to 16: counts, positions and steps of the loops.  Signed numbers have `bits` bits, others one less."""
 
@@ -259,8 +207,11 @@ def media_object_walker(bits: int, *header: Field) -> Command:
 
 MEDIA_OBJECT_WALKER = media_object_walker(10, Bool("children_present", 2, 31))
 
-COMMANDS: tuple[Command, ...] = (
-    MEDIA_VFE_STATE, MEDIA_CURBE_LOAD, MEDIA_INTERFACE_DESCRIPTOR_LOAD, MEDIA_STATE_FLUSH, GPGPU_WALKER, MEDIA_OBJECT,
-    MEDIA_OBJECT_GRPID, MEDIA_OBJECT_PRT, MEDIA_OBJECT_WALKER,
+REPLACED: tuple[Block, ...] = (
+    MEDIA_VFE_STATE, MEDIA_STATE_FLUSH, GPGPU_WALKER, MEDIA_OBJECT, MEDIA_OBJECT_WALKER, INTERFACE_DESCRIPTOR_DATA,
 )
-BLOCKS: tuple[Block, ...] = (INTERFACE_DESCRIPTOR_DATA,)
+ADDED: tuple[Block, ...] = (MEDIA_OBJECT_GRPID,)
+# The state of media sampling has 64-bit addresses and other coefficients, of which no public source has every field.
+REMOVED: tuple[str, ...] = (
+    "GPGPU_OBJECT", "MEDIA_SURFACE_STATE", "SAMPLER_8x8", "SAMPLER_8x8_STATE", "AVS_COEFFICIENTS",
+)

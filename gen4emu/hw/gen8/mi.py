@@ -1,4 +1,4 @@
-"""The memory interface (MI) commands of Gen8: batches, predicates, arithmetic, semaphores, register and memory access.
+"""The memory interface (MI) commands of Gen8 that Gen7.5 lacks or that have 64-bit addresses: semaphores, atomics.
 
 Mesa's gen8.xml and Linux intel_gpu_commands.h: the part of the manual with these commands is not published.  Addresses
 have 48 bits; the hardware ignores the 16 above where a field ends at bit 47.
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import IntEnum
 
-from gen4emu.hw.fields import Address, Array, Bool, Const, Enum, Field, Mbz, Uint, unless, when
+from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Mbz, Uint, unless, when
 from gen4emu.hw.gen4.common import DATA_DWORD
 from gen4emu.hw.gen4.mi import REGISTER_WRITE
+from gen4emu.hw.gen6.mi import AddressSpaceIndicator, ScanLinePlane
 from gen4emu.hw.gen8.common import AddressSpace
 from gen4emu.hw.gen8.vertex_fetch import address_48
 from gen4emu.hw.layout import Block, Command
@@ -19,7 +20,7 @@ from gen4emu.hw.reserved import block, mi
 from gen4emu.hw.topology import PatchTopology
 
 
-class PredicateEnable(IntEnum):
+class PredicateEnableGen8(IntEnum):
     """When MI_SET_PREDICATE lets the commands behind it pass."""
 
     NOOP_NEVER = 0
@@ -31,75 +32,6 @@ class PredicateEnable(IntEnum):
     EXECUTE_WHEN_TWO_SLICES_ENABLED = 6
     EXECUTE_WHEN_THREE_SLICES_ENABLED = 7
     NOOP_ALWAYS = 15
-
-
-class PredicateLoad(IntEnum):
-    """What becomes of the combined result."""
-
-    KEEP = 0
-    LOAD = 2
-    LOADINV = 3
-
-
-class PredicateCombine(IntEnum):
-    """How the comparison joins the result so far."""
-
-    SET = 0
-    AND = 1
-    OR = 2
-    XOR = 3
-
-
-class PredicateCompare(IntEnum):
-    """What is compared."""
-
-    TRUE = 0
-    FALSE = 1
-    SRCS_EQUAL = 2
-    DELTAS_EQUAL = 3
-
-
-class AluOpcode(IntEnum):
-    """What one instruction of MI_MATH does."""
-
-    NOOP = 0x000
-    LOAD = 0x080
-    LOADINV = 0x480
-    LOAD0 = 0x081
-    LOAD1 = 0x481
-    ADD = 0x100
-    SUB = 0x101
-    AND = 0x102
-    OR = 0x103
-    XOR = 0x104
-    STORE = 0x180
-    STOREINV = 0x580
-
-
-class AluOperand(IntEnum):
-    """What an instruction of MI_MATH reads or writes."""
-
-    REG0 = 0x00
-    REG1 = 0x01
-    REG2 = 0x02
-    REG3 = 0x03
-    REG4 = 0x04
-    REG5 = 0x05
-    REG6 = 0x06
-    REG7 = 0x07
-    REG8 = 0x08
-    REG9 = 0x09
-    REG10 = 0x0A
-    REG11 = 0x0B
-    REG12 = 0x0C
-    REG13 = 0x0D
-    REG14 = 0x0E
-    REG15 = 0x0F
-    SRCA = 0x20
-    SRCB = 0x21
-    ACCU = 0x31
-    ZF = 0x32
-    CF = 0x33
 
 
 class TargetEngine(IntEnum):
@@ -130,7 +62,7 @@ class SemaphoreWaitMode(IntEnum):
     POLLING = 1
 
 
-class MemoryType(IntEnum):
+class AddressedMemory(IntEnum):
     """The address space of a semaphore or an atomic operation."""
 
     PER_PROCESS_GRAPHICS_ADDRESS = 0
@@ -196,21 +128,6 @@ class BatchLevel(IntEnum):
     SECOND = 1
 
 
-class BatchAddressSpace(IntEnum):
-    """The address space of a batch.  Privileged commands are not allowed in the PPGTT."""
-
-    GGTT = 0
-    PPGTT = 1
-
-
-class ScanLinePipe(IntEnum):
-    """The display pipe whose scan lines are counted."""
-
-    A = 0
-    B = 1
-    C = 4
-
-
 def _command(name: str, opcode: int, dwords: int, fields: Iterable[Field | Array] = (), *,
              length: tuple[int, int] = (7, 0), privileged: bool = False, ref: str = "Mesa gen8.xml",
              doc: str = "") -> Command:
@@ -228,28 +145,20 @@ def _one_dword(name: str, opcode: int, *fields: Field, privileged: bool = False,
 _GLOBAL = Bool("use_global_gtt", 0, 22)
 
 # --- one dword --------------------------------------------------------------------------------------------------------
-_SHORT: tuple[Command, ...] = (
-    _one_dword("MI_NOOP", 0x00, Bool("identification_number_register_write_enable", 0, 22),
-               Uint("identification_number", 0, 21, 0, hex=True, doc="goes to NOPID when enabled")),
-    _one_dword("MI_SET_PREDICATE", 0x01, Enum("predicate_enable", 0, 3, 0, enum=PredicateEnable)),
+_PRIVILEGED: tuple[Command, ...] = (
     _one_dword("MI_USER_INTERRUPT", 0x02, privileged=True),
-    _one_dword("MI_ARB_CHECK", 0x05),
-    _one_dword("MI_RS_CONTROL", 0x06, Bool("resource_streamer_control", 0, 0, doc="starts it, else stops it")),
     _one_dword("MI_REPORT_HEAD", 0x07, privileged=True),
     _one_dword("MI_ARB_ON_OFF", 0x08, Bool("arbitration_enable", 0, 0), privileged=True),
-    _one_dword("MI_URB_ATOMIC_ALLOC", 0x09, Uint("urb_atomic_storage_offset", 0, 19, 12),
-               Uint("urb_atomic_storage_size", 0, 8, 0)),
-    _one_dword("MI_BATCH_BUFFER_END", 0x0A),
     _one_dword("MI_SUSPEND_FLUSH", 0x0B, Bool("suspend_flush", 0, 0), privileged=True),
-    _one_dword("MI_PREDICATE", 0x0C, Enum("load_operation", 0, 7, 6, enum=PredicateLoad),
-               Enum("combine_operation", 0, 4, 3, enum=PredicateCombine),
-               Enum("compare_operation", 0, 1, 0, enum=PredicateCompare)),
-    _one_dword("MI_TOPOLOGY_FILTER", 0x0D,
-               Enum("topology_filter_value", 0, 5, 0, enum=PatchTopology, when=(unless("topology_filter_value", 0),)),
-               Mbz(0, 5, 0, when=(when("topology_filter_value", 0),)),
-               doc="drops primitives of other topologies; 0 is off"),
-    _one_dword("MI_RS_CONTEXT", 0x0F, Bool("resource_streamer_save", 0, 0, doc="saves, else restores")),
 )
+
+MI_SET_PREDICATE = _one_dword("MI_SET_PREDICATE", 0x01, Enum("predicate_enable", 0, 3, 0, enum=PredicateEnableGen8))
+
+MI_TOPOLOGY_FILTER = _one_dword(
+    "MI_TOPOLOGY_FILTER", 0x0D,
+    Enum("topology_filter_value", 0, 5, 0, enum=PatchTopology, when=(unless("topology_filter_value", 0),)),
+    Mbz(0, 5, 0, when=(when("topology_filter_value", 0),)),
+    doc="drops primitives of other topologies; 0 is off")
 
 
 def wait_for_event(events: dict[int, str]) -> Command:
@@ -264,49 +173,12 @@ MI_WAIT_FOR_EVENT = wait_for_event({
     3: "pipe_a_vertical_blank", 2: "sprite_a_flip_pending", 1: "plane_a_flip_pending", 0: "pipe_a_scan_line",
 })
 
-
-# --- display and contexts ---------------------------------------------------------------------------------------------
-def _load_scan_lines(name: str, opcode: int, *fields: Field, doc: str) -> Command:
-    return _command(name, opcode, 2, [
-        Enum("display_plane_select", 0, 21, 19, enum=ScanLinePipe),
-        *fields,
-        Uint("start_scan_line_number", 1, 28, 16),
-        Uint("end_scan_line_number", 1, 12, 0),
-    ], length=(5, 0), privileged=True, doc=doc)
-
-
-MI_LOAD_SCAN_LINES_INCL = _load_scan_lines(
-    "MI_LOAD_SCAN_LINES_INCL", 0x12, Uint("scan_line_event_done_forward", 0, 18, 17), doc="the window to wait for")
-MI_LOAD_SCAN_LINES_EXCL = _load_scan_lines("MI_LOAD_SCAN_LINES_EXCL", 0x13, doc="the window to avoid")
-
-MI_SET_CONTEXT = _command("MI_SET_CONTEXT", 0x18, 2, [
-    Address("logical_context_address", 1, 31, 12),
-    Const("reserved_must_be_1", 1, 8, 8, value=1),
-    Bool("core_mode_enable", 1, 4),
-    Bool("resource_streamer_state_save_enable", 1, 3),
-    Bool("resource_streamer_state_restore_enable", 1, 2),
-    Bool("force_restore", 1, 1),
-    Bool("restore_inhibit", 1, 0),
-], privileged=True)
-
-MI_URB_CLEAR = _command("MI_URB_CLEAR", 0x19, 2, [
-    Uint("urb_clear_length", 1, 29, 16),
-    Uint("urb_address", 1, 14, 0, hex=True),
-])
-
-# --- arithmetic -------------------------------------------------------------------------------------------------------
-MI_MATH_ALU_INSTRUCTION = block("MI_MATH_ALU_INSTRUCTION", 1, [
-    Enum("alu_opcode", 0, 31, 20, enum=AluOpcode),
-    Enum("operand_1", 0, 19, 10, enum=AluOperand),
-    Enum("operand_2", 0, 9, 0, enum=AluOperand),
-], ref="Mesa gen8.xml MI_MATH_ALU_INSTRUCTION")
-
-
-def math(length: tuple[int, int]) -> Command:
-    return _command("MI_MATH", 0x1A, 1, [Array("instructions", 1, MI_MATH_ALU_INSTRUCTION)], length=length)
-
-
-MI_MATH = math((5, 0))
+MI_LOAD_SCAN_LINES_INCL = _command("MI_LOAD_SCAN_LINES_INCL", 0x12, 2, [
+    Enum("display_plane_select", 0, 21, 19, enum=ScanLinePlane),
+    Uint("scan_line_event_done_forward", 0, 18, 17),
+    Uint("start_scan_line_number", 1, 28, 16),
+    Uint("end_scan_line_number", 1, 12, 0),
+], length=(5, 0), privileged=True, doc="the window to wait for")
 
 # --- semaphores and atomics -------------------------------------------------------------------------------------------
 MI_SEMAPHORE_SIGNAL = _command("MI_SEMAPHORE_SIGNAL", 0x1B, 2, [
@@ -316,7 +188,7 @@ MI_SEMAPHORE_SIGNAL = _command("MI_SEMAPHORE_SIGNAL", 0x1B, 2, [
 ])
 
 MI_SEMAPHORE_WAIT = _command("MI_SEMAPHORE_WAIT", 0x1C, 4, [
-    Enum("memory_type", 0, 22, 22, enum=MemoryType),
+    Enum("memory_type", 0, 22, 22, enum=AddressedMemory),
     Enum("wait_mode", 0, 15, 15, enum=SemaphoreWaitMode),
     Enum("compare_operation", 0, 14, 12, enum=SemaphoreCompare),
     Uint("semaphore_data_dword", 1, 31, 0, hex=True),
@@ -329,7 +201,7 @@ MI_ATOMIC_OPERANDS = block("MI_ATOMIC_OPERANDS", 2, [
 ], ref="Mesa gen8.xml MI_ATOMIC", doc="dword n of both operands; there are four of these with inline data")
 
 MI_ATOMIC = _command("MI_ATOMIC", 0x2F, 3, [
-    Enum("memory_type", 0, 22, 22, enum=MemoryType),
+    Enum("memory_type", 0, 22, 22, enum=AddressedMemory),
     Bool("post_sync_operation", 0, 21),
     Enum("data_size", 0, 20, 19, enum=AtomicDataSize),
     Bool("inline_data", 0, 18),
@@ -363,6 +235,7 @@ MI_STORE_DATA_INDEX = _command("MI_STORE_DATA_INDEX", 0x21, 3, [
     Array("data_dword_1", 3, DATA_DWORD, doc="the second dword of a qword"),
 ])
 
+# The hardware ignores writes of registers that a batch may not reach.
 MI_LOAD_REGISTER_IMM = _command("MI_LOAD_REGISTER_IMM", 0x22, 1, [
     Uint("byte_write_disables", 0, 11, 8, hex=True, doc="bit i keeps byte i of the register"),
     Array("writes", 1, REGISTER_WRITE),
@@ -375,7 +248,7 @@ MI_STORE_REGISTER_MEM = _command("MI_STORE_REGISTER_MEM", 0x24, 4, [
     Address("memory_address", 2, 63, 2, target="DATA"),
 ])
 
-MI_FLUSH_DW = _command("MI_FLUSH_DW", 0x26, 5, [
+MI_FLUSH_DW = _command("MI_FLUSH_DW", 0x26, 4, [
     Bool("store_data_index", 0, 21),
     Bool("tlb_invalidate", 0, 18),
     Enum("post_sync_operation", 0, 15, 14, enum=FlushPostSync),
@@ -383,7 +256,8 @@ MI_FLUSH_DW = _command("MI_FLUSH_DW", 0x26, 5, [
     Bool("video_pipeline_cache_invalidate", 0, 7),
     *address_48("address", 1, 3),
     Enum("destination_address_type", 1, 2, 2, enum=AddressSpace),
-    Uint("immediate_data", 3, 63, 0, hex=True),
+    Uint("immediate_data_low", 3, 31, 0, hex=True),
+    Array("immediate_data_high", 4, DATA_DWORD, doc="absent in the form of four dwords"),
 ], length=(5, 0), doc="for the blitter and the video engines")
 
 MI_CLFLUSH = _command("MI_CLFLUSH", 0x27, 3, [
@@ -405,11 +279,6 @@ MI_LOAD_REGISTER_MEM = _command("MI_LOAD_REGISTER_MEM", 0x29, 4, [
     Bool("async_mode_enable", 0, 21),
     _register("register_address", 1),
     Address("memory_address", 2, 63, 2, target="DATA"),
-])
-
-MI_LOAD_REGISTER_REG = _command("MI_LOAD_REGISTER_REG", 0x2A, 3, [
-    _register("source_register_address", 1),
-    _register("destination_register_address", 2),
 ])
 
 MI_RS_STORE_DATA_IMM = _command("MI_RS_STORE_DATA_IMM", 0x2B, 4, [
@@ -442,7 +311,7 @@ MI_BATCH_BUFFER_START = _command("MI_BATCH_BUFFER_START", 0x31, 3, [
     Bool("add_offset_enable", 0, 16),
     Bool("predication_enable", 0, 15),
     Bool("resource_streamer_enable", 0, 10),
-    Enum("address_space_indicator", 0, 8, 8, enum=BatchAddressSpace),
+    Enum("address_space_indicator", 0, 8, 8, enum=AddressSpaceIndicator),
     *address_48("batch_buffer_start_address", 1, 2, target="BATCH"),
 ])
 
@@ -454,11 +323,13 @@ MI_CONDITIONAL_BATCH_BUFFER_END = _command("MI_CONDITIONAL_BATCH_BUFFER_END", 0x
     *address_48("compare_address", 2, 3),
 ])
 
-COMMANDS: tuple[Command, ...] = (
-    *_SHORT, MI_WAIT_FOR_EVENT, MI_LOAD_SCAN_LINES_INCL, MI_LOAD_SCAN_LINES_EXCL, MI_SET_CONTEXT, MI_URB_CLEAR, MI_MATH,
-    MI_SEMAPHORE_SIGNAL, MI_SEMAPHORE_WAIT, MI_STORE_DATA_IMM, MI_STORE_DATA_INDEX, MI_LOAD_REGISTER_IMM,
-    MI_STORE_REGISTER_MEM, MI_FLUSH_DW, MI_CLFLUSH, MI_REPORT_PERF_COUNT, MI_LOAD_REGISTER_MEM, MI_LOAD_REGISTER_REG,
-    MI_RS_STORE_DATA_IMM, MI_LOAD_URB_MEM, MI_STORE_URB_MEM, MI_COPY_MEM_MEM, MI_ATOMIC, MI_BATCH_BUFFER_START,
-    MI_CONDITIONAL_BATCH_BUFFER_END,
+REPLACED: tuple[Block, ...] = (
+    *_PRIVILEGED, MI_LOAD_REGISTER_IMM, MI_SET_PREDICATE, MI_TOPOLOGY_FILTER, MI_WAIT_FOR_EVENT,
+    MI_LOAD_SCAN_LINES_INCL, MI_STORE_DATA_IMM, MI_STORE_DATA_INDEX, MI_STORE_REGISTER_MEM, MI_FLUSH_DW, MI_CLFLUSH,
+    MI_REPORT_PERF_COUNT, MI_LOAD_REGISTER_MEM, MI_RS_STORE_DATA_IMM, MI_LOAD_URB_MEM, MI_STORE_URB_MEM,
+    MI_BATCH_BUFFER_START, MI_CONDITIONAL_BATCH_BUFFER_END,
 )
-BLOCKS: tuple[Block, ...] = (MI_MATH_ALU_INSTRUCTION, MI_ATOMIC_OPERANDS)
+ADDED: tuple[Block, ...] = (
+    MI_SEMAPHORE_SIGNAL, MI_SEMAPHORE_WAIT, MI_COPY_MEM_MEM, MI_ATOMIC, MI_ATOMIC_OPERANDS,
+)
+REMOVED: tuple[str, ...] = ("MI_FLUSH", "MI_SEMAPHORE_MBOX")

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import IntEnum
 
-from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Float, Ignored, Uint
+from gen4emu.hw.fields import Address, Bool, Enum, Field, Float, Ignored, Uint
 from gen4emu.hw.gen4.state import BlendFactor
-from gen4emu.hw.gen8.shader_stages import ReorderMode
+from gen4emu.hw.gen6.pipeline import ReorderMode
+from gen4emu.hw.gen7.pipeline import SeparateDepthFormat
 from gen4emu.hw.gen8.vertex_fetch import address_48, memory_object_control_state
-from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.reserved import block, gfx
+from gen4emu.hw.layout import Block
+from gen4emu.hw.reserved import gfx
 
 
 class DepthBufferType(IntEnum):
@@ -23,14 +24,6 @@ class DepthBufferType(IntEnum):
     SURFTYPE_2D = 1
     SURFTYPE_CUBE = 3
     SURFTYPE_NULL = 7
-
-
-class DepthBufferFormat(IntEnum):
-    """The formats of a depth buffer without stencil."""
-
-    D32_FLOAT = 1
-    D24_UNORM_X8_UINT = 3
-    D16_UNORM = 5
 
 
 class ForceRendering(IntEnum):
@@ -51,7 +44,7 @@ DEPTH_BUFFER = gfx("3DSTATE_DEPTH_BUFFER", 0x7805, 8, [
     Bool("depth_write_enable", 1, 28, doc="and that of 3DSTATE_WM_DEPTH_STENCIL"),
     Bool("stencil_write_enable", 1, 27, doc="and that of 3DSTATE_WM_DEPTH_STENCIL"),
     Bool("hierarchical_depth_buffer_enable", 1, 22),
-    Enum("surface_format", 1, 20, 18, enum=DepthBufferFormat),
+    Enum("surface_format", 1, 20, 18, enum=SeparateDepthFormat),
     Uint("surface_pitch", 1, 17, 0, bias=1, doc="in bytes; a multiple of 128"),
     Address("surface_base_address", 2, 63, 0, target="SURFACE_DATA"),
     Uint("height", 4, 31, 18, bias=1),
@@ -112,23 +105,6 @@ SO_BUFFER = gfx("3DSTATE_SO_BUFFER", 0x7918, 8, [
     Uint("stream_offset", 7, 31, 0, hex=True, doc="in bytes; 0xFFFFFFFF loads it from the offset address"),
 ], ref="KBLv2a 3DSTATE_SO_BUFFER")
 
-SO_DECL_ENTRY = block("SO_DECL_ENTRY", 2, [
-    field for stream in (1, 0, 3, 2) for dword, lo in [(stream // 2, stream % 2 * 16)] for field in (
-        Uint(f"stream_{stream}_output_buffer_slot", dword, lo + 13, lo + 12),
-        Bool(f"stream_{stream}_hole_flag", dword, lo + 11, doc="skips as many dwords as the mask has bits"),
-        Uint(f"stream_{stream}_register_index", dword, lo + 9, lo + 4, doc="in units of 128 bits"),
-        Uint(f"stream_{stream}_component_mask", dword, lo + 3, lo, hex=True),
-    )
-], ref="Mesa gen8.xml SO_DECL_ENTRY, SO_DECL", doc="one declaration for each stream")
-
-SO_DECL_LIST = gfx("3DSTATE_SO_DECL_LIST", 0x7917, 3, [
-    *(Uint(f"stream_to_buffer_selects_{stream}", 1, 4 * stream + 3, 4 * stream, hex=True,
-           doc="bit b is buffer b") for stream in range(4)),
-    *(Uint(f"num_entries_{stream}", 2, 8 * stream + 7, 8 * stream, high=128) for stream in range(4)),
-    Array("entries", 3, SO_DECL_ENTRY),
-], length=(8, 0), ref="KBLv2a 3DSTATE_SO_DECL_LIST")
-
-
 def _streams(streams: Iterable[int]) -> list[Field]:
     return [field for stream in streams for field in (
         Uint(f"stream_{stream}_vertex_read_offset", 2, 8 * stream + 5, 8 * stream + 5, doc="in rows of 256 bits"),
@@ -150,7 +126,7 @@ STREAMOUT = gfx("3DSTATE_STREAMOUT", 0x781E, 5, [
     Uint("buffer_2_surface_pitch", 4, 11, 0, high=2048, doc="in bytes"),
 ], ref="KBLv2a 3DSTATE_STREAMOUT")
 
-COMMANDS: tuple[Command, ...] = (
-    DEPTH_BUFFER, STENCIL_BUFFER, HIER_DEPTH_BUFFER, CLEAR_PARAMS, PS_BLEND, SO_BUFFER, SO_DECL_LIST, STREAMOUT,
+REPLACED: tuple[Block, ...] = (
+    DEPTH_BUFFER, STENCIL_BUFFER, HIER_DEPTH_BUFFER, CLEAR_PARAMS, SO_BUFFER, STREAMOUT,
 )
-BLOCKS: tuple[Block, ...] = (SO_DECL_ENTRY,)
+ADDED: tuple[Block, ...] = (PS_BLEND,)

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from gen4emu.hw.fields import Array, Bool, Enum, Field, Fixed, Float, Ignored, Sint, Uint
-from gen4emu.hw.gen4.pipeline import POLY_STIPPLE_ROW
 from gen4emu.hw.gen4.state import (
     ApiMode,
     CompareFunction,
@@ -21,17 +20,21 @@ from gen4emu.hw.gen4.state import (
     StencilOperation,
     SubPixelPrecision,
 )
+from gen4emu.hw.gen6.pipeline import (
+    FillMode,
+    FixedClipMode,
+    MultisampleRasterizationMode,
+    PixelLocation,
+    PointSpriteOrigin,
+    PointWidthSource,
+    PositionZwInterpolationMode,
+)
+from gen4emu.hw.gen7.pipeline import ComputedDepthMode, EarlyDepthStencilControl
 from gen4emu.hw.gen45.state import AaLineDistance
-from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.reserved import block, gfx
-
-
-class FixedClipMode(IntEnum):
-    """CLIPMODE_* of the clipper that needs no kernel."""
-
-    NORMAL = 0
-    REJECT_ALL = 3
-    ACCEPT_ALL = 4
+from gen4emu.hw.gen75 import GEN75
+from gen4emu.hw.gen75.pipeline import CoreModeSelect
+from gen4emu.hw.layout import Block
+from gen4emu.hw.reserved import gfx
 
 
 class RasterApiMode(IntEnum):
@@ -40,14 +43,6 @@ class RasterApiMode(IntEnum):
     DX9_OGL = 0
     DX10_0 = 1
     DX10_1 = 2
-
-
-class FillMode(IntEnum):
-    """FILL_MODE_*: how a triangle is drawn."""
-
-    SOLID = 0
-    WIREFRAME = 1
-    POINT = 2
 
 
 class ForcedSampleCount(IntEnum):
@@ -59,15 +54,6 @@ class ForcedSampleCount(IntEnum):
     FOUR = 3
     EIGHT = 4
     SIXTEEN = 5
-
-
-class MultisampleRasterizationMode(IntEnum):
-    """MSRASTMODE_*."""
-
-    OFF_PIXEL = 0
-    OFF_PATTERN = 1
-    ON_PIXEL = 2
-    ON_PATTERN = 3
 
 
 class ForceMultisampling(IntEnum):
@@ -87,84 +73,12 @@ class SampleCount(IntEnum):
     SIXTEEN = 4
 
 
-class PixelLocation(IntEnum):
-    """Where the coordinates of a pixel are integers."""
-
-    CENTER = 0
-    UL_CORNER = 1
-
-
-class PointWidthSource(IntEnum):
-    """Where the width of a point comes from."""
-
-    VERTEX = 0
-    STATE = 1
-
-
-class PointSpriteOrigin(IntEnum):
-    """The corner of a point sprite with the texture coordinates (0, 0)."""
-
-    UPPERLEFT = 0
-    LOWERLEFT = 1
-
-
-class ConstantSource(IntEnum):
-    """CONST_*: the value of overridden components of an attribute."""
-
-    CONST_0000 = 0
-    CONST_0001_FLOAT = 1
-    CONST_1111_FLOAT = 2
-    PRIM_ID = 3
-
-
-class SwizzleSelect(IntEnum):
-    """INPUTATTR*: the attribute that is passed on."""
-
-    INPUTATTR = 0
-    INPUTATTR_FACING = 1
-    INPUTATTR_W = 2
-    INPUTATTR_FACING_W = 3
-
-
 class Force(IntEnum):
     """Whether a computed enable is overridden."""
 
     NORMAL = 0
     FORCE_OFF = 1
     FORCE_ON = 2
-
-
-class EarlyDepthStencilControl(IntEnum):
-    """EDSC_*: when depth and stencil are tested."""
-
-    NORMAL = 0
-    PSEXEC = 1
-    PREPS = 2
-
-
-class PositionZwInterpolation(IntEnum):
-    """INTERP_*: where Z and W of the payload are evaluated."""
-
-    PIXEL = 0
-    CENTROID = 2
-    SAMPLE = 3
-
-
-class ComputedDepthMode(IntEnum):
-    """PSCDEPTH_*: the relation of the pixel shader's depth to the interpolated one."""
-
-    OFF = 0
-    ON = 1
-    ON_GE = 2
-    ON_LE = 3
-
-
-class CoreModeSelect(IntEnum):
-    """The cores that a drawing rectangle is for, on parts with several."""
-
-    LEGACY = 0
-    CORE_0_ENABLED = 1
-    CORE_1_ENABLED = 2
 
 
 # --- clip -------------------------------------------------------------------------------------------------------------
@@ -253,25 +167,8 @@ SBE = gfx("3DSTATE_SBE", 0x781F, 4, [
 ], ref="KBLv2a 3DSTATE_SBE")
 
 
-def _attribute(which: str, lo: int) -> list[Field]:
-    return [
-        Bool(f"{which}_component_override_w", 0, lo + 15),
-        Bool(f"{which}_component_override_z", 0, lo + 14),
-        Bool(f"{which}_component_override_y", 0, lo + 13),
-        Bool(f"{which}_component_override_x", 0, lo + 12),
-        Bool(f"{which}_swizzle_control_mode", 0, lo + 11, doc="that of attribute 0 counts: for attributes 16 to 31"),
-        Enum(f"{which}_constant_source", 0, lo + 10, lo + 9, enum=ConstantSource),
-        Enum(f"{which}_swizzle_select", 0, lo + 7, lo + 6, enum=SwizzleSelect),
-        Uint(f"{which}_source_attribute", 0, lo + 4, lo),
-    ]
-
-
-SF_OUTPUT_ATTRIBUTE_DETAIL = block("SF_OUTPUT_ATTRIBUTE_DETAIL", 1, [*_attribute("odd", 16), *_attribute("even", 0)],
-                                         ref="Mesa gen8.xml SF_OUTPUT_ATTRIBUTE_DETAIL",
-                                         doc="two attributes of 16 bits")
-
 SBE_SWIZ = gfx("3DSTATE_SBE_SWIZ", 0x7851, 11, [
-    Array("attributes", 1, SF_OUTPUT_ATTRIBUTE_DETAIL, 8),
+    Array("attributes", 1, GEN75.layout("SF_OUTPUT_ATTRIBUTE_DETAIL"), 8),
     *(Uint(f"attribute_{i}_wrap_shortest_enables", 9 + i // 8, i % 8 * 4 + 3, i % 8 * 4, hex=True,
            doc="X is bit 0" if i == 0 else "") for i in range(16)),
 ], ref="KBLv2a 3DSTATE_SBE_SWIZ")
@@ -285,7 +182,7 @@ WM = gfx("3DSTATE_WM", 0x7814, 2, [
     Bool("legacy_diamond_line_rasterization", 1, 26),
     Enum("early_depth_stencil_control", 1, 22, 21, enum=EarlyDepthStencilControl),
     Enum("force_thread_dispatch_enable", 1, 20, 19, enum=Force),
-    Enum("position_zw_interpolation_mode", 1, 18, 17, enum=PositionZwInterpolation),
+    Enum("position_zw_interpolation_mode", 1, 18, 17, enum=PositionZwInterpolationMode),
     Uint("barycentric_interpolation_mode", 1, 16, 11, hex=True,
          doc="from bit 0: perspective pixel, centroid, sample, linear pixel, centroid, sample"),
     Enum("line_end_cap_antialiasing_region_width", 1, 9, 8, enum=LineRegionWidth),
@@ -411,27 +308,9 @@ DRAWING_RECTANGLE = gfx("3DSTATE_DRAWING_RECTANGLE", 0x7900, 4, [
     Sint("drawing_rectangle_origin_x", 3, 15, 0, low=-16384, high=16383),
 ], ref="KBLv2a 3DSTATE_DRAWING_RECTANGLE")
 
-LINE_STIPPLE = gfx("3DSTATE_LINE_STIPPLE", 0x7908, 3, [
-    Bool("modify_enable", 1, 31, doc="of the two counters below; software resets them with 1 and 0"),
-    Uint("current_repeat_counter", 1, 29, 21),
-    Uint("current_stipple_index", 1, 19, 16),
-    Uint("line_stipple_pattern", 1, 15, 0, hex=True),
-    # The counts start at 1, but drivers leave both words zero until stipple is first used.
-    Fixed("line_stipple_inverse_repeat_count", 2, 31, 15, frac=16, high=1.0),
-    Uint("line_stipple_repeat_count", 2, 8, 0, high=256),
-], ref="KBLv2a 3DSTATE_LINE_STIPPLE")
-
-POLY_STIPPLE_OFFSET = gfx("3DSTATE_POLY_STIPPLE_OFFSET", 0x7906, 2, [
-    Uint("polygon_stipple_x_offset", 1, 12, 8),
-    Uint("polygon_stipple_y_offset", 1, 4, 0),
-], ref="KBLv2a 3DSTATE_POLY_STIPPLE_OFFSET")
-
-POLY_STIPPLE_PATTERN = gfx("3DSTATE_POLY_STIPPLE_PATTERN", 0x7907, 33, [
-    Array("rows", 1, POLY_STIPPLE_ROW, 32, doc="from the top"),
-], ref="KBLv2a 3DSTATE_POLY_STIPPLE_PATTERN")
-
-COMMANDS: tuple[Command, ...] = (
-    CLIP, SF, RASTER, SBE, SBE_SWIZ, WM, WM_DEPTH_STENCIL, WM_HZ_OP, WM_CHROMAKEY, PS_EXTRA, MULTISAMPLE, SAMPLE_MASK,
-    SAMPLE_PATTERN, AA_LINE_PARAMETERS, DRAWING_RECTANGLE, LINE_STIPPLE, POLY_STIPPLE_OFFSET, POLY_STIPPLE_PATTERN,
+REPLACED: tuple[Block, ...] = (
+    CLIP, SF, SBE, WM, MULTISAMPLE, SAMPLE_MASK, AA_LINE_PARAMETERS, DRAWING_RECTANGLE,
 )
-BLOCKS: tuple[Block, ...] = (SF_OUTPUT_ATTRIBUTE_DETAIL, POLY_STIPPLE_ROW)
+ADDED: tuple[Block, ...] = (
+    RASTER, SBE_SWIZ, WM_DEPTH_STENCIL, WM_HZ_OP, WM_CHROMAKEY, PS_EXTRA, SAMPLE_PATTERN,
+)

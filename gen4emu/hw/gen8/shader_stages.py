@@ -9,50 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 
-from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Float, Ignored, Uint, unless, when
+from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Ignored, Uint, unless, when
 from gen4emu.hw.gen4.state import FloatingPointMode
+from gen4emu.hw.gen6.pipeline import PositionXyOffsetSelect, ReorderMode, ThreadDispatchPriority
+from gen4emu.hw.gen7.pipeline import ControlDataFormat, DenormalMode, RoundingMode
+from gen4emu.hw.gen75 import GEN75
 from gen4emu.hw.layout import Block, Command
 from gen4emu.hw.reserved import block, gfx
 from gen4emu.hw.topology import PatchTopology
-
-STAGES = ("VS", "HS", "DS", "GS", "PS")
-
-
-class VectorMask(IntEnum):
-    """The mask that a thread starts with: of dispatched channels, or of whole vectors."""
-
-    DMASK = 0
-    VMASK = 1
-
-
-class DispatchPriority(IntEnum):
-    """The priority of threads in dispatch."""
-
-    NORMAL = 0
-    HIGH = 1
-
-
-class RoundingMode(IntEnum):
-    """The rounding that a thread starts with."""
-
-    RTNE = 0
-    RU = 1
-    RD = 2
-    RTZ = 3
-
-
-class DenormalMode(IntEnum):
-    """The treatment of single precision denormals that a thread starts with."""
-
-    FLUSHED_TO_ZERO = 0
-    RETAINED = 1
-
-
-class ReorderMode(IntEnum):
-    """The vertex of a triangle strip that stays in front when the order of every other triangle is reversed."""
-
-    LEADING = 0
-    TRAILING = 1
 
 
 class GsDispatchMode(IntEnum):
@@ -64,58 +28,11 @@ class GsDispatchMode(IntEnum):
     SIMD8 = 3
 
 
-class ControlDataFormat(IntEnum):
-    """The meaning of the bits of the control data header."""
-
-    CUT = 0
-    SID = 1
-
-
 class DsDispatchMode(IntEnum):
     """The domain points that a DS thread works on."""
 
     SIMD4X2 = 0
     SIMD8_SINGLE_PATCH = 1
-
-
-class Partitioning(IntEnum):
-    """The spacing of the points on an edge."""
-
-    INTEGER = 0
-    ODD_FRACTIONAL = 1
-    EVEN_FRACTIONAL = 2
-
-
-class TessellationOutput(IntEnum):
-    """The objects that TE sends."""
-
-    POINT = 0
-    LINE = 1
-    TRI_CW = 2
-    TRI_CCW = 3
-
-
-class TessellationDomain(IntEnum):
-    """The domain of the parameters of a point."""
-
-    QUAD = 0
-    TRI = 1
-    ISOLINE = 2
-
-
-class TessellationMode(IntEnum):
-    """The unit that tessellates."""
-
-    HW_TESS = 0
-    SW_TESS = 1
-
-
-class PositionXyOffset(IntEnum):
-    """POSOFFSET_*: the position that offsets in the payload lead to."""
-
-    NONE = 0
-    CENTROID = 2
-    SAMPLE = 3
 
 
 # --- fields that several stages have ----------------------------------------------------------------------------------
@@ -132,12 +49,11 @@ def scratch(dword: int, name: str = "per_thread_scratch_space") -> list[Field]:
 
 def thread_control(dword: int, mask_bit: int | None = 30) -> list[Field]:
     """Counts for prefetching and modes that a thread starts with."""
-    mask = [] if mask_bit is None else [Enum("vector_mask_enable", dword, mask_bit, mask_bit, enum=VectorMask)]
     return [
-        *mask,
+        *([] if mask_bit is None else [Bool("vector_mask_enable", dword, mask_bit)]),
         Uint("sampler_count", dword, 29, 27, scale=4, high=16, doc="rounded up to 4; for prefetching only"),
         Uint("binding_table_entry_count", dword, 25, 18, doc="for prefetching only"),
-        Enum("thread_dispatch_priority", dword, 17, 17, enum=DispatchPriority),
+        Enum("thread_dispatch_priority", dword, 17, 17, enum=ThreadDispatchPriority),
         Enum("floating_point_mode", dword, 16, 16, enum=FloatingPointMode),
         Bool("illegal_opcode_exception_enable", dword, 13, doc="CR0.1 bit 12"),
     ]
@@ -193,27 +109,17 @@ HS = gfx("3DSTATE_HS", 0x781B, 9, [
     Bool("software_exception_enable", 1, 12, doc="CR0.1 bit 13; bit 7 in the other stages"),
     Bool("enable", 2, 31),
     Bool("statistics_enable", 2, 29),
-    Uint("maximum_number_of_threads", 2, 16, 8, bias=1, high=336),
+    Uint("maximum_number_of_threads", 2, 16, 8, bias=1, high=504),
     Uint("instance_count", 2, 3, 0, bias=1, doc="threads of a patch"),
     kernel(3),
     *scratch(5),
     Bool("single_program_flow", 7, 27),
-    Enum("vector_mask_enable", 7, 26, 26, enum=VectorMask),
+    Bool("vector_mask_enable", 7, 26),
     Bool("accesses_uav", 7, 25),
     Bool("include_vertex_handles", 7, 24),
     Uint("dispatch_grf_start_register_for_urb_data", 7, 23, 19),
     *_vertex_reads(7),
 ], ref="KBLv2a 3DSTATE_HS")
-
-TE = gfx("3DSTATE_TE", 0x781C, 4, [
-    Enum("partitioning", 1, 13, 12, enum=Partitioning),
-    Enum("output_topology", 1, 9, 8, enum=TessellationOutput),
-    Enum("te_domain", 1, 5, 4, enum=TessellationDomain),
-    Enum("te_mode", 1, 2, 1, enum=TessellationMode),
-    Bool("te_enable", 1, 0),
-    Float("maximum_tessellation_factor_odd", 2, 31, 0, doc="63.0"),
-    Float("maximum_tessellation_factor_not_odd", 3, 31, 0, doc="64.0"),
-], ref="Mesa gen8.xml 3DSTATE_TE")
 
 DS = gfx("3DSTATE_DS", 0x781D, 9, [
     kernel(1),
@@ -225,7 +131,7 @@ DS = gfx("3DSTATE_DS", 0x781D, 9, [
     Uint("dispatch_grf_start_register_for_urb_data", 6, 24, 20),
     Uint("patch_urb_entry_read_length", 6, 17, 11, high=64, doc="in rows of 256 bits"),
     Uint("patch_urb_entry_read_offset", 6, 9, 4, doc="in rows of 256 bits"),
-    Uint("maximum_number_of_threads", 7, 29, 21, bias=1, high=336),
+    Uint("maximum_number_of_threads", 7, 29, 21, bias=1, high=504),
     Bool("statistics_enable", 7, 10),
     Enum("dispatch_mode", 7, 3, 3, enum=DsDispatchMode),
     Bool("compute_w_coordinate_enable", 7, 2, doc="W = 1 - U - V"),
@@ -284,7 +190,7 @@ PS = gfx("3DSTATE_PS", 0x7820, 12, [
     Bool("push_constant_enable", 6, 11),
     Bool("render_target_fast_clear_enable", 6, 8),
     Bool("render_target_resolve_enable", 6, 6),
-    Enum("position_xy_offset_select", 6, 4, 3, enum=PositionXyOffset),
+    Enum("position_xy_offset_select", 6, 4, 3, enum=PositionXyOffsetSelect),
     Bool("dispatch_32_pixel_enable", 6, 2),
     Bool("dispatch_16_pixel_enable", 6, 1),
     Bool("dispatch_8_pixel_enable", 6, 0),
@@ -312,12 +218,10 @@ def _urb(stage: str, code: int) -> Command:
     ], ref=f"Mesa gen8.xml {name}")
 
 
-def _push_constant_alloc(stage: str, code: int) -> Command:
-    name = f"3DSTATE_PUSH_CONSTANT_ALLOC_{stage}"
-    return gfx(name, code, 2, [
-        Uint("constant_buffer_offset", 1, 20, 16, scale=1024, doc="in bytes; a multiple of 2048"),
-        Uint("constant_buffer_size", 1, 5, 0, scale=1024, high=32 * 1024, doc="in bytes; a multiple of 2048"),
-    ], ref=f"KBLv2a {name}")
+def _push_constant_alloc(stage: str) -> Command:
+    """There are 32 KiB on all parts."""
+    return GEN75.command(f"3DSTATE_PUSH_CONSTANT_ALLOC_{stage}").changed(
+        Uint("constant_buffer_size", 1, 5, 0, scale=1024, high=32 * 1024, doc="in bytes; a multiple of 2048"))
 
 
 def _constant_body(first: int) -> list[Field]:
@@ -351,15 +255,6 @@ def _constant(stage: str, code: int) -> Command:
 CONSTANTS = each_stage(_constant, {"VS": 0x7815, "GS": 0x7816, "PS": 0x7817, "HS": 0x7819, "DS": 0x781A})
 
 # --- gather constants, which the resource streamer collects from constant buffers ------------------------------------
-GATHER_CONSTANT_ENTRY = block("GATHER_CONSTANT_ENTRY", 1, [
-    field for i in (1, 0) for field in (
-        Uint(f"entry_{i}_constant_buffer_offset", 0, 16 * i + 15, 16 * i + 8),
-        Uint(f"entry_{i}_channel_mask", 0, 16 * i + 7, 16 * i + 4, hex=True),
-        Uint(f"entry_{i}_binding_table_index_offset", 0, 16 * i + 3, 16 * i),
-    )
-], ref="Mesa gen8.xml GATHER_CONSTANT_ENTRY", doc="two entries of 16 bits")
-
-
 def _gather_constant(stage: str, code: int) -> Command:
     name = f"3DSTATE_GATHER_CONSTANT_{stage}"
     direct3d9 = [Bool("constant_buffer_dx9_enable", 2, 4)] if stage in ("VS", "PS") else []
@@ -369,18 +264,16 @@ def _gather_constant(stage: str, code: int) -> Command:
         Uint("gather_buffer_offset", 2, 22, 6, scale=64, hex=True, doc="bytes from the gather pool's base"),
         Bool("constant_buffer_dx9_generate_stall", 2, 5),
         *direct3d9,
-        Array("entries", 3, GATHER_CONSTANT_ENTRY),
+        Array("entries", 3, GEN75.layout("GATHER_CONSTANT_ENTRY")),
     ], ref=f"KBLv2a {name}")
 
 
 GATHER_CONSTANTS = each_stage(_gather_constant, {
     "VS": 0x7834, "GS": 0x7835, "HS": 0x7836, "DS": 0x7837, "PS": 0x7838})
 
-COMMANDS: tuple[Command, ...] = (
-    VS, HS, TE, DS, GS, PS,
+REPLACED: tuple[Block, ...] = (
+    VS, HS, DS, GS, PS,
     *each_stage(_urb, {"VS": 0x7830, "HS": 0x7831, "DS": 0x7832, "GS": 0x7833}),
-    *each_stage(_push_constant_alloc, {"VS": 0x7912, "HS": 0x7913, "DS": 0x7914, "GS": 0x7915, "PS": 0x7916}),
-    *CONSTANTS,
-    *GATHER_CONSTANTS,
+    *map(_push_constant_alloc, ("VS", "HS", "DS", "GS", "PS")),
+    *CONSTANTS, CONSTANT_BODY, *GATHER_CONSTANTS,
 )
-BLOCKS: tuple[Block, ...] = (CONSTANT_BODY, GATHER_CONSTANT_ENTRY)

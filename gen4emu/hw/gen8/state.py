@@ -6,9 +6,8 @@ Mesa's gen8.xml; the manual's volume with these structures is not among the sour
 
 from __future__ import annotations
 
-from gen4emu.hw.fields import Array, Bool, Enum, Float, Mbz, Uint, when
+from gen4emu.hw.fields import Array, Bool, Enum, Float, Uint
 from gen4emu.hw.gen4.state import (
-    AlphaTestFormat,
     BlendFactor,
     BlendFunction,
     ColorClampRange,
@@ -51,28 +50,6 @@ BLEND_STATE = block("BLEND_STATE", 17, [
     Array("entries", 1, BLEND_STATE_ENTRY, 8, doc="one for each render target; those behind the last may be missing"),
 ], ref="Mesa gen8.xml BLEND_STATE", align=64)
 
-_UNORM8_ALPHA = (when("alpha_test_format", AlphaTestFormat.UNORM8),)
-_FLOAT32_ALPHA = (when("alpha_test_format", AlphaTestFormat.FLOAT32),)
-
-COLOR_CALC_STATE = block("COLOR_CALC_STATE", 6, [
-    Uint("stencil_reference_value", 0, 31, 24),
-    Uint("backface_stencil_reference_value", 0, 23, 16),
-    Bool("round_disable_function_disable", 0, 15),
-    Enum("alpha_test_format", 0, 0, 0, enum=AlphaTestFormat),
-    Mbz(1, 31, 8, when=_UNORM8_ALPHA),
-    Uint("alpha_reference_value_as_unorm8", 1, 7, 0, when=_UNORM8_ALPHA),
-    Float("alpha_reference_value_as_float32", 1, 31, 0, when=_FLOAT32_ALPHA),
-    Float("blend_constant_color_red", 2, 31, 0),
-    Float("blend_constant_color_green", 3, 31, 0),
-    Float("blend_constant_color_blue", 4, 31, 0),
-    Float("blend_constant_color_alpha", 5, 31, 0),
-], ref="Mesa gen8.xml COLOR_CALC_STATE", align=64)
-
-CC_VIEWPORT = block("CC_VIEWPORT", 2, [
-    Float("minimum_depth", 0, 31, 0),
-    Float("maximum_depth", 1, 31, 0),
-], ref="Mesa gen8.xml CC_VIEWPORT", align=32, doc="an array of up to 16")
-
 SF_CLIP_VIEWPORT = block("SF_CLIP_VIEWPORT", 16, [
     Float("viewport_matrix_element_m00", 0, 31, 0),
     Float("viewport_matrix_element_m11", 1, 31, 0),
@@ -90,13 +67,4 @@ SF_CLIP_VIEWPORT = block("SF_CLIP_VIEWPORT", 16, [
     Float("y_max_viewport", 15, 31, 0),
 ], ref="Mesa gen8.xml SF_CLIP_VIEWPORT", align=64, doc="an array of up to 16")
 
-SCISSOR_RECT = block("SCISSOR_RECT", 2, [
-    Uint("scissor_rectangle_y_min", 0, 31, 16, doc="inclusive"),
-    Uint("scissor_rectangle_x_min", 0, 15, 0),
-    Uint("scissor_rectangle_y_max", 1, 31, 16, doc="inclusive; a maximum below the minimum is nothing"),
-    Uint("scissor_rectangle_x_max", 1, 15, 0),
-], ref="Mesa gen8.xml SCISSOR_RECT", align=32, doc="an array of up to 16")
-
-BLOCKS: tuple[Block, ...] = (
-    BLEND_STATE_ENTRY, BLEND_STATE, COLOR_CALC_STATE, CC_VIEWPORT, SF_CLIP_VIEWPORT, SCISSOR_RECT,
-)
+REPLACED: tuple[Block, ...] = (BLEND_STATE_ENTRY, BLEND_STATE, SF_CLIP_VIEWPORT)

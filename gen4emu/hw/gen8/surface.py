@@ -10,23 +10,18 @@ from enum import IntEnum
 from gen4emu.hw.fields import Address, Bool, Enum, Field, Fixed, Float, Ignored, Mbz, Uint, unless, when
 from gen4emu.hw.gen4.sampler import ChromaKeyMode, CubeSurfaceControlMode, MapFilter, MipFilter, PrefilterOperation
 from gen4emu.hw.gen4.surface import MediaBoundaryPixelMode
+from gen4emu.hw.gen6.state import TextureBorderColorMode
+from gen4emu.hw.gen7.state import (
+    AnisotropicAlgorithm,
+    MultisampledSurfaceStorageFormat,
+    StructuredSurfaceType,
+)
 from gen4emu.hw.gen8.setup import SampleCount
 from gen4emu.hw.gen8.vertex_fetch import memory_object_control_state
+from gen4emu.hw.gen75.state import ShaderChannelSelect
 from gen4emu.hw.later_formats import LaterSurfaceFormat
 from gen4emu.hw.layout import Block
 from gen4emu.hw.reserved import block
-
-
-class RenderSurfaceType(IntEnum):
-    """SURFTYPE_*."""
-
-    SURFTYPE_1D = 0
-    SURFTYPE_2D = 1
-    SURFTYPE_3D = 2
-    SURFTYPE_CUBE = 3
-    SURFTYPE_BUFFER = 4
-    SURFTYPE_STRBUF = 5
-    SURFTYPE_NULL = 7
 
 
 class TileMode(IntEnum):
@@ -70,13 +65,6 @@ class Rotation(IntEnum):
     DEGREES_270 = 3
 
 
-class MultisampleStorage(IntEnum):
-    """MSFMT_*: samples in array slices, or interleaved."""
-
-    MSS = 0
-    DEPTH_STENCIL = 1
-
-
 class CoherencyType(IntEnum):
     """The agents that see coherent data."""
 
@@ -93,36 +81,11 @@ class AuxiliaryMode(IntEnum):
     HIZ = 3
 
 
-class ShaderChannelSelect(IntEnum):
-    """SCS_*: what a shader sees as one channel."""
-
-    ZERO = 0
-    ONE = 1
-    RED = 4
-    GREEN = 5
-    BLUE = 6
-    ALPHA = 7
-
-
-class BorderColorMode(IntEnum):
-    """The rules by which a border colour is converted."""
-
-    DX10_OGL = 0
-    DX9 = 1
-
-
 class LodPreclampMode(IntEnum):
     """When the level of detail is clamped."""
 
     NONE = 0
     OGL = 2
-
-
-class AnisotropicAlgorithm(IntEnum):
-    """The way in which an anisotropic footprint is covered."""
-
-    LEGACY = 0
-    EWA_APPROXIMATION = 1
 
 
 class LodClampMagnificationMode(IntEnum):
@@ -132,7 +95,25 @@ class LodClampMagnificationMode(IntEnum):
     MIPFILTER = 1
 
 
-class TrilinearFilterQuality(IntEnum):
+class MemoryType(IntEnum):
+    """The caching in the last level cache."""
+
+    UC_WITH_FENCE = 0
+    UC = 1
+    WT = 2
+    WB = 3
+
+
+class TargetCache(IntEnum):
+    """The caches that keep data."""
+
+    ELLC_ONLY = 0
+    LLC_ONLY = 1
+    LLC_ELLC = 2
+    L3_DEFER_TO_PAT = 3
+
+
+class TrilinearFilterQualityGen8(IntEnum):
     """How often two levels are read."""
 
     FULL = 0
@@ -154,11 +135,11 @@ class AddressControlMode(IntEnum):
 
 
 # --- surfaces ---------------------------------------------------------------------------------------------------------
-_CUBE = (when("surface_type", RenderSurfaceType.SURFTYPE_CUBE),)
-_NOT_CUBE = (unless("surface_type", RenderSurfaceType.SURFTYPE_CUBE),)
-_BUFFER = (when("surface_type", RenderSurfaceType.SURFTYPE_BUFFER, RenderSurfaceType.SURFTYPE_STRBUF),)
-_NOT_BUFFER = (unless("surface_type", RenderSurfaceType.SURFTYPE_BUFFER, RenderSurfaceType.SURFTYPE_STRBUF),)
-_LINEAR_TYPES = (RenderSurfaceType.SURFTYPE_BUFFER, RenderSurfaceType.SURFTYPE_STRBUF, RenderSurfaceType.SURFTYPE_NULL)
+_CUBE = (when("surface_type", StructuredSurfaceType.SURFTYPE_CUBE),)
+_NOT_CUBE = (unless("surface_type", StructuredSurfaceType.SURFTYPE_CUBE),)
+_BUFFER_TYPES = (StructuredSurfaceType.SURFTYPE_BUFFER, StructuredSurfaceType.SURFTYPE_STRBUF)
+_BUFFER, _NOT_BUFFER = (when("surface_type", *_BUFFER_TYPES),), (unless("surface_type", *_BUFFER_TYPES),)
+_LINEAR_TYPES = (*_BUFFER_TYPES, StructuredSurfaceType.SURFTYPE_NULL)
 _ALIGNED, _NOT_ALIGNED = (unless("surface_type", *_LINEAR_TYPES),), (when("surface_type", *_LINEAR_TYPES),)
 
 # A planar surface has a second plane where others have an auxiliary surface, and with "separate" a third one.
@@ -173,7 +154,7 @@ BINDING_TABLE_STATE = block("BINDING_TABLE_STATE", 1, [
 ], ref="Mesa gen8.xml BINDING_TABLE_STATE", align=32, doc="one entry of up to 256; the table is 32-byte aligned")
 
 RENDER_SURFACE_STATE = block("RENDER_SURFACE_STATE", 16, [
-    Enum("surface_type", 0, 31, 29, enum=RenderSurfaceType),
+    Enum("surface_type", 0, 31, 29, enum=StructuredSurfaceType),
     Bool("surface_array", 0, 28),
     Enum("surface_format", 0, 26, 18, enum=LaterSurfaceFormat),
     Enum("surface_vertical_alignment", 0, 17, 16, enum=VerticalAlignment, when=_ALIGNED),
@@ -206,7 +187,7 @@ RENDER_SURFACE_STATE = block("RENDER_SURFACE_STATE", 16, [
     Enum("render_target_and_sample_unorm_rotation", 4, 30, 29, enum=Rotation),
     Uint("minimum_array_element", 4, 28, 18),
     Uint("render_target_view_extent", 4, 17, 7, bias=1),
-    Enum("multisampled_surface_storage_format", 4, 6, 6, enum=MultisampleStorage),
+    Enum("multisampled_surface_storage_format", 4, 6, 6, enum=MultisampledSurfaceStorageFormat),
     Enum("number_of_multisamples", 4, 5, 3, enum=SampleCount),
     Uint("multisample_position_palette_index", 4, 2, 0),
     Uint("x_offset", 5, 31, 25, scale=4, doc="in texels"),
@@ -243,10 +224,16 @@ RENDER_SURFACE_STATE = block("RENDER_SURFACE_STATE", 16, [
     Uint("y_offset_for_v_plane", 11, 13, 0, when=_SEPARATE),
 ], ref="Mesa gen8.xml RENDER_SURFACE_STATE", align=64)
 
+MEMORY_OBJECT_CONTROL_STATE = block("MEMORY_OBJECT_CONTROL_STATE", 1, [
+    Enum("memory_type", 0, 6, 5, enum=MemoryType),
+    Enum("target_cache", 0, 4, 3, enum=TargetCache),
+    Uint("age_for_quadlru", 0, 1, 0),
+], ref="Mesa gen8.xml MEMORY_OBJECT_CONTROL_STATE", doc="the seven bits of each memory object control state")
+
 # --- samplers ---------------------------------------------------------------------------------------------------------
 SAMPLER_STATE = block("SAMPLER_STATE", 4, [
     Bool("sampler_disable", 0, 31, doc="every channel returns 0"),
-    Enum("texture_border_color_mode", 0, 29, 29, enum=BorderColorMode),
+    Enum("texture_border_color_mode", 0, 29, 29, enum=TextureBorderColorMode),
     Enum("lod_preclamp_mode", 0, 28, 27, enum=LodPreclampMode),
     Fixed("base_mip_level", 0, 26, 22, frac=1, high=14.0),
     Enum("mip_mode_filter", 0, 21, 20, enum=MipFilter),
@@ -270,7 +257,7 @@ SAMPLER_STATE = block("SAMPLER_STATE", 4, [
     Bool("v_address_min_filter_rounding_enable", 3, 15),
     Bool("r_address_mag_filter_rounding_enable", 3, 14),
     Bool("r_address_min_filter_rounding_enable", 3, 13),
-    Enum("trilinear_filter_quality", 3, 12, 11, enum=TrilinearFilterQuality),
+    Enum("trilinear_filter_quality", 3, 12, 11, enum=TrilinearFilterQualityGen8),
     Bool("non_normalized_coordinate_enable", 3, 10),
     Enum("tcx_address_control_mode", 3, 8, 6, enum=AddressControlMode),
     Enum("tcy_address_control_mode", 3, 5, 3, enum=AddressControlMode),
@@ -286,4 +273,6 @@ SAMPLER_BORDER_COLOR_STATE = block("SAMPLER_BORDER_COLOR_STATE", 4, [
     _border(i, channel) for i, channel in enumerate(("red", "green", "blue", "alpha"))
 ], ref="Mesa gen8.xml SAMPLER_BORDER_COLOR_STATE", align=64)
 
-BLOCKS: tuple[Block, ...] = (BINDING_TABLE_STATE, RENDER_SURFACE_STATE, SAMPLER_STATE, SAMPLER_BORDER_COLOR_STATE)
+REPLACED: tuple[Block, ...] = (
+    BINDING_TABLE_STATE, RENDER_SURFACE_STATE, MEMORY_OBJECT_CONTROL_STATE, SAMPLER_STATE, SAMPLER_BORDER_COLOR_STATE,
+)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Ignored, Sint, Uint, unless, when
+from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Sint, Uint, unless, when
 from gen4emu.hw.gen4.pipeline import IndexFormat, VertexAccessType
-from gen4emu.hw.later_formats import LaterSurfaceFormat
-from gen4emu.hw.layout import Block, Command
+from gen4emu.hw.gen75 import GEN75
+from gen4emu.hw.layout import Block
 from gen4emu.hw.reserved import block, gfx
 from gen4emu.hw.topology import PatchTopology
 
@@ -73,22 +73,8 @@ VERTEX_BUFFER_STATE = block("VERTEX_BUFFER_STATE", 4, [
     Uint("buffer_size", 3, 31, 0, doc="in bytes; what lies behind reads as 0"),
 ], ref="Mesa gen8.xml VERTEX_BUFFER_STATE")
 
-VERTEX_ELEMENT_STATE = block("VERTEX_ELEMENT_STATE", 2, [
-    Uint("vertex_buffer_index", 0, 31, 26, high=32),
-    Bool("valid", 0, 25),
-    Enum("source_element_format", 0, 24, 16, enum=LaterSurfaceFormat),
-    Bool("edge_flag_enable", 0, 15),
-    Uint("source_element_offset", 0, 11, 0, doc="in bytes"),
-    *(Enum(f"component_{i}_control", 1, 30 - 4 * i, 28 - 4 * i, enum=ComponentControl) for i in range(4)),
-], ref="Mesa gen8.xml VERTEX_ELEMENT_STATE", doc="element n fills the next four dwords of the vertex")
-
-VERTEX_BUFFERS = gfx("3DSTATE_VERTEX_BUFFERS", 0x7808, 1, [
-    Array("vertex_buffers", 1, VERTEX_BUFFER_STATE),
-], ref="Mesa gen8.xml 3DSTATE_VERTEX_BUFFERS", doc="buffers that are not listed keep their definition")
-
-VERTEX_ELEMENTS = gfx("3DSTATE_VERTEX_ELEMENTS", 0x7809, 1, [
-    Array("vertex_elements", 1, VERTEX_ELEMENT_STATE),
-], ref="Mesa gen8.xml 3DSTATE_VERTEX_ELEMENTS", doc="replaces the whole list")
+VERTEX_ELEMENT_STATE = GEN75.layout("VERTEX_ELEMENT_STATE").changed(
+    *(Enum(f"component_{i}_control", 1, 30 - 4 * i, 28 - 4 * i, enum=ComponentControl) for i in range(4)))
 
 INDEX_BUFFER = gfx("3DSTATE_INDEX_BUFFER", 0x780A, 5, [
     Enum("index_format", 1, 9, 8, enum=IndexFormat),
@@ -98,14 +84,9 @@ INDEX_BUFFER = gfx("3DSTATE_INDEX_BUFFER", 0x780A, 5, [
 ], ref="KBLv2a 3DSTATE_INDEX_BUFFER")
 
 # --- 3DSTATE_VF_* -----------------------------------------------------------------------------------------------------
-VF = gfx("3DSTATE_VF", 0x780C, 2, [
-    Bool("indexed_draw_cut_index_enable", 0, 8),
-    Uint("cut_index", 1, 31, 0, hex=True, doc="compared in the width of the index format"),
-], ref="Mesa gen8.xml 3DSTATE_VF")
-
 VF_STATISTICS = gfx("3DSTATE_VF_STATISTICS", 0x680B, 1, [
     Bool("statistics_enable", 0, 0, doc="counts IA_VERTICES and IA_PRIMITIVES"),
-], length=None, ref="Mesa gen8.xml 3DSTATE_VF_STATISTICS")
+], length=None, ref="Mesa gen8.xml 3DSTATE_VF_STATISTICS", doc="without the second encoding of older parts")
 
 VF_INSTANCING = gfx("3DSTATE_VF_INSTANCING", 0x7849, 3, [
     Bool("instancing_enable", 1, 8),
@@ -126,7 +107,7 @@ VF_TOPOLOGY = gfx("3DSTATE_VF_TOPOLOGY", 0x784B, 2, [
     Enum("primitive_topology_type", 1, 5, 0, enum=PatchTopology),
 ], ref="Mesa gen8.xml 3DSTATE_VF_TOPOLOGY")
 
-COMMANDS: tuple[Command, ...] = (
-    PRIMITIVE, VERTEX_BUFFERS, VERTEX_ELEMENTS, INDEX_BUFFER, VF, VF_STATISTICS, VF_INSTANCING, VF_SGVS, VF_TOPOLOGY,
+REPLACED: tuple[Block, ...] = (
+    PRIMITIVE, INDEX_BUFFER, VERTEX_BUFFER_STATE, VERTEX_ELEMENT_STATE, VF_STATISTICS,
 )
-BLOCKS: tuple[Block, ...] = (VERTEX_BUFFER_STATE, VERTEX_ELEMENT_STATE)
+ADDED: tuple[Block, ...] = (VF_INSTANCING, VF_SGVS, VF_TOPOLOGY)

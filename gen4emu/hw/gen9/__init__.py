@@ -8,6 +8,6 @@ from gen4emu.hw.gen9 import commands, messages, resource_streamer, state
 
 GEN9 = GEN8.derive(
     "gen9", Gen.GEN9, like=Gen.BDW,
-    replace=(*commands.CHANGED, *resource_streamer.CHANGED, *state.CHANGED, *messages.REPLACED),
-    add=(*commands.ADDED, *resource_streamer.ADDED, *resource_streamer.BLOCKS),
+    replace=(*commands.REPLACED, *resource_streamer.REPLACED, *state.REPLACED, *messages.REPLACED),
+    add=(*commands.ADDED, *resource_streamer.ADDED),
     remove=commands.REMOVED)

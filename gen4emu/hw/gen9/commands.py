@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw.fields import Address, Bool, Enum, Fixed, Ignored, Mbz, Uint, unless, when
-from gen4emu.hw.gen8 import common, media, mi, output, setup, shader_stages, vertex_fetch
+from gen4emu.hw.fields import Address, Array, Bool, Enum, Fixed, Ignored, Mbz, Uint, unless, when
+from gen4emu.hw.gen8 import GEN8, common, media, mi, output, setup, shader_stages
 from gen4emu.hw.gen8.vertex_fetch import memory_object_control_state
 from gen4emu.hw.layout import Command
 from gen4emu.hw.reserved import gfx
@@ -66,7 +66,7 @@ class ActiveComponents(IntEnum):
     XYZW = 3
 
 
-class FlipType(IntEnum):
+class FlipTypeGen9(IntEnum):
     """When a flip takes effect."""
 
     SYNC_FLIP = 0
@@ -90,9 +90,13 @@ MI_DISPLAY_FLIP = mi_command("MI_DISPLAY_FLIP", 0x14, 3, [
     Uint("display_buffer_pitch", 1, 15, 6),
     Uint("tile_parameter", 1, 2, 0),
     Address("display_buffer_base_address", 2, 31, 12),
-    Enum("flip_type", 2, 1, 0, enum=FlipType),
+    Enum("flip_type", 2, 1, 0, enum=FlipTypeGen9),
 ], length=(7, 0), privileged=True, ref="Mesa gen9.xml MI_DISPLAY_FLIP",
     doc="a stereo flip has a fourth dword, for the left eye")
+
+MI_MATH = mi_command("MI_MATH", 0x1A, 1, [
+    Array("instructions", 1, GEN8.layout("MI_MATH_ALU_INSTRUCTION")),
+], length=(7, 0), ref="Mesa gen9.xml MI_MATH")
 
 _POLL, _MEMORY = (when("register_poll_mode", 1),), (unless("register_poll_mode", 1),)
 
@@ -118,7 +122,7 @@ STATE_BASE_ADDRESS = common.STATE_BASE_ADDRESS.changed(
     Mbz(18, 11, 0),
     dwords=19)
 
-PIPELINE_SELECT = common.PIPELINE_SELECT.changed(
+PIPELINE_SELECT = GEN8.command("PIPELINE_SELECT").changed(
     Uint("mask_bits", 0, 15, 8, hex=True, doc="bits 7:0 that change"),
     Bool("force_media_awake", 0, 5),
     Bool("media_sampler_dop_clock_gate_enable", 0, 4))
@@ -126,7 +130,7 @@ PIPELINE_SELECT = common.PIPELINE_SELECT.changed(
 PIPE_CONTROL = common.PIPE_CONTROL.changed(Bool("flush_llc", 1, 26))
 
 # --- vertex fetch -----------------------------------------------------------------------------------------------------
-VF = vertex_fetch.VF.changed(
+VF = GEN8.command("3DSTATE_VF").changed(
     Bool("sequential_draw_cut_index_enable", 0, 10),
     Bool("component_packing_enable", 0, 9))
 
@@ -136,11 +140,13 @@ VF_COMPONENT_PACKING = gfx("3DSTATE_VF_COMPONENT_PACKING", 0x7855, 5, [
 
 # --- shader stages ----------------------------------------------------------------------------------------------------
 HS = shader_stages.HS.changed(
+    Uint("maximum_number_of_threads", 2, 16, 8, bias=1, high=336),
     Uint("dispatch_grf_start_register_for_urb_data_5", 7, 28, 28, doc="bit 5 of the number in bits 23:19"),
     Enum("dispatch_mode", 7, 18, 17, enum=HsDispatchMode),
     Bool("include_primitive_id", 7, 0, doc="in DUAL_PATCH mode; in SINGLE_PATCH, R0 has it"))
 
 DS = shader_stages.DS.changed(
+    Uint("maximum_number_of_threads", 7, 29, 21, bias=1, high=336),
     Mbz(3, 31, 31),
     Enum("dispatch_mode", 7, 4, 3, enum=DualPatchDispatchMode),
     shader_stages.kernel(9, "dual_patch_kernel_start_pointer"),
@@ -206,11 +212,11 @@ MEDIA_OBJECT = media.MEDIA_OBJECT.changed(Uint("slice_destination_select_msbs", 
 MEDIA_OBJECT_GRPID = media.MEDIA_OBJECT_GRPID.changed(Uint("slice_destination_select_msb", 2, 24, 24))
 MEDIA_OBJECT_WALKER = media.media_object_walker(12, Uint("masked_dispatch", 2, 23, 22))
 
-CHANGED: tuple[Command, ...] = (
-    MI_WAIT_FOR_EVENT, mi.math((7, 0)), MI_SEMAPHORE_WAIT, MI_FLUSH_DW, MI_CONDITIONAL_BATCH_BUFFER_END,
+REPLACED: tuple[Command, ...] = (
+    MI_DISPLAY_FLIP, MI_WAIT_FOR_EVENT, MI_MATH, MI_SEMAPHORE_WAIT, MI_FLUSH_DW, MI_CONDITIONAL_BATCH_BUFFER_END,
     STATE_BASE_ADDRESS, PIPELINE_SELECT, PIPE_CONTROL, VF, HS, DS, GS, PS, PS_EXTRA, *CONSTANTS, SF, RASTER, SBE,
     WM_DEPTH_STENCIL, SAMPLE_PATTERN, DEPTH_BUFFER, MEDIA_VFE_STATE, MEDIA_OBJECT, MEDIA_OBJECT_GRPID,
     MEDIA_OBJECT_WALKER,
 )
-ADDED: tuple[Command, ...] = (MI_DISPLAY_FLIP, mi.MI_FORCE_WAKEUP, VF_COMPONENT_PACKING, URB_CLEAR)
+ADDED: tuple[Command, ...] = (mi.MI_FORCE_WAKEUP, VF_COMPONENT_PACKING, URB_CLEAR)
 REMOVED: tuple[str, ...] = ("MI_URB_CLEAR", "SWTESS_BASE_ADDRESS")

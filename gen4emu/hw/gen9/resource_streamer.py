@@ -114,9 +114,9 @@ def _local_valid(stage: str, code: int) -> Command:
     ], ref=f"KBLv2a {name}")
 
 
-CHANGED: tuple[Command, ...] = GATHER_CONSTANTS
-ADDED: tuple[Command, ...] = (
-    RS_CONSTANT_POINTER, DX9_CONSTANT_BUFFER_POOL_ALLOC,
+REPLACED: tuple[Command, ...] = GATHER_CONSTANTS
+ADDED: tuple[Block, ...] = (
+    DX9_CONSTANTF_ENTRY, DX9_CONSTANTI_ENTRY, RS_CONSTANT_POINTER, DX9_CONSTANT_BUFFER_POOL_ALLOC,
     _dx9_constants("F", "VS", 0x7839, 7, DX9_CONSTANTF_ENTRY, (10, 0)),
     _dx9_constants("F", "PS", 0x783A, 7, DX9_CONSTANTF_ENTRY, (10, 0)),
     _dx9_constants("I", "VS", 0x783B, 4, DX9_CONSTANTI_ENTRY),
@@ -126,4 +126,3 @@ ADDED: tuple[Command, ...] = (
     _local_valid("VS", 0x783F), _local_valid("PS", 0x7840),
     _generate_active("VS", 0x7841), _generate_active("PS", 0x7842),
 )
-BLOCKS: tuple[Block, ...] = (DX9_CONSTANTF_ENTRY, DX9_CONSTANTI_ENTRY)

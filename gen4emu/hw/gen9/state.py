@@ -8,10 +8,11 @@ from __future__ import annotations
 from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Bool, Enum, Float, Ignored, Mbz, Uint, unless, when
-from gen4emu.hw.gen8 import media, state, surface
+from gen4emu.hw.gen8 import GEN8, media, surface
 from gen4emu.hw.gen9.commands import TiledResourceMode
 from gen4emu.hw.later_formats import AstcSurfaceFormat
 from gen4emu.hw.layout import Block
+from gen4emu.hw.reserved import block
 
 
 class AuxiliarySurfaceMode(IntEnum):
@@ -80,17 +81,23 @@ RENDER_SURFACE_STATE = surface.RENDER_SURFACE_STATE.changed(
     *(Uint(f"{channel}_clear_color", 13 + i, 31, 0, hex=True) for i, channel in enumerate(("green", "blue", "alpha"))),
     remove=["reserved_10_11_0"])
 
+MEMORY_OBJECT_CONTROL_STATE = block("MEMORY_OBJECT_CONTROL_STATE", 1, [
+    Uint("index_to_mocs_tables", 0, 6, 1),
+], ref="Mesa gen9.xml MEMORYADDRESSATTRIBUTES", doc="of a table that the kernel fills")
+
 SAMPLER_STATE = surface.SAMPLER_STATE.changed(
     Uint("coarse_lod_quality_mode", 0, 26, 22),
     Enum("reduction_type", 3, 23, 22, enum=ReductionType),
     Bool("reduction_type_enable", 3, 9),
     remove=["base_mip_level"])
 
-COLOR_CALC_STATE = state.COLOR_CALC_STATE.changed(
+COLOR_CALC_STATE = GEN8.layout("COLOR_CALC_STATE").changed(
     Mbz(0, 31, 16), remove=["stencil_reference_value", "backface_stencil_reference_value"])
 
 INTERFACE_DESCRIPTOR_DATA = media.INTERFACE_DESCRIPTOR_DATA.changed(
     Enum("shared_local_memory_size", 6, 20, 16, enum=SharedLocalMemoryCode),
     Bool("global_barrier_enable", 6, 15))
 
-CHANGED: tuple[Block, ...] = (RENDER_SURFACE_STATE, SAMPLER_STATE, COLOR_CALC_STATE, INTERFACE_DESCRIPTOR_DATA)
+REPLACED: tuple[Block, ...] = (
+    RENDER_SURFACE_STATE, MEMORY_OBJECT_CONTROL_STATE, SAMPLER_STATE, COLOR_CALC_STATE, INTERFACE_DESCRIPTOR_DATA,
+)
