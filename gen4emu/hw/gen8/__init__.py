@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen8 import (
+    blt,
     common,
     media,
     messages,
     mi,
     output,
     pointers,
+    registers,
     setup,
     shader_stages,
     state,
     surface,
     vertex_fetch,
+    video,
 )
 from gen4emu.hw.gen75 import GEN75
 from gen4emu.hw.layout import Client
@@ -38,7 +41,7 @@ def command_length(header: int) -> int:
 GEN8 = GEN75.derive(
     "gen8", Gen.GEN8, like=Gen.HSW, unknown_length=command_length,
     replace=(*mi.REPLACED, *common.REPLACED, *vertex_fetch.REPLACED, *shader_stages.REPLACED, *setup.REPLACED,
-             *output.REPLACED, *pointers.REPLACED, *media.REPLACED, *state.REPLACED, *surface.REPLACED,
-             *messages.REPLACED),
-    add=(*mi.ADDED, *vertex_fetch.ADDED, *setup.ADDED, *output.ADDED, *media.ADDED),
-    remove=(*mi.REMOVED, *pointers.REMOVED, *media.REMOVED))
+             *output.REPLACED, *pointers.REPLACED, *media.REPLACED, *state.REPLACED, *surface.REPLACED, *blt.REPLACED,
+             *video.REPLACED, *registers.REPLACED, *messages.REPLACED),
+    add=(*mi.ADDED, *vertex_fetch.ADDED, *setup.ADDED, *output.ADDED, *media.ADDED, *video.ADDED, *registers.ADDED),
+    remove=(*mi.REMOVED, *pointers.REMOVED, *media.REMOVED, *video.REMOVED, *registers.REMOVED))
