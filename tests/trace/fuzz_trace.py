@@ -21,6 +21,7 @@ sys.path.append(str(Path(__file__).parents[2]))
 from gen4emu import trace
 from gen4emu.errors import Gen4emuError
 from gen4emu.trace.events import Event, GttWrite, MemoryWrite, RegisterWrite, Submission, Warning
+from tests.trace.hang_reports import Engine, Section, linux_3_16, linux_4_19, linux_6_1
 from tests.trace.trace_files import everything
 
 INTERESTING = (0, 1, 3, 4, 7, 0x7F, 0x80, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF, 0x1000, 0x8000,
@@ -28,8 +29,14 @@ INTERESTING = (0, 1, 3, 4, 7, 0x7F, 0x80, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 
 TOKENS = (b"\n", b"\r\n", b":", b"~", b"z", b"---", b" = 0x", b"0x", b"PCI ID: 0x2a42\n", b"Time: 1 s 1 us\n",
           b"[0000] ", b"command stream:\n", b"rcs0 --- ring = 0x00000000 00001000\n", b"ffffffff", b"ffffffff ffffffff",
           b"  HEAD: 0x", b"  TAIL: 0x", b"  CTL: 0x", b"\0", b"\xff", b"[ 12.345678] ",
-          b"vecs0 --- batch = 0x7fffffff fffff000\n")
+          b"vecs0 --- batch = 0x7fffffff fffff000\n", b"vcs1 command stream:\n", b"PCI ID: 0x5912\n",
+          b"rcs0 --- user = 0xffffffff fffff000\n", b"global --- ring = 0x00000000 00001000\n")
 KINDS = ("aub", "error-state", "raw", "hexdump")
+HUNG = Engine(acthd=0xFFFEFFFEE008, sections=[
+    Section("batch", 0xFFFEFFFEE000, bytes(range(64))), Section("user", 1 << 32, bytes(64)),
+    Section("ring", 0x12000, bytes(range(128)))])
+HUNG_OLD = Engine("vecs0", acthd=0x100008, sections=[
+    Section("batch", 0x100000, bytes(range(64))), Section("ring", 0x12000, bytes(range(128)))])
 WORK_LIMIT = 100_000  # events from a file of a few hundred bytes
 
 
@@ -66,6 +73,8 @@ def mutate(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
 
 def corpus() -> list[bytes]:
     plain = list(everything().values())
+    plain += [linux_6_1(0x5912, "KABYLAKE", [HUNG]).encode(), linux_4_19(0x1616, "BROADWELL", [HUNG]).encode(),
+              linux_3_16(0x0412, [HUNG_OLD]).encode()]
     packed = [pack(data) for pack in (lzma.compress, gzip.compress, zstd.compress) for data in plain[:3]]
     return plain + packed
 
@@ -75,7 +84,7 @@ def read(data: bytes, rng: random.Random) -> list[Event]:
     found: list[Event] = []
     try:
         opened = trace.open_bytes(
-            data, device=rng.choice((None, None, "gm45")), base=rng.choice((0, 0x1000, 0xFFFFFFF0)),
+            data, device=rng.choice((*[None] * 6, "gm45", "ivb", "kbl")), base=rng.choice((0, 0x1000, 0xFFFFFFF0)),
             strict=rng.random() < 0.1, kind=rng.choice(KINDS) if rng.random() < 0.1 else None)
         for event in opened:
             found.append(event)

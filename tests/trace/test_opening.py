@@ -27,7 +27,8 @@ from tests.trace.trace_files import aub, block, everything, header
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "xz": lzma.compress, "gzip": gzip.compress, "zstd": zstd.compress, "": bytes}
-KINDS = {"aub": "aub", "execlist": "aub", "registers": "aub", "scattered": "aub", "raw": "raw", "hexdump": "hexdump"}
+KINDS = {"aub": "aub", "execlist": "aub", "registers": "aub", "scattered": "aub", "wide": "aub", "raw": "raw",
+         "hexdump": "hexdump"}
 
 
 @pytest.mark.parametrize("compression", COMPRESS)

@@ -86,6 +86,18 @@ def execlist_aub() -> bytes:
             + b"".join(register_write(0x2230, value) for value in (0, 0, 0, 0x30000)))
 
 
+def wide_aub() -> bytes:
+    """A memtrace file of Gen9: four levels of page tables, a batch at 0xfffefffee000, a context and its ring."""
+    entries = ((0x1000, 511), (0x2000, 507), (0x3000, 511), (0x4000, 494))  # of the batch's page, one a level
+    tables = b"".join(memory_write(table + 8 * index, dwords(table + 0x1003, 0), space=2) for table, index in entries)
+    image = [0] * 52
+    image[5], image[7], image[9], image[11], image[51] = 0, 16, 0x40000, 0x1, 0x1000
+    return (version(b"PCI-ID=0x5912 gears") + memory_write(0x40 * 8, dwords(0x700001, 0), space=4) + tables
+            + memory_write(0x5000, dwords(0x7A000004, 0, 0, 0, 0, 0, 0x05000000, 0), space=2)
+            + memory_write(0x40000, dwords(0x18800101, 0xFFFEE000, 0xFFFE, 0)) + memory_write(0x31000, dwords(*image))
+            + b"".join(register_write(0x2230, value) for value in (0, 0, 1, 0x30001)))
+
+
 def ring_registers_aub() -> bytes:
     """A memtrace file that moves the tail of a legacy ring."""
     return (version(b"PCI-ID=0x2A42") + memory_write(0x8000, dwords(0x02000000, 0, 0x18800000, 0x10000))
@@ -305,5 +317,5 @@ def everything() -> dict[str, bytes]:
     """One small valid file of each kind, by name."""
     files = {"aub": aub(), "execlist": execlist_aub(), "registers": ring_registers_aub(), "raw": BATCH,
              "scattered": version(b"PCI-ID=0x2a42") + scattered_write([(0x1000, b"abc"), (0x2000, b"defgh")]),
-             "hexdump": HEXDUMP.encode()}
+             "hexdump": HEXDUMP.encode(), "wide": wide_aub()}
     return files | {f"error {name}": text.encode() for name, text in ERROR_STATES.items()}
