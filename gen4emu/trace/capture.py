@@ -78,11 +78,12 @@ class Codec(IntEnum):
 
 ENGINES = ("render", "bsd", "blt", "vebox")
 TILINGS = ("linear", "x", "y")
+SPACES = (Space.GRAPHICS, Space.PHYSICAL, Space.GLOBAL)
 
 HEADER = struct.Struct("<I32s")  # PCI id, program; the name of the writer follows
 WIDE_WRITE = struct.Struct("<QI")
 WRITE = struct.Struct("<II")  # first page, count; `count` numbers of stored pages follow
-BYTES = struct.Struct("<QII")  # address, space (0 graphics, 1 physical), length of the kind; kind and bytes follow
+BYTES = struct.Struct("<QII")  # address, space (of SPACES), length of the kind; kind and bytes follow
 SUBMISSION = struct.Struct("<II")  # engine, address of the ring contents, which follow
 WIDE_SUBMISSION = struct.Struct("<IIQQ")  # engine, context, address, root of the page tables or NO_TABLES; the contents
 WIDE_DUMP = struct.Struct("<Q9I")
@@ -284,11 +285,12 @@ class CaptureReader:
             raise _InvalidRecord("invalid name of a kind")
         kind = printable(data[BYTES.size:BYTES.size + length])
         contents = data[BYTES.size + length:]
-        if address + len(contents) > (1 << 52 if space else self._end):
+        if space >= len(SPACES):
+            raise _InvalidRecord(f"address space {space}")
+        if address + len(contents) > (self._end, 1 << 52, _ADDRESS_SPACE)[space]:
             raise _InvalidRecord(f"{len(contents)} bytes at 0x{address:x}")
         for at in range(0, len(contents), _RUN_BYTES):
-            yield MemoryWrite(start, address + at, contents[at:at + _RUN_BYTES],
-                              Space.PHYSICAL if space else Space.GRAPHICS, kind)
+            yield MemoryWrite(start, address + at, contents[at:at + _RUN_BYTES], SPACES[space], kind)
 
     def _submission(self, start: int, data: bytes) -> Events:
         engine, address = SUBMISSION.unpack_from(data)

@@ -27,6 +27,7 @@ from gen4emu.trace.capture import (
     PAGE_TABLE,
     RECORD,
     REGISTER,
+    SPACES,
     SUBMISSION,
     TILINGS,
     TRAILER,
@@ -73,7 +74,7 @@ class CaptureWriter(Writer):
                      space: Space = Space.GRAPHICS) -> None:
         """Bytes that the CPU writes to memory; whole pages are stored once, without their `kind`."""
         view = memoryview(data).cast("B")
-        end = 1 << (52 if space is Space.PHYSICAL else self._address_bits)
+        end = 1 << (52 if space is Space.PHYSICAL else 32 if space is Space.GLOBAL else self._address_bits)
         if not 0 <= address <= end - len(view):
             raise FieldError(f"address 0x{address:x} with {len(view)} bytes is outside the address space")
         head = min(-address % PAGE_BYTES, len(view)) if space is Space.GRAPHICS else len(view)
@@ -111,7 +112,7 @@ class CaptureWriter(Writer):
     def _bytes(self, address: int, view: memoryview, kind: str, space: Space) -> None:
         name = kind.encode()[:64]
         for at in range(0, len(view), MAX_RECORD_BYTES // 2):
-            self._record(Kind.BYTES, BYTES.pack(address + at, space is Space.PHYSICAL, len(name)) + name
+            self._record(Kind.BYTES, BYTES.pack(address + at, SPACES.index(space), len(name)) + name
                          + bytes(view[at:at + MAX_RECORD_BYTES // 2]))
 
     def submit(self, engine: Engine, ring_bytes: bytes, ring_address: int, context: int = 0,

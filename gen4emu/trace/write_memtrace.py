@@ -78,6 +78,7 @@ class MemtraceWriter(AubWriter):
         self._address_space = 1 << device.address_bits
         self._tables = PageTables()
         self._global_pages = 1
+        self._mapped_globally: set[int] = set()  # pages that the trace wrote through the global table
         self._is_translated = False  # the trace has physical pages and page tables
         self._images: dict[tuple[Engine, int], int] = {}  # graphics address of the status page
         self._rings: dict[tuple[Engine, int], tuple[int, int]] = {}  # address and size
@@ -98,6 +99,9 @@ class MemtraceWriter(AubWriter):
             self._keep_tables()
             self._memtrace_data(MemtraceSpace.PHYSICAL, address, view)
             return
+        if space is Space.GLOBAL:
+            self._write_globally(address, view)
+            return
         if self._is_translated:
             self._memtrace_data(MemtraceSpace.GGTT, address, view)
             return
@@ -105,6 +109,18 @@ class MemtraceWriter(AubWriter):
         for start, run in runs:
             for physical, piece in self._physical_runs(start, run):
                 self._memtrace_data(MemtraceSpace.PHYSICAL, physical, piece)
+
+    def _write_globally(self, address: int, data: memoryview) -> None:
+        """A write through the global table, to pages of its own."""
+        if address + len(data) > 1 << 32:
+            raise FieldError(f"address 0x{address:x} with {len(data)} bytes is not inside the global address space")
+        self._global_pages = max(self._global_pages, _OWN_GLOBAL_PAGE)
+        for page in range(address // PAGE_BYTES, -(-(address + len(data)) // PAGE_BYTES)):
+            if page not in self._mapped_globally:
+                self._mapped_globally.add(page)
+                entry = struct.pack("<Q", self._tables.allocate() | 1)
+                self._memtrace_data(MemtraceSpace.GGTT_ENTRY, 8 * page, memoryview(entry))
+        self._memtrace_data(MemtraceSpace.GGTT, address, data)
 
     def write_gtt(self, event: GttWrite) -> None:
         self._keep_tables()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from gen4emu import trace
+from gen4emu.decode.address_space import AddressSpace
 from gen4emu.trace.events import Engine as TraceEngine
-from gen4emu.trace.events import ErrorState, Event, Header, MemoryWrite, Space, Submission, Warning
+from gen4emu.trace.events import ErrorState, Event, GttWrite, Header, MemoryWrite, Space, Submission, Warning
 from tests.trace.hang_reports import Engine, Section, linux_3_16, linux_4_19, linux_6_1
 
 BATCH = 0xFFFEFFFEE000
@@ -139,3 +141,25 @@ def test_a_batch_without_its_ring_is_run_at_its_48_bit_address() -> None:
     run = submissions(events(linux_6_1(0x5912, "KABYLAKE", [engine])))[0]
     assert run.ring == START
     assert run.batch_address == BATCH
+
+
+@pytest.mark.parametrize("container", ["aub", "g4c"])
+def test_converted_states_keep_both_address_spaces(container: str, tmp_path: Path) -> None:
+    """A buffer of the program and a context image may have one address."""
+    engine = render()
+    engine.sections.append(Section("user", 0xFFFC0000, b"\x33" * 8192))
+    source, copy = tmp_path / "error", tmp_path / f"a.{container}"
+    source.write_text(linux_6_1(0x5912, "KABYLAKE", [engine]))
+    trace.convert(source, copy)
+    memory, seen = AddressSpace(48, 1 << 20), []
+    for event in trace.open(copy, strict=True):
+        if isinstance(event, GttWrite):
+            memory.set_gtt(event.first, event.entries)
+        elif isinstance(event, MemoryWrite) and event.space is Space.PHYSICAL:
+            memory.write_physical(event.address, event.data)
+        elif isinstance(event, MemoryWrite) and (event.space is Space.GRAPHICS or container == "aub"):
+            memory.write(event.address, event.data)
+        elif isinstance(event, Submission):
+            memory.select(event.page_table)
+            seen.append((event.engine, event.ring, memory.read(BATCH, 32), memory.read(0xFFFC0000, 8192)))
+    assert seen == [(TraceEngine.RENDER, RING[:0x20], CONTENTS, b"\x33" * 8192)]

@@ -95,7 +95,7 @@ def test_a_reader_tells_contexts_and_engines_apart(container: str, tmp_path: Pat
     assert len({(e.engine, e.context) for e in runs}) == 4
 
 
-@pytest.mark.parametrize(("first", "second"), itertools.product(("aub", "g4c"), repeat=2))
+@pytest.mark.parametrize(("first", "second"), tuple(itertools.product(("aub", "g4c"), repeat=2)))
 def test_conversions_keep_everything(first: str, second: str, tmp_path: Path) -> None:
     write(tmp_path / f"a.{first}", first)
     trace.convert(tmp_path / f"a.{first}", tmp_path / f"b.{second}")
