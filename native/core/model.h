@@ -82,6 +82,7 @@ struct g4_chunk;
 /* Set up chunk->object[], in order, into chunk->setup[]: culled objects are only counted. */
 typedef enum g4_status g4_setup_fn(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_chunk *chunk);
 
+struct g4_media_loader; /* media/state.h */
 struct g4_sampler_messages;
 struct g4_dataport_messages;
 
@@ -95,6 +96,7 @@ struct g4_model {
     g4_expand_instruction_fn *expand_instruction;
     g4_decode_instruction_fn *decode_instruction;
     g4_setup_fn *run_setup;
+    const struct g4_media_loader *media;
     const struct g4_sampler_messages *sampler_messages;
     const struct g4_dataport_messages *dataport_reads, *dataport_writes;
 };

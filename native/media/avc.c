@@ -57,16 +57,16 @@ static void place(struct avc_macroblock *mb, uint32_t row, uint32_t rows, uint32
 
 /* Places motion vectors and weights.  Returns the row where the residual starts. */
 static uint32_t place_vectors(struct avc_macroblock *mb) {
-    const struct g4_vfe_state_ex *const more = &mb->media->vfe.more;
-    const bool any = more->indirect_sub_field_present_flag != G4_INDIRECT_SUB_FIELD_PRESENT_NO_MV;
-    const bool weights = more->indirect_sub_field_present_flag == G4_INDIRECT_SUB_FIELD_PRESENT_MV_AND_WO;
+    const struct g4_avc_payload *const avc = &mb->media->vfe.avc;
+    const bool any = avc->sub_fields != G4_INDIRECT_SUB_FIELD_PRESENT_NO_MV;
+    const bool weights = avc->sub_fields == G4_INDIRECT_SUB_FIELD_PRESENT_MV_AND_WO;
     const struct sizes sizes = sizes_of(any ? mb->mode.mv_size : G4_AVC_MOTION_VECTOR_SIZE_MV_0);
 
     if (sizes.vectors == 0) {
         return 1;
     }
-    const uint32_t weights_at = more->inter_weight_offset_grf_destination_offset;
-    const uint32_t residual_at = more->inter_residual_data_grf_destination_offset;
+    const uint32_t weights_at = avc->weights_row;
+    const uint32_t residual_at = avc->residual_row;
     place(mb, 1, weights ? weights_at : residual_at, sizes.vectors);
     if (weights) {
         place(mb, 1 + weights_at, WEIGHT_ROWS, sizes.weights);
@@ -76,8 +76,8 @@ static uint32_t place_vectors(struct avc_macroblock *mb) {
 
 /* Finds the residual in the indirect data. */
 static void find_residual(struct avc_macroblock *mb) {
-    const struct g4_vfe_state_ex *const more = &mb->media->vfe.more;
-    mb->next = more->residual_data_fixed_source_offset_flag ? more->residual_data_source_offset : (mb->next + 7) & ~7u;
+    const struct g4_avc_payload *const avc = &mb->media->vfe.avc;
+    mb->next = avc->residual_offset_fixed ? avc->residual_offset : (mb->next + 7) & ~7u;
 }
 
 /* ---- AVC-IT: coefficients ---- */
@@ -225,7 +225,7 @@ static uint32_t pattern_of(const struct g4_media_command *command, uint32_t gen)
 
 enum g4_status g4_vfe_avc(struct g4_media *media, const struct g4_media_command *command) {
     const uint32_t gen = g4_media_context(media)->gen;
-    const bool it = media->vfe.state.vfe_mode == G4_VFE_MODE_AVC_IT;
+    const bool it = media->vfe.mode == G4_VFE_MODE_AVC_IT;
     struct avc_macroblock mb = {.media = media, .end = media->indirect_length / 4};
     uint32_t words[INLINE_IT] = {0};
     enum g4_status status;

@@ -49,28 +49,6 @@ void g4_media_free(struct g4_media *media) {
 
 /* ---- state ---- */
 
-#define REMAP(s)                                                                                                       \
-    {                                                                                                                  \
-        (uint8_t)(s).interface_descriptor_remap_0, (uint8_t)(s).interface_descriptor_remap_1,                          \
-            (uint8_t)(s).interface_descriptor_remap_2, (uint8_t)(s).interface_descriptor_remap_3,                      \
-            (uint8_t)(s).interface_descriptor_remap_4, (uint8_t)(s).interface_descriptor_remap_5,                      \
-            (uint8_t)(s).interface_descriptor_remap_6, (uint8_t)(s).interface_descriptor_remap_7,                      \
-            (uint8_t)(s).interface_descriptor_remap_8, (uint8_t)(s).interface_descriptor_remap_9,                      \
-            (uint8_t)(s).interface_descriptor_remap_10, (uint8_t)(s).interface_descriptor_remap_11,                    \
-            (uint8_t)(s).interface_descriptor_remap_12, (uint8_t)(s).interface_descriptor_remap_13,                    \
-            (uint8_t)(s).interface_descriptor_remap_14, (uint8_t)(s).interface_descriptor_remap_15,                    \
-    }
-
-static void unpack_remap(struct g4_vfe *vfe, const struct g4_quirks *quirks) {
-    const uint8_t vld[16] = REMAP(vfe->vld), more[16] = REMAP(vfe->more);
-    const bool is_vld = vfe->state.vfe_mode == G4_VFE_MODE_VLD;
-
-    memcpy(vfe->remap, is_vld ? vld : more, sizeof vfe->remap);
-    for (uint8_t i = 0; i < 16 && !quirks->vfe_has_remap_table; i++) {
-        vfe->remap[i] = i; /* the 965GM has no table */
-    }
-}
-
 /* Reads the state at the first object after MEDIA_STATE_POINTERS; it is kept with the context. */
 static void latch(struct g4_media *media) {
     struct g4_state *const state = g4_media_context(media)->state;
@@ -86,21 +64,14 @@ static void latch(struct g4_media *media) {
                               sizeof state->vfe_extended_latched);
         }
     }
-    struct g4_vfe *const vfe = &media->vfe;
-    const uint32_t gen = g4_media_context(media)->gen;
-    const struct g4_quirks *const quirks = &g4_media_context(media)->model->quirks;
-    g4_vfe_state_unpack(state->vfe_latched, gen, &vfe->state);
-    g4_vld_state_unpack(state->vfe_extended_latched, gen, &vfe->vld);
-    g4_vfe_state_ex_unpack(state->vfe_extended_latched, gen, &vfe->more);
-    vfe->extended = state->vfe_extended && (quirks->vfe_extends_all_modes || vfe->state.vfe_mode == G4_VFE_MODE_VLD);
-    unpack_remap(vfe, quirks);
+    g4_media_context(media)->model->media->load_vfe(g4_media_context(media), &media->vfe);
 }
 
-static bool mode_allowed(const struct g4_media *media, uint32_t code) {
+static bool mode_allowed(const struct g4_media *media, enum g4_media_object_kind kind) {
     const struct g4_quirks *const quirks = &g4_media_context(media)->model->quirks;
-    const bool ex = code == G4_CMD_MEDIA_OBJECT_EX >> 16, prt = code == G4_CMD_MEDIA_OBJECT_PRT >> 16;
+    const bool ex = kind == G4_MEDIA_OBJECT_EX, prt = kind == G4_MEDIA_OBJECT_PRT;
 
-    switch (media->vfe.state.vfe_mode) {
+    switch (media->vfe.mode) {
     case G4_VFE_MODE_GENERIC:
         return true;
     case G4_VFE_MODE_IS:
@@ -117,41 +88,6 @@ static bool mode_allowed(const struct g4_media *media, uint32_t code) {
 }
 
 /* ---- objects ---- */
-
-static struct g4_media_command parse(const uint32_t *words, uint32_t dwords, uint32_t gen) {
-    struct g4_media_command command = {.words = words + 4, .count = dwords - 4};
-    struct g4_media_object object;
-    struct g4_media_object_ex ex;
-    struct g4_media_object_prt prt;
-
-    switch (words[0] >> 16) {
-    case G4_CMD_MEDIA_OBJECT_EX >> 16:
-        g4_media_object_ex_unpack(words, gen, &ex);
-        command.ex = true;
-        command.descriptor_offset = ex.interface_descriptor_offset;
-        command.synchronized = ex.thread_synchronization;
-        command.indirect_length = ex.indirect_data_length;
-        command.indirect_start = ex.indirect_data_start_address;
-        break;
-    case G4_CMD_MEDIA_OBJECT_PRT >> 16:
-        g4_media_object_prt_unpack(words, gen, &prt);
-        command.ex = true;
-        command.descriptor_offset = prt.interface_descriptor_offset;
-        command.synchronized = prt.thread_synchronization;
-        command.fence = prt.prt_fence_needed;
-        break;
-    default:
-        g4_media_object_unpack(words, gen, &object);
-        command.object_id = object.object_id;
-        command.descriptor_offset = object.interface_descriptor_offset;
-        command.retain = object.retain_bit;
-        command.synchronized = object.thread_synchronization;
-        command.indirect_length = object.indirect_data_length;
-        command.indirect_start = object.indirect_data_start_address;
-        break;
-    }
-    return command;
-}
 
 /* Reads the object's data and adds zeros; data beyond the upper bound is zero, too. */
 static void fetch_indirect(struct g4_media *media, const struct g4_media_command *command) {
@@ -172,19 +108,19 @@ static void fetch_indirect(struct g4_media *media, const struct g4_media_command
 }
 
 static enum g4_status run_object(struct g4_media *media, const uint32_t *words, uint32_t dwords) {
-    const struct g4_media_command command = parse(words, dwords, g4_media_context(media)->gen);
-    const uint32_t code = words[0] >> 16;
+    struct g4_media_command command;
 
-    if (!mode_allowed(media, code)) {
-        g4_media_bad(media, media->vfe.state.vfe_mode);
+    g4_media_context(media)->model->media->load_object(g4_media_context(media), words, dwords, &command);
+    if (!mode_allowed(media, command.kind)) {
+        g4_media_bad(media, media->vfe.mode);
         return G4_OK;
     }
     fetch_indirect(media, &command);
     media->counts.objects++;
-    if (code == G4_CMD_MEDIA_OBJECT_PRT >> 16) {
+    if (command.kind == G4_MEDIA_OBJECT_PRT) {
         return g4_vfe_generic(media, &command);
     }
-    switch (media->vfe.state.vfe_mode) {
+    switch (media->vfe.mode) {
     case G4_VFE_MODE_VLD:
         return g4_vfe_vld(media, &command);
     case G4_VFE_MODE_IS:

@@ -9,6 +9,7 @@
 #include "api/media.h"
 #include "core/report.h"
 #include "eu/worker.h"
+#include "media/state.h"
 #include "media/vld.h"
 
 enum {
@@ -20,15 +21,6 @@ enum {
     G4_MEDIA_URB_ROWS = 2 * 384,
     G4_MEDIA_INDIRECT = 1 << 17, /* limit of the 17-bit length field */
     G4_MEDIA_NO_ENTRY = G4_MEDIA_ROOTS,
-};
-
-/* The state of VFE, read at the first object after MEDIA_STATE_POINTERS. */
-struct g4_vfe {
-    struct g4_vfe_state state;
-    bool extended;               /* VLD_STATE or VFE_STATE_EX is present */
-    struct g4_vld_state vld;     /* of VLD mode */
-    struct g4_vfe_state_ex more; /* of all other modes */
-    uint8_t remap[16];           /* interface descriptor numbers */
 };
 
 /* A root thread in the queue from VFE to TS. */
@@ -156,17 +148,6 @@ static inline uint32_t g4_media_dword(const struct g4_media *media, uint32_t ind
 }
 
 /* ---- VFE: vfe.c ---- */
-
-/* The contents of any of the three object commands. */
-struct g4_media_command {
-    uint32_t object_id;
-    uint32_t descriptor_offset;
-    bool retain, synchronized, fence;
-    bool ex; /* MEDIA_OBJECT_EX */
-    uint32_t indirect_length, indirect_start;
-    const uint32_t *words; /* inline data */
-    uint32_t count;
-};
 
 /* Returns the value of the debug counter for the next thread. */
 uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *command);

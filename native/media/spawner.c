@@ -9,7 +9,7 @@ enum {
 };
 
 static uint32_t entry_count(const struct g4_media *media) {
-    const uint32_t count = media->vfe.state.number_of_urb_entries;
+    const uint32_t count = media->vfe.urb_entries;
     return count < 1 ? 1 : count < G4_MEDIA_ROOTS ? count : G4_MEDIA_ROOTS;
 }
 
@@ -54,7 +54,7 @@ static void unstall(struct g4_media *media) {
 
 /* The number of roots that may start now. */
 static uint32_t root_capacity(const struct g4_media *media) {
-    const uint32_t most = media->vfe.state.maximum_number_of_threads;
+    const uint32_t most = media->vfe.max_threads;
     const uint32_t limit = most < G4_MEDIA_FFTIDS ? most : G4_MEDIA_FFTIDS;
     const uint32_t capacity = media->live_roots < limit ? limit - media->live_roots : 0;
     const uint32_t slots = g4_media_slots_free(media);
@@ -182,7 +182,7 @@ struct g4_media_root *g4_ts_take(struct g4_media *media, enum g4_status *status)
         if (media->roots < G4_MEDIA_ROOTS && entry < entry_count(media)) {
             struct g4_media_root *const root = &media->root[(media->roots_first + media->roots) % G4_MEDIA_ROOTS];
             root->entry = entry;
-            root->mode = media->vfe.state.vfe_mode;
+            root->mode = media->vfe.mode;
             return root;
         }
         bool progress;
@@ -198,7 +198,7 @@ struct g4_media_root *g4_ts_take(struct g4_media *media, enum g4_status *status)
 
 /* Writes the entry to the URB, because parents may pass it to children. */
 static void write_entry(struct g4_media *media, const struct g4_media_root *root) {
-    const uint32_t first = 2 * root->entry * media->vfe.state.urb_entry_allocation_size;
+    const uint32_t first = 2 * root->entry * media->vfe.urb_entry_units;
     for (uint32_t r = 0; r < root->rows && first + r < G4_MEDIA_URB_ROWS; r++) {
         memcpy(media->urb[first + r], root->data[r], sizeof root->data[r]);
     }
@@ -208,7 +208,7 @@ void g4_ts_put(struct g4_media *media) {
     const struct g4_media_root *const root = &media->root[(media->roots_first + media->roots) % G4_MEDIA_ROOTS];
 
     media->entries_used |= UINT64_C(1) << root->entry;
-    if (media->vfe.state.children_present) {
+    if (media->vfe.children_present) {
         write_entry(media, root);
     }
     media->roots++;
@@ -229,10 +229,10 @@ void g4_ts_clear(struct g4_media *media) {
 /* ---- messages ---- */
 
 static void dereference(struct g4_media *media, const struct g4_gang *gang, int t, uint32_t handle) {
-    const uint32_t units = media->vfe.state.urb_entry_allocation_size;
+    const uint32_t units = media->vfe.urb_entry_units;
     const uint32_t entry = handle / units;
 
-    if (!media->vfe.state.children_present) {
+    if (!media->vfe.children_present) {
         return; /* it was released when the thread started */
     }
     if (handle % units || entry >= G4_MEDIA_ROOTS || !(media->entries_used >> entry & 1)) {

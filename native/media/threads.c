@@ -74,31 +74,29 @@ static struct g4_media_unit *unused_unit(struct g4_media *media) {
     return NULL;
 }
 
-static void read_descriptor(struct g4_media *media, uint32_t address, struct g4_interface_descriptor *descriptor) {
-    uint32_t dw[4] = {0};
+static void read_descriptor(struct g4_media *media, uint32_t address, struct g4_media_descriptor *descriptor) {
+    uint32_t dw[G4_MEDIA_DESCRIPTOR_DWORDS] = {0};
     (void)g4_mem_read(media->port, address, dw, sizeof dw); /* missing memory is in the port's log */
-    g4_interface_descriptor_unpack(dw, g4_media_context(media)->gen, descriptor);
+    g4_media_context(media)->model->media->load_descriptor(g4_media_context(media), dw, descriptor);
 }
 
 /* The dispatch without binding table and samplers, which roots and children receive in different ways. */
-static struct g4_dispatch dispatch_of(const struct g4_media *media, const struct g4_interface_descriptor *descriptor) {
+static struct g4_dispatch dispatch_of(const struct g4_media *media, const struct g4_media_descriptor *descriptor) {
     const struct g4_state *const state = g4_media_context(media)->state;
-    const struct g4_vfe_state *const vfe = &media->vfe.state;
-    const uint32_t registers = (descriptor->grf_register_count + GRF_UNIT - 1) / GRF_UNIT * GRF_UNIT;
+    const struct g4_vfe *const vfe = &media->vfe;
+    const uint32_t registers = (descriptor->registers + GRF_UNIT - 1) / GRF_UNIT * GRF_UNIT;
 
     return (struct g4_dispatch){
         .unit = G4_UNIT_TS,
-        .kernel_address = state->general_state_base + descriptor->kernel_start_pointer,
+        .kernel_address = state->general_state_base + descriptor->kernel,
         .general_state_base = state->general_state_base,
         .surface_state_base = state->surface_state_base,
-        .scratch_base = state->general_state_base + vfe->scratch_space_base_pointer,
-        .scratch_bytes = vfe->per_thread_scratch_space,
+        .scratch_base = state->general_state_base + vfe->scratch_base,
+        .scratch_bytes = vfe->scratch_bytes,
         .grf_count = registers,
-        .alternate_fp = descriptor->floating_point_mode != 0,
+        .alternate_fp = descriptor->alternate_fp,
         .single_program_flow = descriptor->single_program_flow,
-        .exceptions =
-            (uint8_t)(descriptor->mask_stack_exception_enable | descriptor->illegal_opcode_exception_enable << 1 |
-                      descriptor->software_exception_enable << 2),
+        .exceptions = descriptor->exceptions,
     };
 }
 
@@ -167,17 +165,17 @@ static void watch(struct g4_media *media, const struct g4_media_unit *unit, uint
 }
 
 static void root_header(const struct g4_media *media, const struct g4_media_unit *unit,
-                        const struct g4_interface_descriptor *descriptor, const struct g4_media_root *root,
-                        uint32_t fftid, uint32_t r0[8]) {
-    const struct g4_vfe_state *const vfe = &media->vfe.state;
-    const bool vld = vfe->vfe_mode == G4_VFE_MODE_VLD;
+                        const struct g4_media_descriptor *descriptor, const struct g4_media_root *root, uint32_t fftid,
+                        uint32_t r0[8]) {
+    const struct g4_vfe *const vfe = &media->vfe;
+    const bool vld = vfe->mode == G4_VFE_MODE_VLD;
     const struct g4_payload_media_r0 in = {
-        .urb_handle = vld ? 0 : root->entry * vfe->urb_entry_allocation_size,
+        .urb_handle = vld ? 0 : root->entry * vfe->urb_entry_units,
         .interface_descriptor_pointer = root->descriptor - unit->dispatch.general_state_base,
-        .sampler_state_pointer = vld ? 0 : descriptor->sampler_state_pointer,
-        .per_thread_scratch_space = vld ? 0 : vfe->per_thread_scratch_space / 1024 - 1,
-        .binding_table_pointer = descriptor->binding_table_pointer,
-        .scratch_space_pointer = vfe->scratch_space_base_pointer + fftid * vfe->per_thread_scratch_space,
+        .sampler_state_pointer = vld ? 0 : descriptor->sampler_state,
+        .per_thread_scratch_space = vld ? 0 : vfe->scratch_bytes / 1024 - 1,
+        .binding_table_pointer = descriptor->binding_table,
+        .scratch_space_pointer = vfe->scratch_base + fftid * vfe->scratch_bytes,
         .fftid = fftid,
         .thread_count = root->thread_count,
     };
@@ -185,7 +183,7 @@ static void root_header(const struct g4_media *media, const struct g4_media_unit
 }
 
 static void start_root(struct g4_media *media, struct g4_media_unit *unit, uint32_t t,
-                       const struct g4_interface_descriptor *descriptor, const struct g4_media_root *root, uint32_t reg,
+                       const struct g4_media_descriptor *descriptor, const struct g4_media_root *root, uint32_t reg,
                        const struct g4_media_spawn *release) {
     const uint32_t fftid = g4_first_free(media->fftids_used, G4_MEDIA_FFTIDS);
     uint32_t r0[8];
@@ -204,7 +202,7 @@ static void start_root(struct g4_media *media, struct g4_media_unit *unit, uint3
         put_row(media, unit, t, reg++, root->data[r]);
     }
     watch(media, unit, t, root->mode, root->descriptor, first, reg);
-    if (!media->vfe.state.children_present) {
+    if (!media->vfe.children_present) {
         media->entries_used &= ~(UINT64_C(1) << root->entry);
     }
     media->counts.roots++;
@@ -252,19 +250,18 @@ uint64_t g4_media_attention(const struct g4_media *media, uint64_t clear, uint64
 enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_media_root *const *root, uint32_t count,
                                     const struct g4_media_spawn *release) {
     struct g4_media_unit *const unit = unused_unit(media);
-    struct g4_interface_descriptor descriptor;
+    struct g4_media_descriptor descriptor;
 
     if (!unit) {
         return G4_NO_MEMORY;
     }
     read_descriptor(media, root[0]->descriptor, &descriptor);
     unit->dispatch = dispatch_of(media, &descriptor);
-    unit->dispatch.sampler_state = unit->dispatch.general_state_base + descriptor.sampler_state_pointer;
-    unit->dispatch.binding_table = unit->dispatch.surface_state_base + descriptor.binding_table_pointer;
+    unit->dispatch.sampler_state = unit->dispatch.general_state_base + descriptor.sampler_state;
+    unit->dispatch.binding_table = unit->dispatch.surface_state_base + descriptor.binding_table;
     begin(media, unit, count, G4_MEDIA_ROOT);
-    const uint32_t reg =
-        g4_payload_constants(unit->gang, (int)count, g4_media_context(media)->state,
-                             descriptor.constant_urb_entry_read_offset, descriptor.constant_urb_entry_read_length, 1);
+    const uint32_t reg = g4_payload_constants(unit->gang, (int)count, g4_media_context(media)->state,
+                                              descriptor.constants_offset, descriptor.constants_length, 1);
     for (uint32_t t = 0; t < count; t++) {
         start_root(media, unit, t, &descriptor, root[t], reg, release);
     }
@@ -274,7 +271,7 @@ enum g4_status g4_media_start_roots(struct g4_media *media, const struct g4_medi
 /* The parent wrote R0, tables included; constants go between R0 and the rest. */
 enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_media_spawn *spawn) {
     struct g4_media_unit *const unit = unused_unit(media);
-    struct g4_interface_descriptor descriptor;
+    struct g4_media_descriptor descriptor;
     struct g4_payload_media_r0 header;
 
     if (!unit) {
@@ -288,9 +285,8 @@ enum g4_status g4_media_start_child(struct g4_media *media, const struct g4_medi
     unit->dispatch.sampler_state = unit->dispatch.general_state_base + header.sampler_state_pointer;
     unit->dispatch.binding_table = unit->dispatch.surface_state_base + header.binding_table_pointer;
     unit->gang->slot[0] = header.fftid;
-    const uint32_t reg =
-        g4_payload_constants(unit->gang, 1, g4_media_context(media)->state, descriptor.constant_urb_entry_read_offset,
-                             descriptor.constant_urb_entry_read_length, 1);
+    const uint32_t reg = g4_payload_constants(unit->gang, 1, g4_media_context(media)->state,
+                                              descriptor.constants_offset, descriptor.constants_length, 1);
     const uint32_t end = put_urb(media, unit, 0, reg, spawn->row + 1, spawn->length);
     watch(media, unit, 0, G4_VFE_MODE_GENERIC, spawn->descriptor, reg, end);
     media->counts.children++;

@@ -12,11 +12,11 @@ enum {
 uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *command) {
     const struct g4_vfe *const vfe = &media->vfe;
     struct g4_state *const state = g4_media_context(media)->state;
-    const bool vld = vfe->state.vfe_mode == G4_VFE_MODE_VLD;
-    const bool plain = vfe->state.vfe_mode == G4_VFE_MODE_GENERIC || vfe->state.vfe_mode == G4_VFE_MODE_IS;
-    const uint32_t object_id = plain || vld ? command->object_id : vfe->more.object_id;
+    const bool vld = vfe->mode == G4_VFE_MODE_VLD;
+    const bool plain = vfe->mode == G4_VFE_MODE_GENERIC || vfe->mode == G4_VFE_MODE_IS;
+    const uint32_t object_id = plain || vld ? command->object_id : vfe->object_id;
 
-    switch (vfe->state.debug_counter_control) {
+    switch (vfe->counter_control) {
     case G4_DEBUG_COUNTER_CONTROL_FROZEN:
         return media->debug_counter;
     case G4_DEBUG_COUNTER_CONTROL_INITIALIZED_ONCE:
@@ -29,7 +29,7 @@ uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *com
         if (plain) {
             media->debug_counter = object_id;
         } else {
-            g4_media_bad(media, vfe->state.debug_counter_control);
+            g4_media_bad(media, vfe->counter_control);
         }
         break;
     default:
@@ -41,8 +41,7 @@ uint32_t g4_vfe_count(struct g4_media *media, const struct g4_media_command *com
 }
 
 uint32_t g4_vfe_descriptor(const struct g4_media *media, uint32_t number) {
-    return g4_media_context(media)->state->general_state_base + media->vfe.state.interface_descriptor_base_pointer +
-           16 * number;
+    return g4_media_context(media)->state->general_state_base + media->vfe.descriptor_base + 16 * number;
 }
 
 struct g4_media_root *g4_vfe_new_root(struct g4_media *media, const struct g4_media_command *command,
@@ -78,7 +77,7 @@ uint32_t g4_vfe_fill(struct g4_media *media, struct g4_media_root *root, uint32_
 
 /* The descriptor number of an object, through the table of the extended state. */
 static uint32_t remapped(const struct g4_vfe *vfe, uint32_t offset) {
-    const bool remaps = vfe->extended && vfe->state.vfe_mode != G4_VFE_MODE_VLD && offset < 16;
+    const bool remaps = vfe->extended && vfe->mode != G4_VFE_MODE_VLD && offset < 16;
     return remaps ? vfe->remap[offset] : offset;
 }
 

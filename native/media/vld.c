@@ -99,7 +99,7 @@ static struct g4_vlc coefficient_code(uint32_t ahead, const struct g4_vlc *table
 struct slice {
     struct g4_media *media;
     const struct g4_media_command *command;
-    const struct g4_vld_state *state;
+    const struct g4_mpeg2_picture *picture;
     const struct g4_vld_tables *tables;
     struct bit_reader bits;
     bool frame; /* a frame picture */
@@ -120,12 +120,6 @@ struct macroblock {
 };
 
 /* ---- motion vectors (ISO/IEC 13818-2, 7.6.3) ---- */
-
-static uint32_t f_code(const struct g4_vld_state *state, int s, int t) {
-    const uint32_t codes[2][2] = {{state->f_code_forward_horizontal, state->f_code_forward_vertical},
-                                  {state->f_code_backward_horizontal, state->f_code_backward_vertical}};
-    return codes[s][t];
-}
 
 static bool take_delta(struct slice *slice, uint32_t code, int32_t *delta) {
     const uint32_t magnitude = take_code(&slice->bits, slice->tables->motion_code);
@@ -166,7 +160,7 @@ static bool take_vector(struct slice *slice, struct macroblock *mb, int r, int s
         mb->mvfs[r][s] = take_bits(&slice->bits, 1);
     }
     for (int t = 0; t < 2; t++) {
-        const uint32_t code = f_code(slice->state, s, t);
+        const uint32_t code = slice->picture->f_code[s][t];
         const bool halve = field_format && t == 1 && slice->frame;
         int32_t *const predictor = &slice->pmv[r][s][t];
         int32_t delta;
@@ -191,7 +185,7 @@ static int32_t half(int32_t a) {
 /* Derives the vectors to the fields of opposite parity. */
 static void derive_dual_prime(const struct slice *slice, struct macroblock *mb, const int32_t dm[2]) {
     const int32_t x = mb->mv[0][0][0], y = mb->mv[0][0][1];
-    const bool bottom = slice->state->picture_structure == G4_PICTURE_STRUCTURE_BOTTOM_FIELD;
+    const bool bottom = slice->picture->structure == G4_PICTURE_STRUCTURE_BOTTOM_FIELD;
 
     if (!slice->frame) {
         mb->mv[0][1][0] = half(x) + dm[0];
@@ -200,7 +194,7 @@ static void derive_dual_prime(const struct slice *slice, struct macroblock *mb, 
         mb->mvfs[0][1] = !bottom;
         return;
     }
-    const int32_t top = slice->state->top_field_first ? 1 : 3, low = 4 - top;
+    const int32_t top = slice->picture->top_field_first ? 1 : 3, low = 4 - top;
     memcpy(mb->mv[1][0], mb->mv[0][0], sizeof mb->mv[0][0]);
     mb->mv[0][1][0] = half(top * x) + dm[0];
     mb->mv[0][1][1] = half(top * y) + dm[1] - 1;
@@ -240,7 +234,7 @@ static bool take_concealment(struct slice *slice) {
 
 /* A vector of zero, from the field of the same parity. */
 static void set_no_motion(struct slice *slice, struct macroblock *mb) {
-    const bool bottom = slice->state->picture_structure == G4_PICTURE_STRUCTURE_BOTTOM_FIELD;
+    const bool bottom = slice->picture->structure == G4_PICTURE_STRUCTURE_BOTTOM_FIELD;
 
     memset(slice->pmv, 0, sizeof slice->pmv);
     mb->flags |= G4_MPEG2_FORWARD;
@@ -251,7 +245,7 @@ static void set_no_motion(struct slice *slice, struct macroblock *mb) {
 /* Parses the motion vectors of a macroblock.  False: illegal code. */
 static bool take_motion(struct slice *slice, struct macroblock *mb) {
     if (mb->flags & G4_MPEG2_INTRA) {
-        if (slice->state->concealment_motion_vector_flag) {
+        if (slice->picture->concealment_motion_vectors) {
             return take_concealment(slice);
         }
         memset(slice->pmv, 0, sizeof slice->pmv);
@@ -264,7 +258,7 @@ static bool take_motion(struct slice *slice, struct macroblock *mb) {
         return false;
     }
     if (!(mb->flags & (G4_MPEG2_FORWARD | G4_MPEG2_BACKWARD)) &&
-        slice->state->picture_coding_type == G4_PICTURE_CODING_TYPE_P_PICTURE) {
+        slice->picture->coding_type == G4_PICTURE_CODING_TYPE_P_PICTURE) {
         set_no_motion(slice, mb);
     }
     return true;
@@ -289,10 +283,10 @@ static bool take_dc(struct slice *slice, unsigned component, int16_t *dc) {
 
 /* Parses a block's coefficients, 64 words in raster order.  False: illegal code. */
 static bool take_block(struct slice *slice, bool intra, unsigned component, int16_t *block) {
-    const bool b15 = intra && slice->state->intra_vlc_format;
+    const bool b15 = intra && slice->picture->intra_vlc_format;
     const struct g4_vlc *const table = slice->tables->coefficient[b15];
     const uint8_t *const scan =
-        slice->state->scan_order == G4_INVERSE_SCAN_TYPE_ALTERNATE_VERTICAL ? g4_mpeg2_alternate : g4_mpeg2_zigzag;
+        slice->picture->scan_order == G4_INVERSE_SCAN_TYPE_ALTERNATE_VERTICAL ? g4_mpeg2_alternate : g4_mpeg2_zigzag;
     struct bit_reader bits;
     uint32_t n = 0;
 
@@ -356,9 +350,10 @@ static uint32_t index_of(const struct slice *slice, const struct macroblock *mb)
 
 /* Passes the bit unchanged; kernels and driver agree on its meaning. */
 static bool second_field(const struct slice *slice) {
-    const struct g4_vld_state *const state = slice->state;
-    const uint32_t second = state->top_field_first ? G4_PICTURE_STRUCTURE_BOTTOM_FIELD : G4_PICTURE_STRUCTURE_TOP_FIELD;
-    return state->picture_coding_type == G4_PICTURE_CODING_TYPE_P_PICTURE && state->picture_structure == second;
+    const struct g4_mpeg2_picture *const picture = slice->picture;
+    const uint32_t second =
+        picture->top_field_first ? G4_PICTURE_STRUCTURE_BOTTOM_FIELD : G4_PICTURE_STRUCTURE_TOP_FIELD;
+    return picture->coding_type == G4_PICTURE_CODING_TYPE_P_PICTURE && picture->structure == second;
 }
 
 static void describe(const struct slice *slice, const struct macroblock *mb, uint32_t r1[8]) {
@@ -373,16 +368,16 @@ static void describe(const struct slice *slice, const struct macroblock *mb, uin
         .macroblock_motion_backward = (mb->flags & G4_MPEG2_BACKWARD) != 0,
         .macroblock_motion_forward = (mb->flags & G4_MPEG2_FORWARD) != 0,
         .macroblock_intra_type = (mb->flags & G4_MPEG2_INTRA) != 0,
-        .picture_coding_type = slice->state->picture_coding_type,
-        .picture_structure = slice->state->picture_structure,
-        .intra_dc_precision = slice->state->intra_dc_precision,
+        .picture_coding_type = slice->picture->coding_type,
+        .picture_structure = slice->picture->structure,
+        .intra_dc_precision = slice->picture->intra_dc_precision,
         .coded_block_y0 = mb->pattern >> 5 & 1,
         .coded_block_y1 = mb->pattern >> 4 & 1,
         .coded_block_y2 = mb->pattern >> 3 & 1,
         .coded_block_y3 = mb->pattern >> 2 & 1,
         .coded_block_cb = mb->pattern >> 1 & 1,
         .coded_block_cr = mb->pattern & 1,
-        .quantizer_scale_type = slice->state->quantizer_scale_type,
+        .quantizer_scale_type = slice->picture->quantizer_scale_type,
         .quantizer_scale_code = slice->quantizer,
         .vertical_origin = slice->y,
         .horizontal_origin = slice->x,
@@ -418,10 +413,10 @@ static enum g4_status put_skipped(struct slice *slice) {
     struct macroblock mb = {0};
     enum g4_status status;
 
-    if (slice->state->picture_coding_type == G4_PICTURE_CODING_TYPE_P_PICTURE) {
+    if (slice->picture->coding_type == G4_PICTURE_CODING_TYPE_P_PICTURE) {
         set_no_motion(slice, &mb);
     } else {
-        const bool bottom = slice->state->picture_structure == G4_PICTURE_STRUCTURE_BOTTOM_FIELD;
+        const bool bottom = slice->picture->structure == G4_PICTURE_STRUCTURE_BOTTOM_FIELD;
         mb.flags = slice->previous & (G4_MPEG2_FORWARD | G4_MPEG2_BACKWARD);
         mb.motion_type = slice->frame ? G4_MOTION_TYPE_FRAME_OR_16X8 : G4_MOTION_TYPE_FIELD;
         for (int s = 0; s < 2; s++) {
@@ -441,9 +436,9 @@ static enum g4_status put_skipped(struct slice *slice) {
 }
 
 static bool take_modes(struct slice *slice, struct macroblock *mb) {
-    const struct g4_vld_state *const state = slice->state;
-    const uint32_t flags = take_code(&slice->bits, slice->tables->macroblock_type[state->picture_coding_type]);
-    const bool implied = slice->frame && state->frame_prediction_frame_dct;
+    const struct g4_mpeg2_picture *const picture = slice->picture;
+    const uint32_t flags = take_code(&slice->bits, slice->tables->macroblock_type[picture->coding_type]);
+    const bool implied = slice->frame && picture->frame_prediction_frame_dct;
 
     if (flags == BAD_CODE) {
         return false;
@@ -581,25 +576,25 @@ static enum g4_status run_slice(struct slice *slice, uint32_t limit) {
 }
 
 enum g4_status g4_vfe_vld(struct g4_media *media, const struct g4_media_command *command) {
-    const struct g4_vld_state *const state = &media->vfe.vld;
+    const struct g4_mpeg2_picture *const picture = &media->vfe.picture;
     struct g4_media_inline_vld data;
 
     if (!media->vfe.extended || command->count < 2) {
         g4_media_bad(media, command->count);
         return G4_OK;
     }
-    if (state->picture_coding_type == 0 || state->picture_structure == 0) {
-        g4_media_bad(media, state->picture_coding_type << 2 | state->picture_structure);
+    if (picture->coding_type == 0 || picture->structure == 0) {
+        g4_media_bad(media, picture->coding_type << 2 | picture->structure);
         return G4_OK;
     }
     g4_media_inline_vld_unpack(command->words, g4_media_context(media)->gen, &data);
     struct slice slice = {
         .media = media,
         .command = command,
-        .state = state,
+        .picture = picture,
         .tables = &media->tables,
         .bits = {.data = media->indirect, .at = data.first_macroblock_bit_offset, .end = 8 * media->indirect_length},
-        .frame = state->picture_structure == G4_PICTURE_STRUCTURE_FRAME,
+        .frame = picture->structure == G4_PICTURE_STRUCTURE_FRAME,
         .x = data.slice_horizontal_position,
         .y = data.slice_vertical_position,
         .quantizer = data.quantizer_scale_code,

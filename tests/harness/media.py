@@ -12,6 +12,7 @@ from gen4emu.device.memory import Missing
 from gen4emu.device.options import Options
 from gen4emu.hw.catalogue import block_named, command_named
 from gen4emu.hw.chips import BY_NAME
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.media import VfeMode
 from gen4emu.isa import assemble
 
@@ -53,7 +54,9 @@ class Media:
         self.memory.write(VFE, block_named("VFE_STATE", self.gen).build(self.gen, **self.vfe))
         if self.extended is not None:
             name = "VLD_STATE" if self.mode == VfeMode.VLD else "VFE_STATE_EX"
-            self.memory.write(EXTENDED, block_named(name, self.gen).build(self.gen, **self.extended))
+            has_layout = self.gen & Gen.GEN45 or (name == "VLD_STATE" and self.gen == Gen.CL)
+            gen = self.gen if has_layout else Gen.EL
+            self.memory.write(EXTENDED, block_named(name, gen).build(gen, **self.extended))
         if self.constants is not None:
             self.memory.write(CURBE, self.constants)
 

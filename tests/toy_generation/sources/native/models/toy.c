@@ -4,6 +4,7 @@
 #include "chips.h"
 #include "eu/op.h"
 #include "functions/dataport.h"
+#include "media/state.h"
 #include "models/models.h"
 #include "sampler/message.h"
 
@@ -22,6 +23,7 @@ const struct g4_model g4_model_toy = {
     .expand_instruction = g4_expand_gen4,
     .decode_instruction = g4_decode_toy,
     .run_setup = g4_setup_toy,
+    .media = &g4_media_loader_gen4,
     .sampler_messages = &g4_gen4_sampler_messages,
     .dataport_reads = &g4_gen45_dataport_reads,
     .dataport_writes = &g4_gen45_dataport_writes,

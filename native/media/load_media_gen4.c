@@ -1,0 +1,132 @@
+/*
+ * Gen4 and Gen4.5: commands and state blocks of the media pipeline become the structs of media/state.h (G45 PRM vol. 2,
+ * 10.6 and 10.7).
+ */
+#include <string.h>
+
+#include "media/state.h"
+
+#define REMAP(s)                                                                                                       \
+    {                                                                                                                  \
+        (uint8_t)(s).interface_descriptor_remap_0, (uint8_t)(s).interface_descriptor_remap_1,                          \
+            (uint8_t)(s).interface_descriptor_remap_2, (uint8_t)(s).interface_descriptor_remap_3,                      \
+            (uint8_t)(s).interface_descriptor_remap_4, (uint8_t)(s).interface_descriptor_remap_5,                      \
+            (uint8_t)(s).interface_descriptor_remap_6, (uint8_t)(s).interface_descriptor_remap_7,                      \
+            (uint8_t)(s).interface_descriptor_remap_8, (uint8_t)(s).interface_descriptor_remap_9,                      \
+            (uint8_t)(s).interface_descriptor_remap_10, (uint8_t)(s).interface_descriptor_remap_11,                    \
+            (uint8_t)(s).interface_descriptor_remap_12, (uint8_t)(s).interface_descriptor_remap_13,                    \
+            (uint8_t)(s).interface_descriptor_remap_14, (uint8_t)(s).interface_descriptor_remap_15,                    \
+    }
+
+static struct g4_mpeg2_picture picture_of(const struct g4_vld_state *vld) {
+    return (struct g4_mpeg2_picture){
+        .f_code = {{vld->f_code_forward_horizontal, vld->f_code_forward_vertical},
+                   {vld->f_code_backward_horizontal, vld->f_code_backward_vertical}},
+        .coding_type = vld->picture_coding_type,
+        .structure = vld->picture_structure,
+        .intra_dc_precision = vld->intra_dc_precision,
+        .quantizer_scale_type = vld->quantizer_scale_type,
+        .scan_order = vld->scan_order,
+        .top_field_first = vld->top_field_first,
+        .frame_prediction_frame_dct = vld->frame_prediction_frame_dct,
+        .concealment_motion_vectors = vld->concealment_motion_vector_flag,
+        .intra_vlc_format = vld->intra_vlc_format,
+    };
+}
+
+static void load_vfe(const struct g4_context *ctx, struct g4_vfe *vfe) {
+    const struct g4_state *const context = ctx->state;
+    const struct g4_quirks *const quirks = &ctx->model->quirks;
+    struct g4_vfe_state state;
+    struct g4_vld_state vld;
+    struct g4_vfe_state_ex more;
+
+    g4_vfe_state_unpack(context->vfe_latched, ctx->gen, &state);
+    g4_vld_state_unpack(context->vfe_extended_latched, ctx->gen, &vld);
+    g4_vfe_state_ex_unpack(context->vfe_extended_latched, ctx->gen, &more);
+    const bool is_vld = state.vfe_mode == G4_VFE_MODE_VLD;
+    *vfe = (struct g4_vfe){
+        .mode = state.vfe_mode,
+        .scratch_base = state.scratch_space_base_pointer,
+        .scratch_bytes = state.per_thread_scratch_space,
+        .max_threads = state.maximum_number_of_threads,
+        .urb_entries = state.number_of_urb_entries,
+        .urb_entry_units = state.urb_entry_allocation_size,
+        .descriptor_base = state.interface_descriptor_base_pointer,
+        .counter_control = state.debug_counter_control,
+        .object_id = more.object_id,
+        .children_present = state.children_present,
+        .extended = context->vfe_extended && (quirks->vfe_extends_all_modes || is_vld),
+        .picture = picture_of(&vld),
+        .avc = {.sub_fields = more.indirect_sub_field_present_flag,
+                .weights_row = more.inter_weight_offset_grf_destination_offset,
+                .residual_row = more.inter_residual_data_grf_destination_offset,
+                .residual_offset_fixed = more.residual_data_fixed_source_offset_flag,
+                .residual_offset = more.residual_data_source_offset},
+    };
+    const uint8_t of_vld[16] = REMAP(vld), of_others[16] = REMAP(more);
+    memcpy(vfe->remap, is_vld ? of_vld : of_others, sizeof vfe->remap);
+    for (uint8_t i = 0; i < 16 && !quirks->vfe_has_remap_table; i++) {
+        vfe->remap[i] = i; /* the 965GM has no table */
+    }
+}
+
+static void load_object(const struct g4_context *ctx, const uint32_t *words, uint32_t dwords,
+                        struct g4_media_command *command) {
+    struct g4_media_object object;
+    struct g4_media_object_ex ex;
+    struct g4_media_object_prt prt;
+
+    *command = (struct g4_media_command){.words = words + 4, .count = dwords - 4};
+    switch (words[0] >> 16) {
+    case G4_CMD_MEDIA_OBJECT_EX >> 16:
+        g4_media_object_ex_unpack(words, ctx->gen, &ex);
+        command->kind = G4_MEDIA_OBJECT_EX;
+        command->descriptor_offset = ex.interface_descriptor_offset;
+        command->synchronized = ex.thread_synchronization;
+        command->indirect_length = ex.indirect_data_length;
+        command->indirect_start = ex.indirect_data_start_address;
+        break;
+    case G4_CMD_MEDIA_OBJECT_PRT >> 16:
+        g4_media_object_prt_unpack(words, ctx->gen, &prt);
+        command->kind = G4_MEDIA_OBJECT_PRT;
+        command->descriptor_offset = prt.interface_descriptor_offset;
+        command->synchronized = prt.thread_synchronization;
+        command->fence = prt.prt_fence_needed;
+        break;
+    default:
+        g4_media_object_unpack(words, ctx->gen, &object);
+        command->object_id = object.object_id;
+        command->descriptor_offset = object.interface_descriptor_offset;
+        command->retain = object.retain_bit;
+        command->synchronized = object.thread_synchronization;
+        command->indirect_length = object.indirect_data_length;
+        command->indirect_start = object.indirect_data_start_address;
+        break;
+    }
+}
+
+static void load_descriptor(const struct g4_context *ctx, const uint32_t words[G4_MEDIA_DESCRIPTOR_DWORDS],
+                            struct g4_media_descriptor *descriptor) {
+    struct g4_interface_descriptor in;
+
+    g4_interface_descriptor_unpack(words, ctx->gen, &in);
+    *descriptor = (struct g4_media_descriptor){
+        .kernel = in.kernel_start_pointer,
+        .registers = in.grf_register_count,
+        .constants_offset = in.constant_urb_entry_read_offset,
+        .constants_length = in.constant_urb_entry_read_length,
+        .sampler_state = in.sampler_state_pointer,
+        .binding_table = in.binding_table_pointer,
+        .alternate_fp = in.floating_point_mode != 0,
+        .single_program_flow = in.single_program_flow,
+        .exceptions = (uint8_t)(in.mask_stack_exception_enable | in.illegal_opcode_exception_enable << 1 |
+                                in.software_exception_enable << 2),
+    };
+}
+
+const struct g4_media_loader g4_media_loader_gen4 = {
+    .load_vfe = load_vfe,
+    .load_object = load_object,
+    .load_descriptor = load_descriptor,
+};

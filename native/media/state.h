@@ -1,0 +1,94 @@
+/*
+ * The state and the commands of the media pipeline without their encoding: a loader of the model unpacks them.
+ */
+#ifndef G4_MEDIA_STATE_H
+#define G4_MEDIA_STATE_H
+
+#include "core/context.h"
+
+/* A picture of MPEG-2, for VLD mode (VLD_STATE). */
+struct g4_mpeg2_picture {
+    uint32_t f_code[2][2]; /* [forward, backward][horizontal, vertical] */
+    uint32_t coding_type;  /* enum g4_picture_coding_type; 0: reserved */
+    uint32_t structure;    /* enum g4_picture_structure; 0: reserved */
+    uint32_t intra_dc_precision;
+    uint32_t quantizer_scale_type;
+    uint32_t scan_order; /* enum g4_inverse_scan_type */
+    bool top_field_first;
+    bool frame_prediction_frame_dct;
+    bool concealment_motion_vectors;
+    bool intra_vlc_format;
+};
+
+/* Where the parts of the indirect data of an AVC macroblock go (VFE_STATE_EX). */
+struct g4_avc_payload {
+    uint32_t sub_fields; /* enum g4_indirect_sub_field_present */
+    uint32_t weights_row, residual_row;
+    bool residual_offset_fixed;
+    uint32_t residual_offset; /* in dwords */
+};
+
+/* The state of VFE, read at the first object after MEDIA_STATE_POINTERS. */
+struct g4_vfe {
+    uint32_t mode;         /* enum g4_vfe_mode */
+    uint32_t scratch_base; /* from the general state base */
+    uint32_t scratch_bytes;
+    uint32_t max_threads; /* root threads */
+    uint32_t urb_entries;
+    uint32_t urb_entry_units; /* of 512 bits */
+    uint32_t descriptor_base; /* from the general state base */
+    uint32_t counter_control; /* enum g4_debug_counter_control */
+    uint32_t object_id;       /* starts the debug counter in modes whose objects have none */
+    bool children_present;
+    bool extended;     /* the extended state of the mode is present */
+    uint8_t remap[16]; /* interface descriptor numbers */
+    struct g4_mpeg2_picture picture;
+    struct g4_avc_payload avc;
+};
+
+enum g4_media_object_kind {
+    G4_MEDIA_OBJECT,
+    G4_MEDIA_OBJECT_EX,
+    G4_MEDIA_OBJECT_PRT,
+};
+
+/* The contents of any of the three object commands. */
+struct g4_media_command {
+    enum g4_media_object_kind kind;
+    uint32_t object_id;
+    uint32_t descriptor_offset;
+    bool retain, synchronized, fence;
+    uint32_t indirect_length, indirect_start;
+    const uint32_t *words; /* inline data */
+    uint32_t count;
+};
+
+enum {
+    G4_MEDIA_DESCRIPTOR_DWORDS = 4,
+};
+
+/* An interface descriptor: the kernel of a thread and what it starts with. */
+struct g4_media_descriptor {
+    uint32_t kernel; /* from the general state base */
+    uint32_t registers;
+    uint32_t constants_offset, constants_length; /* in rows of 256 bits */
+    uint32_t sampler_state;                      /* from the general state base */
+    uint32_t binding_table;                      /* from the surface state base */
+    bool alternate_fp;
+    bool single_program_flow;
+    uint8_t exceptions; /* bit 0: mask stack, 1: illegal opcode, 2: software */
+};
+
+/* Unpacks for one family. */
+struct g4_media_loader {
+    /* From the dwords that the context latched at MEDIA_STATE_POINTERS. */
+    void (*load_vfe)(const struct g4_context *ctx, struct g4_vfe *vfe);
+    void (*load_object)(const struct g4_context *ctx, const uint32_t *words, uint32_t dwords,
+                        struct g4_media_command *command);
+    void (*load_descriptor)(const struct g4_context *ctx, const uint32_t words[G4_MEDIA_DESCRIPTOR_DWORDS],
+                            struct g4_media_descriptor *descriptor);
+};
+
+extern const struct g4_media_loader g4_media_loader_gen4; /* load_media_gen4.c */
+
+#endif
