@@ -94,7 +94,7 @@ def _unknown_name(header: int) -> str:
 def _elsewhere(header: int, gen: Gen) -> str:
     """The meaning of an opcode on other generations: `URB_FENCE of gen4, gen4.5`."""
     found: dict[str, list[str]] = {}
-    for generation in catalogue.GENERATIONS:
+    for generation in catalogue.generations():
         if not generation.parts & gen:
             layout = catalogue.catalogue_of(generation.parts).command_for(header)
             if layout is not None:

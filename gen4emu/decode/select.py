@@ -22,7 +22,7 @@ from gen4emu.decode.nodes import (
     TraceStart,
 )
 from gen4emu.errors import SelectionError
-from gen4emu.hw.catalogue import GENERATIONS
+from gen4emu.hw.catalogue import generations
 from gen4emu.hw.fields import Address
 from gen4emu.selection import Selection
 
@@ -60,7 +60,7 @@ def check_names(names: Iterable[str], file: str) -> None:
 @cache
 def _known_names() -> list[str]:
     """In lower case: every command and block of every generation, and the data that they point to."""
-    layouts = [layout for generation in GENERATIONS for layout in generation.layouts()]
+    layouts = [layout for generation in generations() for layout in generation.layouts()]
     targets = {f.target for layout in layouts for f in layout.all_fields if isinstance(f, Address)}
     return sorted({n.lower() for n in {layout.name for layout in layouts} | targets | _OTHER_TITLES if n})
 

@@ -7,33 +7,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TypeVar
+from importlib import import_module
+from typing import TypeVar, cast
 
 from gen4emu.hw.family import Family
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4 import GEN4
-from gen4emu.hw.gen6 import GEN6
-from gen4emu.hw.gen7 import GEN7
-from gen4emu.hw.gen8 import GEN8
-from gen4emu.hw.gen9 import GEN9
 from gen4emu.hw.gen45 import GEN45
-from gen4emu.hw.gen75 import GEN75
 from gen4emu.hw.generation import Generation, ordered
 from gen4emu.hw.layout import Block, Command, Engine, Message, Register, client_of
 
 B = TypeVar("B", bound=Block)
 
-# A new generation is entered here.
-GENERATIONS: tuple[Generation, ...] = (GEN4, GEN45, GEN6, GEN7, GEN75, GEN8, GEN9)
+# A new generation is entered here: its folder has this name, and its table is the constant of that name in capitals.
+# A table is imported when a device of that generation is first used.
+_TABLES: dict[str, Gen] = {"gen4": Gen.GEN4, "gen45": Gen.GEN45, "gen6": Gen.GEN6, "gen7": Gen.GEN7,
+                           "gen75": Gen.GEN75, "gen8": Gen.GEN8, "gen9": Gen.GEN9}
 FAMILIES: tuple[Family, ...] = (Family("g4", (GEN4, GEN45)),)  # any other generation is a family of its own
 
 
 def generation_of(gen: Gen) -> Generation:
     """The generation of a part, or of several parts that belong to one."""
-    for generation in GENERATIONS:
-        if gen & generation.parts == gen:
-            return generation
+    for name, parts in _TABLES.items():
+        if gen & parts == gen:
+            return _generation(name)
     raise ValueError(f"{gen!r} is not a part of one generation")
+
+
+def generations() -> tuple[Generation, ...]:
+    """All generations, the oldest first."""
+    return tuple(_generation(name) for name in _TABLES)
+
+
+@cache
+def _generation(name: str) -> Generation:
+    return cast(Generation, getattr(import_module(f"gen4emu.hw.{name}"), name.upper()))
 
 
 def family_of(gen: Gen) -> tuple[Generation, ...]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from gen4emu.hw.catalogue import GENERATIONS
+from gen4emu.hw.catalogue import generations
 from gen4emu.hw.fields import Const
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block
 from tests.hw.claims import shapes
 
-PARTS: tuple[Gen, ...] = tuple(part for generation in GENERATIONS for part in generation.parts)
+PARTS: tuple[Gen, ...] = tuple(part for generation in generations() for part in generation.parts)
 
 # A generation shares the layouts of its predecessor that it does not change.  Two encodings of a command share a name.
 _PARTS_OF: dict[Block, list[Gen]] = {}
-for _generation in GENERATIONS:
+for _generation in generations():
     for _layout in {*_generation.commands, *_generation.layouts()}:
         _PARTS_OF.setdefault(_layout, []).extend(part for part in _generation.parts if _layout.gens & part)
 LAYOUTS: tuple[Block, ...] = tuple(sorted(_PARTS_OF, key=lambda layout: (layout.name, _PARTS_OF[layout])))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import gen4emu
-from gen4emu.hw.catalogue import FAMILIES, GEN4, GEN45, GENERATIONS, Catalogue, catalogue_of
+from gen4emu.hw.catalogue import FAMILIES, GEN4, GEN45, Catalogue, catalogue_of, generations
 from gen4emu.hw.command_reader import CommandReader, Headers, Words
 from gen4emu.hw.fields import Array, Mbz, Uint
 from gen4emu.hw.gen import Gen
@@ -180,7 +180,7 @@ def test_gen45_is_written_as_differences() -> None:
 
 
 def test_no_table_marks_parts_of_another_generation() -> None:
-    for generation in GENERATIONS:
+    for generation in generations():
         for layout in generation.layouts():
             marks = [layout.gens, *(f.gens for f in layout.all_fields), *(a.gens for a in layout.all_arrays)]
             assert all(gens == Gen.ALL or gens & generation.parts for gens in marks), layout.name

@@ -16,9 +16,7 @@ LISTINGS: dict[str, list[tuple[str, str]]] = {
          "           surface_state_dwords=5, gtt_entries=1 << 19, has_bsd=True, kernel=KernelFacts(0)),\n"),
     ],
     "gen4emu/hw/catalogue.py": [
-        ("from gen4emu.hw.gen75 import GEN75\n",
-         "from gen4emu.hw.gen75 import GEN75\nfrom gen4emu.hw.toy import TOY\n"),
-        ("GENERATIONS: tuple[Generation, ...] = (", "GENERATIONS: tuple[Generation, ...] = (TOY, "),
+        ('_TABLES: dict[str, Gen] = {', '_TABLES: dict[str, Gen] = {"toy": Gen.TOY, '),
     ],
     "native/build.py": [
         ('DERIVED = {"enums.h": "gen4emu.core_enums",',
