@@ -257,6 +257,14 @@ def test_a_video_surface_has_the_opcode_that_drivers_send() -> None:
     assert found(0x60020004, SNB, Engine.VIDEO) is None
 
 
+def test_bits_of_an_avc_picture_that_a_driver_sets() -> None:
+    # i965-va-driver: dword 3 has both offsets, dword 10 is 0x80601004, of which the manual has no bits 30:28 and 14:12.
+    words = packed("MFX_AVC_IMG_STATE", SNB, first_chroma_qp_offset=-2, second_chroma_qp_offset=3)
+    assert words[3] == 3 << 24 | 0x1E << 16
+    words[10] = 0x80601004
+    assert unclaimed("MFX_AVC_IMG_STATE", SNB, *words) == []
+
+
 def test_sizes_of_a_picture_are_not_less_one_yet() -> None:
     assert packed("MFX_MPEG2_PIC_STATE", SNB, frame_width_in_mbs=45, frame_height_in_mbs=36)[3] == 36 << 16 | 45
 

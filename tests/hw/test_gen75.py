@@ -222,6 +222,11 @@ def test_views_of_multiview_avc_are_a_17th_dword() -> None:
     assert packed("MFX_AVC_IMG_STATE", HSW, current_frame_view_id=5)[16] == 5
 
 
+def test_an_encoder_leaves_the_views_out() -> None:
+    # i965-va-driver's gen75_mfc.c sends 0x7100000e.
+    assert catalogue_of(HSW).command("MFX_AVC_IMG_STATE").least(HSW) == 16
+
+
 # --- registers --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("name", "offset"), [
     ("VIDEO_ENHANCEMENT_RING_CTL", 0x1A03C), ("VIDEO_ENHANCEMENT_INSTDONE", 0x1A06C),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Sint, Uint
+from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Ignored, Sint, Uint
 from gen4emu.hw.gen4.common import DATA_DWORD
 from gen4emu.hw.gen4.media import InverseScanType
 from gen4emu.hw.gen4.media_inline import PictureCodingType, PictureStructure, QuantizerScaleType
@@ -138,9 +138,10 @@ class Vc1Profile(IntEnum):
 
 # --- constructors -----------------------------------------------------------------------------------------------------
 def video(name: str, code: int, dwords: int, fields: Sequence[Field | Array] = (), *, ref: str = _REF,
-          doc: str = "") -> Command:
+          optional: int = 0, doc: str = "") -> Command:
     """A command of the video engine, with twelve bits of length."""
-    return gfx(name, code, dwords, fields, length=(11, 0), ref=ref + name, engine=Engine.VIDEO, doc=doc)
+    return gfx(name, code, dwords, fields, length=(11, 0), ref=ref + name, engine=Engine.VIDEO, optional=optional,
+               doc=doc)
 
 
 def opaque(name: str, code: int, ref: str) -> Command:
@@ -308,6 +309,7 @@ def avc_picture(bias: int = 0) -> list[Field]:
 AVC_IMG_STATE = video("MFX_AVC_IMG_STATE", 0x7100, 13, [
     *avc_picture(),
     Sint("second_chroma_qp_offset", 3, 28, 24),
+    Sint("first_chroma_qp_offset", 3, 20, 16),
     Bool("intra_mb_conformance", 3, 14),
     Bool("inter_mb_conformance", 3, 13),
     Bool("monochrome_pwt_decoding_mode", 3, 12),
@@ -316,8 +318,10 @@ AVC_IMG_STATE = video("MFX_AVC_IMG_STATE", 0x7100, 13, [
     Uint("current_decoded_image_frame_store_id", 3, 7, 0),
     Bool("frame_size_rate_control", 5, 16),
     Uint("frame_bitrate_max_unit", 10, 31, 31),
+    Ignored(10, 30, 28, doc="i965-va-driver writes 0x80601004, encoding or not"),
     Uint("frame_bitrate_max", 10, 27, 16),
     Uint("frame_bitrate_min_unit", 10, 15, 15),
+    Ignored(10, 14, 12),
     Uint("frame_bitrate_min", 10, 11, 0),
     Uint("frame_bitrate_max_delta", 11, 27, 16),
     Uint("frame_bitrate_min_delta", 11, 11, 0),

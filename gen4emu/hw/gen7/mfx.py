@@ -82,7 +82,7 @@ STITCH_OBJECT = changed(
     ref=_REF + "MFX_STITCH_OBJECT")
 
 # --- AVC --------------------------------------------------------------------------------------------------------------
-AVC_IMG_STATE = video("MFX_AVC_IMG_STATE", 0x7100, 16, [
+AVC_PICTURE: tuple[Field, ...] = (
     *gen6.avc_picture(bias=1),
     Sint("second_chroma_qp_offset", 3, 28, 24),
     Sint("first_chroma_qp_offset", 3, 20, 16),
@@ -115,7 +115,9 @@ AVC_IMG_STATE = video("MFX_AVC_IMG_STATE", 0x7100, 16, [
     Bool("delta_pic_order_always_zero", 14, 1),
     Bool("pic_order_present", 14, 0),
     Uint("current_picture_frame_number", 15, 31, 16), Uint("slice_group_change_rate", 15, 15, 0),
-])
+)
+
+AVC_IMG_STATE = video("MFX_AVC_IMG_STATE", 0x7100, 16, AVC_PICTURE)
 
 AVC_SLICE_STATE = changed(
     gen6.AVC_SLICE_STATE,

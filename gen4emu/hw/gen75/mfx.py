@@ -18,9 +18,10 @@ from gen4emu.hw.reserved import block, changed
 _REF = "HSW PRM vol2a "
 
 
-def video(name: str, code: int, size: int, fields: Sequence[Field | Array] = ()) -> Command:
+def video(name: str, code: int, size: int, fields: Sequence[Field | Array] = (), *, optional: int = 0,
+          doc: str = "") -> Command:
     """A command of the video engine."""
-    return gen6.video(name, code, size, fields, ref=_REF)
+    return gen6.video(name, code, size, fields, ref=_REF, optional=optional, doc=doc)
 
 
 def buffer(name: str, dword: int, lo: int = 6, *, control: bool = True) -> list[Field]:
@@ -60,11 +61,11 @@ DBK_OBJECT = video("MFX_DBK_OBJECT", 0x7009, 13, buffers(
     ("pre_deblocking_source", "deblocking_control", "deblocking_destination", "deblock_row_store"), 1))
 
 # --- AVC --------------------------------------------------------------------------------------------------------------
-AVC_IMG_STATE = changed(
-    gen7.AVC_IMG_STATE,
+AVC_IMG_STATE = video("MFX_AVC_IMG_STATE", 0x7100, 17, [
+    *gen7.AVC_PICTURE,
     Bool("inter_view_order_disable", 16, 31), Uint("max_view_idxl1", 16, 21, 18), Uint("max_view_idxl0", 16, 15, 12),
     Uint("current_frame_view_id", 16, 9, 0),
-    dwords=17, ref=_REF + "MFX_AVC_IMG_STATE")
+], optional=1, doc="an encoder leaves the views of MVC out")
 
 AVC_DIRECTMODE_STATE = video("MFX_AVC_DIRECTMODE_STATE", 0x7102, 71, [
     *(Address(f"direct_mv_buffer_{i}_address", 1 + 2 * i, 63, 0, target="DATA") for i in range(16)),
