@@ -190,6 +190,9 @@ class Codec:
                                   for src in ("src0", "src1"))
         self._immediate = names["immediate"]
         self._immediate64 = names.get("immediate64")
+        # the control fields that a 64-bit immediate covers: the flag of Gen7
+        self._under_wide_immediate = tuple(member for member, f, _ in self._control
+                                           if self._immediate64 is not None and f.lo >= self._immediate64.lo)
         self._eot = names.get("send_end_of_thread")
         self._descriptor = names.get("send_descriptor")
         self._ternary_sources = tuple(
@@ -251,6 +254,8 @@ class Codec:
                 members["src1"] = self._decode_src(word, self._src1, align16, info)
             if shape is Shape.SEND and self._eot is not None:
                 members["end_of_thread"] = bool(self._eot.get(word))
+            if self._has_wide_immediate(members["src0"], info):
+                members |= dict.fromkeys(self._under_wide_immediate, 0)
         elif shape is Shape.TERNARY:
             self._decode_ternary(word, members)
         elif shape is Shape.SPLIT_SEND:
@@ -306,6 +311,9 @@ class Codec:
         if self._immediate64 is not None and f is self._src0 and wide and info.shape is Shape.UNARY:
             return self._immediate64
         return self._immediate
+
+    def _has_wide_immediate(self, src0: Operand | None, info: OpcodeInfo) -> bool:
+        return isinstance(src0, Immediate) and self._immediate_field(self._src0, src0.type, info) is self._immediate64
 
     def _decode_ternary(self, word: int, members: dict[str, Any]) -> None:
         names = self._names
@@ -405,6 +413,10 @@ class Codec:
             word |= self._pack_dst(inst.dst, inst.align16)
         if inst.src0 is not None:
             word |= self._pack_src(inst.src0, self._src0, inst.align16, info)
+            if self._has_wide_immediate(inst.src0, info):
+                for member in self._under_wide_immediate:
+                    if getattr(inst, member):
+                        raise FieldError(f"{member}: a 64-bit immediate takes the place of this field")
         if inst.src1 is not None:
             word |= self._pack_src(inst.src1, self._src1, inst.align16, info)
         for member, f in self._jumps.get(shape, ()):

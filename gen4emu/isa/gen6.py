@@ -109,7 +109,7 @@ GEN6 = GEN4.derive(
     immediate_types={code: ImmType.UV if t is ImmType.UB else t for code, t in GEN4.immediate_types.items()},
     message_descriptor=messages.MESSAGE_DESCRIPTOR, shared_functions=SFID_NAMES, math_functions=MATH_NAMES,
     describe_message=describe_message, compact_form=_COMPACT, ternary_types={0: RegType.F},
-    hidden={Implied.MESA: HIDDEN, Implied.IGT: {}},
+    hidden=dict.fromkeys(Implied, HIDDEN),
     architecture_registers={**GEN4.architecture_registers, Arf.N: 1, Arf.TDR: 1, Arf.TM: 1},
     mrf_count=24, jump_unit=8, compacted_jump_size=8, compaction_clears_src1_type=True,
     flag_follows_group=True,

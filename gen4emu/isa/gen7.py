@@ -75,7 +75,7 @@ GEN7 = GEN6.derive(
     register_types={**GEN6.register_types, 6: RegType.DF},
     message_descriptor=messages.MESSAGE_DESCRIPTOR, compact_form=_COMPACT,
     ternary_types={0: RegType.F, 1: RegType.D, 2: RegType.UD, 3: RegType.DF},
-    hidden={Implied.MESA: _HIDDEN, Implied.IGT: {}},
+    hidden=dict.fromkeys(Implied, _HIDDEN),
     architecture_registers={**{kind: count for kind, count in GEN6.architecture_registers.items()
                                if kind is not Arf.MS}, Arf.F: 2},
     mrf_count=0, flag_registers=2, flag_follows_group=False,

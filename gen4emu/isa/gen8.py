@@ -125,7 +125,7 @@ GEN8 = GEN7.derive(
     ternary_types={**GEN7.ternary_types, 4: RegType.HF},
     ternary_compact_form=ternary_compact_form(((28, 8), (34, 32)),
                                               (*TERNARY_SOURCE_PLACES, (104, 104), (125, 125))),
-    hidden={Implied.MESA: _HIDDEN, Implied.IGT: {}},
+    hidden=dict.fromkeys(Implied, _HIDDEN),
     architecture_registers={**GEN7.architecture_registers, Arf.ACC: 10},
     address_subregs=16, jump_unit=1, negation_complements=True,
 )

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 
 from gen4emu.errors import AssemblyError
 from gen4emu.hw.gen import Gen
@@ -33,9 +35,26 @@ SEEDS = (
     "send (16) 0 null g0<8,8,1>UW write (0, 8, 4, 0) mlen 10 rlen 0 { align1 EOT };\nwait n0;\nendif;",
     "mov(8) g1<1>F [0x30, 0x40, 0, 1]VF { align1 dw3^0x80 };\n.dword 1 0x2; // x\n/* y */ nop;\n# 3 \"f\"",
 )
+LATER_SEEDS = (
+    "(+f0.1) sel.ge(16) g4<1>F g2<8,8,1>F 0x40400000F { align1 1H };\n"
+    "cmp.l.f0.0(8) null<1>D g3<0,1,0>D 1D { align1 2Q };",
+    "mad.sat(8) g11.4<1>.xyF g4.3<0,1,0>F -(abs)g9<4,4,1>.xyzzF g5<4,4,1>F { align16 NoDDClr,NoDDChk 1Q };",
+    "math.sat pow(8) g7<1>F g10<8,8,1>F -g3<8,8,1>F { align1 WE_all 1Q AccWrEnable };",
+    "L: (-f0.0.any4h) while(8) JIP: L { align1 1Q };\nbreak(8) JIP: L UIP: M { align1 1Q };\nM: endif(8) JIP: 16 { };",
+    "send(8) g2<1>UW g6<8,8,1>UD 0x02410001 sampler MsgDesc: x mlen 1 { align1 1Q };\n"
+    "sendc(16) null<1>UW g120<8,8,1>F 0x90031400 render { align1 1H EOT };",
+    "send(8) g2<1>UW g6<8,8,1>UD a0<0,1,0>UD 0x00000200 pixel interp { align1 1Q };\njmpi(1) 16D { align1 WE_all 1N };",
+    "sends(8) nullUD g34UD g36.1UD 0x04035001 0x00000100 dp data 1 MsgDesc: x { align1 1Q };\n"
+    "sendsc(16) g[a0.1 16]UD g[a0.2]UD nullUD a0<0>UD a0.2<0>UD data { align1 1H EOT };",
+    "mov(4) g3<2>DF g[a0.3 -16]<VxH,1,0>DF { align1 2N };\nmov(8) g1<1>Q 0x0000000100000000Q { align1 1Q };",
+    "dim(1) g4<1>DF 0x4018000000000000F { align1 WE_all 1N };\nmov(8) g1<1>HF 0x3c00HF { align1 1Q };",
+    "if.l(8) JIP: 4 g2<4>.xF g3<4>.yF { align16 1Q };\nwait(1) n0.1<1>UD { align1 WE_all 1N };\n"
+    "and(8) g1<1>UD ~g2<8,8,1>UD g3<8,8,1>UD { align1 1Q compacted };",
+)
 _WORDS = ("0x3f800000F", "-1D", "(abs)", "<8,8,1>", "<VxH,1,0>", ".xyzw", "g127", "m15", "a0.7", "f0.1", "ip", "null",
           "{", "}", "(", ")", ";", ":", ",", "compr4", "compacted", "EOT", "Jump:", "MsgDesc:", ".sat", ".declare", "~",
-          "99999999999999999999999999", "/*", "//", "#", "\"", "\n", "\x00", "é", "0x", "1.5", "[", "dw0^0xffffffff")
+          "99999999999999999999999999", "/*", "//", "#", "\"", "\n", "\x00", "é", "0x", "1.5", "[", "dw0^0xffffffff",
+          "JIP:", "UIP:", "WE_all", "2N", "4Q", "2H", "DF", "Q", "UV", "0x8000000000000000Q", "f1.1", "a0.15", "sat")
 
 
 CODE_SEEDS = tuple(assemble(text, Gen.CTG) for text in (
@@ -54,9 +73,21 @@ CODE_SEEDS = tuple(assemble(text, Gen.CTG) for text in (
 ))
 
 
-def mutated_code(rng: random.Random) -> bytes:
+def _later_code_seeds(part: Gen) -> tuple[bytes, ...]:
+    """The instructions of the later seeds that a part has."""
+    found = []
+    for line in re.sub(r"\b[LM]: ", "", re.sub(r"IP: [LM]", "IP: 8", "\n".join(LATER_SEEDS))).split("\n"):
+        with suppress(AssemblyError):
+            found.append(assemble(line, part, syntax=Syntax.MESA))
+    return tuple(found)
+
+
+SEEDS_OF = {part: CODE_SEEDS if part & Gen.ALL4 else _later_code_seeds(part) for part in _PARTS}
+
+
+def mutated_code(rng: random.Random, gen: Gen) -> bytes:
     """Valid instructions with up to four bits flipped."""
-    code = bytearray(b"".join(rng.choice(CODE_SEEDS) for _ in range(rng.randrange(1, 5))))
+    code = bytearray(b"".join(rng.choice(SEEDS_OF[gen]) for _ in range(rng.randrange(1, 5))))
     for _ in range(rng.randrange(5)):
         bit = rng.randrange(8 * len(code))
         code[bit // 8] ^= 1 << bit % 8
@@ -69,7 +100,7 @@ def random_code(rng: random.Random, gen: Gen) -> bytes:
     if kind < 0.1:
         return rng.randbytes(rng.randrange(64))
     if kind < 0.6:
-        return mutated_code(rng)
+        return mutated_code(rng, gen)
     out = b""
     for _ in range(rng.randrange(1, 4)):
         opcode = rng.choice(_NUMBERS[gen])
@@ -83,9 +114,10 @@ def random_code(rng: random.Random, gen: Gen) -> bytes:
     return out
 
 
-def random_text(rng: random.Random) -> str:
+def random_text(rng: random.Random, gen: Gen) -> str:
     """A seed with pieces removed, doubled, swapped or inserted."""
-    text = rng.choice(SEEDS)
+    seeds = SEEDS if gen & Gen.ALL4 or rng.random() < 0.1 else LATER_SEEDS
+    text = rng.choice(seeds)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         at = rng.randrange(len(text) + 1)
         end = min(len(text), at + rng.randrange(12))
@@ -97,7 +129,7 @@ def random_text(rng: random.Random) -> str:
         elif action == 2:
             text = text[:at] + rng.choice(_WORDS) + text[at:]
         elif action == 3:
-            text = text[:at] + rng.choice(SEEDS)[rng.randrange(40):] + text[end:]
+            text = text[:at] + rng.choice(seeds)[rng.randrange(40):] + text[end:]
         else:
             text = text[:at] + chr(rng.randrange(32, 127)) + text[at + 1:]
     return text
@@ -115,7 +147,8 @@ def check_code(rng: random.Random) -> str:
 
 
 def check_text(rng: random.Random) -> str:
-    text, gen = random_text(rng), rng.choice(_PARTS)
+    gen = rng.choice(_PARTS)
+    text = random_text(rng, gen)
     detect_syntax(text)
     try:
         code = assemble(text, gen, syntax=rng.choice((None, *Syntax)))

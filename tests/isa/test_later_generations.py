@@ -77,6 +77,22 @@ def test_types_have_the_codes_of_the_generation() -> None:
     assert kinds("mov(8) g1<1>DF 0x4018000000000000DF { align1 1Q };", Gen.KBL) == (RegType.DF, ImmType.DF)
 
 
+def test_a_64_bit_immediate_covers_the_flag_of_gen7() -> None:
+    code = bytes.fromhex("0a020000e97380200000200400001840")
+    inst = native(code.hex(), Gen.HSW)
+    assert (inst.flag_reg, inst.flag_subreg, inst.src0) == (0, 0, Immediate(ImmType.F, 0x4018000004200000))
+    assert assemble(listing(code, Gen.HSW, end=16), Gen.HSW, syntax=Syntax.MESA) == code
+    with pytest.raises(AssemblyError, match="a 64-bit immediate takes the place of this field"):
+        assemble("(+f0.1) dim(1) g4<1>DF 0x4018000000000000F { align1 WE_all 1N };", Gen.HSW)
+
+
+def test_kernels_of_intels_media_assembler_leave_the_type_of_an_unused_source_zero() -> None:
+    code = bytes.fromhex("010000006801002600000000ffffffff")  # f0 = 0xffff, from a kernel of the VA driver
+    (line,) = disassemble(code, Gen.IVB, end=16)
+    assert "igt" in line.text and assemble(line.text, Gen.IVB, syntax=Syntax.MESA) == code
+    assert assemble("mov (8) g1<1>UW 0x1234UW {align1};", Gen.IVB, syntax=Syntax.IGT)[4:8].hex() == "69012020"
+
+
 def test_a_gen6_if_may_compare_two_sources() -> None:
     text = "if.l(8) JIP: 4 g2<4>.xF g3<4>.yF { align16 1Q };"
     code = assemble(text, Gen.SNB, syntax=Syntax.MESA)
