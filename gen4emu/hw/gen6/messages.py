@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import IntEnum
 
-from gen4emu.hw.fields import Bool, Enum, Field, Ignored, Uint, unless, when
+from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Sint, Uint, unless, when
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Message
 from gen4emu.hw.reserved import with_reserved
+from gen4emu.hw.topology import PrimitiveTopology
 
 
 class SharedFunctionGen6(IntEnum):
@@ -260,8 +261,88 @@ MESSAGES: tuple[Message, ...] = (
     _cache("CONSTANT_CACHE_DATA_PORT_MESSAGE", SharedFunctionGen6.CONSTANT_CACHE_DATA_PORT),
 )
 
-# Against Gen4: all layouts are new, and math has become an opcode.
-REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, *(m for m in MESSAGES if m.name in (
+
+# --- headers and answers ----------------------------------------------------------------------------------------------
+def header(name: str, fields: Iterable[Field], ref: str, *, dwords: int = 8, doc: str = "") -> Block:
+    """Registers at the start of a payload; bits that it does not list are ignored."""
+    return Block(name, dwords, with_reserved(fields, dwords, Ignored), ref=ref, align=32, doc=doc)
+
+
+def sampler_header_fields() -> list[Field]:
+    return [
+        Bool("alpha_write_channel_mask", 2, 15, doc="1: the channel is not returned"),
+        Bool("blue_write_channel_mask", 2, 14),
+        Bool("green_write_channel_mask", 2, 13),
+        Bool("red_write_channel_mask", 2, 12),
+        Sint("u_offset", 2, 11, 8, doc="in texels"),
+        Sint("v_offset", 2, 7, 4),
+        Sint("r_offset", 2, 3, 0),
+        Address("sampler_state_pointer", 3, 31, 5, base="dynamic_state", target="SAMPLER_STATE"),
+    ]
+
+
+def render_target_header_fields() -> list[Field]:
+    """R0 and R1 of the thread, in which a kernel changes the lower fields."""
+    return [
+        Uint("viewport_index", 0, 30, 27),
+        Uint("render_target_array_index", 0, 26, 16),
+        Bool("back_facing", 0, 15),
+        Bool("source_depth_present", 0, 13),
+        Bool("output_mask_present", 0, 12),
+        Bool("source0_alpha_present", 0, 11),
+        Uint("render_target_index", 2, 2, 0, doc="chooses the blend state"),
+        *(Uint(f"subspan_{i}_y", 10 + i, 31, 16) for i in range(4)),
+        *(Uint(f"subspan_{i}_x", 10 + i, 15, 0) for i in range(4)),
+        Uint("dispatched_pixel_enables", 15, 31, 16, hex=True),
+        Uint("pixel_enables", 15, 15, 0, hex=True, doc="these gate the write; the execution mask does not"),
+    ]
+
+
+def data_port_header_fields() -> list[Field]:
+    return [
+        Uint("global_offset", 2, 31, 0, hex=True, doc="in OWords; of unaligned block reads in bytes"),
+        Address("immediate_buffer_base_address", 5, 31, 10, base="general_state", target="SCRATCH",
+                doc="of binding table index 255"),
+    ]
+
+
+def dual_block_offset_fields() -> list[Field]:
+    return [Uint("block_offset_0", 0, 31, 0, hex=True, doc="in OWords"), Uint("block_offset_1", 4, 31, 0, hex=True)]
+
+
+HEADERS: tuple[Block, ...] = (
+    header("SAMPLER_MESSAGE_HEADER", sampler_header_fields(), f"{_REF} 1.14"),
+    header("DATA_PORT_MESSAGE_HEADER", data_port_header_fields(), f"{_REF} 2.9"),
+    header("OWORD_DUAL_BLOCK_OFFSETS", dual_block_offset_fields(), f"{_REF} 2.9"),
+    header("RENDER_TARGET_WRITE_HEADER", render_target_header_fields(), f"{_REF} 2.9", dwords=16),
+    header("URB_WRITE_MESSAGE_HEADER", [
+        Uint("urb_return_handle_0", 0, 15, 0),
+        Uint("urb_return_handle_1", 1, 15, 0, doc="of interleaved writes"),
+        Uint("stream_output_primitives", 2, 31, 16, doc="with end of thread: primitives written to streamed buffers"),
+        Enum("primitive_type", 2, 6, 2, PrimitiveTopology, doc="this and the next two: of the geometry shader"),
+        Bool("primitive_start", 2, 1),
+        Bool("primitive_end", 2, 0),
+    ], "SNBv2p1 11"),
+    header("URB_ALLOCATE_RESPONSE", [
+        Uint("urb_return_handle", 0, 15, 0),
+        *(Uint(f"streamed_vertex_buffer_index_{i}", 1 + i, 31, 0, doc="of FF_SYNC") for i in range(4)),
+    ], "SNBv2p1 11"),
+)
+FF_SYNC_PAYLOAD = header("FF_SYNC_PAYLOAD", [
+    Uint("stream_output_vertices", 0, 31, 16),
+    Uint("stream_output_primitives", 0, 15, 0),
+    Uint("number_of_primitives", 1, 31, 0),
+], "SNBv2p1 11")
+BARRIER_PAYLOAD = header("BARRIER_PAYLOAD", [
+    Uint("barrier_id", 2, 27, 24),
+    Bool("barrier_count_valid", 2, 15),
+    Uint("barrier_count", 2, 14, 9, doc="threads of the group, if it is valid"),
+], "IVBv4p2 6")
+
+# Against Gen4: all layouts are new, and math has become an opcode.  Those of the other messages of the gateway, which
+# no client of 3D sends, are in no source.
+REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, *HEADERS, *(m for m in MESSAGES if m.name in (
     "NULL_MESSAGE", "SAMPLER_MESSAGE", "GATEWAY_MESSAGE", "URB_MESSAGE", "THREAD_SPAWNER_MESSAGE")))
-ADDED: tuple[Block, ...] = tuple(m for m in MESSAGES if m not in REPLACED)
-REMOVED = ("EXTENDED_MATH_MESSAGE", "DATA_PORT_READ_MESSAGE", "DATA_PORT_WRITE_MESSAGE")
+ADDED: tuple[Block, ...] = (FF_SYNC_PAYLOAD, *(m for m in MESSAGES if m not in REPLACED))
+REMOVED = ("EXTENDED_MATH_MESSAGE", "DATA_PORT_READ_MESSAGE", "DATA_PORT_WRITE_MESSAGE", "GATEWAY_OPEN_PAYLOAD",
+           "GATEWAY_CLOSE_PAYLOAD", "GATEWAY_FORWARD_PAYLOAD", "GATEWAY_RESPONSE")

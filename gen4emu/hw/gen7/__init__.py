@@ -12,4 +12,4 @@ GEN7 = GEN6.derive(
              *messages.REPLACED, *registers.REPLACED, *media_sampling.REPLACED, *mfx.REPLACED),
     add=(*mi.ADDED, *common.ADDED, *pipeline.ADDED, *media.ADDED, *state.ADDED, *messages.ADDED, *registers.ADDED,
          *mfx.ADDED),
-    remove=(*pipeline.REMOVED, *media.REMOVED, *state.REMOVED, *registers.REMOVED, *mfx.REMOVED))
+    remove=(*messages.REMOVED, *pipeline.REMOVED, *media.REMOVED, *state.REMOVED, *registers.REMOVED, *mfx.REMOVED))

@@ -10,6 +10,7 @@ from enum import IntEnum
 from gen4emu.hw.fields import Bool, Enum, Field, Uint, When, unless, when
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen6.messages import (
+    BARRIER_PAYLOAD,
     RenderTargetWriteTypeGen6,
     SamplerMessageType,
     SamplerSimdMode,
@@ -17,8 +18,10 @@ from gen4emu.hw.gen6.messages import (
     binding_table_index,
     descriptor,
     gateway_message,
+    header,
     message,
     null_message,
+    sampler_header_fields,
     thread_spawner_message,
     video_motion_estimation_message,
 )
@@ -239,8 +242,24 @@ def gen7_messages(gens: Gen, ref: str, *types_with_atomics: int) -> list[Message
 MESSAGE_DESCRIPTOR = descriptor(Gen.GEN7, "IVBv4p1")
 MESSAGES: tuple[Message, ...] = tuple(gen7_messages(Gen.GEN7, "IVBv4p1", DataCacheTypeGen7.UNTYPED_ATOMIC))
 
-# against Gen6
-ADDED: tuple[Block, ...] = tuple(m for m in MESSAGES if m.sfid in (
-    SharedFunctionGen6.DATA_CACHE_DATA_PORT, SharedFunctionGen6.PIXEL_INTERPOLATOR))
-REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, *(m for m in MESSAGES if m not in ADDED))
-REMOVED: tuple[str, ...] = ()
+_NEW = (SharedFunctionGen6.DATA_CACHE_DATA_PORT, SharedFunctionGen6.PIXEL_INTERPOLATOR)
+
+SAMPLER_MESSAGE_HEADER = header("SAMPLER_MESSAGE_HEADER", [
+    *sampler_header_fields(),
+    Uint("gather_component", 2, 17, 16, doc="of gather4"),
+], "IVBv4p1")
+URB_WRITE_MESSAGE_HEADER = header("URB_WRITE_MESSAGE_HEADER", [
+    Uint("urb_return_handle_0", 0, 15, 0),
+    Uint("urb_return_handle_1", 1, 15, 0, doc="of interleaved writes"),
+    Uint("vertex_count_1", 2, 31, 16, doc="this and the next: of a geometry shader, with end of thread"),
+    Uint("vertex_count_0", 2, 15, 0),
+    Uint("slot_0_offset", 3, 31, 0, doc="with per_slot_offset, in the unit of the offset"),
+    Uint("slot_1_offset", 4, 31, 0),
+    Uint("channel_mask", 5, 15, 8, hex=True, doc="of 8 dwords, or of vertex 1 and vertex 0"),
+], "IVBv4p1")
+
+# against Gen6, whose geometry shaders allocate their entries themselves
+ADDED: tuple[Block, ...] = (BARRIER_PAYLOAD, *(m for m in MESSAGES if m.sfid in _NEW))
+REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, SAMPLER_MESSAGE_HEADER, URB_WRITE_MESSAGE_HEADER,
+                               *(m for m in MESSAGES if m.sfid not in _NEW))
+REMOVED = ("FF_SYNC_PAYLOAD", "URB_ALLOCATE_RESPONSE")

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from gen4emu.hw.fields import Bool, Enum, Field, Uint, unless, when
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen6.messages import SamplerSimdMode, SharedFunctionGen6, descriptor, message
+from gen4emu.hw.gen6.messages import (
+    SamplerSimdMode,
+    SharedFunctionGen6,
+    descriptor,
+    header,
+    message,
+    sampler_header_fields,
+)
 from gen4emu.hw.gen7.messages import (
     RenderCacheTypeGen7,
     UrbOpcodeGen7,
@@ -64,5 +71,11 @@ MESSAGES: tuple[Message, ...] = (
     data_cache_1_message(18, Gen.GEN8, "BDWv7", atomics=ATOMICS, accesses=ACCESSES),
 )
 
+SAMPLER_MESSAGE_HEADER = header("SAMPLER_MESSAGE_HEADER", [
+    *sampler_header_fields(),
+    Bool("pixel_null_mask_enable", 2, 23, doc="one more register tells which pixels were null"),
+    Uint("gather_component", 2, 17, 16, doc="of gather4"),
+], "BDWv7")
+
 # against Gen7.5: the same shared functions
-REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, *MESSAGES)
+REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, SAMPLER_MESSAGE_HEADER, *MESSAGES)

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from gen4emu.hw.fields import Bool, Uint, unless, when
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen6.messages import descriptor
+from gen4emu.hw.gen6.messages import descriptor, header, render_target_header_fields, sampler_header_fields
 from gen4emu.hw.gen7.messages import render_cache_message
 from gen4emu.hw.gen8.messages import ACCESSES, ATOMICS, gen8_messages
 from gen4emu.hw.gen75.messages import DataCache1Type, data_cache_1_message
@@ -43,5 +43,16 @@ MESSAGES: tuple[Message, ...] = (
         blocks=(DataCache1Type.A64_OWORD_BLOCK_READ, DataCache1Type.A64_OWORD_BLOCK_WRITE)),
 )
 
+SAMPLER_MESSAGE_HEADER = header("SAMPLER_MESSAGE_HEADER", [
+    *sampler_header_fields(),
+    Bool("pixel_null_mask_enable", 2, 23, doc="one more register tells which pixels were null"),
+    Bool("simd4x2", 2, 22, doc="SIMD mode 0 is SIMD4x2, not SIMD8D"),
+    Uint("gather_component", 2, 17, 16, doc="of gather4"),
+], "SKLv7")
+RENDER_TARGET_WRITE_HEADER = header("RENDER_TARGET_WRITE_HEADER", [
+    *render_target_header_fields(),
+    Bool("stencil_present", 0, 14),
+], "SKLv7", dwords=16)
+
 # against Gen8: the same shared functions
-REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, *MESSAGES)
+REPLACED: tuple[Block, ...] = (MESSAGE_DESCRIPTOR, SAMPLER_MESSAGE_HEADER, RENDER_TARGET_WRITE_HEADER, *MESSAGES)
