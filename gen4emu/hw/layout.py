@@ -148,6 +148,8 @@ class Block:
         Fields that are marked for some of `parts` keep this mark.  Arrays of blocks that `items` names have the item
         from there; items that are made here are added to it.  A layout that this would not change is not copied.
         """
+        if self.gens == Gen.ALL and not self.all_arrays and all(f.gens == Gen.ALL for f in self.all_fields):
+            return self
         fields = [(f, _inherited(f.gens, like, parts)) for f in self.all_fields]
         arrays: list[Array] = []
         for array in self.all_arrays:
@@ -302,10 +304,10 @@ class Engine(IntEnum):
 
 def _inherited(gens: Gen, like: Gen, parts: Gen) -> Gen:
     """The parts, of `parts`, that inherit from `like` something that `gens` have: Gen.ALL for all of them."""
-    own = gens & parts
-    if gens == Gen.ALL or own == parts or (not own and gens & like):
+    if gens == Gen.ALL:
         return Gen.ALL
-    return own
+    own = gens & parts
+    return Gen.ALL if own == parts or (not own and gens & like) else own
 
 
 def marked(f: Field, gens: Gen) -> Field:

@@ -18,12 +18,11 @@ B = TypeVar("B", bound=Block)
 _Fields = Iterable[Field | Array]
 
 
-def _claimed(item: Field | Array) -> set[int]:
-    """The bits of a field or an array, counted from bit 0 of dword 0."""
+def _claimed(item: Field | Array) -> int:
+    """The bits of a field or an array, as a mask that starts with bit 0 of dword 0."""
     if isinstance(item, Array):
-        first = 32 * item.dword
-        return set(range(first, first + 32 * (item.count or 0) * item.item.size(Gen.ALL)))
-    return set(range(32 * item.dword + item.lo, 32 * item.dword + item.hi + 1))
+        return ((1 << 32 * (item.count or 0) * item.item.size(Gen.ALL)) - 1) << 32 * item.dword
+    return item.mask << 32 * item.dword + item.lo
 
 
 def _in_order(item: Field | Array) -> tuple[int, int]:
@@ -37,18 +36,16 @@ def with_reserved(fields: _Fields, dwords: int, kind: type[Mbz] = Mbz, *,
     `header` are bits of dword 0 that the caller does not list: opcode and length.
     """
     listed = list(fields)
-    taken = set(header).union(*(_claimed(item) for item in listed))
+    taken = sum(1 << bit for bit in header)
+    for item in listed:
+        taken |= _claimed(item)
     for dword in range(dwords):
-        top = 31
-        while top >= 0:
-            if 32 * dword + top in taken:
-                top -= 1
-                continue
-            low = top
-            while low and 32 * dword + low - 1 not in taken:
-                low -= 1
-            listed.append(kind(dword, top, low))
-            top = low - 1
+        free = ~taken >> 32 * dword & 0xFFFFFFFF
+        while free:
+            above = free.bit_length()  # the bit above the highest free run
+            low = (free ^ (1 << above) - 1).bit_length()
+            listed.append(kind(dword, above - 1, low))
+            free &= (1 << low) - 1
     return sorted(listed, key=_in_order)
 
 
