@@ -11,8 +11,8 @@ from gen4emu.hw.gen8 import (
     mi,
     output,
     pointers,
+    raster,
     registers,
-    setup,
     shader_stages,
     state,
     surface,
@@ -40,8 +40,8 @@ def command_length(header: int) -> int:
 
 GEN8 = GEN75.derive(
     "gen8", Gen.GEN8, like=Gen.HSW, unknown_length=command_length,
-    replace=(*mi.REPLACED, *common.REPLACED, *vertex_fetch.REPLACED, *shader_stages.REPLACED, *setup.REPLACED,
+    replace=(*mi.REPLACED, *common.REPLACED, *vertex_fetch.REPLACED, *shader_stages.REPLACED, *raster.REPLACED,
              *output.REPLACED, *pointers.REPLACED, *media.REPLACED, *state.REPLACED, *surface.REPLACED, *blt.REPLACED,
              *video.REPLACED, *registers.REPLACED, *messages.REPLACED),
-    add=(*mi.ADDED, *vertex_fetch.ADDED, *setup.ADDED, *output.ADDED, *media.ADDED, *video.ADDED, *registers.ADDED),
+    add=(*mi.ADDED, *vertex_fetch.ADDED, *raster.ADDED, *output.ADDED, *media.ADDED, *video.ADDED, *registers.ADDED),
     remove=(*mi.REMOVED, *pointers.REMOVED, *media.REMOVED, *video.REMOVED, *registers.REMOVED))

@@ -16,7 +16,7 @@ from gen4emu.hw.gen7.state import (
     MultisampledSurfaceStorageFormat,
     StructuredSurfaceType,
 )
-from gen4emu.hw.gen8.setup import SampleCount
+from gen4emu.hw.gen8.raster import SampleCount
 from gen4emu.hw.gen8.vertex_fetch import memory_object_control_state
 from gen4emu.hw.gen75.state import ShaderChannelSelect
 from gen4emu.hw.later_formats import LaterSurfaceFormat

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from gen4emu.hw.fields import Address, Array, Bool, Enum, Fixed, Ignored, Mbz, Uint, unless, when
-from gen4emu.hw.gen8 import GEN8, common, media, mi, output, setup, shader_stages
+from gen4emu.hw.gen8 import GEN8, common, media, mi, output, raster, shader_stages
 from gen4emu.hw.gen8.vertex_fetch import memory_object_control_state
 from gen4emu.hw.layout import Command
 from gen4emu.hw.reserved import gfx
@@ -163,7 +163,7 @@ PS = shader_stages.PS.changed(
     Enum("render_target_resolve_type", 6, 7, 6, enum=RenderTargetResolveType),
     remove=["render_target_resolve_enable"])
 
-PS_EXTRA = setup.PS_EXTRA.changed(
+PS_EXTRA = raster.PS_EXTRA.changed(
     Bool("pixel_shader_computes_stencil", 1, 5),
     Bool("pixel_shader_pulls_bary", 1, 3),
     Enum("input_coverage_mask_state", 1, 1, 0, enum=InputCoverageMaskState),
@@ -179,28 +179,28 @@ URB_CLEAR = gfx("3DSTATE_URB_CLEAR", 0x791D, 2, [
 ], ref="Mesa gen9.xml 3DSTATE_URB_CLEAR")
 
 # --- setup and depth --------------------------------------------------------------------------------------------------
-SF = setup.SF.changed(
+SF = raster.SF.changed(
     Fixed("line_width", 1, 29, 12, frac=7, doc="0 is the thinnest line"),
     Mbz(2, 27, 18))
 
-RASTER = setup.RASTER.changed(
+RASTER = raster.RASTER.changed(
     Bool("viewport_z_far_clip_test_enable", 1, 26),
     Bool("conservative_rasterization_enable", 1, 24),
     Bool("viewport_z_near_clip_test_enable", 1, 0),
     remove=["viewport_z_clip_test_enable"])
 
-SBE = setup.SBE.changed(
+SBE = raster.SBE.changed(
     *(Enum(f"attribute_{i}_active_component_format", 4 + i // 16, i % 16 * 2 + 1, i % 16 * 2, enum=ActiveComponents)
       for i in range(32)), dwords=6)
 
-WM_DEPTH_STENCIL = setup.WM_DEPTH_STENCIL.changed(
+WM_DEPTH_STENCIL = raster.WM_DEPTH_STENCIL.changed(
     Mbz(3, 31, 16),
     Uint("stencil_reference_value", 3, 15, 8),
     Uint("backface_stencil_reference_value", 3, 7, 0),
     dwords=4)
 
-SAMPLE_PATTERN = setup.SAMPLE_PATTERN.changed(
-    *setup.sample_offsets(16, [(1 + i // 4, i % 4 * 8) for i in range(16)]))
+SAMPLE_PATTERN = raster.SAMPLE_PATTERN.changed(
+    *raster.sample_offsets(16, [(1 + i // 4, i % 4 * 8) for i in range(16)]))
 
 DEPTH_BUFFER = output.DEPTH_BUFFER.changed(
     Enum("tiled_resource_mode", 6, 31, 30, enum=TiledResourceMode),
