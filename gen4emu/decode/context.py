@@ -98,6 +98,7 @@ class Context:
     absolute_constants: bool = False  # the first constant buffer does not count from dynamic state
     descriptors: int = 0  # address of the interface descriptors
     descriptors_shown: set[int] = field(default_factory=set)  # since the last MEDIA_STATE_POINTERS
+    _key: tuple[int, ...] | None = None  # of the bases
     number: int = 0  # of the logical context whose state this is
     _saved: dict[int, dict[str, Any]] = field(default_factory=dict)  # the state of the others
 
@@ -124,9 +125,11 @@ class Context:
 
     def rebase(self, base: str, address: int) -> None:
         self.bases[base] = address & self.mask
+        self._key = None
 
     def set_bases(self, body: Body) -> None:
         """STATE_BASE_ADDRESS: each field applies only with its modify bit."""
+        self._key = None
         for base, value, bound in self.recall(body, self._bases_of):
             (self.bounds if bound else self.bases)[base] = value & self.mask
 
@@ -190,7 +193,9 @@ class Context:
 
     def key(self) -> tuple[int, ...]:
         """The bases that pointers in state blocks are relative to."""
-        return tuple(self.bases.values())
+        if self._key is None:
+            self._key = tuple(self.bases.values())
+        return self._key
 
 
 def _vertex_buffers_of(view: View) -> list[tuple[int, View, bool]]:

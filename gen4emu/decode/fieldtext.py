@@ -65,8 +65,9 @@ class _Lines:
     def __init__(self, style: Style, command: bool, gen: Gen) -> None:
         self.style, self.command, self.gen = style, command, gen
         self.before = style.indent
+        self.address = 4 + address_digits(gen) if style.offsets else 0  # columns of an address
         if command:
-            self.before += " " * (4 + address_digits(gen) if style.offsets else 2)
+            self.before += " " * (self.address or 2)
         self.capacity = _WIDTH - len(self.before) - 13  # columns for the fields of a line, without colours
 
     def dword(self, layout: Block, index: int, word: int, alive: Sequence[tuple[Field, int]]) -> str:
@@ -78,7 +79,7 @@ class _Lines:
         if layout.name == "MI_MATH_ALU_INSTRUCTION" and alive:
             return f"{self.before}{bits}  {t.value}{_alu_text(alive)}{t.off}\n"
         if header:
-            column = 14 + address_digits(self.gen) if self.style.offsets else 0
+            column = self.address + 10 if self.style.offsets else 0
             start = len(self.style.indent) + column + len(layout.name) + 2
             text = self._wrapped(fields, start)
             return f"{bits}{t.name}{layout.name}{t.off}{'  ' if text else ''}{text}\n"
@@ -126,7 +127,7 @@ class _Lines:
         fields = self._measured(texts)
         if not fields:
             return f"{before}\n"
-        column = len(self.style.indent) + 16 + address_digits(self.gen)
+        column = len(self.style.indent) + self.address + 12
         return f"{before}  {self._wrapped(fields, column + len(name))}\n"
 
     def _measured(self, texts: Sequence[str]) -> list[tuple[str, int]]:

@@ -315,8 +315,8 @@ class _Builder:
         self._bases((raw.general_state_base, raw.surface_state_base, raw.indirect_object_base))
 
     def _bases(self, bases: tuple[int, int, int]) -> None:
-        self.context.bases |= dict(zip(("general_state", "surface_state", "indirect_object"), map(int, bases),
-                                       strict=True))
+        for name, address in zip(("general_state", "surface_state", "indirect_object"), bases, strict=True):
+            self.context.rebase(name, int(address))
 
     def _follow(self, node: Command, bases: tuple[int, int, int]) -> None:
         """Add the data below a command: its own pointers as resolved at execution, those of blocks by current bases."""

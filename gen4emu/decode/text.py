@@ -27,6 +27,7 @@ from gen4emu.decode.nodes import (
     TraceStart,
 )
 from gen4emu.hw.chips import Device
+from gen4emu.hw.gen import Gen
 
 _RAW_ROWS = 4
 _ORIGIN = {"ring": "called by the ring", "chain": "the last one goes on here", "call": "called by the last one",
@@ -40,6 +41,7 @@ class TextRenderer:
     def __init__(self, theme: Theme = PLAIN, *, offsets: bool = True, headers: bool = False) -> None:
         self.theme, self.offsets, self.headers = theme, offsets, headers
         self.style = Style(theme, offsets)
+        self._gen, self._digits = Gen(0), 8  # of the last command
 
     def render(self, item: Item) -> str:
         if isinstance(item, Command):
@@ -69,8 +71,9 @@ class TextRenderer:
         if self.headers or node.brief:
             text = text[:text.index("\n") + 1]
         if self.offsets:
-            digits = address_digits(body.gen)
-            text = f"{self.theme.dim}0x{node.address:0{digits}x}{self.theme.off}  {text}"
+            if body.gen is not self._gen:
+                self._gen, self._digits = body.gen, address_digits(body.gen)
+            text = f"{self.theme.dim}0x{node.address:0{self._digits}x}{self.theme.off}  {text}"
         if node.draw is not None:
             first, _, rest = text.partition("\n")
             text = f"{first}  {self.theme.title}draw {node.draw}{self.theme.off}\n{rest}"
