@@ -22,7 +22,7 @@ from gen4emu.trace.reader import contents
 @click.option("--base", callback=options.address, default="0", metavar="ADDRESS", help="The address shown for byte 0.")
 @click.option("--hex", "hexadecimal", is_flag=True, help="Show the bytes of each instruction.")
 @click.option("--no-offsets", is_flag=True, help="Omit addresses.")
-@click.option("--no-labels", is_flag=True, help="Write jumps as numbers, as Mesa's assembler requires.")
+@click.option("--no-labels", is_flag=True, help="Write jumps as numbers, as Mesa's assembler requires on Gen4.")
 @click.option("--pager/--no-pager", default=True, help="On a terminal, use a pager.")
 @click.option("-o", "--output", "output_path", metavar="PATH", help="Write to this file.")
 def disasm(file: str, device: Device, offset: int | None, length: int | None, base: int,

@@ -91,10 +91,10 @@ def _linked(parser: Parser, inst: Instruction, uses: Sequence[LabelUse | None], 
             continue
         base = encoding.compacted_jump_size if inst.compacted else 16
         distance = _distance(parser, use, offset, labels)
-        count, rest = divmod(distance - (base if info.flags & Flag.JUMP_NEXT else 0), encoding.jump_unit)
+        unit = encoding.jmpi_unit if info.shape is Shape.JUMP else encoding.jump_unit
+        count, rest = divmod(distance - (base if info.flags & Flag.JUMP_NEXT else 0), unit)
         if rest:
-            parser.lex.fail(f"label {use.name[:40]} is {distance} bytes away, not a multiple of {encoding.jump_unit}",
-                            use.pos)
+            parser.lex.fail(f"label {use.name[:40]} is {distance} bytes away, not a multiple of {unit}", use.pos)
         if isinstance(inst.src1, Immediate) and member == "src1":
             inst = replace(inst, src1=Immediate(inst.src1.type, count & 0xFFFFFFFF))
             continue

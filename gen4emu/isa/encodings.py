@@ -11,8 +11,8 @@ from gen4emu.isa.fields import Encoding
 
 # A new generation is entered here: the module and the constant in capitals have its name.  A module is imported when a
 # device needs it, since it also imports the description of its generation.
-_MODULES: dict[str, Gen] = {"gen4": Gen.ALL4, "gen6": Gen.GEN6, "gen7": Gen.GEN7 | Gen.GEN75, "gen8": Gen.GEN8,
-                            "gen9": Gen.GEN9}
+_MODULES: dict[str, Gen] = {"gen4": Gen.ALL4, "gen6": Gen.GEN6, "gen7": Gen.GEN7, "gen75": Gen.GEN75,
+                            "gen8": Gen.GEN8, "gen9": Gen.GEN9}
 
 
 def encoding_of(gen: Gen) -> Encoding:

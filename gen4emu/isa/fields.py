@@ -225,6 +225,7 @@ class Encoding:
     address_subregs: int  # of a0, words
     flag_registers: int
     jump_unit: int  # bytes that a jump count of one means
+    jmpi_unit: int  # and of jmpi
     compacted_jump_size: int  # distance from a compacted jmpi to the base of its jump count
     ternary_types: Mapping[int, RegType] = field(default_factory=dict)
     ternary_compact_form: CompactForm | None = None

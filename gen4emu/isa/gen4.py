@@ -155,5 +155,5 @@ GEN4 = Encoding(
     hidden={Implied.MESA: _MESA, Implied.IGT: _IGT},
     architecture_registers={Arf.NULL: 1, Arf.A: 1, Arf.ACC: 2, Arf.F: 1, Arf.MASK: 1, Arf.MS: 2, Arf.MSD: 1,
                             Arf.SR: 1, Arf.CR: 1, Arf.N: 2, Arf.IP: 1},
-    mrf_count=16, address_subregs=8, flag_registers=1, jump_unit=16, compacted_jump_size=16,
+    mrf_count=16, address_subregs=8, flag_registers=1, jump_unit=16, jmpi_unit=16, compacted_jump_size=16,
 )

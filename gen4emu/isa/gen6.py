@@ -111,6 +111,6 @@ GEN6 = GEN4.derive(
     describe_message=describe_message, compact_form=_COMPACT, ternary_types={0: RegType.F},
     hidden=dict.fromkeys(Implied, HIDDEN),
     architecture_registers={**GEN4.architecture_registers, Arf.N: 1, Arf.TDR: 1, Arf.TM: 1},
-    mrf_count=24, jump_unit=8, compacted_jump_size=8, compaction_clears_src1_type=True,
+    mrf_count=24, jump_unit=8, jmpi_unit=8, compacted_jump_size=8, compaction_clears_src1_type=True,
     flag_follows_group=True,
 )

@@ -1,4 +1,4 @@
-"""The encoding of Gen7 and Gen7.5: Gen6's, with nibble control, a second flag register, DF and no message registers.
+"""The encoding of Gen7: Gen6's, with nibble control, a second flag register, DF and no message registers.
 
 Mesa, src/intel/compiler/brw_inst.h, brw_reg_type.c and brw_eu_compact.c; Ivy Bridge PRM vol. 4 part 3.
 """
@@ -71,7 +71,7 @@ _HIDDEN: dict[str, HiddenOperands] = {name: operands for name, operands in gen6.
 }
 
 GEN7 = GEN6.derive(
-    "gen7", Gen.GEN7 | Gen.GEN75, changes=_FIELDS, without=_GONE,
+    "gen7", Gen.GEN7, changes=_FIELDS, without=_GONE,
     register_types={**GEN6.register_types, 6: RegType.DF},
     message_descriptor=messages.MESSAGE_DESCRIPTOR, compact_form=_COMPACT,
     ternary_types={0: RegType.F, 1: RegType.D, 2: RegType.UD, 3: RegType.DF},

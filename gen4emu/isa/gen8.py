@@ -9,8 +9,9 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen8 import messages
 from gen4emu.isa.fields import CompactField, CompactForm, Hidden, HiddenOperands, Implied, InstField, When
 from gen4emu.isa.gen6 import IMMEDIATE, ternary_reserved, ternary_source
-from gen4emu.isa.gen7 import CONTROL, GEN7, SOURCE
+from gen4emu.isa.gen7 import CONTROL, SOURCE
 from gen4emu.isa.gen7 import SUBREG as GEN7_SUBREG
+from gen4emu.isa.gen75 import GEN75
 from gen4emu.isa.registers import Arf, ImmType, RegType
 
 
@@ -76,7 +77,7 @@ _CHANGES = {
     "control_index": CompactField("control_index", 12, 8, ((8, 8), (34, 34), (10, 9), (23, 12), (33, 31)), "control"),
     "data_type_index": CompactField("data_type_index", 17, 13, ((46, 35), (94, 89), (63, 61)), "data_type"),
 }
-_COMPACT = CompactForm(tuple(_CHANGES.get(f.name, f) for f in GEN7.compact_form.fields),
+_COMPACT = CompactForm(tuple(_CHANGES.get(f.name, f) for f in GEN75.compact_form.fields),
                        {"control": CONTROL, "data_type": _DATA_TYPE, "subreg": _SUBREG, "source": SOURCE}, IMMEDIATE)
 
 
@@ -117,15 +118,15 @@ _HIDDEN: dict[str, HiddenOperands] = {
     "wait": (None, Hidden.DESTINATION, Hidden.NULL_F),
 }
 
-GEN8 = GEN7.derive(
+GEN8 = GEN75.derive(
     "gen8", Gen.GEN8, changes=_FIELDS, without=_GONE,
-    register_types={**GEN7.register_types, 8: RegType.UQ, 9: RegType.Q, 10: RegType.HF},
-    immediate_types={**GEN7.immediate_types, 8: ImmType.UQ, 9: ImmType.Q, 10: ImmType.DF, 11: ImmType.HF},
+    register_types={**GEN75.register_types, 8: RegType.UQ, 9: RegType.Q, 10: RegType.HF},
+    immediate_types={**GEN75.immediate_types, 8: ImmType.UQ, 9: ImmType.Q, 10: ImmType.DF, 11: ImmType.HF},
     message_descriptor=messages.MESSAGE_DESCRIPTOR, compact_form=_COMPACT,
-    ternary_types={**GEN7.ternary_types, 4: RegType.HF},
+    ternary_types={**GEN75.ternary_types, 4: RegType.HF},
     ternary_compact_form=ternary_compact_form(((28, 8), (34, 32)),
                                               (*TERNARY_SOURCE_PLACES, (104, 104), (125, 125))),
     hidden=dict.fromkeys(Implied, _HIDDEN),
-    architecture_registers={**GEN7.architecture_registers, Arf.ACC: 10},
+    architecture_registers={**GEN75.architecture_registers, Arf.ACC: 10},
     address_subregs=16, jump_unit=1, negation_complements=True,
 )

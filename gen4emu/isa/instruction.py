@@ -229,7 +229,7 @@ class Instruction:
         if shape is Shape.JUMP and isinstance(self.src1, Immediate):
             encoding = encoding_of(self.gen)
             base = address + (encoding.compacted_jump_size if self.compacted else 16)
-            return (base + encoding.jump_unit * signed_immediate(self.src1),)
+            return (base + encoding.jmpi_unit * signed_immediate(self.src1),)
         if info.number == Opcode.ADD and isinstance(self.src1, Immediate) and self.src1.type in _INTEGERS \
                 and is_ip(self.dst) and is_ip(self.src0):
             return (address + signed_immediate(self.src1),)

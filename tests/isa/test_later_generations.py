@@ -135,10 +135,11 @@ def test_jumps_count_in_the_units_of_the_generation(gen: Gen, unit: int) -> None
     assert assemble(listing(code, gen, end=len(code)), gen, syntax=Syntax.MESA) == code
 
 
-def test_jmpi_counts_from_its_own_end() -> None:
-    code = assemble("jmpi(1) out:D { align1 WE_all 1N }; nop; out: nop;", Gen.HSW, syntax=Syntax.MESA)
-    assert int.from_bytes(code[12:16], "little") == 2
-    assert native(code[:16].hex(), Gen.HSW).branch_targets(0x100) == (0x120,)
+@pytest.mark.parametrize(("gen", "count"), [(Gen.SNB, 2), (Gen.IVB, 2), (Gen.HSW, 16), (Gen.BDW, 16), (Gen.KBL, 16)])
+def test_jmpi_counts_from_its_own_end(gen: Gen, count: int) -> None:
+    code = assemble("jmpi(1) out:D { align1 WE_all 1N }; nop; out: nop;", gen, syntax=Syntax.MESA)
+    assert int.from_bytes(code[12:16], "little") == count
+    assert native(code[:16].hex(), gen).branch_targets(0x100) == (0x120,)
 
 
 END = "sendc(8) null<1>UW g120<8,8,1>F 0x88031400 render { align1 1Q EOT };"
