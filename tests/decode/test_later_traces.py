@@ -1,0 +1,76 @@
+"""Traces of unmodified drivers on Gen6 to Gen9: the decoded text, every command line, kernels that assemble again."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from pathlib import Path
+
+import pytest
+
+from gen4emu import trace
+from gen4emu.cli.main import run
+from gen4emu.decode import Command, Diagnostic, Document, Options
+from gen4emu.decode.kernel_uses import KernelUses
+from gen4emu.isa import assemble
+from tests.decode.goldens import TRACES, decoded, golden
+from tests.harness.later import DEVICES
+
+every_trace = pytest.mark.parametrize("capture", TRACES, ids=lambda path: path.name.partition(".")[0])
+
+
+def test_each_device_has_a_trace() -> None:
+    assert {path.name.partition(".")[0].rpartition("-")[2] for path in TRACES} == set(DEVICES)
+
+
+@every_trace
+def test_the_text_is_the_one_that_was_looked_at(capture: Path) -> None:
+    found, wanted = decoded(capture), golden(capture)
+    changes = list(difflib.unified_diff(wanted.splitlines(), found.splitlines(), lineterm="", n=1))[:40]
+    assert found == wanted, "\n".join(changes)
+
+
+@every_trace
+def test_nothing_is_unknown_unresolved_or_against_a_rule(capture: Path) -> None:
+    document = Document(trace.open(capture), options=Options(lint=True))
+    found = [d for item in document for d in (
+        [item] if isinstance(item, Diagnostic) else
+        [d for node in item.walk() for d in node.diagnostics] if isinstance(item, Command) else [])]
+    assert [str(d) for d in found] == []
+
+
+@every_trace
+def test_kernels_assemble_to_their_bytes(capture: Path) -> None:
+    document = Document(trace.open(capture))
+    uses = KernelUses(document)
+    for item in document:
+        uses.add(item)
+    found = uses.found()
+    assert len(found) >= 3
+    for use in found:
+        assert use.code.complete
+        assert bytes(assemble(use.text(), use.gen)) == use.code.code
+    assert any(use.draws for use in found)
+
+
+@every_trace
+def test_every_verb_reads_it(capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, copy = str(capture), str(tmp_path / "copy.g4c")
+    for verb in (["decode"], ["decode", "--layout", "libdrm"], ["decode", "--layout", "aubinator"],
+                 ["decode", "--lint"], ["decode", "--only", "3DPRIMITIVE,kernel"], ["decode", "--draws", "0"],
+                 ["decode", "--repeat", "--no-offsets", "--max-vbo-lines", "-1"], ["info"], ["lint"], ["kernels"]):
+        assert run([*verb, name]) == 0, verb
+        assert capsys.readouterr().out or verb[-1] in ("lint", "--lint"), verb
+    documents = {}
+    for verb in (["decode", "--json"], ["info", "--json"], ["lint", "--json"], ["kernels", "--json"]):
+        assert run([*verb, name]) == 0, verb
+        documents[verb[0]] = json.loads(capsys.readouterr().out)
+    assert documents["decode"]["device"]["name"] == capture.name.partition(".")[0].rpartition("-")[2]
+    assert documents["decode"]["summary"]["errors"] == 0
+    assert run(["kernels", name, "-o", str(tmp_path / "kernels")]) == 0
+    assert len(list((tmp_path / "kernels").glob("*.bin"))) == len(documents["kernels"]["kernels"])
+    assert run(["convert", name, copy]) == 0
+    capsys.readouterr()
+    assert run(["info", "--json", copy]) == 0
+    assert json.loads(capsys.readouterr().out)["counts"] == documents["info"]["counts"]
+    assert run(["info", name, "--draws", "all"]) == 2  # that would execute it
