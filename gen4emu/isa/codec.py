@@ -165,6 +165,7 @@ _CONTROL: tuple[tuple[str, str, Callable[[int], Any]], ...] = (
     ("breakpoint", "debug_control", bool))
 
 _FILES = tuple(RegFile)
+_IMMEDIATE64 = int(Flag.IMMEDIATE64)
 _REGISTERS = (Shape.UNARY, Shape.BINARY, Shape.MATH, Shape.SEND)
 _WHOLE = MessageRegion()
 
@@ -307,7 +308,7 @@ class Codec:
         """The bits of an immediate source, of which only source 0 can have 64."""
         if info.shape is Shape.SEND and self._descriptor is not None:
             return self._descriptor
-        wide = kind in IMM64_TYPES or info.flags & Flag.IMMEDIATE64
+        wide = kind in IMM64_TYPES or info.flag_bits & _IMMEDIATE64
         if self._immediate64 is not None and f is self._src0 and wide and info.shape is Shape.UNARY:
             return self._immediate64
         return self._immediate

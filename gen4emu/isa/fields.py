@@ -239,6 +239,11 @@ class Encoding:
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_name", {f.name: f for f in self.fields})
 
+    @property
+    def is_gen4(self) -> bool:
+        """Whether text is that of Gen4 and Gen4.5, with compression and message registers in a send."""
+        return "base_mrf" in self.by_name
+
     def derive(self, name: str, gens: Gen, *, changes: tuple[InstField, ...] = (),
                without: frozenset[str] = frozenset(), **members: Any) -> Encoding:
         """A later encoding: this one, except that the fields `changes` replace or extend its fields, `without` are

@@ -10,7 +10,6 @@ import struct
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gen4emu.hw.gen import Gen
 from gen4emu.isa import codec
 from gen4emu.isa.encodings import encoding_of
 from gen4emu.isa.fields import Encoding, Implied
@@ -55,6 +54,7 @@ from gen4emu.isa.registers import (
 
 # columns of the operands, as in Mesa's disassembler
 _COLUMNS = (16, 32, 48, 64)
+_FLOAT, _NO_FLAG_WRITE, _LOGIC = (int(f) for f in (Flag.FLOAT, Flag.NO_FLAG_WRITE, Flag.LOGIC))
 _JIP_BRANCHES = (Shape.BRANCH_JIP, Shape.BRANCH_JIP_UIP, Shape.BRANCH_COMPARE)
 _MODIFIED = (Shape.UNARY, Shape.BINARY, Shape.TERNARY, Shape.MATH)  # may have .sat
 
@@ -89,14 +89,15 @@ def _statement(inst: Instruction, info: OpcodeInfo, targets: Sequence[str | None
         if inst != Instruction(inst.opcode, inst.gen, compacted=inst.compacted):
             raise _NoWords
         return f"{info.name} {{ compacted }};" if inst.compacted else f"{info.name};"
-    if info.flags & Flag.FLOAT and not all(s is None or is_float(s) for s in (inst.src0, inst.src1, inst.src2)):
+    if info.flag_bits & _FLOAT and not all(s is None or is_float(s) for s in (inst.src0, inst.src1, inst.src2)):
         raise _NoWords
-    fields = encoding_of(inst.gen).by_name
+    encoding = encoding_of(inst.gen)
+    fields = encoding.by_name
     hidden = inst.residue
     head, unused = _head(inst, info)
     parts = [head]
     if info.shape is Shape.SEND:
-        if inst.gen & Gen.ALL4:
+        if encoding.is_gen4:
             parts[0] += f" {inst.base_mrf}"
         words, shown = _send(inst)
         parts += words
@@ -138,7 +139,7 @@ def _statement(inst: Instruction, info: OpcodeInfo, targets: Sequence[str | None
             parts.append(f"Pop: {inst.pop}")
         elif inst.pop:
             unused |= fields["pop_count"].put(inst.pop)
-    options = _options if inst.gen & Gen.ALL4 else _later_options
+    options = _options if encoding.is_gen4 else _later_options
     return _columns(parts, options(inst, info, hidden ^ unused))
 
 
@@ -184,7 +185,7 @@ def _head(inst: Instruction, info: OpcodeInfo) -> tuple[str, int]:
         elif inst.cond_modifier not in CondMod._value2member_map_:
             raise _NoWords
         else:
-            writes_flag = not info.flags & Flag.NO_FLAG_WRITE
+            writes_flag = not info.flag_bits & _NO_FLAG_WRITE
             text += f".{CondMod(inst.cond_modifier).name.lower()}{f'.{flag}' if writes_flag else ''}"
     if not inst.predicate and not writes_flag:
         prefix = "ternary_" if info.shape is Shape.TERNARY and "ternary_flag_subreg" in fields else ""
@@ -320,14 +321,15 @@ _PLAIN_IP_SRC = DirectOperand(RegFile.ARF, RegType.UD, Arf.IP << 4, 0, Align1Reg
 def _dst(dst: RegisterOperand | None, inst: Instruction) -> str:
     if dst is None or not isinstance(dst.region, DestRegion):
         raise _NoWords
-    if inst.gen & ~Gen.ALL4 and inst.align16 and dst.region.hstride != 1:  # text has no other one
+    encoding = encoding_of(inst.gen)
+    if inst.align16 and dst.region.hstride != 1 and not encoding.is_gen4:  # text has no other one
         raise _NoWords
     if dst == _PLAIN_IP_DST:
         return "ip"
     mask = dst.region.writemask
     channels = "" if mask is None or mask == WRITEMASK_XYZW else "." + "".join(
         c for i, c in enumerate(CHANNELS) if mask >> i & 1)
-    name = _register(dst, encoding_of(inst.gen), _is_compr4(inst))
+    name = _register(dst, encoding, _is_compr4(inst))
     return f"{name}<{HSTRIDES[dst.region.hstride]}>{channels}{_type(dst.type)}"
 
 
@@ -357,7 +359,7 @@ def _src(src: Operand | None, inst: Instruction) -> str:
 
 def _negation(inst: Instruction, encoding: Encoding) -> str:
     info = inst.info
-    return "~" if encoding.negation_complements and info is not None and info.flags & Flag.LOGIC else "-"
+    return "~" if encoding.negation_complements and info is not None and info.flag_bits & _LOGIC else "-"
 
 
 def _ternary_source(src: RegisterOperand, region: TernaryRegion, text: str) -> str:
@@ -445,7 +447,7 @@ def _send(inst: Instruction) -> tuple[list[str], int]:
     if isinstance(inst.src0, Immediate) or inst.src1 is None:
         raise _NoWords
     parts = [_dst(inst.dst, inst), _src(inst.src0, inst)]
-    if inst.gen & Gen.ALL4:
+    if encoding_of(inst.gen).is_gen4:
         if not isinstance(inst.src1, Immediate):
             return [*parts, _src(inst.src1, inst)], 0
     elif not isinstance(inst.src1, Immediate):  # Mesa prints the dword that holds the register
