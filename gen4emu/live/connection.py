@@ -42,6 +42,8 @@ _MAX_FILES = int(lib.G4_LIVE_MAX_FILES)
 
 _TIMESTAMP = catalogue_of(Gen.GEN4).register("TIMESTAMP").offset  # of all generations
 
+_MAX_SLOTS = 64  # of an engine map
+
 LiveDevice = Device | Acknowledger
 
 
@@ -472,8 +474,13 @@ class Connection:
             raise ProtocolError(f"exec: unknown engine {packet.engine}")
         if address & 3 or address >= self._host.chip.address_space_bytes:
             raise ProtocolError(f"exec: batch at 0x{address:08x}")
-        ring = self._contexts.ring(context, address) if engine is Engine.RENDER else self._contexts.bare_ring(address)
-        submission = Submission(0, engine, ring, RING_ADDRESS, batch_address=address, context=context)
+        slot = int(packet.slot)
+        if slot >= _MAX_SLOTS:
+            raise ProtocolError(f"exec: slot {slot} of an engine map")
+        ring = (self._contexts.ring(context, address, slot) if engine is Engine.RENDER
+                else self._contexts.bare_ring(address))
+        submission = Submission(0, engine, ring, RING_ADDRESS, batch_address=address,
+                                context=self._contexts.number(context, slot))
         status = self._execute(device, submission, context)
         self._buffers = []
         self._result.header.sequence = sequence

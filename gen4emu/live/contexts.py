@@ -19,6 +19,7 @@ RING_ADDRESS = 0x1000  # the shim binds buffers from 1 MiB up
 _PRISTINE_IMAGE = 0x10000
 _IMAGE_BYTES = 0x1000
 _MAX_CONTEXTS = 4096
+_SLOT = 1 << 32  # numbers of the hardware contexts of the second slots of engine maps start here, and so on
 
 
 
@@ -35,7 +36,7 @@ class Contexts:
         self._start = struct.Struct("<2I")
         start = command_named("MI_BATCH_BUFFER_START", gen)
         self._start_header = _pack(start, gen, address_space_indicator=1, non_privileged=True)[0]
-        self._images = {0: _PRISTINE_IMAGE + _IMAGE_BYTES}  # context: address of its image
+        self._images = {0: _PRISTINE_IMAGE + _IMAGE_BYTES}  # hardware context: address of its image
         self._free: list[int] = []
         self._next = _PRISTINE_IMAGE + 2 * _IMAGE_BYTES
         self._fresh = {0}  # contexts that have run nothing yet
@@ -56,17 +57,28 @@ class Contexts:
     def destroy(self, context: int) -> None:
         if context == 0 or context not in self._images:
             raise InvalidContext(f"context {context} does not exist")
-        self._free.append(self._images.pop(context))
-        self._fresh.discard(context)
-        if self._loaded == context:
-            self._loaded = None
+        for part in [number for number in self._images if number % _SLOT == context]:
+            self._free.append(self._images.pop(part))
+            self._fresh.discard(part)
+            if self._loaded == part:
+                self._loaded = None
 
     def reset(self, context: int) -> None:
         """After a hang: initialise the context again before its next batch."""
-        self._fresh.add(context)
+        self._fresh.update(number for number in self._images if number % _SLOT == context)
 
-    def ring(self, context: int, batch: int) -> bytes:
-        """The ring contents with which the kernel runs a batch in a context."""
+    def number(self, context: int, slot: int) -> int:
+        """The hardware context of a slot of a context's engine map."""
+        return slot * _SLOT + context
+
+    def ring(self, context: int, batch: int, slot: int = 0) -> bytes:
+        """The ring contents with which the kernel runs a batch in a context, or in one slot of its engine map."""
+        if slot:
+            if context not in self._images:
+                raise InvalidContext(f"context {context} does not exist")
+            context = self.number(context, slot)
+            if context not in self._images:
+                self.create(context)
         start = self._start.pack(self._start_header, batch)
         if context == self._loaded and context not in self._fresh:
             return start
@@ -103,6 +115,8 @@ class LogicalContexts:
 
     def __init__(self) -> None:
         self._known = {0}
+        self._numbers: dict[tuple[int, int], int] = {}  # of hardware contexts, by context and slot
+        self._last = 0
 
     def create(self, context: int) -> None:
         if context in self._known:
@@ -115,11 +129,21 @@ class LogicalContexts:
         if context == 0 or context not in self._known:
             raise InvalidContext(f"context {context} does not exist")
         self._known.remove(context)
+        for key in [key for key in self._numbers if key[0] == context]:
+            del self._numbers[key]
 
     def reset(self, context: int) -> None:
         """Contexts have no state here."""
 
-    def ring(self, context: int, batch: int) -> bytes:
+    def number(self, context: int, slot: int) -> int:
+        """The hardware context of a slot of a context's engine map; one of a context that is gone never returns."""
+        found = self._numbers.get((context, slot))
+        if found is None:
+            self._last += 1
+            found = self._numbers[context, slot] = self._last
+        return found
+
+    def ring(self, context: int, batch: int, slot: int = 0) -> bytes:
         """The ring contents with which the kernel runs a batch in a context."""
         if context not in self._known:
             raise InvalidContext(f"context {context} does not exist")

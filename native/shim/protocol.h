@@ -138,7 +138,7 @@ struct g4_live_exec {
     uint32_t engine;  /* enum g4_live_engine */
     uint64_t address; /* of the first command */
     uint32_t length;  /* bytes, a multiple of 8 */
-    uint32_t pad;
+    uint32_t slot;    /* in the context's engine map, or 0: each has a hardware context of its own */
 };
 
 enum g4_live_status {

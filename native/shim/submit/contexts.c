@@ -139,6 +139,11 @@ int context_engine(const struct drm_file *file, const struct context *context, u
     return (int)rings[ring];
 }
 
+uint32_t context_slot(const struct drm_file *file, const struct i915_execbuffer2 *exec) {
+    const struct context *const context = context_lookup(file, (uint32_t)exec->context);
+    return context && context->has_map ? (uint32_t)(exec->flags & EXEC_RING_MASK) : 0;
+}
+
 static int set(const struct drm_file *file, struct context *context, const struct i915_context_param *param) {
     if (param->size != 0 && param->param != PARAM_ENGINES && param->param != PARAM_SSEU) {
         return EINVAL;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "shim/device/drm_file.h"
+#include "shim/uapi.h"
 
 enum {
     CONTEXT_MAX_ENGINES = 64 /* as many as EXEC_RING_MASK selects */
@@ -28,6 +29,8 @@ bool context_open(struct drm_file *file);
 struct context *context_lookup(const struct drm_file *file, uint32_t number);
 /* The enum g4_live_engine that the flags of an EXECBUFFER2 select, or -1. */
 int context_engine(const struct drm_file *file, const struct context *context, uint64_t flags);
+/* The index in the context's engine map that an EXECBUFFER2 selects; 0 without a map. */
+uint32_t context_slot(const struct drm_file *file, const struct i915_execbuffer2 *exec);
 void context_free_all(struct drm_file *file);
 /* Create the file's contexts in the server of a new connection; false: it is gone. */
 bool context_announce_all(struct drm_file *file);

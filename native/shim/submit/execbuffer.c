@@ -209,6 +209,7 @@ static int send(struct submission *submission) {
         .engine = (uint32_t)submission->engine,
         .address = batch->address + exec->start,
         .length = exec->length ? exec->length : (uint32_t)(batch->object->size - exec->start),
+        .slot = context_slot(file, exec),
     };
     if (!gtt_flush(file) || !send_objects(submission) || !connection_submit(&file->connection, &packet)) {
         return EIO;

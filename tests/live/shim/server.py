@@ -148,8 +148,8 @@ class Connection:
         sequence, context, address, end = self.packets.sequence, packet.context, packet.address, \
             packet.address + packet.length
         words = [self.dword(at) for at in range(address, min(end, address + 64), 4)]
-        self.execs.append({"context": context, "engine": packet.engine, "address": address, "length": packet.length,
-                           "objects": self.objects, "words": words})
+        self.execs.append({"context": context, "engine": packet.engine, "slot": packet.slot, "address": address,
+                           "length": packet.length, "objects": self.objects, "words": words})
         assert context == 0 or context in self.contexts
         self.objects = []
         status = self._run(address, end)

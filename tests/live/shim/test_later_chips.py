@@ -209,7 +209,8 @@ def context_with_engines(d: Device, *engines: tuple[int, int]) -> int:
 def test_a_context_maps_rings_to_engines(start_live: Callable) -> None:
     with start_live("kbl") as live:
         live.call(client_with_an_engine_map)
-        assert [(e["engine"], e["context"] > 0) for e in live.execs] == [(3, True), (0, True), (1, True)]
+        assert [(e["engine"], e["slot"], e["context"] > 0) for e in live.execs] == [
+            (3, 0, True), (0, 2, True), (1, 3, True)]
 
 
 def client_with_an_engine_map(d: Device) -> None:
