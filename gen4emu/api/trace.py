@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from gen4emu.api.stepper import OnProgress, Stepper, Stop
 from gen4emu.api.surface import Surface
+from gen4emu.decode.decoded_state import state_at
 from gen4emu.decode.document import Document
 from gen4emu.decode.in_force import StateInForce, StateTracker
 from gen4emu.decode.kernel_uses import KernelUse, KernelUses
@@ -255,8 +256,11 @@ class Trace:
     def state(self, draw: int) -> StateInForce:
         """Everything that a draw executes with, and the commands that set it.
 
-        An execution of its own listens to the commands; it continues when the state of a later draw is wanted.
+        An execution of its own listens to the commands; it continues when the state of a later draw is wanted.  The
+        trace of a device that does not execute is decoded up to the draw.
         """
+        if self.device is not None and not self.device.executes:
+            return self._decoded_state(draw)
         stepper = self._state
         if stepper is None or stepper.closed or stepper.ended or stepper.counts["draw"] > draw:
             if stepper is not None:
@@ -269,6 +273,14 @@ class Trace:
             Selection.parse(str(draw)).require_any(stepper.counts["draw"], "draw", self.path)
             raise SelectionError(f"{self.path}: draw {draw} does not end")
         return self._tracker.in_force()
+
+    def _decoded_state(self, draw: int) -> StateInForce:
+        document = self._document(DecodeOptions(repeat=True))
+        found = state_at(document, self._items(document), draw)
+        if found is None:
+            Selection.parse(str(draw)).require_any(document.draws, "draw", self.path)
+            raise SelectionError(f"{self.path}: draw {draw} does not end")
+        return found
 
     def _listen(self, device: Device) -> None:
         self._tracker = StateTracker(device)

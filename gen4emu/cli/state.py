@@ -26,7 +26,8 @@ def state(file: str, draw: int, as_json: bool, kind: str | None, base: int, devi
           partial: bool, color: str, pager: bool) -> int:
     """Show the state in force at a draw of TRACE: commands, blocks and kernels, and which commands set them.
 
-    TRACE is executed up to the draw, and memory is read as the draw has left it.
+    TRACE is executed up to the draw, and memory is read as the draw has left it. The trace of a device that does not
+    execute is decoded up to the draw.
 
     \b
     Example:

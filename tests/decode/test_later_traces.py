@@ -11,10 +11,11 @@ import pytest
 from gen4emu import trace
 from gen4emu.cli.main import run
 from gen4emu.decode import Command, Diagnostic, Document, Options
+from gen4emu.decode.decoded_state import state_at
 from gen4emu.decode.kernel_uses import KernelUses
 from gen4emu.isa import assemble
 from tests.decode.goldens import TRACES, decoded, golden
-from tests.harness.later import DEVICES
+from tests.harness.later import DEVICES, LaterMachine
 
 every_trace = pytest.mark.parametrize("capture", TRACES, ids=lambda path: path.name.partition(".")[0])
 
@@ -73,4 +74,39 @@ def test_every_verb_reads_it(capture: Path, tmp_path: Path, capsys: pytest.Captu
     capsys.readouterr()
     assert run(["info", "--json", copy]) == 0
     assert json.loads(capsys.readouterr().out)["counts"] == documents["info"]["counts"]
+    assert run(["state", name, "--draw", "0"]) == 0
+    assert capsys.readouterr().out.startswith("draw 0: frame 0, submission 0, draw 0\n")
     assert run(["info", name, "--draws", "all"]) == 2  # that would execute it
+
+
+@every_trace
+def test_the_state_at_a_draw_has_the_last_command_of_each_part(capture: Path) -> None:
+    document = Document(trace.open(capture), options=Options(repeat=True))
+    items = [item for item in document if isinstance(item, Command)]
+    draw = next(item for item in reversed(items) if item.draw is not None)
+    assert draw.draw is not None
+    document = Document(trace.open(capture), options=Options(repeat=True))
+    found = state_at(document, document, draw.draw)
+    assert found is not None
+    assert found.draw.address == draw.address
+    shown = {s.command.body.name: s.command.address for s in found.settings}
+    for name in ("3DSTATE_VS", "3DSTATE_CLIP", "3DSTATE_SF", "3DSTATE_WM", "3DSTATE_VERTEX_ELEMENTS"):
+        before = items[:next(i for i, item in enumerate(items) if item.draw == draw.draw)]
+        assert shown[name] == [c.address for c in before if c.body.name == name][-1]
+    assert document.decoder is not None
+    position = document.decoder.model.position
+    places = [position.get(s.command.body.name, len(position)) for s in found.settings]
+    assert places == sorted(places)
+
+
+def test_state_of_a_part_lasts_until_the_part_is_set_again() -> None:
+    machine = LaterMachine("hsw")
+    first = machine.command("3DSTATE_VERTEX_BUFFERS", vertex_buffers=[{"vertex_buffer_index": i} for i in (0, 1)])
+    second = machine.command("3DSTATE_VERTEX_BUFFERS", vertex_buffers=[{"vertex_buffer_index": 1}])
+    address = machine.batch(first, second, machine.draw())
+    ring = machine.command("MI_BATCH_BUFFER_START", batch_buffer_start_address=address)
+    document = Document([], device=machine.device)
+    document.decoder = machine.decoder
+    found = state_at(document, machine.submit(*ring), 0)
+    assert found is not None
+    assert [setting.parts for setting in found.settings] == [(0,), ()]
