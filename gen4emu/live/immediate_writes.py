@@ -10,7 +10,8 @@ from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.chips import Device
 from gen4emu.hw.layout import Command
 
-_MAX_COMMANDS = 1 << 18  # a batch that chains to itself never ends
+_MAX_COMMANDS = 1 << 18
+_MAX_BATCHES = 1 << 12  # a batch that chains to itself never ends
 _MAX_DEPTH = 3  # of batches that return
 
 Read = Callable[[int, int], bytes]
@@ -42,6 +43,7 @@ class ImmediateWrites:
         """(address, data) of each write, in order.  Depth counts are 0; `clock` gives the timestamps."""
         callers: list[int] = []
         address = batch
+        batches = 0
         for _ in range(_MAX_COMMANDS):
             header = int.from_bytes(read(address, 4), "little")
             command = self._catalogue.command_for(header)
@@ -52,6 +54,9 @@ class ImmediateWrites:
                     return
                 end = callers.pop()
             elif command is self._start and length >= command.size(self._gen):
+                batches += 1
+                if batches == _MAX_BATCHES:
+                    return
                 view = command.view(_words(read, address, length), gen=self._gen)
                 if self._returns and view.raw("second_level_batch_buffer") and len(callers) < _MAX_DEPTH:
                     callers.append(end)
