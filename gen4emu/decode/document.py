@@ -53,7 +53,7 @@ class Decoder:
         self.model = model_of(self.gen)
         self.context = self.model.new_context(device.address_bits)
         self.peek = MemoryReader(self.memory)
-        self.kernels = Kernels(self.gen)
+        self.kernels = Kernels(self.gen, self.model.resource_of)
         self.follower = PointerFollower(self.peek, self.gen, self.model, self.context, self.kernels, self.options)
         self.walker = CommandWalker(self.peek, self.gen, self.context, self.follower, self.options)
         self.linter = self._linter() if self.options.lint else None

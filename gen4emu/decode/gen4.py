@@ -11,6 +11,7 @@ from gen4emu.decode.context import Context, Use, uses_border
 from gen4emu.decode.follower import Follower
 from gen4emu.decode.model import Model
 from gen4emu.decode.nodes import Command, Node
+from gen4emu.decode.resources_gen4 import resource_of
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.fields import Address
 from gen4emu.hw.gen4.media import VfeMode
@@ -153,6 +154,7 @@ MODEL = Model(
     descriptors=descriptors,
     descriptor="INTERFACE_DESCRIPTOR",
     surface="SURFACE_STATE",
+    resource_of=resource_of,
     units={"VS_STATE": "vs", "GS_STATE": "gs", "CLIP_STATE": "clip", "SF_STATE": "sf", "WM_STATE": "ps",
            "COLOR_CALC_STATE": "cc"},
     targets={"VLD_STATE": _extended_state},

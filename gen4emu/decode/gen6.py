@@ -14,6 +14,7 @@ from gen4emu.decode.context import MERGED_NOTHING, Context, Pointer, Unit, Use, 
 from gen4emu.decode.follower import Follower
 from gen4emu.decode.model import Action, Model
 from gen4emu.decode.nodes import Command, KernelCode, Node
+from gen4emu.decode.resources_gen6 import resource_of
 from gen4emu.hw.fields import Address, Array
 from gen4emu.hw.layout import Block, View
 
@@ -329,6 +330,7 @@ MODEL = Model(
     descriptors=descriptors,
     descriptor=DESCRIPTOR,
     surface="RENDER_SURFACE_STATE",
+    resource_of=resource_of,
     targets={"BLEND_STATE": blend_state},
     unused=COMMON_UNUSED,
     deferred=DEFERRED,

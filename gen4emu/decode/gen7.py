@@ -7,6 +7,7 @@ from gen4emu.decode.follower import Follower
 from gen4emu.decode.gen6 import STAGES, dynamic_pointers, gate, one_kernel, pixel_kernels, stage_command, stage_pointers
 from gen4emu.decode.model import Action, Model
 from gen4emu.decode.nodes import Command
+from gen4emu.decode.resources_gen6 import resource_of
 
 
 def pool(base: str) -> Action:
@@ -54,6 +55,7 @@ MODEL = Model(
     descriptors=gen6.descriptors,
     descriptor=gen6.DESCRIPTOR,
     surface="RENDER_SURFACE_STATE",
+    resource_of=resource_of,
     targets={"BLEND_STATE": gen6.blend_state},
     unused={
         **gen6.COMMON_UNUSED,

@@ -9,6 +9,7 @@ from gen4emu.decode.follower import Follower
 from gen4emu.decode.gen6 import STAGES, gate, one_kernel, remember, stage_command
 from gen4emu.decode.model import Model
 from gen4emu.decode.nodes import Command
+from gen4emu.decode.resources_gen6 import resource_of
 from gen4emu.hw.layout import View
 
 _SINGLE_OR_DUAL_PATCH = 2  # of the dispatch modes of 3DSTATE_DS
@@ -62,6 +63,7 @@ MODEL = Model(
     descriptors=gen6.descriptors,
     descriptor=gen6.DESCRIPTOR,
     surface="RENDER_SURFACE_STATE",
+    resource_of=resource_of,
     targets={"BLEND_STATE": gen6.blend_state},
     unused={
         **gen6.COMMON_UNUSED,

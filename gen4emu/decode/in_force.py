@@ -197,7 +197,7 @@ class StateTracker:
         self.before_draw: Callable[[], None] | None = None  # called when a draw command is about to be executed
         self._serial = 0
         self._setups: dict[int | str, _Executed] = {}  # of the blitter, which all engines share
-        self._kernels = Kernels(device.info.gen)
+        self._kernels = Kernels(device.info.gen, model_of(device.info.gen).resource_of)
         self._contexts = {engine: _Context(self, streamer) for engine, streamer in device.streamers.items()}
         for context in self._contexts.values():
             context.streamer.listen(context)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gen4emu.decode.context import Use
 from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.nodes import KernelCode
-from gen4emu.decode.resources import Kind, resource_of
+from gen4emu.decode.resources import Kind, ResourceOf
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import Instruction, Line, disassemble, instructions, kernel_length
 from gen4emu.isa.instruction import is_ip
@@ -23,8 +23,9 @@ _KERNELS_KEPT = 1 << 14
 class Kernels:
     """The kernels of one decoder."""
 
-    def __init__(self, gen: Gen) -> None:
+    def __init__(self, gen: Gen, resource_of: ResourceOf) -> None:
         self.gen = gen
+        self._resource_of = resource_of
         self.by_code: dict[bytes, KernelCode] = {}
         self._at: dict[int, KernelCode | None] = {}
         self._uses: dict[int, Use] = {}
@@ -75,7 +76,7 @@ class Kernels:
         """The surfaces and samplers that the messages of a kernel use."""
         found = self._uses.get(kernel.number)
         if found is None:
-            found = self._uses[kernel.number] = use_of(kernel.code, self.gen)
+            found = self._uses[kernel.number] = use_of(kernel.code, self.gen, self._resource_of)
         return found
 
 
@@ -95,7 +96,7 @@ def sends(code: bytes, gen: Gen) -> list[tuple[int, Instruction]]:
     return [(offset, inst) for offset, inst in instructions(code, gen) if inst.is_send]
 
 
-def use_of(code: bytes, gen: Gen) -> Use:
+def use_of(code: bytes, gen: Gen, resource_of: ResourceOf) -> Use:
     """The binding table entries and samplers that the immediate descriptors of a kernel name."""
     found: dict[Kind, set[int]] = {kind: set() for kind in Kind}
     samplers: set[int] = set()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from gen4emu.decode.context import Context, Use
 from gen4emu.decode.follower import Follower
 from gen4emu.decode.nodes import Command, Node
+from gen4emu.decode.resources import ResourceOf
 from gen4emu.hw.layout import View
 
 Action = Callable[[Follower, Command], None]
@@ -31,6 +32,7 @@ class Model:
     # the number and the address of the interface descriptors that a media object can start
     descriptor: str  # the block of an interface descriptor
     surface: str  # and of a surface
+    resource_of: ResourceOf  # the surface and the sampler that a message of a kernel names
     order: tuple[str, ...]  # commands as a reader follows a draw through the pipeline; others come behind
     media_state: frozenset[str]  # the commands whose state media objects use
     units: Mapping[str, str] = field(default_factory=dict)  # the stage whose state a block is

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from gen4emu.decode import gen4, gen6, gen7, gen8
+from functools import cache
+from importlib import import_module
+from typing import cast
+
 from gen4emu.decode.model import Model
 from gen4emu.hw.gen import Gen
 
-_MODELS = {Gen.ALL4: gen4.MODEL, Gen.GEN6: gen6.MODEL, Gen.GEN7 | Gen.GEN75: gen7.MODEL,
-           Gen.GEN8 | Gen.GEN9: gen8.MODEL}
+# A new generation is entered here: the module that has the MODEL of these parts, imported when one of them is used.
+_MODULES: dict[str, Gen] = {"gen4": Gen.ALL4, "gen6": Gen.GEN6, "gen7": Gen.GEN7 | Gen.GEN75,
+                            "gen8": Gen.GEN8 | Gen.GEN9}
 
 
+@cache
 def model_of(gen: Gen) -> Model:
-    return next(model for parts, model in _MODELS.items() if parts & gen)
+    """The model of a part."""
+    module = next(name for name, parts in _MODULES.items() if parts & gen)
+    return cast(Model, import_module(f"gen4emu.decode.{module}").MODEL)

@@ -47,8 +47,8 @@ def only(items: Iterable[Item], names: Iterable[str]) -> Iterator[Item]:
 
 def check_names(names: Iterable[str], file: str) -> None:
     """Raise SelectionError if no command or block of any device matches one of the names."""
-    known = _known_names()
     for name in names:
+        known = _known_names()
         pattern = name.strip().lower()
         if not pattern or pattern in _KINDS or pattern in _PROBLEMS or fnmatch.filter(known, pattern):
             continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.chips import BY_PCI_ID
@@ -24,8 +25,6 @@ _MAX_ENTRIES = 1 << 20
 _SPARED = 16  # pages that are looked at to find one to drop
 
 _WIDE_START = struct.Struct("<IQI")  # MI_BATCH_BUFFER_START of Gen8, and a MI_NOOP
-_WIDE_START_HEADER = catalogue_of(Gen.BDW).command("MI_BATCH_BUFFER_START").pack(
-    Gen.BDW, address_space_indicator=1)[0]
 
 _BY_NAME = {register.name: register for register in REGISTERS}
 _HEAD, _TAIL = _BY_NAME["RENDER_RING_HEAD"], _BY_NAME["RENDER_RING_TAIL"]
@@ -79,10 +78,15 @@ def command_is_in_ring(acthd: int, start: int | None, size: int) -> bool:
     return acthd < size if start is None else start <= acthd < start + size
 
 
+@cache
+def _wide_start_header() -> int:
+    return catalogue_of(Gen.BDW).command("MI_BATCH_BUFFER_START").pack(Gen.BDW, address_space_indicator=1)[0]
+
+
 def start_batch(address: int, is_wide: bool = False) -> bytes:
     """Ring contents that run one batch; `is_wide` for chips with 48-bit addresses."""
     if is_wide:
-        return _WIDE_START.pack(_WIDE_START_HEADER, address & ~3, 0)
+        return _WIDE_START.pack(_wide_start_header(), address & ~3, 0)
     return struct.pack("<2I", *MI_BATCH_BUFFER_START.pack(Gen.BW, address=address & 0xFFFFFFFC))
 
 
