@@ -16,7 +16,7 @@ from gen4emu.hw.layout import Command as Layout
 
 _NO_STATE = frozenset({"PIPE_CONTROL", "MEDIA_STATE_FLUSH", "STATE_PREFETCH"})
 _PART_FIELDS = {"3DSTATE_VF_INSTANCING": "vertex_element_index", "3DSTATE_SO_BUFFER": "so_buffer_index",
-                "3DSTATE_CHROMA_KEY": "chromakey_table_index", "3DSTATE_GS_SVB_INDEX": "index_number"}
+                "3DSTATE_CHROMA_KEY": "chroma_key_table_index", "3DSTATE_GS_SVB_INDEX": "index_number"}
 _CHANGES = ("_change", "_modify_enable")  # the ends of the names of flags that say what a command sets
 
 Part = tuple[str, int | str]

@@ -78,9 +78,9 @@ def _inverse(view: Any) -> str:
 
 def _chroma(view: Any) -> str:
     for channel in ("alpha", "red_or_cr", "green_or_y", "blue_or_cb"):
-        low, high = (int(getattr(view, f"chromakey_{bound}_value_{channel}")) for bound in ("low", "high"))
+        low, high = (int(getattr(view, f"chroma_key_{bound}_{channel}")) for bound in ("low", "high"))
         if high < low:
-            return f"chromakey_high_value_{channel} 0x{high:02x} is below the low value 0x{low:02x}"
+            return f"chroma_key_high_{channel} 0x{high:02x} is below the low value 0x{low:02x}"
     return ""
 
 
@@ -306,7 +306,7 @@ COMMAND_RULES: tuple[CommandRule, ...] = (
                 lambda v: "modify_enable resets the counters to 1 and 0 only"
                 if v.modify_enable and (v.current_repeat_counter, v.current_stipple_index) != (1, 0) else "", _GEN8_ON),
     CommandRule("stipple-inverse", ("3DSTATE_LINE_STIPPLE",), ("line_stipple_inverse_repeat_count",), _inverse),
-    CommandRule("chroma-range", ("3DSTATE_CHROMA_KEY",), ("chromakey_low_value_alpha",), _chroma),
+    CommandRule("chroma-range", ("3DSTATE_CHROMA_KEY",), ("chroma_key_low_alpha",), _chroma),
     # depth and stencil
     CommandRule("depth-pitch", ("3DSTATE_DEPTH_BUFFER", "3DSTATE_STENCIL_BUFFER", "3DSTATE_HIER_DEPTH_BUFFER"),
                 ("surface_pitch",), _depth_pitch, Gen.GEN7 | Gen.GEN75 | _GEN8_ON),
