@@ -312,7 +312,7 @@ def test_faults_of_a_draw_are_counted() -> None:
 
 # --- every topology with few vertices ---------------------------------------------------------------------------------
 def objects_of(code: int, n: int) -> int | None:
-    """Spec/10 3.4.4, as far as it can be drawn without a GS."""
+    """The number of objects of a topology with n vertices, None if it cannot be drawn without a GS."""
     if code in (T.POINTLIST, T.POINTLIST_BF):
         return n
     if code == T.LINELIST:

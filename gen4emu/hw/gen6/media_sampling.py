@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Fixed, Sint, Uint
+from gen4emu.hw.fields import Address, Array, Bool, Enum, Field, Fixed, Ignored, Sint, Uint
 from gen4emu.hw.gen4.surface import TileWalk
 from gen4emu.hw.layout import Block
 from gen4emu.hw.reserved import block
@@ -222,6 +222,7 @@ DNDI_STATE = block("DNDI_STATE", 8, [
     Bool("progressive_dn", 6, 6),
     Bool("dndi_top_first", 6, 3),
     *operation(6),
+    Ignored(7, doc="the VA driver writes Ivy Bridge's film mode here"),
 ], ref=_REF, align=16, doc="the sampler state of the deinterlace message; an index counts 16 bytes")
 
 ADDED: tuple[Block, ...] = (
