@@ -28,5 +28,5 @@ class Resource:
     media_state: str = ""  # the block of the sampler's state, for the media functions; the surface is a media surface
 
 
-# Return the resource that a message names; None if it has no surface, or memory that is no surface.
+# Finds the resource that a message uses: None if it accesses no surface.
 ResourceOf = Callable[[Descriptor, Gen], Resource | None]

@@ -77,8 +77,8 @@ STATE_BASE_ADDRESS = gfx("STATE_BASE_ADDRESS", 0x6101, 6, [
     *_base("general_state_base_address", 1),
     *_base("surface_state_base_address", 2),
     *_base("indirect_object_base_address", 3),
-    *_base("general_state_access_upper_bound", 4, doc="0 is no bound"),
-    *_base("indirect_object_access_upper_bound", 5, doc="0 is no bound"),
+    *_base("general_state_access_upper_bound", 4, doc="0 means unbounded"),
+    *_base("indirect_object_access_upper_bound", 5, doc="0 means unbounded"),
 ], ref="Mesa gen4.xml, gen45.xml")
 
 STATE_SIP = gfx("STATE_SIP", 0x6102, 2, [

@@ -110,7 +110,7 @@ MEDIA_INLINE_VLD = Block("MEDIA_INLINE_VLD", 2, [
     Mbz(0, 23, 23),
     Uint("slice_vertical_position", 0, 22, 16, doc="in macroblocks of this picture"),
     Mbz(0, 15, 15),
-    Uint("macroblock_count", 0, 14, 8, doc="with the skipped ones; 127 is no limit"),
+    Uint("macroblock_count", 0, 14, 8, doc="skipped ones included; may exceed 127"),
     Mbz(0, 7, 3),
     Uint("first_macroblock_bit_offset", 0, 2, 0, doc="0 is the most significant bit"),
     Mbz(1, 31, 29),

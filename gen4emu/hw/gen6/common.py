@@ -18,7 +18,7 @@ _REF = "SNB PRM vol2 part1 "
 def base(name: str, dword: int, control: str = "") -> list[Field]:
     """A base or a bound; `control` is the prefix of its memory object control state."""
     return [
-        Address(name, dword, 31, 12, doc="0 is no bound" if name.endswith("bound") else ""),
+        Address(name, dword, 31, 12, doc="0 means unbounded" if name.endswith("bound") else ""),
         *([Uint(f"{control}_memory_object_control_state", dword, 11, 8, hex=True)] if control else []),
         Bool(f"{name}_modify_enable", dword, 0),
     ]
@@ -43,8 +43,8 @@ STATE_SIP = gfx("STATE_SIP", 0x6102, 2, [
             doc="drivers without a system routine write 0"),
 ], ref="SNB PRM vol1 part1 STATE_SIP")
 
-# 6104 is no second encoding from here on: it becomes GPGPU_CSR_BASE_ADDRESS on Haswell.  3DSTATE_VF_STATISTICS keeps
-# 780B as its second one: nothing else has that code before Gen8.
+# 6104 no longer encodes PIPELINE_SELECT: on Haswell it is GPGPU_CSR_BASE_ADDRESS.  3DSTATE_VF_STATISTICS keeps
+# 780B as its second encoding: nothing else has that code before Gen8.
 PIPELINE_SELECT = changed(GEN45.command("PIPELINE_SELECT"), ref="SNB PRM vol1 part1 PIPELINE_SELECT")
 
 NO_WRITE = (when("post_sync_operation", PostSyncOperation.NO_WRITE),)

@@ -80,7 +80,7 @@ INDEX_BUFFER = gfx("3DSTATE_INDEX_BUFFER", 0x780A, 5, [
     Enum("index_format", 1, 9, 8, enum=IndexFormat),
     memory_object_control_state("memory_object_control_state", 1, 6, 0),
     Address("buffer_starting_address", 2, 63, 0, target="INDEX_DATA"),
-    Uint("buffer_size", 4, 31, 0, doc="in bytes; 0 is no data; indices behind the end are 0"),
+    Uint("buffer_size", 4, 31, 0, doc="in bytes; indices past the end read as 0"),
 ], ref="KBLv2a 3DSTATE_INDEX_BUFFER")
 
 # --- 3DSTATE_VF_* -----------------------------------------------------------------------------------------------------
