@@ -40,6 +40,16 @@ COMMON_ACTIONS: dict[str, Action] = {
     "3DSTATE_GATHER_POOL_ALLOC": pool("gather_pool"),
 }
 
+# The commands of the stages before the rasterizer, in the order of the pipeline.
+GEOMETRY_ORDER = (
+    *(name for stage in STAGES[:-1] for name in (
+        f"3DSTATE_URB_{stage.upper()}", f"3DSTATE_PUSH_CONSTANT_ALLOC_{stage.upper()}",
+        f"3DSTATE_CONSTANT_{stage.upper()}", f"3DSTATE_{stage.upper()}",
+        *(("3DSTATE_TE",) if stage == "hs" else ()),
+        f"3DSTATE_BINDING_TABLE_POINTERS_{stage.upper()}", f"3DSTATE_SAMPLER_STATE_POINTERS_{stage.upper()}")),
+    "3DSTATE_STREAMOUT", "3DSTATE_SO_DECL_LIST", "3DSTATE_SO_BUFFER", "3DSTATE_CLIP",
+    "3DSTATE_VIEWPORT_STATE_POINTERS_SF_CLIP")
+
 MODEL = Model(
     bases=("general_state", "surface_state", "dynamic_state", "indirect_object", "instruction", "binding_table_pool",
            "gather_pool"),
@@ -66,13 +76,7 @@ MODEL = Model(
     constant_row_bytes=32,
     order=(*gen6.FIRST, "3DSTATE_VF_STATISTICS", "3DSTATE_VF", "3DSTATE_INDEX_BUFFER", "3DSTATE_VERTEX_BUFFERS",
            "3DSTATE_VERTEX_ELEMENTS",
-           *(name for stage in STAGES[:-1] for name in (
-               f"3DSTATE_URB_{stage.upper()}", f"3DSTATE_PUSH_CONSTANT_ALLOC_{stage.upper()}",
-               f"3DSTATE_CONSTANT_{stage.upper()}", f"3DSTATE_{stage.upper()}",
-               *(("3DSTATE_TE",) if stage == "hs" else ()),
-               f"3DSTATE_BINDING_TABLE_POINTERS_{stage.upper()}", f"3DSTATE_SAMPLER_STATE_POINTERS_{stage.upper()}")),
-           "3DSTATE_STREAMOUT", "3DSTATE_SO_DECL_LIST", "3DSTATE_SO_BUFFER", "3DSTATE_CLIP",
-           "3DSTATE_VIEWPORT_STATE_POINTERS_SF_CLIP", "3DSTATE_SF", "3DSTATE_SBE", "3DSTATE_SCISSOR_STATE_POINTERS",
+           *GEOMETRY_ORDER, "3DSTATE_SF", "3DSTATE_SBE", "3DSTATE_SCISSOR_STATE_POINTERS",
            "3DSTATE_DRAWING_RECTANGLE", "3DSTATE_MULTISAMPLE", "3DSTATE_SAMPLE_MASK", "3DSTATE_WM",
            "3DSTATE_PUSH_CONSTANT_ALLOC_PS", "3DSTATE_CONSTANT_PS", "3DSTATE_PS", "3DSTATE_BINDING_TABLE_POINTERS_PS",
            "3DSTATE_SAMPLER_STATE_POINTERS_PS", "3DSTATE_VIEWPORT_STATE_POINTERS_CC", "3DSTATE_BLEND_STATE_POINTERS",
