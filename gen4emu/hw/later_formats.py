@@ -6,10 +6,7 @@ formats of Gen4 alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import IntEnum
-from typing import Any
-
+from gen4emu.hw.enumeration import enumeration
 from gen4emu.hw.formats import SurfaceFormat
 
 _ADDED: dict[str, int] = {
@@ -81,16 +78,8 @@ _ASTC: dict[str, int] = {
     for (profile, channels), base in _ASTC_MODES.items() for width, height in _ASTC_BLOCKS
 }
 
-
-def _enumeration(name: str, doc: str, codes: Mapping[str, int]) -> type[IntEnum]:
-    make: Any = IntEnum  # which mypy knows with literals only
-    made: type[IntEnum] = make(name, dict(codes), module=__name__)
-    made.__doc__ = doc
-    return made
-
-
 _GEN4 = {f.name: int(f) for f in SurfaceFormat}
 
-LaterSurfaceFormat = _enumeration("LaterSurfaceFormat", "The 9-bit code from Gen5 on.", {**_GEN4, **_ADDED})
-AstcSurfaceFormat = _enumeration("AstcSurfaceFormat", "The 10-bit code of Gen9's surfaces.",
-                                 {**_GEN4, **_ADDED, **_ASTC})
+LaterSurfaceFormat = enumeration("LaterSurfaceFormat", "The 9-bit code from Gen5 on.", {**_GEN4, **_ADDED}, __name__)
+AstcSurfaceFormat = enumeration("AstcSurfaceFormat", "The 10-bit code of Gen9's surfaces.",
+                                {**_GEN4, **_ADDED, **_ASTC}, __name__)
