@@ -52,7 +52,8 @@ VECTOR_LEVELS = ["avx2", "avx512"]
 
 # Headers that are derived from descriptions in Python: file name -> module with `generate() -> str`.
 DERIVED = {"enums.h": "gen4emu.core_enums", "hw.h": "gen4emu.hw.c_header", "chips.h": "gen4emu.hw.chips",
-           "isa.h": "gen4emu.isa.c_header", "mpeg2.h": "gen4emu.hw.mpeg2_c"}
+           "isa.h": "gen4emu.isa.c_header", "mpeg2.h": "gen4emu.hw.mpeg2_c",
+           "state_gen7.h": "gen4emu.hw.gen7.state_c", "messages_gen7.h": "gen4emu.hw.gen7.messages_c"}
 
 # The same bits everywhere: no fused multiply-add, no instructions beyond the platform's baseline (variant.h chooses
 # those when the program runs).  Guest memory and registers have no C type, hence no aliasing rules.

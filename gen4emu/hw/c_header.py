@@ -8,7 +8,7 @@ everything else has the value that the Python view shows.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gen4emu.hw import emit_c, formats_c, message_shapes_c
 from gen4emu.hw.catalogue import FAMILIES
@@ -58,11 +58,12 @@ def generate() -> str:
     return family_header(FAMILIES[0], "G4_HW_H", _gens(), [formats_c.generate(), message_shapes_c.generate()])
 
 
-def family_header(family: Family, guard: str, before: str = "", after: Iterable[str] = ()) -> str:
-    """A header with the layouts of a family.  Headers of two families can be included by one file."""
-    writer = _Writer(family)
+def family_header(family: Family, guard: str, before: str = "", after: Iterable[str] = (),
+                  wanted: Callable[[Block], bool] = lambda block: True) -> str:
+    """A header with the layouts of a family that are wanted.  Headers of two families can be included by one file."""
+    writer = _Writer(family, wanted)
     parts = [_TOP, before, *writer.enums(), writer.defines()]
-    for block in family.layouts:
+    for block in writer.layouts:
         parts += [writer.struct(block), writer.unpack(block)]
         if block.name.startswith("PAYLOAD_") or block.name == "GATEWAY_RESPONSE":
             parts.append(writer.pack(block))
@@ -166,8 +167,9 @@ def _bits(f: Field) -> str:
 class _Writer:
     """Writes the C of one family."""
 
-    def __init__(self, family: Family) -> None:
-        self._family = family
+    def __init__(self, family: Family, wanted: Callable[[Block], bool]) -> None:
+        self._family, self._wanted = family, wanted
+        self.layouts = [block for block in family.layouts if wanted(block)]
         self._prefix, self._macro = family.prefix, family.prefix.upper()
 
     def _name(self, block: Block) -> str:
@@ -175,7 +177,7 @@ class _Writer:
 
     def enums(self) -> Iterator[str]:
         seen: dict[str, type[enum.IntEnum]] = {}
-        for block in self._family.layouts:
+        for block in self.layouts:
             for f in block.all_fields:
                 if isinstance(f, Enum):
                     seen.setdefault(f.enum.__name__, f.enum)
@@ -183,8 +185,10 @@ class _Writer:
             yield emit_c.enum(f"{self._prefix}_{_upper(name).lower()}", f"{self._macro}_{_upper(name)}", members)
 
     def defines(self) -> str:
-        lines = [f"#define {self._macro}_CMD_{self._command_name(c)} 0x{c.header:08x}u" for c in self._family.commands]
-        lines += [f"#define {self._macro}_REG_{c_name(r.name).upper()} 0x{r.offset:x}u" for r in self._family.registers]
+        lines = [f"#define {self._macro}_CMD_{self._command_name(c)} 0x{c.header:08x}u" for c in self._family.commands
+                 if self._wanted(c)]
+        lines += [f"#define {self._macro}_REG_{c_name(r.name).upper()} 0x{r.offset:x}u" for r in self._family.registers
+                  if self._wanted(r)]
         return "\n".join(lines) + "\n"
 
     def _command_name(self, command: Command) -> str:

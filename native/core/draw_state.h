@@ -27,6 +27,7 @@ enum {
     G4_VERTEX_BUFFERS = 17,
     G4_VERTEX_ELEMENTS = 18,
     G4_STIPPLE_ROWS = 32,
+    G4_CONSTANT_ROWS = 128, /* of one stage's push constants */
 };
 
 /* ---- vertices ---- */
@@ -67,7 +68,8 @@ struct g4_index_buffer {
 
 /* Where the payload of a stage's threads comes from, and how many threads there may be.  A row has 256 bits. */
 struct g4_stage {
-    uint32_t constant_offset, constant_rows; /* of the CURBE */
+    uint32_t constant_offset, constant_rows; /* of the CURBE; from Gen6 on, of `constants` */
+    const uint32_t (*constants)[8];          /* push constants, `constant_rows` rows; NULL before Gen6 */
     uint32_t input_offset, input_rows;       /* of each URB entry that a thread reads */
     uint32_t grf_start;                      /* first register after the fixed part of the payload */
     uint32_t entry_rows;                     /* of a URB entry that the stage writes; even */
@@ -93,6 +95,44 @@ struct g4_clip {
     float x_min, x_max, y_min, y_max, z_min; /* of the volume; its z_max is 1 */
     bool count_gs_output;                    /* GS_PRIMITIVES */
     struct g4_guardband guardband[G4_VIEWPORTS];
+
+    /* The fixed-function clipper from Gen6 on. */
+    uint8_t clip_distances, cull_distances; /* bit i: distance i clips, or culls */
+    bool divided;                           /* positions are divided by w already, and W holds 1/w */
+    bool linear_barycentrics;               /* some pixel shader input is not perspective */
+    uint32_t max_viewport;                  /* larger viewport indices become 0 */
+    bool zero_array_index;
+    float point_width_min, point_width_max; /* of widths that come from the vertex */
+};
+
+/* ---- attributes of objects (3DSTATE_SBE), from Gen6 on ---- */
+
+enum {
+    G4_ATTRIBUTES = 32, /* of a pixel shader */
+};
+
+/* Where one input of the pixel shader comes from.  A constant replaces the components of its mask. */
+struct g4_attribute {
+    uint8_t source;         /* attribute of the vertex, counted from the read offset */
+    bool facing;            /* of back-facing objects, the one after it */
+    uint8_t replaced;       /* bit c: component c is the constant */
+    uint8_t constant;       /* enum g4_attribute_constant */
+    bool flat;              /* the provoking vertex's bits everywhere */
+    bool sprite_coordinate; /* of points: (s, t, 0, 1) */
+};
+
+enum g4_attribute_constant {
+    G4_CONSTANT_0000,
+    G4_CONSTANT_0001,
+    G4_CONSTANT_1111,
+    G4_CONSTANT_PRIMITIVE_ID,
+};
+
+struct g4_attribute_setup {
+    uint32_t count;                    /* inputs of the pixel shader */
+    uint32_t read_offset, read_length; /* rows of the vertex's entry that hold attributes */
+    bool sprite_origin_lower_left;
+    struct g4_attribute attribute[G4_ATTRIBUTES];
 };
 
 /* ---- setup and rasterization ---- */
@@ -154,6 +194,72 @@ struct g4_windower_state {
     bool polygon_stipple, line_stipple;
     bool setup_transposed; /* setup entries have rows of one coefficient of eight attributes */
     uint32_t depth_row;    /* row of a setup entry with the coefficients of depth */
+
+    /* From Gen6 on.  Payloads have a start register for each width: 8, 16 and 32 pixels, which is also the order of
+     * wm_kernel. */
+    uint8_t grf_start[3];
+    uint8_t
+        barycentrics;   /* bit i: the payload has mode i 0 to 2 perspective at pixel, centroid, sample; 3 to 5 linear */
+    bool uses_source_w; /* the payload has w */
+    bool uses_coverage; /* the payload has the coverage mask */
+    bool has_attributes;      /* the payload has attributes */
+    bool has_constants;       /* the payload has push constants */
+    uint8_t position_offset;  /* enum g4_sample_place: the payload has pixel offsets, unless G4_PLACE_NONE */
+    uint8_t position_zw;      /* enum g4_sample_place of depth and w in the payload */
+    uint8_t computed_depth;   /* enum g4_computed_depth */
+    uint8_t early_tests;      /* enum g4_early_tests */
+    bool writes_sample_mask;  /* the pixel shader's messages have a sample mask */
+    bool dual_source;         /* and two colors */
+    bool dispatches_samples;  /* a slot for each sample, not for each pixel */
+    bool fast_clear, resolve; /* the draw fast-clears or resolves its render target */
+};
+
+/* Where in a pixel something is evaluated. */
+enum g4_sample_place {
+    G4_PLACE_NONE,
+    G4_PLACE_PIXEL,
+    G4_PLACE_CENTROID,
+    G4_PLACE_SAMPLE,
+};
+
+enum g4_computed_depth {
+    G4_DEPTH_NOT_COMPUTED,
+    G4_DEPTH_ANY,
+    G4_DEPTH_NOT_BELOW, /* the shader's depth is not below the interpolated one */
+    G4_DEPTH_NOT_ABOVE,
+};
+
+/* When depth and stencil are tested. */
+enum g4_early_tests {
+    G4_TESTS_WHEN_POSSIBLE, /* before the shader if nothing could see the difference */
+    G4_TESTS_AFTER_SHADER,
+    G4_TESTS_BEFORE_SHADER,
+};
+
+enum {
+    G4_SAMPLES = 16, /* of a pixel */
+};
+
+/* The samples of a pixel, from Gen6 on. */
+struct g4_multisampling {
+    uint32_t samples;                     /* 1 or more; 0 before Gen6 */
+    uint32_t mask;                        /* bit i: sample i may be written */
+    bool pattern;                         /* coverage is found at the samples' places, else at the pixel location */
+    bool upper_left;                      /* the pixel location is the upper left corner, else the center */
+    uint8_t x[G4_SAMPLES], y[G4_SAMPLES]; /* 1/16 pixel from the upper left corner */
+};
+
+/* The buffers beside depth, from Gen6 on. */
+struct g4_stencil_buffer {
+    bool present;
+    uint32_t address, pitch_bytes;
+};
+
+struct g4_hierarchical_depth {
+    bool present;
+    uint32_t address, pitch_bytes;
+    bool clear, resolve, ambiguate; /* what the draw does instead of drawing */
+    float clear_value;
 };
 
 struct g4_depth_buffer {
@@ -237,6 +343,10 @@ struct g4_draw_state {
     struct g4_drawing_rectangle drawing_rectangle;
     struct g4_line_antialiasing line_antialiasing;
     struct g4_line_stipple line_stipple;
+    struct g4_attribute_setup attributes;
+    struct g4_multisampling multisampling;
+    struct g4_stencil_buffer stencil_buffer;
+    struct g4_hierarchical_depth hierarchical_depth;
     uint32_t polygon_stipple[G4_STIPPLE_ROWS]; /* bit x of [y]: pixel (x mod 32, y mod 32) is drawn; if enabled */
     struct g4_depth_bias depth_bias;
 
@@ -254,6 +364,7 @@ struct g4_draw_loader {
     struct g4_port *port;       /* reads that a draw needs */
     struct g4_port *quiet_port; /* speculative reads: faults are discarded, nothing is marked as accessed */
     struct g4_kernel_cache *kernels;
+    uint32_t (*constants)[G4_CONSTANT_ROWS][8]; /* memory for push constants, by stage */
 };
 
 #endif

@@ -82,9 +82,30 @@ struct g4_chunk;
 /* Set up chunk->object[], in order, into chunk->setup[]: culled objects are only counted. */
 typedef enum g4_status g4_setup_fn(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_chunk *chunk);
 
+/* Run the vertex shader over the entries of a range, in place. */
+struct g4_entries;
+typedef enum g4_status g4_vs_fn(struct g4_worker *worker, const struct g4_draw_state *draw,
+                                const struct g4_entries *entries);
+/* Clip a strip: append the objects that remain to the chunk. */
+struct g4_strip;
+struct g4_vertex;
+typedef enum g4_status g4_clip_fn(struct g4_worker *worker, const struct g4_draw_state *draw,
+                                  const struct g4_strip *strip, const struct g4_vertex *const *vertex,
+                                  struct g4_chunk *chunk);
+/* Start the waiting pixel shader threads in the worker's gang, with their payloads. */
+typedef void g4_start_pixels_fn(struct g4_worker *worker);
+
 struct g4_media_loader; /* media/state.h */
 struct g4_sampler_messages;
 struct g4_dataport_messages;
+
+struct g4_eu;
+struct g4_gang;
+struct g4_send;
+
+/* A shared function.  Called with the host's default floating point environment.  Invalid messages are reported to
+ * eu->log, and the sending threads continue. */
+typedef enum g4_status g4_message_fn(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send);
 
 struct g4_model {
     const struct g4_chip *chip;
@@ -95,7 +116,11 @@ struct g4_model {
     g4_load_draw_fn *load_draw;
     g4_expand_instruction_fn *expand_instruction;
     g4_decode_instruction_fn *decode_instruction;
+    g4_vs_fn *run_vs;
+    g4_clip_fn *run_clip;
     g4_setup_fn *run_setup;
+    g4_start_pixels_fn *start_pixels;
+    g4_message_fn *const *functions; /* shared functions by number (functions/table.h) */
     const struct g4_media_loader *media;
     const struct g4_sampler_messages *sampler_messages;
     const struct g4_dataport_messages *dataport_reads, *dataport_writes;

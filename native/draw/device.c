@@ -83,7 +83,7 @@ void g4_device_observe(struct g4_device *device) {
     for (uint32_t i = 0; i < device->workers; i++) {
         struct g4_eu *const eu = &device->worker[i]->eu;
         eu->observed = eu->hooks || eu->counters;
-        eu->functions = eu->hooks ? eu->hooks->functions : g4_message_functions;
+        eu->functions = eu->hooks ? eu->hooks->functions : device->ctx.model->functions;
     }
 }
 

@@ -25,7 +25,7 @@ struct g4_worker *g4_worker_new(const struct g4_context *ctx, struct g4_kernel_c
     worker->eu.kernels = kernels;
     worker->eu.worker = worker;
     worker->eu.surfaces = worker->surfaces;
-    worker->eu.functions = g4_message_functions;
+    worker->eu.functions = ctx->model->functions;
     worker->eu.samplers = g4_sampler_cache_new();
     worker->eu.log = calloc(1, sizeof *worker->eu.log);
     g4_port_init(&worker->port, ctx->mem, G4_UNIT_EU, false);

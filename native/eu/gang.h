@@ -118,12 +118,6 @@ struct g4_send {
     uint8_t exec_size;
 };
 
-struct g4_eu; /* the per-worker state of the interpreter: eu.h */
-
-/* A shared function.  Called with the host's default floating point environment.  Invalid messages are reported to
- * eu->log, and the sending threads continue. */
-typedef enum g4_status g4_message_fn(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send);
-
 /* The threads that wait for the host (965 PRM vol. 4, 3.5). */
 static inline uint8_t g4_gang_waits_for_host(const struct g4_gang *gang) {
     return gang->live & gang->waiting & gang->waiting_for_host;

@@ -256,7 +256,7 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
         status = notify_fetched(a, needs);
     }
     if (a->draw->vs_enable && status == G4_OK) {
-        status = g4_vs_run(a->worker, a->draw, &a->entries);
+        status = a->worker->ctx->model->run_vs(a->worker, a->draw, &a->entries);
     }
     for (uint32_t e = 0; e < a->entries.count; e++) {
         const uint32_t(*const rows)[8] = (const uint32_t(*)[8])(a->entries.rows + (size_t)e * a->entries.stride);
@@ -290,7 +290,7 @@ static enum g4_status clip_gs_output(struct assembly *a, const struct g4_output 
             strip.first = 0;
             strip.objects = g4_topology_objects(strip.topology, used);
             strip.ends_primitive = true;
-            const enum g4_status status = g4_clip_run(a->worker, a->draw, &strip, vertex_of, chunk);
+            const enum g4_status status = a->worker->ctx->model->run_clip(a->worker, a->draw, &strip, vertex_of, chunk);
             if (status != G4_OK) {
                 return status;
             }
@@ -348,5 +348,5 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
         .objects = range->objects,
         .ends_primitive = range->first_object + range->objects == total,
     };
-    return g4_clip_run(worker, draw, &strip, a->vertex_of, chunk);
+    return worker->ctx->model->run_clip(worker, draw, &strip, a->vertex_of, chunk);
 }

@@ -26,7 +26,7 @@ struct g4_strip {
 };
 
 /* Run the vertex shader in place over the entries. */
-enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_entries *entries);
+g4_vs_fn g4_vs_run;
 
 /* Read the header of an entry of a vertex that leaves the GS stage.  A viewport index above max_viewport becomes 0;
  * UINT32_MAX: from a CLIP thread, whose index has four bits and which has no user clip flags. */
@@ -69,8 +69,7 @@ void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_draw_state *
                       uint32_t count);
 
 /* Clip a strip: append the objects that remain to the chunk.  The vertices have their outcodes, 0 without a clipper. */
-enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
-                           const struct g4_vertex *const *vertex, struct g4_chunk *chunk);
+g4_clip_fn g4_clip_run;
 
 /* An object as SF needs it, with its provoking vertex. */
 struct g4_object g4_object_of(const struct g4_draw_state *draw, const struct g4_topology_object *o,

@@ -175,7 +175,7 @@ enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint
     if (send.sfid >= SHARED_FUNCTIONS) {
         return G4_BAD_VALUE;
     }
-    g4_message_fn *const function = g4_message_functions[send.sfid];
+    g4_message_fn *const function = probe->ctx.model->functions[send.sfid];
     for (uint32_t t = 0; t < probe->threads; t++) {
         if (!(send.threads >> t & 1)) {
             continue;

@@ -107,7 +107,7 @@ enum g4_status g4_wm_flush(struct g4_worker *worker) {
     const struct g4_kernel *const kernel = wm->draw->wm_kernel[wm->dispatch.entry[wm->mode]];
     enum g4_status status = G4_FAULT;
     if (kernel) {
-        g4_wm_payloads(worker);
+        wm->ctx->model->start_pixels(worker);
         status = worker->eu.hooks ? notify_start(worker) : G4_OK;
         if (status == G4_OK) {
             status = g4_gang_run(&worker->eu, worker->gang, kernel);

@@ -116,6 +116,6 @@ enum g4_status g4_wm_flush(struct g4_worker *worker);
 /* Prepare the parts that all payloads of a draw share. */
 void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
 /* Start the waiting threads in the worker's gang, with their payloads. */
-void g4_wm_payloads(struct g4_worker *worker);
+g4_start_pixels_fn g4_wm_payloads;
 
 #endif

@@ -4,8 +4,11 @@
 #include "chips.h"
 #include "eu/op.h"
 #include "functions/dataport.h"
+#include "functions/table.h"
+#include "geometry/stage.h"
 #include "media/state.h"
 #include "models/models.h"
+#include "raster/windower_state.h"
 #include "sampler/message.h"
 
 g4_decode_instruction_fn g4_decode_toy;
@@ -22,7 +25,11 @@ const struct g4_model g4_model_toy = {
     .load_draw = g4_load_draw_toy,
     .expand_instruction = g4_expand_gen4,
     .decode_instruction = g4_decode_toy,
+    .run_vs = g4_vs_run,
+    .run_clip = g4_clip_run,
     .run_setup = g4_setup_toy,
+    .start_pixels = g4_wm_payloads,
+    .functions = g4_message_functions,
     .media = &g4_media_loader_gen4,
     .sampler_messages = &g4_gen4_sampler_messages,
     .dataport_reads = &g4_gen45_dataport_reads,
