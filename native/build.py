@@ -50,10 +50,13 @@ VARIANTS = ["color/blend_store.c", "color/blend_wide.c", "color/depth.c", "core/
             "image/blake3.c", "image/png_tokens.c", "sampler/bilinear.c", "sampler/inner_loops.c"]
 VECTOR_LEVELS = ["avx2", "avx512"]
 
-# Headers that are derived from descriptions in Python: file name -> module with `generate() -> str`.
-DERIVED = {"enums.h": "gen4emu.core_enums", "hw.h": "gen4emu.hw.c_header", "chips.h": "gen4emu.hw.chips",
-           "isa.h": "gen4emu.isa.c_header", "mpeg2.h": "gen4emu.hw.mpeg2_c",
-           "state_gen7.h": "gen4emu.hw.gen7.state_c", "messages_gen7.h": "gen4emu.hw.gen7.messages_c"}
+# Headers that are derived from descriptions in Python: file name -> module with `generate() -> str`, or the module and
+# another function.
+DERIVED = {"enums.h": "gen4emu.core_enums", "hw_enums.h": "gen4emu.hw.c_header:enumerations",
+           "hw_messages.h": "gen4emu.hw.c_header:messages", "hw_state.h": "gen4emu.hw.c_header:state",
+           "hw_formats.h": "gen4emu.hw.formats_c", "sampler_messages.h": "gen4emu.hw.message_shapes_c",
+           "chips.h": "gen4emu.hw.chips", "isa.h": "gen4emu.isa.c_header", "mpeg2.h": "gen4emu.hw.mpeg2_c",
+           "state_gen7.h": "gen4emu.hw.gen7.c_header:state", "messages_gen7.h": "gen4emu.hw.gen7.c_header:messages"}
 
 # The same bits everywhere: no fused multiply-add, no instructions beyond the platform's baseline (variant.h chooses
 # those when the program runs).  Guest memory and registers have no C type, hence no aliasing rules.
@@ -109,9 +112,10 @@ def write_if_changed(path: Path, text: str) -> None:
 
 def derived(name: str) -> str:
     """The text of one of the DERIVED headers."""
+    module, _, function = DERIVED[name].partition(":")
     sys.path.insert(0, str(ROOT))
     try:
-        return str(import_module(DERIVED[name]).generate())
+        return str(getattr(import_module(module), function or "generate")())
     finally:
         sys.path.remove(str(ROOT))
 

@@ -1,21 +1,28 @@
 """Generates the C side of the hardware description: structs, unpack functions, enumerations, opcodes, registers.
 
-A header is written for a family of generations, at build time, so that no layout is typed twice.  All its names have
+Headers are written for a family of generations, at build time, so that no layout is typed twice.  All their names have
 the prefix of the family.  Fixed point stays an integer whose format is in the member's name (`lod_bias_s4_6`);
 everything else has the value that the Python view shows.
+
+The layouts of Gen4 and Gen4.5 come in three headers, because units may not see commands:
+
+    hw_enums.h     the enumerations of all fields, and G4_GEN_*
+    hw_messages.h  message descriptors, and what threads receive, send and write
+    hw_state.h     commands, state blocks and registers
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
-from gen4emu.hw import emit_c, formats_c, message_shapes_c
+from gen4emu.hw import emit_c
 from gen4emu.hw.catalogue import FAMILIES
 from gen4emu.hw.emit_c import c_name
 from gen4emu.hw.family import Family
 from gen4emu.hw.fields import Address, Bool, Const, Enum, Field, Fixed, Float, Mbz, Sint, Uint
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.generation import ordered
 from gen4emu.hw.layout import Block, Command, Message
 
 # These are read once for every message, a field or two at a time: they get a function for each field besides `_unpack`,
@@ -26,50 +33,69 @@ ACCESSIBLE = frozenset({
     "GATEWAY_OPEN_PAYLOAD", "GATEWAY_CLOSE_PAYLOAD", "GATEWAY_FORWARD_PAYLOAD", "GATEWAY_RESPONSE", "PAYLOAD_PS_R1",
 })
 
+# Thread data whose name does not say it.
+_THREAD_DATA = frozenset({
+    "MESSAGE_DESCRIPTOR", "OWORD_DUAL_BLOCK_OFFSETS", "RENDER_TARGET_WRITE_HEADER", "VERTEX_HEADER",
+    "ATTRIBUTE_COEFFICIENTS",
+})
+
 _TOP = """
+#include "core/util.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#ifndef G4_HW_FLOAT
-#define G4_HW_FLOAT
-
-static inline float g4_hw_float(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-static inline uint32_t g4_hw_bits(float f)
-{
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits;
-}
-
-#endif
-
 """
 
 
-def generate() -> str:
-    """hw.h: the layouts of Gen4 and Gen4.5, and the tables that all generations share."""
-    return family_header(FAMILIES[0], "G4_HW_H", _gens(), [formats_c.generate(), message_shapes_c.generate()])
+def enumerations() -> str:
+    """hw_enums.h."""
+    return emit_c.guarded("gen4emu/hw", "G4_HW_ENUMS_H", "\n".join(["", _gens(), *_Writer(FAMILIES[0]).enums(FAMILIES[0].layouts)]))
 
 
-def family_header(family: Family, guard: str, before: str = "", after: Iterable[str] = (),
-                  wanted: Callable[[Block], bool] = lambda block: True) -> str:
-    """A header with the layouts of a family that are wanted.  Headers of two families can be included by one file."""
-    writer = _Writer(family, wanted)
-    parts = [_TOP, before, *writer.enums(), writer.defines()]
-    for block in writer.layouts:
-        parts += [writer.struct(block), writer.unpack(block)]
-        if block.name.startswith("PAYLOAD_") or block.name == "GATEWAY_RESPONSE":
-            parts.append(writer.pack(block))
-        if is_accessible(block):
-            parts.append(writer.accessors(block))
-    return emit_c.guarded("gen4emu/hw", guard, "\n".join([*parts, *after, ""]))
+def messages() -> str:
+    """hw_messages.h."""
+    return message_header(FAMILIES[0], "G4_HW_MESSAGES_H")
+
+
+def state() -> str:
+    """hw_state.h."""
+    return state_header(FAMILIES[0], "G4_HW_STATE_H")
+
+
+def message_header(family: Family, guard: str, *, enums: bool = False) -> str:
+    """The layouts that units see: message descriptors and thread data.  `enums`: with their enumerations."""
+    writer, blocks = _Writer(family), _thread_data(family)
+    return _header(guard, [*(writer.enums(blocks) if enums else ()), *writer.layouts(blocks)])
+
+
+def state_header(family: Family, guard: str, *, enums: bool = False) -> str:
+    """The layouts that only loaders see: commands, state blocks and registers."""
+    writer, apart = _Writer(family), {block.name for block in _thread_data(family)}
+    blocks = [b for b in family.layouts if b.name not in apart]
+    return _header(guard, [*(writer.enums(blocks) if enums else ()), writer.defines(), *writer.layouts(blocks)])
+
+
+def family_header(family: Family, guard: str) -> str:
+    """All layouts and enumerations of a family.  Headers of two families can be included by one file."""
+    writer = _Writer(family)
+    return _header(guard, [*writer.enums(family.layouts), writer.defines(), *writer.layouts(family.layouts)])
+
+
+def _header(guard: str, parts: Iterable[str]) -> str:
+    return emit_c.guarded("gen4emu/hw", guard, "\n".join([_TOP, *parts, ""]))
+
+
+def _thread_data(family: Family) -> tuple[Block, ...]:
+    """The layouts for units, items of arrays before the layouts that hold them."""
+    return ordered(block for block in family.layouts if _is_thread_data(block))
+
+
+def _is_thread_data(block: Block) -> bool:
+    """Whether a layout is a message descriptor, or data that a thread receives, sends or writes."""
+    return (isinstance(block, Message) or block.name in _THREAD_DATA or block.name.startswith("PAYLOAD_")
+            or block.name.endswith(("_MESSAGE_HEADER", "_PAYLOAD", "_RESPONSE")))
 
 
 def is_accessible(block: Block) -> bool:
@@ -167,17 +193,16 @@ def _bits(f: Field) -> str:
 class _Writer:
     """Writes the C of one family."""
 
-    def __init__(self, family: Family, wanted: Callable[[Block], bool]) -> None:
-        self._family, self._wanted = family, wanted
-        self.layouts = [block for block in family.layouts if wanted(block)]
+    def __init__(self, family: Family) -> None:
+        self._family = family
         self._prefix, self._macro = family.prefix, family.prefix.upper()
 
     def _name(self, block: Block) -> str:
         return f"{self._prefix}_{c_name(block.name)}"
 
-    def enums(self) -> Iterator[str]:
+    def enums(self, blocks: Iterable[Block]) -> Iterator[str]:
         seen: dict[str, type[enum.IntEnum]] = {}
-        for block in self.layouts:
+        for block in blocks:
             for f in block.all_fields:
                 if isinstance(f, Enum):
                     seen.setdefault(f.enum.__name__, f.enum)
@@ -185,10 +210,8 @@ class _Writer:
             yield emit_c.enum(f"{self._prefix}_{_upper(name).lower()}", f"{self._macro}_{_upper(name)}", members)
 
     def defines(self) -> str:
-        lines = [f"#define {self._macro}_CMD_{self._command_name(c)} 0x{c.header:08x}u" for c in self._family.commands
-                 if self._wanted(c)]
-        lines += [f"#define {self._macro}_REG_{c_name(r.name).upper()} 0x{r.offset:x}u" for r in self._family.registers
-                  if self._wanted(r)]
+        lines = [f"#define {self._macro}_CMD_{self._command_name(c)} 0x{c.header:08x}u" for c in self._family.commands]
+        lines += [f"#define {self._macro}_REG_{c_name(r.name).upper()} 0x{r.offset:x}u" for r in self._family.registers]
         return "\n".join(lines) + "\n"
 
     def _command_name(self, command: Command) -> str:
@@ -199,6 +222,15 @@ class _Writer:
             return name
         written_in = self._family.written_in(command)
         return f"{name}_{command.header >> 16:X}" if written_in is None else f"{name}_{written_in.name.upper()}"
+
+    def layouts(self, blocks: Iterable[Block]) -> Iterator[str]:
+        for block in blocks:
+            yield self.struct(block)
+            yield self.unpack(block)
+            if block.name.startswith("PAYLOAD_") or block.name == "GATEWAY_RESPONSE":
+                yield self.pack(block)
+            if is_accessible(block):
+                yield self.accessors(block)
 
     def struct(self, block: Block) -> str:
         lines = [f"struct {self._name(block)} {{"]

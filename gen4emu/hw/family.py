@@ -29,6 +29,7 @@ class Family:
 
     prefix: str  # "g4": struct g4_urb_fence, G4_CMD_URB_FENCE
     generations: tuple[Generation, ...]
+    wanted: Callable[[Block], bool] = lambda block: True  # of the tables' layouts
 
     @property
     def parts(self) -> Gen:
@@ -64,7 +65,7 @@ class Family:
     def _merge(self, blocks_of: Callable[[Generation], Iterable[B]]) -> tuple[B, ...]:
         variants: dict[tuple[str, int], list[tuple[Generation, B]]] = {}
         for generation in self.generations:
-            for block in blocks_of(generation):
+            for block in filter(self.wanted, blocks_of(generation)):
                 key = block.name, block.header if isinstance(block, Command) else 0
                 variants.setdefault(key, []).append((generation, block))
         return tuple(self._merged(found) for found in variants.values())

@@ -1,11 +1,11 @@
-"""Generates the C format table, `g4_formats`, as part of hw.h: one entry for each of the 512 codes.
+"""Generates hw_formats.h with the C format table, `g4_formats`: one entry for each of the 512 codes.
 
 It has no names; those are in the enumeration of SURFACE_STATE.
 """
 
 from __future__ import annotations
 
-from gen4emu.hw.emit_c import enum
+from gen4emu.hw.emit_c import enum, guarded
 from gen4emu.hw.formats import FORMATS, Channel, ChannelType, DataClass, Encoding, FormatInfo
 
 _CODES = 512
@@ -43,15 +43,16 @@ struct g4_format {
 
 
 def generate() -> str:
-    """The text: enumerations, structs and the table.  It needs <stdint.h>."""
+    """The text: enumerations, structs and the table."""
     rows = "\n".join(_row(f) for f in FORMATS)
-    return "\n".join([
+    return guarded("gen4emu/hw/formats.py", "G4_HW_FORMATS_H", "\n".join([
+        "\n#include <stdint.h>\n",
         enum("g4_channel_type", "G4_CHANNEL", ChannelType),
         enum("g4_format_encoding", "G4_ENCODING", Encoding),
         enum("g4_format_class", "G4_CLASS", DataClass),
         _STRUCTS,
-        f"static const struct g4_format g4_formats[{_CODES}] = {{\n{rows}\n}};\n",
-    ])
+        f"static const struct g4_format g4_formats[{_CODES}] = {{\n{rows}\n}};\n\n",
+    ]))
 
 
 def _row(f: FormatInfo) -> str:

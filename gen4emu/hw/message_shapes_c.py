@@ -1,8 +1,8 @@
-"""Generates the C table of the sampler's messages by type and length, as part of hw.h."""
+"""Generates sampler_messages.h: the C table of the sampler's messages by type and length."""
 
 from __future__ import annotations
 
-from gen4emu.hw.emit_c import enum
+from gen4emu.hw.emit_c import enum, guarded
 from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES, SamplerMessage
 
 _PARAMETERS = ("u", "v", "r", "bias", "lod", "ref", "dudx", "dvdx", "drdx", "dudy", "dvdy", "drdy")
@@ -26,16 +26,17 @@ struct g4_sampler_shape {{
 
 
 def generate() -> str:
-    """The text: enumerations, the struct and the table.  It needs <stdint.h>."""
+    """The text: enumerations, the struct and the table."""
     names = sorted({m.name for m in SAMPLER_MESSAGES.values()})
     rows = "\n".join(_row(key, m) for key, m in sorted(SAMPLER_MESSAGES.items()))
-    return "\n".join([
+    return guarded("gen4emu/hw/gen4/message_shapes.py", "G4_SAMPLER_MESSAGES_H", "\n".join([
+        "\n#include <stdint.h>\n",
         enum("g4_sampler_operation", "G4_SAMPLER_OP", names),
         enum("g4_sampler_parameter", "G4_SAMPLER_PARAMETER", _PARAMETERS),
         _HEAD,
         "static const struct g4_sampler_shape g4_sampler_shapes[G4_SAMPLER_MESSAGE_TYPES][G4_SAMPLER_MESSAGE_LENGTHS]"
-        f" = {{\n{rows}\n}};\n",
-    ])
+        f" = {{\n{rows}\n}};\n\n",
+    ]))
 
 
 def _row(key: tuple[int, int], message: SamplerMessage) -> str:

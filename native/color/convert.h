@@ -6,6 +6,7 @@
 #define G4_CC_CONVERT_H
 
 #include "color/state.h"
+#include "hw_formats.h"
 
 #include "core/lanes.h"
 

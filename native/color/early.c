@@ -6,6 +6,7 @@
 #include "color/state.h"
 #include "core/report.h"
 #include "eu/counters.h"
+#include "hw_formats.h"
 
 static const struct g4_depth_ops *const depth_variants[] = G4_VARIANT_TABLE(g4_depth_ops);
 static const struct g4_color_ops *const color_variants[] = G4_VARIANT_TABLE(g4_color_ops);

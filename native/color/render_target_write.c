@@ -7,6 +7,7 @@
 #include "core/hooks.h"
 #include "core/report.h"
 #include "eu/counters.h"
+#include "hw_messages.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 

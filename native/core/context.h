@@ -7,7 +7,7 @@
 #include "api/device.h"
 #include "core/memory.h"
 #include "core/model.h"
-#include "hw.h"
+#include "hw_enums.h"
 
 struct g4_hooks; /* core/hooks.h */
 

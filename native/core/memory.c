@@ -1,12 +1,13 @@
 /* Memory: the page table, and accesses that cross pages or meet one that is not there (memory.h). */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "core/memory.h"
+#include "hw_enums.h"
+#include "hw_state.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "core/physical.h"
-#include "hw.h"
 
 const uint8_t g4_zero_page[G4_PAGE_SIZE] __attribute__((aligned(64)));
 

@@ -110,7 +110,7 @@ typedef enum g4_status g4_message_fn(struct g4_eu *eu, struct g4_gang *gang, con
 struct g4_model {
     const struct g4_chip *chip;
     /* The part whose messages, thread payloads and surface formats this one has, as a bit G4_GEN_*: the units of the
-     * core pass it to the generated functions of hw.h. */
+     * core pass it to the generated functions of hw_messages.h. */
     uint32_t layout_gen;
     struct g4_quirks quirks;
     g4_load_draw_fn *load_draw;

@@ -7,6 +7,8 @@
 
 #include "core/context.h"
 #include "core/tiling.h"
+#include "hw_formats.h"
+#include "hw_state.h"
 
 /* One 2D image: a mip level of a slice, inside its surface.  Texel (x, y) lies at (x0 + x, y0 + y) of the tiled whole.
  */

@@ -5,6 +5,19 @@
 #define G4_UTIL_H
 
 #include <stdint.h>
+#include <string.h>
+
+static inline float g4_hw_float(uint32_t bits) {
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static inline uint32_t g4_hw_bits(float f) {
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
 
 static inline int32_t g4_min_s32(int32_t a, int32_t b) {
     return a < b ? a : b;

@@ -8,6 +8,7 @@
 #include "debugger/debug.h"
 #include "eu/fast/fast.h"
 #include "eu/kernel.h"
+#include "hw_messages.h"
 
 enum {
     EXTENDED_STATUS = 1u << 31, /* of cr0.1: the system routine was entered for a breakpoint */

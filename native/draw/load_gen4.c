@@ -5,6 +5,7 @@
  * 3DSTATE_PIPELINED_POINTERS (G45 PRM vol. 2, 2.5.2).  No other file unpacks either.
  */
 #include "draw/load_gen4.h"
+#include "hw_state.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/util.h"
 #include "eu/run.h"
 
 /* The value of a channel: `f` in floating point arithmetic, else `i`; `raw` has the bits of the source. */

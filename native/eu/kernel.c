@@ -3,6 +3,7 @@
  * draw.
  */
 #include "eu/kernel.h"
+#include "hw_messages.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "eu/fpenv.h"
 #include "eu/message.h"
 #include "eu/run.h"
+#include "hw_messages.h"
 
 enum {
     /* shared functions that messages may end a thread with */

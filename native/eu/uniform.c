@@ -6,6 +6,7 @@
  * uniformity; callers run one thread to obtain the color.
  */
 #include "eu/kernel.h"
+#include "hw_messages.h"
 
 enum {
     HEADER_REGISTERS = 2,

@@ -3,6 +3,7 @@
  * Render target writes are in color/render_target_write.c, media blocks in media_block.c.
  */
 #include "functions/dataport.h"
+#include "hw_messages.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include "core/report.h"
 #include "eu/message.h"
 #include "functions/table.h"
+#include "hw_messages.h"
 
 enum {
     GET_TIME_STAMP = 3,                 /* reserved in the descriptors of Gen4 */

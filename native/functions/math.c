@@ -8,6 +8,7 @@
 #include "eu/message.h"
 #include "functions/math_ops.h"
 #include "functions/table.h"
+#include "hw_messages.h"
 
 G4_VARIANT_DECLARE(struct g4_math_ops, g4_math_ops);
 

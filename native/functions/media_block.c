@@ -8,6 +8,7 @@
 #include "eu/message.h"
 #include "eu/worker.h"
 #include "functions/dataport.h"
+#include "hw_messages.h"
 
 enum {
     REGISTER_BYTES = 32,

@@ -2,6 +2,7 @@
  * The shared functions by number, and those that need only a few lines.
  */
 #include "functions/table.h"
+#include "hw_messages.h"
 
 #include "eu/message.h"
 #include "sampler/message.h"

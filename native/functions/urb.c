@@ -7,6 +7,7 @@
 #include "core/report.h"
 #include "eu/message.h"
 #include "functions/table.h"
+#include "hw_messages.h"
 
 struct urb_write {
     struct g4_eu *eu;

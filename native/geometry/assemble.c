@@ -8,6 +8,7 @@
 #include "eu/counters.h"
 #include "geometry/setup.h"
 #include "geometry/stage.h"
+#include "hw_messages.h"
 
 void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8], uint32_t row_count,
                          uint32_t max_viewport, struct g4_vertex *vertex) {

@@ -1,4 +1,5 @@
 #include "geometry/fetch.h"
+#include "core/util.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 
 #include "core/draw_state.h"
 #include "eu/worker.h"
+#include "hw_formats.h"
 
 /* One vertex element, prepared for fetching. */
 struct g4_fetch {

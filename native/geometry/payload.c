@@ -1,4 +1,5 @@
 #include "geometry/payload.h"
+#include "hw_messages.h"
 
 #include <string.h>
 

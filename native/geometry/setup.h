@@ -10,6 +10,7 @@
 #include "core/draw_state.h"
 #include "core/util.h"
 #include "geometry/object.h"
+#include "hw_messages.h"
 
 enum {
     G4_SUB_PIXEL_BITS = 8,

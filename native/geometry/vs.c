@@ -5,6 +5,7 @@
 
 #include "core/hooks.h"
 #include "geometry/stage.h"
+#include "hw_messages.h"
 
 /* Load the rows of two vertices: each register has the same four dwords of both (G45 PRM vol. 2, 4.3.1). */
 static void put_pair(struct g4_gang *gang, int t, const uint32_t (*a)[8], const uint32_t (*b)[8], uint32_t row_count,

@@ -6,6 +6,7 @@
 #include "color/color.h"
 #include "draw/load_gen4.h"
 #include "harness/probe.h"
+#include "hw_messages.h"
 #include "raster/windower.h"
 
 static void load(const struct g4_worker *worker, const uint32_t *wm_state, const uint32_t *cc_state,

@@ -8,6 +8,7 @@
 #include "eu/worker.h"
 #include "functions/table.h"
 #include "harness/probe.h"
+#include "hw_messages.h"
 #include "sampler/message.h"
 
 enum {

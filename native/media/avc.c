@@ -3,6 +3,8 @@
  * registers; IT mode transforms the residual.  The manual does not give the positions of DC blocks and coded block
  * bits: see docs/decisions.md.
  */
+#include "hw_messages.h"
+#include "hw_state.h"
 #include "media/media.h"
 #include "media/transform.h"
 

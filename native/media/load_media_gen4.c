@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "hw_state.h"
 #include "media/state.h"
 
 #define REMAP(s)                                                                                                       \

@@ -2,6 +2,7 @@
  * The thread spawner's queues: root threads from VFE, children from messages, and their order (G45 PRM vol. 2,
  * 10.5).
  */
+#include "hw_messages.h"
 #include "media/media.h"
 
 enum {

@@ -8,6 +8,7 @@
 #include "core/hooks.h"
 #include "eu/kernel.h"
 #include "geometry/payload.h"
+#include "hw_messages.h"
 #include "media/media.h"
 
 enum {

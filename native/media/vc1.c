@@ -2,6 +2,7 @@
  * VC1-IT mode (G45 PRM vol. 2, 10.7.3): transforms by sub-block and smoothing of vertical block edges, one
  * macroblock late.
  */
+#include "hw_state.h"
 #include "media/media.h"
 #include "media/transform.h"
 

@@ -1,6 +1,7 @@
 /*
  * VFE's generic mode, with retained data, and the coefficients of IS mode (G45 PRM vol. 2, 10.4.2).
  */
+#include "hw_state.h"
 #include "media/media.h"
 
 enum {

@@ -3,6 +3,8 @@
  * 10.4.2.3; ISO/IEC 13818-2).  Kernels do the inverse quantisation and everything after it.
  */
 #include "media/vld.h"
+#include "hw_messages.h"
+#include "hw_state.h"
 
 #include "media/media.h"
 #include "mpeg2.h"

@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "hw_messages.h"
 #include "raster/windower_state.h"
 
 void g4_depth_offset_begin(struct g4_depth_offset *offset, const struct g4_draw_state *draw) {

@@ -6,6 +6,7 @@
 
 #include "color/state.h"
 #include "eu/kernel.h"
+#include "hw_messages.h"
 #include "raster/windower_state.h"
 
 enum {

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "hw_messages.h"
 #include "raster/windower_state.h"
 
 enum {

@@ -1,4 +1,5 @@
 #include "sampler/fast_path.h"
+#include "core/util.h"
 
 #include "core/variant.h"
 

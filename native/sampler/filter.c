@@ -1,4 +1,5 @@
 #include "sampler/filter.h"
+#include "core/util.h"
 
 #include <math.h>
 

@@ -2,6 +2,8 @@
  * The sampler's messages: reads the payload, looks texels up and writes the response (965 PRM vol. 4, 4.8).
  */
 #include "sampler/message.h"
+#include "core/util.h"
+#include "hw_messages.h"
 
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
 
 #include "core/surface.h"
 #include "eu/eu.h"
+#include "sampler_messages.h"
 
 struct g4_sampler_cache; /* SAMPLER_STATE and surfaces of one worker, unpacked */
 

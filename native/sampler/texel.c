@@ -1,4 +1,6 @@
 #include "sampler/texel.h"
+#include "core/util.h"
+#include "hw_state.h"
 
 static float float_of(uint32_t bits) {
     return g4_hw_float(bits);

@@ -5,6 +5,7 @@
 #define G4_SAMPLER_TEXTURE_H
 
 #include "core/surface.h"
+#include "hw_state.h"
 
 enum {
     G4_TEXTURE_LEVELS = 31, /* Surface Min LOD and MIP Count are 4 bits each */

@@ -1,17 +1,18 @@
-"""The generated C header: it compiles without a warning and unpacks every layout to what the Python view shows."""
+"""The generated C headers: they compile without a warning and unpack every layout to what the Python view shows."""
 
 from __future__ import annotations
 
 import random
+import re
 import shutil
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from gen4emu.hw import c_header, catalogue
+from gen4emu.hw import c_header, catalogue, formats_c, message_shapes_c
 from gen4emu.hw.c_header import member
 from gen4emu.hw.emit_c import c_name
 from gen4emu.hw.fields import Const, Field, Fixed, Float, Mbz
@@ -19,6 +20,9 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Message
 from tests.hw.everything import random_dwords
 
+NATIVE = Path(__file__).resolve().parents[2] / "native"
+HEADERS = {"hw_enums.h": c_header.enumerations, "hw_messages.h": c_header.messages, "hw_state.h": c_header.state,
+           "hw_formats.h": formats_c.generate, "sampler_messages.h": message_shapes_c.generate}
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 FAMILY = catalogue.FAMILIES[0]
@@ -27,7 +31,11 @@ LAYOUTS = FAMILY.layouts
 # Prints every member as 64 bits, whatever its type; the type is the compiler's word and not this test's.
 PRELUDE = """
 #include <stdio.h>
-#include "hw.h"
+#include "hw_enums.h"
+#include "hw_formats.h"
+#include "hw_messages.h"
+#include "hw_state.h"
+#include "sampler_messages.h"
 
 static void put(uint64_t bits) { fwrite(&bits, sizeof bits, 1, stdout); }
 static void put_unsigned(uint64_t v) { put(v); }
@@ -125,13 +133,15 @@ def program() -> str:
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("header")
-    (folder / "hw.h").write_text(c_header.generate())
+    for name, generate in HEADERS.items():
+        (folder / name).write_text(generate())
     (folder / "show.c").write_text(program())
     return folder
 
 
 def compile_with(compiler: str, folder: Path, *options: str) -> None:
-    done = subprocess.run([compiler, *WARNINGS, *options, "show.c"], cwd=folder, capture_output=True, text=True)
+    command = [compiler, *WARNINGS, "-I", str(NATIVE), *options, "show.c"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:4000]
 
 
@@ -140,8 +150,26 @@ def test_a_compiler_is_there() -> None:
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_the_header_compiles_without_a_warning(compiler: str, sources: Path) -> None:
+def test_the_headers_compile_without_a_warning(compiler: str, sources: Path) -> None:
     compile_with(compiler, sources, "-fsyntax-only")
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_each_header_compiles_alone(name: str, tmp_path: Path) -> None:
+    (tmp_path / "show.c").write_text(HEADERS[name]())
+    compile_with(COMPILERS[0], tmp_path, "-fsyntax-only", "-Wno-unused-const-variable")
+
+
+def test_messages_and_thread_payloads_are_apart_from_commands_and_state() -> None:
+    messages, state = structs(c_header.messages()), structs(c_header.state())
+    assert messages.isdisjoint(state)
+    assert messages | state == {f"g4_{c_name(block.name)}" for block in LAYOUTS}
+    assert {"g4_sampler_message", "g4_payload_ps_r1", "g4_subspan_bytes", "g4_vertex_header"} <= messages
+    assert {"g4_3dprimitive", "g4_surface_state", "g4_vertex_element_state", "g4_instdone1"} <= state
+
+
+def structs(header: str) -> set[str]:
+    return set(re.findall(r"^struct (\w+) \{", header, re.MULTILINE))
 
 
 def test_c_unpacks_and_reads_what_python_shows(sources: Path) -> None:
@@ -165,7 +193,7 @@ def test_c_unpacks_and_reads_what_python_shows(sources: Path) -> None:
 
 
 def test_numbers_that_c_needs_are_defined() -> None:
-    text = c_header.generate()
+    text = c_header.enumerations() + c_header.state()
     for line in (
         "#define G4_CMD_MI_BATCH_BUFFER_END 0x05000000u",
         "#define G4_CMD_XY_SRC_COPY_BLT 0x54c00000u",
@@ -180,7 +208,8 @@ def test_numbers_that_c_needs_are_defined() -> None:
 
 
 def test_a_macro_is_defined_once() -> None:
-    macros = [line.split()[1] for line in c_header.generate().splitlines() if line.startswith("#define ")]
+    macros = [line.split()[1] for generate in HEADERS.values() for line in generate().splitlines()
+              if line.startswith("#define ")]
     assert sorted(set(macros)) == sorted(macros)
 
 
@@ -189,5 +218,6 @@ def test_fixed_point_members_say_their_format() -> None:
     assert member(Fixed("slope", 0, 7, 0, frac=8)) == "slope_u0_8"
 
 
-def test_the_header_is_the_same_each_time() -> None:
-    assert c_header.generate() == c_header.generate()
+@pytest.mark.parametrize("generate", HEADERS.values(), ids=HEADERS)
+def test_a_header_is_the_same_each_time(generate: Callable[[], str]) -> None:
+    assert generate() == generate()

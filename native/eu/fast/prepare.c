@@ -1,4 +1,5 @@
 #include "eu/fast/prepare.h"
+#include "core/util.h"
 
 #include <string.h>
 

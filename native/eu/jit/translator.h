@@ -11,6 +11,7 @@
 #include "eu/fast/fast.h"
 #include "eu/jit/jit.h"
 #include "eu/jit/x86_emit.h"
+#include "hw_messages.h"
 
 enum {
     ROWS = G4_GRF_COUNT + G4_MRF_COUNT, /* of the gang: first the GRF, then the MRF */
