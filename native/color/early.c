@@ -66,11 +66,9 @@ static void surface_of(const struct g4_depth_buffer *buffer, enum g4_surface_for
     surface->width = buffer->width;
     surface->height = buffer->type == G4_DEPTH_SURFACE_TYPE_SURFTYPE_1D ? 1 : buffer->height;
     surface->depth = buffer->type == G4_DEPTH_SURFACE_TYPE_SURFTYPE_CUBE ? 1 : buffer->depth;
-    surface->levels = buffer->level + 1;
-    surface->state.surface_type = surface->type;
-    surface->state.mip_count_or_lod = buffer->level;
-    surface->state.mip_map_layout_mode = buffer->miptree_layout;
-    surface->state.minimum_array_element = buffer->minimum_array_element;
+    surface->mip_count_or_lod = buffer->level;
+    surface->miptree_layout = buffer->miptree_layout;
+    surface->minimum_array_element = buffer->minimum_array_element;
 }
 
 uint32_t g4_cc_slice(const struct g4_surface *surface, uint32_t level, uint32_t array_index) {
@@ -80,12 +78,12 @@ uint32_t g4_cc_slice(const struct g4_surface *surface, uint32_t level, uint32_t 
     } else if (surface->type == G4_SURFACE_TYPE_SURFTYPE_3D) {
         slices = surface->depth >> level ? surface->depth >> level : 1;
     }
-    return surface->state.minimum_array_element + (array_index < slices ? array_index : 0);
+    return surface->minimum_array_element + (array_index < slices ? array_index : 0);
 }
 
 void g4_depth_select(struct g4_depth *depth, uint32_t gen, uint32_t array_index) {
     const struct g4_surface *const surface = &depth->surface;
-    const uint32_t level = surface->state.mip_count_or_lod;
+    const uint32_t level = surface->mip_count_or_lod;
     struct g4_image image;
 
     if (g4_surface_image(surface, gen, level, g4_cc_slice(surface, level, array_index), &image)) {

@@ -87,9 +87,7 @@ static bool encodable(const struct g4_format_channel *channel) {
 
 /* False if the format's pixels do not consist of channels. */
 static bool set_channels(struct g4_target *target, struct g4_srgb_tables *srgb, const struct g4_format *format,
-                         const struct g4_surface_state *surface) {
-    const bool disabled[4] = {surface->color_write_disable_red, surface->color_write_disable_green,
-                              surface->color_write_disable_blue, surface->color_write_disable_alpha};
+                         const struct g4_surface *surface) {
     uint32_t taken[4] = {0};
     bool good = true;
 
@@ -110,7 +108,7 @@ static bool set_channels(struct g4_target *target, struct g4_srgb_tables *srgb, 
         to->plane = from->at / 32;
         to->shift = from->at % 32;
         to->stored = true;
-        to->written = !disabled[c];
+        to->written = !(surface->color_write_disable >> c & 1);
         to->mask = UINT32_MAX >> (32 - from->bits);
         to->scale = (float)(from->type == G4_CHANNEL_SNORM ? to->mask >> 1 : to->mask);
         to->srgb = format->srgb && c < 3 ? g4_srgb_get(srgb, from->bits) : NULL;
@@ -237,7 +235,7 @@ static bool logic_reads(uint32_t function) {
 }
 
 static void set_operations(struct g4_target *target, struct g4_worker *worker, const struct g4_format *format,
-                           const struct g4_surface_state *surface, bool yuv) {
+                           const struct g4_surface *surface, bool yuv) {
     const struct g4_blend_state *const state = &g4_cc_of(worker)->state.blend;
     const uint32_t gen = worker->ctx->gen;
     bool unorm = !yuv && !format->srgb;
@@ -268,7 +266,7 @@ static void set_operations(struct g4_target *target, struct g4_worker *worker, c
     } else if (wants_blend && (format->blend & gen) && !yuv) {
         set_blend(target, state);
     } else if (wants_blend && !target->integer) {
-        complain(target, G4_EVENT_BAD_FORMAT, surface->surface_format);
+        complain(target, G4_EVENT_BAD_FORMAT, surface->format_code);
     }
 }
 
@@ -285,7 +283,7 @@ static void set_whole(struct g4_target *target) {
 /* ---- where it lies ---- */
 
 static bool set_view(struct g4_target *target, const struct g4_surface *surface, uint32_t gen) {
-    const uint32_t level = surface->state.mip_count_or_lod;
+    const uint32_t level = surface->mip_count_or_lod;
     struct g4_image image = {
         .base = surface->base,
         .pitch = surface->pitch,
@@ -304,9 +302,9 @@ static bool set_view(struct g4_target *target, const struct g4_surface *surface,
     }
     g4_pixel_map_set(&target->map, &image, true);
     target->map.stride = buffer ? surface->pitch : image.bytes;
-    if (surface->state.vertical_line_stride) { /* must be 0, but video clients draw single fields this way */
+    if (surface->skips_lines) { /* must be 0, but video clients draw single fields this way */
         target->map.line_shift = 1;
-        target->map.line_offset = surface->state.vertical_line_stride_offset;
+        target->map.line_offset = surface->first_line;
     }
     return true;
 }
@@ -327,12 +325,12 @@ static void prepare(struct g4_target *target, struct g4_worker *worker, const st
         return;
     }
     if (!(format->render_target & ctx->gen)) {
-        complain(target, G4_EVENT_BAD_FORMAT, surface->state.surface_format);
+        complain(target, G4_EVENT_BAD_FORMAT, surface->format_code);
     }
     target->integer = format->data_class != G4_CLASS_FLOAT;
     const bool plain = format->encoding == G4_ENCODING_PLAIN || yuv;
-    if (!plain || !set_channels(target, &cc->srgb, format, &surface->state)) {
-        complain(target, G4_EVENT_BAD_FORMAT, surface->state.surface_format);
+    if (!plain || !set_channels(target, &cc->srgb, format, surface)) {
+        complain(target, G4_EVENT_BAD_FORMAT, surface->format_code);
         return;
     }
     if (!set_view(target, surface, ctx->gen)) {
@@ -342,7 +340,7 @@ static void prepare(struct g4_target *target, struct g4_worker *worker, const st
     if (target->map.bytes == 16 && surface->tiling == G4_TILING_Y) {
         complain(target, G4_EVENT_BAD_SURFACE, target->index); /* not allowed, but written */
     }
-    set_operations(target, worker, format, &surface->state, yuv);
+    set_operations(target, worker, format, surface, yuv);
     set_whole(target);
     if (target->write_mask[0] | target->write_mask[1] | target->write_mask[2] | target->write_mask[3]) {
         target->write = choose(target, cc->color_ops, yuv);

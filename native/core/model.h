@@ -95,7 +95,9 @@ typedef enum g4_status g4_clip_fn(struct g4_worker *worker, const struct g4_draw
 /* Start the waiting pixel shader threads in the worker's gang, with their payloads. */
 typedef void g4_start_pixels_fn(struct g4_worker *worker);
 
-struct g4_media_loader; /* media/state.h */
+struct g4_surface_loader; /* core/surface.h */
+struct g4_sampler_loader; /* sampler/texture.h */
+struct g4_media_loader;   /* media/state.h */
 struct g4_sampler_messages;
 struct g4_dataport_messages;
 
@@ -121,6 +123,8 @@ struct g4_model {
     g4_setup_fn *run_setup;
     g4_start_pixels_fn *start_pixels;
     g4_message_fn *const *functions; /* shared functions by number (functions/table.h) */
+    const struct g4_surface_loader *surfaces;
+    const struct g4_sampler_loader *samplers;
     const struct g4_media_loader *media;
     const struct g4_sampler_messages *sampler_messages;
     const struct g4_dataport_messages *dataport_reads, *dataport_writes;

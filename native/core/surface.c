@@ -2,7 +2,6 @@
  * Surfaces: binding table entry, SURFACE_STATE, and where levels and slices lie (965 PRM vol. 4, 4.7.1 and 4.7.2).
  */
 #include "core/surface.h"
-#include "api/picture.h"
 
 #include <stdlib.h>
 
@@ -11,6 +10,7 @@ enum {
     BLOCK = 32,   /* surfaces allocated at once */
     BLOCKS = 128, /* at most; beyond that the pool is reused */
     LEVEL_LIMIT = 31,
+    STATE_DWORDS = 8, /* at most */
 };
 
 struct surface_entry {
@@ -69,54 +69,27 @@ static struct surface_entry *take_entry(struct g4_surface_cache *cache) {
     return &(*block)[cache->used++ % BLOCK];
 }
 
-static enum g4_tiling tiling_of(const struct g4_surface_state *state) {
-    if (!state->tiled_surface) {
-        return G4_TILING_LINEAR;
-    }
-    return state->tile_walk == G4_TILE_WALK_YMAJOR ? G4_TILING_Y : G4_TILING_X;
-}
-
-static void unpack(struct g4_surface *surface, const uint32_t *dw, uint32_t gen) {
-    struct g4_surface_state *const state = &surface->state;
-
-    g4_surface_state_unpack(dw, gen, state);
-    surface->present = true;
-    surface->format = &g4_formats[state->surface_format & 0x1ff];
-    surface->type = state->surface_type;
-    surface->base = state->surface_base_address;
-    surface->pitch = state->surface_pitch;
-    surface->tiling = tiling_of(state);
-    surface->width = state->width;
-    surface->height = state->surface_type == G4_SURFACE_TYPE_SURFTYPE_1D ? 1 : state->height;
-    surface->depth = state->surface_type == G4_SURFACE_TYPE_SURFTYPE_CUBE ? 1 : state->depth;
-    surface->levels = state->mip_count_or_lod + 1;
-    if (surface->type == G4_SURFACE_TYPE_SURFTYPE_BUFFER) {
-        surface->buffer_entries =
-            (state->buffer_entries_26_20 << 20 | state->buffer_entries_19_7 << 7 | state->buffer_entries_6_0) + 1;
-    }
-}
-
 static void load(struct g4_surface *surface, const struct g4_context *ctx, struct g4_port *port,
                  uint32_t surface_state_base, uint32_t binding_table, uint32_t index) {
     const uint32_t entry_address = (binding_table & ~3u) + 4 * index;
-    uint32_t dw[6] = {0};
+    const struct g4_surface_loader *const loader = ctx->model->surfaces;
+    uint32_t dw[STATE_DWORDS] = {0};
 
     memset(surface, 0, sizeof *surface);
     surface->format = &g4_formats[0];
     surface->type = G4_SURFACE_TYPE_SURFTYPE_NULL;
     const bool entry_present = g4_mem_ptr(port->mem, entry_address) != NULL;
-    struct g4_binding_table_state entry;
-    const uint32_t entry_bits = g4_mem_read32(port, entry_address); /* a missing entry is in the port's log */
+    const uint32_t entry = g4_mem_read32(port, entry_address); /* a missing entry is in the port's log */
     if (!entry_present) {
         return;
     }
-    g4_binding_table_state_unpack(&entry_bits, ctx->gen, &entry);
-    surface->address = surface_state_base + entry.surface_state_pointer;
+    surface->address = surface_state_base + loader->state_offset(entry);
     const size_t size = ctx->model->chip->surface_state_dwords * sizeof *dw;
     const bool state_present = g4_mem_ptr(port->mem, surface->address) != NULL;
     (void)g4_mem_read(port, surface->address, dw, size);
     if (state_present) {
-        unpack(surface, dw, ctx->gen);
+        loader->unpack(dw, ctx->gen, surface);
+        surface->present = true;
     }
 }
 
@@ -169,7 +142,7 @@ static struct unit unit_of(const struct g4_format *format) {
 
 /* Level 1 below level 0, level 2 beside it, the others below that one; or all in a second column. */
 static void place_2d(const struct g4_surface *surface, struct unit unit, uint32_t level, struct g4_level *out) {
-    const bool right = surface->state.mip_map_layout_mode == G4_MIP_MAP_LAYOUT_MODE_RIGHT;
+    const bool right = surface->miptree_layout == G4_MIP_MAP_LAYOUT_MODE_RIGHT;
     const uint32_t first_beside = right ? 1 : 2;
 
     if (level >= first_beside) {
@@ -224,7 +197,7 @@ void g4_surface_level(const struct g4_surface *surface, uint32_t level, struct g
 
 static uint32_t slice_limit(const struct g4_surface *surface, const struct g4_level *level) {
     const bool array = surface->type == G4_SURFACE_TYPE_SURFTYPE_1D || surface->type == G4_SURFACE_TYPE_SURFTYPE_2D;
-    return array ? surface->state.minimum_array_element + surface->depth : level->depth;
+    return array ? surface->minimum_array_element + surface->depth : level->depth;
 }
 
 bool g4_surface_image(const struct g4_surface *surface, uint32_t gen, uint32_t level, uint32_t slice,
@@ -247,23 +220,22 @@ bool g4_surface_image(const struct g4_surface *surface, uint32_t gen, uint32_t l
     image->tiling = surface->tiling;
     image->x0 = place.x + place.slice_dx * (slice & place.slice_mask);
     image->y0 = place.y + place.slice_dy * (slice >> place.slice_shift);
-    image->x0 += surface->state.x_offset / (unit.compressed ? unit.width : 1);
-    image->y0 += surface->state.y_offset / (unit.compressed ? unit.height : 1);
+    image->x0 += surface->x_offset / (unit.compressed ? unit.width : 1);
+    image->y0 += surface->y_offset / (unit.compressed ? unit.height : 1);
     image->width = place.width;
     image->height = place.height;
     image->bytes = bytes ? bytes : 1;
     return true;
 }
 
-bool g4_surface_place(const uint32_t *state, uint32_t gen, uint32_t level, uint32_t slice, uint32_t place[2]) {
-    struct g4_surface surface = {0};
+bool g4_surface_start(const struct g4_surface *surface, uint32_t gen, uint32_t level, uint32_t slice,
+                      uint32_t place[2]) {
     struct g4_image image;
 
-    unpack(&surface, state, gen);
-    if (!g4_surface_image(&surface, gen, level, slice, &image)) {
+    if (!g4_surface_image(surface, gen, level, slice, &image)) {
         return false;
     }
-    const struct unit unit = unit_of(surface.format);
+    const struct unit unit = unit_of(surface->format);
     place[0] = image.x0 * (unit.compressed ? unit.width : 1);
     place[1] = image.y0 * (unit.compressed ? unit.height : 1);
     return true;

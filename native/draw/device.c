@@ -1,6 +1,8 @@
 #include "draw/device.h"
+#include "api/picture.h"
 
 #include "core/hooks.h"
+#include "core/surface.h"
 #include "eu/counters.h"
 #include "functions/table.h"
 #include "media/media.h"
@@ -128,4 +130,15 @@ const struct g4_fault_log *g4_device_faults(const struct g4_device *device) {
 
 void g4_device_counts(const struct g4_device *device, struct g4_device_counts *counts) {
     *counts = device->counts;
+}
+
+bool g4_surface_place(const uint32_t *state, uint32_t gen, uint32_t level, uint32_t slice, uint32_t place[2]) {
+    const struct g4_model *const model = g4_model_of(gen);
+    struct g4_surface surface = {.present = true};
+
+    if (!model) {
+        return false;
+    }
+    model->surfaces->unpack(state, model->layout_gen, &surface);
+    return g4_surface_start(&surface, model->layout_gen, level, slice, place);
 }

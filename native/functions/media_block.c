@@ -57,7 +57,7 @@ static bool block_of(const uint32_t *header, uint32_t gen, struct media_block *b
 /* Sets how edges are replicated: by pixels; 4:2:2 pairs replicate the luma next to the edge, with the chroma of the
  * pair. */
 static void edges(struct media_surface *media) {
-    switch (media->surface->state.surface_format) {
+    switch (media->surface->format_code) {
     case G4_SURFACE_FORMAT_YCRCB_NORMAL:
     case G4_SURFACE_FORMAT_YCRCB_SWAPUV:
         media->unit = 4;
@@ -79,20 +79,20 @@ static void edges(struct media_surface *media) {
 
 /* Sets the stride and offset of lines: those of the surface, or those of the descriptor, which change the height. */
 static bool lines(struct media_surface *media, uint32_t descriptor) {
-    const struct g4_surface_state *const state = &media->surface->state;
-    const int32_t height = (int32_t)media->surface->height;
+    const struct g4_surface *const surface = media->surface;
+    const int32_t height = (int32_t)surface->height;
     bool even = true;
 
-    media->fields = state->vertical_line_stride;
-    media->first_line = state->vertical_line_stride_offset;
+    media->fields = surface->skips_lines;
+    media->first_line = surface->first_line;
     media->rows = height;
     if (g4_data_port_read_message_vertical_line_stride_override(descriptor)) { /* writes have the same layout */
         media->fields = g4_data_port_read_message_override_vertical_line_stride(descriptor);
         media->first_line = g4_data_port_read_message_override_vertical_line_stride_offset(descriptor);
-        if (media->fields && !state->vertical_line_stride) {
+        if (media->fields && !surface->skips_lines) {
             even = height % 2 == 0;
             media->rows = height > 1 ? height / 2 : 1;
-        } else if (!media->fields && state->vertical_line_stride) {
+        } else if (!media->fields && surface->skips_lines) {
             media->rows = height * 2;
         }
     }
@@ -117,9 +117,8 @@ static struct media_surface surface_of(struct g4_eu *eu, const struct g4_gang *g
         if (surface->present && surface->type == G4_SURFACE_TYPE_SURFTYPE_2D) {
             media.surface = surface;
             media.width = (int32_t)surface->width * 4; /* the width is in dwords (docs/decisions.md 23) */
-            media.boundary_mode = eu->ctx->model->quirks.has_media_boundary_mode
-                                      ? surface->state.media_boundary_pixel_mode
-                                      : G4_MEDIA_BOUNDARY_PIXEL_MODE_NORMAL;
+            media.boundary_mode = eu->ctx->model->quirks.has_media_boundary_mode ? surface->media_boundary_mode
+                                                                                 : G4_MEDIA_BOUNDARY_PIXEL_MODE_NORMAL;
             good = lines(&media, send->descriptor) && surface->base % BASE_ALIGNMENT == 0;
             edges(&media);
         } else {

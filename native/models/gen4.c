@@ -3,6 +3,7 @@
  */
 #include "chips.h"
 #include "core/model.h"
+#include "core/surface.h"
 #include "eu/op.h"
 #include "functions/dataport.h"
 #include "functions/table.h"
@@ -12,12 +13,14 @@
 #include "models/models.h"
 #include "raster/windower_state.h"
 #include "sampler/message.h"
+#include "sampler/texture.h"
 
 /* The units that all four have. */
 #define UNITS                                                                                                          \
     .load_draw = g4_load_draw_gen4, .expand_instruction = g4_expand_gen4, .decode_instruction = g4_decode_gen4,        \
     .run_vs = g4_vs_run, .run_clip = g4_clip_run, .run_setup = g4_sf_run, .start_pixels = g4_wm_payloads,              \
-    .functions = g4_message_functions, .media = &g4_media_loader_gen4
+    .functions = g4_message_functions, .surfaces = &g4_surface_loader_gen4, .samplers = &g4_sampler_loader_gen4,       \
+    .media = &g4_media_loader_gen4
 
 #define GEN4_MESSAGES                                                                                                  \
     .sampler_messages = &g4_gen4_sampler_messages, .dataport_reads = &g4_gen4_dataport_reads,                          \

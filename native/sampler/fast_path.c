@@ -34,9 +34,8 @@ static bool one_filter(const struct g4_texture *texture, const struct g4_texture
 
 bool g4_fast_path_suits(const struct g4_texture *texture, const struct g4_texture_sampler *sampler) {
     return texture->bytes && texture->can_sample && !texture->null && one_filter(texture, sampler) &&
-           !sampler->border_mode && !sampler->state.sampler_disable && !sampler->state.chroma_key_enable &&
-           sampler->state.mip_mode_filter != 2 &&
-           texture->surface.state.data_return_format != G4_DATA_RETURN_FORMAT_S1_14;
+           !sampler->border_mode && !sampler->disable && !sampler->keyed && sampler->mip_filter != 2 &&
+           texture->surface.data_return_format != G4_DATA_RETURN_FORMAT_S1_14;
 }
 
 static struct g4_axis axis_of(const struct g4_fast_path *q, int dimension, uint32_t size) {

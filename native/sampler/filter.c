@@ -94,8 +94,7 @@ static bool cube_neighbour(int32_t *face, int32_t *i, int32_t *j, int32_t n) {
 
 /* Erratum of Gen4: sample_c of A16_FLOAT takes NaN for infinity. */
 static bool nan_counts_as_infinity(const struct g4_texture *texture) {
-    return texture->quirks->sample_c_a16_nan_is_infinity &&
-           texture->surface.state.surface_format == G4_SURFACE_FORMAT_A16_FLOAT;
+    return texture->quirks->sample_c_a16_nan_is_infinity && texture->surface.format_code == G4_SURFACE_FORMAT_A16_FLOAT;
 }
 
 /* Reads the component that a compare turns into 0 or 1, or all components. */
@@ -110,7 +109,7 @@ static void read_compared(struct lookup *r, int32_t slice, int32_t x, int32_t y,
         if (nan_counts_as_infinity(texture) && texel[0] != texel[0]) {
             texel[0] = HUGE_VALF;
         }
-        r->ops->compare(r->b->sampler->state.shadow_function, reference, 1, texel);
+        r->ops->compare(r->b->sampler->shadow_function, reference, 1, texel);
         out[0] = texel[0];
         return;
     }
@@ -198,7 +197,7 @@ static void fetch_packed(struct lookup *r, uint32_t corners) {
     }
     r->ops->fetch(b->texture, r->reader->port, b->work.column, b->work.row, corners, b->n, b->work.texels.texel);
     for (uint32_t corner = 0; b->shadow && corner < corners; corner++) {
-        r->ops->compare(b->sampler->state.shadow_function, b->reference, b->n, b->work.texels.texel[corner][0]);
+        r->ops->compare(b->sampler->shadow_function, b->reference, b->n, b->work.texels.texel[corner][0]);
     }
     if (!may_leave(r)) {
         return;
@@ -282,8 +281,7 @@ static uint8_t mode_of(const struct g4_batch *b, int dimension) {
     if (!b->texture->cube) {
         return sampler->mode[dimension];
     }
-    const bool across = sampler->mode[0] == G4_TEXTURE_COORDINATE_MODE_CUBE ||
-                        sampler->state.cube_surface_control_mode == G4_CUBE_SURFACE_CONTROL_MODE_OVERRIDE;
+    const bool across = sampler->mode[0] == G4_TEXTURE_COORDINATE_MODE_CUBE || sampler->override_cube;
     return across ? G4_TEXTURE_COORDINATE_MODE_CUBE : G4_TEXTURE_COORDINATE_MODE_CLAMP;
 }
 
@@ -481,8 +479,8 @@ static int32_t mono_start(float coordinate, uint32_t size, uint32_t taps, double
 
 static void run_mono(struct lookup *r) {
     struct g4_batch *const b = r->b;
-    const uint32_t columns = mono_size(b->sampler->state.monochrome_filter_width);
-    const uint32_t rows = mono_size(b->sampler->state.monochrome_filter_height);
+    const uint32_t columns = mono_size(b->sampler->mono_width);
+    const uint32_t rows = mono_size(b->sampler->mono_height);
 
     for (uint32_t i = 0; i < b->n; i++) {
         double bu;
@@ -513,9 +511,9 @@ void g4_filter_run(struct g4_batch *batch, const struct g4_sampler_ops *ops, str
         .level = &batch->texture->level[batch->level],
         .components = batch->shadow ? 1 : batch->texture->components,
         .key = {.enable = batch->keyed,
-                .replace = sampler->state.chroma_key_mode == G4_CHROMA_KEY_MODE_REPLACE_BLACK,
-                .low = reader->state->chroma_key[sampler->state.chroma_key_index & 3][0],
-                .high = reader->state->chroma_key[sampler->state.chroma_key_index & 3][1]},
+                .replace = sampler->key_replaces,
+                .low = reader->state->chroma_key[sampler->key & 3][0],
+                .high = reader->state->chroma_key[sampler->key & 3][1]},
     };
     batch->killed = 0;
     g4_texture_border(batch->texture, sampler, r.border);

@@ -19,7 +19,7 @@ static inline bool locate(const struct g4_texture *texture, const struct g4_leve
 }
 
 static uint32_t first_slice(const struct g4_texture *texture) {
-    return texture->volume ? 0 : texture->surface.state.minimum_array_element;
+    return texture->volume ? 0 : texture->surface.minimum_array_element;
 }
 
 /* True if G4x silicon returns something else (docs/decisions.md 34). */
@@ -147,15 +147,15 @@ void g4_load_info(const struct g4_texture *texture, uint32_t lod, uint32_t out[4
     if (texture->null) {
         return;
     }
-    out[3] = surface->levels;
+    out[3] = surface->mip_count_or_lod + 1;
     if (surface->type == G4_SURFACE_TYPE_SURFTYPE_BUFFER) {
         out[0] = surface->buffer_entries;
         return;
     }
-    if (lod > surface->levels - 1) {
+    if (lod > surface->mip_count_or_lod) {
         return;
     }
-    const uint32_t level = lod + surface->state.surface_min_lod;
+    const uint32_t level = lod + surface->min_lod;
     const uint32_t elements = surface->depth > 1 ? surface->depth : 0;
     out[0] = g4_minify(surface->width, level);
     switch (surface->type) {

@@ -248,7 +248,7 @@ static void base_from_gradients(const struct g4_request *request, struct g4_samp
 
 static void base_lod(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
                      bool anisotropic) {
-    const float most = (float)request->sampler->state.maximum_anisotropy;
+    const float most = (float)request->sampler->maximum_anisotropy;
 
     memset(work->lod, 0, sizeof work->lod);
     if (anisotropic) {
@@ -291,8 +291,8 @@ static struct lod_range range_of(const struct g4_texture *texture, const struct 
     const int32_t last = (int32_t)texture->mip_count * LOD_ONE;
     const int32_t first = (int32_t)texture->min_lod * LOD_ONE;
     struct lod_range range;
-    range.high = at_most((int32_t)sampler->state.max_lod_u4_6, last) + first;
-    range.low = at_most((int32_t)sampler->state.min_lod_u4_6, last) + first;
+    range.high = at_most((int32_t)sampler->max_lod_u4_6, last) + first;
+    range.low = at_most((int32_t)sampler->min_lod_u4_6, last) + first;
     range.floor_low = range.low & ~(LOD_ONE - 1);
     range.ceil_high = (range.high + LOD_ONE - 1) & ~(LOD_ONE - 1);
     return range;
@@ -306,15 +306,14 @@ static int32_t nearest_low(const struct lod_range *range, bool erratum) {
 
 static struct g4_level_choice choice_of(const struct g4_texture_sampler *sampler, const struct lod_range *range,
                                         bool min_lod_erratum) {
-    const struct g4_sampler_state *const state = &sampler->state;
     return (struct g4_level_choice){
-        .bias = state->texture_lod_bias_s4_6,
-        .base = (int32_t)state->base_mip_level_u4_1 * (LOD_ONE / 2),
+        .bias = sampler->lod_bias_s4_6,
+        .base = (int32_t)sampler->base_mip_level_u4_1 * (LOD_ONE / 2),
         .low = range->low,
         .high = range->high,
-        .clamp = state->lod_preclamp_enable,
-        .mixed = state->mip_mode_filter == G4_MIP_FILTER_LINEAR,
-        .rounded = state->mip_mode_filter == G4_MIP_FILTER_NEAREST,
+        .clamp = sampler->lod_preclamp,
+        .mixed = sampler->mip_filter == G4_MIP_FILTER_LINEAR,
+        .rounded = sampler->mip_filter == G4_MIP_FILTER_NEAREST,
         .floor_low = range->floor_low,
         .ceil_high = range->ceil_high,
         .rounded_low = nearest_low(range, min_lod_erratum),

@@ -131,7 +131,7 @@ static const struct g4_texture_sampler *find_sampler(const struct call *c) {
     struct sampler_slot *const slot = &c->cache->sampler[(address >> 4) % SAMPLER_SLOTS];
 
     if (slot->epoch != c->cache->epoch || slot->address != address || slot->general_state_base != base) {
-        g4_texture_sampler_setup(&slot->sampler, c->cache->reader.port, c->eu->ctx->gen, base, address);
+        g4_texture_sampler_setup(&slot->sampler, c->cache->reader.port, c->eu->ctx->model, base, address);
         slot->epoch = c->cache->epoch;
         slot->address = address;
         slot->general_state_base = base;
@@ -264,7 +264,7 @@ static void write_kill_mask(const struct call *c, g4_lanes killed) {
 static enum g4_event refusal(const struct call *c, const struct g4_texture_sampler *sampler) {
     const struct g4_texture *const texture = c->texture;
     const bool shadow = is_shadow(c);
-    const bool mono8 = texture->surface.state.surface_format == G4_SURFACE_FORMAT_MONO8;
+    const bool mono8 = texture->surface.format_code == G4_SURFACE_FORMAT_MONO8;
 
     if (!texture->can_sample || (mono8 && !sampler->mono)) {
         return G4_EVENT_BAD_FORMAT;
@@ -279,11 +279,11 @@ static enum g4_event refusal(const struct call *c, const struct g4_texture_sampl
 static void report_doubts(const struct call *c, const struct g4_texture_sampler *sampler) {
     const struct g4_texture *const texture = c->texture;
     const bool shadow = is_shadow(c);
-    const uint32_t format = texture->surface.state.surface_format;
+    const uint32_t format = texture->surface.format_code;
     const struct g4_quirks *const quirks = &c->eu->ctx->model->quirks;
 
     if (texture->integers || (shadow && !(texture->format->shadow & texture->gen)) ||
-        (sampler->state.chroma_key_enable && !(texture->format->chroma_key & texture->gen))) {
+        (sampler->keyed && !(texture->format->chroma_key & texture->gen))) {
         report(c, G4_EVENT_BAD_FORMAT, format);
     }
     if (shadow && texture->cube && quirks->shadow_of_cubes_differs) {
@@ -295,8 +295,8 @@ static void report_doubts(const struct call *c, const struct g4_texture_sampler 
             report(c, needs_level ? G4_EVENT_BAD_MESSAGE : G4_EVENT_SILICON_DIFFERS, c->send->descriptor);
         }
     }
-    if (sampler->state.mip_mode_filter == 2) {
-        report(c, G4_EVENT_BAD_STATE, sampler->state.mip_mode_filter);
+    if (sampler->mip_filter == 2) {
+        report(c, G4_EVENT_BAD_STATE, sampler->mip_filter);
     }
 }
 
@@ -319,7 +319,7 @@ static void round_s1_14(uint32_t *value) {
 
 static bool returns_s1_14(const struct call *c) {
     const struct g4_texture *const texture = c->texture;
-    if (texture->surface.state.data_return_format != G4_DATA_RETURN_FORMAT_S1_14 || c->message->simd == 4 ||
+    if (texture->surface.data_return_format != G4_DATA_RETURN_FORMAT_S1_14 || c->message->simd == 4 ||
         texture->format->encoding != G4_ENCODING_PLAIN) {
         return false;
     }
@@ -366,8 +366,7 @@ static void map_channels(const struct call *c) {
 /* A chroma key that replaces texels also changes the alpha of formats that have none (965 PRM vol. 4, 4.3.1). */
 static const struct g4_texture *keyed_texture(const struct call *c, const struct g4_texture_sampler *sampler) {
     const struct g4_texture *const texture = c->texture;
-    if (!sampler->state.chroma_key_enable || !(texture->format->chroma_key & texture->gen) ||
-        sampler->state.chroma_key_mode != G4_CHROMA_KEY_MODE_REPLACE_BLACK || is_shadow(c)) {
+    if (!sampler->keyed || !(texture->format->chroma_key & texture->gen) || !sampler->key_replaces || is_shadow(c)) {
         return texture;
     }
     c->cache->keyed = *texture;
@@ -412,7 +411,7 @@ static void sample(struct call *c) {
     if (sample_fast(c, sampler)) {
         return;
     }
-    if (c->texture->null || sampler->state.sampler_disable) {
+    if (c->texture->null || sampler->disable) {
         write_zeros(c);
         if (kill) {
             write_kill_mask(c, 0);
@@ -422,8 +421,7 @@ static void sample(struct call *c) {
     const enum g4_event refused = refusal(c, sampler);
     if (refused != G4_EVENTS) {
         report(c, refused,
-               refused == G4_EVENT_BAD_FORMAT ? c->texture->surface.state.surface_format
-                                              : binding_table_index(c->send));
+               refused == G4_EVENT_BAD_FORMAT ? c->texture->surface.format_code : binding_table_index(c->send));
         write_zeros(c);
         if (kill) {
             write_kill_mask(c, 0);
@@ -468,13 +466,13 @@ static uint32_t integer(const struct g4_parameter *p, uint32_t lane) {
 
 static bool can_load(const struct call *c) {
     const struct g4_texture *const texture = c->texture;
-    const bool right = texture->surface.state.mip_map_layout_mode == G4_MIP_MAP_LAYOUT_MODE_RIGHT && texture->array;
+    const bool right = texture->surface.miptree_layout == G4_MIP_MAP_LAYOUT_MODE_RIGHT && texture->array;
     const bool buffer = texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_BUFFER;
     /* an element of a buffer is one texel, not a block or a pair that shares its bits */
     const bool indivisible = buffer && texture->format->encoding != G4_ENCODING_PLAIN;
 
-    if (!texture->can_sample || indivisible || texture->surface.state.surface_format == G4_SURFACE_FORMAT_MONO8) {
-        report(c, G4_EVENT_BAD_FORMAT, texture->surface.state.surface_format);
+    if (!texture->can_sample || indivisible || texture->surface.format_code == G4_SURFACE_FORMAT_MONO8) {
+        report(c, G4_EVENT_BAD_FORMAT, texture->surface.format_code);
         return false;
     }
     if (right || texture->cube) {

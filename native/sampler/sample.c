@@ -27,7 +27,7 @@ static int32_t array_index(float index, uint32_t last) {
 
 static void array_slices(struct sampling *s, const struct g4_parameter *index) {
     const struct g4_texture *const texture = s->q->texture;
-    const uint32_t first = texture->surface.state.minimum_array_element;
+    const uint32_t first = texture->surface.minimum_array_element;
     const uint32_t last = texture->surface.depth - 1;
     /* A compare reads the first element only; on the 965G not even the index selects another. */
     const bool only_first = s->q->shadow || last == 0;
@@ -69,7 +69,7 @@ static void cube_coordinates(struct sampling *s) {
 
 /* Runs after the level of detail is known, because that needs the face itself. */
 static void add_first_face(struct sampling *s) {
-    const int32_t first = (int32_t)s->q->texture->surface.state.minimum_array_element;
+    const int32_t first = (int32_t)s->q->texture->surface.minimum_array_element;
     for (uint32_t i = 0; first && i < G4_SAMPLE_LANES; i++) {
         const int32_t face = s->work->slice[i] + first;
         s->work->slice[i] = face > 5 ? 5 : face;
@@ -110,8 +110,7 @@ static uint8_t filter_of(const struct g4_request *q, bool magnified) {
     const uint8_t filter = q->sampler->filter[magnified];
 
     if (filter == G4_MAP_FILTER_MONO) {
-        return texture->surface.state.surface_format == G4_SURFACE_FORMAT_MONO8 ? G4_MAP_FILTER_MONO
-                                                                                : G4_MAP_FILTER_NEAREST;
+        return texture->surface.format_code == G4_SURFACE_FORMAT_MONO8 ? G4_MAP_FILTER_MONO : G4_MAP_FILTER_NEAREST;
     }
     if ((filter != G4_MAP_FILTER_LINEAR && filter != G4_MAP_FILTER_ANISOTROPIC) || texture->integers ||
         (!texture->can_filter && !q->shadow)) {
@@ -259,8 +258,7 @@ void g4_sample(const struct g4_request *request, struct g4_sample_work *work, co
         .ops = ops,
         .reader = reader,
         .anisotropic = is_anisotropic(request),
-        .keyed = request->sampler->state.chroma_key_enable && (texture->format->chroma_key & texture->gen) &&
-                 !texture->volume,
+        .keyed = request->sampler->keyed && (texture->format->chroma_key & texture->gen) && !texture->volume,
     };
     work->killed[0] = work->killed[1] = 0;
     find_coordinates(&s);

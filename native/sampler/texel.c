@@ -1,6 +1,5 @@
 #include "sampler/texel.h"
 #include "core/util.h"
-#include "hw_state.h"
 
 static float float_of(uint32_t bits) {
     return g4_hw_float(bits);
@@ -84,12 +83,12 @@ static void palette_color(const struct g4_texel_reader *reader, const struct g4_
     const uint32_t *const palette =
         format->palette == 2 ? reader->state->sampler_palette1 : reader->state->sampler_palette;
     const uint32_t index = bits_at(bytes, format->channel[0].at, format->channel[0].bits);
-    struct g4_sampler_palette_rgb_entry entry;
+    uint32_t rgb[3];
 
-    g4_sampler_palette_rgb_entry_unpack(&palette[index & 0xff], G4_GEN_ALL4, &entry);
-    out[0] = unorm(entry.palette_color_red, 8);
-    out[1] = unorm(entry.palette_color_green, 8);
-    out[2] = unorm(entry.palette_color_blue, 8);
+    g4_palette_color(palette[index & 0xff], rgb);
+    for (int c = 0; c < 3; c++) {
+        out[c] = unorm(rgb[c], 8);
+    }
     out[3] = channel_value(&reader->srgb, format, 3, bytes);
 }
 
@@ -268,7 +267,7 @@ void g4_texel_forget_blocks(struct g4_texel_reader *reader) {
 }
 
 static uint64_t block_tag(const struct g4_texture *texture, uint32_t address, bool right) {
-    return (uint64_t)address << 16 | (uint64_t)texture->surface.state.surface_format << 4 | (right ? 2 : 0) | 1;
+    return (uint64_t)address << 16 | (uint64_t)texture->surface.format_code << 4 | (right ? 2 : 0) | 1;
 }
 
 const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t x0,

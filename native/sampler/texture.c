@@ -102,7 +102,7 @@ static bool packed(struct g4_texture *texture, const struct g4_srgb_decoder *srg
 /* True if bilinear.c supports the texture. */
 static bool has_bytes(const struct g4_texture *texture) {
     bool good = texture->fetch == G4_FETCH_PACKED && texture->bits == 32 && texture->surface.depth == 1 &&
-                !texture->line_shift && texture->surface.state.minimum_array_element == 0 &&
+                !texture->line_shift && texture->surface.minimum_array_element == 0 &&
                 texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_2D;
     for (uint8_t k = 0; k < texture->components; k++) {
         good = good && texture->component[k].kind == G4_COMPONENT_UNORM8;
@@ -128,12 +128,6 @@ static bool eight_bit_without_alpha(const struct g4_format *format) {
     return eight;
 }
 
-static uint8_t enabled_faces(const struct g4_surface_state *state) {
-    return (uint8_t)(state->cube_face_enable_positive_x | state->cube_face_enable_negative_x << 1 |
-                     state->cube_face_enable_positive_y << 2 | state->cube_face_enable_negative_y << 3 |
-                     state->cube_face_enable_positive_z << 4 | state->cube_face_enable_negative_z << 5);
-}
-
 static uint32_t log2_of(uint32_t size) {
     return size == 8 ? 3 : size == 4 ? 2 : 0;
 }
@@ -142,7 +136,6 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
                       const struct g4_model *model) {
     const uint32_t gen = model->layout_gen;
 
-    const struct g4_surface_state *const state = &surface->state;
     const struct g4_format *const format = surface->format;
     const bool compressed = format->encoding != G4_ENCODING_PLAIN && format->encoding != G4_ENCODING_YUV_422;
 
@@ -164,19 +157,19 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
     texture->finite = !can_be_infinite(format);
     texture->integers = format->data_class != G4_CLASS_FLOAT;
     texture->black_outside = eight_bit_without_alpha(format);
-    texture->cube_faces = enabled_faces(state);
+    texture->cube_faces = surface->cube_faces;
     texture->one = texture->integers ? 1 : G4_ONE;
     texture->bits = format->encoding == G4_ENCODING_YUV_422 ? 16 : format->block_bits;
     if (compressed) {
         texture->block_shift_x = log2_of(format->block_width);
         texture->block_shift_y = log2_of(format->block_height);
     }
-    texture->line_shift = state->vertical_line_stride && surface->type == G4_SURFACE_TYPE_SURFTYPE_2D ? 1 : 0;
-    texture->line_offset = texture->line_shift ? state->vertical_line_stride_offset : 0;
-    texture->x_offset = state->x_offset >> texture->block_shift_x;
-    texture->y_offset = state->y_offset >> texture->block_shift_y;
-    texture->min_lod = state->surface_min_lod;
-    texture->mip_count = state->mip_count_or_lod;
+    texture->line_shift = surface->skips_lines && surface->type == G4_SURFACE_TYPE_SURFTYPE_2D ? 1 : 0;
+    texture->line_offset = texture->line_shift ? surface->first_line : 0;
+    texture->x_offset = surface->x_offset >> texture->block_shift_x;
+    texture->y_offset = surface->y_offset >> texture->block_shift_y;
+    texture->min_lod = surface->min_lod;
+    texture->mip_count = surface->mip_count_or_lod;
     texture->max_level = texture->min_lod + texture->mip_count;
     find_components(texture);
     find_tested(texture);
@@ -188,36 +181,22 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
 }
 
 /* Reserved address modes act as WRAP. */
-static uint8_t known_mode(uint32_t mode) {
-    return (uint8_t)(mode > G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE ? G4_TEXTURE_COORDINATE_MODE_WRAP : mode);
+static uint8_t known_mode(uint8_t mode) {
+    return mode > G4_TEXTURE_COORDINATE_MODE_MIRROR_ONCE ? G4_TEXTURE_COORDINATE_MODE_WRAP : mode;
 }
 
-void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
+void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port *port, const struct g4_model *model,
                               uint32_t general_state_base, uint32_t address) {
-    struct g4_sampler_state *const state = &sampler->state;
-    uint32_t dw[4];
-
     memset(sampler, 0, sizeof *sampler);
-    (void)g4_mem_read(port, address, dw, sizeof dw); /* missing memory reads as 0 and is in the port's log */
-    g4_sampler_state_unpack(dw, gen, state);
-    sampler->mode[0] = known_mode(state->tcx_address_control_mode);
-    sampler->mode[1] = known_mode(state->tcy_address_control_mode);
-    sampler->mode[2] = known_mode(state->tcz_address_control_mode);
-    sampler->filter[0] = (uint8_t)state->min_mode_filter;
-    sampler->filter[1] = (uint8_t)state->mag_mode_filter;
-    sampler->mono = state->min_mode_filter == G4_MAP_FILTER_MONO || state->mag_mode_filter == G4_MAP_FILTER_MONO;
-    sampler->round[0][0] = state->u_address_min_filter_rounding_enable;
-    sampler->round[0][1] = state->v_address_min_filter_rounding_enable;
-    sampler->round[0][2] = state->r_address_min_filter_rounding_enable;
-    sampler->round[1][0] = state->u_address_mag_filter_rounding_enable;
-    sampler->round[1][1] = state->v_address_mag_filter_rounding_enable;
-    sampler->round[1][2] = state->r_address_mag_filter_rounding_enable;
+    const uint32_t border_address =
+        model->samplers->load(sampler, port, model->layout_gen, general_state_base, address);
+    sampler->mono = sampler->filter[0] == G4_MAP_FILTER_MONO || sampler->filter[1] == G4_MAP_FILTER_MONO;
     for (int i = 0; i < 3; i++) {
+        sampler->mode[i] = known_mode(sampler->mode[i]);
         sampler->border_mode = sampler->border_mode || sampler->mode[i] == G4_TEXTURE_COORDINATE_MODE_CLAMP_BORDER;
     }
     /* The border color is always read, because disabled faces of cubes show it, too; a missing one is not reported for
      * modes that do not use it. */
-    const uint32_t border_address = general_state_base + state->border_color_pointer;
     if (sampler->border_mode || g4_mem_ptr(port->mem, border_address)) {
         (void)g4_mem_read(port, border_address, sampler->border, sizeof sampler->border);
     }

@@ -5,7 +5,6 @@
 #define G4_SAMPLER_TEXTURE_H
 
 #include "core/surface.h"
-#include "hw_state.h"
 
 enum {
     G4_TEXTURE_LEVELS = 31, /* Surface Min LOD and MIP Count are 4 bits each */
@@ -94,21 +93,47 @@ struct g4_texture {
     struct g4_contiguous_level *contiguous; /* by level; NULL: never tried */
 };
 
+/* SAMPLER_STATE of any generation, and the border color. */
 struct g4_texture_sampler {
-    struct g4_sampler_state state;
-    bool mono;         /* a filter is MAPFILTER_MONO */
-    bool border_mode;  /* some address mode shows the border */
-    uint8_t mode[3];   /* enum g4_texture_coordinate_mode, of x, y, z */
-    bool round[2][3];  /* [mag][dimension]: rounding enables */
-    uint8_t filter[2]; /* [mag]: enum g4_map_filter */
+    bool disable;       /* every channel returns 0 */
+    bool mono;          /* a filter is MAPFILTER_MONO */
+    bool border_mode;   /* some address mode shows the border */
+    uint8_t mode[3];    /* enum g4_texture_coordinate_mode, of x, y, z */
+    bool override_cube; /* cubes ignore the address modes */
+    bool round[2][3];   /* [mag][dimension]: rounding enables */
+    uint8_t filter[2];  /* [mag]: enum g4_map_filter */
+    uint8_t mip_filter; /* enum g4_mip_filter */
+    bool lod_preclamp;
+    uint32_t base_mip_level_u4_1;
+    int32_t lod_bias_s4_6;
+    uint32_t min_lod_u4_6, max_lod_u4_6;
+    uint32_t maximum_anisotropy; /* n in n:1 */
+    uint32_t shadow_function;    /* enum g4_prefilter_operation */
+    uint32_t mono_width, mono_height;
+    bool keyed;        /* by a chroma key */
+    bool key_replaces; /* matching texels become black, else they kill the pixel */
+    uint32_t key;
     uint32_t border[4];
 };
+
+/* The layouts of a generation. */
+struct g4_sampler_loader {
+    /* Unpack the SAMPLER_STATE at an address into `sampler`, which is zeroed; but for its mono and border members.
+     * Returns the address of its border color.  Missing memory reads as 0 and is in the port's log. */
+    uint32_t (*load)(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
+                     uint32_t general_state_base, uint32_t address);
+};
+
+extern const struct g4_sampler_loader g4_sampler_loader_gen4;
+
+/* Red, green and blue, 8 bits each, of an entry of a texture palette. */
+void g4_palette_color(uint32_t entry, uint32_t rgb[3]);
 
 void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surface, const struct g4_srgb_decoder *srgb,
                       const struct g4_model *model);
 /* Gives every channel a component of its own, constants included, because a chroma key can change them. */
 void g4_texture_keep_channels(struct g4_texture *texture);
-void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
+void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port *port, const struct g4_model *model,
                               uint32_t general_state_base, uint32_t address);
 
 /* The border color, converted as the texture's format requires (965 PRM vol. 4, 4.7.4). */

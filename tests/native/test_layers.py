@@ -33,10 +33,10 @@ GENERATED = {
     "isa.h": {"eu/op.h"},
     "mpeg2.h": {"media/vld.c"},
     "sampler_messages.h": {"sampler/message.h"},
-    # Commands, state blocks and registers: for code that reads them from memory.
-    "hw_state.h": {"draw/load_gen4.c", "media/load_media_gen4.c",
+    # Commands, state blocks and registers: for the loaders of a generation.
+    "hw_state.h": {"core/surface_gen4.c", "draw/load_gen4.c", "media/load_media_gen4.c",
+                   "sampler/sampler_state_gen4.c",
                    "core/memory.c",  # entries of the page table
-                   "core/surface.h", "sampler/texel.c", "sampler/texture.h",
                    "media/avc.c", "media/vc1.c", "media/vfe.c", "media/vld.c"},
 }
 # Folders of units, which may include hw_messages.h.

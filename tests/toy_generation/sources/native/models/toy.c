@@ -2,6 +2,7 @@
  * The toy: a chip with a limit of its own, its loader, decoder and setup; everything else is Eaglelake's.
  */
 #include "chips.h"
+#include "core/surface.h"
 #include "eu/op.h"
 #include "functions/dataport.h"
 #include "functions/table.h"
@@ -10,6 +11,7 @@
 #include "models/models.h"
 #include "raster/windower_state.h"
 #include "sampler/message.h"
+#include "sampler/texture.h"
 
 g4_decode_instruction_fn g4_decode_toy;
 g4_setup_fn g4_setup_toy;
@@ -30,6 +32,8 @@ const struct g4_model g4_model_toy = {
     .run_setup = g4_setup_toy,
     .start_pixels = g4_wm_payloads,
     .functions = g4_message_functions,
+    .surfaces = &g4_surface_loader_gen4,
+    .samplers = &g4_sampler_loader_gen4,
     .media = &g4_media_loader_gen4,
     .sampler_messages = &g4_gen4_sampler_messages,
     .dataport_reads = &g4_gen45_dataport_reads,
