@@ -11,7 +11,7 @@ from gen4emu.cli import options
 from gen4emu.cli.terminal import Progress, complain, damaged, is_quiet, size_text, some
 from gen4emu.errors import TraceError
 from gen4emu.hw.chips import Device
-from gen4emu.trace.convert import CONTAINERS, Converted
+from gen4emu.trace.conversion import CONTAINERS, Converted
 
 
 @click.command()

@@ -22,7 +22,7 @@ from gen4emu.live.buffer_memory import BufferMemory, Hashes
 from gen4emu.live.connection import BufferUse, Connection, LiveDevice, Mark, Observer
 from gen4emu.live.server import Server
 from gen4emu.trace.capture import digest
-from gen4emu.trace.convert import TraceWriter, writer_for
+from gen4emu.trace.conversion import TraceWriter, writer_for
 from gen4emu.trace.events import Submission, SurfaceDump
 from gen4emu.trace.write_aub import Dedup
 from gen4emu.trace.write_capture import CaptureWriter

@@ -24,7 +24,7 @@ from gen4emu.hw.chips import device_named
 from gen4emu.image.compare import load
 from gen4emu.image.digest import pixels_digest
 from gen4emu.trace import events
-from gen4emu.trace.convert import writer_for
+from gen4emu.trace.conversion import writer_for
 from gen4emu.trace.reader import open as open_trace
 from gen4emu.trace.write_aub import Dedup
 

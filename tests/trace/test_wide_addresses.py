@@ -13,7 +13,7 @@ from gen4emu import trace
 from gen4emu.decode.address_space import AddressSpace
 from gen4emu.errors import FieldError, TraceError
 from gen4emu.hw.chips import BY_NAME
-from gen4emu.trace.convert import new_writer
+from gen4emu.trace.conversion import new_writer
 from gen4emu.trace.events import (
     Engine,
     Event,
