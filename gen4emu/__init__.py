@@ -10,8 +10,9 @@ docs/api.md describes what is public.  Modules are imported when one of their na
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gen4emu.deferred import deferred
 
 if TYPE_CHECKING:
     from gen4emu.api.device import Device
@@ -38,7 +39,7 @@ __all__ = [
     "Place", "Selection", "SelectionError", "StaleError", "Surface", "Trace", "TraceError", "__version__", "open",
 ]
 
-_MODULES = {
+__getattr__, __dir__ = deferred(__name__, {
     "gen4emu.api.device": ("Device",),
     "gen4emu.api.surface": ("Surface",),
     "gen4emu.api.trace": ("Draw", "Moment", "Trace", "open"),
@@ -47,17 +48,4 @@ _MODULES = {
     "gen4emu.errors": ("AssemblyError", "DecodeError", "FieldError", "Gen4emuError", "HangError", "SelectionError",
                        "StaleError", "TraceError"),
     "gen4emu.selection": ("Selection",),
-}
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    module = _HOME.get(name)
-    if module is None:
-        raise AttributeError(f"module 'gen4emu' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(module), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+})

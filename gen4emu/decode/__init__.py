@@ -12,7 +12,10 @@ A `Command` has an address, a `body` with `name`, `words` and `view` (its fields
 state blocks, kernels and data that it leads to.  `Decoder` does the same for memory that a program fills itself.
 """
 
-from gen4emu.decode.compatible_text import RENDERERS, AubinatorRenderer, LibdrmRenderer
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from gen4emu.decode.document import Decoder, Document
 from gen4emu.decode.json_text import SCHEMA, JsonRenderer
 from gen4emu.decode.lint_rules import Severity
@@ -35,8 +38,12 @@ from gen4emu.decode.nodes import (
     TraceStart,
 )
 from gen4emu.decode.options import Options
-from gen4emu.decode.summary import Summary, summarize
 from gen4emu.decode.text import TextRenderer
+from gen4emu.deferred import deferred
+
+if TYPE_CHECKING:
+    from gen4emu.decode.compatible_text import RENDERERS, AubinatorRenderer, LibdrmRenderer
+    from gen4emu.decode.summary import Summary, summarize
 
 __all__ = [
     "RENDERERS", "SCHEMA", "AubinatorRenderer", "BatchEnd", "BatchStart", "Body", "Command", "Data", "Decoder",
@@ -44,3 +51,8 @@ __all__ = [
     "Registers", "Severity", "State", "SubmissionEnd", "SubmissionStart", "Summary", "Tally", "TextRenderer",
     "TraceStart", "summarize",
 ]
+
+__getattr__, __dir__ = deferred(__name__, {
+    "gen4emu.decode.compatible_text": ("RENDERERS", "AubinatorRenderer", "LibdrmRenderer"),
+    "gen4emu.decode.summary": ("Summary", "summarize"),
+})
