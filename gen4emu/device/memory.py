@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from operator import itemgetter
 from types import TracebackType
-from typing import Any, Self
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Self
 
 from gen4emu._native import ffi, lib
 from gen4emu.core_enums import FaultKind as FaultKind
@@ -25,6 +22,10 @@ from gen4emu.errors import FieldError, Gen4emuError
 from gen4emu.hw.chips import BY_NAME
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.registers import GTT_ENTRY, PageTableEntryType
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 PAGE_SIZE = 4096
 GTT_ENTRIES_GEN4 = BY_NAME["965gm"].gtt_entries
@@ -360,12 +361,16 @@ class Memory:
 
     def hash_pages(self, first: int, count: int) -> npt.NDArray[np.uint64]:
         """128 bits for the contents of each page, as two numbers.  Absent pages are like pages of zeros."""
+        import numpy as np
+
         hashes = np.empty((count, 2), np.uint64)
         lib.g4_mem_hash(self.handle, first, count, ffi.cast("uint64_t *", ffi.from_buffer(hashes)))
         return hashes
 
     def written_since(self, first: int, count: int, mark: int) -> npt.NDArray[np.uint8]:
         """1 for each page that the device has written since."""
+        import numpy as np
+
         written = np.zeros(count, np.uint8)
         lib.g4_mem_written_since(self.handle, first, count, mark, ffi.cast("uint8_t *", ffi.from_buffer(written)))
         return written

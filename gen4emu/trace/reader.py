@@ -24,7 +24,6 @@ from gen4emu.hw.chips import Device
 from gen4emu.trace.aub import OPCODE_LEGACY, OPCODE_MEMTRACE, PACKET_CLIENT, AubReader, Legacy, Memtrace
 from gen4emu.trace.capture import MAGIC, CaptureReader, read_index
 from gen4emu.trace.devices import DeviceCheck
-from gen4emu.trace.error_state import ErrorStateReader
 from gen4emu.trace.events import Event, FrameBoundary, Header, SurfaceDump, Warning
 from gen4emu.trace.raw import dwords_in, is_batch, read_hexdump, read_raw
 from gen4emu.trace.source import Source
@@ -166,6 +165,8 @@ class Trace:
         if self._kind is Kind.CAPTURE:
             return CaptureReader(source, self._check).events()
         if self._kind is Kind.ERROR_STATE:
+            from gen4emu.trace.error_state import ErrorStateReader  # and with it NumPy, which is slow to import
+
             return ErrorStateReader(source, self._check).events()
         read = read_raw if self._kind is Kind.RAW else read_hexdump
         return read(source, self._check, self._base)
