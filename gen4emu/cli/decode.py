@@ -9,15 +9,12 @@ import click
 
 from gen4emu import trace as traces
 from gen4emu.cli import options
-from gen4emu.cli.lint import write_json, write_text
 from gen4emu.cli.terminal import Progress, Write, complain, damaged, output, some, wants_color
 from gen4emu.decode import select
 from gen4emu.decode.compatible_text import RENDERERS
 from gen4emu.decode.document import Document
 from gen4emu.decode.fieldtext import COLOR, PLAIN
-from gen4emu.decode.findings import Baseline, Report, damage_texts, findings
 from gen4emu.decode.json_text import JsonRenderer, counted
-from gen4emu.decode.lint_rules import RuleSelection
 from gen4emu.decode.nodes import Item, Tally, TraceStart
 from gen4emu.decode.options import Options
 from gen4emu.errors import SelectionError
@@ -79,6 +76,7 @@ def decode(file: str, as_json: bool, lint: bool, submissions: Selection | None, 
         choices = replace(choices, submissions=frames)
     document = Document(trace, file=file, container=trace.kind, device=device, options=choices)
     tally = Tally()
+    reported = 0
     if as_name is not None and at is not None:
         items: Iterable[Item] = document.block(as_name, at, count)
     else:
@@ -95,13 +93,7 @@ def decode(file: str, as_json: bool, lint: bool, submissions: Selection | None, 
     items = _watched(items, tally, Progress(f"decoding {file}", lambda: trace.fraction, scrolls=to_stdout))
     with output(output_path, pager and not as_json) as write:
         if lint:
-            report = Report(RuleSelection(), Baseline())
-            found = report.sort(findings(items, document, marked))
-            if as_json:
-                write_json(found, write, (file,), report,
-                           lambda: [] if partial else damage_texts(document))
-            else:
-                write_text(found, write, report)
+            reported = _lint(items, write, document, marked, as_json, partial)
         elif as_json:
             _json(items, write, tally)
         else:
@@ -122,7 +114,7 @@ def decode(file: str, as_json: bool, lint: bool, submissions: Selection | None, 
     if status:
         return status
     if lint:
-        return 1 if report.reported else 0
+        return 1 if reported else 0
     if tally.errors:
         complain(f"{file}: {some(tally.errors, 'problem')} found: see !!")
     return 0
@@ -143,6 +135,21 @@ def _watched(items: Iterable[Item], tally: Tally, progress: Progress) -> Iterabl
             yield item
     finally:
         progress.done()
+
+
+def _lint(items: Iterable[Item], write: Write, document: Document, marked: bool, as_json: bool, partial: bool) -> int:
+    """Write the broken rules as `gen4emu lint` does; returns their number."""
+    from gen4emu.cli.lint import write_json, write_text
+    from gen4emu.decode.findings import Baseline, Report, damage_texts, findings
+    from gen4emu.decode.lint_rules import RuleSelection
+
+    report = Report(RuleSelection(), Baseline())
+    found = report.sort(findings(items, document, marked))
+    if as_json:
+        write_json(found, write, (document.file,), report, lambda: [] if partial else damage_texts(document))
+    else:
+        write_text(found, write, report)
+    return report.reported.total()
 
 
 def _json(items: Iterable[Item], write: Write, tally: Tally) -> None:

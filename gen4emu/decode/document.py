@@ -6,13 +6,12 @@ The memory, the context of the command streamer and the kernels last as long as 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from gen4emu.decode.address_space import AddressSpace
 from gen4emu.decode.commands import CommandWalker, Yielded
 from gen4emu.decode.error_state import registers
 from gen4emu.decode.kernels import Kernels
-from gen4emu.decode.lint import Linter
-from gen4emu.decode.lint_order import LaterLinter
 from gen4emu.decode.memory_reader import MemoryReader
 from gen4emu.decode.models import model_of
 from gen4emu.decode.nodes import (
@@ -33,6 +32,10 @@ from gen4emu.hw.chips import BY_PCI_ID, Device
 from gen4emu.hw.gen import Gen
 from gen4emu.trace import events
 from gen4emu.trace.devices import unnamed
+
+if TYPE_CHECKING:
+    from gen4emu.decode.lint import Linter
+    from gen4emu.decode.lint_order import LaterLinter
 
 _WRITES_KEPT = 1 << 20
 
@@ -59,8 +62,13 @@ class Decoder:
         self.linter = self._linter() if self.options.lint else None
 
     def _linter(self) -> Linter | LaterLinter:
+        """The rules of the device's generation, which are imported only for `lint`."""
         if self.gen & Gen.ALL4:
+            from gen4emu.decode.lint import Linter
+
             return Linter(self.device, self.context, self.kernels)
+        from gen4emu.decode.lint_order import LaterLinter
+
         return LaterLinter(self.device, self.context, self.peek)
 
     def changed(self) -> None:
