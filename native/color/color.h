@@ -25,6 +25,11 @@ struct g4_iz {
 
 struct g4_setup; /* geometry/object.h */
 
+/* The depth of an object: z = c0 + cx * (x - x_start) + cy * (y - y_start) */
+struct g4_plane {
+    double cx, cy, c0, x_start, y_start;
+};
+
 /* The pixels of a pixel shader thread: gang->unit_data[t] of WM gangs. */
 struct g4_pixel_block {
     const struct g4_setup *setup;
@@ -52,6 +57,17 @@ bool g4_cc_tests(const struct g4_worker *worker);
  * interpolated depth.  Writes depth and stencil, counts PS_DEPTH_COUNT and returns the pixels that pass. */
 uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,
                      const float z[16], uint32_t viewport, uint32_t array_index, bool back_facing);
+
+/* An object's pixels in the tile at (x, y): those of row[first] to row[last]. */
+struct g4_early_tile {
+    int32_t x, y, first, last;
+    const struct g4_plane *plane;
+    uint32_t viewport, array_index;
+    bool back_facing;
+};
+/* The early test of a whole tile: as g4_cc_early(), but removes the pixels that fail from `row`.  False: the depth
+ * buffer does not permit it; nothing was done. */
+bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile, uint32_t row[32]);
 
 /* The pixels of `lit` that pass the stencil test alone, for counters: nothing changes. */
 uint32_t g4_cc_stencil_passes(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,

@@ -1,6 +1,6 @@
 /*
- * Stencil and depth test of four subspans (G45 PRM vol. 2, 9): the inner loop, built once per vector variant and
- * depth format.
+ * Stencil and depth test (G45 PRM vol. 2, 9) of four subspans, or of an object's pixels in a whole tile: the inner
+ * loops, built once per vector variant and depth format.
  */
 #include "color/state.h"
 
@@ -36,6 +36,12 @@ INLINE vi compare_int(uint32_t function, vi a, vi b) {
 INLINE vi compare_float(uint32_t function, vf a, vf b) {
     const vi all = (vi)vu_all(UINT32_MAX);
     COMPARE(function, a, b, all)
+}
+
+/* `first` plus each of eight steps. */
+INLINE vi vi_steps(int32_t first, int32_t a, int32_t b, int32_t c, int32_t d, int32_t e, int32_t f, int32_t g,
+                   int32_t h) {
+    return (vi)vu_all((uint32_t)first) + (vi){a, b, c, d, e, f, g, h};
 }
 
 /* ---- conversion, before anything is compared ---- */
@@ -79,10 +85,15 @@ INLINE vi stencil_operation(uint32_t operation, vi s, const struct g4_stencil_se
     }
 }
 
+/* Operations that no pixel needs are left out: mostly all pixels pass both tests. */
 INLINE vi stencil_update(const struct g4_stencil_set *set, vi s, vi stencil_passed, vi depth_passed) {
-    const vi passed =
-        vi_select(depth_passed, stencil_operation(set->zpass, s, set), stencil_operation(set->zfail, s, set));
-    const vi result = vi_select(stencil_passed, passed, stencil_operation(set->fail, s, set));
+    vi result = stencil_operation(set->zpass, s, set);
+    if (vi_bits(~depth_passed)) {
+        result = vi_select(depth_passed, result, stencil_operation(set->zfail, s, set));
+    }
+    if (vi_bits(~stencil_passed)) {
+        result = vi_select(stencil_passed, result, stencil_operation(set->fail, s, set));
+    }
     return (s & ~(int32_t)set->write_mask) | (result & (int32_t)set->write_mask);
 }
 
@@ -100,60 +111,98 @@ INLINE bool is_d24(uint32_t format) {
     return format == G4_DEPTH_FORMAT_D24_UNORM_S8_UINT || format == G4_DEPTH_FORMAT_D24_UNORM_X8_UINT;
 }
 
-/* The source depth in the buffer's format: an integer, or the bits of a float. */
-INLINE vi source_depth(uint32_t format, const struct g4_depth_job *job, const float *from) {
-    const vf z = clamp_depth(vf_load(from), job->minimum, job->maximum);
+/* The depth in the buffer's format: an integer, or the bits of a float. */
+INLINE vi convert_depth(uint32_t format, vf depth, float minimum, float maximum) {
     if (is_float(format)) {
-        return (vi)z;
+        return (vi)clamp_depth(depth, minimum, maximum);
     }
+    /* clamp_depth(), but for the sign of zeros */
+    const vf z = vf_min(vf_max(depth, vf_all(minimum)), vf_all(maximum));
     return to_unorm(z, is_d24(format) ? 16777215.0 : 65535.0);
 }
 
-/* Tests two subspans.  Returns the pixels that pass, and in *changed those whose memory changes. */
-INLINE uint32_t test_half(uint32_t format, bool stencil, const struct g4_depth *depth, const struct g4_depth_job *job,
-                          const float *source, uint32_t live, uint8_t *const row[4], uint32_t *changed) {
+/* The facts that a test of eight pixels depends on, apart from their memory. */
+struct tested {
+    uint32_t format;
+    bool stencil; /* tested, and perhaps written */
+    uint32_t function;
+    bool present; /* the pixels have a source depth */
+    vi z;         /* as convert_depth() returns it */
+    const struct g4_stencil_set *set;
+    bool tests_depth, writes_depth, writes_stencil;
+    vi live; /* pixels whose memory may change */
+};
+
+/* Tests eight pixels whose memory is in `raw`, and updates that.  Returns the pixels that pass, and in *changed those
+ * whose memory changes. */
+INLINE uint32_t test_raw(const struct tested *t, vu raw[4], uint32_t *changed) {
     const vi all = (vi)vu_all(UINT32_MAX);
-    vu raw[4] = {{0}};
-
-    gather(row, bytes_of(format), raw);
-
-    const struct g4_stencil_set *const set = &depth->stencil[depth->double_sided && job->back_facing];
+    const uint32_t format = t->format;
+    const bool stencil = t->stencil;
+    const struct g4_stencil_set *const set = t->set;
     const vi old = (vi)(is_d24(format) ? raw[0] & 0xffffff : raw[0]);
     const vi s = (vi)(is_d24(format) ? raw[0] >> 24 : raw[1] & 0xff);
     vi stencil_passed = all;
     vi depth_passed = all;
-    vi z = old;
+    const vi z = t->present ? t->z : old;
     if (stencil) {
         const vi reference = (vi){0} + (set->reference & set->test_mask);
         stencil_passed = compare_int(set->function, reference, s & (int32_t)set->test_mask);
     }
-    if (source) {
-        z = source_depth(format, job, source);
-        if (depth->depth_test) {
-            depth_passed = is_float(format) ? compare_float(depth->function, (vf)z, (vf)old)
-                                            : compare_int(depth->function, z, old);
-        }
+    if (t->present && t->tests_depth) {
+        depth_passed = is_float(format) ? compare_float(t->function, (vf)z, (vf)old) : compare_int(t->function, z, old);
     }
     const vi passed = stencil_passed & depth_passed;
-    const uint32_t passed_bits = vi_bits(passed);
-    const uint32_t depth_bits = depth->depth_write && source ? passed_bits & live : 0;
-    const uint32_t stencil_bits = stencil && depth->stencil_write ? live : 0;
-    if (depth_bits | stencil_bits) {
-        const vi deep = vi_select(vi_mask(depth_bits), z, old);
-        vi code = s;
-        if (stencil_bits) {
-            code = vi_select(vi_mask(stencil_bits), stencil_update(set, s, stencil_passed, depth_passed), s);
-        }
+    const vi deep = t->writes_depth ? passed & t->live : (vi){0};
+    if (t->writes_depth) {
+        raw[0] = is_d24(format) ? vu_select(deep & 0xffffff, (vu)z, raw[0]) : vu_select(deep, (vu)z, raw[0]);
+    }
+    if (t->writes_stencil) {
+        const vu code = (vu)vi_select(t->live, stencil_update(set, s, stencil_passed, depth_passed), s);
         if (is_d24(format)) {
-            raw[0] = (vu)deep | (vu)code << 24;
+            raw[0] = (raw[0] & 0xffffff) | code << 24;
         } else {
-            raw[0] = (vu)deep;
-            raw[1] = (raw[1] & 0xffffff00u) | (vu)code;
+            raw[1] = (raw[1] & 0xffffff00u) | code;
         }
+    }
+    *changed = t->writes_stencil ? vi_bits(t->live) : t->writes_depth ? vi_bits(deep) : 0;
+    return vi_bits(passed);
+}
+
+INLINE struct tested tested_of(uint32_t format, bool stencil, const struct g4_depth *depth, uint32_t function,
+                               bool back_facing) {
+    return (struct tested){
+        .format = format,
+        .stencil = stencil,
+        .function = function,
+        .present = true,
+        .tests_depth = depth->depth_test,
+        .writes_depth = depth->depth_write,
+        .writes_stencil = stencil && depth->stencil_write,
+        .set = &depth->stencil[depth->double_sided && back_facing],
+    };
+}
+
+/* ---- four subspans ---- */
+
+INLINE uint32_t test_half(uint32_t format, bool stencil, const struct g4_depth *depth, const struct g4_depth_job *job,
+                          const float *source, uint32_t live, uint8_t *const row[4], uint32_t *changed) {
+    vu raw[4] = {{0}};
+    struct tested t = tested_of(format, stencil, depth, depth->function, job->back_facing);
+
+    t.present = source != NULL;
+    t.writes_depth = t.writes_depth && source && live;
+    t.writes_stencil = t.writes_stencil && live;
+    t.live = vi_mask(live);
+    gather(row, bytes_of(format), raw);
+    if (source) {
+        t.z = convert_depth(format, vf_load(source), job->minimum, job->maximum);
+    }
+    const uint32_t passed = test_raw(&t, raw, changed);
+    if (*changed) {
         scatter(row, bytes_of(format), raw);
     }
-    *changed = depth_bits | stencil_bits;
-    return passed_bits;
+    return passed;
 }
 
 INLINE uint32_t test(uint32_t format, bool stencil, struct g4_depth *depth, struct g4_port *port,
@@ -190,7 +239,109 @@ TEST(test_d24, G4_DEPTH_FORMAT_D24_UNORM_S8_UINT, false)
 TEST(test_d24_stencil, G4_DEPTH_FORMAT_D24_UNORM_S8_UINT, true)
 TEST(test_d16, G4_DEPTH_FORMAT_D16_UNORM, false)
 
+/* ---- a tile ---- */
+
+/* Depths are sums of a part that depends on the column and one that depends on the row, as in the windower. */
+INLINE vd column_part(const struct g4_plane *plane, int32_t x) {
+    const vi at = vi_steps(x, 0, 1, 2, 3, 0, 1, 2, 3);
+    return plane->cx * (__builtin_convertvector(at, vd) - plane->x_start) + plane->c0;
+}
+
+INLINE vd row_part(const struct g4_plane *plane, int32_t y) {
+    const vi at = vi_steps(y, 0, 0, 0, 0, 1, 1, 1, 1);
+    return plane->cy * (__builtin_convertvector(at, vd) - plane->y_start);
+}
+
+enum {
+    TILE_ROWS = 32,
+    BLOCK = 4, /* pixels of a row in a column of 16 bytes */
+    BLOCKS = 32 / BLOCK,
+    COLUMN_BYTES = 512,
+    ROW_BYTES = 16,
+};
+
+/* Tests 4x2 pixels, `lit` of them, and returns those that pass. */
+INLINE uint32_t test_block(const struct tested *t, const struct g4_depth_tile *tile, uint8_t *memory, vd depth,
+                           uint32_t lit) {
+    struct tested here = *t;
+    uint32_t changed;
+    vu raw[4];
+
+    memcpy(&raw[0], memory, sizeof raw[0]);
+    here.z = convert_depth(t->format, __builtin_convertvector(depth, vf), tile->minimum, tile->maximum);
+    here.live = vi_mask(lit);
+    const uint32_t passed = test_raw(&here, raw, &changed) & lit;
+    if (changed) {
+        memcpy(memory, &raw[0], sizeof raw[0]);
+    }
+    return passed;
+}
+
+/* Four bytes a pixel: the tile is one page, and two rows of a column are 32 contiguous bytes. */
+INLINE void test_tile(uint32_t format, bool stencil, uint32_t function, const struct g4_depth *depth,
+                      struct g4_depth_tile *in) {
+    const struct g4_depth_tile tile = *in;
+    const struct g4_plane plane = *tile.plane;
+    struct tested t = tested_of(format, stencil, depth, function, tile.back_facing);
+    vd column[BLOCKS];
+    uint32_t any = 0;
+
+    t.writes_depth = t.writes_depth && depth->map.writes;
+    t.writes_stencil = t.writes_stencil && depth->map.writes;
+    for (uint32_t j = tile.first; j <= tile.last; j++) {
+        any |= tile.row[j];
+    }
+    for (uint32_t c = 0; c < BLOCKS; c++) {
+        if (any >> (BLOCK * c) & 15) {
+            column[c] = column_part(&plane, tile.x + (int32_t)(BLOCK * c));
+        }
+    }
+    for (uint32_t j = tile.first & ~1u; j <= tile.last; j += 2) {
+        const uint32_t upper = tile.row[j];
+        const uint32_t lower = tile.row[j + 1];
+        const vd down = row_part(&plane, tile.y + (int32_t)j);
+        uint8_t *const memory = tile.page + (size_t)j * ROW_BYTES;
+        uint32_t passed[2] = {0, 0};
+        for (uint32_t c = 0; c < BLOCKS; c++) {
+            const uint32_t shift = BLOCK * c;
+            const uint32_t lit = (upper >> shift & 15) | (lower >> shift & 15) << BLOCK;
+            if (lit) {
+                const uint32_t pass = test_block(&t, &tile, memory + (size_t)c * COLUMN_BYTES, column[c] + down, lit);
+                passed[0] |= (pass & 15) << shift;
+                passed[1] |= pass >> BLOCK << shift;
+            }
+        }
+        in->row[j] = passed[0];
+        in->row[j + 1] = passed[1];
+    }
+}
+
+#define TEST_TILE(name, format, stencil)                                                                               \
+    static void name(const struct g4_depth *depth, struct g4_depth_tile *tile) {                                       \
+        switch (depth->function) {                                                                                     \
+        case G4_COMPARE_FUNCTION_LESS:                                                                                 \
+            test_tile(format, stencil, G4_COMPARE_FUNCTION_LESS, depth, tile);                                         \
+            break;                                                                                                     \
+        case G4_COMPARE_FUNCTION_LEQUAL:                                                                               \
+            test_tile(format, stencil, G4_COMPARE_FUNCTION_LEQUAL, depth, tile);                                       \
+            break;                                                                                                     \
+        default:                                                                                                       \
+            test_tile(format, stencil, depth->function, depth, tile);                                                  \
+            break;                                                                                                     \
+        }                                                                                                              \
+    }
+
+TEST_TILE(tile_d32, G4_DEPTH_FORMAT_D32_FLOAT, false)
+TEST_TILE(tile_d24, G4_DEPTH_FORMAT_D24_UNORM_S8_UINT, false)
+TEST_TILE(tile_d24_stencil, G4_DEPTH_FORMAT_D24_UNORM_S8_UINT, true)
+
 const struct g4_depth_ops G4_V(g4_depth_ops) = {
+    .tile =
+        {
+            [G4_DEPTH_FORMAT_D32_FLOAT] = {tile_d32, tile_d32},
+            [G4_DEPTH_FORMAT_D24_UNORM_S8_UINT] = {tile_d24, tile_d24_stencil},
+            [G4_DEPTH_FORMAT_D24_UNORM_X8_UINT] = {tile_d24, tile_d24},
+        },
     .test =
         {
             [G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT] = {test_d32s8, test_d32s8_stencil},

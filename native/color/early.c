@@ -138,6 +138,8 @@ static void begin_depth(struct g4_worker *worker, const struct g4_draw_state *dr
     g4_depth_select(depth, worker->ctx->gen, 0);
     if (depth->depth_test || depth->depth_write || depth->stencil_test) {
         depth->test = cc->depth_ops->test[depth->format][depth->stencil_test];
+        depth->tile =
+            worker->ctx->options.general_only ? NULL : cc->depth_ops->tile[depth->format][depth->stencil_test];
     }
 }
 
@@ -202,6 +204,48 @@ uint32_t g4_cc_early(struct g4_worker *worker, const uint16_t x[4], const uint16
         worker->eu.ps_depth_count += (uint32_t)__builtin_popcount(lit);
     }
     return lit;
+}
+
+bool g4_cc_early_tile(struct g4_worker *worker, const struct g4_early_tile *tile, uint32_t row[32]) {
+    struct g4_cc *const cc = g4_cc_of(worker);
+    struct g4_depth *const depth = &cc->depth;
+
+    if (!depth->tile) {
+        return false;
+    }
+    if (tile->array_index != depth->array_index) {
+        g4_depth_select(depth, worker->ctx->gen, tile->array_index);
+    }
+    uint8_t *const page = g4_pixel_map_page(&depth->map, &worker->port, (uint32_t)tile->x, (uint32_t)tile->y);
+    if (!page) {
+        return false;
+    }
+    struct g4_depth_tile job = {
+        .page = page,
+        .x = tile->x,
+        .y = tile->y,
+        .plane = tile->plane,
+        .first = (uint32_t)tile->first,
+        .last = (uint32_t)tile->last,
+        .minimum = cc->state.depth_range[tile->viewport & 15].minimum,
+        .maximum = cc->state.depth_range[tile->viewport & 15].maximum,
+        .back_facing = tile->back_facing,
+    };
+    /* Pixels outside the depth buffer pass. */
+    const uint32_t columns = depth->map.width - ((uint32_t)tile->x + depth->map.dx);
+    const uint32_t rows = depth->map.height - ((uint32_t)tile->y + depth->map.dy);
+    const uint32_t inside = columns < 32 ? (1u << columns) - 1 : UINT32_MAX;
+    for (uint32_t j = job.first; j <= job.last && j < rows; j++) {
+        job.row[j] = row[j] & inside;
+    }
+    depth->tile(depth, &job);
+    for (uint32_t j = job.first; j <= job.last; j++) {
+        row[j] = j < rows ? (row[j] & ~inside) | job.row[j] : row[j];
+    }
+    for (uint32_t j = job.first; cc->wm_statistics && j <= job.last; j++) {
+        worker->eu.ps_depth_count += row[j] == UINT32_MAX ? 32u : (uint32_t)__builtin_popcount(row[j]);
+    }
+    return true;
 }
 
 uint32_t g4_cc_stencil_passes(struct g4_worker *worker, const uint16_t x[4], const uint16_t y[4], uint32_t lit,

@@ -42,6 +42,28 @@ uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, 
     return host;
 }
 
+uint8_t *g4_pixel_map_page(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y) {
+    enum {
+        SIZE = 32 /* pixels, across and down */
+    };
+    const uint32_t sx = x + map->dx;
+    const uint32_t sy = y + map->dy;
+    if (!map->fast || map->tiling != G4_TILING_Y || map->bytes != 4 || map->line_shift || sx >= map->width ||
+        sy >= map->height || (map->x0 + sx) % SIZE || (map->y0 + sy) % SIZE) {
+        return NULL;
+    }
+    const uint32_t address = g4_pixel_map_address(map, (map->x0 + sx) * map->bytes, map->y0 + sy);
+    const uint32_t page = address >> G4_PAGE_SHIFT;
+    if (map->page[g4_pixel_map_slot(page)] == page) {
+        return map->host[g4_pixel_map_slot(page)];
+    }
+    const unsigned flags = atomic_load_explicit(&port->mem->pages[page].flags, memory_order_relaxed);
+    if (!g4_mem_ptr(port->mem, address) || (map->writes && (flags & G4_PAGE_READ_ONLY))) {
+        return NULL;
+    }
+    return g4_pixel_map_find_page(map, port, address);
+}
+
 /* Computes the address of pixel p of a subspan.  False: it is outside the surface. */
 static bool pixel_address(const struct g4_pixel_map *map, uint32_t x, uint32_t y, uint32_t p, uint32_t *address) {
     const uint32_t sx = ((x + (p & 1)) & 0xffff) + map->dx;

@@ -36,8 +36,23 @@ struct g4_depth;
 /* The pixels of `live` that pass stencil and depth test. */
 typedef uint32_t g4_depth_fn(struct g4_depth *depth, struct g4_port *port, const struct g4_depth_job *job);
 
+/* An object's pixels in a tile of the windower that is one page of the depth buffer. */
+struct g4_depth_tile {
+    uint8_t *page;
+    int32_t x, y;
+    const struct g4_plane *plane;
+    uint32_t first, last; /* rows that may have pixels */
+    uint32_t row[32];     /* the pixels; those that fail are removed */
+    float minimum, maximum;
+    bool back_facing;
+};
+
+/* Tests the pixels of a tile before the shader. */
+typedef void g4_depth_tile_fn(const struct g4_depth *depth, struct g4_depth_tile *tile);
+
 struct g4_depth {
-    g4_depth_fn *test; /* NULL: there is nothing to test or write */
+    g4_depth_fn *test;      /* NULL: there is nothing to test or write */
+    g4_depth_tile_fn *tile; /* NULL: only subspans are tested */
     bool depth_test, depth_write, stencil_test, stencil_write, double_sided;
     uint8_t function;
     uint32_t format;                  /* enum g4_depth_format */
@@ -109,7 +124,9 @@ struct g4_target {
 /* ---- inner loops, built once per vector variant and chosen when a draw begins ---- */
 
 struct g4_depth_ops {
-    g4_depth_fn *test[G4_DEPTH_FORMAT_D16_UNORM + 1][2]; /* by format, with stencil test */
+    /* by format, with stencil test */
+    g4_depth_fn *test[G4_DEPTH_FORMAT_D16_UNORM + 1][2];
+    g4_depth_tile_fn *tile[G4_DEPTH_FORMAT_D16_UNORM + 1][2]; /* NULL: there is none */
 };
 
 struct g4_color_ops {

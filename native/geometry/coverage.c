@@ -163,7 +163,7 @@ bool g4_coverage_find(const struct g4_setup *setup, int32_t tile_x, int32_t tile
 uint32_t g4_coverage_pixels(const struct g4_coverage *coverage) {
     uint32_t pixels = 0;
     for (int32_t j = coverage->first; j <= coverage->last; j++) {
-        pixels += (uint32_t)__builtin_popcount(coverage->row[j]);
+        pixels += coverage->row[j] == UINT32_MAX ? G4_TILE_SIZE : (uint32_t)__builtin_popcount(coverage->row[j]);
     }
     return pixels;
 }

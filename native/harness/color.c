@@ -2,6 +2,7 @@
  * The colour calculator alone: state from the caller, no windower, no shader.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "color/color.h"
 #include "draw/load_gen4.h"
@@ -91,7 +92,24 @@ enum g4_status g4_probe_fill(struct g4_probe *probe, uint32_t descriptor, uint32
     return status;
 }
 
+/* Test a tile of pixels at one depth; false: not at once. */
+static bool fill_tile(struct g4_worker *worker, float z, int32_t x, int32_t y, uint64_t *passed) {
+    const struct g4_plane plane = {.c0 = (double)z};
+    const struct g4_early_tile tile = {.x = x, .y = y, .last = G4_TILE_SIZE - 1, .plane = &plane};
+    uint32_t row[G4_TILE_SIZE];
+
+    memset(row, 0xff, sizeof row);
+    if (!g4_cc_early_tile(worker, &tile, row)) {
+        return false;
+    }
+    for (uint32_t j = 0; j < G4_TILE_SIZE; j++) {
+        *passed += row[j] == UINT32_MAX ? G4_TILE_SIZE : (uint32_t)__builtin_popcount(row[j]);
+    }
+    return true;
+}
+
 uint64_t g4_probe_fill_depth(struct g4_probe *probe, float z, uint32_t tiles, uint32_t across) {
+    struct g4_worker *const worker = g4_probe_worker(probe);
     uint64_t passed = 0;
     float depth[16];
 
@@ -100,6 +118,12 @@ uint64_t g4_probe_fill_depth(struct g4_probe *probe, float z, uint32_t tiles, ui
     }
     for (uint32_t i = 0; across && i < tiles * (G4_TILE_SIZE * G4_TILE_SIZE / 16); i++) {
         const uint32_t tile = i / 64;
+        if (i % 64 == 0 && worker->eu.cc &&
+            fill_tile(worker, z, (int32_t)(tile % across * G4_TILE_SIZE), (int32_t)(tile / across * G4_TILE_SIZE),
+                      &passed)) {
+            i += 63;
+            continue;
+        }
         const uint16_t left = (uint16_t)(tile % across * G4_TILE_SIZE + i % 4 * 8);
         const uint16_t top = (uint16_t)(tile / across * G4_TILE_SIZE + i / 4 % 16 * 2);
         const uint16_t x[4] = {left, left + 2, left + 4, left + 6};

@@ -27,6 +27,7 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
     wm->depth_needed =
         wm->iz.source_depth_eu || wm->iz.mode != G4_IZ_P || (present && (tests->depth_test || tests->depth_write));
     wm->single_subspan = ctx->hooks && ctx->hooks->single_subspan && wm->iz.mode != G4_IZ_P;
+    wm->whole_tiles = (wm->iz.mode == G4_IZ_P || !draw->windower.thread_dispatch) && !wm->iz.source_depth_eu;
     g4_depth_offset_begin(&wm->offset, draw);
     g4_wm_dispatch_begin(&wm->dispatch, &draw->windower);
 }
@@ -43,6 +44,8 @@ enum g4_status g4_wm_begin(struct g4_worker *worker, const struct g4_draw_state 
     const enum g4_status status = g4_cc_begin(worker, draw);
     if (status == G4_OK) {
         g4_wm_fill_begin(worker);
+        /* Constant depths are filled, and observers see each subspan. */
+        worker->wm->whole_tiles = worker->wm->whole_tiles && !worker->wm->constant_depth && !worker->eu.observed;
     }
     return status;
 }
@@ -150,6 +153,26 @@ static void test_early(struct g4_worker *worker) {
     wm->subspans = survivors;
 }
 
+/* test_early() for all pixels of the tile at once, before they are collected.  False: nothing was done. */
+static bool test_tile_early(struct g4_worker *worker, struct g4_coverage *coverage) {
+    struct g4_wm *const wm = worker->wm;
+    const struct g4_setup *const setup = wm->setup;
+    struct g4_plane plane;
+
+    g4_wm_plane(wm, setup, &plane);
+    const struct g4_early_tile tile = {
+        .x = coverage->x,
+        .y = coverage->y,
+        .first = coverage->first,
+        .last = coverage->last,
+        .plane = &plane,
+        .viewport = setup->viewport,
+        .array_index = setup->array_index,
+        .back_facing = setup->back_facing,
+    };
+    return g4_cc_early_tile(worker, &tile, coverage->row);
+}
+
 /* Is the watched pixel covered? */
 static bool covers(const struct g4_hooks *hooks, const struct g4_coverage *coverage) {
     const uint32_t i = hooks->x - (uint32_t)coverage->x;
@@ -171,11 +194,12 @@ static bool find_watched(const struct g4_wm *wm, const struct g4_hooks *hooks, f
 }
 
 /* work_on_depth() for an object that covers the watched pixel: reports the fate of that pixel. */
-static void work_on_watched_depth(struct g4_worker *worker, bool threads) {
+static void work_on_watched_depth(struct g4_worker *worker, const struct g4_coverage *coverage, bool threads) {
     struct g4_wm *const wm = worker->wm;
     struct g4_hooks *const hooks = worker->eu.hooks;
     float z = 0;
 
+    collect(wm, coverage);
     interpolate_depth(wm);
     const bool lit = find_watched(wm, hooks, &z);
     hooks->pixel_covered(hooks, worker, wm->setup, lit, z);
@@ -201,13 +225,18 @@ static void prefetch(const struct g4_tile *tile, uint32_t i) {
     }
 }
 
-/* Interpolate depth, and test it if that comes before the shader. */
-static void work_on_depth(struct g4_worker *worker, bool threads) {
+/* Collect the pixels, interpolate depth, and test it if that comes before the shader. */
+static void work_on_depth(struct g4_worker *worker, struct g4_coverage *coverage, bool threads) {
     struct g4_wm *const wm = worker->wm;
-    const uint32_t subspans = wm->subspans;
     const bool early = wm->iz.mode == G4_IZ_P || !threads;
-    const bool constant = early && g4_wm_depth_is_constant(worker);
 
+    if (wm->whole_tiles && test_tile_early(worker, coverage)) {
+        collect(wm, coverage);
+        return;
+    }
+    collect(wm, coverage);
+    const uint32_t subspans = wm->subspans;
+    const bool constant = early && g4_wm_depth_is_constant(worker);
     wm->subspans = constant ? G4_WM_SAMPLE : subspans;
     interpolate_depth(wm);
     if (early) {
@@ -244,19 +273,20 @@ static uint32_t stencil_passes(struct g4_worker *worker) {
 }
 
 /* Work on depth, and count the pixels that each test before the shader drops. */
-static void count_covered(struct g4_worker *worker, bool threads, bool watched) {
+static void count_covered(struct g4_worker *worker, struct g4_coverage *coverage, bool threads, bool watched) {
     struct g4_wm *const wm = worker->wm;
     struct g4_draw_counters *const sum = &worker->eu.counters->sum;
     const bool early = wm->iz.mode == G4_IZ_P || !threads;
     const bool tests = early && g4_cc_of(worker)->depth.test;
+    collect(wm, coverage);
     const uint32_t pixels = lit_pixels(wm);
     const uint32_t blocks = wm->subspans;
     const uint32_t past_stencil = tests ? stencil_passes(worker) : pixels;
 
     if (watched) {
-        work_on_watched_depth(worker, threads);
+        work_on_watched_depth(worker, coverage, threads);
     } else {
-        work_on_depth(worker, threads);
+        work_on_depth(worker, coverage, threads);
     }
     const uint32_t left = lit_pixels(wm);
     sum->blocks += blocks;
@@ -312,13 +342,12 @@ static inline __attribute__((always_inline)) enum g4_status work_on_tile(struct 
             worker->eu.ps_invocations += g4_coverage_pixels(&coverage);
         }
         wm->setup = setup;
-        collect(wm, &coverage);
         if (counting) {
-            count_covered(worker, threads, watched);
+            count_covered(worker, &coverage, threads, watched);
         } else if (watched) {
-            work_on_watched_depth(worker, threads);
+            work_on_watched_depth(worker, &coverage, threads);
         } else {
-            work_on_depth(worker, threads);
+            work_on_depth(worker, &coverage, threads);
         }
         if (threads && wm->subspans && !g4_wm_fill_color(worker, &status)) {
             status = g4_wm_queue(worker, &coverage);

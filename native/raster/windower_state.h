@@ -38,11 +38,6 @@ enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, const struct
 /* The mode of the next thread of an 8x8 block in contiguous dispatch. */
 enum g4_wm_mode g4_wm_choose_contiguous(const struct g4_wm_dispatch *dispatch, bool both_halves);
 
-/* z = c0 + cx * (x - x_start) + cy * (y - y_start) */
-struct g4_plane {
-    double cx, cy, c0, x_start, y_start;
-};
-
 /* The depth offset of triangles (G45 PRM vol. 2, 8.4.2). */
 struct g4_depth_offset {
     float constant, scale, clamp;
@@ -72,6 +67,7 @@ struct g4_wm {
     bool depth_needed; /* the source depth is tested, written or part of the payload */
     bool
         single_subspan; /* WIZ_CTL bit 6: one subspan a thread where the shader's message tests depth (965v4 3.3.9.1) */
+    bool whole_tiles;   /* depth is tested before pixels are collected, and not used afterwards */
     struct g4_depth_offset offset;
     struct g4_slots slots[G4_WM_ENTRIES];
     uint32_t pointers[G4_WM_ENTRIES][G4_GANG_THREADS][8]; /* R0 with dwords 2 to 5 only, by slot */

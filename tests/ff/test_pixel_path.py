@@ -1,0 +1,108 @@
+"""Random draws: the specialised loops of every vector variant leave the memory and the counts of the general path."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gen4emu._native import lib
+from gen4emu.device.options import Options
+from gen4emu.device.tiling import Tiling
+from gen4emu.hw.formats import SurfaceFormat as F
+from gen4emu.hw.gen import Gen
+from gen4emu.trace.events import Engine
+from tests.harness.scene import DEPTH, TARGET, Scene, vertex
+
+VARIANTS = range(lib.g4_variant_best() + 1)
+D32, D24S8, D24X8, D16 = 1, 2, 3, 5
+COMPARE = ["ALWAYS", "NEVER", "LESS", "EQUAL", "LEQUAL", "GREATER", "NOTEQUAL", "GEQUAL"]
+STENCIL = ["KEEP", "ZERO", "REPLACE", "INCRSAT", "DECRSAT", "INCR", "DECR", "INVERT"]
+FACTORS = ["ONE", "SRC_COLOR", "SRC_ALPHA", "DST_ALPHA", "DST_COLOR", "SRC_ALPHA_SATURATE", "ZERO", "INV_SRC_COLOR",
+           "INV_SRC_ALPHA", "INV_DST_ALPHA", "INV_DST_COLOR"]
+BLEND = ["ADD", "SUBTRACT", "REVERSE_SUBTRACT", "MIN", "MAX"]
+
+
+@pytest.fixture(autouse=True)
+def keep_variant() -> Iterator[None]:
+    before = lib.g4_variant_current()
+    yield
+    lib.g4_set_variant(before)
+
+
+def depth_state_of(rng: random.Random) -> dict[str, Any]:
+    """Depth and stencil state; a third of the draws has the usual one."""
+    if rng.random() < 0.3:
+        return {"depth_test_enable": True, "depth_test_function": "LEQUAL", "depth_buffer_write_enable": True}
+    side = {name: rng.choice(STENCIL) for name in ("fail_op", "pass_depth_fail_op", "pass_depth_pass_op")}
+    return {
+        "depth_test_enable": rng.random() < 0.8, "depth_test_function": rng.choice(COMPARE),
+        "depth_buffer_write_enable": rng.random() < 0.7, "stencil_test_enable": rng.random() < 0.5,
+        "stencil_buffer_write_enable": rng.random() < 0.7, "stencil_test_function": rng.choice(COMPARE),
+        "stencil_reference_value": rng.randrange(256), "stencil_test_mask": rng.choice([255, 15, 0xF0]),
+        "stencil_write_mask": rng.choice([255, 15, 0xF0]), "double_sided_stencil_enable": rng.random() < 0.3,
+        "backface_stencil_test_function": rng.choice(COMPARE), "backface_stencil_reference_value": rng.randrange(256),
+        "backface_stencil_test_mask": 255, "backface_stencil_write_mask": 255,
+    } | {f"stencil_{name}": value for name, value in side.items()} | {
+        f"backface_stencil_{name}": rng.choice(STENCIL) for name in side}
+
+
+def blending_of(rng: random.Random) -> dict[str, Any]:
+    if rng.random() < 0.4:
+        return {}
+    if rng.random() < 0.3:
+        return {"color_buffer_blend_enable": True, "source_blend_factor": "SRC_ALPHA",
+                "destination_blend_factor": "INV_SRC_ALPHA"}
+    return {"color_buffer_blend_enable": True, "color_blend_function": rng.choice(BLEND),
+            "source_blend_factor": rng.choice(FACTORS), "destination_blend_factor": rng.choice(FACTORS)}
+
+
+def triangles(rng: random.Random, width: int, height: int) -> list[tuple[float, ...]]:
+    """Small and large ones, of all depths, not all inside the target."""
+    vertices = []
+    for _ in range(14):
+        size = rng.choice([8, 40, 300])
+        x, y, z = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(-0.1, 1.1)
+        for _ in range(3):
+            color = tuple(rng.uniform(-0.2, 1.2) for _ in range(4))
+            vertices.append(vertex(x + rng.uniform(-size, size), y + rng.uniform(-size, size),
+                                   z + rng.choice([0.0, rng.uniform(-0.2, 0.2)]), 1.0, color))
+    return vertices
+
+
+def scene_of(rng: random.Random, options: Options) -> Scene:
+    width, height = rng.choice([(32, 32), (96, 64), (100, 70), (131, 97)])
+    smaller = {"width": width - rng.randrange(1, 30), "height": height - rng.randrange(1, 30)}
+    blocks: dict[str, Any] = {
+        "cc": depth_state_of(rng) | blending_of(rng) | {"statistics_enable": True},
+        "cc_viewport": rng.choice([{}, {"minimum_depth": 0.2, "maximum_depth": 0.7}]),
+        "wm": {"statistics_enable": rng.random() < 0.5, "thread_dispatch_enable": rng.random() < 0.9},
+        "surface": {"color_blend_enable": True},
+        "depth": smaller if rng.random() < 0.3 else {},
+    }
+    tiling = rng.choice([Tiling.X, Tiling.Y, Tiling.LINEAR])
+    format = rng.choice([F.B8G8R8A8_UNORM, F.B8G8R8A8_UNORM, F.R8G8B8A8_UNORM, F.B8G8R8X8_UNORM, F.B5G6R5_UNORM,
+                         F.R16G16B16A16_FLOAT])
+    return Scene(Gen.CTG, width, height, options=options, format=format, tiling=tiling,
+                 depth_format=rng.choice([D24S8, D24S8, D24X8, D32, D16]), depth_clear=0xFFFF, **blocks)
+
+
+def outcome(seed: int, variant: int, **options: Any) -> tuple[Any, ...]:
+    lib.g4_set_variant(variant)
+    rng = random.Random(seed)
+    scene = scene_of(rng, Options(**options))
+    scene.memory.write(TARGET, rng.randbytes(scene.pitch * scene.height))
+    scene.memory.write(DEPTH, rng.randbytes(scene.depth_pitch * scene.height))
+    scene.draw(triangles(rng, scene.width, scene.height))
+    counts = {name: count for name, count in scene.device.counts().items() if not name.endswith("_ns")}
+    statistics = [int(c) for c in scene.device.streamers[Engine.RENDER].state.raw.counter]
+    return scene.pixels(), scene.depths(), counts, statistics
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_random_draws_have_the_bits_of_the_general_path(variant: int) -> None:
+    for seed in range(40):
+        expected = outcome(seed, 0, workers=1, general_only=True)
+        assert outcome(seed, variant, workers=1 + seed % 3) == expected, seed
