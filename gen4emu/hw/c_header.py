@@ -51,7 +51,9 @@ _TOP = """
 
 def enumerations() -> str:
     """hw_enums.h."""
-    return emit_c.guarded("gen4emu/hw", "G4_HW_ENUMS_H", "\n".join(["", _gens(), *_Writer(FAMILIES[0]).enums(FAMILIES[0].layouts)]))
+    family = FAMILIES[0]
+    enums = _Writer(family).enums(family.layouts)
+    return emit_c.guarded("gen4emu/hw", "G4_HW_ENUMS_H", "\n".join(["", _gens(), *enums]))
 
 
 def messages() -> str:
