@@ -24,9 +24,10 @@ enum {
 enum {
     G4_WM_ENTRIES = 4, /* entry points of a pixel shader kernel */
     G4_VIEWPORTS = 16,
-    G4_VERTEX_BUFFERS = 17,
-    G4_VERTEX_ELEMENTS = 18,
+    G4_VERTEX_BUFFERS = 33,  /* 17 before Gen6 */
+    G4_VERTEX_ELEMENTS = 34, /* 18 before Gen6 */
     G4_STIPPLE_ROWS = 32,
+    G4_COLOR_TARGETS = 8,
     G4_CONSTANT_ROWS = 128, /* of one stage's push constants */
 };
 
@@ -46,6 +47,9 @@ struct g4_primitive {
 struct g4_vertex_buffer {
     uint32_t address, pitch_bytes;
     uint32_t max_index; /* 0: no check */
+    bool has_end;       /* elements beyond `end`, the address of the last byte, read as 0 */
+    bool null;          /* all elements read as 0 */
+    uint32_t end;
     bool per_instance;
     uint32_t step_rate; /* instances per element; 0: all use the first one */
 };
@@ -56,12 +60,14 @@ struct g4_vertex_element {
     uint32_t format;      /* enum g4_surface_format */
     uint32_t control[4];  /* enum g4_vertex_component_control */
     uint32_t destination; /* dword of the vertex URB entry */
+    bool edge_flag;       /* stores nothing: whether the first component is not 0 */
 };
 
 struct g4_index_buffer {
     uint32_t address, end; /* `end` is the address of the last byte; 0: no check */
     uint32_t index_bytes;  /* 1, 2 or 4 */
     bool cut_enable;
+    uint32_t cut_index;
 };
 
 /* ---- stages that run threads ---- */
@@ -160,6 +166,13 @@ struct g4_line_stipple {
     uint32_t repeat;  /* 1 or more */
 };
 
+/* What is drawn of a triangle. */
+enum g4_fill_mode {
+    G4_FILL_SOLID,
+    G4_FILL_LINES,
+    G4_FILL_POINTS,
+};
+
 struct g4_setup_state {
     bool viewport_transform, scissor;
     bool coarse_positions;  /* vertices have 4 bits of sub-pixel precision, else 8 */
@@ -170,8 +183,9 @@ struct g4_setup_state {
     uint32_t point_width_u8_3;
     uint32_t point_rule; /* enum g4_point_rasterization_rule */
     bool sprite_point;
-    float line_width;      /* pixels, 0: cosmetic */
-    float line_cap_region; /* pixels that an antialiased line extends beyond its ends */
+    uint8_t front_fill, back_fill; /* enum g4_fill_mode, from Gen6 on */
+    float line_width;              /* pixels, 0: cosmetic */
+    float line_cap_region;         /* pixels that an antialiased line extends beyond its ends */
     bool line_antialiasing, line_last_pixel;
     bool legacy_diamonds;                                      /* cosmetic lines follow the legacy rule */
     uint8_t provoking_line, provoking_triangle, provoking_fan; /* vertex of the object */
@@ -180,7 +194,9 @@ struct g4_setup_state {
 /* The depth offset of triangles. */
 struct g4_depth_bias {
     bool enable;
-    bool legacy_unit; /* the constant counts in units of 1.0 */
+    bool lines, points; /* also of those that a triangle is drawn as; `enable` is for areas */
+    uint32_t format;    /* enum g4_depth_format that the constant counts in; from Gen6 on */
+    bool legacy_unit;   /* the constant counts in units of 1.0 */
     float constant, scale, clamp;
 };
 
@@ -309,6 +325,7 @@ struct g4_blend_state {
     uint32_t dither_x, dither_y;
     uint32_t clamp_range; /* enum g4_color_clamp_range */
     bool pre_clamp, post_clamp;
+    uint8_t write_disable; /* bit c: component c is not written; from Gen6 on */
 };
 
 /* The render target write's share of the state. */
@@ -317,6 +334,10 @@ struct g4_color_state {
     struct g4_alpha_test alpha_test;
     struct g4_blend_state blend;
     bool statistics;
+
+    /* From Gen6 on. */
+    struct g4_blend_state target[G4_COLOR_TARGETS]; /* by render target; `blend` is the first */
+    bool alpha_to_coverage, alpha_to_coverage_dither, alpha_to_one;
 };
 
 /* ---- all of it ---- */
@@ -335,6 +356,8 @@ struct g4_draw_state {
     struct g4_dispatch dispatch[G4_STAGES];
     const struct g4_kernel *kernel[G4_STAGES]; /* NULL where a stage runs none, and for G4_STAGE_WM */
     const struct g4_kernel *wm_kernel[G4_WM_ENTRIES];
+    /* From Gen6 on, dispatch[G4_STAGE_WM] with the address of each of these kernels. */
+    struct g4_dispatch wm_dispatch[G4_WM_ENTRIES];
     struct g4_geometry_shader gs;
     struct g4_clip clip;
 

@@ -57,6 +57,7 @@ struct g4_quirks {
     bool vfe_extends_all_modes; /* VFE_STATE_EX is read in every mode, else only with VLD */
 };
 
+struct g4_context;     /* core/context.h */
 struct g4_draw_loader; /* core/draw_state.h */
 struct g4_draw_state;
 struct g4_fault;
@@ -86,9 +87,16 @@ typedef enum g4_status g4_setup_fn(struct g4_worker *worker, const struct g4_dra
 struct g4_entries;
 typedef enum g4_status g4_vs_fn(struct g4_worker *worker, const struct g4_draw_state *draw,
                                 const struct g4_entries *entries);
+/* Read the headers of vertices that leave the last shader of the geometry. */
+struct g4_vertex;
+typedef void g4_read_vertices_fn(const struct g4_context *ctx, const struct g4_draw_state *draw,
+                                 const struct g4_entries *entries, struct g4_vertex *vertex);
+/* The share of the clipper and of setup that depends on the vertex alone: outcodes and screen positions. */
+struct g4_sf_frame;
+typedef void g4_prepare_vertices_fn(const struct g4_context *ctx, const struct g4_draw_state *draw,
+                                    const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint32_t count);
 /* Clip a strip: append the objects that remain to the chunk. */
 struct g4_strip;
-struct g4_vertex;
 typedef enum g4_status g4_clip_fn(struct g4_worker *worker, const struct g4_draw_state *draw,
                                   const struct g4_strip *strip, const struct g4_vertex *const *vertex,
                                   struct g4_chunk *chunk);
@@ -119,6 +127,8 @@ struct g4_model {
     g4_expand_instruction_fn *expand_instruction;
     g4_decode_instruction_fn *decode_instruction;
     g4_vs_fn *run_vs;
+    g4_read_vertices_fn *read_vertices;
+    g4_prepare_vertices_fn *prepare_vertices;
     g4_clip_fn *run_clip;
     g4_setup_fn *run_setup;
     g4_start_pixels_fn *start_pixels;

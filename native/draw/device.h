@@ -22,6 +22,7 @@ struct g4_device {
     uint32_t workers;
     struct g4_kernel_cache *kernels;
     struct g4_draw_state draw_state;
+    uint32_t constants[G4_STAGES][G4_CONSTANT_ROWS][8]; /* push constants of draw_state */
     struct g4_draw_frame *frame;
     struct g4_media *media;
     struct g4_port port;       /* reads of the device outside of workers */

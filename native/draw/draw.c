@@ -371,8 +371,11 @@ static enum g4_status run_draw(struct draw *draw) {
 }
 
 enum g4_status g4_load_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault) {
-    const struct g4_draw_loader loader = {
-        .ctx = &device->ctx, .port = &device->port, .quiet_port = &device->quiet_port, .kernels = device->kernels};
+    const struct g4_draw_loader loader = {.ctx = &device->ctx,
+                                          .port = &device->port,
+                                          .quiet_port = &device->quiet_port,
+                                          .kernels = device->kernels,
+                                          .constants = device->constants};
 
     return device->ctx.model->load_draw(&loader, primitive, &device->draw_state, fault);
 }

@@ -208,11 +208,13 @@ static void load_vertices(const struct g4_context *ctx, struct g4_draw_state *dr
         }
     }
     g4_3dstate_index_buffer_unpack(state->index_buffer, ctx->gen, &index);
+    const uint32_t index_bytes = 1u << (index.index_format > 2 ? 2 : index.index_format);
     draw->index_buffer = (struct g4_index_buffer){
         .address = index.buffer_starting_address,
         .end = index.buffer_ending_address,
-        .index_bytes = 1u << (index.index_format > 2 ? 2 : index.index_format),
+        .index_bytes = index_bytes,
         .cut_enable = index.cut_index_enable,
+        .cut_index = UINT32_MAX >> (32 - 8 * index_bytes),
     };
 }
 
@@ -255,6 +257,8 @@ static void load_threads(const struct g4_context *ctx, int stage, enum g4_unit u
         .unit = unit,
         .kernel_address = state->general_state_base + block.kernel,
         .general_state_base = state->general_state_base,
+        .dynamic_state_base = state->general_state_base,
+        .instruction_base = state->general_state_base,
         .surface_state_base = state->surface_state_base,
         .binding_table = state->binding_table[stage],
         .scratch_base = state->general_state_base + block.scratch_base,

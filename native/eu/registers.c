@@ -188,8 +188,8 @@ void g4_arf_read(struct g4_run *run, int t, unsigned reg, uint8_t image[32]) {
     case G4_ARF_N << 4 | 1:
         put32(image, 0, gang->notify[t][reg & 1]);
         break;
-    case G4_ARF_IP << 4: /* the address of this instruction, relative to the general state base */
-        put32(image, 0, dispatch->kernel_address - dispatch->general_state_base + run->op->ip);
+    case G4_ARF_IP << 4: /* the address of this instruction, relative to the instruction base */
+        put32(image, 0, dispatch->kernel_address - dispatch->instruction_base + run->op->ip);
         break;
     default:
         break;
@@ -213,7 +213,7 @@ static void write_control(struct g4_run *run, int t, const uint8_t image[32]) {
     memcpy(cr0, image, sizeof run->gang->cr0[t]);
     g4_run_control(run);
     if ((before & ~cr0[0]) & G4_CR0_MASTER) { /* return from the system routine */
-        g4_run_jump_one(run, t, cr0[2] - run->gang->dispatch->kernel_address + run->gang->dispatch->general_state_base);
+        g4_run_jump_one(run, t, cr0[2] - run->gang->dispatch->kernel_address + run->gang->dispatch->instruction_base);
     } else if (raised) {
         (void)g4_exception_take(run, t, G4_EXCEPTION_SOFTWARE);
     }
@@ -263,7 +263,7 @@ void g4_arf_write(struct g4_run *run, int t, unsigned reg, const uint8_t image[3
         break;
     case G4_ARF_IP << 4:
         if (written & 0xf) {
-            g4_run_jump_one(run, t, load(now, 4) - gang->dispatch->kernel_address + gang->dispatch->general_state_base);
+            g4_run_jump_one(run, t, load(now, 4) - gang->dispatch->kernel_address + gang->dispatch->instruction_base);
         }
         break;
     default: /* read-only or undefined */

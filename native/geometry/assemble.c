@@ -222,12 +222,21 @@ static void count_fetched(const struct assembly *a) {
     }
 }
 
-/* The share of CLIP and SF that depends on the vertex alone: outcodes and screen positions. */
-static void prepare_vertices(const struct assembly *a, struct g4_vertex *vertex, uint32_t count) {
-    if (a->draw->clip_enable) {
-        g4_clip_outcodes(a->worker->ctx, a->draw, vertex, count);
+void g4_vertices_read(const struct g4_context *ctx, const struct g4_draw_state *draw, const struct g4_entries *entries,
+                      struct g4_vertex *vertex) {
+    (void)draw;
+    for (uint32_t e = 0; e < entries->count; e++) {
+        const uint32_t(*const rows)[8] = (const uint32_t(*)[8])(entries->rows + (size_t)e * entries->stride);
+        g4_vertex_read_back(ctx, rows, entries->stride, 15, &vertex[e]);
     }
-    g4_sf_transform(&a->frame, vertex, count);
+}
+
+void g4_vertices_prepare(const struct g4_context *ctx, const struct g4_draw_state *draw,
+                         const struct g4_sf_frame *frame, struct g4_vertex *vertex, uint32_t count) {
+    if (draw->clip_enable) {
+        g4_clip_outcodes(ctx, draw, vertex, count);
+    }
+    g4_sf_transform(frame, vertex, count);
 }
 
 static enum g4_status fetch_vertices(struct assembly *a, const struct needs *needs, struct g4_arena *arena) {
@@ -259,12 +268,10 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
     if (a->draw->vs_enable && status == G4_OK) {
         status = a->worker->ctx->model->run_vs(a->worker, a->draw, &a->entries);
     }
-    for (uint32_t e = 0; e < a->entries.count; e++) {
-        const uint32_t(*const rows)[8] = (const uint32_t(*)[8])(a->entries.rows + (size_t)e * a->entries.stride);
-        g4_vertex_read_back(a->worker->ctx, rows, a->entries.stride, 15, &vertex[e]);
-    }
+    const struct g4_context *const ctx = a->worker->ctx;
+    ctx->model->read_vertices(ctx, a->draw, &a->entries, vertex);
     if (!a->draw->gs_enable) {
-        prepare_vertices(a, vertex, a->entries.count);
+        ctx->model->prepare_vertices(ctx, a->draw, &a->frame, vertex, a->entries.count);
     }
     for (uint32_t i = 0; i < a->slots; i++) {
         a->vertex_of[i] = &vertex[a->entry_of[i]];
@@ -275,7 +282,8 @@ static enum g4_status fetch_vertices(struct assembly *a, const struct needs *nee
 /* Clip the output of GS threads, strip by strip. */
 static enum g4_status clip_gs_output(struct assembly *a, const struct g4_output *out, struct g4_chunk *chunk) {
     for (uint32_t i = 0; i < a->range->objects; i++) {
-        prepare_vertices(a, out[i].vertex, out[i].vertices);
+        const struct g4_context *const ctx = a->worker->ctx;
+        ctx->model->prepare_vertices(ctx, a->draw, &a->frame, out[i].vertex, out[i].vertices);
         for (uint32_t s = 0; s < out[i].strips; s++) {
             struct g4_strip strip = out[i].strip[s];
             const struct g4_vertex **const vertex_of =
@@ -291,7 +299,7 @@ static enum g4_status clip_gs_output(struct assembly *a, const struct g4_output 
             strip.first = 0;
             strip.objects = g4_topology_objects(strip.topology, used);
             strip.ends_primitive = true;
-            const enum g4_status status = a->worker->ctx->model->run_clip(a->worker, a->draw, &strip, vertex_of, chunk);
+            const enum g4_status status = ctx->model->run_clip(a->worker, a->draw, &strip, vertex_of, chunk);
             if (status != G4_OK) {
                 return status;
             }

@@ -143,8 +143,11 @@ static void setup_element(const struct g4_context *ctx, const struct g4_draw_sta
         f->base = buffer->address + element->offset_bytes;
         f->pitch = buffer->pitch_bytes;
         f->max_index = buffer->max_index;
+        f->has_end = buffer->has_end;
+        f->end = buffer->end;
         f->per_instance = buffer->per_instance;
         f->step_rate = buffer->step_rate;
+        f->reads_memory = f->reads_memory && !buffer->null;
     } else {
         f->reads_memory = false;
     }
@@ -161,11 +164,13 @@ void g4_vertex_fetch_setup(const struct g4_context *ctx, const struct g4_draw_st
 
     memset(fetch, 0, sizeof *fetch);
     for (uint32_t i = 0; i < draw->vertex_elements; i++) {
-        setup_element(ctx, draw, &draw->vertex_element[i], log, fetch);
+        if (!draw->vertex_element[i].edge_flag) {
+            setup_element(ctx, draw, &draw->vertex_element[i], log, fetch);
+        }
     }
     fetch->indexed = draw->primitive.indexed;
     fetch->index_size = index->index_bytes;
-    fetch->cut_index = UINT32_MAX >> (32 - 8 * fetch->index_size);
+    fetch->cut_index = index->cut_index;
     fetch->cut_enable = fetch->indexed && index->cut_enable;
     fetch->index_start = index->address;
     fetch->index_end = index->end;
@@ -268,6 +273,13 @@ static uint32_t element_index(const struct g4_fetch *f, const struct g4_vertex_i
     return ids->start_instance + (f->step_rate ? ids->instance_id / f->step_rate : 0);
 }
 
+/* Whether some byte of an element is outside of its buffer (IVB PRM vol. 2 part 1, VERTEX_BUFFER_STATE, End Address).
+ */
+static bool ends_beyond(const struct g4_fetch *f, uint32_t index) {
+    const uint64_t first = f->base + (uint64_t)index * f->pitch;
+    return first + f->format->block_bits / 8u > (uint64_t)f->end + 1;
+}
+
 void g4_fetch_vertex(struct g4_port *port, const struct g4_vertex_fetch *fetch, const struct g4_vertex_ids *ids,
                      uint32_t (*rows)[8]) {
     uint32_t *const entry = &rows[0][0];
@@ -278,7 +290,7 @@ void g4_fetch_vertex(struct g4_port *port, const struct g4_vertex_fetch *fetch, 
         uint32_t source[4] = {0};
         if (f->reads_memory) {
             const uint32_t index = element_index(f, ids);
-            if (f->max_index == 0 || index <= f->max_index) {
+            if ((f->max_index == 0 || index <= f->max_index) && !(f->has_end && ends_beyond(f, index))) {
                 fetch_source(port, f, index, source);
             }
         }

@@ -17,7 +17,9 @@ struct g4_fetch {
     uint32_t base;        /* + element offset */
     uint32_t pitch;
     uint32_t max_index; /* 0: no check */
+    uint32_t end;       /* address of the last byte, if has_end */
     uint32_t step_rate;
+    bool has_end;
     bool per_instance;
     bool reads_memory; /* some component is STORE_SRC */
     bool plain_floats; /* adjacent 32-bit channels that are copied unchanged */

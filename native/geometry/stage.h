@@ -33,6 +33,10 @@ g4_vs_fn g4_vs_run;
 void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8], uint32_t row_count,
                          uint32_t max_viewport, struct g4_vertex *vertex);
 
+/* For Gen4's vertex header, clipper and setup. */
+g4_read_vertices_fn g4_vertices_read;
+g4_prepare_vertices_fn g4_vertices_prepare;
+
 /* The vertices and strips that a thread has written. */
 struct g4_output {
     struct g4_arena *arena;

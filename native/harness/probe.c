@@ -77,6 +77,8 @@ enum g4_status g4_probe_start(struct g4_probe *probe, const struct g4_probe_setu
         .unit = (enum g4_unit)setup->unit,
         .kernel_address = setup->kernel_address,
         .general_state_base = setup->general_state_base,
+        .dynamic_state_base = setup->general_state_base,
+        .instruction_base = setup->general_state_base,
         .surface_state_base = setup->surface_state_base,
         .binding_table = setup->binding_table,
         .sampler_state = setup->sampler_state,

@@ -91,6 +91,8 @@ static struct g4_dispatch dispatch_of(const struct g4_media *media, const struct
         .unit = G4_UNIT_TS,
         .kernel_address = state->general_state_base + descriptor->kernel,
         .general_state_base = state->general_state_base,
+        .dynamic_state_base = state->general_state_base,
+        .instruction_base = state->general_state_base,
         .surface_state_base = state->surface_state_base,
         .scratch_base = state->general_state_base + vfe->scratch_base,
         .scratch_bytes = vfe->scratch_bytes,

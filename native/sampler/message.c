@@ -125,7 +125,7 @@ static const struct g4_texture *find_texture(const struct call *c, uint32_t inde
 }
 
 static const struct g4_texture_sampler *find_sampler(const struct call *c) {
-    const uint32_t base = c->gang->dispatch->general_state_base;
+    const uint32_t base = c->gang->dispatch->dynamic_state_base;
     const uint32_t index = g4_sampler_message_sampler_index(c->send->descriptor);
     const uint32_t address = base + c->header.sampler_state_pointer + 16 * index;
     struct sampler_slot *const slot = &c->cache->sampler[(address >> 4) % SAMPLER_SLOTS];
