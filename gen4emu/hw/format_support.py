@@ -147,3 +147,20 @@ def supports(code: int, use: str, part: Gen) -> bool:
         return bool(getattr(LATER_SUPPORT[AstcSurfaceFormat(code)], use) & part)
     except ValueError:
         return False
+
+
+_DESCRIBED = Gen.ALL4 | Gen.GEN7 | Gen.GEN75
+
+
+def supporting(code: int, use: str) -> Gen:
+    """Of Gen4, Gen7 and Gen7.5, the parts that support a use of a format; `filter_on_silicon` included."""
+    info = format_info(code)
+    found = getattr(info.support, use, _NONE) if info is not None else _NONE
+    later = LATER_SUPPORT.get(AstcSurfaceFormat(code))
+    documented = use.removesuffix("_on_silicon")
+    return (found | getattr(later, documented, _NONE)) & _DESCRIBED
+
+
+def parts_with(code: int) -> Gen:
+    """Of Gen4, Gen7 and Gen7.5, the parts that have a code."""
+    return _DESCRIBED if format_info(code) is not None else _DESCRIBED & ~Gen.ALL4

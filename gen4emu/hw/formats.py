@@ -202,6 +202,7 @@ class ChannelType(IntEnum):
     UFLOAT = 10  # no sign, five exponent bits
     SHARED_EXPONENT = 11  # a mantissa; the exponent is the channel E
     PALETTE = 12  # an index into a texture palette
+    SFIXED = 13  # a signed number with 16 fraction bits
 
 
 class Encoding(IntEnum):
@@ -215,6 +216,13 @@ class Encoding(IntEnum):
     BC4 = 5
     BC5 = 6
     FXT1 = 7
+    BC6H = 8
+    BC7 = 9
+    ETC2 = 10
+    ETC2_PUNCH_THROUGH = 11  # alpha is 0 or 1
+    ETC2_EAC = 12  # with alpha
+    EAC_R = 13
+    EAC_RG = 14
 
 
 class DataClass(IntEnum):
@@ -256,7 +264,7 @@ class Support:
 class FormatInfo:
     """One row of the table."""
 
-    format: SurfaceFormat
+    format: IntEnum  # a SurfaceFormat, or a LaterSurfaceFormat
     block_bits: int
     block_width: int
     block_height: int
@@ -334,11 +342,15 @@ def _outputs(stored: tuple[Channel, ...]) -> tuple[Channel, Channel, Channel, Ch
     return by_name.get("R", _ZERO), by_name.get("G", _ZERO), by_name.get("B", _ZERO), by_name.get("A", _ONE)
 
 
-def _plain(code: SurfaceFormat, layout: str, kind: ChannelType, letters: str) -> FormatInfo:
+def plain_format(code: IntEnum, layout: str, kind: ChannelType, letters: str = "") -> FormatInfo:
+    """A format of packed fields, from `R10 G10 B10 A2u`."""
     stored = _stored(layout, kind)
     palette = re.search(r"PALETTE(\d)", code.name)
     return FormatInfo(code, sum(c.bits for c in stored), 1, 1, stored, _outputs(stored), _support(letters),
                       srgb="SRGB" in code.name, palette=int(palette[1]) if palette else None)
+
+
+_plain = plain_format
 
 
 def _yuv(code: SurfaceFormat, layout: str, letters: str) -> FormatInfo:
@@ -347,12 +359,18 @@ def _yuv(code: SurfaceFormat, layout: str, letters: str) -> FormatInfo:
     return FormatInfo(code, 32, 2, 1, stored, _outputs(stored), _support(letters), E.YUV_422)
 
 
-def _block(code: SurfaceFormat, encoding: Encoding, outputs: str, letters: str,
-           kind: ChannelType = T.UNORM) -> FormatInfo:
-    bits = 64 if encoding in (E.BC1, E.BC4) else 128
+def block_format(code: IntEnum, encoding: Encoding, outputs: str, kind: ChannelType = T.UNORM,
+                 letters: str = "") -> FormatInfo:
+    """A compressed format, from the source of each output channel: a name, 0 or 1."""
+    bits = 64 if encoding in (E.BC1, E.BC4, E.ETC2, E.ETC2_PUNCH_THROUGH, E.EAC_R) else 128
     red, green, blue, alpha = ({"0": _ZERO, "1": _ONE}.get(c) or Channel(c, kind) for c in outputs)
     return FormatInfo(code, bits, 8 if encoding is E.FXT1 else 4, 4, (), (red, green, blue, alpha),
                       _support(letters), encoding, srgb="SRGB" in code.name)
+
+
+def _block(code: SurfaceFormat, encoding: Encoding, outputs: str, letters: str,
+           kind: ChannelType = T.UNORM) -> FormatInfo:
+    return block_format(code, encoding, outputs, kind, letters)
 
 
 # --- the table --------------------------------------------------------------------------------------------------------

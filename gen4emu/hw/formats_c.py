@@ -5,10 +5,14 @@ It has no names; those are in the enumeration of SURFACE_STATE.
 
 from __future__ import annotations
 
+from gen4emu.hw.added_formats import ALL_FORMATS
 from gen4emu.hw.emit_c import enum, guarded
-from gen4emu.hw.formats import FORMATS, Channel, ChannelType, DataClass, Encoding, FormatInfo
+from gen4emu.hw.format_support import parts_with, supporting
+from gen4emu.hw.formats import Channel, ChannelType, DataClass, Encoding, FormatInfo
 
 _CODES = 512
+_USES = ("sample", "filter", "filter_on_silicon", "shadow", "chroma_key", "render_target", "blend", "vertex_fetch",
+         "typed_read", "typed_write")
 
 _STRUCTS = """/* Where one output channel comes from: `bits` bits from bit `at` of a block, which is little endian. */
 struct g4_format_channel {
@@ -27,6 +31,7 @@ struct g4_format {
     uint8_t components; /* number of channels of R, G, B, A that are stored */
     uint8_t srgb;
     uint8_t palette; /* 0: none, else 1 + the number of the palette */
+    uint8_t parts;   /* that have the code */
     uint8_t sample;
     uint8_t filter;            /* as documented */
     uint8_t filter_on_silicon; /* on real chips */
@@ -35,32 +40,42 @@ struct g4_format {
     uint8_t render_target;
     uint8_t blend;
     uint8_t vertex_fetch;
+    uint8_t typed_read; /* messages to the data port */
+    uint8_t typed_write;
     /* R, G, B, A of the sampler, of vertex fetch and of render target writes.  YUV: Cr, the first Y, Cb; the second Y
      * is 16 bits after the first.  Shared exponent: nine bits each, the exponent in the topmost five bits. */
     struct g4_format_channel channel[4];
 };
 """
 
+# 0x00f is reserved on all parts.
+_LOOKUP = """/* The format of a code on a part; all zeros if the code is reserved there. */
+static inline const struct g4_format *g4_format_of(uint32_t code, uint32_t gen) {
+    const struct g4_format *const format = &g4_formats[code & 511];
+    return format->parts & gen ? format : &g4_formats[15];
+}
+"""
+
 
 def generate() -> str:
     """The text: enumerations, structs and the table."""
-    rows = "\n".join(_row(f) for f in FORMATS)
+    rows = "\n".join(_row(f) for f in ALL_FORMATS)
     return guarded("gen4emu/hw/formats.py", "G4_HW_FORMATS_H", "\n".join([
         "\n#include <stdint.h>\n",
         enum("g4_channel_type", "G4_CHANNEL", ChannelType),
         enum("g4_format_encoding", "G4_ENCODING", Encoding),
         enum("g4_format_class", "G4_CLASS", DataClass),
         _STRUCTS,
-        f"static const struct g4_format g4_formats[{_CODES}] = {{\n{rows}\n}};\n\n",
+        f"static const struct g4_format g4_formats[{_CODES}] = {{\n{rows}\n}};\n",
+        _LOOKUP,
     ]))
 
 
 def _row(f: FormatInfo) -> str:
-    s = f.support
-    masks = (s.sample, s.filter, s.filter_on_silicon, s.shadow, s.chroma_key, s.render_target, s.blend, s.vertex_fetch)
+    masks = [supporting(int(f.format), use) for use in _USES]
     palette = 0 if f.palette is None else f.palette + 1
     numbers = [f.block_bits, f.block_width, f.block_height, int(f.encoding), int(f.data_class), f.components,
-               int(f.srgb), palette, *map(int, masks)]
+               int(f.srgb), palette, int(parts_with(int(f.format))), *map(int, masks)]
     channels = ", ".join(_channel(c) for c in f.outputs)
     return f"    [0x{int(f.format):03x}] = {{{', '.join(map(str, numbers))}, {{{channels}}}}}, /* {f.name} */"
 

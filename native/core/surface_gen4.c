@@ -33,7 +33,7 @@ static void unpack(const uint32_t *dw, uint32_t gen, struct g4_surface *surface)
 
     g4_surface_state_unpack(dw, gen, &state);
     surface->format_code = state.surface_format;
-    surface->format = &g4_formats[state.surface_format];
+    surface->format = g4_format_of(state.surface_format, gen);
     surface->type = state.surface_type;
     surface->base = state.surface_base_address;
     surface->pitch = state.surface_pitch;

@@ -68,6 +68,8 @@ static uint32_t convert(const struct g4_format_channel *channel, const uint8_t *
         return g4_hw_bits((float)raw);
     case G4_CHANNEL_SSCALED:
         return g4_hw_bits((float)sign_extend(raw, bits));
+    case G4_CHANNEL_SFIXED:
+        return g4_hw_bits((float)sign_extend(raw, bits) * (1.0f / 65536.0f));
     case G4_CHANNEL_SINT:
         return (uint32_t)sign_extend(raw, bits);
     case G4_CHANNEL_FLOAT:
@@ -125,7 +127,7 @@ static void setup_element(const struct g4_context *ctx, const struct g4_draw_sta
     struct g4_fetch *const f = &fetch->element[fetch->elements];
     *f = (struct g4_fetch){
         .destination = element->destination,
-        .format = &g4_formats[element->format & 511],
+        .format = g4_format_of(element->format, ctx->gen),
     };
     memcpy(f->control, element->control, sizeof f->control);
     for (int c = 0; c < 4; c++) {

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from enum import IntEnum
 from pathlib import Path
 
 import pytest
 
 from gen4emu.hw import formats_c
+from gen4emu.hw.added_formats import format_info_on
+from gen4emu.hw.format_support import supports
 from gen4emu.hw.formats import FORMATS, Channel, ChannelType, DataClass, Encoding, FormatInfo, format_info
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
+from gen4emu.hw.later_formats import LaterSurfaceFormat
 
 NONE, ALL, GEN45 = Gen(0), Gen.ALL4, Gen.GEN45
 
@@ -196,6 +200,7 @@ int main(void)
                f->components);
         printf(" %d %d %d %d %d %d", f->srgb, f->palette, f->sample, f->filter, f->filter_on_silicon, f->shadow);
         printf(" %d %d %d %d", f->chroma_key, f->render_target, f->blend, f->vertex_fetch);
+        printf(" %d %d %d", f->typed_read, f->typed_write, f->parts);
         for (int c = 0; c < 4; c++)
             printf(" %d %d %d", f->channel[c].type, f->channel[c].bits, f->channel[c].at);
         printf("\\n");
@@ -205,18 +210,44 @@ int main(void)
 """
 
 
+USES = ("sample", "filter", "filter_on_silicon", "shadow", "chroma_key", "render_target", "blend", "vertex_fetch",
+        "typed_read", "typed_write")
+LATER_PARTS = (Gen.IVB, Gen.BYT, Gen.HSW)
+
+
+def parts_with(code: int, use: str) -> int:
+    """Of Gen4, Gen7 and Gen7.5."""
+    gen4 = format_info(code)
+    found = int(getattr(gen4.support, use, 0)) if gen4 is not None else 0
+    return found | sum(part for part in LATER_PARTS if supports(code, use.removesuffix("_on_silicon"), part))
+
+
 def expected_line(code: int) -> str:
-    f = format_info(code)
+    f = format_info_on(code, Gen.HSW)
     if f is None:
-        return " ".join(["0"] * 28)
-    s = f.support
+        return " ".join(["0"] * 31)
     numbers: list[int] = [
         f.block_bits, f.block_width, f.block_height, f.encoding, f.data_class, f.components, f.srgb,
-        0 if f.palette is None else f.palette + 1, s.sample, s.filter, s.filter_on_silicon, s.shadow, s.chroma_key,
-        s.render_target, s.blend, s.vertex_fetch]
+        0 if f.palette is None else f.palette + 1, *(parts_with(code, use) for use in USES),
+        sum(LATER_PARTS) | (Gen.ALL4 if format_info(code) is not None else 0)]
     for c in f.outputs:
         numbers += [c.type, c.bits, c.at]
     return " ".join(str(int(n)) for n in numbers)
+
+
+def test_formats_that_ivy_bridge_added_are_reserved_on_gen4() -> None:
+    code = LaterSurfaceFormat["BC7_UNORM"]
+    assert format_info_on(code, Gen.EL) is None
+    added = format_info_on(code, Gen.IVB)
+    assert added is not None and added.encoding is Encoding.BC7
+    assert format_info_on(int(F.R8_UNORM), Gen.IVB) is format_info(F.R8_UNORM)
+
+
+@pytest.mark.parametrize("code", [code for code in LaterSurfaceFormat if any(
+    supports(code, use, part) for use in ("sample", "render_target", "vertex_fetch") for part in LATER_PARTS)],
+    ids=lambda code: code.name)
+def test_every_format_that_gen7_reads_is_described(code: IntEnum) -> None:
+    assert format_info_on(code, Gen.HSW) is not None
 
 
 def test_c_has_the_same_table(tmp_path: Path) -> None:
