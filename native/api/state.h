@@ -6,6 +6,36 @@
 
 #include "api/status.h"
 
+/* The commands of Gen7's pipelines, whole, with their headers; members have the commands' names.  Their pointers are
+ * offsets, which the core adds to the bases when a draw needs them (docs/decisions.md 85). */
+struct g4_gen7_state {
+    uint32_t dynamic_state_base, instruction_base;
+    uint32_t constants_absolute; /* INSTPM: constant buffer 0 has an address instead of an offset */
+
+    uint32_t vertex_buffer[33][4]; /* by index */
+    uint32_t vertex_element[34][2];
+    uint32_t vertex_elements;
+    uint32_t vf[2];
+
+    uint32_t urb_vs[2], urb_hs[2], urb_ds[2], urb_gs[2];
+    uint32_t constant_vs[7], constant_hs[7], constant_ds[7], constant_gs[7], constant_ps[7];
+    uint32_t binding_table_pointers_vs[2], binding_table_pointers_hs[2], binding_table_pointers_ds[2],
+        binding_table_pointers_gs[2], binding_table_pointers_ps[2];
+    uint32_t sampler_state_pointers_vs[2], sampler_state_pointers_hs[2], sampler_state_pointers_ds[2],
+        sampler_state_pointers_gs[2], sampler_state_pointers_ps[2];
+    uint32_t vs[6], hs[7], te[4], ds[6], gs[7];
+
+    uint32_t streamout[3];
+    uint32_t so_decl_list[3 + 2 * 128];
+    uint32_t so_buffer[4][4];
+
+    uint32_t clip[4], sf[7], sbe[14], wm[3], ps[8];
+    uint32_t multisample[4], sample_mask[2];
+    uint32_t viewport_state_pointers_sf_clip[2], viewport_state_pointers_cc[2], scissor_state_pointers[2];
+    uint32_t blend_state_pointers[2], depth_stencil_state_pointers[2], cc_state_pointers[2];
+    uint32_t depth_buffer[7], stencil_buffer[3], hier_depth_buffer[3], clear_params[3];
+};
+
 /* The state that commands set, per hardware context (docs/decisions.md 19).  Pointers are resolved graphics addresses:
  * base + offset at the time of the command.  Commands without pointers are kept whole, with their header, and
  * unpacked once per draw (draw/load_gen4.c).  Python fills it.  Plain data, so saving a context is a copy. */
@@ -52,6 +82,8 @@ struct g4_state {
     uint32_t media_counter_set;                       /* the debug counter was initialized */
     uint32_t media_retains, media_retained[8];        /* indirect data for the next object */
     uint64_t counter[G4_COUNTERS];
+
+    struct g4_gen7_state gen7;
 };
 
 #endif

@@ -80,6 +80,7 @@ struct g4_stage {
     uint32_t grf_start;                      /* first register after the fixed part of the payload */
     uint32_t entry_rows;                     /* of a URB entry that the stage writes; even */
     uint32_t max_threads;
+    bool single_vertices; /* a thread shades one vertex; from Gen6 on */
     bool statistics;
 };
 
@@ -268,14 +269,15 @@ struct g4_multisampling {
 /* The buffers beside depth, from Gen6 on. */
 struct g4_stencil_buffer {
     bool present;
-    uint32_t address, pitch_bytes;
+    uint32_t address;
+    uint32_t pitch_bytes; /* of two rows, which a tile of 64 x 64 bytes keeps in one of 128 bytes */
 };
 
 struct g4_hierarchical_depth {
     bool present;
     uint32_t address, pitch_bytes;
     bool clear, resolve, ambiguate; /* what the draw does instead of drawing */
-    float clear_value;
+    uint32_t clear_bits;            /* of a sample that is cleared, in the format of the depth buffer */
 };
 
 struct g4_depth_buffer {
@@ -286,6 +288,7 @@ struct g4_depth_buffer {
     uint32_t address, pitch_bytes;
     uint32_t width, height, depth; /* of level 0 */
     uint32_t level, miptree_layout, minimum_array_element;
+    uint32_t view_extent;           /* slices that may be drawn to, from the minimum on; from Gen6 on */
     uint32_t offset_x, offset_y;    /* added to pixel coordinates */
     bool follows_drawing_rectangle; /* instead: coordinates are relative to the aligned drawing rectangle origin */
     uint32_t report_value;          /* for reports: the dword of the command that has type and format */

@@ -50,6 +50,8 @@ struct g4_quirks {
     bool clip_counts_threads;          /* CL_INVOCATION_COUNT counts clip threads, else objects */
     bool has_aa_line_slope;            /* 3DSTATE_AA_LINE_PARAMETERS has a coverage slope */
 
+    bool stencil_buffer_has_enable; /* else an address of 0 disables it */
+
     /* media */
     bool vfe_has_vld;
     bool vfe_has_avc_and_vc1;

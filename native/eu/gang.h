@@ -91,8 +91,8 @@ struct g4_gang {
     uint8_t stalled;                /* bit t: thread t must not run until its owner clears the bit (media) */
     uint32_t slot[G4_GANG_THREADS]; /* FFTID: which scratch slot the thread owns */
 
-    /* The URB rows that thread t may write: handle h starts at row 2 * h.  Each thread has its own window, so handles
-     * are unique only within a thread. */
+    /* The URB rows that thread t may access: handle h starts at row 2 * h, from Gen7 on at row h.  Each thread has its
+     * own window, so handles are unique only within a thread. */
     uint32_t (*urb[G4_GANG_THREADS])[8];
     uint32_t urb_rows[G4_GANG_THREADS];
 
