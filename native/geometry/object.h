@@ -28,7 +28,7 @@ enum g4_vertex_position {
  * vertices, so outcodes and screen positions are computed once per vertex. */
 struct g4_vertex {
     const uint32_t (*rows)[8]; /* the entry, `row_count` rows of 256 bits */
-    float x, y, z, rhw;        /* NDC or screen position, D4..D7 */
+    float x, y, z, rhw;        /* NDC or screen position, D4..D7; on Gen7 clip space, rhw being w, until prepared */
     uint32_t row_count;
     uint32_t outcode;           /* from CLIP; 0 if it is disabled */
     int32_t screen_x, screen_y; /* from SF, as in g4_setup, by the vertex's own viewport */

@@ -26,7 +26,13 @@ struct g4_strip {
 };
 
 /* Run the vertex shader in place over the entries. */
-g4_vs_fn g4_vs_run;
+g4_vs_fn g4_vs_run, g4_vs_run_gen7;
+/* Load the rows of two vertices: each register has the same four dwords of both (G45 PRM vol. 2, 4.3.1). */
+void g4_vs_put_pair(struct g4_gang *gang, int t, const uint32_t (*a)[8], const uint32_t (*b)[8], uint32_t row_count,
+                    const struct g4_stage *stage, uint32_t grf);
+/* Report the start of threads, of which each shades the next `per_thread` entries, to the hooks. */
+enum g4_status g4_vs_notify_start(struct g4_worker *worker, const struct g4_entries *entries, uint32_t first,
+                                  uint32_t per_thread, uint32_t threads);
 
 /* Read the header of an entry of a vertex that leaves the GS stage.  A viewport index above max_viewport becomes 0;
  * UINT32_MAX: from a CLIP thread, whose index has four bits and which has no user clip flags. */
@@ -36,6 +42,7 @@ void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8]
 /* For Gen4's vertex header, clipper and setup. */
 g4_read_vertices_fn g4_vertices_read;
 g4_prepare_vertices_fn g4_vertices_prepare;
+g4_read_vertices_fn g4_vertices_read_gen7;
 
 /* The vertices and strips that a thread has written. */
 struct g4_output {

@@ -7,9 +7,8 @@
 #include "geometry/stage.h"
 #include "hw_messages.h"
 
-/* Load the rows of two vertices: each register has the same four dwords of both (G45 PRM vol. 2, 4.3.1). */
-static void put_pair(struct g4_gang *gang, int t, const uint32_t (*a)[8], const uint32_t (*b)[8], uint32_t row_count,
-                     const struct g4_stage *stage, uint32_t grf) {
+void g4_vs_put_pair(struct g4_gang *gang, int t, const uint32_t (*a)[8], const uint32_t (*b)[8], uint32_t row_count,
+                    const struct g4_stage *stage, uint32_t grf) {
     static const uint32_t zero[8];
     for (uint32_t r = 0; r < stage->input_rows; r++) {
         const uint32_t row = stage->input_offset + r;
@@ -48,15 +47,15 @@ static void start_threads(struct g4_worker *worker, const struct g4_draw_state *
             g4_payload_vs_r0_pack(&handles, worker->ctx->gen, packed);
             memcpy(gang->grf[0].ud[t], packed, 3 * sizeof packed[0]); /* before the pointers */
         }
-        put_pair(gang, (int)t, a, pair ? a + entries->stride : a, entries->stride, stage, grf);
+        g4_vs_put_pair(gang, (int)t, a, pair ? a + entries->stride : a, entries->stride, stage, grf);
         g4_gang_set_dmask(gang, (int)t, pair ? 0xff : 0x0f);
         gang->urb[t] = rows;
         gang->urb_rows[t] = pair ? 2 * entries->stride : entries->stride;
     }
 }
 
-static enum g4_status notify_start(struct g4_worker *worker, const struct g4_entries *entries, uint32_t first,
-                                   uint32_t per_thread, uint32_t threads) {
+enum g4_status g4_vs_notify_start(struct g4_worker *worker, const struct g4_entries *entries, uint32_t first,
+                                  uint32_t per_thread, uint32_t threads) {
     struct g4_hooks *const hooks = worker->eu.hooks;
     struct g4_thread_start start[G4_GANG_THREADS];
 
@@ -84,7 +83,7 @@ enum g4_status g4_vs_run(struct g4_worker *worker, const struct g4_draw_state *d
         start_threads(worker, draw, entries, &slots, r0, first, per_thread, threads);
         enum g4_status status = G4_OK;
         if (worker->eu.hooks) {
-            status = notify_start(worker, entries, first, per_thread, threads);
+            status = g4_vs_notify_start(worker, entries, first, per_thread, threads);
         }
         if (status != G4_OK) {
             return status;

@@ -1,0 +1,17 @@
+/*
+ * The shared functions of Gen7 and Gen7.5 by number.
+ */
+#include "eu/message.h"
+#include "functions/table.h"
+
+static enum g4_status no_function(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    g4_message_report(eu, gang, send, G4_EVENT_BAD_SFID);
+    return G4_OK;
+}
+
+g4_message_fn *const g4_message_functions_gen7[G4_FUNCTIONS] = {
+    [0] = g4_message_null,
+    [1 ... 5] = no_function,
+    [6] = g4_message_urb_gen7,
+    [7 ... G4_FUNCTIONS - 1] = no_function,
+};

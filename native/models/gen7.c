@@ -1,0 +1,38 @@
+/*
+ * The Gen7 family: Ivy Bridge and Bay Trail (Gen7), Haswell (Gen7.5).
+ */
+#include "chips.h"
+#include "core/model.h"
+#include "eu/op.h"
+#include "functions/table.h"
+#include "geometry/stage.h"
+#include "media/state.h"
+#include "models/models.h"
+
+/* The units that all three have. */
+#define UNITS                                                                                                          \
+    .load_draw = g4_load_draw_gen7, .run_vs = g4_vs_run_gen7, .read_vertices = g4_vertices_read_gen7,                  \
+    .functions = g4_message_functions_gen7, .media = &g4_media_loader_gen4
+
+#define QUIRKS .has_8_bit_coverage = true, .has_aa_line_slope = true
+
+const struct g4_model g4_model_ivy_bridge = {
+    .chip = &g4_chip_ivb,
+    .layout_gen = G4_GEN_IVB,
+    UNITS,
+    .quirks = {QUIRKS},
+};
+
+const struct g4_model g4_model_bay_trail = {
+    .chip = &g4_chip_byt,
+    .layout_gen = G4_GEN_BYT,
+    UNITS,
+    .quirks = {QUIRKS},
+};
+
+const struct g4_model g4_model_haswell = {
+    .chip = &g4_chip_hsw,
+    .layout_gen = G4_GEN_HSW,
+    UNITS,
+    .quirks = {QUIRKS, .stencil_buffer_has_enable = true},
+};
