@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from gen4emu.isa.fields import CompactField, CompactForm, Encoding, InstField
 from gen4emu.isa.gen4 import GEN4
-from gen4emu.isa.opcodes import GEN4_FLAGS, OPCODES, Flag, Opcode, Shape
+from gen4emu.isa.opcodes import GEN4_FLAGS, OPCODES, Flag, LaterOpcode, Opcode, Shape, later_rows
 from gen4emu.isa.registers import (
     EXEC_SIZES,
     GRF_COUNT,
@@ -38,16 +38,29 @@ _TOP = """/* Generated from gen4emu/isa: do not edit. */
 """
 
 def _enums(encoding: Encoding) -> tuple[tuple[str, Iterable[IntEnum]], ...]:
-    """The enumerations, with the members that the encoding has."""
+    """The enumerations, with the members that the encoding has.
+
+    Those of Gen4 are also the ones of the core's decoded instructions, and have members of later parts besides.
+    """
     shapes = {o.shape for o in OPCODES if o.gens & encoding.gens}
     types = {*encoding.register_types.values(), RegType.RESERVED}
+    registers = set(encoding.architecture_registers)
+    if encoding is GEN4:
+        shapes |= {row.shape for _, row in later_rows()}
+        types.add(RegType.DF)
+        registers |= {Arf.TDR, Arf.TM}
     immediates = {*encoding.immediate_types.values()}
     return (
-        ("opcode", Opcode), ("shape", (s for s in Shape if s in shapes)), ("file", RegFile),
+        ("opcode", _opcodes(encoding)), ("shape", (s for s in Shape if s in shapes)), ("file", RegFile),
         ("type", (t for t in RegType if t in types)), ("imm", (t for t in ImmType if t in immediates)),
-        ("arf", (a for a in Arf if a in encoding.architecture_registers)),
+        ("arf", (a for a in Arf if a in registers)),
         ("pred", Predicate), ("pred16", Align16Predicate), ("cond", CondMod), ("compression", Compression),
     )
+
+
+def _opcodes(encoding: Encoding) -> list[IntEnum]:
+    """The core's opcodes: those of Gen4, and in the header of Gen4 those of later parts; by number."""
+    return sorted([*Opcode, *LaterOpcode], key=int) if encoding is GEN4 else []
 
 
 _CODES: tuple[tuple[str, Mapping[int, int], int, str], ...] = (
@@ -60,7 +73,7 @@ _CODES: tuple[tuple[str, Mapping[int, int], int, str], ...] = (
 
 def generate(encoding: Encoding = GEN4, prefix: str = "g4") -> str:
     """The whole header, for one encoding; `prefix` starts all names in it."""
-    parts = [_TOP, *(_enum(name, members) for name, members in _enums(encoding)), _defines(encoding),
+    parts = [_TOP, *(_enum(name, members) for name, members in _enums(encoding) if members), _defines(encoding),
              _opcode_table(encoding), *(_code_table(*row) for row in _CODES), *_type_tables(encoding),
              *(_accessor(f) for f in encoding.fields if not f.reserved), *_compaction(encoding), "#endif\n"]
     text = "\n".join(parts)
@@ -68,6 +81,7 @@ def generate(encoding: Encoding = GEN4, prefix: str = "g4") -> str:
 
 
 def _enum(name: str, members: Iterable[IntEnum]) -> str:
+    """An enumeration; none if it has no members."""
     lines = [f"    G4_{name.upper()}_{member.name} = {member.value}," for member in members]
     return "\n".join([f"enum g4_{name} {{", *lines, "};\n"])
 
@@ -95,6 +109,10 @@ def _opcode_table(encoding: Encoding) -> str:
     lines += [f"    [0x{o.number:02x}] = {{0x{o.flags & _flags(encoding):x}, 0x{o.gens & encoding.gens:x}, "
               f"G4_SHAPE_{o.shape.name}, {o.sources}, \"{o.name}\"}},"
               for o in OPCODES if o.gens & encoding.gens]
+    if encoding is GEN4:
+        lines += [f"    [0x{int(opcode):02x}] = {{0x{o.flags & _flags(encoding):x}, 0x0, "
+                  f"G4_SHAPE_{o.shape.name}, {o.sources}, \"{o.name}\"}},"
+                  for opcode, o in later_rows()]
     return "\n".join([*lines, "};\n"])
 
 
@@ -106,8 +124,9 @@ def _code_table(name: str, codes: Mapping[int, int], size: int, doc: str) -> str
 def _type_tables(encoding: Encoding) -> Iterator[str]:
     """Sizes of types, and types by code; on Gen4 a type and its code are the same number."""
     if encoding is GEN4:
-        sizes = {int(t): size for t, size in TYPE_BYTES.items() if t in (*encoding.register_types.values(), 6)}
-        yield _code_table("type_bytes", sizes, 8, "by the code of a register's type")
+        types = (*encoding.register_types.values(), RegType.RESERVED, RegType.DF)
+        sizes = {int(t): size for t, size in TYPE_BYTES.items() if t in types}
+        yield _code_table("type_bytes", sizes, RegType.DF + 1, "by type")
         return
     yield _code_table("type_bytes", {int(t): size for t, size in TYPE_BYTES.items()}, len(RegType), "by type")
     codes = 1 << encoding.by_name["dst_type"].width

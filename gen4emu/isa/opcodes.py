@@ -7,6 +7,7 @@ Gen4 for other opcodes, so a number or a name means an opcode together with a de
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 
@@ -66,6 +67,37 @@ class Opcode(IntEnum):
     PLN = 0x5A
     NENOP = 0x7D
     NOP = 0x7E
+
+
+class LaterOpcode(IntEnum):
+    """The opcodes of Gen7 and Gen7.5 that Gen4 does not have, or has with another meaning.
+
+    The values are the numbers by which the C core knows them beside those of Gen4: their own numbers where Gen4 has no
+    opcode, else numbers that no part uses.
+    """
+
+    DIM = 0x0A
+    F32TO16 = 0x13
+    F16TO32 = 0x14
+    BFREV = 0x17
+    BFE = 0x18
+    BFI1 = 0x19
+    BFI2 = 0x1A
+    BRD = 0x21
+    MATH = 0x38
+    FBH = 0x4B
+    FBL = 0x4C
+    CBIT = 0x4D
+    ADDC = 0x4E
+    SUBB = 0x4F
+    MAD = 0x5B
+    LRP = 0x5C
+    BRC = 0x60  # 0x23 is iff on Gen4
+    CALL = 0x61  # msave
+    RET = 0x62  # mrest
+    ROUND_EVEN = 0x63  # rnde, but complete in one instruction
+    TRUNCATE = 0x64  # rndz, too
+    FRACTION = 0x65  # frc, but below 1 in any rounding mode
 
 
 class Shape(IntEnum):
@@ -249,6 +281,25 @@ OPCODES: tuple[OpcodeInfo, ...] = (
     OpcodeInfo("lrp", 0x5C, Shape.TERNARY, _ARITH | Flag.FLOAT, gens=_GEN6_ON),
     OpcodeInfo("madm", 0x5D, Shape.TERNARY, _ARITH, gens=_GEN8_ON),
 )
+
+# The opcodes of LaterOpcode that the table has under another name.
+_LATER_NAMES = {LaterOpcode.ROUND_EVEN: "rnde", LaterOpcode.TRUNCATE: "rndz", LaterOpcode.FRACTION: "frc"}
+
+
+def later_rows() -> Iterator[tuple[LaterOpcode, OpcodeInfo]]:
+    """The opcodes that the C core has besides those of Gen4, each with its row for Gen7.5."""
+    for opcode in LaterOpcode:
+        name = _LATER_NAMES.get(opcode, opcode.name.lower())
+        yield opcode, next(info for info in OPCODES if info.name == name and info.gens & Gen.GEN75)
+
+
+def core_opcodes(gen: Gen) -> dict[int, int]:
+    """The C core's opcode by the number of an opcode of Gen7 or Gen7.5, for those that the core executes."""
+    found = {name.lower(): int(opcode) for name, opcode in Opcode.__members__.items()}
+    found |= {row.name: int(opcode) for opcode, row in later_rows()}
+    found["sendc"] = found["send"]  # messages are in order
+    return {info.number: found[info.name] for info in OPCODES if info.gens & gen and info.name in found}
+
 
 # Rows and generations by number.  Integers, because `&` of two Flag members takes longer than the rest of a lookup.
 _BY_NUMBER: dict[int, list[tuple[OpcodeInfo, int]]] = {}
