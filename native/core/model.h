@@ -22,6 +22,8 @@ struct g4_chip {
 /* Differences in behaviour.  Each name says what is true if the bit is set. */
 struct g4_quirks {
     /* execution units */
+    bool rounds_by_control_register; /* floats are rounded as cr0.0 says, to nearest even by default, else toward 0 */
+    bool has_channel_pointers; /* channels wait at addresses; there are no mask stacks, and a second flag register */
     bool cmp_converts_to_destination_type; /* sources of cmp are compared in the type of the destination */
     bool has_compr4;                       /* MRF numbers with bit 7 write to registers n and n + 4 */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "eu/run.h"
+#include "hw_messages.h"
 
 /* The region of a source operand.  DW2 and DW3 have the same layout, so the accessors of src0 read both. */
 static void source_region(struct g4_src *src, const uint32_t w[4], bool align16, bool indirect) {
@@ -185,6 +186,7 @@ static void decode_branch(struct g4_op *op, const uint32_t w[4], const struct g4
         JUMP_UNIT = 16
     }; /* in units of 16 bytes, in compacted code too */
     op->pop = (uint8_t)g4_inst_pop_count(w);
+    op->jump_unit = JUMP_UNIT;
     if (info->shape == G4_SHAPE_JUMP) {
         const int32_t count = op->src[1].kind == G4_KIND_IMM ? (int32_t)op->src[1].imm[0] : 0;
         op->target = op->ip + JUMP_UNIT + (uint32_t)count * JUMP_UNIT;
@@ -192,6 +194,30 @@ static void decode_branch(struct g4_op *op, const uint32_t w[4], const struct g4
         op->target = op->ip + (uint32_t)g4_inst_jump_count(w) * JUMP_UNIT;
     }
     op->target &= ~7u;
+}
+
+/* The enables and flags of the passes.  Channels 16 to 31 have flags of their own, but the masks of channels 0 to 15.
+ */
+static void first_channels(struct g4_op *op) {
+    for (unsigned pass = 0; pass < 2; pass++) {
+        const unsigned shift = op->sechalf ? 8u : pass * op->channels;
+        if (op->channels <= 8) {
+            op->first_channel[pass] = (uint8_t)(shift & 15);
+            op->first_flag[pass] = (uint8_t)(16u * op->flag + shift);
+        } else {
+            op->first_flag[pass] = op->sechalf || pass ? 16 : (uint8_t)(16u * op->flag);
+        }
+    }
+}
+
+static void decode_descriptor(struct g4_op *op, uint32_t descriptor) {
+    op->descriptor = descriptor;
+    op->function = (uint8_t)g4_message_descriptor_shared_function(descriptor);
+    op->eot = g4_message_descriptor_end_of_thread(descriptor);
+    op->writes_target =
+        op->function == G4_SHARED_FUNCTION_DATA_PORT_WRITE &&
+        g4_data_port_write_message_message_type(descriptor) == G4_DATA_PORT_WRITE_TYPE_GEN45_RENDER_TARGET;
+    op->target_entry = (uint8_t)g4_data_port_write_message_binding_table_index(descriptor);
 }
 
 bool g4_expand_gen4(const uint32_t low[2], uint32_t words[4]) {
@@ -223,6 +249,8 @@ void g4_decode_gen4(struct g4_op *op, const uint32_t w[4], const struct g4_model
     op->predicate = (uint8_t)g4_inst_predicate_control(w);
     op->predicate_inverse = g4_inst_predicate_inverse(w);
     op->flag = (uint8_t)g4_inst_flag_subreg(w);
+    op->flag_mask = 31;
+    op->pair_shift = 16;
     op->breakpoint = g4_inst_debug_control(w);
     op->exec_size = size == G4_CODE_RESERVED ? 8 : size;
     op->sechalf = compression == G4_COMPRESSION_SECHALF;
@@ -231,6 +259,8 @@ void g4_decode_gen4(struct g4_op *op, const uint32_t w[4], const struct g4_model
     op->half = op->sechalf && op->exec_size <= 8;
     op->size_lanes = UINT64_C(0x0101010101010101) * ((1u << (op->channels < 8 ? op->channels : 8)) - 1);
     op->mrf = (uint8_t)g4_inst_base_mrf(w);
+    op->acc = op->sechalf;
+    first_channels(op);
 
     decode_dst(&op->dst, w, op->align16);
     decode_source(&op->src[0], g4_inst_src0_file(w), g4_inst_src0_type(w), w, op->align16);
@@ -248,7 +278,9 @@ void g4_decode_gen4(struct g4_op *op, const uint32_t w[4], const struct g4_model
         op->dst.pass_bytes = 4 * G4_REGISTER_BYTES;
     }
     op->acc_write = (info->flags & G4_OPF_ACC_WRITE) && op->dst.kind != G4_KIND_ACC;
-    op->descriptor = op->src[1].kind == G4_KIND_IMM ? g4_inst_immediate(w) : 0;
+    if (op->src[1].kind == G4_KIND_IMM) {
+        decode_descriptor(op, g4_inst_immediate(w));
+    }
     decode_branch(op, w, info);
     op->handler = (uint16_t)g4_handler_of(op);
 }

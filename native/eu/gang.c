@@ -163,7 +163,8 @@ void g4_nop(struct g4_run *run, const struct g4_op *op) {
 void g4_wait(struct g4_run *run, const struct g4_op *op) {
     struct g4_gang *const gang = run->gang;
     const struct g4_src *const src = &op->src[0];
-    const unsigned n = src->kind == G4_KIND_ARF ? src->reg & 1 : 0;
+    /* n0 and n1; since Gen6 n0.0 and n0.1 */
+    const unsigned n = src->kind == G4_KIND_ARF ? (src->reg | src->base >> 2) & 1 : 0;
 
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         if (!(run->threads >> t & 1)) {
@@ -194,7 +195,12 @@ static enum g4_handler common_handler(const struct g4_op *op) {
     case G4_OPCODE_BREAK:
     case G4_OPCODE_CONT:
     case G4_OPCODE_HALT:
-        return G4_HANDLER_FLOW;
+        return op->channel_pointers ? G4_HANDLER_FLOW_GEN6 : G4_HANDLER_FLOW;
+    case G4_OPCODE_BRD:
+    case G4_OPCODE_BRC:
+    case G4_OPCODE_CALL:
+    case G4_OPCODE_RET:
+        return G4_HANDLER_FLOW_GEN6;
     case G4_OPCODE_PUSH:
     case G4_OPCODE_POP:
         return G4_HANDLER_MASK_STACK;
@@ -222,6 +228,7 @@ enum g4_handler g4_handler_of(const struct g4_op *op) {
             [G4_HANDLER_WAIT] = g4_wait, [G4_HANDLER_MASK_STACK] = g4_mask_stack_op, [G4_HANDLER_NOP] = g4_nop,        \
             [G4_HANDLER_ILLEGAL] = g4_illegal, [G4_HANDLER_BREAKPOINT] = g4_breakpoint,                                \
             [G4_HANDLER_DOT_INTEGER] = (dot), [G4_HANDLER_INDIRECT] = (indirect), [G4_HANDLER_STRAY] = g4_stray,       \
+            [G4_HANDLER_FLOW_GEN6] = g4_flow_gen6, [G4_HANDLER_JOIN] = g4_join,                                        \
         }                                                                                                              \
     }
 
@@ -247,8 +254,13 @@ void g4_stray(struct g4_run *run, const struct g4_op *op) {
         return;
     }
     const struct g4_model *const model = run->eu->ctx->model;
-    g4_kernel_fetch(model, &run->eu->worker->port, run->gang->dispatch->kernel_address + ip, words, &length);
+    const uint32_t address = run->gang->dispatch->kernel_address + ip;
+    g4_kernel_fetch(model, &run->eu->worker->port, address, words, &length);
     model->decode_instruction(&decoded, words, model, ip, length);
+    g4_kernel_finish_branch(model, &run->eu->worker->port, &decoded, address);
+    if (model->quirks.has_channel_pointers) {
+        g4_flow_join(run, ip);
+    }
     run->op = &decoded;
     run->next = decoded.next;
     run->tables[G4_TABLE_COMMON]->handler[decoded.handler](run, &decoded);
@@ -374,7 +386,7 @@ enum g4_status g4_gang_run_with(struct g4_eu *eu, struct g4_gang *gang, const st
 
     gang->waiting = 0; /* set again by each wait whose notification has not come */
     g4_run_control(&run);
-    g4_fpenv_set(g4_fpenv_eu(eu->ctx->options.round_to_nearest));
+    g4_fpenv_set(g4_fpenv_eu(eu->ctx->options.round_to_nearest || eu->ctx->model->quirks.rounds_by_control_register));
     while (run.status == G4_OK && eu->instructions < until &&
            (runnable = gang->live & (uint8_t) ~(gang->waiting | gang->stalled)) != 0) {
         uint32_t ip;

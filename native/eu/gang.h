@@ -74,10 +74,12 @@ struct g4_gang {
     union g4_reg mrf[G4_MRF_COUNT];
     union g4_acc acc[2];
 
-    g4_lanes flag[2][2]; /* f0.0, f0.1; channels 0..7, 8..15 */
+    g4_lanes flag[4][2]; /* f0.0, f0.1, f1.0, f1.1; channels 0..7, 8..15 */
     g4_lanes dmask[2], amask[2], imask[2], lmask[2], cmask[2];
     struct g4_mask_stack if_stack[G4_GANG_THREADS];
     struct g4_mask_stack loop_stack[2][G4_GANG_THREADS]; /* LMask, CMask */
+    /* Gen6 and later: where the channels that are dispatched but not in amask continue; other entries mean nothing. */
+    uint32_t parked_at[G4_GANG_THREADS][16];
     uint16_t a0[G4_GANG_THREADS][8];
     uint32_t ip[G4_GANG_THREADS]; /* byte offset from the kernel's first instruction; may leave the kernel */
     uint32_t cr0[G4_GANG_THREADS][3];
@@ -101,13 +103,14 @@ struct g4_gang {
     void *unit_data[G4_GANG_THREADS]; /* the owner's record of thread t, e.g. the pixel block for WM threads */
 };
 
-/* A `send` of those threads of a group that have the same descriptor.  The implied move is done and the payload is in
- * the MRF.  SecHalf is already shifted down: emask[0] holds channels 0 to 7 of the message. */
+/* A `send` of those threads of a group that have the same descriptor.  The payload is in the MRF, after the implied
+ * move, or from Gen7 on in the GRF.  SecHalf is already shifted down: emask[0] holds channels 0 to 7 of the message. */
 struct g4_send {
     uint32_t descriptor;
     uint8_t sfid, mlen, rlen;
     bool eot;
-    uint8_t mrf;       /* first payload register */
+    bool grf_payload;  /* the payload is in the GRF, else in the MRF */
+    uint8_t mrf;       /* its first register */
     uint8_t threads;   /* bit t: thread t sends */
     g4_lanes emask[2]; /* channel enables: masks, predicate, ExecSize, in Align16 ChanEn */
     /* The destination of the response.  Functions that write whole registers use dst; math also uses the region. */
@@ -127,9 +130,16 @@ enum {
     G4_FUNCTIONS = 16 /* numbers of shared functions */
 };
 
+/* Payload register k of all threads. */
+static inline const union g4_reg *g4_payload_register(const struct g4_gang *gang, const struct g4_send *send,
+                                                      unsigned k) {
+    return send->grf_payload ? &gang->grf[(send->mrf + k) & (G4_GRF_COUNT - 1)]
+                             : &gang->mrf[(send->mrf + k) & (G4_MRF_COUNT - 1)];
+}
+
 /* Payload register k of thread t, as eight dwords. */
 static inline const uint32_t *g4_payload(const struct g4_gang *gang, const struct g4_send *send, unsigned k, int t) {
-    return gang->mrf[(send->mrf + k) & (G4_MRF_COUNT - 1)].ud[t];
+    return g4_payload_register(gang, send, k)->ud[t];
 }
 
 /* Register k of the response to thread t; NULL past the end of the register file or without a destination. */

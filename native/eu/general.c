@@ -7,16 +7,18 @@
 
 #include "core/util.h"
 #include "eu/run.h"
+#include "functions/math_ops.h"
 
 /* The value of a channel: `f` in floating point arithmetic, else `i`; `raw` has the bits of the source. */
 struct g4_value {
     double f;
     int64_t i;
-    uint32_t raw;
+    uint64_t raw;
 };
 
 struct g4_operands {
     struct g4_value a[G4_PASS_CHANNELS], b[G4_PASS_CHANNELS];
+    struct g4_value third[G4_PASS_CHANNELS];
     struct g4_value v[G4_PASS_CHANNELS]; /* pln: second coordinate */
     double plane[4];                     /* line, pln: the 16-byte group of src0 */
     struct g4_value result[G4_PASS_CHANNELS];
@@ -28,12 +30,27 @@ struct g4_pass {
     int thread;
     int index; /* 1: second pass of a compressed instruction */
     unsigned channels;
-    unsigned first_flag; /* flag bit of channel 0, 0 to 31 */
+    unsigned first_flag; /* flag bit of channel 0 */
+    unsigned flag_mask;  /* flag bits wrap around */
     uint32_t enabled;    /* channels that are stored and set flags */
     uint32_t predicate;
     int acc;
     bool alternate;
 };
+
+#define DOUBLE_SIGN UINT64_C(0x8000000000000000)
+
+static double double_of(uint64_t bits) {
+    double d;
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+static uint64_t bits_of(double d) {
+    uint64_t bits;
+    memcpy(&bits, &d, sizeof bits);
+    return bits;
+}
 
 /* The low bits of a value, extended as its type demands. */
 static int64_t truncate_to(int64_t value, unsigned type) {
@@ -83,11 +100,19 @@ static uint32_t modified_float(uint32_t bits, const struct g4_src *src) {
     return bits ^ (src->negate ? 0x80000000u : 0);
 }
 
+static uint64_t modified_double(uint64_t bits, const struct g4_src *src) {
+    bits &= src->abs ? ~DOUBLE_SIGN : UINT64_MAX;
+    return bits ^ (src->negate ? DOUBLE_SIGN : 0);
+}
+
 static void read_accumulator(const struct g4_pass *pass, const struct g4_src *src, struct g4_value *out) {
     const union g4_acc *const acc = &pass->run->gang->acc[pass->acc];
     for (unsigned c = 0; c < pass->channels; c++) {
         const unsigned slot = ((src->base + g4_region_offset(src, c)) / src->size) & 15;
-        if (src->type == G4_TYPE_F) {
+        if (src->type == G4_TYPE_DF) {
+            out[c].f = acc->f[pass->thread][slot];
+            out[c].raw = bits_of(out[c].f);
+        } else if (src->type == G4_TYPE_F) {
             out[c].f = acc->f[pass->thread][slot];
             out[c].raw = g4_hw_bits((float)out[c].f);
         } else {
@@ -98,11 +123,19 @@ static void read_accumulator(const struct g4_pass *pass, const struct g4_src *sr
 }
 
 /* Read a source and convert it to the type of the arithmetic. */
-static void read_source(const struct g4_pass *pass, const struct g4_src *src, bool as_floats, struct g4_value *out) {
+static void read_source(const struct g4_pass *pass, const struct g4_src *src, enum g4_exec_type as,
+                        struct g4_value *out) {
     uint32_t raw[G4_PASS_CHANNELS];
+    uint64_t raw64[G4_PASS_CHANNELS];
 
     if (src->kind == G4_KIND_ACC) {
         read_accumulator(pass, src, out);
+    } else if (src->size == 8) {
+        g4_read_raw64(pass->run, src, pass->index, pass->thread, pass->channels, raw64);
+        for (unsigned c = 0; c < pass->channels; c++) {
+            out[c].raw = raw64[c];
+            out[c].f = double_of(modified_double(raw64[c], src));
+        }
     } else {
         g4_read_raw(pass->run, src, pass->index, pass->thread, pass->channels, raw);
         for (unsigned c = 0; c < pass->channels; c++) {
@@ -114,9 +147,9 @@ static void read_source(const struct g4_pass *pass, const struct g4_src *src, bo
             }
         }
     }
-    if (as_floats && src->type != G4_TYPE_F) {
+    if (as >= G4_EXEC_F && src->type != G4_TYPE_F && src->type != G4_TYPE_DF) {
         for (unsigned c = 0; c < pass->channels; c++) {
-            out[c].f = (float)out[c].i;
+            out[c].f = as == G4_EXEC_F ? (float)out[c].i : (double)out[c].i;
         }
     }
 }
@@ -129,8 +162,8 @@ static void read_plane(const struct g4_pass *pass, const struct g4_src *src, dou
 
     if (src->kind == G4_KIND_INDIRECT) {
         group.kind = G4_KIND_GRF;
-        group.base = (uint16_t)g4_indirect_byte(pass->run->gang, pass->thread, src->addr_sub + (unsigned)pass->index,
-                                                src->addr_imm);
+        group.base = (uint16_t)g4_indirect_byte(pass->run->gang, pass->thread,
+                                                src->addr_sub + (src->flat ? 0 : (unsigned)pass->index), src->addr_imm);
         group.pass_bytes = 0;
     }
     group.base &= 0xfff0;
@@ -139,7 +172,7 @@ static void read_plane(const struct g4_pass *pass, const struct g4_src *src, dou
     group.width = 4;
     group.hstride = 1;
     four.channels = 4;
-    read_source(&four, &group, true, values);
+    read_source(&four, &group, G4_EXEC_F, values);
     for (int i = 0; i < 4; i++) {
         plane[i] = values[i].f;
     }
@@ -150,7 +183,7 @@ static void read_plane_operands(const struct g4_pass *pass, const struct g4_op *
     read_plane(pass, &op->src[0], o->plane);
     if (op->opcode == G4_OPCODE_PLN) {
         v.base = (uint16_t)(v.base + G4_REGISTER_BYTES);
-        read_source(pass, &v, true, o->v);
+        read_source(pass, &v, G4_EXEC_F, o->v);
     }
 }
 
@@ -176,6 +209,34 @@ static double float_floor(const struct g4_operands *o, unsigned c) {
 
 static double float_ceil(const struct g4_operands *o, unsigned c) {
     return ceil(o->a[c].f);
+}
+
+/* frc of Gen6 and later: rounded to nearest, it may reach 1, and then is the largest float below. */
+static double float_fraction(const struct g4_operands *o, unsigned c) {
+    const double part = o->a[c].f - floor(o->a[c].f);
+    return (float)part >= 1 ? 0x1.fffffep-1 : part;
+}
+
+/* The nearest integer, ties to even, with the sign of x. */
+static double float_round_even(const struct g4_operands *o, unsigned c) {
+    const double x = o->a[c].f;
+    const double below = floor(x);
+    const double part = x - below;
+    const bool up = part > 0.5 || (part == 0.5 && fmod(below, 2) != 0);
+    return x - x == 0 ? copysign(up ? below + 1 : below, x) : x;
+}
+
+static double float_truncate(const struct g4_operands *o, unsigned c) {
+    return trunc(o->a[c].f);
+}
+
+/* Rounded once to a float, which has its own rounding. */
+static double float_mad(const struct g4_operands *o, unsigned c) {
+    return fmaf((float)o->b[c].f, (float)o->third[c].f, (float)o->a[c].f);
+}
+
+static double float_lrp(const struct g4_operands *o, unsigned c) {
+    return o->a[c].f * o->b[c].f + (1 - o->a[c].f) * o->third[c].f;
 }
 
 /* The plane has p, q and r in dwords 0, 1 and 3; line multiplies src0 itself. */
@@ -213,12 +274,46 @@ static double float_dph(const struct g4_operands *o, unsigned c) {
 }
 
 static float_fn *const float_functions[128] = {
-    [G4_OPCODE_ADD] = float_add,    [G4_OPCODE_MUL] = float_mul,    [G4_OPCODE_FRC] = float_frc,
-    [G4_OPCODE_RNDU] = float_ceil,  [G4_OPCODE_RNDD] = float_floor, [G4_OPCODE_RNDE] = float_floor,
-    [G4_OPCODE_RNDZ] = float_floor, [G4_OPCODE_LINE] = float_line,  [G4_OPCODE_PLN] = float_pln,
-    [G4_OPCODE_DP4] = float_dp4,    [G4_OPCODE_DP3] = float_dp3,    [G4_OPCODE_DP2] = float_dp2,
+    [G4_OPCODE_ADD] = float_add,
+    [G4_OPCODE_MUL] = float_mul,
+    [G4_OPCODE_FRC] = float_frc,
+    [G4_OPCODE_RNDU] = float_ceil,
+    [G4_OPCODE_RNDD] = float_floor,
+    [G4_OPCODE_RNDE] = float_floor,
+    [G4_OPCODE_RNDZ] = float_floor,
+    [G4_OPCODE_LINE] = float_line,
+    [G4_OPCODE_PLN] = float_pln,
+    [G4_OPCODE_DP4] = float_dp4,
+    [G4_OPCODE_DP3] = float_dp3,
+    [G4_OPCODE_DP2] = float_dp2,
     [G4_OPCODE_DPH] = float_dph,
+    [G4_OPCODE_MAD] = float_mad,
+    [G4_OPCODE_LRP] = float_lrp,
+    [G4_OPCODE_FRACTION] = float_fraction,
+    [G4_OPCODE_ROUND_EVEN] = float_round_even,
+    [G4_OPCODE_TRUNCATE] = float_truncate,
 };
+
+static double double_mad(const struct g4_operands *o, unsigned c) {
+    return fma(o->b[c].f, o->third[c].f, o->a[c].f);
+}
+
+static double double_fraction(const struct g4_operands *o, unsigned c) {
+    const double part = o->a[c].f - floor(o->a[c].f);
+    return part >= 1 ? 0x1.fffffffffffffp-1 : part;
+}
+
+/* Those operations whose result in double precision is not rounded before it is a double. */
+static float_fn *double_function(unsigned opcode) {
+    switch (opcode) {
+    case G4_OPCODE_MAD:
+        return double_mad;
+    case G4_OPCODE_FRACTION:
+        return double_fraction;
+    default:
+        return float_functions[opcode];
+    }
+}
 
 static int64_t wrapping_add(int64_t a, int64_t b) {
     return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -270,6 +365,43 @@ static int64_t product(const struct g4_op *op, int64_t a, int64_t b) {
                                                                        : partial_product(a, b);
 }
 
+static uint32_t reversed(uint32_t bits) {
+    uint32_t out = 0;
+    for (int i = 0; i < 32; i++) {
+        out |= (bits >> i & 1) << (31 - i);
+    }
+    return out;
+}
+
+/* Bits offset .. offset + width - 1, extended as the type of the value demands. */
+static int64_t bit_field(const struct g4_op *op, unsigned width, unsigned offset, int64_t value) {
+    const bool is_signed = op->src[2].type == G4_TYPE_D;
+    const uint32_t bits = (uint32_t)value;
+    if (width == 0) {
+        return 0;
+    }
+    if (width + offset >= 32) {
+        return is_signed ? (int32_t)bits >> offset : (int64_t)(bits >> offset);
+    }
+    const uint32_t top = bits << (32 - width - offset);
+    return is_signed ? (int32_t)top >> (32 - width) : (int64_t)(top >> (32 - width));
+}
+
+static int64_t inserted(uint32_t mask, uint32_t insert, uint32_t base) {
+    return mask == 0 ? base : (base & ~mask) | (insert << __builtin_ctz(mask) & mask);
+}
+
+/* UD: the number of leading zeros.  D: the length of the run of leading sign bits.  All ones if there is no end. */
+static int64_t first_bit_high(const struct g4_op *op, int64_t value) {
+    const bool is_signed = op->src[0].type == G4_TYPE_D || op->src[0].type == G4_TYPE_W || op->src[0].type == G4_TYPE_B;
+    const uint32_t bits = is_signed && value < 0 ? ~(uint32_t)value : (uint32_t)value;
+    return bits ? __builtin_clz(bits) : (int64_t)UINT32_MAX;
+}
+
+static int64_t first_bit_low(uint32_t bits) {
+    return bits ? __builtin_ctz(bits) : (int64_t)UINT32_MAX;
+}
+
 static int64_t integer_result(const struct g4_op *op, const struct g4_operands *o, unsigned c, int64_t acc) {
     const int64_t a = o->a[c].i;
     const int64_t b = o->b[c].i;
@@ -307,23 +439,144 @@ static int64_t integer_result(const struct g4_op *op, const struct g4_operands *
         return wrapping_add(acc, sad2(o, c));
     case G4_OPCODE_DP4:
         return dot(o, c, 4);
+    case G4_OPCODE_MAD:
+        return wrapping_add(a, wrapping_mul(b, o->third[c].i));
+    case G4_OPCODE_ADDC:
+        return (uint32_t)((uint64_t)a + (uint64_t)b);
+    case G4_OPCODE_SUBB:
+        return (uint32_t)((uint64_t)a - (uint64_t)b);
+    case G4_OPCODE_BFREV:
+        return reversed((uint32_t)a);
+    case G4_OPCODE_BFE:
+        return bit_field(op, (unsigned)a & 31, (unsigned)b & 31, o->third[c].i);
+    case G4_OPCODE_BFI1:
+        return (uint32_t)(((UINT32_C(1) << (a & 31)) - 1) << (b & 31));
+    case G4_OPCODE_BFI2:
+        return inserted((uint32_t)a, (uint32_t)b, (uint32_t)o->third[c].i);
+    case G4_OPCODE_FBH:
+        return first_bit_high(op, a);
+    case G4_OPCODE_FBL:
+        return first_bit_low((uint32_t)a);
+    case G4_OPCODE_CBIT:
+        return __builtin_popcount((uint32_t)a);
     default:
         return 0;
     }
 }
 
+static float saturated(float f) {
+    if (!(f > 0)) {
+        return 0;
+    }
+    return f > 1 ? 1 : f;
+}
+
+/* ---- half floats ---- */
+
+/* The half float nearest to a float, ties to even; denormals are kept. */
+static uint16_t half_of(uint32_t bits) {
+    const uint32_t sign = bits >> 16 & 0x8000;
+    const uint32_t magnitude = bits & 0x7fffffff;
+    uint32_t half;
+
+    if (magnitude > 0x7f800000) {
+        return (uint16_t)(sign | 0x7e00);
+    }
+    if (magnitude >= 0x47800000) { /* 2^16 */
+        return (uint16_t)(sign | 0x7c00);
+    }
+    if (magnitude >= 0x38800000) { /* 2^-14 */
+        half = (magnitude - 0x38000000) >> 13;
+    } else {
+        const uint32_t exponent = magnitude >> 23;
+        const uint32_t mantissa = (magnitude & 0x7fffff) | 0x800000;
+        const uint32_t shift = 126 - exponent; /* 24 + (-14 - (exponent - 127)) - 11 */
+        if (exponent < 102) {
+            return (uint16_t)sign;
+        }
+        half = mantissa >> shift;
+        const uint32_t rest = mantissa & ((1u << shift) - 1);
+        const uint32_t tie = 1u << (shift - 1);
+        half += rest > tie || (rest == tie && (half & 1)) ? 1 : 0;
+        return (uint16_t)(sign | half);
+    }
+    const uint32_t rest = magnitude & 0x1fff;
+    half += rest > 0x1000 || (rest == 0x1000 && (half & 1)) ? 1 : 0;
+    return (uint16_t)(sign | half);
+}
+
+static uint32_t float_of_half(uint16_t half) {
+    const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+    const uint32_t magnitude = half & 0x7fff;
+
+    if (magnitude >= 0x7c00) {
+        return sign | (magnitude == 0x7c00 ? 0x7f800000 : 0x7fc00000);
+    }
+    if (magnitude >= 0x0400) {
+        return sign | ((magnitude << 13) + 0x38000000);
+    }
+    return sign | g4_hw_bits((float)magnitude * 0x1p-24f); /* never a denormal */
+}
+
+/* ---- extended math ---- */
+
+static uint32_t math_operand(const struct g4_src *src, const struct g4_value *value) {
+    return src->type == G4_TYPE_F ? modified_float((uint32_t)value->raw, src) : (uint32_t)value->i;
+}
+
+/* The math opcode has no flags and no type conversion: `raw` has the results.  The second result of the integer
+ * division goes to the next register. */
+static void compute_math(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
+    const g4_fpenv inside = g4_fpenv_get();
+
+    g4_fpenv_set(pass->run->outside);
+    for (unsigned first = 0; first < pass->channels; first += 8) {
+        struct g4_math_operands math;
+        memset(&math, 0, sizeof math);
+        for (unsigned c = 0; c < 8 && first + c < pass->channels; c++) {
+            math.x[c] = math_operand(&op->src[0], &o->a[first + c]);
+            math.y[c] = math_operand(&op->src[1], &o->b[first + c]);
+        }
+        g4_math_compute(op->function, op->src[0].type == G4_TYPE_D, pass->alternate ? 1 : 0, op->saturate, 0xff, &math);
+        for (unsigned c = 0; c < 8 && first + c < pass->channels; c++) {
+            o->result[first + c].raw = math.out[0][c];
+            o->third[first + c].raw = math.out[1][c];
+            o->raw[first + c] = true;
+        }
+    }
+    g4_fpenv_set(inside);
+}
+
+static void convert_halves(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
+    for (unsigned c = 0; c < pass->channels; c++) {
+        if (op->opcode == G4_OPCODE_F16TO32) {
+            o->result[c].f = g4_hw_float(float_of_half((uint16_t)o->a[c].i));
+            o->result[c].f *= op->src[0].negate ? -1 : 1;
+            continue;
+        }
+        float f = (float)o->a[c].f;
+        if (op->saturate) {
+            f = saturated(f);
+        }
+        o->result[c].f = f;
+        o->result[c].raw = half_of(g4_hw_bits(f));
+        o->raw[c] = true;
+    }
+}
+
 static void compute(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
     const union g4_acc *const acc = &pass->run->gang->acc[pass->acc];
+    float_fn *const function = op->exec_type == G4_EXEC_DF ? double_function(op->opcode) : float_functions[op->opcode];
 
     for (unsigned c = 0; c < pass->channels; c++) {
         struct g4_value *const out = &o->result[c];
         const unsigned slot = op->opcode == G4_OPCODE_SADA2 ? c & 14 : c & 15;
-        if (op->exec_type != G4_EXEC_F) {
+        if (op->exec_type < G4_EXEC_F) {
             out->i = integer_result(op, o, c, acc->i[pass->thread][slot]);
         } else if (op->opcode == G4_OPCODE_MAC) {
             out->f = o->a[c].f * o->b[c].f + acc->f[pass->thread][slot];
-        } else if (float_functions[op->opcode]) {
-            out->f = float_functions[op->opcode](o, c);
+        } else if (function) {
+            out->f = function(o, c);
         }
     }
 }
@@ -339,7 +592,9 @@ static void move_indexed(const struct g4_pass *pass, const struct g4_op *op, str
         one.kind = G4_KIND_GRF;
         one.base = (uint16_t)((first & ~31u) | (own & 31));
         one.pass_bytes = 0;
-        g4_read_raw(pass->run, &one, 0, pass->thread, 1, &o->a[c].raw);
+        uint32_t element;
+        g4_read_raw(pass->run, &one, 0, pass->thread, 1, &element);
+        o->a[c].raw = element;
     }
     for (unsigned c = 0; c < pass->channels; c++) {
         o->result[c] = o->a[c];
@@ -393,13 +648,6 @@ static float rounded(double f, bool alternate) {
     return single;
 }
 
-static float saturated(float f) {
-    if (!(f > 0)) {
-        return 0;
-    }
-    return f > 1 ? 1 : f;
-}
-
 static bool condition(unsigned cond, int order, bool unordered) {
     if (unordered) {
         return cond == G4_COND_NZ || cond == G4_COND_U;
@@ -438,6 +686,21 @@ static bool float_condition_n(unsigned cond, double a, double b) {
     return float_condition(cond, a, b);
 }
 
+/* The double that is stored: denormals are flushed, and NaN has one pattern. */
+static double rounded_double(double f, bool alternate) {
+    const uint64_t bits = bits_of(f);
+    const uint64_t magnitude = bits & ~DOUBLE_SIGN;
+    const uint64_t infinite = UINT64_C(0x7ff0000000000000);
+
+    if (magnitude < UINT64_C(0x0010000000000000)) {
+        return double_of(bits & DOUBLE_SIGN);
+    }
+    if (magnitude > infinite) {
+        return double_of(UINT64_C(0x7ff8000000000000));
+    }
+    return double_of(magnitude == infinite && alternate ? bits - 1 : bits);
+}
+
 /* Convert an operand of a comparison to the destination type (quirk cmp_converts_to_destination_type). */
 static void convert_operand(struct g4_value *value, bool is_float, unsigned type) {
     if (is_float && type != G4_TYPE_F) {
@@ -450,7 +713,7 @@ static void convert_operand(struct g4_value *value, bool is_float, unsigned type
 }
 
 static bool compare(const struct g4_pass *pass, const struct g4_op *op, struct g4_value a, struct g4_value b) {
-    bool floats = op->exec_type == G4_EXEC_F;
+    bool floats = op->exec_type >= G4_EXEC_F;
     if (pass->run->eu->ctx->model->quirks.cmp_converts_to_destination_type && op->opcode != G4_OPCODE_SEL) {
         convert_operand(&a, floats, op->dst.type);
         convert_operand(&b, floats, op->dst.type);
@@ -470,13 +733,14 @@ static bool is_logic(const struct g4_op *op) {
 
 /* mov and sel without conversion, modifiers and saturation copy bits, including denormals and NaN payloads. */
 static bool is_raw(const struct g4_op *op, const struct g4_src *src) {
-    return (op->opcode == G4_OPCODE_MOV || op->opcode == G4_OPCODE_SEL || op->opcode == G4_OPCODE_MOVI) &&
+    return (op->opcode == G4_OPCODE_MOV || op->opcode == G4_OPCODE_SEL || op->opcode == G4_OPCODE_MOVI ||
+            op->opcode == G4_OPCODE_DIM) &&
            !op->saturate && src->type == op->dst.type && src->kind != G4_KIND_ACC && !src->abs && !src->negate;
 }
 
 /* The stored bits, and the result of the condition modifier. */
 struct outcome {
-    uint32_t bits;
+    uint64_t bits;
     bool flag;
 };
 
@@ -494,8 +758,30 @@ static bool rounding_flag(const struct g4_op *op, double x) {
     }
 }
 
+/* The end of an operation on floats whose result is a double. */
+static struct outcome finish_double(const struct g4_pass *pass, const struct g4_op *op, double f) {
+    double d = op->exec_type == G4_EXEC_F ? rounded(f, pass->alternate) : rounded_double(f, pass->alternate);
+    if (op->saturate) {
+        d = !(d > 0) ? 0 : d > 1 ? 1 : d;
+    }
+    return (struct outcome){.bits = bits_of(d), .flag = float_condition(op->cond, d, 0)};
+}
+
+/* Integers from doubles see all of their bits. */
+static struct outcome finish_integer_of_double(const struct g4_op *op, double f) {
+    const int64_t value = float_to_integer(f, op->dst.type);
+    const double tested = op->cond == G4_COND_U ? f : (double)value;
+    return (struct outcome){.bits = (uint32_t)value, .flag = float_condition(op->cond, tested, 0)};
+}
+
 static struct outcome finish_float(const struct g4_pass *pass, const struct g4_op *op, double f, double x) {
     struct outcome out;
+    if (op->dst.type == G4_TYPE_DF) {
+        return finish_double(pass, op, f);
+    }
+    if (op->exec_type == G4_EXEC_DF && op->dst.type != G4_TYPE_F) {
+        return finish_integer_of_double(op, f);
+    }
     float single = rounded(f, pass->alternate);
 
     if (op->saturate && op->dst.type == G4_TYPE_F) {
@@ -525,7 +811,10 @@ static struct outcome finish_integer(const struct g4_op *op, int64_t i) {
     if (is_logic(op)) { /* the condition tests the stored bits with the sign of the destination type */
         i = truncate_to(i, type == G4_TYPE_F ? G4_TYPE_D : type);
     } else if (op->saturate) {
-        i = type == G4_TYPE_F ? (i > 0) : clamp_integer(i, type);
+        i = type == G4_TYPE_F || type == G4_TYPE_DF ? (i > 0) : clamp_integer(i, type);
+    }
+    if (type == G4_TYPE_DF) {
+        return (struct outcome){.bits = bits_of((double)i), .flag = integer_condition(op->cond, i, 0)};
     }
     /* bits that shl has shifted out are not part of its result (docs/decisions.md 43) */
     const bool shifted = op->opcode == G4_OPCODE_SHL && !op->saturate && type != G4_TYPE_F;
@@ -540,16 +829,17 @@ static struct outcome outcome(const struct g4_pass *pass, const struct g4_op *op
     struct outcome out;
     if (g4_op_compares(op)) {
         out.flag = compare(pass, op, o->a[c], o->b[c]);
-        out.bits = out.flag ? 0xffffffff : 0;
+        out.bits = out.flag ? UINT64_MAX : 0;
         return out;
     }
     if (o->raw[c]) {
-        out = op->exec_type == G4_EXEC_F && op->dst.type == G4_TYPE_F ? finish_float(pass, op, o->result[c].f, 0)
-                                                                      : finish_integer(op, o->result[c].i);
+        out = op->exec_type >= G4_EXEC_F && (op->dst.type == G4_TYPE_F || op->dst.type == G4_TYPE_DF)
+                  ? finish_float(pass, op, o->result[c].f, 0)
+                  : finish_integer(op, o->result[c].i);
         out.bits = o->result[c].raw;
         return out;
     }
-    if (op->exec_type == G4_EXEC_F) {
+    if (op->exec_type >= G4_EXEC_F || op->opcode == G4_OPCODE_F16TO32) {
         return finish_float(pass, op, o->result[c].f, o->a[c].f);
     }
     /* mach stores the high part; the accumulator receives the whole product */
@@ -579,8 +869,12 @@ static double one_nan(double f) {
 static void write_accumulator(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o) {
     union g4_acc *const acc = &pass->run->gang->acc[pass->acc];
     for (unsigned c = 0; c < pass->channels && c < 16; c++) {
-        if (op->exec_type == G4_EXEC_F) {
+        if (op->exec_type >= G4_EXEC_F) {
             acc->f[pass->thread][c] = one_nan(o->result[c].f);
+        } else if (op->opcode == G4_OPCODE_ADDC) {
+            acc->i[pass->thread][c] = (uint32_t)o->a[c].i > UINT32_MAX - (uint32_t)o->b[c].i;
+        } else if (op->opcode == G4_OPCODE_SUBB) {
+            acc->i[pass->thread][c] = (uint32_t)o->a[c].i < (uint32_t)o->b[c].i;
         } else if (is_partial_product(op)) {
             acc->i[pass->thread][c] = partial_product(o->a[c].i, o->b[c].i);
         } else {
@@ -598,19 +892,19 @@ static void store_accumulator(const struct g4_pass *pass, const struct g4_op *op
         if (!(enabled >> c & 1) || slot > 15) {
             continue;
         }
-        if (op->dst.type == G4_TYPE_F) {
-            const double f = op->exec_type == G4_EXEC_F ? o->result[c].f : (float)o->result[c].i;
+        if (op->dst.type == G4_TYPE_F || op->dst.type == G4_TYPE_DF) {
+            const double f = op->exec_type >= G4_EXEC_F ? o->result[c].f : (float)o->result[c].i;
             acc->f[pass->thread][slot] = one_nan(f);
         } else {
-            const bool floats = op->exec_type == G4_EXEC_F;
+            const bool floats = op->exec_type >= G4_EXEC_F;
             acc->i[pass->thread][slot] = floats ? float_to_integer(o->result[c].f, op->dst.type) : o->result[c].i;
         }
     }
 }
 
-static void store_architecture(const struct g4_pass *pass, const struct g4_dst *dst, const uint32_t *bits,
+static void store_architecture(const struct g4_pass *pass, const struct g4_dst *dst, const uint64_t *bits,
                                uint32_t enabled) {
-    uint8_t image[32 + 4] = {0};
+    uint8_t image[32 + 8] = {0};
     uint32_t written = 0;
     for (unsigned c = 0; c < pass->channels; c++) {
         const unsigned at = dst->base + c * dst->hstride * dst->size;
@@ -632,7 +926,7 @@ static uint8_t *destination_byte(const struct g4_pass *pass, const struct g4_dst
     return g4_grf_byte(gang, pass->thread, byte);
 }
 
-static void store(const struct g4_pass *pass, const struct g4_op *op, const uint32_t *bits, uint32_t enabled) {
+static void store(const struct g4_pass *pass, const struct g4_op *op, const uint64_t *bits, uint32_t enabled) {
     const struct g4_dst *const dst = &op->dst;
     unsigned base = dst->base + (pass->index ? dst->pass_bytes : 0u);
 
@@ -644,7 +938,9 @@ static void store(const struct g4_pass *pass, const struct g4_op *op, const uint
         return;
     }
     if (dst->kind == G4_KIND_INDIRECT) {
-        base = g4_indirect_base(pass->run, pass->thread, dst->addr_sub + (unsigned)pass->index, dst->addr_imm);
+        const unsigned own = dst->flat ? 0 : (unsigned)pass->index;
+        base = g4_indirect_base(pass->run, pass->thread, dst->addr_sub + own, dst->addr_imm) +
+               (dst->flat && pass->index ? dst->pass_bytes : 0u);
     }
     for (unsigned c = 0; c < pass->channels; c++) {
         const uint8_t *const value = (const uint8_t *)&bits[c];
@@ -662,33 +958,52 @@ static void store(const struct g4_pass *pass, const struct g4_op *op, const uint
 
 static void set_flags(const struct g4_pass *pass, uint32_t bits, uint32_t enabled) {
     struct g4_gang *const gang = pass->run->gang;
-    uint32_t flags = g4_flags_of(gang, pass->thread);
+    uint64_t flags = g4_flags_of(gang, pass->thread);
     for (unsigned c = 0; c < pass->channels; c++) {
-        const unsigned at = (pass->first_flag + c) & 31;
+        const unsigned at = (pass->first_flag + c) & pass->flag_mask;
         if (enabled >> c & 1) {
-            flags = (flags & ~(1u << at)) | (bits >> c & 1) << at;
+            flags = (flags & ~(UINT64_C(1) << at)) | (uint64_t)(bits >> c & 1) << at;
         }
     }
     g4_set_flags_of(gang, pass->thread, flags);
 }
 
+/* The integer division stores the remainder in the register behind that of the quotient. */
+static void store_remainder(const struct g4_pass *pass, const struct g4_op *op, const struct g4_operands *o,
+                            uint32_t enabled) {
+    struct g4_op second = *op;
+    uint64_t bits[G4_PASS_CHANNELS];
+
+    second.dst.base = (uint16_t)(op->dst.base + G4_REGISTER_BYTES);
+    for (unsigned c = 0; c < pass->channels; c++) {
+        bits[c] = o->third[c].raw;
+    }
+    if (op->dst.kind == G4_KIND_GRF) {
+        store(pass, &second, bits, enabled);
+    }
+}
+
 static void run_pass(const struct g4_pass *pass, const struct g4_op *op) {
     const struct g4_opcode_info *const info = &g4_opcode_info[op->opcode];
-    const bool floats = op->exec_type == G4_EXEC_F;
     struct g4_operands o;
-    uint32_t bits[G4_PASS_CHANNELS];
+    struct g4_value *const values[] = {o.a, o.b, o.third};
+    uint64_t bits[G4_PASS_CHANNELS];
     uint32_t flags = 0;
 
     memset(&o, 0, sizeof o);
     for (int s = 0; s < info->sources; s++) {
-        read_source(pass, &op->src[s], floats, s ? o.b : o.a);
+        read_source(pass, &op->src[s], (enum g4_exec_type)op->exec_type, values[s]);
     }
     if (op->opcode == G4_OPCODE_LINE || op->opcode == G4_OPCODE_PLN) {
         read_plane_operands(pass, op, &o);
     }
     if (op->opcode == G4_OPCODE_MOV || op->opcode == G4_OPCODE_SEL || op->opcode == G4_OPCODE_MSAVE ||
-        op->opcode == G4_OPCODE_MREST) {
+        op->opcode == G4_OPCODE_MREST || op->opcode == G4_OPCODE_DIM) {
         select_sources(pass, op, &o);
+    } else if (op->opcode == G4_OPCODE_MATH) {
+        compute_math(pass, op, &o);
+    } else if (op->opcode == G4_OPCODE_F32TO16 || op->opcode == G4_OPCODE_F16TO32) {
+        convert_halves(pass, op, &o);
     } else if (op->opcode == G4_OPCODE_MOVI) {
         move_indexed(pass, op, &o);
     } else if (!g4_op_compares(op)) {
@@ -711,23 +1026,26 @@ static void run_pass(const struct g4_pass *pass, const struct g4_op *op) {
     } else {
         store(pass, op, bits, enabled);
     }
+    if (op->opcode == G4_OPCODE_MATH && op->function == G4_MATH_FUNCTION_INT_DIV_BOTH) {
+        store_remainder(pass, op, &o, enabled);
+    }
 }
 
 /* ---- masks ---- */
 
-static unsigned flag_bit(const struct g4_pass *pass, uint32_t flags, unsigned c) {
-    return flags >> ((pass->first_flag + c) & 31) & 1;
+static unsigned flag_bit(const struct g4_pass *pass, uint64_t flags, unsigned c) {
+    return (unsigned)(flags >> ((pass->first_flag + c) & pass->flag_mask)) & 1;
 }
 
 /* Any or all of the aligned group of n flags that contains the flag of channel c. */
-static bool group_predicate(const struct g4_pass *pass, uint32_t flags, unsigned c, unsigned n, bool all) {
-    const unsigned at = (pass->first_flag + c) & 31;
-    const uint32_t mask = n >= 32 ? 0xffffffff : ((1u << n) - 1) << (at & ~(n - 1));
+static bool group_predicate(const struct g4_pass *pass, uint64_t flags, unsigned c, unsigned n, bool all) {
+    const unsigned at = (pass->first_flag + c) & pass->flag_mask;
+    const uint64_t mask = n >= 32 ? UINT64_C(0xffffffff) << (at & 32) : ((UINT64_C(1) << n) - 1) << (at & ~(n - 1));
     return all ? (flags & mask) == mask : (flags & mask) != 0;
 }
 
-static bool channel_predicate(const struct g4_pass *pass, const struct g4_op *op, uint32_t flags, unsigned c) {
-    const unsigned at = (pass->first_flag + c) & 15;
+static bool channel_predicate(const struct g4_pass *pass, const struct g4_op *op, uint64_t flags, unsigned c) {
+    const unsigned at = (pass->first_flag + c) & (op->pair_shift - 1u);
     if (op->align16 && op->predicate >= G4_PRED16_X && op->predicate <= G4_PRED16_W) {
         return flag_bit(pass, flags, (c & ~3u) + op->predicate - G4_PRED16_X);
     }
@@ -737,9 +1055,9 @@ static bool channel_predicate(const struct g4_pass *pass, const struct g4_op *op
     case G4_PRED_NORMAL:
         return flag_bit(pass, flags, c);
     case G4_PRED_ANYV:
-        return (flags | flags >> 16) >> at & 1;
+        return (flags | flags >> op->pair_shift) >> at & 1;
     case G4_PRED_ALLV:
-        return (flags & flags >> 16) >> at & 1;
+        return (flags & flags >> op->pair_shift) >> at & 1;
     default: {
         const unsigned n = 2u << ((op->predicate - G4_PRED_ANY2H) / 2);
         return group_predicate(pass, flags, c, n, (op->predicate - G4_PRED_ANY2H) & 1);
@@ -750,17 +1068,12 @@ static bool channel_predicate(const struct g4_pass *pass, const struct g4_op *op
 static void pass_masks(struct g4_pass *pass, const struct g4_op *op) {
     const struct g4_gang *const gang = pass->run->gang;
     const int t = pass->thread;
-    const uint32_t flags = g4_flags_of(gang, t);
+    const uint64_t flags = g4_flags_of(gang, t);
     const uint32_t exec =
         g4_mask16(gang->amask, t) & g4_mask16(gang->imask, t) & g4_mask16(gang->lmask, t) & g4_mask16(gang->cmask, t);
-    const bool wide = pass->channels > 8;
-    const unsigned shift = op->sechalf ? 8u : (unsigned)pass->index * op->channels;
 
-    /* channels 16 to 31 have flags of their own, but the masks of channels 0 to 15 */
-    pass->first_flag = 16u * op->flag + (wide ? 0 : shift);
-    if (wide && (op->sechalf || pass->index)) {
-        pass->first_flag = 16;
-    }
+    pass->first_flag = op->first_flag[pass->index];
+    pass->flag_mask = op->flag_mask;
     pass->enabled = 0;
     pass->predicate = 0;
     for (unsigned c = 0; c < pass->channels; c++) {
@@ -769,7 +1082,7 @@ static void pass_masks(struct g4_pass *pass, const struct g4_op *op) {
             predicate = true;
         }
         const bool gate = predicate || op->opcode == G4_OPCODE_SEL;
-        const bool on = op->nomask || exec >> ((c + (wide ? 0 : shift)) & 15) & 1;
+        const bool on = op->nomask || exec >> ((c + op->first_channel[pass->index]) & 15) & 1;
         pass->predicate |= (uint32_t)predicate << c;
         pass->enabled |= (uint32_t)(on && gate && (op->dst.writemask >> (c & 3) & 1)) << c;
     }
@@ -788,7 +1101,7 @@ static int pass_accumulator(const struct g4_op *op, int index) {
     if (op->dst.kind == G4_KIND_ACC) {
         return (op->dst.reg + index) & 1;
     }
-    return (op->sechalf ? 1 : index) & 1;
+    return (op->acc + index) & 1;
 }
 
 void g4_general_pass(struct g4_run *run, const struct g4_op *op, int index, uint32_t channels) {
@@ -813,7 +1126,11 @@ void g4_general_pass(struct g4_run *run, const struct g4_op *op, int index, uint
 void g4_general_store(struct g4_run *run, const struct g4_op *op, int index, int thread, const uint32_t *bits,
                       uint32_t enabled) {
     const struct g4_pass pass = {.run = run, .thread = thread, .index = index, .channels = op->channels};
-    store(&pass, op, bits, enabled);
+    uint64_t wide[G4_PASS_CHANNELS];
+    for (unsigned c = 0; c < op->channels; c++) {
+        wide[c] = bits[c];
+    }
+    store(&pass, op, wide, enabled);
 }
 
 void g4_general(struct g4_run *run, const struct g4_op *op) {

@@ -77,6 +77,16 @@ void g4_kernel_fetch(const struct g4_model *model, struct g4_port *port, uint32_
     words[3] = g4_mem_read32(port, address + 12);
 }
 
+void g4_kernel_finish_branch(const struct g4_model *model, struct g4_port *port, struct g4_op *op, uint32_t address) {
+    uint32_t words[4];
+    uint32_t length;
+
+    if (op->opcode == G4_OPCODE_BREAK && op->channel_pointers) {
+        g4_kernel_fetch(model, port, address + (op->uip - op->ip), words, &length);
+        op->uip += length;
+    }
+}
+
 bool g4_op_branches(const struct g4_op *op) {
     return !op->undefined && (g4_opcode_info[op->opcode].flags & G4_OPF_BRANCH);
 }
@@ -97,22 +107,34 @@ bool g4_op_ip_target(const struct g4_op *op, uint32_t *target) {
 /* The highest offset from `base` that the instruction is known to jump to. */
 static uint32_t reach(const struct g4_op *op, uint32_t base) {
     uint32_t target = 0;
+    uint32_t other = base;
     if (g4_op_branches(op)) {
         target = op->target;
+        other = op->channel_pointers ? op->uip : base;
     } else if (!g4_op_writes_ip(op) || !g4_op_ip_target(op, &target)) {
         target = base;
     }
-    target -= base;
-    return target < G4_KERNEL_MAX_BYTES ? target : 0;
+    target = target - base < G4_KERNEL_MAX_BYTES ? target - base : 0;
+    other = other - base < G4_KERNEL_MAX_BYTES ? other - base : 0;
+    return target > other ? target : other;
 }
 
 bool g4_op_ends_thread(const struct g4_op *op) {
-    return op->opcode == G4_OPCODE_SEND && g4_message_descriptor_end_of_thread(op->descriptor);
+    return op->opcode == G4_OPCODE_SEND && op->eot;
+}
+
+/* One more than the highest register of a payload in the register file. */
+static uint32_t payload_top(const struct g4_op *op) {
+    const uint32_t top = op->mrf + (uint32_t)op->payload_length;
+    return !op->grf_payload ? 0 : top < G4_GRF_COUNT ? top : G4_GRF_COUNT;
 }
 
 /* One more than the highest register of a direct source. */
 static uint32_t src_top(const struct g4_op *op, const struct g4_src *src) {
     uint32_t furthest = 0;
+    if (op->grf_payload) {
+        return 0;
+    }
     const unsigned moved = op->opcode == G4_OPCODE_SEND ? G4_REGISTER_BYTES / src->size : 0; /* whole registers */
     const unsigned channels = moved ? moved : op->channels;
 
@@ -170,6 +192,7 @@ static bool walk(struct g4_kernel *kernel, struct g4_port *port, const struct g4
         g4_kernel_fetch(model, port, kernel->address + ip, words, &length);
         struct g4_op *const op = &kernel->ops[kernel->count++];
         model->decode_instruction(op, words, model, kernel->base + ip, length);
+        g4_kernel_finish_branch(model, port, op, kernel->address + ip);
         const uint32_t top = op_top(op);
         kernel->grf_top = top > kernel->grf_top ? top : kernel->grf_top;
         const uint32_t target = reach(op, kernel->base);
@@ -194,7 +217,8 @@ static bool may_leave(const struct g4_kernel *kernel) {
         const struct g4_op *const op = &kernel->ops[i];
         const bool computed = op->opcode == G4_OPCODE_JMPI && op->src[1].kind != G4_KIND_IMM;
         uint32_t target = 0;
-        if (g4_op_branches(op) && (computed || op->target >= kernel->bytes)) {
+        if (g4_op_branches(op) && (computed || op->target >= kernel->bytes ||
+                                   (op->channel_pointers && op->uip >= kernel->bytes) || op->opcode == G4_OPCODE_RET)) {
             return true;
         }
         if (g4_op_writes_ip(op) && (!g4_op_ip_target(op, &target) || target >= kernel->bytes)) {
@@ -209,8 +233,7 @@ static uint32_t functions_of(const struct g4_kernel *kernel) {
     for (uint32_t i = 0; i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
         if (op->opcode == G4_OPCODE_SEND) {
-            functions |= op->src[1].kind == G4_KIND_IMM ? 1u << g4_message_descriptor_shared_function(op->descriptor)
-                                                        : UINT32_MAX;
+            functions |= op->grf_payload || op->src[1].kind == G4_KIND_IMM ? 1u << op->function : UINT32_MAX;
         }
     }
     return functions;
@@ -231,7 +254,9 @@ static void find_reads(struct g4_kernel *kernel) {
     kernel->reads_acc = kernel->reads_stacks = kernel->leaves;
     for (uint32_t i = 0; i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
-        for (int s = 0; s < 2; s++) {
+        const uint32_t payload = payload_top(op);
+        top = payload > top ? payload : top;
+        for (int s = 0; s < 3; s++) {
             const struct g4_src *const src = &op->src[s];
             const bool anywhere = src->kind == G4_KIND_INDIRECT || src->kind == G4_KIND_INDEXED;
             const uint32_t own = anywhere ? G4_GRF_COUNT : src_top(op, src);
@@ -259,13 +284,10 @@ static bool find_targets(struct g4_kernel *kernel) {
     kernel->targets = malloc(KERNEL_TARGETS);
     for (uint32_t i = 0; kernel->targets && i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
-        const uint32_t entry = g4_data_port_write_message_binding_table_index(op->descriptor);
-        if (op->opcode == G4_OPCODE_SEND && op->src[1].kind == G4_KIND_IMM &&
-            g4_message_descriptor_shared_function(op->descriptor) == G4_SHARED_FUNCTION_DATA_PORT_WRITE &&
-            g4_data_port_write_message_message_type(op->descriptor) == G4_DATA_PORT_WRITE_TYPE_GEN45_RENDER_TARGET &&
-            !seen[entry]) {
+        const uint8_t entry = op->target_entry;
+        if (op->opcode == G4_OPCODE_SEND && op->writes_target && !seen[entry]) {
             seen[entry] = true;
-            kernel->targets[kernel->target_count++] = (uint8_t)entry;
+            kernel->targets[kernel->target_count++] = entry;
         }
     }
     return kernel->targets != NULL;
@@ -295,7 +317,7 @@ static slots slots_of(unsigned acc, unsigned channels) {
 static slots implicit_slots(const struct g4_op *op) {
     slots found = 0;
     for (unsigned pass = 0; pass < op->passes; pass++) {
-        found |= slots_of(op->sechalf ? 1 : pass, op->channels);
+        found |= slots_of(op->acc + pass, op->channels);
     }
     return found;
 }
@@ -312,8 +334,7 @@ static slots reads(const struct g4_op *op) {
 }
 
 static slots hides(const struct g4_op *op) {
-    const bool writes = (g4_opcode_info[op->opcode].flags & G4_OPF_ACC_WRITE) && !op->undefined;
-    return writes && !names_accumulator(op) ? implicit_slots(op) : 0;
+    return op->acc_write && !op->undefined && !names_accumulator(op) ? implicit_slots(op) : 0;
 }
 
 static slots live_at(const struct g4_kernel *kernel, const slots *live, uint32_t ip) {
@@ -335,7 +356,8 @@ static slots live_after(const struct g4_kernel *kernel, const slots *live, uint3
     slots after = live_at(kernel, live, op->next);
     if (g4_op_branches(op)) {
         const bool computed = op->opcode == G4_OPCODE_JMPI && op->src[1].kind != G4_KIND_IMM;
-        after |= computed ? ALL_SLOTS : live_at(kernel, live, op->target);
+        after |= computed || op->opcode == G4_OPCODE_RET ? ALL_SLOTS : live_at(kernel, live, op->target);
+        after |= op->channel_pointers ? live_at(kernel, live, op->uip) : 0;
     } else if (g4_op_writes_ip(op)) {
         after |= g4_op_ip_target(op, &target) ? live_at(kernel, live, target) : ALL_SLOTS;
     }
@@ -376,6 +398,37 @@ void g4_liveness(struct g4_kernel *kernel, uint32_t *live) {
         const slots written = names_accumulator(op) ? ALL_SLOTS : implicit_slots(op);
         if ((live_after(kernel, live, i) & written) == 0) {
             op->acc_write = false;
+        }
+    }
+}
+
+/* ---- joins ----
+ *
+ * Parked channels go on at the targets of branches.  Branches let them join at the next instruction and at the one they
+ * jump to, and at themselves; other targets that are reached by straight code need a handler that does.
+ */
+
+static void mark_join(struct g4_kernel *kernel, uint32_t ip) {
+    const uint32_t at = ip - kernel->base;
+    if (at >= kernel->bytes || kernel->index[at >> 3] == G4_KERNEL_NONE) {
+        return;
+    }
+    struct g4_op *const op = &kernel->ops[kernel->index[at >> 3]];
+    const bool follows_branch = op > kernel->ops && g4_op_branches(op - 1);
+    op->joins = true;
+    if (!follows_branch && !op->channel_pointers && op->handler != G4_HANDLER_JOIN) {
+        op->joined = op->handler;
+        op->handler = G4_HANDLER_JOIN;
+    }
+}
+
+static void mark_joins(struct g4_kernel *kernel) {
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        if (g4_op_branches(op)) {
+            mark_join(kernel, op->target);
+            mark_join(kernel, op->uip);
+            mark_join(kernel, op->next);
         }
     }
 }
@@ -434,11 +487,15 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
         g4_liveness(kernel, live);
         free(live);
     }
-    for (uint32_t i = 0; i < kernel->count; i++) {
-        (void)g4_fast_select(&kernel->ops[i], &ctx->model->quirks);
+    if (ctx->model->quirks.has_channel_pointers) {
+        mark_joins(kernel);
+    } else {
+        for (uint32_t i = 0; i < kernel->count; i++) {
+            (void)g4_fast_select(&kernel->ops[i], &ctx->model->quirks);
+        }
+        g4_uniform_color_find(kernel, &kernel->flat);
+        g4_translate(kernel, ctx->gen);
     }
-    g4_uniform_color_find(kernel, &kernel->flat);
-    g4_translate(kernel, ctx->gen);
     (void)g4_mem_read(&port, address, kernel->content, kernel->bytes);
     kernel->memory = own_memory(kernel);
     return kernel;

@@ -84,6 +84,9 @@ void g4_kernel_cache_grow(struct g4_kernel_cache *cache, size_t bytes);
 void g4_kernel_fetch(const struct g4_model *model, struct g4_port *port, uint32_t address, uint32_t words[4],
                      uint32_t *length);
 
+/* Complete the targets of a decoded branch at an address: past the instruction at the second target of `break`. */
+void g4_kernel_finish_branch(const struct g4_model *model, struct g4_port *port, struct g4_op *op, uint32_t address);
+
 /* Clear acc_write of ops whose implicit accumulator write is never read.  `live` is zeroed scratch memory, a word per
  * op and one more. */
 void g4_liveness(struct g4_kernel *kernel, uint32_t *live);

@@ -27,6 +27,7 @@ enum g4_exec_type {
     G4_EXEC_W, /* 33 bits, computed in 64 */
     G4_EXEC_D, /* 64 bits */
     G4_EXEC_F,
+    G4_EXEC_DF,
 };
 
 enum {
@@ -39,11 +40,12 @@ struct g4_src {
     bool abs, negate, align16;
     uint8_t vstride, width, hstride; /* elements; in Align16 width is 4 */
     uint8_t swizzle[4];
-    uint8_t pass_bytes; /* distance to the operand of the second pass of a compressed instruction */
-    uint8_t addr_sub;   /* address register: a0.n */
+    bool flat;           /* indirect: the second pass goes on in the region, else it has an address of its own */
+    uint16_t pass_bytes; /* distance to the operand of the second pass; of an immediate: elements */
+    uint8_t addr_sub;    /* address register: a0.n */
     int16_t addr_imm;
     uint16_t base;   /* byte offset in the register file, or in the architecture register */
-    uint32_t imm[8]; /* channel c reads element c % 8, in the type of the operand */
+    uint32_t imm[8]; /* channel c reads element c % 8, in the type of the operand; a DF takes two, low half first */
 };
 
 struct g4_dst {
@@ -52,7 +54,8 @@ struct g4_dst {
     uint8_t hstride;
     uint8_t writemask; /* Align16 channel enables; 0xf in Align1 */
     uint8_t addr_sub;
-    uint8_t pass_bytes;
+    bool flat; /* as of a source */
+    uint16_t pass_bytes;
     int16_t addr_imm;
     uint16_t base;
 };
@@ -94,36 +97,53 @@ struct g4_op {
     uint16_t handler; /* enum g4_handler */
     uint8_t opcode;
     uint8_t exec_type;
-    uint8_t exec_size; /* channels of the whole instruction */
-    uint8_t passes;    /* 2: compressed */
-    uint8_t channels;  /* of one pass */
+    uint8_t exec_size;        /* channels of the whole instruction */
+    uint8_t passes;           /* 2: compressed, or split by the hardware */
+    uint8_t channels;         /* of one pass */
+    uint8_t group;            /* Gen7: the first channel, a multiple of 4 */
+    uint8_t first_channel[2]; /* by pass: the enable of channel 0; modulo 16 */
+    uint8_t first_flag[2];    /* and its flag, from f0.0 on */
+    uint8_t flag_mask;        /* the number of flags less 1: flags wrap around */
+    uint8_t pair_shift;       /* distance of the flags that anyv and allv combine */
     bool sechalf, align16, nomask, saturate;
-    uint8_t cond, predicate, flag;
+    uint8_t cond, predicate;
+    uint8_t flag; /* f0.0, f0.1, f1.0, f1.1 */
     bool predicate_inverse;
     bool acc_write; /* writes the accumulator implicitly, and the value may be read */
     bool breakpoint;
-    bool undefined;      /* the device does not have the opcode */
-    uint8_t mrf;         /* send: first payload register, destination of the implied move */
-    uint8_t pop;         /* branches: pop count */
-    uint8_t half;        /* half of the masks that the first pass uses */
-    uint8_t parts;       /* fast handlers: number of parts */
-    uint8_t count;       /* channels of a part */
-    uint8_t acc;         /* fast handlers: accumulator of the first part */
-    bool whole_move;     /* send: the implied move copies whole registers */
-    bool dword_move;     /* send: the implied move copies dwords from in[0].off */
-    uint8_t move_top;    /* send: one more than the highest register of these dwords */
-    uint32_t ip;         /* byte offset from the first instruction of the kernel */
-    uint32_t next;       /* ip of the following instruction */
-    uint32_t target;     /* branches: ip of the target, without a count from a register */
-    uint32_t descriptor; /* send: the immediate descriptor */
-    uint32_t word0;      /* first dword of the instruction, for reports */
-    g4_lanes size_lanes; /* lanes of a half that are below the execution size */
+    bool undefined;         /* the device does not have the opcode */
+    uint8_t function;       /* math: enum g4_math_function; send: number of the shared function */
+    bool grf_payload;       /* send: the payload is in the GRF from `mrf` on; no implied move */
+    uint8_t payload_length; /* its registers, or as many as there can be */
+    bool eot;               /* send: ends the thread */
+    bool writes_target;     /* send: a render target write whose descriptor is an immediate */
+    uint8_t target_entry;   /* its binding table entry */
+    bool channel_pointers;  /* branches: flow_gen6.c executes them */
+    uint8_t jump_unit;      /* jmpi: bytes that a count of 1 means */
+    bool joins;             /* parked channels may continue here (flow_gen6.c) */
+    uint8_t mrf;            /* send: first payload register, destination of the implied move */
+    uint8_t pop;            /* branches: pop count */
+    uint8_t half;           /* half of the masks that the first pass uses */
+    uint8_t parts;          /* fast handlers: number of parts */
+    uint8_t count;          /* channels of a part */
+    uint8_t acc;            /* implicit accumulator of the first pass */
+    bool whole_move;        /* send: the implied move copies whole registers */
+    bool dword_move;        /* send: the implied move copies dwords from in[0].off */
+    uint8_t move_top;       /* send: one more than the highest register of these dwords */
+    uint32_t ip;            /* byte offset from the first instruction of the kernel */
+    uint32_t next;          /* ip of the following instruction */
+    uint32_t target;        /* branches: ip of the target (JIP), without a count from a register */
+    uint32_t uip;           /* branches with two targets: ip of the other one */
+    uint32_t descriptor;    /* send: the immediate descriptor */
+    uint32_t word0;         /* first dword of the instruction, for reports */
+    g4_lanes size_lanes;    /* lanes of a half that are below the execution size */
     struct g4_dst dst;
-    struct g4_src src[2];
+    struct g4_src src[3];
     g4_lanes written; /* size_lanes that the Align16 channel enables leave */
     struct g4_fast_src in[2];
     struct g4_fast_dst out;
     uint16_t ordinary; /* G4_HANDLER_INDIRECT: the fast handler for addresses in range */
+    uint16_t joined;   /* G4_HANDLER_JOIN: the handler after channels have joined */
     uint8_t addresses; /* G4_HANDLER_INDIRECT: number of indirect operands */
     struct g4_fast_address address[3];
     struct g4_jit_block *block; /* machine code that starts with this op; NULL: none (jit/jit.h) */
@@ -146,8 +166,8 @@ static inline bool g4_src_scalar(const struct g4_src *src) {
 }
 
 /* Models point to these (core/model.h). */
-g4_expand_instruction_fn g4_expand_gen4;
-g4_decode_instruction_fn g4_decode_gen4;
+g4_expand_instruction_fn g4_expand_gen4, g4_expand_gen7;
+g4_decode_instruction_fn g4_decode_gen4, g4_decode_gen7, g4_decode_gen75;
 
 /* Whether an instruction may read the accumulator. */
 bool g4_op_reads_acc(const struct g4_op *op);

@@ -99,6 +99,58 @@ static uint32_t extend(uint32_t value, unsigned type) {
     }
 }
 
+/* The first byte of an operand with one address.  On Gen4 each pass has an address register of its own. */
+static unsigned indirect_start(struct g4_run *run, const struct g4_src *src, int pass, int thread) {
+    const unsigned own = src->flat ? 0 : (unsigned)pass;
+    return g4_indirect_base(run, thread, src->addr_sub + own, src->addr_imm) +
+           (src->flat && pass ? src->pass_bytes : 0u);
+}
+
+static unsigned indexed_row(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned row) {
+    return g4_indirect_base(run, thread, src->addr_sub + row + (src->flat ? 0 : (unsigned)pass), src->addr_imm);
+}
+
+static uint64_t grf_element64(struct g4_run *run, int thread, unsigned low, unsigned high) {
+    return grf_element(run, thread, low, 4) | (uint64_t)grf_element(run, thread, high, 4) << 32;
+}
+
+void g4_read_raw64(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels,
+                   uint64_t *raw) {
+    unsigned base = src->base + (pass ? src->pass_bytes : 0u);
+
+    if (src->kind == G4_KIND_INDIRECT) {
+        base = indirect_start(run, src, pass, thread);
+    }
+    for (unsigned c = 0; c < channels; c++) {
+        switch (src->kind) {
+        case G4_KIND_IMM:
+            raw[c] = src->imm[2 * c & 7] | (uint64_t)src->imm[(2 * c & 7) + 1] << 32;
+            break;
+        case G4_KIND_INDEXED:
+            if (c % src->width == 0) {
+                base = indexed_row(run, src, pass, thread, c / src->width);
+            }
+            raw[c] = grf_element64(run, thread, base + c % src->width * src->hstride * 8u,
+                                   base + c % src->width * src->hstride * 8u + 4);
+            break;
+        case G4_KIND_GRF:
+        case G4_KIND_INDIRECT:
+            if (src->align16) { /* rows of two doubles, whose halves the swizzle selects */
+                const unsigned row = base + (src->vstride ? c / 2 * 16 : 0);
+                raw[c] = grf_element64(run, thread, row + 4u * src->swizzle[2 * (c & 1)],
+                                       row + 4u * src->swizzle[2 * (c & 1) + 1]);
+            } else {
+                const unsigned at = base + g4_region_offset(src, c);
+                raw[c] = grf_element64(run, thread, at, at + 4);
+            }
+            break;
+        default:
+            raw[c] = 0;
+            break;
+        }
+    }
+}
+
 void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels, uint32_t *raw) {
     uint8_t image[2 * 32] = {0};
     unsigned base = src->base + (pass ? src->pass_bytes : 0u);
@@ -106,7 +158,7 @@ void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thr
     switch (src->kind) {
     case G4_KIND_IMM:
         for (unsigned c = 0; c < channels; c++) {
-            raw[c] = src->imm[c & 7];
+            raw[c] = src->imm[(c + (pass ? src->pass_bytes : 0u)) & 7];
         }
         return;
     case G4_KIND_ARF:
@@ -117,13 +169,12 @@ void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thr
         }
         return;
     case G4_KIND_INDIRECT:
-        base = g4_indirect_base(run, thread, src->addr_sub + (unsigned)pass, src->addr_imm);
+        base = indirect_start(run, src, pass, thread);
         break;
     case G4_KIND_INDEXED:
         for (unsigned c = 0; c < channels; c++) {
             if (c % src->width == 0) {
-                const unsigned row = c / src->width;
-                base = g4_indirect_base(run, thread, src->addr_sub + row + (unsigned)pass, src->addr_imm);
+                base = indexed_row(run, src, pass, thread, c / src->width);
             }
             raw[c] = extend(grf_element(run, thread, base + c % src->width * src->hstride * src->size, src->size),
                             src->type);
@@ -149,17 +200,55 @@ static void put32(uint8_t *image, unsigned dword, uint32_t value) {
     memcpy(image + 4 * dword, &value, sizeof value);
 }
 
+/* Registers that Gen6 has changed or added; false: those of Gen4 are valid. */
+static bool read_later(const struct g4_run *run, int t, unsigned reg, uint8_t image[32]) {
+    const struct g4_gang *const gang = run->gang;
+    const unsigned dispatched = g4_mask16(gang->dmask, t);
+
+    switch (reg) {
+    case G4_ARF_F << 4 | 1:
+        put32(image, 0, (uint32_t)(g4_flags_of(gang, t) >> 32));
+        return true;
+    case G4_ARF_MASK << 4: /* ce0: channels that are not dispatched count as enabled */
+        put32(image, 0, run->op->nomask ? UINT32_MAX : g4_mask16(gang->amask, t) | ~dispatched);
+        return true;
+    case G4_ARF_SR << 4: /* both the dispatch mask and the vector mask */
+        put32(image, 0, gang->sr0[t]);
+        put32(image, 2, dispatched);
+        put32(image, 3, dispatched);
+        return true;
+    case G4_ARF_N << 4:
+        put32(image, 0, gang->notify[t][0]);
+        put32(image, 1, gang->notify[t][1]);
+        return true;
+    case G4_ARF_TM << 4:
+        put32(image, 0, (uint32_t)run->eu->instructions); /* a clock that is the same in every run */
+        put32(image, 1, (uint32_t)(run->eu->instructions >> 32));
+        return true;
+    case G4_ARF_MS << 4:
+    case G4_ARF_MS << 4 | 1:
+    case G4_ARF_MSD << 4:
+    case G4_ARF_N << 4 | 1:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void g4_arf_read(struct g4_run *run, int t, unsigned reg, uint8_t image[32]) {
     const struct g4_gang *const gang = run->gang;
     const struct g4_dispatch *const dispatch = gang->dispatch;
 
     memset(image, 0, 32);
+    if (run->eu->ctx->model->quirks.has_channel_pointers && read_later(run, t, reg, image)) {
+        return;
+    }
     switch (reg) {
     case G4_ARF_A << 4:
         memcpy(image, gang->a0[t], sizeof gang->a0[t]);
         break;
     case G4_ARF_F << 4:
-        put32(image, 0, g4_flags_of(gang, t));
+        put32(image, 0, (uint32_t)g4_flags_of(gang, t));
         break;
     case G4_ARF_MASK << 4:
         put16(image, 0, g4_mask16(gang->amask, t));
@@ -219,6 +308,32 @@ static void write_control(struct g4_run *run, int t, const uint8_t image[32]) {
     }
 }
 
+/* The counterpart of read_later. */
+static bool write_later(struct g4_run *run, int t, unsigned reg, const uint8_t image[32]) {
+    struct g4_gang *const gang = run->gang;
+
+    switch (reg) {
+    case G4_ARF_A << 4: /* all bits of an address are kept */
+        memcpy(gang->a0[t], image, sizeof gang->a0[t]);
+        return true;
+    case G4_ARF_F << 4 | 1:
+        g4_set_flags_of(gang, t, (g4_flags_of(gang, t) & UINT32_MAX) | (uint64_t)load(image, 4) << 32);
+        return true;
+    case G4_ARF_N << 4:
+        gang->notify[t][0] = load(image, 4);
+        gang->notify[t][1] = load(image + 4, 4);
+        return true;
+    case G4_ARF_MASK << 4: /* read-only */
+    case G4_ARF_MS << 4:
+    case G4_ARF_MS << 4 | 1:
+    case G4_ARF_MSD << 4:
+    case G4_ARF_N << 4 | 1:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void g4_arf_write(struct g4_run *run, int t, unsigned reg, const uint8_t image[32], uint32_t written) {
     struct g4_gang *const gang = run->gang;
     uint8_t now[32];
@@ -226,6 +341,9 @@ void g4_arf_write(struct g4_run *run, int t, unsigned reg, const uint8_t image[3
     g4_arf_read(run, t, reg, now);
     for (unsigned i = 0; i < 32; i++) {
         now[i] = written >> i & 1 ? image[i] : now[i];
+    }
+    if (run->eu->ctx->model->quirks.has_channel_pointers && write_later(run, t, reg, now)) {
+        return;
     }
     switch (reg) {
     case G4_ARF_A << 4:
@@ -235,7 +353,7 @@ void g4_arf_write(struct g4_run *run, int t, unsigned reg, const uint8_t image[3
         }
         break;
     case G4_ARF_F << 4:
-        g4_set_flags_of(gang, t, load(now, 4));
+        g4_set_flags_of(gang, t, (g4_flags_of(gang, t) & ~(uint64_t)UINT32_MAX) | load(now, 4));
         break;
     case G4_ARF_MASK << 4:
         g4_set_mask16(gang->amask, t, get16(now, 0));
@@ -304,15 +422,17 @@ static g4_lanes any_over(const struct g4_gang *gang, unsigned flag, int half, un
 
 g4_lanes g4_predicate_combined(const struct g4_gang *gang, const struct g4_op *op, int half) {
     const unsigned p = op->predicate;
+    const unsigned one = op->pair_shift == 16 ? 0 : op->flag & 1; /* f0.0 with f0.1; Gen7: f0.n with f1.n */
+    const unsigned other = one + op->pair_shift / 16u;
 
     if (op->align16 && p >= G4_PRED16_X && p <= G4_PRED16_W) {
         return (gang->flag[op->flag][half] >> (p - G4_PRED16_X) & NIBBLES) * 15;
     }
     switch (p) {
     case G4_PRED_ANYV:
-        return gang->flag[0][half] | gang->flag[1][half];
+        return gang->flag[one][half] | gang->flag[other][half];
     case G4_PRED_ALLV:
-        return gang->flag[0][half] & gang->flag[1][half];
+        return gang->flag[one][half] & gang->flag[other][half];
     default:
         return any_over(gang, op->flag, half, 2u << ((p - G4_PRED_ANY2H) / 2), (p - G4_PRED_ANY2H) & 1);
     }

@@ -49,6 +49,8 @@ enum g4_handler {
     G4_HANDLER_DOT_INTEGER, /* dot products of words and dwords of media kernels */
     G4_HANDLER_INDIRECT,    /* a fast one, if all addresses are in range */
     G4_HANDLER_STRAY,       /* not decoded with the kernel */
+    G4_HANDLER_FLOW_GEN6,   /* branches that work on channel pointers */
+    G4_HANDLER_JOIN,        /* lets parked channels join, and runs g4_op.joined */
     G4_HANDLERS,
 };
 
@@ -56,7 +58,7 @@ enum g4_handler {
 enum g4_handler g4_handler_of(const struct g4_op *op);
 
 g4_handler_fn g4_general, g4_flow, g4_send_message, g4_wait, g4_mask_stack_op, g4_nop, g4_illegal, g4_breakpoint,
-    g4_dot_integer, g4_indirect, g4_stray;
+    g4_dot_integer, g4_indirect, g4_stray, g4_flow_gen6, g4_join;
 
 bool g4_is_dot_integer(const struct g4_op *op);
 
@@ -92,14 +94,19 @@ static inline void g4_set_mask16(g4_lanes lanes[2], int t, unsigned mask) {
     }
 }
 
-/* Both flag registers of a thread: f0.1 in the high half. */
-static inline uint32_t g4_flags_of(const struct g4_gang *gang, int t) {
-    return g4_mask16(gang->flag[0], t) | (uint32_t)g4_mask16(gang->flag[1], t) << 16;
+/* The flags of a thread: f0 in the low half, f1 in the high half. */
+static inline uint64_t g4_flags_of(const struct g4_gang *gang, int t) {
+    uint64_t flags = 0;
+    for (int i = 0; i < 4; i++) {
+        flags |= (uint64_t)g4_mask16(gang->flag[i], t) << (16 * i);
+    }
+    return flags;
 }
 
-static inline void g4_set_flags_of(struct g4_gang *gang, int t, uint32_t flags) {
-    g4_set_mask16(gang->flag[0], t, flags & 0xffff);
-    g4_set_mask16(gang->flag[1], t, flags >> 16);
+static inline void g4_set_flags_of(struct g4_gang *gang, int t, uint64_t flags) {
+    for (int i = 0; i < 4; i++) {
+        g4_set_mask16(gang->flag[i], t, (unsigned)(flags >> (16 * i) & 0xffff));
+    }
 }
 
 /* Bring exec up to date after a change of masks. */
@@ -127,6 +134,8 @@ static inline g4_lanes g4_predicate(const struct g4_gang *gang, const struct g4_
 
 /* Store `ip` as the ip of each thread of the group. */
 void g4_run_place(struct g4_run *run, uint32_t ip);
+/* Gen6 and later: let the channels of the group's threads that wait at `ip` go on (flow_gen6.c). */
+void g4_flow_join(struct g4_run *run, uint32_t ip);
 /* Let these threads jump, and the others of the group continue at run->next. */
 void g4_run_jump(struct g4_run *run, uint8_t threads, uint32_t target);
 /* Let a thread jump, and split the group. */
@@ -167,6 +176,9 @@ void g4_arf_write(struct g4_run *run, int thread, unsigned reg, const uint8_t im
 
 /* Read the elements of a source for `channels` channels of one thread, widened to 32 bits, without modifiers. */
 void g4_read_raw(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels, uint32_t *raw);
+/* The same for elements of 64 bits. */
+void g4_read_raw64(struct g4_run *run, const struct g4_src *src, int pass, int thread, unsigned channels,
+                   uint64_t *raw);
 
 /* ---- the general handler (general.c) ---- */
 
@@ -194,7 +206,8 @@ enum {
     G4_CR0_STATUS_SHIFT = 27,
 };
 
-#define G4_CR0_MASTER 0x80000000u
+#define G4_CR0_MASTER   0x80000000u
+#define G4_CR0_ROUNDING 0x30u /* Gen6: 0 nearest, 0x10 up, 0x20 down, 0x30 toward zero */
 
 /* Let a thread enter the system routine if the exception is enabled; false: it is not, and nothing has changed. */
 bool g4_exception_take(struct g4_run *run, int thread, enum g4_exception which);

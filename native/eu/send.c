@@ -8,6 +8,7 @@
 #include "eu/message.h"
 #include "eu/run.h"
 #include "hw_messages.h"
+#include "messages_gen7.h"
 
 enum {
     /* shared functions that messages may end a thread with */
@@ -99,13 +100,14 @@ static void enables(const struct g4_run *run, const struct g4_op *op, int pass, 
 /* Those of `threads` that have the same descriptor as the first of them. */
 static uint8_t same_descriptor(const struct g4_run *run, const struct g4_op *op, uint8_t threads,
                                uint32_t *descriptor) {
+    const unsigned first = op->grf_payload ? op->src[1].base / 2u & 6 : 0; /* Gen4 has them in a0.0 */
     uint8_t same = 0;
     if (op->src[1].kind == G4_KIND_IMM) {
         *descriptor = op->descriptor;
         return threads;
     }
     for (int t = __builtin_ctz(threads); t < G4_GANG_THREADS; t++) {
-        const uint32_t own = run->gang->a0[t][0] | (uint32_t)run->gang->a0[t][1] << 16;
+        const uint32_t own = run->gang->a0[t][first] | (uint32_t)run->gang->a0[t][first + 1] << 16;
         if (same == 0) {
             *descriptor = own;
         }
@@ -116,6 +118,22 @@ static uint8_t same_descriptor(const struct g4_run *run, const struct g4_op *op,
     return same;
 }
 
+/* The fields that the descriptors of all functions have in common; Gen7 names function and end of thread in the
+ * instruction. */
+static void unpack_descriptor(const struct g4_op *op, struct g4_send *send) {
+    if (op->grf_payload) {
+        send->sfid = op->function;
+        send->mlen = (uint8_t)gen7_message_descriptor_message_length(send->descriptor);
+        send->rlen = (uint8_t)gen7_message_descriptor_response_length(send->descriptor);
+        send->eot = op->eot;
+    } else {
+        send->sfid = (uint8_t)g4_message_descriptor_shared_function(send->descriptor);
+        send->mlen = (uint8_t)g4_message_descriptor_message_length(send->descriptor);
+        send->rlen = (uint8_t)g4_message_descriptor_response_length(send->descriptor);
+        send->eot = g4_message_descriptor_end_of_thread(send->descriptor) && op->src[1].kind == G4_KIND_IMM;
+    }
+}
+
 static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *send, const struct g4_send *whole) {
     struct g4_gang *const gang = run->gang;
     const g4_lanes lanes = g4_lanes_of(send->threads);
@@ -123,12 +141,9 @@ static void deliver(struct g4_run *run, const struct g4_op *op, struct g4_send *
     for (int h = 0; h < 2; h++) {
         send->emask[h] = whole->emask[h] & lanes;
     }
-    send->sfid = (uint8_t)g4_message_descriptor_shared_function(send->descriptor);
-    send->mlen = (uint8_t)g4_message_descriptor_message_length(send->descriptor);
-    send->rlen = (uint8_t)g4_message_descriptor_response_length(send->descriptor);
+    unpack_descriptor(op, send);
     send->has_dst = send->rlen > 0 && op->dst.kind == G4_KIND_GRF;
-    send->eot = g4_message_descriptor_end_of_thread(send->descriptor) && op->src[1].kind == G4_KIND_IMM;
-    if (g4_message_descriptor_end_of_thread(send->descriptor) && !send->eot) {
+    if (!op->grf_payload && g4_message_descriptor_end_of_thread(send->descriptor) && !send->eot) {
         g4_message_report(run->eu, gang, send, G4_EVENT_EOT_IGNORED);
     }
     if (send->eot && !(MAY_END_THREAD >> send->sfid & 1)) {
@@ -148,13 +163,14 @@ static void send_pass(struct g4_run *run, const struct g4_op *op, int pass) {
     struct g4_send whole = {0};
     uint8_t left = run->threads;
 
-    if (op->src[0].kind != G4_KIND_NULL) {
+    if (op->src[0].kind != G4_KIND_NULL && !op->grf_payload) {
         implied_move(run, op, pass);
     }
     enables(run, op, pass, &whole);
     while (left) {
         struct g4_send send = {
-            .mrf = (uint8_t)((op->mrf + pass) & (G4_MRF_COUNT - 1)),
+            .grf_payload = op->grf_payload,
+            .mrf = (uint8_t)((op->mrf + pass) & (op->grf_payload ? G4_GRF_COUNT - 1 : G4_MRF_COUNT - 1)),
             .dst = (uint8_t)((op->dst.base / G4_REGISTER_BYTES + (unsigned)pass) & (G4_GRF_COUNT - 1)),
             .dst_subreg = (uint8_t)(op->dst.base % G4_REGISTER_BYTES),
             .dst_stride = op->dst.hstride,

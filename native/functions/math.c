@@ -9,6 +9,7 @@
 #include "functions/math_ops.h"
 #include "functions/table.h"
 #include "hw_messages.h"
+#include "isa_gen7.h"
 
 G4_VARIANT_DECLARE(struct g4_math_ops, g4_math_ops);
 
@@ -29,11 +30,6 @@ static const struct {
     [G4_MATH_FUNCTION_INT_DIV_BOTH] = {2, 2, true},
     [G4_MATH_FUNCTION_INT_DIV_QUOTIENT] = {2, 1, true},
     [G4_MATH_FUNCTION_INT_DIV_REMAINDER] = {2, 1, true},
-};
-
-struct operands {
-    uint32_t x[G4_MATH_LANES], y[G4_MATH_LANES];
-    uint32_t out[2][G4_MATH_LANES];
 };
 
 static void load(const struct g4_gang *gang, const struct g4_send *send, unsigned k, bool scalar, uint32_t *out) {
@@ -59,7 +55,7 @@ static void absolute(uint32_t *x, unsigned alternate) {
 }
 
 /* Special cases of POW in ALT mode: anything to the power of 0 is 1, NaN stays. */
-static void alternate_pow(struct operands *o, unsigned alternate) {
+static void alternate_pow(struct g4_math_operands *o, unsigned alternate) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         for (int i = 8 * t; (alternate >> t & 1) && i < 8 * t + 8; i++) {
             const bool y_zero = (o->y[i] & 0x7f800000) == 0;
@@ -84,7 +80,7 @@ static void finish(uint32_t *out, unsigned alternate, bool saturate) {
     }
 }
 
-static void compute_float(uint32_t op, unsigned alternate, bool saturate, g4_lanes lanes, struct operands *o) {
+static void compute_float(uint32_t op, unsigned alternate, bool saturate, g4_lanes lanes, struct g4_math_operands *o) {
     static const struct g4_math_ops *const variants[] = G4_VARIANT_TABLE(g4_math_ops);
     const struct g4_math_ops *const ops = variants[g4_variant_current()];
 
@@ -118,6 +114,9 @@ static void compute_float(uint32_t op, unsigned alternate, bool saturate, g4_lan
         ops->cos(o->x, o->out[1], lanes);
         finish(o->out[1], alternate, saturate);
         break;
+    case GEN7_MATH_FUNCTION_FDIV:
+        ops->div(o->x, o->y, o->out[0], lanes);
+        break;
     default:
         ops->pow(o->x, o->y, o->out[0], lanes);
         alternate_pow(o, alternate);
@@ -142,13 +141,38 @@ static void divide(uint32_t numerator, uint32_t denominator, bool is_signed, uin
 }
 
 /* M0 is the denominator, M1 the numerator. */
-static void compute_integer(uint32_t op, bool is_signed, struct operands *o) {
+static void compute_integer(uint32_t op, bool is_signed, struct g4_math_operands *o) {
     for (int i = 0; i < G4_MATH_LANES; i++) {
         uint32_t quotient;
         uint32_t remainder;
         divide(o->y[i], o->x[i], is_signed, &quotient, &remainder);
         o->out[0][i] = op == G4_MATH_FUNCTION_INT_DIV_REMAINDER ? remainder : quotient;
         o->out[1][i] = remainder;
+    }
+}
+
+void g4_math_compute(uint32_t function, bool is_signed, unsigned alternate, bool saturate, g4_lanes lanes,
+                     struct g4_math_operands *o) {
+    switch (function) {
+    case GEN7_MATH_FUNCTION_INT_DIV_BOTH:
+    case GEN7_MATH_FUNCTION_INT_DIV_QUOTIENT:
+    case GEN7_MATH_FUNCTION_INT_DIV_REMAINDER: { /* the first operand is the numerator, where the message has it second
+                                                  */
+        uint32_t numerator[G4_MATH_LANES];
+        memcpy(numerator, o->x, sizeof numerator);
+        memcpy(o->x, o->y, sizeof o->x);
+        memcpy(o->y, numerator, sizeof o->y);
+        compute_integer(function, is_signed, o);
+        break;
+    }
+    case GEN7_MATH_FUNCTION_FDIV:
+        compute_float(function, alternate, saturate, lanes, o);
+        break;
+    default:
+        if (shapes[function & 15].mlen) {
+            compute_float(function, alternate, saturate, lanes, o);
+        }
+        break;
     }
 }
 
@@ -189,7 +213,7 @@ static unsigned alternate_threads(const struct g4_gang *gang) {
 
 enum g4_status g4_message_math(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
     struct g4_extended_math_message message;
-    struct operands o;
+    struct g4_math_operands o;
 
     g4_extended_math_message_unpack(&send->descriptor, eu->ctx->gen, &message);
     const uint32_t op = message.math_function;

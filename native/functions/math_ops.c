@@ -274,6 +274,20 @@ static void pow_lanes(const uint32_t *restrict x, const uint32_t *restrict y, ui
     }
 }
 
+/* A quotient of floats rounds from double to float as if it were exact. */
+static void div_lanes(const uint32_t *restrict x, const uint32_t *restrict y, uint32_t *restrict out, g4_lanes lanes) {
+    EACH_THREAD(t) {
+        for (int i = t; i < t + LANES; i += VD) {
+            const vu numerator = load(x + i);
+            const vu denominator = load(y + i);
+            const vu x_nan = (vu)((vi)(numerator & 0x7fffffff) > 0x7f800000);
+            const vd value = operand(numerator) / operand(denominator);
+            const vu bits = result(value, (numerator & x_nan) | (denominator & ~x_nan));
+            memcpy(out + i, &bits, sizeof bits);
+        }
+    }
+}
+
 const struct g4_math_ops G4_V(g4_math_ops) = {
     .inv = inv,
     .log = log_lanes,
@@ -283,4 +297,5 @@ const struct g4_math_ops G4_V(g4_math_ops) = {
     .sin = sin_lanes,
     .cos = cos_lanes,
     .pow = pow_lanes,
+    .div = div_lanes,
 };

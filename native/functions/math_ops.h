@@ -19,6 +19,18 @@ typedef void g4_math_binary_fn(const uint32_t *restrict x, const uint32_t *restr
 struct g4_math_ops {
     g4_math_unary_fn *inv, *log, *exp, *sqrt, *rsq, *sin, *cos;
     g4_math_binary_fn *pow; /* |x| to the power of y, y * log2|x| taken literally */
+    g4_math_binary_fn *div;
 };
+
+/* The operands of any function, floats or integers, and up to two results. */
+struct g4_math_operands {
+    uint32_t x[G4_MATH_LANES], y[G4_MATH_LANES];
+    uint32_t out[2][G4_MATH_LANES];
+};
+
+/* Compute a function of the `math` opcode (enum gen7_math_function) for some lanes; reserved ones give 0.  `alternate`
+ * has a bit for each thread in ALT mode.  Needs the host's default floating point environment. */
+void g4_math_compute(uint32_t function, bool is_signed, unsigned alternate, bool saturate, g4_lanes lanes,
+                     struct g4_math_operands *o);
 
 #endif

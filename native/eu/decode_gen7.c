@@ -1,0 +1,491 @@
+/*
+ * Decodes the instruction words of Gen7 and Gen7.5 into struct g4_op.
+ */
+#include <string.h>
+
+#include "eu/op.h"
+#include "eu/run.h"
+#include "isa_gen7.h"
+#include "messages_gen7.h"
+
+enum {
+    JUMP_UNIT = 8,      /* of branches, and of jmpi on Gen7 */
+    MAX_PAYLOAD = 15,   /* registers */
+    MASK_CHANNELS = 16, /* the channel enables repeat from here on */
+};
+
+/* What the two generations have in different ways. */
+struct variant {
+    const uint8_t *opcodes;  /* by number */
+    uint8_t jmpi_unit;       /* bytes */
+    bool doubles_are_halves; /* the execution size counts dwords of doubles, and regions are in dwords */
+};
+
+static const struct variant gen7 = {.opcodes = gen7_opcodes, .jmpi_unit = JUMP_UNIT, .doubles_are_halves = true};
+static const struct variant gen75 = {.opcodes = gen75_opcodes, .jmpi_unit = 1};
+
+bool g4_expand_gen7(const uint32_t low[2], uint32_t words[4]) {
+    const uint32_t w[4] = {low[0], low[1]};
+
+    if (!gen7_inst_compact_control(w)) {
+        return false;
+    }
+    gen7_inst_expand(low, words);
+    return true;
+}
+
+/* ---- sources ---- */
+
+static void swizzle(struct g4_src *src, uint32_t code) {
+    for (int c = 0; c < 4; c++) {
+        src->swizzle[c] = (uint8_t)(code >> (2 * c) & 3);
+    }
+}
+
+/* The region of a source operand.  DW2 and DW3 have the same layout, so the accessors of src0 read both. */
+static void source_region(struct g4_src *src, const uint32_t w[4], bool align16, bool indirect) {
+    const uint32_t vstride = gen7_inst_src0_vstride(w);
+    const uint8_t rows = gen7_vstride_elements[vstride];
+
+    src->align16 = align16;
+    src->vstride = rows == GEN7_CODE_RESERVED ? 0 : rows;
+    if (align16) {
+        src->width = 4;
+        src->hstride = 1;
+        src->swizzle[0] = (uint8_t)gen7_inst_src0_swizzle_x(w);
+        src->swizzle[1] = (uint8_t)gen7_inst_src0_swizzle_y(w);
+        src->swizzle[2] = (uint8_t)gen7_inst_src0_swizzle_z(w);
+        src->swizzle[3] = (uint8_t)gen7_inst_src0_swizzle_w(w);
+    } else {
+        const uint8_t width = gen7_width_elements[gen7_inst_src0_width(w)];
+        src->width = width == GEN7_CODE_RESERVED ? 16 : width;
+        src->hstride = gen7_hstride_elements[gen7_inst_src0_hstride(w)];
+    }
+    if (indirect && vstride == GEN7_VSTRIDE_INDEXED && !align16) {
+        src->kind = G4_KIND_INDEXED;
+    }
+}
+
+static void immediate(struct g4_src *src, uint32_t code, uint32_t bits) {
+    const uint8_t type = gen7_immediate_types[code];
+
+    src->kind = G4_KIND_IMM;
+    src->width = 1;
+    src->type = type == GEN7_IMM_V    ? G4_TYPE_W
+                : type == GEN7_IMM_UV ? G4_TYPE_UW
+                : type == GEN7_IMM_VF ? G4_TYPE_F
+                                      : type;
+    for (int c = 0; c < 8; c++) {
+        uint32_t value = bits;
+        switch (type) {
+        case GEN7_IMM_UW:
+            value = bits & 0xffff;
+            break;
+        case GEN7_IMM_W:
+            value = (uint32_t)(int16_t)bits;
+            break;
+        case GEN7_IMM_UV:
+            value = bits >> (4 * c) & 15;
+            break;
+        case GEN7_IMM_V:
+            value = (uint32_t)((int32_t)(bits << (28 - 4 * c)) >> 28);
+            break;
+        case GEN7_IMM_VF: {
+            /* s eee ffff: exponent e + 124, and zero is all seven low bits zero (docs/decisions.md 4) */
+            const uint32_t v = bits >> (8 * (c & 3)) & 0xff;
+            value = (v & 0x80) << 24 | ((v & 0x7f) ? ((v >> 4 & 7) + 124) << 23 | (v & 15) << 19 : 0);
+            break;
+        }
+        default:
+            break;
+        }
+        src->imm[c] = value;
+    }
+    src->size = g4_type_bytes[src->type];
+}
+
+/* dim: a double in DW2 and DW3. */
+static void immediate64(struct g4_src *src, uint64_t bits) {
+    memset(src, 0, sizeof *src);
+    src->kind = G4_KIND_IMM;
+    src->width = 1;
+    src->type = G4_TYPE_DF;
+    src->size = g4_type_bytes[G4_TYPE_DF];
+    for (int c = 0; c < 8; c += 2) {
+        src->imm[c] = (uint32_t)bits;
+        src->imm[c + 1] = (uint32_t)(bits >> 32);
+    }
+}
+
+static uint8_t architecture_kind(uint32_t reg) {
+    switch (reg >> 4) {
+    case G4_ARF_NULL:
+        return G4_KIND_NULL;
+    case G4_ARF_ACC:
+        return G4_KIND_ACC;
+    default:
+        return G4_KIND_ARF;
+    }
+}
+
+static void decode_source(struct g4_src *src, uint32_t file, uint32_t type, const uint32_t w[4], bool align16) {
+    memset(src, 0, sizeof *src);
+    if (file == GEN7_FILE_IMM) {
+        immediate(src, type, gen7_inst_immediate(w));
+        return;
+    }
+    const bool indirect = gen7_inst_src0_addr_mode(w);
+    const uint32_t reg = gen7_inst_src0_reg_nr(w);
+    const uint32_t sub = align16 ? gen7_inst_src0_subreg16(w) : gen7_inst_src0_subreg_nr(w);
+
+    src->type = gen7_register_types[type];
+    src->size = g4_type_bytes[src->type];
+    src->abs = gen7_inst_src0_abs(w);
+    src->negate = gen7_inst_src0_negate(w);
+    src->reg = (uint8_t)reg;
+    src->base = (uint16_t)sub;
+    src->flat = true;
+    if (file == GEN7_FILE_GRF && indirect) {
+        src->kind = G4_KIND_INDIRECT;
+        src->addr_sub = (uint8_t)gen7_inst_src0_addr_subreg(w);
+        src->addr_imm = (int16_t)(align16 ? gen7_inst_src0_addr_imm16(w) : gen7_inst_src0_addr_imm(w));
+    } else if (file == GEN7_FILE_GRF) {
+        src->kind = G4_KIND_GRF;
+        src->base = (uint16_t)(reg * G4_REGISTER_BYTES + sub);
+    } else if (file == GEN7_FILE_ARF) {
+        src->kind = architecture_kind(reg);
+    } else { /* Gen7 has no message registers */
+        src->kind = G4_KIND_NULL;
+    }
+    if (src->kind == G4_KIND_ACC) {
+        src->reg = reg & 1;
+        src->abs = src->negate = false; /* accumulators have no modifiers */
+    }
+    source_region(src, w, align16, indirect);
+}
+
+/* A source of an instruction with three: packed groups of four channels, or one element for all channels. */
+static void ternary_source(struct g4_src *src, uint8_t type, bool replicate, uint32_t code, uint32_t reg,
+                           uint32_t sub) {
+    src->kind = G4_KIND_GRF;
+    src->type = type;
+    src->size = g4_type_bytes[type];
+    src->base = (uint16_t)(reg * G4_REGISTER_BYTES + sub);
+    if (replicate) {
+        src->width = 1;
+    } else {
+        src->align16 = true;
+        src->vstride = src->width = 4;
+        src->hstride = 1;
+        swizzle(src, type == G4_TYPE_DF ? 0xe4 : code); /* doubles are in order */
+    }
+}
+
+static void decode_ternary(struct g4_op *op, const uint32_t w[4]) {
+    const uint8_t type = gen7_ternary_types[gen7_inst_ternary_src_type(w)];
+    struct g4_dst *const dst = &op->dst;
+
+    memset(op->src, 0, sizeof op->src);
+    ternary_source(&op->src[0], type, gen7_inst_ternary_src0_replicate(w), gen7_inst_ternary_src0_swizzle(w),
+                   gen7_inst_ternary_src0_reg_nr(w), gen7_inst_ternary_src0_subreg_nr(w));
+    ternary_source(&op->src[1], type, gen7_inst_ternary_src1_replicate(w), gen7_inst_ternary_src1_swizzle(w),
+                   gen7_inst_ternary_src1_reg_nr(w), gen7_inst_ternary_src1_subreg_nr(w));
+    ternary_source(&op->src[2], type, gen7_inst_ternary_src2_replicate(w), gen7_inst_ternary_src2_swizzle(w),
+                   gen7_inst_ternary_src2_reg_nr(w), gen7_inst_ternary_src2_subreg_nr(w));
+    op->src[0].abs = gen7_inst_ternary_src0_abs(w);
+    op->src[1].abs = gen7_inst_ternary_src1_abs(w);
+    op->src[2].abs = gen7_inst_ternary_src2_abs(w);
+    op->src[0].negate = gen7_inst_ternary_src0_negate(w);
+    op->src[1].negate = gen7_inst_ternary_src1_negate(w);
+    op->src[2].negate = gen7_inst_ternary_src2_negate(w);
+    memset(dst, 0, sizeof *dst);
+    dst->kind = G4_KIND_GRF;
+    dst->type = gen7_ternary_types[gen7_inst_ternary_dst_type(w)];
+    dst->size = g4_type_bytes[dst->type];
+    dst->hstride = 1;
+    dst->writemask = (uint8_t)gen7_inst_ternary_dst_writemask(w);
+    dst->reg = (uint8_t)gen7_inst_ternary_dst_reg_nr(w);
+    dst->base = (uint16_t)(dst->reg * G4_REGISTER_BYTES + gen7_inst_ternary_dst_subreg_nr(w));
+}
+
+/* ---- destination ---- */
+
+static void decode_dst(struct g4_dst *dst, const uint32_t w[4], bool align16) {
+    const uint32_t file = gen7_inst_dst_file(w);
+    const uint32_t reg = gen7_inst_dst_reg_nr(w);
+    const uint32_t sub = align16 ? gen7_inst_dst_subreg16(w) : gen7_inst_dst_subreg_nr(w);
+    const uint8_t hstride = gen7_hstride_elements[gen7_inst_dst_hstride(w)];
+
+    memset(dst, 0, sizeof *dst);
+    dst->type = gen7_register_types[gen7_inst_dst_type(w)];
+    dst->size = g4_type_bytes[dst->type];
+    dst->writemask = align16 ? (uint8_t)gen7_inst_dst_writemask(w) : 0xf;
+    dst->hstride = align16 || hstride == 0 ? 1 : hstride;
+    dst->reg = (uint8_t)reg;
+    dst->base = (uint16_t)sub;
+    dst->flat = true;
+    if (file == GEN7_FILE_GRF && gen7_inst_dst_addr_mode(w)) {
+        dst->kind = G4_KIND_INDIRECT;
+        dst->addr_sub = (uint8_t)gen7_inst_dst_addr_subreg(w);
+        dst->addr_imm = (int16_t)(align16 ? gen7_inst_dst_addr_imm16(w) : gen7_inst_dst_addr_imm(w));
+    } else if (file == GEN7_FILE_GRF) {
+        dst->kind = G4_KIND_GRF;
+        dst->base = (uint16_t)(reg * G4_REGISTER_BYTES + sub);
+    } else if (file == GEN7_FILE_ARF) {
+        dst->kind = architecture_kind(reg);
+    } else {
+        dst->kind = G4_KIND_NULL;
+    }
+    if (dst->kind == G4_KIND_ACC) {
+        dst->reg = reg & 1;
+    }
+}
+
+/* ---- passes ---- */
+
+static bool has_doubles(const struct g4_op *op, unsigned sources) {
+    bool doubles = op->dst.type == G4_TYPE_DF;
+    for (unsigned s = 0; s < sources; s++) {
+        doubles |= op->src[s].type == G4_TYPE_DF;
+    }
+    return doubles;
+}
+
+/* Ivy Bridge executes doubles as pairs of dwords: the execution size and the regions count dwords, and of the elements
+ * of other operands every second one is used. */
+static void halve_region(struct g4_src *src) {
+    const bool doubles = src->type == G4_TYPE_DF;
+
+    if (src->align16 || src->kind == G4_KIND_IMM) {
+        return;
+    }
+    if (src->width == 1) {
+        src->vstride = (uint8_t)(doubles ? src->vstride : 2 * src->vstride);
+        return;
+    }
+    src->width /= 2;
+    if (doubles) {
+        src->vstride /= 2;
+    } else {
+        src->hstride = (uint8_t)(2 * src->hstride);
+    }
+}
+
+static void halve(struct g4_op *op, unsigned sources) {
+    for (unsigned s = 0; s < sources; s++) {
+        halve_region(&op->src[s]);
+    }
+    op->exec_size = op->exec_size > 1 ? op->exec_size / 2 : 1;
+    if (op->dst.type != G4_TYPE_DF && !op->align16) {
+        op->dst.hstride = (uint8_t)(2 * op->dst.hstride);
+    }
+}
+
+/* The hardware runs an instruction in two passes if its destination, or without one its execution, has two registers.
+ */
+static unsigned passes(const struct g4_op *op, unsigned sources) {
+    const struct g4_dst *const dst = &op->dst;
+    unsigned bytes = ((op->exec_size - 1u) * dst->hstride + 1) * dst->size;
+
+    if (dst->kind == G4_KIND_GRF) {
+        bytes += dst->base % G4_REGISTER_BYTES;
+    } else if (dst->kind != G4_KIND_INDIRECT) {
+        unsigned size = dst->size;
+        for (unsigned s = 0; s < sources; s++) {
+            size = op->src[s].size > size ? op->src[s].size : size;
+        }
+        bytes = op->exec_size * size;
+    }
+    return bytes > G4_REGISTER_BYTES && op->exec_size > 1 ? 2 : 1;
+}
+
+static void split(struct g4_op *op, unsigned sources, bool same_enables) {
+    const unsigned step = same_enables ? 0 : op->exec_size / 2;
+
+    op->passes = (uint8_t)passes(op, sources);
+    op->channels = op->exec_size / op->passes;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        const unsigned first = op->group + pass * step;
+        op->first_channel[pass] = (uint8_t)(first % MASK_CHANNELS);
+        op->first_flag[pass] = (uint8_t)(16u * op->flag + first);
+    }
+    for (unsigned s = 0; s < sources; s++) {
+        struct g4_src *const src = &op->src[s];
+        if (src->kind == G4_KIND_IMM) {
+            src->pass_bytes = op->channels;
+        } else if (op->opcode == G4_OPCODE_PLN && s == 1) {
+            src->pass_bytes = 2 * G4_REGISTER_BYTES;
+        } else if (src->align16 && src->size == 8) { /* the second pass advances even with a stride of 0 */
+            src->pass_bytes = G4_REGISTER_BYTES;
+        } else if (src->kind != G4_KIND_ARF) {
+            src->pass_bytes = (uint16_t)g4_region_offset(src, op->channels);
+        }
+    }
+    op->dst.pass_bytes = (uint16_t)(op->channels * op->dst.hstride * op->dst.size);
+}
+
+/* ---- the rest ---- */
+
+static enum g4_exec_type exec_type(const struct g4_op *op, const struct g4_opcode_info *info) {
+    enum g4_exec_type type = info->flags & G4_OPF_FLOAT ? G4_EXEC_F : G4_EXEC_W;
+    for (int s = 0; s < info->sources; s++) {
+        const enum g4_exec_type of = op->src[s].type == G4_TYPE_DF  ? G4_EXEC_DF
+                                     : op->src[s].type == G4_TYPE_F ? G4_EXEC_F
+                                     : op->src[s].size == 4         ? G4_EXEC_D
+                                                                    : G4_EXEC_W;
+        type = of > type ? of : type;
+    }
+    return type;
+}
+
+/* Integer opcodes treat operands as integers.  Compilers give them type F only on null registers. */
+static void integers_only(struct g4_op *op) {
+    for (int s = 0; s < 2; s++) {
+        if (op->src[s].type == G4_TYPE_F) {
+            op->src[s].type = G4_TYPE_UD;
+        }
+    }
+}
+
+/* Of two dwords, the multiplier uses the low half of the second, where Gen4 uses that of the first. */
+static void exchange_factors(struct g4_op *op) {
+    const bool dwords = op->src[0].size == 4 && op->src[1].size == 4 && op->exec_type == G4_EXEC_D;
+    if ((op->opcode == G4_OPCODE_MUL && dwords) || op->opcode == G4_OPCODE_MACH) {
+        const struct g4_src first = op->src[0];
+        op->src[0] = op->src[1];
+        op->src[1] = first;
+    }
+}
+
+static void decode_branch(struct g4_op *op, const uint32_t w[4], uint8_t jmpi_unit) {
+    op->channel_pointers = true;
+    op->jump_unit = jmpi_unit;
+    if (op->opcode == G4_OPCODE_JMPI) {
+        const int32_t count = op->src[1].kind == G4_KIND_IMM ? (int32_t)op->src[1].imm[0] : 0;
+        op->target = op->next + (uint32_t)(count * jmpi_unit);
+    } else if (op->opcode == G4_OPCODE_CALL) {
+        op->target = op->ip + (uint32_t)gen7_inst_immediate(w) * JUMP_UNIT;
+    } else {
+        op->target = op->ip + (uint32_t)(gen7_inst_jip(w) * JUMP_UNIT);
+        op->uip = op->ip + (uint32_t)(gen7_inst_uip(w) * JUMP_UNIT);
+    }
+    op->target &= ~7u;
+}
+
+static bool has_two_targets(const struct g4_op *op) {
+    switch (op->opcode) {
+    case G4_OPCODE_IF:
+    case G4_OPCODE_BREAK:
+    case G4_OPCODE_CONT:
+    case G4_OPCODE_HALT:
+    case G4_OPCODE_BRC:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void decode_send(struct g4_op *op, const uint32_t w[4]) {
+    op->grf_payload = true;
+    op->mrf = (uint8_t)(gen7_inst_src0_reg_nr(w) & (G4_GRF_COUNT - 1));
+    op->function = (uint8_t)gen7_inst_sfid(w);
+    op->eot = gen7_inst_send_end_of_thread(w);
+    op->descriptor = op->src[1].kind == G4_KIND_IMM ? gen7_inst_send_descriptor(w) : 0;
+    op->payload_length = MAX_PAYLOAD;
+    op->passes = 1;
+    op->channels = op->exec_size;
+    if (op->src[1].kind == G4_KIND_IMM) {
+        op->payload_length = (uint8_t)gen7_message_descriptor_message_length(op->descriptor);
+        op->writes_target = op->function == G4_SHARED_FUNCTION_DATA_PORT_WRITE &&
+                            gen7_render_cache_data_port_message_message_type(op->descriptor) ==
+                                GEN7_RENDER_CACHE_TYPE_GEN7_RENDER_TARGET_WRITE;
+        op->target_entry = (uint8_t)gen7_render_cache_data_port_message_binding_table_index(op->descriptor);
+    }
+}
+
+static void decode(struct g4_op *op, const uint32_t w[4], const struct variant *variant, uint32_t ip, uint32_t length) {
+    const uint32_t src1[4] = {w[0], w[1], w[3], w[3]};
+    const uint8_t size = gen7_exec_size_channels[gen7_inst_exec_size(w)];
+    const uint32_t number = gen7_inst_opcode(w);
+    const uint8_t opcode = variant->opcodes[number];
+
+    memset(op, 0, sizeof *op);
+    op->undefined = opcode == GEN7_OPCODE_UNDEFINED;
+    op->opcode = (uint8_t)(op->undefined ? number : opcode);
+    op->ip = ip;
+    op->next = ip + length;
+    op->word0 = w[0];
+    const struct g4_opcode_info *const info = &g4_opcode_info[op->opcode];
+    const bool ternary = info->shape == G4_SHAPE_TERNARY && !op->undefined;
+    op->align16 = gen7_inst_access_mode(w);
+    if (ternary && !op->align16) { /* three sources exist in Align16 only */
+        op->undefined = true;
+    }
+    op->nomask = gen7_inst_mask_control(w);
+    op->saturate = gen7_inst_saturate(w);
+    op->predicate = (uint8_t)gen7_inst_predicate_control(w);
+    op->predicate_inverse = gen7_inst_predicate_inverse(w);
+    op->breakpoint = gen7_inst_debug_control(w);
+    op->exec_size = size == GEN7_CODE_RESERVED ? 8 : size;
+    op->group = (uint8_t)(8 * gen7_inst_quarter_control(w) + 4 * gen7_inst_nibble_control(w));
+    op->flag = (uint8_t)(ternary ? 2 * gen7_inst_ternary_flag_reg(w) + gen7_inst_ternary_flag_subreg(w)
+                                 : 2 * gen7_inst_flag_reg(w) + gen7_inst_flag_subreg(w));
+    op->flag_mask = 63;
+    op->pair_shift = 32;
+    if (op->opcode == G4_OPCODE_MATH) {
+        op->function = (uint8_t)gen7_inst_math_function(w);
+    } else if (op->opcode != G4_OPCODE_SEND) {
+        op->cond = (uint8_t)gen7_inst_cond_modifier(w);
+    }
+    if (ternary) {
+        decode_ternary(op, w);
+    } else {
+        decode_dst(&op->dst, w, op->align16);
+        decode_source(&op->src[0], gen7_inst_src0_file(w), gen7_inst_src0_type(w), w, op->align16);
+        decode_source(&op->src[1], gen7_inst_src1_file(w), gen7_inst_src1_type(w), src1, op->align16);
+        if (op->src[0].kind == G4_KIND_IMM) {
+            immediate(&op->src[0], gen7_inst_src0_type(w), gen7_inst_immediate(w));
+        }
+        if (op->opcode == G4_OPCODE_DIM) {
+            immediate64(&op->src[0], gen7_inst_immediate64(w));
+        }
+    }
+    if (info->flags & G4_OPF_INTEGER) {
+        integers_only(op);
+    }
+    op->exec_type = (uint8_t)exec_type(op, info);
+    exchange_factors(op);
+    const bool halved = variant->doubles_are_halves && has_doubles(op, info->sources);
+    if (halved) {
+        halve(op, info->sources);
+    }
+    split(op, info->sources, halved);
+    op->acc = op->exec_type >= G4_EXEC_F && (op->group >> 3 & 1);
+    op->acc_write = gen7_inst_acc_write_control(w) && (info->flags & G4_OPF_ACC_WRITE) && op->dst.kind != G4_KIND_ACC;
+    if (op->opcode == G4_OPCODE_SEND) {
+        decode_send(op, w);
+    }
+    /* what the fast handlers use: the first flag and half of the enables, for groups of eight channels */
+    op->flag = (uint8_t)((op->first_flag[0] >> 4) & 3);
+    op->half = op->exec_size <= 8 && (op->first_channel[0] >> 3 & 1);
+    op->size_lanes = UINT64_C(0x0101010101010101) *
+                     ((((1u << (op->channels < 8 ? op->channels : 8)) - 1) << (op->first_channel[0] & 7)) & 0xff);
+    if (info->flags & G4_OPF_BRANCH) {
+        decode_branch(op, w, variant->jmpi_unit);
+        if (!has_two_targets(op)) {
+            op->uip = op->target;
+        }
+    }
+    op->handler = (uint16_t)g4_handler_of(op);
+}
+
+void g4_decode_gen7(struct g4_op *op, const uint32_t w[4], const struct g4_model *model, uint32_t ip, uint32_t length) {
+    (void)model;
+    decode(op, w, &gen7, ip, length);
+}
+
+void g4_decode_gen75(struct g4_op *op, const uint32_t w[4], const struct g4_model *model, uint32_t ip,
+                     uint32_t length) {
+    (void)model;
+    decode(op, w, &gen75, ip, length);
+}
