@@ -11,15 +11,18 @@
 
 /* The units that all three have. */
 #define UNITS                                                                                                          \
-    .load_draw = g4_load_draw_gen7, .run_vs = g4_vs_run_gen7, .read_vertices = g4_vertices_read_gen7,                  \
-    .functions = g4_message_functions_gen7, .media = &g4_media_loader_gen4
+    .load_draw = g4_load_draw_gen7, .expand_instruction = g4_expand_gen7, .run_vs = g4_vs_run_gen7,                    \
+    .read_vertices = g4_vertices_read_gen7, .functions = g4_message_functions_gen7, .media = &g4_media_loader_gen4
 
-#define QUIRKS .has_8_bit_coverage = true, .has_aa_line_slope = true
+#define QUIRKS                                                                                                         \
+    .rounds_by_control_register = true, .has_channel_pointers = true, .has_8_bit_coverage = true,                      \
+    .has_aa_line_slope = true
 
 const struct g4_model g4_model_ivy_bridge = {
     .chip = &g4_chip_ivb,
     .layout_gen = G4_GEN_IVB,
     UNITS,
+    .decode_instruction = g4_decode_gen7,
     .quirks = {QUIRKS},
 };
 
@@ -27,6 +30,7 @@ const struct g4_model g4_model_bay_trail = {
     .chip = &g4_chip_byt,
     .layout_gen = G4_GEN_BYT,
     UNITS,
+    .decode_instruction = g4_decode_gen7,
     .quirks = {QUIRKS},
 };
 
@@ -34,5 +38,6 @@ const struct g4_model g4_model_haswell = {
     .chip = &g4_chip_hsw,
     .layout_gen = G4_GEN_HSW,
     UNITS,
+    .decode_instruction = g4_decode_gen75,
     .quirks = {QUIRKS, .stencil_buffer_has_enable = true},
 };
