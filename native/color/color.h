@@ -42,7 +42,12 @@ struct g4_pixel_block {
 };
 
 /* Decides which unit tests depth and stencil; pure. */
-struct g4_iz g4_iz_decide(const struct g4_draw_state *draw, bool depth_buffer_present);
+g4_decide_tests_fn g4_iz_decide;
+/* Sets up the depth buffer with its stencil. */
+g4_begin_depth_fn g4_begin_depth;
+/* Both, with a stencil buffer of its own. */
+g4_decide_tests_fn g4_decide_tests_gen6;
+g4_begin_depth_fn g4_begin_depth_gen6;
 
 /* Sets up worker->eu.cc: depth buffer and color calculator state.  Once per draw and worker. */
 enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_draw_state *draw);

@@ -46,7 +46,8 @@ static uint32_t late(bool stencil, bool test, bool write, bool computes) {
     return CELL(C, flags);
 }
 
-struct g4_iz g4_iz_decide(const struct g4_draw_state *draw, bool depth_buffer_present) {
+void g4_iz_decide(const struct g4_draw_state *draw, struct g4_iz *out) {
+    const bool depth_buffer_present = draw->depth_buffer.present;
     const struct g4_depth_stencil *const tests = &draw->depth_stencil;
     const struct g4_windower_state *const wm = &draw->windower;
     const bool test = tests->depth_test && depth_buffer_present;
@@ -71,5 +72,5 @@ struct g4_iz g4_iz_decide(const struct g4_draw_state *draw, bool depth_buffer_pr
         iz.source_depth_eu = true;
     }
     iz.source_depth_eu |= wm->uses_source_depth;
-    return iz;
+    *out = iz;
 }

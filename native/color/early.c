@@ -55,8 +55,7 @@ static void coordinates(struct g4_worker *worker, const struct g4_draw_state *dr
     }
 }
 
-static void surface_of(const struct g4_depth_buffer *buffer, enum g4_surface_format format,
-                       struct g4_surface *surface) {
+void g4_depth_surface(const struct g4_depth_buffer *buffer, enum g4_surface_format format, struct g4_surface *surface) {
     surface->present = true;
     surface->format = &g4_formats[format];
     surface->type = buffer->type; /* the codes are those of SURFACE_STATE */
@@ -97,7 +96,7 @@ void g4_depth_select(struct g4_depth *depth, uint32_t gen, uint32_t array_index)
     depth->array_index = array_index;
 }
 
-static void begin_depth(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc) {
+void g4_begin_depth(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc) {
     const struct g4_depth_buffer *const buffer = &draw->depth_buffer;
     const struct g4_depth_stencil *const state = &draw->depth_stencil;
     struct g4_depth *const depth = &cc->depth;
@@ -133,7 +132,7 @@ static void begin_depth(struct g4_worker *worker, const struct g4_draw_state *dr
     depth->double_sided = state->double_sided;
     depth->function = state->depth_function;
     memcpy(depth->stencil, state->stencil, sizeof depth->stencil);
-    surface_of(buffer, texel, &depth->surface);
+    g4_depth_surface(buffer, texel, &depth->surface);
     coordinates(worker, draw, depth);
     g4_depth_select(depth, worker->ctx->gen, 0);
     if (depth->depth_test || depth->depth_write || depth->stencil_test) {
@@ -156,13 +155,14 @@ enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_draw_state 
     cc->depth_ops = depth_variants[g4_variant_current()];
     cc->color_ops = color_variants[g4_variant_current()];
     cc->state = draw->color;
+    cc->windower = draw->windower;
     cc->wm_statistics = draw->stage[G4_STAGE_WM].statistics;
     memset(cc->alpha_passed, 0, sizeof cc->alpha_passed);
     for (int i = 0; i < G4_TARGETS; i++) {
         cc->target[i].valid = false;
     }
     cc->recent = NULL;
-    begin_depth(worker, draw, cc);
+    worker->ctx->model->begin_depth(worker, draw, cc);
     return G4_OK;
 }
 

@@ -49,6 +49,11 @@ static uint32_t binding_table_index(const struct g4_send *send) {
     return g4_data_port_write_message_binding_table_index(send->descriptor);
 }
 
+static struct g4_target *target_of(const struct message *m, uint32_t array_index) {
+    const struct g4_target_key key = {.index = binding_table_index(m->send), .array_index = array_index};
+    return g4_target_get(m->eu->worker, m->gang->dispatch, &key, &m->cc->state.blend);
+}
+
 /* The position of a subspan of M1: the layout of all of them is that of the first. */
 static uint16_t subspan_x(const uint32_t *m1, uint32_t subspan) {
     return (uint16_t)g4_payload_ps_r1_subspan_0_x(m1 + subspan);
@@ -128,7 +133,7 @@ bool g4_cc_compare(uint32_t function, float a, float b) {
     }
 }
 
-static uint32_t alpha_test(const struct g4_alpha_test *test, const float *const alpha[2], uint32_t live) {
+uint32_t g4_cc_alpha_test(const struct g4_alpha_test *test, const float *const alpha[2], uint32_t live) {
     uint32_t passed = 0;
 
     for (uint32_t left = live; left; left &= left - 1) {
@@ -255,7 +260,7 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
     if (state->alpha_test.enable) {
         if (!m->target->integer) {
             const float *const tried[2] = {pixels->color[0][3], pixels->color[1][3]};
-            colored = alpha_test(&state->alpha_test, tried, pixels->live);
+            colored = g4_cc_alpha_test(&state->alpha_test, tried, pixels->live);
         }
         /* Depth and stencil change where the alpha test of any target passed. */
         tested = colored | (*m->alpha_passed >> first & pixels->live);
@@ -282,9 +287,7 @@ ALWAYS_INLINE void write_pixels(const struct message *m, struct g4_pixels *pixel
     }
 }
 
-/* True if two subspans share a pixel.  The windower never dispatches such subspans, but kernels can send any position.
- */
-static bool overlap(const struct g4_pixels *pixels) {
+bool g4_cc_overlap(const struct g4_pixels *pixels) {
     for (uint32_t a = 0; a < 4; a++) {
         for (uint32_t b = a + 1; b < 4; b++) {
             const int dx = pixels->x[a] - pixels->x[b];
@@ -331,7 +334,7 @@ ALWAYS_INLINE void write_subspans(const struct message *m, uint32_t first, uint3
         pixels.y[s] = subspan_y(m1, first + s);
     }
     find_colors(m, &pixels, replicated);
-    if (g4_pixel_map_side_by_side(pixels.x, pixels.y) || !overlap(&pixels)) {
+    if (g4_pixel_map_side_by_side(pixels.x, pixels.y) || !g4_cc_overlap(&pixels)) {
         write_pixels(m, &pixels, 4 * first, hooks, counting);
         return;
     }
@@ -418,11 +421,10 @@ static struct g4_target *fast_target(const struct message *m, const uint32_t *m1
     if (m1[FLAGS] & ALL_FLAGS) {
         return NULL;
     }
-    if (last && last->array_index == array_index) {
+    if (last && last->key.array_index == array_index) {
         return last;
     }
-    struct g4_target *const target =
-        g4_target_get(m->eu->worker, m->gang->dispatch, binding_table_index(m->send), array_index);
+    struct g4_target *const target = target_of(m, array_index);
     const bool good = target->event == G4_EVENTS && target->write && !(target->blend && target->dual_source);
     m->cc->recent = good ? target : NULL;
     return good ? target : NULL;
@@ -450,7 +452,7 @@ static bool write_fast(const struct message *m, struct g4_target *target, uint32
         pixels.x[s] = subspan_x(m1, s);
         pixels.y[s] = subspan_y(m1, s);
     }
-    if (!row && overlap(&pixels)) {
+    if (!row && g4_cc_overlap(&pixels)) {
         return false;
     }
     for (uint32_t c = 0; c < 4; c++) {
@@ -468,8 +470,7 @@ static void write_thread(struct message *m) {
     m->header[1] = g4_payload(m->gang, m->send, 1, m->thread);
     m->flags = m->header[1][FLAGS];
     m->alpha_passed = block ? &block->alpha_passed : &m->cc->alpha_passed[m->thread];
-    m->target = g4_target_get(m->eu->worker, m->gang->dispatch, binding_table_index(m->send),
-                              g4_payload_ps_r1_render_target_array_index(m->header[1]));
+    m->target = target_of(m, g4_payload_ps_r1_render_target_array_index(m->header[1]));
     find_payload(m);
     check_target(m);
     if (m->eu->observed) {

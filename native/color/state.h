@@ -61,6 +61,12 @@ struct g4_depth {
     struct g4_pixel_map map; /* of array index `array_index` */
     uint32_t array_index;
     uint32_t dx, dy; /* from color to depth coordinates */
+
+    /* From Gen6 on: a stencil buffer of its own, in W tiles, and the test of depth alone. */
+    g4_depth_fn *test_depth;
+    uint32_t stencil_base, stencil_pitch;
+    uint32_t stencil_x, stencil_y; /* of the image */
+    uint32_t stencil_width, stencil_height;
 };
 
 /* ---- render targets ---- */
@@ -91,13 +97,21 @@ enum {
 typedef bool g4_wide_fn(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,
                         const float *color);
 
+/* What a message says about its target. */
+struct g4_target_key {
+    uint32_t index;        /* binding table index */
+    uint32_t array_index;  /* of the message */
+    uint8_t render_target; /* chooses the blend state; 0 before Gen6 */
+    uint8_t sample;
+};
+
 struct g4_target {
     bool valid;
-    uint32_t index;       /* binding table index */
-    uint32_t array_index; /* of the message */
-    g4_color_fn *write;   /* NULL: no color is written */
-    g4_wide_fn *wide;     /* for four subspans side by side; NULL: no such function */
-    uint32_t event;       /* the problem with the target, enum g4_event; G4_EVENTS: none */
+    struct g4_target_key key;
+    const struct g4_blend_state *state;
+    g4_color_fn *write; /* NULL: no color is written */
+    g4_wide_fn *wide;   /* for four subspans side by side; NULL: no such function */
+    uint32_t event;     /* the problem with the target, enum g4_event; G4_EVENTS: none */
     uint32_t event_value;
     struct g4_pixel_map map;
     bool integer; /* alpha cannot be tested */
@@ -149,6 +163,7 @@ struct g4_cc {
     const struct g4_depth_ops *depth_ops;
     const struct g4_color_ops *color_ops;
     struct g4_color_state state;
+    struct g4_windower_state windower;
     bool wm_statistics;
     struct g4_depth depth;
     struct g4_target target[G4_TARGETS];
@@ -162,12 +177,22 @@ static inline struct g4_cc *g4_cc_of(const struct g4_worker *worker) {
     return worker->eu.cc;
 }
 
+/* The surface of a depth buffer whose pixels have the size of a texel format. */
+void g4_depth_surface(const struct g4_depth_buffer *buffer, enum g4_surface_format format, struct g4_surface *surface);
+
 /* Makes depth->map describe the slice of an array index. */
 void g4_depth_select(struct g4_depth *depth, uint32_t gen, uint32_t array_index);
 
-/* Returns the render target of a message.  Never NULL. */
-struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispatch *dispatch, uint32_t index,
-                                uint32_t array_index);
+/* Returns the render target of a message, which blends by `state`.  Never NULL. */
+struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispatch *dispatch,
+                                const struct g4_target_key *key, const struct g4_blend_state *state);
+
+/* The pixels among `live` whose alpha passes; `alpha` has eight pixels in each half. */
+uint32_t g4_cc_alpha_test(const struct g4_alpha_test *test, const float *const alpha[2], uint32_t live);
+
+/* Whether two subspans share a pixel.  The windower never dispatches such subspans, but kernels can send any position.
+ */
+bool g4_cc_overlap(const struct g4_pixels *pixels);
 
 /* The comparison of alpha tests, with the source on the left. */
 bool g4_cc_compare(uint32_t function, float a, float b);

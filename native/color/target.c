@@ -108,7 +108,7 @@ static bool set_channels(struct g4_target *target, struct g4_srgb_tables *srgb, 
         to->plane = from->at / 32;
         to->shift = from->at % 32;
         to->stored = true;
-        to->written = !(surface->color_write_disable >> c & 1);
+        to->written = !((surface->color_write_disable | target->state->write_disable) >> c & 1);
         to->mask = UINT32_MAX >> (32 - from->bits);
         to->scale = (float)(from->type == G4_CHANNEL_SNORM ? to->mask >> 1 : to->mask);
         to->srgb = format->srgb && c < 3 ? g4_srgb_get(srgb, from->bits) : NULL;
@@ -236,7 +236,7 @@ static bool logic_reads(uint32_t function) {
 
 static void set_operations(struct g4_target *target, struct g4_worker *worker, const struct g4_format *format,
                            const struct g4_surface *surface, bool yuv) {
-    const struct g4_blend_state *const state = &g4_cc_of(worker)->state.blend;
+    const struct g4_blend_state *const state = target->state;
     const uint32_t gen = worker->ctx->gen;
     bool unorm = !yuv && !format->srgb;
 
@@ -294,7 +294,8 @@ static bool set_view(struct g4_target *target, const struct g4_surface *surface,
     };
     const bool buffer = surface->type == G4_SURFACE_TYPE_SURFTYPE_BUFFER;
 
-    if (!buffer && !g4_surface_image(surface, gen, level, g4_cc_slice(surface, level, target->array_index), &image)) {
+    if (!buffer &&
+        !g4_surface_image(surface, gen, level, g4_cc_slice(surface, level, target->key.array_index), &image)) {
         return false;
     }
     if (image.bytes == 0 || image.bytes > G4_PIXEL_BYTES || (image.bytes & (image.bytes - 1))) {
@@ -313,12 +314,12 @@ static void prepare(struct g4_target *target, struct g4_worker *worker, const st
     struct g4_cc *const cc = g4_cc_of(worker);
     const struct g4_context *const ctx = worker->ctx;
     const struct g4_surface *const surface = g4_surface_get(
-        worker->surfaces, ctx, &worker->port, dispatch->surface_state_base, dispatch->binding_table, target->index);
+        worker->surfaces, ctx, &worker->port, dispatch->surface_state_base, dispatch->binding_table, target->key.index);
     const struct g4_format *const format = surface->format;
     const bool yuv = format->encoding == G4_ENCODING_YUV_422;
 
     if (!surface->present) {
-        complain(target, G4_EVENT_BAD_SURFACE, target->index);
+        complain(target, G4_EVENT_BAD_SURFACE, target->key.index);
         return;
     }
     if (surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL) {
@@ -334,11 +335,11 @@ static void prepare(struct g4_target *target, struct g4_worker *worker, const st
         return;
     }
     if (!set_view(target, surface, ctx->gen)) {
-        complain(target, G4_EVENT_BAD_SURFACE, target->index);
+        complain(target, G4_EVENT_BAD_SURFACE, target->key.index);
         return;
     }
     if (target->map.bytes == 16 && surface->tiling == G4_TILING_Y) {
-        complain(target, G4_EVENT_BAD_SURFACE, target->index); /* not allowed, but written */
+        complain(target, G4_EVENT_BAD_SURFACE, target->key.index); /* not allowed, but written */
     }
     set_operations(target, worker, format, surface, yuv);
     set_whole(target);
@@ -348,15 +349,18 @@ static void prepare(struct g4_target *target, struct g4_worker *worker, const st
     }
 }
 
-struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispatch *dispatch, uint32_t index,
-                                uint32_t array_index) {
-    struct g4_target *const target = &g4_cc_of(worker)->target[(index + 5 * array_index) % G4_TARGETS];
+struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispatch *dispatch,
+                                const struct g4_target_key *key, const struct g4_blend_state *state) {
+    const uint32_t slot = key->index + 5 * key->array_index + 3u * key->sample;
+    struct g4_target *const target = &g4_cc_of(worker)->target[slot % G4_TARGETS];
+    const struct g4_target_key *const old = &target->key;
 
-    if (!target->valid || target->index != index || target->array_index != array_index) {
+    if (!target->valid || old->index != key->index || old->array_index != key->array_index ||
+        old->render_target != key->render_target || old->sample != key->sample) {
         memset(target, 0, sizeof *target);
         target->valid = true;
-        target->index = index;
-        target->array_index = array_index;
+        target->key = *key;
+        target->state = state;
         target->event = G4_EVENTS;
         prepare(target, worker, dispatch);
     }

@@ -176,6 +176,8 @@ enum g4_fill_mode {
 
 struct g4_setup_state {
     bool viewport_transform, scissor;
+    bool wide_range;        /* coordinates up to 32K, else up to 8K */
+    bool line_rectangles;   /* lines are rectangles perpendicular to their direction */
     bool coarse_positions;  /* vertices have 4 bits of sub-pixel precision, else 8 */
     float bias_x, bias_y;   /* destination origin, pixels */
     uint32_t front_winding; /* enum g4_front_winding */
@@ -211,6 +213,7 @@ struct g4_windower_state {
     bool polygon_stipple, line_stipple;
     bool setup_transposed; /* setup entries have rows of one coefficient of eight attributes */
     uint32_t depth_row;    /* row of a setup entry with the coefficients of depth */
+    bool kernels_by_width; /* wm_kernel[] are those of 8, 16 and 32 pixels; else the enabled sizes decide */
 
     /* From Gen6 on.  Payloads have a start register for each width: 8, 16 and 32 pixels, which is also the order of
      * wm_kernel. */

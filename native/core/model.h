@@ -106,6 +106,12 @@ typedef enum g4_status g4_clip_fn(struct g4_worker *worker, const struct g4_draw
                                   struct g4_chunk *chunk);
 /* Start the waiting pixel shader threads in the worker's gang, with their payloads. */
 typedef void g4_start_pixels_fn(struct g4_worker *worker);
+/* Decide which unit tests depth and stencil. */
+struct g4_iz;
+typedef void g4_decide_tests_fn(const struct g4_draw_state *draw, struct g4_iz *iz);
+/* Prepare the depth and stencil tests of a draw. */
+struct g4_cc;
+typedef void g4_begin_depth_fn(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc);
 
 struct g4_surface_loader; /* core/surface.h */
 struct g4_sampler_loader; /* sampler/texture.h */
@@ -136,6 +142,8 @@ struct g4_model {
     g4_clip_fn *run_clip;
     g4_setup_fn *run_setup;
     g4_start_pixels_fn *start_pixels;
+    g4_decide_tests_fn *decide_tests;
+    g4_begin_depth_fn *begin_depth;
     g4_message_fn *const *functions; /* shared functions by number (functions/table.h) */
     const struct g4_surface_loader *surfaces;
     const struct g4_sampler_loader *samplers;

@@ -120,7 +120,7 @@ static void report_pixel(struct g4_debug *debug, struct g4_debug_event *event) {
     event->which = G4_DEBUG_NONE;
     event->object = fragment->object = thread->object;
     fragment->has_thread = true;
-    fragment->target = message->target->index;
+    fragment->target = message->target->key.index;
     fragment->slice = message->slice;
     fragment->base = message->target->map.base;
     fragment->bytes = message->target->map.bytes;

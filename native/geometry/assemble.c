@@ -356,6 +356,7 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
         .first_object = range->first_object,
         .objects = range->objects,
         .ends_primitive = range->first_object + range->objects == total,
+        .primitive_id = range->primitive_id + range->first_object,
     };
     return worker->ctx->model->run_clip(worker, draw, &strip, a->vertex_of, chunk);
 }

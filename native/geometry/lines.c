@@ -185,7 +185,7 @@ void g4_line_cosmetic(const struct g4_setup *setup, struct g4_coverage *coverage
 
 /* ---- wide and antialiased lines ---- */
 
-static void wide_setup(struct g4_setup *setup) {
+static void wide_setup(const struct g4_sf_frame *frame, struct g4_setup *setup) {
     const int32_t half = (int32_t)(setup->line.width * HALF_PIXEL);
     const int32_t across = setup->line.x_major ? 0 : half;
     const int32_t down = setup->line.x_major ? half : 0;
@@ -193,10 +193,10 @@ static void wide_setup(struct g4_setup *setup) {
     const int32_t y[2] = {setup->y[0], setup->y[1]};
 
     for (int i = 0; i < 2; i++) {
-        setup->x[i] = g4_sf_clamp(x[i] - across);
-        setup->y[i] = g4_sf_clamp(y[i] - down);
-        setup->x[3 - i] = g4_sf_clamp(x[i] + across);
-        setup->y[3 - i] = g4_sf_clamp(y[i] + down);
+        setup->x[i] = g4_sf_clamp(frame, x[i] - across);
+        setup->y[i] = g4_sf_clamp(frame, y[i] - down);
+        setup->x[3 - i] = g4_sf_clamp(frame, x[i] + across);
+        setup->y[3 - i] = g4_sf_clamp(frame, y[i] + down);
     }
     setup->corners = 4;
 }
@@ -247,7 +247,7 @@ void g4_line_setup(const struct g4_sf_frame *frame, struct g4_setup *setup) {
     if (setup->antialias) {
         antialiased_setup(frame, setup);
     } else {
-        wide_setup(setup);
+        wide_setup(frame, setup);
     }
 }
 

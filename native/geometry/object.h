@@ -51,7 +51,29 @@ struct g4_object {
     bool poly_stipple;
     bool continue_stipple;
     bool last_of_primitive; /* for Last Pixel of line strips */
+    uint8_t edges;          /* bit i: the edge from v[i] to the next vertex is one of the primitive */
+    uint32_t primitive_id;  /* from Gen6 on, as the two next */
     const struct g4_vertex *v[3];
+    const struct g4_clipped *clipped; /* NULL: the vertices are those of the primitive */
+};
+
+/* The object that a fixed-function clipper has cut a piece from; v[] of the piece are corners without URB entries. */
+struct g4_clipped {
+    const struct g4_vertex *v[3];
+    float weight[3][2]; /* of v[1] and v[2] in the piece's corners, before the division by w */
+};
+
+/* A function of the screen: c + x * cx + y * cy at pixel (x, y). */
+struct g4_screen_plane {
+    double c, cx, cy;
+};
+
+/* Planes of an object from Gen6 on.  Barycentric coordinates belong to vertices 1 and 2 of the object. */
+struct g4_object_planes {
+    struct g4_screen_plane linear[2];
+    struct g4_screen_plane weighted[2]; /* divided by w */
+    struct g4_screen_plane rhw, z;
+    bool has_depth_offset;
 };
 
 /* The parts of g4_setup that only lines have: from v[0] to v[1], in biased pixels. */
@@ -84,6 +106,8 @@ struct g4_setup {
     bool fills_box;  /* points, upright rectangles: every pixel of the bounds is lit */
     bool contiguous; /* the setup thread permits contiguous dispatch */
     bool back_facing, poly_stipple, continue_stipple, last_pixel, antialias, cosmetic, legacy_diamonds;
+
+    const struct g4_object_planes *planes; /* NULL before Gen6 */
 
     float z[3]; /* after the viewport transform, V0..V2 */
     /* Biased coordinates in 1/256 pixel (1/16 mode is scaled up): pixel (i, j) is sampled at (256 i, 256 j). */

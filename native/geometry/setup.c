@@ -6,7 +6,8 @@
 #include "geometry/vertex_vectors.h"
 
 enum {
-    CLAMP = 8192 /* pixels */
+    LIMIT = 8192, /* pixels */
+    WIDE_LIMIT = 32768,
 };
 
 void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_draw_state *draw) {
@@ -26,6 +27,8 @@ void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_draw_state *dr
         .y_min = rectangle->y_min,
         .x_max = rectangle->x_max,
         .y_max = rectangle->y_max,
+        .limit = state->wide_range ? WIDE_LIMIT : LIMIT,
+        .sample_area = draw->multisampling.samples > 1 && draw->multisampling.pattern ? G4_ONE_PIXEL / 2 : 0,
         .line_width = state->line_width,
         .line_cap = state->line_cap_region,
         .legacy_diamonds = state->legacy_diamonds,
@@ -35,7 +38,7 @@ void g4_sf_frame_begin(struct g4_sf_frame *frame, const struct g4_draw_state *dr
 
 int32_t g4_sf_quantise(const struct g4_sf_frame *frame, double v) {
     const int32_t scale = frame->state->coarse_positions ? 16 : G4_ONE_PIXEL;
-    const int32_t limit = CLAMP * scale;
+    const int32_t limit = frame->limit * scale;
     double q = v * scale + 0.5;
 
     q = q > -limit ? q : -limit;
@@ -45,8 +48,8 @@ int32_t g4_sf_quantise(const struct g4_sf_frame *frame, double v) {
     return n * (G4_ONE_PIXEL / scale);
 }
 
-int32_t g4_sf_clamp(int32_t v) {
-    const int32_t limit = CLAMP * G4_ONE_PIXEL;
+int32_t g4_sf_clamp(const struct g4_sf_frame *frame, int32_t v) {
+    const int32_t limit = frame->limit * G4_ONE_PIXEL;
     return v < -limit ? -limit : v > limit - 1 ? limit - 1 : v;
 }
 
@@ -116,8 +119,8 @@ static g4_float4 four_of(g4_int4 where, g4_float4 a, g4_float4 b) {
 /* g4_sf_quantise in single precision, which is exact within the limits. */
 static g4_int4 quantise_four(const struct g4_sf_frame *frame, g4_float4 v) {
     const int32_t scale = frame->state->coarse_positions ? 16 : G4_ONE_PIXEL;
-    const g4_float4 low = g4_float4_all((float)(-CLAMP * scale));
-    const g4_float4 high = g4_float4_all((float)(CLAMP * scale - 1));
+    const g4_float4 low = g4_float4_all((float)(-frame->limit * scale));
+    const g4_float4 high = g4_float4_all((float)(frame->limit * scale - 1));
     g4_float4 t = v * (float)scale;
 
     t = four_of(t > low, t, low); /* also for NaNs */
@@ -204,14 +207,15 @@ static bool find_corners(const struct g4_sf_frame *frame, const struct g4_object
 }
 
 /* Pixels of a shape that includes its left and top, not its right and bottom. */
-static void bounds(struct g4_setup *s) {
+static void bounds(const struct g4_sf_frame *frame, struct g4_setup *s) {
+    const int32_t area = frame->sample_area;
     const int32_t *const x = s->x;
     const int32_t *const y = s->y;
     const int last = s->corners - 1; /* 2 or 3 */
-    s->x_min = g4_ceil_pixel(g4_min_s32(g4_min_s32(x[0], x[1]), g4_min_s32(x[2], x[last])));
-    s->y_min = g4_ceil_pixel(g4_min_s32(g4_min_s32(y[0], y[1]), g4_min_s32(y[2], y[last])));
-    s->x_max = g4_ceil_pixel(g4_max_s32(g4_max_s32(x[0], x[1]), g4_max_s32(x[2], x[last]))) - 1;
-    s->y_max = g4_ceil_pixel(g4_max_s32(g4_max_s32(y[0], y[1]), g4_max_s32(y[2], y[last]))) - 1;
+    s->x_min = g4_ceil_pixel(g4_min_s32(g4_min_s32(x[0], x[1]), g4_min_s32(x[2], x[last])) - area);
+    s->y_min = g4_ceil_pixel(g4_min_s32(g4_min_s32(y[0], y[1]), g4_min_s32(y[2], y[last])) - area);
+    s->x_max = g4_ceil_pixel(g4_max_s32(g4_max_s32(x[0], x[1]), g4_max_s32(x[2], x[last])) + area) - 1;
+    s->y_max = g4_ceil_pixel(g4_max_s32(g4_max_s32(y[0], y[1]), g4_max_s32(y[2], y[last])) + area) - 1;
 }
 
 /* Step 11: scissor and drawing rectangle. */
@@ -334,14 +338,14 @@ static bool setup_triangle(const struct g4_sf_frame *frame, const struct g4_obje
     setup->y_start = pixels(setup->y[0]);
     setup->corners = 3;
     if (rectangle) { /* step 7: the implied corner lies opposite the object's second vertex */
-        x[3] = g4_sf_clamp(x[0] - x[1] + x[2]);
-        y[3] = g4_sf_clamp(y[0] - y[1] + y[2]);
+        x[3] = g4_sf_clamp(frame, x[0] - x[1] + x[2]);
+        y[3] = g4_sf_clamp(frame, y[0] - y[1] + y[2]);
         memcpy(setup->x, x, sizeof setup->x);
         memcpy(setup->y, y, sizeof setup->y);
         setup->corners = 4;
         setup->fills_box = is_upright(x, y);
     }
-    bounds(setup);
+    bounds(frame, setup);
     return true;
 }
 
@@ -381,7 +385,7 @@ static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *
                         (object->topology == G4_PRIMITIVE_TOPOLOGY_LINELIST || object->last_of_primitive);
     g4_line_setup(frame, setup);
     if (!setup->cosmetic) {
-        bounds(setup);
+        bounds(frame, setup);
     }
     return true;
 }
@@ -417,7 +421,7 @@ static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object 
     memcpy(setup->y, y, sizeof setup->y);
     setup->corners = 4;
     setup->fills_box = true;
-    bounds(setup);
+    bounds(frame, setup);
     if (state->point_rule == G4_POINT_RASTERIZATION_RULE_UPPER_RIGHT) {
         setup->x_min = (left >> G4_SUB_PIXEL_BITS) + 1;
         setup->x_max = right >> G4_SUB_PIXEL_BITS;

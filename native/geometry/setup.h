@@ -30,6 +30,8 @@ struct g4_sf_frame {
     float origin_x, origin_y;
     int32_t pixel_origin_x, pixel_origin_y;
     int32_t x_min, y_min, x_max, y_max; /* clipped drawing rectangle, inclusive */
+    int32_t limit;                      /* of coordinates, pixels */
+    int32_t sample_area; /* half the width of the square around a pixel's location that has its samples, 1/256 pixel */
     float line_width;
     float line_cap; /* end cap region of AA lines, pixels */
     bool legacy_diamonds;
@@ -68,10 +70,10 @@ static inline bool g4_setup_is_empty(const struct g4_setup *setup) {
     return setup->x_min > setup->x_max || setup->y_min > setup->y_max;
 }
 
-/* Nearest 1/256 (or 1/16, scaled up) of a pixel, ties up, clamped to [-8192, 8192)
+/* Nearest 1/256 (or 1/16, scaled up) of a pixel, ties up, clamped to [-limit, limit)
  * (docs/decisions.md 7 and 10). */
 int32_t g4_sf_quantise(const struct g4_sf_frame *frame, double v);
 /* Clamp a quantised coordinate to these limits. */
-int32_t g4_sf_clamp(int32_t v);
+int32_t g4_sf_clamp(const struct g4_sf_frame *frame, int32_t v);
 
 #endif

@@ -128,8 +128,7 @@ static enum g4_status run_batch(struct batch *batch) {
     return status;
 }
 
-/* Whether a small triangle contains no sample point, which costs less to find than a setup thread. */
-static bool lights_nothing(struct g4_setup *setup) {
+bool g4_setup_lights_nothing(struct g4_setup *setup) {
     enum {
         SMALL = 8 /* pixels */
     };
@@ -166,9 +165,8 @@ static void report_large(struct g4_worker *worker, uint32_t address, const struc
     }
 }
 
-/* Count a dropped object.  `shaped`: it was set up, but has no pixel. */
-static void count_dropped(struct g4_draw_counters *sum, const struct g4_sf_frame *frame, const struct g4_object *object,
-                          const struct g4_setup *setup, bool shaped) {
+void g4_setup_count_dropped(struct g4_draw_counters *sum, const struct g4_sf_frame *frame,
+                            const struct g4_object *object, const struct g4_setup *setup, bool shaped) {
     if (shaped) {
         sum->no_pixel++;
         return;
@@ -221,9 +219,9 @@ enum g4_status g4_sf_run(struct g4_worker *worker, const struct g4_draw_state *d
     for (uint32_t i = 0; i < chunk->objects; i++) {
         struct g4_setup *const setup = &chunk->setup[chunk->setups];
         const bool shaped = g4_sf_setup(&frame, &chunk->object[i], setup, &batch.payload[batch.count]);
-        if (!shaped || lights_nothing(setup)) {
+        if (!shaped || g4_setup_lights_nothing(setup)) {
             if (worker->eu.counters) {
-                count_dropped(&worker->eu.counters->sum, &frame, &chunk->object[i], setup, shaped);
+                g4_setup_count_dropped(&worker->eu.counters->sum, &frame, &chunk->object[i], setup, shaped);
             }
             continue;
         }

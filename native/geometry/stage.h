@@ -22,7 +22,8 @@ struct g4_strip {
     uint32_t first, count; /* into the accompanying vertices */
     uint32_t first_object; /* number, within the primitive, of the first object to assemble */
     uint32_t objects;
-    bool ends_primitive; /* the last object here is the primitive's last */
+    bool ends_primitive;   /* the last object here is the primitive's last */
+    uint32_t primitive_id; /* of the first object */
 };
 
 /* Run the vertex shader in place over the entries. */
@@ -43,6 +44,8 @@ void g4_vertex_read_back(const struct g4_context *ctx, const uint32_t (*rows)[8]
 g4_read_vertices_fn g4_vertices_read;
 g4_prepare_vertices_fn g4_vertices_prepare;
 g4_read_vertices_fn g4_vertices_read_gen7;
+/* For vertices in clip space, with clip distances in the second row of their entries. */
+g4_prepare_vertices_fn g4_vertices_prepare_gen6;
 
 /* The vertices and strips that a thread has written. */
 struct g4_output {
@@ -81,6 +84,8 @@ void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_draw_state *
 
 /* Clip a strip: append the objects that remain to the chunk.  The vertices have their outcodes, 0 without a clipper. */
 g4_clip_fn g4_clip_run;
+/* The same, without threads. */
+g4_clip_fn g4_clip_run_gen6;
 
 /* An object as SF needs it, with its provoking vertex. */
 struct g4_object g4_object_of(const struct g4_draw_state *draw, const struct g4_topology_object *o,

@@ -40,7 +40,9 @@ uint32_t g4_probe_iz(struct g4_probe *probe, const uint32_t *wm_state, const uin
         return UINT32_MAX;
     }
     load(g4_probe_worker(probe), wm_state, cc_state, draw);
-    const struct g4_iz iz = g4_iz_decide(draw, depth_buffer);
+    struct g4_iz iz;
+    draw->depth_buffer.present = depth_buffer;
+    g4_iz_decide(draw, &iz);
     free(draw);
     return (uint32_t)iz.mode << 4 | (uint32_t)iz.source_depth_eu << 3 | (uint32_t)iz.source_depth_rt << 2 |
            (uint32_t)iz.dest_depth << 1 | iz.dest_stencil;

@@ -58,6 +58,18 @@ void g4_wm_plane(const struct g4_wm *wm, const struct g4_setup *setup, struct g4
     const uint32_t row = wm->draw->windower.depth_row;
     struct g4_attribute_coefficients z = {0};
 
+    if (wm->draw->hierarchical_depth.clear) {
+        *plane = (struct g4_plane){.c0 = wm->draw->hierarchical_depth.clear_value};
+        return;
+    }
+    if (setup->planes) {
+        const struct g4_screen_plane *const p = &setup->planes->z;
+        *plane = (struct g4_plane){.cx = p->cx, .cy = p->cy, .c0 = p->c};
+        if (setup->planes->has_depth_offset) {
+            plane->c0 += g4_depth_offset_of(&wm->offset, (float)p->cx, (float)p->cy, setup->z);
+        }
+        return;
+    }
     if (row < setup->entry_rows) {
         g4_attribute_coefficients_unpack(setup->entry[row], wm->ctx->gen, &z);
     }

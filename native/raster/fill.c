@@ -217,8 +217,9 @@ bool g4_wm_fill_color(struct g4_worker *worker, enum g4_status *status) {
     }
     const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, subspans);
     const struct g4_uniform_color *const flat = &wm->draw->wm_kernel[wm->dispatch.entry[mode]]->flat;
+    const struct g4_target_key key = {.index = flat->target, .array_index = wm->setup->array_index};
     struct g4_target *const target =
-        g4_target_get(worker, &wm->draw->dispatch[G4_STAGE_WM], flat->target, wm->setup->array_index);
+        g4_target_get(worker, &wm->draw->dispatch[G4_STAGE_WM], &key, &g4_cc_of(worker)->state.blend);
     if (!target->write || target->reads || target->dither || target->event != G4_EVENTS || target->map.bytes != 4) {
         return false;
     }

@@ -23,7 +23,14 @@ void g4_wm_dispatch_begin(struct g4_wm_dispatch *dispatch, const struct g4_windo
         .enabled = {state->dispatch_8, state->dispatch_16, state->dispatch_32, state->contiguous_32,
                     state->contiguous_64},
     };
-    const bool *const on = dispatch->enabled;
+    bool *const on = dispatch->enabled;
+    if (state->kernels_by_width) {
+        static const uint8_t by_width[G4_WM_MODES] = {0, 1, 2};
+        memcpy(dispatch->entry, by_width, sizeof by_width);
+        on[G4_WM_32] = on[G4_WM_32] && !on[G4_WM_8] && !on[G4_WM_16]; /* all widths draw the same picture */
+        dispatch->any_normal = on[G4_WM_8] || on[G4_WM_16] || on[G4_WM_32];
+        return;
+    }
     dispatch->any_normal = on[G4_WM_8] || on[G4_WM_16] || on[G4_WM_32];
     dispatch->any_contiguous = on[G4_WM_CONTIGUOUS_32] || on[G4_WM_CONTIGUOUS_64];
     const unsigned enables = (unsigned)on[G4_WM_8] | (unsigned)on[G4_WM_16] << 1 | (unsigned)on[G4_WM_32] << 2 |

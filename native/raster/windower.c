@@ -23,7 +23,7 @@ void g4_wm_prepare(struct g4_wm *wm, const struct g4_context *ctx, const struct 
     wm->draw = draw;
     wm->waiting = 0;
     memset(wm->claimed, 0, sizeof wm->claimed);
-    wm->iz = g4_iz_decide(draw, present);
+    ctx->model->decide_tests(draw, &wm->iz);
     wm->depth_needed =
         wm->iz.source_depth_eu || wm->iz.mode != G4_IZ_P || (present && (tests->depth_test || tests->depth_write));
     wm->single_subspan = ctx->hooks && ctx->hooks->single_subspan && wm->iz.mode != G4_IZ_P;

@@ -113,5 +113,6 @@ enum g4_status g4_wm_flush(struct g4_worker *worker);
 void g4_wm_payload_begin(struct g4_worker *worker, const struct g4_draw_state *draw);
 /* Start the waiting threads in the worker's gang, with their payloads. */
 g4_start_pixels_fn g4_wm_payloads;
+g4_start_pixels_fn g4_pixel_payload_gen7;
 
 #endif
