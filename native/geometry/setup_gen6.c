@@ -1,0 +1,342 @@
+/*
+ * Strips and Fans from Gen6 on: setup without threads.  Attributes become the coefficients that `pln` takes
+ * (IVB PRM vol. 2 part 1, chapters 7 and 8), and barycentric coordinates, depth and 1/w become planes of the screen.
+ */
+#include <string.h>
+
+#include "core/report.h"
+#include "eu/counters.h"
+#include "geometry/lines.h"
+#include "geometry/setup.h"
+#include "geometry/setup_gen6.h"
+#include "geometry/setup_kernel.h"
+
+/* ---- planes ---- */
+
+struct point {
+    double x, y;
+};
+
+/* The plane that has given values at three points, of which `determinant` is twice the area. */
+static struct g4_screen_plane through(const struct point p[3], double determinant, double a, double b, double c) {
+    const double x1 = p[1].x - p[0].x;
+    const double y1 = p[1].y - p[0].y;
+    const double x2 = p[2].x - p[0].x;
+    const double y2 = p[2].y - p[0].y;
+    const double cx = ((b - a) * y2 - (c - a) * y1) / determinant;
+    const double cy = ((c - a) * x1 - (b - a) * x2) / determinant;
+    return (struct g4_screen_plane){a - cx * p[0].x - cy * p[0].y, cx, cy};
+}
+
+static struct g4_screen_plane constant(double c) {
+    return (struct g4_screen_plane){.c = c};
+}
+
+/* The planes of a piece of a clipped triangle.  Perspective ones are those of the whole object, so that they continue
+ * across the cut; the others follow the piece. */
+static void clipped_planes(const struct g4_sf_frame *frame, const struct g4_object *object, const struct point p[3],
+                           double determinant, struct g4_object_planes *planes) {
+    enum {
+        POSITION = 4 /* dword of an entry */
+    };
+    const struct g4_clipped *const whole = object->clipped;
+    const struct g4_viewport *const m = &frame->viewport[object->v[0]->viewport & 15];
+    double v[3][4]; /* homogeneous screen positions x, y, w, and z */
+
+    for (int i = 0; i < 3; i++) {
+        float clip[4] = {0};
+        if (whole->v[i]->row_count) {
+            memcpy(clip, &whole->v[i]->rows[0][POSITION], sizeof clip);
+        }
+        const double w = clip[3];
+        v[i][0] = (double)m->m00 * clip[0] + ((double)m->m30 - frame->bias_x + frame->origin_x) * w;
+        v[i][1] = (double)m->m11 * clip[1] + ((double)m->m31 - frame->bias_y + frame->origin_y) * w;
+        v[i][2] = w;
+        v[i][3] = (double)m->m22 * clip[2] + (double)m->m32 * w;
+    }
+    struct g4_screen_plane edge[3]; /* opposite of each vertex */
+    for (int i = 0; i < 3; i++) {
+        const double *const a = v[(i + 1) % 3];
+        const double *const b = v[(i + 2) % 3];
+        edge[i] = (struct g4_screen_plane){
+            .cx = a[1] * b[2] - a[2] * b[1], .cy = a[2] * b[0] - a[0] * b[2], .c = a[0] * b[1] - a[1] * b[0]};
+    }
+    const double volume = v[0][0] * edge[0].cx + v[0][1] * edge[0].cy + v[0][2] * edge[0].c;
+    const double scale = volume != 0 ? 1 / volume : 0;
+    memset(planes, 0, sizeof *planes);
+    for (int i = 0; i < 3; i++) {
+        const struct g4_screen_plane e = {edge[i].c * scale, edge[i].cx * scale, edge[i].cy * scale};
+        planes->rhw.c += e.c;
+        planes->rhw.cx += e.cx;
+        planes->rhw.cy += e.cy;
+        planes->z.c += e.c * v[i][3];
+        planes->z.cx += e.cx * v[i][3];
+        planes->z.cy += e.cy * v[i][3];
+        if (i > 0) {
+            planes->weighted[i - 1] = e;
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        planes->linear[i] = through(p, determinant, whole->weight[0][i], whole->weight[1][i], whole->weight[2][i]);
+    }
+}
+
+/* `z`: of the vertices, in the order of the object. */
+static void triangle_planes(const struct g4_sf_frame *frame, const struct g4_object *object, const struct point p[3],
+                            const float z[3], struct g4_object_planes *planes) {
+    const double determinant = (p[1].x - p[0].x) * (p[2].y - p[0].y) - (p[2].x - p[0].x) * (p[1].y - p[0].y);
+    const double w0 = object->v[0]->rhw;
+    const double w1 = object->v[1]->rhw;
+    const double w2 = object->v[2]->rhw;
+
+    if (object->clipped) {
+        clipped_planes(frame, object, p, determinant, planes);
+        return;
+    }
+    planes->linear[0] = through(p, determinant, 0, 1, 0);
+    planes->linear[1] = through(p, determinant, 0, 0, 1);
+    planes->weighted[0] = through(p, determinant, 0, w1, 0);
+    planes->weighted[1] = through(p, determinant, 0, 0, w2);
+    planes->rhw = through(p, determinant, w0, w1, w2);
+    planes->z = through(p, determinant, z[0], z[1], z[2]);
+}
+
+/* The plane with values at both ends of a line, constant across it. */
+static struct g4_screen_plane along(const struct point p[2], double a, double b) {
+    const double dx = p[1].x - p[0].x;
+    const double dy = p[1].y - p[0].y;
+    const double square = dx * dx + dy * dy;
+    const double cx = square > 0 ? (b - a) * dx / square : 0;
+    const double cy = square > 0 ? (b - a) * dy / square : 0;
+    return (struct g4_screen_plane){a - cx * p[0].x - cy * p[0].y, cx, cy};
+}
+
+static void line_planes(const struct g4_object *object, const struct point p[2], const float z[2],
+                        struct g4_object_planes *planes) {
+    const double w0 = object->v[0]->rhw;
+    const double w1 = object->v[1]->rhw;
+    const double t0 = object->clipped ? object->clipped->weight[0][0] : 0;
+    const double t1 = object->clipped ? object->clipped->weight[1][0] : 1;
+
+    memset(planes, 0, sizeof *planes);
+    planes->linear[0] = along(p, t0, t1);
+    planes->weighted[0] = along(p, t0 * w0, t1 * w1);
+    planes->rhw = along(p, w0, w1);
+    planes->z = along(p, z[0], z[1]);
+}
+
+/* The coordinates of a point go from 0 to 1 across its square, for sprites; its attributes are constant. */
+static void point_planes(const struct g4_object *object, const struct g4_setup *setup,
+                         struct g4_object_planes *planes) {
+    const double left = (double)setup->x[0] / G4_ONE_PIXEL;
+    const double top = (double)setup->y[0] / G4_ONE_PIXEL;
+    const double width = (double)(setup->x[1] - setup->x[0]) / G4_ONE_PIXEL;
+    const double height = (double)(setup->y[1] - setup->y[0]) / G4_ONE_PIXEL;
+    const double rhw = object->v[0]->rhw;
+
+    planes->linear[0] = (struct g4_screen_plane){.c = -left / width, .cx = 1 / width};
+    planes->linear[1] = (struct g4_screen_plane){.c = -top / height, .cy = 1 / height};
+    for (int i = 0; i < 2; i++) {
+        const struct g4_screen_plane *const p = &planes->linear[i];
+        planes->weighted[i] = (struct g4_screen_plane){p->c * rhw, p->cx * rhw, p->cy * rhw};
+    }
+    planes->rhw = constant(rhw);
+    planes->z = constant(setup->z[0]);
+}
+
+static struct point point_at(int32_t x, int32_t y) {
+    return (struct point){(double)x / G4_ONE_PIXEL, (double)y / G4_ONE_PIXEL};
+}
+
+/* setup->x, y and z have the vertices as the payload orders them; rectangles have x and y in the object's order. */
+static void find_planes(const struct g4_sf_frame *frame, const struct g4_object *object, const struct g4_setup *setup,
+                        const struct g4_sf_payload *payload, struct g4_object_planes *planes) {
+    struct point p[3] = {{0, 0}};
+    float z[3] = {0};
+
+    memset(planes, 0, sizeof *planes);
+    for (uint32_t i = 0; i < object->vertices; i++) {
+        uint32_t at = 0;
+        while (at + 1 < payload->vertices && payload->v[at] != object->v[i]) {
+            at++;
+        }
+        z[i] = setup->z[at];
+        at = object->type == G4_OBJECT_RECTANGLE ? i : at;
+        p[i] = point_at(setup->x[at], setup->y[at]);
+    }
+    switch (object->type) {
+    case G4_OBJECT_POINT:
+        point_planes(object, setup, planes);
+        break;
+    case G4_OBJECT_LINE:
+        p[0] = (struct point){setup->line.x0, setup->line.y0};
+        p[1] = (struct point){setup->line.x1, setup->line.y1};
+        line_planes(object, p, z, planes);
+        break;
+    default:
+        triangle_planes(frame, object, p, z, planes);
+        break;
+    }
+}
+
+/* ---- attributes ---- */
+
+enum {
+    ATTRIBUTE_DWORDS = 4,
+    ONE = 0x3f800000, /* 1.0 */
+};
+
+/* Dword c of an attribute of a vertex: 0 beyond its entry. */
+static void read_attribute(const struct g4_vertex *v, uint32_t offset, uint32_t attribute,
+                           uint32_t out[ATTRIBUTE_DWORDS]) {
+    const uint32_t row = offset + attribute / 2;
+    if (row < v->row_count) {
+        memcpy(out, &v->rows[row][ATTRIBUTE_DWORDS * (attribute & 1)], ATTRIBUTE_DWORDS * sizeof *out);
+    } else {
+        memset(out, 0, ATTRIBUTE_DWORDS * sizeof *out);
+    }
+}
+
+static uint32_t constant_of(const struct g4_attribute *a, const struct g4_object *object, uint32_t component) {
+    switch (a->constant) {
+    case G4_CONSTANT_0001:
+        return component == 3 ? ONE : 0;
+    case G4_CONSTANT_1111:
+        return ONE;
+    case G4_CONSTANT_PRIMITIVE_ID:
+        return object->primitive_id;
+    default:
+        return 0;
+    }
+}
+
+static float as_float(uint32_t bits) {
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static uint32_t bits_of(float f) {
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+/* Four dwords of a component: A1 - A0, A2 - A0, unused, A0. */
+static void put_sprite(const struct g4_attribute_setup *sbe, uint32_t (*to)[4]) {
+    to[0][0] = ONE;
+    to[1][1] = sbe->sprite_origin_lower_left ? bits_of(-1.0f) : ONE;
+    to[1][3] = sbe->sprite_origin_lower_left ? ONE : 0;
+    to[3][3] = ONE;
+}
+
+static void put_attribute(const struct g4_attribute_setup *sbe, const struct g4_attribute *a,
+                          const struct g4_object *object, const struct g4_vertex *const v[3], bool back_facing,
+                          uint32_t (*to)[4]) {
+    const uint32_t source = a->source + (a->facing && back_facing ? 1u : 0u);
+    uint32_t value[3][ATTRIBUTE_DWORDS];
+
+    memset(to, 0, ATTRIBUTE_DWORDS * sizeof *to);
+    if (object->type == G4_OBJECT_POINT && a->sprite_coordinate) {
+        put_sprite(sbe, to);
+        return;
+    }
+    const bool flat = a->flat || object->type == G4_OBJECT_POINT;
+    const uint32_t count = flat ? 1 : object->type == G4_OBJECT_LINE ? 2 : 3;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t from = flat && object->type != G4_OBJECT_POINT ? object->provoking : i;
+        read_attribute(v[from], sbe->read_offset, source, value[i]);
+    }
+    for (uint32_t c = 0; c < ATTRIBUTE_DWORDS; c++) {
+        if (a->replaced >> c & 1) {
+            to[c][3] = constant_of(a, object, c);
+            continue;
+        }
+        to[c][3] = value[0][c];
+        for (uint32_t i = 1; i < count; i++) {
+            to[c][i - 1] = bits_of(as_float(value[i][c]) - as_float(value[0][c]));
+        }
+    }
+}
+
+uint32_t g4_setup_attribute_rows(const struct g4_draw_state *draw) {
+    enum {
+        ROWS = 2 /* of an attribute */
+    };
+    return ROWS * (draw->attributes.count < G4_ATTRIBUTES ? draw->attributes.count : G4_ATTRIBUTES);
+}
+
+static void put_attributes(const struct g4_draw_state *draw, const struct g4_object *object, bool back_facing,
+                           uint32_t (*rows)[8]) {
+    const struct g4_attribute_setup *const sbe = &draw->attributes;
+    const struct g4_vertex *const *const v = object->clipped ? object->clipped->v : object->v;
+    uint32_t(*const to)[4] = (uint32_t(*)[4])rows;
+
+    for (uint32_t i = 0; i < g4_setup_attribute_rows(draw) / 2; i++) {
+        put_attribute(sbe, &sbe->attribute[i], object, v, back_facing, to + (size_t)ATTRIBUTE_DWORDS * i);
+    }
+}
+
+/* ---- objects ---- */
+
+static bool has_depth_offset(const struct g4_draw_state *draw, const struct g4_object *object) {
+    return draw->depth_bias.enable && object->type == G4_OBJECT_TRIANGLE;
+}
+
+/* Everything that the windower needs of an object that lights pixels. */
+static bool finish(const struct g4_draw_state *draw, const struct g4_sf_frame *frame, struct g4_arena *arena,
+                   const struct g4_object *object, const struct g4_sf_payload *payload, struct g4_setup *setup) {
+    const uint32_t rows = g4_setup_attribute_rows(draw);
+    struct g4_object_planes *const planes = g4_arena_alloc(arena, sizeof *planes);
+    uint32_t(*const entry)[8] = g4_arena_alloc(arena, (size_t)(rows + 1) * sizeof *entry);
+
+    if (!planes || !entry) {
+        return false;
+    }
+    find_planes(frame, object, setup, payload, planes);
+    planes->has_depth_offset = has_depth_offset(draw, object);
+    put_attributes(draw, object, setup->back_facing, entry);
+    setup->planes = planes;
+    setup->entry = (const uint32_t(*)[8])entry;
+    setup->entry_rows = (uint16_t)rows;
+    return true;
+}
+
+enum g4_status g4_setup_run_gen6(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_chunk *chunk) {
+    struct g4_sf_frame frame;
+    struct g4_sf_payload payload;
+
+    chunk->setups = 0;
+    if (draw->stage[G4_STAGE_SF].statistics) {
+        worker->counter[G4_COUNTER_CL_PRIMITIVES] += chunk->objects;
+    }
+    if (worker->eu.counters) {
+        worker->eu.counters->sum.objects += chunk->objects;
+    }
+    if (chunk->objects == 0) {
+        return G4_OK;
+    }
+    chunk->setup = g4_arena_alloc(chunk->batch_arena, chunk->objects * sizeof *chunk->setup);
+    if (!chunk->setup) {
+        return G4_NO_MEMORY;
+    }
+    g4_sf_frame_begin(&frame, draw);
+    for (uint32_t i = 0; i < chunk->objects; i++) {
+        struct g4_setup *const setup = &chunk->setup[chunk->setups];
+        const struct g4_object *const object = &chunk->object[i];
+        const bool shaped = g4_sf_setup(&frame, object, setup, &payload);
+        if (!shaped || (!frame.sample_area && g4_setup_lights_nothing(setup))) {
+            if (worker->eu.counters) {
+                g4_setup_count_dropped(&worker->eu.counters->sum, &frame, object, setup, shaped);
+            }
+            continue;
+        }
+        setup->chunk = chunk->index;
+        setup->primitive = i;
+        chunk->setups++;
+        if (!g4_setup_is_empty(setup) && !finish(draw, &frame, chunk->batch_arena, object, &payload, setup)) {
+            return G4_NO_MEMORY;
+        }
+    }
+    return G4_OK;
+}

@@ -1,0 +1,14 @@
+/*
+ * Strips and Fans from Gen6 on.
+ */
+#ifndef G4_SETUP_GEN6_H
+#define G4_SETUP_GEN6_H
+
+#include "geometry/assemble.h"
+
+g4_setup_fn g4_setup_run_gen6;
+
+/* Rows of the setup entry: two for each attribute. */
+uint32_t g4_setup_attribute_rows(const struct g4_draw_state *draw);
+
+#endif
