@@ -1,0 +1,40 @@
+/*
+ * Barycentric coordinates, depth and w of the pixels of a block: built once per vector variant.
+ */
+#ifndef G4_BARYCENTRICS_H
+#define G4_BARYCENTRICS_H
+
+#include "core/variant.h"
+#include "geometry/object.h"
+
+enum {
+    G4_BLOCK_PIXELS = 16,
+};
+
+/* Values to compute. */
+enum {
+    G4_VALUE_PERSPECTIVE = 1,
+    G4_VALUE_LINEAR = 2,
+    G4_VALUE_W = 4,
+    G4_VALUE_Z = 8,
+};
+
+struct g4_pixel_places {
+    _Alignas(64) float x[G4_BLOCK_PIXELS], y[G4_BLOCK_PIXELS];
+};
+
+struct g4_pixel_values {
+    _Alignas(64) float perspective[2][G4_BLOCK_PIXELS]; /* of vertices 1 and 2 of the object */
+    float linear[2][G4_BLOCK_PIXELS];
+    float w[G4_BLOCK_PIXELS], z[G4_BLOCK_PIXELS];
+};
+
+struct g4_barycentric_ops {
+    /* The wanted values of eight or sixteen places. */
+    void (*evaluate)(const struct g4_object_planes *planes, const struct g4_pixel_places *places, uint32_t pixels,
+                     uint32_t wanted, struct g4_pixel_values *out);
+};
+
+G4_VARIANT_DECLARE(struct g4_barycentric_ops, g4_barycentric_ops);
+
+#endif

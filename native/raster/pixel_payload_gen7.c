@@ -1,0 +1,197 @@
+/*
+ * The payload of pixel shader threads of Gen7 (IVB PRM vol. 2 part 1, Pixel Shader Thread Payload).
+ */
+#include <string.h>
+
+#include "messages_gen7.h"
+#include "raster/barycentrics.h"
+#include "raster/windower_state.h"
+
+enum {
+    HALF = 8,   /* pixels in a register */
+    MODES = 6,  /* of barycentric coordinates */
+    LINEAR = 3, /* the first mode without perspective */
+    HEADER = 2, /* registers; 3 of threads of 32 pixels */
+};
+
+static const struct g4_barycentric_ops *const variants[] = G4_VARIANT_TABLE(g4_barycentric_ops);
+
+/* Pixels of every subspan that has a lit one: helpers run too, so that derivatives work. */
+static uint16_t whole_subspans(uint32_t lit) {
+    uint32_t any = lit | lit >> 1;
+    any = (any | any >> 2) & 0x1111;
+    return (uint16_t)(any * 15);
+}
+
+static void put(struct g4_gang *gang, int t, uint32_t grf, const void *from) {
+    if (grf < G4_GRF_COUNT) {
+        memcpy(gang->grf[grf].ud[t], from, sizeof gang->grf[grf].ud[t]);
+    }
+}
+
+/* ---- the header ---- */
+
+static void object_header(const struct g4_wm *wm, const struct g4_setup *setup, uint32_t r0[8]) {
+    const struct g4_draw_state *const draw = wm->draw;
+    const struct gen7_payload_ps_r0 header = {
+        .viewport_index = setup->viewport,
+        .render_target_array_index = setup->array_index,
+        .back_facing = setup->back_facing,
+        .source_depth_present = draw->windower.computed_depth != G4_DEPTH_NOT_COMPUTED,
+        .output_mask_present = draw->windower.writes_sample_mask,
+        .primitive_topology_type = setup->topology,
+        .color_calculator_state_pointer = draw->color_address - draw->dispatch[G4_STAGE_WM].dynamic_state_base,
+    };
+    gen7_payload_ps_r0_pack(&header, wm->ctx->gen, r0);
+}
+
+static void put_slots(const struct g4_wm *wm, struct g4_gang *gang, int t, uint32_t grf,
+                      const struct g4_pixel_block *block) {
+    const struct gen7_payload_ps_r1 slots = {
+        .subspan_0_x = block->x[0],
+        .subspan_0_y = block->y[0],
+        .subspan_1_x = block->x[1],
+        .subspan_1_y = block->y[1],
+        .subspan_2_x = block->x[2],
+        .subspan_2_y = block->y[2],
+        .subspan_3_x = block->x[3],
+        .subspan_3_y = block->y[3],
+        .lit_pixels = block->lit,
+        .dispatched_pixels = whole_subspans(block->lit),
+    };
+    uint32_t dw[8];
+    gen7_payload_ps_r1_pack(&slots, wm->ctx->gen, dw);
+    put(gang, t, grf, dw);
+}
+
+/* ---- values of pixels ---- */
+
+static void find_places(const struct g4_pixel_block *block, struct g4_pixel_places *places) {
+    for (uint32_t i = 0; i < G4_BLOCK_PIXELS; i++) {
+        places->x[i] = (float)(block->x[i / 4] + (i & 1));
+        places->y[i] = (float)(block->y[i / 4] + (i >> 1 & 1));
+    }
+}
+
+static uint32_t wanted_values(const struct g4_windower_state *state) {
+    enum {
+        PERSPECTIVE_MODES = (1 << LINEAR) - 1,
+    };
+    return (state->barycentrics & PERSPECTIVE_MODES ? G4_VALUE_PERSPECTIVE : 0u) |
+           (state->barycentrics >> LINEAR ? G4_VALUE_LINEAR : 0u) | (state->uses_source_w ? G4_VALUE_W : 0u);
+}
+
+/* The optional registers of a block; returns the next one. */
+static uint32_t put_values(const struct g4_wm *wm, struct g4_gang *gang, int t, const struct g4_pixel_block *block,
+                           uint32_t halves, uint32_t grf) {
+    const struct g4_windower_state *const state = &wm->draw->windower;
+    struct g4_pixel_values values;
+    struct g4_pixel_places places;
+    const uint32_t wanted = wanted_values(state);
+
+    if (wanted) {
+        find_places(block, &places);
+        variants[g4_variant_current()]->evaluate(block->setup->planes, &places, HALF * halves, wanted, &values);
+    }
+    for (uint32_t mode = 0; mode < MODES; mode++) {
+        if (!(state->barycentrics >> mode & 1)) {
+            continue;
+        }
+        float(*const b)[G4_BLOCK_PIXELS] = mode < LINEAR ? values.perspective : values.linear;
+        for (uint32_t h = 0; h < halves; h++) {
+            put(gang, t, grf++, b[0] + (size_t)HALF * h);
+            put(gang, t, grf++, b[1] + (size_t)HALF * h);
+        }
+    }
+    for (uint32_t h = 0; h < halves && state->uses_source_depth; h++) {
+        put(gang, t, grf++, block->z + (size_t)HALF * h);
+    }
+    for (uint32_t h = 0; h < halves && state->uses_source_w; h++) {
+        put(gang, t, grf++, values.w + (size_t)HALF * h);
+    }
+    if (state->position_offset != G4_PLACE_NONE) {
+        static const uint32_t none[HALF];
+        put(gang, t, grf++, none);
+    }
+    for (uint32_t h = 0; h < halves && state->uses_coverage; h++) {
+        uint32_t mask[HALF];
+        for (uint32_t i = 0; i < HALF; i++) {
+            mask[i] = block->lit >> (HALF * h + i) & 1;
+        }
+        put(gang, t, grf++, mask);
+    }
+    return grf;
+}
+
+/* ---- push constants and attributes ---- */
+
+static uint32_t put_constants(struct g4_gang *gang, int threads, const struct g4_stage *stage, uint32_t grf) {
+    for (uint32_t r = 0; r < stage->constant_rows && stage->constants && grf < G4_GRF_COUNT; r++, grf++) {
+        for (int t = 0; t < threads; t++) {
+            memcpy(gang->grf[grf].ud[t], stage->constants[r], sizeof stage->constants[r]);
+        }
+    }
+    return grf;
+}
+
+static void put_attributes(const struct g4_wm *wm, struct g4_gang *gang, int threads, uint32_t grf) {
+    for (int t = 0; t < threads; t++) {
+        const struct g4_setup *const setup = wm->thread[t].block[0].setup;
+        for (uint32_t r = 0; r < setup->entry_rows && grf + r < G4_GRF_COUNT; r++) {
+            memcpy(gang->grf[grf + r].ud[t], setup->entry[r], sizeof setup->entry[r]);
+        }
+    }
+}
+
+/* ---- all of it ---- */
+
+static void put_pointers(struct g4_gang *gang, int t, const uint32_t pointers[8]) {
+    uint32_t *const r0 = gang->grf[0].ud[t];
+    for (int i = 0; i < 8; i++) {
+        r0[i] |= pointers[i];
+    }
+}
+
+void g4_pixel_payload_gen7(struct g4_worker *worker) {
+    struct g4_wm *const wm = worker->wm;
+    const struct g4_draw_state *const draw = wm->draw;
+    const struct g4_stage *const stage = &draw->stage[G4_STAGE_WM];
+    const uint32_t width = wm->dispatch.entry[wm->mode]; /* 0: 8 pixels, 1: 16, 2: 32 */
+    const uint32_t halves = width ? 2 : 1;
+    struct g4_gang *const gang = worker->gang;
+    const int threads = (int)wm->waiting;
+    const struct g4_setup *setup = NULL;
+    uint32_t r0[8];
+    uint16_t x[G4_GANG_THREADS];
+    uint16_t y[G4_GANG_THREADS];
+
+    g4_gang_start_for(gang, &draw->wm_dispatch[width], draw->wm_kernel[width], threads);
+    gang->owner = (struct g4_gang_owner){0};
+    for (int t = 0; t < threads; t++) {
+        struct g4_pixel_thread *const thread = &wm->thread[t];
+        struct g4_pixel_block *const block = thread->block;
+        if (block->setup != setup) {
+            setup = block->setup;
+            object_header(wm, setup, r0);
+        }
+        put(gang, t, 0, r0);
+        put_pointers(gang, t, wm->pointers[width][t]);
+        put_slots(wm, gang, t, 1, block);
+        uint32_t grf = HEADER;
+        if (wm->mode == G4_WM_32) {
+            put_slots(wm, gang, t, grf++, block + 1);
+        }
+        grf = put_values(wm, gang, t, block, halves, grf);
+        if (wm->mode == G4_WM_32) {
+            (void)put_values(wm, gang, t, block + 1, halves, grf);
+        }
+        g4_gang_set_dmask(gang, t, whole_subspans(block->lit));
+        gang->unit_data[t] = block;
+        gang->slot[t] = wm->slots[width].first + (uint32_t)t;
+        x[t] = block->x[0];
+        y[t] = block->y[0];
+    }
+    g4_cc_prefetch(worker, wm->waiting, x, y);
+    const uint32_t grf = put_constants(gang, threads, stage, draw->windower.grf_start[width]);
+    put_attributes(wm, gang, threads, grf);
+}
