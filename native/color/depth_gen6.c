@@ -1,0 +1,220 @@
+/*
+ * Depth and stencil from Gen6 on: which unit tests them, and the separate stencil buffer (SNB and IVB PRM vol. 2
+ * part 1, chapters on the windower and on the depth and stencil buffers).
+ */
+#include <string.h>
+
+#include "color/state.h"
+#include "core/report.h"
+
+/* ---- before or after the shader ---- */
+
+void g4_decide_tests_gen6(const struct g4_draw_state *draw, struct g4_iz *iz) {
+    const struct g4_windower_state *const wm = &draw->windower;
+    const struct g4_depth_stencil *const tests = &draw->depth_stencil;
+    const bool depth = draw->depth_buffer.present && (tests->depth_test || tests->depth_write);
+    const bool stencil = draw->stencil_buffer.present && tests->stencil_test;
+    const bool computes = wm->computed_depth != G4_DEPTH_NOT_COMPUTED;
+    const bool kills = wm->kills_pixels || wm->writes_sample_mask || draw->color.alpha_test.enable ||
+                       (draw->color.alpha_to_coverage && draw->multisampling.samples > 1);
+    /* Pixels are counted once the killed ones are known. */
+    const bool matters = depth || stencil || draw->stage[G4_STAGE_WM].statistics;
+    const bool late =
+        wm->early_tests == G4_TESTS_AFTER_SHADER || (wm->early_tests == G4_TESTS_WHEN_POSSIBLE && (kills || computes));
+
+    *iz = (struct g4_iz){.mode = late && matters && wm->thread_dispatch ? G4_IZ_C : G4_IZ_P};
+    iz->source_depth_eu = wm->uses_source_depth || iz->mode != G4_IZ_P;
+}
+
+/* ---- stencil ---- */
+
+enum {
+    /* A tile of 64 x 64 stencil values.  The values of a subspan are adjacent, in the order of its pixels. */
+    TILE_SIZE = 64,
+    TILE_BYTES = TILE_SIZE * TILE_SIZE,
+};
+
+/* The offset of a value in a W tile: bits x5 x4 x3 y5 y4 y3 y2 x2 y1 x1 y0 x0 (IVB PRM vol. 1 part 2, 4.5.2.3). */
+static uint32_t in_tile(uint32_t x, uint32_t y) {
+    return (x & 1) | (y & 1) << 1 | (x >> 1 & 1) << 2 | (y >> 1 & 1) << 3 | (x >> 2 & 1) << 4 | (y >> 2 & 15) << 5 |
+           (x >> 3 & 7) << 9;
+}
+
+static uint32_t stencil_address(const struct g4_depth *depth, uint32_t x, uint32_t y) {
+    const uint32_t across = depth->stencil_pitch / (2 * TILE_SIZE); /* tiles; the pitch is that of two rows */
+    return depth->stencil_base + (y / TILE_SIZE * across + x / TILE_SIZE) * TILE_BYTES +
+           in_tile(x % TILE_SIZE, y % TILE_SIZE);
+}
+
+static bool compares(uint32_t function, uint32_t a, uint32_t b) {
+    switch (function) {
+    case G4_COMPARE_FUNCTION_NEVER:
+        return false;
+    case G4_COMPARE_FUNCTION_LESS:
+        return a < b;
+    case G4_COMPARE_FUNCTION_EQUAL:
+        return a == b;
+    case G4_COMPARE_FUNCTION_LEQUAL:
+        return a <= b;
+    case G4_COMPARE_FUNCTION_GREATER:
+        return a > b;
+    case G4_COMPARE_FUNCTION_NOTEQUAL:
+        return a != b;
+    case G4_COMPARE_FUNCTION_GEQUAL:
+        return a >= b;
+    default:
+        return true;
+    }
+}
+
+static uint32_t operate(uint32_t operation, uint32_t s, const struct g4_stencil_set *set) {
+    enum {
+        TOP = 255
+    };
+    switch (operation) {
+    case G4_STENCIL_OPERATION_ZERO:
+        return 0;
+    case G4_STENCIL_OPERATION_REPLACE:
+        return set->reference;
+    case G4_STENCIL_OPERATION_INCRSAT:
+        return s < TOP ? s + 1 : s;
+    case G4_STENCIL_OPERATION_DECRSAT:
+        return s ? s - 1 : s;
+    case G4_STENCIL_OPERATION_INCR:
+        return (s + 1) & TOP;
+    case G4_STENCIL_OPERATION_DECR:
+        return (s - 1) & TOP;
+    case G4_STENCIL_OPERATION_INVERT:
+        return ~s & TOP;
+    default:
+        return s;
+    }
+}
+
+static uint32_t update(const struct g4_stencil_set *set, uint32_t s, bool stencil_passed, bool depth_passed) {
+    const uint32_t operation = !stencil_passed ? set->fail : depth_passed ? set->zpass : set->zfail;
+    const uint32_t result = operate(operation, s, set);
+    return (s & ~(uint32_t)set->write_mask) | (result & set->write_mask);
+}
+
+/* The pixels of a subspan that lie in the stencil buffer. */
+static uint32_t pixels_inside(const struct g4_depth *depth, uint32_t x, uint32_t y) {
+    const uint32_t columns = x + 1 < depth->stencil_width ? 3 : x < depth->stencil_width ? 1 : 0;
+    return (y < depth->stencil_height ? columns : 0) | (y + 1 < depth->stencil_height ? columns << 2 : 0);
+}
+
+/* Stencil test, then that of depth, then the new stencil values. */
+static uint32_t test_stencil(struct g4_depth *depth, struct g4_port *port, const struct g4_depth_job *job) {
+    const struct g4_stencil_set *const set = &depth->stencil[depth->double_sided && job->back_facing];
+    uint32_t address[4];
+    uint8_t value[4][4];
+    uint32_t inside = 0;
+    uint32_t passed = 0;
+
+    for (uint32_t s = 0; s < 4; s++) {
+        if (!(job->live >> (4 * s) & 15)) {
+            continue;
+        }
+        address[s] = stencil_address(depth, depth->stencil_x + job->x[s], depth->stencil_y + job->y[s]);
+        inside |= pixels_inside(depth, job->x[s], job->y[s]) << (4 * s);
+        (void)g4_mem_read(port, address[s], value[s], sizeof value[s]);
+        for (uint32_t p = 0; p < 4; p++) {
+            const bool good =
+                compares(set->function, set->reference & set->test_mask, value[s][p] & (uint32_t)set->test_mask);
+            passed |= (uint32_t)good << (4 * s + p);
+        }
+    }
+    passed = (passed | ~inside) & job->live;
+    struct g4_depth_job rest = *job;
+    rest.live = passed;
+    const uint32_t survivors = passed && depth->test_depth ? depth->test_depth(depth, port, &rest) : passed;
+    const uint32_t changing = job->live & inside;
+    for (uint32_t s = 0; s < 4 && depth->stencil_write && job->update; s++) {
+        uint8_t new[4];
+        if (!(changing >> (4 * s) & 15)) {
+            continue;
+        }
+        for (uint32_t p = 0; p < 4; p++) {
+            const uint32_t bit = 1u << (4 * s + p);
+            new[p] = changing &bit ? (uint8_t)update(set, value[s][p], passed & bit, survivors & bit) : value[s][p];
+        }
+        (void)g4_mem_write(port, address[s], new, sizeof new);
+    }
+    return survivors;
+}
+
+/* ---- the buffers ---- */
+
+static bool texel_of(uint32_t format, enum g4_surface_format *texel) {
+    switch (format) {
+    case G4_DEPTH_FORMAT_D32_FLOAT:
+        *texel = G4_SURFACE_FORMAT_R32_FLOAT;
+        return true;
+    case G4_DEPTH_FORMAT_D24_UNORM_X8_UINT:
+        *texel = G4_SURFACE_FORMAT_R32_UINT;
+        return true;
+    case G4_DEPTH_FORMAT_D16_UNORM:
+        *texel = G4_SURFACE_FORMAT_R16_UNORM;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void set_depth(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_cc *cc,
+                      struct g4_depth *depth) {
+    const struct g4_depth_buffer *const buffer = &draw->depth_buffer;
+    const struct g4_depth_stencil *const state = &draw->depth_stencil;
+    const struct g4_hierarchical_depth *const hiz = &draw->hierarchical_depth;
+    enum g4_surface_format texel;
+
+    if (!buffer->present) {
+        return;
+    }
+    if (!texel_of(buffer->format, &texel)) {
+        if (worker->index == 0) {
+            g4_report(worker->eu.log, G4_EVENT_BAD_FORMAT, draw->color_address, buffer->format);
+        }
+        return;
+    }
+    depth->format = buffer->format;
+    depth->depth_test = state->depth_test && !hiz->clear;
+    depth->depth_write = state->depth_write;
+    depth->function = state->depth_function;
+    depth->dx = buffer->offset_x;
+    depth->dy = buffer->offset_y;
+    g4_depth_surface(buffer, texel, &depth->surface);
+    g4_depth_select(depth, worker->ctx->gen, 0);
+    if (depth->depth_test || depth->depth_write) {
+        depth->test_depth = cc->depth_ops->test[depth->format][false];
+    }
+}
+
+static void set_stencil(const struct g4_draw_state *draw, struct g4_depth *depth) {
+    const struct g4_stencil_buffer *const buffer = &draw->stencil_buffer;
+    const struct g4_depth_stencil *const state = &draw->depth_stencil;
+
+    if (!buffer->present || !state->stencil_test || draw->hierarchical_depth.clear) {
+        return;
+    }
+    depth->stencil_test = true;
+    depth->stencil_write = state->stencil_write;
+    depth->double_sided = state->double_sided;
+    memcpy(depth->stencil, state->stencil, sizeof depth->stencil);
+    depth->stencil_base = buffer->address;
+    depth->stencil_pitch = buffer->pitch_bytes;
+    depth->stencil_width = draw->depth_buffer.width ? draw->depth_buffer.width : UINT32_MAX;
+    depth->stencil_height = draw->depth_buffer.height ? draw->depth_buffer.height : UINT32_MAX;
+}
+
+void g4_begin_depth_gen6(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc) {
+    struct g4_depth *const depth = &cc->depth;
+
+    memset(depth, 0, sizeof *depth);
+    set_depth(worker, draw, cc, depth);
+    set_stencil(draw, depth);
+    depth->test = depth->stencil_test ? test_stencil : depth->test_depth;
+    if (depth->test_depth && !depth->stencil_test && !worker->ctx->options.general_only) {
+        depth->tile = cc->depth_ops->tile[depth->format][false];
+    }
+}

@@ -1,0 +1,358 @@
+/*
+ * The render target write message from Gen6 on (SNB PRM vol. 4 part 1, 2.10; IVB PRM vol. 4 part 1, 3.9), executed
+ * thread by thread in order.
+ */
+#include "color/render_target_write_gen7.h"
+
+#include <string.h>
+
+#include "color/state.h"
+#include "core/hooks.h"
+#include "core/report.h"
+#include "eu/counters.h"
+#include "geometry/object.h"
+#include "messages_gen7.h"
+
+enum {
+    HEADER = 2,  /* registers */
+    HALF = 8,    /* pixels in a register */
+    PIXELS = 16, /* of a block */
+};
+
+/* One thread's message. */
+struct message {
+    struct g4_eu *eu;
+    struct g4_cc *cc;
+    struct g4_gang *gang;
+    const struct g4_send *send;
+    int thread;
+    uint32_t type; /* enum gen7_render_target_write_type_gen6 */
+    bool last, has_header;
+    uint32_t first, pixels;    /* of the block: 0 or 8; 8 or 16 */
+    const uint32_t *header[2]; /* NULL without */
+    struct g4_pixel_block *block;
+    uint32_t source0_alpha, sample_mask, color, source_depth; /* payload registers; 0: the message has none */
+    struct g4_target *target;
+};
+
+static void report(const struct message *m, enum g4_event event, uint32_t value) {
+    g4_report(m->eu->log, event, g4_gang_address(m->gang, m->thread), value);
+}
+
+static const float *payload(const struct message *m, uint32_t reg) {
+    return (const float *)g4_payload(m->gang, m->send, reg, m->thread);
+}
+
+static bool is_replicated(const struct message *m) {
+    return m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD16_REPLICATED;
+}
+
+static bool is_simd16(const struct message *m) {
+    return m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD16 || is_replicated(m);
+}
+
+static bool is_dual(const struct message *m) {
+    return m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD8_DUAL_SOURCE_LOW ||
+           m->type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD8_DUAL_SOURCE_HIGH;
+}
+
+/* ---- layout ---- */
+
+/* Finds the parts of the payload.  A header says which are present; without one, the state of the draw does. */
+static void find_payload(struct message *m) {
+    const struct g4_windower_state *const state = &m->cc->windower;
+    const uint32_t halves = is_simd16(m) ? 2 : 1;
+    const uint32_t *const r0 = m->header[0];
+    const bool source0 = r0 && gen7_render_target_write_header_source0_alpha_present(r0);
+    const bool mask = r0 ? gen7_render_target_write_header_output_mask_present(r0) : state->writes_sample_mask;
+    const bool depth =
+        r0 ? gen7_render_target_write_header_source_depth_present(r0) : state->computed_depth != G4_DEPTH_NOT_COMPUTED;
+    uint32_t next = m->has_header ? HEADER : 0;
+
+    if (is_replicated(m)) {
+        m->color = next++;
+    } else {
+        m->source0_alpha = source0 ? next : 0;
+        next += source0 ? halves : 0;
+        m->sample_mask = mask ? next : 0;
+        next += mask ? 1 : 0;
+        m->color = next;
+        next += (is_dual(m) ? 8 : 4) * halves;
+        m->source_depth = depth ? next : 0;
+        next += depth ? halves : 0;
+    }
+    if (next != m->send->mlen) {
+        report(m, G4_EVENT_RT_FLAGS, m->send->descriptor); /* the registers are read nevertheless */
+    }
+}
+
+/* Finds the colors of all pixels: channel c of each half. */
+static void find_colors(const struct message *m, struct g4_pixels *pixels, float replicated[4][HALF]) {
+    const uint32_t halves = is_simd16(m) ? 2 : 1;
+
+    for (uint32_t c = 0; c < 4; c++) {
+        if (is_replicated(m)) {
+            for (uint32_t i = 0; i < HALF; i++) {
+                memcpy(&replicated[c][i], payload(m, m->color) + c, sizeof(float));
+            }
+            pixels->color[0][c] = pixels->color[1][c] = replicated[c];
+        } else {
+            pixels->color[0][c] = payload(m, m->color + c * halves);
+            pixels->color[1][c] = halves == 2 ? payload(m, m->color + c * halves + 1) : NULL;
+        }
+        pixels->color1[0][c] = is_dual(m) ? payload(m, m->color + 4 + c) : pixels->color[0][c];
+        pixels->color1[1][c] = pixels->color[1][c];
+    }
+}
+
+/* ---- the pixels ---- */
+
+/* The pixels to write, from the first of the message on. */
+static uint32_t live_pixels(const struct message *m) {
+    const uint32_t lit = m->block->lit >> m->first;
+    const uint32_t all = (1u << m->pixels) - 1;
+    if (m->has_header) {
+        return gen7_render_target_write_header_pixel_enables(m->header[0]) >> m->first & lit & all;
+    }
+    const uint32_t enabled =
+        g4_thread_lanes(m->send->emask[0], m->thread) | g4_thread_lanes(m->send->emask[1], m->thread) << HALF;
+    return enabled & lit & all;
+}
+
+/* The pixels whose sample the shader's mask lets through: 16-bit words by pixel. */
+static uint32_t masked(const struct message *m) {
+    const uint16_t *const words = (const uint16_t *)g4_payload(m->gang, m->send, m->sample_mask, m->thread) + m->first;
+    uint32_t out = 0;
+    for (uint32_t i = 0; i < m->pixels; i++) {
+        out |= (words[i] & 1u) << i;
+    }
+    return out;
+}
+
+/* ---- depth and stencil ---- */
+
+static bool tests_late(const struct message *m) {
+    return m->cc->depth.test && m->block->iz_mode != G4_IZ_P;
+}
+
+static uint32_t late_test(const struct message *m, const struct g4_pixels *pixels, uint32_t live) {
+    struct g4_depth *const depth = &m->cc->depth;
+    const struct g4_setup *const setup = m->block->setup;
+    const struct g4_depth_range *const range = &m->cc->state.depth_range[setup->viewport & 15];
+    float z[PIXELS] = {0};
+
+    if (!tests_late(m)) {
+        return live;
+    }
+    if (setup->array_index != depth->array_index) {
+        g4_depth_select(depth, m->eu->ctx->gen, setup->array_index);
+    }
+    memcpy(z, m->block->z + m->first, m->pixels * sizeof z[0]);
+    if (m->source_depth) {
+        for (uint32_t h = 0; h < m->pixels / HALF; h++) {
+            memcpy(z + (size_t)HALF * h, payload(m, m->source_depth + h), HALF * sizeof z[0]);
+        }
+    }
+    struct g4_depth_job job = {
+        .live = live,
+        .minimum = range->minimum,
+        .maximum = range->maximum,
+        .back_facing = setup->back_facing,
+        .update = m->last,
+        .z = z,
+    };
+    memcpy(job.x, pixels->x, sizeof job.x);
+    memcpy(job.y, pixels->y, sizeof job.y);
+    return depth->test(depth, &m->eu->worker->port, &job);
+}
+
+/* ---- counters ---- */
+
+static uint32_t count_of(uint32_t pixels) {
+    return (uint32_t)__builtin_popcount(pixels);
+}
+
+/* Counts the pixels of a message by their fate.  Pixels end with the last message of their thread. */
+static void count_pixels(const struct message *m, uint32_t live, uint32_t tested, uint32_t past, uint32_t passed,
+                         uint32_t colored) {
+    struct g4_counters *const counters = m->eu->counters;
+    struct g4_draw_counters *const sum = &counters->sum;
+    const struct g4_target *const target = m->target;
+    const bool late = tests_late(m);
+    const uint32_t written = target->write ? count_of(colored) : 0;
+    const uint64_t bytes = (uint64_t)written * target->map.bytes;
+
+    if (written) {
+        g4_count_bytes(counters, G4_ROLE_RENDER_TARGET, target->map.base, target->reads ? bytes : 0, bytes);
+    }
+    if (tested && late) {
+        g4_cc_count_depth(m->eu->worker, count_of(tested), count_of(passed), true, m->last);
+    }
+    if (!m->last) {
+        return;
+    }
+    sum->ended += count_of(live);
+    sum->alpha_failed += count_of(live & ~tested);
+    if (late) {
+        sum->late_tested += count_of(tested);
+        sum->late_stencil_failed += count_of(tested & ~past);
+        sum->late_depth_failed += count_of(past & ~passed);
+    }
+    sum->written += written;
+    sum->unwritten += count_of(passed) - written;
+    sum->depth_passed += m->block->iz_mode != G4_IZ_P ? count_of(passed) : 0;
+}
+
+/* The pixels that pass the stencil test alone, of those that enter the late tests. */
+static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pixels, uint32_t tested) {
+    const struct g4_setup *const setup = m->block->setup;
+    return tests_late(m) ? g4_cc_stencil_passes(m->eu->worker, pixels->x, pixels->y, tested, setup->array_index,
+                                                setup->back_facing)
+                         : tested;
+}
+
+/* ---- the message ---- */
+
+/* Alpha of render target 0 is tested, whichever target the message writes, if the message has it. */
+static uint32_t test_alpha(const struct message *m, const struct g4_pixels *pixels, uint32_t live) {
+    const float *alpha[2] = {pixels->color[0][3], pixels->color[1][3]};
+    if (m->source0_alpha) {
+        alpha[0] = payload(m, m->source0_alpha);
+        alpha[1] = is_simd16(m) ? payload(m, m->source0_alpha + 1) : NULL;
+    } else if (m->target->integer) {
+        return live;
+    }
+    return g4_cc_alpha_test(&m->cc->state.alpha_test, alpha, live);
+}
+
+static void write_pixels(const struct message *m, struct g4_pixels *pixels) {
+    static const float one[HALF] = {1, 1, 1, 1, 1, 1, 1, 1};
+    struct g4_hooks *const hooks = m->eu->hooks;
+    const bool counted = m->eu->counters != NULL;
+    const uint32_t live = pixels->live;
+    const int watched = hooks ? hooks->pixels_started(hooks, pixels) : -1;
+    uint32_t tested = live;
+
+    if (m->sample_mask) {
+        tested &= masked(m);
+    }
+    if (m->cc->state.alpha_test.enable) {
+        tested = test_alpha(m, pixels, tested);
+    }
+    if (m->cc->state.alpha_to_one && !m->target->integer) {
+        pixels->color[0][3] = one;
+        pixels->color[1][3] = pixels->color[1][3] ? one : NULL;
+    }
+    const uint32_t past = counted ? past_stencil(m, pixels, tested) : 0;
+    const uint32_t passed = tested ? late_test(m, pixels, tested) : 0;
+    if (m->last && m->block->iz_mode != G4_IZ_P && m->cc->wm_statistics) {
+        m->eu->ps_depth_count += count_of(passed);
+    }
+    pixels->live = passed;
+    if (passed && m->target->write) {
+        m->target->write(m->target, &m->eu->worker->port, pixels);
+    }
+    if (hooks) {
+        const float z = watched >= 0 ? m->block->z[m->first + (uint32_t)watched] : 0;
+        hooks->pixels_ended(hooks, pixels, tested, passed, passed, z);
+    }
+    if (counted) {
+        count_pixels(m, live, tested, past, passed, passed);
+    }
+}
+
+static void check_target(const struct message *m) {
+    const struct g4_target *const target = m->target;
+    if (target->event != G4_EVENTS) {
+        report(m, (enum g4_event)target->event, target->event_value);
+    }
+    if (target->blend && target->dual_source && !is_dual(m)) {
+        report(m, G4_EVENT_BAD_STATE, m->send->descriptor); /* the first color serves as the second */
+    }
+}
+
+static void notify(const struct message *m) {
+    const struct g4_pixel_message message = {
+        .gang = m->gang,
+        .thread = m->thread,
+        .last = m->last,
+        .target = m->target,
+        .slice = m->block->setup->array_index,
+        .header = {m->header[0], m->header[1]},
+        .type = m->type,
+        .tests_late = tests_late(m),
+        .back_facing = m->block->setup->back_facing,
+    };
+    m->eu->hooks->pixel_message(m->eu->hooks, &message);
+}
+
+static void write_thread(struct message *m, uint32_t index) {
+    const struct g4_color_state *const state = &m->cc->state;
+    struct g4_target_key key = {.index = index, .array_index = m->block->setup->array_index};
+    float replicated[4][HALF];
+
+    m->header[0] = m->has_header ? g4_payload(m->gang, m->send, 0, m->thread) : NULL;
+    m->header[1] = m->has_header ? g4_payload(m->gang, m->send, 1, m->thread) : NULL;
+    if (m->has_header) {
+        key.render_target = (uint8_t)gen7_render_target_write_header_render_target_index(m->header[0]);
+    }
+    struct g4_pixels pixels = {.live = live_pixels(m)};
+    for (uint32_t s = 0; s < m->pixels / 4; s++) {
+        pixels.x[s] = m->block->x[m->first / 4 + s];
+        pixels.y[s] = m->block->y[m->first / 4 + s];
+    }
+    m->target = g4_target_get(m->eu->worker, m->gang->dispatch, &key, &state->target[key.render_target]);
+    find_payload(m);
+    check_target(m);
+    if (pixels.live == 0) {
+        return;
+    }
+    find_colors(m, &pixels, replicated);
+    if (m->eu->hooks) {
+        notify(m);
+    }
+    write_pixels(m, &pixels);
+}
+
+enum g4_status g4_render_target_write_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    const uint32_t descriptor = send->descriptor;
+    const bool second = gen7_render_cache_data_port_message_slot_group(descriptor);
+    struct message m = {
+        .eu = eu,
+        .cc = g4_cc_of(eu->worker),
+        .gang = gang,
+        .send = send,
+        .type = gen7_render_cache_data_port_message_render_target_write_type(descriptor),
+        .last = gen7_render_cache_data_port_message_last_render_target_select(descriptor),
+        .has_header = gen7_render_cache_data_port_message_header_present(descriptor),
+    };
+    struct g4_port *const port = &eu->worker->port;
+    const uint32_t unit = port->unit;
+
+    if (!m.cc || gang->dispatch->unit != G4_UNIT_WM || m.type > GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD8 ||
+        send->mlen < 1) {
+        g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, 0), descriptor);
+        return G4_OK;
+    }
+    m.pixels = is_simd16(&m) ? PIXELS : HALF;
+    m.first = m.type == GEN7_RENDER_TARGET_WRITE_TYPE_GEN6_SIMD8_DUAL_SOURCE_HIGH ? HALF : 0;
+    port->unit = G4_UNIT_CC;
+    for (m.thread = 0; m.thread < G4_GANG_THREADS; m.thread++) {
+        if (send->threads >> m.thread & 1) {
+            m.block = gang->unit_data[m.thread];
+            m.block += second;
+            write_thread(&m, gen7_render_cache_data_port_message_binding_table_index(descriptor));
+        }
+    }
+    port->unit = unit;
+    return G4_OK;
+}
+
+enum g4_status g4_render_cache_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    if (gen7_render_cache_data_port_message_message_type(send->descriptor) ==
+        GEN7_RENDER_CACHE_TYPE_GEN7_RENDER_TARGET_WRITE) {
+        return g4_render_target_write_gen7(eu, gang, send);
+    }
+    g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, 0), send->descriptor);
+    return G4_OK;
+}
