@@ -74,6 +74,8 @@ void g4_gang_start_for(struct g4_gang *gang, const struct g4_dispatch *dispatch,
                        int count);
 /* Set the dispatch mask of a started thread. */
 void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask);
+/* Set the dispatch masks of all threads: channels 0 to 7, channels 8 to 15. */
+void g4_gang_set_all_dmasks(struct g4_gang *gang, const g4_lanes lanes[2]);
 
 /* Run until every thread has ended, waits or is stalled, or eu->turn is over.  Returns G4_HANG if the instruction
  * budget is used up or a thread has stopped with an error. */

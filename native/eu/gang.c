@@ -77,6 +77,11 @@ void g4_gang_set_dmask(struct g4_gang *gang, int thread, uint16_t mask) {
     g4_set_mask16(gang->amask, thread, mask);
 }
 
+void g4_gang_set_all_dmasks(struct g4_gang *gang, const g4_lanes lanes[2]) {
+    memcpy(gang->dmask, lanes, sizeof gang->dmask);
+    memcpy(gang->amask, lanes, sizeof gang->amask);
+}
+
 /* ---- the group ---- */
 
 static void group_set(struct g4_run *run, uint8_t threads) {

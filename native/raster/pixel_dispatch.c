@@ -57,7 +57,8 @@ static enum g4_wm_mode first_enabled(const struct g4_wm_dispatch *dispatch, enum
     return dispatch->enabled[a] ? a : dispatch->enabled[b] ? b : c;
 }
 
-enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, const struct g4_quirks *quirks, uint32_t subspans) {
+static inline enum g4_wm_mode choose(const struct g4_wm_dispatch *dispatch, const struct g4_quirks *quirks,
+                                     uint32_t subspans) {
     const bool *const on = dispatch->enabled;
     if (quirks->dispatches_widest_first) {
         if (subspans >= 4) {
@@ -70,6 +71,10 @@ enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, const struct
         return G4_WM_32;
     }
     return on[G4_WM_16] && (subspans > 2 || !on[G4_WM_8]) ? G4_WM_16 : G4_WM_8;
+}
+
+enum g4_wm_mode g4_wm_choose(const struct g4_wm_dispatch *dispatch, const struct g4_quirks *quirks, uint32_t subspans) {
+    return choose(dispatch, quirks, subspans);
 }
 
 enum g4_wm_mode g4_wm_choose_contiguous(const struct g4_wm_dispatch *dispatch, bool both_halves) {
@@ -130,8 +135,9 @@ enum g4_status g4_wm_flush(struct g4_worker *worker) {
 }
 
 /* A slot for the next thread, after a flush if necessary; NULL if the flush failed, with its status. */
-static struct g4_pixel_thread *next_thread(struct g4_worker *worker, enum g4_wm_mode mode, const struct g4_subspan *s,
-                                           uint32_t subspans, enum g4_status *status) {
+static inline struct g4_pixel_thread *next_thread(struct g4_worker *worker, enum g4_wm_mode mode,
+                                                  const struct g4_subspan *s, uint32_t subspans,
+                                                  enum g4_status *status) {
     struct g4_wm *const wm = worker->wm;
     const uint32_t limit = wm->slots[wm->dispatch.entry[mode]].count;
     bool full = wm->waiting != 0 && (wm->mode != mode || wm->waiting >= limit);
@@ -149,17 +155,27 @@ static struct g4_pixel_thread *next_thread(struct g4_worker *worker, enum g4_wm_
     return &wm->thread[wm->waiting++];
 }
 
+static void find_coverage(const struct g4_wm *wm, struct g4_pixel_block *block, const struct g4_subspan *s,
+                          uint32_t count) {
+    for (uint32_t i = 0; i < 4 * count; i++) {
+        const struct g4_subspan *const at = &s[i / 4];
+        block->coverage[i] = g4_line_coverage(&wm->draw->line_antialiasing, wm->setup, at->x + (int32_t)(i & 1),
+                                              at->y + (int32_t)(i >> 1 & 1));
+    }
+}
+
 static void fill_block(const struct g4_wm *wm, struct g4_pixel_block *block, uint32_t first, uint32_t count) {
+    static const struct g4_subspan none;
     const struct g4_subspan *const s = &wm->subspan[first];
     block->setup = wm->setup;
     block->iz_mode = wm->iz.mode;
     block->lit = 0;
     block->alpha_passed = 0;
     for (uint32_t i = 0; i < G4_BLOCK_SUBSPANS; i++) {
-        const bool present = i < count;
-        block->x[i] = present ? s[i].x : 0;
-        block->y[i] = present ? s[i].y : 0;
-        block->lit |= present ? s[i].lit << (4 * i) : 0;
+        const struct g4_subspan *const at = i < count ? &s[i] : &none;
+        block->x[i] = at->x;
+        block->y[i] = at->y;
+        block->lit |= at->lit << (4 * i);
     }
     if (wm->iz.source_depth_eu) {
         memcpy(block->z, wm->z[first], count * sizeof wm->z[0]);
@@ -167,11 +183,7 @@ static void fill_block(const struct g4_wm *wm, struct g4_pixel_block *block, uin
     }
     memset(block->coverage, 0, sizeof block->coverage);
     if (wm->setup->antialias) {
-        for (uint32_t i = 0; i < 4 * count; i++) {
-            const struct g4_subspan *const at = &s[i / 4];
-            block->coverage[i] = g4_line_coverage(&wm->draw->line_antialiasing, wm->setup, at->x + (int32_t)(i & 1),
-                                                  at->y + (int32_t)(i >> 1 & 1));
-        }
+        find_coverage(wm, block, s, count);
     }
 }
 
@@ -182,7 +194,7 @@ static enum g4_status queue_normal(struct g4_worker *worker) {
 
     for (uint32_t first = 0; first < wm->subspans;) {
         const uint32_t left = wm->subspans - first;
-        const enum g4_wm_mode mode = g4_wm_choose(&wm->dispatch, &wm->ctx->model->quirks, left);
+        const enum g4_wm_mode mode = choose(&wm->dispatch, &wm->ctx->model->quirks, left);
         const uint32_t most = wm->single_subspan ? 1 : capacity[mode];
         const uint32_t count = left < most ? left : most;
         struct g4_pixel_thread *const thread = next_thread(worker, mode, &wm->subspan[first], count, &status);
