@@ -7,7 +7,7 @@ everything else has the value that the Python view shows.
 The layouts of Gen4 and Gen4.5 come in three headers, because units may not see commands:
 
     hw_enums.h     the enumerations of all fields, and G4_GEN_*
-    hw_messages.h  message descriptors, and what threads receive, send and write
+    hw_messages.h  message descriptors, and the data that threads and the VFE read and write
     hw_state.h     commands, state blocks and registers
 """
 
@@ -36,7 +36,7 @@ ACCESSIBLE = frozenset({
 # Thread data whose name does not say it.
 _THREAD_DATA = frozenset({
     "MESSAGE_DESCRIPTOR", "OWORD_DUAL_BLOCK_OFFSETS", "RENDER_TARGET_WRITE_HEADER", "VERTEX_HEADER",
-    "ATTRIBUTE_COEFFICIENTS",
+    "ATTRIBUTE_COEFFICIENTS", "COEFFICIENT",
 })
 
 _TOP = """
@@ -95,7 +95,7 @@ def _thread_data(family: Family) -> tuple[Block, ...]:
 
 
 def _is_thread_data(block: Block) -> bool:
-    """Whether a layout is a message descriptor, or data that a thread receives, sends or writes."""
+    """Whether a layout is a message descriptor, or data that a thread or the VFE reads or writes."""
     return (isinstance(block, Message) or block.name in _THREAD_DATA or block.name.startswith("PAYLOAD_")
             or block.name.endswith(("_MESSAGE_HEADER", "_PAYLOAD", "_RESPONSE")))
 

@@ -4,12 +4,11 @@
  * bits: see docs/decisions.md.
  */
 #include "hw_messages.h"
-#include "hw_state.h"
 #include "media/media.h"
 #include "media/transform.h"
 
 enum {
-    BLOCKS = 6,
+    BLOCKS = G4_MEDIA_BLOCKS,
     BLOCK_ROWS = 4,
     PCM_BYTES = 64, /* bytes of a block */
     WEIGHT_ROWS = 2,
@@ -22,9 +21,9 @@ enum {
 struct avc_macroblock {
     struct g4_media *media;
     struct g4_media_root *root;
-    struct g4_media_inline_avc_it mode; /* in MC mode only the dwords common to both modes */
-    uint32_t coded;                     /* bit 5: Y0 */
-    uint32_t next, end;                 /* dwords of indirect data */
+    struct g4_avc_macroblock mode;
+    uint32_t coded;     /* bit 5: Y0 */
+    uint32_t next, end; /* dwords of indirect data */
     int16_t block[BLOCKS][64];
 };
 
@@ -62,7 +61,7 @@ static uint32_t place_vectors(struct avc_macroblock *mb) {
     const struct g4_avc_payload *const avc = &mb->media->vfe.avc;
     const bool any = avc->sub_fields != G4_INDIRECT_SUB_FIELD_PRESENT_NO_MV;
     const bool weights = avc->sub_fields == G4_INDIRECT_SUB_FIELD_PRESENT_MV_AND_WO;
-    const struct sizes sizes = sizes_of(any ? mb->mode.mv_size : G4_AVC_MOTION_VECTOR_SIZE_MV_0);
+    const struct sizes sizes = sizes_of(any ? mb->mode.vectors : G4_AVC_MOTION_VECTOR_SIZE_MV_0);
 
     if (sizes.vectors == 0) {
         return 1;
@@ -130,15 +129,15 @@ static void quarters(struct avc_macroblock *mb, unsigned b, uint32_t coded, cons
 
 static void luma(struct avc_macroblock *mb) {
     int16_t dc[16] = {0}, out[16] = {0};
-    const bool has_dc = mb->mode.dc_block_coded_y_flag;
+    const bool has_dc = mb->mode.has_dc_y;
 
     if (has_dc) {
         (void)take_units(mb, dc, 16, 16, 0);
-        g4_avc_luma_dc(dc, mb->mode.level_scale_y, mb->mode.qp_prime_y, out);
+        g4_avc_luma_dc(dc, mb->mode.scale_y, mb->mode.qp_y, out);
     }
     for (unsigned b = 0; b < 4; b++) {
-        const uint32_t coded = mb->mode.cbp_y >> (12 - 4 * b) & 15;
-        if (mb->mode.transform_8x8_flag) {
+        const uint32_t coded = mb->mode.coded_y >> (12 - 4 * b) & 15;
+        if (mb->mode.transform_8x8) {
             if (coded) {
                 (void)take_units(mb, mb->block[b], 8, 64, 8);
                 g4_avc_8x8(mb->block[b], 8);
@@ -165,16 +164,16 @@ static void chroma(struct avc_macroblock *mb, unsigned b, bool has_dc, uint32_t 
 }
 
 static void transform(struct avc_macroblock *mb) {
-    const struct g4_media_inline_avc_it *const mode = &mb->mode;
+    const struct g4_avc_macroblock *const mode = &mb->mode;
     luma(mb);
-    chroma(mb, 4, mode->dc_block_coded_cb_flag, mode->cbp_cb, mode->level_scale_cb, mode->qp_prime_cb);
-    chroma(mb, 5, mode->dc_block_coded_cr_flag, mode->cbp_cr, mode->level_scale_cr, mode->qp_prime_cr);
+    chroma(mb, 4, mode->has_dc_cb, mode->coded_cb, mode->scale_cb, mode->qp_cb);
+    chroma(mb, 5, mode->has_dc_cr, mode->coded_cr, mode->scale_cr, mode->qp_cr);
 }
 
 /* ---- both ---- */
 
 static bool is_pcm(const struct avc_macroblock *mb) {
-    return mb->mode.intra_mb_flag && mb->mode.mb_type == I_PCM;
+    return mb->mode.intra && mb->mode.type == I_PCM;
 }
 
 /* Copies `bytes` of each block without a transform; absent blocks stay zero. */
@@ -218,15 +217,19 @@ static void put_inline(struct avc_macroblock *mb, const struct g4_media_command 
     memcpy(row + 3, command->words + 3, 3 * sizeof *row); /* intra and inter macroblocks share these bits */
 }
 
-static uint32_t pattern_of(const struct g4_media_command *command, uint32_t gen) {
-    struct g4_media_inline_avc_mc mode;
-    g4_media_inline_avc_mc_unpack(command->words, gen, &mode);
-    return (uint32_t)(mode.coded_block_y0 << 5 | mode.coded_block_y1 << 4 | mode.coded_block_y2 << 3 |
-                      mode.coded_block_y3 << 2 | mode.coded_block_cb << 1 | (int)mode.coded_block_cr);
+/* The coded blocks of a macroblock in MC mode, as in `coded`. */
+static uint32_t pattern_of(const struct g4_media *media, const struct g4_media_command *command) {
+    bool coded[BLOCKS];
+    uint32_t pattern = 0;
+
+    media->ctx->model->media->load_avc_mc_coded(media->ctx, command->words, coded);
+    for (unsigned b = 0; b < BLOCKS; b++) {
+        pattern |= (uint32_t)coded[b] << (BLOCKS - 1 - b);
+    }
+    return pattern;
 }
 
 enum g4_status g4_vfe_avc(struct g4_media *media, const struct g4_media_command *command) {
-    const uint32_t gen = g4_media_context(media)->gen;
     const bool it = media->vfe.mode == G4_VFE_MODE_AVC_IT;
     struct avc_macroblock mb = {.media = media, .end = media->indirect_length / 4};
     uint32_t words[INLINE_IT] = {0};
@@ -237,7 +240,7 @@ enum g4_status g4_vfe_avc(struct g4_media *media, const struct g4_media_command 
         return G4_OK;
     }
     memcpy(words, command->words, (it ? INLINE_IT : INLINE_MC) * sizeof *words);
-    g4_media_inline_avc_it_unpack(words, gen, &mb.mode);
+    media->ctx->model->media->load_avc(media->ctx, words, &mb.mode);
     const uint32_t offset = command->descriptor_offset;
     mb.root = g4_vfe_new_root(media, command, media->vfe.extended && offset < 16 ? media->vfe.remap[offset] : offset,
                               &status);
@@ -248,11 +251,11 @@ enum g4_status g4_vfe_avc(struct g4_media *media, const struct g4_media_command 
     find_residual(&mb);
     if (is_pcm(&mb)) {
         mb.coded = (1 << BLOCKS) - 1;
-        copy_blocks(&mb, it ? mb.coded : pattern_of(command, gen), PCM_BYTES);
+        copy_blocks(&mb, it ? mb.coded : pattern_of(media, command), PCM_BYTES);
     } else if (it) {
         transform(&mb);
     } else {
-        copy_blocks(&mb, pattern_of(command, gen), sizeof mb.block[0]);
+        copy_blocks(&mb, pattern_of(media, command), sizeof mb.block[0]);
     }
     put_inline(&mb, command, it);
     put_residual(&mb, row);

@@ -1,6 +1,6 @@
 /*
- * Gen4 and Gen4.5: commands and state blocks of the media pipeline become the structs of media/state.h (G45 PRM vol. 2,
- * 10.6 and 10.7).
+ * Gen4 and Gen4.5: commands, inline data and state blocks of the media pipeline become the structs of media/state.h
+ * (G45 PRM vol. 2, 10.6 and 10.7).
  */
 #include <string.h>
 
@@ -126,8 +126,87 @@ static void load_descriptor(const struct g4_context *ctx, const uint32_t words[G
     };
 }
 
+static void load_vld_slice(const struct g4_context *ctx, const uint32_t *words, struct g4_vld_slice *slice) {
+    struct g4_media_inline_vld in;
+
+    g4_media_inline_vld_unpack(words, ctx->gen, &in);
+    *slice = (struct g4_vld_slice){
+        .x = in.slice_horizontal_position,
+        .y = in.slice_vertical_position,
+        .macroblocks = in.macroblock_count,
+        .first_bit = in.first_macroblock_bit_offset,
+        .quantizer_scale_code = in.quantizer_scale_code,
+    };
+}
+
+static void load_is_coded(const struct g4_context *ctx, const uint32_t *words, bool coded[G4_MEDIA_BLOCKS]) {
+    struct g4_media_inline_is in;
+
+    g4_media_inline_is_unpack(words, ctx->gen, &in);
+    const bool blocks[G4_MEDIA_BLOCKS] = {in.coded_block_y0, in.coded_block_y1, in.coded_block_y2,
+                                          in.coded_block_y3, in.coded_block_cb, in.coded_block_cr};
+    memcpy(coded, blocks, sizeof blocks);
+}
+
+static void load_avc(const struct g4_context *ctx, const uint32_t *words, struct g4_avc_macroblock *macroblock) {
+    struct g4_media_inline_avc_it in;
+
+    g4_media_inline_avc_it_unpack(words, ctx->gen, &in);
+    *macroblock = (struct g4_avc_macroblock){
+        .intra = in.intra_mb_flag,
+        .transform_8x8 = in.transform_8x8_flag,
+        .type = in.mb_type,
+        .vectors = in.mv_size,
+        .has_dc_y = in.dc_block_coded_y_flag,
+        .has_dc_cb = in.dc_block_coded_cb_flag,
+        .has_dc_cr = in.dc_block_coded_cr_flag,
+        .coded_y = in.cbp_y,
+        .coded_cb = in.cbp_cb,
+        .coded_cr = in.cbp_cr,
+        .qp_y = in.qp_prime_y,
+        .qp_cb = in.qp_prime_cb,
+        .qp_cr = in.qp_prime_cr,
+        .scale_y = in.level_scale_y,
+        .scale_cb = in.level_scale_cb,
+        .scale_cr = in.level_scale_cr,
+    };
+}
+
+static void load_avc_mc_coded(const struct g4_context *ctx, const uint32_t *words, bool coded[G4_MEDIA_BLOCKS]) {
+    struct g4_media_inline_avc_mc in;
+
+    g4_media_inline_avc_mc_unpack(words, ctx->gen, &in);
+    const bool blocks[G4_MEDIA_BLOCKS] = {in.coded_block_y0, in.coded_block_y1, in.coded_block_y2,
+                                          in.coded_block_y3, in.coded_block_cb, in.coded_block_cr};
+    memcpy(coded, blocks, sizeof blocks);
+}
+
+static void load_vc1(const struct g4_context *ctx, const uint32_t *words, struct g4_vc1_macroblock *macroblock) {
+    struct g4_media_inline_vc1_it in;
+
+    g4_media_inline_vc1_it_unpack(words, ctx->gen, &in);
+    *macroblock = (struct g4_vc1_macroblock){
+        .x = in.horizontal_origin,
+        .y = in.vertical_origin,
+        .coded = {in.coded_block_y0, in.coded_block_y1, in.coded_block_y2, in.coded_block_y3, in.coded_block_cb,
+                  in.coded_block_cr},
+        .subblocks = {in.subblock_present_y0, in.subblock_present_y1, in.subblock_present_y2, in.subblock_present_y3,
+                      in.subblock_present_cb, in.subblock_present_cr},
+        .partitioning = {in.subblock_partitioning_y0, in.subblock_partitioning_y1, in.subblock_partitioning_y2,
+                         in.subblock_partitioning_y3, in.subblock_partitioning_cb, in.subblock_partitioning_cr},
+        .overlap = in.overlap_transform,
+        .smooth_left = {in.edge_mask_left_y0, in.edge_mask_left_y1, in.edge_mask_left_y2, in.edge_mask_left_y3,
+                        in.edge_mask_left_chroma, in.edge_mask_left_chroma},
+    };
+}
+
 const struct g4_media_loader g4_media_loader_gen4 = {
     .load_vfe = load_vfe,
     .load_object = load_object,
     .load_descriptor = load_descriptor,
+    .load_vld_slice = load_vld_slice,
+    .load_is_coded = load_is_coded,
+    .load_avc = load_avc,
+    .load_avc_mc_coded = load_avc_mc_coded,
+    .load_vc1 = load_vc1,
 };

@@ -63,6 +63,43 @@ struct g4_media_command {
     uint32_t count;
 };
 
+/* ---- inline data of one macroblock or slice; blocks are Y0 to Y3, Cb, Cr ---- */
+
+enum {
+    G4_MEDIA_BLOCKS = 6,
+};
+
+/* A slice of MPEG-2, for VLD mode. */
+struct g4_vld_slice {
+    uint32_t x, y;        /* of its first macroblock */
+    uint32_t macroblocks; /* skipped ones included */
+    uint32_t first_bit;   /* of its first macroblock */
+    uint32_t quantizer_scale_code;
+};
+
+/* AVC.  MC mode uses only `intra`, `type` and `vectors`. */
+struct g4_avc_macroblock {
+    bool intra, transform_8x8;
+    uint32_t type;
+    uint32_t vectors;                     /* enum g4_avc_motion_vector_size */
+    bool has_dc_y, has_dc_cb, has_dc_cr;  /* DC blocks are coded */
+    uint32_t coded_y, coded_cb, coded_cr; /* a bit for each 4x4 block, the first one topmost */
+    uint32_t qp_y, qp_cb, qp_cr;
+    uint32_t scale_y, scale_cb, scale_cr;
+};
+
+/* VC-1, IT mode. */
+struct g4_vc1_macroblock {
+    uint32_t x, y;
+    bool coded[G4_MEDIA_BLOCKS];
+    uint32_t subblocks[G4_MEDIA_BLOCKS];    /* bit i: sub-block i is coded */
+    uint32_t partitioning[G4_MEDIA_BLOCKS]; /* 8x8, 8x4, 4x8, 4x4 */
+    bool overlap;
+    bool smooth_left[G4_MEDIA_BLOCKS]; /* the left edge of a block */
+};
+
+/* ---- interface descriptors ---- */
+
 enum {
     G4_MEDIA_DESCRIPTOR_DWORDS = 4,
 };
@@ -87,6 +124,13 @@ struct g4_media_loader {
                         struct g4_media_command *command);
     void (*load_descriptor)(const struct g4_context *ctx, const uint32_t words[G4_MEDIA_DESCRIPTOR_DWORDS],
                             struct g4_media_descriptor *descriptor);
+
+    /* Inline data: the unit has checked that it is long enough. */
+    void (*load_vld_slice)(const struct g4_context *ctx, const uint32_t *words, struct g4_vld_slice *slice);
+    void (*load_is_coded)(const struct g4_context *ctx, const uint32_t *words, bool coded[G4_MEDIA_BLOCKS]);
+    void (*load_avc)(const struct g4_context *ctx, const uint32_t *words, struct g4_avc_macroblock *macroblock);
+    void (*load_avc_mc_coded)(const struct g4_context *ctx, const uint32_t *words, bool coded[G4_MEDIA_BLOCKS]);
+    void (*load_vc1)(const struct g4_context *ctx, const uint32_t *words, struct g4_vc1_macroblock *macroblock);
 };
 
 extern const struct g4_media_loader g4_media_loader_gen4; /* load_media_gen4.c */

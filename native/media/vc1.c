@@ -2,29 +2,26 @@
  * VC1-IT mode (G45 PRM vol. 2, 10.7.3): transforms by sub-block and smoothing of vertical block edges, one
  * macroblock late.
  */
-#include "hw_state.h"
+#include "hw_messages.h"
 #include "media/media.h"
 #include "media/transform.h"
 
 enum {
-    BLOCKS = 6,
+    BLOCKS = G4_MEDIA_BLOCKS,
     INLINE = 9, /* dwords, in two registers; the figures of the manual disagree with each other */
 };
 
 /* Sub-blocks of an 8x8 block by its partition code. */
 static const struct { unsigned columns, rows, count; } partition[4] = {{8, 8, 1}, {8, 4, 2}, {4, 8, 2}, {4, 4, 4}};
 
-struct vc1_code {
-    uint32_t present, partitioning;
-};
+static void take_block(struct g4_media *media, uint32_t *next, uint32_t present, uint32_t partitioning,
+                       int16_t *block) {
+    const unsigned columns = partition[partitioning].columns, rows = partition[partitioning].rows;
 
-static void take_block(struct g4_media *media, uint32_t *next, struct vc1_code code, int16_t *block) {
-    const unsigned columns = partition[code.partitioning].columns, rows = partition[code.partitioning].rows;
-
-    for (unsigned sub = 0; sub < partition[code.partitioning].count; sub++) {
+    for (unsigned sub = 0; sub < partition[partitioning].count; sub++) {
         const unsigned x = columns * sub % 8, y = columns * sub / 8 * rows;
         int16_t *const part = block + 8 * y + x;
-        if (!(code.present >> sub & 1)) {
+        if (!(present >> sub & 1)) {
             continue;
         }
         while (*next < media->indirect_length / 4) {
@@ -45,9 +42,7 @@ static void take_block(struct g4_media *media, uint32_t *next, struct vc1_code c
 }
 
 /* Smooths the edges with the macroblock to the left, which was held back, and those inside. */
-static void smooth(struct g4_media_vc1 *now, struct g4_media_vc1 *left, const struct g4_media_inline_vc1_it *mode) {
-    const bool edge[BLOCKS] = {mode->edge_mask_left_y0, mode->edge_mask_left_y1,     mode->edge_mask_left_y2,
-                               mode->edge_mask_left_y3, mode->edge_mask_left_chroma, mode->edge_mask_left_chroma};
+static void smooth(struct g4_media_vc1 *now, struct g4_media_vc1 *left, const bool edge[BLOCKS]) {
     static const uint8_t neighbour[BLOCKS] = {1, 0, 3, 2, 4, 5};
     const bool adjacent = left->held && left->y == now->y && left->x + 1 == now->x;
 
@@ -89,7 +84,7 @@ enum g4_status g4_vfe_release_held(struct g4_media *media) {
 }
 
 enum g4_status g4_vfe_vc1(struct g4_media *media, const struct g4_media_command *command) {
-    struct g4_media_inline_vc1_it mode;
+    struct g4_vc1_macroblock macroblock;
     struct g4_media_vc1 now = {.held = true, .synchronized = command->synchronized};
     uint32_t next = 0;
 
@@ -97,28 +92,18 @@ enum g4_status g4_vfe_vc1(struct g4_media *media, const struct g4_media_command 
         g4_media_bad(media, command->count);
         return G4_OK;
     }
-    g4_media_inline_vc1_it_unpack(command->words, g4_media_context(media)->gen, &mode);
-    const bool coded[BLOCKS] = {mode.coded_block_y0, mode.coded_block_y1, mode.coded_block_y2,
-                                mode.coded_block_y3, mode.coded_block_cb, mode.coded_block_cr};
-    const struct vc1_code code[BLOCKS] = {
-        {mode.subblock_present_y0, mode.subblock_partitioning_y0},
-        {mode.subblock_present_y1, mode.subblock_partitioning_y1},
-        {mode.subblock_present_y2, mode.subblock_partitioning_y2},
-        {mode.subblock_present_y3, mode.subblock_partitioning_y3},
-        {mode.subblock_present_cb, mode.subblock_partitioning_cb},
-        {mode.subblock_present_cr, mode.subblock_partitioning_cr},
-    };
+    media->ctx->model->media->load_vc1(media->ctx, command->words, &macroblock);
     memcpy(now.words, command->words, INLINE * sizeof now.words[0]);
-    now.x = mode.horizontal_origin;
-    now.y = mode.vertical_origin;
+    now.x = macroblock.x;
+    now.y = macroblock.y;
     for (unsigned b = 0; b < BLOCKS; b++) {
-        if (coded[b]) {
+        if (macroblock.coded[b]) {
             now.coded |= 1u << b;
-            take_block(media, &next, code[b], now.block[b]);
+            take_block(media, &next, macroblock.subblocks[b], macroblock.partitioning[b], now.block[b]);
         }
     }
-    if (mode.overlap_transform) {
-        smooth(&now, &media->vc1, &mode);
+    if (macroblock.overlap) {
+        smooth(&now, &media->vc1, macroblock.smooth_left);
     }
     const enum g4_status status = g4_vfe_release_held(media);
     if (status != G4_OK) {

@@ -1,12 +1,11 @@
 /*
  * VFE's generic mode, with retained data, and the coefficients of IS mode (G45 PRM vol. 2, 10.4.2).
  */
-#include "hw_state.h"
+#include "hw_messages.h"
 #include "media/media.h"
 
 enum {
     ROW_BYTES = 32,
-    IS_BLOCKS = 6,
 };
 
 /* Returns the value, then increments (G45 PRM vol. 2, 10.4.3). */
@@ -117,14 +116,12 @@ enum g4_status g4_vfe_generic(struct g4_media *media, const struct g4_media_comm
 
 enum g4_status g4_vfe_is(struct g4_media *media, const struct g4_media_command *command) {
     enum g4_status status;
-    struct g4_media_inline_is mode = {0};
+    bool coded[G4_MEDIA_BLOCKS];
     if (command->count < 10) {
         g4_media_bad(media, command->count);
         return G4_OK;
     }
-    g4_media_inline_is_unpack(command->words, g4_media_context(media)->gen, &mode);
-    const bool coded[IS_BLOCKS] = {mode.coded_block_y0, mode.coded_block_y1, mode.coded_block_y2,
-                                   mode.coded_block_y3, mode.coded_block_cb, mode.coded_block_cr};
+    media->ctx->model->media->load_is_coded(media->ctx, command->words, coded);
     struct g4_media_root *const root = g4_vfe_new_root(media, command, command->descriptor_offset, &status);
     if (!root) {
         return status;
@@ -132,7 +129,7 @@ enum g4_status g4_vfe_is(struct g4_media *media, const struct g4_media_command *
     uint32_t row = g4_vfe_fill(media, root, 0, command->words, command->count * sizeof *command->words);
     const uint32_t units = media->indirect_length / 4;
     uint32_t at = 0;
-    for (int b = 0; b < IS_BLOCKS; b++) {
+    for (int b = 0; b < G4_MEDIA_BLOCKS; b++) {
         int16_t block[64] = {0};
         bool end = !coded[b];
         while (!end && at < units) { /* the end of the data ends the block */

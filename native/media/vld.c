@@ -4,7 +4,6 @@
  */
 #include "media/vld.h"
 #include "hw_messages.h"
-#include "hw_state.h"
 
 #include "media/media.h"
 #include "mpeg2.h"
@@ -579,7 +578,7 @@ static enum g4_status run_slice(struct slice *slice, uint32_t limit) {
 
 enum g4_status g4_vfe_vld(struct g4_media *media, const struct g4_media_command *command) {
     const struct g4_mpeg2_picture *const picture = &media->vfe.picture;
-    struct g4_media_inline_vld data;
+    struct g4_vld_slice data;
 
     if (!media->vfe.extended || command->count < 2) {
         g4_media_bad(media, command->count);
@@ -589,17 +588,17 @@ enum g4_status g4_vfe_vld(struct g4_media *media, const struct g4_media_command 
         g4_media_bad(media, picture->coding_type << 2 | picture->structure);
         return G4_OK;
     }
-    g4_media_inline_vld_unpack(command->words, g4_media_context(media)->gen, &data);
+    media->ctx->model->media->load_vld_slice(media->ctx, command->words, &data);
     struct slice slice = {
         .media = media,
         .command = command,
         .picture = picture,
         .tables = &media->tables,
-        .bits = {.data = media->indirect, .at = data.first_macroblock_bit_offset, .end = 8 * media->indirect_length},
+        .bits = {.data = media->indirect, .at = data.first_bit, .end = 8 * media->indirect_length},
         .frame = picture->structure == G4_PICTURE_STRUCTURE_FRAME,
-        .x = data.slice_horizontal_position,
-        .y = data.slice_vertical_position,
+        .x = data.x,
+        .y = data.y,
         .quantizer = data.quantizer_scale_code,
     };
-    return run_slice(&slice, data.macroblock_count == NO_LIMIT ? UINT32_MAX : data.macroblock_count);
+    return run_slice(&slice, data.macroblocks == NO_LIMIT ? UINT32_MAX : data.macroblocks);
 }

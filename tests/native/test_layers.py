@@ -34,13 +34,13 @@ GENERATED = {
     "isa.h": {"eu/op.h"},
     "mpeg2.h": {"media/vld.c"},
     "sampler_messages.h": {"sampler/message.h"},
-    # Commands, state blocks and registers: for the loaders of a generation.
-    "hw_state.h": {"core/surface_gen4.c", "draw/load_gen4.c", "media/load_media_gen4.c",
-                   "sampler/sampler_state_gen4.c",
-                   "core/memory.c",  # entries of the page table
-                   "media/avc.c", "media/vc1.c", "media/vfe.c", "media/vld.c"},
 }
-# Folders of units, which may include hw_messages.h.
+# Layouts of commands, state blocks and registers: only loaders, which belong to a generation, include them.
+STATE = re.compile(r"hw_state\.h|state_gen\d+\.h|hw_gen\d+\.h")
+LOADER = re.compile(r"(core|draw|media|sampler|blitter)/\w+_gen\d+\.c")
+STATE_BESIDES = {"core/memory.c"}  # entries of the page table
+# Layouts of messages and thread data.
+MESSAGES = re.compile(r"hw_messages\.h|messages_gen\d+\.h")
 THREAD_DATA = {"eu", "sampler", "color", "functions", "geometry", "raster", "media", "debugger", "harness"}
 
 # Arrows that go up for a reason: (source, target).
@@ -100,8 +100,26 @@ def test_generated_layouts_are_included_only_where_allowed(core: dict[str, str])
     for arrow in layers.includes(core):
         if arrow.target not in core:
             found.setdefault(arrow.target, set()).add(arrow.source)
-    assert {name.split("/")[0] for name in found.pop("hw_messages.h")} <= THREAD_DATA
-    assert found == GENERATED
+    layouts = [name for name in found if STATE.fullmatch(name) or MESSAGES.fullmatch(name)]
+    assert {name: files for name, files in found.items() if name not in layouts} == GENERATED
+
+
+def outside_of_loaders(arrows: Iterable[Arrow]) -> list[Arrow]:
+    """Includes of the layouts of commands and state by other files than loaders; headers are never loaders."""
+    return [arrow for arrow in arrows if STATE.fullmatch(arrow.target) and not LOADER.fullmatch(arrow.source)
+            and arrow.source not in STATE_BESIDES]
+
+
+def test_only_loaders_see_commands_and_state(core: dict[str, str]) -> None:
+    arrows = [*layers.includes(core)]
+    assert sum(bool(STATE.fullmatch(arrow.target)) for arrow in arrows) >= 5, "the loaders include them"
+    assert outside_of_loaders(arrows) == []
+
+
+def test_only_units_see_messages_and_thread_data(core: dict[str, str]) -> None:
+    folders = {a.source.split("/")[0] for a in layers.includes(core) if MESSAGES.fullmatch(a.target)}
+    assert "sampler" in folders
+    assert folders <= THREAD_DATA
 
 
 def test_only_the_loader_unpacks_state_commands(core: dict[str, str]) -> None:
@@ -183,6 +201,15 @@ def test_an_include_upwards_and_a_circle_are_found(tmp_path: Path) -> None:
     files = tree(tmp_path, {"core/a.h": '#include "draw/b.h"\n', "draw/b.h": '#include "core/a.h"\n'})
     assert upward(layers.includes(files), ranks([{"core"}, {"draw"}])) == [Arrow("core/a.h", "draw/b.h", "draw/b.h")]
     assert layers.circles(layers.includes(files)) == [["core/a.h", "draw/b.h"]]
+
+
+@pytest.mark.parametrize("header", ["hw_state.h", "state_gen7.h", "hw_gen6.h"])
+def test_a_unit_or_header_that_includes_commands_is_found(header: str, tmp_path: Path) -> None:
+    text = f'#include "{header}"\n'
+    files = tree(tmp_path, {"draw/load_gen7.c": text, "core/surface.h": text, "raster/fill.c": text,
+                            "geometry/clip_gen6.c": text})
+    assert [a.source for a in outside_of_loaders(layers.includes(files))] == [
+        "core/surface.h", "geometry/clip_gen6.c", "raster/fill.c"]
 
 
 def test_an_import_upwards_is_found(tmp_path: Path) -> None:
