@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from gen4emu.errors import FieldError
-from gen4emu.hw.fields import Array, Const, Field, Mbz, claimed_bits
+from gen4emu.hw.fields import Array, Const, Field, Ignored, Mbz
 from gen4emu.hw.gen import Gen
 
 E = TypeVar("E", Field, Array)
@@ -86,6 +86,8 @@ class View:
 
 class Block:
     """A group of fields in consecutive dwords."""
+
+    reserved: ClassVar[type[Mbz]] = Mbz  # what bits become that no field has
 
     def __init__(self, name: str, dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array], *, ref: str = "",
                  gens: Gen = Gen.ALL, align: int = 4, doc: str = "") -> None:
@@ -168,34 +170,35 @@ class Block:
         copied.define(own, self.size(like), (marked(f, gens) for f, gens in fields if gens), arrays)
         return copied
 
-    def changed(self, *entries: Field | Array, remove: Collection[str] = (), dwords: int | None = None) -> Self:
+    def changed(self, *entries: Field | Array, remove: Collection[str] = (), dwords: int | None = None, name: str = "",
+                ref: str = "", doc: str = "") -> Self:
         """This layout with other fields, arrays or another size, and without the entries that `remove` names.
 
-        An entry replaces those with the same name.  A field that is new or moved goes where its bits are, and reserved
-        bits that it takes are reserved no more.
+        An entry replaces those with the same name; one that is new or moved goes where its bits are.  Bits that become
+        free are reserved (of a register, ignored), and reserved bits that an entry takes are reserved no more.
         """
         names = {*(f.name for f in self.all_fields), *(a.name for a in self.all_arrays)}
         unknown = sorted(set(remove) - names)
         if unknown:
             raise KeyError(f"{self.name} has no {', '.join(unknown)}")
-        replaced = {entry.name for entry in entries}
-        taken = claimed_bits(entry for entry in entries if isinstance(entry, Field))
-        fields = [rest for f in self.all_fields if f.name not in remove
-                  for rest in ([f] if f.name in replaced else _without(f, taken))]
-        arrays = [a for a in self.all_arrays if a.name not in remove]
-        old = {*(f.name for f in fields), *(a.name for a in arrays)} & replaced
+        reserved = {(f.dword, f.hi, f.lo): f for f in self.all_fields if type(f) is self.reserved and not f.when}
+        gone = {*remove, *(f.name for f in reserved.values())} - {entry.name for entry in entries}
+        fields = [f for f in self.all_fields if f.name not in gone]
+        arrays = [a for a in self.all_arrays if a.name not in gone]
+        old = {*(f.name for f in fields), *(a.name for a in arrays)} & {entry.name for entry in entries}
         for entry in entries:
             if isinstance(entry, Array):
                 _put(arrays, entry, entry.name in old)
             else:
                 _put(fields, entry, entry.name in old)
             old.discard(entry.name)
-        copied = copy(self)
-        copied.define(self.gens, self._dwords if dwords is None else dwords, fields, arrays)
-        return copied
+        size = self._dwords if dwords is None else dwords
+        for place in free_runs((*fields, *arrays), size if isinstance(size, int) else max(size.values())):
+            _put(fields, reserved.get(place) or self.reserved(*place), False)
+        return self.with_fields(size, [*fields, *arrays], name=name, ref=ref, doc=doc)
 
-    def with_fields(self, dwords: int, fields: Sequence[Field | Array], *, name: str = "", ref: str = "",
-                    doc: str = "") -> Self:
+    def with_fields(self, dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array], *, name: str = "",
+                    ref: str = "", doc: str = "") -> Self:
         """This layout with another size and other fields; `name`, `ref` and `doc` replace the old ones if given."""
         copied = copy(self)
         copied.define(self.gens, dwords, (f for f in fields if isinstance(f, Field)),
@@ -319,16 +322,23 @@ def marked(f: Field, gens: Gen) -> Field:
     return copied
 
 
-def _without(f: Field, taken: Collection[tuple[int, int]]) -> list[Field]:
-    """A field as it is, or a reserved one without the bits `taken`, which are given by (dword, bit)."""
-    if not isinstance(f, Mbz) or f.when:
-        return [f]
-    free = [bit for bit in range(f.hi, f.lo - 1, -1) if (f.dword + bit // 32, bit % 32) not in taken]
-    if len(free) == f.width:
-        return [f]
-    tops = [bit for bit in free if bit + 1 not in free]
-    bottoms = [bit for bit in free if bit - 1 not in free]
-    return [type(f)(f.dword, hi, lo, gens=f.gens, doc=f.doc) for hi, lo in zip(tops, bottoms, strict=True)]
+def free_runs(entries: Iterable[Field | Array], dwords: int, taken: int = 0) -> Iterator[tuple[int, int, int]]:
+    """The runs of bits that no entry has, as (dword, high, low) from the top of each dword.
+
+    Bit n of `taken` is set if bit n, counted from bit 0 of dword 0, belongs to something else.
+    """
+    for entry in entries:
+        if isinstance(entry, Array):
+            taken |= (1 << 32 * (entry.count or 0) * entry.item.size(Gen.ALL)) - 1 << 32 * entry.dword
+        else:
+            taken |= entry.mask << 32 * entry.dword + entry.lo
+    for dword in range(dwords):
+        free = ~taken >> 32 * dword & 0xFFFFFFFF
+        while free:
+            above = free.bit_length()  # the bit above the highest free run
+            low = (free ^ (1 << above) - 1).bit_length()
+            yield dword, above - 1, low
+            free &= (1 << low) - 1
 
 
 def _put(entries: list[E], new: E, replaces: bool) -> None:
@@ -444,6 +454,8 @@ def gfx(name: str, code: int, dwords: int | Mapping[Gen, int], fields: Sequence[
 
 class Register(Block):
     """An MMIO register of one or two dwords.  A masked register takes (mask << 16 | value) writes."""
+
+    reserved: ClassVar[type[Mbz]] = Ignored  # it is not an error if a dump has undocumented bits set
 
     def __init__(self, name: str, offset: int, fields: Sequence[Field | Array] = (), *, dwords: int = 1,
                  masked: bool = False, reset: int = 0, ref: str = "", gens: Gen = Gen.ALL, doc: str = "") -> None:

@@ -7,7 +7,7 @@ import pytest
 from gen4emu.hw.fields import Array, Bool, Field, Ignored, Mbz, Uint, when
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import Block, Engine
-from gen4emu.hw.reserved import block, changed, gfx, mi, must_be_one, register
+from gen4emu.hw.reserved import block, gfx, mi, must_be_one, register
 
 OLD = block("OLD", 2, [Bool("on", 0, 31), Uint("size", 0, 15, 8), Uint("wide", 1, 31, 0)], ref="a manual")
 
@@ -38,18 +38,18 @@ def test_undocumented_bits_of_a_register_are_ignored() -> None:
     bit = register("REGISTER", 0x2000, [Bool("enable", 0, 0)], ref="a manual")
     assert bit.complaints([0xFFFFFFFF], gen=Gen.SNB) == []
     assert isinstance(bit.all_fields[0], Ignored)
-    assert changed(bit, Bool("enable", 0, 4), Uint("n", 0, 3, 0)).complaints([0xFFFFFFFF], gen=Gen.SNB) == []
+    assert bit.changed(Bool("enable", 0, 4), Uint("n", 0, 3, 0)).complaints([0xFFFFFFFF], gen=Gen.SNB) == []
 
 
 def test_a_successor_replaces_adds_and_removes() -> None:
-    new = changed(OLD, Uint("size", 0, 19, 8), Bool("more", 0, 0), remove=["on"])
+    new = OLD.changed(Uint("size", 0, 19, 8), Bool("more", 0, 0), remove=["on"])
     assert [f.name for f in new.all_fields] == ["reserved_0_31_20", "size", "reserved_0_7_1", "more", "wide"]
     assert (new.ref, new.size(Gen.IVB)) == ("a manual", 2)
     assert places(OLD.all_fields)[0] == (0, 31, 31)
 
 
 def test_a_successor_may_grow_and_has_another_name() -> None:
-    new = changed(OLD, dwords=3, name="NEW", ref="a later manual", doc="longer")
+    new = OLD.changed(dwords=3, name="NEW", ref="a later manual", doc="longer")
     assert (new.name, new.size(Gen.IVB), new.ref, new.doc) == ("NEW", 3, "a later manual", "longer")
     assert reserved(new) == ["reserved_0_30_16", "reserved_0_7_0", "reserved_2_31_0"]
 
@@ -57,12 +57,12 @@ def test_a_successor_may_grow_and_has_another_name() -> None:
 def test_reserved_bits_of_a_union_stay() -> None:
     union = block("UNION", 1, [Bool("s", 0, 31), Mbz(0, 30, 0, when=(when("s", 0),)),
                                Uint("n", 0, 30, 0, when=(when("s", 1),))], ref="a manual")
-    assert [f.name for f in changed(union).all_fields] == ["s", "reserved_0_30_0", "n"]
+    assert [f.name for f in union.changed().all_fields] == ["s", "reserved_0_30_0", "n"]
 
 
 def test_removing_what_is_not_there_is_an_error() -> None:
     with pytest.raises(KeyError, match="OLD has no height"):
-        changed(OLD, remove=["height"])
+        OLD.changed(remove=["height"])
 
 
 def test_a_bit_that_must_be_one_is_packed_and_checked() -> None:
@@ -72,4 +72,4 @@ def test_a_bit_that_must_be_one_is_packed_and_checked() -> None:
 
 
 def test_a_command_of_one_engine_keeps_it() -> None:
-    assert changed(gfx("MFX_NAME", 0x7000, 2, ref="a manual", engine=Engine.VIDEO)).engine is Engine.VIDEO
+    assert gfx("MFX_NAME", 0x7000, 2, ref="a manual", engine=Engine.VIDEO).changed().engine is Engine.VIDEO

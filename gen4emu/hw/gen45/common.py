@@ -16,6 +16,5 @@ REPLACED: tuple[Command, ...] = (
     vf_statistics(0x680B, written=True),
     common.PIPE_CONTROL.changed(
         Bool("texture_cache_flush_enable", 0, 10),
-        Bool("indirect_state_pointers_disable", 0, 9),
-        remove=["reserved_0_10_9"]),
+        Bool("indirect_state_pointers_disable", 0, 9)),
 )

@@ -21,8 +21,7 @@ class IndirectSubFieldPresent(IntEnum):
 VFE_STATE = media.VFE_STATE.changed(
     Bool("extended_vfe_state_present", 0, 7, doc="the bit in MEDIA_STATE_POINTERS decides"),
     Uint("maximum_number_of_threads", 1, 31, 25, bias=1, high=50, doc="root threads"),
-    Enum("vfe_mode", 1, 6, 3, VfeMode),
-    remove=["reserved_0_7_7"])
+    Enum("vfe_mode", 1, 6, 3, VfeMode))
 
 
 def _remap(dword: int, first: int) -> list[Field]:

@@ -44,8 +44,7 @@ REPLACED: tuple[Block, ...] = (
     _MESSAGES["DATA_PORT_WRITE_MESSAGE"].changed(
         Enum("message_type", 0, 14, 12, DataPortWriteTypeGen45)),
     _MESSAGES["URB_MESSAGE"].changed(
-        Bool("fast_composite_restriction_check_pass", 0, 12),
-        remove=["reserved_0_12_12"]),
+        Bool("fast_composite_restriction_check_pass", 0, 12)),
     messages.GATEWAY_FORWARD_PAYLOAD.changed(
         Ignored(4, 23, 19),
         Uint("tid", 4, 18, 16, doc="an EU has five threads"),

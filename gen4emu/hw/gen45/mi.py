@@ -10,12 +10,8 @@ from gen4emu.hw.layout import mi as command
 REPLACED: tuple[Command, ...] = (
     mi.MI_FLUSH.changed(
         Bool("protected_memory_enable", 0, 6, doc="video ring only"),
-        Bool("indirect_state_pointers_disable", 0, 5),
-        remove=["reserved_0_6_5"]),
-    mi.MI_SET_CONTEXT.changed(
-        Address("logical_context_address", 1, 31, 11),
-        Mbz(1, 10, 9),
-        remove=["reserved_1_11_9"]),
+        Bool("indirect_state_pointers_disable", 0, 5)),
+    mi.MI_SET_CONTEXT.changed(Address("logical_context_address", 1, 31, 11)),
 )
 
 ADDED: tuple[Command, ...] = (

@@ -21,13 +21,11 @@ REPLACED: tuple[Command, ...] = (
     pipeline.DEPTH_BUFFER.changed(
         Enum("software_tiled_rendering_mode", 1, 24, 23, SoftwareTiledRendering),
         Sint("depth_coordinate_offset_y", 5, 31, 16, low=-8192, high=8191),
-        Sint("depth_coordinate_offset_x", 5, 15, 0, low=-8192, high=8191),
-        remove=["reserved_1_24_23"], dwords=6),
+        Sint("depth_coordinate_offset_x", 5, 15, 0, low=-8192, high=8191), dwords=6),
     pipeline.PRIMITIVE.changed(
         Bool("indirect_vertex_count", 0, 9),
         Uint("vertex_count_per_instance", 1, 31, 0, when=(unless("indirect_vertex_count", 1),)),
-        Address("vertex_count_address", 1, 31, 0, target="DATA", when=(when("indirect_vertex_count", 1),)),
-        remove=["reserved_0_9_9"]),
+        Address("vertex_count_address", 1, 31, 0, target="DATA", when=(when("indirect_vertex_count", 1),))),
 )
 
 ADDED: tuple[Command, ...] = (

@@ -29,7 +29,7 @@ REPLACED: tuple[Register, ...] = (
         "masm", "svsm", "blt_busy", "mt_idle", "mawb", "dap", "rc", "mt", "isc", "svrr", "svrw", "svdr", "svdw",
         "masf", "cs", "bcs",
     )))),
-    *(_REGISTERS[name].changed(Bool("video_user_interrupt", 0, 25), remove=["reserved_0_25_25"])
+    *(_REGISTERS[name].changed(Bool("video_user_interrupt", 0, 25))
       for name in ("HWSTAM", "IER", "IIR", "IMR", "ISR")),
     *error_registers({5: "page_table", 4: "memory_privilege", 3: "command_privilege", 0: "instruction"}),
     _REGISTERS["PGTBL_CTL"].changed(Ignored(0, 0, 0), remove=["enable"]),

@@ -24,16 +24,14 @@ REPLACED: tuple[Block, ...] = (
     state.GS_STATE.changed(
         Ignored(4, 8, 8, doc="a rendering enable by some accounts; quads draw with it clear")),
     state.CLIP_STATE.changed(
-        Bool("negative_w_clip_test_enable", 5, 25),
-        remove=["reserved_5_25_25"]),
+        Bool("negative_w_clip_test_enable", 5, 25)),
     state.SF_STATE.changed(
         Bool("statistics_enable", 4, 10),
         Enum("aa_line_distance_mode", 7, 14, 14, AaLineDistance),
-        remove=["reserved_4_10_10", "reserved_7_14_14"]),
+        remove=["reserved_4_10_10"]),
     state.WM_STATE.changed(
         Uint("maximum_number_of_threads", 5, 31, 25, bias=1, high=50),
         Bool("transposed_urb_read_enable", 5, 24),
         Bool("contiguous_64_pixel_dispatch_enable", 5, 4),
-        Bool("contiguous_32_pixel_dispatch_enable", 5, 3),
-        remove=["reserved_5_24_24", "reserved_5_4_3"]),
+        Bool("contiguous_32_pixel_dispatch_enable", 5, 3)),
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from gen4emu.hw.fields import Bool, Field
 from gen4emu.hw.gen4 import blt as gen4
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.reserved import changed
 
 _TILED = ("source_tiled", "destination_tiled")
 
@@ -17,7 +16,7 @@ _TILED = ("source_tiled", "destination_tiled")
 def _with_both_tilings(command: Command) -> Command:
     fields: list[Field] = [Bool(f.name, f.dword, f.lo, doc="in X, or in Y if BCS_SWCTRL says so")
                            for f in command.all_fields if f.name in _TILED]
-    return changed(command, *fields)
+    return command.changed(*fields)
 
 
 REPLACED: tuple[Block, ...] = tuple(_with_both_tilings(command) for command in gen4.COMMANDS)

@@ -10,7 +10,7 @@ from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Uint, unless,
 from gen4emu.hw.gen4.common import GraphicsAddressType, PostSyncOperation
 from gen4emu.hw.gen45 import GEN45
 from gen4emu.hw.layout import Block
-from gen4emu.hw.reserved import bits, changed, gfx
+from gen4emu.hw.reserved import bits, gfx
 
 _REF = "SNB PRM vol2 part1 "
 
@@ -45,7 +45,7 @@ STATE_SIP = gfx("STATE_SIP", 0x6102, 2, [
 
 # 6104 no longer encodes PIPELINE_SELECT: on Haswell it is GPGPU_CSR_BASE_ADDRESS.  3DSTATE_VF_STATISTICS keeps
 # 780B as its second encoding: nothing else has that code before Gen8.
-PIPELINE_SELECT = changed(GEN45.command("PIPELINE_SELECT"), ref="SNB PRM vol1 part1 PIPELINE_SELECT")
+PIPELINE_SELECT = GEN45.command("PIPELINE_SELECT").changed(ref="SNB PRM vol1 part1 PIPELINE_SELECT")
 
 NO_WRITE = (when("post_sync_operation", PostSyncOperation.NO_WRITE),)
 WRITE = (unless("post_sync_operation", PostSyncOperation.NO_WRITE),)

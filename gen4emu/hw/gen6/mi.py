@@ -13,7 +13,7 @@ from gen4emu.hw.gen4.common import DATA_DWORD, GraphicsAddressType, PostSyncOper
 from gen4emu.hw.gen4.mi import DisplayPlane
 from gen4emu.hw.gen45 import GEN45
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.reserved import bits, changed, mi, must_be_one
+from gen4emu.hw.reserved import bits, mi, must_be_one
 
 _REF = "SNB PRM vol1 part2 "
 
@@ -60,8 +60,9 @@ MI_WAIT_FOR_EVENT = mi("MI_WAIT_FOR_EVENT", 0x03, 1, [
     }),
 ], ref=_REF + "MI_WAIT_FOR_EVENT", doc="every bit moved: sprites and, later, a third pipe got places between them")
 
-MI_FLUSH = changed(GEN45.command("MI_FLUSH"), remove=["protected_memory_enable", "sampler_cache_invalidate"],
-                   ref=_REF + "MI_FLUSH", doc="render ring only; the other rings have MI_FLUSH_DW")
+MI_FLUSH = GEN45.command("MI_FLUSH").changed(
+    remove=["protected_memory_enable", "sampler_cache_invalidate"], ref=_REF + "MI_FLUSH",
+    doc="render ring only; the other rings have MI_FLUSH_DW")
 
 
 def _load_scan_lines(name: str, opcode: int) -> Command:

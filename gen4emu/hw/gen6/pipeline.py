@@ -21,7 +21,7 @@ from gen4emu.hw.gen6.state import PALETTE_ENTRY, SF_OUTPUT_ATTRIBUTE_DETAIL
 from gen4emu.hw.gen45 import GEN45
 from gen4emu.hw.gen45.state import AaLineDistance
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.reserved import block, changed, gfx
+from gen4emu.hw.reserved import block, gfx
 
 _REF = "SNB PRM vol2 part1 "
 
@@ -178,9 +178,8 @@ URB = gfx("3DSTATE_URB", 0x7805, 3, [
 ], ref=_REF + "3DSTATE_URB", doc="Gen7 gives this code to 3DSTATE_DEPTH_BUFFER")
 
 
-INDEX_BUFFER = changed(
-    GEN45.command("3DSTATE_INDEX_BUFFER"), Uint("memory_object_control_state", 0, 15, 12, hex=True),
-    ref=_REF + "3DSTATE_INDEX_BUFFER")
+INDEX_BUFFER = GEN45.command("3DSTATE_INDEX_BUFFER").changed(
+    Uint("memory_object_control_state", 0, 15, 12, hex=True), ref=_REF + "3DSTATE_INDEX_BUFFER")
 
 # --- the shader stages ------------------------------------------------------------------------------------------------
 def kernel(dword: int, number: str = "", used: Rules = ()) -> Field:
@@ -418,8 +417,7 @@ SAMPLE_MASK = gfx("3DSTATE_SAMPLE_MASK", 0x7818, 2, [
 ], ref=_REF + "3DSTATE_SAMPLE_MASK")
 
 # --- depth and stencil ------------------------------------------------------------------------------------------------
-DEPTH_BUFFER = changed(
-    GEN45.command("3DSTATE_DEPTH_BUFFER"),
+DEPTH_BUFFER = GEN45.command("3DSTATE_DEPTH_BUFFER").changed(
     Bool("hierarchical_depth_buffer_enable", 1, 22),
     Bool("separate_stencil_buffer_enable", 1, 21, doc="equal to the bit before"),
     Uint("depth_buffer_object_control_state", 6, 31, 27, hex=True),
@@ -461,7 +459,7 @@ MULTISAMPLE = gfx("3DSTATE_MULTISAMPLE", 0x790D, 3, [
 ], ref=_REF + "3DSTATE_MULTISAMPLE")
 
 PALETTE_LOADS = tuple(
-    changed(GEN45.command(name), Array("palette_colors", 1, PALETTE_ENTRY), ref=f"SNB PRM vol4 part1 {name}")
+    GEN45.command(name).changed(Array("palette_colors", 1, PALETTE_ENTRY), ref=f"SNB PRM vol4 part1 {name}")
     for name in ("3DSTATE_SAMPLER_PALETTE_LOAD0", "3DSTATE_SAMPLER_PALETTE_LOAD1"))
 
 MONOFILTER_SIZE = gfx("3DSTATE_MONOFILTER_SIZE", 0x7911, 2, [
@@ -478,12 +476,11 @@ DRAWING_RECTANGLE = gfx("3DSTATE_DRAWING_RECTANGLE", 0x7900, 4, [
     Sint("drawing_rectangle_origin_x", 3, 15, 0),
 ], ref=_REF + "3DSTATE_DRAWING_RECTANGLE")
 
-LINE_STIPPLE = changed(GEN45.command("3DSTATE_LINE_STIPPLE"), ref=_REF + "3DSTATE_LINE_STIPPLE")
-GS_SVB_INDEX = changed(GEN45.command("3DSTATE_GS_SVB_INDEX"), ref=_REF + "3DSTATE_GS_SVB_INDEX")
+LINE_STIPPLE = GEN45.command("3DSTATE_LINE_STIPPLE").changed(ref=_REF + "3DSTATE_LINE_STIPPLE")
+GS_SVB_INDEX = GEN45.command("3DSTATE_GS_SVB_INDEX").changed(ref=_REF + "3DSTATE_GS_SVB_INDEX")
 
 # --- the primitive ----------------------------------------------------------------------------------------------------
-PRIMITIVE = changed(
-    GEN45.command("3DPRIMITIVE"),
+PRIMITIVE = GEN45.command("3DPRIMITIVE").changed(
     Bool("internal_vertex_count", 0, 9, doc="the count is the one that streamed output kept"),
     Uint("vertex_count_per_instance", 1, 31, 0, doc="0 is a no-op"),
     remove=["indirect_vertex_count", "vertex_count_address"], ref=_REF + "3DPRIMITIVE")

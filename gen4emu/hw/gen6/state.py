@@ -24,7 +24,7 @@ from gen4emu.hw.gen4.state import (
 from gen4emu.hw.gen45 import GEN45
 from gen4emu.hw.later_formats import LaterSurfaceFormat
 from gen4emu.hw.layout import Block
-from gen4emu.hw.reserved import block, changed
+from gen4emu.hw.reserved import block
 
 _REF = "SNB PRM vol2 part1 "
 _SAMPLER = "SNB PRM vol4 part1 "
@@ -160,7 +160,7 @@ COLOR_CALC_STATE = block("COLOR_CALC_STATE", 6, [
 _SCISSOR = [f"scissor_rectangle_{axis}_{end}" for axis in "xy" for end in ("min", "max")]
 
 # The scissor rectangle has a block of its own; the dwords that it had remain.
-SF_VIEWPORT = changed(gen4_state.SF_VIEWPORT, remove=_SCISSOR, ref=_REF + "SF_VIEWPORT")
+SF_VIEWPORT = gen4_state.SF_VIEWPORT.changed(remove=_SCISSOR, ref=_REF + "SF_VIEWPORT")
 
 SCISSOR_RECT = block("SCISSOR_RECT", 2, [
     Uint("scissor_rectangle_y_min", 0, 31, 16, doc="inclusive, from the drawing rectangle's origin"),
@@ -171,8 +171,7 @@ SCISSOR_RECT = block("SCISSOR_RECT", 2, [
 
 # --- vertex fetch, setup ----------------------------------------------------------------------------------------------
 # An index takes six bits instead of five, and the buffer ends at an address instead of an index.
-VERTEX_BUFFER_STATE = changed(
-    gen4_pipeline.VERTEX_BUFFER_STATE,
+VERTEX_BUFFER_STATE = gen4_pipeline.VERTEX_BUFFER_STATE.changed(
     Uint("vertex_buffer_index", 0, 31, 26, high=32),
     Enum("buffer_access_type", 0, 20, 20, gen4_pipeline.BufferAccessType),
     Uint("memory_object_control_state", 0, 19, 16, hex=True),
@@ -181,8 +180,7 @@ VERTEX_BUFFER_STATE = changed(
     Address("end_address", 2, 31, 0, doc="of the last byte"),
     remove=["invalidate_vertex_overfetch_cache", "max_index"], ref=_REF + "VERTEX_BUFFER_STATE")
 
-VERTEX_ELEMENT_STATE = changed(
-    gen4_pipeline.VERTEX_ELEMENT_STATE,
+VERTEX_ELEMENT_STATE = gen4_pipeline.VERTEX_ELEMENT_STATE.changed(
     Uint("vertex_buffer_index", 0, 31, 26, high=32),
     Bool("valid", 0, 25),
     Enum("source_element_format", 0, 24, 16, LaterSurfaceFormat),
@@ -209,8 +207,7 @@ SF_OUTPUT_ATTRIBUTE_DETAIL = block("SF_OUTPUT_ATTRIBUTE_DETAIL", 1, [
 ], ref=_REF + "3DSTATE_SF", doc="a pair of attributes, 2i and 2i + 1")
 
 # --- surfaces ---------------------------------------------------------------------------------------------------------
-BINDING_TABLE_STATE = changed(
-    gen4_surface.BINDING_TABLE_STATE,
+BINDING_TABLE_STATE = gen4_surface.BINDING_TABLE_STATE.changed(
     Address("surface_state_pointer", 0, 31, 5, base="surface_state", target="RENDER_SURFACE_STATE"),
     ref=_SAMPLER + "BINDING_TABLE_STATE")
 
@@ -218,8 +215,7 @@ BINDING_TABLE_STATE = changed(
 
 
 # Blending and write masks are in BLEND_STATE.
-RENDER_SURFACE_STATE = changed(
-    GEN45.layout("SURFACE_STATE"),
+RENDER_SURFACE_STATE = GEN45.layout("SURFACE_STATE").changed(
     Enum("surface_format", 0, 26, 18, LaterSurfaceFormat),
     Enum("cube_map_corner_mode", 0, 9, 9, CubeMapCornerMode),
     Enum("render_target_rotation", 2, 1, 0, RenderTargetRotation),
@@ -233,8 +229,7 @@ RENDER_SURFACE_STATE = changed(
 
 
 # --- samplers ---------------------------------------------------------------------------------------------------------
-SAMPLER_STATE = changed(
-    gen4_sampler.SAMPLER_STATE,
+SAMPLER_STATE = gen4_sampler.SAMPLER_STATE.changed(
     Enum("texture_border_color_mode", 0, 29, 29, TextureBorderColorMode),
     Bool("min_and_mag_state_not_equal", 0, 27),
     Address("border_color_pointer", 2, 31, 5, base="dynamic_state", target="SAMPLER_BORDER_COLOR_STATE"),

@@ -11,7 +11,7 @@ from gen4emu.hw.fields import Address, Bool, Enum, Ignored, Mbz, Uint, unless, w
 from gen4emu.hw.gen4.common import GraphicsAddressType
 from gen4emu.hw.gen6 import common as gen6
 from gen4emu.hw.layout import Block
-from gen4emu.hw.reserved import changed, gfx
+from gen4emu.hw.reserved import gfx
 
 
 class PipelineSelection(IntEnum):
@@ -29,8 +29,8 @@ class LriPostSyncOperation(IntEnum):
     MMIO_WRITE_IMMEDIATE_DATA = 1
 
 
-PIPELINE_SELECT = changed(gen6.PIPELINE_SELECT, Enum("pipeline_selection", 0, 1, 0, PipelineSelection),
-                          ref="IVB PRM vol1 part1 PIPELINE_SELECT")
+PIPELINE_SELECT = gen6.PIPELINE_SELECT.changed(
+    Enum("pipeline_selection", 0, 1, 0, PipelineSelection), ref="IVB PRM vol1 part1 PIPELINE_SELECT")
 
 SWTESS_BASE_ADDRESS = gfx("SWTESS_BASE_ADDRESS", 0x6103, 2, [
     Address("sw_tessellation_base_address", 1, 31, 12),
@@ -41,8 +41,7 @@ _LRI = when("lri_post_sync_operation", LriPostSyncOperation.MMIO_WRITE_IMMEDIATE
 _NO_LRI = unless("lri_post_sync_operation", LriPostSyncOperation.MMIO_WRITE_IMMEDIATE_DATA)
 
 # The address has two more bits, and its type moved to the flags.
-PIPE_CONTROL = changed(
-    gen6.PIPE_CONTROL,
+PIPE_CONTROL = gen6.PIPE_CONTROL.changed(
     Enum("destination_address_type", 1, 24, 24, GraphicsAddressType),
     Enum("lri_post_sync_operation", 1, 23, 23, LriPostSyncOperation),
     Bool("pipe_control_flush_enable", 1, 7),

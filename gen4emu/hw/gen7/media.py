@@ -11,7 +11,7 @@ from gen4emu.hw.fields import Address, Bool, Enum, Field, Ignored, Uint, unless,
 from gen4emu.hw.gen6 import media as gen6
 from gen4emu.hw.gen7.pipeline import RoundingMode
 from gen4emu.hw.layout import Block
-from gen4emu.hw.reserved import block, changed, gfx
+from gen4emu.hw.reserved import block, gfx
 
 _REF = "IVB PRM vol2 part2 "
 
@@ -50,8 +50,7 @@ class SharedLocalMemorySize(IntEnum):
     ENCODES_64K = 16
 
 
-VFE_STATE = changed(
-    gen6.VFE_STATE,
+VFE_STATE = gen6.VFE_STATE.changed(
     Uint("maximum_number_of_threads", 2, 31, 16, bias=1, high=128),
     Enum("gateway_mmio_access_control", 2, 4, 3, GatewayMmioAccessControl),
     Bool("gpgpu_mode", 2, 2),
@@ -83,7 +82,7 @@ INTERFACE_DESCRIPTOR_DATA = block("INTERFACE_DESCRIPTOR_DATA", 8, [
 
 _DESTINATION = Enum("half_slice_destination_select", 2, 18, 17, HalfSliceDestinationSelect)
 
-OBJECT = changed(gen6.OBJECT, _DESTINATION, ref=_REF + "MEDIA_OBJECT")
+OBJECT = gen6.OBJECT.changed(_DESTINATION, ref=_REF + "MEDIA_OBJECT")
 
 GPGPU_OBJECT = gfx("GPGPU_OBJECT", 0x7104, 8, [
     Bool("predicate_enable", 0, 8),

@@ -14,7 +14,7 @@ from gen4emu.hw.gen4.media_inline import PictureCodingType
 from gen4emu.hw.gen6 import mfx as gen6
 from gen4emu.hw.gen6.mfx import buffer, dwords, flags, indirect, numbers, vc1_raw, vc1_size, vc1_tables
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.reserved import block, changed
+from gen4emu.hw.reserved import block
 
 _REF = "IVB PRM vol2 part3 "
 
@@ -48,8 +48,7 @@ def video(name: str, code: int, size: int, fields: Sequence[Field | Array] = (),
 
 
 # --- common to all standards ------------------------------------------------------------------------------------------
-PIPE_MODE_SELECT = changed(
-    gen6.PIPE_MODE_SELECT,
+PIPE_MODE_SELECT = gen6.PIPE_MODE_SELECT.changed(
     Bool("extended_stream_out_enable", 1, 18),
     Enum("decoder_short_format_mode", 1, 17, 17, DecoderShortFormatMode),
     Enum("decoder_mode_select", 1, 16, 15, gen6.DecoderModeSelect),
@@ -76,8 +75,8 @@ DBK_OBJECT = video("MFX_DBK_OBJECT", 0x7009, 5, [
 PAK_INSERT_OBJECT = video("MFX_PAK_INSERT_OBJECT", 0x7048, 2, [
     *gen6.pak_insert(), Bool("header_length_excluded_from_size", 1, 15), Bool("slice_header_indicator", 1, 14),
 ])
-STITCH_OBJECT = changed(
-    gen6.STITCH_OBJECT.renumbered(0x704A0000), Bool("last_header", 1, 2), Bool("end_of_slice", 1, 1),
+STITCH_OBJECT = gen6.STITCH_OBJECT.renumbered(0x704A0000).changed(
+    Bool("last_header", 1, 2), Bool("end_of_slice", 1, 1),
     remove=["last_src_header_data_insert_command", "last_dst_data_insert_command"], name="MFX_STITCH_OBJECT",
     ref=_REF + "MFX_STITCH_OBJECT")
 
@@ -119,8 +118,7 @@ AVC_PICTURE: tuple[Field, ...] = (
 
 AVC_IMG_STATE = video("MFX_AVC_IMG_STATE", 0x7100, 16, AVC_PICTURE)
 
-AVC_SLICE_STATE = changed(
-    gen6.AVC_SLICE_STATE,
+AVC_SLICE_STATE = gen6.AVC_SLICE_STATE.changed(
     Bool("round_inter_enable", 9, 31), Uint("round_inter", 9, 30, 28, bias=1, doc="sixteenths"),
     Bool("round_intra_enable", 9, 27), Uint("round_intra", 9, 26, 24, bias=1, doc="sixteenths"),
     ref=_REF + "MFX_AVC_SLICE_STATE")

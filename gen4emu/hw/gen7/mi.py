@@ -11,7 +11,7 @@ from gen4emu.hw.fields import Address, Array, Bool, Enum, Uint
 from gen4emu.hw.gen4.common import DATA_DWORD
 from gen4emu.hw.gen6 import mi as gen6
 from gen4emu.hw.layout import Block
-from gen4emu.hw.reserved import bits, changed, mi
+from gen4emu.hw.reserved import bits, mi
 from gen4emu.hw.topology import PatchTopology
 
 _REF = "IVB PRM vol1 part3 "
@@ -54,7 +54,7 @@ class PredicateCompare(IntEnum):
     DELTAS_EQUAL = 3
 
 
-MI_WAIT_FOR_EVENT = changed(gen6.MI_WAIT_FOR_EVENT, *bits({
+MI_WAIT_FOR_EVENT = gen6.MI_WAIT_FOR_EVENT.changed(*bits({
     22: "display_pipe_c_horizontal_blank_wait_enable", 21: "display_pipe_c_vertical_blank_wait_enable",
     20: "display_sprite_c_flip_pending_wait_enable", 15: "display_plane_c_flip_pending_wait_enable",
     14: "display_pipe_c_scan_line_wait_enable",
@@ -75,10 +75,10 @@ MI_SET_APPID = mi("MI_SET_APPID", 0x0E, 1, [
     Uint("application_id", 0, 22, 0, hex=True),
 ], ref="Linux i915_cmd_parser.c", privileged=True)
 
-MI_DISPLAY_FLIP = changed(
-    gen6.MI_DISPLAY_FLIP, Enum("display_plane_select", 0, 21, 19, FlipPlane), ref="Linux intel_gpu_commands.h")
+MI_DISPLAY_FLIP = gen6.MI_DISPLAY_FLIP.changed(
+    Enum("display_plane_select", 0, 21, 19, FlipPlane), ref="Linux intel_gpu_commands.h")
 
-MI_SET_CONTEXT = changed(gen6.MI_SET_CONTEXT, remove=["hd_dvd_context"], ref=_REF + "MI_SET_CONTEXT")
+MI_SET_CONTEXT = gen6.MI_SET_CONTEXT.changed(remove=["hd_dvd_context"], ref=_REF + "MI_SET_CONTEXT")
 
 MI_CLFLUSH = mi("MI_CLFLUSH", 0x27, 3, [
     Bool("use_global_gtt", 0, 22),

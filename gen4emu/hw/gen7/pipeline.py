@@ -28,7 +28,7 @@ from gen4emu.hw.gen6.pipeline import (
 )
 from gen4emu.hw.gen7.state import SO_DECL_ENTRY
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.reserved import block, changed, gfx, must_be_one
+from gen4emu.hw.reserved import block, gfx, must_be_one
 from gen4emu.hw.topology import PatchTopology
 
 _REF = "IVB PRM vol2 part1 "
@@ -223,7 +223,7 @@ CONSTANTS: tuple[Command, ...] = tuple(_constants(stage, code) for stage, code i
 MORE_CONSTANTS: tuple[Command, ...] = (_constants("HS", 0x7819), _constants("DS", 0x781A))
 
 # --- the shader stages ------------------------------------------------------------------------------------------------
-VS = changed(gen6.VS, Uint("maximum_number_of_threads", 5, 31, 25, bias=1, high=128), ref=_REF + "3DSTATE_VS")
+VS = gen6.VS.changed(Uint("maximum_number_of_threads", 5, 31, 25, bias=1, high=128), ref=_REF + "3DSTATE_VS")
 
 HS = gfx("3DSTATE_HS", 0x781B, 7, [
     Uint("sampler_count", 1, 29, 27, scale=4, high=16, doc="rounded up to 4; for prefetching only"),
@@ -269,8 +269,7 @@ DS = gfx("3DSTATE_DS", 0x781D, 6, [
 ], ref=_REF + "3DSTATE_DS")
 
 # Nothing of dwords 5 and 6 is where Sandy Bridge has it but the threads and the statistics.
-GS = changed(
-    gen6.GS,
+GS = gen6.GS.changed(
     Uint("output_vertex_size", 4, 28, 23, bias=1, doc="in units of 128 bits"),
     Enum("output_topology", 4, 22, 17, PatchTopology, when=(when("enable", 1),)),
     Ignored(4, 22, 17, when=(unless("enable", 1),)),
@@ -320,8 +319,7 @@ SO_BUFFER = gfx("3DSTATE_SO_BUFFER", 0x7918, 4, [
 ], ref=_REF + "3DSTATE_SO_BUFFER")
 
 # --- CLIP, SF, SBE ----------------------------------------------------------------------------------------------------
-CLIP = changed(
-    gen6.CLIP,
+CLIP = gen6.CLIP.changed(
     Enum("front_winding", 1, 20, 20, FrontWinding),
     Enum("vertex_sub_pixel_precision_select", 1, 19, 19, SubPixelPrecision),
     Bool("early_cull_enable", 1, 18),
@@ -380,7 +378,7 @@ PS = gfx("3DSTATE_PS", 0x7820, 8, [
     gen6.kernel(7, "_2"),
 ], ref=_REF + "3DSTATE_PS")
 
-SAMPLE_MASK = changed(gen6.SAMPLE_MASK, Uint("sample_mask", 1, 7, 0, hex=True), ref=_REF + "3DSTATE_SAMPLE_MASK")
+SAMPLE_MASK = gen6.SAMPLE_MASK.changed(Uint("sample_mask", 1, 7, 0, hex=True), ref=_REF + "3DSTATE_SAMPLE_MASK")
 
 # --- depth and stencil: the codes moved to the pipelined commands -----------------------------------------------------
 _DEPTH, _NO_DEPTH = ((rule("surface_type", DepthSurfaceType.SURFTYPE_NULL),) for rule in (unless, when))
@@ -405,8 +403,8 @@ DEPTH_BUFFER = gfx("3DSTATE_DEPTH_BUFFER", 0x7805, 7, [
     Uint("render_target_view_extent", 6, 31, 21, bias=1),
 ], ref=_REF + "3DSTATE_DEPTH_BUFFER", doc="always tiled in Y, and without stencil")
 
-STENCIL_BUFFER = changed(gen6.STENCIL_BUFFER.renumbered(0x78060000), ref=_REF + "3DSTATE_STENCIL_BUFFER")
-HIER_DEPTH_BUFFER = changed(gen6.HIER_DEPTH_BUFFER.renumbered(0x78070000), ref=_REF + "3DSTATE_HIER_DEPTH_BUFFER")
+STENCIL_BUFFER = gen6.STENCIL_BUFFER.renumbered(0x78060000).changed(ref=_REF + "3DSTATE_STENCIL_BUFFER")
+HIER_DEPTH_BUFFER = gen6.HIER_DEPTH_BUFFER.renumbered(0x78070000).changed(ref=_REF + "3DSTATE_HIER_DEPTH_BUFFER")
 
 CLEAR_PARAMS = gfx("3DSTATE_CLEAR_PARAMS", 0x7804, 3, [
     Uint("depth_clear_value", 1, 31, 0, hex=True, doc="the bits of a float for D32_FLOAT, else an integer"),
@@ -420,9 +418,8 @@ MULTISAMPLE = gfx("3DSTATE_MULTISAMPLE", 0x790D, 4, [
     *gen6.sample_offsets(2, 8),
 ], ref=_REF + "3DSTATE_MULTISAMPLE")
 
-LINE_STIPPLE = changed(
-    gen6.LINE_STIPPLE, Fixed("line_stipple_inverse_repeat_count", 2, 31, 15, frac=16, high=1.0),
-    ref=_REF + "3DSTATE_LINE_STIPPLE")
+LINE_STIPPLE = gen6.LINE_STIPPLE.changed(
+    Fixed("line_stipple_inverse_repeat_count", 2, 31, 15, frac=16, high=1.0), ref=_REF + "3DSTATE_LINE_STIPPLE")
 
 # --- the primitive ----------------------------------------------------------------------------------------------------
 _DIRECT = (unless("indirect_parameter_enable", 1),)

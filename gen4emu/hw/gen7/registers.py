@@ -12,7 +12,7 @@ from gen4emu.hw.fields import Address, Bool, Field, Uint
 from gen4emu.hw.gen6 import registers as gen6
 from gen4emu.hw.gen6.registers import GT_REF, RING_REF, counter, instdone, mask_and_bits, numbered, value
 from gen4emu.hw.layout import Block, Register
-from gen4emu.hw.reserved import bits, changed, register
+from gen4emu.hw.reserved import bits, register
 
 XML_REF = "Mesa gen7.xml"
 
@@ -136,9 +136,8 @@ _MODES: list[Register] = [
     register("FORCEWAKE_MT", 0xA188, mask_and_bits({0: "wake"}), masked=True, ref=GT_REF),
 ]
 
-GTT_ENTRY = changed(
-    gen6.GTT_ENTRY, Uint("cacheability_control", 0, 2, 1, doc="1 uncached, 2 LLC, 3 L3 and LLC; Bay Trail: snooped, "
-                         "writeable"))
+GTT_ENTRY = gen6.GTT_ENTRY.changed(
+    Uint("cacheability_control", 0, 2, 1, doc="1 uncached, 2 LLC, 3 L3 and LLC; Bay Trail: snooped, writeable"))
 
 _FENCES = gen6.fences(32)  # Bay Trail has the first 16
 

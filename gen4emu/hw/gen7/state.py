@@ -15,7 +15,7 @@ from gen4emu.hw.gen6 import state as gen6
 from gen4emu.hw.gen6.state import RenderTargetRotation, SurfaceMultisamples, SurfaceVerticalAlignment
 from gen4emu.hw.later_formats import LaterSurfaceFormat
 from gen4emu.hw.layout import Block
-from gen4emu.hw.reserved import block, changed
+from gen4emu.hw.reserved import block
 
 _REF = "IVB PRM vol2 part1 "
 _SAMPLER = "IVB PRM vol4 part1 "
@@ -70,8 +70,8 @@ class TrilinearFilterQuality(IntEnum):
 
 
 # --- 3D pipeline ------------------------------------------------------------------------------------------------------
-VERTEX_BUFFER_STATE = changed(
-    gen6.VERTEX_BUFFER_STATE, Bool("address_modify_enable", 0, 14, doc="else start and end keep their old values"),
+VERTEX_BUFFER_STATE = gen6.VERTEX_BUFFER_STATE.changed(
+    Bool("address_modify_enable", 0, 14, doc="else start and end keep their old values"),
     ref=_REF + "VERTEX_BUFFER_STATE")
 
 SF_CLIP_VIEWPORT = block("SF_CLIP_VIEWPORT", 16, [
@@ -188,8 +188,7 @@ def buffer_entry_fields(entries: int) -> dict[str, int]:
 
 # --- samplers ---------------------------------------------------------------------------------------------------------
 # Fractions of LODs have eight bits instead of six, so everything behind them moved.
-SAMPLER_STATE = changed(
-    gen6.SAMPLER_STATE,
+SAMPLER_STATE = gen6.SAMPLER_STATE.changed(
     Fixed("texture_lod_bias", 0, 13, 1, signed=True, frac=8),
     Enum("anisotropic_algorithm", 0, 0, 0, AnisotropicAlgorithm),
     Fixed("base_mip_level", 0, 26, 22, frac=1, high=14.0),

@@ -9,10 +9,9 @@ from gen4emu.hw.fields import Bool, Uint
 from gen4emu.hw.gen6 import media_sampling as gen6
 from gen4emu.hw.gen7 import media_sampling as gen7
 from gen4emu.hw.layout import Block
-from gen4emu.hw.reserved import block, changed
+from gen4emu.hw.reserved import block
 
-SAMPLER_8X8_STATE = changed(
-    gen6.SAMPLER_8X8_STATE,
+SAMPLER_8X8_STATE = gen6.SAMPLER_8X8_STATE.changed(
     Bool("adaptive_filter_for_all_channels", 137, 1),
     Bool("rgb_adaptive", 137, 0))
 

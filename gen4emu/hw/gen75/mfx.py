@@ -13,7 +13,7 @@ from gen4emu.hw.gen6 import mfx as gen6
 from gen4emu.hw.gen6.mfx import INDIRECT_OBJECTS, ArbitrationPriority, avc_pocs, numbers
 from gen4emu.hw.gen7 import mfx as gen7
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.reserved import block, changed
+from gen4emu.hw.reserved import block
 
 _REF = "HSW PRM vol2a "
 
@@ -37,8 +37,8 @@ def buffers(names: Sequence[str], dword: int) -> list[Field]:
     return [f for i, name in enumerate(names) for f in buffer(name, dword + 3 * i)]
 
 
-PIPE_MODE_SELECT = changed(
-    gen7.PIPE_MODE_SELECT, Bool("deblocker_stream_out_enable", 1, 12), ref=_REF + "MFX_PIPE_MODE_SELECT")
+PIPE_MODE_SELECT = gen7.PIPE_MODE_SELECT.changed(
+    Bool("deblocker_stream_out_enable", 1, 12), ref=_REF + "MFX_PIPE_MODE_SELECT")
 
 PIPE_BUF_ADDR_STATE = video("MFX_PIPE_BUF_ADDR_STATE", 0x7002, 61, [
     *buffers(("pre_deblocking_destination", "post_deblocking_destination", "original_uncompressed_picture_source",
@@ -102,8 +102,7 @@ AVC_BSD_INLINE_DATA = block("INLINE_DATA_DESCRIPTION_FOR_MFD_AVC_BSD_OBJECT", 3,
 VC1_DIRECTMODE_STATE = video("MFX_VC1_DIRECTMODE_STATE", 0x7202, 7, buffers(
     ("direct_mv_write_buffer", "direct_mv_read_buffer"), 1))
 
-MPEG2_PIC_STATE = changed(
-    gen7.MPEG2_PIC_STATE,
+MPEG2_PIC_STATE = gen7.MPEG2_PIC_STATE.changed(
     Bool("i_slice_concealment_mode", 2, 31),
     Uint("p_b_slice_concealment_mode", 2, 29, 28),
     Uint("p_b_slice_predicted_bi_direction_mv_type_override", 2, 26, 25),
@@ -111,16 +110,14 @@ MPEG2_PIC_STATE = changed(
     Bool("slice_concealment_disable", 3, 31),
     ref=_REF + "MFX_MPEG2_PIC_STATE")
 
-MPEG2_BSD_INLINE_DATA = changed(
-    gen7.MPEG2_BSD_INLINE_DATA,
+MPEG2_BSD_INLINE_DATA = gen7.MPEG2_BSD_INLINE_DATA.changed(
     Uint("slice_horizontal_position", 0, 31, 24), Uint("slice_vertical_position", 0, 23, 16),
     Uint("mb_count", 0, 15, 8),
     Bool("slice_concealment_override", 0, 7), Uint("slice_concealment_type", 0, 6, 6),
     Uint("next_slice_vertical_position", 1, 16, 8), Uint("next_slice_horizontal_position", 1, 7, 0),
     ref=_REF + "MFD_MPEG2_BSD_OBJECT")
 
-JPEG_PIC_STATE = changed(
-    gen7.JPEG_PIC_STATE,
+JPEG_PIC_STATE = gen7.JPEG_PIC_STATE.changed(
     Bool("vertical_up_sampling_enable", 1, 20), Bool("vertical_down_sampling_enable", 1, 17),
     Bool("average_down_sampling", 1, 16), Uint("output_format_yuv", 1, 11, 8),
     ref=_REF + "MFX_JPEG_PIC_STATE")

@@ -11,7 +11,7 @@ from gen4emu.hw.fields import Address, Array, Bool, Enum, Uint
 from gen4emu.hw.gen6 import mi as gen6
 from gen4emu.hw.gen7 import mi as gen7
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.reserved import block, changed, mi
+from gen4emu.hw.reserved import block, mi
 
 _REF = "HSW PRM vol2a "
 
@@ -99,20 +99,17 @@ MI_RS_CONTEXT = mi("MI_RS_CONTEXT", 0x0F, 1, [
     Enum("resource_streamer_save", 0, 0, 0, ResourceStreamerSave),
 ], ref=_REF + "MI_RS_CONTEXT")
 
-MI_SEMAPHORE_MBOX = changed(
-    gen6.MI_SEMAPHORE_MBOX,
+MI_SEMAPHORE_MBOX = gen6.MI_SEMAPHORE_MBOX.changed(
     Uint("general_register_select", 0, 13, 8, doc="if the register select says so"), ref=_REF + "MI_SEMAPHORE_MBOX")
 
 # The resource streamer has the two bits of the extended state.
-MI_SET_CONTEXT = changed(
-    gen7.MI_SET_CONTEXT,
+MI_SET_CONTEXT = gen7.MI_SET_CONTEXT.changed(
     Bool("core_mode_enable", 1, 4),
     Bool("resource_streamer_state_save_enable", 1, 3),
     Bool("resource_streamer_state_restore_enable", 1, 2),
     remove=["extended_state_save_enable", "extended_state_restore_enable"], ref=_REF + "MI_SET_CONTEXT")
 
-MI_URB_CLEAR = changed(
-    gen6.MI_URB_CLEAR,
+MI_URB_CLEAR = gen6.MI_URB_CLEAR.changed(
     Uint("urb_clear_length", 1, 29, 16, doc="in rows of 256 bits"),
     Uint("urb_address", 1, 14, 0, doc="in rows of 256 bits"),
     ref=_REF + "MI_URB_CLEAR")
@@ -127,11 +124,11 @@ MI_MATH = mi("MI_MATH", 0x1A, 1, [
     Array("instructions", 1, MI_MATH_ALU_INSTRUCTION),
 ], ref=_REF + "MI_MATH")
 
-MI_STORE_REGISTER_MEM = changed(
-    gen6.MI_STORE_REGISTER_MEM, Bool("predicate_enable", 0, 21), ref=_REF + "MI_STORE_REGISTER_MEM")
+MI_STORE_REGISTER_MEM = gen6.MI_STORE_REGISTER_MEM.changed(
+    Bool("predicate_enable", 0, 21), ref=_REF + "MI_STORE_REGISTER_MEM")
 
-MI_REPORT_PERF_COUNT = changed(
-    gen7.MI_REPORT_PERF_COUNT, Bool("core_mode_enable", 1, 4), ref=_REF + "MI_REPORT_PERF_COUNT")
+MI_REPORT_PERF_COUNT = gen7.MI_REPORT_PERF_COUNT.changed(
+    Bool("core_mode_enable", 1, 4), ref=_REF + "MI_REPORT_PERF_COUNT")
 
 MI_LOAD_REGISTER_REG = mi("MI_LOAD_REGISTER_REG", 0x2A, 3, [
     Uint("source_register_address", 1, 22, 2, scale=4, hex=True),
@@ -152,8 +149,7 @@ def _urb_and_memory(name: str, opcode: int) -> Command:
     ], length=(7, 0), ref=_REF + name)
 
 
-MI_BATCH_BUFFER_START = changed(
-    gen6.MI_BATCH_BUFFER_START,
+MI_BATCH_BUFFER_START = gen6.MI_BATCH_BUFFER_START.changed(
     Bool("second_level_batch_buffer", 0, 22, doc="MI_BATCH_BUFFER_END returns behind this command"),
     Bool("add_offset_enable", 0, 16),
     Bool("predication_enable", 0, 15),

@@ -14,7 +14,7 @@ from gen4emu.hw.gen7 import pipeline as gen7
 from gen4emu.hw.gen7.pipeline import STAGES, stages
 from gen4emu.hw.gen75.state import BINDING_TABLE_EDIT_ENTRY, GATHER_CONSTANT_ENTRY
 from gen4emu.hw.layout import Block, Command
-from gen4emu.hw.reserved import changed, gfx, must_be_one
+from gen4emu.hw.reserved import gfx, must_be_one
 
 _REF = "HSW PRM vol2a "
 
@@ -46,16 +46,15 @@ class RasterizationMultisamples(IntEnum):
 
 
 # --- bases ------------------------------------------------------------------------------------------------------------
-STATE_BASE_ADDRESS = changed(
-    gen6_common.STATE_BASE_ADDRESS, remove=["stateless_data_port_access_force_write_thru"],
-    ref=_REF + "STATE_BASE_ADDRESS")
+STATE_BASE_ADDRESS = gen6_common.STATE_BASE_ADDRESS.changed(
+    remove=["stateless_data_port_access_force_write_thru"], ref=_REF + "STATE_BASE_ADDRESS")
 
 GPGPU_CSR_BASE_ADDRESS = gfx("GPGPU_CSR_BASE_ADDRESS", 0x6104, 2, [
     Address("gpgpu_csr_base_address", 1, 31, 12),
 ], ref=_REF + "GPGPU_CSR_BASE_ADDRESS", doc="6104 was PIPELINE_SELECT on the 965G")
 
 # --- vertex fetch -----------------------------------------------------------------------------------------------------
-INDEX_BUFFER = changed(gen6.INDEX_BUFFER, remove=["cut_index_enable"], ref=_REF + "3DSTATE_INDEX_BUFFER")
+INDEX_BUFFER = gen6.INDEX_BUFFER.changed(remove=["cut_index_enable"], ref=_REF + "3DSTATE_INDEX_BUFFER")
 
 VF = gfx("3DSTATE_VF", 0x780C, 2, [
     Bool("indexed_draw_cut_index_enable", 0, 8),
@@ -81,15 +80,13 @@ def _priority(dword: int) -> Field:
     return Enum("thread_priority", dword, 17, 17, gen6.ThreadDispatchPriority)
 
 
-VS = changed(
-    gen7.VS,
+VS = gen7.VS.changed(
     _priority(2),
     Bool("vs_accesses_uav", 2, 12),
     Uint("maximum_number_of_threads", 5, 31, 23, bias=1, high=280),
     ref=_REF + "3DSTATE_VS")
 
-HS = changed(
-    gen7.HS,
+HS = gen7.HS.changed(
     Enum("thread_dispatch_priority", 1, 17, 17, gen6.ThreadDispatchPriority),
     Bool("software_exception_enable", 1, 12),
     Uint("maximum_number_of_threads", 1, 7, 0, bias=1, high=256),
@@ -97,36 +94,31 @@ HS = changed(
     Uint("semaphore_handle", 6, 12, 0, hex=True, doc="a URB address, in rows of 512 bits"),
     ref=_REF + "3DSTATE_HS")
 
-DS = changed(
-    gen7.DS,
+DS = gen7.DS.changed(
     Enum("thread_dispatch_priority", 2, 17, 17, gen6.ThreadDispatchPriority),
     Bool("accesses_uav", 2, 14),
     Uint("maximum_number_of_threads", 5, 29, 21, bias=1, high=280),
     ref=_REF + "3DSTATE_DS")
 
 # The format of control data had to make room for threads.
-GS = changed(
-    gen7.GS,
+GS = gen7.GS.changed(
     Bool("gs_accesses_uav", 2, 12),
     Uint("maximum_number_of_threads", 5, 31, 24, bias=1, high=256),
     Enum("control_data_format", 6, 31, 31, gen7.ControlDataFormat),
     Uint("semaphore_handle", 6, 12, 0, hex=True, doc="a URB address, in rows of 512 bits"),
     ref=_REF + "3DSTATE_GS")
 
-SF = changed(
-    gen7.SF,
+SF = gen7.SF.changed(
     Bool("line_stipple_enable", 2, 14, doc="drivers set it as that of 3DSTATE_WM"),
     Bool("rt_independent_rasterization_enable", 2, 10),
     ref=_REF + "3DSTATE_SF")
 
-WM = changed(
-    gen7.WM,
+WM = gen7.WM.changed(
     Bool("rt_independent_rasterization_enable", 1, 5),
     Bool("ps_uav_only", 2, 30),
     ref=_REF + "3DSTATE_WM")
 
-PS = changed(
-    gen7.PS,
+PS = gen7.PS.changed(
     _priority(2),
     Uint("maximum_number_of_threads", 4, 31, 23, bias=1, high=408),
     Uint("sample_mask", 4, 19, 12, hex=True, doc="equal to that of 3DSTATE_SAMPLE_MASK"),
@@ -134,20 +126,19 @@ PS = changed(
     ref=_REF + "3DSTATE_PS")
 
 # --- depth, multisampling, drawing ------------------------------------------------------------------------------------
-STENCIL_BUFFER = changed(
-    gen7.STENCIL_BUFFER, Bool("stencil_buffer_enable", 1, 31), ref=_REF + "3DSTATE_STENCIL_BUFFER")
+STENCIL_BUFFER = gen7.STENCIL_BUFFER.changed(Bool("stencil_buffer_enable", 1, 31), ref=_REF + "3DSTATE_STENCIL_BUFFER")
 
-MULTISAMPLE = changed(gen7.MULTISAMPLE, Bool("multi_sample_enable", 1, 5), ref=_REF + "3DSTATE_MULTISAMPLE")
+MULTISAMPLE = gen7.MULTISAMPLE.changed(Bool("multi_sample_enable", 1, 5), ref=_REF + "3DSTATE_MULTISAMPLE")
 
 RAST_MULTISAMPLE = gfx("3DSTATE_RAST_MULTISAMPLE", 0x790E, 6, [
     Enum("number_of_rasterization_multisamples", 1, 3, 1, RasterizationMultisamples),
     *gen6.sample_offsets(2, 16),
 ], ref=_REF + "3DSTATE_RAST_MULTISAMPLE", doc="790E was 3DSTATE_STENCIL_BUFFER on Sandy Bridge")
 
-DRAWING_RECTANGLE = changed(
-    gen6.DRAWING_RECTANGLE, Enum("core_mode_select", 0, 15, 14, CoreModeSelect), ref=_REF + "3DSTATE_DRAWING_RECTANGLE")
+DRAWING_RECTANGLE = gen6.DRAWING_RECTANGLE.changed(
+    Enum("core_mode_select", 0, 15, 14, CoreModeSelect), ref=_REF + "3DSTATE_DRAWING_RECTANGLE")
 
-PRIMITIVE = changed(gen7.PRIMITIVE, Bool("uav_coherency_required", 0, 9), ref=_REF + "3DPRIMITIVE")
+PRIMITIVE = gen7.PRIMITIVE.changed(Bool("uav_coherency_required", 0, 9), ref=_REF + "3DPRIMITIVE")
 
 
 # --- the resource streamer --------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from gen4emu.hw.gen6 import registers as gen6
 from gen4emu.hw.gen6.registers import GT_REF, RING_REF, instdone, mask_and_bits, numbered
 from gen4emu.hw.gen7 import registers as gen7
 from gen4emu.hw.layout import Block, Register
-from gen4emu.hw.reserved import bits, changed, register
+from gen4emu.hw.reserved import bits, register
 
 _XML_REF = "Mesa gen75.xml"
 
@@ -44,9 +44,10 @@ REGISTERS: list[Register] = [
     register("MI_PREDICATE_RESULT_2", 0x2214, [Bool("result", 0, 0)], ref=RING_REF, doc="1 is GT3"),
     *(register(f"CS_GPR_R{i}", 0x2600 + 8 * i, [Uint("value", 0, 63, 0, hex=True)], dwords=2, ref=RING_REF)
       for i in range(16)),
-    changed(gen7.L3SQCREG1, Uint("l3sq_general_priority_credit_initialization", 0, 23, 19),
-            Uint("l3sq_high_priority_credit_initialization", 0, 18, 14)),
-    changed(gen7.L3CNTLREG2, remove=["all_allocation"]),
+    gen7.L3SQCREG1.changed(
+        Uint("l3sq_general_priority_credit_initialization", 0, 23, 19),
+        Uint("l3sq_high_priority_credit_initialization", 0, 18, 14)),
+    gen7.L3CNTLREG2.changed(remove=["all_allocation"]),
     register("SCRATCH1", 0xB038, bits({27: "l3_atomic_disable"}), ref=_XML_REF),
     register("CHICKEN3", 0xE49C, mask_and_bits({6: "l3_atomic_disable"}), masked=True, ref=_XML_REF),
     register("HALF_SLICE_CHICKEN2", 0xE180, mask_and_bits({13: "sampler_l2_bypass"}), masked=True, ref=GT_REF),
@@ -54,8 +55,7 @@ REGISTERS: list[Register] = [
     _performance_counter("PERFCNT2", 0x91C0),
 ]
 
-GTT_ENTRY = changed(
-    gen7.GTT_ENTRY,
+GTT_ENTRY = gen7.GTT_ENTRY.changed(
     Bool("cacheability_control_high", 0, 11),
     Uint("physical_address_high", 0, 10, 4, hex=True, doc="bits 38:32"),
     Uint("cacheability_control", 0, 3, 1, doc="1 uncached, 2 LLC write back; with bit 11 one of eight"),

@@ -10,7 +10,7 @@ from enum import IntEnum
 from gen4emu.hw.fields import Enum, Field, Float, Uint
 from gen4emu.hw.gen7 import state as gen7
 from gen4emu.hw.layout import Block
-from gen4emu.hw.reserved import block, changed
+from gen4emu.hw.reserved import block
 
 _REF = "HSW PRM vol2d "
 
@@ -44,16 +44,14 @@ class LlcCacheability(IntEnum):
     ELLC_WRITE_BACK = 3
 
 
-RENDER_SURFACE_STATE = changed(
-    gen7.RENDER_SURFACE_STATE,
+RENDER_SURFACE_STATE = gen7.RENDER_SURFACE_STATE.changed(
     Uint("integer_surface_format", 3, 20, 18, high=1, doc="drivers set 1 for integer formats"),
     *(Enum(f"shader_channel_select_{channel}", 7, lo + 2, lo, ShaderChannelSelect)
       for lo, channel in ((25, "red"), (22, "green"), (19, "blue"), (16, "alpha"))),
     ref=_REF + "RENDER_SURFACE_STATE")
 
-SAMPLER_STATE = changed(
-    gen7.SAMPLER_STATE, Enum("trilinear_filter_quality", 3, 12, 11, TrilinearFilterQuality),
-    ref=_REF + "SAMPLER_STATE")
+SAMPLER_STATE = gen7.SAMPLER_STATE.changed(
+    Enum("trilinear_filter_quality", 3, 12, 11, TrilinearFilterQuality), ref=_REF + "SAMPLER_STATE")
 
 
 def _integers(dword: int) -> list[Field]:

@@ -119,7 +119,6 @@ MI_CONDITIONAL_BATCH_BUFFER_END = mi.MI_CONDITIONAL_BATCH_BUFFER_END.changed(
 STATE_BASE_ADDRESS = common.STATE_BASE_ADDRESS.changed(
     *common.base_address("bindless_surface_state", 16),
     Uint("bindless_surface_state_size", 18, 31, 12, bias=1, doc="in surface states"),
-    Mbz(18, 11, 0),
     dwords=19)
 
 PIPELINE_SELECT = GEN8.command("PIPELINE_SELECT").changed(
@@ -147,15 +146,12 @@ HS = shader_stages.HS.changed(
 
 DS = shader_stages.DS.changed(
     Uint("maximum_number_of_threads", 7, 29, 21, bias=1, high=336),
-    Mbz(3, 31, 31),
     Enum("dispatch_mode", 7, 4, 3, enum=DualPatchDispatchMode),
     shader_stages.kernel(9, "dual_patch_kernel_start_pointer"),
-    Mbz(9, 5, 0),
     remove=["single_domain_point_dispatch"], dwords=11)
 
 GS = shader_stages.GS.changed(
     Uint("dispatch_grf_start_register_for_urb_data_5_4", 6, 30, 29, doc="bits 5:4 of the number in bits 3:0"),
-    Mbz(7, 31, 24),
     Uint("maximum_number_of_threads", 8, 8, 0, bias=1, low=8, high=336, when=shader_stages.GS_ON),
     Ignored(8, 8, 0, when=shader_stages.GS_OFF))
 
@@ -180,8 +176,7 @@ URB_CLEAR = gfx("3DSTATE_URB_CLEAR", 0x791D, 2, [
 
 # --- setup and depth --------------------------------------------------------------------------------------------------
 SF = raster.SF.changed(
-    Fixed("line_width", 1, 29, 12, frac=7, doc="0 is the thinnest line"),
-    Mbz(2, 27, 18))
+    Fixed("line_width", 1, 29, 12, frac=7, doc="0 is the thinnest line"))
 
 RASTER = raster.RASTER.changed(
     Bool("viewport_z_far_clip_test_enable", 1, 26),
@@ -194,7 +189,6 @@ SBE = raster.SBE.changed(
       for i in range(32)), dwords=6)
 
 WM_DEPTH_STENCIL = raster.WM_DEPTH_STENCIL.changed(
-    Mbz(3, 31, 16),
     Uint("stencil_reference_value", 3, 15, 8),
     Uint("backface_stencil_reference_value", 3, 7, 0),
     dwords=4)

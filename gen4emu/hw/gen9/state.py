@@ -92,7 +92,7 @@ SAMPLER_STATE = surface.SAMPLER_STATE.changed(
     remove=["base_mip_level"])
 
 COLOR_CALC_STATE = GEN8.layout("COLOR_CALC_STATE").changed(
-    Mbz(0, 31, 16), remove=["stencil_reference_value", "backface_stencil_reference_value"])
+    remove=["stencil_reference_value", "backface_stencil_reference_value"])
 
 INTERFACE_DESCRIPTOR_DATA = media.INTERFACE_DESCRIPTOR_DATA.changed(
     Enum("shared_local_memory_size", 6, 20, 16, enum=SharedLocalMemoryCode),
