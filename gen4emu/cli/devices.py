@@ -9,7 +9,7 @@ import click
 
 from gen4emu.cli.tables import table
 from gen4emu.hw.chips import BY_NAME, DEVICES, Device
-from gen4emu.hw.gen import Gen, family_name
+from gen4emu.hw.gen import Gen, generation_name
 
 SCHEMA = "gen4emu.devices/1"
 
@@ -43,7 +43,7 @@ def _entry(device: Device) -> dict[str, Any]:
         "aliases": [name for name, known in BY_NAME.items() if known is device and name != device.name],
         "pci_id": device.pci_id,
         "marketing": device.marketing,
-        "generation": family_name(device.gen),
+        "generation": generation_name(device.gen),
         "eu_count": device.eu_count,
         "threads_per_eu": device.threads_per_eu,
         "urb_rows": device.urb_rows,

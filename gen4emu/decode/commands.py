@@ -18,7 +18,7 @@ from gen4emu.decode.options import Options
 from gen4emu.decode.pointers import PointerFollower, diagnose
 from gen4emu.hw import catalogue
 from gen4emu.hw.command_reader import CommandReader, Headers, Words
-from gen4emu.hw.gen import Gen, family_name
+from gen4emu.hw.gen import Gen, generation_name
 from gen4emu.hw.gen4.common import is_media
 from gen4emu.hw.gen4.mi import later_name
 from gen4emu.hw.generation import Generation
@@ -98,7 +98,7 @@ def _elsewhere(header: int, gen: Gen) -> str:
         if not generation.parts & gen:
             layout = catalogue.catalogue_of(generation.parts).command_for(header)
             if layout is not None:
-                found.setdefault(layout.name, []).append(family_name(generation.parts))
+                found.setdefault(layout.name, []).append(generation_name(generation.parts))
     return "; ".join(f"{name} of {', '.join(names)}" for name, names in found.items())
 
 

@@ -35,7 +35,7 @@ from gen4emu.decode.nodes import (
 )
 from gen4emu.hw.chips import Device
 from gen4emu.hw.fields import Array, Bool, Enum, Field, Float, Mbz
-from gen4emu.hw.gen import Gen, family_name
+from gen4emu.hw.gen import Gen, generation_name
 from gen4emu.hw.layout import Block
 
 SCHEMA = "gen4emu.decode/1"
@@ -225,7 +225,7 @@ def diagnostic_text(d: Diagnostic, kind: bool = False) -> str:
 
 def device_dict(device: Device) -> dict[str, object]:
     return {"name": device.name, "marketing": device.marketing, "pci_id": device.pci_id,
-            "generation": family_name(device.gen)}
+            "generation": generation_name(device.gen)}
 
 
 def _rows(values: Sequence[Any]) -> str:

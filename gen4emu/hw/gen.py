@@ -34,11 +34,11 @@ _NAMES = {Gen.GEN4: "gen4", Gen.GEN45: "gen4.5", Gen.GEN6: "gen6", Gen.GEN7: "ge
           Gen.GEN8: "gen8", Gen.GEN9: "gen9"}
 
 
-def family(part: Gen) -> Gen:
+def generation_parts(part: Gen) -> Gen:
     """All parts of the generation that one part belongs to."""
     return next(generation for generation in _NAMES if generation & part)
 
 
-def family_name(part: Gen) -> str:
+def generation_name(part: Gen) -> str:
     """The generation of a part as people write it: gen4.5, gen7, ..."""
-    return _NAMES[family(part)]
+    return _NAMES[generation_parts(part)]

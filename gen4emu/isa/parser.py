@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from gen4emu.errors import FieldError
-from gen4emu.hw.gen import Gen, family_name
+from gen4emu.hw.gen import Gen, generation_name
 from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR
 from gen4emu.isa.codec import codec_of
 from gen4emu.isa.encodings import encoding_of
@@ -193,7 +193,7 @@ class Parser:
         word = name.text.lower()
         info = opcode_named(word, self.gen)
         if info is None and is_opcode_name(word):
-            lex.fail(f"{word} does not exist on {family_name(self.gen)}", name)
+            lex.fail(f"{word} does not exist on {generation_name(self.gen)}", name)
         if info is None:
             lex.fail(f"unknown opcode {name.text}", name)
         draft = _Draft(info, pos)

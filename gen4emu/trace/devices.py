@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gen4emu.errors import TraceError
 from gen4emu.hw.chips import BY_PCI_ID, DEVICES, Device, device_named
-from gen4emu.hw.gen import family
+from gen4emu.hw.gen import generation_parts
 from gen4emu.trace.events import Header
 
 
@@ -21,7 +21,7 @@ class DeviceCheck:
         """A Header with the PCI id of the override, with a known one, or with None."""
         named = BY_PCI_ID.get(pci_id) if pci_id is not None else None
         if self.override is not None:
-            if named is not None and not self._force and family(named.gen) is not family(self.override.gen):
+            if named is not None and not self._force and not generation_parts(named.gen) & self.override.gen:
                 raise TraceError(self._file, offset, (
                     f"was made for {named.marketing} ({named.name}), {self.override.name} is of another generation: "
                     "omit --device, or add --force-device"))

@@ -7,7 +7,7 @@ import pytest
 from gen4emu.device.device import Device
 from gen4emu.errors import NotExecutedError
 from gen4emu.hw import chips
-from gen4emu.hw.gen import Gen, family_name
+from gen4emu.hw.gen import Gen, generation_name
 
 
 @pytest.mark.parametrize("info", chips.DEVICES, ids=lambda info: info.name)
@@ -22,5 +22,5 @@ def test_devices_of_later_generations_refuse_to_execute(info: chips.Device) -> N
 
 
 def test_every_part_has_a_generation_with_a_name() -> None:
-    assert [family_name(part) for part in Gen] == [
+    assert [generation_name(part) for part in Gen] == [
         "gen4", "gen4", "gen4.5", "gen4.5", "gen6", "gen7", "gen7", "gen7.5", "gen8", "gen9", "gen9"]
