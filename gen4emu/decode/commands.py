@@ -44,7 +44,7 @@ _FLOW = {"MI_BATCH_BUFFER_START": "start", "MI_BATCH_BUFFER": "range", "MI_BATCH
 class Kind:
     """Properties of all commands with one layout: the lengths that they may have, and the walker's action."""
 
-    __slots__ = ("action", "draws", "flow", "layout", "least", "limited", "most", "quiet", "target")
+    __slots__ = ("action", "draws", "flow", "layout", "least", "limited", "most", "target")
 
     def __init__(self, layout: Layout, gen: Gen, actions: dict[str, Callable[[Command], None]]) -> None:
         self.layout = layout
@@ -58,14 +58,19 @@ class Kind:
             self.action = actions["*"]
         if layout.client == Client.BLT:
             self.action = actions["BLT"]
+        if self.flow:
+            self.action = None
         self.draws = layout.draws
-        self.quiet = not self.flow and self.action is None and layout.header != 0 and not self.draws
 
 
 class Header:
-    """Properties of a command that its header determines."""
+    """Properties of a command that its header determines.
 
-    __slots__ = ("action", "draws", "dwords", "flow", "layout", "least", "most", "name", "plain", "target")
+    A command is `odd` if the walker has to look at it even if its fields are valid: MI_NOOP, an unknown one, or one of
+    an invalid length.  It is `plain` if it is not odd and does nothing that the walker cares about.
+    """
+
+    __slots__ = ("action", "draws", "dwords", "flow", "layout", "least", "most", "name", "odd", "plain", "target")
 
     def __init__(self, header: int, kind: Kind | None, generation: Generation) -> None:
         if kind is None:
@@ -74,13 +79,15 @@ class Header:
             self.action: Callable[[Command], None] | None = None
             self.flow, self.target, self.least, self.most = "", "", 0, self.dwords
             self.plain = self.draws = False
+            self.odd = True
             return
         self.draws = kind.draws
         self.layout, self.action, self.flow, self.least = kind.layout, kind.action, kind.flow, kind.least
         self.target = kind.target
         self.dwords, self.name = kind.layout.length(header), kind.layout.name
         self.most = kind.most if kind.limited else max(self.dwords, kind.most)
-        self.plain = kind.quiet and self.least <= self.dwords <= self.most
+        self.odd = kind.layout.header == 0 or not self.least <= self.dwords <= self.most
+        self.plain = not (self.odd or self.flow or self.draws or self.action is not None)
 
 
 def _unknown_name(header: int) -> str:
@@ -180,7 +187,13 @@ class CommandWalker:
         """The commands of one batch.  Returns the address of the batch that it chains to, or None."""
         reader = CommandReader(self._headers, self._fetch, _WINDOW_DWORDS)
         reader.jump(start, limit)
+        bodies, position, watched = self._bodies, reader.position, self._watch is not None
         for info, words in reader.batch():
+            if info.plain and not watched:  # half of the commands of drivers
+                body = bodies.get(words.tobytes())
+                if body is not None and not body.complaints:
+                    yield Command(position.address, body)
+                    continue
             node = self._command(reader, info, words)
             yield node
             if not info.flow or len(words) < info.dwords:
@@ -200,21 +213,31 @@ class CommandWalker:
         """The node of the command that was just read, with its diagnostics and everything that it points to."""
         address, dwords = reader.position.address, info.dwords
         raw = words.tobytes()
-        if len(words) < dwords:
+        body = self._bodies.get(raw)
+        if body is None and len(words) < dwords:
             node = self._cut(address, raw, info)
             dwords = len(words)
             if info.draws:
                 self._number(node)
         else:
-            node = Command(address, self._bodies.get(raw) or self._body(raw, info))
-            if not info.plain or node.body.complaints:
+            if body is None:
+                body = self._body(raw, info)
+            node = Command(address, body)
+            if info.odd or body.complaints:
                 dwords = self._examine(reader, node, info)
+            if info.draws:
+                self._number(node)
+            if info.action is not None:
+                info.action(node)
         if self._watch is not None and self._holds(self._watch, address, 4 * dwords):
             node.guilty = True
         return node
 
     def _examine(self, reader: CommandReader[Header], node: Command, info: Header) -> int:
-        """Complete the node of a command that is not plain.  Returns its length with repetitions and skipped dwords."""
+        """Complete the node of an odd command, or of one with invalid fields.
+
+        Returns its length with repetitions and skipped dwords.
+        """
         window, at = reader.window, reader.at
         following = at + info.dwords
         if node.body.words[0] == 0 and following < len(window) and not window[following]:
@@ -227,11 +250,6 @@ class CommandWalker:
             reader.skip_to(following)
         else:
             self._diagnose(node, info)
-        if not info.flow:
-            if info.draws:
-                self._number(node)
-            if info.action is not None:
-                info.action(node)
         return following - at
 
     def _holds(self, watched: int, address: int, size: int) -> bool:
@@ -260,23 +278,20 @@ class CommandWalker:
     def _enter(self, address: int, origin: str, depth: int, limit: int | None) -> Iterator[Yielded]:
         """A batch and those it chains to."""
         first, draws = address, self.draws
+        after: int | None = address
         try:
-            yield from self._chain(address, origin, depth, limit)
+            while after is not None:
+                address = after
+                self._started.add(address)
+                yield BatchStart(address, origin)
+                after = yield from self._batch_commands(address, depth, limit)
+                if after is not None and after in self._started:
+                    yield Diagnostic(Severity.ERROR, "batch-loop", address, "batch",
+                                     f"continues at 0x{after:08x}, which was decoded above", value=after)
+                    return
+                origin, limit = "chain", None
         finally:
             self._draws_of[first] = self.draws - draws
-
-    def _chain(self, address: int, origin: str, depth: int, limit: int | None) -> Iterator[Yielded]:
-        while True:
-            self._started.add(address)
-            yield BatchStart(address, origin)
-            after = yield from self._batch_commands(address, depth, limit)
-            if after is None:
-                return
-            if after in self._started:
-                yield Diagnostic(Severity.ERROR, "batch-loop", address, "batch",
-                                 f"continues at 0x{after:08x}, which was decoded above", value=after)
-                return
-            address, origin, limit = after, "chain", None
 
     def _fetch(self, address: int, dwords: int) -> Words:
         """The next dwords of a batch; none where memory ends or the budget of the submission is spent."""

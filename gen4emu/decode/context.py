@@ -86,6 +86,8 @@ class Context:
     index_buffer: View | None = None
     step_rates: dict[int, int] = field(default_factory=dict)  # Gen8 on: of elements with a value for each instance
     vertices_changed: bool = False
+    _buffer_words: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _element_words: tuple[tuple[int, ...], ...] = ()
     vfe: View | None = None
     vld: View | None = None  # VLD_STATE or VFE_STATE_EX
     extended: str = "VLD_STATE"  # the name of its layout
@@ -149,14 +151,17 @@ class Context:
 
     def set_vertex_buffers(self, body: Body) -> None:
         """3DSTATE_VERTEX_BUFFERS: those that are not listed stay."""
-        for index, buffer, keeps in self.recall(body, _vertex_buffers_of):
+        for index, buffer, words, keeps in self.recall(body, _vertex_buffers_of):
             old = self.vertex_buffers.get(index) if keeps else None
-            self.vertex_buffers[index] = buffer if old is None else _with_address_of(buffer, old)
+            if old is not None:
+                buffer = _with_address_of(buffer, old)
+                words = _words_of(buffer)
+            self.vertex_buffers[index], self._buffer_words[index] = buffer, words
         self.vertices_changed = True
 
     def set_vertex_elements(self, body: Body) -> None:
         """3DSTATE_VERTEX_ELEMENTS: the whole list."""
-        self.vertex_elements = self.recall(body, lambda view: [v for v in view.vertex_elements if v.valid])
+        self.vertex_elements, self._element_words = self.recall(body, _vertex_elements_of)
         self.vertices_changed = True
 
     def set_index_buffer(self, body: Body) -> None:
@@ -177,10 +182,9 @@ class Context:
 
     def vertices_key(self) -> Hashable:
         """The state that determines which vertices a primitive reads."""
-        buffers = tuple([(i, *v.words[v.at:v.at + 4]) for i, v in sorted(self.vertex_buffers.items())])
-        elements = tuple([(*v.words[v.at:v.at + 2],) for v in self.vertex_elements])
         cut = self.current.get("3DSTATE_VF")
-        return (buffers, elements, None if self.index_buffer is None else tuple(self.index_buffer.words),
+        index = None if self.index_buffer is None else tuple(self.index_buffer.words)
+        return (*sorted(self._buffer_words.items()), self._element_words, index,
                 tuple(self.step_rates.items()), None if cut is None else tuple(cut.words))
 
     def cut_index(self, buffer: View, largest: int) -> int | None:
@@ -198,12 +202,23 @@ class Context:
         return self._key
 
 
-def _vertex_buffers_of(view: View) -> list[tuple[int, View, bool]]:
-    """Number and state of each buffer, and whether it keeps the address that it has."""
+def _words_of(item: View) -> tuple[int, ...]:
+    return tuple(item.words[item.at:item.at + item.dwords])
+
+
+def _vertex_elements_of(view: View) -> tuple[list[View], tuple[tuple[int, ...], ...]]:
+    """The valid elements, and their dwords."""
+    elements = [element for element in view.vertex_elements if element.valid]
+    return elements, tuple([_words_of(element) for element in elements])
+
+
+def _vertex_buffers_of(view: View) -> list[tuple[int, View, tuple[int, ...], bool]]:
+    """Number, state and dwords of each buffer, and whether it keeps the address that it has."""
     found = []
     for buffer in view.vertex_buffers:
         modify = "address_modify_enable" in buffer.layout.by_name(buffer.gen)
-        found.append((int(buffer.vertex_buffer_index), buffer, modify and not buffer.address_modify_enable))
+        found.append((int(buffer.vertex_buffer_index), buffer, _words_of(buffer),
+                      modify and not buffer.address_modify_enable))
     return found
 
 
