@@ -14,7 +14,8 @@ from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.surface import SurfaceType
 
 _MOST = 256  # the entries of a binding table
-_STATE_BYTES = ffi.sizeof("uint32_t[6]")
+_STATE_DWORDS = int(lib.G4_SURFACE_STATE_DWORDS)  # of the longest SURFACE_STATE
+_STATE_BYTES = 4 * _STATE_DWORDS
 _KNOWN_STATES = 4096
 
 
@@ -57,13 +58,15 @@ class TargetFinder:
 
     def __init__(self, gen: Gen) -> None:
         self.gen = gen
-        self._surface_state = block_named("SURFACE_STATE", gen)
+        is_gen4 = bool(gen & (Gen.GEN4 | Gen.GEN45))
+        self._surface_state = block_named("SURFACE_STATE" if is_gen4 else "RENDER_SURFACE_STATE", gen)
+        self._level = "mip_count_or_lod" if is_gen4 else "mip_count_lod"
         self._state_dwords = self._surface_state.size(gen)
         self.latest: tuple[Target, ...] = ()  # of the last draw or blit alone
         self._found: dict[Target, None] = {}
         self._known: dict[bytes, tuple[Target, ...]] = {}  # by the state that selects them
         self._last: bytes | None = None  # of the last draw, whose targets are known
-        self._states = ffi.new("uint32_t[][6]", _MOST)
+        self._states = ffi.new(f"uint32_t[][{_STATE_DWORDS}]", _MOST)
         self._bytes = ffi.buffer(self._states)
         self._depth_target = ffi.new("struct g4_depth_target *")
         self._depth_bytes = ffi.buffer(self._depth_target)
@@ -111,18 +114,21 @@ class TargetFinder:
         surface = self._surface_state.view(words, gen=self.gen)
         if surface.surface_type in (SurfaceType.SURFTYPE_NULL, SurfaceType.SURFTYPE_BUFFER):
             return None
-        if not isinstance(surface.surface_format, SurfaceFormat):
+        try:
+            code = SurfaceFormat(int(surface.surface_format))
+        except ValueError:
             return None
-        level = surface.mip_count_or_lod
+        level = getattr(surface, self._level)
         return Target(
-            "color", surface.surface_base_address, surface.surface_format, max(1, surface.width >> level),
+            "color", surface.surface_base_address, code, max(1, surface.width >> level),
             max(1, surface.height >> level), surface.surface_pitch, _tiling(surface.tiled_surface, surface.tile_walk),
             *self._place(words, level, surface.minimum_array_element), level, surface.minimum_array_element)
 
     def _place(self, words: tuple[int, ...], level: int, element: int) -> tuple[int, int]:
         """The start of an image in its surface, in texels, by the core's miptree layouts (native/core/surface.h)."""
         place = ffi.new("uint32_t[2]")
-        if not lib.g4_surface_place(ffi.new("uint32_t[6]", list(words)), int(self.gen), level, element, place):
+        state = ffi.new(f"uint32_t[{_STATE_DWORDS}]", list(words))
+        if not lib.g4_surface_place(state, int(self.gen), level, element, place):
             return 0, 0
         return int(place[0]), int(place[1])
 

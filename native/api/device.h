@@ -7,6 +7,10 @@
 #include "api/memory.h"
 #include "api/state.h"
 
+enum {
+    G4_SURFACE_STATE_DWORDS = 8 /* of the longest SURFACE_STATE */
+};
+
 struct g4_options {
     bool round_to_nearest; /* docs/decisions.md 1; else the EU rounds toward zero */
     bool general_only;     /* no fast paths in the EU and other units */
@@ -33,11 +37,11 @@ struct g4_device *g4_device_new(struct g4_mem *mem, uint32_t gen, const struct g
 void g4_device_free(struct g4_device *device);
 /* Set the state that draws use.  The caller keeps ownership. */
 void g4_device_use(struct g4_device *device, struct g4_state *state);
-/* Run one 3DPRIMITIVE, six dwords with the header. G4_HANG: the watchdog expired. */
+/* Run one 3DPRIMITIVE, a whole command. G4_HANG: the watchdog expired. */
 enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitive, struct g4_fault *fault);
-/* SURFACE_STATEs, six dwords each, of the render targets that the last draw's pixel shader names; at most `capacity` of
- * them.  Returns how many. */
-uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t capacity);
+/* SURFACE_STATEs, as long as the chip's, of the render targets that the last draw's pixel shader names; at most
+ * `capacity` of them.  Returns how many. */
+uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[G4_SURFACE_STATE_DWORDS], uint32_t capacity);
 
 /* The depth buffer of the last draw. */
 struct g4_depth_target {

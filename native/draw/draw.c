@@ -415,13 +415,16 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
 
 /* ---- targets of the last draw ---- */
 
-uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t capacity) {
+uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[G4_SURFACE_STATE_DWORDS], uint32_t capacity) {
     const struct g4_draw_state *const draw = &device->draw_state;
     const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_WM];
-    const struct g4_kernel *const kernel = draw->wm_kernel[0];
+    const struct g4_kernel *kernel = NULL;
     const uint8_t *entries;
     struct g4_port port;
 
+    for (uint32_t i = 0; i < G4_WM_ENTRIES && !kernel; i++) {
+        kernel = draw->wm_kernel[i];
+    }
     if (!kernel) {
         return 0;
     }
@@ -430,7 +433,8 @@ uint32_t g4_device_targets(struct g4_device *device, uint32_t (*states)[6], uint
     const uint32_t count = named < capacity ? named : capacity;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t entry = g4_mem_read32(&port, dispatch->binding_table + 4u * entries[i]) & ~31u;
-        (void)g4_mem_read(&port, dispatch->surface_state_base + entry, states[i], sizeof states[i]);
+        (void)g4_mem_read(&port, dispatch->surface_state_base + entry, states[i],
+                          device->ctx.model->chip->surface_state_dwords * sizeof states[i][0]);
     }
     return count;
 }

@@ -26,7 +26,8 @@ void g4_device_media_counts(const struct g4_device *device, struct g4_media_coun
     *counts = device->media->counts;
 }
 
-uint32_t g4_device_media_targets(struct g4_device *device, uint32_t (*states)[6], uint32_t capacity) {
+uint32_t g4_device_media_targets(struct g4_device *device, uint32_t (*states)[G4_SURFACE_STATE_DWORDS],
+                                 uint32_t capacity) {
     return g4_media_targets(device->media, states, capacity);
 }
 

@@ -203,14 +203,15 @@ enum g4_status g4_media_run(struct g4_media *media, bool finish, struct g4_fault
     return leave(media, status);
 }
 
-uint32_t g4_media_targets(struct g4_media *media, uint32_t (*states)[6], uint32_t capacity) {
+uint32_t g4_media_targets(struct g4_media *media, uint32_t (*states)[G4_SURFACE_STATE_DWORDS], uint32_t capacity) {
     struct g4_written *const written = &media->written;
     const uint32_t count = written->count < capacity ? written->count : capacity;
     struct g4_port port;
 
     g4_port_init(&port, media->ctx->mem, G4_UNIT_CPU, false); /* missing memory reads as 0 and is not reported */
     for (uint32_t i = 0; i < count; i++) {
-        (void)g4_mem_read(&port, written->surface[i], states[i], sizeof states[i]);
+        (void)g4_mem_read(&port, written->surface[i], states[i],
+                          media->ctx->model->chip->surface_state_dwords * sizeof states[i][0]);
     }
     written->count = 0;
     return count;

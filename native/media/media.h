@@ -124,7 +124,7 @@ void g4_media_free(struct g4_media *media);
 enum g4_status g4_media_object(struct g4_media *media, const uint32_t *command, uint32_t dwords, uint32_t address,
                                struct g4_fault *fault);
 enum g4_status g4_media_run(struct g4_media *media, bool finish, struct g4_fault *fault);
-uint32_t g4_media_targets(struct g4_media *media, uint32_t (*states)[6], uint32_t capacity);
+uint32_t g4_media_targets(struct g4_media *media, uint32_t (*states)[G4_SURFACE_STATE_DWORDS], uint32_t capacity);
 enum g4_status g4_media_watch(struct g4_media *media, uint32_t capacity);
 const struct g4_media_payload *g4_media_payload(const struct g4_media *media, uint32_t index);
 /* The threads that wait for the host.  Those in `clear` receive the notification that they wait for. */
