@@ -16,7 +16,7 @@ from gen4emu._native import lib
 from gen4emu.core_enums import Counter
 from gen4emu.device.memory import Faults, Memory, Missing, Unit, port_faults
 from gen4emu.device.place import DrawKind, DrawNumbers
-from gen4emu.device.registers import Interrupts, RegisterFile
+from gen4emu.device.registers import InterruptNames, Interrupts, RegisterFile
 from gen4emu.device.state import ContextState, Words
 from gen4emu.errors import HangError
 from gen4emu.hw.catalogue import catalogue_of, family_of
@@ -94,7 +94,12 @@ class CommandListener(Protocol):
 
 
 class CommandStreamer:
-    """Parses one ring.  `run_ring` and `run_batch` return after the last command."""
+    """Parses one ring of Gen4 or Gen4.5.  `run_ring` and `run_batch` return after the last command."""
+
+    # The differences of other generations, whose command streamers are derived from this one.
+    state_class: type[ContextState] = ContextState
+    interrupt_names = InterruptNames()
+    idle_registers: tuple[str, ...] = ("RENDER_INSTDONE", "INSTDONE1")  # of the render engine
 
     def __init__(self, gen: Gen, memory: Memory, registers: RegisterFile, executor: Executor, strict: bool = False,
                  max_batch_dwords: int = MAX_BATCH_DWORDS, ring: str = "RENDER",
@@ -107,22 +112,20 @@ class CommandStreamer:
         self.ring = ring  # the prefix of its registers
         self.max_batch_dwords = max_batch_dwords
         self.numbers = numbers or DrawNumbers()
-        self.state = ContextState(gen, memory)
+        self.state = self.state_class(gen, memory)
         self.findings = Findings()
         self.position = Position(0, False)
         self.progress = Progress()
         self.commands = 0
-        self.interrupts = Interrupts(registers, self._write_status_page)
+        self.interrupts = Interrupts(registers, self._write_status_page, self.interrupt_names)
         self._listener: CommandListener | None = None
         self._threads = False  # media threads may be running
         self._contexts: dict[int, bytes] = {}
         self._context: int | None = None  # the address of the context that runs, if there is one
         self._non_secure = False
         self._port = memory.new_port(Unit.CS)
-        self._handlers: dict[str, Handler] = {
-            **self.state.handlers, **self._mi_handlers(), **dict.fromkeys(_MEDIA_OBJECTS, self._media),
-            "3DPRIMITIVE": executor.draw, "PIPE_CONTROL": self._pipe_control(),
-            "PIPELINE_SELECT": self._pipeline_select}
+        self._handlers = self._own_handlers()
+        self._draws = self._handlers["3DPRIMITIVE"]
         self._timestamp_mask = self.catalogue.register("TIMESTAMP").field("ticks", gen).mask
         if strict:
             for name in {c.name for catalogue in self._family for c in catalogue.commands if c.privileged}:
@@ -130,6 +133,16 @@ class CommandStreamer:
         self._headers = tuple(Headers(self._decode, _DECODED_HEADERS) for _ in range(2))  # by `_threads`
         self._reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS)
         self.position = self._reader.position
+
+    def _own_handlers(self) -> dict[str, Handler]:
+        """The handlers of all commands but BLT by name."""
+        return {**self.state.handlers, **self._mi_handlers(), **dict.fromkeys(_MEDIA_OBJECTS, self._media),
+                "3DPRIMITIVE": self._draw_handler(), "PIPE_CONTROL": self._pipe_control(),
+                "PIPELINE_SELECT": self._pipeline_select}
+
+    def _draw_handler(self) -> Handler:
+        """3DPRIMITIVE of the 3D pipeline."""
+        return self.executor.draw
 
     # --- parsing ---------------------------------------------------------------------------------------------------
     def run_ring(self, ring: bytes, address: int, wrap: tuple[int, int] | None = None) -> None:
@@ -290,7 +303,7 @@ class CommandStreamer:
 
     def _pipe_selected(self) -> None:
         """Select the meaning of 3DPRIMITIVE, which depends on the pipeline."""
-        handler = self._preload if self.state.raw.media_selected else self.executor.draw
+        handler = self._preload if self.state.raw.media_selected else self._draws
         if self._handlers["3DPRIMITIVE"] != handler:
             self._handlers["3DPRIMITIVE"] = handler
             self._forget_headers()
@@ -358,7 +371,7 @@ class CommandStreamer:
         r.poke(r.offset(f"{p}_IPEHR"), self.position.header)
         r.poke(r.offset(f"{p}_ACTHD"), self.position.address | (r.bits(f"{p}_ACTHD", ("in_batch",)) if in_batch else 0))
         r.poke(r.offset(f"{p}_IPEIR"), r.bits(f"{p}_IPEIR", ("in_batch",)) if in_batch else 0)
-        for name in (f"{p}_INSTDONE", "INSTDONE1") if p == "RENDER" else (f"{p}_INSTDONE",):
+        for name in self.idle_registers if p == "RENDER" else (f"{p}_INSTDONE",):
             r.poke(r.offset(name), _IDLE & ~r.bits(name, ("command_parser", *busy)))
 
     # --- MI --------------------------------------------------------------------------------------------------------
@@ -544,12 +557,16 @@ class CommandStreamer:
                 if operation == immediate:
                     self._write(address, words[2:4].tobytes())
                 else:
-                    value = self.read_counter(_PS_DEPTH_COUNT) if operation == depth_count else self.timestamp()
+                    value = self.depth_count() if operation == depth_count else self.timestamp()
                     self._write(address, value.to_bytes(8, "little"))
             if header & notify:
                 self.interrupts.notify("pipe_control_notify")
 
         return synchronize
+
+    def depth_count(self) -> int:
+        """PS_DEPTH_COUNT."""
+        return self.read_counter(_PS_DEPTH_COUNT)
 
     def read_counter(self, index: int) -> int:
         return int(self.state.raw.counter[index])

@@ -21,6 +21,7 @@ from gen4emu.device.memory import Unit
 from gen4emu.device.observer import ALL_UNITS, NONE, Breakpoint, Observer, Subscription, Trap
 from gen4emu.device.registers import RegisterFile
 from gen4emu.device.state import ContextState, Words
+from gen4emu.hw.catalogue import command_named
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import View
 
@@ -374,6 +375,11 @@ class Debug:
         self._native, self._registers, self._gen, self._state = native, registers, gen, state
         self._primitives = 0
         self._reduce(reduction)
+        primitive = command_named("3DPRIMITIVE", gen)
+        self._vertex_dwords = tuple(primitive.field(name, gen).dword for name in (
+            "start_vertex_location", "vertex_count_per_instance"))
+        if not registers.has("SVG_RDATA"):  # the debug registers of Gen6 and later are not public
+            return
         self.snapshots = Snapshots(native, observer, registers, gen)
         for name in _VF + _SF:
             registers.on_write(registers.offset(name), lambda _: self._from_registers())
@@ -402,7 +408,8 @@ class Debug:
             return
         if r.vertices is not None:
             changed = memoryview(bytearray(words)).cast("I")
-            changed[2], changed[1] = r.vertices
+            for dword, value in zip(self._vertex_dwords, r.vertices, strict=True):
+                changed[dword] = value
             words = changed
         if r.rectangle is None:
             run(words)

@@ -14,6 +14,7 @@ from gen4emu._native import ffi, lib
 from gen4emu.core_enums import Counter, Status
 from gen4emu.device.blitter import Blitter, BlitTooLarge
 from gen4emu.device.command_streamer import CommandStreamer, Executor, Findings
+from gen4emu.device.command_streamer_gen7 import Gen7CommandStreamer
 from gen4emu.device.counters import CountedDraw, take
 from gen4emu.device.debug_registers import Debug
 from gen4emu.device.events import EVENT_TEXT, BlitHang, ErrorRecord, EuHang, EventCount
@@ -29,16 +30,20 @@ from gen4emu.device.state import Words
 from gen4emu.device.targets import Target, TargetFinder
 from gen4emu.errors import NotExecutedError
 from gen4emu.hw import chips
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen45.registers import VIDEO_RING_REGISTERS
 from gen4emu.hw.layout import Command
 from gen4emu.trace import events
+
+# The command streamers of generations that have their own.
+_STREAMERS: dict[Gen, type[CommandStreamer]] = {Gen.GEN7 | Gen.GEN75: Gen7CommandStreamer}
 
 _Begun = tuple[Place, DrawKind, int, bytes]  # a draw command: place, kind, address, dwords
 _WATCHDOG = 20000  # as in the core
 
 # Units that wait for threads of a hung draw, as INSTDONE and INSTDONE1 call them.
 _BUSY: dict[int, tuple[str, ...]] = {
-    Unit.VS: ("vs",), Unit.GS: ("gs",), Unit.CLIP: ("clip",), Unit.SF: ("strips", "setup", "sf"),
+    Unit.VS: ("vs",), Unit.GS: ("gs",), Unit.CLIP: ("clip", "cl"), Unit.SF: ("strips", "setup", "sf"),
     Unit.WM: ("windower", "pixel_shader"),
 }
 
@@ -95,8 +100,9 @@ class Device:
         ring = "VIDEO" if engine is events.Engine.BSD and self.info.has_bsd else "RENDER"
         executor = Executor(draw=self._draw, blit=self._blit, media=self._media, wait_for_media=self._wait_for_media,
                             reset_counts=self._reset_counts, flip=self._flip)
-        return CommandStreamer(self.info.gen, self.memory, self.registers, executor, self.options.strict,
-                               self.options.max_batch_dwords, ring, self.numbers)
+        kind = next((kind for parts, kind in _STREAMERS.items() if self.info.gen & parts), CommandStreamer)
+        return kind(self.info.gen, self.memory, self.registers, executor, self.options.strict,
+                    self.options.max_batch_dwords, ring, self.numbers)
 
     def _hook_registers(self) -> None:
         streamer = self.streamers[events.Engine.RENDER]

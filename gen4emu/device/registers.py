@@ -6,6 +6,7 @@ Masked registers, ring registers and statistics behave as documented; all others
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from gen4emu.hw.catalogue import catalogue_of
 from gen4emu.hw.fields import Field
@@ -35,6 +36,9 @@ class RegisterFile:
                 self._values[register.offset + 4 * i] = register.reset >> (32 * i) & 0xFFFFFFFF
             if register.masked:
                 self._masked.add(register.offset)
+
+    def has(self, name: str) -> bool:
+        return name in self._names
 
     def offset(self, name: str) -> int:
         return self._names[name].offset
@@ -103,23 +107,43 @@ class RegisterFile:
         return {name: self.read(r.offset) for name, r in self._names.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class InterruptNames:
+    """The names of the registers and bits of interrupts and errors on a generation."""
+
+    status: str = "ISR"
+    mask: str = "IMR"
+    identity: str = "IIR"
+    error_identity: str = "EIR"
+    error_mask: str = "EMR"
+    error_status: str = "ESR"
+    status_page_mask: str = "HWSTAM"
+    prefix: str = ""  # of interrupts
+    error: str = "master_error"  # the interrupt of an error
+    page_fault: tuple[str, str] = ("PGTBL_ER", "")  # the register, and the bit of all units if they have none of theirs
+
+
 class Interrupts:
     """Raises interrupts and errors in the register file.  Software polls: no interrupt is delivered."""
 
-    def __init__(self, registers: RegisterFile, write_status_page: Callable[[int, int], None]) -> None:
+    def __init__(self, registers: RegisterFile, write_status_page: Callable[[int, int], None],
+                 names: InterruptNames) -> None:
         self._registers = registers
         self._write_status_page = write_status_page
+        self._names = names
         offset = registers.offset
-        self._isr, self._imr, self._iir = offset("ISR"), offset("IMR"), offset("IIR")
-        self._eir, self._emr, self._esr = offset("EIR"), offset("EMR"), offset("ESR")
-        self._hwstam, self._pgtbl_er = offset("HWSTAM"), offset("PGTBL_ER")
-        self._bits, self._errors, self._table_errors = (registers.masks(name) for name in ("IIR", "EIR", "PGTBL_ER"))
+        self._isr, self._imr, self._iir = offset(names.status), offset(names.mask), offset(names.identity)
+        self._eir, self._emr, self._esr = (offset(name) for name in (
+            names.error_identity, names.error_mask, names.error_status))
+        self._hwstam, self._pgtbl_er = offset(names.status_page_mask), offset(names.page_fault[0])
+        self._bits, self._errors, self._table_errors = (
+            registers.masks(name) for name in (names.identity, names.error_identity, names.page_fault[0]))
         for clear in (self._iir, self._eir):
             registers.on_clear(clear)
 
     def notify(self, name: str) -> None:
         """Raise the interrupt with this bit name in IIR: ISR shows it, IIR latches it unless IMR masks it."""
-        r, bit = self._registers, self._bits[name]
+        r, bit = self._registers, self._bits[self._names.prefix + name]
         r.poke(self._isr, r.read(self._isr) | bit)
         if not r.read(self._imr) & bit:
             r.poke(self._iir, r.read(self._iir) | bit)
@@ -128,14 +152,14 @@ class Interrupts:
 
     def error(self, name: str) -> None:
         """Raise the error with this bit name in EIR: latched there unless EMR masks it."""
-        r, bit = self._registers, self._errors[name]
+        r, bit = self._registers, self._errors.get(name, self._errors["instruction"])
         r.poke(self._esr, r.read(self._esr) | bit)
         if not r.read(self._emr) & bit:
             r.poke(self._eir, r.read(self._eir) | bit)
-            self.notify("master_error")
+            self.notify(self._names.error)
 
     def page_fault(self, unit: str) -> None:
         """Report an access without a valid page table entry; `unit` is the name of a bit in PGTBL_ER."""
         r = self._registers
-        r.poke(self._pgtbl_er, r.read(self._pgtbl_er) | self._table_errors[unit])
+        r.poke(self._pgtbl_er, r.read(self._pgtbl_er) | self._table_errors[self._names.page_fault[1] or unit])
         self.error("page_table")

@@ -30,10 +30,11 @@ class ContextState:
         self.raw = ffi.new("struct g4_state *")
         self._curbe = ffi.addressof(self.raw, "curbe")
         self.constants_absolute = False  # INSTPM bit 6
-        self.handlers: dict[str, Callable[[Words], None]] = {}
-        for name, member in _VERBATIM:
-            self.handlers[name] = self._verbatim(member)
-        self.handlers |= {
+        self.handlers = self._commands()
+
+    def _commands(self) -> dict[str, Callable[[Words], None]]:
+        """The handlers of commands, of Gen4 and Gen4.5; `state_gen7` has those of Gen7."""
+        return {name: self._verbatim(member) for name, member in _VERBATIM} | {
             "STATE_BASE_ADDRESS": self._state_base_address(),
             "STATE_SIP": self._state_sip(),
             "STATE_PREFETCH": self._nothing,

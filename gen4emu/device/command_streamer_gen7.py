@@ -1,0 +1,317 @@
+"""The command streamer of Gen7 and Gen7.5: MI commands, PIPE_CONTROL and 3DPRIMITIVE where they differ from Gen4's.
+
+Registers are operands: commands load, store, copy and compute with them, take the parameters of draws from them, and
+MI_PREDICATE compares them to enable or disable draws.  All addresses are graphics addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gen4emu.device.command_streamer import CommandStreamer, Handler
+from gen4emu.device.registers import InterruptNames
+from gen4emu.device.state import Words
+from gen4emu.device.state_gen7 import Gen7ContextState
+from gen4emu.hw.gen4.common import PostSyncOperation
+from gen4emu.hw.gen7.mi import PredicateCombine, PredicateCompare, PredicateLoad
+from gen4emu.hw.gen75.mi import AluOpcode, AluOperand
+
+_QWORD = 0xFFFFFFFFFFFFFFFF
+_PERFORMANCE_REPORT_BYTES = 256
+
+# Commands without an effect here: display, caches, synchronization between engines, filters and hints.
+_IGNORED = (
+    "MI_ARB_CHECK", "MI_ARB_ON_OFF", "MI_WAIT_FOR_EVENT", "MI_SUSPEND_FLUSH", "MI_LOAD_SCAN_LINES_INCL",
+    "MI_LOAD_SCAN_LINES_EXCL", "MI_SEMAPHORE_MBOX", "MI_URB_CLEAR", "MI_UPDATE_GTT", "MI_CLFLUSH",
+    "MI_TOPOLOGY_FILTER", "MI_SET_APPID", "MI_RS_CONTROL", "MI_RS_CONTEXT", "MI_URB_ATOMIC_ALLOC", "MEDIA_STATE_FLUSH",
+)
+_NOT_EXECUTED = (
+    "MI_RS_STORE_DATA_IMM", "MI_LOAD_URB_MEM", "MI_STORE_URB_MEM", "MEDIA_OBJECT", "MEDIA_OBJECT_PRT",
+    "MEDIA_OBJECT_WALKER", "MEDIA_VFE_STATE", "MEDIA_CURBE_LOAD", "MEDIA_INTERFACE_DESCRIPTOR_LOAD", "GPGPU_OBJECT",
+    "GPGPU_WALKER",
+)
+# Stages that are not executed: their commands, and the dword and field that enable them.
+_STAGES = (("3DSTATE_HS", 2, "enable"), ("3DSTATE_DS", 5, "enable"), ("3DSTATE_GS", 5, "enable"),
+           ("3DSTATE_STREAMOUT", 1, "so_function_enable"))
+_PARAMETERS = ("VERTEX_COUNT", "START_VERTEX", "INSTANCE_COUNT", "START_INSTANCE", "BASE_VERTEX")  # dwords 2 to 6
+
+
+class Gen7CommandStreamer(CommandStreamer):
+    """Parses one ring of Gen7."""
+
+    state: Gen7ContextState
+    state_class = Gen7ContextState
+    interrupt_names = InterruptNames(
+        status="GTISR", mask="GTIMR", identity="GTIIR", error_identity="RENDER_EIR", error_mask="RENDER_EMR",
+        error_status="RENDER_ESR", status_page_mask="RENDER_HWSTAM", prefix="render_", error="cs_error",
+        page_fault=("RENDER_FAULT_REG", "valid"))
+    idle_registers = ("RENDER_INSTDONE",)
+
+    # --- handlers --------------------------------------------------------------------------------------------------
+    def _own_handlers(self) -> dict[str, Handler]:
+        self._returns: list[int] = []  # addresses behind the commands that called second-level batches
+        self._find_registers()
+        found: dict[str, Handler] = dict.fromkeys(_IGNORED, self._nothing)
+        found |= {name: self._not_executed(name) for name in _NOT_EXECUTED}
+        found |= {name: self._stage(name, self.state.handlers[name], dword, field) for name, dword, field in _STAGES}
+        return {
+            **self.state.handlers, **found,
+            "MI_NOOP": self._noop(),
+            "MI_USER_INTERRUPT": self._user_interrupt,
+            "MI_SET_PREDICATE": self._set_predicate,
+            "MI_FLUSH": self._flush(),
+            "MI_REPORT_HEAD": self._report_head,
+            "MI_BATCH_BUFFER_END": self._batch_buffer_end,
+            "MI_PREDICATE": self._predicate(),
+            "MI_DISPLAY_FLIP": self._display_flip,
+            "MI_SET_CONTEXT": self._set_context,
+            "MI_MATH": self._math,
+            "MI_STORE_DATA_IMM": self._store_data_imm,
+            "MI_STORE_DATA_INDEX": self._store_data_index,
+            "MI_LOAD_REGISTER_IMM": self._load_register_imm,
+            "MI_STORE_REGISTER_MEM": self._store_register_mem,
+            "MI_FLUSH_DW": self._flush_dw(),
+            "MI_REPORT_PERF_COUNT": self._report_perf_count,
+            "MI_LOAD_REGISTER_MEM": self._load_register_mem,
+            "MI_LOAD_REGISTER_REG": self._load_register_reg,
+            "MI_BATCH_BUFFER_START": self._batch_buffer_start,
+            "MI_CONDITIONAL_BATCH_BUFFER_END": self._conditional_batch_buffer_end,
+            "3DPRIMITIVE": self._draw_handler(),
+            "PIPE_CONTROL": self._pipe_control(),
+            "PIPELINE_SELECT": self._pipeline_select,
+        }
+
+    def _find_registers(self) -> None:
+        offset = self.registers.offset
+        self._sources = tuple(offset(f"MI_PREDICATE_{name}") for name in ("SRC0", "SRC1", "DATA"))
+        self._result = offset("MI_PREDICATE_RESULT")
+        self._parameters = tuple(offset(f"3DPRIM_{name}") for name in _PARAMETERS)
+
+    def _privileged(self, name: str, handler: Handler) -> Handler:
+        """All batches may use these commands: the kernel decides which of their operands are harmless."""
+        return handler
+
+    def _not_executed(self, name: str) -> Handler:
+        def report(words: Words) -> None:
+            self.findings.add(f"{name} is not executed", self._where())
+
+        return report
+
+    def _stage(self, name: str, store: Handler, dword: int, field: str) -> Handler:
+        enable = self._mask(name, field, dword)
+
+        def check(words: Words) -> None:
+            store(words)
+            if words[dword] & enable:
+                self.findings.add(f"{name} enables a stage that is not executed", self._where())
+
+        return check
+
+    # --- draws -----------------------------------------------------------------------------------------------------
+    def _draw_handler(self) -> Handler:
+        predicated = self._mask("3DPRIMITIVE", "predicate_enable", 0)
+        indirect = self._mask("3DPRIMITIVE", "indirect_parameter_enable", 0)
+        to_the_end = self._mask("3DPRIMITIVE", "end_offset_enable", 1)
+        run = self.executor.draw
+
+        def draw(words: Words) -> None:
+            header = words[0]
+            if header & predicated and not self.registers.read(self._result) & 1:
+                return
+            if header & indirect:
+                parameters = [self.registers.read(offset) for offset in self._parameters]
+                words = _memoryview([header & ~indirect, words[1], *parameters])
+            if words[1] & to_the_end:
+                self.findings.add("3DPRIMITIVE with End Offset Enable is not executed", self._where())
+                return
+            if words[2] and words[4]:  # vertices, instances
+                run(words)
+
+        return draw
+
+    # --- batches ---------------------------------------------------------------------------------------------------
+    def _run_batch(self) -> None:
+        self._returns.clear()
+        super()._run_batch()
+
+    def _batch_buffer_end(self, words: Words) -> None:
+        if self._returns and self.position.in_batch:
+            self._reader.jump(self._returns.pop())
+        else:
+            super()._batch_buffer_end(words)
+
+    def _batch_buffer_start(self, words: Words) -> None:
+        if len(words) < 2:
+            self._hang("MI_BATCH_BUFFER_START without an address")
+        view = self._view("MI_BATCH_BUFFER_START", words)
+        fields = view.to_dict()
+        if fields.get("predication_enable") and not self.registers.read(self._result) & 1:
+            return
+        if fields.get("second_level_batch_buffer") and self.position.in_batch:
+            self._returns.append(self.position.address + 4 * len(words))
+        self._reader.jump(view.batch_buffer_start_address)
+
+    def _conditional_batch_buffer_end(self, words: Words) -> None:
+        """Ends the batch unless the dword in memory is greater than the one of the command."""
+        if len(words) < 3:
+            return
+        view = self._view("MI_CONDITIONAL_BATCH_BUFFER_END", words)
+        if self.memory.read_dwords(view.compare_address, 1)[0] <= view.compare_data_dword:
+            self._batch_buffer_end(words)
+
+    # --- memory and registers --------------------------------------------------------------------------------------
+    def _store_data_imm(self, words: Words) -> None:
+        if len(words) < 4:
+            self.findings.add("MI_STORE_DATA_IMM without data", self._where())
+            return
+        self._write(words[2] & ~3, words[3:5].tobytes())
+
+    def _store_data_index(self, words: Words) -> None:
+        view = self._view("MI_STORE_DATA_INDEX", words)
+        for i, value in enumerate(words[2:4]):
+            self._write_status_page(view.offset + 4 * i, value)
+
+    def _register_and_memory(self, words: Words) -> tuple[int, int]:
+        """The operands of loads and stores, which have the same places."""
+        view = self._view("MI_STORE_REGISTER_MEM", words)
+        return view.register_address, view.memory_address
+
+    def _store_register_mem(self, words: Words) -> None:
+        view = self._view("MI_STORE_REGISTER_MEM", words)
+        if view.to_dict().get("predicate_enable") and not self.registers.read(self._result) & 1:
+            return
+        self._write(view.memory_address, self.registers.read(view.register_address).to_bytes(4, "little"))
+
+    def _load_register_mem(self, words: Words) -> None:
+        register, address = self._register_and_memory(words)
+        self.registers.write(register, self.memory.read_dwords(address, 1)[0])
+
+    def _load_register_reg(self, words: Words) -> None:
+        view = self._view("MI_LOAD_REGISTER_REG", words)
+        self.registers.write(view.destination_register_address, self.registers.read(view.source_register_address))
+
+    def _report_perf_count(self, words: Words) -> None:
+        """Writes a report whose counters are all 0: the identification, then a time stamp."""
+        view = self._view("MI_REPORT_PERF_COUNT", words)
+        report = _memoryview([view.report_id, self.timestamp() & 0xFFFFFFFF]).tobytes()
+        self._write(view.memory_address, report.ljust(_PERFORMANCE_REPORT_BYTES, b"\0"))
+
+    # --- predicates ------------------------------------------------------------------------------------------------
+    def _qword(self, offset: int) -> int:
+        return self.registers.read(offset) | self.registers.read(offset + 4) << 32
+
+    def _set_qword(self, offset: int, value: int) -> None:
+        self.registers.write(offset, value & 0xFFFFFFFF)
+        self.registers.write(offset + 4, value >> 32 & 0xFFFFFFFF)
+
+    def _compare(self, operation: int) -> bool:
+        source0, source1, data = (self._qword(offset) for offset in self._sources)
+        if operation == PredicateCompare.SRCS_EQUAL:
+            return source0 == source1
+        if operation == PredicateCompare.DELTAS_EQUAL:  # docs/decisions.md 88
+            return source1 - source0 & _QWORD == data
+        return operation == PredicateCompare.TRUE
+
+    def _predicate(self) -> Handler:
+        combine: dict[int, Callable[[bool, bool], bool]] = {
+            PredicateCombine.SET: lambda compared, state: compared,
+            PredicateCombine.AND: lambda compared, state: compared and state,
+            PredicateCombine.OR: lambda compared, state: compared or state,
+            PredicateCombine.XOR: lambda compared, state: compared != state,
+        }
+
+        def predicate(words: Words) -> None:
+            view = self._view("MI_PREDICATE", words)
+            state = bool(self.registers.read(self._result) & 1)
+            value = combine[view.combine_operation](self._compare(view.compare_operation), state)
+            if view.load_operation == PredicateLoad.KEEP:
+                return
+            source0, source1, data = self._sources
+            self._set_qword(data, self._qword(source1) - self._qword(source0))
+            self.registers.write(self._result, value != (view.load_operation == PredicateLoad.LOADINV))
+
+        return predicate
+
+    def _set_predicate(self, words: Words) -> None:
+        if self._view("MI_SET_PREDICATE", words).predicate_enable:
+            self.findings.add("MI_SET_PREDICATE is not executed", self._where())
+
+    # --- arithmetic ------------------------------------------------------------------------------------------------
+    def _math(self, words: Words) -> None:
+        """Runs the instructions in order.  Sources, accumulator and flags are gone when the command ends."""
+        value = dict.fromkeys((AluOperand.SRCA, AluOperand.SRCB, AluOperand.ACCU, AluOperand.ZF, AluOperand.CF), 0)
+        general = self.registers.offset("CS_GPR_R0")
+        for instruction in self._view("MI_MATH", words).instructions:
+            opcode, first, second = instruction.alu_opcode, instruction.operand_1, instruction.operand_2
+            if opcode in (AluOpcode.LOAD, AluOpcode.LOADINV):
+                loaded = self._qword(general + 8 * second) if second <= AluOperand.REG15 else value.get(second, 0)
+                value[first] = loaded if opcode == AluOpcode.LOAD else ~loaded & _QWORD
+            elif opcode in (AluOpcode.LOAD0, AluOpcode.LOAD1):
+                value[first] = 0 if opcode == AluOpcode.LOAD0 else _QWORD
+            elif opcode in (AluOpcode.STORE, AluOpcode.STOREINV):
+                stored = value.get(second, 0)
+                if first <= AluOperand.REG15:
+                    self._set_qword(general + 8 * first, stored if opcode == AluOpcode.STORE else ~stored & _QWORD)
+            elif opcode in _ALU:
+                result = _ALU[opcode](value[AluOperand.SRCA], value[AluOperand.SRCB])
+                value[AluOperand.ACCU] = result & _QWORD
+                value[AluOperand.ZF] = 0 if result & _QWORD else _QWORD
+                value[AluOperand.CF] = 0 if 0 <= result <= _QWORD else _QWORD
+            elif opcode != AluOpcode.NOOP:
+                self.findings.add("MI_MATH with an unknown operation", self._where())
+
+    # --- synchronization -------------------------------------------------------------------------------------------
+    def _post_sync(self, operation: int, address: int, data: bytes) -> None:
+        """The write after everything before has ended, which is the case here."""
+        if operation == PostSyncOperation.WRITE_IMMEDIATE_DATA:
+            self._write(address, data)
+        elif operation == PostSyncOperation.WRITE_PS_DEPTH_COUNT:
+            self._write(address, self.depth_count().to_bytes(8, "little"))
+        elif operation == PostSyncOperation.WRITE_TIMESTAMP:
+            self._write(address, self.timestamp().to_bytes(8, "little"))
+
+    def _pipe_control(self) -> Handler:
+        command = self.catalogue.command("PIPE_CONTROL")
+        post_sync = command.field("post_sync_operation", self.gen)
+        operations = post_sync.mask_in(1)
+        notify, to_register, no_pointers, resets_count = (self._mask("PIPE_CONTROL", name, 1) for name in (
+            "notify_enable", "lri_post_sync_operation", "indirect_state_pointers_disable",
+            "global_snapshot_count_reset"))
+        rare = operations | notify | to_register | no_pointers | resets_count
+
+        def synchronize(words: Words) -> None:
+            flags = words[1]
+            if not flags & rare:
+                return
+            if flags & to_register:
+                self.registers.write(words[2] & ~3, words[3])
+            elif flags & operations:
+                self._post_sync((flags & operations) >> post_sync.lo, words[2] & ~7, words[3:5].tobytes())
+            if flags & no_pointers:
+                self.state.disable_constants()
+            if flags & resets_count:
+                self.executor.reset_counts()
+            if flags & notify:
+                self.interrupts.notify("pipe_control_notify")
+
+        return synchronize
+
+    def _flush_dw(self) -> Handler:
+        def flush(words: Words) -> None:
+            view = self._view("MI_FLUSH_DW", words)
+            self._post_sync(view.post_sync_operation, words[1] & ~7, words[2:4].tobytes())
+            if view.notify_enable:
+                self.interrupts.notify("user_interrupt")
+
+        return flush
+
+
+def _memoryview(dwords: list[int]) -> Words:
+    return memoryview(b"".join(dword.to_bytes(4, "little") for dword in dwords)).cast("I")
+
+
+# Results beyond 64 bits are carries and borrows.
+_ALU: dict[int, Callable[[int, int], int]] = {
+    AluOpcode.ADD: lambda a, b: a + b, AluOpcode.SUB: lambda a, b: a - b, AluOpcode.AND: lambda a, b: a & b,
+    AluOpcode.OR: lambda a, b: a | b, AluOpcode.XOR: lambda a, b: a ^ b,
+}

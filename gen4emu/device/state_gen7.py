@@ -1,0 +1,146 @@
+"""The state of a hardware context of Gen7, and the commands that only change it.
+
+`struct g4_gen7_state` has a member for nearly every command, with the command's name, which keeps it whole.  Draws on
+Gen7 come with about thirty such commands, so a handler is no more than one copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gen4emu._native import ffi
+from gen4emu.device.state import ContextState, Words
+from gen4emu.hw.catalogue import catalogue_of, executed_command
+
+_MOST_VERTEX_BUFFERS = 33
+_MOST_VERTEX_ELEMENTS = 34
+_MOST_DECLARATIONS = 128
+
+# Commands whose copies other generations have, too: name, member of struct g4_state.
+_VERBATIM = (
+    ("3DSTATE_DRAWING_RECTANGLE", "drawing_rectangle"), ("3DSTATE_POLY_STIPPLE_OFFSET", "poly_stipple_offset"),
+    ("3DSTATE_POLY_STIPPLE_PATTERN", "poly_stipple"), ("3DSTATE_AA_LINE_PARAMETERS", "aa_line"),
+)
+_BASES = (("general_state_base_address", "general_state_base"), ("surface_state_base_address", "surface_state_base"),
+          ("indirect_object_base_address", "indirect_object_base"),
+          ("general_state_access_upper_bound", "general_state_bound"),
+          ("indirect_object_access_upper_bound", "indirect_object_bound"))
+_GEN7_BASES = (("dynamic_state_base_address", "dynamic_state_base"), ("instruction_base_address", "instruction_base"))
+_CONSTANTS = ("constant_vs", "constant_hs", "constant_ds", "constant_gs", "constant_ps")
+_HINTS = ("STATE_PREFETCH", "SWTESS_BASE_ADDRESS", "GPGPU_CSR_BASE_ADDRESS", "3DSTATE_MONOFILTER_SIZE",
+          "3DSTATE_RAST_MULTISAMPLE", *(f"3DSTATE_PUSH_CONSTANT_ALLOC_{stage}" for stage in
+                                        ("VS", "HS", "DS", "GS", "PS")))
+
+
+class Gen7ContextState(ContextState):
+    """A `struct g4_state` with the commands of Gen7 that write it."""
+
+    def _commands(self) -> dict[str, Callable[[Words], None]]:
+        names = catalogue_of(self.gen).names
+        handlers = {name: self._copy(self.raw, member) for name, member in _VERBATIM}
+        for member, field in ffi.typeof("struct g4_gen7_state").fields:
+            name = f"3DSTATE_{member.upper()}"
+            if name in names and field.type.kind == "array":
+                handlers[name] = self._copy(self.raw.gen7, member)
+        return handlers | dict.fromkeys(_HINTS, self._nothing) | {
+            "STATE_BASE_ADDRESS": self._state_base_address(),
+            "STATE_SIP": self._state_sip(),
+            "PIPELINE_SELECT": self._pipeline_select(),
+            "3DSTATE_VF_STATISTICS": self._vf_statistics(),
+            "3DSTATE_VERTEX_BUFFERS": self._vertex_buffers(),
+            "3DSTATE_VERTEX_ELEMENTS": self._vertex_elements,
+            "3DSTATE_INDEX_BUFFER": self._index_buffer,
+            "3DSTATE_LINE_STIPPLE": self._line_stipple(),
+            "3DSTATE_CHROMA_KEY": self._chroma_key(),
+            "3DSTATE_SAMPLER_PALETTE_LOAD0": self._sampler_palette,
+            "3DSTATE_SAMPLER_PALETTE_LOAD1": self._sampler_palette1,
+            "3DSTATE_SO_DECL_LIST": self._so_decl_list,
+            "3DSTATE_SO_BUFFER": self._so_buffer(),
+        }
+
+    @property
+    def constants_absolute(self) -> bool:
+        """Whether constant buffer 0 has an address instead of an offset from the dynamic state base."""
+        return bool(self.raw.gen7.constants_absolute)
+
+    @constants_absolute.setter
+    def constants_absolute(self, absolute: bool) -> None:
+        self.raw.gen7.constants_absolute = absolute
+
+    def disable_constants(self) -> None:
+        """Turn all push constants off, as PIPE_CONTROL with Indirect State Pointers Disable does."""
+        for member in _CONSTANTS:
+            command = getattr(self.raw.gen7, member)
+            command[1] = command[2] = 0
+
+    def _copy(self, struct: object, member: str) -> Callable[[Words], None]:
+        """A handler that keeps the command whole.  Commands that are too short come padded."""
+        target, size = ffi.addressof(struct, member), ffi.sizeof(getattr(struct, member))
+        memmove = ffi.memmove
+
+        def store(words: Words) -> None:
+            memmove(target, words, size)
+
+        return store
+
+    def _state_base_address(self) -> Callable[[Words], None]:
+        command = executed_command("STATE_BASE_ADDRESS", self.gen)
+        bases = []
+        for names, struct in ((_BASES, self.raw), (_GEN7_BASES, self.raw.gen7)):
+            for name, member in names:
+                field = command.field(name, self.gen)
+                modify = command.field(f"{name}_modify_enable", self.gen)
+                bases.append((field.dword, modify.mask_in(field.dword), field.mask_in(field.dword), struct, member))
+
+        def set_bases(words: Words) -> None:
+            for dword, modify, address, struct, member in bases:
+                if words[dword] & modify:
+                    setattr(struct, member, words[dword] & address)
+
+        return set_bases
+
+    def _state_sip(self) -> Callable[[Words], None]:
+        raw, pointer = self.raw, self._mask("STATE_SIP", "system_instruction_pointer", 1)
+
+        def set_pointer(words: Words) -> None:
+            offset = words[1] & pointer
+            raw.system_instruction_pointer = (raw.gen7.instruction_base + offset & 0xFFFFFFFF) if offset else 0
+
+        return set_pointer
+
+    def _vertex_buffers(self) -> Callable[[Words], None]:
+        """Keeps buffers by their numbers; without Address Modify Enable, start and end stay."""
+        buffers = self.raw.gen7.vertex_buffer
+        (array,) = executed_command("3DSTATE_VERTEX_BUFFERS", self.gen).all_arrays
+        number = array.item.field("vertex_buffer_index", self.gen)
+        modify = array.item.field("address_modify_enable", self.gen).mask_in(0)
+
+        def set_buffers(words: Words) -> None:
+            for at in range(1, len(words) - 3, 4):
+                index = number.extract(words, at)
+                if index >= _MOST_VERTEX_BUFFERS:
+                    continue
+                buffer = buffers[index]
+                if words[at] & modify:
+                    ffi.memmove(buffer, words[at:at + 4], 16)
+                else:
+                    buffer[0], buffer[3] = words[at], words[at + 3]
+
+        return set_buffers
+
+    def _vertex_elements(self, words: Words) -> None:
+        count = min((len(words) - 1) // 2, _MOST_VERTEX_ELEMENTS)
+        ffi.memmove(self.raw.gen7.vertex_element, words[1:1 + 2 * count], 8 * count)
+        self.raw.gen7.vertex_elements = count
+
+    def _so_decl_list(self, words: Words) -> None:
+        data = words[:3 + 2 * _MOST_DECLARATIONS].tobytes()
+        ffi.memmove(self.raw.gen7.so_decl_list, data, len(data))
+
+    def _so_buffer(self) -> Callable[[Words], None]:
+        buffers, number = self.raw.gen7.so_buffer, self._field("3DSTATE_SO_BUFFER", "so_buffer_index")
+
+        def set_buffer(words: Words) -> None:
+            ffi.memmove(buffers[number.extract(words)], words, 16)
+
+        return set_buffer
