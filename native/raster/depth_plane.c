@@ -2,6 +2,7 @@
  * The depth plane of an object, and the global depth offset (G45 PRM vol. 2, 8.4.1 and 8.4.2).
  */
 #include <math.h>
+#include <string.h>
 
 #include "hw_messages.h"
 #include "raster/windower_state.h"
@@ -54,12 +55,28 @@ float g4_depth_offset_of(const struct g4_depth_offset *offset, float cx, float c
     return bias;
 }
 
+/* The depth that a fast clear writes, from its bits in the format of the buffer. */
+static float clear_depth(const struct g4_draw_state *draw) {
+    const uint32_t bits = draw->hierarchical_depth.clear_bits;
+    float value;
+
+    switch (draw->depth_buffer.format) {
+    case G4_DEPTH_FORMAT_D24_UNORM_X8_UINT:
+        return (float)(bits / 16777215.0); /* which becomes the same bits */
+    case G4_DEPTH_FORMAT_D16_UNORM:
+        return (float)(bits / 65535.0);
+    default:
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+}
+
 void g4_wm_plane(const struct g4_wm *wm, const struct g4_setup *setup, struct g4_plane *plane) {
     const uint32_t row = wm->draw->windower.depth_row;
     struct g4_attribute_coefficients z = {0};
 
     if (wm->draw->hierarchical_depth.clear) {
-        *plane = (struct g4_plane){.c0 = wm->draw->hierarchical_depth.clear_value};
+        *plane = (struct g4_plane){.c0 = clear_depth(wm->draw)};
         return;
     }
     if (setup->planes) {
