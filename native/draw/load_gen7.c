@@ -317,6 +317,9 @@ static void load_setup(const struct g4_context *ctx, struct g4_draw_state *draw)
 
     gen7_3dstate_sf_unpack(commands(ctx)->sf, ctx->gen, &sf);
     draw->stage[G4_STAGE_SF].statistics = sf.statistics_enable;
+    setup->wide_range = true;
+    setup->line_rectangles = sf.multisample_rasterization_mode == GEN7_MULTISAMPLE_RASTERIZATION_MODE_ON_PIXEL ||
+                             sf.multisample_rasterization_mode == GEN7_MULTISAMPLE_RASTERIZATION_MODE_ON_PATTERN;
     setup->viewport_transform = sf.viewport_transform_enable;
     setup->scissor = sf.scissor_rectangle_enable;
     setup->coarse_positions = sf.vertex_sub_pixel_precision_select == GEN7_SUB_PIXEL_PRECISION_FOUR_BITS;
@@ -492,6 +495,7 @@ static void load_windower(const struct g4_context *ctx, const struct gen7_3dstat
     draw->stage[G4_STAGE_WM].statistics = wm->statistics_enable;
     draw->windower = (struct g4_windower_state){
         .thread_dispatch = wm->thread_dispatch_enable,
+        .kernels_by_width = true,
         .dispatch_8 = ps->dispatch_8_pixel_enable,
         .dispatch_16 = ps->dispatch_16_pixel_enable,
         .dispatch_32 = ps->dispatch_32_pixel_enable,

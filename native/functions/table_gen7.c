@@ -1,6 +1,7 @@
 /*
  * The shared functions of Gen7 and Gen7.5 by number.
  */
+#include "color/render_target_write_gen7.h"
 #include "eu/message.h"
 #include "functions/table.h"
 
@@ -11,7 +12,8 @@ static enum g4_status no_function(struct g4_eu *eu, struct g4_gang *gang, const 
 
 g4_message_fn *const g4_message_functions_gen7[G4_FUNCTIONS] = {
     [0] = g4_message_null,
-    [1 ... 5] = no_function,
+    [1 ... 4] = no_function,
+    [5] = g4_render_cache_gen7,
     [6] = g4_message_urb_gen7,
     [7 ... G4_FUNCTIONS - 1] = no_function,
 };

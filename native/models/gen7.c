@@ -2,17 +2,23 @@
  * The Gen7 family: Ivy Bridge and Bay Trail (Gen7), Haswell (Gen7.5).
  */
 #include "chips.h"
+#include "color/color.h"
 #include "core/model.h"
 #include "eu/op.h"
 #include "functions/table.h"
+#include "geometry/setup_gen6.h"
 #include "geometry/stage.h"
 #include "media/state.h"
 #include "models/models.h"
+#include "raster/windower_state.h"
 
 /* The units that all three have. */
 #define UNITS                                                                                                          \
     .load_draw = g4_load_draw_gen7, .expand_instruction = g4_expand_gen7, .run_vs = g4_vs_run_gen7,                    \
-    .read_vertices = g4_vertices_read_gen7, .functions = g4_message_functions_gen7, .media = &g4_media_loader_gen4
+    .read_vertices = g4_vertices_read_gen7, .prepare_vertices = g4_vertices_prepare_gen6,                              \
+    .run_clip = g4_clip_run_gen6, .run_setup = g4_setup_run_gen6, .start_pixels = g4_pixel_payload_gen7,               \
+    .decide_tests = g4_decide_tests_gen6, .begin_depth = g4_begin_depth_gen6, .functions = g4_message_functions_gen7,  \
+    .media = &g4_media_loader_gen4
 
 #define QUIRKS                                                                                                         \
     .rounds_by_control_register = true, .has_channel_pointers = true, .has_8_bit_coverage = true,                      \
