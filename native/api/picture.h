@@ -28,7 +28,7 @@ enum g4_status g4_picture_read(struct g4_port *port, const struct g4_surface_lay
                                uint32_t channels, void *pixels, size_t size, bool *opaque);
 
 /* The start of a level and slice of a surface, in texels from its base; false if the surface does not have them.
- * `state` is a SURFACE_STATE of six dwords. */
+ * `state` is a SURFACE_STATE of up to eight dwords. */
 bool g4_surface_place(const uint32_t *state, uint32_t gen, uint32_t level, uint32_t slice, uint32_t place[2]);
 
 #endif

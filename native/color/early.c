@@ -68,6 +68,7 @@ void g4_depth_surface(const struct g4_depth_buffer *buffer, enum g4_surface_form
     surface->mip_count_or_lod = buffer->level;
     surface->miptree_layout = buffer->miptree_layout;
     surface->minimum_array_element = buffer->minimum_array_element;
+    g4_surface_set_layout_gen4(surface);
 }
 
 uint32_t g4_cc_slice(const struct g4_surface *surface, uint32_t level, uint32_t array_index) {

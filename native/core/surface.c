@@ -78,6 +78,7 @@ static void load(struct g4_surface *surface, const struct g4_context *ctx, struc
     memset(surface, 0, sizeof *surface);
     surface->format = &g4_formats[0];
     surface->type = G4_SURFACE_TYPE_SURFTYPE_NULL;
+    surface->unit_width = surface->unit_height = 1;
     const bool entry_present = g4_mem_ptr(port->mem, entry_address) != NULL;
     const uint32_t entry = g4_mem_read32(port, entry_address); /* a missing entry is in the port's log */
     if (!entry_present) {
@@ -123,21 +124,14 @@ const struct g4_surface *g4_surface_get(struct g4_surface_cache *cache, const st
 
 /* ---- layout ---- */
 
-static uint32_t align(uint32_t value, uint32_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
-/* The units levels are aligned to: 4x2 texels, or one block of a compressed format. */
+/* The units levels are aligned to, in texels: of a compressed format one block. */
 struct unit {
     uint32_t width, height;
     bool compressed;
 };
 
-static struct unit unit_of(const struct g4_format *format) {
-    if (format->encoding == G4_ENCODING_PLAIN || format->encoding == G4_ENCODING_YUV_422) {
-        return (struct unit){4, 2, false};
-    }
-    return (struct unit){format->block_width, format->block_height, true};
+static struct unit unit_of(const struct g4_surface *surface) {
+    return (struct unit){surface->unit_width, surface->unit_height, g4_format_is_compressed(surface->format)};
 }
 
 /* Level 1 below level 0, level 2 beside it, the others below that one; or all in a second column. */
@@ -146,16 +140,15 @@ static void place_2d(const struct g4_surface *surface, struct unit unit, uint32_
     const uint32_t first_beside = right ? 1 : 2;
 
     if (level >= first_beside) {
-        out->x = align(g4_minify(surface->width, first_beside - 1), unit.width);
+        out->x = g4_align(g4_minify(surface->width, first_beside - 1), unit.width);
     }
     if (level >= 1 && !right) {
-        out->y = align(surface->height, unit.height);
+        out->y = g4_align(surface->height, unit.height);
     }
     for (uint32_t l = first_beside; l < level; l++) {
-        out->y += align(g4_minify(surface->height, l), unit.height);
+        out->y += g4_align(g4_minify(surface->height, l), unit.height);
     }
-    out->slice_dy =
-        align(surface->height, unit.height) + align(g4_minify(surface->height, 1), unit.height) + 11 * unit.height;
+    out->slice_dy = surface->element_rows;
     out->depth = surface->depth;
 }
 
@@ -166,23 +159,24 @@ static void place_3d(const struct g4_surface *surface, struct unit unit, uint32_
     for (uint32_t l = 0; l < level; l++) {
         const uint32_t slices = cube ? 6 : g4_minify(surface->depth, l);
         const uint32_t rows = (slices + (UINT32_C(1) << l) - 1) >> l;
-        out->y += align(g4_minify(surface->height, l), unit.height) * rows;
+        out->y += g4_align(g4_minify(surface->height, l), unit.height) * rows;
     }
-    out->slice_dx = align(out->width, unit.width);
-    out->slice_dy = align(out->height, unit.height);
+    out->slice_dx = g4_align(out->width, unit.width);
+    out->slice_dy = g4_align(out->height, unit.height);
     out->slice_shift = level;
     out->slice_mask = (UINT32_C(1) << level) - 1;
     out->depth = cube ? 6 : g4_minify(surface->depth, level);
 }
 
 void g4_surface_level(const struct g4_surface *surface, uint32_t level, struct g4_level *out) {
-    const struct unit unit = unit_of(surface->format);
+    const struct unit unit = unit_of(surface);
 
     level = level > LEVEL_LIMIT - 1 ? LEVEL_LIMIT - 1 : level;
     memset(out, 0, sizeof *out);
     out->width = g4_minify(surface->width, level);
     out->height = g4_minify(surface->height, level);
-    if (surface->type == G4_SURFACE_TYPE_SURFTYPE_3D || surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE) {
+    if (surface->type == G4_SURFACE_TYPE_SURFTYPE_3D ||
+        (surface->type == G4_SURFACE_TYPE_SURFTYPE_CUBE && !surface->faces_are_elements)) {
         place_3d(surface, unit, level, out);
     } else {
         place_2d(surface, unit, level, out);
@@ -196,8 +190,15 @@ void g4_surface_level(const struct g4_surface *surface, uint32_t level, struct g
 }
 
 static uint32_t slice_limit(const struct g4_surface *surface, const struct g4_level *level) {
-    const bool array = surface->type == G4_SURFACE_TYPE_SURFTYPE_1D || surface->type == G4_SURFACE_TYPE_SURFTYPE_2D;
-    return array ? surface->minimum_array_element + surface->depth : level->depth;
+    switch (surface->type) {
+    case G4_SURFACE_TYPE_SURFTYPE_1D:
+    case G4_SURFACE_TYPE_SURFTYPE_2D:
+        return (surface->minimum_array_element + surface->depth) * g4_surface_sample_elements(surface);
+    case G4_SURFACE_TYPE_SURFTYPE_CUBE:
+        return surface->faces_are_elements ? surface->minimum_array_element + 6 * surface->depth : level->depth;
+    default:
+        return level->depth;
+    }
 }
 
 bool g4_surface_image(const struct g4_surface *surface, uint32_t gen, uint32_t level, uint32_t slice,
@@ -212,7 +213,7 @@ bool g4_surface_image(const struct g4_surface *surface, uint32_t gen, uint32_t l
     if (slice >= slice_limit(surface, &place)) {
         return false;
     }
-    const struct unit unit = unit_of(surface->format);
+    const struct unit unit = unit_of(surface);
     const bool yuv = surface->format->encoding == G4_ENCODING_YUV_422;
     const uint32_t bytes = yuv ? 2 : surface->format->block_bits / 8u;
     image->base = surface->base;
@@ -235,7 +236,7 @@ bool g4_surface_start(const struct g4_surface *surface, uint32_t gen, uint32_t l
     if (!g4_surface_image(surface, gen, level, slice, &image)) {
         return false;
     }
-    const struct unit unit = unit_of(surface->format);
+    const struct unit unit = unit_of(surface);
     place[0] = image.x0 * (unit.compressed ? unit.width : 1);
     place[1] = image.y0 * (unit.compressed ? unit.height : 1);
     return true;

@@ -44,6 +44,23 @@ struct g4_surface {
     uint32_t data_return_format;  /* enum g4_data_return_format */
     uint32_t media_boundary_mode; /* enum g4_media_boundary_pixel_mode */
     uint32_t address;             /* of the SURFACE_STATE itself */
+
+    /* Layout of the miptree (g4_surface_set_layout_gen4() and its like). */
+    uint8_t unit_width, unit_height; /* levels are aligned to these, in texels */
+    uint32_t element_rows;           /* from one array element to the next, in texels */
+    bool faces_are_elements;         /* a cube is an array of faces, else a volume of six slices */
+
+    /* Gen7 and later */
+    uint8_t samples;                /* of a pixel; 0 or 1: the surface is not multisampled */
+    bool interleaved;               /* samples are beside each other, else each in an array element */
+    uint32_t mcs_base, mcs_pitch;   /* multisample control surface: address and bytes; base 0: none */
+    uint8_t clear_color;            /* bits 0 to 3: red, green, blue, alpha are 1, else 0 */
+    uint32_t view_extent;           /* array elements or slices that a render target view covers */
+    uint32_t resource_min_lod_u4_8; /* finer levels are absent */
+    bool selects_channels;          /* channel_select applies */
+    uint8_t channel_select[4];      /* for R, G, B, A: 0 zero, 1 one, 4 to 7 the channel R, G, B, A */
+    bool is_structured;             /* a buffer of structures */
+    uint32_t first_structure;       /* of a buffer of structures */
 };
 
 /* The layouts of a generation. */
@@ -54,7 +71,14 @@ struct g4_surface_loader {
     void (*unpack)(const uint32_t *dw, uint32_t gen, struct g4_surface *surface);
 };
 
-extern const struct g4_surface_loader g4_surface_loader_gen4;
+extern const struct g4_surface_loader g4_surface_loader_gen4, g4_surface_loader_gen7;
+
+/* Set the layout of a miptree whose type, format, size and samples are known. */
+void g4_surface_set_layout_gen4(struct g4_surface *surface);
+/* Levels of formats that are not compressed are aligned to `unit_width` and `unit_height`.  level_0_only: array
+ * elements have no room for other levels. */
+void g4_surface_set_layout_gen7(struct g4_surface *surface, uint32_t unit_width, uint32_t unit_height,
+                                bool level_0_only);
 
 struct g4_surface_cache; /* per worker */
 
@@ -80,13 +104,63 @@ struct g4_level {
 /* Levels count from the first of the whole miptree, up to 31; beyond the last they are 1x1 and lie where it says. */
 void g4_surface_level(const struct g4_surface *surface, uint32_t level, struct g4_level *out);
 
-/* The image of one level and slice (array element, cube face, or depth slice of a volume).  False outside. */
+/* The image of one level and slice: array element, cube face, or depth slice of a volume.  Sample s of element e is
+ * element e * samples + s if samples are not interleaved.  False outside. */
 bool g4_surface_image(const struct g4_surface *surface, uint32_t gen, uint32_t level, uint32_t slice,
                       struct g4_image *image);
 
 /* The start of the image of one level and slice, in texels from the base of the surface.  False outside. */
 bool g4_surface_start(const struct g4_surface *surface, uint32_t gen, uint32_t level, uint32_t slice,
                       uint32_t place[2]);
+
+static inline bool g4_format_is_compressed(const struct g4_format *format) {
+    return format->encoding != G4_ENCODING_PLAIN && format->encoding != G4_ENCODING_YUV_422;
+}
+
+/* The number of samples of a pixel that are in array elements of their own. */
+static inline uint32_t g4_surface_sample_elements(const struct g4_surface *surface) {
+    return surface->samples > 1 && !surface->interleaved ? surface->samples : 1;
+}
+
+static inline uint32_t g4_align(uint32_t value, uint32_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+/* Sample s of texel (x, y) of an interleaved surface (docs/decisions.md 101). */
+static inline void g4_interleave(uint32_t samples, uint32_t sample, uint32_t *x, uint32_t *y) {
+    const uint32_t inner_x = *x & 1;
+    const uint32_t inner_y = *y & 1;
+    if (samples >= 8) {
+        *x = (*x & ~1u) << 2 | (sample & 4) | (sample & 1) << 1 | inner_x;
+    } else if (samples >= 2) {
+        *x = (*x & ~1u) << 1 | (sample & 1) << 1 | inner_x;
+    }
+    if (samples >= 4) {
+        *y = (*y & ~1u) << 1 | (sample & 2) | inner_y;
+    }
+}
+
+/* Bytes of a texel's entry in the multisample control surface: 2 or 4 bits for each of 4 or 8 samples. */
+static inline uint32_t g4_mcs_entry_bytes(const struct g4_surface *surface) {
+    return surface->samples >= 8 ? 4 : 1;
+}
+
+/* The entry of texel (x, y) of an array element, which are four rows aligned. */
+static inline uint32_t g4_mcs_address(const struct g4_surface *surface, uint32_t x, uint32_t y, uint32_t element) {
+    const uint32_t row = element * g4_align(surface->height, 4) + y;
+    return surface->mcs_base +
+           (uint32_t)g4_surface_offset(G4_TILING_Y, surface->mcs_pitch, x * g4_mcs_entry_bytes(surface), row);
+}
+
+/* The value of an entry whose texel has the clear color. */
+static inline uint32_t g4_mcs_clear(const struct g4_surface *surface) {
+    return surface->samples >= 8 ? UINT32_MAX : 0xff;
+}
+
+/* The array element, within those of the texel's samples, that holds a sample. */
+static inline uint32_t g4_mcs_slice(const struct g4_surface *surface, uint32_t entry, uint32_t sample) {
+    return surface->samples >= 8 ? entry >> (4 * sample) & 7 : entry >> (2 * sample) & 3;
+}
 
 /* A dimension of a level, at least 1. */
 static inline uint32_t g4_minify(uint32_t size, uint32_t level) {

@@ -28,6 +28,15 @@ static uint8_t disabled_channels(const struct g4_surface_state *state) {
                      state->color_write_disable_blue << 2 | state->color_write_disable_alpha << 3);
 }
 
+void g4_surface_set_layout_gen4(struct g4_surface *surface) {
+    const bool compressed = g4_format_is_compressed(surface->format);
+
+    surface->unit_width = compressed ? surface->format->block_width : 4;
+    surface->unit_height = compressed ? surface->format->block_height : 2;
+    surface->element_rows = g4_align(surface->height, surface->unit_height) +
+                            g4_align(g4_minify(surface->height, 1), surface->unit_height) + 11 * surface->unit_height;
+}
+
 static void unpack(const uint32_t *dw, uint32_t gen, struct g4_surface *surface) {
     struct g4_surface_state state;
 
@@ -58,6 +67,7 @@ static void unpack(const uint32_t *dw, uint32_t gen, struct g4_surface *surface)
     surface->color_blend_enable = state.color_blend_enable;
     surface->data_return_format = state.data_return_format;
     surface->media_boundary_mode = state.media_boundary_pixel_mode;
+    g4_surface_set_layout_gen4(surface);
 }
 
 const struct g4_surface_loader g4_surface_loader_gen4 = {.state_offset = state_offset, .unpack = unpack};
