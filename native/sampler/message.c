@@ -9,46 +9,11 @@
 
 #include "core/report.h"
 #include "core/variant.h"
-#include "eu/counters.h"
-#include "eu/message.h"
 #include "eu/worker.h"
-#include "sampler/fast_path.h"
-#include "sampler/load.h"
-#include "sampler/sample.h"
+#include "hw_messages.h"
+#include "sampler/call.h"
 
 G4_VARIANT_DECLARE(struct g4_sampler_ops, g4_sampler_ops);
-
-enum {
-    TEXTURE_SLOTS = 64,
-    SAMPLER_SLOTS = 32,
-    PARAMETERS = 12, /* the most parameters of a SIMD4x2 message */
-};
-
-struct texture_slot {
-    uint32_t epoch; /* a slot of another epoch is empty */
-    uint32_t surface_state_base, binding_table, index;
-    struct g4_texture texture;
-    struct g4_contiguous_level contiguous[G4_TEXTURE_LEVELS];
-};
-
-struct sampler_slot {
-    uint32_t epoch;
-    uint32_t address, general_state_base;
-    struct g4_texture_sampler sampler;
-};
-
-struct g4_sampler_cache {
-    uint32_t epoch;
-    struct texture_slot texture[TEXTURE_SLOTS];
-    struct sampler_slot sampler[SAMPLER_SLOTS];
-    struct g4_texture keyed; /* of the current message, if a chroma key replaces texels */
-    struct g4_texel_reader reader;
-    struct g4_sample_work work;
-    float parameter[PARAMETERS][G4_BATCH]; /* of SIMD4x2 messages; sample s of thread t is in lane 8t + 4s */
-    uint32_t result[4][G4_SAMPLE_LANES];   /* R, G, B, A */
-    struct g4_load_work loading;
-    struct g4_fast_path_work fast;
-};
 
 struct g4_sampler_cache *g4_sampler_cache_new(void) {
     struct g4_sampler_cache *const cache = calloc(1, sizeof *cache);
@@ -66,10 +31,10 @@ void g4_sampler_cache_free(struct g4_sampler_cache *cache) {
 void g4_sampler_cache_reset(struct g4_sampler_cache *cache) {
     g4_texel_forget_blocks(&cache->reader);
     if (++cache->epoch == 0) {
-        for (int i = 0; i < TEXTURE_SLOTS; i++) {
+        for (int i = 0; i < G4_TEXTURE_SLOTS; i++) {
             cache->texture[i].epoch = 0;
         }
-        for (int i = 0; i < SAMPLER_SLOTS; i++) {
+        for (int i = 0; i < G4_SAMPLER_SLOTS; i++) {
             cache->sampler[i].epoch = 0;
         }
         cache->epoch = 1;
@@ -78,35 +43,20 @@ void g4_sampler_cache_reset(struct g4_sampler_cache *cache) {
 
 static const struct g4_sampler_ops *const variants[] = G4_VARIANT_TABLE(g4_sampler_ops);
 
-/* A message that is being executed. */
-struct call {
-    struct g4_eu *eu;
-    struct g4_gang *gang;
-    const struct g4_send *send;
-    struct g4_sampler_cache *cache;
-    const struct g4_sampler_shape *message;
-    const struct g4_texture *texture;
-    /* The members below describe threads with equal headers. */
-    uint32_t threads;
-    struct g4_sampler_message_header header;
-    uint32_t channel_mask; /* bit 0: R is not returned, ... */
-    g4_lanes active[G4_SAMPLE_HALVES];
-};
+const struct g4_sampler_ops *g4_sampler_ops_of_variant(void) {
+    return variants[g4_variant_current()];
+}
 
-static void report(const struct call *c, enum g4_event event, uint32_t value) {
+void g4_sampler_report(const struct g4_sampler_call *c, enum g4_event event, uint32_t value) {
     const int thread = __builtin_ctz(c->threads | 1u << (G4_GANG_THREADS - 1));
     g4_message_error(c->eu, c->gang, c->send, thread, event, value);
 }
 
-static uint32_t binding_table_index(const struct g4_send *send) {
-    return g4_sampler_message_binding_table_index(send->descriptor);
-}
-
 /* ---- state ---- */
 
-static const struct g4_texture *find_texture(const struct call *c, uint32_t index) {
+const struct g4_texture *g4_sampler_find_texture(const struct g4_sampler_call *c, uint32_t index) {
     const struct g4_dispatch *const d = c->gang->dispatch;
-    struct texture_slot *const slot = &c->cache->texture[((d->binding_table >> 5) + index) % TEXTURE_SLOTS];
+    struct g4_texture_slot *const slot = &c->cache->texture[((d->binding_table >> 5) + index) % G4_TEXTURE_SLOTS];
 
     if (slot->epoch != c->cache->epoch || slot->index != index || slot->binding_table != d->binding_table ||
         slot->surface_state_base != d->surface_state_base) {
@@ -124,17 +74,15 @@ static const struct g4_texture *find_texture(const struct call *c, uint32_t inde
     return &slot->texture;
 }
 
-static const struct g4_texture_sampler *find_sampler(const struct call *c) {
-    const uint32_t base = c->gang->dispatch->dynamic_state_base;
-    const uint32_t index = g4_sampler_message_sampler_index(c->send->descriptor);
-    const uint32_t address = base + c->header.sampler_state_pointer + 16 * index;
-    struct sampler_slot *const slot = &c->cache->sampler[(address >> 4) % SAMPLER_SLOTS];
+const struct g4_texture_sampler *g4_sampler_find_sampler(const struct g4_sampler_call *c) {
+    struct g4_sampler_slot *const slot = &c->cache->sampler[(c->sampler_state >> 4) % G4_SAMPLER_SLOTS];
 
-    if (slot->epoch != c->cache->epoch || slot->address != address || slot->general_state_base != base) {
-        g4_texture_sampler_setup(&slot->sampler, c->cache->reader.port, c->eu->ctx->model, base, address);
+    if (slot->epoch != c->cache->epoch || slot->address != c->sampler_state || slot->state_base != c->state_base) {
+        g4_texture_sampler_setup(&slot->sampler, c->cache->reader.port, c->eu->ctx->model, c->state_base,
+                                 c->sampler_state);
         slot->epoch = c->cache->epoch;
-        slot->address = address;
-        slot->general_state_base = base;
+        slot->address = c->sampler_state;
+        slot->state_base = c->state_base;
     }
     return &slot->sampler;
 }
@@ -144,46 +92,42 @@ static const struct g4_texture_sampler *find_sampler(const struct call *c) {
 static const float zeros[G4_BATCH];
 static const struct g4_parameter no_parameter = {{zeros, zeros}};
 
-/* Gathers the parameters of SIMD4x2 messages, which lie side by side in half a register. */
-static void spread_4x2(const struct call *c) {
-    const unsigned registers = c->send->mlen > 1 ? c->send->mlen - 1u : 0;
-    for (unsigned slot = 0; slot < PARAMETERS; slot++) {
+void g4_sampler_spread_4x2(const struct g4_sampler_call *c) {
+    const unsigned registers = c->send->mlen > c->data ? c->send->mlen - c->data : 0;
+    for (unsigned slot = 0; slot < G4_SAMPLER_PARAMETERS_4X2; slot++) {
         for (int t = 0; t < G4_GANG_THREADS && slot / 4 < registers; t++) {
-            const uint32_t *const row = g4_payload(c->gang, c->send, 1 + slot / 4, t);
+            const uint32_t *const row = g4_payload(c->gang, c->send, c->data + slot / 4, t);
             memcpy(&c->cache->parameter[slot][8 * t], &row[slot % 4], sizeof(float));
             memcpy(&c->cache->parameter[slot][8 * t + 4], &row[4 + slot % 4], sizeof(float));
         }
     }
 }
 
-static bool has(const struct call *c, enum g4_sampler_parameter name) {
-    return c->message->slot[name] != G4_SAMPLER_NO_PARAMETER;
-}
-
-static struct g4_parameter parameter(const struct call *c, enum g4_sampler_parameter name) {
+struct g4_parameter g4_sampler_parameter(const struct g4_sampler_call *c, enum g4_sampler_parameter name) {
     const unsigned slot = c->message->slot[name];
-    if (slot == G4_SAMPLER_NO_PARAMETER) {
+    const unsigned per_register = c->message->simd == 4 ? 4 : 1;
+    const unsigned per_parameter = c->message->simd == 16 ? 2 : 1;
+    const unsigned first = c->data + slot / per_register * per_parameter;
+    if (slot == G4_SAMPLER_NO_PARAMETER || first + per_parameter > c->send->mlen) {
         return no_parameter;
     }
     if (c->message->simd == 4) {
         return (struct g4_parameter){{c->cache->parameter[slot], zeros}};
     }
-    const unsigned per_parameter = c->message->simd == 16 ? 2 : 1;
-    const unsigned first = c->send->mrf + 1u + slot * per_parameter;
-    const union g4_reg *const mrf = c->gang->mrf;
-    const float *const low = mrf[first & (G4_MRF_COUNT - 1)].f[0];
-    return (struct g4_parameter){{low, per_parameter == 2 ? mrf[(first + 1) & (G4_MRF_COUNT - 1)].f[0] : zeros}};
+    const float *const low = g4_payload_register(c->gang, c->send, first)->f[0];
+    return (struct g4_parameter){
+        {low, per_parameter == 2 ? g4_payload_register(c->gang, c->send, first + 1)->f[0] : zeros}};
 }
 
-static bool is_shadow(const struct call *c) {
-    return has(c, G4_SAMPLER_PARAMETER_REF);
+static bool is_shadow(const struct g4_sampler_call *c) {
+    return g4_sampler_has(c, G4_SAMPLER_PARAMETER_REF);
 }
 
-static enum g4_lod_source lod_source(const struct call *c) {
-    if (has(c, G4_SAMPLER_PARAMETER_LOD)) {
+static enum g4_lod_source lod_source(const struct g4_sampler_call *c) {
+    if (g4_sampler_has(c, G4_SAMPLER_PARAMETER_LOD)) {
         return G4_LOD_DELIVERED;
     }
-    if (has(c, G4_SAMPLER_PARAMETER_DUDX)) {
+    if (g4_sampler_has(c, G4_SAMPLER_PARAMETER_DUDX)) {
         return G4_LOD_GRADIENTS;
     }
     return c->message->simd == 4 ? G4_LOD_ZERO : G4_LOD_COMPUTED;
@@ -201,15 +145,16 @@ static void write_lanes(uint32_t *row, const uint32_t *value, g4_lanes lanes) {
     }
 }
 
-static void write_wide(const struct call *c) {
-    const bool packed = c->message->simd == 16; /* masked channels have no registers; later ones move down */
+static void write_wide(const struct g4_sampler_call *c) {
+    const bool wide = c->message->simd == 16;
+    const bool packed = wide || c->removes_masked_channels; /* masked channels have no registers */
     unsigned next = 0;
     for (unsigned channel = 0; channel < 4; channel++) {
         if (c->channel_mask >> channel & 1) {
             next += packed ? 0 : 1;
             continue;
         }
-        for (unsigned half = 0; half < (packed ? 2u : 1u); half++) {
+        for (unsigned half = 0; half < (wide ? 2u : 1u); half++) {
             uint32_t *const row = g4_response(c->gang, c->send, next++, 0);
             if (row && c->active[half]) {
                 write_lanes(row, &c->cache->result[channel][half * G4_BATCH], c->active[half]);
@@ -218,13 +163,14 @@ static void write_wide(const struct call *c) {
     }
 }
 
-static void write_4x2(const struct call *c) {
+static void write_4x2(const struct g4_sampler_call *c) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         uint32_t *const row = g4_response(c->gang, c->send, 0, t);
         for (int sample = 0; row && sample < 2; sample++) {
             const unsigned lane = 8 * (unsigned)t + 4 * (unsigned)sample;
             for (int channel = 0; (c->active[0] >> lane & 1) && channel < 4; channel++) {
-                if (!(c->channel_mask >> channel & 1)) {
+                const bool enabled = !c->writes_channels || (c->send->emask[0] >> (lane + (unsigned)channel) & 1);
+                if (enabled && !(c->channel_mask >> channel & 1)) {
                     row[4 * sample + channel] = c->cache->result[channel][lane];
                 }
             }
@@ -232,7 +178,7 @@ static void write_4x2(const struct call *c) {
     }
 }
 
-static void write_back(const struct call *c) {
+void g4_sampler_write_back(const struct g4_sampler_call *c) {
     if (c->message->simd == 4) {
         write_4x2(c);
     } else {
@@ -240,13 +186,13 @@ static void write_back(const struct call *c) {
     }
 }
 
-static void write_zeros(const struct call *c) {
+void g4_sampler_write_zeros(const struct g4_sampler_call *c) {
     memset(c->cache->result, 0, sizeof c->cache->result);
-    write_back(c);
+    g4_sampler_write_back(c);
 }
 
 /* Writes the pixels that the chroma key did not kill.  Erratum of Gen4: pixels that are not enabled count as killed. */
-static void write_kill_mask(const struct call *c, g4_lanes killed) {
+static void write_kill_mask(const struct g4_sampler_call *c, g4_lanes killed) {
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         uint32_t *const row = g4_response(c->gang, c->send, 4, t);
         if (row && (c->threads >> t & 1)) {
@@ -261,7 +207,7 @@ static void write_kill_mask(const struct call *c, g4_lanes killed) {
 
 /* Checks whether sample messages can use the surface.  Returns the event to report, with zeros as the result;
  * G4_EVENTS: none. */
-static enum g4_event refusal(const struct call *c, const struct g4_texture_sampler *sampler) {
+static enum g4_event refusal(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
     const struct g4_texture *const texture = c->texture;
     const bool shadow = is_shadow(c);
     const bool mono8 = texture->surface.format_code == G4_SURFACE_FORMAT_MONO8;
@@ -276,7 +222,7 @@ static enum g4_event refusal(const struct call *c, const struct g4_texture_sampl
 }
 
 /* Reports uses that the manual does not allow, but that work. */
-static void report_doubts(const struct call *c, const struct g4_texture_sampler *sampler) {
+static void report_doubts(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
     const struct g4_texture *const texture = c->texture;
     const bool shadow = is_shadow(c);
     const uint32_t format = texture->surface.format_code;
@@ -284,25 +230,25 @@ static void report_doubts(const struct call *c, const struct g4_texture_sampler 
 
     if (texture->integers || (shadow && !(texture->format->shadow & texture->gen)) ||
         (sampler->keyed && !(texture->format->chroma_key & texture->gen))) {
-        report(c, G4_EVENT_BAD_FORMAT, format);
+        g4_sampler_report(c, G4_EVENT_BAD_FORMAT, format);
     }
     if (shadow && texture->cube && quirks->shadow_of_cubes_differs) {
-        report(c, G4_EVENT_SILICON_DIFFERS, c->send->descriptor); /* docs/decisions.md 34 */
+        g4_sampler_report(c, G4_EVENT_SILICON_DIFFERS, c->send->descriptor); /* docs/decisions.md 34 */
     }
     if (c->message->simd == 4 && shadow) {
-        const bool needs_level = lod_source(c) == G4_LOD_ZERO && !c->header.force_lod_to_zero;
+        const bool needs_level = lod_source(c) == G4_LOD_ZERO && !c->force_lod_to_zero;
         if (needs_level || (lod_source(c) == G4_LOD_DELIVERED && quirks->sample_c_with_lod_differs)) {
-            report(c, needs_level ? G4_EVENT_BAD_MESSAGE : G4_EVENT_SILICON_DIFFERS, c->send->descriptor);
+            g4_sampler_report(c, needs_level ? G4_EVENT_BAD_MESSAGE : G4_EVENT_SILICON_DIFFERS, c->send->descriptor);
         }
     }
     if (sampler->mip_filter == 2) {
-        report(c, G4_EVENT_BAD_STATE, sampler->mip_filter);
+        g4_sampler_report(c, G4_EVENT_BAD_STATE, sampler->mip_filter);
     }
 }
 
-static void find_gradients(const struct call *c, struct g4_request *request) {
+static void find_gradients(const struct g4_sampler_call *c, struct g4_request *request) {
     for (int i = 0; i < G4_GRADIENTS; i++) {
-        request->gradient[i] = parameter(c, (enum g4_sampler_parameter)(G4_SAMPLER_PARAMETER_DUDX + i));
+        request->gradient[i] = g4_sampler_parameter(c, (enum g4_sampler_parameter)(G4_SAMPLER_PARAMETER_DUDX + i));
     }
 }
 
@@ -317,7 +263,7 @@ static void round_s1_14(uint32_t *value) {
     }
 }
 
-static bool returns_s1_14(const struct call *c) {
+static bool returns_s1_14(const struct g4_sampler_call *c) {
     const struct g4_texture *const texture = c->texture;
     if (texture->surface.data_return_format != G4_DATA_RETURN_FORMAT_S1_14 || c->message->simd == 4 ||
         texture->format->encoding != G4_ENCODING_PLAIN) {
@@ -333,7 +279,7 @@ static bool returns_s1_14(const struct call *c) {
     return true;
 }
 
-static void map_channels(const struct call *c) {
+void g4_sampler_map_channels(const struct g4_sampler_call *c) {
     const struct g4_texture *const texture = c->texture;
     const bool shadow = is_shadow(c);
     const bool rounded = returns_s1_14(c);
@@ -364,7 +310,8 @@ static void map_channels(const struct call *c) {
 }
 
 /* A chroma key that replaces texels also changes the alpha of formats that have none (965 PRM vol. 4, 4.3.1). */
-static const struct g4_texture *keyed_texture(const struct call *c, const struct g4_texture_sampler *sampler) {
+const struct g4_texture *g4_sampler_keyed_texture(const struct g4_sampler_call *c,
+                                                  const struct g4_texture_sampler *sampler) {
     const struct g4_texture *const texture = c->texture;
     if (!sampler->keyed || !(texture->format->chroma_key & texture->gen) || !sampler->key_replaces || is_shadow(c)) {
         return texture;
@@ -375,44 +322,68 @@ static const struct g4_texture *keyed_texture(const struct call *c, const struct
 }
 
 /* Finds the registers of the response for each half of the channels that are returned. */
-static void find_rows(const struct call *c, uint32_t *row[G4_SAMPLE_HALVES][4]) {
-    const bool packed = c->message->simd == 16;
+static void find_rows(const struct g4_sampler_call *c, uint32_t *row[G4_SAMPLE_HALVES][4]) {
+    const bool wide = c->message->simd == 16;
     unsigned next = 0;
     for (unsigned channel = 0; channel < 4; channel++) {
         const bool wanted = !(c->channel_mask >> channel & 1);
         row[0][channel] = wanted ? g4_response(c->gang, c->send, next, 0) : NULL;
-        row[1][channel] = wanted && packed ? g4_response(c->gang, c->send, next + 1, 0) : NULL;
-        next += packed ? (wanted ? 2 : 0) : 1;
+        row[1][channel] = wanted && wide ? g4_response(c->gang, c->send, next + 1, 0) : NULL;
+        next += wide ? (wanted ? 2 : 0) : wanted || !c->removes_masked_channels;
     }
 }
 
-static bool sample_fast(const struct call *c, const struct g4_texture_sampler *sampler) {
-    if (c->message->operation != G4_SAMPLER_OP_SAMPLE || c->message->simd == 4 || c->header.force_lod_to_zero ||
-        !has(c, G4_SAMPLER_PARAMETER_V) || !g4_fast_path_suits(c->texture, sampler)) {
+bool g4_sampler_sample_fast(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
+    if (c->message->operation != G4_SAMPLER_OP_SAMPLE || c->message->simd == 4 || c->force_lod_to_zero ||
+        !g4_sampler_has(c, G4_SAMPLER_PARAMETER_V) || !g4_fast_path_suits(c->texture, sampler)) {
         return false;
     }
     struct g4_fast_path fast = {
         .lookups = {.texture = c->texture,
                     .sampler = sampler,
                     .active = {c->active[0], c->active[1]},
-                    .u = parameter(c, G4_SAMPLER_PARAMETER_U),
-                    .v = parameter(c, G4_SAMPLER_PARAMETER_V),
+                    .u = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_U),
+                    .v = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_V),
                     .min_lod_erratum = c->eu->ctx->options.min_lod_erratum},
-        .offset = {c->header.u_offset, c->header.v_offset},
+        .offset = {c->offset[0], c->offset[1]},
     };
     find_rows(c, fast.row);
-    return g4_fast_path_run(&fast, &c->cache->fast, variants[g4_variant_current()], c->cache->reader.port);
+    return g4_fast_path_run(&fast, &c->cache->fast, g4_sampler_ops_of_variant(), c->cache->reader.port);
 }
 
-static void sample(struct call *c) {
-    const bool kill = c->message->operation == G4_SAMPLER_OP_SAMPLE_KILLPIX;
-    const struct g4_texture_sampler *const sampler = find_sampler(c);
+struct g4_request g4_sampler_request(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {
+    struct g4_request request = {
+        .texture = c->texture,
+        .sampler = sampler,
+        .active = {c->active[0], c->active[1]},
+        .u = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_U),
+        .v = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_V),
+        .r = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_R),
+        .bias = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_BIAS),
+        .lod = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_LOD),
+        .reference = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_REF),
+        .lod_source = lod_source(c),
+        .has_bias = g4_sampler_has(c, G4_SAMPLER_PARAMETER_BIAS),
+        .shadow = is_shadow(c),
+        .force_lod_zero = c->force_lod_to_zero,
+        .min_lod_erratum = c->eu->ctx->options.min_lod_erratum,
+        .offset = {c->offset[0], c->offset[1], c->offset[2]},
+    };
+    if (request.lod_source == G4_LOD_GRADIENTS) {
+        find_gradients(c, &request);
+    }
+    return request;
+}
 
-    if (sample_fast(c, sampler)) {
+static void sample(struct g4_sampler_call *c) {
+    const bool kill = c->message->operation == G4_SAMPLER_OP_SAMPLE_KILLPIX;
+    const struct g4_texture_sampler *const sampler = g4_sampler_find_sampler(c);
+
+    if (g4_sampler_sample_fast(c, sampler)) {
         return;
     }
     if (c->texture->null || sampler->disable) {
-        write_zeros(c);
+        g4_sampler_write_zeros(c);
         if (kill) {
             write_kill_mask(c, 0);
         }
@@ -420,39 +391,20 @@ static void sample(struct call *c) {
     }
     const enum g4_event refused = refusal(c, sampler);
     if (refused != G4_EVENTS) {
-        report(c, refused,
-               refused == G4_EVENT_BAD_FORMAT ? c->texture->surface.format_code : binding_table_index(c->send));
-        write_zeros(c);
+        g4_sampler_report(c, refused,
+                          refused == G4_EVENT_BAD_FORMAT ? c->texture->surface.format_code : c->binding_table_index);
+        g4_sampler_write_zeros(c);
         if (kill) {
             write_kill_mask(c, 0);
         }
         return;
     }
     report_doubts(c, sampler);
-    c->texture = keyed_texture(c, sampler);
-    struct g4_request request = {
-        .texture = c->texture,
-        .sampler = sampler,
-        .active = {c->active[0], c->active[1]},
-        .u = parameter(c, G4_SAMPLER_PARAMETER_U),
-        .v = parameter(c, G4_SAMPLER_PARAMETER_V),
-        .r = parameter(c, G4_SAMPLER_PARAMETER_R),
-        .bias = parameter(c, G4_SAMPLER_PARAMETER_BIAS),
-        .lod = parameter(c, G4_SAMPLER_PARAMETER_LOD),
-        .reference = parameter(c, G4_SAMPLER_PARAMETER_REF),
-        .lod_source = lod_source(c),
-        .has_bias = has(c, G4_SAMPLER_PARAMETER_BIAS),
-        .shadow = is_shadow(c),
-        .force_lod_zero = c->header.force_lod_to_zero,
-        .min_lod_erratum = c->eu->ctx->options.min_lod_erratum,
-        .offset = {c->header.u_offset, c->header.v_offset, c->header.r_offset},
-    };
-    if (request.lod_source == G4_LOD_GRADIENTS) {
-        find_gradients(c, &request);
-    }
-    g4_sample(&request, &c->cache->work, variants[g4_variant_current()], &c->cache->reader);
-    map_channels(c);
-    write_back(c);
+    c->texture = g4_sampler_keyed_texture(c, sampler);
+    const struct g4_request request = g4_sampler_request(c, sampler);
+    g4_sample(&request, &c->cache->work, g4_sampler_ops_of_variant(), &c->cache->reader);
+    g4_sampler_map_channels(c);
+    g4_sampler_write_back(c);
     if (kill) {
         write_kill_mask(c, c->cache->work.killed[0] & c->active[0]);
     }
@@ -464,7 +416,7 @@ static uint32_t integer(const struct g4_parameter *p, uint32_t lane) {
     return g4_hw_bits(p->half[lane / G4_BATCH][lane % G4_BATCH]);
 }
 
-static bool can_load(const struct call *c) {
+static bool can_load(const struct g4_sampler_call *c) {
     const struct g4_texture *const texture = c->texture;
     const bool right = texture->surface.miptree_layout == G4_MIP_MAP_LAYOUT_MODE_RIGHT && texture->array;
     const bool buffer = texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_BUFFER;
@@ -472,24 +424,23 @@ static bool can_load(const struct call *c) {
     const bool indivisible = buffer && texture->format->encoding != G4_ENCODING_PLAIN;
 
     if (!texture->can_sample || indivisible || texture->surface.format_code == G4_SURFACE_FORMAT_MONO8) {
-        report(c, G4_EVENT_BAD_FORMAT, texture->surface.format_code);
+        g4_sampler_report(c, G4_EVENT_BAD_FORMAT, texture->surface.format_code);
         return false;
     }
     if (right || texture->cube) {
-        report(c, G4_EVENT_BAD_SURFACE, binding_table_index(c->send));
+        g4_sampler_report(c, G4_EVENT_BAD_SURFACE, c->binding_table_index);
         return false;
     }
     return true;
 }
 
 /* Loads half a message at once.  False: impossible, nothing was done. */
-static bool load_half(const struct call *c, uint32_t half, const struct g4_parameter parameters[4], bool *differs) {
+static bool load_half(const struct g4_sampler_call *c, uint32_t half, const struct g4_parameter parameters[4],
+                      bool *differs) {
     const struct g4_load_lanes lanes = {
-        (const uint32_t *)parameters[0].half[half],
-        (const uint32_t *)parameters[1].half[half],
-        (const uint32_t *)parameters[2].half[half],
-        (const uint32_t *)parameters[3].half[half],
-        {c->header.u_offset, c->header.v_offset, c->header.r_offset},
+        (const uint32_t *)parameters[0].half[half], (const uint32_t *)parameters[1].half[half],
+        (const uint32_t *)parameters[2].half[half], (const uint32_t *)parameters[3].half[half],
+        {c->offset[0], c->offset[1], c->offset[2]},
     };
     uint32_t *out[4];
 
@@ -499,23 +450,23 @@ static bool load_half(const struct call *c, uint32_t half, const struct g4_param
     for (int channel = 0; channel < 4; channel++) {
         out[channel] = &c->cache->result[channel][half * G4_BATCH];
     }
-    *differs |= g4_load_batch(&c->cache->reader, c->texture, variants[g4_variant_current()], &lanes, c->active[half],
+    *differs |= g4_load_batch(&c->cache->reader, c->texture, g4_sampler_ops_of_variant(), &lanes, c->active[half],
                               &c->cache->loading, out);
     return true;
 }
 
-static void load(const struct call *c) {
-    const struct g4_parameter u = parameter(c, G4_SAMPLER_PARAMETER_U);
-    const struct g4_parameter v = parameter(c, G4_SAMPLER_PARAMETER_V);
-    const struct g4_parameter r = parameter(c, G4_SAMPLER_PARAMETER_R);
-    const struct g4_parameter lod = parameter(c, G4_SAMPLER_PARAMETER_LOD);
+void g4_sampler_load(const struct g4_sampler_call *c) {
+    const struct g4_parameter u = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_U);
+    const struct g4_parameter v = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_V);
+    const struct g4_parameter r = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_R);
+    const struct g4_parameter lod = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_LOD);
     struct g4_load last = {0};
     uint32_t texel[4] = {0};
     bool have = false;
     bool differs = false;
 
     if (c->texture->null || !can_load(c)) {
-        write_zeros(c);
+        g4_sampler_write_zeros(c);
         return;
     }
     const struct g4_parameter all[4] = {u, v, r, lod};
@@ -530,7 +481,7 @@ static void load(const struct call *c) {
                 integer(&v, lane),
                 integer(&r, lane),
                 integer(&lod, lane),
-                {c->header.u_offset, c->header.v_offset, c->header.r_offset},
+                {c->offset[0], c->offset[1], c->offset[2]},
             };
             if (!have || memcmp(&load, &last, sizeof load) != 0) { /* often all lanes load the same texel */
                 differs |= g4_load_texel(&c->cache->reader, c->texture, &load, texel);
@@ -543,13 +494,13 @@ static void load(const struct call *c) {
         }
     }
     if (differs) {
-        report(c, G4_EVENT_SILICON_DIFFERS, c->send->descriptor);
+        g4_sampler_report(c, G4_EVENT_SILICON_DIFFERS, c->send->descriptor);
     }
-    write_back(c);
+    g4_sampler_write_back(c);
 }
 
-static void info(const struct call *c) {
-    const struct g4_parameter lod = parameter(c, G4_SAMPLER_PARAMETER_LOD);
+static void info(const struct g4_sampler_call *c) {
+    const struct g4_parameter lod = g4_sampler_parameter(c, G4_SAMPLER_PARAMETER_LOD);
     const uint32_t format = g4_sampler_message_return_format(c->send->descriptor, c->eu->ctx->gen);
     const bool as_float =
         c->eu->ctx->model->quirks.resinfo_returns_floats && format == G4_SAMPLER_RETURN_FORMAT_FLOAT32;
@@ -564,7 +515,7 @@ static void info(const struct call *c) {
             }
         }
     }
-    write_back(c);
+    g4_sampler_write_back(c);
 }
 
 /* ---- messages ---- */
@@ -574,7 +525,7 @@ const struct g4_sampler_messages g4_gen4_sampler_messages = {
     .shape = g4_sampler_shapes,
 };
 
-static const struct g4_sampler_shape *find_message(const struct call *c) {
+static const struct g4_sampler_shape *find_message(const struct g4_sampler_call *c) {
     const struct g4_sampler_messages *const messages = c->eu->ctx->model->sampler_messages;
     const uint32_t type = g4_sampler_message_message_type(c->send->descriptor, c->eu->ctx->gen);
 
@@ -586,8 +537,8 @@ static const struct g4_sampler_shape *find_message(const struct call *c) {
 }
 
 /* Unknown messages write zeros to all registers of the response. */
-static void refuse_message(const struct call *c) {
-    report(c, G4_EVENT_BAD_LENGTH, c->send->descriptor);
+void g4_sampler_refuse_message(const struct g4_sampler_call *c) {
+    g4_sampler_report(c, G4_EVENT_BAD_LENGTH, c->send->descriptor);
     for (unsigned k = 0; k < c->send->rlen; k++) {
         uint32_t *const row = g4_response(c->gang, c->send, k, 0);
         for (uint32_t i = 0; row && i < G4_BATCH; i++) {
@@ -609,7 +560,7 @@ static g4_lanes samples_of(g4_lanes lanes) {
     return lanes & UINT64_C(0x1111111111111111);
 }
 
-static void run(struct call *c) {
+void g4_sampler_begin(struct g4_sampler_call *c) {
     const g4_lanes mine = lanes_of(c->threads);
     const struct g4_send *const send = c->send;
 
@@ -618,19 +569,21 @@ static void run(struct call *c) {
     if (c->message->simd == 4) {
         c->active[0] = samples_of(c->active[0]);
     }
-    c->channel_mask = (uint32_t)(c->header.red_write_channel_mask | c->header.green_write_channel_mask << 1 |
-                                 c->header.blue_write_channel_mask << 2 | c->header.alpha_write_channel_mask << 3);
+}
+
+static void run(struct g4_sampler_call *c) {
+    g4_sampler_begin(c);
     const unsigned wanted = 4u - (unsigned)__builtin_popcount(c->channel_mask);
     if (wanted == 0) {
-        report(c, G4_EVENT_BAD_MESSAGE, send->descriptor);
+        g4_sampler_report(c, G4_EVENT_BAD_MESSAGE, c->send->descriptor);
     }
     const unsigned registers = c->message->simd == 16 ? 2 * wanted : c->message->response;
-    if (send->rlen != registers) {
-        report(c, G4_EVENT_BAD_RESPONSE, send->descriptor);
+    if (c->send->rlen != registers) {
+        g4_sampler_report(c, G4_EVENT_BAD_RESPONSE, c->send->descriptor);
     }
     switch (c->message->operation) {
     case G4_SAMPLER_OP_LD:
-        load(c);
+        g4_sampler_load(c);
         break;
     case G4_SAMPLER_OP_RESINFO:
         info(c);
@@ -641,20 +594,35 @@ static void run(struct call *c) {
     }
 }
 
+static void unpack_header(struct g4_sampler_call *c, const uint32_t *dw) {
+    struct g4_sampler_message_header header;
+
+    g4_sampler_message_header_unpack(dw, c->eu->ctx->gen, &header);
+    c->state_base = c->gang->dispatch->dynamic_state_base;
+    c->sampler_state =
+        c->state_base + header.sampler_state_pointer + 16 * g4_sampler_message_sampler_index(c->send->descriptor);
+    c->offset[0] = header.u_offset;
+    c->offset[1] = header.v_offset;
+    c->offset[2] = header.r_offset;
+    c->force_lod_to_zero = header.force_lod_to_zero;
+    c->channel_mask = (uint32_t)(header.red_write_channel_mask | header.green_write_channel_mask << 1 |
+                                 header.blue_write_channel_mask << 2 | header.alpha_write_channel_mask << 3);
+}
+
 /* The number of texels that thread t looks up: one for each channel or sample that is enabled. */
-static uint32_t lookups_of(const struct call *c, int t) {
+static uint32_t lookups_of(const struct g4_sampler_call *c, int t) {
     const struct g4_send *const send = c->send;
     const g4_lanes first = c->message->simd == 4 ? samples_of(send->emask[0]) : send->emask[0];
     const unsigned second = c->message->simd == 16 ? g4_thread_lanes(send->emask[1], t) : 0;
     return (uint32_t)(__builtin_popcount(g4_thread_lanes(first, t)) + __builtin_popcount(second));
 }
 
-static __attribute__((noinline, cold)) void count(const struct call *c) {
+__attribute__((noinline, cold)) void g4_sampler_count(const struct g4_sampler_call *c) {
     struct g4_counters *const counters = c->eu->counters;
     const struct g4_dispatch *const dispatch = c->gang->dispatch;
     const struct g4_surface *const surface =
         g4_surface_get(counters->cache, c->eu->ctx, &counters->look, dispatch->surface_state_base,
-                       dispatch->binding_table, binding_table_index(c->send));
+                       dispatch->binding_table, c->binding_table_index);
     const struct g4_format *const format = surface->format;
 
     if (c->message->operation == G4_SAMPLER_OP_RESINFO || !surface->present ||
@@ -671,24 +639,32 @@ static __attribute__((noinline, cold)) void count(const struct call *c) {
 }
 
 enum g4_status g4_message_sampler(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
-    struct call c = {.eu = eu, .gang = gang, .send = send, .cache = eu->samplers, .threads = send->threads};
+    struct g4_sampler_call c = {
+        .eu = eu,
+        .gang = gang,
+        .send = send,
+        .cache = eu->samplers,
+        .threads = send->threads,
+        .binding_table_index = g4_sampler_message_binding_table_index(send->descriptor),
+        .data = 1,
+    };
     struct g4_port *const port = &eu->worker->port;
     const uint32_t unit = port->unit;
 
     if (send->eot) {
-        report(&c, G4_EVENT_EOT_WRONG_UNIT, send->descriptor);
+        g4_sampler_report(&c, G4_EVENT_EOT_WRONG_UNIT, send->descriptor);
     }
     c.message = find_message(&c);
     if (!c.message) {
-        refuse_message(&c);
+        g4_sampler_refuse_message(&c);
         return G4_OK;
     }
     port->unit = G4_UNIT_SAMPLER;
     c.cache->reader.port = port;
     c.cache->reader.state = eu->ctx->state;
-    const struct g4_texture *const texture = find_texture(&c, binding_table_index(send));
+    const struct g4_texture *const texture = g4_sampler_find_texture(&c, c.binding_table_index);
     if (c.message->simd == 4) {
-        spread_4x2(&c);
+        g4_sampler_spread_4x2(&c);
     }
     /* Execute threads with equal headers together. */
     for (uint32_t pending = send->threads; pending;) {
@@ -702,12 +678,12 @@ enum g4_status g4_message_sampler(struct g4_eu *eu, struct g4_gang *gang, const 
         }
         pending &= ~c.threads;
         c.texture = texture;
-        g4_sampler_message_header_unpack(first, eu->ctx->gen, &c.header);
+        unpack_header(&c, first);
         run(&c);
     }
     port->unit = unit;
     if (eu->counters) {
-        count(&c);
+        g4_sampler_count(&c);
     }
     return G4_OK;
 }
