@@ -1,11 +1,16 @@
-"""Generates sampler_messages.h: the C table of the sampler's messages by type and length."""
+"""Generates sampler_messages.h: the C tables of the sampler's messages, by type and length, of Gen7 by SIMD mode."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from gen4emu.hw.emit_c import enum, guarded
 from gen4emu.hw.gen4.message_shapes import SAMPLER_MESSAGES, SamplerMessage
+from gen4emu.hw.gen7.message_shapes import SAMPLER_MESSAGES_GEN7
 
-_PARAMETERS = ("u", "v", "r", "bias", "lod", "ref", "dudx", "dvdx", "drdx", "dudy", "dvdy", "drdy")
+_PARAMETERS = ("u", "v", "r", "bias", "lod", "ref", "dudx", "dvdx", "drdx", "dudy", "dvdy", "drdy", "ai", "si",
+               "mcs", "off_u", "off_v")
 _ABSENT = 255
 _TYPES, _LENGTHS = 4, 16
 
@@ -13,9 +18,11 @@ _HEAD = f"""enum {{
     G4_SAMPLER_NO_PARAMETER = {_ABSENT},
     G4_SAMPLER_MESSAGE_TYPES = {_TYPES},
     G4_SAMPLER_MESSAGE_LENGTHS = {_LENGTHS},
+    G4_SAMPLER_MESSAGE_TYPES_GEN7 = 32,
+    G4_SAMPLER_SIMD_MODES = 4,
 }};
 
-/* A sampler message, by its type and length.  `slot` counts parameters in the payload. */
+/* A sampler message.  `slot` counts parameters in the payload. */
 struct g4_sampler_shape {{
     uint8_t simd;     /* 16, 8, or 4 for SIMD4x2; 0: the message does not exist */
     uint8_t response; /* registers, with no channel masked */
@@ -26,17 +33,21 @@ struct g4_sampler_shape {{
 
 
 def generate() -> str:
-    """The text: enumerations, the struct and the table."""
-    names = sorted({m.name for m in SAMPLER_MESSAGES.values()})
-    rows = "\n".join(_row(key, m) for key, m in sorted(SAMPLER_MESSAGES.items()))
+    """The text: enumerations, the struct and the tables."""
+    messages = [*SAMPLER_MESSAGES.values(), *SAMPLER_MESSAGES_GEN7.values()]
     return guarded("gen4emu/hw/gen4/message_shapes.py", "G4_SAMPLER_MESSAGES_H", "\n".join([
         "\n#include <stdint.h>\n",
-        enum("g4_sampler_operation", "G4_SAMPLER_OP", names),
+        enum("g4_sampler_operation", "G4_SAMPLER_OP", sorted({m.name for m in messages})),
         enum("g4_sampler_parameter", "G4_SAMPLER_PARAMETER", _PARAMETERS),
         _HEAD,
-        "static const struct g4_sampler_shape g4_sampler_shapes[G4_SAMPLER_MESSAGE_TYPES][G4_SAMPLER_MESSAGE_LENGTHS]"
-        f" = {{\n{rows}\n}};\n\n",
+        _table("g4_sampler_shapes[G4_SAMPLER_MESSAGE_TYPES][G4_SAMPLER_MESSAGE_LENGTHS]", SAMPLER_MESSAGES),
+        _table("g4_sampler_shapes_gen7[G4_SAMPLER_MESSAGE_TYPES_GEN7][G4_SAMPLER_SIMD_MODES]", SAMPLER_MESSAGES_GEN7),
     ]))
+
+
+def _table(declarator: str, messages: Mapping[Any, SamplerMessage]) -> str:
+    rows = "\n".join(_row((int(key[0]), int(key[1])), message) for key, message in sorted(messages.items()))
+    return f"static const struct g4_sampler_shape {declarator} = {{\n{rows}\n}};\n"
 
 
 def _row(key: tuple[int, int], message: SamplerMessage) -> str:

@@ -35,11 +35,15 @@ struct g4_quirks {
     bool forced_lod_filters_linear;     /* with Force LOD to Zero, anisotropic filtering becomes linear */
     bool ld_of_deep_volume_levels_differs; /* ld beyond the first slice of volume levels: silicon departs from the
                                               manual */
+    bool compares_ignore_array_index;      /* sample_c reads the first element of an array */
+    bool ld_outside_bytes_is_black;        /* ld outside of 8-bit formats without alpha returns alpha 0 */
+    bool integer_borders_are_integers;     /* of the format's range */
     bool shadow_of_cubes_differs;          /* sample_c of cube maps: silicon departs from the manual */
 
     /* data port, gateway, color */
-    bool has_media_boundary_mode;      /* SURFACE_STATE has the Media Boundary Pixel Mode */
-    bool media_reads_align_x_to_dword; /* media block reads drop the low two bits of X */
+    bool has_media_boundary_mode;         /* SURFACE_STATE has the Media Boundary Pixel Mode */
+    bool media_reads_align_x_to_dword;    /* media block reads drop the low two bits of X */
+    bool has_stateless_coherency_indices; /* binding table indices 250 to 253 are stateless, too */
     bool gateway_opens_64_registers;
     bool has_8_bit_coverage;          /* antialiasing alpha is 8 bits a pixel, else 4 */
     bool has_depth_coordinate_offset; /* 3DSTATE_DEPTH_BUFFER has the offset; else it follows from the render target */
@@ -116,6 +120,7 @@ typedef void g4_begin_depth_fn(struct g4_worker *worker, const struct g4_draw_st
 struct g4_surface_loader; /* core/surface.h */
 struct g4_sampler_loader; /* sampler/texture.h */
 struct g4_media_loader;   /* media/state.h */
+struct g4_lod_rules;      /* sampler/sample.h */
 struct g4_sampler_messages;
 struct g4_dataport_messages;
 
@@ -148,6 +153,7 @@ struct g4_model {
     const struct g4_surface_loader *surfaces;
     const struct g4_sampler_loader *samplers;
     const struct g4_media_loader *media;
+    const struct g4_lod_rules *lod_rules;
     const struct g4_sampler_messages *sampler_messages;
     const struct g4_dataport_messages *dataport_reads, *dataport_writes;
 };

@@ -13,6 +13,7 @@
 #include "models/models.h"
 #include "raster/windower_state.h"
 #include "sampler/message.h"
+#include "sampler/sample.h"
 #include "sampler/texture.h"
 
 /* The units that all four have. */
@@ -24,13 +25,17 @@
     .samplers = &g4_sampler_loader_gen4, .media = &g4_media_loader_gen4
 
 #define GEN4_MESSAGES                                                                                                  \
-    .sampler_messages = &g4_gen4_sampler_messages, .dataport_reads = &g4_gen4_dataport_reads,                          \
-    .dataport_writes = &g4_gen4_dataport_writes
+    .lod_rules = &g4_lod_rules_gen4, .sampler_messages = &g4_gen4_sampler_messages,                                    \
+    .dataport_reads = &g4_gen4_dataport_reads, .dataport_writes = &g4_gen4_dataport_writes
+
+/* Quirks of the sampler that all four have. */
+#define SAMPLER_QUIRKS .compares_ignore_array_index = true, .ld_outside_bytes_is_black = true
 
 #define GEN4_QUIRKS                                                                                                    \
-    .cmp_converts_to_destination_type = true, .sample_c_a16_nan_is_infinity = true,                                    \
-    .killed_mask_includes_disabled = true, .resinfo_returns_floats = true, .sample_c_with_lod_differs = true,          \
-    .media_reads_align_x_to_dword = true, .clip_spawns_for_bad_vertices = true, .clip_counts_threads = true
+    SAMPLER_QUIRKS, .cmp_converts_to_destination_type = true, .sample_c_a16_nan_is_infinity = true,                    \
+                    .killed_mask_includes_disabled = true, .resinfo_returns_floats = true,                             \
+                    .sample_c_with_lod_differs = true, .media_reads_align_x_to_dword = true,                           \
+                    .clip_spawns_for_bad_vertices = true, .clip_counts_threads = true
 
 const struct g4_model g4_model_broadwater = {
     .chip = &g4_chip_bw,
@@ -49,15 +54,16 @@ const struct g4_model g4_model_crestline = {
 };
 
 #define GEN45_MESSAGES                                                                                                 \
-    .sampler_messages = &g4_gen4_sampler_messages, .dataport_reads = &g4_gen45_dataport_reads,                         \
-    .dataport_writes = &g4_gen45_dataport_writes
+    .lod_rules = &g4_lod_rules_gen4, .sampler_messages = &g4_gen4_sampler_messages,                                    \
+    .dataport_reads = &g4_gen45_dataport_reads, .dataport_writes = &g4_gen45_dataport_writes
 
 #define GEN45_QUIRKS                                                                                                   \
-    .has_compr4 = true, .forced_lod_filters_linear = true, .ld_of_deep_volume_levels_differs = true,                   \
-    .shadow_of_cubes_differs = true, .has_media_boundary_mode = true, .gateway_opens_64_registers = true,              \
-    .has_8_bit_coverage = true, .has_depth_coordinate_offset = true, .has_dual_source_messages = true,                 \
-    .dispatches_widest_first = true, .clip_tests_negative_w = true, .has_aa_line_slope = true, .vfe_has_vld = true,    \
-    .vfe_has_remap_table = true, .vfe_extends_all_modes = true, .vfe_has_avc_and_vc1 = true
+    SAMPLER_QUIRKS,                                                                                                    \
+        .has_compr4 = true, .forced_lod_filters_linear = true, .ld_of_deep_volume_levels_differs = true,               \
+        .shadow_of_cubes_differs = true, .has_media_boundary_mode = true, .gateway_opens_64_registers = true,          \
+        .has_8_bit_coverage = true, .has_depth_coordinate_offset = true, .has_dual_source_messages = true,             \
+        .dispatches_widest_first = true, .clip_tests_negative_w = true, .has_aa_line_slope = true,                     \
+        .vfe_has_vld = true, .vfe_has_remap_table = true, .vfe_extends_all_modes = true, .vfe_has_avc_and_vc1 = true
 
 const struct g4_model g4_model_cantiga = {
     .chip = &g4_chip_ctg,

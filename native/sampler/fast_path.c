@@ -34,8 +34,8 @@ static bool one_filter(const struct g4_texture *texture, const struct g4_texture
 
 bool g4_fast_path_suits(const struct g4_texture *texture, const struct g4_texture_sampler *sampler) {
     return texture->bytes && texture->can_sample && !texture->null && one_filter(texture, sampler) &&
-           !sampler->border_mode && !sampler->disable && !sampler->keyed && sampler->mip_filter != 2 &&
-           texture->surface.data_return_format != G4_DATA_RETURN_FORMAT_S1_14;
+           !sampler->border_mode && !sampler->disable && !sampler->keyed && !sampler->unnormalized &&
+           sampler->mip_filter != 2 && texture->surface.data_return_format != G4_DATA_RETURN_FORMAT_S1_14;
 }
 
 static struct g4_axis axis_of(const struct g4_fast_path *q, int dimension, uint32_t size) {
@@ -129,7 +129,8 @@ bool g4_fast_path_run(const struct g4_fast_path *fast, struct g4_fast_path_work 
     uint32_t level;
     bool mixed;
 
-    if (!run || !(active[0] | active[1]) || !g4_sample_common_level(&fast->lookups, ops, &level, beta, &mixed) ||
+    if (!run || !(active[0] | active[1]) ||
+        !fast->lookups.texture->lod_rules->common(&fast->lookups, ops, &level, beta, &mixed) ||
         !begin_level(fast, level, all, port, &jobs[0]) ||
         (mixed && !(begin_level(fast, level + 1, false, port, &jobs[1]) && jobs[0].contiguous_base))) {
         return false;

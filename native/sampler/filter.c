@@ -368,6 +368,33 @@ static void run_linear(struct lookup *r) {
     r->ops->filter(&b->work.texels, r->components, b->n, b->out);
 }
 
+/* The texels of a bilinear lookup from the lower left one counterclockwise, as the API has them. */
+static void run_gather(struct lookup *r) {
+    static const uint8_t corner_of[4] = {2, 3, 1, 0};
+    struct g4_batch *const b = r->b;
+
+    for (int dimension = 0; dimension < 2; dimension++) {
+        const float *const coordinate = dimension ? b->v : b->u;
+        const uint32_t size = dimension ? r->level->height : r->level->width;
+        struct g4_axis axis = axis_of(b, dimension, size);
+        r->ops->axis(&axis, coordinate, b->n, &b->work.axis[dimension]);
+        /* The second texel is needed even where its weight is 0. */
+        axis.offset++;
+        r->ops->axis(&axis, coordinate, b->n, &b->work.axis[2]);
+        memcpy(b->work.axis[dimension].second, b->work.axis[2].first, b->n * sizeof(int32_t));
+    }
+    for (uint32_t i = 0; i < b->n; i++) {
+        for (int corner = 0; corner < 4; corner++) {
+            b->work.texels.weight[corner][i] = 1.0f;
+        }
+    }
+    set_slices(b, b->slice);
+    fetch(r, 4);
+    for (uint32_t k = 0; k < 4; k++) {
+        memcpy(b->out[k], b->work.texels.texel[corner_of[k]][b->shadow ? 0 : b->gathered], b->n * sizeof(float));
+    }
+}
+
 static void finish_sum(struct lookup *r) {
     struct g4_batch *const b = r->b;
     for (uint32_t k = 0; k < r->components; k++) {
@@ -515,8 +542,17 @@ void g4_filter_run(struct g4_batch *batch, const struct g4_sampler_ops *ops, str
                 .low = reader->state->chroma_key[sampler->key & 3][0],
                 .high = reader->state->chroma_key[sampler->key & 3][1]},
     };
+    if (batch->first_slice) {
+        batch->work.level = *r.level;
+        batch->work.level.y += batch->work.level.slice_dy * batch->first_slice;
+        r.level = &batch->work.level;
+    }
     batch->killed = 0;
     g4_texture_border(batch->texture, sampler, r.border);
+    if (batch->gather) {
+        run_gather(&r);
+        return;
+    }
     switch (batch->filter) {
     case G4_MAP_FILTER_LINEAR:
         if (batch->texture->volume) {

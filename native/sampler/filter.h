@@ -27,12 +27,16 @@ struct g4_batch {
     const float *u, *v, *r;
     const float *reference;
     const int32_t *slice;                   /* array element or face; unused for volumes */
+    uint32_t first_slice;                   /* of Gen7's cubes: the element that face 0 is */
+    bool gather;                            /* the four texels of a bilinear lookup, of one component */
+    uint32_t gathered;                      /* the component */
     const struct g4_anisotropy *anisotropy; /* for filter ANISOTROPIC */
 
     uint64_t killed;        /* bit i: a texel of lookup i matched the chroma key */
     float out[4][G4_BATCH]; /* by component; only the first if `shadow` */
 
     struct {
+        struct g4_level level; /* moved to the first slice */
         struct g4_axis_lanes axis[3];
         uint32_t x0[G4_BATCH], y0[G4_BATCH];
         uint32_t column[2][G4_BATCH], row[2][G4_BATCH];

@@ -328,7 +328,7 @@ static void between(const float *a, const float *b, const int32_t *beta, uint32_
             const vi part = vi_load(&beta[i]);
             const vf unmixed = vf_load(&a[i]);
             const vd low = __builtin_convertvector(unmixed, vd);
-            const vd share = __builtin_convertvector(vf_of_int(part) * vf_all(1.0f / 64.0f), vd);
+            const vd share = __builtin_convertvector(vf_of_int(part) * vf_all(1.0f / 256.0f), vd);
             const vf mixed = __builtin_convertvector(low + (widen(&b[i]) - low) * share, vf);
             store(&out[i], (vi)vf_select(part == vi_all(0), unmixed, mixed));
         }
@@ -453,7 +453,7 @@ static void choose(const struct g4_level_choice *choice, const int32_t *lod, uin
             const vi chosen = vi_select(mixed, vi_max(vi_min(number, high), low), single);
             store_bytes(&magnified[i], close & vi_all(1));
             store_bytes(&level[i], (chosen >> 6) & vi_all(255));
-            store(&beta[i], mixed & chosen & vi_all(63));
+            store(&beta[i], (mixed & chosen & vi_all(63)) << 2);
         }
 }
 

@@ -70,11 +70,11 @@ struct g4_sampler_ops {
                        double sum[4][G4_BATCH]);
     void (*filter)(const struct g4_texel_lanes *texels, uint32_t components, uint32_t n, float out[4][G4_BATCH]);
     void (*compare)(uint32_t function, const float *reference, uint32_t n, float *texel);
-    /* Mixes two levels: a + (b - a) * beta / 64. */
+    /* Mixes two levels: a + (b - a) * beta / 256. */
     void (*between)(const float *a, const float *b, const int32_t *beta, uint32_t n, float *out);
     void (*project)(const float *x, const float *y, const float *z, uint32_t n, int32_t *face, float *u, float *v);
-    /* Computes the level, the weight of the next level in 1/64, and whether the lookup is magnified.  `n` is a multiple
-     * of G4_BATCH_LEAST. */
+    /* Computes the level, the weight of the next level in 1/256, and whether the lookup is magnified.  `n` is a
+     * multiple of G4_BATCH_LEAST. */
     void (*choose)(const struct g4_level_choice *choice, const int32_t *lod, uint32_t n, uint8_t *level,
                    uint8_t *magnified, int32_t *beta);
     /* Computes the logarithm of the longer gradient as exponent * 128 + 7 bits of mantissa. */

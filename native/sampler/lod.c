@@ -107,8 +107,8 @@ static void cube_gradients(const struct g4_request *request, const struct g4_sam
 }
 
 /* Collects the gradients of subspan `first` and the 31 after it, or of lanes with delivered gradients. */
-static void computed(const struct g4_request *request, const struct g4_sample_work *work,
-                     struct g4_gradient_lanes *out) {
+void g4_lod_subspan_gradients(const struct g4_request *request, const struct g4_sample_work *work,
+                              struct g4_gradient_lanes *out) {
     const struct g4_texture *const texture = request->texture;
     const struct g4_parameter *const parameter[3] = {&request->u, &request->v, &request->r};
 
@@ -129,7 +129,7 @@ static void computed(const struct g4_request *request, const struct g4_sample_wo
     }
 }
 
-static void delivered(const struct g4_request *request, uint32_t half, struct g4_gradient_lanes *out) {
+void g4_lod_delivered_gradients(const struct g4_request *request, uint32_t half, struct g4_gradient_lanes *out) {
     const struct g4_texture *const texture = request->texture;
     const int dimensions = texture->volume ? 3 : texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D ? 1 : 2;
     const float unit = texture->cube ? 0.5f : 1.0f; /* face coordinates run from -1 to 1 */
@@ -201,7 +201,7 @@ static void base_from_subspans(const struct g4_request *request, struct g4_sampl
     struct g4_gradient_lanes gradients;
 
     if (!plane) {
-        computed(request, work, &gradients);
+        g4_lod_subspan_gradients(request, work, &gradients);
     }
     if (anisotropic) {
         for (uint32_t lane = 0; lane < G4_SAMPLE_LANES; lane++) {
@@ -232,7 +232,7 @@ static void base_from_gradients(const struct g4_request *request, struct g4_samp
         if (!request->active[half]) {
             continue;
         }
-        delivered(request, half, &gradients);
+        g4_lod_delivered_gradients(request, half, &gradients);
         ops->length(&gradients, G4_BATCH, number);
         for (uint32_t i = 0; i < G4_BATCH; i++) {
             const uint32_t lane = half * G4_BATCH + i;
@@ -291,8 +291,8 @@ static struct lod_range range_of(const struct g4_texture *texture, const struct 
     const int32_t last = (int32_t)texture->mip_count * LOD_ONE;
     const int32_t first = (int32_t)texture->min_lod * LOD_ONE;
     struct lod_range range;
-    range.high = at_most((int32_t)sampler->max_lod_u4_6, last) + first;
-    range.low = at_most((int32_t)sampler->min_lod_u4_6, last) + first;
+    range.high = at_most((int32_t)sampler->max_lod, last) + first;
+    range.low = at_most((int32_t)sampler->min_lod, last) + first;
     range.floor_low = range.low & ~(LOD_ONE - 1);
     range.ceil_high = (range.high + LOD_ONE - 1) & ~(LOD_ONE - 1);
     return range;
@@ -307,7 +307,7 @@ static int32_t nearest_low(const struct lod_range *range, bool erratum) {
 static struct g4_level_choice choice_of(const struct g4_texture_sampler *sampler, const struct lod_range *range,
                                         bool min_lod_erratum) {
     return (struct g4_level_choice){
-        .bias = sampler->lod_bias_s4_6,
+        .bias = sampler->lod_bias,
         .base = (int32_t)sampler->base_mip_level_u4_1 * (LOD_ONE / 2),
         .low = range->low,
         .high = range->high,
@@ -326,8 +326,8 @@ static bool always_the_same(const struct g4_texture_sampler *sampler, const stru
            memcmp(sampler->round[0], sampler->round[1], 3) == 0;
 }
 
-void g4_sample_lod(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
-                   bool anisotropic) {
+static void sample_lod(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
+                       bool anisotropic) {
     const struct lod_range range = range_of(request->texture, request->sampler);
 
     if (!anisotropic && always_the_same(request->sampler, &range)) {
@@ -350,23 +350,27 @@ static g4_lanes subspans_of(g4_lanes lanes) {
     return (pairs | pairs >> 2) & UINT64_C(0x1111111111111111);
 }
 
-/* True if all subspans have the value of the first. */
-static bool alike(const int32_t *value, const g4_lanes subspans[G4_SAMPLE_HALVES], int32_t first) {
+uint32_t g4_lod_first_subspan(const g4_lanes active[G4_SAMPLE_HALVES]) {
+    const uint32_t half = active[0] ? 0 : 1;
+    return half * (G4_SUBSPANS / 2) + (uint32_t)__builtin_ctzll(active[half]) / 4;
+}
+
+bool g4_lod_alike(const int32_t value[G4_SUBSPANS], const g4_lanes active[G4_SAMPLE_HALVES]) {
+    const int32_t first = value[g4_lod_first_subspan(active)];
     uint64_t others = 0;
     for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
+        const g4_lanes subspans = subspans_of(active[half]);
         for (uint32_t s = 0; s < G4_SUBSPANS / 2; s++) {
-            others |= (subspans[half] >> (4 * s)) & (value[half * (G4_SUBSPANS / 2) + s] != first);
+            others |= (subspans >> (4 * s)) & (value[half * (G4_SUBSPANS / 2) + s] != first);
         }
     }
     return !(others & 1);
 }
 
-bool g4_sample_common_level(const struct g4_common_level *in, const struct g4_sampler_ops *ops, uint32_t *level,
-                            int32_t beta[G4_SUBSPANS], bool *mixed) {
+static bool common_level(const struct g4_common_level *in, const struct g4_sampler_ops *ops, uint32_t *level,
+                         int32_t beta[G4_SUBSPANS], bool *mixed) {
     const struct lod_range range = range_of(in->texture, in->sampler);
-    const g4_lanes subspans[G4_SAMPLE_HALVES] = {subspans_of(in->active[0]), subspans_of(in->active[1])};
-    const uint32_t half = subspans[0] ? 0 : 1;
-    const uint32_t first = half * (G4_SUBSPANS / 2) + (uint32_t)__builtin_ctzll(subspans[half]) / 4;
+    const uint32_t first = g4_lod_first_subspan(in->active);
     int32_t lod[G4_SUBSPANS];
     int32_t levels[G4_SUBSPANS];
     uint8_t level_bytes[G4_SUBSPANS];
@@ -379,7 +383,7 @@ bool g4_sample_common_level(const struct g4_common_level *in, const struct g4_sa
     }
     plane_lengths(in->texture, &in->u, &in->v, ops, lod);
     const struct g4_level_choice choice = choice_of(in->sampler, &range, in->min_lod_erratum);
-    if (alike(lod, subspans, lod[first])) {
+    if (g4_lod_alike(lod, in->active)) {
         const int32_t one = log2_lod(lod[first]);
         for (uint32_t i = 0; i < G4_BATCH_LEAST; i++) {
             lod[i] = one;
@@ -400,6 +404,8 @@ bool g4_sample_common_level(const struct g4_common_level *in, const struct g4_sa
         levels[s] = level_bytes[s];
     }
     *level = level_bytes[first];
-    *mixed = !alike(beta, subspans, 0);
-    return alike(levels, subspans, levels[first]);
+    *mixed = !(g4_lod_alike(beta, in->active) && beta[first] == 0);
+    return g4_lod_alike(levels, in->active);
 }
+
+const struct g4_lod_rules g4_lod_rules_gen4 = {.sample = sample_lod, .common = common_level};

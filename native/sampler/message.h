@@ -15,15 +15,17 @@ void g4_sampler_cache_free(struct g4_sampler_cache *cache);
 /* Call it at the start of each draw, because state in memory may have changed. */
 void g4_sampler_cache_reset(struct g4_sampler_cache *cache);
 
-/* Shared function 2. */
-g4_message_fn g4_message_sampler;
+/* Shared function 2, and that of Gen7. */
+g4_message_fn g4_message_sampler, g4_message_sampler_gen7;
 
-/* The messages of a model's sampler, by message type and message length. */
+/* The messages of a model's sampler, by message type and message length, or from Gen7 on by SIMD mode. */
 struct g4_sampler_messages {
     uint32_t types;
+    uint32_t absent; /* bit t: type t does not exist */
     const struct g4_sampler_shape (*shape)[G4_SAMPLER_MESSAGE_LENGTHS];
+    const struct g4_sampler_shape (*shape_by_mode)[G4_SAMPLER_SIMD_MODES];
 };
 
-extern const struct g4_sampler_messages g4_gen4_sampler_messages;
+extern const struct g4_sampler_messages g4_gen4_sampler_messages, g4_gen7_sampler_messages, g4_gen75_sampler_messages;
 
 #endif

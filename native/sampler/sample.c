@@ -10,6 +10,7 @@ struct sampling {
     struct g4_parameter u, v, r; /* for cubes on the face */
     bool anisotropic;
     bool keyed;
+    bool cubes; /* an array of cubes */
 };
 
 /* ---- coordinates ---- */
@@ -30,15 +31,16 @@ static void array_slices(struct sampling *s, const struct g4_parameter *index) {
     const uint32_t first = texture->surface.minimum_array_element;
     const uint32_t last = texture->surface.depth - 1;
     /* A compare reads the first element only; on the 965G not even the index selects another. */
-    const bool only_first = s->q->shadow || last == 0;
+    const bool only_first = (s->q->shadow && texture->quirks->compares_ignore_array_index) || last == 0;
     const int32_t start = s->q->shadow && (texture->gen & G4_GEN_BW) ? 0 : (int32_t)first;
+    const int32_t elements = (int32_t)texture->sample_elements;
 
     for (uint32_t i = 0; only_first && i < G4_SAMPLE_LANES; i++) {
-        s->work->slice[i] = start;
+        s->work->slice[i] = start * elements;
     }
     for (uint32_t half = 0; !only_first && half < G4_SAMPLE_HALVES; half++) {
         for (uint32_t i = 0; i < G4_BATCH; i++) {
-            s->work->slice[half * G4_BATCH + i] = start + array_index(index->half[half][i], last);
+            s->work->slice[half * G4_BATCH + i] = (start + array_index(index->half[half][i], last)) * elements;
         }
     }
 }
@@ -67,6 +69,16 @@ static void cube_coordinates(struct sampling *s) {
     }
 }
 
+/* Finds the cubes of an array. */
+static void find_cubes(struct sampling *s) {
+    const uint32_t last = s->q->texture->surface.depth - 1;
+    for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {
+        for (uint32_t i = 0; i < G4_BATCH; i++) {
+            s->work->cube[half * G4_BATCH + i] = array_index(s->q->ai.half[half][i], last);
+        }
+    }
+}
+
 /* Runs after the level of detail is known, because that needs the face itself. */
 static void add_first_face(struct sampling *s) {
     const int32_t first = (int32_t)s->q->texture->surface.minimum_array_element;
@@ -84,6 +96,9 @@ static void find_coordinates(struct sampling *s) {
     s->r = q->r;
     if (q->texture->cube) {
         cube_coordinates(s);
+        if (s->cubes) {
+            find_cubes(s);
+        }
     } else if (q->texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_1D) {
         array_slices(s, &q->v);
         s->v.half[0] = s->v.half[1] = no_coordinate;
@@ -124,17 +139,19 @@ static uint8_t filter_of(const struct g4_request *q, bool magnified) {
 
 /* ---- batches ---- */
 
-/* Lanes of a half that use the same level and filter as its first lane. */
-static uint64_t lanes_alike(const struct g4_sample_work *work, uint32_t half, uint32_t like) {
-    const uint8_t *const level = &work->level[half * G4_BATCH];
-    const uint8_t *const magnified = &work->magnified[half * G4_BATCH];
+/* Lanes of a half that use the same level, filter and cube as its first lane. */
+static uint64_t lanes_alike(const struct sampling *s, uint32_t half, uint32_t like) {
+    const uint8_t *const level = &s->work->level[half * G4_BATCH];
+    const uint8_t *const magnified = &s->work->magnified[half * G4_BATCH];
+    const int32_t *const cube = &s->work->cube[half * G4_BATCH];
     uint64_t alike = 0;
-    if (memcmp(level, level + 1, G4_BATCH - 1) == 0 && memcmp(magnified, magnified + 1, G4_BATCH - 1) == 0) {
+    if (!s->cubes && memcmp(level, level + 1, G4_BATCH - 1) == 0 &&
+        memcmp(magnified, magnified + 1, G4_BATCH - 1) == 0) {
         return ~UINT64_C(0);
     }
     for (uint32_t i = 0; i < G4_BATCH; i++) {
         const bool same = level[i] == level[like] && magnified[i] == magnified[like];
-        alike |= (uint64_t)same << i;
+        alike |= (uint64_t)(same && (!s->cubes || cube[i] == cube[like])) << i;
     }
     return alike;
 }
@@ -201,14 +218,20 @@ static void run_lanes(struct sampling *s, uint32_t half, uint64_t lanes, uint32_
     b->sampler = s->q->sampler;
     b->level = level > b->texture->max_level ? b->texture->max_level : level;
     b->magnified = work->magnified[first];
-    b->filter = filter_of(s->q, b->magnified);
+    b->filter = s->q->gather ? (uint8_t)G4_MAP_FILTER_LINEAR : filter_of(s->q, b->magnified);
+    b->gather = s->q->gather;
+    b->gathered = s->q->gathered;
     b->shadow = s->q->shadow;
+    b->first_slice = 0;
+    if (b->texture->cube && b->texture->surface.faces_are_elements) {
+        b->first_slice = b->texture->surface.minimum_array_element + (s->cubes ? 6 * (uint32_t)work->cube[first] : 0);
+    }
     b->keyed = s->keyed;
     b->anisotropy = &work->anisotropy;
     memcpy(b->offset, s->q->offset, sizeof b->offset);
     g4_filter_run(b, s->ops, s->reader);
 
-    const uint32_t components = b->shadow ? 1 : b->texture->components;
+    const uint32_t components = b->gather ? 4 : b->shadow ? 1 : b->texture->components;
     for (uint32_t k = 0; k < components; k++) {
         float *const result = &work->result[second][k][half * G4_BATCH];
         if (all) {
@@ -226,7 +249,7 @@ static void run_lanes(struct sampling *s, uint32_t half, uint64_t lanes, uint32_
 
 static void run_half(struct sampling *s, uint32_t half, uint64_t lanes, uint32_t second) {
     while (lanes) {
-        const uint64_t alike = lanes & lanes_alike(s->work, half, (uint32_t)__builtin_ctzll(lanes));
+        const uint64_t alike = lanes & lanes_alike(s, half, (uint32_t)__builtin_ctzll(lanes));
         run_lanes(s, half, alike, second);
         lanes &= ~alike;
     }
@@ -249,6 +272,19 @@ static bool is_anisotropic(const struct g4_request *q) {
     return filter_of(q, false) == G4_MAP_FILTER_ANISOTROPIC || filter_of(q, true) == G4_MAP_FILTER_ANISOTROPIC;
 }
 
+void g4_sample_prepare(const struct g4_request *request, struct g4_sample_work *work,
+                       const struct g4_sampler_ops *ops) {
+    struct sampling s = {.q = request, .work = work, .ops = ops};
+    find_coordinates(&s);
+}
+
+/* gather4 reads the first level, whatever the sampler's filters (IVB PRM vol. 4 part 1, load4). */
+static void use_first_level(const struct g4_texture *texture, struct g4_sample_work *work) {
+    memset(work->level, (int)texture->min_lod, sizeof work->level);
+    memset(work->magnified, 1, sizeof work->magnified);
+    memset(work->beta, 0, sizeof work->beta);
+}
+
 void g4_sample(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
                struct g4_texel_reader *reader) {
     const struct g4_texture *const texture = request->texture;
@@ -257,16 +293,21 @@ void g4_sample(const struct g4_request *request, struct g4_sample_work *work, co
         .work = work,
         .ops = ops,
         .reader = reader,
-        .anisotropic = is_anisotropic(request),
+        .anisotropic = !request->gather && is_anisotropic(request),
         .keyed = request->sampler->keyed && (texture->format->chroma_key & texture->gen) && !texture->volume,
     };
+    s.cubes = texture->cube && texture->surface.faces_are_elements && texture->surface.depth > 1;
     work->killed[0] = work->killed[1] = 0;
     find_coordinates(&s);
     if (request->shadow) {
         find_references(&s);
     }
-    g4_sample_lod(request, work, ops, s.anisotropic);
-    if (texture->cube) {
+    if (request->gather) {
+        use_first_level(texture, work);
+    } else {
+        texture->lod_rules->sample(request, work, ops, s.anisotropic);
+    }
+    if (texture->cube && !texture->surface.faces_are_elements) {
         add_first_face(&s);
     }
     for (uint32_t half = 0; half < G4_SAMPLE_HALVES; half++) {

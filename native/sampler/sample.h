@@ -31,13 +31,15 @@ struct g4_request {
     const struct g4_texture *texture;
     const struct g4_texture_sampler *sampler;
     g4_lanes active[G4_SAMPLE_HALVES];
-    struct g4_parameter u, v, r, bias, lod, reference;
+    struct g4_parameter u, v, r, ai, bias, lod, reference; /* ai: the cube of an array of cubes */
     struct g4_parameter gradient[G4_GRADIENTS];
     enum g4_lod_source lod_source;
     bool has_bias;
     bool shadow;
     bool force_lod_zero;
     bool min_lod_erratum; /* erratum of Min LOD, see lod.c */
+    bool gather;          /* returns the four texels of a bilinear lookup instead of their mean */
+    uint8_t gathered;     /* of this component */
     int32_t offset[3];
 };
 
@@ -45,7 +47,8 @@ struct g4_request {
 struct g4_sample_work {
     float coordinate[3][G4_SAMPLE_LANES];
     int32_t slice[G4_SAMPLE_LANES];
-    int32_t lod[G4_SAMPLE_LANES]; /* 1/64 levels */
+    int32_t cube[G4_SAMPLE_LANES]; /* of an array of cubes */
+    int32_t lod[G4_SAMPLE_LANES];  /* 1/64 levels, from Gen7 on 1/256 */
     int32_t beta[G4_SAMPLE_LANES];
     uint8_t level[G4_SAMPLE_LANES];
     uint8_t magnified[G4_SAMPLE_LANES];
@@ -67,11 +70,8 @@ struct g4_sample_work {
 void g4_sample(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
                struct g4_texel_reader *reader);
 
-/* lod.c */
-
-/* Fills lod, beta, level, magnified and, if some filter is anisotropic, step and ratio. */
-void g4_sample_lod(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
-                   bool anisotropic);
+/* Find the faces and array elements of a message, as g4_sample() does first. */
+void g4_sample_prepare(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops);
 
 /* Lookups in a 2D image whose level depends on subspans only, with the same filters at all levels.  At least one lane
  * is active. */
@@ -83,9 +83,30 @@ struct g4_common_level {
     bool min_lod_erratum;
 };
 
-/* Returns the common level and, if some lanes mix it with the next one, the weight of that.  False: the lanes need
- * different levels. */
-bool g4_sample_common_level(const struct g4_common_level *in, const struct g4_sampler_ops *ops, uint32_t *level,
-                            int32_t beta[G4_SUBSPANS], bool *mixed);
+/* How a generation finds levels of detail (lod.c, lod_gen7.c). */
+struct g4_lod_rules {
+    /* Fill lod, beta, level, magnified and, if some filter is anisotropic, step and ratio. */
+    void (*sample)(const struct g4_request *request, struct g4_sample_work *work, const struct g4_sampler_ops *ops,
+                   bool anisotropic);
+    /* Return the common level and, if some lanes mix it with the next one, the weight of that in 1/256.  False: the
+     * lanes need different levels. */
+    bool (*common)(const struct g4_common_level *in, const struct g4_sampler_ops *ops, uint32_t *level,
+                   int32_t beta[G4_SUBSPANS], bool *mixed);
+};
+
+extern const struct g4_lod_rules g4_lod_rules_gen4, g4_lod_rules_gen7;
+
+/* The lod message of Gen7: for each lane the level that is accessed, from the first of the view, and the level with its
+ * biases before any limit. */
+void g4_lod_query_gen7(const struct g4_request *request, struct g4_sample_work *work, float level[G4_SAMPLE_LANES],
+                       float unlimited[G4_SAMPLE_LANES]);
+
+/* The gradients within subspans (lod.c), or those that a message delivers for the lanes of a half. */
+void g4_lod_subspan_gradients(const struct g4_request *request, const struct g4_sample_work *work,
+                              struct g4_gradient_lanes *out);
+void g4_lod_delivered_gradients(const struct g4_request *request, uint32_t half, struct g4_gradient_lanes *out);
+/* The first subspan with an active lane, and whether all of those have its value. */
+uint32_t g4_lod_first_subspan(const g4_lanes active[G4_SAMPLE_HALVES]);
+bool g4_lod_alike(const int32_t value[G4_SUBSPANS], const g4_lanes active[G4_SAMPLE_HALVES]);
 
 #endif

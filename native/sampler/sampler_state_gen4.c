@@ -27,9 +27,9 @@ static uint32_t load(struct g4_texture_sampler *sampler, struct g4_port *port, u
     sampler->round[1][2] = state.r_address_mag_filter_rounding_enable;
     sampler->lod_preclamp = state.lod_preclamp_enable;
     sampler->base_mip_level_u4_1 = state.base_mip_level_u4_1;
-    sampler->lod_bias_s4_6 = state.texture_lod_bias_s4_6;
-    sampler->min_lod_u4_6 = state.min_lod_u4_6;
-    sampler->max_lod_u4_6 = state.max_lod_u4_6;
+    sampler->lod_bias = state.texture_lod_bias_s4_6;
+    sampler->min_lod = state.min_lod_u4_6;
+    sampler->max_lod = state.max_lod_u4_6;
     sampler->maximum_anisotropy = state.maximum_anisotropy;
     sampler->shadow_function = state.shadow_function;
     sampler->mono_width = state.monochrome_filter_width;

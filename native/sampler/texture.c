@@ -36,6 +36,17 @@ static void find_components(struct g4_texture *texture) {
     }
 }
 
+/* The shader channel selects of Haswell. */
+static void select_channels(struct g4_texture *texture) {
+    uint8_t own[4];
+
+    memcpy(own, texture->source, sizeof own);
+    for (int c = 0; c < 4; c++) {
+        const uint8_t select = texture->surface.channel_select[c];
+        texture->source[c] = select >= 4 ? own[select - 4] : select == 1 ? G4_SOURCE_ONE : G4_SOURCE_ZERO;
+    }
+}
+
 void g4_texture_keep_channels(struct g4_texture *texture) {
     for (uint8_t c = 0; c < 4; c++) {
         texture->source[c] = c;
@@ -102,7 +113,7 @@ static bool packed(struct g4_texture *texture, const struct g4_srgb_decoder *srg
 /* True if bilinear.c supports the texture. */
 static bool has_bytes(const struct g4_texture *texture) {
     bool good = texture->fetch == G4_FETCH_PACKED && texture->bits == 32 && texture->surface.depth == 1 &&
-                !texture->line_shift && texture->surface.minimum_array_element == 0 &&
+                !texture->line_shift && texture->surface.minimum_array_element == 0 && !texture->sampled &&
                 texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_2D;
     for (uint8_t k = 0; k < texture->components; k++) {
         good = good && texture->component[k].kind == G4_COMPONENT_UNORM8;
@@ -156,7 +167,7 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
     texture->can_filter = (format->filter_on_silicon & gen) != 0;
     texture->finite = !can_be_infinite(format);
     texture->integers = format->data_class != G4_CLASS_FLOAT;
-    texture->black_outside = eight_bit_without_alpha(format);
+    texture->black_outside = model->quirks.ld_outside_bytes_is_black && eight_bit_without_alpha(format);
     texture->cube_faces = surface->cube_faces;
     texture->one = texture->integers ? 1 : G4_ONE;
     texture->bits = format->encoding == G4_ENCODING_YUV_422 ? 16 : format->block_bits;
@@ -171,7 +182,13 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
     texture->min_lod = surface->min_lod;
     texture->mip_count = surface->mip_count_or_lod;
     texture->max_level = texture->min_lod + texture->mip_count;
+    texture->sampled = surface->samples > 1;
+    texture->sample_elements = g4_surface_sample_elements(surface);
+    texture->lod_rules = model->lod_rules;
     find_components(texture);
+    if (surface->selects_channels) {
+        select_channels(texture);
+    }
     find_tested(texture);
     texture->fetch = compressed ? G4_FETCH_BLOCK : packed(texture, srgb) ? G4_FETCH_PACKED : G4_FETCH_TEXEL;
     texture->bytes = has_bytes(texture);
@@ -197,17 +214,61 @@ void g4_texture_sampler_setup(struct g4_texture_sampler *sampler, struct g4_port
     }
     /* The border color is always read, because disabled faces of cubes show it, too; a missing one is not reported for
      * modes that do not use it. */
-    if (sampler->border_mode || g4_mem_ptr(port->mem, border_address)) {
+    if (!sampler->border_mode && !g4_mem_ptr(port->mem, border_address)) {
+        return;
+    }
+    if (model->samplers->load_border) {
+        model->samplers->load_border(sampler, port, model->layout_gen, border_address);
+    } else {
         (void)g4_mem_read(port, border_address, sampler->border, sizeof sampler->border);
     }
 }
 
+/* Where Haswell has channel c of the border of an integer format: 8-bit channels in one dword, 16-bit ones in two, and
+ * the green of two 32-bit channels in the place of blue. */
+static uint32_t integer_border(const struct g4_format *format, const uint32_t words[4], uint32_t c) {
+    const uint32_t bits = format->channel[0].bits;
+    if (bits == 8) {
+        return words[0] >> (8 * c) & 0xff;
+    }
+    if (bits < 32) {
+        return words[c & 2] >> (16 * (c & 1)) & 0xffff;
+    }
+    return words[format->components == 2 && c == 1 ? 2 : c];
+}
+
+/* Limits a border color to the range of a channel. */
+static uint32_t limited(const struct g4_format_channel *channel, uint32_t value) {
+    if (channel->bits >= 32) {
+        return value;
+    }
+    if (channel->type == G4_CHANNEL_UINT) {
+        const uint32_t most = (UINT32_C(1) << channel->bits) - 1;
+        return value < most ? value : most;
+    }
+    const int32_t most = (int32_t)((UINT32_C(1) << (channel->bits - 1)) - 1);
+    const int32_t number = (int32_t)value;
+    return (uint32_t)(number > most ? most : number < -most - 1 ? -most - 1 : number);
+}
+
+static uint32_t sign_extended(const struct g4_format_channel *channel, uint32_t value) {
+    const uint32_t shift = 32u - (channel->bits == 8 ? 8u : 16u);
+    const bool negative = channel->type == G4_CHANNEL_SINT && channel->bits < 32;
+    return negative ? (uint32_t)((int32_t)(value << shift) >> shift) : value;
+}
+
 void g4_texture_border(const struct g4_texture *texture, const struct g4_texture_sampler *sampler, uint32_t out[4]) {
-    for (int c = 0; c < 4; c++) {
-        const uint8_t type = texture->format->channel[c].type;
-        out[c] = type == G4_CHANNEL_ZERO  ? 0
-                 : type == G4_CHANNEL_ONE ? texture->one
-                                          : sampler->border[texture->border_channel[c]];
+    for (uint32_t c = 0; c < 4; c++) {
+        const struct g4_format_channel *const channel = &texture->format->channel[c];
+        if (constant(channel)) {
+            out[c] = channel->type == G4_CHANNEL_ZERO ? 0 : texture->one;
+        } else if (!texture->integers || !texture->quirks->integer_borders_are_integers) {
+            out[c] = sampler->border[texture->border_channel[c]];
+        } else if (sampler->has_integer_border) {
+            out[c] = sign_extended(channel, integer_border(texture->format, sampler->integer_border, c));
+        } else {
+            out[c] = limited(channel, sampler->border[c]);
+        }
     }
 }
 

@@ -64,6 +64,7 @@ struct g4_texture {
     bool null;       /* reads as zeros */
     bool can_sample; /* the chip samples this format */
     bool array;      /* 1D or 2D array */
+    bool sampled;    /* several samples a pixel */
     bool volume, cube;
     bool can_filter;
     bool finite;    /* components are never Inf or NaN */
@@ -77,6 +78,8 @@ struct g4_texture {
     uint32_t line_shift, line_offset; /* vertical line stride */
     uint32_t x_offset, y_offset;      /* in texels or blocks */
     uint32_t min_lod, mip_count, max_level;
+    uint32_t sample_elements; /* array elements of one element's samples */
+    const struct g4_lod_rules *lod_rules;
 
     /* A 2D image, not an array and without line stride, with four 8-bit channels: UNORM or unused. */
     bool bytes;
@@ -104,9 +107,11 @@ struct g4_texture_sampler {
     uint8_t filter[2];  /* [mag]: enum g4_map_filter */
     uint8_t mip_filter; /* enum g4_mip_filter */
     bool lod_preclamp;
+    bool unnormalized; /* coordinates count texels */
     uint32_t base_mip_level_u4_1;
-    int32_t lod_bias_s4_6;
-    uint32_t min_lod_u4_6, max_lod_u4_6;
+    /* In 1/64 levels, from Gen7 on in 1/256. */
+    int32_t lod_bias;
+    uint32_t min_lod, max_lod;
     uint32_t maximum_anisotropy; /* n in n:1 */
     uint32_t shadow_function;    /* enum g4_prefilter_operation */
     uint32_t mono_width, mono_height;
@@ -114,6 +119,9 @@ struct g4_texture_sampler {
     bool key_replaces; /* matching texels become black, else they kill the pixel */
     uint32_t key;
     uint32_t border[4];
+    bool border_has_bytes;   /* in memory it is four bytes */
+    bool has_integer_border; /* integer formats use this one, else `border` limited to their range */
+    uint32_t integer_border[4];
 };
 
 /* The layouts of a generation. */
@@ -122,9 +130,11 @@ struct g4_sampler_loader {
      * Returns the address of its border color.  Missing memory reads as 0 and is in the port's log. */
     uint32_t (*load)(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
                      uint32_t general_state_base, uint32_t address);
+    /* Read the border color at an address that load() returned; NULL: it is four dwords. */
+    void (*load_border)(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen, uint32_t address);
 };
 
-extern const struct g4_sampler_loader g4_sampler_loader_gen4;
+extern const struct g4_sampler_loader g4_sampler_loader_gen4, g4_sampler_loader_gen7;
 
 /* Red, green and blue, 8 bits each, of an entry of a texture palette. */
 void g4_palette_color(uint32_t entry, uint32_t rgb[3]);

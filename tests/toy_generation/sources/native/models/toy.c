@@ -11,6 +11,7 @@
 #include "models/models.h"
 #include "raster/windower_state.h"
 #include "sampler/message.h"
+#include "sampler/sample.h"
 #include "sampler/texture.h"
 
 g4_decode_instruction_fn g4_decode_toy;
@@ -23,7 +24,9 @@ const struct g4_model g4_model_toy = {
     .quirks = {.has_compr4 = true,
                .has_8_bit_coverage = true,
                .has_depth_coordinate_offset = true,
-               .dispatches_widest_first = true},
+               .dispatches_widest_first = true,
+               .compares_ignore_array_index = true,
+               .ld_outside_bytes_is_black = true},
     .load_draw = g4_load_draw_toy,
     .expand_instruction = g4_expand_gen4,
     .decode_instruction = g4_decode_toy,
@@ -39,6 +42,7 @@ const struct g4_model g4_model_toy = {
     .surfaces = &g4_surface_loader_gen4,
     .samplers = &g4_sampler_loader_gen4,
     .media = &g4_media_loader_gen4,
+    .lod_rules = &g4_lod_rules_gen4,
     .sampler_messages = &g4_gen4_sampler_messages,
     .dataport_reads = &g4_gen45_dataport_reads,
     .dataport_writes = &g4_gen45_dataport_writes,

@@ -1,0 +1,63 @@
+/*
+ * SAMPLER_STATE and border colors of Ivy Bridge and Haswell (IVB PRM vol. 4 part 1, SAMPLER_STATE).
+ */
+#include "sampler/texture.h"
+#include "state_gen7.h"
+
+static uint32_t load(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen,
+                     uint32_t dynamic_state_base, uint32_t address) {
+    struct gen7_sampler_state state;
+    uint32_t dw[4];
+
+    (void)g4_mem_read(port, address, dw, sizeof dw);
+    gen7_sampler_state_unpack(dw, gen, &state);
+    sampler->disable = state.sampler_disable;
+    sampler->mode[0] = (uint8_t)state.tcx_address_control_mode;
+    sampler->mode[1] = (uint8_t)state.tcy_address_control_mode;
+    sampler->mode[2] = (uint8_t)state.tcz_address_control_mode;
+    sampler->override_cube = state.cube_surface_control_mode == GEN7_CUBE_SURFACE_CONTROL_MODE_OVERRIDE;
+    sampler->filter[0] = (uint8_t)state.min_mode_filter;
+    sampler->filter[1] = (uint8_t)state.mag_mode_filter;
+    sampler->mip_filter = (uint8_t)state.mip_mode_filter;
+    sampler->round[0][0] = state.u_address_min_filter_rounding_enable;
+    sampler->round[0][1] = state.v_address_min_filter_rounding_enable;
+    sampler->round[0][2] = state.r_address_min_filter_rounding_enable;
+    sampler->round[1][0] = state.u_address_mag_filter_rounding_enable;
+    sampler->round[1][1] = state.v_address_mag_filter_rounding_enable;
+    sampler->round[1][2] = state.r_address_mag_filter_rounding_enable;
+    sampler->lod_preclamp = state.lod_preclamp_enable;
+    sampler->unnormalized = state.non_normalized_coordinate_enable;
+    sampler->base_mip_level_u4_1 = state.base_mip_level_u4_1;
+    sampler->lod_bias = state.texture_lod_bias_s4_8;
+    sampler->min_lod = state.min_lod_u4_8;
+    sampler->max_lod = state.max_lod_u4_8;
+    sampler->maximum_anisotropy = state.maximum_anisotropy;
+    sampler->shadow_function = state.shadow_function;
+    sampler->mono_width = sampler->mono_height = 1; /* docs/decisions.md 100 */
+    sampler->keyed = state.chroma_key_enable;
+    sampler->key_replaces = state.chroma_key_mode == GEN7_CHROMA_KEY_MODE_REPLACE_BLACK;
+    sampler->key = state.chroma_key_index;
+    sampler->border_has_bytes = state.texture_border_color_mode == GEN7_TEXTURE_BORDER_COLOR_MODE_DX9;
+    return dynamic_state_base + state.border_color_pointer;
+}
+
+/* Haswell has the border of integer formats 64 bytes further. */
+enum {
+    INTEGERS = 64
+};
+
+static void load_border(struct g4_texture_sampler *sampler, struct g4_port *port, uint32_t gen, uint32_t address) {
+    (void)g4_mem_read(port, address, sampler->border, sizeof sampler->border);
+    if (sampler->border_has_bytes) {
+        const uint32_t bytes = sampler->border[0];
+        for (int c = 0; c < 4; c++) {
+            sampler->border[c] = g4_hw_bits((float)(bytes >> (8 * c) & 0xff) / 255.0f);
+        }
+    }
+    sampler->has_integer_border = (gen & G4_GEN_HSW) != 0;
+    if (sampler->has_integer_border && g4_mem_ptr(port->mem, address + INTEGERS)) {
+        (void)g4_mem_read(port, address + INTEGERS, sampler->integer_border, sizeof sampler->integer_border);
+    }
+}
+
+const struct g4_sampler_loader g4_sampler_loader_gen7 = {.load = load, .load_border = load_border};
