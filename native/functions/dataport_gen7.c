@@ -1,0 +1,537 @@
+/*
+ * Blocks, scattered data, and untyped surfaces of the data ports of Ivy Bridge and Haswell (IVB PRM vol. 4 part 1,
+ * data port).  Typed surfaces are in typed_surface.c.
+ */
+#include "functions/dataport_gen7.h"
+
+#include <string.h>
+
+#include "core/report.h"
+#include "eu/message.h"
+#include "eu/worker.h"
+#include "functions/atomics.h"
+#include "functions/surface_message.h"
+#include "messages_gen7.h"
+
+enum {
+    OWORD = 16,
+    BTI_STATELESS = 255,
+    BTI_SHARED_LOCAL_MEMORY = 254,
+    BTI_STATELESS_FIRST = 250, /* Haswell: with other coherency */
+};
+
+/* What one thread accesses. */
+struct buffer {
+    bool present; /* false: reads return 0, writes are dropped */
+    uint32_t base;
+    uint64_t bytes;                      /* accesses at or beyond are out of bounds */
+    uint32_t first_structure, structure; /* of a buffer of structures: the size of one, else 0 */
+};
+
+struct access {
+    struct g4_eu *eu;
+    struct g4_gang *gang;
+    const struct g4_send *send;
+    uint32_t index; /* of the binding table */
+    unsigned data;  /* the payload register after the header */
+    int thread;
+    const uint32_t *header; /* NULL: the message has none */
+    struct buffer buffer;
+    unsigned enable[2]; /* channels 0 to 7 and 8 to 15 */
+};
+
+/* ---- buffers ---- */
+
+static bool is_stateless(const struct access *a) {
+    const bool others = a->eu->ctx->model->quirks.has_stateless_coherency_indices;
+    return a->index == BTI_STATELESS ||
+           (others && a->index >= BTI_STATELESS_FIRST && a->index < BTI_SHARED_LOCAL_MEMORY);
+}
+
+static struct buffer stateless_buffer(const struct access *a) {
+    const uint32_t offset = a->header ? gen7_data_port_message_header_immediate_buffer_base_address(a->header) : 0;
+    return (struct buffer){
+        .present = true, .base = a->gang->dispatch->general_state_base + offset, .bytes = UINT64_C(1) << 32};
+}
+
+static void report(const struct access *a, enum g4_event event, uint32_t value) {
+    const int first = __builtin_ctz(a->send->threads | 1u << G4_GANG_THREADS);
+    g4_message_error(a->eu, a->gang, a->send, first % G4_GANG_THREADS, event, value);
+}
+
+static struct buffer surface_buffer(const struct access *a) {
+    const struct g4_dispatch *const dispatch = a->gang->dispatch;
+    if (a->index == BTI_SHARED_LOCAL_MEMORY) {
+        report(a, G4_EVENT_UNMODELLED, a->send->descriptor);
+        return (struct buffer){0};
+    }
+    const struct g4_surface *const surface =
+        g4_surface_get(a->eu->surfaces, a->eu->ctx, &a->eu->worker->port, dispatch->surface_state_base,
+                       dispatch->binding_table, a->index);
+    if (!surface->present || surface->type == G4_SURFACE_TYPE_SURFTYPE_NULL) {
+        return (struct buffer){0};
+    }
+    if (surface->type != G4_SURFACE_TYPE_SURFTYPE_BUFFER) {
+        report(a, G4_EVENT_BAD_SURFACE, a->index);
+        return (struct buffer){0};
+    }
+    return (struct buffer){
+        .present = true,
+        .base = surface->base,
+        .bytes = (uint64_t)surface->buffer_entries * surface->pitch,
+        .first_structure = surface->first_structure,
+        .structure = surface->is_structured ? surface->pitch : 0,
+    };
+}
+
+static void begin(struct access *a) {
+    if (!is_stateless(a)) {
+        a->buffer = surface_buffer(a);
+    }
+}
+
+static void begin_thread(struct access *a, int thread) {
+    a->thread = thread;
+    a->header = a->data ? g4_payload(a->gang, a->send, 0, thread) : NULL;
+    a->enable[0] = g4_thread_lanes(a->send->emask[0], thread);
+    a->enable[1] = g4_thread_lanes(a->send->emask[1], thread);
+    if (is_stateless(a)) {
+        a->buffer = stateless_buffer(a);
+    }
+}
+
+static bool is_inside(const struct access *a, uint64_t offset, uint32_t bytes) {
+    return a->buffer.present && offset + bytes <= a->buffer.bytes;
+}
+
+/* Memory outside of the buffer reads as 0. */
+static void read_bytes(const struct access *a, uint64_t offset, void *to, uint32_t bytes) {
+    struct g4_port *const port = &a->eu->worker->port;
+    const uint32_t address = a->buffer.base + (uint32_t)offset;
+
+    memset(to, 0, bytes);
+    if (!is_inside(a, offset, bytes)) {
+        return;
+    }
+    if ((address & G4_PAGE_OFFSET) <= G4_PAGE_SIZE - bytes) {
+        memcpy(to, g4_mem_read_ptr(port, address), bytes);
+    } else {
+        (void)g4_mem_read(port, address, to, bytes); /* missing pages are in the port's log */
+    }
+}
+
+static void write_bytes(const struct access *a, uint64_t offset, const void *from, uint32_t bytes) {
+    if (is_inside(a, offset, bytes)) {
+        (void)g4_mem_write(&a->eu->worker->port, a->buffer.base + (uint32_t)offset, from, bytes);
+    }
+}
+
+/* ---- OWord blocks: whole registers; channels enable the dwords that are written ---- */
+
+static const uint8_t block_owords[8] = {
+    [GEN7_OWORD_BLOCK_SIZE_GEN7_OWORDS_1_LOW] = 1, [GEN7_OWORD_BLOCK_SIZE_GEN7_OWORDS_1_HIGH] = 1,
+    [GEN7_OWORD_BLOCK_SIZE_GEN7_OWORDS_2] = 2,     [GEN7_OWORD_BLOCK_SIZE_GEN7_OWORDS_4] = 4,
+    [GEN7_OWORD_BLOCK_SIZE_GEN7_OWORDS_8] = 8,
+};
+
+/* The four channels that enable the OWord in a half register. */
+static unsigned oword_channels(const struct access *a, uint32_t half) {
+    const unsigned group = a->send->exec_size == 16 ? half / 2 & 1 : 0;
+    return a->enable[group] >> (4 * (half & 1)) & 15;
+}
+
+static void write_dwords(const struct access *a, uint64_t offset, const uint32_t *from, unsigned enable) {
+    for (uint32_t i = 0; i < 4; i++) {
+        if (enable >> i & 1) {
+            write_bytes(a, offset + 4 * i, &from[i], 4);
+        }
+    }
+}
+
+static void block(const struct access *a, bool write, bool in_bytes) {
+    const uint32_t size = gen7_data_cache_data_port_message_oword_block_size(a->send->descriptor);
+    const uint32_t first = size == GEN7_OWORD_BLOCK_SIZE_GEN7_OWORDS_1_HIGH ? 1 : 0;
+    const uint32_t position = gen7_data_port_message_header_global_offset(a->header);
+    const uint64_t offset = in_bytes ? position & ~3u : (uint64_t)position * OWORD;
+
+    for (uint32_t k = 0; k < block_owords[size]; k++) {
+        const uint32_t half = first + k;
+        if (write) {
+            const uint32_t *const row = g4_payload(a->gang, a->send, 1 + half / 2, a->thread);
+            write_dwords(a, offset + (uint64_t)k * OWORD, row + 4 * (half & 1), oword_channels(a, half));
+        } else {
+            uint32_t *const row = g4_response(a->gang, a->send, half / 2, a->thread);
+            if (row) {
+                read_bytes(a, offset + (uint64_t)k * OWORD, row + 4 * (half & 1), OWORD);
+            }
+        }
+    }
+}
+
+static void read_block(const struct access *a) {
+    block(a, false, false);
+}
+
+static void read_unaligned_block(const struct access *a) {
+    block(a, false, true);
+}
+
+static void write_block(const struct access *a) {
+    block(a, true, false);
+}
+
+/* ---- OWord dual blocks: one for each half of a register ---- */
+
+static void dual_block(const struct access *a, bool write) {
+    const uint32_t count = gen7_data_cache_data_port_message_oword_block_size(a->send->descriptor) ? 4 : 1;
+    const uint32_t *const offsets = g4_payload(a->gang, a->send, 1, a->thread);
+    const uint32_t position[2] = {gen7_oword_dual_block_offsets_block_offset_0(offsets),
+                                  gen7_oword_dual_block_offsets_block_offset_1(offsets)};
+    const uint32_t global = gen7_data_port_message_header_global_offset(a->header);
+
+    for (uint32_t j = 0; j < count; j++) {
+        for (uint32_t half = 0; half < 2; half++) {
+            const uint64_t offset = ((uint64_t)global + position[half] + j) * OWORD;
+            const unsigned channels = a->enable[0] >> (4 * half) & 15;
+            if (write) {
+                write_dwords(a, offset, g4_payload(a->gang, a->send, 2 + j, a->thread) + 4 * half, channels);
+                continue;
+            }
+            uint32_t *const row = g4_response(a->gang, a->send, j, a->thread);
+            if (row && channels) {
+                read_bytes(a, offset, row + 4 * half, OWORD);
+            }
+        }
+    }
+}
+
+static void read_dual_block(const struct access *a) {
+    dual_block(a, false);
+}
+
+static void write_dual_block(const struct access *a) {
+    dual_block(a, true);
+}
+
+/* ---- scratch blocks: registers at an offset that the descriptor has ---- */
+
+static void scratch_block(struct access *a) {
+    const uint32_t descriptor = a->send->descriptor;
+    const uint32_t count = gen7_data_cache_data_port_message_scratch_block_size(descriptor) + 1;
+    const uint64_t first = (uint64_t)gen7_data_cache_data_port_message_scratch_offset(descriptor) * 32;
+    const bool write = gen7_data_cache_data_port_message_scratch_operation(descriptor) == GEN7_SCRATCH_OPERATION_WRITE;
+
+    a->buffer = stateless_buffer(a);
+    for (uint32_t k = 0; k < count; k++) {
+        const uint64_t offset = first + 32 * (uint64_t)k;
+        if (write) {
+            const uint32_t *const row = g4_payload(a->gang, a->send, 1 + k, a->thread);
+            write_dwords(a, offset, row, oword_channels(a, 2 * k));
+            write_dwords(a, offset + OWORD, row + 4, oword_channels(a, 2 * k + 1));
+        } else {
+            uint32_t *const row = g4_response(a->gang, a->send, k, a->thread);
+            if (row) {
+                read_bytes(a, offset, row, 32);
+            }
+        }
+    }
+}
+
+/* ---- scattered data: an offset for each channel ---- */
+
+/* Registers of 8 channels, and bytes of an element. */
+static void scatter(const struct access *a, bool write, uint32_t groups, uint32_t bytes, uint32_t unit) {
+    const uint32_t global = a->header ? gen7_data_port_message_header_global_offset(a->header) : 0;
+
+    for (uint32_t group = 0; group < groups; group++) {
+        const uint32_t *const offsets = g4_payload(a->gang, a->send, a->data + group, a->thread);
+        const uint32_t *const data = g4_payload(a->gang, a->send, a->data + groups + group, a->thread);
+        uint32_t *const row = write ? NULL : g4_response(a->gang, a->send, group, a->thread);
+        for (uint32_t i = 0; i < 8; i++) {
+            const uint64_t offset = (uint64_t)global + (uint64_t)offsets[i] * unit;
+            if (!(a->enable[group] >> i & 1)) {
+                continue;
+            }
+            if (write) {
+                write_bytes(a, offset, &data[i], bytes);
+            } else if (row) {
+                row[i] = 0;
+                read_bytes(a, offset, &row[i], bytes);
+            }
+        }
+    }
+}
+
+/* Sizes 2 and 3 are 8 and 16 dwords. */
+static void scatter_dwords(const struct access *a, bool write) {
+    const bool wide = gen7_data_cache_data_port_message_message_control(a->send->descriptor) & 1;
+    scatter(a, write, wide ? 2 : 1, 4, 4);
+}
+
+/* Bit 0: 16 channels; bits 3:2: log2 of the bytes of an element. */
+static void scatter_bytes(const struct access *a, bool write) {
+    const uint32_t control = gen7_data_cache_data_port_message_message_control(a->send->descriptor);
+    const uint32_t size = control >> 2 & 3;
+    scatter(a, write, control & 1 ? 2 : 1, 1u << (size < 3 ? size : 2), 1);
+}
+
+static void read_scattered_dwords(const struct access *a) {
+    scatter_dwords(a, false);
+}
+
+static void write_scattered_dwords(const struct access *a) {
+    scatter_dwords(a, true);
+}
+
+static void read_scattered_bytes(const struct access *a) {
+    scatter_bytes(a, false);
+}
+
+static void write_scattered_bytes(const struct access *a) {
+    scatter_bytes(a, true);
+}
+
+/* ---- untyped surfaces ---- */
+
+/* The channels of a message that has a mask of pixels in its header. */
+static unsigned enabled_channels(const struct access *a, uint32_t group) {
+    const unsigned mask = a->header ? g4_surface_message_pixel_mask(a->header) >> (8 * group) & 0xff : 0xff;
+    return a->enable[group] & mask;
+}
+
+/* The address parameter of a channel: a byte offset, or the number of a structure and an offset in it. */
+static uint64_t untyped_offset(const struct access *a, uint32_t u, uint32_t v) {
+    return a->buffer.structure ? ((uint64_t)u + a->buffer.first_structure) * a->buffer.structure + v : u;
+}
+
+static uint32_t address_parameters(const struct access *a) {
+    return a->buffer.structure ? 2 : 1;
+}
+
+static void untyped(const struct access *a, bool write) {
+    const uint32_t descriptor = a->send->descriptor;
+    const uint32_t disabled = gen7_data_cache_data_port_1_message_channel_mask(descriptor);
+    const uint32_t mode = gen7_data_cache_data_port_1_message_simd_mode(descriptor);
+    const uint32_t groups = mode == GEN7_SURFACE_SIMD_MODE_SIMD16 ? 2 : 1;
+    const unsigned first_data = a->data + address_parameters(a) * groups;
+
+    for (uint32_t group = 0; group < groups; group++) {
+        const uint32_t *const u = g4_payload(a->gang, a->send, a->data + group, a->thread);
+        const uint32_t *const v = g4_payload(a->gang, a->send, a->data + groups + group, a->thread);
+        const unsigned enable = enabled_channels(a, group);
+        unsigned next = 0;
+        for (uint32_t channel = 0; channel < 4; channel++) {
+            if (disabled >> channel & 1) {
+                continue;
+            }
+            const unsigned reg = next++ * groups + group;
+            const uint32_t *const data = g4_payload(a->gang, a->send, first_data + reg, a->thread);
+            uint32_t *const row = write ? NULL : g4_response(a->gang, a->send, reg, a->thread);
+            for (uint32_t i = 0; i < 8; i++) {
+                const uint64_t offset = untyped_offset(a, u[i], v[i]) + (uint64_t)channel * 4;
+                if (!(enable >> i & 1)) {
+                    continue;
+                }
+                if (write) {
+                    write_bytes(a, offset, &data[i], 4);
+                } else if (row) {
+                    read_bytes(a, offset, &row[i], 4);
+                }
+            }
+        }
+    }
+}
+
+/* SIMD4x2: the address of each half register is in its first dword, the data are its four dwords. */
+static void untyped_4x2(const struct access *a, bool write) {
+    const uint32_t disabled = gen7_data_cache_data_port_1_message_channel_mask(a->send->descriptor);
+    const uint32_t *const address = g4_payload(a->gang, a->send, a->data, a->thread);
+    const uint32_t *const data = g4_payload(a->gang, a->send, a->data + 1, a->thread);
+    uint32_t *const row = write ? NULL : g4_response(a->gang, a->send, 0, a->thread);
+
+    for (uint32_t i = 0; i < 8; i++) {
+        const uint32_t channel = i & 3;
+        const uint32_t *const own = address + (i & 4);
+        const uint64_t offset = untyped_offset(a, own[0], own[1]) + (uint64_t)channel * 4;
+        if (!(a->enable[0] >> i & 1) || (disabled >> channel & 1)) {
+            continue;
+        }
+        if (write) {
+            write_bytes(a, offset, &data[i], 4);
+        } else if (row) {
+            read_bytes(a, offset, &row[i], 4);
+        }
+    }
+}
+
+static bool is_4x2(const struct access *a) {
+    return gen7_data_cache_data_port_1_message_simd_mode(a->send->descriptor) == GEN7_SURFACE_SIMD_MODE_SIMD4X2;
+}
+
+static void read_untyped(const struct access *a) {
+    if (is_4x2(a)) {
+        untyped_4x2(a, false);
+    } else {
+        untyped(a, false);
+    }
+}
+
+static void write_untyped(const struct access *a) {
+    if (is_4x2(a)) {
+        untyped_4x2(a, true);
+    } else {
+        untyped(a, true);
+    }
+}
+
+static void atomic_lanes(const struct access *a, uint32_t groups, unsigned lanes_used) {
+    const uint32_t descriptor = a->send->descriptor;
+    const uint32_t operation = gen7_data_cache_data_port_1_message_atomic_operation(descriptor);
+    const bool returns = gen7_data_cache_data_port_1_message_return_data(descriptor);
+    const unsigned first_source = a->data + address_parameters(a) * groups;
+
+    for (uint32_t group = 0; group < groups; group++) {
+        const uint32_t *const u = g4_payload(a->gang, a->send, a->data + group, a->thread);
+        const uint32_t *const v = g4_payload(a->gang, a->send, a->data + groups + group, a->thread);
+        const uint32_t *const source[2] = {
+            g4_payload(a->gang, a->send, first_source + group, a->thread),
+            g4_payload(a->gang, a->send, first_source + groups + group, a->thread),
+        };
+        uint32_t *const row = returns ? g4_response(a->gang, a->send, group, a->thread) : NULL;
+        const unsigned enable = enabled_channels(a, group) & lanes_used;
+        for (uint32_t i = 0; i < 8; i++) {
+            const uint64_t offset = untyped_offset(a, u[i], v[i]);
+            uint32_t old = 0;
+            if (!(enable >> i & 1)) {
+                continue;
+            }
+            if (is_inside(a, offset, 4)) {
+                old = g4_atomic(&a->eu->worker->port, a->buffer.base + (uint32_t)offset, operation, source[0][i],
+                                source[1][i]);
+            }
+            if (row) {
+                row[i] = old;
+            }
+        }
+    }
+}
+
+static void atomic(const struct access *a) {
+    atomic_lanes(a, gen7_data_cache_data_port_1_message_simd8(a->send->descriptor) ? 1 : 2, 0xff);
+}
+
+/* SIMD4x2: the first channel of each half. */
+static void atomic_4x2(const struct access *a) {
+    atomic_lanes(a, 1, 0x11);
+}
+
+/* ---- messages ---- */
+
+typedef void transfer_fn(const struct access *a);
+
+/* Message types of the data cache; of the constant cache and the sampler cache the reads. */
+static transfer_fn *const data_cache_transfers[16] = {
+    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_BLOCK_READ] = read_block,
+    [GEN7_DATA_CACHE_TYPE_GEN7_UNALIGNED_OWORD_BLOCK_READ] = read_unaligned_block,
+    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_DUAL_BLOCK_READ] = read_dual_block,
+    [GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_READ] = read_scattered_dwords,
+    [GEN7_DATA_CACHE_TYPE_GEN7_BYTE_SCATTERED_READ] = read_scattered_bytes,
+    [GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_SURFACE_READ] = read_untyped,
+    [GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_ATOMIC] = atomic,
+    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_BLOCK_WRITE] = write_block,
+    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_DUAL_BLOCK_WRITE] = write_dual_block,
+    [GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_WRITE] = write_scattered_dwords,
+    [GEN7_DATA_CACHE_TYPE_GEN7_BYTE_SCATTERED_WRITE] = write_scattered_bytes,
+    [GEN7_DATA_CACHE_TYPE_GEN7_UNTYPED_SURFACE_WRITE] = write_untyped,
+};
+
+static transfer_fn *const constant_cache_transfers[16] = {
+    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_BLOCK_READ] = read_block,
+    [GEN7_DATA_CACHE_TYPE_GEN7_UNALIGNED_OWORD_BLOCK_READ] = read_unaligned_block,
+    [GEN7_DATA_CACHE_TYPE_GEN7_OWORD_DUAL_BLOCK_READ] = read_dual_block,
+    [GEN7_DATA_CACHE_TYPE_GEN7_DWORD_SCATTERED_READ] = read_scattered_dwords,
+};
+
+static transfer_fn *const data_cache1_transfers[16] = {
+    [GEN7_DATA_CACHE1_TYPE_UNTYPED_SURFACE_READ] = read_untyped,
+    [GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC] = atomic,
+    [GEN7_DATA_CACHE1_TYPE_UNTYPED_ATOMIC_SIMD4X2] = atomic_4x2,
+    [GEN7_DATA_CACHE1_TYPE_UNTYPED_SURFACE_WRITE] = write_untyped,
+};
+
+/* Blocks have their offsets in the header. */
+static bool needs_header(transfer_fn *transfer) {
+    return transfer == read_block || transfer == read_unaligned_block || transfer == write_block ||
+           transfer == read_dual_block || transfer == write_dual_block;
+}
+
+static enum g4_status run(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send, transfer_fn *transfer) {
+    struct access a = {
+        .eu = eu,
+        .gang = gang,
+        .send = send,
+        .index = gen7_data_cache_data_port_message_binding_table_index(send->descriptor),
+        .data = gen7_data_cache_data_port_message_header_present(send->descriptor) ? 1 : 0,
+    };
+    if (!transfer || (needs_header(transfer) && !a.data)) {
+        g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
+        return G4_OK;
+    }
+    begin(&a);
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (send->threads >> t & 1) {
+            begin_thread(&a, t);
+            transfer(&a);
+        }
+    }
+    return G4_OK;
+}
+
+static enum g4_status run_scratch(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    struct access a = {.eu = eu, .gang = gang, .send = send, .index = BTI_STATELESS, .data = 1};
+    if (!gen7_data_cache_data_port_message_header_present(send->descriptor)) {
+        g4_message_report(eu, gang, send, G4_EVENT_BAD_MESSAGE);
+        return G4_OK;
+    }
+    for (int t = 0; t < G4_GANG_THREADS; t++) {
+        if (send->threads >> t & 1) {
+            begin_thread(&a, t);
+            scratch_block(&a);
+        }
+    }
+    return G4_OK;
+}
+
+enum g4_status g4_message_data_cache_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    const uint32_t type = gen7_data_cache_data_port_message_message_type(send->descriptor);
+
+    if (gen7_data_cache_data_port_message_scratch(send->descriptor)) {
+        return run_scratch(eu, gang, send);
+    }
+    if (type == GEN7_DATA_CACHE_TYPE_GEN7_MEMORY_FENCE) {
+        return G4_OK; /* memory is always up to date; the response has no data */
+    }
+    return run(eu, gang, send, data_cache_transfers[type]);
+}
+
+enum g4_status g4_message_constant_cache_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    const uint32_t type = gen7_constant_cache_data_port_message_message_type(send->descriptor);
+    return run(eu, gang, send, constant_cache_transfers[type]);
+}
+
+enum g4_status g4_message_data_cache1_gen75(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
+    const uint32_t type = gen7_data_cache_data_port_1_message_message_type(send->descriptor) & 15;
+
+    switch (type) {
+    case GEN7_DATA_CACHE1_TYPE_TYPED_SURFACE_READ:
+        return g4_typed_surface_read(eu, gang, send, g4_typed_slots_gen75(send->descriptor));
+    case GEN7_DATA_CACHE1_TYPE_TYPED_SURFACE_WRITE:
+        return g4_typed_surface_write(eu, gang, send, g4_typed_slots_gen75(send->descriptor));
+    case GEN7_DATA_CACHE1_TYPE_TYPED_ATOMIC:
+        return g4_typed_surface_atomic(eu, gang, send, G4_SLOTS_OF_GROUP);
+    case GEN7_DATA_CACHE1_TYPE_TYPED_ATOMIC_SIMD4X2:
+        return g4_typed_surface_atomic(eu, gang, send, G4_SLOTS_4X2);
+    default:
+        return run(eu, gang, send, data_cache1_transfers[type]);
+    }
+}

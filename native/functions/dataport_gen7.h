@@ -1,0 +1,14 @@
+/*
+ * The data ports of Ivy Bridge and Haswell.
+ */
+#ifndef G4_DATAPORT_GEN7_H
+#define G4_DATAPORT_GEN7_H
+
+#include "eu/eu.h"
+
+/* SFID 9 and 4: constants, read through a cache of their own; SFID 10: the data cache; SFID 12 of Haswell. */
+g4_message_fn g4_message_constant_cache_gen7, g4_message_data_cache_gen7, g4_message_data_cache1_gen75;
+/* The messages of SFID 5 that are not render target writes: typed surfaces, and the memory fence. */
+g4_message_fn g4_message_typed_surface_gen7;
+
+#endif
