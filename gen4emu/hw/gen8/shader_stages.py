@@ -208,13 +208,18 @@ def each_stage(make: Callable[[str, int], Command], codes: dict[str, int]) -> tu
     return tuple(make(stage, code) for stage, code in codes.items())
 
 
-def _urb(stage: str, code: int) -> Command:
+_URB_CODES = {"VS": 0x7830, "HS": 0x7831, "DS": 0x7832, "GS": 0x7833}
+_URB_ENTRIES = {"VS": 2560, "HS": 504, "DS": 1536, "GS": 960}  # of the chips that have the most
+
+
+def urb(stage: str, most: int) -> Command:
+    """The region of a stage in the URB, with the number of entries that it has at most."""
     name = f"3DSTATE_URB_{stage}"
     low = stage.lower()
-    return gfx(name, code, 2, [
+    return gfx(name, _URB_CODES[stage], 2, [
         Uint(f"{low}_urb_starting_address", 1, 31, 25, scale=8192, hex=True, doc="in bytes"),
         Uint(f"{low}_urb_entry_allocation_size", 1, 24, 16, bias=1, scale=64, doc="in bytes"),
-        Uint(f"{low}_number_of_urb_entries", 1, 15, 0),
+        Uint(f"{low}_number_of_urb_entries", 1, 15, 0, high=most),
     ], ref=f"Mesa gen8.xml {name}")
 
 
@@ -273,7 +278,7 @@ GATHER_CONSTANTS = each_stage(_gather_constant, {
 
 REPLACED: tuple[Block, ...] = (
     VS, HS, DS, GS, PS,
-    *each_stage(_urb, {"VS": 0x7830, "HS": 0x7831, "DS": 0x7832, "GS": 0x7833}),
+    *each_stage(urb, _URB_ENTRIES),
     *map(_push_constant_alloc, ("VS", "HS", "DS", "GS", "PS")),
     *CONSTANTS, CONSTANT_BODY, *GATHER_CONSTANTS,
 )

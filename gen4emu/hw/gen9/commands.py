@@ -169,6 +169,8 @@ CONSTANTS: tuple[Command, ...] = tuple(
     command.changed(memory_object_control_state("constant_buffer_object_control_state", 0, 14, 8))
     for command in shader_stages.CONSTANTS)
 
+URB: tuple[Command, ...] = shader_stages.each_stage(shader_stages.urb, {"VS": 1856, "HS": 672, "DS": 1120, "GS": 640})
+
 URB_CLEAR = gfx("3DSTATE_URB_CLEAR", 0x791D, 2, [
     Uint("urb_clear_length", 1, 29, 16),
     Uint("urb_address", 1, 14, 0, hex=True),
@@ -208,7 +210,7 @@ MEDIA_OBJECT_WALKER = media.media_object_walker(12, Uint("masked_dispatch", 2, 2
 
 REPLACED: tuple[Command, ...] = (
     MI_DISPLAY_FLIP, MI_WAIT_FOR_EVENT, MI_MATH, MI_SEMAPHORE_WAIT, MI_FLUSH_DW, MI_CONDITIONAL_BATCH_BUFFER_END,
-    STATE_BASE_ADDRESS, PIPELINE_SELECT, PIPE_CONTROL, VF, HS, DS, GS, PS, PS_EXTRA, *CONSTANTS, SF, RASTER, SBE,
+    STATE_BASE_ADDRESS, PIPELINE_SELECT, PIPE_CONTROL, VF, HS, DS, GS, PS, PS_EXTRA, *CONSTANTS, *URB, SF, RASTER, SBE,
     WM_DEPTH_STENCIL, SAMPLE_PATTERN, DEPTH_BUFFER, MEDIA_VFE_STATE, MEDIA_OBJECT, MEDIA_OBJECT_GRPID,
     MEDIA_OBJECT_WALKER,
 )
