@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from gen4emu.hw.format_support import supports
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.layout import View
 
@@ -154,6 +155,25 @@ def _gs_instances(view: Any) -> str:
     return f"DUAL_OBJECT with objects of {vertices} vertices" if vertices > 16 else ""
 
 
+def _gs_control(view: Any) -> str:
+    """Cut bits need one bit a vertex, stream numbers two."""
+    if not (view.enable and view.static_output and view.control_data_header_size):
+        return ""
+    bits = 2 if _name(view.control_data_format) == "SID" else 1
+    need, size = bits * int(view.static_output_vertex_count), 8 * int(view.control_data_header_size)
+    return f"{need} bits of control data for {view.static_output_vertex_count} vertices in {size}" \
+        if need > size else ""
+
+
+def _hiz_rectangle(view: Any) -> str:
+    if not (view.depth_buffer_clear_enable or view.stencil_buffer_clear_enable) or \
+            view.full_surface_depth_and_stencil_clear or not view.depth_buffer_clear_enable:
+        return ""
+    edges = [f"clear_rectangle_{axis}_{end}" for axis in "xy" for end in ("min", "max")]
+    odd = next((name for name in edges if getattr(view, name) % (8 if "_x_" in name else 4)), "")
+    return f"{odd} is {getattr(view, odd)}" if odd else ""
+
+
 def _gs_start(view: Any) -> str:
     if not (view.enable and view.include_vertex_handles):
         return ""
@@ -279,6 +299,13 @@ def _edge_flag(view: Any) -> str:
     return "" if early is None else f"element {early} has the edge flag, and is not the last one"
 
 
+def _element_formats(view: Any) -> str:
+    for i, element in enumerate(view.vertex_elements):
+        if element.valid and not supports(element.raw("source_element_format"), "vertex_fetch", view.gen):
+            return f"element {i}: {_name(element.source_element_format)} cannot be fetched"
+    return ""
+
+
 def _elements_range(view: Any) -> str:
     count = len(view.vertex_elements)
     return f"{count} elements; 1 to 34 are possible" if not 1 <= count <= 34 else ""
@@ -290,8 +317,6 @@ def _buffers_twice(view: Any) -> str:
     return "" if twice is None else f"buffer {twice} is listed twice"
 
 
-
-
 COMMAND_RULES: tuple[CommandRule, ...] = (
     # primitives and vertices
     CommandRule("primitive-counts", ("3DPRIMITIVE",), ("indirect_parameter_enable", "end_offset_enable"),
@@ -300,6 +325,7 @@ COMMAND_RULES: tuple[CommandRule, ...] = (
     CommandRule("primitive-end-offset", ("3DPRIMITIVE",), ("end_offset_enable",), _end_offset),
     CommandRule("vertex-buffer-twice", ("3DSTATE_VERTEX_BUFFERS",), (), _buffers_twice),
     CommandRule("vertex-elements", ("3DSTATE_VERTEX_ELEMENTS",), (), _elements_range),
+    CommandRule("vertex-format", ("3DSTATE_VERTEX_ELEMENTS",), (), _element_formats),
     CommandRule("edge-flag", ("3DSTATE_VERTEX_ELEMENTS",), (), _edge_flag),
     # stipple, tables of the sampler
     CommandRule("stipple-counters", ("3DSTATE_LINE_STIPPLE",), ("modify_enable",),
@@ -320,6 +346,7 @@ COMMAND_RULES: tuple[CommandRule, ...] = (
                 ("3DSTATE_DEPTH_BUFFER", "3DSTATE_STENCIL_BUFFER", "3DSTATE_HIER_DEPTH_BUFFER"),
                 ("surface_base_address",), lambda v: f"base 0x{v.surface_base_address:08x} is not aligned to 4096"
                 if v.surface_base_address % 4096 else ""),
+    CommandRule("hiz-rectangle", ("3DSTATE_WM_HZ_OP",), ("clear_rectangle_x_min",), _hiz_rectangle),
     # clip, setup, multisampling
     CommandRule("clip-mode", ("3DSTATE_CLIP",), ("perspective_divide_disable",),
                 lambda v: "no perspective divide, and clip_mode NORMAL"
@@ -374,6 +401,7 @@ COMMAND_RULES: tuple[CommandRule, ...] = (
                 _name(v.output_topology) != "POINTLIST" else ""),
     CommandRule("gs-reorder", ("3DSTATE_GS",), ("reorder_mode", "static_output"),
                 lambda v: "reorder_mode is not LEADING" if v.enable and v.raw("reorder_mode") else ""),
+    CommandRule("gs-control", ("3DSTATE_GS",), ("static_output", "control_data_format"), _gs_control),
     CommandRule("gs-payload", ("3DSTATE_GS",), ("expected_vertex_count", "include_primitive_id"), _gs_start),
     # constants and the resource streamer
     CommandRule("constants-total", stages("3DSTATE_CONSTANT_"), ("constant_buffer_0_read_length",), _constants_total),

@@ -33,6 +33,10 @@ class LintState:
     serial: int = 0
     draw: View | None = None  # the primitive that is checked
     checked: dict[Any, None] = field(default_factory=dict)  # states without findings to report again
+    drawn: bool = False  # something, in this context
+    object_preemption: bool = False
+    reach: object = None  # the surfaces that its kernels name: a lint_surfaces.Reach
+    chroma_keys: dict[int, Any] = field(default_factory=dict)  # by number
 
     def get(self, name: str) -> Any:
         return self.commands.get(name)
@@ -261,6 +265,18 @@ def _ps_blend(s: LintState, context: Context, peek: MemoryReader) -> Iterator[st
             yield f"{name} differs between 3DSTATE_PS_BLEND and BLEND_STATE"
 
 
+def _last_source(s: LintState, sbe: Any, count: int) -> int:
+    """The last attribute of the vertex that SBE gives to PS; -1 for none."""
+    if not sbe.attribute_swizzle_enable:
+        return count - 1
+    swizzles = s.get("3DSTATE_SBE_SWIZ") or sbe
+    if not has(swizzles, "attributes") and not swizzles.layout.all_arrays:
+        return -1
+    sources = [int(getattr(pair, f"{which}_source_attribute")) for pair in swizzles.attributes
+               for which in ("even", "odd")]
+    return max([*sources[:count], count - 1 if count > len(sources) else -1], default=-1)
+
+
 def _sbe_reads(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
     name = "3DSTATE_SF" if s.gen & Gen.GEN6 else "3DSTATE_SBE"
     sbe = s.get(name)
@@ -270,8 +286,59 @@ def _sbe_reads(s: LintState, context: Context, peek: MemoryReader) -> Iterator[s
     if flag(sbe, "force_vertex_urb_entry_read_length") or not has(sbe, "force_vertex_urb_entry_read_length"):
         if not length:
             yield "vertex_urb_entry_read_length 0"
-        elif not sbe.attribute_swizzle_enable and count > 2 * length:
-            yield f"{count} attributes do not come from {length} rows of two"
+        elif length > 16:
+            yield f"vertex_urb_entry_read_length {length}; at most 16"
+        else:
+            last = _last_source(s, sbe, count)
+            if last >= 2 * length:
+                yield f"attribute {last} does not come from {length} rows of two"
+
+
+def _active_components(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
+    sbe = s.get("3DSTATE_SBE")
+    if sbe is None or not s.is_on("PS"):
+        return
+    for i in range(min(int(sbe.number_of_sf_output_attributes), 32)):
+        if not sbe.raw(f"attribute_{i}_active_component_format"):
+            yield f"attribute {i} of {sbe.number_of_sf_output_attributes} has no active component"
+            return
+
+
+def _domain_handles(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
+    mode = str(getattr(s.value("3DSTATE_DS", "dispatch_mode"), "name", ""))
+    entries = s.value("3DSTATE_URB_HS", "hs_number_of_urb_entries")
+    if s.is_on("DS") and mode == "SIMD8_SINGLE_OR_DUAL_PATCH" and entries is not None and entries < 2:
+        yield f"{mode}, and HS has {entries} URB entries"
+
+
+_NO_OBJECT_PREEMPTION = ("TRIFAN", "LINELOOP")
+
+
+def _preemption(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
+    if not s.object_preemption:
+        return
+    if s.topology in _NO_OBJECT_PREEMPTION or (s.topology == "LINESTRIP_ADJ" and s.is_on("GS")):
+        yield f"CS_CHICKEN1.replay_mode allows it for {s.topology}"
+    elif s.draw is not None and has(s.draw, "instance_count") and s.draw.instance_count > 1:
+        yield f"CS_CHICKEN1.replay_mode allows it for {s.draw.instance_count} instances"
+
+
+# State that each primitive needs, as far as the generation has the command.
+_NEEDED = ("3DSTATE_VERTEX_ELEMENTS", "3DSTATE_VS", "3DSTATE_GS", "3DSTATE_CLIP", "3DSTATE_SF", "3DSTATE_WM",
+           "3DSTATE_PS", "3DSTATE_PS_EXTRA", "3DSTATE_RASTER", "3DSTATE_SBE", "3DSTATE_HS", "3DSTATE_TE", "3DSTATE_DS",
+           "3DSTATE_STREAMOUT", "3DSTATE_MULTISAMPLE", "3DSTATE_SAMPLE_MASK", "3DSTATE_DRAWING_RECTANGLE",
+           "3DSTATE_DEPTH_BUFFER")
+
+
+def _missing_state(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
+    if s.drawn or s.draw is None or not (s.draw.raw("vertex_count_per_instance") or
+                                         flag(s.draw, "indirect_parameter_enable")):
+        return  # drivers draw nothing, as a workaround
+    names = catalogue_of(s.gen).names
+    missing = [name for name in _NEEDED if name in names and name not in s.commands]
+    if missing:
+        yield f"no {', '.join(missing[:4])}{f' and {len(missing) - 4} more' if len(missing) > 4 else ''} before the " \
+              "first primitive"
 
 
 def _kernel_bound(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
@@ -470,6 +537,10 @@ DRAW_RULES: tuple[DrawRule, ...] = (
     DrawRule("depth-coverage", _depth_coverage, Gen.GEN9),
     DrawRule("ps-blend", _ps_blend, _GEN8_ON),
     DrawRule("sbe-reads", _sbe_reads),
+    DrawRule("active-components", _active_components, Gen.GEN9),
+    DrawRule("ds-handles", _domain_handles, Gen.GEN9),
+    DrawRule("object-preemption", _preemption, Gen.GEN9),
+    DrawRule("missing-state", _missing_state),
     DrawRule("kernel-bound", _kernel_bound, _GEN8_ON),
     DrawRule("dynamic-bound", _dynamic_bound, _GEN8_ON),
     DrawRule("hiz-buffer", _hiz),

@@ -11,15 +11,21 @@ from gen4emu.decode import Item
 from gen4emu.decode.lint_commands import COMMAND_RULES
 from gen4emu.decode.lint_draws import DRAW_RULES
 from gen4emu.decode.lint_rules import _LATER_WARNINGS, RULES, Severity
+from gen4emu.decode.lint_surfaces import SURFACE_RULES
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.later_formats import AstcSurfaceFormat as Format
 from gen4emu.trace.events import Engine, Submission
 from tests.harness.batch import diagnostics
-from tests.harness.later import DEVICES, DYNAMIC, KERNELS, SURFACES, LaterMachine
+from tests.harness.later import DEVICES, DYNAMIC, KERNELS, SAMPLING_KERNEL, SURFACES, LaterMachine
 
 Values = dict[str, Any]
 
 
 def lint(items: Sequence[Item]) -> list[str]:
     return [d.rule for d in diagnostics(items) if d.severity is not Severity.ERROR]
+
+
+_SHORTS = Format["R16G16B16_UINT"]  # fetched from Haswell on, and by Bay Trail
 
 
 # --- one command ------------------------------------------------------------------------------------------------------
@@ -152,6 +158,25 @@ CASES: tuple[tuple[str, str, str, Values, Values], ...] = (
      {"command_streamer_stall_enable": 1}),
     ("depth-stall", "ivb", "PIPE_CONTROL", {"depth_stall_enable": 1},
      {"depth_stall_enable": 1, "depth_cache_flush_enable": 1}),
+    ("gs-control", "kbl", "3DSTATE_GS",
+     {"enable": 1, "static_output": 1, "static_output_vertex_count": 128, "control_data_format": 1,
+      "control_data_header_size": 32},
+     {"enable": 1, "static_output": 1, "static_output_vertex_count": 129, "control_data_format": 1,
+      "control_data_header_size": 32}),
+    ("gs-control", "bdw", "3DSTATE_GS", {}, {"enable": 1, "static_output": 1, "static_output_vertex_count": 257,
+                                             "control_data_header_size": 32}),
+    ("hiz-rectangle", "kbl", "3DSTATE_WM_HZ_OP", {"depth_buffer_clear_enable": 1, "clear_rectangle_x_max": 16},
+     {"depth_buffer_clear_enable": 1, "clear_rectangle_x_max": 12}),
+    ("hiz-rectangle", "bdw", "3DSTATE_WM_HZ_OP",
+     {"depth_buffer_clear_enable": 1, "clear_rectangle_y_max": 6, "full_surface_depth_and_stencil_clear": 1},
+     {"depth_buffer_clear_enable": 1, "clear_rectangle_y_max": 6}),
+    ("vertex-format", "snb", "3DSTATE_VERTEX_ELEMENTS", {"vertex_elements": [{"valid": 1}]},
+     {"vertex_elements": [{"valid": 1, "source_element_format": Format["L24X8_UNORM"]}]}),
+    ("vertex-format", "byt", "3DSTATE_VERTEX_ELEMENTS",
+     {"vertex_elements": [{"valid": 1, "source_element_format": _SHORTS}]},
+     {"vertex_elements": [{"valid": 1, "source_element_format": Format["L24X8_UNORM"]}]}),
+    ("vertex-format", "ivb", "3DSTATE_VERTEX_ELEMENTS", {"vertex_elements": [{"source_element_format": _SHORTS}]},
+     {"vertex_elements": [{"valid": 1, "source_element_format": _SHORTS}]}),
     ("sample-order", "kbl", "3DSTATE_SAMPLE_PATTERN", {}, {"sample0_x_offset_4x": 0.0, "sample1_x_offset_4x": 0.5,
                                                            "sample1_y_offset_4x": 0.5}),
 )
@@ -181,6 +206,8 @@ LAYOUT_CASES: tuple[tuple[str, Sequence[int], str], ...] = (
     ("3DSTATE_VS", (0x78100007, 0, 0, 5 << 27, 0, 0, 0, 0, 0), "out-of-range"),  # 5 samplers in fours
     ("3DSTATE_HS", (0x781B0007, 0, 500 << 8, 0, 0, 0, 0, 0, 0), "out-of-range"),  # 501 threads
     ("3DSTATE_DS", (0x781D0009, 0, 0, 0, 0, 0, 65 << 11, 0, 0, 0, 0), "out-of-range"),  # 65 rows of a patch
+    *((f"3DSTATE_URB_{stage}", (0x78300000 | code << 16, most + 1), "out-of-range")
+      for code, (stage, most) in enumerate((("VS", 1856), ("HS", 672), ("DS", 1120), ("GS", 640)))),
     ("3DSTATE_STREAMOUT", (0x781E0003, 1 << 23, 0, 0, 0), "out-of-range"),  # force 1
     ("3DSTATE_DRAWING_RECTANGLE", (0x79000002 | 3 << 14, 0, 0, 0), "out-of-range"),  # core 3
     ("3DSTATE_DRAWING_RECTANGLE", (0x79000002, 0, 0, 0x8000), "out-of-range"),  # origin -32768
@@ -205,7 +232,11 @@ def test_layouts_report_what_no_device_defines(name: str, words: Sequence[int], 
 # --- the state at a draw ----------------------------------------------------------------------------------------------
 # A state without findings.  None takes a command out, a name with a number behind "#" is a second command of a name.
 STATE: dict[str, Values | None] = {
-    "PIPE_CONTROL": {"command_streamer_stall_enable": 1, "state_cache_invalidation_enable": 1},
+    "PIPE_CONTROL": {"command_streamer_stall_enable": 1, **{f"{cache}_cache_invalidation_enable": 1 for cache in
+                                                            ("state", "texture", "constant")}},
+    "3DSTATE_VERTEX_ELEMENTS": {"vertex_elements": [{"valid": 1}]},
+    **{f"3DSTATE_{stage}": {} for stage in ("HS", "TE", "DS", "GS", "STREAMOUT", "DRAWING_RECTANGLE")},
+    "3DSTATE_SAMPLE_MASK": {"sample_mask": 1},
     "3DSTATE_VF_TOPOLOGY": {"primitive_topology_type": 4},
     "3DSTATE_URB_VS": {"vs_urb_starting_address": 32 << 10, "vs_urb_entry_allocation_size": 64,
                        "vs_number_of_urb_entries": 64},
@@ -237,8 +268,8 @@ def scene(device: str = "kbl") -> LaterMachine:
     machine.block("COLOR_CALC_STATE", DYNAMIC + 0x40)
     machine.target_kernel(0, 0)
     machine.words(SURFACES, 0x40)
-    machine.block("RENDER_SURFACE_STATE", SURFACES + 0x40, surface_type=7, surface_vertical_alignment=1,
-                  surface_horizontal_alignment=1)
+    aligned = {"surface_vertical_alignment": 1, "surface_horizontal_alignment": 1} if machine.gen & Gen.GEN9 else {}
+    machine.block("RENDER_SURFACE_STATE", SURFACES + 0x40, surface_type=7, **aligned)
     return machine
 
 
@@ -339,6 +370,26 @@ DRAW_CASES: tuple[tuple[str, Mapping[str, Values | None], Mapping[str, Values | 
     ("sbe-reads", {}, {"3DSTATE_SBE": {"vertex_urb_entry_read_length": 0}}),
     ("sbe-reads", {}, {"3DSTATE_SBE": {"number_of_sf_output_attributes": 3},
                        "3DSTATE_PS_EXTRA": {"attribute_enable": 1}}),
+    ("sbe-reads", {"3DSTATE_SBE": {"number_of_sf_output_attributes": 1, "attribute_swizzle_enable": 1,
+                                   "attribute_0_active_component_format": 3},
+                   "3DSTATE_PS_EXTRA": {"attribute_enable": 1},
+                   "3DSTATE_SBE_SWIZ": {"attributes": [{"even_source_attribute": 1}]}},
+     {"3DSTATE_SBE": {"number_of_sf_output_attributes": 1, "attribute_swizzle_enable": 1,
+                      "attribute_0_active_component_format": 3},
+      "3DSTATE_PS_EXTRA": {"attribute_enable": 1},
+      "3DSTATE_SBE_SWIZ": {"attributes": [{"even_source_attribute": 2}]}}),
+    ("sbe-reads", {"3DSTATE_SBE": {"vertex_urb_entry_read_length": 16}},
+     {"3DSTATE_SBE": {"vertex_urb_entry_read_length": 17}}),
+    ("active-components", {"3DSTATE_SBE": {"number_of_sf_output_attributes": 1,
+                                           "attribute_0_active_component_format": 3},
+                           "3DSTATE_PS_EXTRA": {"attribute_enable": 1}},
+     {"3DSTATE_SBE": {"number_of_sf_output_attributes": 2, "attribute_0_active_component_format": 3},
+      "3DSTATE_PS_EXTRA": {"attribute_enable": 1}}),
+    ("ds-handles", _with(_with(_HS, "3DSTATE_DS", dispatch_mode=2, dispatch_grf_start_register_for_urb_data=6),
+                         "3DSTATE_URB_HS", hs_number_of_urb_entries=2),
+     _with(_with(_HS, "3DSTATE_DS", dispatch_mode=2, dispatch_grf_start_register_for_urb_data=6),
+           "3DSTATE_URB_HS", hs_number_of_urb_entries=1)),
+    ("missing-state", {}, {"3DSTATE_CLIP": None}),
     ("hiz-buffer", {"3DSTATE_DEPTH_BUFFER": {**_DEPTH, "hierarchical_depth_buffer_enable": 1},
                     "3DSTATE_HIER_DEPTH_BUFFER": {"surface_base_address": 0x20000, "surface_pitch": 128}},
      {"3DSTATE_DEPTH_BUFFER": {**_DEPTH, "hierarchical_depth_buffer_enable": 1}}),
@@ -402,24 +453,183 @@ def test_a_draw_with_state_that_breaks_a_rule_is_found(rule: str, good: Mapping[
     assert findings(bad).count(rule) == 1
 
 
+# --- surfaces, samplers, blocks in memory -----------------------------------------------------------------------------
+TARGET, TEXTURE, IMAGES = SURFACES + 0x100, SURFACES + 0x200, 0x8_0000
+_SAMPLE, _SAMPLE_C = 0, 3
+_DUAL_SOURCE, _SIMD8 = 2, 4
+_LINEAR: Values = {"mag_mode_filter": 1, "min_mode_filter": 1}
+
+
+def _of(name: str) -> Values:
+    return {"surface_format": Format[name]}
+
+
+def reach(device: str, changes: Mapping[str, Any]) -> list[str]:
+    """The findings for a primitive that samples a texture and draws; `changes` is by block, command or part of the
+    kernel."""
+    machine = scene(device)
+    surface = {"surface_type": 1, **_of("R8G8B8A8_UNORM"), "width": 16, "height": 16, "surface_pitch": 128,
+               "surface_vertical_alignment": 1}
+    if machine.has("3DSTATE_PS_EXTRA"):
+        surface["surface_horizontal_alignment"] = 1
+    for offset, name, image in ((TARGET, "target", 0), (TEXTURE, "texture", 0x1000)):
+        machine.block("RENDER_SURFACE_STATE", offset, **{
+            **surface, "surface_base_address": machine.high + IMAGES + image, **changes.get(name, {})})
+    entry = {"write_disable_alpha": 0, **changes.get("blend", {})}
+    machine.block("BLEND_STATE", DYNAMIC + 0x80, entries=[entry])
+    machine.block("SAMPLER_STATE", DYNAMIC + 0x200, **changes.get("sampler", {}))
+    machine.block("CC_VIEWPORT", DYNAMIC + 0x300, **changes.get("viewport", {"maximum_depth": 1.0}))
+    machine.words(SURFACES, 0x100, 0x200)
+    machine.sampling_kernel(changes.get("message", _SAMPLE), changes.get("write", _SIMD8),
+                            predicate=changes.get("predicate", False), target=changes.get("at", 0))
+    changed = {name: value for name, value in changes.items() if name.startswith("3D")}
+    kernel = {"kernel_start_pointer_0": SAMPLING_KERNEL}
+    if device == "kbl":
+        commands = state(machine, _with(changed, "3DSTATE_PS", **kernel))
+    else:
+        commands = [*machine.pixel_shader(dispatch_8_pixel_enable=True, **kernel),
+                    *(machine.command(name, **value) for name, value in changed.items())]
+    pointers = [machine.table("ps", 0), machine.samplers("ps", 0x200)]
+    if machine.has("3DSTATE_VIEWPORT_STATE_POINTERS_CC"):
+        pointers += [machine.command("3DSTATE_VIEWPORT_STATE_POINTERS_CC", cc_viewport_pointer=0x300),
+                     machine.command("3DSTATE_BLEND_STATE_POINTERS", blend_state_pointer=0x80,
+                                     **({"blend_state_pointer_valid": 1} if device == "kbl" else {}))]
+    else:
+        pointers += [machine.command("3DSTATE_CC_STATE_POINTERS", pointer_to_blend_state=0x80, blend_state_change=1)]
+    draws = [machine.draw(), *changes.get("again", lambda m: [])(machine)]
+    return lint(machine.run(machine.bases(), *commands, *pointers, *draws))
+
+
+def _drawn_again(*between: Step) -> Any:
+    """A second primitive, which samples the render target of the first one; `between` are commands between them."""
+    def again(machine: LaterMachine) -> list[list[int]]:
+        machine.words(SURFACES + 0x40, 0x200, 0x100)
+        return [*steps(machine, between), machine.table("ps", 0x40), machine.draw()]
+    return again
+
+
+_BLEND: Values = {"color_buffer_blend_enable": 1, "source_blend_factor": 1, "destination_blend_factor": 1}
+_DUAL: Values = {**_BLEND, "destination_blend_factor": 9}
+_KEYED: Values = {"chromakey_enable": 1, "chromakey_index": 2}
+_HIZ: Values = {**_DEPTH, "surface_base_address": 0x1_0009_0000, "hierarchical_depth_buffer_enable": 1}
+_CLEAR: Values = {"depth_clear_value": 0.75, "depth_clear_value_valid": 1}
+
+# rule, device, what keeps it, what breaks it
+REACH_CASES: tuple[tuple[str, str, Mapping[str, Any], Mapping[str, Any]], ...] = (
+    *(("target-format", device, {}, {"target": _of("L8_UNORM")}) for device in ("snb", "ivb", "hsw", "kbl")),
+    *(("blend-format", device, {"blend": _BLEND, "target": _of("R32G32B32A32_FLOAT")},
+       {"blend": _BLEND, "target": _of("R32G32B32A32_UINT")}) for device in ("snb", "ivb", "kbl")),
+    ("sampler-format", "kbl", {}, {"texture": _of("R32G32B32A32_SSCALED")}),
+    ("sampler-format", "byt", {"texture": _of("ETC2_RGB8")},  # which Haswell cannot sample
+     {"texture": _of("R8G8B8_UNORM_SRGB")}),
+    ("sampler-format", "hsw", {}, {"texture": _of("ETC2_RGB8")}),
+    *(("filter-format", device, {"texture": _of("R32G32B32A32_UINT")},
+       {"texture": _of("R32G32B32A32_UINT"), "sampler": _LINEAR}) for device in ("snb", "byt", "kbl")),
+    *(("shadow-format", device, {"texture": _of("R32_FLOAT"), "message": _SAMPLE_C}, {"message": _SAMPLE_C})
+      for device in ("snb", "ivb", "kbl")),
+    ("chroma-format", "kbl", {"sampler": _KEYED, "texture": _of("B8G8R8A8_UNORM")}, {"sampler": _KEYED}),
+    ("chroma-channels", "kbl",
+     {"sampler": _KEYED, "texture": _of("B5G6R5_UNORM"),
+      "3DSTATE_CHROMA_KEY": {"chroma_key_table_index": 2, "chroma_key_high_alpha": 0xFF}},
+     {"sampler": _KEYED, "texture": _of("B5G6R5_UNORM"),
+      "3DSTATE_CHROMA_KEY": {"chroma_key_table_index": 2, "chroma_key_high_alpha": 0x80}}),
+    ("depth-target", "kbl", {"3DSTATE_DEPTH_BUFFER": _HIZ}, {"3DSTATE_DEPTH_BUFFER": {**_HIZ, "surface_type": 3}}),
+    ("depth-target", "kbl", {"3DSTATE_DEPTH_BUFFER": _HIZ}, {"3DSTATE_DEPTH_BUFFER": {**_HIZ, "lod": 1}}),
+    ("depth-target", "kbl",
+     {"3DSTATE_DEPTH_BUFFER": {**_HIZ, "lod": 1, "width": 16, "height": 16}, "target": {"mip_count_lod": 1}},
+     {"3DSTATE_DEPTH_BUFFER": {**_HIZ, "lod": 1, "width": 16, "height": 8}, "target": {"mip_count_lod": 1}}),
+    ("clear-range", "kbl", {"3DSTATE_DEPTH_BUFFER": _HIZ, "3DSTATE_CLEAR_PARAMS": _CLEAR},
+     {"3DSTATE_DEPTH_BUFFER": _HIZ, "3DSTATE_CLEAR_PARAMS": _CLEAR, "viewport": {"maximum_depth": 0.5}}),
+    ("sample-count", "kbl",
+     {"target": {"number_of_multisamples": 2}, "3DSTATE_MULTISAMPLE": {"number_of_multisamples": 2}},
+     {"target": {"number_of_multisamples": 2}}),
+    ("sample-count", "snb", {"3DSTATE_MULTISAMPLE": {}}, {"3DSTATE_MULTISAMPLE": {"number_of_multisamples": 2}}),
+    ("antialias-format", "kbl", {"3DSTATE_RASTER": {"antialiasing_enable": 1}},
+     {"3DSTATE_RASTER": {"antialiasing_enable": 1}, "target": _of("R32G32B32A32_UINT")}),
+    ("antialias-format", "ivb", {"3DSTATE_SF": {"antialiasing_enable": 1}},
+     {"3DSTATE_SF": {"antialiasing_enable": 1}, "target": _of("R32G32B32A32_UINT")}),
+    ("fast-clear-target", "kbl", {"3DSTATE_PS": {"render_target_fast_clear_enable": 1}},
+     {"3DSTATE_PS": {"render_target_fast_clear_enable": 1}, "target": {"surface_type": 7}}),
+    ("fast-clear-target", "kbl", {"3DSTATE_PS": {"render_target_resolve_type": 1}},
+     {"3DSTATE_PS": {"render_target_resolve_type": 1}, "at": 1}),
+    ("no-target-writes", "kbl", {}, {"3DSTATE_PS_EXTRA": {"pixel_shader_does_not_write_to_rt": 1}}),
+    ("no-target-writes", "kbl", {}, {"3DSTATE_PS_EXTRA": {"pixel_shader_does_not_write_to_rt": 1,
+                                                          "pixel_shader_kills_pixel": 1}}),
+    ("kill-pixel", "kbl", {"3DSTATE_PS_EXTRA": {"pixel_shader_kills_pixel": 1}, "predicate": True},
+     {"predicate": True}),
+    ("kill-pixel", "ivb", {}, {"predicate": True}),
+    ("writeable-target", "kbl", {"3DSTATE_PS_BLEND": {"has_writeable_rt": 1}}, {}),
+    ("writeable-target", "kbl", {"blend": {f"write_disable_{c}": 1 for c in ("red", "green", "blue", "alpha")}}, {}),
+    *(("dual-source", device, {"blend": _DUAL, "write": _DUAL_SOURCE}, {"blend": _DUAL})
+      for device in ("snb", "hsw", "kbl")),
+    *(("feedback", device, {"again": _drawn_again(("PIPE_CONTROL", {"render_target_cache_flush_enable": 1}))},
+       {"again": _drawn_again(("PIPE_CONTROL", {"texture_cache_invalidation_enable": 1}))})
+      for device in ("snb", "byt", "kbl")),
+    ("state-rewritten", "kbl",
+     {"again": lambda m: steps(m, [_FLUSH, ("MI_STORE_DATA_IMM", {"address": m.high + TARGET + 8})])},
+     {"again": lambda m: steps(m, [("MI_STORE_DATA_IMM", {"address": m.high + TARGET + 8})])}),
+    ("state-rewritten", "ivb", {"again": lambda m: steps(m, [("MI_STORE_DATA_IMM", {"address": IMAGES})])},
+     {"again": lambda m: steps(m, [("MI_STORE_REGISTER_MEM", {"memory_address": DYNAMIC + 0x80})])}),
+)
+
+
+@pytest.mark.parametrize(("rule", "device", "good", "bad"), REACH_CASES,
+                         ids=[f"{c[0]}-{c[1]}-{i}" for i, c in enumerate(REACH_CASES)])
+def test_a_block_that_breaks_a_rule_is_found(rule: str, device: str, good: Mapping[str, Any],
+                                             bad: Mapping[str, Any]) -> None:
+    assert rule not in reach(device, good)
+    assert reach(device, bad).count(rule) == 1
+
+
+def test_an_entry_of_a_binding_table_has_no_low_bits() -> None:
+    machine = scene()
+    machine.words(SURFACES, 0x41)
+    items = machine.run(machine.bases(), *state(machine, {}), machine.table("ps", 0), machine.draw())
+    assert {d.rule for d in diagnostics(items) if d.where == "BINDING_TABLE"} == {"reserved-bits"}
+
+
+def test_memory_that_shaders_write_needs_a_flush_or_coherency() -> None:
+    def run(*between: Step, **draw: Any) -> list[str]:
+        machine = scene()
+        machine.words(SURFACES, 0x100)
+        machine.block("RENDER_SURFACE_STATE", TARGET, surface_type=4, surface_format=0x1FF, surface_pitch=1,
+                      surface_base_address=machine.high + IMAGES)
+        machine.storing_kernel()
+        return lint(machine.run(machine.bases(), *state(machine, {}), machine.table("ps", 0), machine.draw(),
+                                *steps(machine, between), machine.draw(**draw)))
+    assert run().count("uav-coherency") == 1
+    assert "uav-coherency" not in run(uav_coherency_required=1)
+    assert "uav-coherency" not in run(("PIPE_CONTROL", {"dc_flush_enable": 1}))
+
+
 # --- order ------------------------------------------------------------------------------------------------------------
 _STALL: Values = {"command_streamer_stall_enable": 1, "render_target_cache_flush_enable": 1}
 _GPGPU = ("PIPELINE_SELECT", {"pipeline_selection": 2, "mask_bits": 3})
 _3D = ("PIPELINE_SELECT", {"mask_bits": 3})
 _DRAW = ("3DPRIMITIVE", {"vertex_count_per_instance": 3, "instance_count": 1})
 _FLUSH = ("PIPE_CONTROL", _STALL)
-_INVALIDATE = ("PIPE_CONTROL", {"state_cache_invalidation_enable": 1})
+_INVALIDATE = ("PIPE_CONTROL", {f"{cache}_cache_invalidation_enable": 1 for cache in ("state", "texture", "constant")})
 _BUFFERS = [("3DSTATE_VERTEX_BUFFERS", {"vertex_buffers": [
     {"buffer_starting_address": address, "buffer_size": 16, "address_modify_enable": 1}]})
     for address in (0x1_0000_0000, 0x2_0000_0000)]
 _MOVE = ("STATE_BASE_ADDRESS", {"surface_state_base_address": 0x1_0004_0000,
                                 "surface_state_base_address_modify_enable": 1})
 _POOL = ("3DSTATE_BINDING_TABLE_POOL_ALLOC", {"binding_table_pool_enable": 1, "binding_table_pool_buffer_size": 4096})
+_VF_INVALIDATE = ("PIPE_CONTROL", {"vf_cache_invalidation_enable": 1, "post_sync_operation": 1})
+_STREAM, _HALT = (("MI_RS_CONTROL", {"resource_streamer_control": on}) for on in (1, 0))
+_GATHERS = ("3DSTATE_GATHER_POOL_ALLOC", {"gather_pool_enable": 1, "gather_pool_buffer_size": 4096})
+_GATHER = ("3DSTATE_GATHER_CONSTANT_VS", {"entries": [{}]})
+_VALID = ("3DSTATE_GATHER_CONSTANT_VS", {"constant_buffer_valid": 1})
+_CONSTANTS = ("3DSTATE_CONSTANT_VS", {"constant_buffer_3_read_length": 32})
+_PREEMPTION = ("MI_LOAD_REGISTER_IMM", {"writes": [{"register_offset": 0x2580, "data": 0x10001}]})
+_INSTANCES = ("3DPRIMITIVE", {"vertex_count_per_instance": 3, "instance_count": 2})
 Step = tuple[str, Values]
 
 # rule, device, steps that keep it, steps that break it
 ORDER_CASES: tuple[tuple[str, str, Sequence[Step], Sequence[Step]], ...] = (
     ("select-flush", "kbl", (_DRAW, _FLUSH, _GPGPU), (_DRAW, _GPGPU)),
+    ("select-invalidate", "bdw", (_DRAW, _FLUSH, _INVALIDATE, ("PIPELINE_SELECT", {"pipeline_selection": 2})),
+     (_DRAW, _FLUSH, ("PIPELINE_SELECT", {"pipeline_selection": 2}))),
     ("select-flush", "ivb", (_DRAW, _FLUSH, ("PIPELINE_SELECT", {"pipeline_selection": 2})),
      (_DRAW, ("PIPELINE_SELECT", {"pipeline_selection": 2}))),
     ("wrong-pipeline", "kbl", (_GPGPU, _3D, _DRAW), (_GPGPU, _DRAW)),
@@ -427,7 +637,11 @@ ORDER_CASES: tuple[tuple[str, str, Sequence[Step], Sequence[Step]], ...] = (
      (("GPGPU_WALKER", {}),)),
     ("base-flush", "bdw", (_DRAW, _FLUSH, ("STATE_BASE_ADDRESS", {})), (_DRAW, ("STATE_BASE_ADDRESS", {}))),
     ("base-invalidate", "kbl", (_MOVE, _INVALIDATE, _DRAW), (_MOVE, _DRAW)),
+    ("base-invalidate", "bdw", (_MOVE, _INVALIDATE, _DRAW),
+     (_MOVE, ("PIPE_CONTROL", {"texture_cache_invalidation_enable": 1, "state_cache_invalidation_enable": 1}), _DRAW)),
     ("vfe-stall", "kbl", (_DRAW, _FLUSH, ("MEDIA_VFE_STATE", {})), (_DRAW, ("MEDIA_VFE_STATE", {}))),
+    ("vfe-stall", "kbl", (("MEDIA_VFE_STATE", {}), _DRAW, ("MEDIA_VFE_STATE", {"scoreboard_mask": 3})),
+     (("MEDIA_VFE_STATE", {}), _DRAW, ("MEDIA_VFE_STATE", {"number_of_urb_entries": 3}))),
     ("walker-flush", "skl", (_GPGPU, ("GPGPU_WALKER", {}), ("MEDIA_STATE_FLUSH", {}), ("MEDIA_CURBE_LOAD", {})),
      (_GPGPU, ("GPGPU_WALKER", {}), ("MEDIA_CURBE_LOAD", {}))),
     ("l3-idle", "kbl", (_DRAW, _FLUSH, ("MI_LOAD_REGISTER_IMM", {"writes": [{"register_offset": 0x7034}]})),
@@ -440,24 +654,59 @@ ORDER_CASES: tuple[tuple[str, str, Sequence[Step], Sequence[Step]], ...] = (
       ("3DSTATE_PS", {"maximum_number_of_threads_per_psd": 32}), _DRAW),
      (("3DSTATE_PS", {"maximum_number_of_threads_per_psd": 64}), _DRAW,
       ("3DSTATE_PS", {"maximum_number_of_threads_per_psd": 32}), _DRAW)),
-    ("vf-invalidate", "kbl", (("PIPE_CONTROL", {}), ("PIPE_CONTROL", {"vf_cache_invalidation_enable": 1})),
-     (("PIPE_CONTROL", {"vf_cache_invalidation_enable": 1}),)),
+    ("vf-invalidate", "kbl", (("PIPE_CONTROL", {}), _VF_INVALIDATE), (_VF_INVALIDATE,)),
+    ("vf-invalidate", "skl", (("PIPE_CONTROL", {}), _VF_INVALIDATE),
+     (("PIPE_CONTROL", {}), ("PIPE_CONTROL", {"vf_cache_invalidation_enable": 1}))),
     ("vf-invalidate", "bdw", (("PIPE_CONTROL", {"vf_cache_invalidation_enable": 1}),), ()),
     ("gpgpu-post-sync", "kbl",
      (_GPGPU, ("GPGPU_WALKER", {}), _FLUSH, ("PIPE_CONTROL", {"post_sync_operation": 1, "address": 0x1000})),
      (_GPGPU, ("GPGPU_WALKER", {}), ("PIPE_CONTROL", {"post_sync_operation": 1, "address": 0x1000}))),
     ("vertex-cache", "kbl",
-     (_BUFFERS[0], ("PIPE_CONTROL", {}), ("PIPE_CONTROL", {"vf_cache_invalidation_enable": 1}), _BUFFERS[1]),
+     (_BUFFERS[0], ("PIPE_CONTROL", {}), _VF_INVALIDATE, _BUFFERS[1]),
      tuple(_BUFFERS)),
     ("resource-streamer", "kbl", (("MI_RS_CONTROL", {"resource_streamer_control": 1}), _POOL), (_POOL,)),
     ("resource-streamer", "kbl",
-     (("MI_RS_CONTROL", {"resource_streamer_control": 1}), ("3DSTATE_DX9_CONSTANTB_VS", {"entries": [[0]]})),
+     (_STREAM, _POOL, ("3DSTATE_DX9_CONSTANTB_VS", {"entries": [[0]]})),
      (("3DSTATE_DX9_CONSTANTB_VS", {"entries": [[0]]}),)),
+    ("resource-streamer", "skl", (_STREAM, _POOL, _GATHER), (_STREAM, _GATHER)),
+    ("pool-order", "kbl", (_STREAM, _POOL, _HALT, _STREAM, _POOL, _GATHER), (_STREAM, _POOL, _HALT, _STREAM, _GATHER)),
+    ("gather-order", "kbl", (_STREAM, _POOL, _GATHERS, _GATHER, ("3DSTATE_CONSTANT_VS", {})),
+     (_STREAM, _POOL, _GATHERS, ("3DSTATE_CONSTANT_VS", {}))),
+    ("gather-order", "kbl", (_STREAM, _POOL, _GATHERS, _GATHER, ("3DSTATE_CONSTANT_VS", {}), _GATHER,
+                             ("3DSTATE_CONSTANT_VS", {})),
+     (_STREAM, _POOL, _GATHERS, _GATHER, ("3DSTATE_CONSTANT_VS", {}), ("3DSTATE_CONSTANT_VS", {}))),
+    ("gather-on-die", "kbl", (_STREAM, _POOL, _VALID, ("3DSTATE_GATHER_CONSTANT_VS", {**_VALID[1], "on_die_table": 1})),
+     (_STREAM, _POOL, _VALID, ("3DSTATE_GATHER_CONSTANT_VS", {"on_die_table": 1}))),
+    ("gather-on-die", "kbl", (), (_STREAM, _POOL, ("3DSTATE_GATHER_CONSTANT_VS", {"on_die_table": 1}))),
+    ("gather-again", "kbl", (_STREAM, _POOL, _VALID, _CONSTANTS, *[("MI_RS_STORE_DATA_IMM", {})] * 4, _GATHER,
+                             _CONSTANTS, _DRAW),
+     (_STREAM, _POOL, _VALID, _CONSTANTS, *[("MI_RS_STORE_DATA_IMM", {})] * 3, _GATHER, _CONSTANTS, _DRAW)),
+    ("gather-again", "kbl", (), (_STREAM, _POOL, _VALID, _CONSTANTS, _DRAW)),
+    ("dx9-constants", "skl", (_STREAM, _POOL, ("3DSTATE_DX9_CONSTANTB_PS", {"entries": [[0]]}),
+                              ("3DSTATE_DX9_GENERATE_ACTIVE_PS", {})),
+     (_STREAM, _POOL, ("3DSTATE_DX9_CONSTANTB_VS", {"entries": [[0]]}), ("3DSTATE_DX9_GENERATE_ACTIVE_PS", {}))),
+    ("hiz-samples", "kbl", (("3DSTATE_MULTISAMPLE", {"number_of_multisamples": 2}),
+                            ("3DSTATE_WM_HZ_OP", {"depth_buffer_resolve_enable": 1, "number_of_multisamples": 2})),
+     (("3DSTATE_MULTISAMPLE", {"number_of_multisamples": 2}),
+      ("3DSTATE_WM_HZ_OP", {"depth_buffer_resolve_enable": 1}))),
+    ("hiz-samples", "bdw", (("3DSTATE_MULTISAMPLE", {}), ("3DSTATE_WM_HZ_OP", {"depth_buffer_resolve_enable": 1}),
+                            ("3DSTATE_WM_HZ_OP", {}), ("3DSTATE_MULTISAMPLE", {"number_of_multisamples": 1})),
+     (("3DSTATE_MULTISAMPLE", {}), ("3DSTATE_WM_HZ_OP", {"depth_buffer_resolve_enable": 1}),
+      ("3DSTATE_MULTISAMPLE", {"number_of_multisamples": 1}))),
+    ("object-preemption", "kbl",
+     (_PREEMPTION, ("3DSTATE_VF_TOPOLOGY", {"primitive_topology_type": 4}), _DRAW),
+     (_PREEMPTION, ("3DSTATE_VF_TOPOLOGY", {"primitive_topology_type": 6}), _DRAW)),
+    ("object-preemption", "skl",
+     (_PREEMPTION, ("MI_LOAD_REGISTER_IMM", {"writes": [{"register_offset": 0x2580, "data": 0x10000}]}), _INSTANCES),
+     (_PREEMPTION, _INSTANCES)),
     ("constants-slots", "kbl",
      (("3DSTATE_CONSTANT_VS", {"constant_buffer_1_read_length": 32}), _DRAW, _FLUSH,
       ("3DSTATE_CONSTANT_VS", {"constant_buffer_0_read_length": 32, "constant_buffer_3_read_length": 32}), _DRAW),
      (("3DSTATE_CONSTANT_VS", {"constant_buffer_1_read_length": 32}), _DRAW,
       ("3DSTATE_CONSTANT_VS", {"constant_buffer_0_read_length": 32, "constant_buffer_3_read_length": 32}), _DRAW)),
+    ("constants-slots", "skl",
+     (("3DSTATE_CONSTANT_VS", {}), _DRAW, ("3DSTATE_CONSTANT_VS", {"constant_buffer_3_read_length": 32}), _DRAW),
+     (("3DSTATE_CONSTANT_VS", {}), _DRAW, ("3DSTATE_CONSTANT_VS", {"constant_buffer_0_read_length": 32}), _DRAW)),
     ("end-offset-buffer", "kbl", (_BUFFERS[0], ("3DPRIMITIVE", {"end_offset_enable": 1})),
      (("3DPRIMITIVE", {"end_offset_enable": 1}),)),
     ("kernel-bound", "kbl",
@@ -522,8 +771,8 @@ def test_the_kernel_flushes_between_submissions() -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    tested = {case[0] for cases in (CASES, DRAW_CASES, ORDER_CASES) for case in cases}
-    assert {rule.rule for rule in COMMAND_RULES} | {rule.rule for rule in DRAW_RULES} <= tested
+    tested = {case[0] for cases in (CASES, DRAW_CASES, ORDER_CASES, REACH_CASES) for case in cases}
+    assert {rule.rule for rule in (*COMMAND_RULES, *DRAW_RULES, *SURFACE_RULES)} <= tested
     later = {name for name in RULES if RULES[name] in _LATER_WARNINGS}
     assert later - tested == {"wrong-engine"}  # above
 

@@ -10,6 +10,7 @@ from tests.harness.batch import Machine
 
 DEVICES = ("snb", "ivb", "byt", "hsw", "bdw", "skl", "kbl")
 KERNELS, DYNAMIC, SURFACES = 0x1_0000, 0x2_0000, 0x3_0000
+SAMPLING_KERNEL = 0x400  # its place in KERNELS
 
 
 class LaterMachine(Machine):
@@ -33,6 +34,31 @@ class LaterMachine(Machine):
         text = f"sendc(8) null<1>UW {m} 0x{bits | index:08x} render {{ align1 1Q EOT }};"
         self.decoder.memory.write(self.high + KERNELS + at, assemble(text, self.gen))
         return self.high + KERNELS + at
+
+    def sampling_kernel(self, message: int, write: int, *, predicate: bool = False, target: int = 0) -> int:
+        """A pixel shader of 8 pixels that samples surface 1 with sampler 0 and writes a render target.
+
+        `message` and `write` are the types of the two messages, `predicate` is that of the write.
+        """
+        old = self.device.name == "snb"
+        sample = 4 << 25 | 4 << 20 | 1 << 17 | message << 12 | 1
+        base = 0x88019000 if old else 0x88031000
+        condition = "(+f0.0) " if predicate else ""
+        source = "m1<8,8,1>F" if old else "g124<8,8,1>F"
+        payload = "m2<8,8,1>F" if old else "g10<8,8,1>F"
+        color = base | write << 8 | target
+        text = (f"send(8) g2<1>UW {payload} 0x{sample:08x} sampler {{ align1 1Q }};\n"
+                f"{condition}sendc(8) null<1>UW {source} 0x{color:08x} render {{ align1 1Q EOT }};")
+        self.decoder.memory.write(self.high + KERNELS + SAMPLING_KERNEL, assemble(text, self.gen))
+        return self.high + KERNELS + SAMPLING_KERNEL
+
+    def storing_kernel(self) -> int:
+        """A pixel shader of 8 pixels that writes dwords to surface 0."""
+        write = 2 << 25 | 9 << 14 | 0b1110 << 8 | 2 << 12
+        text = (f"send(8) null<1>UW g10<8,8,1>F 0x{write:08x} dp data 1 {{ align1 1Q }};\n"
+                "sendc(8) null<1>UW g124<8,8,1>F 0x880314ff render { align1 1Q EOT };")
+        self.decoder.memory.write(self.high + KERNELS, assemble(text, self.gen))
+        return self.high + KERNELS
 
     # --- commands -----------------------------------------------------------------------------------------------------
     def has(self, name: str) -> bool:
