@@ -117,14 +117,15 @@ def main() -> None:
     parser.add_argument("--general", action="store_true", help="the general handler instead of the fast ones")
     general = parser.parse_args().general
     variants = VARIANTS[: lib.g4_variant_best() + 1]
-    probes = {gen: Probe(gen, watchdog=1000) for gen in (Gen.EL, Gen.BW)}
+    # kernels are translated for the variant at their first run
+    probes = [{gen: Probe(gen, watchdog=1000) for gen in (Gen.EL, Gen.BW)} for _ in variants]
     print(f"{'G channel instructions/s':34}" + "".join(f"{name:>9}" for name in variants))
 
     def row(name: str, gen: Gen, code: str, channels: float, spread: bool = False) -> None:
         values = []
         for variant in range(len(variants)):
             lib.g4_set_variant(variant)
-            values.append(rate(probes[gen], code, channels, spread, general))
+            values.append(rate(probes[variant][gen], code, channels, spread, general))
         print(f"{name:34}" + "".join(f"{value:9.2f}" for value in values), flush=True)
 
     for name, (gen, channels, line) in LINES.items():

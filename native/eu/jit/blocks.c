@@ -10,26 +10,8 @@
 #if G4_HAVE_X86_VARIANTS
 
 enum {
-    MIN_OPS = 1, /* of a block that is worth a call */
+    MAX_BLOCK_OPS = 256
 };
-
-/* ---- constants ---- */
-
-size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size) {
-    while (constants->size % size && !constants->failed) {
-        emit_byte(constants, 0);
-    }
-    for (size_t at = 0; at + size <= constants->size; at += size) {
-        if (memcmp(constants->bytes + at, bytes, size) == 0) {
-            return at;
-        }
-    }
-    const size_t at = constants->size;
-    for (size_t i = 0; i < size; i++) {
-        emit_byte(constants, ((const uint8_t *)bytes)[i]);
-    }
-    return at;
-}
 
 /* ---- basic blocks ---- */
 
@@ -39,101 +21,118 @@ void g4_block_cost_add(struct g4_block_cost *block, const struct g4_op *op) {
     block->messages += op->opcode == G4_OPCODE_SEND ? op->passes : 0;
 }
 
-struct pair_loop {
-    size_t top;
-    size_t no_lanes; /* jump if no thread of a pair is in the group */
-};
-
-/* The code loops over the pairs of threads.  R8 has the bit of the current pair, R9 the bits of failed pairs, R11
- * points to the accumulators of the pair. */
-static void begin(struct translator *t, struct pair_loop *loop) {
-    struct g4_code *const code = &t->code;
-
-    memset(&t->s, 0, sizeof t->s);
-    t->loop = false;
-    emit_mov_imm(code, X86_R8, 1);
-    emit_alu(code, X86_XOR, X86_R9, X86_R9);
-    emit_mov64(code, X86_R11, X86_RDI);
-    emit_evex(code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
-    loop->top = code->size;
-    emit_mask_load(code, K_GROUP, g4_rm_at(X86_RSI, 2 * sizeof(g4_lanes)));
-    emit_kortest(code, K_GROUP, K_GROUP);
-    loop->no_lanes = emit_jump(code, X86_JZ);
-    emit_mask_load(code, K_EXEC_0, g4_rm_at(X86_RSI, 0));
-    emit_mask_load(code, K_EXEC_1, g4_rm_at(X86_RSI, sizeof(g4_lanes)));
-    emit_masks(code, G4_K_XOR, K_FAILED, K_FAILED, K_FAILED);
-    emit_evex(code, G4_X_XOR, MAGNITUDE, MAGNITUDE, g4_rm_reg(MAGNITUDE), 0, G4_MERGE);
+bool g4_emit_block(struct translator *t) {
+    const size_t start = t->code.size;
+    struct emitter *const e = &t->emitter;
+    e->backend = t->backend;
+    e->code = &t->code;
+    e->constants = &t->constants;
+    e->fpenv = t->fpenv;
+    if (!g4_emit(e, &t->ir)) {
+        t->code.size = start;
+        return false;
+    }
+    return true;
 }
 
-/* Store the results of the pair, and continue with the next one or return. */
-static void finish(struct translator *t, const struct pair_loop *loop) {
-    struct g4_code *const code = &t->code;
-    const bool checks = t->s.checks_failed || t->s.checks_magnitude;
-    size_t jump = 0;
+/* What a block does with a row before its end. */
+struct row_use {
+    uint8_t covered; /* enum lanes in which it has been written as a whole */
+    uint8_t kinds;   /* enum lanes of all writes */
+    bool across;     /* lanes have read others */
+    bool late;       /* the handlers may need its contents before the block */
+};
 
-    if (t->s.checks_magnitude) {
-        const uint32_t limit = 0x7f7fffff;
-        emit_evex_imm(code, G4_X_CMPUD, K_BITS, MAGNITUDE,
-                      g4_rm_all(X86_RCX, g4_constant(&t->constants, &limit, sizeof limit)), 0, G4_MERGE,
-                      5 /* not less */);
-        emit_masks(code, G4_K_OR, K_FAILED, K_FAILED, K_BITS);
+static void record_use(struct row_use *uses, struct row_state *states, const struct g4_op_rows *rows, uint32_t at) {
+    for (int i = 0; i < rows->ins; i++) {
+        struct row_use *const use = &uses[rows->in[i].row];
+        const unsigned lanes = rows->in[i].lanes;
+        use->across |= lanes == 0;
+        use->late |= lanes ? !(use->covered & (lanes | LANES_GROUP)) : !use->covered;
     }
-    if (checks) {
-        emit_kortest(code, K_FAILED, K_FAILED);
-        jump = emit_jump(code, X86_JNZ);
+    for (int i = 0; i < rows->outs; i++) {
+        struct row_use *const use = &uses[rows->out[i].row];
+        const unsigned lanes = rows->out[i].lanes;
+        use->late |= rows->out[i].gated && !(use->covered & (lanes | LANES_GROUP));
+        use->kinds |= (uint8_t)lanes;
+        use->covered |= rows->out[i].whole ? (uint8_t)lanes : 0;
+        states[rows->out[i].row].last_write = at;
     }
-    for (unsigned i = 0; i < BLOCK_VREGS; i++) {
-        const struct vreg *const h = &t->s.vregs[i];
-        if (h->dirty) {
-            emit_evex(code, G4_X_STORE, i, 0,
-                      h->content == HOLDS_SUM ? g4_sum_in_memory(h->row, h->element) : g4_row_in_memory(h->row, 0), 0,
-                      G4_MERGE);
+}
+
+/* Find the rows that may be stored before it is known whether the block succeeds.  The handlers execute a block that
+ * fails from its start, and write the same lanes again before they read them. */
+static void find_homes(struct translator *t, const struct g4_op *ops, uint32_t count) {
+    struct row_use uses[ROWS] = {{0}};
+    struct g4_op_rows rows;
+
+    for (uint32_t i = 0; i < count; i++) {
+        g4_op_rows_of(&ops[i], &rows);
+        record_use(uses, t->rows, &rows, i);
+    }
+    for (unsigned row = 0; row < ROWS; row++) {
+        const bool one_kind = (uses[row].kinds & (uses[row].kinds - 1)) == 0;
+        const bool late = uses[row].late || (uses[row].across && !one_kind);
+        t->rows[row].home = uses[row].kinds && late ? ROW_LATE : ROW_EARLY;
+    }
+}
+
+/* Translate ops until one cannot be; returns their number. */
+static uint32_t lower_ops(struct translator *t, const struct g4_op *ops, uint32_t left, const bool *is_target) {
+    uint32_t count = 0;
+    while (count < left && (count == 0 || !is_target[count])) {
+        t->at = count;
+        if (!g4_lower_op(t, &ops[count])) {
+            break;
+        }
+        count++;
+    }
+    return count;
+}
+
+static bool has_work(const struct g4_op *ops, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (ops[i].handler != G4_HANDLER_NOP) {
+            return true;
         }
     }
-    const size_t next_pair = code->size;
-    patch_jump(code, loop->no_lanes);
-    emit_alu64_imm(code, X86_ADD, X86_RDI, ROW_BYTES);
-    emit_alu64_imm(code, X86_ADD, X86_R11, 2 * sizeof(((union g4_acc *)0)->f[0]));
-    emit_alu64_imm(code, X86_ADD, X86_RSI, 2);
-    emit_alu64_imm(code, X86_ADD, X86_RDX, 2);
-    emit_alu(code, X86_ADD, X86_R8, X86_R8);
-    emit_alu_imm(code, X86_CMP, X86_R8, 1 << G4_GANG_THREADS / 2);
-    emit_jump_to(code, X86_JB, loop->top);
-    emit_alu(code, X86_MOV, X86_RAX, X86_R9);
-    emit_vzeroupper(code);
-    emit_ret(code);
-    if (checks) {
-        patch_jump(code, jump);
-        emit_alu(code, X86_OR, X86_R9, X86_R8);
-        emit_jump_to(code, X86_JMP, next_pair);
+    return false;
+}
+
+/* Store the results of a unit if it has succeeded, and go on to the next one. */
+static void finish(struct translator *t) {
+    const uint32_t next = ir_label(&t->ir);
+    const uint32_t failure = ir_label(&t->ir);
+    if (t->checks) {
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_JUMP_IF_ANY, .a = t->failed_lanes, .at = failure});
+    }
+    if (t->raises) {
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_JUMP_IF_RAISED, .at = failure});
+    }
+    g4_store_late(t);
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_LABEL, .at = next});
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_NEXT_UNIT});
+    if (t->checks || t->raises) {
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_LABEL, .at = failure});
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_FAIL_UNIT, .at = next});
     }
 }
 
 /* Translate as many ops as possible; returns their number.  0: none, and no code is emitted. */
 static uint32_t translate_from(struct translator *t, const struct g4_op *ops, uint32_t left, const bool *is_target) {
-    const size_t start = t->code.size;
-    uint32_t count = 0;
-    uint32_t ops_lowered = 0;
-    struct pair_loop loop;
-
-    begin(t, &loop);
-    while (count < left && (count == 0 || !is_target[count])) {
-        const struct vreg_state before = t->s;
-        const size_t size = t->code.size;
-        if (!g4_lower_op(t, &ops[count]) || t->s.out_of_vregs) {
-            t->s = before;
-            t->code.size = size;
-            break;
+    g4_translator_clear(t);
+    uint32_t count = lower_ops(t, ops, left < MAX_BLOCK_OPS ? left : MAX_BLOCK_OPS, is_target);
+    for (; has_work(ops, count); count /= 2) { /* until the values fit in memory */
+        g4_translator_clear(t);
+        find_homes(t, ops, count);
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_BEGIN_UNITS});
+        (void)lower_ops(t, ops, count, is_target);
+        finish(t);
+        if (g4_emit_block(t)) {
+            return count;
         }
-        ops_lowered += ops[count].handler != G4_HANDLER_NOP;
-        count++;
     }
-    if (ops_lowered < MIN_OPS) {
-        t->code.size = start;
-        return 0;
-    }
-    finish(t, &loop);
-    return count;
+    return 0;
 }
 
 /* Mark the ops that instructions jump to. */
@@ -159,8 +158,8 @@ static void describe(const struct translator *t, struct g4_jit_block *block, con
                                    .count = count,
                                    .last_ip = ops[count - 1].ip,
                                    .fuel = count,
-                                   .top = t->s.top,
-                                   .ieee_only = t->s.ieee_only};
+                                   .top = t->top,
+                                   .ieee_only = t->ieee_only};
     for (uint32_t i = 0; i < count; i++) {
         g4_block_cost_add(&block->total, &ops[i]);
     }
@@ -195,24 +194,42 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
     }
 }
 
+static const struct backend *backend_of(enum g4_variant variant) {
+    switch (variant) {
+    case G4_VARIANT_AVX512:
+        return &g4_backend_avx512;
+    default:
+        return NULL;
+    }
+}
+
 void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
-    if (g4_variant_best() != G4_VARIANT_AVX512) {
+    const enum g4_variant variant = g4_variant_current();
+    const struct backend *const backend = backend_of(variant);
+    if (!backend) {
         return;
     }
     struct g4_translation *const translation = calloc(1, sizeof *translation);
     bool *const is_target = calloc(kernel->count + 1, sizeof *is_target);
-    struct translator t = {.gen = gen};
+    struct translator *const t = calloc(1, sizeof *t);
 
-    if (!translation || !is_target || !(translation->blocks = calloc(kernel->count + 1, sizeof *translation->blocks))) {
+    if (!translation || !is_target || !t ||
+        !(translation->blocks = calloc(kernel->count + 1, sizeof *translation->blocks))) {
         free(is_target);
+        free(t);
         g4_translation_free(translation);
         return;
     }
+    t->gen = gen;
+    t->backend = backend;
+    t->fpenv = g4_fpenv_eu(false);
+    translation->variant = variant;
+    translation->threads = backend->threads;
     translation->capacity = kernel->count + 1;
     mark_targets(kernel, is_target);
-    translate_all(&t, kernel, translation, is_target);
-    if (!t.code.failed && !t.constants.failed && translation->count &&
-        g4_translation_seal(translation, &t.code, &t.constants)) {
+    translate_all(t, kernel, translation, is_target);
+    if (!t->code.failed && !t->constants.failed && translation->count &&
+        g4_translation_seal(translation, &t->code, &t->constants)) {
         kernel->translation = translation;
     } else {
         for (uint32_t i = 0; i < kernel->count; i++) {
@@ -221,8 +238,10 @@ void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
         g4_translation_free(translation);
     }
     free(is_target);
-    free(t.code.bytes);
-    free(t.constants.bytes);
+    free(t->code.bytes);
+    free(t->constants.bytes);
+    ir_free(&t->ir);
+    free(t);
 }
 
 #endif

@@ -46,16 +46,17 @@ size_t g4_translation_memory(const struct g4_translation *translation) {
     return memory;
 }
 
-bool g4_may_run_translated(const struct g4_eu *eu) {
-    return g4_variant_current() == G4_VARIANT_AVX512 && !eu->ctx->options.round_to_nearest &&
+bool g4_may_run_translated(const struct g4_eu *eu, const struct g4_kernel *kernel) {
+    return kernel->translation && kernel->translation->variant == g4_variant_current() &&
+           !eu->ctx->options.round_to_nearest &&
            !eu->hooks; /* machine code computes math messages inline, so hooks would miss them */
 }
 
 #if G4_HAVE_X86_VARIANTS
 
 enum {
-    PAIRS = G4_GANG_THREADS / 2,
-    PAIR_LANES = 16,
+    THREAD_LANES = 8,
+    CONSTANTS_ALIGNMENT = 64,
     DEEP = 8, /* depth of a mask stack from which on the pushes of a loop could overflow it */
 };
 
@@ -70,7 +71,8 @@ bool g4_translation_seal(struct g4_translation *translation, const struct g4_cod
     translation->code_bytes = code->size;
     memcpy(pages, code->bytes, code->size);
     if (constants->size) {
-        translation->constants = malloc(constants->size);
+        const size_t whole = (constants->size + CONSTANTS_ALIGNMENT - 1) & ~(size_t)(CONSTANTS_ALIGNMENT - 1);
+        translation->constants = aligned_alloc(CONSTANTS_ALIGNMENT, whole);
         if (!translation->constants) {
             return false;
         }
@@ -85,6 +87,7 @@ bool g4_translation_seal(struct g4_translation *translation, const struct g4_cod
         uint8_t *const start = (uint8_t *)translation->code + block->start;
         memcpy(&block->code, &start, sizeof start); /* ISO C has no cast from an object to a function pointer */
         block->constants = translation->constants;
+        block->threads = translation->threads;
     }
     return true;
 }
@@ -125,33 +128,36 @@ static void update_failure_score(struct g4_jit_block *block, bool failed) {
     }
 }
 
-static g4_lanes pair_lanes(int pair) {
-    return (g4_lanes)0xffff << (PAIR_LANES * pair);
+static g4_lanes unit_lanes(const struct g4_jit_block *block, unsigned unit) {
+    const unsigned bits = THREAD_LANES * block->threads;
+    return ((UINT64_C(1) << bits) - 1) << (bits * unit);
 }
 
-static uint32_t call_code(const struct g4_run *run, const struct g4_jit_block *block, int pair,
-                          struct g4_loop_scratch *scratch) {
+static uint32_t call_code(const struct g4_run *run, const struct g4_jit_block *block, unsigned unit,
+                          struct g4_jit_scratch *scratch) {
     struct g4_gang *const gang = run->gang;
-    return block->code(gang->grf[0].ud[2 * pair], (const uint8_t *)run->exec + 2 * pair, (uint8_t *)gang + 2 * pair,
+    const unsigned thread = unit * block->threads;
+    return block->code(gang->grf[0].ud[thread], (const uint8_t *)run->exec + thread, (uint8_t *)gang + thread,
                        block->constants, scratch);
 }
 
+/* Machine code finds overflows by the exception flags. */
+static void clear_exceptions(const struct g4_run *run) {
+    if (g4_fpenv_get() & (X86_MXCSR_INVALID | X86_MXCSR_OVERFLOW)) {
+        g4_fpenv_set(g4_fpenv_eu(run->eu->ctx->options.round_to_nearest));
+    }
+}
+
 static void run_straight(struct g4_run *run, const struct g4_op *first, struct g4_jit_block *block) {
-    struct g4_gang *const gang = run->gang;
-    g4_lanes flags[2][2];
+    struct g4_jit_scratch scratch;
     g4_lanes failed = 0;
 
-    memcpy(flags, gang->flag, sizeof flags);
-    const uint32_t pairs = call_code(run, block, 0, NULL);
-    for (int pair = 0; pairs && pair < PAIRS; pair++) {
-        failed |= pairs >> pair & 1 ? pair_lanes(pair) : 0;
+    clear_exceptions(run);
+    const uint32_t units = call_code(run, block, 0, &scratch);
+    for (unsigned unit = 0; units >> unit; unit++) {
+        failed |= units >> unit & 1 ? unit_lanes(block, unit) : 0;
     }
     if (failed) {
-        for (int f = 0; f < 2; f++) {
-            for (int h = 0; h < 2; h++) {
-                gang->flag[f][h] = (gang->flag[f][h] & ~failed) | (flags[f][h] & failed);
-            }
-        }
         interpret(run, first, block->count, failed);
     }
     update_failure_score(block, failed != 0);
@@ -203,47 +209,46 @@ static void split_group(struct g4_run *run, const struct g4_op *first, const str
 
 /* The old contents of rows that the code of a loop writes in place, to restore them on failure. */
 struct stored_rows {
-    uint8_t row[G4_LOOP_STORED_ROWS][PAIR_LANES * sizeof(uint32_t)];
+    uint8_t row[G4_LOOP_STORED_ROWS][G4_JIT_SLOT_BYTES];
 };
 
-static size_t row_offset(const struct g4_jit_block *block, uint32_t i, int pair) {
-    return block->stored_rows[i] * sizeof(union g4_reg) + (size_t)pair * PAIR_LANES * sizeof(uint32_t);
+static size_t row_offset(const struct g4_jit_block *block, uint32_t i, unsigned unit) {
+    return block->stored_rows[i] * sizeof(union g4_reg) + (size_t)unit * block->threads * G4_REGISTER_BYTES;
 }
 
-static void save_rows(const struct g4_gang *gang, const struct g4_jit_block *block, int pair,
+static void save_rows(const struct g4_gang *gang, const struct g4_jit_block *block, unsigned unit,
                       struct stored_rows *before) {
     for (uint32_t i = 0; i < block->stored_row_count; i++) {
-        memcpy(before->row[i], (const uint8_t *)gang + row_offset(block, i, pair), sizeof before->row[i]);
+        memcpy(before->row[i], (const uint8_t *)gang + row_offset(block, i, unit), block->threads * G4_REGISTER_BYTES);
     }
 }
 
-static void restore_rows(struct g4_gang *gang, const struct g4_jit_block *block, int pair,
+static void restore_rows(struct g4_gang *gang, const struct g4_jit_block *block, unsigned unit,
                          const struct stored_rows *before) {
     for (uint32_t i = 0; i < block->stored_row_count; i++) {
-        memcpy((uint8_t *)gang + row_offset(block, i, pair), before->row[i], sizeof before->row[i]);
+        memcpy((uint8_t *)gang + row_offset(block, i, unit), before->row[i], block->threads * G4_REGISTER_BYTES);
     }
 }
 
 static bool run_region(struct g4_run *run, const struct g4_op *first, struct g4_jit_block *block) {
     struct stored_rows before;
+    struct g4_jit_scratch scratch;
     g4_lanes failed = 0;
 
     if (!can_enter(run, block)) {
         return false;
     }
-    for (int pair = 0; pair < PAIRS; pair++) {
-        struct g4_loop_scratch scratch;
-        if (!(run->group & pair_lanes(pair))) {
+    for (unsigned unit = 0; unit < G4_GANG_THREADS / block->threads; unit++) {
+        const g4_lanes lanes = unit_lanes(block, unit) & run->group;
+        if (!lanes) {
             continue;
         }
         memset(scratch.counts, 0, block->basic_block_count * sizeof *scratch.counts);
-        if (g4_fpenv_get() & (X86_MXCSR_INVALID | X86_MXCSR_OVERFLOW)) {
-            g4_fpenv_set(g4_fpenv_eu(run->eu->ctx->options.round_to_nearest));
-        }
-        save_rows(run->gang, block, pair, &before);
-        if (call_code(run, block, pair, &scratch)) {
-            restore_rows(run->gang, block, pair, &before);
-            failed |= pair_lanes(pair) & run->group;
+        clear_exceptions(run);
+        save_rows(run->gang, block, unit, &before);
+        if (call_code(run, block, unit, &scratch)) {
+            restore_rows(run->gang, block, unit, &before);
+            failed |= lanes;
         } else {
             count_blocks(run, block, scratch.counts);
         }

@@ -2,43 +2,43 @@
  * Translates kernels to machine code of the host when they are decoded, and runs it.
  *
  * A block is a sequence of instructions that neither jump nor send nor are jump targets (a basic block; messages to the
- * math unit may be part of it), or a whole loop or branch.  The code of a block executes two threads at a time.  It
- * does the operations of the fast handlers on the same lanes in the same order, but keeps registers of the gang in
- * vector registers.  Results are stored at the end, or the old contents are restored on failure: if a result may be
- * NaN, infinite or overflowed, which rounding toward zero alone does not get right, the handlers execute the whole
- * block.
+ * math unit may be part of it), or a whole loop or branch.  The code of a block executes a unit of threads at a time:
+ * two with AVX-512, one with AVX2.  It does the operations of the fast handlers on the same lanes in the same order,
+ * but keeps registers of the gang in vector registers.  If a result may be NaN, infinite or overflowed, which rounding
+ * toward zero alone does not get right, the handlers execute the whole block: the contents of rows that they could see
+ * are stored at the end, or restored.
  *
- * Only on hosts with AVX-512.  Not used if only the general handler may run, while a debugger is attached, or in ALT
+ * Only on hosts with AVX2.  Not used if only the general handler may run, while a debugger is attached, or in ALT
  * mode for square roots of -0.
  */
 #ifndef G4_EU_JIT_H
 #define G4_EU_JIT_H
 
+#include "api/variant.h"
 #include "eu/kernel.h"
 #include "eu/run.h"
 
-struct g4_loop_scratch;
+struct g4_jit_scratch;
 
-/* The code of a block.  A basic block executes all pairs of threads, a loop one pair.  `rows` is the row of the first
- * pair in R0, `masks` the word of that pair in g4_run.exec, `flags` the gang, offset as the word of that pair is in
- * each mask.  Returns a bit for each pair for which the handlers must execute the block. */
-typedef uint32_t g4_jit_fn(void *rows, const void *masks, void *flags, const void *constants,
-                           struct g4_loop_scratch *scratch);
+/* The code of a block.  A basic block executes all units of threads, a loop one unit.  `rows` is the row of the first
+ * unit in R0, `masks` the mask of that unit in g4_run.exec, `gang` the gang, offset as the mask of that unit is in
+ * each word.  Returns a bit for each unit for which the handlers must execute the block. */
+typedef uint32_t g4_jit_fn(void *rows, const void *masks, void *gang, const void *constants,
+                           struct g4_jit_scratch *scratch);
 
 enum {
     G4_LOOP_BLOCKS = 32,
     G4_LOOP_DEPTH = 6,        /* nested loops and branches */
     G4_LOOP_TURNS = 65536,    /* iterations after which the handlers take over */
-    G4_LOOP_SPILLS = 64,      /* rows without a vector register */
     G4_LOOP_STORED_ROWS = 32, /* rows that are written but never read */
+    G4_JIT_SLOTS = 64,        /* values without a register */
+    G4_JIT_SLOT_BYTES = 64,
 };
 
-/* Scratch memory of the code of a loop: executed threads per basic block, the masks at the start of each open loop and
- * branch, spilled rows. */
-struct g4_loop_scratch {
+/* Scratch memory of machine code: executed threads per basic block of a loop, values without a register. */
+struct g4_jit_scratch {
     uint32_t counts[G4_LOOP_BLOCKS];
-    uint16_t masks[G4_LOOP_DEPTH][2];
-    _Alignas(64) uint8_t rows[G4_LOOP_SPILLS][64];
+    _Alignas(64) uint8_t rows[G4_JIT_SLOTS][G4_JIT_SLOT_BYTES];
 };
 
 /* The statistics of a basic block. */
@@ -49,8 +49,9 @@ struct g4_block_cost {
 struct g4_jit_block {
     g4_jit_fn *code;
     const void *constants;
-    size_t start;   /* offset of its code in the code of the kernel */
-    uint32_t count; /* of ops; the first one points to the block */
+    unsigned threads; /* of a unit */
+    size_t start;     /* offset of its code in the code of the kernel */
+    uint32_t count;   /* of ops; the first one points to the block */
     uint32_t last_ip;
     uint32_t top;               /* one more than the highest register that messages read: threads must own them */
     bool ieee_only;             /* not for threads in ALT mode */
@@ -65,7 +66,9 @@ struct g4_jit_block {
 };
 
 struct g4_translation {
-    void *code; /* in pages of its own */
+    enum g4_variant variant; /* the handlers' that the code replaces */
+    unsigned threads;        /* of a unit */
+    void *code;              /* in pages of its own */
     size_t code_bytes;
     void *constants;
     size_t constants_bytes;
@@ -80,14 +83,14 @@ struct g4_code;
 bool g4_translation_seal(struct g4_translation *translation, const struct g4_code *code,
                          const struct g4_code *constants);
 
-/* Translate the blocks of a kernel.  Does nothing if the host has no AVX-512 or no memory. */
+/* Translate the blocks of a kernel.  Does nothing if the host has no AVX2 or no memory. */
 void g4_translate(struct g4_kernel *kernel, uint32_t gen);
 void g4_translation_free(struct g4_translation *translation);
 /* The memory of a translation in bytes; 0 for NULL. */
 size_t g4_translation_memory(const struct g4_translation *translation);
 
-/* Whether machine code may run. */
-bool g4_may_run_translated(const struct g4_eu *eu);
+/* Whether machine code of the kernel may run. */
+bool g4_may_run_translated(const struct g4_eu *eu, const struct g4_kernel *kernel);
 
 /* Run the block that starts at an op for the group.  False: it may not run now, and nothing has changed.  True: the
  * group has executed it, or is split into threads that have and threads that are still at its start. */

@@ -6,7 +6,7 @@
  * have new values.  They are stored at the end, except for rows that are never read: these are written in place, and
  * the caller restores them on failure.
  *
- * Threads are counted at the start of each basic block (R9 has their number), because a thread without lanes would have
+ * Threads are counted at the start of each basic block, because a thread without lanes would have
  * jumped.  For the counts to be right, a branch may have a break only as its last instruction and directly inside of a
  * loop, and there may be no cont and no instruction that ignores masks.
  */
@@ -59,36 +59,36 @@ static bool can_lower_all(struct loop *loop) {
 
 /* ---- blocks ---- */
 
-/* Emit r9 = the number of threads with lanes in either mask. */
-static void count_threads(struct loop *loop, unsigned low, unsigned high) {
-    struct g4_code *const code = &loop->t->code;
-    emit_masks(code, G4_K_OR, K_TEMP, low, high);
-    emit_reg_from_mask(code, X86_RAX, K_TEMP);
-    emit_alu(code, X86_XOR, X86_R9, X86_R9);
-    emit_alu8_imm(code, X86_CMP, X86_RAX, 1); /* borrows if the byte is 0; then sbb adds 0, else 1 */
-    emit_alu_imm(code, X86_SBB, X86_R9, -1);
-    emit_alu8_imm(code, X86_CMP, X86_AH, 1);
-    emit_alu_imm(code, X86_SBB, X86_R9, -1);
+static void add(struct loop *loop, struct ir_instruction instruction) {
+    ir_add(&loop->t->ir, instruction);
 }
 
-/* Begin a basic block that the number of threads in r9 executes; false: there are too many blocks. */
+/* Count the threads with lanes in either mask. */
+static void count_threads(struct loop *loop, ir_operand low, ir_operand high) {
+    add(loop, (struct ir_instruction){.op = IR_COUNT_THREADS, .a = low, .b = high});
+}
+
+/* Begin a basic block that the counted threads execute; false: there are too many blocks. */
 static bool begin_block(struct loop *loop) {
     if (loop->basic_block_count == G4_LOOP_BLOCKS) {
         return false;
     }
-    const size_t count = offsetof(struct g4_loop_scratch, counts) + sizeof(uint32_t) * loop->basic_block_count++;
-    emit_alu_to_memory(&loop->t->code, X86_ADD, g4_rm_at(X86_RSI, count), X86_R9);
+    add(loop, (struct ir_instruction){.op = IR_ADD_COUNT, .at = loop->basic_block_count++});
     return true;
 }
 
 /* Begin a basic block that threads with lanes in these masks execute. */
-static bool begin_block_of(struct loop *loop, unsigned low, unsigned high) {
+static bool begin_block_of(struct loop *loop, ir_operand low, ir_operand high) {
     count_threads(loop, low, high);
     return begin_block(loop);
 }
 
+static ir_operand exec(const struct loop *loop, unsigned half) {
+    return loop->t->exec[half];
+}
+
 static bool begin_block_of_exec(struct loop *loop) {
-    return begin_block_of(loop, K_EXEC_0, K_EXEC_1);
+    return begin_block_of(loop, exec(loop, 0), exec(loop, 1));
 }
 
 static void count_op(struct loop *loop, const struct g4_op *op) {
@@ -97,48 +97,55 @@ static void count_op(struct loop *loop, const struct g4_op *op) {
 
 /* ---- masks ---- */
 
-/* The saved mask of a half at the start of a frame. */
-static struct g4_rm saved(int depth, int half) {
-    return g4_rm_at(X86_RSI,
-                    offsetof(struct g4_loop_scratch, masks) + (2 * (size_t)depth + (size_t)half) * sizeof(uint16_t));
+static void set_mask(struct loop *loop, ir_operand to, enum ir_op op, ir_operand a, ir_operand b) {
+    add(loop, (struct ir_instruction){.op = (uint8_t)op, .dst = to, .a = a, .b = b});
 }
 
-static void save(struct loop *loop, int depth, unsigned low, unsigned high) {
-    emit_mask_store(&loop->t->code, low, saved(depth, 0));
-    emit_mask_store(&loop->t->code, high, saved(depth, 1));
+static void clear_mask(struct loop *loop, ir_operand to) {
+    add(loop, (struct ir_instruction){.op = IR_MASK_CONSTANT, .dst = to});
 }
 
-static void restore(struct loop *loop, int depth, unsigned low, unsigned high) {
-    emit_mask_load(&loop->t->code, low, saved(depth, 0));
-    emit_mask_load(&loop->t->code, high, saved(depth, 1));
+static void save(struct loop *loop, struct frame *frame) {
+    for (unsigned half = 0; half < 2; half++) {
+        frame->masks[half] = ir_variable(&loop->t->ir, IR_MASK);
+        set_mask(loop, frame->masks[half], IR_MASK_MOVE, exec(loop, half), IR_NONE);
+    }
+}
+
+static void restore(struct loop *loop, const struct frame *frame) {
+    for (unsigned half = 0; half < 2; half++) {
+        set_mask(loop, exec(loop, half), IR_MASK_MOVE, frame->masks[half], IR_NONE);
+    }
 }
 
 /* The lanes of a half that pass the predicate.  With eight channels, none of the second half does. */
-static void passing_lanes(struct loop *loop, const struct g4_op *op, int half, unsigned to) {
-    struct g4_code *const code = &loop->t->code;
-    const unsigned exec = K_EXEC_0 + (unsigned)half;
+static void passing_lanes(struct loop *loop, const struct g4_op *op, unsigned half, ir_operand to) {
     if (half == 1 && op->exec_size <= 8) {
-        emit_masks(code, G4_K_XOR, to, to, to);
+        clear_mask(loop, to);
     } else if (op->predicate != G4_PRED_NONE) {
-        emit_masks(code, op->predicate_inverse ? G4_K_ANDN : G4_K_AND, to, half ? K_FLAG_1 : K_FLAG_0, exec);
-    } else if (to != exec) {
-        emit_masks(code, G4_K_OR, to, exec, exec);
+        set_mask(loop, to, op->predicate_inverse ? IR_MASK_AND_NOT : IR_MASK_AND, g4_flag(loop->t, op->flag, half),
+                 exec(loop, half));
+    } else if (to != exec(loop, half)) {
+        set_mask(loop, to, IR_MASK_MOVE, exec(loop, half), IR_NONE);
     }
 }
 
 static void keep_passing_lanes(struct loop *loop, const struct g4_op *op) {
-    passing_lanes(loop, op, 0, K_EXEC_0);
-    passing_lanes(loop, op, 1, K_EXEC_1);
+    passing_lanes(loop, op, 0, exec(loop, 0));
+    passing_lanes(loop, op, 1, exec(loop, 1));
 }
 
-/* Emit a jump that is taken if neither mask has a lane. */
-static size_t jump_if_none_of(struct loop *loop, unsigned low, unsigned high) {
-    emit_kortest(&loop->t->code, low, high);
-    return emit_jump(&loop->t->code, X86_JZ);
+/* Jump if neither mask has a lane. */
+static void jump_if_none_of(struct loop *loop, ir_operand low, ir_operand high, uint32_t label) {
+    add(loop, (struct ir_instruction){.op = IR_JUMP_IF_NONE, .a = low, .b = high, .at = label});
 }
 
-static size_t jump_if_none(struct loop *loop) {
-    return jump_if_none_of(loop, K_EXEC_0, K_EXEC_1);
+static void jump_if_none(struct loop *loop, uint32_t label) {
+    jump_if_none_of(loop, exec(loop, 0), exec(loop, 1), label);
+}
+
+static void put_label(struct loop *loop, uint32_t label) {
+    add(loop, (struct ir_instruction){.op = IR_LABEL, .at = label});
 }
 
 /* ---- flow ---- */
@@ -151,60 +158,60 @@ static bool push_frame(struct loop *loop, uint32_t at) {
     if (loop->depth == G4_LOOP_DEPTH) {
         return false;
     }
-    loop->frame[loop->depth] =
-        (struct frame){.begin = at, .end = at + flow_length(loop->ops + at, loop->count - at) - 1};
-    save(loop, loop->depth++, K_EXEC_0, K_EXEC_1);
-    return loop->frame[loop->depth - 1].end > at;
+    struct frame *const frame = &loop->frame[loop->depth++];
+    *frame = (struct frame){.begin = at,
+                            .end = at + flow_length(loop->ops + at, loop->count - at) - 1,
+                            .exit = ir_label(&loop->t->ir),
+                            .weight = loop->t->ir.weight};
+    save(loop, frame);
+    return frame->end > at;
 }
 
 static void pop_frame(struct loop *loop) {
     const struct frame *const frame = innermost(loop);
-    for (int i = 0; i < frame->exit_count; i++) {
-        patch_jump(&loop->t->code, frame->exits[i]);
-    }
-    restore(loop, --loop->depth, K_EXEC_0, K_EXEC_1);
-}
-
-static bool add_exit(struct frame *frame, size_t jump) {
-    if (frame->exit_count == MAX_EXITS) {
-        return false;
-    }
-    frame->exits[frame->exit_count++] = jump;
-    return true;
+    put_label(loop, frame->exit);
+    restore(loop, frame);
+    loop->depth--;
 }
 
 static uint32_t ip_after(const struct loop *loop, uint32_t at) {
     return loop->ops[at].next;
 }
 
+enum {
+    EXPECTED_TURNS = 8,
+    MAX_WEIGHT = 4096,
+};
+
 static bool flow_do(struct loop *loop, uint32_t at) {
+    struct ir *const ir = &loop->t->ir;
     count_op(loop, &loop->ops[at]);
     if (!push_frame(loop, at) || loop->ops[innermost(loop)->end].opcode != G4_OPCODE_WHILE) {
         return false;
     }
-    innermost(loop)->top = loop->t->code.size;
+    innermost(loop)->first = ir->count;
+    innermost(loop)->top = ir_label(ir);
+    put_label(loop, innermost(loop)->top);
+    ir->weight *= ir->weight < MAX_WEIGHT ? EXPECTED_TURNS : 1;
     return begin_block(loop);
 }
 
 static bool flow_while(struct loop *loop, uint32_t at) {
     const struct g4_op *const op = &loop->ops[at];
-    struct g4_code *const code = &loop->t->code;
-    struct frame *const frame = innermost(loop);
+    struct ir *const ir = &loop->t->ir;
+    const struct frame *const frame = innermost(loop);
 
-    if (loop->ops[frame->begin].opcode != G4_OPCODE_DO || op->target != ip_after(loop, frame->begin) ||
-        loop->failure_count == MAX_EXITS) {
+    if (loop->ops[frame->begin].opcode != G4_OPCODE_DO || op->target != ip_after(loop, frame->begin)) {
         return false;
     }
     count_op(loop, op);
     keep_passing_lanes(loop, op);
-    if (!add_exit(frame, jump_if_none(loop))) {
-        return false;
-    }
-    count_threads(loop, K_EXEC_0, K_EXEC_1);
-    emit_inc(code, X86_R11);
-    emit_alu_imm(code, X86_CMP, X86_R11, G4_LOOP_TURNS);
-    emit_jump_to(code, X86_JNA, frame->top);
-    loop->failures[loop->failure_count++] = emit_jump(code, X86_JMP);
+    jump_if_none(loop, frame->exit);
+    count_threads(loop, exec(loop, 0), exec(loop, 1));
+    add(loop, (struct ir_instruction){.op = IR_TURN, .at = frame->top});
+    add(loop, (struct ir_instruction){.op = IR_JUMP, .at = loop->failure});
+    ir_end_loop(ir, frame->first);
+    ir->weight = frame->weight;
     pop_frame(loop);
     return begin_block_of_exec(loop);
 }
@@ -228,38 +235,33 @@ static bool dead_threads_end(const struct loop *loop, const struct frame *branch
  * that stay replace the saved masks of the branch; their threads continue at its end. */
 static bool break_from_branch(struct loop *loop, uint32_t at) {
     const struct g4_op *const op = &loop->ops[at];
-    struct g4_code *const code = &loop->t->code;
     struct frame *const branch = innermost(loop);
-    struct frame *const outer = loop->depth > 1 ? branch - 1 : NULL;
+    const struct frame *const outer = loop->depth > 1 ? branch - 1 : NULL;
 
     if (!outer || loop->ops[outer->begin].opcode != G4_OPCODE_DO || op->pop != 1 || op->predicate != G4_PRED_NONE ||
         op->target != ip_after(loop, outer->end) || (at + 1 != branch->end && at + 1 != branch->other)) {
         return false;
     }
     count_op(loop, op);
-    restore(loop, loop->depth - 1, K_LANES, K_BITS);
-    emit_masks(code, G4_K_ANDN, K_LANES, K_EXEC_0, K_LANES);
-    if (op->exec_size > 8) {
-        emit_masks(code, G4_K_ANDN, K_BITS, K_EXEC_1, K_BITS);
+    for (unsigned half = 0; half < 2 && half < op->exec_size / 8u; half++) {
+        set_mask(loop, branch->masks[half], IR_MASK_AND_NOT, exec(loop, half), branch->masks[half]);
     }
-    save(loop, loop->depth - 1, K_LANES, K_BITS);
-    emit_masks(code, G4_K_OR, K_LANES, K_LANES, K_BITS);
-    if (!add_exit(outer, jump_if_none_of(loop, K_LANES, K_LANES))) {
-        return false;
-    }
+    jump_if_none_of(loop, branch->masks[0], branch->masks[1], outer->exit);
     if (at + 1 == branch->end &&
         !dead_threads_end(loop, branch)) { /* threads with lanes that stay reach the end of the branch */
-        whole_threads(loop->t);
-        emit_masks(code, G4_K_AND, K_LANES, K_LANES, K_TEMP);
-        return begin_block_of(loop, K_LANES, K_LANES);
+        ir_operand stay = mask_of(loop->t, IR_MASK_OR, branch->masks[0], branch->masks[1]);
+        const ir_operand threads = g4_whole_threads(loop->t);
+        if (threads != IR_NONE) {
+            stay = mask_of(loop->t, IR_MASK_AND, stay, threads);
+        }
+        return begin_block_of(loop, stay, stay);
     }
     return true;
 }
 
 static bool flow_break(struct loop *loop, uint32_t at) {
     const struct g4_op *const op = &loop->ops[at];
-    struct g4_code *const code = &loop->t->code;
-    struct frame *const frame = innermost(loop);
+    const struct frame *const frame = innermost(loop);
 
     if (loop->ops[frame->begin].opcode != G4_OPCODE_DO) {
         return break_from_branch(loop, at);
@@ -268,17 +270,16 @@ static bool flow_break(struct loop *loop, uint32_t at) {
         return false;
     }
     count_op(loop, op);
-    passing_lanes(loop, op, 0, K_LANES);
-    passing_lanes(loop, op, 1, K_BITS);
-    const size_t no_lanes =
-        jump_if_none_of(loop, K_LANES, K_BITS); /* the common case, without a dependency on the masks */
-    emit_masks(code, G4_K_ANDN, K_EXEC_0, K_LANES, K_EXEC_0);
-    emit_masks(code, G4_K_ANDN, K_EXEC_1, K_BITS, K_EXEC_1);
-    if (!add_exit(frame, jump_if_none(loop))) {
-        return false;
-    }
-    count_threads(loop, K_EXEC_0, K_EXEC_1);
-    patch_jump(code, no_lanes);
+    const ir_operand leave[2] = {ir_value(&loop->t->ir, IR_MASK), ir_value(&loop->t->ir, IR_MASK)};
+    const uint32_t stay = ir_label(&loop->t->ir);
+    passing_lanes(loop, op, 0, leave[0]);
+    passing_lanes(loop, op, 1, leave[1]);
+    jump_if_none_of(loop, leave[0], leave[1], stay); /* the common case, without a dependency on the masks */
+    set_mask(loop, exec(loop, 0), IR_MASK_AND_NOT, leave[0], exec(loop, 0));
+    set_mask(loop, exec(loop, 1), IR_MASK_AND_NOT, leave[1], exec(loop, 1));
+    jump_if_none(loop, frame->exit);
+    count_threads(loop, exec(loop, 0), exec(loop, 1));
+    put_label(loop, stay);
     return begin_block(loop);
 }
 
@@ -309,27 +310,27 @@ static bool flow_if(struct loop *loop, uint32_t at) {
         return false;
     }
     keep_passing_lanes(loop, op);
-    frame->to_other = jump_if_none(loop);
+    frame->to_other = ir_label(&loop->t->ir);
+    jump_if_none(loop, frame->to_other);
     return begin_block_of_exec(loop);
 }
 
 static bool flow_else(struct loop *loop, uint32_t at) {
-    struct g4_code *const code = &loop->t->code;
-    struct frame *const frame = innermost(loop);
+    const struct frame *const frame = innermost(loop);
 
     if (!is_if(&loop->ops[frame->begin]) || frame->other != at ||
         !(else_passes_over(loop, frame) || else_stops_at(loop, frame))) {
         return false;
     }
-    patch_jump(code, frame->to_other);
-    restore(loop, loop->depth - 1, K_LANES, K_BITS);
-    if (!begin_block_of(loop, K_LANES, K_BITS)) {
+    put_label(loop, frame->to_other);
+    if (!begin_block_of(loop, frame->masks[0], frame->masks[1])) {
         return false;
     }
     count_op(loop, &loop->ops[at]);
-    emit_masks(code, G4_K_ANDN, K_EXEC_0, K_EXEC_0, K_LANES);
-    emit_masks(code, G4_K_ANDN, K_EXEC_1, K_EXEC_1, K_BITS);
-    return add_exit(frame, jump_if_none(loop)) && begin_block_of_exec(loop);
+    set_mask(loop, exec(loop, 0), IR_MASK_AND_NOT, exec(loop, 0), frame->masks[0]);
+    set_mask(loop, exec(loop, 1), IR_MASK_AND_NOT, exec(loop, 1), frame->masks[1]);
+    jump_if_none(loop, frame->exit);
+    return begin_block_of_exec(loop);
 }
 
 static bool flow_endif(struct loop *loop, uint32_t at) {
@@ -344,7 +345,7 @@ static bool flow_endif(struct loop *loop, uint32_t at) {
         count_op(loop, &loop->ops[at]);
     }
     if (!frame->other) {
-        patch_jump(&loop->t->code, frame->to_other);
+        put_label(loop, frame->to_other);
     }
     pop_frame(loop);
     if (!begin_block_of_exec(loop)) {
@@ -383,45 +384,30 @@ static bool flow(struct loop *loop, uint32_t at) {
 /* ---- entry and exit ---- */
 
 static void enter(struct loop *loop) {
-    struct g4_code *const code = &loop->t->code;
+    struct translator *const t = loop->t;
 
-    emit_mask_load(code, K_EXEC_0, g4_rm_at(X86_RSI, 0));
-    emit_mask_load(code, K_EXEC_1, g4_rm_at(X86_RSI, sizeof(g4_lanes)));
-    emit_alu(code, X86_XOR, X86_R11, X86_R11);
-    emit_mov64(code, X86_RSI, X86_R8);
-    emit_masks(code, G4_K_XOR, K_FAILED, K_FAILED, K_FAILED);
-    emit_evex(code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
-    if (loop->flag >= 0) {
-        emit_mask_load(code, K_FLAG_0, flag_in_memory((unsigned)loop->flag, 0));
-        emit_mask_load(code, K_FLAG_1, flag_in_memory((unsigned)loop->flag, 1));
+    add(loop, (struct ir_instruction){.op = IR_BEGIN_TURNS});
+    for (unsigned half = 0; half < 2; half++) {
+        t->exec[half] = ir_variable(&t->ir, IR_MASK);
+        add(loop, (struct ir_instruction){.op = IR_LOAD_EXEC, .imm = (uint8_t)half, .dst = t->exec[half]});
+        if (loop->flag >= 0) {
+            (void)g4_flag(t, (unsigned)loop->flag, half);
+        }
     }
+    t->failed_lanes = ir_variable(&t->ir, IR_MASK);
+    clear_mask(loop, t->failed_lanes);
     g4_loop_load(loop);
 }
 
-enum {
-    BELOW_STACK = -8, /* offset from rsp: in the red zone of the calling convention */
-};
-
 static void leave(struct loop *loop) {
-    struct g4_code *const code = &loop->t->code;
+    struct translator *const t = loop->t;
 
-    emit_kortest(code, K_FAILED, K_FAILED);
-    const size_t lanes_failed = emit_jump(code, X86_JNZ);
-    emit_stmxcsr_stack(code, BELOW_STACK);
-    emit_test_stack(code, BELOW_STACK, X86_MXCSR_INVALID | X86_MXCSR_OVERFLOW);
-    const size_t flags_raised = emit_jump(code, X86_JNZ);
-    g4_loop_store(loop);
-    if (loop->flag >= 0) {
-        emit_mask_store(code, K_FLAG_0, flag_in_memory((unsigned)loop->flag, 0));
-        emit_mask_store(code, K_FLAG_1, flag_in_memory((unsigned)loop->flag, 1));
-    }
-    emit_return(code, 0);
-    patch_jump(code, lanes_failed);
-    patch_jump(code, flags_raised);
-    for (int i = 0; i < loop->failure_count; i++) {
-        patch_jump(code, loop->failures[i]);
-    }
-    emit_return(code, 1);
+    add(loop, (struct ir_instruction){.op = IR_JUMP_IF_ANY, .a = t->failed_lanes, .at = loop->failure});
+    add(loop, (struct ir_instruction){.op = IR_JUMP_IF_RAISED, .at = loop->failure});
+    g4_store_late(t);
+    add(loop, (struct ir_instruction){.op = IR_RETURN, .at = 0});
+    put_label(loop, loop->failure);
+    add(loop, (struct ir_instruction){.op = IR_RETURN, .at = 1});
 }
 
 bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_jit_block *block) {
@@ -432,10 +418,10 @@ bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left,
     if (loop->count == 0 || !can_lower_all(loop)) {
         return false;
     }
+    g4_translator_clear(t);
     t->loop = true;
-    if (!g4_loop_allocate(loop)) {
-        return false;
-    }
+    loop->failure = ir_label(&t->ir);
+    g4_loop_record(loop);
     enter(loop);
     if (!begin_block_of_exec(loop)) {
         return false;
@@ -453,6 +439,9 @@ bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left,
         }
     }
     leave(loop);
+    if (!g4_emit_block(t)) {
+        return false;
+    }
     const uint32_t stored_row_count = g4_loop_stored_rows(loop, stored_rows);
     if (stored_row_count > G4_LOOP_STORED_ROWS) {
         return false;
@@ -461,8 +450,8 @@ bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left,
                                    .last_ip = ops[loop->count - 1].ip,
                                    .fuel = (uint64_t)loop->count * (G4_LOOP_TURNS + 2),
                                    .loop = ops,
-                                   .top = t->s.top,
-                                   .ieee_only = t->s.ieee_only,
+                                   .top = t->top,
+                                   .ieee_only = t->ieee_only,
                                    .basic_block_count = loop->basic_block_count,
                                    .basic_blocks = malloc(loop->basic_block_count * sizeof *loop->basic_blocks),
                                    .stored_rows = malloc(stored_row_count + 1),

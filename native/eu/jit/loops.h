@@ -1,5 +1,5 @@
 /*
- * The state of a loop during its translation: control flow (loops.c) and register allocation (registers.c).
+ * The state of a loop during its translation: control flow (loops.c) and its rows (loop_rows.c).
  */
 #ifndef G4_EU_JIT_LOOPS_H
 #define G4_EU_JIT_LOOPS_H
@@ -8,7 +8,6 @@
 
 enum {
     MAX_OPS = 1024,
-    MAX_EXITS = 32,
     MAX_ELEMENTS = 64,
     MAX_COPIES = 64,
 };
@@ -16,10 +15,11 @@ enum {
 /* An open loop or branch. */
 struct frame {
     uint32_t begin, end, other; /* ops; `other`: the ELSE, or 0 */
-    size_t top;                 /* code position of the first instruction of a loop */
-    size_t exits[MAX_EXITS];
-    int exit_count;
-    size_t to_other; /* the jump of an IF to its ELSE or ENDIF */
+    uint32_t top, first;        /* of a loop: label of its first instruction, and its index */
+    uint32_t exit;              /* label of the end */
+    uint32_t to_other;          /* label to which an IF jumps: at its ELSE or ENDIF */
+    uint32_t weight;            /* of instructions before it */
+    ir_operand masks[2];        /* at its start, without lanes that have left */
 };
 
 /* One dword of each thread that instructions read in all lanes. */
@@ -38,11 +38,10 @@ struct loop {
     int flag; /* flag register that is used; -1: none */
     struct frame frame[G4_LOOP_DEPTH];
     int depth;
-    size_t failures[MAX_EXITS];
-    int failure_count;
+    uint32_t failure; /* label */
 
     /* use of registers */
-    bool read[ROWS], written[ROWS], floats[ROWS], may_be_nan[ROWS];
+    bool read[ROWS], singles[ROWS], written[ROWS], floats[ROWS], may_be_nan[ROWS];
     bool exposed[ROWS];    /* read in lanes that may not have been written since the start */
     uint8_t covered[ROWS]; /* bit h: all lanes of half h have been written */
     uint32_t score[ROWS];
@@ -60,12 +59,10 @@ static inline bool is_flow(const struct g4_op *op) {
     return op->handler == G4_HANDLER_FLOW;
 }
 
-/* Allocate vector registers; false: too many rows have to be spilled. */
-bool g4_loop_allocate(struct loop *loop);
-/* Emit loads of all rows and elements of the loop, and check those that must not be NaN or infinite. */
+/* Find out how the loop uses rows. */
+void g4_loop_record(struct loop *loop);
+/* Load all rows and elements of the loop, and check those that must not be NaN or infinite. */
 void g4_loop_load(struct loop *loop);
-/* Emit stores of all rows that the loop has written. */
-void g4_loop_store(struct loop *loop);
 /* List the rows that are written but never read, which are stored in place; returns their number. */
 uint32_t g4_loop_stored_rows(const struct loop *loop, uint8_t rows[ROWS]);
 

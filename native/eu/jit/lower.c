@@ -10,12 +10,32 @@
 
 /* ---- single precision ---- */
 
+static bool is_plain(const struct g4_fast_src *in) {
+    return in->convert == G4_CONVERT_NONE && in->keep == UINT32_MAX;
+}
+
+/* The source of a sum that is only negated, without its sign; false: it has other modifiers. */
+static bool negated_addend(const struct g4_op *op, struct g4_op *without) {
+    if (op->opcode != G4_OPCODE_ADD || op->in[1].load == G4_LOAD_IMM || !is_plain(&op->in[1]) ||
+        op->in[1].flip != 0x80000000) {
+        return false;
+    }
+    *without = *op;
+    without->in[1].flip = 0;
+    return true;
+}
+
 static bool lower_float_binary(struct translator *t, const struct g4_op *op) {
-    const bool mul = op->opcode == G4_OPCODE_MUL;
+    struct g4_op difference;
+    enum ir_op operation = op->opcode == G4_OPCODE_MUL ? IR_MULPS : IR_ADDPS;
+    if (negated_addend(op, &difference)) {
+        op = &difference;
+        operation = IR_SUBPS;
+    }
     for (int part = 0; part < op->parts; part++) {
-        const unsigned a = float_source(t, op, 0, part, TEMP_A, true);
-        const struct g4_rm b = float_operand(t, op, 1, part, TEMP_B, true);
-        float_binary(t, op, part, mul ? G4_X_MULPS : G4_X_ADDPS, a, b, lanes_of(t, op, part, true));
+        const ir_operand a = g4_float_source(t, op, 0, part, true);
+        const ir_operand b = g4_float_operand(t, op, 1, part, true);
+        g4_float_binary(t, op, part, operation, a, b);
     }
     return true;
 }
@@ -23,40 +43,32 @@ static bool lower_float_binary(struct translator *t, const struct g4_op *op) {
 /* The host compares NaN as cmp does; for cmpn, src1 must not be NaN. */
 static bool lower_float_compare(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
-        const unsigned a = float_source(t, op, 0, part, TEMP_A, false);
-        const struct g4_rm b = float_operand(t, op, 1, part, TEMP_B, op->opcode == G4_OPCODE_CMPN);
-        const unsigned lanes = lanes_of(t, op, part, true);
-        emit_evex_imm(&t->code, G4_X_CMPPS, K_BITS, a, b, lanes, G4_MERGE, float_condition(op->cond));
-        finish_truth(t, op, part, lanes);
+        const ir_operand a = g4_float_source(t, op, 0, part, false);
+        const ir_operand b = g4_float_operand(t, op, 1, part, op->opcode == G4_OPCODE_CMPN);
+        const ir_operand mask = g4_op_lanes(t, op, part, true);
+        g4_finish_truth(t, op, part, mask, g4_compare(t, IR_COMPARE_F, g4_condition(op->cond), a, b, mask));
     }
     return true;
 }
 
 /* Flush denormals by a product with one. */
-static void flushed(struct translator *t, unsigned to, unsigned from, unsigned lanes) {
-    emit_evex(&t->code, G4_X_MULPS, to, from, all(t, 0x3f800000), lanes, G4_ZERO);
+static ir_operand flushed(struct translator *t, ir_operand value, ir_operand mask) {
+    return vector_of(t, IR_MULPS, value, g4_uniform(t, 0x3f800000), mask);
 }
 
 static bool lower_float_unary(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
-        const unsigned x = float_source(t, op, 0, part, TEMP_A, true);
-        const unsigned lanes = lanes_of(t, op, part, true);
-        switch (op->opcode) {
-        case G4_OPCODE_MOV:
-            flushed(t, TEMP_RESULT, x, lanes);
-            break;
-        case G4_OPCODE_FRC:
-            flushed(t, TEMP_A, x, lanes);
-            emit_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_B, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO, G4_ROUND_DOWN);
-            emit_evex(&t->code, G4_X_SUBPS, TEMP_RESULT, TEMP_A, g4_rm_reg(TEMP_B), lanes, G4_ZERO);
-            break;
-        default:
-            flushed(t, TEMP_A, x, lanes);
-            emit_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_RESULT, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO,
-                          op->opcode == G4_OPCODE_RNDU ? G4_ROUND_UP : G4_ROUND_DOWN);
-            break;
+        const ir_operand source = g4_float_source(t, op, 0, part, true);
+        const ir_operand mask = g4_op_lanes(t, op, part, true);
+        const ir_operand x = flushed(t, source, mask);
+        ir_operand result = x;
+        if (op->opcode == G4_OPCODE_FRC) {
+            const ir_operand below = vector_imm(t, IR_ROUND, x, mask, IR_ROUND_DOWN);
+            result = vector_of(t, IR_SUBPS, x, below, mask);
+        } else if (op->opcode != G4_OPCODE_MOV) {
+            result = vector_imm(t, IR_ROUND, x, mask, op->opcode == G4_OPCODE_RNDU ? IR_ROUND_UP : IR_ROUND_DOWN);
         }
-        finish_float(t, op, part, lanes);
+        g4_finish_float(t, op, part, mask, result);
     }
     return true;
 }
@@ -66,16 +78,14 @@ static bool lower_round_to_zero(struct translator *t, const struct g4_op *op) {
     struct g4_op plain = *op;
     plain.cond = G4_COND_NONE;
     for (int part = 0; part < op->parts; part++) {
-        const unsigned x = float_source(t, op, 0, part, TEMP_A, true);
-        const unsigned lanes = lanes_of(t, op, part, true);
-        flushed(t, TEMP_A, x, lanes);
-        emit_evex_imm(&t->code, G4_X_RNDSCALE, TEMP_RESULT, 0, g4_rm_reg(TEMP_A), lanes, G4_ZERO, G4_ROUND_DOWN);
-        emit_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_A, g4_rm_reg(ZERO), lanes, G4_MERGE,
-                      float_condition(G4_COND_L));
-        emit_evex_imm(&t->code, G4_X_CMPPS, K_BITS, TEMP_A, g4_rm_reg(TEMP_RESULT), K_BITS, G4_MERGE,
-                      float_condition(G4_COND_NZ));
-        set_flags(t, op, part, lanes);
-        finish_float(t, &plain, part, lanes);
+        const ir_operand source = g4_float_source(t, op, 0, part, true);
+        const ir_operand mask = g4_op_lanes(t, op, part, true);
+        const ir_operand x = flushed(t, source, mask);
+        const ir_operand below = vector_imm(t, IR_ROUND, x, mask, IR_ROUND_DOWN);
+        const ir_operand negative = g4_compare(t, IR_COMPARE_F, IR_LESS, x, g4_uniform(t, 0), mask);
+        const ir_operand fraction = g4_compare(t, IR_COMPARE_F, IR_NOT_EQUAL, x, below, mask);
+        g4_set_flag(t, op->flag, half_of(op, part), mask_of(t, IR_MASK_AND, negative, fraction), mask);
+        g4_finish_float(t, &plain, part, mask, below);
     }
     return true;
 }
@@ -84,16 +94,15 @@ static bool lower_round_to_zero(struct translator *t, const struct g4_op *op) {
 
 static bool lower_select(struct translator *t, const struct g4_op *op, bool floats) {
     for (int part = 0; part < op->parts; part++) {
-        const unsigned a = floats ? float_source(t, op, 0, part, TEMP_A, true) : int_source(t, op, 0, part, TEMP_A);
-        const unsigned b = floats ? float_source(t, op, 1, part, TEMP_B, true) : int_source(t, op, 1, part, TEMP_B);
-        const unsigned chosen = lanes_of(t, op, part, true); /* K_LANES, because there is a predicate */
-        emit_evex(&t->code, G4_X_BLEND, TEMP_RESULT, b, g4_rm_reg(a), chosen, G4_MERGE);
-        const unsigned lanes = lanes_of(t, op, part, false);
+        const ir_operand a = floats ? g4_float_source(t, op, 0, part, true) : g4_int_source(t, op, 0, part);
+        const ir_operand b = floats ? g4_float_source(t, op, 1, part, true) : g4_int_source(t, op, 1, part);
+        const ir_operand chosen = g4_op_lanes(t, op, part, true);
+        const ir_operand value = vector_of(t, IR_BLEND, b, a, chosen);
+        const ir_operand mask = g4_op_lanes(t, op, part, false);
         if (floats) {
-            flushed(t, TEMP_RESULT, TEMP_RESULT, lanes);
-            finish_float(t, op, part, lanes);
+            g4_finish_float(t, op, part, mask, flushed(t, value, mask));
         } else {
-            finish_int(t, op, part, lanes, TEMP_RESULT, 0);
+            g4_finish_int(t, op, part, mask, value, 0);
         }
     }
     return true;
@@ -102,49 +111,54 @@ static bool lower_select(struct translator *t, const struct g4_op *op, bool floa
 static bool lower_move(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
         uint8_t *finite;
-        const unsigned from = raw_source(t, op, 0, part, TEMP_A, &finite);
+        const ir_operand from = g4_raw_source(t, op, 0, part, &finite);
         const uint8_t known = finite ? *finite : 0;
-        const unsigned x = negated(t, &op->in[0], from, TEMP_A);
-        finish_int(t, op, part, lanes_of(t, op, part, true), x, x == from ? known : 0);
+        const ir_operand value = g4_negated(t, &op->in[0], from);
+        g4_finish_int(t, op, part, g4_op_lanes(t, op, part, true), value, value == from ? known : 0);
     }
     return true;
 }
 
-static bool lower_int_binary(struct translator *t, const struct g4_op *op, enum g4_form form) {
-    const bool shift = form == G4_X_SHL || form == G4_X_SHR || form == G4_X_ASR;
-    for (int part = 0; part < op->parts; part++) {
-        const unsigned x = int_source(t, op, 0, part, TEMP_A);
-        struct g4_rm y;
-        if (shift) {
-            emit_evex(&t->code, G4_X_AND, TEMP_B, int_source(t, op, 1, part, TEMP_B), all(t, 31), 0, G4_MERGE);
-            y = g4_rm_reg(TEMP_B);
-        } else {
-            y = int_operand(t, op, 1, part, TEMP_B);
+/* A shift uses the low five bits of its count. */
+static ir_operand shift_count(struct translator *t, const struct g4_op *op, int part) {
+    const struct g4_fast_src *const in = &op->in[1];
+    if (in->load == G4_LOAD_IMM && in->invert == 0 && in->minus == 0) {
+        int32_t count[8];
+        for (int c = 0; c < 8; c++) {
+            count[c] = in->imm[8 * part + c] & 31;
         }
-        emit_evex(&t->code, form, TEMP_RESULT, x, y, 0, G4_MERGE);
-        finish_int(t, op, part, lanes_of(t, op, part, true), TEMP_RESULT, 0);
+        return g4_by_channel(t, count, 0);
+    }
+    return vector_of(t, IR_AND, g4_int_source(t, op, 1, part), g4_uniform(t, 31), IR_NONE);
+}
+
+static bool lower_int_binary(struct translator *t, const struct g4_op *op, enum ir_op operation) {
+    const bool shift = operation == IR_SHL || operation == IR_SHR || operation == IR_ASR;
+    for (int part = 0; part < op->parts; part++) {
+        const ir_operand x = g4_int_source(t, op, 0, part);
+        const ir_operand y = shift ? shift_count(t, op, part) : g4_int_operand(t, op, 1, part);
+        const ir_operand mask = g4_op_lanes(t, op, part, true);
+        g4_finish_int(t, op, part, mask, vector_of(t, operation, x, y, IR_NONE), 0);
     }
     return true;
 }
 
 static bool lower_not(struct translator *t, const struct g4_op *op) {
     for (int part = 0; part < op->parts; part++) {
-        const unsigned x = int_source(t, op, 0, part, TEMP_A);
-        emit_evex(&t->code, G4_X_XOR, TEMP_RESULT, x, all(t, UINT32_MAX), 0, G4_MERGE);
-        finish_int(t, op, part, lanes_of(t, op, part, true), TEMP_RESULT, 0);
+        const ir_operand x = g4_int_source(t, op, 0, part);
+        const ir_operand mask = g4_op_lanes(t, op, part, true);
+        g4_finish_int(t, op, part, mask, vector_of(t, IR_XOR, x, g4_uniform(t, UINT32_MAX), IR_NONE), 0);
     }
     return true;
 }
 
 static bool lower_int_compare(struct translator *t, const struct g4_op *op) {
-    const bool unsigned_numbers = is_biased(&op->in[0]);
+    const enum ir_op compare = g4_is_biased(&op->in[0]) ? IR_COMPARE_UD : IR_COMPARE_D;
     for (int part = 0; part < op->parts; part++) {
-        const unsigned x = int_source(t, op, 0, part, TEMP_A);
-        const struct g4_rm y = int_operand(t, op, 1, part, TEMP_B);
-        const unsigned lanes = lanes_of(t, op, part, true);
-        emit_evex_imm(&t->code, unsigned_numbers ? G4_X_CMPUD : G4_X_CMPD, K_BITS, x, y, lanes, G4_MERGE,
-                      int_condition(op->cond));
-        finish_truth(t, op, part, lanes);
+        const ir_operand x = g4_int_source(t, op, 0, part);
+        const ir_operand y = g4_int_operand(t, op, 1, part);
+        const ir_operand mask = g4_op_lanes(t, op, part, true);
+        g4_finish_truth(t, op, part, mask, g4_compare(t, compare, g4_condition(op->cond), x, y, mask));
     }
     return true;
 }
@@ -179,20 +193,20 @@ static bool lower_float(struct translator *t, const struct g4_op *op, unsigned i
 static bool lower_int(struct translator *t, const struct g4_op *op, unsigned index) {
     static const struct {
         uint8_t first;
-        enum g4_form form;
+        enum ir_op operation;
     } binary[] = {
-        {G4_FAST_ADD_PP, G4_X_ADD}, {G4_FAST_MUL_PP, G4_X_MUL}, {G4_FAST_AND_PP, G4_X_AND}, {G4_FAST_OR_PP, G4_X_OR},
-        {G4_FAST_XOR_PP, G4_X_XOR}, {G4_FAST_SHL_PP, G4_X_SHL}, {G4_FAST_SHR_PP, G4_X_SHR}, {G4_FAST_ASR_PP, G4_X_ASR},
+        {G4_FAST_ADD_PP, IR_ADD}, {G4_FAST_MUL_PP, IR_MUL}, {G4_FAST_AND_PP, IR_AND}, {G4_FAST_OR_PP, IR_OR},
+        {G4_FAST_XOR_PP, IR_XOR}, {G4_FAST_SHL_PP, IR_SHL}, {G4_FAST_SHR_PP, IR_SHR}, {G4_FAST_ASR_PP, IR_ASR},
     };
     if (in_shapes(index, G4_FAST_CMP_PP)) {
-        return is_biased(&op->in[0]) == is_biased(&op->in[1]) && lower_int_compare(t, op);
+        return g4_is_biased(&op->in[0]) == g4_is_biased(&op->in[1]) && lower_int_compare(t, op);
     }
     if (in_shapes(index, G4_FAST_SEL_PP)) {
         return op->predicate != G4_PRED_NONE && lower_select(t, op, false);
     }
     for (unsigned i = 0; i < sizeof binary / sizeof *binary; i++) {
         if (in_shapes(index, binary[i].first)) {
-            return lower_int_binary(t, op, binary[i].form);
+            return lower_int_binary(t, op, binary[i].operation);
         }
     }
     switch (index) {
@@ -232,15 +246,15 @@ static bool can_lower(const struct g4_op *op) {
     const unsigned table = op->handler >> 8;
 
     if (op->predicate > G4_PRED_NORMAL || (op->acc_write && (table != G4_TABLE_DOUBLE || op->count != 8)) ||
-        op->half + op->parts > 2 || !can_store(op) || !can_convert(op) || has_integer_condition(op) ||
+        op->half + op->parts > 2 || !g4_can_store(op) || !can_convert(op) || has_integer_condition(op) ||
         pattern(op) * UINT64_C(0x0001000100010001) != op->written) {
         return false;
     }
     for (unsigned s = 0; s < sources; s++) {
         const struct g4_fast_src *const in = &op->in[s];
         const bool as_it_is = in->invert == 0 && in->minus == 0;
-        if (!can_load(in) || (table != G4_TABLE_INT && !is_finite_immediate(in)) ||
-            !(as_it_is || is_negated(in) || is_biased(in))) {
+        if (!g4_can_load(in) || (table != G4_TABLE_INT && !g4_is_finite_immediate(in)) ||
+            !(as_it_is || g4_is_negated(in) || g4_is_biased(in))) {
             return false;
         }
     }
@@ -257,28 +271,14 @@ static bool moves_flags(const struct g4_op *op) {
            op->out.convert == G4_CONVERT_NONE && op->in[0].invert == 0 && op->in[0].minus == 0 && !op->align16;
 }
 
-/* A mask with all lanes of the threads whose channel 0 is enabled. */
-static unsigned threads_of_first_channel(struct translator *t, const struct g4_op *op) {
-    if (op->nomask) {
-        return K_GROUP;
-    }
-    emit_reg_from_mask(&t->code, X86_RAX, K_EXEC_0);
-    emit_alu_imm(&t->code, X86_AND, X86_RAX, 0x0101);
-    emit_imul_imm(&t->code, X86_RAX, X86_RAX, 0xff);
-    emit_mask_from_reg(&t->code, K_TEMP, X86_RAX);
-    return K_TEMP;
-}
-
 static bool lower_flags(struct translator *t, const struct g4_op *op) {
-    const unsigned threads = threads_of_first_channel(t, op);
+    const ir_operand threads = op->nomask ? g4_whole_threads(t) : mask_of(t, IR_MASK_FIRST, g4_exec(t, 0), IR_NONE);
     for (unsigned half = 0; half < 2; half++) {
-        const struct g4_rm flag = flag_in_memory(op->dst.base / 2u, half);
-        emit_mask_load(&t->code, K_BITS, flag);
-        emit_masks(&t->code, G4_K_ANDN, K_BITS, threads, K_BITS);
-        emit_mask_constant(&t->code, K_HIGH, ((uint32_t)op->in[0].imm[0] >> (8 * half) & 0xff) * 0x0101u);
-        emit_masks(&t->code, G4_K_AND, K_HIGH, K_HIGH, threads);
-        emit_masks(&t->code, G4_K_OR, K_BITS, K_BITS, K_HIGH);
-        emit_mask_store(&t->code, K_BITS, flag);
+        ir_operand bits = mask_constant(t, (uint32_t)op->in[0].imm[0] >> (8 * half) & 0xff);
+        if (threads != IR_NONE) {
+            bits = mask_of(t, IR_MASK_AND, bits, threads);
+        }
+        g4_set_flag(t, op->dst.base / 2u, half, bits, threads);
     }
     return true;
 }
@@ -300,7 +300,6 @@ bool g4_can_lower_in_loop(const struct translator *t, const struct g4_op *op) {
 bool g4_lower_op(struct translator *t, const struct g4_op *op) {
     const unsigned index = op->handler & 0xff;
 
-    t->s.now++;
     if (op->handler >> 8 == G4_TABLE_COMMON) {
         return op->handler == G4_HANDLER_NOP || (op->handler == G4_HANDLER_SEND && g4_lower_math(t, op));
     }
@@ -322,20 +321,24 @@ bool g4_lower_op(struct translator *t, const struct g4_op *op) {
 
 /* ---- rows of an instruction ---- */
 
-static void touch_in(struct g4_op_rows *rows, unsigned half, unsigned row, bool single, unsigned element, bool floats) {
+static void touch_in(struct g4_op_rows *rows, unsigned half, unsigned row, const struct g4_fast_src *in, unsigned lanes,
+                     bool floats) {
     const int i = rows->ins++;
     rows->in[i].row = (uint8_t)row;
     rows->in[i].half = (uint8_t)half;
-    rows->in[i].single = single;
-    rows->in[i].element = (uint8_t)element;
+    rows->in[i].single = in && in->load == G4_LOAD_SCALAR;
+    rows->in[i].lanes = (uint8_t)lanes;
     rows->in[i].floats = floats;
 }
 
-static void touch_out(struct g4_op_rows *rows, unsigned half, unsigned row, bool whole, bool number, int copies) {
+static void touch_out(struct g4_op_rows *rows, unsigned half, unsigned row, enum lanes lanes, bool whole, bool gated,
+                      bool number, int copies) {
     const int i = rows->outs++;
     rows->out[i].row = (uint8_t)row;
     rows->out[i].half = (uint8_t)half;
+    rows->out[i].lanes = (uint8_t)lanes;
     rows->out[i].whole = whole;
+    rows->out[i].gated = gated;
     rows->out[i].number = number;
     rows->out[i].copies = (int16_t)copies;
 }
@@ -347,43 +350,67 @@ static bool gives_floats(const struct g4_op *op) {
     return !g4_op_compares(op) && op->out.convert == G4_CONVERT_NONE;
 }
 
+static void math_rows(const struct g4_op *op, struct g4_op_rows *rows) {
+    const bool moved = op->src[0].kind != G4_KIND_NULL;
+    for (int pass = 0; pass < op->passes; pass++) {
+        const unsigned half = half_of(op, pass);
+        touch_in(rows, half, g4_math_source(op, pass), NULL, 0, false);
+        if (moved) { /* in all lanes */
+            touch_out(rows, half, g4_math_payload(op, pass), LANES_GROUP, false, false, false, -1);
+        }
+        touch_out(rows, half, g4_math_destination(op, pass), widest(op, pass),
+                  op->predicate == G4_PRED_NONE && pattern(op) == 0xffff, op->predicate != G4_PRED_NONE, true, -1);
+    }
+}
+
+static bool is_dot(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_DP2 || op->opcode == G4_OPCODE_DP3 || op->opcode == G4_OPCODE_DP4 ||
+           op->opcode == G4_OPCODE_DPH;
+}
+
+static bool is_plane(const struct g4_op *op) {
+    return op->opcode == G4_OPCODE_PLN || op->opcode == G4_OPCODE_LINE;
+}
+
+/* The row that a part copies; -1: none. */
+static int copied_row(const struct g4_op *op, int part) {
+    const struct g4_fast_src *const in = &op->in[0];
+    return in->load == G4_LOAD_PACKED && !g4_is_negated(in) ? in->reg[part] : -1;
+}
+
 void g4_op_rows_of(const struct g4_op *op, struct g4_op_rows *rows) {
     const unsigned sources = g4_opcode_info[op->opcode].sources;
-    const bool send = op->handler == G4_HANDLER_SEND;
-    const bool moved = send && op->src[0].kind != G4_KIND_NULL;
+    const unsigned table = op->handler >> 8;
 
     memset(rows, 0, sizeof *rows);
-    for (int pass = 0; send && pass < op->passes; pass++) {
-        const unsigned half = half_of(op, pass);
-        touch_in(rows, half, g4_math_source(op, pass), false, 0, false);
-        if (moved) {
-            touch_out(rows, half, g4_math_payload(op, pass), false, false, -1);
-        }
-        touch_out(rows, half, g4_math_destination(op, pass), op->predicate == G4_PRED_NONE && pattern(op) == 0xffff,
-                  true, -1);
+    if (op->handler == G4_HANDLER_SEND) {
+        math_rows(op, rows);
     }
-    if (op->handler >> 8 == G4_TABLE_COMMON) {
+    if (table == G4_TABLE_COMMON || moves_flags(op)) {
         return;
     }
     for (int part = 0; part < op->parts; part++) {
-        int copied = -1;
+        const unsigned half = half_of(op, part);
         for (unsigned s = 0; s < sources; s++) {
             const struct g4_fast_src *const in = &op->in[s];
-            const bool single = in->load == G4_LOAD_SCALAR;
-            if (in->load != G4_LOAD_IMM) {
-                touch_in(rows, half_of(op, part), in->reg[part], single, in->sub[part] / 4u,
-                         op->handler >> 8 != G4_TABLE_INT && in->convert == G4_CONVERT_NONE);
-                copied = in->load == G4_LOAD_PACKED && !is_negated(in) ? in->reg[part] : -1;
+            const bool by_lane = in->load == G4_LOAD_PACKED && !is_dot(op) && !(is_plane(op) && s == 0);
+            const bool floats = table != G4_TABLE_INT && in->convert == G4_CONVERT_NONE;
+            if (in->load == G4_LOAD_IMM) {
+                continue;
+            }
+            touch_in(rows, half, in->reg[part], in, by_lane ? widest(op, part) : 0, floats);
+            rows->in[rows->ins - 1].element = in->load == G4_LOAD_SCALAR ? in->sub[part] / 4u : 0;
+            if (op->opcode == G4_OPCODE_PLN && s == 1) {
+                touch_in(rows, half, in->reg[part] + 1u, in, by_lane ? widest(op, part) : 0, floats);
             }
         }
-        const bool moves =
-            op->handler >> 8 == G4_TABLE_INT && op->opcode == G4_OPCODE_MOV && op->out.convert == G4_CONVERT_NONE;
+        const bool moves = table == G4_TABLE_INT && op->opcode == G4_OPCODE_MOV && op->out.convert == G4_CONVERT_NONE;
         const bool number = gives_floats(op) || (moves && op->in[0].load == G4_LOAD_IMM &&
-                                                 is_finite_immediate(&op->in[0]) && !is_negated(&op->in[0]));
+                                                 g4_is_finite_immediate(&op->in[0]) && !g4_is_negated(&op->in[0]));
         const bool gated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
         if (op->out.store != G4_STORE_NULL) {
-            touch_out(rows, half_of(op, part), row_of(op, part),
-                      !gated && pattern(op) == 0xffff && op->out.store == G4_STORE_PACKED, number, moves ? copied : -1);
+            touch_out(rows, half, g4_row_of(op, part), widest(op, part), !gated && g4_writes_row(op), gated, number,
+                      moves ? copied_row(op, part) : -1);
         }
     }
 }

@@ -8,108 +8,110 @@
 
 #if G4_HAVE_X86_VARIANTS
 
-/* ---- accumulators ---- */
-
-static unsigned sum_of(struct translator *t, unsigned acc, unsigned thread) {
-    int reg = vreg_of(t, HOLDS_SUM, acc, thread);
-    if (reg < 0) {
-        reg = allocate_vreg(t, HOLDS_SUM, acc, thread);
-        emit_evex(&t->code, G4_X_LOAD, (unsigned)reg, 0, g4_sum_in_memory(acc, thread), 0, G4_MERGE);
-    }
-    t->s.vregs[reg].used = t->s.now;
-    return (unsigned)reg;
-}
-
 static unsigned acc_of(const struct g4_op *op, int part) {
     return (unsigned)(op->acc + part) & 1;
 }
 
-/* ---- double precision: line, pln, dot products ---- */
+/* ---- accumulators ---- */
 
-/* Convert the floats of both threads to doubles. */
-static void widen(struct translator *t, struct vreg_pair to, unsigned from, unsigned lanes) {
-    emit_evex_imm(&t->code, G4_X_HIGH_HALF, from, 0, g4_rm_reg(to.high), 0, G4_MERGE, 1);
-    emit_evex(&t->code, G4_X_WIDEN, to.low, 0, g4_rm_reg(from), lanes, G4_ZERO);
-    emit_evex(&t->code, G4_X_WIDEN, to.high, 0, g4_rm_reg(to.high), K_HIGH, G4_ZERO);
-}
-
-static void wide_binary(struct translator *t, enum g4_form form, struct vreg_pair to, struct vreg_pair a,
-                        struct vreg_pair b, unsigned lanes) {
-    emit_evex(&t->code, form, to.low, a.low, g4_rm_reg(b.low), lanes, G4_ZERO);
-    emit_evex(&t->code, form, to.high, a.high, g4_rm_reg(b.high), K_HIGH, G4_ZERO);
+static struct wide sum_of(struct translator *t, unsigned acc) {
+    for (unsigned half = 0; half < 2 && t->sums[acc].half[1] == IR_NONE; half++) {
+        t->sums[acc].half[half] = ir_value(&t->ir, IR_VECTOR);
+        ir_add(&t->ir, (struct ir_instruction){
+                           .op = IR_LOAD_SUM, .imm = (uint8_t)half, .dst = t->sums[acc].half[half], .at = acc});
+    }
+    return (struct wide){{t->sums[acc].half[0], t->sums[acc].half[1]}};
 }
 
 /* Write the accumulator in all lanes of the threads of the group; masks do not apply. */
-static void accumulate(struct translator *t, const struct g4_op *op, int part, struct vreg_pair from) {
-    const unsigned low = sum_of(t, acc_of(op, part), 0);
-    const unsigned high = sum_of(t, acc_of(op, part), 1);
-    emit_evex(&t->code, G4_X_MOVE_PD, low, 0, g4_rm_reg(from.low), K_GROUP, G4_MERGE);
-    emit_mask_high(&t->code, K_TEMP, K_GROUP);
-    emit_evex(&t->code, G4_X_MOVE_PD, high, 0, g4_rm_reg(from.high), K_TEMP, G4_MERGE);
-    t->s.vregs[low].dirty = t->s.vregs[high].dirty = true;
-}
-
-/* The lanes of arithmetic in doubles.  K_HIGH receives those of the second thread. */
-static unsigned wide_lanes(struct translator *t, const struct g4_op *op, int part) {
-    const unsigned lanes = op->acc_write ? (unsigned)K_GROUP : lanes_of(t, op, part, true);
-    emit_mask_high(&t->code, K_HIGH, lanes);
-    return lanes;
-}
-
-/* Narrow the result to TEMP_RESULT, which must not be NaN, and finish it. */
-static void finish_wide(struct translator *t, const struct g4_op *op, int part, struct vreg_pair from, unsigned lanes) {
-    emit_evex(&t->code, G4_X_NARROW, TEMP_RESULT, 0, g4_rm_reg(from.low), lanes, G4_ZERO);
-    emit_evex(&t->code, G4_X_NARROW, TEMP_3, 0, g4_rm_reg(from.high), K_HIGH, G4_ZERO);
-    emit_evex_imm(&t->code, G4_X_JOIN, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(TEMP_3), 0, G4_MERGE, 1);
-    check_finite(t, TEMP_RESULT, lanes);
-    if (op->acc_write) {
-        check_magnitude(t, TEMP_RESULT, lanes);
-        accumulate(t, op, part, from);
-        lanes = lanes_of(t, op, part, true);
+static void accumulate(struct translator *t, const struct g4_op *op, int part, struct wide from) {
+    const unsigned acc = acc_of(op, part);
+    const ir_operand mask = g4_whole_threads(t);
+    const struct wide old = mask == IR_NONE ? from : sum_of(t, acc);
+    for (unsigned half = 0; half < 2; half++) {
+        if (mask == IR_NONE) {
+            t->sums[acc].half[half] = from.half[half];
+            continue;
+        }
+        const ir_operand sum = ir_variable(&t->ir, IR_VECTOR);
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_MOVE, .dst = sum, .a = old.half[half]});
+        ir_add(
+            &t->ir,
+            (struct ir_instruction){
+                .op = IR_MOVE_SUM, .imm = (uint8_t)half, .keep = true, .dst = sum, .a = from.half[half], .mask = mask});
+        t->sums[acc].half[half] = sum;
     }
-    finish_float(t, op, part, lanes);
+    t->sums[acc].dirty = true;
 }
 
-static const struct vreg_pair first = {TEMP_0, TEMP_1};
-static const struct vreg_pair second = {TEMP_2, TEMP_3};
+/* ---- double precision: line, pln, dot products ---- */
 
-/* Load a dword of a plane equation as doubles.  The block must not have written its row. */
-static void plane(struct translator *t, const struct g4_op *op, int part, unsigned byte, struct vreg_pair to,
-                  unsigned lanes) {
-    struct g4_rm from = g4_row_in_memory(op->in[0].reg[part], byte & 31);
-    from.broadcast = true;
-    emit_evex(&t->code, G4_X_WIDEN, to.low, 0, from, lanes, G4_ZERO);
-    from.offset += G4_REGISTER_BYTES;
-    emit_evex(&t->code, G4_X_WIDEN, to.high, 0, from, K_HIGH, G4_ZERO);
+static struct wide widened(struct translator *t, ir_operand value) {
+    return (struct wide){{vector_imm(t, IR_WIDEN, value, IR_NONE, 0), vector_imm(t, IR_WIDEN, value, IR_NONE, 1)}};
+}
+
+static struct wide wide_binary(struct translator *t, enum ir_op operation, struct wide a, struct wide b) {
+    return (struct wide){{vector_of(t, operation, a.half[0], b.half[0], IR_NONE),
+                          vector_of(t, operation, a.half[1], b.half[1], IR_NONE)}};
+}
+
+/* Narrow a result, which must not be NaN, and finish it. */
+static void finish_wide(struct translator *t, const struct g4_op *op, int part, struct wide from) {
+    const ir_operand mask = g4_op_lanes(t, op, part, true);
+    const ir_operand value = vector_of(t, IR_NARROW, from.half[0], from.half[1], IR_NONE);
+    t->raises = true;
+    g4_check_finite(t, value, op->acc_write ? g4_whole_threads(t) : mask);
+    if (op->acc_write) {
+        accumulate(t, op, part, from);
+    }
+    g4_finish_float(t, op, part, mask, value);
+}
+
+/* A dword of a plane equation as doubles. */
+static struct wide plane(struct translator *t, const struct g4_op *op, int part, unsigned byte) {
+    const unsigned number = op->in[0].reg[part];
+    struct wide to;
+    if (t->rows[number].pending) {
+        uint8_t *finite;
+        return widened(t, g4_element(t, number, (byte & 31) / 4, &finite));
+    }
+    for (unsigned half = 0; half < 2; half++) {
+        if (half && t->backend->threads == 1) { /* both halves are channels of one thread */
+            to.half[1] = to.half[0];
+            continue;
+        }
+        to.half[half] = ir_value(&t->ir, IR_VECTOR);
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_WIDEN_ELEMENT,
+                                               .imm = (uint8_t)half,
+                                               .dst = to.half[half],
+                                               .at = number * (uint32_t)sizeof(union g4_reg) + (byte & 31)});
+    }
+    return to;
+}
+
+/* A coordinate of a plane equation. */
+static struct wide coordinate(struct translator *t, const struct g4_op *op, int part, unsigned which) {
+    struct g4_op other = *op; /* the second coordinate is in the next register */
+    other.in[1].reg[part] = (uint8_t)(other.in[1].reg[part] + which);
+    return widened(t, g4_float_source(t, &other, 1, part, false));
 }
 
 static bool lower_plane(struct translator *t, const struct g4_op *op) {
     const bool pln = op->opcode == G4_OPCODE_PLN;
-    const struct vreg_pair coefficient = {TEMP_A, TEMP_B};
 
     if (op->in[0].keep != UINT32_MAX || op->in[0].flip || t->loop) {
         return false;
     }
     for (int part = 0; part < op->parts; part++) {
         const unsigned sub = op->in[0].sub[part];
-        if (is_dirty(t, op->in[0].reg[part])) {
-            return false;
-        }
-        const unsigned lanes = wide_lanes(t, op, part);
-        widen(t, first, float_source(t, op, 1, part, TEMP_RESULT, false), lanes);
-        plane(t, op, part, pln ? sub & 16 : sub, coefficient, lanes);
-        wide_binary(t, G4_X_MULPD, first, coefficient, first, lanes);
+        const struct wide u = coordinate(t, op, part, 0);
+        struct wide sum = wide_binary(t, IR_MULPD, plane(t, op, part, pln ? sub & 16 : sub), u);
         if (pln) {
-            struct g4_op other = *op; /* the second coordinate is in the next register */
-            other.in[1].reg[part]++;
-            widen(t, second, float_source(t, &other, 1, part, TEMP_RESULT, false), lanes);
-            plane(t, op, part, (sub & 16) + 4, coefficient, lanes);
-            wide_binary(t, G4_X_MULPD, second, coefficient, second, lanes);
-            wide_binary(t, G4_X_ADDPD, first, first, second, lanes);
+            const struct wide v = coordinate(t, op, part, 1);
+            sum = wide_binary(t, IR_ADDPD, sum, wide_binary(t, IR_MULPD, plane(t, op, part, (sub & 16) + 4), v));
         }
-        plane(t, op, part, (sub & 16) + 12, coefficient, lanes);
-        wide_binary(t, G4_X_ADDPD, first, first, coefficient, lanes);
-        finish_wide(t, op, part, first, lanes);
+        sum = wide_binary(t, IR_ADDPD, sum, plane(t, op, part, (sub & 16) + 12));
+        finish_wide(t, op, part, sum);
     }
     return true;
 }
@@ -120,58 +122,49 @@ static bool lower_accumulate(struct translator *t, const struct g4_op *op) {
         return false;
     }
     for (int part = 0; part < op->parts; part++) {
-        const unsigned x = float_source(t, op, 0, part, TEMP_A, false);
-        const unsigned y = float_source(t, op, 1, part, TEMP_B, false);
-        const unsigned lanes = wide_lanes(t, op, part);
-        widen(t, second, x, lanes);
-        widen(t, first, y, lanes);
-        wide_binary(t, op->opcode == G4_OPCODE_ADD ? G4_X_ADDPD : G4_X_MULPD, first, second, first, lanes);
+        const struct wide x = widened(t, g4_float_source(t, op, 0, part, false));
+        const struct wide y = widened(t, g4_float_source(t, op, 1, part, false));
+        struct wide sum = wide_binary(t, op->opcode == G4_OPCODE_ADD ? IR_ADDPD : IR_MULPD, x, y);
         if (op->opcode == G4_OPCODE_MAC) {
-            const struct vreg_pair sum = {sum_of(t, acc_of(op, part), 0), sum_of(t, acc_of(op, part), 1)};
-            wide_binary(t, G4_X_ADDPD, first, first, sum, lanes);
+            sum = wide_binary(t, IR_ADDPD, sum, sum_of(t, acc_of(op, part)));
         }
-        finish_wide(t, op, part, first, lanes);
+        finish_wide(t, op, part, sum);
     }
     return true;
 }
 
 /* One element of each 4-tuple, in all channels of the tuple. */
-static void tuple(struct translator *t, struct vreg_pair to, struct vreg_pair from, unsigned element) {
-    emit_evex_imm(&t->code, G4_X_PERMUTE_PD, to.low, 0, g4_rm_reg(from.low), 0, G4_MERGE, element * 0x55u);
-    emit_evex_imm(&t->code, G4_X_PERMUTE_PD, to.high, 0, g4_rm_reg(from.high), 0, G4_MERGE, element * 0x55u);
+static struct wide tuple(struct translator *t, struct wide from, unsigned element) {
+    return (struct wide){{vector_imm(t, IR_FOUR_PD, from.half[0], IR_NONE, element),
+                          vector_imm(t, IR_FOUR_PD, from.half[1], IR_NONE, element)}};
+}
+
+/* A source in all lanes of the threads. */
+static ir_operand dot_source(struct translator *t, const struct g4_op *op, int s) {
+    if (op->in[s].load == G4_LOAD_PACKED) {
+        (void)g4_row(t, op->in[s].reg[0], LANES_GROUP);
+    }
+    return g4_float_source(t, op, s, 0, false);
 }
 
 /* Sums of products from left to right.  Disabled lanes of running threads take part, but are not stored. */
 static bool lower_dot(struct translator *t, const struct g4_op *op) {
-    const struct vreg_pair sum = {TEMP_A, TEMP_B};
     const unsigned products = op->opcode == G4_OPCODE_DP2 ? 2 : op->opcode == G4_OPCODE_DP4 ? 4 : 3;
 
     if (op->acc_write || op->parts != 1 || t->loop) {
         return false;
     }
-    emit_mask_high(&t->code, K_HIGH, K_GROUP);
-    const unsigned x = float_source(t, op, 0, 0, TEMP_A, false);
-    const unsigned y = float_source(t, op, 1, 0, TEMP_B, false);
-    widen(t, second, x, K_GROUP);
-    widen(t, first, y, K_GROUP);
-    wide_binary(t, G4_X_MULPD, second, second, first, K_GROUP);
-    if (op->opcode == G4_OPCODE_DPH) { /* the last element of y, before its register is reused */
-        emit_evex_imm(&t->code, G4_X_PERMUTE_PD, first.low, 0, g4_rm_reg(first.low), 0, G4_MERGE, 0xff);
-        emit_evex_imm(&t->code, G4_X_PERMUTE_PD, first.high, 0, g4_rm_reg(first.high), 0, G4_MERGE, 0xff);
-    }
-    const struct vreg_pair each = {TEMP_RESULT, ZERO}; /* ZERO is cleared again below */
-    tuple(t, sum, second, 0);
+    const struct wide x = widened(t, dot_source(t, op, 0));
+    const struct wide y = widened(t, dot_source(t, op, 1));
+    const struct wide each = wide_binary(t, IR_MULPD, x, y);
+    struct wide sum = tuple(t, each, 0);
     for (unsigned i = 1; i < products; i++) {
-        tuple(t, each, second, i);
-        wide_binary(t, G4_X_ADDPD, sum, sum, each, K_GROUP);
+        sum = wide_binary(t, IR_ADDPD, sum, tuple(t, each, i));
     }
     if (op->opcode == G4_OPCODE_DPH) {
-        wide_binary(t, G4_X_ADDPD, sum, sum, first, K_GROUP);
+        sum = wide_binary(t, IR_ADDPD, sum, tuple(t, y, 3));
     }
-    emit_evex(&t->code, G4_X_XOR, ZERO, ZERO, g4_rm_reg(ZERO), 0, G4_MERGE);
-    const unsigned lanes = lanes_of(t, op, 0, true);
-    emit_mask_high(&t->code, K_HIGH, lanes);
-    finish_wide(t, op, 0, sum, lanes);
+    finish_wide(t, op, 0, sum);
     return true;
 }
 

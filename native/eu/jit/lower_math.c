@@ -55,45 +55,10 @@ unsigned g4_math_destination(const struct g4_op *op, int pass) {
     return op->dst.base / G4_REGISTER_BYTES + (unsigned)pass;
 }
 
-static struct g4_rm one_float(struct translator *t) {
-    struct g4_rm rm = all(t, 0x3f800000);
-    rm.broadcast = false;
-    return rm;
-}
-
-/* Compute a root or an inverse, rounded to nearest. */
-static void root_or_inverse(struct translator *t, unsigned function, unsigned x, unsigned lanes) {
-    const struct vreg_pair vreg_pair = {TEMP_0, TEMP_1};
-    const struct vreg_pair one = {TEMP_2, TEMP_3};
-    switch (function) {
-    case G4_MATH_FUNCTION_SQRT: /* a root in double precision, rounded once more, would be the same */
-        emit_evex_nearest(&t->code, G4_X_SQRTPS, TEMP_RESULT, 0, x, lanes, G4_ZERO);
-        break;
-    case G4_MATH_FUNCTION_INV:
-        emit_evex(&t->code, G4_X_BROADCAST, TEMP_0, 0, one_float(t), 0, G4_MERGE);
-        emit_evex_nearest(&t->code, G4_X_DIVPS, TEMP_RESULT, TEMP_0, x, lanes, G4_ZERO);
-        break;
-    default: /* here it could differ */
-        emit_mask_high(&t->code, K_TEMP, lanes);
-        emit_evex_imm(&t->code, G4_X_HIGH_HALF, x, 0, g4_rm_reg(vreg_pair.high), 0, G4_MERGE, 1);
-        emit_evex(&t->code, G4_X_WIDEN, vreg_pair.low, 0, g4_rm_reg(x), lanes, G4_ZERO);
-        emit_evex(&t->code, G4_X_WIDEN, vreg_pair.high, 0, g4_rm_reg(vreg_pair.high), K_TEMP, G4_ZERO);
-        emit_evex(&t->code, G4_X_WIDEN, one.low, 0, all(t, 0x3f800000), 0, G4_MERGE);
-        emit_evex_nearest(&t->code, G4_X_SQRTPD, vreg_pair.low, 0, vreg_pair.low, lanes, G4_ZERO);
-        emit_evex_nearest(&t->code, G4_X_SQRTPD, vreg_pair.high, 0, vreg_pair.high, K_TEMP, G4_ZERO);
-        emit_evex_nearest(&t->code, G4_X_DIVPD, vreg_pair.low, one.low, vreg_pair.low, lanes, G4_ZERO);
-        emit_evex_nearest(&t->code, G4_X_DIVPD, vreg_pair.high, one.low, vreg_pair.high, K_TEMP, G4_ZERO);
-        emit_evex_nearest(&t->code, G4_X_NARROW, TEMP_RESULT, 0, vreg_pair.low, lanes, G4_ZERO);
-        emit_evex_nearest(&t->code, G4_X_NARROW, vreg_pair.high, 0, vreg_pair.high, K_TEMP, G4_ZERO);
-        emit_evex_imm(&t->code, G4_X_JOIN, TEMP_RESULT, TEMP_RESULT, g4_rm_reg(vreg_pair.high), 0, G4_MERGE, 1);
-        break;
-    }
-}
-
 /* The operand of a message.  The implied move also stores it to the payload register. */
-static unsigned math_operand(struct translator *t, const struct g4_op *op, int pass, bool scalar) {
+static ir_operand math_operand(struct translator *t, const struct g4_op *op, int pass, bool scalar) {
     const unsigned from = g4_math_source(op, pass);
-    unsigned x = row(t, from, TEMP_A);
+    ir_operand x = g4_row(t, from, LANES_GROUP);
 
     if (op->src[0].kind != G4_KIND_NULL) {
         if (!op->whole_move) {
@@ -101,44 +66,50 @@ static unsigned math_operand(struct translator *t, const struct g4_op *op, int p
             for (int c = 0; c < 8; c++) {
                 dword[c] = (int32_t)(op->in[0].off[c] % G4_REGISTER_BYTES / 4);
             }
-            permute(t, TEMP_B, x, dword, TEMP_B);
-            x = TEMP_B;
+            x = g4_permuted(t, x, dword);
         }
-        t->s.top = from + 1 > t->s.top ? (uint8_t)(from + 1) : t->s.top;
-        store_row(t, g4_math_payload(op, pass), whole_threads(t), x);
+        t->top = from + 1 > t->top ? (uint8_t)(from + 1) : t->top;
+        g4_write_row(t, g4_math_payload(op, pass), LANES_GROUP, g4_whole_threads(t), true, x, 0);
     }
     if (scalar) { /* channels 0 and 4 apply to their groups of four */
-        emit_evex_imm(&t->code, G4_X_PERMUTE_PS, TEMP_B, 0, g4_rm_reg(x), 0, G4_MERGE, 0);
-        x = TEMP_B;
+        x = vector_of(t, IR_FOUR, x, IR_NONE, IR_NONE);
     }
     return x;
+}
+
+static enum ir_op math_operation(const struct g4_extended_math_message *message) {
+    switch (message->math_function) {
+    case G4_MATH_FUNCTION_SQRT:
+        return IR_ROOT;
+    case G4_MATH_FUNCTION_INV:
+        return IR_INVERSE;
+    case G4_MATH_FUNCTION_RSQ:
+        return IR_INVERSE_ROOT;
+    default:
+        return IR_OPS;
+    }
 }
 
 bool g4_lower_math(struct translator *t, const struct g4_op *op) {
     struct g4_extended_math_message message;
 
-    if (!g4_is_lowered_math(t, op, &message) ||
-        (message.math_function != G4_MATH_FUNCTION_SQRT && message.math_function != G4_MATH_FUNCTION_INV &&
-         message.math_function != G4_MATH_FUNCTION_RSQ)) {
+    if (!g4_is_lowered_math(t, op, &message) || math_operation(&message) == IR_OPS) {
         return false;
     }
-    t->s.ieee_only |= message.math_function == G4_MATH_FUNCTION_SQRT; /* sqrt(-0) differs in ALT mode */
+    t->ieee_only |= message.math_function == G4_MATH_FUNCTION_SQRT; /* sqrt(-0) differs in ALT mode */
     for (int pass = 0; pass < op->passes; pass++) {
-        const unsigned x = math_operand(t, op, pass, message.scalar);
-        unsigned lanes = lanes_of(t, op, pass, true);
-        const bool ungated = lanes == widest(op, pass);
-        unsigned result = TEMP_RESULT;
-        root_or_inverse(t, message.math_function, x, lanes);
-        check_finite(t, TEMP_RESULT, lanes);
-        if (op->dst.base % G4_REGISTER_BYTES) {
-            result = shifted(t, TEMP_RESULT, lanes, op->dst.base % G4_REGISTER_BYTES / 4u);
-            lanes = K_LANES;
+        const enum lanes lanes = widest(op, pass);
+        const unsigned shift = op->dst.base % G4_REGISTER_BYTES / 4u;
+        const ir_operand x = math_operand(t, op, pass, message.scalar);
+        ir_operand mask = g4_op_lanes(t, op, pass, true);
+        ir_operand value = vector_of(t, math_operation(&message), x, IR_NONE, mask);
+        const bool whole = shift == 0 && pattern(op) == 0xffff && op->predicate == G4_PRED_NONE;
+        g4_check_finite(t, value, mask);
+        if (shift) {
+            value = g4_shifted(t, value, shift);
+            mask = g4_shifted_mask(t, mask, shift);
         }
-        store_row(t, g4_math_destination(op, pass), lanes, result);
-        const int to = vreg_of(t, HOLDS_ROW, g4_math_destination(op, pass), 0);
-        if (to >= 0 && !t->loop && ungated) {
-            t->s.vregs[to].finite |= (uint8_t)(1u << lanes);
-        }
+        g4_write_row(t, g4_math_destination(op, pass), lanes, mask, whole, value, LANES_ALL);
     }
     return true;
 }

@@ -1,100 +1,119 @@
 /*
- * The state of a translation, shared by the files of the JIT.
+ * The state of a translation from decoded instructions to the intermediate form (ir.h).
  *
- * A row is the eight channels of two threads in one register of the gang: sixteen lanes.  Rows that instructions use
- * are kept in vector registers (vreg) and stored at the end if they were written.  Every operation is masked by the
- * enabled lanes of its instruction, so disabled lanes neither change nor fail.
+ * A row is the eight channels of the threads of a unit in one register of the gang.  Rows become values when they are
+ * read first.  How a row that is written gets back to memory depends on what the handlers need if the block fails:
+ * enum row_home.
  */
 #ifndef G4_EU_JIT_TRANSLATOR_H
 #define G4_EU_JIT_TRANSLATOR_H
 
 #include "eu/fast/fast.h"
+#include "eu/jit/emit.h"
 #include "eu/jit/jit.h"
-#include "eu/jit/x86_emit.h"
 #include "hw_messages.h"
 
 enum {
     ROWS = G4_GRF_COUNT + G4_MRF_COUNT, /* of the gang: first the GRF, then the MRF */
-    ROW_BYTES = 2 * G4_REGISTER_BYTES,  /* of a pair of threads */
 };
 
-/* Registers with one use in blocks and loops. */
+/* The lanes that an instruction may use before predication.  Each set of bits of them is a byte. */
+enum lanes {
+    LANES_EXEC_0 = 1 << 0, /* enabled in the first half */
+    LANES_EXEC_1 = 1 << 1,
+    LANES_GROUP = 1 << 2, /* all lanes of the threads of the group */
+    LANES_ALL = 0xff,
+};
+
+enum row_home {
+    /* The handlers would write the same lanes before they read them: stored after the last write.  A write makes a new
+     * value. */
+    ROW_EARLY,
+    /* Stored when the block has succeeded.  A variable. */
+    ROW_LATE,
+    /* Of a loop, never read: stored by each write, and restored by the caller on failure. */
+    ROW_DIRECT,
+};
+
+struct row_state {
+    ir_operand value; /* IR_NONE: only in memory */
+    uint8_t home;
+    uint8_t valid;       /* enum lanes in which the value is that of the row */
+    uint8_t finite;      /* enum lanes without NaN and infinity */
+    bool pending;        /* the value is not in memory */
+    uint32_t last_write; /* number of the instruction */
+};
+
+/* One dword of each thread, in all lanes of the thread. */
+struct element_state {
+    ir_operand value;
+    uint8_t row, dword;
+    uint8_t finite;
+};
+
 enum {
-    /* vector registers that live within an instruction */
-    TEMP_A = 24,
-    TEMP_B,
-    TEMP_RESULT,
-    TEMP_0,
-    TEMP_1,
-    TEMP_2,
-    TEMP_3,
-    ZERO, /* always 0 */
-
-    /* masks */
-    K_FAILED = 0, /* lanes for which the handlers must execute the block */
-    K_EXEC_0 = 1, /* enabled lanes of the first half */
-    K_EXEC_1 = 2,
-    K_LANES = 4, /* lanes of an instruction, if they are none of the above */
-    K_BITS = 5,  /* a result */
-    K_TEMP = 6,
-};
-
-/* Registers of a basic block. */
-enum {
-    BLOCK_VREGS = 23, /* 0 to 22: allocated to rows, elements and sums */
-    MAGNITUDE = 23,   /* the largest magnitude of all results */
-    K_GROUP = 3,      /* lanes of all threads of the group */
-    K_HIGH = 7,       /* lanes of the second thread, in arithmetic in doubles */
-};
-
-/* Registers of a loop. */
-enum {
-    LOOP_VREGS = 24, /* 0 to 23: allocated to rows and elements */
-    K_FLAG_0 = 3,    /* the flags of the first half */
-    K_FLAG_1 = 7,    /* the flags of the second half */
-};
-
-enum content {
-    HOLDS_NOTHING,
-    HOLDS_ROW,
-    HOLDS_ELEMENT, /* one dword of each thread, in all lanes of the thread */
-    HOLDS_SUM,     /* eight channels of an accumulator, of the first or the second thread */
-};
-
-struct vreg {
-    uint8_t content;
-    uint8_t row, element; /* HOLDS_SUM: accumulator and thread */
-    bool dirty;
-    uint8_t finite; /* bit k: no NaN and no infinity in the lanes of mask k */
-    uint32_t used;  /* time of the last use */
-};
-
-struct vreg_state {
-    struct vreg vregs[LOOP_VREGS];
-    uint32_t now;
-    bool out_of_vregs;
-    bool checks_failed, checks_magnitude;
-    uint8_t top;    /* one more than the highest register that messages read */
-    bool ieee_only; /* ALT mode would give other results */
+    ELEMENTS = 64
 };
 
 struct translator {
     uint32_t gen;
+    const struct backend *backend;
+    uint32_t fpenv;
+    struct ir ir;
     struct g4_code code;
     struct g4_code constants;
-    bool loop;                    /* translating a loop: vector registers are allocated beforehand */
-    uint8_t spilled[ROWS];        /* loops: index + 1 of the row in g4_loop_scratch.rows */
-    uint8_t spilled_finite[ROWS]; /* as vreg.finite */
-    struct vreg_state s;
+    struct emitter emitter;
+
+    /* of the block */
+    bool loop;      /* a loop or branch: variables are loaded at its start */
+    bool failed;    /* an instruction cannot be translated where it is */
+    bool raises;    /* exceptions say whether a result has overflowed */
+    bool checks;    /* `failed_lanes` is used */
+    bool ieee_only; /* ALT mode would give other results */
+    uint8_t top;    /* one more than the highest register that messages read */
+    uint32_t at;    /* number of the instruction */
+    ir_operand exec[2], group, failed_lanes;
+    struct {
+        ir_operand value;
+        bool dirty;
+    } flags[2][2];
+    struct {
+        ir_operand half[2];
+        bool dirty;
+    } sums[2];
+    struct row_state rows[ROWS];
+    struct element_state elements[ELEMENTS];
+    uint32_t element_count;
 };
+
+/* ---- rows, masks, flags (rows.c) ---- */
+
+/* Forget the state of the last block. */
+void g4_translator_clear(struct translator *t);
+
+/* The value of a row, right in the given lanes. */
+ir_operand g4_row(struct translator *t, unsigned number, enum lanes lanes);
+ir_operand g4_load_row(struct translator *t, unsigned number);
+/* An element of a row.  *finite: where the lanes without NaN and infinity are recorded, or NULL. */
+ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **finite);
+/* Write a row in the lanes of a mask; `whole`: the mask is that of `lanes`. */
+void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
+                  ir_operand value, uint8_t finite);
+/* Store rows, sums and flags whose values are not in memory, after the block has succeeded. */
+void g4_store_late(struct translator *t);
+
+ir_operand g4_exec(struct translator *t, unsigned half);
+ir_operand g4_flag(struct translator *t, unsigned flag, unsigned half);
+/* Set flags to `bits` in the lanes of a mask. */
+void g4_set_flag(struct translator *t, unsigned flag, unsigned half, ir_operand bits, ir_operand mask);
+/* The lanes of all threads of the group, or in a loop of those that execute the instruction. */
+ir_operand g4_whole_threads(struct translator *t);
+/* Fail if a lane is NaN or infinite. */
+void g4_check_finite(struct translator *t, ir_operand value, ir_operand mask);
 
 /* ---- single instructions (lower.c) ---- */
 
-enum {
-    ALL_FINITE = 0xff, /* in all lanes */
-};
-
-/* Translate an instruction; false: it cannot be translated, and the caller has to remove its code. */
+/* Translate an instruction; false: it cannot be translated, and the caller has to drop the block. */
 bool g4_lower_op(struct translator *t, const struct g4_op *op);
 
 /* Whether an instruction without control flow may be part of a loop; g4_lower_op may still fail. */
@@ -104,14 +123,17 @@ bool g4_can_lower_in_loop(const struct translator *t, const struct g4_op *op);
 struct g4_op_rows {
     struct {
         uint8_t row, element;
-        uint8_t half; /* half of the masks */
-        bool single;  /* only one element */
-        bool floats;  /* must be finite */
+        uint8_t half;  /* half of the masks */
+        uint8_t lanes; /* enum lanes that read only themselves; 0: a lane reads others */
+        bool single;   /* only one element */
+        bool floats;   /* must be finite */
     } in[8];
     struct {
         uint8_t row;
         uint8_t half;
-        bool whole;     /* in all enabled lanes of the half */
+        uint8_t lanes;  /* enum lanes */
+        bool whole;     /* in all of these lanes */
+        bool gated;     /* by flags */
         bool number;    /* the result is never NaN */
         int16_t copies; /* row whose bits are copied, or -1 */
     } out[4];
@@ -121,8 +143,8 @@ struct g4_op_rows {
 void g4_op_rows_of(const struct g4_op *op, struct g4_op_rows *rows);
 
 /* Sixteen doubles. */
-struct vreg_pair {
-    unsigned low, high; /* vector registers of the first and the second thread */
+struct wide {
+    ir_operand half[2];
 };
 
 /* Instructions with files of their own: lower_double.c, lower_math.c. */
@@ -134,16 +156,6 @@ bool g4_is_lowered_math(const struct translator *t, const struct g4_op *op, stru
 unsigned g4_math_payload(const struct g4_op *op, int pass);
 unsigned g4_math_source(const struct g4_op *op, int pass);
 unsigned g4_math_destination(const struct g4_op *op, int pass);
-
-static inline struct g4_rm g4_row_in_memory(unsigned row, unsigned byte) {
-    return g4_rm_at(X86_RDI, row * sizeof(union g4_reg) + byte);
-}
-
-/* Channels 0 to 7 of an accumulator. */
-static inline struct g4_rm g4_sum_in_memory(unsigned acc, unsigned thread) {
-    return g4_rm_at(X86_R11, offsetof(struct g4_gang, acc) + acc * sizeof(union g4_acc) +
-                                 thread * sizeof(((union g4_acc *)0)->f[0]));
-}
 
 /* ---- loops (loops.c) ---- */
 
@@ -162,10 +174,36 @@ bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left,
 
 /* ---- blocks (blocks.c) ---- */
 
-/* The offset of a constant, which is added unless it exists. */
-size_t g4_constant(struct g4_code *constants, const void *bytes, size_t size);
+/* Emit the machine code of the intermediate form; false: not possible, and no code is emitted. */
+bool g4_emit_block(struct translator *t);
 
 /* Add an op to the statistics of a block. */
 void g4_block_cost_add(struct g4_block_cost *block, const struct g4_op *op);
+
+/* ---- the intermediate form in short ---- */
+
+static inline ir_operand vector_of(struct translator *t, enum ir_op op, ir_operand a, ir_operand b, ir_operand mask) {
+    const ir_operand dst = ir_value(&t->ir, IR_VECTOR);
+    ir_add(&t->ir, (struct ir_instruction){.op = (uint8_t)op, .dst = dst, .a = a, .b = b, .mask = mask});
+    return dst;
+}
+
+static inline ir_operand vector_imm(struct translator *t, enum ir_op op, ir_operand a, ir_operand mask, unsigned imm) {
+    const ir_operand dst = ir_value(&t->ir, IR_VECTOR);
+    ir_add(&t->ir, (struct ir_instruction){.op = (uint8_t)op, .imm = (uint8_t)imm, .dst = dst, .a = a, .mask = mask});
+    return dst;
+}
+
+static inline ir_operand mask_of(struct translator *t, enum ir_op op, ir_operand a, ir_operand b) {
+    const ir_operand dst = ir_value(&t->ir, IR_MASK);
+    ir_add(&t->ir, (struct ir_instruction){.op = (uint8_t)op, .dst = dst, .a = a, .b = b});
+    return dst;
+}
+
+static inline ir_operand mask_constant(struct translator *t, unsigned bits) {
+    const ir_operand dst = ir_value(&t->ir, IR_MASK);
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_MASK_CONSTANT, .dst = dst, .at = bits});
+    return dst;
+}
 
 #endif

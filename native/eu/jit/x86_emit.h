@@ -21,23 +21,23 @@ struct g4_code {
     bool failed; /* no memory: the bytes are incomplete */
 };
 
-struct g4_rm {
+struct x86_rm {
     uint8_t reg;    /* vector register, or base */
     bool memory;    /* [base + offset] */
     bool broadcast; /* one element of it for all lanes */
     int32_t offset;
 };
 
-static inline struct g4_rm g4_rm_reg(unsigned reg) {
-    return (struct g4_rm){.reg = (uint8_t)reg};
+static inline struct x86_rm x86_rm_reg(unsigned reg) {
+    return (struct x86_rm){.reg = (uint8_t)reg};
 }
 
-static inline struct g4_rm g4_rm_at(enum x86_reg base, size_t offset) {
-    return (struct g4_rm){.reg = (uint8_t)base, .memory = true, .offset = (int32_t)offset};
+static inline struct x86_rm x86_rm_at(enum x86_reg base, size_t offset) {
+    return (struct x86_rm){.reg = (uint8_t)base, .memory = true, .offset = (int32_t)offset};
 }
 
-static inline struct g4_rm g4_rm_all(enum x86_reg base, size_t offset) {
-    return (struct g4_rm){.reg = (uint8_t)base, .memory = true, .broadcast = true, .offset = (int32_t)offset};
+static inline struct x86_rm x86_rm_all(enum x86_reg base, size_t offset) {
+    return (struct x86_rm){.reg = (uint8_t)base, .memory = true, .broadcast = true, .offset = (int32_t)offset};
 }
 
 static inline void emit_byte(struct g4_code *code, unsigned byte) {
@@ -60,7 +60,7 @@ static inline void emit_dword(struct g4_code *code, uint32_t value) {
     }
 }
 
-static inline void emit_rm(struct g4_code *code, unsigned reg, struct g4_rm rm) {
+static inline void emit_rm(struct g4_code *code, unsigned reg, struct x86_rm rm) {
     if (rm.memory) {
         emit_byte(code, 0x80 | (reg & 7) << 3 | (rm.reg & 7));
         emit_dword(code, (uint32_t)rm.offset);
@@ -72,7 +72,7 @@ static inline void emit_rm(struct g4_code *code, unsigned reg, struct g4_rm rm) 
 /* ---- vector registers ---- */
 
 /* An instruction of 512 bits.  `mask` 0: all lanes. */
-static inline void emit_evex(struct g4_code *code, enum g4_form form, unsigned reg, unsigned second, struct g4_rm rm,
+static inline void emit_evex(struct g4_code *code, enum x86_form form, unsigned reg, unsigned second, struct x86_rm rm,
                              unsigned mask, unsigned zero) {
     const unsigned x = rm.memory ? 1 : ~(unsigned)rm.reg >> 4 & 1;
     const unsigned b = ~(unsigned)rm.reg >> 3 & 1;
@@ -85,17 +85,38 @@ static inline void emit_evex(struct g4_code *code, enum g4_form form, unsigned r
     emit_rm(code, reg, rm);
 }
 
-static inline void emit_evex_imm(struct g4_code *code, enum g4_form form, unsigned reg, unsigned second,
-                                 struct g4_rm rm, unsigned mask, unsigned zero, unsigned immediate) {
+static inline void emit_evex_imm(struct g4_code *code, enum x86_form form, unsigned reg, unsigned second,
+                                 struct x86_rm rm, unsigned mask, unsigned zero, unsigned immediate) {
     emit_evex(code, form, reg, second, rm, mask, zero);
     emit_byte(code, immediate);
 }
 
+/* An instruction of 256 bits. */
+static inline void emit_vex(struct g4_code *code, enum x86_form form, unsigned reg, unsigned second, struct x86_rm rm) {
+    emit_byte(code, 0xc4);
+    emit_byte(code, (~reg >> 3 & 1) << 7 | 1 << 6 | (~(unsigned)rm.reg >> 3 & 1) << 5 | (unsigned)form >> 16);
+    emit_byte(code, ((unsigned)form >> 8 & 1) << 7 | (~second & 15) << 3 | 4 | ((unsigned)form >> 12 & 3));
+    emit_byte(code, (unsigned)form & 0xff);
+    emit_rm(code, reg, rm);
+}
+
+static inline void emit_vex_imm(struct g4_code *code, enum x86_form form, unsigned reg, unsigned second,
+                                struct x86_rm rm, unsigned immediate) {
+    emit_vex(code, form, reg, second, rm);
+    emit_byte(code, immediate);
+}
+
+/* A blend by a mask in a register. */
+static inline void emit_vex_blend(struct g4_code *code, enum x86_form form, unsigned reg, unsigned second,
+                                  struct x86_rm rm, unsigned mask) {
+    emit_vex_imm(code, form, reg, second, rm, mask << 4);
+}
+
 /* An instruction on registers that rounds to nearest, whatever MXCSR says. */
-static inline void emit_evex_nearest(struct g4_code *code, enum g4_form form, unsigned reg, unsigned second,
+static inline void emit_evex_nearest(struct g4_code *code, enum x86_form form, unsigned reg, unsigned second,
                                      unsigned rm, unsigned mask, unsigned zero) {
     const size_t start = code->size;
-    emit_evex(code, form, reg, second, g4_rm_reg(rm), mask, zero);
+    emit_evex(code, form, reg, second, x86_rm_reg(rm), mask, zero);
     if (!code->failed) {
         code->bytes[start + 3] = (uint8_t)((code->bytes[start + 3] & ~(3u << 5)) | 1u << 4);
     }
@@ -104,44 +125,55 @@ static inline void emit_evex_nearest(struct g4_code *code, enum g4_form form, un
 /* ---- mask registers ---- */
 
 /* to = a form b, of sixteen bits */
-static inline void emit_masks(struct g4_code *code, enum g4_mask_form form, unsigned to, unsigned a, unsigned b) {
+static inline void emit_masks(struct g4_code *code, enum x86_mask_form form, unsigned to, unsigned a, unsigned b) {
     emit_byte(code, 0xc5);
     emit_byte(code, 0x80 | (~a & 15) << 3 | 4);
     emit_byte(code, form);
-    emit_rm(code, to, g4_rm_reg(b));
+    emit_rm(code, to, x86_rm_reg(b));
 }
 
 /* A VEX instruction on sixteen bits of a mask. */
-static inline void emit_kmask_op(struct g4_code *code, unsigned opcode, unsigned reg, struct g4_rm rm) {
-    emit_byte(code, 0xc5);
-    emit_byte(code, 0xf8);
+static inline void emit_kmask_op(struct g4_code *code, unsigned opcode, unsigned reg, struct x86_rm rm) {
+    if (rm.memory && rm.reg >= 8) {
+        emit_byte(code, 0xc4);
+        emit_byte(code, 0xc1);
+        emit_byte(code, 0x78);
+    } else {
+        emit_byte(code, 0xc5);
+        emit_byte(code, 0xf8);
+    }
     emit_byte(code, opcode);
     emit_rm(code, reg, rm);
 }
 
 /* kmovw to, [from] */
-static inline void emit_mask_load(struct g4_code *code, unsigned to, struct g4_rm from) {
+static inline void emit_mask_load(struct g4_code *code, unsigned to, struct x86_rm from) {
     emit_kmask_op(code, 0x90, to, from);
 }
 
 /* kmovw [to], from */
-static inline void emit_mask_store(struct g4_code *code, unsigned from, struct g4_rm to) {
+static inline void emit_mask_store(struct g4_code *code, unsigned from, struct x86_rm to) {
     emit_kmask_op(code, 0x91, from, to);
 }
 
 /* kmovw to, from: a mask from a general register */
 static inline void emit_mask_from_reg(struct g4_code *code, unsigned to, enum x86_reg from) {
-    emit_kmask_op(code, 0x92, to, g4_rm_reg(from));
+    emit_kmask_op(code, 0x92, to, x86_rm_reg(from));
 }
 
 /* kmovw to, from: a general register from a mask */
 static inline void emit_reg_from_mask(struct g4_code *code, enum x86_reg to, unsigned from) {
-    emit_kmask_op(code, 0x93, to, g4_rm_reg(from));
+    emit_kmask_op(code, 0x93, to, x86_rm_reg(from));
+}
+
+/* kmovw to, from */
+static inline void emit_mask_move(struct g4_code *code, unsigned to, unsigned from) {
+    emit_kmask_op(code, 0x90, to, x86_rm_reg(from));
 }
 
 /* kortestw a, b: the zero flag is set if no bit of either mask is */
 static inline void emit_kortest(struct g4_code *code, unsigned a, unsigned b) {
-    emit_kmask_op(code, 0x98, a, g4_rm_reg(b));
+    emit_kmask_op(code, 0x98, a, x86_rm_reg(b));
 }
 
 static inline void emit_mask_shift(struct g4_code *code, unsigned opcode, unsigned to, unsigned from, unsigned bits) {
@@ -149,7 +181,7 @@ static inline void emit_mask_shift(struct g4_code *code, unsigned opcode, unsign
     emit_byte(code, 0xe3);
     emit_byte(code, 0xf9);
     emit_byte(code, opcode);
-    emit_rm(code, to, g4_rm_reg(from));
+    emit_rm(code, to, x86_rm_reg(from));
     emit_byte(code, bits);
 }
 
@@ -177,28 +209,66 @@ static inline void emit_rex(struct g4_code *code, bool wide, unsigned reg, unsig
 static inline void emit_alu(struct g4_code *code, enum x86_alu op, enum x86_reg dst, enum x86_reg src) {
     emit_rex(code, false, src, dst);
     emit_byte(code, op | 1);
-    emit_rm(code, src, g4_rm_reg(dst));
+    emit_rm(code, src, x86_rm_reg(dst));
 }
 
 /* op dst, src: of 8 bits */
 static inline void emit_alu8(struct g4_code *code, enum x86_alu op, enum x86_reg dst, enum x86_reg src) {
     emit_rex(code, false, src, dst);
     emit_byte(code, op);
-    emit_rm(code, src, g4_rm_reg(dst));
+    emit_rm(code, src, x86_rm_reg(dst));
 }
 
 /* op [dst], src: of 32 bits */
-static inline void emit_alu_to_memory(struct g4_code *code, enum x86_alu op, struct g4_rm dst, enum x86_reg src) {
+static inline void emit_alu_to_memory(struct g4_code *code, enum x86_alu op, struct x86_rm dst, enum x86_reg src) {
     emit_rex(code, false, src, dst.reg);
     emit_byte(code, op | 1);
     emit_rm(code, src, dst);
+}
+
+/* mov [dst], src: of 8 bits; AL */
+static inline void emit_store8(struct g4_code *code, struct x86_rm dst, enum x86_reg src) {
+    emit_rex(code, false, src, dst.reg);
+    emit_byte(code, X86_MOV);
+    emit_rm(code, src, dst);
+}
+
+/* inc [dst]: of 32 bits */
+static inline void emit_inc_memory(struct g4_code *code, struct x86_rm dst) {
+    emit_rex(code, false, 0, dst.reg);
+    emit_byte(code, 0xff);
+    emit_rm(code, 0, dst);
+}
+
+/* cmp [dst], value: of 8 bits */
+static inline void emit_compare8_memory(struct g4_code *code, struct x86_rm dst, uint8_t value) {
+    emit_rex(code, false, 0, dst.reg);
+    emit_byte(code, 0x80);
+    emit_rm(code, X86_CMP >> 3, dst);
+    emit_byte(code, value);
+}
+
+/* lea dst, [src + offset]: of 64 bits */
+static inline void emit_lea(struct g4_code *code, enum x86_reg dst, struct x86_rm src) {
+    emit_rex(code, true, dst, src.reg);
+    emit_byte(code, 0x8d);
+    emit_rm(code, dst, src);
+}
+
+/* Of the registers below R8. */
+static inline void emit_push(struct g4_code *code, enum x86_reg reg) {
+    emit_byte(code, 0x50 | reg);
+}
+
+static inline void emit_pop(struct g4_code *code, enum x86_reg reg) {
+    emit_byte(code, 0x58 | reg);
 }
 
 /* mov dst, src: of 64 bits */
 static inline void emit_mov64(struct g4_code *code, enum x86_reg dst, enum x86_reg src) {
     emit_rex(code, true, src, dst);
     emit_byte(code, X86_MOV | 1);
-    emit_rm(code, src, g4_rm_reg(dst));
+    emit_rm(code, src, x86_rm_reg(dst));
 }
 
 static inline void emit_alu_immediate(struct g4_code *code, enum x86_alu op, bool wide, enum x86_reg dst,
@@ -209,7 +279,7 @@ static inline void emit_alu_immediate(struct g4_code *code, enum x86_alu op, boo
         emit_byte(code, op | 5);
     } else {
         emit_byte(code, is_short ? 0x83 : 0x81);
-        emit_rm(code, op >> 3, g4_rm_reg(dst));
+        emit_rm(code, op >> 3, x86_rm_reg(dst));
     }
     if (is_short) {
         emit_byte(code, (uint8_t)value);
@@ -234,7 +304,7 @@ static inline void emit_alu8_imm(struct g4_code *code, enum x86_alu op, enum x86
         emit_byte(code, op | 4);
     } else {
         emit_byte(code, 0x80);
-        emit_rm(code, op >> 3, g4_rm_reg(dst));
+        emit_rm(code, op >> 3, x86_rm_reg(dst));
     }
     emit_byte(code, value);
 }
@@ -250,7 +320,7 @@ static inline void emit_mov_imm(struct g4_code *code, enum x86_reg dst, uint32_t
 static inline void emit_imul_imm(struct g4_code *code, enum x86_reg dst, enum x86_reg src, uint32_t value) {
     emit_rex(code, false, dst, src);
     emit_byte(code, 0x69);
-    emit_rm(code, dst, g4_rm_reg(src));
+    emit_rm(code, dst, x86_rm_reg(src));
     emit_dword(code, value);
 }
 
@@ -258,14 +328,14 @@ static inline void emit_imul_imm(struct g4_code *code, enum x86_reg dst, enum x8
 static inline void emit_not(struct g4_code *code, enum x86_reg dst) {
     emit_rex(code, false, 0, dst);
     emit_byte(code, 0xf7);
-    emit_rm(code, 2, g4_rm_reg(dst));
+    emit_rm(code, 2, x86_rm_reg(dst));
 }
 
 /* inc dst: of 32 bits */
 static inline void emit_inc(struct g4_code *code, enum x86_reg dst) {
     emit_rex(code, false, 0, dst);
     emit_byte(code, 0xff);
-    emit_rm(code, 0, g4_rm_reg(dst));
+    emit_rm(code, 0, x86_rm_reg(dst));
 }
 
 /* pdep eax, eax, r10d */
@@ -289,6 +359,14 @@ static inline void emit_stmxcsr_stack(struct g4_code *code, int8_t offset) {
     emit_byte(code, 0x0f);
     emit_byte(code, 0xae);
     emit_stack_operand(code, 3, offset);
+}
+
+/* ldmxcsr [src] */
+static inline void emit_ldmxcsr(struct g4_code *code, struct x86_rm src) {
+    emit_rex(code, false, 0, src.reg);
+    emit_byte(code, 0x0f);
+    emit_byte(code, 0xae);
+    emit_rm(code, 2, src);
 }
 
 /* test byte [rsp + offset], bits */
@@ -331,7 +409,7 @@ static inline void emit_mask_deposit(struct g4_code *code, unsigned to, unsigned
     emit_byte(code, 0xc5); /* kmovd to, eax */
     emit_byte(code, 0xfb);
     emit_byte(code, 0x92);
-    emit_rm(code, to, g4_rm_reg(X86_RAX));
+    emit_rm(code, to, x86_rm_reg(X86_RAX));
 }
 
 /* ---- jumps ---- */

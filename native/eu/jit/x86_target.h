@@ -10,6 +10,7 @@ enum x86_reg {
     X86_AH = 4,
     X86_RCX = 1,
     X86_RDX = 2,
+    X86_RBX = 3,
     X86_RSP = 4,
     X86_RSI = 6,
     X86_RDI = 7,
@@ -46,78 +47,100 @@ enum {
     X86_MXCSR_OVERFLOW = 1 << 3,
 };
 
-/* EVEX instructions: opcode map, mandatory prefix (none, 66, F3, F2), the W bit, opcode. */
-#define G4_FORM(map, prefix, w, opcode) ((unsigned)(map) << 16 | (unsigned)(prefix) << 12 | (w) << 8 | (opcode))
+/* Vector instructions: opcode map, mandatory prefix (none, 66, F3, F2), the W bit, opcode.  Most have an EVEX form, of
+ * 512 bits, and a VEX form, of 256 bits. */
+#define X86_FORM(map, prefix, w, opcode) ((unsigned)(map) << 16 | (unsigned)(prefix) << 12 | (w) << 8 | (opcode))
 
-enum g4_form {
-    G4_X_LOAD = G4_FORM(1, 0, 0, 0x10),       /* vmovups */
-    G4_X_STORE = G4_FORM(1, 0, 0, 0x11),      /* with the register first */
-    G4_X_MOVE = G4_FORM(1, 1, 0, 0x6f),       /* vmovdqa32 */
-    G4_X_MOVE_PD = G4_FORM(1, 1, 1, 0x28),    /* vmovapd */
-    G4_X_MOVE_WORDS = G4_FORM(1, 3, 1, 0x6f), /* vmovdqu16 */
-    G4_X_TO_WORDS = G4_FORM(2, 2, 0, 0x33),   /* vpmovdw: source first */
-    G4_X_BROADCAST = G4_FORM(2, 1, 0, 0x18),
-    G4_X_ADDPS = G4_FORM(1, 0, 0, 0x58),
-    G4_X_MULPS = G4_FORM(1, 0, 0, 0x59),
-    G4_X_SUBPS = G4_FORM(1, 0, 0, 0x5c),
-    G4_X_MINPS = G4_FORM(1, 0, 0, 0x5d),
-    G4_X_MAXPS = G4_FORM(1, 0, 0, 0x5f),
-    G4_X_DIVPS = G4_FORM(1, 0, 0, 0x5e),
-    G4_X_SQRTPS = G4_FORM(1, 0, 0, 0x51),
-    G4_X_DIVPD = G4_FORM(1, 1, 1, 0x5e),
-    G4_X_SQRTPD = G4_FORM(1, 1, 1, 0x51),
-    G4_X_CLASS = G4_FORM(3, 1, 0, 0x66), /* vfpclassps, into a mask */
-    G4_X_RANGE = G4_FORM(3, 1, 0, 0x50), /* vrangeps */
-    G4_X_ADDPD = G4_FORM(1, 1, 1, 0x58),
-    G4_X_MULPD = G4_FORM(1, 1, 1, 0x59),
-    G4_X_RNDSCALE = G4_FORM(3, 1, 0, 0x08),  /* immediate: G4_ROUND_* */
-    G4_X_WIDEN = G4_FORM(1, 0, 0, 0x5a),     /* vcvtps2pd */
-    G4_X_NARROW = G4_FORM(1, 1, 1, 0x5a),    /* vcvtpd2ps */
-    G4_X_HIGH_HALF = G4_FORM(3, 1, 1, 0x1b), /* vextractf64x4: source first, immediate 1 */
-    G4_X_JOIN = G4_FORM(3, 1, 1, 0x1a),      /* vinsertf64x4, immediate 1 */
-    G4_X_PERMUTE_PD = G4_FORM(3, 1, 1, 0x01),
-    G4_X_FROM_D = G4_FORM(1, 0, 0, 0x5b),
-    G4_X_FROM_UD = G4_FORM(1, 3, 0, 0x7a),
-    G4_X_TO_D = G4_FORM(1, 2, 0, 0x5b), /* toward zero */
-    G4_X_AND = G4_FORM(1, 1, 0, 0xdb),
-    G4_X_OR = G4_FORM(1, 1, 0, 0xeb),
-    G4_X_XOR = G4_FORM(1, 1, 0, 0xef),
-    G4_X_ADD = G4_FORM(1, 1, 0, 0xfe),
-    G4_X_SUB = G4_FORM(1, 1, 0, 0xfa),
-    G4_X_MUL = G4_FORM(2, 1, 0, 0x40),
-    G4_X_SHL = G4_FORM(2, 1, 0, 0x47),
-    G4_X_SHR = G4_FORM(2, 1, 0, 0x45),
-    G4_X_ASR = G4_FORM(2, 1, 0, 0x46),
-    G4_X_SHIFT = G4_FORM(1, 1, 0, 0x72),       /* by an immediate; the first operand says which way */
-    G4_X_BLEND = G4_FORM(2, 1, 0, 0x64),       /* vpblendmd: where the mask is set, the last operand */
-    G4_X_PERMUTE = G4_FORM(2, 1, 0, 0x36),     /* vpermd: indices before the source */
-    G4_X_PERMUTE_PS = G4_FORM(3, 1, 0, 0x04),  /* vpermilps */
-    G4_X_SHUFFLE_128 = G4_FORM(3, 1, 0, 0x23), /* vshuff32x4 */
-    G4_X_FROM_MASK = G4_FORM(2, 2, 0, 0x38),   /* vpmovm2d */
-    G4_X_CMPPS = G4_FORM(1, 0, 0, 0xc2),       /* into a mask, immediate: G4_FLOAT_* */
-    G4_X_CMPD = G4_FORM(3, 1, 0, 0x1f),        /* immediate: G4_INT_* */
-    G4_X_CMPUD = G4_FORM(3, 1, 0, 0x1e),
+enum x86_form {
+    /* both */
+    X86_LOAD = X86_FORM(1, 0, 0, 0x10),  /* movups */
+    X86_STORE = X86_FORM(1, 0, 0, 0x11), /* with the register first */
+    X86_BROADCAST = X86_FORM(2, 1, 0, 0x18),
+    X86_ADDPS = X86_FORM(1, 0, 0, 0x58),
+    X86_MULPS = X86_FORM(1, 0, 0, 0x59),
+    X86_SUBPS = X86_FORM(1, 0, 0, 0x5c),
+    X86_MINPS = X86_FORM(1, 0, 0, 0x5d),
+    X86_DIVPS = X86_FORM(1, 0, 0, 0x5e),
+    X86_MAXPS = X86_FORM(1, 0, 0, 0x5f),
+    X86_SQRTPS = X86_FORM(1, 0, 0, 0x51),
+    X86_SQRTPD = X86_FORM(1, 1, 1, 0x51),
+    X86_ADDPD = X86_FORM(1, 1, 1, 0x58),
+    X86_MULPD = X86_FORM(1, 1, 1, 0x59),
+    X86_DIVPD = X86_FORM(1, 1, 1, 0x5e),
+    X86_ROUND = X86_FORM(3, 1, 0, 0x08),  /* roundps, vrndscaleps; immediate: X86_ROUND_* */
+    X86_WIDEN = X86_FORM(1, 0, 0, 0x5a),  /* cvtps2pd */
+    X86_NARROW = X86_FORM(1, 1, 1, 0x5a), /* cvtpd2ps */
+    X86_PERMUTE_PD = X86_FORM(3, 1, 1, 0x01),
+    X86_FROM_D = X86_FORM(1, 0, 0, 0x5b),
+    X86_TO_D = X86_FORM(1, 2, 0, 0x5b), /* toward zero */
+    X86_PAND = X86_FORM(1, 1, 0, 0xdb),
+    X86_POR = X86_FORM(1, 1, 0, 0xeb),
+    X86_PXOR = X86_FORM(1, 1, 0, 0xef),
+    X86_PADD = X86_FORM(1, 1, 0, 0xfe),
+    X86_PSUB = X86_FORM(1, 1, 0, 0xfa),
+    X86_PMUL = X86_FORM(2, 1, 0, 0x40),
+    X86_PSHL = X86_FORM(2, 1, 0, 0x47),
+    X86_PSHR = X86_FORM(2, 1, 0, 0x45),
+    X86_PASR = X86_FORM(2, 1, 0, 0x46),
+    X86_SHIFT = X86_FORM(1, 1, 0, 0x72),      /* by an immediate; the first operand says which way */
+    X86_PERMUTE = X86_FORM(2, 1, 0, 0x36),    /* vpermd: indices before the source */
+    X86_PERMUTE_PS = X86_FORM(3, 1, 0, 0x04), /* vpermilps */
+    X86_COMPARE_PS = X86_FORM(1, 0, 0, 0xc2), /* immediate: a predicate; EVEX: into a mask */
+
+    /* EVEX */
+    X86_MOVE_512 = X86_FORM(1, 1, 0, 0x6f),       /* vmovdqa32 */
+    X86_MOVE_PD_512 = X86_FORM(1, 1, 1, 0x28),    /* vmovapd */
+    X86_MOVE_WORDS_512 = X86_FORM(1, 3, 1, 0x6f), /* vmovdqu16 */
+    X86_TO_WORDS_512 = X86_FORM(2, 2, 0, 0x33),   /* vpmovdw: source first */
+    X86_CLASS_512 = X86_FORM(3, 1, 0, 0x66),      /* vfpclassps, into a mask */
+    X86_HIGH_512 = X86_FORM(3, 1, 1, 0x1b),       /* vextractf64x4: source first, immediate 1 */
+    X86_JOIN_512 = X86_FORM(3, 1, 1, 0x1a),       /* vinsertf64x4, immediate 1 */
+    X86_FROM_UD_512 = X86_FORM(1, 3, 0, 0x7a),
+    X86_BLEND_512 = X86_FORM(2, 1, 0, 0x64),     /* vpblendmd: where the mask is set, the last operand */
+    X86_SHUFFLE_512 = X86_FORM(3, 1, 0, 0x23),   /* vshuff32x4 */
+    X86_FROM_MASK_512 = X86_FORM(2, 2, 0, 0x38), /* vpmovm2d */
+    X86_COMPARE_D_512 = X86_FORM(3, 1, 0, 0x1f), /* immediate: a predicate */
+    X86_COMPARE_UD_512 = X86_FORM(3, 1, 0, 0x1e),
+
+    /* VEX */
+    X86_MOVE_256 = X86_FORM(1, 1, 0, 0x6f),    /* vmovdqa */
+    X86_AND_NOT_256 = X86_FORM(1, 1, 0, 0xdf), /* not the first, and the second */
+    X86_BROADCAST_D_256 = X86_FORM(2, 1, 0, 0x58),
+    X86_BLEND_256 = X86_FORM(3, 1, 0, 0x4a),      /* vblendvps: where the mask is set, the last operand */
+    X86_BLEND_HALF_256 = X86_FORM(3, 1, 0, 0x02), /* vpblendd: where the immediate is set, the last operand */
+    X86_BLEND_BYTES_256 = X86_FORM(3, 1, 0, 0x4c),
+    X86_EQUAL_D_256 = X86_FORM(1, 1, 0, 0x76),
+    X86_GREATER_D_256 = X86_FORM(1, 1, 0, 0x66),
+    X86_SIGNS_256 = X86_FORM(1, 0, 0, 0x50),      /* vmovmskps, into a general register */
+    X86_TEST_256 = X86_FORM(2, 1, 0, 0x0e),       /* vtestps: the zero flag is set if no sign bit is set in both */
+    X86_HIGH_256 = X86_FORM(3, 1, 0, 0x19),       /* vextractf128: source first, immediate 1 */
+    X86_JOIN_256 = X86_FORM(3, 1, 0, 0x18),       /* vinsertf128, immediate 1 */
+    X86_HALVES_256 = X86_FORM(3, 1, 0, 0x06),     /* vperm2f128 */
+    X86_PERMUTE_64_256 = X86_FORM(3, 1, 1, 0x00), /* vpermq */
+    X86_SHUFFLE_BYTES_256 = X86_FORM(2, 1, 0, 0x00),
+    X86_PACK_256 = X86_FORM(1, 1, 0, 0x6b),   /* vpackssdw */
+    X86_ADD_64_256 = X86_FORM(1, 1, 0, 0xd4), /* vpaddq */
 };
 
 enum {
-    G4_ROUND_DOWN = 9,
-    G4_ROUND_UP = 10,
-    G4_RANGE_LARGEST = 0x0b, /* the larger magnitude */
-    G4_SHIFT_SHR = 2,        /* first operand of G4_X_SHIFT */
-    G4_SHIFT_ASR = 4,
+    X86_ROUND_DOWN = 9,
+    X86_ROUND_UP = 10,
+    X86_SHIFT_SHR = 2, /* first operand of X86_SHIFT */
+    X86_SHIFT_ASR = 4,
+    X86_NAN_OR_INFINITY = 0x99, /* classes of X86_CLASS_512 */
 };
 
 /* Masks: VEX forms with a map of 1. */
-enum g4_mask_form {
-    G4_K_AND = 0x41,  /* k0..k2 */
-    G4_K_ANDN = 0x42, /* not the first, and the second */
-    G4_K_OR = 0x45,
-    G4_K_XOR = 0x47,
+enum x86_mask_form {
+    X86_K_AND = 0x41,  /* k0..k2 */
+    X86_K_ANDN = 0x42, /* not the first, and the second */
+    X86_K_OR = 0x45,
+    X86_K_XOR = 0x47,
 };
 
 enum {
-    G4_MERGE = 0, /* lanes that the mask leaves out keep their value */
-    G4_ZERO = 1,  /* they become zero */
+    X86_MERGE = 0, /* lanes that the mask leaves out keep their value */
+    X86_ZERO = 1,  /* they become zero */
 };
 
 #endif

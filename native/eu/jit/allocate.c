@@ -1,0 +1,177 @@
+/*
+ * Register allocation of the intermediate form.
+ *
+ * A value has one place for all of its life: a register that no other value has in that range of instructions, or a
+ * slot in memory.  Values are served by how often they are used for the length of their lives.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "eu/jit/ir.h"
+
+enum {
+    WORD_BITS = 64
+};
+
+/* For each place, the positions at which it is taken. */
+struct places {
+    uint64_t *taken;
+    uint32_t words; /* of a place */
+};
+
+static bool is_free(const struct places *places, unsigned place, uint32_t from, uint32_t to) {
+    const uint64_t *const taken = places->taken + (size_t)place * places->words;
+    for (uint32_t w = from / WORD_BITS; w <= to / WORD_BITS; w++) {
+        uint64_t wanted = ~UINT64_C(0);
+        if (w == from / WORD_BITS) {
+            wanted &= ~UINT64_C(0) << from % WORD_BITS;
+        }
+        if (w == to / WORD_BITS) {
+            wanted &= ~UINT64_C(0) >> (WORD_BITS - 1 - to % WORD_BITS);
+        }
+        if (taken[w] & wanted) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void take(const struct places *places, unsigned place, uint32_t from, uint32_t to) {
+    uint64_t *const taken = places->taken + (size_t)place * places->words;
+    for (uint32_t i = from; i <= to; i++) {
+        taken[i / WORD_BITS] |= UINT64_C(1) << i % WORD_BITS;
+    }
+}
+
+static int find_free(const struct places *places, unsigned first, unsigned count, const struct ir_value *value) {
+    for (unsigned p = first; p < first + count; p++) {
+        if (is_free(places, p, value->from, value->to)) {
+            take(places, p, value->from, value->to);
+            return (int)p;
+        }
+    }
+    return -1;
+}
+
+static void touch(struct ir *ir, ir_operand operand, uint32_t position) {
+    if (!ir_is_value(operand)) {
+        return;
+    }
+    struct ir_value *const value = &ir->values[operand];
+    if (!value->used) {
+        value->used = true;
+        value->from = position;
+    }
+    value->to = position;
+}
+
+/* Operations whose machine code may write dst before it has read everything. */
+static bool writes_early(const struct ir_instruction *ins) {
+    switch (ins->op) {
+    case IR_FROM_UD:
+    case IR_PERMUTE:
+    case IR_LOAD_ELEMENT:
+    case IR_NARROW:
+    case IR_SPREAD:
+    case IR_INVERSE:
+    case IR_ROOT:
+    case IR_INVERSE_ROOT:
+    case IR_MASK_FIRST:
+    case IR_MASK_THREAD:
+    case IR_MASK_BLEND:
+    case IR_STORE_WORDS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void find_live_ranges(struct ir *ir) {
+    for (uint32_t i = 0; i < ir->count; i++) {
+        const struct ir_instruction *const ins = &ir->instructions[i];
+        touch(ir, ins->a, 2 * i);
+        touch(ir, ins->b, 2 * i);
+        touch(ir, ins->mask, 2 * i);
+        if (ins->keep || writes_early(ins)) {
+            touch(ir, ins->dst, 2 * i);
+        }
+        touch(ir, ins->dst, 2 * i + 1);
+    }
+    /* What exists before a loop and is used in it exists in all of its turns.  Inner loops end before outer ones. */
+    for (uint32_t l = 0; l < ir->loop_count; l++) {
+        const uint32_t begin = 2 * ir->loops[l].begin;
+        const uint32_t end = 2 * ir->loops[l].end;
+        for (uint32_t v = 1; v < ir->value_count; v++) {
+            struct ir_value *const value = &ir->values[v];
+            if (value->used && value->from < begin && value->to >= begin && value->to < end) {
+                value->to = end;
+            }
+        }
+    }
+}
+
+struct candidate {
+    uint64_t score;
+    uint32_t value;
+};
+
+static int by_score(const void *a, const void *b) {
+    const struct candidate *const x = a;
+    const struct candidate *const y = b;
+    if (x->score != y->score) {
+        return x->score < y->score ? 1 : -1;
+    }
+    return x->value < y->value ? -1 : 1;
+}
+
+static bool place_all(struct ir *ir, const struct ir_registers *registers, const struct candidate *candidates,
+                      uint32_t count, const struct places *places) {
+    const unsigned masks = registers->vectors;
+    const unsigned slots = masks + registers->masks;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ir_value *const value = &ir->values[candidates[i].value];
+        const bool vector = value->class == IR_VECTOR || registers->shared;
+        const int reg = vector ? find_free(places, 0, registers->vectors, value)
+                               : find_free(places, masks, registers->masks, value);
+        if (reg >= 0) {
+            value->in_memory = false;
+            value->place = (uint8_t)(vector ? (unsigned)reg : (unsigned)reg - masks + registers->first_mask);
+            continue;
+        }
+        const int slot = find_free(places, slots, registers->slots, value);
+        if (slot < 0) {
+            return false;
+        }
+        value->in_memory = true;
+        value->place = (uint8_t)((unsigned)slot - slots);
+    }
+    return true;
+}
+
+bool ir_allocate(struct ir *ir, const struct ir_registers *registers) {
+    if (ir->failed) {
+        return false;
+    }
+    struct places places = {.words = (2 * ir->count + 2) / WORD_BITS + 1};
+    const size_t count = (size_t)registers->vectors + registers->masks + registers->slots;
+    struct candidate *const candidates = malloc((ir->value_count + 1) * sizeof *candidates);
+    uint32_t used = 0;
+
+    places.taken = calloc(count * places.words, sizeof *places.taken);
+    bool done = candidates && places.taken;
+    if (done) {
+        find_live_ranges(ir);
+        for (uint32_t v = 1; v < ir->value_count; v++) {
+            const struct ir_value *const value = &ir->values[v];
+            if (value->used) {
+                const uint64_t score = ((uint64_t)value->weight << 20) / (value->to - value->from + 4);
+                candidates[used++] = (struct candidate){score, v};
+            }
+        }
+        qsort(candidates, used, sizeof *candidates, by_score);
+        done = place_all(ir, registers, candidates, used, &places);
+    }
+    free(candidates);
+    free(places.taken);
+    return done;
+}

@@ -1,0 +1,105 @@
+/*
+ * Builds the intermediate form (ir.h).
+ */
+#include "eu/jit/ir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void ir_clear(struct ir *ir) {
+    ir->count = ir->constant_count = ir->loop_count = ir->label_count = 0;
+    ir->value_count = 1;
+    ir->weight = 1;
+    ir->failed = false;
+}
+
+void ir_free(struct ir *ir) {
+    free(ir->instructions);
+    free(ir->values);
+    free(ir->constants);
+}
+
+/* Make room for one more element; returns the array, or NULL. */
+static void *grown(struct ir *ir, void *array, uint32_t count, uint32_t *capacity, size_t size) {
+    if (count < *capacity) {
+        return array;
+    }
+    const uint32_t more = *capacity ? 2 * *capacity : 256;
+    void *const larger = more <= IR_MAX_INSTRUCTIONS ? realloc(array, more * size) : NULL;
+    if (!larger) {
+        ir->failed = true;
+        return NULL;
+    }
+    *capacity = more;
+    return larger;
+}
+
+void ir_add(struct ir *ir, struct ir_instruction instruction) {
+    if (ir->failed) {
+        return;
+    }
+    struct ir_instruction *const larger =
+        grown(ir, ir->instructions, ir->count, &ir->instruction_capacity, sizeof *larger);
+    if (!larger) {
+        return;
+    }
+    ir->instructions = larger;
+    ir->instructions[ir->count] = instruction;
+    const ir_operand used[] = {instruction.dst, instruction.a, instruction.b, instruction.mask};
+    for (unsigned i = 0; i < sizeof used / sizeof *used; i++) {
+        if (ir_is_value(used[i])) {
+            ir->values[used[i]].weight += ir->weight;
+        }
+    }
+    ir->count++;
+}
+
+ir_operand ir_value(struct ir *ir, enum ir_class class) {
+    struct ir_value *const larger = grown(ir, ir->values, ir->value_count, &ir->value_capacity, sizeof *larger);
+    if (!larger) {
+        return 1; /* nothing will be added that uses it */
+    }
+    ir->values = larger;
+    ir->values[ir->value_count] = (struct ir_value){.class = (uint8_t) class};
+    return (ir_operand)ir->value_count++;
+}
+
+ir_operand ir_variable(struct ir *ir, enum ir_class class) {
+    const ir_operand variable = ir_value(ir, class);
+    if (!ir->failed) {
+        ir->values[variable].variable = true;
+    }
+    return variable;
+}
+
+ir_operand ir_constant(struct ir *ir, const struct ir_constant *constant) {
+    for (uint32_t i = 0; i < ir->constant_count; i++) {
+        if (memcmp(ir->constants[i].lane, constant->lane, sizeof constant->lane) == 0) {
+            return (ir_operand)(IR_IS_CONSTANT | i);
+        }
+    }
+    struct ir_constant *const larger =
+        grown(ir, ir->constants, ir->constant_count, &ir->constant_capacity, sizeof *larger);
+    if (!larger) {
+        return IR_IS_CONSTANT;
+    }
+    ir->constants = larger;
+    ir->constants[ir->constant_count] = *constant;
+    return (ir_operand)(IR_IS_CONSTANT | ir->constant_count++);
+}
+
+uint32_t ir_label(struct ir *ir) {
+    if (ir->label_count == IR_MAX_LABELS) {
+        ir->failed = true;
+        return 0;
+    }
+    return ir->label_count++;
+}
+
+void ir_end_loop(struct ir *ir, uint32_t begin) {
+    if (ir->loop_count == IR_MAX_LOOPS) {
+        ir->failed = true;
+        return;
+    }
+    ir->loops[ir->loop_count++] = (struct ir_loop){begin, ir->count};
+}

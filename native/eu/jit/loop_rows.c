@@ -1,0 +1,154 @@
+/*
+ * The rows of a loop: how it uses them, and which may hold NaN.
+ *
+ * Control flow joins at the tops of loops and the ends of branches, so all rows that are read are variables, loaded
+ * before the first instruction.  A row that is only written by float arithmetic is checked for NaN once, at the start.
+ */
+#include <string.h>
+
+#include "core/variant.h"
+#include "eu/jit/loops.h"
+
+#if G4_HAVE_X86_VARIANTS
+
+static void record_element(struct loop *loop, unsigned row, unsigned dword, bool floats, uint32_t score) {
+    for (int i = 0; i < loop->element_count; i++) {
+        struct element *const e = &loop->elements[i];
+        if (e->row == row && e->dword == dword) {
+            e->floats |= floats;
+            e->score += score;
+            return;
+        }
+    }
+    if (loop->element_count < MAX_ELEMENTS) {
+        loop->elements[loop->element_count++] =
+            (struct element){.row = (uint8_t)row, .dword = (uint8_t)dword, .floats = floats, .score = score};
+    }
+}
+
+/* `ordinary`: every lane that reads the results of the op executes it first. */
+static void record_op(struct loop *loop, const struct g4_op *op, uint32_t score, bool ordinary) {
+    struct g4_op_rows rows;
+
+    g4_op_rows_of(op, &rows);
+    for (int i = 0; i < rows.ins; i++) {
+        const unsigned row = rows.in[i].row;
+        loop->exposed[row] |= !(loop->covered[row] >> rows.in[i].half & 1);
+        if (rows.in[i].single) {
+            record_element(loop, row, rows.in[i].element, rows.in[i].floats, score);
+            loop->singles[row] = true;
+        } else {
+            loop->read[row] = true;
+            loop->floats[row] |= rows.in[i].floats;
+        }
+    }
+    for (int i = 0; i < rows.outs; i++) {
+        const unsigned row = rows.out[i].row;
+        loop->written[row] = true;
+        loop->covered[row] |= (uint8_t)((ordinary && rows.out[i].whole) << rows.out[i].half);
+        if (rows.out[i].number) {
+            continue;
+        }
+        if (rows.out[i].copies >= 0 && loop->copy_count < MAX_COPIES) {
+            loop->copy_to[loop->copy_count] = (uint8_t)row;
+            loop->copy_from[loop->copy_count++] = (uint8_t)rows.out[i].copies;
+        } else {
+            loop->may_be_nan[row] = true;
+        }
+    }
+}
+
+static void record_all(struct loop *loop) {
+    uint32_t score = 1;
+    int depth = 0;
+    for (uint32_t i = 0; i < loop->count; i++) {
+        const struct g4_op *const op = &loop->ops[i];
+        if (!is_flow(op)) {
+            record_op(loop, op, score, depth == 1 && loop->ops[0].opcode == G4_OPCODE_DO);
+        } else if (g4_op_opens(op)) {
+            depth++;
+            score *= op->opcode == G4_OPCODE_DO && score < 4096 ? 8 : 1;
+        } else if (g4_op_closes(op)) {
+            depth--;
+            score /= op->opcode == G4_OPCODE_WHILE && score > 1 ? 8 : 1;
+        }
+    }
+    for (unsigned row = 0; row < ROWS; row++) { /* elements of rows that change are taken from their values */
+        loop->read[row] |= loop->singles[row] && loop->written[row];
+    }
+}
+
+uint32_t g4_loop_stored_rows(const struct loop *loop, uint8_t rows[ROWS]) {
+    uint32_t count = 0;
+    for (unsigned row = 0; row < ROWS; row++) {
+        if (loop->written[row] && !loop->read[row]) {
+            rows[count++] = (uint8_t)row;
+        }
+    }
+    return count;
+}
+
+/* Find the rows that may hold NaN: those with writes that are not results of float arithmetic. */
+static void find_finite(struct loop *loop) {
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (int i = 0; i < loop->copy_count; i++) {
+            const unsigned to = loop->copy_to[i];
+            const unsigned from = loop->copy_from[i];
+            if (loop->may_be_nan[from] && !loop->may_be_nan[to]) {
+                loop->may_be_nan[to] = changed = true;
+            }
+            if (loop->floats[to] && !loop->floats[from]) {
+                loop->floats[from] = changed = true;
+            }
+        }
+    }
+}
+
+void g4_loop_record(struct loop *loop) {
+    record_all(loop);
+    find_finite(loop);
+}
+
+static void load_elements(struct loop *loop) {
+    struct translator *const t = loop->t;
+    for (int i = 0; i < loop->element_count; i++) {
+        const struct element *const e = &loop->elements[i];
+        uint8_t *finite;
+        if (loop->written[e->row] || t->element_count == ELEMENTS) {
+            continue;
+        }
+        const ir_operand value = g4_element(t, e->row, e->dword, &finite);
+        t->elements[t->element_count++] = (struct element_state){
+            .value = value, .row = e->row, .dword = e->dword, .finite = e->floats ? LANES_ALL : 0};
+    }
+}
+
+void g4_loop_load(struct loop *loop) {
+    struct translator *const t = loop->t;
+    const ir_operand any = mask_of(t, IR_MASK_OR, t->exec[0], t->exec[1]);
+
+    for (unsigned row = 0; row < ROWS; row++) {
+        const bool finite = loop->floats[row] && !loop->may_be_nan[row];
+        if (!loop->read[row]) {
+            t->rows[row].home = ROW_DIRECT;
+            continue;
+        }
+        t->rows[row].home = ROW_LATE;
+        (void)g4_load_row(t, row);
+        t->rows[row].pending = loop->written[row];
+        if (finite && loop->exposed[row]) {
+            g4_check_finite(t, t->rows[row].value, any);
+        }
+        t->rows[row].finite = finite ? LANES_ALL : 0;
+    }
+    load_elements(loop);
+    for (uint32_t i = 0; i < t->element_count; i++) {
+        if (t->elements[i].finite) {
+            g4_check_finite(t, t->elements[i].value, any);
+        }
+    }
+}
+
+#endif

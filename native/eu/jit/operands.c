@@ -1,0 +1,359 @@
+/*
+ * Sources and results of single instructions (operands.h).
+ */
+#include "eu/jit/operands.h"
+
+#include <string.h>
+
+#include "core/variant.h"
+
+#if G4_HAVE_X86_VARIANTS
+
+/* ---- constants ---- */
+
+ir_operand g4_uniform(struct translator *t, uint32_t value) {
+    struct ir_constant constant = {.uniform = true};
+    for (int c = 0; c < IR_LANES; c++) {
+        constant.lane[c] = (int32_t)value;
+    }
+    return ir_constant(&t->ir, &constant);
+}
+
+ir_operand g4_by_channel(struct translator *t, const int32_t channel[8], int32_t step) {
+    struct ir_constant constant = {.uniform = step == 0};
+    for (int c = 0; c < IR_LANES; c++) {
+        constant.lane[c] = channel[c & 7] + (c < 8 ? 0 : step);
+        constant.uniform &= channel[c & 7] == channel[0];
+    }
+    return ir_constant(&t->ir, &constant);
+}
+
+/* ---- lanes ---- */
+
+ir_operand g4_op_lanes(struct translator *t, const struct g4_op *op, int part, bool gate) {
+    ir_operand mask = op->nomask ? g4_whole_threads(t) : g4_exec(t, half_of(op, part));
+    if (pattern(op) != 0xffff) {
+        const ir_operand written = mask_constant(t, pattern(op) & 0xff);
+        mask = mask == IR_NONE ? written : mask_of(t, IR_MASK_AND, written, mask);
+    }
+    if (gate && op->predicate != G4_PRED_NONE) {
+        const ir_operand flag = g4_flag(t, op->flag, half_of(op, part));
+        if (mask == IR_NONE) {
+            mask = mask_constant(t, 0xff);
+        }
+        mask = mask_of(t, op->predicate_inverse ? IR_MASK_AND_NOT : IR_MASK_AND, flag, mask);
+    }
+    return mask;
+}
+
+/* ---- sources ---- */
+
+bool g4_can_load(const struct g4_fast_src *in) {
+    switch (in->load) {
+    case G4_LOAD_SCALAR: /* misaligned elements are left to the handlers */
+        return in->sub[0] % 4 == 0 && in->sub[1] % 4 == 0;
+    case G4_LOAD_WORDS:
+        return in->sub[0] % 2 == 0 && in->sub[1] % 2 == 0;
+    case G4_LOAD_PACKED:
+    case G4_LOAD_IMM:
+    case G4_LOAD_PERMUTE:
+    case G4_LOAD_NARROW:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool g4_is_negated(const struct g4_fast_src *in) {
+    return in->invert == -1 && in->minus == -1;
+}
+
+bool g4_is_biased(const struct g4_fast_src *in) {
+    return in->invert == INT32_MIN && in->minus == 0;
+}
+
+bool g4_is_finite_immediate(const struct g4_fast_src *in) {
+    for (int c = 0; in->load == G4_LOAD_IMM && c < 16; c++) {
+        if ((in->imm[c] & 0x7fffffff) >= 0x7f800000) {
+            return false;
+        }
+    }
+    return true;
+}
+
+ir_operand g4_permuted(struct translator *t, ir_operand from, const int32_t dword[8]) {
+    return vector_of(t, IR_PERMUTE, from, g4_by_channel(t, dword, 8), IR_NONE);
+}
+
+/* Words or bytes: the dwords they are in, shifted to the top and back with the right sign. */
+static ir_operand narrow(struct translator *t, ir_operand from, const struct g4_fast_src *in, int part) {
+    int32_t dword[8];
+    int32_t left[8];
+    for (int c = 0; c < 8; c++) {
+        if (in->load == G4_LOAD_WORDS) {
+            const int byte = in->sub[part] + 2 * c;
+            dword[c] = byte / 4;
+            left[c] = byte % 4 ? 0 : 16;
+        } else {
+            dword[c] = in->idx[8 * part + c] & 7;
+            left[c] = in->left[8 * part + c];
+        }
+    }
+    const ir_operand top = vector_of(t, IR_SHL, g4_permuted(t, from, dword), g4_by_channel(t, left, 0), IR_NONE);
+    return vector_imm(t, in->is_signed ? IR_ASR_BY : IR_SHR_BY, top, IR_NONE, 32u - 8u * in->size);
+}
+
+ir_operand g4_raw_source(struct translator *t, const struct g4_op *op, int s, int part, uint8_t **finite) {
+    const struct g4_fast_src *const in = &op->in[s];
+    ir_operand value;
+
+    *finite = NULL;
+    switch (in->load) {
+    case G4_LOAD_PACKED:
+        value = g4_row(t, in->reg[part], widest(op, part));
+        *finite = &t->rows[in->reg[part]].finite;
+        return value;
+    case G4_LOAD_SCALAR:
+        return g4_element(t, in->reg[part], in->sub[part] / 4u, finite);
+    case G4_LOAD_IMM:
+        return vector_of(t, IR_CONSTANT, IR_NONE, g4_by_channel(t, &in->imm[8 * part], 0), IR_NONE);
+    case G4_LOAD_PERMUTE: {
+        int32_t dword[8];
+        for (int c = 0; c < 8; c++) {
+            dword[c] = in->idx[8 * part + c] & 7;
+        }
+        return g4_permuted(t, g4_row(t, in->reg[part], LANES_GROUP), dword);
+    }
+    default:
+        return narrow(t, g4_row(t, in->reg[part], LANES_GROUP), in, part);
+    }
+}
+
+ir_operand g4_negated(struct translator *t, const struct g4_fast_src *in, ir_operand value) {
+    if (!g4_is_negated(in)) {
+        return value;
+    }
+    const ir_operand zero = vector_of(t, IR_CONSTANT, IR_NONE, g4_uniform(t, 0), IR_NONE);
+    return vector_of(t, IR_SUB, zero, value, IR_NONE);
+}
+
+/* An immediate with one value in all channels. */
+static bool is_uniform(const struct g4_fast_src *in) {
+    for (int c = 1; in->load == G4_LOAD_IMM && c < 16; c++) {
+        if (in->imm[c] != in->imm[0]) {
+            return false;
+        }
+    }
+    return in->load == G4_LOAD_IMM;
+}
+
+ir_operand g4_int_source(struct translator *t, const struct g4_op *op, int s, int part) {
+    uint8_t *finite;
+    return g4_negated(t, &op->in[s], g4_raw_source(t, op, s, part, &finite));
+}
+
+ir_operand g4_int_operand(struct translator *t, const struct g4_op *op, int s, int part) {
+    const struct g4_fast_src *const in = &op->in[s];
+    if (is_uniform(in)) {
+        const uint32_t value = (uint32_t)in->imm[0];
+        return g4_uniform(t, g4_is_negated(in) ? 0 - value : value);
+    }
+    return g4_int_source(t, op, s, part);
+}
+
+static bool is_known_finite(uint8_t finite, enum lanes lanes) {
+    return finite & (lanes | LANES_GROUP);
+}
+
+ir_operand g4_float_source(struct translator *t, const struct g4_op *op, int s, int part, bool check) {
+    const struct g4_fast_src *const in = &op->in[s];
+    const enum lanes lanes = widest(op, part);
+    uint8_t *finite;
+    ir_operand value = g4_raw_source(t, op, s, part, &finite);
+
+    if (in->convert != G4_CONVERT_NONE) {
+        value = vector_of(t, in->convert == G4_CONVERT_UD_TO_FLOAT ? IR_FROM_UD : IR_FROM_D, g4_negated(t, in, value),
+                          IR_NONE, IR_NONE);
+    } else if (check && in->load != G4_LOAD_IMM && !(finite && is_known_finite(*finite, lanes))) {
+        g4_check_finite(t, value, op->nomask ? g4_whole_threads(t) : g4_exec(t, half_of(op, part)));
+        if (finite && !t->loop) {
+            *finite |= (uint8_t)lanes;
+        }
+    }
+    if (in->keep != UINT32_MAX) {
+        value = vector_of(t, IR_AND, value, g4_uniform(t, in->keep), IR_NONE);
+    }
+    if (in->flip) {
+        value = vector_of(t, IR_XOR, value, g4_uniform(t, in->flip), IR_NONE);
+    }
+    return value;
+}
+
+ir_operand g4_float_operand(struct translator *t, const struct g4_op *op, int s, int part, bool check) {
+    const struct g4_fast_src *const in = &op->in[s];
+    if (is_uniform(in) && in->convert == G4_CONVERT_NONE) {
+        return g4_uniform(t, ((uint32_t)in->imm[0] & in->keep) ^ in->flip);
+    }
+    return g4_float_source(t, op, s, part, check);
+}
+
+/* ---- results ---- */
+
+/* The destination is contiguous dwords of one register, not from its start. */
+static bool is_shifted(const struct g4_op *op) {
+    if (op->out.store != G4_STORE_SCATTER4 || op->parts != 1 || op->out.off[0] % 4 != 0) {
+        return false;
+    }
+    for (unsigned c = 0; c < op->count; c++) {
+        if (op->out.off[c] != op->out.off[0] + 4 * c) {
+            return false;
+        }
+    }
+    return op->out.off[0] % G4_REGISTER_BYTES + 4u * op->count <= G4_REGISTER_BYTES;
+}
+
+/* The distance of the destination from the lane of channel 0. */
+static unsigned shift_of(const struct g4_op *op) {
+    return op->out.store == G4_STORE_SCATTER4 ? op->out.off[0] % G4_REGISTER_BYTES / 4u : 0;
+}
+
+bool g4_can_store(const struct g4_op *op) {
+    const bool words = op->out.store == G4_STORE_WORDS && op->handler >> 8 == G4_TABLE_INT &&
+                       op->out.off[0] % 16 == 0 && op->out.off[8 * (op->parts - 1)] % 16 == 0;
+    return op->out.store == G4_STORE_NULL || op->out.store == G4_STORE_PACKED || words || is_shifted(op);
+}
+
+unsigned g4_row_of(const struct g4_op *op, int part) {
+    return op->out.off[8 * part] / (unsigned)sizeof(union g4_reg);
+}
+
+bool g4_writes_row(const struct g4_op *op) {
+    return pattern(op) == 0xffff && op->out.store == G4_STORE_PACKED;
+}
+
+ir_operand g4_shifted(struct translator *t, ir_operand value, unsigned shift) {
+    int32_t from[8];
+    for (int c = 0; c < 8; c++) {
+        from[c] = (c - (int32_t)shift) & 7;
+    }
+    return g4_permuted(t, value, from);
+}
+
+ir_operand g4_shifted_mask(struct translator *t, ir_operand mask, unsigned shift) {
+    const ir_operand dst = ir_value(&t->ir, IR_MASK);
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_MASK_UP, .imm = (uint8_t)shift, .dst = dst, .a = mask});
+    return dst;
+}
+
+/* Store eight words of each thread to one half of a row. */
+static void store_words(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand value) {
+    const unsigned number = g4_row_of(op, part);
+    const ir_operand old = g4_row(t, number, LANES_GROUP);
+    const ir_operand row = ir_variable(&t->ir, IR_VECTOR);
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_MOVE, .dst = row, .a = old});
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_STORE_WORDS,
+                                           .imm = op->out.off[8 * part] % G4_REGISTER_BYTES != 0,
+                                           .keep = true,
+                                           .dst = row,
+                                           .a = value,
+                                           .mask = mask});
+    g4_write_row(t, number, LANES_GROUP, IR_NONE, false, row, 0);
+}
+
+/* Store lanes of a value. */
+static void store(struct translator *t, const struct g4_op *op, int part, ir_operand mask, bool gated, ir_operand value,
+                  uint8_t finite) {
+    if (op->out.store == G4_STORE_NULL) {
+        return;
+    }
+    if (op->out.store == G4_STORE_WORDS) {
+        store_words(t, op, part, mask, value);
+        return;
+    }
+    if (shift_of(op)) {
+        value = g4_shifted(t, value, shift_of(op));
+        mask = g4_shifted_mask(t, mask, shift_of(op));
+    }
+    g4_write_row(t, g4_row_of(op, part), widest(op, part), mask, g4_writes_row(op) && !gated, value, finite);
+}
+
+/* Whether the result is stored only in lanes that pass the predicate. */
+static bool is_gated(const struct g4_op *op) {
+    return op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
+}
+
+enum ir_condition g4_condition(unsigned cond) {
+    static const uint8_t condition[8] = {
+        [G4_COND_Z] = IR_EQUAL,          [G4_COND_NZ] = IR_NOT_EQUAL, [G4_COND_G] = IR_GREATER,
+        [G4_COND_GE] = IR_GREATER_EQUAL, [G4_COND_L] = IR_LESS,       [G4_COND_LE] = IR_LESS_EQUAL};
+    return (enum ir_condition)condition[cond & 7];
+}
+
+ir_operand g4_compare(struct translator *t, enum ir_op op, unsigned condition, ir_operand a, ir_operand b,
+                      ir_operand mask) {
+    const ir_operand bits = ir_value(&t->ir, IR_MASK);
+    ir_add(&t->ir, (struct ir_instruction){
+                       .op = (uint8_t)op, .imm = (uint8_t)condition, .dst = bits, .a = a, .b = b, .mask = mask});
+    return bits;
+}
+
+/* A float result that is only stored, so that it can be computed in the variable of its row. */
+static bool is_direct(const struct translator *t, const struct g4_op *op, int part) {
+    return op->out.store == G4_STORE_PACKED && op->out.convert == G4_CONVERT_NONE && !op->saturate &&
+           op->cond == G4_COND_NONE && t->rows[g4_row_of(op, part)].home == ROW_LATE;
+}
+
+void g4_float_binary(struct translator *t, const struct g4_op *op, int part, enum ir_op operation, ir_operand a,
+                     ir_operand b) {
+    const ir_operand mask = g4_op_lanes(t, op, part, true);
+    ir_operand value;
+    t->raises = true;
+    if (is_direct(t, op, part)) {
+        value = g4_row(t, g4_row_of(op, part), LANES_GROUP);
+        ir_add(&t->ir, (struct ir_instruction){
+                           .op = (uint8_t)operation, .keep = true, .dst = value, .a = a, .b = b, .mask = mask});
+    } else {
+        value = vector_of(t, operation, a, b, mask);
+    }
+    g4_finish_float(t, op, part, mask, value);
+}
+
+void g4_finish_float(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand value) {
+    if (op->saturate) {
+        value = vector_of(t, IR_MAXPS, value, g4_uniform(t, 0), mask);
+        value = vector_of(t, IR_MINPS, value, g4_uniform(t, 0x3f800000), mask);
+    }
+    if (op->cond != G4_COND_NONE) {
+        g4_set_flag(t, op->flag, half_of(op, part),
+                    g4_compare(t, IR_COMPARE_F, g4_condition(op->cond), value, g4_uniform(t, 0), mask), mask);
+    }
+    if (op->out.convert == G4_CONVERT_TO_D) { /* values out of range raise an exception */
+        t->raises = true;
+        store(t, op, part, mask, is_gated(op), vector_of(t, IR_TO_D, value, IR_NONE, mask), 0);
+    } else {
+        store(t, op, part, mask, is_gated(op), value, LANES_ALL);
+    }
+}
+
+void g4_finish_int(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand value,
+                   uint8_t finite) {
+    if (op->cond != G4_COND_NONE) {
+        g4_set_flag(t, op->flag, half_of(op, part),
+                    g4_compare(t, IR_COMPARE_D, g4_condition(op->cond), value, g4_uniform(t, 0), mask), mask);
+    }
+    if (op->out.store != G4_STORE_NULL && op->out.convert != G4_CONVERT_NONE) {
+        value =
+            vector_of(t, op->out.convert == G4_CONVERT_UD_TO_FLOAT ? IR_FROM_UD : IR_FROM_D, value, IR_NONE, IR_NONE);
+        finite = LANES_ALL;
+    }
+    store(t, op, part, mask, is_gated(op), value, finite);
+}
+
+void g4_finish_truth(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand bits) {
+    g4_set_flag(t, op->flag, half_of(op, part), bits, mask);
+    if (op->out.store != G4_STORE_NULL) {
+        store(t, op, part, mask, is_gated(op), vector_of(t, IR_MASK_ROW, bits, IR_NONE, IR_NONE), 0);
+    }
+}
+
+#endif

@@ -1,0 +1,245 @@
+/*
+ * Rows, elements, masks and flags during a translation (translator.h).
+ */
+#include <string.h>
+
+#include "core/variant.h"
+#include "eu/jit/translator.h"
+
+#if G4_HAVE_X86_VARIANTS
+
+void g4_translator_clear(struct translator *t) {
+    ir_clear(&t->ir);
+    t->loop = t->failed = t->raises = t->checks = t->ieee_only = false;
+    t->top = 0;
+    t->at = 0;
+    t->exec[0] = t->exec[1] = t->group = t->failed_lanes = IR_NONE;
+    t->element_count = 0;
+    memset(t->flags, 0, sizeof t->flags);
+    memset(t->sums, 0, sizeof t->sums);
+    memset(t->rows, 0, sizeof t->rows);
+}
+
+/* ---- masks ---- */
+
+ir_operand g4_exec(struct translator *t, unsigned half) {
+    if (t->exec[half] == IR_NONE) {
+        t->exec[half] = ir_value(&t->ir, IR_MASK);
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_EXEC, .imm = (uint8_t)half, .dst = t->exec[half]});
+    }
+    return t->exec[half];
+}
+
+/* A unit of one thread is only executed if the thread is in the group. */
+static ir_operand group(struct translator *t) {
+    if (t->group == IR_NONE && t->backend->threads > 1) {
+        t->group = ir_value(&t->ir, IR_MASK);
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_GROUP, .dst = t->group});
+    }
+    return t->group;
+}
+
+ir_operand g4_whole_threads(struct translator *t) {
+    if (!t->loop || t->backend->threads == 1) {
+        return group(t);
+    }
+    return mask_of(t, IR_MASK_THREAD, mask_of(t, IR_MASK_OR, t->exec[0], t->exec[1]), IR_NONE);
+}
+
+/* The mask of some lanes. */
+static ir_operand mask_of_lanes(struct translator *t, enum lanes lanes) {
+    return lanes == LANES_GROUP ? group(t) : g4_exec(t, lanes == LANES_EXEC_1);
+}
+
+void g4_check_finite(struct translator *t, ir_operand value, ir_operand mask) {
+    if (t->failed_lanes == IR_NONE) {
+        t->failed_lanes = ir_variable(&t->ir, IR_MASK);
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_MASK_CONSTANT, .dst = t->failed_lanes});
+    }
+    ir_add(&t->ir, (struct ir_instruction){
+                       .op = IR_CHECK_FINITE, .keep = true, .dst = t->failed_lanes, .a = value, .mask = mask});
+    t->checks = true;
+}
+
+/* ---- flags ---- */
+
+static uint32_t flag_at(unsigned flag, unsigned half) {
+    return (uint32_t)(offsetof(struct g4_gang, flag) + (2 * flag + half) * sizeof(g4_lanes));
+}
+
+ir_operand g4_flag(struct translator *t, unsigned flag, unsigned half) {
+    ir_operand *const value = &t->flags[flag][half].value;
+    if (*value == IR_NONE) {
+        *value = t->loop ? ir_variable(&t->ir, IR_MASK) : ir_value(&t->ir, IR_MASK);
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_FLAG, .dst = *value, .at = flag_at(flag, half)});
+    }
+    return *value;
+}
+
+void g4_set_flag(struct translator *t, unsigned flag, unsigned half, ir_operand bits, ir_operand mask) {
+    t->flags[flag][half].dirty = true;
+    if (mask == IR_NONE) {
+        t->flags[flag][half].value = bits;
+        return;
+    }
+    const ir_operand old = g4_flag(t, flag, half);
+    const ir_operand changed = t->loop ? old : ir_value(&t->ir, IR_MASK);
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_MASK_BLEND, .dst = changed, .a = old, .b = bits, .mask = mask});
+    t->flags[flag][half].value = changed;
+}
+
+/* ---- rows ---- */
+
+static uint32_t row_at(unsigned number) {
+    return number * (uint32_t)sizeof(union g4_reg);
+}
+
+ir_operand g4_load_row(struct translator *t, unsigned number) {
+    struct row_state *const row = &t->rows[number];
+    row->value = row->home == ROW_LATE ? ir_variable(&t->ir, IR_VECTOR) : ir_value(&t->ir, IR_VECTOR);
+    row->valid = LANES_ALL;
+    row->finite = 0;
+    row->pending = false;
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD, .dst = row->value, .at = row_at(number)});
+    return row->value;
+}
+
+static void store_row(struct translator *t, unsigned number, ir_operand value, ir_operand mask) {
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_STORE, .a = value, .mask = mask, .at = row_at(number)});
+}
+
+/* Store a row whose value is right in some lanes. */
+static void store_valid(struct translator *t, unsigned number) {
+    struct row_state *const row = &t->rows[number];
+    store_row(t, number, row->value, row->valid == LANES_ALL ? IR_NONE : mask_of_lanes(t, row->valid));
+    row->pending = false;
+}
+
+/* A value that is right in the lanes of the group is right wherever an instruction looks. */
+static bool is_valid(const struct row_state *row, enum lanes lanes) {
+    return row->valid & (lanes | LANES_GROUP);
+}
+
+ir_operand g4_row(struct translator *t, unsigned number, enum lanes lanes) {
+    struct row_state *const row = &t->rows[number];
+    if (row->value != IR_NONE && !is_valid(row, lanes)) {
+        if (row->pending) {
+            store_valid(t, number);
+        }
+        row->value = IR_NONE;
+    }
+    return row->value == IR_NONE ? g4_load_row(t, number) : row->value;
+}
+
+ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **finite) {
+    for (uint32_t i = 0; i < t->element_count; i++) {
+        struct element_state *const found = &t->elements[i];
+        if (found->row == number && found->dword == dword) {
+            *finite = &found->finite;
+            return found->value;
+        }
+    }
+    ir_operand value = IR_NONE;
+    if (t->rows[number].pending) {
+        value = vector_imm(t, IR_SPREAD, g4_row(t, number, LANES_GROUP), IR_NONE, dword);
+    } else {
+        value = ir_value(&t->ir, IR_VECTOR);
+        ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD_ELEMENT, .dst = value, .at = row_at(number) + 4 * dword});
+    }
+    *finite = NULL;
+    if (!t->loop && t->element_count < ELEMENTS) {
+        struct element_state *const added = &t->elements[t->element_count++];
+        *added = (struct element_state){.value = value, .row = (uint8_t)number, .dword = (uint8_t)dword};
+        *finite = &added->finite;
+    }
+    return value;
+}
+
+static void forget_elements(struct translator *t, unsigned number) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < t->element_count; i++) {
+        if (t->elements[i].row != number) {
+            t->elements[kept++] = t->elements[i];
+        }
+    }
+    t->element_count = kept;
+}
+
+/* Lanes of a row that are finite after a write; `written` are all that a whole write changes. */
+static void update_finite(struct row_state *row, enum lanes lanes, bool whole, uint8_t finite) {
+    if (whole && lanes == LANES_GROUP) {
+        row->finite = finite;
+    } else if (whole) { /* only these lanes have changed */
+        row->finite = (uint8_t)((row->finite & finite) | (finite & lanes));
+    } else {
+        row->finite &= finite;
+    }
+}
+
+static void write_early(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
+                        ir_operand value) {
+    struct row_state *const row = &t->rows[number];
+    if (whole) {
+        if (row->pending && lanes != LANES_GROUP && row->valid != lanes) { /* other lanes have been written */
+            store_valid(t, number);
+        }
+        row->value = ir_is_variable(&t->ir, value) ? vector_of(t, IR_MOVE, value, IR_NONE, IR_NONE) : value;
+        row->valid = (uint8_t)lanes;
+    } else {
+        const ir_operand old = g4_row(t, number, lanes);
+        row->value = vector_of(t, IR_BLEND, old, value, mask);
+    }
+    row->pending = true;
+    if (row->last_write == t->at) {
+        store_valid(t, number);
+    }
+}
+
+void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
+                  ir_operand value, uint8_t finite) {
+    struct row_state *const row = &t->rows[number];
+    forget_elements(t, number);
+    switch (row->home) {
+    case ROW_EARLY:
+        write_early(t, number, lanes, mask, whole || mask == IR_NONE, value);
+        break;
+    case ROW_LATE: {
+        const ir_operand to = g4_row(t, number, LANES_GROUP);
+        if (to != value) { /* else it has been computed in place */
+            ir_add(&t->ir, (struct ir_instruction){.op = IR_MOVE, .keep = true, .dst = to, .a = value, .mask = mask});
+        }
+        row->pending = true;
+        break;
+    }
+    default: /* ROW_DIRECT */
+        store_row(t, number, value, mask);
+        return;
+    }
+    if (!t->loop) {
+        update_finite(row, lanes, whole, finite);
+    }
+}
+
+void g4_store_late(struct translator *t) {
+    for (unsigned number = 0; number < ROWS; number++) {
+        if (t->rows[number].pending) {
+            store_valid(t, number);
+        }
+    }
+    for (unsigned acc = 0; acc < 2; acc++) {
+        for (unsigned half = 0; half < 2 && t->sums[acc].dirty; half++) {
+            ir_add(&t->ir, (struct ir_instruction){
+                               .op = IR_STORE_SUM, .imm = (uint8_t)half, .a = t->sums[acc].half[half], .at = acc});
+        }
+    }
+    for (unsigned flag = 0; flag < 2; flag++) {
+        for (unsigned half = 0; half < 2; half++) {
+            if (t->flags[flag][half].dirty) {
+                ir_add(&t->ir, (struct ir_instruction){
+                                   .op = IR_STORE_FLAG, .a = t->flags[flag][half].value, .at = flag_at(flag, half)});
+            }
+        }
+    }
+}
+
+#endif
