@@ -1,16 +1,18 @@
 """Machine code gives the bits and counts of the general handler (native/eu/jit/jit.h).
 
 The programs are like those of compilers, with loops and branches that are translated as a whole and messages to the
-math unit.  On a host without AVX-512 this compares the fast handlers.
+math unit.  All tests run with each back end that the host can execute; without one, they compare the fast handlers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from gen4emu._native import lib
 from gen4emu.hw.gen import Gen
 from gen4emu.isa import assemble, encode_bytes
 from gen4emu.isa.instruction import Align1Region, DestRegion, Instruction
@@ -30,6 +32,18 @@ from tests.eu.generate import end, grf
 from tests.harness.probe import Event
 
 MANY = 1000  # million instructions: the code of a loop runs only if it cannot use up the rest
+
+
+VARIANTS = ("plain", "avx2", "avx512")
+BACK_ENDS = VARIANTS[1:lib.g4_variant_best() + 1] or VARIANTS[:1]
+
+
+@pytest.fixture(autouse=True, params=BACK_ENDS)
+def _back_end(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = lib.g4_variant_current()
+    lib.g4_set_variant(VARIANTS.index(request.param))
+    yield
+    lib.g4_set_variant(before)
 
 
 def compare(bench: Bench, case: Case) -> None:

@@ -198,6 +198,8 @@ static const struct backend *backend_of(enum g4_variant variant) {
     switch (variant) {
     case G4_VARIANT_AVX512:
         return &g4_backend_avx512;
+    case G4_VARIANT_AVX2:
+        return &g4_backend_avx2;
     default:
         return NULL;
     }

@@ -38,6 +38,7 @@ struct backend {
 };
 
 extern const struct backend g4_backend_avx512;
+extern const struct backend g4_backend_avx2;
 
 enum {
     MAX_JUMPS = 512

@@ -1,0 +1,517 @@
+/*
+ * The back end for AVX2: a unit is one thread, eight lanes.  Masks are vectors whose lanes have all bits set or none.
+ *
+ * Exceptions of lanes outside of a mask are not suppressed: where such a lane raises one, the handlers execute the
+ * block without need.
+ */
+#include "eu/jit/emit.h"
+
+#include "eu/gang.h"
+
+enum {
+    THREADS = 1,
+    LANES = 8,
+    HALF_BYTES = 16, /* of a row: four lanes */
+
+    /* registers that live within an operation */
+    V_TO = 13,
+    V_A,
+    V_B,
+};
+
+static struct x86_rm constant_in_memory(struct emitter *e, const int32_t lane[LANES]) {
+    return x86_rm_at(CONSTANTS_REG, g4_constant(e->constants, lane, LANES * sizeof *lane));
+}
+
+static struct x86_rm uniform(struct emitter *e, uint32_t bits) {
+    int32_t lane[LANES];
+    for (int c = 0; c < LANES; c++) {
+        lane[c] = (int32_t)bits;
+    }
+    return constant_in_memory(e, lane);
+}
+
+static struct x86_rm uniform_double(struct emitter *e, uint64_t bits) {
+    int32_t lane[LANES];
+    for (int c = 0; c < LANES; c++) {
+        lane[c] = (int32_t)(bits >> 32 * (c & 1));
+    }
+    return constant_in_memory(e, lane);
+}
+
+static struct x86_rm operand_of(struct emitter *e, ir_operand operand) {
+    if (ir_is_constant(operand)) {
+        return constant_in_memory(e, e->ir->constants[operand & ~IR_IS_CONSTANT].lane);
+    }
+    const struct ir_value *const value = value_of(e, operand);
+    return value->in_memory ? slot_in_memory(value) : x86_rm_reg(value->place);
+}
+
+/* Code for one instruction: to = a form b. */
+static void binary(struct emitter *e, enum x86_form form, unsigned to, unsigned a, struct x86_rm b) {
+    emit_vex(e->code, form, to, a, b);
+}
+
+static void unary(struct emitter *e, enum x86_form form, unsigned to, struct x86_rm from) {
+    emit_vex(e->code, form, to, 0, from);
+}
+
+static void load(struct emitter *e, unsigned to, struct x86_rm from) {
+    unary(e, X86_LOAD, to, from);
+}
+
+/* A value in a register; `temp` if it has none. */
+static unsigned vector(struct emitter *e, ir_operand operand, unsigned temp) {
+    const struct x86_rm from = operand_of(e, operand);
+    if (!from.memory) {
+        return from.reg;
+    }
+    load(e, temp, from);
+    return temp;
+}
+
+static void finish(struct emitter *e, ir_operand operand, unsigned reg) {
+    if (value_of(e, operand)->in_memory) {
+        unary(e, X86_STORE, reg, slot_in_memory(value_of(e, operand)));
+    }
+}
+
+/* dst = the lanes of V_TO in the mask, its own others. */
+static void merge(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = vector(e, ins->dst, V_A);
+    emit_vex_blend(e->code, X86_BLEND_256, to, to, x86_rm_reg(V_TO), vector(e, ins->mask, V_B));
+    finish(e, ins->dst, to);
+}
+
+/* dst = a form b, or form b; an immediate below 0 is none. */
+static void compute(struct emitter *e, const struct ir_instruction *ins, enum x86_form form, bool has_two,
+                    int immediate) {
+    const bool merges = ins->keep && ins->mask != IR_NONE;
+    const unsigned a = has_two ? vector(e, ins->a, V_A) : 0;
+    const struct x86_rm b = operand_of(e, has_two ? ins->b : ins->a);
+    const unsigned to = merges ? (unsigned)V_TO : target_of(e, ins->dst, V_TO);
+    emit_vex(e->code, form, to, a, b);
+    if (immediate >= 0) {
+        emit_byte(e->code, (unsigned)immediate);
+    }
+    if (merges) {
+        merge(e, ins);
+    } else {
+        finish(e, ins->dst, to);
+    }
+}
+
+/* ---- vectors ---- */
+
+/* dst = a, without an instruction for the value itself if it is blended. */
+static void move(struct emitter *e, const struct ir_instruction *ins) {
+    if (ins->keep && ins->mask != IR_NONE) {
+        const unsigned to = vector(e, ins->dst, V_A);
+        const unsigned lanes = vector(e, ins->mask, V_B);
+        emit_vex_blend(e->code, X86_BLEND_256, to, to, operand_of(e, ins->a), lanes);
+        finish(e, ins->dst, to);
+    } else if (value_of(e, ins->dst)->in_memory) {
+        finish(e, ins->dst, vector(e, ins->a, V_A));
+    } else {
+        load(e, value_of(e, ins->dst)->place, operand_of(e, ins->a));
+    }
+}
+
+static void store(struct emitter *e, const struct ir_instruction *ins) {
+    const struct x86_rm to = x86_rm_at(ROWS_REG, ins->at);
+    unsigned from = vector(e, ins->a, V_A);
+    if (ins->mask != IR_NONE) {
+        const unsigned lanes = vector(e, ins->mask, V_B);
+        load(e, V_TO, to);
+        emit_vex_blend(e->code, X86_BLEND_256, V_TO, V_TO, x86_rm_reg(from), lanes);
+        from = V_TO;
+    }
+    unary(e, X86_STORE, from, to);
+}
+
+static void load_from(struct emitter *e, const struct ir_instruction *ins, enum x86_form form, struct x86_rm from) {
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    unary(e, form, to, from);
+    finish(e, ins->dst, to);
+}
+
+static void widen_element(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    unary(e, X86_BROADCAST, to, x86_rm_at(ROWS_REG, ins->at));
+    unary(e, X86_WIDEN, to, x86_rm_reg(to));
+    finish(e, ins->dst, to);
+}
+
+static struct x86_rm sum_in_memory(const struct ir_instruction *ins) {
+    return x86_rm_at(SUMS_REG, ins->at * sizeof(union g4_acc) + ins->imm * (LANES / 2 * sizeof(double)));
+}
+
+/* Both halves are exact, so only their sum is rounded. */
+static void from_unsigned(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned a = vector(e, ins->a, V_A);
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    emit_vex_imm(e->code, X86_SHIFT, X86_SHIFT_SHR, V_TO, x86_rm_reg(a), 16);
+    binary(e, X86_PAND, V_A, a, uniform(e, 0xffff));
+    unary(e, X86_FROM_D, V_TO, x86_rm_reg(V_TO));
+    unary(e, X86_FROM_D, V_A, x86_rm_reg(V_A));
+    binary(e, X86_MULPS, V_TO, V_TO, uniform(e, 0x47800000)); /* 65536 */
+    binary(e, X86_ADDPS, to, V_TO, x86_rm_reg(V_A));
+    finish(e, ins->dst, to);
+}
+
+static void shift_by(struct emitter *e, const struct ir_instruction *ins, unsigned direction) {
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    emit_vex_imm(e->code, X86_SHIFT, direction, to, x86_rm_reg(vector(e, ins->a, V_A)), ins->imm);
+    finish(e, ins->dst, to);
+}
+
+static void blend(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned a = vector(e, ins->a, V_A);
+    const unsigned lanes = vector(e, ins->mask, V_B);
+    emit_vex_blend(e->code, X86_BLEND_256, to, a, operand_of(e, ins->b), lanes);
+    finish(e, ins->dst, to);
+}
+
+static void permute(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    load(e, V_B, operand_of(e, ins->b));
+    binary(e, X86_PERMUTE, to, V_B, operand_of(e, ins->a));
+    finish(e, ins->dst, to);
+}
+
+static void spread(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned a = vector(e, ins->a, V_A);
+    emit_vex_imm(e->code, X86_HALVES_256, to, a, x86_rm_reg(a), ins->imm / 4 * 0x11u);
+    emit_vex_imm(e->code, X86_PERMUTE_PS, to, 0, x86_rm_reg(to), ins->imm % 4 * 0x55u);
+    finish(e, ins->dst, to);
+}
+
+enum {
+    BOTH_HALVES = 0x88, /* immediate of X86_PERMUTE_64_256: the low quadwords of both halves, twice */
+};
+
+static void store_words(struct emitter *e, const struct ir_instruction *ins) {
+    static const int32_t low_words[LANES] = {0x05040100, 0x0d0c0908, -1, -1, 0x05040100, 0x0d0c0908, -1, -1};
+    struct g4_code *const code = e->code;
+    const unsigned a = vector(e, ins->a, V_A);
+    binary(e, X86_SHUFFLE_BYTES_256, V_TO, a, constant_in_memory(e, low_words));
+    emit_vex_imm(code, X86_PERMUTE_64_256, V_TO, 0, x86_rm_reg(V_TO), BOTH_HALVES);
+    const unsigned to = vector(e, ins->dst, V_A);
+    if (ins->mask != IR_NONE) {
+        const unsigned lanes = vector(e, ins->mask, V_B);
+        binary(e, X86_PACK_256, V_B, lanes, x86_rm_reg(lanes));
+        emit_vex_imm(code, X86_PERMUTE_64_256, V_B, 0, x86_rm_reg(V_B), BOTH_HALVES);
+        emit_vex_blend(code, X86_BLEND_BYTES_256, V_TO, to, x86_rm_reg(V_TO), V_B);
+    }
+    emit_vex_imm(code, X86_BLEND_HALF_256, to, to, x86_rm_reg(V_TO), ins->imm ? 0xf0 : 0x0f);
+    finish(e, ins->dst, to);
+}
+
+/* ---- doubles ---- */
+
+static void widen(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    struct x86_rm a = operand_of(e, ins->a);
+    if (a.memory) {
+        a.offset += ins->imm * HALF_BYTES;
+    } else if (ins->imm) {
+        emit_vex_imm(e->code, X86_HIGH_256, a.reg, 0, x86_rm_reg(V_A), 1);
+        a = x86_rm_reg(V_A);
+    }
+    unary(e, X86_WIDEN, to, a);
+    finish(e, ins->dst, to);
+}
+
+static void narrow(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    unary(e, X86_NARROW, V_B, operand_of(e, ins->b));
+    unary(e, X86_NARROW, V_A, operand_of(e, ins->a));
+    emit_vex_imm(e->code, X86_JOIN_256, to, V_A, x86_rm_reg(V_B), 1);
+    finish(e, ins->dst, to);
+}
+
+/* Roots and inverses, rounded to nearest while the mode is toward zero: truncated in double precision, plus half of the
+ * last place of a float, truncated again.  There are no ties, and all 2^24 mantissas and parities of the exponent have
+ * been compared with the results of an AVX-512 host. */
+static void root_or_inverse(struct emitter *e, const struct ir_instruction *ins) {
+    const struct x86_rm half_place = uniform_double(e, 0x10000000);
+    const struct x86_rm one = uniform_double(e, 0x3ff0000000000000);
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    unsigned a = vector(e, ins->a, V_A);
+
+    if (ins->mask != IR_NONE) { /* 1 in the other lanes raises nothing */
+        const unsigned lanes = vector(e, ins->mask, V_B);
+        load(e, V_TO, uniform(e, 0x3f800000));
+        emit_vex_blend(e->code, X86_BLEND_256, V_TO, V_TO, x86_rm_reg(a), lanes);
+        a = V_TO;
+    }
+    emit_vex_imm(e->code, X86_HIGH_256, a, 0, x86_rm_reg(V_B), 1);
+    unary(e, X86_WIDEN, V_A, x86_rm_reg(a));
+    unary(e, X86_WIDEN, V_B, x86_rm_reg(V_B));
+    if (ins->op != IR_INVERSE) {
+        unary(e, X86_SQRTPD, V_A, x86_rm_reg(V_A));
+        unary(e, X86_SQRTPD, V_B, x86_rm_reg(V_B));
+    }
+    if (ins->op != IR_ROOT) {
+        load(e, V_TO, one);
+        binary(e, X86_DIVPD, V_A, V_TO, x86_rm_reg(V_A));
+        binary(e, X86_DIVPD, V_B, V_TO, x86_rm_reg(V_B));
+    }
+    binary(e, X86_ADD_64_256, V_A, V_A, half_place);
+    binary(e, X86_ADD_64_256, V_B, V_B, half_place);
+    unary(e, X86_NARROW, V_A, x86_rm_reg(V_A));
+    unary(e, X86_NARROW, V_B, x86_rm_reg(V_B));
+    emit_vex_imm(e->code, X86_JOIN_256, to, V_A, x86_rm_reg(V_B), 1);
+    finish(e, ins->dst, to);
+}
+
+/* ---- masks ---- */
+
+static void compare_floats(struct emitter *e, const struct ir_instruction *ins) {
+    static const uint8_t predicate[] = {[IR_EQUAL] = 0x00,         [IR_NOT_EQUAL] = 0x04, [IR_GREATER] = 0x1e,
+                                        [IR_GREATER_EQUAL] = 0x1d, [IR_LESS] = 0x11,      [IR_LESS_EQUAL] = 0x12};
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    const unsigned a = vector(e, ins->a, V_A);
+    emit_vex_imm(e->code, X86_COMPARE_PS, to, a, operand_of(e, ins->b), predicate[ins->imm]);
+    finish(e, ins->dst, to);
+}
+
+/* There are instructions for equal and greater. */
+static void compare_integers(struct emitter *e, const struct ir_instruction *ins, bool is_signed) {
+    const unsigned condition = ins->imm;
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    unsigned a = vector(e, ins->a, V_A);
+    unsigned b = vector(e, ins->b, V_B);
+    if (!is_signed && condition != IR_EQUAL && condition != IR_NOT_EQUAL) {
+        binary(e, X86_PXOR, V_A, a, uniform(e, 0x80000000));
+        binary(e, X86_PXOR, V_B, b, uniform(e, 0x80000000));
+        a = V_A;
+        b = V_B;
+    }
+    if (condition == IR_EQUAL || condition == IR_NOT_EQUAL) {
+        binary(e, X86_EQUAL_D_256, to, a, x86_rm_reg(b));
+    } else if (condition == IR_GREATER || condition == IR_LESS_EQUAL) {
+        binary(e, X86_GREATER_D_256, to, a, x86_rm_reg(b));
+    } else {
+        binary(e, X86_GREATER_D_256, to, b, x86_rm_reg(a));
+    }
+    if (condition == IR_NOT_EQUAL || condition == IR_LESS_EQUAL || condition == IR_GREATER_EQUAL) {
+        binary(e, X86_PXOR, to, to, uniform(e, UINT32_MAX));
+    }
+    finish(e, ins->dst, to);
+}
+
+/* A mask from the byte of the thread. */
+static void load_mask(struct emitter *e, const struct ir_instruction *ins, struct x86_rm from) {
+    static const int32_t bits[LANES] = {1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7};
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    unary(e, X86_BROADCAST_D_256, to, from); /* with the bytes of other threads */
+    binary(e, X86_PAND, to, to, constant_in_memory(e, bits));
+    binary(e, X86_EQUAL_D_256, to, to, constant_in_memory(e, bits));
+    finish(e, ins->dst, to);
+}
+
+static void store_mask(struct emitter *e, const struct ir_instruction *ins) {
+    unary(e, X86_SIGNS_256, X86_RAX, x86_rm_reg(vector(e, ins->a, V_A)));
+    emit_store8(e->code, x86_rm_at(GANG_REG, ins->at), X86_RAX);
+}
+
+static void mask_constant(struct emitter *e, const struct ir_instruction *ins) {
+    int32_t lane[LANES];
+    for (int c = 0; c < LANES; c++) {
+        lane[c] = ins->at >> c & 1 ? -1 : 0;
+    }
+    load_from(e, ins, X86_LOAD, constant_in_memory(e, lane));
+}
+
+static void mask_up(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned to = target_of(e, ins->dst, V_TO);
+    int32_t from[LANES];
+    for (int c = 0; c < LANES; c++) {
+        from[c] = (c - ins->imm) & (LANES - 1); /* lanes that wrap around are empty */
+    }
+    load(e, V_B, constant_in_memory(e, from));
+    binary(e, X86_PERMUTE, to, V_B, operand_of(e, ins->a));
+    finish(e, ins->dst, to);
+}
+
+static void check_finite(struct emitter *e, const struct ir_instruction *ins) {
+    const unsigned a = vector(e, ins->a, V_A);
+    binary(e, X86_PAND, V_TO, a, uniform(e, 0x7fffffff));
+    binary(e, X86_GREATER_D_256, V_TO, V_TO, uniform(e, 0x7f7fffff));
+    if (ins->mask != IR_NONE) {
+        binary(e, X86_PAND, V_TO, V_TO, operand_of(e, ins->mask));
+    }
+    const unsigned to = vector(e, ins->dst, V_A);
+    binary(e, X86_POR, to, to, x86_rm_reg(V_TO));
+    finish(e, ins->dst, to);
+}
+
+/* ---- all operations ---- */
+
+/* Operations with one instruction. */
+static const struct {
+    enum x86_form form;
+    bool binary;
+} simple[IR_OPS] = {
+    [IR_ADDPS] = {X86_ADDPS, true},   [IR_SUBPS] = {X86_SUBPS, true},
+    [IR_MULPS] = {X86_MULPS, true},   [IR_MINPS] = {X86_MINPS, true},
+    [IR_MAXPS] = {X86_MAXPS, true},   [IR_FROM_D] = {X86_FROM_D, false},
+    [IR_TO_D] = {X86_TO_D, false},    [IR_AND] = {X86_PAND, true},
+    [IR_OR] = {X86_POR, true},        [IR_XOR] = {X86_PXOR, true},
+    [IR_ADD] = {X86_PADD, true},      [IR_SUB] = {X86_PSUB, true},
+    [IR_MUL] = {X86_PMUL, true},      [IR_SHL] = {X86_PSHL, true},
+    [IR_SHR] = {X86_PSHR, true},      [IR_ASR] = {X86_PASR, true},
+    [IR_ADDPD] = {X86_ADDPD, true},   [IR_MULPD] = {X86_MULPD, true},
+    [IR_MASK_AND] = {X86_PAND, true}, [IR_MASK_AND_NOT] = {X86_AND_NOT_256, true},
+    [IR_MASK_OR] = {X86_POR, true},
+};
+
+static void emit_operation(struct emitter *e, const struct ir_instruction *ins) {
+    if (simple[ins->op].form) {
+        compute(e, ins, simple[ins->op].form, simple[ins->op].binary, -1);
+        return;
+    }
+    switch (ins->op) {
+    case IR_MOVE:
+    case IR_MOVE_SUM:
+    case IR_MASK_MOVE:
+    case IR_MASK_ROW:
+        move(e, ins);
+        break;
+    case IR_CONSTANT:
+        load_from(e, ins, X86_LOAD, operand_of(e, ins->b));
+        break;
+    case IR_LOAD:
+        load_from(e, ins, X86_LOAD, x86_rm_at(ROWS_REG, ins->at));
+        break;
+    case IR_STORE:
+        store(e, ins);
+        break;
+    case IR_LOAD_ELEMENT:
+        load_from(e, ins, X86_BROADCAST, x86_rm_at(ROWS_REG, ins->at));
+        break;
+    case IR_WIDEN_ELEMENT:
+        widen_element(e, ins);
+        break;
+    case IR_LOAD_SUM:
+        load_from(e, ins, X86_LOAD, sum_in_memory(ins));
+        break;
+    case IR_STORE_SUM:
+        unary(e, X86_STORE, vector(e, ins->a, V_A), sum_in_memory(ins));
+        break;
+    case IR_ROUND:
+        compute(e, ins, X86_ROUND, false, ins->imm == IR_ROUND_UP ? X86_ROUND_UP : X86_ROUND_DOWN);
+        break;
+    case IR_FROM_UD:
+        from_unsigned(e, ins);
+        break;
+    case IR_SHR_BY:
+        shift_by(e, ins, X86_SHIFT_SHR);
+        break;
+    case IR_ASR_BY:
+        shift_by(e, ins, X86_SHIFT_ASR);
+        break;
+    case IR_BLEND:
+        blend(e, ins);
+        break;
+    case IR_PERMUTE:
+        permute(e, ins);
+        break;
+    case IR_SPREAD:
+        spread(e, ins);
+        break;
+    case IR_FOUR:
+        compute(e, ins, X86_PERMUTE_PS, false, 0);
+        break;
+    case IR_STORE_WORDS:
+        store_words(e, ins);
+        break;
+    case IR_WIDEN:
+        widen(e, ins);
+        break;
+    case IR_NARROW:
+        narrow(e, ins);
+        break;
+    case IR_FOUR_PD:
+        compute(e, ins, X86_PERMUTE_PD, false, ins->imm * 0x55);
+        break;
+    case IR_INVERSE:
+    case IR_ROOT:
+    case IR_INVERSE_ROOT:
+        root_or_inverse(e, ins);
+        break;
+    case IR_COMPARE_F:
+        compare_floats(e, ins);
+        break;
+    case IR_COMPARE_D:
+        compare_integers(e, ins, true);
+        break;
+    case IR_COMPARE_UD:
+        compare_integers(e, ins, false);
+        break;
+    case IR_LOAD_EXEC:
+        load_mask(e, ins, x86_rm_at(EXEC_REG, ins->imm * sizeof(g4_lanes)));
+        break;
+    case IR_LOAD_FLAG:
+        load_mask(e, ins, x86_rm_at(GANG_REG, ins->at));
+        break;
+    case IR_STORE_FLAG:
+        store_mask(e, ins);
+        break;
+    case IR_MASK_CONSTANT:
+        mask_constant(e, ins);
+        break;
+    case IR_MASK_BLEND:
+        blend(e, ins);
+        break;
+    case IR_MASK_UP:
+        mask_up(e, ins);
+        break;
+    case IR_MASK_FIRST:
+        load_from(e, ins, X86_BROADCAST, operand_of(e, ins->a));
+        break;
+    default: /* IR_CHECK_FINITE; masks of whole threads are not needed */
+        check_finite(e, ins);
+        break;
+    }
+}
+
+/* ---- control flow ---- */
+
+static void test_masks(struct emitter *e, ir_operand a, ir_operand b) {
+    unsigned both = vector(e, a, V_A);
+    if (a != b) {
+        binary(e, X86_POR, V_TO, both, operand_of(e, b));
+        both = V_TO;
+    }
+    unary(e, X86_TEST_256, both, x86_rm_reg(both));
+}
+
+static void test_group(struct emitter *e) {
+    emit_compare8_memory(e->code, x86_rm_at(EXEC_REG, 2 * sizeof(g4_lanes)), 0);
+}
+
+/* A thread without lanes would have jumped. */
+static void count_threads(struct emitter *e, ir_operand a, ir_operand b) {
+    (void)e;
+    (void)a;
+    (void)b;
+}
+
+static void add_count(struct emitter *e, struct x86_rm count) {
+    emit_inc_memory(e->code, count);
+}
+
+const struct backend g4_backend_avx2 = {
+    .name = "AVX2",
+    .threads = THREADS,
+    .registers = {.vectors = V_TO, .shared = true, .slots = G4_JIT_SLOTS},
+    .emit = emit_operation,
+    .test_masks = test_masks,
+    .test_group = test_group,
+    .count_threads = count_threads,
+    .add_count = add_count,
+};
