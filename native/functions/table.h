@@ -12,6 +12,6 @@ g4_message_fn g4_message_urb_gen7;
 
 /* Every shared function; numbers without one report an event. */
 extern g4_message_fn *const g4_message_functions[G4_FUNCTIONS];
-extern g4_message_fn *const g4_message_functions_gen7[G4_FUNCTIONS];
+extern g4_message_fn *const g4_message_functions_gen7[G4_FUNCTIONS], *const g4_message_functions_gen75[G4_FUNCTIONS];
 
 #endif

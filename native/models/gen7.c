@@ -4,6 +4,7 @@
 #include "chips.h"
 #include "color/color.h"
 #include "core/model.h"
+#include "core/surface.h"
 #include "eu/op.h"
 #include "functions/table.h"
 #include "geometry/setup_gen6.h"
@@ -11,24 +12,29 @@
 #include "media/state.h"
 #include "models/models.h"
 #include "raster/windower_state.h"
+#include "sampler/message.h"
+#include "sampler/sample.h"
 
 /* The units that all three have. */
 #define UNITS                                                                                                          \
     .load_draw = g4_load_draw_gen7, .expand_instruction = g4_expand_gen7, .run_vs = g4_vs_run_gen7,                    \
     .read_vertices = g4_vertices_read_gen7, .prepare_vertices = g4_vertices_prepare_gen6,                              \
     .run_clip = g4_clip_run_gen6, .run_setup = g4_setup_run_gen6, .start_pixels = g4_pixel_payload_gen7,               \
-    .decide_tests = g4_decide_tests_gen6, .begin_depth = g4_begin_depth_gen6, .functions = g4_message_functions_gen7,  \
-    .media = &g4_media_loader_gen4
+    .decide_tests = g4_decide_tests_gen6, .begin_depth = g4_begin_depth_gen6, .surfaces = &g4_surface_loader_gen7,     \
+    .samplers = &g4_sampler_loader_gen7, .lod_rules = &g4_lod_rules_gen7, .media = &g4_media_loader_gen4
+
+#define GEN7_MESSAGES .functions = g4_message_functions_gen7, .sampler_messages = &g4_gen7_sampler_messages
 
 #define QUIRKS                                                                                                         \
     .rounds_by_control_register = true, .has_channel_pointers = true, .has_8_bit_coverage = true,                      \
-    .has_aa_line_slope = true
+    .has_aa_line_slope = true, .integer_borders_are_integers = true
 
 const struct g4_model g4_model_ivy_bridge = {
     .chip = &g4_chip_ivb,
     .layout_gen = G4_GEN_IVB,
     UNITS,
     .decode_instruction = g4_decode_gen7,
+    GEN7_MESSAGES,
     .quirks = {QUIRKS},
 };
 
@@ -37,6 +43,7 @@ const struct g4_model g4_model_bay_trail = {
     .layout_gen = G4_GEN_BYT,
     UNITS,
     .decode_instruction = g4_decode_gen7,
+    GEN7_MESSAGES,
     .quirks = {QUIRKS},
 };
 
@@ -45,5 +52,7 @@ const struct g4_model g4_model_haswell = {
     .layout_gen = G4_GEN_HSW,
     UNITS,
     .decode_instruction = g4_decode_gen75,
-    .quirks = {QUIRKS, .stencil_buffer_has_enable = true},
+    .functions = g4_message_functions_gen75,
+    .sampler_messages = &g4_gen75_sampler_messages,
+    .quirks = {QUIRKS, .stencil_buffer_has_enable = true, .has_stateless_coherency_indices = true},
 };
