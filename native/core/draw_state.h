@@ -198,7 +198,7 @@ struct g4_setup_state {
 struct g4_depth_bias {
     bool enable;
     bool lines, points; /* also of those that a triangle is drawn as; `enable` is for areas */
-    uint32_t format;    /* enum g4_depth_format that the constant counts in; from Gen6 on */
+    uint32_t format;    /* enum g4_depth_format that the constant counts in */
     bool legacy_unit;   /* the constant counts in units of 1.0 */
     float constant, scale, clamp;
 };

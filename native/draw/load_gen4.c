@@ -490,6 +490,8 @@ void g4_load_windower_gen4(const struct g4_context *ctx, const uint32_t *wm_stat
     draw->line_antialiasing.cap_region = line_region(wm.line_end_cap_antialiasing_region_width);
     draw->setup.legacy_diamonds = wm.legacy_diamond_line_rasterization;
     draw->depth_bias.enable = wm.global_depth_offset_enable;
+    draw->depth_bias.format =
+        draw->depth_buffer.present ? draw->depth_buffer.format : G4_DEPTH_FORMAT_D24_UNORM_S8_UINT;
     draw->depth_bias.legacy_unit = wm.legacy_global_depth_bias_enable;
     draw->depth_bias.constant = wm.global_depth_offset_constant;
     draw->depth_bias.scale = wm.global_depth_offset_scale;

@@ -134,6 +134,8 @@ struct corner {
     float x, y, z, w;
     float weight[2];
     float distance[DISTANCES];
+    bool vertex; /* one of the object's */
+    bool edge;   /* the side to the next corner lies on one of the object's edges that are drawn */
 };
 
 struct polygon {
@@ -159,6 +161,7 @@ static float between(float from, float to, float t) {
 /* The point where the edge from `a`, inside, to `b`, outside, meets the plane. */
 static void cut_edge(const struct corner *a, const struct corner *b, float da, float db, struct corner *out) {
     const float t = da / (da - db);
+    out->vertex = false;
     out->x = between(a->x, b->x, t);
     out->y = between(a->y, b->y, t);
     out->z = between(a->z, b->z, t);
@@ -186,7 +189,9 @@ static void cut_polygon(const struct plane *plane, struct polygon *p) {
         if ((d[i] >= 0) != (d[next] >= 0) && out.corners < CORNERS) {
             const uint32_t in = d[i] >= 0 ? i : next;
             const uint32_t beyond = d[i] >= 0 ? next : i;
-            cut_edge(&p->corner[in], &p->corner[beyond], d[in], d[beyond], &out.corner[out.corners++]);
+            struct corner *const at = &out.corner[out.corners++];
+            cut_edge(&p->corner[in], &p->corner[beyond], d[in], d[beyond], at);
+            at->edge = in == next && p->corner[i].edge; /* else the cut begins here */
         }
         if (out.corners + 1 >= CORNERS) {
             break;
@@ -262,7 +267,13 @@ static void start_polygon(const struct g4_object *object, struct polygon *p) {
         if (v->row_count) {
             memcpy(position, &v->rows[0][POSITION], sizeof position);
         }
-        *c = (struct corner){position[0], position[1], position[2], position[3], .weight = {i == 1, i == 2}};
+        *c = (struct corner){position[0],
+                             position[1],
+                             position[2],
+                             position[3],
+                             .weight = {i == 1, i == 2},
+                             .vertex = true,
+                             .edge = object->edges >> i & 1};
         for (uint32_t k = 0; k < DISTANCES; k++) {
             c->distance[k] = distance(v, k);
         }
@@ -308,15 +319,20 @@ static bool add_pieces(struct clipping *c, const struct g4_object *object, const
         struct g4_object *const piece = &chunk->object[chunk->objects++];
         *piece = *object;
         piece->clipped = &clipped[i];
+        clipped[i].vertices = (uint8_t)size;
+        clipped[i].whole = 0;
+        piece->edges = 0;
         for (uint32_t k = 0; k < size; k++) {
             const uint32_t corner = k ? i + k : 0;
+            const uint32_t next = k + 1 < size ? i + k + 1 : 0;
+            const bool side = next == (corner + 1 < p->corners ? corner + 1 : 0); /* else it is between two pieces */
+            piece->edges |= (uint8_t)((side && p->corner[corner].edge) << k);
+            clipped[i].whole |= (uint8_t)(p->corner[corner].vertex << k);
             piece->v[k] = &vertex[corner];
             clipped[i].v[k] = object->v[k];
             clipped[i].weight[k][0] = p->corner[corner].weight[0];
             clipped[i].weight[k][1] = p->corner[corner].weight[1];
         }
-        /* The cuts are not edges of the primitive. */
-        piece->edges = 0;
     }
     return true;
 }

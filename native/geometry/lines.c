@@ -208,7 +208,7 @@ static void antialiased_setup(const struct g4_sf_frame *frame, struct g4_setup *
     const double ux = dx / length;
     const double uy = dy / length;
     const double half = setup->line.width / 2.0;
-    const double cap = frame->line_cap;
+    const double cap = frame->state->line_rectangles ? 0.0 : frame->line_cap;
     const double from_x = setup->line.x0 - ux * cap;
     const double from_y = setup->line.y0 - uy * cap;
     const double to_x = setup->line.x1 + ux * cap;
@@ -244,7 +244,7 @@ void g4_line_setup(const struct g4_sf_frame *frame, struct g4_setup *setup) {
     const int32_t high = g4_ceil_pixel(g4_max_s32(major[0], major[1]));
     setup->line.first = setup->line.step > 0 ? low : high - 1;
     setup->line.length = (uint32_t)(high - low);
-    if (setup->antialias) {
+    if (setup->antialias || frame->state->line_rectangles) {
         antialiased_setup(frame, setup);
     } else {
         wide_setup(frame, setup);

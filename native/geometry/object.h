@@ -57,8 +57,11 @@ struct g4_object {
     const struct g4_clipped *clipped; /* NULL: the vertices are those of the primitive */
 };
 
-/* The object that a fixed-function clipper has cut a piece from; v[] of the piece are corners without URB entries. */
+/* The object that a fixed-function clipper has cut a piece from, or whose edge or corner is drawn; v[] of the piece are
+ * corners without URB entries. */
 struct g4_clipped {
+    uint8_t vertices; /* 2 or 3 */
+    uint8_t whole;    /* bit i: corner i of the piece is a vertex of the object */
     const struct g4_vertex *v[3];
     float weight[3][2]; /* of v[1] and v[2] in the piece's corners, before the division by w */
 };
@@ -74,6 +77,7 @@ struct g4_object_planes {
     struct g4_screen_plane weighted[2]; /* divided by w */
     struct g4_screen_plane rhw, z;
     bool has_depth_offset;
+    float depth_slope[2]; /* of the triangle, for its depth offset */
 };
 
 /* The parts of g4_setup that only lines have: from v[0] to v[1], in biased pixels. */

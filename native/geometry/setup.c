@@ -378,9 +378,10 @@ static bool setup_line(const struct g4_sf_frame *frame, const struct g4_object *
         setup->x_max = setup->x_min - 1;
         return frame->keep_lines;
     }
-    setup->line.width = frame->line_width;
-    setup->cosmetic = frame->line_width == 0.0f;
-    setup->antialias = frame->state->line_antialiasing && !setup->cosmetic;
+    const bool rectangle = frame->state->line_rectangles;
+    setup->line.width = rectangle && frame->line_width == 0.0f ? 1.0f : frame->line_width;
+    setup->cosmetic = frame->line_width == 0.0f && !rectangle;
+    setup->antialias = frame->state->line_antialiasing && !setup->cosmetic && !rectangle;
     setup->last_pixel = frame->state->line_last_pixel &&
                         (object->topology == G4_PRIMITIVE_TOPOLOGY_LINELIST || object->last_of_primitive);
     g4_line_setup(frame, setup);

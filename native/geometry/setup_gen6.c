@@ -115,12 +115,13 @@ static void line_planes(const struct g4_object *object, const struct point p[2],
                         struct g4_object_planes *planes) {
     const double w0 = object->v[0]->rhw;
     const double w1 = object->v[1]->rhw;
-    const double t0 = object->clipped ? object->clipped->weight[0][0] : 0;
-    const double t1 = object->clipped ? object->clipped->weight[1][0] : 1;
+    static const float whole[2][2] = {{0, 0}, {1, 0}};
+    const float(*const t)[2] = object->clipped ? object->clipped->weight : whole;
 
-    memset(planes, 0, sizeof *planes);
-    planes->linear[0] = along(p, t0, t1);
-    planes->weighted[0] = along(p, t0 * w0, t1 * w1);
+    for (int i = 0; i < 2; i++) {
+        planes->linear[i] = along(p, t[0][i], t[1][i]);
+        planes->weighted[i] = along(p, t[0][i] * w0, t[1][i] * w1);
+    }
     planes->rhw = along(p, w0, w1);
     planes->z = along(p, z[0], z[1]);
 }
@@ -231,8 +232,8 @@ static void put_sprite(const struct g4_attribute_setup *sbe, uint32_t (*to)[4]) 
 }
 
 static void put_attribute(const struct g4_attribute_setup *sbe, const struct g4_attribute *a,
-                          const struct g4_object *object, const struct g4_vertex *const v[3], bool back_facing,
-                          uint32_t (*to)[4]) {
+                          const struct g4_object *object, const struct g4_vertex *const v[3],
+                          const struct g4_vertex *first, bool back_facing, uint32_t (*to)[4]) {
     const uint32_t source = a->source + (a->facing && back_facing ? 1u : 0u);
     uint32_t value[3][ATTRIBUTE_DWORDS];
 
@@ -241,11 +242,11 @@ static void put_attribute(const struct g4_attribute_setup *sbe, const struct g4_
         put_sprite(sbe, to);
         return;
     }
-    const bool flat = a->flat || object->type == G4_OBJECT_POINT;
-    const uint32_t count = flat ? 1 : object->type == G4_OBJECT_LINE ? 2 : 3;
+    const uint32_t vertices = object->clipped ? object->clipped->vertices : object->vertices;
+    const uint32_t count = a->flat || object->type == G4_OBJECT_POINT ? 1 : vertices;
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t from = flat && object->type != G4_OBJECT_POINT ? object->provoking : i;
-        read_attribute(v[from], sbe->read_offset, source, value[i]);
+        const struct g4_vertex *const from = a->flat ? v[object->provoking] : i ? v[i] : first;
+        read_attribute(from, sbe->read_offset, source, value[i]);
     }
     for (uint32_t c = 0; c < ATTRIBUTE_DWORDS; c++) {
         if (a->replaced >> c & 1) {
@@ -270,22 +271,82 @@ static void put_attributes(const struct g4_draw_state *draw, const struct g4_obj
                            uint32_t (*rows)[8]) {
     const struct g4_attribute_setup *const sbe = &draw->attributes;
     const struct g4_vertex *const *const v = object->clipped ? object->clipped->v : object->v;
+    const struct g4_vertex *const first = object->type == G4_OBJECT_POINT ? object->v[0] : v[0];
     uint32_t(*const to)[4] = (uint32_t(*)[4])rows;
 
     for (uint32_t i = 0; i < g4_setup_attribute_rows(draw) / 2; i++) {
-        put_attribute(sbe, &sbe->attribute[i], object, v, back_facing, to + (size_t)ATTRIBUTE_DWORDS * i);
+        put_attribute(sbe, &sbe->attribute[i], object, v, first, back_facing, to + (size_t)ATTRIBUTE_DWORDS * i);
     }
+}
+
+/* ---- fast clears of render targets ---- */
+
+/* The rectangle counts in blocks of pixels: 8 x 16 of those that the control surface has a bit for, which are 128 bytes
+ * each, or those of an element of a multisample control surface. */
+static void find_scale(const struct g4_surface *surface, uint32_t samples, uint32_t *across, uint32_t *down) {
+    enum {
+        BLOCK_ROWS_X = 2,
+        BLOCK_ROWS_Y = 4,
+        BLOCK_BYTES = 128,
+    };
+    if (samples > 1) {
+        *across = samples >= 8 ? 2 : 8;
+        *down = 2;
+        return;
+    }
+    const uint32_t rows = surface->tiling == G4_TILING_X ? BLOCK_ROWS_X : BLOCK_ROWS_Y;
+    const uint32_t bytes = surface->format->block_bits / 8u;
+    *across = 8 * (BLOCK_BYTES / rows / (bytes ? bytes : 1));
+    *down = 16 * rows;
+}
+
+static void scale_fast_clear(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_setup *setup) {
+    enum {
+        TARGET = 0 /* binding table index of the only target */
+    };
+    const struct g4_dispatch *const dispatch = &draw->dispatch[G4_STAGE_WM];
+    const struct g4_surface *const surface = g4_surface_get(
+        worker->surfaces, worker->ctx, &worker->port, dispatch->surface_state_base, dispatch->binding_table, TARGET);
+    uint32_t across, down;
+
+    find_scale(surface, draw->multisampling.samples, &across, &down);
+    setup->x_min *= (int32_t)across;
+    setup->y_min *= (int32_t)down;
+    setup->x_max = (setup->x_max + 1) * (int32_t)across - 1;
+    setup->y_max = (setup->y_max + 1) * (int32_t)down - 1;
+    setup->fills_box = true;
 }
 
 /* ---- objects ---- */
 
-static bool has_depth_offset(const struct g4_draw_state *draw, const struct g4_object *object) {
-    return draw->depth_bias.enable && object->type == G4_OBJECT_TRIANGLE;
+/* Makes the outline of a shape that fills its bounds count: samples beside the pixel location are inside or not. */
+static void surround_samples(struct g4_setup *setup) {
+    if (setup->fills_box && setup->type == G4_OBJECT_POINT) { /* its corners are not in ring order */
+        const int32_t x[4] = {setup->x[0], setup->x[1], setup->x[1], setup->x[0]};
+        const int32_t y[4] = {setup->y[0], setup->y[0], setup->y[1], setup->y[1]};
+        memcpy(setup->x, x, sizeof setup->x);
+        memcpy(setup->y, y, sizeof setup->y);
+    }
+    setup->fills_box = false;
+}
+
+/* `whole`: the planes of the triangle that an edge or corner belongs to; NULL: of the object itself. */
+static void set_depth_offset(const struct g4_draw_state *draw, const struct g4_object *object,
+                             const struct g4_object_planes *whole, struct g4_object_planes *planes) {
+    const struct g4_depth_bias *const bias = &draw->depth_bias;
+    const struct g4_object_planes *const of = whole ? whole : planes;
+    planes->depth_slope[0] = (float)of->z.cx;
+    planes->depth_slope[1] = (float)of->z.cy;
+    planes->has_depth_offset = object->type == G4_OBJECT_TRIANGLE ? bias->enable
+                               : !whole                           ? false
+                               : object->type == G4_OBJECT_LINE   ? bias->lines
+                                                                  : bias->points;
 }
 
 /* Everything that the windower needs of an object that lights pixels. */
 static bool finish(const struct g4_draw_state *draw, const struct g4_sf_frame *frame, struct g4_arena *arena,
-                   const struct g4_object *object, const struct g4_sf_payload *payload, struct g4_setup *setup) {
+                   const struct g4_object *object, const struct g4_sf_payload *payload,
+                   const struct g4_object_planes *whole, struct g4_setup *setup) {
     const uint32_t rows = g4_setup_attribute_rows(draw);
     struct g4_object_planes *const planes = g4_arena_alloc(arena, sizeof *planes);
     uint32_t(*const entry)[8] = g4_arena_alloc(arena, (size_t)(rows + 1) * sizeof *entry);
@@ -294,17 +355,128 @@ static bool finish(const struct g4_draw_state *draw, const struct g4_sf_frame *f
         return false;
     }
     find_planes(frame, object, setup, payload, planes);
-    planes->has_depth_offset = has_depth_offset(draw, object);
+    set_depth_offset(draw, object, whole, planes);
     put_attributes(draw, object, setup->back_facing, entry);
+    if (frame->sample_area) {
+        surround_samples(setup);
+    }
     setup->planes = planes;
     setup->entry = (const uint32_t(*)[8])entry;
     setup->entry_rows = (uint16_t)rows;
     return true;
 }
 
-enum g4_status g4_setup_run_gen6(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_chunk *chunk) {
+/* ---- edges and corners of triangles ---- */
+
+static enum g4_fill_mode fill_mode(const struct g4_draw_state *draw, const struct g4_object *object,
+                                   const struct g4_setup *setup) {
+    if (object->type != G4_OBJECT_TRIANGLE) {
+        return G4_FILL_SOLID;
+    }
+    return (enum g4_fill_mode)(setup->back_facing ? draw->setup.back_fill : draw->setup.front_fill);
+}
+
+/* Edge `i` or corner `i` of a triangle, as an object.  It keeps the attributes of the triangle. */
+static void part_of(const struct g4_object *triangle, enum g4_fill_mode mode, uint32_t i, struct g4_clipped *clipped,
+                    struct g4_object *part) {
+    const bool line = mode == G4_FILL_LINES;
+    const uint32_t corner[2] = {i, i + 1 < triangle->vertices ? i + 1 : 0};
+
+    *part = *triangle;
+    part->type = line ? G4_OBJECT_LINE : G4_OBJECT_POINT;
+    part->vertices = line ? 2 : 1;
+    part->clipped = clipped;
+    part->continue_stipple = i > 0;
+    part->last_of_primitive = false;
+    *clipped = (struct g4_clipped){.vertices = triangle->vertices};
+    for (uint32_t k = 0; k < part->vertices; k++) {
+        part->v[k] = triangle->v[corner[k]];
+        clipped->weight[k][0] = triangle->clipped ? triangle->clipped->weight[corner[k]][0] : corner[k] == 1;
+        clipped->weight[k][1] = triangle->clipped ? triangle->clipped->weight[corner[k]][1] : corner[k] == 2;
+    }
+    for (uint32_t k = 0; k < triangle->vertices; k++) {
+        /* A point has the attributes of its corner, but for flat ones. */
+        clipped->v[k] = triangle->clipped ? triangle->clipped->v[k] : triangle->v[k];
+    }
+}
+
+struct setting_up {
+    struct g4_worker *worker;
+    const struct g4_draw_state *draw;
+    struct g4_chunk *chunk;
     struct g4_sf_frame frame;
+};
+
+static bool is_part(const struct g4_object *triangle, enum g4_fill_mode mode, uint32_t i) {
+    if (!(triangle->edges >> i & 1)) {
+        return false;
+    }
+    return mode == G4_FILL_LINES || !triangle->clipped || (triangle->clipped->whole >> i & 1);
+}
+
+/* Sets up one object; `whole` as above.  G4_OK also if it is dropped. */
+static enum g4_status set_up(struct setting_up *s, const struct g4_object *object, uint32_t number,
+                             const struct g4_object_planes *whole);
+
+static enum g4_status set_up_parts(struct setting_up *s, const struct g4_object *triangle, enum g4_fill_mode mode,
+                                   uint32_t number, const struct g4_setup *setup, const struct g4_sf_payload *payload) {
+    struct g4_object_planes planes;
+    enum g4_status status = G4_OK;
+
+    find_planes(&s->frame, triangle, setup, payload, &planes);
+    const bool back_facing = setup->back_facing;
+    for (uint32_t i = 0; i < triangle->vertices && status == G4_OK; i++) {
+        struct g4_clipped clipped;
+        struct g4_object part;
+        if (is_part(triangle, mode, i)) {
+            part_of(triangle, mode, i, &clipped, &part);
+            part.back_facing = back_facing;
+            status = set_up(s, &part, number, &planes);
+        }
+    }
+    return status;
+}
+
+static enum g4_status set_up(struct setting_up *s, const struct g4_object *object, uint32_t number,
+                             const struct g4_object_planes *whole) {
+    struct g4_setup *const setup = &s->chunk->setup[s->chunk->setups];
+    struct g4_eu *const eu = &s->worker->eu;
     struct g4_sf_payload payload;
+
+    const bool shaped = g4_sf_setup(&s->frame, object, setup, &payload);
+    const enum g4_fill_mode mode = fill_mode(s->draw, object, setup);
+    if (mode != G4_FILL_SOLID && setup->corners) { /* not culled; its area may have no pixel */
+        return set_up_parts(s, object, mode, number, setup, &payload);
+    }
+    if (!shaped || (!s->frame.sample_area && g4_setup_lights_nothing(setup))) {
+        if (eu->counters) {
+            g4_setup_count_dropped(&eu->counters->sum, &s->frame, object, setup, shaped);
+        }
+        return G4_OK;
+    }
+    if (s->draw->windower.fast_clear && !g4_setup_is_empty(setup)) {
+        scale_fast_clear(s->worker, s->draw, setup);
+    }
+    setup->chunk = s->chunk->index;
+    setup->primitive = number;
+    s->chunk->setups++;
+    return g4_setup_is_empty(setup) || finish(s->draw, &s->frame, s->chunk->batch_arena, object, &payload, whole, setup)
+               ? G4_OK
+               : G4_NO_MEMORY;
+}
+
+/* Whether the draw only brings a control surface up to date, for which there is nothing to do. */
+static bool resolves(const struct g4_draw_state *draw) {
+    return draw->windower.resolve || draw->hierarchical_depth.resolve || draw->hierarchical_depth.ambiguate;
+}
+
+enum g4_status g4_setup_run_gen6(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_chunk *chunk) {
+    enum {
+        PARTS = 3 /* of a triangle */
+    };
+    const bool solid = draw->setup.front_fill == G4_FILL_SOLID && draw->setup.back_fill == G4_FILL_SOLID;
+    struct setting_up s = {.worker = worker, .draw = draw, .chunk = chunk};
+    enum g4_status status = G4_OK;
 
     chunk->setups = 0;
     if (draw->stage[G4_STAGE_SF].statistics) {
@@ -313,30 +485,20 @@ enum g4_status g4_setup_run_gen6(struct g4_worker *worker, const struct g4_draw_
     if (worker->eu.counters) {
         worker->eu.counters->sum.objects += chunk->objects;
     }
-    if (chunk->objects == 0) {
+    if (chunk->objects == 0 || resolves(draw)) {
         return G4_OK;
     }
-    chunk->setup = g4_arena_alloc(chunk->batch_arena, chunk->objects * sizeof *chunk->setup);
+    chunk->setup =
+        g4_arena_alloc(chunk->batch_arena, (size_t)chunk->objects * (solid ? 1 : PARTS) * sizeof *chunk->setup);
     if (!chunk->setup) {
         return G4_NO_MEMORY;
     }
-    g4_sf_frame_begin(&frame, draw);
-    for (uint32_t i = 0; i < chunk->objects; i++) {
-        struct g4_setup *const setup = &chunk->setup[chunk->setups];
-        const struct g4_object *const object = &chunk->object[i];
-        const bool shaped = g4_sf_setup(&frame, object, setup, &payload);
-        if (!shaped || (!frame.sample_area && g4_setup_lights_nothing(setup))) {
-            if (worker->eu.counters) {
-                g4_setup_count_dropped(&worker->eu.counters->sum, &frame, object, setup, shaped);
-            }
-            continue;
-        }
-        setup->chunk = chunk->index;
-        setup->primitive = i;
-        chunk->setups++;
-        if (!g4_setup_is_empty(setup) && !finish(draw, &frame, chunk->batch_arena, object, &payload, setup)) {
-            return G4_NO_MEMORY;
-        }
+    g4_sf_frame_begin(&s.frame, draw);
+    if (draw->windower.fast_clear) {
+        s.frame.sample_area = 0; /* its pixels are blocks */
     }
-    return G4_OK;
+    for (uint32_t i = 0; i < chunk->objects && status == G4_OK; i++) {
+        status = set_up(&s, &chunk->object[i], i, NULL);
+    }
+    return status;
 }

@@ -9,11 +9,9 @@
 
 void g4_depth_offset_begin(struct g4_depth_offset *offset, const struct g4_draw_state *draw) {
     const struct g4_depth_bias *const bias = &draw->depth_bias;
-    const bool present = draw->depth_buffer.present;
-    const uint32_t format = draw->depth_buffer.format;
     const bool is_float =
-        present && (format == G4_DEPTH_FORMAT_D32_FLOAT || format == G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT);
-    const bool is_16 = present && format == G4_DEPTH_FORMAT_D16_UNORM;
+        bias->format == G4_DEPTH_FORMAT_D32_FLOAT || bias->format == G4_DEPTH_FORMAT_D32_FLOAT_S8X24_UINT;
+    const bool is_16 = bias->format == G4_DEPTH_FORMAT_D16_UNORM;
     *offset = (struct g4_depth_offset){
         .constant = bias->constant,
         .scale = bias->scale,
@@ -83,7 +81,8 @@ void g4_wm_plane(const struct g4_wm *wm, const struct g4_setup *setup, struct g4
         const struct g4_screen_plane *const p = &setup->planes->z;
         *plane = (struct g4_plane){.cx = p->cx, .cy = p->cy, .c0 = p->c};
         if (setup->planes->has_depth_offset) {
-            plane->c0 += g4_depth_offset_of(&wm->offset, (float)p->cx, (float)p->cy, setup->z);
+            plane->c0 +=
+                g4_depth_offset_of(&wm->offset, setup->planes->depth_slope[0], setup->planes->depth_slope[1], setup->z);
         }
         return;
     }
