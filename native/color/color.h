@@ -39,6 +39,17 @@ struct g4_pixel_block {
     float z[16];           /* source depth of every pixel, helpers included */
     uint8_t coverage[16];  /* AA lines */
     uint16_t alpha_passed; /* pixels that an earlier message of the thread let through; 0 at dispatch */
+
+    /* From Gen6 on, set when the thread starts. */
+    uint16_t array_index;
+    uint8_t viewport;
+    bool back_facing;
+    bool antialias; /* `coverage` scales alpha */
+    struct g4_plane depth;
+    /* With several samples a pixel: those of each pixel that are lit, and that the object covers; and with a thread for
+     * each sample, that of a subspan. */
+    uint8_t samples[16], covered[16];
+    uint8_t sample[4];
 };
 
 /* Decides which unit tests depth and stencil; pure. */
@@ -90,5 +101,7 @@ void g4_cc_prefetch(const struct g4_worker *worker, uint32_t n, const uint16_t *
 
 /* The render target write of the data port. */
 g4_message_fn g4_render_target_write;
+/* From Gen6 on. */
+g4_message_fn g4_render_target_write_gen7;
 
 #endif

@@ -32,6 +32,7 @@ enum {
     /* A tile of 64 x 64 stencil values.  The values of a subspan are adjacent, in the order of its pixels. */
     TILE_SIZE = 64,
     TILE_BYTES = TILE_SIZE * TILE_SIZE,
+    STENCIL_UNIT = 8, /* of the alignment of levels */
 };
 
 /* The offset of a value in a W tile: bits x5 x4 x3 y5 y4 y3 y2 x2 y1 x1 y0 x0 (IVB PRM vol. 1 part 2, 4.5.2.3). */
@@ -103,6 +104,20 @@ static uint32_t pixels_inside(const struct g4_depth *depth, uint32_t x, uint32_t
     return (y < depth->stencil_height ? columns : 0) | (y + 1 < depth->stencil_height ? columns << 2 : 0);
 }
 
+/* Find the image of the array index. */
+static void select_stencil(struct g4_depth *depth) {
+    const struct g4_surface *const surface = &depth->stencil_surface;
+    const uint32_t slice = g4_cc_slice(surface, surface->mip_count_or_lod, depth->array_index);
+    struct g4_level level;
+
+    g4_surface_level(surface, surface->mip_count_or_lod, &level);
+    depth->stencil_x = level.x + level.slice_dx * (slice & level.slice_mask);
+    depth->stencil_y = level.y + level.slice_dy * (slice >> level.slice_shift);
+    depth->stencil_width = level.width;
+    depth->stencil_height = level.height;
+    depth->stencil_index = depth->array_index;
+}
+
 /* Stencil test, then that of depth, then the new stencil values. */
 static uint32_t test_stencil(struct g4_depth *depth, struct g4_port *port, const struct g4_depth_job *job) {
     const struct g4_stencil_set *const set = &depth->stencil[depth->double_sided && job->back_facing];
@@ -111,6 +126,9 @@ static uint32_t test_stencil(struct g4_depth *depth, struct g4_port *port, const
     uint32_t inside = 0;
     uint32_t passed = 0;
 
+    if (depth->stencil_index != depth->array_index) {
+        select_stencil(depth);
+    }
     for (uint32_t s = 0; s < 4; s++) {
         if (!(job->live >> (4 * s) & 15)) {
             continue;
@@ -161,6 +179,15 @@ static bool texel_of(uint32_t format, enum g4_surface_format *texel) {
     }
 }
 
+/* Depth and stencil buffers have the samples of a pixel beside each other. */
+static void interleave(const struct g4_draw_state *draw, struct g4_surface *surface) {
+    const uint32_t samples = draw->multisampling.samples;
+    if (samples > 1) {
+        surface->width = g4_align(surface->width, 2) * (samples >= 8 ? 4 : 2);
+        surface->height = g4_align(surface->height, 2) * (samples >= 4 ? 2 : 1);
+    }
+}
+
 static void set_depth(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_cc *cc,
                       struct g4_depth *depth) {
     const struct g4_depth_buffer *const buffer = &draw->depth_buffer;
@@ -184,6 +211,8 @@ static void set_depth(struct g4_worker *worker, const struct g4_draw_state *draw
     depth->dx = buffer->offset_x;
     depth->dy = buffer->offset_y;
     g4_depth_surface(buffer, texel, &depth->surface);
+    interleave(draw, &depth->surface);
+    g4_surface_set_layout_gen7(&depth->surface, buffer->format == G4_DEPTH_FORMAT_D16_UNORM ? 8 : 4, 4, false);
     g4_depth_select(depth, worker->ctx->gen, 0);
     if (depth->depth_test || depth->depth_write) {
         depth->test_depth = cc->depth_ops->test[depth->format][false];
@@ -203,8 +232,10 @@ static void set_stencil(const struct g4_draw_state *draw, struct g4_depth *depth
     memcpy(depth->stencil, state->stencil, sizeof depth->stencil);
     depth->stencil_base = buffer->address;
     depth->stencil_pitch = buffer->pitch_bytes;
-    depth->stencil_width = draw->depth_buffer.width ? draw->depth_buffer.width : UINT32_MAX;
-    depth->stencil_height = draw->depth_buffer.height ? draw->depth_buffer.height : UINT32_MAX;
+    g4_depth_surface(&draw->depth_buffer, G4_SURFACE_FORMAT_R8_UINT, &depth->stencil_surface);
+    interleave(draw, &depth->stencil_surface);
+    g4_surface_set_layout_gen7(&depth->stencil_surface, STENCIL_UNIT, STENCIL_UNIT, false);
+    depth->stencil_index = UINT32_MAX;
 }
 
 void g4_begin_depth_gen6(struct g4_worker *worker, const struct g4_draw_state *draw, struct g4_cc *cc) {

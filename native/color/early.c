@@ -157,6 +157,7 @@ enum g4_status g4_cc_begin(struct g4_worker *worker, const struct g4_draw_state 
     cc->color_ops = color_variants[g4_variant_current()];
     cc->state = draw->color;
     cc->windower = draw->windower;
+    cc->multisampling = draw->multisampling;
     cc->wm_statistics = draw->stage[G4_STAGE_WM].statistics;
     memset(cc->alpha_passed, 0, sizeof cc->alpha_passed);
     for (int i = 0; i < G4_TARGETS; i++) {

@@ -2,15 +2,13 @@
  * The render target write message from Gen6 on (SNB PRM vol. 4 part 1, 2.10; IVB PRM vol. 4 part 1, 3.9), executed
  * thread by thread in order.
  */
-#include "color/render_target_write_gen7.h"
-
 #include <string.h>
 
+#include "color/samples.h"
 #include "color/state.h"
 #include "core/hooks.h"
 #include "core/report.h"
 #include "eu/counters.h"
-#include "geometry/object.h"
 #include "messages_gen7.h"
 
 enum {
@@ -105,6 +103,20 @@ static void find_colors(const struct message *m, struct g4_pixels *pixels, float
     }
 }
 
+/* Alpha of antialiased lines counts as much as the line covers the pixel. */
+static void scale_alpha(const struct message *m, struct g4_pixels *pixels, float alpha[2][HALF]) {
+    enum {
+        FULL = 255
+    };
+    for (uint32_t i = 0; i < m->pixels; i++) {
+        const float coverage = (float)m->block->coverage[m->first + i] / FULL;
+        alpha[i / HALF][i % HALF] = pixels->color[i / HALF][3][i % HALF] * coverage;
+    }
+    for (uint32_t h = 0; h < m->pixels / HALF; h++) {
+        pixels->color[h][3] = alpha[h];
+    }
+}
+
 /* ---- the pixels ---- */
 
 /* The pixels to write, from the first of the message on. */
@@ -119,12 +131,17 @@ static uint32_t live_pixels(const struct message *m) {
     return enabled & lit & all;
 }
 
-/* The pixels whose sample the shader's mask lets through: 16-bit words by pixel. */
+/* The samples of a pixel that the shader's mask lets through: a 16-bit word for each. */
+static uint32_t shader_mask(const struct message *m, uint32_t pixel) {
+    const uint16_t *const words = (const uint16_t *)g4_payload(m->gang, m->send, m->sample_mask, m->thread);
+    return m->sample_mask ? words[m->first + pixel] : UINT32_MAX;
+}
+
+/* The pixels whose sample 0 the shader's mask lets through. */
 static uint32_t masked(const struct message *m) {
-    const uint16_t *const words = (const uint16_t *)g4_payload(m->gang, m->send, m->sample_mask, m->thread) + m->first;
     uint32_t out = 0;
     for (uint32_t i = 0; i < m->pixels; i++) {
-        out |= (words[i] & 1u) << i;
+        out |= (shader_mask(m, i) & 1) << i;
     }
     return out;
 }
@@ -135,35 +152,45 @@ static bool tests_late(const struct message *m) {
     return m->cc->depth.test && m->block->iz_mode != G4_IZ_P;
 }
 
-static uint32_t late_test(const struct message *m, const struct g4_pixels *pixels, uint32_t live) {
+/* Tests pixels at places of the depth buffer; z has sixteen depths. */
+static uint32_t late_test_at(const struct message *m, const uint16_t x[4], const uint16_t y[4], const float *z,
+                             uint32_t live) {
     struct g4_depth *const depth = &m->cc->depth;
-    const struct g4_setup *const setup = m->block->setup;
-    const struct g4_depth_range *const range = &m->cc->state.depth_range[setup->viewport & 15];
-    float z[PIXELS] = {0};
+    const struct g4_pixel_block *const block = m->block;
+    const struct g4_depth_range *const range = &m->cc->state.depth_range[block->viewport & 15];
 
-    if (!tests_late(m)) {
+    if (!tests_late(m) || !live) {
         return live;
     }
-    if (setup->array_index != depth->array_index) {
-        g4_depth_select(depth, m->eu->ctx->gen, setup->array_index);
-    }
-    memcpy(z, m->block->z + m->first, m->pixels * sizeof z[0]);
-    if (m->source_depth) {
-        for (uint32_t h = 0; h < m->pixels / HALF; h++) {
-            memcpy(z + (size_t)HALF * h, payload(m, m->source_depth + h), HALF * sizeof z[0]);
-        }
+    if (block->array_index != depth->array_index) {
+        g4_depth_select(depth, m->eu->ctx->gen, block->array_index);
     }
     struct g4_depth_job job = {
         .live = live,
         .minimum = range->minimum,
         .maximum = range->maximum,
-        .back_facing = setup->back_facing,
+        .back_facing = block->back_facing,
         .update = m->last,
         .z = z,
     };
-    memcpy(job.x, pixels->x, sizeof job.x);
-    memcpy(job.y, pixels->y, sizeof job.y);
+    memcpy(job.x, x, sizeof job.x);
+    memcpy(job.y, y, sizeof job.y);
     return depth->test(depth, &m->eu->worker->port, &job);
+}
+
+/* The depths that the shader computed, if the message has them. */
+static void put_computed_depth(const struct message *m, float z[PIXELS]) {
+    for (uint32_t h = 0; h < m->pixels / HALF && m->source_depth; h++) {
+        memcpy(z + (size_t)HALF * h, payload(m, m->source_depth + h), HALF * sizeof z[0]);
+    }
+}
+
+static uint32_t late_test(const struct message *m, const struct g4_pixels *pixels, uint32_t live) {
+    float z[PIXELS] = {0};
+
+    memcpy(z, m->block->z + m->first, m->pixels * sizeof z[0]);
+    put_computed_depth(m, z);
+    return late_test_at(m, pixels->x, pixels->y, z, live);
 }
 
 /* ---- counters ---- */
@@ -205,13 +232,13 @@ static void count_pixels(const struct message *m, uint32_t live, uint32_t tested
 
 /* The pixels that pass the stencil test alone, of those that enter the late tests. */
 static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pixels, uint32_t tested) {
-    const struct g4_setup *const setup = m->block->setup;
-    return tests_late(m) ? g4_cc_stencil_passes(m->eu->worker, pixels->x, pixels->y, tested, setup->array_index,
-                                                setup->back_facing)
+    const struct g4_pixel_block *const block = m->block;
+    return tests_late(m) ? g4_cc_stencil_passes(m->eu->worker, pixels->x, pixels->y, tested, block->array_index,
+                                                block->back_facing)
                          : tested;
 }
 
-/* ---- the message ---- */
+/* ---- one sample a pixel ---- */
 
 /* Alpha of render target 0 is tested, whichever target the message writes, if the message has it. */
 static uint32_t test_alpha(const struct message *m, const struct g4_pixels *pixels, uint32_t live) {
@@ -225,8 +252,16 @@ static uint32_t test_alpha(const struct message *m, const struct g4_pixels *pixe
     return g4_cc_alpha_test(&m->cc->state.alpha_test, alpha, live);
 }
 
-static void write_pixels(const struct message *m, struct g4_pixels *pixels) {
+/* Alpha to one: of every target. */
+static void make_opaque(const struct message *m, struct g4_pixels *pixels) {
     static const float one[HALF] = {1, 1, 1, 1, 1, 1, 1, 1};
+    if (m->cc->state.alpha_to_one && !m->target->integer) {
+        pixels->color[0][3] = one;
+        pixels->color[1][3] = pixels->color[1][3] ? one : NULL;
+    }
+}
+
+static void write_pixels(const struct message *m, struct g4_pixels *pixels) {
     struct g4_hooks *const hooks = m->eu->hooks;
     const bool counted = m->eu->counters != NULL;
     const uint32_t live = pixels->live;
@@ -239,10 +274,7 @@ static void write_pixels(const struct message *m, struct g4_pixels *pixels) {
     if (m->cc->state.alpha_test.enable) {
         tested = test_alpha(m, pixels, tested);
     }
-    if (m->cc->state.alpha_to_one && !m->target->integer) {
-        pixels->color[0][3] = one;
-        pixels->color[1][3] = pixels->color[1][3] ? one : NULL;
-    }
+    make_opaque(m, pixels);
     const uint32_t past = counted ? past_stencil(m, pixels, tested) : 0;
     const uint32_t passed = tested ? late_test(m, pixels, tested) : 0;
     if (m->last && m->block->iz_mode != G4_IZ_P && m->cc->wm_statistics) {
@@ -261,6 +293,114 @@ static void write_pixels(const struct message *m, struct g4_pixels *pixels) {
     }
 }
 
+/* ---- several samples a pixel ---- */
+
+/* The samples of alpha to coverage: more of them with more alpha, spread over the pixel. */
+static uint32_t alpha_samples(float alpha) {
+    enum {
+        FULL = 16,
+        FOURS = 0xfea80, /* nibbles whose bits grow with the multiple of four */
+    };
+    const float in_range = alpha > 0 ? alpha < 1 ? alpha : 1 : 0;
+    const uint32_t n = (uint32_t)(in_range * FULL);
+    return 0x1111 * ((FOURS >> (n & ~3u)) & 15) | 0x0808 * (n & 2) | 0x0100 * (n & 1);
+}
+
+/* The samples of each pixel that the message writes, before depth and stencil. */
+static void find_samples(const struct message *m, const struct g4_pixels *pixels, uint8_t samples[PIXELS]) {
+    const struct g4_color_state *const state = &m->cc->state;
+
+    for (uint32_t i = 0; i < m->pixels; i++) {
+        uint32_t mask = pixels->live >> i & 1 ? m->block->samples[m->first + i] & shader_mask(m, i) : 0;
+        if (state->alpha_to_coverage && mask && (m->source0_alpha || !m->target->integer)) {
+            const float *const alpha =
+                m->source0_alpha ? payload(m, m->source0_alpha + i / HALF) : pixels->color[i / HALF][3];
+            mask &= alpha_samples(alpha[i % HALF]);
+        }
+        samples[i] = (uint8_t)mask;
+    }
+}
+
+static uint32_t pixels_with(const uint8_t samples[PIXELS], uint32_t s) {
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < PIXELS; i++) {
+        live |= (uint32_t)(samples[i] >> s & 1) << i;
+    }
+    return live;
+}
+
+/* Depth and stencil of sample s of pixels. */
+static uint32_t late_test_sample(const struct message *m, const struct g4_pixels *pixels, uint32_t s, uint32_t live) {
+    const struct g4_multisampling *const multi = &m->cc->multisampling;
+    float z[PIXELS] = {0};
+    uint16_t x[4], y[4];
+
+    if (!tests_late(m)) {
+        return live;
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        x[i] = pixels->x[i];
+        y[i] = pixels->y[i];
+        g4_sample_depths(multi, &m->block->depth, s, x[i], y[i], z + (size_t)4 * i);
+        g4_sample_place(multi->samples, s, &x[i], &y[i]);
+    }
+    put_computed_depth(m, z);
+    return late_test_at(m, x, y, z, live);
+}
+
+/* Whether what a message writes to all samples of a pixel is the same for all of them. */
+static void note_samples(const struct message *m, const struct g4_pixels *pixels, const uint8_t written[PIXELS]) {
+    const uint32_t all = (1u << m->cc->multisampling.samples) - 1;
+    for (uint32_t i = 0; i < m->pixels; i++) {
+        if (written[i]) {
+            g4_control_surface_write(m->eu->worker, m->target, pixels->x[i / 4] + (i & 1),
+                                     pixels->y[i / 4] + (i >> 1 & 1), written[i] == all);
+        }
+    }
+}
+
+static void write_samples(const struct message *m, struct g4_pixels *pixels, const struct g4_target_key *key,
+                          const struct g4_blend_state *blend) {
+    struct g4_worker *const worker = m->eu->worker;
+    uint8_t samples[PIXELS] = {0};
+    uint8_t written[PIXELS] = {0};
+
+    find_samples(m, pixels, samples);
+    make_opaque(m, pixels);
+    for (uint32_t s = 0; s < m->cc->multisampling.samples; s++) {
+        const uint32_t tested = pixels_with(samples, s);
+        const uint32_t passed = tested ? late_test_sample(m, pixels, s, tested) : 0;
+        if (m->last && m->block->iz_mode != G4_IZ_P && m->cc->wm_statistics) {
+            m->eu->ps_depth_count += count_of(passed);
+        }
+        if (!passed) {
+            continue;
+        }
+        struct g4_target_key own = *key;
+        own.sample = (uint8_t)s;
+        struct g4_target *const target = g4_target_get(worker, m->gang->dispatch, &own, blend);
+        if (target->write) {
+            pixels->live = passed;
+            target->write(target, &worker->port, pixels);
+            for (uint32_t i = 0; i < m->pixels; i++) {
+                written[i] |= (uint8_t)((passed >> i & 1) << s);
+            }
+        }
+    }
+    note_samples(m, pixels, written);
+}
+
+/* Alpha test, then the samples. */
+static void write_multisampled(const struct message *m, struct g4_pixels *pixels, const struct g4_target_key *key,
+                               const struct g4_blend_state *blend) {
+    if (m->cc->state.alpha_test.enable) {
+        pixels->live = test_alpha(m, pixels, pixels->live);
+    }
+    write_samples(m, pixels, key, blend);
+}
+
+/* ---- the message ---- */
+
 static void check_target(const struct message *m) {
     const struct g4_target *const target = m->target;
     if (target->event != G4_EVENTS) {
@@ -277,19 +417,20 @@ static void notify(const struct message *m) {
         .thread = m->thread,
         .last = m->last,
         .target = m->target,
-        .slice = m->block->setup->array_index,
+        .slice = m->block->array_index,
         .header = {m->header[0], m->header[1]},
         .type = m->type,
         .tests_late = tests_late(m),
-        .back_facing = m->block->setup->back_facing,
+        .back_facing = m->block->back_facing,
     };
     m->eu->hooks->pixel_message(m->eu->hooks, &message);
 }
 
 static void write_thread(struct message *m, uint32_t index) {
     const struct g4_color_state *const state = &m->cc->state;
-    struct g4_target_key key = {.index = index, .array_index = m->block->setup->array_index};
+    struct g4_target_key key = {.index = index, .array_index = m->block->array_index};
     float replicated[4][HALF];
+    float alpha[2][HALF];
 
     m->header[0] = m->has_header ? g4_payload(m->gang, m->send, 0, m->thread) : NULL;
     m->header[1] = m->has_header ? g4_payload(m->gang, m->send, 1, m->thread) : NULL;
@@ -308,10 +449,17 @@ static void write_thread(struct message *m, uint32_t index) {
         return;
     }
     find_colors(m, &pixels, replicated);
+    if (m->block->antialias) {
+        scale_alpha(m, &pixels, alpha);
+    }
     if (m->eu->hooks) {
         notify(m);
     }
-    write_pixels(m, &pixels);
+    if (m->cc->multisampling.samples > 1) {
+        write_multisampled(m, &pixels, &key, &state->target[key.render_target]);
+    } else {
+        write_pixels(m, &pixels);
+    }
 }
 
 enum g4_status g4_render_target_write_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
@@ -345,14 +493,5 @@ enum g4_status g4_render_target_write_gen7(struct g4_eu *eu, struct g4_gang *gan
         }
     }
     port->unit = unit;
-    return G4_OK;
-}
-
-enum g4_status g4_render_cache_gen7(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
-    if (gen7_render_cache_data_port_message_message_type(send->descriptor) ==
-        GEN7_RENDER_CACHE_TYPE_GEN7_RENDER_TARGET_WRITE) {
-        return g4_render_target_write_gen7(eu, gang, send);
-    }
-    g4_report(eu->log, G4_EVENT_BAD_MESSAGE, g4_gang_address(gang, 0), send->descriptor);
     return G4_OK;
 }

@@ -64,7 +64,9 @@ struct g4_depth {
 
     /* From Gen6 on: a stencil buffer of its own, in W tiles, and the test of depth alone. */
     g4_depth_fn *test_depth;
+    struct g4_surface stencil_surface;
     uint32_t stencil_base, stencil_pitch;
+    uint32_t stencil_index;        /* array index of the image that the next four describe */
     uint32_t stencil_x, stencil_y; /* of the image */
     uint32_t stencil_width, stencil_height;
 };
@@ -114,6 +116,8 @@ struct g4_target {
     uint32_t event;     /* the problem with the target, enum g4_event; G4_EVENTS: none */
     uint32_t event_value;
     struct g4_pixel_map map;
+    /* Multisample control surface: an entry for each pixel from `mcs_row` on; base 0: none. */
+    uint32_t mcs_base, mcs_pitch, mcs_row, mcs_samples;
     bool integer; /* alpha cannot be tested */
     struct g4_channel channel[4];
     uint32_t write_mask[4]; /* by plane */
@@ -164,6 +168,7 @@ struct g4_cc {
     const struct g4_color_ops *color_ops;
     struct g4_color_state state;
     struct g4_windower_state windower;
+    struct g4_multisampling multisampling;
     bool wm_statistics;
     struct g4_depth depth;
     struct g4_target target[G4_TARGETS];
@@ -186,6 +191,13 @@ void g4_depth_select(struct g4_depth *depth, uint32_t gen, uint32_t array_index)
 /* Returns the render target of a message, which blends by `state`.  Never NULL. */
 struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispatch *dispatch,
                                 const struct g4_target_key *key, const struct g4_blend_state *state);
+
+/* Mark a pixel of a multisampled target as clear. */
+void g4_control_surface_clear(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y);
+/* Keep the control surface of a multisampled target up to date after some samples of a pixel were written; `all`: all
+ * of them, with one color. */
+void g4_control_surface_write(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y,
+                              bool all);
 
 /* The pixels among `live` whose alpha passes; `alpha` has eight pixels in each half. */
 uint32_t g4_cc_alpha_test(const struct g4_alpha_test *test, const float *const alpha[2], uint32_t live);

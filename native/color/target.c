@@ -293,10 +293,17 @@ static bool set_view(struct g4_target *target, const struct g4_surface *surface,
         .bytes = surface->format->block_bits / 8u,
     };
     const bool buffer = surface->type == G4_SURFACE_TYPE_SURFTYPE_BUFFER;
+    const uint32_t element = g4_cc_slice(surface, level, target->key.array_index);
+    const uint32_t slice = element * g4_surface_sample_elements(surface) + target->key.sample;
 
-    if (!buffer &&
-        !g4_surface_image(surface, gen, level, g4_cc_slice(surface, level, target->key.array_index), &image)) {
+    if (!buffer && !g4_surface_image(surface, gen, level, slice, &image)) {
         return false;
+    }
+    if (surface->mcs_base && surface->samples > 1) {
+        target->mcs_base = surface->mcs_base;
+        target->mcs_pitch = surface->mcs_pitch;
+        target->mcs_row = element * g4_align(surface->height, 4);
+        target->mcs_samples = surface->samples;
     }
     if (image.bytes == 0 || image.bytes > G4_PIXEL_BYTES || (image.bytes & (image.bytes - 1))) {
         return false;
@@ -365,4 +372,52 @@ struct g4_target *g4_target_get(struct g4_worker *worker, const struct g4_dispat
         prepare(target, worker, dispatch);
     }
     return target;
+}
+
+/* ---- multisample control surface (IVB PRM vol. 4 part 1, 2.7.1) ---- */
+
+/* An entry says in which array element each sample of a pixel is.  Here sample s is always in element s too, so that an
+ * entry is 0, all samples alike; or names all elements; or is all ones, the clear color (docs/decisions.md 96). */
+
+static uint32_t entry_bytes(const struct g4_target *target) {
+    return target->mcs_samples >= 8 ? 4 : 1;
+}
+
+static uint32_t entry_address(const struct g4_target *target, uint32_t x, uint32_t y) {
+    return target->mcs_base +
+           (uint32_t)g4_surface_offset(G4_TILING_Y, target->mcs_pitch, x * entry_bytes(target), target->mcs_row + y);
+}
+
+static bool has_entry(const struct g4_target *target, uint32_t x, uint32_t y) {
+    return target->mcs_base && x < target->map.width && y < target->map.height;
+}
+
+static void put_entry(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y,
+                      uint32_t entry) {
+    (void)g4_mem_write(&worker->port, entry_address(target, x, y), &entry, entry_bytes(target));
+}
+
+void g4_control_surface_clear(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y) {
+    if (has_entry(target, x, y)) {
+        put_entry(worker, target, x, y, UINT32_MAX);
+    }
+}
+
+void g4_control_surface_write(struct g4_worker *worker, const struct g4_target *target, uint32_t x, uint32_t y,
+                              bool all) {
+    enum {
+        EACH_OF_4 = 0xe4,
+        EACH_OF_8 = 0x76543210
+    };
+    const uint32_t clear = target->mcs_samples >= 8 ? UINT32_MAX : 0xff;
+    const uint32_t each = target->mcs_samples >= 8 ? EACH_OF_8 : EACH_OF_4;
+    uint32_t old = 0;
+
+    if (!has_entry(target, x, y)) {
+        return;
+    }
+    if (target->reads) { /* samples that were alike stay so */
+        (void)g4_mem_read(&worker->port, entry_address(target, x, y), &old, entry_bytes(target));
+    }
+    put_entry(worker, target, x, y, all && (old == 0 || old == clear) ? 0 : each);
 }

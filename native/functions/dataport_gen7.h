@@ -10,5 +10,7 @@
 g4_message_fn g4_message_constant_cache_gen7, g4_message_data_cache_gen7, g4_message_data_cache1_gen75;
 /* The messages of SFID 5 that are not render target writes: typed surfaces, and the memory fence. */
 g4_message_fn g4_message_typed_surface_gen7;
+/* SFID 5: those, and render target writes. */
+g4_message_fn g4_message_render_cache_gen7;
 
 #endif

@@ -31,9 +31,6 @@ static void evaluate(const struct g4_object_planes *planes, const struct g4_pixe
             store(out->linear[0] + first, plane_at(&planes->linear[0], x, y));
             store(out->linear[1] + first, plane_at(&planes->linear[1], x, y));
         }
-        if (wanted & G4_VALUE_Z) {
-            store(out->z + first, plane_at(&planes->z, x, y));
-        }
     }
 }
 

@@ -1,5 +1,5 @@
 /*
- * Barycentric coordinates, depth and w of the pixels of a block: built once per vector variant.
+ * Barycentric coordinates and w of the pixels of a block: built once per vector variant.
  */
 #ifndef G4_BARYCENTRICS_H
 #define G4_BARYCENTRICS_H
@@ -16,7 +16,6 @@ enum {
     G4_VALUE_PERSPECTIVE = 1,
     G4_VALUE_LINEAR = 2,
     G4_VALUE_W = 4,
-    G4_VALUE_Z = 8,
 };
 
 struct g4_pixel_places {
@@ -26,7 +25,7 @@ struct g4_pixel_places {
 struct g4_pixel_values {
     _Alignas(64) float perspective[2][G4_BLOCK_PIXELS]; /* of vertices 1 and 2 of the object */
     float linear[2][G4_BLOCK_PIXELS];
-    float w[G4_BLOCK_PIXELS], z[G4_BLOCK_PIXELS];
+    float w[G4_BLOCK_PIXELS];
 };
 
 struct g4_barycentric_ops {

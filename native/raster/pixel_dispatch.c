@@ -181,6 +181,12 @@ static void fill_block(const struct g4_wm *wm, struct g4_pixel_block *block, uin
         memcpy(block->z, wm->z[first], count * sizeof wm->z[0]);
         memset(block->z + (size_t)4 * count, 0, (G4_BLOCK_SUBSPANS - (size_t)count) * sizeof wm->z[0]);
     }
+    if (wm->draw->multisampling.samples > 1) {
+        memset(block->samples, 0, sizeof block->samples);
+        memcpy(block->samples, wm->samples[first], count * sizeof wm->samples[0]);
+        memcpy(block->covered, wm->covered[first], count * sizeof wm->covered[0]);
+        memcpy(block->sample, &wm->sample[first], count);
+    }
     memset(block->coverage, 0, sizeof block->coverage);
     if (wm->setup->antialias) {
         find_coverage(wm, block, s, count);

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "color/samples.h"
 #include "messages_gen7.h"
 #include "raster/barycentrics.h"
 #include "raster/windower_state.h"
@@ -31,14 +32,16 @@ static void put(struct g4_gang *gang, int t, uint32_t grf, const void *from) {
 
 /* ---- the header ---- */
 
-static void object_header(const struct g4_wm *wm, const struct g4_setup *setup, uint32_t r0[8]) {
+static void object_header(const struct g4_wm *wm, const struct g4_pixel_block *block, uint32_t r0[8]) {
     const struct g4_draw_state *const draw = wm->draw;
+    const struct g4_setup *const setup = block->setup;
     const struct gen7_payload_ps_r0 header = {
         .viewport_index = setup->viewport,
         .render_target_array_index = setup->array_index,
         .back_facing = setup->back_facing,
         .source_depth_present = draw->windower.computed_depth != G4_DEPTH_NOT_COMPUTED,
         .output_mask_present = draw->windower.writes_sample_mask,
+        .starting_sample_pair = draw->windower.dispatches_samples ? block->sample[0] / 2u : 0,
         .primitive_topology_type = setup->topology,
         .color_calculator_state_pointer = draw->color_address - draw->dispatch[G4_STAGE_WM].dynamic_state_base,
     };
@@ -66,57 +69,136 @@ static void put_slots(const struct g4_wm *wm, struct g4_gang *gang, int t, uint3
 
 /* ---- values of pixels ---- */
 
-static void find_places(const struct g4_pixel_block *block, struct g4_pixel_places *places) {
+/* The lowest of the samples that are covered; -1 if all are, or none: then the pixel's location stands for them. */
+static int centroid_sample(const struct g4_multisampling *m, uint32_t covered) {
+    const uint32_t all = (1u << m->samples) - 1;
+    return covered == 0 || (covered & all) == all ? -1 : __builtin_ctz(covered);
+}
+
+/* The sample that stands for a pixel at a place; -1: its location does. */
+static int sample_at(const struct g4_wm *wm, const struct g4_pixel_block *block, uint32_t pixel,
+                     enum g4_sample_place place) {
+    const struct g4_draw_state *const draw = wm->draw;
+    if (draw->multisampling.samples <= 1) {
+        return -1;
+    }
+    if (place == G4_PLACE_CENTROID) {
+        return centroid_sample(&draw->multisampling, block->covered[pixel]);
+    }
+    return place == G4_PLACE_SAMPLE && draw->windower.dispatches_samples ? block->sample[pixel / 4] : -1;
+}
+
+static void find_places(const struct g4_wm *wm, const struct g4_pixel_block *block, enum g4_sample_place place,
+                        struct g4_pixel_places *places) {
     for (uint32_t i = 0; i < G4_BLOCK_PIXELS; i++) {
         places->x[i] = (float)(block->x[i / 4] + (i & 1));
         places->y[i] = (float)(block->y[i / 4] + (i >> 1 & 1));
+        const int sample = sample_at(wm, block, i, place);
+        if (sample >= 0) {
+            double x, y;
+            g4_sample_offset(&wm->draw->multisampling, (uint32_t)sample, &x, &y);
+            places->x[i] += (float)x;
+            places->y[i] += (float)y;
+        }
     }
 }
 
-static uint32_t wanted_values(const struct g4_windower_state *state) {
-    enum {
-        PERSPECTIVE_MODES = (1 << LINEAR) - 1,
-    };
-    return (state->barycentrics & PERSPECTIVE_MODES ? G4_VALUE_PERSPECTIVE : 0u) |
-           (state->barycentrics >> LINEAR ? G4_VALUE_LINEAR : 0u) | (state->uses_source_w ? G4_VALUE_W : 0u);
+/* The depth at the places, if it is not that of the pixels' locations. */
+static void find_depths(const struct g4_pixel_block *block, const struct g4_pixel_places *places,
+                        float z[G4_BLOCK_PIXELS]) {
+    const struct g4_plane *const plane = &block->depth;
+    for (uint32_t i = 0; i < G4_BLOCK_PIXELS; i++) {
+        z[i] = (float)(plane->c0 + plane->cx * (places->x[i] - plane->x_start) +
+                       plane->cy * (places->y[i] - plane->y_start));
+    }
+}
+
+/* Where the pixels of a thread are evaluated: a mode of barycentrics for each place, with and without perspective. */
+static enum g4_sample_place place_of(uint32_t mode) {
+    static const enum g4_sample_place places[LINEAR] = {G4_PLACE_PIXEL, G4_PLACE_CENTROID, G4_PLACE_SAMPLE};
+    return places[mode % LINEAR];
+}
+
+/* The values of all places that the payload has. */
+struct values {
+    struct g4_pixel_values at[G4_PLACE_SAMPLE + 1];
+    float z[G4_BLOCK_PIXELS];
+};
+
+static void find_values(const struct g4_wm *wm, const struct g4_pixel_block *block, uint32_t pixels,
+                        struct values *values) {
+    const struct g4_windower_state *const state = &wm->draw->windower;
+    uint32_t wanted[G4_PLACE_SAMPLE + 1] = {0};
+
+    for (uint32_t mode = 0; mode < MODES; mode++) {
+        if (state->barycentrics >> mode & 1) {
+            wanted[place_of(mode)] |= mode < LINEAR ? G4_VALUE_PERSPECTIVE : G4_VALUE_LINEAR;
+        }
+    }
+    wanted[state->position_zw] |= state->uses_source_w ? G4_VALUE_W : 0u;
+    for (uint32_t place = G4_PLACE_PIXEL; place <= G4_PLACE_SAMPLE; place++) {
+        struct g4_pixel_places places;
+        const bool has_depth = state->uses_source_depth && state->position_zw == place;
+        if (!wanted[place] && !has_depth) {
+            continue;
+        }
+        find_places(wm, block, (enum g4_sample_place)place, &places);
+        variants[g4_variant_current()]->evaluate(block->setup->planes, &places, pixels, wanted[place],
+                                                 &values->at[place]);
+        if (has_depth) {
+            find_depths(block, &places, values->z);
+        }
+    }
+}
+
+/* Two bytes a pixel: where it is evaluated, in 1/16 from its upper left corner. */
+static void put_offsets(const struct g4_wm *wm, struct g4_gang *gang, int t, uint32_t grf,
+                        const struct g4_pixel_block *block) {
+    const struct g4_multisampling *const m = &wm->draw->multisampling;
+    const uint8_t location = m->upper_left ? 0 : 8;
+    uint8_t offset[G4_BLOCK_PIXELS][2];
+
+    for (uint32_t i = 0; i < G4_BLOCK_PIXELS; i++) {
+        const int sample = sample_at(wm, block, i, (enum g4_sample_place)wm->draw->windower.position_offset);
+        offset[i][0] = sample >= 0 ? m->x[sample] : location;
+        offset[i][1] = sample >= 0 ? m->y[sample] : location;
+    }
+    put(gang, t, grf, offset);
+}
+
+/* The covered samples of a pixel. */
+static uint32_t coverage_of(const struct g4_wm *wm, const struct g4_pixel_block *block, uint32_t pixel) {
+    return wm->draw->multisampling.samples > 1 ? block->covered[pixel] : block->lit >> pixel & 1;
 }
 
 /* The optional registers of a block; returns the next one. */
 static uint32_t put_values(const struct g4_wm *wm, struct g4_gang *gang, int t, const struct g4_pixel_block *block,
                            uint32_t halves, uint32_t grf) {
     const struct g4_windower_state *const state = &wm->draw->windower;
-    struct g4_pixel_values values;
-    struct g4_pixel_places places;
-    const uint32_t wanted = wanted_values(state);
+    struct values values;
 
-    if (wanted) {
-        find_places(block, &places);
-        variants[g4_variant_current()]->evaluate(block->setup->planes, &places, HALF * halves, wanted, &values);
-    }
+    find_values(wm, block, HALF * halves, &values);
     for (uint32_t mode = 0; mode < MODES; mode++) {
-        if (!(state->barycentrics >> mode & 1)) {
-            continue;
-        }
-        float(*const b)[G4_BLOCK_PIXELS] = mode < LINEAR ? values.perspective : values.linear;
-        for (uint32_t h = 0; h < halves; h++) {
+        struct g4_pixel_values *const at = &values.at[place_of(mode)];
+        float(*const b)[G4_BLOCK_PIXELS] = mode < LINEAR ? at->perspective : at->linear;
+        for (uint32_t h = 0; h < halves && (state->barycentrics >> mode & 1); h++) {
             put(gang, t, grf++, b[0] + (size_t)HALF * h);
             put(gang, t, grf++, b[1] + (size_t)HALF * h);
         }
     }
     for (uint32_t h = 0; h < halves && state->uses_source_depth; h++) {
-        put(gang, t, grf++, block->z + (size_t)HALF * h);
+        put(gang, t, grf++, values.z + (size_t)HALF * h);
     }
     for (uint32_t h = 0; h < halves && state->uses_source_w; h++) {
-        put(gang, t, grf++, values.w + (size_t)HALF * h);
+        put(gang, t, grf++, values.at[state->position_zw].w + (size_t)HALF * h);
     }
     if (state->position_offset != G4_PLACE_NONE) {
-        static const uint32_t none[HALF];
-        put(gang, t, grf++, none);
+        put_offsets(wm, gang, t, grf++, block);
     }
     for (uint32_t h = 0; h < halves && state->uses_coverage; h++) {
         uint32_t mask[HALF];
         for (uint32_t i = 0; i < HALF; i++) {
-            mask[i] = block->lit >> (HALF * h + i) & 1;
+            mask[i] = coverage_of(wm, block, HALF * h + i);
         }
         put(gang, t, grf++, mask);
     }
@@ -145,6 +227,15 @@ static void put_attributes(const struct g4_wm *wm, struct g4_gang *gang, int thr
 
 /* ---- all of it ---- */
 
+/* What the messages of a thread need to know of its object. */
+static void start_block(struct g4_pixel_block *block, const struct g4_plane *depth) {
+    block->array_index = block->setup->array_index;
+    block->viewport = block->setup->viewport;
+    block->back_facing = block->setup->back_facing;
+    block->antialias = block->setup->antialias;
+    block->depth = *depth;
+}
+
 static void put_pointers(struct g4_gang *gang, int t, const uint32_t pointers[8]) {
     uint32_t *const r0 = gang->grf[0].ud[t];
     for (int i = 0; i < 8; i++) {
@@ -161,6 +252,7 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
     struct g4_gang *const gang = worker->gang;
     const int threads = (int)wm->waiting;
     const struct g4_setup *setup = NULL;
+    struct g4_plane depth;
     uint32_t r0[8];
     uint16_t x[G4_GANG_THREADS];
     uint16_t y[G4_GANG_THREADS];
@@ -172,7 +264,14 @@ void g4_pixel_payload_gen7(struct g4_worker *worker) {
         struct g4_pixel_block *const block = thread->block;
         if (block->setup != setup) {
             setup = block->setup;
-            object_header(wm, setup, r0);
+            object_header(wm, block, r0);
+            g4_wm_plane(wm, setup, &depth);
+        } else if (draw->windower.dispatches_samples) {
+            object_header(wm, block, r0);
+        }
+        start_block(block, &depth);
+        if (wm->mode == G4_WM_32) {
+            start_block(block + 1, &depth);
         }
         put(gang, t, 0, r0);
         put_pointers(gang, t, wm->pointers[width][t]);

@@ -7,6 +7,8 @@
 #include "core/hooks.h"
 #include "eu/counters.h"
 #include "geometry/coverage.h"
+#include "raster/fast_clear.h"
+#include "raster/samples.h"
 #include "raster/windower_state.h"
 
 enum {
@@ -366,5 +368,12 @@ count_tile(struct g4_worker *worker, const struct g4_draw_state *draw, const str
 }
 
 enum g4_status g4_wm_tile(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_tile *tile) {
+    if (draw->windower.fast_clear) {
+        g4_fast_clear_tile(worker, draw, tile);
+        return G4_OK;
+    }
+    if (draw->multisampling.samples > 1) {
+        return g4_samples_tile(worker, draw, tile);
+    }
     return worker->eu.counters ? count_tile(worker, draw, tile) : work_on_tile(worker, draw, tile, false);
 }
