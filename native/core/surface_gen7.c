@@ -86,6 +86,7 @@ static void unpack_image(const struct gen7_render_surface_state *state, struct g
         surface->mcs_base = state->mcs_base_address;
         surface->mcs_pitch = state->mcs_surface_pitch * G4_TILE_Y_WIDTH;
     }
+    surface->color_blend_enable = true; /* BLEND_STATE alone decides */
     surface->clear_color = (uint8_t)(state->red_clear_color | state->green_clear_color << 1 |
                                      state->blue_clear_color << 2 | state->alpha_clear_color << 3);
     g4_surface_set_layout_gen7(
