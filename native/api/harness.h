@@ -40,6 +40,9 @@ enum g4_status g4_probe_run(struct g4_probe *probe, bool general_only);
 enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32_t mrf, uint32_t dst_grf,
                              uint32_t exec_size, const uint16_t *emask);
 /* g4_probe_send() for some of the threads: bit t of `threads`. */
+/* A message of Gen7: its function is not in the descriptor, its payload is in the GRF. */
+enum g4_status g4_probe_send_gen7(struct g4_probe *probe, uint32_t sfid, uint32_t descriptor, uint32_t src_grf,
+                                  uint32_t dst_grf, uint32_t exec_size, const uint16_t *emask);
 enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint32_t descriptor, uint32_t mrf,
                                   uint32_t dst_grf, uint32_t exec_size, const uint16_t *emask);
 /* For benchmarks: one message of all threads, many times. */

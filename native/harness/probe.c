@@ -9,6 +9,7 @@
 #include "functions/table.h"
 #include "harness/probe.h"
 #include "hw_messages.h"
+#include "messages_gen7.h"
 #include "sampler/message.h"
 
 enum {
@@ -187,6 +188,31 @@ enum g4_status g4_probe_send_from(struct g4_probe *probe, uint32_t threads, uint
         send.emask[1] |= (g4_lanes)(emask[t] >> 8) << (8 * t);
     }
     return function(&probe->worker->eu, probe->worker->gang, &send);
+}
+
+enum g4_status g4_probe_send_gen7(struct g4_probe *probe, uint32_t sfid, uint32_t descriptor, uint32_t src_grf,
+                                  uint32_t dst_grf, uint32_t exec_size, const uint16_t *emask) {
+    struct g4_send send = {
+        .descriptor = descriptor,
+        .sfid = (uint8_t)sfid,
+        .mlen = (uint8_t)gen7_message_descriptor_message_length(descriptor),
+        .rlen = (uint8_t)gen7_message_descriptor_response_length(descriptor),
+        .grf_payload = true,
+        .mrf = src_grf & (G4_GRF_COUNT - 1),
+        .threads = (uint8_t)((1u << probe->threads) - 1),
+        .has_dst = dst_grf < G4_GRF_COUNT && gen7_message_descriptor_response_length(descriptor),
+        .dst = (uint8_t)(dst_grf & (G4_GRF_COUNT - 1)),
+        .dst_stride = 1,
+        .exec_size = (uint8_t)exec_size,
+    };
+    if (sfid >= G4_FUNCTIONS) {
+        return G4_BAD_VALUE;
+    }
+    for (uint32_t t = 0; t < probe->threads; t++) {
+        send.emask[0] |= (g4_lanes)(emask[t] & 0xff) << (8 * t);
+        send.emask[1] |= (g4_lanes)(emask[t] >> 8) << (8 * t);
+    }
+    return probe->ctx.model->functions[sfid](&probe->worker->eu, probe->worker->gang, &send);
 }
 
 enum g4_status g4_probe_send(struct g4_probe *probe, uint32_t descriptor, uint32_t mrf, uint32_t dst_grf,

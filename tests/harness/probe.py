@@ -161,6 +161,13 @@ class Probe:
         return Status(harness().g4_probe_send_from(self._probe, threads, descriptor, mrf, 255 if dst is None else dst,
                                                     exec_size, ffi.new("uint16_t[]", masks)))
 
+    def send_gen7(self, sfid: int, descriptor: int, src: int, dst: int | None = None, *, exec_size: int = 8,
+                  emask: int | Sequence[int] = 0xFF) -> Status:
+        """One message of Gen7 of all threads, with the payload from GRF `src` on."""
+        masks = [emask] * self.threads if isinstance(emask, int) else list(emask)
+        return Status(harness().g4_probe_send_gen7(self._probe, sfid, descriptor, src, 255 if dst is None else dst,
+                                                   exec_size, ffi.new("uint16_t[]", masks)))
+
     def listen(self, handle: int = 0) -> None:
         """Record messages to the owner of the threads until `start`; an URB handle that is allocated is this one."""
         harness().g4_probe_listen(self._probe, handle)
