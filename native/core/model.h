@@ -36,6 +36,7 @@ struct g4_quirks {
     bool ld_of_deep_volume_levels_differs; /* ld beyond the first slice of volume levels: silicon departs from the
                                               manual */
     bool compares_ignore_array_index;      /* sample_c reads the first element of an array */
+    bool compares_ignore_array_start;      /* and this is element 0, whatever the Minimum Array Element */
     bool ld_outside_bytes_is_black;        /* ld outside of 8-bit formats without alpha returns alpha 0 */
     bool integer_borders_are_integers;     /* of the format's range */
     bool shadow_of_cubes_differs;          /* sample_c of cube maps: silicon departs from the manual */

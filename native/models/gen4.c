@@ -41,7 +41,7 @@ const struct g4_model g4_model_broadwater = {
     .chip = &g4_chip_bw,
     .layout_gen = G4_GEN_BW,
     UNITS,
-    .quirks = {GEN4_QUIRKS},
+    .quirks = {GEN4_QUIRKS, .compares_ignore_array_start = true},
     GEN4_MESSAGES,
 };
 

@@ -30,9 +30,8 @@ static void array_slices(struct sampling *s, const struct g4_parameter *index) {
     const struct g4_texture *const texture = s->q->texture;
     const uint32_t first = texture->surface.minimum_array_element;
     const uint32_t last = texture->surface.depth - 1;
-    /* A compare reads the first element only; on the 965G not even the index selects another. */
     const bool only_first = (s->q->shadow && texture->quirks->compares_ignore_array_index) || last == 0;
-    const int32_t start = s->q->shadow && (texture->gen & G4_GEN_BW) ? 0 : (int32_t)first;
+    const int32_t start = s->q->shadow && texture->quirks->compares_ignore_array_start ? 0 : (int32_t)first;
     const int32_t elements = (int32_t)texture->sample_elements;
 
     for (uint32_t i = 0; only_first && i < G4_SAMPLE_LANES; i++) {

@@ -27,7 +27,7 @@ class Arrow:
     reason: str
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """The text without comments; strings become empty."""
     return _COMMENT.sub(lambda m: '""' if m[0].startswith('"') else " ", text)
 
@@ -52,7 +52,7 @@ def definitions(files: Mapping[str, str]) -> dict[str, str]:
     for name, text in files.items():
         if name.endswith(".h"):
             continue
-        for head in _TOP_LEVEL.findall(_code(text)):
+        for head in _TOP_LEVEL.findall(code(text)):
             symbol = _DEFINED.search(head.split("{")[0])
             is_definition = head.endswith("{") or "=" in head
             if symbol and is_definition and not _TAG.match(head):
@@ -65,7 +65,7 @@ def calls(files: Mapping[str, str]) -> Iterator[Arrow]:
     defined = definitions(files)
     for name, text in files.items():
         if name.endswith(".c"):
-            for symbol in sorted(set(_NAME.findall(_code(text)))):
+            for symbol in sorted(set(_NAME.findall(code(text)))):
                 if defined.get(symbol, name) != name:
                     yield Arrow(name, defined[symbol], symbol)
 

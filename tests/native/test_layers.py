@@ -122,6 +122,12 @@ def test_only_units_see_messages_and_thread_data(core: dict[str, str]) -> None:
     assert folders <= THREAD_DATA
 
 
+def test_only_models_and_loaders_name_generations(core: dict[str, str]) -> None:
+    named = {name for name, text in core.items() if re.search(r"\bG4_GEN_(?!ALL4)[A-Z]", layers.code(text))}
+    assert "models/gen4.c" in named
+    assert [name for name in sorted(named) if not re.search(r"^models/|_gen\d+\.c$", name)] == [], "make it a quirk"
+
+
 def test_only_the_loader_unpacks_state_commands(core: dict[str, str]) -> None:
     found = {name for name, text in core.items() if re.search(r"\bg4_3d\w+_unpack\(", text)}
     loaders = {name for name in found if name.startswith("draw/load_")}
