@@ -318,7 +318,7 @@ static void split(struct g4_op *op, unsigned sources, bool same_enables) {
         } else if (src->align16 && src->size == 8) { /* the second pass advances even with a stride of 0 */
             src->pass_bytes = G4_REGISTER_BYTES;
         } else if (src->kind != G4_KIND_ARF) {
-            src->pass_bytes = (uint16_t)g4_region_offset(src, op->channels);
+            src->pass_bytes = (uint16_t)(g4_region_offset(src, op->channels) - g4_region_offset(src, 0));
         }
     }
     op->dst.pass_bytes = (uint16_t)(op->channels * op->dst.hstride * op->dst.size);
@@ -470,7 +470,7 @@ static void decode(struct g4_op *op, const uint32_t w[4], const struct variant *
     op->half = op->exec_size <= 8 && (op->first_channel[0] >> 3 & 1);
     op->size_lanes = UINT64_C(0x0101010101010101) *
                      ((((1u << (op->channels < 8 ? op->channels : 8)) - 1) << (op->first_channel[0] & 7)) & 0xff);
-    if (info->flags & G4_OPF_BRANCH) {
+    if (!op->undefined && (gen7_opcode_info[number].flags & GEN7_OPF_BRANCH)) {
         decode_branch(op, w, variant->jmpi_unit);
         if (!has_two_targets(op)) {
             op->uip = op->target;

@@ -25,6 +25,12 @@ static inline g4_fpenv g4_fpenv_eu(bool to_nearest) {
     return masked | flush_to_zero | denormals_are_zero | (to_nearest ? 0 : toward_zero);
 }
 
+/* The mode of a rounding field: 0 nearest even, 1 up, 2 down, 3 toward zero. */
+static inline g4_fpenv g4_fpenv_rounded(uint32_t rounding) {
+    const uint32_t fields[4] = {0, 0x4000, 0x2000, 0x6000};
+    return g4_fpenv_eu(true) | fields[rounding & 3];
+}
+
 #elif defined(__aarch64__)
 
 typedef uint64_t g4_fpenv;
@@ -42,6 +48,10 @@ static inline void g4_fpenv_set(g4_fpenv env) {
 static inline g4_fpenv g4_fpenv_eu(bool to_nearest) {
     const uint64_t flush = UINT64_C(1) << 24, toward_zero = UINT64_C(3) << 22;
     return flush | (to_nearest ? 0 : toward_zero);
+}
+
+static inline g4_fpenv g4_fpenv_rounded(uint32_t rounding) {
+    return g4_fpenv_eu(true) | (uint64_t)(rounding & 3) << 22;
 }
 
 #else

@@ -145,13 +145,23 @@ void g4_run_stop(struct g4_run *run, int thread, enum g4_event why, uint32_t val
     run->gang->live &= (uint8_t) ~(1u << thread);
 }
 
+static const struct g4_fast_handlers *const general_tables[G4_TABLES];
+
 void g4_run_control(struct g4_run *run) {
     uint8_t alternate = 0;
     uint8_t single = 0;
+    uint32_t rounding = 0;
     for (int t = 0; t < G4_GANG_THREADS; t++) {
         const uint32_t cr0 = run->gang->cr0[t][0];
         alternate |= (uint8_t)((cr0 & G4_CR0_ALTERNATE) << t);
         single |= (uint8_t)((cr0 & G4_CR0_SINGLE_FLOW ? 1u : 0u) << t);
+        rounding |= run->gang->live >> t & 1 ? cr0 & G4_CR0_ROUNDING : 0;
+    }
+    if (rounding && run->eu->ctx->model->quirks.rounds_by_control_register) {
+        /* fast handlers and machine code round to nearest; the general handler sets the mode of each thread */
+        run->own_rounding = true;
+        run->translated = false;
+        run->tables = general_tables;
     }
     run->single = single;
     run->alternate = g4_lanes_of(alternate);
@@ -241,6 +251,9 @@ static const struct g4_fast_handlers common_handlers = COMMON_HANDLERS(g4_dot_in
 static const struct g4_fast_handlers common_general_handlers = COMMON_HANDLERS(g4_general, g4_general);
 
 void g4_execute(struct g4_run *run, const struct g4_op *op) {
+    if (op->joins) {
+        g4_flow_join(run, op->ip);
+    }
     common_handlers.handler[common_handler(op)](run, op);
 }
 
@@ -422,11 +435,11 @@ static const struct g4_fast_handlers *const int_variants[] = G4_VARIANT_TABLE(g4
 static const struct g4_fast_handlers *const double_variants[] = G4_VARIANT_TABLE(g4_fast_double);
 
 static const struct g4_fast_handlers general_handlers = {{[0 ... G4_FAST_ROOM - 1] = g4_general}};
+static const struct g4_fast_handlers *const general_tables[G4_TABLES] = {&common_general_handlers, &general_handlers,
+                                                                         &general_handlers, &general_handlers};
 
 enum g4_status g4_gang_run_general(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {
-    const struct g4_fast_handlers *const tables[G4_TABLES] = {&common_general_handlers, &general_handlers,
-                                                              &general_handlers, &general_handlers};
-    return g4_gang_run_with(eu, gang, kernel, tables, false);
+    return g4_gang_run_with(eu, gang, kernel, general_tables, false);
 }
 
 enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {

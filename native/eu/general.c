@@ -550,8 +550,7 @@ static void compute_math(const struct g4_pass *pass, const struct g4_op *op, str
 static void convert_halves(const struct g4_pass *pass, const struct g4_op *op, struct g4_operands *o) {
     for (unsigned c = 0; c < pass->channels; c++) {
         if (op->opcode == G4_OPCODE_F16TO32) {
-            o->result[c].f = g4_hw_float(float_of_half((uint16_t)o->a[c].i));
-            o->result[c].f *= op->src[0].negate ? -1 : 1;
+            o->result[c].f = g4_hw_float(modified_float(float_of_half((uint16_t)o->a[c].raw), &op->src[0]));
             continue;
         }
         float f = (float)o->a[c].f;
@@ -1119,7 +1118,13 @@ void g4_general_pass(struct g4_run *run, const struct g4_op *op, int index, uint
         };
         pass_masks(&pass, op);
         pass.enabled &= channels;
+        if (run->own_rounding) {
+            g4_fpenv_set(g4_fpenv_rounded(run->gang->cr0[t][0] / (G4_CR0_ROUNDING & -G4_CR0_ROUNDING)));
+        }
         run_pass(&pass, op);
+    }
+    if (run->own_rounding) {
+        g4_fpenv_set(g4_fpenv_eu(true));
     }
 }
 

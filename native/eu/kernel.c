@@ -88,7 +88,7 @@ void g4_kernel_finish_branch(const struct g4_model *model, struct g4_port *port,
 }
 
 bool g4_op_branches(const struct g4_op *op) {
-    return !op->undefined && (g4_opcode_info[op->opcode].flags & G4_OPF_BRANCH);
+    return op->channel_pointers || (!op->undefined && (g4_opcode_info[op->opcode].flags & G4_OPF_BRANCH));
 }
 
 bool g4_op_writes_ip(const struct g4_op *op) {
@@ -487,12 +487,12 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
         g4_liveness(kernel, live);
         free(live);
     }
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        (void)g4_fast_select(&kernel->ops[i], &ctx->model->quirks);
+    }
     if (ctx->model->quirks.has_channel_pointers) {
         mark_joins(kernel);
     } else {
-        for (uint32_t i = 0; i < kernel->count; i++) {
-            (void)g4_fast_select(&kernel->ops[i], &ctx->model->quirks);
-        }
         g4_uniform_color_find(kernel, &kernel->flat);
         g4_translate(kernel, ctx->gen);
     }

@@ -111,9 +111,9 @@ struct g4_op {
     bool predicate_inverse;
     bool acc_write; /* writes the accumulator implicitly, and the value may be read */
     bool breakpoint;
-    bool undefined;         /* the device does not have the opcode */
-    uint8_t function;       /* math: enum g4_math_function; send: number of the shared function */
-    bool grf_payload;       /* send: the payload is in the GRF from `mrf` on; no implied move */
+    bool undefined;   /* the device does not have the opcode */
+    uint8_t function; /* math: enum gen7_math_function; send: number of the shared function; sel: 1, compare unsigned */
+    bool grf_payload; /* send: the payload is in the GRF from `mrf` on; no implied move */
     uint8_t payload_length; /* its registers, or as many as there can be */
     bool eot;               /* send: ends the thread */
     bool writes_target;     /* send: a render target write whose descriptor is an immediate */
@@ -140,7 +140,7 @@ struct g4_op {
     struct g4_dst dst;
     struct g4_src src[3];
     g4_lanes written; /* size_lanes that the Align16 channel enables leave */
-    struct g4_fast_src in[2];
+    struct g4_fast_src in[3];
     struct g4_fast_dst out;
     uint16_t ordinary; /* G4_HANDLER_INDIRECT: the fast handler for addresses in range */
     uint16_t joined;   /* G4_HANDLER_JOIN: the handler after channels have joined */

@@ -27,6 +27,7 @@ struct g4_run {
     bool split;                             /* the threads have different ips, in gang->ip */
     bool translated;                        /* machine code may run (jit/jit.h) */
     const struct g4_jit_block *failed_loop; /* the last one in which threads failed */
+    bool own_rounding;                      /* threads have rounding modes of their own, in cr0 */
     bool stopped;                           /* a thread has stopped with an error */
     enum g4_status status;
     g4_fpenv outside; /* floating point environment of the caller */

@@ -115,6 +115,48 @@ DOUBLE(ADDA_P, x + y)
 DOUBLE(MULA_P, x *y)
 DOUBLE(MAC_P, x *y + load_acc(run, op->acc + part, i))
 
+/* A float in lanes rounds once from the exact x * y + z: the sum is rounded to odd in double precision, so that
+ * rounding it again makes no difference.  Needs the rounding mode to nearest. */
+G4_INLINE vd multiply_add(vd x, vd y, vd z) {
+    const vd product = x * y;
+    const vd sum = product + z;
+    const vd virtual = sum - product;
+    const vd error = (product - (sum - virtual)) + (z - virtual);
+    const vl inexact = (vl)(error > 0) | (vl)(error < 0);
+    const vl even = ((vl)sum & 1) - 1;
+    const vl outward = (vl)(((vl)error ^ (vl)sum) >= 0);
+    const vl step = (outward & 2) - 1;
+    return (vd)((vl)sum + (step & inexact & even));
+}
+
+/* Three sources; no accumulator write. */
+#define TERNARY(name, expression)                                                                                      \
+    static void name(struct g4_run *run, const struct g4_op *op) {                                                     \
+        const struct float_modifiers m0 = float_modifiers(op, 0), m1 = float_modifiers(op, 1);                         \
+        const struct float_modifiers m2 = float_modifiers(op, 2);                                                      \
+        for (int part = 0; part < op->parts; part++) {                                                                 \
+            const g4_lanes lanes = part_lanes(run, op, part, true);                                                    \
+            union g4_vals scratch[3];                                                                                  \
+            vi r[G4_VN];                                                                                               \
+            if (lanes == 0) {                                                                                          \
+                continue;                                                                                              \
+            }                                                                                                          \
+            const void *const from0 = lanes_P(run, op, 0, part, &scratch[0]);                                          \
+            const void *const from1 = lanes_P(run, op, 1, part, &scratch[1]);                                          \
+            const void *const from2 = lanes_P(run, op, 2, part, &scratch[2]);                                          \
+            for (int i = 0; i < G4_VN; i++) {                                                                          \
+                const vd x = v_widen(modified(load_P(from0, i), m0));                                                  \
+                const vd y = v_widen(modified(load_P(from1, i), m1));                                                  \
+                const vd z = v_widen(modified(load_P(from2, i), m2));                                                  \
+                r[i] = (vi)v_narrow(expression);                                                                       \
+            }                                                                                                          \
+            finish_float(run, op, part, lanes, r);                                                                     \
+        }                                                                                                              \
+    }
+
+TERNARY(MAD_P, multiply_add(y, z, x))
+TERNARY(LRP_P, x *y + (1.0 - x) * z)
+
 /* The plane equation of each thread. */
 struct plane_equation {
     double x[G4_GANG_THREADS], y[G4_GANG_THREADS], constant[G4_GANG_THREADS];

@@ -69,6 +69,12 @@ enum g4_fast_convert {
     X(CMPN_P)                                                                                                          \
     X(MOVF_P)                                                                                                          \
     X(SELF_P)                                                                                                          \
+    X(SELCF_COPY)                                                                                                      \
+    X(SELCF_P)                                                                                                         \
+    X(FRACTION_P)                                                                                                      \
+    X(ROUND_EVEN_P)                                                                                                    \
+    X(TRUNCATE_P)                                                                                                      \
+    X(MATH_P)                                                                                                          \
     X(FRC_P)                                                                                                           \
     X(RNDD_P)                                                                                                          \
     X(RNDU_P) X(RNDE_R) X(RNDZ_R)
@@ -91,12 +97,15 @@ enum g4_fast_convert {
     X(AVG_P)                                                                                                           \
     X(ADDW_P)                                                                                                          \
     X(MULD_P)                                                                                                          \
+    X(SELC_P)                                                                                                          \
     X(IPADD)
 
 #define G4_FAST_DOUBLE(X)                                                                                              \
     X(PLN)                                                                                                             \
     X(LINE)                                                                                                            \
     X(MAC_P)                                                                                                           \
+    X(MAD_P)                                                                                                           \
+    X(LRP_P)                                                                                                           \
     X(ADDA_P)                                                                                                          \
     X(MULA_P)                                                                                                          \
     X(DP4_P)                                                                                                           \

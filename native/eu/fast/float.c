@@ -5,6 +5,7 @@
 #include "eu/fast/float.h"
 
 #include "core/variant.h"
+#include "functions/math_ops.h"
 
 #define BINARY(name, a, b, expression)                                                                                 \
     static void name##_##a##b(struct g4_run *run, const struct g4_op *op) {                                            \
@@ -162,9 +163,26 @@ static void CMPN_P(struct g4_run *run, const struct g4_op *op) {
         }                                                                                                              \
     }
 
+/* A fraction that rounding has made 1 is the largest float below. */
+G4_INLINE vf below_one(vf x) {
+    return (vf)v_select(x >= (vf){0} + 1.0f, v_splat(0x3f7fffff), (vi)x);
+}
+
+#define IS_ODD(x) ((x)*0.5f != v_floor((x)*0.5f))
+
+/* The nearest integer of a positive number, ties to even. */
+G4_INLINE vf nearest(vf x) {
+    const vf below = v_floor(x);
+    const vi up = (x - below > 0.5f) | ((x - below == 0.5f) & (vi)IS_ODD(below));
+    return (vf)v_select(up, (vi)(below + 1.0f), (vi)below);
+}
+
 UNARY(MOVF_P, x)
 UNARY(FRC_P, x - v_floor(x))
 UNARY(RNDD_P, v_floor(x))
+UNARY(FRACTION_P, below_one(x - v_floor(x)))
+UNARY(TRUNCATE_P, (vf)((vi)v_floor((vf)((vi)x & 0x7fffffff)) | ((vi)x & INT32_MIN)))
+UNARY(ROUND_EVEN_P, (vf)((vi)nearest((vf)((vi)x & 0x7fffffff)) | ((vi)x & INT32_MIN)))
 UNARY(RNDU_P, (vf)((vi)v_floor((vf)((vi)x ^ INT32_MIN)) ^ INT32_MIN))
 
 /* The first of two steps of rounding: the next lower integer, and a flag where 1 must be added to it. */
@@ -196,8 +214,6 @@ UNARY(RNDU_P, (vf)((vi)v_floor((vf)((vi)x ^ INT32_MIN)) ^ INT32_MIN))
         }                                                                                                              \
     }
 
-#define IS_ODD(x) ((x)*0.5f != v_floor((x)*0.5f))
-
 ROUND(RNDZ_R, (x < 0) & (x != below))
 ROUND(RNDE_R, (x - below > 0.5f) | ((x - below == 0.5f) & IS_ODD(below)))
 
@@ -221,6 +237,101 @@ static void SELF_P(struct g4_run *run, const struct g4_op *op) {
             r[i] = v_select(v_lanes(first, i), (vi)x, (vi)y);
         }
         finish_float(run, op, part, lanes, r);
+    }
+}
+
+/* The lanes whose first operand the condition selects: as cmpn. */
+G4_INLINE g4_lanes chosen(const struct g4_op *op, const vi x[G4_VN], const vi y[G4_VN]) {
+    g4_lanes bits = 0;
+    g4_lanes nan = 0;
+    G4_CONDITION(bits, op->cond, (vf)x[i], (vf)y[i])
+    for (int i = 0; i < G4_VN; i++) {
+        nan |= v_bits((y[i] & 0x7fffffff) > v_splat(0x7f800000), i);
+    }
+    return op->cond == G4_COND_NZ ? bits & ~nan : bits | nan;
+}
+
+/* sel with a condition, of bits as they are. */
+static void SELCF_COPY(struct g4_run *run, const struct g4_op *op) {
+    for (int part = 0; part < op->parts; part++) {
+        const g4_lanes lanes = part_lanes(run, op, part, false);
+        union g4_vals scratch[2];
+        vi x[G4_VN];
+        vi y[G4_VN];
+        if (lanes == 0) {
+            continue;
+        }
+        const void *const from0 = lanes_P(run, op, 0, part, &scratch[0]);
+        const void *const from1 = lanes_P(run, op, 1, part, &scratch[1]);
+        for (int i = 0; i < G4_VN; i++) {
+            x[i] = load_P(from0, i);
+            y[i] = load_P(from1, i);
+        }
+        const g4_lanes first = chosen(op, x, y);
+        for (int i = 0; i < G4_VN; i++) {
+            x[i] = v_select(v_lanes(first, i), x[i], y[i]);
+        }
+        store_part(run, op, part, lanes, x);
+    }
+}
+
+/* And of values that are converted, modified or saturated.  No flags. */
+static void SELCF_P(struct g4_run *run, const struct g4_op *op) {
+    const struct float_modifiers m0 = float_modifiers(op, 0);
+    const struct float_modifiers m1 = float_modifiers(op, 1);
+    for (int part = 0; part < op->parts; part++) {
+        const g4_lanes lanes = part_lanes(run, op, part, false);
+        union g4_vals scratch[2];
+        vi x[G4_VN];
+        vi y[G4_VN];
+        if (lanes == 0) {
+            continue;
+        }
+        const void *const from0 = lanes_P(run, op, 0, part, &scratch[0]);
+        const void *const from1 = lanes_P(run, op, 1, part, &scratch[1]);
+        for (int i = 0; i < G4_VN; i++) {
+            x[i] = (vi)(modified(load_P(from0, i), m0) * run->one);
+            y[i] = (vi)(modified(load_P(from1, i), m1) * run->one);
+        }
+        const g4_lanes first = chosen(op, x, y);
+        for (int i = 0; i < G4_VN; i++) {
+            x[i] = v_select(v_lanes(first, i), x[i], y[i]);
+        }
+        if (!settle_float(run, lanes, x)) {
+            general_part(run, op, part);
+            continue;
+        }
+        saturate_float(op, x);
+        store_part(run, op, part, lanes, x);
+    }
+}
+
+/* The opcode math, on floats. */
+static void MATH_P(struct g4_run *run, const struct g4_op *op) {
+    const struct float_modifiers m0 = float_modifiers(op, 0);
+    const struct float_modifiers m1 = float_modifiers(op, 1);
+    for (int part = 0; part < op->parts; part++) {
+        const g4_lanes lanes = part_lanes(run, op, part, true);
+        union g4_vals scratch[2];
+        struct g4_math_operands math;
+        vi r[G4_VN];
+        if (lanes == 0) {
+            continue;
+        }
+        const void *const from0 = lanes_P(run, op, 0, part, &scratch[0]);
+        const void *const from1 = lanes_P(run, op, 1, part, &scratch[1]);
+        for (int i = 0; i < G4_VN; i++) {
+            v_store(math.x, i, (vi)modified(load_P(from0, i), m0));
+            v_store(math.y, i, (vi)modified(load_P(from1, i), m1));
+        }
+        const g4_fpenv inside = g4_fpenv_get();
+        g4_fpenv_set(run->outside);
+        g4_math_compute(op->function, false, g4_threads_any(run->alternate), op->saturate, lanes, &math);
+        g4_fpenv_set(inside);
+        for (int i = 0; i < G4_VN; i++) {
+            r[i] = v_load(math.out[0], i);
+        }
+        store_part(run, op, part, lanes, r);
     }
 }
 

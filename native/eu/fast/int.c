@@ -173,6 +173,34 @@ static void IPADD(struct g4_run *run, const struct g4_op *op) {
     g4_run_jump(run, g4_threads_any(lanes), (op->ip + (uint32_t)op->in[1].imm[0]) & ~7u);
 }
 
+/* sel with a condition. */
+static void SELC_P(struct g4_run *run, const struct g4_op *op) {
+    const struct int_modifiers m0 = int_modifiers(op, 0);
+    const struct int_modifiers m1 = int_modifiers(op, 1);
+    const vi bias = v_splat(op->function ? INT32_MIN : 0);
+    for (int part = 0; part < op->parts; part++) {
+        const g4_lanes lanes = part_lanes(run, op, part, false);
+        union g4_vals scratch[2];
+        vi x[G4_VN];
+        vi y[G4_VN];
+        g4_lanes bits = 0;
+        if (lanes == 0) {
+            continue;
+        }
+        const void *const from0 = lanes_P(run, op, 0, part, &scratch[0]);
+        const void *const from1 = lanes_P(run, op, 1, part, &scratch[1]);
+        for (int i = 0; i < G4_VN; i++) {
+            x[i] = modified(load_P(from0, i), m0);
+            y[i] = modified(load_P(from1, i), m1);
+        }
+        G4_CONDITION(bits, op->cond, (x[i] ^ bias), (y[i] ^ bias))
+        for (int i = 0; i < G4_VN; i++) {
+            x[i] = v_select(v_lanes(bits, i), x[i], y[i]);
+        }
+        store_part(run, op, part, lanes, x);
+    }
+}
+
 extern const struct g4_fast_handlers G4_V(g4_fast_int);
 
 #define FOUND(name) [G4_FAST_##name] = (name),

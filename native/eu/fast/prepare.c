@@ -159,6 +159,9 @@ static bool prepare_source(const struct g4_op *op, int s, bool floats, struct g4
     case G4_KIND_GRF:
         return prepare_direct(op, src, in) && prepare_values(src, floats, in);
     case G4_KIND_INDIRECT:
+        if (src->flat && op->passes == 2) { /* the second pass uses the same address */
+            return false;
+        }
         in->load = src->size == 4 && (g4_src_scalar(src) || is_contiguous(op, src)) ? G4_LOAD_INDIRECT : G4_LOAD_READ;
         return !g4_op_is_word16(op) && prepare_values(src, floats, in);
     case G4_KIND_ARF:
@@ -167,7 +170,7 @@ static bool prepare_source(const struct g4_op *op, int s, bool floats, struct g4
         return !g4_op_is_word16(op) && prepare_values(src, floats, in);
     case G4_KIND_INDEXED:
         in->load = G4_LOAD_READ;
-        return !g4_op_is_word16(op) && prepare_values(src, floats, in);
+        return !(src->flat && op->passes == 2) && !g4_op_is_word16(op) && prepare_values(src, floats, in);
     default:
         return false;
     }
@@ -246,12 +249,12 @@ bool g4_fast_prepare_destination(struct g4_op *op) {
         return prepare_direct_dst(op) && !parts_overlap(op);
     case G4_KIND_INDIRECT:
         op->out.store = dst->size == 4 && dst->hstride == 1 ? G4_STORE_INDIRECT : G4_STORE_WRITE;
-        return !g4_op_is_word16(op);
+        return !g4_op_is_word16(op) && !(dst->flat && op->passes == 2);
     case G4_KIND_ARF:
-        op->out.store =
-            dst->reg == G4_ARF_A << 4 && op->exec_size == 1 && dst->size == 2 && dst->base % 2 == 0 && dst->base < 16
-                ? G4_STORE_A0
-                : G4_STORE_WRITE;
+        op->out.store = !dst->flat && dst->reg == G4_ARF_A << 4 && op->exec_size == 1 && dst->size == 2 &&
+                                dst->base % 2 == 0 && dst->base < 16
+                            ? G4_STORE_A0
+                            : G4_STORE_WRITE;
         return op->exec_size == 1;
     default:
         return false;

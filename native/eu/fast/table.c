@@ -229,8 +229,27 @@ static bool integer_truth(struct g4_op *op, const struct g4_quirks *quirks) {
     return true;
 }
 
-/* ---- the table ---- */
+/* A float that a condition selects, the values being in lanes. */
+static bool float_chosen(struct g4_op *op, const struct g4_quirks *quirks) {
+    return truth(op, quirks) && float_value(op, quirks);
+}
 
+/* An integer that a condition selects, of numbers that compare as dwords, signed or unsigned. */
+static bool integer_chosen(struct g4_op *op, const struct g4_quirks *quirks) {
+    const struct g4_src *const a = &op->src[0];
+    const struct g4_src *const b = &op->src[1];
+    const bool large = is_large_ud(a) || is_large_ud(b);
+    const bool as_unsigned = large && (is_ud(a) || is_never_negative(a)) && (is_ud(b) || is_never_negative(b));
+
+    if (!truth(op, quirks) || op->saturate || op->dst.type == G4_TYPE_F || large != as_unsigned ||
+        (large && (op->in[0].invert || op->in[1].invert))) {
+        return false;
+    }
+    op->function = as_unsigned;
+    return true;
+}
+
+/* ---- the table ---- */
 /* FAST: the handler `name` of a table, if the result is accepted.  GENERAL: none, and why. */
 #define FAST(opcode, domain, when, unless, result, shapes, table, name)                                                \
     {G4_OPCODE_##opcode, domain, when, unless, result, shapes, G4_TABLE_##table << 8 | G4_FAST_##name, NULL},
@@ -254,12 +273,12 @@ static const struct rule rules[] = {
     FAST(MOV,  I, UD_0 | TO_FLOAT,        0,                      ud_as_float,    BY_SRC0,   INT,    MOV_P)
     GENERAL(MOV, I, UD_0, "lanes are signed: flags and saturation would see negative numbers from 2^31 on")
     FAST(MOV,  I, 0,                      0,                      exact_value,    BY_SRC0,   INT,    MOV_P)
-    GENERAL(MOV, I, 0, TRUE_VALUE)
-
-    FAST(SEL,  F, TO_FLOAT | COPY_BOTH,   0,                      unconditional,  BY_BOTH,   INT,    SEL_PP)
-    FAST(SEL,  F, 0,                      COPY_0 | COPY_1,        float_selected, ANY_SHAPE, FLOAT,  SELF_P)
+    GENERAL(MOV, I, 0, TRUE_VALUE)    FAST(SEL,  F, TO_FLOAT | COPY_BOTH,   0,                      unconditional,  BY_BOTH,   INT,    SEL_PP)
+    FAST(SEL,  F, TO_FLOAT | COPY_BOTH,   0,                      truth,          ANY_SHAPE, FLOAT,  SELCF_COPY)
+    FAST(SEL,  F, 0,                      COPY_0 | COPY_1,        float_chosen,   ANY_SHAPE, FLOAT,  SELCF_P)
+FAST(SEL,  F, 0,                      COPY_0 | COPY_1,        float_selected, ANY_SHAPE, FLOAT,  SELF_P)
     GENERAL(SEL, F, 0, "one source is copied and the other one flushed, or a condition selects")
-    FAST(SEL,  I, 0,                      0,                      low_bits,       BY_BOTH,   INT,    SEL_PP)
+    FAST(SEL,  I, 0,                      0,                      low_bits,       BY_BOTH,   INT,    SEL_PP)    FAST(SEL,  I, 0,                      0,                      integer_chosen, ANY_SHAPE, INT,    SELC_P)
     GENERAL(SEL, I, 0, "a condition selects, or the result is saturated or converted")
 
     FAST(ADD,  F, ACCUMULATES,            0,                      float_value,    ANY_SHAPE, DOUBLE, ADDA_P)
@@ -298,10 +317,24 @@ static const struct rule rules[] = {
     GENERAL(RNDD, F, 0, ACC FLOAT_FLAGS)
     GENERAL(RNDU, F, 0, ACC FLOAT_FLAGS)
     GENERAL(RNDE, F, 0, ACC FLOAT_FLAGS)
-    GENERAL(RNDZ, F, 0, ACC FLOAT_FLAGS)
+    GENERAL(RNDZ, F, 0, ACC FLOAT_FLAGS)    FAST(FRACTION, F, 0,                  ACCUMULATES,            float_value,    ANY_SHAPE, FLOAT,  FRACTION_P)
+    FAST(ROUND_EVEN, F, 0,                ACCUMULATES,            float_value,    ANY_SHAPE, FLOAT,  ROUND_EVEN_P)
+    FAST(TRUNCATE, F, 0,                  ACCUMULATES,            float_value,    ANY_SHAPE, FLOAT,  TRUNCATE_P)
+    GENERAL(FRACTION, F, 0, ACC FLOAT_FLAGS)
+    GENERAL(ROUND_EVEN, F, 0, ACC FLOAT_FLAGS)
+    GENERAL(TRUNCATE, F, 0, ACC FLOAT_FLAGS)
+
+    FAST(MATH, F, TO_FLOAT,               0,                      unconditional,  ANY_SHAPE, FLOAT,  MATH_P)
+    GENERAL(MATH, F, 0, "the result is not stored as a float")
+    GENERAL(MATH, I, 0, "integers are divided one by one")
+    FAST(MAD,  F, 0,                      ACCUMULATES,            float_value,    ANY_SHAPE, DOUBLE, MAD_P)
+    FAST(LRP,  F, 0,                      ACCUMULATES,            float_value,    ANY_SHAPE, DOUBLE, LRP_P)
+    GENERAL(MAD, F, 0, ACC FLOAT_FLAGS)
+    GENERAL(MAD, I, 0, "no compiler uses it")
+    GENERAL(LRP, F, 0, ACC FLOAT_FLAGS)
 
     FAST(MAC,  F, 0,                      0,                      float_value,    ANY_SHAPE, DOUBLE, MAC_P)
-    GENERAL(MAC, F, 0, FLOAT_FLAGS)
+GENERAL(MAC, F, 0, FLOAT_FLAGS)
     GENERAL(MAC, I, 0, "integers accumulate in 64 bits")
     FAST(LINE, F, PLANE,                  0,                      float_value,    ANY_SHAPE, DOUBLE, LINE)
     GENERAL(LINE, F, 0, "src0 is not one float of each thread, or " FLOAT_FLAGS)
@@ -443,6 +476,12 @@ static const char *unusual_form(const struct g4_op *op) {
     if (op->passes == 2 && op->exec_size != 16) {
         return "compressed, but not of sixteen channels";
     }
+    if (op->exec_type == G4_EXEC_DF || op->dst.size > 4) {
+        return "lanes have 32 bits";
+    }
+    if (op->first_channel[0] & 7 || (op->half && op->exec_size > 8)) {
+        return "the first channel is not that of a register of lanes";
+    }
     if (op->channels > 16 || (op->sechalf && op->exec_size > 8)) {
         return "more channels than two registers of lanes hold";
     }
@@ -499,9 +538,8 @@ const char *g4_fast_select(struct g4_op *op, const struct g4_quirks *quirks) {
 
     op->parts = op->channels > 8 ? 2 : op->passes;
     op->count = op->channels < 8 ? op->channels : 8;
-    op->acc = op->sechalf;
     op->written = op->size_lanes & (UINT64_C(0x1111111111111111) * op->dst.writemask);
-    if (op->opcode == G4_OPCODE_SEND) {
+    if (op->opcode == G4_OPCODE_SEND && !op->grf_payload) {
         g4_fast_prepare_send(op);
     }
     if (op->handler != G4_HANDLER_GENERAL) {
