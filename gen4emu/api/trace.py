@@ -30,6 +30,7 @@ from gen4emu.errors import Gen4emuError, SelectionError, StaleError, TraceError
 from gen4emu.hw import chips
 from gen4emu.hw.catalogue import command_for
 from gen4emu.hw.formats import SurfaceFormat
+from gen4emu.hw.gen import Gen
 from gen4emu.selection import ALL, Selection
 from gen4emu.trace import events, reader
 
@@ -257,9 +258,9 @@ class Trace:
         """Everything that a draw executes with, and the commands that set it.
 
         An execution of its own listens to the commands; it continues when the state of a later draw is wanted.  The
-        trace of a device that does not execute is decoded up to the draw.
+        trace of a chip after Gen4.5 is decoded up to the draw.
         """
-        if self.device is not None and not self.device.executes:
+        if self.device is not None and not self.device.gen & Gen.ALL4:
             return self._decoded_state(draw)
         stepper = self._state
         if stepper is None or stepper.closed or stepper.ended or stepper.counts["draw"] > draw:

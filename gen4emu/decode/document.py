@@ -127,7 +127,7 @@ class Decoder:
 
 def memory_of(device: Device | None, options: Options) -> Memory | AddressSpace:
     """Empty memory for the traces of a device."""
-    if device is None or device.executes:
+    if device is None or device.gen & Gen.ALL4:
         return Memory(MAX_GTT_ENTRIES, strict_pte=options.strict_pte)
     return AddressSpace(device.address_bits, MAX_GTT_ENTRIES, strict_pte=options.strict_pte)
 
@@ -202,7 +202,7 @@ class Document:
             if self.device is None:
                 raise DecodeError(f"{self.file}: unknown device, PCI id 0x{event.pci_id:04x} (`gen4emu devices` lists "
                                   "the known ones)")
-            if not self.device.executes and isinstance(self.memory, Memory):
+            if not self.device.gen & Gen.ALL4 and isinstance(self.memory, Memory):
                 self.memory = memory_of(self.device, self.options)
 
     def _restart(self) -> None:

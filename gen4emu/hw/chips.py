@@ -74,7 +74,8 @@ def _newer(pci_id: int, name: str, marketing: str, gen: Gen, eu_count: int, thre
     wide = bool(gen & (Gen.GEN8 | Gen.GEN9))
     return Device(pci_id, name, marketing, gen, eu_count, threads_per_eu, tid_mask=0, urb_rows=urb_kib * 1024 // 64,
                   surface_state_dwords=surface_state_dwords, gtt_entries=(4096 if wide else 2048) * 1024 // 4,
-                  has_bsd=True, kernel=kernel, executes=False, address_bits=48 if wide else 32)
+                  has_bsd=True, kernel=kernel, executes=bool(gen & (Gen.GEN7 | Gen.GEN75)),
+                  address_bits=48 if wide else 32)
 
 
 _ENGINES6 = ("render", "video", "blitter")
@@ -173,7 +174,7 @@ _LIMITS = {"execution_units": "eu_count", "threads_per_unit": "threads_per_eu", 
 def generate() -> str:
     """chips.h: a `struct g4_chip` for each part, named g4_chip_bw and so on."""
     parts: dict[Gen, Device] = {}
-    for device in (device for device in DEVICES if device.executes or device.gen & (Gen.GEN7 | Gen.GEN75)):
+    for device in (device for device in DEVICES if device.executes):
         first = parts.setdefault(device.gen, device)
         if any(getattr(first, limit) != getattr(device, limit) for limit in _LIMITS.values()):
             raise ValueError(f"{device.name} and {first.name} are one part with different limits")

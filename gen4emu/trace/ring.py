@@ -283,4 +283,4 @@ class RingContexts:
 def ring_contexts(pci_id: int | None) -> RingContexts | None:
     """For the chips whose traces have the numbers of contexts only in their rings."""
     chip = None if pci_id is None else BY_PCI_ID.get(pci_id)
-    return None if chip is None or chip.executes or chip.address_bits > 32 else RingContexts(chip.gen)
+    return None if chip is None or chip.gen & Gen.ALL4 or chip.address_bits > 32 else RingContexts(chip.gen)

@@ -74,6 +74,23 @@ def test_a_program_draws_like_llvmpipe_and_its_capture_replays_exactly(api: str,
 
 
 @needs_client
+@pytest.mark.parametrize("scene", ["clear", "triangle"])
+@pytest.mark.parametrize("device", ["ivb", "byt", "hsw"])
+def test_a_program_on_gen7_draws_like_llvmpipe_and_its_capture_replays_exactly(device: str, scene: str,
+                                                                                tmp_path: Path) -> None:
+    trace = tmp_path / "app.aub"
+    with Server(BY_NAME[device], Options(workers=2)) as server:
+        watch_capture(server, trace)
+        run_scene(server, "gl", scene, tmp_path / "live.raw")
+    live = real_client.frames(tmp_path / "live.raw", SIZE)
+    soft = real_client.reference("gl", scene, SIZE, FRAMES, tmp_path / "soft.raw")
+    assert np.abs(live.astype(int) - soft).max() <= 1
+    assert not server.totals.complaints and not server.totals.hangs and not server.totals.errors
+    replayed = {pixels_digest(pixels) for _, pixels in draw(Case(scene, trace, tmp_path))}
+    assert {pixels_digest(frame) for frame in live} <= replayed
+
+
+@needs_client
 @pytest.mark.parametrize("name", NAMES)
 def test_every_chip_has_its_renderer_name_and_draws(name: str, tmp_path: Path) -> None:
     with Server(BY_NAME[name], Options(workers=2)) as server:

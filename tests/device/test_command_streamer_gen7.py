@@ -1,0 +1,242 @@
+"""The command streamer of Ivy Bridge and Haswell: registers as operands, predicates, arithmetic, post-sync writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gen4emu._native import ffi
+from gen4emu.hw.gen4.common import PostSyncOperation
+from gen4emu.hw.gen7.mi import PredicateCombine, PredicateCompare, PredicateLoad
+from gen4emu.hw.gen75.mi import AluOpcode, AluOperand
+from tests.harness.commands import BATCH, DATA, Machine, Words, command
+
+SECOND_BATCH = BATCH + 0x800
+_ALL_ONES = 0xFFFFFFFFFFFFFFFF
+
+
+class Later(Machine):
+    """A machine of Gen7 whose commands have that generation's layouts, and which counts its draws."""
+
+    def __init__(self, name: str = "ivb") -> None:
+        super().__init__(name)
+        self.draws: list[Words] = []
+        self.device.debug.draw = lambda words, run: self.draws.append(list(words))  # type: ignore[method-assign]
+
+    def do(self, *commands: tuple[str, dict[str, Any]]) -> None:
+        self.run(*(command(name, self.gen, **fields) for name, fields in commands))
+
+    def offset(self, name: str) -> int:
+        return self.device.registers.offset(name)
+
+    def set_qword(self, name: str, value: int) -> None:
+        self.device.registers.write(self.offset(name), value & 0xFFFFFFFF)
+        self.device.registers.write(self.offset(name) + 4, value >> 32)
+
+    def qword(self, name: str) -> int:
+        read = self.device.registers.read
+        return read(self.offset(name)) | read(self.offset(name) + 4) << 32
+
+
+DRAW = ("3DPRIMITIVE", {"vertex_count_per_instance": 3, "instance_count": 1})
+
+
+def primitive(**fields: Any) -> tuple[str, dict[str, Any]]:
+    return "3DPRIMITIVE", DRAW[1] | fields
+
+
+def predicate(load: PredicateLoad, combine: PredicateCombine, compare: PredicateCompare) -> tuple[str, dict[str, Any]]:
+    return "MI_PREDICATE", {"load_operation": load, "combine_operation": combine, "compare_operation": compare}
+
+
+# --- registers and memory ---------------------------------------------------------------------------------------------
+def test_registers_are_loaded_from_memory_copied_and_stored() -> None:
+    machine = Later("hsw")
+    machine.device.memory.write(DATA, (0x12345678).to_bytes(4, "little"))
+    first, second = (machine.offset(f"CS_GPR_R{i}") for i in (0, 3))
+    machine.do(("MI_LOAD_REGISTER_MEM", {"register_address": first, "memory_address": DATA}),
+               ("MI_LOAD_REGISTER_REG", {"source_register_address": first, "destination_register_address": second}),
+               ("MI_STORE_REGISTER_MEM", {"register_address": second, "memory_address": DATA + 8}))
+    assert machine.dwords(DATA, 3) == [0x12345678, 0, 0x12345678]
+
+
+@pytest.mark.parametrize("high", [[], [0x55667788]])
+def test_the_length_decides_how_much_is_stored(high: list[int]) -> None:
+    machine = Later()
+    machine.do(("MI_STORE_DATA_IMM", {"address": DATA, "data_dword_0": 0x11223344,
+                                      "data_dword_1": [{"value": value} for value in high]}))
+    assert machine.dwords(DATA, 2) == [0x11223344, *(high or [0])]
+
+
+@pytest.mark.parametrize(("opcode", "result", "zero", "carry"), [
+    (AluOpcode.ADD, 12, 0, 0), (AluOpcode.SUB, _ALL_ONES - 1, 0, _ALL_ONES), (AluOpcode.AND, 5, 0, 0),
+    (AluOpcode.OR, 7, 0, 0), (AluOpcode.XOR, 2, 0, 0),
+])
+def test_math_of_general_purpose_registers(opcode: AluOpcode, result: int, zero: int, carry: int) -> None:
+    """HSW PRM vol. 2a, MI_MATH: CF is all ones on a borrow."""
+    machine = Later("hsw")
+    machine.set_qword("CS_GPR_R0", 5)
+    machine.set_qword("CS_GPR_R1", 7)
+    steps = [(AluOpcode.LOAD, AluOperand.SRCA, AluOperand.REG0), (AluOpcode.LOAD, AluOperand.SRCB, AluOperand.REG1),
+             (opcode, 0, 0), (AluOpcode.STORE, AluOperand.REG2, AluOperand.ACCU),
+             (AluOpcode.STORE, AluOperand.REG3, AluOperand.ZF), (AluOpcode.STORE, AluOperand.REG4, AluOperand.CF),
+             (AluOpcode.STOREINV, AluOperand.REG5, AluOperand.ACCU)]
+    machine.do(("MI_MATH", {"instructions": [
+        {"alu_opcode": operation, "operand_1": first, "operand_2": second} for operation, first, second in steps]}))
+    assert [machine.qword(f"CS_GPR_R{i}") for i in range(2, 6)] == [result, zero, carry, result ^ _ALL_ONES]
+
+
+# --- predicates -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("before", "load", "combine", "compare", "after"), [
+    (0, PredicateLoad.LOAD, PredicateCombine.SET, PredicateCompare.TRUE, 1),
+    (1, PredicateLoad.KEEP, PredicateCombine.SET, PredicateCompare.FALSE, 1),
+    (0, PredicateLoad.LOADINV, PredicateCombine.SET, PredicateCompare.FALSE, 1),
+    (1, PredicateLoad.LOAD, PredicateCombine.AND, PredicateCompare.FALSE, 0),
+    (1, PredicateLoad.LOADINV, PredicateCombine.OR, PredicateCompare.FALSE, 0),  # the combination is inverted
+    (1, PredicateLoad.LOAD, PredicateCombine.XOR, PredicateCompare.TRUE, 0),
+])
+def test_the_predicate_combines_and_loads(before: int, load: PredicateLoad, combine: PredicateCombine,
+                                          compare: PredicateCompare, after: int) -> None:
+    machine = Later()
+    machine.set("MI_PREDICATE_RESULT", before)
+    machine.do(predicate(load, combine, compare))
+    assert machine.register("MI_PREDICATE_RESULT") == after
+
+
+def test_draws_of_a_count_in_memory_end_with_the_count() -> None:
+    """As drivers do it: draw i is wanted while i is not the count; the state stays off from there on."""
+    machine = Later()
+    machine.set_qword("MI_PREDICATE_SRC0", 2)
+    for draw in range(4):
+        machine.set_qword("MI_PREDICATE_SRC1", draw)
+        machine.do(
+            predicate(PredicateLoad.LOADINV if draw == 0 else PredicateLoad.LOAD,
+                      PredicateCombine.SET if draw == 0 else PredicateCombine.XOR, PredicateCompare.SRCS_EQUAL),
+            primitive(predicate_enable=True, start_vertex_location=draw))
+    assert [words[3] for words in machine.draws] == [0, 1]
+
+
+# --- draws ------------------------------------------------------------------------------------------------------------
+def test_an_indirect_draw_takes_its_parameters_from_registers() -> None:
+    machine = Later()
+    for i, name in enumerate(("VERTEX_COUNT", "START_VERTEX", "INSTANCE_COUNT", "START_INSTANCE", "BASE_VERTEX")):
+        machine.set(f"3DPRIM_{name}", 10 + i)
+    machine.do(primitive(indirect_parameter_enable=True))
+    direct = command("3DPRIMITIVE", machine.gen, vertex_count_per_instance=10, start_vertex_location=11,
+                     instance_count=12, start_instance_location=13, base_vertex_location=14)
+    assert machine.draws == [direct]
+
+
+@pytest.mark.parametrize("fields", [{"vertex_count_per_instance": 0}, {"instance_count": 0}])
+def test_a_draw_of_nothing_does_nothing(fields: dict[str, int]) -> None:
+    machine = Later()
+    machine.do(primitive(**fields))
+    assert machine.draws == []
+
+
+# --- batches ----------------------------------------------------------------------------------------------------------
+def test_a_second_level_batch_returns() -> None:
+    machine = Later("hsw")
+    machine.put(SECOND_BATCH, command("MI_STORE_DATA_IMM", machine.gen, address=DATA, data_dword_0=1),
+                command("MI_BATCH_BUFFER_END", machine.gen))
+    machine.do(("MI_BATCH_BUFFER_START", {"second_level_batch_buffer": True,
+                                          "batch_buffer_start_address": SECOND_BATCH}),
+               ("MI_STORE_DATA_IMM", {"address": DATA + 4, "data_dword_0": 2}))
+    assert machine.dwords(DATA, 2) == [1, 2]
+
+
+def test_a_chained_batch_does_not_return() -> None:
+    machine = Later()
+    machine.put(SECOND_BATCH, command("MI_BATCH_BUFFER_END", machine.gen))
+    machine.do(("MI_BATCH_BUFFER_START", {"batch_buffer_start_address": SECOND_BATCH}),
+               ("MI_STORE_DATA_IMM", {"address": DATA, "data_dword_0": 2}))
+    assert machine.dwords(DATA, 1) == [0]
+
+
+@pytest.mark.parametrize(("memory", "stored"), [(5, 0), (6, 1)])
+def test_a_conditional_end_compares_memory_with_its_dword(memory: int, stored: int) -> None:
+    machine = Later()
+    machine.device.memory.write(DATA + 16, memory.to_bytes(4, "little"))
+    machine.do(("MI_CONDITIONAL_BATCH_BUFFER_END", {"compare_data_dword": 5, "compare_address": DATA + 16}),
+               ("MI_STORE_DATA_IMM", {"address": DATA, "data_dword_0": 1}))
+    assert machine.dwords(DATA, 1) == [stored]
+
+
+# --- PIPE_CONTROL -----------------------------------------------------------------------------------------------------
+def test_post_sync_operations_write_eight_bytes() -> None:
+    machine = Later()
+    machine.state.counter[8] = 0x1_0000_0007  # PS_DEPTH_COUNT
+    machine.do(("PIPE_CONTROL", {"post_sync_operation": PostSyncOperation.WRITE_IMMEDIATE_DATA, "address": DATA,
+                                 "immediate_data_low": 3, "immediate_data_high": 4}),
+               ("PIPE_CONTROL", {"post_sync_operation": PostSyncOperation.WRITE_PS_DEPTH_COUNT, "address": DATA + 8}),
+               ("PIPE_CONTROL", {"post_sync_operation": PostSyncOperation.WRITE_TIMESTAMP, "address": DATA + 16}))
+    assert machine.dwords(DATA, 6) == [3, 4, 7, 1, 3, 0]
+
+
+def test_immediate_data_may_go_to_a_register() -> None:
+    machine = Later()
+    machine.do(("PIPE_CONTROL", {"lri_post_sync_operation": 1, "register_offset": machine.offset("3DPRIM_END_OFFSET"),
+                                 "immediate_data_low": 99}))
+    assert machine.register("3DPRIM_END_OFFSET") == 99
+
+
+def test_disabling_indirect_state_pointers_turns_push_constants_off() -> None:
+    machine = Later()
+    machine.do(("3DSTATE_CONSTANT_PS", {"constant_buffer_0_read_length": 4, "constant_buffer_2_read_length": 1}))
+    assert list(machine.state.gen7.constant_ps[1:3]) == [4, 1]
+    machine.do(("PIPE_CONTROL", {"indirect_state_pointers_disable": True}))
+    assert list(machine.state.gen7.constant_ps[1:3]) == [0, 0]
+
+
+# --- state ------------------------------------------------------------------------------------------------------------
+def test_state_commands_are_kept_whole() -> None:
+    machine = Later()
+    words = command("3DSTATE_PS", machine.gen, kernel_start_pointer_0=0x1240, dispatch_16_pixel_enable=True)
+    machine.run(words)
+    assert list(machine.state.gen7.ps) == words
+
+
+def test_a_vertex_buffer_keeps_its_address_without_address_modify_enable() -> None:
+    machine = Later()
+    buffer = {"vertex_buffer_index": 32, "buffer_starting_address": 0x1000, "end_address": 0x10FF}
+    machine.do(("3DSTATE_VERTEX_BUFFERS", {"vertex_buffers": [
+        buffer | {"address_modify_enable": True, "buffer_pitch": 12}]}))
+    machine.do(("3DSTATE_VERTEX_BUFFERS", {"vertex_buffers": [
+        buffer | {"buffer_starting_address": 0x5000, "end_address": 0x5FFF, "buffer_pitch": 16,
+                  "instance_data_step_rate": 2}]}))
+    kept = list(machine.state.gen7.vertex_buffer[32])
+    assert (kept[0] & 0xFFF, kept[1:]) == (16, [0x1000, 0x10FF, 2])
+
+
+def test_only_bases_with_modify_enable_change() -> None:
+    machine = Later()
+    machine.do(("STATE_BASE_ADDRESS", {
+        "dynamic_state_base_address": 0x10000, "dynamic_state_base_address_modify_enable": True,
+        "instruction_base_address": 0x20000, "instruction_base_address_modify_enable": True}))
+    machine.do(("STATE_BASE_ADDRESS", {
+        "dynamic_state_base_address": 0x30000, "instruction_base_address": 0x40000,
+        "instruction_base_address_modify_enable": True}))
+    gen7 = machine.state.gen7
+    assert (gen7.dynamic_state_base, gen7.instruction_base) == (0x10000, 0x40000)
+
+
+def test_contexts_have_their_own_commands() -> None:
+    machine = Later()
+    context = [command("MI_SET_CONTEXT", machine.gen, logical_context_address=address)
+               for address in (0x10000, 0x20000)]
+    words = [command("3DSTATE_SAMPLE_MASK", machine.gen, sample_mask=mask) for mask in (0x3, 0xF)]
+    machine.submit(context[0], words[0], context[1], words[1], context[0])
+    assert list(machine.state.gen7.sample_mask) == words[0]
+    assert ffi.sizeof(machine.state.gen7.sample_mask) == 8
+
+
+@pytest.mark.parametrize(("name", "fields"), [
+    ("3DSTATE_GS", {"enable": True, "output_topology": 1}), ("3DSTATE_HS", {"enable": True}),
+    ("3DSTATE_STREAMOUT", {"so_function_enable": True}), ("GPGPU_WALKER", {}),
+])
+def test_stages_that_are_not_executed_are_reported(name: str, fields: dict[str, Any]) -> None:
+    machine = Later()
+    machine.do((name, fields))
+    (finding,) = machine.streamer.findings.count
+    assert finding.startswith(name) and "not executed" in finding
