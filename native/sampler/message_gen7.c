@@ -91,9 +91,10 @@ static bool is_refused(const struct g4_sampler_call *c, const struct g4_texture_
     return false;
 }
 
-/* Coordinates that count texels become normalized ones. */
+/* Coordinates that count texels of the first level of the view become normalized ones; there are no other levels. */
 static void normalize(const struct g4_sampler_call *c, struct g4_request *request) {
-    const float scale[2] = {1.0f / (float)c->texture->surface.width, 1.0f / (float)c->texture->surface.height};
+    const struct g4_level *const level = &c->texture->level[c->texture->min_lod];
+    const float scale[2] = {1.0f / (float)level->width, 1.0f / (float)level->height};
     struct g4_parameter *const parameter[2] = {&request->u, &request->v};
 
     for (int d = 0; d < 2; d++) {

@@ -98,7 +98,7 @@ def test_an_offset_of_the_header_is_in_texels(t: Texturing7) -> None:
 
 def test_unknown_messages_return_zeros(t: Texturing7) -> None:
     t.surface("R8G8B8A8_UNORM", 1, 1, data=bytes([255]) * 64)
-    response = t.send(0x0242D001, [np.zeros(8)])
+    response = t.send(0x0242D001, [np.zeros(8, np.uint32)])
     assert (response[:4] == 0).all()
     assert Event.BAD_LENGTH in t.events()
 
@@ -324,6 +324,9 @@ def test_coordinates_that_are_not_normalized_count_texels(t: Texturing7) -> None
     assert t.at(7.5, 3.5)[0] == 37.0
     t.sampler("LINEAR", non_normalized_coordinate_enable=1, rounding=True)
     assert t.at(7.0, 3.5)[0] == 36.5
+    t.surface("R32_FLOAT", 10, 6, surface_min_lod=1)
+    t.texels(np.arange(15, dtype=np.float32).reshape(3, 5), 1)
+    assert t.at(3.5, 1.5)[0] == 8.0, "texels of the first level of the view"
 
 
 def test_border_colors_are_floats_or_bytes(t: Texturing7) -> None:
