@@ -124,7 +124,7 @@ static uint32_t live_pixels(const struct message *m) {
     const uint32_t lit = m->block->lit >> m->first;
     const uint32_t all = (1u << m->pixels) - 1;
     if (m->has_header) {
-        return gen7_render_target_write_header_pixel_enables(m->header[0]) >> m->first & lit & all;
+        return gen7_payload_ps_r1_lit_pixels(m->header[1]) >> m->first & lit & all;
     }
     const uint32_t enabled =
         g4_thread_lanes(m->send->emask[0], m->thread) | g4_thread_lanes(m->send->emask[1], m->thread) << HALF;
