@@ -178,7 +178,7 @@ class Context:
         return found
 
     def units_key(self) -> tuple[tuple[str, Body], ...]:
-        return tuple((stage, unit.body) for stage, unit in self.units.items())
+        return tuple([(stage, unit.body) for stage, unit in self.units.items()])
 
     def vertices_key(self) -> Hashable:
         """The state that determines which vertices a primitive reads."""
