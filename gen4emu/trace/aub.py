@@ -397,8 +397,7 @@ class AubReader:
 
     def _register_event(self, event: RegisterWrite) -> Events:
         yield event
-        started = self._rings.write(event)
-        if started is not None:
+        for started in self._rings.write(event):
             yield self._in_context(started) if isinstance(started, Submission) else started
 
     def _comment(self, start: int, size: int) -> Events:

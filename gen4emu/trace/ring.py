@@ -197,24 +197,51 @@ class Rings:
         self._registers: dict[int, int] = {}
         self._ports: dict[int, list[int]] = {}
         self._contexts: dict[int, int] = {}  # address of the image: number, in the order of their first submission
+        self._waiting: dict[int, tuple[int, int]] = {}  # that ran as element 1: place and hash of the ring
 
-    def write(self, event: RegisterWrite) -> Submission | Warning | None:
-        """The submission that a register write starts, a warning, or None."""
+    def write(self, event: RegisterWrite) -> Iterator[Submission | Warning]:
+        """The submissions that a register write starts, or warnings."""
+        if event.register in _SUBMIT_PORTS:
+            yield from self._pair(event, _SUBMIT_PORTS[event.register])
+            return
+        started = self._single(event)
+        if started is not None:
+            yield started
+
+    def _single(self, event: RegisterWrite) -> Submission | Warning | None:
         register, value = event.register, event.value
         if register in _RING_REGISTERS or register in _QUEUE_LOW:
             self._registers[register] = value
         if register in _TAILS:
             return self._tail_moved(event, _TAILS[register])
-        if register in _SUBMIT_PORTS:
-            words = self._ports.setdefault(register, [])
-            words.append(value)
-            if len(words) < 4:
-                return None
-            self._ports[register] = []
-            return self._context(event, _SUBMIT_PORTS[register], words[3])  # the last pair (high, low) runs
         if register in _QUEUE_CONTROL and (low := self._registers.get(register - 0x40)) is not None:
             return self._context(event, _QUEUE_CONTROL[register], low)
         return None
+
+    def _pair(self, event: RegisterWrite, engine: Engine) -> Iterator[Submission | Warning]:
+        """A write to the port for pairs of contexts: the upper and the lower dword of element 1, then of element 0.
+
+        Element 0 runs first.  Drivers submit a context that was element 1 again, as one of the two: it goes on, and
+        runs only if its ring has changed.
+        """
+        words = self._ports.setdefault(event.register, [])
+        words.append(event.value)
+        if len(words) < 4:
+            return
+        self._ports[event.register] = []
+        for element, descriptor in enumerate((words[3], words[1])):
+            if element and not descriptor & 0xFFFFF000:
+                continue  # there is none
+            started = self._context(event, engine, descriptor)
+            if isinstance(started, Submission):
+                address, ran = descriptor & 0xFFFFF000, (started.address_of(0), hash(bytes(started.ring)))
+                waited = self._waiting.pop(address, None)
+                if element:
+                    self._waiting[address] = ran
+                if waited == ran:
+                    continue
+            if started is not None:
+                yield started
 
     def _tail_moved(self, event: RegisterWrite, base: int) -> Submission | Warning | None:
         head, start, ctl = (self._registers.get(base + r.offset - 0x2000) for r in (_HEAD, _START, _CTL))

@@ -34,6 +34,7 @@ from tests.trace.trace_files import (
     header,
     memory_write,
     memtrace,
+    pair_aub,
     register_write,
     ring_block,
     ring_registers_aub,
@@ -230,6 +231,21 @@ def test_execution_list_runs_the_ring_of_its_context() -> None:
     last = events(execlist_aub())[-1]
     assert last == Submission(last.offset, Engine.RENDER, dwords(0x18800000, 0x10000), 0x40000,
                               page_table=0x100005000)
+
+
+def batches(data: bytes) -> list[int]:
+    return [struct.unpack_from("<I", e.ring, 4)[0] for e in events(data) if isinstance(e, Submission)]
+
+
+def test_both_elements_of_a_pair_run() -> None:
+    assert batches(pair_aub((1, 2))) == [0x1000, 0x2000]
+    assert batches(pair_aub((1, 0))) == [0x1000]
+
+
+def test_an_element_that_waits_does_not_run_twice() -> None:
+    assert batches(pair_aub((1, 2), (3, 2))) == [0x1000, 0x2000, 0x3000]
+    assert batches(pair_aub((1, 2), (2, 3))) == [0x1000, 0x2000, 0x3000]
+    assert batches(pair_aub((1, 2), (2, 3), (2, 0))) == [0x1000, 0x2000, 0x3000, 0x2000]
 
 
 # --- mixtures, truncation, corruption ---------------------------------------------------------------------------------

@@ -98,6 +98,22 @@ def wide_aub() -> bytes:
             + b"".join(register_write(0x2230, value) for value in (0, 0, 1, 0x30001)))
 
 
+def pair_aub(*pairs: tuple[int, int]) -> bytes:
+    """A memtrace file of Gen9 with three contexts, 1 to 3, and pairs of them, element 0 first; 0 is no context."""
+    contents = b"".join(
+        memory_write(0x40000 + 0x1000 * i, dwords(0x18800101, 0x1000 * i, 0, 0))
+        + memory_write(0x31000 + 0x2000 * i, dwords(*_image(0x40000 + 0x1000 * i))) for i in (1, 2, 3))
+    ports = [word for first, second in pairs for number in (second, first)
+             for word in (0, 0x30001 + 0x2000 * number if number else 0)]
+    return version(b"PCI-ID=0x5912 gears") + contents + b"".join(register_write(0x2230, word) for word in ports)
+
+
+def _image(ring: int) -> list[int]:
+    image = [0] * 52
+    image[5], image[7], image[9], image[11], image[51] = 0, 16, ring, 0x1, 0x1000
+    return image
+
+
 def ring_registers_aub() -> bytes:
     """A memtrace file that moves the tail of a legacy ring."""
     return (version(b"PCI-ID=0x2A42") + memory_write(0x8000, dwords(0x02000000, 0, 0x18800000, 0x10000))
