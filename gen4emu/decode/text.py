@@ -41,7 +41,7 @@ class TextRenderer:
     def __init__(self, theme: Theme = PLAIN, *, offsets: bool = True, headers: bool = False) -> None:
         self.theme, self.offsets, self.headers = theme, offsets, headers
         self.style = Style(theme, offsets)
-        self._gen, self._wide = Gen(0), False  # of the last command: whether its address has more than 8 digits
+        self._gen, self._place = Gen(0), ""  # of the last command: how an address is written
 
     def render(self, item: Item) -> str:
         if isinstance(item, Command):
@@ -72,12 +72,9 @@ class TextRenderer:
             text = text[:text.index("\n") + 1]
         if self.offsets:
             if body.gen is not self._gen:
-                self._gen, self._wide = body.gen, address_digits(body.gen) > 8
-            theme = self.theme
-            if self._wide:
-                text = f"{theme.dim}0x{node.address:012x}{theme.off}  {text}"
-            else:
-                text = f"{theme.dim}0x{node.address:08x}{theme.off}  {text}"
+                self._gen = body.gen
+                self._place = f"{self.theme.dim}0x%0{address_digits(body.gen)}x{self.theme.off}  "
+            text = self._place % node.address + text
         if node.draw is not None:
             first, _, rest = text.partition("\n")
             text = f"{first}  {self.theme.title}draw {node.draw}{self.theme.off}\n{rest}"
