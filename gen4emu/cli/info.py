@@ -64,7 +64,7 @@ def info(file: str, as_json: bool, brief: bool, draws: str | None, kind: str | N
 
     summary = summarize(watched())
     progress.done()
-    memory = joined(document.written)
+    memory = joined(document.contents())
     if as_json:
         click.echo(_json(summary, memory, document.damage, partial))
     else:

@@ -6,7 +6,7 @@ Has the operations of `device.memory.Memory` that a decoder needs.  Nothing exec
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gen4emu.device.memory import PAGE_SIZE, Missing, PageFlags
 from gen4emu.errors import FieldError
@@ -18,6 +18,7 @@ _PRESENT = 1
 _LARGE = 1 << 7  # in a page directory: the entry maps a page of 2 MiB, not a table
 _PAGE_OF_ENTRY = 0x0000_FFFF_FFFF_F000
 _ENTRIES = struct.Struct("<512Q")
+_MAPPED_LIMIT = 1 << 20  # entries that `mapped` looks at: a table may refer to itself
 
 
 class AddressSpace:
@@ -102,14 +103,29 @@ class AddressSpace:
 
     def ranges(self) -> list[tuple[int, int]]:
         """The (address, size) of all pages that were written by graphics address, neighbours joined."""
+        numbers = {*self._pages, *(n for n, page in self._global.items() if page in self._physical)}
+        return _joined((number * PAGE_SIZE, PAGE_SIZE) for number in numbers)
+
+    def mapped(self, root: int) -> list[tuple[int, int]]:
+        """The (address, size) of the pages with contents that the table of a context maps, neighbours joined."""
         found: list[tuple[int, int]] = []
-        for number in sorted({*self._pages, *(n for n, page in self._global.items() if page in self._physical)}):
-            start = number * PAGE_SIZE
-            if found and sum(found[-1]) == start:
-                found[-1] = found[-1][0], found[-1][1] + PAGE_SIZE
-            else:
-                found.append((start, PAGE_SIZE))
-        return found
+        budget = _MAPPED_LIMIT
+        todo = [(root >> 12, 0, _LEVELS - 1)]  # tables: physical page, first page number, level
+        while todo and budget > 0:
+            table, first, level = todo.pop()
+            for index, entry in reversed(list(enumerate(self._table(table) or ()))):
+                if not entry & _PRESENT:
+                    continue
+                budget -= 1
+                number, page = first | index << _TABLE_BITS * level, (entry & _PAGE_OF_ENTRY) >> 12
+                if level and not (level == 1 and entry & _LARGE):
+                    todo.append((page, number, level - 1))
+                elif level:
+                    found += [((number | i) * PAGE_SIZE, PAGE_SIZE) for i in range(1 << _TABLE_BITS)
+                              if page & -(1 << _TABLE_BITS) | i in self._physical]
+                elif page in self._physical:
+                    found.append((number * PAGE_SIZE, PAGE_SIZE))
+        return _joined(found)
 
     @property
     def owned_bytes(self) -> int:
@@ -161,6 +177,17 @@ class AddressSpace:
     def _check(self, address: int, size: int, end: int) -> None:
         if address < 0 or address + size > end:
             raise FieldError(f"0x{address:x}: {size} bytes reach out of the address space of 0x{end:x} bytes")
+
+
+def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges (address, size) in order, neighbours made one."""
+    found: list[tuple[int, int]] = []
+    for start, size in sorted(ranges):
+        if found and sum(found[-1]) == start:
+            found[-1] = found[-1][0], found[-1][1] + size
+        else:
+            found.append((start, size))
+    return found
 
 
 def _by_page(address: int, data: bytes | bytearray | memoryview) \

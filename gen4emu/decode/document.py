@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gen4emu.decode.lint_order import LaterLinter
 
 _WRITES_KEPT = 1 << 20
+_TABLES_KEPT = 256
 
 
 class Decoder:
@@ -145,6 +146,7 @@ class Document:
         self.frames = 0  # that the trace has marked so far
         self.damage: list[events.Warning] = []  # truncations of the file
         self.written: list[tuple[int, int, str]] = []  # start, end, kind of each write of the trace
+        self._tables: dict[int, int] = {}  # page tables of contexts: root, number of the context
         self._batches: list[int] = []
         self._dirty = False
         self._draws = 0  # of error states before this one
@@ -189,6 +191,13 @@ class Document:
     def draws(self) -> int:
         """Draw commands so far."""
         return self._draws if self.decoder is None else self.decoder.walker.draws
+
+    def contents(self) -> list[tuple[int, int, str]]:
+        """Start, end and kind of what the trace has written so far, and of what the tables of contexts map now."""
+        mapped = [(start, start + size, f"context {number}")
+                  for root, number in self._tables.items() if isinstance(self.memory, AddressSpace)
+                  for start, size in self.memory.mapped(root)]
+        return [*self.written, *mapped]
 
     def has(self, address: int) -> bool:
         """Whether the trace has written an address, as far as it was read."""
@@ -263,6 +272,8 @@ class Document:
     def _submission(self, event: events.Submission) -> Iterator[Item]:
         number = self.number
         self.number += 1
+        if event.page_table is not None and len(self._tables) < _TABLES_KEPT:
+            self._tables.setdefault(event.page_table, event.context)
         decoder = self._decoder()
         if self._dirty:
             decoder.changed()

@@ -301,6 +301,23 @@ def test_a_large_page_maps_2_mib() -> None:
     memory.write_physical(0x40_0000 + 0x12345, b"large")
     assert memory.select(0x1000)
     assert memory.read(0x12345, 5) == b"large"
+    assert memory.mapped(0x1000) == [(0x12000, 0x1000)]
+
+
+def test_a_table_tells_which_memory_a_context_has() -> None:
+    memory = AddressSpace(48, 1 << 20)
+    for table, index, entry in ((0x1000, 511, 0x2003), (0x2000, 0, 0x3003), (0x3000, 0, 0x4003),
+                                (0x4000, 3, 0x8003), (0x4000, 4, 0x9003), (0x4000, 7, 0xA003), (0x4000, 8, 0x8002)):
+        memory.write_physical(table + 8 * index, struct.pack("<Q", entry))
+    memory.write_physical(0x8000, b"1")
+    memory.write_physical(0x9000, b"2")
+    assert memory.mapped(0x1000) == [((511 << 39) + 0x3000, 0x2000)]
+
+
+def test_a_table_that_refers_to_itself_is_bounded() -> None:
+    memory = AddressSpace(48, 1 << 20)
+    memory.write_physical(0x1000, struct.pack("<512Q", *[0x1003] * 512))
+    assert len(memory.mapped(0x1000)) == 1
 
 
 def test_commands_of_a_machine_with_48_bits_are_aligned_in_text() -> None:
