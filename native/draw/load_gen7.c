@@ -9,7 +9,6 @@
 
 #include "core/draw_state.h"
 #include "eu/eu.h"
-#include "models/models.h"
 #include "state_gen7.h"
 
 enum {

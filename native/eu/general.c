@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/util.h"
+#include "eu/math_ops.h"
 #include "eu/run.h"
-#include "functions/math_ops.h"
 
 /* The value of a channel: `f` in floating point arithmetic, else `i`; `raw` has the bits of the source. */
 struct g4_value {

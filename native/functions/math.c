@@ -4,14 +4,10 @@
  */
 #include <string.h>
 
-#include "core/variant.h"
+#include "eu/math_ops.h"
 #include "eu/message.h"
-#include "functions/math_ops.h"
 #include "functions/table.h"
 #include "hw_messages.h"
-#include "isa_gen7.h"
-
-G4_VARIANT_DECLARE(struct g4_math_ops, g4_math_ops);
 
 /* Registers of the message and of the response by function; mlen 0: reserved. */
 static const struct {
@@ -38,141 +34,6 @@ static void load(const struct g4_gang *gang, const struct g4_send *send, unsigne
         for (int i = 0; i < G4_MATH_LANES; i++) {
             out[i] = out[i & ~3];
         }
-    }
-}
-
-static bool is_nan(uint32_t bits) {
-    return (bits & 0x7fffffff) > 0x7f800000;
-}
-
-/* ALT mode: logarithms and roots take |x|.  `alternate` has a bit for each thread. */
-static void absolute(uint32_t *x, unsigned alternate) {
-    for (int t = 0; t < G4_GANG_THREADS; t++) {
-        for (int i = 8 * t; (alternate >> t & 1) && i < 8 * t + 8; i++) {
-            x[i] &= 0x7fffffff;
-        }
-    }
-}
-
-/* Special cases of POW in ALT mode: anything to the power of 0 is 1, NaN stays. */
-static void alternate_pow(struct g4_math_operands *o, unsigned alternate) {
-    for (int t = 0; t < G4_GANG_THREADS; t++) {
-        for (int i = 8 * t; (alternate >> t & 1) && i < 8 * t + 8; i++) {
-            const bool y_zero = (o->y[i] & 0x7f800000) == 0;
-            if (y_zero && !is_nan(o->x[i])) {
-                o->out[0][i] = 0x3f800000;
-            }
-        }
-    }
-}
-
-/* ALT mode: infinities become the largest number.  Saturation clamps to [0, 1], NaN to 0. */
-static void finish(uint32_t *out, unsigned alternate, bool saturate) {
-    for (int t = 0; t < G4_GANG_THREADS; t++) {
-        for (int i = 8 * t; (alternate >> t & 1) && i < 8 * t + 8; i++) {
-            out[i] = (out[i] & 0x7fffffff) == 0x7f800000 ? (out[i] & 0x80000000) | 0x7f7fffff : out[i];
-        }
-    }
-    for (int i = 0; saturate && i < G4_MATH_LANES; i++) {
-        const bool low = out[i] >> 31 || is_nan(out[i]);
-        const uint32_t bounded = out[i] > 0x3f800000 ? 0x3f800000 : out[i];
-        out[i] = low ? 0 : bounded;
-    }
-}
-
-static void compute_float(uint32_t op, unsigned alternate, bool saturate, g4_lanes lanes, struct g4_math_operands *o) {
-    static const struct g4_math_ops *const variants[] = G4_VARIANT_TABLE(g4_math_ops);
-    const struct g4_math_ops *const ops = variants[g4_variant_current()];
-
-    if (op == G4_MATH_FUNCTION_LOG || op == G4_MATH_FUNCTION_SQRT || op == G4_MATH_FUNCTION_RSQ) {
-        absolute(o->x, alternate);
-    }
-    switch (op) {
-    case G4_MATH_FUNCTION_INV:
-        ops->inv(o->x, o->out[0], lanes);
-        break;
-    case G4_MATH_FUNCTION_LOG:
-        ops->log(o->x, o->out[0], lanes);
-        break;
-    case G4_MATH_FUNCTION_EXP:
-        ops->exp(o->x, o->out[0], lanes);
-        break;
-    case G4_MATH_FUNCTION_SQRT:
-        ops->sqrt(o->x, o->out[0], lanes);
-        break;
-    case G4_MATH_FUNCTION_RSQ:
-        ops->rsq(o->x, o->out[0], lanes);
-        break;
-    case G4_MATH_FUNCTION_SIN:
-        ops->sin(o->x, o->out[0], lanes);
-        break;
-    case G4_MATH_FUNCTION_COS:
-        ops->cos(o->x, o->out[0], lanes);
-        break;
-    case G4_MATH_FUNCTION_SINCOS:
-        ops->sin(o->x, o->out[0], lanes);
-        ops->cos(o->x, o->out[1], lanes);
-        finish(o->out[1], alternate, saturate);
-        break;
-    case GEN7_MATH_FUNCTION_FDIV:
-        ops->div(o->x, o->y, o->out[0], lanes);
-        break;
-    default:
-        ops->pow(o->x, o->y, o->out[0], lanes);
-        alternate_pow(o, alternate);
-        break;
-    }
-    finish(o->out[0], alternate, saturate);
-}
-
-/* Truncating division; for division by zero and overflow see docs/decisions.md 25. */
-static void divide(uint32_t numerator, uint32_t denominator, bool is_signed, uint32_t *quotient, uint32_t *remainder) {
-    if (!is_signed) {
-        *quotient = denominator ? numerator / denominator : UINT32_MAX;
-        *remainder = denominator ? numerator % denominator : UINT32_MAX;
-    } else if (denominator == 0) {
-        *quotient = *remainder = numerator >> 31 ? 0x80000000 : 0x7fffffff;
-    } else {
-        const int64_t n = (int32_t)numerator;
-        const int64_t d = (int32_t)denominator;
-        *quotient = (uint32_t)(n / d);
-        *remainder = (uint32_t)(n % d);
-    }
-}
-
-/* M0 is the denominator, M1 the numerator. */
-static void compute_integer(uint32_t op, bool is_signed, struct g4_math_operands *o) {
-    for (int i = 0; i < G4_MATH_LANES; i++) {
-        uint32_t quotient;
-        uint32_t remainder;
-        divide(o->y[i], o->x[i], is_signed, &quotient, &remainder);
-        o->out[0][i] = op == G4_MATH_FUNCTION_INT_DIV_REMAINDER ? remainder : quotient;
-        o->out[1][i] = remainder;
-    }
-}
-
-void g4_math_compute(uint32_t function, bool is_signed, unsigned alternate, bool saturate, g4_lanes lanes,
-                     struct g4_math_operands *o) {
-    switch (function) {
-    case GEN7_MATH_FUNCTION_INT_DIV_BOTH:
-    case GEN7_MATH_FUNCTION_INT_DIV_QUOTIENT:
-    case GEN7_MATH_FUNCTION_INT_DIV_REMAINDER: { /* the first operand is the numerator, where the message has it second
-                                                  */
-        uint32_t numerator[G4_MATH_LANES];
-        memcpy(numerator, o->x, sizeof numerator);
-        memcpy(o->x, o->y, sizeof o->x);
-        memcpy(o->y, numerator, sizeof o->y);
-        compute_integer(function, is_signed, o);
-        break;
-    }
-    case GEN7_MATH_FUNCTION_FDIV:
-        compute_float(function, alternate, saturate, lanes, o);
-        break;
-    default:
-        if (shapes[function & 15].mlen) {
-            compute_float(function, alternate, saturate, lanes, o);
-        }
-        break;
     }
 }
 
@@ -229,9 +90,9 @@ enum g4_status g4_message_math(struct g4_eu *eu, struct g4_gang *gang, const str
         load(gang, send, 1, false, o.y); /* the second operand is never broadcast (docs/decisions.md 22) */
     }
     if (shapes[op].integer) {
-        compute_integer(op, message.signed_integer, &o);
+        g4_math_integer(op, message.signed_integer, &o);
     } else {
-        compute_float(op, alternate_threads(gang), message.saturate, send->emask[0], &o);
+        g4_math_float(op, alternate_threads(gang), message.saturate, send->emask[0], &o);
     }
     for (unsigned k = 0; send->has_dst && k < send->rlen && k < shapes[op].rlen; k++) {
         store(gang, send, k, o.out[k]);

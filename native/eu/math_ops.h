@@ -1,8 +1,8 @@
 /*
  * The arithmetic of the extended math unit for a whole gang: 64 lanes in, 64 lanes out.
  */
-#ifndef G4_SHARED_MATH_OPS_H
-#define G4_SHARED_MATH_OPS_H
+#ifndef G4_EU_MATH_OPS_H
+#define G4_EU_MATH_OPS_H
 
 #include "eu/gang.h"
 
@@ -28,8 +28,14 @@ struct g4_math_operands {
     uint32_t out[2][G4_MATH_LANES];
 };
 
-/* Compute a function of the `math` opcode (enum gen7_math_function) for some lanes; reserved ones give 0.  `alternate`
+/* Compute a function on floats (enum g4_math_function) for some lanes; reserved ones leave `out` as it is.  `alternate`
  * has a bit for each thread in ALT mode.  Needs the host's default floating point environment. */
+void g4_math_float(uint32_t function, unsigned alternate, bool saturate, g4_lanes lanes, struct g4_math_operands *o);
+
+/* An integer division: y / x. */
+void g4_math_integer(uint32_t function, bool is_signed, struct g4_math_operands *o);
+
+/* Compute a function of the `math` opcode (enum gen7_math_function) likewise; the numerator of a division is x. */
 void g4_math_compute(uint32_t function, bool is_signed, unsigned alternate, bool saturate, g4_lanes lanes,
                      struct g4_math_operands *o);
 

@@ -5,7 +5,7 @@
  * of its vectors.  Their errors are below 2^-60 of the result, so a float differs from the correctly rounded one in
  * about one case of 2^30.
  */
-#include "functions/math_ops.h"
+#include "eu/math_ops.h"
 
 #include <math.h>
 #include <string.h>
