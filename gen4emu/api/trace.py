@@ -483,7 +483,7 @@ class Draw(Moment):
 
     @property
     def counters(self) -> Counters:
-        """What the draw did in each unit (docs/counters.md).
+        """The work of the draw in each unit (docs/counters.md).
 
         Unless the draw was executed with `counting`, the first use executes the trace once more to count.
         """

@@ -54,7 +54,7 @@ class Result:
     pictures: list[PictureResult] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)  # why it failed
     notes: list[str] = field(default_factory=list)  # worth knowing, and not a failure
-    changes: list[str] = field(default_factory=list)  # what --update did
+    changes: list[str] = field(default_factory=list)  # by --update
     reason: str = ""  # of the list that the case is on, or of the accepted result that it drew
     digest: str = ""  # of all pictures
     log: str = ""  # standard error of a process that crashed

@@ -14,7 +14,7 @@ from gen4emu.hw.gen import Gen
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """What the i915 driver of Linux 6.1 reports about a chip (include/uapi/drm/i915_drm.h, I915_PARAM_*)."""
+    """The properties of a chip that Linux 6.1's i915 driver reports (include/uapi/drm/i915_drm.h, I915_PARAM_*)."""
 
     revision: int  # PCI revision of the final stepping
     engines: tuple[str, ...] = ("render",)  # of render, video, blitter, video_enhance

@@ -87,7 +87,7 @@ class View:
 class Block:
     """A group of fields in consecutive dwords."""
 
-    reserved: ClassVar[type[Mbz]] = Mbz  # what bits become that no field has
+    reserved: ClassVar[type[Mbz]] = Mbz  # the kind of field for bits that the manual does not define
 
     def __init__(self, name: str, dwords: int | Mapping[Gen, int], fields: Sequence[Field | Array], *, ref: str = "",
                  gens: Gen = Gen.ALL, align: int = 4, doc: str = "") -> None:

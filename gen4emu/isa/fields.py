@@ -216,7 +216,7 @@ class Encoding:
     fields: tuple[InstField, ...]
     register_types: Mapping[int, RegType]  # by code; codes that are not listed are reserved
     immediate_types: Mapping[int, ImmType]
-    message_descriptor: Block  # what the descriptors of all shared functions have in common
+    message_descriptor: Block  # the fields that descriptors of all shared functions have
     shared_functions: Mapping[int, str]  # their names in assembly, by SFID
     compact_form: CompactForm
     hidden: Mapping[Implied, Mapping[str, HiddenOperands]]  # by convention and opcode

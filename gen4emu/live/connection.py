@@ -310,7 +310,7 @@ def chip_facts(chip: Chip) -> dict[str, int]:
 
 # --- connections ------------------------------------------------------------------------------------------------------
 class Host(Protocol):
-    """What a connection uses of its server.  Any thread may call the methods."""
+    """The interface of the server to its connections.  Any thread may call the methods."""
 
     chip: Chip
     options: Options

@@ -61,7 +61,7 @@ enum g4_live_engine {
     G4_LIVE_ENGINES,
 };
 
-/* What an i915 kernel driver reports about the chip (gen4emu/hw/chips.py). */
+/* The properties of the chip that an i915 kernel driver reports (gen4emu/hw/chips.py). */
 struct g4_live_chip {
     uint32_t pci_id;
     uint32_t revision;

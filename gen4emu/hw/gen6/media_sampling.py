@@ -48,7 +48,7 @@ class IefFilterSize(IntEnum):
 
 
 class IefFilterType(IntEnum):
-    """What the image enhancement filter does."""
+    """The operation of the image enhancement filter."""
 
     COMBO = 0
     DETAIL = 1
@@ -202,7 +202,7 @@ def deinterlace(dword: int) -> list[Field]:
 
 
 def operation(dword: int) -> list[Field]:
-    """What a message does; the state of the video enhancement engine has no such bits."""
+    """The operation of a message; the state of the video enhancement engine has no such bits."""
     return [
         Bool("dndi_first_frame", dword, 5),
         Uint("dndi_stream_id", dword, 4, 4),

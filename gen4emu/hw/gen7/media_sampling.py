@@ -67,7 +67,7 @@ SAMPLER_8X8 = block("SAMPLER_8x8", 4, [
 
 
 def motion_compensation(dword: int) -> list[Field]:
-    """What the four steps of motion-compensated deinterlacing added to dwords 0, 2 and 6 of the state."""
+    """The fields that four steps of motion-compensated deinterlacing added to dwords 0, 2 and 6 of the state."""
     return [
         Uint("denoise_history_increase", dword, 11, 8),
         Uint("good_neighbor_threshold", dword + 2, 29, 24),

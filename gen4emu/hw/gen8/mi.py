@@ -114,7 +114,7 @@ class AtomicOpcode(IntEnum):
 
 
 class FlushPostSync(IntEnum):
-    """What MI_FLUSH_DW writes when it is complete."""
+    """The value that MI_FLUSH_DW writes when it is complete."""
 
     NO_WRITE = 0
     WRITE_IMMEDIATE_DATA = 1

@@ -1,4 +1,4 @@
-"""What leaves the pipeline of Gen8: depth, stencil and HiZ buffers, blending, and streamed vertices.
+"""The output of Gen8's pipeline: depth, stencil and HiZ buffers, blending, and streamed vertices.
 
 Kaby Lake PRM vol. 2a, which Broadwell shares but for what `gen4emu.hw.gen9` changes.  That volume ends inside
 3DSTATE_STREAMOUT: the rest of it is from Mesa's gen8.xml.

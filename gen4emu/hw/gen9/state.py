@@ -33,7 +33,7 @@ class MemoryCompressionMode(IntEnum):
 
 
 class ReductionType(IntEnum):
-    """What a filter makes of its texels."""
+    """The result of a filter."""
 
     STD_FILTER = 0
     COMPARISON = 1
