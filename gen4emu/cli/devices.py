@@ -32,8 +32,8 @@ def devices(as_json: bool) -> None:
              f"{e['eu_count']} x {e['threads_per_eu']}", str(e["urb_rows"]), e["video"]) for e in entries]
     heads = ("name", "aliases", "PCI id", "generation", "chip", "EUs x threads", "URB rows", "VA driver")
     click.echo("\n".join(table(heads, rows, indent="")))
-    click.echo("\nDevices of gen4, gen4.5, gen7 and gen7.5 execute. Those of other generations do not yet: decode, info,\n"
-               "lint, kernels, asm, disasm, convert and capture know them. Drivers see the PCI id.")
+    click.echo("\nDevices of gen4, gen4.5, gen7 and gen7.5 execute. Those of other generations do not yet: decode, "
+               "info,\nlint, kernels, asm, disasm, convert and capture know them. Drivers see the PCI id.")
 
 
 def _entry(device: Device) -> dict[str, Any]:
