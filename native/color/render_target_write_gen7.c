@@ -15,6 +15,7 @@ enum {
     HEADER = 2,  /* registers */
     HALF = 8,    /* pixels in a register */
     PIXELS = 16, /* of a block */
+    NONE = 0xff,
 };
 
 /* One thread's message. */
@@ -29,7 +30,7 @@ struct message {
     uint32_t first, pixels;    /* of the block: 0 or 8; 8 or 16 */
     const uint32_t *header[2]; /* NULL without */
     struct g4_pixel_block *block;
-    uint32_t source0_alpha, sample_mask, color, source_depth; /* payload registers; 0: the message has none */
+    uint32_t source0_alpha, sample_mask, color, source_depth; /* payload registers; NONE: the message has none */
     struct g4_target *target;
 };
 
@@ -67,16 +68,17 @@ static void find_payload(struct message *m) {
         r0 ? gen7_render_target_write_header_source_depth_present(r0) : state->computed_depth != G4_DEPTH_NOT_COMPUTED;
     uint32_t next = m->has_header ? HEADER : 0;
 
+    m->source0_alpha = m->sample_mask = m->source_depth = NONE;
     if (is_replicated(m)) {
         m->color = next++;
     } else {
-        m->source0_alpha = source0 ? next : 0;
+        m->source0_alpha = source0 ? next : NONE;
         next += source0 ? halves : 0;
-        m->sample_mask = mask ? next : 0;
+        m->sample_mask = mask ? next : NONE;
         next += mask ? 1 : 0;
         m->color = next;
         next += (is_dual(m) ? 8 : 4) * halves;
-        m->source_depth = depth ? next : 0;
+        m->source_depth = depth ? next : NONE;
         next += depth ? halves : 0;
     }
     if (next != m->send->mlen) {
@@ -134,7 +136,7 @@ static uint32_t live_pixels(const struct message *m) {
 /* The samples of a pixel that the shader's mask lets through: a 16-bit word for each. */
 static uint32_t shader_mask(const struct message *m, uint32_t pixel) {
     const uint16_t *const words = (const uint16_t *)g4_payload(m->gang, m->send, m->sample_mask, m->thread);
-    return m->sample_mask ? words[m->first + pixel] : UINT32_MAX;
+    return m->sample_mask != NONE ? words[m->first + pixel] : UINT32_MAX;
 }
 
 /* The pixels whose sample 0 the shader's mask lets through. */
@@ -180,7 +182,7 @@ static uint32_t late_test_at(const struct message *m, const uint16_t x[4], const
 
 /* The depths that the shader computed, if the message has them. */
 static void put_computed_depth(const struct message *m, float z[PIXELS]) {
-    for (uint32_t h = 0; h < m->pixels / HALF && m->source_depth; h++) {
+    for (uint32_t h = 0; h < m->pixels / HALF && m->source_depth != NONE; h++) {
         memcpy(z + (size_t)HALF * h, payload(m, m->source_depth + h), HALF * sizeof z[0]);
     }
 }
@@ -243,7 +245,7 @@ static uint32_t past_stencil(const struct message *m, const struct g4_pixels *pi
 /* Alpha of render target 0 is tested, whichever target the message writes, if the message has it. */
 static uint32_t test_alpha(const struct message *m, const struct g4_pixels *pixels, uint32_t live) {
     const float *alpha[2] = {pixels->color[0][3], pixels->color[1][3]};
-    if (m->source0_alpha) {
+    if (m->source0_alpha != NONE) {
         alpha[0] = payload(m, m->source0_alpha);
         alpha[1] = is_simd16(m) ? payload(m, m->source0_alpha + 1) : NULL;
     } else if (m->target->integer) {
@@ -268,7 +270,7 @@ static void write_pixels(const struct message *m, struct g4_pixels *pixels) {
     const int watched = hooks ? hooks->pixels_started(hooks, pixels) : -1;
     uint32_t tested = live;
 
-    if (m->sample_mask) {
+    if (m->sample_mask != NONE) {
         tested &= masked(m);
     }
     if (m->cc->state.alpha_test.enable) {
@@ -312,9 +314,9 @@ static void find_samples(const struct message *m, const struct g4_pixels *pixels
 
     for (uint32_t i = 0; i < m->pixels; i++) {
         uint32_t mask = pixels->live >> i & 1 ? m->block->samples[m->first + i] & shader_mask(m, i) : 0;
-        if (state->alpha_to_coverage && mask && (m->source0_alpha || !m->target->integer)) {
+        if (state->alpha_to_coverage && mask && (m->source0_alpha != NONE || !m->target->integer)) {
             const float *const alpha =
-                m->source0_alpha ? payload(m, m->source0_alpha + i / HALF) : pixels->color[i / HALF][3];
+                m->source0_alpha != NONE ? payload(m, m->source0_alpha + i / HALF) : pixels->color[i / HALF][3];
             mask &= alpha_samples(alpha[i % HALF]);
         }
         samples[i] = (uint8_t)mask;

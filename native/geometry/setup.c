@@ -423,7 +423,7 @@ static bool setup_point(const struct g4_sf_frame *frame, const struct g4_object 
     setup->corners = 4;
     setup->fills_box = true;
     bounds(frame, setup);
-    if (state->point_rule == G4_POINT_RASTERIZATION_RULE_UPPER_RIGHT) {
+    if (state->point_rule == G4_POINT_RASTERIZATION_RULE_UPPER_RIGHT && !frame->sample_area) {
         setup->x_min = (left >> G4_SUB_PIXEL_BITS) + 1;
         setup->x_max = right >> G4_SUB_PIXEL_BITS;
     }
