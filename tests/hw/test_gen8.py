@@ -224,14 +224,39 @@ def test_an_opcode_means_another_command_on_the_video_engine() -> None:
 
 
 def test_opaque_commands_end_where_their_header_says() -> None:
-    command = BDW.command("MFX_PIPE_BUF_ADDR_STATE")
-    assert command.length(0x7002003B) == 61
-    view = command.view([0x7002003B, *range(60)], gen=Gen.BDW, dwords=61)
-    assert [item.value for item in view.data] == list(range(60))
+    command = BDW.command("VEBOX_STATE")
+    assert command.length(0x7402000E) == 16
+    view = command.view([0x7402000E, *range(15)], gen=Gen.BDW, dwords=16)
+    assert [item.value for item in view.data] == list(range(15))
 
 
 def test_what_the_video_engine_has_alike_keeps_its_fields() -> None:
     assert BDW.command("MFX_QM_STATE") is HSW.command("MFX_QM_STATE")
+    assert BDW.command("MFX_AVC_IMG_STATE") is HSW.command("MFX_AVC_IMG_STATE")
+
+
+def test_buffers_of_the_video_engine_have_48_bits() -> None:
+    words = BDW.command("MFX_PIPE_BUF_ADDR_STATE").pack(
+        Gen.BDW, post_deblocking_destination_address=0x1234_5678_9AC0, reference_picture_15_address=0xFEDC_BA98_7000,
+        second_mb_ildb_stream_out_buffer_memory_object_control_state=0x78)
+    assert len(words) == 61
+    assert {i: word for i, word in enumerate(words) if word} == {
+        0: 0x7002003B, 4: 0x56789AC0, 5: 0x1234, 49: 0xBA987000, 50: 0xFEDC, 60: 0x78}
+
+
+def test_vp8_has_two_tables_of_motion_vector_probabilities() -> None:
+    words = BDW.command("MFX_VP8_PIC_STATE").pack(
+        Gen.BDW, frame_width=20, quantizer_value_3_y2ac=127, mvupdateprobs_0_18=1, mvupdateprobs_1_0=2, modelfdelta3=-1)
+    assert {i: word for i, word in enumerate(words) if word} == {
+        0: 0x74000024, 1: 19, 15: 127 << 16, 27: 1 << 16, 28: 2, 34: 0x7F << 24}
+
+
+@pytest.mark.parametrize(("name", "lengths"), [
+    ("MFX_PIPE_BUF_ADDR_STATE", (61, 65, 68)), ("MFX_AVC_IMG_STATE", (16, 17, 21))])
+def test_gen9_allows_commands_as_long_as_broadwells(name: str, lengths: tuple[int, ...]) -> None:
+    command = KBL.command(name)
+    assert command.least(Gen.KBL) == lengths[0]
+    assert command.size(Gen.KBL) == lengths[-1]
 
 
 # --- pointers ---------------------------------------------------------------------------------------------------------

@@ -61,11 +61,14 @@ DBK_OBJECT = video("MFX_DBK_OBJECT", 0x7009, 13, buffers(
     ("pre_deblocking_source", "deblocking_control", "deblocking_destination", "deblock_row_store"), 1))
 
 # --- AVC --------------------------------------------------------------------------------------------------------------
-AVC_IMG_STATE = video("MFX_AVC_IMG_STATE", 0x7100, 17, [
+AVC_PICTURE: tuple[Field, ...] = (
     *gen7.AVC_PICTURE,
     Bool("inter_view_order_disable", 16, 31), Uint("max_view_idxl1", 16, 21, 18), Uint("max_view_idxl0", 16, 15, 12),
     Uint("current_frame_view_id", 16, 9, 0),
-], optional=1, doc="an encoder leaves the views of MVC out")
+)
+
+AVC_IMG_STATE = video("MFX_AVC_IMG_STATE", 0x7100, 17, AVC_PICTURE, optional=1,
+                      doc="an encoder leaves the views of MVC out")
 
 AVC_DIRECTMODE_STATE = video("MFX_AVC_DIRECTMODE_STATE", 0x7102, 71, [
     *(Address(f"direct_mv_buffer_{i}_address", 1 + 2 * i, 63, 0, target="DATA") for i in range(16)),
