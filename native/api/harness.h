@@ -27,6 +27,9 @@ struct g4_probe_setup {
 struct g4_probe *g4_probe_new(struct g4_mem *mem, uint32_t gen, const struct g4_options *options);
 void g4_probe_free(struct g4_probe *probe);
 struct g4_state *g4_probe_state(struct g4_probe *probe);
+/* Whether registers that no instruction reads again have their values after a run; by default they do.  Applies to
+ * kernels that have not run. */
+void g4_probe_keep_registers(struct g4_probe *probe, bool keep);
 /* Reset the threads: registers zero, masks from dmask (one for each thread). */
 enum g4_status g4_probe_start(struct g4_probe *probe, const struct g4_probe_setup *setup, const uint16_t *dmask);
 /* Eight dwords of a register; NULL outside. file: 1 GRF, 2 MRF; the accumulators are not accessible. */

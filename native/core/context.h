@@ -18,6 +18,7 @@ struct g4_context {
     struct g4_options options;
     struct g4_state *state; /* of the running hardware context */
     struct g4_hooks *hooks; /* NULL unless an observer is attached */
+    bool keeps_registers;   /* registers of ended threads are read */
 };
 
 /* Instructions that the threads of one draw may execute before it counts as a hang. */

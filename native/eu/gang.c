@@ -451,7 +451,7 @@ enum g4_status g4_gang_run_unobserved(struct g4_eu *eu, struct g4_gang *gang, co
     if (eu->ctx->options.general_only || kernel->grf_top > g4_owned(gang)) {
         return g4_gang_run_general(eu, gang, kernel);
     }
-    return g4_gang_run_with(eu, gang, kernel, tables, g4_may_run_translated(eu, kernel));
+    return g4_gang_run_with(eu, gang, kernel, tables, g4_may_run_translated(eu, gang, kernel));
 }
 
 enum g4_status g4_gang_run_uncounted(struct g4_eu *eu, struct g4_gang *gang, const struct g4_kernel *kernel) {

@@ -494,7 +494,7 @@ struct g4_kernel *g4_kernel_decode(const struct g4_context *ctx, uint32_t addres
         mark_joins(kernel);
     } else {
         g4_uniform_color_find(kernel, &kernel->flat);
-        g4_translate(kernel, ctx->gen);
+        g4_translate(kernel, ctx);
     }
     (void)g4_mem_read(&port, address, kernel->content, kernel->bytes);
     kernel->memory = own_memory(kernel);

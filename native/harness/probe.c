@@ -46,6 +46,7 @@ struct g4_probe *g4_probe_new(struct g4_mem *mem, uint32_t gen, const struct g4_
     probe->ctx.gen = probe->ctx.model->layout_gen;
     probe->ctx.options = *options;
     probe->ctx.state = &probe->state;
+    probe->ctx.keeps_registers = true;
     probe->kernels = g4_kernel_cache_new();
     probe->worker = probe->kernels ? g4_worker_new(&probe->ctx, probe->kernels, 0) : NULL;
     if (!probe->worker) {
@@ -62,6 +63,10 @@ void g4_probe_free(struct g4_probe *probe) {
     g4_worker_free(probe->worker);
     g4_kernel_cache_free(probe->kernels);
     free(probe);
+}
+
+void g4_probe_keep_registers(struct g4_probe *probe, bool keep) {
+    probe->ctx.keeps_registers = keep;
 }
 
 struct g4_state *g4_probe_state(struct g4_probe *probe) {

@@ -6,6 +6,7 @@ math unit.  All tests run with each back end that the host can execute; without 
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,6 +30,7 @@ from gen4emu.isa.registers import (
 from tests.eu.differential import PARTS, Bench, Case, Outcome, random_start, straight_case, text
 from tests.eu.flow_programs import flow_case
 from tests.eu.generate import end, grf
+from tests.harness.native import harness
 from tests.harness.probe import Event
 
 MANY = 1000  # million instructions: the code of a loop runs only if it cannot use up the rest
@@ -65,6 +67,33 @@ def test_programs_like_those_of_compilers_agree(gen: Gen) -> None:
     bench = Bench(gen, MANY)
     for seed in range(60):
         compare(bench, flow_case(7000 * int(gen) + seed, gen, plain=True))
+
+
+def with_epilogue(case: Case, rows: list[int]) -> Case:
+    """The program, with the sum without carries of some pairs of registers in m2 and m3 at its end."""
+    lines = ["mov(16) g90<1>UD 0UD {align1 compr};"]
+    lines += [f"xor(16) g90<1>UD g90<8,8,1>UD g{row}<8,8,1>UD {{align1 compr}};" for row in rows]
+    lines += ["mov(16) m2<1>UD g90<8,8,1>UD {align1 compr};"]
+    case.code = case.code[:-16] + assemble("\n".join(lines), case.gen) + case.code[-16:]
+    return case
+
+
+@pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
+def test_registers_that_are_read_again_have_their_values(gen: Gen) -> None:
+    """Rows that no instruction reads need no store; all others must be in memory when they are read."""
+    bench = Bench(gen, MANY)
+    harness().g4_probe_keep_registers(bench.probe._probe, False)
+    rng = random.Random(int(gen))
+    for seed in range(60):
+        case = with_epilogue(flow_case(9000 * int(gen) + seed, gen, plain=True),
+                             rng.sample(range(10, 60, 2), rng.randrange(8)))
+        expected = bench.run(case, general_only=True)
+        for _ in range(2):
+            found = bench.run(case, general_only=False)
+            assert found.status == expected.status, text(case)
+            assert np.array_equal(found.mrf, expected.mrf), text(case)
+            assert found.flags == expected.flags, text(case)
+            assert found.instructions == expected.instructions, text(case)
 
 
 def program(source: str, **registers: list[float]) -> Case:

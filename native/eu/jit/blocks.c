@@ -126,6 +126,7 @@ static uint32_t translate_from(struct translator *t, const struct g4_op *ops, ui
         g4_translator_clear(t);
         find_homes(t, ops, count);
         ir_add(&t->ir, (struct ir_instruction){.op = IR_BEGIN_UNITS});
+        t->end = count;
         (void)lower_ops(t, ops, count, is_target);
         finish(t);
         if (g4_emit_block(t)) {
@@ -173,6 +174,7 @@ static void translate_all(struct translator *t, struct g4_kernel *kernel, struct
         const size_t start = t->code.size;
         uint32_t count = 1;
 
+        t->first = i;
         if (g4_op_opens(op) && !kernel->reads_stacks) {
             if (g4_lower_loop(t, op, kernel->count - i, block)) {
                 block->start = start;
@@ -205,7 +207,13 @@ static const struct backend *backend_of(enum g4_variant variant) {
     }
 }
 
-void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
+/* Rows that are not read again need not be stored, unless something else reads the registers of ended threads. Payloads
+ * in the GRF are not known here. */
+static bool finds_liveness(const struct g4_context *ctx) {
+    return !ctx->keeps_registers && ctx->gen <= G4_GEN_EL;
+}
+
+void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
     const enum g4_variant variant = g4_variant_current();
     const struct backend *const backend = backend_of(variant);
     if (!backend) {
@@ -222,10 +230,13 @@ void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
         g4_translation_free(translation);
         return;
     }
-    t->gen = gen;
+    struct g4_row_set *const live = finds_liveness(ctx) ? g4_row_liveness(kernel) : NULL;
+    t->gen = ctx->gen;
+    t->live = live;
     t->backend = backend;
     t->fpenv = g4_fpenv_eu(false);
     translation->variant = variant;
+    translation->drops_rows = live != NULL;
     translation->threads = backend->threads;
     translation->capacity = kernel->count + 1;
     mark_targets(kernel, is_target);
@@ -240,6 +251,7 @@ void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
         g4_translation_free(translation);
     }
     free(is_target);
+    free(live);
     free(t->code.bytes);
     free(t->constants.bytes);
     ir_free(&t->ir);

@@ -46,10 +46,11 @@ size_t g4_translation_memory(const struct g4_translation *translation) {
     return memory;
 }
 
-bool g4_may_run_translated(const struct g4_eu *eu, const struct g4_kernel *kernel) {
-    return kernel->translation && kernel->translation->variant == g4_variant_current() &&
-           !eu->ctx->options.round_to_nearest &&
-           !eu->hooks; /* machine code computes math messages inline, so hooks would miss them */
+bool g4_may_run_translated(const struct g4_eu *eu, const struct g4_gang *gang, const struct g4_kernel *kernel) {
+    const struct g4_translation *const translation = kernel->translation;
+    const bool all_rows = gang->dispatch->exceptions || gang->dispatch->observed;
+    return translation && translation->variant == g4_variant_current() && !(translation->drops_rows && all_rows) &&
+           !eu->ctx->options.round_to_nearest && !eu->hooks; /* which would miss math messages */
 }
 
 #if G4_HAVE_X86_VARIANTS
@@ -282,9 +283,9 @@ bool g4_jit_run(struct g4_run *run, const struct g4_op *first, uint64_t fuel) {
 
 #else
 
-void g4_translate(struct g4_kernel *kernel, uint32_t gen) {
+void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
     (void)kernel;
-    (void)gen;
+    (void)ctx;
 }
 
 bool g4_jit_run(struct g4_run *run, const struct g4_op *first, uint64_t fuel) {

@@ -134,8 +134,10 @@ static bool emit_flow(struct emitter *e, const struct ir_instruction *ins) {
         return true;
     case IR_FAIL_UNIT:
         return fail_unit(e, ins->at);
-    default: /* IR_RETURN */
+    case IR_RETURN:
         emit_return(code, ins->at);
+        return true;
+    default: /* IR_NOTHING */
         return true;
     }
 }
@@ -144,6 +146,10 @@ bool g4_emit(struct emitter *e, struct ir *ir) {
     e->ir = ir;
     e->jump_count = 0;
     e->sums = false;
+    if (ir->failed) {
+        return false;
+    }
+    ir_remove_unused(ir);
     if (!ir_allocate(ir, &e->backend->registers)) {
         return false;
     }

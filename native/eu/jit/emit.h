@@ -26,6 +26,7 @@ struct emitter;
 struct backend {
     const char *name;
     unsigned threads; /* of a unit */
+    bool merges;      /* operations can keep lanes of their destination at no cost */
     struct ir_registers registers;
     /* Emit an operation that is not control flow. */
     void (*emit)(struct emitter *e, const struct ir_instruction *ins);

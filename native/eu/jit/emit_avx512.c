@@ -504,6 +504,7 @@ static void add_count(struct emitter *e, struct x86_rm count) {
 const struct backend g4_backend_avx512 = {
     .name = "AVX-512",
     .threads = THREADS,
+    .merges = true,
     .registers = {.vectors = V_TO, .masks = K_A - 1, .first_mask = 1, .slots = G4_JIT_SLOTS},
     .emit = emit_operation,
     .test_masks = test_masks,

@@ -103,3 +103,28 @@ void ir_end_loop(struct ir *ir, uint32_t begin) {
     }
     ir->loops[ir->loop_count++] = (struct ir_loop){begin, ir->count};
 }
+
+static void count_read(struct ir *ir, const struct ir_instruction *ins, ir_operand operand, int32_t change) {
+    if (ir_is_value(operand) && operand != ins->dst) {
+        ir->values[operand].reads += (uint32_t)change;
+    }
+}
+
+static void count_reads(struct ir *ir, const struct ir_instruction *ins, int32_t change) {
+    count_read(ir, ins, ins->a, change);
+    count_read(ir, ins, ins->b, change);
+    count_read(ir, ins, ins->mask, change);
+}
+
+void ir_remove_unused(struct ir *ir) {
+    for (uint32_t i = 0; i < ir->count; i++) {
+        count_reads(ir, &ir->instructions[i], 1);
+    }
+    for (uint32_t i = ir->count; i-- > 0;) {
+        struct ir_instruction *const ins = &ir->instructions[i];
+        if (ins->dst != IR_NONE && ir->values[ins->dst].reads == 0) {
+            count_reads(ir, ins, -1);
+            *ins = (struct ir_instruction){.op = IR_NOTHING};
+        }
+    }
+}

@@ -113,6 +113,7 @@ enum ir_op {
     IR_NEXT_UNIT,      /* or return the bits of failed units */
     IR_FAIL_UNIT,      /* continue at label `at` */
     IR_RETURN,         /* `at` */
+    IR_NOTHING,        /* was removed */
     IR_OPS,
 };
 
@@ -150,6 +151,7 @@ struct ir_value {
     uint8_t class; /* enum ir_class */
     bool used;
     bool variable;     /* assigned more than once */
+    uint32_t reads;    /* by other operations than those that assign it */
     bool in_memory;    /* spilled */
     uint8_t place;     /* register, or slot in memory */
     uint32_t weight;   /* uses, each multiplied by the turns its loop is expected to make */
@@ -207,6 +209,9 @@ static inline bool ir_is_value(ir_operand operand) {
 static inline bool ir_is_variable(const struct ir *ir, ir_operand value) {
     return !ir->failed && ir->values[value].variable;
 }
+
+/* Remove operations whose results are not used. */
+void ir_remove_unused(struct ir *ir);
 
 /* How many registers of a class may hold values. */
 struct ir_registers {

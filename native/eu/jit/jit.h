@@ -67,6 +67,7 @@ struct g4_jit_block {
 
 struct g4_translation {
     enum g4_variant variant; /* the handlers' that the code replaces */
+    bool drops_rows;         /* rows that no instruction reads again may have any value */
     unsigned threads;        /* of a unit */
     void *code;              /* in pages of its own */
     size_t code_bytes;
@@ -84,13 +85,13 @@ bool g4_translation_seal(struct g4_translation *translation, const struct g4_cod
                          const struct g4_code *constants);
 
 /* Translate the blocks of a kernel.  Does nothing if the host has no AVX2 or no memory. */
-void g4_translate(struct g4_kernel *kernel, uint32_t gen);
+void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx);
 void g4_translation_free(struct g4_translation *translation);
 /* The memory of a translation in bytes; 0 for NULL. */
 size_t g4_translation_memory(const struct g4_translation *translation);
 
 /* Whether machine code of the kernel may run. */
-bool g4_may_run_translated(const struct g4_eu *eu, const struct g4_kernel *kernel);
+bool g4_may_run_translated(const struct g4_eu *eu, const struct g4_gang *gang, const struct g4_kernel *kernel);
 
 /* Run the block that starts at an op for the group.  False: it may not run now, and nothing has changed.  True: the
  * group has executed it, or is split into threads that have and threads that are still at its start. */

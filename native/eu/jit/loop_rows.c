@@ -135,11 +135,10 @@ void g4_loop_load(struct loop *loop) {
             t->rows[row].home = ROW_DIRECT;
             continue;
         }
-        t->rows[row].home = ROW_LATE;
-        (void)g4_load_row(t, row);
-        t->rows[row].pending = loop->written[row];
+        g4_load_variable(t, row);
+        t->rows[row].written = loop->written[row];
         if (finite && loop->exposed[row]) {
-            g4_check_finite(t, t->rows[row].value, any);
+            g4_check_finite(t, t->rows[row].variable, any);
         }
         t->rows[row].finite = finite ? LANES_ALL : 0;
     }

@@ -410,6 +410,14 @@ static void leave(struct loop *loop) {
     add(loop, (struct ir_instruction){.op = IR_RETURN, .at = 1});
 }
 
+/* The flow instruction at or after an op. */
+static uint32_t next_flow(const struct loop *loop, uint32_t at) {
+    while (at < loop->count && !is_flow(&loop->ops[at])) {
+        at++;
+    }
+    return at;
+}
+
 bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left, struct g4_jit_block *block) {
     struct loop state = {.t = t, .ops = ops, .count = flow_length(ops, left), .flag = -1};
     struct loop *const loop = &state;
@@ -427,7 +435,10 @@ bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left,
         return false;
     }
     for (uint32_t i = 0; i < loop->count; i++) {
+        t->at = i;
+        t->end = next_flow(loop, i);
         if (is_flow(&ops[i])) {
+            g4_join_rows(t);
             if (!flow(loop, i)) {
                 return false;
             }
@@ -438,6 +449,7 @@ bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left,
             }
         }
     }
+    t->end = loop->count;
     leave(loop);
     if (!g4_emit_block(t)) {
         return false;

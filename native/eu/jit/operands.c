@@ -297,10 +297,12 @@ ir_operand g4_compare(struct translator *t, enum ir_op op, unsigned condition, i
     return bits;
 }
 
-/* A float result that is only stored, so that it can be computed in the variable of its row. */
+/* A float result that is only stored can be computed in the variable of its row, if that costs nothing. */
 static bool is_direct(const struct translator *t, const struct g4_op *op, int part) {
-    return op->out.store == G4_STORE_PACKED && op->out.convert == G4_CONVERT_NONE && !op->saturate &&
-           op->cond == G4_COND_NONE && t->rows[g4_row_of(op, part)].home == ROW_LATE;
+    const unsigned number = g4_row_of(op, part);
+    return t->backend->merges && op->out.store == G4_STORE_PACKED && op->out.convert == G4_CONVERT_NONE &&
+           !op->saturate && op->cond == G4_COND_NONE && t->rows[number].home == ROW_VARIABLE &&
+           !t->rows[number].pending && g4_row_is_live(t, number);
 }
 
 void g4_float_binary(struct translator *t, const struct g4_op *op, int part, enum ir_op operation, ir_operand a,
@@ -309,7 +311,7 @@ void g4_float_binary(struct translator *t, const struct g4_op *op, int part, enu
     ir_operand value;
     t->raises = true;
     if (is_direct(t, op, part)) {
-        value = g4_row(t, g4_row_of(op, part), LANES_GROUP);
+        value = t->rows[g4_row_of(op, part)].variable;
         ir_add(&t->ir, (struct ir_instruction){
                            .op = (uint8_t)operation, .keep = true, .dst = value, .a = a, .b = b, .mask = mask});
     } else {

@@ -12,7 +12,7 @@ void g4_translator_clear(struct translator *t) {
     ir_clear(&t->ir);
     t->loop = t->failed = t->raises = t->checks = t->ieee_only = false;
     t->top = 0;
-    t->at = 0;
+    t->at = t->end = 0;
     t->exec[0] = t->exec[1] = t->group = t->failed_lanes = IR_NONE;
     t->element_count = 0;
     memset(t->flags, 0, sizeof t->flags);
@@ -94,41 +94,91 @@ static uint32_t row_at(unsigned number) {
     return number * (uint32_t)sizeof(union g4_reg);
 }
 
-ir_operand g4_load_row(struct translator *t, unsigned number) {
-    struct row_state *const row = &t->rows[number];
-    row->value = row->home == ROW_LATE ? ir_variable(&t->ir, IR_VECTOR) : ir_value(&t->ir, IR_VECTOR);
-    row->valid = LANES_ALL;
-    row->finite = 0;
-    row->pending = false;
-    ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD, .dst = row->value, .at = row_at(number)});
-    return row->value;
+bool g4_row_is_live(const struct translator *t, unsigned number) {
+    return !t->live || g4_row_set_has(&t->live[t->first + t->end], number);
+}
+
+static ir_operand load(struct translator *t, unsigned number) {
+    const ir_operand value = ir_value(&t->ir, IR_VECTOR);
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD, .dst = value, .at = row_at(number)});
+    return value;
 }
 
 static void store_row(struct translator *t, unsigned number, ir_operand value, ir_operand mask) {
     ir_add(&t->ir, (struct ir_instruction){.op = IR_STORE, .a = value, .mask = mask, .at = row_at(number)});
 }
 
-/* Store a row whose value is right in some lanes. */
+/* The mask of the lanes in which a value is right. */
+static ir_operand valid_mask(struct translator *t, const struct row_state *row) {
+    return row->valid == LANES_ALL ? IR_NONE : mask_of_lanes(t, row->valid);
+}
+
 static void store_valid(struct translator *t, unsigned number) {
     struct row_state *const row = &t->rows[number];
-    store_row(t, number, row->value, row->valid == LANES_ALL ? IR_NONE : mask_of_lanes(t, row->valid));
+    store_row(t, number, row->value, valid_mask(t, row));
     row->pending = false;
+}
+
+/* Join the value with the lanes of the variable that it does not have. */
+static void set_variable(struct translator *t, struct row_state *row, ir_operand value, ir_operand mask) {
+    ir_add(&t->ir,
+           (struct ir_instruction){.op = IR_MOVE, .keep = true, .dst = row->variable, .a = value, .mask = mask});
+}
+
+static void flush_variable(struct translator *t, struct row_state *row) {
+    if (row->pending) {
+        set_variable(t, row, row->value, valid_mask(t, row));
+    }
+    row->pending = false;
+    row->value = IR_NONE;
 }
 
 /* A value that is right in the lanes of the group is right wherever an instruction looks. */
 static bool is_valid(const struct row_state *row, enum lanes lanes) {
-    return row->valid & (lanes | LANES_GROUP);
+    return row->value != IR_NONE && (row->valid & (lanes | LANES_GROUP));
 }
 
 ir_operand g4_row(struct translator *t, unsigned number, enum lanes lanes) {
     struct row_state *const row = &t->rows[number];
-    if (row->value != IR_NONE && !is_valid(row, lanes)) {
+    if (is_valid(row, lanes)) {
+        return row->value;
+    }
+    switch (row->home) {
+    case ROW_VARIABLE:
+        flush_variable(t, row);
+        return row->variable;
+    case ROW_LATE: {
+        const ir_operand old = load(t, number);
+        row->value = row->pending ? vector_of(t, IR_BLEND, old, row->value, valid_mask(t, row)) : old;
+        break;
+    }
+    default:
         if (row->pending) {
             store_valid(t, number);
         }
-        row->value = IR_NONE;
+        row->value = load(t, number);
+        break;
     }
-    return row->value == IR_NONE ? g4_load_row(t, number) : row->value;
+    row->valid = LANES_ALL;
+    row->finite = 0;
+    return row->value;
+}
+
+void g4_load_variable(struct translator *t, unsigned number) {
+    struct row_state *const row = &t->rows[number];
+    row->home = ROW_VARIABLE;
+    row->variable = ir_variable(&t->ir, IR_VECTOR);
+    ir_add(&t->ir, (struct ir_instruction){.op = IR_LOAD, .dst = row->variable, .at = row_at(number)});
+}
+
+void g4_join_rows(struct translator *t) {
+    for (unsigned number = 0; number < ROWS; number++) {
+        struct row_state *const row = &t->rows[number];
+        if (row->home == ROW_VARIABLE) {
+            row->pending &= g4_row_is_live(t, number);
+            flush_variable(t, row);
+        }
+    }
 }
 
 ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **finite) {
@@ -140,7 +190,7 @@ ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uin
         }
     }
     ir_operand value = IR_NONE;
-    if (t->rows[number].pending) {
+    if (t->rows[number].pending || t->rows[number].written) {
         value = vector_imm(t, IR_SPREAD, g4_row(t, number, LANES_GROUP), IR_NONE, dword);
     } else {
         value = ir_value(&t->ir, IR_VECTOR);
@@ -165,7 +215,7 @@ static void forget_elements(struct translator *t, unsigned number) {
     t->element_count = kept;
 }
 
-/* Lanes of a row that are finite after a write; `written` are all that a whole write changes. */
+/* Lanes of a row that are finite after a write. */
 static void update_finite(struct row_state *row, enum lanes lanes, bool whole, uint8_t finite) {
     if (whole && lanes == LANES_GROUP) {
         row->finite = finite;
@@ -176,22 +226,49 @@ static void update_finite(struct row_state *row, enum lanes lanes, bool whole, u
     }
 }
 
-static void write_early(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
-                        ir_operand value) {
+/* A value that does not change when its row or variable is written. */
+static ir_operand constant_value(struct translator *t, ir_operand value) {
+    return ir_is_variable(&t->ir, value) ? vector_of(t, IR_MOVE, value, IR_NONE, IR_NONE) : value;
+}
+
+/* Make the lanes of a mask those of a value; `whole`: they are all of `lanes`. */
+static void replace_value(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
+                          ir_operand value) {
     struct row_state *const row = &t->rows[number];
-    if (whole) {
-        if (row->pending && lanes != LANES_GROUP && row->valid != lanes) { /* other lanes have been written */
-            store_valid(t, number);
-        }
-        row->value = ir_is_variable(&t->ir, value) ? vector_of(t, IR_MOVE, value, IR_NONE, IR_NONE) : value;
+    const bool other_lanes = row->pending && lanes != LANES_GROUP && row->valid != lanes;
+    if (whole && other_lanes && row->home == ROW_EARLY) {
+        store_valid(t, number);
+    }
+    if (whole && !(other_lanes && row->home == ROW_LATE)) {
+        row->value = constant_value(t, value);
         row->valid = (uint8_t)lanes;
     } else {
-        const ir_operand old = g4_row(t, number, lanes);
+        const ir_operand old = g4_row(t, number, whole ? LANES_GROUP : lanes);
         row->value = vector_of(t, IR_BLEND, old, value, mask);
     }
     row->pending = true;
-    if (row->last_write == t->at) {
-        store_valid(t, number);
+}
+
+static void write_variable(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
+                           ir_operand value) {
+    struct row_state *const row = &t->rows[number];
+    if (value == row->variable) { /* computed in place */
+        row->value = IR_NONE;
+        row->pending = false;
+        return;
+    }
+    if (row->pending && row->valid != lanes) {
+        flush_variable(t, row);
+    }
+    if (whole && lanes != LANES_GROUP) {
+        row->value = constant_value(t, value);
+        row->valid = (uint8_t)lanes;
+        row->pending = true;
+    } else if (row->pending) {
+        row->value = vector_of(t, IR_BLEND, row->value, value, mask);
+    } else {
+        set_variable(t, row, value, mask);
+        row->value = IR_NONE;
     }
 }
 
@@ -201,28 +278,30 @@ void g4_write_row(struct translator *t, unsigned number, enum lanes lanes, ir_op
     forget_elements(t, number);
     switch (row->home) {
     case ROW_EARLY:
-        write_early(t, number, lanes, mask, whole || mask == IR_NONE, value);
-        break;
-    case ROW_LATE: {
-        const ir_operand to = g4_row(t, number, LANES_GROUP);
-        if (to != value) { /* else it has been computed in place */
-            ir_add(&t->ir, (struct ir_instruction){.op = IR_MOVE, .keep = true, .dst = to, .a = value, .mask = mask});
+    case ROW_LATE:
+        replace_value(t, number, lanes, mask, whole || mask == IR_NONE, value);
+        if (row->home == ROW_EARLY && row->last_write == t->at && g4_row_is_live(t, number)) {
+            store_valid(t, number);
         }
-        row->pending = true;
-        break;
-    }
-    default: /* ROW_DIRECT */
-        store_row(t, number, value, mask);
-        return;
-    }
-    if (!t->loop) {
         update_finite(row, lanes, whole, finite);
+        break;
+    case ROW_VARIABLE:
+        write_variable(t, number, lanes, mask, whole, value);
+        break;
+    default: /* ROW_DIRECT */
+        if (g4_row_is_live(t, number)) {
+            store_row(t, number, value, mask);
+        }
+        break;
     }
 }
 
 void g4_store_late(struct translator *t) {
     for (unsigned number = 0; number < ROWS; number++) {
-        if (t->rows[number].pending) {
+        struct row_state *const row = &t->rows[number];
+        if (row->home == ROW_VARIABLE && row->written && g4_row_is_live(t, number)) {
+            store_row(t, number, row->variable, IR_NONE);
+        } else if (row->home == ROW_LATE && row->pending && g4_row_is_live(t, number)) {
             store_valid(t, number);
         }
     }

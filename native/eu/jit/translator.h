@@ -11,6 +11,7 @@
 #include "eu/fast/fast.h"
 #include "eu/jit/emit.h"
 #include "eu/jit/jit.h"
+#include "eu/jit/liveness.h"
 #include "hw_messages.h"
 
 enum {
@@ -26,21 +27,24 @@ enum lanes {
 };
 
 enum row_home {
-    /* The handlers would write the same lanes before they read them: stored after the last write.  A write makes a new
-     * value. */
+    /* The handlers would write the same lanes before they read them: stored after the last write. */
     ROW_EARLY,
-    /* Stored when the block has succeeded.  A variable. */
+    /* Stored when the block has succeeded. */
     ROW_LATE,
+    /* Of a loop: joined with its old lanes in a variable, where control flow joins and the row may be read again. */
+    ROW_VARIABLE,
     /* Of a loop, never read: stored by each write, and restored by the caller on failure. */
     ROW_DIRECT,
 };
 
 struct row_state {
-    ir_operand value; /* IR_NONE: only in memory */
+    ir_operand value;    /* of the last write or load; IR_NONE: only in memory or in the variable */
+    ir_operand variable; /* ROW_VARIABLE */
     uint8_t home;
     uint8_t valid;       /* enum lanes in which the value is that of the row */
     uint8_t finite;      /* enum lanes without NaN and infinity */
-    bool pending;        /* the value is not in memory */
+    bool pending;        /* the value is not in memory or in the variable */
+    bool written;        /* by the loop */
     uint32_t last_write; /* number of the instruction */
 };
 
@@ -63,6 +67,7 @@ struct translator {
     struct g4_code code;
     struct g4_code constants;
     struct emitter emitter;
+    const struct g4_row_set *live; /* before each op of the kernel; NULL: all rows are */
 
     /* of the block */
     bool loop;      /* a loop or branch: variables are loaded at its start */
@@ -71,7 +76,9 @@ struct translator {
     bool checks;    /* `failed_lanes` is used */
     bool ieee_only; /* ALT mode would give other results */
     uint8_t top;    /* one more than the highest register that messages read */
+    uint32_t first; /* op of the kernel */
     uint32_t at;    /* number of the instruction */
+    uint32_t end;   /* number of the instruction at which control flow may join */
     ir_operand exec[2], group, failed_lanes;
     struct {
         ir_operand value;
@@ -93,7 +100,12 @@ void g4_translator_clear(struct translator *t);
 
 /* The value of a row, right in the given lanes. */
 ir_operand g4_row(struct translator *t, unsigned number, enum lanes lanes);
-ir_operand g4_load_row(struct translator *t, unsigned number);
+/* Of a loop: load a row to a variable. */
+void g4_load_variable(struct translator *t, unsigned number);
+/* Of a loop: control flow may join here, at instruction `end`, and masks may change. */
+void g4_join_rows(struct translator *t);
+/* Whether a row may be read after the instructions before t->end. */
+bool g4_row_is_live(const struct translator *t, unsigned number);
 /* An element of a row.  *finite: where the lanes without NaN and infinity are recorded, or NULL. */
 ir_operand g4_element(struct translator *t, unsigned number, unsigned dword, uint8_t **finite);
 /* Write a row in the lanes of a mask; `whole`: the mask is that of `lanes`. */

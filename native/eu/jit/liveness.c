@@ -1,0 +1,212 @@
+/*
+ * Which rows may be read again.
+ *
+ * The analysis follows single channels: a channel that an instruction does not enable is somewhere else in the program,
+ * so a write of all enabled channels hides what was there for every channel that comes by.  Rows of which a channel may
+ * read others' lanes (scalars, permutations, payloads, both halves) are not analysed; they are always live.
+ */
+#include "eu/jit/liveness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eu/jit/operands.h"
+
+#include "core/variant.h"
+
+#if G4_HAVE_X86_VARIANTS
+
+/* The halves of the masks under which lanes of a row are used, and what else is known while rows are collected. */
+struct row_facts {
+    uint8_t halves[G4_GRF_COUNT];
+    struct g4_row_set always;
+    bool unknown; /* any row may be read anywhere */
+};
+
+static void mark_region(struct row_facts *facts, const struct g4_op *op, const struct g4_src *src) {
+    const bool send = op->opcode == G4_OPCODE_SEND;
+    const unsigned whole = send ? G4_REGISTER_BYTES / src->size : 0;
+    const unsigned channels = op->channels > whole ? op->channels : whole;
+
+    if (src->kind == G4_KIND_INDIRECT || src->kind == G4_KIND_INDEXED) {
+        facts->unknown = true;
+    }
+    if (src->kind != G4_KIND_GRF) {
+        return;
+    }
+    for (unsigned pass = 0; pass < op->passes; pass++) {
+        for (unsigned c = 0; c < channels; c++) {
+            const unsigned first = src->base + pass * src->pass_bytes + g4_region_offset(src, c);
+            for (unsigned row = first / G4_REGISTER_BYTES; row <= (first + src->size - 1u) / G4_REGISTER_BYTES; row++) {
+                g4_row_set_add(&facts->always, row);
+                if (op->opcode == G4_OPCODE_PLN) { /* the second coordinate */
+                    g4_row_set_add(&facts->always, row + 1);
+                }
+            }
+        }
+    }
+}
+
+static bool is_fast(const struct g4_op *op) {
+    return op->handler >> 8 != G4_TABLE_COMMON;
+}
+
+/* Whether lanes of a source read only themselves, in the half of their part. */
+static bool reads_by_lane(const struct g4_op *op, unsigned s) {
+    return is_fast(op) && op->in[s].load == G4_LOAD_PACKED && !op->nomask && op->half + op->parts <= 2 &&
+           op->handler >> 8 != G4_TABLE_DOUBLE;
+}
+
+static void collect(struct row_facts *facts, const struct g4_op *op) {
+    const unsigned sources = op->opcode == G4_OPCODE_SEND ? 1 : g4_opcode_info[op->opcode].sources;
+    for (unsigned s = 0; s < sources && s < 2; s++) {
+        if (!reads_by_lane(op, s)) {
+            mark_region(facts, op, &op->src[s]);
+            continue;
+        }
+        for (int part = 0; part < op->parts; part++) {
+            facts->halves[op->in[s].reg[part] & (G4_GRF_COUNT - 1)] |= (uint8_t)(1u << half_of(op, part));
+        }
+    }
+}
+
+/* Kernels whose channels may go on anywhere, or whose masks change other than by flow instructions. */
+static bool is_analysable(const struct g4_kernel *kernel) {
+    bool jumps = false;
+    bool nests = false;
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        const unsigned arf = op->dst.kind == G4_KIND_ARF ? op->dst.reg >> 4 : G4_ARF_NULL;
+        if (op->breakpoint || op->undefined || g4_op_writes_ip(op) || op->opcode == G4_OPCODE_HALT ||
+            op->opcode == G4_OPCODE_CONT || op->handler == G4_HANDLER_MASK_STACK || op->handler == G4_HANDLER_WAIT ||
+            (arf != G4_ARF_NULL && arf != G4_ARF_A && arf != G4_ARF_F)) {
+            return false;
+        }
+        jumps |= op->opcode == G4_OPCODE_JMPI;
+        nests |= g4_op_opens(op);
+    }
+    return !kernel->leaves && !kernel->reads_stacks && !(jumps && nests);
+}
+
+static struct g4_row_set live_at(const struct g4_kernel *kernel, const struct g4_row_set *live, uint32_t ip) {
+    static const struct g4_row_set all = {{UINT64_MAX, UINT64_MAX}};
+    const struct g4_op *const op = g4_kernel_find(kernel, ip);
+    return op ? live[op - kernel->ops] : all;
+}
+
+static void join(struct g4_row_set *to, struct g4_row_set from) {
+    to->bits[0] |= from.bits[0];
+    to->bits[1] |= from.bits[1];
+}
+
+/* The end of the loop around an instruction; NULL: there is none. */
+static const struct g4_op *end_of_loop(const struct g4_kernel *kernel, uint32_t at) {
+    int depth = 0;
+    for (uint32_t i = at + 1; i < kernel->count; i++) {
+        const struct g4_op *const op = &kernel->ops[i];
+        if (op->opcode == G4_OPCODE_DO) {
+            depth++;
+        } else if (op->opcode == G4_OPCODE_WHILE && depth-- == 0) {
+            return op;
+        }
+    }
+    return NULL;
+}
+
+/* Rows that may be read after op i, by a channel that has executed it. */
+static struct g4_row_set live_after(const struct g4_kernel *kernel, const struct g4_row_set *live, uint32_t i) {
+    const struct g4_op *const op = &kernel->ops[i];
+    struct g4_row_set after = {{0, 0}};
+
+    if (g4_op_ends_thread(op)) {
+        return after;
+    }
+    after = live_at(kernel, live, op->next);
+    if (!g4_op_branches(op)) {
+        return after;
+    }
+    join(&after, live_at(kernel, live, op->target));
+    const struct g4_op *const target = g4_kernel_find(kernel, op->target);
+    if (target) { /* an ELSE lets the channels of its other side go on */
+        join(&after, live_at(kernel, live, target->next));
+    }
+    if (op->opcode == G4_OPCODE_BREAK) {
+        const struct g4_op *const end = end_of_loop(kernel, i);
+        join(&after, live_at(kernel, live, end ? end->next : UINT32_MAX));
+    }
+    return after;
+}
+
+static void read_rows(const struct g4_op *op, struct g4_row_set *set) {
+    const unsigned sources = g4_opcode_info[op->opcode].sources;
+    for (unsigned s = 0; s < sources && s < 2 && op->opcode != G4_OPCODE_SEND; s++) {
+        for (int part = 0; reads_by_lane(op, s) && part < op->parts; part++) {
+            g4_row_set_add(set, op->in[s].reg[part]);
+        }
+    }
+}
+
+static void hide_rows(const struct g4_op *op, struct g4_row_set *set) {
+    const bool gated = op->predicate != G4_PRED_NONE && op->opcode != G4_OPCODE_SEL;
+    if (!is_fast(op) || !g4_writes_row(op) || gated) {
+        return;
+    }
+    for (int part = 0; part < op->parts; part++) {
+        g4_row_set_remove(set, g4_row_of(op, part));
+    }
+}
+
+/* Writes of lanes of the other half hide nothing, so rows that are written in one half and read in another are live. */
+static void collect_writes(struct row_facts *facts, const struct g4_op *op) {
+    if (!is_fast(op) || !g4_writes_row(op)) {
+        return;
+    }
+    for (int part = 0; part < op->parts; part++) {
+        const unsigned row = g4_row_of(op, part);
+        if (row < G4_GRF_COUNT) {
+            facts->halves[row] |= op->nomask ? 0 : (uint8_t)(1u << half_of(op, part));
+        }
+    }
+}
+
+static bool spread(const struct g4_kernel *kernel, struct g4_row_set *live) {
+    bool changed = false;
+    for (uint32_t i = kernel->count; i-- > 0;) {
+        struct g4_row_set before = live_after(kernel, live, i);
+        hide_rows(&kernel->ops[i], &before);
+        read_rows(&kernel->ops[i], &before);
+        changed |= memcmp(&before, &live[i], sizeof before) != 0;
+        live[i] = before;
+    }
+    return changed;
+}
+
+struct g4_row_set *g4_row_liveness(const struct g4_kernel *kernel) {
+    struct row_facts facts = {.unknown = false};
+
+    if (kernel->base || !is_analysable(kernel)) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < kernel->count; i++) {
+        collect(&facts, &kernel->ops[i]);
+        collect_writes(&facts, &kernel->ops[i]);
+    }
+    struct g4_row_set *const live = facts.unknown ? NULL : calloc(kernel->count + 1, sizeof *live);
+    if (!live) {
+        return NULL;
+    }
+    while (spread(kernel, live)) {
+        /* sets only grow, so this terminates */
+    }
+    for (unsigned row = 0; row < G4_GRF_COUNT; row++) {
+        if (facts.halves[row] == 3) {
+            g4_row_set_add(&facts.always, row);
+        }
+    }
+    for (uint32_t i = 0; i <= kernel->count; i++) {
+        join(&live[i], facts.always);
+    }
+    return live;
+}
+
+#endif
