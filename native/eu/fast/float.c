@@ -5,7 +5,7 @@
 #include "eu/fast/float.h"
 
 #include "core/variant.h"
-#include "functions/math_ops.h"
+#include "eu/math_ops.h"
 
 #define BINARY(name, a, b, expression)                                                                                 \
     static void name##_##a##b(struct g4_run *run, const struct g4_op *op) {                                            \
