@@ -67,10 +67,10 @@ class Header:
     """Properties of a command that its header determines.
 
     A command is `odd` if the walker has to look at it even if its fields are valid: MI_NOOP, an unknown one, or one of
-    an invalid length.  It is `plain` if it is not odd and does nothing that the walker cares about.
+    an invalid length.
     """
 
-    __slots__ = ("action", "draws", "dwords", "flow", "layout", "least", "most", "name", "odd", "plain", "target")
+    __slots__ = ("action", "draws", "dwords", "flow", "layout", "least", "most", "name", "odd", "target")
 
     def __init__(self, header: int, kind: Kind | None, generation: Generation) -> None:
         if kind is None:
@@ -78,8 +78,7 @@ class Header:
             self.layout: Layout | None = None
             self.action: Callable[[Command], None] | None = None
             self.flow, self.target, self.least, self.most = "", "", 0, self.dwords
-            self.plain = self.draws = False
-            self.odd = True
+            self.draws, self.odd = False, True
             return
         self.draws = kind.draws
         self.layout, self.action, self.flow, self.least = kind.layout, kind.action, kind.flow, kind.least
@@ -87,7 +86,6 @@ class Header:
         self.dwords, self.name = kind.layout.length(header), kind.layout.name
         self.most = kind.most if kind.limited else max(self.dwords, kind.most)
         self.odd = kind.layout.header == 0 or not self.least <= self.dwords <= self.most
-        self.plain = not (self.odd or self.flow or self.draws or self.action is not None)
 
 
 def _unknown_name(header: int) -> str:
@@ -189,12 +187,15 @@ class CommandWalker:
         reader.jump(start, limit)
         bodies, position, watched = self._bodies, reader.position, self._watch is not None
         for info, words in reader.batch():
-            if info.plain and not watched:  # half of the commands of drivers
-                body = bodies.get(words.tobytes())
-                if body is not None and not body.complaints:
-                    yield Command(position.address, body)
-                    continue
-            node = self._command(reader, info, words)
+            body = None if watched else bodies.get(words.tobytes())
+            if body is None or info.odd or body.complaints:
+                node = self._command(reader, info, words)
+            else:  # nearly every command of a driver
+                node = Command(position.address, body)
+                if info.draws:
+                    self._number(node)
+                if info.action is not None:
+                    info.action(node)
             yield node
             if not info.flow or len(words) < info.dwords:
                 continue

@@ -119,7 +119,7 @@ class JsonRenderer:
 
     def render(self, item: Item) -> str:
         if isinstance(item, Command):
-            return self._separator() + self.command(item)
+            return f"{self._separator()}{self.command(item)}"
         if isinstance(item, BatchStart):
             return f'{self._separator()}{{"kind":"batch","address":{item.address},"origin":"{item.origin}",' \
                    f'"commands":{self._open("]")}'
