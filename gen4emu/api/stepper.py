@@ -46,7 +46,7 @@ class Stepper:
         self.stop: Stop | None = None
         self.ended = self.closed = False
         self.counts = {"draw": 0, "submission": 0, "frame": 0}  # that have ended
-        self.epoch = 0  # changes whenever the trace goes on: what was looked at before is stale
+        self.epoch = 0  # incremented when execution continues, which makes earlier views stale
         self._partial, self._on_progress = partial, on_progress
         self._until: Until = lambda unit, numbers: False
         self._error: BaseException | None = None

@@ -266,7 +266,7 @@ def thumbnail(pixels: Pixels) -> bytes:
 # --- update -----------------------------------------------------------------------------------------------------------
 
 def _update(result: Result, task: Task) -> None:
-    """Make what is drawn the golden pictures; of a case with digests, only draw: the manifest is written once.
+    """Store the pictures as golden ones; for a case with digests, only draw, since the manifest is written once.
 
     Nothing changes unless the whole trace is good.
     """

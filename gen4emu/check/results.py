@@ -34,7 +34,7 @@ class PictureResult:
     digest: str = ""  # of what was drawn; empty if it was not drawn
     expected_digest: str = ""  # empty if nothing is expected, or only a digest of all pictures
     message: str = ""
-    is_new: bool = False  # drawn, and nothing is known of it
+    is_new: bool = False  # drawn, but not expected
     difference: Difference | None = None
     actual: Path | None = None  # files under the directory of results
     expected: Path | None = None

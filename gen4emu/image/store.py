@@ -117,7 +117,7 @@ class PictureStore:
     # --- adding ------------------------------------------------------------------------------------------------------
     def add(self, memory: Memory, target: Target, unit: str, number: int, place: Place,
             only_changes: bool = False) -> None:
-        """Take a picture now; its file is written later.  `only_changes`: unless it is as it was at the last call.
+        """Take a picture now; its file is written later.  `only_changes`: skip it if it equals that of the last call.
 
         Raises what went wrong with files of earlier calls, too.
         """

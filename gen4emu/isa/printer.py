@@ -368,7 +368,7 @@ def _ternary_source(src: RegisterOperand, region: TernaryRegion, text: str) -> s
         return f"{text}<4,4,1>{_swizzle(region.swizzle)}{_type(src.type)}"
     if isinstance(src, DirectOperand) and not src.subnr:
         text += ".0"
-    # a replicated element has no use for its swizzle, which is zero, that is x, unless it is shown
+    # the swizzle of a replicated element has no effect: it is shown only if it is not 0 (xxxx)
     letters = "." + "".join(CHANNELS[region.swizzle >> 2 * i & 3] for i in range(4)) if region.swizzle else ""
     return f"{text}<0,1,0>{letters}{_type(src.type)}"
 

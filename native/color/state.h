@@ -99,7 +99,7 @@ enum {
 typedef bool g4_wide_fn(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,
                         const float *color);
 
-/* What a message says about its target. */
+/* The target of a message, as the message names it. */
 struct g4_target_key {
     uint32_t index;        /* binding table index */
     uint32_t array_index;  /* of the message */

@@ -167,7 +167,7 @@ struct g4_line_stipple {
     uint32_t repeat;  /* 1 or more */
 };
 
-/* What is drawn of a triangle. */
+/* How a triangle is filled. */
 enum g4_fill_mode {
     G4_FILL_SOLID,
     G4_FILL_LINES,

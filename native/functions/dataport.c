@@ -412,7 +412,7 @@ enum g4_status g4_message_dataport_write(struct g4_eu *eu, struct g4_gang *gang,
     const struct g4_dataport_message *const message =
         &eu->ctx->model->dataport_writes->type[g4_data_port_write_message_message_type(send->descriptor)];
 
-    if (send->eot && !message->may_end_thread) { /* the write takes place all the same */
+    if (send->eot && !message->may_end_thread) { /* the write is executed anyway */
         g4_message_report(eu, gang, send, G4_EVENT_EOT_WRONG_UNIT);
     }
     const enum g4_status status = run(eu, gang, send, message, control, true);

@@ -272,7 +272,7 @@ void g4_blake3_add(struct g4_blake3 *hash, const void *data, size_t size) {
     }
 }
 
-/* All but the last block of what is left, as `value`; the last one in `block`, filled up with zeros. */
+/* Hashes the rest of the data but for its last block into `value`; copies that block to `block`, padded with zeros. */
 static uint32_t last_chunk(const struct g4_blake3_kernels *kernels, const uint8_t *data, size_t size, uint64_t counter,
                            uint8_t value[VALUE_BYTES], uint8_t block[BLOCK_BYTES], uint32_t *flags) {
     *flags = CHUNK_START;

@@ -40,7 +40,7 @@ ADDED: tuple[Command, ...] = (
         Mbz(2, 15, 8),
         Fixed("aa_coverage_endcap_slope", 2, 7, 0, frac=8),
     ], ref="G45v2 8.3.2.2"),
-    # The manual names this command and does not lay it out: the layout is the one that the next generations have.
+    # The manual names this command but not its fields, which are those of the next generations.
     gfx("3DSTATE_GS_SVB_INDEX", 0x790B, 4, [
         Mbz(0, 15, 8),
         Mbz(1, 31, 31),

@@ -100,7 +100,7 @@ DS = gen7.DS.changed(
     Uint("maximum_number_of_threads", 5, 29, 21, bias=1, high=280),
     ref=_REF + "3DSTATE_DS")
 
-# The format of control data had to make room for threads.
+# The wider number of threads displaced the format of control data.
 GS = gen7.GS.changed(
     Bool("gs_accesses_uav", 2, 12),
     Uint("maximum_number_of_threads", 5, 31, 24, bias=1, high=256),

@@ -1,4 +1,4 @@
-"""Clipping, setup and rasterisation on Gen8: CLIP, SF, RASTER, SBE, WM, stipple, sample positions, and their kin.
+"""Clipping, setup and rasterisation on Gen8: CLIP, SF, RASTER, SBE, WM, stipple, sample positions and related commands.
 
 Kaby Lake PRM vol. 2a, which Broadwell shares but for what `gen4emu.hw.gen9` changes; for commands that the published
 part of that volume lacks, Mesa's gen8.xml.
