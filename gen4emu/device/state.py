@@ -7,6 +7,7 @@ whole for the core to unpack when a draw needs them.  A context is saved by copy
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from gen4emu._native import ffi, lib
@@ -19,6 +20,13 @@ CURBE_ROWS = 64  # 32 units of 64 bytes
 _U32 = 0xFFFFFFFF
 
 Words = Any  # a memoryview of dwords: one whole command, header first
+
+
+@cache
+def _executed_field(command: str, name: str, gen: Gen) -> Field:
+    """A field of a command, as a part executes it.  Every context of a device looks up the same ones."""
+    layout = executed_command(command, gen)
+    return layout.field(name, gen if layout.gens & gen else layout.gens)
 
 
 class ContextState:
@@ -83,9 +91,7 @@ class ContextState:
 
     def _field(self, command: str, name: str) -> Field:
         """A field of a command, as this part executes it."""
-        layout = executed_command(command, self.gen)
-        part = self.gen if layout.gens & self.gen else layout.gens
-        return layout.field(name, part)
+        return _executed_field(command, name, self.gen)
 
     def _mask(self, command: str, name: str, dword: int) -> int:
         """The mask of a field, for commands that come with nearly every draw."""

@@ -44,6 +44,7 @@ def _generation(name: str) -> Generation:
     return cast(Generation, getattr(import_module(f"gen4emu.hw.{name}"), name.upper()))
 
 
+@cache
 def family_of(gen: Gen) -> tuple[Generation, ...]:
     """The generations whose commands a part executes: its own first, then those with which it shares a loader."""
     own = generation_of(gen)
@@ -129,6 +130,7 @@ def command_named(name: str, gen: Gen) -> Command:
     return catalogue_of(gen).command(name)
 
 
+@cache
 def executed_command(name: str, gen: Gen) -> Command:
     """A command as a part executes it: with the layout of another generation if its own does not document it."""
     catalogues = [catalogue_of(gen), *(catalogue_of(generation.parts) for generation in family_of(gen))]
