@@ -144,6 +144,9 @@ class CommandStreamer:
         """3DPRIMITIVE of the 3D pipeline."""
         return self.executor.draw
 
+    def hook_registers(self) -> None:
+        """Give the registers of this engine that its state keeps their meaning."""
+
     # --- parsing ---------------------------------------------------------------------------------------------------
     def run_ring(self, ring: bytes, address: int, wrap: tuple[int, int] | None = None) -> None:
         """Execute ring contents at a graphics address, batches included.

@@ -7,6 +7,7 @@ MI_PREDICATE compares them to enable or disable draws.  All addresses are graphi
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from gen4emu.device.command_streamer import CommandStreamer, Handler
 from gen4emu.device.registers import InterruptNames
@@ -31,8 +32,8 @@ _NOT_EXECUTED = (
     "GPGPU_WALKER",
 )
 # Stages that are not executed: their commands, and the dword and field that enable them.
-_STAGES = (("3DSTATE_HS", 2, "enable"), ("3DSTATE_DS", 5, "enable"), ("3DSTATE_GS", 5, "enable"),
-           ("3DSTATE_STREAMOUT", 1, "so_function_enable"))
+_STAGES = (("3DSTATE_HS", 2, "enable"), ("3DSTATE_DS", 5, "enable"), ("3DSTATE_GS", 5, "enable"))
+_STREAMS = 4
 _PARAMETERS = ("VERTEX_COUNT", "START_VERTEX", "INSTANCE_COUNT", "START_INSTANCE", "BASE_VERTEX")  # dwords 2 to 6
 
 
@@ -86,6 +87,29 @@ class Gen7CommandStreamer(CommandStreamer):
         self._sources = tuple(offset(f"MI_PREDICATE_{name}") for name in ("SRC0", "SRC1", "DATA"))
         self._result = offset("MI_PREDICATE_RESULT")
         self._parameters = tuple(offset(f"3DPRIM_{name}") for name in _PARAMETERS)
+
+    def hook_registers(self) -> None:
+        """Keep the registers of stream output in the state of the context, where draws change them."""
+        gen7 = self.state.raw.gen7
+        for i in range(_STREAMS):
+            self._hook(f"SO_WRITE_OFFSET{i}", gen7.so_write_offset, i, 32)
+            self._hook(f"SO_NUM_PRIMS_WRITTEN{i}", gen7.so_num_prims_written, i, 64)
+            self._hook(f"SO_PRIM_STORAGE_NEEDED{i}", gen7.so_prim_storage_needed, i, 64)
+
+    def _hook(self, name: str, values: Any, i: int, bits: int) -> None:
+        def half(low: int) -> tuple[Callable[[], int], Callable[[int], None]]:
+            mask = 0xFFFFFFFF << low
+
+            def write(value: int) -> None:
+                values[i] = int(values[i]) & ~mask & (1 << bits) - 1 | value << low
+
+            return lambda: int(values[i]) >> low, write
+
+        for low in range(0, bits, 32):
+            read, write = half(low)
+            offset = self.registers.offset(name) + low // 8
+            self.registers.on_read(offset, read)
+            self.registers.on_write(offset, write)
 
     def _privileged(self, name: str, handler: Handler) -> Handler:
         """All batches may use these commands: the kernel decides which of their operands are harmless."""

@@ -106,6 +106,7 @@ class Device:
 
     def _hook_registers(self) -> None:
         streamer = self.streamers[events.Engine.RENDER]
+        streamer.hook_registers()
         for i, name in _COUNTERS.items():
             offset = self.registers.offset(name)
             for half in (0, 1):

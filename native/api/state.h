@@ -28,6 +28,8 @@ struct g4_gen7_state {
     uint32_t streamout[3];
     uint32_t so_decl_list[3 + 2 * 128];
     uint32_t so_buffer[4][4];
+    uint32_t so_write_offset[4]; /* registers: bytes from the start of each buffer */
+    uint64_t so_num_prims_written[4], so_prim_storage_needed[4];
 
     uint32_t clip[4], sf[7], sbe[14], wm[3], ps[8];
     uint32_t multisample[4], sample_mask[2];

@@ -112,6 +112,37 @@ struct g4_clip {
     float point_width_min, point_width_max; /* of widths that come from the vertex */
 };
 
+/* ---- stream output, from Gen7 on ---- */
+
+enum {
+    G4_STREAM_BUFFERS = 4,
+    G4_STREAM_DECLARATIONS = 128,
+};
+
+/* What is written next of a vertex: components of a slot of 128 bits, or nothing in their place. */
+struct g4_stream_declaration {
+    uint8_t buffer, slot;
+    uint8_t mask; /* bit c: component c */
+    bool hole;
+};
+
+struct g4_stream_buffer {
+    uint32_t address; /* where the first object of the draw is written */
+    uint32_t pitch_bytes;
+};
+
+struct g4_stream_output {
+    bool enable, statistics;
+    bool drops_objects; /* they do not reach the clipper */
+    bool leading;       /* odd triangles of strips keep their first vertex first, else their last one last */
+    uint32_t buffers;   /* bit b: the stream has data for buffer b */
+    uint32_t vertices;  /* of an object */
+    uint64_t capacity;  /* objects that fit into all buffers; those beyond are counted only */
+    uint32_t declarations;
+    struct g4_stream_declaration declaration[G4_STREAM_DECLARATIONS];
+    struct g4_stream_buffer buffer[G4_STREAM_BUFFERS];
+};
+
 /* ---- attributes of objects (3DSTATE_SBE), from Gen6 on ---- */
 
 enum {
@@ -365,6 +396,7 @@ struct g4_draw_state {
     /* From Gen6 on, dispatch[G4_STAGE_WM] with the address of each of these kernels. */
     struct g4_dispatch wm_dispatch[G4_WM_ENTRIES];
     struct g4_geometry_shader gs;
+    struct g4_stream_output stream_output;
     struct g4_clip clip;
 
     struct g4_setup_state setup;

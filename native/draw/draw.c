@@ -43,6 +43,7 @@ struct draw {
     struct g4_device *device;
     struct g4_draw_frame *frame;
     _Atomic uint32_t failed; /* enum g4_status of some job */
+    uint64_t streamed;       /* objects so far, with stream output */
 };
 
 struct g4_draw_frame *g4_draw_frame_new(void) {
@@ -329,6 +330,31 @@ static void count_plan(struct g4_device *device, const struct g4_plan *plan) {
     }
 }
 
+/* Number the objects of ranges for stream output, which writes object n of a draw at a place that n decides. */
+static void number_streamed(struct draw *draw, struct g4_plan *plan) {
+    for (uint32_t i = 0; i < plan->count; i++) {
+        plan->range[i].preceding = draw->streamed;
+        draw->streamed += plan->range[i].objects;
+    }
+}
+
+/* Add what a draw has written to the registers of stream output. */
+static void count_streamed(const struct draw *draw) {
+    const struct g4_stream_output *const stream = &draw->device->draw_state.stream_output;
+    struct g4_gen7_state *const state = &draw->device->ctx.state->gen7;
+    const uint64_t written = draw->streamed < stream->capacity ? draw->streamed : stream->capacity;
+
+    for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
+        if (stream->buffers >> b & 1) {
+            state->so_write_offset[b] += (uint32_t)written * stream->vertices * stream->buffer[b].pitch_bytes;
+        }
+    }
+    if (stream->statistics) {
+        state->so_num_prims_written[0] += written;
+        state->so_prim_storage_needed[0] += draw->streamed;
+    }
+}
+
 static enum g4_status run_draw(struct draw *draw) {
     struct g4_device *const device = draw->device;
     struct g4_plan *const plan = &draw->frame->plan;
@@ -353,6 +379,9 @@ static enum g4_status run_draw(struct draw *draw) {
         device->counts.vertices += plan->vertices;
         if (device->counters) {
             count_plan(device, plan);
+        }
+        if (device->draw_state.stream_output.enable) {
+            number_streamed(draw, plan);
         }
         const uint64_t start = g4_now_ns();
         for (uint32_t i = 0; i < device->workers; i++) {
@@ -393,6 +422,9 @@ enum g4_status g4_device_draw(struct g4_device *device, const uint32_t *primitiv
         device->ctx.hooks->draw_started(device->ctx.hooks);
     }
     status = run_draw(&draw);
+    if (device->draw_state.stream_output.enable) {
+        count_streamed(&draw);
+    }
     if (device->ctx.hooks) {
         device->ctx.hooks->draw_ended(device->ctx.hooks);
     }

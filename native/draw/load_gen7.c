@@ -9,6 +9,7 @@
 
 #include "core/draw_state.h"
 #include "eu/eu.h"
+#include "geometry/topology.h"
 #include "state_gen7.h"
 
 enum {
@@ -220,6 +221,73 @@ static enum g4_status load_vs(const struct g4_draw_loader *loader, struct g4_dra
     stage->statistics = vs.statistics_enable;
     stage->single_vertices = vs.single_vertex_dispatch;
     return load_kernel(loader, draw->dispatch[G4_STAGE_VS].kernel_address, &draw->kernel[G4_STAGE_VS], fault);
+}
+
+/* ---- stream output ---- */
+
+/* The vertices of an object by topology, as stream output decomposes it. */
+static uint32_t object_vertices(const struct g4_draw_state *draw) {
+    struct g4_topology_object object;
+    return g4_topology_object(draw->primitive.topology, 0, &object) ? object.vertices : 0;
+}
+
+/* Objects of which `bytes` each fit between an offset and the end of a buffer. */
+static uint64_t fitting(const struct gen7_3dstate_so_buffer *buffer, bool enable, uint32_t offset, uint32_t bytes) {
+    const uint64_t start = (uint64_t)buffer->surface_base_address + offset;
+    if (!enable || buffer->surface_end_address <= buffer->surface_base_address) {
+        return 0;
+    }
+    if (start > buffer->surface_end_address) {
+        return 0;
+    }
+    return bytes ? (buffer->surface_end_address - start) / bytes : UINT64_MAX;
+}
+
+/* Without geometry shaders there is only stream 0 (IVB PRM vol. 2 part 1, "Stream Output Logic Stage"). */
+static void load_stream_output(const struct g4_context *ctx, struct g4_draw_state *draw) {
+    const struct g4_gen7_state *const state = commands(ctx);
+    struct g4_stream_output *const stream = &draw->stream_output;
+    struct gen7_3dstate_streamout streamout;
+    struct gen7_3dstate_so_decl_list list;
+
+    gen7_3dstate_streamout_unpack(state->streamout, ctx->gen, &streamout);
+    stream->drops_objects = streamout.rendering_disable;
+    if (!streamout.so_function_enable) {
+        return;
+    }
+    gen7_3dstate_so_decl_list_unpack(state->so_decl_list, ctx->gen, &list);
+    stream->enable = true;
+    stream->statistics = streamout.so_statistics_enable;
+    stream->leading = streamout.reorder_mode == GEN7_REORDER_MODE_LEADING;
+    stream->buffers = list.stream_to_buffer_selects_0;
+    stream->vertices = object_vertices(draw);
+    stream->capacity = UINT64_MAX;
+    stream->declarations = list.num_entries_0 < G4_STREAM_DECLARATIONS ? list.num_entries_0 : G4_STREAM_DECLARATIONS;
+    for (uint32_t i = 0; i < stream->declarations; i++) {
+        struct gen7_so_decl_entry entry;
+        gen7_so_decl_entry_unpack(&state->so_decl_list[3 + 2 * i], ctx->gen, &entry);
+        stream->declaration[i] = (struct g4_stream_declaration){
+            .buffer = (uint8_t)entry.stream_0_output_buffer_slot,
+            .slot = (uint8_t)(entry.stream_0_register_index + 2 * streamout.stream_0_vertex_read_offset),
+            .mask = (uint8_t)entry.stream_0_component_mask,
+            .hole = entry.stream_0_hole_flag,
+        };
+    }
+    const bool enable[G4_STREAM_BUFFERS] = {streamout.so_buffer_enable_0, streamout.so_buffer_enable_1,
+                                            streamout.so_buffer_enable_2, streamout.so_buffer_enable_3};
+    for (uint32_t b = 0; b < G4_STREAM_BUFFERS; b++) {
+        struct gen7_3dstate_so_buffer buffer;
+        gen7_3dstate_so_buffer_unpack(state->so_buffer[b], ctx->gen, &buffer);
+        stream->buffer[b] = (struct g4_stream_buffer){
+            .address = buffer.surface_base_address + state->so_write_offset[b],
+            .pitch_bytes = buffer.surface_pitch,
+        };
+        if (stream->buffers >> b & 1) {
+            const uint64_t most =
+                fitting(&buffer, enable[b], state->so_write_offset[b], buffer.surface_pitch * stream->vertices);
+            stream->capacity = most < stream->capacity ? most : stream->capacity;
+        }
+    }
 }
 
 /* ---- clipper and setup ---- */
@@ -787,6 +855,7 @@ enum g4_status g4_load_draw_gen7(const struct g4_draw_loader *loader, const uint
     if (status != G4_OK) {
         return status;
     }
+    load_stream_output(ctx, draw);
     load_clip(ctx, draw);
     load_setup(ctx, draw);
     load_viewports(loader, draw);

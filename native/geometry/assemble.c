@@ -358,5 +358,9 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
         .ends_primitive = range->first_object + range->objects == total,
         .primitive_id = range->primitive_id + range->first_object,
     };
-    return worker->ctx->model->run_clip(worker, draw, &strip, a->vertex_of, chunk);
+    if (draw->stream_output.enable) {
+        g4_stream_output_run(worker, draw, &strip, range->preceding, a->vertex_of);
+    }
+    return draw->stream_output.drops_objects ? G4_OK
+                                             : worker->ctx->model->run_clip(worker, draw, &strip, a->vertex_of, chunk);
 }

@@ -78,6 +78,10 @@ enum g4_status g4_spawn_run(struct g4_worker *worker, const struct g4_draw_state
 enum g4_status g4_gs_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_range *range,
                          const struct g4_vertex *const *vertex_at, uint32_t first_position, struct g4_output *out);
 
+/* Write the objects of a strip to the stream output buffers.  Its vertices are as for run_clip. */
+void g4_stream_output_run(struct g4_worker *worker, const struct g4_draw_state *draw, const struct g4_strip *strip,
+                          uint64_t preceding, const struct g4_vertex *const *vertex);
+
 /* Compute the outcodes of vertices. */
 void g4_clip_outcodes(const struct g4_context *ctx, const struct g4_draw_state *draw, struct g4_vertex *vertex,
                       uint32_t count);

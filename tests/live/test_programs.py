@@ -91,6 +91,23 @@ def test_a_program_on_gen7_draws_like_llvmpipe_and_its_capture_replays_exactly(d
 
 
 @needs_client
+@pytest.mark.parametrize("device", ["ivb", "hsw"])
+def test_draws_queries_and_transform_feedback_give_the_numbers_of_llvmpipe(device: str, tmp_path: Path) -> None:
+    """Instances, base vertices, cuts, indirect and conditional draws, queries, transform feedback with overflow."""
+    program = str(tmp_path / "draws")
+    source = Path(__file__).parent / "clients" / "draws.c"
+    subprocess.run(["gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", program, "-lEGL",
+                    "-lGL"], check=True)
+    soft = subprocess.run([program], check=True, capture_output=True, text=True, timeout=real_client.TIMEOUT,
+                          env=real_client.environment(LIBGL_ALWAYS_SOFTWARE="1", GALLIUM_DRIVER="llvmpipe")).stdout
+    with Server(BY_NAME[device], Options(workers=2)) as server:
+        drawn = subprocess.run([program], check=True, capture_output=True, text=True, timeout=real_client.TIMEOUT,
+                               env=real_client.on_server(server.directory)).stdout
+    assert drawn == soft
+    assert not server.totals.complaints and not server.totals.hangs and not server.totals.errors
+
+
+@needs_client
 @pytest.mark.parametrize("name", NAMES)
 def test_every_chip_has_its_renderer_name_and_draws(name: str, tmp_path: Path) -> None:
     with Server(BY_NAME[name], Options(workers=2)) as server:
