@@ -130,6 +130,62 @@ float g4_bench_depth_offset(const struct g4_bench *bench, float cx, float cy, co
 uint32_t g4_bench_dispatch(const struct g4_bench *bench, uint32_t subspans);
 uint32_t g4_bench_dispatch_contiguous(const struct g4_bench *bench, bool both_halves);
 
+/* ---- clipper, setup and samples from Gen6 on, without memory and shader threads ---- */
+
+enum {
+    G4_FIXED_SAMPLES = 8,
+    G4_FIXED_ROWS = 4 /* of two attributes */
+};
+
+struct g4_fixed_state {
+    uint32_t width, height; /* of the viewport and drawing rectangle, pixels; y points down */
+    bool test_xy, test_z;
+    float guardband; /* 0: none */
+    uint32_t clip_distances, cull_distances;
+    uint32_t cull_mode, front_winding, fill;
+    uint32_t samples;
+    bool upper_left;
+    uint8_t sample_x[8], sample_y[8]; /* 1/16 pixel; G4_FIXED_SAMPLES */
+    uint32_t sample_mask;
+    uint32_t flat;     /* bit i: of attribute i; there are two */
+    bool sprite;       /* attribute 1 is the sprite coordinate */
+    bool back_color;   /* attribute 0 of back-facing objects is attribute 1 */
+    float point_width; /* pixels */
+    float line_width;
+    bool depth_offset;
+    float offset_constant, offset_scale;
+};
+
+struct g4_fixed_vertex {
+    float position[4]; /* in clip space */
+    float distance[8];
+    float attribute[2][4];
+};
+
+struct g4_fixed_view {
+    uint32_t type;
+    bool back_facing;
+    int32_t x_min, y_min, x_max, y_max;
+    float entry[4][8]; /* coefficients: G4_FIXED_ROWS rows */
+};
+
+/* At a place of the screen, in pixels from the location of pixel (0, 0). */
+struct g4_fixed_values {
+    float perspective[2], linear[2], w, z;
+};
+
+struct g4_fixed; /* the objects of one primitive */
+
+struct g4_fixed *g4_fixed_new(struct g4_probe *probe, const struct g4_fixed_state *state);
+void g4_fixed_free(struct g4_fixed *fixed);
+/* Clip and set up a primitive; the objects stay until the next one. */
+enum g4_status g4_fixed_run(struct g4_fixed *fixed, uint32_t topology, const struct g4_fixed_vertex *vertices,
+                            uint32_t count, uint32_t *objects);
+void g4_fixed_object(const struct g4_fixed *fixed, uint32_t object, struct g4_fixed_view *view);
+/* The samples of a pixel that the object covers. */
+uint32_t g4_fixed_covered(struct g4_fixed *fixed, uint32_t object, uint32_t x, uint32_t y);
+struct g4_fixed_values g4_fixed_values(const struct g4_fixed *fixed, uint32_t object, float x, float y);
+
 enum {
     G4_VIEW_ROWS = 8
 };

@@ -17,12 +17,6 @@ enum {
     EXPANDED = 16, /* subspans whose samples are dispatched at a time: 8 samples of each fit into wm->subspan */
 };
 
-/* The samples of an object in a tile. */
-struct sampled {
-    struct g4_coverage all; /* pixels with some sample */
-    uint32_t row[G4_SAMPLES][G4_TILE_SIZE];
-};
-
 /* ---- coverage ---- */
 
 /* The object as seen from sample s, where the sample point is the pixel's location. */
@@ -40,9 +34,8 @@ static struct g4_setup seen_from(const struct g4_multisampling *m, const struct 
     return seen;
 }
 
-/* Find the samples that are covered and not masked; false: none. */
-static bool find_samples(const struct g4_wm *wm, const struct g4_setup *setup, const struct g4_tile *tile,
-                         struct sampled *out) {
+bool g4_samples_find(const struct g4_wm *wm, const struct g4_setup *setup, const struct g4_tile *tile,
+                     struct g4_sampled *out) {
     const struct g4_multisampling *const m = &wm->draw->multisampling;
     struct g4_coverage one;
     bool found = false;
@@ -73,7 +66,7 @@ static bool find_samples(const struct g4_wm *wm, const struct g4_setup *setup, c
 }
 
 /* The subspans with covered samples, and those of each of their pixels. */
-static void collect(struct g4_wm *wm, const struct sampled *sampled) {
+static void collect(struct g4_wm *wm, const struct g4_sampled *sampled) {
     const struct g4_coverage *const all = &sampled->all;
     uint32_t n = 0;
 
@@ -227,7 +220,7 @@ enum g4_status g4_samples_tile(struct g4_worker *worker, const struct g4_draw_st
     struct g4_wm *const wm = worker->wm;
     const bool threads = draw->windower.thread_dispatch;
     const bool early = wm->iz.mode == G4_IZ_P || !threads;
-    struct sampled sampled;
+    struct g4_sampled sampled;
     enum g4_status status = G4_OK;
 
     wm->tile_x = tile->x;
@@ -235,7 +228,7 @@ enum g4_status g4_samples_tile(struct g4_worker *worker, const struct g4_draw_st
     wm->first_number = tile->first_number;
     for (uint32_t i = 0; i < tile->setups && status == G4_OK; i++) {
         wm->setup = tile->setup[i];
-        if (!find_samples(wm, wm->setup, tile, &sampled)) {
+        if (!g4_samples_find(wm, wm->setup, tile, &sampled)) {
             continue;
         }
         collect(wm, &sampled);

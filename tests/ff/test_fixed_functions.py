@@ -1,0 +1,229 @@
+"""Clipper, setup and samples of Gen6 and later, with numbers computed by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from gen4emu.hw.topology import PrimitiveTopology
+from tests.harness.fixed import SIZE, Corner, Fixed, on_screen
+
+POINT, LINE, TRIANGLE = 0, 1, 2  # enum g4_object_type
+FILL_LINES, FILL_POINTS = 1, 2
+CULL_FRONT, CULL_BACK = 2, 3
+HUGE = [on_screen(-100, -100), on_screen(300, -100), on_screen(-100, 300)]
+
+
+# ---- clipper ----
+def test_a_triangle_inside_passes_whole() -> None:
+    assert Fixed().run([on_screen(4, 4), on_screen(40, 4), on_screen(4, 40)]).objects == 1
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("side", [-1.5, 1.5])
+def test_an_object_beyond_one_plane_is_rejected(axis: int, side: float) -> None:
+    corners = []
+    for x, y in ((-0.5, -0.5), (0.5, -0.5), (-0.5, 0.5)):
+        position = [x, y, 0.0, 1.0]
+        position[axis] = side + 0.1 * x
+        corners.append(Corner((position[0], position[1], position[2], position[3])))
+    assert Fixed().run(corners).objects == 0
+
+
+def test_inside_the_guardband_nothing_is_cut() -> None:
+    assert Fixed(fields={"guardband": 8.0}).run([HUGE[0], on_screen(100, 0), on_screen(0, 100)]).objects == 1
+    assert Fixed().run(HUGE).objects > 1  # without one the viewport cuts
+
+
+def test_a_nan_drops_the_object() -> None:
+    assert Fixed().run([on_screen(4, 4), on_screen(40, 4), Corner((math.nan, 0, 0, 1))]).objects == 0
+
+
+def test_cull_distances_reject_only_what_is_all_outside() -> None:
+    out, inside = (-1.0,) * 8, (1.0,) * 8
+    corners = [(4, 4), (40, 4), (4, 40)]
+    culled = Fixed(fields={"cull_distances": 4})
+    assert culled.run([on_screen(x, y, distances=out) for x, y in corners]).objects == 0
+    mixed = [on_screen(x, y, distances=inside if i else out) for i, (x, y) in enumerate(corners)]
+    assert culled.run(mixed).objects == 1
+    assert culled.covered(5, 5)
+
+
+def test_a_clip_distance_cuts_where_it_is_0() -> None:
+    corners = [on_screen(x, y, distances=(x - 20.0,) + (1.0,) * 7) for x, y in ((0, 0), (64, 0), (0, 64))]
+    fixed = Fixed(fields={"clip_distances": 1}).run(corners)
+    lit = [x for x in range(40) if any(fixed.covered(x, 10, i) for i in range(fixed.objects))]
+    assert (min(lit), max(lit)) == (20, 39)
+
+
+def test_a_nan_clip_distance_is_outside() -> None:
+    corners = [on_screen(x, y, distances=(math.nan,) * 8) for x, y in ((4, 4), (40, 4), (4, 40))]
+    assert Fixed(fields={"clip_distances": 2}).run(corners).objects == 0
+
+
+def test_points_are_rejected_by_their_center_and_never_cut() -> None:
+    wide = {"point_width": 8.0}
+    assert Fixed(fields=wide).run([on_screen(-1, 30)], PrimitiveTopology.POINTLIST).objects == 0
+    assert Fixed(fields=wide).run([on_screen(1, 30)], PrimitiveTopology.POINTLIST).objects == 1
+
+
+def test_attributes_of_a_clipped_triangle_are_those_of_the_whole() -> None:
+    """A vertex is behind the eye; the interpolation is the homogeneous one (2-D homogeneous rasterization)."""
+    corners = [Corner((-0.5, -0.5, 0.1, 1.0)), Corner((0.5, -0.6, 0.1, 1.5)), Corner((0.2, 0.4, -0.2, -1.0))]
+    fixed = Fixed().run(corners)
+    assert fixed.objects >= 2
+    screen = np.array([[(c.position[0] + c.position[3]) * SIZE / 2, (c.position[3] - c.position[1]) * SIZE / 2,
+                        c.position[3]] for c in corners]).T
+    seen = 0
+    for i in range(fixed.objects):
+        for y in range(0, SIZE, 3):
+            for x in range(0, SIZE, 3):
+                if not fixed.covered(x, y, i):
+                    continue
+                shares = np.linalg.solve(screen, [x + 0.5, y + 0.5, 1.0])  # of 1/w
+                got = fixed.values(x + 0.5, y + 0.5, i)
+                wanted = shares / shares.sum()
+                assert np.allclose([got.perspective[0], got.perspective[1]], wanted[1:], atol=1e-5)
+                assert got.w == pytest.approx(1 / shares.sum(), rel=1e-5)
+                seen += 1
+    assert seen > 20
+
+
+# ---- setup ----
+def test_coefficients_are_in_the_order_that_pln_takes() -> None:
+    fixed = Fixed().run([on_screen(4, 4, first=(1, 2, 3, 4)), on_screen(40, 4, first=(5, 7, 9, 11)),
+                         on_screen(4, 40, first=(0, 0, 1, 0))])
+    assert fixed.coefficients(0) == [[4, -1, 0, 1], [5, -2, 0, 2], [6, -2, 0, 3], [7, -4, 0, 4]]
+
+
+def test_a_flat_attribute_is_that_of_the_provoking_vertex() -> None:
+    fixed = Fixed(fields={"flat": 1}).run([on_screen(4, 4, first=(1, 2, 3, 4)), on_screen(40, 4, first=(5, 6, 7, 8)),
+                                           on_screen(4, 40, first=(9, 10, 11, 12))])
+    assert fixed.coefficients(0) == [[0, 0, 0, 9], [0, 0, 0, 10], [0, 0, 0, 11], [0, 0, 0, 12]]
+
+
+def test_back_facing_objects_take_the_next_attribute() -> None:
+    clockwise = [on_screen(x, y, first=(1, 1, 1, 1), second=(2, 2, 2, 2)) for x, y in ((4, 4), (40, 4), (4, 40))]
+    fixed = Fixed(fields={"back_color": True, "front_winding": 1})
+    fixed.run(clockwise)
+    assert (fixed.view().back_facing, fixed.coefficients(0)[0][3]) == (True, 2)
+    fixed.run([clockwise[0], clockwise[2], clockwise[1]])
+    assert (fixed.view().back_facing, fixed.coefficients(0)[0][3]) == (False, 1)
+
+
+def test_barycentrics_are_corrected_by_w() -> None:
+    fixed = Fixed().run([on_screen(0, 0, w=1), on_screen(64, 0, w=2), on_screen(0, 64, w=4)])
+    middle = fixed.values(32, 0)
+    assert (middle.linear[0], middle.linear[1]) == (0.5, 0)
+    assert middle.perspective[0] == pytest.approx(1 / 3, rel=1e-6)  # (1/2)/2 of (1/2)/1 + (1/2)/2
+    assert middle.w == pytest.approx(4 / 3, rel=1e-6)
+    third = fixed.values(0, 64)
+    assert (third.perspective[1], third.w) == (1, 4)
+
+
+def test_depth_is_linear_on_the_screen() -> None:
+    fixed = Fixed().run([on_screen(0, 0, z=0.0), on_screen(64, 0, z=0.5, w=2), on_screen(0, 64, z=-1.0, w=4)])
+    assert fixed.values(32, 0).z == pytest.approx(0.625)
+    assert fixed.values(0, 32).z == pytest.approx(0.25)
+
+
+def test_the_depth_offset_counts_in_units_and_slopes() -> None:
+    corners = [on_screen(0, 0, z=0.0), on_screen(64, 0, z=0.5), on_screen(0, 64, z=0.0)]
+    plain = Fixed().run(corners).values(20, 20).z
+    offset = Fixed(fields={"depth_offset": True, "offset_constant": 1000, "offset_scale": 2}).run(corners)
+    assert offset.values(20, 20).z - plain == pytest.approx(1000 / (2**24 - 1) + 2 * 0.25 / 64, rel=1e-3)
+
+
+@pytest.mark.parametrize(("mode", "left"), [(CULL_FRONT, 1), (CULL_BACK, 0)])
+def test_back_faces_are_culled_by_the_mode(mode: int, left: int) -> None:
+    clockwise = [on_screen(4, 4), on_screen(40, 4), on_screen(4, 40)]
+    assert Fixed(fields={"cull_mode": mode, "front_winding": 1}).run(clockwise).objects == left
+
+
+def test_an_object_without_area_is_dropped() -> None:
+    assert Fixed().run([on_screen(4, 4), on_screen(20, 20), on_screen(40, 40)]).objects == 0
+
+
+def test_a_sprite_goes_from_0_to_1_across_the_point() -> None:
+    fixed = Fixed(fields={"sprite": True, "point_width": 8.0}).run(
+        [on_screen(32, 32, first=(5, 6, 7, 8))], PrimitiveTopology.POINTLIST)
+    assert fixed.coefficients(1) == [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]]
+    assert fixed.coefficients(0) == [[0, 0, 0, 5], [0, 0, 0, 6], [0, 0, 0, 7], [0, 0, 0, 8]]
+    at = fixed.values(32.5, 30)
+    assert (at.perspective[0], at.perspective[1]) == (0.5625, 0.25)
+    assert (fixed.view().x_min, fixed.view().x_max) == (28, 35)
+
+
+# ---- fill modes ----
+def test_the_edges_of_a_triangle_keep_its_attributes() -> None:
+    fixed = Fixed(fields={"fill": FILL_LINES}).run(
+        [on_screen(4, 4, first=(1, 0, 0, 0)), on_screen(40, 4, first=(2, 0, 0, 0)),
+         on_screen(4, 40, first=(4, 0, 0, 0))])
+    assert [fixed.view(i).type for i in range(fixed.objects)] == [LINE] * 3
+    for i in range(3):
+        assert fixed.coefficients(0, i)[0] == [1, 3, 0, 1]
+    middle = fixed.values(22, 22, 1)  # of the edge from vertex 1 to 2
+    assert (middle.linear[0], middle.linear[1]) == (0.5, 0.5)
+
+
+def test_inner_edges_of_a_polygon_are_not_drawn() -> None:
+    square = [on_screen(4, 4), on_screen(40, 4), on_screen(40, 40), on_screen(4, 40)]
+    assert Fixed(fields={"fill": FILL_LINES}).run(square, PrimitiveTopology.POLYGON).objects == 4
+
+
+def test_cuts_are_not_edges() -> None:
+    """The right corner is cut off: its edges end there, and the cut between them is not drawn."""
+    corners = [on_screen(10, 10), on_screen(100, 30), on_screen(10, 50)]
+    assert Fixed().run(corners).objects == 2
+    fixed = Fixed(fields={"fill": FILL_LINES}).run(corners)
+    assert fixed.objects == 3
+    column = [y for y in range(SIZE) if any(fixed.covered(61, y, i) for i in range(3))]
+    assert all(min(abs(y - 21), abs(y - 38)) <= 2 for y in column)
+    assert column
+
+
+def test_corners_become_points() -> None:
+    fixed = Fixed(fields={"fill": FILL_POINTS, "flat": 2}).run(
+        [on_screen(4, 4, first=(1, 0, 0, 0), second=(7, 0, 0, 0)), on_screen(40, 4, first=(2, 0, 0, 0)),
+         on_screen(4, 40, first=(4, 0, 0, 0), second=(9, 0, 0, 0))])
+    assert [fixed.view(i).type for i in range(fixed.objects)] == [POINT] * 3
+    assert [fixed.coefficients(0, i)[0][3] for i in range(3)] == [1, 2, 4]
+    assert [fixed.coefficients(1, i)[0][3] for i in range(3)] == [9, 9, 9]  # the provoking vertex's
+
+
+# ---- samples ----
+def test_half_a_pixel_covers_the_samples_on_its_side() -> None:
+    """x + y < 1: 8/16, 20/16, 12/16 and 24/16 for samples 0 to 3."""
+    fixed = Fixed(4).run([on_screen(0, 0), on_screen(1, 0), on_screen(0, 1)])
+    assert fixed.covered(0, 0) == 0b0101
+
+
+@pytest.mark.parametrize("samples", [1, 2, 4, 8])
+def test_a_pixel_inside_covers_all_samples(samples: int) -> None:
+    fixed = Fixed(samples, {"guardband": 16.0}).run(HUGE)
+    assert fixed.covered(30, 30) == (1 << samples) - 1
+
+
+@pytest.mark.parametrize("samples", [2, 4, 8])
+def test_two_triangles_share_the_samples_of_an_edge(samples: int) -> None:
+    a, b, c, d = on_screen(3.3, 2.1), on_screen(50.7, 9.4), on_screen(8.2, 47.9), on_screen(60.1, 55.5)
+    first = Fixed(samples, {"guardband": 16.0}).run([a, b, c])
+    second = Fixed(samples, {"guardband": 16.0}).run([b, d, c])
+    for y in range(12, 46):
+        for x in range(12, 46):
+            one, other = first.covered(x, y), second.covered(x, y)
+            assert (one & other, one | other) == (0, (1 << samples) - 1)
+
+
+def test_masked_samples_are_not_covered() -> None:
+    assert Fixed(4, {"sample_mask": 0b1010, "guardband": 16.0}).run(HUGE).covered(9, 9) == 0b1010
+
+
+def test_points_cover_samples_not_pixels() -> None:
+    """From 24.5 to 33.5, across: pixel 33 has samples 0 and 2, left of its middle."""
+    fixed = Fixed(4, {"point_width": 9.0}).run([on_screen(29, 29)], PrimitiveTopology.POINTLIST)
+    assert fixed.covered(33, 29) == 0b0101
+    assert fixed.covered(24, 29) == 0b1010
+    assert fixed.covered(29, 29) == 0b1111
