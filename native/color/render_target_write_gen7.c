@@ -297,7 +297,8 @@ static void write_pixels(const struct message *m, struct g4_pixels *pixels) {
 
 /* ---- several samples a pixel ---- */
 
-/* The samples of alpha to coverage: more of them with more alpha, spread over the pixel. */
+/* The samples of alpha to coverage: more of them with more alpha, spread over the pixel (docs/decisions.md 98).
+ */
 static uint32_t alpha_samples(float alpha) {
     enum {
         FULL = 16,

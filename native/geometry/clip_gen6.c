@@ -127,7 +127,7 @@ static enum action decide(const struct g4_clip *clip, uint32_t all, uint32_t any
     return all ? DISCARD : any & clipping ? CLIP : PASS;
 }
 
-/* ---- the clipping itself ---- */
+/* ---- the clipping itself (docs/decisions.md 97) ---- */
 
 /* A corner of the polygon that is left: its position, and the shares of the object's vertices 1 and 2 in it. */
 struct corner {
@@ -271,7 +271,7 @@ static void start_polygon(const struct g4_object *object, struct polygon *p) {
                              position[1],
                              position[2],
                              position[3],
-                             .weight = {i == 1, i == 2},
+                             .weight = {(float)(i == 1), (float)(i == 2)},
                              .vertex = true,
                              .edge = object->edges >> i & 1};
         for (uint32_t k = 0; k < DISTANCES; k++) {

@@ -391,8 +391,8 @@ static void part_of(const struct g4_object *triangle, enum g4_fill_mode mode, ui
     *clipped = (struct g4_clipped){.vertices = triangle->vertices};
     for (uint32_t k = 0; k < part->vertices; k++) {
         part->v[k] = triangle->v[corner[k]];
-        clipped->weight[k][0] = triangle->clipped ? triangle->clipped->weight[corner[k]][0] : corner[k] == 1;
-        clipped->weight[k][1] = triangle->clipped ? triangle->clipped->weight[corner[k]][1] : corner[k] == 2;
+        clipped->weight[k][0] = triangle->clipped ? triangle->clipped->weight[corner[k]][0] : (float)(corner[k] == 1);
+        clipped->weight[k][1] = triangle->clipped ? triangle->clipped->weight[corner[k]][1] : (float)(corner[k] == 2);
     }
     for (uint32_t k = 0; k < triangle->vertices; k++) {
         /* A point has the attributes of its corner, but for flat ones. */

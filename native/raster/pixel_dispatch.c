@@ -27,7 +27,7 @@ void g4_wm_dispatch_begin(struct g4_wm_dispatch *dispatch, const struct g4_windo
     if (state->kernels_by_width) {
         static const uint8_t by_width[G4_WM_MODES] = {0, 1, 2};
         memcpy(dispatch->entry, by_width, sizeof by_width);
-        on[G4_WM_32] = on[G4_WM_32] && !on[G4_WM_8] && !on[G4_WM_16]; /* all widths draw the same picture */
+        on[G4_WM_32] = on[G4_WM_32] && !on[G4_WM_8] && !on[G4_WM_16]; /* docs/decisions.md 99 */
         dispatch->any_normal = on[G4_WM_8] || on[G4_WM_16] || on[G4_WM_32];
         return;
     }

@@ -69,7 +69,8 @@ static void put_slots(const struct g4_wm *wm, struct g4_gang *gang, int t, uint3
 
 /* ---- values of pixels ---- */
 
-/* The lowest of the samples that are covered; -1 if all are, or none: then the pixel's location stands for them. */
+/* The lowest of the samples that are covered; -1 if all are, or none: then the pixel's location stands for them
+ * (docs/decisions.md 99). */
 static int centroid_sample(const struct g4_multisampling *m, uint32_t covered) {
     const uint32_t all = (1u << m->samples) - 1;
     return covered == 0 || (covered & all) == all ? -1 : __builtin_ctz(covered);
@@ -91,8 +92,10 @@ static int sample_at(const struct g4_wm *wm, const struct g4_pixel_block *block,
 static void find_places(const struct g4_wm *wm, const struct g4_pixel_block *block, enum g4_sample_place place,
                         struct g4_pixel_places *places) {
     for (uint32_t i = 0; i < G4_BLOCK_PIXELS; i++) {
-        places->x[i] = (float)(block->x[i / 4] + (i & 1));
-        places->y[i] = (float)(block->y[i / 4] + (i >> 1 & 1));
+        const uint32_t px = block->x[i / 4] + (i & 1);
+        const uint32_t py = block->y[i / 4] + (i >> 1 & 1);
+        places->x[i] = (float)px;
+        places->y[i] = (float)py;
         const int sample = sample_at(wm, block, i, place);
         if (sample >= 0) {
             double x, y;
