@@ -2,7 +2,7 @@
  * Compressed blocks: BC1 to BC5, and FXT1.  Endpoints of BC are widened to 8 bits; the interpolation is exact and
  * rounded once, to float.
  */
-#include "sampler/texel.h"
+#include "sampler/block_codes.h"
 
 /* ---- BC1 to BC5 ---- */
 
@@ -248,6 +248,29 @@ void g4_block_decode(const struct g4_format *format, const struct g4_srgb_decode
         constants(out);
         decode_channel(bytes, is_signed, 0, out);
         decode_channel(bytes + 8, is_signed, 1, out);
+        break;
+    case G4_ENCODING_BC6H:
+        g4_bc6h_decode(bytes, format->channel[0].type == G4_CHANNEL_FLOAT, out);
+        break;
+    case G4_ENCODING_BC7:
+        g4_bc7_decode(bytes, srgb, curved, out);
+        break;
+    case G4_ENCODING_ETC2:
+    case G4_ENCODING_ETC2_PUNCH_THROUGH:
+        g4_etc2_decode(bytes, srgb, format, out);
+        break;
+    case G4_ENCODING_ETC2_EAC:
+        g4_etc2_decode(bytes + 8, srgb, format, out);
+        g4_eac_decode(bytes, false, 3, out);
+        break;
+    case G4_ENCODING_EAC_R:
+        constants(out);
+        g4_eac_decode(bytes, is_signed, 0, out);
+        break;
+    case G4_ENCODING_EAC_RG:
+        constants(out);
+        g4_eac_decode(bytes, is_signed, 0, out);
+        g4_eac_decode(bytes + 8, is_signed, 1, out);
         break;
     default:
         decode_fxt1(bytes, right, out);
