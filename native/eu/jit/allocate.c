@@ -96,6 +96,9 @@ static void find_live_ranges(struct ir *ir) {
             touch(ir, ins->dst, 2 * i);
         }
         touch(ir, ins->dst, 2 * i + 1);
+        if (ir_is_value(ins->dst)) {
+            ir->values[ins->dst].assigned = 2 * i + 1;
+        }
     }
     /* What exists before a loop and is used in it exists in all of its turns.  Inner loops end before outer ones. */
     for (uint32_t l = 0; l < ir->loop_count; l++) {
@@ -103,8 +106,9 @@ static void find_live_ranges(struct ir *ir) {
         const uint32_t end = 2 * ir->loops[l].end;
         for (uint32_t v = 1; v < ir->value_count; v++) {
             struct ir_value *const value = &ir->values[v];
-            if (value->used && value->from < begin && value->to >= begin && value->to < end) {
-                value->to = end;
+            if (value->used && value->from < begin && value->to >= begin) {
+                value->carried |= value->assigned >= begin && value->assigned < end;
+                value->to = value->to < end ? end : value->to;
             }
         }
     }
@@ -131,7 +135,8 @@ static bool place_all(struct ir *ir, const struct ir_registers *registers, const
     for (uint32_t i = 0; i < count; i++) {
         struct ir_value *const value = &ir->values[candidates[i].value];
         const bool vector = value->class == IR_VECTOR || registers->shared;
-        const int reg = vector ? find_free(places, 0, registers->vectors, value)
+        const unsigned first = value->carried ? registers->short_lived : 0;
+        const int reg = vector ? find_free(places, first, registers->vectors - first, value)
                                : find_free(places, masks, registers->masks, value);
         if (reg >= 0) {
             value->in_memory = false;
@@ -164,7 +169,8 @@ bool ir_allocate(struct ir *ir, const struct ir_registers *registers) {
         for (uint32_t v = 1; v < ir->value_count; v++) {
             const struct ir_value *const value = &ir->values[v];
             if (value->used) {
-                const uint64_t score = ((uint64_t)value->weight << 20) / (value->to - value->from + 4);
+                const uint64_t uses = value->weight;
+                const uint64_t score = value->carried ? uses << 32 : (uses << 16) / (value->to - value->from + 4);
                 candidates[used++] = (struct candidate){score, v};
             }
         }

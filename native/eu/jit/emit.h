@@ -83,4 +83,14 @@ static inline unsigned target_of(const struct emitter *e, ir_operand operand, un
     return value->in_memory ? temp : value->place;
 }
 
+/* The operation with its operands in the order in which the second one may be in memory. */
+static inline struct ir_instruction in_register_first(const struct emitter *e, const struct ir_instruction *ins) {
+    struct ir_instruction ordered = *ins;
+    if (ir_is_commutative(ins->op) && ir_is_value(ins->b) && value_of(e, ins->a)->in_memory) {
+        ordered.a = ins->b;
+        ordered.b = ins->a;
+    }
+    return ordered;
+}
+
 #endif

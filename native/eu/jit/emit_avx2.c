@@ -371,7 +371,8 @@ static const struct {
 
 static void emit_operation(struct emitter *e, const struct ir_instruction *ins) {
     if (simple[ins->op].form) {
-        compute(e, ins, simple[ins->op].form, simple[ins->op].binary, -1);
+        const struct ir_instruction ordered = in_register_first(e, ins);
+        compute(e, &ordered, simple[ins->op].form, simple[ins->op].binary, -1);
         return;
     }
     switch (ins->op) {
@@ -508,7 +509,7 @@ static void add_count(struct emitter *e, struct x86_rm count) {
 const struct backend g4_backend_avx2 = {
     .name = "AVX2",
     .threads = THREADS,
-    .registers = {.vectors = V_TO, .shared = true, .slots = G4_JIT_SLOTS},
+    .registers = {.vectors = V_TO, .shared = true, .short_lived = 5, .slots = G4_JIT_SLOTS},
     .emit = emit_operation,
     .test_masks = test_masks,
     .test_group = test_group,

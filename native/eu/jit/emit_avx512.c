@@ -401,7 +401,8 @@ static const struct {
 
 static void emit_operation(struct emitter *e, const struct ir_instruction *ins) {
     if (simple[ins->op].form) {
-        compute(e, ins, simple[ins->op].form, simple[ins->op].binary, -1);
+        const struct ir_instruction ordered = in_register_first(e, ins);
+        compute(e, &ordered, simple[ins->op].form, simple[ins->op].binary, -1);
         return;
     }
     switch (ins->op) {
@@ -505,7 +506,7 @@ const struct backend g4_backend_avx512 = {
     .name = "AVX-512",
     .threads = THREADS,
     .merges = true,
-    .registers = {.vectors = V_TO, .masks = K_A - 1, .first_mask = 1, .slots = G4_JIT_SLOTS},
+    .registers = {.vectors = V_TO, .masks = K_A - 1, .first_mask = 1, .short_lived = 10, .slots = G4_JIT_SLOTS},
     .emit = emit_operation,
     .test_masks = test_masks,
     .test_group = test_group,

@@ -152,6 +152,8 @@ struct ir_value {
     bool used;
     bool variable;     /* assigned more than once */
     uint32_t reads;    /* by other operations than those that assign it */
+    uint32_t assigned; /* where it is assigned last, as in the live range */
+    bool carried;      /* from one turn of a loop to the next */
     bool in_memory;    /* spilled */
     uint8_t place;     /* register, or slot in memory */
     uint32_t weight;   /* uses, each multiplied by the turns its loop is expected to make */
@@ -213,12 +215,18 @@ static inline bool ir_is_variable(const struct ir *ir, ir_operand value) {
 /* Remove operations whose results are not used. */
 void ir_remove_unused(struct ir *ir);
 
+static inline bool ir_is_commutative(enum ir_op op) {
+    return op == IR_ADDPS || op == IR_MULPS || op == IR_AND || op == IR_OR || op == IR_XOR || op == IR_ADD ||
+           op == IR_MUL || op == IR_ADDPD || op == IR_MULPD || op == IR_MASK_AND || op == IR_MASK_OR;
+}
+
 /* How many registers of a class may hold values. */
 struct ir_registers {
     uint8_t vectors, masks;
-    uint8_t first_mask; /* number of the first mask register */
-    bool shared;        /* masks are held in vector registers */
-    uint8_t slots;      /* in memory */
+    uint8_t first_mask;  /* number of the first mask register */
+    uint8_t short_lived; /* vector registers that no carried value gets */
+    bool shared;         /* masks are held in vector registers */
+    uint8_t slots;       /* in memory */
 };
 
 /* Assign registers and memory to values; false: there are too many. */

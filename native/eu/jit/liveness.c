@@ -76,7 +76,8 @@ static bool is_analysable(const struct g4_kernel *kernel) {
     bool nests = false;
     for (uint32_t i = 0; i < kernel->count; i++) {
         const struct g4_op *const op = &kernel->ops[i];
-        const unsigned arf = op->dst.kind == G4_KIND_ARF ? op->dst.reg >> 4 : G4_ARF_NULL;
+        const bool writes = op->dst.kind == G4_KIND_ARF && !g4_op_branches(op) && op->opcode != G4_OPCODE_SEND;
+        const unsigned arf = writes ? op->dst.reg >> 4 : (unsigned)G4_ARF_NULL;
         if (op->breakpoint || op->undefined || g4_op_writes_ip(op) || op->opcode == G4_OPCODE_HALT ||
             op->opcode == G4_OPCODE_CONT || op->handler == G4_HANDLER_MASK_STACK || op->handler == G4_HANDLER_WAIT ||
             (arf != G4_ARF_NULL && arf != G4_ARF_A && arf != G4_ARF_F)) {
@@ -127,7 +128,7 @@ static struct g4_row_set live_after(const struct g4_kernel *kernel, const struct
     }
     join(&after, live_at(kernel, live, op->target));
     const struct g4_op *const target = g4_kernel_find(kernel, op->target);
-    if (target) { /* an ELSE lets the channels of its other side go on */
+    if (target && target->opcode == G4_OPCODE_ELSE) { /* the channels of its other side go on */
         join(&after, live_at(kernel, live, target->next));
     }
     if (op->opcode == G4_OPCODE_BREAK) {

@@ -428,6 +428,7 @@ bool g4_lower_loop(struct translator *t, const struct g4_op *ops, uint32_t left,
     }
     g4_translator_clear(t);
     t->loop = true;
+    t->ops = ops;
     loop->failure = ir_label(&t->ir);
     g4_loop_record(loop);
     enter(loop);

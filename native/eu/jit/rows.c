@@ -249,6 +249,20 @@ static void replace_value(struct translator *t, unsigned number, enum lanes lane
     row->pending = true;
 }
 
+/* Whether an instruction before control flow joins writes a row again. */
+static bool is_rewritten(const struct translator *t, unsigned number) {
+    struct g4_op_rows rows;
+    for (uint32_t i = t->at + 1; i < t->end; i++) {
+        g4_op_rows_of(&t->ops[i], &rows);
+        for (int o = 0; o < rows.outs; o++) {
+            if (rows.out[o].row == number) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void write_variable(struct translator *t, unsigned number, enum lanes lanes, ir_operand mask, bool whole,
                            ir_operand value) {
     struct row_state *const row = &t->rows[number];
@@ -264,6 +278,10 @@ static void write_variable(struct translator *t, unsigned number, enum lanes lan
         row->value = constant_value(t, value);
         row->valid = (uint8_t)lanes;
         row->pending = true;
+        if (g4_row_is_live(t, number) && !is_rewritten(t, number)) {
+            set_variable(t, row, row->value, mask);
+            row->pending = false;
+        }
     } else if (row->pending) {
         row->value = vector_of(t, IR_BLEND, row->value, value, mask);
     } else {

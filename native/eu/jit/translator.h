@@ -70,15 +70,16 @@ struct translator {
     const struct g4_row_set *live; /* before each op of the kernel; NULL: all rows are */
 
     /* of the block */
-    bool loop;      /* a loop or branch: variables are loaded at its start */
-    bool failed;    /* an instruction cannot be translated where it is */
-    bool raises;    /* exceptions say whether a result has overflowed */
-    bool checks;    /* `failed_lanes` is used */
-    bool ieee_only; /* ALT mode would give other results */
-    uint8_t top;    /* one more than the highest register that messages read */
-    uint32_t first; /* op of the kernel */
-    uint32_t at;    /* number of the instruction */
-    uint32_t end;   /* number of the instruction at which control flow may join */
+    bool loop;               /* a loop or branch: variables are loaded at its start */
+    bool failed;             /* an instruction cannot be translated where it is */
+    bool raises;             /* exceptions say whether a result has overflowed */
+    bool checks;             /* `failed_lanes` is used */
+    bool ieee_only;          /* ALT mode would give other results */
+    uint8_t top;             /* one more than the highest register that messages read */
+    const struct g4_op *ops; /* of a loop */
+    uint32_t first;          /* op of the kernel */
+    uint32_t at;             /* number of the instruction */
+    uint32_t end;            /* number of the instruction at which control flow may join */
     ir_operand exec[2], group, failed_lanes;
     struct {
         ir_operand value;
