@@ -297,6 +297,16 @@ def _pipe_control(lint: LaterLinter, node: Command, view: Any, state: _Order) ->
         state.high_bits.clear()
 
 
+def _flush(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
+    """MI_FLUSH of Gen6 and Gen7: waits for all work, and writes the render cache back unless it is told not to."""
+    state.worked, state.scoreboard, state.stalled_gs, state.stalled_ds = False, True, True, True
+    state.blocks.clear()
+    state.written.clear()
+    if not view.render_cache_flush_inhibit:
+        state.flushed = state.flushed_3d = True
+        state.rendered.clear()
+
+
 def _select(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
     to = lint.context.pipeline
     if to != state.pipeline and state.worked:
@@ -482,6 +492,7 @@ def _store(lint: LaterLinter, node: Command, view: Any, state: _Order) -> None:
 
 _ORDER_RULES: dict[str, _Rule] = {
     "PIPE_CONTROL": _pipe_control,
+    "MI_FLUSH": _flush,
     "PIPELINE_SELECT": _select,
     "STATE_BASE_ADDRESS": _bases,
     "MEDIA_VFE_STATE": _vfe,
