@@ -103,6 +103,7 @@ class JsonRenderer:
 
     def __init__(self) -> None:
         self._first: list[bool] = []  # for each open array: nothing was written into it yet
+        self._is_first = False  # in the innermost one
         self._closing: list[str] = []
 
     # --- the document --------------------------------------------------------------------------------------------
@@ -119,7 +120,7 @@ class JsonRenderer:
 
     def render(self, item: Item) -> str:
         if isinstance(item, Command):
-            return f"{self._separator()}{self.command(item)}"
+            return self.command(item, self._separator() if self._is_first else ",\n")
         if isinstance(item, BatchStart):
             return f'{self._separator()}{{"kind":"batch","address":{item.address},"origin":"{item.origin}",' \
                    f'"commands":{self._open("]")}'
@@ -148,21 +149,23 @@ class JsonRenderer:
 
     def _open(self, closing: str) -> str:
         self._first.append(True)
+        self._is_first = True
         self._closing.append(closing)
         return "["
 
     def _close(self) -> str:
         self._first.pop()
+        self._is_first = bool(self._first) and self._first[-1]
         return self._closing.pop()
 
     def _separator(self) -> str:
-        if self._first and self._first[-1]:
-            self._first[-1] = False
+        if self._is_first:
+            self._first[-1] = self._is_first = False
             return "\n"
         return ",\n"
 
     # --- nodes ---------------------------------------------------------------------------------------------------
-    def command(self, node: Command) -> str:
+    def command(self, node: Command, separator: str = "") -> str:
         body = node.body
         text = body.json
         if text is None:
@@ -174,7 +177,7 @@ class JsonRenderer:
             more = f',"repeat":{node.repeat}{more}'
         if node.guilty:
             more = f',"guilty":true{more}'
-        return f'{{"kind":"command","address":{node.address},{text}{more}}}'
+        return f'{separator}{{"kind":"command","address":{node.address},{text}{more}}}'
 
     def _more(self, node: Node) -> str:
         parts = ""
