@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol
 
 from gen4emu._native import lib
@@ -19,7 +19,7 @@ from gen4emu.device.place import DrawKind, DrawNumbers
 from gen4emu.device.registers import InterruptNames, Interrupts, RegisterFile
 from gen4emu.device.state import ContextState, Words
 from gen4emu.errors import HangError
-from gen4emu.hw.catalogue import catalogue_of, family_of
+from gen4emu.hw.catalogue import Catalogue, catalogue_of, family_of
 from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.common import PostSyncOperation
@@ -93,6 +93,25 @@ class CommandListener(Protocol):
         """The state of the running context was reset."""
 
 
+def _family(gen: Gen) -> list[Catalogue]:
+    """Commands are executed even if only other parts of the family document them."""
+    return [catalogue_of(generation.parts) for generation in family_of(gen)]
+
+
+@lru_cache(_DECODED_HEADERS)
+def _known(header: int, gen: Gen) -> Command | None:
+    """The command that a header starts, on this part or on another one of the family."""
+    found = (catalogue.command_for(header) for catalogue in _family(gen))
+    return next((command for command in found if command is not None), None)
+
+
+@lru_cache(_DECODED_HEADERS)
+def _least_dwords(header: int, gen: Gen) -> int:
+    """The dwords that a command has on the part of the family where it is shortest."""
+    found = ((catalogue.command_for(header), catalogue.gen) for catalogue in _family(gen))
+    return min(command.size(parts) for command, parts in found if command is not None)
+
+
 class CommandStreamer:
     """Parses one ring of Gen4 or Gen4.5.  `run_ring` and `run_batch` return after the last command."""
 
@@ -106,8 +125,6 @@ class CommandStreamer:
                  numbers: DrawNumbers | None = None) -> None:
         self.gen, self.memory, self.registers, self.strict = gen, memory, registers, strict
         self.catalogue = catalogue_of(gen)
-        # Commands are executed even if only other parts of the family document them.
-        self._family = [catalogue_of(generation.parts) for generation in family_of(gen)]
         self.executor = executor
         self.ring = ring  # the prefix of its registers
         self.max_batch_dwords = max_batch_dwords
@@ -128,7 +145,7 @@ class CommandStreamer:
         self._draws = self._handlers["3DPRIMITIVE"]
         self._timestamp_mask = self.catalogue.register("TIMESTAMP").field("ticks", gen).mask
         if strict:
-            for name in {c.name for catalogue in self._family for c in catalogue.commands if c.privileged}:
+            for name in {c.name for catalogue in _family(gen) for c in catalogue.commands if c.privileged}:
                 self._handlers[name] = self._privileged(name, self._handlers[name])
         self._headers = tuple(Headers(self._decode, _DECODED_HEADERS) for _ in range(2))  # by `_threads`
         self._reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS)
@@ -202,23 +219,13 @@ class CommandStreamer:
         return self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS)
 
     def _decode(self, header: int) -> Decoded:
-        known = self._known(header)
+        known = _known(header, self.gen)
         length = self.catalogue.generation.unknown_length(header) if known is None else known.length(header)
         return Decoded(length, self._handler(header, length))
 
-    def _known(self, header: int) -> Command | None:
-        """The command that a header starts, on this part or on another one of the family."""
-        found = (catalogue.command_for(header) for catalogue in self._family)
-        return next((command for command in found if command is not None), None)
-
-    def _least_dwords(self, header: int) -> int:
-        """The dwords that a command has on the part of the family where it is shortest."""
-        found = ((catalogue.command_for(header), catalogue.gen) for catalogue in self._family)
-        return min(command.size(parts) for command, parts in found if command is not None)
-
     def _handler(self, header: int, length: int) -> Handler:
         """The function that executes a command of which `length` dwords are present."""
-        known = self._known(header)
+        known = _known(header, self.gen)
         if known is None:
             return self._unknown
         if known.client == Client.MI:
@@ -270,7 +277,7 @@ class CommandStreamer:
             return self._unknown
         if self._threads and known.name in _WAITING:
             handler = self._after_threads(handler, _WAITING[known.name])
-        if length >= self._least_dwords(known.header):
+        if length >= _least_dwords(known.header, self.gen):
             return handler
         return self._unknown if command is None else self._padded(command, handler)
 
