@@ -188,7 +188,7 @@ class Gen7CommandStreamer(CommandStreamer):
         if len(words) < 4:
             self.findings.add("MI_STORE_DATA_IMM without data", self._where())
             return
-        self._write(words[2] & ~3, words[3:5].tobytes())
+        self._write(self._view("MI_STORE_DATA_IMM", words).address, words[3:5].tobytes())
 
     def _store_data_index(self, words: Words) -> None:
         view = self._view("MI_STORE_DATA_INDEX", words)
@@ -286,7 +286,8 @@ class Gen7CommandStreamer(CommandStreamer):
 
     # --- synchronization -------------------------------------------------------------------------------------------
     def _post_sync(self, operation: int, address: int, data: bytes) -> None:
-        """The write after everything before has ended, which is the case here."""
+        """The write after everything before has ended, which is the case here.  It is aligned to 8 bytes."""
+        address -= address % 8
         if operation == PostSyncOperation.WRITE_IMMEDIATE_DATA:
             self._write(address, data)
         elif operation == PostSyncOperation.WRITE_PS_DEPTH_COUNT:
@@ -301,6 +302,7 @@ class Gen7CommandStreamer(CommandStreamer):
         notify, to_register, no_pointers, resets_count = (self._mask("PIPE_CONTROL", name, 1) for name in (
             "notify_enable", "lri_post_sync_operation", "indirect_state_pointers_disable",
             "global_snapshot_count_reset"))
+        register, target = (self._mask("PIPE_CONTROL", name, 2) for name in ("register_offset", "address"))
         rare = operations | notify | to_register | no_pointers | resets_count
 
         def synchronize(words: Words) -> None:
@@ -308,9 +310,9 @@ class Gen7CommandStreamer(CommandStreamer):
             if not flags & rare:
                 return
             if flags & to_register:
-                self.registers.write(words[2] & ~3, words[3])
+                self.registers.write(words[2] & register, words[3])
             elif flags & operations:
-                self._post_sync((flags & operations) >> post_sync.lo, words[2] & ~7, words[3:5].tobytes())
+                self._post_sync((flags & operations) >> post_sync.lo, words[2] & target, words[3:5].tobytes())
             if flags & no_pointers:
                 self.state.disable_constants()
             if flags & resets_count:
@@ -323,7 +325,7 @@ class Gen7CommandStreamer(CommandStreamer):
     def _flush_dw(self) -> Handler:
         def flush(words: Words) -> None:
             view = self._view("MI_FLUSH_DW", words)
-            self._post_sync(view.post_sync_operation, words[1] & ~7, words[2:4].tobytes())
+            self._post_sync(view.post_sync_operation, view.address, words[2:4].tobytes())
             if view.notify_enable:
                 self.interrupts.notify("user_interrupt")
 
