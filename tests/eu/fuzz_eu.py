@@ -3,6 +3,7 @@
     python tests/eu/fuzz_eu.py --count 1000000 --seed 1
 
 `--count` is in instructions of straight programs and of programs with branches, each executed by one to eight threads.
+`--gen7` compares Ivy Bridge and Haswell instead of Gen4 and Gen4.5.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.eu import flow_programs
+from tests.eu import flow_programs, gen7_programs
 from tests.eu.differential import (
     PARTS,
     Bench,
@@ -60,6 +61,39 @@ def shortest(bench: Bench, straight: Straight, seed: int, *, fast: bool) -> tupl
     return text(start), []
 
 
+def compare_gen7(count: int, seed: int, length: int, stop: int) -> int:
+    """Random programs of Ivy Bridge and Haswell; the number of mismatches."""
+    executed = mismatches = cases = skipped = 0
+    began = time.monotonic()
+    benches: dict[int, Bench] = {}
+    while executed < count and mismatches < stop:
+        gen = gen7_programs.PARTS[seed % 2]
+        if cases % 2000 == 0:
+            benches = {}
+        bench = benches.get(int(gen)) or benches.setdefault(int(gen), Bench(gen))
+        found: list[str] | None
+        if seed % 20 >= 18:
+            case = gen7_programs.flow_case(seed, gen)
+            executed += len(case.code) // 16
+            found = gen7_programs.check_flow(bench, case)
+            skipped += found is None
+            where = text(case) if found else ""
+        else:
+            straight = gen7_programs.straight_case(seed, gen, length)
+            executed += len(straight.program)
+            found = gen7_programs.check(bench, straight)
+            first = gen7_programs.first_difference(bench, straight) if found else None
+            where = str(first[0]) if first else ""
+        if found:
+            mismatches += 1
+            print(f"seed {seed}", *found, where, sep="\n", flush=True)
+        cases += 1
+        seed += 1
+    print(f"{cases} programs, {executed} instructions, {mismatches} mismatches, {skipped} skipped, "
+          f"{time.monotonic() - began:.0f} s")
+    return mismatches
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=100000, help="instructions")
@@ -67,7 +101,10 @@ def main() -> int:
     parser.add_argument("--length", type=int, default=24, help="instructions of a straight program")
     parser.add_argument("--general", action="store_true", help="the general handler only")
     parser.add_argument("--stop", type=int, default=20, help="mismatches to show before giving up")
+    parser.add_argument("--gen7", action="store_true", help="Ivy Bridge and Haswell")
     args = parser.parse_args()
+    if args.gen7:
+        return 1 if compare_gen7(args.count, args.seed, args.length, args.stop) else 0
     executed = mismatches = cases = skipped = 0
     seed, began = args.seed, time.monotonic()
     benches: dict[int, Bench] = {}

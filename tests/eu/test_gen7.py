@@ -1,0 +1,216 @@
+"""The execution units of Ivy Bridge and Haswell: values by number, flow control, random programs on the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gen4emu.core_enums import Status
+from gen4emu.hw.gen import Gen
+from gen4emu.isa import assemble, encode_bytes
+from tests.eu.differential import Bench
+from tests.eu.gen7_programs import PARTS, check, check_flow, end, first_difference, flow_case, straight_case
+from tests.harness.probe import Probe
+
+both = pytest.mark.parametrize("gen", PARTS, ids=lambda g: g.name)
+
+
+def bits(*values: float) -> list[int]:
+    return [int(b) for b in np.array(values, np.float32).view(np.uint32)]
+
+
+def result(gen: Gen, code: str, registers: dict[int, list[int] | int], *, flags: int = 0, dmask: int = 0xFFFF,
+           reg: int = 10) -> list[int]:
+    """A register after a program, the same with both kinds of handlers."""
+    found = []
+    for general_only in (True, False):
+        probe = Probe(gen)
+        probe.start(1, dmask)
+        probe.set_flags(flags)
+        for nr, values in registers.items():
+            probe.grf(nr)[:] = values
+        assert probe.run(assemble(code, gen) + encode_bytes(end(gen)), general_only=general_only) is Status.OK
+        assert not probe.events()
+        found.append([int(v) for v in probe.grf(reg)])
+    assert found[0] == found[1]
+    return found[0]
+
+
+BINARY = "{}(8) g10<1>{type} g2<8,8,1>{type} g3<8,8,1>{type} {{ align1 1Q }};"
+TERNARY = "{}(8) g10<1>{type} g2<4,4,1>{type} g3<4,4,1>{type} g4<4,4,1>{type} {{ align16 1Q }};"
+UNARY = "{}(8) g10<1>{to} g2<8,8,1>{type} {{ align1 1Q }};"
+
+
+@both
+@pytest.mark.parametrize(("name", "a", "b", "expected"), [
+    ("mul", 0.1, 3.0, 0x3E99999A), ("add", 0.1, 0.2, 0x3E99999A), ("mul", 0.1, 0.1, 0x3C23D70B),
+])
+def test_floats_are_rounded_to_nearest_even(gen: Gen, name: str, a: float, b: float, expected: int) -> None:
+    code = BINARY.format(name, type="F")
+    assert result(gen, code, {2: bits(a)[0], 3: bits(b)[0]}) == [expected] * 8
+
+
+@both
+@pytest.mark.parametrize(("value", "kind", "expected"), [
+    (16777217, "D", 0x4B800000), (16777219, "D", 0x4B800002), (0xFFFFFFFF, "UD", 0x4F800000),
+])
+def test_integers_become_the_nearest_float(gen: Gen, value: int, kind: str, expected: int) -> None:
+    assert result(gen, UNARY.format("mov", to="F", type=kind), {2: value}) == [expected] * 8
+
+
+@both
+@pytest.mark.parametrize(("mode", "value", "expected"), [
+    (0, 1.0, 0x3F800000), (1, 1.0, 0x3F800001), (2, 1.0, 0x3F800000), (3, -1.0, 0xBF800000), (2, -1.0, 0xBF800001),
+])
+def test_the_control_register_sets_the_rounding(gen: Gen, mode: int, value: float, expected: int) -> None:
+    code = f"mov(1) cr0<1>UD {mode << 4}UD {{ align1 WE_all 1N }};\n" + BINARY.format("add", type="F")
+    assert result(gen, code, {2: bits(value)[0], 3: bits(2.0 ** -25 * value)[0]}) == [expected] * 8
+
+
+@both
+def test_mad_rounds_once(gen: Gen) -> None:
+    code = TERNARY.format("mad", type="F")
+    near = bits(1 + 2.0 ** -12)[0]
+    assert result(gen, code, {2: bits(-1.0)[0], 3: near, 4: near}) == [0x3A000400] * 8
+
+
+@both
+def test_lrp_weighs_the_second_source_with_the_first(gen: Gen) -> None:
+    code = TERNARY.format("lrp", type="F")
+    assert result(gen, code, {2: bits(0.25)[0], 3: bits(8.0)[0], 4: bits(4.0)[0]}) == bits(5.0) * 8
+
+
+@both
+@pytest.mark.parametrize(("name", "kind", "sources", "expected"), [
+    ("bfe", "UD", (4, 4, 0xF0), 0xF), ("bfe", "D", (4, 4, 0xF0), 0xFFFFFFFF), ("bfe", "UD", (0, 4, 0xF0), 0),
+    ("bfe", "UD", (16, 24, 0xAB000000), 0xAB), ("bfi2", "UD", (0xFF0, 0xAB, 0xFFFFFFFF), 0xFFFFFABF),
+    ("bfi2", "UD", (0, 0xAB, 0x1234), 0x1234),
+])
+def test_bit_fields(gen: Gen, name: str, kind: str, sources: tuple[int, int, int], expected: int) -> None:
+    registers: dict[int, list[int] | int] = dict(zip((2, 3, 4), sources, strict=True))
+    assert result(gen, TERNARY.format(name, type=kind), registers) == [expected] * 8
+
+
+@both
+@pytest.mark.parametrize(("name", "kind", "value", "expected"), [
+    ("bfrev", "UD", 1, 0x80000000), ("fbh", "UD", 0x00010000, 15), ("fbh", "UD", 0, 0xFFFFFFFF),
+    ("fbh", "D", 0xFFFFFFFF, 0xFFFFFFFF), ("fbh", "D", 0xFFFFFFFE, 31), ("fbh", "D", 1, 31),
+    ("fbl", "UD", 0x00010000, 16), ("fbl", "UD", 0, 0xFFFFFFFF), ("cbit", "UD", 0xF0F0F0F0, 16),
+    ("lzd", "UD", 0x00010000, 15), ("lzd", "D", 0xFFFFFFFF, 0),
+])
+def test_bits_are_counted(gen: Gen, name: str, kind: str, value: int, expected: int) -> None:
+    assert result(gen, UNARY.format(name, to="UD", type=kind), {2: value}) == [expected] * 8
+
+
+@both
+def test_half_floats_are_rounded_to_nearest_even(gen: Gen) -> None:
+    values = bits(1.0, 65504.0, 65519.0, 65520.0, 2.0 ** -24, 2.0 ** -25, 3 * 2.0 ** -25, 0.0)
+    found = result(gen, "f32to16(8) g10<2>W g2<8,8,1>F { align1 1Q };", {2: values})
+    assert found == [0x3C00, 0x7BFF, 0x7BFF, 0x7C00, 0x0001, 0x0000, 0x0002, 0x0000]
+
+
+@both
+def test_sel_with_a_condition_prefers_the_number(gen: Gen) -> None:
+    nan, minus = 0x7FC00000, 0x80000000
+    registers: dict[int, list[int] | int] = {2: [nan, *bits(2.0), minus, 0, *bits(1.0, 3.0), 0, 0],
+                                              3: [*bits(2.0), nan, 0, minus, *bits(2.0, 2.0), 0, 0]}
+    two = bits(2.0)[0]
+    assert result(gen, "sel.l(8) g10<1>F g2<8,8,1>F g3<8,8,1>F { align1 1Q };", registers) == [
+        two, two, 0, minus, *bits(1.0), two, 0, 0]
+
+
+@both
+def test_the_second_dword_of_a_product_has_16_bits(gen: Gen) -> None:
+    assert result(gen, BINARY.format("mul", type="D"), {2: 0x00012345, 3: 0x00010000}) == [0] * 8
+    code = """mul(8) acc0<1>UD g2<8,8,1>UD g3<8,8,1>UD { align1 1Q };
+              mach(8) g10<1>UD g2<8,8,1>UD g3<8,8,1>UD { align1 1Q AccWrEnable };"""
+    assert result(gen, code, {2: 0xFFFFFFFF, 3: 0xFFFFFFFF}) == [0xFFFFFFFE] * 8
+
+
+@both
+@pytest.mark.parametrize(("name", "a", "b", "expected", "carry"), [
+    ("addc", 0xFFFFFFFF, 2, 1, 1), ("subb", 1, 2, 0xFFFFFFFF, 1), ("subb", 2, 1, 1, 0),
+])
+def test_the_accumulator_receives_the_carry(gen: Gen, name: str, a: int, b: int, expected: int, carry: int) -> None:
+    code = f"""{name}(8) g10<1>UD g2<8,8,1>UD g3<8,8,1>UD {{ align1 1Q AccWrEnable }};
+               mov(8) g11<1>UD acc0<8,8,1>UD {{ align1 1Q }};"""
+    assert result(gen, code, {2: a, 3: b}) == [expected] * 8
+    assert result(gen, code, {2: a, 3: b}, reg=11) == [carry] * 8
+
+
+@both
+@pytest.mark.parametrize(("name", "x", "y", "expected"), [
+    ("inv", 3.0, 0.0, 0x3EAAAAAB), ("sqrt", 2.0, 0.0, 0x3FB504F3), ("exp", 0.5, 0.0, 0x3FB504F3),
+    ("fdiv", 1.0, 3.0, 0x3EAAAAAB), ("pow", 2.0, 10.0, 0x44800000),
+])
+def test_math_is_an_instruction(gen: Gen, name: str, x: float, y: float, expected: int) -> None:
+    code = f"math {name}(8) g10<1>F g2<8,8,1>F g3<8,8,1>F {{ align1 1Q }};"
+    assert result(gen, code, {2: bits(x)[0], 3: bits(y)[0]}) == [expected] * 8
+
+
+@both
+@pytest.mark.parametrize(("name", "kind", "a", "b", "expected"), [
+    ("intdiv", "UD", 7, 2, 3), ("intmod", "UD", 7, 2, 1), ("intdiv", "D", 0xFFFFFFF9, 2, 0xFFFFFFFD),
+    ("intmod", "D", 0xFFFFFFF9, 2, 0xFFFFFFFF),
+])
+def test_integers_are_divided(gen: Gen, name: str, kind: str, a: int, b: int, expected: int) -> None:
+    code = f"math {name}(8) g10<1>{kind} g2<8,8,1>{kind} g3<8,8,1>{kind} {{ align1 1Q }};"
+    assert result(gen, code, {2: a, 3: b}) == [expected] * 8
+
+
+@both
+def test_both_sides_of_an_if_run_and_all_channels_meet_behind_it(gen: Gen) -> None:
+    code = """(+f0.0) if(8) JIP: ELSE UIP: END { align1 1Q };
+              mov(8) g10<1>UD 1UD { align1 1Q };
+              else(8) JIP: END { align1 1Q };
+              ELSE:
+              mov(8) g10<1>UD 2UD { align1 1Q };
+              END:
+              endif(8) JIP: NEXT { align1 1Q };
+              NEXT:
+              add(8) g10<1>UD g10<8,8,1>UD 16UD { align1 1Q };"""
+    assert result(gen, code, {}, flags=0x0F) == [17] * 4 + [18] * 4
+    assert result(gen, code, {}, flags=0x00) == [18] * 8
+    assert result(gen, code, {}, flags=0xFF) == [17] * 8
+    assert result(gen, code, {}, flags=0x0F, dmask=0x3C) == [0, 0, 17, 17, 18, 18, 0, 0]
+
+
+@both
+def test_channels_leave_a_loop_one_by_one(gen: Gen) -> None:
+    code = """LOOP:
+              add(8) g10<1>D g10<8,8,1>D 1D { align1 1Q };
+              cmp.ge.f0.0(8) null<1>D g10<8,8,1>D g2<8,8,1>D { align1 1Q };
+              (+f0.0) break(8) JIP: END UIP: END { align1 1Q };
+              END:
+              while(8) JIP: LOOP { align1 1Q };"""
+    assert result(gen, code, {2: list(range(8))}) == [1, 1, 2, 3, 4, 5, 6, 7]
+
+
+@both
+def test_halted_channels_are_on_again_behind_the_last_halt(gen: Gen) -> None:
+    code = """(+f0.0) halt(8) JIP: END UIP: END { align1 1Q };
+              add(8) g10<1>D g10<8,8,1>D 1D { align1 1Q };
+              halt(8) JIP: END UIP: END { align1 1Q };
+              END:
+              add(8) g10<1>D g10<8,8,1>D 16D { align1 1Q };"""
+    assert result(gen, code, {}, flags=0x0F) == [16] * 4 + [17] * 4
+
+
+@both
+def test_straight_programs_agree_with_the_reference(gen: Gen) -> None:
+    bench = Bench(gen)
+    for seed in range(40):
+        straight = straight_case(1000 * int(gen) + seed, gen, 24)
+        found = check(bench, straight)
+        assert not found, (found, first_difference(bench, straight))
+
+
+@both
+def test_programs_with_branches_agree_with_the_reference(gen: Gen) -> None:
+    bench = Bench(gen)
+    compared = 0
+    for seed in range(12):
+        found = check_flow(bench, flow_case(1000 * int(gen) + seed, gen))
+        assert not found
+        compared += found is not None
+    assert compared >= 10
