@@ -223,7 +223,7 @@ bool g4_debug_read_thread(const struct g4_device *device, struct g4_debug_state 
         .imask = g4_mask16(gang->imask, t),
         .lmask = g4_mask16(gang->lmask, t),
         .cmask = g4_mask16(gang->cmask, t),
-        .flags = g4_flags_of(gang, t),
+        .flags = (uint32_t)g4_flags_of(gang, t),
         .cr0 = {gang->cr0[t][0], gang->cr0[t][1], gang->cr0[t][2]},
         .sr0 = gang->sr0[t],
         .notify = {gang->notify[t][0], gang->notify[t][1]},

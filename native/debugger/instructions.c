@@ -20,11 +20,6 @@ static uint32_t descriptor_of(const struct g4_run *run, const struct g4_op *op, 
     return op->src[1].kind == G4_KIND_IMM ? op->descriptor : run->gang->a0[t][0] | (uint32_t)run->gang->a0[t][1] << 16;
 }
 
-static bool ends_thread(const struct g4_op *op) {
-    return op->opcode == G4_OPCODE_SEND && op->src[1].kind == G4_KIND_IMM &&
-           g4_message_descriptor_end_of_thread(op->descriptor);
-}
-
 static bool stands_at(const struct g4_run *run, const struct g4_op *op, int t, const struct g4_debug_breakpoint *b) {
     const uint32_t address = run->gang->dispatch->kernel_address + op->ip;
     switch (b->kind) {
@@ -33,7 +28,7 @@ static bool stands_at(const struct g4_run *run, const struct g4_op *op, int t, c
     case G4_BREAK_OPCODE:
         return op->opcode == b->low;
     case G4_BREAK_END:
-        return ends_thread(op);
+        return g4_op_ends_thread(op);
     case G4_BREAK_MESSAGE:
         return op->opcode == G4_OPCODE_SEND && (descriptor_of(run, op, t) & b->mask) == b->low;
     case G4_BREAK_DEBUG_CONTROL:
@@ -112,7 +107,7 @@ static bool before(struct g4_debug *debug, struct g4_run *run, const struct g4_o
     const bool mine = debug->stepping == thread->serial;
     const bool stepped = mine && !debug->before_first;
     debug->before_first = mine ? false : debug->before_first;
-    const bool finished = debug->finishing == thread->serial && ends_thread(op);
+    const bool finished = debug->finishing == thread->serial && g4_op_ends_thread(op);
     if (found == G4_DEBUG_NONE && !stepped && !finished && !hardware) {
         return true;
     }
