@@ -43,7 +43,7 @@ static void load_primitive(const struct g4_context *ctx, const uint32_t *command
 
     gen7_3dprimitive_unpack(command, ctx->gen, &primitive);
     draw->primitive = (struct g4_primitive){
-        .topology = primitive.primitive_topology_type,
+        .topology = g4_topology_drawn(primitive.primitive_topology_type),
         .indexed = primitive.vertex_access_type == GEN7_VERTEX_ACCESS_TYPE_RANDOM,
         .vertex_count = primitive.vertex_count_per_instance,
         .start_vertex = primitive.start_vertex_location,
@@ -228,7 +228,7 @@ static enum g4_status load_vs(const struct g4_draw_loader *loader, struct g4_dra
 /* The vertices of an object by topology, as stream output decomposes it. */
 static uint32_t object_vertices(const struct g4_draw_state *draw) {
     struct g4_topology_object object;
-    return g4_topology_object(draw->primitive.topology, 0, &object) ? object.vertices : 0;
+    return g4_topology_object(draw->primitive.topology, 2, 0, &object) ? object.vertices : 0;
 }
 
 /* Objects of which `bytes` each fit between an offset and the end of a buffer. */

@@ -57,7 +57,7 @@ static struct needs needs_of(uint32_t topology, const struct g4_range *range, bo
             count = g4_topology_gs_object(topology, range->vertices, k, false, false, position, &unused);
         } else {
             struct g4_topology_object o;
-            if (!g4_topology_object(topology, k, &o)) {
+            if (!g4_topology_object(topology, range->vertices, k, &o)) {
                 continue;
             }
             count = o.vertices;
@@ -299,6 +299,7 @@ static enum g4_status clip_gs_output(struct assembly *a, const struct g4_output 
             strip.first = 0;
             strip.objects = g4_topology_objects(strip.topology, used);
             strip.ends_primitive = true;
+            strip.vertices = used;
             const enum g4_status status = ctx->model->run_clip(a->worker, a->draw, &strip, vertex_of, chunk);
             if (status != G4_OK) {
                 return status;
@@ -356,6 +357,7 @@ enum g4_status g4_geometry_run(struct g4_worker *worker, const struct g4_draw_st
         .first_object = range->first_object,
         .objects = range->objects,
         .ends_primitive = range->first_object + range->objects == total,
+        .vertices = range->vertices,
         .primitive_id = range->primitive_id + range->first_object,
     };
     if (draw->stream_output.enable) {

@@ -264,7 +264,7 @@ static bool emit_output(struct clipping *c, const struct g4_output *out) {
         for (uint32_t k = 0; k < objects; k++) {
             struct g4_topology_object o;
             const struct g4_vertex *v[3] = {NULL};
-            if (!g4_topology_object(strip->topology, k, &o)) {
+            if (!g4_topology_object(strip->topology, used, k, &o)) {
                 g4_report(c->worker->eu.log, G4_EVENT_BAD_TOPOLOGY, 0, strip->topology);
                 break;
             }
@@ -340,7 +340,7 @@ static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *
         return i;
     }
     const struct g4_vertex *const *v = &vertex[1 + 3 * (strip->first_object + i) - strip->first];
-    (void)g4_topology_object(strip->topology, strip->first_object + i, &o);
+    (void)g4_topology_object(strip->topology, strip->vertices, strip->first_object + i, &o);
     const struct g4_object like = g4_object_of(c->draw, &o, v);
     for (; i < strip->objects && !(v[0]->outcode | v[1]->outcode | v[2]->outcode); i++, v += 3) {
         struct g4_object *const object = &chunk->object[chunk->objects++];
@@ -373,7 +373,7 @@ enum g4_status g4_clip_run(struct g4_worker *worker, const struct g4_draw_state 
         uint32_t all = UINT32_MAX;
         uint32_t any = 0;
 
-        if (!g4_topology_object(strip->topology, k, &o)) {
+        if (!g4_topology_object(strip->topology, strip->vertices, k, &o)) {
             g4_report(worker->eu.log, G4_EVENT_BAD_TOPOLOGY, 0, strip->topology);
             return G4_OK;
         }

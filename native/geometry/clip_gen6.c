@@ -367,7 +367,7 @@ static uint32_t pass_triangles(const struct clipping *c, const struct g4_strip *
         return i;
     }
     const struct g4_vertex *const *v = &vertex[1 + 3 * (strip->first_object + i) - strip->first];
-    (void)g4_topology_object(strip->topology, strip->first_object + i, &o);
+    (void)g4_topology_object(strip->topology, strip->vertices, strip->first_object + i, &o);
     struct g4_object like = g4_object_of(c->draw, &o, v);
     like.edges = 7;
     for (; i < strip->objects && !(v[0]->outcode | v[1]->outcode | v[2]->outcode); i++, v += 3) {
@@ -414,7 +414,7 @@ enum g4_status g4_clip_run_gen6(struct g4_worker *worker, const struct g4_draw_s
         uint32_t all = UINT32_MAX;
         uint32_t any = 0;
 
-        if (!g4_topology_object(strip->topology, k, &o)) {
+        if (!g4_topology_object(strip->topology, strip->vertices, k, &o)) {
             g4_report(worker->eu.log, G4_EVENT_BAD_TOPOLOGY, 0, strip->topology);
             return G4_OK;
         }
@@ -429,7 +429,7 @@ enum g4_status g4_clip_run_gen6(struct g4_worker *worker, const struct g4_draw_s
                                        : PASS;
         struct g4_object object = g4_object_of(draw, &o, v);
         object.last_of_primitive = strip->ends_primitive && i + 1 == strip->objects;
-        object.edges = edges_of(strip->topology, k, object.last_of_primitive);
+        object.edges = edges_of(strip->topology, k, object.last_of_primitive) & (uint8_t)~o.inner_edges;
         object.primitive_id = strip->primitive_id + i;
         object.continue_stipple = object.continue_stipple && !broken;
         broken = action != PASS;

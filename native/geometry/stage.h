@@ -23,6 +23,7 @@ struct g4_strip {
     uint32_t first_object; /* number, within the primitive, of the first object to assemble */
     uint32_t objects;
     bool ends_primitive;   /* the last object here is the primitive's last */
+    uint32_t vertices;     /* of the whole primitive, without incomplete objects */
     uint32_t primitive_id; /* of the first object */
 };
 

@@ -12,6 +12,11 @@
 static void order_of(const struct g4_stream_output *stream, const struct g4_topology_object *object,
                      uint32_t position[3]) {
     memcpy(position, object->position, sizeof object->position);
+    if (object->topology == G4_PRIMITIVE_TOPOLOGY_POLYGON && !stream->leading) { /* vertex 0, its anchor, comes last */
+        position[0] = object->position[1];
+        position[1] = object->position[2];
+        position[2] = object->position[0];
+    }
     if (!object->invert) {
         return;
     }
@@ -50,7 +55,7 @@ void g4_stream_output_run(struct g4_worker *worker, const struct g4_draw_state *
     for (uint32_t i = 0; i < strip->objects && preceding + i < stream->capacity; i++) {
         struct g4_topology_object object;
         uint32_t position[3];
-        if (!g4_topology_object(strip->topology, strip->first_object + i, &object)) {
+        if (!g4_topology_object(strip->topology, strip->vertices, strip->first_object + i, &object)) {
             return;
         }
         order_of(stream, &object, position);

@@ -8,22 +8,52 @@
 static const struct shape {
     uint8_t size, step; /* 0: no such topology */
     uint8_t s, r;       /* the counters of PrimitiveID */
-} shapes[32] = {
-    [T(POINTLIST)] = {1, 1, 1, 0},        [T(POINTLIST_BF)] = {1, 1, 1, 0},
-    [T(LINELIST)] = {2, 2, 1, 1},         [T(LINELIST_ADJ)] = {4, 4, 1, 3},
-    [T(LINESTRIP)] = {2, 1, 2, 0},        [T(LINESTRIP_BF)] = {2, 1, 2, 0},
-    [T(LINESTRIP_CONT)] = {2, 1, 2, 0},   [T(LINESTRIP_CONT_BF)] = {2, 1, 2, 0},
-    [T(LINESTRIP_ADJ)] = {4, 1, 3, 0},    [T(LINELOOP)] = {2, 1, 2, 0},
-    [T(TRILIST)] = {3, 3, 1, 2},          [T(RECTLIST)] = {3, 3, 1, 2},
-    [T(TRILIST_ADJ)] = {6, 6, 1, 5},      [T(TRISTRIP)] = {3, 1, 3, 0},
-    [T(TRISTRIP_REVERSE)] = {3, 1, 3, 0}, [T(TRISTRIP_ADJ)] = {6, 2, 5, 1},
-    [T(TRIFAN)] = {3, 1, 3, 0},           [T(TRIFAN_NOSTIPPLE)] = {3, 1, 3, 0},
-    [T(POLYGON)] = {3, 1, 3, 0},          [T(QUADLIST)] = {4, 4, 1, 3},
+} shapes[G4_TOPOLOGIES] = {
+    [T(POINTLIST)] = {1, 1, 1, 0},
+    [T(POINTLIST_BF)] = {1, 1, 1, 0},
+    [T(LINELIST)] = {2, 2, 1, 1},
+    [T(LINELIST_ADJ)] = {4, 4, 1, 3},
+    [T(LINESTRIP)] = {2, 1, 2, 0},
+    [T(LINESTRIP_BF)] = {2, 1, 2, 0},
+    [T(LINESTRIP_CONT)] = {2, 1, 2, 0},
+    [T(LINESTRIP_CONT_BF)] = {2, 1, 2, 0},
+    [T(LINESTRIP_ADJ)] = {4, 1, 3, 0},
+    [T(LINELOOP)] = {2, 1, 2, 0},
+    [T(TRILIST)] = {3, 3, 1, 2},
+    [T(RECTLIST)] = {3, 3, 1, 2},
+    [T(TRILIST_ADJ)] = {6, 6, 1, 5},
+    [T(TRISTRIP)] = {3, 1, 3, 0},
+    [T(TRISTRIP_REVERSE)] = {3, 1, 3, 0},
+    [T(TRISTRIP_ADJ)] = {6, 2, 5, 1},
+    [T(TRIFAN)] = {3, 1, 3, 0},
+    [T(TRIFAN_NOSTIPPLE)] = {3, 1, 3, 0},
+    [T(POLYGON)] = {3, 1, 3, 0},
+    [T(QUADLIST)] = {4, 4, 1, 3},
     [T(QUADSTRIP)] = {4, 2, 3, 1},
+    [G4_TOPOLOGY_DRAWN_QUADLIST] = {4, 4, 1, 3},
+    [G4_TOPOLOGY_DRAWN_QUADSTRIP] = {4, 2, 3, 1},
+    [G4_TOPOLOGY_DRAWN_LINELOOP] = {2, 1, 2, 0},
 };
 
+static const struct shape *shape_of(uint32_t topology) {
+    return &shapes[topology < G4_TOPOLOGIES ? topology : 0];
+}
+
+uint32_t g4_topology_drawn(uint32_t topology) {
+    switch (topology) {
+    case T(QUADLIST):
+        return G4_TOPOLOGY_DRAWN_QUADLIST;
+    case T(QUADSTRIP):
+        return G4_TOPOLOGY_DRAWN_QUADSTRIP;
+    case T(LINELOOP):
+        return G4_TOPOLOGY_DRAWN_LINELOOP;
+    default:
+        return topology;
+    }
+}
+
 uint32_t g4_topology_used(uint32_t topology, uint32_t n) {
-    const struct shape *const s = &shapes[topology & 31];
+    const struct shape *const s = shape_of(topology);
     if (s->size == 0 || n < s->size) {
         return 0;
     }
@@ -31,17 +61,21 @@ uint32_t g4_topology_used(uint32_t topology, uint32_t n) {
 }
 
 uint32_t g4_topology_counted(uint32_t topology, uint32_t used) {
-    const struct shape *const s = &shapes[topology & 31];
+    const struct shape *const s = shape_of(topology);
     return used < s->size || s->size == 0 ? 0 : (used - s->size) / s->step + 1;
 }
 
 uint32_t g4_topology_objects(uint32_t topology, uint32_t used) {
     const uint32_t counted = g4_topology_counted(topology, used);
-    return topology == T(LINELOOP) && counted ? counted + 1 : counted;
+    const bool loop = topology == T(LINELOOP) || topology == G4_TOPOLOGY_DRAWN_LINELOOP;
+    if (topology == G4_TOPOLOGY_DRAWN_QUADLIST || topology == G4_TOPOLOGY_DRAWN_QUADSTRIP) {
+        return 2 * counted;
+    }
+    return loop && counted ? counted + 1 : counted;
 }
 
 uint32_t g4_topology_primitive_id(uint32_t topology, uint32_t position) {
-    const struct shape *const s = &shapes[topology & 31];
+    const struct shape *const s = shape_of(topology);
     return position < s->s ? 0 : (position - s->s + 1) / (s->r + 1u);
 }
 
@@ -86,7 +120,7 @@ static uint32_t without_adjacency(uint32_t topology, uint32_t count, uint32_t *p
 
 uint32_t g4_topology_gs_object(uint32_t topology, uint32_t used, uint32_t k, bool reorder, bool discard_adjacency,
                                uint32_t position[6], uint32_t *gs_topology) {
-    const struct shape *const s = &shapes[topology & 31];
+    const struct shape *const s = shape_of(topology);
     uint32_t count = s->size;
 
     *gs_topology = topology;
@@ -157,8 +191,27 @@ static void strip(struct g4_topology_object *o, uint32_t k, bool reversed, uint3
     o->invert = flipped;
 }
 
-bool g4_topology_object(uint32_t topology, uint32_t k, struct g4_topology_object *o) {
+/* One of the two triangles of a quad whose vertices are in the order of a polygon: its last one is vertex 0. */
+static void quad_half(struct g4_topology_object *o, uint32_t half, uint32_t p0, uint32_t p1, uint32_t p2, uint32_t p3) {
+    triangle(o, T(POLYGON), true, G4_PROVOKING_FIRST, p0, half ? p2 : p1, half ? p3 : p2);
+    o->inner_edges = half ? 1 : 4; /* the diagonal */
+}
+
+bool g4_topology_object(uint32_t topology, uint32_t used, uint32_t k, struct g4_topology_object *o) {
     switch (topology) {
+    case G4_TOPOLOGY_DRAWN_QUADLIST: {
+        const uint32_t first = 4 * (k / 2);
+        quad_half(o, k & 1, first + 3, first, first + 1, first + 2);
+        return true;
+    }
+    case G4_TOPOLOGY_DRAWN_QUADSTRIP: {
+        const uint32_t first = 2 * (k / 2);
+        quad_half(o, k & 1, first + 3, first + 2, first, first + 1);
+        return true;
+    }
+    case G4_TOPOLOGY_DRAWN_LINELOOP:
+        line(o, T(LINESTRIP), false, k > 0, k, k + 1 == used ? 0 : k + 1);
+        return true;
     case T(POINTLIST):
     case T(POINTLIST_BF):
         *o = (struct g4_topology_object){

@@ -6,6 +6,17 @@
 
 #include "core/context.h"
 
+/* Quads and loops without a geometry shader, which Gen6 and later draw as polygons and lines (docs/decisions.md 89). */
+enum {
+    G4_TOPOLOGY_DRAWN_QUADLIST = 32,
+    G4_TOPOLOGY_DRAWN_QUADSTRIP,
+    G4_TOPOLOGY_DRAWN_LINELOOP,
+    G4_TOPOLOGIES,
+};
+
+/* The topology that the stages before a clipper of Gen6 see instead of one that only a geometry shader takes. */
+uint32_t g4_topology_drawn(uint32_t topology);
+
 /* The vertices that complete objects of a primitive of n vertices use. */
 uint32_t g4_topology_used(uint32_t topology, uint32_t n);
 /* Objects in a primitive of `used` vertices, as the GS sees them (LINELOOP closes). */
@@ -29,6 +40,7 @@ struct g4_topology_object {
     uint8_t vertices; /* 1..3 */
     uint8_t topology; /* adjacency removed, strips by the object's own parity: R0.2 of CLIP, R1.0 of SF */
     bool invert, back_facing, poly_stipple, continue_stipple;
+    uint8_t inner_edges;    /* bit i: the edge from vertex i to the next is not one of the primitive */
     uint8_t provoking_kind; /* enum g4_provoking */
     uint32_t position[3];
 };
@@ -41,7 +53,8 @@ enum g4_provoking {
     G4_PROVOKING_FAN
 };
 
-/* False for topologies that only a GS may take (quads, loops) and for reserved codes. */
-bool g4_topology_object(uint32_t topology, uint32_t k, struct g4_topology_object *object);
+/* False for topologies that only a GS may take (quads, loops) and for reserved codes.  `used` vertices form the
+ * primitive, of which the last object of a loop goes back to the first. */
+bool g4_topology_object(uint32_t topology, uint32_t used, uint32_t k, struct g4_topology_object *object);
 
 #endif

@@ -93,7 +93,7 @@ enum g4_status g4_bench_setup(struct g4_bench *bench, uint32_t topology, const s
     for (uint32_t k = 0; k < made; k++) {
         struct g4_topology_object o;
         const struct g4_vertex *v[3] = {NULL};
-        if (!g4_topology_object(topology, k, &o)) {
+        if (!g4_topology_object(topology, used, k, &o)) {
             return G4_BAD_VALUE;
         }
         for (uint32_t i = 0; i < o.vertices; i++) {
