@@ -1,4 +1,4 @@
-"""Stream output of Gen7 (IVB PRM vol. 2 part 1, "Stream Output Logic Stage"), which also shows the vertices of objects."""
+"""Stream output of Gen7, which also shows the vertices of objects (IVB PRM vol. 2 part 1, "Stream Output Logic")."""
 
 from __future__ import annotations
 
