@@ -288,10 +288,7 @@ static void info_of_level(const struct g4_texture *texture, uint32_t lod, uint32
     case G4_SURFACE_TYPE_SURFTYPE_3D:
         out[2] = g4_minify(surface->depth, level);
         break;
-    case G4_SURFACE_TYPE_SURFTYPE_CUBE:
-        out[2] = 6 * surface->depth;
-        break;
-    default:
+    default: /* of cubes the number of cubes, which clients use as it is (docs/decisions.md 104) */
         out[2] = surface->depth;
         break;
     }

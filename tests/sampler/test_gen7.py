@@ -59,7 +59,8 @@ def test_ld_reads_each_texel_of_a_tiled_surface(t: Texturing7, simd: Simd) -> No
         t.surface("R32_UINT", 40, 40, tiling=tiling)
         t.texels(numbered(40, 40))
         got = t.message(Message.LD, simd, u=np.arange(1, 3) if simd is Simd.SIMD4X2 else 5, v=33, lod=0, integers=True)
-        assert [int(x) for x in got[:2, 0]] == ([33 * 40 + 1, 33 * 40 + 2] if simd is Simd.SIMD4X2 else [33 * 40 + 5] * 2)
+        columns = [1, 2] if simd is Simd.SIMD4X2 else [5, 5]
+        assert [int(x) for x in got[:2, 0]] == [33 * 40 + column for column in columns]
 
 
 def test_ld_outside_returns_0_and_alpha_1_where_there_is_none(t: Texturing7) -> None:
@@ -168,7 +169,7 @@ def test_resinfo_of_each_type(t: Texturing7) -> None:
     t.surface("R8_UNORM", 8, 4, 16, type="SURFTYPE_3D", levels=3)
     assert info(2) == [2, 1, 4, 3]
     t.surface("R8_UNORM", 8, 8, 3, type="SURFTYPE_CUBE", surface_array=1)
-    assert info() == [8, 8, 18, 1]
+    assert info() == [8, 8, 3, 1]
     t.surface("R32_UINT", 1000, type="SURFTYPE_BUFFER")
     assert info() == [1000, 0, 0, 0]
     t.surface("R8_UNORM", 8, 8, type="SURFTYPE_NULL")
