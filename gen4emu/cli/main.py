@@ -69,6 +69,9 @@ class LazyGroup(click.Group):
     """A group whose commands are imported when they are run."""
 
     def invoke(self, ctx: click.Context) -> object:
+        if ctx.params.pop("version"):
+            click.echo(_version(with_variant=ctx.params["verbose"]))
+            ctx.exit()
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -103,10 +106,22 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
 
 
+def _version(*, with_variant: bool) -> str:
+    text = f"gen4emu, version {gen4emu.__version__}"
+    if with_variant:
+        from gen4emu._native import lib
+
+        vectors = ("128 bits", "AVX2", "AVX-512")[lib.g4_variant_current()]
+        kernels = f"{vectors} machine code" if lib.g4_variant_current() else "interpreted"
+        text += f"\nvectors: {vectors}\nkernels: {kernels}"
+    return text
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("-q", "--quiet", is_flag=True, help="Only results and errors: no progress, no closing summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Progress even where stderr is not a terminal.")
-@click.version_option(gen4emu.__version__, "-V", "--version", prog_name="gen4emu")
+@click.option("-V", "--version", is_flag=True,
+              help="Show the version and exit; with -v, how this processor executes kernels, too.")
 @click.pass_context
 def cli(ctx: click.Context, quiet: bool, verbose: bool) -> None:
     """An exact software model of the Intel Gen4 GPUs (965G to G45), and the tools around it.

@@ -17,6 +17,7 @@ import click
 import pytest
 
 import gen4emu
+from gen4emu._native import lib
 from gen4emu.cli.main import VERBS, cli, run
 from gen4emu.cli.terminal import Progress, duration
 from gen4emu.errors import HangError
@@ -41,6 +42,13 @@ def raw(tmp_path: Path) -> str:
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
     assert gen4emu.__version__ in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["--version", "-v"], ["-vV"]], ids=" ".join)
+def test_version_names_the_back_end(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("interpreted", "AVX2 machine code", "AVX-512 machine code")
+    assert run(arguments) == 0
+    assert f"kernels: {names[lib.g4_variant_current()]}\n" in capsys.readouterr().out
 
 
 def test_help_lists_every_verb_and_every_verb_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
