@@ -23,78 +23,49 @@ from gen4emu._native import lib
 from gen4emu.device.tiling import Tiling
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import SurfaceFormat
-from gen4emu.hw.gen import Gen
 from gen4emu.hw.topology import PrimitiveTopology
-from gen4emu.isa import assemble
+from tests.harness import pixel_kernels
 from tests.harness.scene import SURFACES, Scene, vertex
 
-GEN = Gen.CTG
+GEN = pixel_kernels.GEN
 VARIANTS = ["plain", "avx2", "avx512"]
 WIDTH, HEIGHT, TEXELS = 1024, 512, 256
 SECONDS = 0.4
 TEXTURE, SAMPLER = 0x9000000, 0x2F000
-
-# the pixels' distances from the start of the object, as Mesa's kernels compute them: x and y of each half in g50 to g53
-PLACE = """
-add(16) g46<1>UW g1.4<2,4,0>UW 0x10101010V { align1 };
-add(16) g48<1>UW g1.5<2,4,0>UW 0x11001100V { align1 };
-add(8) g50<1>F g46<8,8,1>UW -g1<0,1,0>F { align1 };
-add(8) g51<1>F g48<8,8,1>UW -g1.1<0,1,0>F { align1 };
-add(8) g52<1>F g46.8<8,8,1>UW -g1<0,1,0>F { align1 sechalf };
-add(8) g53<1>F g48.8<8,8,1>UW -g1.1<0,1,0>F { align1 sechalf };
-"""
-WRITE = """
-mov(8) m2<1>UD g1<8,8,1>UD { align1 nomask };
-send(16) 1 null<1>UW g0<8,8,1>UW 0x85a04800 write { align1 EOT };
-"""
-SAMPLE = """
-pln(16) m2<1>F g8<0,1,0>F g50<8,8,1>F { align1 compr };
-pln(16) m4<1>F g8.4<0,1,0>F g50<8,8,1>F { align1 compr };
-send(16) 1 g20<1>UW g0<8,8,1>UW 0x02580001 sampler { align1 };
-"""
-# red and green of the vertices are the texture's coordinates; blue and alpha tint
-COLOR = "".join(f"pln(16) m{3 + i}<1>F g{8 + i // 2}.{4 * (i % 2)}<0,1,0>F g50<8,8,1>F {{ align1 compr4 }};\n"
-                for i in range(4))
-COPY = "".join(f"mov(16) m{3 + i}<1>F g{20 + 2 * i}<8,8,1>F {{ align1 compr4 }};\n" for i in range(4))
-TINT = "pln(16) g40<1>F g9<0,1,0>F g50<8,8,1>F { align1 compr };\n" + "".join(
-    f"mul(16) m{3 + i}<1>F g{20 + 2 * i}<8,8,1>F g40<8,8,1>F {{ align1 compr4 }};\n" for i in range(4))
-KERNELS = {"color": PLACE + COLOR + WRITE, "texture": PLACE + SAMPLE + COPY + WRITE,
-           "tinted texture": PLACE + SAMPLE + TINT + WRITE}
 
 D24S8 = 3
 OVER: dict[str, Any] = {"color_buffer_blend_enable": True, "source_blend_factor": "SRC_ALPHA",
                         "destination_blend_factor": "INV_SRC_ALPHA"}
 LEQUAL: dict[str, Any] = {"depth_test_enable": True, "depth_test_function": "LEQUAL",
                           "depth_buffer_write_enable": True}
-CASES: list[tuple[str, str, dict[str, Any], str]] = [
+CASES: list[tuple[str, bytes, dict[str, Any], str]] = [
     # title, kernel, tests and blending, filter
-    ("color", "color", {}, "NEAREST"),
-    ("color, D24", "color", LEQUAL, "NEAREST"),
-    ("color, over", "color", OVER, "NEAREST"),
-    ("nearest texture", "texture", {}, "NEAREST"),
-    ("nearest texture, D24", "texture", LEQUAL, "NEAREST"),
-    ("bilinear texture", "texture", {}, "LINEAR"),
-    ("bilinear texture, D24", "texture", LEQUAL, "LINEAR"),
-    ("tinted bilinear texture, over", "tinted texture", OVER, "LINEAR"),
+    ("color", pixel_kernels.INTERPOLATE, {}, "NEAREST"),
+    ("color, D24", pixel_kernels.INTERPOLATE, LEQUAL, "NEAREST"),
+    ("color, over", pixel_kernels.INTERPOLATE, OVER, "NEAREST"),
+    ("nearest texture", pixel_kernels.COPY, {}, "NEAREST"),
+    ("nearest texture, D24", pixel_kernels.COPY, LEQUAL, "NEAREST"),
+    ("bilinear texture", pixel_kernels.COPY, {}, "LINEAR"),
+    ("bilinear texture, D24", pixel_kernels.COPY, LEQUAL, "LINEAR"),
+    ("tinted bilinear texture, over", pixel_kernels.TINT, OVER, "LINEAR"),
 ]
 
 
-def scene_of(kernel: str, cc: dict[str, Any], filter: str) -> Scene:
+def scene_of(kernel: bytes, cc: dict[str, Any], filter: str) -> Scene:
     scene = Scene(GEN, WIDTH, HEIGHT, tiling=Tiling.X, depth_format=D24S8, depth_clear=0x00FFFFFF,
                   cc=cc, surface={"color_blend_enable": True},
                   wm={"dispatch_8_pixel_enable": False, "dispatch_16_pixel_enable": True,
                       "sampler_state_pointer": SAMPLER, "sampler_count": 4})
-    scene.pixel_kernel = assemble(KERNELS[kernel], GEN)
+    scene.pixel_kernel = kernel
     scene.memory.write(TEXTURE, np.random.default_rng(1).integers(0, 256, 4 * TEXELS * TEXELS, np.uint8).tobytes())
     scene.memory.write(SURFACES + 0x100, block_named("SURFACE_STATE", GEN).build(
         GEN, surface_type=1, surface_format=SurfaceFormat.R8G8B8A8_UNORM, width=TEXELS, height=TEXELS, depth=1,
         surface_base_address=TEXTURE, surface_pitch=4 * TEXELS, tiled_surface=True))
     scene.memory.write(SURFACES + 0x404, struct.pack("<I", SURFACES + 0x100))
+    rounding = {f"{axis}_address_{which}_filter_rounding_enable": filter == "LINEAR" for axis in "uv"
+                for which in ("mag", "min")}
     scene.memory.write(SAMPLER, block_named("SAMPLER_STATE", GEN).build(
-        GEN, min_mode_filter=filter, mag_mode_filter=filter, max_lod=13.0,
-        u_address_mag_filter_rounding_enable=filter == "LINEAR", u_address_min_filter_rounding_enable=filter == "LINEAR",
-        v_address_mag_filter_rounding_enable=filter == "LINEAR",
-        v_address_min_filter_rounding_enable=filter == "LINEAR"))
+        GEN, min_mode_filter=filter, mag_mode_filter=filter, max_lod=13.0, **rounding))
     return scene
 
 

@@ -1,67 +1,101 @@
 /*
- * Threads whose sixteen pixels are 8x2 adjacent ones, in targets of four 8-bit channels.  The results are those of
- * blend_store.c, computed in vectors of sixteen.
+ * Threads whose sixteen pixels are 8x2 adjacent ones, in targets of four 8-bit channels, all threads of a message at
+ * once.  The results are those of blend_store.c, computed in vectors of sixteen, or two of eight.
  */
 #include "color/state.h"
 
-#if G4_VARIANT_LEVEL > 1
+#if G4_VARIANT_LEVEL > 0
 
+#if G4_VARIANT_LEVEL > 1
 #define G4_LANES_WIDE
+#endif
 
 #include "color/blend.h"
 
-/* Orders of lanes: four pixels of each row, left and right, and back.  Lane 4 * s + p is pixel p of subspan s. */
-#define SUBSPANS_OF_ROWS 0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15
-#define ROWS_OF_SUBSPANS 0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15
+enum {
+    PIXELS = 16,            /* of a thread */
+    PIECE = 16,             /* bytes: four pixels of a row, half of a thread's */
+    HALVES = PIXELS / LANES /* vectors of a thread */
+};
 
-/* A row has two pieces of 16 bytes each: columns of Y tiles. */
+/* A row has two pieces of 16 bytes each, in Y tiles in two columns. */
 struct pieces {
     uint8_t *upper[2], *lower[2];
 };
 
 INLINE bool find_pieces(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, struct pieces *out) {
+    enum {
+        NEXT_COLUMN = 512
+    };
     const struct g4_pixel_map *const map = &target->map;
+    const bool columns = map->tiling == G4_TILING_Y;
+    const size_t step = columns ? NEXT_COLUMN : PIECE;
     uint8_t *row[2];
     if (!g4_pixel_map_rows(&target->map, port, x, y, 8, row)) {
         return false;
     }
-    if (map->tiling != G4_TILING_Y) {
-        *out = (struct pieces){{row[0], row[0] + 16}, {row[1], row[1] + 16}};
-        return true;
-    }
-    enum {
-        NEXT_COLUMN = 512
-    };
-    *out = (struct pieces){{row[0], row[0] + NEXT_COLUMN}, {row[1], row[1] + NEXT_COLUMN}};
-    return (map->x0 + x + map->dx) * 4 % G4_PIXEL_MAP_COLUMN == 0;
+    *out = (struct pieces){{row[0], row[0] + step}, {row[1], row[1] + step}};
+    return !columns || (map->x0 + x + map->dx) * 4 % G4_PIXEL_MAP_COLUMN == 0;
 }
 
-/* Vectors are assembled in registers, because loading one that was stored in parts is slow. */
-INLINE vu load_pieces(const struct pieces *at) {
-    const __m128i *const part[4] = {
-        (const __m128i *)(const void *)at->upper[0], (const __m128i *)(const void *)at->upper[1],
-        (const __m128i *)(const void *)at->lower[0], (const __m128i *)(const void *)at->lower[1]};
-    const __m256i upper =
-        _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(part[0])), _mm_loadu_si128(part[1]), 1);
-    const __m256i lower =
-        _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(part[2])), _mm_loadu_si128(part[3]), 1);
-    const vu rows = (vu)_mm512_inserti64x4(_mm512_castsi256_si512(upper), lower, 1);
-    return __builtin_shufflevector(rows, rows, SUBSPANS_OF_ROWS);
+/* Vectors are assembled in registers, because loading one that was stored in parts is slow.  Lane 4 * s + p is pixel p
+ * of subspan s; in memory, the upper pixels of subspans come before the lower ones. */
+INLINE __m256i load_4x2(const uint8_t *upper, const uint8_t *lower) {
+    const __m128i top = _mm_loadu_si128((const __m128i *)(const void *)upper);
+    const __m128i bottom = _mm_loadu_si128((const __m128i *)(const void *)lower);
+    const __m256i rows = _mm256_inserti128_si256(_mm256_castsi128_si256(top), bottom, 1);
+    return _mm256_permute4x64_epi64(rows, _MM_SHUFFLE(3, 1, 2, 0));
 }
 
-INLINE void store_pieces(const struct pieces *at, vu pixels) {
-    const vu rows = __builtin_shufflevector(pixels, pixels, ROWS_OF_SUBSPANS);
-    memcpy(at->upper[0], &rows, 16);
-    memcpy(at->upper[1], (const uint8_t *)&rows + 16, 16);
-    memcpy(at->lower[0], (const uint8_t *)&rows + 32, 16);
-    memcpy(at->lower[1], (const uint8_t *)&rows + 48, 16);
+INLINE void store_4x2(uint8_t *upper, uint8_t *lower, __m256i pixels) {
+    const __m256i rows = _mm256_permute4x64_epi64(pixels, _MM_SHUFFLE(3, 1, 2, 0));
+    _mm_storeu_si128((__m128i *)(void *)upper, _mm256_castsi256_si128(rows));
+    _mm_storeu_si128((__m128i *)(void *)lower, _mm256_extracti128_si256(rows, 1));
 }
 
-INLINE vf load_color(const float *color, uint32_t c) {
-    const float *const high = color + (4 + c) * (size_t)G4_COLOR_STRIDE;
+#ifdef G4_LANES_WIDE
+
+INLINE vu load_pieces(const struct pieces *at, uint32_t half) {
+    (void)half;
+    return (vu)_mm512_inserti64x4(_mm512_castsi256_si512(load_4x2(at->upper[0], at->lower[0])),
+                                  load_4x2(at->upper[1], at->lower[1]), 1);
+}
+
+INLINE void store_pieces(const struct pieces *at, uint32_t half, vu pixels) {
+    (void)half;
+    store_4x2(at->upper[0], at->lower[0], _mm512_castsi512_si256((__m512i)pixels));
+    store_4x2(at->upper[1], at->lower[1], _mm512_extracti64x4_epi64((__m512i)pixels, 1));
+}
+
+INLINE vf load_color(const float *color, uint32_t half, uint32_t c) {
+    (void)half;
     const __m512 low = _mm512_castps256_ps512(_mm256_loadu_ps(color + c * (size_t)G4_COLOR_STRIDE));
-    return vf_saturate((vf)_mm512_insertf32x8(low, _mm256_loadu_ps(high), 1));
+    return (vf)_mm512_insertf32x8(low, _mm256_loadu_ps(color + (4 + c) * (size_t)G4_COLOR_STRIDE), 1);
 }
+
+INLINE vu choose_lit(uint32_t lit, vu new, vu old) {
+    return (vu)_mm512_mask_mov_epi32((__m512i)old, (__mmask16)lit, (__m512i) new);
+}
+
+#else
+
+INLINE vu load_pieces(const struct pieces *at, uint32_t half) {
+    return (vu)load_4x2(at->upper[half], at->lower[half]);
+}
+
+INLINE void store_pieces(const struct pieces *at, uint32_t half, vu pixels) {
+    store_4x2(at->upper[half], at->lower[half], (__m256i)pixels);
+}
+
+INLINE vf load_color(const float *color, uint32_t half, uint32_t c) {
+    return vf_load(color + (4 * half + c) * (size_t)G4_COLOR_STRIDE);
+}
+
+INLINE vu choose_lit(uint32_t lit, vu new, vu old) {
+    return vu_select(vi_mask(lit), new, old);
+}
+
+#endif
 
 /* Rounds to nearest, half up; slightly above 1 becomes 255. */
 INLINE vu encode8(vf v) {
@@ -74,24 +108,21 @@ enum wide_blend_shape {
     OVER, /* factors: source alpha and one minus source alpha, for color and alpha */
 };
 
-INLINE bool write_wide(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,
-                       const float *color, enum wide_blend_shape shape) {
-    struct pieces pieces;
+/* Writes one vector of a thread: `byte` is the position of each channel in a pixel. */
+INLINE void write_vector(const struct g4_target *target, const struct pieces *pieces, uint32_t half, uint32_t lit,
+                         const float *color, const uint32_t byte[4], enum wide_blend_shape shape) {
+    const bool all = lit == (1u << LANES) - 1;
     struct blend_inputs in;
-    const bool all = live == 0xffff;
     vu old = vu_all(0);
     vu new = vu_all(0);
 
-    if (!find_pieces(target, port, x, y, &pieces)) {
-        return false;
-    }
     if (shape != REPLACE || !all) {
-        old = load_pieces(&pieces);
+        old = load_pieces(pieces, half);
     }
     for (uint32_t c = 0; c < 4; c++) {
-        in.source[c] = load_color(color, c);
+        in.source[c] = vf_saturate(load_color(color, half, c));
         if (shape != REPLACE) {
-            in.destination[c] = unorm8_decode(old >> target->channel[c].shift & vu_all(255));
+            in.destination[c] = unorm8_decode(old >> (8 * byte[c]) & vu_all(255));
         }
         if (shape == BLEND) {
             in.source1[c] = in.source[c];
@@ -105,19 +136,43 @@ INLINE bool write_wide(struct g4_target *target, struct g4_port *port, uint32_t 
         } else if (shape == OVER) {
             v = v * in.source[3] + in.destination[c] * complement(in.source[3]);
         }
-        new |= encode8(v) << target->channel[c].shift;
+        new |= encode8(v) << (8 * byte[c]);
     }
-    if (!all) {
-        new = (vu)_mm512_mask_mov_epi32((__m512i)old, (__mmask16)live, (__m512i) new);
+    store_pieces(pieces, half, all ? new : choose_lit(lit, new, old));
+}
+
+INLINE uint32_t write_threads(struct g4_target *target, struct g4_port *port, const struct g4_wide_message *message,
+                              const uint32_t byte[4], enum wide_blend_shape shape) {
+    uint32_t left = message->threads;
+
+    for (; left; left &= left - 1) {
+        const uint32_t t = (uint32_t)__builtin_ctz(left);
+        struct pieces pieces;
+        if (!find_pieces(target, port, message->x[t], message->y[t], &pieces)) {
+            break;
+        }
+        for (uint32_t half = 0; half < HALVES; half++) {
+            const uint32_t lit = message->live[t] >> (LANES * half) & ((1u << LANES) - 1);
+            if (lit) {
+                write_vector(target, &pieces, half, lit, message->color + (size_t)8 * t, byte, shape);
+            }
+        }
     }
-    store_pieces(&pieces, new);
-    return true;
+    return left;
+}
+
+/* The orders of channels that clients use, with constants for their shifts. */
+INLINE uint32_t write_wide(struct g4_target *target, struct g4_port *port, const struct g4_wide_message *message,
+                           enum wide_blend_shape shape) {
+    static const uint32_t rgba[4] = {0, 1, 2, 3};
+    static const uint32_t bgra[4] = {2, 1, 0, 3};
+    return target->channel[0].shift ? write_threads(target, port, message, bgra, shape)
+                                    : write_threads(target, port, message, rgba, shape);
 }
 
 #define WRITE(name, shape)                                                                                             \
-    static bool name(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,            \
-                     const float *color) {                                                                             \
-        return write_wide(target, port, x, y, live, color, shape);                                                     \
+    static uint32_t name(struct g4_target *target, struct g4_port *port, const struct g4_wide_message *message) {      \
+        return write_wide(target, port, message, shape);                                                               \
     }
 
 WRITE(write_replace, REPLACE)

@@ -439,27 +439,21 @@ static bool is_row(const uint32_t *m1, uint32_t live) {
 
 /* False: its subspans share pixels. */
 static bool write_fast(const struct message *m, struct g4_target *target, uint32_t live, const uint32_t *m1) {
-    const bool row = is_row(m1, live);
-    struct g4_port *const port = &m->eu->worker->port;
     struct g4_pixels pixels;
 
-    if (row && target->wide && ((m->send->mrf + 9) & (G4_MRF_COUNT - 1)) >= 9 &&
-        target->wide(target, port, subspan_x(m1, 0), subspan_y(m1, 0), live, payload(m, 2))) {
-        return true;
-    }
     pixels.live = live;
     for (uint32_t s = 0; s < 4; s++) {
         pixels.x[s] = subspan_x(m1, s);
         pixels.y[s] = subspan_y(m1, s);
     }
-    if (!row && g4_cc_overlap(&pixels)) {
+    if (!is_row(m1, live) && g4_cc_overlap(&pixels)) {
         return false;
     }
     for (uint32_t c = 0; c < 4; c++) {
         pixels.color[0][c] = payload(m, 2 + c);
         pixels.color[1][c] = payload(m, 6 + c);
     }
-    target->write(target, port, &pixels);
+    target->write(target, &m->eu->worker->port, &pixels);
     return true;
 }
 
@@ -481,6 +475,54 @@ static void write_thread(struct message *m) {
     if (m->last) {
         *m->alpha_passed = 0;
     }
+}
+
+static uint32_t live_pixels(const struct message *m, int thread) {
+    return g4_render_target_write_header_pixel_enables(g4_payload(m->gang, m->send, 0, thread));
+}
+
+/* Writes threads one by one. */
+static void write_each(struct message *m, uint32_t threads, bool fast) {
+    struct g4_target *target = NULL;
+
+    for (; threads; threads &= threads - 1) {
+        m->thread = __builtin_ctz(threads);
+        const uint32_t *const m1 = g4_payload(m->gang, m->send, 1, m->thread);
+        const uint32_t live = live_pixels(m, m->thread);
+        target = fast ? fast_target(m, m1, target) : NULL;
+        if (!target || (live && !write_fast(m, target, live, m1))) {
+            write_thread(m);
+        }
+    }
+}
+
+/* Writes the first threads of a fast message together.  Returns those that are left, all after the others. */
+static uint32_t write_together(struct message *m, uint32_t threads) {
+    struct g4_wide_message wide = {.threads = 0};
+    struct g4_target *target = NULL;
+    uint32_t left = threads;
+
+    m->thread = __builtin_ctz(threads);
+    target = fast_target(m, g4_payload(m->gang, m->send, 1, m->thread), NULL);
+    if (!target || !target->wide || ((m->send->mrf + 9) & (G4_MRF_COUNT - 1)) < 9) {
+        return threads;
+    }
+    for (; left; left &= left - 1) {
+        const int t = __builtin_ctz(left);
+        const uint32_t *const m1 = g4_payload(m->gang, m->send, 1, t);
+        const uint32_t live = live_pixels(m, t);
+        if ((m1[FLAGS] & ALL_FLAGS) || g4_payload_ps_r1_render_target_array_index(m1) != target->key.array_index ||
+            !is_row(m1, live)) {
+            break;
+        }
+        wide.threads |= 1u << t;
+        wide.x[t] = subspan_x(m1, 0);
+        wide.y[t] = subspan_y(m1, 0);
+        wide.live[t] = (uint16_t)live;
+    }
+    m->thread = 0;
+    wide.color = payload(m, 2);
+    return left | (wide.threads ? target->wide(target, &m->eu->worker->port, &wide) : 0);
 }
 
 enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, const struct g4_send *send) {
@@ -506,18 +548,11 @@ enum g4_status g4_render_target_write(struct g4_eu *eu, struct g4_gang *gang, co
     }
     port->unit = G4_UNIT_CC;
     const bool fast = can_write_fast(&m);
-    struct g4_target *target = NULL;
-    for (m.thread = 0; m.thread < G4_GANG_THREADS; m.thread++) {
-        if (!(send->threads >> m.thread & 1)) {
-            continue;
-        }
-        const uint32_t *const m1 = g4_payload(gang, send, 1, m.thread);
-        const uint32_t live = g4_render_target_write_header_pixel_enables(g4_payload(gang, send, 0, m.thread));
-        target = fast ? fast_target(&m, m1, target) : NULL;
-        if (!target || (live && !write_fast(&m, target, live, m1))) {
-            write_thread(&m);
-        }
+    uint32_t threads = send->threads;
+    if (fast && threads) {
+        threads = write_together(&m, threads);
     }
+    write_each(&m, threads, fast);
     port->unit = unit;
     return G4_OK;
 }

@@ -94,10 +94,17 @@ enum {
     G4_COLOR_STRIDE = G4_GANG_THREADS * 8 /* floats between the payload registers of a thread */
 };
 
-/* Writes four subspans side by side, the first at (x, y) and lit; colors are as in a SIMD16 message: R, G, B, A of two
- * subspans, then of the other two.  False: the pixels are not contiguous; nothing was done. */
-typedef bool g4_wide_fn(struct g4_target *target, struct g4_port *port, uint32_t x, uint32_t y, uint32_t live,
-                        const float *color);
+/* Threads of sixteen pixels whose four subspans are side by side. */
+struct g4_wide_message {
+    uint32_t threads;                                /* bit t: thread t is one */
+    uint16_t x[G4_GANG_THREADS], y[G4_GANG_THREADS]; /* of the first subspan */
+    uint16_t live[G4_GANG_THREADS];                  /* pixels; the first subspan has some */
+    const float *color; /* of thread 0: R, G, B, A of two subspans, then of the other two, as in a SIMD16 message */
+};
+
+/* Writes the pixels of threads, the lowest first, until those of one are not contiguous.  Returns the threads that are
+ * left. */
+typedef uint32_t g4_wide_fn(struct g4_target *target, struct g4_port *port, const struct g4_wide_message *message);
 
 /* The target of a message, as the message names it. */
 struct g4_target_key {
@@ -112,7 +119,7 @@ struct g4_target {
     struct g4_target_key key;
     const struct g4_blend_state *state;
     g4_color_fn *write; /* NULL: no color is written */
-    g4_wide_fn *wide;   /* for four subspans side by side; NULL: no such function */
+    g4_wide_fn *wide;   /* for threads of four subspans side by side; NULL: no such function */
     uint32_t event;     /* the problem with the target, enum g4_event; G4_EVENTS: none */
     uint32_t event_value;
     struct g4_pixel_map map;

@@ -220,7 +220,9 @@ static g4_color_fn *choose(const struct g4_target *target, const struct g4_color
 static g4_wide_fn *choose_wide(const struct g4_target *target, const struct g4_color_ops *ops) {
     static const struct g4_wide_ops *const variants[] = G4_VARIANT_TABLE(g4_wide_ops);
     const struct g4_wide_ops *const wide = variants[g4_variant_current()];
-    if (!target->whole || target->logic_op || target->map.stride != 4) {
+    const bool rgba = target->channel[0].shift == 0 && target->channel[2].shift == 16;
+    const bool bgra = target->channel[0].shift == 16 && target->channel[2].shift == 0;
+    if (!target->whole || target->logic_op || target->map.stride != 4 || !(rgba || bgra)) {
         return NULL;
     }
     if (target->write == ops->unorm8_blend) {

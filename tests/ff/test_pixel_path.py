@@ -14,6 +14,7 @@ from gen4emu.device.tiling import Tiling
 from gen4emu.hw.formats import SurfaceFormat as F
 from gen4emu.hw.gen import Gen
 from gen4emu.trace.events import Engine
+from tests.harness import pixel_kernels
 from tests.harness.scene import DEPTH, TARGET, Scene, vertex
 
 VARIANTS = range(lib.g4_variant_best() + 1)
@@ -75,18 +76,23 @@ def triangles(rng: random.Random, width: int, height: int) -> list[tuple[float, 
 def scene_of(rng: random.Random, options: Options) -> Scene:
     width, height = rng.choice([(32, 32), (96, 64), (100, 70), (131, 97)])
     smaller = {"width": width - rng.randrange(1, 30), "height": height - rng.randrange(1, 30)}
+    wide = rng.random() < 0.6
     blocks: dict[str, Any] = {
         "cc": depth_state_of(rng) | blending_of(rng) | {"statistics_enable": True},
         "cc_viewport": rng.choice([{}, {"minimum_depth": 0.2, "maximum_depth": 0.7}]),
-        "wm": {"statistics_enable": rng.random() < 0.5, "thread_dispatch_enable": rng.random() < 0.9},
+        "wm": {"statistics_enable": rng.random() < 0.5, "thread_dispatch_enable": rng.random() < 0.9,
+               "dispatch_8_pixel_enable": not wide, "dispatch_16_pixel_enable": wide},
         "surface": {"color_blend_enable": True},
         "depth": smaller if rng.random() < 0.3 else {},
     }
     tiling = rng.choice([Tiling.X, Tiling.Y, Tiling.LINEAR])
     format = rng.choice([F.B8G8R8A8_UNORM, F.B8G8R8A8_UNORM, F.R8G8B8A8_UNORM, F.B8G8R8X8_UNORM, F.B5G6R5_UNORM,
                          F.R16G16B16A16_FLOAT])
-    return Scene(Gen.CTG, width, height, options=options, format=format, tiling=tiling,
-                 depth_format=rng.choice([D24S8, D24S8, D24X8, D32, D16]), depth_clear=0xFFFF, **blocks)
+    scene = Scene(Gen.CTG, width, height, options=options, format=format, tiling=tiling,
+                  depth_format=rng.choice([D24S8, D24S8, D24X8, D32, D16]), depth_clear=0xFFFF, **blocks)
+    if wide:
+        scene.pixel_kernel = pixel_kernels.INTERPOLATE
+    return scene
 
 
 def outcome(seed: int, variant: int, **options: Any) -> tuple[Any, ...]:
@@ -103,6 +109,6 @@ def outcome(seed: int, variant: int, **options: Any) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_random_draws_have_the_bits_of_the_general_path(variant: int) -> None:
-    for seed in range(40):
+    for seed in range(60):
         expected = outcome(seed, 0, workers=1, general_only=True)
         assert outcome(seed, variant, workers=1 + seed % 3) == expected, seed
