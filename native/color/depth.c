@@ -55,7 +55,7 @@ INLINE vf clamp_depth(vf z, float minimum, float maximum) {
 
 /* floor(z * scale + 0.5) with a single rounding. */
 INLINE vi to_unorm(vf z, double scale) {
-    const vd wide = __builtin_convertvector(vf_saturate(z), vd);
+    const vd wide = vd_of_float(vf_saturate(z));
     const vd scaled = wide * scale + 0.5;
     return __builtin_convertvector(scaled, vi);
 }
@@ -244,12 +244,12 @@ TEST(test_d16, G4_DEPTH_FORMAT_D16_UNORM, false)
 /* Depths are sums of a part that depends on the column and one that depends on the row, as in the windower. */
 INLINE vd column_part(const struct g4_plane *plane, int32_t x) {
     const vi at = vi_steps(x, 0, 1, 2, 3, 0, 1, 2, 3);
-    return plane->cx * (__builtin_convertvector(at, vd) - plane->x_start) + plane->c0;
+    return plane->cx * (vd_of_int(at) - plane->x_start) + plane->c0;
 }
 
 INLINE vd row_part(const struct g4_plane *plane, int32_t y) {
     const vi at = vi_steps(y, 0, 0, 0, 0, 1, 1, 1, 1);
-    return plane->cy * (__builtin_convertvector(at, vd) - plane->y_start);
+    return plane->cy * (vd_of_int(at) - plane->y_start);
 }
 
 enum {

@@ -6,6 +6,7 @@
 #ifndef G4_CC_LANES_H
 #define G4_CC_LANES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -154,6 +155,33 @@ INLINE uint16_t load16(const uint8_t *p) {
 }
 
 #ifndef G4_LANES_WIDE
+
+/* To double.  With AVX-512, GCC 12 converts halves and joins them. */
+INLINE vd vd_of_float(vf v) {
+#if defined(G4_LANES_AVX2) && G4_VARIANT_LEVEL > 1
+    return (vd)_mm512_cvtps_pd((__m256)v);
+#else
+    return __builtin_convertvector(v, vd);
+#endif
+}
+
+INLINE vd vd_of_int(vi v) {
+#if defined(G4_LANES_AVX2) && G4_VARIANT_LEVEL > 1
+    return (vd)_mm512_cvtepi32_pd((__m256i)v);
+#else
+    return __builtin_convertvector(v, vd);
+#endif
+}
+
+typedef int64_t v8_i64 __attribute__((vector_size(64)));
+
+/* The sum of two numbers.  `finite`: there are no NaN; otherwise the first of two NaN stays, because the compiler may
+ * swap the operands of an addition, and the processor returns the first NaN. */
+INLINE vd vd_plus(vd a, vd b, bool finite) {
+    const v8_i64 number = a == a;
+    const vd sum = a + b;
+    return finite ? sum : (vd)((number & (v8_i64)sum) | (~number & (v8_i64)a));
+}
 
 INLINE vi vi_mask(uint32_t bits) {
     const vu bit = {1, 2, 4, 8, 16, 32, 64, 128};

@@ -18,9 +18,7 @@
 #define G4_LANES_WIDE
 #endif
 
-#include "sampler/bilinear.h"
-
-#include "sampler/coordinates.h"
+#include "sampler/places.h"
 
 typedef uint16_t vh __attribute__((vector_size(4 * LANES)));
 typedef uint64_t vq __attribute__((vector_size(4 * LANES)));
@@ -38,89 +36,13 @@ struct weights {
     vu y; /* weights of the upper and of the lower texels */
 };
 
-/* The layout of a tiling: a row of a tile is split into pieces, and the rows of a tile follow each other. */
-struct layout {
-    uint32_t piece, piece_shift; /* columns in a piece; distance between pieces */
-    uint32_t rows, row_shift;    /* rows of a tile; distance between tiles */
-};
-
-INLINE struct layout layout_of(enum g4_tiling tiling) {
-    switch (tiling) {
-    case G4_TILING_X: /* pieces of 512 bytes, one in a tile: 4096 bytes apart; 8 rows */
-        return (struct layout){511, 3, 7, 9};
-    case G4_TILING_Y: /* pieces of 16 bytes, 512 bytes apart; 32 rows */
-        return (struct layout){15, 5, 31, 4};
-    default:
-        return (struct layout){0, 0, 0, 0};
-    }
-}
-
-INLINE vu column_of(const struct g4_bilinear *job, const struct layout *l, vi x) {
-    const vu at = ((vu)x << 2) + vu_all(job->column * G4_BYTES);
-    return (at & vu_all(~l->piece)) << l->piece_shift | (at & vu_all(l->piece));
-}
-
-INLINE vu row_of(const struct g4_bilinear *job, const struct layout *l, vi y) {
-    const vu line = (vu)y + vu_all(job->row);
-    return (line & vu_all(~l->rows)) * vu_all(job->pitch) + ((line & vu_all(l->rows)) << l->row_shift);
-}
-
-/* The addressing modes that the loop distinguishes. */
-enum wrap_shape {
-    ANY,
-    WRAP_POWER, /* WRAP around a power of two */
-    CLAMP,
-};
-
-INLINE enum wrap_shape shape_of(const struct g4_axis *axis) {
-    if (axis->mode == G4_TEXTURE_COORDINATE_MODE_WRAP && axis->round && (axis->size & (axis->size - 1)) == 0) {
-        return WRAP_POWER;
-    }
-    return axis->mode == G4_TEXTURE_COORDINATE_MODE_CLAMP && axis->round ? CLAMP : ANY;
-}
-
-/* All supported modes yield coordinates inside the image.  `contiguous`: texels of weight 0 may be read, which changes
- * nothing. */
-INLINE struct axis_texels texels_of(const struct g4_axis *axis, enum wrap_shape shape, bool contiguous,
-                                    const float *coordinate) {
-    const vi last = vi_all((int32_t)axis->size - 1);
-    struct axis_texels out;
-
-    if (shape == ANY) {
-        out = axis_texels(axis, axis->mode, vf_load(coordinate));
-        /* guards against reads outside the image */
-        out.first = (vi)inside(out.first, axis->size);
-        out.second = (vi)inside(out.second, axis->size);
-        return out;
-    }
-    const uint8_t mode = shape == CLAMP ? G4_TEXTURE_COORDINATE_MODE_CLAMP : G4_TEXTURE_COORDINATE_MODE_WRAP;
-    const vf x = preprocess(vf_load(coordinate), mode) * vf_all((float)axis->size) - vf_all(0.5f);
-    if (shape == CLAMP) {
-        const vi fixed = fixed_point(x, true);
-        const vi first = (fixed >> 8) + vi_all(axis->offset);
-        out.weight = fixed & vi_all(255);
-        out.first = vi_max(vi_min(first, last), vi_all(0));
-        out.second = vi_max(vi_min(first + vi_all(1), last), vi_all(0));
-    } else {
-        const vi fixed = fixed_point_of_small(x);
-        const vi first = (fixed >> 8) + vi_all(axis->offset);
-        out.weight = fixed & vi_all(255);
-        out.first = first & last;
-        out.second = (first + vi_all(1)) & last;
-    }
-    if (!contiguous) {
-        out.second = vi_select(out.weight == vi_all(0), out.first, out.second);
-    }
-    return out;
-}
-
-INLINE struct weights find_places(const struct g4_bilinear *job, const struct layout *l, enum wrap_shape shape_x,
-                                  enum wrap_shape shape_y, bool contiguous, const float *u, const float *v,
-                                  struct places *out) {
+INLINE struct weights find_places(const struct g4_bilinear *job, const struct layout *l, uint32_t shift,
+                                  enum wrap_shape shape_x, enum wrap_shape shape_y, bool contiguous, const float *u,
+                                  const float *v, struct places *out) {
     const struct axis_texels x = texels_of(&job->axis[0], shape_x, contiguous, u);
     const struct axis_texels y = texels_of(&job->axis[1], shape_y, contiguous, v);
-    const vu left = column_of(job, l, x.first) + vu_all(job->base);
-    const vu step = column_of(job, l, x.second) + vu_all(job->base) - left;
+    const vu left = column_of(job, l, x.first, shift) + vu_all(job->base);
+    const vu step = column_of(job, l, x.second, shift) + vu_all(job->base) - left;
 
     store(out->top, (vi)(left + row_of(job, l, y.first)));
     store(out->bottom, (vi)(left + row_of(job, l, y.second)));
@@ -140,36 +62,53 @@ INLINE uint64_t pair_of(uint32_t left, uint32_t right) {
     return left | (uint64_t)right << 32;
 }
 
-/* Loads two pairs.  Vectors are assembled in registers, because loading one that was stored in parts is slow. */
-INLINE __m128i load_two(const uint8_t *base, const uint32_t *address) {
-    return _mm_set_epi64x((int64_t)load64(base + address[1]), (int64_t)load64(base + address[0]));
+/* A texel of 1, 2 or 4 bytes. */
+INLINE int32_t load_small(const uint8_t *p, uint32_t shift) {
+    return (int32_t)(shift == 0 ? *p : shift == 1 ? load16(p) : load32(p));
 }
 
-INLINE vu load_half(const uint8_t *base, const uint32_t *address) {
-    const __m256i low =
-        _mm256_inserti128_si256(_mm256_castsi128_si256(load_two(base, address)), load_two(base, address + 2), 1);
+/* Loads two pairs.  Vectors are assembled in registers, because loading one that was stored in parts is slow; of small
+ * texels by intrinsics, because GCC 12 makes vectors of bytes in memory first.  Texels of four bytes are neighbors. */
+INLINE __m128i load_two(const uint8_t *base, uint32_t shift, const uint32_t *address, const uint32_t *step) {
+    const uint8_t *const left[2] = {base + address[0], base + address[1]};
+    if (shift == G4_BYTES_SHIFT) {
+        return _mm_set_epi64x((int64_t)load64(left[1]), (int64_t)load64(left[0]));
+    }
+    __m128i texels = _mm_cvtsi32_si128(load_small(left[0], shift));
+    texels = _mm_insert_epi32(texels, load_small(left[0] + (int32_t)step[0], shift), 1);
+    texels = _mm_insert_epi32(texels, load_small(left[1], shift), 2);
+    return _mm_insert_epi32(texels, load_small(left[1] + (int32_t)step[1], shift), 3);
+}
+
+INLINE vu load_half(const uint8_t *base, uint32_t shift, const uint32_t *address, const uint32_t *step) {
+    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load_two(base, shift, address, step)),
+                                                load_two(base, shift, address + 2, step + 2), 1);
 #ifdef G4_LANES_WIDE
-    const __m256i high =
-        _mm256_inserti128_si256(_mm256_castsi128_si256(load_two(base, address + 4)), load_two(base, address + 6), 1);
+    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(load_two(base, shift, address + 4, step + 4)),
+                                                 load_two(base, shift, address + 6, step + 6), 1);
     return (vu)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 #else
+    (void)step;
     return (vu)low;
 #endif
 }
 
 /* Adjacent texels of the image are mostly adjacent in memory, too. */
-INLINE struct pairs load_contiguous(const struct g4_bilinear *job, const struct places *places) {
+INLINE struct pairs load_contiguous(const struct g4_bilinear *job, uint32_t shift, const struct places *places) {
     const uint8_t *const base =
         (const uint8_t *)job->contiguous_base; /* NOLINT(performance-no-int-to-ptr): not of an object */
+    const uint32_t *const step = places->step;
+    const uint32_t half = LANES / 2;
     uint64_t top[LANES], bottom[LANES];
     struct pairs out;
 
-    if (places->neighbours) {
-        return (struct pairs){{load_half(base, places->top), load_half(base, places->top + LANES / 2)},
-                              {load_half(base, places->bottom), load_half(base, places->bottom + LANES / 2)}};
+    if (places->neighbours || shift != G4_BYTES_SHIFT) {
+        return (struct pairs){
+            {load_half(base, shift, places->top, step), load_half(base, shift, places->top + half, step + half)},
+            {load_half(base, shift, places->bottom, step), load_half(base, shift, places->bottom + half, step + half)}};
     }
     for (uint32_t k = 0; k < LANES; k++) {
-        const int32_t right = (int32_t)places->step[k];
+        const int32_t right = (int32_t)step[k];
         top[k] = pair_of(load32(base + places->top[k]), load32(base + places->top[k] + right));
         bottom[k] = pair_of(load32(base + places->bottom[k]), load32(base + places->bottom[k] + right));
     }
@@ -305,8 +244,8 @@ INLINE void filter(float *const out[G4_BYTES], uint32_t i, const struct pairs *p
 
 /* ---- all of it ---- */
 
-INLINE void run_shape(const struct g4_bilinear *job, enum wrap_shape shape_x, enum wrap_shape shape_y, bool contiguous,
-                      const float *u, const float *v, uint32_t n) {
+INLINE void run_shape(const struct g4_bilinear *job, uint32_t shift, enum wrap_shape shape_x, enum wrap_shape shape_y,
+                      bool contiguous, const float *u, const float *v, uint32_t n) {
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
     struct places places[G4_BATCH / LANES];
@@ -315,12 +254,13 @@ INLINE void run_shape(const struct g4_bilinear *job, enum wrap_shape shape_x, en
 
     for
         EACH_VECTOR(i, n) {
-            weights[i / LANES] = find_places(&j, &l, shape_x, shape_y, contiguous, &u[i], &v[i], &places[i / LANES]);
+            weights[i / LANES] =
+                find_places(&j, &l, shift, shape_x, shape_y, contiguous, &u[i], &v[i], &places[i / LANES]);
         }
     for
         EACH_VECTOR(i, n) {
             if (contiguous) {
-                pairs = load_contiguous(&j, &places[i / LANES]);
+                pairs = load_contiguous(&j, shift, &places[i / LANES]);
             } else {
                 load_paged(&j, &places[i / LANES], n - i < LANES ? n - i : LANES, &pairs);
             }
@@ -328,23 +268,38 @@ INLINE void run_shape(const struct g4_bilinear *job, enum wrap_shape shape_x, en
         }
 }
 
-static void run(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
+static void run_four(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
     const enum wrap_shape x = shape_of(&job->axis[0]);
     const enum wrap_shape y = shape_of(&job->axis[1]);
     if (job->contiguous_base && x == WRAP_POWER && y == WRAP_POWER) {
-        run_shape(job, WRAP_POWER, WRAP_POWER, true, u, v, n);
+        run_shape(job, G4_BYTES_SHIFT, WRAP_POWER, WRAP_POWER, true, u, v, n);
     } else if (job->contiguous_base && x == CLAMP && y == CLAMP) {
-        run_shape(job, CLAMP, CLAMP, true, u, v, n);
+        run_shape(job, G4_BYTES_SHIFT, CLAMP, CLAMP, true, u, v, n);
     } else if (job->contiguous_base) {
-        run_shape(job, ANY, ANY, true, u, v, n);
+        run_shape(job, G4_BYTES_SHIFT, ANY, ANY, true, u, v, n);
     } else {
-        run_shape(job, ANY, ANY, false, u, v, n);
+        run_shape(job, G4_BYTES_SHIFT, ANY, ANY, false, u, v, n);
+    }
+}
+
+static void run(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
+    switch (job->texture->bits) {
+    case 8:
+        run_shape(job, 0, ANY, ANY, true, u, v, n);
+        break;
+    case 16:
+        run_shape(job, 1, ANY, ANY, true, u, v, n);
+        break;
+    default:
+        run_four(job, u, v, n);
+        break;
     }
 }
 
 /* ---- one texel ---- */
 
-static void find_texels(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n, uint32_t *out) {
+static void find_texels(const struct g4_bilinear *job, uint32_t shift, const float *u, const float *v, uint32_t n,
+                        uint32_t *out) {
     const struct g4_bilinear j = *job;
     const struct layout l = layout_of(j.tiling);
 
@@ -352,29 +307,52 @@ static void find_texels(const struct g4_bilinear *job, const float *u, const flo
         EACH_VECTOR(i, n) {
             const vi x = axis_texels(&j.axis[0], j.axis[0].mode, vf_load(&u[i])).first;
             const vi y = axis_texels(&j.axis[1], j.axis[1].mode, vf_load(&v[i])).first;
-            const vu column = column_of(&j, &l, (vi)inside(x, j.axis[0].size));
+            const vu column = column_of(&j, &l, (vi)inside(x, j.axis[0].size), shift);
             store(&out[i], (vi)(vu_all(j.base) + column + row_of(&j, &l, (vi)inside(y, j.axis[1].size))));
         }
 }
 
-static void load_texels(const struct g4_bilinear *job, uint32_t n, uint32_t *texel) {
+/* Replaces addresses by texels. */
+INLINE void load_texels(const struct g4_bilinear *job, uint32_t shift, uint32_t n, uint32_t *texel) {
     const uint8_t *const base =
         (const uint8_t *)job->contiguous_base; /* NOLINT(performance-no-int-to-ptr): not of an object */
     const uint32_t whole = (n + LANES - 1) & ~(uint32_t)(LANES - 1);
 
     for (uint32_t i = 0; i < whole && base; i++) {
-        texel[i] = load32(base + texel[i]);
+        texel[i] = (uint32_t)load_small(base + texel[i], shift);
     }
     for (uint32_t i = 0; i < whole && !base; i++) {
         texel[i] = i < n ? load_texel(job->port, texel[i]) : 0;
     }
 }
 
+#ifdef G4_LANES_WIDE
+/* Four bytes a texel, contiguous. */
+INLINE void gather_texels(const struct g4_bilinear *job, uint32_t n, uint32_t *texel) {
+    const uintptr_t start = job->contiguous_base + job->base;
+    const void *const image = (const void *)start; /* NOLINT(performance-no-int-to-ptr): not of an object */
+    for
+        EACH_VECTOR(i, n) {
+            const vu offset = vu_load(&texel[i]) - vu_all(job->base);
+            store(&texel[i], (vi)_mm512_i32gather_epi32((__m512i)offset, image, 1));
+        }
+}
+#endif
+
 static void nearest(const struct g4_bilinear *job, const float *u, const float *v, uint32_t n) {
+    const uint32_t shift = job->texture->bits == 8 ? 0 : job->texture->bits == 16 ? 1 : G4_BYTES_SHIFT;
     uint32_t texel[G4_BATCH]; /* first its address, then its value */
 
-    find_texels(job, u, v, n, texel);
-    load_texels(job, n, texel);
+    find_texels(job, shift, u, v, n, texel);
+#ifdef G4_LANES_WIDE
+    if (shift == G4_BYTES_SHIFT && job->contiguous_base) {
+        gather_texels(job, n, texel);
+    } else {
+        load_texels(job, shift, n, texel);
+    }
+#else
+    load_texels(job, shift, n, texel);
+#endif
     for (uint32_t k = 0; k < G4_BYTES; k++) {
         for (uint32_t i = 0; i < n && job->out[k]; i += LANES) {
             store(&job->out[k][i], (vi)unorm8_decode(vu_load(&texel[i]) >> (8 * k) & vu_all(255)));

@@ -1,6 +1,6 @@
 /*
- * The fast path for the most common sample messages: four bytes a texel, nearest or bilinear, one level or a mix of
- * two for all lanes.
+ * The fast path for the most common sample messages: 2D images of formats with loops of their own, nearest or bilinear,
+ * one level or a mix of two for all lanes.
  */
 #ifndef G4_SAMPLER_FAST_PATH_H
 #define G4_SAMPLER_FAST_PATH_H
@@ -23,6 +23,6 @@ struct g4_fast_path_work {
 bool g4_fast_path_suits(const struct g4_texture *texture, const struct g4_texture_sampler *sampler);
 /* False: the lanes need different levels, or memory is not contiguous; nothing was done. */
 bool g4_fast_path_run(const struct g4_fast_path *fast, struct g4_fast_path_work *work, const struct g4_sampler_ops *ops,
-                      struct g4_port *port);
+                      struct g4_texel_reader *reader);
 
 #endif

@@ -308,33 +308,31 @@ static void set_slices(struct g4_batch *b, const int32_t *slice) {
     memcpy(b->work.slice, slice, b->n * sizeof *slice);
 }
 
-/* The path for four bytes a texel.  False: this vector variant has none. */
-static bool run_bytes(struct lookup *r) {
+/* The path for formats that have loops of their own.  False: it does not suit. */
+static bool run_direct(struct lookup *r) {
     struct g4_batch *const b = r->b;
     const struct g4_texture *const texture = b->texture;
-    const struct g4_bilinear_ops *const ops = g4_bilinear_of_variant();
+    g4_bilinear_fn *const run = g4_lookup_function(texture, b->filter != G4_MAP_FILTER_NEAREST);
     struct g4_bilinear job;
 
-    if (!texture->bytes || !ops->run || b->keyed || b->shadow || may_leave(r)) {
+    if (!run || b->keyed || b->shadow || may_leave(r)) {
         return false;
     }
     const struct g4_axis axis[2] = {axis_of(b, 0, r->level->width), axis_of(b, 1, r->level->height)};
-    g4_bilinear_begin(&job, texture, b->level, axis, r->reader->port, b->n);
+    if (!g4_lookup_begin(&job, texture, b->level, axis, r->reader, b->n)) {
+        return false;
+    }
     for (uint32_t k = 0; k < r->components; k++) {
-        job.out[texture->component[k].shift / 8] = b->out[k];
+        job.out[g4_lookup_output(texture, k)] = b->out[k];
     }
-    if (b->filter == G4_MAP_FILTER_NEAREST) {
-        ops->nearest(&job, b->u, b->v, b->n);
-    } else {
-        ops->run(&job, b->u, b->v, b->n);
-    }
+    run(&job, b->u, b->v, b->n);
     return true;
 }
 
 static void run_nearest(struct lookup *r) {
     struct g4_batch *const b = r->b;
 
-    if (run_bytes(r)) {
+    if (run_direct(r)) {
         return;
     }
     find_axis(r, 0, b->u, r->level->width);
@@ -357,7 +355,7 @@ static void run_nearest(struct lookup *r) {
 static void run_linear(struct lookup *r) {
     struct g4_batch *const b = r->b;
 
-    if (run_bytes(r)) {
+    if (run_direct(r)) {
         return;
     }
     find_axis(r, 0, b->u, r->level->width);
@@ -365,7 +363,7 @@ static void run_linear(struct lookup *r) {
     r->ops->weights(&b->work.axis[0], &b->work.axis[1], b->n, b->work.texels.weight);
     set_slices(b, b->slice);
     fetch(r, 4);
-    r->ops->filter(&b->work.texels, r->components, b->n, b->out);
+    r->ops->filter(&b->work.texels, r->components, b->texture->finite || b->shadow, b->n, b->out);
 }
 
 /* The texels of a bilinear lookup from the lower left one counterclockwise, as the API has them. */

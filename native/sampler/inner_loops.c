@@ -229,7 +229,7 @@ static void weights(const struct g4_axis_lanes *x, const struct g4_axis_lanes *y
 }
 
 INLINE vd widen(const float *from) {
-    return __builtin_convertvector(vf_load(from), vd);
+    return vd_of_float(vf_load(from));
 }
 
 struct corner_weights {
@@ -241,10 +241,11 @@ INLINE struct corner_weights weights_of(const struct g4_texel_lanes *texels, uin
                                     widen(&texels->weight[2][i]), widen(&texels->weight[3][i])}};
 }
 
-INLINE vd corners(const struct g4_texel_lanes *texels, const struct corner_weights *weights, uint32_t k, uint32_t i) {
+INLINE vd corners(const struct g4_texel_lanes *texels, const struct corner_weights *weights, bool finite, uint32_t k,
+                  uint32_t i) {
     vd sum = {0};
     for (int corner = 0; corner < 4; corner++) {
-        sum += weights->w[corner] * widen(&texels->texel[corner][k][i]);
+        sum = vd_plus(sum, weights->w[corner] * widen(&texels->texel[corner][k][i]), finite);
     }
     return sum;
 }
@@ -259,34 +260,39 @@ static void accumulate(const struct g4_texel_lanes *texels, const double *scale,
             for (uint32_t k = 0; k < components; k++) {
                 vd total;
                 memcpy(&total, &sum[k][i], sizeof total);
-                total += factor * corners(texels, &weights, k, i);
+                total += factor * corners(texels, &weights, true, k, i);
                 memcpy(&sum[k][i], &total, sizeof total);
             }
         }
 }
 
-INLINE void filter_components(const struct g4_texel_lanes *texels, uint32_t components, uint32_t n,
+INLINE void filter_components(const struct g4_texel_lanes *texels, uint32_t components, bool finite, uint32_t n,
                               float out[4][G4_BATCH]) {
     for
         EACH_VECTOR(i, n) {
             const struct corner_weights weights = weights_of(texels, i);
             for (uint32_t k = 0; k < components; k++) {
-                const vf sum = __builtin_convertvector(corners(texels, &weights, k, i), vf);
+                const vf sum = __builtin_convertvector(corners(texels, &weights, finite, k, i), vf);
                 store(&out[k][i], (vi)sum);
             }
         }
 }
 
-static void filter(const struct g4_texel_lanes *texels, uint32_t components, uint32_t n, float out[4][G4_BATCH]) {
+static void filter(const struct g4_texel_lanes *texels, uint32_t components, bool finite, uint32_t n,
+                   float out[4][G4_BATCH]) {
+    if (!finite) {
+        filter_components(texels, components, false, n, out);
+        return;
+    }
     switch (components) {
     case 1:
-        filter_components(texels, 1, n, out);
+        filter_components(texels, 1, true, n, out);
         break;
     case 4:
-        filter_components(texels, 4, n, out);
+        filter_components(texels, 4, true, n, out);
         break;
     default:
-        filter_components(texels, components, n, out);
+        filter_components(texels, components, true, n, out);
         break;
     }
 }

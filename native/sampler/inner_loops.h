@@ -68,7 +68,9 @@ struct g4_sampler_ops {
     /* sum += scale * weighted texels, corner by corner */
     void (*accumulate)(const struct g4_texel_lanes *texels, const double *scale, uint32_t components, uint32_t n,
                        double sum[4][G4_BATCH]);
-    void (*filter)(const struct g4_texel_lanes *texels, uint32_t components, uint32_t n, float out[4][G4_BATCH]);
+    /* finite: no texel is Inf or NaN */
+    void (*filter)(const struct g4_texel_lanes *texels, uint32_t components, bool finite, uint32_t n,
+                   float out[4][G4_BATCH]);
     void (*compare)(uint32_t function, const float *reference, uint32_t n, float *texel);
     /* Mixes two levels: a + (b - a) * beta / 256. */
     void (*between)(const float *a, const float *b, const int32_t *beta, uint32_t n, float *out);

@@ -65,7 +65,7 @@ const struct g4_texture *g4_sampler_find_texture(const struct g4_sampler_call *c
         g4_texture_setup(&slot->texture, surface, &c->cache->reader.srgb, c->eu->ctx->model);
         memset(slot->contiguous, 0, sizeof slot->contiguous);
         slot->texture.contiguous = slot->contiguous;
-        slot->texture.bytes = slot->texture.bytes && !c->eu->ctx->options.general_only;
+        slot->texture.direct = c->eu->ctx->options.general_only ? G4_DIRECT_NONE : slot->texture.direct;
         slot->epoch = c->cache->epoch;
         slot->surface_state_base = d->surface_state_base;
         slot->binding_table = d->binding_table;
@@ -348,7 +348,7 @@ bool g4_sampler_sample_fast(const struct g4_sampler_call *c, const struct g4_tex
         .offset = {c->offset[0], c->offset[1]},
     };
     find_rows(c, fast.row);
-    return g4_fast_path_run(&fast, &c->cache->fast, g4_sampler_ops_of_variant(), c->cache->reader.port);
+    return g4_fast_path_run(&fast, &c->cache->fast, g4_sampler_ops_of_variant(), &c->cache->reader);
 }
 
 struct g4_request g4_sampler_request(const struct g4_sampler_call *c, const struct g4_texture_sampler *sampler) {

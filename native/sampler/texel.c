@@ -266,8 +266,12 @@ void g4_texel_forget_blocks(struct g4_texel_reader *reader) {
     reader->has_blocks = false;
 }
 
-static uint64_t block_tag(const struct g4_texture *texture, uint32_t address, bool right) {
-    return (uint64_t)address << 16 | (uint64_t)texture->surface.format_code << 4 | (right ? 2 : 0) | 1;
+void g4_texel_fill_block(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t address, bool right,
+                         struct g4_texel_block *block) {
+    uint8_t raw[BUFFER] = {0};
+    read_bytes(reader->port, address, raw, texture->bits / 8);
+    g4_block_decode(texture->format, &reader->srgb, raw, right, block->texel);
+    reader->has_blocks = true;
 }
 
 const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t x0,
@@ -276,18 +280,7 @@ const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_t
     const uint32_t column = x0 + (x >> texture->block_shift_x) + texture->x_offset;
     const uint32_t address = g4_texel_address(texture, column * bytes, y0 + (y >> texture->block_shift_y));
     const bool right = texture->block_shift_x == 3 && (x & 4) != 0;
-    const uint64_t tag = block_tag(texture, address, right);
-    const uint32_t hash = (address >> 3 ^ address >> 9 ^ address >> 14) + right;
-    struct g4_texel_block *const block = &reader->block[hash % G4_BLOCK_SLOTS];
-
-    if (block->tag != tag) {
-        uint8_t raw[BUFFER] = {0};
-        read_bytes(reader->port, address, raw, bytes);
-        g4_block_decode(texture->format, &reader->srgb, raw, right, block->texel);
-        block->tag = tag;
-        reader->has_blocks = true;
-    }
-    return block->texel[4 * (y & 3) + (x & 3)];
+    return g4_texel_block_at(reader, texture, address, right)->texel[4 * (y & 3) + (x & 3)];
 }
 
 /* ---- all of them ---- */

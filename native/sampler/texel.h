@@ -59,6 +59,33 @@ const float *g4_texel_in_block(struct g4_texel_reader *reader, const struct g4_t
 void g4_block_decode(const struct g4_format *format, const struct g4_srgb_decoder *srgb, const uint8_t *bytes,
                      bool right, float out[16][4]);
 
+/* Decodes the block at an address. */
+void g4_texel_fill_block(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t address, bool right,
+                         struct g4_texel_block *block);
+
+/* The slot of the cache for a block, and the tag that it has if it contains the block; right: the second half of an
+ * FXT1 block. */
+static inline struct g4_texel_block *g4_texel_block_slot(struct g4_texel_reader *reader, uint32_t address, bool right) {
+    const uint32_t hash = (address >> 3 ^ address >> 9 ^ address >> 14) + right;
+    return &reader->block[hash % G4_BLOCK_SLOTS];
+}
+
+static inline uint64_t g4_texel_block_tag(const struct g4_texture *texture, uint32_t address, bool right) {
+    return (uint64_t)address << 16 | (uint64_t)texture->surface.format_code << 4 | (right ? 2 : 0) | 1;
+}
+
+/* The decoded block at an address. */
+static inline const struct g4_texel_block *
+g4_texel_block_at(struct g4_texel_reader *reader, const struct g4_texture *texture, uint32_t address, bool right) {
+    const uint64_t tag = g4_texel_block_tag(texture, address, right);
+    struct g4_texel_block *const block = g4_texel_block_slot(reader, address, right);
+    if (__builtin_expect(block->tag != tag, 0)) {
+        g4_texel_fill_block(reader, texture, address, right, block);
+        block->tag = tag;
+    }
+    return block;
+}
+
 /* The graphics address of byte `x_bytes` of row y of a texture; y counts rows of texels or blocks of the whole surface.
  */
 static inline uint32_t g4_texel_address(const struct g4_texture *texture, uint32_t x_bytes, uint32_t y) {

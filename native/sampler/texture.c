@@ -1,6 +1,7 @@
 #include "sampler/texture.h"
 
 #include "core/srgb.h"
+#include "core/util.h"
 
 static bool constant(const struct g4_format_channel *channel) {
     return channel->type == G4_CHANNEL_ZERO || channel->type == G4_CHANNEL_ONE;
@@ -53,6 +54,7 @@ void g4_texture_keep_channels(struct g4_texture *texture) {
         texture->channel[c] = c;
     }
     texture->components = 4;
+    texture->direct = G4_DIRECT_NONE;
     texture->fetch = texture->fetch == G4_FETCH_BLOCK ? G4_FETCH_BLOCK : G4_FETCH_TEXEL;
 }
 
@@ -62,17 +64,27 @@ static void find_tested(struct g4_texture *texture) {
     texture->clamp_ref = channel->type == G4_CHANNEL_UNORM;
 }
 
+/* The reciprocal of the maximum as a sum: the product of a code and `high` is exact, so that adding its product with
+ * `low` rounds like a division, for every code of up to 16 bits. */
+static void split_reciprocal(uint32_t bits, struct g4_component *out) {
+    const double reciprocal = 1.0 / (double)out->mask;
+    out->high = g4_hw_float(g4_hw_bits((float)reciprocal) & (bits < 24 ? ~((1u << bits) - 1) : 0));
+    out->low = (float)(reciprocal - (double)out->high);
+}
+
 /* Describes a component of 32-bit words for the vector path.  False: it cannot be decoded there. */
 static bool packed_component(const struct g4_texture *texture, const struct g4_srgb_decoder *srgb, uint8_t c,
                              struct g4_component *out) {
     const struct g4_format_channel *const channel = &texture->format->channel[c];
     const bool curved = texture->format->srgb && c < 3;
 
-    out->shift = channel->at;
+    out->shift = channel->at % 32;
+    out->word = channel->at / 32;
     out->mask = channel->bits >= 32 ? UINT32_MAX : (UINT32_C(1) << channel->bits) - 1;
     out->maximum = (float)out->mask;
+    split_reciprocal(channel->bits, out);
     out->decoded = NULL;
-    if (channel->at >= 32) {
+    if (channel->at >= 64 || channel->at % 32 + channel->bits > 32) {
         return false;
     }
     switch (channel->type) {
@@ -94,13 +106,14 @@ static bool packed_component(const struct g4_texture *texture, const struct g4_s
     }
 }
 
-static bool packed(struct g4_texture *texture, const struct g4_srgb_decoder *srgb) {
+/* True if texels are aligned, and their components are known to the vector paths. */
+static bool has_components(struct g4_texture *texture, const struct g4_srgb_decoder *srgb) {
     const struct g4_surface *const surface = &texture->surface;
     const uint32_t bytes = texture->bits / 8;
     const uint32_t alignment = surface->base | (surface->tiling == G4_TILING_LINEAR ? surface->pitch : 0);
 
     if (texture->format->encoding != G4_ENCODING_PLAIN || texture->format->palette ||
-        (bytes != 1 && bytes != 2 && bytes != 4) || alignment % bytes != 0) {
+        (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) || alignment % bytes != 0) {
         return false;
     }
     bool good = true;
@@ -110,15 +123,28 @@ static bool packed(struct g4_texture *texture, const struct g4_srgb_decoder *srg
     return good;
 }
 
-/* True if bilinear.c supports the texture. */
 static bool has_bytes(const struct g4_texture *texture) {
-    bool good = texture->fetch == G4_FETCH_PACKED && texture->bits == 32 && texture->surface.depth == 1 &&
-                !texture->line_shift && texture->surface.minimum_array_element == 0 && !texture->sampled &&
-                texture->surface.type == G4_SURFACE_TYPE_SURFTYPE_2D;
+    bool good = texture->bits <= 32;
     for (uint8_t k = 0; k < texture->components; k++) {
         good = good && texture->component[k].kind == G4_COMPONENT_UNORM8;
     }
     return good;
+}
+
+static enum g4_direct_kind direct_kind(const struct g4_texture *texture, bool components) {
+    const struct g4_surface *const surface = &texture->surface;
+    const bool plain = surface->type == G4_SURFACE_TYPE_SURFTYPE_2D && surface->depth == 1 && !texture->line_shift &&
+                       surface->minimum_array_element == 0 && !texture->sampled && surface->tiling != G4_TILING_W;
+    if (!plain || texture->integers) {
+        return G4_DIRECT_NONE;
+    }
+    if (texture->fetch == G4_FETCH_BLOCK) {
+        return texture->block_shift_x == 2 && texture->block_shift_y == 2 ? G4_DIRECT_BLOCKS : G4_DIRECT_NONE;
+    }
+    if (!components) {
+        return G4_DIRECT_NONE;
+    }
+    return has_bytes(texture) ? G4_DIRECT_BYTES : G4_DIRECT_WORDS;
 }
 
 static bool can_be_infinite(const struct g4_format *format) {
@@ -190,8 +216,9 @@ void g4_texture_setup(struct g4_texture *texture, const struct g4_surface *surfa
         select_channels(texture);
     }
     find_tested(texture);
-    texture->fetch = compressed ? G4_FETCH_BLOCK : packed(texture, srgb) ? G4_FETCH_PACKED : G4_FETCH_TEXEL;
-    texture->bytes = has_bytes(texture);
+    const bool components = has_components(texture, srgb);
+    texture->fetch = compressed ? G4_FETCH_BLOCK : components && texture->bits <= 32 ? G4_FETCH_PACKED : G4_FETCH_TEXEL;
+    texture->direct = direct_kind(texture, components);
     for (uint32_t level = 0; level <= texture->max_level; level++) {
         g4_surface_level(surface, level, &texture->level[level]);
     }
@@ -284,10 +311,11 @@ static struct byte_range bytes_of(const struct g4_texture *texture, const struct
     const uint64_t pitch = surface->pitch;
     const uint64_t texel = texture->bits / 8;
     const uint64_t left = ((uint64_t)level->x + texture->x_offset) * texel;
-    const uint64_t right = left + level->width * texel;
+    const uint64_t right = left + (((level->width - 1) >> texture->block_shift_x) + UINT64_C(1)) * texel;
     const uint64_t lines = (uint64_t)texture->line_offset + texture->y_offset;
     const uint64_t first = ((uint64_t)level->y << texture->line_shift) + lines;
-    const uint64_t last = (((uint64_t)level->y + level->height - 1) << texture->line_shift) + lines;
+    const uint64_t last =
+        (((uint64_t)level->y + ((level->height - 1) >> texture->block_shift_y)) << texture->line_shift) + lines;
 
     if (surface->tiling == G4_TILING_LINEAR) {
         return (struct byte_range){first * pitch + left, last * pitch + right};

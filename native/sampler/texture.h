@@ -28,8 +28,10 @@ enum g4_component_kind {
 
 struct g4_component {
     uint32_t shift, mask;
+    uint8_t word; /* dword of the texel */
     uint8_t kind;
     float maximum;
+    float high, low;      /* their sum is 1 / maximum */
     const float *decoded; /* by code, for G4_COMPONENT_SRGB */
 };
 
@@ -38,6 +40,14 @@ enum g4_fetch_kind {
     G4_FETCH_TEXEL,  /* one texel at a time, any format */
     G4_FETCH_PACKED, /* 1, 2 or 4 bytes; components by shift and mask */
     G4_FETCH_BLOCK,  /* compressed: through the cache of decoded blocks */
+};
+
+/* The lookups of 2D images, not arrays and without line stride, that have loops of their own. */
+enum g4_direct_kind {
+    G4_DIRECT_NONE,
+    G4_DIRECT_BYTES,  /* 1, 2 or 4 bytes whose channels are 8-bit UNORM or unused (bilinear.c) */
+    G4_DIRECT_WORDS,  /* any texel of 1, 2, 4 or 8 bytes whose components have a g4_component_kind (formats.c) */
+    G4_DIRECT_BLOCKS, /* compressed blocks of 4x4 (formats.c) */
 };
 
 struct g4_srgb_decoder;
@@ -81,9 +91,7 @@ struct g4_texture {
     uint32_t sample_elements; /* array elements of one element's samples */
     const struct g4_lod_rules *lod_rules;
 
-    /* A 2D image, not an array and without line stride, with four 8-bit channels: UNORM or unused. */
-    bool bytes;
-
+    uint8_t direct;            /* enum g4_direct_kind */
     uint8_t fetch;             /* enum g4_fetch_kind */
     uint8_t components;        /* number of distinct components */
     uint8_t source[4];         /* for R, G, B, A: a component or G4_SOURCE_* */

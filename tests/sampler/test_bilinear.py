@@ -101,6 +101,30 @@ def test_levels_do_not_depend_on_the_variant(format: F, mip: Mip, magnified: Map
     same_in_all_variants(t, payloads, emask=0xF060)
 
 
+BYTES = (F.L8_UNORM, F.A8_UNORM, F.I8_UNORM, F.R8_UNORM, F.L8A8_UNORM, F.R8G8_UNORM)
+WORDS = (F.B5G6R5_UNORM, F.B5G5R5A1_UNORM, F.B4G4R4A4_UNORM, F.R10G10B10A2_UNORM, F.R16_UNORM, F.R16G16_UNORM,
+         F.R16G16B16A16_UNORM, F.R8G8B8A8_UNORM_SRGB, F.B8G8R8X8_UNORM_SRGB, F.L8_UNORM_SRGB, F.R16_FLOAT,
+         F.R16G16_FLOAT, F.R16G16B16A16_FLOAT, F.L16_UNORM, F.R32_FLOAT, F.R32G32_FLOAT)
+BLOCKS = (F.BC1_UNORM, F.BC2_UNORM, F.BC3_UNORM, F.BC1_UNORM_SRGB, F.BC3_UNORM_SRGB, F.BC4_UNORM, F.BC4_SNORM,
+          F.BC5_UNORM, F.BC5_SNORM, F.FXT1)
+
+
+@pytest.mark.parametrize("format", BYTES + WORDS + BLOCKS)
+@pytest.mark.parametrize("filter", [Map.NEAREST, Map.LINEAR])
+def test_formats_do_not_depend_on_the_variant(format: F, filter: Map) -> None:
+    """Also in images so large that blocks share slots of the cache."""
+    rng = np.random.default_rng([format, 3])
+    for tiling, size, mode in ((Tiling.LINEAR, (60, 36), Mode.CLAMP), (Tiling.X, (256, 128), Mode.WRAP),
+                               (Tiling.Y, (64, 64), Mode.MIRROR)):
+        t = Texturing(threads=THREADS)
+        t.surface(format, *size, levels=4, tiling=tiling, data=rng.integers(0, 256, 1 << 18, np.uint8).tobytes())
+        t.sampler(filter, Mip.LINEAR, mode)
+        payloads = [coordinates(rng, kind) for kind in ("screen", "exact", "wild", "screen", "screen")]
+        payloads += [gradient(scale) for scale in (0.3, 0.8, 1.5, 2.7)]
+        same_in_all_variants(t, payloads * 3)
+        same_in_all_variants(t, payloads, emask=0x5A3C, header={"u_offset": -8, "v_offset": 7})
+
+
 def gradient(texels_per_pixel: float, slope: float = 0.0) -> list[list[np.ndarray]]:
     """Payloads of a screen that shows so many texels a pixel, more and more with a slope, of 128."""
     lane = np.arange(16)
