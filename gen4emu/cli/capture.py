@@ -21,8 +21,8 @@ from gen4emu.trace.output import Output
 def capture(command: tuple[str, ...], output: Path, options: LiveOptions) -> int:
     """Run PROGRAM on the emulated GPU and write what it submits to FILE; `gen4emu replay` draws the same pictures.
 
-    Chips after Gen4 (snb to kbl) are not executed yet: their batches are recorded and complete at once, but draw
-    nothing.
+    Chips that do not execute yet (see `gen4emu devices`) complete their batches at once: they are recorded, but
+    draw nothing.
 
     A program that opens the device several times, or several processes, give FILE, then FILE with numbers.
 
