@@ -208,9 +208,9 @@ static const struct backend *backend_of(enum g4_variant variant) {
 }
 
 /* Rows that are not read again need not be stored, unless something else reads the registers of ended threads. Payloads
- * in the GRF are not known here. */
+ * in the GRF, which come with channel pointers, are not known here. */
 static bool finds_liveness(const struct g4_context *ctx) {
-    return !ctx->keeps_registers && ctx->gen <= G4_GEN_EL;
+    return !ctx->keeps_registers && !ctx->model->quirks.has_channel_pointers;
 }
 
 void g4_translate(struct g4_kernel *kernel, const struct g4_context *ctx) {
