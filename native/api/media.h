@@ -24,7 +24,8 @@ struct g4_media_counts {
 void g4_device_media_counts(const struct g4_device *device, struct g4_media_counts *counts);
 
 /* The states of the surfaces that media block writes used since the last call, at most `capacity`. */
-uint32_t g4_device_media_targets(struct g4_device *device, uint32_t (*states)[G4_SURFACE_STATE_DWORDS], uint32_t capacity);
+uint32_t g4_device_media_targets(struct g4_device *device, uint32_t (*states)[G4_SURFACE_STATE_DWORDS],
+                                 uint32_t capacity);
 
 /* The registers a thread started with. */
 struct g4_media_payload {
