@@ -1,6 +1,6 @@
 """Runs benchmarks and writes their figures into docs/performance.md.
 
-    python bench/performance.py [NAME ...]        all by default: live eu raster cc sampler shared streamer replay
+    python bench/performance.py [NAME ...]    all by default: live eu raster cc sampler pixels shared streamer replay
 
 The page marks the place of each table: `<!-- bench/NAME.py -->` before it and `<!-- end -->` after it.  Figures are
 comparable only if the machine is idle.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "performance.md"
-ARGUMENTS = {"live": [], "eu": [], "raster": [], "cc": [], "sampler": [], "shared": [], "streamer": [],
+ARGUMENTS = {"live": [], "eu": [], "raster": [], "cc": [], "sampler": [], "pixels": [], "shared": [], "streamer": [],
              "replay": ["-j", "1"]}
 
 _COLUMNS = re.compile(r"\s{2,}")
