@@ -211,7 +211,8 @@ static double float_ceil(const struct g4_operands *o, unsigned c) {
     return ceil(o->a[c].f);
 }
 
-/* frc of Gen6 and later: rounded to nearest, it may reach 1, and then is the largest float below. */
+/* frc of Gen6 and later: rounded to nearest, it may reach 1, and then is the largest float below
+ * (docs/decisions.md 91). */
 static double float_fraction(const struct g4_operands *o, unsigned c) {
     const double part = o->a[c].f - floor(o->a[c].f);
     return (float)part >= 1 ? 0x1.fffffep-1 : part;
@@ -230,7 +231,7 @@ static double float_truncate(const struct g4_operands *o, unsigned c) {
     return trunc(o->a[c].f);
 }
 
-/* Rounded once to a float, which has its own rounding. */
+/* Rounded once to a float (docs/decisions.md 90). */
 static double float_mad(const struct g4_operands *o, unsigned c) {
     return fmaf((float)o->b[c].f, (float)o->third[c].f, (float)o->a[c].f);
 }
@@ -473,7 +474,7 @@ static float saturated(float f) {
 
 /* ---- half floats ---- */
 
-/* The half float nearest to a float, ties to even; denormals are kept. */
+/* The half float nearest to a float, ties to even; denormals are kept (docs/decisions.md 92). */
 static uint16_t half_of(uint32_t bits) {
     const uint32_t sign = bits >> 16 & 0x8000;
     const uint32_t magnitude = bits & 0x7fffffff;

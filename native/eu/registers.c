@@ -209,7 +209,7 @@ static bool read_later(const struct g4_run *run, int t, unsigned reg, uint8_t im
     case G4_ARF_F << 4 | 1:
         put32(image, 0, (uint32_t)(g4_flags_of(gang, t) >> 32));
         return true;
-    case G4_ARF_MASK << 4: /* ce0: channels that are not dispatched count as enabled */
+    case G4_ARF_MASK << 4: /* ce0: channels that are not dispatched count as enabled (94) */
         put32(image, 0, run->op->nomask ? UINT32_MAX : g4_mask16(gang->amask, t) | ~dispatched);
         return true;
     case G4_ARF_SR << 4: /* both the dispatch mask and the vector mask */
@@ -222,7 +222,8 @@ static bool read_later(const struct g4_run *run, int t, unsigned reg, uint8_t im
         put32(image, 1, gang->notify[t][1]);
         return true;
     case G4_ARF_TM << 4:
-        put32(image, 0, (uint32_t)run->eu->instructions); /* a clock that is the same in every run */
+        put32(image, 0, (uint32_t)run->eu->instructions); /* a clock that is the same in every run
+ (docs/decisions.md 93) */
         put32(image, 1, (uint32_t)(run->eu->instructions >> 32));
         return true;
     case G4_ARF_MS << 4:

@@ -209,6 +209,8 @@ class Generator:
         rng = self.rng
         name = rng.choice(_DOUBLES)
         ivy = self.gen is Gen.IVB
+        if not ivy and rng.random() < 0.15:
+            return self.double_mad()
         align16 = rng.random() < 0.3
         size = 8 if ivy or align16 else rng.choice((4, 4, 8))
         if align16 and not ivy:
@@ -233,6 +235,16 @@ class Generator:
         mask = rng.choice((15, 15, 3, 5)) if align16 else None
         dst = DirectOperand(RegFile.GRF, to, rng.randrange(2, 60), 0, DestRegion(HSTRIDE_CODES[stride], mask))
         return replace(base, dst=dst, src0=src0, src1=None if name in _UNARY else next(doubles))
+
+    def double_mad(self) -> Instruction:
+        rng = self.rng
+        size = rng.choice((4, 8))
+        base = Instruction(self.opcode("mad"), self.gen, EXEC_SIZE_CODES[size], align16=True, nomask=rng.random() < 0.2,
+                           nibble=int(size == 4 and rng.random() < 0.3), predicate=int(rng.random() < 0.2))
+        a, b, c = (DirectOperand(RegFile.GRF, T.DF, rng.randrange(2, 60), 0, TernaryRegion(), rng.random() < 0.2)
+                   for _ in range(3))
+        dst = DirectOperand(RegFile.GRF, T.DF, rng.randrange(2, 60), 0, DestRegion(HSTRIDE_CODES[1], 15))
+        return replace(base, dst=dst, src0=a, src1=b, src2=c)
 
     def _double_region(self, align16: bool) -> Align1Region | Align16Region:
         rng = self.rng
