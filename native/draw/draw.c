@@ -16,9 +16,9 @@
 #include "sampler/message.h"
 
 enum {
-    RANGES_PER_BATCH = 256,     /* chunks between two tile phases; plan.c bounds their objects */
-    GRID = 8192 / G4_TILE_SIZE, /* the clipped drawing rectangle ends at 8191 */
-    BRIEF_TILES = 4,            /* fewer tiles and objects may take less time than to wake a thread */
+    RANGES_PER_BATCH = 256,      /* chunks between two tile phases; plan.c bounds their objects */
+    GRID = 16384 / G4_TILE_SIZE, /* drawing rectangles end at 16383, before Gen7 at 8191 */
+    BRIEF_TILES = 4,             /* fewer tiles and objects may take less time than to wake a thread */
     BRIEF_SETUPS = 64,
 };
 
@@ -87,10 +87,10 @@ static struct g4_touched_tiles tiles_of(const struct g4_setup *setup) {
         return (struct g4_touched_tiles){.x_min = 1};
     }
     return (struct g4_touched_tiles){
-        .x_min = (uint8_t)(x_min / G4_TILE_SIZE),
-        .y_min = (uint8_t)(y_min / G4_TILE_SIZE),
-        .x_max = (uint8_t)(x_max / G4_TILE_SIZE),
-        .y_max = (uint8_t)(y_max / G4_TILE_SIZE),
+        .x_min = (uint16_t)(x_min / G4_TILE_SIZE),
+        .y_min = (uint16_t)(y_min / G4_TILE_SIZE),
+        .x_max = (uint16_t)(x_max / G4_TILE_SIZE),
+        .y_max = (uint16_t)(y_max / G4_TILE_SIZE),
     };
 }
 
@@ -308,13 +308,14 @@ void g4_device_collect(struct g4_device *device) {
 
 static void collect_statistics(struct g4_device *device) {
     struct g4_state *const state = device->ctx.state;
+    const uint32_t invocation = device->ctx.model->quirks.counts_pixels_fourfold ? 4 : 1;
     for (uint32_t i = 0; i < device->workers; i++) {
         const struct g4_worker *const worker = device->worker[i];
         for (int c = 0; c < G4_COUNTERS; c++) {
             state->counter[c] += worker->counter[c];
         }
         state->counter[G4_COUNTER_PS_DEPTH] += worker->eu.ps_depth_count;
-        state->counter[G4_COUNTER_PS_INVOCATIONS] += worker->eu.ps_invocations;
+        state->counter[G4_COUNTER_PS_INVOCATIONS] += invocation * worker->eu.ps_invocations;
     }
 }
 

@@ -33,7 +33,7 @@ struct g4_plan {
 
 /* In tiles of the windower, inclusive; x_min > x_max: none. */
 struct g4_touched_tiles {
-    uint8_t x_min, y_min, x_max, y_max;
+    uint16_t x_min, y_min, x_max, y_max;
 };
 
 /* The objects of one range, through all stages up to setup. */

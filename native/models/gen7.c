@@ -54,5 +54,6 @@ const struct g4_model g4_model_haswell = {
     .decode_instruction = g4_decode_gen75,
     .functions = g4_message_functions_gen75,
     .sampler_messages = &g4_gen75_sampler_messages,
-    .quirks = {QUIRKS, .stencil_buffer_has_enable = true, .has_stateless_coherency_indices = true},
+    .quirks = {QUIRKS, .stencil_buffer_has_enable = true, .counts_pixels_fourfold = true,
+               .has_stateless_coherency_indices = true},
 };
