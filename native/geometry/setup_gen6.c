@@ -235,7 +235,7 @@ static void put_attribute(const struct g4_attribute_setup *sbe, const struct g4_
                           const struct g4_object *object, const struct g4_vertex *const v[3],
                           const struct g4_vertex *first, bool back_facing, uint32_t (*to)[4]) {
     const uint32_t source = a->source + (a->facing && back_facing ? 1u : 0u);
-    uint32_t value[3][ATTRIBUTE_DWORDS];
+    uint32_t value[3][ATTRIBUTE_DWORDS] = {{0}};
 
     memset(to, 0, ATTRIBUTE_DWORDS * sizeof *to);
     if (object->type == G4_OBJECT_POINT && a->sprite_coordinate) {
