@@ -204,7 +204,7 @@ void g4_etc2_decode(const uint8_t *bytes, const struct g4_srgb_decoder *srgb, co
 
 /* ---- EAC: one channel ---- */
 
-static const int8_t eac_steps[16][8] = {
+static const int16_t eac_steps[16][8] = {
     {-3, -6, -9, -15, 2, 5, 8, 14}, {-3, -7, -10, -13, 2, 6, 9, 12}, {-2, -5, -8, -13, 1, 4, 7, 12},
     {-2, -4, -6, -13, 1, 3, 5, 12}, {-3, -6, -8, -12, 2, 5, 7, 11},  {-3, -7, -9, -11, 2, 6, 8, 10},
     {-4, -7, -8, -11, 3, 6, 7, 10}, {-3, -5, -8, -11, 2, 4, 7, 10},  {-2, -6, -8, -10, 1, 5, 7, 9},
@@ -218,7 +218,7 @@ void g4_eac_decode(const uint8_t *bytes, bool is_signed, int channel, float out[
     const uint64_t word = word_of(bytes);
     const int32_t stored = field(word, 63, 56);
     const int32_t factor = field(word, 55, 52);
-    const int8_t *const steps = eac_steps[field(word, 51, 48)];
+    const int16_t *const steps = eac_steps[field(word, 51, 48)];
     const int32_t negative = stored - 256 < -127 ? -127 : stored - 256;
     const int32_t base = is_signed && stored > 127 ? negative : stored;
 

@@ -36,7 +36,7 @@ static inline int32_t level_of_square(float square) {
     const float t = g4_hw_float((bits & 0x7fffff) | 0x3f800000) - 1.0f;
     const float bend = 0.4417403f + t * (-0.26602988f + t * (0.14631434f + t * -0.04400469f));
     const float logarithm = exponent + t + t * (1.0f - t) * bend;
-    return (int32_t)(logarithm * (LOD_ONE / 2) + 32768.5f) - 32768;
+    return (int32_t)(logarithm * (0.5f * LOD_ONE) + 32768.5f) - 32768;
 }
 
 static float larger(float a, float b) {
