@@ -152,6 +152,10 @@ static void levels_of_gradients(const struct g4_request *request, struct g4_samp
 static void find_levels(const struct g4_request *request, struct g4_sample_work *work, bool anisotropic) {
     const float most = (float)request->sampler->maximum_anisotropy;
     const int32_t bias = request->sampler->lod_bias;
+    /* Lengths are in texels of level 0, but levels count from the first of the view. */
+    const int32_t first = request->lod_source == G4_LOD_COMPUTED || request->lod_source == G4_LOD_GRADIENTS
+                              ? (int32_t)request->texture->min_lod * LOD_ONE
+                              : 0;
 
     memset(work->lod, 0, sizeof work->lod);
     if (anisotropic) {
@@ -173,7 +177,7 @@ static void find_levels(const struct g4_request *request, struct g4_sample_work 
             } else if (request->has_bias) {
                 *lod += quantize(request->bias.half[half][i]);
             }
-            *lod += bias;
+            *lod += bias - first;
         }
     }
 }
@@ -276,7 +280,7 @@ static bool common_level(const struct g4_common_level *in, const struct g4_sampl
     }
     plane_levels(in->texture, &in->u, &in->v, lod);
     for (uint32_t s = 0; s < G4_SUBSPANS; s++) {
-        lod[s] += in->sampler->lod_bias;
+        lod[s] += in->sampler->lod_bias - (int32_t)in->texture->min_lod * LOD_ONE;
     }
     choose(&choice, lod, G4_SUBSPANS, level_bytes, magnified, beta);
     for (uint32_t s = 0; s < G4_SUBSPANS; s++) {

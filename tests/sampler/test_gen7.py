@@ -308,6 +308,20 @@ def test_computed_levels_are_exact_at_powers_of_two(t: Texturing7) -> None:
     assert t.message(Message.SAMPLE, u=u, v=0.5).view(np.float32)[0, 0] == 0.5
 
 
+def test_computed_levels_count_from_the_first_of_the_view(t: Texturing7) -> None:
+    t.surface("R32_FLOAT", 64, 64, levels=4, surface_min_lod=2)
+    for level in range(2, 6):
+        t.texels(np.full((64 >> level, 64 >> level), level, np.float32), level)
+    t.sampler(mip="NEAREST")
+    for texels, level in ((1, 2), (4, 2), (8, 3), (16, 4)):
+        u = np.array([0, 1, 0, 1] * 2, np.float32) * texels / 64
+        v = np.array([0, 0, 1, 1] * 2, np.float32) * texels / 64
+        assert t.message(Message.SAMPLE, u=u, v=v).view(np.float32)[0, 0] == level
+        assert t.message(Message.SAMPLE_B, bias=1, u=u, v=v).view(np.float32)[0, 0] == max(level + (texels > 1), 2)
+        got = t.message(Message.SAMPLE_D, u=0.5, dudx=texels / 64, v=0.5).view(np.float32)
+        assert got[0, 0] == level
+
+
 def test_gradients_are_interleaved_with_coordinates(t: Texturing7) -> None:
     levels_of(t, 7)
     t.sampler("LINEAR", "LINEAR")
