@@ -1,6 +1,8 @@
 """Runs benchmarks and writes their figures into docs/performance.md.
 
-    python bench/performance.py [NAME ...]    all by default: live eu raster cc sampler pixels shared streamer replay
+    python bench/performance.py [NAME ...]
+
+By default all: live glmark2 eu raster cc sampler pixels shared streamer replay.
 
 The page marks the place of each table: `<!-- bench/NAME.py -->` before it and `<!-- end -->` after it.  Figures are
 comparable only if the machine is idle.
@@ -16,16 +18,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "performance.md"
-ARGUMENTS = {"live": [], "eu": [], "raster": [], "cc": [], "sampler": [], "pixels": [], "shared": [], "streamer": [],
-             "replay": ["-j", "1"]}
+ARGUMENTS = {"live": [], "glmark2": [], "eu": [], "raster": [], "cc": [], "sampler": [], "pixels": [], "shared": [],
+             "streamer": [], "replay": ["-j", "1"]}
 
 _COLUMNS = re.compile(r"\s{2,}")
 _PLACE = re.compile(r"(<!-- bench/(\w+)\.py -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def to_markdown(output: str) -> str:
-    """A table if the first line has column names, else a list of the lines."""
-    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
+    """A table if the first line has column names, else a list of the lines; before it, lines that begin with #."""
+    notes = [line[1:].strip() for line in output.splitlines() if line.startswith("#")]
+    lines = [line.rstrip() for line in output.splitlines() if line.strip() and not line.startswith("#")]
+    return "".join(f"{note}\n\n" for note in notes) + _table(lines)
+
+
+def _table(lines: list[str]) -> str:
     header = _COLUMNS.split(lines[0].strip()) if lines else []
     if len(header) < 2 or any(name[0].isdigit() for name in header[1:]):
         return "".join(f"- {' '.join(line.split())}\n" for line in lines)
