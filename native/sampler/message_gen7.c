@@ -9,8 +9,11 @@
 #include "sampler/call.h"
 
 enum {
-    GREEN = 1,
-    BLUE = 2,
+    /* shader channel selects */
+    SELECT_ZERO = 0,
+    SELECT_RED = 4,
+    SELECT_GREEN = 5,
+    SELECT_BLUE = 6,
     /* the format with which clients gather from two 32-bit channels */
     TWO_FLOATS_FOR_GATHER = 0x97,
     /* of SIMD32 and SIMD64 messages; the sampler has no cache here */
@@ -154,13 +157,22 @@ static uint8_t gathered_source(const struct g4_sampler_call *c, uint32_t channel
     const struct g4_format *const format = texture->format;
     const bool two_wide = format->components == 2 && format->block_bits == 64 && format->channel[1].bits == 32;
 
-    if (two_wide && channel == BLUE) {
-        return texture->source[GREEN];
+    if (!two_wide) {
+        return texture->source[channel];
     }
-    if (two_wide && channel == GREEN && texture->surface.format_code != TWO_FLOATS_FOR_GATHER) {
+    const struct g4_surface *const surface = &texture->surface;
+    switch (surface->selects_channels ? surface->channel_select[channel] : SELECT_RED + channel) {
+    case SELECT_RED:
+        return 0;
+    case SELECT_GREEN:
+        return surface->format_code == TWO_FLOATS_FOR_GATHER ? 1 : G4_SOURCE_ZERO;
+    case SELECT_BLUE:
+        return 1;
+    case SELECT_ZERO:
         return G4_SOURCE_ZERO;
+    default:
+        return G4_SOURCE_ONE;
     }
-    return texture->source[channel];
 }
 
 static void gather_constant(const struct g4_sampler_call *c, uint8_t source) {

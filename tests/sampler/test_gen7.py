@@ -155,6 +155,15 @@ def test_green_of_two_floats_is_gathered_where_blue_is(t: Texturing7) -> None:
             assert list(got) == [value] * 4
 
 
+def test_haswell_selects_the_channel_of_two_floats_before_it_gathers() -> None:
+    t = Texturing7(Gen.HSW)
+    t.surface("R32G32_FLOAT_LD", 1, 1, data=np.array([1.0, 2.0], np.float32).tobytes() + bytes(56),
+              shader_channel_select_green=6, shader_channel_select_blue=0, shader_channel_select_alpha=1)
+    for component, value in ((0, 1.0), (1, 2.0), (2, 0.0), (3, 1.0)):
+        got = t.message(Message.GATHER4, header={"gather_component": component}, u=0.5, v=0.5).view(np.float32)[0]
+        assert list(got) == [value] * 4
+
+
 # --- resinfo, sampleinfo, lod ---------------------------------------------------------------------------------------
 def test_resinfo_of_each_type(t: Texturing7) -> None:
     def info(lod: int = 0) -> list[int]:
