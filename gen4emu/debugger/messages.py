@@ -11,8 +11,9 @@ from gen4emu._native import ffi, lib
 from gen4emu.debugger.model import Thread, thread_of
 from gen4emu.device.device import Device
 from gen4emu.device.place import Place
+from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.gen import Gen
-from gen4emu.hw.gen4.messages import MESSAGE_DESCRIPTOR, SharedFunction
+from gen4emu.hw.gen4.messages import SharedFunction
 from gen4emu.isa.message_text import describe, sfid_name
 
 Words = tuple[int, ...]
@@ -25,23 +26,22 @@ class Message:
     place: Place
     thread: Thread
     address: int  # of the send
+    function: int  # SFID
+    function_name: str
     descriptor: int
     text: str
     channels: int
-    mrf: int
+    mrf: int  # first register of the payload
+    from_grf: bool  # `mrf` is a GRF
     payload: tuple[Words, ...]
     grf: int | None
     response: tuple[Words, ...]
     end: bool
     bad: bool
 
-    @property
-    def function(self) -> int:
-        return self.descriptor >> 24 & 15
-
     def as_json(self) -> dict[str, Any]:
         return {**self.place.as_json(), "thread": self.thread.as_json(),
-                "address": self.address, "descriptor": self.descriptor, "function": sfid_name(self.function),
+                "address": self.address, "descriptor": self.descriptor, "function": self.function_name,
                 "text": self.text, "channels": self.channels, "mrf": self.mrf,
                 "payload": [list(p) for p in self.payload], "grf": self.grf,
                 "response": [list(r) for r in self.response], "end": self.end, "bad": self.bad}
@@ -57,13 +57,16 @@ def _words(device: Device, file: int, number: int) -> Words:
 def message_of(device: Device, event: Any) -> Message:
     thread = thread_of(event)
     gen: Gen = device.info.gen
-    fields = MESSAGE_DESCRIPTOR.view((event.descriptor,), gen=gen)
-    payload = tuple(_words(device, _MRF, event.mrf + i & 15) for i in range(fields.message_length))
+    fields = block_named("MESSAGE_DESCRIPTOR", gen).view((event.descriptor,), gen=gen)
+    numbers = range(event.mrf, event.mrf + fields.message_length)
+    payload = tuple(_words(device, _GRF, i & 127) if event.grf_payload else _words(device, _MRF, i & 15)
+                    for i in numbers)
     registers = range(event.dst, min(event.dst + fields.response_length, 128)) if event.has_dst else range(0)
     response = tuple(_words(device, _GRF, i) for i in registers)
-    return Message(device.place, thread, event.address, event.descriptor, describe(event.descriptor, gen),
-                   event.emask, event.mrf, payload, event.dst if event.has_dst else None, response, bool(event.end),
-                   bool(event.bad))
+    text = describe(event.descriptor, gen, event.sfid)
+    return Message(device.place, thread, event.address, event.sfid, sfid_name(event.sfid, gen), event.descriptor, text,
+                   event.emask, event.mrf, bool(event.grf_payload), payload, event.dst if event.has_dst else None,
+                   response, bool(event.end), bool(event.bad))
 
 
 # How many registers of a message are bits, not numbers.
@@ -91,10 +94,11 @@ def _row(name: str, words: Words, floats: bool) -> str:
 def message_lines(message: Message) -> Iterator[str]:
     m = message
     of = f" of object {m.thread.object}" if m.thread.object is not None else ""
-    yield (f"{m.place}, {m.thread.name}{of}, 0x{m.address:08x}: {sfid_name(m.function)} 0x{m.descriptor:08x} "
+    yield (f"{m.place}, {m.thread.name}{of}, 0x{m.address:08x}: {m.function_name} 0x{m.descriptor:08x} "
            f"{m.text}{' EOT' if m.end else ''}, channels {m.channels:04x}{', BAD' if m.bad else ''}")
     for i, words in enumerate(m.payload):
-        yield _row(f"m{m.mrf + i & 15}", words, _floats(m, i))
+        name = f"g{m.mrf + i & 127}" if m.from_grf else f"m{m.mrf + i & 15}"
+        yield _row(name, words, _floats(m, i))
     integers = m.function == SharedFunction.EXTENDED_MATH and 0xA < m.descriptor & 0xF < 0xE
     for i, words in enumerate(m.response):
         floats = m.function in (SharedFunction.EXTENDED_MATH, SharedFunction.SAMPLER) and not integers

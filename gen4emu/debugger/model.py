@@ -16,6 +16,7 @@ from gen4emu.device.observer import NONE
 from gen4emu.device.place import Place
 from gen4emu.hw.catalogue import block_named
 from gen4emu.hw.formats import Encoding, FormatInfo, SurfaceFormat, format_info
+from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.pipeline import DepthFormat
 from gen4emu.hw.layout import View
 from gen4emu.hw.topology import PrimitiveTopology
@@ -231,14 +232,14 @@ def fragment_of(device: Device, event: Any) -> Fragment:
 
 def _format(device: Device, thread: Thread, index: int) -> FormatInfo | None:
     """The format of a surface by its binding table index."""
-    form = surface_state(device, thread, index).surface_format
-    return format_info(form) if isinstance(form, SurfaceFormat) else None
+    form = int(surface_state(device, thread, index).surface_format)
+    return format_info(SurfaceFormat(form)) if form in set(SurfaceFormat) else None
 
 
 def surface_state(device: Device, thread: Thread, index: int) -> View:
     """The SURFACE_STATE at an index of the thread's binding table."""
     memory, gen = device.memory, device.info.gen
-    layout = block_named("SURFACE_STATE", gen)
+    layout = block_named("SURFACE_STATE" if gen & Gen.ALL4 else "RENDER_SURFACE_STATE", gen)
     size = layout.size(gen)
     at = thread.binding_table + 4 * index & 0xFFFFFFFF
     (entry,) = struct.unpack("<I", memory.read(at, 4, Missing.ZERO))

@@ -114,8 +114,9 @@ struct g4_debug_event {
     uint32_t origins;
 
     /* messages */
-    uint32_t descriptor, emask, mrf, dst;
+    uint32_t sfid, descriptor, emask, mrf, dst;
     bool end, has_dst, bad;
+    bool grf_payload; /* `mrf` is the number of a GRF */
 
     /* objects */
     uint32_t object, topology;

@@ -376,17 +376,21 @@ ALWAYS_INLINE void write_message(const struct message *m, struct g4_hooks *hooks
 /* With hooks.  Out of line, so that the usual path stays compact. */
 static __attribute__((noinline, cold)) void write_watched(const struct message *m) {
     struct g4_hooks *const hooks = m->eu->hooks;
-    const struct g4_pixel_message message = {
+    struct g4_pixel_message message = {
         .gang = m->gang,
         .thread = m->thread,
         .last = m->last,
         .target = m->target,
         .slice = g4_payload_ps_r1_render_target_array_index(m->header[1]),
-        .header = {m->header[0], m->header[1]},
+        .live = m->header[0][0] & 0xffff,
         .type = m->type,
         .tests_late = tests_late(m),
         .back_facing = g4_payload_ps_r1_back_facing(m->header[1]),
     };
+    for (uint32_t s = 0; s < 4; s++) {
+        message.x[s] = (uint16_t)m->header[1][2 + s];
+        message.y[s] = (uint16_t)(m->header[1][2 + s] >> 16);
+    }
     hooks->pixel_message(hooks, &message);
     write_message(m, hooks, true);
 }

@@ -414,18 +414,20 @@ static void check_target(const struct message *m) {
     }
 }
 
-static void notify(const struct message *m) {
-    const struct g4_pixel_message message = {
+static void notify(const struct message *m, uint32_t live) {
+    struct g4_pixel_message message = {
         .gang = m->gang,
         .thread = m->thread,
         .last = m->last,
         .target = m->target,
         .slice = m->block->array_index,
-        .header = {m->header[0], m->header[1]},
+        .live = live << m->first,
         .type = m->type,
         .tests_late = tests_late(m),
         .back_facing = m->block->back_facing,
     };
+    memcpy(message.x, m->block->x, sizeof message.x);
+    memcpy(message.y, m->block->y, sizeof message.y);
     m->eu->hooks->pixel_message(m->eu->hooks, &message);
 }
 
@@ -456,7 +458,7 @@ static void write_thread(struct message *m, uint32_t index) {
         scale_alpha(m, &pixels, alpha);
     }
     if (m->eu->hooks) {
-        notify(m);
+        notify(m, pixels.live);
     }
     if (m->cc->multisampling.samples > 1) {
         write_multisampled(m, &pixels, &key, &state->target[key.render_target]);

@@ -53,10 +53,11 @@ struct g4_pixel_message {
     int thread;
     bool last; /* the message ends its pixels */
     struct g4_target *target;
-    uint32_t slice;            /* render target array index */
-    const uint32_t *header[2]; /* M0, M1 */
-    uint32_t type;             /* message type of the descriptor */
-    bool tests_late;           /* depth and stencil are tested now, not before the shader */
+    uint32_t slice;      /* render target array index */
+    uint16_t x[4], y[4]; /* upper left pixels of the subspans of the thread */
+    uint32_t live;       /* bit 4 * s + p: pixel p of subspan s is in the message */
+    uint32_t type;       /* message type of the descriptor */
+    bool tests_late;     /* depth and stencil are tested now, not before the shader */
     bool back_facing;
 };
 

@@ -144,10 +144,9 @@ void g4_debug_pixel_message(struct g4_hooks *hooks, const struct g4_pixel_messag
         type != G4_RENDER_TARGET_WRITE_TYPE_SIMD16 && type != G4_RENDER_TARGET_WRITE_TYPE_SIMD16_REPLICATED;
     const uint32_t first = type == G4_RENDER_TARGET_WRITE_TYPE_SIMD8_DUAL_SOURCE_SUBSPANS_23 ? 2 : 0;
     for (uint32_t s = first; s < first + (two ? 2 : 4); s++) {
-        const uint32_t at = message->header[1][2 + s];
-        const int p = g4_hooks_watched(hooks, at & 0xffff, at >> 16);
+        const int p = g4_hooks_watched(hooks, message->x[s], message->y[s]);
         const uint32_t bit = p < 0 ? 0 : 1u << (4 * s + (uint32_t)p);
-        if ((block->lit & bit) && !(message->header[0][0] & bit)) {
+        if ((block->lit & bit) && !(message->live & bit)) {
             struct g4_debug_event event = {.fragment = {.fate = G4_FATE_KILLED, .z = block->z[4 * s + (uint32_t)p]}};
             report_pixel(debug, &event);
         }

@@ -136,9 +136,11 @@ static bool report_message(struct g4_debug *debug, struct g4_gang *gang, const s
     struct g4_debug_event event = {
         .kind = G4_DEBUG_MESSAGE,
         .which = G4_DEBUG_NONE,
+        .sfid = send->sfid,
         .descriptor = send->descriptor,
         .emask = g4_mask16(send->emask, t),
         .mrf = send->mrf,
+        .grf_payload = send->grf_payload,
         .dst = send->dst,
         .end = send->eot,
         .has_dst = send->has_dst,

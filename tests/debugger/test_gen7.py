@@ -1,0 +1,43 @@
+"""The debugger on Ivy Bridge and Haswell: fragments of a pixel, payloads of threads, messages in GRFs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gen4emu.cli.main import run
+
+TRACES = Path(__file__).parents[2] / "traces" / "later"
+devices = pytest.mark.parametrize("device", ["ivb", "byt", "hsw"])
+
+
+def debug(device: str, capsys: pytest.CaptureFixture[str], *commands: str) -> str:
+    arguments = [argument for command in commands for argument in ("-c", command)]
+    assert run(["debug", str(TRACES / f"triangle-{device}.aub.xz"), *arguments]) == 0
+    return capsys.readouterr().out
+
+
+@devices
+def test_the_history_of_a_pixel_has_clears_and_the_triangle(device: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = debug(device, capsys, "history 30 30")
+    assert "pixel 30,30: drawn last by draw " in text and ", object 3, ps kernel 0x" in text
+    assert "-> (R 0.3725, G 0.2353, B 0.3922, A 1)" in text
+    assert "(R 0, G 0, B 0, A 0) -> (R 0.102, G 0.102, B 0.102, A 1)" in text  # the fast clear
+    assert "z 1, depth buffer 0 (0x000000) -> 1 (0xffffff)" in text  # of the hierarchical depth buffer, too
+
+
+@devices
+def test_a_vertex_thread_has_handles_and_two_vertices(device: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = debug(device, capsys, "trap every in vs", "continue", "thread")
+    assert "channels 00ff: dispatched 00ff" in text
+    assert "urb_return_handle_0 0, urb_return_handle_1 2" in text
+    assert "vertex index 0" in text and "vertex index 1" in text
+
+
+@devices
+def test_messages_have_the_names_and_payloads_of_the_generation(device: str,
+                                                                capsys: pytest.CaptureFixture[str]) -> None:
+    text = debug(device, capsys, "trap every in vs", "continue", "trace messages in vs", "continue")
+    assert "urb" in text and "offset 0 write HWord interleave complete mlen 5 rlen 0" in text
+    assert "    g113 00000000 00000002" in text  # the header, with both handles
