@@ -91,6 +91,17 @@ def test_a_program_on_gen7_draws_like_llvmpipe_and_its_capture_replays_exactly(d
 
 
 @needs_client
+@pytest.mark.parametrize(("device", "scene"), [
+    *(("ivb", scene) for scene in SCENES if scene not in ("clear", "triangle")), ("hsw", "gears"), ("hsw", "fbo")])
+def test_scenes_on_gen7_draw_like_llvmpipe(device: str, scene: str, tmp_path: Path) -> None:
+    with Server(BY_NAME[device], Options(workers=2)) as server:
+        run_scene(server, "gl", scene, tmp_path / "live.raw")
+    live = real_client.frames(tmp_path / "live.raw", SIZE)
+    assert share(live, real_client.reference("gl", scene, SIZE, FRAMES, tmp_path / "soft.raw")) >= 99
+    assert not server.totals.complaints and not server.totals.hangs and not server.totals.errors
+
+
+@needs_client
 @pytest.mark.parametrize("device", ["ivb", "hsw"])
 def test_draws_queries_and_transform_feedback_give_the_numbers_of_llvmpipe(device: str, tmp_path: Path) -> None:
     """Instances, base vertices, cuts, indirect and conditional draws, queries, transform feedback with overflow."""
