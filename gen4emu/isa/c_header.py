@@ -101,7 +101,7 @@ def _defines(encoding: Encoding) -> str:
 
 def _opcode_table(encoding: Encoding) -> str:
     bits = next(f.width for f in encoding.fields if f.name == "opcode")
-    lines = ["/* By opcode.  `gens` has the bits of G4_GEN_*; 0: no part has the opcode. */",
+    lines = ["/* By opcode.  `gens` has the bits of G4_GEN_*; 0: no part of these generations has the opcode. */",
              "struct g4_opcode_info {", "    uint16_t flags; /* G4_OPF_* */",
              f"    uint{8 if encoding.gens < 256 else 16}_t gens;", "    uint8_t shape;",
              "    uint8_t sources;", "    const char *name;", "};", "",
