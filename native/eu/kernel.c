@@ -132,15 +132,12 @@ static uint32_t payload_top(const struct g4_op *op) {
 /* One more than the highest register of a direct source. */
 static uint32_t src_top(const struct g4_op *op, const struct g4_src *src) {
     uint32_t furthest = 0;
-    if (op->grf_payload) {
+    if (op->grf_payload || src->kind != G4_KIND_GRF) {
         return 0;
     }
     const unsigned moved = op->opcode == G4_OPCODE_SEND ? G4_REGISTER_BYTES / src->size : 0; /* whole registers */
     const unsigned channels = moved ? moved : op->channels;
 
-    if (src->kind != G4_KIND_GRF) {
-        return 0;
-    }
     for (unsigned c = 0; c < channels; c++) {
         const uint32_t at = g4_region_offset(src, c);
         furthest = at > furthest ? at : furthest;
