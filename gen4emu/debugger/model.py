@@ -14,9 +14,8 @@ from gen4emu.device.device import Device
 from gen4emu.device.memory import Missing, Unit
 from gen4emu.device.observer import NONE
 from gen4emu.device.place import Place
-from gen4emu.hw.catalogue import block_named
+from gen4emu.hw.catalogue import surface_state_of
 from gen4emu.hw.formats import Encoding, FormatInfo, SurfaceFormat, format_info
-from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.pipeline import DepthFormat
 from gen4emu.hw.layout import View
 from gen4emu.hw.topology import PrimitiveTopology
@@ -239,7 +238,7 @@ def _format(device: Device, thread: Thread, index: int) -> FormatInfo | None:
 def surface_state(device: Device, thread: Thread, index: int) -> View:
     """The SURFACE_STATE at an index of the thread's binding table."""
     memory, gen = device.memory, device.info.gen
-    layout = block_named("SURFACE_STATE" if gen & Gen.ALL4 else "RENDER_SURFACE_STATE", gen)
+    layout = surface_state_of(gen)
     size = layout.size(gen)
     at = thread.binding_table + 4 * index & 0xFFFFFFFF
     (entry,) = struct.unpack("<I", memory.read(at, 4, Missing.ZERO))

@@ -8,7 +8,7 @@ from typing import Any
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.tiling import Tiling
-from gen4emu.hw.catalogue import block_named
+from gen4emu.hw.catalogue import surface_state_of
 from gen4emu.hw.formats import SurfaceFormat
 from gen4emu.hw.gen import Gen
 from gen4emu.hw.gen4.surface import SurfaceType
@@ -58,9 +58,8 @@ class TargetFinder:
 
     def __init__(self, gen: Gen) -> None:
         self.gen = gen
-        is_gen4 = bool(gen & (Gen.GEN4 | Gen.GEN45))
-        self._surface_state = block_named("SURFACE_STATE" if is_gen4 else "RENDER_SURFACE_STATE", gen)
-        self._level = "mip_count_or_lod" if is_gen4 else "mip_count_lod"
+        self._surface_state = surface_state_of(gen)
+        self._level = "mip_count_or_lod" if self._surface_state.name == "SURFACE_STATE" else "mip_count_lod"
         self._state_dwords = self._surface_state.size(gen)
         self.latest: tuple[Target, ...] = ()  # of the last draw or blit alone
         self._found: dict[Target, None] = {}

@@ -144,6 +144,14 @@ def block_named(name: str, gen: Gen) -> Block:
     return catalogue_of(gen).block(name)
 
 
+@cache
+def surface_state_of(gen: Gen) -> Block:
+    """The state block of surfaces, whose name is another one from Gen7 on."""
+    catalogue = catalogue_of(gen)
+    names = {block.name for block in catalogue.blocks}
+    return catalogue.block("RENDER_SURFACE_STATE" if "RENDER_SURFACE_STATE" in names else "SURFACE_STATE")
+
+
 def register_at(offset: int, gen: Gen) -> Register | None:
     return catalogue_of(gen).register_at(offset)
 
