@@ -103,7 +103,7 @@ static void feedback(GLenum mode, GLenum primitive, int vertices, int bytes) {
 
 int main(void) {
     const PFNEGLGETPLATFORMDISPLAYEXTPROC display_of = (void *)eglGetProcAddress("eglGetPlatformDisplayEXT");
-    const EGLDisplay display = display_of(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL);
+    EGLDisplay display = display_of(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL);
     const EGLint attributes[] = {
         EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, 3, EGL_CONTEXT_OPENGL_PROFILE_MASK, 1, EGL_NONE};
     static const float corners[] = {-1, -1, 1, -1, -1, 1, 1, 1, -1, -1, 1, -1, -1, 1, 1, 1};
@@ -113,7 +113,7 @@ int main(void) {
 
     eglInitialize(display, NULL, NULL);
     eglBindAPI(EGL_OPENGL_API);
-    const EGLContext context = eglCreateContext(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, attributes);
+    EGLContext context = eglCreateContext(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, attributes);
     if (!context || !eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context)) {
         return 1;
     }
