@@ -336,7 +336,9 @@ static void between(const float *a, const float *b, const int32_t *beta, uint32_
             const vd low = __builtin_convertvector(unmixed, vd);
             const vd share = __builtin_convertvector(vf_of_int(part) * vf_all(1.0f / 256.0f), vd);
             const vf mixed = __builtin_convertvector(low + (widen(&b[i]) - low) * share, vf);
-            store(&out[i], (vi)vf_select(part == vi_all(0), unmixed, mixed));
+            const vf quiet = (vf)((vi)unmixed | vi_all(0x00400000)); /* of two NaN, the first stays */
+            const vf result = vf_select(unmixed == unmixed, mixed, quiet);
+            store(&out[i], (vi)vf_select(part == vi_all(0), unmixed, result));
         }
 }
 
