@@ -29,43 +29,13 @@ void g4_decide_tests_gen6(const struct g4_draw_state *draw, struct g4_iz *iz) {
 /* ---- stencil ---- */
 
 enum {
-    /* A tile of 64 x 64 stencil values.  The values of a subspan are adjacent, in the order of its pixels. */
-    TILE_SIZE = 64,
-    TILE_BYTES = TILE_SIZE * TILE_SIZE,
     STENCIL_UNIT = 8, /* of the alignment of levels */
 };
 
-/* The offset of a value in a W tile: bits x5 x4 x3 y5 y4 y3 y2 x2 y1 x1 y0 x0 (IVB PRM vol. 1 part 2, 4.5.2.3). */
-static uint32_t in_tile(uint32_t x, uint32_t y) {
-    return (x & 1) | (y & 1) << 1 | (x >> 1 & 1) << 2 | (y >> 1 & 1) << 3 | (x >> 2 & 1) << 4 | (y >> 2 & 15) << 5 |
-           (x >> 3 & 7) << 9;
-}
-
+/* The values of a subspan are adjacent in a W tile, in the order of its pixels. */
 static uint32_t stencil_address(const struct g4_depth *depth, uint32_t x, uint32_t y) {
-    const uint32_t across = depth->stencil_pitch / (2 * TILE_SIZE); /* tiles; the pitch is that of two rows */
-    return depth->stencil_base + (y / TILE_SIZE * across + x / TILE_SIZE) * TILE_BYTES +
-           in_tile(x % TILE_SIZE, y % TILE_SIZE);
-}
-
-static bool compares(uint32_t function, uint32_t a, uint32_t b) {
-    switch (function) {
-    case G4_COMPARE_FUNCTION_NEVER:
-        return false;
-    case G4_COMPARE_FUNCTION_LESS:
-        return a < b;
-    case G4_COMPARE_FUNCTION_EQUAL:
-        return a == b;
-    case G4_COMPARE_FUNCTION_LEQUAL:
-        return a <= b;
-    case G4_COMPARE_FUNCTION_GREATER:
-        return a > b;
-    case G4_COMPARE_FUNCTION_NOTEQUAL:
-        return a != b;
-    case G4_COMPARE_FUNCTION_GEQUAL:
-        return a >= b;
-    default:
-        return true;
-    }
+    const uint32_t tiles = depth->stencil_pitch / (2 * G4_TILE_W_WIDTH); /* the pitch is that of two rows */
+    return depth->stencil_base + (uint32_t)g4_surface_offset(G4_TILING_W, tiles * G4_TILE_W_WIDTH, x, y);
 }
 
 static uint32_t operate(uint32_t operation, uint32_t s, const struct g4_stencil_set *set) {
@@ -137,8 +107,8 @@ static uint32_t test_stencil(struct g4_depth *depth, struct g4_port *port, const
         inside |= pixels_inside(depth, job->x[s], job->y[s]) << (4 * s);
         (void)g4_mem_read(port, address[s], value[s], sizeof value[s]);
         for (uint32_t p = 0; p < 4; p++) {
-            const bool good =
-                compares(set->function, set->reference & set->test_mask, value[s][p] & (uint32_t)set->test_mask);
+            const bool good = g4_cc_compare(set->function, (float)(set->reference & set->test_mask),
+                                            (float)(value[s][p] & set->test_mask));
             passed |= (uint32_t)good << (4 * s + p);
         }
     }

@@ -1,7 +1,7 @@
 /* The address of a byte of a surface: linear, X, Y and W tiling and the bit-6 swizzle.
  *
  * The formulas are here, once, inline, for the units that address single texels; tiling.c copies rectangles.
- * Coordinates are in bytes and rows.  Gen4 surfaces cannot be W tiled; tools use the formula.
+ * Coordinates are in bytes and rows.  Stencil buffers of Gen6 and later are W tiled; Gen4 has no such surfaces.
  */
 #ifndef G4_TILING_H
 #define G4_TILING_H
