@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "draw/load.h"
 #include "eu/eu.h"
 #include "raster/windower.h"
 
@@ -38,16 +39,6 @@ static void read_viewports(const struct g4_draw_loader *loader, uint32_t address
 }
 
 /* ---- commands ---- */
-
-static float line_region(uint32_t code) {
-    static const float pixels[4] = {
-        [G4_LINE_REGION_WIDTH_HALF_PIXEL] = 0.5f,
-        [G4_LINE_REGION_WIDTH_ONE_PIXEL] = 1.0f,
-        [G4_LINE_REGION_WIDTH_TWO_PIXELS] = 2.0f,
-        [G4_LINE_REGION_WIDTH_FOUR_PIXELS] = 4.0f,
-    };
-    return pixels[code & 3];
-}
 
 static void load_drawing_rectangle(const struct g4_context *ctx, struct g4_draw_state *draw) {
     struct g4_3dstate_drawing_rectangle rectangle;
@@ -133,25 +124,12 @@ void g4_load_commands_gen4(const struct g4_context *ctx, struct g4_draw_state *d
     draw->vertex_statistics = ctx->state->vf_statistics != 0;
 }
 
-static uint32_t reversed(uint32_t v) {
-    uint32_t out = 0;
-    for (int i = 0; i < 32; i++) {
-        out |= (v >> i & 1) << (31 - i);
-    }
-    return out;
-}
-
-/* The pattern has bit 31 leftmost; the offsets move it against the screen (G45 PRM vol. 2, 8.3.3.2). */
 static void load_polygon_stipple(const struct g4_context *ctx, struct g4_draw_state *draw) {
-    const uint32_t *const rows = ctx->state->poly_stipple + 1; /* past the header */
     struct g4_3dstate_poly_stipple_offset offset;
 
     g4_3dstate_poly_stipple_offset_unpack(ctx->state->poly_stipple_offset, ctx->gen, &offset);
-    for (uint32_t j = 0; j < G4_STIPPLE_ROWS; j++) {
-        const uint32_t row = reversed(rows[(j + offset.polygon_stipple_y_offset) % G4_STIPPLE_ROWS]);
-        const uint32_t shift = offset.polygon_stipple_x_offset & 31;
-        draw->polygon_stipple[j] = row >> shift | (shift ? row << (32 - shift) : 0);
-    }
+    g4_load_stipple(ctx->state->poly_stipple + 1, /* past the header */
+                    offset.polygon_stipple_x_offset, offset.polygon_stipple_y_offset, draw->polygon_stipple);
 }
 
 static void load_primitive(const struct g4_context *ctx, const uint32_t *command, struct g4_draw_state *draw) {
@@ -424,7 +402,7 @@ static void load_setup_block(const struct g4_context *ctx, const struct g4_sf_st
     setup->point_rule = sf->point_rasterization_rule;
     setup->sprite_point = sf->sprite_point_enable;
     setup->line_width = (float)sf->line_width_u3_1 / 2.0f;
-    setup->line_cap_region = line_region(sf->line_end_cap_antialiasing_region_width);
+    setup->line_cap_region = g4_line_region(sf->line_end_cap_antialiasing_region_width);
     setup->line_antialiasing = sf->antialiasing_enable;
     setup->line_last_pixel = sf->last_pixel_enable;
     setup->provoking_line = (uint8_t)sf->line_strip_list_provoking_vertex_select;
@@ -486,8 +464,8 @@ void g4_load_windower_gen4(const struct g4_context *ctx, const uint32_t *wm_stat
         .setup_transposed = wm.transposed_urb_read_enable,
         .depth_row = wm.depth_coefficient_urb_read_offset,
     };
-    draw->line_antialiasing.region = line_region(wm.line_antialiasing_region_width);
-    draw->line_antialiasing.cap_region = line_region(wm.line_end_cap_antialiasing_region_width);
+    draw->line_antialiasing.region = g4_line_region(wm.line_antialiasing_region_width);
+    draw->line_antialiasing.cap_region = g4_line_region(wm.line_end_cap_antialiasing_region_width);
     draw->setup.legacy_diamonds = wm.legacy_diamond_line_rasterization;
     draw->depth_bias.enable = wm.global_depth_offset_enable;
     draw->depth_bias.format =

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "core/draw_state.h"
+#include "draw/load.h"
 #include "eu/eu.h"
 #include "geometry/topology.h"
 #include "state_gen7.h"
@@ -368,16 +368,6 @@ static void load_scissors(const struct g4_draw_loader *loader, struct g4_draw_st
     }
 }
 
-static float line_region(uint32_t code) {
-    static const float pixels[4] = {
-        [GEN7_LINE_REGION_WIDTH_HALF_PIXEL] = 0.5f,
-        [GEN7_LINE_REGION_WIDTH_ONE_PIXEL] = 1.0f,
-        [GEN7_LINE_REGION_WIDTH_TWO_PIXELS] = 2.0f,
-        [GEN7_LINE_REGION_WIDTH_FOUR_PIXELS] = 4.0f,
-    };
-    return pixels[code & 3];
-}
-
 static void load_setup(const struct g4_context *ctx, struct g4_draw_state *draw) {
     struct g4_setup_state *const setup = &draw->setup;
     struct gen7_3dstate_sf sf;
@@ -397,7 +387,7 @@ static void load_setup(const struct g4_context *ctx, struct g4_draw_state *draw)
     setup->point_width_from_vertex = sf.point_width_source == GEN7_POINT_WIDTH_SOURCE_VERTEX;
     setup->point_width_u8_3 = sf.point_width_u8_3;
     setup->line_width = (float)sf.line_width_u3_7 / 128.0f;
-    setup->line_cap_region = line_region(sf.line_end_cap_antialiasing_region_width);
+    setup->line_cap_region = g4_line_region(sf.line_end_cap_antialiasing_region_width);
     setup->line_antialiasing = sf.antialiasing_enable;
     setup->line_last_pixel = sf.last_pixel_enable;
     setup->provoking_line = (uint8_t)sf.line_strip_list_provoking_vertex_select;
@@ -496,19 +486,12 @@ static void load_lines(const struct g4_context *ctx, struct g4_draw_state *draw)
     };
 }
 
-/* The pattern has bit 31 leftmost; the offsets move it against the screen. */
 static void load_polygon_stipple(const struct g4_context *ctx, struct g4_draw_state *draw) {
-    const uint32_t *const rows = ctx->state->poly_stipple + 1; /* past the header */
     struct gen7_3dstate_poly_stipple_offset offset;
 
     gen7_3dstate_poly_stipple_offset_unpack(ctx->state->poly_stipple_offset, ctx->gen, &offset);
-    for (uint32_t j = 0; j < G4_STIPPLE_ROWS; j++) {
-        const uint32_t row = rows[(j + offset.polygon_stipple_y_offset) % G4_STIPPLE_ROWS];
-        for (uint32_t i = 0; i < 32; i++) {
-            const uint32_t from = 31 - (i + offset.polygon_stipple_x_offset) % 32;
-            draw->polygon_stipple[j] |= (row >> from & 1) << i;
-        }
-    }
+    g4_load_stipple(ctx->state->poly_stipple + 1, /* past the header */
+                    offset.polygon_stipple_x_offset, offset.polygon_stipple_y_offset, draw->polygon_stipple);
 }
 
 /* Rasterization uses the places of samples, or the pixel location, which also stands for the pixel in other units. */
@@ -587,8 +570,8 @@ static void load_windower(const struct g4_context *ctx, const struct gen7_3dstat
         .fast_clear = ps->render_target_fast_clear_enable,
         .resolve = ps->render_target_resolve_enable,
     };
-    draw->line_antialiasing.region = line_region(wm->line_antialiasing_region_width);
-    draw->line_antialiasing.cap_region = line_region(wm->line_end_cap_antialiasing_region_width);
+    draw->line_antialiasing.region = g4_line_region(wm->line_antialiasing_region_width);
+    draw->line_antialiasing.cap_region = g4_line_region(wm->line_end_cap_antialiasing_region_width);
     draw->setup.legacy_diamonds = wm->legacy_diamond_line_rasterization;
     draw->setup.point_rule = wm->point_rasterization_rule;
     if (wm->polygon_stipple_enable) {

@@ -1,0 +1,35 @@
+/*
+ * Shared by the loaders of all generations: what fields mean, once they are unpacked.
+ */
+#ifndef G4_LOAD_H
+#define G4_LOAD_H
+
+#include "core/draw_state.h"
+
+/* The width of a line's antialiasing region in pixels, by its code. */
+static inline float g4_line_region(uint32_t code) {
+    static const float pixels[4] = {
+        [G4_LINE_REGION_WIDTH_HALF_PIXEL] = 0.5f,
+        [G4_LINE_REGION_WIDTH_ONE_PIXEL] = 1.0f,
+        [G4_LINE_REGION_WIDTH_TWO_PIXELS] = 2.0f,
+        [G4_LINE_REGION_WIDTH_FOUR_PIXELS] = 4.0f,
+    };
+    return pixels[code & 3];
+}
+
+/* The rows of a stipple have bit 31 leftmost; the offsets move the pattern against the screen (G45 PRM vol. 2,
+ * 8.3.3.2). */
+static inline void g4_load_stipple(const uint32_t *rows, uint32_t x_offset, uint32_t y_offset,
+                                   uint32_t stipple[G4_STIPPLE_ROWS]) {
+    const uint32_t shift = x_offset & 31;
+    for (uint32_t j = 0; j < G4_STIPPLE_ROWS; j++) {
+        const uint32_t row = rows[(j + y_offset) % G4_STIPPLE_ROWS];
+        uint32_t reversed = 0;
+        for (uint32_t i = 0; i < 32; i++) {
+            reversed |= (row >> i & 1) << (31 - i);
+        }
+        stipple[j] = reversed >> shift | (shift ? reversed << (32 - shift) : 0);
+    }
+}
+
+#endif
