@@ -52,13 +52,10 @@ static void immediate(struct g4_src *src, uint32_t type, uint32_t bits) {
             src->type = G4_TYPE_W;
             value = (uint32_t)((int32_t)(bits << (28 - 4 * c)) >> 28);
             break;
-        case G4_IMM_VF: {
-            /* s eee ffff: exponent e + 124, and zero is all seven low bits zero (docs/decisions.md 4) */
-            const uint32_t v = bits >> (8 * (c & 3)) & 0xff;
+        case G4_IMM_VF:
             src->type = G4_TYPE_F;
-            value = (v & 0x80) << 24 | ((v & 0x7f) ? ((v >> 4 & 7) + 124) << 23 | (v & 15) << 19 : 0);
+            value = g4_vector_float(bits >> (8 * (c & 3)));
             break;
-        }
         default:
             break;
         }

@@ -90,12 +90,9 @@ static void immediate(struct g4_src *src, uint32_t code, uint32_t bits) {
         case GEN7_IMM_V:
             value = (uint32_t)((int32_t)(bits << (28 - 4 * c)) >> 28);
             break;
-        case GEN7_IMM_VF: {
-            /* s eee ffff: exponent e + 124, and zero is all seven low bits zero (docs/decisions.md 4) */
-            const uint32_t v = bits >> (8 * (c & 3)) & 0xff;
-            value = (v & 0x80) << 24 | ((v & 0x7f) ? ((v >> 4 & 7) + 124) << 23 | (v & 15) << 19 : 0);
+        case GEN7_IMM_VF:
+            value = g4_vector_float(bits >> (8 * (c & 3)));
             break;
-        }
         default:
             break;
         }

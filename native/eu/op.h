@@ -165,6 +165,12 @@ static inline bool g4_src_scalar(const struct g4_src *src) {
     return !src->align16 && src->vstride == 0 && src->width == 1;
 }
 
+/* The float of an element of a VF immediate, its low byte.  s eee ffff: exponent e + 124, and zero is all seven low
+ * bits zero (docs/decisions.md 4). */
+static inline uint32_t g4_vector_float(uint32_t v) {
+    return (v & 0x80) << 24 | ((v & 0x7f) ? ((v >> 4 & 7) + 124) << 23 | (v & 15) << 19 : 0);
+}
+
 /* Models point to these (core/model.h). */
 g4_expand_instruction_fn g4_expand_gen4, g4_expand_gen7;
 g4_decode_instruction_fn g4_decode_gen4, g4_decode_gen7, g4_decode_gen75;
