@@ -1,7 +1,7 @@
 """The state of a hardware context of Gen7, and the commands that only change it.
 
 `struct g4_gen7_state` has a member for nearly every command, with the command's name, which keeps it whole.  Draws on
-Gen7 come with about thirty such commands, so a handler is no more than one copy.
+Gen7 come with about thirty such commands, so each handler just copies its command.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ void g4_pixel_map_set(struct g4_pixel_map *map, const struct g4_image *image, bo
 
 uint8_t *g4_pixel_map_find_page(struct g4_pixel_map *map, struct g4_port *port, uint32_t address);
 /* The page that has exactly the 32x32 pixels from (x, y) on: a Y tile of four bytes a pixel, of which at least the
- * first pixel is inside the image.  NULL: there is no such page, or it is not directly accessible; nothing is reported.
+ * first pixel is inside the image.  NULL if the page is missing or not directly accessible; nothing is reported.
  */
 uint8_t *g4_pixel_map_page(struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y);
 void g4_pixel_map_stage(const struct g4_pixel_map *map, struct g4_port *port, uint32_t x, uint32_t y, uint32_t subspan,

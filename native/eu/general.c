@@ -392,7 +392,8 @@ static int64_t inserted(uint32_t mask, uint32_t insert, uint32_t base) {
     return mask == 0 ? base : (base & ~mask) | (insert << __builtin_ctz(mask) & mask);
 }
 
-/* UD: the number of leading zeros.  D: the length of the run of leading sign bits.  All ones if there is no end. */
+/* UD: the number of leading zeros.  D: the number of leading copies of the sign bit.  All ones for 0 and for a D of -1.
+ */
 static int64_t first_bit_high(const struct g4_op *op, int64_t value) {
     const bool is_signed = op->src[0].type == G4_TYPE_D || op->src[0].type == G4_TYPE_W || op->src[0].type == G4_TYPE_B;
     const uint32_t bits = is_signed && value < 0 ? ~(uint32_t)value : (uint32_t)value;

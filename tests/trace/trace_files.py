@@ -99,7 +99,7 @@ def wide_aub() -> bytes:
 
 
 def pair_aub(*pairs: tuple[int, int]) -> bytes:
-    """A memtrace file of Gen9 with three contexts, 1 to 3, and pairs of them, element 0 first; 0 is no context."""
+    """A memtrace file of Gen9 with contexts 1 to 3 in pairs, element 0 first; 0 leaves an element empty."""
     contents = b"".join(
         memory_write(0x40000 + 0x1000 * i, dwords(0x18800101, 0x1000 * i, 0, 0))
         + memory_write(0x31000 + 0x2000 * i, dwords(*_image(0x40000 + 0x1000 * i))) for i in (1, 2, 3))
