@@ -86,6 +86,16 @@ static bool writes_early(const struct ir_instruction *ins) {
     }
 }
 
+/* Mark the values that a loop assigns and that exist before it. */
+static void find_carried(struct ir *ir, const struct ir_loop *loop) {
+    for (uint32_t i = loop->begin; i < loop->end; i++) {
+        const ir_operand dst = ir->instructions[i].dst;
+        if (ir_is_value(dst) && ir->values[dst].from < 2 * loop->begin) {
+            ir->values[dst].carried = true;
+        }
+    }
+}
+
 static void find_live_ranges(struct ir *ir) {
     for (uint32_t i = 0; i < ir->count; i++) {
         const struct ir_instruction *const ins = &ir->instructions[i];
@@ -96,9 +106,6 @@ static void find_live_ranges(struct ir *ir) {
             touch(ir, ins->dst, 2 * i);
         }
         touch(ir, ins->dst, 2 * i + 1);
-        if (ir_is_value(ins->dst)) {
-            ir->values[ins->dst].assigned = 2 * i + 1;
-        }
     }
     /* What exists before a loop and is used in it exists in all of its turns.  Inner loops end before outer ones. */
     for (uint32_t l = 0; l < ir->loop_count; l++) {
@@ -107,10 +114,10 @@ static void find_live_ranges(struct ir *ir) {
         for (uint32_t v = 1; v < ir->value_count; v++) {
             struct ir_value *const value = &ir->values[v];
             if (value->used && value->from < begin && value->to >= begin) {
-                value->carried |= value->assigned >= begin && value->assigned < end;
                 value->to = value->to < end ? end : value->to;
             }
         }
+        find_carried(ir, &ir->loops[l]);
     }
 }
 

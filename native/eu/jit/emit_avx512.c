@@ -13,8 +13,8 @@ enum {
     V_TO = 29,
     V_A,
     V_B,
-    K_A = 6,
-    K_B,
+    K_A = 7,
+    K_B = 0, /* cannot mask an instruction */
 };
 
 static struct x86_rm constant_in_memory(struct emitter *e, ir_operand operand) {
@@ -161,8 +161,8 @@ static void store_words(struct emitter *e, const struct ir_instruction *ins) {
     }
     emit_evex(e->code, X86_TO_WORDS_512, a, 0, x86_rm_reg(V_B), 0, X86_MERGE);
     emit_evex_imm(e->code, X86_SHUFFLE_512, V_B, V_B, x86_rm_reg(V_B), 0, X86_MERGE, 0x50);
-    emit_mask_deposit(e->code, K_B, mask(e, ins->mask, K_A), 0x00ff00ffu << 8 * ins->imm);
-    emit_evex(e->code, X86_MOVE_WORDS_512, to, 0, x86_rm_reg(V_B), K_B, X86_MERGE);
+    emit_mask_deposit(e->code, K_A, mask(e, ins->mask, K_A), 0x00ff00ffu << 8 * ins->imm);
+    emit_evex(e->code, X86_MOVE_WORDS_512, to, 0, x86_rm_reg(V_B), K_A, X86_MERGE);
     finish_vector(e, ins->dst, to);
 }
 
@@ -209,17 +209,17 @@ static void inverse_root(struct emitter *e, unsigned to, unsigned a, unsigned la
     struct g4_code *const code = e->code;
     struct x86_rm one = element_of(e, 0x3f800000);
     one.broadcast = true;
-    emit_mask_high(code, K_B, lanes);
     emit_evex_imm(code, X86_HIGH_512, a, 0, x86_rm_reg(V_B), 0, X86_MERGE, 1);
     emit_evex(code, X86_WIDEN, V_A, 0, x86_rm_reg(a), lanes, X86_ZERO);
-    emit_evex(code, X86_WIDEN, V_B, 0, x86_rm_reg(V_B), K_B, X86_ZERO);
-    emit_evex_nearest(code, X86_SQRTPD, V_A, 0, V_A, lanes, X86_ZERO);
-    emit_evex_nearest(code, X86_SQRTPD, V_B, 0, V_B, K_B, X86_ZERO);
+    emit_mask_high(code, K_A, lanes);
+    emit_evex(code, X86_WIDEN, V_B, 0, x86_rm_reg(V_B), K_A, X86_ZERO);
+    emit_evex_nearest(code, X86_SQRTPD, V_A, 0, V_A, 0, X86_MERGE); /* raises no exception */
+    emit_evex_nearest(code, X86_SQRTPD, V_B, 0, V_B, 0, X86_MERGE);
     emit_evex(code, X86_WIDEN, V_TO, 0, one, 0, X86_MERGE);
-    emit_evex_nearest(code, X86_DIVPD, V_A, V_TO, V_A, lanes, X86_ZERO);
-    emit_evex_nearest(code, X86_DIVPD, V_B, V_TO, V_B, K_B, X86_ZERO);
-    emit_evex_nearest(code, X86_NARROW, to, 0, V_A, lanes, X86_ZERO);
-    emit_evex_nearest(code, X86_NARROW, V_B, 0, V_B, K_B, X86_ZERO);
+    emit_evex_nearest(code, X86_DIVPD, V_A, V_TO, V_A, 0, X86_MERGE);
+    emit_evex_nearest(code, X86_DIVPD, V_B, V_TO, V_B, 0, X86_MERGE);
+    emit_evex_nearest(code, X86_NARROW, to, 0, V_A, 0, X86_MERGE);
+    emit_evex_nearest(code, X86_NARROW, V_B, 0, V_B, 0, X86_MERGE);
     emit_evex_imm(code, X86_JOIN_512, to, to, x86_rm_reg(V_B), 0, X86_MERGE, 1);
 }
 

@@ -152,7 +152,6 @@ struct ir_value {
     bool used;
     bool variable;     /* assigned more than once */
     uint32_t reads;    /* by other operations than those that assign it */
-    uint32_t assigned; /* where it is assigned last, as in the live range */
     bool carried;      /* from one turn of a loop to the next */
     bool in_memory;    /* spilled */
     uint8_t place;     /* register, or slot in memory */

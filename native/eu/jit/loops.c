@@ -205,9 +205,11 @@ static bool flow_while(struct loop *loop, uint32_t at) {
         return false;
     }
     count_op(loop, op);
-    keep_passing_lanes(loop, op);
-    jump_if_none(loop, frame->exit);
-    count_threads(loop, exec(loop, 0), exec(loop, 1));
+    if (op->predicate != G4_PRED_NONE || op->exec_size <= 8) { /* else the counted threads go on */
+        keep_passing_lanes(loop, op);
+        jump_if_none(loop, frame->exit);
+        count_threads(loop, exec(loop, 0), exec(loop, 1));
+    }
     add(loop, (struct ir_instruction){.op = IR_TURN, .at = frame->top});
     add(loop, (struct ir_instruction){.op = IR_JUMP, .at = loop->failure});
     ir_end_loop(ir, frame->first);

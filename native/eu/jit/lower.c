@@ -137,8 +137,7 @@ static bool lower_int_binary(struct translator *t, const struct g4_op *op, enum 
     for (int part = 0; part < op->parts; part++) {
         const ir_operand x = g4_int_source(t, op, 0, part);
         const ir_operand y = shift ? shift_count(t, op, part) : g4_int_operand(t, op, 1, part);
-        const ir_operand mask = g4_op_lanes(t, op, part, true);
-        g4_finish_int(t, op, part, mask, vector_of(t, operation, x, y, IR_NONE), 0);
+        g4_int_binary(t, op, part, operation, x, y);
     }
     return true;
 }

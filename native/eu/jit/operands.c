@@ -297,7 +297,7 @@ ir_operand g4_compare(struct translator *t, enum ir_op op, unsigned condition, i
     return bits;
 }
 
-/* A float result that is only stored can be computed in the variable of its row, if that costs nothing. */
+/* A result that is only stored can be computed in the variable of its row, if that costs nothing. */
 static bool is_direct(const struct translator *t, const struct g4_op *op, int part) {
     const unsigned number = g4_row_of(op, part);
     return t->backend->merges && op->out.store == G4_STORE_PACKED && op->out.convert == G4_CONVERT_NONE &&
@@ -305,19 +305,30 @@ static bool is_direct(const struct translator *t, const struct g4_op *op, int pa
            !t->rows[number].pending && g4_row_is_live(t, number);
 }
 
+/* a op b in the lanes of a mask, in the variable of the destination if possible. */
+static ir_operand binary(struct translator *t, const struct g4_op *op, int part, enum ir_op operation, ir_operand a,
+                         ir_operand b, ir_operand mask) {
+    if (!is_direct(t, op, part)) {
+        return vector_of(t, operation, a, b, mask);
+    }
+    const ir_operand variable = t->rows[g4_row_of(op, part)].variable;
+    ir_add(&t->ir, (struct ir_instruction){
+                       .op = (uint8_t)operation, .keep = true, .dst = variable, .a = a, .b = b, .mask = mask});
+    return variable;
+}
+
 void g4_float_binary(struct translator *t, const struct g4_op *op, int part, enum ir_op operation, ir_operand a,
                      ir_operand b) {
     const ir_operand mask = g4_op_lanes(t, op, part, true);
-    ir_operand value;
     t->raises = true;
-    if (is_direct(t, op, part)) {
-        value = t->rows[g4_row_of(op, part)].variable;
-        ir_add(&t->ir, (struct ir_instruction){
-                           .op = (uint8_t)operation, .keep = true, .dst = value, .a = a, .b = b, .mask = mask});
-    } else {
-        value = vector_of(t, operation, a, b, mask);
-    }
-    g4_finish_float(t, op, part, mask, value);
+    g4_finish_float(t, op, part, mask, binary(t, op, part, operation, a, b, mask));
+}
+
+void g4_int_binary(struct translator *t, const struct g4_op *op, int part, enum ir_op operation, ir_operand a,
+                   ir_operand b) {
+    const ir_operand mask = g4_op_lanes(t, op, part, true);
+    const ir_operand lanes = is_direct(t, op, part) ? mask : IR_NONE;
+    g4_finish_int(t, op, part, mask, binary(t, op, part, operation, a, b, lanes), 0);
 }
 
 void g4_finish_float(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand value) {

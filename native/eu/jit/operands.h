@@ -69,6 +69,9 @@ ir_operand g4_shifted_mask(struct translator *t, ir_operand mask, unsigned shift
 /* a op b, finished as a float result. */
 void g4_float_binary(struct translator *t, const struct g4_op *op, int part, enum ir_op operation, ir_operand a,
                      ir_operand b);
+/* a op b, finished as an integer result. */
+void g4_int_binary(struct translator *t, const struct g4_op *op, int part, enum ir_op operation, ir_operand a,
+                   ir_operand b);
 /* Finish a float result: saturation, flags, conversion, store.  `mask` is that of the lanes that are computed. */
 void g4_finish_float(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand value);
 void g4_finish_int(struct translator *t, const struct g4_op *op, int part, ir_operand mask, ir_operand value,
