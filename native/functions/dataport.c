@@ -81,7 +81,9 @@ static uint32_t effective_offset(const struct g4_block_access *access, uint32_t 
     return (access->global_offset + offset) & ~(dwords * 4 - 1);
 }
 
-static void read_buffer(const struct g4_block_access *access, uint32_t offset, uint32_t *dw, uint32_t count) {
+/* Inlined: the number of dwords is a constant of each caller. */
+static inline __attribute__((always_inline)) void read_buffer(const struct g4_block_access *access, uint32_t offset,
+                                                              uint32_t *dw, uint32_t count) {
     struct g4_port *const port = &access->eu->worker->port;
     const uint32_t bytes = count * 4;
     const uint32_t start = effective_offset(access, offset, count);
