@@ -28,8 +28,7 @@ _IGNORED = (
 )
 _NOT_EXECUTED = (
     "MI_RS_STORE_DATA_IMM", "MI_LOAD_URB_MEM", "MI_STORE_URB_MEM", "MEDIA_OBJECT", "MEDIA_OBJECT_PRT",
-    "MEDIA_OBJECT_WALKER", "MEDIA_VFE_STATE", "MEDIA_CURBE_LOAD", "MEDIA_INTERFACE_DESCRIPTOR_LOAD", "GPGPU_OBJECT",
-    "GPGPU_WALKER",
+    "MEDIA_OBJECT_WALKER", "GPGPU_OBJECT", "GPGPU_WALKER",
 )
 # Stages that are not executed: their commands, and the dword and field that enable them.
 _STAGES = (("3DSTATE_HS", 2, "enable"), ("3DSTATE_DS", 5, "enable"), ("3DSTATE_GS", 5, "enable"))

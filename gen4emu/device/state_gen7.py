@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gen4emu._native import ffi
+from gen4emu._native import ffi, lib
+from gen4emu.device.memory import Missing, Unit
 from gen4emu.device.state import ContextState, Words
 from gen4emu.hw.catalogue import catalogue_of, executed_command
 
 _MOST_VERTEX_BUFFERS = 33
 _MOST_VERTEX_ELEMENTS = 34
 _MOST_DECLARATIONS = 128
+_ROW = 32  # bytes of a row of constants, and of an interface descriptor
 
 # Commands whose copies other generations have, too: name, member of struct g4_state.
 _VERBATIM = (
@@ -56,6 +58,9 @@ class Gen7ContextState(ContextState):
             "3DSTATE_SAMPLER_PALETTE_LOAD1": self._sampler_palette1,
             "3DSTATE_SO_DECL_LIST": self._so_decl_list,
             "3DSTATE_SO_BUFFER": self._so_buffer(),
+            "MEDIA_VFE_STATE": self._copy(self.raw.gen7, "media_vfe_state"),
+            "MEDIA_CURBE_LOAD": self._curbe_load(),
+            "MEDIA_INTERFACE_DESCRIPTOR_LOAD": self._interface_descriptor_load(),
         }
 
     @property
@@ -144,3 +149,36 @@ class Gen7ContextState(ContextState):
             ffi.memmove(buffers[number.extract(words)], words, 16)
 
         return set_buffer
+
+    # --- media and GPGPU -------------------------------------------------------------------------------------------
+    def _load(self, address: int, target: object, size: int) -> None:
+        """Copies memory now: later writes to it must not change the threads that follow."""
+        if not lib.g4_mem_peek(self.memory.handle, address, target, size):
+            ffi.memmove(target, self.memory.read(address, size, Missing.ZERO, Unit.CS), size)
+
+    def _curbe_load(self) -> Callable[[Words], None]:
+        raw, target = self.raw, ffi.addressof(self.raw, "curbe")
+        most = ffi.sizeof(raw.curbe) // _ROW
+        length, start = (self._mask("MEDIA_CURBE_LOAD", name, dword) for name, dword in (
+            ("curbe_total_data_length", 2), ("curbe_data_start_address", 3)))
+
+        def load(words: Words) -> None:
+            rows = min(-(-(words[2] & length) // _ROW), most)
+            self._load(raw.gen7.dynamic_state_base + (words[3] & start) & 0xFFFFFFFF, target, rows * _ROW)
+            raw.curbe_rows = rows
+
+        return load
+
+    def _interface_descriptor_load(self) -> Callable[[Words], None]:
+        gen7, target = self.raw.gen7, ffi.addressof(self.raw.gen7, "media_descriptor")
+        most = len(gen7.media_descriptor)
+        length, start = (self._mask("MEDIA_INTERFACE_DESCRIPTOR_LOAD", name, dword) for name, dword in (
+            ("interface_descriptor_total_length", 2), ("interface_descriptor_data_start_address", 3)))
+
+        def load(words: Words) -> None:
+            count = min((words[2] & length) // _ROW, most)
+            address = gen7.dynamic_state_base + (words[3] & start) & 0xFFFFFFFF
+            self._load(address, target, count * _ROW)
+            gen7.media_descriptor_address, gen7.media_descriptors = address, count
+
+        return load

@@ -36,6 +36,10 @@ struct g4_gen7_state {
     uint32_t viewport_state_pointers_sf_clip[2], viewport_state_pointers_cc[2], scissor_state_pointers[2];
     uint32_t blend_state_pointers[2], depth_stencil_state_pointers[2], cc_state_pointers[2];
     uint32_t depth_buffer[7], stencil_buffer[3], hier_depth_buffer[3], clear_params[3];
+
+    uint32_t media_vfe_state[8];
+    uint32_t media_descriptors, media_descriptor_address; /* their number, and where they were read */
+    uint32_t media_descriptor[64][8];
 };
 
 /* The state that commands set, per hardware context (docs/decisions.md 19).  Pointers are resolved graphics addresses:
@@ -49,8 +53,8 @@ struct g4_state {
 
     uint32_t urb_fence[6]; /* VS, GS, CLIP, SF, VFE, CS: end rows of 512 bits */
     uint32_t cs_urb_entries, cs_urb_entry_units;
-    uint32_t curbe_rows;     /* 256-bit rows that are valid, 0: no constants */
-    uint32_t curbe[512 * 2]; /* 8 dwords a row */
+    uint32_t curbe_rows;      /* 256-bit rows that are valid, 0: no constants */
+    uint32_t curbe[2048 * 8]; /* 8 dwords a row; Gen4 has 64 rows, from Gen7 on media threads have up to 2048 */
 
     uint32_t vs_state, gs_state, clip_state, sf_state, wm_state, cc_state;
     uint32_t gs_enable, clip_enable;
