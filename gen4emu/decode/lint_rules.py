@@ -148,7 +148,7 @@ _LATER_WARNINGS = _rules(
     # surfaces and samplers of the kernels at a draw
     ("chroma-format", "A chroma key with a format that does not have one."),
     ("chroma-channels", "A chroma key limits a channel that the format does not have."),
-    ("depth-target", "The depth buffer and a render target have other types, levels or sizes."),
+    ("depth-target", "The depth buffer and a render target have other types, levels, layers or sizes."),
     ("sample-count", "A render target has another number of samples than 3DSTATE_MULTISAMPLE."),
     ("antialias-format", "Lines are antialiased in a render target of integers."),
     ("fast-clear-target", "A fast clear or a resolve of a null surface, or not of entry 0 of the binding table."),

@@ -277,9 +277,12 @@ def _depth_target(s: LintState, context: Context, peek: MemoryReader) -> Iterato
                   f"{_name(surface.surface_type)}"
         elif depth.lod != surface.mip_count_lod:
             yield f"level {depth.lod} of the depth buffer, {surface.mip_count_lod} of render target {index}"
-        elif depth.lod and (depth.width, depth.height) != (surface.width, surface.height):
+        elif depth.depth != surface.depth:
+            yield f"{depth.depth} layers of the depth buffer, {surface.depth} of render target {index}"
+        elif (depth.lod or depth.depth > 1 or kinds[1] != _2D) and \
+                (depth.width, depth.height) != (surface.width, surface.height):
             yield f"a depth buffer of {depth.width}x{depth.height}, and render target {index} of " \
-                  f"{surface.width}x{surface.height} with levels"
+                  f"{surface.width}x{surface.height} with levels, layers or slices"
 
 
 def _clear_range(s: LintState, context: Context, peek: MemoryReader) -> Iterator[str]:
