@@ -1,7 +1,7 @@
 """The command streamer: parses rings and batches and executes MI and 3D commands.
 
 State commands go to the running context (state.py), primitives and media objects to the C core, BLT commands to the
-blitter.
+blitter.  The C core executes runs of state commands and plain draws without calling back (`_run`).
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ import collections
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Protocol
+from typing import Any, Protocol
 
-from gen4emu._native import lib
+from gen4emu._native import ffi, lib
 from gen4emu.core_enums import Counter
-from gen4emu.device.memory import Faults, Memory, Missing, Unit, port_faults
+from gen4emu.device.memory import PAGE_SIZE, Faults, Memory, Missing, PageFlags, Unit, port_faults
 from gen4emu.device.place import DrawKind, DrawNumbers
 from gen4emu.device.registers import InterruptNames, Interrupts, RegisterFile
-from gen4emu.device.state import ContextState, Words
+from gen4emu.device.state import ContextState
+from gen4emu.device.stored_commands import StoredCommand, Words, draw, leave_if, pointer, write_immediate
 from gen4emu.errors import HangError
 from gen4emu.hw.catalogue import Catalogue, catalogue_of, family_of
 from gen4emu.hw.command_reader import CommandReader, EndlessBatch, Headers, Position
@@ -28,6 +29,7 @@ from gen4emu.hw.layout import Client, Command, View
 Handler = Callable[[Words], None]
 
 _IDLE = 0xFFFFFFFF
+_PRESENT = int(PageFlags.PRESENT)
 _DECODED_HEADERS = 4096
 _FETCH_DWORDS = 1024
 MAX_BATCH_DWORDS = 4 << 20  # a longer batch is taken for an endless one; 16 MiB are more than any driver writes
@@ -43,6 +45,7 @@ class Decoded:
 
     dwords: int
     execute: Handler
+    stored: StoredCommand | None = None  # the command, if the core can execute it in a run but has not learned it
 
 
 @dataclass(slots=True)
@@ -73,6 +76,10 @@ class Executor:
     """The units behind a command streamer, as functions."""
 
     draw: Handler  # 3DPRIMITIVE
+    drawing_core: Callable[[], Any]  # the core's device if it may draw by itself, else NULL
+    core_drew: Callable[[int], None]  # it has drawn so many primitives
+    core_failed: Callable[[int], None]  # its last draw failed, with this status
+    fault: Any  # struct g4_fault *, for that draw
     blit: Callable[[Command, Words], None]
     media: Handler  # MEDIA_OBJECT, MEDIA_OBJECT_EX, MEDIA_OBJECT_PRT
     wait_for_media: Callable[[bool], None]  # until media threads cannot continue or, with True, have ended
@@ -129,7 +136,8 @@ class CommandStreamer:
         self.ring = ring  # the prefix of its registers
         self.max_batch_dwords = max_batch_dwords
         self.numbers = numbers or DrawNumbers()
-        self.state = self.state_class(gen, memory)
+        self._port = memory.new_port(Unit.CS)
+        self.state = self.state_class(gen, memory, self._port)
         self.findings = Findings()
         self.position = Position(0, False)
         self.progress = Progress()
@@ -140,7 +148,6 @@ class CommandStreamer:
         self._contexts: dict[int, bytes] = {}
         self._context: int | None = None  # the address of the context that runs, if there is one
         self._non_secure = False
-        self._port = memory.new_port(Unit.CS)
         self._handlers = self._own_handlers()
         self._draws = self._handlers["3DPRIMITIVE"]
         self._timestamp_mask = self.catalogue.register("TIMESTAMP").field("ticks", gen).mask
@@ -148,7 +155,9 @@ class CommandStreamer:
             for name in {c.name for catalogue in _family(gen) for c in catalogue.commands if c.privileged}:
                 self._handlers[name] = self._privileged(name, self._handlers[name])
         self._headers = tuple(Headers(self._decode, _DECODED_HEADERS) for _ in range(2))  # by `_threads`
-        self._reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS)
+        self._window: Words = memoryview(b"").cast("I")
+        self._window_pointer: Any = ffi.NULL
+        self._reader = CommandReader(self._headers[False], self._fetch, _FETCH_DWORDS, skip=self._run)
         self.position = self._reader.position
 
     def _own_handlers(self) -> dict[str, Handler]:
@@ -159,7 +168,7 @@ class CommandStreamer:
 
     def _draw_handler(self) -> Handler:
         """3DPRIMITIVE of the 3D pipeline."""
-        return self.executor.draw
+        return self.state.stored.add(draw(), fallback=self.executor.draw)
 
     def hook_registers(self) -> None:
         """Give the registers of this engine that its state keeps their meaning."""
@@ -213,15 +222,63 @@ class CommandStreamer:
             self._hang(f"the batch goes on after {self.max_batch_dwords} dwords")
 
     def _fetch(self, address: int, dwords: int) -> Words:
-        if not self.memory.is_mapped(address):
+        if not self._is_mapped(address):
             self.interrupts.page_fault("command_fetch")
             self._hang("nothing is mapped where the batch goes on")
-        return self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS)
+        self._window = self.memory.read_dwords(address, dwords, Missing.ZERO, Unit.CS)
+        self._window_pointer = pointer(self._window)
+        return self._window
+
+    def _is_mapped(self, address: int) -> bool:
+        page = address // PAGE_SIZE
+        return page < self.memory.page_count and bool(lib.g4_mem_page_flags(self.memory.handle, page) & _PRESENT)
+
+    def _run(self, start: int, at: int, end: int) -> int:
+        """Let the core execute commands of the window at `start`, and return the index of the first that it leaves."""
+        if self._threads:
+            return at
+        stored, run, words = self.state.stored, self.state.stored.run, self._window
+        while True:
+            at = stored.execute(self._window_pointer, at, end, self.executor.drawing_core(), self.executor.fault)
+            if run.commands:
+                self.commands += run.commands
+                last = run.last
+                self.position.address, self.position.header = start + 4 * last, words[last]
+                if run.draws or run.status:
+                    self._count_draws(start, run)
+            if at >= end:
+                return at
+            decoded = self._headers[False][words[at]]
+            if decoded.stored is None:
+                return at
+            stored.learn(words[at], decoded.stored, decoded.dwords)
+            decoded.stored = None
+
+    def _count_draws(self, start: int, run: Any) -> None:
+        """The core has drawn by itself."""
+        at, draws = run.last_draw, run.draws
+        address, words = start + 4 * at, self._window[at:at + self._headers[False][self._window[at]].dwords]
+        if draws:
+            self.numbers.primitives(draws, address, words)
+            self.executor.core_drew(draws)
+        if run.status:
+            self.numbers.begin(DrawKind.PRIMITIVE, address, words)
+            self.executor.core_failed(run.status)
 
     def _decode(self, header: int) -> Decoded:
         known = _known(header, self.gen)
         length = self.catalogue.generation.unknown_length(header) if known is None else known.length(header)
-        return Decoded(length, self._handler(header, length))
+        return Decoded(length, self._handler(header, length), self._stored(header, length, known))
+
+    def _stored(self, header: int, length: int, known: Command | None) -> StoredCommand | None:
+        """The command, if the core may execute it without a notification and its operands are complete."""
+        if known is None:
+            return None
+        handler = self._handlers.get(known.name)
+        if (not isinstance(handler, StoredCommand) or self._threads or self._listener is not None
+                or self.catalogue.command_for(header) is None or length < _least_dwords(known.header, self.gen)):
+            return None
+        return handler
 
     def _handler(self, header: int, length: int) -> Handler:
         """The function that executes a command of which `length` dwords are present."""
@@ -229,7 +286,7 @@ class CommandStreamer:
         if known is None:
             return self._unknown
         if known.client == Client.MI:
-            return self._handlers.get(known.name, self._unknown)
+            return self._waiting(known.name, self._handlers.get(known.name, self._unknown))
         command = self.catalogue.command_for(header)  # None: only other parts document it
         handler = self._pipeline_handler(known, length, command)
         if command is None:
@@ -246,6 +303,7 @@ class CommandStreamer:
     def _forget_headers(self) -> None:
         for headers in self._headers:
             headers.clear()
+        self.state.stored.forget()
 
     def _notifying(self, handler: Handler, listener: CommandListener) -> Handler:
         def run(words: Words) -> None:
@@ -275,8 +333,7 @@ class CommandStreamer:
         handler = self._handlers.get(known.name)
         if handler is None:
             return self._unknown
-        if self._threads and known.name in _WAITING:
-            handler = self._after_threads(handler, _WAITING[known.name])
+        handler = self._waiting(known.name, handler)
         if length >= _least_dwords(known.header, self.gen):
             return handler
         return self._unknown if command is None else self._padded(command, handler)
@@ -298,6 +355,10 @@ class CommandStreamer:
         if self._threads:
             self._set_threads(not finish)
             self.executor.wait_for_media(finish)
+
+    def _waiting(self, name: str, handler: Handler) -> Handler:
+        """The handler of a command while media threads may be running."""
+        return self._after_threads(handler, _WAITING[name]) if self._threads and name in _WAITING else handler
 
     def _after_threads(self, handler: Handler, finish: bool) -> Handler:
         """Wait for media threads first: running threads use the state from when they started."""
@@ -390,17 +451,17 @@ class CommandStreamer:
             "MI_NOOP": self._noop(),
             "MI_USER_INTERRUPT": self._user_interrupt,
             "MI_WAIT_FOR_EVENT": self._nothing,
-            "MI_FLUSH": self._after_threads(self._flush(), finish=True),
+            "MI_FLUSH": self._flush(),
             "MI_ARB_CHECK": self._nothing,
             "MI_REPORT_HEAD": self._report_head,
             "MI_ARB_ON_OFF": self._nothing,
-            "MI_BATCH_BUFFER_END": self._after_threads(self._batch_buffer_end, finish=True),
+            "MI_BATCH_BUFFER_END": self._batch_buffer_end,
             "MI_SUSPEND_FLUSH": self._nothing,
             "MI_OVERLAY_FLIP": self._overlay_flip,
             "MI_LOAD_SCAN_LINES_INCL": self._nothing,
             "MI_LOAD_SCAN_LINES_EXCL": self._nothing,
             "MI_DISPLAY_FLIP": self._display_flip,
-            "MI_SET_CONTEXT": self._after_threads(self._set_context, finish=True),
+            "MI_SET_CONTEXT": self._set_context,
             "MI_STORE_DATA_IMM": self._store_data_imm,
             "MI_STORE_DATA_INDEX": self._store_data_index,
             "MI_LOAD_REGISTER_IMM": self._load_register_imm,
@@ -437,20 +498,18 @@ class CommandStreamer:
         writes, identification = (self._mask("MI_NOOP", name, 0)
                                   for name in ("identification_write_enable", "identification"))
 
-        def noop(words: Words) -> None:
-            if words[0] & writes:
-                self.registers.poke(self.registers.offset("RENDER_NOPID"), words[0] & identification)
+        def write_identification(words: Words) -> None:
+            self.registers.poke(self.registers.offset("RENDER_NOPID"), words[0] & identification)
 
-        return noop
+        return self.state.stored.add(leave_if(0, writes), fallback=write_identification)
 
     def _flush(self) -> Handler:
         resets_count = self._mask("MI_FLUSH", "global_snapshot_count_reset", 0)
 
-        def flush(words: Words) -> None:
-            if words[0] & resets_count:
-                self.executor.reset_counts()
+        def reset(words: Words) -> None:
+            self.executor.reset_counts()
 
-        return flush
+        return self.state.stored.add(leave_if(0, resets_count), fallback=reset)
 
     def _user_interrupt(self, words: Words) -> None:
         self.interrupts.notify("user_interrupt")
@@ -560,6 +619,7 @@ class CommandStreamer:
             for operation in (PostSyncOperation.WRITE_IMMEDIATE_DATA, PostSyncOperation.WRITE_PS_DEPTH_COUNT))
 
         def synchronize(words: Words) -> None:
+            """The core leaves notifications, and writes of numbers that it does not know."""
             header = words[0]
             operation = header & post_sync
             if operation:
@@ -572,7 +632,10 @@ class CommandStreamer:
             if header & notify:
                 self.interrupts.notify("pipe_control_notify")
 
-        return synchronize
+        return self.state.stored.add(
+            leave_if(0, notify | post_sync & ~immediate),
+            write_immediate(command.field("destination_address", self.gen), destination, 2, 0, immediate),
+            fallback=synchronize)
 
     def depth_count(self) -> int:
         """PS_DEPTH_COUNT."""
@@ -597,7 +660,7 @@ _WAITING = {
     "URB_FENCE": False, "CS_URB_STATE": False, "CONSTANT_BUFFER": False, "STATE_BASE_ADDRESS": False,
     "STATE_SIP": False, "MEDIA_STATE_POINTERS": False, "PIPE_CONTROL": True, "PIPELINE_SELECT": True,
     "MEDIA_VFE_STATE": False, "MEDIA_CURBE_LOAD": False, "MEDIA_INTERFACE_DESCRIPTOR_LOAD": False,
-    "MEDIA_STATE_FLUSH": True,
+    "MEDIA_STATE_FLUSH": True, "MI_FLUSH": True, "MI_BATCH_BUFFER_END": True, "MI_SET_CONTEXT": True,
 }
 _STATUS_PAGE_RING_HEAD = 4 * 4  # where MI_REPORT_HEAD stores the head pointer
 _PS_DEPTH_COUNT = int(Counter.PS_DEPTH)

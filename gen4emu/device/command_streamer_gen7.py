@@ -11,8 +11,9 @@ from typing import Any
 
 from gen4emu.device.command_streamer import CommandStreamer, Handler
 from gen4emu.device.registers import InterruptNames
-from gen4emu.device.state import Words
 from gen4emu.device.state_gen7 import Gen7ContextState
+from gen4emu.device.stored_commands import Words, leave_if, leave_if_zero, write_immediate
+from gen4emu.device.stored_commands import draw as core_draw
 from gen4emu.hw.gen4.common import PostSyncOperation
 from gen4emu.hw.gen7.mi import PredicateCombine, PredicateCompare, PredicateLoad
 from gen4emu.hw.gen75.mi import AluOpcode, AluOperand
@@ -123,15 +124,15 @@ class Gen7CommandStreamer(CommandStreamer):
     def _stage(self, name: str, store: Handler, dword: int, field: str) -> Handler:
         enable = self._mask(name, field, dword)
 
-        def check(words: Words) -> None:
+        def report(words: Words) -> None:
             store(words)
-            if words[dword] & enable:
-                self.findings.add(f"{name} enables a stage that is not executed", self._where())
+            self.findings.add(f"{name} enables a stage that is not executed", self._where())
 
-        return check
+        return self.state.verbatim_gen7(name.removeprefix("3DSTATE_").lower(), leave_if(dword, enable), fallback=report)
 
     # --- draws -----------------------------------------------------------------------------------------------------
     def _draw_handler(self) -> Handler:
+        """The core executes it unless it is predicated, has indirect parameters, or draws nothing."""
         predicated = self._mask("3DPRIMITIVE", "predicate_enable", 0)
         indirect = self._mask("3DPRIMITIVE", "indirect_parameter_enable", 0)
         to_the_end = self._mask("3DPRIMITIVE", "end_offset_enable", 1)
@@ -150,7 +151,8 @@ class Gen7CommandStreamer(CommandStreamer):
             if words[2] and words[4]:  # vertices, instances
                 run(words)
 
-        return draw
+        return self.state.stored.add(leave_if(0, predicated | indirect), leave_if(1, to_the_end), leave_if_zero(2),
+                                     leave_if_zero(4), core_draw(), fallback=draw)
 
     # --- batches ---------------------------------------------------------------------------------------------------
     def _run_batch(self) -> None:
@@ -302,12 +304,12 @@ class Gen7CommandStreamer(CommandStreamer):
             "notify_enable", "lri_post_sync_operation", "indirect_state_pointers_disable",
             "global_snapshot_count_reset"))
         register, target = (self._mask("PIPE_CONTROL", name, 2) for name in ("register_offset", "address"))
-        rare = operations | notify | to_register | no_pointers | resets_count
+        rare = notify | to_register | no_pointers | resets_count
+        immediate = command.pack(self.gen, post_sync_operation=PostSyncOperation.WRITE_IMMEDIATE_DATA)[1] & operations
 
         def synchronize(words: Words) -> None:
+            """The core executes those that only write immediate data, or nothing."""
             flags = words[1]
-            if not flags & rare:
-                return
             if flags & to_register:
                 self.registers.write(words[2] & register, words[3])
             elif flags & operations:
@@ -319,7 +321,9 @@ class Gen7CommandStreamer(CommandStreamer):
             if flags & notify:
                 self.interrupts.notify("pipe_control_notify")
 
-        return synchronize
+        return self.state.stored.add(
+            leave_if(1, rare | operations & ~immediate),
+            write_immediate(command.field("address", self.gen), target & ~7, 3, 1, immediate), fallback=synchronize)
 
     def _flush_dw(self) -> Handler:
         def flush(words: Words) -> None:

@@ -396,6 +396,15 @@ class Debug:
         self._primitives = 0
         lib.g4_device_restart_objects(self._native)
 
+    @property
+    def active(self) -> bool:
+        """Whether draws are reduced."""
+        return self._active
+
+    def count(self, draws: int) -> None:
+        """So many 3DPRIMITIVEs were drawn whole."""
+        self._primitives += draws
+
     def draw(self, words: Words, run: Callable[[Words], None]) -> None:
         """Draw a 3DPRIMITIVE, or the part of it that is left."""
         number = self._primitives

@@ -65,12 +65,12 @@ class Device:
         self.native = self._new_native()
         self.blitter = Blitter(self.memory, info.gen)
         self.numbers = DrawNumbers()
+        self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
         self.streamers = {engine: self._new_streamer(engine) for engine in events.Engine}
         self._engine = events.Engine.RENDER
         self._active = self.streamers[self._engine]
         self.targets = TargetFinder(info.gen)
         self._finds_targets = finds_targets
-        self._fault = ffi.new("struct g4_fault *")  # of the draw that runs
         self._counting = False
         self._counted_media: _Begun | None = None  # the media object whose threads may still run
         self.submissions = 0  # that have ended
@@ -98,8 +98,9 @@ class Device:
 
     def _new_streamer(self, engine: events.Engine) -> CommandStreamer:
         ring = "VIDEO" if engine is events.Engine.BSD and self.info.has_bsd else "RENDER"
-        executor = Executor(draw=self._draw, blit=self._blit, media=self._media, wait_for_media=self._wait_for_media,
-                            reset_counts=self._reset_counts, flip=self._flip)
+        executor = Executor(draw=self._draw, drawing_core=self._drawing_core, core_drew=self._core_drew,
+                            core_failed=self._core_failed, fault=self._fault, blit=self._blit, media=self._media,
+                            wait_for_media=self._wait_for_media, reset_counts=self._reset_counts, flip=self._flip)
         kind = next((kind for parts, kind in _STREAMERS.items() if self.info.gen & parts), CommandStreamer)
         return kind(self.info.gen, self.memory, self.registers, executor, self.options.strict,
                     self.options.max_batch_dwords, ring, self.numbers)
@@ -181,6 +182,19 @@ class Device:
 
     def _draw(self, words: Words) -> None:
         self.debug.draw(words, self._run_draw)
+
+    def _drawing_core(self) -> Any:
+        """The core's device unless something has to be done in Python for each draw; then NULL."""
+        if self._listeners or self._counting or self._finds_targets or self.debug.active or self.observer.attached:
+            return ffi.NULL
+        return self.native
+
+    def _core_drew(self, draws: int) -> None:
+        self.debug.count(draws)
+
+    def _core_failed(self, status: int) -> NoReturn:
+        self.debug.count(1)
+        self._hang("3DPRIMITIVE", status, _BUSY.get(self._fault.unit, ()))
 
     @property
     def state(self) -> Any:

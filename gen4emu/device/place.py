@@ -59,3 +59,11 @@ class DrawNumbers:
             self.first = self.draw
         self.ended = False
         self.kind, self.address, self.words = kind, address, words
+
+    def primitives(self, count: int, address: int, words: memoryview) -> None:
+        """So many primitives have run, and `words` at `address` was the last."""
+        self.total += count
+        self.counts[DrawKind.PRIMITIVE] += count
+        self.draw = self.first = self.total - 1
+        self.ended = True
+        self.kind, self.address, self.words = DrawKind.PRIMITIVE, address, words

@@ -1,26 +1,38 @@
 """The state of a hardware context, and the commands that only change it.
 
 The state itself is `struct g4_state` of the C core: pointers resolved when their command arrives, other commands kept
-whole for the core to unpack when a draw needs them.  A context is saved by copying the struct.
+whole for the core to unpack when a draw needs them.  A context is saved by copying the struct.  The core executes the
+frequent commands by itself (`stored_commands`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
-from gen4emu._native import ffi, lib
+from gen4emu._native import ffi
 from gen4emu.device.memory import Memory, Missing, Unit
+from gen4emu.device.stored_commands import (
+    StoredCommand,
+    StoredCommands,
+    clear,
+    constants,
+    copy,
+    flag,
+    place,
+    store_bits,
+    store_number,
+    vertex_buffers,
+    vertex_elements,
+)
+from gen4emu.device.stored_commands import Words as Words
 from gen4emu.hw.catalogue import executed_command
 from gen4emu.hw.fields import Field
 from gen4emu.hw.gen import Gen
 
 CURBE_ROWS = 64  # 32 units of 64 bytes
 _U32 = 0xFFFFFFFF
-
-Words = Any  # a memoryview of dwords: one whole command, header first
-
 
 @cache
 def _executed_field(command: str, name: str, gen: Gen) -> Field:
@@ -32,12 +44,14 @@ def _executed_field(command: str, name: str, gen: Gen) -> Field:
 class ContextState:
     """One `struct g4_state` with the commands that write it.  `handlers` maps a command's name to its function."""
 
-    def __init__(self, gen: Gen, memory: Memory) -> None:
+    def __init__(self, gen: Gen, memory: Memory, port: Any) -> None:
+        """`port` is for the writes of commands."""
         self.gen = gen
         self.memory = memory
         self.raw = ffi.new("struct g4_state *")
+        self.stored = StoredCommands(self.raw, port)
         self._curbe = ffi.addressof(self.raw, "curbe")
-        self.constants_absolute = False  # INSTPM bit 6
+        self._constants_absolute = False
         self.handlers = self._commands()
 
     def _commands(self) -> dict[str, Callable[[Words], None]]:
@@ -45,7 +59,7 @@ class ContextState:
         return {name: self._verbatim(member) for name, member in _VERBATIM} | {
             "STATE_BASE_ADDRESS": self._state_base_address(),
             "STATE_SIP": self._state_sip(),
-            "STATE_PREFETCH": self._nothing,
+            "STATE_PREFETCH": self.stored.add(),
             "URB_FENCE": self._urb_fence(),
             "CS_URB_STATE": self._cs_urb_state(),
             "CONSTANT_BUFFER": self._constant_buffer(),
@@ -54,8 +68,9 @@ class ContextState:
             "3DSTATE_PIPELINED_POINTERS": self._pipelined_pointers(),
             "3DSTATE_BINDING_TABLE_POINTERS": self._binding_table_pointers(),
             "3DSTATE_VERTEX_BUFFERS": self._vertex_buffers(),
-            "3DSTATE_VERTEX_ELEMENTS": self._vertex_elements,
-            "3DSTATE_INDEX_BUFFER": self._index_buffer,
+            "3DSTATE_VERTEX_ELEMENTS": self.stored.add(
+                vertex_elements(place("vertex_element"), 18, place("vertex_elements"))),
+            "3DSTATE_INDEX_BUFFER": self._verbatim("index_buffer"),
             "3DSTATE_SAMPLER_PALETTE_LOAD0": self._sampler_palette,
             "3DSTATE_SAMPLER_PALETTE_LOAD1": self._sampler_palette1,
             "3DSTATE_CHROMA_KEY": self._chroma_key(),
@@ -63,6 +78,16 @@ class ContextState:
             "3DSTATE_GS_SVB_INDEX": self._svb_index(),
             "MEDIA_STATE_POINTERS": self._media_state_pointers(),
         }
+
+    @property
+    def constants_absolute(self) -> bool:
+        """Whether CONSTANT_BUFFER has an address instead of an offset (INSTPM)."""
+        return self._constants_absolute
+
+    @constants_absolute.setter
+    def constants_absolute(self, absolute: bool) -> None:
+        self._constants_absolute = absolute
+        self.stored.set_constants_absolute(absolute)
 
     # --- saving ----------------------------------------------------------------------------------------------------
     def save(self) -> bytes:
@@ -76,18 +101,9 @@ class ContextState:
         ffi.memmove(self.raw, bytes(ffi.sizeof("struct g4_state")), ffi.sizeof("struct g4_state"))
 
     # --- commands --------------------------------------------------------------------------------------------------
-    def _verbatim(self, member: str) -> Callable[[Words], None]:
+    def _verbatim(self, member: str) -> StoredCommand:
         """A handler that keeps the command whole; what a short one lacks is zero."""
-        target = ffi.addressof(self.raw, member)
-        size = ffi.sizeof(getattr(self.raw, member))
-
-        def store(words: Words) -> None:
-            ffi.memmove(target, words[:size // 4].tobytes().ljust(size, b"\0"), size)
-
-        return store
-
-    def _nothing(self, words: Words) -> None:
-        """A hint."""
+        return self.stored.add(copy(place(member), ffi.sizeof(getattr(self.raw, member)) // 4))
 
     def _field(self, command: str, name: str) -> Field:
         """A field of a command, as this part executes it."""
@@ -106,133 +122,80 @@ class ContextState:
 
         return select
 
-    def _vf_statistics(self) -> Callable[[Words], None]:
-        raw, enable = self.raw, self._mask("3DSTATE_VF_STATISTICS", "statistics_enable", 0)
+    def _vf_statistics(self) -> StoredCommand:
+        return self.stored.add(flag(self._field("3DSTATE_VF_STATISTICS", "statistics_enable"), place("vf_statistics")))
 
-        def switch(words: Words) -> None:
-            raw.vf_statistics = words[0] & enable != 0
+    def _bases(self, bases: Iterable[tuple[str, tuple[str, ...]]]) -> StoredCommand:
+        """STATE_BASE_ADDRESS: changes the addresses whose Modify Enable is set."""
+        return self.stored.add(*(
+            store_bits(self._field("STATE_BASE_ADDRESS", name), place(*member),
+                       when=self._field("STATE_BASE_ADDRESS", f"{name}_modify_enable"))
+            for name, member in bases))
 
-        return switch
-
-    def _state_base_address(self) -> Callable[[Words], None]:
-        raw = self.raw
-        bases = [(dword, self._mask("STATE_BASE_ADDRESS", f"{name}_modify_enable", dword),
-                  self._mask("STATE_BASE_ADDRESS", name, dword), member)
-                 for dword, (name, member) in enumerate(_BASES, 1)]
-
-        def set_bases(words: Words) -> None:
-            for dword, modify, address, member in bases:
-                if words[dword] & modify:
-                    setattr(raw, member, words[dword] & address)
-
-        return set_bases
+    def _state_base_address(self) -> StoredCommand:
+        return self._bases((name, (member,)) for name, member in _BASES)
 
     def _state_sip(self) -> Callable[[Words], None]:
-        raw, pointer = self.raw, self._mask("STATE_SIP", "system_instruction_pointer", 1)
+        return self.stored.add(store_bits(self._field("STATE_SIP", "system_instruction_pointer"),
+                                          place("system_instruction_pointer"), place("general_state_base")))
 
-        def set_pointer(words: Words) -> None:
-            raw.system_instruction_pointer = raw.general_state_base + (words[1] & pointer) & _U32
+    def _urb_fence(self) -> StoredCommand:
+        first = place("urb_fence")
+        return self.stored.add(*(
+            store_number(self._field("URB_FENCE", f"{unit}_fence"), first + i,
+                         when=self._field("URB_FENCE", f"{unit}_urb_reallocation_request"))
+            for i, unit in enumerate(_FENCES)))
 
-        return set_pointer
-
-    def _urb_fence(self) -> Callable[[Words], None]:
-        raw = self.raw
-        fences = [(self._field("URB_FENCE", f"{unit}_urb_reallocation_request"),
-                   self._field("URB_FENCE", f"{unit}_fence")) for unit in _FENCES]
-
-        def set_fences(words: Words) -> None:
-            for i, (request, fence) in enumerate(fences):
-                if request.extract(words):
-                    raw.urb_fence[i] = fence.extract(words)
-
-        return set_fences
-
-    def _cs_urb_state(self) -> Callable[[Words], None]:
-        raw = self.raw
+    def _cs_urb_state(self) -> StoredCommand:
+        """Makes the constants invalid until the next CONSTANT_BUFFER."""
         size, entries = (self._field("CS_URB_STATE", name)
                          for name in ("urb_entry_allocation_size", "number_of_urb_entries"))
+        return self.stored.add(store_number(size, place("cs_urb_entry_units")),
+                               store_number(entries, place("cs_urb_entries")), clear(place("curbe_rows")))
 
-        def allocate(words: Words) -> None:
-            raw.cs_urb_entry_units = size.decode(size.extract(words))
-            raw.cs_urb_entries = entries.extract(words)
-            raw.curbe_rows = 0  # the constants are invalid until the next CONSTANT_BUFFER
-
-        return allocate
-
-    def _constant_buffer(self) -> Callable[[Words], None]:
+    def _constant_buffer(self) -> StoredCommand:
         """Copies the constants now: later writes to the buffer must not change the draws that follow."""
         raw = self.raw
-        valid, start, length = (self._mask("CONSTANT_BUFFER", name, dword) for name, dword in (
-            ("valid", 0), ("buffer_starting_address", 1), ("buffer_length", 1)))
+        valid, start, length = (self._field("CONSTANT_BUFFER", name) for name in (
+            "valid", "buffer_starting_address", "buffer_length"))
+        start_mask, length_mask = start.mask_in(1), length.mask_in(1)
 
-        def copy(words: Words) -> None:
-            if not words[0] & valid:
-                raw.curbe_rows = 0
-                return
+        def copy_missing(words: Words) -> None:
+            """The core leaves constants to Python that are not in memory: they read as zeros, and are reported."""
             base = 0 if self.constants_absolute else raw.general_state_base
-            rows = min(2 * ((words[1] & length) + 1), CURBE_ROWS)
-            address = base + (words[1] & start) & _U32
-            if not lib.g4_mem_peek(self.memory.handle, address, self._curbe, 32 * rows):
-                data = self.memory.read(address, 32 * rows, Missing.ZERO, Unit.CS)
-                ffi.memmove(self._curbe, data, len(data))
+            rows = min(2 * ((words[1] & length_mask) + 1), CURBE_ROWS)
+            data = self.memory.read(base + (words[1] & start_mask) & _U32, 32 * rows, Missing.ZERO, Unit.CS)
+            ffi.memmove(self._curbe, data, len(data))
             raw.curbe_rows = rows
 
-        return copy
+        rows = place("curbe_rows")
+        return self.stored.add(clear(rows), constants(valid, start, length, place("curbe"), rows, CURBE_ROWS,
+                                                      place("general_state_base")), fallback=copy_missing)
 
-    def _pipelined_pointers(self) -> Callable[[Words], None]:
-        raw = self.raw
-        vs, gs, clip, sf, wm, cc = (
-            self._mask("3DSTATE_PIPELINED_POINTERS", f"pointer_to_{unit}_state", dword)
-            for dword, unit in enumerate(("vs", "gs", "clip", "sf", "wm", "color_calc"), 1))
-        gs_enable = self._mask("3DSTATE_PIPELINED_POINTERS", "gs_enable", 2)
-        clip_enable = self._mask("3DSTATE_PIPELINED_POINTERS", "clip_enable", 3)
+    def _pipelined_pointers(self) -> StoredCommand:
+        def pointer(unit: str) -> Field:
+            return self._field("3DSTATE_PIPELINED_POINTERS", f"pointer_to_{unit}_state")
 
-        def set_pointers(words: Words) -> None:
-            base = raw.general_state_base
-            raw.vs_state = base + (words[1] & vs) & _U32
-            raw.gs_state = base + (words[2] & gs) & _U32
-            raw.gs_enable = words[2] & gs_enable != 0
-            raw.clip_state = base + (words[3] & clip) & _U32
-            raw.clip_enable = words[3] & clip_enable != 0
-            raw.sf_state = base + (words[4] & sf) & _U32
-            raw.wm_state = base + (words[5] & wm) & _U32
-            raw.cc_state = base + (words[6] & cc) & _U32
+        def enable(unit: str) -> Field:
+            return self._field("3DSTATE_PIPELINED_POINTERS", f"{unit}_enable")
 
-        return set_pointers
+        base = place("general_state_base")
+        units = {"vs": "vs", "gs": "gs", "clip": "clip", "sf": "sf", "wm": "wm", "cc": "color_calc"}
+        return self.stored.add(
+            *(store_bits(pointer(unit), place(f"{member}_state"), base) for member, unit in units.items()),
+            *(flag(enable(unit), place(f"{unit}_enable")) for unit in ("gs", "clip")))
 
-    def _binding_table_pointers(self) -> Callable[[Words], None]:
-        raw = self.raw
-        tables = [(dword, self._mask("3DSTATE_BINDING_TABLE_POINTERS", f"pointer_to_{unit}_binding_table", dword))
-                  for dword, unit in enumerate(_BINDING_TABLES, 1)]
+    def _binding_table_pointers(self) -> StoredCommand:
+        first, base = place("binding_table"), place("surface_state_base")
+        return self.stored.add(*(
+            store_bits(self._field("3DSTATE_BINDING_TABLE_POINTERS", f"pointer_to_{unit}_binding_table"), first + i,
+                       base)
+            for i, unit in enumerate(_BINDING_TABLES)))
 
-        def set_pointers(words: Words) -> None:
-            base, table = raw.surface_state_base, raw.binding_table
-            for i, (dword, pointer) in enumerate(tables):
-                table[i] = base + (words[dword] & pointer) & _U32
-
-        return set_pointers
-
-    def _vertex_buffers(self) -> Callable[[Words], None]:
-        raw = self.raw
+    def _vertex_buffers(self) -> StoredCommand:
         (array,) = executed_command("3DSTATE_VERTEX_BUFFERS", self.gen).all_arrays
         number = array.item.field("vertex_buffer_index", self.gen)
-
-        def set_buffers(words: Words) -> None:
-            for at in range(1, len(words) - 3, 4):
-                index = number.extract(words, at)
-                if index < 17:
-                    ffi.memmove(raw.vertex_buffer[index], words[at:at + 4], 16)
-                    raw.vertex_buffer_valid |= 1 << index
-
-        return set_buffers
-
-    def _vertex_elements(self, words: Words) -> None:
-        count = min((len(words) - 1) // 2, 18)
-        ffi.memmove(self.raw.vertex_element, words[1:1 + 2 * count], 8 * count)
-        self.raw.vertex_elements = count
-
-    def _index_buffer(self, words: Words) -> None:
-        ffi.memmove(self.raw.index_buffer, words[:3], 12)
+        return self.stored.add(vertex_buffers(number, place("vertex_buffer"), 17, place("vertex_buffer_valid")))
 
     def _sampler_palette(self, words: Words) -> None:
         data = words[1:257].tobytes()

@@ -1,7 +1,7 @@
 """The state of a hardware context of Gen7, and the commands that only change it.
 
 `struct g4_gen7_state` has a member for nearly every command, with the command's name, which keeps it whole.  Draws on
-Gen7 come with about thirty such commands, so each handler just copies its command.
+Gen7 come with about thirty such commands, and the core copies nearly all of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from gen4emu._native import ffi, lib
 from gen4emu.device.memory import Missing, Unit
-from gen4emu.device.state import ContextState, Words
+from gen4emu.device.state import ContextState
+from gen4emu.device.stored_commands import Step, StoredCommand, Words, copy, place, vertex_buffers, vertex_elements
 from gen4emu.hw.catalogue import catalogue_of, executed_command
 
 _MOST_VERTEX_BUFFERS = 33
@@ -39,26 +40,27 @@ class Gen7ContextState(ContextState):
 
     def _commands(self) -> dict[str, Callable[[Words], None]]:
         names = catalogue_of(self.gen).names
-        handlers = {name: self._copy(self.raw, member) for name, member in _VERBATIM}
+        handlers: dict[str, Callable[[Words], None]] = {name: self._verbatim(member) for name, member in _VERBATIM}
         for member, field in ffi.typeof("struct g4_gen7_state").fields:
             name = f"3DSTATE_{member.upper()}"
             if name in names and field.type.kind == "array":
-                handlers[name] = self._copy(self.raw.gen7, member)
-        return handlers | dict.fromkeys(_HINTS, self._nothing) | {
+                handlers[name] = self.verbatim_gen7(member)
+        return handlers | dict.fromkeys(_HINTS, self.stored.add()) | {
             "STATE_BASE_ADDRESS": self._state_base_address(),
             "STATE_SIP": self._state_sip(),
             "PIPELINE_SELECT": self._pipeline_select(),
             "3DSTATE_VF_STATISTICS": self._vf_statistics(),
             "3DSTATE_VERTEX_BUFFERS": self._vertex_buffers(),
-            "3DSTATE_VERTEX_ELEMENTS": self._vertex_elements,
-            "3DSTATE_INDEX_BUFFER": self._index_buffer,
+            "3DSTATE_VERTEX_ELEMENTS": self.stored.add(vertex_elements(
+                place("gen7", "vertex_element"), _MOST_VERTEX_ELEMENTS, place("gen7", "vertex_elements"))),
+            "3DSTATE_INDEX_BUFFER": self._verbatim("index_buffer"),
             "3DSTATE_LINE_STIPPLE": self._line_stipple(),
             "3DSTATE_CHROMA_KEY": self._chroma_key(),
             "3DSTATE_SAMPLER_PALETTE_LOAD0": self._sampler_palette,
             "3DSTATE_SAMPLER_PALETTE_LOAD1": self._sampler_palette1,
             "3DSTATE_SO_DECL_LIST": self._so_decl_list,
             "3DSTATE_SO_BUFFER": self._so_buffer(),
-            "MEDIA_VFE_STATE": self._copy(self.raw.gen7, "media_vfe_state"),
+            "MEDIA_VFE_STATE": self.verbatim_gen7("media_vfe_state"),
             "MEDIA_CURBE_LOAD": self._curbe_load(),
             "MEDIA_INTERFACE_DESCRIPTOR_LOAD": self._interface_descriptor_load(),
         }
@@ -78,31 +80,15 @@ class Gen7ContextState(ContextState):
             command = getattr(self.raw.gen7, member)
             command[1] = command[2] = 0
 
-    def _copy(self, struct: object, member: str) -> Callable[[Words], None]:
-        """A handler that keeps the command whole.  Commands that are too short come padded."""
-        target, size = ffi.addressof(struct, member), ffi.sizeof(getattr(struct, member))
-        memmove = ffi.memmove
+    def verbatim_gen7(self, member: str, *before: Step,
+                      fallback: Callable[[Words], None] | None = None) -> StoredCommand:
+        """A handler that keeps the command whole in `struct g4_gen7_state`, after the steps `before`."""
+        size = ffi.sizeof(getattr(self.raw.gen7, member))
+        return self.stored.add(*before, copy(place("gen7", member), size // 4), fallback=fallback)
 
-        def store(words: Words) -> None:
-            memmove(target, words, size)
-
-        return store
-
-    def _state_base_address(self) -> Callable[[Words], None]:
-        command = executed_command("STATE_BASE_ADDRESS", self.gen)
-        bases = []
-        for names, struct in ((_BASES, self.raw), (_GEN7_BASES, self.raw.gen7)):
-            for name, member in names:
-                field = command.field(name, self.gen)
-                modify = command.field(f"{name}_modify_enable", self.gen)
-                bases.append((field.dword, modify.mask_in(field.dword), field.mask_in(field.dword), struct, member))
-
-        def set_bases(words: Words) -> None:
-            for dword, modify, address, struct, member in bases:
-                if words[dword] & modify:
-                    setattr(struct, member, words[dword] & address)
-
-        return set_bases
+    def _state_base_address(self) -> StoredCommand:
+        return self._bases([*((name, (member,)) for name, member in _BASES),
+                            *((name, ("gen7", member)) for name, member in _GEN7_BASES)])
 
     def _state_sip(self) -> Callable[[Words], None]:
         raw, pointer = self.raw, self._mask("STATE_SIP", "system_instruction_pointer", 1)
@@ -113,30 +99,12 @@ class Gen7ContextState(ContextState):
 
         return set_pointer
 
-    def _vertex_buffers(self) -> Callable[[Words], None]:
+    def _vertex_buffers(self) -> StoredCommand:
         """Keeps buffers by their numbers; without Address Modify Enable, start and end stay."""
-        buffers = self.raw.gen7.vertex_buffer
         (array,) = executed_command("3DSTATE_VERTEX_BUFFERS", self.gen).all_arrays
-        number = array.item.field("vertex_buffer_index", self.gen)
-        modify = array.item.field("address_modify_enable", self.gen).mask_in(0)
-
-        def set_buffers(words: Words) -> None:
-            for at in range(1, len(words) - 3, 4):
-                index = number.extract(words, at)
-                if index >= _MOST_VERTEX_BUFFERS:
-                    continue
-                buffer = buffers[index]
-                if words[at] & modify:
-                    ffi.memmove(buffer, words[at:at + 4], 16)
-                else:
-                    buffer[0], buffer[3] = words[at], words[at + 3]
-
-        return set_buffers
-
-    def _vertex_elements(self, words: Words) -> None:
-        count = min((len(words) - 1) // 2, _MOST_VERTEX_ELEMENTS)
-        ffi.memmove(self.raw.gen7.vertex_element, words[1:1 + 2 * count], 8 * count)
-        self.raw.gen7.vertex_elements = count
+        number, modify = (array.item.field(name, self.gen) for name in ("vertex_buffer_index", "address_modify_enable"))
+        return self.stored.add(vertex_buffers(number, place("gen7", "vertex_buffer"), _MOST_VERTEX_BUFFERS,
+                                              modify=modify))
 
     def _so_decl_list(self, words: Words) -> None:
         data = words[:3 + 2 * _MOST_DECLARATIONS].tobytes()

@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 Words = Any  # a memoryview of dwords: one whole command, header first, or everything that was fetched
 Fetch = Callable[[int, int], Words]  # address and dwords; returns fewer dwords where memory ends
+Skip = Callable[[int, int, int], int]  # the window's address, two indices in it; returns an index between them
 
 
 class Decoded(Protocol):
@@ -56,14 +57,17 @@ class CommandReader(Generic[T]):
     """Yields the commands of one ring or batch through a window of memory.
 
     While a command that was yielded is processed, `jump`, `skip_to` and `stop` decide where the reader continues; by
-    default it is the end of that command.
+    default it is the end of that command.  `skip` may process commands of a batch itself, from the next one on: it
+    returns the index of the first that it leaves.
     """
 
     __slots__ = ("_fetch", "_limit", "_moved", "_skip", "_target", "_window_dwords", "at", "end", "headers", "position",
-                 "window")
+                 "skip", "window")
 
-    def __init__(self, headers: Headers[T], fetch: Fetch, window_dwords: int, position: Position | None = None) -> None:
+    def __init__(self, headers: Headers[T], fetch: Fetch, window_dwords: int, position: Position | None = None,
+                 skip: Skip | None = None) -> None:
         self.headers = headers
+        self.skip = skip
         self.position = position or Position()
         self.window: Words = memoryview(b"").cast("I")
         self.at = 0  # index of the current command in `window`
@@ -140,6 +144,10 @@ class CommandReader(Generic[T]):
                 if not stop:
                     self.end = start
                     return
+            if self.skip is not None:
+                at = self.skip(start, at, min(stop, left))
+                if at >= stop:
+                    continue
             header = words[at]
             decoded = self.headers[header]
             following = at + decoded.dwords

@@ -1,0 +1,155 @@
+"""Commands that the C core executes by itself: those that only store into the state of a context, and plain draws.
+
+A command is a list of steps (native/api/streamer.h), with the positions that `gen4emu.hw` gives its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gen4emu._native import ffi, lib
+from gen4emu.hw.fields import Field
+
+NO_PLACE = int(lib.G4_NO_PLACE)
+
+Words = Any  # a memoryview of dwords: one whole command, header first
+Step = dict[str, int]
+
+
+def place(*member: str) -> int:
+    """The index of a member of `struct g4_state` in its dwords."""
+    return int(ffi.offsetof("struct g4_state", *member)) // 4
+
+
+def _step(kind: int, **values: int) -> Step:
+    return {"kind": kind, "base": NO_PLACE, "tally": NO_PLACE} | values
+
+
+def store_bits(field: Field, target: int, base: int = NO_PLACE, when: Field | None = None) -> Step:
+    """Store the bits of a field at their place, plus the dword at `base`: a pointer relative to that address.
+
+    With `when`, only if that field is not zero.
+    """
+    condition = {} if when is None else {"condition_dword": when.dword, "condition": when.mask_in(when.dword)}
+    return _step(lib.G4_STEP_FIELD, dword=field.dword, mask=field.mask_in(field.dword), target=target, base=base,
+                 **condition)
+
+
+def store_number(field: Field, target: int, when: Field | None = None) -> Step:
+    """Store the value of a field, which is a number."""
+    return store_bits(field, target, when=when) | {"shift": field.lo, "addend": field.decode(0)}
+
+
+def clear(target: int) -> Step:
+    """Store 0."""
+    return _step(lib.G4_STEP_FIELD, target=target)
+
+
+def flag(field: Field, target: int) -> Step:
+    """Store whether a field is not zero."""
+    return _step(lib.G4_STEP_FLAG, dword=field.dword, mask=field.mask_in(field.dword), target=target)
+
+
+def copy(target: int, dwords: int) -> Step:
+    """Keep the command whole, header included; dwords that it lacks are 0."""
+    return _step(lib.G4_STEP_COPY, target=target, count=dwords)
+
+
+def vertex_buffers(index: Field, target: int, count: int, valid: int = NO_PLACE, modify: Field | None = None) -> Step:
+    """Keep vertex buffers by their indices; those without `modify` keep their addresses."""
+    return _step(lib.G4_STEP_VERTEX_BUFFERS, dword=1, mask=index.mask_in(0), shift=index.lo, target=target, count=count,
+                 tally=valid, condition=0 if modify is None else modify.mask_in(0))
+
+
+def vertex_elements(target: int, count: int, number: int) -> Step:
+    """Keep the vertex elements, and how many they are."""
+    return _step(lib.G4_STEP_VERTEX_ELEMENTS, dword=1, target=target, count=count, tally=number)
+
+
+def constants(valid: Field, start: Field, length: Field, target: int, rows: int, capacity: int, base: int) -> Step:
+    """Copy constants from memory, as CONSTANT_BUFFER does."""
+    return _step(lib.G4_STEP_CONSTANTS, dword=start.dword, mask=start.mask_in(start.dword),
+                 addend=length.mask_in(start.dword), condition_dword=valid.dword,
+                 condition=valid.mask_in(valid.dword), target=target, tally=rows, count=capacity, base=base)
+
+
+def write_immediate(address: Field, mask: int, data: int, condition_dword: int, condition: int) -> Step:
+    """Write two dwords, from index `data` of the command on, if one of the bits of `condition` is set."""
+    return _step(lib.G4_STEP_WRITE, dword=address.dword, mask=mask, count=data, condition_dword=condition_dword,
+                 condition=condition)
+
+
+def draw() -> Step:
+    """Draw: the command is a 3DPRIMITIVE."""
+    return _step(lib.G4_STEP_DRAW)
+
+
+def leave_if(dword: int, mask: int) -> Step:
+    """Leave commands to Python that have one of these bits."""
+    return _step(lib.G4_STEP_LEAVE_IF, dword=dword, mask=mask)
+
+
+def leave_if_zero(dword: int, mask: int = 0xFFFFFFFF) -> Step:
+    """Leave commands to Python that have none of these bits."""
+    return _step(lib.G4_STEP_LEAVE_IF_0, dword=dword, mask=mask)
+
+
+class StoredCommand:
+    """The handler of a command that the core executes.  It is part of a run of commands, too (`StoredCommands.run`)."""
+
+    __slots__ = ("_fallback", "_native", "number")
+
+    def __init__(self, native: Any, number: int, fallback: Callable[[Words], None] | None) -> None:
+        self._native, self.number, self._fallback = native, number, fallback
+
+    def __call__(self, words: Words) -> None:
+        done = lib.g4_streamer_execute(self._native, self.number, ffi.from_buffer("uint32_t[]", words), len(words))
+        if not done and self._fallback is not None:
+            self._fallback(words)
+
+
+class StoredCommands:
+    """The commands of one `struct g4_state` that the core executes."""
+
+    __slots__ = ("_native", "_owners", "run")
+
+    def __init__(self, state: Any, port: Any) -> None:
+        native = lib.g4_streamer_new(state, port)
+        if native == ffi.NULL:
+            raise MemoryError("not enough memory for a command streamer")
+        self._native = ffi.gc(native, lib.g4_streamer_free)
+        self._owners = state, port  # which the core uses
+        self.run = ffi.new("struct g4_streamer_run *")  # the results of `execute`
+
+    def add(self, *steps: Step, fallback: Callable[[Words], None] | None = None) -> StoredCommand:
+        """A command of these steps.  `fallback` executes it when a step leaves it to Python."""
+        number = lib.g4_streamer_add(self._native, ffi.new("struct g4_step[]", list(steps)), len(steps))
+        if number == 0:
+            raise MemoryError("not enough memory for a command")
+        return StoredCommand(self._native, number, fallback)
+
+    def set_constants_absolute(self, absolute: bool) -> None:
+        lib.g4_streamer_constants_absolute(self._native, absolute)
+
+    def learn(self, header: int, command: StoredCommand, dwords: int) -> None:
+        """Make a header known to `execute`."""
+        lib.g4_streamer_learn(self._native, header, command.number, dwords)
+
+    def forget(self) -> None:
+        """Forget all headers."""
+        lib.g4_streamer_forget(self._native)
+
+    def execute(self, words: Any, at: int, end: int, device: Any, fault: Any) -> int:
+        """Execute known commands between two indices of `words` (`uint32_t *`), and return the index behind them.
+
+        Draws are executed by `device`, unless that is NULL.  `run` has the numbers.
+        """
+        return int(lib.g4_streamer_run(self._native, words, at, end, device, fault, self.run))
+
+
+def pointer(words: Words) -> Any:
+    """The dwords of a memoryview, from its start, for `StoredCommands.execute`."""
+    return ffi.from_buffer("uint32_t[]", words.obj)  # a view of the view itself would keep that from being collected
+
+

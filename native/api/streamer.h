@@ -1,0 +1,74 @@
+/*
+ * Runs of commands that need no Python: those that only store into the state of a context, and plain draws
+ * (draw/streamer.c).
+ *
+ * gen4emu/device/state.py describes each command as a list of steps, with the positions that gen4emu/hw gives its
+ * fields.  The command streamer decodes each header once and names its command here; from then on
+ * g4_streamer_run executes it.
+ */
+#ifndef G4_API_STREAMER_H
+#define G4_API_STREAMER_H
+
+#include "api/device.h"
+
+enum {
+    G4_NO_PLACE = 0xffffffff, /* in the state */
+};
+
+enum g4_step_kind {
+    G4_STEP_FIELD, /* (word & mask) >> shift, plus addend, plus the dword at base, if there is one */
+    G4_STEP_FLAG,  /* 1 if word & mask, else 0 */
+    G4_STEP_COPY,  /* `count` dwords from `dword` on; those behind the end of the command are 0 */
+    /* Items of 4 dwords from `dword` on, each to the slot that (item[0] & mask) >> shift names, of which there are
+     * `count`.  With a condition, those without its bits in item[0] store their first and last dword only.  The tally
+     * has a bit for each slot that has been stored. */
+    G4_STEP_VERTEX_BUFFERS,
+    G4_STEP_VERTEX_ELEMENTS, /* at most `count` pairs from `dword` on; the tally is their number */
+    /* Rows from the address word & mask, plus the dword at base unless constants are absolute: two for each of
+     * (word & addend) + 1, at most `count`.  The tally is their number. */
+    G4_STEP_CONSTANTS,
+    G4_STEP_WRITE,      /* two dwords from `count` on to the graphics address word & mask */
+    G4_STEP_DRAW,       /* 3DPRIMITIVE; the last step */
+    G4_STEP_LEAVE_IF,   /* word & mask: Python executes the command; such steps come first */
+    G4_STEP_LEAVE_IF_0, /* not word & mask */
+};
+
+/* `dword` and `condition_dword` are indices into the command; `target`, `base` and `tally` are dwords of struct
+ * g4_state, or G4_NO_PLACE.  Steps FIELD, CONSTANTS and WRITE are skipped unless the condition holds. */
+struct g4_step {
+    uint32_t kind; /* enum g4_step_kind */
+    uint32_t dword, mask, shift, addend;
+    uint32_t condition_dword, condition; /* one of these bits must be set; 0: it holds */
+    uint32_t target, base, tally, count;
+};
+
+/* The results of g4_streamer_run. */
+struct g4_streamer_run {
+    uint32_t commands;  /* executed, a draw that failed included */
+    uint32_t last;      /* index of the last one of them */
+    uint32_t draws;     /* 3DPRIMITIVEs that have ended */
+    uint32_t last_draw; /* index of the last one of them, or of the one that failed */
+    uint32_t status;    /* enum g4_status of the last draw */
+};
+
+struct g4_streamer;
+
+/* A streamer without commands.  The caller keeps the state, and the port for writes. */
+struct g4_streamer *g4_streamer_new(struct g4_state *state, struct g4_port *port);
+void g4_streamer_free(struct g4_streamer *streamer);
+/* Add a command, and return its number; 0 if there is no memory. */
+uint32_t g4_streamer_add(struct g4_streamer *streamer, const struct g4_step *steps, uint32_t count);
+/* Whether CONSTANT_BUFFER has an address instead of an offset (INSTPM). */
+void g4_streamer_constants_absolute(struct g4_streamer *streamer, bool absolute);
+/* Let a header start the command `number`, of `dwords` dwords. */
+void g4_streamer_learn(struct g4_streamer *streamer, uint32_t header, uint32_t number, uint32_t dwords);
+/* Forget all headers. */
+void g4_streamer_forget(struct g4_streamer *streamer);
+/* Execute a command of `count` dwords; false: one of its steps leaves it to Python.  Draws are left to Python. */
+bool g4_streamer_execute(struct g4_streamer *streamer, uint32_t number, const uint32_t *words, uint32_t count);
+/* Execute the commands from index `at` on while their headers are known, up to `end`, and return the index of the first
+ * one that remains.  `device` executes draws, and `fault` describes one that failed; without a device, draws remain. */
+uint32_t g4_streamer_run(struct g4_streamer *streamer, const uint32_t *words, uint32_t at, uint32_t end,
+                         struct g4_device *device, struct g4_fault *fault, struct g4_streamer_run *run);
+
+#endif

@@ -1,0 +1,250 @@
+/*
+ * Commands of the 3D pipeline as steps, and runs of them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/streamer.h"
+#include "core/memory.h"
+
+enum {
+    HEADERS = 1024, /* places for headers that are known; drivers use about a hundred */
+    PROBES = 8,     /* places that a header may have */
+    MOST_COMMANDS = 256,
+};
+
+struct command {
+    struct g4_step *step;
+    uint32_t steps;
+};
+
+struct header {
+    uint32_t value;
+    uint16_t number; /* of its command, 0: the place is free */
+    uint16_t dwords;
+};
+
+struct g4_streamer {
+    struct g4_state *state;
+    struct g4_port *port;
+    bool constants_absolute;
+    uint32_t commands; /* the first is unused: 0 is no number */
+    struct command command[MOST_COMMANDS];
+    struct header header[HEADERS];
+};
+
+struct g4_streamer *g4_streamer_new(struct g4_state *state, struct g4_port *port) {
+    struct g4_streamer *const streamer = calloc(1, sizeof *streamer);
+    if (streamer) {
+        streamer->state = state;
+        streamer->port = port;
+        streamer->commands = 1;
+    }
+    return streamer;
+}
+
+void g4_streamer_free(struct g4_streamer *streamer) {
+    for (uint32_t i = 1; streamer && i < streamer->commands; i++) {
+        free(streamer->command[i].step);
+    }
+    free(streamer);
+}
+
+uint32_t g4_streamer_add(struct g4_streamer *streamer, const struct g4_step *steps, uint32_t count) {
+    if (streamer->commands == MOST_COMMANDS) {
+        return 0;
+    }
+    struct command *const command = &streamer->command[streamer->commands];
+    command->step = malloc((count ? count : 1) * sizeof *steps);
+    if (!command->step) {
+        return 0;
+    }
+    memcpy(command->step, steps, count * sizeof *steps);
+    command->steps = count;
+    return streamer->commands++;
+}
+
+void g4_streamer_constants_absolute(struct g4_streamer *streamer, bool absolute) {
+    streamer->constants_absolute = absolute;
+}
+
+/* ---- headers ---- */
+
+static struct header *place_of(struct g4_streamer *streamer, uint32_t header, uint32_t probe) {
+    return &streamer->header[((header * 0x9e3779b1U >> 20) + probe) % HEADERS];
+}
+
+void g4_streamer_learn(struct g4_streamer *streamer, uint32_t header, uint32_t number, uint32_t dwords) {
+    struct header *place = place_of(streamer, header, 0); /* which is reused if all are taken */
+    if (number == 0 || number >= streamer->commands || dwords == 0 || dwords > UINT16_MAX) {
+        return;
+    }
+    for (uint32_t i = 0; i < PROBES; i++) {
+        struct header *const other = place_of(streamer, header, i);
+        if (!other->number || other->value == header) {
+            place = other;
+            break;
+        }
+    }
+    *place = (struct header){.value = header, .number = (uint16_t)number, .dwords = (uint16_t)dwords};
+}
+
+void g4_streamer_forget(struct g4_streamer *streamer) {
+    memset(streamer->header, 0, sizeof streamer->header);
+}
+
+static const struct header *find(struct g4_streamer *streamer, uint32_t header) {
+    for (uint32_t i = 0; i < PROBES; i++) {
+        const struct header *const place = place_of(streamer, header, i);
+        if (!place->number) {
+            return NULL;
+        }
+        if (place->value == header) {
+            return place;
+        }
+    }
+    return NULL;
+}
+
+/* ---- steps ---- */
+
+static void copy(const struct g4_step *step, const uint32_t *words, uint32_t count, uint32_t *state) {
+    const uint32_t present = count > step->dword ? count - step->dword : 0;
+    const uint32_t copied = present < step->count ? present : step->count;
+    memcpy(state + step->target, words + step->dword, copied * sizeof *words);
+    memset(state + step->target + copied, 0, (step->count - copied) * sizeof *words);
+}
+
+static void set_vertex_buffers(const struct g4_step *step, const uint32_t *words, uint32_t count, uint32_t *state) {
+    for (uint32_t at = step->dword; at + 4 <= count; at += 4) {
+        const uint32_t slot = (words[at] & step->mask) >> step->shift;
+        if (slot >= step->count) {
+            continue;
+        }
+        uint32_t *const buffer = state + step->target + 4 * (size_t)slot;
+        if (!step->condition || words[at] & step->condition) {
+            memcpy(buffer, words + at, 4 * sizeof *words);
+        } else {
+            buffer[0] = words[at];
+            buffer[3] = words[at + 3];
+        }
+        if (step->tally != G4_NO_PLACE) {
+            state[step->tally] |= 1U << slot;
+        }
+    }
+}
+
+static void set_vertex_elements(const struct g4_step *step, const uint32_t *words, uint32_t count, uint32_t *state) {
+    const uint32_t present = count > step->dword ? (count - step->dword) / 2 : 0;
+    const uint32_t elements = present < step->count ? present : step->count;
+    memcpy(state + step->target, words + step->dword, 2 * elements * sizeof *words);
+    state[step->tally] = elements;
+}
+
+/* Copies the constants now: later writes to the buffer must not change the draws that follow.  False: a page is
+ * missing. */
+static bool load_constants(struct g4_streamer *streamer, const struct g4_step *step, uint32_t word, uint32_t *state) {
+    const uint32_t wanted = 2 * ((word & step->addend) + 1);
+    const uint32_t rows = wanted < step->count ? wanted : step->count;
+    const uint32_t address = (streamer->constants_absolute ? 0 : state[step->base]) + (word & step->mask);
+    if (!g4_mem_peek(streamer->port->mem, address, state + step->target, rows * 32)) {
+        return false;
+    }
+    state[step->tally] = rows;
+    return true;
+}
+
+enum outcome {
+    DONE,
+    LEFT,
+    DRAW
+};
+
+/* Run the steps of a command up to its end or its draw. */
+static enum outcome run_steps(struct g4_streamer *streamer, const struct command *command, const uint32_t *words,
+                              uint32_t count) {
+    uint32_t *const state = (uint32_t *)streamer->state;
+    for (uint32_t i = 0; i < command->steps; i++) {
+        const struct g4_step *const step = &command->step[i];
+        const uint32_t word = step->dword < count ? words[step->dword] : 0;
+        const bool holds =
+            !step->condition || (step->condition_dword < count && words[step->condition_dword] & step->condition);
+        switch ((enum g4_step_kind)step->kind) {
+        case G4_STEP_FIELD:
+            if (holds) {
+                state[step->target] = ((word & step->mask) >> step->shift) + step->addend +
+                                      (step->base == G4_NO_PLACE ? 0 : state[step->base]);
+            }
+            break;
+        case G4_STEP_FLAG:
+            state[step->target] = (word & step->mask) != 0;
+            break;
+        case G4_STEP_COPY:
+            copy(step, words, count, state);
+            break;
+        case G4_STEP_VERTEX_BUFFERS:
+            set_vertex_buffers(step, words, count, state);
+            break;
+        case G4_STEP_VERTEX_ELEMENTS:
+            set_vertex_elements(step, words, count, state);
+            break;
+        case G4_STEP_CONSTANTS:
+            if (holds && !load_constants(streamer, step, word, state)) {
+                return LEFT;
+            }
+            break;
+        case G4_STEP_WRITE:
+            if (holds && step->count + 2 <= count) {
+                (void)g4_mem_write(streamer->port, word & step->mask, words + step->count, 2 * sizeof *words);
+            }
+            break;
+        case G4_STEP_DRAW:
+            return DRAW;
+        case G4_STEP_LEAVE_IF:
+            if (word & step->mask) {
+                return LEFT;
+            }
+            break;
+        case G4_STEP_LEAVE_IF_0:
+            if (!(word & step->mask)) {
+                return LEFT;
+            }
+            break;
+        }
+    }
+    return DONE;
+}
+
+/* ---- commands ---- */
+
+bool g4_streamer_execute(struct g4_streamer *streamer, uint32_t number, const uint32_t *words, uint32_t count) {
+    return number < streamer->commands && run_steps(streamer, &streamer->command[number], words, count) == DONE;
+}
+
+uint32_t g4_streamer_run(struct g4_streamer *streamer, const uint32_t *words, uint32_t at, uint32_t end,
+                         struct g4_device *device, struct g4_fault *fault, struct g4_streamer_run *run) {
+    memset(run, 0, sizeof *run);
+    while (at < end) {
+        const struct header *const header = find(streamer, words[at]);
+        if (!header || header->dwords > end - at) {
+            break;
+        }
+        const enum outcome outcome =
+            run_steps(streamer, &streamer->command[header->number], words + at, header->dwords);
+        if (outcome == LEFT || (outcome == DRAW && !device)) {
+            break;
+        }
+        run->commands++;
+        run->last = at;
+        if (outcome == DRAW) {
+            run->last_draw = at;
+            run->status = g4_device_draw(device, words + at, fault);
+            if (run->status != G4_OK) {
+                break;
+            }
+            run->draws++;
+        }
+        at += header->dwords;
+    }
+    return at;
+}

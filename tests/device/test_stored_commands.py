@@ -1,0 +1,101 @@
+"""Commands that the core executes by itself: the same state, draws and counts as one by one in Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gen4emu.device.command_streamer import BadCommand
+from gen4emu.device.device import Device
+from gen4emu.device.events import EuHang
+from gen4emu.device.listener import Listener
+from gen4emu.device.options import Options
+from gen4emu.hw.chips import BY_PCI_ID
+from gen4emu.hw.gen import Gen
+from gen4emu.hw.topology import PrimitiveTopology
+from gen4emu.isa import assemble
+from gen4emu.trace import events
+from gen4emu.trace.reader import open as open_trace
+from tests.harness.commands import Machine, command
+from tests.harness.scene import BATCH, Scene, vertex
+
+TRACES = Path(__file__).parents[2] / "traces"
+TIMES = ("geometry_ns", "raster_ns")
+
+
+@dataclass
+class Run:
+    """The end of a replay."""
+
+    state: bytes
+    commands: int
+    timestamp: int
+    draws: tuple[int, int, int]
+    counts: dict[str, int]
+    memory: bytes
+
+
+def replayed(path: Path, *listeners: Listener) -> Run:
+    """Replay a trace; with listeners, each draw comes from Python."""
+    stream = list(open_trace(str(path)))
+    header = next(e for e in stream if isinstance(e, events.Header))
+    with Device(BY_PCI_ID[header.pci_id or 0], Options(workers=1), listeners, finds_targets=False) as device:
+        for event in stream:
+            device.apply(event)
+        streamer, numbers = device.streamers[events.Engine.RENDER], device.numbers
+        counts = {name: count for name, count in device.counts().items() if name not in TIMES}
+        pages = b"".join(device.memory.hash_pages(start // 4096, size // 4096).tobytes()
+                         for start, size in device.memory.ranges())
+        return Run(streamer.state.save(), streamer.commands, streamer.timestamp(),
+                   (numbers.total, numbers.draw, numbers.address), counts, pages)
+
+
+@pytest.mark.parametrize("name", ["gears-g4x", "gears-brw", "stencil-g4x", "fbo-brw"])
+def test_draws_of_the_core_are_those_of_python(name: str) -> None:
+    path = TRACES / f"{name}.aub.xz"
+    assert replayed(path) == replayed(path, Listener())
+
+
+def test_the_core_draws_without_python() -> None:
+    scene = Scene()
+    scene.device._finds_targets = False
+    drawn: list[object] = []
+    scene.device._run_draw = drawn.append  # type: ignore[assignment, method-assign]
+    corners = [vertex(2.0, 2.0), vertex(20.0, 2.0), vertex(20.0, 20.0)]
+    state = scene.prepare(corners)
+    scene.run(state + scene.primitive(PrimitiveTopology.TRILIST, 3) * 5)
+    assert not drawn
+    assert scene.device.counts()["draws"] == scene.device.numbers.total == 5
+
+
+@pytest.mark.parametrize("finds_targets", [False, True], ids=["core", "Python"])
+def test_a_hang_is_at_the_draw_that_hangs(finds_targets: bool) -> None:
+    scene = Scene(options=Options(workers=1, watchdog=1))
+    scene.device._finds_targets = finds_targets
+    corners = [vertex(2.0, 2.0), vertex(20.0, 2.0), vertex(20.0, 20.0)]
+    scene.pixel_kernel = assemble("jmpi(1) -2D { align1 nomask };", Gen.CTG)
+    state, primitive = scene.prepare(corners), scene.primitive(PrimitiveTopology.TRILIST, 3)
+    nothing = scene.primitive(PrimitiveTopology.TRILIST, 0)
+    address = BATCH + len(state) + len(nothing)
+    with pytest.raises(EuHang, match=f"0x{address:08x}"):
+        scene.run(state + nothing + primitive + nothing)
+    numbers = scene.device.numbers
+    assert (numbers.total, numbers.draw, numbers.address) == (2, 1, address)
+
+
+def test_a_batch_that_leaves_memory_hangs_at_the_last_command_of_a_run() -> None:
+    machine = Machine()
+    rectangle = command("3DSTATE_DRAWING_RECTANGLE")
+    page = 4096
+    machine.put(BATCH, *[rectangle] * (page // 4 // len(rectangle)))
+    with pytest.raises(BadCommand, match=f"0x{BATCH + page - 4 * len(rectangle):08x} in the batch: nothing is mapped"):
+        machine.device.run_batch(BATCH)
+
+
+def test_constants_that_are_not_in_memory_are_zeros() -> None:
+    machine = Machine()
+    machine.state.curbe[0] = 1
+    machine.run(command("CONSTANT_BUFFER", valid=True, buffer_starting_address=0x7000000))
+    assert (machine.state.curbe_rows, machine.state.curbe[0]) == (2, 0)
