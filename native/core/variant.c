@@ -11,10 +11,11 @@ static atomic_int chosen = -1;
 enum g4_variant g4_variant_best(void) {
 #if G4_HAVE_X86_VARIANTS
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2")) {
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2") &&
+        __builtin_cpu_supports("fma")) {
         return G4_VARIANT_AVX512;
     }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma")) {
         return G4_VARIANT_AVX2;
     }
 #endif

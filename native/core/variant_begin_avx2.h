@@ -5,8 +5,8 @@
 #define G4_LANES_AVX2
 #define G4_VARIANT_LEVEL 1
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,f16c"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,f16c,fma"))), apply_to = function)
 #else
-#pragma GCC target("avx2,bmi,bmi2,f16c")
+#pragma GCC target("avx2,bmi,bmi2,f16c,fma")
 #endif
 #endif

@@ -5,9 +5,9 @@
 #define G4_LANES_AVX2
 #define G4_VARIANT_LEVEL 2
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi,bmi2,f16c"))),     \
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi,bmi2,f16c,fma"))), \
                              apply_to = function)
 #else
-#pragma GCC target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi,bmi2,f16c")
+#pragma GCC target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,bmi,bmi2,f16c,fma")
 #endif
 #endif
